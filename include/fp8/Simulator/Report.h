@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a simulated launch reports: broken rules, with the place in the PTX and in the source, and statistics.
+
+#ifndef FP8_SIMULATOR_REPORT_H
+#define FP8_SIMULATOR_REPORT_H
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fp8::sim {
+
+enum class ErrorKind : uint8_t {
+  InvalidLaunch,          ///< launch configuration or arguments do not fit the kernel
+  Unsupported,            ///< an instruction, qualifier or operand that the simulator does not know
+  LimitExceeded,          ///< step, memory or grid limit
+  Deadlock,               ///< nothing can make progress; the notes list every waiter
+  Trap,                   ///< the kernel executed `trap`
+  OutOfBounds,            ///< an access outside a buffer, shared memory or a tensor-memory allocation
+  Misaligned,             ///< an address that breaks an alignment rule
+  UninitialisedRegister,  ///< a register that nothing wrote
+  RegisterInFlight,       ///< a register that an unfinished asynchronous load owns
+  UninitialisedMemory,    ///< shared, tensor or global memory that nothing wrote
+  MemoryInFlight,         ///< memory that an unfinished asynchronous operation writes or reads
+  Race,                   ///< conflicting accesses that no synchronisation orders
+  MissingProxyFence,      ///< generic-proxy data used by the async proxy without fence.proxy.async
+  MissingTcgen05Fence,    ///< tensor memory handed over without tcgen05.fence
+  BarrierUninitialised,   ///< an mbarrier operation on something that is not a live mbarrier
+  BarrierMisuse,          ///< init of a live barrier, count out of range, ordinary access to a barrier
+  TooManyArrivals,        ///< more arrivals in a phase than the barrier expects
+  TransactionOverrun,     ///< bytes that land in another phase than they were issued for, or more than expected
+  NamedBarrierMisuse,     ///< bar.sync/bar.arrive with counts that disagree
+  DivergentAligned,       ///< lanes cannot meet at an .aligned or .sync instruction
+  TensorMemoryAllocation, ///< alloc, dealloc or relinquish used wrongly, or columns never freed
+  TensorMap,              ///< a TMA copy with a broken or unusable tensor map
+  BadDescriptor,          ///< an instruction or shared-memory descriptor of an MMA with an invalid field
+  WorkInFlight,           ///< a CTA ends while asynchronous work still uses its memory
+  InvalidOperation,       ///< anything else that PTX declares undefined
+};
+
+/// A stable lower-case name with dashes, e.g. "memory-in-flight".
+std::string_view errorKindName(ErrorKind kind);
+
+/// A line of PTX and, where `.loc` gives it, of the source.
+struct SourcePoint {
+  unsigned ptxLine = 0;
+  std::string file;
+  unsigned line = 0;
+
+  /// "ptx line 12 (gemm.mlir:34)".
+  std::string str() const;
+};
+
+struct SimulationNote {
+  SourcePoint where;
+  std::string message;
+};
+
+struct SimulationError {
+  ErrorKind kind;
+  std::string message; ///< the thing, the rule and the cure
+  SourcePoint where;
+  bool inThread = false; ///< whether block, warp and lane mean anything
+  std::array<uint32_t, 3> block{0, 0, 0};
+  int warp = -1;
+  int lane = -1;
+  std::vector<SimulationNote> notes;
+
+  /// The error and its notes, one a line.
+  std::string str() const;
+};
+
+struct Statistics {
+  uint64_t warpInstructions = 0;
+  uint64_t mmas = 0;
+  uint64_t tmaLoads = 0;
+  uint64_t tmaLoadBytes = 0;
+  uint64_t tmaStores = 0;
+  uint64_t tmaStoreBytes = 0;
+  uint64_t barrierPhases = 0; ///< mbarrier phases completed
+  uint64_t blocks = 0;        ///< CTAs run to their end
+};
+
+struct Report {
+  std::vector<SimulationError> errors;
+  Statistics statistics;
+  /// Hash of the order of barrier events (arrive, phase completion, wait success, with warp and barrier): two runs
+  /// with different hashes took different interleavings.
+  uint64_t barrierEventHash = 0;
+  uint64_t barrierEventCount = 0;
+
+  bool ok() const { return errors.empty(); }
+  /// All errors as text.
+  std::string str() const;
+};
+
+} // namespace fp8::sim
+
+#endif // FP8_SIMULATOR_REPORT_H
