@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The launch manifest, OUT.json: all that a launcher needs to know.
+
+#ifndef FP8_TARGET_MANIFEST_H
+#define FP8_TARGET_MANIFEST_H
+
+#include "fp8/Target/KernelModule.h"
+#include <string>
+
+namespace mlir::fp8 {
+
+/// The manifest of `kernel` (schema: docs/manifest.schema.json), pretty-printed
+/// JSON that ends in a newline; the same IR gives the same bytes.
+///
+/// It is the symbolic export of the one function that launches the kernel. That
+/// function may do nothing else: sizes computed by arith from memref sizes,
+/// strides and device properties, cf.assert (a constraint, its message the
+/// rule), and gpu.launch_func. Sizes are non-negative, so signed and unsigned
+/// forms of an operator mean the same. Whatever a manifest cannot express is an
+/// error at its op.
+///
+/// Attributes read: on the function `fp8.problem` (string); on its arguments
+/// `fp8.name` (string, default "arg0", ...) and `fp8.access` ("read", "write"
+/// or "readwrite", the default).
+FailureOr<std::string> emitManifest(ModuleOp module,
+                                    const KernelModule &kernel);
+
+} // namespace mlir::fp8
+
+#endif // FP8_TARGET_MANIFEST_H

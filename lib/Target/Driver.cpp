@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The command line of fp8-opt: mlir-opt's, and --emit.
+
+#include "fp8/Target/Driver.h"
+#include "fp8/Target/Emit.h"
+#include "fp8/Target/PTX.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Support/FileUtilities.h"
+#include "mlir/Support/Timing.h"
+#include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/SourceMgr.h"
+
+using namespace mlir;
+using namespace mlir::fp8;
+namespace cl = llvm::cl;
+
+namespace {
+/// Options are objects, not globals, so that they exist in fp8-opt only.
+struct CommandLine {
+  cl::OptionCategory category{"fp8-opt options"};
+  cl::opt<EmitKind> kind{
+      "emit", cl::desc("What to write once the passes have run"),
+      cl::init(EmitKind::MLIR), cl::cat(category),
+      cl::values(
+          clEnumValN(EmitKind::MLIR, "mlir", "MLIR (the default)"),
+          clEnumValN(EmitKind::LLVM, "llvm", "optimised LLVM IR"),
+          clEnumValN(EmitKind::PTX, "ptx", "PTX, and OUT.json for a launcher"),
+          clEnumValN(EmitKind::Cubin, "cubin",
+                     "a cubin (runs ptxas), and OUT.json for a launcher"))};
+  cl::opt<std::string> kernel{"kernel", cl::cat(category),
+                              cl::desc("The kernel to emit, among several")};
+  cl::opt<bool> noManifest{"no-manifest", cl::cat(category),
+                           cl::desc("Do not write OUT.json")};
+  cl::opt<std::string> ptxas{
+      "ptxas", cl::cat(category),
+      cl::desc("The ptxas to run (default: $FP8_PTXAS, PATH, CUDA)")};
+  cl::opt<bool> strict{
+      "ptxas-strict", cl::cat(category),
+      cl::desc("A register spill or a warning of ptxas is an error")};
+  cl::opt<bool> resources{
+      "report-resources", cl::cat(category),
+      cl::desc("Print the cubin's registers, spills and shared memory")};
+
+  EmitOptions getEmitOptions(StringRef output) const {
+    EmitOptions options;
+    options.kind = kind;
+    options.output = output.str();
+    options.kernel = kernel;
+    options.writeManifest = !noManifest;
+    options.reportResources = resources;
+    options.ptxas = {ptxas, strict};
+    return options;
+  }
+};
+} // namespace
+
+static OwningOpRef<ModuleOp> parse(std::shared_ptr<llvm::SourceMgr> sources,
+                                   MLIRContext &context,
+                                   const MlirOptMainConfig &config) {
+  ParserConfig parserConfig(&context, config.shouldVerifyOnParsing());
+  return parseSourceFile<ModuleOp>(sources, parserConfig);
+}
+
+static LogicalResult runPasses(ModuleOp module,
+                               const MlirOptMainConfig &config) {
+  DefaultTimingManager timing;
+  applyDefaultTimingManagerCLOptions(timing);
+  TimingScope scope = timing.getRootScope();
+  PassManager passes(module.getContext(), ModuleOp::getOperationName());
+  passes.enableVerifier(config.shouldVerifyPasses());
+  if (failed(applyPassManagerCLOptions(passes)))
+    return failure();
+  passes.enableTiming(scope);
+  if (failed(config.setupPassPipeline(passes)))
+    return failure();
+  return passes.run(module);
+}
+
+static LogicalResult parseAndEmit(StringRef input, const EmitOptions &options,
+                                  DialectRegistry &registry) {
+  MlirOptMainConfig config = MlirOptMainConfig::createFromCLOptions();
+  if (!config.inputSplitMarker().empty() || config.shouldVerifyDiagnostics() ||
+      config.shouldVerifyRoundtrip()) {
+    llvm::errs() << "error: --split-input-file, --verify-diagnostics and "
+                    "--verify-roundtrip work with --emit=mlir only\n";
+    return failure();
+  }
+  std::string message;
+  std::unique_ptr<llvm::MemoryBuffer> buffer = openInputFile(input, &message);
+  if (!buffer) {
+    llvm::errs() << "error: " << message << "\n";
+    return failure();
+  }
+  // One kernel keeps one thread busy; a thread pool costs more than it gives.
+  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+  context.allowUnregisteredDialects(config.shouldAllowUnregisteredDialects());
+  auto sources = std::make_shared<llvm::SourceMgr>();
+  sources->AddNewSourceBuffer(std::move(buffer), llvm::SMLoc());
+  SourceMgrDiagnosticHandler diagnostics(*sources, &context);
+  OwningOpRef<ModuleOp> module = parse(sources, context, config);
+  if (!module || failed(runPasses(*module, config)))
+    return failure();
+  return emit(*module, options);
+}
+
+int mlir::fp8::runDriver(int argc, char **argv, DialectRegistry &registry) {
+  llvm::InitLLVM initialise(argc, argv);
+  registerTranslationInterfaces(registry);
+  CommandLine commandLine;
+  auto [input, output] =
+      registerAndParseCLIOptions(argc, argv, "fp8 optimizer driver", registry);
+  EmitOptions options = commandLine.getEmitOptions(output);
+  if (options.kind == EmitKind::MLIR)
+    return asMainReturnCode(MlirOptMain(argc, argv, input, output, registry));
+  return asMainReturnCode(parseAndEmit(input, options, registry));
+}
