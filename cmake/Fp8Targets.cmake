@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# Targets that use neither MLIR nor LLVM: the launch manifest, the simulator, the reference and fp8-run.
+
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
+set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
+
+# Release's -DNDEBUG would turn assert() off in our own code.
+if(FP8_ENABLE_ASSERTIONS)
+  string(REPLACE "-DNDEBUG" "" CMAKE_CXX_FLAGS_RELEASE "${CMAKE_CXX_FLAGS_RELEASE}")
+endif()
+
+# fp8_add_library(NAME file.cpp ... [LINK lib ...]): a static library without MLIR or LLVM.
+function(fp8_add_library name)
+  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
+  target_compile_options(${name} PRIVATE -Wall -Wextra)
+  target_link_libraries(${name} PUBLIC ${ARG_LINK})
+endfunction()
+
+# fp8_add_unittest(NAME file.cpp ... [LINK lib ...]): a GoogleTest binary, run by lit (test/lit.cfg.py).
+function(fp8_add_unittest name)
+  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  find_package(GTest REQUIRED)
+  add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/unittests)
+  target_compile_options(${name} PRIVATE -Wall -Wextra)
+  target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gmock GTest::gtest GTest::gtest_main)
+  set_property(GLOBAL APPEND PROPERTY FP8_UNITTESTS ${name})
+endfunction()

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The fp8 dialect and its ops.
+
+#ifndef FP8_IR_FP8_H
+#define FP8_IR_FP8_H
+
+#include "fp8/IR/Fp8Types.h"
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace mlir::fp8 {
+
+/// Stands for the barriers, the shared and the tensor memory that waiting, signalling and asynchronous copies touch.
+struct BarrierResource : public SideEffects::Resource::Base<BarrierResource> {
+  StringRef getName() final { return "fp8.barrier"; }
+};
+
+namespace OpTrait {
+namespace impl {
+LogicalResult verifyInLinearFunction(Operation *op);
+} // namespace impl
+
+/// The op handles linear values, so an enclosing function must carry `fp8.linear` (L6).
+template <typename ConcreteType>
+class InLinearFunction : public mlir::OpTrait::TraitBase<ConcreteType, InLinearFunction> {
+public:
+  static LogicalResult verifyTrait(Operation *op) { return impl::verifyInLinearFunction(op); }
+};
+} // namespace OpTrait
+
+} // namespace mlir::fp8
+
+#include "fp8/IR/Fp8Dialect.h.inc"
+
+#define GET_OP_CLASSES
+#include "fp8/IR/Fp8Ops.h.inc"
+
+#endif // FP8_IR_FP8_H

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Enumerations and attributes of the fp8 dialect.
+
+#ifndef FP8_IR_FP8ATTRS
+#define FP8_IR_FP8ATTRS
+
+include "fp8/IR/Fp8Dialect.td"
+
+// The values are those of CUtensorMapSwizzle.
+def Fp8_Swizzle : I32EnumAttr<"Swizzle", "how TMA permutes the 16-byte chunks of a tile's rows in shared memory", [
+    I32EnumAttrCase<"None", 0, "none">,
+    I32EnumAttrCase<"B32", 1, "swizzle_32b">,
+    I32EnumAttrCase<"B64", 2, "swizzle_64b">,
+    I32EnumAttrCase<"B128", 3, "swizzle_128b">]> {
+  let cppNamespace = "::mlir::fp8";
+  let genSpecializedAttr = 0;
+}
+
+def Fp8_SchedulerKind : I32EnumAttr<"SchedulerKind", "how output tiles are given to CTAs", [
+    I32EnumAttrCase<"OneTile", 0, "one_tile">,
+    I32EnumAttrCase<"Persistent", 1, "persistent">]> {
+  let cppNamespace = "::mlir::fp8";
+  let genSpecializedAttr = 0;
+}
+
+def Fp8_SchedulerKindAttr : EnumAttr<Fp8_Dialect, Fp8_SchedulerKind, "scheduler"> {
+  let assemblyFormat = "`<` $value `>`";
+}
+
+def Fp8_GemmConfigAttr : AttrDef<Fp8_Dialect, "GemmConfig"> {
+  let mnemonic = "gemm_config";
+  let summary = "how a GEMM op is to be made into a kernel";
+  let description = [{
+    Pins what the lowering would otherwise choose. Tile extents are in elements.
+
+    ```mlir
+    func.func @config() attributes {config = #fp8.gemm_config<tile = 128 x 128 x 128, stages = 3, accumulators = 2,
+                                                              scheduler = persistent>} { return }
+    ```
+  }];
+  let parameters = (ins
+    "int64_t":$tileM, "int64_t":$tileN, "int64_t":$tileK,
+    DefaultValuedParameter<"int64_t", "0">:$stages,
+    DefaultValuedParameter<"int64_t", "0">:$accumulators,
+    DefaultValuedParameter<"::mlir::fp8::SchedulerKind", "::mlir::fp8::SchedulerKind::Persistent">:$scheduler);
+  let assemblyFormat = [{
+    `<` `tile` `=` $tileM `x` $tileN `x` $tileK (`,` `stages` `=` $stages^)? (`,` `accumulators` `=` $accumulators^)?
+    (`,` `scheduler` `=` $scheduler^)? `>`
+  }];
+  let genVerifyDecl = 1;
+}
+
+#endif // FP8_IR_FP8ATTRS

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Bases of the fp8 ops: the op class, its traits and the operand constraints.
+
+#ifndef FP8_IR_FP8BASE
+#define FP8_IR_FP8BASE
+
+include "fp8/IR/Fp8Types.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+// (L6) Linear values live only in functions that carry `fp8.linear`, where the whole-function check sees them.
+def InLinearFunction : NativeOpTrait<"InLinearFunction"> {
+  let cppNamespace = "::mlir::fp8::OpTrait";
+}
+
+// The resource that waiting, signalling and asynchronous copies read and write: it keeps them in order and alive (L8).
+def Fp8_BarrierResource : Resource<"::mlir::fp8::BarrierResource">;
+
+class Fp8_Op<string mnemonic, list<Trait> traits = []> : Op<Fp8_Dialect, mnemonic, traits>;
+
+// An op whose linear operands are all consumed.
+class Fp8_ConsumingOp<string mnemonic, list<Trait> traits = []>
+    : Fp8_Op<mnemonic, !listconcat(traits, [InLinearFunction, Fp8_LinearOpInterface,
+                                            MemoryEffects<[MemRead<Fp8_BarrierResource>,
+                                                           MemWrite<Fp8_BarrierResource>]>])>;
+
+// An op whose linear operands are all borrowed, and whose results are lent.
+class Fp8_BorrowingOp<string mnemonic, list<Trait> traits = []>
+    : Fp8_Op<mnemonic, !listconcat(traits, [InLinearFunction, Fp8_LinearOpInterface])> {
+  let extraClassDeclaration = [{
+    ::mlir::fp8::LinearUse getLinearUse(::mlir::OpOperand &) { return ::mlir::fp8::LinearUse::Borrow; }
+    bool lendsResult(::mlir::OpResult) { return true; }
+  }];
+}
+
+def Fp8_AnyEnd : Type<CPred<"::llvm::isa<::mlir::fp8::EndTypeInterface>($_self)">,
+                      "end of a ring (producer, consumer, mma warp or epilogue warp)">;
+def Fp8_AnyStage : Type<CPred<"::llvm::isa<::mlir::fp8::StageTypeInterface>($_self)">, "stage of a ring">;
+def Fp8_AnyCloseable : Type<CPred<"::llvm::isa<::mlir::fp8::ProducerType, ::mlir::fp8::ConsumerType, "
+                                  "::mlir::fp8::StoreQueueType>($_self)">,
+                            "producer end, consumer end or store queue">;
+def Fp8_PayloadStage : Type<CPred<"::llvm::isa<::mlir::fp8::ProducerStageType, ::mlir::fp8::ConsumerStageType>($_self)">,
+                            "producer or consumer stage of a pipeline">;
+def Fp8_AccumulatorStage : Type<CPred<"::llvm::isa<::mlir::fp8::MmaStageType, ::mlir::fp8::EpilogueStageType>($_self)">,
+                                "mma or epilogue stage of an output pipeline">;
+
+// Regions whose block arguments are bound to operands: `(%stage = %end, …) : types -> types { … }`.
+class Fp8_BindingRegionOp<string mnemonic, list<Trait> traits = []>
+    : Fp8_Op<mnemonic, !listconcat(traits, [InLinearFunction, SingleBlockImplicitTerminator<"::mlir::fp8::YieldOp">,
+        DeclareOpInterfaceMethods<RegionBranchOpInterface, ["getEntrySuccessorOperands"]>])> {
+  let arguments = (ins Variadic<AnyType>:$inits);
+  let results = (outs Variadic<AnyType>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+}
+
+#endif // FP8_IR_FP8BASE

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The fp8 dialect, and the bases that its types, attributes and ops share.
+
+#ifndef FP8_IR_FP8DIALECT
+#define FP8_IR_FP8DIALECT
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/IR/OpBase.td"
+
+def Fp8_Dialect : Dialect {
+  let name = "fp8";
+  let cppNamespace = "::mlir::fp8";
+  let summary = "warp-specialised GPU kernels whose pipelines, stages and warp handles are linear";
+  let description = [{
+    A warp-specialised kernel is a set of *roles* (groups of warps) that hand tiles to one another through *rings*:
+    a pipeline over shared memory, an output pipeline over tensor memory. Each role holds one *end* of each ring that it
+    takes part in. To use a slot it *acquires* a stage from the end and *releases* the stage, which hands the slot over to
+    the other side and gives the end back, advanced by one.
+
+    Ends, stages and warp handles are **linear**: each is consumed exactly once on every path.
+
+    | label | rule |
+    |---|---|
+    | L1 | a linear value is consumed exactly once on every path |
+    | L2 | a linear value is not used after it was consumed |
+    | L3 | a linear value from outside a loop is consumed inside only through the loop's carried arguments |
+    | L4 | the arms of a branch agree on what they consume |
+    | L5 | block arguments, region results, function arguments and results transfer ownership |
+    | L6 | a linear value is not captured by a role, stored, cast, selected between, or passed to an op that does not declare what it does with it |
+    | L7 | an op that borrows a linear value says so through `LinearOpInterface` |
+    | L8 | effects are declared, so that stock passes keep L1 to L7 |
+    | L9 | what a borrow lends (a tile, an accumulator, an index) is not used after its handle is consumed and does not outlive it through yields, block arguments, memory or calls |
+
+    A function in which linear values live carries the unit attribute `fp8.linear`; the rules are checked on the whole
+    function, after every pass.
+  }];
+  let useDefaultTypePrinterParser = 1;
+  let useDefaultAttributePrinterParser = 1;
+  let hasOperationAttrVerify = 1;
+  let extraClassDeclaration = [{
+    /// The unit attribute on functions in which linear values live.
+    static constexpr ::llvm::StringLiteral kLinearAttrName = "fp8.linear";
+    /// On a host function: which problem the kernel solves ("blockwise_gemm"); it travels to the launch manifest.
+    static constexpr ::llvm::StringLiteral kProblemAttrName = "fp8.problem";
+    /// On a host function's argument: its name in the launch manifest.
+    static constexpr ::llvm::StringLiteral kNameAttrName = "fp8.name";
+    /// On a kernel: the indices of the arguments that are tensor maps.
+    static constexpr ::llvm::StringLiteral kTensorMapArgsAttrName = "fp8.tensor_map_args";
+    /// On a kernel: the dynamic shared memory that it needs, in bytes.
+    static constexpr ::llvm::StringLiteral kSharedMemoryAttrName = "fp8.shared_memory_bytes";
+
+  private:
+    void registerTypes();
+    void registerAttributes();
+
+  public:
+  }];
+}
+
+#endif // FP8_IR_FP8DIALECT

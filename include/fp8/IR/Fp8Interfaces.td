@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Interfaces through which ops and types take part in the linearity rules. Dialects built on fp8 implement them too.
+
+#ifndef FP8_IR_FP8INTERFACES
+#define FP8_IR_FP8INTERFACES
+
+include "mlir/IR/OpBase.td"
+
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+def Fp8_LinearTypeInterface : TypeInterface<"LinearTypeInterface"> {
+  let cppNamespace = "::mlir::fp8";
+  let description = [{
+    A type whose values are consumed exactly once on every path (L1).
+  }];
+  let methods = [
+    InterfaceMethod<"What diagnostics call a value of this type, such as \"producer stage\".",
+      "::llvm::StringRef", "getHandleName">,
+    InterfaceMethod<"The op that a user would write to consume the value, such as \"fp8.release\".",
+      "::llvm::StringRef", "getConsumerName">
+  ];
+}
+
+def Fp8_RingTypeInterface : TypeInterface<"RingTypeInterface"> {
+  let cppNamespace = "::mlir::fp8";
+  let description = [{
+    A ring of slots, each guarded by a full and an empty barrier.
+  }];
+  let methods = [
+    InterfaceMethod<"The number of slots, at least 1.", "int64_t", "getNumStages">
+  ];
+}
+
+def Fp8_EndTypeInterface : TypeInterface<"EndTypeInterface", [Fp8_LinearTypeInterface]> {
+  let cppNamespace = "::mlir::fp8";
+  let description = [{
+    One side's hold on a ring: the cursor that `fp8.acquire` takes and `fp8.release` gives back, advanced.
+  }];
+  let methods = [
+    InterfaceMethod<"The ring.", "::mlir::Type", "getRing">,
+    InterfaceMethod<"The type of the stage that `fp8.acquire` makes of this end.", "::mlir::Type", "getStageType">,
+    InterfaceMethod<"True if this side fills the slots, false if it empties them.", "bool", "isProducer">
+  ];
+}
+
+def Fp8_StageTypeInterface : TypeInterface<"StageTypeInterface", [Fp8_LinearTypeInterface]> {
+  let cppNamespace = "::mlir::fp8";
+  let description = [{
+    One acquired slot of a ring.
+  }];
+  let methods = [
+    InterfaceMethod<"The ring.", "::mlir::Type", "getRing">,
+    InterfaceMethod<"The type of the end that `fp8.release` gives back.", "::mlir::Type", "getEndType">
+  ];
+}
+
+//===----------------------------------------------------------------------===//
+// Ops
+//===----------------------------------------------------------------------===//
+
+def Fp8_LinearOpInterface : OpInterface<"LinearOpInterface"> {
+  let cppNamespace = "::mlir::fp8";
+  let description = [{
+    What an op does with its linear operands (L6, L7). Ops that forward values along control flow (terminators, loops,
+    branches, calls) need not implement it: forwarding a linear value transfers its ownership (L5).
+  }];
+  let methods = [
+    InterfaceMethod<[{
+        What becomes of the linear operand: consumed (the default) or borrowed.
+      }], "::mlir::fp8::LinearUse", "getLinearUse", (ins "::mlir::OpOperand &":$operand),
+      /*methodBody=*/[{}], /*defaultImplementation=*/[{
+        return ::mlir::fp8::LinearUse::Consume;
+      }]>,
+    InterfaceMethod<[{
+        True if the result is lent: valid only while every linear operand that the op borrows is alive (L9).
+      }], "bool", "lendsResult", (ins "::mlir::OpResult":$result), /*methodBody=*/[{}], /*defaultImplementation=*/[{
+        return false;
+      }]>,
+    InterfaceMethod<[{
+        True if the op itself consumes this argument of one of its blocks when the region ends, so that the body may only
+        borrow it.
+      }], "bool", "managesArgument", (ins "::mlir::BlockArgument":$argument), /*methodBody=*/[{}],
+      /*defaultImplementation=*/[{
+        return false;
+      }]>,
+    InterfaceMethod<[{
+        True if values may not be captured from around the op's regions when they are linear (a role runs on other warps).
+      }], "bool", "refusesCapture", (ins), /*methodBody=*/[{}], /*defaultImplementation=*/[{
+        return false;
+      }]>
+  ];
+}
+
+#endif // FP8_IR_FP8INTERFACES

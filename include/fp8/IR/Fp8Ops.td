@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Everything of the dialect that TableGen generates code for.
+
+#ifndef FP8_IR_FP8OPS
+#define FP8_IR_FP8OPS
+
+include "fp8/IR/Gemm.td"
+include "fp8/IR/Host.td"
+include "fp8/IR/OutputPipeline.td"
+include "fp8/IR/Pipeline.td"
+include "fp8/IR/Scheduler.td"
+include "fp8/IR/Tile.td"
+include "fp8/IR/Warp.td"
+
+#endif // FP8_IR_FP8OPS

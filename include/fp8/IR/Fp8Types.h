@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Types, attributes and interfaces of the fp8 dialect.
+
+#ifndef FP8_IR_FP8TYPES_H
+#define FP8_IR_FP8TYPES_H
+
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+
+namespace mlir::fp8 {
+
+/// What an op does with a linear operand (L6, L7).
+enum class LinearUse { Consume, Borrow };
+
+/// True if values of the type are consumed exactly once on every path (L1).
+bool isLinear(Type type);
+
+/// The columns of tensor memory and its lanes (PTX ISA, tcgen05 tensor memory).
+inline constexpr int64_t kTmemColumns = 512;
+inline constexpr int64_t kTmemLanes = 128;
+
+} // namespace mlir::fp8
+
+#include "fp8/IR/Fp8Enums.h.inc"
+
+#include "fp8/IR/Fp8TypeInterfaces.h.inc"
+
+#include "fp8/IR/Fp8OpInterfaces.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "fp8/IR/Fp8Attrs.h.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "fp8/IR/Fp8Types.h.inc"
+
+#endif // FP8_IR_FP8TYPES_H

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Types of the fp8 dialect: views and rings, then the linear ends, stages and warp handles.
+
+#ifndef FP8_IR_FP8TYPES
+#define FP8_IR_FP8TYPES
+
+include "fp8/IR/Fp8Attrs.td"
+include "fp8/IR/Fp8Dialect.td"
+include "fp8/IR/Fp8Interfaces.td"
+
+class Fp8_Type<string name, string typeMnemonic, list<Trait> traits = []> : TypeDef<Fp8_Dialect, name, traits> {
+  let mnemonic = typeMnemonic;
+}
+
+//===----------------------------------------------------------------------===//
+// Views and rings
+//===----------------------------------------------------------------------===//
+
+def Fp8_TileType : Fp8_Type<"Tile", "tile"> {
+  let summary = "a tile in shared memory";
+  let description = [{
+    A row-major tile of `rows x columns` elements in shared memory, its 16-byte chunks permuted by `swizzle`.
+
+    (T1) both extents are in 1..256, TMA's limit for a box (PTX ISA, tensor copies); (T2) a row is a multiple of 16 bytes; (T3) a
+    swizzled row is at most as long as the swizzle's span (32, 64 or 128 bytes).
+
+    Example: `!fp8.tile<128x128xf8E4M3FN, swizzle_128b>`, `!fp8.tile<1x128xf32>`.
+  }];
+  let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType,
+                        "::mlir::fp8::Swizzle":$swizzle);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    int64_t getRows() const { return getShape()[0]; }
+    int64_t getColumns() const { return getShape()[1]; }
+    /// The length of a row in bytes.
+    int64_t getRowBytes() const { return getColumns() * getElementType().getIntOrFloatBitWidth() / 8; }
+    /// The size in bytes, without padding.
+    int64_t getSizeInBytes() const { return getRows() * getRowBytes(); }
+  }];
+}
+
+def Fp8_TensorMapType : Fp8_Type<"TensorMap", "tensor_map"> {
+  let summary = "a TMA descriptor whose box is a tile";
+  let description = [{
+    A 128-byte tensor map (CUtensorMap) that copies boxes of the tile's shape, element type and swizzle.
+
+    Example: `!fp8.tensor_map<!fp8.tile<128x128xf8E4M3FN, swizzle_128b>>`.
+  }];
+  let parameters = (ins "::mlir::fp8::TileType":$tile);
+  let assemblyFormat = "`<` $tile `>`";
+}
+
+def Fp8_TmemType : Fp8_Type<"Tmem", "tmem"> {
+  let summary = "an accumulator in tensor memory";
+  let description = [{
+    `rows x columns` f32 values in tensor memory: row r in lane r for 128 rows, column n in column n (PTX ISA, tcgen05 data
+    path layout D).
+
+    Example: `!fp8.tmem<128x128xf32>`.
+  }];
+  let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType);
+  let hasCustomAssemblyFormat = 1;
+}
+
+def Fp8_FragmentType : Fp8_Type<"Fragment", "fragment"> {
+  let summary = "a tile of f32 values in the registers of a role";
+  let description = [{
+    A tile that the `warps` warps of a role hold in registers. A thread owns part of one row: warp w holds rows
+    32*(w mod 4) and up, a lane a row; with 8 warps the first four hold the left half of the columns. `warps` is a multiple of 4 because a
+    warp reaches only its own quarter of tensor memory (PTX ISA, tcgen05 access restrictions).
+
+    Example: `!fp8.fragment<128x128xf32, 4>`.
+  }];
+  let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType, "int64_t":$warps);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// The number of consecutive columns that a thread owns.
+    int64_t getColumnsPerThread() const { return getShape()[1] / (getWarps() / 4); }
+  }];
+}
+
+def Fp8_PipelineType : Fp8_Type<"Pipeline", "pipeline", [DeclareTypeInterfaceMethods<Fp8_RingTypeInterface>]> {
+  let summary = "a ring of shared-memory slots";
+  let description = [{
+    A ring of `numStages` slots; each slot holds one tile of each name.
+
+    Example: `!fp8.pipeline<3, a: !fp8.tile<128x128xf8E4M3FN, swizzle_128b>, s: !fp8.tile<1x128xf32>>`.
+  }];
+  let parameters = (ins "int64_t":$numStages, ArrayRefParameter<"::mlir::StringAttr">:$names,
+                        ArrayRefParameter<"::mlir::fp8::TileType">:$tiles);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// The tile of that name, null if there is none.
+    ::mlir::fp8::TileType getTile(::llvm::StringRef name) const;
+  }];
+}
+
+def Fp8_OutputPipelineType
+    : Fp8_Type<"OutputPipeline", "output_pipeline", [DeclareTypeInterfaceMethods<Fp8_RingTypeInterface>]> {
+  let summary = "a ring of tensor-memory accumulators";
+  let description = [{
+    A ring of `numStages` accumulators of `rows x columns` f32 in tensor memory.
+
+    (O1) rows is 64 or 128; (O2) columns is a multiple of 8 in 8..256, of 16 when rows is 128 (PTX ISA, tcgen05.mma shapes); (O3) all stages fit the 512 columns of tensor memory.
+
+    Example: `!fp8.output_pipeline<2, 128x128xf32>`.
+  }];
+  let parameters = (ins "int64_t":$numStages, ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// The columns from one stage to the next.
+    int64_t getStageColumns() const { return getShape()[1]; }
+    /// The columns that the whole ring allocates: a power of two of at least 32 (PTX ISA, tcgen05.alloc).
+    int64_t getAllocatedColumns() const;
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Linear handles
+//===----------------------------------------------------------------------===//
+
+class Fp8_LinearType<string name, string typeMnemonic, string handle, string consumer, list<Trait> traits>
+    : Fp8_Type<name, typeMnemonic, traits> {
+  let extraClassDeclaration = [{
+    ::llvm::StringRef getHandleName() const { return "}] # handle # [{"; }
+    ::llvm::StringRef getConsumerName() const { return "}] # consumer # [{"; }
+  }];
+}
+
+class Fp8_RingEndType<string name, string typeMnemonic, string handle, string consumer, string ring, string producer>
+    : Fp8_LinearType<name, typeMnemonic, handle, consumer, [Fp8_EndTypeInterface]> {
+  let parameters = (ins ring:$ring);
+  let assemblyFormat = "`<` $ring `>`";
+  let extraClassDeclaration = [{
+    ::llvm::StringRef getHandleName() const { return "}] # handle # [{"; }
+    ::llvm::StringRef getConsumerName() const { return "}] # consumer # [{"; }
+    ::mlir::Type getStageType() const;
+    bool isProducer() const { return }] # producer # [{; }
+  }];
+}
+
+class Fp8_RingStageType<string name, string typeMnemonic, string handle, string ring>
+    : Fp8_LinearType<name, typeMnemonic, handle, "fp8.release", [Fp8_StageTypeInterface]> {
+  let parameters = (ins ring:$ring);
+  let assemblyFormat = "`<` $ring `>`";
+  let extraClassDeclaration = [{
+    ::llvm::StringRef getHandleName() const { return "}] # handle # [{"; }
+    ::llvm::StringRef getConsumerName() const { return "fp8.release"; }
+    ::mlir::Type getEndType() const;
+  }];
+}
+
+def Fp8_ProducerType
+    : Fp8_RingEndType<"Producer", "producer", "producer end", "fp8.close", "::mlir::Type", "true"> {
+  let summary = "the side of a ring that fills its slots (linear)";
+  let genVerifyDecl = 1;
+}
+def Fp8_ConsumerType
+    : Fp8_RingEndType<"Consumer", "consumer", "consumer end", "fp8.close", "::mlir::Type", "false"> {
+  let summary = "a side of a ring that empties its slots (linear)";
+  let genVerifyDecl = 1;
+}
+def Fp8_ProducerStageType
+    : Fp8_RingStageType<"ProducerStage", "producer_stage", "producer stage", "::mlir::Type"> {
+  let summary = "a slot that is being filled (linear)";
+}
+def Fp8_ConsumerStageType
+    : Fp8_RingStageType<"ConsumerStage", "consumer_stage", "consumer stage", "::mlir::Type"> {
+  let summary = "a filled slot that is being read (linear)";
+}
+def Fp8_MmaWarpType
+    : Fp8_RingEndType<"MmaWarp", "mma_warp", "mma warp", "fp8.release_mma_warp", "::mlir::fp8::OutputPipelineType", "true"> {
+  let summary = "the warp that owns the tensor memory of an output pipeline and fills its stages (linear)";
+}
+def Fp8_EpilogueWarpType
+    : Fp8_RingEndType<"EpilogueWarp", "epilogue_warp", "epilogue warp", "fp8.release_epilogue_warp",
+                      "::mlir::fp8::OutputPipelineType", "false"> {
+  let summary = "the warps that read the stages of an output pipeline (linear)";
+}
+def Fp8_MmaStageType
+    : Fp8_RingStageType<"MmaStage", "mma_stage", "mma stage", "::mlir::fp8::OutputPipelineType"> {
+  let summary = "an accumulator that an MMA warp is filling (linear)";
+}
+def Fp8_EpilogueStageType
+    : Fp8_RingStageType<"EpilogueStage", "epilogue_stage", "epilogue stage", "::mlir::fp8::OutputPipelineType"> {
+  let summary = "a complete accumulator that the epilogue warps are reading (linear)";
+}
+
+def Fp8_TmemReadyType : Fp8_LinearType<"TmemReady", "tmem_ready", "tensor-memory evidence", "fp8.create_epilogue_warp",
+                                       [Fp8_LinearTypeInterface]> {
+  let summary = "evidence that the tensor memory of an output pipeline is allocated and its address visible (linear)";
+  let parameters = (ins "::mlir::fp8::OutputPipelineType":$ring);
+  let assemblyFormat = "`<` $ring `>`";
+}
+
+def Fp8_StoreQueueType : Fp8_LinearType<"StoreQueue", "store_queue", "store queue", "fp8.close", [Fp8_LinearTypeInterface]> {
+  let summary = "the staging tiles through which a role stores fragments by TMA (linear)";
+  let description = [{
+    Each of `warps` warps stages its own rows in a ring of `depth` tiles and copies each tile out by TMA. Closing the queue waits until
+    every copy has read its tile.
+
+    Example: `!fp8.store_queue<2, !fp8.tile<32x64xbf16, swizzle_128b>, 4>`.
+  }];
+  let parameters = (ins "int64_t":$depth, "::mlir::fp8::TileType":$tile, "int64_t":$warps);
+  let assemblyFormat = "`<` $depth `,` $tile `,` $warps `>`";
+  let genVerifyDecl = 1;
+}
+
+#endif // FP8_IR_FP8TYPES

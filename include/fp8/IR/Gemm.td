@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The GEMM family (phase 0): says what is computed, never how.
+
+#ifndef FP8_IR_GEMM
+#define FP8_IR_GEMM
+
+include "fp8/IR/Fp8Base.td"
+
+def Fp8_BlockwiseGemmOp : Fp8_Op<"blockwise_gemm"> {
+  let summary = "D = sum over K blocks of a_scale * b_scale * (A * B^T)";
+  let description = [{
+    The blockwise-scaled FP8 product: for each 128-deep block kb of K,
+
+    `D[m, n] = sum_kb a_scale[kb, m] * b_scale[n / 128, kb] * sum_k A[m, 128 kb + k] * B[n, 128 kb + k]`
+
+    accumulated in f32 and rounded once to D's element type.
+
+    (G1) `a` is M x K and `b` is N x K, both `f8E4M3FN`, rows contiguous; (G2) `a_scale` is ceil(K/128) x M and `b_scale` is ceil(N/128) x
+    ceil(K/128), both f32, rows contiguous; (G3) `d` is M x N, bf16, f16 or f32, rows contiguous; (G4) K is a multiple of 16, and the rows of
+    `a_scale` and `d` are multiples of 16 bytes apart, because TMA copies them (PTX ISA, tensor maps: strides are multiples of 16 bytes).
+    Static extents are checked here, dynamic ones before the launch.
+
+    ```mlir
+    func.func @gemm(%a: memref<?x?xf8E4M3FN>, %a_scale: memref<?x?xf32>, %b: memref<?x?xf8E4M3FN>,
+                    %b_scale: memref<?x?xf32>, %d: memref<?x?xbf16>) {
+      fp8.blockwise_gemm ins(%a, %a_scale, %b, %b_scale : memref<?x?xf8E4M3FN>, memref<?x?xf32>, memref<?x?xf8E4M3FN>,
+                             memref<?x?xf32>) outs(%d : memref<?x?xbf16>)
+      return
+    }
+    ```
+  }];
+  let arguments = (ins
+    Arg<AnyMemRef, "A, M x K", [MemRead]>:$a, Arg<AnyMemRef, "the scales of A", [MemRead]>:$a_scale,
+    Arg<AnyMemRef, "B, N x K", [MemRead]>:$b, Arg<AnyMemRef, "the scales of B", [MemRead]>:$b_scale,
+    Arg<AnyMemRef, "D, M x N", [MemWrite]>:$d, OptionalAttr<Fp8_GemmConfigAttr>:$config);
+  let assemblyFormat = [{
+    `ins` `(` $a `,` $a_scale `,` $b `,` $b_scale `:` type($a) `,` type($a_scale) `,` type($b) `,` type($b_scale) `)`
+    `outs` `(` $d `:` type($d) `)` (`config` $config^)? attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
+#endif // FP8_IR_GEMM

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The output-pipeline family: the ring of tensor-memory accumulators between the MMA warp and the epilogue warps.
+
+#ifndef FP8_IR_OUTPUTPIPELINE
+#define FP8_IR_OUTPUTPIPELINE
+
+include "fp8/IR/Pipeline.td"
+
+def Fp8_OutputPipelineOp
+    : Fp8_Op<"output_pipeline", [InLinearFunction, Fp8_LinearOpInterface, MemoryEffects<[MemAlloc<Fp8_BarrierResource>]>]> {
+  let summary = "makes a ring of accumulators and its two ends";
+  let description = [{
+    Yields the producer end, of which a role makes an MMA warp, and the consumer end, of which another makes its epilogue warps. The
+    tensor memory is allocated by the MMA warp.
+
+    ```mlir
+    !acc = !fp8.output_pipeline<2, 128x128xf32>
+    func.func @ends() attributes {fp8.linear} {
+      %mma, %epilogue = fp8.output_pipeline : !acc
+      fp8.close %mma : !fp8.producer<!acc>
+      fp8.close %epilogue : !fp8.consumer<!acc>
+      return
+    }
+    ```
+  }];
+  let arguments = (ins OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$producer_arrivals,
+                       OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$consumer_arrivals);
+  let results = (outs Fp8_ProducerType:$producer, Fp8_ConsumerType:$consumer);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+}
+
+def Fp8_AccumulatorOp : Fp8_BorrowingOp<"accumulator", [Pure, DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
+  let summary = "lends the view of a stage's accumulator";
+  let description = [{
+    Borrows the stage and lends its accumulator in tensor memory (L9).
+  }];
+  let arguments = (ins Fp8_AccumulatorStage:$stage);
+  let results = (outs Fp8_TmemType:$accumulator);
+  let assemblyFormat = "$stage attr-dict `:` type($stage)";
+}
+
+def Fp8_PerKStageOp : Fp8_StageScopeOp<"per_k_stage"> {
+  let summary = "one K block's stage of an output pipeline, together with the input stages it goes with";
+  let description = [{
+    The first operand is an MMA warp or an epilogue warp, the others are consumer ends of pipelines. Acquires a stage of each, in that
+    order, for the length of the body; then releases them in the opposite order. The body borrows the stages. Results: the
+    handle and the ends, advanced, then what the body yields.
+  }];
+}
+
+#endif // FP8_IR_OUTPUTPIPELINE

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The pipeline family: rings of shared-memory slots, their ends and stages, scoped (phase 1) and linear (phase 2).
+
+#ifndef FP8_IR_PIPELINE
+#define FP8_IR_PIPELINE
+
+include "fp8/IR/Fp8Base.td"
+
+def Fp8_PipelineOp : Fp8_Op<"pipeline", [InLinearFunction, Fp8_LinearOpInterface, MemoryEffects<[MemAlloc<Fp8_BarrierResource>]>]> {
+  let summary = "makes a ring of shared-memory slots and its ends";
+  let description = [{
+    Lays the ring out in shared memory, initialises its barriers and yields one end for each role that takes part: first the producer
+    ends, then the consumer ends.
+
+    (P1) there is at least one producer and one consumer; (P2) all ends are of one ring; (P3) the op stands in the kernel's entry block.
+
+    What the barriers wait for is derived from the roles: one arrival on `full` for each producing warp, plus the bytes of the copies
+    issued into the stage; one arrival on `empty` for each consuming warp. `producer_arrivals` and `consumer_arrivals` may state the counts; a stated
+    number that differs from the derived one is an error.
+
+    ```mlir
+    !ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
+    func.func @ends() attributes {fp8.linear} {
+      %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
+      fp8.close %p : !fp8.producer<!ring>
+      fp8.close %c : !fp8.consumer<!ring>
+      return
+    }
+    ```
+  }];
+  let arguments = (ins OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$producer_arrivals,
+                       OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$consumer_arrivals);
+  let results = (outs Variadic<Fp8_AnyEnd>:$ends);
+  let assemblyFormat = "attr-dict `:` type($ends)";
+  let hasVerifier = 1;
+}
+
+def Fp8_AcquireOp : Fp8_ConsumingOp<"acquire", [DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
+  let summary = "waits for the end's next slot and takes it";
+  let description = [{
+    Consumes the end and waits until the other side has handed its next slot over: a producer (or MMA warp) until the slot is empty, a
+    consumer (or epilogue warp) until it is full. Yields the slot as a stage.
+
+    ```mlir
+    !ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
+    func.func @pass(%end: !fp8.consumer<!ring>) -> !fp8.consumer<!ring> attributes {fp8.linear} {
+      %stage = fp8.acquire %end : !fp8.consumer<!ring>
+      %next = fp8.release %stage : !fp8.consumer_stage<!ring>
+      return %next : !fp8.consumer<!ring>
+    }
+    ```
+  }];
+  let arguments = (ins Fp8_AnyEnd:$end);
+  let results = (outs Fp8_AnyStage:$stage);
+  let assemblyFormat = "$end attr-dict `:` type($end)";
+}
+
+def Fp8_ReleaseOp : Fp8_ConsumingOp<"release", [DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
+  let summary = "hands the slot over to the other side and gives the end back, advanced";
+  let description = [{
+    The whole hand-over, for every kind of stage: it signals the other side and advances. How it signals is derived from what was done
+    with the stage: a slot that TMA fills is signalled by the arrival of its bytes; a slot that an MMA reads or writes by
+    `tcgen05.commit`; a slot that threads read by an arrival of each warp, after its reads are complete.
+  }];
+  let arguments = (ins Fp8_AnyStage:$stage);
+  let results = (outs Fp8_AnyEnd:$end);
+  let assemblyFormat = "$stage attr-dict `:` type($stage)";
+}
+
+def Fp8_CloseOp : Fp8_ConsumingOp<"close"> {
+  let summary = "ends a role's part in a ring or a store queue";
+  let description = [{
+    Consumes the end. A producer waits until every slot that it filled was handed back, so that no barrier is signalled after the
+    CTA has left; a store queue waits until every copy has been written; a consumer has nothing to wait for.
+  }];
+  let arguments = (ins Fp8_AnyCloseable:$end);
+  let assemblyFormat = "$end attr-dict `:` type($end)";
+}
+
+def Fp8_TileOp : Fp8_BorrowingOp<"tile", [Pure, DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
+  let summary = "lends the view of one tile of a stage";
+  let description = [{
+    Borrows the stage and lends its tile of that name (L9).
+
+    ```mlir
+    !ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
+    func.func @borrow(%end: !fp8.consumer<!ring>) -> !fp8.consumer<!ring> attributes {fp8.linear} {
+      %stage = fp8.acquire %end : !fp8.consumer<!ring>
+      %scales = fp8.tile %stage["s"] : !fp8.consumer_stage<!ring>
+      %next = fp8.release %stage : !fp8.consumer_stage<!ring>
+      return %next : !fp8.consumer<!ring>
+    }
+    ```
+  }];
+  let arguments = (ins Fp8_PayloadStage:$stage, StrAttr:$name);
+  let results = (outs Fp8_TileType:$tile);
+  let assemblyFormat = "$stage `[` $name `]` attr-dict `:` type($stage)";
+}
+
+def Fp8_IndexOp : Fp8_BorrowingOp<"index", [Pure]> {
+  let summary = "lends the number of the slot";
+  let description = [{
+    Borrows the stage and lends the number of its slot, in 0 .. stages-1 (L9).
+  }];
+  let arguments = (ins Fp8_AnyStage:$stage);
+  let results = (outs Index:$index);
+  let assemblyFormat = "$stage attr-dict `:` type($stage)";
+}
+
+//===----------------------------------------------------------------------===//
+// Scoped forms (phase 1)
+//===----------------------------------------------------------------------===//
+
+class Fp8_StageScopeOp<string mnemonic> : Fp8_BindingRegionOp<mnemonic, [Fp8_LinearOpInterface]> {
+  let extraClassDeclaration = [{
+    bool managesArgument(::mlir::BlockArgument) { return true; }
+  }];
+}
+
+def Fp8_ProduceOp : Fp8_StageScopeOp<"produce"> {
+  let summary = "fills one slot of a ring";
+  let description = [{
+    Acquires a stage of the producer end for the length of the body, then releases it. The body borrows the stage. Results: the end,
+    advanced, then what the body yields.
+
+    ```mlir
+    !t = !fp8.tile<1x128xf32>
+    !ring = !fp8.pipeline<3, s: !t>
+    func.func @fill(%end: !fp8.producer<!ring>, %map: !fp8.tensor_map<!t>, %i: index) -> !fp8.producer<!ring>
+        attributes {fp8.linear} {
+      %next = fp8.produce(%stage = %end) : !fp8.producer<!ring> -> !fp8.producer<!ring> {
+        fp8.tma_load %map[%i, %i], %stage["s"] : !fp8.tensor_map<!t>, !fp8.producer_stage<!ring>
+      }
+      return %next : !fp8.producer<!ring>
+    }
+    ```
+  }];
+}
+
+def Fp8_ConsumeOp : Fp8_StageScopeOp<"consume"> {
+  let summary = "empties one slot of a ring";
+  let description = [{
+    Acquires a stage of the consumer end for the length of the body, then releases it. The body borrows the stage. Results: the end,
+    advanced, then what the body yields.
+  }];
+}
+
+#endif // FP8_IR_PIPELINE

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The tile family: what roles do with tiles (TMA load, MMA, promotion, store).
+
+#ifndef FP8_IR_TILE
+#define FP8_IR_TILE
+
+include "fp8/IR/Fp8Base.td"
+
+def Fp8_TmaLoadOp : Fp8_Op<"tma_load", [InLinearFunction, Fp8_LinearOpInterface,
+    MemoryEffects<[MemRead, MemWrite<Fp8_BarrierResource>]>]> {
+  let summary = "copies a box of global memory into a tile of a stage";
+  let description = [{
+    Starts the asynchronous copy of the box whose first element is at `coordinates` (row, column; in elements) and counts its bytes on the stage's full
+    barrier. What lies outside the tensor is filled with zeros, and counted.
+
+    (M1) the map's box is the stage's tile of that name.
+  }];
+  let arguments = (ins Fp8_TensorMapType:$map, Variadic<Index>:$coordinates, Fp8_ProducerStageType:$stage,
+                       StrAttr:$name);
+  let assemblyFormat = [{
+    $map `[` $coordinates `]` `,` $stage `[` $name `]` attr-dict `:` type($map) `,` type($stage)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::fp8::LinearUse getLinearUse(::mlir::OpOperand &) { return ::mlir::fp8::LinearUse::Borrow; }
+    /// The bytes that the copy adds to the barrier's transaction count.
+    int64_t getBytes() { return getMap().getType().getTile().getSizeInBytes(); }
+  }];
+}
+
+def Fp8_MmaOp : Fp8_Op<"mma", [InLinearFunction,
+    MemoryEffects<[MemRead<Fp8_BarrierResource>, MemWrite<Fp8_BarrierResource>]>]> {
+  let summary = "D = A * B^T, or D += A * B^T, in tensor memory";
+  let description = [{
+    Starts the asynchronous product of two tiles in shared memory into an accumulator in tensor memory (tcgen05.mma, kind f8f6f4). Without `accumulate` the accumulator is overwritten;
+    with it, it is added to where the condition is true.
+
+    (A1) A is M x K and B is N x K, K-major, both `f8E4M3FN` and `swizzle_128b`; (A2) the accumulator is M x N; (A3) a row is 128 bytes, the span of the swizzle.
+  }];
+  let arguments = (ins Fp8_TmemType:$accumulator, Fp8_TileType:$a, Fp8_TileType:$b, Optional<I1>:$accumulate);
+  let assemblyFormat = [{
+    $accumulator `,` $a `,` $b (`accumulate` `(` $accumulate^ `)`)? attr-dict `:` type($accumulator) `,` type($a) `,` type($b)
+  }];
+  let hasVerifier = 1;
+}
+
+def Fp8_ZeroOp : Fp8_Op<"zero", [Pure]> {
+  let summary = "a fragment of zeros";
+  let results = (outs Fp8_FragmentType:$fragment);
+  let description = [{
+    ```mlir
+    func.func @zeros() {
+      %f = fp8.zero : !fp8.fragment<128x128xf32, 4>
+      return
+    }
+    ```
+  }];
+  let assemblyFormat = "attr-dict `:` type($fragment)";
+}
+
+def Fp8_PromoteOp : Fp8_Op<"promote", [InLinearFunction, MemoryEffects<[MemRead<Fp8_BarrierResource>]>,
+    AllTypesMatch<["fragment", "result"]>, AttrSizedOperandSegments]> {
+  let summary = "adds a scaled accumulator to a fragment";
+  let description = [{
+    `result[m, n] = fragment[m, n] + (a_scale[0, m] * b_scale) * partial[m, n]`, one f32 multiplication for the scales and one fused
+    multiply-add for each element. With two B scales the columns from `split` on use the second.
+
+    (S1) partial has the fragment's shape; (S2) `a_scale` is a 1 x M tile of f32; (S3) there are one or two B scales, and `split` goes with two.
+  }];
+  let arguments = (ins Fp8_FragmentType:$fragment, Fp8_TmemType:$partial, Fp8_TileType:$a_scale,
+                       Variadic<F32>:$b_scales, Optional<Index>:$split);
+  let results = (outs Fp8_FragmentType:$result);
+  let assemblyFormat = [{
+    $fragment `,` $partial `scales` `(` $a_scale `,` $b_scales (`split` $split^)? `)` attr-dict
+    `:` type($fragment) `,` type($partial) `,` type($a_scale)
+  }];
+  let hasVerifier = 1;
+}
+
+def Fp8_StoreQueueOp : Fp8_Op<"store_queue", [InLinearFunction, Fp8_LinearOpInterface, MemoryEffects<[MemAlloc<Fp8_BarrierResource>]>]> {
+  let summary = "makes the staging tiles of a role that stores";
+  let description = [{
+    Lays `depth` tiles for each warp out in shared memory.
+  }];
+  let results = (outs Fp8_StoreQueueType:$queue);
+  let assemblyFormat = "attr-dict `:` type($queue)";
+}
+
+def Fp8_StoreOp : Fp8_ConsumingOp<"store", [AllTypesMatch<["queue", "next"]>]> {
+  let summary = "stores a fragment to global memory";
+  let description = [{
+    Rounds the fragment to the map's element type and copies it, tile by tile through the queue, to the box at `coordinates` (row, column; in
+    elements). What lies outside the tensor is not written. The copies are asynchronous: they are complete when the queue is closed.
+
+    (Q1) the map's box is the queue's tile, of 32 rows, one for each lane; (Q2) its columns divide those that a thread owns; (Q3) the queue and the fragment belong to the same number of warps.
+  }];
+  let arguments = (ins Fp8_FragmentType:$fragment, Fp8_TensorMapType:$map, Variadic<Index>:$coordinates,
+                       Fp8_StoreQueueType:$queue);
+  let results = (outs Fp8_StoreQueueType:$next);
+  let assemblyFormat = [{
+    $fragment `,` $map `[` $coordinates `]` `through` $queue attr-dict `:` type($fragment) `,` type($map) `,` type($queue)
+  }];
+  let hasVerifier = 1;
+}
+
+#endif // FP8_IR_TILE

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The generated definitions of the ops; each family's own code is in the file of its name.
+
+#include "fp8/IR/Fp8.h"
+
+#include "mlir/IR/OpImplementation.h"
+
+using namespace mlir;
+using namespace mlir::fp8;
+
+#define GET_OP_CLASSES
+#include "fp8/IR/Fp8Ops.cpp.inc"

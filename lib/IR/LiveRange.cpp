@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Where a linear value is alive.
+//
+// The walk keeps one fact: the program points that control reaches with the value alive. A consumption ends a path. When
+// the walk is done, three things can be wrong: a path left the value's scope alive (a leak); a point is reached alive on one
+// edge and not on another, so that what follows cannot know (a conflict: the arms of a branch disagree, or a loop body
+// consumes what it does not carry); a use was never reached alive (a use after consumption).
+
+#include "LiveRange.h"
+
+#include "fp8/IR/Fp8.h"
+
+using namespace mlir;
+using namespace mlir::fp8;
+
+LiveRange::LiveRange(Value value, ArrayRef<OpOperand *> uses, DominanceInfo &dominance)
+    : value(value), home(value.getParentRegion()), homeBlock(value.getParentBlock()), dominance(dominance) {
+  collect(uses);
+  if (capture)
+    return;
+  Operation *definition = value.getDefiningOp();
+  reachedFrom[homeBlock] = {nullptr, definition};
+  walk({homeBlock, definition ? definition->getNextNode() : (homeBlock->empty() ? nullptr : &homeBlock->front())});
+  if (!leak)
+    findConflict();
+}
+
+/// Sorts the uses into the blocks on the way from the value's own block down to them.
+void LiveRange::collect(ArrayRef<OpOperand *> uses) {
+  llvm::DenseSet<Operation *> seen;
+  for (OpOperand *use : uses) {
+    usesOf[use->getOwner()].push_back(use);
+    for (Operation *op = use->getOwner(); op; op = op->getParentOp()) {
+      if (!seen.insert(op).second || !op->getBlock())
+        break;
+      points[op->getBlock()].push_back(op);
+      if (op->getParentRegion() == home)
+        break;
+      Operation *parent = op->getParentOp();
+      auto linear = dyn_cast_or_null<LinearOpInterface>(parent);
+      if (!isa_and_nonnull<RegionBranchOpInterface>(parent) || (linear && linear.refusesCapture())) {
+        capture = parent;
+        return;
+      }
+    }
+  }
+  for (auto &[block, ops] : points)
+    llvm::sort(ops, [](Operation *a, Operation *b) { return a != b && a->isBeforeInBlock(b); });
+}
+
+void LiveRange::walk(Cursor start) {
+  worklist.push_back(start);
+  while (!worklist.empty()) {
+    Cursor cursor = worklist.pop_back_val();
+    bool alive = true;
+    auto it = points.find(cursor.block);
+    if (cursor.next && it != points.end())
+      for (Operation *op : it->second) {
+        if (op != cursor.next && op->isBeforeInBlock(cursor.next))
+          continue;
+        if (!visit(op, cursor.block)) {
+          alive = false;
+          break;
+        }
+      }
+    if (alive)
+      leaveBlock(cursor.block);
+  }
+}
+
+bool LiveRange::visit(Operation *op, Block *block) {
+  bool consumed = false;
+  auto it = usesOf.find(op);
+  if (it != usesOf.end())
+    for (OpOperand *use : it->second) {
+      bool consumes = use->get() == value && classifyUse(*use) != UseKind::Borrow;
+      // An op that consumes the value twice, or borrows it too, reaches only its first use of it alive.
+      if (consumed)
+        continue;
+      reached.insert(use);
+      if (consumes) {
+        consumptions.push_back(use);
+        consumed = true;
+      }
+    }
+  if (consumed)
+    return false;
+  bool containsUses = llvm::any_of(op->getRegions(), [&](Region &region) {
+    return llvm::any_of(region, [&](Block &inner) { return points.contains(&inner); });
+  });
+  return !containsUses || enterRegions(op, block);
+}
+
+/// Sends the value into the regions that the op may run first. What comes after the op is reached from the regions' ends.
+bool LiveRange::enterRegions(Operation *op, Block *block) {
+  if (!entered.insert({op, false}).second)
+    return false;
+  SmallVector<RegionSuccessor> successors;
+  cast<RegionBranchOpInterface>(op).getSuccessorRegions(RegionBranchPoint::parent(), successors);
+  for (RegionSuccessor &successor : successors) {
+    Region *region = successor.getSuccessor();
+    if (!region)
+      flowAfter(op, block);
+    else if (!region->empty())
+      flowTo(&region->front(), block, op);
+  }
+  return false;
+}
+
+void LiveRange::leaveBlock(Block *block) {
+  aliveAtEnd.insert(block);
+  Operation *terminator = block->mightHaveTerminator() ? block->getTerminator() : nullptr;
+  if (!terminator || terminator->getNumSuccessors() == 0)
+    return leaveRegion(block, terminator);
+  for (Block *successor : terminator->getSuccessors()) {
+    // Where the definition does not dominate, the value cannot be used any more; its own block would define it anew.
+    if (block->getParent() == home && (successor == homeBlock || !dominance.dominates(homeBlock, successor))) {
+      if (!leak)
+        leak = Leak{terminator, block};
+      continue;
+    }
+    flowTo(successor, block, terminator);
+  }
+}
+
+void LiveRange::leaveRegion(Block *block, Operation *terminator) {
+  if (block->getParent() == home) {
+    if (!leak)
+      leak = Leak{terminator ? terminator : home->getParentOp(), block};
+    return;
+  }
+  auto branch = dyn_cast_or_null<RegionBranchTerminatorOpInterface>(terminator);
+  if (!branch)
+    return;
+  Operation *parent = block->getParentOp();
+  SmallVector<RegionSuccessor> successors;
+  cast<RegionBranchOpInterface>(parent).getSuccessorRegions(RegionBranchPoint(branch), successors);
+  for (RegionSuccessor &successor : successors) {
+    Region *region = successor.getSuccessor();
+    if (!region)
+      flowAfter(parent, block);
+    else if (!region->empty())
+      flowTo(&region->front(), block, terminator);
+  }
+}
+
+void LiveRange::flowTo(Block *target, Block *from, Operation *by) {
+  if (!reachedFrom.insert({target, {from, by}}).second)
+    return;
+  worklist.push_back({target, target->empty() ? nullptr : &target->front()});
+}
+
+void LiveRange::flowAfter(Operation *op, Block *from) {
+  bool &aliveAfter = entered[op];
+  if (aliveAfter)
+    return;
+  aliveAfter = true;
+  (void)from;
+  worklist.push_back({op->getBlock(), op->getNextNode()});
+}
+
+//===----------------------------------------------------------------------===//
+// Conflicts
+//===----------------------------------------------------------------------===//
+
+void LiveRange::findConflict() {
+  for (auto &[block, step] : reachedFrom)
+    if (block != homeBlock && findBlockConflict(block))
+      return;
+  for (auto &[op, aliveAfter] : entered)
+    if (findRegionConflict(op))
+      return;
+}
+
+bool LiveRange::findBlockConflict(Block *block) {
+  for (Block *predecessor : block->getPredecessors()) {
+    if (isAliveAtEnd(predecessor) || !dominance.isReachableFromEntry(predecessor))
+      continue;
+    Operation *join = block->empty() ? nullptr : &block->front();
+    conflict = Conflict{join, reachedFrom[block].from, dominance.dominates(block, predecessor)};
+    return true;
+  }
+  return false;
+}
+
+bool LiveRange::findRegionConflict(Operation *op) {
+  auto branch = cast<RegionBranchOpInterface>(op);
+  // For each place that control can go to (a region, or null for after the op): one edge on which the value is alive, and whether it is consumed on another.
+  llvm::SmallDenseMap<Region *, Block *> alive;
+  llvm::SmallDenseSet<Region *> consumed;
+  SmallVector<RegionSuccessor> successors;
+  branch.getSuccessorRegions(RegionBranchPoint::parent(), successors);
+  for (RegionSuccessor &successor : successors)
+    alive.insert({successor.getSuccessor(), nullptr});
+  for (Region &region : op->getRegions())
+    for (Block &block : region) {
+      if (!dominance.isReachableFromEntry(&block) || !block.mightHaveTerminator())
+        continue;
+      auto terminator = dyn_cast<RegionBranchTerminatorOpInterface>(block.getTerminator());
+      if (!terminator || !reachedFrom.contains(&region.front()))
+        continue;
+      successors.clear();
+      branch.getSuccessorRegions(RegionBranchPoint(terminator), successors);
+      for (RegionSuccessor &successor : successors) {
+        if (isAliveAtEnd(&block))
+          alive.insert({successor.getSuccessor(), &block});
+        else
+          consumed.insert(successor.getSuccessor());
+      }
+    }
+  for (auto [target, from] : alive)
+    if (consumed.contains(target)) {
+      bool isLoop = branch.hasLoop();
+      conflict = Conflict{op, from, isLoop};
+      return true;
+    }
+  return false;
+}
+
+//===----------------------------------------------------------------------===//
+// Paths
+//===----------------------------------------------------------------------===//
+
+void LiveRange::describePath(InFlightDiagnostic &diagnostic, Block *block) const {
+  SmallVector<std::pair<Block *, Operation *>> decisions;
+  for (Block *at = block; at;) {
+    auto it = reachedFrom.find(at);
+    if (it == reachedFrom.end() || !it->second.from)
+      break;
+    decisions.push_back({at, it->second.by});
+    at = it->second.from;
+  }
+  for (auto [target, by] : llvm::reverse(decisions)) {
+    if (by->getNumSuccessors() > 1)
+      for (auto [index, successor] : llvm::enumerate(by->getSuccessors())) {
+        if (successor != target)
+          continue;
+        diagnostic.attachNote(by->getLoc()) << "on the path that takes successor #" << index << " of this '"
+                                            << by->getName() << "'";
+        break;
+      }
+    else if (by->getNumRegions() > 1)
+      diagnostic.attachNote(by->getLoc()) << "on the path through region #" << target->getParent()->getRegionNumber()
+                                          << " of this '" << by->getName() << "'";
+  }
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What the scoped stage ops (produce, consume, per_k_stage) share.
+
+#include "StageScope.h"
+
+using namespace mlir;
+using namespace mlir::fp8;
+
+Type fp8::getStageTypeOf(Type end) {
+  auto endType = dyn_cast<EndTypeInterface>(end);
+  return endType ? endType.getStageType() : Type();
+}
+
+ParseResult fp8::parseStageScope(OpAsmParser &parser, OperationState &result) {
+  if (parseBindingRegion(parser, result, getStageTypeOf, "the end of a ring"))
+    return failure();
+  ensureYield(*result.regions.front(), result.location);
+  return success();
+}
+
+void fp8::printStageScope(OpAsmPrinter &printer, Operation *op, ValueRange ends, Region &body) {
+  printBindingRegion(printer, op, ends, body);
+  printBody(printer, op, body);
+}
+
+LogicalResult fp8::verifyStageScope(Operation *op, ValueRange ends, Region &body) {
+  if (ends.empty())
+    return op->emitOpError() << "expected at least one end to acquire a stage of";
+  if (failed(verifyBindingRegion(op, ends, body, getStageTypeOf, "the end of a ring")))
+    return failure();
+  return verifyResultTypes(op, SmallVector<Type>(ends.getTypes()), "the ends, advanced");
+}
+
+void fp8::getOnceRegionSuccessors(Operation *op, Region &body, RegionBranchPoint point, unsigned numLeadingResults,
+                                  SmallVectorImpl<RegionSuccessor> &successors) {
+  if (point.isParent())
+    successors.emplace_back(&body);
+  else
+    successors.emplace_back(op, op->getResults().drop_front(std::min(numLeadingResults, op->getNumResults())));
+}
