@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The launch manifest, version 1: the JSON file beside a PTX file that says all
+// a launcher needs. docs/manifest.schema.json is its schema.
+#ifndef FP8_LAUNCH_MANIFEST_H
+#define FP8_LAUNCH_MANIFEST_H
+
+#include "fp8/Launch/Expression.h"
+
+#include <array>
+#include <optional>
+#include <variant>
+
+namespace fp8::launch {
+
+enum class Access { Read, Write, ReadWrite };
+
+/// What the caller passes: a strided array. A missing extent or stride is known
+/// at launch only; strides count elements.
+struct ArgumentSpec {
+  std::string name;
+  DataType dtype = DataType::F32;
+  std::vector<std::optional<int64_t>> shape;
+  std::vector<std::optional<int64_t>> strides;
+  Access access = Access::Read;
+};
+
+/// A condition (0 or 1) that the arguments must meet, and the rule to print
+/// when they do not.
+struct Constraint {
+  Expression condition;
+  std::string rule;
+};
+
+struct LaunchSpec {
+  std::array<Expression, 3> grid;    ///< blocks, x first
+  std::array<uint32_t, 3> block{};   ///< threads, x first
+  std::array<uint32_t, 3> cluster{}; ///< blocks, x first
+  uint32_t sharedMemoryBytes = 0;    ///< dynamic
+  bool nonPortableCluster = false;   ///< clusters of more than 8 blocks
+};
+
+enum class Swizzle { None, B32, B64, B128 };
+enum class Interleave { None, B16, B32 };
+enum class L2Promotion { None, B64, B128, B256 };
+enum class OobFill { Zero, NaN };
+
+/// A CUtensorMap for tiled copies (CUDA driver API, cuTensorMapEncodeTiled).
+/// Lists run innermost dimension first.
+struct TensorMapSpec {
+  unsigned argument = 0; ///< index into Manifest::arguments
+  DataType dtype = DataType::F32;
+  std::vector<Expression> dims;         ///< elements; rank 1 to 5
+  std::vector<Expression> stridesBytes; ///< of dims 1 and up: rank - 1 of them
+  std::vector<uint32_t> box;            ///< elements, 1 to 256
+  std::vector<uint32_t> elementStrides; ///< 1 to 8
+  Swizzle swizzle = Swizzle::None;
+  Interleave interleave = Interleave::None;
+  L2Promotion l2Promotion = L2Promotion::None;
+  OobFill oobFill = OobFill::Zero;
+};
+
+/// The 64-bit global address of an argument's element 0.
+struct PointerSpec {
+  unsigned argument = 0;
+};
+
+/// An integer passed by value.
+struct ScalarSpec {
+  DataType type = DataType::I32; ///< i8, i16, i32 or i64
+  Expression value;
+};
+
+/// One parameter of the PTX entry.
+using ParameterSpec = std::variant<TensorMapSpec, PointerSpec, ScalarSpec>;
+
+struct Manifest {
+  static constexpr int64_t supportedVersion = 1;
+
+  std::string producer;
+  std::string chip;
+  std::string kernel;  ///< the .entry in the PTX
+  std::string problem; ///< empty when the file names none
+  std::vector<ArgumentSpec> arguments;
+  std::vector<Constraint> constraints;
+  LaunchSpec launch;
+  std::vector<ParameterSpec> parameters; ///< in the entry's order
+
+  std::vector<std::string> argumentNames() const;
+  /// The index of the argument with that name.
+  std::optional<unsigned> findArgument(std::string_view name) const;
+};
+
+/// Reads a manifest. The text is untrusted: any text gives a manifest or one
+/// error that names the place (`launch.grid[1]`, or a line and column where the
+/// text is not JSON), the rule and what was found. Unknown and repeated keys
+/// are errors.
+Expected<Manifest> parseManifest(std::string_view json);
+
+std::string_view spelling(Swizzle swizzle);
+
+/// Bytes after which the pattern repeats along a row; 0 for none.
+unsigned spanBytes(Swizzle swizzle);
+
+} // namespace fp8::launch
+
+#endif // FP8_LAUNCH_MANIFEST_H

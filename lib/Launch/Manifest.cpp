@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Reading the launch manifest.
+#include "fp8/Launch/Manifest.h"
+
+#include "ExpressionReader.h"
+#include "JsonReader.h"
+
+#include <limits>
+
+namespace fp8::launch {
+namespace {
+// CUDA C++ Programming Guide, "Technical Specifications".
+constexpr int64_t maxThreadsPerBlock = 1024;
+constexpr int64_t maxBlockZ = 64;
+constexpr int64_t maxPortableCluster = 8;
+constexpr int64_t maxCluster = 16;
+// CUDA driver API, cuTensorMapEncodeTiled.
+constexpr size_t maxTensorMapRank = 5;
+constexpr int64_t maxBoxExtent = 256;
+constexpr int64_t maxElementStride = 8;
+constexpr size_t maxArgumentRank = 8;
+
+DataType readDataType(const JsonValue &json) {
+  std::string text = json.string();
+  if (std::optional<DataType> type = parseDataType(text))
+    return *type;
+  json.fail("'" + JsonValue::printable(text) + "' is not one of " +
+            std::string(allDataTypeSpellings()));
+}
+
+std::vector<std::optional<int64_t>> readStaticSizes(const JsonValue &json,
+                                                    int64_t low) {
+  std::vector<std::optional<int64_t>> sizes;
+  for (const JsonValue &size : json.array()) {
+    if (size.isNull())
+      sizes.push_back(std::nullopt);
+    else
+      sizes.push_back(size.integer(low, std::numeric_limits<int64_t>::max()));
+  }
+  return sizes;
+}
+
+ArgumentSpec readArgument(const JsonValue &json, const Manifest &manifest) {
+  json.expectObject({"name", "dtype", "shape", "strides", "access"}, {});
+  ArgumentSpec argument;
+  argument.name = json["name"].nonEmptyString();
+  if (manifest.findArgument(argument.name))
+    json["name"].fail("another argument is named '" +
+                      JsonValue::printable(argument.name) +
+                      "' too; names must be unique");
+  argument.dtype = readDataType(json["dtype"]);
+  argument.shape = readStaticSizes(json["shape"], 0);
+  argument.strides = readStaticSizes(json["strides"], 0);
+  if (argument.shape.size() > maxArgumentRank)
+    json["shape"].fail("rank " + std::to_string(argument.shape.size()) +
+                       " is above the limit of " +
+                       std::to_string(maxArgumentRank));
+  if (argument.strides.size() != argument.shape.size())
+    json["strides"].fail("expected one stride for each of the " +
+                         std::to_string(argument.shape.size()) +
+                         " dimensions, found " +
+                         std::to_string(argument.strides.size()));
+  argument.access =
+      json["access"].oneOf<Access>({{"read", Access::Read},
+                                    {"write", Access::Write},
+                                    {"readwrite", Access::ReadWrite}});
+  return argument;
+}
+
+Constraint readConstraint(const JsonValue &json, const Manifest &manifest) {
+  json.expectObject({"condition", "rule"}, {});
+  return {readExpression(json["condition"], manifest),
+          json["rule"].nonEmptyString()};
+}
+
+void readCluster(const JsonValue &json, LaunchSpec &launch) {
+  std::vector<JsonValue> sizes = json["cluster"].array(3);
+  int64_t blocks = 1;
+  for (unsigned i = 0; i < 3; ++i) {
+    launch.cluster[i] = sizes[i].integer(1, maxCluster);
+    blocks *= launch.cluster[i];
+  }
+  launch.nonPortableCluster = json["non_portable_cluster"].boolean();
+  if (blocks > maxCluster)
+    json["cluster"].fail("a cluster of " + std::to_string(blocks) +
+                         " blocks is above the limit of " +
+                         std::to_string(maxCluster));
+  if (blocks > maxPortableCluster && !launch.nonPortableCluster)
+    json["cluster"].fail("a cluster of " + std::to_string(blocks) +
+                         " blocks is not portable (more than " +
+                         std::to_string(maxPortableCluster) +
+                         "); set launch.non_portable_cluster");
+}
+
+LaunchSpec readLaunch(const JsonValue &json, const Manifest &manifest) {
+  json.expectObject({"grid", "block", "cluster", "shared_memory_bytes",
+                     "non_portable_cluster"},
+                    {});
+  LaunchSpec launch;
+  std::vector<JsonValue> grid = json["grid"].array(3);
+  for (unsigned i = 0; i < 3; ++i)
+    launch.grid[i] = readExpression(grid[i], manifest);
+
+  std::vector<JsonValue> block = json["block"].array(3);
+  int64_t threads = 1;
+  for (unsigned i = 0; i < 3; ++i) {
+    launch.block[i] =
+        block[i].integer(1, i == 2 ? maxBlockZ : maxThreadsPerBlock);
+    threads *= launch.block[i];
+  }
+  if (threads > maxThreadsPerBlock)
+    json["block"].fail(std::to_string(threads) +
+                       " threads are above the limit of " +
+                       std::to_string(maxThreadsPerBlock) + " per block");
+
+  readCluster(json, launch);
+  launch.sharedMemoryBytes = json["shared_memory_bytes"].integer(
+      0, std::numeric_limits<uint32_t>::max());
+  return launch;
+}
+
+std::vector<uint32_t> readExtents(const JsonValue &json, size_t rank,
+                                  int64_t high) {
+  std::vector<uint32_t> extents;
+  for (const JsonValue &extent : json.array(rank))
+    extents.push_back(extent.integer(1, high));
+  return extents;
+}
+
+TensorMapSpec readTensorMap(const JsonValue &json, const Manifest &manifest) {
+  json.expectObject({"kind", "argument", "dtype", "dims", "strides_bytes",
+                     "box", "element_strides", "swizzle", "interleave",
+                     "l2_promotion", "oob_fill"},
+                    {});
+  TensorMapSpec map;
+  map.argument = readArgumentReference(json["argument"], manifest);
+  map.dtype = readDataType(json["dtype"]);
+  for (const JsonValue &dim : json["dims"].array())
+    map.dims.push_back(readExpression(dim, manifest));
+  size_t rank = map.dims.size();
+  if (rank < 1 || rank > maxTensorMapRank)
+    json["dims"].fail("a tensor map has 1 to 5 dimensions, found " +
+                      std::to_string(rank));
+  for (const JsonValue &stride : json["strides_bytes"].array(rank - 1))
+    map.stridesBytes.push_back(readExpression(stride, manifest));
+  map.box = readExtents(json["box"], rank, maxBoxExtent);
+  map.elementStrides =
+      readExtents(json["element_strides"], rank, maxElementStride);
+  map.swizzle = json["swizzle"].oneOf<Swizzle>({{"none", Swizzle::None},
+                                                {"32B", Swizzle::B32},
+                                                {"64B", Swizzle::B64},
+                                                {"128B", Swizzle::B128}});
+  map.interleave =
+      json["interleave"].oneOf<Interleave>({{"none", Interleave::None},
+                                            {"16B", Interleave::B16},
+                                            {"32B", Interleave::B32}});
+  map.l2Promotion =
+      json["l2_promotion"].oneOf<L2Promotion>({{"none", L2Promotion::None},
+                                               {"64B", L2Promotion::B64},
+                                               {"128B", L2Promotion::B128},
+                                               {"256B", L2Promotion::B256}});
+  map.oobFill = json["oob_fill"].oneOf<OobFill>(
+      {{"zero", OobFill::Zero}, {"nan", OobFill::NaN}});
+  return map;
+}
+
+ScalarSpec readScalar(const JsonValue &json, const Manifest &manifest) {
+  json.expectObject({"kind", "type", "value"}, {});
+  return {json["type"].oneOf<DataType>({{"i8", DataType::I8},
+                                        {"i16", DataType::I16},
+                                        {"i32", DataType::I32},
+                                        {"i64", DataType::I64}}),
+          readExpression(json["value"], manifest)};
+}
+
+ParameterSpec readParameter(const JsonValue &json, const Manifest &manifest) {
+  if (!json.isObject() || !json.has("kind"))
+    json.fail("expected an object with the key 'kind'");
+  enum class Kind { TensorMap, Pointer, Scalar };
+  switch (json["kind"].oneOf<Kind>({{"tensor_map", Kind::TensorMap},
+                                    {"pointer", Kind::Pointer},
+                                    {"scalar", Kind::Scalar}})) {
+  case Kind::TensorMap:
+    return readTensorMap(json, manifest);
+  case Kind::Scalar:
+    return readScalar(json, manifest);
+  case Kind::Pointer:
+    break;
+  }
+  json.expectObject({"kind", "argument"}, {});
+  return PointerSpec{readArgumentReference(json["argument"], manifest)};
+}
+
+void readVersion(const JsonValue &json) {
+  // Before anything else: a newer file should be told apart from a broken one.
+  if (!json.has("version"))
+    return;
+  int64_t version = json["version"].integer();
+  if (version != Manifest::supportedVersion)
+    json["version"].fail("version " + std::to_string(version) +
+                         " is not supported; this reader knows version " +
+                         std::to_string(Manifest::supportedVersion));
+}
+
+Manifest readManifest(const JsonValue &json) {
+  readVersion(json);
+  json.expectObject({"version", "producer", "chip", "kernel", "arguments",
+                     "constraints", "launch", "parameters"},
+                    {"problem"});
+  Manifest manifest;
+  manifest.producer = json["producer"].string();
+  manifest.chip = json["chip"].nonEmptyString();
+  manifest.kernel = json["kernel"].nonEmptyString();
+  if (json.has("problem"))
+    manifest.problem = json["problem"].nonEmptyString();
+  for (const JsonValue &argument : json["arguments"].array())
+    manifest.arguments.push_back(readArgument(argument, manifest));
+  for (const JsonValue &constraint : json["constraints"].array())
+    manifest.constraints.push_back(readConstraint(constraint, manifest));
+  manifest.launch = readLaunch(json["launch"], manifest);
+  for (const JsonValue &parameter : json["parameters"].array())
+    manifest.parameters.push_back(readParameter(parameter, manifest));
+  return manifest;
+}
+} // namespace
+
+Expected<Manifest> parseManifest(std::string_view text) {
+  try {
+    nlohmann::json json = parseJson(text);
+    return readManifest(JsonValue(json, ""));
+  } catch (const JsonError &error) {
+    return Error{error.message};
+  }
+}
+
+std::vector<std::string> Manifest::argumentNames() const {
+  std::vector<std::string> names;
+  for (const ArgumentSpec &argument : arguments)
+    names.push_back(argument.name);
+  return names;
+}
+
+std::optional<unsigned> Manifest::findArgument(std::string_view name) const {
+  for (unsigned i = 0; i < arguments.size(); ++i)
+    if (arguments[i].name == name)
+      return i;
+  return std::nullopt;
+}
+
+std::string_view spelling(Swizzle swizzle) {
+  switch (swizzle) {
+  case Swizzle::None:
+    return "none";
+  case Swizzle::B32:
+    return "32B";
+  case Swizzle::B64:
+    return "64B";
+  case Swizzle::B128:
+    return "128B";
+  }
+  return "";
+}
+
+unsigned spanBytes(Swizzle swizzle) {
+  switch (swizzle) {
+  case Swizzle::None:
+    return 0;
+  case Swizzle::B32:
+    return 32;
+  case Swizzle::B64:
+    return 64;
+  case Swizzle::B128:
+    return 128;
+  }
+  return 0;
+}
+
+} // namespace fp8::launch
