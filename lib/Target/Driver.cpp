@@ -79,13 +79,48 @@ static LogicalResult runPasses(ModuleOp module,
   return passes.run(module);
 }
 
-static LogicalResult parseAndEmit(StringRef input, const EmitOptions &options,
-                                  DialectRegistry &registry) {
+static LogicalResult parseAndEmit(std::shared_ptr<llvm::SourceMgr> sources,
+                                  MLIRContext &context,
+                                  const MlirOptMainConfig &config,
+                                  const EmitOptions &options) {
+  OwningOpRef<ModuleOp> module = parse(sources, context, config);
+  if (!module || failed(runPasses(*module, config)))
+    return failure();
+  return emit(*module, options);
+}
+
+/// Parses, lowers and emits one module in a context of its own.
+static LogicalResult process(std::unique_ptr<llvm::MemoryBuffer> buffer,
+                             const MlirOptMainConfig &config,
+                             const EmitOptions &options,
+                             DialectRegistry &registry) {
+  // One kernel keeps one thread busy; a thread pool costs more than it gives.
+  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+  context.allowUnregisteredDialects(config.shouldAllowUnregisteredDialects());
+  // The message names the rule; the whole kernel after it would bury that.
+  context.printOpOnDiagnostic(false);
+  auto sources = std::make_shared<llvm::SourceMgr>();
+  sources->AddNewSourceBuffer(std::move(buffer), llvm::SMLoc());
+  if (!config.shouldVerifyDiagnostics()) {
+    SourceMgrDiagnosticHandler diagnostics(*sources, &context);
+    return parseAndEmit(sources, context, config, options);
+  }
+  SourceMgrDiagnosticVerifierHandler diagnostics(
+      *sources, &context, config.verifyDiagnosticsLevel());
+  (void)parseAndEmit(sources, context, config, options);
+  return diagnostics.verify();
+}
+
+static LogicalResult readAndEmit(StringRef input, EmitOptions options,
+                                 DialectRegistry &registry) {
   MlirOptMainConfig config = MlirOptMainConfig::createFromCLOptions();
-  if (!config.inputSplitMarker().empty() || config.shouldVerifyDiagnostics() ||
-      config.shouldVerifyRoundtrip()) {
-    llvm::errs() << "error: --split-input-file, --verify-diagnostics and "
-                    "--verify-roundtrip work with --emit=mlir only\n";
+  options.writeFiles = !config.shouldVerifyDiagnostics();
+  if (config.shouldVerifyRoundtrip() ||
+      (!config.inputSplitMarker().empty() && options.writeFiles)) {
+    llvm::errs() << "error: --emit writes the files of one module: "
+                    "--verify-roundtrip cannot be given with it, and "
+                    "--split-input-file only with --verify-diagnostics, which "
+                    "writes none\n";
     return failure();
   }
   std::string message;
@@ -94,16 +129,12 @@ static LogicalResult parseAndEmit(StringRef input, const EmitOptions &options,
     llvm::errs() << "error: " << message << "\n";
     return failure();
   }
-  // One kernel keeps one thread busy; a thread pool costs more than it gives.
-  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
-  context.allowUnregisteredDialects(config.shouldAllowUnregisteredDialects());
-  auto sources = std::make_shared<llvm::SourceMgr>();
-  sources->AddNewSourceBuffer(std::move(buffer), llvm::SMLoc());
-  SourceMgrDiagnosticHandler diagnostics(*sources, &context);
-  OwningOpRef<ModuleOp> module = parse(sources, context, config);
-  if (!module || failed(runPasses(*module, config)))
-    return failure();
-  return emit(*module, options);
+  return splitAndProcessBuffer(
+      std::move(buffer),
+      [&](std::unique_ptr<llvm::MemoryBuffer> chunk, raw_ostream &) {
+        return process(std::move(chunk), config, options, registry);
+      },
+      llvm::nulls(), config.inputSplitMarker());
 }
 
 int mlir::fp8::runDriver(int argc, char **argv, DialectRegistry &registry) {
@@ -115,5 +146,5 @@ int mlir::fp8::runDriver(int argc, char **argv, DialectRegistry &registry) {
   EmitOptions options = commandLine.getEmitOptions(output);
   if (options.kind == EmitKind::MLIR)
     return asMainReturnCode(MlirOptMain(argc, argv, input, output, registry));
-  return asMainReturnCode(parseAndEmit(input, options, registry));
+  return asMainReturnCode(readAndEmit(input, options, registry));
 }

@@ -47,7 +47,8 @@ static FailureOr<std::string> emitKernel(ModuleOp module,
 }
 
 LogicalResult mlir::fp8::emit(ModuleOp module, const EmitOptions &options) {
-  if (options.kind == EmitKind::Cubin && options.output == "-")
+  if (options.kind == EmitKind::Cubin && options.output == "-" &&
+      options.writeFiles)
     return emitError(UnknownLoc::get(module.getContext()))
            << "a cubin is binary and is not written to the standard output; "
               "name a file with -o";
@@ -58,7 +59,7 @@ LogicalResult mlir::fp8::emit(ModuleOp module, const EmitOptions &options) {
   // The manifest first: it is quick, and what it refuses needs no backend.
   SmallVector<OutputFile> files;
   bool hasManifest = options.writeManifest && options.kind != EmitKind::LLVM &&
-                     !isStream(options.output);
+                     (!options.writeFiles || !isStream(options.output));
   if (hasManifest) {
     FailureOr<std::string> manifest = emitManifest(module, *kernel);
     if (failed(manifest))
@@ -69,6 +70,8 @@ LogicalResult mlir::fp8::emit(ModuleOp module, const EmitOptions &options) {
   if (failed(contents))
     return failure();
   files.push_back({options.output, std::move(*contents)});
+  if (!options.writeFiles)
+    return success();
   if (llvm::Error error = writeOutputFiles(files))
     return report(module, std::move(error));
   return success();

@@ -27,14 +27,17 @@ static SmallVector<FunctionOpInterface> findKernels(ModuleOp module,
 }
 
 static LogicalResult checkLowered(gpu::GPUModuleOp gpuModule) {
-  WalkResult result = gpuModule.getBody()->walk([&](Operation *op) {
-    if (isa_and_nonnull<LLVM::LLVMDialect, NVVM::NVVMDialect>(op->getDialect()))
-      return WalkResult::advance();
-    op->emitOpError("is not lowered: a kernel to emit holds only the llvm and "
-                    "nvvm dialects; run a pipeline that lowers it first, such "
-                    "as --fp8-gemm-to-ptx");
-    return WalkResult::interrupt();
-  });
+  WalkResult result =
+      gpuModule.getBody()->walk<WalkOrder::PreOrder>([&](Operation *op) {
+        if (isa_and_nonnull<LLVM::LLVMDialect, NVVM::NVVMDialect>(
+                op->getDialect()))
+          return WalkResult::advance();
+        op->emitOpError(
+            "is not lowered: a kernel to emit holds only the llvm and "
+            "nvvm dialects; run a pipeline that lowers it first, such "
+            "as --fp8-gemm-to-ptx");
+        return WalkResult::interrupt();
+      });
   return failure(result.wasInterrupted());
 }
 

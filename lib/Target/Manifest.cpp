@@ -163,8 +163,8 @@ static FailureOr<std::array<int64_t, 3>>
 getConstants(gpu::KernelDim3 size, gpu::LaunchFuncOp launch, StringRef what,
              ManifestExpressions &expressions) {
   std::array<int64_t, 3> constants;
-  for (auto [constant, value] :
-       llvm::zip_equal(constants, ArrayRef<Value>{size.x, size.y, size.z})) {
+  std::array<Value, 3> values = {size.x, size.y, size.z};
+  for (auto [constant, value] : llvm::zip_equal(constants, values)) {
     FailureOr<int64_t> number = expressions.getConstant(value, launch, what);
     if (failed(number))
       return failure();

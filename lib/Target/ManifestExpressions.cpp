@@ -2,6 +2,7 @@
 // Host values as manifest expressions.
 
 #include "ManifestExpressions.h"
+#include "fp8/IR/Fp8.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Matchers.h"
@@ -166,7 +167,7 @@ FailureOr<llvm::json::Value> ManifestExpressions::translate(Value value,
       return failure();
     return getDim(*argument, *axis);
   }
-  if (op->getName().getStringRef() == "fp8.multiprocessor_count")
+  if (isa<MultiprocessorCountOp>(op))
     return llvm::json::Value(Object{{"device", "multiprocessor_count"}});
   if (!getOperatorName(op).empty())
     return translateOperator(op);

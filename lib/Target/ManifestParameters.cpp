@@ -2,6 +2,7 @@
 // The kernel's parameters as manifest entries.
 
 #include "ManifestParameters.h"
+#include "fp8/IR/Fp8.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
@@ -25,6 +26,7 @@ private:
   LogicalResult addDescriptor(BlockArgument argument);
   LogicalResult addPointer(Value pointer);
   LogicalResult addScalar(Value operand);
+  LogicalResult addTensorMap(Value operand);
   LogicalResult append(Object parameter, Type type);
 
   /// The type of the kernel's next parameter, null past the last.
@@ -138,8 +140,58 @@ LogicalResult ParameterEmitter::addScalar(Value operand) {
       operand.getType());
 }
 
+static StringRef getSwizzleName(Swizzle swizzle) {
+  switch (swizzle) {
+  case Swizzle::None:
+    return "none";
+  case Swizzle::B32:
+    return "32B";
+  case Swizzle::B64:
+    return "64B";
+  case Swizzle::B128:
+    return "128B";
+  }
+  llvm_unreachable("no other swizzle");
+}
+
+/// Lists run innermost dimension first, as cuTensorMapEncodeTiled takes them.
+LogicalResult ParameterEmitter::addTensorMap(Value operand) {
+  auto map = operand.getDefiningOp<TensorMapOp>();
+  if (!map)
+    return launch.emitOpError("passes a tensor map that no fp8.tensor_map of "
+                              "the host function makes");
+  FailureOr<BlockArgument> argument =
+      expressions.getArgument(map.getSource(), map);
+  if (failed(argument))
+    return failure();
+  TileType tile = cast<TensorMapType>(operand.getType()).getTile();
+  std::string element;
+  llvm::raw_string_ostream(element) << tile.getElementType();
+  llvm::json::Value rowStride = expressions.getStride(*argument, 0);
+  int64_t elementBytes = tile.getElementType().getIntOrFloatBitWidth() / 8;
+  if (std::optional<int64_t> constant = rowStride.getAsInteger())
+    rowStride = *constant * elementBytes;
+  else if (elementBytes != 1)
+    rowStride = Object{{"mul", Array{std::move(rowStride), elementBytes}}};
+  Object parameter = pointerTo(*argument);
+  parameter["kind"] = "tensor_map";
+  parameter["dtype"] = element;
+  parameter["dims"] =
+      Array{expressions.getDim(*argument, 1), expressions.getDim(*argument, 0)};
+  parameter["strides_bytes"] = Array{std::move(rowStride)};
+  parameter["box"] = Array{tile.getColumns(), tile.getRows()};
+  parameter["element_strides"] = Array{1, 1};
+  parameter["swizzle"] = getSwizzleName(tile.getSwizzle());
+  parameter["interleave"] = "none";
+  parameter["l2_promotion"] = "256B";
+  parameter["oob_fill"] = "zero";
+  return append(std::move(parameter), nullptr);
+}
+
 LogicalResult ParameterEmitter::addOperand(Value operand) {
   Type type = operand.getType();
+  if (isa<TensorMapType>(type))
+    return addTensorMap(operand);
   if (isa<MemRefType>(type))
     return addMemRef(operand);
   if (isa<LLVM::LLVMPointerType>(type))

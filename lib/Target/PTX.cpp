@@ -68,6 +68,24 @@ static void optimise(llvm::Module &module, llvm::TargetMachine &machine) {
       .run(module, modules);
 }
 
+/// PTX with a call to a function that nothing defines assembles, and fails when
+/// it is loaded. The CUDA driver itself brings a few.
+static LogicalResult checkCallees(const KernelModule &kernel,
+                                  llvm::Module &module) {
+  static constexpr StringLiteral driverFunctions[] = {"vprintf", "malloc",
+                                                      "free", "__assertfail"};
+  for (llvm::Function &callee : module) {
+    if (!callee.isDeclaration() || callee.isIntrinsic() || callee.use_empty() ||
+        llvm::is_contained(driverFunctions, callee.getName()))
+      continue;
+    FunctionOpInterface function = kernel.function;
+    return function.emitError("kernel '")
+           << kernel.getName() << "' calls '" << callee.getName()
+           << "', which its gpu.module does not define";
+  }
+  return success();
+}
+
 /// Translates and optimises `kernel`, then gives the module to `use`.
 static LogicalResult withOptimisedModule(
     const KernelModule &kernel,
@@ -83,13 +101,16 @@ static LogicalResult withOptimisedModule(
   module->setTargetTriple(machine->getTargetTriple());
   module->setDataLayout(machine->createDataLayout());
 
+  LogicalResult callees = success();
   LogicalResult result = backend.run([&] {
     optimise(*module, *machine);
-    use(*module, *machine);
+    callees = checkCallees(kernel, *module);
+    if (succeeded(callees))
+      use(*module, *machine);
   });
   if (failed(result))
     (void)module.release(); // belongs to the context that run() left behind
-  return result;
+  return failure(failed(result) || failed(callees));
 }
 
 FailureOr<std::string> mlir::fp8::emitLLVMIR(const KernelModule &kernel) {

@@ -17,6 +17,8 @@ struct EmitOptions {
   std::string kernel;       ///< needed when there are several
   /// PTX and cubins come with OUT.json, unless they go to a stream.
   bool writeManifest = true;
+  /// False: make everything, report every error, write nothing.
+  bool writeFiles = true;
   /// Print registers, spills, stack and shared memory of a cubin to stderr.
   bool reportResources = false;
   PtxasOptions ptxas;

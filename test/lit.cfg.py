@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# The suite of the files under test/ that have RUN lines.
+#
+# Features a test can require:
+#   compiler  fp8-opt was built (-DFP8_ENABLE_COMPILER=ON)
+#   ptxas     NVIDIA's assembler was found, where fp8-opt looks for it
+#   nvcc      NVIDIA's compiler was found likewise
+#   full      FP8_TEST_FULL=1 (./dev check --full): every point of every matrix
+# Substitutions: the tools by name; %python; %fp8_source, %fp8_build; %ptxas, %nvcc.
+
+import os
+import shutil
+
+import lit.formats
+
+config.name = "fp8"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir", ".test"]
+config.excludes = ["Inputs"]
+config.test_source_root = os.path.join(config.fp8_source_dir, "test")
+config.test_exec_root = os.path.join(config.fp8_binary_dir, "test")
+
+compiler_directories = [
+    "Analysis", "Conversion", "Docs", "IR", "Pipelines", "Target", "Transforms",
+]
+if config.has_compiler:
+    config.available_features.add("compiler")
+else:
+    config.excludes += compiler_directories
+    lit_config.note("built without the compiler: leaving out test/{%s} and every "
+                    "test that requires 'compiler'" % ",".join(compiler_directories))
+
+
+def find_cuda_tool(name, variable):
+    """Searches as fp8-opt does; '' when there is none."""
+    named = os.environ.get(variable)
+    if named:
+        return named if os.access(named, os.X_OK) else ""
+    roots = [os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH"), "/usr/local/cuda"]
+    places = [os.path.join(root, "bin") for root in roots if root]
+    return shutil.which(name) or shutil.which(name, path=os.pathsep.join(places)) or ""
+
+
+for tool, variable in (("ptxas", "FP8_PTXAS"), ("nvcc", "FP8_NVCC")):
+    path = find_cuda_tool(tool, variable)
+    if path:
+        config.available_features.add(tool)
+    config.substitutions.append(("%" + tool, path or tool + "-not-found"))
+
+if os.environ.get("FP8_TEST_FULL") == "1":
+    config.available_features.add("full")
+for variable in ("FP8_PTXAS", "FP8_TEST_FULL", "CUDA_HOME", "CUDA_PATH"):
+    if variable in os.environ:
+        config.environment[variable] = os.environ[variable]
+
+config.substitutions += [
+    ("%python", shutil.which("python3")),
+    ("%fp8_source", config.fp8_source_dir),
+    ("%fp8_build", config.fp8_binary_dir),
+]
+
+
+def add_tools(directory, names):
+    """Runs tools by their full path: the first one on PATH may be another's."""
+    for name in names:
+        config.substitutions.append(
+            (r"(?<![\w/.%-])" + name + r"(?![\w/.-])", os.path.join(directory, name)))
+
+
+add_tools(os.path.join(config.fp8_binary_dir, "bin"), ["fp8-opt", "fp8-run"])
+add_tools(config.llvm_tools_dir,
+          ["FileCheck", "count", "not", "split-file", "mlir-opt", "mlir-translate"])
