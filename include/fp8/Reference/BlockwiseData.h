@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Operands of a blockwise-scaled FP8 GEMM, made as a quantiser makes them.
+#ifndef FP8_REFERENCE_BLOCKWISEDATA_H
+#define FP8_REFERENCE_BLOCKWISEDATA_H
+
+#include <cstdint>
+#include <vector>
+
+namespace fp8::reference {
+
+/// Elements along K, and along N for B, that share a scale.
+constexpr int64_t scaleBlock = 128;
+
+/// A (M,K) and B (N,K) e4m3 row-major, without padding; `aScale` f32
+/// (ceil(K/128), M) with rows of `aScaleStride` elements, M rounded up to a
+/// multiple of 4, the padding NaN; `bScale` f32 (ceil(N/128), ceil(K/128)).
+struct BlockwiseData {
+  int64_t m = 0, n = 0, k = 0;
+  int64_t aScaleStride = 0;
+  std::vector<uint8_t> a, b;
+  std::vector<float> aScale, bScale;
+
+  int64_t kBlocks() const { return (k + scaleBlock - 1) / scaleBlock; }
+  int64_t nBlocks() const { return (n + scaleBlock - 1) / scaleBlock; }
+};
+
+enum class DataKind {
+  /// Near-normal values, quantised per block: 1x128 of A and 128x128 of B share
+  /// a scale, amax / 448. Each scale is then multiplied, so that the products
+  /// follow a Kronecker sequence in row and block over 7 binades around 2^-7:
+  /// they span at least six binades wherever there are 16 of them, and any two
+  /// of one K block less than 144 rows apart differ by 1.5 % and more, so that
+  /// a swap shows.
+  Normal,
+  /// Normal data with NaN in A and B, zero rows, and scales that are NaN,
+  /// infinite, zero, negative and denormal, each in a few rows or blocks.
+  Specials,
+  /// Every element and every scale 1: D is K.
+  Ones
+};
+
+/// The same data for the same arguments on every machine. Sizes from 0.
+BlockwiseData makeBlockwiseData(int64_t m, int64_t n, int64_t k, uint64_t seed,
+                                DataKind kind = DataKind::Normal);
+
+} // namespace fp8::reference
+
+#endif // FP8_REFERENCE_BLOCKWISEDATA_H

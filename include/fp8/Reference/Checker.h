@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Whether a D that some kernel computed is right. docs/Numerics.md says what
+// right means and why.
+#ifndef FP8_REFERENCE_CHECKER_H
+#define FP8_REFERENCE_CHECKER_H
+
+#include "fp8/Reference/Gemm.h"
+#include "fp8/Reference/OutputType.h"
+
+#include <string>
+
+namespace fp8::reference {
+
+/// The largest relative Frobenius distance from the reference, rounded to the
+/// output type, that is right.
+double frobeniusFloor(OutputType type);
+
+struct BadElement {
+  int64_t row = 0, column = 0;
+  double got = 0, expected = 0;
+  double bound = 0;       ///< what |got - expected| may be
+  bool unwritten = false; ///< still holds the poison
+  std::string hint;       ///< a guess at the cause; may be empty
+};
+
+struct CheckResult {
+  int64_t elements = 0; ///< all of them are looked at
+  int64_t wrong = 0;    ///< unwritten ones included
+  int64_t unwritten = 0;
+  /// Elements whose intermediate sums may pass the f32 range: any value but the
+  /// poison is right.
+  int64_t unspecified = 0;
+  /// Largest |got - expected| / bound over elements with a finite bound; right
+  /// up to 1. Infinite when a finite value was due and another came.
+  double maxBoundRatio = 0;
+  /// ||got - expected|| / ||expected||, Frobenius, before rounding.
+  double relativeError = 0;
+  /// ||got - round(expected)|| / ||round(expected)||, Frobenius.
+  double frobenius = 0;
+  double frobeniusFloor = 0;
+  std::vector<BadElement> first; ///< in row-major order, at most maxReported
+  /// Of the wrong ones, that with the largest ratio and a finite value.
+  BadElement worst;
+
+  static constexpr size_t maxReported = 8;
+  bool ok() const { return wrong == 0 && frobenius <= frobeniusFloor; }
+  /// Lines for a person: what is wrong, and where.
+  std::string str() const;
+};
+
+/// Compares D, row-major with `rowStride` elements a row, to `reference`, whose
+/// rows start at D's first row. D was filled with the poison of `type` before
+/// the kernel ran. `data` is what `reference` came from.
+CheckResult check(const BlockwiseData &data, const GemmReference &reference,
+                  OutputType type, const void *d, int64_t rowStride);
+
+} // namespace fp8::reference
+
+#endif // FP8_REFERENCE_CHECKER_H

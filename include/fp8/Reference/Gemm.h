@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The blockwise-scaled GEMM in float64.
+#ifndef FP8_REFERENCE_GEMM_H
+#define FP8_REFERENCE_GEMM_H
+
+#include "fp8/Reference/BlockwiseData.h"
+
+#include <cstddef>
+#include <vector>
+
+namespace fp8::reference {
+
+/// Rows [rowBegin, rowEnd) of the result, row-major with n columns.
+struct GemmReference {
+  int64_t rowBegin = 0, rowEnd = 0, n = 0;
+  /// sum_kb aScale[kb,m] * bScale[n/128,kb] * (A.B^T)_kb. The dot product of a
+  /// K block is exact; scaling and the sum over blocks are rounded to double.
+  std::vector<double> value;
+  /// sum_kb |aScale * bScale| * sum_k |a||b|: what cancellation hides. To about
+  /// 1e-5, as the bound needs no more.
+  std::vector<double> magnitude;
+
+  size_t index(int64_t row, int64_t column) const {
+    return static_cast<size_t>((row - rowBegin) * n + column);
+  }
+};
+
+/// NaN and infinities propagate as IEEE 754 says; K = 0 gives zeros.
+GemmReference computeReference(const BlockwiseData &data, int64_t rowBegin,
+                               int64_t rowEnd);
+inline GemmReference computeReference(const BlockwiseData &data) {
+  return computeReference(data, 0, data.m);
+}
+
+/// What each K block contributes to one element, scaled.
+std::vector<double> blockContributions(const BlockwiseData &data, int64_t row,
+                                       int64_t column);
+
+} // namespace fp8::reference
+
+#endif // FP8_REFERENCE_GEMM_H

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Comparing a result to the reference.
+#include "fp8/Reference/Checker.h"
+
+#include "Hints.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+
+namespace fp8::reference {
+namespace {
+constexpr double magnitudeFactor = 0x1p-11;
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// An overflowed value, as a number that can be subtracted: past the largest
+/// finite one, but next to it.
+double measurable(OutputType type, double got) {
+  return std::isinf(got) ? std::copysign(overflowThreshold(type), got) : got;
+}
+
+/// |got - expected| in units of the bound.
+double boundRatio(OutputType type, double got, double expected, double bound) {
+  if (std::isnan(expected))
+    return std::isnan(got) ? 0 : infinity;
+  if (std::isinf(expected))
+    return got == expected ? 0 : infinity;
+  if (std::isnan(got))
+    return infinity;
+  double rounded = roundTo(type, expected);
+  if (got == rounded)
+    return std::isinf(rounded) ? 0 : std::fabs(got - expected) / bound;
+  // A reference past the range may not be compared to by its own size.
+  double target = std::isinf(rounded) ? measurable(type, rounded) : expected;
+  return std::fabs(measurable(type, got) - target) / bound;
+}
+
+class FrobeniusNorm {
+public:
+  void add(double got, double expected) {
+    if (!std::isfinite(got) || !std::isfinite(expected))
+      return; // judged one by one
+    distance += (got - expected) * (got - expected);
+    size += expected * expected;
+  }
+  double relative() const {
+    if (distance == 0)
+      return 0;
+    return size == 0 ? infinity : std::sqrt(distance / size);
+  }
+
+private:
+  double distance = 0, size = 0;
+};
+
+/// An element and what is thought of it; right when the ratio is at most 1.
+struct Judgement {
+  BadElement element;
+  double ratio = infinity;
+  bool unspecified = false;
+};
+
+Judgement judge(const GemmReference &reference, OutputType type, const void *d,
+                uint64_t at, int64_t row, int64_t column) {
+  Judgement result;
+  BadElement &element = result.element;
+  element.row = row;
+  element.column = column;
+  element.got = load(type, d, at);
+  element.unwritten = loadBits(type, d, at) == poisonBits(type);
+  element.expected = reference.value[reference.index(row, column)];
+  double magnitude = reference.magnitude[reference.index(row, column)];
+  bool finite = std::isfinite(element.expected);
+  if (finite)
+    element.bound = ulpAt(type, element.expected) + magnitudeFactor * magnitude;
+  if (element.unwritten)
+    return result;
+  result.unspecified = finite && magnitude >= std::numeric_limits<float>::max();
+  result.ratio =
+      result.unspecified
+          ? 0
+          : boundRatio(type, element.got, element.expected, element.bound);
+  return result;
+}
+
+void addHint(const BlockwiseData &data, const GemmReference &reference,
+             OutputType type, BadElement &element) {
+  if (element.unwritten || !std::isfinite(element.got) ||
+      !std::isfinite(element.expected))
+    return;
+  double magnitude =
+      reference.magnitude[reference.index(element.row, element.column)];
+  element.hint = guessCause(data, reference, element,
+                            ulpAt(type, element.got) + 0x1p-19 * magnitude);
+}
+
+std::string describe(const BadElement &bad) {
+  char text[256];
+  std::string place = "(" + std::to_string(bad.row) + ", " +
+                      std::to_string(bad.column) + "), tile (" +
+                      std::to_string(bad.row / 128) + ", " +
+                      std::to_string(bad.column / 128) + ") at (" +
+                      std::to_string(bad.row % 128) + ", " +
+                      std::to_string(bad.column % 128) + ")";
+  if (bad.unwritten)
+    return "d" + place + ": not written";
+  std::snprintf(text, sizeof(text), ": got %.9g, expected %.9g within %.3g",
+                bad.got, bad.expected, bad.bound);
+  return "d" + place + text + (bad.hint.empty() ? "" : "; " + bad.hint);
+}
+} // namespace
+
+double frobeniusFloor(OutputType type) {
+  switch (type) {
+  case OutputType::BF16:
+    return 2e-4;
+  case OutputType::F16:
+    return 5e-5;
+  case OutputType::F32:
+    break;
+  }
+  return 5e-7;
+}
+
+CheckResult check(const BlockwiseData &data, const GemmReference &reference,
+                  OutputType type, const void *d, int64_t rowStride) {
+  CheckResult result;
+  result.frobeniusFloor = frobeniusFloor(type);
+  FrobeniusNorm exact, rounded;
+  double worstRatio = 0;
+  for (int64_t row = reference.rowBegin; row < reference.rowEnd; ++row)
+    for (int64_t column = 0; column < reference.n; ++column) {
+      uint64_t at = (row - reference.rowBegin) * rowStride + column;
+      Judgement judged = judge(reference, type, d, at, row, column);
+      ++result.elements;
+      result.unspecified += judged.unspecified;
+      result.maxBoundRatio = std::max(result.maxBoundRatio, judged.ratio);
+      const BadElement &element = judged.element;
+      exact.add(element.got, element.expected);
+      rounded.add(element.got, roundTo(type, element.expected));
+      if (judged.ratio <= 1)
+        continue;
+      ++result.wrong;
+      result.unwritten += element.unwritten;
+      if (result.first.size() < CheckResult::maxReported)
+        result.first.push_back(element);
+      if (std::isfinite(judged.ratio) && judged.ratio > worstRatio) {
+        worstRatio = judged.ratio;
+        result.worst = element;
+      }
+    }
+  for (BadElement &element : result.first)
+    addHint(data, reference, type, element);
+  if (worstRatio > 0)
+    addHint(data, reference, type, result.worst);
+  result.relativeError = exact.relative();
+  result.frobenius = rounded.relative();
+  return result;
+}
+
+std::string CheckResult::str() const {
+  char text[256];
+  std::snprintf(text, sizeof(text),
+                "%lld of %lld elements wrong (%lld not written); largest error "
+                "%.3g of the bound; frobenius %.3g, floor %.3g",
+                static_cast<long long>(wrong), static_cast<long long>(elements),
+                static_cast<long long>(unwritten), maxBoundRatio, frobenius,
+                frobeniusFloor);
+  std::string lines = text;
+  for (const BadElement &bad : first)
+    lines += "\n  " + describe(bad);
+  if (static_cast<size_t>(wrong) > first.size())
+    lines += "\n  and " + std::to_string(wrong - first.size()) + " more";
+  if (worst.bound > 0)
+    lines += "\n  worst: " + describe(worst);
+  return lines;
+}
+
+} // namespace fp8::reference

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The float64 reference, blocked for cache and registers.
+//
+// Products of two e4m3 values are multiples of 2^-18 below 2^18, so a sum of
+// 128 of them needs 43 bits: exact in double in any order, and the same whether
+// or not the machine has fused multiply-add.
+#include "fp8/Reference/Gemm.h"
+
+#include "fp8/Reference/Float8.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <memory>
+
+// One machine-code version per instruction set, chosen when the program loads.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#define FP8_VECTOR_CLONES                                                      \
+  __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#else
+#define FP8_VECTOR_CLONES
+#endif
+#define FP8_ALWAYS_INLINE inline __attribute__((always_inline))
+
+namespace fp8::reference {
+namespace {
+constexpr int64_t panelRows = 4;             // of A, kept in registers
+constexpr int64_t panelColumns = scaleBlock; // of B: one scale
+constexpr unsigned vectorBytes = 32;
+
+/// The operands of one K block: A transposed to [k][row], B to [k][column],
+/// zero where the matrices end.
+template <typename T>
+struct Panels {
+  alignas(64) T a[scaleBlock][panelRows];
+  alignas(64) T b[scaleBlock][panelColumns];
+  alignas(64) T result[panelRows][panelColumns];
+};
+
+/// result = a^T . b, `vectors` vectors of columns at a time.
+template <typename T, int vectors>
+FP8_ALWAYS_INLINE void multiply(Panels<T> &panels, int64_t depth) {
+  typedef T Vector __attribute__((vector_size(vectorBytes)));
+  constexpr int lanes = vectorBytes / sizeof(T);
+  for (int64_t column = 0; column < panelColumns; column += vectors * lanes) {
+    Vector sums[panelRows][vectors] = {};
+    for (int64_t k = 0; k < depth; ++k) {
+      Vector b[vectors];
+      for (int v = 0; v < vectors; ++v)
+        b[v] =
+            *reinterpret_cast<const Vector *>(&panels.b[k][column + v * lanes]);
+      for (int row = 0; row < panelRows; ++row)
+        for (int v = 0; v < vectors; ++v)
+          sums[row][v] += panels.a[k][row] * b[v];
+    }
+    for (int row = 0; row < panelRows; ++row)
+      for (int v = 0; v < vectors; ++v)
+        *reinterpret_cast<Vector *>(&panels.result[row][column + v * lanes]) =
+            sums[row][v];
+  }
+}
+
+FP8_VECTOR_CLONES void multiplyValues(Panels<double> &panels, int64_t depth) {
+  multiply<double, 2>(panels, depth);
+}
+FP8_VECTOR_CLONES void multiplyMagnitudes(Panels<float> &panels,
+                                          int64_t depth) {
+  multiply<float, 2>(panels, depth);
+}
+
+const std::array<double, 256> &decodedValues() {
+  static const std::array<double, 256> table = [] {
+    std::array<double, 256> values;
+    for (unsigned bits = 0; bits < 256; ++bits)
+      values[bits] = decodeE4M3FN(static_cast<uint8_t>(bits));
+    return values;
+  }();
+  return table;
+}
+
+class Multiplier {
+public:
+  Multiplier(const BlockwiseData &data, GemmReference &reference)
+      : data(data), reference(reference), decoded(decodedValues()),
+        values(std::make_unique<Panels<double>>()),
+        magnitudes(std::make_unique<Panels<float>>()) {}
+
+  void run() {
+    for (int64_t nBlock = 0; nBlock < data.nBlocks(); ++nBlock)
+      for (int64_t kBlock = 0; kBlock < data.kBlocks(); ++kBlock) {
+        packB(nBlock, kBlock);
+        for (int64_t row = reference.rowBegin; row < reference.rowEnd;
+             row += panelRows)
+          addBlock(row, nBlock, kBlock);
+      }
+  }
+
+private:
+  int64_t depth(int64_t kBlock) const {
+    return std::min(scaleBlock, data.k - kBlock * scaleBlock);
+  }
+
+  void packB(int64_t nBlock, int64_t kBlock) {
+    int64_t count = depth(kBlock);
+    for (int64_t column = 0; column < panelColumns; ++column) {
+      int64_t n = nBlock * scaleBlock + column;
+      const uint8_t *source =
+          n < data.n ? &data.b[n * data.k + kBlock * scaleBlock] : nullptr;
+      for (int64_t k = 0; k < count; ++k) {
+        double value = source ? decoded[source[k]] : 0;
+        values->b[k][column] = value;
+        magnitudes->b[k][column] = static_cast<float>(std::fabs(value));
+      }
+    }
+  }
+
+  void packA(int64_t firstRow, int64_t kBlock) {
+    int64_t count = depth(kBlock);
+    for (int64_t i = 0; i < panelRows; ++i) {
+      int64_t row = firstRow + i;
+      const uint8_t *source = row < reference.rowEnd
+                                  ? &data.a[row * data.k + kBlock * scaleBlock]
+                                  : nullptr;
+      for (int64_t k = 0; k < count; ++k) {
+        double value = source ? decoded[source[k]] : 0;
+        values->a[k][i] = value;
+        magnitudes->a[k][i] = static_cast<float>(std::fabs(value));
+      }
+    }
+  }
+
+  void addBlock(int64_t firstRow, int64_t nBlock, int64_t kBlock) {
+    packA(firstRow, kBlock);
+    multiplyValues(*values, depth(kBlock));
+    multiplyMagnitudes(*magnitudes, depth(kBlock));
+    double bScale = data.bScale[nBlock * data.kBlocks() + kBlock];
+    int64_t rows = std::min(panelRows, reference.rowEnd - firstRow);
+    int64_t columns = std::min(panelColumns, data.n - nBlock * scaleBlock);
+    for (int64_t i = 0; i < rows; ++i) {
+      double scale =
+          data.aScale[kBlock * data.aScaleStride + firstRow + i] * bScale;
+      double scaleMagnitude = std::fabs(scale);
+      size_t start = reference.index(firstRow + i, nBlock * scaleBlock);
+      for (int64_t j = 0; j < columns; ++j) {
+        reference.value[start + j] += scale * values->result[i][j];
+        reference.magnitude[start + j] +=
+            scaleMagnitude * magnitudes->result[i][j];
+      }
+    }
+  }
+
+  const BlockwiseData &data;
+  GemmReference &reference;
+  const std::array<double, 256> &decoded;
+  std::unique_ptr<Panels<double>> values;
+  std::unique_ptr<Panels<float>> magnitudes;
+};
+} // namespace
+
+GemmReference computeReference(const BlockwiseData &data, int64_t rowBegin,
+                               int64_t rowEnd) {
+  GemmReference reference;
+  reference.rowBegin = rowBegin;
+  reference.rowEnd = rowEnd;
+  reference.n = data.n;
+  size_t count = static_cast<size_t>((rowEnd - rowBegin) * data.n);
+  reference.value.assign(count, 0);
+  reference.magnitude.assign(count, 0);
+  Multiplier(data, reference).run();
+  return reference;
+}
+
+std::vector<double> blockContributions(const BlockwiseData &data, int64_t row,
+                                       int64_t column) {
+  const std::array<double, 256> &decoded = decodedValues();
+  std::vector<double> contributions;
+  for (int64_t kBlock = 0; kBlock < data.kBlocks(); ++kBlock) {
+    double dot = 0;
+    int64_t end = std::min(data.k, (kBlock + 1) * scaleBlock);
+    for (int64_t k = kBlock * scaleBlock; k < end; ++k)
+      dot += decoded[data.a[row * data.k + k]] *
+             decoded[data.b[column * data.k + k]];
+    double scale =
+        static_cast<double>(data.aScale[kBlock * data.aScaleStride + row]) *
+        data.bScale[column / scaleBlock * data.kBlocks() + kBlock];
+    contributions.push_back(scale * dot);
+  }
+  return contributions;
+}
+
+} // namespace fp8::reference

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The blocked reference against one written straight from the definition.
+#include "fp8/Reference/Gemm.h"
+#include "fp8/Reference/Float8.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+
+using namespace fp8::reference;
+
+namespace {
+struct Element {
+  double value = 0, magnitude = 0;
+};
+
+Element byDefinition(const BlockwiseData &data, int64_t m, int64_t n) {
+  Element result;
+  for (int64_t block = 0; block * 128 < data.k; ++block) {
+    long double dot = 0, size = 0;
+    for (int64_t k = block * 128; k < std::min(data.k, block * 128 + 128);
+         ++k) {
+      double product = double(decodeE4M3FN(data.a[m * data.k + k])) *
+                       decodeE4M3FN(data.b[n * data.k + k]);
+      dot += product;
+      size += std::fabs(product);
+    }
+    double scale = double(data.aScale[block * data.aScaleStride + m]) *
+                   data.bScale[n / 128 * data.kBlocks() + block];
+    result.value += scale * double(dot);
+    result.magnitude += std::fabs(scale) * double(size);
+  }
+  return result;
+}
+
+void compare(const BlockwiseData &data, int64_t rowBegin, int64_t rowEnd) {
+  GemmReference reference = computeReference(data, rowBegin, rowEnd);
+  ASSERT_EQ(reference.value.size(), size_t((rowEnd - rowBegin) * data.n));
+  for (int64_t m = rowBegin; m < rowEnd; ++m)
+    for (int64_t n = 0; n < data.n; ++n) {
+      Element expected = byDefinition(data, m, n);
+      double value = reference.value[reference.index(m, n)];
+      double magnitude = reference.magnitude[reference.index(m, n)];
+      if (!std::isfinite(expected.value)) {
+        EXPECT_EQ(std::isnan(value), std::isnan(expected.value));
+        if (std::isinf(expected.value)) {
+          EXPECT_EQ(value, expected.value);
+        }
+        continue;
+      }
+      // Fused or not, the sum over blocks rounds at most once a block.
+      ASSERT_NEAR(value, expected.value, 1e-13 * expected.magnitude)
+          << m << ", " << n;
+      ASSERT_NEAR(magnitude, expected.magnitude, 1e-4 * expected.magnitude);
+    }
+}
+} // namespace
+
+TEST(Gemm, MatchesTheDefinition) {
+  compare(makeBlockwiseData(128, 128, 128, 1), 0, 128);
+  compare(makeBlockwiseData(37, 150, 320, 2), 0, 37);
+  compare(makeBlockwiseData(1, 576, 1024, 3), 0, 1);
+  compare(makeBlockwiseData(3, 16, 16, 4), 0, 3);
+}
+
+TEST(Gemm, ComputesARangeOfRows) {
+  compare(makeBlockwiseData(70, 48, 272, 5), 13, 66);
+}
+
+TEST(Gemm, CarriesSpecialValues) {
+  compare(makeBlockwiseData(64, 256, 384, 6, DataKind::Specials), 0, 64);
+}
+
+TEST(Gemm, OnesGiveK) {
+  GemmReference reference =
+      computeReference(makeBlockwiseData(5, 130, 336, 0, DataKind::Ones));
+  for (double value : reference.value)
+    EXPECT_EQ(value, 336);
+}
+
+TEST(Gemm, EmptyKGivesZeros) {
+  GemmReference reference = computeReference(makeBlockwiseData(4, 8, 0, 1));
+  EXPECT_EQ(reference.value, std::vector<double>(32, 0.0));
+}
+
+TEST(Gemm, ContributionsAddUp) {
+  BlockwiseData data = makeBlockwiseData(9, 140, 700, 8);
+  GemmReference reference = computeReference(data);
+  double sum = 0;
+  for (double part : blockContributions(data, 7, 133))
+    sum += part;
+  size_t at = reference.index(7, 133);
+  EXPECT_NEAR(sum, reference.value[at], 1e-13 * reference.magnitude[at]);
+}
