@@ -18,8 +18,12 @@ function(fp8_add_library name)
   target_link_libraries(${name} PUBLIC ${ARG_LINK})
 endfunction()
 
-# fp8_add_unittest(NAME file.cpp ... [LINK lib ...]): a GoogleTest binary, run by lit (test/lit.cfg.py).
+# fp8_add_unittest(NAME file.cpp ... [LINK lib ...]): a GoogleTest binary, run by lit, which knows it by its name's end
+# (test/unittests.cfg.py).
 function(fp8_add_unittest name)
+  if(NOT name MATCHES "Tests$")
+    message(FATAL_ERROR "the name of a unit test must end in 'Tests', or lit does not run it: ${name}")
+  endif()
   cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
   find_package(GTest REQUIRED)
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})

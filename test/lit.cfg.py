@@ -20,15 +20,12 @@ config.excludes = ["Inputs"]
 config.test_source_root = os.path.join(config.fp8_source_dir, "test")
 config.test_exec_root = os.path.join(config.fp8_binary_dir, "test")
 
-compiler_directories = [
-    "Analysis", "Conversion", "Docs", "IR", "Pipelines", "Target", "Transforms",
-]
 if config.has_compiler:
     config.available_features.add("compiler")
 else:
-    config.excludes += compiler_directories
+    config.excludes += config.compiler_tests
     lit_config.note("built without the compiler: leaving out test/{%s} and every "
-                    "test that requires 'compiler'" % ",".join(compiler_directories))
+                    "test that requires 'compiler'" % ",".join(config.compiler_tests))
 
 
 def find_cuda_tool(name, variable):

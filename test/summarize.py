@@ -17,12 +17,9 @@ import xml.etree.ElementTree
 def google_test_reason(directory, case):
     """The message of GTEST_SKIP, which GoogleTest keeps out of its reports: the
     skipped test is run again and tells it."""
-    # classname: fp8-unit.BINARY.SUITE (lit replaces '/' by '.'), name: TEST
-    parts = case.get("classname").split(".")
-    binary = next((p for p in parts if os.path.isfile(os.path.join(directory, p))), None)
-    if not binary:
-        return "skipped by GTEST_SKIP"
-    name = "*%s.%s" % (parts[-1].split("/")[-1], case.get("name"))
+    # The class is written fp8-unit._/BINARY/SUITE.
+    _, binary, suite = case.get("classname").split("/", 2)
+    name = "%s.%s" % (suite, case.get("name"))
     output = subprocess.run([os.path.join(directory, binary), "--gtest_filter=" + name],
                             capture_output=True, text=True, check=False).stdout.splitlines()
     for line, following in zip(output, output[1:]):
