@@ -95,8 +95,9 @@ TEST_P(Checker, FailsSwappedRows) {
   EXPECT_GT(result.wrong, data.n);
   EXPECT_EQ(result.first[0].row, 64);
   // In bf16 too many elements of a tile are alike to tell where one belongs.
-  if (type != OutputType::BF16)
+  if (type != OutputType::BF16) {
     EXPECT_THAT(result.str(), HasSubstr("this is what (65, "));
+  }
 }
 
 TEST_P(Checker, FailsATransposedCoreTile) {

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The files fp8-run reads.
+#ifndef FP8_TOOLS_FP8RUN_FILES_H
+#define FP8_TOOLS_FP8RUN_FILES_H
+
+#include "fp8/Launch/Expected.h"
+
+#include <string>
+
+namespace fp8::run {
+
+/// A whole text file of at most 256 MiB.
+launch::Expected<std::string> readTextFile(const std::string &path);
+
+/// `asked` if it is not empty; else OUT.ptx.json, and for OUT.ptx also
+/// OUT.json, whichever exists first.
+launch::Expected<std::string> findManifest(const std::string &ptxPath,
+                                           const std::string &asked);
+
+} // namespace fp8::run
+
+#endif // FP8_TOOLS_FP8RUN_FILES_H

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The command line, by CLI11.
+#include "Options.h"
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <map>
+
+namespace fp8::run {
+namespace {
+const std::map<std::string, BackendKind> backendNames{
+    {"sim", BackendKind::Simulator},
+    {"cuda", BackendKind::CUDA},
+    {"auto", BackendKind::Auto}};
+const std::map<std::string, reference::DataKind> dataNames{
+    {"normal", reference::DataKind::Normal},
+    {"specials", reference::DataKind::Specials},
+    {"ones", reference::DataKind::Ones}};
+const std::map<std::string, bool> completionNames{{"late", false},
+                                                  {"at-issue", true}};
+
+void addProblemOptions(CLI::App &app, Options &options) {
+  constexpr int64_t maxSize = int64_t(1) << 32;
+  const CLI::Range size(int64_t(0), maxSize);
+  app.add_option("--m", options.m, "Rows of A and D")->check(size);
+  app.add_option("--n", options.n, "Rows of B, columns of D")->check(size);
+  app.add_option("--k", options.k, "Columns of A and B")->check(size);
+  app.add_option("--seed", options.seed, "Chooses the operands");
+  app.add_option("--data", options.data,
+                 "normal: quantised near-normal values; specials: with NaN, "
+                 "infinities and zeros; ones: all 1")
+      ->transform(CLI::CheckedTransformer(dataNames));
+  app.add_option("--memory-limit", options.memoryLimit,
+                 "Bytes that all buffers together may take");
+}
+
+void addSimulatorOptions(CLI::App &app, Options &options) {
+  const std::string group = "Simulator";
+  app.add_option("--schedule-seed", options.scheduleSeed,
+                 "Chooses the order of warps and of asynchronous work")
+      ->group(group);
+  app.add_option("--schedules", options.schedules,
+                 "Runs that many schedule seeds, counting up")
+      ->check(CLI::Range(1u, 1000000u))
+      ->group(group);
+  app.add_option("--completion", options.completeAtIssue,
+                 "late: asynchronous work completes late; at-issue: at once, "
+                 "which hides faults")
+      ->transform(CLI::CheckedTransformer(completionNames))
+      ->group(group);
+  app.add_option("--multiprocessors", options.multiprocessors,
+                 "Multiprocessors the device has")
+      ->check(CLI::Range(1u, 65535u))
+      ->group(group);
+  app.add_option("--step-limit", options.stepLimit,
+                 "Warp instructions a run may take")
+      ->group(group);
+  app.add_option("--grid-limit", options.gridLimit, "Blocks a run may have")
+      ->group(group);
+  app.add_option("--max-errors", options.maxErrors,
+                 "Errors after which a run stops")
+      ->check(CLI::Range(1u, 1000000u))
+      ->group(group);
+}
+} // namespace
+
+std::optional<Options> parseCommandLine(int argc, const char *const *argv,
+                                        int &exitCode) {
+  Options options;
+  CLI::App app{"Runs a kernel that fp8-opt made, checks every element of its "
+               "result, and prints one line of JSON last."};
+  app.set_version_flag("--version", "fp8-run " FP8_VERSION);
+  app.option_defaults()->always_capture_default(true);
+  app.add_option("ptx", options.ptxPath, "The kernel: OUT.ptx of fp8-opt")
+      ->required()
+      ->type_name("OUT.ptx");
+  app.add_option("--manifest", options.manifestPath,
+                 "The launch manifest (default: OUT.ptx.json, or OUT.json)")
+      ->type_name("FILE");
+  app.add_option("--backend", options.backend,
+                 "Where it runs: sim, cuda, or auto")
+      ->transform(CLI::CheckedTransformer(backendNames));
+  app.add_flag("-v,--verbose", options.verbose, "Say more");
+  addProblemOptions(app, options);
+  addSimulatorOptions(app, options);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError &error) {
+    if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) {
+      exitCode = app.exit(error);
+      return std::nullopt;
+    }
+    std::cerr << "fp8-run: error: " << error.what() << "; see fp8-run --help\n";
+    exitCode = 2;
+    return std::nullopt;
+  }
+  return options;
+}
+
+} // namespace fp8::run

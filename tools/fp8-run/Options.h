@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The command line of fp8-run.
+#ifndef FP8_TOOLS_FP8RUN_OPTIONS_H
+#define FP8_TOOLS_FP8RUN_OPTIONS_H
+
+#include "fp8/Reference/BlockwiseData.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace fp8::run {
+
+enum class BackendKind { Simulator, CUDA, Auto };
+
+struct Options {
+  std::string ptxPath;
+  std::string manifestPath; ///< empty: beside the PTX
+  BackendKind backend = BackendKind::Auto;
+  std::optional<int64_t> m, n, k; ///< absent: as the manifest says
+  uint64_t seed = 0;
+  reference::DataKind data = reference::DataKind::Normal;
+  uint64_t memoryLimit = uint64_t(8) << 30; ///< bytes of all buffers
+  bool verbose = false;
+
+  // The simulator's.
+  uint64_t scheduleSeed = 0; ///< of the first schedule; the next are + 1, ...
+  unsigned schedules = 1;
+  bool completeAtIssue = false;
+  unsigned multiprocessors = 148;
+  uint64_t stepLimit = uint64_t(1) << 33;
+  uint64_t gridLimit = uint64_t(1) << 20;
+  unsigned maxErrors = 8;
+};
+
+/// Parses the command line. Nothing when the program should end at once, with
+/// `exitCode`: after --help or --version (0), or after an error that has been
+/// printed (2).
+std::optional<Options> parseCommandLine(int argc, const char *const *argv,
+                                        int &exitCode);
+
+} // namespace fp8::run
+
+#endif // FP8_TOOLS_FP8RUN_OPTIONS_H

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The problem "blockwise_gemm": sizes, operands in the layout that the manifest
+// asks for, and the check of D.
+#ifndef FP8_TOOLS_FP8RUN_PROBLEM_H
+#define FP8_TOOLS_FP8RUN_PROBLEM_H
+
+#include "Options.h"
+#include "fp8/Launch/LaunchPlan.h"
+#include "fp8/Reference/Checker.h"
+
+namespace fp8::run {
+
+struct GemmSizes {
+  int64_t m = 0, n = 0, k = 0;
+};
+
+/// Sizes from the flags and from what the manifest's shapes fix. A size that
+/// neither gives, and a flag that differs from the manifest, are errors.
+launch::Expected<GemmSizes> resolveSizes(const launch::Manifest &manifest,
+                                         const Options &options);
+
+/// An argument with its first contents.
+struct PreparedArgument {
+  std::string name;
+  launch::Access access = launch::Access::Read;
+  launch::ArgumentValue value; ///< the address is filled in by the run
+  std::vector<uint8_t> bytes;
+};
+
+class BlockwiseGemm {
+public:
+  /// Checks shapes, strides and memory before it makes any data.
+  static launch::Expected<BlockwiseGemm> make(const launch::Manifest &manifest,
+                                              const Options &options);
+
+  const GemmSizes &sizes() const { return gemmSizes; }
+  const std::vector<PreparedArgument> &arguments() const { return prepared; }
+  unsigned outputIndex() const { return output; }
+
+  /// The operands and the reference, which take time: once per problem.
+  void prepare();
+  /// Judges D as it came back. Bytes between D's rows must be as they were.
+  struct Verdict {
+    reference::CheckResult result;
+    bool paddingChanged = false;
+    bool ok() const { return result.ok() && !paddingChanged; }
+  };
+  Verdict judge(const std::vector<uint8_t> &d) const;
+
+private:
+  GemmSizes gemmSizes;
+  uint64_t seed = 0;
+  reference::DataKind kind = reference::DataKind::Normal;
+  reference::OutputType outputType = reference::OutputType::F32;
+  unsigned output = 0;
+  std::vector<PreparedArgument> prepared;
+  reference::BlockwiseData data;
+  reference::GemmReference expected;
+};
+
+} // namespace fp8::run
+
+#endif // FP8_TOOLS_FP8RUN_PROBLEM_H

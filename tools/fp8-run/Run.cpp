@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Launching a problem under every schedule, and judging what comes back.
+#include "Run.h"
+
+#include <algorithm>
+#include <ostream>
+#include <set>
+
+namespace fp8::run {
+namespace {
+constexpr const char *prefix = "fp8-run: ";
+
+std::string shortNumber(double value) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.3g", value);
+  return text;
+}
+
+/// Uploads the arguments and binds the manifest to their addresses.
+launch::Expected<launch::LaunchPlan>
+uploadAndBind(const launch::Manifest &manifest, const BlockwiseGemm &problem,
+              Backend &backend, std::vector<launch::ArgumentValue> &values) {
+  backend.reset();
+  values.clear();
+  for (const PreparedArgument &argument : problem.arguments()) {
+    auto address =
+        backend.upload(argument.name, argument.bytes, argument.access);
+    if (!address)
+      return address.takeError();
+    values.push_back(argument.value);
+    values.back().address = *address;
+  }
+  return launch::bind(manifest, values, backend.properties());
+}
+
+class ScheduleRuns {
+public:
+  ScheduleRuns(const launch::Manifest &manifest, const BlockwiseGemm &problem,
+               Backend &backend, Summary &summary, std::ostream &log)
+      : manifest(manifest), problem(problem), backend(backend),
+        summary(summary), log(log) {}
+
+  void runAll() {
+    bool ok = true;
+    for (unsigned i = 0; ok && i < backend.schedules(); ++i)
+      ok = runOne(i);
+    summary.ok = ok;
+    summary.distinctSchedules = hashes.size();
+  }
+
+private:
+  bool runOne(unsigned schedule) {
+    std::vector<launch::ArgumentValue> values;
+    auto plan = uploadAndBind(manifest, problem, backend, values);
+    if (!plan) {
+      summary.error = plan.error();
+      log << prefix << "error: " << plan.error() << "\n";
+      return false;
+    }
+    Outcome outcome;
+    if (!plan->nothingToLaunch()) {
+      outcome = backend.launch(manifest, *plan, schedule);
+      summary.launched = true;
+      hashes.insert(outcome.scheduleHash);
+    } else {
+      outcome.summary = "nothing to launch";
+    }
+    summary.microseconds =
+        summary.schedules ? std::min(summary.microseconds, outcome.microseconds)
+                          : outcome.microseconds;
+    ++summary.schedules;
+    summary.backendErrors += outcome.errors.size();
+    for (const std::string &error : outcome.errors)
+      log << error << "\n";
+
+    unsigned output = problem.outputIndex();
+    uint64_t size = problem.arguments()[output].bytes.size();
+    auto verdict =
+        problem.judge(backend.download(values[output].address, size));
+    report(schedule, outcome, verdict);
+    if (!summary.verdict ||
+        verdict.result.maxBoundRatio >= summary.verdict->result.maxBoundRatio)
+      summary.verdict = verdict;
+    return verdict.ok() && outcome.errors.empty();
+  }
+
+  void report(unsigned schedule, const Outcome &outcome,
+              const BlockwiseGemm::Verdict &verdict) {
+    log << prefix << "schedule " << schedule + 1 << "/" << backend.schedules()
+        << ": " << outcome.summary;
+    if (!outcome.errors.empty()) {
+      log << "; " << outcome.errors.size() << " broken rule"
+          << (outcome.errors.size() > 1 ? "s" : "")
+          << ", so the numbers mean nothing\n";
+      return;
+    }
+    log << "; largest error " << shortNumber(verdict.result.maxBoundRatio)
+        << " of the bound, frobenius " << shortNumber(verdict.result.frobenius)
+        << "\n";
+    if (!verdict.result.ok())
+      log << prefix << "error: wrong result: " << verdict.result.str() << "\n";
+    if (verdict.paddingChanged)
+      log << prefix
+          << "error: the kernel wrote between the rows of d, past column "
+          << problem.sizes().n - 1 << "\n";
+  }
+
+  const launch::Manifest &manifest;
+  const BlockwiseGemm &problem;
+  Backend &backend;
+  Summary &summary;
+  std::ostream &log;
+  std::set<uint64_t> hashes;
+};
+
+} // namespace
+
+Summary runProblem(const Options &options, const launch::Manifest &manifest,
+                   Backend &backend, std::ostream &log) {
+  Summary summary;
+  summary.backend = backend.name();
+  summary.kernel = manifest.kernel;
+  summary.seed = options.seed;
+  auto problem = BlockwiseGemm::make(manifest, options);
+  if (!problem) {
+    summary.error = problem.error();
+    log << prefix << "error: " << problem.error() << "\n";
+    return summary;
+  }
+  summary.sizes = problem->sizes();
+  // Constraints need no data: find out before making it.
+  std::vector<launch::ArgumentValue> values;
+  for (const PreparedArgument &argument : problem->arguments())
+    values.push_back(argument.value);
+  auto plan = launch::bind(manifest, values, backend.properties());
+  if (!plan) {
+    summary.error = plan.error();
+    log << prefix << "error: " << plan.error() << "\n";
+    return summary;
+  }
+  const auto &[m, n, k] = problem->sizes();
+  log << prefix << "m=" << m << " n=" << n << " k=" << k << ", grid "
+      << plan->grid[0] << "x" << plan->grid[1] << "x" << plan->grid[2]
+      << ", operands of seed " << options.seed << " and their reference\n";
+  problem->prepare();
+  ScheduleRuns(manifest, *problem, backend, summary, log).runAll();
+  return summary;
+}
+
+} // namespace fp8::run

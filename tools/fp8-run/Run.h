@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One run of fp8-run: files to verdict.
+#ifndef FP8_TOOLS_FP8RUN_RUN_H
+#define FP8_TOOLS_FP8RUN_RUN_H
+
+#include "Backend.h"
+#include "Options.h"
+#include "Problem.h"
+
+#include <iosfwd>
+
+namespace fp8::run {
+
+/// What the last line of output says.
+struct Summary {
+  bool ok = false;
+  std::string error; ///< why there is no result; empty when there is one
+  std::string backend;
+  std::string kernel;
+  std::optional<GemmSizes> sizes;
+  uint64_t seed = 0;
+  bool launched = false;
+  unsigned schedules = 0; ///< runs made
+  unsigned distinctSchedules = 0;
+  uint64_t backendErrors = 0;
+  double microseconds = 0; ///< of the fastest run
+  /// Of the run with the largest error, over all schedules.
+  std::optional<BlockwiseGemm::Verdict> verdict;
+
+  std::string json() const; ///< one line, no line break
+};
+
+/// Prepares, launches under every schedule, and judges; progress and errors go
+/// to `log`. Stops at the first schedule that fails.
+Summary runProblem(const Options &options, const launch::Manifest &manifest,
+                   Backend &backend, std::ostream &log);
+
+/// The whole program after the command line. Returns the exit code: 0 only if
+/// everything was right.
+int runTool(const Options &options, std::ostream &out, std::ostream &log);
+
+} // namespace fp8::run
+
+#endif // FP8_TOOLS_FP8RUN_RUN_H

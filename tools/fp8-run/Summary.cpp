@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The last line of output.
+#include "Run.h"
+
+#include <nlohmann/json.hpp>
+
+namespace fp8::run {
+
+std::string Summary::json() const {
+  nlohmann::ordered_json line;
+  line["ok"] = ok;
+  if (!error.empty())
+    line["error"] = error;
+  if (!backend.empty())
+    line["backend"] = backend;
+  if (!kernel.empty())
+    line["kernel"] = kernel;
+  if (sizes) {
+    line["m"] = sizes->m;
+    line["n"] = sizes->n;
+    line["k"] = sizes->k;
+    line["seed"] = seed;
+  }
+  if (schedules) {
+    line["launched"] = launched;
+    line["errors"] = backendErrors;
+    line["us"] = microseconds;
+    line["schedules"] = schedules;
+    line["distinct_schedules"] = distinctSchedules;
+  }
+  if (verdict) {
+    const reference::CheckResult &result = verdict->result;
+    line["elements"] = result.elements;
+    line["wrong"] = result.wrong;
+    line["unwritten"] = result.unwritten;
+    line["rel_err"] = result.relativeError;
+    line["max_bound_ratio"] = result.maxBoundRatio; // null when infinite
+    line["frobenius"] = result.frobenius;
+    line["frobenius_floor"] = result.frobeniusFloor;
+  }
+  return line.dump(-1, ' ', false,
+                   nlohmann::ordered_json::error_handler_t::replace);
+}
+
+} // namespace fp8::run
