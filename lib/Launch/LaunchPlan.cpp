@@ -167,9 +167,9 @@ checkArguments(const Manifest &manifest,
   return std::nullopt;
 }
 
-Expected<LaunchPlan> bind(const Manifest &manifest,
-                          const std::vector<ArgumentValue> &arguments,
-                          const DeviceProperties &device) {
+Expected<LaunchPlan> bindLaunch(const Manifest &manifest,
+                                const std::vector<ArgumentValue> &arguments,
+                                const DeviceProperties &device) {
   if (auto error = checkArguments(manifest, arguments))
     return *error;
   if (auto error = checkConstraints(manifest, arguments, device))

@@ -46,7 +46,7 @@ std::optional<Error> evaluateStrides(
       return Error{place + value.error()};
     int64_t stride = *value;
     if (degenerate) {
-      // The rule of `bind`: legal, and never followed.
+      // The rule of `bindLaunch`: legal, and never followed.
       int64_t least =
           (static_cast<int64_t>(inner) + granule - 1) / granule * granule;
       stride = std::min(std::max(stride / granule * granule, least), maxStride);

@@ -31,7 +31,7 @@ uploadAndBind(const launch::Manifest &manifest, const BlockwiseGemm &problem,
     values.push_back(argument.value);
     values.back().address = *address;
   }
-  return launch::bind(manifest, values, backend.properties());
+  return launch::bindLaunch(manifest, values, backend.properties());
 }
 
 class ScheduleRuns {
@@ -133,7 +133,7 @@ Summary runProblem(const Options &options, const launch::Manifest &manifest,
   std::vector<launch::ArgumentValue> values;
   for (const PreparedArgument &argument : problem->arguments())
     values.push_back(argument.value);
-  auto plan = launch::bind(manifest, values, backend.properties());
+  auto plan = launch::bindLaunch(manifest, values, backend.properties());
   if (!plan) {
     summary.error = plan.error();
     log << prefix << "error: " << plan.error() << "\n";

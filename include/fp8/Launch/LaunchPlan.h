@@ -55,12 +55,12 @@ struct LaunchPlan {
 /// extent ends the checks after the grid. A tensor map's extent of 0 becomes 1,
 /// and its strides are then raised to the smallest legal ones: a kernel must
 /// not touch such a map.
-Expected<LaunchPlan> bind(const Manifest &manifest,
-                          const std::vector<ArgumentValue> &arguments,
-                          const DeviceProperties &device);
+Expected<LaunchPlan> bindLaunch(const Manifest &manifest,
+                                const std::vector<ArgumentValue> &arguments,
+                                const DeviceProperties &device);
 
-/// Shape and dtype checks of `bind` alone, for a caller that has them before it
-/// has memory.
+/// Shape and dtype checks of `bindLaunch` alone, for a caller that has them
+/// before it has memory.
 std::optional<Error>
 checkArguments(const Manifest &manifest,
                const std::vector<ArgumentValue> &arguments);

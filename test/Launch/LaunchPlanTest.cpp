@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Binding a manifest to a call.
+#include "fp8/Launch/LaunchPlan.h"
+
+#include "ManifestInputs.h"
+
+#include <gtest/gtest.h>
+
+using namespace fp8::launch;
+
+namespace {
+std::string gemmText() { return readInput("valid/blockwise-gemm.json"); }
+
+Manifest parse(const std::string &text) {
+  Expected<Manifest> manifest = parseManifest(text);
+  EXPECT_TRUE(manifest) << manifest.error();
+  return manifest ? *manifest : Manifest();
+}
+
+std::vector<ArgumentValue> gemmArguments(int64_t m, int64_t n, int64_t k) {
+  int64_t kBlocks = (k + 127) / 128, nBlocks = (n + 127) / 128;
+  int64_t padded = (m + 3) / 4 * 4;
+  return {{DataType::F8E4M3FN, {m, k}, {k, 1}, 0x10000},
+          {DataType::F32, {kBlocks, m}, {padded, 1}, 0x20000},
+          {DataType::F8E4M3FN, {n, k}, {k, 1}, 0x30000},
+          {DataType::F32, {nBlocks, kBlocks}, {kBlocks, 1}, 0x40000},
+          {DataType::BF16, {m, n}, {n, 1}, 0x50000}};
+}
+
+DeviceProperties device() {
+  DeviceProperties properties;
+  properties.multiprocessorCount = 148;
+  return properties;
+}
+
+std::string errorOf(const std::string &text,
+                    const std::vector<ArgumentValue> &arguments) {
+  Expected<LaunchPlan> plan = bindLaunch(parse(text), arguments, device());
+  return plan ? "no error" : plan.error();
+}
+std::string errorOf(const std::vector<ArgumentValue> &arguments) {
+  return errorOf(gemmText(), arguments);
+}
+} // namespace
+
+TEST(LaunchPlan, BindsTheGemm) {
+  Expected<LaunchPlan> bound =
+      bindLaunch(parse(gemmText()), gemmArguments(1000, 512, 320), device());
+  ASSERT_TRUE(bound) << bound.error();
+  const LaunchPlan &plan = *bound;
+  EXPECT_EQ(plan.grid, (std::array<uint32_t, 3>{32, 1, 1}));
+  EXPECT_EQ(plan.block, (std::array<uint32_t, 3>{192, 1, 1}));
+  EXPECT_EQ(plan.sharedMemoryBytes, 199680u);
+  ASSERT_EQ(plan.parameters.size(), 6u);
+  const auto &a = std::get<BoundTensorMap>(plan.parameters[0]);
+  EXPECT_EQ(a.address, 0x10000u);
+  EXPECT_EQ(a.dims, (std::vector<uint64_t>{320, 1000}));
+  EXPECT_EQ(a.stridesBytes, (std::vector<uint64_t>{320}));
+  EXPECT_EQ(a.swizzle, Swizzle::B128);
+  const auto &scale = std::get<BoundTensorMap>(plan.parameters[2]);
+  EXPECT_EQ(scale.stridesBytes, (std::vector<uint64_t>{4000}));
+  EXPECT_EQ(std::get<BoundPointer>(plan.parameters[3]).address, 0x40000u);
+  EXPECT_EQ(std::get<BoundScalar>(plan.parameters[5]).value, 1000);
+}
+
+TEST(LaunchPlan, ThePersistentGridIsTheDevice) {
+  Expected<LaunchPlan> plan =
+      bindLaunch(parse(gemmText()), gemmArguments(4096, 4096, 128), device());
+  ASSERT_TRUE(plan) << plan.error();
+  EXPECT_EQ(plan->grid[0], 148u);
+}
+
+TEST(LaunchPlan, AZeroExtentIsNothingToLaunch) {
+  for (auto [m, n] : {std::pair<int64_t, int64_t>{0, 128}, {128, 0}}) {
+    Expected<LaunchPlan> plan =
+        bindLaunch(parse(gemmText()), gemmArguments(m, n, 128), device());
+    ASSERT_TRUE(plan) << plan.error();
+    EXPECT_TRUE(plan->nothingToLaunch());
+    EXPECT_TRUE(plan->parameters.empty());
+  }
+}
+
+TEST(LaunchPlan, AnEmptyTensorMapIsLegal) {
+  Expected<LaunchPlan> plan =
+      bindLaunch(parse(gemmText()), gemmArguments(128, 128, 0), device());
+  ASSERT_TRUE(plan) << plan.error();
+  EXPECT_FALSE(plan->nothingToLaunch());
+  const auto &a = std::get<BoundTensorMap>(plan->parameters[0]);
+  EXPECT_EQ(a.dims, (std::vector<uint64_t>{1, 128}));
+  EXPECT_EQ(a.stridesBytes, (std::vector<uint64_t>{16}));
+}
+
+TEST(LaunchPlan, PrintsTheBrokenRule) {
+  auto arguments = gemmArguments(128, 128, 256);
+  arguments[2] = {DataType::F8E4M3FN, {128, 128}, {128, 1}, 0x30000};
+  EXPECT_EQ(errorOf(arguments),
+            "a and b must agree in K (eq(a.shape[1], b.shape[1]) does not "
+            "hold: a.shape[1] = 256, b.shape[1] = 128)");
+  EXPECT_EQ(errorOf(gemmArguments(128, 128, 24)),
+            "K must be a multiple of 16 (eq(rem(a.shape[1], 16), 0) does not "
+            "hold: a.shape[1] = 24)");
+}
+
+TEST(LaunchPlan, ChecksTheArguments) {
+  auto arguments = gemmArguments(128, 128, 128);
+  arguments.pop_back();
+  EXPECT_EQ(errorOf(arguments), "the kernel takes 5 arguments, got 4");
+  arguments = gemmArguments(128, 128, 128);
+  arguments[4].dtype = DataType::F16;
+  EXPECT_EQ(errorOf(arguments), "argument 'd' has element type f16; the kernel "
+                                "was compiled for bf16");
+  arguments[4] = {DataType::BF16, {128}, {1}, 0};
+  EXPECT_EQ(errorOf(arguments), "argument 'd' has shape [128] and strides [1]; "
+                                "the kernel takes rank 2");
+  arguments = gemmArguments(128, 128, 128);
+  arguments[0].strides[1] = 2;
+  EXPECT_EQ(errorOf(arguments),
+            "a.strides[1] is 2; the kernel was compiled for 1");
+  arguments = gemmArguments(128, 128, 128);
+  arguments[0].shape[0] = -1;
+  EXPECT_EQ(errorOf(arguments), "argument 'a' has the negative extent -1");
+  EXPECT_EQ(
+      errorOf(replaced(gemmText(), "null,\n        null", "64,\n        null"),
+              gemmArguments(128, 128, 128)),
+      "a.shape[0] is 128; the kernel was compiled for 64");
+}
+
+TEST(LaunchPlan, ChecksTensorMaps) {
+  auto arguments = gemmArguments(128, 128, 128);
+  arguments[0].strides[0] = 136;
+  EXPECT_EQ(errorOf(arguments),
+            "parameters[0]: tensor map of 'a': strides_bytes[0]: 136 bytes; "
+            "TMA takes positive multiples of 16 (pad the rows)");
+  arguments[0].strides[0] = 112;
+  EXPECT_EQ(errorOf(arguments),
+            "parameters[0]: tensor map of 'a': strides_bytes[0]: 112 bytes are "
+            "fewer than the 128 that the dimensions inside span; rows would "
+            "overlap");
+  arguments[0].strides[0] = int64_t(1) << 40;
+  EXPECT_EQ(errorOf(arguments),
+            "parameters[0]: tensor map of 'a': strides_bytes[0]: 1099511627776 "
+            "bytes; TMA takes strides below 2^40");
+  arguments = gemmArguments(128, 128, 128);
+  arguments[0].address = 0x10008;
+  EXPECT_EQ(errorOf(arguments), "parameters[0]: tensor map of 'a': the address "
+                                "is not aligned to 16 bytes");
+  arguments = gemmArguments(128, 128, 128);
+  EXPECT_EQ(errorOf(replaced(gemmText(), "\"128B\"", "\"64B\""), arguments),
+            "parameters[0]: tensor map of 'a': box[0]: 128 bytes a row do not "
+            "fit the span of swizzle 64B");
+  EXPECT_EQ(errorOf(replaced(gemmText(), "\"box\": [\n        128",
+                             "\"box\": [\n        120"),
+                    arguments),
+            "parameters[0]: tensor map of 'a': box[0]: 120 bytes a row; TMA "
+            "takes multiples of 16");
+  EXPECT_EQ(errorOf(replaced(gemmText(), "\"zero\"", "\"nan\""), arguments),
+            "parameters[0]: tensor map of 'a': oob_fill: nan needs a "
+            "floating-point type of 16 bits or more, not f8E4M3FN");
+}
+
+TEST(LaunchPlan, ChecksTheLaunch) {
+  auto arguments = gemmArguments(128, 128, 128);
+  std::string text = gemmText();
+  EXPECT_EQ(errorOf(replaced(text, "199680", "232449"), arguments),
+            "launch.shared_memory_bytes: 232449 bytes are above the device's "
+            "limit of 232448 per block");
+  EXPECT_EQ(errorOf(replaced(text, "      1,\n      1\n    ]",
+                             "      65536,\n      1\n    ]"),
+                    arguments),
+            "launch.grid[1]: 65536 blocks are out of range; it must be from 0 "
+            "to 65535");
+  EXPECT_EQ(errorOf(replaced(text, "      1,\n      1\n    ]",
+                             "      {\"floordiv\": [1, 0]},\n      1\n    ]"),
+                    arguments),
+            "launch.grid[1]: floordiv(1, 0) divides by zero");
+  EXPECT_EQ(errorOf(replaced(text, "\"cluster\": [\n      1",
+                             "\"cluster\": [\n      2"),
+                    arguments),
+            "launch.grid[0]: 1 blocks are not a multiple of the cluster's 2");
+  EXPECT_EQ(errorOf(replaced(text, "\"type\": \"i32\"", "\"type\": \"i8\""),
+                    gemmArguments(256, 128, 128)),
+            "parameters[5]: 256 does not fit in i8");
+}
