@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The global memory of the simulated device: named buffers with guard gaps between them. A kernel's access outside a
-// buffer is an error that names the nearest buffer.
+// The global memory of the simulated device: named buffers with guard gaps
+// between them. A kernel's access outside a buffer is an error that names the
+// nearest buffer.
 
 #ifndef FP8_SIMULATOR_DEVICE_H
 #define FP8_SIMULATOR_DEVICE_H
@@ -18,11 +19,13 @@ namespace fp8::sim {
 /// One allocation of global memory.
 struct Buffer {
   std::string name;
-  uint64_t address = 0; ///< 64-bit global (and generic) address of the first byte; a multiple of 256.
+  uint64_t address = 0; ///< 64-bit global (and generic) address of the first
+                        ///< byte; a multiple of 256.
   uint64_t size = 0;    ///< bytes
   bool readOnly = false;
   std::vector<uint8_t> bytes;
-  /// One flag a byte, 1 when written; empty when the whole buffer counts as initialised.
+  /// One flag a byte, 1 when written; empty when the whole buffer counts as
+  /// initialised.
   std::vector<uint8_t> initialised;
 
   bool contains(uint64_t at, uint64_t count) const {
@@ -39,18 +42,21 @@ struct BufferOptions {
 class Device {
 public:
   /// `memoryLimit`: bytes that all buffers together may take.
-  explicit Device(uint64_t memoryLimit = uint64_t(8) << 30) : memoryLimit(memoryLimit) {}
+  explicit Device(uint64_t memoryLimit = uint64_t(8) << 30)
+      : memoryLimit(memoryLimit) {}
 
-  /// Allocates `size` zero bytes (a size of 0 is a valid, empty buffer). Returns the address, or nothing when the
-  /// memory limit is exceeded.
-  std::optional<uint64_t> allocate(std::string name, uint64_t size, BufferOptions options = {});
+  /// Allocates `size` zero bytes (a size of 0 is a valid, empty buffer).
+  /// Returns the address, or nothing when the memory limit is exceeded.
+  std::optional<uint64_t> allocate(std::string name, uint64_t size,
+                                   BufferOptions options = {});
   /// False when no buffer starts at `address`.
   bool release(uint64_t address);
 
   /// Host-side copies. False when the range is not inside one buffer.
   bool write(uint64_t address, const void *source, uint64_t count);
   bool read(uint64_t address, void *target, uint64_t count) const;
-  /// The host's view of the bytes from `address` to the end of its buffer; null outside any buffer.
+  /// The host's view of the bytes from `address` to the end of its buffer; null
+  /// outside any buffer.
   uint8_t *data(uint64_t address);
 
   Buffer *find(uint64_t address, uint64_t count);

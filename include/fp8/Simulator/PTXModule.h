@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A parsed PTX module: what a launcher may ask of it. The text is untrusted: a malformed or truncated module yields
-// diagnostics, never a crash.
+// A parsed PTX module: what a launcher may ask of it. The text is untrusted: a
+// malformed or truncated module yields diagnostics, never a crash.
 
 #ifndef FP8_SIMULATOR_PTXMODULE_H
 #define FP8_SIMULATOR_PTXMODULE_H
@@ -36,7 +36,8 @@ struct EntryParameter {
   uint64_t alignBytes = 0;
 };
 
-/// The signature and launch bounds of an `.entry`. A zero in a bound means that the directive is absent.
+/// The signature and launch bounds of an `.entry`. A zero in a bound means that
+/// the directive is absent.
 struct Entry {
   std::string name;
   std::vector<EntryParameter> parameters;
@@ -51,7 +52,8 @@ class PTXModule {
 public:
   struct ParseResult;
 
-  /// Parses `text`. Instructions are kept as written; whether the simulator knows them is decided by `launch`.
+  /// Parses `text`. Instructions are kept as written; whether the simulator
+  /// knows them is decided by `launch`.
   static ParseResult parse(std::string_view text);
 
   /// The `.target` chip, e.g. "sm_100a".

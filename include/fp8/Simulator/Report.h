@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a simulated launch reports: broken rules, with the place in the PTX and in the source, and statistics.
+// What a simulated launch reports: broken rules, with the place in the PTX and
+// in the source, and statistics.
 
 #ifndef FP8_SIMULATOR_REPORT_H
 #define FP8_SIMULATOR_REPORT_H
@@ -14,31 +15,40 @@
 namespace fp8::sim {
 
 enum class ErrorKind : uint8_t {
-  InvalidLaunch,          ///< launch configuration or arguments do not fit the kernel
-  Unsupported,            ///< an instruction, qualifier or operand that the simulator does not know
-  LimitExceeded,          ///< step, memory or grid limit
-  Deadlock,               ///< nothing can make progress; the notes list every waiter
-  Trap,                   ///< the kernel executed `trap`
-  OutOfBounds,            ///< an access outside a buffer, shared memory or a tensor-memory allocation
-  Misaligned,             ///< an address that breaks an alignment rule
-  UninitialisedRegister,  ///< a register that nothing wrote
-  RegisterInFlight,       ///< a register that an unfinished asynchronous load owns
-  UninitialisedMemory,    ///< shared, tensor or global memory that nothing wrote
-  MemoryInFlight,         ///< memory that an unfinished asynchronous operation writes or reads
-  Race,                   ///< conflicting accesses that no synchronisation orders
-  MissingProxyFence,      ///< generic-proxy data used by the async proxy without fence.proxy.async
-  MissingTcgen05Fence,    ///< tensor memory handed over without tcgen05.fence
-  BarrierUninitialised,   ///< an mbarrier operation on something that is not a live mbarrier
-  BarrierMisuse,          ///< init of a live barrier, count out of range, ordinary access to a barrier
-  TooManyArrivals,        ///< more arrivals in a phase than the barrier expects
-  TransactionOverrun,     ///< bytes that land in another phase than they were issued for, or more than expected
-  NamedBarrierMisuse,     ///< bar.sync/bar.arrive with counts that disagree
-  DivergentAligned,       ///< lanes cannot meet at an .aligned or .sync instruction
-  TensorMemoryAllocation, ///< alloc, dealloc or relinquish used wrongly, or columns never freed
+  InvalidLaunch, ///< launch configuration or arguments do not fit the kernel
+  Unsupported, ///< an instruction, qualifier or operand that the simulator does
+               ///< not know
+  LimitExceeded, ///< step, memory or grid limit
+  Deadlock,      ///< nothing can make progress; the notes list every waiter
+  Trap,          ///< the kernel executed `trap`
+  OutOfBounds, ///< an access outside a buffer, shared memory or a tensor-memory
+               ///< allocation
+  Misaligned,  ///< an address that breaks an alignment rule
+  UninitialisedRegister, ///< a register that nothing wrote
+  RegisterInFlight,    ///< a register that an unfinished asynchronous load owns
+  UninitialisedMemory, ///< shared, tensor or global memory that nothing wrote
+  MemoryInFlight, ///< memory that an unfinished asynchronous operation writes
+                  ///< or reads
+  Race,           ///< conflicting accesses that no synchronisation orders
+  MissingProxyFence,    ///< generic-proxy data used by the async proxy without
+                        ///< fence.proxy.async
+  MissingTcgen05Fence,  ///< tensor memory handed over without tcgen05.fence
+  BarrierUninitialised, ///< an mbarrier operation on something that is not a
+                        ///< live mbarrier
+  BarrierMisuse,      ///< init of a live barrier, count out of range, ordinary
+                      ///< access to a barrier
+  TooManyArrivals,    ///< more arrivals in a phase than the barrier expects
+  TransactionOverrun, ///< bytes that land in another phase than they were
+                      ///< issued for, or more than expected
+  NamedBarrierMisuse, ///< bar.sync/bar.arrive with counts that disagree
+  DivergentAligned,   ///< lanes cannot meet at an .aligned or .sync instruction
+  TensorMemoryAllocation, ///< alloc, dealloc or relinquish used wrongly, or
+                          ///< columns never freed
   TensorMap,              ///< a TMA copy with a broken or unusable tensor map
-  BadDescriptor,          ///< an instruction or shared-memory descriptor of an MMA with an invalid field
-  WorkInFlight,           ///< a CTA ends while asynchronous work still uses its memory
-  InvalidOperation,       ///< anything else that PTX declares undefined
+  BadDescriptor, ///< an instruction or shared-memory descriptor of an MMA with
+                 ///< an invalid field
+  WorkInFlight,  ///< a CTA ends while asynchronous work still uses its memory
+  InvalidOperation, ///< anything else that PTX declares undefined
 };
 
 /// A stable lower-case name with dashes, e.g. "memory-in-flight".
@@ -87,8 +97,9 @@ struct Statistics {
 struct Report {
   std::vector<SimulationError> errors;
   Statistics statistics;
-  /// Hash of the order of barrier events (arrive, phase completion, wait success, with warp and barrier): two runs
-  /// with different hashes took different interleavings.
+  /// Hash of the order of barrier events (arrive, phase completion, wait
+  /// success, with warp and barrier): two runs with different hashes took
+  /// different interleavings.
   uint64_t barrierEventHash = 0;
   uint64_t barrierEventCount = 0;
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Executes a PTX kernel functionally, for sm_90a and sm_100a: numbers, and every broken rule of the asynchronous
-// machinery (mbarriers, TMA, tensor memory, fences). Asynchronous work completes late, in an order that a seed
-// chooses, and its data is poison until then. Runs are deterministic for a given seed.
+// Executes a PTX kernel functionally, for sm_90a and sm_100a: numbers, and
+// every broken rule of the asynchronous machinery (mbarriers, TMA, tensor
+// memory, fences). Asynchronous work completes late, in an order that a seed
+// chooses, and its data is poison until then. Runs are deterministic for a
+// given seed.
 
 #ifndef FP8_SIMULATOR_SIMULATOR_H
 #define FP8_SIMULATOR_SIMULATOR_H
@@ -22,24 +24,33 @@
 
 namespace fp8::sim {
 
-/// The value of one `.param`: its bytes, or a tensor map (for a 128-byte parameter aligned to 64).
+/// The value of one `.param`: its bytes, or a tensor map (for a 128-byte
+/// parameter aligned to 64).
 class KernelArgument {
 public:
-  static KernelArgument bytes(std::vector<uint8_t> value) { return KernelArgument(std::move(value)); }
-  static KernelArgument tensorMap(const TensorMap &map) { return KernelArgument(map); }
+  static KernelArgument bytes(std::vector<uint8_t> value) {
+    return KernelArgument(std::move(value));
+  }
+  static KernelArgument tensorMap(const TensorMap &map) {
+    return KernelArgument(map);
+  }
   /// A scalar or an address.
   template <typename T>
   static KernelArgument value(T scalar) {
-    static_assert(std::is_trivially_copyable<T>::value, "an argument is plain bytes");
+    static_assert(std::is_trivially_copyable<T>::value,
+                  "an argument is plain bytes");
     std::vector<uint8_t> bytes(sizeof(T));
     std::memcpy(bytes.data(), &scalar, sizeof(T));
     return KernelArgument(std::move(bytes));
   }
 
-  const std::variant<std::vector<uint8_t>, TensorMap> &get() const { return content; }
+  const std::variant<std::vector<uint8_t>, TensorMap> &get() const {
+    return content;
+  }
 
 private:
-  explicit KernelArgument(std::variant<std::vector<uint8_t>, TensorMap> content) : content(std::move(content)) {}
+  explicit KernelArgument(std::variant<std::vector<uint8_t>, TensorMap> content)
+      : content(std::move(content)) {}
   std::variant<std::vector<uint8_t>, TensorMap> content;
 };
 
@@ -50,23 +61,27 @@ struct LaunchConfig {
   uint64_t dynamicSharedBytes = 0;
 };
 
-/// When asynchronous work takes effect. AtIssue shows which faults only late completion uncovers.
+/// When asynchronous work takes effect. AtIssue shows which faults only late
+/// completion uncovers.
 enum class Completion : uint8_t { Late, AtIssue };
 
 struct Options {
   uint64_t scheduleSeed = 0;
   Completion completion = Completion::Late;
-  uint64_t stepLimit = uint64_t(1) << 33; ///< warp instructions in the whole launch
+  uint64_t stepLimit = uint64_t(1)
+                       << 33; ///< warp instructions in the whole launch
   uint64_t gridLimit = uint64_t(1) << 20; ///< CTAs
   unsigned maxErrors = 8;                 ///< the run stops after that many
-  uint64_t sharedMemoryLimit = 232448;    ///< bytes a CTA may use (227 KiB on sm_90 and sm_100)
-  unsigned multiprocessorCount = 148;     ///< %nsmid
+  uint64_t sharedMemoryLimit =
+      232448; ///< bytes a CTA may use (227 KiB on sm_90 and sm_100)
+  unsigned multiprocessorCount = 148; ///< %nsmid
 };
 
-/// Runs `entry` of `module`. Every instruction of the kernel is decoded before anything runs. Numbers are only to be
-/// trusted when the report is ok.
+/// Runs `entry` of `module`. Every instruction of the kernel is decoded before
+/// anything runs. Numbers are only to be trusted when the report is ok.
 Report launch(Device &device, const PTXModule &module, std::string_view entry,
-              const std::vector<KernelArgument> &arguments, const LaunchConfig &config, const Options &options = {});
+              const std::vector<KernelArgument> &arguments,
+              const LaunchConfig &config, const Options &options = {});
 
 } // namespace fp8::sim
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A tensor map: the description of a tensor in global memory that a TMA copy follows. It carries the same facts as
-// CUtensorMap of the CUDA driver and obeys the rules of cuTensorMapEncodeTiled (CUDA Driver API, "Tensor Map Object
-// Management").
+// A tensor map: the description of a tensor in global memory that a TMA copy
+// follows. It carries the same facts as CUtensorMap of the CUDA driver and
+// obeys the rules of cuTensorMapEncodeTiled (CUDA Driver API, "Tensor Map
+// Object Management").
 
 #ifndef FP8_SIMULATOR_TENSORMAP_H
 #define FP8_SIMULATOR_TENSORMAP_H
@@ -14,7 +15,21 @@
 
 namespace fp8::sim {
 
-enum class ElementType : uint8_t { U8, U16, U32, S32, U64, S64, F16, F32, F64, BF16, F32Ftz, TF32, TF32Ftz };
+enum class ElementType : uint8_t {
+  U8,
+  U16,
+  U32,
+  S32,
+  U64,
+  S64,
+  F16,
+  F32,
+  F64,
+  BF16,
+  F32Ftz,
+  TF32,
+  TF32Ftz
+};
 enum class Interleave : uint8_t { None, B16, B32 };
 enum class Swizzle : uint8_t { None, B32, B64, B128 };
 enum class L2Promotion : uint8_t { None, B64, B128, B256 };
@@ -26,7 +41,8 @@ unsigned elementBytes(ElementType type);
 /// Bytes of the swizzle's span; 0 for none.
 unsigned swizzleBytes(Swizzle swizzle);
 
-/// Dimension 0 is the innermost. `strides[i]` is the stride of dimension i + 1 in bytes.
+/// Dimension 0 is the innermost. `strides[i]` is the stride of dimension i + 1
+/// in bytes.
 struct TensorMap {
   ElementType elementType = ElementType::U8;
   unsigned rank = 0;
@@ -40,10 +56,12 @@ struct TensorMap {
   L2Promotion l2Promotion = L2Promotion::None;
   OobFill oobFill = OobFill::Zero;
 
-  /// The rule that this map breaks, or nothing. Rules: rank 1..5 (3..5 when interleaved); address aligned to 16
-  /// bytes (32 when 32-byte interleaved); dims 1..2^32; strides multiples of 16 (32) below 2^40 and not less than
-  /// what the inner dimensions span; box 1..256; box[0] bytes a multiple of 16, and within the swizzle span;
-  /// element strides 1..8; NaN fill for floating-point types only.
+  /// The rule that this map breaks, or nothing. Rules: rank 1..5 (3..5 when
+  /// interleaved); address aligned to 16 bytes (32 when 32-byte interleaved);
+  /// dims 1..2^32; strides multiples of 16 (32) below 2^40 and not less than
+  /// what the inner dimensions span; box 1..256; box[0] bytes a multiple of 16,
+  /// and within the swizzle span; element strides 1..8; NaN fill for
+  /// floating-point types only.
   std::optional<std::string> validate() const;
 
   /// Bytes that one box takes in shared memory.

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Control flow and instructions without effect on a functional simulation (PTX
+// ISA 9.7.12, 9.7.19).
+
+#include "Alu.h"
+#include "Machine.h"
+
+using namespace fp8::sim;
+using ast::Operand;
+
+namespace {
+
+Flow bra(Warp &w, const Inst &i, uint32_t mask) {
+  w.branch(mask, i.target);
+  return Flow::Jump;
+}
+
+Flow brx(Warp &w, const Inst &i, uint32_t mask) {
+  const std::vector<uint32_t> &table = w.machine.program.branchTables[i.aux];
+  const uint64_t *index = w.row(i.s[0]);
+  uint32_t left = mask;
+  bool first = true;
+  uint32_t pc = w.group().pc;
+  while (left) {
+    uint32_t value = uint32_t(index[__builtin_ctz(left)]);
+    uint32_t same = 0;
+    forLanes(left, [&](int l) {
+      same |= uint32_t(uint32_t(index[l]) == value) << l;
+    });
+    if (value >= table.size()) {
+      w.machine.error(ErrorKind::InvalidOperation,
+                      "'brx.idx' takes index " + std::to_string(value) +
+                          " into a table of " + std::to_string(table.size()),
+                      &w, &i, __builtin_ctz(left), true);
+      return Flow::Next;
+    }
+    if (first) {
+      uint32_t rest = w.group().mask & ~mask;
+      if (rest) {
+        LaneGroup other;
+        other.mask = rest;
+        other.pc = pc + 1;
+        w.groups.push_back(other);
+      }
+      w.group().mask = same;
+      w.group().pc = table[value];
+      first = false;
+    } else {
+      LaneGroup other;
+      other.mask = same;
+      other.pc = table[value];
+      w.groups.push_back(other);
+    }
+    left &= ~same;
+  }
+  return Flow::Jump;
+}
+
+Flow exitThread(Warp &w, const Inst &, uint32_t mask) {
+  uint32_t rest = w.group().mask & ~mask;
+  w.exitLanes(mask);
+  w.machine.progress();
+  if (rest)
+    ++w.group().pc;
+  if (w.finished())
+    w.cta.threadsExited();
+  return Flow::Jump;
+}
+
+Flow trap(Warp &w, const Inst &i, uint32_t mask) {
+  w.machine.error(ErrorKind::Trap,
+                  "the kernel executed '" + Machine::mnemonic(&i) + "'", &w, &i,
+                  __builtin_ctz(mask), true);
+  return Flow::Next;
+}
+
+Flow nothing(Warp &, const Inst &, uint32_t) { return Flow::Next; }
+
+/// A hint that others should go first.
+Flow nanosleep(Warp &w, const Inst &, uint32_t) {
+  w.machine.now += 16;
+  return Flow::Next;
+}
+
+bool decodeBra(Decoder &d, Inst &i) {
+  d.take("uni");
+  const Operand *target = d.takeOperand();
+  if (!target || target->kind != Operand::Kind::Symbol)
+    return d.fail("needs a label");
+  i.fn = bra;
+  return d.label(target->name, i.target);
+}
+
+bool decodeBrx(Decoder &d, Inst &i) {
+  if (!d.take("idx"))
+    return d.fail("is not supported in this form");
+  d.take("uni");
+  if (!d.source(i, Type::U32))
+    return false;
+  const Operand *list = d.takeOperand();
+  const std::vector<std::string> *targets =
+      list ? d.branchTargets(list->name) : nullptr;
+  if (!targets)
+    return d.fail("needs the label of a .branchtargets list");
+  std::vector<uint32_t> table;
+  for (const std::string &name : *targets) {
+    uint32_t target;
+    if (!d.label(name, target))
+      return false;
+    table.push_back(target);
+  }
+  i.aux = uint32_t(d.program.branchTables.size());
+  d.program.branchTables.push_back(std::move(table));
+  i.fn = brx;
+  return true;
+}
+
+} // namespace
+
+void fp8::sim::addControlDecoders(DecodeTable &t) {
+  t["bra"] = decodeBra;
+  t["brx"] = decodeBrx;
+  t["ret"] = [](Decoder &d, Inst &i) {
+    d.take("uni");
+    i.fn = exitThread;
+    return true;
+  };
+  t["exit"] = [](Decoder &, Inst &i) {
+    i.fn = exitThread;
+    return true;
+  };
+  t["trap"] = [](Decoder &, Inst &i) {
+    i.fn = trap;
+    return true;
+  };
+  t["call"] = [](Decoder &d, Inst &) {
+    return d.fail(
+        "calls are not supported; compile with every function inlined");
+  };
+  t["nanosleep"] = [](Decoder &d, Inst &i) {
+    i.fn = nanosleep;
+    return d.take("u32") && d.source(i, Type::U32);
+  };
+  t["setmaxnreg"] = [](Decoder &d, Inst &i) {
+    if (d.takeOneOf({"inc", "dec"}) < 0 || !d.take("sync") ||
+        !d.take("aligned") || !d.take("u32"))
+      return d.fail("needs .inc or .dec and .sync.aligned.u32");
+    i.fn = nothing;
+    i.convergence = Convergence::Aligned;
+    if (!d.immediate(i.imm))
+      return false;
+    return (i.imm >= 24 && i.imm <= 256 && i.imm % 8 == 0) ||
+           d.fail("needs a multiple of 8 from 24 to 256");
+  };
+  // Programmatic dependent launch: there is one kernel, so nothing to wait for.
+  t["griddepcontrol"] = [](Decoder &d, Inst &i) {
+    i.fn = nothing;
+    return d.takeOneOf({"launch_dependents", "wait"}) >= 0;
+  };
+  t["pmevent"] = [](Decoder &d, Inst &i) {
+    d.take("mask");
+    i.fn = nothing;
+    return d.immediate(i.imm);
+  };
+}

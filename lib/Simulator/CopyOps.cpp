@@ -1,0 +1,469 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// cp.async and its groups, and cp.async.bulk without tensors (PTX
+// ISA 9.7.9.25). Tensor copies are in Tma.cpp.
+
+#include "CopyOps.h"
+
+#include "Alu.h"
+
+#include <cstring>
+
+using namespace fp8::sim;
+
+namespace {
+
+/// The copies of a warp, and the arrivals that follow them, complete in order.
+int64_t copyPipe(const Warp &w) { return int64_t(w.globalIndex) * 2 + 1; }
+
+/// cp.async: aux bytes of a copy; source 2, if any, the bytes really read;
+/// predicate source 0: ignore-src.
+Flow copyAsync(Warp &w, const Inst &i, uint32_t mask) {
+  Machine &m = w.machine;
+  struct LaneCopy {
+    int lane;
+    uint32_t target;
+    uint32_t group;
+    uint32_t sourceBytes;
+    uint64_t source;
+  };
+  auto op = std::make_unique<AsyncOp>();
+  op->inst = &i;
+  op->issuer = &w;
+  op->lane = __builtin_ctz(mask);
+  op->engine = Engine::CopyAsync;
+  op->pipe = copyPipe(w);
+  std::vector<LaneCopy> copies;
+  uint32_t time = ++w.copyTime;
+  AccessTag tag(w.agent(Role::CopyAsync), time, i.index);
+  forLanes(mask, [&](int l) {
+    if (m.stopped)
+      return;
+    uint64_t address = w.row(i.s[0])[l] + uint64_t(i.offset);
+    uint32_t sourceBytes = i.aux;
+    if (i.sources > 2)
+      sourceBytes = std::min<uint32_t>(sourceBytes, uint32_t(w.row(i.s[2])[l]));
+    if (i.predicateSources && w.predicate(i, 0) >> l & 1)
+      sourceBytes = 0;
+    uint64_t source = w.row(i.s[1])[l] + i.imm;
+    if (address % i.aux || source % i.aux) {
+      m.error(ErrorKind::Misaligned,
+              "'" + Machine::mnemonic(&i) +
+                  "' needs addresses that are multiples of its size",
+              &w, &i, l, true);
+      return;
+    }
+    Cta *cta;
+    uint32_t offset;
+    if (!m.clusterAddress(w, i, l, address, cta, offset))
+      return;
+    SharedRun run{cta->rank, offset, i.aux, true};
+    if (!cta->shared.checkAsync(w, i, l, run, tag, -1, true))
+      return;
+    if (sourceBytes && !m.global(w, i, l, source, sourceBytes, false))
+      return;
+    CopyGroups &groups = w.copies[size_t(l)];
+    CopyGroups::Pending &pending = groups.current(i);
+    ++pending.writes;
+    ++pending.reads;
+    pending.time = time;
+    op->shared.push_back(run);
+    copies.push_back({l, offset, groups.open, sourceBytes, source});
+  });
+  if (m.stopped)
+    return Flow::Next;
+  Warp *warp = &w;
+  uint32_t bytes = i.aux;
+  op->complete = [warp, &i, copies = std::move(copies), bytes] {
+    for (const LaneCopy &c : copies) {
+      uint8_t *target = warp->cta.shared.data() + c.target;
+      if (const uint8_t *source =
+              c.sourceBytes ? warp->machine.global(*warp, i, c.lane, c.source,
+                                                   c.sourceBytes, false)
+                            : nullptr)
+        std::memcpy(target, source, c.sourceBytes);
+      std::memset(target + c.sourceBytes, 0, bytes - c.sourceBytes);
+      for (CopyGroups::Pending &p : warp->copies[size_t(c.lane)].groups)
+        if (p.group == c.group) {
+          --p.writes;
+          --p.reads;
+        }
+    }
+    warp->wake(WaitKind::CopyGroups);
+  };
+  m.issue(std::move(op));
+  return Flow::Next;
+}
+
+Flow copyCommit(Warp &w, const Inst &, uint32_t mask) {
+  forLanes(mask, [&](int l) { ++w.copies[size_t(l)].open; });
+  return Flow::Next;
+}
+
+/// imm: groups that may stay pending; aux 1: wait_all, which covers what is not
+/// committed too.
+Flow copyWait(Warp &w, const Inst &i, uint32_t mask) {
+  if (i.aux)
+    forLanes(mask, [&](int l) { ++w.copies[size_t(l)].open; });
+  bool complete = true;
+  forLanes(mask, [&](int l) {
+    complete &= w.copies[size_t(l)].complete(uint32_t(i.imm), false);
+  });
+  if (!complete)
+    return w.waitFor(WaitKind::CopyGroups);
+  forLanes(mask, [&](int l) {
+    uint32_t time = w.copies[size_t(l)].observe(uint32_t(i.imm), false);
+    w.clocks.all.raise(w.agent(Role::CopyAsync), time);
+  });
+  w.machine.progress();
+  return Flow::Next;
+}
+
+/// cp.async.mbarrier.arrive: arrives when all prior cp.async of the thread are
+/// complete. aux 1: noinc.
+Flow copyArrive(Warp &w, const Inst &i, uint32_t mask) {
+  Machine &m = w.machine;
+  forLanes(mask, [&](int l) {
+    if (m.stopped)
+      return;
+    uint64_t address = w.row(i.s[0])[l] + uint64_t(i.offset);
+    Mbarrier *barrier = m.barrierAt(w, i, l, address);
+    if (!barrier)
+      return;
+    if (!i.aux)
+      ++barrier->pending;
+    auto carried = std::make_shared<SyncClocks>(w.clocks);
+    carried->all.raise(w.agent(Role::CopyAsync), w.copyTime);
+    auto op = std::make_unique<AsyncOp>();
+    op->inst = &i;
+    op->issuer = &w;
+    op->lane = l;
+    op->engine = Engine::Arrival;
+    op->pipe = copyPipe(w);
+    Warp *warp = &w;
+    op->complete = [warp, &i, l, barrier, carried] {
+      if (barrier->live)
+        warp->machine.arrive(*barrier, 1, *warp, i, l, carried.get());
+    };
+    m.issue(std::move(op));
+  });
+  return Flow::Next;
+}
+
+Flow bulkCommit(Warp &w, const Inst &, uint32_t mask) {
+  forLanes(mask, [&](int l) { ++w.bulk[size_t(l)].open; });
+  return Flow::Next;
+}
+
+Flow bulkWait(Warp &w, const Inst &i, uint32_t mask) {
+  bool complete = true;
+  forLanes(mask, [&](int l) {
+    complete &= w.bulk[size_t(l)].complete(uint32_t(i.imm), i.aux);
+  });
+  if (!complete)
+    return w.waitFor(WaitKind::BulkGroups);
+  forLanes(mask, [&](int l) {
+    uint32_t time = w.bulk[size_t(l)].observe(uint32_t(i.imm), i.aux);
+    w.clocks.all.raise(w.agent(Role::BulkRead), time);
+  });
+  w.machine.progress();
+  return Flow::Next;
+}
+
+/// Global or shared address of a generic or spaced operand.
+Flow bulkLoad(Warp &w, const Inst &i, uint32_t mask) {
+  Machine &m = w.machine;
+  forLanes(mask, [&](int l) {
+    if (m.stopped)
+      return;
+    uint64_t target = w.row(i.s[0])[l] + uint64_t(i.offset),
+             source = w.row(i.s[1])[l] + i.imm;
+    uint32_t size = uint32_t(w.row(i.s[2])[l]);
+    uint64_t barrier = w.row(i.s[3])[l] + i.target;
+    if (target % 16 || source % 16 || size % 16) {
+      m.error(ErrorKind::Misaligned,
+              "'" + Machine::mnemonic(&i) +
+                  "' needs addresses and a size that are multiples of 16",
+              &w, &i, l, true);
+      return;
+    }
+    if (!m.global(w, i, l, source, size, false))
+      return;
+    uint32_t ctas = i.sources > 4 ? uint32_t(w.row(i.s[4])[l]) & 0xffff : 0;
+    Warp *warp = &w;
+    issueLoad(w, i, l, target, size, barrier, ctas, i.sources > 4,
+              [warp, &i, l, source, size](uint8_t *bytes) {
+                if (const uint8_t *from =
+                        warp->machine.global(*warp, i, l, source, size, false))
+                  std::memcpy(bytes, from, size);
+              });
+  });
+  return Flow::Next;
+}
+
+Flow bulkStore(Warp &w, const Inst &i, uint32_t mask) {
+  Machine &m = w.machine;
+  forLanes(mask, [&](int l) {
+    if (m.stopped)
+      return;
+    uint64_t target = w.row(i.s[0])[l] + uint64_t(i.offset),
+             source = w.row(i.s[1])[l] + i.imm;
+    uint32_t size = uint32_t(w.row(i.s[2])[l]);
+    if (target % 16 || source % 16 || size % 16) {
+      m.error(ErrorKind::Misaligned,
+              "'" + Machine::mnemonic(&i) +
+                  "' needs addresses and a size that are multiples of 16",
+              &w, &i, l, true);
+      return;
+    }
+    if (!m.global(w, i, l, target, size, true))
+      return;
+    Warp *warp = &w;
+    issueStore(w, i, l, source, size,
+               [warp, &i, l, target, size](const uint8_t *bytes) {
+                 if (uint8_t *to =
+                         warp->machine.global(*warp, i, l, target, size, true))
+                   std::memcpy(to, bytes, size);
+               });
+  });
+  return Flow::Next;
+}
+
+Flow nothing(Warp &, const Inst &, uint32_t) { return Flow::Next; }
+
+bool decodeBulk(Decoder &d, Inst &i) {
+  if (d.take("commit_group")) {
+    i.fn = bulkCommit;
+    return true;
+  }
+  if (d.take("wait_group")) {
+    i.fn = bulkWait;
+    i.aux = d.take("read");
+    return d.immediate(i.imm);
+  }
+  if (d.hasQualifier("tensor"))
+    return decodeBulkTensor(d, i);
+  if (d.take("prefetch")) {
+    i.fn = nothing;
+    if (!d.take("L2") || !d.take("global"))
+      return d.fail("is not supported in this form");
+    d.dropCacheHints();
+    if (!d.address(i) || !d.source(i, Type::U32))
+      return false;
+    if (d.cacheHint)
+      d.takeOperand();
+    return true;
+  }
+  int64_t offset;
+  d.dropCacheHints();
+  bool toShared = d.text().qualifiers.size() > 2 &&
+                  d.text().qualifiers[2].rfind("shared", 0) == 0;
+  if (toShared) {
+    d.takeOneOf({"shared::cluster", "shared::cta"});
+    if (!d.take("global"))
+      return d.fail("copies to shared memory from .global only");
+    if (!d.take("mbarrier::complete_tx::bytes"))
+      return d.fail("needs .mbarrier::complete_tx::bytes");
+    bool multicast = d.take("multicast::cluster");
+    i.fn = bulkLoad;
+    if (!d.address(i))
+      return false;
+    offset = i.offset;
+    if (!d.address(i))
+      return false;
+    i.imm = uint64_t(i.offset);
+    if (!d.source(i, Type::U32) || !d.address(i))
+      return false;
+    i.target = uint32_t(i.offset);
+    i.offset = offset;
+    if (multicast && !d.source(i, Type::U16))
+      return false;
+  } else {
+    if (!d.take("global") || d.takeOneOf({"shared::cta"}) < 0 ||
+        !d.take("bulk_group"))
+      return d.fail("is not supported in this form");
+    i.fn = bulkStore;
+    if (!d.address(i))
+      return false;
+    offset = i.offset;
+    if (!d.address(i) || !d.source(i, Type::U32))
+      return false;
+    i.imm = uint64_t(i.offset);
+    i.offset = offset;
+  }
+  if (d.cacheHint)
+    d.takeOperand();
+  return true;
+}
+
+bool decodeCp(Decoder &d, Inst &i) {
+  if (d.text().qualifiers.empty() || d.text().qualifiers[0] != "async")
+    return decodeReduceBulk(d, i);
+  d.take("async");
+  if (d.take("bulk"))
+    return decodeBulk(d, i);
+  if (d.take("commit_group")) {
+    i.fn = copyCommit;
+    return true;
+  }
+  if (d.take("wait_group")) {
+    i.fn = copyWait;
+    return d.immediate(i.imm);
+  }
+  if (d.take("wait_all")) {
+    i.fn = copyWait;
+    i.aux = 1;
+    return true;
+  }
+  if (d.take("mbarrier")) {
+    if (!d.take("arrive"))
+      return d.fail("is not supported");
+    i.aux = d.take("noinc");
+    d.takeOneOf({"shared", "shared::cta"});
+    i.fn = copyArrive;
+    return d.take("b64") && d.address(i);
+  }
+  int level = d.takeOneOf({"ca", "cg"});
+  if (level < 0 || d.takeOneOf({"shared", "shared::cta"}) < 0 ||
+      !d.take("global"))
+    return d.fail("is not supported in this form");
+  d.dropCacheHints();
+  i.fn = copyAsync;
+  if (!d.address(i))
+    return false;
+  int64_t offset = i.offset;
+  if (!d.address(i))
+    return false;
+  i.imm = uint64_t(i.offset);
+  i.offset = offset;
+  uint64_t bytes;
+  if (!d.immediate(bytes))
+    return false;
+  if (!(bytes == 16 || (level == 0 && (bytes == 4 || bytes == 8))))
+    return d.fail("copies 4, 8 or 16 bytes (.ca), or 16 (.cg)");
+  i.aux = uint32_t(bytes);
+  size_t hint = d.cacheHint;
+  if (d.operandsLeft() > hint) {
+    const ast::Operand *next = d.peekOperand();
+    bool predicate = next->kind == ast::Operand::Kind::Register &&
+                     d.function.registers[next->index].bits == 1;
+    if (predicate ? !d.predicateSource(i) : !d.source(i, Type::U32))
+      return false;
+  }
+  if (hint)
+    d.takeOperand();
+  return true;
+}
+
+} // namespace
+
+void fp8::sim::issueLoad(Warp &w, const Inst &i, int lane, uint64_t target,
+                         uint32_t bytes, uint64_t barrierAddress,
+                         uint32_t ctaMask, bool multicast,
+                         std::function<void(uint8_t *)> read) {
+  Machine &m = w.machine;
+  Cta *first;
+  uint32_t offset;
+  if (!m.clusterAddress(w, i, lane, target, first, offset))
+    return;
+  uint32_t mask = multicast ? ctaMask : 1u << first->rank;
+  if (!mask || mask >> m.ctas.size()) {
+    m.error(ErrorKind::InvalidOperation,
+            "'" + Machine::mnemonic(&i) + "' has CTA mask " +
+                std::to_string(mask) + " in a cluster of " +
+                std::to_string(m.ctas.size()),
+            &w, &i, lane, true);
+    return;
+  }
+  for (uint32_t rank = 0; rank < m.ctas.size() && !m.stopped; ++rank) {
+    if (!(mask >> rank & 1))
+      continue;
+    // Multicast signals the mbarrier at the same offset in each destination
+    // CTA.
+    uint64_t address = multicast ? (barrierAddress & kSharedOffsetMask) |
+                                       uint64_t(rank) << kSharedRankShift
+                                 : barrierAddress;
+    Mbarrier *barrier = m.barrierAt(w, i, lane, address, true);
+    if (!barrier)
+      return;
+    SharedRun run{rank, offset, bytes, true};
+    Cta *cta = m.ctas[rank].get();
+    uint64_t phase = barrier->phase;
+    if (!cta->shared.checkAsync(
+            w, i, lane, run,
+            AccessTag(barrier->agent, barrier->time() + 1, i.index), -1, false))
+      return;
+    ++m.report.statistics.tmaLoads;
+    m.report.statistics.tmaLoadBytes += bytes;
+    auto op = std::make_unique<AsyncOp>();
+    op->inst = &i;
+    op->issuer = &w;
+    op->lane = lane;
+    op->engine = Engine::BulkLoad;
+    op->shared.push_back(run);
+    Warp *warp = &w;
+    op->complete = [warp, &i, lane, cta, offset, bytes, barrier, phase, read] {
+      read(cta->shared.data() + offset);
+      if (!warp->machine.stopped)
+        warp->machine.completeTransactions(*barrier, bytes, phase, *warp, i,
+                                           lane);
+    };
+    m.issue(std::move(op));
+  }
+}
+
+void fp8::sim::issueStore(Warp &w, const Inst &i, int lane, uint64_t source,
+                          uint32_t bytes,
+                          std::function<void(const uint8_t *)> write) {
+  Machine &m = w.machine;
+  Cta *cta;
+  uint32_t offset;
+  if (!m.clusterAddress(w, i, lane, source, cta, offset))
+    return;
+  uint32_t time = ++w.bulkTime;
+  SharedRun run{cta->rank, offset, bytes, false};
+  if (!cta->shared.checkAsync(w, i, lane, run,
+                              AccessTag(w.agent(Role::BulkRead), time, i.index),
+                              -1, false))
+    return;
+  ++m.report.statistics.tmaStores;
+  m.report.statistics.tmaStoreBytes += bytes;
+  CopyGroups &groups = w.bulk[size_t(lane)];
+  CopyGroups::Pending &pending = groups.current(i);
+  ++pending.reads;
+  ++pending.writes;
+  pending.time = time;
+  uint32_t group = groups.open;
+  auto op = std::make_unique<AsyncOp>();
+  op->inst = &i;
+  op->issuer = &w;
+  op->lane = lane;
+  op->engine = Engine::BulkStore;
+  op->shared.push_back(run);
+  Warp *warp = &w;
+  auto update = [warp, lane, group](bool read) {
+    for (CopyGroups::Pending &p : warp->bulk[size_t(lane)].groups)
+      if (p.group == group)
+        --(read ? p.reads : p.writes);
+    warp->wake(WaitKind::BulkGroups);
+  };
+  // First the source is read, which .read waits for; then the writes land.
+  op->complete = [warp, &i, lane, cta, offset, bytes, write, update] {
+    auto data = std::make_shared<std::vector<uint8_t>>(
+        cta->shared.data() + offset, cta->shared.data() + offset + bytes);
+    update(true);
+    auto second = std::make_unique<AsyncOp>();
+    second->inst = &i;
+    second->issuer = warp;
+    second->lane = lane;
+    second->engine = Engine::BulkStore;
+    second->complete = [data, write, update] {
+      write(data->data());
+      update(false);
+    };
+    warp->machine.issue(std::move(second));
+  };
+  m.issue(std::move(op));
+}
+
+void fp8::sim::addCopyDecoders(DecodeTable &t) { t["cp"] = decodeCp; }

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Checks a launch, decodes the kernel, prepares parameters and module
+// variables, and runs the grid.
+
+#include "Decoder.h"
+#include "Machine.h"
+
+#include <cstring>
+
+using namespace fp8::sim;
+
+namespace {
+
+/// What a tensor map parameter holds: a handle that a copy of the bytes keeps,
+/// and nothing else has.
+constexpr char kHandleMagic[8] = {'f', 'p', '8', 't', 'm', 'a', 'p', '\1'};
+
+class Launcher {
+public:
+  Launcher(Device &device, const PTXModule &module, std::string_view name,
+           const std::vector<KernelArgument> &arguments,
+           const LaunchConfig &config, const Options &options)
+      : device(device), module(module.ast()), name(name), arguments(arguments),
+        config(config), options(options) {}
+
+  Report run() {
+    if (prepare()) {
+      Machine machine(device, program, config, options, report);
+      if (passArguments(machine))
+        machine.runGrid();
+    }
+    for (uint64_t address : moduleBuffers)
+      device.release(address);
+    return std::move(report);
+  }
+
+private:
+  Device &device;
+  const ast::Module &module;
+  std::string_view name;
+  const std::vector<KernelArgument> &arguments;
+  const LaunchConfig &config;
+  const Options &options;
+  Report report;
+  Program program;
+  const ast::Function *function = nullptr;
+  std::vector<uint64_t> moduleBuffers;
+
+  bool fail(std::string message, ErrorKind kind = ErrorKind::InvalidLaunch) {
+    SimulationError error;
+    error.kind = kind;
+    error.message = std::move(message);
+    report.errors.push_back(std::move(error));
+    return false;
+  }
+
+  bool prepare() {
+    function = module.findEntry(name);
+    if (!function)
+      return fail("the module has no kernel '" + std::string(name) + "'");
+    return checkConfig() && placeGlobals() && decode();
+  }
+
+  bool checkConfig() {
+    const Entry &entry = function->signature;
+    const auto &[grid, block, cluster, dynamic] = config;
+    uint64_t threads = 1, blocks = 1, clusterSize = 1;
+    for (unsigned i = 0; i < 3; ++i) {
+      if (!grid[i] || !block[i] || !cluster[i])
+        return fail("a launch dimension is zero");
+      if (grid[i] % cluster[i])
+        return fail("the grid is not a multiple of the cluster in dimension " +
+                    std::to_string(i));
+      if (block[i] > 1024)
+        return fail("a block has at most 1024 threads");
+      threads *= block[i];
+      clusterSize *= cluster[i];
+      if (blocks > options.gridLimit / grid[i])
+        return fail("the grid exceeds the limit of " +
+                        std::to_string(options.gridLimit) + " CTAs",
+                    ErrorKind::LimitExceeded);
+      blocks *= grid[i];
+      if (entry.requiredClusterDim[i] &&
+          entry.requiredClusterDim[i] != cluster[i])
+        return fail("the cluster must be what .reqnctapercluster says");
+    }
+    if (threads > 1024)
+      return fail("a block has at most 1024 threads, not " +
+                  std::to_string(threads));
+    if (clusterSize > 16)
+      return fail("a cluster has at most 16 CTAs, not " +
+                  std::to_string(clusterSize));
+    uint64_t most = uint64_t(entry.maxThreads[0]) * entry.maxThreads[1] *
+                    entry.maxThreads[2];
+    if (most && threads > most)
+      return fail("the block has " + std::to_string(threads) +
+                  " threads, .maxntid allows " + std::to_string(most));
+    if (entry.requiredThreads[0] && entry.requiredThreads != block)
+      return fail("the block must be what .reqntid says");
+    if (arguments.size() != entry.parameters.size())
+      return fail("kernel '" + entry.name + "' takes " +
+                  std::to_string(entry.parameters.size()) +
+                  " parameters, the launch passes " +
+                  std::to_string(arguments.size()));
+    return true;
+  }
+
+  bool placeGlobals() {
+    for (const ast::Variable &variable : module.variables) {
+      if (variable.space != ast::Space::Global &&
+          variable.space != ast::Space::Const)
+        continue;
+      if (variable.isExtern)
+        return fail("variable '" + variable.name +
+                    "' is extern, and nothing defines it");
+      auto address =
+          device.allocate(variable.name, variable.size,
+                          {variable.space == ast::Space::Const, false});
+      if (!address)
+        return fail("no memory for variable '" + variable.name + "'",
+                    ErrorKind::LimitExceeded);
+      moduleBuffers.push_back(*address);
+      program.globals.push_back({&variable, *address});
+      device.write(*address, variable.initialiser.data(),
+                   variable.initialiser.size());
+    }
+    for (const Program::Global &global : program.globals)
+      for (const ast::Variable::Relocation &relocation :
+           global.variable->relocations) {
+        uint64_t target = 0;
+        for (const Program::Global &other : program.globals)
+          if (other.variable->name == relocation.symbol)
+            target = other.address + uint64_t(relocation.addend);
+        if (!target)
+          return fail("the initialiser of '" + global.variable->name +
+                      "' names '" + relocation.symbol +
+                      "', which is no variable of the module");
+        device.write(global.address + relocation.offset, &target,
+                     global.variable->elementBytes);
+      }
+    return true;
+  }
+
+  bool decode() {
+    Decoder decoder(module, *function, program);
+    if (!decoder.run(report.errors, options.maxErrors))
+      return false;
+    program.predicates = uint32_t(function->registers.size());
+    uint64_t used =
+        program.staticSharedEnd - kSharedReserved + config.dynamicSharedBytes;
+    if (config.dynamicSharedBytes > options.sharedMemoryLimit ||
+        used > options.sharedMemoryLimit)
+      return fail("a CTA would use " + std::to_string(used) +
+                  " bytes of shared memory, the limit is " +
+                  std::to_string(options.sharedMemoryLimit));
+    constexpr uint64_t localLimit =
+        512 * 1024; // CUDA C++ Programming Guide, technical specifications
+    if (program.localBytes > localLimit)
+      return fail("a thread would use " + std::to_string(program.localBytes) +
+                  " bytes of local memory, the limit is " +
+                  std::to_string(localLimit));
+    uint64_t rows = program.registers + program.constants.size();
+    if (rows * 256 * 32 > uint64_t(4) << 30)
+      return fail("the kernel has too many registers to simulate",
+                  ErrorKind::LimitExceeded);
+    return true;
+  }
+
+  bool passArguments(Machine &machine) {
+    machine.parameters.resize(program.parameterBytes);
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      const EntryParameter &parameter = function->signature.parameters[i];
+      uint8_t *target = machine.parameters.data() + program.parameterOffsets[i];
+      if (const auto *bytes =
+              std::get_if<std::vector<uint8_t>>(&arguments[i].get())) {
+        if (bytes->size() != parameter.sizeBytes)
+          return fail("parameter '" + parameter.name + "' has " +
+                      std::to_string(parameter.sizeBytes) +
+                      " bytes, the launch passes " +
+                      std::to_string(bytes->size()));
+        if (!bytes->empty())
+          std::memcpy(target, bytes->data(), bytes->size());
+        continue;
+      }
+      const TensorMap &map = std::get<TensorMap>(arguments[i].get());
+      if (parameter.sizeBytes != 128 || parameter.alignBytes < 64)
+        return fail("parameter '" + parameter.name +
+                    "' takes a tensor map and must have 128 bytes aligned to "
+                    "at least 64, it has " +
+                    std::to_string(parameter.sizeBytes) + " aligned to " +
+                    std::to_string(parameter.alignBytes));
+      if (std::optional<std::string> broken = map.validate())
+        return fail("parameter '" + parameter.name + "': " + *broken,
+                    ErrorKind::TensorMap);
+      uint64_t index = machine.tensorMaps.size();
+      machine.tensorMaps.push_back(map);
+      std::memset(target, 0x5a, 128);
+      std::memcpy(target, kHandleMagic, 8);
+      std::memcpy(target + 8, &index, 8);
+    }
+    return true;
+  }
+};
+
+} // namespace
+
+const TensorMap *Machine::tensorMapAt(Warp &warp, const Inst &inst, int lane,
+                                      uint64_t address) {
+  uint8_t handle[16];
+  bool found = false;
+  if (address % 64) {
+    error(ErrorKind::TensorMap,
+          "'" + mnemonic(&inst) +
+              "' takes a tensor map that is not aligned to 64 bytes",
+          &warp, &inst, lane, true);
+    return nullptr;
+  }
+  if (address >= kParamWindow &&
+      address - kParamWindow + 128 <= parameters.size()) {
+    std::memcpy(handle, parameters.data() + (address - kParamWindow), 16);
+    found = true;
+  } else if (address >= kLocalWindow) {
+    error(ErrorKind::TensorMap,
+          "'" + mnemonic(&inst) +
+              "' takes a tensor map in local or shared memory; it must be a "
+              "kernel parameter (.param, grid constant), "
+              "or lie in constant or global memory",
+          &warp, &inst, lane, true);
+    return nullptr;
+  } else {
+    found = device.read(address, handle, 16);
+  }
+  uint64_t index;
+  std::memcpy(&index, handle + 8, 8);
+  if (!found || std::memcmp(handle, kHandleMagic, 8) != 0 ||
+      index >= tensorMaps.size()) {
+    error(ErrorKind::TensorMap,
+          "'" + mnemonic(&inst) + "' takes an address that holds no tensor map",
+          &warp, &inst, lane, true);
+    return nullptr;
+  }
+  return &tensorMaps[index];
+}
+
+Report fp8::sim::launch(Device &device, const PTXModule &module,
+                        std::string_view entry,
+                        const std::vector<KernelArgument> &arguments,
+                        const LaunchConfig &config, const Options &options) {
+  return Launcher(device, module, entry, arguments, config, options).run();
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The machine that runs one cluster of CTAs at a time: scheduling, virtual
+// time, asynchronous completion, errors.
+
+#ifndef FP8_LIB_SIMULATOR_MACHINE_H
+#define FP8_LIB_SIMULATOR_MACHINE_H
+
+#include "Async.h"
+#include "Cta.h"
+#include "Warp.h"
+#include "fp8/Simulator/Simulator.h"
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace fp8::sim {
+
+/// Arrivals of barrier.cluster.
+struct ClusterBarrier {
+  uint64_t phase = 0;
+  uint32_t arrived = 0;
+  SyncClocks arriving;
+  SyncClocks done;
+};
+
+class Machine {
+public:
+  Machine(Device &device, const Program &program, const LaunchConfig &config,
+          const Options &options, Report &report);
+
+  void runGrid();
+
+  Device &device;
+  const Program &program;
+  const LaunchConfig &config;
+  const Options &options;
+  Report &report;
+  std::vector<uint8_t> parameters;
+  std::vector<TensorMap> tensorMaps;
+
+  std::vector<std::unique_ptr<Cta>> ctas; ///< of the running cluster, by rank
+  ClusterBarrier clusterBarrier;
+  uint64_t now = 0;
+  bool stopped = false;
+  bool checksOrder =
+      true; ///< ownership and happens-before; off when work completes at issue
+  Random random;
+
+  // Errors.
+  /// Adds an error, unless one of its kind was reported at this instruction.
+  /// The run stops at `fatal` ones and when there are enough.
+  SimulationError &error(ErrorKind kind, std::string message, const Warp *warp,
+                         const Inst *inst, int lane = -1, bool fatal = false);
+  SourcePoint point(const Inst *inst) const;
+  SimulationNote note(const Inst *inst, std::string message) const {
+    return {point(inst), std::move(message)};
+  }
+  /// "shared memory 0x2400 (smem+1024)".
+  std::string sharedName(uint64_t offset) const;
+  std::string agentName(uint32_t agent) const;
+  static std::string mnemonic(const Inst *inst);
+
+  // Asynchronous work.
+  void issue(std::unique_ptr<AsyncOp> op);
+  AsyncQueue &queue() { return async; }
+  void progress() { stuckRounds = 0; } ///< something observable happened
+  void wakeAll(WaitKind kind);
+
+  // mbarriers (Mbarrier.cpp).
+  Mbarrier *barrierAt(Warp &warp, const Inst &inst, int lane,
+                      uint64_t clusterAddress, bool async = false);
+  bool arrive(Mbarrier &barrier, uint32_t count, Warp &warp, const Inst &inst,
+              int lane, const SyncClocks *carried);
+  bool expectTransactions(Mbarrier &barrier, int64_t bytes, Warp &warp,
+                          const Inst &inst, int lane);
+  void completeTransactions(Mbarrier &barrier, int64_t bytes, uint64_t phase,
+                            Warp &warp, const Inst &inst, int lane);
+  void waitSucceeded(Mbarrier &barrier, Warp &warp);
+  void barrierEvent(unsigned what, const Mbarrier &barrier, const Warp *warp);
+
+  // Addresses.
+  /// Splits a shared::cluster address. False after an error.
+  bool clusterAddress(Warp &warp, const Inst &inst, int lane, uint64_t address,
+                      Cta *&cta, uint32_t &offset);
+  uint32_t newAgent() {
+    return nextAgent < kMaxAgents ? nextAgent++ : kMaxAgents - 1;
+  }
+  uint32_t warpsInCluster = 0;
+  void tryCompleteCluster();
+
+  /// Global memory; null after an error.
+  uint8_t *global(Warp &warp, const Inst &inst, int lane, uint64_t address,
+                  uint64_t count, bool write);
+  Buffer *lastBuffer = nullptr;
+  const TensorMap *tensorMapAt(Warp &warp, const Inst &inst, int lane,
+                               uint64_t address);
+
+private:
+  AsyncQueue async;
+  unsigned stuckRounds = 0;
+  uint32_t nextAgent = 0;
+  uint64_t steps = 0;
+  std::vector<Warp *> warps;
+
+  void runCluster(std::array<uint32_t, 3> clusterIndex);
+  void complete(std::unique_ptr<AsyncOp> op);
+  bool unstick();
+  void reportDeadlock();
+  void describeWaiter(SimulationError &error, const Warp &warp,
+                      const LaneGroup &group);
+  void checkClusterEnd();
+};
+
+} // namespace fp8::sim
+
+#endif // FP8_LIB_SIMULATOR_MACHINE_H

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What happens to an mbarrier: arrivals, transactions, phase completion.
+
+#include "Mbarrier.h"
+
+#include "Machine.h"
+
+using namespace fp8::sim;
+
+static std::string state(const Mbarrier &b) {
+  return "phase " + std::to_string(b.phase) + ", " + std::to_string(b.pending) +
+         " of " + std::to_string(b.expected) + " arrivals pending, " +
+         std::to_string(b.transactions) + " bytes pending";
+}
+
+void Machine::barrierEvent(unsigned what, const Mbarrier &barrier,
+                           const Warp *warp) {
+  uint64_t event = what | uint64_t(warp ? warp->id + 1 : 0) << 4 |
+                   uint64_t(barrier.offset) << 16 |
+                   uint64_t(barrier.cta->rank) << 48;
+  report.barrierEventHash =
+      (report.barrierEventHash ^ event) * 0x100000001b3u + 0x9e3779b97f4a7c15u;
+  ++report.barrierEventCount;
+}
+
+Mbarrier *Machine::barrierAt(Warp &warp, const Inst &inst, int lane,
+                             uint64_t address, bool asyncUse) {
+  Cta *cta;
+  uint32_t offset;
+  if (!clusterAddress(warp, inst, lane, address, cta, offset))
+    return nullptr;
+  Mbarrier *barrier = offset % 8 == 0 ? cta->findBarrier(offset) : nullptr;
+  if (!barrier || !barrier->live) {
+    std::string why = offset % 8 ? "is not aligned to 8 bytes"
+                      : barrier
+                          ? "was invalidated by mbarrier.inval"
+                          : "holds no mbarrier; execute mbarrier.init first";
+    error(ErrorKind::BarrierUninitialised,
+          "'" + mnemonic(&inst) + "' uses " + sharedName(offset) + ", which " +
+              why,
+          &warp, &inst, lane, true);
+    return nullptr;
+  }
+  if (!checksOrder)
+    return barrier;
+  bool own = barrier->initAgent == warp.agent(Role::Generic);
+  if (!own && warp.clocks.all.get(barrier->initAgent) < barrier->initTime) {
+    SimulationError &e = error(
+        ErrorKind::Race,
+        "'" + mnemonic(&inst) + "' uses the mbarrier at " + sharedName(offset) +
+            " with no synchronisation after its mbarrier.init; put a CTA or "
+            "cluster barrier "
+            "between the two",
+        &warp, &inst, lane);
+    e.notes.push_back(
+        note(barrier->initInst,
+             "initialised here, " + agentName(barrier->initAgent)));
+    barrier->initTime = 0;
+  } else if (asyncUse && !barrier->initFenced &&
+             warp.clocks.proxy.get(barrier->initAgent) < barrier->initTime) {
+    SimulationError &e = error(
+        ErrorKind::MissingProxyFence,
+        "'" + mnemonic(&inst) + "' makes the async proxy use the mbarrier at " +
+            sharedName(offset) +
+            ", whose mbarrier.init no fence has made visible to it; execute "
+            "fence.mbarrier_init or fence.proxy.async after mbarrier.init",
+        &warp, &inst, lane);
+    e.notes.push_back(
+        note(barrier->initInst,
+             "initialised here, " + agentName(barrier->initAgent)));
+    barrier->initFenced = true;
+  }
+  return barrier;
+}
+
+static void completePhaseIfDone(Machine &machine, Mbarrier &barrier) {
+  if (barrier.pending || barrier.transactions)
+    return;
+  ++barrier.phase;
+  barrier.pending = barrier.expected;
+  barrier.arriving.all.raise(barrier.agent, barrier.time());
+  barrier.done.join(barrier.arriving);
+  ++machine.report.statistics.barrierPhases;
+  machine.barrierEvent(2, barrier, nullptr);
+  machine.progress();
+  for (auto &cta : machine.ctas)
+    for (auto &warp : cta->warps) {
+      bool woken = false;
+      for (LaneGroup &group : warp->groups)
+        if (group.wait == WaitKind::Mbarrier && group.barrier == &barrier) {
+          group.wait = WaitKind::None;
+          woken = true;
+        }
+      if (woken)
+        warp->recount();
+    }
+  machine.wakeAll(WaitKind::Sleep);
+}
+
+bool Machine::arrive(Mbarrier &barrier, uint32_t count, Warp &warp,
+                     const Inst &inst, int lane, const SyncClocks *carried) {
+  if (barrier.pending < count) {
+    error(ErrorKind::TooManyArrivals,
+          "'" + mnemonic(&inst) + "' arrives " + std::to_string(count) +
+              " time(s) at the mbarrier at " + sharedName(barrier.offset) +
+              ", which has " + state(barrier) +
+              "; no phase may see more arrivals than mbarrier.init announced",
+          &warp, &inst, lane, true);
+    return false;
+  }
+  barrierEvent(1, barrier, &warp);
+  if (carried)
+    barrier.arriving.join(*carried);
+  else
+    warp.release(barrier.arriving);
+  barrier.pending -= count;
+  if (!barrier.pending && barrier.transactions < 0) {
+    error(ErrorKind::TransactionOverrun,
+          "the mbarrier at " + sharedName(barrier.offset) + " has received " +
+              std::to_string(-barrier.transactions) +
+              " bytes more than its phase expects (all arrivals are in); "
+              "expect_tx must announce every byte of the "
+              "copies that complete on it",
+          &warp, &inst, lane, true);
+    return false;
+  }
+  progress();
+  completePhaseIfDone(*this, barrier);
+  return true;
+}
+
+bool Machine::expectTransactions(Mbarrier &barrier, int64_t bytes, Warp &warp,
+                                 const Inst &inst, int lane) {
+  barrier.transactions += bytes;
+  progress();
+  if (bytes > kMaxTransactions || barrier.transactions > kMaxTransactions) {
+    error(ErrorKind::TransactionOverrun,
+          "the mbarrier at " + sharedName(barrier.offset) + " is to expect " +
+              std::to_string(barrier.transactions) +
+              " bytes, the limit of its tx-count is 2^20 - 1",
+          &warp, &inst, lane, true);
+    return false;
+  }
+  return true;
+}
+
+void Machine::completeTransactions(Mbarrier &barrier, int64_t bytes,
+                                   uint64_t phase, Warp &warp, const Inst &inst,
+                                   int lane) {
+  progress();
+  if (!barrier.live)
+    return; // reported when the barrier was invalidated
+  if (barrier.phase != phase) {
+    error(ErrorKind::TransactionOverrun,
+          std::to_string(bytes) + " bytes of '" + mnemonic(&inst) +
+              "' reach the mbarrier at " + sharedName(barrier.offset) +
+              " after the phase they were issued in (" + std::to_string(phase) +
+              ") has completed; it has " + state(barrier) +
+              "; expect_tx must announce every byte of the copies that "
+              "complete on it",
+          &warp, &inst, lane, true);
+    return;
+  }
+  barrier.transactions -= bytes;
+  if (barrier.transactions < -kMaxTransactions ||
+      (barrier.transactions < 0 && !barrier.pending)) {
+    error(ErrorKind::TransactionOverrun,
+          "the mbarrier at " + sharedName(barrier.offset) + " has received " +
+              std::to_string(-barrier.transactions) +
+              " bytes more than its phase expects; expect_tx must announce "
+              "every byte of the copies that complete on "
+              "it",
+          &warp, &inst, lane, true);
+    return;
+  }
+  completePhaseIfDone(*this, barrier);
+}
+
+void Machine::waitSucceeded(Mbarrier &barrier, Warp &warp) {
+  warp.acquire(barrier.done);
+  barrierEvent(3, barrier, &warp);
+  progress();
+}

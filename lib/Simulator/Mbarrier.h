@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// An mbarrier object (PTX ISA 9.7.13.15): phase, expected and pending arrivals,
+// tx-count.
+
+#ifndef FP8_LIB_SIMULATOR_MBARRIER_H
+#define FP8_LIB_SIMULATOR_MBARRIER_H
+
+#include "Clocks.h"
+
+#include <cstdint>
+
+namespace fp8::sim {
+
+class Cta;
+class Warp;
+struct Inst;
+
+struct Mbarrier {
+  Cta *cta = nullptr;
+  uint32_t offset = 0;
+  bool live = false;
+  uint32_t expected = 0;
+  uint32_t pending = 0;
+  int64_t transactions = 0;
+  uint64_t phase = 0;     ///< phases completed since init
+  uint32_t agent = 0;     ///< its place in clocks
+  uint32_t phaseBase = 0; ///< phases of earlier lives at this address
+  uint32_t initAgent = 0;
+  uint32_t initTime = 0;
+  bool initFenced = false; ///< fence.mbarrier_init covers the init
+  const Inst *initInst = nullptr;
+  SyncClocks arriving; ///< of arrivals so far
+  SyncClocks done;     ///< of completed phases: what a successful wait acquires
+
+  uint32_t time() const { return phaseBase + uint32_t(phase); }
+};
+
+constexpr uint32_t kMaxBarrierCount = (1u << 20) - 1;
+constexpr int64_t kMaxTransactions = (int64_t(1) << 20) - 1;
+
+} // namespace fp8::sim
+
+#endif // FP8_LIB_SIMULATOR_MBARRIER_H

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Checks on shared memory: bounds, initialisation, ownership, happens-before,
+// proxy fences.
+
+#include "SharedMemory.h"
+
+#include "Machine.h"
+
+#include <cstring>
+
+using namespace fp8::sim;
+
+namespace {
+constexpr uint16_t kBarrierFlag = 0x8000;
+
+bool overlaps(const SharedRun &run, uint32_t cta, uint32_t offset,
+              uint32_t count) {
+  return run.cta == cta && run.begin < offset + count &&
+         offset < run.begin + run.size;
+}
+} // namespace
+
+SharedMemory::SharedMemory(Cta &cta, uint32_t size)
+    : cta(cta), bytes(size), writes(size), reads(size), busy(size / 16 + 1) {}
+
+bool SharedMemory::inBounds(Warp &warp, const Inst &inst, int lane,
+                            uint64_t offset, uint64_t count) {
+  if (offset >= kSharedReserved && count <= bytes.size() &&
+      offset <= bytes.size() - count)
+    return true;
+  cta.machine.error(ErrorKind::OutOfBounds,
+                    "'" + Machine::mnemonic(&inst) + "' accesses " +
+                        std::to_string(count) +
+                        " bytes of shared memory at offset " +
+                        std::to_string(offset) + ", outside the CTA's " +
+                        std::to_string(bytes.size() - kSharedReserved) +
+                        " bytes from " + std::to_string(kSharedReserved),
+                    &warp, &inst, lane, true);
+  return false;
+}
+
+bool SharedMemory::anyBusy(uint32_t offset, uint32_t count) const {
+  for (uint32_t g = offset / 16, last = (offset + count - 1) / 16; g <= last;
+       ++g)
+    if (busy[g])
+      return true;
+  return false;
+}
+
+bool SharedMemory::ordered(const Warp &warp, AccessTag tag) const {
+  return tag.none() || tag.agent() == warp.agent(Role::Generic) ||
+         warp.clocks.all.get(tag.agent()) >= tag.time();
+}
+
+/// Reports a conflict with an operation in flight, or an ordinary access to an
+/// mbarrier.
+bool SharedMemory::checkBusy(Warp &warp, const Inst &inst, int lane,
+                             uint32_t offset, uint32_t count, bool write,
+                             int64_t pipe, bool async) {
+  Machine &machine = cta.machine;
+  for (uint32_t at = offset & ~7u; at < offset + count; at += 8) {
+    if (!(busy[at / 16] & kBarrierFlag))
+      continue;
+    Mbarrier *barrier = cta.findBarrier(at);
+    if (!barrier || !barrier->live)
+      continue;
+    SimulationError &error =
+        machine.error(ErrorKind::BarrierMisuse,
+                      "'" + Machine::mnemonic(&inst) + "' accesses " +
+                          machine.sharedName(at) +
+                          ", which holds a live mbarrier; only mbarrier "
+                          "operations may, until mbarrier.inval",
+                      &warp, &inst, lane);
+    error.notes.push_back(
+        machine.note(barrier->initInst, "the mbarrier was initialised here"));
+    return false;
+  }
+  if (!machine.checksOrder)
+    return true;
+  for (const auto &op : machine.queue().operations()) {
+    if (pipe >= 0 && op->pipe == pipe)
+      continue;
+    for (const SharedRun &run : op->shared) {
+      if (!overlaps(run, cta.rank, offset, count) || (!run.write && !write))
+        continue;
+      std::string range =
+          machine.sharedName(run.begin) + " to +" + std::to_string(run.size);
+      SimulationError &error = machine.error(
+          ErrorKind::MemoryInFlight,
+          "'" + Machine::mnemonic(&inst) +
+              (write ? "' overwrites " : "' reads ") + range +
+              ", which an unfinished '" + Machine::mnemonic(op->inst) +
+              (run.write ? "' still writes" : "' still reads") +
+              "; wait for its completion first (" +
+              (op->engine == Engine::BulkStore
+                   ? "cp.async.bulk.wait_group and a barrier"
+               : op->engine == Engine::Mma ? "tcgen05.commit and its mbarrier"
+               : op->engine == Engine::CopyAsync
+                   ? "cp.async.wait_group and a barrier"
+                   : "the mbarrier it completes on") +
+              ")",
+          &warp, &inst, lane);
+      error.notes.push_back(machine.note(
+          op->inst, "the unfinished operation was issued here, by block rank " +
+                        std::to_string(op->issuer->cta.rank) + " warp " +
+                        std::to_string(op->issuer->id)));
+      return false;
+    }
+  }
+  (void)async;
+  return true;
+}
+
+static SimulationError &reportRace(Machine &machine, Warp &warp,
+                                   const Inst &inst, int lane, uint32_t offset,
+                                   AccessTag other, bool otherWrites,
+                                   bool writes) {
+  const Inst *earlier = &machine.program.code[other.instruction()];
+  SimulationError &error = machine.error(
+      ErrorKind::Race,
+      "'" + Machine::mnemonic(&inst) + (writes ? "' writes " : "' reads ") +
+          machine.sharedName(offset) + " with no synchronisation after '" +
+          Machine::mnemonic(earlier) +
+          (otherWrites ? "' wrote it" : "' read it") +
+          "; order the two by a barrier that both sides take part in",
+      &warp, &inst, lane);
+  error.notes.push_back(
+      machine.note(earlier, std::string("the other access is here, ") +
+                                machine.agentName(other.agent())));
+  return error;
+}
+
+bool SharedMemory::checkRead(Warp &warp, const Inst &inst, int lane,
+                             uint64_t wide, uint32_t count, Strength strength) {
+  if (!inBounds(warp, inst, lane, wide, count))
+    return false;
+  uint32_t offset = uint32_t(wide);
+  Machine &machine = cta.machine;
+  if (anyBusy(offset, count) &&
+      !checkBusy(warp, inst, lane, offset, count, false, -1, false))
+    return true;
+  AccessTag mine = warp.tag(inst);
+  AccessTag good;
+  for (uint32_t i = offset; i < offset + count; ++i) {
+    AccessTag tag = writes[i];
+    if (tag.none()) {
+      machine.error(ErrorKind::UninitialisedMemory,
+                    "'" + Machine::mnemonic(&inst) + "' reads " +
+                        machine.sharedName(i) +
+                        ", which nothing has written in this CTA",
+                    &warp, &inst, lane);
+      return true;
+    }
+    if (tag != good && machine.checksOrder && strength == Strength::Weak &&
+        !ordered(warp, tag)) {
+      reportRace(machine, warp, inst, lane, i, tag, true, false);
+      return true;
+    }
+    good = tag;
+    reads[i] = mine;
+  }
+  return true;
+}
+
+bool SharedMemory::checkWrite(Warp &warp, const Inst &inst, int lane,
+                              uint64_t wide, uint32_t count, Strength strength,
+                              const uint8_t *value) {
+  if (!inBounds(warp, inst, lane, wide, count))
+    return false;
+  uint32_t offset = uint32_t(wide);
+  Machine &machine = cta.machine;
+  if (anyBusy(offset, count) &&
+      !checkBusy(warp, inst, lane, offset, count, true, -1, false))
+    return true;
+  AccessTag mine = warp.tag(inst);
+  bool check = machine.checksOrder && strength == Strength::Weak;
+  for (uint32_t i = offset; i < offset + count; ++i) {
+    if (check && !ordered(warp, writes[i])) {
+      // Two warps that store the same value do no harm.
+      if (!value || bytes[i] != value[i - offset]) {
+        reportRace(machine, warp, inst, lane, i, writes[i], true, true);
+        check = false;
+      }
+    } else if (check && !ordered(warp, reads[i])) {
+      if (!value || bytes[i] != value[i - offset]) {
+        reportRace(machine, warp, inst, lane, i, reads[i], false, true);
+        check = false;
+      }
+    }
+    writes[i] = mine;
+  }
+  return true;
+}
+
+bool SharedMemory::checkAsync(Warp &warp, const Inst &inst, int lane,
+                              const SharedRun &run, AccessTag tag, int64_t pipe,
+                              bool genericProxy) {
+  if (!inBounds(warp, inst, lane, run.begin, run.size))
+    return false;
+  if (!run.size)
+    return true;
+  Machine &machine = cta.machine;
+  if (anyBusy(run.begin, run.size) &&
+      !checkBusy(warp, inst, lane, run.begin, run.size, run.write, pipe, true))
+    return true;
+  AccessTag good, goodRead;
+  uint32_t genericAgents =
+      (uint32_t(Role::CopyAsync) + 1) * machine.warpsInCluster;
+  for (uint32_t i = run.begin; i < run.begin + run.size; ++i) {
+    AccessTag written = writes[i];
+    if (!run.write && written.none()) {
+      machine.error(ErrorKind::UninitialisedMemory,
+                    "'" + Machine::mnemonic(&inst) + "' reads " +
+                        machine.sharedName(i) +
+                        ", which nothing has written in this CTA",
+                    &warp, &inst, lane);
+      return true;
+    }
+    if (written != good && machine.checksOrder) {
+      if (!ordered(warp, written)) {
+        reportRace(machine, warp, inst, lane, i, written, true, run.write);
+        return true;
+      }
+      bool needsFence =
+          !run.write && !genericProxy && written.agent() < genericAgents;
+      if (needsFence &&
+          warp.clocks.proxy.get(written.agent()) < written.time()) {
+        const Inst *earlier = &machine.program.code[written.instruction()];
+        SimulationError &error = machine.error(
+            ErrorKind::MissingProxyFence,
+            "'" + Machine::mnemonic(&inst) + "' reads " +
+                machine.sharedName(i) + " through the async proxy, but '" +
+                Machine::mnemonic(earlier) +
+                "' wrote it through the generic proxy and no fence.proxy.async "
+                "stands between; execute "
+                "fence.proxy.async after the write, before the barrier that "
+                "hands the data over",
+            &warp, &inst, lane);
+        error.notes.push_back(machine.note(
+            earlier, "written here, " + machine.agentName(written.agent())));
+        return true;
+      }
+    }
+    good = written;
+    if (run.write) {
+      if (reads[i] != goodRead && machine.checksOrder &&
+          !ordered(warp, reads[i])) {
+        reportRace(machine, warp, inst, lane, i, reads[i], false, true);
+        return true;
+      }
+      goodRead = reads[i];
+    }
+  }
+  std::vector<AccessTag> &tags = run.write ? writes : reads;
+  std::fill(tags.begin() + run.begin, tags.begin() + run.begin + run.size, tag);
+  return true;
+}
+
+void SharedMemory::own(const SharedRun &run) {
+  for (uint32_t g = run.begin / 16, last = (run.begin + run.size - 1) / 16;
+       run.size && g <= last; ++g)
+    ++busy[g];
+}
+
+void SharedMemory::disown(const SharedRun &run) {
+  for (uint32_t g = run.begin / 16, last = (run.begin + run.size - 1) / 16;
+       run.size && g <= last; ++g)
+    --busy[g];
+}
+
+void SharedMemory::markBarrier(uint32_t offset, bool isLive) {
+  uint32_t granule = offset / 16;
+  Mbarrier *low = cta.findBarrier(granule * 16),
+           *high = cta.findBarrier(granule * 16 + 8);
+  bool any = isLive || (low && low->live) || (high && high->live);
+  busy[granule] = uint16_t(any ? busy[granule] | kBarrierFlag
+                               : busy[granule] & ~kBarrierFlag);
+}
+
+void SharedMemory::markInitialised(uint32_t offset, uint32_t count,
+                                   AccessTag tag) {
+  std::fill(writes.begin() + offset, writes.begin() + offset + count, tag);
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The shared memory of one CTA: bytes, who wrote and read each last, and which
+// asynchronous operations own them.
+
+#ifndef FP8_LIB_SIMULATOR_SHAREDMEMORY_H
+#define FP8_LIB_SIMULATOR_SHAREDMEMORY_H
+
+#include "Async.h"
+#include "Clocks.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace fp8::sim {
+
+struct Inst;
+class Cta;
+class Warp;
+
+/// How an access synchronises.
+enum class Strength : uint8_t {
+  Weak,   ///< an ordinary access: unordered conflicts are races
+  Strong, ///< volatile, relaxed, acquire, release, atomic: orders itself
+};
+
+class SharedMemory {
+public:
+  SharedMemory(Cta &cta, uint32_t size);
+
+  uint32_t size() const { return uint32_t(bytes.size()); }
+  uint8_t *data() { return bytes.data(); }
+
+  /// Generic-proxy accesses by one lane. False after an error; the bytes are
+  /// then unusable (out of bounds only).
+  bool checkRead(Warp &warp, const Inst &inst, int lane, uint64_t offset,
+                 uint32_t count, Strength strength);
+  bool checkWrite(Warp &warp, const Inst &inst, int lane, uint64_t offset,
+                  uint32_t count, Strength strength, const uint8_t *value);
+
+  /// An asynchronous operation of `warp` is about to be issued that reads or
+  /// writes this run: bounds, ownership, happens-before and proxy fences. `tag`
+  /// is what the access is recorded as. `pipe`: operations of the same pipe are
+  /// ordered. `genericProxy`: cp.async, which needs no proxy fence.
+  bool checkAsync(Warp &warp, const Inst &inst, int lane, const SharedRun &run,
+                  AccessTag tag, int64_t pipe, bool genericProxy);
+  void own(const SharedRun &run);
+  void disown(const SharedRun &run);
+
+  /// mbarrier objects: ordinary accesses to them are errors.
+  void markBarrier(uint32_t offset, bool live);
+  void markInitialised(uint32_t offset, uint32_t count, AccessTag tag);
+
+private:
+  Cta &cta;
+  std::vector<uint8_t> bytes;
+  std::vector<AccessTag> writes;
+  std::vector<AccessTag> reads;
+  /// A granule of 16 bytes: number of operations in flight on it, and
+  /// kBarrierFlag.
+  std::vector<uint16_t> busy;
+
+  bool inBounds(Warp &warp, const Inst &inst, int lane, uint64_t offset,
+                uint64_t count);
+  bool anyBusy(uint32_t offset, uint32_t count) const;
+  bool checkBusy(Warp &warp, const Inst &inst, int lane, uint32_t offset,
+                 uint32_t count, bool write, int64_t pipe, bool async);
+  bool ordered(const Warp &warp, AccessTag tag) const;
+};
+
+} // namespace fp8::sim
+
+#endif // FP8_LIB_SIMULATOR_SHAREDMEMORY_H

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// tcgen05.mma: descriptors, and the product itself (PTX
+// ISA 9.7.16.4, 9.7.16.10).
+
+#ifndef FP8_LIB_SIMULATOR_TENSORCORE_H
+#define FP8_LIB_SIMULATOR_TENSORCORE_H
+
+#include "Async.h"
+#include "TensorMemory.h"
+#include "fp8/Simulator/TensorMap.h"
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace fp8::sim {
+
+enum class MmaKind : uint8_t { F8F6F4, F16, TF32 };
+enum class MmaFormat : uint8_t { E4M3, E5M2, F16, BF16, TF32 };
+
+/// The instruction descriptor, decoded (dense kinds).
+struct MmaShape {
+  MmaFormat a, b;
+  bool f32Accumulator; ///< else f16
+  bool negateA, negateB;
+  bool transposeA, transposeB; ///< MN-major
+  uint32_t m, n, k;            ///< k in elements: 256 bits
+  unsigned elementBytes;
+};
+
+/// Decodes, or says which field is wrong.
+std::optional<std::string>
+decodeInstructionDescriptor(uint32_t bits, MmaKind kind, MmaShape &shape);
+
+/// The shared-memory matrix descriptor of tcgen05, decoded.
+struct MatrixDescriptor {
+  uint32_t start = 0;   ///< offset in the CTA's shared memory
+  uint32_t leading = 0; ///< bytes
+  uint32_t stride = 0;  ///< bytes
+  uint32_t baseOffset = 0;
+  Swizzle swizzle = Swizzle::None;
+  bool mnMajor = false;
+  unsigned elementBytes = 1;
+
+  /// Where element (row, k) begins.
+  uint32_t address(uint32_t row, uint32_t k) const;
+};
+std::optional<std::string> decodeMatrixDescriptor(uint64_t bits, bool mnMajor,
+                                                  unsigned elementBytes,
+                                                  MatrixDescriptor &descriptor);
+/// The bytes that rows x k elements cover, as runs.
+std::vector<SharedRun> operandRuns(const MatrixDescriptor &descriptor,
+                                   uint32_t cta, uint32_t rows, uint32_t k);
+
+/// Everything one MMA needs at completion.
+struct MmaOperation {
+  MmaShape shape;
+  MatrixDescriptor a, b;
+  bool aInTensorMemory = false;
+  uint32_t aColumn = 0;
+  uint32_t dColumn = 0;
+  bool accumulate = false;
+  double scaleD = 1; ///< scale-input-d: 2^-n
+  std::array<uint32_t, 4> disabledLanes{};
+};
+
+/// Lane of tensor memory that row `r` of a cta_group::1 accumulator lies in.
+inline uint32_t accumulatorLane(uint32_t m, uint32_t r) {
+  return m == 64 ? r / 16 * 32 + r % 16 : r;
+}
+/// 16-lane units that an accumulator of `m` rows covers.
+inline uint8_t accumulatorUnits(uint32_t m) { return m == 64 ? 0x55 : 0xff; }
+
+/// Computes the product. f32 accumulators are rounded once for each
+/// instruction, from a double sum.
+void multiply(const MmaOperation &operation, const uint8_t *shared,
+              TensorMemory &tensor);
+
+} // namespace fp8::sim
+
+#endif // FP8_LIB_SIMULATOR_TENSORCORE_H
