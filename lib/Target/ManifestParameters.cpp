@@ -39,12 +39,7 @@ private:
         {"kind", "pointer"},
         {"argument", expressions.getArgumentName(argument.getArgNumber())}};
   }
-  LogicalResult appendIndex(llvm::json::Value value) {
-    return append(Object{{"kind", "scalar"},
-                         {"type", "i64"},
-                         {"value", std::move(value)}},
-                  IntegerType::get(launch.getContext(), 64));
-  }
+  LogicalResult appendIndex(llvm::json::Value value);
 
   gpu::LaunchFuncOp launch;
   FunctionOpInterface kernel;
@@ -77,6 +72,16 @@ LogicalResult ParameterEmitter::append(Object parameter, Type type) {
     error << "has only " << kernel.getNumArguments();
   error.attachNote(kernel.getLoc()) << "the kernel is defined here";
   return error;
+}
+
+/// Adds an index, as wide as the lowering made it.
+LogicalResult ParameterEmitter::appendIndex(llvm::json::Value value) {
+  Type expected = nextType();
+  bool isNarrow = expected && expected.isInteger(32);
+  return append(Object{{"kind", "scalar"},
+                       {"type", isNarrow ? "i32" : "i64"},
+                       {"value", std::move(value)}},
+                IntegerType::get(launch.getContext(), isNarrow ? 32 : 64));
 }
 
 /// MLIR's descriptor of a memref that is passed by value: allocated and aligned
