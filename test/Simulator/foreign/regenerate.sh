@@ -1,0 +1,19 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# Compiles the .cu files here to the .ptx files beside them. The committed ones come from nvcc 13.0; tests run on them,
+# so that machines without nvcc run the same code. The .ptx files without a .cu are written by hand.
+set -eu
+cd "$(dirname "$0")"
+nvcc=${FP8_NVCC:-nvcc}
+compile() {
+  echo "$nvcc -ptx -arch=$2 -std=c++17 -O3 $1.cu"
+  "$nvcc" -ptx -arch="$2" -std=c++17 -O3 -o "$1.ptx.new" "$1.cu"
+  { echo "// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception"
+    echo "// Compiled from $1.cu: nvcc -ptx -arch=$2 -std=c++17 -O3 -o $1.ptx $1.cu"
+    cat "$1.ptx.new"; } > "$1.ptx"
+  rm "$1.ptx.new"
+}
+for name in mbarrier_ring tma_load tma_store divergent warp_reduce histogram sgemm; do
+  compile $name sm_90a
+done
+compile tcgen05_gemm sm_100a
