@@ -39,10 +39,10 @@ double boundRatio(OutputType type, double got, double expected, double bound) {
 
 class FrobeniusNorm {
 public:
+  /// `expected` is finite.
   void add(double got, double expected) {
-    if (!std::isfinite(got) || !std::isfinite(expected))
-      return; // judged one by one
-    distance += (got - expected) * (got - expected);
+    double difference = got - expected;
+    distance += std::isfinite(difference) ? difference * difference : infinity;
     size += expected * expected;
   }
   double relative() const {
@@ -138,8 +138,12 @@ CheckResult check(const BlockwiseData &data, const GemmReference &reference,
       result.unspecified += judged.unspecified;
       result.maxBoundRatio = std::max(result.maxBoundRatio, judged.ratio);
       const BadElement &element = judged.element;
-      exact.add(element.got, element.expected);
-      rounded.add(element.got, roundTo(type, element.expected));
+      double nearest = roundTo(type, element.expected);
+      // Special values are judged one by one.
+      if (std::isfinite(nearest) && !judged.unspecified) {
+        exact.add(element.got, element.expected);
+        rounded.add(element.got, nearest);
+      }
       if (judged.ratio <= 1)
         continue;
       ++result.wrong;

@@ -121,6 +121,8 @@ TEST_P(Checker, FailsAnUnwrittenElement) {
   CheckResult result = run();
   EXPECT_FALSE(result.ok());
   EXPECT_EQ(result.unwritten, 1);
+  EXPECT_TRUE(std::isinf(result.maxBoundRatio));
+  EXPECT_TRUE(std::isinf(result.relativeError));
   EXPECT_THAT(result.str(), HasSubstr("d(5, 143), tile (0, 1) at (5, 15): not "
                                       "written"));
 }

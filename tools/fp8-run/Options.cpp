@@ -5,20 +5,38 @@
 
 #include <CLI/CLI.hpp>
 #include <iostream>
-#include <map>
+#include <utility>
+#include <vector>
 
 namespace fp8::run {
 namespace {
-const std::map<std::string, BackendKind> backendNames{
-    {"sim", BackendKind::Simulator},
-    {"cuda", BackendKind::CUDA},
-    {"auto", BackendKind::Auto}};
-const std::map<std::string, reference::DataKind> dataNames{
-    {"normal", reference::DataKind::Normal},
-    {"specials", reference::DataKind::Specials},
-    {"ones", reference::DataKind::Ones}};
-const std::map<std::string, bool> completionNames{{"late", false},
-                                                  {"at-issue", true}};
+template <typename T>
+using Names = std::vector<std::pair<std::string, T>>;
+
+/// An option whose value is one of `names`.
+template <typename T>
+CLI::Option *addChoice(CLI::App &app, const std::string &flag, T &value,
+                       const Names<T> &names, const std::string &text) {
+  std::vector<std::string> choices;
+  std::string initial;
+  for (const auto &[name, meaning] : names) {
+    choices.push_back(name);
+    if (meaning == value)
+      initial = name;
+  }
+  return app
+      .add_option_function<std::string>(
+          flag,
+          [&value, names](const std::string &chosen) {
+            for (const auto &[name, meaning] : names)
+              if (name == chosen)
+                value = meaning;
+          },
+          text)
+      ->check(CLI::IsMember(choices))
+      ->type_name("")
+      ->default_str(initial);
+}
 
 void addProblemOptions(CLI::App &app, Options &options) {
   constexpr int64_t maxSize = int64_t(1) << 32;
@@ -27,10 +45,13 @@ void addProblemOptions(CLI::App &app, Options &options) {
   app.add_option("--n", options.n, "Rows of B, columns of D")->check(size);
   app.add_option("--k", options.k, "Columns of A and B")->check(size);
   app.add_option("--seed", options.seed, "Chooses the operands");
-  app.add_option("--data", options.data,
-                 "normal: quantised near-normal values; specials: with NaN, "
-                 "infinities and zeros; ones: all 1")
-      ->transform(CLI::CheckedTransformer(dataNames));
+  using reference::DataKind;
+  addChoice<DataKind>(app, "--data", options.data,
+                      {{"normal", DataKind::Normal},
+                       {"specials", DataKind::Specials},
+                       {"ones", DataKind::Ones}},
+                      "normal: quantised near-normal values; specials: with "
+                      "NaN, infinities and zeros; ones: all 1");
   app.add_option("--memory-limit", options.memoryLimit,
                  "Bytes that all buffers together may take");
 }
@@ -44,10 +65,10 @@ void addSimulatorOptions(CLI::App &app, Options &options) {
                  "Runs that many schedule seeds, counting up")
       ->check(CLI::Range(1u, 1000000u))
       ->group(group);
-  app.add_option("--completion", options.completeAtIssue,
-                 "late: asynchronous work completes late; at-issue: at once, "
-                 "which hides faults")
-      ->transform(CLI::CheckedTransformer(completionNames))
+  addChoice<bool>(app, "--completion", options.completeAtIssue,
+                  {{"late", false}, {"at-issue", true}},
+                  "late: asynchronous work completes late; at-issue: at once, "
+                  "which hides faults")
       ->group(group);
   app.add_option("--multiprocessors", options.multiprocessors,
                  "Multiprocessors the device has")
@@ -78,10 +99,14 @@ std::optional<Options> parseCommandLine(int argc, const char *const *argv,
   app.add_option("--manifest", options.manifestPath,
                  "The launch manifest (default: OUT.ptx.json, or OUT.json)")
       ->type_name("FILE");
-  app.add_option("--backend", options.backend,
-                 "Where it runs: sim, cuda, or auto")
-      ->transform(CLI::CheckedTransformer(backendNames));
-  app.add_flag("-v,--verbose", options.verbose, "Say more");
+  addChoice<BackendKind>(app, "--backend", options.backend,
+                         {{"sim", BackendKind::Simulator},
+                          {"cuda", BackendKind::CUDA},
+                          {"auto", BackendKind::Auto}},
+                         "Where it runs: a GPU, the simulator, or whichever "
+                         "there is");
+  app.add_flag("-v,--verbose", options.verbose,
+               "List the arguments and the launch");
   addProblemOptions(app, options);
   addSimulatorOptions(app, options);
   try {

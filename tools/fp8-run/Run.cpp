@@ -34,6 +34,27 @@ uploadAndBind(const launch::Manifest &manifest, const BlockwiseGemm &problem,
   return launch::bindLaunch(manifest, values, backend.properties());
 }
 
+std::string list(const std::vector<int64_t> &values) {
+  std::string text;
+  for (int64_t value : values)
+    text += (text.empty() ? "" : "x") + std::to_string(value);
+  return text;
+}
+
+void describe(const BlockwiseGemm &problem, const launch::LaunchPlan &plan,
+              std::ostream &log) {
+  for (const PreparedArgument &argument : problem.arguments())
+    log << prefix << "  " << argument.name << ": "
+        << launch::spelling(argument.value.dtype) << " "
+        << list(argument.value.shape) << ", row stride "
+        << argument.value.strides[0] << "\n";
+  log << prefix << "  blocks of " << plan.block[0] << "x" << plan.block[1]
+      << "x" << plan.block[2] << " threads, clusters of " << plan.cluster[0]
+      << "x" << plan.cluster[1] << "x" << plan.cluster[2] << ", "
+      << plan.sharedMemoryBytes << " bytes of shared memory, "
+      << plan.parameters.size() << " parameters\n";
+}
+
 class ScheduleRuns {
 public:
   ScheduleRuns(const launch::Manifest &manifest, const BlockwiseGemm &problem,
@@ -143,6 +164,8 @@ Summary runProblem(const Options &options, const launch::Manifest &manifest,
   log << prefix << "m=" << m << " n=" << n << " k=" << k << ", grid "
       << plan->grid[0] << "x" << plan->grid[1] << "x" << plan->grid[2]
       << ", operands of seed " << options.seed << " and their reference\n";
+  if (options.verbose)
+    describe(*problem, *plan, log);
   problem->prepare();
   ScheduleRuns(manifest, *problem, backend, summary, log).runAll();
   return summary;

@@ -34,9 +34,11 @@ struct CheckResult {
   /// Largest |got - expected| / bound over elements with a finite bound; right
   /// up to 1. Infinite when a finite value was due and another came.
   double maxBoundRatio = 0;
-  /// ||got - expected|| / ||expected||, Frobenius, before rounding.
+  /// ||got - expected|| / ||expected||, Frobenius, before rounding, over the
+  /// elements whose expected value is finite; infinite when one that came is
+  /// not.
   double relativeError = 0;
-  /// ||got - round(expected)|| / ||round(expected)||, Frobenius.
+  /// ||got - round(expected)|| / ||round(expected)||, likewise.
   double frobenius = 0;
   double frobeniusFloor = 0;
   std::vector<BadElement> first; ///< in row-major order, at most maxReported

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The command line.
+#include "Options.h"
+
+#include <gtest/gtest.h>
+#include <vector>
+
+using namespace fp8::run;
+
+namespace {
+std::optional<Options> parse(std::vector<const char *> arguments,
+                             int &exitCode) {
+  arguments.insert(arguments.begin(), "fp8-run");
+  exitCode = -1;
+  return parseCommandLine(int(arguments.size()), arguments.data(), exitCode);
+}
+} // namespace
+
+TEST(Options, Defaults) {
+  int exitCode;
+  auto options = parse({"k.ptx"}, exitCode);
+  ASSERT_TRUE(options);
+  EXPECT_EQ(options->ptxPath, "k.ptx");
+  EXPECT_EQ(options->backend, BackendKind::Auto);
+  EXPECT_EQ(options->m, std::nullopt);
+  EXPECT_EQ(options->schedules, 1u);
+  EXPECT_EQ(options->multiprocessors, 148u);
+  EXPECT_FALSE(options->completeAtIssue);
+}
+
+TEST(Options, All) {
+  int exitCode;
+  auto options =
+      parse({"k.ptx", "--backend=sim", "--m=1", "--n=576", "--k=7168",
+             "--seed=9", "--manifest=x.json", "--schedule-seed=4",
+             "--schedules=10", "--completion=at-issue", "--multiprocessors=3",
+             "--step-limit=1000", "--grid-limit=7", "--max-errors=2",
+             "--memory-limit=4096", "--data=specials", "--verbose"},
+            exitCode);
+  ASSERT_TRUE(options);
+  EXPECT_EQ(options->backend, BackendKind::Simulator);
+  EXPECT_EQ(options->m, 1);
+  EXPECT_EQ(options->n, 576);
+  EXPECT_EQ(options->k, 7168);
+  EXPECT_EQ(options->seed, 9u);
+  EXPECT_EQ(options->manifestPath, "x.json");
+  EXPECT_EQ(options->scheduleSeed, 4u);
+  EXPECT_EQ(options->schedules, 10u);
+  EXPECT_TRUE(options->completeAtIssue);
+  EXPECT_EQ(options->multiprocessors, 3u);
+  EXPECT_EQ(options->stepLimit, 1000u);
+  EXPECT_EQ(options->gridLimit, 7u);
+  EXPECT_EQ(options->maxErrors, 2u);
+  EXPECT_EQ(options->memoryLimit, 4096u);
+  EXPECT_EQ(options->data, fp8::reference::DataKind::Specials);
+  EXPECT_TRUE(options->verbose);
+}
+
+TEST(Options, MistakesEndWithTwo) {
+  for (std::vector<const char *> arguments :
+       std::vector<std::vector<const char *>>{{},
+                                              {"k.ptx", "more.ptx"},
+                                              {"k.ptx", "--m=x"},
+                                              {"k.ptx", "--m=-1"},
+                                              {"k.ptx", "--backend=gpu"},
+                                              {"k.ptx", "--data=2"},
+                                              {"k.ptx", "--schedules=0"},
+                                              {"k.ptx", "--multiprocessors=0"},
+                                              {"k.ptx", "--unknown"}}) {
+    int exitCode;
+    EXPECT_FALSE(parse(arguments, exitCode));
+    EXPECT_EQ(exitCode, 2);
+  }
+}
+
+TEST(Options, HelpEndsWithZero) {
+  int exitCode;
+  EXPECT_FALSE(parse({"--help"}, exitCode));
+  EXPECT_EQ(exitCode, 0);
+}

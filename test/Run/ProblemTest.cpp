@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Sizes and layouts of "blockwise_gemm".
+#include "Problem.h"
+
+#include "GemmManifest.h"
+
+#include <cstring>
+
+using namespace fp8;
+using namespace fp8::run;
+
+namespace {
+Options sizes(int64_t m, int64_t n, int64_t k) {
+  Options options;
+  options.m = m;
+  options.n = n;
+  options.k = k;
+  return options;
+}
+
+std::string errorOf(const launch::Manifest &manifest, const Options &options) {
+  auto problem = BlockwiseGemm::make(manifest, options);
+  return problem ? "no error" : problem.error();
+}
+} // namespace
+
+TEST(Problem, TakesStaticSizesFromTheManifest) {
+  launch::Manifest manifest = gemmManifest();
+  manifest.arguments[0].shape = {64, 256}; // a
+  manifest.arguments[4].shape[1] = 32;     // d
+  auto found = resolveSizes(manifest, {});
+  ASSERT_TRUE(found) << found.error();
+  EXPECT_EQ(found->m, 64);
+  EXPECT_EQ(found->n, 32);
+  EXPECT_EQ(found->k, 256);
+  EXPECT_EQ(errorOf(manifest, sizes(65, 32, 256)),
+            "--m=65 conflicts with a.shape[0], compiled to be 64");
+  manifest.arguments[2].shape[0] = 48; // b
+  EXPECT_EQ(errorOf(manifest, {}), "the manifest contradicts itself: "
+                                   "b.shape[0] is 48 and d.shape[1] is 32");
+}
+
+TEST(Problem, NamesWhatIsMissing) {
+  launch::Manifest manifest = gemmManifest();
+  EXPECT_EQ(errorOf(manifest, {}),
+            "--m is needed: the kernel leaves a.shape[0] open");
+  manifest.arguments[3].name = "scales";
+  EXPECT_EQ(errorOf(manifest, sizes(1, 8, 16)),
+            "argument 'scales' is not an operand of blockwise_gemm, which has "
+            "a, a_scale, b, b_scale and d");
+  manifest.arguments.erase(manifest.arguments.begin() + 3);
+  EXPECT_EQ(errorOf(manifest, sizes(1, 8, 16)),
+            "the manifest has no argument 'b_scale', which blockwise_gemm "
+            "needs");
+}
+
+TEST(Problem, ChecksTypesAndStrides) {
+  launch::Manifest manifest = gemmManifest();
+  manifest.arguments[0].dtype = launch::DataType::F8E5M2;
+  EXPECT_EQ(errorOf(manifest, sizes(1, 8, 16)),
+            "argument 'a' has element type f8E5M2; blockwise_gemm takes "
+            "f8E4M3FN");
+  manifest = gemmManifest();
+  manifest.arguments[4].dtype = launch::DataType::I32;
+  EXPECT_EQ(errorOf(manifest, sizes(1, 8, 16)),
+            "argument 'd' has element type i32; fp8-run can check bf16, f16 "
+            "and f32");
+  manifest = gemmManifest();
+  manifest.arguments[4].strides[0] = 4;
+  EXPECT_EQ(errorOf(manifest, sizes(1, 8, 16)),
+            "argument 'd' has rows of 8 elements and the row stride 4; rows "
+            "would overlap");
+}
+
+TEST(Problem, RefusesWhatDoesNotFit) {
+  Options options = sizes(int64_t(1) << 32, int64_t(1) << 32, int64_t(1) << 32);
+  EXPECT_EQ(errorOf(gemmManifest(), options),
+            "the operands take more than 8589934592 bytes; choose smaller "
+            "sizes or raise --memory-limit");
+  options = sizes(4, 8, 16);
+  options.memoryLimit = 100;
+  EXPECT_NE(errorOf(gemmManifest(), options), "no error");
+}
+
+TEST(Problem, LaysOutRowsAndPoisonsD) {
+  launch::Manifest manifest = gemmManifest();
+  manifest.arguments[4].strides[0] = 12; // d, with 8 columns
+  auto problem = BlockwiseGemm::make(manifest, sizes(5, 8, 160));
+  ASSERT_TRUE(problem) << problem.error();
+  problem->prepare();
+  const auto &arguments = problem->arguments();
+  EXPECT_EQ(arguments[0].bytes.size(), 5u * 160);
+  EXPECT_EQ(arguments[1].value.shape, (std::vector<int64_t>{2, 5}));
+  EXPECT_EQ(arguments[1].value.strides, (std::vector<int64_t>{8, 1}));
+  EXPECT_EQ(arguments[1].bytes.size(), 2u * 8 * 4);
+  EXPECT_EQ(arguments[1].bytes[5 * 4], 0xff) << "padding is NaN";
+  EXPECT_EQ(arguments[4].bytes.size(), 5u * 12 * 2);
+
+  // Untouched: everything is unwritten, nothing between the rows.
+  std::vector<uint8_t> d = arguments[4].bytes;
+  auto verdict = problem->judge(d);
+  EXPECT_EQ(verdict.result.unwritten, 40);
+  EXPECT_FALSE(verdict.paddingChanged);
+  d[(2 * 12 + 9) * 2] ^= 1;
+  EXPECT_TRUE(problem->judge(d).paddingChanged);
+}
