@@ -44,6 +44,11 @@ public:
     double difference = got - expected;
     distance += std::isfinite(difference) ? difference * difference : infinity;
     size += expected * expected;
+    largest = std::max(largest, std::fabs(expected));
+  }
+  /// What one flipped rounding of the largest element makes.
+  double oneFlip(OutputType type) const {
+    return size == 0 ? 0 : ulpAt(type, largest) / std::sqrt(size);
   }
   double relative() const {
     if (distance == 0)
@@ -52,7 +57,7 @@ public:
   }
 
 private:
-  double distance = 0, size = 0;
+  double distance = 0, size = 0, largest = 0;
 };
 
 /// An element and what is thought of it; right when the ratio is at most 1.
@@ -127,7 +132,6 @@ double frobeniusFloor(OutputType type) {
 CheckResult check(const BlockwiseData &data, const GemmReference &reference,
                   OutputType type, const void *d, int64_t rowStride) {
   CheckResult result;
-  result.frobeniusFloor = frobeniusFloor(type);
   FrobeniusNorm exact, rounded;
   double worstRatio = 0;
   for (int64_t row = reference.rowBegin; row < reference.rowEnd; ++row)
@@ -161,6 +165,7 @@ CheckResult check(const BlockwiseData &data, const GemmReference &reference,
     addHint(data, reference, type, result.worst);
   result.relativeError = exact.relative();
   result.frobenius = rounded.relative();
+  result.frobeniusFloor = frobeniusFloor(type) + rounded.oneFlip(type);
   return result;
 }
 

@@ -191,6 +191,32 @@ INSTANTIATE_TEST_SUITE_P(Types, Checker,
                            return std::string(name(info.param));
                          });
 
+TEST(CheckerFloor, OneFlippedRoundingOfASmallResultIsRight) {
+  BlockwiseData data = makeBlockwiseData(4, 8, 16, 1);
+  GemmReference reference = computeReference(data);
+  std::vector<uint8_t> d(32 * 2);
+  int64_t largest = 0;
+  for (int64_t i = 0; i < 32; ++i) {
+    store(OutputType::BF16, d.data(), i, reference.value[i]);
+    if (std::fabs(reference.value[i]) > std::fabs(reference.value[largest]))
+      largest = i;
+  }
+  auto flip = [&](int64_t element) {
+    double rounded = load(OutputType::BF16, d.data(), element);
+    double ulp = ulpAt(OutputType::BF16, rounded);
+    bool up = reference.value[element] > rounded;
+    store(OutputType::BF16, d.data(), element, rounded + (up ? ulp : -ulp));
+  };
+  flip(largest);
+  CheckResult result = check(data, reference, OutputType::BF16, d.data(), 8);
+  EXPECT_TRUE(result.ok()) << result.str();
+  EXPECT_GT(result.frobenius, frobeniusFloor(OutputType::BF16));
+  for (int64_t i = 0; i < 32; ++i)
+    if (i != largest)
+      flip(i);
+  EXPECT_FALSE(check(data, reference, OutputType::BF16, d.data(), 8).ok());
+}
+
 TEST(CheckerOverflow, AllowsTheLargestValueOrInfinityAtTheEdge) {
   BlockwiseData data = makeBlockwiseData(1, 1, 16, 1, DataKind::Ones);
   data.aScale[0] = 65520.0f / 16; // rounds to infinity in f16

@@ -13,7 +13,8 @@
 namespace fp8::reference {
 
 /// The largest relative Frobenius distance from the reference, rounded to the
-/// output type, that is right.
+/// output type, that is right for a large result. A result of any size may
+/// differ by one rounding more, that of its largest element.
 double frobeniusFloor(OutputType type);
 
 struct BadElement {
@@ -40,7 +41,7 @@ struct CheckResult {
   double relativeError = 0;
   /// ||got - round(expected)|| / ||round(expected)||, likewise.
   double frobenius = 0;
-  double frobeniusFloor = 0;
+  double frobeniusFloor = 0; ///< what it may be, for this result
   std::vector<BadElement> first; ///< in row-major order, at most maxReported
   /// Of the wrong ones, that with the largest ratio and a finite value.
   BadElement worst;
