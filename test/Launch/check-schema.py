@@ -5,6 +5,7 @@ import json
 import pathlib
 import sys
 
+sys.path.append("/usr/lib/python3/dist-packages")  # Debian's python3-jsonschema, for a python3 from elsewhere
 import jsonschema
 
 schema = json.loads(pathlib.Path(sys.argv[1]).read_text())
