@@ -62,9 +62,8 @@ inline Report run(Device &device, const std::string &text,
   return launch(device, result.module, "k", arguments, config, options);
 }
 
-/// Runs a body that fills `out`, a b64 register %out with the address of a
-/// buffer of `words` 32-bit words, and returns the words. %tid.x is in %tid,
-/// and %o holds &out[tid].
+/// Runs `body` and returns the `words` 32-bit words of the buffer it fills:
+/// %out holds the buffer's address, %t the thread's number, %o its own word.
 inline std::vector<uint32_t> compute(const std::string &body, uint32_t threads,
                                      uint32_t words,
                                      const std::string &variables = "",
@@ -78,10 +77,10 @@ inline std::vector<uint32_t> compute(const std::string &body, uint32_t threads,
   .reg .f32 %f<30>;
   .reg .f64 %e<20>;
   .reg .b64 %out, %o;
-  .reg .b32 %tid;
+  .reg .b32 %t;
   ld.param.u64 %out, [out];
-  mov.u32 %tid, %tid.x;
-  mul.wide.u32 %o, %tid, 4;
+  mov.u32 %t, %tid.x;
+  mul.wide.u32 %o, %t, 4;
   add.s64 %o, %o, %out;
 )" + body + "\n  ret;",
                             "sm_100a", variables);

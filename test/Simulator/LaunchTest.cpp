@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Launches that do not fit, limits, and instructions that the simulator does
+// not know.
+
+#include "GemmKernel.h"
+
+#include <gmock/gmock.h>
+
+using namespace fp8::sim;
+using namespace fp8::sim::test;
+using testing::HasSubstr;
+
+namespace {
+
+std::string errorOf(const std::string &text, LaunchConfig config = {},
+                    std::vector<KernelArgument> arguments = {},
+                    Options options = {}) {
+  Device device;
+  return run(device, text, arguments, config, options).str();
+}
+
+std::string unsupported(const std::string &instruction) {
+  std::string error =
+      errorOf(kernel("", ".reg .b32 %r<5>; .reg .b64 %d<5>; .reg .f32 %f<5>; "
+                         ".reg .pred %p;\nret;\n" +
+                             instruction));
+  EXPECT_THAT(error, HasSubstr("[unsupported] at ptx line 8"));
+  return error;
+}
+
+} // namespace
+
+TEST(Launch, ChecksTheConfiguration) {
+  std::string text = kernel(".param .u32 a", "ret;");
+  std::vector<KernelArgument> argument{KernelArgument::value(uint32_t(1))};
+  EXPECT_EQ(errorOf(text, {}, argument), "");
+  EXPECT_THAT(errorOf(text),
+              HasSubstr("takes 1 parameters, the launch passes 0"));
+  EXPECT_THAT(errorOf(text, {}, {KernelArgument::value(uint64_t(1))}),
+              HasSubstr("has 4 bytes, the launch passes 8"));
+  LaunchConfig config;
+  config.block = {1025, 1, 1};
+  EXPECT_THAT(errorOf(text, config, argument),
+              HasSubstr("at most 1024 threads"));
+  config.block = {32, 1, 1};
+  config.grid = {3, 1, 1};
+  config.cluster = {2, 1, 1};
+  EXPECT_THAT(errorOf(text, config, argument),
+              HasSubstr("not a multiple of the cluster"));
+  config.cluster = {1, 1, 1};
+  config.dynamicSharedBytes = 300000;
+  EXPECT_THAT(errorOf(text, config, argument),
+              HasSubstr("300000 bytes of shared memory, the limit is 232448"));
+  Device device;
+  EXPECT_THAT(launch(device, parseOk(text), "nobody", {}, {}).str(),
+              HasSubstr("no kernel 'nobody'"));
+}
+
+TEST(Launch, Limits) {
+  Options options;
+  options.gridLimit = 10;
+  LaunchConfig config;
+  config.grid = {4, 4, 1};
+  EXPECT_THAT(errorOf(kernel("", "ret;"), config, {}, options),
+              HasSubstr("limit of 10 CTAs"));
+  options.stepLimit = 1000;
+  EXPECT_THAT(errorOf(kernel("", "L: bra L;"), {}, {}, options),
+              HasSubstr("step limit of 1000"));
+  Device device(1000);
+  EXPECT_TRUE(device.allocate("a", 600));
+  EXPECT_FALSE(device.allocate("b", 600));
+}
+
+TEST(Launch, TrapsAreReported) {
+  EXPECT_THAT(
+      errorOf(kernel("", "trap;")),
+      HasSubstr(
+          "the kernel executed 'trap' [trap] at ptx line 6, block (0,0,0)"));
+}
+
+TEST(Launch, UnknownInstructionsAreNamedInFull) {
+  EXPECT_THAT(unsupported("wgmma.fence.sync.aligned;"),
+              HasSubstr("'wgmma.fence.sync.aligned'"));
+  EXPECT_THAT(unsupported("add.rn.s32 %r0, %r1, %r2;"),
+              HasSubstr("the qualifier '.rn' is not supported here"));
+  EXPECT_THAT(unsupported("add.s32 %r0, %r1, %r2, %r3;"),
+              HasSubstr("1 operand(s) more"));
+  EXPECT_THAT(unsupported("add.s32 %r0, %r1;"), HasSubstr("lacks an operand"));
+  EXPECT_THAT(unsupported("add.s64 %d0, %r1, %d2;"),
+              HasSubstr("register '%r1' is too narrow"));
+  EXPECT_THAT(unsupported("bra NOWHERE;"),
+              HasSubstr("label 'NOWHERE' is not defined"));
+  EXPECT_THAT(unsupported("mov.u32 %r0, nothing;"),
+              HasSubstr("'nothing' is not declared"));
+  EXPECT_THAT(
+      unsupported("tcgen05.alloc.cta_group::2.sync.aligned.b32 [%d0], 32;"),
+      HasSubstr("cta_group::2"));
+  EXPECT_THAT(unsupported("call foo;"), HasSubstr("calls are not supported"));
+  EXPECT_THAT(unsupported("frobnicate.b32 %r0;"),
+              HasSubstr("unknown instruction 'frobnicate.b32'"));
+}
+
+TEST(Launch, MutatedKernelsNeverCrash) {
+  std::string text = gemmKernel();
+  uint32_t state = 99;
+  auto random = [&](size_t bound) {
+    state = state * 1664525u + 1013904223u;
+    return size_t(state >> 8) % bound;
+  };
+  unsigned launched = 0;
+  for (int round = 0; round < 150; ++round) {
+    std::string mutant = text;
+    // Exchange, drop or repeat whole lines: what parses then runs.
+    for (int edits = 0; edits < 2; ++edits) {
+      size_t a = mutant.find('\n', random(mutant.size())),
+             b = mutant.find('\n', random(mutant.size()));
+      if (a == std::string::npos || b == std::string::npos)
+        continue;
+      size_t end = mutant.find('\n', a + 1);
+      if (end == std::string::npos)
+        continue;
+      std::string line = mutant.substr(a, end - a);
+      if (random(2))
+        mutant.erase(a, end - a);
+      else
+        mutant.insert(b, line);
+    }
+    if (!PTXModule::parse(mutant))
+      continue;
+    Options options;
+    options.scheduleSeed = uint64_t(round);
+    options.stepLimit = 200000;
+    launched += runGemm(mutant, 128, 128, 384, options)
+                    .report.statistics.warpInstructions > 0;
+  }
+  EXPECT_GT(launched, 50u);
+}

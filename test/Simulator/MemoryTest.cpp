@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Loads, stores and atomics in every space, and what they must not do.
+
+#include "Kernels.h"
+
+#include <gmock/gmock.h>
+
+using namespace fp8::sim;
+using namespace fp8::sim::test;
+using testing::HasSubstr;
+
+namespace {
+std::string errorsOf(const std::string &body, uint32_t threads = 32,
+                     const std::string &variables = "") {
+  Report report;
+  compute(body, threads, threads, variables, &report);
+  return report.str();
+}
+const char *const kShared = ".shared .align 16 .b8 s[1024];\n";
+} // namespace
+
+TEST(Memory, SharedBetweenWarps) {
+  auto out = compute(R"(
+  mov.u32 %r1, s; shl.b32 %r2, %t, 2; add.u32 %r3, %r1, %r2;
+  st.shared.u32 [%r3], %t;
+  bar.sync 0;
+  xor.b32 %r4, %t, 63; shl.b32 %r4, %r4, 2; add.u32 %r4, %r4, %r1;
+  ld.shared.u32 %r0, [%r4];
+  st.global.u32 [%o], %r0;)",
+                     64, 64, kShared);
+  for (uint32_t i = 0; i < 64; ++i)
+    EXPECT_EQ(out[i], i ^ 63);
+}
+
+TEST(Memory, VectorsAndNarrowTypes) {
+  auto out = compute(R"(
+  mov.u32 %r1, s;
+  st.shared.v4.b32 [%r1], {0x04030201, 0x88070605, 3, 4};
+  ld.shared.u8 %r2, [%r1+2]; ld.shared.s8 %r3, [%r1+7]; ld.shared.b64 %d0, [%r1+8];
+  ld.shared.v2.b16 {%h0, %h1}, [%r1+4]; cvt.u32.u16 %r4, %h1;
+  shr.u64 %d0, %d0, 32; cvt.u32.u64 %r5, %d0;
+  st.global.v4.u32 [%out], {%r2, %r3, %r4, %r5};)",
+                     1, 4, kShared);
+  EXPECT_EQ(out, (std::vector<uint32_t>{3, 0xffffff88u, 0x8807u, 4}));
+}
+
+TEST(Memory, GenericAddressesReachEverySpace) {
+  auto out = compute(
+      R"(
+  .local .align 8 .b8 depot[16];
+  mov.u64 %d0, s; cvta.shared.u64 %d1, %d0; st.b32 [%d1+4], 11; ld.shared.b32 %r0, [s+4];
+  mov.u64 %d2, depot; cvta.local.u64 %d3, %d2; st.b32 [%d3], 22; ld.local.b32 %r1, [depot];
+  mov.u64 %d4, c; cvta.const.u64 %d5, %d4; ld.b32 %r2, [%d5]; ld.const.b32 %r3, [c+4];
+  mov.u64 %d6, out; cvta.param.u64 %d7, %d6; ld.b64 %d8, [%d7];
+  isspacep.shared %p0, %d1; isspacep.global %p1, %d1; selp.b32 %r4, 1, 0, %p0; selp.b32 %r5, 1, 0, %p1;
+  st.global.v4.u32 [%d8], {%r0, %r1, %r2, %r3}; st.global.v2.u32 [%d8+16], {%r4, %r5};)",
+      1, 6, std::string(kShared) + ".const .align 4 .u32 c[2] = {33, 44};\n");
+  EXPECT_EQ(out, (std::vector<uint32_t>{11, 22, 33, 44, 1, 0}));
+}
+
+TEST(Memory, Atomics) {
+  auto out = compute(R"(
+  setp.eq.u32 %p0, %t, 0; @%p0 st.shared.u32 [s], 0; @%p0 st.shared.u32 [s+4], 1000; bar.sync 0;
+  atom.shared.add.u32 %r0, [s], 2; atom.shared.min.u32 %r1, [s+4], %t;
+  red.global.add.u32 [%out+4], %t; red.global.max.u32 [%out+8], %t;
+  bar.sync 0;
+  @%p0 ld.shared.u32 %r2, [s]; @%p0 st.global.u32 [%out], %r2;
+  atom.global.cas.b32 %r3, [%out+12], 0, 5;)",
+                     64, 4, kShared);
+  EXPECT_EQ(out, (std::vector<uint32_t>{128, 2016, 63, 5}));
+}
+
+TEST(Memory, OutOfBoundsNamesTheBuffer) {
+  EXPECT_THAT(errorsOf("st.global.u32 [%o+4], 1;"),
+              HasSubstr("outside every buffer; the nearest is 'out' of 128 "
+                        "bytes, at its offset 128"));
+  EXPECT_THAT(errorsOf("ld.shared.u32 %r0, [s+1024];", 32, kShared),
+              HasSubstr("[out-of-bounds]"));
+  EXPECT_THAT(
+      errorsOf("mov.u32 %r1, 0; ld.shared.u32 %r0, [%r1];", 32, kShared),
+      HasSubstr("[out-of-bounds]"));
+  EXPECT_THAT(errorsOf("ld.global.u32 %r0, [%o+2];"),
+              HasSubstr("not a multiple of the 4 bytes accessed"));
+  EXPECT_THAT(errorsOf("ld.shared.u32 %r0, [s];", 32, kShared),
+              HasSubstr("(s+0), which nothing has written in this CTA"));
+}
+
+TEST(Memory, ReadOnlyAndUninitialisedBuffers) {
+  std::string text = kernel(".param .u64 a, .param .u64 b", R"(
+  .reg .b64 %a, %b; .reg .b32 %r;
+  ld.param.u64 %a, [a]; ld.param.u64 %b, [b];
+  ld.global.u32 %r, [%b]; st.global.u32 [%a], %r; ret;)");
+  Device device;
+  uint64_t a = *device.allocate("a", 16, {true, false}),
+           b = *device.allocate("b", 16, {false, true});
+  Report report =
+      run(device, text, {KernelArgument::value(a), KernelArgument::value(b)});
+  EXPECT_TRUE(has(report, ErrorKind::UninitialisedMemory));
+  EXPECT_THAT(report.str(), HasSubstr("in buffer 'a', which is read-only"));
+}
+
+TEST(Memory, RacesBetweenWarps) {
+  std::string body = R"(
+  setp.eq.u32 %p0, %t, 0; setp.eq.u32 %p1, %t, 32;
+  @%p0 st.shared.u32 [s], 5;
+  /*sync*/
+  @%p1 ld.shared.u32 %r0, [s]; @%p1 st.global.u32 [%out], %r0;)";
+  Report report;
+  for (uint64_t seed = 0; seed < 4; ++seed) {
+    Options options;
+    options.scheduleSeed = seed;
+    compute(body, 64, 64, kShared, &report, options);
+    EXPECT_TRUE(has(report, ErrorKind::Race) ||
+                has(report, ErrorKind::UninitialisedMemory))
+        << report.str();
+  }
+  auto out =
+      compute(replaced(body, "/*sync*/", "bar.sync 0;"), 64, 64, kShared);
+  EXPECT_EQ(out[0], 5u);
+}
+
+TEST(Memory, AWriteAfterAnUnorderedReadIsARace) {
+  std::string body = R"(
+  setp.eq.u32 %p0, %t, 0; setp.eq.u32 %p1, %t, 32;
+  @%p0 st.shared.u32 [s], 5;
+  bar.sync 0;
+  @%p1 ld.shared.u32 %r0, [s];
+  /*sync*/
+  @%p0 st.shared.u32 [s], 6;)";
+  Report report;
+  compute(body, 64, 64, kShared, &report);
+  EXPECT_TRUE(has(report, ErrorKind::Race));
+  compute(replaced(body, "/*sync*/", "bar.sync 0;"), 64, 64, kShared);
+}
+
+TEST(Memory, MatrixLoadAndStore) {
+  auto out = compute(R"(
+  mov.u32 %r1, s; shl.b32 %r2, %t, 4; add.u32 %r2, %r2, %r1;
+  shl.b32 %r3, %t, 17; or.b32 %r3, %r3, %t;
+  stmatrix.sync.aligned.m8n8.x1.shared.b16 [%r2], {%r3};
+  ldmatrix.sync.aligned.m8n8.x1.trans.shared.b16 {%r0}, [%r2];
+  st.global.u32 [%o], %r0;)",
+                     32, 32, kShared);
+  // Element (r, c) of the tile came from lane 4r + c/2: its lane number, or
+  // twice it for odd c.
+  for (uint32_t lane = 0; lane < 32; ++lane)
+    for (uint32_t half = 0; half < 2; ++half) {
+      uint32_t r = lane % 4 * 2 + half, c = lane / 4, source = 4 * r + c / 2;
+      EXPECT_EQ(out[lane] >> (16 * half) & 0xffff, c % 2 ? source * 2 : source);
+    }
+}

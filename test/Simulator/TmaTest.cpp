@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// TMA and bulk copies: boxes, swizzles, clipping and reductions against a naive
+// model written from the definition.
+
+#include "Kernels.h"
+
+#include <gmock/gmock.h>
+
+#include <functional>
+
+using namespace fp8::sim;
+using namespace fp8::sim::test;
+using testing::HasSubstr;
+
+namespace {
+
+constexpr uint32_t kDump = 16384;
+
+std::string coordinates(const std::vector<int> &c) {
+  std::string text;
+  for (size_t i = 0; i < c.size(); ++i)
+    text += (i ? ", " : "") + std::to_string(c[i]);
+  return "{" + text + "}";
+}
+
+/// Loads the box at `c` to the 1024-aligned start of shared memory and dumps
+/// `bytes` of it.
+std::vector<uint8_t> loadBox(Device &device, const TensorMap &map,
+                             const std::vector<int> &c, uint64_t seed = 0) {
+  std::string rank = std::to_string(map.rank) + "d",
+              bytes = std::to_string(map.boxBytes());
+  std::string text =
+      kernel(".param .align 64 .b8 map[128], .param .u64 out",
+             R"(
+  .reg .pred %p, %q; .reg .b32 %r<9>; .reg .b64 %d<9>;
+  mov.u32 %r0, s; mov.u32 %r1, %tid.x; setp.ne.u32 %p, %r1, 0;
+  @%p bra WAIT;
+  mbarrier.init.shared.b64 [bar], 1; fence.mbarrier_init.release.cluster;
+  mbarrier.arrive.expect_tx.shared.b64 _, [bar], )" +
+                 bytes + R"(;
+  cp.async.bulk.tensor.)" +
+                 rank +
+                 ".shared::cluster.global.tile.mbarrier::complete_tx::bytes "
+                 "[%r0], [map, " +
+                 coordinates(c) + R"(], [bar];
+WAIT: bar.warp.sync -1;
+LOOP: mbarrier.try_wait.parity.shared.b64 %p, [bar], 0; @!%p bra LOOP;
+  ld.param.u64 %d0, [out]; mov.u32 %r2, 0;
+DUMP: shl.b32 %r3, %r1, 2; add.u32 %r3, %r3, %r2; add.u32 %r4, %r3, %r0;
+  setp.lt.u32 %q, %r3, )" +
+                 bytes + R"(;
+  @%q ld.shared.u32 %r5, [%r4];
+  cvt.u64.u32 %d1, %r3; add.s64 %d1, %d1, %d0;
+  @%q st.global.u32 [%d1], %r5;
+  add.u32 %r2, %r2, 128; setp.lt.u32 %p, %r2, )" +
+                 bytes + R"(; @%p bra DUMP;
+  ret;)",
+             "sm_100a",
+             ".shared .align 1024 .b8 s[16384];\n.shared .align 8 .b64 bar;\n");
+  uint64_t out = *device.allocate("dump", kDump);
+  LaunchConfig config;
+  config.block = {32, 1, 1};
+  Options options;
+  options.scheduleSeed = seed;
+  Report report =
+      run(device, text,
+          {KernelArgument::tensorMap(map), KernelArgument::value(out)}, config,
+          options);
+  EXPECT_TRUE(report.ok()) << report.str();
+  std::vector<uint8_t> dump(kDump);
+  device.read(out, dump.data(), kDump);
+  return dump;
+}
+
+/// Where the byte at logical offset `i` of a box goes, by the definition:
+/// within every group of 8 rows of the span, 16-byte chunk c of row r goes to
+/// chunk c XOR r (for spans below 128, r counts 128-byte lines).
+uint32_t naiveSwizzle(Swizzle swizzle, uint32_t i) {
+  unsigned span = swizzleBytes(swizzle);
+  if (!span)
+    return i;
+  uint32_t line = i / 128 % 8, chunk = i / 16 % (span / 16);
+  uint32_t mask = line % (span / 16);
+  return i / span * span + (chunk ^ mask) * 16 + i % 16;
+}
+
+struct Tensor {
+  TensorMap map;
+  std::vector<uint8_t> bytes;
+};
+
+Tensor makeTensor(Device &device, ElementType type, std::vector<uint64_t> dims,
+                  std::vector<uint32_t> box, Swizzle swizzle) {
+  Tensor t;
+  t.map.elementType = type;
+  t.map.rank = unsigned(dims.size());
+  uint64_t stride = elementBytes(type);
+  for (unsigned i = 0; i < t.map.rank; ++i) {
+    t.map.dims[i] = dims[i];
+    t.map.box[i] = box[i];
+    stride = (stride * dims[i] + 15) / 16 * 16;
+    if (i + 1 < t.map.rank)
+      t.map.strides[i] = stride;
+  }
+  t.map.swizzle = swizzle;
+  t.bytes.resize(stride);
+  for (size_t i = 0; i < t.bytes.size(); ++i)
+    t.bytes[i] = uint8_t(i * 37 + i / 256 * 11 + 1);
+  t.map.globalAddress = *device.allocate("tensor", stride);
+  device.write(t.map.globalAddress, t.bytes.data(), stride);
+  return t;
+}
+
+/// Element by element: coordinates in, byte out.
+std::vector<uint8_t> naiveBox(const Tensor &t, const std::vector<int> &c) {
+  std::vector<uint8_t> out(kDump);
+  uint32_t element = elementBytes(t.map.elementType);
+  uint64_t count = t.map.boxBytes() / element;
+  for (uint64_t n = 0; n < count; ++n) {
+    uint64_t rest = n, at = 0;
+    bool inside = true;
+    for (unsigned i = 0; i < t.map.rank; ++i) {
+      int64_t x = c[i] + int64_t(rest % t.map.box[i]);
+      rest /= t.map.box[i];
+      inside &= x >= 0 && uint64_t(x) < t.map.dims[i];
+      at += uint64_t(x) * (i ? t.map.strides[i - 1] : element);
+    }
+    for (uint32_t b = 0; b < element; ++b)
+      out[naiveSwizzle(t.map.swizzle, uint32_t(n * element + b))] =
+          inside ? t.bytes[at + b] : 0;
+  }
+  return out;
+}
+
+} // namespace
+
+TEST(Tma, LoadsBoxesWithEverySwizzleAndClips) {
+  struct Case {
+    ElementType type;
+    std::vector<uint64_t> dims;
+    std::vector<uint32_t> box;
+    Swizzle swizzle;
+    std::vector<int> at;
+  };
+  const Case cases[] = {
+      {ElementType::U8, {256, 40}, {128, 64}, Swizzle::B128, {128, 0}},
+      {ElementType::U8, {208, 40}, {128, 32}, Swizzle::B128, {128, 16}},
+      {ElementType::U8, {256, 40}, {128, 16}, Swizzle::B128, {-16, -3}},
+      {ElementType::BF16, {100, 40}, {32, 16}, Swizzle::B64, {80, 30}},
+      {ElementType::U8, {100, 40}, {32, 24}, Swizzle::B32, {85, 5}},
+      {ElementType::F32, {301}, {128}, Swizzle::None, {200}},
+      {ElementType::F32, {37, 5, 4}, {8, 3, 2}, Swizzle::None, {33, 3, 3}},
+      {ElementType::F16,
+       {20, 6, 5, 4, 3},
+       {8, 4, 3, 2, 2},
+       Swizzle::None,
+       {15, 4, 3, 2, 2}},
+      {ElementType::BF16, {64, 9, 5}, {64, 4, 2}, Swizzle::B128, {5, 7, -1}},
+  };
+  for (const Case &c : cases) {
+    Device device;
+    Tensor t = makeTensor(device, c.type, c.dims, c.box, c.swizzle);
+    ASSERT_EQ(t.map.validate(), std::nullopt);
+    std::vector<uint8_t> expected = naiveBox(t, c.at);
+    std::vector<uint8_t> got = loadBox(device, t.map, c.at, c.at[0] & 3);
+    size_t bytes = t.map.boxBytes();
+    EXPECT_TRUE(
+        std::equal(got.begin(), got.begin() + int64_t(bytes), expected.begin()))
+        << "case " << (&c - cases);
+  }
+}
+
+TEST(Tma, StoreWritesOnlyInsideTheTensor) {
+  for (const char *operation :
+       {"cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group",
+        "cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_"
+        "group"}) {
+    Device device;
+    TensorMap map;
+    map.elementType = ElementType::F32;
+    map.rank = 2;
+    map.dims = {20, 10};
+    map.strides = {80};
+    map.box = {8, 4};
+    std::vector<float> values(200, 2.0f);
+    map.globalAddress = *device.allocate("d", 800);
+    device.write(map.globalAddress, values.data(), 800);
+    std::string text = kernel(".param .align 64 .b8 map[128]", std::string(R"(
+  .reg .pred %p; .reg .b32 %r<9>; .reg .f32 %f;
+  mov.u32 %r0, s; mov.u32 %r1, %tid.x; shl.b32 %r2, %r1, 2; add.u32 %r2, %r2, %r0; cvt.rn.f32.u32 %f, %r1;
+  st.shared.f32 [%r2], %f;
+  fence.proxy.async.shared::cta; bar.sync 0; setp.ne.u32 %p, %r1, 0; @%p bra END;
+  )") + operation + R"( [map, {16, 8}], [%r0];
+  cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;
+END: ret;)",
+                              "sm_90a", ".shared .align 128 .b8 s[1024];\n");
+    LaunchConfig config;
+    config.block = {32, 1, 1};
+    Report report = run(device, text, {KernelArgument::tensorMap(map)}, config);
+    ASSERT_TRUE(report.ok()) << report.str();
+    device.read(map.globalAddress, values.data(), 800);
+    bool add = std::string(operation).find(".add") != std::string::npos;
+    for (int y = 0; y < 10; ++y)
+      for (int x = 0; x < 20; ++x) {
+        bool inside = x >= 16 && y >= 8;
+        float stored = float((y - 8) * 8 + x - 16);
+        EXPECT_EQ(values[size_t(y * 20 + x)],
+                  inside ? stored + (add ? 2 : 0) : 2.0f)
+            << x << "," << y;
+      }
+  }
+}
+
+TEST(Tma, MapsMustBeParameters) {
+  Device device;
+  Tensor t =
+      makeTensor(device, ElementType::U8, {256, 40}, {128, 16}, Swizzle::B128);
+  auto reportOf = [&](const std::string &map, const KernelArgument &argument,
+                      const std::string &parameter) {
+    std::string text = kernel(
+        parameter,
+        R"(
+  .reg .b64 %d<9>; .reg .b32 %r0; .local .align 64 .b8 copy[128];
+  mbarrier.init.shared.b64 [bar], 1; fence.mbarrier_init.release.cluster; mov.u32 %r0, s;
+  mov.b64 %d2, copy; cvta.local.u64 %d1, %d2;
+  cp.async.bulk.tensor.2d.shared::cta.global.tile.mbarrier::complete_tx::bytes [%r0], [)" +
+            map + R"(, {0, 0}], [bar]; ret;)",
+        "sm_90a",
+        ".shared .align 1024 .b8 s[16384];\n.shared .align 8 .b64 bar;\n");
+    return run(device, text, {argument});
+  };
+  const char *good = ".param .align 64 .b8 map[128]";
+  EXPECT_THAT(reportOf("%d1", KernelArgument::tensorMap(t.map), good).str(),
+              HasSubstr("in local or shared memory"));
+  EXPECT_THAT(
+      reportOf("map", KernelArgument::bytes(std::vector<uint8_t>(128)), good)
+          .str(),
+      HasSubstr("holds no tensor map"));
+  EXPECT_THAT(reportOf("map", KernelArgument::tensorMap(t.map),
+                       ".param .align 8 .b8 map[128]")
+                  .str(),
+              HasSubstr("aligned to at least 64"));
+  TensorMap broken = t.map;
+  broken.box[0] = 300;
+  EXPECT_THAT(reportOf("map", KernelArgument::tensorMap(broken), good).str(),
+              HasSubstr("box is 300"));
+}
+
+TEST(BulkCopy, LoadsAndStores) {
+  std::string text = kernel(
+      ".param .u64 in, .param .u64 out", R"(
+  .reg .pred %p; .reg .b64 %d<9>;
+  ld.param.u64 %d0, [in]; ld.param.u64 %d1, [out];
+  mbarrier.init.shared.b64 [bar], 1; fence.mbarrier_init.release.cluster;
+  mbarrier.arrive.expect_tx.shared.b64 _, [bar], 256;
+  cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [s], [%d0], 256, [bar];
+L: mbarrier.try_wait.parity.shared.b64 %p, [bar], 0; @!%p bra L;
+  cp.async.bulk.global.shared::cta.bulk_group [%d1], [s], 256;
+  cp.async.bulk.commit_group; cp.async.bulk.wait_group.read 0; ret;)",
+      "sm_90a", ".shared .align 128 .b8 s[256];\n.shared .align 8 .b64 bar;\n");
+  Device device;
+  std::vector<uint8_t> in(256), out(256);
+  for (size_t i = 0; i < 256; ++i)
+    in[i] = uint8_t(i);
+  uint64_t a = *device.allocate("in", 256), b = *device.allocate("out", 256);
+  device.write(a, in.data(), 256);
+  Report report =
+      run(device, text, {KernelArgument::value(a), KernelArgument::value(b)});
+  ASSERT_TRUE(report.ok()) << report.str();
+  device.read(b, out.data(), 256);
+  EXPECT_EQ(in, out);
+}
+
+TEST(CopyAsync, GroupsAndArrivals) {
+  std::string body = R"(
+  .reg .pred %p<4>; .reg .b64 %d<9>; .reg .b32 %r<9>;
+  ld.param.u64 %d0, [in]; mov.u32 %r1, %tid.x; mul.wide.u32 %d2, %r1, 16; add.s64 %d0, %d0, %d2;
+  shl.b32 %r2, %r1, 4; mov.u32 %r3, s; add.u32 %r2, %r2, %r3;
+  cp.async.cg.shared.global [%r2], [%d0], 16;
+  cp.async.commit_group;
+  cp.async.ca.shared.global [%r2+512], [%d0], 4, 2;
+  cp.async.commit_group;
+  cp.async.wait_group 1;
+  ld.shared.u32 %r4, [%r2];
+  cp.async.wait_group 0;
+  ld.shared.u32 %r5, [%r2+512];
+  add.u32 %r4, %r4, %r5;
+  ld.param.u64 %d1, [out]; mul.wide.u32 %d2, %r1, 4; add.s64 %d1, %d1, %d2; st.global.u32 [%d1], %r4; ret;)";
+  auto runIt = [](const std::string &text, std::vector<uint32_t> &out) {
+    Device device;
+    std::vector<uint32_t> in(128);
+    for (uint32_t i = 0; i < 128; ++i)
+      in[i] = i << 16 | i;
+    uint64_t a = *device.allocate("in", 512), b = *device.allocate("out", 128);
+    device.write(a, in.data(), 512);
+    LaunchConfig config;
+    config.block = {32, 1, 1};
+    Report report =
+        run(device,
+            kernel(".param .u64 in, .param .u64 out", text, "sm_90a",
+                   ".shared .align 128 .b8 s[1024];\n"),
+            {KernelArgument::value(a), KernelArgument::value(b)}, config);
+    out.resize(32);
+    device.read(b, out.data(), 128);
+    return report;
+  };
+  std::vector<uint32_t> out;
+  Report report = runIt(body, out);
+  ASSERT_TRUE(report.ok()) << report.str();
+  for (uint32_t i = 0; i < 32; ++i)
+    EXPECT_EQ(out[i], (i * 4 << 16) + i * 4 + i * 4);
+  report = runIt(replaced(body, "cp.async.wait_group 1;", ""), out);
+  EXPECT_TRUE(has(report, ErrorKind::MemoryInFlight) ||
+              has(report, ErrorKind::Race))
+      << report.str();
+}

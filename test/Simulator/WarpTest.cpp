@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Lanes of a warp: divergence, reconvergence, and instructions that lanes
+// execute together.
+
+#include "Kernels.h"
+
+#include <gmock/gmock.h>
+
+using namespace fp8::sim;
+using namespace fp8::sim::test;
+using testing::HasSubstr;
+
+TEST(Warp, DivergesAndMeetsAgain) {
+  auto out = compute(R"(
+  and.b32 %r1, %t, 1; setp.eq.u32 %p0, %r1, 0;
+  @%p0 bra EVEN;
+  mul.lo.u32 %r0, %t, 3;
+  bra JOIN;
+EVEN: mul.lo.u32 %r0, %t, 5;
+JOIN: shfl.sync.bfly.b32 %r2, %r0, 1, 0x1f, -1;
+  st.global.b32 [%o], %r2;)",
+                     32, 32);
+  for (uint32_t i = 0; i < 32; ++i)
+    EXPECT_EQ(out[i], (i ^ 1) * (i % 2 ? 5 : 3));
+}
+
+TEST(Warp, LoopsAsOftenAsEachLaneNeeds) {
+  auto out = compute(R"(
+  mov.b32 %r0, 0; mov.b32 %r1, 0;
+LOOP: setp.gt.u32 %p0, %r1, %t;
+  @%p0 bra DONE;
+  add.u32 %r0, %r0, %r1; add.u32 %r1, %r1, 1;
+  bra.uni LOOP;
+DONE: st.global.b32 [%o], %r0;)",
+                     48, 48);
+  for (uint32_t i = 0; i < 48; ++i)
+    EXPECT_EQ(out[i], i * (i + 1) / 2);
+}
+
+TEST(Warp, LanesMayWaitForEachOther) {
+  // Lane 0 spins until lane 31 has stored: lanes progress independently.
+  auto out = compute(R"(
+  setp.ne.u32 %p0, %t, 0; setp.ne.u32 %p1, %t, 31;
+  @%p0 bra OTHERS;
+SPIN: ld.volatile.global.u32 %r0, [%out+124];
+  setp.eq.u32 %p2, %r0, 0;
+  @%p2 bra SPIN;
+  st.global.u32 [%out], %r0;
+  bra END;
+OTHERS: @%p1 bra END;
+  st.volatile.global.u32 [%out+124], 77;
+END:)",
+                     32, 32);
+  EXPECT_EQ(out[0], 77u);
+}
+
+TEST(Warp, BranchTable) {
+  auto out = compute(R"(
+  and.b32 %r1, %t, 3;
+  T: .branchtargets A, B, C, A;
+  brx.idx %r1, T;
+A: mov.b32 %r0, 1; bra END;
+B: mov.b32 %r0, 2; bra END;
+C: mov.b32 %r0, 3;
+END: st.global.b32 [%o], %r0;)",
+                     32, 32);
+  for (uint32_t i = 0; i < 32; ++i)
+    EXPECT_EQ(out[i], (std::array<uint32_t, 4>{1, 2, 3, 1}[i % 4]));
+}
+
+TEST(Warp, VoteMatchReduxElect) {
+  auto out = compute(R"(
+  setp.lt.u32 %p0, %t, 5;
+  vote.sync.ballot.b32 %r0, %p0, -1;
+  vote.sync.any.pred %p1, %p0, -1; selp.b32 %r1, 100, 0, %p1;
+  redux.sync.add.s32 %r2, %t, -1;
+  and.b32 %r4, %t, 1;
+  match.any.sync.b32 %r3, %r4, -1;
+  add.u32 %r0, %r0, %r1; add.u32 %r0, %r0, %r2; 
+  st.global.b32 [%o], %r0;
+  st.global.b32 [%o+128], %r3;)",
+                     32, 64, "");
+  EXPECT_EQ(out[0], 31u + 100 + 496);
+  EXPECT_EQ(out[33], 0xaaaaaaaau);
+}
+
+TEST(Warp, ElectChoosesOneLane) {
+  Report report;
+  auto out = compute(R"(
+  mov.b32 %r0, 0;
+  elect.sync %r5|%p2, -1;
+  @%p2 mov.b32 %r0, 9;
+  st.global.b32 [%o], %r0;)",
+                     64, 64, "", &report);
+  EXPECT_TRUE(report.ok()) << report.str();
+  for (uint32_t i = 0; i < 64; ++i)
+    EXPECT_EQ(out[i], i % 32 == 0 ? 9u : 0u);
+}
+
+TEST(Warp, MemberMaskMustNameTheLane) {
+  Report report;
+  compute("elect.sync %r5|%p2, 0xff00;", 32, 32, "", &report);
+  EXPECT_THAT(report.str(),
+              HasSubstr("its member mask does not name the lane"));
+}
+
+TEST(Warp, ShuffleModes) {
+  auto out = compute(R"(
+  shfl.sync.up.b32 %r0|%p0, %t, 1, 0, -1;
+  selp.b32 %r0, %r0, 99, %p0;
+  shfl.sync.idx.b32 %r1, %t, 3, 0x1c1f, -1;
+  shl.b32 %r1, %r1, 8; or.b32 %r0, %r0, %r1;
+  shfl.sync.down.b32 %r2, %t, 2, 0x1f, -1;
+  shl.b32 %r2, %r2, 16; or.b32 %r0, %r0, %r2;
+  st.global.b32 [%o], %r0;)",
+                     32, 32);
+  for (uint32_t i = 0; i < 32; ++i) {
+    EXPECT_EQ(out[i] & 0xff, i ? i - 1 : 99);
+    EXPECT_EQ(out[i] >> 8 & 0xff, i / 4 * 4 + 3);
+    EXPECT_EQ(out[i] >> 16, i + 2 < 32 ? i + 2 : i);
+  }
+}
+
+TEST(Warp, DivergentAlignedInstructionIsReported) {
+  Report report;
+  compute(R"(
+  setp.lt.u32 %p0, %t, 16;
+  @%p0 bra SKIP;
+  bar.sync 0;
+SKIP: bar.sync 1;)",
+          32, 32, "", &report);
+  ASSERT_TRUE(has(report, ErrorKind::DivergentAligned)) << report.str();
+  EXPECT_THAT(
+      report.str(),
+      HasSubstr("lanes 16-31: waits at 'bar.sync' for the warp's other lanes"));
+}
+
+TEST(Warp, SpecialRegisters) {
+  auto out = compute(R"(
+  mov.u32 %r0, %laneid; mov.u32 %r1, %warpid; mov.u32 %r2, %ntid.x; mov.u32 %r3, %lanemask_lt;
+  mad.lo.u32 %r0, %r1, 1000, %r0; mad.lo.u32 %r0, %r2, 100000, %r0;
+  st.global.b32 [%o], %r0; st.global.b32 [%o+256], %r3;)",
+                     64, 128);
+  EXPECT_EQ(out[33], 6400000u + 1000 + 1);
+  EXPECT_EQ(out[64 + 5], 31u);
+}
