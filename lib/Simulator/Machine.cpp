@@ -43,6 +43,7 @@ void Machine::runCluster(std::array<uint32_t, 3> first) {
   warpsInCluster = warpsPerCta * ctaCount;
   nextAgent = kRoles * warpsInCluster;
   clusterBarrier = {};
+  strongClocks.clear();
   warps.clear();
   for (uint32_t rank = 0; rank < ctaCount; ++rank) {
     std::array<uint32_t, 3> inCluster{rank % cluster[0],

@@ -43,6 +43,8 @@ public:
 
   std::vector<std::unique_ptr<Cta>> ctas; ///< of the running cluster, by rank
   ClusterBarrier clusterBarrier;
+  /// By address: what the writers of flags (volatile, atomic, release) knew.
+  std::unordered_map<uint64_t, SyncClocks> strongClocks;
   uint64_t now = 0;
   bool stopped = false;
   bool checksOrder =

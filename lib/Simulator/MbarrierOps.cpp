@@ -104,14 +104,12 @@ Flow inval(Warp &w, const Inst &i, uint32_t mask) {
     Mbarrier *b = find(w, i, l);
     if (!b)
       return;
-    for (const auto &op : w.machine.queue().operations())
-      if (op->engine == Engine::BulkLoad && w.machine.checksOrder &&
-          b->transactions > 0)
-        w.machine.error(ErrorKind::BarrierMisuse,
-                        "mbarrier.inval of " + w.machine.sharedName(b->offset) +
-                            " with " + std::to_string(b->transactions) +
-                            " bytes pending",
-                        &w, &i, l);
+    if (b->transactions > 0 && w.machine.checksOrder)
+      w.machine.error(ErrorKind::BarrierMisuse,
+                      "mbarrier.inval of " + w.machine.sharedName(b->offset) +
+                          " with " + std::to_string(b->transactions) +
+                          " bytes pending; wait for them first",
+                      &w, &i, l);
     b->live = false;
     b->cta->shared.markBarrier(b->offset, false);
     w.machine.progress();

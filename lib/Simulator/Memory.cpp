@@ -70,19 +70,9 @@ static uint8_t *accessParam(Warp &w, const Inst &i, int lane, uint64_t offset,
   return bytes.data() + offset;
 }
 
-uint8_t *fp8::sim::access(Warp &w, const Inst &i, int lane, AccessSpace space,
-                          uint64_t address, uint32_t count, bool write,
-                          Strength strength, const uint8_t *value) {
-  // The vector or scalar access must be aligned to its size (PTX ISA 6.4.1).
-  if (address & (count - 1)) {
-    w.machine.error(ErrorKind::Misaligned,
-                    "'" + Machine::mnemonic(&i) + "' uses address " +
-                        std::to_string(address) +
-                        ", which is not a multiple of the " +
-                        std::to_string(count) + " bytes accessed",
-                    &w, &i, lane, true);
-    return nullptr;
-  }
+static uint8_t *accessSpace(Warp &w, const Inst &i, int lane, AccessSpace space,
+                            uint64_t address, uint32_t count, bool write,
+                            Strength strength, const uint8_t *value) {
   switch (space) {
   case AccessSpace::Generic:
     if (address >= kParamWindow) {
@@ -112,6 +102,42 @@ uint8_t *fp8::sim::access(Warp &w, const Inst &i, int lane, AccessSpace space,
     return accessParam(w, i, lane, address, count, write);
   }
   return nullptr;
+}
+
+/// Flags: what a warp did before a strong write is known to who reads that
+/// place by a strong read. PTX asks for fences or .release and .acquire as
+/// well; leaving them out here misses races but invents none.
+static void synchroniseStrong(Warp &w, AccessSpace space, uint64_t address,
+                              bool write) {
+  if (space == AccessSpace::Shared || space == AccessSpace::SharedCluster)
+    address += kSharedWindow;
+  if (write) {
+    w.release(w.machine.strongClocks[address]);
+    return;
+  }
+  auto known = w.machine.strongClocks.find(address);
+  if (known != w.machine.strongClocks.end())
+    w.acquire(known->second);
+}
+
+uint8_t *fp8::sim::access(Warp &w, const Inst &i, int lane, AccessSpace space,
+                          uint64_t address, uint32_t count, bool write,
+                          Strength strength, const uint8_t *value) {
+  // The vector or scalar access must be aligned to its size (PTX ISA 6.4.1).
+  if (address & (count - 1)) {
+    w.machine.error(ErrorKind::Misaligned,
+                    "'" + Machine::mnemonic(&i) + "' uses address " +
+                        std::to_string(address) +
+                        ", which is not a multiple of the " +
+                        std::to_string(count) + " bytes accessed",
+                    &w, &i, lane, true);
+    return nullptr;
+  }
+  uint8_t *bytes =
+      accessSpace(w, i, lane, space, address, count, write, strength, value);
+  if (bytes && strength == Strength::Strong)
+    synchroniseStrong(w, space, address, write);
+  return bytes;
 }
 
 namespace {

@@ -134,6 +134,26 @@ TEST(Memory, AWriteAfterAnUnorderedReadIsARace) {
   compute(replaced(body, "/*sync*/", "bar.sync 0;"), 64, 64, kShared);
 }
 
+TEST(Memory, AFlagOrdersWhatCameBeforeIt) {
+  std::string body = R"(
+  setp.eq.u32 %p0, %t, 0; setp.eq.u32 %p1, %t, 32;
+  @%p0 st.shared.u32 [s+4], 0; bar.sync 0;
+  @!%p0 bra READER;
+  st.shared.u32 [s], 5; membar.cta; st.volatile.shared.u32 [s+4], 1;
+READER: @!%p1 bra END;
+SPIN: ld.volatile.shared.u32 %r1, [s+4]; setp.eq.u32 %p2, %r1, 0; @%p2 bra SPIN;
+  ld.shared.u32 %r0, [s]; st.global.u32 [%out], %r0;
+END:)";
+  for (uint64_t seed = 0; seed < 4; ++seed) {
+    Options options;
+    options.scheduleSeed = seed;
+    Report report;
+    auto out = compute(body, 64, 64, kShared, &report, options);
+    EXPECT_TRUE(report.ok()) << report.str();
+    EXPECT_EQ(out[0], 5u);
+  }
+}
+
 TEST(Memory, MatrixLoadAndStore) {
   auto out = compute(R"(
   mov.u32 %r1, s; shl.b32 %r2, %t, 4; add.u32 %r2, %r2, %r1;
