@@ -3,6 +3,8 @@
 
 #include "BindingRegion.h"
 
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
 using namespace mlir;
 using namespace mlir::fp8;
 
@@ -51,8 +53,10 @@ void fp8::ensureYield(Region &body, Location loc) {
   Block &last = body.back();
   if (!last.empty() && last.back().hasTrait<mlir::OpTrait::IsTerminator>())
     return;
-  OpBuilder atEnd = OpBuilder::atBlockEnd(&last);
-  YieldOp::create(atEnd, loc);
+  // The region belongs to no op yet, so the context comes from the location.
+  OpBuilder builder(loc.getContext());
+  builder.setInsertionPointToEnd(&last);
+  YieldOp::create(builder, loc);
 }
 
 void fp8::printBody(OpAsmPrinter &printer, Operation *op, Region &body, ArrayRef<StringRef> elidedAttrs) {
@@ -76,6 +80,13 @@ LogicalResult fp8::verifyBindingRegion(Operation *op, ValueRange operands, Regio
       return op->emitOpError() << "expected a region argument of type " << type << ", but got " << argument.getType();
   }
   return success();
+}
+
+LogicalResult fp8::verifyInEntryBlock(Operation *op, StringRef label) {
+  auto function = dyn_cast_or_null<FunctionOpInterface>(op->getParentOp());
+  if (function && op->getBlock() == &function.getFunctionBody().front())
+    return success();
+  return op->emitOpError() << "must stand in the entry block of its kernel (" << label << ")";
 }
 
 LogicalResult fp8::verifyResultTypes(Operation *op, ArrayRef<Type> expected, StringRef what) {

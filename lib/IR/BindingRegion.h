@@ -30,6 +30,9 @@ void printBody(OpAsmPrinter &printer, Operation *op, Region &body, ArrayRef<Stri
 LogicalResult verifyBindingRegion(Operation *op, ValueRange operands, Region &body, BindingTypeFn argumentType,
                                   StringRef expected);
 
+/// Checks that the op stands in the entry block of a function; `label` names the constraint.
+LogicalResult verifyInEntryBlock(Operation *op, StringRef label);
+
 /// Checks that the results have the given types.
 LogicalResult verifyResultTypes(Operation *op, ArrayRef<Type> expected, StringRef what);
 

@@ -23,6 +23,50 @@ void Fp8Dialect::registerAttributes() {
       >();
 }
 
+Attribute GemmConfigAttr::parse(AsmParser &parser, Type) {
+  SMLoc loc = parser.getCurrentLocation();
+  int64_t tileM, tileN, tileK, stages = 0, accumulators = 0;
+  SchedulerKind scheduler = SchedulerKind::Persistent;
+  if (parser.parseLess() || parser.parseKeyword("tile") || parser.parseEqual() || parser.parseInteger(tileM) ||
+      parser.parseKeyword("x") || parser.parseInteger(tileN) || parser.parseKeyword("x") ||
+      parser.parseInteger(tileK))
+    return {};
+  while (succeeded(parser.parseOptionalComma())) {
+    StringRef field, kind;
+    SMLoc fieldLoc = parser.getCurrentLocation();
+    if (parser.parseKeyword(&field) || parser.parseEqual())
+      return {};
+    if (field == "stages" || field == "accumulators") {
+      if (parser.parseInteger(field == "stages" ? stages : accumulators))
+        return {};
+      continue;
+    }
+    std::optional<SchedulerKind> parsed;
+    if (field == "scheduler" && succeeded(parser.parseKeyword(&kind)))
+      parsed = symbolizeSchedulerKind(kind);
+    if (!parsed) {
+      parser.emitError(fieldLoc, "expected stages, accumulators, or a scheduler that is one_tile or persistent");
+      return {};
+    }
+    scheduler = *parsed;
+  }
+  if (parser.parseGreater())
+    return {};
+  return parser.getChecked<GemmConfigAttr>(loc, parser.getContext(), tileM, tileN, tileK, stages, accumulators,
+                                           scheduler);
+}
+
+void GemmConfigAttr::print(AsmPrinter &printer) const {
+  printer << "<tile = " << getTileM() << " x " << getTileN() << " x " << getTileK();
+  if (getStages())
+    printer << ", stages = " << getStages();
+  if (getAccumulators())
+    printer << ", accumulators = " << getAccumulators();
+  if (getScheduler() != SchedulerKind::Persistent)
+    printer << ", scheduler = " << stringifySchedulerKind(getScheduler());
+  printer << '>';
+}
+
 LogicalResult GemmConfigAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t tileM, int64_t tileN,
                                      int64_t tileK, int64_t stages, int64_t accumulators, SchedulerKind) {
   if (tileM != 128)

@@ -10,6 +10,15 @@
 using namespace mlir;
 using namespace mlir::fp8;
 
+/// Parses `<ring>`, the parameter of every handle of a ring.
+template <typename HandleT>
+static Type parseRingHandle(AsmParser &parser) {
+  decltype(std::declval<HandleT>().getRing()) ring;
+  if (parser.parseLess() || parser.parseType(ring) || parser.parseGreater())
+    return {};
+  return parser.getChecked<HandleT>(parser.getContext(), ring);
+}
+
 #define GET_TYPEDEF_CLASSES
 #include "fp8/IR/Fp8Types.cpp.inc"
 

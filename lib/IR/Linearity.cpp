@@ -263,10 +263,11 @@ void Checker::reportRange(Value value, ArrayRef<OpOperand *> uses) {
     diagnostic.attachNote(capture->getLoc()) << "captured here";
     return;
   }
-  if (range.getLeak())
-    return reportLeak(value, range);
+  // Where paths disagree, what leaks behind their meeting point is only the consequence.
   if (range.getConflict())
     return reportConflict(value, range);
+  if (range.getLeak())
+    return reportLeak(value, range);
   for (OpOperand *use : uses)
     if (!range.isReachedAlive(use) && dominance.isReachableFromEntry(use->getOwner()->getBlock()) &&
         dominance.properlyDominates(value, use->getOwner()))

@@ -21,8 +21,7 @@ LiveRange::LiveRange(Value value, ArrayRef<OpOperand *> uses, DominanceInfo &dom
   Operation *definition = value.getDefiningOp();
   reachedFrom[homeBlock] = {nullptr, definition};
   walk({homeBlock, definition ? definition->getNextNode() : (homeBlock->empty() ? nullptr : &homeBlock->front())});
-  if (!leak)
-    findConflict();
+  findConflict();
 }
 
 /// Sorts the uses into the blocks on the way from the value's own block down to them.

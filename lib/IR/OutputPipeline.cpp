@@ -20,6 +20,8 @@ void OutputPipelineOp::print(OpAsmPrinter &printer) {
 }
 
 LogicalResult OutputPipelineOp::verify() {
+  if (failed(verifyInEntryBlock(*this, "P3")))
+    return failure();
   Type ring = getProducer().getType().getRing();
   if (!isa<OutputPipelineType>(ring))
     return emitOpError() << "makes the ends of an !fp8.output_pipeline, but got " << ring;

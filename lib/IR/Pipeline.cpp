@@ -11,6 +11,8 @@ using namespace mlir::fp8;
 //===----------------------------------------------------------------------===//
 
 LogicalResult PipelineOp::verify() {
+  if (failed(verifyInEntryBlock(*this, "P3")))
+    return failure();
   bool sawConsumer = false;
   int64_t producers = 0, consumers = 0;
   Type ring;

@@ -75,3 +75,8 @@ void ForEachTileOp::getSuccessorRegions(RegionBranchPoint, SmallVectorImpl<Regio
   successors.emplace_back(*this, (*this)->getResults());
 }
 SmallVector<Region *> ForEachTileOp::getLoopRegions() { return {&getBody()}; }
+std::optional<ResultRange> ForEachTileOp::getLoopResults() { return getResults(); }
+Block::BlockArgListType ForEachTileOp::getRegionIterArgs() { return getBody().getArguments().drop_front(2); }
+std::optional<MutableArrayRef<OpOperand>> ForEachTileOp::getYieldedValuesMutable() {
+  return cast<YieldOp>(getBody().front().getTerminator()).getOperandsMutable();
+}

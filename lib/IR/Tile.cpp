@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The tile family: TMA load, MMA, promotion and store.
 
-#include "fp8/IR/Fp8.h"
+#include "BindingRegion.h"
 
 using namespace mlir;
 using namespace mlir::fp8;
@@ -62,6 +62,8 @@ LogicalResult PromoteOp::verify() {
     return emitOpError() << "'split' goes with two B scales (S3)";
   return success();
 }
+
+LogicalResult StoreQueueOp::verify() { return verifyInEntryBlock(*this, "P3"); }
 
 LogicalResult StoreOp::verify() {
   if (failed(verifyCoordinates(*this, getCoordinates().size())))

@@ -3,8 +3,6 @@
 
 #include "StageScope.h"
 
-#include "mlir/Interfaces/FunctionInterfaces.h"
-
 using namespace mlir;
 using namespace mlir::fp8;
 
@@ -50,9 +48,8 @@ void RoleOp::print(OpAsmPrinter &printer) {
 LogicalResult RoleOp::verify() {
   if (failed(verifyBindingRegion(*this, getInits(), getBody(), getSameType, "a value")))
     return failure();
-  auto function = dyn_cast<FunctionOpInterface>((*this)->getParentOp());
-  if (!function || (*this)->getBlock() != &function.getFunctionBody().front())
-    return emitOpError() << "must stand in the entry block of its kernel (R1)";
+  if (failed(verifyInEntryBlock(*this, "R1")))
+    return failure();
   for (Block &block : getBody())
     if (block.mightHaveTerminator() && isa<YieldOp>(block.back()))
       for (Value end : block.back().getOperands())

@@ -194,6 +194,10 @@ LogicalResult ParameterEmitter::addTensorMap(Value operand) {
 }
 
 LogicalResult ParameterEmitter::addOperand(Value operand) {
+  // convert-fp8-to-nvvm casts tensor maps to the pointers that kernels take.
+  if (auto cast = operand.getDefiningOp<UnrealizedConversionCastOp>();
+      cast && cast.getInputs().size() == 1)
+    operand = cast.getInputs().front();
   Type type = operand.getType();
   if (isa<TensorMapType>(type))
     return addTensorMap(operand);

@@ -31,7 +31,8 @@ def Fp8_GemmConfigAttr : AttrDef<Fp8_Dialect, "GemmConfig"> {
   let mnemonic = "gemm_config";
   let summary = "how a GEMM op is to be made into a kernel";
   let description = [{
-    Pins what the lowering would otherwise choose. Tile extents are in elements.
+    Pins what the lowering would otherwise choose. Tile extents are in elements. `stages`, `accumulators` and `scheduler` may be left
+    out, and stand in any order.
 
     ```mlir
     func.func @config() attributes {config = #fp8.gemm_config<tile = 128 x 128 x 128, stages = 3, accumulators = 2,
@@ -43,10 +44,7 @@ def Fp8_GemmConfigAttr : AttrDef<Fp8_Dialect, "GemmConfig"> {
     DefaultValuedParameter<"int64_t", "0">:$stages,
     DefaultValuedParameter<"int64_t", "0">:$accumulators,
     DefaultValuedParameter<"::mlir::fp8::SchedulerKind", "::mlir::fp8::SchedulerKind::Persistent">:$scheduler);
-  let assemblyFormat = [{
-    `<` `tile` `=` $tileM `x` $tileN `x` $tileK (`,` `stages` `=` $stages^)? (`,` `accumulators` `=` $accumulators^)?
-    (`,` `scheduler` `=` $scheduler^)? `>`
-  }];
+  let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
 }
 

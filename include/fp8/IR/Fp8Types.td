@@ -48,7 +48,7 @@ def Fp8_TensorMapType : Fp8_Type<"TensorMap", "tensor_map"> {
     Example: `!fp8.tensor_map<!fp8.tile<128x128xf8E4M3FN, swizzle_128b>>`.
   }];
   let parameters = (ins "::mlir::fp8::TileType":$tile);
-  let assemblyFormat = "`<` $tile `>`";
+  let assemblyFormat = "`<` qualified($tile) `>`";
 }
 
 def Fp8_TmemType : Fp8_Type<"Tmem", "tmem"> {
@@ -123,36 +123,34 @@ def Fp8_OutputPipelineType
 // Linear handles
 //===----------------------------------------------------------------------===//
 
-class Fp8_LinearType<string name, string typeMnemonic, string handle, string consumer, list<Trait> traits>
-    : Fp8_Type<name, typeMnemonic, traits> {
+class Fp8_LinearType<string name, string typeMnemonic, list<Trait> traits> : Fp8_Type<name, typeMnemonic, traits>;
+
+// A linear type whose parameter is a ring, `!fp8.name<ring>`. A ring that is wrong is reported once, by its own parser.
+class Fp8_RingHandleType<string name, string typeMnemonic, string handle, string consumer, string ring,
+                         list<Trait> traits, code declarations = "">
+    : Fp8_LinearType<name, typeMnemonic, traits> {
+  let parameters = (ins ring:$ring);
+  let hasCustomAssemblyFormat = 1;
   let extraClassDeclaration = [{
     ::llvm::StringRef getHandleName() const { return "}] # handle # [{"; }
     ::llvm::StringRef getConsumerName() const { return "}] # consumer # [{"; }
+  }] # declarations;
+  let extraClassDefinition = [{
+    ::mlir::Type $cppClass::parse(::mlir::AsmParser &parser) { return parseRingHandle<$cppClass>(parser); }
+    void $cppClass::print(::mlir::AsmPrinter &printer) const { printer << '<' << getRing() << '>'; }
   }];
 }
 
 class Fp8_RingEndType<string name, string typeMnemonic, string handle, string consumer, string ring, string producer>
-    : Fp8_LinearType<name, typeMnemonic, handle, consumer, [Fp8_EndTypeInterface]> {
-  let parameters = (ins ring:$ring);
-  let assemblyFormat = "`<` $ring `>`";
-  let extraClassDeclaration = [{
-    ::llvm::StringRef getHandleName() const { return "}] # handle # [{"; }
-    ::llvm::StringRef getConsumerName() const { return "}] # consumer # [{"; }
+    : Fp8_RingHandleType<name, typeMnemonic, handle, consumer, ring, [Fp8_EndTypeInterface], [{
     ::mlir::Type getStageType() const;
     bool isProducer() const { return }] # producer # [{; }
-  }];
-}
+  }]>;
 
 class Fp8_RingStageType<string name, string typeMnemonic, string handle, string ring>
-    : Fp8_LinearType<name, typeMnemonic, handle, "fp8.release", [Fp8_StageTypeInterface]> {
-  let parameters = (ins ring:$ring);
-  let assemblyFormat = "`<` $ring `>`";
-  let extraClassDeclaration = [{
-    ::llvm::StringRef getHandleName() const { return "}] # handle # [{"; }
-    ::llvm::StringRef getConsumerName() const { return "fp8.release"; }
+    : Fp8_RingHandleType<name, typeMnemonic, handle, "fp8.release", ring, [Fp8_StageTypeInterface], [{
     ::mlir::Type getEndType() const;
-  }];
-}
+  }]>;
 
 def Fp8_ProducerType
     : Fp8_RingEndType<"Producer", "producer", "producer end", "fp8.close", "::mlir::Type", "true"> {
@@ -190,14 +188,13 @@ def Fp8_EpilogueStageType
   let summary = "a complete accumulator that the epilogue warps are reading (linear)";
 }
 
-def Fp8_TmemReadyType : Fp8_LinearType<"TmemReady", "tmem_ready", "tensor-memory evidence", "fp8.create_epilogue_warp",
-                                       [Fp8_LinearTypeInterface]> {
+def Fp8_TmemReadyType
+    : Fp8_RingHandleType<"TmemReady", "tmem_ready", "tensor-memory evidence", "fp8.create_epilogue_warp",
+                         "::mlir::fp8::OutputPipelineType", [Fp8_LinearTypeInterface]> {
   let summary = "evidence that the tensor memory of an output pipeline is allocated and its address visible (linear)";
-  let parameters = (ins "::mlir::fp8::OutputPipelineType":$ring);
-  let assemblyFormat = "`<` $ring `>`";
 }
 
-def Fp8_StoreQueueType : Fp8_LinearType<"StoreQueue", "store_queue", "store queue", "fp8.close", [Fp8_LinearTypeInterface]> {
+def Fp8_StoreQueueType : Fp8_LinearType<"StoreQueue", "store_queue", [Fp8_LinearTypeInterface]> {
   let summary = "the staging tiles through which a role stores fragments by TMA (linear)";
   let description = [{
     Each of `warps` warps stages its own rows in a ring of `depth` tiles and copies each tile out by TMA. Closing the queue waits until
@@ -206,8 +203,12 @@ def Fp8_StoreQueueType : Fp8_LinearType<"StoreQueue", "store_queue", "store queu
     Example: `!fp8.store_queue<2, !fp8.tile<32x64xbf16, swizzle_128b>, 4>`.
   }];
   let parameters = (ins "int64_t":$depth, "::mlir::fp8::TileType":$tile, "int64_t":$warps);
-  let assemblyFormat = "`<` $depth `,` $tile `,` $warps `>`";
+  let assemblyFormat = "`<` $depth `,` qualified($tile) `,` $warps `>`";
   let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    ::llvm::StringRef getHandleName() const { return "store queue"; }
+    ::llvm::StringRef getConsumerName() const { return "fp8.close"; }
+  }];
 }
 
 #endif // FP8_IR_FP8TYPES

@@ -21,7 +21,7 @@ def Fp8_TensorMapOp : Fp8_Op<"tensor_map", [Pure]> {
   }];
   let arguments = (ins AnyMemRef:$source);
   let results = (outs Fp8_TensorMapType:$map);
-  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($map)";
+  let assemblyFormat = "$source attr-dict `:` type($source) `->` qualified(type($map))";
   let hasVerifier = 1;
 }
 

@@ -9,7 +9,8 @@ include "mlir/Interfaces/LoopLikeInterface.td"
 
 def Fp8_ForEachTileOp : Fp8_Op<"for_each_tile", [SingleBlockImplicitTerminator<"::mlir::fp8::YieldOp">,
     DeclareOpInterfaceMethods<RegionBranchOpInterface, ["getEntrySuccessorOperands"]>,
-    DeclareOpInterfaceMethods<LoopLikeOpInterface>]> {
+    DeclareOpInterfaceMethods<LoopLikeOpInterface, ["getLoopResults", "getRegionIterArgs",
+                                                    "getYieldedValuesMutable"]>]> {
   let summary = "runs the body for each output tile of this CTA";
   let description = [{
     Every role of a kernel runs the same loop, so that all of them see the same tiles in the same order. `persistent`: CTA c of G computes tiles c, c+G, c+2G

@@ -18,7 +18,7 @@ def Fp8_TmaLoadOp : Fp8_Op<"tma_load", [InLinearFunction, Fp8_LinearOpInterface,
   let arguments = (ins Fp8_TensorMapType:$map, Variadic<Index>:$coordinates, Fp8_ProducerStageType:$stage,
                        StrAttr:$name);
   let assemblyFormat = [{
-    $map `[` $coordinates `]` `,` $stage `[` $name `]` attr-dict `:` type($map) `,` type($stage)
+    $map `[` $coordinates `]` `,` $stage `[` $name `]` attr-dict `:` qualified(type($map)) `,` qualified(type($stage))
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
@@ -39,7 +39,7 @@ def Fp8_MmaOp : Fp8_Op<"mma", [InLinearFunction,
   }];
   let arguments = (ins Fp8_TmemType:$accumulator, Fp8_TileType:$a, Fp8_TileType:$b, Optional<I1>:$accumulate);
   let assemblyFormat = [{
-    $accumulator `,` $a `,` $b (`accumulate` `(` $accumulate^ `)`)? attr-dict `:` type($accumulator) `,` type($a) `,` type($b)
+    $accumulator `,` $a `,` $b (`accumulate` `(` $accumulate^ `)`)? attr-dict `:` qualified(type($accumulator)) `,` qualified(type($a)) `,` qualified(type($b))
   }];
   let hasVerifier = 1;
 }
@@ -55,7 +55,7 @@ def Fp8_ZeroOp : Fp8_Op<"zero", [Pure]> {
     }
     ```
   }];
-  let assemblyFormat = "attr-dict `:` type($fragment)";
+  let assemblyFormat = "attr-dict `:` qualified(type($fragment))";
 }
 
 def Fp8_PromoteOp : Fp8_Op<"promote", [InLinearFunction, MemoryEffects<[MemRead<Fp8_BarrierResource>]>,
@@ -72,7 +72,7 @@ def Fp8_PromoteOp : Fp8_Op<"promote", [InLinearFunction, MemoryEffects<[MemRead<
   let results = (outs Fp8_FragmentType:$result);
   let assemblyFormat = [{
     $fragment `,` $partial `scales` `(` $a_scale `,` $b_scales (`split` $split^)? `)` attr-dict
-    `:` type($fragment) `,` type($partial) `,` type($a_scale)
+    `:` qualified(type($fragment)) `,` qualified(type($partial)) `,` qualified(type($a_scale))
   }];
   let hasVerifier = 1;
 }
@@ -80,10 +80,11 @@ def Fp8_PromoteOp : Fp8_Op<"promote", [InLinearFunction, MemoryEffects<[MemRead<
 def Fp8_StoreQueueOp : Fp8_Op<"store_queue", [InLinearFunction, Fp8_LinearOpInterface, MemoryEffects<[MemAlloc<Fp8_BarrierResource>]>]> {
   let summary = "makes the staging tiles of a role that stores";
   let description = [{
-    Lays `depth` tiles for each warp out in shared memory.
+    Lays `depth` tiles for each warp out in shared memory. Like a pipeline, it stands in the kernel's entry block (P3).
   }];
   let results = (outs Fp8_StoreQueueType:$queue);
-  let assemblyFormat = "attr-dict `:` type($queue)";
+  let assemblyFormat = "attr-dict `:` qualified(type($queue))";
+  let hasVerifier = 1;
 }
 
 def Fp8_StoreOp : Fp8_ConsumingOp<"store", [AllTypesMatch<["queue", "next"]>]> {
@@ -94,11 +95,11 @@ def Fp8_StoreOp : Fp8_ConsumingOp<"store", [AllTypesMatch<["queue", "next"]>]> {
 
     (Q1) the map's box is the queue's tile, of 32 rows, one for each lane; (Q2) its columns divide those that a thread owns; (Q3) the queue and the fragment belong to the same number of warps.
   }];
-  let arguments = (ins Fp8_FragmentType:$fragment, Fp8_TensorMapType:$map, Variadic<Index>:$coordinates,
-                       Fp8_StoreQueueType:$queue);
+  let arguments = (ins Fp8_FragmentType:$fragment, Fp8_TensorMapType:$map, Fp8_StoreQueueType:$queue,
+                       Variadic<Index>:$coordinates);
   let results = (outs Fp8_StoreQueueType:$next);
   let assemblyFormat = [{
-    $fragment `,` $map `[` $coordinates `]` `through` $queue attr-dict `:` type($fragment) `,` type($map) `,` type($queue)
+    $fragment `,` $map `[` $coordinates `]` `through` $queue attr-dict `:` qualified(type($fragment)) `,` qualified(type($map)) `,` qualified(type($queue))
   }];
   let hasVerifier = 1;
 }

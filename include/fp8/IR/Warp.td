@@ -63,7 +63,7 @@ def Fp8_CreateMmaWarpOp : Fp8_ConsumingOp<"create_mma_warp"> {
   }];
   let arguments = (ins Fp8_ProducerType:$end);
   let results = (outs Fp8_MmaWarpType:$warp);
-  let assemblyFormat = "$end attr-dict `:` type($end) `->` type($warp)";
+  let assemblyFormat = "$end attr-dict `:` qualified(type($end)) `->` qualified(type($warp))";
   let hasVerifier = 1;
 }
 
@@ -73,7 +73,7 @@ def Fp8_ReleaseMmaWarpOp : Fp8_ConsumingOp<"release_mma_warp"> {
     Gives up the right to allocate, waits until every epilogue warp has been released, then frees the columns.
   }];
   let arguments = (ins Fp8_MmaWarpType:$warp);
-  let assemblyFormat = "$warp attr-dict `:` type($warp)";
+  let assemblyFormat = "$warp attr-dict `:` qualified(type($warp))";
 }
 
 def Fp8_WaitTmemOp : Fp8_Op<"wait_tmem", [InLinearFunction, Fp8_LinearOpInterface,
@@ -84,7 +84,7 @@ def Fp8_WaitTmemOp : Fp8_Op<"wait_tmem", [InLinearFunction, Fp8_LinearOpInterfac
   }];
   let arguments = (ins Fp8_ConsumerType:$end);
   let results = (outs Fp8_TmemReadyType:$ready);
-  let assemblyFormat = "$end attr-dict `:` type($end) `->` type($ready)";
+  let assemblyFormat = "$end attr-dict `:` qualified(type($end)) `->` qualified(type($ready))";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     ::mlir::fp8::LinearUse getLinearUse(::mlir::OpOperand &) { return ::mlir::fp8::LinearUse::Borrow; }
@@ -98,7 +98,7 @@ def Fp8_CreateEpilogueWarpOp : Fp8_ConsumingOp<"create_epilogue_warp"> {
   }];
   let arguments = (ins Fp8_ConsumerType:$end, Fp8_TmemReadyType:$ready);
   let results = (outs Fp8_EpilogueWarpType:$warp);
-  let assemblyFormat = "$end `,` $ready attr-dict `:` type($end) `,` type($ready) `->` type($warp)";
+  let assemblyFormat = "$end `,` $ready attr-dict `:` qualified(type($end)) `,` qualified(type($ready)) `->` qualified(type($warp))";
   let hasVerifier = 1;
 }
 
@@ -108,7 +108,7 @@ def Fp8_ReleaseEpilogueWarpOp : Fp8_ConsumingOp<"release_epilogue_warp"> {
     Each warp arrives at the barrier on which `fp8.release_mma_warp` waits.
   }];
   let arguments = (ins Fp8_EpilogueWarpType:$warp);
-  let assemblyFormat = "$warp attr-dict `:` type($warp)";
+  let assemblyFormat = "$warp attr-dict `:` qualified(type($warp))";
 }
 
 //===----------------------------------------------------------------------===//

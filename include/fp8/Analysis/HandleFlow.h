@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Which values are one handle: linear values followed through control flow, acquire and release.
+
+#ifndef FP8_ANALYSIS_HANDLEFLOW_H
+#define FP8_ANALYSIS_HANDLEFLOW_H
+
+#include "fp8/IR/Fp8.h"
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace mlir::fp8 {
+
+/// What was done with one acquired stage, whatever names it had on the way.
+struct StageUse {
+  SmallVector<AcquireOp> acquires;
+  SmallVector<ReleaseOp> releases;
+  SmallVector<TmaLoadOp> loads;
+  SmallVector<MmaOp> mmas;         ///< MMAs that read its tiles or write its accumulator
+  SmallVector<PromoteOp> promotes; ///< promotions that read its tiles or its accumulator
+};
+
+/// The linear values of a kernel, grouped. Two values are of one *stage* if one is handed on as the other; of one *end* if one is
+/// handed on, acquired or released as the other.
+class HandleFlow {
+public:
+  explicit HandleFlow(Operation *kernel);
+
+  /// A number for the stage that the value names; equal for equal stages.
+  unsigned getStage(Value value) const { return stages.find(value); }
+  /// What happens to each stage, by its number.
+  const llvm::DenseMap<unsigned, StageUse> &getStageUses() const { return stageUses; }
+  /// A number for the end (or warp handle, or store queue) that the value belongs to; equal for equal ends.
+  unsigned getEnd(Value value) const;
+  /// All acquires of an end, in the order of the text.
+  ArrayRef<AcquireOp> getAcquires(unsigned end) const;
+
+private:
+  /// Union-find over values.
+  class Groups {
+  public:
+    void join(Value a, Value b);
+    unsigned find(Value value);
+
+  private:
+    unsigned idOf(Value value);
+    llvm::DenseMap<Value, unsigned> ids;
+    SmallVector<unsigned> parents;
+  };
+
+  void joinForwarded(Operation *op);
+  void joinPair(Value from, Value to);
+  void collectUses(Operation *kernel);
+
+  mutable Groups stages, ends;
+  llvm::DenseMap<unsigned, StageUse> stageUses;
+  llvm::DenseMap<unsigned, SmallVector<AcquireOp>> acquires;
+};
+
+} // namespace mlir::fp8
+
+#endif // FP8_ANALYSIS_HANDLEFLOW_H

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What is derived from a linear kernel (phase 2): warps, arrival counts, bytes, shared memory, tensor memory.
+
+#ifndef FP8_ANALYSIS_KERNELPLAN_H
+#define FP8_ANALYSIS_KERNELPLAN_H
+
+#include "fp8/Analysis/HandleFlow.h"
+
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace mlir::fp8 {
+
+/// The dynamic shared memory that a CTA can have on Hopper and Blackwell, in bytes: 228 KiB less the 1 KiB that the system
+/// keeps (CUDA programming guide, compute capabilities 9.0 and 10.0).
+inline constexpr int64_t kMaxSharedMemoryBytes = 232448;
+
+/// The warps of a role: [first, first + count).
+struct WarpRange {
+  int64_t first = 0;
+  int64_t count = 0;
+};
+
+/// One ring of a kernel: the arrivals its barriers expect and where it lies in shared memory. Offsets in bytes.
+struct RingPlan {
+  int64_t fullArrivals = 0;   ///< arrivals that complete a full barrier, beside the bytes of the copies
+  int64_t emptyArrivals = 0;  ///< arrivals that complete an empty barrier
+  int64_t barrierOffset = 0;  ///< full barriers, then empty barriers, 8 bytes each; see OutputPlan for what follows them
+  int64_t payloadOffset = 0;  ///< the tiles of a pipeline; unused for an output pipeline
+};
+
+/// What an output pipeline has beside its ring.
+struct OutputPlan {
+  int64_t deallocArrivals = 0; ///< epilogue warps that the MMA warp waits for before it frees tensor memory
+  int64_t namedBarrier = 0;    ///< the named barrier (1..15) over which the address of the tensor memory is handed
+  int64_t handoffThreads = 0;  ///< threads that meet there: the MMA warp and the epilogue warps
+};
+
+/// What the hand-over of a stage depends on. Plain data: it outlives the ops that it was read from.
+struct StagePlan {
+  int64_t bytes = 0;             ///< of the copies issued into the stage
+  bool bytesAtAcquire = false;   ///< they are all issued in the block of the one acquire, so it can announce them
+  bool usedByMma = false;        ///< an asynchronous MMA reads or writes it
+  bool usedByThreads = false;    ///< threads read it
+};
+
+/// Everything that lowering a kernel needs to know and that its text does not state.
+class KernelPlan {
+public:
+  /// Analyses the kernel, or reports what is wrong with it at the op, with notes at the causes.
+  static FailureOr<KernelPlan> analyze(FunctionOpInterface kernel);
+
+  /// What the hand-over of the stage depends on.
+  StagePlan getStage(Value stage) const { return stages.lookup(flow->getStage(stage)); }
+  WarpRange getWarps(RoleOp role) const { return roles.lookup(role); }
+  int64_t getNumWarps() const { return numWarps; }
+  const RingPlan &getRing(Operation *ring) const { return rings.find(ring)->second; }
+  /// The output pipeline to which the end of a role belongs.
+  const OutputPlan &getOutput(Value end) const { return outputs.find(flow->getEnd(end))->second; }
+  int64_t getQueueOffset(StoreQueueOp queue) const { return queues.lookup(queue); }
+  int64_t getSharedMemoryBytes() const { return sharedMemoryBytes; }
+
+  /// The offset of a tile array within a pipeline's payload, in bytes.
+  static int64_t getTileOffset(PipelineType ring, StringRef name);
+  /// The distance from a tile to the same tile of the next stage, in bytes.
+  static int64_t getTileStride(TileType tile);
+  static int64_t getPayloadBytes(PipelineType ring);
+  /// Offsets, from the ring's barriers, of the barrier that guards deallocation and of the word with the tensor-memory address.
+  static int64_t getDeallocBarrierOffset(OutputPipelineType ring) { return 16 * ring.getNumStages(); }
+  static int64_t getTmemAddressOffset(OutputPipelineType ring) { return 16 * ring.getNumStages() + 8; }
+
+private:
+  LogicalResult dealWarps(FunctionOpInterface kernel);
+  LogicalResult checkRoles(FunctionOpInterface kernel);
+  LogicalResult checkTileOp(Operation *op);
+  void planStages();
+  LogicalResult planRings(FunctionOpInterface kernel);
+  LogicalResult planOutput(OutputPipelineOp output);
+  /// The role that takes the end; an error at the ring if none does.
+  FailureOr<RoleOp> getRoleOf(Value end);
+  LogicalResult layOutSharedMemory(FunctionOpInterface kernel);
+  LogicalResult checkTensorMemory(FunctionOpInterface kernel);
+
+  std::shared_ptr<HandleFlow> flow;
+  llvm::MapVector<Operation *, WarpRange> roles;
+  llvm::MapVector<Operation *, RingPlan> rings;
+  llvm::DenseMap<unsigned, OutputPlan> outputs; ///< by the number of either end
+  llvm::DenseMap<unsigned, StagePlan> stages;   ///< by the number of the stage
+  llvm::DenseMap<Operation *, int64_t> queues;
+  int64_t numWarps = 0;
+  int64_t sharedMemoryBytes = 0;
+};
+
+} // namespace mlir::fp8
+
+#endif // FP8_ANALYSIS_KERNELPLAN_H

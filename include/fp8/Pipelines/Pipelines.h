@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Pass pipelines of the project.
+
+#ifndef FP8_PIPELINES_PIPELINES_H
+#define FP8_PIPELINES_PIPELINES_H
+
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassOptions.h"
+
+namespace mlir::fp8 {
+
+/// Options of the pipeline from GEMM ops to kernels that PTX can be emitted for.
+struct GemmToPTXOptions : public PassPipelineOptions<GemmToPTXOptions> {
+  Option<std::string> chip{*this, "chip",
+                           llvm::cl::desc("the chip to lower for, such as sm_100a"),
+                           llvm::cl::init("sm_100a")};
+};
+
+/// Takes GEMM ops, or kernels that are written in phase 1 or 2, to the LLVM and
+/// NVVM dialects (phase 4): structure, flatten, barriers, LLVM. Host functions
+/// keep their form, for the launch manifest is read off them. An unknown chip
+/// is an error of the pipeline when it runs.
+void buildGemmToPTXPipeline(OpPassManager &pm, const GemmToPTXOptions &options);
+
+/// Registers --fp8-gemm-to-ptx.
+void registerGemmToPTXPipeline();
+
+} // namespace mlir::fp8
+
+#endif // FP8_PIPELINES_PIPELINES_H

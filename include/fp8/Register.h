@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Registration of everything of ours: tools, plugins and embedders call these.
+
+#ifndef FP8_REGISTER_H
+#define FP8_REGISTER_H
+
+namespace mlir {
+class DialectRegistry;
+} // namespace mlir
+
+namespace mlir::fp8 {
+
+/// Registers the fp8 dialect.
+void registerFp8Dialect(DialectRegistry &registry);
+
+/// Registers the fp8 passes under their command-line names (fp8-..., convert-fp8-to-nvvm).
+void registerFp8Passes();
+
+/// Registers the pass pipelines (fp8-gemm-to-ptx).
+void registerFp8Pipelines();
+
+} // namespace mlir::fp8
+
+#endif // FP8_REGISTER_H

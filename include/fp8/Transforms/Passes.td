@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Passes from phase 0 to phase 2.
+
+#ifndef FP8_TRANSFORMS_PASSES
+#define FP8_TRANSFORMS_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def Fp8StructureGemm : Pass<"fp8-structure-gemm", "::mlir::ModuleOp"> {
+  let summary = "makes each GEMM op a structured kernel and its launch (phase 0 to 1)";
+  let description = [{
+    Replaces each `fp8.blockwise_gemm` by the checks of its operands' dynamic extents, the tensor maps and a
+    `gpu.launch_func`, and adds a `gpu.module` with the kernel: a load role, an MMA role and an epilogue role, each over
+    the same `fp8.for_each_tile`, tied together by an input pipeline and an output pipeline in their scoped forms.
+
+    What the op's `config` leaves open is chosen here: as many input stages as shared memory holds, as many accumulators as tensor
+    memory does.
+
+    Requires: the op stands in a function, its operands are memrefs. Other ops stay as they are.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect", "::mlir::fp8::Fp8Dialect",
+                           "::mlir::gpu::GPUDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
+}
+
+def Fp8FlattenScopes : Pass<"fp8-flatten-scopes"> {
+  let summary = "takes scoped ops to acquire and release (phase 1 to 2)";
+  let description = [{
+    `produce`, `consume` and `per_k_stage` become an `acquire` for each end, the body, and a `release` for each stage in the opposite
+    order. `mma_warp` and `epilogue_warp` become the creation of the handle, the body, and its release. The ends that a role yields are closed.
+
+    Before:
+
+    ```mlir
+    !ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
+    func.func @before(%end: !fp8.consumer<!ring>) -> !fp8.consumer<!ring> attributes {fp8.linear} {
+      %next = fp8.consume(%stage = %end) : !fp8.consumer<!ring> -> !fp8.consumer<!ring> {
+        %tile = fp8.tile %stage["s"] : !fp8.consumer_stage<!ring>
+      }
+      return %next : !fp8.consumer<!ring>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    !ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
+    func.func @after(%end: !fp8.consumer<!ring>) -> !fp8.consumer<!ring> attributes {fp8.linear} {
+      %stage = fp8.acquire %end : !fp8.consumer<!ring>
+      %tile = fp8.tile %stage["s"] : !fp8.consumer_stage<!ring>
+      %next = fp8.release %stage : !fp8.consumer_stage<!ring>
+      return %next : !fp8.consumer<!ring>
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::fp8::Fp8Dialect"];
+}
+
+def Fp8LowerTileLoops : Pass<"fp8-lower-tile-loops"> {
+  let summary = "takes fp8.for_each_tile to scf.for over the CTA's tiles";
+  let description = [{
+    `persistent` becomes a loop from the CTA's number to the number of tiles in steps of the grid; `one_tile` becomes the body with the
+    CTA's number as the tile.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect", "::mlir::scf::SCFDialect"];
+}
+
+#endif // FP8_TRANSFORMS_PASSES

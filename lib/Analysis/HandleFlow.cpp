@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Which values are one handle.
+
+#include "fp8/Analysis/HandleFlow.h"
+
+using namespace mlir;
+using namespace mlir::fp8;
+
+//===----------------------------------------------------------------------===//
+// Union-find
+//===----------------------------------------------------------------------===//
+
+unsigned HandleFlow::Groups::idOf(Value value) {
+  auto [it, inserted] = ids.insert({value, parents.size()});
+  if (inserted)
+    parents.push_back(it->second);
+  return it->second;
+}
+
+unsigned HandleFlow::Groups::find(Value value) {
+  unsigned id = idOf(value);
+  while (parents[id] != id)
+    id = parents[id] = parents[parents[id]];
+  return id;
+}
+
+void HandleFlow::Groups::join(Value a, Value b) {
+  unsigned first = find(a), second = find(b);
+  parents[std::max(first, second)] = std::min(first, second);
+}
+
+//===----------------------------------------------------------------------===//
+// HandleFlow
+//===----------------------------------------------------------------------===//
+
+void HandleFlow::joinPair(Value from, Value to) {
+  if (!isLinear(from.getType()) || !isLinear(to.getType()))
+    return;
+  stages.join(from, to);
+  ends.join(from, to);
+}
+
+/// Joins what the op hands on along control flow.
+void HandleFlow::joinForwarded(Operation *op) {
+  auto joinAll = [&](ValueRange from, ValueRange to) {
+    for (auto [source, target] : llvm::zip(from, to))
+      joinPair(source, target);
+  };
+  if (auto branch = dyn_cast<BranchOpInterface>(op))
+    for (auto [index, successor] : llvm::enumerate(op->getSuccessors())) {
+      SuccessorOperands operands = branch.getSuccessorOperands(index);
+      joinAll(operands.getForwardedOperands(),
+              successor->getArguments().drop_front(operands.getProducedOperandCount()));
+    }
+  SmallVector<RegionSuccessor> successors;
+  if (auto branch = dyn_cast<RegionBranchOpInterface>(op)) {
+    branch.getSuccessorRegions(RegionBranchPoint::parent(), successors);
+    for (RegionSuccessor &successor : successors)
+      joinAll(branch.getEntrySuccessorOperands(successor), successor.getSuccessorInputs());
+  }
+  auto terminator = dyn_cast<RegionBranchTerminatorOpInterface>(op);
+  auto parent = dyn_cast_or_null<RegionBranchOpInterface>(op->getParentOp());
+  if (terminator && parent) {
+    successors.clear();
+    parent.getSuccessorRegions(RegionBranchPoint(terminator), successors);
+    for (RegionSuccessor &successor : successors)
+      joinAll(terminator.getSuccessorOperands(successor), successor.getSuccessorInputs());
+  }
+}
+
+HandleFlow::HandleFlow(Operation *kernel) {
+  kernel->walk([&](Operation *op) {
+    joinForwarded(op);
+    // What goes on as the same end although it changes its type.
+    if (isa<AcquireOp, ReleaseOp, CreateMmaWarpOp, CreateEpilogueWarpOp>(op))
+      ends.join(op->getOperand(0), op->getResult(0));
+    if (auto store = dyn_cast<StoreOp>(op))
+      ends.join(store.getQueue(), store.getNext());
+  });
+  collectUses(kernel);
+}
+
+/// The stage that a tile or an accumulator was lent from, null if it comes from elsewhere.
+static Value getLender(Value view) {
+  if (auto tile = view.getDefiningOp<TileOp>())
+    return tile.getStage();
+  if (auto accumulator = view.getDefiningOp<AccumulatorOp>())
+    return accumulator.getStage();
+  return {};
+}
+
+void HandleFlow::collectUses(Operation *kernel) {
+  auto addReader = [&](Value view, auto record) {
+    if (Value stage = getLender(view))
+      record(stageUses[stages.find(stage)]);
+  };
+  kernel->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (auto acquire = dyn_cast<AcquireOp>(op)) {
+      stageUses[stages.find(acquire.getStage())].acquires.push_back(acquire);
+      acquires[ends.find(acquire.getEnd())].push_back(acquire);
+    } else if (auto release = dyn_cast<ReleaseOp>(op)) {
+      stageUses[stages.find(release.getStage())].releases.push_back(release);
+    } else if (auto load = dyn_cast<TmaLoadOp>(op)) {
+      stageUses[stages.find(load.getStage())].loads.push_back(load);
+    } else if (auto mma = dyn_cast<MmaOp>(op)) {
+      for (Value view : {Value(mma.getAccumulator()), Value(mma.getA()), Value(mma.getB())})
+        addReader(view, [&](StageUse &use) { use.mmas.push_back(mma); });
+    } else if (auto promote = dyn_cast<PromoteOp>(op)) {
+      for (Value view : {Value(promote.getPartial()), Value(promote.getAScale())})
+        addReader(view, [&](StageUse &use) { use.promotes.push_back(promote); });
+    }
+  });
+}
+
+unsigned HandleFlow::getEnd(Value value) const { return ends.find(value); }
+
+ArrayRef<AcquireOp> HandleFlow::getAcquires(unsigned end) const {
+  auto it = acquires.find(end);
+  return it == acquires.end() ? ArrayRef<AcquireOp>() : ArrayRef<AcquireOp>(it->second);
+}

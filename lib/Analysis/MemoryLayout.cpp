@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The layout of a kernel's shared memory and the budget of its tensor memory.
+
+#include "fp8/Analysis/KernelPlan.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::fp8;
+
+/// The alignment of a tile in shared memory, in bytes: 128 for TMA (PTX ISA, cp.async.bulk.tensor), and the size of the swizzle's
+/// pattern, eight rows of the span, where there is one (PTX ISA, swizzling modes).
+static int64_t getTileAlignment(TileType tile) {
+  switch (tile.getSwizzle()) {
+  case Swizzle::None:
+    return 128;
+  case Swizzle::B32:
+    return 256;
+  case Swizzle::B64:
+    return 512;
+  case Swizzle::B128:
+    return 1024;
+  }
+  llvm_unreachable("all swizzles are handled");
+}
+
+int64_t KernelPlan::getTileStride(TileType tile) { return llvm::alignTo(tile.getSizeInBytes(), getTileAlignment(tile)); }
+
+/// Calls `visit` with each tile array's offset until it returns true. Returns the offset past the last one.
+static int64_t forEachTileArray(PipelineType ring, function_ref<bool(StringAttr, int64_t)> visit) {
+  int64_t offset = 0;
+  for (auto [name, tile] : llvm::zip(ring.getNames(), ring.getTiles())) {
+    offset = llvm::alignTo(offset, getTileAlignment(tile));
+    if (visit(name, offset))
+      return offset;
+    offset += ring.getNumStages() * KernelPlan::getTileStride(tile);
+  }
+  return offset;
+}
+
+int64_t KernelPlan::getTileOffset(PipelineType ring, StringRef name) {
+  return forEachTileArray(ring, [&](StringAttr candidate, int64_t) { return candidate.getValue() == name; });
+}
+
+int64_t KernelPlan::getPayloadBytes(PipelineType ring) {
+  return forEachTileArray(ring, [](StringAttr, int64_t) { return false; });
+}
+
+LogicalResult KernelPlan::layOutSharedMemory(FunctionOpInterface kernel) {
+  // Swizzled tiles need the widest alignment, so they come first; barriers fill the end.
+  constexpr int64_t kPayloadAlignment = 1024;
+  int64_t offset = 0;
+  SmallVector<std::pair<Operation *, int64_t>> contributors;
+  for (Operation &op : kernel.getFunctionBody().front()) {
+    int64_t start = llvm::alignTo(offset, kPayloadAlignment);
+    if (auto queue = dyn_cast<StoreQueueOp>(op)) {
+      StoreQueueType type = queue.getQueue().getType();
+      queues[queue] = start;
+      offset = start + type.getWarps() * type.getDepth() * getTileStride(type.getTile());
+      contributors.push_back({&op, offset - start});
+    } else if (auto pipeline = dyn_cast<PipelineOp>(op)) {
+      auto ring = cast<PipelineType>(cast<EndTypeInterface>(pipeline.getEnds().front().getType()).getRing());
+      rings[&op].payloadOffset = start;
+      offset = start + getPayloadBytes(ring);
+      contributors.push_back({&op, offset - start});
+    }
+  }
+  offset = llvm::alignTo(offset, 8);
+  for (auto &[op, plan] : rings) {
+    plan.barrierOffset = offset;
+    Type ring = cast<EndTypeInterface>(op->getResult(0).getType()).getRing();
+    offset += 16 * cast<RingTypeInterface>(ring).getNumStages();
+    if (isa<OutputPipelineOp>(op))
+      offset += 16; // the barrier that guards deallocation, and the address of the tensor memory
+  }
+  sharedMemoryBytes = offset;
+  if (sharedMemoryBytes <= kMaxSharedMemoryBytes)
+    return success();
+  InFlightDiagnostic diagnostic = kernel->emitOpError()
+                                  << "needs " << sharedMemoryBytes << " bytes of shared memory, but a CTA has at most "
+                                  << kMaxSharedMemoryBytes << "; take fewer stages or smaller tiles";
+  for (auto &[op, bytes] : contributors)
+    diagnostic.attachNote(op->getLoc()) << bytes << " bytes for this '" << op->getName() << "'";
+  return diagnostic;
+}
+
+LogicalResult KernelPlan::checkTensorMemory(FunctionOpInterface kernel) {
+  int64_t columns = 0;
+  SmallVector<OutputPipelineOp> all(kernel.getFunctionBody().front().getOps<OutputPipelineOp>());
+  auto getColumns = [](OutputPipelineOp op) {
+    return cast<OutputPipelineType>(op.getProducer().getType().getRing()).getAllocatedColumns();
+  };
+  for (OutputPipelineOp op : all)
+    columns += getColumns(op);
+  if (columns <= kTmemColumns)
+    return success();
+  InFlightDiagnostic diagnostic = kernel->emitOpError()
+                                  << "allocates " << columns << " columns of tensor memory, but a multiprocessor has "
+                                  << kTmemColumns << "; take fewer stages";
+  for (OutputPipelineOp op : all)
+    diagnostic.attachNote(op.getLoc()) << getColumns(op) << " columns for this ring";
+  return diagnostic;
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Takes linear kernels to barriers, tensor memory and TMA (phase 2 to 3): types, and the pass.
+
+#include "Lowering.h"
+#include "fp8/Conversion/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/Transforms/StructuralTypeConversions.h"
+#include "mlir/Dialect/Func/Transforms/FuncConversions.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/SCF/Transforms/Patterns.h"
+
+namespace mlir::fp8 {
+#define GEN_PASS_DEF_CONVERTFP8TONVVM
+#include "fp8/Conversion/Passes.h.inc"
+} // namespace mlir::fp8
+
+using namespace mlir;
+using namespace mlir::fp8;
+
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+void fp8::populateTypeConversions(TypeConverter &converter) {
+  converter.addConversion([](Type type) { return type; });
+  auto addCursor = [](Type type, SmallVectorImpl<Type> &results) -> LogicalResult {
+    results.append(RingCursor::kNumValues, IntegerType::get(type.getContext(), 32));
+    return success();
+  };
+  converter.addConversion([=](EndTypeInterface type, SmallVectorImpl<Type> &results) -> std::optional<LogicalResult> {
+    return addCursor(type, results);
+  });
+  converter.addConversion([=](StageTypeInterface type, SmallVectorImpl<Type> &results) -> std::optional<LogicalResult> {
+    return addCursor(type, results);
+  });
+  converter.addConversion([](StoreQueueType type, SmallVectorImpl<Type> &results) -> std::optional<LogicalResult> {
+    results.append(2, IntegerType::get(type.getContext(), 32));
+    return success();
+  });
+  converter.addConversion([](FragmentType type, SmallVectorImpl<Type> &results) -> std::optional<LogicalResult> {
+    results.append(type.getColumnsPerThread() / 2, VectorType::get(2, Float32Type::get(type.getContext())));
+    return success();
+  });
+  auto toAddress = [](Type type) { return IntegerType::get(type.getContext(), 32); };
+  converter.addConversion([=](TmemReadyType type) -> Type { return toAddress(type); });
+  converter.addConversion([=](TileType type) -> Type { return toAddress(type); });
+  converter.addConversion([=](TmemType type) -> Type { return toAddress(type); });
+  converter.addConversion([](TensorMapType type) -> Type { return getTensorMapPointerType(type.getContext()); });
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+/// Writes what launchers need to know about the kernel on it.
+static void annotateKernel(gpu::GPUFuncOp kernel, const KernelPlan &plan) {
+  Builder builder(kernel.getContext());
+  SmallVector<int32_t> tensorMaps;
+  for (auto [index, type] : llvm::enumerate(kernel.getArgumentTypes()))
+    if (isa<TensorMapType>(type))
+      tensorMaps.push_back(index);
+  kernel->setAttr(Fp8Dialect::kTensorMapArgsAttrName, builder.getDenseI32ArrayAttr(tensorMaps));
+  kernel->setAttr(Fp8Dialect::kSharedMemoryAttrName, builder.getI64IntegerAttr(plan.getSharedMemoryBytes()));
+  kernel.setKnownBlockSizeAttr(
+      builder.getDenseI32ArrayAttr({static_cast<int32_t>(32 * plan.getNumWarps()), 1, 1}));
+  kernel->removeAttr(Fp8Dialect::kLinearAttrName);
+}
+
+/// Gives a launch the shared memory of its kernel, and checks that it starts the kernel's warps.
+static LogicalResult updateLaunch(gpu::LaunchFuncOp launch, const KernelPlan &plan) {
+  OpBuilder builder(launch);
+  int64_t threads = 32 * plan.getNumWarps();
+  APInt stated;
+  if (matchPattern(launch.getBlockSizeX(), m_ConstantInt(&stated)) && stated.getSExtValue() != threads)
+    return launch.emitOpError() << "starts " << stated.getSExtValue() << " threads, but the roles of its kernel have "
+                                << threads << " (" << plan.getNumWarps() << " warps)";
+  Value bytes = arith::ConstantOp::create(builder, launch.getLoc(),
+                                          builder.getI32IntegerAttr(plan.getSharedMemoryBytes()));
+  launch.getDynamicSharedMemorySizeMutable().assign(bytes);
+  for (OpOperand &operand : launch.getKernelOperandsMutable())
+    if (isa<TensorMapType>(operand.get().getType()))
+      operand.set(UnrealizedConversionCastOp::create(builder, launch.getLoc(),
+                                                     getTensorMapPointerType(builder.getContext()), operand.get())
+                      .getResult(0));
+  return success();
+}
+
+/// Puts the blocks of a role with several into one op, so that the role can become a branch.
+static void wrapBlocks(RoleOp role) {
+  if (role.getBody().hasOneBlock())
+    return;
+  OpBuilder builder(role.getContext());
+  Block &first = role.getBody().front();
+  Block *entry = new Block();
+  role.getBody().push_front(entry);
+  for (BlockArgument argument : first.getArguments())
+    argument.replaceAllUsesWith(entry->addArgument(argument.getType(), argument.getLoc()));
+  first.eraseArguments(0, first.getNumArguments());
+  builder.setInsertionPointToStart(entry);
+  auto wrapper = scf::ExecuteRegionOp::create(builder, role.getLoc(), TypeRange());
+  YieldOp::create(builder, role.getLoc());
+  Region &target = wrapper.getRegion();
+  target.getBlocks().splice(target.end(), role.getBody().getBlocks(), std::next(role.getBody().begin()),
+                            role.getBody().end());
+  for (Block &block : target)
+    if (auto yield = dyn_cast<YieldOp>(block.getTerminator())) {
+      builder.setInsertionPoint(yield);
+      scf::YieldOp::create(builder, yield.getLoc());
+      yield.erase();
+    }
+}
+
+namespace {
+
+struct ConvertFp8ToNVVMPass : public fp8::impl::ConvertFp8ToNVVMBase<ConvertFp8ToNVVMPass> {
+  void runOnOperation() override {
+    SmallVector<gpu::GPUFuncOp> kernels;
+    getOperation().walk([&](gpu::GPUFuncOp function) {
+      if (function.isKernel() && function->hasAttr(Fp8Dialect::kLinearAttrName))
+        kernels.push_back(function);
+    });
+    for (gpu::GPUFuncOp kernel : kernels)
+      if (failed(lowerKernel(kernel)))
+        return signalPassFailure();
+  }
+
+private:
+  LogicalResult lowerKernel(gpu::GPUFuncOp kernel) {
+    for (RoleOp role : kernel.getBody().front().getOps<RoleOp>())
+      wrapBlocks(role);
+    FailureOr<KernelPlan> plan = KernelPlan::analyze(kernel);
+    if (failed(plan) || failed(updateLaunches(kernel, *plan)))
+      return failure();
+    declareSharedMemory(kernel->getParentOp(), kernel.getLoc());
+    annotateKernel(kernel, *plan);
+    KernelLowering lowering = buildPrologue(kernel, *plan);
+    return convert(kernel, lowering);
+  }
+
+  LogicalResult updateLaunches(gpu::GPUFuncOp kernel, const KernelPlan &plan) {
+    WalkResult result = getOperation().walk([&](gpu::LaunchFuncOp launch) {
+      if (SymbolTable::lookupNearestSymbolFrom(launch, launch.getKernelAttr()) != kernel)
+        return WalkResult::advance();
+      return failed(updateLaunch(launch, plan)) ? WalkResult::interrupt() : WalkResult::advance();
+    });
+    return failure(result.wasInterrupted());
+  }
+
+  LogicalResult convert(gpu::GPUFuncOp kernel, const KernelLowering &lowering) {
+    TypeConverter converter;
+    populateTypeConversions(converter);
+    ConversionTarget target(getContext());
+    RewritePatternSet patterns(&getContext());
+    populatePipelinePatterns(converter, patterns, lowering);
+    populateWarpPatterns(converter, patterns, lowering);
+    populateTilePatterns(converter, patterns, lowering);
+    populatePromotePatterns(converter, patterns, lowering);
+    populateStorePatterns(converter, patterns, lowering);
+    scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns, target);
+    cf::populateCFStructuralTypeConversionsAndLegality(converter, patterns, target);
+    populateFunctionOpInterfaceTypeConversionPattern<gpu::GPUFuncOp>(patterns, converter);
+    target.addIllegalDialect<Fp8Dialect>();
+    target.addDynamicallyLegalOp<gpu::GPUFuncOp>(
+        [&](gpu::GPUFuncOp op) { return converter.isSignatureLegal(op.getFunctionType()); });
+    target.markUnknownOpDynamicallyLegal([&](Operation *op) { return converter.isLegal(op); });
+    return applyPartialConversion(kernel, target, std::move(patterns));
+  }
+};
+
+} // namespace

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What the patterns that lower one kernel share: the plan, the values set up at its start, the cursors of its rings.
+
+#ifndef FP8_LIB_CONVERSION_FP8TONVVM_LOWERING_H
+#define FP8_LIB_CONVERSION_FP8TONVVM_LOWERING_H
+
+#include "Instructions.h"
+#include "fp8/Analysis/KernelPlan.h"
+
+#include "mlir/Transforms/DialectConversion.h"
+
+namespace mlir::fp8 {
+
+/// The values that a role computes once, at its start.
+struct RoleValues {
+  Value leader; ///< i1: true in one lane of each warp, always the same one
+  Value warp;   ///< i32: the warp's number within the role
+  Value lane;   ///< i32: 0..31
+};
+
+/// The state of lowering one kernel.
+struct KernelLowering {
+  const KernelPlan &plan;
+  Value sharedMemory; ///< i32: where the kernel's shared memory begins
+  Value warpId;       ///< i32: the warp's number within the CTA
+  /// The role values for each fp8 op inside a role, whatever becomes of the role.
+  llvm::DenseMap<Operation *, RoleValues> roleOf;
+
+  const RoleValues &getRole(Operation *op) const { return roleOf.find(op)->second; }
+};
+
+/// A cursor over a ring, as the four i32 values that an end, a stage or a warp handle becomes.
+struct RingCursor {
+  Value barriers; ///< the address of the full barriers, which the empty ones follow
+  Value base;     ///< pipeline: the address of the tiles; warp handle: that of the tensor memory; end of an output pipeline: its named barrier
+  Value index;    ///< the slot
+  Value phase;    ///< the parity that this side waits for next
+
+  static constexpr unsigned kNumValues = 4;
+
+  explicit RingCursor(ValueRange values)
+      : barriers(values[0]), base(values[1]), index(values[2]), phase(values[3]) {}
+  RingCursor(Value barriers, Value base, Value index, Value phase)
+      : barriers(barriers), base(base), index(index), phase(phase) {}
+  SmallVector<Value> pack() const { return {barriers, base, index, phase}; }
+
+  Value getFullBarrier(Instructions &instructions) const;
+  Value getEmptyBarrier(Instructions &instructions, Type ring) const;
+  /// The cursor on the next slot; the phase flips where the ring wraps.
+  RingCursor advance(Instructions &instructions, Type ring) const;
+  /// Waits until this side may use the slot.
+  void wait(Instructions &instructions, EndTypeInterface end) const;
+  /// Waits, slot by slot, until the other side has handed every slot back.
+  void drain(OpBuilder &builder, Location loc, EndTypeInterface end) const;
+};
+
+/// A pattern that knows the kernel it works in, with 1:N operands.
+template <typename OpT>
+class KernelPattern : public OpConversionPattern<OpT> {
+public:
+  using Adaptor = typename OpConversionPattern<OpT>::OneToNOpAdaptor;
+
+  KernelPattern(const TypeConverter &converter, MLIRContext *context, const KernelLowering &lowering)
+      : OpConversionPattern<OpT>(converter, context), lowering(lowering) {}
+
+  LogicalResult matchAndRewrite(OpT op, Adaptor operands, ConversionPatternRewriter &rewriter) const final {
+    return lower(op, operands, rewriter);
+  }
+
+protected:
+  virtual LogicalResult lower(OpT op, Adaptor operands, ConversionPatternRewriter &rewriter) const = 0;
+
+  const KernelLowering &lowering;
+};
+
+/// Converts the dialect's types: handles to cursors, views to addresses, fragments to registers.
+void populateTypeConversions(TypeConverter &converter);
+
+void populatePipelinePatterns(const TypeConverter &converter, RewritePatternSet &patterns,
+                              const KernelLowering &lowering);
+void populateWarpPatterns(const TypeConverter &converter, RewritePatternSet &patterns,
+                          const KernelLowering &lowering);
+void populateTilePatterns(const TypeConverter &converter, RewritePatternSet &patterns,
+                          const KernelLowering &lowering);
+void populatePromotePatterns(const TypeConverter &converter, RewritePatternSet &patterns,
+                             const KernelLowering &lowering);
+void populateStorePatterns(const TypeConverter &converter, RewritePatternSet &patterns,
+                           const KernelLowering &lowering);
+
+/// Writes the kernel's start: addresses, warp number, barrier initialisation, and each role's values.
+KernelLowering buildPrologue(FunctionOpInterface kernel, const KernelPlan &plan);
+
+} // namespace mlir::fp8
+
+#endif // FP8_LIB_CONVERSION_FP8TONVVM_LOWERING_H

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The pipeline from GEMM ops to kernels that PTX can be emitted for.
+
+#include "fp8/Conversion/Passes.h"
+#include "fp8/Pipelines/Pipelines.h"
+#include "fp8/Target/Chip.h"
+#include "fp8/Target/Passes.h"
+#include "fp8/Transforms/Passes.h"
+
+#include "mlir/Conversion/GPUToNVVM/GPUToNVVMPass.h"
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace mlir::fp8;
+
+/// Phase 0 to 2: from the op to a linear kernel.
+static void addStructurePasses(OpPassManager &pm) {
+  pm.addPass(createFp8StructureGemm());
+  pm.addPass(createInlinerPass());
+  pm.addPass(createFp8FlattenScopes());
+  pm.addPass(createFp8LowerTileLoops());
+}
+
+/// Phase 3 to 4: what is left of the kernel to the LLVM dialect.
+static void addLLVMPasses(OpPassManager &pm) {
+  OpPassManager &kernels = pm.nest<gpu::GPUModuleOp>();
+  kernels.addPass(createCanonicalizerPass());
+  kernels.addPass(createCSEPass());
+  kernels.addPass(memref::createExpandStridedMetadataPass());
+  kernels.addPass(createSCFToControlFlowPass());
+  // 32-bit indices: a kernel's loops and coordinates are; extents are checked
+  // before the launch.
+  ConvertGpuOpsToNVVMOpsOptions options;
+  options.indexBitwidth = 32;
+  kernels.addPass(createConvertGpuOpsToNVVMOps(options));
+  kernels.addPass(createReconcileUnrealizedCastsPass());
+  kernels.addPass(createFp8AttachKernelAttributes());
+  kernels.addPass(createCanonicalizerPass());
+  kernels.addPass(createCSEPass());
+}
+
+void fp8::buildGemmToPTXPipeline(OpPassManager &pm,
+                                 const GemmToPTXOptions &options) {
+  addStructurePasses(pm);
+  pm.addPass(createConvertFp8ToNVVM());
+  Fp8AttachChipOptions chip;
+  chip.chip = options.chip;
+  pm.addPass(createFp8AttachChip(chip));
+  addLLVMPasses(pm);
+}
+
+void fp8::registerGemmToPTXPipeline() {
+  PassPipelineRegistration<GemmToPTXOptions>(
+      "fp8-gemm-to-ptx",
+      "lowers GEMM ops, or kernels in phase 1 or 2, until PTX can be emitted",
+      buildGemmToPTXPipeline);
+}

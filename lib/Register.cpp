@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Registration of everything of ours.
+
+#include "fp8/Register.h"
+
+#include "fp8/Conversion/Passes.h"
+#include "fp8/IR/Fp8.h"
+#include "fp8/Pipelines/Pipelines.h"
+#include "fp8/Transforms/Passes.h"
+
+using namespace mlir;
+
+void fp8::registerFp8Dialect(DialectRegistry &registry) { registry.insert<Fp8Dialect>(); }
+
+void fp8::registerFp8Passes() {
+  registerFp8TransformsPasses();
+  registerFp8ConversionPasses();
+}
+
+void fp8::registerFp8Pipelines() { registerGemmToPTXPipeline(); }

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Takes scoped ops to acquire and release (phase 1 to 2).
+
+#include "fp8/IR/Fp8.h"
+#include "fp8/Transforms/Passes.h"
+
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Rewrite/FrozenRewritePatternSet.h"
+#include "mlir/Transforms/WalkPatternRewriteDriver.h"
+
+namespace mlir::fp8 {
+#define GEN_PASS_DEF_FP8FLATTENSCOPES
+#include "fp8/Transforms/Passes.h.inc"
+} // namespace mlir::fp8
+
+using namespace mlir;
+using namespace mlir::fp8;
+
+namespace {
+
+/// Moves the scope's body in front of it. Returns what the body yields.
+SmallVector<Value> inlineBody(Operation *scope, ValueRange arguments, PatternRewriter &rewriter) {
+  Block *body = &scope->getRegion(0).front();
+  Operation *yield = body->getTerminator();
+  rewriter.inlineBlockBefore(body, scope, arguments);
+  SmallVector<Value> yielded(yield->getOperands());
+  rewriter.eraseOp(yield);
+  return yielded;
+}
+
+/// produce, consume, per_k_stage: acquire, body, release in the opposite order.
+template <typename ScopeOp>
+struct FlattenStageScope : public OpRewritePattern<ScopeOp> {
+  using OpRewritePattern<ScopeOp>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(ScopeOp op, PatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    SmallVector<Value> stages;
+    for (Value end : op.getInits())
+      stages.push_back(AcquireOp::create(rewriter, loc, end));
+    SmallVector<Value> yielded = inlineBody(op, stages, rewriter);
+    rewriter.setInsertionPoint(op);
+    SmallVector<Value> results(stages.size());
+    for (size_t i = stages.size(); i-- > 0;)
+      results[i] = ReleaseOp::create(rewriter, loc, stages[i]);
+    results.append(yielded);
+    rewriter.replaceOp(op, results);
+    return success();
+  }
+};
+
+/// mma_warp: create, body, release.
+struct FlattenMmaWarp : public OpRewritePattern<MmaWarpOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(MmaWarpOp op, PatternRewriter &rewriter) const override {
+    Type type = op.getBody().getArgument(0).getType();
+    Value warp = CreateMmaWarpOp::create(rewriter, op.getLoc(), type, op.getInits()[0]);
+    SmallVector<Value> yielded = inlineBody(op, warp, rewriter);
+    rewriter.setInsertionPoint(op);
+    ReleaseMmaWarpOp::create(rewriter, op.getLoc(), yielded[0]);
+    rewriter.replaceOp(op, ArrayRef(yielded).drop_front());
+    return success();
+  }
+};
+
+/// epilogue_warp: wait for the tensor memory, create, body, release.
+struct FlattenEpilogueWarp : public OpRewritePattern<EpilogueWarpOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(EpilogueWarpOp op, PatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    Value end = op.getInits()[0];
+    auto type = cast<EpilogueWarpType>(op.getBody().getArgument(0).getType());
+    Value ready = WaitTmemOp::create(rewriter, loc, TmemReadyType::get(getContext(), type.getRing()), end);
+    Value warp = CreateEpilogueWarpOp::create(rewriter, loc, type, end, ready);
+    SmallVector<Value> yielded = inlineBody(op, warp, rewriter);
+    rewriter.setInsertionPoint(op);
+    ReleaseEpilogueWarpOp::create(rewriter, loc, yielded[0]);
+    rewriter.replaceOp(op, ArrayRef(yielded).drop_front());
+    return success();
+  }
+};
+
+/// A role's yield: close what it gives back.
+struct FlattenRoleYield : public OpRewritePattern<YieldOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(YieldOp op, PatternRewriter &rewriter) const override {
+    if (!isa<RoleOp>(op->getParentOp()) || op.getOperands().empty())
+      return rewriter.notifyMatchFailure(op, "not a role's yield of ends");
+    for (Value end : op.getOperands())
+      CloseOp::create(rewriter, op.getLoc(), end);
+    rewriter.replaceOpWithNewOp<YieldOp>(op);
+    return success();
+  }
+};
+
+struct FlattenScopesPass : public fp8::impl::Fp8FlattenScopesBase<FlattenScopesPass> {
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    patterns.add<FlattenStageScope<ProduceOp>, FlattenStageScope<ConsumeOp>, FlattenStageScope<PerKStageOp>,
+                 FlattenMmaWarp, FlattenEpilogueWarp, FlattenRoleYield>(&getContext());
+    walkAndApplyPatterns(getOperation(), std::move(patterns));
+  }
+};
+
+} // namespace

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The structured kernel (phase 1) of a blockwise-scaled GEMM: its parameters, and the code that builds it.
+
+#ifndef FP8_LIB_TRANSFORMS_STRUCTUREDKERNEL_H
+#define FP8_LIB_TRANSFORMS_STRUCTUREDKERNEL_H
+
+#include "fp8/IR/Fp8.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+
+namespace mlir::fp8 {
+
+/// Everything that is chosen about a kernel. Extents in elements.
+struct GemmPlan {
+  int64_t tileM, tileN, tileK;
+  int64_t stages;       ///< slots of the input pipeline
+  int64_t accumulators; ///< stages of the output pipeline
+  SchedulerKind scheduler;
+  Type outputType;
+
+  /// The warps that promote and store; each owns a quarter of the rows.
+  static constexpr int64_t kEpilogueWarps = 4;
+  /// Tiles a warp of the store queue.
+  static constexpr int64_t kStoreDepth = 2;
+  /// K elements and N columns that share a B scale.
+  static constexpr int64_t kScaleBlock = 128;
+
+  /// Chooses what `config` (may be null) leaves open. Fails with an error at `op` if what it pins does not fit.
+  static FailureOr<GemmPlan> choose(Operation *op, GemmConfigAttr config, Type outputType);
+
+  TileType getATile() const;
+  TileType getBTile() const;
+  TileType getAScaleTile() const;
+  TileType getStoreTile() const;
+  PipelineType getInputRing() const;
+  OutputPipelineType getAccumulatorRing() const;
+  StoreQueueType getStoreQueue() const;
+  /// True if a tile's columns can fall into two blocks of B scales.
+  bool straddlesScales() const { return kScaleBlock % tileN != 0; }
+};
+
+/// Builds the kernel into `module`. Its arguments: the tensor maps of A, A's scales, B and D, the B scales as a memref, the
+/// tile grid's rows and columns, and the number of K blocks.
+gpu::GPUFuncOp buildStructuredKernel(OpBuilder &builder, Location loc, gpu::GPUModuleOp module, StringRef name,
+                                     const GemmPlan &plan, MemRefType bScaleType);
+
+} // namespace mlir::fp8
+
+#endif // FP8_LIB_TRANSFORMS_STRUCTUREDKERNEL_H

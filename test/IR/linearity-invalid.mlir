@@ -1,0 +1,303 @@
+// One broken rule in each section, with the whole diagnostic.
+// RUN: fp8-opt %s -split-input-file -verify-diagnostics
+
+!ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
+func.func @dropped_release(%end: !fp8.consumer<!ring>) attributes {fp8.linear} {
+  // expected-error @below {{consumer stage leaks: it is never consumed (L1); consume it with 'fp8.release'}}
+  %stage = fp8.acquire %end : !fp8.consumer<!ring>
+  // expected-note @below {{still alive where control leaves its region}}
+  return
+}
+
+// -----
+
+!ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
+func.func @double_release(%end: !fp8.consumer<!ring>) -> (!fp8.consumer<!ring>, !fp8.consumer<!ring>) attributes {fp8.linear} {
+  // expected-error @below {{consumer stage is consumed twice (L1)}}
+  %stage = fp8.acquire %end : !fp8.consumer<!ring>
+  // expected-note @below {{consumed here}}
+  %a = fp8.release %stage : !fp8.consumer_stage<!ring>
+  // expected-note @below {{consumed again here}}
+  %b = fp8.release %stage : !fp8.consumer_stage<!ring>
+  return %a, %b : !fp8.consumer<!ring>, !fp8.consumer<!ring>
+}
+
+// -----
+
+!ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
+func.func @use_after_release(%end: !fp8.consumer<!ring>) -> !fp8.consumer<!ring> attributes {fp8.linear} {
+  // expected-error @below {{consumer stage is used after it was consumed (L2)}}
+  %stage = fp8.acquire %end : !fp8.consumer<!ring>
+  // expected-note @below {{consumed here}}
+  %next = fp8.release %stage : !fp8.consumer_stage<!ring>
+  // expected-note @below {{used here}}
+  %tile = fp8.tile %stage["s"] : !fp8.consumer_stage<!ring>
+  return %next : !fp8.consumer<!ring>
+}
+
+// -----
+
+!ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
+func.func @use_of_lent_after_release(%end: !fp8.consumer<!ring>, %m: memref<?xf32>) -> !fp8.consumer<!ring> attributes {fp8.linear} {
+  // expected-error @below {{consumer stage was consumed before the last use of what it lent (L9)}}
+  %stage = fp8.acquire %end : !fp8.consumer<!ring>
+  // expected-note @below {{lent here}}
+  %index = fp8.index %stage : !fp8.consumer_stage<!ring>
+  // expected-note @below {{consumed here}}
+  %next = fp8.release %stage : !fp8.consumer_stage<!ring>
+  // expected-note @below {{used here}}
+  %x = memref.load %m[%index] : memref<?xf32>
+  return %next : !fp8.consumer<!ring>
+}
+
+// -----
+
+!ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
+func.func @one_branch_only(%end: !fp8.consumer<!ring>, %cond: i1) attributes {fp8.linear} {
+  // expected-error @below {{consumer stage is consumed on one path but not on another (L4); consume it on both, or after they meet}}
+  %stage = fp8.acquire %end : !fp8.consumer<!ring>
+  // expected-note @below {{still alive when this 'scf.if' runs none of its regions}}
+  scf.if %cond {
+    // expected-note @below {{consumed here}}
+    %next = fp8.release %stage : !fp8.consumer_stage<!ring>
+    fp8.close %next : !fp8.consumer<!ring>
+  }
+  return
+}
+
+// -----
+
+!ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
+func.func @one_arm_only(%end: !fp8.consumer<!ring>, %cond: i1) attributes {fp8.linear} {
+  // expected-error @below {{consumer stage is consumed on one path but not on another (L4); consume it on both, or after they meet}}
+  %stage = fp8.acquire %end : !fp8.consumer<!ring>
+  // expected-note @below {{still alive when region #1 of this 'scf.if' runs}}
+  scf.if %cond {
+    // expected-note @below {{consumed here}}
+    %next = fp8.release %stage : !fp8.consumer_stage<!ring>
+    fp8.close %next : !fp8.consumer<!ring>
+  } else {
+    %tile = fp8.tile %stage["s"] : !fp8.consumer_stage<!ring>
+  }
+  return
+}
+
+// -----
+
+!ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
+func.func @leak_on_a_block_path(%end: !fp8.consumer<!ring>, %cond: i1) attributes {fp8.linear} {
+  // expected-error @below {{consumer stage leaks: it is not consumed on every path (L1); consume it with 'fp8.release' on this one too}}
+  %stage = fp8.acquire %end : !fp8.consumer<!ring>
+  // expected-note @below {{on the path that takes successor #1 of this 'cf.cond_br'}}
+  cf.cond_br %cond, ^left, ^right
+^left:
+  // expected-note @below {{consumed here}}
+  %next = fp8.release %stage : !fp8.consumer_stage<!ring>
+  fp8.close %next : !fp8.consumer<!ring>
+  return
+^right:
+  // expected-note @below {{still alive where control leaves its region}}
+  return
+}
+
+// -----
+
+!ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
+func.func @paths_meet(%end: !fp8.consumer<!ring>, %cond: i1) attributes {fp8.linear} {
+  // expected-error @below {{consumer stage is consumed on one path but not on another (L4); consume it on both, or after they meet}}
+  %stage = fp8.acquire %end : !fp8.consumer<!ring>
+  cf.cond_br %cond, ^left, ^meet
+^left:
+  // expected-note @below {{consumed here}}
+  %next = fp8.release %stage : !fp8.consumer_stage<!ring>
+  fp8.close %next : !fp8.consumer<!ring>
+  cf.br ^meet
+^meet:
+  // expected-note @below {{the paths meet here, one of them with the value still alive}}
+  return
+}
+
+// -----
+
+!ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
+func.func @consumed_in_a_loop(%end: !fp8.consumer<!ring>, %n: index) attributes {fp8.linear} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  // expected-error @below {{consumer stage is consumed inside a loop that may run again, or not at all (L3); carry it as a loop argument}}
+  %stage = fp8.acquire %end : !fp8.consumer<!ring>
+  // expected-note @below {{the loop}}
+  scf.for %i = %c0 to %n step %c1 {
+    // expected-note @below {{consumed here}}
+    %next = fp8.release %stage : !fp8.consumer_stage<!ring>
+    fp8.close %next : !fp8.consumer<!ring>
+  }
+  return
+}
+
+// -----
+
+!ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
+func.func @consumed_in_a_block_loop(%end: !fp8.consumer<!ring>, %cond: i1) attributes {fp8.linear} {
+  // expected-error @below {{consumer stage is consumed inside a loop that may run again, or not at all (L3); carry it as a loop argument}}
+  %stage = fp8.acquire %end : !fp8.consumer<!ring>
+  cf.br ^body
+^body:
+  // expected-note @below {{the loop}}
+  // expected-note @below {{consumed here}}
+  %next = fp8.release %stage : !fp8.consumer_stage<!ring>
+  fp8.close %next : !fp8.consumer<!ring>
+  cf.cond_br %cond, ^body, ^exit
+^exit:
+  return
+}
+
+// -----
+
+!ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
+func.func private @make() -> !fp8.consumer<!ring> attributes {fp8.linear}
+func.func @leak_in_a_loop(%n: index) attributes {fp8.linear} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  // expected-note @below {{still alive where control leaves its region}}
+  scf.for %i = %c0 to %n step %c1 {
+    // expected-error @below {{consumer end leaks: it is never consumed (L1); consume it with 'fp8.close'}}
+    %end = func.call @make() : () -> !fp8.consumer<!ring>
+  }
+  return
+}
+
+// -----
+
+!ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
+// expected-error @below {{consumer end is consumed twice (L1)}}
+func.func @yielded_twice(%end: !fp8.consumer<!ring>) -> (!fp8.consumer<!ring>, !fp8.consumer<!ring>) attributes {fp8.linear} {
+  // expected-note @below {{consumed here}}
+  // expected-note @below {{consumed again here}}
+  return %end, %end : !fp8.consumer<!ring>, !fp8.consumer<!ring>
+}
+
+// -----
+
+!ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
+func.func @leak_on_a_back_edge(%cond: i1) attributes {fp8.linear} {
+  cf.br ^body
+^body:
+  // expected-error @below {{consumer end leaks: it is not consumed on every path (L1); consume it with 'fp8.close' on this one too}}
+  %end = func.call @make() : () -> !fp8.consumer<!ring>
+  // expected-note @below {{still alive where control leaves its region}}
+  cf.cond_br %cond, ^body, ^exit
+^exit:
+  // expected-note @below {{consumed here}}
+  fp8.close %end : !fp8.consumer<!ring>
+  return
+}
+func.func private @make() -> !fp8.consumer<!ring> attributes {fp8.linear}
+
+// -----
+
+!ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
+// expected-error @below {{consumer stage leaks: it is never consumed (L1); consume it with 'fp8.release'}}
+func.func @leaked_argument(%stage: !fp8.consumer_stage<!ring>) attributes {fp8.linear} {
+  // expected-note @below {{still alive where control leaves its region}}
+  return
+}
+
+// -----
+
+!ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
+func.func @selected(
+    // expected-error @below {{consumer end is passed to 'arith.select', which does not declare what it does with it (L6)}}
+    %a: !fp8.consumer<!ring>,
+    // expected-error @below {{consumer end is passed to 'arith.select', which does not declare what it does with it (L6)}}
+    %b: !fp8.consumer<!ring>, %cond: i1) -> !fp8.consumer<!ring> attributes {fp8.linear} {
+  // expected-note @+3 {{used here}}
+  // expected-note @+2 {{used here}}
+  // expected-error @+1 {{consumer end is made by 'arith.select', which does not declare what it does with linear values (L6)}}
+  %c = arith.select %cond, %a, %b : !fp8.consumer<!ring>
+  return %c : !fp8.consumer<!ring>
+}
+
+// -----
+
+!ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
+// expected-error @below {{consumer end is passed to 'builtin.unrealized_conversion_cast', which does not declare what it does with it (L6)}}
+func.func @cast_away(%a: !fp8.consumer<!ring>) attributes {fp8.linear} {
+  // expected-note @below {{used here}}
+  %i = builtin.unrealized_conversion_cast %a : !fp8.consumer<!ring> to i64
+  return
+}
+
+// -----
+
+!ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
+func.func @captured() attributes {fp8.linear} {
+  // expected-error @below {{consumer end is captured by 'fp8.role' (L6); pass it as an operand}}
+  %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
+  // expected-note @below {{captured here}}
+  fp8.role "read" warps(4) {
+    fp8.close %c : !fp8.consumer<!ring>
+  }
+  fp8.close %p : !fp8.producer<!ring>
+  return
+}
+
+// -----
+
+!ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
+func.func @lent_escapes(%end: !fp8.consumer<!ring>) -> (!fp8.consumer<!ring>, index) attributes {fp8.linear} {
+  %stage = fp8.acquire %end : !fp8.consumer<!ring>
+  // expected-error @below {{what 'fp8.index' lends must not outlive its handle (L9)}}
+  %index = fp8.index %stage : !fp8.consumer_stage<!ring>
+  %c1 = arith.constant 1 : index
+  %next_index = arith.addi %index, %c1 : index
+  %next = fp8.release %stage : !fp8.consumer_stage<!ring>
+  // expected-note @below {{passed on here}}
+  return %next, %next_index : !fp8.consumer<!ring>, index
+}
+
+// -----
+
+!ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
+func.func @lent_is_stored(%end: !fp8.consumer<!ring>, %m: memref<index>) -> !fp8.consumer<!ring> attributes {fp8.linear} {
+  %stage = fp8.acquire %end : !fp8.consumer<!ring>
+  // expected-error @below {{what 'fp8.index' lends must not outlive its handle (L9)}}
+  %index = fp8.index %stage : !fp8.consumer_stage<!ring>
+  // expected-note @below {{passed on here}}
+  memref.store %index, %m[] : memref<index>
+  %next = fp8.release %stage : !fp8.consumer_stage<!ring>
+  return %next : !fp8.consumer<!ring>
+}
+
+// -----
+
+!ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
+func.func @released_in_a_scope(%end: !fp8.consumer<!ring>) -> !fp8.consumer<!ring> attributes {fp8.linear} {
+  // expected-error @below {{consumer stage is released by its scope and must not be consumed in the body (L1)}}
+  // expected-note @below {{released at the end of this 'fp8.consume'}}
+  %next = fp8.consume(%stage = %end) : !fp8.consumer<!ring> -> !fp8.consumer<!ring> {
+    // expected-note @below {{consumed here}}
+    %n = fp8.release %stage : !fp8.consumer_stage<!ring>
+    fp8.close %n : !fp8.consumer<!ring>
+  }
+  return %next : !fp8.consumer<!ring>
+}
+
+// -----
+
+!ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
+// expected-note @below {{the callee}}
+func.func private @unchecked(!fp8.consumer<!ring>)
+func.func @call(%end: !fp8.consumer<!ring>) attributes {fp8.linear} {
+  // expected-error @below {{passes linear values to a function without 'fp8.linear' (L5); add the attribute, so that the callee is checked}}
+  func.call @unchecked(%end) : (!fp8.consumer<!ring>) -> ()
+  return
+}
+
+// -----
+
+!ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
+func.func @unmarked(%end: !fp8.consumer<!ring>) {
+  // expected-error @below {{'fp8.close' op handles linear values in a function without 'fp8.linear' (L6); add the attribute, so that the function is checked}}
+  fp8.close %end : !fp8.consumer<!ring>
+  return
+}
