@@ -10,7 +10,9 @@
 
 using namespace mlir;
 
-void fp8::registerFp8Dialect(DialectRegistry &registry) { registry.insert<Fp8Dialect>(); }
+void fp8::registerFp8Dialect(DialectRegistry &registry) {
+  registry.insert<Fp8Dialect>();
+}
 
 void fp8::registerFp8Passes() {
   registerFp8TransformsPasses();

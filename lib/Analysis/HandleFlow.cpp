@@ -50,13 +50,15 @@ void HandleFlow::joinForwarded(Operation *op) {
     for (auto [index, successor] : llvm::enumerate(op->getSuccessors())) {
       SuccessorOperands operands = branch.getSuccessorOperands(index);
       joinAll(operands.getForwardedOperands(),
-              successor->getArguments().drop_front(operands.getProducedOperandCount()));
+              successor->getArguments().drop_front(
+                  operands.getProducedOperandCount()));
     }
   SmallVector<RegionSuccessor> successors;
   if (auto branch = dyn_cast<RegionBranchOpInterface>(op)) {
     branch.getSuccessorRegions(RegionBranchPoint::parent(), successors);
     for (RegionSuccessor &successor : successors)
-      joinAll(branch.getEntrySuccessorOperands(successor), successor.getSuccessorInputs());
+      joinAll(branch.getEntrySuccessorOperands(successor),
+              successor.getSuccessorInputs());
   }
   auto terminator = dyn_cast<RegionBranchTerminatorOpInterface>(op);
   auto parent = dyn_cast_or_null<RegionBranchOpInterface>(op->getParentOp());
@@ -64,7 +66,8 @@ void HandleFlow::joinForwarded(Operation *op) {
     successors.clear();
     parent.getSuccessorRegions(RegionBranchPoint(terminator), successors);
     for (RegionSuccessor &successor : successors)
-      joinAll(terminator.getSuccessorOperands(successor), successor.getSuccessorInputs());
+      joinAll(terminator.getSuccessorOperands(successor),
+              successor.getSuccessorInputs());
   }
 }
 
@@ -80,7 +83,8 @@ HandleFlow::HandleFlow(Operation *kernel) {
   collectUses(kernel);
 }
 
-/// The stage that a tile or an accumulator was lent from, null if it comes from elsewhere.
+/// The stage that a tile or an accumulator was lent from, null if it comes from
+/// elsewhere.
 static Value getLender(Value view) {
   if (auto tile = view.getDefiningOp<TileOp>())
     return tile.getStage();
@@ -103,11 +107,14 @@ void HandleFlow::collectUses(Operation *kernel) {
     } else if (auto load = dyn_cast<TmaLoadOp>(op)) {
       stageUses[stages.find(load.getStage())].loads.push_back(load);
     } else if (auto mma = dyn_cast<MmaOp>(op)) {
-      for (Value view : {Value(mma.getAccumulator()), Value(mma.getA()), Value(mma.getB())})
+      for (Value view :
+           {Value(mma.getAccumulator()), Value(mma.getA()), Value(mma.getB())})
         addReader(view, [&](StageUse &use) { use.mmas.push_back(mma); });
     } else if (auto promote = dyn_cast<PromoteOp>(op)) {
-      for (Value view : {Value(promote.getPartial()), Value(promote.getAScale())})
-        addReader(view, [&](StageUse &use) { use.promotes.push_back(promote); });
+      for (Value view :
+           {Value(promote.getPartial()), Value(promote.getAScale())})
+        addReader(view,
+                  [&](StageUse &use) { use.promotes.push_back(promote); });
     }
   });
 }
@@ -116,5 +123,6 @@ unsigned HandleFlow::getEnd(Value value) const { return ends.find(value); }
 
 ArrayRef<AcquireOp> HandleFlow::getAcquires(unsigned end) const {
   auto it = acquires.find(end);
-  return it == acquires.end() ? ArrayRef<AcquireOp>() : ArrayRef<AcquireOp>(it->second);
+  return it == acquires.end() ? ArrayRef<AcquireOp>()
+                              : ArrayRef<AcquireOp>(it->second);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What is derived from a linear kernel: roles and counts. The layout of memory is in MemoryLayout.cpp.
+// What is derived from a linear kernel: roles and counts. The layout of memory
+// is in MemoryLayout.cpp.
 
 #include "fp8/Analysis/KernelPlan.h"
 
@@ -10,8 +11,10 @@ FailureOr<KernelPlan> KernelPlan::analyze(FunctionOpInterface kernel) {
   KernelPlan plan;
   plan.flow = std::make_shared<HandleFlow>(kernel);
   plan.planStages();
-  if (failed(plan.dealWarps(kernel)) || failed(plan.checkRoles(kernel)) || failed(plan.planRings(kernel)) ||
-      failed(plan.layOutSharedMemory(kernel)) || failed(plan.checkTensorMemory(kernel)))
+  if (failed(plan.dealWarps(kernel)) || failed(plan.checkRoles(kernel)) ||
+      failed(plan.planRings(kernel)) ||
+      failed(plan.layOutSharedMemory(kernel)) ||
+      failed(plan.checkTensorMemory(kernel)))
     return failure();
   return plan;
 }
@@ -20,7 +23,8 @@ FailureOr<KernelPlan> KernelPlan::analyze(FunctionOpInterface kernel) {
 // Roles
 //===----------------------------------------------------------------------===//
 
-/// A CTA has at most 1024 threads (CUDA programming guide, technical specifications).
+/// A CTA has at most 1024 threads (CUDA programming guide, technical
+/// specifications).
 static constexpr int64_t kMaxWarps = 32;
 
 LogicalResult KernelPlan::dealWarps(FunctionOpInterface kernel) {
@@ -29,16 +33,20 @@ LogicalResult KernelPlan::dealWarps(FunctionOpInterface kernel) {
     numWarps += role.getWarps();
   }
   if (roles.empty())
-    return kernel->emitOpError() << "has no fp8.role: a kernel's work is done by its roles";
+    return kernel->emitOpError()
+           << "has no fp8.role: a kernel's work is done by its roles";
   if (numWarps > kMaxWarps)
-    return kernel->emitOpError() << "has " << numWarps << " warps in its roles, but a CTA has at most " << kMaxWarps;
+    return kernel->emitOpError()
+           << "has " << numWarps
+           << " warps in its roles, but a CTA has at most " << kMaxWarps;
   return success();
 }
 
 /// Work that is lowered for the warps of a role, and so must stand in one.
 static bool needsRole(Operation *op) {
-  return isa<AcquireOp, ReleaseOp, CloseOp, TmaLoadOp, MmaOp, PromoteOp, StoreOp, CreateMmaWarpOp, ReleaseMmaWarpOp,
-             WaitTmemOp, CreateEpilogueWarpOp, ReleaseEpilogueWarpOp>(op);
+  return isa<AcquireOp, ReleaseOp, CloseOp, TmaLoadOp, MmaOp, PromoteOp,
+             StoreOp, CreateMmaWarpOp, ReleaseMmaWarpOp, WaitTmemOp,
+             CreateEpilogueWarpOp, ReleaseEpilogueWarpOp>(op);
 }
 
 LogicalResult KernelPlan::checkRoles(FunctionOpInterface kernel) {
@@ -52,7 +60,8 @@ LogicalResult KernelPlan::checkRoles(FunctionOpInterface kernel) {
     return failure();
   for (auto &[role, warps] : roles) {
     WalkResult result = role->walk([&](Operation *op) {
-      return failed(checkTileOp(op)) ? WalkResult::interrupt() : WalkResult::advance();
+      return failed(checkTileOp(op)) ? WalkResult::interrupt()
+                                     : WalkResult::advance();
     });
     if (result.wasInterrupted())
       return failure();
@@ -61,27 +70,33 @@ LogicalResult KernelPlan::checkRoles(FunctionOpInterface kernel) {
 }
 
 LogicalResult KernelPlan::checkTileOp(Operation *op) {
-  if (!isa<TmaLoadOp, MmaOp, PromoteOp, StoreOp, CreateMmaWarpOp, CreateEpilogueWarpOp>(op))
+  if (!isa<TmaLoadOp, MmaOp, PromoteOp, StoreOp, CreateMmaWarpOp,
+           CreateEpilogueWarpOp>(op))
     return success();
   auto role = op->getParentOfType<RoleOp>();
   WarpRange warps = roles.lookup(role);
   auto fail = [&](const Twine &rule) {
     InFlightDiagnostic diagnostic = op->emitOpError() << rule;
-    diagnostic.attachNote(role.getLoc()) << "role \"" << role.getName() << "\" has warps " << warps.first << " to "
-                                         << warps.first + warps.count - 1;
+    diagnostic.attachNote(role.getLoc())
+        << "role \"" << role.getName() << "\" has warps " << warps.first
+        << " to " << warps.first + warps.count - 1;
     return diagnostic;
   };
   if (isa<TmaLoadOp, MmaOp, CreateMmaWarpOp>(op) && warps.count != 1)
-    return fail("is for a role of one warp (R3); give its work to a role of its own");
-  if (isa<PromoteOp, StoreOp, CreateEpilogueWarpOp>(op) && (warps.count % 4 || warps.first % 4))
-    return fail("is for a role with a multiple of 4 warps that starts at a multiple of 4 (R2); put such roles first");
+    return fail(
+        "is for a role of one warp (R3); give its work to a role of its own");
+  if (isa<PromoteOp, StoreOp, CreateEpilogueWarpOp>(op) &&
+      (warps.count % 4 || warps.first % 4))
+    return fail("is for a role with a multiple of 4 warps that starts at a "
+                "multiple of 4 (R2); put such roles first");
   FragmentType fragment;
   if (auto promote = dyn_cast<PromoteOp>(op))
     fragment = promote.getFragment().getType();
   if (auto store = dyn_cast<StoreOp>(op))
     fragment = store.getFragment().getType();
   if (fragment && fragment.getWarps() != warps.count)
-    return fail("works on a fragment of " + Twine(fragment.getWarps()) + " warps, which must be the role's");
+    return fail("works on a fragment of " + Twine(fragment.getWarps()) +
+                " warps, which must be the role's");
   return success();
 }
 
@@ -89,8 +104,9 @@ FailureOr<RoleOp> KernelPlan::getRoleOf(Value end) {
   if (end.hasOneUse())
     if (auto role = dyn_cast<RoleOp>(*end.user_begin()))
       return role;
-  return emitError(end.getLoc()) << cast<LinearTypeInterface>(end.getType()).getHandleName()
-                                 << " is taken by no role; pass it to the role that works on it";
+  return emitError(end.getLoc())
+         << cast<LinearTypeInterface>(end.getType()).getHandleName()
+         << " is taken by no role; pass it to the role that works on it";
 }
 
 //===----------------------------------------------------------------------===//
@@ -98,15 +114,19 @@ FailureOr<RoleOp> KernelPlan::getRoleOf(Value end) {
 //===----------------------------------------------------------------------===//
 
 /// Compares a stated count with the derived one.
-static LogicalResult checkStated(Operation *ring, std::optional<int64_t> stated, int64_t derived, StringRef what,
+static LogicalResult checkStated(Operation *ring, std::optional<int64_t> stated,
+                                 int64_t derived, StringRef what,
                                  ArrayRef<RoleOp> contributors) {
   if (!stated || *stated == derived)
     return success();
-  InFlightDiagnostic diagnostic = ring->emitOpError() << "states " << *stated << ' ' << what << ", but its roles make "
-                                                      << derived << "; leave the number out, or mend the roles";
+  InFlightDiagnostic diagnostic =
+      ring->emitOpError() << "states " << *stated << ' ' << what
+                          << ", but its roles make " << derived
+                          << "; leave the number out, or mend the roles";
   for (RoleOp role : contributors)
-    diagnostic.attachNote(role.getLoc()) << "role \"" << role.getName() << "\" arrives once for each of its "
-                                         << role.getWarps() << " warps";
+    diagnostic.attachNote(role.getLoc())
+        << "role \"" << role.getName() << "\" arrives once for each of its "
+        << role.getWarps() << " warps";
   return diagnostic;
 }
 
@@ -121,16 +141,21 @@ LogicalResult KernelPlan::planRings(FunctionOpInterface kernel) {
       if (failed(role))
         return failure();
       bool isProducer = cast<EndTypeInterface>(end.getType()).isProducer();
-      // One lane of each warp arrives, or the one thread that issues the copies or the MMAs of a role of one warp.
+      // One lane of each warp arrives, or the one thread that issues the copies
+      // or the MMAs of a role of one warp.
       (isProducer ? ring.fullArrivals : ring.emptyArrivals) += role->getWarps();
       (isProducer ? producers : consumers).push_back(*role);
     }
     auto getStated = [&](StringRef name) -> std::optional<int64_t> {
       auto attribute = op.getAttrOfType<IntegerAttr>(name);
-      return attribute ? std::optional<int64_t>(attribute.getInt()) : std::nullopt;
+      return attribute ? std::optional<int64_t>(attribute.getInt())
+                       : std::nullopt;
     };
-    if (failed(checkStated(&op, getStated("producer_arrivals"), ring.fullArrivals, "producer arrivals", producers)) ||
-        failed(checkStated(&op, getStated("consumer_arrivals"), ring.emptyArrivals, "consumer arrivals", consumers)))
+    if (failed(checkStated(&op, getStated("producer_arrivals"),
+                           ring.fullArrivals, "producer arrivals",
+                           producers)) ||
+        failed(checkStated(&op, getStated("consumer_arrivals"),
+                           ring.emptyArrivals, "consumer arrivals", consumers)))
       return failure();
     rings[&op] = ring;
     if (auto output = dyn_cast<OutputPipelineOp>(op))
@@ -141,15 +166,18 @@ LogicalResult KernelPlan::planRings(FunctionOpInterface kernel) {
 }
 
 LogicalResult KernelPlan::planOutput(OutputPipelineOp output) {
-  FailureOr<RoleOp> mma = getRoleOf(output.getProducer()), epilogue = getRoleOf(output.getConsumer());
+  FailureOr<RoleOp> mma = getRoleOf(output.getProducer()),
+                    epilogue = getRoleOf(output.getConsumer());
   if (failed(mma) || failed(epilogue))
     return failure();
   OutputPlan plan;
   plan.deallocArrivals = epilogue->getWarps();
   plan.handoffThreads = 32 * (mma->getWarps() + epilogue->getWarps());
-  plan.namedBarrier = 1 + outputs.size() / 2; // 0 is the barrier of the whole CTA
+  plan.namedBarrier =
+      1 + outputs.size() / 2; // 0 is the barrier of the whole CTA
   if (plan.namedBarrier > 15)
-    return output.emitOpError() << "needs a named barrier, but a CTA has 16 (PTX ISA, barrier) and all are taken";
+    return output.emitOpError() << "needs a named barrier, but a CTA has 16 "
+                                   "(PTX ISA, barrier) and all are taken";
   outputs[flow->getEnd(output.getProducer())] = plan;
   outputs[flow->getEnd(output.getConsumer())] = plan;
   return success();
@@ -165,7 +193,8 @@ void KernelPlan::planStages() {
     if (!use.loads.empty() && use.acquires.size() == 1) {
       Block *block = use.acquires.front()->getBlock();
       auto isInBlock = [&](Operation *op) { return op->getBlock() == block; };
-      plan.bytesAtAcquire = llvm::all_of(use.loads, isInBlock) && llvm::all_of(use.releases, isInBlock);
+      plan.bytesAtAcquire = llvm::all_of(use.loads, isInBlock) &&
+                            llvm::all_of(use.releases, isInBlock);
     }
     stages[stage] = plan;
   }

@@ -8,8 +8,9 @@
 using namespace mlir;
 using namespace mlir::fp8;
 
-/// The alignment of a tile in shared memory, in bytes: 128 for TMA (PTX ISA, cp.async.bulk.tensor), and the size of the swizzle's
-/// pattern, eight rows of the span, where there is one (PTX ISA, swizzling modes).
+/// The alignment of a tile in shared memory, in bytes: 128 for TMA (PTX ISA,
+/// cp.async.bulk.tensor), and the size of the swizzle's pattern, eight rows of
+/// the span, where there is one (PTX ISA, swizzling modes).
 static int64_t getTileAlignment(TileType tile) {
   switch (tile.getSwizzle()) {
   case Swizzle::None:
@@ -24,10 +25,14 @@ static int64_t getTileAlignment(TileType tile) {
   llvm_unreachable("all swizzles are handled");
 }
 
-int64_t KernelPlan::getTileStride(TileType tile) { return llvm::alignTo(tile.getSizeInBytes(), getTileAlignment(tile)); }
+int64_t KernelPlan::getTileStride(TileType tile) {
+  return llvm::alignTo(tile.getSizeInBytes(), getTileAlignment(tile));
+}
 
-/// Calls `visit` with each tile array's offset until it returns true. Returns the offset past the last one.
-static int64_t forEachTileArray(PipelineType ring, function_ref<bool(StringAttr, int64_t)> visit) {
+/// Calls `visit` with each tile array's offset until it returns true. Returns
+/// the offset past the last one.
+static int64_t forEachTileArray(PipelineType ring,
+                                function_ref<bool(StringAttr, int64_t)> visit) {
   int64_t offset = 0;
   for (auto [name, tile] : llvm::zip(ring.getNames(), ring.getTiles())) {
     offset = llvm::alignTo(offset, getTileAlignment(tile));
@@ -39,7 +44,9 @@ static int64_t forEachTileArray(PipelineType ring, function_ref<bool(StringAttr,
 }
 
 int64_t KernelPlan::getTileOffset(PipelineType ring, StringRef name) {
-  return forEachTileArray(ring, [&](StringAttr candidate, int64_t) { return candidate.getValue() == name; });
+  return forEachTileArray(ring, [&](StringAttr candidate, int64_t) {
+    return candidate.getValue() == name;
+  });
 }
 
 int64_t KernelPlan::getPayloadBytes(PipelineType ring) {
@@ -47,7 +54,8 @@ int64_t KernelPlan::getPayloadBytes(PipelineType ring) {
 }
 
 LogicalResult KernelPlan::layOutSharedMemory(FunctionOpInterface kernel) {
-  // Swizzled tiles need the widest alignment, so they come first; barriers fill the end.
+  // Swizzled tiles need the widest alignment, so they come first; barriers fill
+  // the end.
   constexpr int64_t kPayloadAlignment = 1024;
   int64_t offset = 0;
   SmallVector<std::pair<Operation *, int64_t>> contributors;
@@ -56,10 +64,13 @@ LogicalResult KernelPlan::layOutSharedMemory(FunctionOpInterface kernel) {
     if (auto queue = dyn_cast<StoreQueueOp>(op)) {
       StoreQueueType type = queue.getQueue().getType();
       queues[queue] = start;
-      offset = start + type.getWarps() * type.getDepth() * getTileStride(type.getTile());
+      offset = start + type.getWarps() * type.getDepth() *
+                           getTileStride(type.getTile());
       contributors.push_back({&op, offset - start});
     } else if (auto pipeline = dyn_cast<PipelineOp>(op)) {
-      auto ring = cast<PipelineType>(cast<EndTypeInterface>(pipeline.getEnds().front().getType()).getRing());
+      auto ring = cast<PipelineType>(
+          cast<EndTypeInterface>(pipeline.getEnds().front().getType())
+              .getRing());
       rings[&op].payloadOffset = start;
       offset = start + getPayloadBytes(ring);
       contributors.push_back({&op, offset - start});
@@ -71,33 +82,42 @@ LogicalResult KernelPlan::layOutSharedMemory(FunctionOpInterface kernel) {
     Type ring = cast<EndTypeInterface>(op->getResult(0).getType()).getRing();
     offset += 16 * cast<RingTypeInterface>(ring).getNumStages();
     if (isa<OutputPipelineOp>(op))
-      offset += 16; // the barrier that guards deallocation, and the address of the tensor memory
+      offset += 16; // the barrier that guards deallocation, and the address of
+                    // the tensor memory
   }
   sharedMemoryBytes = offset;
   if (sharedMemoryBytes <= kMaxSharedMemoryBytes)
     return success();
-  InFlightDiagnostic diagnostic = kernel->emitOpError()
-                                  << "needs " << sharedMemoryBytes << " bytes of shared memory, but a CTA has at most "
-                                  << kMaxSharedMemoryBytes << "; take fewer stages or smaller tiles";
+  InFlightDiagnostic diagnostic =
+      kernel->emitOpError()
+      << "needs " << sharedMemoryBytes
+      << " bytes of shared memory, but a CTA has at most "
+      << kMaxSharedMemoryBytes << "; take fewer stages or smaller tiles";
   for (auto &[op, bytes] : contributors)
-    diagnostic.attachNote(op->getLoc()) << bytes << " bytes for this '" << op->getName() << "'";
+    diagnostic.attachNote(op->getLoc())
+        << bytes << " bytes for this '" << op->getName() << "'";
   return diagnostic;
 }
 
 LogicalResult KernelPlan::checkTensorMemory(FunctionOpInterface kernel) {
   int64_t columns = 0;
-  SmallVector<OutputPipelineOp> all(kernel.getFunctionBody().front().getOps<OutputPipelineOp>());
+  SmallVector<OutputPipelineOp> all(
+      kernel.getFunctionBody().front().getOps<OutputPipelineOp>());
   auto getColumns = [](OutputPipelineOp op) {
-    return cast<OutputPipelineType>(op.getProducer().getType().getRing()).getAllocatedColumns();
+    return cast<OutputPipelineType>(op.getProducer().getType().getRing())
+        .getAllocatedColumns();
   };
   for (OutputPipelineOp op : all)
     columns += getColumns(op);
   if (columns <= kTmemColumns)
     return success();
-  InFlightDiagnostic diagnostic = kernel->emitOpError()
-                                  << "allocates " << columns << " columns of tensor memory, but a multiprocessor has "
-                                  << kTmemColumns << "; take fewer stages";
+  InFlightDiagnostic diagnostic =
+      kernel->emitOpError()
+      << "allocates " << columns
+      << " columns of tensor memory, but a multiprocessor has " << kTmemColumns
+      << "; take fewer stages";
   for (OutputPipelineOp op : all)
-    diagnostic.attachNote(op.getLoc()) << getColumns(op) << " columns for this ring";
+    diagnostic.attachNote(op.getLoc())
+        << getColumns(op) << " columns for this ring";
   return diagnostic;
 }

@@ -16,15 +16,21 @@ namespace mlir::fp8 {
 using namespace mlir;
 using namespace mlir::fp8;
 
-/// Reports the first op of the module that the chip has no instruction for. The backend would end the process over it.
-static LogicalResult checkInstructions(gpu::GPUModuleOp module, const Chip &chip) {
-  WalkResult result = module.walk([&](Operation *op) {
-    if (chip.tcgen05 || !op->getName().getStringRef().starts_with("nvvm.tcgen05."))
-      return WalkResult::advance();
-    op->emitOpError() << "needs tensor memory, which " << chip.name
-                      << " does not have; lower for a chip of the sm_100 family";
-    return WalkResult::interrupt();
-  });
+/// Reports the first op of the module that the chip has no instruction for. The
+/// backend would end the process over it.
+static LogicalResult checkInstructions(gpu::GPUModuleOp module,
+                                       const Chip &chip) {
+  WalkResult result =
+      module.walk(
+          [&](Operation *op) {
+            if (chip.tcgen05 ||
+                !op->getName().getStringRef().starts_with("nvvm.tcgen05."))
+              return WalkResult::advance();
+            op->emitOpError()
+                << "needs tensor memory, which " << chip.name
+                << " does not have; lower for a chip of the sm_100 family";
+            return WalkResult::interrupt();
+          });
   return failure(result.wasInterrupted());
 }
 
@@ -36,12 +42,15 @@ struct AttachChipPass : public fp8::impl::Fp8AttachChipBase<AttachChipPass> {
   void runOnOperation() override {
     const Chip *known = lookupChip(chip);
     if (!known) {
-      getOperation().emitError() << "unknown chip '" << chip << "'; known are " << getChipNames();
+      getOperation().emitError()
+          << "unknown chip '" << chip << "'; known are " << getChipNames();
       return signalPassFailure();
     }
-    // Our chip table decides what is legal: NVVM's own check refuses tcgen05 on sm_100f and sm_103a, which have it.
-    auto target = NVVM::NVVMTargetAttr::get(&getContext(), /*optLevel=*/3, "nvptx64-nvidia-cuda", known->name,
-                                            known->features, DictionaryAttr(), ArrayAttr(), /*verifyTarget=*/false);
+    // Our chip table decides what is legal: NVVM's own check refuses tcgen05 on
+    // sm_100f and sm_103a, which have it.
+    auto target = NVVM::NVVMTargetAttr::get(
+        &getContext(), /*optLevel=*/3, "nvptx64-nvidia-cuda", known->name,
+        known->features, DictionaryAttr(), ArrayAttr(), /*verifyTarget=*/false);
     for (gpu::GPUModuleOp module : getOperation().getOps<gpu::GPUModuleOp>()) {
       if (module.getTargetsAttr())
         continue;

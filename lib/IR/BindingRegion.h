@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The syntax `(%arg = %operand, ...) : types -> types { ... }` of ops whose region arguments are bound to operands.
+// The syntax `(%arg = %operand, ...) : types -> types { ... }` of ops whose
+// region arguments are bound to operands.
 
 #ifndef FP8_LIB_IR_BINDINGREGION_H
 #define FP8_LIB_IR_BINDINGREGION_H
@@ -10,31 +11,40 @@
 
 namespace mlir::fp8 {
 
-/// Gives the type of the region argument that an operand of that type binds; null if the operand's type is wrong.
+/// Gives the type of the region argument that an operand of that type binds;
+/// null if the operand's type is wrong.
 using BindingTypeFn = function_ref<Type(Type)>;
 
-/// Parses bindings, types, optional result types and the region into `result`. `expected` names what may be bound, for errors.
-ParseResult parseBindingRegion(OpAsmParser &parser, OperationState &result, BindingTypeFn argumentType,
-                               StringRef expected);
+/// Parses bindings, types, optional result types and the region into `result`.
+/// `expected` names what may be bound, for errors.
+ParseResult parseBindingRegion(OpAsmParser &parser, OperationState &result,
+                               BindingTypeFn argumentType, StringRef expected);
 
 /// Prints what parseBindingRegion reads.
-void printBindingRegion(OpAsmPrinter &printer, Operation *op, ValueRange operands, Region &body);
+void printBindingRegion(OpAsmPrinter &printer, Operation *op,
+                        ValueRange operands, Region &body);
 
-/// Adds the `fp8.yield` that the text left out to each region block without a terminator.
+/// Adds the `fp8.yield` that the text left out to each region block without a
+/// terminator.
 void ensureYield(Region &body, Location loc);
 
-/// Prints the attributes and the region; a bare `fp8.yield` at the end of a single block is left out.
-void printBody(OpAsmPrinter &printer, Operation *op, Region &body, ArrayRef<StringRef> elidedAttrs = {});
+/// Prints the attributes and the region; a bare `fp8.yield` at the end of a
+/// single block is left out.
+void printBody(OpAsmPrinter &printer, Operation *op, Region &body,
+               ArrayRef<StringRef> elidedAttrs = {});
 
 /// Checks that the region's arguments are those that the operands bind.
-LogicalResult verifyBindingRegion(Operation *op, ValueRange operands, Region &body, BindingTypeFn argumentType,
+LogicalResult verifyBindingRegion(Operation *op, ValueRange operands,
+                                  Region &body, BindingTypeFn argumentType,
                                   StringRef expected);
 
-/// Checks that the op stands in the entry block of a function; `label` names the constraint.
+/// Checks that the op stands in the entry block of a function; `label` names
+/// the constraint.
 LogicalResult verifyInEntryBlock(Operation *op, StringRef label);
 
 /// Checks that the results have the given types.
-LogicalResult verifyResultTypes(Operation *op, ArrayRef<Type> expected, StringRef what);
+LogicalResult verifyResultTypes(Operation *op, ArrayRef<Type> expected,
+                                StringRef what);
 
 } // namespace mlir::fp8
 

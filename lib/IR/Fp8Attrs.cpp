@@ -27,9 +27,10 @@ Attribute GemmConfigAttr::parse(AsmParser &parser, Type) {
   SMLoc loc = parser.getCurrentLocation();
   int64_t tileM, tileN, tileK, stages = 0, accumulators = 0;
   SchedulerKind scheduler = SchedulerKind::Persistent;
-  if (parser.parseLess() || parser.parseKeyword("tile") || parser.parseEqual() || parser.parseInteger(tileM) ||
-      parser.parseKeyword("x") || parser.parseInteger(tileN) || parser.parseKeyword("x") ||
-      parser.parseInteger(tileK))
+  if (parser.parseLess() || parser.parseKeyword("tile") ||
+      parser.parseEqual() || parser.parseInteger(tileM) ||
+      parser.parseKeyword("x") || parser.parseInteger(tileN) ||
+      parser.parseKeyword("x") || parser.parseInteger(tileK))
     return {};
   while (succeeded(parser.parseOptionalComma())) {
     StringRef field, kind;
@@ -45,19 +46,22 @@ Attribute GemmConfigAttr::parse(AsmParser &parser, Type) {
     if (field == "scheduler" && succeeded(parser.parseKeyword(&kind)))
       parsed = symbolizeSchedulerKind(kind);
     if (!parsed) {
-      parser.emitError(fieldLoc, "expected stages, accumulators, or a scheduler that is one_tile or persistent");
+      parser.emitError(fieldLoc, "expected stages, accumulators, or a "
+                                 "scheduler that is one_tile or persistent");
       return {};
     }
     scheduler = *parsed;
   }
   if (parser.parseGreater())
     return {};
-  return parser.getChecked<GemmConfigAttr>(loc, parser.getContext(), tileM, tileN, tileK, stages, accumulators,
+  return parser.getChecked<GemmConfigAttr>(loc, parser.getContext(), tileM,
+                                           tileN, tileK, stages, accumulators,
                                            scheduler);
 }
 
 void GemmConfigAttr::print(AsmPrinter &printer) const {
-  printer << "<tile = " << getTileM() << " x " << getTileN() << " x " << getTileK();
+  printer << "<tile = " << getTileM() << " x " << getTileN() << " x "
+          << getTileK();
   if (getStages())
     printer << ", stages = " << getStages();
   if (getAccumulators())
@@ -67,14 +71,19 @@ void GemmConfigAttr::print(AsmPrinter &printer) const {
   printer << '>';
 }
 
-LogicalResult GemmConfigAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t tileM, int64_t tileN,
-                                     int64_t tileK, int64_t stages, int64_t accumulators, SchedulerKind) {
+LogicalResult
+GemmConfigAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                       int64_t tileM, int64_t tileN, int64_t tileK,
+                       int64_t stages, int64_t accumulators, SchedulerKind) {
   if (tileM != 128)
     return emitError() << "tile M must be 128, but got " << tileM;
   if (tileN < 16 || tileN > 256 || tileN % 16)
-    return emitError() << "tile N must be a multiple of 16 in 16..256, but got " << tileN;
+    return emitError() << "tile N must be a multiple of 16 in 16..256, but got "
+                       << tileN;
   if (tileK != 128)
-    return emitError() << "tile K must be 128, the depth of a scale block, but got " << tileK;
+    return emitError()
+           << "tile K must be 128, the depth of a scale block, but got "
+           << tileK;
   if (stages < 0 || accumulators < 0)
     return emitError() << "stages and accumulators must not be negative";
   return success();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The generated definitions of the ops; each family's own code is in the file of its name.
+// The generated definitions of the ops; each family's own code is in the file
+// of its name.
 
 #include "fp8/IR/Fp8.h"
 

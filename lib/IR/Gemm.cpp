@@ -8,32 +8,40 @@ using namespace mlir::fp8;
 
 namespace {
 
-/// Checks one operand after the other against the extents that the earlier ones fixed.
+/// Checks one operand after the other against the extents that the earlier ones
+/// fixed.
 struct OperandChecker {
   BlockwiseGemmOp op;
 
   /// Checks rank, element type and layout.
-  LogicalResult checkForm(Value operand, StringRef name, bool (*isElement)(Type), StringRef elements,
+  LogicalResult checkForm(Value operand, StringRef name,
+                          bool (*isElement)(Type), StringRef elements,
                           StringRef label) {
     auto type = dyn_cast<MemRefType>(operand.getType());
     if (!type || type.getRank() != 2 || !isElement(type.getElementType()))
-      return op.emitOpError() << "'" << name << "' must be a 2-D memref of " << elements << " (" << label
-                              << "), but got " << operand.getType();
+      return op.emitOpError()
+             << "'" << name << "' must be a 2-D memref of " << elements << " ("
+             << label << "), but got " << operand.getType();
     SmallVector<int64_t> strides;
     int64_t offset;
     if (failed(type.getStridesAndOffset(strides, offset)) || strides[1] != 1)
-      return op.emitOpError() << "the rows of '" << name << "' must be contiguous (" << label << "), but got " << type;
+      return op.emitOpError()
+             << "the rows of '" << name << "' must be contiguous (" << label
+             << "), but got " << type;
     return success();
   }
 
   /// Checks that a static extent is the expected one.
-  LogicalResult checkExtent(Value operand, StringRef name, unsigned axis, int64_t expected, StringRef formula,
+  LogicalResult checkExtent(Value operand, StringRef name, unsigned axis,
+                            int64_t expected, StringRef formula,
                             StringRef label) {
     int64_t extent = cast<MemRefType>(operand.getType()).getDimSize(axis);
-    if (ShapedType::isDynamic(extent) || ShapedType::isDynamic(expected) || extent == expected)
+    if (ShapedType::isDynamic(extent) || ShapedType::isDynamic(expected) ||
+        extent == expected)
       return success();
-    return op.emitOpError() << "extent " << axis << " of '" << name << "' must be " << formula << " = " << expected
-                            << " (" << label << "), but got " << extent;
+    return op.emitOpError()
+           << "extent " << axis << " of '" << name << "' must be " << formula
+           << " = " << expected << " (" << label << "), but got " << extent;
   }
 
   /// Checks that rows which TMA copies are a multiple of 16 bytes apart.
@@ -45,8 +53,11 @@ struct OperandChecker {
     int64_t bytes = type.getElementType().getIntOrFloatBitWidth() / 8;
     if (ShapedType::isDynamic(strides[0]) || strides[0] * bytes % 16 == 0)
       return success();
-    return op.emitOpError() << "the rows of '" << name << "' must be a multiple of 16 bytes apart, because TMA copies "
-                            << "them (G4), but are " << strides[0] * bytes << "; pad them by a strided layout";
+    return op.emitOpError()
+           << "the rows of '" << name
+           << "' must be a multiple of 16 bytes apart, because TMA copies "
+           << "them (G4), but are " << strides[0] * bytes
+           << "; pad them by a strided layout";
   }
 };
 
@@ -60,12 +71,15 @@ LogicalResult BlockwiseGemmOp::verify() {
   OperandChecker checker{*this};
   auto isE4M3 = [](Type type) { return isa<Float8E4M3FNType>(type); };
   auto isF32 = [](Type type) { return type.isF32(); };
-  auto isOutput = [](Type type) { return type.isF32() || type.isBF16() || type.isF16(); };
+  auto isOutput = [](Type type) {
+    return type.isF32() || type.isBF16() || type.isF16();
+  };
   if (failed(checker.checkForm(getA(), "a", isE4M3, "f8E4M3FN", "G1")) ||
       failed(checker.checkForm(getB(), "b", isE4M3, "f8E4M3FN", "G1")) ||
       failed(checker.checkForm(getAScale(), "a_scale", isF32, "f32", "G2")) ||
       failed(checker.checkForm(getBScale(), "b_scale", isF32, "f32", "G2")) ||
-      failed(checker.checkForm(getD(), "d", isOutput, "bf16, f16 or f32", "G3")))
+      failed(
+          checker.checkForm(getD(), "d", isOutput, "bf16, f16 or f32", "G3")))
     return failure();
 
   ArrayRef<int64_t> a = cast<MemRefType>(getA().getType()).getShape();
@@ -73,14 +87,19 @@ LogicalResult BlockwiseGemmOp::verify() {
   int64_t m = a[0], n = b[0], k = ShapedType::isDynamic(a[1]) ? b[1] : a[1];
   if (!ShapedType::isDynamic(k) && k % 16)
     return emitOpError() << "K must be a multiple of 16 (G4), but got " << k;
-  return success(succeeded(checker.checkExtent(getB(), "b", 1, k, "K", "G1")) &&
-                 succeeded(checker.checkExtent(getAScale(), "a_scale", 0, ceilDiv(k, 128), "ceil(K/128)", "G2")) &&
-                 succeeded(checker.checkExtent(getAScale(), "a_scale", 1, m, "M", "G2")) &&
-                 succeeded(checker.checkExtent(getBScale(), "b_scale", 0, ceilDiv(n, 128), "ceil(N/128)", "G2")) &&
-                 succeeded(checker.checkExtent(getBScale(), "b_scale", 1, ceilDiv(k, 128), "ceil(K/128)", "G2")) &&
-                 succeeded(checker.checkExtent(getD(), "d", 0, m, "M", "G3")) &&
-                 succeeded(checker.checkExtent(getD(), "d", 1, n, "N", "G3")) &&
-                 succeeded(checker.checkRowBytes(getA(), "a")) && succeeded(checker.checkRowBytes(getB(), "b")) &&
-                 succeeded(checker.checkRowBytes(getAScale(), "a_scale")) &&
-                 succeeded(checker.checkRowBytes(getD(), "d")));
+  return success(
+      succeeded(checker.checkExtent(getB(), "b", 1, k, "K", "G1")) &&
+      succeeded(checker.checkExtent(getAScale(), "a_scale", 0, ceilDiv(k, 128),
+                                    "ceil(K/128)", "G2")) &&
+      succeeded(checker.checkExtent(getAScale(), "a_scale", 1, m, "M", "G2")) &&
+      succeeded(checker.checkExtent(getBScale(), "b_scale", 0, ceilDiv(n, 128),
+                                    "ceil(N/128)", "G2")) &&
+      succeeded(checker.checkExtent(getBScale(), "b_scale", 1, ceilDiv(k, 128),
+                                    "ceil(K/128)", "G2")) &&
+      succeeded(checker.checkExtent(getD(), "d", 0, m, "M", "G3")) &&
+      succeeded(checker.checkExtent(getD(), "d", 1, n, "N", "G3")) &&
+      succeeded(checker.checkRowBytes(getA(), "a")) &&
+      succeeded(checker.checkRowBytes(getB(), "b")) &&
+      succeeded(checker.checkRowBytes(getAScale(), "a_scale")) &&
+      succeeded(checker.checkRowBytes(getD(), "d")));
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The whole-function check of linear values: which uses there are, and what to say about each broken rule.
+// The whole-function check of linear values: which uses there are, and what to
+// say about each broken rule.
 
 #include "fp8/IR/Linearity.h"
 
@@ -25,8 +26,10 @@ bool fp8::isForwarded(OpOperand &use) {
            index < range.getBeginOperandIndex() + range.size();
   };
   if (auto branch = dyn_cast<BranchOpInterface>(op)) {
-    for (unsigned successor = 0; successor < op->getNumSuccessors(); ++successor)
-      if (contains(branch.getSuccessorOperands(successor).getForwardedOperands()))
+    for (unsigned successor = 0; successor < op->getNumSuccessors();
+         ++successor)
+      if (contains(
+              branch.getSuccessorOperands(successor).getForwardedOperands()))
         return true;
     return false;
   }
@@ -40,7 +43,8 @@ bool fp8::isForwarded(OpOperand &use) {
   if (auto call = dyn_cast<CallOpInterface>(op))
     return contains(call.getArgOperands());
   if (auto terminator = dyn_cast<RegionBranchTerminatorOpInterface>(op)) {
-    // A function's return is one as well; there is no parent to ask for the successors.
+    // A function's return is one as well; there is no parent to ask for the
+    // successors.
     auto parent = dyn_cast_or_null<RegionBranchOpInterface>(op->getParentOp());
     if (!parent)
       return isa_and_nonnull<FunctionOpInterface>(op->getParentOp());
@@ -50,18 +54,22 @@ bool fp8::isForwarded(OpOperand &use) {
       return contains(terminator.getSuccessorOperands(successor));
     });
   }
-  return op->hasTrait<mlir::OpTrait::ReturnLike>() && isa_and_nonnull<FunctionOpInterface>(op->getParentOp());
+  return op->hasTrait<mlir::OpTrait::ReturnLike>() &&
+         isa_and_nonnull<FunctionOpInterface>(op->getParentOp());
 }
 
 UseKind fp8::classifyUse(OpOperand &use) {
   if (auto linear = dyn_cast<LinearOpInterface>(use.getOwner()))
-    return linear.getLinearUse(use) == LinearUse::Borrow ? UseKind::Borrow : UseKind::Consume;
+    return linear.getLinearUse(use) == LinearUse::Borrow ? UseKind::Borrow
+                                                         : UseKind::Consume;
   return isForwarded(use) ? UseKind::Consume : UseKind::Illegal;
 }
 
-/// True if the op writes its first operand to memory, as stores of all dialects do.
+/// True if the op writes its first operand to memory, as stores of all dialects
+/// do.
 static bool storesValue(OpOperand &use) {
-  return use.getOperandNumber() == 0 && use.getOwner()->getName().stripDialect() == "store" &&
+  return use.getOperandNumber() == 0 &&
+         use.getOwner()->getName().stripDialect() == "store" &&
          !isa<LinearOpInterface>(use.getOwner());
 }
 
@@ -81,7 +89,8 @@ private:
   void checkMaker(Operation *op);
   void checkCall(Operation *op);
   bool collectLent(Value value, SmallVectorImpl<OpOperand *> &uses);
-  bool collectUsesOfLent(Value lent, Operation *lender, SmallVectorImpl<OpOperand *> &uses,
+  bool collectUsesOfLent(Value lent, Operation *lender,
+                         SmallVectorImpl<OpOperand *> &uses,
                          llvm::DenseSet<Value> &seen);
   void reportRange(Value value, ArrayRef<OpOperand *> uses);
   void reportLeak(Value value, const LiveRange &range);
@@ -97,11 +106,14 @@ private:
 
 } // namespace
 
-static LinearTypeInterface getLinearType(Value value) { return cast<LinearTypeInterface>(value.getType()); }
+static LinearTypeInterface getLinearType(Value value) {
+  return cast<LinearTypeInterface>(value.getType());
+}
 
 InFlightDiagnostic Checker::error(Value value) {
   failed = true;
-  return emitError(value.getLoc()) << getLinearType(value).getHandleName() << ' ';
+  return emitError(value.getLoc())
+         << getLinearType(value).getHandleName() << ' ';
 }
 
 LogicalResult Checker::run() {
@@ -130,7 +142,9 @@ void Checker::checkMaker(Operation *op) {
     return;
   for (OpResult result : op->getResults())
     if (isLinear(result.getType())) {
-      error(result) << "is made by '" << op->getName() << "', which does not declare what it does with linear values (L6)";
+      error(result)
+          << "is made by '" << op->getName()
+          << "', which does not declare what it does with linear values (L6)";
       return;
     }
 }
@@ -141,21 +155,25 @@ void Checker::checkCall(Operation *op) {
   if (!call)
     return;
   auto isLinearValue = [](Value value) { return isLinear(value.getType()); };
-  if (llvm::none_of(call.getArgOperands(), isLinearValue) && llvm::none_of(op->getResults(), isLinearValue))
+  if (llvm::none_of(call.getArgOperands(), isLinearValue) &&
+      llvm::none_of(op->getResults(), isLinearValue))
     return;
   auto symbol = dyn_cast<SymbolRefAttr>(call.getCallableForCallee());
   if (!symbol) {
     failed = true;
-    op->emitOpError() << "passes linear values to an unknown callee (L6); call a function by name";
+    op->emitOpError() << "passes linear values to an unknown callee (L6); call "
+                         "a function by name";
     return;
   }
   Operation *callee = SymbolTable::lookupNearestSymbolFrom(op, symbol);
   if (!callee || callee->hasAttr(Fp8Dialect::kLinearAttrName))
     return; // an unknown symbol is the call's own error
   failed = true;
-  InFlightDiagnostic diagnostic = op->emitOpError() << "passes linear values to a function without '"
-                                                    << Fp8Dialect::kLinearAttrName
-                                                    << "' (L5); add the attribute, so that the callee is checked";
+  InFlightDiagnostic diagnostic =
+      op->emitOpError()
+      << "passes linear values to a function without '"
+      << Fp8Dialect::kLinearAttrName
+      << "' (L5); add the attribute, so that the callee is checked";
   diagnostic.attachNote(callee->getLoc()) << "the callee";
 }
 
@@ -167,13 +185,16 @@ void Checker::checkValue(Value value) {
     uses.push_back(&use);
   if (!collectLent(value, uses))
     return;
-  // Use lists are in no useful order; diagnostics follow the text where they can.
+  // Use lists are in no useful order; diagnostics follow the text where they
+  // can.
   llvm::stable_sort(uses, [](OpOperand *a, OpOperand *b) {
     Operation *first = a->getOwner(), *second = b->getOwner();
-    return first != second && first->getBlock() == second->getBlock() && first->isBeforeInBlock(second);
+    return first != second && first->getBlock() == second->getBlock() &&
+           first->isBeforeInBlock(second);
   });
   if (auto argument = dyn_cast<BlockArgument>(value)) {
-    auto owner = dyn_cast_or_null<LinearOpInterface>(argument.getOwner()->getParentOp());
+    auto owner =
+        dyn_cast_or_null<LinearOpInterface>(argument.getOwner()->getParentOp());
     if (owner && owner.managesArgument(argument))
       return checkManaged(value, owner);
   }
@@ -186,8 +207,9 @@ bool Checker::checkUses(Value value) {
     Operation *user = use.getOwner();
     if (classifyUse(use) != UseKind::Illegal)
       continue;
-    InFlightDiagnostic diagnostic = error(value) << "is passed to '" << user->getName()
-                                                 << "', which does not declare what it does with it (L6)";
+    InFlightDiagnostic diagnostic =
+        error(value) << "is passed to '" << user->getName()
+                     << "', which does not declare what it does with it (L6)";
     diagnostic.attachNote(user->getLoc()) << "used here";
     return false;
   }
@@ -199,8 +221,11 @@ void Checker::checkManaged(Value value, Operation *owner) {
   for (OpOperand &use : value.getUses()) {
     if (classifyUse(use) == UseKind::Borrow)
       continue;
-    InFlightDiagnostic diagnostic = error(value) << "is released by its scope and must not be consumed in the body (L1)";
-    diagnostic.attachNote(owner->getLoc()) << "released at the end of this '" << owner->getName() << "'";
+    InFlightDiagnostic diagnostic =
+        error(value)
+        << "is released by its scope and must not be consumed in the body (L1)";
+    diagnostic.attachNote(owner->getLoc())
+        << "released at the end of this '" << owner->getName() << "'";
     diagnostic.attachNote(use.getOwner()->getLoc()) << "consumed here";
     return;
   }
@@ -221,7 +246,8 @@ bool Checker::collectLent(Value value, SmallVectorImpl<OpOperand *> &uses) {
   return true;
 }
 
-bool Checker::collectUsesOfLent(Value lent, Operation *lender, SmallVectorImpl<OpOperand *> &uses,
+bool Checker::collectUsesOfLent(Value lent, Operation *lender,
+                                SmallVectorImpl<OpOperand *> &uses,
                                 llvm::DenseSet<Value> &seen) {
   SmallVector<Value> worklist{lent};
   while (!worklist.empty()) {
@@ -232,8 +258,10 @@ bool Checker::collectUsesOfLent(Value lent, Operation *lender, SmallVectorImpl<O
       Operation *user = use.getOwner();
       if (isForwarded(use) || storesValue(use) || isa<YieldOp>(user)) {
         failed = true;
-        InFlightDiagnostic diagnostic = emitError(lender->getLoc())
-                                        << "what '" << lender->getName() << "' lends must not outlive its handle (L9)";
+        InFlightDiagnostic diagnostic =
+            emitError(lender->getLoc())
+            << "what '" << lender->getName()
+            << "' lends must not outlive its handle (L9)";
         diagnostic.attachNote(user->getLoc()) << "passed on here";
         return false;
       }
@@ -250,7 +278,8 @@ bool Checker::collectUsesOfLent(Value lent, Operation *lender, SmallVectorImpl<O
 // Reports
 //===----------------------------------------------------------------------===//
 
-static void noteConsumptions(InFlightDiagnostic &diagnostic, const LiveRange &range) {
+static void noteConsumptions(InFlightDiagnostic &diagnostic,
+                             const LiveRange &range) {
   for (OpOperand *use : range.getConsumptions())
     diagnostic.attachNote(use->getOwner()->getLoc()) << "consumed here";
 }
@@ -258,18 +287,21 @@ static void noteConsumptions(InFlightDiagnostic &diagnostic, const LiveRange &ra
 void Checker::reportRange(Value value, ArrayRef<OpOperand *> uses) {
   LiveRange range(value, uses, dominance);
   if (Operation *capture = range.getCapture()) {
-    InFlightDiagnostic diagnostic =
-        error(value) << "is captured by '" << capture->getName() << "' (L6); pass it as an operand";
+    InFlightDiagnostic diagnostic = error(value)
+                                    << "is captured by '" << capture->getName()
+                                    << "' (L6); pass it as an operand";
     diagnostic.attachNote(capture->getLoc()) << "captured here";
     return;
   }
-  // Where paths disagree, what leaks behind their meeting point is only the consequence.
+  // Where paths disagree, what leaks behind their meeting point is only the
+  // consequence.
   if (range.getConflict())
     return reportConflict(value, range);
   if (range.getLeak())
     return reportLeak(value, range);
   for (OpOperand *use : uses)
-    if (!range.isReachedAlive(use) && dominance.isReachableFromEntry(use->getOwner()->getBlock()) &&
+    if (!range.isReachedAlive(use) &&
+        dominance.isReachableFromEntry(use->getOwner()->getBlock()) &&
         dominance.properlyDominates(value, use->getOwner()))
       return reportLateUse(value, range, use);
 }
@@ -278,11 +310,15 @@ void Checker::reportLeak(Value value, const LiveRange &range) {
   StringRef cure = getLinearType(value).getConsumerName();
   InFlightDiagnostic diagnostic = error(value);
   if (range.getConsumptions().empty())
-    diagnostic << "leaks: it is never consumed (L1); consume it with '" << cure << "'";
+    diagnostic << "leaks: it is never consumed (L1); consume it with '" << cure
+               << "'";
   else
-    diagnostic << "leaks: it is not consumed on every path (L1); consume it with '" << cure << "' on this one too";
+    diagnostic
+        << "leaks: it is not consumed on every path (L1); consume it with '"
+        << cure << "' on this one too";
   range.describePath(diagnostic, range.getLeak()->from);
-  diagnostic.attachNote(range.getLeak()->at->getLoc()) << "still alive where control leaves its region";
+  diagnostic.attachNote(range.getLeak()->at->getLoc())
+      << "still alive where control leaves its region";
   noteConsumptions(diagnostic, range);
 }
 
@@ -290,9 +326,11 @@ void Checker::reportConflict(Value value, const LiveRange &range) {
   const LiveRange::Conflict &conflict = *range.getConflict();
   InFlightDiagnostic diagnostic = error(value);
   if (conflict.isLoop)
-    diagnostic << "is consumed inside a loop that may run again, or not at all (L3); carry it as a loop argument";
+    diagnostic << "is consumed inside a loop that may run again, or not at all "
+                  "(L3); carry it as a loop argument";
   else
-    diagnostic << "is consumed on one path but not on another (L4); consume it on both, or after they meet";
+    diagnostic << "is consumed on one path but not on another (L4); consume it "
+                  "on both, or after they meet";
   noteConsumptions(diagnostic, range);
   Operation *join = conflict.join;
   if (!join)
@@ -300,18 +338,23 @@ void Checker::reportConflict(Value value, const LiveRange &range) {
   if (conflict.isLoop) {
     diagnostic.attachNote(join->getLoc()) << "the loop";
   } else if (join->getNumRegions() && !conflict.aliveFrom) {
-    diagnostic.attachNote(join->getLoc()) << "still alive when this '" << join->getName() << "' runs none of its regions";
+    diagnostic.attachNote(join->getLoc())
+        << "still alive when this '" << join->getName()
+        << "' runs none of its regions";
   } else if (join->getNumRegions()) {
-    diagnostic.attachNote(join->getLoc()) << "still alive when region #"
-                                          << conflict.aliveFrom->getParent()->getRegionNumber() << " of this '"
-                                          << join->getName() << "' runs";
+    diagnostic.attachNote(join->getLoc())
+        << "still alive when region #"
+        << conflict.aliveFrom->getParent()->getRegionNumber() << " of this '"
+        << join->getName() << "' runs";
   } else {
     range.describePath(diagnostic, conflict.aliveFrom);
-    diagnostic.attachNote(join->getLoc()) << "the paths meet here, one of them with the value still alive";
+    diagnostic.attachNote(join->getLoc())
+        << "the paths meet here, one of them with the value still alive";
   }
 }
 
-void Checker::reportLateUse(Value value, const LiveRange &range, OpOperand *use) {
+void Checker::reportLateUse(Value value, const LiveRange &range,
+                            OpOperand *use) {
   InFlightDiagnostic diagnostic = error(value);
   bool direct = use->get() == value;
   bool again = direct && classifyUse(*use) == UseKind::Consume;
@@ -322,10 +365,13 @@ void Checker::reportLateUse(Value value, const LiveRange &range, OpOperand *use)
   else
     diagnostic << "was consumed before the last use of what it lent (L9)";
   noteConsumptions(diagnostic, range);
-  diagnostic.attachNote(use->getOwner()->getLoc()) << (again ? "consumed again here" : "used here");
+  diagnostic.attachNote(use->getOwner()->getLoc())
+      << (again ? "consumed again here" : "used here");
   if (!direct)
     if (Operation *lender = use->get().getDefiningOp())
       diagnostic.attachNote(lender->getLoc()) << "lent here";
 }
 
-LogicalResult fp8::verifyLinearity(Operation *function) { return Checker(function).run(); }
+LogicalResult fp8::verifyLinearity(Operation *function) {
+  return Checker(function).run();
+}

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Where a linear value is alive.
 //
-// The walk keeps one fact: the program points that control reaches with the value alive. A consumption ends a path. When
-// the walk is done, three things can be wrong: a path left the value's scope alive (a leak); a point is reached alive on one
-// edge and not on another, so that what follows cannot know (a conflict: the arms of a branch disagree, or a loop body
-// consumes what it does not carry); a use was never reached alive (a use after consumption).
+// The walk keeps one fact: the program points that control reaches with the
+// value alive. A consumption ends a path. When the walk is done, three things
+// can be wrong: a path left the value's scope alive (a leak); a point is
+// reached alive on one edge and not on another, so that what follows cannot
+// know (a conflict: the arms of a branch disagree, or a loop body consumes what
+// it does not carry); a use was never reached alive (a use after consumption).
 
 #include "LiveRange.h"
 
@@ -13,18 +15,23 @@
 using namespace mlir;
 using namespace mlir::fp8;
 
-LiveRange::LiveRange(Value value, ArrayRef<OpOperand *> uses, DominanceInfo &dominance)
-    : value(value), home(value.getParentRegion()), homeBlock(value.getParentBlock()), dominance(dominance) {
+LiveRange::LiveRange(Value value, ArrayRef<OpOperand *> uses,
+                     DominanceInfo &dominance)
+    : value(value), home(value.getParentRegion()),
+      homeBlock(value.getParentBlock()), dominance(dominance) {
   collect(uses);
   if (capture)
     return;
   Operation *definition = value.getDefiningOp();
   reachedFrom[homeBlock] = {nullptr, definition};
-  walk({homeBlock, definition ? definition->getNextNode() : (homeBlock->empty() ? nullptr : &homeBlock->front())});
+  walk({homeBlock, definition
+                       ? definition->getNextNode()
+                       : (homeBlock->empty() ? nullptr : &homeBlock->front())});
   findConflict();
 }
 
-/// Sorts the uses into the blocks on the way from the value's own block down to them.
+/// Sorts the uses into the blocks on the way from the value's own block down to
+/// them.
 void LiveRange::collect(ArrayRef<OpOperand *> uses) {
   llvm::DenseSet<Operation *> seen;
   for (OpOperand *use : uses) {
@@ -37,14 +44,17 @@ void LiveRange::collect(ArrayRef<OpOperand *> uses) {
         break;
       Operation *parent = op->getParentOp();
       auto linear = dyn_cast_or_null<LinearOpInterface>(parent);
-      if (!isa_and_nonnull<RegionBranchOpInterface>(parent) || (linear && linear.refusesCapture())) {
+      if (!isa_and_nonnull<RegionBranchOpInterface>(parent) ||
+          (linear && linear.refusesCapture())) {
         capture = parent;
         return;
       }
     }
   }
   for (auto &[block, ops] : points)
-    llvm::sort(ops, [](Operation *a, Operation *b) { return a != b && a->isBeforeInBlock(b); });
+    llvm::sort(ops, [](Operation *a, Operation *b) {
+      return a != b && a->isBeforeInBlock(b);
+    });
 }
 
 void LiveRange::walk(Cursor start) {
@@ -72,8 +82,10 @@ bool LiveRange::visit(Operation *op, Block *block) {
   auto it = usesOf.find(op);
   if (it != usesOf.end())
     for (OpOperand *use : it->second) {
-      bool consumes = use->get() == value && classifyUse(*use) != UseKind::Borrow;
-      // An op that consumes the value twice, or borrows it too, reaches only its first use of it alive.
+      bool consumes =
+          use->get() == value && classifyUse(*use) != UseKind::Borrow;
+      // An op that consumes the value twice, or borrows it too, reaches only
+      // its first use of it alive.
       if (consumed)
         continue;
       reached.insert(use);
@@ -85,17 +97,20 @@ bool LiveRange::visit(Operation *op, Block *block) {
   if (consumed)
     return false;
   bool containsUses = llvm::any_of(op->getRegions(), [&](Region &region) {
-    return llvm::any_of(region, [&](Block &inner) { return points.contains(&inner); });
+    return llvm::any_of(region,
+                        [&](Block &inner) { return points.contains(&inner); });
   });
   return !containsUses || enterRegions(op, block);
 }
 
-/// Sends the value into the regions that the op may run first. What comes after the op is reached from the regions' ends.
+/// Sends the value into the regions that the op may run first. What comes after
+/// the op is reached from the regions' ends.
 bool LiveRange::enterRegions(Operation *op, Block *block) {
   if (!entered.insert({op, false}).second)
     return false;
   SmallVector<RegionSuccessor> successors;
-  cast<RegionBranchOpInterface>(op).getSuccessorRegions(RegionBranchPoint::parent(), successors);
+  cast<RegionBranchOpInterface>(op).getSuccessorRegions(
+      RegionBranchPoint::parent(), successors);
   for (RegionSuccessor &successor : successors) {
     Region *region = successor.getSuccessor();
     if (!region)
@@ -108,12 +123,16 @@ bool LiveRange::enterRegions(Operation *op, Block *block) {
 
 void LiveRange::leaveBlock(Block *block) {
   aliveAtEnd.insert(block);
-  Operation *terminator = block->mightHaveTerminator() ? block->getTerminator() : nullptr;
+  Operation *terminator =
+      block->mightHaveTerminator() ? block->getTerminator() : nullptr;
   if (!terminator || terminator->getNumSuccessors() == 0)
     return leaveRegion(block, terminator);
   for (Block *successor : terminator->getSuccessors()) {
-    // Where the definition does not dominate, the value cannot be used any more; its own block would define it anew.
-    if (block->getParent() == home && (successor == homeBlock || !dominance.dominates(homeBlock, successor))) {
+    // Where the definition does not dominate, the value cannot be used any
+    // more; its own block would define it anew.
+    if (block->getParent() == home &&
+        (successor == homeBlock ||
+         !dominance.dominates(homeBlock, successor))) {
       if (!leak)
         leak = Leak{terminator, block};
       continue;
@@ -133,7 +152,8 @@ void LiveRange::leaveRegion(Block *block, Operation *terminator) {
     return;
   Operation *parent = block->getParentOp();
   SmallVector<RegionSuccessor> successors;
-  cast<RegionBranchOpInterface>(parent).getSuccessorRegions(RegionBranchPoint(branch), successors);
+  cast<RegionBranchOpInterface>(parent).getSuccessorRegions(
+      RegionBranchPoint(branch), successors);
   for (RegionSuccessor &successor : successors) {
     Region *region = successor.getSuccessor();
     if (!region)
@@ -173,10 +193,12 @@ void LiveRange::findConflict() {
 
 bool LiveRange::findBlockConflict(Block *block) {
   for (Block *predecessor : block->getPredecessors()) {
-    if (isAliveAtEnd(predecessor) || !dominance.isReachableFromEntry(predecessor))
+    if (isAliveAtEnd(predecessor) ||
+        !dominance.isReachableFromEntry(predecessor))
       continue;
     Operation *join = block->empty() ? nullptr : &block->front();
-    conflict = Conflict{join, reachedFrom[block].from, dominance.dominates(block, predecessor)};
+    conflict = Conflict{join, reachedFrom[block].from,
+                        dominance.dominates(block, predecessor)};
     return true;
   }
   return false;
@@ -184,7 +206,9 @@ bool LiveRange::findBlockConflict(Block *block) {
 
 bool LiveRange::findRegionConflict(Operation *op) {
   auto branch = cast<RegionBranchOpInterface>(op);
-  // For each place that control can go to (a region, or null for after the op): one edge on which the value is alive, and whether it is consumed on another.
+  // For each place that control can go to (a region, or null for after the op):
+  // one edge on which the value is alive, and whether it is consumed on
+  // another.
   llvm::SmallDenseMap<Region *, Block *> alive;
   llvm::SmallDenseSet<Region *> consumed;
   SmallVector<RegionSuccessor> successors;
@@ -193,9 +217,11 @@ bool LiveRange::findRegionConflict(Operation *op) {
     alive.insert({successor.getSuccessor(), nullptr});
   for (Region &region : op->getRegions())
     for (Block &block : region) {
-      if (!dominance.isReachableFromEntry(&block) || !block.mightHaveTerminator())
+      if (!dominance.isReachableFromEntry(&block) ||
+          !block.mightHaveTerminator())
         continue;
-      auto terminator = dyn_cast<RegionBranchTerminatorOpInterface>(block.getTerminator());
+      auto terminator =
+          dyn_cast<RegionBranchTerminatorOpInterface>(block.getTerminator());
       if (!terminator || !reachedFrom.contains(&region.front()))
         continue;
       successors.clear();
@@ -220,7 +246,8 @@ bool LiveRange::findRegionConflict(Operation *op) {
 // Paths
 //===----------------------------------------------------------------------===//
 
-void LiveRange::describePath(InFlightDiagnostic &diagnostic, Block *block) const {
+void LiveRange::describePath(InFlightDiagnostic &diagnostic,
+                             Block *block) const {
   SmallVector<std::pair<Block *, Operation *>> decisions;
   for (Block *at = block; at;) {
     auto it = reachedFrom.find(at);
@@ -234,12 +261,15 @@ void LiveRange::describePath(InFlightDiagnostic &diagnostic, Block *block) const
       for (auto [index, successor] : llvm::enumerate(by->getSuccessors())) {
         if (successor != target)
           continue;
-        diagnostic.attachNote(by->getLoc()) << "on the path that takes successor #" << index << " of this '"
-                                            << by->getName() << "'";
+        diagnostic.attachNote(by->getLoc())
+            << "on the path that takes successor #" << index << " of this '"
+            << by->getName() << "'";
         break;
       }
     else if (by->getNumRegions() > 1)
-      diagnostic.attachNote(by->getLoc()) << "on the path through region #" << target->getParent()->getRegionNumber()
-                                          << " of this '" << by->getName() << "'";
+      diagnostic.attachNote(by->getLoc())
+          << "on the path through region #"
+          << target->getParent()->getRegionNumber() << " of this '"
+          << by->getName() << "'";
   }
 }

@@ -18,21 +18,26 @@ LogicalResult PipelineOp::verify() {
   Type ring;
   for (Type type : getEnds().getTypes()) {
     if (!isa<ProducerType, ConsumerType>(type))
-      return emitOpError() << "yields producer and consumer ends, but got " << type;
+      return emitOpError() << "yields producer and consumer ends, but got "
+                           << type;
     auto end = cast<EndTypeInterface>(type);
     if (!isa<PipelineType>(end.getRing()))
-      return emitOpError() << "makes the ends of a !fp8.pipeline, but got " << end.getRing();
+      return emitOpError() << "makes the ends of a !fp8.pipeline, but got "
+                           << end.getRing();
     if (ring && ring != end.getRing())
-      return emitOpError() << "makes the ends of one ring (P2), but got " << ring << " and " << end.getRing();
+      return emitOpError() << "makes the ends of one ring (P2), but got "
+                           << ring << " and " << end.getRing();
     ring = end.getRing();
     if (end.isProducer() && sawConsumer)
-      return emitOpError() << "yields its producer ends before its consumer ends";
+      return emitOpError()
+             << "yields its producer ends before its consumer ends";
     sawConsumer |= !end.isProducer();
     (end.isProducer() ? producers : consumers)++;
   }
   if (producers == 0 || consumers == 0)
-    return emitOpError() << "has at least one producer and one consumer end (P1), but got " << producers << " and "
-                         << consumers;
+    return emitOpError()
+           << "has at least one producer and one consumer end (P1), but got "
+           << producers << " and " << consumers;
   return success();
 }
 
@@ -40,22 +45,32 @@ LogicalResult PipelineOp::verify() {
 // acquire, release
 //===----------------------------------------------------------------------===//
 
-LogicalResult AcquireOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, ValueRange operands,
-                                          DictionaryAttr, OpaqueProperties, RegionRange,
+LogicalResult AcquireOp::inferReturnTypes(MLIRContext *,
+                                          std::optional<Location> location,
+                                          ValueRange operands, DictionaryAttr,
+                                          OpaqueProperties, RegionRange,
                                           SmallVectorImpl<Type> &inferred) {
-  auto end = operands.size() == 1 ? dyn_cast<EndTypeInterface>(operands[0].getType()) : EndTypeInterface();
+  auto end = operands.size() == 1
+                 ? dyn_cast<EndTypeInterface>(operands[0].getType())
+                 : EndTypeInterface();
   if (!end)
-    return emitOptionalError(location, "'fp8.acquire' op expected the end of a ring");
+    return emitOptionalError(location,
+                             "'fp8.acquire' op expected the end of a ring");
   inferred.push_back(end.getStageType());
   return success();
 }
 
-LogicalResult ReleaseOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, ValueRange operands,
-                                          DictionaryAttr, OpaqueProperties, RegionRange,
+LogicalResult ReleaseOp::inferReturnTypes(MLIRContext *,
+                                          std::optional<Location> location,
+                                          ValueRange operands, DictionaryAttr,
+                                          OpaqueProperties, RegionRange,
                                           SmallVectorImpl<Type> &inferred) {
-  auto stage = operands.size() == 1 ? dyn_cast<StageTypeInterface>(operands[0].getType()) : StageTypeInterface();
+  auto stage = operands.size() == 1
+                   ? dyn_cast<StageTypeInterface>(operands[0].getType())
+                   : StageTypeInterface();
   if (!stage)
-    return emitOptionalError(location, "'fp8.release' op expected a stage of a ring");
+    return emitOptionalError(location,
+                             "'fp8.release' op expected a stage of a ring");
   inferred.push_back(stage.getEndType());
   return success();
 }
@@ -64,18 +79,26 @@ LogicalResult ReleaseOp::inferReturnTypes(MLIRContext *, std::optional<Location>
 // tile
 //===----------------------------------------------------------------------===//
 
-LogicalResult TileOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, ValueRange operands,
-                                       DictionaryAttr attributes, OpaqueProperties properties, RegionRange,
+LogicalResult TileOp::inferReturnTypes(MLIRContext *,
+                                       std::optional<Location> location,
+                                       ValueRange operands,
+                                       DictionaryAttr attributes,
+                                       OpaqueProperties properties, RegionRange,
                                        SmallVectorImpl<Type> &inferred) {
-  auto stage = operands.size() == 1 ? dyn_cast<StageTypeInterface>(operands[0].getType()) : StageTypeInterface();
+  auto stage = operands.size() == 1
+                   ? dyn_cast<StageTypeInterface>(operands[0].getType())
+                   : StageTypeInterface();
   auto ring = stage ? dyn_cast<PipelineType>(stage.getRing()) : PipelineType();
   if (!ring)
-    return emitOptionalError(location, "'fp8.tile' op expected a stage of a !fp8.pipeline");
-  StringAttr name = properties ? properties.as<TileOp::Properties *>()->getName()
-                               : llvm::dyn_cast_or_null<StringAttr>(attributes.get("name"));
+    return emitOptionalError(
+        location, "'fp8.tile' op expected a stage of a !fp8.pipeline");
+  StringAttr name =
+      properties ? properties.as<TileOp::Properties *>()->getName()
+                 : llvm::dyn_cast_or_null<StringAttr>(attributes.get("name"));
   TileType tile = name ? ring.getTile(name.getValue()) : TileType();
   if (!tile)
-    return emitOptionalError(location, "'fp8.tile' op: the pipeline ", ring, " has no tile ", name);
+    return emitOptionalError(location, "'fp8.tile' op: the pipeline ", ring,
+                             " has no tile ", name);
   inferred.push_back(tile);
   return success();
 }
@@ -87,27 +110,39 @@ LogicalResult TileOp::inferReturnTypes(MLIRContext *, std::optional<Location> lo
 ParseResult ProduceOp::parse(OpAsmParser &parser, OperationState &result) {
   return parseStageScope(parser, result);
 }
-void ProduceOp::print(OpAsmPrinter &printer) { printStageScope(printer, *this, getInits(), getBody()); }
+void ProduceOp::print(OpAsmPrinter &printer) {
+  printStageScope(printer, *this, getInits(), getBody());
+}
 LogicalResult ProduceOp::verify() {
   if (getInits().size() != 1 || !isa<ProducerType>(getInits()[0].getType()))
     return emitOpError() << "expected one producer end";
   return verifyStageScope(*this, getInits(), getBody());
 }
-OperandRange ProduceOp::getEntrySuccessorOperands(RegionSuccessor) { return getInits().take_front(0); }
-void ProduceOp::getSuccessorRegions(RegionBranchPoint point, SmallVectorImpl<RegionSuccessor> &successors) {
-  getOnceRegionSuccessors(*this, getBody(), point, getInits().size(), successors);
+OperandRange ProduceOp::getEntrySuccessorOperands(RegionSuccessor) {
+  return getInits().take_front(0);
+}
+void ProduceOp::getSuccessorRegions(
+    RegionBranchPoint point, SmallVectorImpl<RegionSuccessor> &successors) {
+  getOnceRegionSuccessors(*this, getBody(), point, getInits().size(),
+                          successors);
 }
 
 ParseResult ConsumeOp::parse(OpAsmParser &parser, OperationState &result) {
   return parseStageScope(parser, result);
 }
-void ConsumeOp::print(OpAsmPrinter &printer) { printStageScope(printer, *this, getInits(), getBody()); }
+void ConsumeOp::print(OpAsmPrinter &printer) {
+  printStageScope(printer, *this, getInits(), getBody());
+}
 LogicalResult ConsumeOp::verify() {
   if (getInits().size() != 1 || !isa<ConsumerType>(getInits()[0].getType()))
     return emitOpError() << "expected one consumer end";
   return verifyStageScope(*this, getInits(), getBody());
 }
-OperandRange ConsumeOp::getEntrySuccessorOperands(RegionSuccessor) { return getInits().take_front(0); }
-void ConsumeOp::getSuccessorRegions(RegionBranchPoint point, SmallVectorImpl<RegionSuccessor> &successors) {
-  getOnceRegionSuccessors(*this, getBody(), point, getInits().size(), successors);
+OperandRange ConsumeOp::getEntrySuccessorOperands(RegionSuccessor) {
+  return getInits().take_front(0);
+}
+void ConsumeOp::getSuccessorRegions(
+    RegionBranchPoint point, SmallVectorImpl<RegionSuccessor> &successors) {
+  getOnceRegionSuccessors(*this, getBody(), point, getInits().size(),
+                          successors);
 }

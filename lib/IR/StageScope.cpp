@@ -18,23 +18,30 @@ ParseResult fp8::parseStageScope(OpAsmParser &parser, OperationState &result) {
   return success();
 }
 
-void fp8::printStageScope(OpAsmPrinter &printer, Operation *op, ValueRange ends, Region &body) {
+void fp8::printStageScope(OpAsmPrinter &printer, Operation *op, ValueRange ends,
+                          Region &body) {
   printBindingRegion(printer, op, ends, body);
   printBody(printer, op, body);
 }
 
-LogicalResult fp8::verifyStageScope(Operation *op, ValueRange ends, Region &body) {
+LogicalResult fp8::verifyStageScope(Operation *op, ValueRange ends,
+                                    Region &body) {
   if (ends.empty())
-    return op->emitOpError() << "expected at least one end to acquire a stage of";
-  if (failed(verifyBindingRegion(op, ends, body, getStageTypeOf, "the end of a ring")))
+    return op->emitOpError()
+           << "expected at least one end to acquire a stage of";
+  if (failed(verifyBindingRegion(op, ends, body, getStageTypeOf,
+                                 "the end of a ring")))
     return failure();
-  return verifyResultTypes(op, SmallVector<Type>(ends.getTypes()), "the ends, advanced");
+  return verifyResultTypes(op, SmallVector<Type>(ends.getTypes()),
+                           "the ends, advanced");
 }
 
-void fp8::getOnceRegionSuccessors(Operation *op, Region &body, RegionBranchPoint point, unsigned numLeadingResults,
-                                  SmallVectorImpl<RegionSuccessor> &successors) {
+void fp8::getOnceRegionSuccessors(
+    Operation *op, Region &body, RegionBranchPoint point,
+    unsigned numLeadingResults, SmallVectorImpl<RegionSuccessor> &successors) {
   if (point.isParent())
     successors.emplace_back(&body);
   else
-    successors.emplace_back(op, op->getResults().drop_front(std::min(numLeadingResults, op->getNumResults())));
+    successors.emplace_back(op, op->getResults().drop_front(std::min(
+                                    numLeadingResults, op->getNumResults())));
 }

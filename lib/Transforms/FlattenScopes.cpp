@@ -19,7 +19,8 @@ using namespace mlir::fp8;
 namespace {
 
 /// Moves the scope's body in front of it. Returns what the body yields.
-SmallVector<Value> inlineBody(Operation *scope, ValueRange arguments, PatternRewriter &rewriter) {
+SmallVector<Value> inlineBody(Operation *scope, ValueRange arguments,
+                              PatternRewriter &rewriter) {
   Block *body = &scope->getRegion(0).front();
   Operation *yield = body->getTerminator();
   rewriter.inlineBlockBefore(body, scope, arguments);
@@ -33,7 +34,8 @@ template <typename ScopeOp>
 struct FlattenStageScope : public OpRewritePattern<ScopeOp> {
   using OpRewritePattern<ScopeOp>::OpRewritePattern;
 
-  LogicalResult matchAndRewrite(ScopeOp op, PatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(ScopeOp op,
+                                PatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
     SmallVector<Value> stages;
     for (Value end : op.getInits())
@@ -53,9 +55,11 @@ struct FlattenStageScope : public OpRewritePattern<ScopeOp> {
 struct FlattenMmaWarp : public OpRewritePattern<MmaWarpOp> {
   using OpRewritePattern::OpRewritePattern;
 
-  LogicalResult matchAndRewrite(MmaWarpOp op, PatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(MmaWarpOp op,
+                                PatternRewriter &rewriter) const override {
     Type type = op.getBody().getArgument(0).getType();
-    Value warp = CreateMmaWarpOp::create(rewriter, op.getLoc(), type, op.getInits()[0]);
+    Value warp =
+        CreateMmaWarpOp::create(rewriter, op.getLoc(), type, op.getInits()[0]);
     SmallVector<Value> yielded = inlineBody(op, warp, rewriter);
     rewriter.setInsertionPoint(op);
     ReleaseMmaWarpOp::create(rewriter, op.getLoc(), yielded[0]);
@@ -68,11 +72,13 @@ struct FlattenMmaWarp : public OpRewritePattern<MmaWarpOp> {
 struct FlattenEpilogueWarp : public OpRewritePattern<EpilogueWarpOp> {
   using OpRewritePattern::OpRewritePattern;
 
-  LogicalResult matchAndRewrite(EpilogueWarpOp op, PatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(EpilogueWarpOp op,
+                                PatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
     Value end = op.getInits()[0];
     auto type = cast<EpilogueWarpType>(op.getBody().getArgument(0).getType());
-    Value ready = WaitTmemOp::create(rewriter, loc, TmemReadyType::get(getContext(), type.getRing()), end);
+    Value ready = WaitTmemOp::create(
+        rewriter, loc, TmemReadyType::get(getContext(), type.getRing()), end);
     Value warp = CreateEpilogueWarpOp::create(rewriter, loc, type, end, ready);
     SmallVector<Value> yielded = inlineBody(op, warp, rewriter);
     rewriter.setInsertionPoint(op);
@@ -86,7 +92,8 @@ struct FlattenEpilogueWarp : public OpRewritePattern<EpilogueWarpOp> {
 struct FlattenRoleYield : public OpRewritePattern<YieldOp> {
   using OpRewritePattern::OpRewritePattern;
 
-  LogicalResult matchAndRewrite(YieldOp op, PatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(YieldOp op,
+                                PatternRewriter &rewriter) const override {
     if (!isa<RoleOp>(op->getParentOp()) || op.getOperands().empty())
       return rewriter.notifyMatchFailure(op, "not a role's yield of ends");
     for (Value end : op.getOperands())
@@ -96,11 +103,13 @@ struct FlattenRoleYield : public OpRewritePattern<YieldOp> {
   }
 };
 
-struct FlattenScopesPass : public fp8::impl::Fp8FlattenScopesBase<FlattenScopesPass> {
+struct FlattenScopesPass
+    : public fp8::impl::Fp8FlattenScopesBase<FlattenScopesPass> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<FlattenStageScope<ProduceOp>, FlattenStageScope<ConsumeOp>, FlattenStageScope<PerKStageOp>,
-                 FlattenMmaWarp, FlattenEpilogueWarp, FlattenRoleYield>(&getContext());
+    patterns.add<FlattenStageScope<ProduceOp>, FlattenStageScope<ConsumeOp>,
+                 FlattenStageScope<PerKStageOp>, FlattenMmaWarp,
+                 FlattenEpilogueWarp, FlattenRoleYield>(&getContext());
     walkAndApplyPatterns(getOperation(), std::move(patterns));
   }
 };

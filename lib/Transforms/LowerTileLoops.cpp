@@ -23,35 +23,42 @@ namespace {
 struct LowerForEachTile : public OpRewritePattern<ForEachTileOp> {
   using OpRewritePattern::OpRewritePattern;
 
-  LogicalResult matchAndRewrite(ForEachTileOp op, PatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(ForEachTileOp op,
+                                PatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
     Value cta = gpu::BlockIdOp::create(rewriter, loc, gpu::Dimension::x);
     if (op.getScheduler() == SchedulerKind::OneTile) {
       rewriter.replaceOp(op, inlineBody(op, op, cta, op.getInits(), rewriter));
       return success();
     }
-    Value tiles = arith::MulIOp::create(rewriter, loc, op.getTilesM(), op.getTilesN());
+    Value tiles =
+        arith::MulIOp::create(rewriter, loc, op.getTilesM(), op.getTilesN());
     Value ctas = gpu::GridDimOp::create(rewriter, loc, gpu::Dimension::x);
-    auto loop = scf::ForOp::create(rewriter, loc, cta, tiles, ctas, op.getInits());
+    auto loop =
+        scf::ForOp::create(rewriter, loc, cta, tiles, ctas, op.getInits());
     Block *target = loop.getBody();
     if (!target->empty())
       rewriter.eraseOp(target->getTerminator());
     rewriter.setInsertionPointToEnd(target);
     auto end = scf::YieldOp::create(rewriter, loc);
     rewriter.setInsertionPoint(end);
-    SmallVector<Value> yielded = inlineBody(op, end, loop.getInductionVar(), loop.getRegionIterArgs(), rewriter);
+    SmallVector<Value> yielded = inlineBody(op, end, loop.getInductionVar(),
+                                            loop.getRegionIterArgs(), rewriter);
     rewriter.modifyOpInPlace(end, [&] { end->setOperands(yielded); });
     rewriter.replaceOp(op, loop.getResults());
     return success();
   }
 
 private:
-  /// Moves the body in front of `before`, as the computation of tile `tile`. Returns what it yields.
-  static SmallVector<Value> inlineBody(ForEachTileOp op, Operation *before, Value tile, ValueRange carried,
+  /// Moves the body in front of `before`, as the computation of tile `tile`.
+  /// Returns what it yields.
+  static SmallVector<Value> inlineBody(ForEachTileOp op, Operation *before,
+                                       Value tile, ValueRange carried,
                                        PatternRewriter &rewriter) {
     Location loc = op.getLoc();
-    SmallVector<Value> arguments{arith::RemUIOp::create(rewriter, loc, tile, op.getTilesM()),
-                                 arith::DivUIOp::create(rewriter, loc, tile, op.getTilesM())};
+    SmallVector<Value> arguments{
+        arith::RemUIOp::create(rewriter, loc, tile, op.getTilesM()),
+        arith::DivUIOp::create(rewriter, loc, tile, op.getTilesM())};
     llvm::append_range(arguments, carried);
     Block *body = &op.getBody().front();
     Operation *yield = body->getTerminator();
@@ -62,7 +69,8 @@ private:
   }
 };
 
-struct LowerTileLoopsPass : public fp8::impl::Fp8LowerTileLoopsBase<LowerTileLoopsPass> {
+struct LowerTileLoopsPass
+    : public fp8::impl::Fp8LowerTileLoopsBase<LowerTileLoopsPass> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns.add<LowerForEachTile>(&getContext());

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Makes each GEMM op a structured kernel and its launch (phase 0 to 1). This file holds the host side.
+// Makes each GEMM op a structured kernel and its launch (phase 0 to 1). This
+// file holds the host side.
 
 #include "StructuredKernel.h"
 #include "fp8/Transforms/Passes.h"
@@ -31,8 +32,12 @@ public:
   void launch(gpu::GPUFuncOp kernel);
 
 private:
-  Value constant(int64_t value) { return arith::ConstantIndexOp::create(builder, loc, value); }
-  Value dim(Value memref, int64_t axis) { return memref::DimOp::create(builder, loc, memref, axis); }
+  Value constant(int64_t value) {
+    return arith::ConstantIndexOp::create(builder, loc, value);
+  }
+  Value dim(Value memref, int64_t axis) {
+    return memref::DimOp::create(builder, loc, memref, axis);
+  }
   Value ceilDiv(Value value, int64_t divisor) {
     return arith::CeilDivUIOp::create(builder, loc, value, constant(divisor));
   }
@@ -40,11 +45,14 @@ private:
     cf::AssertOp::create(builder, loc, condition, builder.getStringAttr(rule));
   }
   void requireEqual(Value lhs, Value rhs, const Twine &rule) {
-    require(arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, lhs, rhs), rule);
+    require(
+        arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, lhs, rhs),
+        rule);
   }
   void requireRowBytes(Value memref, StringRef name);
   Value tensorMap(Value memref, TileType tile) {
-    return TensorMapOp::create(builder, loc, TensorMapType::get(tile.getContext(), tile), memref);
+    return TensorMapOp::create(
+        builder, loc, TensorMapType::get(tile.getContext(), tile), memref);
   }
 
   OpBuilder &builder;
@@ -55,21 +63,28 @@ private:
 
 } // namespace
 
-static bool isStatic(Value memref) { return cast<MemRefType>(memref.getType()).hasStaticShape(); }
+static bool isStatic(Value memref) {
+  return cast<MemRefType>(memref.getType()).hasStaticShape();
+}
 
-/// What the op's verifier could not see because an extent is dynamic is asserted; the launch manifest carries it on.
+/// What the op's verifier could not see because an extent is dynamic is
+/// asserted; the launch manifest carries it on.
 void LaunchBuilder::checkOperands() {
-  Value a = op.getA(), aScale = op.getAScale(), b = op.getB(), bScale = op.getBScale(), d = op.getD();
+  Value a = op.getA(), aScale = op.getAScale(), b = op.getB(),
+        bScale = op.getBScale(), d = op.getD();
   if (!llvm::all_of(op->getOperands(), isStatic)) {
     Value m = dim(a, 0), n = dim(b, 0), k = dim(a, 1);
     Value blocks = ceilDiv(k, GemmPlan::kScaleBlock);
     requireEqual(dim(b, 1), k, "a and b must agree in K");
     Value rest = arith::RemUIOp::create(builder, loc, k, constant(16));
     requireEqual(rest, constant(0), "K must be a multiple of 16 (G4)");
-    requireEqual(dim(aScale, 0), blocks, "a_scale must have ceil(K/128) rows (G2)");
+    requireEqual(dim(aScale, 0), blocks,
+                 "a_scale must have ceil(K/128) rows (G2)");
     requireEqual(dim(aScale, 1), m, "a_scale must have M columns (G2)");
-    requireEqual(dim(bScale, 0), ceilDiv(n, GemmPlan::kScaleBlock), "b_scale must have ceil(N/128) rows (G2)");
-    requireEqual(dim(bScale, 1), blocks, "b_scale must have ceil(K/128) columns (G2)");
+    requireEqual(dim(bScale, 0), ceilDiv(n, GemmPlan::kScaleBlock),
+                 "b_scale must have ceil(N/128) rows (G2)");
+    requireEqual(dim(bScale, 1), blocks,
+                 "b_scale must have ceil(K/128) columns (G2)");
     requireEqual(dim(d, 0), m, "d must have M rows (G3)");
     requireEqual(dim(d, 1), n, "d must have N columns (G3)");
   }
@@ -83,21 +98,29 @@ void LaunchBuilder::requireRowBytes(Value memref, StringRef name) {
   auto type = cast<MemRefType>(memref.getType());
   SmallVector<int64_t> strides;
   int64_t offset;
-  if (failed(type.getStridesAndOffset(strides, offset)) || !ShapedType::isDynamic(strides[0]))
+  if (failed(type.getStridesAndOffset(strides, offset)) ||
+      !ShapedType::isDynamic(strides[0]))
     return; // checked by the op's verifier
-  auto metadata = memref::ExtractStridedMetadataOp::create(builder, loc, memref);
-  Value bytes = arith::MulIOp::create(builder, loc, metadata.getStrides()[0],
-                                      constant(type.getElementType().getIntOrFloatBitWidth() / 8));
+  auto metadata =
+      memref::ExtractStridedMetadataOp::create(builder, loc, memref);
+  Value bytes = arith::MulIOp::create(
+      builder, loc, metadata.getStrides()[0],
+      constant(type.getElementType().getIntOrFloatBitWidth() / 8));
   Value rest = arith::RemUIOp::create(builder, loc, bytes, constant(16));
-  requireEqual(rest, constant(0), "the rows of " + name + " must be a multiple of 16 bytes apart, because TMA copies them (G4)");
+  requireEqual(rest, constant(0),
+               "the rows of " + name +
+                   " must be a multiple of 16 bytes apart, because TMA copies "
+                   "them (G4)");
 }
 
 void LaunchBuilder::launch(gpu::GPUFuncOp kernel) {
-  Value tilesM = ceilDiv(dim(op.getA(), 0), plan.tileM), tilesN = ceilDiv(dim(op.getB(), 0), plan.tileN);
+  Value tilesM = ceilDiv(dim(op.getA(), 0), plan.tileM),
+        tilesN = ceilDiv(dim(op.getB(), 0), plan.tileN);
   Value blocks = ceilDiv(dim(op.getA(), 1), plan.tileK);
   Value grid = arith::MulIOp::create(builder, loc, tilesM, tilesN);
   if (plan.scheduler == SchedulerKind::Persistent)
-    grid = arith::MinUIOp::create(builder, loc, grid, MultiprocessorCountOp::create(builder, loc));
+    grid = arith::MinUIOp::create(builder, loc, grid,
+                                  MultiprocessorCountOp::create(builder, loc));
   int64_t warps = GemmPlan::kEpilogueWarps + 2;
   Value one = constant(1);
   Value bScale = op.getBScale();
@@ -112,23 +135,29 @@ void LaunchBuilder::launch(gpu::GPUFuncOp kernel) {
                                tilesM,
                                tilesN,
                                blocks};
-  gpu::LaunchFuncOp::create(builder, loc, kernel, gpu::KernelDim3{grid, one, one},
-                            gpu::KernelDim3{constant(32 * warps), one, one}, /*dynamicSharedMemorySize=*/Value(),
-                            arguments);
+  gpu::LaunchFuncOp::create(builder, loc, kernel,
+                            gpu::KernelDim3{grid, one, one},
+                            gpu::KernelDim3{constant(32 * warps), one, one},
+                            /*dynamicSharedMemorySize=*/Value(), arguments);
 }
 
 namespace {
 
-/// blockwise_gemm: checks, tensor maps and a launch; and the kernel in a module of its own.
+/// blockwise_gemm: checks, tensor maps and a launch; and the kernel in a module
+/// of its own.
 struct StructureBlockwiseGemm : public OpRewritePattern<BlockwiseGemmOp> {
-  StructureBlockwiseGemm(MLIRContext *context, SymbolTable &symbols) : OpRewritePattern(context), symbols(symbols) {}
+  StructureBlockwiseGemm(MLIRContext *context, SymbolTable &symbols)
+      : OpRewritePattern(context), symbols(symbols) {}
 
-  LogicalResult matchAndRewrite(BlockwiseGemmOp op, PatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(BlockwiseGemmOp op,
+                                PatternRewriter &rewriter) const override {
     auto function = op->getParentOfType<FunctionOpInterface>();
     if (!function)
-      return op.emitOpError() << "must stand in a function, from which its kernel is launched";
+      return op.emitOpError()
+             << "must stand in a function, from which its kernel is launched";
     auto outputType = cast<MemRefType>(op.getD().getType()).getElementType();
-    FailureOr<GemmPlan> plan = GemmPlan::choose(op, op.getConfigAttr(), outputType);
+    FailureOr<GemmPlan> plan =
+        GemmPlan::choose(op, op.getConfigAttr(), outputType);
     if (failed(plan))
       return failure();
 
@@ -141,38 +170,48 @@ struct StructureBlockwiseGemm : public OpRewritePattern<BlockwiseGemmOp> {
   }
 
 private:
-  gpu::GPUFuncOp createKernel(BlockwiseGemmOp op, FunctionOpInterface function, const GemmPlan &plan,
+  gpu::GPUFuncOp createKernel(BlockwiseGemmOp op, FunctionOpInterface function,
+                              const GemmPlan &plan,
                               PatternRewriter &rewriter) const {
     OpBuilder::InsertionGuard guard(rewriter);
     rewriter.setInsertionPoint(function);
     std::string name = function.getName().str();
-    auto module = gpu::GPUModuleOp::create(rewriter, op.getLoc(), name + "_kernels");
+    auto module =
+        gpu::GPUModuleOp::create(rewriter, op.getLoc(), name + "_kernels");
     symbols.insert(module);
     auto source = cast<MemRefType>(op.getBScale().getType());
-    auto layout = StridedLayoutAttr::get(getContext(), ShapedType::kDynamic, {ShapedType::kDynamic, 1});
-    auto bScaleType = source.getLayout().isIdentity()
-                          ? MemRefType::get({ShapedType::kDynamic, ShapedType::kDynamic}, source.getElementType())
-                          : MemRefType::get({ShapedType::kDynamic, ShapedType::kDynamic}, source.getElementType(), layout);
-    return buildStructuredKernel(rewriter, op.getLoc(), module, name + "_kernel", plan, bScaleType);
+    auto layout = StridedLayoutAttr::get(getContext(), ShapedType::kDynamic,
+                                         {ShapedType::kDynamic, 1});
+    auto bScaleType =
+        source.getLayout().isIdentity()
+            ? MemRefType::get({ShapedType::kDynamic, ShapedType::kDynamic},
+                              source.getElementType())
+            : MemRefType::get({ShapedType::kDynamic, ShapedType::kDynamic},
+                              source.getElementType(), layout);
+    return buildStructuredKernel(rewriter, op.getLoc(), module,
+                                 name + "_kernel", plan, bScaleType);
   }
 
   SymbolTable &symbols;
 };
 
-struct StructureGemmPass : public fp8::impl::Fp8StructureGemmBase<StructureGemmPass> {
+struct StructureGemmPass
+    : public fp8::impl::Fp8StructureGemmBase<StructureGemmPass> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     SmallVector<BlockwiseGemmOp> gemms;
     module.walk([&](BlockwiseGemmOp op) { gemms.push_back(op); });
     if (gemms.empty())
       return markAllAnalysesPreserved();
-    module->setAttr(gpu::GPUDialect::getContainerModuleAttrName(), UnitAttr::get(&getContext()));
+    module->setAttr(gpu::GPUDialect::getContainerModuleAttrName(),
+                    UnitAttr::get(&getContext()));
     SymbolTable symbols(module);
     RewritePatternSet patterns(&getContext());
     patterns.add<StructureBlockwiseGemm>(&getContext(), symbols);
     walkAndApplyPatterns(module, std::move(patterns));
     // An op that is still there has been explained by an error.
-    if (module.walk([](BlockwiseGemmOp) { return WalkResult::interrupt(); }).wasInterrupted())
+    if (module.walk([](BlockwiseGemmOp) { return WalkResult::interrupt(); })
+            .wasInterrupted())
       signalPassFailure();
   }
 };

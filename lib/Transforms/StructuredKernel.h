@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The structured kernel (phase 1) of a blockwise-scaled GEMM: its parameters, and the code that builds it.
+// The structured kernel (phase 1) of a blockwise-scaled GEMM: its parameters,
+// and the code that builds it.
 
 #ifndef FP8_LIB_TRANSFORMS_STRUCTUREDKERNEL_H
 #define FP8_LIB_TRANSFORMS_STRUCTUREDKERNEL_H
@@ -25,8 +26,10 @@ struct GemmPlan {
   /// K elements and N columns that share a B scale.
   static constexpr int64_t kScaleBlock = 128;
 
-  /// Chooses what `config` (may be null) leaves open. Fails with an error at `op` if what it pins does not fit.
-  static FailureOr<GemmPlan> choose(Operation *op, GemmConfigAttr config, Type outputType);
+  /// Chooses what `config` (may be null) leaves open. Fails with an error at
+  /// `op` if what it pins does not fit.
+  static FailureOr<GemmPlan> choose(Operation *op, GemmConfigAttr config,
+                                    Type outputType);
 
   TileType getATile() const;
   TileType getBTile() const;
@@ -39,10 +42,13 @@ struct GemmPlan {
   bool straddlesScales() const { return kScaleBlock % tileN != 0; }
 };
 
-/// Builds the kernel into `module`. Its arguments: the tensor maps of A, A's scales, B and D, the B scales as a memref, the
-/// tile grid's rows and columns, and the number of K blocks.
-gpu::GPUFuncOp buildStructuredKernel(OpBuilder &builder, Location loc, gpu::GPUModuleOp module, StringRef name,
-                                     const GemmPlan &plan, MemRefType bScaleType);
+/// Builds the kernel into `module`. Its arguments: the tensor maps of A, A's
+/// scales, B and D, the B scales as a memref, the tile grid's rows and columns,
+/// and the number of K blocks.
+gpu::GPUFuncOp buildStructuredKernel(OpBuilder &builder, Location loc,
+                                     gpu::GPUModuleOp module, StringRef name,
+                                     const GemmPlan &plan,
+                                     MemRefType bScaleType);
 
 } // namespace mlir::fp8
 

@@ -210,7 +210,6 @@ func.func @selected(
     %a: !fp8.consumer<!ring>,
     // expected-error @below {{consumer end is passed to 'arith.select', which does not declare what it does with it (L6)}}
     %b: !fp8.consumer<!ring>, %cond: i1) -> !fp8.consumer<!ring> attributes {fp8.linear} {
-  // expected-note @+3 {{used here}}
   // expected-note @+2 {{used here}}
   // expected-error @+1 {{consumer end is made by 'arith.select', which does not declare what it does with linear values (L6)}}
   %c = arith.select %cond, %a, %b : !fp8.consumer<!ring>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Which values are one handle: linear values followed through control flow, acquire and release.
+// Which values are one handle: linear values followed through control flow,
+// acquire and release.
 
 #ifndef FP8_ANALYSIS_HANDLEFLOW_H
 #define FP8_ANALYSIS_HANDLEFLOW_H
@@ -16,12 +17,15 @@ struct StageUse {
   SmallVector<AcquireOp> acquires;
   SmallVector<ReleaseOp> releases;
   SmallVector<TmaLoadOp> loads;
-  SmallVector<MmaOp> mmas;         ///< MMAs that read its tiles or write its accumulator
-  SmallVector<PromoteOp> promotes; ///< promotions that read its tiles or its accumulator
+  SmallVector<MmaOp>
+      mmas; ///< MMAs that read its tiles or write its accumulator
+  SmallVector<PromoteOp>
+      promotes; ///< promotions that read its tiles or its accumulator
 };
 
-/// The linear values of a kernel, grouped. Two values are of one *stage* if one is handed on as the other; of one *end* if one is
-/// handed on, acquired or released as the other.
+/// The linear values of a kernel, grouped. Two values are of one *stage* if one
+/// is handed on as the other; of one *end* if one is handed on, acquired or
+/// released as the other.
 class HandleFlow {
 public:
   explicit HandleFlow(Operation *kernel);
@@ -29,8 +33,11 @@ public:
   /// A number for the stage that the value names; equal for equal stages.
   unsigned getStage(Value value) const { return stages.find(value); }
   /// What happens to each stage, by its number.
-  const llvm::DenseMap<unsigned, StageUse> &getStageUses() const { return stageUses; }
-  /// A number for the end (or warp handle, or store queue) that the value belongs to; equal for equal ends.
+  const llvm::DenseMap<unsigned, StageUse> &getStageUses() const {
+    return stageUses;
+  }
+  /// A number for the end (or warp handle, or store queue) that the value
+  /// belongs to; equal for equal ends.
   unsigned getEnd(Value value) const;
   /// All acquires of an end, in the order of the text.
   ArrayRef<AcquireOp> getAcquires(unsigned end) const;

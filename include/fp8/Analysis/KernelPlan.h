@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What is derived from a linear kernel (phase 2): warps, arrival counts, bytes, shared memory, tensor memory.
+// What is derived from a linear kernel (phase 2): warps, arrival counts, bytes,
+// shared memory, tensor memory.
 
 #ifndef FP8_ANALYSIS_KERNELPLAN_H
 #define FP8_ANALYSIS_KERNELPLAN_H
@@ -11,8 +12,9 @@
 
 namespace mlir::fp8 {
 
-/// The dynamic shared memory that a CTA can have on Hopper and Blackwell, in bytes: 228 KiB less the 1 KiB that the system
-/// keeps (CUDA programming guide, compute capabilities 9.0 and 10.0).
+/// The dynamic shared memory that a CTA can have on Hopper and Blackwell, in
+/// bytes: 228 KiB less the 1 KiB that the system keeps (CUDA programming guide,
+/// compute capabilities 9.0 and 10.0).
 inline constexpr int64_t kMaxSharedMemoryBytes = 232448;
 
 /// The warps of a role: [first, first + count).
@@ -21,43 +23,62 @@ struct WarpRange {
   int64_t count = 0;
 };
 
-/// One ring of a kernel: the arrivals its barriers expect and where it lies in shared memory. Offsets in bytes.
+/// One ring of a kernel: the arrivals its barriers expect and where it lies in
+/// shared memory. Offsets in bytes.
 struct RingPlan {
-  int64_t fullArrivals = 0;   ///< arrivals that complete a full barrier, beside the bytes of the copies
-  int64_t emptyArrivals = 0;  ///< arrivals that complete an empty barrier
-  int64_t barrierOffset = 0;  ///< full barriers, then empty barriers, 8 bytes each; see OutputPlan for what follows them
-  int64_t payloadOffset = 0;  ///< the tiles of a pipeline; unused for an output pipeline
+  int64_t fullArrivals = 0;  ///< arrivals that complete a full barrier, beside
+                             ///< the bytes of the copies
+  int64_t emptyArrivals = 0; ///< arrivals that complete an empty barrier
+  int64_t barrierOffset = 0; ///< full barriers, then empty barriers, 8 bytes
+                             ///< each; see OutputPlan for what follows them
+  int64_t payloadOffset =
+      0; ///< the tiles of a pipeline; unused for an output pipeline
 };
 
 /// What an output pipeline has beside its ring.
 struct OutputPlan {
-  int64_t deallocArrivals = 0; ///< epilogue warps that the MMA warp waits for before it frees tensor memory
-  int64_t namedBarrier = 0;    ///< the named barrier (1..15) over which the address of the tensor memory is handed
-  int64_t handoffThreads = 0;  ///< threads that meet there: the MMA warp and the epilogue warps
+  int64_t deallocArrivals = 0; ///< epilogue warps that the MMA warp waits for
+                               ///< before it frees tensor memory
+  int64_t namedBarrier = 0;    ///< the named barrier (1..15) over which the
+                               ///< address of the tensor memory is handed
+  int64_t handoffThreads =
+      0; ///< threads that meet there: the MMA warp and the epilogue warps
 };
 
-/// What the hand-over of a stage depends on. Plain data: it outlives the ops that it was read from.
+/// What the hand-over of a stage depends on. Plain data: it outlives the ops
+/// that it was read from.
 struct StagePlan {
-  int64_t bytes = 0;             ///< of the copies issued into the stage
-  bool bytesAtAcquire = false;   ///< they are all issued in the block of the one acquire, so it can announce them
-  bool usedByMma = false;        ///< an asynchronous MMA reads or writes it
-  bool usedByThreads = false;    ///< threads read it
+  int64_t bytes = 0;           ///< of the copies issued into the stage
+  bool bytesAtAcquire = false; ///< they are all issued in the block of the one
+                               ///< acquire, so it can announce them
+  bool usedByMma = false;      ///< an asynchronous MMA reads or writes it
+  bool usedByThreads = false;  ///< threads read it
 };
 
-/// Everything that lowering a kernel needs to know and that its text does not state.
+/// Everything that lowering a kernel needs to know and that its text does not
+/// state.
 class KernelPlan {
 public:
-  /// Analyses the kernel, or reports what is wrong with it at the op, with notes at the causes.
+  /// Analyses the kernel, or reports what is wrong with it at the op, with
+  /// notes at the causes.
   static FailureOr<KernelPlan> analyze(FunctionOpInterface kernel);
 
   /// What the hand-over of the stage depends on.
-  StagePlan getStage(Value stage) const { return stages.lookup(flow->getStage(stage)); }
+  StagePlan getStage(Value stage) const {
+    return stages.lookup(flow->getStage(stage));
+  }
   WarpRange getWarps(RoleOp role) const { return roles.lookup(role); }
   int64_t getNumWarps() const { return numWarps; }
-  const RingPlan &getRing(Operation *ring) const { return rings.find(ring)->second; }
+  const RingPlan &getRing(Operation *ring) const {
+    return rings.find(ring)->second;
+  }
   /// The output pipeline to which the end of a role belongs.
-  const OutputPlan &getOutput(Value end) const { return outputs.find(flow->getEnd(end))->second; }
-  int64_t getQueueOffset(StoreQueueOp queue) const { return queues.lookup(queue); }
+  const OutputPlan &getOutput(Value end) const {
+    return outputs.find(flow->getEnd(end))->second;
+  }
+  int64_t getQueueOffset(StoreQueueOp queue) const {
+    return queues.lookup(queue);
+  }
   int64_t getSharedMemoryBytes() const { return sharedMemoryBytes; }
 
   /// The offset of a tile array within a pipeline's payload, in bytes.
@@ -65,9 +86,14 @@ public:
   /// The distance from a tile to the same tile of the next stage, in bytes.
   static int64_t getTileStride(TileType tile);
   static int64_t getPayloadBytes(PipelineType ring);
-  /// Offsets, from the ring's barriers, of the barrier that guards deallocation and of the word with the tensor-memory address.
-  static int64_t getDeallocBarrierOffset(OutputPipelineType ring) { return 16 * ring.getNumStages(); }
-  static int64_t getTmemAddressOffset(OutputPipelineType ring) { return 16 * ring.getNumStages() + 8; }
+  /// Offsets, from the ring's barriers, of the barrier that guards deallocation
+  /// and of the word with the tensor-memory address.
+  static int64_t getDeallocBarrierOffset(OutputPipelineType ring) {
+    return 16 * ring.getNumStages();
+  }
+  static int64_t getTmemAddressOffset(OutputPipelineType ring) {
+    return 16 * ring.getNumStages() + 8;
+  }
 
 private:
   LogicalResult dealWarps(FunctionOpInterface kernel);

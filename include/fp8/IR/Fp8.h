@@ -15,7 +15,8 @@
 
 namespace mlir::fp8 {
 
-/// Stands for the barriers, the shared and the tensor memory that waiting, signalling and asynchronous copies touch.
+/// Stands for the barriers, the shared and the tensor memory that waiting,
+/// signalling and asynchronous copies touch.
 struct BarrierResource : public SideEffects::Resource::Base<BarrierResource> {
   StringRef getName() final { return "fp8.barrier"; }
 };
@@ -25,11 +26,15 @@ namespace impl {
 LogicalResult verifyInLinearFunction(Operation *op);
 } // namespace impl
 
-/// The op handles linear values, so an enclosing function must carry `fp8.linear` (L6).
+/// The op handles linear values, so an enclosing function must carry
+/// `fp8.linear` (L6).
 template <typename ConcreteType>
-class InLinearFunction : public mlir::OpTrait::TraitBase<ConcreteType, InLinearFunction> {
+class InLinearFunction
+    : public mlir::OpTrait::TraitBase<ConcreteType, InLinearFunction> {
 public:
-  static LogicalResult verifyTrait(Operation *op) { return impl::verifyInLinearFunction(op); }
+  static LogicalResult verifyTrait(Operation *op) {
+    return impl::verifyInLinearFunction(op);
+  }
 };
 } // namespace OpTrait
 

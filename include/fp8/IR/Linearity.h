@@ -8,22 +8,25 @@
 
 namespace mlir::fp8 {
 
-/// Checks every linear value in the function's body and reports each broken rule at the value, with notes at the causes.
-/// Runs on IR that is otherwise unverified: it reports, or stays silent, but never crashes. Its cost is linear in the
-/// sizes of the values' live ranges.
+/// Checks every linear value in the function's body and reports each broken
+/// rule at the value, with notes at the causes. Runs on IR that is otherwise
+/// unverified: it reports, or stays silent, but never crashes. Its cost is
+/// linear in the sizes of the values' live ranges.
 LogicalResult verifyLinearity(Operation *function);
 
 /// What an op does with a value that it uses, as far as linearity goes.
 enum class UseKind {
   Borrow,  ///< uses the value and leaves it alive
-  Consume, ///< ends its life: consumed by the op, or handed on along control flow or a call (L5)
+  Consume, ///< ends its life: consumed by the op, or handed on along control
+           ///< flow or a call (L5)
   Illegal, ///< neither is declared (L6)
 };
 
 /// Classifies one use of a linear value.
 UseKind classifyUse(OpOperand &use);
 
-/// True if the use hands its value on: to a block argument, a region argument or result, a caller or a callee.
+/// True if the use hands its value on: to a block argument, a region argument
+/// or result, a caller or a callee.
 bool isForwarded(OpOperand &use);
 
 } // namespace mlir::fp8

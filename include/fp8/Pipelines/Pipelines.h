@@ -9,11 +9,12 @@
 
 namespace mlir::fp8 {
 
-/// Options of the pipeline from GEMM ops to kernels that PTX can be emitted for.
+/// Options of the pipeline from GEMM ops to kernels that PTX can be emitted
+/// for.
 struct GemmToPTXOptions : public PassPipelineOptions<GemmToPTXOptions> {
-  Option<std::string> chip{*this, "chip",
-                           llvm::cl::desc("the chip to lower for, such as sm_100a"),
-                           llvm::cl::init("sm_100a")};
+  Option<std::string> chip{
+      *this, "chip", llvm::cl::desc("the chip to lower for, such as sm_100a"),
+      llvm::cl::init("sm_100a")};
 };
 
 /// Takes GEMM ops, or kernels that are written in phase 1 or 2, to the LLVM and

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Takes linear kernels to barriers, tensor memory and TMA (phase 2 to 3): types, and the pass.
+// Takes linear kernels to barriers, tensor memory and TMA (phase 2 to 3):
+// types, and the pass.
 
 #include "Lowering.h"
 #include "fp8/Conversion/Passes.h"
@@ -27,29 +28,47 @@ using namespace mlir::fp8;
 
 void fp8::populateTypeConversions(TypeConverter &converter) {
   converter.addConversion([](Type type) { return type; });
-  auto addCursor = [](Type type, SmallVectorImpl<Type> &results) -> LogicalResult {
-    results.append(RingCursor::kNumValues, IntegerType::get(type.getContext(), 32));
+  auto addCursor = [](Type type,
+                      SmallVectorImpl<Type> &results) -> LogicalResult {
+    results.append(RingCursor::kNumValues,
+                   IntegerType::get(type.getContext(), 32));
     return success();
   };
-  converter.addConversion([=](EndTypeInterface type, SmallVectorImpl<Type> &results) -> std::optional<LogicalResult> {
-    return addCursor(type, results);
+  converter.addConversion(
+      [=](EndTypeInterface type,
+          SmallVectorImpl<Type> &results) -> std::optional<LogicalResult> {
+        return addCursor(type, results);
+      });
+  converter.addConversion(
+      [=](StageTypeInterface type,
+          SmallVectorImpl<Type> &results) -> std::optional<LogicalResult> {
+        return addCursor(type, results);
+      });
+  converter.addConversion(
+      [](StoreQueueType type,
+         SmallVectorImpl<Type> &results) -> std::optional<LogicalResult> {
+        results.append(2, IntegerType::get(type.getContext(), 32));
+        return success();
+      });
+  converter.addConversion(
+      [](FragmentType type,
+         SmallVectorImpl<Type> &results) -> std::optional<LogicalResult> {
+        results.append(type.getColumnsPerThread() / 2,
+                       VectorType::get(2, Float32Type::get(type.getContext())));
+        return success();
+      });
+  auto toAddress = [](Type type) {
+    return IntegerType::get(type.getContext(), 32);
+  };
+  converter.addConversion(
+      [=](TmemReadyType type) -> Type { return toAddress(type); });
+  converter.addConversion(
+      [=](TileType type) -> Type { return toAddress(type); });
+  converter.addConversion(
+      [=](TmemType type) -> Type { return toAddress(type); });
+  converter.addConversion([](TensorMapType type) -> Type {
+    return getTensorMapPointerType(type.getContext());
   });
-  converter.addConversion([=](StageTypeInterface type, SmallVectorImpl<Type> &results) -> std::optional<LogicalResult> {
-    return addCursor(type, results);
-  });
-  converter.addConversion([](StoreQueueType type, SmallVectorImpl<Type> &results) -> std::optional<LogicalResult> {
-    results.append(2, IntegerType::get(type.getContext(), 32));
-    return success();
-  });
-  converter.addConversion([](FragmentType type, SmallVectorImpl<Type> &results) -> std::optional<LogicalResult> {
-    results.append(type.getColumnsPerThread() / 2, VectorType::get(2, Float32Type::get(type.getContext())));
-    return success();
-  });
-  auto toAddress = [](Type type) { return IntegerType::get(type.getContext(), 32); };
-  converter.addConversion([=](TmemReadyType type) -> Type { return toAddress(type); });
-  converter.addConversion([=](TileType type) -> Type { return toAddress(type); });
-  converter.addConversion([=](TmemType type) -> Type { return toAddress(type); });
-  converter.addConversion([](TensorMapType type) -> Type { return getTensorMapPointerType(type.getContext()); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -63,33 +82,44 @@ static void annotateKernel(gpu::GPUFuncOp kernel, const KernelPlan &plan) {
   for (auto [index, type] : llvm::enumerate(kernel.getArgumentTypes()))
     if (isa<TensorMapType>(type))
       tensorMaps.push_back(index);
-  kernel->setAttr(Fp8Dialect::kTensorMapArgsAttrName, builder.getDenseI32ArrayAttr(tensorMaps));
-  kernel->setAttr(Fp8Dialect::kSharedMemoryAttrName, builder.getI64IntegerAttr(plan.getSharedMemoryBytes()));
-  kernel.setKnownBlockSizeAttr(
-      builder.getDenseI32ArrayAttr({static_cast<int32_t>(32 * plan.getNumWarps()), 1, 1}));
+  kernel->setAttr(Fp8Dialect::kTensorMapArgsAttrName,
+                  builder.getDenseI32ArrayAttr(tensorMaps));
+  kernel->setAttr(Fp8Dialect::kSharedMemoryAttrName,
+                  builder.getI64IntegerAttr(plan.getSharedMemoryBytes()));
+  kernel.setKnownBlockSizeAttr(builder.getDenseI32ArrayAttr(
+      {static_cast<int32_t>(32 * plan.getNumWarps()), 1, 1}));
   kernel->removeAttr(Fp8Dialect::kLinearAttrName);
 }
 
-/// Gives a launch the shared memory of its kernel, and checks that it starts the kernel's warps.
-static LogicalResult updateLaunch(gpu::LaunchFuncOp launch, const KernelPlan &plan) {
+/// Gives a launch the shared memory of its kernel, and checks that it starts
+/// the kernel's warps.
+static LogicalResult updateLaunch(gpu::LaunchFuncOp launch,
+                                  const KernelPlan &plan) {
   OpBuilder builder(launch);
   int64_t threads = 32 * plan.getNumWarps();
   APInt stated;
-  if (matchPattern(launch.getBlockSizeX(), m_ConstantInt(&stated)) && stated.getSExtValue() != threads)
-    return launch.emitOpError() << "starts " << stated.getSExtValue() << " threads, but the roles of its kernel have "
-                                << threads << " (" << plan.getNumWarps() << " warps)";
-  Value bytes = arith::ConstantOp::create(builder, launch.getLoc(),
-                                          builder.getI32IntegerAttr(plan.getSharedMemoryBytes()));
+  if (matchPattern(launch.getBlockSizeX(), m_ConstantInt(&stated)) &&
+      stated.getSExtValue() != threads)
+    return launch.emitOpError()
+           << "starts " << stated.getSExtValue()
+           << " threads, but the roles of its kernel have " << threads << " ("
+           << plan.getNumWarps() << " warps)";
+  Value bytes = arith::ConstantOp::create(
+      builder, launch.getLoc(),
+      builder.getI32IntegerAttr(plan.getSharedMemoryBytes()));
   launch.getDynamicSharedMemorySizeMutable().assign(bytes);
   for (OpOperand &operand : launch.getKernelOperandsMutable())
     if (isa<TensorMapType>(operand.get().getType()))
-      operand.set(UnrealizedConversionCastOp::create(builder, launch.getLoc(),
-                                                     getTensorMapPointerType(builder.getContext()), operand.get())
+      operand.set(UnrealizedConversionCastOp::create(
+                      builder, launch.getLoc(),
+                      getTensorMapPointerType(builder.getContext()),
+                      operand.get())
                       .getResult(0));
   return success();
 }
 
-/// Puts the blocks of a role with several into one op, so that the role can become a branch.
+/// Puts the blocks of a role with several into one op, so that the role can
+/// become a branch.
 static void wrapBlocks(RoleOp role) {
   if (role.getBody().hasOneBlock())
     return;
@@ -98,13 +128,16 @@ static void wrapBlocks(RoleOp role) {
   Block *entry = new Block();
   role.getBody().push_front(entry);
   for (BlockArgument argument : first.getArguments())
-    argument.replaceAllUsesWith(entry->addArgument(argument.getType(), argument.getLoc()));
+    argument.replaceAllUsesWith(
+        entry->addArgument(argument.getType(), argument.getLoc()));
   first.eraseArguments(0, first.getNumArguments());
   builder.setInsertionPointToStart(entry);
-  auto wrapper = scf::ExecuteRegionOp::create(builder, role.getLoc(), TypeRange());
+  auto wrapper =
+      scf::ExecuteRegionOp::create(builder, role.getLoc(), TypeRange());
   YieldOp::create(builder, role.getLoc());
   Region &target = wrapper.getRegion();
-  target.getBlocks().splice(target.end(), role.getBody().getBlocks(), std::next(role.getBody().begin()),
+  target.getBlocks().splice(target.end(), role.getBody().getBlocks(),
+                            std::next(role.getBody().begin()),
                             role.getBody().end());
   for (Block &block : target)
     if (auto yield = dyn_cast<YieldOp>(block.getTerminator())) {
@@ -116,7 +149,8 @@ static void wrapBlocks(RoleOp role) {
 
 namespace {
 
-struct ConvertFp8ToNVVMPass : public fp8::impl::ConvertFp8ToNVVMBase<ConvertFp8ToNVVMPass> {
+struct ConvertFp8ToNVVMPass
+    : public fp8::impl::ConvertFp8ToNVVMBase<ConvertFp8ToNVVMPass> {
   void runOnOperation() override {
     SmallVector<gpu::GPUFuncOp> kernels;
     getOperation().walk([&](gpu::GPUFuncOp function) {
@@ -143,9 +177,11 @@ private:
 
   LogicalResult updateLaunches(gpu::GPUFuncOp kernel, const KernelPlan &plan) {
     WalkResult result = getOperation().walk([&](gpu::LaunchFuncOp launch) {
-      if (SymbolTable::lookupNearestSymbolFrom(launch, launch.getKernelAttr()) != kernel)
+      if (SymbolTable::lookupNearestSymbolFrom(
+              launch, launch.getKernelAttr()) != kernel)
         return WalkResult::advance();
-      return failed(updateLaunch(launch, plan)) ? WalkResult::interrupt() : WalkResult::advance();
+      return failed(updateLaunch(launch, plan)) ? WalkResult::interrupt()
+                                                : WalkResult::advance();
     });
     return failure(result.wasInterrupted());
   }
@@ -160,13 +196,18 @@ private:
     populateTilePatterns(converter, patterns, lowering);
     populatePromotePatterns(converter, patterns, lowering);
     populateStorePatterns(converter, patterns, lowering);
-    scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns, target);
-    cf::populateCFStructuralTypeConversionsAndLegality(converter, patterns, target);
-    populateFunctionOpInterfaceTypeConversionPattern<gpu::GPUFuncOp>(patterns, converter);
+    scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns,
+                                                         target);
+    cf::populateCFStructuralTypeConversionsAndLegality(converter, patterns,
+                                                       target);
+    populateFunctionOpInterfaceTypeConversionPattern<gpu::GPUFuncOp>(patterns,
+                                                                     converter);
     target.addIllegalDialect<Fp8Dialect>();
-    target.addDynamicallyLegalOp<gpu::GPUFuncOp>(
-        [&](gpu::GPUFuncOp op) { return converter.isSignatureLegal(op.getFunctionType()); });
-    target.markUnknownOpDynamicallyLegal([&](Operation *op) { return converter.isLegal(op); });
+    target.addDynamicallyLegalOp<gpu::GPUFuncOp>([&](gpu::GPUFuncOp op) {
+      return converter.isSignatureLegal(op.getFunctionType());
+    });
+    target.markUnknownOpDynamicallyLegal(
+        [&](Operation *op) { return converter.isLegal(op); });
     return applyPartialConversion(kernel, target, std::move(patterns));
   }
 };

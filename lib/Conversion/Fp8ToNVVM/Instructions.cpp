@@ -18,7 +18,9 @@ static constexpr unsigned kSharedCluster = 7;
 
 static constexpr StringLiteral kSharedMemoryName = "fp8_shared_memory";
 
-Type fp8::getTensorMapPointerType(MLIRContext *context) { return LLVM::LLVMPointerType::get(context); }
+Type fp8::getTensorMapPointerType(MLIRContext *context) {
+  return LLVM::LLVMPointerType::get(context);
+}
 
 void fp8::declareSharedMemory(Operation *gpuModule, Location loc) {
   if (SymbolTable::lookupSymbolIn(gpuModule, kSharedMemoryName))
@@ -26,7 +28,8 @@ void fp8::declareSharedMemory(Operation *gpuModule, Location loc) {
   OpBuilder builder = OpBuilder::atBlockBegin(&gpuModule->getRegion(0).front());
   auto type = LLVM::LLVMArrayType::get(builder.getI8Type(), 0);
   // 1024: the pattern of the 128-byte swizzle (PTX ISA, swizzling modes).
-  LLVM::GlobalOp::create(builder, loc, type, /*isConstant=*/false, LLVM::Linkage::External, kSharedMemoryName,
+  LLVM::GlobalOp::create(builder, loc, type, /*isConstant=*/false,
+                         LLVM::Linkage::External, kSharedMemoryName,
                          Attribute(), /*alignment=*/1024, kShared);
 }
 
@@ -35,17 +38,33 @@ void fp8::declareSharedMemory(Operation *gpuModule, Location loc) {
 //===----------------------------------------------------------------------===//
 
 Value Instructions::i32(int64_t value) {
-  return arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(static_cast<int32_t>(value)));
+  return arith::ConstantOp::create(
+      builder, loc, builder.getI32IntegerAttr(static_cast<int32_t>(value)));
 }
-Value Instructions::add(Value lhs, Value rhs) { return arith::AddIOp::create(builder, loc, lhs, rhs); }
-Value Instructions::add(Value lhs, int64_t rhs) { return rhs == 0 ? lhs : add(lhs, i32(rhs)); }
-Value Instructions::mul(Value lhs, int64_t rhs) { return arith::MulIOp::create(builder, loc, lhs, i32(rhs)); }
-Value Instructions::bitAnd(Value lhs, int64_t rhs) { return arith::AndIOp::create(builder, loc, lhs, i32(rhs)); }
-Value Instructions::bitXor(Value lhs, Value rhs) { return arith::XOrIOp::create(builder, loc, lhs, rhs); }
-Value Instructions::shiftRight(Value lhs, int64_t rhs) { return arith::ShRUIOp::create(builder, loc, lhs, i32(rhs)); }
-Value Instructions::shiftLeft(Value lhs, int64_t rhs) { return arith::ShLIOp::create(builder, loc, lhs, i32(rhs)); }
+Value Instructions::add(Value lhs, Value rhs) {
+  return arith::AddIOp::create(builder, loc, lhs, rhs);
+}
+Value Instructions::add(Value lhs, int64_t rhs) {
+  return rhs == 0 ? lhs : add(lhs, i32(rhs));
+}
+Value Instructions::mul(Value lhs, int64_t rhs) {
+  return arith::MulIOp::create(builder, loc, lhs, i32(rhs));
+}
+Value Instructions::bitAnd(Value lhs, int64_t rhs) {
+  return arith::AndIOp::create(builder, loc, lhs, i32(rhs));
+}
+Value Instructions::bitXor(Value lhs, Value rhs) {
+  return arith::XOrIOp::create(builder, loc, lhs, rhs);
+}
+Value Instructions::shiftRight(Value lhs, int64_t rhs) {
+  return arith::ShRUIOp::create(builder, loc, lhs, i32(rhs));
+}
+Value Instructions::shiftLeft(Value lhs, int64_t rhs) {
+  return arith::ShLIOp::create(builder, loc, lhs, i32(rhs));
+}
 Value Instructions::equal(Value lhs, int64_t rhs) {
-  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, lhs, i32(rhs));
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, lhs,
+                               i32(rhs));
 }
 Value Instructions::select(Value condition, Value ifTrue, Value ifFalse) {
   return arith::SelectOp::create(builder, loc, condition, ifTrue, ifFalse);
@@ -54,10 +73,12 @@ Value Instructions::toI32(Value index) {
   return arith::IndexCastOp::create(builder, loc, builder.getI32Type(), index);
 }
 Value Instructions::toIndex(Value value) {
-  return arith::IndexCastUIOp::create(builder, loc, builder.getIndexType(), value);
+  return arith::IndexCastUIOp::create(builder, loc, builder.getIndexType(),
+                                      value);
 }
 Value Instructions::insert(Value vector, Value element, int64_t position) {
-  return LLVM::InsertElementOp::create(builder, loc, vector, element, i32(position));
+  return LLVM::InsertElementOp::create(builder, loc, vector, element,
+                                       i32(position));
 }
 Value Instructions::roundAndPack(ArrayRef<Value> pairs, Type element) {
   Type word = builder.getI32Type();
@@ -65,46 +86,65 @@ Value Instructions::roundAndPack(ArrayRef<Value> pairs, Type element) {
   for (Value pair : pairs) {
     if (element.isF32()) {
       for (int64_t i : {0, 1})
-        words.push_back(LLVM::BitcastOp::create(builder, loc, word,
-                                                LLVM::ExtractElementOp::create(builder, loc, pair, i32(i))));
+        words.push_back(LLVM::BitcastOp::create(
+            builder, loc, word,
+            LLVM::ExtractElementOp::create(builder, loc, pair, i32(i))));
       continue;
     }
-    Value rounded = LLVM::FPTruncOp::create(builder, loc, VectorType::get(2, element), pair);
+    Value rounded = LLVM::FPTruncOp::create(builder, loc,
+                                            VectorType::get(2, element), pair);
     words.push_back(LLVM::BitcastOp::create(builder, loc, word, rounded));
   }
-  Value packed = LLVM::UndefOp::create(builder, loc, VectorType::get(words.size(), word));
+  Value packed =
+      LLVM::UndefOp::create(builder, loc, VectorType::get(words.size(), word));
   for (auto [i, value] : llvm::enumerate(words))
     packed = insert(packed, value, i);
   return packed;
 }
-Value Instructions::fma(Value a, Value b, Value c) { return LLVM::FMAOp::create(builder, loc, a, b, c); }
+Value Instructions::fma(Value a, Value b, Value c) {
+  return LLVM::FMAOp::create(builder, loc, a, b, c);
+}
 
 //===----------------------------------------------------------------------===//
 // Threads
 //===----------------------------------------------------------------------===//
 
-Value Instructions::threadId() { return NVVM::ThreadIdXOp::create(builder, loc, builder.getI32Type()); }
+Value Instructions::threadId() {
+  return NVVM::ThreadIdXOp::create(builder, loc, builder.getI32Type());
+}
 Value Instructions::laneId() { return bitAnd(threadId(), 31); }
 Value Instructions::warpId() {
-  // Through shfl, so that ptxas knows the value to be the same in all lanes and keeps roles in uniform registers.
-  return NVVM::ShflOp::create(builder, loc, builder.getI32Type(), i32(-1), shiftRight(threadId(), 5), i32(0), i32(31),
-                              NVVM::ShflKind::idx, /*return_value_and_is_valid=*/UnitAttr());
+  // Through shfl, so that ptxas knows the value to be the same in all lanes and
+  // keeps roles in uniform registers.
+  return NVVM::ShflOp::create(builder, loc, builder.getI32Type(), i32(-1),
+                              shiftRight(threadId(), 5), i32(0), i32(31),
+                              NVVM::ShflKind::idx,
+                              /*return_value_and_is_valid=*/UnitAttr());
 }
 Value Instructions::elect() {
-  return NVVM::ElectSyncOp::create(builder, loc, builder.getI1Type(), /*membermask=*/Value());
+  return NVVM::ElectSyncOp::create(builder, loc, builder.getI1Type(),
+                                   /*membermask=*/Value());
 }
 void Instructions::syncThreads() { NVVM::BarrierOp::create(builder, loc); }
-void Instructions::syncWarp() { NVVM::SyncWarpOp::create(builder, loc, i32(-1)); }
+void Instructions::syncWarp() {
+  NVVM::SyncWarpOp::create(builder, loc, i32(-1));
+}
 void Instructions::syncNamedBarrier(Value id, int64_t threads) {
-  NVVM::BarrierOp::create(builder, loc, TypeRange(), id, i32(threads), NVVM::BarrierReductionAttr(), Value());
+  NVVM::BarrierOp::create(builder, loc, TypeRange(), id, i32(threads),
+                          NVVM::BarrierReductionAttr(), Value());
 }
 void Instructions::arriveNamedBarrier(Value id, int64_t threads) {
-  // nvvm.barrier.arrive is an inline asm that is neither convergent nor a memory clobber; the intrinsic is both.
-  LLVM::CallIntrinsicOp::create(builder, loc, builder.getStringAttr("llvm.nvvm.barrier.cta.arrive.aligned.count"),
-                                ValueRange{id, i32(threads)});
+  // nvvm.barrier.arrive is an inline asm that is neither convergent nor a
+  // memory clobber; the intrinsic is both.
+  LLVM::CallIntrinsicOp::create(
+      builder, loc,
+      builder.getStringAttr("llvm.nvvm.barrier.cta.arrive.aligned.count"),
+      ValueRange{id, i32(threads)});
 }
-void Instructions::ifThen(Value condition, function_ref<void(Instructions &)> body) {
-  auto op = scf::IfOp::create(builder, loc, condition, /*withElseRegion=*/false);
+void Instructions::ifThen(Value condition,
+                          function_ref<void(Instructions &)> body) {
+  auto op =
+      scf::IfOp::create(builder, loc, condition, /*withElseRegion=*/false);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(op.thenBlock());
   body(*this);
@@ -115,11 +155,14 @@ void Instructions::ifThen(Value condition, function_ref<void(Instructions &)> bo
 //===----------------------------------------------------------------------===//
 
 Value Instructions::sharedPointer(Value address) {
-  return LLVM::IntToPtrOp::create(builder, loc, LLVM::LLVMPointerType::get(builder.getContext(), kShared), address);
+  return LLVM::IntToPtrOp::create(
+      builder, loc, LLVM::LLVMPointerType::get(builder.getContext(), kShared),
+      address);
 }
 Value Instructions::sharedMemory() {
   Value pointer = LLVM::AddressOfOp::create(
-      builder, loc, LLVM::LLVMPointerType::get(builder.getContext(), kShared), kSharedMemoryName);
+      builder, loc, LLVM::LLVMPointerType::get(builder.getContext(), kShared),
+      kSharedMemoryName);
   return LLVM::PtrToIntOp::create(builder, loc, builder.getI32Type(), pointer);
 }
 Value Instructions::loadShared(Value address, Type type) {
@@ -129,7 +172,8 @@ void Instructions::storeShared(Value address, Value value) {
   int64_t bytes = 4;
   if (auto vector = dyn_cast<VectorType>(value.getType()))
     bytes = vector.getNumElements() * vector.getElementTypeBitWidth() / 8;
-  LLVM::StoreOp::create(builder, loc, value, sharedPointer(address), /*alignment=*/bytes);
+  LLVM::StoreOp::create(builder, loc, value, sharedPointer(address),
+                        /*alignment=*/bytes);
 }
 
 //===----------------------------------------------------------------------===//
@@ -137,32 +181,44 @@ void Instructions::storeShared(Value address, Value value) {
 //===----------------------------------------------------------------------===//
 
 void Instructions::initBarrier(Value address, int64_t arrivals) {
-  NVVM::MBarrierInitOp::create(builder, loc, sharedPointer(address), i32(arrivals), /*predicate=*/Value());
+  NVVM::MBarrierInitOp::create(builder, loc, sharedPointer(address),
+                               i32(arrivals), /*predicate=*/Value());
 }
-void Instructions::fenceBarrierInit() { NVVM::FenceMbarrierInitOp::create(builder, loc); }
+void Instructions::fenceBarrierInit() {
+  NVVM::FenceMbarrierInitOp::create(builder, loc);
+}
 void Instructions::waitBarrier(Value address, Value parity) {
-  // A loop of ours around one try_wait: nvvm.mbarrier.try_wait.parity hides the loop in inline asm.
+  // A loop of ours around one try_wait: nvvm.mbarrier.try_wait.parity hides the
+  // loop in inline asm.
   auto loop = scf::WhileOp::create(builder, loc, TypeRange(), ValueRange());
   OpBuilder::InsertionGuard guard(builder);
   builder.createBlock(&loop.getBefore());
-  // The time that the hardware may suspend the warp for before it answers false, in ns (PTX ISA, mbarrier.try_wait).
+  // The time that the hardware may suspend the warp for before it answers
+  // false, in ns (PTX ISA, mbarrier.try_wait).
   constexpr int64_t kSuspendTime = 10'000'000;
-  Value done = NVVM::MBarrierTryWaitOp::create(builder, loc, builder.getI1Type(), sharedPointer(address), parity,
-                                               i32(kSuspendTime));
-  Value one = arith::ConstantOp::create(builder, loc, builder.getBoolAttr(true));
-  scf::ConditionOp::create(builder, loc, arith::XOrIOp::create(builder, loc, done, one), ValueRange());
+  Value done = NVVM::MBarrierTryWaitOp::create(
+      builder, loc, builder.getI1Type(), sharedPointer(address), parity,
+      i32(kSuspendTime));
+  Value one =
+      arith::ConstantOp::create(builder, loc, builder.getBoolAttr(true));
+  scf::ConditionOp::create(builder, loc,
+                           arith::XOrIOp::create(builder, loc, done, one),
+                           ValueRange());
   builder.createBlock(&loop.getAfter());
   scf::YieldOp::create(builder, loc);
 }
 void Instructions::arrive(Value address) {
-  NVVM::MBarrierArriveOp::create(builder, loc, TypeRange(), sharedPointer(address), /*count=*/Value());
+  NVVM::MBarrierArriveOp::create(builder, loc, TypeRange(),
+                                 sharedPointer(address), /*count=*/Value());
 }
 void Instructions::expectBytes(Value address, int64_t bytes) {
-  NVVM::MBarrierExpectTxOp::create(builder, loc, sharedPointer(address), i32(bytes));
+  NVVM::MBarrierExpectTxOp::create(builder, loc, sharedPointer(address),
+                                   i32(bytes));
 }
 void Instructions::arriveExpectBytes(Value address, int64_t bytes) {
-  NVVM::MBarrierArriveExpectTxOp::create(builder, loc, TypeRange(), sharedPointer(address), i32(bytes),
-                                         NVVM::MemScopeKind::CTA, /*relaxed=*/false, /*predicate=*/Value());
+  NVVM::MBarrierArriveExpectTxOp::create(
+      builder, loc, TypeRange(), sharedPointer(address), i32(bytes),
+      NVVM::MemScopeKind::CTA, /*relaxed=*/false, /*predicate=*/Value());
 }
 
 //===----------------------------------------------------------------------===//
@@ -170,36 +226,48 @@ void Instructions::arriveExpectBytes(Value address, int64_t bytes) {
 //===----------------------------------------------------------------------===//
 
 /// Coordinates as the instructions want them: i32, innermost first.
-static SmallVector<Value> getBox(Instructions &instructions, ValueRange coordinates) {
+static SmallVector<Value> getBox(Instructions &instructions,
+                                 ValueRange coordinates) {
   SmallVector<Value> box;
   for (Value coordinate : llvm::reverse(coordinates))
     box.push_back(instructions.toI32(coordinate));
   return box;
 }
 
-void Instructions::loadTile(Value destination, Value map, ValueRange coordinates, Value barrier) {
-  // A shared address of this CTA is one of the cluster as well; a cast between the spaces would go through generic ones.
+void Instructions::loadTile(Value destination, Value map,
+                            ValueRange coordinates, Value barrier) {
+  // A shared address of this CTA is one of the cluster as well; a cast between
+  // the spaces would go through generic ones.
   Value pointer = LLVM::IntToPtrOp::create(
-      builder, loc, LLVM::LLVMPointerType::get(builder.getContext(), kSharedCluster), destination);
+      builder, loc,
+      LLVM::LLVMPointerType::get(builder.getContext(), kSharedCluster),
+      destination);
   NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
-      builder, loc, pointer, map, getBox(*this, coordinates), sharedPointer(barrier), /*im2colOffsets=*/ValueRange(),
-      /*multicastMask=*/Value(), /*l2CacheHint=*/Value(), NVVM::TMALoadMode::TILE, /*isCTAOnly=*/false,
-      NVVM::CTAGroupKindAttr(), /*predicate=*/Value());
+      builder, loc, pointer, map, getBox(*this, coordinates),
+      sharedPointer(barrier), /*im2colOffsets=*/ValueRange(),
+      /*multicastMask=*/Value(), /*l2CacheHint=*/Value(),
+      NVVM::TMALoadMode::TILE, /*isCTAOnly=*/false, NVVM::CTAGroupKindAttr(),
+      /*predicate=*/Value());
 }
 void Instructions::storeTile(Value source, Value map, ValueRange coordinates) {
-  NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp::create(builder, loc, map, sharedPointer(source),
-                                                     getBox(*this, coordinates), /*l2CacheHint=*/Value(),
-                                                     NVVM::TMAStoreMode::TILE, /*predicate=*/Value());
+  NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp::create(
+      builder, loc, map, sharedPointer(source), getBox(*this, coordinates),
+      /*l2CacheHint=*/Value(), NVVM::TMAStoreMode::TILE, /*predicate=*/Value());
 }
-void Instructions::commitStores() { NVVM::CpAsyncBulkCommitGroupOp::create(builder, loc); }
+void Instructions::commitStores() {
+  NVVM::CpAsyncBulkCommitGroupOp::create(builder, loc);
+}
 void Instructions::waitStores(int64_t pending, bool readOnly) {
-  NVVM::CpAsyncBulkWaitGroupOp::create(builder, loc, builder.getI32IntegerAttr(pending),
-                                       readOnly ? builder.getUnitAttr() : UnitAttr());
+  NVVM::CpAsyncBulkWaitGroupOp::create(
+      builder, loc, builder.getI32IntegerAttr(pending),
+      readOnly ? builder.getUnitAttr() : UnitAttr());
 }
 void Instructions::fenceAsyncProxy() {
   auto *context = builder.getContext();
-  NVVM::FenceProxyOp::create(builder, loc, NVVM::ProxyKindAttr::get(context, NVVM::ProxyKind::async_shared),
-                             NVVM::SharedSpaceAttr::get(context, NVVM::SharedSpace::shared_cta));
+  NVVM::FenceProxyOp::create(
+      builder, loc,
+      NVVM::ProxyKindAttr::get(context, NVVM::ProxyKind::async_shared),
+      NVVM::SharedSpaceAttr::get(context, NVVM::SharedSpace::shared_cta));
 }
 
 //===----------------------------------------------------------------------===//
@@ -207,56 +275,74 @@ void Instructions::fenceAsyncProxy() {
 //===----------------------------------------------------------------------===//
 
 Value Instructions::tmemPointer(Value address) {
-  return LLVM::IntToPtrOp::create(builder, loc, LLVM::LLVMPointerType::get(builder.getContext(), kTensor), address);
+  return LLVM::IntToPtrOp::create(
+      builder, loc, LLVM::LLVMPointerType::get(builder.getContext(), kTensor),
+      address);
 }
 void Instructions::allocateColumns(Value addressSlot, int64_t columns) {
-  NVVM::Tcgen05AllocOp::create(builder, loc, sharedPointer(addressSlot), i32(columns));
+  NVVM::Tcgen05AllocOp::create(builder, loc, sharedPointer(addressSlot),
+                               i32(columns));
 }
 void Instructions::freeColumns(Value address, int64_t columns) {
-  NVVM::Tcgen05DeallocOp::create(builder, loc, tmemPointer(address), i32(columns));
+  NVVM::Tcgen05DeallocOp::create(builder, loc, tmemPointer(address),
+                                 i32(columns));
 }
-void Instructions::relinquishAllocation() { NVVM::Tcgen05RelinquishAllocPermitOp::create(builder, loc); }
+void Instructions::relinquishAllocation() {
+  NVVM::Tcgen05RelinquishAllocPermitOp::create(builder, loc);
+}
 void Instructions::fenceBeforeThreadSync() {
-  NVVM::Tcgen05FenceOp::create(builder, loc, NVVM::Tcgen05FenceKind::BEFORE_THREAD_SYNC);
+  NVVM::Tcgen05FenceOp::create(builder, loc,
+                               NVVM::Tcgen05FenceKind::BEFORE_THREAD_SYNC);
 }
 void Instructions::fenceAfterThreadSync() {
-  NVVM::Tcgen05FenceOp::create(builder, loc, NVVM::Tcgen05FenceKind::AFTER_THREAD_SYNC);
+  NVVM::Tcgen05FenceOp::create(builder, loc,
+                               NVVM::Tcgen05FenceKind::AFTER_THREAD_SYNC);
 }
-void Instructions::mma(Value accumulator, Value aDescriptor, Value bDescriptor, int64_t instruction,
-                       Value accumulate) {
-  NVVM::Tcgen05MMAOp::create(builder, loc, NVVM::Tcgen05MMAKind::F8F6F4, NVVM::CTAGroupKind::CTA_1,
-                             NVVM::Tcgen05MMACollectorOp::DISCARD, /*aShift=*/false, tmemPointer(accumulator),
-                             aDescriptor, bDescriptor, i32(instruction), accumulate, /*scaleInputD=*/Value(),
-                             /*disableOutputLane=*/Value());
+void Instructions::mma(Value accumulator, Value aDescriptor, Value bDescriptor,
+                       int64_t instruction, Value accumulate) {
+  NVVM::Tcgen05MMAOp::create(
+      builder, loc, NVVM::Tcgen05MMAKind::F8F6F4, NVVM::CTAGroupKind::CTA_1,
+      NVVM::Tcgen05MMACollectorOp::DISCARD, /*aShift=*/false,
+      tmemPointer(accumulator), aDescriptor, bDescriptor, i32(instruction),
+      accumulate, /*scaleInputD=*/Value(),
+      /*disableOutputLane=*/Value());
 }
 void Instructions::commitMmas(Value barrier) {
-  NVVM::Tcgen05CommitOp::create(builder, loc, sharedPointer(barrier), /*multicastMask=*/Value());
+  NVVM::Tcgen05CommitOp::create(builder, loc, sharedPointer(barrier),
+                                /*multicastMask=*/Value());
 }
 Value Instructions::startTmemLoad(Value address, int64_t columns) {
-  return NVVM::Tcgen05LdOp::create(builder, loc, VectorType::get(columns, builder.getI32Type()), /*pack=*/false,
-                                   NVVM::Tcgen05LdStShape::SHAPE_32X32B, tmemPointer(address), /*offset=*/Value());
+  return NVVM::Tcgen05LdOp::create(
+      builder, loc, VectorType::get(columns, builder.getI32Type()),
+      /*pack=*/false, NVVM::Tcgen05LdStShape::SHAPE_32X32B,
+      tmemPointer(address), /*offset=*/Value());
 }
 
 SmallVector<Value> Instructions::finishTmemLoad(Value loaded) {
-  // nvvm.tcgen05.wait orders nothing but itself: LLVM would move readers of the loaded registers in front of it. An asm that takes
-  // and returns every register ties them. LLVM's own op could take its place once it has such operands.
+  // nvvm.tcgen05.wait orders nothing but itself: LLVM would move readers of the
+  // loaded registers in front of it. An asm that takes and returns every
+  // register ties them. LLVM's own op could take its place once it has such
+  // operands.
   int64_t columns = cast<VectorType>(loaded.getType()).getNumElements();
   Type i32Type = builder.getI32Type(), f32Type = builder.getF32Type();
   SmallVector<Value> registers;
   std::string constraints;
   for (int64_t i = 0; i < columns; ++i) {
-    registers.push_back(LLVM::ExtractElementOp::create(builder, loc, loaded, i32(i)));
+    registers.push_back(
+        LLVM::ExtractElementOp::create(builder, loc, loaded, i32(i)));
     constraints += "=r,";
   }
   for (int64_t i = 0; i < columns; ++i)
     constraints += std::to_string(i) + ",";
   constraints += "~{memory}";
-  auto resultType =
-      LLVM::LLVMStructType::getLiteral(builder.getContext(), SmallVector<Type>(columns, i32Type));
-  Value waited = LLVM::InlineAsmOp::create(builder, loc, resultType, registers, "tcgen05.wait::ld.sync.aligned;",
-                                           constraints, /*has_side_effects=*/true, /*is_align_stack=*/false,
-                                           LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr())
-                     .getRes();
+  auto resultType = LLVM::LLVMStructType::getLiteral(
+      builder.getContext(), SmallVector<Type>(columns, i32Type));
+  Value waited =
+      LLVM::InlineAsmOp::create(
+          builder, loc, resultType, registers, "tcgen05.wait::ld.sync.aligned;",
+          constraints, /*has_side_effects=*/true, /*is_align_stack=*/false,
+          LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr())
+          .getRes();
   SmallVector<Value> pairs;
   auto pairType = VectorType::get(2, f32Type);
   for (int64_t i = 0; i < columns; i += 2) {

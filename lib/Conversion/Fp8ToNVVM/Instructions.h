@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The instructions that a lowered kernel is made of, one function each.
 //
-// This is the only place that names NVVM ops: their header costs 15 s a file. Addresses in shared and tensor memory are i32; "PTX ISA" sections are those of
-// version 9.0.
+// This is the only place that names NVVM ops: their header costs 15 s a file.
+// Addresses in shared and tensor memory are i32; "PTX ISA" sections are those
+// of version 9.0.
 
 #ifndef FP8_LIB_CONVERSION_FP8TONVVM_INSTRUCTIONS_H
 #define FP8_LIB_CONVERSION_FP8TONVVM_INSTRUCTIONS_H
@@ -14,7 +15,8 @@ namespace mlir::fp8 {
 /// The pointer that a tensor map argument becomes.
 Type getTensorMapPointerType(MLIRContext *context);
 
-/// Adds the symbol of the dynamic shared memory to a gpu.module, if it is not there.
+/// Adds the symbol of the dynamic shared memory to a gpu.module, if it is not
+/// there.
 void declareSharedMemory(Operation *gpuModule, Location loc);
 
 /// Builds instructions at a builder's insertion point.
@@ -39,7 +41,8 @@ public:
   Value toI32(Value index);
   /// The vector with one element replaced.
   Value insert(Value vector, Value element, int64_t position);
-  /// Rounds pairs of f32 to `element` and packs them into a vector of i32, the first pair lowest.
+  /// Rounds pairs of f32 to `element` and packs them into a vector of i32, the
+  /// first pair lowest.
   Value roundAndPack(ArrayRef<Value> pairs, Type element);
   /// a * b + c on vectors of f32, rounded once.
   Value fma(Value a, Value b, Value c);
@@ -76,17 +79,22 @@ public:
   void expectBytes(Value address, int64_t bytes);
   void arriveExpectBytes(Value address, int64_t bytes);
 
-  // Bulk tensor copies (PTX ISA, cp.async.bulk.tensor). Coordinates: row, column, as index.
-  void loadTile(Value destination, Value map, ValueRange coordinates, Value barrier);
+  // Bulk tensor copies (PTX ISA, cp.async.bulk.tensor). Coordinates: row,
+  // column, as index.
+  void loadTile(Value destination, Value map, ValueRange coordinates,
+                Value barrier);
   void storeTile(Value source, Value map, ValueRange coordinates);
   void commitStores();
-  /// Waits until at most `pending` groups of this thread's stores are unfinished: written, or with `readOnly` read.
+  /// Waits until at most `pending` groups of this thread's stores are
+  /// unfinished: written, or with `readOnly` read.
   void waitStores(int64_t pending, bool readOnly);
-  /// Makes this thread's writes to shared memory visible to bulk copies and MMAs.
+  /// Makes this thread's writes to shared memory visible to bulk copies and
+  /// MMAs.
   void fenceAsyncProxy();
 
   // Tensor memory (PTX ISA, tcgen05).
-  /// The whole warp allocates columns; their address is written to shared memory.
+  /// The whole warp allocates columns; their address is written to shared
+  /// memory.
   void allocateColumns(Value addressSlot, int64_t columns);
   void freeColumns(Value address, int64_t columns);
   /// Gives up the right to allocate.
@@ -94,12 +102,15 @@ public:
   void fenceBeforeThreadSync();
   void fenceAfterThreadSync();
   /// D (+)= A * B^T for one 32-byte step of K; `accumulate` is an i1.
-  void mma(Value accumulator, Value aDescriptor, Value bDescriptor, int64_t instruction, Value accumulate);
+  void mma(Value accumulator, Value aDescriptor, Value bDescriptor,
+           int64_t instruction, Value accumulate);
   /// Arrives at the barrier when this thread's MMAs so far are complete.
   void commitMmas(Value barrier);
-  /// Starts the load of `columns` columns of this warp's 32 lanes, one lane a thread, as `columns` i32 registers.
+  /// Starts the load of `columns` columns of this warp's 32 lanes, one lane a
+  /// thread, as `columns` i32 registers.
   Value startTmemLoad(Value address, int64_t columns);
-  /// Waits for all loads that were started, and yields the loaded value as pairs of f32.
+  /// Waits for all loads that were started, and yields the loaded value as
+  /// pairs of f32.
   SmallVector<Value> finishTmemLoad(Value loaded);
 
 private:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The start of a lowered kernel: addresses, the warp's number, barrier initialisation, and the values of each role.
+// The start of a lowered kernel: addresses, the warp's number, barrier
+// initialisation, and the values of each role.
 
 #include "Lowering.h"
 
@@ -7,29 +8,38 @@ using namespace mlir;
 using namespace mlir::fp8;
 
 /// Initialises the barriers of one ring.
-static void initRing(Operation *ring, const KernelPlan &plan, Value sharedMemory, Instructions &instructions) {
+static void initRing(Operation *ring, const KernelPlan &plan,
+                     Value sharedMemory, Instructions &instructions) {
   const RingPlan &ringPlan = plan.getRing(ring);
   Type type = cast<EndTypeInterface>(ring->getResult(0).getType()).getRing();
   int64_t stages = cast<RingTypeInterface>(type).getNumStages();
   for (int64_t i = 0; i < 2 * stages; ++i)
-    instructions.initBarrier(instructions.add(sharedMemory, ringPlan.barrierOffset + 8 * i),
-                             i < stages ? ringPlan.fullArrivals : ringPlan.emptyArrivals);
+    instructions.initBarrier(
+        instructions.add(sharedMemory, ringPlan.barrierOffset + 8 * i),
+        i < stages ? ringPlan.fullArrivals : ringPlan.emptyArrivals);
   if (auto output = dyn_cast<OutputPipelineOp>(ring)) {
-    int64_t offset = ringPlan.barrierOffset + KernelPlan::getDeallocBarrierOffset(cast<OutputPipelineType>(type));
-    instructions.initBarrier(instructions.add(sharedMemory, offset),
-                             plan.getOutput(output.getProducer()).deallocArrivals);
+    int64_t offset =
+        ringPlan.barrierOffset +
+        KernelPlan::getDeallocBarrierOffset(cast<OutputPipelineType>(type));
+    instructions.initBarrier(
+        instructions.add(sharedMemory, offset),
+        plan.getOutput(output.getProducer()).deallocArrivals);
   }
 }
 
-KernelLowering fp8::buildPrologue(FunctionOpInterface kernel, const KernelPlan &plan) {
+KernelLowering fp8::buildPrologue(FunctionOpInterface kernel,
+                                  const KernelPlan &plan) {
   Block &entry = kernel.getFunctionBody().front();
   Location loc = kernel.getLoc();
   OpBuilder builder = OpBuilder::atBlockBegin(&entry);
   Instructions instructions(builder, loc);
-  KernelLowering lowering{plan, instructions.sharedMemory(), instructions.warpId(),
+  KernelLowering lowering{plan, instructions.sharedMemory(),
+                          instructions.warpId(),
                           llvm::DenseMap<Operation *, RoleValues>()};
 
-  auto isRing = [](Operation &op) { return isa<PipelineOp, OutputPipelineOp>(op); };
+  auto isRing = [](Operation &op) {
+    return isa<PipelineOp, OutputPipelineOp>(op);
+  };
   Value isFirst = instructions.equal(instructions.threadId(), 0);
   instructions.ifThen(isFirst, [&](Instructions &first) {
     for (Operation &op : entry)
@@ -42,7 +52,8 @@ KernelLowering fp8::buildPrologue(FunctionOpInterface kernel, const KernelPlan &
   for (RoleOp role : entry.getOps<RoleOp>()) {
     builder.setInsertionPointToStart(&role.getBody().front());
     Instructions atStart(builder, role.getLoc());
-    // One election for the whole role: asynchronous groups and commits belong to the thread that issued them.
+    // One election for the whole role: asynchronous groups and commits belong
+    // to the thread that issued them.
     RoleValues values;
     values.leader = atStart.elect();
     values.warp = atStart.add(lowering.warpId, -plan.getWarps(role).first);

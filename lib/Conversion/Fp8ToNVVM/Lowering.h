@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the patterns that lower one kernel share: the plan, the values set up at its start, the cursors of its rings.
+// What the patterns that lower one kernel share: the plan, the values set up at
+// its start, the cursors of its rings.
 
 #ifndef FP8_LIB_CONVERSION_FP8TONVVM_LOWERING_H
 #define FP8_LIB_CONVERSION_FP8TONVVM_LOWERING_H
@@ -23,23 +24,30 @@ struct KernelLowering {
   const KernelPlan &plan;
   Value sharedMemory; ///< i32: where the kernel's shared memory begins
   Value warpId;       ///< i32: the warp's number within the CTA
-  /// The role values for each fp8 op inside a role, whatever becomes of the role.
+  /// The role values for each fp8 op inside a role, whatever becomes of the
+  /// role.
   llvm::DenseMap<Operation *, RoleValues> roleOf;
 
-  const RoleValues &getRole(Operation *op) const { return roleOf.find(op)->second; }
+  const RoleValues &getRole(Operation *op) const {
+    return roleOf.find(op)->second;
+  }
 };
 
-/// A cursor over a ring, as the four i32 values that an end, a stage or a warp handle becomes.
+/// A cursor over a ring, as the four i32 values that an end, a stage or a warp
+/// handle becomes.
 struct RingCursor {
-  Value barriers; ///< the address of the full barriers, which the empty ones follow
-  Value base;     ///< pipeline: the address of the tiles; warp handle: that of the tensor memory; end of an output pipeline: its named barrier
-  Value index;    ///< the slot
-  Value phase;    ///< the parity that this side waits for next
+  Value barriers; ///< the address of the full barriers, which the empty ones
+                  ///< follow
+  Value base;  ///< pipeline: the address of the tiles; warp handle: that of the
+               ///< tensor memory; end of an output pipeline: its named barrier
+  Value index; ///< the slot
+  Value phase; ///< the parity that this side waits for next
 
   static constexpr unsigned kNumValues = 4;
 
   explicit RingCursor(ValueRange values)
-      : barriers(values[0]), base(values[1]), index(values[2]), phase(values[3]) {}
+      : barriers(values[0]), base(values[1]), index(values[2]),
+        phase(values[3]) {}
   RingCursor(Value barriers, Value base, Value index, Value phase)
       : barriers(barriers), base(base), index(index), phase(phase) {}
   SmallVector<Value> pack() const { return {barriers, base, index, phase}; }
@@ -60,35 +68,47 @@ class KernelPattern : public OpConversionPattern<OpT> {
 public:
   using Adaptor = typename OpConversionPattern<OpT>::OneToNOpAdaptor;
 
-  KernelPattern(const TypeConverter &converter, MLIRContext *context, const KernelLowering &lowering)
+  KernelPattern(const TypeConverter &converter, MLIRContext *context,
+                const KernelLowering &lowering)
       : OpConversionPattern<OpT>(converter, context), lowering(lowering) {}
 
-  LogicalResult matchAndRewrite(OpT op, Adaptor operands, ConversionPatternRewriter &rewriter) const final {
+  LogicalResult
+  matchAndRewrite(OpT op, Adaptor operands,
+                  ConversionPatternRewriter &rewriter) const final {
     return lower(op, operands, rewriter);
   }
 
 protected:
-  virtual LogicalResult lower(OpT op, Adaptor operands, ConversionPatternRewriter &rewriter) const = 0;
+  virtual LogicalResult lower(OpT op, Adaptor operands,
+                              ConversionPatternRewriter &rewriter) const = 0;
 
   const KernelLowering &lowering;
 };
 
-/// Converts the dialect's types: handles to cursors, views to addresses, fragments to registers.
+/// Converts the dialect's types: handles to cursors, views to addresses,
+/// fragments to registers.
 void populateTypeConversions(TypeConverter &converter);
 
-void populatePipelinePatterns(const TypeConverter &converter, RewritePatternSet &patterns,
+void populatePipelinePatterns(const TypeConverter &converter,
+                              RewritePatternSet &patterns,
                               const KernelLowering &lowering);
-void populateWarpPatterns(const TypeConverter &converter, RewritePatternSet &patterns,
+void populateWarpPatterns(const TypeConverter &converter,
+                          RewritePatternSet &patterns,
                           const KernelLowering &lowering);
-void populateTilePatterns(const TypeConverter &converter, RewritePatternSet &patterns,
+void populateTilePatterns(const TypeConverter &converter,
+                          RewritePatternSet &patterns,
                           const KernelLowering &lowering);
-void populatePromotePatterns(const TypeConverter &converter, RewritePatternSet &patterns,
+void populatePromotePatterns(const TypeConverter &converter,
+                             RewritePatternSet &patterns,
                              const KernelLowering &lowering);
-void populateStorePatterns(const TypeConverter &converter, RewritePatternSet &patterns,
+void populateStorePatterns(const TypeConverter &converter,
+                           RewritePatternSet &patterns,
                            const KernelLowering &lowering);
 
-/// Writes the kernel's start: addresses, warp number, barrier initialisation, and each role's values.
-KernelLowering buildPrologue(FunctionOpInterface kernel, const KernelPlan &plan);
+/// Writes the kernel's start: addresses, warp number, barrier initialisation,
+/// and each role's values.
+KernelLowering buildPrologue(FunctionOpInterface kernel,
+                             const KernelPlan &plan);
 
 } // namespace mlir::fp8
 

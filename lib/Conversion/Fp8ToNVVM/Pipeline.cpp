@@ -8,7 +8,8 @@ using namespace mlir::fp8;
 
 namespace {
 
-/// A ring: a cursor on its first slot for each end. Its barriers were initialised by the prologue.
+/// A ring: a cursor on its first slot for each end. Its barriers were
+/// initialised by the prologue.
 template <typename RingOp>
 struct LowerRing : public KernelPattern<RingOp> {
   using KernelPattern<RingOp>::KernelPattern;
@@ -17,21 +18,26 @@ struct LowerRing : public KernelPattern<RingOp> {
                       ConversionPatternRewriter &rewriter) const override {
     Instructions instructions(rewriter, op.getLoc());
     const RingPlan &ring = this->lowering.plan.getRing(op);
-    Value barriers = instructions.add(this->lowering.sharedMemory, ring.barrierOffset);
+    Value barriers =
+        instructions.add(this->lowering.sharedMemory, ring.barrierOffset);
     Value base = getBase(op, ring, instructions);
     SmallVector<SmallVector<Value>> cursors;
     for (Type type : op->getResultTypes()) {
       bool isProducer = cast<EndTypeInterface>(type).isProducer();
-      cursors.push_back(RingCursor(barriers, base, instructions.i32(0), instructions.i32(isProducer)).pack());
+      cursors.push_back(RingCursor(barriers, base, instructions.i32(0),
+                                   instructions.i32(isProducer))
+                            .pack());
     }
     rewriter.replaceOpWithMultiple(op, std::move(cursors));
     return success();
   }
 
 private:
-  Value getBase(RingOp op, const RingPlan &ring, Instructions &instructions) const {
+  Value getBase(RingOp op, const RingPlan &ring,
+                Instructions &instructions) const {
     if constexpr (std::is_same_v<RingOp, OutputPipelineOp>)
-      return instructions.i32(this->lowering.plan.getOutput(op.getProducer()).namedBarrier);
+      return instructions.i32(
+          this->lowering.plan.getOutput(op.getProducer()).namedBarrier);
     else
       return instructions.add(this->lowering.sharedMemory, ring.payloadOffset);
   }
@@ -41,19 +47,23 @@ private:
 struct LowerAcquire : public KernelPattern<AcquireOp> {
   using KernelPattern::KernelPattern;
 
-  LogicalResult lower(AcquireOp op, Adaptor operands, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult lower(AcquireOp op, Adaptor operands,
+                      ConversionPatternRewriter &rewriter) const override {
     Instructions instructions(rewriter, op.getLoc());
     RingCursor cursor(operands.getEnd());
     auto end = cast<EndTypeInterface>(op.getEnd().getType());
     cursor.wait(instructions, end);
-    // What the other side did to tensor memory before its hand-over comes before what this side does now (PTX ISA, tcgen05.fence).
+    // What the other side did to tensor memory before its hand-over comes
+    // before what this side does now (PTX ISA, tcgen05.fence).
     if (isa<MmaWarpType, EpilogueWarpType>(op.getEnd().getType()))
       instructions.fenceAfterThreadSync();
     StagePlan stage = lowering.plan.getStage(op.getStage());
     if (stage.bytesAtAcquire)
-      instructions.ifThen(lowering.getRole(op).leader, [&](Instructions &leader) {
-        leader.arriveExpectBytes(cursor.getFullBarrier(leader), stage.bytes);
-      });
+      instructions.ifThen(lowering.getRole(op).leader,
+                          [&](Instructions &leader) {
+                            leader.arriveExpectBytes(
+                                cursor.getFullBarrier(leader), stage.bytes);
+                          });
     rewriter.replaceOpWithMultiple(op, {cursor.pack()});
     return success();
   }
@@ -63,31 +73,39 @@ struct LowerAcquire : public KernelPattern<AcquireOp> {
 struct LowerRelease : public KernelPattern<ReleaseOp> {
   using KernelPattern::KernelPattern;
 
-  LogicalResult lower(ReleaseOp op, Adaptor operands, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult lower(ReleaseOp op, Adaptor operands,
+                      ConversionPatternRewriter &rewriter) const override {
     Instructions instructions(rewriter, op.getLoc());
     RingCursor cursor(operands.getStage());
     Type ring = cast<StageTypeInterface>(op.getStage().getType()).getRing();
     signal(op, cursor, ring, instructions);
-    rewriter.replaceOpWithMultiple(op, {cursor.advance(instructions, ring).pack()});
+    rewriter.replaceOpWithMultiple(op,
+                                   {cursor.advance(instructions, ring).pack()});
     return success();
   }
 
 private:
-  void signal(ReleaseOp op, const RingCursor &cursor, Type ring, Instructions &instructions) const {
+  void signal(ReleaseOp op, const RingCursor &cursor, Type ring,
+              Instructions &instructions) const {
     Type type = op.getStage().getType();
     Value leader = lowering.getRole(op).leader;
     bool fills = isa<ProducerStageType, MmaStageType>(type);
     auto getBarrier = [&](Instructions &inner) {
-      return fills ? cursor.getFullBarrier(inner) : cursor.getEmptyBarrier(inner, ring);
+      return fills ? cursor.getFullBarrier(inner)
+                   : cursor.getEmptyBarrier(inner, ring);
     };
     StagePlan stage = lowering.plan.getStage(op.getStage());
     if (isa<ProducerStageType>(type) && stage.bytesAtAcquire)
-      return; // the arrival was made with the announcement of the bytes; the copies complete the phase
-    if (isa<MmaStageType>(type) || (isa<ConsumerStageType>(type) && stage.usedByMma)) {
+      return; // the arrival was made with the announcement of the bytes; the
+              // copies complete the phase
+    if (isa<MmaStageType>(type) ||
+        (isa<ConsumerStageType>(type) && stage.usedByMma)) {
       // The MMAs are asynchronous: the commit arrives when they are complete.
       if (stage.usedByThreads)
         instructions.syncWarp();
-      instructions.ifThen(leader, [&](Instructions &inner) { inner.commitMmas(getBarrier(inner)); });
+      instructions.ifThen(leader, [&](Instructions &inner) {
+        inner.commitMmas(getBarrier(inner));
+      });
       return;
     }
     // Loads from tensor memory are complete: promotion waited for them.
@@ -95,20 +113,24 @@ private:
       instructions.fenceBeforeThreadSync();
     // All lanes have done their part before one of them speaks for the warp.
     instructions.syncWarp();
-    instructions.ifThen(leader, [&](Instructions &inner) { inner.arrive(getBarrier(inner)); });
+    instructions.ifThen(
+        leader, [&](Instructions &inner) { inner.arrive(getBarrier(inner)); });
   }
 };
 
-/// close: a producer waits for its slots to come back, a store queue for its copies.
+/// close: a producer waits for its slots to come back, a store queue for its
+/// copies.
 struct LowerClose : public KernelPattern<CloseOp> {
   using KernelPattern::KernelPattern;
 
-  LogicalResult lower(CloseOp op, Adaptor operands, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult lower(CloseOp op, Adaptor operands,
+                      ConversionPatternRewriter &rewriter) const override {
     Type type = op.getEnd().getType();
     if (isa<StoreQueueType>(type)) {
-      Instructions(rewriter, op.getLoc()).ifThen(lowering.getRole(op).leader, [](Instructions &leader) {
-        leader.waitStores(/*pending=*/0, /*readOnly=*/false);
-      });
+      Instructions(rewriter, op.getLoc())
+          .ifThen(lowering.getRole(op).leader, [](Instructions &leader) {
+            leader.waitStores(/*pending=*/0, /*readOnly=*/false);
+          });
     } else if (auto end = cast<EndTypeInterface>(type); end.isProducer()) {
       RingCursor(operands.getEnd()).drain(rewriter, op.getLoc(), end);
     }
@@ -121,13 +143,17 @@ struct LowerClose : public KernelPattern<CloseOp> {
 struct LowerTile : public KernelPattern<TileOp> {
   using KernelPattern::KernelPattern;
 
-  LogicalResult lower(TileOp op, Adaptor operands, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult lower(TileOp op, Adaptor operands,
+                      ConversionPatternRewriter &rewriter) const override {
     Instructions instructions(rewriter, op.getLoc());
     RingCursor cursor(operands.getStage());
-    auto ring = cast<PipelineType>(cast<StageTypeInterface>(op.getStage().getType()).getRing());
-    Value offset = instructions.mul(cursor.index, KernelPlan::getTileStride(op.getTile().getType()));
-    Value address = instructions.add(instructions.add(cursor.base, offset),
-                                     KernelPlan::getTileOffset(ring, op.getName()));
+    auto ring = cast<PipelineType>(
+        cast<StageTypeInterface>(op.getStage().getType()).getRing());
+    Value offset = instructions.mul(
+        cursor.index, KernelPlan::getTileStride(op.getTile().getType()));
+    Value address =
+        instructions.add(instructions.add(cursor.base, offset),
+                         KernelPlan::getTileOffset(ring, op.getName()));
     rewriter.replaceOp(op, address);
     return success();
   }
@@ -137,16 +163,20 @@ struct LowerTile : public KernelPattern<TileOp> {
 struct LowerIndex : public KernelPattern<IndexOp> {
   using KernelPattern::KernelPattern;
 
-  LogicalResult lower(IndexOp op, Adaptor operands, ConversionPatternRewriter &rewriter) const override {
-    rewriter.replaceOp(op, Instructions(rewriter, op.getLoc()).toIndex(RingCursor(operands.getStage()).index));
+  LogicalResult lower(IndexOp op, Adaptor operands,
+                      ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOp(op, Instructions(rewriter, op.getLoc())
+                               .toIndex(RingCursor(operands.getStage()).index));
     return success();
   }
 };
 
 } // namespace
 
-void fp8::populatePipelinePatterns(const TypeConverter &converter, RewritePatternSet &patterns,
+void fp8::populatePipelinePatterns(const TypeConverter &converter,
+                                   RewritePatternSet &patterns,
                                    const KernelLowering &lowering) {
-  patterns.add<LowerRing<PipelineOp>, LowerRing<OutputPipelineOp>, LowerAcquire, LowerRelease, LowerClose, LowerTile,
-               LowerIndex>(converter, patterns.getContext(), lowering);
+  patterns.add<LowerRing<PipelineOp>, LowerRing<OutputPipelineOp>, LowerAcquire,
+               LowerRelease, LowerClose, LowerTile, LowerIndex>(
+      converter, patterns.getContext(), lowering);
 }

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Lowers fragments and promotion: accumulators leave tensor memory, are scaled, and are added up in registers.
+// Lowers fragments and promotion: accumulators leave tensor memory, are scaled,
+// and are added up in registers.
 //
-// A thread owns part of a row, as pairs of f32: Blackwell multiplies and adds two f32 in one instruction (PTX ISA, fma.rn.f32x2). The load of the
-// next chunk of columns is started before the multiply-adds of the present one, so that they hide it.
+// A thread owns part of a row, as pairs of f32: Blackwell multiplies and adds
+// two f32 in one instruction (PTX ISA, fma.rn.f32x2). The load of the next
+// chunk of columns is started before the multiply-adds of the present one, so
+// that they hide it.
 
 #include "Lowering.h"
 
@@ -17,10 +20,13 @@ namespace {
 struct LowerZero : public KernelPattern<ZeroOp> {
   using KernelPattern::KernelPattern;
 
-  LogicalResult lower(ZeroOp op, Adaptor, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult lower(ZeroOp op, Adaptor,
+                      ConversionPatternRewriter &rewriter) const override {
     auto pairType = VectorType::get(2, rewriter.getF32Type());
-    Value zero = arith::ConstantOp::create(rewriter, op.getLoc(), rewriter.getZeroAttr(pairType));
-    SmallVector<Value> pairs(op.getFragment().getType().getColumnsPerThread() / 2, zero);
+    Value zero = arith::ConstantOp::create(rewriter, op.getLoc(),
+                                           rewriter.getZeroAttr(pairType));
+    SmallVector<Value> pairs(
+        op.getFragment().getType().getColumnsPerThread() / 2, zero);
     rewriter.replaceOpWithMultiple(op, {pairs});
     return success();
   }
@@ -30,10 +36,12 @@ struct LowerZero : public KernelPattern<ZeroOp> {
 struct LowerPromote : public KernelPattern<PromoteOp> {
   using KernelPattern::KernelPattern;
 
-  LogicalResult lower(PromoteOp op, Adaptor operands, ConversionPatternRewriter &rewriter) const override;
+  LogicalResult lower(PromoteOp op, Adaptor operands,
+                      ConversionPatternRewriter &rewriter) const override;
 
 private:
-  /// The widest load that divides the thread's columns; 32 registers a load leave room for the fragment.
+  /// The widest load that divides the thread's columns; 32 registers a load
+  /// leave room for the fragment.
   static int64_t getChunk(int64_t columns) {
     int64_t chunk = 32;
     while (columns % chunk)
@@ -42,12 +50,15 @@ private:
   }
 };
 
-/// The scales of a thread's row: one for each block of B scales, as pairs, and the column at which the second begins.
+/// The scales of a thread's row: one for each block of B scales, as pairs, and
+/// the column at which the second begins.
 class RowScales {
 public:
-  RowScales(PromoteOp op, Value aScaleTile, ArrayRef<Value> bScales, Value split, Value row, Value firstColumn,
+  RowScales(PromoteOp op, Value aScaleTile, ArrayRef<Value> bScales,
+            Value split, Value row, Value firstColumn,
             ConversionPatternRewriter &rewriter)
-      : loc(op.getLoc()), rewriter(rewriter), split(split), firstColumn(firstColumn) {
+      : loc(op.getLoc()), rewriter(rewriter), split(split),
+        firstColumn(firstColumn) {
     Instructions instructions(rewriter, loc);
     Value address = instructions.add(aScaleTile, instructions.mul(row, 4));
     Value aScale = instructions.loadShared(address, rewriter.getF32Type());
@@ -57,7 +68,9 @@ public:
 
   /// The scales of the thread's columns `column` and `column + 1`.
   Value getPair(int64_t column) {
-    Value pair = arith::ConstantOp::create(rewriter, loc, rewriter.getZeroAttr(VectorType::get(2, rewriter.getF32Type())));
+    Value pair = arith::ConstantOp::create(
+        rewriter, loc,
+        rewriter.getZeroAttr(VectorType::get(2, rewriter.getF32Type())));
     if (scales.size() == 1 && splat)
       return splat;
     for (int64_t i : {0, 1})
@@ -72,8 +85,9 @@ private:
     if (scales.size() == 1)
       return scales[0];
     Instructions instructions(rewriter, loc);
-    Value isFirst = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::slt,
-                                          instructions.add(firstColumn, column), split);
+    Value isFirst =
+        arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::slt,
+                              instructions.add(firstColumn, column), split);
     return instructions.select(isFirst, scales[0], scales[1]);
   }
 
@@ -85,24 +99,31 @@ private:
 
 } // namespace
 
-LogicalResult LowerPromote::lower(PromoteOp op, Adaptor operands, ConversionPatternRewriter &rewriter) const {
+LogicalResult LowerPromote::lower(PromoteOp op, Adaptor operands,
+                                  ConversionPatternRewriter &rewriter) const {
   Location loc = op.getLoc();
   Instructions instructions(rewriter, loc);
   const RoleValues &role = lowering.getRole(op);
   int64_t columns = op.getFragment().getType().getColumnsPerThread();
   int64_t chunk = getChunk(columns);
 
-  // Warp w reaches lanes 32*(w mod 4) and up; the lane is in the upper half of a tensor-memory address.
+  // Warp w reaches lanes 32*(w mod 4) and up; the lane is in the upper half of
+  // a tensor-memory address.
   Value quarter = instructions.bitAnd(role.warp, 3);
   Value row = instructions.add(instructions.mul(quarter, 32), role.lane);
-  Value firstColumn = instructions.mul(instructions.shiftRight(role.warp, 2), columns);
-  Value address = instructions.add(instructions.add(operands.getPartial()[0], instructions.shiftLeft(quarter, 21)),
-                                   firstColumn);
+  Value firstColumn =
+      instructions.mul(instructions.shiftRight(role.warp, 2), columns);
+  Value address =
+      instructions.add(instructions.add(operands.getPartial()[0],
+                                        instructions.shiftLeft(quarter, 21)),
+                       firstColumn);
   SmallVector<Value> bScales;
   for (ValueRange scale : operands.getBScales())
     bScales.push_back(scale[0]);
-  Value split = op.getSplit() ? instructions.toI32(operands.getSplit()[0]) : Value();
-  RowScales scales(op, operands.getAScale()[0], bScales, split, row, firstColumn, rewriter);
+  Value split =
+      op.getSplit() ? instructions.toI32(operands.getSplit()[0]) : Value();
+  RowScales scales(op, operands.getAScale()[0], bScales, split, row,
+                   firstColumn, rewriter);
 
   ValueRange sums = operands.getFragment();
   SmallVector<Value> results;
@@ -110,16 +131,19 @@ LogicalResult LowerPromote::lower(PromoteOp op, Adaptor operands, ConversionPatt
   for (int64_t column = 0; column < columns; column += chunk) {
     SmallVector<Value> partials = instructions.finishTmemLoad(loaded);
     if (column + chunk < columns)
-      loaded = instructions.startTmemLoad(instructions.add(address, column + chunk), chunk);
+      loaded = instructions.startTmemLoad(
+          instructions.add(address, column + chunk), chunk);
     for (auto [i, partial] : llvm::enumerate(partials))
-      results.push_back(
-          instructions.fma(partial, scales.getPair(column + 2 * i), sums[column / 2 + i]));
+      results.push_back(instructions.fma(
+          partial, scales.getPair(column + 2 * i), sums[column / 2 + i]));
   }
   rewriter.replaceOpWithMultiple(op, {results});
   return success();
 }
 
-void fp8::populatePromotePatterns(const TypeConverter &converter, RewritePatternSet &patterns,
+void fp8::populatePromotePatterns(const TypeConverter &converter,
+                                  RewritePatternSet &patterns,
                                   const KernelLowering &lowering) {
-  patterns.add<LowerZero, LowerPromote>(converter, patterns.getContext(), lowering);
+  patterns.add<LowerZero, LowerPromote>(converter, patterns.getContext(),
+                                        lowering);
 }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Lowers the store queue: fragments are rounded, staged in swizzled tiles, and copied out by TMA.
+// Lowers the store queue: fragments are rounded, staged in swizzled tiles, and
+// copied out by TMA.
 //
-// Each warp stages and stores its own 32 rows, so that no warp waits for another; a lane writes its row in 16-byte chunks, which the swizzle
-// spreads over the banks.
+// Each warp stages and stores its own 32 rows, so that no warp waits for
+// another; a lane writes its row in 16-byte chunks, which the swizzle spreads
+// over the banks.
 
 #include "Lowering.h"
 
@@ -17,9 +19,11 @@ namespace {
 struct LowerStoreQueue : public KernelPattern<StoreQueueOp> {
   using KernelPattern::KernelPattern;
 
-  LogicalResult lower(StoreQueueOp op, Adaptor, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult lower(StoreQueueOp op, Adaptor,
+                      ConversionPatternRewriter &rewriter) const override {
     Instructions instructions(rewriter, op.getLoc());
-    Value base = instructions.add(lowering.sharedMemory, lowering.plan.getQueueOffset(op));
+    Value base = instructions.add(lowering.sharedMemory,
+                                  lowering.plan.getQueueOffset(op));
     rewriter.replaceOpWithMultiple(op, {{base, instructions.i32(0)}});
     return success();
   }
@@ -29,23 +33,28 @@ struct LowerStoreQueue : public KernelPattern<StoreQueueOp> {
 struct LowerStore : public KernelPattern<StoreOp> {
   using KernelPattern::KernelPattern;
 
-  LogicalResult lower(StoreOp op, Adaptor operands, ConversionPatternRewriter &rewriter) const override;
+  LogicalResult lower(StoreOp op, Adaptor operands,
+                      ConversionPatternRewriter &rewriter) const override;
 
 private:
-  void writeRow(ArrayRef<Value> pairs, TileType tile, Value address, Value lane, Location loc,
-                ConversionPatternRewriter &rewriter) const;
+  void writeRow(ArrayRef<Value> pairs, TileType tile, Value address, Value lane,
+                Location loc, ConversionPatternRewriter &rewriter) const;
 };
 
 } // namespace
 
-/// The bits by which the swizzle changes a chunk's address, from the address's offset within its pattern: bits 7.. are XORed into
-/// bits 4.. (PTX ISA, swizzling modes).
-static Value getSwizzleBits(Value offset, Swizzle swizzle, Instructions &instructions) {
+/// The bits by which the swizzle changes a chunk's address, from the address's
+/// offset within its pattern: bits 7.. are XORed into bits 4.. (PTX ISA,
+/// swizzling modes).
+static Value getSwizzleBits(Value offset, Swizzle swizzle,
+                            Instructions &instructions) {
   int64_t mask = (int64_t(1) << static_cast<uint32_t>(swizzle)) - 1;
-  return instructions.shiftLeft(instructions.bitAnd(instructions.shiftRight(offset, 7), mask), 4);
+  return instructions.shiftLeft(
+      instructions.bitAnd(instructions.shiftRight(offset, 7), mask), 4);
 }
 
-void LowerStore::writeRow(ArrayRef<Value> pairs, TileType tile, Value address, Value lane, Location loc,
+void LowerStore::writeRow(ArrayRef<Value> pairs, TileType tile, Value address,
+                          Value lane, Location loc,
                           ConversionPatternRewriter &rewriter) const {
   Instructions instructions(rewriter, loc);
   Type element = tile.getElementType();
@@ -53,13 +62,16 @@ void LowerStore::writeRow(ArrayRef<Value> pairs, TileType tile, Value address, V
   Value rowOffset = instructions.mul(lane, tile.getRowBytes());
   Value swizzle = getSwizzleBits(rowOffset, tile.getSwizzle(), instructions);
   for (size_t first = 0; first < pairs.size(); first += pairsPerChunk) {
-    Value chunk = instructions.roundAndPack(pairs.slice(first, pairsPerChunk), element);
-    Value offset = instructions.bitXor(instructions.add(rowOffset, first / pairsPerChunk * 16), swizzle);
+    Value chunk =
+        instructions.roundAndPack(pairs.slice(first, pairsPerChunk), element);
+    Value offset = instructions.bitXor(
+        instructions.add(rowOffset, first / pairsPerChunk * 16), swizzle);
     instructions.storeShared(instructions.add(address, offset), chunk);
   }
 }
 
-LogicalResult LowerStore::lower(StoreOp op, Adaptor operands, ConversionPatternRewriter &rewriter) const {
+LogicalResult LowerStore::lower(StoreOp op, Adaptor operands,
+                                ConversionPatternRewriter &rewriter) const {
   Location loc = op.getLoc();
   Instructions instructions(rewriter, loc);
   const RoleValues &role = lowering.getRole(op);
@@ -69,22 +81,31 @@ LogicalResult LowerStore::lower(StoreOp op, Adaptor operands, ConversionPatternR
   int64_t tileStride = KernelPlan::getTileStride(tile);
 
   Value base = operands.getQueue()[0], slot = operands.getQueue()[1];
-  Value warpBase = instructions.add(base, instructions.mul(role.warp, queue.getDepth() * tileStride));
-  Value row = instructions.toIndex(instructions.mul(instructions.bitAnd(role.warp, 3), 32));
-  row = arith::AddIOp::create(rewriter, loc, operands.getCoordinates()[0][0], row);
-  Value firstColumn = instructions.toIndex(instructions.mul(instructions.shiftRight(role.warp, 2), columns));
-  firstColumn = arith::AddIOp::create(rewriter, loc, operands.getCoordinates()[1][0], firstColumn);
+  Value warpBase = instructions.add(
+      base, instructions.mul(role.warp, queue.getDepth() * tileStride));
+  Value row = instructions.toIndex(
+      instructions.mul(instructions.bitAnd(role.warp, 3), 32));
+  row = arith::AddIOp::create(rewriter, loc, operands.getCoordinates()[0][0],
+                              row);
+  Value firstColumn = instructions.toIndex(
+      instructions.mul(instructions.shiftRight(role.warp, 2), columns));
+  firstColumn = arith::AddIOp::create(
+      rewriter, loc, operands.getCoordinates()[1][0], firstColumn);
 
   SmallVector<Value> pairs(operands.getFragment());
   for (int64_t column = 0; column < columns; column += tile.getColumns()) {
-    // The slot was last used `depth` copies ago: all but the latest depth-1 of this warp's copies must have been read.
+    // The slot was last used `depth` copies ago: all but the latest depth-1 of
+    // this warp's copies must have been read.
     instructions.ifThen(role.leader, [&](Instructions &leader) {
       leader.waitStores(queue.getDepth() - 1, /*readOnly=*/true);
     });
     instructions.syncWarp();
-    Value address = instructions.add(warpBase, instructions.mul(slot, tileStride));
-    writeRow(ArrayRef(pairs).slice(column / 2, tile.getColumns() / 2), tile, address, role.lane, loc, rewriter);
-    // The copy reads through the async proxy: every lane's writes are fenced before one lane starts it.
+    Value address =
+        instructions.add(warpBase, instructions.mul(slot, tileStride));
+    writeRow(ArrayRef(pairs).slice(column / 2, tile.getColumns() / 2), tile,
+             address, role.lane, loc, rewriter);
+    // The copy reads through the async proxy: every lane's writes are fenced
+    // before one lane starts it.
     instructions.fenceAsyncProxy();
     instructions.syncWarp();
     instructions.ifThen(role.leader, [&](Instructions &leader) {
@@ -94,13 +115,16 @@ LogicalResult LowerStore::lower(StoreOp op, Adaptor operands, ConversionPatternR
       leader.commitStores();
     });
     Value next = instructions.add(slot, 1);
-    slot = instructions.select(instructions.equal(next, queue.getDepth()), instructions.i32(0), next);
+    slot = instructions.select(instructions.equal(next, queue.getDepth()),
+                               instructions.i32(0), next);
   }
   rewriter.replaceOpWithMultiple(op, {{base, slot}});
   return success();
 }
 
-void fp8::populateStorePatterns(const TypeConverter &converter, RewritePatternSet &patterns,
+void fp8::populateStorePatterns(const TypeConverter &converter,
+                                RewritePatternSet &patterns,
                                 const KernelLowering &lowering) {
-  patterns.add<LowerStoreQueue, LowerStore>(converter, patterns.getContext(), lowering);
+  patterns.add<LowerStoreQueue, LowerStore>(converter, patterns.getContext(),
+                                            lowering);
 }

@@ -14,20 +14,27 @@ namespace {
 struct LowerAccumulator : public KernelPattern<AccumulatorOp> {
   using KernelPattern::KernelPattern;
 
-  LogicalResult lower(AccumulatorOp op, Adaptor operands, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult lower(AccumulatorOp op, Adaptor operands,
+                      ConversionPatternRewriter &rewriter) const override {
     Instructions instructions(rewriter, op.getLoc());
     RingCursor cursor(operands.getStage());
-    auto ring = cast<OutputPipelineType>(cast<StageTypeInterface>(op.getStage().getType()).getRing());
-    rewriter.replaceOp(op, instructions.add(cursor.base, instructions.mul(cursor.index, ring.getStageColumns())));
+    auto ring = cast<OutputPipelineType>(
+        cast<StageTypeInterface>(op.getStage().getType()).getRing());
+    rewriter.replaceOp(
+        op, instructions.add(
+                cursor.base,
+                instructions.mul(cursor.index, ring.getStageColumns())));
     return success();
   }
 };
 
-/// tma_load: one lane starts the copy, which counts its bytes on the stage's full barrier.
+/// tma_load: one lane starts the copy, which counts its bytes on the stage's
+/// full barrier.
 struct LowerTmaLoad : public KernelPattern<TmaLoadOp> {
   using KernelPattern::KernelPattern;
 
-  LogicalResult lower(TmaLoadOp op, Adaptor operands, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult lower(TmaLoadOp op, Adaptor operands,
+                      ConversionPatternRewriter &rewriter) const override {
     auto ring = cast<PipelineType>(op.getStage().getType().getRing());
     TileType tile = ring.getTile(op.getName());
     RingCursor cursor(operands.getStage());
@@ -35,15 +42,19 @@ struct LowerTmaLoad : public KernelPattern<TmaLoadOp> {
     for (ValueRange coordinate : operands.getCoordinates())
       coordinates.push_back(coordinate[0]);
     bool announced = lowering.plan.getStage(op.getStage()).bytesAtAcquire;
-    Instructions(rewriter, op.getLoc()).ifThen(lowering.getRole(op).leader, [&](Instructions &leader) {
-      Value barrier = cursor.getFullBarrier(leader);
-      if (!announced)
-        leader.expectBytes(barrier, tile.getSizeInBytes());
-      Value offset = leader.mul(cursor.index, KernelPlan::getTileStride(tile));
-      Value destination = leader.add(leader.add(cursor.base, offset),
-                                     KernelPlan::getTileOffset(ring, op.getName()));
-      leader.loadTile(destination, operands.getMap()[0], coordinates, barrier);
-    });
+    Instructions(rewriter, op.getLoc())
+        .ifThen(lowering.getRole(op).leader, [&](Instructions &leader) {
+          Value barrier = cursor.getFullBarrier(leader);
+          if (!announced)
+            leader.expectBytes(barrier, tile.getSizeInBytes());
+          Value offset =
+              leader.mul(cursor.index, KernelPlan::getTileStride(tile));
+          Value destination =
+              leader.add(leader.add(cursor.base, offset),
+                         KernelPlan::getTileOffset(ring, op.getName()));
+          leader.loadTile(destination, operands.getMap()[0], coordinates,
+                          barrier);
+        });
     rewriter.eraseOp(op);
     return success();
   }
@@ -53,56 +64,76 @@ struct LowerTmaLoad : public KernelPattern<TmaLoadOp> {
 struct LowerMma : public KernelPattern<MmaOp> {
   using KernelPattern::KernelPattern;
 
-  LogicalResult lower(MmaOp op, Adaptor operands, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult lower(MmaOp op, Adaptor operands,
+                      ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
     ArrayRef<int64_t> shape = op.getAccumulator().getType().getShape();
-    // K of one instruction for 8-bit operands, in elements and bytes (PTX ISA, tcgen05.mma kind::f8f6f4).
+    // K of one instruction for 8-bit operands, in elements and bytes (PTX ISA,
+    // tcgen05.mma kind::f8f6f4).
     constexpr int64_t kStep = 32;
     int64_t steps = op.getA().getType().getColumns() / kStep;
-    Instructions(rewriter, loc).ifThen(lowering.getRole(op).leader, [&](Instructions &leader) {
-      Value a = getDescriptor(operands.getA()[0], loc, rewriter);
-      Value b = getDescriptor(operands.getB()[0], loc, rewriter);
-      for (int64_t step = 0; step < steps; ++step) {
-        Value accumulate = arith::ConstantOp::create(rewriter, loc, rewriter.getBoolAttr(step > 0));
-        if (step == 0 && !operands.getAccumulate().empty())
-          accumulate = operands.getAccumulate()[0];
-        // A step is 32 bytes further in the row; the address field counts 16 bytes.
-        leader.mma(operands.getAccumulator()[0], advance(a, step * kStep / 16, loc, rewriter),
-                   advance(b, step * kStep / 16, loc, rewriter), getInstruction(shape[0], shape[1]), accumulate);
-      }
-    });
+    Instructions(rewriter, loc)
+        .ifThen(lowering.getRole(op).leader, [&](Instructions &leader) {
+          Value a = getDescriptor(operands.getA()[0], loc, rewriter);
+          Value b = getDescriptor(operands.getB()[0], loc, rewriter);
+          for (int64_t step = 0; step < steps; ++step) {
+            Value accumulate = arith::ConstantOp::create(
+                rewriter, loc, rewriter.getBoolAttr(step > 0));
+            if (step == 0 && !operands.getAccumulate().empty())
+              accumulate = operands.getAccumulate()[0];
+            // A step is 32 bytes further in the row; the address field counts
+            // 16 bytes.
+            leader.mma(operands.getAccumulator()[0],
+                       advance(a, step * kStep / 16, loc, rewriter),
+                       advance(b, step * kStep / 16, loc, rewriter),
+                       getInstruction(shape[0], shape[1]), accumulate);
+          }
+        });
     rewriter.eraseOp(op);
     return success();
   }
 
 private:
-  /// The instruction descriptor (PTX ISA, tcgen05 instruction descriptor, kind::f8f6f4): D f32 (bits 4-5 = 1), A and B e4m3 (0), both
-  /// K-major (0), N/8 in bits 17-22, M/16 in bits 24-28.
-  static int64_t getInstruction(int64_t m, int64_t n) { return (1 << 4) | (n / 8) << 17 | (m / 16) << 24; }
+  /// The instruction descriptor (PTX ISA, tcgen05 instruction descriptor,
+  /// kind::f8f6f4): D f32 (bits 4-5 = 1), A and B e4m3 (0), both K-major (0),
+  /// N/8 in bits 17-22, M/16 in bits 24-28.
+  static int64_t getInstruction(int64_t m, int64_t n) {
+    return (1 << 4) | (n / 8) << 17 | (m / 16) << 24;
+  }
 
-  /// The shared-memory descriptor (PTX ISA, tcgen05 shared memory descriptor) of a K-major tile under the 128-byte swizzle: address/16 in bits
-  /// 0-13, stride between groups of eight rows (1024 bytes) /16 in bits 32-45, version 1 in bits 46-48, swizzle 128B = 2 in bits 61-63. The
-  /// leading dimension offset (bits 16-29) is not used by swizzled K-major tiles.
+  /// The shared-memory descriptor (PTX ISA, tcgen05 shared memory descriptor)
+  /// of a K-major tile under the 128-byte swizzle: address/16 in bits 0-13,
+  /// stride between groups of eight rows (1024 bytes) /16 in bits 32-45,
+  /// version 1 in bits 46-48, swizzle 128B = 2 in bits 61-63. The leading
+  /// dimension offset (bits 16-29) is not used by swizzled K-major tiles.
   static Value getDescriptor(Value address, Location loc, OpBuilder &builder) {
     Instructions instructions(builder, loc);
-    Value field = instructions.bitAnd(instructions.shiftRight(address, 4), 0x3FFF);
-    Value wide = arith::ExtUIOp::create(builder, loc, builder.getI64Type(), field);
-    constexpr int64_t kFixed = int64_t(1024 / 16) << 32 | int64_t(1) << 46 | int64_t(2) << 61;
-    Value fixed = arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(kFixed));
+    Value field =
+        instructions.bitAnd(instructions.shiftRight(address, 4), 0x3FFF);
+    Value wide =
+        arith::ExtUIOp::create(builder, loc, builder.getI64Type(), field);
+    constexpr int64_t kFixed =
+        int64_t(1024 / 16) << 32 | int64_t(1) << 46 | int64_t(2) << 61;
+    Value fixed = arith::ConstantOp::create(builder, loc,
+                                            builder.getI64IntegerAttr(kFixed));
     return arith::OrIOp::create(builder, loc, wide, fixed);
   }
 
-  static Value advance(Value descriptor, int64_t units, Location loc, OpBuilder &builder) {
+  static Value advance(Value descriptor, int64_t units, Location loc,
+                       OpBuilder &builder) {
     if (units == 0)
       return descriptor;
-    Value step = arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(units));
+    Value step = arith::ConstantOp::create(builder, loc,
+                                           builder.getI64IntegerAttr(units));
     return arith::AddIOp::create(builder, loc, descriptor, step);
   }
 };
 
 } // namespace
 
-void fp8::populateTilePatterns(const TypeConverter &converter, RewritePatternSet &patterns,
+void fp8::populateTilePatterns(const TypeConverter &converter,
+                               RewritePatternSet &patterns,
                                const KernelLowering &lowering) {
-  patterns.add<LowerAccumulator, LowerTmaLoad, LowerMma>(converter, patterns.getContext(), lowering);
+  patterns.add<LowerAccumulator, LowerTmaLoad, LowerMma>(
+      converter, patterns.getContext(), lowering);
 }

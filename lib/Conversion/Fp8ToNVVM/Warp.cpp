@@ -15,18 +15,23 @@ namespace {
 struct LowerRole : public KernelPattern<RoleOp> {
   using KernelPattern::KernelPattern;
 
-  LogicalResult lower(RoleOp op, Adaptor operands, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult lower(RoleOp op, Adaptor operands,
+                      ConversionPatternRewriter &rewriter) const override {
     if (!op.getBody().hasOneBlock())
-      return rewriter.notifyMatchFailure(op, "roles of several blocks are wrapped before");
+      return rewriter.notifyMatchFailure(
+          op, "roles of several blocks are wrapped before");
     Location loc = op.getLoc();
     WarpRange warps = lowering.plan.getWarps(op);
-    auto branch = scf::IfOp::create(rewriter, loc, isInRange(warps, loc, rewriter), /*withElseRegion=*/false);
+    auto branch =
+        scf::IfOp::create(rewriter, loc, isInRange(warps, loc, rewriter),
+                          /*withElseRegion=*/false);
     Block *then = branch.thenBlock();
     SmallVector<Value> inits;
     for (ValueRange values : operands.getInits())
       llvm::append_range(inits, values);
     TypeConverter::SignatureConversion signature = convertArguments(op);
-    Block *body = rewriter.applySignatureConversion(&op.getBody().front(), signature, getTypeConverter());
+    Block *body = rewriter.applySignatureConversion(
+        &op.getBody().front(), signature, getTypeConverter());
     Operation *yield = body->getTerminator();
     rewriter.inlineBlockBefore(body, then->getTerminator(), inits);
     rewriter.eraseOp(yield);
@@ -36,8 +41,10 @@ struct LowerRole : public KernelPattern<RoleOp> {
 
 private:
   TypeConverter::SignatureConversion convertArguments(RoleOp op) const {
-    TypeConverter::SignatureConversion signature(op.getBody().getNumArguments());
-    (void)getTypeConverter()->convertSignatureArgs(op.getBody().getArgumentTypes(), signature);
+    TypeConverter::SignatureConversion signature(
+        op.getBody().getNumArguments());
+    (void)getTypeConverter()->convertSignatureArgs(
+        op.getBody().getArgumentTypes(), signature);
     return signature;
   }
 
@@ -47,7 +54,8 @@ private:
       return instructions.equal(lowering.warpId, warps.first);
     // One comparison: the difference wraps below the first warp.
     Value within = instructions.add(lowering.warpId, -warps.first);
-    return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, within, instructions.i32(warps.count));
+    return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult,
+                                 within, instructions.i32(warps.count));
   }
 };
 
@@ -55,18 +63,22 @@ private:
 struct LowerCreateMmaWarp : public KernelPattern<CreateMmaWarpOp> {
   using KernelPattern::KernelPattern;
 
-  LogicalResult lower(CreateMmaWarpOp op, Adaptor operands, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult lower(CreateMmaWarpOp op, Adaptor operands,
+                      ConversionPatternRewriter &rewriter) const override {
     Instructions instructions(rewriter, op.getLoc());
     RingCursor end(operands.getEnd());
     OutputPipelineType ring = op.getWarp().getType().getRing();
-    Value slot = instructions.add(end.barriers, KernelPlan::getTmemAddressOffset(ring));
+    Value slot =
+        instructions.add(end.barriers, KernelPlan::getTmemAddressOffset(ring));
     instructions.allocateColumns(slot, ring.getAllocatedColumns());
     instructions.relinquishAllocation();
     instructions.fenceBeforeThreadSync();
     instructions.syncWarp();
     Value address = instructions.loadShared(slot, rewriter.getI32Type());
-    instructions.arriveNamedBarrier(end.base, lowering.plan.getOutput(op.getEnd()).handoffThreads);
-    rewriter.replaceOpWithMultiple(op, {RingCursor(end.barriers, address, end.index, end.phase).pack()});
+    instructions.arriveNamedBarrier(
+        end.base, lowering.plan.getOutput(op.getEnd()).handoffThreads);
+    rewriter.replaceOpWithMultiple(
+        op, {RingCursor(end.barriers, address, end.index, end.phase).pack()});
     return success();
   }
 };
@@ -75,11 +87,13 @@ struct LowerCreateMmaWarp : public KernelPattern<CreateMmaWarpOp> {
 struct LowerReleaseMmaWarp : public KernelPattern<ReleaseMmaWarpOp> {
   using KernelPattern::KernelPattern;
 
-  LogicalResult lower(ReleaseMmaWarpOp op, Adaptor operands, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult lower(ReleaseMmaWarpOp op, Adaptor operands,
+                      ConversionPatternRewriter &rewriter) const override {
     Instructions instructions(rewriter, op.getLoc());
     RingCursor warp(operands.getWarp());
     OutputPipelineType ring = op.getWarp().getType().getRing();
-    Value barrier = instructions.add(warp.barriers, KernelPlan::getDeallocBarrierOffset(ring));
+    Value barrier = instructions.add(warp.barriers,
+                                     KernelPlan::getDeallocBarrierOffset(ring));
     instructions.waitBarrier(barrier, instructions.i32(0));
     instructions.fenceAfterThreadSync();
     instructions.freeColumns(warp.base, ring.getAllocatedColumns());
@@ -92,14 +106,18 @@ struct LowerReleaseMmaWarp : public KernelPattern<ReleaseMmaWarpOp> {
 struct LowerWaitTmem : public KernelPattern<WaitTmemOp> {
   using KernelPattern::KernelPattern;
 
-  LogicalResult lower(WaitTmemOp op, Adaptor operands, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult lower(WaitTmemOp op, Adaptor operands,
+                      ConversionPatternRewriter &rewriter) const override {
     Instructions instructions(rewriter, op.getLoc());
     RingCursor end(operands.getEnd());
     OutputPipelineType ring = op.getReady().getType().getRing();
-    instructions.syncNamedBarrier(end.base, lowering.plan.getOutput(op.getEnd()).handoffThreads);
+    instructions.syncNamedBarrier(
+        end.base, lowering.plan.getOutput(op.getEnd()).handoffThreads);
     instructions.fenceAfterThreadSync();
-    Value slot = instructions.add(end.barriers, KernelPlan::getTmemAddressOffset(ring));
-    rewriter.replaceOp(op, instructions.loadShared(slot, rewriter.getI32Type()));
+    Value slot =
+        instructions.add(end.barriers, KernelPlan::getTmemAddressOffset(ring));
+    rewriter.replaceOp(op,
+                       instructions.loadShared(slot, rewriter.getI32Type()));
     return success();
   }
 };
@@ -108,15 +126,18 @@ struct LowerWaitTmem : public KernelPattern<WaitTmemOp> {
 struct LowerCreateEpilogueWarp : public KernelPattern<CreateEpilogueWarpOp> {
   using KernelPattern::KernelPattern;
 
-  LogicalResult lower(CreateEpilogueWarpOp op, Adaptor operands, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult lower(CreateEpilogueWarpOp op, Adaptor operands,
+                      ConversionPatternRewriter &rewriter) const override {
     RingCursor end(operands.getEnd());
     Value address = operands.getReady()[0];
-    rewriter.replaceOpWithMultiple(op, {RingCursor(end.barriers, address, end.index, end.phase).pack()});
+    rewriter.replaceOpWithMultiple(
+        op, {RingCursor(end.barriers, address, end.index, end.phase).pack()});
     return success();
   }
 };
 
-/// release_epilogue_warp: each warp arrives at the barrier that guards deallocation.
+/// release_epilogue_warp: each warp arrives at the barrier that guards
+/// deallocation.
 struct LowerReleaseEpilogueWarp : public KernelPattern<ReleaseEpilogueWarpOp> {
   using KernelPattern::KernelPattern;
 
@@ -128,7 +149,8 @@ struct LowerReleaseEpilogueWarp : public KernelPattern<ReleaseEpilogueWarpOp> {
     instructions.fenceBeforeThreadSync();
     instructions.syncWarp();
     instructions.ifThen(lowering.getRole(op).leader, [&](Instructions &leader) {
-      leader.arrive(leader.add(warp.barriers, KernelPlan::getDeallocBarrierOffset(ring)));
+      leader.arrive(
+          leader.add(warp.barriers, KernelPlan::getDeallocBarrierOffset(ring)));
     });
     rewriter.eraseOp(op);
     return success();
@@ -137,8 +159,11 @@ struct LowerReleaseEpilogueWarp : public KernelPattern<ReleaseEpilogueWarpOp> {
 
 } // namespace
 
-void fp8::populateWarpPatterns(const TypeConverter &converter, RewritePatternSet &patterns,
+void fp8::populateWarpPatterns(const TypeConverter &converter,
+                               RewritePatternSet &patterns,
                                const KernelLowering &lowering) {
-  patterns.add<LowerRole, LowerCreateMmaWarp, LowerReleaseMmaWarp, LowerWaitTmem, LowerCreateEpilogueWarp,
-               LowerReleaseEpilogueWarp>(converter, patterns.getContext(), lowering);
+  patterns
+      .add<LowerRole, LowerCreateMmaWarp, LowerReleaseMmaWarp, LowerWaitTmem,
+           LowerCreateEpilogueWarp, LowerReleaseEpilogueWarp>(
+          converter, patterns.getContext(), lowering);
 }
