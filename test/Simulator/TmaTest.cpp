@@ -272,6 +272,41 @@ L: mbarrier.try_wait.parity.shared.b64 %p, [bar], 0; @!%p bra L;
   EXPECT_EQ(in, out);
 }
 
+TEST(BulkCopy, BytesBeyondWhatThePhaseExpectsAreReported) {
+  auto reportOf = [](const char *expected, const char *count, uint64_t seed) {
+    std::string text =
+        kernel(".param .u64 in",
+               std::string(R"(
+  .reg .pred %p; .reg .b64 %d<9>;
+  ld.param.u64 %d0, [in];
+  mbarrier.init.shared.b64 [bar], )") +
+                   count + R"(; fence.mbarrier_init.release.cluster;
+  mbarrier.arrive.expect_tx.shared.b64 _, [bar], )" +
+                   expected + R"(;
+  cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [s], [%d0], 64, [bar];
+  cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [s+64], [%d0], 64, [bar];
+L: mbarrier.try_wait.parity.shared.b64 %p, [bar], 0; @!%p bra L;
+  nanosleep.u32 20; ld.shared.u32 %d1, [s+32];
+M: mbarrier.try_wait.parity.shared.b64 %p, [bar], 1; @!%p bra M; ret;)",
+               "sm_90a",
+               ".shared .align 128 .b8 s[256];\n.shared .align 8 .b64 bar;\n");
+    Device device;
+    uint64_t in = *device.allocate("in", 256);
+    Options options;
+    options.scheduleSeed = seed;
+    return run(device, text, {KernelArgument::value(in)}, {}, options).str();
+  };
+  for (uint64_t seed = 0; seed < 4; ++seed) {
+    // Half of the bytes: the phase completes with the first copy, and the
+    // second lands in the next.
+    EXPECT_THAT(
+        reportOf("64", "1", seed),
+        HasSubstr("after the phase they were issued in (0) has completed"));
+    EXPECT_THAT(reportOf("96", "1", seed),
+                HasSubstr("has received 32 bytes more than its phase expects"));
+  }
+}
+
 TEST(CopyAsync, GroupsAndArrivals) {
   std::string body = R"(
   .reg .pred %p<4>; .reg .b64 %d<9>; .reg .b32 %r<9>;
