@@ -1,0 +1,129 @@
+// What is derived from the whole kernel, and what it refuses.
+// RUN: fp8-opt %s --convert-fp8-to-nvvm -split-input-file -verify-diagnostics
+
+gpu.module @m {
+  // expected-error @below {{has no fp8.role: a kernel's work is done by its roles}}
+  gpu.func @no_role() kernel attributes {fp8.linear} {
+    gpu.return
+  }
+}
+
+// -----
+
+!ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
+gpu.module @m {
+  gpu.func @stated_count() kernel attributes {fp8.linear} {
+    // expected-error @below {{'fp8.pipeline' op states 128 consumer arrivals, but its roles make 4; leave the number out, or mend the roles}}
+    %p, %c = fp8.pipeline {consumer_arrivals = 128} : !fp8.producer<!ring>, !fp8.consumer<!ring>
+    // expected-note @below {{role "read" arrives once for each of its 4 warps}}
+    fp8.role "read" warps(4) (%e = %c) : !fp8.consumer<!ring> {
+      fp8.close %e : !fp8.consumer<!ring>
+    }
+    fp8.role "load" warps(1) (%e = %p) : !fp8.producer<!ring> {
+      fp8.close %e : !fp8.producer<!ring>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!tile = !fp8.tile<1x128xf32>
+!ring = !fp8.pipeline<3, s: !tile>
+gpu.module @m {
+  gpu.func @two_loaders(%map: !fp8.tensor_map<!tile>) kernel attributes {fp8.linear} {
+    %c0 = arith.constant 0 : index
+    %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
+    fp8.role "read" warps(4) (%e = %c) : !fp8.consumer<!ring> {
+      fp8.close %e : !fp8.consumer<!ring>
+    }
+    // expected-note @below {{role "load" has warps 4 to 5}}
+    fp8.role "load" warps(2) (%e = %p) : !fp8.producer<!ring> {
+      %stage = fp8.acquire %e : !fp8.producer<!ring>
+      // expected-error @below {{'fp8.tma_load' op is for a role of one warp (R3); give its work to a role of its own}}
+      fp8.tma_load %map[%c0, %c0], %stage["s"] : !fp8.tensor_map<!tile>, !fp8.producer_stage<!ring>
+      %next = fp8.release %stage : !fp8.producer_stage<!ring>
+      fp8.close %next : !fp8.producer<!ring>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!acc = !fp8.output_pipeline<2, 128x128xf32>
+gpu.module @m {
+  gpu.func @misaligned() kernel attributes {fp8.linear} {
+    %p, %c = fp8.output_pipeline : !acc
+    fp8.role "mma" warps(1) (%e = %p) : !fp8.producer<!acc> {
+      %w = fp8.create_mma_warp %e : !fp8.producer<!acc> -> !fp8.mma_warp<!acc>
+      fp8.release_mma_warp %w : !fp8.mma_warp<!acc>
+    }
+    // expected-note @below {{role "epilogue" has warps 1 to 4}}
+    fp8.role "epilogue" warps(4) (%e = %c) : !fp8.consumer<!acc> {
+      %ready = fp8.wait_tmem %e : !fp8.consumer<!acc> -> !fp8.tmem_ready<!acc>
+      // expected-error @below {{is for a role with a multiple of 4 warps that starts at a multiple of 4 (R2); put such roles first}}
+      %w = fp8.create_epilogue_warp %e, %ready : !fp8.consumer<!acc>, !fp8.tmem_ready<!acc> -> !fp8.epilogue_warp<!acc>
+      fp8.release_epilogue_warp %w : !fp8.epilogue_warp<!acc>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
+gpu.module @m {
+  gpu.func @outside_a_role() kernel attributes {fp8.linear} {
+    %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
+    fp8.role "read" warps(4) (%e = %c) : !fp8.consumer<!ring> {
+      fp8.close %e : !fp8.consumer<!ring>
+    }
+    // expected-error @below {{'fp8.close' op must stand in an fp8.role, whose warps do it}}
+    fp8.close %p : !fp8.producer<!ring>
+    gpu.return
+  }
+}
+
+// -----
+
+!ring = !fp8.pipeline<15, a: !fp8.tile<128x128xf8E4M3FN, swizzle_128b>>
+gpu.module @m {
+  // expected-error @below {{needs 246000 bytes of shared memory, but a CTA has at most 232448; take fewer stages or smaller tiles}}
+  gpu.func @large() kernel attributes {fp8.linear} {
+    // expected-note @below {{245760 bytes for this 'fp8.pipeline'}}
+    %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
+    fp8.role "load" warps(1) (%e = %p) : !fp8.producer<!ring> {
+      fp8.close %e : !fp8.producer<!ring>
+    }
+    fp8.role "read" warps(4) (%e = %c) : !fp8.consumer<!ring> {
+      fp8.close %e : !fp8.consumer<!ring>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!ring = !fp8.pipeline<1, s: !fp8.tile<1x128xf32>>
+module attributes {gpu.container_module} {
+  gpu.module @m {
+    gpu.func @kernel() kernel attributes {fp8.linear} {
+      %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
+      fp8.role "load" warps(1) (%e = %p) : !fp8.producer<!ring> {
+        fp8.close %e : !fp8.producer<!ring>
+      }
+      fp8.role "read" warps(4) (%e = %c) : !fp8.consumer<!ring> {
+        fp8.close %e : !fp8.consumer<!ring>
+      }
+      gpu.return
+    }
+  }
+  func.func @launch() {
+    %c1 = arith.constant 1 : index
+    %c128 = arith.constant 128 : index
+    // expected-error @below {{starts 128 threads, but the roles of its kernel have 160 (5 warps)}}
+    gpu.launch_func @m::@kernel blocks in (%c1, %c1, %c1) threads in (%c128, %c1, %c1)
+    return
+  }
+}

@@ -1,0 +1,38 @@
+// RUN: fp8-opt %s --fp8-lower-tile-loops | FileCheck %s
+
+// CHECK-LABEL: func.func @persistent
+// CHECK-SAME: (%[[M:.*]]: index, %[[N:.*]]: index, %[[X:.*]]: index)
+func.func @persistent(%m: index, %n: index, %x: index) -> index {
+  // CHECK-DAG: %[[CTA:.*]] = gpu.block_id x
+  // CHECK-DAG: %[[TILES:.*]] = arith.muli %[[M]], %[[N]]
+  // CHECK-DAG: %[[GRID:.*]] = gpu.grid_dim x
+  // CHECK: %[[R:.*]] = scf.for %[[T:.*]] = %[[CTA]] to %[[TILES]] step %[[GRID]] iter_args(%[[C:.*]] = %[[X]]) -> (index) {
+  // CHECK-DAG: %[[ROW:.*]] = arith.remui %[[T]], %[[M]]
+  // CHECK-DAG: %[[COLUMN:.*]] = arith.divui %[[T]], %[[M]]
+  // CHECK: %[[S:.*]] = arith.addi %[[ROW]], %[[COLUMN]]
+  // CHECK: %[[NEXT:.*]] = arith.addi %[[S]], %[[C]]
+  // CHECK: scf.yield %[[NEXT]]
+  %r = fp8.for_each_tile persistent (%i, %j) in (%m, %n) iter_args(%c = %x) -> (index) {
+    %s = arith.addi %i, %j : index
+    %next = arith.addi %s, %c : index
+    fp8.yield %next : index
+  }
+  // CHECK: return %[[R]]
+  return %r : index
+}
+
+// CHECK-LABEL: func.func @one_tile
+// CHECK-SAME: (%[[M:.*]]: index, %{{.*}}: index, %[[X:.*]]: index)
+func.func @one_tile(%m: index, %n: index, %x: index) -> index {
+  // CHECK-NOT: scf.for
+  // CHECK-DAG: %[[CTA:.*]] = gpu.block_id x
+  // CHECK-DAG: %[[ROW:.*]] = arith.remui %[[CTA]], %[[M]]
+  // CHECK-DAG: arith.divui %[[CTA]], %[[M]]
+  // CHECK: %[[NEXT:.*]] = arith.addi %[[ROW]], %[[X]]
+  %r = fp8.for_each_tile one_tile (%i, %j) in (%m, %n) iter_args(%c = %x) -> (index) {
+    %next = arith.addi %i, %c : index
+    fp8.yield %next : index
+  }
+  // CHECK: return %[[NEXT]]
+  return %r : index
+}
