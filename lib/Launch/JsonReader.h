@@ -62,7 +62,11 @@ public:
         return meaning;
       all += (all.empty() ? "" : ", ") + std::string(name);
     }
-    fail("'" + printable(text) + "' is not one of " + all);
+    // In steps: gcc 12 warns of an overlap that is not there in one long sum.
+    std::string message = "'";
+    message += printable(text);
+    message += "' is not one of ";
+    fail(message += all);
   }
 
   /// `text` cut to a length fit for a message, control characters replaced.

@@ -76,7 +76,7 @@ void makeA(BlockwiseData &data, uint64_t seed) {
       for (int64_t i = 0; i < count; ++i)
         values[i] = nearNormal(stream, start + i);
       float scale = scaleFor(maximumMagnitude(values, count));
-      quantise(values, count, scale, &data.a[start]);
+      quantise(values, count, scale, data.a.data() + start);
       data.aScale[block * data.aScaleStride + row] =
           scaleAt(offset, row, block);
     }
@@ -94,15 +94,15 @@ void makeB(BlockwiseData &data, uint64_t seed) {
       };
       float amax = 0;
       for (int64_t row = 0; row < rows; ++row) {
-        float *line = &values[row * scaleBlock];
+        float *line = values.data() + row * scaleBlock;
         for (int64_t i = 0; i < columns; ++i)
           line[i] = nearNormal(stream, start(row) + i);
         amax = std::max(amax, maximumMagnitude(line, columns));
       }
       float scale = scaleFor(amax);
       for (int64_t row = 0; row < rows; ++row)
-        quantise(&values[row * scaleBlock], columns, scale,
-                 &data.b[start(row)]);
+        quantise(values.data() + row * scaleBlock, columns, scale,
+                 data.b.data() + start(row));
       data.bScale[nBlock * data.kBlocks() + kBlock] =
           scaleAt(offset, nBlock, kBlock);
     }
@@ -123,7 +123,7 @@ void plantSpecials(BlockwiseData &data, uint64_t seed) {
   data.a[pick(2, data.m) * data.k + pick(3, data.k)] = 0xff;
   data.b[pick(4, data.n) * data.k + pick(5, data.k)] = 0x7f;
   int64_t zeroRow = pick(6, data.m);
-  std::fill_n(&data.a[zeroRow * data.k], data.k, uint8_t(0x80));
+  std::fill_n(data.a.data() + zeroRow * data.k, data.k, uint8_t(0x80));
   const float scales[] = {nan, infinity, -infinity, 0.0f, -1.5f, 0x1p-140f};
   uint64_t counter = 16;
   for (float scale : scales) {
@@ -150,7 +150,7 @@ BlockwiseData makeBlockwiseData(int64_t m, int64_t n, int64_t k, uint64_t seed,
                      std::numeric_limits<float>::quiet_NaN());
   data.bScale.assign(data.nBlocks() * data.kBlocks(), 1.0f);
   for (int64_t block = 0; block < data.kBlocks(); ++block)
-    std::fill_n(&data.aScale[block * data.aScaleStride], m, 1.0f);
+    std::fill_n(data.aScale.data() + block * data.aScaleStride, m, 1.0f);
   if (kind == DataKind::Ones)
     return data;
   makeA(data, seed);

@@ -106,7 +106,8 @@ private:
     for (int64_t column = 0; column < panelColumns; ++column) {
       int64_t n = nBlock * scaleBlock + column;
       const uint8_t *source =
-          n < data.n ? &data.b[n * data.k + kBlock * scaleBlock] : nullptr;
+          n < data.n ? data.b.data() + n * data.k + kBlock * scaleBlock
+                     : nullptr;
       for (int64_t k = 0; k < count; ++k) {
         double value = source ? decoded[source[k]] : 0;
         values->b[k][column] = value;
@@ -119,9 +120,10 @@ private:
     int64_t count = depth(kBlock);
     for (int64_t i = 0; i < panelRows; ++i) {
       int64_t row = firstRow + i;
-      const uint8_t *source = row < reference.rowEnd
-                                  ? &data.a[row * data.k + kBlock * scaleBlock]
-                                  : nullptr;
+      const uint8_t *source =
+          row < reference.rowEnd
+              ? data.a.data() + row * data.k + kBlock * scaleBlock
+              : nullptr;
       for (int64_t k = 0; k < count; ++k) {
         double value = source ? decoded[source[k]] : 0;
         values->a[k][i] = value;
