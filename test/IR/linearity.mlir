@@ -100,7 +100,7 @@ func.func @block_loop(%end: !end, %cond: i1) -> !end attributes {fp8.linear} {
   return %e : !end
 }
 
-// CHECK-LABEL: func.func @callee
+// CHECK-LABEL: func.func private @callee
 func.func private @callee(%end: !end) -> !end attributes {fp8.linear} {
   %stage = fp8.acquire %end : !end
   %next = fp8.release %stage : !stage
