@@ -4,11 +4,15 @@
 
 #include "fp8/Analysis/KernelPlan.h"
 
+#include "mlir/Interfaces/CallInterfaces.h"
+
 using namespace mlir;
 using namespace mlir::fp8;
 
 FailureOr<KernelPlan> KernelPlan::analyze(FunctionOpInterface kernel) {
   KernelPlan plan;
+  if (failed(plan.checkPhase(kernel)))
+    return failure();
   plan.flow = std::make_shared<HandleFlow>(kernel);
   plan.planStages();
   if (failed(plan.dealWarps(kernel)) || failed(plan.checkRoles(kernel)) ||
@@ -47,6 +51,36 @@ static bool needsRole(Operation *op) {
   return isa<AcquireOp, ReleaseOp, CloseOp, TmaLoadOp, MmaOp, PromoteOp,
              StoreOp, CreateMmaWarpOp, ReleaseMmaWarpOp, WaitTmemOp,
              CreateEpilogueWarpOp, ReleaseEpilogueWarpOp>(op);
+}
+
+/// The pass that would have taken the op to phase 2, empty if there is none.
+static StringRef getMissingPass(Operation *op) {
+  if (isa<ProduceOp, ConsumeOp, PerKStageOp, MmaWarpOp, EpilogueWarpOp>(op))
+    return "--fp8-flatten-scopes";
+  if (auto yield = dyn_cast<YieldOp>(op);
+      yield && isa<RoleOp>(op->getParentOp()) && yield->getNumOperands())
+    return "--fp8-flatten-scopes";
+  if (isa<ForEachTileOp>(op))
+    return "--fp8-lower-tile-loops";
+  auto isLinearType = [](Type type) { return isLinear(type); };
+  if (isa<CallOpInterface>(op) &&
+      (llvm::any_of(op->getOperandTypes(), isLinearType) ||
+       llvm::any_of(op->getResultTypes(), isLinearType)))
+    return "--inline";
+  return "";
+}
+
+LogicalResult KernelPlan::checkPhase(FunctionOpInterface kernel) {
+  WalkResult result = kernel->walk<WalkOrder::PreOrder>([](Operation *op) {
+    StringRef pass = getMissingPass(op);
+    if (pass.empty())
+      return WalkResult::advance();
+    op->emitOpError() << "is not of phase 2, where kernels are linear and "
+                         "flat; run "
+                      << pass << " before";
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
 }
 
 LogicalResult KernelPlan::checkRoles(FunctionOpInterface kernel) {

@@ -85,6 +85,11 @@ LogicalResult BlockwiseGemmOp::verify() {
   ArrayRef<int64_t> a = cast<MemRefType>(getA().getType()).getShape();
   ArrayRef<int64_t> b = cast<MemRefType>(getB().getType()).getShape();
   int64_t m = a[0], n = b[0], k = ShapedType::isDynamic(a[1]) ? b[1] : a[1];
+  for (int64_t extent : {m, n, k})
+    if (extent >= int64_t(1) << 31)
+      return emitOpError() << "M, N and K must be below 2^31, the range of TMA "
+                              "coordinates (G4), but got "
+                           << extent;
   if (!ShapedType::isDynamic(k) && k % 16)
     return emitOpError() << "K must be a multiple of 16 (G4), but got " << k;
   return success(

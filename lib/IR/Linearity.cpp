@@ -18,13 +18,15 @@ using namespace mlir::fp8;
 // Classification
 //===----------------------------------------------------------------------===//
 
+bool fp8::isWithin(OpOperand &use, OperandRange range) {
+  unsigned index = use.getOperandNumber();
+  return !range.empty() && index >= range.getBeginOperandIndex() &&
+         index < range.getBeginOperandIndex() + range.size();
+}
+
 bool fp8::isForwarded(OpOperand &use) {
   Operation *op = use.getOwner();
-  unsigned index = use.getOperandNumber();
-  auto contains = [&](OperandRange range) {
-    return !range.empty() && index >= range.getBeginOperandIndex() &&
-           index < range.getBeginOperandIndex() + range.size();
-  };
+  auto contains = [&](OperandRange range) { return isWithin(use, range); };
   if (auto branch = dyn_cast<BranchOpInterface>(op)) {
     for (unsigned successor = 0; successor < op->getNumSuccessors();
          ++successor)
@@ -65,12 +67,13 @@ UseKind fp8::classifyUse(OpOperand &use) {
   return isForwarded(use) ? UseKind::Consume : UseKind::Illegal;
 }
 
-/// True if the op writes its first operand to memory, as stores of all dialects
-/// do.
+/// True if the op writes the operand's value to memory. Stores and atomics of
+/// all dialects take the value first, then the memory and the indices.
 static bool storesValue(OpOperand &use) {
-  return use.getOperandNumber() == 0 &&
-         use.getOwner()->getName().stripDialect() == "store" &&
-         !isa<LinearOpInterface>(use.getOwner());
+  Operation *op = use.getOwner();
+  return use.getOperandNumber() == 0 && !isa<LinearOpInterface>(op) &&
+         !isa<BaseMemRefType>(use.get().getType()) &&
+         hasEffect<MemoryEffects::Write>(op);
 }
 
 namespace {

@@ -78,6 +78,11 @@ void LiveRange::walk(Cursor start) {
 }
 
 bool LiveRange::visit(Operation *op, Block *block) {
+  if (auto branch = dyn_cast<BranchOpInterface>(op);
+      branch && op->getNumSuccessors() > 1) {
+    visitBranch(branch, block);
+    return false;
+  }
   bool consumed = false;
   auto it = usesOf.find(op);
   if (it != usesOf.end())
@@ -101,6 +106,29 @@ bool LiveRange::visit(Operation *op, Block *block) {
                         [&](Block &inner) { return points.contains(&inner); });
   });
   return !containsUses || enterRegions(op, block);
+}
+
+void LiveRange::visitBranch(BranchOpInterface branch, Block *block) {
+  llvm::SmallDenseSet<Block *> consumedTo;
+  for (auto [index, successor] : llvm::enumerate(branch->getSuccessors())) {
+    OperandRange operands =
+        branch.getSuccessorOperands(index).getForwardedOperands();
+    bool consumed = false;
+    for (OpOperand *use : usesOf[branch]) {
+      // Passed on twice to one successor, only the first is reached alive.
+      if (use->get() != value || consumed || !isWithin(*use, operands))
+        continue;
+      reached.insert(use);
+      consumptions.push_back(use);
+      consumedTo.insert(successor);
+      consumed = true;
+    }
+    if (!consumed)
+      leaveAlong(successor, block, branch);
+  }
+  for (Block *successor : consumedTo)
+    if (aliveEdges.contains({block, successor}))
+      conflict = Conflict{branch, block, /*isLoop=*/false};
 }
 
 /// Sends the value into the regions that the op may run first. What comes after
@@ -127,18 +155,22 @@ void LiveRange::leaveBlock(Block *block) {
       block->mightHaveTerminator() ? block->getTerminator() : nullptr;
   if (!terminator || terminator->getNumSuccessors() == 0)
     return leaveRegion(block, terminator);
-  for (Block *successor : terminator->getSuccessors()) {
-    // Where the definition does not dominate, the value cannot be used any
-    // more; its own block would define it anew.
-    if (block->getParent() == home &&
-        (successor == homeBlock ||
-         !dominance.dominates(homeBlock, successor))) {
-      if (!leak)
-        leak = Leak{terminator, block};
-      continue;
-    }
-    flowTo(successor, block, terminator);
+  for (Block *successor : terminator->getSuccessors())
+    leaveAlong(successor, block, terminator);
+}
+
+void LiveRange::leaveAlong(Block *successor, Block *block,
+                           Operation *terminator) {
+  // Where the definition does not dominate, the value cannot be used any more;
+  // its own block would define it anew.
+  if (block->getParent() == home &&
+      (successor == homeBlock || !dominance.dominates(homeBlock, successor))) {
+    if (!leak)
+      leak = Leak{terminator, block};
+    return;
   }
+  aliveEdges.insert({block, successor});
+  flowTo(successor, block, terminator);
 }
 
 void LiveRange::leaveRegion(Block *block, Operation *terminator) {
@@ -183,6 +215,8 @@ void LiveRange::flowAfter(Operation *op, Block *from) {
 //===----------------------------------------------------------------------===//
 
 void LiveRange::findConflict() {
+  if (conflict)
+    return;
   for (auto &[block, step] : reachedFrom)
     if (block != homeBlock && findBlockConflict(block))
       return;
@@ -193,7 +227,7 @@ void LiveRange::findConflict() {
 
 bool LiveRange::findBlockConflict(Block *block) {
   for (Block *predecessor : block->getPredecessors()) {
-    if (isAliveAtEnd(predecessor) ||
+    if (aliveEdges.contains({predecessor, block}) ||
         !dominance.isReachableFromEntry(predecessor))
       continue;
     Operation *join = block->empty() ? nullptr : &block->front();

@@ -70,8 +70,12 @@ private:
   /// Looks at an op that uses the value or contains uses. Returns false if the
   /// path ends here.
   bool visit(Operation *op, Block *block);
+  /// Follows a branch that hands the value on: alive on some edges, consumed on
+  /// others.
+  void visitBranch(BranchOpInterface branch, Block *block);
   bool enterRegions(Operation *op, Block *block);
   void leaveBlock(Block *block);
+  void leaveAlong(Block *successor, Block *block, Operation *terminator);
   void leaveRegion(Block *block, Operation *terminator);
   void flowTo(Block *target, Block *from, Operation *by);
   void flowAfter(Operation *op, Block *from);
@@ -94,6 +98,7 @@ private:
       entered; ///< region ops with uses inside; true once the value is alive
                ///< after them
   llvm::DenseSet<Block *> aliveAtEnd;
+  llvm::DenseSet<std::pair<Block *, Block *>> aliveEdges;
   llvm::DenseSet<OpOperand *> reached;
   SmallVector<OpOperand *> consumptions;
   std::optional<Leak> leak;

@@ -19,6 +19,7 @@ using namespace mlir::fp8;
 
 /// Phase 0 to 2: from the op to a linear kernel.
 static void addStructurePasses(OpPassManager &pm) {
+  pm.addPass(createFp8VerifyLinearity());
   pm.addPass(createFp8StructureGemm());
   pm.addPass(createInlinerPass());
   pm.addPass(createFp8FlattenScopes());

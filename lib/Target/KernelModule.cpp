@@ -62,7 +62,9 @@ FailureOr<KernelModule> mlir::fp8::findKernelModule(ModuleOp module,
   if (kernels.empty()) {
     InFlightDiagnostic error = module.emitError("expected a kernel to emit: ");
     if (name.empty())
-      return error << "no gpu.module holds a function marked as a kernel";
+      return error << "no gpu.module holds a function marked as a kernel; run "
+                      "a pipeline that makes one first, such as "
+                      "--fp8-gemm-to-ptx";
     return error << "no gpu.module holds a kernel called '" << name << "'";
   }
   if (kernels.size() > 1) {

@@ -49,6 +49,11 @@ private:
         arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, lhs, rhs),
         rule);
   }
+  void requireBelow(Value lhs, int64_t limit, const Twine &rule) {
+    require(arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, lhs,
+                                  constant(limit)),
+            rule);
+  }
   void requireRowBytes(Value memref, StringRef name);
   Value tensorMap(Value memref, TileType tile) {
     return TensorMapOp::create(
@@ -75,6 +80,11 @@ void LaunchBuilder::checkOperands() {
   if (!llvm::all_of(op->getOperands(), isStatic)) {
     Value m = dim(a, 0), n = dim(b, 0), k = dim(a, 1);
     Value blocks = ceilDiv(k, GemmPlan::kScaleBlock);
+    for (auto [extent, name] : {std::pair(m, "M"), std::pair(n, "N"),
+                                std::pair(k, "K")})
+      requireBelow(extent, GemmPlan::kMaxExtent,
+                   Twine(name) + " must be below 2^31, the range of TMA "
+                                 "coordinates (G4)");
     requireEqual(dim(b, 1), k, "a and b must agree in K");
     Value rest = arith::RemUIOp::create(builder, loc, k, constant(16));
     requireEqual(rest, constant(0), "K must be a multiple of 16 (G4)");

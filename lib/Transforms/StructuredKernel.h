@@ -25,6 +25,9 @@ struct GemmPlan {
   static constexpr int64_t kStoreDepth = 2;
   /// K elements and N columns that share a B scale.
   static constexpr int64_t kScaleBlock = 128;
+  /// M, N and K stay below this: coordinates are 32-bit (PTX ISA,
+  /// cp.async.bulk.tensor).
+  static constexpr int64_t kMaxExtent = int64_t(1) << 31;
 
   /// Chooses what `config` (may be null) leaves open. Fails with an error at
   /// `op` if what it pins does not fit.

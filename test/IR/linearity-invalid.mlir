@@ -300,3 +300,33 @@ func.func @unmarked(%end: !fp8.consumer<!ring>) {
   fp8.close %end : !fp8.consumer<!ring>
   return
 }
+
+// -----
+
+!ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
+// expected-error @below {{consumer end leaks: it is not consumed on every path (L1); consume it with 'fp8.close' on this one too}}
+func.func @dropped_by_one_successor(%x: !fp8.consumer<!ring>, %c: i1) -> !fp8.consumer<!ring> attributes {fp8.linear} {
+  // expected-note @below {{consumed here}}
+  // expected-note @below {{on the path that takes successor #1 of this 'cf.cond_br'}}
+  cf.cond_br %c, ^left(%x : !fp8.consumer<!ring>), ^right
+^left(%p: !fp8.consumer<!ring>):
+  return %p : !fp8.consumer<!ring>
+^right:
+  %y = func.call @make() : () -> !fp8.consumer<!ring>
+  // expected-note @below {{still alive where control leaves its region}}
+  return %y : !fp8.consumer<!ring>
+}
+func.func private @make() -> !fp8.consumer<!ring> attributes {fp8.linear}
+
+// -----
+
+!ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
+func.func @lent_is_added_to_memory(%end: !fp8.consumer<!ring>, %m: memref<index>) -> !fp8.consumer<!ring> attributes {fp8.linear} {
+  %stage = fp8.acquire %end : !fp8.consumer<!ring>
+  // expected-error @below {{what 'fp8.index' lends must not outlive its handle (L9)}}
+  %index = fp8.index %stage : !fp8.consumer_stage<!ring>
+  // expected-note @below {{passed on here}}
+  %old = memref.atomic_rmw addi %index, %m[] : (index, memref<index>) -> index
+  %next = fp8.release %stage : !fp8.consumer_stage<!ring>
+  return %next : !fp8.consumer<!ring>
+}

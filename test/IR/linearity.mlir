@@ -116,3 +116,25 @@ func.func @call(%end: !end) -> !end attributes {fp8.linear} {
   %next = func.call @callee(%end) : (!end) -> !end
   return %next : !end
 }
+
+// One branch that hands the value to either successor.
+// CHECK-LABEL: func.func @either_successor
+func.func @either_successor(%x: !end, %c: i1) -> !end attributes {fp8.linear} {
+  cf.cond_br %c, ^left(%x : !end), ^right(%x : !end)
+^left(%p: !end):
+  return %p : !end
+^right(%q: !end):
+  return %q : !end
+}
+
+// One that hands it to one successor and leaves it alive in the other.
+// CHECK-LABEL: func.func @one_successor
+func.func @one_successor(%x: !end, %c: i1) -> !end attributes {fp8.linear} {
+  cf.cond_br %c, ^left(%x : !end), ^right
+^left(%p: !end):
+  return %p : !end
+^right:
+  %stage = fp8.acquire %x : !end
+  %next = fp8.release %stage : !stage
+  return %next : !end
+}

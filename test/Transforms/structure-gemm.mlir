@@ -27,6 +27,7 @@
 
 // The host: what is dynamic is asserted, then the launch.
 // CHECK-LABEL: func.func @gemm
+// CHECK: cf.assert %{{.*}}, "M must be below 2^31, the range of TMA coordinates (G4)"
 // CHECK: cf.assert %{{.*}}, "a and b must agree in K"
 // CHECK: cf.assert %{{.*}}, "K must be a multiple of 16 (G4)"
 // CHECK: cf.assert %{{.*}}, "a_scale must have ceil(K/128) rows (G2)"

@@ -96,6 +96,7 @@ public:
   }
 
 private:
+  LogicalResult checkPhase(FunctionOpInterface kernel);
   LogicalResult dealWarps(FunctionOpInterface kernel);
   LogicalResult checkRoles(FunctionOpInterface kernel);
   LogicalResult checkTileOp(Operation *op);

@@ -198,7 +198,7 @@ def Fp8_StoreQueueType : Fp8_LinearType<"StoreQueue", "store_queue", [Fp8_Linear
   let summary = "the staging tiles through which a role stores fragments by TMA (linear)";
   let description = [{
     Each of `warps` warps stages its own rows in a ring of `depth` tiles and copies each tile out by TMA. Closing the queue waits until
-    every copy has read its tile.
+    every copy has been written.
 
     Example: `!fp8.store_queue<2, !fp8.tile<32x64xbf16, swizzle_128b>, 4>`.
   }];

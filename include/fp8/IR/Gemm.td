@@ -16,7 +16,7 @@ def Fp8_BlockwiseGemmOp : Fp8_Op<"blockwise_gemm"> {
     accumulated in f32 and rounded once to D's element type.
 
     (G1) `a` is M x K and `b` is N x K, both `f8E4M3FN`, rows contiguous; (G2) `a_scale` is ceil(K/128) x M and `b_scale` is ceil(N/128) x
-    ceil(K/128), both f32, rows contiguous; (G3) `d` is M x N, bf16, f16 or f32, rows contiguous; (G4) K is a multiple of 16, and the rows of
+    ceil(K/128), both f32, rows contiguous; (G3) `d` is M x N, bf16, f16 or f32, rows contiguous; (G4) M, N and K are below 2^31, K is a multiple of 16, and the rows of
     `a_scale` and `d` are multiples of 16 bytes apart, because TMA copies them (PTX ISA, tensor maps: strides are multiples of 16 bytes).
     Static extents are checked here, dynamic ones before the launch.
 

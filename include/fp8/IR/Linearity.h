@@ -29,6 +29,9 @@ UseKind classifyUse(OpOperand &use);
 /// or result, a caller or a callee.
 bool isForwarded(OpOperand &use);
 
+/// True if the operand is one of the range's.
+bool isWithin(OpOperand &use, OperandRange range);
+
 } // namespace mlir::fp8
 
 #endif // FP8_IR_LINEARITY_H

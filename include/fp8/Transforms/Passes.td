@@ -64,4 +64,13 @@ def Fp8LowerTileLoops : Pass<"fp8-lower-tile-loops"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect", "::mlir::scf::SCFDialect"];
 }
 
+def Fp8VerifyLinearity : Pass<"fp8-verify-linearity", "::mlir::ModuleOp"> {
+  let summary = "refuses functions that handle linear values unchecked";
+  let description = [{
+    The linearity check runs on functions that carry `fp8.linear`, after every pass. MLIR shows the dialect no function without the
+    attribute whose body has no fp8 op, though it may drop a handle. This pass looks at every function; pipelines begin with
+    it. The module stays as it is.
+  }];
+}
+
 #endif // FP8_TRANSFORMS_PASSES

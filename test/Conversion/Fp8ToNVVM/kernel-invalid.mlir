@@ -127,3 +127,35 @@ module attributes {gpu.container_module} {
     return
   }
 }
+
+// -----
+
+!acc = !fp8.output_pipeline<2, 128x128xf32>
+gpu.module @m {
+  gpu.func @scoped() kernel attributes {fp8.linear} {
+    %p, %c = fp8.output_pipeline : !acc
+    fp8.role "epilogue" warps(4) (%e = %c) : !fp8.consumer<!acc> {
+      // expected-error @below {{'fp8.epilogue_warp' op is not of phase 2, where kernels are linear and flat; run --fp8-flatten-scopes before}}
+      fp8.epilogue_warp(%w = %e) : !fp8.consumer<!acc> {
+        fp8.yield %w : !fp8.epilogue_warp<!acc>
+      }
+    }
+    fp8.role "mma" warps(1) (%e = %p) : !fp8.producer<!acc> {
+      fp8.close %e : !fp8.producer<!acc>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @tile_loop(%n: index) kernel attributes {fp8.linear} {
+    fp8.role "idle" warps(4) {
+      // expected-error @below {{'fp8.for_each_tile' op is not of phase 2, where kernels are linear and flat; run --fp8-lower-tile-loops before}}
+      fp8.for_each_tile persistent (%i, %j) in (%n, %n) {
+      }
+    }
+    gpu.return
+  }
+}
