@@ -27,10 +27,6 @@ FailureOr<KernelPlan> KernelPlan::analyze(FunctionOpInterface kernel) {
 // Roles
 //===----------------------------------------------------------------------===//
 
-/// A CTA has at most 1024 threads (CUDA programming guide, technical
-/// specifications).
-static constexpr int64_t kMaxWarps = 32;
-
 LogicalResult KernelPlan::dealWarps(FunctionOpInterface kernel) {
   for (RoleOp role : kernel.getFunctionBody().front().getOps<RoleOp>()) {
     roles[role] = {numWarps, static_cast<int64_t>(role.getWarps())};
@@ -71,6 +67,12 @@ static StringRef getMissingPass(Operation *op) {
 }
 
 LogicalResult KernelPlan::checkPhase(FunctionOpInterface kernel) {
+  for (BlockArgument argument : kernel.getArguments())
+    if (isLinear(argument.getType()))
+      return emitError(argument.getLoc())
+             << cast<LinearTypeInterface>(argument.getType()).getHandleName()
+             << " is an argument of a kernel; the ends of rings are made in "
+                "the kernel that uses them";
   WalkResult result = kernel->walk<WalkOrder::PreOrder>([](Operation *op) {
     StringRef pass = getMissingPass(op);
     if (pass.empty())
@@ -103,6 +105,20 @@ LogicalResult KernelPlan::checkRoles(FunctionOpInterface kernel) {
   return success();
 }
 
+/// The evidence is that of the end's own tensor memory, not of another ring's.
+static LogicalResult checkEvidence(CreateEpilogueWarpOp op,
+                                   const HandleFlow &flow) {
+  auto wait = op.getReady().getDefiningOp<WaitTmemOp>();
+  if (wait && flow.getEnd(wait.getEnd()) == flow.getEnd(op.getEnd()))
+    return success();
+  InFlightDiagnostic diagnostic =
+      op.emitOpError() << "needs the evidence of an fp8.wait_tmem on its own "
+                          "end, in the same role";
+  if (wait)
+    diagnostic.attachNote(wait.getLoc()) << "this one waits for another ring";
+  return diagnostic;
+}
+
 LogicalResult KernelPlan::checkTileOp(Operation *op) {
   if (!isa<TmaLoadOp, MmaOp, PromoteOp, StoreOp, CreateMmaWarpOp,
            CreateEpilogueWarpOp>(op))
@@ -123,6 +139,8 @@ LogicalResult KernelPlan::checkTileOp(Operation *op) {
       (warps.count % 4 || warps.first % 4))
     return fail("is for a role with a multiple of 4 warps that starts at a "
                 "multiple of 4 (R2); put such roles first");
+  if (auto create = dyn_cast<CreateEpilogueWarpOp>(op))
+    return checkEvidence(create, *flow);
   FragmentType fragment;
   if (auto promote = dyn_cast<PromoteOp>(op))
     fragment = promote.getFragment().getType();
@@ -199,10 +217,41 @@ LogicalResult KernelPlan::planRings(FunctionOpInterface kernel) {
   return success();
 }
 
+/// Tensor memory is allocated by the one side and read by the other: both make
+/// a handle of their end, or its hand-off waits for ever.
+LogicalResult KernelPlan::checkHandoff(OutputPipelineOp output, RoleOp mma,
+                                       RoleOp epilogue) {
+  auto makes = [&](RoleOp role, Value end, auto kind) {
+    using CreateOp = decltype(kind);
+    return role
+        ->walk([&](CreateOp op) {
+          return flow->getEnd(op.getEnd()) == flow->getEnd(end)
+                     ? WalkResult::interrupt()
+                     : WalkResult::advance();
+        })
+        .wasInterrupted();
+  };
+  bool allocates = makes(mma, output.getProducer(), CreateMmaWarpOp());
+  bool reads = makes(epilogue, output.getConsumer(), CreateEpilogueWarpOp());
+  if (allocates == reads)
+    return success();
+  InFlightDiagnostic diagnostic =
+      output.emitOpError() << "is made "
+                           << (allocates ? "an mma warp" : "epilogue warps")
+                           << " of, but not "
+                           << (allocates ? "epilogue warps" : "an mma warp")
+                           << "; one waits for the other";
+  diagnostic.attachNote(allocates ? epilogue.getLoc() : mma.getLoc())
+      << "this role closes its end unused";
+  return diagnostic;
+}
+
 LogicalResult KernelPlan::planOutput(OutputPipelineOp output) {
   FailureOr<RoleOp> mma = getRoleOf(output.getProducer()),
                     epilogue = getRoleOf(output.getConsumer());
   if (failed(mma) || failed(epilogue))
+    return failure();
+  if (failed(checkHandoff(output, *mma, *epilogue)))
     return failure();
   OutputPlan plan;
   plan.deallocArrivals = epilogue->getWarps();

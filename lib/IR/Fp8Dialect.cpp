@@ -40,8 +40,17 @@ struct Fp8AliasInterface : public OpAsmDialectInterface {
 struct Fp8InlinerInterface : public DialectInlinerInterface {
   using DialectInlinerInterface::DialectInlinerInterface;
 
-  bool isLegalToInline(Operation *, Region *, bool, IRMapping &) const final {
-    return true;
+  /// What handles linear values stays where it is checked.
+  bool isLegalToInline(Operation *call, Operation *callable, bool) const final {
+    auto caller = call->getParentOfType<FunctionOpInterface>();
+    return !callable->hasAttr(Fp8Dialect::kLinearAttrName) ||
+           (caller && caller->hasAttr(Fp8Dialect::kLinearAttrName));
+  }
+  /// What belongs in a kernel's entry block (P3, R1) goes nowhere else.
+  bool isLegalToInline(Operation *op, Region *target, bool,
+                       IRMapping &) const final {
+    return !isa<PipelineOp, OutputPipelineOp, StoreQueueOp, RoleOp>(op) ||
+           isa<FunctionOpInterface>(target->getParentOp());
   }
   bool isLegalToInline(Region *, Region *, bool, IRMapping &) const final {
     return true;
@@ -62,14 +71,24 @@ void Fp8Dialect::initialize() {
 
 LogicalResult Fp8Dialect::verifyOperationAttribute(Operation *op,
                                                    NamedAttribute attribute) {
-  if (attribute.getName() != kLinearAttrName)
-    return success();
-  if (!isa<UnitAttr>(attribute.getValue()))
-    return op->emitOpError()
-           << "attribute '" << kLinearAttrName << "' must be a unit attribute";
-  if (!isa<FunctionOpInterface>(op))
-    return op->emitOpError()
-           << "attribute '" << kLinearAttrName << "' belongs on a function";
+  StringRef name = attribute.getName();
+  Attribute value = attribute.getValue();
+  auto expect = [&](bool holds, StringRef what) -> LogicalResult {
+    if (holds)
+      return success();
+    return op->emitOpError() << "attribute '" << name << "' must be " << what;
+  };
+  if (name == kProblemAttrName)
+    return expect(isa<StringAttr>(value), "a string");
+  if (name == kTensorMapArgsAttrName)
+    return expect(isa<DenseI32ArrayAttr>(value), "an array of i32");
+  if (name == kSharedMemoryAttrName)
+    return expect(isa<IntegerAttr>(value), "an integer");
+  if (name != kLinearAttrName)
+    return op->emitOpError() << "has an unknown attribute '" << name << "'";
+  if (failed(expect(isa<UnitAttr>(value), "a unit attribute")) ||
+      failed(expect(isa<FunctionOpInterface>(op), "on a function")))
+    return failure();
   return verifyLinearity(op);
 }
 

@@ -135,13 +135,28 @@ Type TmemType::parse(AsmParser &parser) {
   if (parser.parseLess() || parseShapedElement(parser, shape, elementType) ||
       parser.parseGreater())
     return {};
-  return TmemType::get(parser.getContext(), shape, elementType);
+  return parser.getChecked<TmemType>(parser.getContext(), shape, elementType);
 }
 
 void TmemType::print(AsmPrinter &printer) const {
   printer << '<';
   printShapedElement(printer, getShape(), getElementType());
   printer << '>';
+}
+
+LogicalResult TmemType::verify(function_ref<InFlightDiagnostic()> emitError,
+                               ArrayRef<int64_t> shape, Type elementType) {
+  if (shape.size() != 2 || !elementType.isF32())
+    return emitError() << "an accumulator has two extents and f32 elements";
+  if (shape[0] != 64 && shape[0] != 128)
+    return emitError() << "an accumulator has 64 or 128 rows (O1), but got "
+                       << shape[0];
+  int64_t step = shape[0] == 128 ? 16 : 8;
+  if (shape[1] < step || shape[1] > 256 || shape[1] % step)
+    return emitError() << "an accumulator of " << shape[0]
+                       << " rows has a multiple of " << step
+                       << " columns up to 256 (O2), but got " << shape[1];
+  return success();
 }
 
 Type FragmentType::parse(AsmParser &parser) {
@@ -168,10 +183,11 @@ LogicalResult FragmentType::verify(function_ref<InFlightDiagnostic()> emitError,
   if (shape.size() != 2 || shape[0] != kTmemLanes || !elementType.isF32())
     return emitError() << "a fragment holds 128 rows of f32, one for each lane "
                           "of tensor memory";
-  if (warps < 4 || warps % 4)
-    return emitError() << "a fragment's warps must be a multiple of 4, but got "
-                       << warps;
-  if (shape[1] % (8 * (warps / 4)))
+  if (warps < 4 || warps % 4 || warps > kMaxWarps)
+    return emitError()
+           << "a fragment's warps must be a multiple of 4 up to 32, but got "
+           << warps;
+  if (shape[1] < 1 || shape[1] > kTmemColumns || shape[1] % (8 * (warps / 4)))
     return emitError() << "a fragment of " << warps
                        << " warps must have a multiple of " << 8 * (warps / 4)
                        << " columns, but got " << shape[1];
@@ -216,9 +232,11 @@ LogicalResult PipelineType::verify(function_ref<InFlightDiagnostic()> emitError,
                                    int64_t numStages,
                                    ArrayRef<StringAttr> names,
                                    ArrayRef<TileType> tiles) {
-  if (numStages < 1)
-    return emitError() << "a pipeline has at least one stage, but got "
-                       << numStages;
+  if (numStages < 1 || numStages > kMaxSharedMemoryBytes / 16)
+    return emitError()
+           << "a pipeline has at least one stage and at most as many as "
+              "shared memory has room for barriers, "
+           << kMaxSharedMemoryBytes / 16 << ", but got " << numStages;
   if (names.size() != tiles.size())
     return emitError() << "a pipeline names each of its tiles, but got "
                        << names.size() << " names for " << tiles.size()
@@ -267,16 +285,8 @@ OutputPipelineType::verify(function_ref<InFlightDiagnostic()> emitError,
   if (numStages < 1)
     return emitError() << "an output pipeline has at least one stage, but got "
                        << numStages;
-  if (shape.size() != 2 || !elementType.isF32())
-    return emitError() << "an accumulator has two extents and f32 elements";
-  if (shape[0] != 64 && shape[0] != 128)
-    return emitError() << "an accumulator has 64 or 128 rows (O1), but got "
-                       << shape[0];
-  int64_t step = shape[0] == 128 ? 16 : 8;
-  if (shape[1] < step || shape[1] > 256 || shape[1] % step)
-    return emitError() << "an accumulator of " << shape[0]
-                       << " rows has a multiple of " << step
-                       << " columns up to 256 (O2), but got " << shape[1];
+  if (failed(TmemType::verify(emitError, shape, elementType)))
+    return failure();
   if (numStages > kTmemColumns / shape[1])
     return emitError() << numStages << " stages of " << shape[1]
                        << " columns do not fit the " << kTmemColumns
@@ -312,6 +322,17 @@ LogicalResult ConsumerType::verify(function_ref<InFlightDiagnostic()> emitError,
   return verifyRing(emitError, ring);
 }
 
+LogicalResult
+ProducerStageType::verify(function_ref<InFlightDiagnostic()> emitError,
+                          Type ring) {
+  return verifyRing(emitError, ring);
+}
+LogicalResult
+ConsumerStageType::verify(function_ref<InFlightDiagnostic()> emitError,
+                          Type ring) {
+  return verifyRing(emitError, ring);
+}
+
 Type ProducerType::getStageType() const {
   return ProducerStageType::get(getContext(), getRing());
 }
@@ -341,16 +362,18 @@ Type EpilogueStageType::getEndType() const {
 LogicalResult
 StoreQueueType::verify(function_ref<InFlightDiagnostic()> emitError,
                        int64_t depth, TileType tile, int64_t warps) {
-  if (depth < 1)
+  if (depth < 1 || depth > kMaxSharedMemoryBytes / tile.getSizeInBytes())
     return emitError()
-           << "a store queue holds at least one tile a warp, but got " << depth;
+           << "a store queue holds at least one tile a warp and at most "
+              "what shared memory does, but got "
+           << depth;
   if (tile.getRows() != 32)
     return emitError() << "a store queue's tile has 32 rows, one for each lane "
                           "(Q1), but got "
                        << tile.getRows();
-  if (warps < 4 || warps % 4)
+  if (warps < 4 || warps % 4 || warps > kMaxWarps)
     return emitError()
-           << "a store queue's warps must be a multiple of 4, but got "
+           << "a store queue's warps must be a multiple of 4 up to 32, but got "
            << warps;
   return success();
 }

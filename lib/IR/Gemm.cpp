@@ -28,6 +28,16 @@ struct OperandChecker {
       return op.emitOpError()
              << "the rows of '" << name << "' must be contiguous (" << label
              << "), but got " << type;
+    if (type.getMemorySpace())
+      return op.emitOpError() << "'" << name
+                              << "' must be in global memory, without a memory "
+                                 "space ("
+                              << label << "), but got " << type;
+    if (!ShapedType::isDynamic(strides[0]) && strides[0] <= 0 &&
+        type.getDimSize(0) > 1)
+      return op.emitOpError()
+             << "the rows of '" << name << "' must lie one after the other ("
+             << label << "), but are " << strides[0] << " elements apart";
     return success();
   }
 

@@ -68,10 +68,11 @@ UseKind fp8::classifyUse(OpOperand &use) {
 }
 
 /// True if the op writes the operand's value to memory. Stores and atomics of
-/// all dialects take the value first, then the memory and the indices.
+/// other dialects take the value first, then the memory and the indices.
 static bool storesValue(OpOperand &use) {
   Operation *op = use.getOwner();
   return use.getOperandNumber() == 0 && !isa<LinearOpInterface>(op) &&
+         !isa_and_nonnull<Fp8Dialect>(op->getDialect()) &&
          !isa<BaseMemRefType>(use.get().getType()) &&
          hasEffect<MemoryEffects::Write>(op);
 }
@@ -88,7 +89,8 @@ public:
 private:
   void checkValue(Value value);
   bool checkUses(Value value);
-  void checkManaged(Value value, Operation *owner);
+  void checkManaged(Value value, Operation *owner, ArrayRef<OpOperand *> uses);
+  bool reportCapture(Value value, const LiveRange &range);
   void checkMaker(Operation *op);
   void checkCall(Operation *op);
   bool collectLent(Value value, SmallVectorImpl<OpOperand *> &uses);
@@ -161,7 +163,7 @@ void Checker::checkCall(Operation *op) {
   if (llvm::none_of(call.getArgOperands(), isLinearValue) &&
       llvm::none_of(op->getResults(), isLinearValue))
     return;
-  auto symbol = dyn_cast<SymbolRefAttr>(call.getCallableForCallee());
+  auto symbol = dyn_cast_if_present<SymbolRefAttr>(call.getCallableForCallee());
   if (!symbol) {
     failed = true;
     op->emitOpError() << "passes linear values to an unknown callee (L6); call "
@@ -199,7 +201,7 @@ void Checker::checkValue(Value value) {
     auto owner =
         dyn_cast_or_null<LinearOpInterface>(argument.getOwner()->getParentOp());
     if (owner && owner.managesArgument(argument))
-      return checkManaged(value, owner);
+      return checkManaged(value, owner, uses);
   }
   reportRange(value, uses);
 }
@@ -220,18 +222,20 @@ bool Checker::checkUses(Value value) {
 }
 
 /// A scope releases its stages itself: the body may only borrow them.
-void Checker::checkManaged(Value value, Operation *owner) {
+void Checker::checkManaged(Value value, Operation *owner,
+                           ArrayRef<OpOperand *> uses) {
   for (OpOperand &use : value.getUses()) {
     if (classifyUse(use) == UseKind::Borrow)
       continue;
     InFlightDiagnostic diagnostic =
-        error(value)
-        << "is released by its scope and must not be consumed in the body (L1)";
+        error(value) << "is released by its scope and must not be consumed in "
+                        "the body (L1)";
     diagnostic.attachNote(owner->getLoc())
         << "released at the end of this '" << owner->getName() << "'";
     diagnostic.attachNote(use.getOwner()->getLoc()) << "consumed here";
     return;
   }
+  reportCapture(value, LiveRange(value, uses, dominance));
 }
 
 /// Adds the uses of everything that was lent from the value (L9).
@@ -270,7 +274,7 @@ bool Checker::collectUsesOfLent(Value lent, Operation *lender,
       }
       uses.push_back(&use);
       // What is computed from a lent value alone is as short-lived as it.
-      if (isPure(user) && user->getNumRegions() == 0)
+      if (isMemoryEffectFree(user) && user->getNumRegions() == 0)
         worklist.append(user->result_begin(), user->result_end());
     }
   }
@@ -287,15 +291,21 @@ static void noteConsumptions(InFlightDiagnostic &diagnostic,
     diagnostic.attachNote(use->getOwner()->getLoc()) << "consumed here";
 }
 
+bool Checker::reportCapture(Value value, const LiveRange &range) {
+  Operation *capture = range.getCapture();
+  if (!capture)
+    return false;
+  InFlightDiagnostic diagnostic = error(value)
+                                  << "is captured by '" << capture->getName()
+                                  << "' (L6); pass it as an operand";
+  diagnostic.attachNote(capture->getLoc()) << "captured here";
+  return true;
+}
+
 void Checker::reportRange(Value value, ArrayRef<OpOperand *> uses) {
   LiveRange range(value, uses, dominance);
-  if (Operation *capture = range.getCapture()) {
-    InFlightDiagnostic diagnostic = error(value)
-                                    << "is captured by '" << capture->getName()
-                                    << "' (L6); pass it as an operand";
-    diagnostic.attachNote(capture->getLoc()) << "captured here";
+  if (reportCapture(value, range))
     return;
-  }
   // Where paths disagree, what leaks behind their meeting point is only the
   // consequence.
   if (range.getConflict())
@@ -375,6 +385,27 @@ void Checker::reportLateUse(Value value, const LiveRange &range,
       diagnostic.attachNote(lender->getLoc()) << "lent here";
 }
 
+/// True if the ops whose control flow the check asks for are well formed. The
+/// check runs before they are verified, and their interfaces trust them.
+static bool isWellFormed(Operation *function) {
+  ScopedDiagnosticHandler silence(function->getContext(),
+                                  [](Diagnostic &) { return success(); });
+  auto isLinearType = [](Type type) { return isLinear(type); };
+  WalkResult result = function->walk([&](Operation *op) {
+    bool matters = op->getNumRegions() || op->getNumSuccessors() ||
+                   llvm::any_of(op->getOperandTypes(), isLinearType) ||
+                   llvm::any_of(op->getResultTypes(), isLinearType);
+    if (op == function || !matters || !op->getRegisteredInfo())
+      return WalkResult::advance();
+    return failed(op->getName().verifyInvariants(op)) ? WalkResult::interrupt()
+                                                      : WalkResult::advance();
+  });
+  return !result.wasInterrupted();
+}
+
 LogicalResult fp8::verifyLinearity(Operation *function) {
+  // What is malformed is reported by its own verifier, which runs next.
+  if (!isWellFormed(function))
+    return success();
   return Checker(function).run();
 }

@@ -64,10 +64,13 @@ void LiveRange::walk(Cursor start) {
     bool alive = true;
     auto it = points.find(cursor.block);
     if (cursor.next && it != points.end())
-      for (Operation *op : it->second) {
-        if (op != cursor.next && op->isBeforeInBlock(cursor.next))
-          continue;
-        if (!visit(op, cursor.block)) {
+      for (auto point = llvm::lower_bound(it->second, cursor.next,
+                                          [](Operation *a, Operation *b) {
+                                            return a != b &&
+                                                   a->isBeforeInBlock(b);
+                                          });
+           point != it->second.end(); ++point) {
+        if (!visit(*point, cursor.block)) {
           alive = false;
           break;
         }
@@ -173,25 +176,41 @@ void LiveRange::leaveAlong(Block *successor, Block *block,
   flowTo(successor, block, terminator);
 }
 
+/// Where control may go from the end of a region's block. A terminator that
+/// does not say so (that of scf.forall) may go wherever the op itself may
+/// begin.
+static SmallVector<RegionSuccessor> getSuccessors(RegionBranchOpInterface op,
+                                                  Operation *terminator) {
+  SmallVector<RegionSuccessor> successors;
+  auto branch = dyn_cast_or_null<RegionBranchTerminatorOpInterface>(terminator);
+  op.getSuccessorRegions(branch ? RegionBranchPoint(branch)
+                                : RegionBranchPoint::parent(),
+                         successors);
+  return successors;
+}
+
+/// True if control may leave the region from this block.
+static bool isRegionExit(Block *block) {
+  return block->getNumSuccessors() == 0;
+}
+
+static Operation *getTerminator(Block *block) {
+  return block->mightHaveTerminator() ? block->getTerminator() : nullptr;
+}
+
 void LiveRange::leaveRegion(Block *block, Operation *terminator) {
   if (block->getParent() == home) {
     if (!leak)
       leak = Leak{terminator ? terminator : home->getParentOp(), block};
     return;
   }
-  auto branch = dyn_cast_or_null<RegionBranchTerminatorOpInterface>(terminator);
-  if (!branch)
-    return;
-  Operation *parent = block->getParentOp();
-  SmallVector<RegionSuccessor> successors;
-  cast<RegionBranchOpInterface>(parent).getSuccessorRegions(
-      RegionBranchPoint(branch), successors);
-  for (RegionSuccessor &successor : successors) {
+  auto parent = cast<RegionBranchOpInterface>(block->getParentOp());
+  for (RegionSuccessor &successor : getSuccessors(parent, terminator)) {
     Region *region = successor.getSuccessor();
     if (!region)
       flowAfter(parent, block);
     else if (!region->empty())
-      flowTo(&region->front(), block, terminator);
+      flowTo(&region->front(), block, terminator ? terminator : parent);
   }
 }
 
@@ -241,36 +260,36 @@ bool LiveRange::findBlockConflict(Block *block) {
 bool LiveRange::findRegionConflict(Operation *op) {
   auto branch = cast<RegionBranchOpInterface>(op);
   // For each place that control can go to (a region, or null for after the op):
-  // one edge on which the value is alive, and whether it is consumed on
-  // another.
+  // a block from which it comes with the value alive, and whether it may come
+  // with the value consumed. Regions that are only entered after a consumption
+  // hand that on.
   llvm::SmallDenseMap<Region *, Block *> alive;
   llvm::SmallDenseSet<Region *> consumed;
   SmallVector<RegionSuccessor> successors;
   branch.getSuccessorRegions(RegionBranchPoint::parent(), successors);
   for (RegionSuccessor &successor : successors)
     alive.insert({successor.getSuccessor(), nullptr});
-  for (Region &region : op->getRegions())
-    for (Block &block : region) {
-      if (!dominance.isReachableFromEntry(&block) ||
-          !block.mightHaveTerminator())
-        continue;
-      auto terminator =
-          dyn_cast<RegionBranchTerminatorOpInterface>(block.getTerminator());
-      if (!terminator || !reachedFrom.contains(&region.front()))
-        continue;
-      successors.clear();
-      branch.getSuccessorRegions(RegionBranchPoint(terminator), successors);
-      for (RegionSuccessor &successor : successors) {
-        if (isAliveAtEnd(&block))
-          alive.insert({successor.getSuccessor(), &block});
-        else
-          consumed.insert(successor.getSuccessor());
+  for (bool changed = true; changed;) {
+    size_t before = consumed.size();
+    for (Region &region : op->getRegions())
+      for (Block &block : region) {
+        bool entered = reachedFrom.contains(&region.front());
+        if ((!entered && !consumed.contains(&region)) ||
+            !isRegionExit(&block) || !dominance.isReachableFromEntry(&block))
+          continue;
+        for (RegionSuccessor &successor :
+             getSuccessors(branch, getTerminator(&block))) {
+          if (isAliveAtEnd(&block))
+            alive.insert({successor.getSuccessor(), &block});
+          else
+            consumed.insert(successor.getSuccessor());
+        }
       }
-    }
+    changed = consumed.size() != before;
+  }
   for (auto [target, from] : alive)
     if (consumed.contains(target)) {
-      bool isLoop = branch.hasLoop();
-      conflict = Conflict{op, from, isLoop};
+      conflict = Conflict{op, from, branch.hasLoop()};
       return true;
     }
   return false;

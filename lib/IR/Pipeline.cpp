@@ -45,6 +45,16 @@ LogicalResult PipelineOp::verify() {
 // acquire, release
 //===----------------------------------------------------------------------===//
 
+LogicalResult AcquireOp::verify() {
+  Type end = getEnd().getType();
+  if (isa<ProducerType, ConsumerType>(end) &&
+      isa<OutputPipelineType>(cast<EndTypeInterface>(end).getRing()))
+    return emitOpError() << "cannot acquire from the bare end of an output "
+                            "pipeline, whose tensor memory is not there yet; "
+                            "make an mma warp or epilogue warps of it";
+  return success();
+}
+
 LogicalResult AcquireOp::inferReturnTypes(MLIRContext *,
                                           std::optional<Location> location,
                                           ValueRange operands, DictionaryAttr,

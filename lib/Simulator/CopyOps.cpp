@@ -179,7 +179,7 @@ Flow bulkLoad(Warp &w, const Inst &i, uint32_t mask) {
     uint64_t target = w.row(i.s[0])[l] + uint64_t(i.offset),
              source = w.row(i.s[1])[l] + i.imm;
     uint32_t size = uint32_t(w.row(i.s[2])[l]);
-    uint64_t barrier = w.row(i.s[3])[l] + i.target;
+    uint64_t barrier = w.row(i.s[3])[l] + uint64_t(int64_t(int32_t(i.target)));
     if (target % 16 || source % 16 || size % 16) {
       m.error(ErrorKind::Misaligned,
               "'" + Machine::mnemonic(&i) +

@@ -132,7 +132,8 @@ Flow tensorLoad(Warp &w, const Inst &i, uint32_t mask) {
         !checkSharedAlignment(w, i, l, *map, target))
       return;
     uint32_t bytes = uint32_t(map->boxBytes());
-    uint64_t barrier = w.row(i.s[2])[l] + i.target;
+    // The offset is signed: '[%r1+-8]' is a legal operand.
+    uint64_t barrier = w.row(i.s[2])[l] + uint64_t(int64_t(int32_t(i.target)));
     bool multicast = i.sources > 3;
     uint32_t ctas = multicast ? uint32_t(w.row(i.s[3])[l]) & 0xffff : 0;
     Warp *warp = &w;

@@ -16,6 +16,9 @@
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/InstrTypes.h"
+#include "llvm/IR/Module.h"
 
 using namespace mlir;
 using namespace mlir::fp8;
@@ -60,6 +63,16 @@ static LogicalResult addDebugScopes(ModuleOp module) {
   return passes.run(module);
 }
 
+/// `.sync.aligned` instructions in inline asm must not be moved into divergent
+/// code. llvm.inline_asm has no way to say so.
+static void markAsmConvergent(llvm::Module &module) {
+  for (llvm::Function &function : module)
+    for (llvm::Instruction &instruction : llvm::instructions(function))
+      if (auto *call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+          call && call->isInlineAsm())
+        call->addFnAttr(llvm::Attribute::Convergent);
+}
+
 std::unique_ptr<llvm::Module>
 mlir::fp8::translateKernel(const KernelModule &kernel,
                            llvm::LLVMContext &context) {
@@ -67,5 +80,9 @@ mlir::fp8::translateKernel(const KernelModule &kernel,
   completeLocations(*copy);
   if (failed(addDebugScopes(*copy)))
     return nullptr;
-  return translateModuleToLLVMIR(*copy, context, kernel.getName());
+  std::unique_ptr<llvm::Module> module =
+      translateModuleToLLVMIR(*copy, context, kernel.getName());
+  if (module)
+    markAsmConvergent(*module);
+  return module;
 }

@@ -80,8 +80,8 @@ void LaunchBuilder::checkOperands() {
   if (!llvm::all_of(op->getOperands(), isStatic)) {
     Value m = dim(a, 0), n = dim(b, 0), k = dim(a, 1);
     Value blocks = ceilDiv(k, GemmPlan::kScaleBlock);
-    for (auto [extent, name] : {std::pair(m, "M"), std::pair(n, "N"),
-                                std::pair(k, "K")})
+    for (auto [extent, name] :
+         {std::pair(m, "M"), std::pair(n, "N"), std::pair(k, "K")})
       requireBelow(extent, GemmPlan::kMaxExtent,
                    Twine(name) + " must be below 2^31, the range of TMA "
                                  "coordinates (G4)");
@@ -188,7 +188,9 @@ private:
     std::string name = function.getName().str();
     auto module =
         gpu::GPUModuleOp::create(rewriter, op.getLoc(), name + "_kernels");
-    symbols.insert(module);
+    // The symbol table may number the module; the kernel takes the number too.
+    std::string kernelName = symbols.insert(module).str();
+    kernelName.erase(kernelName.find("_kernels", name.size()) + 7, 1);
     auto source = cast<MemRefType>(op.getBScale().getType());
     auto layout = StridedLayoutAttr::get(getContext(), ShapedType::kDynamic,
                                          {ShapedType::kDynamic, 1});
@@ -198,8 +200,8 @@ private:
                               source.getElementType())
             : MemRefType::get({ShapedType::kDynamic, ShapedType::kDynamic},
                               source.getElementType(), layout);
-    return buildStructuredKernel(rewriter, op.getLoc(), module,
-                                 name + "_kernel", plan, bScaleType);
+    return buildStructuredKernel(rewriter, op.getLoc(), module, kernelName,
+                                 plan, bScaleType);
   }
 
   SymbolTable &symbols;

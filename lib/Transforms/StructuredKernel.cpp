@@ -87,6 +87,13 @@ FailureOr<GemmPlan> GemmPlan::choose(Operation *op, GemmConfigAttr config,
            << "must be at most " << kScaleBlock << " + gcd(tile N, "
            << kScaleBlock << ") = " << kScaleBlock + common;
 
+  if (plan.tileN > kMaxTileN)
+    return op->emitOpError()
+           << "tile N of " << plan.tileN
+           << " leaves an epilogue thread more sums than it has registers; "
+              "tile N must be at most "
+           << kMaxTileN;
+
   int64_t perStage = plan.getATile().getSizeInBytes() +
                      plan.getBTile().getSizeInBytes() +
                      plan.getAScaleTile().getSizeInBytes();

@@ -21,6 +21,9 @@ struct GemmPlan {
 
   /// The warps that promote and store; each owns a quarter of the rows.
   static constexpr int64_t kEpilogueWarps = 4;
+  /// Columns of a row that a thread can sum in its 255 registers beside what it
+  /// loads: 192 take 248, 256 spill (ptxas 13.0).
+  static constexpr int64_t kMaxTileN = 192;
   /// Tiles a warp of the store queue.
   static constexpr int64_t kStoreDepth = 2;
   /// K elements and N columns that share a B scale.

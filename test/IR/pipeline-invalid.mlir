@@ -31,7 +31,7 @@ func.func @unknown_tile(%stage: !fp8.consumer_stage<!ring>) -> !fp8.consumer_sta
 
 // -----
 
-// expected-error @below {{a pipeline has at least one stage, but got 0}}
+// expected-error @below {{a pipeline has at least one stage and at most as many as shared memory has room for barriers, 14528, but got 0}}
 func.func private @no_stages(!fp8.producer<!fp8.pipeline<0, s: !fp8.tile<1x128xf32>>>)
 
 // -----

@@ -67,7 +67,7 @@ func.func @other_warps(%f: !fp8.fragment<128x128xf32, 8>, %map: !fp8.tensor_map<
 
 // -----
 
-// expected-error @below {{a fragment's warps must be a multiple of 4, but got 6}}
+// expected-error @below {{a fragment's warps must be a multiple of 4 up to 32, but got 6}}
 func.func private @six_warps(!fp8.fragment<128x128xf32, 6>)
 
 // -----

@@ -12,11 +12,6 @@
 
 namespace mlir::fp8 {
 
-/// The dynamic shared memory that a CTA can have on Hopper and Blackwell, in
-/// bytes: 228 KiB less the 1 KiB that the system keeps (CUDA programming guide,
-/// compute capabilities 9.0 and 10.0).
-inline constexpr int64_t kMaxSharedMemoryBytes = 232448;
-
 /// The warps of a role: [first, first + count).
 struct WarpRange {
   int64_t first = 0;
@@ -69,6 +64,7 @@ public:
   }
   WarpRange getWarps(RoleOp role) const { return roles.lookup(role); }
   int64_t getNumWarps() const { return numWarps; }
+  int64_t getNumOutputs() const { return outputs.size() / 2; }
   const RingPlan &getRing(Operation *ring) const {
     return rings.find(ring)->second;
   }
@@ -103,6 +99,8 @@ private:
   void planStages();
   LogicalResult planRings(FunctionOpInterface kernel);
   LogicalResult planOutput(OutputPipelineOp output);
+  LogicalResult checkHandoff(OutputPipelineOp output, RoleOp mma,
+                             RoleOp epilogue);
   /// The role that takes the end; an error at the ring if none does.
   FailureOr<RoleOp> getRoleOf(Value end);
   LogicalResult layOutSharedMemory(FunctionOpInterface kernel);

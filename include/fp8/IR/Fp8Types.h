@@ -21,6 +21,12 @@ bool isLinear(Type type);
 inline constexpr int64_t kTmemColumns = 512;
 inline constexpr int64_t kTmemLanes = 128;
 
+/// The warps of the largest CTA, and the dynamic shared memory that one can
+/// have on Hopper and Blackwell, in bytes: 228 KiB less the 1 KiB that the
+/// system keeps (CUDA programming guide, technical specifications).
+inline constexpr int64_t kMaxWarps = 32;
+inline constexpr int64_t kMaxSharedMemoryBytes = 232448;
+
 } // namespace mlir::fp8
 
 #include "fp8/IR/Fp8Enums.h.inc"

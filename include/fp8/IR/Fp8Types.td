@@ -55,12 +55,13 @@ def Fp8_TmemType : Fp8_Type<"Tmem", "tmem"> {
   let summary = "an accumulator in tensor memory";
   let description = [{
     `rows x columns` f32 values in tensor memory: row r in lane r for 128 rows, column n in column n (PTX ISA, tcgen05 data
-    path layout D).
+    path layout D). Its extents are those of a tcgen05.mma (O1, O2).
 
     Example: `!fp8.tmem<128x128xf32>`.
   }];
   let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType);
   let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
 }
 
 def Fp8_FragmentType : Fp8_Type<"Fragment", "fragment"> {
@@ -165,10 +166,12 @@ def Fp8_ConsumerType
 def Fp8_ProducerStageType
     : Fp8_RingStageType<"ProducerStage", "producer_stage", "producer stage", "::mlir::Type"> {
   let summary = "a slot that is being filled (linear)";
+  let genVerifyDecl = 1;
 }
 def Fp8_ConsumerStageType
     : Fp8_RingStageType<"ConsumerStage", "consumer_stage", "consumer stage", "::mlir::Type"> {
   let summary = "a filled slot that is being read (linear)";
+  let genVerifyDecl = 1;
 }
 def Fp8_MmaWarpType
     : Fp8_RingEndType<"MmaWarp", "mma_warp", "mma warp", "fp8.release_mma_warp", "::mlir::fp8::OutputPipelineType", "true"> {

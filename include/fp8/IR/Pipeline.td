@@ -53,6 +53,7 @@ def Fp8_AcquireOp : Fp8_ConsumingOp<"acquire", [DeclareOpInterfaceMethods<InferT
   let arguments = (ins Fp8_AnyEnd:$end);
   let results = (outs Fp8_AnyStage:$stage);
   let assemblyFormat = "$end attr-dict `:` type($end)";
+  let hasVerifier = 1;
 }
 
 def Fp8_ReleaseOp : Fp8_ConsumingOp<"release", [DeclareOpInterfaceMethods<InferTypeOpInterface>]> {

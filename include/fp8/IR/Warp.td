@@ -7,6 +7,7 @@
 include "fp8/IR/Fp8Base.td"
 
 def Fp8_YieldOp : Fp8_Op<"yield", [Pure, Terminator, InLinearFunction, Fp8_LinearOpInterface,
+    ParentOneOf<["RoleOp", "ProduceOp", "ConsumeOp", "PerKStageOp", "MmaWarpOp", "EpilogueWarpOp", "ForEachTileOp"]>,
     DeclareOpInterfaceMethods<RegionBranchTerminatorOpInterface, ["getMutableSuccessorOperands"]>]> {
   let summary = "ends an fp8 region";
   let description = [{
@@ -42,7 +43,7 @@ def Fp8_RoleOp : Fp8_Op<"role", [InLinearFunction, Fp8_LinearOpInterface,
     }
     ```
   }];
-  let arguments = (ins StrAttr:$name, ConfinedAttr<I64Attr, [IntPositive]>:$warps, Variadic<AnyType>:$inits);
+  let arguments = (ins StrAttr:$name, ConfinedAttr<I64Attr, [IntPositive, IntMaxValue<32>]>:$warps, Variadic<AnyType>:$inits);
   let regions = (region MinSizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;

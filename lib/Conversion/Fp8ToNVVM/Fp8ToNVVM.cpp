@@ -98,12 +98,25 @@ static LogicalResult updateLaunch(gpu::LaunchFuncOp launch,
   OpBuilder builder(launch);
   int64_t threads = 32 * plan.getNumWarps();
   APInt stated;
-  if (matchPattern(launch.getBlockSizeX(), m_ConstantInt(&stated)) &&
-      stated.getSExtValue() != threads)
+  auto differs = [&](Value value, int64_t expected) {
+    return value && matchPattern(value, m_ConstantInt(&stated)) &&
+           stated.getSExtValue() != expected;
+  };
+  if (differs(launch.getBlockSizeX(), threads))
     return launch.emitOpError()
            << "starts " << stated.getSExtValue()
            << " threads, but the roles of its kernel have " << threads << " ("
            << plan.getNumWarps() << " warps)";
+  for (Value size : {launch.getBlockSizeY(), launch.getBlockSizeZ()})
+    if (differs(size, 1))
+      return launch.emitOpError()
+             << "starts blocks of several rows, but warps are dealt to roles "
+                "along x; y and z must be 1";
+  if (differs(launch.getDynamicSharedMemorySize(), plan.getSharedMemoryBytes()))
+    return launch.emitOpError()
+           << "states " << stated.getSExtValue()
+           << " bytes of shared memory, but its kernel needs "
+           << plan.getSharedMemoryBytes() << "; leave the number out";
   Value bytes = arith::ConstantOp::create(
       builder, launch.getLoc(),
       builder.getI32IntegerAttr(plan.getSharedMemoryBytes()));

@@ -318,40 +318,51 @@ Value Instructions::startTmemLoad(Value address, int64_t columns) {
       tmemPointer(address), /*offset=*/Value());
 }
 
-SmallVector<Value> Instructions::finishTmemLoad(Value loaded) {
+SmallVector<Value> Instructions::finishTmemLoad(Value loaded,
+                                                MutableArrayRef<Value> pinned) {
   // nvvm.tcgen05.wait orders nothing but itself: LLVM would move readers of the
-  // loaded registers in front of it. An asm that takes and returns every
-  // register ties them. LLVM's own op could take its place once it has such
-  // operands.
+  // loaded registers in front of it, and sink other work past it. An asm that
+  // takes and returns every register ties them. LLVM's own op could take its
+  // place once it has such operands.
+  Type i64Type = builder.getI64Type();
+  auto pairType = VectorType::get(2, builder.getF32Type());
   int64_t columns = cast<VectorType>(loaded.getType()).getNumElements();
-  Type i32Type = builder.getI32Type(), f32Type = builder.getF32Type();
   SmallVector<Value> registers;
-  std::string constraints;
-  for (int64_t i = 0; i < columns; ++i) {
-    registers.push_back(
-        LLVM::ExtractElementOp::create(builder, loc, loaded, i32(i)));
-    constraints += "=r,";
-  }
+  SmallVector<Type> types;
+  std::string constraints, ties;
+  auto tie = [&](Value value, StringRef constraint) {
+    ties += std::to_string(registers.size()) + ",";
+    constraints += constraint;
+    registers.push_back(value);
+    types.push_back(value.getType());
+  };
   for (int64_t i = 0; i < columns; ++i)
-    constraints += std::to_string(i) + ",";
-  constraints += "~{memory}";
-  auto resultType = LLVM::LLVMStructType::getLiteral(
-      builder.getContext(), SmallVector<Type>(columns, i32Type));
+    tie(LLVM::ExtractElementOp::create(builder, loc, loaded, i32(i)), "=r,");
+  for (Value pair : pinned)
+    tie(LLVM::BitcastOp::create(builder, loc, i64Type, pair), "=l,");
+
+  auto resultType =
+      LLVM::LLVMStructType::getLiteral(builder.getContext(), types);
   Value waited =
       LLVM::InlineAsmOp::create(
           builder, loc, resultType, registers, "tcgen05.wait::ld.sync.aligned;",
-          constraints, /*has_side_effects=*/true, /*is_align_stack=*/false,
-          LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr())
+          constraints + ties + "~{memory}", /*has_side_effects=*/true,
+          /*is_align_stack=*/false, LLVM::TailCallKind::None,
+          LLVM::AsmDialectAttr(), ArrayAttr())
           .getRes();
+  auto result = [&](int64_t position) -> Value {
+    return LLVM::ExtractValueOp::create(builder, loc, waited, position);
+  };
+  for (auto [i, pair] : llvm::enumerate(pinned))
+    pair = LLVM::BitcastOp::create(builder, loc, pairType, result(columns + i));
   SmallVector<Value> pairs;
-  auto pairType = VectorType::get(2, f32Type);
   for (int64_t i = 0; i < columns; i += 2) {
     Value pair = LLVM::UndefOp::create(builder, loc, pairType);
-    for (int64_t j : {0, 1}) {
-      Value bits = LLVM::ExtractValueOp::create(builder, loc, waited, i + j);
-      Value element = LLVM::BitcastOp::create(builder, loc, f32Type, bits);
-      pair = insert(pair, element, j);
-    }
+    for (int64_t j : {0, 1})
+      pair = insert(pair,
+                    LLVM::BitcastOp::create(builder, loc, builder.getF32Type(),
+                                            result(i + j)),
+                    j);
     pairs.push_back(pair);
   }
   return pairs;

@@ -110,8 +110,10 @@ public:
   /// thread, as `columns` i32 registers.
   Value startTmemLoad(Value address, int64_t columns);
   /// Waits for all loads that were started, and yields the loaded value as
-  /// pairs of f32.
-  SmallVector<Value> finishTmemLoad(Value loaded);
+  /// pairs of f32. The values of `pinned`, pairs of f32 too, are computed
+  /// before the wait; they are replaced by what stands for them after it.
+  SmallVector<Value> finishTmemLoad(Value loaded,
+                                    MutableArrayRef<Value> pinned);
 
 private:
   Value sharedPointer(Value address);

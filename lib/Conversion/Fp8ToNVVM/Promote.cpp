@@ -125,18 +125,24 @@ LogicalResult LowerPromote::lower(PromoteOp op, Adaptor operands,
   RowScales scales(op, operands.getAScale()[0], bScales, split, row,
                    firstColumn, rewriter);
 
+  // Each wait pins the multiply-adds of the chunk before it; LLVM would sink
+  // them past the last wait, where no load is left for them to hide. Those of
+  // the last chunk are free to follow the hand-over of the stage.
   ValueRange sums = operands.getFragment();
-  SmallVector<Value> results;
+  SmallVector<Value> results, previous;
   Value loaded = instructions.startTmemLoad(address, chunk);
   for (int64_t column = 0; column < columns; column += chunk) {
-    SmallVector<Value> partials = instructions.finishTmemLoad(loaded);
+    SmallVector<Value> partials = instructions.finishTmemLoad(loaded, previous);
+    llvm::append_range(results, previous);
+    previous.clear();
     if (column + chunk < columns)
       loaded = instructions.startTmemLoad(
           instructions.add(address, column + chunk), chunk);
     for (auto [i, partial] : llvm::enumerate(partials))
-      results.push_back(instructions.fma(
+      previous.push_back(instructions.fma(
           partial, scales.getPair(column + 2 * i), sums[column / 2 + i]));
   }
+  llvm::append_range(results, previous);
   rewriter.replaceOpWithMultiple(op, {results});
   return success();
 }

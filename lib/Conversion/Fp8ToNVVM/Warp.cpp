@@ -71,7 +71,9 @@ struct LowerCreateMmaWarp : public KernelPattern<CreateMmaWarpOp> {
     Value slot =
         instructions.add(end.barriers, KernelPlan::getTmemAddressOffset(ring));
     instructions.allocateColumns(slot, ring.getAllocatedColumns());
-    instructions.relinquishAllocation();
+    // Nobody of the CTA may allocate after this (PTX ISA, tcgen05.alloc).
+    if (lowering.plan.getNumOutputs() == 1)
+      instructions.relinquishAllocation();
     instructions.fenceBeforeThreadSync();
     instructions.syncWarp();
     Value address = instructions.loadShared(slot, rewriter.getI32Type());
