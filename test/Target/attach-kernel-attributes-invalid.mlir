@@ -2,7 +2,7 @@
 // RUN: fp8-opt %s -split-input-file -verify-diagnostics --pass-pipeline='builtin.module(gpu.module(fp8-attach-kernel-attributes))'
 
 gpu.module @wrong_attribute {
-  // expected-error @below {{'llvm.func' op fp8.tensor_map_args must be an array of argument indices, as in array<i32: 0, 1>}}
+  // expected-error @below {{'llvm.func' op attribute 'fp8.tensor_map_args' must be an array of i32}}
   llvm.func @kernel(%map: !llvm.ptr) attributes {nvvm.kernel, fp8.tensor_map_args = "0"} { llvm.return }
 }
 

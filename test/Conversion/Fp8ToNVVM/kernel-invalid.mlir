@@ -159,3 +159,62 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+!ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
+gpu.module @m {
+  // expected-error @below {{producer end is an argument of a kernel; the ends of rings are made in the kernel that uses them}}
+  gpu.func @end_from_outside(%p: !fp8.producer<!ring>) kernel attributes {fp8.linear} {
+    fp8.role "load" warps(1) (%e = %p) : !fp8.producer<!ring> {
+      fp8.close %e : !fp8.producer<!ring>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!acc = !fp8.output_pipeline<2, 128x128xf32>
+gpu.module @m {
+  gpu.func @nobody_reads() kernel attributes {fp8.linear} {
+    // expected-error @below {{'fp8.output_pipeline' op is made an mma warp of, but not epilogue warps; one waits for the other}}
+    %p, %c = fp8.output_pipeline : !acc
+    // expected-note @below {{this role closes its end unused}}
+    fp8.role "epilogue" warps(4) (%e = %c) : !fp8.consumer<!acc> {
+      fp8.close %e : !fp8.consumer<!acc>
+    }
+    fp8.role "mma" warps(1) (%e = %p) : !fp8.producer<!acc> {
+      %w = fp8.create_mma_warp %e : !fp8.producer<!acc> -> !fp8.mma_warp<!acc>
+      fp8.release_mma_warp %w : !fp8.mma_warp<!acc>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!acc = !fp8.output_pipeline<1, 128x128xf32>
+gpu.module @m {
+  gpu.func @crossed_evidence() kernel attributes {fp8.linear} {
+    %p, %c = fp8.output_pipeline : !acc
+    %p2, %c2 = fp8.output_pipeline : !acc
+    fp8.role "epilogue" warps(4) (%e = %c, %e2 = %c2) : !fp8.consumer<!acc>, !fp8.consumer<!acc> {
+      %r = fp8.wait_tmem %e : !fp8.consumer<!acc> -> !fp8.tmem_ready<!acc>
+      // expected-note @below {{this one waits for another ring}}
+      %r2 = fp8.wait_tmem %e2 : !fp8.consumer<!acc> -> !fp8.tmem_ready<!acc>
+      // expected-error @below {{needs the evidence of an fp8.wait_tmem on its own end, in the same role}}
+      %w = fp8.create_epilogue_warp %e, %r2 : !fp8.consumer<!acc>, !fp8.tmem_ready<!acc> -> !fp8.epilogue_warp<!acc>
+      %w2 = fp8.create_epilogue_warp %e2, %r : !fp8.consumer<!acc>, !fp8.tmem_ready<!acc> -> !fp8.epilogue_warp<!acc>
+      fp8.release_epilogue_warp %w : !fp8.epilogue_warp<!acc>
+      fp8.release_epilogue_warp %w2 : !fp8.epilogue_warp<!acc>
+    }
+    fp8.role "mma" warps(1) (%e = %p, %e2 = %p2) : !fp8.producer<!acc>, !fp8.producer<!acc> {
+      %w = fp8.create_mma_warp %e : !fp8.producer<!acc> -> !fp8.mma_warp<!acc>
+      %w2 = fp8.create_mma_warp %e2 : !fp8.producer<!acc> -> !fp8.mma_warp<!acc>
+      fp8.release_mma_warp %w : !fp8.mma_warp<!acc>
+      fp8.release_mma_warp %w2 : !fp8.mma_warp<!acc>
+    }
+    gpu.return
+  }
+}
