@@ -289,7 +289,8 @@ bool LiveRange::findRegionConflict(Operation *op) {
   }
   for (auto [target, from] : alive)
     if (consumed.contains(target)) {
-      conflict = Conflict{op, from, branch.hasLoop()};
+      bool isLoop = branch.hasLoop() || isa<LoopLikeOpInterface>(op);
+      conflict = Conflict{op, from, isLoop};
       return true;
     }
   return false;

@@ -330,3 +330,47 @@ func.func @lent_is_added_to_memory(%end: !fp8.consumer<!ring>, %m: memref<index>
   %next = fp8.release %stage : !fp8.consumer_stage<!ring>
   return %next : !fp8.consumer<!ring>
 }
+
+// -----
+
+!ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
+// expected-error @below {{consumer end is consumed inside a loop that may run again, or not at all (L3); carry it as a loop argument}}
+func.func @consumed_before_each_iteration(%e: !fp8.consumer<!ring>, %k: i1) attributes {fp8.linear} {
+  // expected-note @below {{the loop}}
+  scf.while : () -> () {
+    // expected-note @below {{consumed here}}
+    fp8.close %e : !fp8.consumer<!ring>
+    scf.condition(%k)
+  } do {
+    scf.yield
+  }
+  return
+}
+
+// -----
+
+!ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
+// expected-error @below {{consumer end is consumed inside a loop that may run again, or not at all (L3); carry it as a loop argument}}
+func.func @consumed_in_parallel(%e: !fp8.consumer<!ring>, %n: index) attributes {fp8.linear} {
+  // expected-note @below {{the loop}}
+  scf.forall (%i) in (%n) {
+    // expected-note @below {{consumed here}}
+    fp8.close %e : !fp8.consumer<!ring>
+  }
+  return
+}
+
+// -----
+
+!ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
+func.func @scope_stage_captured(%c: !fp8.consumer<!ring>, %n: index) -> !fp8.consumer<!ring> attributes {fp8.linear} {
+  // expected-error @below {{consumer stage is captured by 'gpu.launch' (L6); pass it as an operand}}
+  %next = fp8.consume(%stage = %c) : !fp8.consumer<!ring> -> !fp8.consumer<!ring> {
+    // expected-note @below {{captured here}}
+    gpu.launch blocks(%bx, %by, %bz) in (%gx = %n, %gy = %n, %gz = %n) threads(%tx, %ty, %tz) in (%sx = %n, %sy = %n, %sz = %n) {
+      %tile = fp8.tile %stage["s"] : !fp8.consumer_stage<!ring>
+      gpu.terminator
+    }
+  }
+  return %next : !fp8.consumer<!ring>
+}
