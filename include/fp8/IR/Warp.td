@@ -71,7 +71,7 @@ def Fp8_CreateMmaWarpOp : Fp8_ConsumingOp<"create_mma_warp"> {
 def Fp8_ReleaseMmaWarpOp : Fp8_ConsumingOp<"release_mma_warp"> {
   let summary = "waits for the epilogue warps and frees the tensor memory";
   let description = [{
-    Gives up the right to allocate, waits until every epilogue warp has been released, then frees the columns.
+    Waits until every epilogue warp has been released, then frees the columns.
   }];
   let arguments = (ins Fp8_MmaWarpType:$warp);
   let assemblyFormat = "$warp attr-dict `:` qualified(type($warp))";
