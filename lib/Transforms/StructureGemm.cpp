@@ -165,6 +165,9 @@ struct StructureBlockwiseGemm : public OpRewritePattern<BlockwiseGemmOp> {
     if (!function)
       return op.emitOpError()
              << "must stand in a function, from which its kernel is launched";
+    if (function->getParentOp() != symbols.getOp())
+      return op.emitOpError() << "must stand in a function of the outermost "
+                                 "module, beside which its kernel is put";
     auto outputType = cast<MemRefType>(op.getD().getType()).getElementType();
     FailureOr<GemmPlan> plan =
         GemmPlan::choose(op, op.getConfigAttr(), outputType);

@@ -24,3 +24,16 @@ func.func @three_scales(%a: memref<?x?xf8E4M3FN>, %s: memref<?x?xf32>, %d: memre
     outs(%d : memref<?x?xbf16>) config <tile = 128 x 208 x 128>
   return
 }
+
+// -----
+
+module @outer {
+  module @inner {
+    func.func @nested(%a: memref<?x?xf8E4M3FN>, %s: memref<?x?xf32>, %d: memref<?x?xbf16>) {
+      // expected-error @below {{must stand in a function of the outermost module, beside which its kernel is put}}
+      fp8.blockwise_gemm ins(%a, %s, %a, %s : memref<?x?xf8E4M3FN>, memref<?x?xf32>, memref<?x?xf8E4M3FN>, memref<?x?xf32>)
+        outs(%d : memref<?x?xbf16>)
+      return
+    }
+  }
+}
