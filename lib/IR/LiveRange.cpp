@@ -145,7 +145,7 @@ bool LiveRange::enterRegions(Operation *op, Block *block) {
   for (RegionSuccessor &successor : successors) {
     Region *region = successor.getSuccessor();
     if (!region)
-      flowAfter(op, block);
+      flowAfter(op);
     else if (!region->empty())
       flowTo(&region->front(), block, op);
   }
@@ -208,7 +208,7 @@ void LiveRange::leaveRegion(Block *block, Operation *terminator) {
   for (RegionSuccessor &successor : getSuccessors(parent, terminator)) {
     Region *region = successor.getSuccessor();
     if (!region)
-      flowAfter(parent, block);
+      flowAfter(parent);
     else if (!region->empty())
       flowTo(&region->front(), block, terminator ? terminator : parent);
   }
@@ -220,12 +220,11 @@ void LiveRange::flowTo(Block *target, Block *from, Operation *by) {
   worklist.push_back({target, target->empty() ? nullptr : &target->front()});
 }
 
-void LiveRange::flowAfter(Operation *op, Block *from) {
+void LiveRange::flowAfter(Operation *op) {
   bool &aliveAfter = entered[op];
   if (aliveAfter)
     return;
   aliveAfter = true;
-  (void)from;
   worklist.push_back({op->getBlock(), op->getNextNode()});
 }
 

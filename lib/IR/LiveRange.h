@@ -78,7 +78,7 @@ private:
   void leaveAlong(Block *successor, Block *block, Operation *terminator);
   void leaveRegion(Block *block, Operation *terminator);
   void flowTo(Block *target, Block *from, Operation *by);
-  void flowAfter(Operation *op, Block *from);
+  void flowAfter(Operation *op);
   void findConflict();
   bool findBlockConflict(Block *block);
   bool findRegionConflict(Operation *op);
