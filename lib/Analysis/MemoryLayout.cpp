@@ -29,6 +29,11 @@ int64_t KernelPlan::getTileStride(TileType tile) {
   return llvm::alignTo(tile.getSizeInBytes(), getTileAlignment(tile));
 }
 
+int64_t KernelPlan::getSlotStride(StoreQueueType queue) {
+  TileType tile = queue.getTile();
+  return llvm::alignTo(32 * tile.getRowBytes(), getTileAlignment(tile));
+}
+
 /// Calls `visit` with each tile array's offset until it returns true. Returns
 /// the offset past the last one.
 static int64_t forEachTileArray(PipelineType ring,
@@ -64,8 +69,7 @@ LogicalResult KernelPlan::layOutSharedMemory(FunctionOpInterface kernel) {
     if (auto queue = dyn_cast<StoreQueueOp>(op)) {
       StoreQueueType type = queue.getQueue().getType();
       queues[queue] = start;
-      offset = start + type.getWarps() * type.getDepth() *
-                           getTileStride(type.getTile());
+      offset = start + type.getWarps() * type.getDepth() * getSlotStride(type);
       contributors.push_back({&op, offset - start});
     } else if (auto pipeline = dyn_cast<PipelineOp>(op)) {
       auto ring = cast<PipelineType>(

@@ -23,45 +23,68 @@ void Fp8Dialect::registerAttributes() {
       >();
 }
 
+/// Parses `field = value`, one of the fields after the tile.
+static ParseResult parseConfigField(AsmParser &parser, int64_t &ctaGroup,
+                                    int64_t &clusterM, int64_t &clusterN,
+                                    int64_t &stages, int64_t &accumulators,
+                                    SchedulerKind &scheduler) {
+  StringRef field, kind;
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseKeyword(&field) || parser.parseEqual())
+    return failure();
+  if (field == "stages")
+    return parser.parseInteger(stages);
+  if (field == "accumulators")
+    return parser.parseInteger(accumulators);
+  if (field == "cta_group")
+    return parser.parseInteger(ctaGroup);
+  if (field == "cluster")
+    return failure(parser.parseInteger(clusterM) || parser.parseKeyword("x") ||
+                   parser.parseInteger(clusterN));
+  std::optional<SchedulerKind> parsed;
+  if (field == "scheduler" && succeeded(parser.parseKeyword(&kind)))
+    parsed = symbolizeSchedulerKind(kind);
+  if (!parsed)
+    return parser.emitError(loc, "expected cta_group, cluster, stages, "
+                                 "accumulators, or a "
+                                 "scheduler that is one_tile or persistent");
+  scheduler = *parsed;
+  return success();
+}
+
 Attribute GemmConfigAttr::parse(AsmParser &parser, Type) {
   SMLoc loc = parser.getCurrentLocation();
-  int64_t tileM, tileN, tileK, stages = 0, accumulators = 0;
+  int64_t tileM, tileN, tileK, ctaGroup = 1, clusterM = 0, clusterN = 0;
+  int64_t stages = 0, accumulators = 0;
   SchedulerKind scheduler = SchedulerKind::Persistent;
   if (parser.parseLess() || parser.parseKeyword("tile") ||
       parser.parseEqual() || parser.parseInteger(tileM) ||
       parser.parseKeyword("x") || parser.parseInteger(tileN) ||
       parser.parseKeyword("x") || parser.parseInteger(tileK))
     return {};
-  while (succeeded(parser.parseOptionalComma())) {
-    StringRef field, kind;
-    SMLoc fieldLoc = parser.getCurrentLocation();
-    if (parser.parseKeyword(&field) || parser.parseEqual())
+  while (succeeded(parser.parseOptionalComma()))
+    if (parseConfigField(parser, ctaGroup, clusterM, clusterN, stages,
+                         accumulators, scheduler))
       return {};
-    if (field == "stages" || field == "accumulators") {
-      if (parser.parseInteger(field == "stages" ? stages : accumulators))
-        return {};
-      continue;
-    }
-    std::optional<SchedulerKind> parsed;
-    if (field == "scheduler" && succeeded(parser.parseKeyword(&kind)))
-      parsed = symbolizeSchedulerKind(kind);
-    if (!parsed) {
-      parser.emitError(fieldLoc, "expected stages, accumulators, or a "
-                                 "scheduler that is one_tile or persistent");
-      return {};
-    }
-    scheduler = *parsed;
-  }
   if (parser.parseGreater())
     return {};
-  return parser.getChecked<GemmConfigAttr>(loc, parser.getContext(), tileM,
-                                           tileN, tileK, stages, accumulators,
-                                           scheduler);
+  // A pair is the smallest cluster that has one.
+  if (clusterM == 0 && clusterN == 0) {
+    clusterM = ctaGroup;
+    clusterN = 1;
+  }
+  return parser.getChecked<GemmConfigAttr>(
+      loc, parser.getContext(), tileM, tileN, tileK, ctaGroup, clusterM,
+      clusterN, stages, accumulators, scheduler);
 }
 
 void GemmConfigAttr::print(AsmPrinter &printer) const {
   printer << "<tile = " << getTileM() << " x " << getTileN() << " x "
           << getTileK();
+  if (getCtaGroup() != 1)
+    printer << ", cta_group = " << getCtaGroup();
+  if (getClusterM() != getCtaGroup() || getClusterN() != 1)
+    printer << ", cluster = " << getClusterM() << " x " << getClusterN();
   if (getStages())
     printer << ", stages = " << getStages();
   if (getAccumulators())
@@ -74,16 +97,30 @@ void GemmConfigAttr::print(AsmPrinter &printer) const {
 LogicalResult
 GemmConfigAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                        int64_t tileM, int64_t tileN, int64_t tileK,
+                       int64_t ctaGroup, int64_t clusterM, int64_t clusterN,
                        int64_t stages, int64_t accumulators, SchedulerKind) {
-  if (tileM != 128)
-    return emitError() << "tile M must be 128, but got " << tileM;
-  if (tileN < 16 || tileN > 256 || tileN % 16)
-    return emitError() << "tile N must be a multiple of 16 in 16..256, but got "
-                       << tileN;
+  if (ctaGroup != 1 && ctaGroup != 2)
+    return emitError() << "cta_group must be 1 or 2, but got " << ctaGroup;
+  if (tileM != 64 * ctaGroup && tileM != 128 * ctaGroup)
+    return emitError() << "tile M must be " << 64 * ctaGroup << " or "
+                       << 128 * ctaGroup << " with cta_group = " << ctaGroup
+                       << ", but got " << tileM;
+  int64_t step = tileM == 64 ? 8 : 16;
+  if (tileN < step || tileN > 256 || tileN % step)
+    return emitError() << "tile N must be a multiple of " << step << " in "
+                       << step << "..256, but got " << tileN;
   if (tileK != 128)
     return emitError()
            << "tile K must be 128, the depth of a scale block, but got "
            << tileK;
+  if (clusterM < 1 || clusterN < 1 || clusterM > kMaxClusterSize ||
+      clusterN > kMaxClusterSize || clusterM * clusterN > kMaxClusterSize)
+    return emitError() << "a cluster has 1 to " << kMaxClusterSize
+                       << " CTAs, but got " << clusterM << " x " << clusterN;
+  if (clusterM % ctaGroup)
+    return emitError() << "a cluster has a whole number of CTA pairs along M, "
+                          "but got "
+                       << clusterM << " CTAs";
   if (stages < 0 || accumulators < 0)
     return emitError() << "stages and accumulators must not be negative";
   return success();

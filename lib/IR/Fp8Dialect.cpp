@@ -69,6 +69,23 @@ void Fp8Dialect::initialize() {
   addInterfaces<Fp8AliasInterface, Fp8InlinerInterface>();
 }
 
+static LogicalResult verifyCluster(Operation *op, Attribute value) {
+  auto shape = dyn_cast<DenseI64ArrayAttr>(value);
+  if (!shape || shape.size() != 2 || !isa<FunctionOpInterface>(op))
+    return op->emitOpError()
+           << "attribute '" << Fp8Dialect::kClusterAttrName
+           << "' must be an array of two i64, the CTAs of a cluster along M "
+              "and N, on a function";
+  int64_t m = shape[0], n = shape[1];
+  if (m < 1 || n < 1 || m > kMaxClusterSize || n > kMaxClusterSize ||
+      m * n > kMaxClusterSize)
+    return op->emitOpError()
+           << "a cluster has 1 to " << kMaxClusterSize
+           << " CTAs (CUDA programming guide, thread block clusters), but got "
+           << m << " x " << n;
+  return success();
+}
+
 LogicalResult Fp8Dialect::verifyOperationAttribute(Operation *op,
                                                    NamedAttribute attribute) {
   StringRef name = attribute.getName();
@@ -84,6 +101,8 @@ LogicalResult Fp8Dialect::verifyOperationAttribute(Operation *op,
     return expect(isa<DenseI32ArrayAttr>(value), "an array of i32");
   if (name == kSharedMemoryAttrName)
     return expect(isa<IntegerAttr>(value), "an integer");
+  if (name == kClusterAttrName)
+    return verifyCluster(op, value);
   if (name != kLinearAttrName)
     return op->emitOpError() << "has an unknown attribute '" << name << "'";
   if (failed(expect(isa<UnitAttr>(value), "a unit attribute")) ||

@@ -54,6 +54,31 @@ static void printShapedElement(AsmPrinter &printer, ArrayRef<int64_t> shape,
   printer << shape[0] << 'x' << shape[1] << 'x' << elementType;
 }
 
+/// Parses the rest of `= 1` or `= 2` after the keyword `cta_group`.
+static ParseResult parseCtaGroupValue(AsmParser &parser, int64_t &ctaGroup) {
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseEqual() || parser.parseInteger(ctaGroup))
+    return failure();
+  if (ctaGroup != 1 && ctaGroup != 2)
+    return parser.emitError(loc)
+           << "a CTA group has 1 or 2 CTAs, but got " << ctaGroup;
+  return success();
+}
+
+/// Parses `, cta_group = 2` if it is there.
+static ParseResult parseOptionalCtaGroup(AsmParser &parser, int64_t &ctaGroup) {
+  ctaGroup = 1;
+  if (failed(parser.parseOptionalComma()))
+    return success();
+  return failure(parser.parseKeyword("cta_group") ||
+                 parseCtaGroupValue(parser, ctaGroup));
+}
+
+static void printOptionalCtaGroup(AsmPrinter &printer, int64_t ctaGroup) {
+  if (ctaGroup != 1)
+    printer << ", cta_group = " << ctaGroup;
+}
+
 //===----------------------------------------------------------------------===//
 // TileType
 //===----------------------------------------------------------------------===//
@@ -132,64 +157,105 @@ LogicalResult TileType::verify(function_ref<InFlightDiagnostic()> emitError,
 Type TmemType::parse(AsmParser &parser) {
   SmallVector<int64_t> shape;
   Type elementType;
+  int64_t ctaGroup;
   if (parser.parseLess() || parseShapedElement(parser, shape, elementType) ||
-      parser.parseGreater())
+      parseOptionalCtaGroup(parser, ctaGroup) || parser.parseGreater())
     return {};
-  return parser.getChecked<TmemType>(parser.getContext(), shape, elementType);
+  return parser.getChecked<TmemType>(parser.getContext(), shape, elementType,
+                                     ctaGroup);
 }
 
 void TmemType::print(AsmPrinter &printer) const {
   printer << '<';
   printShapedElement(printer, getShape(), getElementType());
+  printOptionalCtaGroup(printer, getCtaGroup());
   printer << '>';
 }
 
 LogicalResult TmemType::verify(function_ref<InFlightDiagnostic()> emitError,
-                               ArrayRef<int64_t> shape, Type elementType) {
+                               ArrayRef<int64_t> shape, Type elementType,
+                               int64_t ctaGroup) {
+  if (ctaGroup != 1 && ctaGroup != 2)
+    return emitError() << "a CTA group has 1 or 2 CTAs, but got " << ctaGroup;
   if (shape.size() != 2 || !elementType.isF32())
     return emitError() << "an accumulator has two extents and f32 elements";
-  if (shape[0] != 64 && shape[0] != 128)
-    return emitError() << "an accumulator has 64 or 128 rows (O1), but got "
-                       << shape[0];
-  int64_t step = shape[0] == 128 ? 16 : 8;
+  StringRef owner =
+      ctaGroup == 2 ? "an accumulator of a CTA pair" : "an accumulator";
+  int64_t rowsPerCta = shape[0] / ctaGroup;
+  if ((rowsPerCta != 64 && rowsPerCta != 128) || shape[0] % ctaGroup)
+    return emitError() << owner << " has " << 64 * ctaGroup << " or "
+                       << 128 * ctaGroup << " rows (O1), but got " << shape[0];
+  int64_t step = rowsPerCta == 128 || ctaGroup == 2 ? 16 : 8;
   if (shape[1] < step || shape[1] > 256 || shape[1] % step)
-    return emitError() << "an accumulator of " << shape[0]
+    return emitError() << owner << " of " << shape[0]
                        << " rows has a multiple of " << step
                        << " columns up to 256 (O2), but got " << shape[1];
   return success();
+}
+
+FragmentLayout TmemType::getFragmentLayout() const {
+  if (getRowsPerCta() == kTmemLanes)
+    return FragmentLayout::Rows;
+  return getCtaGroup() == 2 ? FragmentLayout::WarpHalves
+                            : FragmentLayout::LaneHalves;
 }
 
 Type FragmentType::parse(AsmParser &parser) {
   SmallVector<int64_t> shape;
   Type elementType;
   int64_t warps = 0;
+  FragmentLayout layout = FragmentLayout::Rows;
   if (parser.parseLess() || parseShapedElement(parser, shape, elementType) ||
-      parser.parseComma() || parser.parseInteger(warps) ||
-      parser.parseGreater())
+      parser.parseComma() || parser.parseInteger(warps))
+    return {};
+  if (succeeded(parser.parseOptionalComma())) {
+    StringRef keyword;
+    SMLoc loc = parser.getCurrentLocation();
+    if (parser.parseKeyword(&keyword))
+      return {};
+    std::optional<FragmentLayout> parsed = symbolizeFragmentLayout(keyword);
+    if (!parsed) {
+      parser.emitError(loc, "expected rows, lane_halves or warp_halves");
+      return {};
+    }
+    layout = *parsed;
+  }
+  if (parser.parseGreater())
     return {};
   return parser.getChecked<FragmentType>(parser.getContext(), shape,
-                                         elementType, warps);
+                                         elementType, warps, layout);
 }
 
 void FragmentType::print(AsmPrinter &printer) const {
   printer << '<';
   printShapedElement(printer, getShape(), getElementType());
-  printer << ", " << getWarps() << '>';
+  printer << ", " << getWarps();
+  if (getLayout() != FragmentLayout::Rows)
+    printer << ", " << stringifyFragmentLayout(getLayout());
+  printer << '>';
 }
 
 LogicalResult FragmentType::verify(function_ref<InFlightDiagnostic()> emitError,
                                    ArrayRef<int64_t> shape, Type elementType,
-                                   int64_t warps) {
-  if (shape.size() != 2 || shape[0] != kTmemLanes || !elementType.isF32())
-    return emitError() << "a fragment holds 128 rows of f32, one for each lane "
-                          "of tensor memory";
+                                   int64_t warps, FragmentLayout layout) {
+  bool isHalved = layout != FragmentLayout::Rows;
+  int64_t rows = isHalved ? kTmemLanes / 2 : kTmemLanes;
+  if (shape.size() != 2 || shape[0] != rows || !elementType.isF32())
+    return emitError() << "a fragment of layout "
+                       << stringifyFragmentLayout(layout) << " holds " << rows
+                       << " rows of f32";
   if (warps < 4 || warps % 4 || warps > kMaxWarps)
     return emitError()
            << "a fragment's warps must be a multiple of 4 up to 32, but got "
            << warps;
-  if (shape[1] < 1 || shape[1] > kTmemColumns || shape[1] % (8 * (warps / 4)))
-    return emitError() << "a fragment of " << warps
-                       << " warps must have a multiple of " << 8 * (warps / 4)
+  if (isHalved && warps != 4)
+    return emitError() << "a fragment of 64 rows is held by 4 warps, but got "
+                       << warps;
+  // A thread's columns, in pairs, fill whole 16-byte chunks of f32.
+  int64_t step = (isHalved ? 2 : warps / 4) * 4;
+  if (shape[1] < 1 || shape[1] > kTmemColumns || shape[1] % step)
+    return emitError() << "a fragment of " << rows << " rows and " << warps
+                       << " warps must have a multiple of " << step
                        << " columns, but got " << shape[1];
   return success();
 }
@@ -199,22 +265,28 @@ LogicalResult FragmentType::verify(function_ref<InFlightDiagnostic()> emitError,
 //===----------------------------------------------------------------------===//
 
 Type PipelineType::parse(AsmParser &parser) {
-  int64_t stages = 0;
+  int64_t stages = 0, ctaGroup = 1;
   SmallVector<StringAttr> names;
   SmallVector<TileType> tiles;
   if (parser.parseLess() || parser.parseInteger(stages))
     return {};
   while (succeeded(parser.parseOptionalComma())) {
     std::string name;
-    if (parser.parseKeywordOrString(&name) || parser.parseColon() ||
-        parser.parseType(tiles.emplace_back()))
+    if (parser.parseKeywordOrString(&name))
+      return {};
+    if (name == "cta_group") {
+      if (parseCtaGroupValue(parser, ctaGroup))
+        return {};
+      break;
+    }
+    if (parser.parseColon() || parser.parseType(tiles.emplace_back()))
       return {};
     names.push_back(StringAttr::get(parser.getContext(), name));
   }
   if (parser.parseGreater())
     return {};
   return parser.getChecked<PipelineType>(parser.getContext(), stages, names,
-                                         tiles);
+                                         tiles, ctaGroup);
 }
 
 void PipelineType::print(AsmPrinter &printer) const {
@@ -225,13 +297,16 @@ void PipelineType::print(AsmPrinter &printer) const {
     printer << ": ";
     printer.printType(tile);
   }
+  printOptionalCtaGroup(printer, getCtaGroup());
   printer << '>';
 }
 
 LogicalResult PipelineType::verify(function_ref<InFlightDiagnostic()> emitError,
                                    int64_t numStages,
                                    ArrayRef<StringAttr> names,
-                                   ArrayRef<TileType> tiles) {
+                                   ArrayRef<TileType> tiles, int64_t ctaGroup) {
+  if (ctaGroup != 1 && ctaGroup != 2)
+    return emitError() << "a CTA group has 1 or 2 CTAs, but got " << ctaGroup;
   if (numStages < 1 || numStages > kMaxSharedMemoryBytes / 16)
     return emitError()
            << "a pipeline has at least one stage and at most as many as "
@@ -242,10 +317,14 @@ LogicalResult PipelineType::verify(function_ref<InFlightDiagnostic()> emitError,
                        << names.size() << " names for " << tiles.size()
                        << " tiles";
   llvm::SmallDenseSet<StringAttr> seen;
-  for (StringAttr name : names)
+  for (StringAttr name : names) {
+    if (name.getValue() == "cta_group")
+      return emitError() << "a pipeline's tile cannot be named 'cta_group', "
+                            "which is a parameter of the type";
     if (!seen.insert(name).second)
       return emitError() << "a pipeline's tiles have different names, but got '"
                          << name.getValue() << "' twice";
+  }
   return success();
 }
 
@@ -261,38 +340,45 @@ TileType PipelineType::getTile(StringRef name) const {
 //===----------------------------------------------------------------------===//
 
 Type OutputPipelineType::parse(AsmParser &parser) {
-  int64_t stages = 0;
+  int64_t stages = 0, ctaGroup;
   SmallVector<int64_t> shape;
   Type elementType;
   if (parser.parseLess() || parser.parseInteger(stages) ||
       parser.parseComma() || parseShapedElement(parser, shape, elementType) ||
-      parser.parseGreater())
+      parseOptionalCtaGroup(parser, ctaGroup) || parser.parseGreater())
     return {};
   return parser.getChecked<OutputPipelineType>(parser.getContext(), stages,
-                                               shape, elementType);
+                                               shape, elementType, ctaGroup);
 }
 
 void OutputPipelineType::print(AsmPrinter &printer) const {
   printer << '<' << getNumStages() << ", ";
   printShapedElement(printer, getShape(), getElementType());
+  printOptionalCtaGroup(printer, getCtaGroup());
   printer << '>';
 }
 
 LogicalResult
 OutputPipelineType::verify(function_ref<InFlightDiagnostic()> emitError,
                            int64_t numStages, ArrayRef<int64_t> shape,
-                           Type elementType) {
+                           Type elementType, int64_t ctaGroup) {
   if (numStages < 1)
     return emitError() << "an output pipeline has at least one stage, but got "
                        << numStages;
-  if (failed(TmemType::verify(emitError, shape, elementType)))
+  if (failed(TmemType::verify(emitError, shape, elementType, ctaGroup)))
     return failure();
-  if (numStages > kTmemColumns / shape[1])
-    return emitError() << numStages << " stages of " << shape[1]
+  int64_t columns = ctaGroup == 2 && shape[0] == 128 ? shape[1] / 2 : shape[1];
+  if (numStages > kTmemColumns / columns)
+    return emitError() << numStages << " stages of " << columns
                        << " columns do not fit the " << kTmemColumns
                        << " columns of tensor memory (O3); at most "
-                       << kTmemColumns / shape[1] << " stages do";
+                       << kTmemColumns / columns << " stages do";
   return success();
+}
+
+TmemType OutputPipelineType::getAccumulator() const {
+  return TmemType::get(getContext(), getShape(), getElementType(),
+                       getCtaGroup());
 }
 
 int64_t OutputPipelineType::getAllocatedColumns() const {
@@ -367,10 +453,11 @@ StoreQueueType::verify(function_ref<InFlightDiagnostic()> emitError,
            << "a store queue holds at least one tile a warp and at most "
               "what shared memory does, but got "
            << depth;
-  if (tile.getRows() != 32)
-    return emitError() << "a store queue's tile has 32 rows, one for each lane "
-                          "(Q1), but got "
-                       << tile.getRows();
+  if (tile.getRows() != 32 && tile.getRows() != 16)
+    return emitError()
+           << "a store queue's tile has 32 rows, one for each lane, "
+              "or 16 (Q1), but got "
+           << tile.getRows();
   if (warps < 4 || warps % 4 || warps > kMaxWarps)
     return emitError()
            << "a store queue's warps must be a multiple of 4 up to 32, but got "

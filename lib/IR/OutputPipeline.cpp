@@ -36,7 +36,7 @@ LogicalResult OutputPipelineOp::verify() {
   return success();
 }
 
-LogicalResult AccumulatorOp::inferReturnTypes(MLIRContext *context,
+LogicalResult AccumulatorOp::inferReturnTypes(MLIRContext *,
                                               std::optional<Location> location,
                                               ValueRange operands,
                                               DictionaryAttr, OpaqueProperties,
@@ -51,8 +51,7 @@ LogicalResult AccumulatorOp::inferReturnTypes(MLIRContext *context,
     return emitOptionalError(
         location,
         "'fp8.accumulator' op expected a stage of an !fp8.output_pipeline");
-  inferred.push_back(
-      TmemType::get(context, ring.getShape(), ring.getElementType()));
+  inferred.push_back(ring.getAccumulator());
   return success();
 }
 

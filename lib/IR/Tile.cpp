@@ -13,42 +13,93 @@ static LogicalResult verifyCoordinates(Operation *op, size_t count) {
   return success();
 }
 
+TileType TmaLoadOp::getTile() {
+  auto ring = dyn_cast<PipelineType>(getStage().getType().getRing());
+  return ring ? ring.getTile(getName()) : TileType();
+}
+
+/// The CTAs that share the rows of a tile which is multicast along `axis` into
+/// a ring of `ctaGroup` CTAs. Of a pair, each CTA has rows of its own.
+static int64_t getNumSharers(ClusterShape cluster, ClusterAxis axis,
+                             int64_t ctaGroup) {
+  return axis == ClusterAxis::N ? cluster.n : cluster.m / ctaGroup;
+}
+
 LogicalResult TmaLoadOp::verify() {
   if (failed(verifyCoordinates(*this, getCoordinates().size())))
     return failure();
-  auto ring = dyn_cast<PipelineType>(getStage().getType().getRing());
-  TileType tile = ring ? ring.getTile(getName()) : TileType();
+  TileType tile = getTile(), box = getMap().getType().getTile();
   if (!tile)
     return emitOpError() << "the stage of " << getStage().getType().getRing()
                          << " has no tile '" << getName() << "'";
-  if (tile != getMap().getType().getTile())
-    return emitOpError() << "the map's box " << getMap().getType().getTile()
-                         << " must be the stage's tile " << tile << " (M1)";
+  if (!getMulticast()) {
+    if (tile != box)
+      return emitOpError() << "the map's box " << box
+                           << " must be the stage's tile " << tile << " (M1)";
+    return success();
+  }
+  int64_t sharers = getNumSharers(
+      getClusterShape(*this), *getMulticast(),
+      cast<PipelineType>(getStage().getType().getRing()).getCtaGroup());
+  int64_t rows = tile.getRows() / std::max<int64_t>(sharers, 1);
+  if (sharers < 1 || tile.getRows() % sharers || (sharers > 1 && rows % 8))
+    return emitOpError() << "each of the " << sharers << " CTAs along "
+                         << stringifyClusterAxis(*getMulticast())
+                         << " copies a share of the tile's " << tile.getRows()
+                         << " rows, which must be a multiple of 8 rows (M2)";
+  TileType share = TileType::get(getContext(), {rows, tile.getColumns()},
+                                 tile.getElementType(), tile.getSwizzle());
+  if (share != box)
+    return emitOpError() << "the map's box " << box << " must be " << share
+                         << ", the share that each of " << sharers
+                         << " CTAs copies of the stage's tile " << tile
+                         << " (M1)";
+  return success();
+}
+
+/// True for the operands of kind f8f6f4 that are 8 bits wide.
+static bool isFloat8(Type type) {
+  return isa<Float8E4M3FNType, Float8E5M2Type>(type);
+}
+
+static LogicalResult verifyOperandTile(MmaOp op, TileType tile) {
+  Type element = tile.getElementType();
+  if ((!isFloat8(element) && !element.isBF16() && !element.isF16()) ||
+      tile.getSwizzle() != Swizzle::B128)
+    return op.emitOpError() << "operand tiles must be of f8E4M3FN, f8E5M2, "
+                               "bf16 or f16, and swizzle_128b (A1), but got "
+                            << tile;
+  if (tile.getRowBytes() != 128)
+    return op.emitOpError()
+           << "a row of an operand tile must be 128 bytes, the "
+              "span of its swizzle (A3), but got "
+           << tile.getRowBytes();
+  if (tile.getRows() % 8)
+    return op.emitOpError() << "operand tiles must have a multiple of 8 rows, "
+                               "those of a swizzle atom, but got "
+                            << tile.getRows();
   return success();
 }
 
 LogicalResult MmaOp::verify() {
   TileType a = getA().getType(), b = getB().getType();
-  for (TileType tile : {a, b}) {
-    if (!isa<Float8E4M3FNType>(tile.getElementType()) ||
-        tile.getSwizzle() != Swizzle::B128)
-      return emitOpError()
-             << "operand tiles must be f8E4M3FN and swizzle_128b (A1), but got "
-             << tile;
-    if (tile.getRowBytes() != 128)
-      return emitOpError() << "a row of an operand tile must be 128 bytes, the "
-                              "span of its swizzle (A3), but got "
-                           << tile.getRowBytes();
-    if (tile.getRows() % 8)
-      return emitOpError() << "operand tiles must have a multiple of 8 rows, "
-                              "those of a swizzle atom, but got "
-                           << tile.getRows();
-  }
-  ArrayRef<int64_t> shape = getAccumulator().getType().getShape();
-  if (shape[0] != a.getRows() || shape[1] != b.getRows())
+  if (failed(verifyOperandTile(*this, a)) ||
+      failed(verifyOperandTile(*this, b)))
+    return failure();
+  if (a.getElementType() != b.getElementType() &&
+      !(isFloat8(a.getElementType()) && isFloat8(b.getElementType())))
+    return emitOpError() << "operands wider than 8 bits must be of one type "
+                            "(A1), but got "
+                         << a << " and " << b;
+  TmemType accumulator = getAccumulator().getType();
+  int64_t group = accumulator.getCtaGroup();
+  ArrayRef<int64_t> shape = accumulator.getShape();
+  if (shape[0] != group * a.getRows() || shape[1] != group * b.getRows())
     return emitOpError() << "the product of " << a.getRows()
-                         << " rows of A and " << b.getRows() << " rows of B is "
-                         << a.getRows() << 'x' << b.getRows()
+                         << " rows of A and " << b.getRows() << " rows of B"
+                         << (group == 2 ? " in each CTA of a pair" : "")
+                         << " is " << group * a.getRows() << 'x'
+                         << group * b.getRows()
                          << " (A2), but the accumulator is " << shape[0] << 'x'
                          << shape[1];
   return success();
@@ -56,10 +107,13 @@ LogicalResult MmaOp::verify() {
 
 LogicalResult PromoteOp::verify() {
   FragmentType fragment = getFragment().getType();
-  if (fragment.getShape() != getPartial().getType().getShape())
-    return emitOpError()
-           << "the accumulator must have the fragment's shape (S1), but got "
-           << getPartial().getType() << " and " << fragment;
+  TmemType partial = getPartial().getType();
+  if (fragment.getShape()[0] != partial.getRowsPerCta() ||
+      fragment.getShape()[1] != partial.getShape()[1] ||
+      fragment.getLayout() != partial.getFragmentLayout())
+    return emitOpError() << "a CTA's rows of the accumulator must have the "
+                            "fragment's shape and layout (S1), but got "
+                         << getPartial().getType() << " and " << fragment;
   TileType scale = getAScale().getType();
   if (scale.getRows() != 1 || scale.getColumns() != fragment.getShape()[0] ||
       !scale.getElementType().isF32() || scale.getSwizzle() != Swizzle::None)
@@ -90,6 +144,11 @@ LogicalResult StoreOp::verify() {
       !tile.getElementType().isF16())
     return emitOpError() << "stores bf16, f16 or f32, but got "
                          << tile.getElementType();
+  if (tile.getRows() != fragment.getRowsPerWarp())
+    return emitOpError()
+           << "the tile must have as many rows as a warp holds of "
+              "the fragment (Q1), "
+           << fragment.getRowsPerWarp() << ", but got " << tile.getRows();
   if (fragment.getColumnsPerThread() % tile.getColumns())
     return emitOpError() << "the tile's " << tile.getColumns()
                          << " columns must divide the "

@@ -19,6 +19,61 @@ using namespace mlir::fp8;
 
 namespace {
 
+/// The tiles of a kernel as its clusters take them: a cluster computes as many
+/// tiles at a time as it has CTAs, one each.
+class TileGrid {
+public:
+  TileGrid(ForEachTileOp op, OpBuilder &builder) : shape(getClusterShape(op)) {
+    Location loc = op.getLoc();
+    first = gpu::BlockIdOp::create(builder, loc, gpu::Dimension::x);
+    step = gpu::GridDimOp::create(builder, loc, gpu::Dimension::x);
+    rows = op.getTilesM();
+    Value columns = op.getTilesN();
+    if (int64_t size = shape.getSize(); size > 1) {
+      Value ctas = constant(size, loc, builder);
+      rank = arith::RemUIOp::create(builder, loc, first, ctas);
+      first = arith::DivUIOp::create(builder, loc, first, ctas);
+      step = arith::DivUIOp::create(builder, loc, step, ctas);
+      rows = arith::CeilDivUIOp::create(builder, loc, rows,
+                                        constant(shape.m, loc, builder));
+      columns = arith::CeilDivUIOp::create(builder, loc, columns,
+                                           constant(shape.n, loc, builder));
+    }
+    tiles = arith::MulIOp::create(builder, loc, rows, columns);
+  }
+
+  /// The row and column of this CTA's tile of the cluster's tile `tile`.
+  SmallVector<Value> getTile(Value tile, Location loc,
+                             OpBuilder &builder) const {
+    Value row = arith::RemUIOp::create(builder, loc, tile, rows),
+          column = arith::DivUIOp::create(builder, loc, tile, rows);
+    if (shape.getSize() == 1)
+      return {row, column};
+    Value m = constant(shape.m, loc, builder);
+    auto place = [&](Value cluster, int64_t extent, Value cta) -> Value {
+      Value start = arith::MulIOp::create(builder, loc, cluster,
+                                          constant(extent, loc, builder));
+      return arith::AddIOp::create(builder, loc, start, cta);
+    };
+    return {
+        place(row, shape.m, arith::RemUIOp::create(builder, loc, rank, m)),
+        place(column, shape.n, arith::DivUIOp::create(builder, loc, rank, m))};
+  }
+
+  Value first; ///< the cluster's number
+  Value step;  ///< the clusters of the launch
+  Value tiles; ///< the tiles of clusters
+
+private:
+  static Value constant(int64_t value, Location loc, OpBuilder &builder) {
+    return arith::ConstantIndexOp::create(builder, loc, value);
+  }
+
+  ClusterShape shape;
+  Value rows; ///< of clusters
+  Value rank; ///< the CTA's in its cluster
+};
+
 /// for_each_tile: a strided loop, or the body once.
 struct LowerForEachTile : public OpRewritePattern<ForEachTileOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -26,39 +81,36 @@ struct LowerForEachTile : public OpRewritePattern<ForEachTileOp> {
   LogicalResult matchAndRewrite(ForEachTileOp op,
                                 PatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
-    Value cta = gpu::BlockIdOp::create(rewriter, loc, gpu::Dimension::x);
+    TileGrid grid(op, rewriter);
     if (op.getScheduler() == SchedulerKind::OneTile) {
-      rewriter.replaceOp(op, inlineBody(op, op, cta, op.getInits(), rewriter));
+      rewriter.replaceOp(
+          op, inlineBody(op, op, grid, grid.first, op.getInits(), rewriter));
       return success();
     }
-    Value tiles =
-        arith::MulIOp::create(rewriter, loc, op.getTilesM(), op.getTilesN());
-    Value ctas = gpu::GridDimOp::create(rewriter, loc, gpu::Dimension::x);
-    auto loop =
-        scf::ForOp::create(rewriter, loc, cta, tiles, ctas, op.getInits());
+    auto loop = scf::ForOp::create(rewriter, loc, grid.first, grid.tiles,
+                                   grid.step, op.getInits());
     Block *target = loop.getBody();
     if (!target->empty())
       rewriter.eraseOp(target->getTerminator());
     rewriter.setInsertionPointToEnd(target);
     auto end = scf::YieldOp::create(rewriter, loc);
     rewriter.setInsertionPoint(end);
-    SmallVector<Value> yielded = inlineBody(op, end, loop.getInductionVar(),
-                                            loop.getRegionIterArgs(), rewriter);
+    SmallVector<Value> yielded =
+        inlineBody(op, end, grid, loop.getInductionVar(),
+                   loop.getRegionIterArgs(), rewriter);
     rewriter.modifyOpInPlace(end, [&] { end->setOperands(yielded); });
     rewriter.replaceOp(op, loop.getResults());
     return success();
   }
 
 private:
-  /// Moves the body in front of `before`, as the computation of tile `tile`.
-  /// Returns what it yields.
+  /// Moves the body in front of `before`, as the computation of the cluster's
+  /// tile `tile`. Returns what it yields.
   static SmallVector<Value> inlineBody(ForEachTileOp op, Operation *before,
-                                       Value tile, ValueRange carried,
+                                       const TileGrid &grid, Value tile,
+                                       ValueRange carried,
                                        PatternRewriter &rewriter) {
-    Location loc = op.getLoc();
-    SmallVector<Value> arguments{
-        arith::RemUIOp::create(rewriter, loc, tile, op.getTilesM()),
-        arith::DivUIOp::create(rewriter, loc, tile, op.getTilesM())};
+    SmallVector<Value> arguments = grid.getTile(tile, op.getLoc(), rewriter);
     llvm::append_range(arguments, carried);
     Block *body = &op.getBody().front();
     Operation *yield = body->getTerminator();

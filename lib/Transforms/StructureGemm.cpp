@@ -39,6 +39,8 @@ private:
     return memref::DimOp::create(builder, loc, memref, axis);
   }
   Value ceilDiv(Value value, int64_t divisor) {
+    if (divisor == 1)
+      return value;
     return arith::CeilDivUIOp::create(builder, loc, value, constant(divisor));
   }
   void require(Value condition, const Twine &rule) {
@@ -55,6 +57,8 @@ private:
             rule);
   }
   void requireRowBytes(Value memref, StringRef name);
+  /// The CTAs to launch.
+  Value getGrid(Value tilesM, Value tilesN);
   Value tensorMap(Value memref, TileType tile) {
     return TensorMapOp::create(
         builder, loc, TensorMapType::get(tile.getContext(), tile), memref);
@@ -123,23 +127,40 @@ void LaunchBuilder::requireRowBytes(Value memref, StringRef name) {
                    "them (G4)");
 }
 
+Value LaunchBuilder::getGrid(Value tilesM, Value tilesN) {
+  // Whole clusters: those at the edges compute tiles past the result too.
+  int64_t size = plan.cluster.getSize();
+  Value clusters =
+      arith::MulIOp::create(builder, loc, ceilDiv(tilesM, plan.cluster.m),
+                            ceilDiv(tilesN, plan.cluster.n));
+  if (plan.scheduler == SchedulerKind::Persistent) {
+    Value resident = MultiprocessorCountOp::create(builder, loc);
+    if (size > 1)
+      resident = arith::MaxUIOp::create(
+          builder, loc,
+          arith::DivUIOp::create(builder, loc, resident, constant(size)),
+          constant(1));
+    clusters = arith::MinUIOp::create(builder, loc, clusters, resident);
+  }
+  return size == 1 ? clusters
+                   : Value(arith::MulIOp::create(builder, loc, clusters,
+                                                 constant(size)));
+}
+
 void LaunchBuilder::launch(gpu::GPUFuncOp kernel) {
-  Value tilesM = ceilDiv(dim(op.getA(), 0), plan.tileM),
+  Value tilesM = ceilDiv(dim(op.getA(), 0), plan.getCtaRows()),
         tilesN = ceilDiv(dim(op.getB(), 0), plan.tileN);
   Value blocks = ceilDiv(dim(op.getA(), 1), plan.tileK);
-  Value grid = arith::MulIOp::create(builder, loc, tilesM, tilesN);
-  if (plan.scheduler == SchedulerKind::Persistent)
-    grid = arith::MinUIOp::create(builder, loc, grid,
-                                  MultiprocessorCountOp::create(builder, loc));
+  Value grid = getGrid(tilesM, tilesN);
   int64_t warps = GemmPlan::kEpilogueWarps + 2;
   Value one = constant(1);
   Value bScale = op.getBScale();
   Type bScaleType = kernel.getArgument(4).getType();
   if (bScale.getType() != bScaleType)
     bScale = memref::CastOp::create(builder, loc, bScaleType, bScale);
-  SmallVector<Value> arguments{tensorMap(op.getA(), plan.getATile()),
+  SmallVector<Value> arguments{tensorMap(op.getA(), plan.getABox()),
                                tensorMap(op.getAScale(), plan.getAScaleTile()),
-                               tensorMap(op.getB(), plan.getBTile()),
+                               tensorMap(op.getB(), plan.getBBox()),
                                tensorMap(op.getD(), plan.getStoreTile()),
                                bScale,
                                tilesM,

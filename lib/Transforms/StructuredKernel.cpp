@@ -23,45 +23,81 @@ using namespace mlir::fp8;
 // GemmPlan
 //===----------------------------------------------------------------------===//
 
+static TileType getOperandTile(const GemmPlan &plan, int64_t rows) {
+  MLIRContext *context = plan.outputType.getContext();
+  return TileType::get(context, {rows, plan.tileK},
+                       Float8E4M3FNType::get(context), Swizzle::B128);
+}
+
+/// A share of a copy is a whole number of swizzle atoms, eight rows each.
+static bool canShare(int64_t rows, int64_t sharers) {
+  return sharers > 1 && rows % (8 * sharers) == 0;
+}
+
+bool GemmPlan::multicastsA() const { return canShare(getCtaRows(), cluster.n); }
+bool GemmPlan::multicastsB() const {
+  return canShare(getCtaColumns(), cluster.m / ctaGroup);
+}
 TileType GemmPlan::getATile() const {
-  MLIRContext *context = outputType.getContext();
-  return TileType::get(context, {tileM, tileK}, Float8E4M3FNType::get(context),
-                       Swizzle::B128);
+  return getOperandTile(*this, getCtaRows());
 }
 TileType GemmPlan::getBTile() const {
-  MLIRContext *context = outputType.getContext();
-  return TileType::get(context, {tileN, tileK}, Float8E4M3FNType::get(context),
-                       Swizzle::B128);
+  return getOperandTile(*this, getCtaColumns());
+}
+TileType GemmPlan::getABox() const {
+  return getOperandTile(*this, getCtaRows() / (multicastsA() ? cluster.n : 1));
+}
+TileType GemmPlan::getBBox() const {
+  return getOperandTile(*this, getCtaColumns() /
+                                   (multicastsB() ? cluster.m / ctaGroup : 1));
 }
 TileType GemmPlan::getAScaleTile() const {
   MLIRContext *context = outputType.getContext();
-  return TileType::get(context, {1, tileM}, Float32Type::get(context),
+  return TileType::get(context, {1, getCtaRows()}, Float32Type::get(context),
                        Swizzle::None);
 }
 TileType GemmPlan::getStoreTile() const {
-  // The widest row that the 128-byte swizzle takes and that divides the tile.
-  int64_t columns = 128 * 8 / outputType.getIntOrFloatBitWidth();
-  while (tileN % columns)
+  // The widest row that the 128-byte swizzle takes and that divides a thread's
+  // columns.
+  int64_t bits = outputType.getIntOrFloatBitWidth();
+  int64_t columns = 128 * 8 / bits;
+  while (getFragment().getColumnsPerThread() % columns)
     columns /= 2;
-  int64_t rowBytes = columns * outputType.getIntOrFloatBitWidth() / 8;
+  int64_t rowBytes = columns * bits / 8;
   Swizzle swizzle = rowBytes == 128  ? Swizzle::B128
                     : rowBytes == 64 ? Swizzle::B64
-                                     : Swizzle::B32;
-  return TileType::get(outputType.getContext(), {32, columns}, outputType,
+                    : rowBytes == 32 ? Swizzle::B32
+                                     : Swizzle::None;
+  return TileType::get(outputType.getContext(),
+                       {getFragment().getRowsPerWarp(), columns}, outputType,
                        swizzle);
+}
+FragmentType GemmPlan::getFragment() const {
+  return FragmentType::get(
+      outputType.getContext(), {getCtaRows(), tileN},
+      Float32Type::get(outputType.getContext()), kEpilogueWarps,
+      getAccumulatorRing().getAccumulator().getFragmentLayout());
 }
 PipelineType GemmPlan::getInputRing() const {
   MLIRContext *context = outputType.getContext();
   SmallVector<StringAttr> names{StringAttr::get(context, "a"),
-                                StringAttr::get(context, "b"),
-                                StringAttr::get(context, "a_scale")};
-  return PipelineType::get(context, stages, names,
-                           {getATile(), getBTile(), getAScaleTile()});
+                                StringAttr::get(context, "b")};
+  SmallVector<TileType> tiles{getATile(), getBTile()};
+  if (!separatesScales()) {
+    names.push_back(StringAttr::get(context, "a_scale"));
+    tiles.push_back(getAScaleTile());
+  }
+  return PipelineType::get(context, stages, names, tiles, ctaGroup);
+}
+PipelineType GemmPlan::getScaleRing() const {
+  MLIRContext *context = outputType.getContext();
+  return PipelineType::get(context, stages, StringAttr::get(context, "a_scale"),
+                           getAScaleTile(), 1);
 }
 OutputPipelineType GemmPlan::getAccumulatorRing() const {
   MLIRContext *context = outputType.getContext();
   return OutputPipelineType::get(context, accumulators, {tileM, tileN},
-                                 Float32Type::get(context));
+                                 Float32Type::get(context), ctaGroup);
 }
 StoreQueueType GemmPlan::getStoreQueue() const {
   return StoreQueueType::get(outputType.getContext(), kStoreDepth,
@@ -73,10 +109,18 @@ static constexpr int64_t kSharedMemoryReserve = 2048;
 
 FailureOr<GemmPlan> GemmPlan::choose(Operation *op, GemmConfigAttr config,
                                      Type outputType) {
-  GemmPlan plan{128, 128, 128, 1, 1, SchedulerKind::Persistent, outputType};
+  GemmPlan plan{128,       128, 128, 1, {}, 1, 1, SchedulerKind::Persistent,
+                outputType};
   if (config)
-    plan = {config.getTileM(),     config.getTileN(), config.getTileK(), 1, 1,
-            config.getScheduler(), outputType};
+    plan = {config.getTileM(),
+            config.getTileN(),
+            config.getTileK(),
+            config.getCtaGroup(),
+            {config.getClusterM(), config.getClusterN()},
+            1,
+            1,
+            config.getScheduler(),
+            outputType};
   // A tile that starts anywhere must meet at most two blocks of scales.
   int64_t common = std::gcd(plan.tileN, kScaleBlock);
   if (plan.tileN > kScaleBlock + common)
@@ -87,21 +131,28 @@ FailureOr<GemmPlan> GemmPlan::choose(Operation *op, GemmConfigAttr config,
            << "must be at most " << kScaleBlock << " + gcd(tile N, "
            << kScaleBlock << ") = " << kScaleBlock + common;
 
-  if (plan.tileN > kMaxTileN)
+  int64_t sums = plan.getFragment().getColumnsPerThread();
+  if (sums > kMaxSums)
     return op->emitOpError()
            << "tile N of " << plan.tileN
            << " leaves an epilogue thread more sums than it has registers; "
               "tile N must be at most "
-           << kMaxTileN;
+           << plan.tileN * kMaxSums / sums;
+  int64_t chunk = 16 * 8 / outputType.getIntOrFloatBitWidth();
+  if (sums % chunk)
+    return op->emitOpError() << "tile N of " << plan.tileN << " gives a thread "
+                             << sums << " columns, but it stores chunks of "
+                             << chunk << " (16 bytes); take a larger tile N";
 
   int64_t perStage = plan.getATile().getSizeInBytes() +
                      plan.getBTile().getSizeInBytes() +
                      plan.getAScaleTile().getSizeInBytes();
-  int64_t queue =
-      kEpilogueWarps * kStoreDepth * plan.getStoreTile().getSizeInBytes();
+  int64_t queue = kEpilogueWarps *
+                  KernelPlan::getSlotStride(plan.getStoreQueue()) * kStoreDepth;
   int64_t maxStages =
       (kMaxSharedMemoryBytes - kSharedMemoryReserve - queue) / perStage;
-  int64_t maxAccumulators = kTmemColumns / plan.tileN;
+  int64_t columns = plan.getAccumulatorRing().getStageColumns();
+  int64_t maxAccumulators = kTmemColumns / columns;
   plan.stages = config && config.getStages() ? config.getStages() : maxStages;
   plan.accumulators = config && config.getAccumulators()
                           ? config.getAccumulators()
@@ -112,7 +163,7 @@ FailureOr<GemmPlan> GemmPlan::choose(Operation *op, GemmConfigAttr config,
            << " bytes do not fit shared memory; at most " << maxStages << " do";
   if (plan.accumulators > maxAccumulators)
     return op->emitOpError()
-           << plan.accumulators << " accumulators of " << plan.tileN
+           << plan.accumulators << " accumulators of " << columns
            << " columns do not fit tensor memory; at most " << maxAccumulators
            << " do";
   return plan;
@@ -146,9 +197,14 @@ private:
     return arith::MulIOp::create(builder, loc, tile, constant(extent));
   }
 
-  void buildLoadRole(Value producer);
+  void buildLoadRole(ValueRange producers);
+  void load(Value map, ValueRange coordinates, Value stage, StringRef name,
+            std::optional<ClusterAxis> multicast);
+  /// The first row of B that this CTA loads for the tile.
+  Value getBRow(Value row, Value column);
   void buildMmaRole(Value producer, Value input);
-  void buildEpilogueRole(Value consumer, Value input, Value queue);
+  Carried buildMmaLoops(ValueRange inits);
+  void buildEpilogueRole(Value consumer, Value scales, Value queue);
   Value promote(ValueRange stages, Value fragment, ValueRange bScales,
                 Value split);
   /// The B scales of K block `block`, one or two, and the column at which the
@@ -162,6 +218,10 @@ private:
             function_ref<Carried(ValueRange)> body);
   Carried forEachTile(ValueRange inits, TileBody body);
   Carried forEachBlock(ValueRange inits, BlockBody body);
+  /// Gives the op its body: `body` gets the arguments and returns what is
+  /// yielded. Returns the op's results.
+  Carried fillBody(Operation *op, TypeRange argumentTypes,
+                   function_ref<Carried(ValueRange)> body);
   /// Builds a scoped op over `inits`; the body gets its arguments and returns
   /// what the scope yields.
   template <typename ScopeOp>
@@ -192,38 +252,78 @@ private:
 
 void KernelBuilder::build() {
   MLIRContext *context = builder.getContext();
-  PipelineType ring = plan.getInputRing();
-  Type producer = ProducerType::get(context, ring),
-       consumer = ConsumerType::get(context, ring);
-  auto input = PipelineOp::create(
-      builder, loc, TypeRange{producer, consumer, consumer}, nullptr, nullptr);
+  auto makeRing = [&](PipelineType ring, int64_t consumers) {
+    SmallVector<Type> ends{ProducerType::get(context, ring)};
+    ends.append(consumers, ConsumerType::get(context, ring));
+    return PipelineOp::create(builder, loc, ends, nullptr, nullptr).getEnds();
+  };
+  // The epilogue reads A's scales: from the input ring, unless other CTAs take
+  // part in that.
+  ResultRange input =
+      makeRing(plan.getInputRing(), plan.separatesScales() ? 1 : 2);
+  SmallVector<Value> producers{input[0]};
+  Value scales = input.back();
+  if (plan.separatesScales()) {
+    ResultRange ring = makeRing(plan.getScaleRing(), 1);
+    producers.push_back(ring[0]);
+    scales = ring[1];
+  }
   OutputPipelineType accumulators = plan.getAccumulatorRing();
   auto output = OutputPipelineOp::create(
       builder, loc, ProducerType::get(context, accumulators),
       ConsumerType::get(context, accumulators), nullptr, nullptr);
   Value queue = StoreQueueOp::create(builder, loc, plan.getStoreQueue());
-  buildEpilogueRole(output.getConsumer(), input.getEnds()[2], queue);
-  buildLoadRole(input.getEnds()[0]);
-  buildMmaRole(output.getProducer(), input.getEnds()[1]);
+  buildEpilogueRole(output.getConsumer(), scales, queue);
+  buildLoadRole(producers);
+  buildMmaRole(output.getProducer(), input[1]);
   gpu::ReturnOp::create(builder, loc);
 }
 
-void KernelBuilder::buildLoadRole(Value producer) {
-  role("load", 1, producer, [&](ValueRange ends) {
+void KernelBuilder::load(Value map, ValueRange coordinates, Value stage,
+                         StringRef name, std::optional<ClusterAxis> multicast) {
+  auto axis = multicast ? ClusterAxisAttr::get(builder.getContext(), *multicast)
+                        : ClusterAxisAttr();
+  TmaLoadOp::create(builder, loc, map, coordinates, stage,
+                    builder.getStringAttr(name), axis);
+}
+
+Value KernelBuilder::getBRow(Value row, Value column) {
+  Value first = scaled(column, plan.tileN);
+  if (plan.ctaGroup == 1)
+    return first;
+  // The CTAs of a pair are neighbours along M and hold half of B's rows each.
+  Value half = arith::RemUIOp::create(builder, loc, row, constant(2));
+  return arith::AddIOp::create(builder, loc, first,
+                               scaled(half, plan.getCtaColumns()));
+}
+
+void KernelBuilder::buildLoadRole(ValueRange producers) {
+  using Axis = std::optional<ClusterAxis>;
+  Axis aAxis = plan.multicastsA() ? Axis(ClusterAxis::N) : std::nullopt,
+       bAxis = plan.multicastsB() ? Axis(ClusterAxis::M) : std::nullopt;
+  role("load", 1, producers, [&](ValueRange ends) {
     return forEachTile(ends, [&](Value row, Value column, ValueRange carried) {
-      Value m = scaled(row, plan.tileM), n = scaled(column, plan.tileN);
+      Value m = scaled(row, plan.getCtaRows()), n = getBRow(row, column);
       return forEachBlock(carried, [&](Value block, ValueRange inner) {
         Value k = scaled(block, plan.tileK);
-        return stageScope<ProduceOp>(
-            inner, {}, [&](ValueRange stages) -> Carried {
-              TmaLoadOp::create(builder, loc, aMap(), ValueRange{m, k},
-                                stages[0], "a");
-              TmaLoadOp::create(builder, loc, bMap(), ValueRange{n, k},
-                                stages[0], "b");
-              TmaLoadOp::create(builder, loc, aScaleMap(), ValueRange{block, m},
-                                stages[0], "a_scale");
+        auto loadScales = [&](Value stage) {
+          load(aScaleMap(), {block, m}, stage, "a_scale", std::nullopt);
+        };
+        Carried next = stageScope<ProduceOp>(
+            inner[0], {}, [&](ValueRange stages) -> Carried {
+              load(aMap(), {m, k}, stages[0], "a", aAxis);
+              load(bMap(), {n, k}, stages[0], "b", bAxis);
+              if (!plan.separatesScales())
+                loadScales(stages[0]);
               return {};
             });
+        if (plan.separatesScales())
+          next.append(stageScope<ProduceOp>(inner[1], {},
+                                            [&](ValueRange stages) -> Carried {
+                                              loadScales(stages[0]);
+                                              return {};
+                                            }));
+        return next;
       });
     });
   });
@@ -234,43 +334,51 @@ void KernelBuilder::buildMmaRole(Value producer, Value input) {
     Type warpType =
         MmaWarpType::get(builder.getContext(), plan.getAccumulatorRing());
     return scope<MmaWarpOp>(
-        ends[0], warpType, ends[1].getType(), [&](ValueRange warp) {
-          return forEachTile(
-              {warp[0], ends[1]}, [&](Value, Value, ValueRange carried) {
-                return forEachBlock(carried, [&](Value, ValueRange inner) {
-                  return stageScope<PerKStageOp>(
-                      inner, {}, [&](ValueRange stages) -> Carried {
-                        Value accumulator =
-                            AccumulatorOp::create(builder, loc, stages[0]);
-                        Value a = TileOp::create(builder, loc, stages[1], "a");
-                        Value b = TileOp::create(builder, loc, stages[1], "b");
-                        MmaOp::create(builder, loc, accumulator, a, b,
-                                      /*accumulate=*/Value());
-                        return {};
-                      });
-                });
-              });
+        ends[0], warpType, ends[1].getType(), [&](ValueRange warp) -> Carried {
+          SmallVector<Value> handles{warp[0], ends[1]};
+          if (plan.ctaGroup == 1)
+            return buildMmaLoops(handles);
+          auto leading = LeadingCtaOp::create(
+              builder, loc, TypeRange(ValueRange(handles)),
+              CtaGroupingAttr::get(builder.getContext(), CtaGrouping::Pair),
+              handles);
+          return fillBody(
+              leading, leading.getInits().getTypes(),
+              [&](ValueRange inner) { return buildMmaLoops(inner); });
         });
   });
 }
 
-void KernelBuilder::buildEpilogueRole(Value consumer, Value input,
+KernelBuilder::Carried KernelBuilder::buildMmaLoops(ValueRange inits) {
+  return forEachTile(inits, [&](Value, Value, ValueRange carried) {
+    return forEachBlock(carried, [&](Value, ValueRange inner) {
+      return stageScope<PerKStageOp>(
+          inner, {}, [&](ValueRange stages) -> Carried {
+            Value accumulator = AccumulatorOp::create(builder, loc, stages[0]);
+            Value a = TileOp::create(builder, loc, stages[1], "a");
+            Value b = TileOp::create(builder, loc, stages[1], "b");
+            MmaOp::create(builder, loc, accumulator, a, b,
+                          /*accumulate=*/Value());
+            return {};
+          });
+    });
+  });
+}
+
+void KernelBuilder::buildEpilogueRole(Value consumer, Value scales,
                                       Value queue) {
-  MLIRContext *context = builder.getContext();
-  auto fragmentType =
-      FragmentType::get(context, {plan.tileM, plan.tileN},
-                        Float32Type::get(context), GemmPlan::kEpilogueWarps);
-  role("epilogue", GemmPlan::kEpilogueWarps, {consumer, input, queue},
+  FragmentType fragmentType = plan.getFragment();
+  role("epilogue", GemmPlan::kEpilogueWarps, {consumer, scales, queue},
        [&](ValueRange ends) {
-         Type warpType =
-             EpilogueWarpType::get(context, plan.getAccumulatorRing());
+         Type warpType = EpilogueWarpType::get(builder.getContext(),
+                                               plan.getAccumulatorRing());
          return scope<EpilogueWarpOp>(
              ends[0], warpType, {ends[1].getType(), ends[2].getType()},
              [&](ValueRange warp) {
                return forEachTile(
                    {warp[0], ends[1], ends[2]},
                    [&](Value row, Value column, ValueRange carried) -> Carried {
-                     Value m = scaled(row, plan.tileM),
+                     Value m = scaled(row, plan.getCtaRows()),
                            n = scaled(column, plan.tileN);
                      Value split = getSplit(n);
                      Value zero = ZeroOp::create(builder, loc, fragmentType);
@@ -314,18 +422,22 @@ Value KernelBuilder::getSplit(Value firstColumn) {
 SmallVector<Value> KernelBuilder::loadBScales(Value firstColumn, Value block) {
   Value row = arith::DivUIOp::create(builder, loc, firstColumn,
                                      constant(GemmPlan::kScaleBlock));
-  SmallVector<Value> scales{
-      memref::LoadOp::create(builder, loc, bScale(), ValueRange{row, block})};
-  if (!plan.straddlesScales())
-    return scales;
-  // The second block may lie past the last row, where no column is stored: read
-  // the last row instead.
-  Value rows = memref::DimOp::create(builder, loc, bScale(), constant(0));
-  Value last = arith::SubIOp::create(builder, loc, rows, constant(1));
-  Value next = arith::AddIOp::create(builder, loc, row, constant(1));
-  Value second = arith::MinUIOp::create(builder, loc, next, last);
-  scales.push_back(memref::LoadOp::create(builder, loc, bScale(),
-                                          ValueRange{second, block}));
+  // Blocks past the last row belong to columns that are not stored, the second
+  // of a tile or all of a tile that fills a cluster up: read the last row
+  // instead.
+  auto load = [&](Value at, bool mayExceed) -> Value {
+    if (mayExceed) {
+      Value rows = memref::DimOp::create(builder, loc, bScale(), constant(0));
+      Value last = arith::SubIOp::create(builder, loc, rows, constant(1));
+      at = arith::MinUIOp::create(builder, loc, at, last);
+    }
+    return memref::LoadOp::create(builder, loc, bScale(),
+                                  ValueRange{at, block});
+  };
+  SmallVector<Value> scales{load(row, plan.cluster.n > 1)};
+  if (plan.straddlesScales())
+    scales.push_back(
+        load(arith::AddIOp::create(builder, loc, row, constant(1)), true));
   return scales;
 }
 
@@ -335,12 +447,8 @@ SmallVector<Value> KernelBuilder::loadBScales(Value firstColumn, Value block) {
 
 void KernelBuilder::role(StringRef name, int64_t warps, ValueRange inits,
                          function_ref<Carried(ValueRange)> body) {
-  auto op = RoleOp::create(builder, loc, name, warps, inits);
-  OpBuilder::InsertionGuard guard(builder);
-  Block *block = builder.createBlock(&op.getBody(), {}, inits.getTypes(),
-                                     SmallVector<Location>(inits.size(), loc));
-  Carried ends = body(block->getArguments());
-  YieldOp::create(builder, loc, ends);
+  fillBody(RoleOp::create(builder, loc, name, warps, inits), inits.getTypes(),
+           body);
 }
 
 KernelBuilder::Carried KernelBuilder::forEachTile(ValueRange inits,
@@ -372,19 +480,25 @@ KernelBuilder::Carried KernelBuilder::forEachBlock(ValueRange inits,
   return Carried(loop.getResults());
 }
 
+KernelBuilder::Carried
+KernelBuilder::fillBody(Operation *op, TypeRange argumentTypes,
+                        function_ref<Carried(ValueRange)> body) {
+  OpBuilder::InsertionGuard guard(builder);
+  Block *block =
+      builder.createBlock(&op->getRegion(0), {}, argumentTypes,
+                          SmallVector<Location>(argumentTypes.size(), loc));
+  Carried yielded = body(block->getArguments());
+  YieldOp::create(builder, loc, yielded);
+  return Carried(op->getResults());
+}
+
 template <typename ScopeOp>
 KernelBuilder::Carried
 KernelBuilder::scope(ValueRange inits, ArrayRef<Type> argumentTypes,
                      ArrayRef<Type> resultTypes,
                      function_ref<Carried(ValueRange)> body) {
-  auto op = ScopeOp::create(builder, loc, resultTypes, inits);
-  OpBuilder::InsertionGuard guard(builder);
-  Block *block =
-      builder.createBlock(&op.getBody(), {}, argumentTypes,
-                          SmallVector<Location>(argumentTypes.size(), loc));
-  Carried yielded = body(block->getArguments());
-  YieldOp::create(builder, loc, yielded);
-  return Carried(op.getResults());
+  return fillBody(ScopeOp::create(builder, loc, resultTypes, inits),
+                  argumentTypes, body);
 }
 
 template <typename ScopeOp>
@@ -409,13 +523,17 @@ gpu::GPUFuncOp fp8::buildStructuredKernel(OpBuilder &builder, Location loc,
     return TensorMapType::get(tile.getContext(), tile);
   };
   FunctionType type = builder.getFunctionType(
-      {map(plan.getATile()), map(plan.getAScaleTile()), map(plan.getBTile()),
+      {map(plan.getABox()), map(plan.getAScaleTile()), map(plan.getBBox()),
        map(plan.getStoreTile()), bScaleType, index, index, index},
       {});
   auto kernel = gpu::GPUFuncOp::create(builder, loc, name, type);
   kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(),
                   builder.getUnitAttr());
   kernel->setAttr(Fp8Dialect::kLinearAttrName, builder.getUnitAttr());
+  if (plan.cluster.getSize() > 1)
+    kernel->setAttr(
+        Fp8Dialect::kClusterAttrName,
+        builder.getDenseI64ArrayAttr({plan.cluster.m, plan.cluster.n}));
   builder.setInsertionPointToStart(&kernel.getBody().front());
   KernelBuilder(builder, loc, plan, kernel).build();
   return kernel;

@@ -13,7 +13,9 @@ namespace mlir::fp8 {
 
 /// Everything that is chosen about a kernel. Extents in elements.
 struct GemmPlan {
-  int64_t tileM, tileN, tileK;
+  int64_t tileM, tileN, tileK; ///< what one MMA computes
+  int64_t ctaGroup;            ///< the CTAs that compute it together, 1 or 2
+  ClusterShape cluster;
   int64_t stages;       ///< slots of the input pipeline
   int64_t accumulators; ///< stages of the output pipeline
   SchedulerKind scheduler;
@@ -23,7 +25,7 @@ struct GemmPlan {
   static constexpr int64_t kEpilogueWarps = 4;
   /// Columns of a row that a thread can sum in its 255 registers beside what it
   /// loads: 192 take 248, 256 spill (ptxas 13.0).
-  static constexpr int64_t kMaxTileN = 192;
+  static constexpr int64_t kMaxSums = 192;
   /// Tiles a warp of the store queue.
   static constexpr int64_t kStoreDepth = 2;
   /// K elements and N columns that share a B scale.
@@ -37,11 +39,29 @@ struct GemmPlan {
   static FailureOr<GemmPlan> choose(Operation *op, GemmConfigAttr config,
                                     Type outputType);
 
+  /// The rows of D that one CTA computes.
+  int64_t getCtaRows() const { return tileM / ctaGroup; }
+  /// The rows of B that one CTA holds.
+  int64_t getCtaColumns() const { return tileN / ctaGroup; }
+
   TileType getATile() const;
   TileType getBTile() const;
+  /// The boxes of the copies: a share of the tile where CTAs copy it for one
+  /// another.
+  TileType getABox() const;
+  TileType getBBox() const;
+  bool multicastsA() const;
+  bool multicastsB() const;
   TileType getAScaleTile() const;
   TileType getStoreTile() const;
+  /// The sums that the epilogue keeps in registers.
+  FragmentType getFragment() const;
+  /// The ring of A and B, and of A's scales where they need none of their own.
   PipelineType getInputRing() const;
+  /// The ring of A's scales. Threads read them, so it is never shared by CTAs.
+  PipelineType getScaleRing() const;
+  /// True if A's scales have a ring of their own.
+  bool separatesScales() const { return cluster.getSize() > 1; }
   OutputPipelineType getAccumulatorRing() const;
   StoreQueueType getStoreQueue() const;
   /// True if a tile's columns can fall into two blocks of B scales.

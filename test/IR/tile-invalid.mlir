@@ -32,7 +32,7 @@ func.func @wrong_shape(%d: !fp8.tmem<128x128xf32>, %a: !a, %b: !b) attributes {f
 
 !a = !fp8.tile<128x128xf8E4M3FN>
 func.func @unswizzled(%d: !fp8.tmem<128x128xf32>, %a: !a) attributes {fp8.linear} {
-  // expected-error @below {{operand tiles must be f8E4M3FN and swizzle_128b (A1), but got '!fp8.tile<128x128xf8E4M3FN>'}}
+  // expected-error @below {{operand tiles must be of f8E4M3FN, f8E5M2, bf16 or f16, and swizzle_128b (A1), but got '!fp8.tile<128x128xf8E4M3FN>'}}
   fp8.mma %d, %a, %a : !fp8.tmem<128x128xf32>, !a, !a
   return
 }
@@ -72,5 +72,39 @@ func.func private @six_warps(!fp8.fragment<128x128xf32, 6>)
 
 // -----
 
-// expected-error @below {{a store queue's tile has 32 rows, one for each lane (Q1), but got 16}}
-func.func private @short_tile(!fp8.store_queue<2, !fp8.tile<16x64xbf16, swizzle_128b>, 4>)
+// expected-error @below {{a store queue's tile has 32 rows, one for each lane, or 16 (Q1), but got 8}}
+func.func private @short_tile(!fp8.store_queue<2, !fp8.tile<8x64xbf16, swizzle_128b>, 4>)
+
+// -----
+
+// expected-error @below {{a fragment of layout warp_halves holds 64 rows of f32}}
+func.func private @halves_of_128(!fp8.fragment<128x128xf32, 4, warp_halves>)
+
+// -----
+
+// expected-error @below {{a fragment of 64 rows is held by 4 warps, but got 8}}
+func.func private @eight_warps(!fp8.fragment<64x128xf32, 8, lane_halves>)
+
+// -----
+
+// expected-error @below {{expected rows, lane_halves or warp_halves}}
+func.func private @layout(!fp8.fragment<64x128xf32, 4, halves>)
+
+// -----
+
+!frag = !fp8.fragment<64x128xf32, 4, warp_halves>
+func.func @other_layout(%f: !frag, %p: !fp8.tmem<64x128xf32>, %s: !fp8.tile<1x64xf32>, %b: f32) attributes {fp8.linear} {
+  // expected-error @below {{a CTA's rows of the accumulator must have the fragment's shape and layout (S1), but got '!fp8.tmem<64x128xf32>' and '!fp8.fragment<64x128xf32, 4, warp_halves>'}}
+  %r = fp8.promote %f, %p scales(%s, %b) : !frag, !fp8.tmem<64x128xf32>, !fp8.tile<1x64xf32>
+  return
+}
+
+// -----
+
+!tile = !fp8.tile<32x64xbf16, swizzle_128b>
+!queue = !fp8.store_queue<2, !tile, 4>
+func.func @rows_of_a_warp(%f: !fp8.fragment<64x128xf32, 4, lane_halves>, %map: !fp8.tensor_map<!tile>, %q: !queue, %i: index) -> !queue attributes {fp8.linear} {
+  // expected-error @below {{the tile must have as many rows as a warp holds of the fragment (Q1), 16, but got 32}}
+  %n = fp8.store %f, %map[%i, %i] through %q : !fp8.fragment<64x128xf32, 4, lane_halves>, !fp8.tensor_map<!tile>, !queue
+  return %n : !queue
+}

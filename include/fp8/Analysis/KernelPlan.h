@@ -28,6 +28,16 @@ struct RingPlan {
                              ///< each; see OutputPlan for what follows them
   int64_t payloadOffset =
       0; ///< the tiles of a pipeline; unused for an output pipeline
+  int64_t ctaGroup = 1;      ///< the CTAs whose slots are handed over together
+  bool sharedAlongM = false; ///< the CTAs along M copy into each other's slots
+  bool sharedAlongN = false; ///< those along N do
+
+  /// True if other CTAs copy into the slots, or wait for them.
+  bool isShared() const {
+    return ctaGroup == 2 || sharedAlongM || sharedAlongN;
+  }
+  /// The CTAs whose MMA warps hand a slot of one CTA back.
+  int64_t getNumReleasers(ClusterShape cluster) const;
 };
 
 /// What an output pipeline has beside its ring.
@@ -48,6 +58,8 @@ struct StagePlan {
                                ///< acquire, so it can announce them
   bool usedByMma = false;      ///< an asynchronous MMA reads or writes it
   bool usedByThreads = false;  ///< threads read it
+  bool sharedAlongM = false;   ///< other CTAs along M copy into it
+  bool sharedAlongN = false;   ///< other CTAs along N do
 };
 
 /// Everything that lowering a kernel needs to know and that its text does not
@@ -62,12 +74,15 @@ public:
   StagePlan getStage(Value stage) const {
     return stages.lookup(flow->getStage(stage));
   }
+  ClusterShape getCluster() const { return cluster; }
   WarpRange getWarps(RoleOp role) const { return roles.lookup(role); }
   int64_t getNumWarps() const { return numWarps; }
   int64_t getNumOutputs() const { return outputs.size() / 2; }
   const RingPlan &getRing(Operation *ring) const {
     return rings.find(ring)->second;
   }
+  /// The op that made the ring to which a handle belongs.
+  Operation *getRingOf(Value handle) const;
   /// The output pipeline to which the end of a role belongs.
   const OutputPlan &getOutput(Value end) const {
     return outputs.find(flow->getEnd(end))->second;
@@ -82,6 +97,8 @@ public:
   /// The distance from a tile to the same tile of the next stage, in bytes.
   static int64_t getTileStride(TileType tile);
   static int64_t getPayloadBytes(PipelineType ring);
+  /// The distance between a warp's slots in a store queue, in bytes.
+  static int64_t getSlotStride(StoreQueueType queue);
   /// Offsets, from the ring's barriers, of the barrier that guards deallocation
   /// and of the word with the tensor-memory address.
   static int64_t getDeallocBarrierOffset(OutputPipelineType ring) {
@@ -97,7 +114,12 @@ private:
   LogicalResult checkRoles(FunctionOpInterface kernel);
   LogicalResult checkTileOp(Operation *op);
   void planStages();
+  void planSharing();
   LogicalResult planRings(FunctionOpInterface kernel);
+  LogicalResult planRing(Operation *op, RingPlan &ring);
+  LogicalResult checkCluster() const;
+  LogicalResult checkSharedSlots(Operation *op, const RingPlan &ring) const;
+  static LogicalResult checkMma(MmaOp mma);
   LogicalResult planOutput(OutputPipelineOp output);
   LogicalResult checkHandoff(OutputPipelineOp output, RoleOp mma,
                              RoleOp epilogue);
@@ -112,6 +134,7 @@ private:
   llvm::DenseMap<unsigned, OutputPlan> outputs; ///< by the number of either end
   llvm::DenseMap<unsigned, StagePlan> stages;   ///< by the number of the stage
   llvm::DenseMap<Operation *, int64_t> queues;
+  ClusterShape cluster;
   int64_t numWarps = 0;
   int64_t sharedMemoryBytes = 0;
 };

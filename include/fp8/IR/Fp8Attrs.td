@@ -27,20 +27,49 @@ def Fp8_SchedulerKindAttr : EnumAttr<Fp8_Dialect, Fp8_SchedulerKind, "scheduler"
   let assemblyFormat = "`<` $value `>`";
 }
 
+def Fp8_FragmentLayout : I32EnumAttr<"FragmentLayout", "which part of a tile each thread of a role holds", [
+    I32EnumAttrCase<"Rows", 0, "rows">,
+    I32EnumAttrCase<"LaneHalves", 1, "lane_halves">,
+    I32EnumAttrCase<"WarpHalves", 2, "warp_halves">]> {
+  let cppNamespace = "::mlir::fp8";
+  let genSpecializedAttr = 0;
+}
+
+def Fp8_ClusterAxis : I32EnumAttr<"ClusterAxis", "a direction in which the CTAs of a cluster differ", [
+    I32EnumAttrCase<"M", 0, "m">,
+    I32EnumAttrCase<"N", 1, "n">]> {
+  let cppNamespace = "::mlir::fp8";
+  let genSpecializedAttr = 0;
+}
+
+def Fp8_ClusterAxisAttr : EnumAttr<Fp8_Dialect, Fp8_ClusterAxis, "axis">;
+
+def Fp8_CtaGrouping : I32EnumAttr<"CtaGrouping", "CTAs of which one leads", [
+    I32EnumAttrCase<"Pair", 0, "pair">,
+    I32EnumAttrCase<"Cluster", 1, "cluster">]> {
+  let cppNamespace = "::mlir::fp8";
+  let genSpecializedAttr = 0;
+}
+
+def Fp8_CtaGroupingAttr : EnumAttr<Fp8_Dialect, Fp8_CtaGrouping, "grouping">;
+
 def Fp8_GemmConfigAttr : AttrDef<Fp8_Dialect, "GemmConfig"> {
   let mnemonic = "gemm_config";
   let summary = "how a GEMM op is to be made into a kernel";
   let description = [{
-    Pins what the lowering would otherwise choose. Tile extents are in elements. `stages`, `accumulators` and `scheduler` may be left
-    out, and stand in any order.
+    Pins what the lowering would otherwise choose. The tile, in elements, is what one MMA computes: of one CTA, or with `cta_group = 2` of a CTA pair. `cluster` counts CTAs along
+    M and N. All but the tile may be left out, and stand in any order.
 
     ```mlir
-    func.func @config() attributes {config = #fp8.gemm_config<tile = 128 x 128 x 128, stages = 3, accumulators = 2,
-                                                              scheduler = persistent>} { return }
+    func.func @config() attributes {config = #fp8.gemm_config<tile = 256 x 128 x 128, cta_group = 2, cluster = 2 x 2, stages = 3,
+                                                              accumulators = 2, scheduler = persistent>} { return }
     ```
   }];
   let parameters = (ins
     "int64_t":$tileM, "int64_t":$tileN, "int64_t":$tileK,
+    DefaultValuedParameter<"int64_t", "1">:$ctaGroup,
+    DefaultValuedParameter<"int64_t", "1">:$clusterM,
+    DefaultValuedParameter<"int64_t", "1">:$clusterN,
     DefaultValuedParameter<"int64_t", "0">:$stages,
     DefaultValuedParameter<"int64_t", "0">:$accumulators,
     DefaultValuedParameter<"::mlir::fp8::SchedulerKind", "::mlir::fp8::SchedulerKind::Persistent">:$scheduler);

@@ -4,6 +4,7 @@
 #ifndef FP8_IR_FP8OPS
 #define FP8_IR_FP8OPS
 
+include "fp8/IR/Cluster.td"
 include "fp8/IR/Gemm.td"
 include "fp8/IR/Host.td"
 include "fp8/IR/OutputPipeline.td"

@@ -27,6 +27,19 @@ inline constexpr int64_t kTmemLanes = 128;
 inline constexpr int64_t kMaxWarps = 32;
 inline constexpr int64_t kMaxSharedMemoryBytes = 232448;
 
+/// The CTAs of the largest cluster; more than 8 need the launcher's consent
+/// (CUDA programming guide, thread block clusters).
+inline constexpr int64_t kMaxClusterSize = 16;
+
+/// The CTAs of a cluster along M and N.
+struct ClusterShape {
+  int64_t m = 1, n = 1;
+  int64_t getSize() const { return m * n; }
+};
+
+/// The cluster of the kernel in which the op stands, or which it is.
+ClusterShape getClusterShape(Operation *op);
+
 } // namespace mlir::fp8
 
 #include "fp8/IR/Fp8Enums.h.inc"

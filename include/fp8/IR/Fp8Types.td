@@ -54,43 +54,64 @@ def Fp8_TensorMapType : Fp8_Type<"TensorMap", "tensor_map"> {
 def Fp8_TmemType : Fp8_Type<"Tmem", "tmem"> {
   let summary = "an accumulator in tensor memory";
   let description = [{
-    `rows x columns` f32 values in tensor memory: row r in lane r for 128 rows, column n in column n (PTX ISA, tcgen05 data
-    path layout D). Its extents are those of a tcgen05.mma (O1, O2).
+    `rows x columns` f32 values in tensor memory, the result of one tcgen05.mma (O1, O2). With `cta_group = 2` they lie in both CTAs of a
+    pair, the first half of the rows in the leading one.
 
-    Example: `!fp8.tmem<128x128xf32>`.
+    Where row m and column n of a CTA's part lie (PTX ISA, tcgen05 data path layouts): in lane m, column n where a CTA has 128 rows (layouts A and D); of 64 rows of
+    one CTA, row m in lane m mod 16 of quarter m div 16 (layout F); of a CTA's 64 of a pair's 128 rows, in lane m, and the right half of the columns in lane 64 + m, column n - N/2 (layout B).
+
+    Example: `!fp8.tmem<128x128xf32>`, `!fp8.tmem<256x128xf32, cta_group = 2>`.
   }];
-  let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType);
+  let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType,
+                        DefaultValuedParameter<"int64_t", "1">:$ctaGroup);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// The rows that lie in one CTA.
+    int64_t getRowsPerCta() const { return getShape()[0] / getCtaGroup(); }
+    /// How the threads that read it hold a CTA's part.
+    ::mlir::fp8::FragmentLayout getFragmentLayout() const;
+  }];
 }
 
 def Fp8_FragmentType : Fp8_Type<"Fragment", "fragment"> {
   let summary = "a tile of f32 values in the registers of a role";
   let description = [{
-    A tile that the `warps` warps of a role hold in registers. A thread owns part of one row: warp w holds rows
-    32*(w mod 4) and up, a lane a row; with 8 warps the first four hold the left half of the columns. `warps` is a multiple of 4 because a
-    warp reaches only its own quarter of tensor memory (PTX ISA, tcgen05 access restrictions).
+    A tile that the `warps` warps of a role hold in registers. A thread owns part of one row. Which part follows from where the accumulator lies that it
+    comes from; `warps` is a multiple of 4 because a warp reaches only its own quarter of tensor memory (PTX ISA, tcgen05 access restrictions).
 
-    Example: `!fp8.fragment<128x128xf32, 4>`.
+    | layout | rows | warp w, lane l holds |
+    |---|---|---|
+    | `rows`, the default | 128 | row 32*(w mod 4) + l; with 8 warps the first four hold the left half of the columns |
+    | `lane_halves` | 64 | row 16*w + l mod 16; lanes 0 to 15 hold the left half of the columns, 4 warps |
+    | `warp_halves` | 64 | row 32*(w mod 2) + l; warps 0 and 1 hold the left half of the columns, 4 warps |
+
+    Example: `!fp8.fragment<128x128xf32, 4>`, `!fp8.fragment<64x128xf32, 4, warp_halves>`.
   }];
-  let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType, "int64_t":$warps);
+  let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType, "int64_t":$warps,
+                        DefaultValuedParameter<"::mlir::fp8::FragmentLayout", "::mlir::fp8::FragmentLayout::Rows">:$layout);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     /// The number of consecutive columns that a thread owns.
-    int64_t getColumnsPerThread() const { return getShape()[1] / (getWarps() / 4); }
+    int64_t getColumnsPerThread() const { return getShape()[0] * getShape()[1] / (32 * getWarps()); }
+    /// The consecutive rows that a warp owns.
+    int64_t getRowsPerWarp() const { return getLayout() == ::mlir::fp8::FragmentLayout::LaneHalves ? 16 : 32; }
   }];
 }
 
 def Fp8_PipelineType : Fp8_Type<"Pipeline", "pipeline", [DeclareTypeInterfaceMethods<Fp8_RingTypeInterface>]> {
   let summary = "a ring of shared-memory slots";
   let description = [{
-    A ring of `numStages` slots; each slot holds one tile of each name.
+    A ring of `numStages` slots; each slot holds one tile of each name. Without tiles it only passes turns on.
+
+    With `cta_group = 2` the ring is a CTA pair's: each CTA has its own tiles in each slot, and the slot is full when those of both are; the leading CTA
+    alone waits for that (C2).
 
     Example: `!fp8.pipeline<3, a: !fp8.tile<128x128xf8E4M3FN, swizzle_128b>, s: !fp8.tile<1x128xf32>>`.
   }];
   let parameters = (ins "int64_t":$numStages, ArrayRefParameter<"::mlir::StringAttr">:$names,
-                        ArrayRefParameter<"::mlir::fp8::TileType">:$tiles);
+                        ArrayRefParameter<"::mlir::fp8::TileType">:$tiles, DefaultValuedParameter<"int64_t", "1">:$ctaGroup);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
@@ -103,18 +124,24 @@ def Fp8_OutputPipelineType
     : Fp8_Type<"OutputPipeline", "output_pipeline", [DeclareTypeInterfaceMethods<Fp8_RingTypeInterface>]> {
   let summary = "a ring of tensor-memory accumulators";
   let description = [{
-    A ring of `numStages` accumulators of `rows x columns` f32 in tensor memory.
+    A ring of `numStages` accumulators of `rows x columns` f32 in tensor memory, of one CTA or, with `cta_group = 2`, of a CTA pair.
 
-    (O1) rows is 64 or 128; (O2) columns is a multiple of 8 in 8..256, of 16 when rows is 128 (PTX ISA, tcgen05.mma shapes); (O3) all stages fit the 512 columns of tensor memory.
+    (O1) rows is 64 or 128, of a pair 128 or 256; (O2) columns is a multiple of 8 in 8..256, of 16 when a CTA has 128 rows or for a pair (PTX ISA,
+    tcgen05.mma shapes); (O3) all stages fit the 512 columns of tensor memory.
 
-    Example: `!fp8.output_pipeline<2, 128x128xf32>`.
+    Example: `!fp8.output_pipeline<2, 128x128xf32>`, `!fp8.output_pipeline<4, 256x128xf32, cta_group = 2>`.
   }];
-  let parameters = (ins "int64_t":$numStages, ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType);
+  let parameters = (ins "int64_t":$numStages, ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType,
+                        DefaultValuedParameter<"int64_t", "1">:$ctaGroup);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    /// The columns from one stage to the next.
-    int64_t getStageColumns() const { return getShape()[1]; }
+    /// The accumulator of one stage.
+    ::mlir::fp8::TmemType getAccumulator() const;
+    /// The columns from one stage to the next. The 64 rows that each CTA has of a pair's 128 take half the columns (PTX ISA, tcgen05 data path layout B).
+    int64_t getStageColumns() const {
+      return getShape()[1] / (getCtaGroup() == 2 && getShape()[0] == 128 ? 2 : 1);
+    }
     /// The columns that the whole ring allocates: a power of two of at least 32 (PTX ISA, tcgen05.alloc).
     int64_t getAllocatedColumns() const;
   }];
@@ -200,8 +227,8 @@ def Fp8_TmemReadyType
 def Fp8_StoreQueueType : Fp8_LinearType<"StoreQueue", "store_queue", [Fp8_LinearTypeInterface]> {
   let summary = "the staging tiles through which a role stores fragments by TMA (linear)";
   let description = [{
-    Each of `warps` warps stages its own rows in a ring of `depth` tiles and copies each tile out by TMA. Closing the queue waits until
-    every copy has been written.
+    Each of `warps` warps stages its own rows in a ring of `depth` slots and copies each out by TMA: a slot holds as many tiles as the warp's 32 lanes
+    have rows for. Closing the queue waits until every copy has been written.
 
     Example: `!fp8.store_queue<2, !fp8.tile<32x64xbf16, swizzle_128b>, 4>`.
   }];

@@ -13,18 +13,36 @@ def Fp8_TmaLoadOp : Fp8_Op<"tma_load", [InLinearFunction, Fp8_LinearOpInterface,
     Starts the asynchronous copy of the box whose first element is at `coordinates` (row, column; in elements) and counts its bytes on the stage's full
     barrier. What lies outside the tensor is filled with zeros, and counted.
 
-    (M1) the map's box is the stage's tile of that name.
+    With `multicast` the CTAs of the cluster that differ along that axis alone (and, in the ring of a pair, are the same half of theirs) want the same tile:
+    each copies its share of the rows and sends it to all of them. The coordinates are those of the whole tile.
+
+    (M1) the map's box is the stage's tile of that name, with `multicast` one CTA's share of it; (M2) a share has a multiple of 8 rows, those of a swizzle atom.
+
+    ```mlir
+    !tile = !fp8.tile<128x128xf8E4M3FN, swizzle_128b>
+    !share = !fp8.tile<32x128xf8E4M3FN, swizzle_128b>
+    !ring = !fp8.pipeline<3, a: !tile>
+    func.func @fill(%end: !fp8.producer<!ring>, %map: !fp8.tensor_map<!share>, %m: index, %k: index) -> !fp8.producer<!ring>
+        attributes {fp8.linear, fp8.cluster = array<i64: 2, 4>} {
+      %stage = fp8.acquire %end : !fp8.producer<!ring>
+      fp8.tma_load %map[%m, %k], %stage["a"] multicast along n : !fp8.tensor_map<!share>, !fp8.producer_stage<!ring>
+      %next = fp8.release %stage : !fp8.producer_stage<!ring>
+      return %next : !fp8.producer<!ring>
+    }
+    ```
   }];
   let arguments = (ins Fp8_TensorMapType:$map, Variadic<Index>:$coordinates, Fp8_ProducerStageType:$stage,
-                       StrAttr:$name);
+                       StrAttr:$name, OptionalAttr<Fp8_ClusterAxisAttr>:$multicast);
   let assemblyFormat = [{
-    $map `[` $coordinates `]` `,` $stage `[` $name `]` attr-dict `:` qualified(type($map)) `,` qualified(type($stage))
+    $map `[` $coordinates `]` `,` $stage `[` $name `]` (`multicast` `along` $multicast^)? attr-dict `:` qualified(type($map)) `,` qualified(type($stage))
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     ::mlir::fp8::LinearUse getLinearUse(::mlir::OpOperand &) { return ::mlir::fp8::LinearUse::Borrow; }
-    /// The bytes that the copy adds to the barrier's transaction count.
-    int64_t getBytes() { return getMap().getType().getTile().getSizeInBytes(); }
+    /// The stage's tile of that name; null if there is none.
+    ::mlir::fp8::TileType getTile();
+    /// The bytes that arrive in this CTA's tile, its own share and that of the others.
+    int64_t getBytes() { return getTile().getSizeInBytes(); }
   }];
 }
 
@@ -32,10 +50,12 @@ def Fp8_MmaOp : Fp8_Op<"mma", [InLinearFunction,
     MemoryEffects<[MemRead<Fp8_BarrierResource>, MemWrite<Fp8_BarrierResource>]>]> {
   let summary = "D = A * B^T, or D += A * B^T, in tensor memory";
   let description = [{
-    Starts the asynchronous product of two tiles in shared memory into an accumulator in tensor memory (tcgen05.mma, kind f8f6f4). Without `accumulate` the accumulator is overwritten;
-    with it, it is added to where the condition is true.
+    Starts the asynchronous product of two tiles in shared memory into an accumulator in tensor memory (tcgen05.mma, kinds f8f6f4 and f16). Without `accumulate` the accumulator is overwritten;
+    with it, it is added to where the condition is true. On the accumulator of a CTA pair, A and B are the leading CTA's halves of the rows of each; the other CTA has its
+    halves at the same place of its own shared memory.
 
-    (A1) A is M x K and B is N x K, K-major, both `f8E4M3FN` and `swizzle_128b`; (A2) the accumulator is M x N; (A3) a row is 128 bytes, the span of the swizzle.
+    (A1) A is M x K and B is N x K, K-major, `swizzle_128b`, of f8E4M3FN or f8E5M2 each, or both of bf16 or f16; (A2) the accumulator is M x N, of a pair 2M x 2N;
+    (A3) a row is 128 bytes, the span of the swizzle.
   }];
   let arguments = (ins Fp8_TmemType:$accumulator, Fp8_TileType:$a, Fp8_TileType:$b, Optional<I1>:$accumulate);
   let assemblyFormat = [{

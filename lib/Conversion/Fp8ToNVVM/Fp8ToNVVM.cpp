@@ -88,7 +88,43 @@ static void annotateKernel(gpu::GPUFuncOp kernel, const KernelPlan &plan) {
                   builder.getI64IntegerAttr(plan.getSharedMemoryBytes()));
   kernel.setKnownBlockSizeAttr(builder.getDenseI32ArrayAttr(
       {static_cast<int32_t>(32 * plan.getNumWarps()), 1, 1}));
+  if (int64_t size = plan.getCluster().getSize(); size > 1)
+    kernel.setKnownClusterSizeAttr(
+        builder.getDenseI32ArrayAttr({static_cast<int32_t>(size), 1, 1}));
+  kernel->removeAttr(Fp8Dialect::kClusterAttrName);
   kernel->removeAttr(Fp8Dialect::kLinearAttrName);
+}
+
+/// Gives a launch the cluster of its kernel, along x.
+static LogicalResult updateCluster(gpu::LaunchFuncOp launch,
+                                   const KernelPlan &plan) {
+  int64_t size = plan.getCluster().getSize();
+  if (!launch.hasClusterSize()) {
+    if (size == 1)
+      return success();
+    OpBuilder builder(launch);
+    Value one = arith::ConstantIndexOp::create(builder, launch.getLoc(), 1);
+    launch.getClusterSizeXMutable().assign(
+        arith::ConstantIndexOp::create(builder, launch.getLoc(), size));
+    launch.getClusterSizeYMutable().assign(one);
+    launch.getClusterSizeZMutable().assign(one);
+    return success();
+  }
+  APInt stated;
+  int64_t expected = size;
+  for (Value value : {launch.getClusterSizeX(), launch.getClusterSizeY(),
+                      launch.getClusterSizeZ()}) {
+    if (matchPattern(value, m_ConstantInt(&stated)) &&
+        stated.getSExtValue() != expected)
+      return launch.emitOpError()
+             << "starts clusters of " << stated.getSExtValue()
+             << " CTAs along an axis where those of its kernel have "
+             << expected << "; clusters lie along x, and '"
+             << Fp8Dialect::kClusterAttrName
+             << "' says how many CTAs they have";
+    expected = 1;
+  }
+  return success();
 }
 
 /// Gives a launch the shared memory of its kernel, and checks that it starts
@@ -117,6 +153,8 @@ static LogicalResult updateLaunch(gpu::LaunchFuncOp launch,
            << "states " << stated.getSExtValue()
            << " bytes of shared memory, but its kernel needs "
            << plan.getSharedMemoryBytes() << "; leave the number out";
+  if (failed(updateCluster(launch, plan)))
+    return failure();
   Value bytes = arith::ConstantOp::create(
       builder, launch.getLoc(),
       builder.getI32IntegerAttr(plan.getSharedMemoryBytes()));
@@ -204,6 +242,7 @@ private:
     populateTypeConversions(converter);
     ConversionTarget target(getContext());
     RewritePatternSet patterns(&getContext());
+    populateClusterPatterns(converter, patterns, lowering);
     populatePipelinePatterns(converter, patterns, lowering);
     populateWarpPatterns(converter, patterns, lowering);
     populateTilePatterns(converter, patterns, lowering);

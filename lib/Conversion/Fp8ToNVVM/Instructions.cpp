@@ -53,6 +53,9 @@ Value Instructions::mul(Value lhs, int64_t rhs) {
 Value Instructions::bitAnd(Value lhs, int64_t rhs) {
   return arith::AndIOp::create(builder, loc, lhs, i32(rhs));
 }
+Value Instructions::bitAnd(Value lhs, Value rhs) {
+  return arith::AndIOp::create(builder, loc, lhs, rhs);
+}
 Value Instructions::bitXor(Value lhs, Value rhs) {
   return arith::XOrIOp::create(builder, loc, lhs, rhs);
 }
@@ -61,6 +64,23 @@ Value Instructions::shiftRight(Value lhs, int64_t rhs) {
 }
 Value Instructions::shiftLeft(Value lhs, int64_t rhs) {
   return arith::ShLIOp::create(builder, loc, lhs, i32(rhs));
+}
+Value Instructions::shiftLeft(Value lhs, Value rhs) {
+  return arith::ShLIOp::create(builder, loc, lhs, rhs);
+}
+Value Instructions::bitOr(Value lhs, Value rhs) {
+  return arith::OrIOp::create(builder, loc, lhs, rhs);
+}
+Value Instructions::sub(Value lhs, Value rhs) {
+  return arith::SubIOp::create(builder, loc, lhs, rhs);
+}
+Value Instructions::div(Value lhs, int64_t rhs) {
+  return rhs == 1 ? lhs
+                  : Value(arith::DivUIOp::create(builder, loc, lhs, i32(rhs)));
+}
+Value Instructions::rem(Value lhs, int64_t rhs) {
+  return rhs == 1 ? i32(0)
+                  : Value(arith::RemUIOp::create(builder, loc, lhs, i32(rhs)));
 }
 Value Instructions::equal(Value lhs, int64_t rhs) {
   return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, lhs,
@@ -121,11 +141,19 @@ Value Instructions::warpId() {
                               NVVM::ShflKind::idx,
                               /*return_value_and_is_valid=*/UnitAttr());
 }
+Value Instructions::ctaId() {
+  return NVVM::BlockIdXOp::create(builder, loc, builder.getI32Type());
+}
 Value Instructions::elect() {
   return NVVM::ElectSyncOp::create(builder, loc, builder.getI1Type(),
                                    /*membermask=*/Value());
 }
 void Instructions::syncThreads() { NVVM::BarrierOp::create(builder, loc); }
+void Instructions::syncCluster(bool aligned) {
+  UnitAttr attribute = aligned ? builder.getUnitAttr() : UnitAttr();
+  NVVM::ClusterArriveOp::create(builder, loc, attribute);
+  NVVM::ClusterWaitOp::create(builder, loc, attribute);
+}
 void Instructions::syncWarp() {
   NVVM::SyncWarpOp::create(builder, loc, i32(-1));
 }
@@ -158,6 +186,19 @@ Value Instructions::sharedPointer(Value address) {
   return LLVM::IntToPtrOp::create(
       builder, loc, LLVM::LLVMPointerType::get(builder.getContext(), kShared),
       address);
+}
+Value Instructions::clusterPointer(Value address) {
+  return LLVM::IntToPtrOp::create(
+      builder, loc,
+      LLVM::LLVMPointerType::get(builder.getContext(), kSharedCluster),
+      address);
+}
+Value Instructions::mapToCta(Value address, Value rank) {
+  Value pointer = NVVM::MapaOp::create(
+      builder, loc,
+      LLVM::LLVMPointerType::get(builder.getContext(), kSharedCluster),
+      sharedPointer(address), rank);
+  return LLVM::PtrToIntOp::create(builder, loc, builder.getI32Type(), pointer);
 }
 Value Instructions::sharedMemory() {
   Value pointer = LLVM::AddressOfOp::create(
@@ -211,6 +252,12 @@ void Instructions::arrive(Value address) {
   NVVM::MBarrierArriveOp::create(builder, loc, TypeRange(),
                                  sharedPointer(address), /*count=*/Value());
 }
+void Instructions::arriveRemote(Value address) {
+  // The default scope, .cta, is enough: what is handed back was only read, and
+  // cluster scope would fence all memory.
+  NVVM::MBarrierArriveOp::create(builder, loc, TypeRange(),
+                                 clusterPointer(address), /*count=*/Value());
+}
 void Instructions::expectBytes(Value address, int64_t bytes) {
   NVVM::MBarrierExpectTxOp::create(builder, loc, sharedPointer(address),
                                    i32(bytes));
@@ -234,20 +281,34 @@ static SmallVector<Value> getBox(Instructions &instructions,
   return box;
 }
 
+/// The attribute of copies by a CTA pair; none for a CTA alone.
+static NVVM::CTAGroupKindAttr getPairAttr(OpBuilder &builder,
+                                          int64_t ctaGroup) {
+  return ctaGroup == 2 ? NVVM::CTAGroupKindAttr::get(builder.getContext(),
+                                                     NVVM::CTAGroupKind::CTA_2)
+                       : NVVM::CTAGroupKindAttr();
+}
+static NVVM::CTAGroupKind getGroupKind(int64_t ctaGroup) {
+  return ctaGroup == 2 ? NVVM::CTAGroupKind::CTA_2 : NVVM::CTAGroupKind::CTA_1;
+}
+
+Value Instructions::toMask(Value mask) {
+  return mask ? Value(arith::TruncIOp::create(builder, loc,
+                                              builder.getI16Type(), mask))
+              : Value();
+}
+
 void Instructions::loadTile(Value destination, Value map,
-                            ValueRange coordinates, Value barrier) {
+                            ValueRange coordinates, Value barrier, Value mask,
+                            int64_t ctaGroup) {
   // A shared address of this CTA is one of the cluster as well; a cast between
   // the spaces would go through generic ones.
-  Value pointer = LLVM::IntToPtrOp::create(
-      builder, loc,
-      LLVM::LLVMPointerType::get(builder.getContext(), kSharedCluster),
-      destination);
   NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
-      builder, loc, pointer, map, getBox(*this, coordinates),
-      sharedPointer(barrier), /*im2colOffsets=*/ValueRange(),
-      /*multicastMask=*/Value(), /*l2CacheHint=*/Value(),
-      NVVM::TMALoadMode::TILE, /*isCTAOnly=*/false, NVVM::CTAGroupKindAttr(),
-      /*predicate=*/Value());
+      builder, loc, clusterPointer(destination), map,
+      getBox(*this, coordinates), sharedPointer(barrier),
+      /*im2colOffsets=*/ValueRange(), toMask(mask), /*l2CacheHint=*/Value(),
+      NVVM::TMALoadMode::TILE, /*isCTAOnly=*/false,
+      getPairAttr(builder, ctaGroup), /*predicate=*/Value());
 }
 void Instructions::storeTile(Value source, Value map, ValueRange coordinates) {
   NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp::create(
@@ -279,16 +340,19 @@ Value Instructions::tmemPointer(Value address) {
       builder, loc, LLVM::LLVMPointerType::get(builder.getContext(), kTensor),
       address);
 }
-void Instructions::allocateColumns(Value addressSlot, int64_t columns) {
+void Instructions::allocateColumns(Value addressSlot, int64_t columns,
+                                   int64_t ctaGroup) {
   NVVM::Tcgen05AllocOp::create(builder, loc, sharedPointer(addressSlot),
-                               i32(columns));
+                               i32(columns), getGroupKind(ctaGroup));
 }
-void Instructions::freeColumns(Value address, int64_t columns) {
+void Instructions::freeColumns(Value address, int64_t columns,
+                               int64_t ctaGroup) {
   NVVM::Tcgen05DeallocOp::create(builder, loc, tmemPointer(address),
-                                 i32(columns));
+                                 i32(columns), getGroupKind(ctaGroup));
 }
-void Instructions::relinquishAllocation() {
-  NVVM::Tcgen05RelinquishAllocPermitOp::create(builder, loc);
+void Instructions::relinquishAllocation(int64_t ctaGroup) {
+  NVVM::Tcgen05RelinquishAllocPermitOp::create(builder, loc,
+                                               getGroupKind(ctaGroup));
 }
 void Instructions::fenceBeforeThreadSync() {
   NVVM::Tcgen05FenceOp::create(builder, loc,
@@ -299,23 +363,33 @@ void Instructions::fenceAfterThreadSync() {
                                NVVM::Tcgen05FenceKind::AFTER_THREAD_SYNC);
 }
 void Instructions::mma(Value accumulator, Value aDescriptor, Value bDescriptor,
-                       int64_t instruction, Value accumulate) {
+                       int64_t instruction, Value accumulate, bool isFloat8,
+                       int64_t ctaGroup) {
   NVVM::Tcgen05MMAOp::create(
-      builder, loc, NVVM::Tcgen05MMAKind::F8F6F4, NVVM::CTAGroupKind::CTA_1,
-      NVVM::Tcgen05MMACollectorOp::DISCARD, /*aShift=*/false,
-      tmemPointer(accumulator), aDescriptor, bDescriptor, i32(instruction),
-      accumulate, /*scaleInputD=*/Value(),
+      builder, loc,
+      isFloat8 ? NVVM::Tcgen05MMAKind::F8F6F4 : NVVM::Tcgen05MMAKind::F16,
+      getGroupKind(ctaGroup), NVVM::Tcgen05MMACollectorOp::DISCARD,
+      /*aShift=*/false, tmemPointer(accumulator), aDescriptor, bDescriptor,
+      i32(instruction), accumulate, /*scaleInputD=*/Value(),
       /*disableOutputLane=*/Value());
 }
-void Instructions::commitMmas(Value barrier) {
+void Instructions::commitMmas(Value barrier, Value mask, int64_t ctaGroup) {
   NVVM::Tcgen05CommitOp::create(builder, loc, sharedPointer(barrier),
-                                /*multicastMask=*/Value());
+                                toMask(mask), getGroupKind(ctaGroup));
 }
-Value Instructions::startTmemLoad(Value address, int64_t columns) {
+Value Instructions::startTmemLoad(Value address, int64_t columns,
+                                  int64_t laneHalfDistance) {
+  Value offset;
+  auto shape = NVVM::Tcgen05LdStShape::SHAPE_32X32B;
+  if (laneHalfDistance) {
+    offset = arith::ConstantOp::create(
+        builder, loc, builder.getI64IntegerAttr(laneHalfDistance));
+    shape = NVVM::Tcgen05LdStShape::SHAPE_16X32BX2;
+  }
+  Type word = builder.getI32Type();
   return NVVM::Tcgen05LdOp::create(
-      builder, loc, VectorType::get(columns, builder.getI32Type()),
-      /*pack=*/false, NVVM::Tcgen05LdStShape::SHAPE_32X32B,
-      tmemPointer(address), /*offset=*/Value());
+      builder, loc, columns == 1 ? word : Type(VectorType::get(columns, word)),
+      /*pack=*/false, shape, tmemPointer(address), offset);
 }
 
 SmallVector<Value> Instructions::finishTmemLoad(Value loaded,

@@ -30,9 +30,15 @@ public:
   Value add(Value lhs, int64_t rhs);
   Value mul(Value lhs, int64_t rhs);
   Value bitAnd(Value lhs, int64_t rhs);
+  Value bitAnd(Value lhs, Value rhs);
   Value bitXor(Value lhs, Value rhs);
   Value shiftRight(Value lhs, int64_t rhs);
   Value shiftLeft(Value lhs, int64_t rhs);
+  Value shiftLeft(Value lhs, Value rhs);
+  Value bitOr(Value lhs, Value rhs);
+  Value sub(Value lhs, Value rhs);
+  Value div(Value lhs, int64_t rhs);
+  Value rem(Value lhs, int64_t rhs);
   Value equal(Value lhs, int64_t rhs);
   Value select(Value condition, Value ifTrue, Value ifFalse);
   /// An i32 as an index.
@@ -52,9 +58,14 @@ public:
   Value laneId();
   /// The warp's number, in a uniform register.
   Value warpId();
+  /// The CTA's number along x.
+  Value ctaId();
   /// True in one lane of the warp. All lanes must execute it.
   Value elect();
   void syncThreads();
+  /// Waits until all threads of all CTAs of the cluster have come here;
+  /// `aligned` if whole warps come together (PTX ISA, barrier.cluster).
+  void syncCluster(bool aligned);
   void syncWarp();
   /// Waits at a named barrier until `threads` threads have arrived.
   void syncNamedBarrier(Value id, int64_t threads);
@@ -66,6 +77,9 @@ public:
   // Shared memory.
   /// The address of the kernel's dynamic shared memory, aligned to 1024 bytes.
   Value sharedMemory();
+  /// What stands for a shared address of this CTA in the CTA of that rank in
+  /// the cluster (PTX ISA, mapa).
+  Value mapToCta(Value address, Value rank);
   Value loadShared(Value address, Type type);
   void storeShared(Value address, Value value);
 
@@ -76,13 +90,17 @@ public:
   /// Waits until the phase of that parity has completed.
   void waitBarrier(Value address, Value parity);
   void arrive(Value address);
+  /// Arrives at a barrier of another CTA of the cluster.
+  void arriveRemote(Value address);
   void expectBytes(Value address, int64_t bytes);
   void arriveExpectBytes(Value address, int64_t bytes);
 
   // Bulk tensor copies (PTX ISA, cp.async.bulk.tensor). Coordinates: row,
   // column, as index.
+  /// With a mask the copy goes to the same place in each CTA of the mask, an
+  /// i32; with `ctaGroup` 2 the barrier may be that of the pair's other CTA.
   void loadTile(Value destination, Value map, ValueRange coordinates,
-                Value barrier);
+                Value barrier, Value mask, int64_t ctaGroup);
   void storeTile(Value source, Value map, ValueRange coordinates);
   void commitStores();
   /// Waits until at most `pending` groups of this thread's stores are
@@ -94,21 +112,26 @@ public:
 
   // Tensor memory (PTX ISA, tcgen05).
   /// The whole warp allocates columns; their address is written to shared
-  /// memory.
-  void allocateColumns(Value addressSlot, int64_t columns);
-  void freeColumns(Value address, int64_t columns);
+  /// memory. With `ctaGroup` 2 the warps of both CTAs of the pair do it, here
+  /// and below.
+  void allocateColumns(Value addressSlot, int64_t columns, int64_t ctaGroup);
+  void freeColumns(Value address, int64_t columns, int64_t ctaGroup);
   /// Gives up the right to allocate.
-  void relinquishAllocation();
+  void relinquishAllocation(int64_t ctaGroup);
   void fenceBeforeThreadSync();
   void fenceAfterThreadSync();
-  /// D (+)= A * B^T for one 32-byte step of K; `accumulate` is an i1.
+  /// D (+)= A * B^T for one 32-byte step of K; `accumulate` is an i1. The kind
+  /// is f8f6f4 or f16.
   void mma(Value accumulator, Value aDescriptor, Value bDescriptor,
-           int64_t instruction, Value accumulate);
-  /// Arrives at the barrier when this thread's MMAs so far are complete.
-  void commitMmas(Value barrier);
+           int64_t instruction, Value accumulate, bool isFloat8,
+           int64_t ctaGroup);
+  /// Arrives at the barrier when this thread's MMAs so far are complete; with a
+  /// mask, an i32, at the same place in each CTA of the mask.
+  void commitMmas(Value barrier, Value mask, int64_t ctaGroup);
   /// Starts the load of `columns` columns of this warp's 32 lanes, one lane a
-  /// thread, as `columns` i32 registers.
-  Value startTmemLoad(Value address, int64_t columns);
+  /// thread, as `columns` i32 registers. With a `laneHalfDistance` the threads
+  /// 16 to 31 load from the first 16 lanes too, that many columns further.
+  Value startTmemLoad(Value address, int64_t columns, int64_t laneHalfDistance);
   /// Waits for all loads that were started, and yields the loaded value as
   /// pairs of f32. The values of `pinned`, pairs of f32 too, are computed
   /// before the wait; they are replaced by what stands for them after it.
@@ -118,6 +141,8 @@ public:
 private:
   Value sharedPointer(Value address);
   Value tmemPointer(Value address);
+  Value clusterPointer(Value address);
+  Value toMask(Value mask);
 
   OpBuilder &builder;
   Location loc;

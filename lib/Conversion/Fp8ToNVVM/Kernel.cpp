@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The start of a lowered kernel: addresses, the warp's number, barrier
-// initialisation, and the values of each role.
+// initialisation, and the values of each role; and its end.
 
 #include "Lowering.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 
 using namespace mlir;
 using namespace mlir::fp8;
@@ -33,9 +35,12 @@ KernelLowering fp8::buildPrologue(FunctionOpInterface kernel,
   Location loc = kernel.getLoc();
   OpBuilder builder = OpBuilder::atBlockBegin(&entry);
   Instructions instructions(builder, loc);
-  KernelLowering lowering{plan, instructions.sharedMemory(),
-                          instructions.warpId(),
-                          llvm::DenseMap<Operation *, RoleValues>()};
+  Value sharedMemory = instructions.sharedMemory();
+  KernelLowering lowering{
+      plan, sharedMemory, instructions.warpId(),
+      ClusterValues::build(plan.getCluster(), sharedMemory, instructions),
+      llvm::DenseMap<Operation *, RoleValues>()};
+  bool isCluster = plan.getCluster().getSize() > 1;
 
   auto isRing = [](Operation &op) {
     return isa<PipelineOp, OutputPipelineOp>(op);
@@ -47,7 +52,10 @@ KernelLowering fp8::buildPrologue(FunctionOpInterface kernel,
         initRing(&op, plan, lowering.sharedMemory, first);
     first.fenceBarrierInit();
   });
-  instructions.syncThreads();
+  if (isCluster)
+    instructions.syncCluster(/*aligned=*/true);
+  else
+    instructions.syncThreads();
 
   for (RoleOp role : entry.getOps<RoleOp>()) {
     builder.setInsertionPointToStart(&role.getBody().front());
@@ -60,5 +68,10 @@ KernelLowering fp8::buildPrologue(FunctionOpInterface kernel,
     values.lane = atStart.laneId();
     role->walk([&](Operation *op) { lowering.roleOf[op] = values; });
   }
+  if (isCluster)
+    kernel->walk([](gpu::ReturnOp end) {
+      OpBuilder atEnd(end);
+      Instructions(atEnd, end.getLoc()).syncCluster(/*aligned=*/false);
+    });
   return lowering;
 }

@@ -19,11 +19,56 @@ struct RoleValues {
   Value lane;   ///< i32: 0..31
 };
 
+/// One CTA's share of a copy that several make together.
+struct CopyShare {
+  int64_t sharers = 1; ///< the CTAs that copy a share each
+  Value index;         ///< i32: which share is this CTA's; null if it is alone
+  Value mask;          ///< i32: the CTAs that get it; null if it is alone
+};
+
+/// Where a CTA is in its cluster. All but the shape is null for a CTA alone.
+struct ClusterValues {
+  ClusterShape shape;
+  Value rank, m, n; ///< i32: the CTA's rank, and its numbers along M and N
+  /// i32: what to add to a shared address of this CTA to reach the same place
+  /// in the leading CTA of its pair, and in the other one.
+  Value toLeader, toPeer;
+
+  static ClusterValues build(ClusterShape shape, Value sharedMemory,
+                             Instructions &instructions);
+  /// The two CTAs of this CTA's pair.
+  Value getPairMask(Instructions &instructions) const;
+  CopyShare getShare(ClusterAxis axis, int64_t ctaGroup,
+                     Instructions &instructions) const;
+  /// The CTAs that wait for this one's MMA to hand the slot back; null if none
+  /// but this one does.
+  Value getReleaseMask(const StagePlan &stage, int64_t ctaGroup,
+                       Instructions &instructions) const;
+};
+
+/// The part of a fragment that a thread holds: `columns` columns of one row.
+struct FragmentPart {
+  int64_t columns;
+  Value row;         ///< i32: within the fragment
+  Value firstColumn; ///< i32: within the fragment
+  Value firstRow;    ///< i32: the warp's first row
+  /// i32: what to add to an accumulator's address to reach the warp's quarter
+  /// of the lanes, and the thread's first column there.
+  Value tmemOffset;
+  /// The columns between what the two halves of a warp's lanes load; 0 if all
+  /// load the same ones.
+  int64_t laneHalfDistance;
+
+  FragmentPart(FragmentType type, const RoleValues &role,
+               Instructions &instructions);
+};
+
 /// The state of lowering one kernel.
 struct KernelLowering {
   const KernelPlan &plan;
   Value sharedMemory; ///< i32: where the kernel's shared memory begins
   Value warpId;       ///< i32: the warp's number within the CTA
+  ClusterValues cluster;
   /// The role values for each fp8 op inside a role, whatever becomes of the
   /// role.
   llvm::DenseMap<Operation *, RoleValues> roleOf;
@@ -32,6 +77,9 @@ struct KernelLowering {
     return roleOf.find(op)->second;
   }
 };
+
+/// The CTAs whose slots the ring hands over together, 1 or 2.
+int64_t getCtaGroup(Type ring);
 
 /// A cursor over a ring, as the four i32 values that an end, a stage or a warp
 /// handle becomes.
@@ -89,6 +137,9 @@ protected:
 /// fragments to registers.
 void populateTypeConversions(TypeConverter &converter);
 
+void populateClusterPatterns(const TypeConverter &converter,
+                             RewritePatternSet &patterns,
+                             const KernelLowering &lowering);
 void populatePipelinePatterns(const TypeConverter &converter,
                               RewritePatternSet &patterns,
                               const KernelLowering &lowering);
@@ -106,7 +157,8 @@ void populateStorePatterns(const TypeConverter &converter,
                            const KernelLowering &lowering);
 
 /// Writes the kernel's start: addresses, warp number, barrier initialisation,
-/// and each role's values.
+/// and each role's values; and its end: no CTA leaves while another of its
+/// cluster may still reach it.
 KernelLowering buildPrologue(FunctionOpInterface kernel,
                              const KernelPlan &plan);
 

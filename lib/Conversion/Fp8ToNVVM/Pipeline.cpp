@@ -57,15 +57,30 @@ struct LowerAcquire : public KernelPattern<AcquireOp> {
     // before what this side does now (PTX ISA, tcgen05.fence).
     if (isa<MmaWarpType, EpilogueWarpType>(op.getEnd().getType()))
       instructions.fenceAfterThreadSync();
-    StagePlan stage = lowering.plan.getStage(op.getStage());
-    if (stage.bytesAtAcquire)
-      instructions.ifThen(lowering.getRole(op).leader,
-                          [&](Instructions &leader) {
-                            leader.arriveExpectBytes(
-                                cursor.getFullBarrier(leader), stage.bytes);
-                          });
+    announceBytes(op, cursor, instructions);
     rewriter.replaceOpWithMultiple(op, {cursor.pack()});
     return success();
+  }
+
+private:
+  /// The full barrier is told of the bytes to come, those of both CTAs where a
+  /// pair fills the slot: its leading CTA's barrier counts for both.
+  void announceBytes(AcquireOp op, const RingCursor &cursor,
+                     Instructions &instructions) const {
+    StagePlan stage = lowering.plan.getStage(op.getStage());
+    if (!stage.bytesAtAcquire)
+      return;
+    auto end = cast<EndTypeInterface>(op.getEnd().getType());
+    int64_t ctaGroup = getCtaGroup(end.getRing());
+    Value announces = lowering.getRole(op).leader;
+    if (ctaGroup == 2)
+      announces = instructions.bitAnd(
+          announces,
+          instructions.equal(instructions.bitAnd(lowering.cluster.rank, 1), 0));
+    instructions.ifThen(announces, [&](Instructions &leader) {
+      leader.arriveExpectBytes(cursor.getFullBarrier(leader),
+                               ctaGroup * stage.bytes);
+    });
   }
 };
 
@@ -103,8 +118,11 @@ private:
       // The MMAs are asynchronous: the commit arrives when they are complete.
       if (stage.usedByThreads)
         instructions.syncWarp();
+      int64_t ctaGroup = getCtaGroup(ring);
       instructions.ifThen(leader, [&](Instructions &inner) {
-        inner.commitMmas(getBarrier(inner));
+        inner.commitMmas(
+            getBarrier(inner),
+            lowering.cluster.getReleaseMask(stage, ctaGroup, inner), ctaGroup);
       });
       return;
     }
@@ -113,8 +131,15 @@ private:
       instructions.fenceBeforeThreadSync();
     // All lanes have done their part before one of them speaks for the warp.
     instructions.syncWarp();
-    instructions.ifThen(
-        leader, [&](Instructions &inner) { inner.arrive(getBarrier(inner)); });
+    // The MMA warp of a pair waits in the leading CTA.
+    bool isRemote = isa<EpilogueStageType>(type) && getCtaGroup(ring) == 2;
+    instructions.ifThen(leader, [&](Instructions &inner) {
+      Value barrier = getBarrier(inner);
+      if (isRemote)
+        inner.arriveRemote(inner.add(barrier, lowering.cluster.toLeader));
+      else
+        inner.arrive(barrier);
+    });
   }
 };
 

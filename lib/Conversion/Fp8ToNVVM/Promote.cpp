@@ -107,37 +107,31 @@ LogicalResult LowerPromote::lower(PromoteOp op, Adaptor operands,
   int64_t columns = op.getFragment().getType().getColumnsPerThread();
   int64_t chunk = getChunk(columns);
 
-  // Warp w reaches lanes 32*(w mod 4) and up; the lane is in the upper half of
-  // a tensor-memory address.
-  Value quarter = instructions.bitAnd(role.warp, 3);
-  Value row = instructions.add(instructions.mul(quarter, 32), role.lane);
-  Value firstColumn =
-      instructions.mul(instructions.shiftRight(role.warp, 2), columns);
-  Value address =
-      instructions.add(instructions.add(operands.getPartial()[0],
-                                        instructions.shiftLeft(quarter, 21)),
-                       firstColumn);
+  FragmentPart part(op.getFragment().getType(), role, instructions);
+  Value address = instructions.add(operands.getPartial()[0], part.tmemOffset);
   SmallVector<Value> bScales;
   for (ValueRange scale : operands.getBScales())
     bScales.push_back(scale[0]);
   Value split =
       op.getSplit() ? instructions.toI32(operands.getSplit()[0]) : Value();
-  RowScales scales(op, operands.getAScale()[0], bScales, split, row,
-                   firstColumn, rewriter);
+  RowScales scales(op, operands.getAScale()[0], bScales, split, part.row,
+                   part.firstColumn, rewriter);
 
   // Each wait pins the multiply-adds of the chunk before it; LLVM would sink
   // them past the last wait, where no load is left for them to hide. Those of
   // the last chunk are free to follow the hand-over of the stage.
   ValueRange sums = operands.getFragment();
   SmallVector<Value> results, previous;
-  Value loaded = instructions.startTmemLoad(address, chunk);
+  Value loaded =
+      instructions.startTmemLoad(address, chunk, part.laneHalfDistance);
   for (int64_t column = 0; column < columns; column += chunk) {
     SmallVector<Value> partials = instructions.finishTmemLoad(loaded, previous);
     llvm::append_range(results, previous);
     previous.clear();
     if (column + chunk < columns)
-      loaded = instructions.startTmemLoad(
-          instructions.add(address, column + chunk), chunk);
+      loaded =
+          instructions.startTmemLoad(instructions.add(address, column + chunk),
+                                     chunk, part.laneHalfDistance);
     for (auto [i, partial] : llvm::enumerate(partials))
       previous.push_back(instructions.fma(
           partial, scales.getPair(column + 2 * i), sums[column / 2 + i]));

@@ -20,6 +20,12 @@ static int64_t getNumStages(Type ring) {
   return cast<RingTypeInterface>(ring).getNumStages();
 }
 
+int64_t fp8::getCtaGroup(Type ring) {
+  if (auto output = dyn_cast<OutputPipelineType>(ring))
+    return output.getCtaGroup();
+  return cast<PipelineType>(ring).getCtaGroup();
+}
+
 Value RingCursor::getFullBarrier(Instructions &instructions) const {
   return instructions.add(barriers, instructions.mul(index, kBarrierBytes));
 }

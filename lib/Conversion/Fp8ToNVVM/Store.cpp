@@ -78,19 +78,22 @@ LogicalResult LowerStore::lower(StoreOp op, Adaptor operands,
   StoreQueueType queue = op.getQueue().getType();
   TileType tile = queue.getTile();
   int64_t columns = op.getFragment().getType().getColumnsPerThread();
-  int64_t tileStride = KernelPlan::getTileStride(tile);
+  int64_t slotBytes = KernelPlan::getSlotStride(queue);
 
   Value base = operands.getQueue()[0], slot = operands.getQueue()[1];
   Value warpBase = instructions.add(
-      base, instructions.mul(role.warp, queue.getDepth() * tileStride));
-  Value row = instructions.toIndex(
-      instructions.mul(instructions.bitAnd(role.warp, 3), 32));
-  row = arith::AddIOp::create(rewriter, loc, operands.getCoordinates()[0][0],
-                              row);
-  Value firstColumn = instructions.toIndex(
-      instructions.mul(instructions.shiftRight(role.warp, 2), columns));
-  firstColumn = arith::AddIOp::create(
-      rewriter, loc, operands.getCoordinates()[1][0], firstColumn);
+      base, instructions.mul(role.warp, queue.getDepth() * slotBytes));
+  FragmentPart part(op.getFragment().getType(), role, instructions);
+  Value row =
+      arith::AddIOp::create(rewriter, loc, operands.getCoordinates()[0][0],
+                            instructions.toIndex(part.firstRow));
+  // Where each half of the lanes has columns of its own, so has each half of
+  // the slot, and the copies do not follow the thread's column.
+  int64_t boxes = 32 / tile.getRows();
+  Value firstColumn = operands.getCoordinates()[1][0];
+  if (boxes == 1)
+    firstColumn = arith::AddIOp::create(rewriter, loc, firstColumn,
+                                        instructions.toIndex(part.firstColumn));
 
   SmallVector<Value> pairs(operands.getFragment());
   for (int64_t column = 0; column < columns; column += tile.getColumns()) {
@@ -101,7 +104,7 @@ LogicalResult LowerStore::lower(StoreOp op, Adaptor operands,
     });
     instructions.syncWarp();
     Value address =
-        instructions.add(warpBase, instructions.mul(slot, tileStride));
+        instructions.add(warpBase, instructions.mul(slot, slotBytes));
     writeRow(ArrayRef(pairs).slice(column / 2, tile.getColumns() / 2), tile,
              address, role.lane, loc, rewriter);
     // The copy reads through the async proxy: every lane's writes are fenced
@@ -109,9 +112,14 @@ LogicalResult LowerStore::lower(StoreOp op, Adaptor operands,
     instructions.fenceAsyncProxy();
     instructions.syncWarp();
     instructions.ifThen(role.leader, [&](Instructions &leader) {
-      Value step = arith::ConstantIndexOp::create(rewriter, loc, column);
-      Value boxColumn = arith::AddIOp::create(rewriter, loc, firstColumn, step);
-      leader.storeTile(address, operands.getMap()[0], {row, boxColumn});
+      for (int64_t box = 0; box < boxes; ++box) {
+        Value step = arith::ConstantIndexOp::create(rewriter, loc,
+                                                    column + box * columns);
+        Value boxColumn =
+            arith::AddIOp::create(rewriter, loc, firstColumn, step);
+        leader.storeTile(leader.add(address, box * tile.getSizeInBytes()),
+                         operands.getMap()[0], {row, boxColumn});
+      }
       leader.commitStores();
     });
     Value next = instructions.add(slot, 1);

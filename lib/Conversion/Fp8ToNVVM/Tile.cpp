@@ -42,18 +42,35 @@ struct LowerTmaLoad : public KernelPattern<TmaLoadOp> {
     for (ValueRange coordinate : operands.getCoordinates())
       coordinates.push_back(coordinate[0]);
     bool announced = lowering.plan.getStage(op.getStage()).bytesAtAcquire;
+    int64_t ctaGroup = ring.getCtaGroup();
     Instructions(rewriter, op.getLoc())
         .ifThen(lowering.getRole(op).leader, [&](Instructions &leader) {
           Value barrier = cursor.getFullBarrier(leader);
           if (!announced)
             leader.expectBytes(barrier, tile.getSizeInBytes());
+          // The bytes of both CTAs of a pair count in the leading one.
+          if (ctaGroup == 2)
+            barrier = leader.add(barrier, lowering.cluster.toLeader);
           Value offset =
               leader.mul(cursor.index, KernelPlan::getTileStride(tile));
           Value destination =
               leader.add(leader.add(cursor.base, offset),
                          KernelPlan::getTileOffset(ring, op.getName()));
+          CopyShare share;
+          if (op.getMulticast())
+            share =
+                lowering.cluster.getShare(*op.getMulticast(), ctaGroup, leader);
+          if (share.index) {
+            int64_t rows = tile.getRows() / share.sharers;
+            destination =
+                leader.add(destination,
+                           leader.mul(share.index, rows * tile.getRowBytes()));
+            coordinates[0] = arith::AddIOp::create(
+                rewriter, op.getLoc(), coordinates[0],
+                leader.toIndex(leader.mul(share.index, rows)));
+          }
           leader.loadTile(destination, operands.getMap()[0], coordinates,
-                          barrier);
+                          barrier, share.mask, ctaGroup);
         });
     rewriter.eraseOp(op);
     return success();
@@ -67,11 +84,12 @@ struct LowerMma : public KernelPattern<MmaOp> {
   LogicalResult lower(MmaOp op, Adaptor operands,
                       ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
-    ArrayRef<int64_t> shape = op.getAccumulator().getType().getShape();
-    // K of one instruction for 8-bit operands, in elements and bytes (PTX ISA,
-    // tcgen05.mma kind::f8f6f4).
+    TmemType accumulator = op.getAccumulator().getType();
+    // K of one instruction, in bytes (PTX ISA, tcgen05.mma shapes).
     constexpr int64_t kStep = 32;
-    int64_t steps = op.getA().getType().getColumns() / kStep;
+    int64_t steps = op.getA().getType().getRowBytes() / kStep;
+    bool isFloat8 =
+        op.getA().getType().getElementType().getIntOrFloatBitWidth() == 8;
     Instructions(rewriter, loc)
         .ifThen(lowering.getRole(op).leader, [&](Instructions &leader) {
           Value a = getDescriptor(operands.getA()[0], loc, rewriter);
@@ -86,7 +104,8 @@ struct LowerMma : public KernelPattern<MmaOp> {
             leader.mma(operands.getAccumulator()[0],
                        advance(a, step * kStep / 16, loc, rewriter),
                        advance(b, step * kStep / 16, loc, rewriter),
-                       getInstruction(shape[0], shape[1]), accumulate);
+                       getInstruction(op), accumulate, isFloat8,
+                       accumulator.getCtaGroup());
           }
         });
     rewriter.eraseOp(op);
@@ -94,11 +113,20 @@ struct LowerMma : public KernelPattern<MmaOp> {
   }
 
 private:
-  /// The instruction descriptor (PTX ISA, tcgen05 instruction descriptor,
-  /// kind::f8f6f4): D f32 (bits 4-5 = 1), A and B e4m3 (0), both K-major (0),
-  /// N/8 in bits 17-22, M/16 in bits 24-28.
-  static int64_t getInstruction(int64_t m, int64_t n) {
-    return (1 << 4) | (n / 8) << 17 | (m / 16) << 24;
+  /// The code of an operand's type (PTX ISA, tcgen05 instruction descriptor):
+  /// e4m3 0 and e5m2 1 in kind f8f6f4, f16 0 and bf16 1 in kind f16.
+  static int64_t getFormat(TileType tile) {
+    return isa<Float8E5M2Type, BFloat16Type>(tile.getElementType());
+  }
+
+  /// The instruction descriptor (PTX ISA, tcgen05 instruction descriptor): D
+  /// f32 (bits 4-5 = 1), the formats of A (bits 7-9) and B (10-12), both
+  /// K-major (0), N/8 in bits 17-22, M/16 in bits 24-28.
+  static int64_t getInstruction(MmaOp op) {
+    ArrayRef<int64_t> shape = op.getAccumulator().getType().getShape();
+    return (1 << 4) | getFormat(op.getA().getType()) << 7 |
+           getFormat(op.getB().getType()) << 10 | (shape[1] / 8) << 17 |
+           (shape[0] / 16) << 24;
   }
 
   /// The shared-memory descriptor (PTX ISA, tcgen05 shared memory descriptor)

@@ -70,10 +70,11 @@ struct LowerCreateMmaWarp : public KernelPattern<CreateMmaWarpOp> {
     OutputPipelineType ring = op.getWarp().getType().getRing();
     Value slot =
         instructions.add(end.barriers, KernelPlan::getTmemAddressOffset(ring));
-    instructions.allocateColumns(slot, ring.getAllocatedColumns());
+    int64_t ctaGroup = ring.getCtaGroup();
+    instructions.allocateColumns(slot, ring.getAllocatedColumns(), ctaGroup);
     // Nobody of the CTA may allocate after this (PTX ISA, tcgen05.alloc).
     if (lowering.plan.getNumOutputs() == 1)
-      instructions.relinquishAllocation();
+      instructions.relinquishAllocation(ctaGroup);
     instructions.fenceBeforeThreadSync();
     instructions.syncWarp();
     Value address = instructions.loadShared(slot, rewriter.getI32Type());
@@ -98,7 +99,8 @@ struct LowerReleaseMmaWarp : public KernelPattern<ReleaseMmaWarpOp> {
                                      KernelPlan::getDeallocBarrierOffset(ring));
     instructions.waitBarrier(barrier, instructions.i32(0));
     instructions.fenceAfterThreadSync();
-    instructions.freeColumns(warp.base, ring.getAllocatedColumns());
+    instructions.freeColumns(warp.base, ring.getAllocatedColumns(),
+                             ring.getCtaGroup());
     rewriter.eraseOp(op);
     return success();
   }
@@ -151,8 +153,12 @@ struct LowerReleaseEpilogueWarp : public KernelPattern<ReleaseEpilogueWarpOp> {
     instructions.fenceBeforeThreadSync();
     instructions.syncWarp();
     instructions.ifThen(lowering.getRole(op).leader, [&](Instructions &leader) {
-      leader.arrive(
-          leader.add(warp.barriers, KernelPlan::getDeallocBarrierOffset(ring)));
+      Value barrier =
+          leader.add(warp.barriers, KernelPlan::getDeallocBarrierOffset(ring));
+      leader.arrive(barrier);
+      // Both CTAs of a pair free their columns together.
+      if (ring.getCtaGroup() == 2)
+        leader.arriveRemote(leader.add(barrier, lowering.cluster.toPeer));
     });
     rewriter.eraseOp(op);
     return success();

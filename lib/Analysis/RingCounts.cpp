@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What the barriers of a kernel's rings wait for: arrivals and bytes.
+
+#include "fp8/Analysis/KernelPlan.h"
+
+using namespace mlir;
+using namespace mlir::fp8;
+
+/// Compares a stated count with the derived one.
+static LogicalResult checkStated(Operation *ring, std::optional<int64_t> stated,
+                                 int64_t derived, StringRef what,
+                                 ArrayRef<RoleOp> contributors, int64_t ctas) {
+  if (!stated || *stated == derived)
+    return success();
+  InFlightDiagnostic diagnostic =
+      ring->emitOpError() << "states " << *stated << ' ' << what
+                          << ", but its roles make " << derived
+                          << "; leave the number out, or mend the roles";
+  for (RoleOp role : contributors) {
+    Diagnostic &note = diagnostic.attachNote(role.getLoc());
+    note << "role \"" << role.getName() << "\" arrives once for each of its "
+         << role.getWarps() << " warps";
+    if (ctas > 1)
+      note << ", in each of " << ctas << " CTAs that use the slot";
+  }
+  return diagnostic;
+}
+
+Operation *KernelPlan::getRingOf(Value handle) const {
+  for (const auto &[op, plan] : rings)
+    for (Value end : op->getResults())
+      if (flow->getEnd(end) == flow->getEnd(handle))
+        return op;
+  return nullptr;
+}
+
+/// Notes along which axes of the cluster other CTAs copy into the ring's slots.
+void KernelPlan::planSharing() {
+  for (auto &[stage, use] : flow->getStageUses())
+    for (TmaLoadOp load : use.loads) {
+      Operation *op =
+          load.getMulticast() ? getRingOf(load.getStage()) : nullptr;
+      if (!op)
+        continue;
+      RingPlan &ring = rings[op];
+      bool alongN = *load.getMulticast() == ClusterAxis::N;
+      (alongN ? ring.sharedAlongN : ring.sharedAlongM) = true;
+    }
+  for (auto &[stage, use] : flow->getStageUses())
+    for (AcquireOp acquire : use.acquires)
+      if (Operation *op = getRingOf(acquire.getEnd())) {
+        stages[stage].sharedAlongM = rings[op].sharedAlongM;
+        stages[stage].sharedAlongN = rings[op].sharedAlongN;
+      }
+}
+
+int64_t RingPlan::getNumReleasers(ClusterShape cluster) const {
+  // The MMA warps of this CTA's row of the cluster and of its column; its own,
+  // or that of its pair, is in both.
+  int64_t alongM = sharedAlongM ? cluster.m / ctaGroup : 1;
+  int64_t alongN = sharedAlongN ? cluster.n : 1;
+  return alongM + alongN - 1;
+}
+
+/// The CTAs of whose slots the ring's barriers speak together.
+static int64_t getCtaGroup(Operation *op) {
+  Type ring = cast<EndTypeInterface>(op->getResult(0).getType()).getRing();
+  if (auto output = dyn_cast<OutputPipelineType>(ring))
+    return output.getCtaGroup();
+  return cast<PipelineType>(ring).getCtaGroup();
+}
+
+LogicalResult KernelPlan::planRings(FunctionOpInterface kernel) {
+  for (Operation &op : kernel.getFunctionBody().front())
+    if (isa<PipelineOp, OutputPipelineOp>(op))
+      rings[&op].ctaGroup = getCtaGroup(&op);
+  planSharing();
+  for (auto &[op, ring] : rings)
+    if (failed(planRing(op, ring)))
+      return failure();
+  return success();
+}
+
+LogicalResult KernelPlan::planRing(Operation *op, RingPlan &ring) {
+  SmallVector<RoleOp> producers, consumers;
+  for (Value end : op->getResults()) {
+    FailureOr<RoleOp> role = getRoleOf(end);
+    if (failed(role))
+      return failure();
+    bool isProducer = cast<EndTypeInterface>(end.getType()).isProducer();
+    // One lane of each warp arrives, or the one thread that issues the copies
+    // or the MMAs of a role of one warp.
+    (isProducer ? ring.fullArrivals : ring.emptyArrivals) += role->getWarps();
+    (isProducer ? producers : consumers).push_back(*role);
+  }
+  // Who else empties a slot, or a part of it: the MMA warps of the CTAs that
+  // get the same copies; the epilogue warps of the pair's other CTA.
+  int64_t releasers =
+      isa<OutputPipelineOp>(op) ? ring.ctaGroup : ring.getNumReleasers(cluster);
+  ring.emptyArrivals *= releasers;
+  auto getStated = [&](StringRef name) -> std::optional<int64_t> {
+    auto attribute = op->getAttrOfType<IntegerAttr>(name);
+    return attribute ? std::optional<int64_t>(attribute.getInt())
+                     : std::nullopt;
+  };
+  if (failed(checkStated(op, getStated("producer_arrivals"), ring.fullArrivals,
+                         "producer arrivals", producers, 1)) ||
+      failed(checkStated(op, getStated("consumer_arrivals"), ring.emptyArrivals,
+                         "consumer arrivals", consumers, releasers)))
+    return failure();
+  if (auto output = dyn_cast<OutputPipelineOp>(op))
+    return planOutput(output);
+  return success();
+}
+
+/// Tensor memory is allocated by the one side and read by the other: both make
+/// a handle of their end, or its hand-off waits for ever.
+LogicalResult KernelPlan::checkHandoff(OutputPipelineOp output, RoleOp mma,
+                                       RoleOp epilogue) {
+  auto makes = [&](RoleOp role, Value end, auto kind) {
+    using CreateOp = decltype(kind);
+    return role
+        ->walk([&](CreateOp op) {
+          return flow->getEnd(op.getEnd()) == flow->getEnd(end)
+                     ? WalkResult::interrupt()
+                     : WalkResult::advance();
+        })
+        .wasInterrupted();
+  };
+  bool allocates = makes(mma, output.getProducer(), CreateMmaWarpOp());
+  bool reads = makes(epilogue, output.getConsumer(), CreateEpilogueWarpOp());
+  if (allocates == reads)
+    return success();
+  InFlightDiagnostic diagnostic =
+      output.emitOpError() << "is made "
+                           << (allocates ? "an mma warp" : "epilogue warps")
+                           << " of, but not "
+                           << (allocates ? "epilogue warps" : "an mma warp")
+                           << "; one waits for the other";
+  diagnostic.attachNote(allocates ? epilogue.getLoc() : mma.getLoc())
+      << "this role closes its end unused";
+  return diagnostic;
+}
+
+LogicalResult KernelPlan::planOutput(OutputPipelineOp output) {
+  FailureOr<RoleOp> mma = getRoleOf(output.getProducer()),
+                    epilogue = getRoleOf(output.getConsumer());
+  if (failed(mma) || failed(epilogue))
+    return failure();
+  if (failed(checkHandoff(output, *mma, *epilogue)))
+    return failure();
+  OutputPlan plan;
+  plan.deallocArrivals = rings[output].ctaGroup * epilogue->getWarps();
+  plan.handoffThreads = 32 * (mma->getWarps() + epilogue->getWarps());
+  plan.namedBarrier =
+      1 + outputs.size() / 2; // 0 is the barrier of the whole CTA
+  if (plan.namedBarrier > 15)
+    return output.emitOpError() << "needs a named barrier, but a CTA has 16 "
+                                   "(PTX ISA, barrier) and all are taken";
+  outputs[flow->getEnd(output.getProducer())] = plan;
+  outputs[flow->getEnd(output.getConsumer())] = plan;
+  return success();
+}
+
+void KernelPlan::planStages() {
+  for (auto &[stage, use] : flow->getStageUses()) {
+    StagePlan plan;
+    for (TmaLoadOp load : use.loads)
+      plan.bytes += load.getBytes();
+    plan.usedByMma = !use.mmas.empty();
+    plan.usedByThreads = !use.promotes.empty();
+    if (!use.loads.empty() && use.acquires.size() == 1) {
+      Block *block = use.acquires.front()->getBlock();
+      auto isInBlock = [&](Operation *op) { return op->getBlock() == block; };
+      plan.bytesAtAcquire = llvm::all_of(use.loads, isInBlock) &&
+                            llvm::all_of(use.releases, isInBlock);
+    }
+    stages[stage] = plan;
+  }
+}

@@ -1,0 +1,193 @@
+// The rules of clusters (C1 to C5), which are seen on the whole kernel.
+// RUN: fp8-opt %s --convert-fp8-to-nvvm -split-input-file -verify-diagnostics
+
+!ring = !fp8.pipeline<2, a: !fp8.tile<128x128xf8E4M3FN, swizzle_128b>, cta_group = 2>
+gpu.module @m {
+  gpu.func @alone() kernel attributes {fp8.linear} {
+    // expected-error @below {{'fp8.pipeline' op is of a CTA pair, but clusters have 1 CTAs along M; state an even number in 'fp8.cluster' (C1)}}
+    %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
+    fp8.role "load" warps(1) (%e = %p) : !fp8.producer<!ring> {
+      fp8.close %e : !fp8.producer<!ring>
+    }
+    fp8.role "mma" warps(1) (%e = %c) : !fp8.consumer<!ring> {
+      fp8.close %e : !fp8.consumer<!ring>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!ring = !fp8.pipeline<2, a: !fp8.tile<128x128xf8E4M3FN, swizzle_128b>, cta_group = 2>
+gpu.module @m {
+  gpu.func @both_wait() kernel attributes {fp8.linear, fp8.cluster = array<i64: 2, 1>} {
+    %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
+    fp8.role "load" warps(1) (%e = %p) : !fp8.producer<!ring> {
+      fp8.close %e : !fp8.producer<!ring>
+    }
+    fp8.role "mma" warps(1) (%e = %c) : !fp8.consumer<!ring> {
+      // expected-error @below {{'fp8.acquire' op empties a slot into which other CTAs copy, but no MMA reads it (C4): the commit of an MMA reaches those CTAs, an arrival does not; give what threads read a pipeline of its own}}
+      %s = fp8.acquire %e : !fp8.consumer<!ring>
+      %n = fp8.release %s : !fp8.consumer_stage<!ring>
+      fp8.close %n : !fp8.consumer<!ring>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!a = !fp8.tile<128x128xf8E4M3FN, swizzle_128b>
+!b = !fp8.tile<64x128xf8E4M3FN, swizzle_128b>
+!ring = !fp8.pipeline<2, a: !a, b: !b>
+!acc = !fp8.output_pipeline<2, 256x128xf32, cta_group = 2>
+gpu.module @m {
+  gpu.func @mma_in_both() kernel attributes {fp8.linear, fp8.cluster = array<i64: 2, 1>} {
+    %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
+    %mp, %mc = fp8.output_pipeline : !acc
+    fp8.role "epilogue" warps(4) (%end = %mc) : !fp8.consumer<!acc> {
+      %ready = fp8.wait_tmem %end : !fp8.consumer<!acc> -> !fp8.tmem_ready<!acc>
+      %w = fp8.create_epilogue_warp %end, %ready : !fp8.consumer<!acc>, !fp8.tmem_ready<!acc> -> !fp8.epilogue_warp<!acc>
+      fp8.release_epilogue_warp %w : !fp8.epilogue_warp<!acc>
+    }
+    fp8.role "load" warps(1) (%e = %p) : !fp8.producer<!ring> {
+      fp8.close %e : !fp8.producer<!ring>
+    }
+    fp8.role "mma" warps(1) (%end = %mp, %in = %c) : !fp8.producer<!acc>, !fp8.consumer<!ring> {
+      %w = fp8.create_mma_warp %end : !fp8.producer<!acc> -> !fp8.mma_warp<!acc>
+      %d = fp8.acquire %w : !fp8.mma_warp<!acc>
+      %s = fp8.acquire %in : !fp8.consumer<!ring>
+      %acc = fp8.accumulator %d : !fp8.mma_stage<!acc>
+      %ta = fp8.tile %s["a"] : !fp8.consumer_stage<!ring>
+      %tb = fp8.tile %s["b"] : !fp8.consumer_stage<!ring>
+      // expected-error @below {{'fp8.mma' op works on the accumulator of a CTA pair, so it must stand in an 'fp8.leading_cta of pair' (C2)}}
+      fp8.mma %acc, %ta, %tb : !fp8.tmem<256x128xf32, cta_group = 2>, !a, !b
+      %in2 = fp8.release %s : !fp8.consumer_stage<!ring>
+      %w2 = fp8.release %d : !fp8.mma_stage<!acc>
+      fp8.release_mma_warp %w2 : !fp8.mma_warp<!acc>
+      fp8.close %in2 : !fp8.consumer<!ring>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!acc = !fp8.output_pipeline<2, 256x128xf32, cta_group = 2>
+gpu.module @m {
+  gpu.func @acquire_in_both() kernel attributes {fp8.linear, fp8.cluster = array<i64: 2, 1>} {
+    %mp, %mc = fp8.output_pipeline : !acc
+    fp8.role "epilogue" warps(4) (%end = %mc) : !fp8.consumer<!acc> {
+      %ready = fp8.wait_tmem %end : !fp8.consumer<!acc> -> !fp8.tmem_ready<!acc>
+      %w = fp8.create_epilogue_warp %end, %ready : !fp8.consumer<!acc>, !fp8.tmem_ready<!acc> -> !fp8.epilogue_warp<!acc>
+      fp8.release_epilogue_warp %w : !fp8.epilogue_warp<!acc>
+    }
+    fp8.role "mma" warps(1) (%end = %mp) : !fp8.producer<!acc> {
+      %w = fp8.create_mma_warp %end : !fp8.producer<!acc> -> !fp8.mma_warp<!acc>
+      // expected-error @below {{'fp8.acquire' op takes an accumulator of a CTA pair, so it must stand in an 'fp8.leading_cta of pair' (C2)}}
+      %d = fp8.acquire %w : !fp8.mma_warp<!acc>
+      %w2 = fp8.release %d : !fp8.mma_stage<!acc>
+      fp8.release_mma_warp %w2 : !fp8.mma_warp<!acc>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!a = !fp8.tile<128x128xf8E4M3FN, swizzle_128b>
+!ring = !fp8.pipeline<2, a: !a, cta_group = 2>
+gpu.module @m {
+  gpu.func @one_loads(%map: !fp8.tensor_map<!a>) kernel attributes {fp8.linear, fp8.cluster = array<i64: 2, 1>} {
+    %c0 = arith.constant 0 : index
+    %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
+    fp8.role "load" warps(1) (%e = %p) : !fp8.producer<!ring> {
+      %r = fp8.leading_cta of pair (%l = %e) : !fp8.producer<!ring> -> !fp8.producer<!ring> {
+        // expected-error @below {{'fp8.acquire' op is one CTA's part of a pair's work, so it must not stand in an 'fp8.leading_cta' (C3); both CTAs do theirs}}
+        %s = fp8.acquire %l : !fp8.producer<!ring>
+        fp8.tma_load %map[%c0, %c0], %s["a"] : !fp8.tensor_map<!a>, !fp8.producer_stage<!ring>
+        %n = fp8.release %s : !fp8.producer_stage<!ring>
+        fp8.yield %n : !fp8.producer<!ring>
+      }
+      fp8.close %r : !fp8.producer<!ring>
+    }
+    fp8.role "mma" warps(1) (%e = %c) : !fp8.consumer<!ring> {
+      fp8.close %e : !fp8.consumer<!ring>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!a = !fp8.tile<128x128xf8E4M3FN, swizzle_128b>
+!ring = !fp8.pipeline<2, a: !a, cta_group = 2>
+gpu.module @m {
+  gpu.func @sometimes(%map: !fp8.tensor_map<!a>, %cond: i1) kernel attributes {fp8.linear, fp8.cluster = array<i64: 2, 1>} {
+    %c0 = arith.constant 0 : index
+    %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
+    fp8.role "load" warps(1) (%e = %p) : !fp8.producer<!ring> {
+      %s = fp8.acquire %e : !fp8.producer<!ring>
+      scf.if %cond {
+        // expected-error @below {{'fp8.tma_load' op copies into a slot that CTAs share, so it must stand in the block of the slot's acquire (C4), where its bytes are announced before another CTA's arrive}}
+        fp8.tma_load %map[%c0, %c0], %s["a"] : !fp8.tensor_map<!a>, !fp8.producer_stage<!ring>
+      }
+      %n = fp8.release %s : !fp8.producer_stage<!ring>
+      fp8.close %n : !fp8.producer<!ring>
+    }
+    fp8.role "mma" warps(1) (%e = %c) : !fp8.consumer<!ring> {
+      fp8.close %e : !fp8.consumer<!ring>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!ring = !fp8.pipeline<2, s: !fp8.tile<1x128xf32>>
+gpu.module @m {
+  gpu.func @one_side() kernel attributes {fp8.linear, fp8.cluster = array<i64: 2, 1>} {
+    %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
+    fp8.role "load" warps(1) (%e = %p) : !fp8.producer<!ring> {
+      // expected-note @below {{the other side}}
+      %s = fp8.acquire %e : !fp8.producer<!ring>
+      %n = fp8.release %s : !fp8.producer_stage<!ring>
+      fp8.close %n : !fp8.producer<!ring>
+    }
+    fp8.role "read" warps(4) (%e = %c) : !fp8.consumer<!ring> {
+      %r = fp8.leading_cta of cluster (%l = %e) : !fp8.consumer<!ring> -> !fp8.consumer<!ring> {
+        // expected-error @below {{'fp8.acquire' op runs in the leading CTA of the cluster, but the other side of its ring in all CTAs (C5); one would wait for ever}}
+        %s = fp8.acquire %l : !fp8.consumer<!ring>
+        %n = fp8.release %s : !fp8.consumer_stage<!ring>
+        fp8.yield %n : !fp8.consumer<!ring>
+      }
+      fp8.close %r : !fp8.consumer<!ring>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!a = !fp8.tile<128x128xf8E4M3FN, swizzle_128b>
+!share = !fp8.tile<32x128xf8E4M3FN, swizzle_128b>
+!ring = !fp8.pipeline<2, a: !a>
+!acc = !fp8.output_pipeline<2, 128x128xf32>
+gpu.module @m {
+  gpu.func @stated(%map: !fp8.tensor_map<!share>) kernel attributes {fp8.linear, fp8.cluster = array<i64: 1, 4>} {
+    %c0 = arith.constant 0 : index
+    // expected-error @below {{'fp8.pipeline' op states 1 consumer arrivals, but its roles make 4; leave the number out, or mend the roles}}
+    %p, %c = fp8.pipeline {consumer_arrivals = 1} : !fp8.producer<!ring>, !fp8.consumer<!ring>
+    fp8.role "load" warps(1) (%e = %p) : !fp8.producer<!ring> {
+      %s = fp8.acquire %e : !fp8.producer<!ring>
+      fp8.tma_load %map[%c0, %c0], %s["a"] multicast along n : !fp8.tensor_map<!share>, !fp8.producer_stage<!ring>
+      %n = fp8.release %s : !fp8.producer_stage<!ring>
+      fp8.close %n : !fp8.producer<!ring>
+    }
+    // expected-note @below {{role "mma" arrives once for each of its 1 warps, in each of 4 CTAs that use the slot}}
+    fp8.role "mma" warps(1) (%e = %c) : !fp8.consumer<!ring> {
+      fp8.close %e : !fp8.consumer<!ring>
+    }
+    gpu.return
+  }
+}
