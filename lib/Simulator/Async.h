@@ -43,12 +43,13 @@ struct SharedRun {
 };
 
 /// Columns [column, column + count) of the 16-lane units in `units` (one bit a
-/// unit).
+/// unit) of one CTA's tensor memory.
 struct TensorRegion {
   uint8_t units;
   uint16_t column;
   uint16_t count;
   bool write;
+  uint32_t cta; ///< rank in the cluster
 };
 
 /// What kind of engine runs it; the seed gives each its own habits.
@@ -72,7 +73,7 @@ struct AsyncOp {
   int64_t pipe = -1;
   std::vector<SharedRun> shared;
   std::vector<TensorRegion> tensor;
-  uint32_t tensorCta = 0;
+  int32_t signals = -1; ///< rank of the CTA whose mbarrier it arrives at
   std::function<void()> complete;
 };
 

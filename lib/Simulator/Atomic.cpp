@@ -52,7 +52,11 @@ T combine(Op op, T old, T b, T c) {
   return old;
 }
 
-// Inst::aux: space, Inst::aux2: operation, imm: 1 when there is a destination.
+// Inst::aux: space, aux2: operation, imm: 1 with .acquire or .release.
+Strength strengthOf(const Inst &i) {
+  return i.imm ? Strength::Strong : Strength::Relaxed;
+}
+
 template <typename T>
 Flow atomic(Warp &w, const Inst &i, uint32_t mask) {
   const uint64_t *base = w.row(i.s[0]), *b = w.row(i.s[1]),
@@ -63,9 +67,9 @@ Flow atomic(Warp &w, const Inst &i, uint32_t mask) {
       return;
     uint64_t address = base[l] + uint64_t(i.offset);
     const uint8_t *source = access(w, i, l, AccessSpace(i.aux), address,
-                                   sizeof(T), false, Strength::Strong);
+                                   sizeof(T), false, strengthOf(i));
     uint8_t *target = source ? access(w, i, l, AccessSpace(i.aux), address,
-                                      sizeof(T), true, Strength::Strong)
+                                      sizeof(T), true, strengthOf(i))
                              : nullptr;
     if (!target)
       return;
@@ -89,7 +93,7 @@ Flow atomicHalves(Warp &w, const Inst &i, uint32_t mask) {
       return;
     uint8_t *target =
         access(w, i, l, AccessSpace(i.aux), base[l] + uint64_t(i.offset), 4,
-               true, Strength::Strong);
+               true, strengthOf(i));
     if (!target)
       return;
     uint32_t old, value = 0;
@@ -109,7 +113,7 @@ Flow atomicHalves(Warp &w, const Inst &i, uint32_t mask) {
 bool decodeAtomic(Decoder &d, Inst &i, bool result) {
   if (d.hasQualifier("async"))
     return d.fail("red.async is not supported");
-  d.takeOneOf({"relaxed", "acquire", "release", "acq_rel"});
+  i.imm = d.takeOneOf({"relaxed", "acquire", "release", "acq_rel"}) > 0;
   d.takeOneOf({"cta", "cluster", "gpu", "sys"});
   switch (d.takeOneOf({"global", "shared", "shared::cta", "shared::cluster"})) {
   case 0:

@@ -105,6 +105,7 @@ Flow warpSync(Warp &w, const Inst &, uint32_t) {
   return Flow::Next;
 }
 
+/// aux: .relaxed, which carries only what came before a fence.
 Flow clusterArrive(Warp &w, const Inst &i, uint32_t mask) {
   Machine &m = w.machine;
   if (w.clusterArrived & mask) {
@@ -117,7 +118,10 @@ Flow clusterArrive(Warp &w, const Inst &i, uint32_t mask) {
   w.clusterArrived |= mask;
   w.clusterCounted |= mask;
   w.clusterTicket = m.clusterBarrier.phase + 1;
-  w.release(m.clusterBarrier.arriving);
+  if (i.aux)
+    m.clusterBarrier.arriving.join(w.fenced);
+  else
+    w.release(m.clusterBarrier.arriving);
   m.clusterBarrier.arrived += uint32_t(__builtin_popcount(mask));
   m.progress();
   m.tryCompleteCluster();
@@ -189,14 +193,18 @@ bool decodeBarrier(Decoder &d, Inst &i) {
   int kind = d.takeOneOf({"arrive", "wait"});
   if (kind < 0)
     return d.fail("needs .arrive or .wait");
-  d.takeOneOf({"release", "relaxed", "acquire"});
+  i.aux = d.take("relaxed");
+  d.takeOneOf({"release", "acquire"});
   if (d.take("aligned"))
     i.convergence = Convergence::Aligned;
   i.fn = kind == 0 ? clusterArrive : clusterWait;
   return true;
 }
 
-Flow fenceNothing(Warp &, const Inst &, uint32_t) { return Flow::Next; }
+Flow fenceThread(Warp &w, const Inst &, uint32_t) {
+  w.fenceThread();
+  return Flow::Next;
+}
 
 Flow fenceProxyAsync(Warp &w, const Inst &, uint32_t) {
   w.fenceProxy();
@@ -204,6 +212,7 @@ Flow fenceProxyAsync(Warp &w, const Inst &, uint32_t) {
 }
 
 Flow fenceMbarrierInit(Warp &w, const Inst &, uint32_t) {
+  w.fenceThread();
   for (Mbarrier &barrier : w.cta.mbarriers)
     if (barrier.initAgent == w.agent(Role::Generic) ||
         w.clocks.all.get(barrier.initAgent) >= barrier.initTime)
@@ -212,7 +221,7 @@ Flow fenceMbarrierInit(Warp &w, const Inst &, uint32_t) {
 }
 
 bool decodeFence(Decoder &d, Inst &i) {
-  i.fn = fenceNothing;
+  i.fn = fenceThread;
   if (d.take("mbarrier_init")) {
     i.fn = fenceMbarrierInit;
     d.take("release");
@@ -273,7 +282,7 @@ void fp8::sim::addBarrierDecoders(DecodeTable &t) {
   t["barrier"] = decodeBarrier;
   t["fence"] = decodeFence;
   t["membar"] = [](Decoder &d, Inst &i) {
-    i.fn = fenceNothing;
+    i.fn = fenceThread;
     return d.takeOneOf({"cta", "gl", "sys"}) >= 0 || d.fail("needs a level");
   };
 }

@@ -6,16 +6,85 @@
 
 using namespace fp8::sim;
 
-void fp8::sim::issueLoad(Warp &w, const Inst &i, int lane, uint64_t target,
-                         uint32_t bytes, uint64_t barrierAddress,
-                         uint32_t ctaMask, bool multicast,
+/// The mbarrier that a copy to CTA `rank` signals, as a shared::cluster
+/// address; false after an error. It lies in the CTA that receives the bytes;
+/// with .cta_group::2 that CTA or its peer, as the operand's rank is even or
+/// odd (PTX ISA 9.7.9.27.1.2).
+static bool signalAddress(Warp &w, const Inst &i, int lane,
+                          const BulkLoad &load, uint32_t rank,
+                          uint64_t &address) {
+  uint32_t given = uint32_t(load.barrier >> kSharedRankShift);
+  uint32_t signalled = load.pair        ? (rank & ~1u) | (given & 1)
+                       : load.multicast ? rank
+                                        : given;
+  address = (load.barrier & kSharedOffsetMask) | uint64_t(signalled)
+                                                     << kSharedRankShift;
+  bool right =
+      load.multicast || (load.pair ? signalled == given : given == rank);
+  if (right)
+    return true;
+  w.machine.error(ErrorKind::BarrierMisuse,
+                  "'" + Machine::mnemonic(&i) + "' copies to CTA rank " +
+                      std::to_string(rank) +
+                      " and names an mbarrier of CTA rank " +
+                      std::to_string(given) +
+                      "; it must lie in the CTA that receives the bytes, or "
+                      "with .cta_group::2 in that CTA's pair",
+                  &w, &i, lane, true);
+  return false;
+}
+
+/// The part of the copy that goes to one CTA.
+static bool issuePart(Warp &w, const Inst &i, int lane, const BulkLoad &load,
+                      Cta &cta, uint32_t offset,
+                      const std::function<void(uint8_t *)> &read) {
+  Machine &m = w.machine;
+  uint64_t address;
+  if (!m.checkPresent(cta, w, i, lane) ||
+      !signalAddress(w, i, lane, load, cta.rank, address))
+    return false;
+  Mbarrier *barrier = m.barrierAt(w, i, lane, address, true);
+  if (!barrier)
+    return false;
+  SharedRun run{cta.rank, offset, load.bytes, true};
+  uint64_t phase = barrier->phase;
+  uint32_t time = barrier->time() + 1;
+  if (!cta.shared.checkAsync(
+          w, i, lane, run, AccessTag(barrier->agent, time, i.index), -1, false))
+    return false;
+  m.touchRemote(*barrier->cta, w, i, barrier->agent, time);
+  if (&cta != barrier->cta || &cta != &w.cta)
+    cta.remote[barrier->agent] = {time, w.cta.rank, &i};
+  ++m.report.statistics.tmaLoads;
+  m.report.statistics.tmaLoadBytes += load.bytes;
+  auto op = std::make_unique<AsyncOp>();
+  op->inst = &i;
+  op->issuer = &w;
+  op->lane = lane;
+  op->engine = Engine::BulkLoad;
+  op->shared.push_back(run);
+  op->signals = int32_t(barrier->cta->rank);
+  Warp *warp = &w;
+  Cta *target = &cta;
+  uint32_t bytes = load.bytes;
+  op->complete = [warp, &i, lane, target, offset, bytes, barrier, phase, read] {
+    read(target->shared.data() + offset);
+    if (!warp->machine.stopped && !barrier->cta->ended)
+      warp->machine.completeTransactions(*barrier, bytes, phase, *warp, i,
+                                         lane);
+  };
+  m.issue(std::move(op));
+  return true;
+}
+
+void fp8::sim::issueLoad(Warp &w, const Inst &i, int lane, const BulkLoad &load,
                          std::function<void(uint8_t *)> read) {
   Machine &m = w.machine;
   Cta *first;
   uint32_t offset;
-  if (!m.clusterAddress(w, i, lane, target, first, offset))
+  if (!m.clusterAddress(w, i, lane, load.target, first, offset))
     return;
-  uint32_t mask = multicast ? ctaMask : 1u << first->rank;
+  uint32_t mask = load.multicast ? load.ctaMask : 1u << first->rank;
   if (!mask || mask >> m.ctas.size()) {
     m.error(ErrorKind::InvalidOperation,
             "'" + Machine::mnemonic(&i) + "' has CTA mask " +
@@ -24,41 +93,10 @@ void fp8::sim::issueLoad(Warp &w, const Inst &i, int lane, uint64_t target,
             &w, &i, lane, true);
     return;
   }
-  for (uint32_t rank = 0; rank < m.ctas.size() && !m.stopped; ++rank) {
-    if (!(mask >> rank & 1))
-      continue;
-    // Multicast signals the mbarrier at the same offset in each destination
-    // CTA.
-    uint64_t address = multicast ? (barrierAddress & kSharedOffsetMask) |
-                                       uint64_t(rank) << kSharedRankShift
-                                 : barrierAddress;
-    Mbarrier *barrier = m.barrierAt(w, i, lane, address, true);
-    if (!barrier)
+  for (uint32_t rank = 0; rank < m.ctas.size() && !m.stopped; ++rank)
+    if (mask >> rank & 1 &&
+        !issuePart(w, i, lane, load, *m.ctas[rank], offset, read))
       return;
-    SharedRun run{rank, offset, bytes, true};
-    Cta *cta = m.ctas[rank].get();
-    uint64_t phase = barrier->phase;
-    if (!cta->shared.checkAsync(
-            w, i, lane, run,
-            AccessTag(barrier->agent, barrier->time() + 1, i.index), -1, false))
-      return;
-    ++m.report.statistics.tmaLoads;
-    m.report.statistics.tmaLoadBytes += bytes;
-    auto op = std::make_unique<AsyncOp>();
-    op->inst = &i;
-    op->issuer = &w;
-    op->lane = lane;
-    op->engine = Engine::BulkLoad;
-    op->shared.push_back(run);
-    Warp *warp = &w;
-    op->complete = [warp, &i, lane, cta, offset, bytes, barrier, phase, read] {
-      read(cta->shared.data() + offset);
-      if (!warp->machine.stopped)
-        warp->machine.completeTransactions(*barrier, bytes, phase, *warp, i,
-                                           lane);
-    };
-    m.issue(std::move(op));
-  }
 }
 
 void fp8::sim::issueStore(Warp &w, const Inst &i, int lane, uint64_t source,

@@ -179,7 +179,6 @@ Flow bulkLoad(Warp &w, const Inst &i, uint32_t mask) {
     uint64_t target = w.row(i.s[0])[l] + uint64_t(i.offset),
              source = w.row(i.s[1])[l] + i.imm;
     uint32_t size = uint32_t(w.row(i.s[2])[l]);
-    uint64_t barrier = w.row(i.s[3])[l] + uint64_t(int64_t(int32_t(i.target)));
     if (target % 16 || source % 16 || size % 16) {
       m.error(ErrorKind::Misaligned,
               "'" + Machine::mnemonic(&i) +
@@ -189,14 +188,19 @@ Flow bulkLoad(Warp &w, const Inst &i, uint32_t mask) {
     }
     if (!m.global(w, i, l, source, size, false))
       return;
-    uint32_t ctas = i.sources > 4 ? uint32_t(w.row(i.s[4])[l]) & 0xffff : 0;
+    BulkLoad load;
+    load.target = target;
+    load.bytes = size;
+    load.barrier = w.row(i.s[3])[l] + uint64_t(int64_t(int32_t(i.target)));
+    load.multicast = i.sources > 4;
+    if (load.multicast)
+      load.ctaMask = uint32_t(w.row(i.s[4])[l]) & 0xffff;
     Warp *warp = &w;
-    issueLoad(w, i, l, target, size, barrier, ctas, i.sources > 4,
-              [warp, &i, l, source, size](uint8_t *bytes) {
-                if (const uint8_t *from =
-                        warp->machine.global(*warp, i, l, source, size, false))
-                  std::memcpy(bytes, from, size);
-              });
+    issueLoad(w, i, l, load, [warp, &i, l, source, size](uint8_t *bytes) {
+      if (const uint8_t *from =
+              warp->machine.global(*warp, i, l, source, size, false))
+        std::memcpy(bytes, from, size);
+    });
   });
   return Flow::Next;
 }

@@ -12,12 +12,19 @@
 
 namespace fp8::sim {
 
-/// Issues a copy of `bytes` to shared memory at `target` (and, when multicast,
-/// to the same offset in all CTAs of `ctaMask`) that completes on the mbarrier
-/// at `barrierAddress`. `read` fills the bytes at completion.
-void issueLoad(Warp &warp, const Inst &inst, int lane, uint64_t target,
-               uint32_t bytes, uint64_t barrierAddress, uint32_t ctaMask,
-               bool multicast, std::function<void(uint8_t *)> read);
+/// A copy to shared memory that completes on an mbarrier.
+struct BulkLoad {
+  uint64_t target = 0; ///< shared::cluster address
+  uint32_t bytes = 0;
+  uint64_t barrier = 0;   ///< shared::cluster address
+  bool multicast = false; ///< to the same offset in all CTAs of `ctaMask`
+  uint32_t ctaMask = 0;
+  bool pair = false; ///< .cta_group::2: the mbarrier may be the peer CTA's
+};
+
+/// Issues the copy. `read` fills the bytes at completion.
+void issueLoad(Warp &warp, const Inst &inst, int lane, const BulkLoad &load,
+               std::function<void(uint8_t *)> read);
 
 /// Issues a copy of `bytes` from shared memory at `source`, as part of the
 /// lane's open bulk group.

@@ -78,9 +78,15 @@ void Cta::threadsExited() {
     if (barrier.wholeCta)
       tryCompleteNamed(barrier);
   machine.tryCompleteCluster();
+  if (ended || !finished())
+    return;
+  ended = true;
+  checkEnd();
 }
 
 void Cta::checkEnd() {
+  if (machine.stopped)
+    return;
   for (const TensorMemory::Allocation &a : tensor.allocations())
     machine
         .error(ErrorKind::TensorMemoryAllocation,
@@ -106,9 +112,11 @@ void Cta::checkEnd() {
                       warp.get(), group.inst, lane);
       }
   for (const auto &op : machine.queue().operations()) {
-    bool mine = op->engine != Engine::Arrival && !op->shared.empty() &&
-                op->shared[0].cta == rank;
-    mine |= !op->tensor.empty() && op->tensorCta == rank;
+    bool mine = false;
+    for (const SharedRun &run : op->shared)
+      mine |= run.cta == rank;
+    for (const TensorRegion &region : op->tensor)
+      mine |= region.cta == rank;
     if (!mine || op->engine == Engine::BulkStore)
       continue;
     machine.error(
@@ -117,4 +125,5 @@ void Cta::checkEnd() {
             "' is still in flight; wait for its completion before the CTA ends",
         op->issuer, op->inst, op->lane);
   }
+  machine.checkRemoteUse(*this);
 }

@@ -13,6 +13,7 @@
 #include <deque>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace fp8::sim {
@@ -33,6 +34,24 @@ struct NamedBarrier {
   const Inst *first = nullptr;
 };
 
+/// The latest access of an agent of another CTA.
+struct RemoteAccess {
+  uint32_t time = 0;
+  uint32_t rank = 0; ///< of the CTA that it came from
+  const Inst *inst = nullptr;
+};
+
+/// A CTA's part of an allocation instruction of a CTA pair.
+struct PairRequest {
+  enum class Kind : uint8_t { None, Alloc, Dealloc, Relinquish };
+  Kind kind = Kind::None;
+  bool done = false; ///< the pair has acted
+  uint32_t columns = 0;
+  uint32_t address = 0; ///< where alloc writes to, or what dealloc frees
+  uint32_t column = 0;  ///< what alloc found
+  const Inst *inst = nullptr;
+};
+
 class Cta {
 public:
   Cta(Machine &machine, uint32_t rank, std::array<uint32_t, 3> index,
@@ -45,6 +64,9 @@ public:
   const std::array<uint32_t, 3> indexInCluster;
   SharedMemory shared;
   TensorMemory tensor;
+  PairRequest pairRequest;
+  std::unordered_map<uint32_t, RemoteAccess> remote; ///< by agent
+  bool ended = false; ///< its last warp has exited
   std::vector<std::unique_ptr<Warp>> warps;
   std::array<NamedBarrier, 16> namedBarriers;
   std::deque<Mbarrier> mbarriers; ///< stable addresses

@@ -81,6 +81,13 @@ void Machine::describeWaiter(SimulationError &report, const Warp &warp,
     text += "waits for cp.async groups";
     break;
   case WaitKind::TensorAlloc:
+    if (warp.cta.pairRequest.kind != PairRequest::Kind::None &&
+        ctas[warp.cta.rank ^ 1]->pairRequest.kind == PairRequest::Kind::None) {
+      text += "waits in '" + mnemonic(inst) +
+              "' for a warp of the peer CTA, rank " +
+              std::to_string(warp.cta.rank ^ 1) + ", to execute it too";
+      break;
+    }
     text += "waits in tcgen05.alloc for free tensor memory columns, or because "
             "the CTA gave up its right to allocate";
     break;

@@ -108,8 +108,6 @@ void Machine::runCluster(std::array<uint32_t, 3> first) {
 }
 
 void Machine::checkClusterEnd() {
-  for (auto &cta : ctas)
-    cta->checkEnd();
   // What no longer needs the CTA (global writes of bulk stores, arrivals)
   // completes.
   while (!stopped) {
@@ -130,7 +128,7 @@ void Machine::issue(std::unique_ptr<AsyncOp> op) {
   for (const SharedRun &run : op->shared)
     ctas[run.cta]->shared.own(run);
   for (const TensorRegion &region : op->tensor)
-    ctas[op->tensorCta]->tensor.own(region, 1);
+    ctas[region.cta]->tensor.own(region, 1);
   async.add(std::move(op), now);
 }
 
@@ -138,7 +136,7 @@ void Machine::complete(std::unique_ptr<AsyncOp> op) {
   for (const SharedRun &run : op->shared)
     ctas[run.cta]->shared.disown(run);
   for (const TensorRegion &region : op->tensor)
-    ctas[op->tensorCta]->tensor.own(region, -1);
+    ctas[region.cta]->tensor.own(region, -1);
   op->complete();
   progress();
   wakeAll(WaitKind::Sleep);

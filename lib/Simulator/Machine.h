@@ -83,6 +83,18 @@ public:
   void waitSucceeded(Mbarrier &barrier, Warp &warp);
   void barrierEvent(unsigned what, const Mbarrier &barrier, const Warp *warp);
 
+  // Other CTAs of the cluster (Remote.cpp).
+  /// The other CTA of the warp's pair; null after an error.
+  Cta *pairPeer(Warp &warp, const Inst &inst, int lane);
+  /// Whether the CTA is still there to be accessed; reports it if not.
+  bool checkPresent(const Cta &target, Warp &warp, const Inst &inst, int lane);
+  /// The warp accesses `target`, which may end only when it knows that `agent`
+  /// has reached `time`.
+  void touchRemote(Cta &target, Warp &warp, const Inst &inst, uint32_t agent,
+                   uint32_t time);
+  /// Complaints about others that still use a CTA that ends.
+  void checkRemoteUse(Cta &cta);
+
   // Addresses.
   /// Splits a shared::cluster address. False after an error.
   bool clusterAddress(Warp &warp, const Inst &inst, int lane, uint64_t address,

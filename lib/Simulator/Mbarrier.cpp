@@ -28,8 +28,11 @@ Mbarrier *Machine::barrierAt(Warp &warp, const Inst &inst, int lane,
                              uint64_t address, bool asyncUse) {
   Cta *cta;
   uint32_t offset;
-  if (!clusterAddress(warp, inst, lane, address, cta, offset))
+  if (!clusterAddress(warp, inst, lane, address, cta, offset) ||
+      !checkPresent(*cta, warp, inst, lane))
     return nullptr;
+  if (!asyncUse)
+    touchRemote(*cta, warp, inst, warp.agent(Role::Generic), warp.epoch);
   Mbarrier *barrier = offset % 8 == 0 ? cta->findBarrier(offset) : nullptr;
   if (!barrier || !barrier->live) {
     std::string why = offset % 8 ? "is not aligned to 8 bytes"

@@ -32,6 +32,9 @@ static uint8_t *accessShared(Warp &w, const Inst &i, int lane, uint64_t address,
         &w, &i, lane, true);
     return nullptr;
   }
+  if (!w.machine.checkPresent(*cta, w, i, lane))
+    return nullptr;
+  w.machine.touchRemote(*cta, w, i, w.agent(Role::Generic), w.epoch);
   SharedMemory &shared = cta->shared;
   bool ok = write
                 ? shared.checkWrite(w, i, lane, offset, count, strength, value)
@@ -105,18 +108,27 @@ static uint8_t *accessSpace(Warp &w, const Inst &i, int lane, AccessSpace space,
 }
 
 /// Flags: what a warp did before a strong write is known to who reads that
-/// place by a strong read. PTX asks for fences or .release and .acquire as
-/// well; leaving them out here misses races but invents none.
+/// place by a strong read; of relaxed ones, what came before a fence of the
+/// writer, after a fence of the reader (PTX ISA 8.9). Release and acquire are
+/// taken for both, and volatile for them; that misses races but invents none.
 static void synchroniseStrong(Warp &w, AccessSpace space, uint64_t address,
-                              bool write) {
+                              bool write, bool relaxed) {
   if (space == AccessSpace::Shared || space == AccessSpace::SharedCluster)
     address += kSharedWindow;
   if (write) {
-    w.release(w.machine.strongClocks[address]);
+    SyncClocks &flag = w.machine.strongClocks[address];
+    if (relaxed)
+      flag.join(w.fenced);
+    else
+      w.release(flag);
     return;
   }
   auto known = w.machine.strongClocks.find(address);
-  if (known != w.machine.strongClocks.end())
+  if (known == w.machine.strongClocks.end())
+    return;
+  if (relaxed)
+    w.observed.join(known->second);
+  else
     w.acquire(known->second);
 }
 
@@ -135,21 +147,19 @@ uint8_t *fp8::sim::access(Warp &w, const Inst &i, int lane, AccessSpace space,
   }
   uint8_t *bytes =
       accessSpace(w, i, lane, space, address, count, write, strength, value);
-  if (bytes && strength == Strength::Strong)
-    synchroniseStrong(w, space, address, write);
+  if (bytes && strength != Strength::Weak)
+    synchroniseStrong(w, space, address, write, strength == Strength::Relaxed);
   return bytes;
 }
 
 namespace {
 
 // Inst::aux packs: space 0-7, bytes of an element 8-15, elements 16-23, signed
-// 24, strong 25.
+// 24, Strength 25-26.
 AccessSpace spaceOf(const Inst &i) { return AccessSpace(i.aux & 0xff); }
 uint32_t elementBytesOf(const Inst &i) { return i.aux >> 8 & 0xff; }
 uint32_t elementsOf(const Inst &i) { return i.aux >> 16 & 0xff; }
-Strength strengthOf(const Inst &i) {
-  return i.aux >> 25 & 1 ? Strength::Strong : Strength::Weak;
-}
+Strength strengthOf(const Inst &i) { return Strength(i.aux >> 25 & 3); }
 
 Flow load(Warp &w, const Inst &i, uint32_t mask) {
   const uint64_t *base = w.row(i.s[0]);
@@ -235,11 +245,12 @@ bool takeSpace(Decoder &d, AccessSpace &space) {
 }
 
 bool decodeAccess(Decoder &d, Inst &i, bool isLoad) {
-  bool strong = false;
+  Strength strength = Strength::Weak;
   d.take("weak");
-  strong |=
-      d.takeOneOf({"volatile", "relaxed", "acquire", "release", "mmio"}) >= 0;
-  strong |= d.takeOneOf({"relaxed"}) >= 0;
+  if (d.takeOneOf({"volatile", "acquire", "release", "mmio"}) >= 0)
+    strength = Strength::Strong;
+  if (d.take("relaxed") && strength == Strength::Weak)
+    strength = Strength::Relaxed;
   d.takeOneOf({"cta", "cluster", "gpu", "sys"});
   AccessSpace space;
   takeSpace(d, space);
@@ -253,7 +264,7 @@ bool decodeAccess(Decoder &d, Inst &i, bool isLoad) {
   if (!bytes || elements * bytes > 32)
     return d.fail("cannot access elements of that type and number");
   i.aux = uint32_t(space) | bytes << 8 | elements << 16 |
-          uint32_t(isSignedType(type)) << 24 | uint32_t(strong) << 25;
+          uint32_t(isSignedType(type)) << 24 | uint32_t(strength) << 25;
   i.fn = isLoad ? load : store;
   auto element = [&]() -> bool {
     const ast::Operand *operand = d.peekOperand();

@@ -95,6 +95,7 @@ struct Program {
   uint64_t localBytes = 0;      ///< per lane
   std::vector<uint64_t> parameterOffsets;
   uint64_t parameterBytes = 0;
+  unsigned ctaGroup = 0; ///< of the tcgen05 instructions; 0: there are none
   /// Module variables: where the decoder placed them.
   struct Global {
     const ast::Variable *variable;

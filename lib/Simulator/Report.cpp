@@ -56,6 +56,8 @@ std::string_view fp8::sim::errorKindName(ErrorKind kind) {
     return "bad-descriptor";
   case ErrorKind::WorkInFlight:
     return "work-in-flight";
+  case ErrorKind::ExitedCta:
+    return "exited-cta";
   case ErrorKind::InvalidOperation:
     return "invalid-operation";
   }

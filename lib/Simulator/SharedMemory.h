@@ -20,8 +20,9 @@ class Warp;
 
 /// How an access synchronises.
 enum class Strength : uint8_t {
-  Weak,   ///< an ordinary access: unordered conflicts are races
-  Strong, ///< volatile, relaxed, acquire, release, atomic: orders itself
+  Weak,    ///< an ordinary access: unordered conflicts are races
+  Relaxed, ///< orders itself, and other accesses only together with fences
+  Strong,  ///< volatile, acquire, release: orders what is around it as well
 };
 
 class SharedMemory {

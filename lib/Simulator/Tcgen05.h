@@ -10,6 +10,15 @@
 
 namespace fp8::sim {
 
+/// The value of `row`, which all lanes must agree on.
+uint32_t sameInAllLanes(Warp &warp, const Inst &inst, uint32_t mask,
+                        uint32_t row, const char *what);
+
+bool takeCtaGroup(Decoder &decoder, uint64_t &group);
+bool takeSyncAligned(Decoder &decoder, Inst &inst);
+
+bool decodeTcgen05Allocation(Decoder &decoder, Inst &inst);
+bool decodeTcgen05Transfer(Decoder &decoder, Inst &inst, bool load);
 bool decodeTcgen05Mma(Decoder &decoder, Inst &inst);
 bool decodeTcgen05Commit(Decoder &decoder, Inst &inst);
 

@@ -14,7 +14,7 @@
 using namespace fp8::sim;
 
 std::optional<std::string>
-fp8::sim::decodeInstructionDescriptor(uint32_t bits, MmaKind kind,
+fp8::sim::decodeInstructionDescriptor(uint32_t bits, MmaKind kind, bool pair,
                                       MmaShape &shape) {
   auto field = [&](unsigned low, unsigned count) {
     return bits >> low & ((1u << count) - 1);
@@ -72,6 +72,16 @@ fp8::sim::decodeInstructionDescriptor(uint32_t bits, MmaKind kind,
   shape.k = 32 / shape.elementBytes;
   shape.n = field(17, 6) * 8;
   shape.m = field(24, 5) * 16;
+  shape.pair = pair;
+  if (pair) {
+    if (shape.m != 128 && shape.m != 256)
+      return wrong("M", shape.m, "128 or 256 for cta_group::2");
+    // The table of PTX ISA 9.7.16.2.1 goes in steps of 32; kernels that ship
+    // use steps of 16.
+    if (shape.n < 16 || shape.n > 256 || shape.n % 16)
+      return wrong("N", shape.n, "a multiple of 16 from 16 to 256");
+    return std::nullopt;
+  }
   if (shape.m != 64 && shape.m != 128)
     return wrong("M", shape.m, "64 or 128 for cta_group::1");
   uint32_t step = shape.m == 64 ? 8 : 16;
@@ -219,71 +229,84 @@ void accumulateRow(double *__restrict sum, const double *__restrict a,
 
 } // namespace
 
-void fp8::sim::multiply(const MmaOperation &op, const uint8_t *shared,
-                        TensorMemory &tensor) {
+/// Decodes `rows` rows of an operand in shared memory; element (r, k) goes to
+/// out[r * rowPitch + k * kPitch].
+static void loadOperand(const MatrixDescriptor &descriptor,
+                        const MmaShape &shape, MmaFormat format, bool negate,
+                        const uint8_t *shared, uint32_t rows, double *out,
+                        uint32_t rowPitch, uint32_t kPitch) {
+  uint32_t perChunk = 16 / shape.elementBytes;
+  uint32_t outer = descriptor.mnMajor ? shape.k : rows,
+           inner = descriptor.mnMajor ? rows : shape.k;
+  for (uint32_t o = 0; o < outer; ++o)
+    for (uint32_t c = 0; c < inner; c += perChunk) {
+      const uint8_t *at =
+          shared + (descriptor.mnMajor ? descriptor.address(c, o)
+                                       : descriptor.address(o, c));
+      for (uint32_t e = 0; e < perChunk && c + e < inner; ++e) {
+        double value = decodeElement(format, at + e * shape.elementBytes);
+        uint32_t r = descriptor.mnMajor ? c + e : o,
+                 k = descriptor.mnMajor ? o : c + e;
+        out[size_t(r) * rowPitch + size_t(k) * kPitch] =
+            negate ? -value : value;
+      }
+    }
+}
+
+/// cells[n] = cells[n] * scale (or 0) + the product of `a` and columns of `b`.
+static void accumulateCells(const MmaOperation &op, uint32_t *cells,
+                            const double *a, const double *b, uint32_t pitch) {
+  static thread_local std::array<double, 256> sum;
+  const MmaShape &s = op.shape;
+  uint32_t columns = s.dColumns();
+  for (uint32_t n = 0; n < columns; ++n) {
+    // An f16 accumulator takes the low half of its cell.
+    float old = s.f32Accumulator ? bitCast<float>(cells[n])
+                                 : f16ToFloat(uint16_t(cells[n]));
+    sum[n] = op.accumulate ? double(old) * op.scaleD : 0;
+  }
+  accumulateRow(sum.data(), a, b, columns, s.k, pitch);
+  for (uint32_t n = 0; n < columns; ++n) {
+    float value = float(sum[n]);
+    cells[n] = !s.f32Accumulator ? doubleToF16(sum[n])
+               : value != value  ? 0x7fffffffu
+                                 : bitCast<uint32_t>(value);
+  }
+}
+
+void fp8::sim::multiply(const MmaOperation &op,
+                        const std::array<MmaSide, 2> &sides) {
   const MmaShape &s = op.shape;
   constexpr uint32_t maxN = 256, maxK = 32, maxM = 128;
   static thread_local std::vector<double> bMatrix(size_t(maxN) * maxK),
-      aMatrix(size_t(maxM) * maxK), row(maxN);
-  // B as [k][n], so that a row of the product is a sum of rows.
-  auto load = [&](const MatrixDescriptor &descriptor, MmaFormat format,
-                  uint32_t rows, bool negate, double *out, uint32_t rowPitch,
-                  uint32_t kPitch) {
-    uint32_t perChunk = 16 / s.elementBytes;
-    uint32_t outer = descriptor.mnMajor ? s.k : rows,
-             inner = descriptor.mnMajor ? rows : s.k;
-    for (uint32_t o = 0; o < outer; ++o)
-      for (uint32_t c = 0; c < inner; c += perChunk) {
-        const uint8_t *at =
-            shared + (descriptor.mnMajor ? descriptor.address(c, o)
-                                         : descriptor.address(o, c));
-        for (uint32_t e = 0; e < perChunk && c + e < inner; ++e) {
-          double value = decodeElement(format, at + e * s.elementBytes);
-          uint32_t r = descriptor.mnMajor ? c + e : o,
-                   k = descriptor.mnMajor ? o : c + e;
-          out[size_t(r) * rowPitch + size_t(k) * kPitch] =
-              negate ? -value : value;
+      aMatrix(size_t(maxM) * maxK);
+  // B as [k][n], so that a row of the product is a sum of rows. Each CTA of a
+  // pair holds one half of N.
+  uint32_t count = s.pair ? 2 : 1;
+  for (uint32_t side = 0; side < count; ++side)
+    loadOperand(op.b, s, s.b, s.negateB, sides[side].shared, s.bRows(),
+                bMatrix.data() + side * s.bRows(), 1, maxN);
+  for (uint32_t side = 0; side < count; ++side) {
+    TensorMemory &tensor = *sides[side].tensor;
+    if (!op.aInTensorMemory)
+      loadOperand(op.a, s, s.a, s.negateA, sides[side].shared, s.aRows(),
+                  aMatrix.data(), maxK, 1);
+    for (uint32_t r = 0; r < s.aRows(); ++r) {
+      double *a = &aMatrix[size_t(r) * maxK];
+      if (op.aInTensorMemory) {
+        const auto *bytes = reinterpret_cast<const uint8_t *>(
+            tensor.lane(s.lane(r)) + op.aColumn);
+        for (uint32_t k = 0; k < s.k; ++k) {
+          double value = decodeElement(s.a, bytes + k * s.elementBytes);
+          a[k] = s.negateA ? -value : value;
         }
       }
-  };
-  load(op.b, s.b, s.n, s.negateB, bMatrix.data(), 1, maxN);
-  if (!op.aInTensorMemory) {
-    load(op.a, s.a, s.m, s.negateA, aMatrix.data(), maxK, 1);
-  } else {
-    for (uint32_t r = 0; r < s.m; ++r) {
-      const auto *bytes = reinterpret_cast<const uint8_t *>(
-          tensor.lane(accumulatorLane(s.m, r)) + op.aColumn);
-      for (uint32_t k = 0; k < s.k; ++k) {
-        double value = decodeElement(s.a, bytes + k * s.elementBytes);
-        aMatrix[size_t(r) * maxK + k] = s.negateA ? -value : value;
+      for (uint32_t half = 0; half < (s.folded() ? 2u : 1u); ++half) {
+        uint32_t lane = s.lane(r) + half * 64;
+        if (!(op.disabledLanes[side * 4 + lane / 32] >> (lane % 32) & 1))
+          accumulateCells(op, tensor.lane(lane) + op.dColumn, a,
+                          bMatrix.data() + half * s.dColumns(), maxN);
       }
     }
-  }
-  for (uint32_t r = 0; r < s.m; ++r) {
-    uint32_t lane = accumulatorLane(s.m, r);
-    if (op.disabledLanes[lane / 32] >> (lane % 32) & 1)
-      continue;
-    uint32_t *cells = tensor.lane(lane) + op.dColumn;
-    if (s.f32Accumulator) {
-      for (uint32_t n = 0; n < s.n; ++n)
-        row[n] =
-            op.accumulate ? double(bitCast<float>(cells[n])) * op.scaleD : 0;
-      accumulateRow(row.data(), &aMatrix[size_t(r) * maxK], bMatrix.data(), s.n,
-                    s.k, maxN);
-      for (uint32_t n = 0; n < s.n; ++n) {
-        float value = float(row[n]);
-        cells[n] = value != value ? 0x7fffffffu : bitCast<uint32_t>(value);
-      }
-      continue;
-    }
-    // An f16 accumulator takes the low half of its cell.
-    for (uint32_t n = 0; n < s.n; ++n)
-      row[n] = op.accumulate
-                   ? double(f16ToFloat(uint16_t(cells[n]))) * op.scaleD
-                   : 0;
-    accumulateRow(row.data(), &aMatrix[size_t(r) * maxK], bMatrix.data(), s.n,
-                  s.k, maxN);
-    for (uint32_t n = 0; n < s.n; ++n)
-      cells[n] = doubleToF16(row[n]);
   }
 }

@@ -21,19 +21,37 @@ namespace fp8::sim {
 enum class MmaKind : uint8_t { F8F6F4, F16, TF32 };
 enum class MmaFormat : uint8_t { E4M3, E5M2, F16, BF16, TF32 };
 
-/// The instruction descriptor, decoded (dense kinds).
+/// The instruction descriptor, decoded (dense kinds). M and N are those of the
+/// whole product, over both CTAs of a pair.
 struct MmaShape {
+  bool pair; ///< .cta_group::2
   MmaFormat a, b;
   bool f32Accumulator; ///< else f16
   bool negateA, negateB;
   bool transposeA, transposeB; ///< MN-major
   uint32_t m, n, k;            ///< k in elements: 256 bits
   unsigned elementBytes;
+
+  /// Rows of A, and of B, that one CTA's shared memory holds.
+  uint32_t aRows() const { return pair ? m / 2 : m; }
+  uint32_t bRows() const { return pair ? n / 2 : n; }
+  /// A pair with M 128 keeps the right half of N below the left one, in lanes
+  /// 64 to 127 (PTX ISA 9.7.16.10.5, layout B).
+  bool folded() const { return pair && m == 128; }
+  /// Columns of tensor memory that the accumulator takes.
+  uint32_t dColumns() const { return folded() ? n / 2 : n; }
+  /// Lane of tensor memory that the CTA's row `r` lies in (layouts A, B, D, F).
+  uint32_t lane(uint32_t r) const {
+    return !pair && m == 64 ? r / 16 * 32 + r % 16 : r;
+  }
+  /// 16-lane units that the accumulator covers.
+  uint8_t units() const { return !pair && m == 64 ? 0x55 : 0xff; }
 };
 
 /// Decodes, or says which field is wrong.
-std::optional<std::string>
-decodeInstructionDescriptor(uint32_t bits, MmaKind kind, MmaShape &shape);
+std::optional<std::string> decodeInstructionDescriptor(uint32_t bits,
+                                                       MmaKind kind, bool pair,
+                                                       MmaShape &shape);
 
 /// The shared-memory matrix descriptor of tcgen05, decoded.
 struct MatrixDescriptor {
@@ -63,21 +81,21 @@ struct MmaOperation {
   uint32_t aColumn = 0;
   uint32_t dColumn = 0;
   bool accumulate = false;
-  double scaleD = 1; ///< scale-input-d: 2^-n
-  std::array<uint32_t, 4> disabledLanes{};
+  double scaleD = 1;                       ///< scale-input-d: 2^-n
+  std::array<uint32_t, 8> disabledLanes{}; ///< 4 words a CTA
 };
 
-/// Lane of tensor memory that row `r` of a cta_group::1 accumulator lies in.
-inline uint32_t accumulatorLane(uint32_t m, uint32_t r) {
-  return m == 64 ? r / 16 * 32 + r % 16 : r;
-}
-/// 16-lane units that an accumulator of `m` rows covers.
-inline uint8_t accumulatorUnits(uint32_t m) { return m == 64 ? 0x55 : 0xff; }
+/// One CTA's part of the operands and the accumulator.
+struct MmaSide {
+  const uint8_t *shared = nullptr;
+  TensorMemory *tensor = nullptr;
+};
 
 /// Computes the product. f32 accumulators are rounded once for each
 /// instruction, from a double sum.
-void multiply(const MmaOperation &operation, const uint8_t *shared,
-              TensorMemory &tensor);
+/// `sides`: the CTA, or the even and the odd CTA of a pair.
+void multiply(const MmaOperation &operation,
+              const std::array<MmaSide, 2> &sides);
 
 } // namespace fp8::sim
 

@@ -12,7 +12,23 @@ using namespace fp8::sim;
 
 TensorMemory::TensorMemory(Cta &cta) : cta(cta) {}
 
-int TensorMemory::allocate(uint32_t count, const Inst &inst) {
+static bool isFree(const std::vector<TensorMemory::Allocation> &live,
+                   uint32_t column, uint32_t count) {
+  return std::none_of(
+      live.begin(), live.end(), [&](const TensorMemory::Allocation &a) {
+        return a.column < column + count && column < a.column + a.count;
+      });
+}
+
+int TensorMemory::firstFree(uint32_t count, const TensorMemory *other) const {
+  for (uint32_t column = 0; column + count <= kTensorColumns; column += count)
+    if (isFree(live, column, count) &&
+        (!other || isFree(other->live, column, count)))
+      return int(column);
+  return -1;
+}
+
+void TensorMemory::take(uint32_t column, uint32_t count, const Inst &inst) {
   if (cells.empty()) {
     cells.resize(kTensorLanes * kTensorColumns);
     writes.resize(kTensorUnits * kTensorColumns);
@@ -20,20 +36,16 @@ int TensorMemory::allocate(uint32_t count, const Inst &inst) {
     initialised.resize(kTensorUnits * kTensorColumns);
     busy.resize(kTensorUnits * kTensorColumns);
   }
-  for (uint32_t column = 0; column + count <= kTensorColumns; column += count) {
-    bool free =
-        std::none_of(live.begin(), live.end(), [&](const Allocation &a) {
-          return a.column < column + count && column < a.column + a.count;
-        });
-    if (!free)
-      continue;
-    live.push_back({column, count, &inst});
-    for (uint32_t unit = 0; unit < kTensorUnits; ++unit)
-      std::fill_n(initialised.begin() + unit * kTensorColumns + column, count,
-                  uint8_t(0));
-    return int(column);
-  }
-  return -1;
+  live.push_back({column, count, &inst});
+  for (uint32_t unit = 0; unit < kTensorUnits; ++unit)
+    std::fill_n(initialised.begin() + unit * kTensorColumns + column, count,
+                uint8_t(0));
+}
+
+bool TensorMemory::isAllocation(uint32_t column, uint32_t count) const {
+  return std::any_of(live.begin(), live.end(), [&](const Allocation &a) {
+    return a.column == column && a.count == count;
+  });
 }
 
 bool TensorMemory::release(uint32_t column, uint32_t count) {
@@ -78,6 +90,16 @@ void TensorMemory::own(const TensorRegion &region, int change) {
             uint16_t(busy[unit * kTensorColumns + c] + change);
 }
 
+bool TensorMemory::anyInitialised(uint32_t unit,
+                                  const TensorRegion &region) const {
+  for (uint32_t c = region.column; c < uint32_t(region.column) + region.count;
+       ++c)
+    if (initialised[unit * kTensorColumns + c] ||
+        busy[unit * kTensorColumns + c])
+      return true;
+  return false;
+}
+
 void TensorMemory::markInitialised(const TensorRegion &region) {
   for (uint32_t unit = 0; unit < kTensorUnits; ++unit)
     if (region.units >> unit & 1)
@@ -94,9 +116,11 @@ bool TensorMemory::checkBusy(Warp &warp, const Inst &inst,
                              const TensorRegion &region, int64_t pipe) {
   Machine &machine = cta.machine;
   for (const auto &op : machine.queue().operations()) {
-    if (op->tensorCta != cta.rank || (pipe >= 0 && op->pipe == pipe))
+    if (pipe >= 0 && op->pipe == pipe)
       continue;
     for (const TensorRegion &other : op->tensor) {
+      if (other.cta != cta.rank)
+        continue;
       uint32_t first = std::max(region.column, other.column);
       uint32_t last =
           std::min(region.column + region.count, other.column + other.count);
@@ -204,6 +228,15 @@ bool TensorMemory::check(Warp &warp, const Inst &inst,
         &warp, &inst, -1, true);
     return false;
   }
+  // A load of 32 lanes may find an accumulator of M 64 in 16 of them; the other
+  // lanes get undefined registers.
+  uint8_t undefined = 0;
+  if (!region.write && pipe < 0)
+    for (uint32_t unit = 0; unit < kTensorUnits; ++unit)
+      if (region.units >> unit & 1 && !anyInitialised(unit, region))
+        undefined |= uint8_t(1 << unit);
+  if (undefined == region.units)
+    undefined = 0;
   bool anyFlight = false;
   AccessTag goodWrite, goodRead;
   bool orderOk = true;
@@ -213,7 +246,8 @@ bool TensorMemory::check(Warp &warp, const Inst &inst,
     for (uint32_t c = region.column; c < end; ++c) {
       size_t at = unit * kTensorColumns + c;
       anyFlight |= busy[at] != 0;
-      if (!region.write && !initialised[at] && !busy[at]) {
+      if (!region.write && !initialised[at] && !busy[at] &&
+          !(undefined >> unit & 1)) {
         machine.error(ErrorKind::UninitialisedMemory,
                       "'" + Machine::mnemonic(&inst) + "' reads " +
                           cellName(unit, c) +

@@ -32,8 +32,10 @@ public:
   }
   uint32_t *lane(uint32_t lane) { return &cells[lane * kTensorColumns]; }
 
-  /// First column of `count` free ones, or -1.
-  int allocate(uint32_t count, const Inst &inst);
+  /// First column of `count` that are free, here and in `other`; or -1.
+  int firstFree(uint32_t count, const TensorMemory *other) const;
+  void take(uint32_t column, uint32_t count, const Inst &inst);
+  bool isAllocation(uint32_t column, uint32_t count) const;
   /// False when no allocation of that size starts there.
   bool release(uint32_t column, uint32_t count);
   bool permitRelinquished = false;
@@ -49,6 +51,8 @@ public:
   bool check(Warp &warp, const Inst &inst, const TensorRegion &region,
              AccessTag tag, int64_t pipe);
   bool inAllocation(uint32_t column, uint32_t count) const;
+  /// Whether anything wrote to a cell of `region` in that 16-lane unit.
+  bool anyInitialised(uint32_t unit, const TensorRegion &region) const;
   void markInitialised(const TensorRegion &region);
   void own(const TensorRegion &region, int change);
   bool anyBusy(uint32_t column, uint32_t count) const;

@@ -85,10 +85,11 @@ void fillBytes(const TensorMap &map, uint8_t *target, uint32_t bytes) {
   std::memset(target, 0xff, bytes);
 }
 
-// Inst::aux: rank; aux2: reduction (0 none, 1 add, 2 min, 3 max, 4 inc, 5 dec,
-// 6 and, 7 or, 8 xor); sources: 0 shared address, 1 map, 2 mbarrier (loads),
-// then the CTA mask if multicast; list: coordinates. offset: of the shared
-// address; imm: of the map (with its window); target: of the mbarrier.
+// Inst::aux: rank; aux2: of a load 1 for .cta_group::2, else reduction (0 none,
+// 1 add, 2 min, 3 max, 4 inc, 5 dec, 6 and, 7 or, 8 xor); sources: 0 shared
+// address, 1 map, 2 mbarrier (loads), then the CTA mask if multicast; list:
+// coordinates. offset: of the shared address; imm: of the map (with its
+// window); target: of the mbarrier.
 
 bool coordinatesOf(Warp &w, const Inst &i, int lane, const TensorMap &map,
                    std::array<int64_t, 5> &out) {
@@ -131,30 +132,34 @@ Flow tensorLoad(Warp &w, const Inst &i, uint32_t mask) {
     if (!map || !coordinatesOf(w, i, l, *map, coordinates) ||
         !checkSharedAlignment(w, i, l, *map, target))
       return;
-    uint32_t bytes = uint32_t(map->boxBytes());
+    BulkLoad load;
+    load.target = target;
+    load.bytes = uint32_t(map->boxBytes());
     // The offset is signed: '[%r1+-8]' is a legal operand.
-    uint64_t barrier = w.row(i.s[2])[l] + uint64_t(int64_t(int32_t(i.target)));
-    bool multicast = i.sources > 3;
-    uint32_t ctas = multicast ? uint32_t(w.row(i.s[3])[l]) & 0xffff : 0;
+    load.barrier = w.row(i.s[2])[l] + uint64_t(int64_t(int32_t(i.target)));
+    load.multicast = i.sources > 3;
+    if (load.multicast)
+      load.ctaMask = uint32_t(w.row(i.s[3])[l]) & 0xffff;
+    load.pair = i.aux2;
     Warp *warp = &w;
     uint32_t base = uint32_t(target) & kSharedOffsetMask;
     // The box must lie in global memory wherever it is inside the tensor; say
     // so at issue.
-    issueLoad(w, i, l, target, bytes, barrier, ctas, multicast,
-              [warp, &i, l, map, coordinates, base](uint8_t *box) {
-                walkBox(
-                    *map, coordinates, base,
-                    [&](uint64_t global, uint32_t shared, uint32_t count) {
-                      if (warp->machine.stopped)
-                        return;
-                      if (const uint8_t *from = warp->machine.global(
-                              *warp, i, l, global, count, false))
-                        std::memcpy(box + shared, from, count);
-                    },
-                    [&](uint32_t shared, uint32_t count) {
-                      fillBytes(*map, box + shared, count);
-                    });
+    issueLoad(
+        w, i, l, load, [warp, &i, l, map, coordinates, base](uint8_t *box) {
+          walkBox(
+              *map, coordinates, base,
+              [&](uint64_t global, uint32_t shared, uint32_t count) {
+                if (warp->machine.stopped)
+                  return;
+                if (const uint8_t *from =
+                        warp->machine.global(*warp, i, l, global, count, false))
+                  std::memcpy(box + shared, from, count);
+              },
+              [&](uint32_t shared, uint32_t count) {
+                fillBytes(*map, box + shared, count);
               });
+        });
   });
   return Flow::Next;
 }
@@ -360,9 +365,7 @@ bool fp8::sim::decodeBulkTensor(Decoder &d, Inst &i) {
   if (!d.take("mbarrier::complete_tx::bytes"))
     return d.fail("needs .mbarrier::complete_tx::bytes");
   bool multicast = d.take("multicast::cluster");
-  if (d.hasQualifier("cta_group::2"))
-    return d.fail("is not supported with .cta_group::2 yet");
-  d.take("cta_group::1");
+  i.aux2 = d.takeOneOf({"cta_group::1", "cta_group::2"}) == 1;
   i.fn = tensorLoad;
   if (!d.address(i))
     return false;

@@ -56,6 +56,11 @@ void Warp::fenceProxy() {
   clocks.proxy.join(clocks.all);
 }
 
+void Warp::fenceThread() {
+  acquire(observed);
+  release(fenced);
+}
+
 void Warp::recount() {
   runnableGroups = 0;
   for (const LaneGroup &g : groups)
@@ -262,6 +267,8 @@ void Warp::run(unsigned quantum, bool preferLowest, uint64_t pick) {
     ++executed;
     if (current.pc >= end) { // falling off the end returns
       exitLanes(current.mask);
+      if (finished())
+        cta.threadsExited();
       break;
     }
     uint32_t mask = current.mask;

@@ -128,6 +128,9 @@ public:
   void release(SyncClocks &into);
   void acquire(const SyncClocks &from) { clocks.join(from); }
   void fenceProxy();
+  void fenceThread();
+  SyncClocks fenced;   ///< what relaxed writes and arrivals after a fence carry
+  SyncClocks observed; ///< by relaxed reads: known after the next fence
 
   // Asynchronous work of this warp.
   std::vector<CopyGroups> bulk;   ///< by lane
@@ -137,6 +140,7 @@ public:
   uint32_t tensorLoadsPending = 0, tensorStoresPending = 0;
   struct RowInFlight {
     uint32_t row;
+    uint32_t lanes; ///< that it defines
     const Inst *inst;
   };
   std::vector<RowInFlight> rowsInFlight;

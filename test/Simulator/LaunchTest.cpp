@@ -94,8 +94,12 @@ TEST(Launch, UnknownInstructionsAreNamedInFull) {
   EXPECT_THAT(unsupported("mov.u32 %r0, nothing;"),
               HasSubstr("'nothing' is not declared"));
   EXPECT_THAT(
-      unsupported("tcgen05.alloc.cta_group::2.sync.aligned.b32 [%d0], 32;"),
-      HasSubstr("cta_group::2"));
+      unsupported("tcgen05.alloc.cta_group::3.sync.aligned.b32 [%d0], 32;"),
+      HasSubstr("needs .cta_group::1 or .cta_group::2"));
+  EXPECT_THAT(
+      unsupported("tcgen05.alloc.cta_group::2.sync.aligned.b32 [%d0], 32; "
+                  "tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r0, 32;"),
+      HasSubstr("has another .cta_group than an earlier tcgen05 instruction"));
   EXPECT_THAT(unsupported("call foo;"), HasSubstr("calls are not supported"));
   EXPECT_THAT(unsupported("frobnicate.b32 %r0;"),
               HasSubstr("unknown instruction 'frobnicate.b32'"));

@@ -65,6 +65,25 @@ TEST(TensorMemory, StoresAndLoadsInOtherShapes) {
   }
 }
 
+TEST(TensorMemory, LoadsOf32LanesFindHalfAnAccumulator) {
+  // As with M 64: 16 of the 32 lanes hold something; the others' registers are
+  // undefined.
+  std::string body = std::string(kAlloc) + R"(
+  tcgen05.st.sync.aligned.16x64b.x1.b32 [%r50], {%t};
+  tcgen05.wait::st.sync.aligned;
+  tcgen05.ld.sync.aligned.32x32b.x2.b32 {%r20, %r21}, [%r50];
+  tcgen05.wait::ld.sync.aligned;
+  setp.lt.u32 %p0, %t, 16;
+  @%p0 st.global.b32 [%o], %r21;
+)" + kFree;
+  auto out = compute(body, 32, 32, kShared);
+  for (uint32_t t = 0; t < 16;
+       ++t) // register 0 of lane l holds row l/4 + l%2*8
+    EXPECT_EQ(out[t], t % 8 * 4 + t / 8 + 2);
+  EXPECT_THAT(reportOf(replaced(body, "@%p0 st.global", "st.global")).str(),
+              HasSubstr("register %r21 is read before anything wrote it"));
+}
+
 TEST(TensorMemory, AllocationRules) {
   EXPECT_THAT(
       reportOf(replaced(std::string(kAlloc), "], 64", "], 48") + kFree).str(),

@@ -48,6 +48,7 @@ enum class ErrorKind : uint8_t {
   BadDescriptor, ///< an instruction or shared-memory descriptor of an MMA with
                  ///< an invalid field
   WorkInFlight,  ///< a CTA ends while asynchronous work still uses its memory
+  ExitedCta,     ///< a CTA of the cluster is accessed after its end, or may be
   InvalidOperation, ///< anything else that PTX declares undefined
 };
 

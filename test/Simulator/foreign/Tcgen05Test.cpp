@@ -2,91 +2,29 @@
 //
 // tcgen05_gemm.cu: tensor memory and the tensor cores, and what goes wrong with
 // them.
-#include "Foreign.h"
-#include "fp8/Reference/Float8.h"
-
-#include <cmath>
+#include "Gemm.h"
 
 using namespace fp8::sim;
 using namespace fp8::sim::test;
-using fp8::reference::decodeE4M3FN;
 
 namespace {
-double decoded(uint8_t code) {
-  static const std::vector<double> table = [] {
-    std::vector<double> values;
-    for (unsigned i = 0; i < 256; ++i)
-      values.push_back(decodeE4M3FN(uint8_t(i)));
-    return values;
-  }();
-  return table[code];
-}
-
 class Tcgen05Gemm : public testing::Test {
 protected:
-  static constexpr uint32_t m = 256, n = 128, blocks = 5, k = blocks * 128;
-
-  void SetUp() override {
-    // Any code but NaN, and not so large that sums leave f32's exact range.
-    uint32_t state = 12345;
-    auto next = [&] {
-      state = state * 1664525 + 1013904223;
-      return uint8_t((state >> 24 & 0x80) | ((state >> 16) % 0x60));
-    };
-    for (uint8_t &code : a)
-      code = next();
-    for (uint8_t &code : b)
-      code = next();
-    sums.resize(m * n);
-    magnitudes.resize(m * n);
-    for (uint32_t i = 0; i < m; ++i)
-      for (uint32_t j = 0; j < n; ++j)
-        for (uint32_t l = 0; l < k; ++l) {
-          double product = decoded(a[i * k + l]) * decoded(b[j * k + l]);
-          sums[i * n + j] += product;
-          magnitudes[i * n + j] += std::fabs(product);
-        }
-  }
+  static constexpr uint32_t blocks = 5;
 
   Report run(const std::string &text, uint64_t seed = 0,
              Completion completion = Completion::Late) {
-    Launcher launcher(text);
-    uint64_t aAddress = launcher.input("a", a);
-    uint64_t bAddress = launcher.input("b", b);
-    uint64_t dAddress = launcher.output<float>("d", m * n, NAN);
     LaunchConfig config;
-    config.grid = {n / 64, m / 128, 1};
+    config.grid = {problem.n / 64, problem.m / 128, 1};
     config.block = {128, 1, 1};
     config.dynamicSharedBytes = 2 * (128 + 64) * 128;
-    auto map = [&](uint64_t address, uint32_t rows, uint32_t boxRows) {
-      return KernelArgument::tensorMap(matrixMap(
-          address, ElementType::U8, k, rows, k, 128, boxRows, Swizzle::B128));
-    };
-    Report report = launcher.run({map(aAddress, m, 128), map(bAddress, n, 64),
-                                  KernelArgument::value(dAddress),
-                                  KernelArgument::value<int32_t>(n),
-                                  KernelArgument::value<int32_t>(blocks)},
-                                 config, seed, completion);
-    d = launcher.contents<float>(dAddress, m * n);
-    return report;
+    return problem.run(text, 128, 64, config, d, seed, completion);
   }
-
-  /// The largest error relative to the sum of magnitudes.
-  double worstError() const {
-    double worst = 0;
-    for (uint32_t i = 0; i < m * n; ++i) {
-      double error = std::fabs(d[i] - sums[i]) / magnitudes[i];
-      if (!(error <= worst))
-        worst = error;
-    }
-    return worst;
-  }
+  double worstError() const { return problem.worstError(d); }
 
   std::string text = readKernel("tcgen05_gemm.ptx");
-  std::vector<uint8_t> a = std::vector<uint8_t>(m * k);
-  std::vector<uint8_t> b = std::vector<uint8_t>(n * k);
+  const GemmProblem problem{256, 128, blocks * 128};
   std::vector<float> d;
-  std::vector<double> sums, magnitudes;
 };
 } // namespace
 

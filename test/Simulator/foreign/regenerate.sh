@@ -16,4 +16,6 @@ compile() {
 for name in mbarrier_ring tma_load tma_store divergent warp_reduce histogram sgemm; do
   compile $name sm_90a
 done
-compile tcgen05_gemm sm_100a
+for name in tcgen05_gemm pair_gemm pair_gemm_m128; do
+  compile $name sm_100a
+done

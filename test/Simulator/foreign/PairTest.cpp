@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// pair_gemm.cu and pair_gemm_m128.cu: CTA pairs, multicast within a cluster,
+// and what goes wrong with them.
+#include "Gemm.h"
+
+using namespace fp8::sim;
+using namespace fp8::sim::test;
+
+namespace {
+class PairGemm : public testing::Test {
+protected:
+  Report run(const std::string &text, uint64_t seed = 0,
+             Completion completion = Completion::Late) {
+    LaunchConfig config;
+    config.grid = {4, 2, 1};
+    config.block = {128, 1, 1};
+    config.cluster = {4, 1, 1};
+    config.dynamicSharedBytes = 2 * (128 + 64) * 128;
+    return problem.run(text, 64, 64, config, d, seed, completion);
+  }
+
+  /// The fault is found under every schedule; its first error's kind is one of
+  /// `kinds` and one of its errors says each of `parts`.
+  void expectFault(const std::string &text, std::vector<ErrorKind> kinds,
+                   const std::vector<std::string> &parts = {}) {
+    for (uint64_t seed = 0; seed < scheduleSeeds; ++seed) {
+      Report report = run(text, seed);
+      ASSERT_FALSE(report.ok()) << "seed " << seed;
+      EXPECT_THAT(kinds, testing::Contains(report.errors[0].kind))
+          << "seed " << seed << "\n"
+          << report.str();
+      for (const std::string &part : parts)
+        EXPECT_THAT(report.str(), testing::HasSubstr(part)) << "seed " << seed;
+    }
+  }
+
+  std::string text = readKernel("pair_gemm.ptx");
+  const GemmProblem problem{512, 256, 5 * 128};
+  std::vector<float> d;
+};
+} // namespace
+
+TEST_F(PairGemm, RunsRight) {
+  for (uint64_t seed = 0; seed < scheduleSeeds; ++seed) {
+    Report report = run(text, seed);
+    ASSERT_TRUE(report.ok()) << "seed " << seed << "\n" << report.str();
+    EXPECT_LT(problem.worstError(d), 1e-5) << "seed " << seed;
+    EXPECT_EQ(report.statistics.mmas, 2u * 2 * 5 * 4);
+  }
+  Report atIssue = run(text, 0, Completion::AtIssue);
+  EXPECT_TRUE(atIssue.ok()) << atIssue.str();
+  EXPECT_LT(problem.worstError(d), 1e-5);
+}
+
+TEST_F(PairGemm, WithM128RunsRight) {
+  const GemmProblem small{256, 192, 4 * 128};
+  LaunchConfig config;
+  config.grid = {4, 2, 1};
+  config.block = {128, 1, 1};
+  config.cluster = {2, 1, 1};
+  config.dynamicSharedBytes = 2 * (64 + 48) * 128;
+  std::string folded = readKernel("pair_gemm_m128.ptx");
+  for (uint64_t seed = 0; seed < scheduleSeeds; ++seed) {
+    Report report =
+        small.run(folded, 64, 48, config, d, seed, Completion::Late);
+    ASSERT_TRUE(report.ok()) << "seed " << seed << "\n" << report.str();
+    EXPECT_LT(small.worstError(d), 1e-5) << "seed " << seed;
+  }
+}
+
+TEST_F(PairGemm, AMissingLastClusterBarrierIsCaught) {
+  // A barrier of the CTA stands in its place.
+  std::string changed = replaced(
+      text, "barrier.cluster.arrive.release.aligned;", "bar.sync 0;", 1);
+  changed = withoutLine(changed, "barrier.cluster.wait", 1);
+  expectFault(changed, {ErrorKind::ExitedCta, ErrorKind::WorkInFlight},
+              {"end the kernel with a cluster barrier"});
+}
+
+TEST_F(PairGemm, CommitsThatMissThePeerAreADeadlock) {
+  // The peer's producer is never told that its stages are free.
+  expectFault(
+      replaced(text, "cluster.b64 [%r68], %rs3;", "cluster.b64 [%r68], 5;"),
+      {ErrorKind::Deadlock}, {"empty"});
+}
+
+TEST_F(PairGemm, HalfOfThePairsBytesAreCaught) {
+  // The even CTA expects its own bytes only.
+  expectFault(replaced(text, ", 49152;", ", 24576;"),
+              {ErrorKind::TransactionOverrun, ErrorKind::UninitialisedMemory,
+               ErrorKind::MemoryInFlight, ErrorKind::Race});
+}
+
+TEST_F(PairGemm, ABarrierAddressOfTheOwnCtaIsCaught) {
+  // Bit 24 stays: the odd CTA's copies signal its own barrier.
+  Report report = run(replaced(text, ", -16777224;", ", -8;"));
+  EXPECT_FALSE(report.ok());
+}
+
+TEST_F(PairGemm, CopiesWithoutCtaGroup2AreCaught) {
+  std::string changed = replaced(text, "2d.cta_group::2.", "2d.", 1);
+  Report report = run(changed);
+  EXPECT_FALSE(report.ok());
+}
+
+TEST_F(PairGemm, MmasOfBothCtasAreCaught) {
+  // Nothing selects the leader any more.
+  std::string changed = withoutLine(text, "@%p5 bra", 0);
+  expectFault(changed,
+              {ErrorKind::Deadlock, ErrorKind::Race, ErrorKind::TooManyArrivals,
+               ErrorKind::MemoryInFlight, ErrorKind::UninitialisedMemory,
+               ErrorKind::MissingTcgen05Fence});
+}
+
+TEST_F(PairGemm, AnAllocationInOneCtaOnlyIsADeadlock) {
+  std::string changed =
+      replaced(text, "@%p2 bra", "setp.ne.or.s32 %p2, %r4, 0, %p2;\n@%p2 bra");
+  expectFault(changed, {ErrorKind::Deadlock},
+              {"waits in 'tcgen05.alloc.cta_group::2.sync.aligned.shared::cta."
+               "b32' for a warp of the peer CTA, rank 1"});
+}
+
+TEST_F(PairGemm, AllocationsThatDifferAreCaught) {
+  std::string changed =
+      replaced(text, "tcgen05.alloc",
+               "shl.b32 %r40, %r4, 7; add.u32 %r40, %r40, 128;\ntcgen05.alloc");
+  changed = replaced(changed, "[%r39], 128;", "[%r39], %r40;");
+  expectFault(changed, {ErrorKind::TensorMemoryAllocation},
+              {"columns and the peer CTA"});
+}
+
+TEST_F(PairGemm, AClusterWithoutAPeerIsCaught) {
+  std::string changed = withoutLine(text, ".reqnctapercluster");
+  changed = withoutLine(changed, ".explicitcluster");
+  LaunchConfig config;
+  config.grid = {1, 1, 1};
+  config.block = {128, 1, 1};
+  config.dynamicSharedBytes = 2 * (128 + 64) * 128;
+  expectError(problem.run(changed, 64, 64, config, d, 0, Completion::Late),
+              ErrorKind::InvalidOperation, {"needs a CTA pair"});
+}
+
+TEST_F(PairGemm, AWrongMOrNIsCaught) {
+  // The instruction descriptor: N / 8 from bit 17, M / 16 from bit 24.
+  auto descriptor = [](uint32_t m, uint32_t n) {
+    return ", " + std::to_string(1u << 4 | n / 8 << 17 | m / 16 << 24) + ";";
+  };
+  for (auto [m, n, rule] :
+       {std::tuple(64u, 128u, "128 or 256"), std::tuple(256u, 120u, "of 16")})
+    expectError(run(replaced(text, descriptor(256, 128), descriptor(m, n))),
+                ErrorKind::BadDescriptor, {rule});
+}
+
+TEST_F(PairGemm, AnMmaOnUndecodedTilesIsCaught) {
+  // Without the wait for the full barrier.
+  Report report = run(replaced(text, "[%r21], %r20;", "[%r21], 1;"));
+  expectError(report, ErrorKind::Race);
+}
