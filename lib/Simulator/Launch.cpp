@@ -26,9 +26,9 @@ public:
 
   Report run() {
     if (prepare()) {
-      Machine machine(device, program, config, options, report);
-      if (passArguments(machine))
-        machine.runGrid();
+      Grid grid(device, program, config, options, report);
+      if (passArguments(grid))
+        grid.run();
     }
     for (uint64_t address : moduleBuffers)
       device.release(address);
@@ -167,11 +167,11 @@ private:
     return true;
   }
 
-  bool passArguments(Machine &machine) {
-    machine.parameters.resize(program.parameterBytes);
+  bool passArguments(Grid &grid) {
+    grid.parameters.resize(program.parameterBytes);
     for (size_t i = 0; i < arguments.size(); ++i) {
       const EntryParameter &parameter = function->signature.parameters[i];
-      uint8_t *target = machine.parameters.data() + program.parameterOffsets[i];
+      uint8_t *target = grid.parameters.data() + program.parameterOffsets[i];
       if (const auto *bytes =
               std::get_if<std::vector<uint8_t>>(&arguments[i].get())) {
         if (bytes->size() != parameter.sizeBytes)
@@ -193,8 +193,8 @@ private:
       if (std::optional<std::string> broken = map.validate())
         return fail("parameter '" + parameter.name + "': " + *broken,
                     ErrorKind::TensorMap);
-      uint64_t index = machine.tensorMaps.size();
-      machine.tensorMaps.push_back(map);
+      uint64_t index = grid.tensorMaps.size();
+      grid.tensorMaps.push_back(map);
       std::memset(target, 0x5a, 128);
       std::memcpy(target, kHandleMagic, 8);
       std::memcpy(target + 8, &index, 8);
@@ -234,13 +234,13 @@ const TensorMap *Machine::tensorMapAt(Warp &warp, const Inst &inst, int lane,
   uint64_t index;
   std::memcpy(&index, handle + 8, 8);
   if (!found || std::memcmp(handle, kHandleMagic, 8) != 0 ||
-      index >= tensorMaps.size()) {
+      index >= grid.tensorMaps.size()) {
     error(ErrorKind::TensorMap,
           "'" + mnemonic(&inst) + "' takes an address that holds no tensor map",
           &warp, &inst, lane, true);
     return nullptr;
   }
-  return &tensorMaps[index];
+  return &grid.tensorMaps[index];
 }
 
 Report fp8::sim::launch(Device &device, const PTXModule &module,

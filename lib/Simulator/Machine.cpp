@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Scheduling of a cluster, completion of asynchronous work, errors. Clusters
-// run one after another: PTX promises no more than that the CTAs of one cluster
-// run together, so a kernel that needs more is not guaranteed to finish.
+// Scheduling of a cluster, completion of asynchronous work, errors. PTX
+// promises no more than that the CTAs of one cluster run together, so a kernel
+// that needs more is not guaranteed to finish.
 
 #include "Machine.h"
 
@@ -18,22 +18,17 @@ constexpr unsigned kStuckRounds = 64;
 constexpr uint64_t kTimeJump = 1 << 24;
 } // namespace
 
-Machine::Machine(Device &device, const Program &program,
-                 const LaunchConfig &config, const Options &options,
-                 Report &report)
-    : device(device), program(program), config(config), options(options),
-      report(report), checksOrder(options.completion == Completion::Late),
-      random(options.scheduleSeed * 2 + 1), async(options.scheduleSeed) {}
-
-void Machine::runGrid() {
-  const auto &grid = config.grid, &cluster = config.cluster;
-  for (uint32_t z = 0; z < grid[2] && !stopped; z += cluster[2])
-    for (uint32_t y = 0; y < grid[1] && !stopped; y += cluster[1])
-      for (uint32_t x = 0; x < grid[0] && !stopped; x += cluster[0])
-        runCluster({x, y, z});
+Machine::Machine(Grid &grid, ClusterIndex first, uint64_t ordinal)
+    : grid(grid), device(grid.device), program(grid.program),
+      config(grid.config), options(grid.options), report(grid.report),
+      parameters(grid.parameters), stopped(grid.stopped),
+      checksOrder(options.completion == Completion::Late),
+      random(options.scheduleSeed * 2 + 1 + (ordinal << 32)),
+      async(options.scheduleSeed + (ordinal << 32)) {
+  makeCtas(first);
 }
 
-void Machine::runCluster(std::array<uint32_t, 3> first) {
+void Machine::makeCtas(ClusterIndex first) {
   const auto &cluster = config.cluster;
   uint32_t threads = config.block[0] * config.block[1] * config.block[2];
   uint32_t warpsPerCta = (threads + 31) / 32;
@@ -42,9 +37,6 @@ void Machine::runCluster(std::array<uint32_t, 3> first) {
       (program.staticSharedEnd + config.dynamicSharedBytes + 15) / 16 * 16);
   warpsInCluster = warpsPerCta * ctaCount;
   nextAgent = kRoles * warpsInCluster;
-  clusterBarrier = {};
-  strongClocks.clear();
-  warps.clear();
   for (uint32_t rank = 0; rank < ctaCount; ++rank) {
     std::array<uint32_t, 3> inCluster{rank % cluster[0],
                                       rank / cluster[0] % cluster[1],
@@ -62,13 +54,25 @@ void Machine::runCluster(std::array<uint32_t, 3> first) {
       warps.push_back(ctas.back()->warps.back().get());
     }
   }
-  stuckRounds = 0;
-  std::vector<Warp *> runnable;
-  while (!stopped) {
+}
+
+void Machine::reportStepLimit() {
+  SimulationError &e =
+      error(ErrorKind::LimitExceeded,
+            "the launch exceeds the step limit of " +
+                std::to_string(options.stepLimit) + " warp instructions",
+            nullptr, nullptr, -1, true);
+  for (Warp *warp : warps)
+    for (const LaneGroup &group : warp->groups)
+      describeWaiter(e, *warp, group);
+}
+
+void Machine::run(unsigned turns) {
+  while (!stopped && turns) {
     while (auto op = async.takeDue(now))
       complete(std::move(op));
     if (stopped)
-      break;
+      return;
     runnable.clear();
     bool alive = false;
     for (Warp *warp : warps) {
@@ -76,35 +80,26 @@ void Machine::runCluster(std::array<uint32_t, 3> first) {
       if (warp->runnable())
         runnable.push_back(warp);
     }
-    if (!alive)
-      break;
+    if (!alive) {
+      checkClusterEnd();
+      done = true;
+      return;
+    }
     if (runnable.empty()) {
-      if (!unstick())
-        break;
-      continue;
+      if (unstick())
+        continue;
+      stuck = true;
+      return;
     }
-    if (report.statistics.warpInstructions > options.stepLimit) {
-      SimulationError &e =
-          error(ErrorKind::LimitExceeded,
-                "the launch exceeds the step limit of " +
-                    std::to_string(options.stepLimit) + " warp instructions",
-                nullptr, nullptr, -1, true);
-      for (Warp *warp : warps)
-        for (const LaneGroup &group : warp->groups)
-          describeWaiter(e, *warp, group);
-      break;
-    }
+    if (report.statistics.warpInstructions > options.stepLimit)
+      return reportStepLimit();
     uint64_t r = random.next();
     Warp *warp = runnable[(r >> 32) % runnable.size()];
     unsigned quantum =
         r & 3 ? 1 + unsigned(r >> 8 & 63) : 1 + unsigned(r >> 8 & 1023);
     warp->run(quantum, (r >> 24 & 15) != 0, r >> 28);
+    --turns;
   }
-  if (!stopped)
-    checkClusterEnd();
-  async.clear();
-  ctas.clear();
-  warps.clear();
 }
 
 void Machine::checkClusterEnd() {
@@ -148,7 +143,7 @@ void Machine::wakeAll(WaitKind kind) {
 }
 
 /// No warp can run: completes some asynchronous work, or lets every timed wait
-/// fail. False on deadlock.
+/// fail. False when only another cluster could help.
 bool Machine::unstick() {
   if (auto op = async.takeAny()) {
     complete(std::move(op));
@@ -165,9 +160,14 @@ bool Machine::unstick() {
     warp->recount();
   }
   now += kTimeJump;
+  if (!stuckRounds)
+    readsWhenStuck = globalReads;
   if (any && ++stuckRounds < kStuckRounds)
     return true;
-  reportDeadlock();
+  // Who reads no global memory will not see what other clusters write.
+  if (globalReads == readsWhenStuck)
+    reportDeadlock();
+  stuckRounds = 0;
   return false;
 }
 
@@ -261,6 +261,7 @@ bool Machine::clusterAddress(Warp &warp, const Inst &inst, int lane,
 
 uint8_t *Machine::global(Warp &warp, const Inst &inst, int lane,
                          uint64_t address, uint64_t count, bool write) {
+  globalReads += !write;
   Buffer *buffer = lastBuffer && lastBuffer->contains(address, count)
                        ? lastBuffer
                        : device.find(address, count);

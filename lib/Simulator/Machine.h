@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The machine that runs one cluster of CTAs at a time: scheduling, virtual
+// The machine that runs one cluster of CTAs: scheduling, virtual
 // time, asynchronous completion, errors.
 
 #ifndef FP8_LIB_SIMULATOR_MACHINE_H
@@ -8,6 +8,7 @@
 
 #include "Async.h"
 #include "Cta.h"
+#include "Grid.h"
 #include "Warp.h"
 #include "fp8/Simulator/Simulator.h"
 
@@ -28,25 +29,29 @@ struct ClusterBarrier {
 
 class Machine {
 public:
-  Machine(Device &device, const Program &program, const LaunchConfig &config,
-          const Options &options, Report &report);
+  /// `ordinal`: how many clusters started before it.
+  Machine(Grid &grid, ClusterIndex first, uint64_t ordinal);
 
-  void runGrid();
+  /// Lets up to `turns` warps go on. Sets `stuck` when none can.
+  void run(unsigned turns);
+  bool finished() const { return done; }
+  bool stuck = false;
+  void reportDeadlock();
 
+  Grid &grid;
   Device &device;
   const Program &program;
   const LaunchConfig &config;
   const Options &options;
   Report &report;
-  std::vector<uint8_t> parameters;
-  std::vector<TensorMap> tensorMaps;
+  const std::vector<uint8_t> &parameters;
 
-  std::vector<std::unique_ptr<Cta>> ctas; ///< of the running cluster, by rank
+  std::vector<std::unique_ptr<Cta>> ctas; ///< by rank
   ClusterBarrier clusterBarrier;
   /// By address: what the writers of flags (volatile, atomic, release) knew.
   std::unordered_map<uint64_t, SyncClocks> strongClocks;
   uint64_t now = 0;
-  bool stopped = false;
+  bool &stopped; ///< the whole grid's
   bool checksOrder =
       true; ///< ownership and happens-before; off when work completes at issue
   Random random;
@@ -116,13 +121,16 @@ private:
   AsyncQueue async;
   unsigned stuckRounds = 0;
   uint32_t nextAgent = 0;
-  uint64_t steps = 0;
+  uint64_t globalReads = 0;
+  uint64_t readsWhenStuck = 0; ///< globalReads when nothing could go on
+  bool done = false;
   std::vector<Warp *> warps;
+  std::vector<Warp *> runnable;
 
-  void runCluster(std::array<uint32_t, 3> clusterIndex);
+  void makeCtas(ClusterIndex first);
+  void reportStepLimit();
   void complete(std::unique_ptr<AsyncOp> op);
   bool unstick();
-  void reportDeadlock();
   void describeWaiter(SimulationError &error, const Warp &warp,
                       const LaneGroup &group);
   void checkClusterEnd();

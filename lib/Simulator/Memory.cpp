@@ -61,7 +61,7 @@ static uint8_t *accessLocal(Warp &w, const Inst &i, int lane, uint64_t offset,
 
 static uint8_t *accessParam(Warp &w, const Inst &i, int lane, uint64_t offset,
                             uint32_t count, bool write) {
-  std::vector<uint8_t> &bytes = w.machine.parameters;
+  const std::vector<uint8_t> &bytes = w.machine.parameters;
   if (write || count > bytes.size() || offset > bytes.size() - count) {
     w.machine.error(ErrorKind::OutOfBounds,
                     "'" + Machine::mnemonic(&i) +
@@ -70,7 +70,8 @@ static uint8_t *accessParam(Warp &w, const Inst &i, int lane, uint64_t offset,
                     &w, &i, lane, true);
     return nullptr;
   }
-  return bytes.data() + offset;
+  // A parameter is only read from.
+  return const_cast<uint8_t *>(bytes.data()) + offset;
 }
 
 static uint8_t *accessSpace(Warp &w, const Inst &i, int lane, AccessSpace space,

@@ -74,6 +74,11 @@ void addSimulatorOptions(CLI::App &app, Options &options) {
                  "Multiprocessors the device has")
       ->check(CLI::Range(1u, 65535u))
       ->group(group);
+  app.add_option("--resident-clusters", options.residentClusters,
+                 "Clusters that run at the same time (0: some, as the schedule "
+                 "seed chooses)")
+      ->check(CLI::Range(0u, 1024u))
+      ->group(group);
   app.add_option("--step-limit", options.stepLimit,
                  "Warp instructions a run may take")
       ->group(group);

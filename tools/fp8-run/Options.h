@@ -29,6 +29,7 @@ struct Options {
   unsigned schedules = 1;
   bool completeAtIssue = false;
   unsigned multiprocessors = 148;
+  unsigned residentClusters = 0; ///< 0: as the schedule seed chooses
   uint64_t stepLimit = uint64_t(1) << 33;
   uint64_t gridLimit = uint64_t(1) << 20;
   unsigned maxErrors = 8;

@@ -157,6 +157,7 @@ Outcome SimulatorBackend::launch(const launch::Manifest &manifest,
   simulation.gridLimit = options.gridLimit;
   simulation.maxErrors = options.maxErrors;
   simulation.multiprocessorCount = options.multiprocessors;
+  simulation.residentClusters = options.residentClusters;
 
   auto start = std::chrono::steady_clock::now();
   sim::Report report =

@@ -75,6 +75,9 @@ struct Options {
   uint64_t sharedMemoryLimit =
       232448; ///< bytes a CTA may use (227 KiB on sm_90 and sm_100)
   unsigned multiprocessorCount = 148; ///< %nsmid
+  /// Clusters that run at the same time; 0: some, as the seed chooses. A kernel
+  /// whose clusters wait for each other needs as many as its grid has.
+  unsigned residentClusters = 0;
 };
 
 /// Runs `entry` of `module`. Every instruction of the kernel is decoded before
