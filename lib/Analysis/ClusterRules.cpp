@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Which CTAs of a cluster do what: the rules of rings whose slots CTAs share,
-// and of what the leading CTA does alone (C1 to C5).
+// and of what the leading CTA does alone (C1 to C5), and those of
+// the work queue (W2, W3).
 
 #include "fp8/Analysis/KernelPlan.h"
 
@@ -72,8 +73,46 @@ LogicalResult KernelPlan::checkSharedSlots(Operation *op,
   return success();
 }
 
+/// (W2, W3) The leading CTA asks, once for each slot; all CTAs read the answer.
+LogicalResult KernelPlan::checkWorkQueue(WorkQueueOp queue) const {
+  for (auto &[number, use] : flow->getStageUses())
+    for (AcquireOp acquire : use.acquires) {
+      if (getRingOf(acquire.getEnd()) != queue)
+        continue;
+      std::optional<CtaGrouping> grouping = getLeadingGrouping(acquire);
+      if (isa<ConsumerType>(acquire.getEnd().getType())) {
+        if (grouping)
+          return acquire.emitOpError()
+                 << "reads an answer that every CTA of the cluster gets, so it "
+                    "must not stand in an 'fp8.leading_cta' (W3)";
+        continue;
+      }
+      if (grouping != CtaGrouping::Cluster && cluster.getSize() > 1)
+        return acquire.emitOpError()
+               << "is the scheduler's, so it must stand in an 'fp8.leading_cta "
+                  "of cluster' (W3)";
+      if (use.requests.size() == 1 && use.acquires.size() == 1 &&
+          use.requests.front()->getBlock() == acquire->getBlock())
+        continue;
+      InFlightDiagnostic diagnostic =
+          acquire.emitOpError() << "takes a slot of a work queue, which needs "
+                                   "exactly one 'fp8.request_work' in the same "
+                                   "block (W2), but has "
+                                << use.requests.size();
+      for (RequestWorkOp request : use.requests)
+        diagnostic.attachNote(request.getLoc()) << "asked for here";
+      return diagnostic;
+    }
+  return success();
+}
+
 LogicalResult KernelPlan::checkCluster() const {
   for (auto &[op, ring] : rings) {
+    if (auto queue = dyn_cast<WorkQueueOp>(op)) {
+      if (failed(checkWorkQueue(queue)))
+        return failure();
+      continue;
+    }
     if (ring.ctaGroup == 2 && cluster.m % 2)
       return op->emitOpError()
              << "is of a CTA pair, but clusters have " << cluster.m

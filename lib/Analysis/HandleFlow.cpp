@@ -106,6 +106,8 @@ void HandleFlow::collectUses(Operation *kernel) {
       stageUses[stages.find(release.getStage())].releases.push_back(release);
     } else if (auto load = dyn_cast<TmaLoadOp>(op)) {
       stageUses[stages.find(load.getStage())].loads.push_back(load);
+    } else if (auto request = dyn_cast<RequestWorkOp>(op)) {
+      stageUses[stages.find(request.getStage())].requests.push_back(request);
     } else if (auto mma = dyn_cast<MmaOp>(op)) {
       for (Value view :
            {Value(mma.getAccumulator()), Value(mma.getA()), Value(mma.getB())})

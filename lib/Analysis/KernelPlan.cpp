@@ -47,8 +47,9 @@ LogicalResult KernelPlan::dealWarps(FunctionOpInterface kernel) {
 /// Work that is lowered for the warps of a role, and so must stand in one.
 static bool needsRole(Operation *op) {
   return isa<AcquireOp, ReleaseOp, CloseOp, TmaLoadOp, MmaOp, PromoteOp,
-             StoreOp, LeadingCtaOp, CreateMmaWarpOp, ReleaseMmaWarpOp,
-             WaitTmemOp, CreateEpilogueWarpOp, ReleaseEpilogueWarpOp>(op);
+             StoreOp, LeadingCtaOp, RequestWorkOp, NextWorkOp, CreateMmaWarpOp,
+             ReleaseMmaWarpOp, WaitTmemOp, CreateEpilogueWarpOp,
+             ReleaseEpilogueWarpOp>(op);
 }
 
 /// The pass that would have taken the op to phase 2, empty if there is none.

@@ -80,11 +80,16 @@ LogicalResult KernelPlan::layOutSharedMemory(FunctionOpInterface kernel) {
       contributors.push_back({&op, offset - start});
     }
   }
-  offset = llvm::alignTo(offset, 8);
+  // 16: the answers of work queues (PTX ISA, clusterlaunchcontrol.try_cancel).
+  offset = llvm::alignTo(offset, 16);
   for (auto &[op, plan] : rings) {
     plan.barrierOffset = offset;
     Type ring = cast<EndTypeInterface>(op->getResult(0).getType()).getRing();
     offset += 16 * cast<RingTypeInterface>(ring).getNumStages();
+    if (isa<WorkQueueOp>(op)) {
+      plan.payloadOffset = offset;
+      offset += kAnswerBytes * cast<RingTypeInterface>(ring).getNumStages();
+    }
     if (isa<OutputPipelineOp>(op))
       offset += 16; // the barrier that guards deallocation, and the address of
                     // the tensor memory

@@ -67,12 +67,13 @@ static int64_t getCtaGroup(Operation *op) {
   Type ring = cast<EndTypeInterface>(op->getResult(0).getType()).getRing();
   if (auto output = dyn_cast<OutputPipelineType>(ring))
     return output.getCtaGroup();
-  return cast<PipelineType>(ring).getCtaGroup();
+  auto pipeline = dyn_cast<PipelineType>(ring);
+  return pipeline ? pipeline.getCtaGroup() : 1;
 }
 
 LogicalResult KernelPlan::planRings(FunctionOpInterface kernel) {
   for (Operation &op : kernel.getFunctionBody().front())
-    if (isa<PipelineOp, OutputPipelineOp>(op))
+    if (isa<PipelineOp, OutputPipelineOp, WorkQueueOp>(op))
       rings[&op].ctaGroup = getCtaGroup(&op);
   planSharing();
   for (auto &[op, ring] : rings)
@@ -95,8 +96,9 @@ LogicalResult KernelPlan::planRing(Operation *op, RingPlan &ring) {
   }
   // Who else empties a slot, or a part of it: the MMA warps of the CTAs that
   // get the same copies; the epilogue warps of the pair's other CTA.
-  int64_t releasers =
-      isa<OutputPipelineOp>(op) ? ring.ctaGroup : ring.getNumReleasers(cluster);
+  int64_t releasers = isa<OutputPipelineOp>(op) ? ring.ctaGroup
+                      : isa<WorkQueueOp>(op)    ? cluster.getSize()
+                                                : ring.getNumReleasers(cluster);
   ring.emptyArrivals *= releasers;
   auto getStated = [&](StringRef name) -> std::optional<int64_t> {
     auto attribute = op->getAttrOfType<IntegerAttr>(name);

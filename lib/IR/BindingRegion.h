@@ -46,6 +46,12 @@ LogicalResult verifyInEntryBlock(Operation *op, StringRef label);
 LogicalResult verifyResultTypes(Operation *op, ArrayRef<Type> expected,
                                 StringRef what);
 
+/// Checks an op that makes a ring: it stands in the entry block (P3) and yields
+/// the ends of one ring, producers first (P1, P2). `what` names the ring, for
+/// errors.
+LogicalResult verifyRingEnds(Operation *op, function_ref<bool(Type)> isRing,
+                             StringRef what);
+
 } // namespace mlir::fp8
 
 #endif // FP8_LIB_IR_BINDINGREGION_H

@@ -45,9 +45,10 @@ static ParseResult parseConfigField(AsmParser &parser, int64_t &ctaGroup,
   if (field == "scheduler" && succeeded(parser.parseKeyword(&kind)))
     parsed = symbolizeSchedulerKind(kind);
   if (!parsed)
-    return parser.emitError(loc, "expected cta_group, cluster, stages, "
-                                 "accumulators, or a "
-                                 "scheduler that is one_tile or persistent");
+    return parser.emitError(loc,
+                            "expected cta_group, cluster, stages, "
+                            "accumulators, or a "
+                            "scheduler that is one_tile, persistent or clc");
   scheduler = *parsed;
   return success();
 }

@@ -49,7 +49,8 @@ struct Fp8InlinerInterface : public DialectInlinerInterface {
   /// What belongs in a kernel's entry block (P3, R1) goes nowhere else.
   bool isLegalToInline(Operation *op, Region *target, bool,
                        IRMapping &) const final {
-    return !isa<PipelineOp, OutputPipelineOp, StoreQueueOp, RoleOp>(op) ||
+    return !isa<PipelineOp, OutputPipelineOp, WorkQueueOp, StoreQueueOp,
+                RoleOp>(op) ||
            isa<FunctionOpInterface>(target->getParentOp());
   }
   bool isLegalToInline(Region *, Region *, bool, IRMapping &) const final {

@@ -386,6 +386,17 @@ int64_t OutputPipelineType::getAllocatedColumns() const {
       32, llvm::PowerOf2Ceil(getNumStages() * getStageColumns()));
 }
 
+LogicalResult
+WorkQueueType::verify(function_ref<InFlightDiagnostic()> emitError,
+                      int64_t numStages) {
+  if (numStages < 1 || numStages > kMaxSharedMemoryBytes / 32)
+    return emitError() << "a work queue has at least one stage and at most as "
+                          "many as shared memory has room for, "
+                       << kMaxSharedMemoryBytes / 32 << ", but got "
+                       << numStages;
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // Ends and stages
 //===----------------------------------------------------------------------===//

@@ -10,35 +10,43 @@ using namespace mlir::fp8;
 // pipeline
 //===----------------------------------------------------------------------===//
 
-LogicalResult PipelineOp::verify() {
-  if (failed(verifyInEntryBlock(*this, "P3")))
+LogicalResult fp8::verifyRingEnds(Operation *op,
+                                  function_ref<bool(Type)> isRing,
+                                  StringRef what) {
+  if (failed(verifyInEntryBlock(op, "P3")))
     return failure();
   bool sawConsumer = false;
   int64_t producers = 0, consumers = 0;
   Type ring;
-  for (Type type : getEnds().getTypes()) {
+  for (Type type : op->getResultTypes()) {
     if (!isa<ProducerType, ConsumerType>(type))
-      return emitOpError() << "yields producer and consumer ends, but got "
-                           << type;
+      return op->emitOpError()
+             << "yields producer and consumer ends, but got " << type;
     auto end = cast<EndTypeInterface>(type);
-    if (!isa<PipelineType>(end.getRing()))
-      return emitOpError() << "makes the ends of a !fp8.pipeline, but got "
-                           << end.getRing();
+    if (!isRing(end.getRing()))
+      return op->emitOpError()
+             << "makes the ends of " << what << ", but got " << end.getRing();
     if (ring && ring != end.getRing())
-      return emitOpError() << "makes the ends of one ring (P2), but got "
-                           << ring << " and " << end.getRing();
+      return op->emitOpError() << "makes the ends of one ring (P2), but got "
+                               << ring << " and " << end.getRing();
     ring = end.getRing();
     if (end.isProducer() && sawConsumer)
-      return emitOpError()
+      return op->emitOpError()
              << "yields its producer ends before its consumer ends";
     sawConsumer |= !end.isProducer();
     (end.isProducer() ? producers : consumers)++;
   }
   if (producers == 0 || consumers == 0)
-    return emitOpError()
+    return op->emitOpError()
            << "has at least one producer and one consumer end (P1), but got "
            << producers << " and " << consumers;
   return success();
+}
+
+LogicalResult PipelineOp::verify() {
+  return verifyRingEnds(
+      *this, [](Type ring) { return isa<PipelineType>(ring); },
+      "a !fp8.pipeline");
 }
 
 //===----------------------------------------------------------------------===//

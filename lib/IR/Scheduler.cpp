@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The scheduler family: the loop over a CTA's output tiles.
+// The scheduler family: the loop over a CTA's output tiles, and the work queue
+// of cluster launch control.
 
 #include "BindingRegion.h"
 
@@ -16,9 +17,16 @@ ParseResult ForEachTileOp::parse(OpAsmParser &parser, OperationState &result) {
   std::optional<SchedulerKind> kind = symbolizeSchedulerKind(keyword);
   if (!kind)
     return parser.emitError(loc)
-           << "expected one_tile or persistent, but got " << keyword;
+           << "expected one_tile, persistent or clc, but got " << keyword;
   result.addAttribute("scheduler",
                       SchedulerKindAttr::get(parser.getContext(), *kind));
+  IntegerAttr band;
+  if (succeeded(parser.parseOptionalKeyword("band")) &&
+      (parser.parseLParen() ||
+       parser.parseAttribute(band, builder.getI64Type(), "band",
+                             result.attributes) ||
+       parser.parseRParen()))
+    return failure();
 
   SmallVector<OpAsmParser::Argument> arguments;
   SmallVector<OpAsmParser::UnresolvedOperand> bounds, inits;
@@ -31,33 +39,53 @@ ParseResult ForEachTileOp::parse(OpAsmParser &parser, OperationState &result) {
     return parser.emitError(
         boundsLoc, "expected two loop variables, the tile's row and column");
   arguments[0].type = arguments[1].type = index;
+  SmallVector<OpAsmParser::UnresolvedOperand> work;
+  Type workType;
+  if (succeeded(parser.parseOptionalKeyword("from")) &&
+      (parser.parseLParen() || parser.parseOperand(work.emplace_back()) ||
+       parser.parseColonType(workType) || parser.parseRParen()))
+    return failure();
+  SmallVector<Type> types;
   if (succeeded(parser.parseOptionalKeyword("iter_args"))) {
     if (parser.getCurrentLocation(&initsLoc) ||
         parser.parseAssignmentList(arguments, inits) ||
-        parser.parseArrowTypeList(result.types))
+        parser.parseArrowTypeList(types))
       return failure();
-    if (result.types.size() != inits.size())
+    if (types.size() != inits.size())
       return parser.emitError(initsLoc)
              << "expected a type for each carried value";
     for (auto [argument, type] :
-         llvm::zip(llvm::drop_begin(arguments, 2), result.types))
+         llvm::zip(llvm::drop_begin(arguments, 2), types))
       argument.type = type;
   }
   if (parser.resolveOperands(bounds, {index, index}, boundsLoc,
                              result.operands) ||
-      parser.resolveOperands(inits, result.types, initsLoc, result.operands) ||
+      (workType &&
+       parser.resolveOperand(work.front(), workType, result.operands)) ||
+      parser.resolveOperands(inits, types, initsLoc, result.operands) ||
       parser.parseOptionalAttrDictWithKeyword(result.attributes) ||
       parser.parseRegion(*result.addRegion(), arguments))
     return failure();
   ensureYield(*result.regions.front(), result.location);
+  if (workType)
+    result.addTypes(workType);
+  result.addTypes(types);
+  result.addAttribute(
+      "operandSegmentSizes",
+      builder.getDenseI32ArrayAttr({1, 1, static_cast<int32_t>(work.size()),
+                                    static_cast<int32_t>(inits.size())}));
   return success();
 }
 
 void ForEachTileOp::print(OpAsmPrinter &printer) {
   Block &body = getBody().front();
-  printer << ' ' << stringifySchedulerKind(getScheduler()) << " ("
-          << body.getArgument(0) << ", " << body.getArgument(1) << ") in ("
-          << getTilesM() << ", " << getTilesN() << ")";
+  printer << ' ' << stringifySchedulerKind(getScheduler());
+  if (std::optional<int64_t> band = getBand())
+    printer << " band(" << *band << ')';
+  printer << " (" << body.getArgument(0) << ", " << body.getArgument(1)
+          << ") in (" << getTilesM() << ", " << getTilesN() << ")";
+  if (Value work = getWork())
+    printer << " from(" << work << " : " << work.getType() << ')';
   if (!getInits().empty()) {
     printer << " iter_args(";
     llvm::interleaveComma(
@@ -65,9 +93,10 @@ void ForEachTileOp::print(OpAsmPrinter &printer) {
         [&](auto carried) {
           printer << std::get<0>(carried) << " = " << std::get<1>(carried);
         });
-    printer << ") -> (" << getResultTypes() << ')';
+    printer << ") -> (" << getCarriedResults().getTypes() << ')';
   }
-  printBody(printer, *this, getBody(), {"scheduler"});
+  printBody(printer, *this, getBody(),
+            {"scheduler", "band", "operandSegmentSizes"});
 }
 
 LogicalResult ForEachTileOp::verify() {
@@ -79,8 +108,20 @@ LogicalResult ForEachTileOp::verify() {
   if (!body.getArgument(0).getType().isIndex() ||
       !body.getArgument(1).getType().isIndex())
     return emitOpError() << "expected loop variables of type index";
-  return verifyResultTypes(*this, SmallVector<Type>(getInits().getTypes()),
-                           "the carried values");
+  bool isDynamic = getScheduler() == SchedulerKind::ClusterLaunchControl;
+  if (isDynamic != bool(getWork()) ||
+      (isDynamic && !isa<WorkQueueType>(getWork().getType().getRing())))
+    return emitOpError()
+           << (isDynamic ? "takes its tiles from a work queue (W1); add "
+                           "'from' with a consumer end of one"
+                         : "knows its tiles and reads no work queue (W1); drop "
+                           "'from'");
+  SmallVector<Type> expected;
+  if (getWork())
+    expected.push_back(getWork().getType());
+  llvm::append_range(expected, getInits().getTypes());
+  return verifyResultTypes(*this, expected,
+                           "the work queue's end and the carried values");
 }
 
 OperandRange ForEachTileOp::getEntrySuccessorOperands(RegionSuccessor) {
@@ -90,11 +131,11 @@ void ForEachTileOp::getSuccessorRegions(
     RegionBranchPoint, SmallVectorImpl<RegionSuccessor> &successors) {
   // The body may run again, or not at all, from wherever one comes.
   successors.emplace_back(&getBody(), getBody().getArguments().drop_front(2));
-  successors.emplace_back(*this, (*this)->getResults());
+  successors.emplace_back(*this, getCarriedResults());
 }
 SmallVector<Region *> ForEachTileOp::getLoopRegions() { return {&getBody()}; }
 std::optional<ResultRange> ForEachTileOp::getLoopResults() {
-  return getResults();
+  return getCarriedResults();
 }
 Block::BlockArgListType ForEachTileOp::getRegionIterArgs() {
   return getBody().getArguments().drop_front(2);
@@ -102,4 +143,38 @@ Block::BlockArgListType ForEachTileOp::getRegionIterArgs() {
 std::optional<MutableArrayRef<OpOperand>>
 ForEachTileOp::getYieldedValuesMutable() {
   return cast<YieldOp>(getBody().front().getTerminator()).getOperandsMutable();
+}
+
+//===----------------------------------------------------------------------===//
+// Cluster launch control
+//===----------------------------------------------------------------------===//
+
+LogicalResult WorkQueueOp::verify() {
+  if (failed(verifyRingEnds(
+          *this, [](Type ring) { return isa<WorkQueueType>(ring); },
+          "a !fp8.work_queue")))
+    return failure();
+  int64_t producers = llvm::count_if(getEnds().getTypes(), [](Type type) {
+    return cast<EndTypeInterface>(type).isProducer();
+  });
+  if (producers != 1)
+    return emitOpError() << "has one producer end, the scheduler's, but got "
+                         << producers;
+  return success();
+}
+
+/// Checks that a stage is one of a work queue.
+static LogicalResult verifyWorkStage(Operation *op, Type ring) {
+  if (isa<WorkQueueType>(ring))
+    return success();
+  return op->emitOpError() << "expected a stage of a !fp8.work_queue, but got "
+                              "one of "
+                           << ring;
+}
+
+LogicalResult RequestWorkOp::verify() {
+  return verifyWorkStage(*this, getStage().getType().getRing());
+}
+LogicalResult NextWorkOp::verify() {
+  return verifyWorkStage(*this, getStage().getType().getRing());
 }

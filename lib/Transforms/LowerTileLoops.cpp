@@ -23,12 +23,13 @@ namespace {
 /// tiles at a time as it has CTAs, one each.
 class TileGrid {
 public:
-  TileGrid(ForEachTileOp op, OpBuilder &builder) : shape(getClusterShape(op)) {
+  TileGrid(ForEachTileOp op, OpBuilder &builder)
+      : shape(getClusterShape(op)), band(op.getBand()) {
     Location loc = op.getLoc();
     first = gpu::BlockIdOp::create(builder, loc, gpu::Dimension::x);
     step = gpu::GridDimOp::create(builder, loc, gpu::Dimension::x);
     rows = op.getTilesM();
-    Value columns = op.getTilesN();
+    columns = op.getTilesN();
     if (int64_t size = shape.getSize(); size > 1) {
       Value ctas = constant(size, loc, builder);
       rank = arith::RemUIOp::create(builder, loc, first, ctas);
@@ -45,8 +46,7 @@ public:
   /// The row and column of this CTA's tile of the cluster's tile `tile`.
   SmallVector<Value> getTile(Value tile, Location loc,
                              OpBuilder &builder) const {
-    Value row = arith::RemUIOp::create(builder, loc, tile, rows),
-          column = arith::DivUIOp::create(builder, loc, tile, rows);
+    auto [row, column] = getBlock(tile, loc, builder);
     if (shape.getSize() == 1)
       return {row, column};
     Value m = constant(shape.m, loc, builder);
@@ -65,13 +65,35 @@ public:
   Value tiles; ///< the tiles of clusters
 
 private:
+  /// The row and column of a cluster's tile in the grid of clusters.
+  std::pair<Value, Value> getBlock(Value tile, Location loc,
+                                   OpBuilder &builder) const {
+    if (!band)
+      return {arith::RemUIOp::create(builder, loc, tile, rows),
+              arith::DivUIOp::create(builder, loc, tile, rows)};
+    // Band by band; the last one may have fewer rows.
+    Value height = constant(*band, loc, builder);
+    Value perBand = arith::MulIOp::create(builder, loc, height, columns);
+    Value firstRow = arith::MulIOp::create(
+        builder, loc, arith::DivUIOp::create(builder, loc, tile, perBand),
+        height);
+    Value within = arith::RemUIOp::create(builder, loc, tile, perBand);
+    Value left = arith::SubIOp::create(builder, loc, rows, firstRow);
+    height = arith::MinUIOp::create(builder, loc, height, left);
+    Value row = arith::AddIOp::create(
+        builder, loc, firstRow,
+        arith::RemUIOp::create(builder, loc, within, height));
+    return {row, arith::DivUIOp::create(builder, loc, within, height)};
+  }
+
   static Value constant(int64_t value, Location loc, OpBuilder &builder) {
     return arith::ConstantIndexOp::create(builder, loc, value);
   }
 
   ClusterShape shape;
-  Value rows; ///< of clusters
-  Value rank; ///< the CTA's in its cluster
+  std::optional<int64_t> band;
+  Value rows, columns; ///< of clusters
+  Value rank;          ///< the CTA's in its cluster
 };
 
 /// for_each_tile: a strided loop, or the body once.
@@ -85,6 +107,10 @@ struct LowerForEachTile : public OpRewritePattern<ForEachTileOp> {
     if (op.getScheduler() == SchedulerKind::OneTile) {
       rewriter.replaceOp(
           op, inlineBody(op, op, grid, grid.first, op.getInits(), rewriter));
+      return success();
+    }
+    if (op.getScheduler() == SchedulerKind::ClusterLaunchControl) {
+      rewriter.replaceOp(op, lowerDynamic(op, grid, rewriter));
       return success();
     }
     auto loop = scf::ForOp::create(rewriter, loc, grid.first, grid.tiles,
@@ -104,6 +130,39 @@ struct LowerForEachTile : public OpRewritePattern<ForEachTileOp> {
   }
 
 private:
+  /// clc: the cluster's own tile, then what the work queue gives, until it says
+  /// that there is no more.
+  static SmallVector<Value> lowerDynamic(ForEachTileOp op, const TileGrid &grid,
+                                         PatternRewriter &rewriter) {
+    Location loc = op.getLoc();
+    Value more =
+        arith::ConstantOp::create(rewriter, loc, rewriter.getBoolAttr(true));
+    SmallVector<Value> inits{more, grid.first, op.getWork()};
+    llvm::append_range(inits, op.getInits());
+    SmallVector<Type> types(ValueRange(inits).getTypes());
+    SmallVector<Location> locations(types.size(), loc);
+    auto loop = scf::WhileOp::create(rewriter, loc, types, inits);
+    Block *before =
+        rewriter.createBlock(&loop.getBefore(), {}, types, locations);
+    scf::ConditionOp::create(rewriter, loc, before->getArgument(0),
+                             before->getArguments());
+    Block *after = rewriter.createBlock(&loop.getAfter(), {}, types, locations);
+    auto end = scf::YieldOp::create(rewriter, loc);
+    rewriter.setInsertionPoint(end);
+    SmallVector<Value> yielded =
+        inlineBody(op, end, grid, after->getArgument(1),
+                   after->getArguments().drop_front(3), rewriter);
+    rewriter.setInsertionPoint(end);
+    Value stage = AcquireOp::create(rewriter, loc, after->getArgument(2));
+    auto answer = NextWorkOp::create(rewriter, loc, stage);
+    Value work = ReleaseOp::create(rewriter, loc, stage);
+    SmallVector<Value> next{answer.getMore(), answer.getCluster(), work};
+    llvm::append_range(next, yielded);
+    rewriter.modifyOpInPlace(end, [&] { end->setOperands(next); });
+    rewriter.setInsertionPointAfter(loop);
+    return SmallVector<Value>(loop.getResults().drop_front(2));
+  }
+
   /// Moves the body in front of `before`, as the computation of the cluster's
   /// tile `tile`. Returns what it yields.
   static SmallVector<Value> inlineBody(ForEachTileOp op, Operation *before,

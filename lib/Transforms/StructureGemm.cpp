@@ -152,7 +152,7 @@ void LaunchBuilder::launch(gpu::GPUFuncOp kernel) {
         tilesN = ceilDiv(dim(op.getB(), 0), plan.tileN);
   Value blocks = ceilDiv(dim(op.getA(), 1), plan.tileK);
   Value grid = getGrid(tilesM, tilesN);
-  int64_t warps = GemmPlan::kEpilogueWarps + 2;
+  int64_t warps = plan.getNumWarps();
   Value one = constant(1);
   Value bScale = op.getBScale();
   Type bScaleType = kernel.getArgument(4).getType();

@@ -202,9 +202,12 @@ private:
             std::optional<ClusterAxis> multicast);
   /// The first row of B that this CTA loads for the tile.
   Value getBRow(Value row, Value column);
-  void buildMmaRole(Value producer, Value input);
+  void buildMmaRole(ValueRange inits);
   Carried buildMmaLoops(ValueRange inits);
-  void buildEpilogueRole(Value consumer, Value scales, Value queue);
+  void buildEpilogueRole(ValueRange inits);
+  void buildSchedulerRole(ValueRange ends);
+  Carried inLeadingCta(CtaGrouping grouping, ValueRange inits,
+                       function_ref<Carried(ValueRange)> body);
   Value promote(ValueRange stages, Value fragment, ValueRange bScales,
                 Value split);
   /// The B scales of K block `block`, one or two, and the column at which the
@@ -273,10 +276,61 @@ void KernelBuilder::build() {
       builder, loc, ProducerType::get(context, accumulators),
       ConsumerType::get(context, accumulators), nullptr, nullptr);
   Value queue = StoreQueueOp::create(builder, loc, plan.getStoreQueue());
-  buildEpilogueRole(output.getConsumer(), scales, queue);
+  // Every role's last end is that of the work queue, if there is one.
+  SmallVector<Value> epilogue{output.getConsumer(), scales, queue},
+      mma{output.getProducer(), input[1]}, scheduler;
+  if (plan.isDynamic()) {
+    Type work = WorkQueueType::get(context, GemmPlan::kWorkStages);
+    Type reader = ConsumerType::get(context, work);
+    auto answers =
+        WorkQueueOp::create(builder, loc,
+                            TypeRange{ProducerType::get(context, work), reader,
+                                      reader, reader, reader});
+    auto throttle = makeRing(
+        PipelineType::get(context, GemmPlan::kWorkStages, {}, {}, 1), 1);
+    producers.push_back(throttle[0]);
+    scheduler = {answers.getEnds()[0], throttle[1]};
+    ResultRange readers = answers.getEnds().drop_front();
+    epilogue.push_back(readers[0]);
+    producers.push_back(readers[1]);
+    mma.push_back(readers[2]);
+    scheduler.push_back(readers[3]);
+  }
+  buildEpilogueRole(epilogue);
   buildLoadRole(producers);
-  buildMmaRole(output.getProducer(), input[1]);
+  buildMmaRole(mma);
+  if (plan.isDynamic())
+    buildSchedulerRole(scheduler);
   gpu::ReturnOp::create(builder, loc);
+}
+
+KernelBuilder::Carried
+KernelBuilder::inLeadingCta(CtaGrouping grouping, ValueRange inits,
+                            function_ref<Carried(ValueRange)> body) {
+  auto leading = LeadingCtaOp::create(
+      builder, loc, inits.getTypes(),
+      CtaGroupingAttr::get(builder.getContext(), grouping), inits);
+  return fillBody(leading, inits.getTypes(), body);
+}
+
+void KernelBuilder::buildSchedulerRole(ValueRange ends) {
+  role("scheduler", 1, ends, [&](ValueRange inits) {
+    return forEachTile(inits, [&](Value, Value, ValueRange carried) {
+      // Of each cluster one CTA asks, once the load role has begun the tile
+      // before.
+      return inLeadingCta(
+          CtaGrouping::Cluster, carried, [&](ValueRange inner) -> Carried {
+            auto none = [](ValueRange) { return Carried(); };
+            Carried throttle = stageScope<ConsumeOp>(inner[1], {}, none);
+            Carried queue = stageScope<ProduceOp>(
+                inner[0], {}, [&](ValueRange stages) -> Carried {
+                  RequestWorkOp::create(builder, loc, stages[0]);
+                  return {};
+                });
+            return {queue[0], throttle[0]};
+          });
+    });
+  });
 }
 
 void KernelBuilder::load(Value map, ValueRange coordinates, Value stage,
@@ -304,7 +358,17 @@ void KernelBuilder::buildLoadRole(ValueRange producers) {
   role("load", 1, producers, [&](ValueRange ends) {
     return forEachTile(ends, [&](Value row, Value column, ValueRange carried) {
       Value m = scaled(row, plan.getCtaRows()), n = getBRow(row, column);
-      return forEachBlock(carried, [&](Value block, ValueRange inner) {
+      Carried throttle;
+      if (plan.isDynamic()) {
+        // Lets the scheduler ask for the next tile.
+        throttle = inLeadingCta(
+            CtaGrouping::Cluster, carried.back(), [&](ValueRange inner) {
+              return stageScope<ProduceOp>(
+                  inner, {}, [](ValueRange) { return Carried(); });
+            });
+        carried = carried.drop_back();
+      }
+      Carried next = forEachBlock(carried, [&](Value block, ValueRange inner) {
         Value k = scaled(block, plan.tileK);
         auto loadScales = [&](Value stage) {
           load(aScaleMap(), {block, m}, stage, "a_scale", std::nullopt);
@@ -325,27 +389,28 @@ void KernelBuilder::buildLoadRole(ValueRange producers) {
                                             }));
         return next;
       });
+      next.append(throttle);
+      return next;
     });
   });
 }
 
-void KernelBuilder::buildMmaRole(Value producer, Value input) {
-  role("mma", 1, {producer, input}, [&](ValueRange ends) {
+void KernelBuilder::buildMmaRole(ValueRange inits) {
+  role("mma", 1, inits, [&](ValueRange ends) {
     Type warpType =
         MmaWarpType::get(builder.getContext(), plan.getAccumulatorRing());
-    return scope<MmaWarpOp>(
-        ends[0], warpType, ends[1].getType(), [&](ValueRange warp) -> Carried {
-          SmallVector<Value> handles{warp[0], ends[1]};
-          if (plan.ctaGroup == 1)
-            return buildMmaLoops(handles);
-          auto leading = LeadingCtaOp::create(
-              builder, loc, TypeRange(ValueRange(handles)),
-              CtaGroupingAttr::get(builder.getContext(), CtaGrouping::Pair),
-              handles);
-          return fillBody(
-              leading, leading.getInits().getTypes(),
-              [&](ValueRange inner) { return buildMmaLoops(inner); });
-        });
+    return scope<MmaWarpOp>(ends[0], warpType,
+                            SmallVector<Type>(ends.drop_front().getTypes()),
+                            [&](ValueRange warp) -> Carried {
+                              SmallVector<Value> handles(ends);
+                              handles[0] = warp[0];
+                              if (plan.ctaGroup == 1)
+                                return buildMmaLoops(handles);
+                              return inLeadingCta(CtaGrouping::Pair, handles,
+                                                  [&](ValueRange inner) {
+                                                    return buildMmaLoops(inner);
+                                                  });
+                            });
   });
 }
 
@@ -365,41 +430,40 @@ KernelBuilder::Carried KernelBuilder::buildMmaLoops(ValueRange inits) {
   });
 }
 
-void KernelBuilder::buildEpilogueRole(Value consumer, Value scales,
-                                      Value queue) {
+void KernelBuilder::buildEpilogueRole(ValueRange inits) {
   FragmentType fragmentType = plan.getFragment();
-  role("epilogue", GemmPlan::kEpilogueWarps, {consumer, scales, queue},
-       [&](ValueRange ends) {
-         Type warpType = EpilogueWarpType::get(builder.getContext(),
-                                               plan.getAccumulatorRing());
-         return scope<EpilogueWarpOp>(
-             ends[0], warpType, {ends[1].getType(), ends[2].getType()},
-             [&](ValueRange warp) {
-               return forEachTile(
-                   {warp[0], ends[1], ends[2]},
-                   [&](Value row, Value column, ValueRange carried) -> Carried {
-                     Value m = scaled(row, plan.getCtaRows()),
-                           n = scaled(column, plan.tileN);
-                     Value split = getSplit(n);
-                     Value zero = ZeroOp::create(builder, loc, fragmentType);
-                     Carried inner = forEachBlock(
-                         {carried[0], carried[1], zero},
-                         [&](Value block, ValueRange state) {
-                           SmallVector<Value> bScales = loadBScales(n, block);
-                           return stageScope<PerKStageOp>(
-                               state.take_front(2), fragmentType,
-                               [&](ValueRange stages) -> Carried {
-                                 return {
-                                     promote(stages, state[2], bScales, split)};
-                               });
-                         });
-                     Value next = StoreOp::create(
-                         builder, loc, carried[2].getType(), inner[2], dMap(),
-                         carried[2], ValueRange{m, n});
-                     return {inner[0], inner[1], next};
-                   });
-             });
-       });
+  role("epilogue", GemmPlan::kEpilogueWarps, inits, [&](ValueRange ends) {
+    Type warpType =
+        EpilogueWarpType::get(builder.getContext(), plan.getAccumulatorRing());
+    return scope<EpilogueWarpOp>(
+        ends[0], warpType, SmallVector<Type>(ends.drop_front().getTypes()),
+        [&](ValueRange warp) {
+          SmallVector<Value> handles(ends);
+          handles[0] = warp[0];
+          return forEachTile(
+              handles,
+              [&](Value row, Value column, ValueRange carried) -> Carried {
+                Value m = scaled(row, plan.getCtaRows()),
+                      n = scaled(column, plan.tileN);
+                Value split = getSplit(n);
+                Value zero = ZeroOp::create(builder, loc, fragmentType);
+                Carried inner = forEachBlock(
+                    {carried[0], carried[1], zero},
+                    [&](Value block, ValueRange state) {
+                      SmallVector<Value> bScales = loadBScales(n, block);
+                      return stageScope<PerKStageOp>(
+                          state.take_front(2), fragmentType,
+                          [&](ValueRange stages) -> Carried {
+                            return {promote(stages, state[2], bScales, split)};
+                          });
+                    });
+                Value next = StoreOp::create(builder, loc, carried[2].getType(),
+                                             inner[2], dMap(), carried[2],
+                                             ValueRange{m, n});
+                return {inner[0], inner[1], next};
+              });
+        });
+  });
 }
 
 Value KernelBuilder::promote(ValueRange stages, Value fragment,
@@ -453,19 +517,30 @@ void KernelBuilder::role(StringRef name, int64_t warps, ValueRange inits,
 
 KernelBuilder::Carried KernelBuilder::forEachTile(ValueRange inits,
                                                   TileBody body) {
+  Value work;
+  SmallVector<Type> results;
+  if (plan.isDynamic()) {
+    work = inits.back();
+    inits = inits.drop_back();
+    results.push_back(work.getType());
+  }
+  llvm::append_range(results, inits.getTypes());
+  IntegerAttr band = plan.scheduler == SchedulerKind::OneTile
+                         ? IntegerAttr()
+                         : builder.getI64IntegerAttr(GemmPlan::kBand);
   auto op = ForEachTileOp::create(
-      builder, loc, inits.getTypes(),
-      SchedulerKindAttr::get(builder.getContext(), plan.scheduler), tilesM(),
-      tilesN(), inits);
-  OpBuilder::InsertionGuard guard(builder);
-  SmallVector<Type> types{builder.getIndexType(), builder.getIndexType()};
+      builder, loc, results,
+      SchedulerKindAttr::get(builder.getContext(), plan.scheduler), band,
+      tilesM(), tilesN(), work, inits);
+  SmallVector<Type> types(2, builder.getIndexType());
   llvm::append_range(types, inits.getTypes());
-  Block *block = builder.createBlock(&op.getBody(), {}, types,
-                                     SmallVector<Location>(types.size(), loc));
-  Carried carried = body(block->getArgument(0), block->getArgument(1),
-                         block->getArguments().drop_front(2));
-  YieldOp::create(builder, loc, carried);
-  return Carried(op.getResults());
+  fillBody(op, types, [&](ValueRange arguments) {
+    return body(arguments[0], arguments[1], arguments.drop_front(2));
+  });
+  Carried carried(op.getCarriedResults());
+  if (work)
+    carried.push_back(op.getResults().front());
+  return carried;
 }
 
 KernelBuilder::Carried KernelBuilder::forEachBlock(ValueRange inits,

@@ -28,6 +28,12 @@ struct GemmPlan {
   static constexpr int64_t kMaxSums = 192;
   /// Tiles a warp of the store queue.
   static constexpr int64_t kStoreDepth = 2;
+  /// Rows of clusters' tiles that are computed together, for L2: eight rows and
+  /// as many columns as that leaves of the chip.
+  static constexpr int64_t kBand = 8;
+  /// Answers of cluster launch control under way, and tiles that the scheduler
+  /// may be ahead of the load role.
+  static constexpr int64_t kWorkStages = 2;
   /// K elements and N columns that share a B scale.
   static constexpr int64_t kScaleBlock = 128;
   /// M, N and K stay below this: coordinates are 32-bit (PTX ISA,
@@ -60,6 +66,11 @@ struct GemmPlan {
   PipelineType getInputRing() const;
   /// The ring of A's scales. Threads read them, so it is never shared by CTAs.
   PipelineType getScaleRing() const;
+  /// True if cluster launch control hands the tiles out.
+  bool isDynamic() const {
+    return scheduler == SchedulerKind::ClusterLaunchControl;
+  }
+  int64_t getNumWarps() const { return kEpilogueWarps + 2 + isDynamic(); }
   /// True if A's scales have a ring of their own.
   bool separatesScales() const { return cluster.getSize() > 1; }
   OutputPipelineType getAccumulatorRing() const;

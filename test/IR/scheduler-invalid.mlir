@@ -1,8 +1,8 @@
 // RUN: fp8-opt %s -split-input-file -verify-diagnostics
 
 func.func @unknown_kind(%m: index) {
-  // expected-error @below {{expected one_tile or persistent, but got clc}}
-  fp8.for_each_tile clc (%i, %j) in (%m, %m) {
+  // expected-error @below {{expected one_tile, persistent or clc, but got stream_k}}
+  fp8.for_each_tile stream_k (%i, %j) in (%m, %m) {
   }
   return
 }

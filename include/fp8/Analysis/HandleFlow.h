@@ -17,6 +17,7 @@ struct StageUse {
   SmallVector<AcquireOp> acquires;
   SmallVector<ReleaseOp> releases;
   SmallVector<TmaLoadOp> loads;
+  SmallVector<RequestWorkOp> requests;
   SmallVector<MmaOp>
       mmas; ///< MMAs that read its tiles or write its accumulator
   SmallVector<PromoteOp>

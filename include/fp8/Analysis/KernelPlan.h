@@ -26,8 +26,8 @@ struct RingPlan {
   int64_t emptyArrivals = 0; ///< arrivals that complete an empty barrier
   int64_t barrierOffset = 0; ///< full barriers, then empty barriers, 8 bytes
                              ///< each; see OutputPlan for what follows them
-  int64_t payloadOffset =
-      0; ///< the tiles of a pipeline; unused for an output pipeline
+  int64_t payloadOffset = 0; ///< the tiles of a pipeline, the answers of a work
+                             ///< queue; unused for an output pipeline
   int64_t ctaGroup = 1;      ///< the CTAs whose slots are handed over together
   bool sharedAlongM = false; ///< the CTAs along M copy into each other's slots
   bool sharedAlongN = false; ///< those along N do
@@ -92,6 +92,9 @@ public:
   }
   int64_t getSharedMemoryBytes() const { return sharedMemoryBytes; }
 
+  /// The size of an answer of cluster launch control, in bytes (PTX ISA,
+  /// clusterlaunchcontrol.try_cancel).
+  static constexpr int64_t kAnswerBytes = 16;
   /// The offset of a tile array within a pipeline's payload, in bytes.
   static int64_t getTileOffset(PipelineType ring, StringRef name);
   /// The distance from a tile to the same tile of the next stage, in bytes.
@@ -119,6 +122,7 @@ private:
   LogicalResult planRing(Operation *op, RingPlan &ring);
   LogicalResult checkCluster() const;
   LogicalResult checkSharedSlots(Operation *op, const RingPlan &ring) const;
+  LogicalResult checkWorkQueue(WorkQueueOp queue) const;
   static LogicalResult checkMma(MmaOp mma);
   LogicalResult planOutput(OutputPipelineOp output);
   LogicalResult checkHandoff(OutputPipelineOp output, RoleOp mma,

@@ -18,7 +18,8 @@ def Fp8_Swizzle : I32EnumAttr<"Swizzle", "how TMA permutes the 16-byte chunks of
 
 def Fp8_SchedulerKind : I32EnumAttr<"SchedulerKind", "how output tiles are given to CTAs", [
     I32EnumAttrCase<"OneTile", 0, "one_tile">,
-    I32EnumAttrCase<"Persistent", 1, "persistent">]> {
+    I32EnumAttrCase<"Persistent", 1, "persistent">,
+    I32EnumAttrCase<"ClusterLaunchControl", 2, "clc">]> {
   let cppNamespace = "::mlir::fp8";
   let genSpecializedAttr = 0;
 }

@@ -147,6 +147,19 @@ def Fp8_OutputPipelineType
   }];
 }
 
+def Fp8_WorkQueueType : Fp8_Type<"WorkQueue", "work_queue", [DeclareTypeInterfaceMethods<Fp8_RingTypeInterface>]> {
+  let summary = "a ring of answers of cluster launch control";
+  let description = [{
+    A ring of `numStages` slots, one answer each, in every CTA of a cluster: the leading CTA of the cluster asks, all CTAs get the answer, and a slot is
+    empty when all have read it (PTX ISA, clusterlaunchcontrol).
+
+    Example: `!fp8.work_queue<2>`.
+  }];
+  let parameters = (ins "int64_t":$numStages);
+  let assemblyFormat = "`<` $numStages `>`";
+  let genVerifyDecl = 1;
+}
+
 //===----------------------------------------------------------------------===//
 // Linear handles
 //===----------------------------------------------------------------------===//

@@ -4,32 +4,136 @@
 #ifndef FP8_IR_SCHEDULER
 #define FP8_IR_SCHEDULER
 
-include "fp8/IR/Fp8Base.td"
+include "fp8/IR/Pipeline.td"
 include "mlir/Interfaces/LoopLikeInterface.td"
 
-def Fp8_ForEachTileOp : Fp8_Op<"for_each_tile", [SingleBlockImplicitTerminator<"::mlir::fp8::YieldOp">,
+def Fp8_ForEachTileOp : Fp8_Op<"for_each_tile", [SingleBlockImplicitTerminator<"::mlir::fp8::YieldOp">, AttrSizedOperandSegments,
+    Fp8_LinearOpInterface,
     DeclareOpInterfaceMethods<RegionBranchOpInterface, ["getEntrySuccessorOperands"]>,
     DeclareOpInterfaceMethods<LoopLikeOpInterface, ["getLoopResults", "getRegionIterArgs",
                                                     "getYieldedValuesMutable"]>]> {
   let summary = "runs the body for each output tile of this CTA";
   let description = [{
-    Every role of a kernel runs the same loop, so that all of them see the same tiles in the same order. `persistent`: CTA c of G computes tiles c, c+G, c+2G
-    ...; `one_tile`: CTA c computes tile c alone. Tiles are numbered down the columns of the tile grid: tile t has row t mod `tiles_m`.
+    Every role of a kernel runs the same loop, so that all of them see the same tiles in the same order. A cluster takes a block of tiles at a time, one for each of its CTAs;
+    the blocks at the edges reach past the grid of `tiles_m` x `tiles_n`, and so may the tiles of the body.
+
+    | scheduler | cluster c of G computes blocks |
+    |---|---|
+    | `one_tile` | c |
+    | `persistent` | c, c+G, c+2G ... |
+    | `clc` | c, then those of clusters that have not started yet and never will: cluster launch control gives their numbers through the work queue `from` which the loop reads |
+
+    Blocks are numbered down the columns of the grid of blocks: block t has row t mod rows. With `band(b)` they are numbered band by band, each of b rows of blocks, so that
+    clusters that run together share rows of A and columns of B in L2.
+
+    (W1) `clc` reads a work queue, the others do not.
 
     ```mlir
     func.func @tiles(%tiles_m: index, %tiles_n: index, %x: f32) -> f32 {
-      %r = fp8.for_each_tile persistent (%m, %n) in (%tiles_m, %tiles_n) iter_args(%i = %x) -> (f32) {
+      %r = fp8.for_each_tile persistent band(8) (%m, %n) in (%tiles_m, %tiles_n) iter_args(%i = %x) -> (f32) {
         fp8.yield %i : f32
       }
       return %r : f32
     }
     ```
+
+    With a work queue the results begin with its end:
+
+    ```mlir
+    !work = !fp8.consumer<!fp8.work_queue<2>>
+    func.func @dynamic(%tiles_m: index, %tiles_n: index, %work: !work) -> !work attributes {fp8.linear} {
+      %rest = fp8.for_each_tile clc (%m, %n) in (%tiles_m, %tiles_n) from(%work : !work) {
+      }
+      return %rest : !work
+    }
+    ```
   }];
-  let arguments = (ins Fp8_SchedulerKindAttr:$scheduler, Index:$tiles_m, Index:$tiles_n, Variadic<AnyType>:$inits);
+  let arguments = (ins Fp8_SchedulerKindAttr:$scheduler, OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$band,
+                       Index:$tiles_m, Index:$tiles_n, Optional<Fp8_ConsumerType>:$work, Variadic<AnyType>:$inits);
   let results = (outs Variadic<AnyType>:$results);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The results that the body carries, without the work queue's end.
+    ::mlir::ResultRange getCarriedResults() { return getResults().drop_front(getWork() ? 1 : 0); }
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Cluster launch control
+//===----------------------------------------------------------------------===//
+
+def Fp8_WorkQueueOp : Fp8_Op<"work_queue", [InLinearFunction, Fp8_LinearOpInterface, MemoryEffects<[MemAlloc<Fp8_BarrierResource>]>]> {
+  let summary = "makes a work queue and its ends";
+  let description = [{
+    Yields the producer end, which the scheduler asks through, and a consumer end for each role that reads the answers (the scheduler too, to know when to stop). Stands in the
+    kernel's entry block (P3).
+
+    ```mlir
+    !work = !fp8.work_queue<2>
+    func.func @ends() attributes {fp8.linear} {
+      %p, %c = fp8.work_queue : !fp8.producer<!work>, !fp8.consumer<!work>
+      fp8.close %p : !fp8.producer<!work>
+      fp8.close %c : !fp8.consumer<!work>
+      return
+    }
+    ```
+  }];
+  let results = (outs Variadic<Fp8_AnyEnd>:$ends);
+  let assemblyFormat = "attr-dict `:` type($ends)";
+  let hasVerifier = 1;
+}
+
+def Fp8_RequestWorkOp : Fp8_Op<"request_work", [InLinearFunction, Fp8_LinearOpInterface,
+    MemoryEffects<[MemRead<Fp8_BarrierResource>, MemWrite<Fp8_BarrierResource>]>]> {
+  let summary = "asks for the work of a cluster that has not started";
+  let description = [{
+    Borrows the stage. The answer arrives in the slot of every CTA of the cluster, and fills it (PTX ISA, clusterlaunchcontrol.try_cancel). Nothing is asked after an answer
+    that there is no more work.
+
+    (W2) exactly one request for each stage, in the block of its acquire; (W3) in the leading CTA of the cluster (lowering).
+
+    ```mlir
+    !work = !fp8.work_queue<2>
+    func.func @ask(%end: !fp8.producer<!work>) -> !fp8.producer<!work> attributes {fp8.linear} {
+      %next = fp8.produce(%stage = %end) : !fp8.producer<!work> -> !fp8.producer<!work> {
+        fp8.request_work %stage : !fp8.producer_stage<!work>
+      }
+      return %next : !fp8.producer<!work>
+    }
+    ```
+  }];
+  let arguments = (ins Fp8_ProducerStageType:$stage);
+  let assemblyFormat = "$stage attr-dict `:` qualified(type($stage))";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::fp8::LinearUse getLinearUse(::mlir::OpOperand &) { return ::mlir::fp8::LinearUse::Borrow; }
+  }];
+}
+
+def Fp8_NextWorkOp : Fp8_Op<"next_work", [InLinearFunction, Fp8_LinearOpInterface, MemoryEffects<[MemRead<Fp8_BarrierResource>]>]> {
+  let summary = "reads an answer: whether there is more work, and which cluster's";
+  let description = [{
+    Borrows the stage. `cluster` is the number of the cluster whose work this one takes over; without more work it means nothing.
+
+    ```mlir
+    !work = !fp8.work_queue<2>
+    func.func @read(%end: !fp8.consumer<!work>) -> (!fp8.consumer<!work>, i1, index) attributes {fp8.linear} {
+      %stage = fp8.acquire %end : !fp8.consumer<!work>
+      %more, %cluster = fp8.next_work %stage : !fp8.consumer_stage<!work>
+      %next = fp8.release %stage : !fp8.consumer_stage<!work>
+      return %next, %more, %cluster : !fp8.consumer<!work>, i1, index
+    }
+    ```
+  }];
+  let arguments = (ins Fp8_ConsumerStageType:$stage);
+  let results = (outs I1:$more, Index:$cluster);
+  let assemblyFormat = "$stage attr-dict `:` qualified(type($stage))";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::fp8::LinearUse getLinearUse(::mlir::OpOperand &) { return ::mlir::fp8::LinearUse::Borrow; }
+  }];
 }
 
 #endif // FP8_IR_SCHEDULER

@@ -33,6 +33,7 @@ ClusterValues ClusterValues::build(ClusterShape shape, Value sharedMemory,
   values.toLeader = getOffset(instructions.bitAnd(values.rank, ~int64_t(1)));
   values.toPeer =
       getOffset(instructions.bitXor(values.rank, instructions.i32(1)));
+  values.toFirst = getOffset(instructions.i32(0));
   return values;
 }
 

@@ -244,6 +244,7 @@ private:
     RewritePatternSet patterns(&getContext());
     populateClusterPatterns(converter, patterns, lowering);
     populatePipelinePatterns(converter, patterns, lowering);
+    populateSchedulerPatterns(converter, patterns, lowering);
     populateWarpPatterns(converter, patterns, lowering);
     populateTilePatterns(converter, patterns, lowering);
     populatePromotePatterns(converter, patterns, lowering);

@@ -268,6 +268,32 @@ void Instructions::arriveExpectBytes(Value address, int64_t bytes) {
       NVVM::MemScopeKind::CTA, /*relaxed=*/false, /*predicate=*/Value());
 }
 
+void Instructions::arriveExpectBytesRemote(Value address, int64_t bytes) {
+  NVVM::MBarrierArriveExpectTxOp::create(
+      builder, loc, TypeRange(), clusterPointer(address), i32(bytes),
+      NVVM::MemScopeKind::CLUSTER, /*relaxed=*/false, /*predicate=*/Value());
+}
+
+//===----------------------------------------------------------------------===//
+// Cluster launch control
+//===----------------------------------------------------------------------===//
+
+void Instructions::requestWork(Value slot, Value barrier, bool multicast) {
+  NVVM::ClusterLaunchControlTryCancelOp::create(
+      builder, loc, multicast, sharedPointer(slot), sharedPointer(barrier));
+}
+std::pair<Value, Value> Instructions::readAnswer(Value slot) {
+  using Query = NVVM::ClusterLaunchControlQueryType;
+  Value answer = LLVM::LoadOp::create(builder, loc, builder.getIntegerType(128),
+                                      sharedPointer(slot), /*alignment=*/16);
+  auto query = [&](Query type, Type result) -> Value {
+    return NVVM::ClusterLaunchControlQueryCancelOp::create(builder, loc, result,
+                                                           type, answer);
+  };
+  return {query(Query::IS_CANCELED, builder.getI1Type()),
+          query(Query::GET_FIRST_CTA_ID_X, builder.getI32Type())};
+}
+
 //===----------------------------------------------------------------------===//
 // Bulk tensor copies
 //===----------------------------------------------------------------------===//

@@ -94,6 +94,8 @@ public:
   void arriveRemote(Value address);
   void expectBytes(Value address, int64_t bytes);
   void arriveExpectBytes(Value address, int64_t bytes);
+  /// The same at a barrier of another CTA of the cluster.
+  void arriveExpectBytesRemote(Value address, int64_t bytes);
 
   // Bulk tensor copies (PTX ISA, cp.async.bulk.tensor). Coordinates: row,
   // column, as index.
@@ -109,6 +111,14 @@ public:
   /// Makes this thread's writes to shared memory visible to bulk copies and
   /// MMAs.
   void fenceAsyncProxy();
+
+  // Cluster launch control (PTX ISA, clusterlaunchcontrol).
+  /// Asks for the work of a cluster that has not started; the answer goes to
+  /// `slot`, with `multicast` in every CTA of the cluster.
+  void requestWork(Value slot, Value barrier, bool multicast);
+  /// Reads an answer: an i1, whether there is work, and an i32, the number
+  /// along x of the first CTA whose work it is.
+  std::pair<Value, Value> readAnswer(Value slot);
 
   // Tensor memory (PTX ISA, tcgen05).
   /// The whole warp allocates columns; their address is written to shared

@@ -43,7 +43,7 @@ KernelLowering fp8::buildPrologue(FunctionOpInterface kernel,
   bool isCluster = plan.getCluster().getSize() > 1;
 
   auto isRing = [](Operation &op) {
-    return isa<PipelineOp, OutputPipelineOp>(op);
+    return isa<PipelineOp, OutputPipelineOp, WorkQueueOp>(op);
   };
   Value isFirst = instructions.equal(instructions.threadId(), 0);
   instructions.ifThen(isFirst, [&](Instructions &first) {

@@ -31,8 +31,9 @@ struct ClusterValues {
   ClusterShape shape;
   Value rank, m, n; ///< i32: the CTA's rank, and its numbers along M and N
   /// i32: what to add to a shared address of this CTA to reach the same place
-  /// in the leading CTA of its pair, and in the other one.
-  Value toLeader, toPeer;
+  /// in the leading CTA of its pair, in the other one, and in the leading CTA
+  /// of the cluster.
+  Value toLeader, toPeer, toFirst;
 
   static ClusterValues build(ClusterShape shape, Value sharedMemory,
                              Instructions &instructions);
@@ -140,6 +141,9 @@ void populateTypeConversions(TypeConverter &converter);
 void populateClusterPatterns(const TypeConverter &converter,
                              RewritePatternSet &patterns,
                              const KernelLowering &lowering);
+void populateSchedulerPatterns(const TypeConverter &converter,
+                               RewritePatternSet &patterns,
+                               const KernelLowering &lowering);
 void populatePipelinePatterns(const TypeConverter &converter,
                               RewritePatternSet &patterns,
                               const KernelLowering &lowering);

@@ -110,9 +110,10 @@ private:
                    : cursor.getEmptyBarrier(inner, ring);
     };
     StagePlan stage = lowering.plan.getStage(op.getStage());
-    if (isa<ProducerStageType>(type) && stage.bytesAtAcquire)
+    if (isa<ProducerStageType>(type) &&
+        (stage.bytesAtAcquire || isa<WorkQueueType>(ring)))
       return; // the arrival was made with the announcement of the bytes; the
-              // copies complete the phase
+              // copies, or the answer, complete the phase
     if (isa<MmaStageType>(type) ||
         (isa<ConsumerStageType>(type) && stage.usedByMma)) {
       // The MMAs are asynchronous: the commit arrives when they are complete.
@@ -129,14 +130,22 @@ private:
     // Loads from tensor memory are complete: promotion waited for them.
     if (isa<EpilogueStageType>(type))
       instructions.fenceBeforeThreadSync();
+    // The next answer is written through the async proxy.
+    if (isa<WorkQueueType>(ring))
+      instructions.fenceAsyncProxy();
     // All lanes have done their part before one of them speaks for the warp.
     instructions.syncWarp();
-    // The MMA warp of a pair waits in the leading CTA.
-    bool isRemote = isa<EpilogueStageType>(type) && getCtaGroup(ring) == 2;
+    // The MMA warp of a pair waits in its leading CTA, the scheduler in that of
+    // the cluster.
+    Value distance;
+    if (isa<EpilogueStageType>(type) && getCtaGroup(ring) == 2)
+      distance = lowering.cluster.toLeader;
+    else if (isa<WorkQueueType>(ring))
+      distance = lowering.cluster.toFirst;
     instructions.ifThen(leader, [&](Instructions &inner) {
       Value barrier = getBarrier(inner);
-      if (isRemote)
-        inner.arriveRemote(inner.add(barrier, lowering.cluster.toLeader));
+      if (distance)
+        inner.arriveRemote(inner.add(barrier, distance));
       else
         inner.arrive(barrier);
     });
@@ -201,7 +210,8 @@ struct LowerIndex : public KernelPattern<IndexOp> {
 void fp8::populatePipelinePatterns(const TypeConverter &converter,
                                    RewritePatternSet &patterns,
                                    const KernelLowering &lowering) {
-  patterns.add<LowerRing<PipelineOp>, LowerRing<OutputPipelineOp>, LowerAcquire,
-               LowerRelease, LowerClose, LowerTile, LowerIndex>(
-      converter, patterns.getContext(), lowering);
+  patterns.add<LowerRing<PipelineOp>, LowerRing<OutputPipelineOp>,
+               LowerRing<WorkQueueOp>, LowerAcquire, LowerRelease, LowerClose,
+               LowerTile, LowerIndex>(converter, patterns.getContext(),
+                                      lowering);
 }

@@ -23,7 +23,8 @@ static int64_t getNumStages(Type ring) {
 int64_t fp8::getCtaGroup(Type ring) {
   if (auto output = dyn_cast<OutputPipelineType>(ring))
     return output.getCtaGroup();
-  return cast<PipelineType>(ring).getCtaGroup();
+  auto pipeline = dyn_cast<PipelineType>(ring);
+  return pipeline ? pipeline.getCtaGroup() : 1;
 }
 
 Value RingCursor::getFullBarrier(Instructions &instructions) const {
