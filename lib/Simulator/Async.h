@@ -59,9 +59,10 @@ enum class Engine : uint8_t {
   CopyAsync,
   Mma,
   TensorLoad,
-  Arrival
+  Arrival,
+  ClusterControl
 };
-constexpr unsigned kEngines = 6;
+constexpr unsigned kEngines = 7;
 
 struct AsyncOp {
   const Inst *inst = nullptr;

@@ -49,19 +49,22 @@ static bool issuePart(Warp &w, const Inst &i, int lane, const BulkLoad &load,
   SharedRun run{cta.rank, offset, load.bytes, true};
   uint64_t phase = barrier->phase;
   uint32_t time = barrier->time() + 1;
-  if (!cta.shared.checkAsync(
-          w, i, lane, run, AccessTag(barrier->agent, time, i.index), -1, false))
+  if (!cta.shared.checkAsync(w, i, lane, run,
+                             AccessTag(barrier->agent, time, i.index), -1,
+                             load.proxy))
     return false;
   m.touchRemote(*barrier->cta, w, i, barrier->agent, time);
   if (&cta != barrier->cta || &cta != &w.cta)
     cta.remote[barrier->agent] = {time, w.cta.rank, &i};
-  ++m.report.statistics.tmaLoads;
-  m.report.statistics.tmaLoadBytes += load.bytes;
+  if (load.engine == Engine::BulkLoad) {
+    ++m.report.statistics.tmaLoads;
+    m.report.statistics.tmaLoadBytes += load.bytes;
+  }
   auto op = std::make_unique<AsyncOp>();
   op->inst = &i;
   op->issuer = &w;
   op->lane = lane;
-  op->engine = Engine::BulkLoad;
+  op->engine = load.engine;
   op->shared.push_back(run);
   op->signals = int32_t(barrier->cta->rank);
   Warp *warp = &w;
@@ -111,7 +114,7 @@ void fp8::sim::issueStore(Warp &w, const Inst &i, int lane, uint64_t source,
   SharedRun run{cta->rank, offset, bytes, false};
   if (!cta->shared.checkAsync(w, i, lane, run,
                               AccessTag(w.agent(Role::BulkRead), time, i.index),
-                              -1, false))
+                              -1, Proxy::Async))
     return;
   ++m.report.statistics.tmaStores;
   m.report.statistics.tmaStoreBytes += bytes;

@@ -58,7 +58,7 @@ Flow copyAsync(Warp &w, const Inst &i, uint32_t mask) {
     if (!m.clusterAddress(w, i, l, address, cta, offset))
       return;
     SharedRun run{cta->rank, offset, i.aux, true};
-    if (!cta->shared.checkAsync(w, i, l, run, tag, -1, true))
+    if (!cta->shared.checkAsync(w, i, l, run, tag, -1, Proxy::Generic))
       return;
     if (sourceBytes && !m.global(w, i, l, source, sourceBytes, false))
       return;

@@ -20,6 +20,8 @@ struct BulkLoad {
   bool multicast = false; ///< to the same offset in all CTAs of `ctaMask`
   uint32_t ctaMask = 0;
   bool pair = false; ///< .cta_group::2: the mbarrier may be the peer CTA's
+  Engine engine = Engine::BulkLoad;
+  Proxy proxy = Proxy::Async;
 };
 
 /// Issues the copy. `read` fills the bytes at completion.

@@ -87,6 +87,7 @@ const DecodeTable &fp8::sim::decodeTable() {
     addTmaDecoders(t);
     addMatrixDecoders(t);
     addTcgen05Decoders(t);
+    addClusterControlDecoders(t);
     return t;
   }();
   return table;

@@ -77,6 +77,7 @@ void addCopyDecoders(DecodeTable &table);
 void addTmaDecoders(DecodeTable &table);
 void addMatrixDecoders(DecodeTable &table);
 void addTcgen05Decoders(DecodeTable &table);
+void addClusterControlDecoders(DecodeTable &table);
 
 class Decoder {
 public:

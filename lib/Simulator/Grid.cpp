@@ -24,7 +24,9 @@ Grid::Grid(Device &device, const Program &program, const LaunchConfig &config,
            const Options &options, Report &report)
     : device(device), program(program), config(config), options(options),
       report(report), random(options.scheduleSeed * 2 + 1),
-      inOrder(random.below(2)) {}
+      inOrder(random.below(2)) {
+  requestsFailEarly = random.below(3) == 0;
+}
 
 Grid::~Grid() = default;
 

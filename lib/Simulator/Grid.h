@@ -40,6 +40,9 @@ public:
   std::vector<uint8_t> parameters;
   std::vector<TensorMap> tensorMaps;
   bool stopped = false;
+  /// Now and then a request for a cluster fails although there are more, as it
+  /// does when other work wants the device.
+  bool requestsFailEarly;
 
 private:
   Random random;

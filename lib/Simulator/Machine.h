@@ -13,6 +13,7 @@
 #include "fp8/Simulator/Simulator.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -85,7 +86,7 @@ public:
                           const Inst &inst, int lane);
   void completeTransactions(Mbarrier &barrier, int64_t bytes, uint64_t phase,
                             Warp &warp, const Inst &inst, int lane);
-  void waitSucceeded(Mbarrier &barrier, Warp &warp);
+  void waitSucceeded(Mbarrier &barrier, Warp &warp, int lane);
   void barrierEvent(unsigned what, const Mbarrier &barrier, const Warp *warp);
 
   // Other CTAs of the cluster (Remote.cpp).
@@ -99,6 +100,12 @@ public:
                    uint32_t time);
   /// Complaints about others that still use a CTA that ends.
   void checkRemoteUse(Cta &cta);
+
+  // Cluster launch control.
+  /// A request of this cluster for one that has not started.
+  std::optional<ClusterIndex> cancelCluster();
+  /// The mbarrier phase that the first request which failed completes on.
+  uint32_t failedRequestOffset = 0, failedRequestTime = 0;
 
   // Addresses.
   /// Splits a shared::cluster address. False after an error.
@@ -124,6 +131,7 @@ private:
   uint64_t globalReads = 0;
   uint64_t readsWhenStuck = 0; ///< globalReads when nothing could go on
   bool done = false;
+  bool requestsFail = false; ///< from the first that failed on
   std::vector<Warp *> warps;
   std::vector<Warp *> runnable;
 

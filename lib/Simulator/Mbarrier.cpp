@@ -180,7 +180,10 @@ void Machine::completeTransactions(Mbarrier &barrier, int64_t bytes,
   completePhaseIfDone(*this, barrier);
 }
 
-void Machine::waitSucceeded(Mbarrier &barrier, Warp &warp) {
+void Machine::waitSucceeded(Mbarrier &barrier, Warp &warp, int lane) {
+  if (failedRequestTime && barrier.offset == failedRequestOffset &&
+      barrier.time() >= failedRequestTime)
+    warp.sawFailedRequest |= 1u << lane;
   warp.acquire(barrier.done);
   barrierEvent(3, barrier, &warp);
   progress();

@@ -186,7 +186,7 @@ Flow wait(Warp &w, const Inst &i, uint32_t mask) {
         parity ? (b->phase & 1) != (operand & 1) : b->phase > operand >> 32;
     result |= uint32_t(done) << l;
     if (done)
-      m.waitSucceeded(*b, w);
+      m.waitSucceeded(*b, w, l);
     else if (!blocker) {
       blocker = b;
       ticket = parity ? b->phase : operand >> 32;

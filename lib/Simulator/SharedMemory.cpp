@@ -193,9 +193,38 @@ bool SharedMemory::checkWrite(Warp &warp, const Inst &inst, int lane,
   return true;
 }
 
+/// Whether fence.proxy.async stands between a generic access and one of the
+/// async proxy; reports it if not.
+bool SharedMemory::fenced(Warp &warp, const Inst &inst, int lane,
+                          uint32_t offset, AccessTag earlier,
+                          bool earlierWrites, bool isWrite) {
+  Machine &machine = cta.machine;
+  uint32_t genericAgents =
+      (uint32_t(Role::CopyAsync) + 1) * machine.warpsInCluster;
+  if (earlier.none() || earlier.agent() >= genericAgents ||
+      warp.clocks.proxy.get(earlier.agent()) >= earlier.time())
+    return true;
+  const Inst *other = &machine.program.code[earlier.instruction()];
+  SimulationError &error = machine.error(
+      ErrorKind::MissingProxyFence,
+      "'" + Machine::mnemonic(&inst) +
+          (isWrite ? "' overwrites " : "' reads ") +
+          machine.sharedName(offset) + " through the async proxy, but '" +
+          Machine::mnemonic(other) + (earlierWrites ? "' wrote" : "' read") +
+          " it through the generic proxy and no fence.proxy.async stands "
+          "between; execute fence.proxy.async after the " +
+          (earlierWrites ? "write" : "read") +
+          ", before the barrier that hands the data over",
+      &warp, &inst, lane);
+  error.notes.push_back(
+      machine.note(other, std::string(earlierWrites ? "written" : "read") +
+                              " here, " + machine.agentName(earlier.agent())));
+  return false;
+}
+
 bool SharedMemory::checkAsync(Warp &warp, const Inst &inst, int lane,
                               const SharedRun &run, AccessTag tag, int64_t pipe,
-                              bool genericProxy) {
+                              Proxy proxy) {
   if (!inBounds(warp, inst, lane, run.begin, run.size))
     return false;
   if (!run.size)
@@ -205,8 +234,6 @@ bool SharedMemory::checkAsync(Warp &warp, const Inst &inst, int lane,
       !checkBusy(warp, inst, lane, run.begin, run.size, run.write, pipe, true))
     return true;
   AccessTag good, goodRead;
-  uint32_t genericAgents =
-      (uint32_t(Role::CopyAsync) + 1) * machine.warpsInCluster;
   for (uint32_t i = run.begin; i < run.begin + run.size; ++i) {
     AccessTag written = writes[i];
     if (!run.write && written.none()) {
@@ -222,25 +249,10 @@ bool SharedMemory::checkAsync(Warp &warp, const Inst &inst, int lane,
         reportRace(machine, warp, inst, lane, i, written, true, run.write);
         return true;
       }
-      bool needsFence =
-          !run.write && !genericProxy && written.agent() < genericAgents;
-      if (needsFence &&
-          warp.clocks.proxy.get(written.agent()) < written.time()) {
-        const Inst *earlier = &machine.program.code[written.instruction()];
-        SimulationError &error = machine.error(
-            ErrorKind::MissingProxyFence,
-            "'" + Machine::mnemonic(&inst) + "' reads " +
-                machine.sharedName(i) + " through the async proxy, but '" +
-                Machine::mnemonic(earlier) +
-                "' wrote it through the generic proxy and no fence.proxy.async "
-                "stands between; execute "
-                "fence.proxy.async after the write, before the barrier that "
-                "hands the data over",
-            &warp, &inst, lane);
-        error.notes.push_back(machine.note(
-            earlier, "written here, " + machine.agentName(written.agent())));
-        return true;
-      }
+      if ((!run.write && proxy == Proxy::Async) ||
+          proxy == Proxy::AsyncResponse)
+        if (!fenced(warp, inst, lane, i, written, true, run.write))
+          return true;
     }
     good = written;
     if (run.write) {
@@ -249,6 +261,10 @@ bool SharedMemory::checkAsync(Warp &warp, const Inst &inst, int lane,
         reportRace(machine, warp, inst, lane, i, reads[i], false, true);
         return true;
       }
+      if (reads[i] != goodRead && machine.checksOrder &&
+          proxy == Proxy::AsyncResponse &&
+          !fenced(warp, inst, lane, i, reads[i], false, true))
+        return true;
       goodRead = reads[i];
     }
   }

@@ -25,6 +25,13 @@ enum class Strength : uint8_t {
   Strong,  ///< volatile, acquire, release: orders what is around it as well
 };
 
+/// How an asynchronous operation accesses shared memory.
+enum class Proxy : uint8_t {
+  Generic,       ///< cp.async, which needs no proxy fence
+  Async,         ///< reads need a fence after generic writes
+  AsyncResponse, ///< and so do writes after generic accesses
+};
+
 class SharedMemory {
 public:
   SharedMemory(Cta &cta, uint32_t size);
@@ -42,9 +49,9 @@ public:
   /// An asynchronous operation of `warp` is about to be issued that reads or
   /// writes this run: bounds, ownership, happens-before and proxy fences. `tag`
   /// is what the access is recorded as. `pipe`: operations of the same pipe are
-  /// ordered. `genericProxy`: cp.async, which needs no proxy fence.
+  /// ordered.
   bool checkAsync(Warp &warp, const Inst &inst, int lane, const SharedRun &run,
-                  AccessTag tag, int64_t pipe, bool genericProxy);
+                  AccessTag tag, int64_t pipe, Proxy proxy);
   void own(const SharedRun &run);
   void disown(const SharedRun &run);
 
@@ -67,6 +74,8 @@ private:
   bool checkBusy(Warp &warp, const Inst &inst, int lane, uint32_t offset,
                  uint32_t count, bool write, int64_t pipe, bool async);
   bool ordered(const Warp &warp, AccessTag tag) const;
+  bool fenced(Warp &warp, const Inst &inst, int lane, uint32_t offset,
+              AccessTag earlier, bool earlierWrites, bool writes);
 };
 
 } // namespace fp8::sim

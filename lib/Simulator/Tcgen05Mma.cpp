@@ -41,7 +41,7 @@ public:
       return;
     for (const SharedRun &run : op->shared)
       if (!m.ctas[run.cta]->shared.checkAsync(w, i, lane, run, tag, op->pipe,
-                                              false) ||
+                                              Proxy::Async) ||
           m.stopped)
         return;
     ++m.report.statistics.mmas;

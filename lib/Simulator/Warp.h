@@ -144,6 +144,8 @@ public:
     const Inst *inst;
   };
   std::vector<RowInFlight> rowsInFlight;
+  /// Lanes that waited for a failed clusterlaunchcontrol.try_cancel.
+  uint32_t sawFailedRequest = 0;
   uint64_t clusterTicket = 0;  ///< phase of the cluster barrier arrived at
   uint32_t clusterArrived = 0; ///< lanes that arrived and did not wait yet
   uint32_t clusterCounted = 0; ///< lanes that arrived in the current phase

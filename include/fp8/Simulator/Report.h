@@ -91,8 +91,9 @@ struct Statistics {
   uint64_t tmaLoadBytes = 0;
   uint64_t tmaStores = 0;
   uint64_t tmaStoreBytes = 0;
-  uint64_t barrierPhases = 0; ///< mbarrier phases completed
-  uint64_t blocks = 0;        ///< CTAs run to their end
+  uint64_t barrierPhases = 0;    ///< mbarrier phases completed
+  uint64_t blocks = 0;           ///< CTAs run to their end
+  uint64_t canceledClusters = 0; ///< that running ones took over
 };
 
 struct Report {

@@ -16,6 +16,6 @@ compile() {
 for name in mbarrier_ring tma_load tma_store divergent warp_reduce histogram sgemm; do
   compile $name sm_90a
 done
-for name in tcgen05_gemm pair_gemm pair_gemm_m128; do
+for name in tcgen05_gemm pair_gemm pair_gemm_m128 clc_tiles; do
   compile $name sm_100a
 done
