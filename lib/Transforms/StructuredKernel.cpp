@@ -203,7 +203,7 @@ private:
   /// The first row of B that this CTA loads for the tile.
   Value getBRow(Value row, Value column);
   void buildMmaRole(ValueRange inits);
-  Carried buildMmaLoops(ValueRange inits);
+  Carried buildMmaLoop(ValueRange inits);
   void buildEpilogueRole(ValueRange inits);
   void buildSchedulerRole(ValueRange ends);
   Carried inLeadingCta(CtaGrouping grouping, ValueRange inits,
@@ -396,37 +396,35 @@ void KernelBuilder::buildLoadRole(ValueRange producers) {
 }
 
 void KernelBuilder::buildMmaRole(ValueRange inits) {
+  Type warpType =
+      MmaWarpType::get(builder.getContext(), plan.getAccumulatorRing());
+  auto forTile = [&](Value, Value, ValueRange carried) {
+    if (plan.ctaGroup == 1)
+      return buildMmaLoop(carried);
+    return inLeadingCta(CtaGrouping::Pair, carried,
+                        [&](ValueRange inner) { return buildMmaLoop(inner); });
+  };
   role("mma", 1, inits, [&](ValueRange ends) {
-    Type warpType =
-        MmaWarpType::get(builder.getContext(), plan.getAccumulatorRing());
-    return scope<MmaWarpOp>(ends[0], warpType,
-                            SmallVector<Type>(ends.drop_front().getTypes()),
-                            [&](ValueRange warp) -> Carried {
-                              SmallVector<Value> handles(ends);
-                              handles[0] = warp[0];
-                              if (plan.ctaGroup == 1)
-                                return buildMmaLoops(handles);
-                              return inLeadingCta(CtaGrouping::Pair, handles,
-                                                  [&](ValueRange inner) {
-                                                    return buildMmaLoops(inner);
-                                                  });
-                            });
+    SmallVector<Type> others(ends.drop_front().getTypes());
+    return scope<MmaWarpOp>(ends[0], warpType, others, [&](ValueRange warp) {
+      SmallVector<Value> handles(ends);
+      handles[0] = warp[0];
+      return forEachTile(handles, forTile);
+    });
   });
 }
 
-KernelBuilder::Carried KernelBuilder::buildMmaLoops(ValueRange inits) {
-  return forEachTile(inits, [&](Value, Value, ValueRange carried) {
-    return forEachBlock(carried, [&](Value, ValueRange inner) {
-      return stageScope<PerKStageOp>(
-          inner, {}, [&](ValueRange stages) -> Carried {
-            Value accumulator = AccumulatorOp::create(builder, loc, stages[0]);
-            Value a = TileOp::create(builder, loc, stages[1], "a");
-            Value b = TileOp::create(builder, loc, stages[1], "b");
-            MmaOp::create(builder, loc, accumulator, a, b,
-                          /*accumulate=*/Value());
-            return {};
-          });
-    });
+KernelBuilder::Carried KernelBuilder::buildMmaLoop(ValueRange inits) {
+  return forEachBlock(inits, [&](Value, ValueRange inner) {
+    return stageScope<PerKStageOp>(
+        inner, {}, [&](ValueRange stages) -> Carried {
+          Value accumulator = AccumulatorOp::create(builder, loc, stages[0]);
+          Value a = TileOp::create(builder, loc, stages[1], "a");
+          Value b = TileOp::create(builder, loc, stages[1], "b");
+          MmaOp::create(builder, loc, accumulator, a, b,
+                        /*accumulate=*/Value());
+          return {};
+        });
   });
 }
 

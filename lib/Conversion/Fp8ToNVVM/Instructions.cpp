@@ -283,15 +283,33 @@ void Instructions::requestWork(Value slot, Value barrier, bool multicast) {
       builder, loc, multicast, sharedPointer(slot), sharedPointer(barrier));
 }
 std::pair<Value, Value> Instructions::readAnswer(Value slot) {
-  using Query = NVVM::ClusterLaunchControlQueryType;
   Value answer = LLVM::LoadOp::create(builder, loc, builder.getIntegerType(128),
                                       sharedPointer(slot), /*alignment=*/16);
-  auto query = [&](Query type, Type result) -> Value {
-    return NVVM::ClusterLaunchControlQueryCancelOp::create(builder, loc, result,
-                                                           type, answer);
-  };
-  return {query(Query::IS_CANCELED, builder.getI1Type()),
-          query(Query::GET_FIRST_CTA_ID_X, builder.getI32Type())};
+  Value more = NVVM::ClusterLaunchControlQueryCancelOp::create(
+      builder, loc, builder.getI1Type(),
+      NVVM::ClusterLaunchControlQueryType::IS_CANCELED, answer);
+  // The CTA of an answer without work is undefined (PTX ISA,
+  // clusterlaunchcontrol.query_cancel). LLVM 22 takes the intrinsic for
+  // speculatable and would move it out of the branch; an asm stays.
+  auto branch = scf::IfOp::create(
+      builder, loc, more,
+      [&](OpBuilder &then, Location) {
+        Value cta =
+            LLVM::InlineAsmOp::create(
+                then, loc, then.getI32Type(), answer,
+                "clusterlaunchcontrol.query_cancel.get_first_ctaid::x.b32.b128 "
+                "$0, $1;",
+                "=r,q", /*has_side_effects=*/true, /*is_align_stack=*/false,
+                LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr())
+                .getRes();
+        scf::YieldOp::create(then, loc, cta);
+      },
+      [&](OpBuilder &otherwise, Location) {
+        Value none = arith::ConstantOp::create(otherwise, loc,
+                                               otherwise.getI32IntegerAttr(0));
+        scf::YieldOp::create(otherwise, loc, none);
+      });
+  return {more, branch.getResult(0)};
 }
 
 //===----------------------------------------------------------------------===//

@@ -1,4 +1,4 @@
-// The rules of clusters (C1 to C5), which are seen on the whole kernel.
+// The rules of clusters (C1 to C5) and of the work queue (W2, W3), which are seen on the whole kernel.
 // RUN: fp8-opt %s --convert-fp8-to-nvvm -split-input-file -verify-diagnostics
 
 !ring = !fp8.pipeline<2, a: !fp8.tile<128x128xf8E4M3FN, swizzle_128b>, cta_group = 2>
@@ -187,6 +187,72 @@ gpu.module @m {
     // expected-note @below {{role "mma" arrives once for each of its 1 warps, in each of 4 CTAs that use the slot}}
     fp8.role "mma" warps(1) (%e = %c) : !fp8.consumer<!ring> {
       fp8.close %e : !fp8.consumer<!ring>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!work = !fp8.work_queue<2>
+gpu.module @m {
+  gpu.func @everyone_asks() kernel attributes {fp8.linear, fp8.cluster = array<i64: 2, 1>} {
+    %p, %c = fp8.work_queue : !fp8.producer<!work>, !fp8.consumer<!work>
+    fp8.role "scheduler" warps(1) (%e = %p) : !fp8.producer<!work> {
+      // expected-error @below {{'fp8.acquire' op is the scheduler's, so it must stand in an 'fp8.leading_cta of cluster' (W3)}}
+      %s = fp8.acquire %e : !fp8.producer<!work>
+      fp8.request_work %s : !fp8.producer_stage<!work>
+      %n = fp8.release %s : !fp8.producer_stage<!work>
+      fp8.close %n : !fp8.producer<!work>
+    }
+    fp8.role "load" warps(1) (%e = %c) : !fp8.consumer<!work> {
+      fp8.close %e : !fp8.consumer<!work>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!work = !fp8.work_queue<2>
+gpu.module @m {
+  gpu.func @asked_twice() kernel attributes {fp8.linear} {
+    %p, %c = fp8.work_queue : !fp8.producer<!work>, !fp8.consumer<!work>
+    fp8.role "scheduler" warps(1) (%e = %p) : !fp8.producer<!work> {
+      // expected-error @below {{'fp8.acquire' op takes a slot of a work queue, which needs exactly one 'fp8.request_work' in the same block (W2), but has 2}}
+      %s = fp8.acquire %e : !fp8.producer<!work>
+      // expected-note @below {{asked for here}}
+      fp8.request_work %s : !fp8.producer_stage<!work>
+      // expected-note @below {{asked for here}}
+      fp8.request_work %s : !fp8.producer_stage<!work>
+      %n = fp8.release %s : !fp8.producer_stage<!work>
+      fp8.close %n : !fp8.producer<!work>
+    }
+    fp8.role "load" warps(1) (%e = %c) : !fp8.consumer<!work> {
+      fp8.close %e : !fp8.consumer<!work>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!work = !fp8.work_queue<2>
+gpu.module @m {
+  gpu.func @one_reads() kernel attributes {fp8.linear, fp8.cluster = array<i64: 2, 1>} {
+    %p, %c = fp8.work_queue : !fp8.producer<!work>, !fp8.consumer<!work>
+    fp8.role "scheduler" warps(1) (%e = %p) : !fp8.producer<!work> {
+      fp8.close %e : !fp8.producer<!work>
+    }
+    fp8.role "load" warps(1) (%e = %c) : !fp8.consumer<!work> {
+      %r = fp8.leading_cta of cluster (%l = %e) : !fp8.consumer<!work> -> !fp8.consumer<!work> {
+        // expected-error @below {{'fp8.acquire' op reads an answer that every CTA of the cluster gets, so it must not stand in an 'fp8.leading_cta' (W3)}}
+        %s = fp8.acquire %l : !fp8.consumer<!work>
+        %more, %cluster = fp8.next_work %s : !fp8.consumer_stage<!work>
+        %n = fp8.release %s : !fp8.consumer_stage<!work>
+        fp8.yield %n : !fp8.consumer<!work>
+      }
+      fp8.close %r : !fp8.consumer<!work>
     }
     gpu.return
   }
