@@ -33,8 +33,8 @@ static LogicalResult checkPairLeader(Operation *op, StringRef what) {
 
 /// The CTAs in which an end is worked on, from the kind of end and its ring;
 /// null where the kernel is free to choose.
-static LogicalResult checkAcquire(AcquireOp acquire, int64_t ctaGroup) {
-  Type end = acquire.getEnd().getType();
+static LogicalResult checkAcquire(Operation *acquire, int64_t ctaGroup) {
+  Type end = getEndOf(acquire->getOperand(0).getType());
   if (ctaGroup == 1)
     return success();
   if (isa<MmaWarpType>(end))
@@ -43,7 +43,7 @@ static LogicalResult checkAcquire(AcquireOp acquire, int64_t ctaGroup) {
     return checkPairLeader(acquire,
                            "waits for the tiles of both CTAs of a pair");
   if (getLeadingGrouping(acquire))
-    return acquire.emitOpError()
+    return acquire->emitOpError()
            << "is one CTA's part of a pair's work, so it must not stand in an "
               "'fp8.leading_cta' (C3); both CTAs do theirs";
   return success();
@@ -55,15 +55,16 @@ LogicalResult KernelPlan::checkSharedSlots(Operation *op,
     return success();
   for (auto &[number, use] : flow->getStageUses()) {
     StagePlan stage = stages.lookup(number);
-    for (TmaLoadOp load : use.loads)
-      if (getRingOf(load.getStage()) == op && !stage.bytesAtAcquire)
-        return load.emitOpError()
+    for (TileCopyOpInterface copy : use.copies)
+      if (getRingOf(copy.getFilledStage()) == op && !stage.bytesAtAcquire)
+        return copy->emitOpError()
                << "copies into a slot that CTAs share, so it must stand in the "
                   "block of the slot's acquire (C4), where its bytes are "
                   "announced before another CTA's arrive";
     for (AcquireOp acquire : use.acquires)
       if (getRingOf(acquire.getEnd()) == op &&
-          isa<ConsumerType>(acquire.getEnd().getType()) && !stage.usedByMma)
+          isa<ConsumerType>(getEndOf(acquire.getEnd().getType())) &&
+          !stage.usedByMma)
         return acquire.emitOpError()
                << "empties a slot into which other CTAs copy, but no MMA reads "
                   "it (C4): the commit of an MMA reaches those CTAs, an "
@@ -80,7 +81,7 @@ LogicalResult KernelPlan::checkWorkQueue(WorkQueueOp queue) const {
       if (getRingOf(acquire.getEnd()) != queue)
         continue;
       std::optional<CtaGrouping> grouping = getLeadingGrouping(acquire);
-      if (isa<ConsumerType>(acquire.getEnd().getType())) {
+      if (isa<ConsumerType>(getEndOf(acquire.getEnd().getType()))) {
         if (grouping)
           return acquire.emitOpError()
                  << "reads an answer that every CTA of the cluster gets, so it "
@@ -120,9 +121,9 @@ LogicalResult KernelPlan::checkCluster() const {
              << Fp8Dialect::kClusterAttrName << "' (C1)";
     if (failed(checkSharedSlots(op, ring)))
       return failure();
-    AcquireOp first;
+    Operation *first = nullptr;
     for (Value end : op->getResults())
-      for (AcquireOp acquire : flow->getAcquires(flow->getEnd(end))) {
+      for (Operation *acquire : flow->getAcquires(flow->getEnd(end))) {
         if (failed(checkAcquire(acquire, ring.ctaGroup)))
           return failure();
         if (!first)
@@ -131,11 +132,11 @@ LogicalResult KernelPlan::checkCluster() const {
              expected = getLeadingGrouping(first);
         if (ring.ctaGroup == 1 && grouping != expected) {
           InFlightDiagnostic diagnostic =
-              acquire.emitOpError()
+              acquire->emitOpError()
               << "runs in " << describe(grouping)
               << ", but the other side of its ring in " << describe(expected)
               << " (C5); one would wait for ever";
-          diagnostic.attachNote(first.getLoc()) << "the other side";
+          diagnostic.attachNote(first->getLoc()) << "the other side";
           return diagnostic;
         }
       }

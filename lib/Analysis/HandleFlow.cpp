@@ -75,8 +75,11 @@ HandleFlow::HandleFlow(Operation *kernel) {
   kernel->walk([&](Operation *op) {
     joinForwarded(op);
     // What goes on as the same end although it changes its type.
-    if (isa<AcquireOp, ReleaseOp, CreateMmaWarpOp, CreateEpilogueWarpOp>(op))
+    if (isa<AcquireOp, ReleaseOp, WaitOp, ArriveOp, StepOp, CreateMmaWarpOp,
+            CreateEpilogueWarpOp>(op))
       ends.join(op->getOperand(0), op->getResult(0));
+    if (isa<ArriveOp>(op))
+      stages.join(op->getOperand(0), op->getResult(0));
     if (auto store = dyn_cast<StoreOp>(op))
       ends.join(store.getQueue(), store.getNext());
   });
@@ -102,10 +105,12 @@ void HandleFlow::collectUses(Operation *kernel) {
     if (auto acquire = dyn_cast<AcquireOp>(op)) {
       stageUses[stages.find(acquire.getStage())].acquires.push_back(acquire);
       acquires[ends.find(acquire.getEnd())].push_back(acquire);
-    } else if (auto release = dyn_cast<ReleaseOp>(op)) {
-      stageUses[stages.find(release.getStage())].releases.push_back(release);
-    } else if (auto load = dyn_cast<TmaLoadOp>(op)) {
-      stageUses[stages.find(load.getStage())].loads.push_back(load);
+    } else if (isa<TryWaitOp, WaitOp>(op)) {
+      acquires[ends.find(op->getOperand(0))].push_back(op);
+    } else if (isa<ReleaseOp, ArriveOp>(op)) {
+      stageUses[stages.find(op->getOperand(0))].handOvers.push_back(op);
+    } else if (auto copy = dyn_cast<TileCopyOpInterface>(op)) {
+      stageUses[stages.find(copy.getFilledStage())].copies.push_back(copy);
     } else if (auto request = dyn_cast<RequestWorkOp>(op)) {
       stageUses[stages.find(request.getStage())].requests.push_back(request);
     } else if (auto mma = dyn_cast<MmaOp>(op)) {
@@ -123,8 +128,8 @@ void HandleFlow::collectUses(Operation *kernel) {
 
 unsigned HandleFlow::getEnd(Value value) const { return ends.find(value); }
 
-ArrayRef<AcquireOp> HandleFlow::getAcquires(unsigned end) const {
+ArrayRef<Operation *> HandleFlow::getAcquires(unsigned end) const {
   auto it = acquires.find(end);
-  return it == acquires.end() ? ArrayRef<AcquireOp>()
-                              : ArrayRef<AcquireOp>(it->second);
+  return it == acquires.end() ? ArrayRef<Operation *>()
+                              : ArrayRef<Operation *>(it->second);
 }

@@ -46,15 +46,16 @@ LogicalResult KernelPlan::dealWarps(FunctionOpInterface kernel) {
 
 /// Work that is lowered for the warps of a role, and so must stand in one.
 static bool needsRole(Operation *op) {
-  return isa<AcquireOp, ReleaseOp, CloseOp, TmaLoadOp, MmaOp, PromoteOp,
-             StoreOp, LeadingCtaOp, RequestWorkOp, NextWorkOp, CreateMmaWarpOp,
-             ReleaseMmaWarpOp, WaitTmemOp, CreateEpilogueWarpOp,
-             ReleaseEpilogueWarpOp>(op);
+  return isa<AcquireOp, ReleaseOp, CloseOp, TryWaitOp, WaitOp, ArriveOp, StepOp,
+             TileCopyOpInterface, MmaOp, PromoteOp, StoreOp, LeadingCtaOp,
+             RequestWorkOp, NextWorkOp, CreateMmaWarpOp, ReleaseMmaWarpOp,
+             WaitTmemOp, CreateEpilogueWarpOp, ReleaseEpilogueWarpOp>(op);
 }
 
 /// The pass that would have taken the op to phase 2, empty if there is none.
 static StringRef getMissingPass(Operation *op) {
-  if (isa<ProduceOp, ConsumeOp, PerKStageOp, MmaWarpOp, EpilogueWarpOp>(op))
+  if (isa<ProduceOp, ConsumeOp, ConsumeExplicitOp, PerKStageOp, MmaWarpOp,
+          EpilogueWarpOp>(op))
     return "--fp8-flatten-scopes";
   if (auto yield = dyn_cast<YieldOp>(op);
       yield && isa<RoleOp>(op->getParentOp()) && yield->getNumOperands())
@@ -123,7 +124,7 @@ static LogicalResult checkEvidence(CreateEpilogueWarpOp op,
 }
 
 LogicalResult KernelPlan::checkTileOp(Operation *op) {
-  if (!isa<TmaLoadOp, MmaOp, PromoteOp, StoreOp, CreateMmaWarpOp,
+  if (!isa<TileCopyOpInterface, MmaOp, PromoteOp, StoreOp, CreateMmaWarpOp,
            CreateEpilogueWarpOp>(op))
     return success();
   auto role = op->getParentOfType<RoleOp>();
@@ -135,7 +136,7 @@ LogicalResult KernelPlan::checkTileOp(Operation *op) {
         << " to " << warps.first + warps.count - 1;
     return diagnostic;
   };
-  if (isa<TmaLoadOp, MmaOp, CreateMmaWarpOp>(op) && warps.count != 1)
+  if (isa<TileCopyOpInterface, MmaOp, CreateMmaWarpOp>(op) && warps.count != 1)
     return fail(
         "is for a role of one warp (R3); give its work to a role of its own");
   if (isa<PromoteOp, StoreOp, CreateEpilogueWarpOp>(op) &&
@@ -158,8 +159,8 @@ LogicalResult KernelPlan::checkTileOp(Operation *op) {
 }
 
 FailureOr<RoleOp> KernelPlan::getRoleOf(Value end) {
-  if (end.hasOneUse())
-    if (auto role = dyn_cast<RoleOp>(*end.user_begin()))
+  for (Operation *user : end.getUsers()) // the others borrow it
+    if (auto role = dyn_cast<RoleOp>(user))
       return role;
   return emitError(end.getLoc())
          << cast<LinearTypeInterface>(end.getType()).getHandleName()

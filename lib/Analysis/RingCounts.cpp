@@ -37,9 +37,10 @@ Operation *KernelPlan::getRingOf(Value handle) const {
 /// Notes along which axes of the cluster other CTAs copy into the ring's slots.
 void KernelPlan::planSharing() {
   for (auto &[stage, use] : flow->getStageUses())
-    for (TmaLoadOp load : use.loads) {
+    for (TileCopyOpInterface copy : use.copies) {
+      auto load = dyn_cast<TmaLoadOp>(copy.getOperation());
       Operation *op =
-          load.getMulticast() ? getRingOf(load.getStage()) : nullptr;
+          load && load.getMulticast() ? getRingOf(load.getStage()) : nullptr;
       if (!op)
         continue;
       RingPlan &ring = rings[op];
@@ -167,15 +168,15 @@ LogicalResult KernelPlan::planOutput(OutputPipelineOp output) {
 void KernelPlan::planStages() {
   for (auto &[stage, use] : flow->getStageUses()) {
     StagePlan plan;
-    for (TmaLoadOp load : use.loads)
-      plan.bytes += load.getBytes();
+    for (TileCopyOpInterface copy : use.copies)
+      plan.bytes += copy.getBytes();
     plan.usedByMma = !use.mmas.empty();
     plan.usedByThreads = !use.promotes.empty();
-    if (!use.loads.empty() && use.acquires.size() == 1) {
+    if (!use.copies.empty() && use.acquires.size() == 1) {
       Block *block = use.acquires.front()->getBlock();
       auto isInBlock = [&](Operation *op) { return op->getBlock() == block; };
-      plan.bytesAtAcquire = llvm::all_of(use.loads, isInBlock) &&
-                            llvm::all_of(use.releases, isInBlock);
+      plan.bytesAtAcquire = llvm::all_of(use.copies, isInBlock) &&
+                            llvm::all_of(use.handOvers, isInBlock);
     }
     stages[stage] = plan;
   }

@@ -93,8 +93,8 @@ bool LiveRange::visit(Operation *op, Block *block) {
       bool consumes =
           use->get() == value && classifyUse(*use) != UseKind::Borrow;
       // An op that consumes the value twice, or borrows it too, reaches only
-      // its first use of it alive.
-      if (consumed)
+      // its first use of it alive. What the value lent it reads before.
+      if (consumed && use->get() == value)
         continue;
       reached.insert(use);
       if (consumes) {
@@ -112,6 +112,9 @@ bool LiveRange::visit(Operation *op, Block *block) {
 }
 
 void LiveRange::visitBranch(BranchOpInterface branch, Block *block) {
+  for (OpOperand *use : usesOf[branch])
+    if (use->get() != value)
+      reached.insert(use); // a condition that the value lent
   llvm::SmallDenseSet<Block *> consumedTo;
   for (auto [index, successor] : llvm::enumerate(branch->getSuccessors())) {
     OperandRange operands =

@@ -62,11 +62,11 @@ void PerKStageOp::print(OpAsmPrinter &printer) {
   printStageScope(printer, *this, getInits(), getBody());
 }
 LogicalResult PerKStageOp::verify() {
-  if (getInits().empty() ||
-      !isa<MmaWarpType, EpilogueWarpType>(getInits()[0].getType()))
+  if (getInits().empty() || !isa_and_nonnull<MmaWarpType, EpilogueWarpType>(
+                                getEndOf(getInits()[0].getType())))
     return emitOpError() << "expected an mma warp or an epilogue warp first";
   for (Value end : getInits().drop_front())
-    if (!isa<ConsumerType>(end.getType()))
+    if (!isa_and_nonnull<ConsumerType>(getEndOf(end.getType())))
       return emitOpError() << "expected consumer ends after the warp, but got "
                            << end.getType();
   return verifyStageScope(*this, getInits(), getBody());

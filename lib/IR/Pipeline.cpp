@@ -54,13 +54,7 @@ LogicalResult PipelineOp::verify() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult AcquireOp::verify() {
-  Type end = getEnd().getType();
-  if (isa<ProducerType, ConsumerType>(end) &&
-      isa<OutputPipelineType>(cast<EndTypeInterface>(end).getRing()))
-    return emitOpError() << "cannot acquire from the bare end of an output "
-                            "pipeline, whose tensor memory is not there yet; "
-                            "make an mma warp or epilogue warps of it";
-  return success();
+  return verifyIsUsable(*this, getEnd().getType(), "acquire from");
 }
 
 LogicalResult AcquireOp::inferReturnTypes(MLIRContext *,
@@ -68,13 +62,12 @@ LogicalResult AcquireOp::inferReturnTypes(MLIRContext *,
                                           ValueRange operands, DictionaryAttr,
                                           OpaqueProperties, RegionRange,
                                           SmallVectorImpl<Type> &inferred) {
-  auto end = operands.size() == 1
-                 ? dyn_cast<EndTypeInterface>(operands[0].getType())
-                 : EndTypeInterface();
-  if (!end)
+  Type stage =
+      operands.size() == 1 ? getStageTypeOf(operands[0].getType()) : Type();
+  if (!stage)
     return emitOptionalError(location,
                              "'fp8.acquire' op expected the end of a ring");
-  inferred.push_back(end.getStageType());
+  inferred.push_back(stage);
   return success();
 }
 
@@ -132,7 +125,8 @@ void ProduceOp::print(OpAsmPrinter &printer) {
   printStageScope(printer, *this, getInits(), getBody());
 }
 LogicalResult ProduceOp::verify() {
-  if (getInits().size() != 1 || !isa<ProducerType>(getInits()[0].getType()))
+  if (getInits().size() != 1 ||
+      !isa_and_nonnull<ProducerType>(getEndOf(getInits()[0].getType())))
     return emitOpError() << "expected one producer end";
   return verifyStageScope(*this, getInits(), getBody());
 }
@@ -152,7 +146,8 @@ void ConsumeOp::print(OpAsmPrinter &printer) {
   printStageScope(printer, *this, getInits(), getBody());
 }
 LogicalResult ConsumeOp::verify() {
-  if (getInits().size() != 1 || !isa<ConsumerType>(getInits()[0].getType()))
+  if (getInits().size() != 1 ||
+      !isa_and_nonnull<ConsumerType>(getEndOf(getInits()[0].getType())))
     return emitOpError() << "expected one consumer end";
   return verifyStageScope(*this, getInits(), getBody());
 }

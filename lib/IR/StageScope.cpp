@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the scoped stage ops (produce, consume, per_k_stage) share.
+// What the scoped stage ops (produce, consume, per_k_stage,
+// consume_explicit) share.
 
 #include "StageScope.h"
 
@@ -7,8 +8,19 @@ using namespace mlir;
 using namespace mlir::fp8;
 
 Type fp8::getStageTypeOf(Type end) {
-  auto endType = dyn_cast<EndTypeInterface>(end);
+  EndTypeInterface endType = getEndOf(end);
   return endType ? endType.getStageType() : Type();
+}
+
+LogicalResult fp8::verifyIsUsable(Operation *op, Type end, StringRef what) {
+  EndTypeInterface type = getEndOf(end);
+  if (isa<ProducerType, ConsumerType>(type) &&
+      isa<OutputPipelineType>(type.getRing()))
+    return op->emitOpError()
+           << "cannot " << what
+           << " the bare end of an output pipeline, whose tensor memory is not "
+              "there yet; make an mma warp or epilogue warps of it";
+  return success();
 }
 
 ParseResult fp8::parseStageScope(OpAsmParser &parser, OperationState &result) {
@@ -32,8 +44,10 @@ LogicalResult fp8::verifyStageScope(Operation *op, ValueRange ends,
   if (failed(verifyBindingRegion(op, ends, body, getStageTypeOf,
                                  "the end of a ring")))
     return failure();
-  return verifyResultTypes(op, SmallVector<Type>(ends.getTypes()),
-                           "the ends, advanced");
+  SmallVector<Type> advanced;
+  for (Type type : ends.getTypes())
+    advanced.push_back(getEndOf(type));
+  return verifyResultTypes(op, advanced, "the ends, advanced");
 }
 
 void fp8::getOnceRegionSuccessors(

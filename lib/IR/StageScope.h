@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the scoped stage ops (produce, consume, per_k_stage) share: bound
-// stages, results that start with the advanced ends.
+// What the scoped stage ops (produce, consume, per_k_stage, consume_explicit)
+// share: bound stages, results that start with the advanced ends.
 
 #ifndef FP8_LIB_IR_STAGESCOPE_H
 #define FP8_LIB_IR_STAGESCOPE_H
@@ -9,9 +9,12 @@
 
 namespace mlir::fp8 {
 
-/// The stage that acquiring an end of that type yields; null if it is not an
-/// end.
+/// The stage that acquiring an end of that type, ready or not, yields; null if
+/// it is not an end.
 Type getStageTypeOf(Type end);
+
+/// Checks that slots of the end can be waited for and acquired.
+LogicalResult verifyIsUsable(Operation *op, Type end, StringRef what);
 
 /// Parses and prints `(%stage = %end, ...) : end types -> result types { ...
 /// }`.

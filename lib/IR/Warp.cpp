@@ -18,6 +18,8 @@ MutableOperandRange YieldOp::getMutableSuccessorOperands(RegionSuccessor) {
     consumed = operands.size();
   else if (isa_and_nonnull<MmaWarpOp, EpilogueWarpOp>(parent))
     consumed = std::min<unsigned>(1, operands.size());
+  else if (auto scope = dyn_cast_if_present<ConsumeExplicitOp>(parent))
+    consumed = std::min<unsigned>(scope.getInits().size(), operands.size());
   return operands.slice(consumed, operands.size() - consumed);
 }
 

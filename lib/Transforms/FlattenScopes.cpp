@@ -51,6 +51,26 @@ struct FlattenStageScope : public OpRewritePattern<ScopeOp> {
   }
 };
 
+/// consume_explicit: acquire, body, which signals, and advance in the opposite
+/// order.
+struct FlattenConsumeExplicit : public OpRewritePattern<ConsumeExplicitOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(ConsumeExplicitOp op,
+                                PatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    SmallVector<Value> stages;
+    for (Value end : op.getInits())
+      stages.push_back(AcquireOp::create(rewriter, loc, end));
+    SmallVector<Value> results = inlineBody(op, stages, rewriter);
+    rewriter.setInsertionPoint(op);
+    for (size_t i = stages.size(); i-- > 0;)
+      results[i] = StepOp::create(rewriter, loc, results[i]);
+    rewriter.replaceOp(op, results);
+    return success();
+  }
+};
+
 /// mma_warp: create, body, release.
 struct FlattenMmaWarp : public OpRewritePattern<MmaWarpOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -108,8 +128,9 @@ struct FlattenScopesPass
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns.add<FlattenStageScope<ProduceOp>, FlattenStageScope<ConsumeOp>,
-                 FlattenStageScope<PerKStageOp>, FlattenMmaWarp,
-                 FlattenEpilogueWarp, FlattenRoleYield>(&getContext());
+                 FlattenStageScope<PerKStageOp>, FlattenConsumeExplicit,
+                 FlattenMmaWarp, FlattenEpilogueWarp, FlattenRoleYield>(
+        &getContext());
     walkAndApplyPatterns(getOperation(), std::move(patterns));
   }
 };

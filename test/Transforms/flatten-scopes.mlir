@@ -40,6 +40,40 @@ func.func @per_k_stage(%w: !fp8.mma_warp<!acc>, %c: !fp8.consumer<!ring>) -> (!f
   return %w1, %c1 : !fp8.mma_warp<!acc>, !fp8.consumer<!ring>
 }
 
+// consume_explicit: the body has signalled, so what is left is to step.
+// CHECK-LABEL: func.func @consume_explicit
+func.func @consume_explicit(%w: !fp8.epilogue_warp<!acc>, %c: !fp8.consumer<!ring>, %i: index)
+    -> (!fp8.epilogue_warp<!acc>, !fp8.consumer<!ring>, index) attributes {fp8.linear} {
+  // CHECK: %[[S:.*]] = fp8.acquire %{{.*}} : !fp8.epilogue_warp
+  // CHECK-NEXT: %[[T:.*]] = fp8.acquire %{{.*}} : !fp8.consumer
+  // CHECK-NEXT: %[[T1:.*]] = fp8.arrive %[[T]]
+  // CHECK-NEXT: %[[X:.*]] = arith.addi
+  // CHECK-NEXT: %[[S1:.*]] = fp8.arrive %[[S]]
+  // CHECK-NEXT: %[[C1:.*]] = fp8.step %[[T1]]
+  // CHECK-NEXT: %[[W1:.*]] = fp8.step %[[S1]]
+  // CHECK-NEXT: return %[[W1]], %[[C1]], %[[X]]
+  %w1, %c1, %x = fp8.consume_explicit(%s = %w, %t = %c) : !fp8.epilogue_warp<!acc>, !fp8.consumer<!ring>
+      -> (!fp8.epilogue_warp<!acc>, !fp8.consumer<!ring>, index) {
+    %t1 = fp8.arrive %t : !fp8.consumer_stage<!ring>
+    %x = arith.addi %i, %i : index
+    %s1 = fp8.arrive %s : !fp8.epilogue_stage<!acc>
+    fp8.yield %s1, %t1, %x : !fp8.signalled<!fp8.epilogue_stage<!acc>>, !fp8.signalled<!fp8.consumer_stage<!ring>>, index
+  }
+  return %w1, %c1, %x : !fp8.epilogue_warp<!acc>, !fp8.consumer<!ring>, index
+}
+
+// A scope of a ready end acquires it, without another wait.
+// CHECK-LABEL: func.func @ready
+func.func @ready(%c: !fp8.consumer<!ring>) -> !fp8.consumer<!ring> attributes {fp8.linear} {
+  // CHECK: %[[R:.*]] = fp8.wait
+  // CHECK-NEXT: %[[S:.*]] = fp8.acquire %[[R]] : !fp8.ready<!fp8.consumer<!pipeline>>
+  // CHECK-NEXT: fp8.release %[[S]]
+  %ready = fp8.wait %c : !fp8.consumer<!ring>
+  %c1 = fp8.consume(%stage = %ready) : !fp8.ready<!fp8.consumer<!ring>> -> !fp8.consumer<!ring> {
+  }
+  return %c1 : !fp8.consumer<!ring>
+}
+
 // CHECK-LABEL: func.func @warps
 func.func @warps() attributes {fp8.linear} {
   %p, %c = fp8.output_pipeline : !acc

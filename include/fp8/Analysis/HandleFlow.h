@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Which values are one handle: linear values followed through control flow,
-// acquire and release.
+// acquire, release and their halves.
 
 #ifndef FP8_ANALYSIS_HANDLEFLOW_H
 #define FP8_ANALYSIS_HANDLEFLOW_H
@@ -15,8 +15,8 @@ namespace mlir::fp8 {
 /// What was done with one acquired stage, whatever names it had on the way.
 struct StageUse {
   SmallVector<AcquireOp> acquires;
-  SmallVector<ReleaseOp> releases;
-  SmallVector<TmaLoadOp> loads;
+  SmallVector<Operation *> handOvers;      ///< its releases and arrives
+  SmallVector<TileCopyOpInterface> copies; ///< copies into its tiles
   SmallVector<RequestWorkOp> requests;
   SmallVector<MmaOp>
       mmas; ///< MMAs that read its tiles or write its accumulator
@@ -25,8 +25,8 @@ struct StageUse {
 };
 
 /// The linear values of a kernel, grouped. Two values are of one *stage* if one
-/// is handed on as the other; of one *end* if one is handed on, acquired or
-/// released as the other.
+/// is handed on or signalled as the other; of one *end* if one is handed on,
+/// waited for, acquired, signalled, released or advanced as the other.
 class HandleFlow {
 public:
   explicit HandleFlow(Operation *kernel);
@@ -40,8 +40,9 @@ public:
   /// A number for the end (or warp handle, or store queue) that the value
   /// belongs to; equal for equal ends.
   unsigned getEnd(Value value) const;
-  /// All acquires of an end, in the order of the text.
-  ArrayRef<AcquireOp> getAcquires(unsigned end) const;
+  /// All ops that take the end's next slot, or wait for it, in the order of the
+  /// text. The end is their first operand.
+  ArrayRef<Operation *> getAcquires(unsigned end) const;
 
 private:
   /// Union-find over values.
@@ -62,7 +63,7 @@ private:
 
   mutable Groups stages, ends;
   llvm::DenseMap<unsigned, StageUse> stageUses;
-  llvm::DenseMap<unsigned, SmallVector<AcquireOp>> acquires;
+  llvm::DenseMap<unsigned, SmallVector<Operation *>> acquires;
 };
 
 } // namespace mlir::fp8

@@ -37,6 +37,9 @@ class Fp8_BorrowingOp<string mnemonic, list<Trait> traits = []>
 def Fp8_AnyEnd : Type<CPred<"::llvm::isa<::mlir::fp8::EndTypeInterface>($_self)">,
                       "end of a ring (producer, consumer, mma warp or epilogue warp)">;
 def Fp8_AnyStage : Type<CPred<"::llvm::isa<::mlir::fp8::StageTypeInterface>($_self)">, "stage of a ring">;
+def Fp8_AnyWaitable : Type<CPred<"::mlir::fp8::getEndOf($_self)">, "end of a ring, or a ready end">;
+def Fp8_AnySlot : Type<Or<[Fp8_AnyStage.predicate, Fp8_AnyWaitable.predicate]>, "stage, end or ready end of a ring">;
+def Fp8_AnySignalled : Type<CPred<"::llvm::isa<::mlir::fp8::SignalledType>($_self)">, "stage signalled by fp8.arrive">;
 def Fp8_AnyCloseable : Type<CPred<"::llvm::isa<::mlir::fp8::ProducerType, ::mlir::fp8::ConsumerType, "
                                   "::mlir::fp8::StoreQueueType>($_self)">,
                             "producer end, consumer end or store queue">;

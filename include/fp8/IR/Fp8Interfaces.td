@@ -93,4 +93,16 @@ def Fp8_LinearOpInterface : OpInterface<"LinearOpInterface"> {
   ];
 }
 
+def Fp8_TileCopyOpInterface : OpInterface<"TileCopyOpInterface"> {
+  let cppNamespace = "::mlir::fp8";
+  let description = [{
+    An op that starts an asynchronous copy into a tile of a producer stage, and counts its bytes on the stage's full barrier. What
+    the barrier expects is the sum over these ops.
+  }];
+  let methods = [
+    InterfaceMethod<"The stage that the copy fills.", "::mlir::Value", "getFilledStage">,
+    InterfaceMethod<"The bytes that the copy adds to the barrier's transaction count.", "int64_t", "getBytes">
+  ];
+}
+
 #endif // FP8_IR_FP8INTERFACES

@@ -5,6 +5,7 @@
 #define FP8_IR_FP8OPS
 
 include "fp8/IR/Cluster.td"
+include "fp8/IR/Explicit.td"
 include "fp8/IR/Gemm.td"
 include "fp8/IR/Host.td"
 include "fp8/IR/OutputPipeline.td"

@@ -54,4 +54,12 @@ ClusterShape getClusterShape(Operation *op);
 #define GET_TYPEDEF_CLASSES
 #include "fp8/IR/Fp8Types.h.inc"
 
+namespace mlir::fp8 {
+
+/// The end that a value of that type holds: the type itself, or the end that is
+/// ready; null if it is neither.
+EndTypeInterface getEndOf(Type type);
+
+} // namespace mlir::fp8
+
 #endif // FP8_IR_FP8TYPES_H

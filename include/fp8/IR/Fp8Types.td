@@ -160,6 +160,14 @@ def Fp8_WorkQueueType : Fp8_Type<"WorkQueue", "work_queue", [DeclareTypeInterfac
   let genVerifyDecl = 1;
 }
 
+def Fp8_MBarrierType : Fp8_Type<"MBarrier", "mbarrier"> {
+  let summary = "a barrier of a ring";
+  let description = [{
+    An mbarrier in shared memory (PTX ISA, mbarrier), as `fp8.mbarrier` lends it.
+  }];
+  let builderCall = "$_builder.getType<::mlir::fp8::MBarrierType>()";
+}
+
 //===----------------------------------------------------------------------===//
 // Linear handles
 //===----------------------------------------------------------------------===//
@@ -252,6 +260,41 @@ def Fp8_StoreQueueType : Fp8_LinearType<"StoreQueue", "store_queue", [Fp8_Linear
     ::llvm::StringRef getHandleName() const { return "store queue"; }
     ::llvm::StringRef getConsumerName() const { return "fp8.close"; }
   }];
+}
+
+//===----------------------------------------------------------------------===//
+// States of ends and stages
+//===----------------------------------------------------------------------===//
+
+// A linear type whose parameter is the handle that it is a state of, `!fp8.name<handle>`.
+class Fp8_StateType<string name, string typeMnemonic, string handle, string consumer>
+    : Fp8_LinearType<name, typeMnemonic, [Fp8_LinearTypeInterface]> {
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    ::llvm::StringRef getHandleName() const { return "}] # handle # [{"; }
+    ::llvm::StringRef getConsumerName() const { return "}] # consumer # [{"; }
+  }];
+}
+
+def Fp8_ReadyType : Fp8_StateType<"Ready", "ready", "ready end", "fp8.acquire"> {
+  let summary = "an end whose next slot has been waited for (linear)";
+  let description = [{
+    Made by `fp8.wait`; what acquires it does not wait again. `end` is any end.
+
+    Example: `!fp8.ready<!fp8.consumer<!fp8.pipeline<3, s: !fp8.tile<1x128xf32>>>>`.
+  }];
+  let parameters = (ins "::mlir::Type":$end);
+}
+
+def Fp8_SignalledType : Fp8_StateType<"Signalled", "signalled", "signalled stage", "fp8.step"> {
+  let summary = "a stage that has been handed over, its end not advanced yet (linear)";
+  let description = [{
+    Made by `fp8.arrive`; `fp8.step` makes the end of it again. `stage` is any stage.
+
+    Example: `!fp8.signalled<!fp8.consumer_stage<!fp8.pipeline<3, s: !fp8.tile<1x128xf32>>>>`.
+  }];
+  let parameters = (ins "::mlir::Type":$stage);
 }
 
 #endif // FP8_IR_FP8TYPES

@@ -39,7 +39,8 @@ def Fp8_AcquireOp : Fp8_ConsumingOp<"acquire", [DeclareOpInterfaceMethods<InferT
   let summary = "waits for the end's next slot and takes it";
   let description = [{
     Consumes the end and waits until the other side has handed its next slot over: a producer (or MMA warp) until the slot is empty, a
-    consumer (or epilogue warp) until it is full. Yields the slot as a stage.
+    consumer (or epilogue warp) until it is full. Yields the slot as a stage. A `!fp8.ready` end has been waited for already, by
+    `fp8.wait`.
 
     ```mlir
     !ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
@@ -50,7 +51,7 @@ def Fp8_AcquireOp : Fp8_ConsumingOp<"acquire", [DeclareOpInterfaceMethods<InferT
     }
     ```
   }];
-  let arguments = (ins Fp8_AnyEnd:$end);
+  let arguments = (ins Fp8_AnyWaitable:$end);
   let results = (outs Fp8_AnyStage:$stage);
   let assemblyFormat = "$end attr-dict `:` type($end)";
   let hasVerifier = 1;
@@ -101,11 +102,12 @@ def Fp8_TileOp : Fp8_BorrowingOp<"tile", [Pure, DeclareOpInterfaceMethods<InferT
 def Fp8_IndexOp : Fp8_BorrowingOp<"index", [Pure]> {
   let summary = "lends the number of the slot";
   let description = [{
-    Borrows the stage and lends the number of its slot, in 0 .. stages-1 (L9).
+    Borrows the stage and lends the number of its slot, in 0 .. stages-1 (L9). Of an end it is the slot that `fp8.acquire` would take
+    next.
   }];
-  let arguments = (ins Fp8_AnyStage:$stage);
+  let arguments = (ins Fp8_AnySlot:$handle);
   let results = (outs Index:$index);
-  let assemblyFormat = "$stage attr-dict `:` type($stage)";
+  let assemblyFormat = "$handle attr-dict `:` type($handle)";
 }
 
 //===----------------------------------------------------------------------===//

@@ -6,7 +6,7 @@
 
 include "fp8/IR/Fp8Base.td"
 
-def Fp8_TmaLoadOp : Fp8_Op<"tma_load", [InLinearFunction, Fp8_LinearOpInterface,
+def Fp8_TmaLoadOp : Fp8_Op<"tma_load", [InLinearFunction, Fp8_LinearOpInterface, Fp8_TileCopyOpInterface,
     MemoryEffects<[MemRead, MemWrite<Fp8_BarrierResource>]>]> {
   let summary = "copies a box of global memory into a tile of a stage";
   let description = [{
@@ -39,6 +39,7 @@ def Fp8_TmaLoadOp : Fp8_Op<"tma_load", [InLinearFunction, Fp8_LinearOpInterface,
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     ::mlir::fp8::LinearUse getLinearUse(::mlir::OpOperand &) { return ::mlir::fp8::LinearUse::Borrow; }
+    ::mlir::Value getFilledStage() { return getStage(); }
     /// The stage's tile of that name; null if there is none.
     ::mlir::fp8::TileType getTile();
     /// The bytes that arrive in this CTA's tile, its own share and that of the others.

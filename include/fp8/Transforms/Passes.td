@@ -26,7 +26,7 @@ def Fp8FlattenScopes : Pass<"fp8-flatten-scopes"> {
   let summary = "takes scoped ops to acquire and release (phase 1 to 2)";
   let description = [{
     `produce`, `consume` and `per_k_stage` become an `acquire` for each end, the body, and a `release` for each stage in the opposite
-    order. `mma_warp` and `epilogue_warp` become the creation of the handle, the body, and its release. The ends that a role yields are closed.
+    order. `consume_explicit` becomes an `acquire` for each end, the body, and a `step` for each signalled stage. `mma_warp` and `epilogue_warp` become the creation of the handle, the body, and its release. The ends that a role yields are closed.
 
     Before:
 

@@ -45,6 +45,16 @@ void fp8::populateTypeConversions(TypeConverter &converter) {
         return addCursor(type, results);
       });
   converter.addConversion(
+      [=](ReadyType type,
+          SmallVectorImpl<Type> &results) -> std::optional<LogicalResult> {
+        return addCursor(type, results);
+      });
+  converter.addConversion(
+      [=](SignalledType type,
+          SmallVectorImpl<Type> &results) -> std::optional<LogicalResult> {
+        return addCursor(type, results);
+      });
+  converter.addConversion(
       [](StoreQueueType type,
          SmallVectorImpl<Type> &results) -> std::optional<LogicalResult> {
         results.append(2, IntegerType::get(type.getContext(), 32));
@@ -66,6 +76,8 @@ void fp8::populateTypeConversions(TypeConverter &converter) {
       [=](TileType type) -> Type { return toAddress(type); });
   converter.addConversion(
       [=](TmemType type) -> Type { return toAddress(type); });
+  converter.addConversion(
+      [=](MBarrierType type) -> Type { return toAddress(type); });
   converter.addConversion([](TensorMapType type) -> Type {
     return getTensorMapPointerType(type.getContext());
   });
@@ -245,6 +257,7 @@ private:
     populateClusterPatterns(converter, patterns, lowering);
     populatePipelinePatterns(converter, patterns, lowering);
     populateSchedulerPatterns(converter, patterns, lowering);
+    populateExplicitPatterns(converter, patterns, lowering);
     populateWarpPatterns(converter, patterns, lowering);
     populateTilePatterns(converter, patterns, lowering);
     populatePromotePatterns(converter, patterns, lowering);

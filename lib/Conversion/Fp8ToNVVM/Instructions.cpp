@@ -148,6 +148,12 @@ Value Instructions::elect() {
   return NVVM::ElectSyncOp::create(builder, loc, builder.getI1Type(),
                                    /*membermask=*/Value());
 }
+Value Instructions::allLanes(Value condition) {
+  return NVVM::VoteSyncOp::create(
+      builder, loc, builder.getI1Type(), i32(-1), condition,
+      NVVM::VoteSyncKindAttr::get(builder.getContext(),
+                                  NVVM::VoteSyncKind::all));
+}
 void Instructions::syncThreads() { NVVM::BarrierOp::create(builder, loc); }
 void Instructions::syncCluster(bool aligned) {
   UnitAttr attribute = aligned ? builder.getUnitAttr() : UnitAttr();
@@ -247,6 +253,10 @@ void Instructions::waitBarrier(Value address, Value parity) {
                            ValueRange());
   builder.createBlock(&loop.getAfter());
   scf::YieldOp::create(builder, loc);
+}
+Value Instructions::testBarrier(Value address, Value parity) {
+  return NVVM::MBarrierTestWaitOp::create(builder, loc, builder.getI1Type(),
+                                          sharedPointer(address), parity);
 }
 void Instructions::arrive(Value address) {
   NVVM::MBarrierArriveOp::create(builder, loc, TypeRange(),

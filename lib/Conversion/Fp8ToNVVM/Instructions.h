@@ -62,6 +62,9 @@ public:
   Value ctaId();
   /// True in one lane of the warp. All lanes must execute it.
   Value elect();
+  /// True in all lanes of the warp if the condition holds in each. All lanes
+  /// must execute it.
+  Value allLanes(Value condition);
   void syncThreads();
   /// Waits until all threads of all CTAs of the cluster have come here;
   /// `aligned` if whole warps come together (PTX ISA, barrier.cluster).
@@ -89,6 +92,8 @@ public:
   void fenceBarrierInit();
   /// Waits until the phase of that parity has completed.
   void waitBarrier(Value address, Value parity);
+  /// True if the phase of that parity has completed. Does not wait.
+  Value testBarrier(Value address, Value parity);
   void arrive(Value address);
   /// Arrives at a barrier of another CTA of the cluster.
   void arriveRemote(Value address);

@@ -107,8 +107,15 @@ struct RingCursor {
   RingCursor advance(Instructions &instructions, Type ring) const;
   /// Waits until this side may use the slot.
   void wait(Instructions &instructions, EndTypeInterface end) const;
+  /// True, in all lanes of the warp, if this side may use the slot.
+  Value test(Instructions &instructions, EndTypeInterface end) const;
   /// Waits, slot by slot, until the other side has handed every slot back.
   void drain(OpBuilder &builder, Location loc, EndTypeInterface end) const;
+
+private:
+  /// The barrier on which the other side hands the slot to this one.
+  Value getAwaitedBarrier(Instructions &instructions,
+                          EndTypeInterface end) const;
 };
 
 /// A pattern that knows the kernel it works in, with 1:N operands.
@@ -145,6 +152,9 @@ void populateSchedulerPatterns(const TypeConverter &converter,
                                RewritePatternSet &patterns,
                                const KernelLowering &lowering);
 void populatePipelinePatterns(const TypeConverter &converter,
+                              RewritePatternSet &patterns,
+                              const KernelLowering &lowering);
+void populateExplicitPatterns(const TypeConverter &converter,
                               RewritePatternSet &patterns,
                               const KernelLowering &lowering);
 void populateWarpPatterns(const TypeConverter &converter,

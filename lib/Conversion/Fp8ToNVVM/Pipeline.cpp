@@ -51,11 +51,12 @@ struct LowerAcquire : public KernelPattern<AcquireOp> {
                       ConversionPatternRewriter &rewriter) const override {
     Instructions instructions(rewriter, op.getLoc());
     RingCursor cursor(operands.getEnd());
-    auto end = cast<EndTypeInterface>(op.getEnd().getType());
-    cursor.wait(instructions, end);
+    EndTypeInterface end = getEndOf(op.getEnd().getType());
+    if (!isa<ReadyType>(op.getEnd().getType()))
+      cursor.wait(instructions, end);
     // What the other side did to tensor memory before its hand-over comes
     // before what this side does now (PTX ISA, tcgen05.fence).
-    if (isa<MmaWarpType, EpilogueWarpType>(op.getEnd().getType()))
+    if (isa<MmaWarpType, EpilogueWarpType>(end))
       instructions.fenceAfterThreadSync();
     announceBytes(op, cursor, instructions);
     rewriter.replaceOpWithMultiple(op, {cursor.pack()});
@@ -70,8 +71,7 @@ private:
     StagePlan stage = lowering.plan.getStage(op.getStage());
     if (!stage.bytesAtAcquire)
       return;
-    auto end = cast<EndTypeInterface>(op.getEnd().getType());
-    int64_t ctaGroup = getCtaGroup(end.getRing());
+    int64_t ctaGroup = getCtaGroup(getEndOf(op.getEnd().getType()).getRing());
     Value announces = lowering.getRole(op).leader;
     if (ctaGroup == 2)
       announces = instructions.bitAnd(
@@ -84,23 +84,28 @@ private:
   }
 };
 
-/// release: signal the other side as the use of the stage demands, and advance.
-struct LowerRelease : public KernelPattern<ReleaseOp> {
-  using KernelPattern::KernelPattern;
+/// arrive: signal the other side as the use of the stage demands. release: the
+/// same, and advance.
+template <typename HandOverOp>
+struct LowerHandOver : public KernelPattern<HandOverOp> {
+  using KernelPattern<HandOverOp>::KernelPattern;
+  using KernelPattern<HandOverOp>::lowering;
 
-  LogicalResult lower(ReleaseOp op, Adaptor operands,
+  LogicalResult lower(HandOverOp op,
+                      typename KernelPattern<HandOverOp>::Adaptor operands,
                       ConversionPatternRewriter &rewriter) const override {
     Instructions instructions(rewriter, op.getLoc());
     RingCursor cursor(operands.getStage());
     Type ring = cast<StageTypeInterface>(op.getStage().getType()).getRing();
     signal(op, cursor, ring, instructions);
-    rewriter.replaceOpWithMultiple(op,
-                                   {cursor.advance(instructions, ring).pack()});
+    if constexpr (std::is_same_v<HandOverOp, ReleaseOp>)
+      cursor = cursor.advance(instructions, ring);
+    rewriter.replaceOpWithMultiple(op, {cursor.pack()});
     return success();
   }
 
 private:
-  void signal(ReleaseOp op, const RingCursor &cursor, Type ring,
+  void signal(HandOverOp op, const RingCursor &cursor, Type ring,
               Instructions &instructions) const {
     Type type = op.getStage().getType();
     Value leader = lowering.getRole(op).leader;
@@ -199,8 +204,9 @@ struct LowerIndex : public KernelPattern<IndexOp> {
 
   LogicalResult lower(IndexOp op, Adaptor operands,
                       ConversionPatternRewriter &rewriter) const override {
-    rewriter.replaceOp(op, Instructions(rewriter, op.getLoc())
-                               .toIndex(RingCursor(operands.getStage()).index));
+    rewriter.replaceOp(op,
+                       Instructions(rewriter, op.getLoc())
+                           .toIndex(RingCursor(operands.getHandle()).index));
     return success();
   }
 };
@@ -211,7 +217,7 @@ void fp8::populatePipelinePatterns(const TypeConverter &converter,
                                    RewritePatternSet &patterns,
                                    const KernelLowering &lowering) {
   patterns.add<LowerRing<PipelineOp>, LowerRing<OutputPipelineOp>,
-               LowerRing<WorkQueueOp>, LowerAcquire, LowerRelease, LowerClose,
-               LowerTile, LowerIndex>(converter, patterns.getContext(),
-                                      lowering);
+               LowerRing<WorkQueueOp>, LowerAcquire, LowerHandOver<ReleaseOp>,
+               LowerHandOver<ArriveOp>, LowerClose, LowerTile, LowerIndex>(
+      converter, patterns.getContext(), lowering);
 }

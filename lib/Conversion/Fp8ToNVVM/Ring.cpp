@@ -48,11 +48,19 @@ RingCursor RingCursor::advance(Instructions &instructions, Type ring) const {
           instructions.select(wraps, flipped, phase)};
 }
 
+Value RingCursor::getAwaitedBarrier(Instructions &instructions,
+                                    EndTypeInterface end) const {
+  return end.isProducer() ? getEmptyBarrier(instructions, end.getRing())
+                          : getFullBarrier(instructions);
+}
+
 void RingCursor::wait(Instructions &instructions, EndTypeInterface end) const {
-  instructions.waitBarrier(end.isProducer()
-                               ? getEmptyBarrier(instructions, end.getRing())
-                               : getFullBarrier(instructions),
-                           phase);
+  instructions.waitBarrier(getAwaitedBarrier(instructions, end), phase);
+}
+
+Value RingCursor::test(Instructions &instructions, EndTypeInterface end) const {
+  return instructions.allLanes(
+      instructions.testBarrier(getAwaitedBarrier(instructions, end), phase));
 }
 
 void RingCursor::drain(OpBuilder &builder, Location loc,

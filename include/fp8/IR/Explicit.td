@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The explicit family: the halves of acquire and of release, each an op of its own. A type for each state in between makes what must
+// follow the only thing that can.
+
+#ifndef FP8_IR_EXPLICIT
+#define FP8_IR_EXPLICIT
+
+include "fp8/IR/Pipeline.td"
+
+//===----------------------------------------------------------------------===//
+// The halves of acquire: test, wait
+//===----------------------------------------------------------------------===//
+
+def Fp8_TryWaitOp
+    : Fp8_BorrowingOp<"try_wait", [MemoryEffects<[MemRead<Fp8_BarrierResource>, MemWrite<Fp8_BarrierResource>]>]> {
+  let summary = "tests whether the end's next slot has been handed over";
+  let description = [{
+    Borrows the end and lends the answer (L9): true if `fp8.wait` on it would return at once. Never blocks. All lanes of a warp get the
+    same answer; the warps of a role may get different ones. Once true, it stays true until the end is consumed.
+
+    Its answer changes with time, so two of them are never merged, and none is moved over what touches barriers (L8).
+
+    ```mlir
+    !ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
+    func.func @pass(%end: !fp8.consumer<!ring>) -> !fp8.consumer<!ring> attributes {fp8.linear} {
+      %done = fp8.try_wait %end : !fp8.consumer<!ring>
+      %ready = fp8.wait %end unless %done : !fp8.consumer<!ring>
+      %stage = fp8.acquire %ready : !fp8.ready<!fp8.consumer<!ring>>
+      %next = fp8.release %stage : !fp8.consumer_stage<!ring>
+      return %next : !fp8.consumer<!ring>
+    }
+    ```
+  }];
+  let arguments = (ins Fp8_AnyEnd:$end);
+  let results = (outs I1:$done);
+  let assemblyFormat = "$end attr-dict `:` type($end)";
+  let hasVerifier = 1;
+}
+
+def Fp8_WaitOp : Fp8_ConsumingOp<"wait", [DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
+  let summary = "waits for the end's next slot, without taking it";
+  let description = [{
+    The first half of `fp8.acquire`: consumes the end and waits until the other side has handed its next slot over. Yields the end as
+    one that is ready, which can only be acquired. With `unless` the wait is left out where the condition is true.
+
+    (X1) the condition of `unless` is what an `fp8.try_wait` on this very end answered.
+
+    ```mlir
+    !ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
+    func.func @pass(%end: !fp8.producer<!ring>) -> !fp8.producer<!ring> attributes {fp8.linear} {
+      %ready = fp8.wait %end : !fp8.producer<!ring>
+      %slot = fp8.index %ready : !fp8.ready<!fp8.producer<!ring>>
+      %stage = fp8.acquire %ready : !fp8.ready<!fp8.producer<!ring>>
+      %next = fp8.release %stage : !fp8.producer_stage<!ring>
+      return %next : !fp8.producer<!ring>
+    }
+    ```
+  }];
+  let arguments = (ins Fp8_AnyEnd:$end, Optional<I1>:$done);
+  let results = (outs Fp8_ReadyType:$ready);
+  let assemblyFormat = "$end (`unless` $done^)? attr-dict `:` type($end)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// The halves of release: signal, advance
+//===----------------------------------------------------------------------===//
+
+def Fp8_ArriveOp : Fp8_ConsumingOp<"arrive", [DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
+  let summary = "hands the slot over to the other side, without advancing";
+  let description = [{
+    The first half of `fp8.release`: signals the other side now, in the way that release would. Consumes the stage, so nothing that it
+    lent is used afterwards (L9), and yields it as signalled: to signal it again, or to advance without having signalled, cannot be
+    written.
+
+    ```mlir
+    !ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
+    func.func @pass(%end: !fp8.consumer<!ring>) -> !fp8.consumer<!ring> attributes {fp8.linear} {
+      %stage = fp8.acquire %end : !fp8.consumer<!ring>
+      %signalled = fp8.arrive %stage : !fp8.consumer_stage<!ring>
+      %next = fp8.step %signalled : !fp8.signalled<!fp8.consumer_stage<!ring>>
+      return %next : !fp8.consumer<!ring>
+    }
+    ```
+  }];
+  let arguments = (ins Fp8_AnyStage:$stage);
+  let results = (outs Fp8_SignalledType:$signalled);
+  let assemblyFormat = "$stage attr-dict `:` type($stage)";
+}
+
+def Fp8_StepOp : Fp8_ConsumingOp<"step", [DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
+  let summary = "gives the end back, advanced";
+  let description = [{
+    The second half of `fp8.release`: makes the end of a stage that was signalled, on its next slot. Signals nobody.
+  }];
+  let arguments = (ins Fp8_AnySignalled:$signalled);
+  let results = (outs Fp8_AnyEnd:$end);
+  let assemblyFormat = "$signalled attr-dict `:` type($signalled)";
+}
+
+//===----------------------------------------------------------------------===//
+// The stage's barrier, and copies that name it
+//===----------------------------------------------------------------------===//
+
+def Fp8_MbarrierOp : Fp8_BorrowingOp<"mbarrier", [Pure]> {
+  let summary = "lends the barrier on which a stage is handed over";
+  let description = [{
+    Borrows the stage and lends the barrier on which its hand-over is signalled (L9): of a stage that is filled the full barrier, of one
+    that is emptied the empty barrier.
+  }];
+  let arguments = (ins Fp8_AnyStage:$stage);
+  let results = (outs Fp8_MBarrierType:$mbarrier);
+  let assemblyFormat = "$stage attr-dict `:` type($stage)";
+}
+
+def Fp8_TmaCopyOp : Fp8_Op<"tma_copy", [InLinearFunction, Fp8_TileCopyOpInterface,
+    MemoryEffects<[MemRead, MemWrite<Fp8_BarrierResource>]>]> {
+  let summary = "copies a box of global memory into a tile, and counts its bytes on a barrier";
+  let description = [{
+    What `fp8.tma_load` does, written with the views that the stage lent. Its bytes are part of what the stage's barrier expects, as
+    those of `fp8.tma_load` are.
+
+    (M1) the map's box is the tile; (X2) the tile and the barrier are lent by one and the same producer stage.
+
+    ```mlir
+    !t = !fp8.tile<1x128xf32>
+    !ring = !fp8.pipeline<3, s: !t>
+    func.func @fill(%end: !fp8.producer<!ring>, %map: !fp8.tensor_map<!t>, %i: index) -> !fp8.producer<!ring>
+        attributes {fp8.linear} {
+      %next = fp8.produce(%stage = %end) : !fp8.producer<!ring> -> !fp8.producer<!ring> {
+        %tile = fp8.tile %stage["s"] : !fp8.producer_stage<!ring>
+        %full = fp8.mbarrier %stage : !fp8.producer_stage<!ring>
+        fp8.tma_copy %map[%i, %i], %tile, %full : !fp8.tensor_map<!t>, !t
+      }
+      return %next : !fp8.producer<!ring>
+    }
+    ```
+  }];
+  let arguments = (ins Fp8_TensorMapType:$map, Variadic<Index>:$coordinates, Fp8_TileType:$tile, Fp8_MBarrierType:$mbarrier);
+  let assemblyFormat = [{
+    $map `[` $coordinates `]` `,` $tile `,` $mbarrier attr-dict `:` qualified(type($map)) `,` qualified(type($tile))
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The stage that lent the tile.
+    ::mlir::Value getFilledStage();
+    int64_t getBytes() { return getTile().getType().getSizeInBytes(); }
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Scoped form (phase 1)
+//===----------------------------------------------------------------------===//
+
+def Fp8_ConsumeExplicitOp : Fp8_BindingRegionOp<"consume_explicit", [Fp8_LinearOpInterface]> {
+  let summary = "empties slots of rings, and says when each is handed over";
+  let description = [{
+    Acquires a stage of each consuming end, in that order, for the body, which owns them: it signals each of them with `fp8.arrive`,
+    where it is done with it, and yields first, for each end, its signalled stage. Then advances the ends, in the opposite order.
+    Results: the ends, advanced, then what else the body yields. That there is exactly one arrival on every path is linearity (L1).
+
+    (X3) the ends are of the side that empties slots: consumer ends of pipelines, epilogue warps, or such ends ready.
+
+    ```mlir
+    !ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
+    func.func @pass(%end: !fp8.consumer<!ring>) -> !fp8.consumer<!ring> attributes {fp8.linear} {
+      %next = fp8.consume_explicit(%stage = %end) : !fp8.consumer<!ring> -> !fp8.consumer<!ring> {
+        %tile = fp8.tile %stage["s"] : !fp8.consumer_stage<!ring>
+        %signalled = fp8.arrive %stage : !fp8.consumer_stage<!ring>
+        fp8.yield %signalled : !fp8.signalled<!fp8.consumer_stage<!ring>>
+      }
+      return %next : !fp8.consumer<!ring>
+    }
+    ```
+  }];
+}
+
+#endif // FP8_IR_EXPLICIT
