@@ -116,8 +116,8 @@ bool AliveSet::useOperand(OpOperand &use, SmallVectorImpl<unsigned> &borrowed,
   }
   UseKind kind = classifyUse(use);
   auto it = ids.find(use.get());
-  if (it == ids.end())
-    return kind != UseKind::Illegal;
+  if (it == ids.end()) // selected, or used before it is defined
+    return kind != UseKind::Illegal && selected.contains(use.get());
   if (kind == UseKind::Illegal || !isUsable(it->second, op))
     return false;
   if (kind == UseKind::Borrow)
@@ -220,10 +220,12 @@ void AliveSet::follow(Operation *op, ArrayRef<RegionSuccessor> successors) {
 
 void AliveSet::define(ValueRange values) {
   for (Value value : values) {
-    if (!isLinear(value.getType()) ||
-        llvm::any_of(value.getUses(),
-                     [](OpOperand &use) { return getSelect(use) != nullptr; }))
+    if (!isLinear(value.getType()))
       continue;
+    if (isSelected(value)) {
+      selected.insert(value);
+      continue;
+    }
     auto argument = dyn_cast<BlockArgument>(value);
     auto owner =
         argument

@@ -63,6 +63,7 @@ private:
   bool isProof = false;
   llvm::DenseMap<Value, unsigned> ids;
   SmallVector<Handle> handles;
+  llvm::DenseSet<Value> selected;
   /// The handles that a value was lent from.
   llvm::DenseMap<Value, SmallVector<unsigned, 1>> lenders;
   llvm::DenseMap<Region *, Scope> scopes;

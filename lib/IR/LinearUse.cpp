@@ -58,6 +58,11 @@ SelectLikeOpInterface fp8::getSelect(OpOperand &use) {
                                                       : SelectLikeOpInterface();
 }
 
+bool fp8::isSelected(Value value) {
+  return llvm::any_of(value.getUses(),
+                      [](OpOperand &use) { return getSelect(use) != nullptr; });
+}
+
 UseKind fp8::classifyUse(OpOperand &use) {
   if (auto linear = dyn_cast<LinearOpInterface>(use.getOwner()))
     return linear.getLinearUse(use) == LinearUse::Borrow ? UseKind::Borrow

@@ -165,10 +165,7 @@ void Checker::checkValue(Value value) {
     if (owner && owner.managesArgument(argument))
       return checkManaged(value, owner, uses);
   }
-  bool isSelected = llvm::any_of(value.getUses(), [](OpOperand &use) {
-    return getSelect(use) != nullptr;
-  });
-  if (!isSelected)
+  if (!isSelected(value))
     reportRange(value, uses, std::nullopt);
   else if (!reportRange(value, uses, true))
     reportRange(value, uses, false);
@@ -407,7 +404,15 @@ static bool isWellFormed(Operation *function) {
   ScopedDiagnosticHandler silence(function->getContext(),
                                   [](Diagnostic &) { return success(); });
   auto isLinearType = [](Type type) { return isLinear(type); };
+  auto endsItsBlocks = [](Region &region) {
+    return region.empty() || region.hasOneBlock() ||
+           llvm::all_of(region, [](Block &block) {
+             return !block.empty() && block.mightHaveTerminator();
+           });
+  };
   WalkResult result = function->walk([&](Operation *op) {
+    if (!llvm::all_of(op->getRegions(), endsItsBlocks))
+      return WalkResult::interrupt();
     bool matters = op->getNumRegions() || op->getNumSuccessors() ||
                    llvm::any_of(op->getOperandTypes(), isLinearType) ||
                    llvm::any_of(op->getResultTypes(), isLinearType);

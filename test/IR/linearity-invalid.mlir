@@ -1,5 +1,5 @@
 // One broken rule in each section, with the whole diagnostic.
-// RUN: fp8-opt %s -split-input-file -verify-diagnostics
+// RUN: fp8-opt %s -split-input-file -verify-diagnostics -allow-unregistered-dialect
 
 !ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
 func.func @dropped_release(%end: !fp8.consumer<!ring>) attributes {fp8.linear} {
@@ -359,4 +359,23 @@ func.func @scope_stage_captured(%c: !fp8.consumer<!ring>, %n: index) -> !fp8.con
     }
   }
   return %next : !fp8.consumer<!ring>
+}
+
+// -----
+
+// Where order does not matter to MLIR (it knows nothing of this region), it matters to the check.
+!ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
+func.func @used_before_it_is_made() attributes {fp8.linear} {
+  "foreign.with"() ({
+  ^bb0(%x: !fp8.consumer<!ring>):
+    // expected-note @below {{consumed again here}}
+    fp8.close %n : !fp8.consumer<!ring>
+    %s = fp8.acquire %x : !fp8.consumer<!ring>
+    // expected-error @below {{consumer end is consumed twice (L1); keep one, or go on with the handle that the first gives back}}
+    %n = fp8.release %s : !fp8.consumer_stage<!ring>
+    // expected-note @below {{consumed here}}
+    fp8.close %n : !fp8.consumer<!ring>
+    "foreign.end"() : () -> ()
+  }) : () -> ()
+  return
 }

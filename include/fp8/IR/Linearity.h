@@ -34,6 +34,9 @@ bool isForwarded(OpOperand &use);
 /// is not of that kind.
 SelectLikeOpInterface getSelect(OpOperand &use);
 
+/// True if a select uses the value.
+bool isSelected(Value value);
+
 /// True if the operand is one of the range's.
 bool isWithin(OpOperand &use, OperandRange range);
 
