@@ -111,7 +111,8 @@ bool AliveSet::useOperand(OpOperand &use, SmallVectorImpl<unsigned> &borrowed,
     if (it == lenders.end())
       return true;
     borrowed.append(it->second.begin(), it->second.end());
-    return llvm::all_of(it->second,
+    return getLoopVariablesFrom(use).empty() &&
+           llvm::all_of(it->second,
                         [&](unsigned handle) { return isUsable(handle, op); });
   }
   UseKind kind = classifyUse(use);

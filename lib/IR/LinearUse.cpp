@@ -6,6 +6,7 @@
 
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 
 using namespace mlir;
 using namespace mlir::fp8;
@@ -56,6 +57,21 @@ SelectLikeOpInterface fp8::getSelect(OpOperand &use) {
   auto select = dyn_cast<SelectLikeOpInterface>(use.getOwner());
   return select && use.get() != select.getCondition() ? select
                                                       : SelectLikeOpInterface();
+}
+
+SmallVector<Value> fp8::getLoopVariablesFrom(OpOperand &use) {
+  auto loop = dyn_cast<LoopLikeOpInterface>(use.getOwner());
+  if (!loop)
+    return {};
+  OpFoldResult value = use.get();
+  auto contains = [&](std::optional<SmallVector<OpFoldResult>> bounds) {
+    return bounds && llvm::is_contained(*bounds, value);
+  };
+  std::optional<SmallVector<Value>> variables = loop.getLoopInductionVars();
+  if (!variables ||
+      !(contains(loop.getLoopLowerBounds()) || contains(loop.getLoopSteps())))
+    return {};
+  return *variables;
 }
 
 bool fp8::isSelected(Value value) {

@@ -245,6 +245,7 @@ bool Checker::collectUsesOfLent(Value lent, Operation *lender,
       // What is computed from a lent value alone is as short-lived as it.
       if (isMemoryEffectFree(user) && user->getNumRegions() == 0)
         worklist.append(user->result_begin(), user->result_end());
+      llvm::append_range(worklist, getLoopVariablesFrom(use));
     }
   }
   return true;
@@ -394,8 +395,7 @@ void Checker::reportLateUse(Value value, const LiveRange &range,
   diagnostic.attachNote(use->getOwner()->getLoc())
       << (again ? "consumed again here" : "used here");
   if (!direct)
-    if (Operation *lender = use->get().getDefiningOp())
-      diagnostic.attachNote(lender->getLoc()) << "lent here";
+    diagnostic.attachNote(use->get().getLoc()) << "lent here";
 }
 
 /// True if the ops whose control flow the check asks for are well formed. The

@@ -379,3 +379,22 @@ func.func @used_before_it_is_made() attributes {fp8.linear} {
   }) : () -> ()
   return
 }
+
+// -----
+
+!ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
+func.func @counted_from_what_was_lent(%end: !fp8.consumer<!ring>, %m: memref<?xf32>, %n: index) -> !fp8.consumer<!ring> attributes {fp8.linear} {
+  %c1 = arith.constant 1 : index
+  // expected-error @below {{consumer stage was consumed before the last use of what it lent (L9); consume it after that}}
+  %stage = fp8.acquire %end : !fp8.consumer<!ring>
+  %slot = fp8.index %stage : !fp8.consumer_stage<!ring>
+  // expected-note @below {{consumed here}}
+  // expected-note @below {{lent here}}
+  %last = scf.for %i = %slot to %n step %c1 iter_args(%s = %stage) -> !fp8.consumer_stage<!ring> {
+    // expected-note @below {{used here}}
+    %x = memref.load %m[%i] : memref<?xf32>
+    scf.yield %s : !fp8.consumer_stage<!ring>
+  }
+  %next = fp8.release %last : !fp8.consumer_stage<!ring>
+  return %next : !fp8.consumer<!ring>
+}

@@ -34,6 +34,10 @@ bool isForwarded(OpOperand &use);
 /// is not of that kind.
 SelectLikeOpInterface getSelect(OpOperand &use);
 
+/// The variables of a loop that begin at the used value or advance by it; none
+/// if it is not used so.
+SmallVector<Value> getLoopVariablesFrom(OpOperand &use);
+
 /// True if a select uses the value.
 bool isSelected(Value value);
 

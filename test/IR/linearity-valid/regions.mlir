@@ -333,6 +333,18 @@ func.func @lent_bound(%x: !end) -> !end attributes {fp8.linear} {
   return %n : !end
 }
 
+// A loop counts from a lent number while the stage is alive.
+func.func @counted_from_lent(%x: !end, %n: index, %m: memref<?xf32>) -> !end attributes {fp8.linear} {
+  %c1 = arith.constant 1 : index
+  %s = fp8.acquire %x : !end
+  %slot = fp8.index %s : !stage
+  scf.for %i = %slot to %n step %c1 {
+    %l = memref.load %m[%i] : memref<?xf32>
+  }
+  %e = fp8.release %s : !stage
+  return %e : !end
+}
+
 // A lent number is printed: that keeps nothing.
 func.func @lent_is_printed(%x: !end) -> !end attributes {fp8.linear} {
   %s = fp8.acquire %x : !end
