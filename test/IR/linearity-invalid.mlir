@@ -398,3 +398,42 @@ func.func @counted_from_what_was_lent(%end: !fp8.consumer<!ring>, %m: memref<?xf
   %next = fp8.release %last : !fp8.consumer_stage<!ring>
   return %next : !fp8.consumer<!ring>
 }
+
+// -----
+
+!end = !fp8.consumer<!fp8.pipeline<3, s: !fp8.tile<1x128xf32>>>
+// expected-error @below {{consumer end is consumed twice (L1); keep one, or go on with the handle that the first gives back}}
+func.func @yielded_three_times(%end: !end) -> (!end, !end, !end) attributes {fp8.linear} {
+  // expected-note @below {{consumed here}}
+  // expected-note @below {{consumed again here}}
+  return %end, %end, %end : !end, !end, !end
+}
+
+// -----
+
+!end = !fp8.consumer<!fp8.pipeline<3, s: !fp8.tile<1x128xf32>>>
+// expected-error @below {{consumer end is consumed twice (L1); keep one, or go on with the handle that the first gives back}}
+func.func @passed_three_times(%end: !end) -> (!end, !end, !end) attributes {fp8.linear} {
+  // expected-note @below {{consumed here}}
+  // expected-note @below {{consumed again here}}
+  cf.br ^next(%end, %end, %end : !end, !end, !end)
+^next(%a: !end, %b: !end, %c: !end):
+  return %a, %b, %c : !end, !end, !end
+}
+
+// -----
+
+// What stands behind a region that never ends is checked, though it is never reached.
+!end = !fp8.consumer<!fp8.pipeline<3, s: !fp8.tile<1x128xf32>>>
+func.func private @make() -> !end attributes {fp8.linear}
+func.func @leak_behind_endless() attributes {fp8.linear} {
+  scf.execute_region {
+    cf.br ^head
+  ^head:
+    cf.br ^head
+  }
+  // expected-error @below {{consumer end leaks: it is never consumed (L1); consume it with 'fp8.close'}}
+  %e = func.call @make() : () -> !end
+  // expected-note @below {{still alive where control leaves its region}}
+  return
+}
