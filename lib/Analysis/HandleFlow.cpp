@@ -53,6 +53,9 @@ void HandleFlow::joinForwarded(Operation *op) {
               successor->getArguments().drop_front(
                   operands.getProducedOperandCount()));
     }
+  if (auto select = dyn_cast<SelectLikeOpInterface>(op))
+    joinAll({select.getTrueValue(), select.getFalseValue()},
+            {op->getResult(0), op->getResult(0)});
   SmallVector<RegionSuccessor> successors;
   if (auto branch = dyn_cast<RegionBranchOpInterface>(op)) {
     branch.getSuccessorRegions(RegionBranchPoint::parent(), successors);

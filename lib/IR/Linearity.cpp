@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The whole-function check of linear values: which uses there are, and what to
-// say about each broken rule.
+// The whole-function check of linear values: what to look at, and what to say
+// about each broken rule.
 
 #include "fp8/IR/Linearity.h"
 
+#include "AliveSet.h"
 #include "LiveRange.h"
 #include "fp8/IR/Fp8.h"
 
@@ -14,66 +15,16 @@
 using namespace mlir;
 using namespace mlir::fp8;
 
-//===----------------------------------------------------------------------===//
-// Classification
-//===----------------------------------------------------------------------===//
-
-bool fp8::isWithin(OpOperand &use, OperandRange range) {
-  unsigned index = use.getOperandNumber();
-  return !range.empty() && index >= range.getBeginOperandIndex() &&
-         index < range.getBeginOperandIndex() + range.size();
-}
-
-bool fp8::isForwarded(OpOperand &use) {
-  Operation *op = use.getOwner();
-  auto contains = [&](OperandRange range) { return isWithin(use, range); };
-  if (auto branch = dyn_cast<BranchOpInterface>(op)) {
-    for (unsigned successor = 0; successor < op->getNumSuccessors();
-         ++successor)
-      if (contains(
-              branch.getSuccessorOperands(successor).getForwardedOperands()))
-        return true;
-    return false;
-  }
-  if (auto branch = dyn_cast<RegionBranchOpInterface>(op)) {
-    SmallVector<RegionSuccessor> successors;
-    branch.getSuccessorRegions(RegionBranchPoint::parent(), successors);
-    return llvm::any_of(successors, [&](RegionSuccessor &successor) {
-      return contains(branch.getEntrySuccessorOperands(successor));
-    });
-  }
-  if (auto call = dyn_cast<CallOpInterface>(op))
-    return contains(call.getArgOperands());
-  if (auto terminator = dyn_cast<RegionBranchTerminatorOpInterface>(op)) {
-    // A function's return is one as well; there is no parent to ask for the
-    // successors.
-    auto parent = dyn_cast_or_null<RegionBranchOpInterface>(op->getParentOp());
-    if (!parent)
-      return isa_and_nonnull<FunctionOpInterface>(op->getParentOp());
-    SmallVector<RegionSuccessor> successors;
-    parent.getSuccessorRegions(RegionBranchPoint(terminator), successors);
-    return llvm::any_of(successors, [&](RegionSuccessor &successor) {
-      return contains(terminator.getSuccessorOperands(successor));
-    });
-  }
-  return op->hasTrait<mlir::OpTrait::ReturnLike>() &&
-         isa_and_nonnull<FunctionOpInterface>(op->getParentOp());
-}
-
-UseKind fp8::classifyUse(OpOperand &use) {
-  if (auto linear = dyn_cast<LinearOpInterface>(use.getOwner()))
-    return linear.getLinearUse(use) == LinearUse::Borrow ? UseKind::Borrow
-                                                         : UseKind::Consume;
-  return isForwarded(use) ? UseKind::Consume : UseKind::Illegal;
-}
-
 /// True if the op writes the operand's value to memory. Stores and atomics of
-/// other dialects take the value first, then the memory and the indices.
+/// other dialects take the value first, then the memory and the indices; an op
+/// that names no memory (a print) keeps nothing.
 static bool storesValue(OpOperand &use) {
   Operation *op = use.getOwner();
+  auto isNumber = [](Type type) { return type.isIntOrIndexOrFloat(); };
   return use.getOperandNumber() == 0 && !isa<LinearOpInterface>(op) &&
          !isa_and_nonnull<Fp8Dialect>(op->getDialect()) &&
          !isa<BaseMemRefType>(use.get().getType()) &&
+         !llvm::all_of(op->getOperandTypes(), isNumber) &&
          hasEffect<MemoryEffects::Write>(op);
 }
 
@@ -82,7 +33,8 @@ namespace {
 /// Checks the linear values of one function.
 class Checker {
 public:
-  explicit Checker(Operation *function) : function(function) {}
+  explicit Checker(Operation *function)
+      : function(function), alive(function, dominance) {}
 
   LogicalResult run();
 
@@ -97,7 +49,12 @@ private:
   bool collectUsesOfLent(Value lent, Operation *lender,
                          SmallVectorImpl<OpOperand *> &uses,
                          llvm::DenseSet<Value> &seen);
-  void reportRange(Value value, ArrayRef<OpOperand *> uses);
+  bool reportRange(Value value, ArrayRef<OpOperand *> uses,
+                   std::optional<bool> side);
+  bool reportLateUse(Value value, ArrayRef<OpOperand *> uses,
+                     const LiveRange &range);
+  void reportHalfSelect(Value value, const LiveRange::HalfSelect &select,
+                        bool side);
   void reportLeak(Value value, const LiveRange &range);
   void reportConflict(Value value, const LiveRange &range);
   void reportLateUse(Value value, const LiveRange &range, OpOperand *use);
@@ -106,6 +63,7 @@ private:
 
   Operation *function;
   DominanceInfo dominance;
+  AliveSet alive;
   bool failed = false;
 };
 
@@ -125,7 +83,7 @@ LogicalResult Checker::run() {
   for (Region &region : function->getRegions())
     region.walk<WalkOrder::PreOrder>([&](Block *block) {
       if (!dominance.isReachableFromEntry(block))
-        return WalkResult::advance();
+        return WalkResult::skip();
       for (BlockArgument argument : block->getArguments())
         if (isLinear(argument.getType()))
           checkValue(argument);
@@ -143,13 +101,15 @@ LogicalResult Checker::run() {
 
 /// (L6) Only an op that says what it does may make a linear value.
 void Checker::checkMaker(Operation *op) {
-  if (isa<LinearOpInterface, RegionBranchOpInterface, CallOpInterface>(op))
+  if (isa<LinearOpInterface, RegionBranchOpInterface, CallOpInterface,
+          SelectLikeOpInterface>(op))
     return;
   for (OpResult result : op->getResults())
     if (isLinear(result.getType())) {
       error(result)
           << "is made by '" << op->getName()
-          << "', which does not declare what it does with linear values (L6)";
+          << "', which does not declare what it does with linear values (L6); "
+             "it must implement LinearOpInterface";
       return;
     }
 }
@@ -190,6 +150,8 @@ void Checker::checkValue(Value value) {
     uses.push_back(&use);
   if (!collectLent(value, uses))
     return;
+  if (alive.proves(value))
+    return;
   // Use lists are in no useful order; diagnostics follow the text where they
   // can.
   llvm::stable_sort(uses, [](OpOperand *a, OpOperand *b) {
@@ -203,7 +165,10 @@ void Checker::checkValue(Value value) {
     if (owner && owner.managesArgument(argument))
       return checkManaged(value, owner, uses);
   }
-  reportRange(value, uses);
+  if (!isSelected(value))
+    reportRange(value, uses, std::nullopt);
+  else if (!reportRange(value, uses, true))
+    reportRange(value, uses, false);
 }
 
 /// (L6) Every direct use is declared.
@@ -213,8 +178,11 @@ bool Checker::checkUses(Value value) {
     if (classifyUse(use) != UseKind::Illegal)
       continue;
     InFlightDiagnostic diagnostic =
-        error(value) << "is passed to '" << user->getName()
-                     << "', which does not declare what it does with it (L6)";
+        error(value)
+        << "is passed to '" << user->getName()
+        << "', which does not declare what it does with it (L6); only "
+           "branches, calls and ops with LinearOpInterface may "
+           "take it";
     diagnostic.attachNote(user->getLoc()) << "used here";
     return false;
   }
@@ -228,8 +196,8 @@ void Checker::checkManaged(Value value, Operation *owner,
     if (classifyUse(use) == UseKind::Borrow)
       continue;
     InFlightDiagnostic diagnostic =
-        error(value) << "is released by its scope and must not be consumed in "
-                        "the body (L1)";
+        error(value)
+        << "is released by its scope (L1); the body may only borrow it";
     diagnostic.attachNote(owner->getLoc())
         << "released at the end of this '" << owner->getName() << "'";
     diagnostic.attachNote(use.getOwner()->getLoc()) << "consumed here";
@@ -268,7 +236,8 @@ bool Checker::collectUsesOfLent(Value lent, Operation *lender,
         InFlightDiagnostic diagnostic =
             emitError(lender->getLoc())
             << "what '" << lender->getName()
-            << "' lends must not outlive its handle (L9)";
+            << "' lends must not outlive its handle (L9); pass the handle on "
+               "and borrow again";
         diagnostic.attachNote(user->getLoc()) << "passed on here";
         return false;
       }
@@ -276,6 +245,7 @@ bool Checker::collectUsesOfLent(Value lent, Operation *lender,
       // What is computed from a lent value alone is as short-lived as it.
       if (isMemoryEffectFree(user) && user->getNumRegions() == 0)
         worklist.append(user->result_begin(), user->result_end());
+      llvm::append_range(worklist, getLoopVariablesFrom(use));
     }
   }
   return true;
@@ -285,10 +255,16 @@ bool Checker::collectUsesOfLent(Value lent, Operation *lender,
 // Reports
 //===----------------------------------------------------------------------===//
 
-static void noteConsumptions(InFlightDiagnostic &diagnostic,
+/// Adds a note for each op that consumes the value, in the order of the text.
+static void noteConsumptions(InFlightDiagnostic &diagnostic, Value value,
                              const LiveRange &range) {
+  llvm::SmallPtrSet<Operation *, 4> ops;
   for (OpOperand *use : range.getConsumptions())
-    diagnostic.attachNote(use->getOwner()->getLoc()) << "consumed here";
+    ops.insert(use->getOwner());
+  value.getParentRegion()->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (ops.contains(op))
+      diagnostic.attachNote(op->getLoc()) << "consumed here";
+  });
 }
 
 bool Checker::reportCapture(Value value, const LiveRange &range) {
@@ -302,21 +278,56 @@ bool Checker::reportCapture(Value value, const LiveRange &range) {
   return true;
 }
 
-void Checker::reportRange(Value value, ArrayRef<OpOperand *> uses) {
-  LiveRange range(value, uses, dominance);
+bool Checker::reportRange(Value value, ArrayRef<OpOperand *> uses,
+                          std::optional<bool> side) {
+  LiveRange range(value, uses, dominance, side);
   if (reportCapture(value, range))
-    return;
+    return true;
+  if (range.getHalfSelect())
+    reportHalfSelect(value, *range.getHalfSelect(), side.value_or(true));
   // Where paths disagree, what leaks behind their meeting point is only the
   // consequence.
-  if (range.getConflict())
-    return reportConflict(value, range);
-  if (range.getLeak())
-    return reportLeak(value, range);
+  else if (range.getConflict())
+    reportConflict(value, range);
+  else if (range.getLeak())
+    reportLeak(value, range);
+  else
+    return reportLateUse(value, uses, range);
+  return true;
+}
+
+bool Checker::reportLateUse(Value value, ArrayRef<OpOperand *> uses,
+                            const LiveRange &range) {
+  // What is never consumed is reached alive, or not at all.
+  if (range.getConsumptions().empty())
+    return false;
   for (OpOperand *use : uses)
-    if (!range.isReachedAlive(use) &&
+    if (!range.isReachedAlive(use) && range.isOnThisSide(use) &&
         dominance.isReachableFromEntry(use->getOwner()->getBlock()) &&
-        dominance.properlyDominates(value, use->getOwner()))
-      return reportLateUse(value, range, use);
+        dominance.properlyDominates(value, use->getOwner())) {
+      reportLateUse(value, range, use);
+      return true;
+    }
+  return false;
+}
+
+void Checker::reportHalfSelect(Value value, const LiveRange::HalfSelect &half,
+                               bool side) {
+  InFlightDiagnostic diagnostic = error(value);
+  if (half.other)
+    diagnostic << "is selected on two conditions in one block (L4); select it "
+                  "on one, or branch";
+  else
+    diagnostic << "is selected when the condition is "
+               << (side ? "false" : "true")
+               << ", but nothing consumes it when that is "
+               << (side ? "true" : "false")
+               << " (L4); select it on both sides, in one block";
+  diagnostic.attachNote(half.select->getLoc()) << "selected here";
+  if (half.other)
+    diagnostic.attachNote(half.other->getLoc()) << "and here";
+  if (half.end)
+    diagnostic.attachNote(half.end->getLoc()) << "still alive here";
 }
 
 void Checker::reportLeak(Value value, const LiveRange &range) {
@@ -332,7 +343,7 @@ void Checker::reportLeak(Value value, const LiveRange &range) {
   range.describePath(diagnostic, range.getLeak()->from);
   diagnostic.attachNote(range.getLeak()->at->getLoc())
       << "still alive where control leaves its region";
-  noteConsumptions(diagnostic, range);
+  noteConsumptions(diagnostic, value, range);
 }
 
 void Checker::reportConflict(Value value, const LiveRange &range) {
@@ -344,25 +355,26 @@ void Checker::reportConflict(Value value, const LiveRange &range) {
   else
     diagnostic << "is consumed on one path but not on another (L4); consume it "
                   "on both, or after they meet";
-  noteConsumptions(diagnostic, range);
+  noteConsumptions(diagnostic, value, range);
   Operation *join = conflict.join;
-  if (!join)
-    return;
+  Block *from = conflict.aliveFrom;
   if (conflict.isLoop) {
-    diagnostic.attachNote(join->getLoc()) << "the loop";
-  } else if (join->getNumRegions() && !conflict.aliveFrom) {
+    diagnostic.attachNote(join->getLoc())
+        << (conflict.isBlock ? "the loop begins again here" : "the loop");
+  } else if (conflict.isBlock) {
+    range.describePath(diagnostic, from);
+    diagnostic.attachNote(join->getLoc())
+        << "the paths meet here, one of them with the value still alive";
+  } else if (from) {
+    diagnostic.attachNote(from->empty() ? join->getLoc()
+                                        : from->back().getLoc())
+        << "still alive at the end of region #"
+        << from->getParent()->getRegionNumber() << " of this '"
+        << join->getName() << "'";
+  } else {
     diagnostic.attachNote(join->getLoc())
         << "still alive when this '" << join->getName()
         << "' runs none of its regions";
-  } else if (join->getNumRegions()) {
-    diagnostic.attachNote(join->getLoc())
-        << "still alive when region #"
-        << conflict.aliveFrom->getParent()->getRegionNumber() << " of this '"
-        << join->getName() << "' runs";
-  } else {
-    range.describePath(diagnostic, conflict.aliveFrom);
-    diagnostic.attachNote(join->getLoc())
-        << "the paths meet here, one of them with the value still alive";
   }
 }
 
@@ -372,17 +384,18 @@ void Checker::reportLateUse(Value value, const LiveRange &range,
   bool direct = use->get() == value;
   bool again = direct && classifyUse(*use) == UseKind::Consume;
   if (again)
-    diagnostic << "is consumed twice (L1)";
+    diagnostic << "is consumed twice (L1); keep one, or go on with the handle "
+                  "that the first gives back";
   else if (direct)
-    diagnostic << "is used after it was consumed (L2)";
+    diagnostic << "is used after it was consumed (L2); use it before";
   else
-    diagnostic << "was consumed before the last use of what it lent (L9)";
-  noteConsumptions(diagnostic, range);
+    diagnostic << "was consumed before the last use of what it lent (L9); "
+                  "consume it after that";
+  noteConsumptions(diagnostic, value, range);
   diagnostic.attachNote(use->getOwner()->getLoc())
       << (again ? "consumed again here" : "used here");
   if (!direct)
-    if (Operation *lender = use->get().getDefiningOp())
-      diagnostic.attachNote(lender->getLoc()) << "lent here";
+    diagnostic.attachNote(use->get().getLoc()) << "lent here";
 }
 
 /// True if the ops whose control flow the check asks for are well formed. The
@@ -391,7 +404,15 @@ static bool isWellFormed(Operation *function) {
   ScopedDiagnosticHandler silence(function->getContext(),
                                   [](Diagnostic &) { return success(); });
   auto isLinearType = [](Type type) { return isLinear(type); };
+  auto endsItsBlocks = [](Region &region) {
+    return region.empty() || region.hasOneBlock() ||
+           llvm::all_of(region, [](Block &block) {
+             return !block.empty() && block.mightHaveTerminator();
+           });
+  };
   WalkResult result = function->walk([&](Operation *op) {
+    if (!llvm::all_of(op->getRegions(), endsItsBlocks))
+      return WalkResult::interrupt();
     bool matters = op->getNumRegions() || op->getNumSuccessors() ||
                    llvm::any_of(op->getOperandTypes(), isLinearType) ||
                    llvm::any_of(op->getResultTypes(), isLinearType);

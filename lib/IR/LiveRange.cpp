@@ -16,11 +16,11 @@ using namespace mlir;
 using namespace mlir::fp8;
 
 LiveRange::LiveRange(Value value, ArrayRef<OpOperand *> uses,
-                     DominanceInfo &dominance)
+                     DominanceInfo &dominance, std::optional<bool> side)
     : value(value), home(value.getParentRegion()),
-      homeBlock(value.getParentBlock()), dominance(dominance) {
+      homeBlock(value.getParentBlock()), dominance(dominance), side(side) {
   collect(uses);
-  if (capture)
+  if (capture || halfSelect)
     return;
   Operation *definition = value.getDefiningOp();
   reachedFrom[homeBlock] = {nullptr, definition};
@@ -36,6 +36,13 @@ void LiveRange::collect(ArrayRef<OpOperand *> uses) {
   llvm::DenseSet<Operation *> seen;
   for (OpOperand *use : uses) {
     usesOf[use->getOwner()].push_back(use);
+    if (SelectLikeOpInterface select = getSelect(*use);
+        select && use->get() == value) {
+      SelectLikeOpInterface first =
+          selects.insert({select->getBlock(), select}).first->second;
+      if (first.getCondition() != select.getCondition())
+        halfSelect = HalfSelect{first, select, nullptr};
+    }
     for (Operation *op = use->getOwner(); op; op = op->getParentOp()) {
       if (!seen.insert(op).second || !op->getBlock())
         break;
@@ -86,22 +93,24 @@ bool LiveRange::visit(Operation *op, Block *block) {
     visitBranch(branch, block);
     return false;
   }
+  auto isConsumption = [&](OpOperand *use) {
+    return use->get() == value && classifyUse(*use) != UseKind::Borrow;
+  };
   bool consumed = false;
-  auto it = usesOf.find(op);
-  if (it != usesOf.end())
+  if (auto it = usesOf.find(op); it != usesOf.end()) {
+    // An op reads its operands before it consumes any, and only the first
+    // consumption is reached alive.
+    for (OpOperand *use : it->second)
+      if (!isConsumption(use))
+        reached.insert(use);
     for (OpOperand *use : it->second) {
-      bool consumes =
-          use->get() == value && classifyUse(*use) != UseKind::Borrow;
-      // An op that consumes the value twice, or borrows it too, reaches only
-      // its first use of it alive. What the value lent it reads before.
-      if (consumed && use->get() == value)
+      if (consumed || !isConsumption(use) || !isTaken(*use))
         continue;
       reached.insert(use);
-      if (consumes) {
-        consumptions.push_back(use);
-        consumed = true;
-      }
+      consumptions.push_back(use);
+      consumed = true;
     }
+  }
   if (consumed)
     return false;
   bool containsUses = llvm::any_of(op->getRegions(), [&](Region &region) {
@@ -121,6 +130,8 @@ void LiveRange::visitBranch(BranchOpInterface branch, Block *block) {
         branch.getSuccessorOperands(index).getForwardedOperands();
     bool consumed = false;
     for (OpOperand *use : usesOf[branch]) {
+      if (use->get() != value)
+        reached.insert(use);
       // Passed on twice to one successor, only the first is reached alive.
       if (use->get() != value || consumed || !isWithin(*use, operands))
         continue;
@@ -134,7 +145,55 @@ void LiveRange::visitBranch(BranchOpInterface branch, Block *block) {
   }
   for (Block *successor : consumedTo)
     if (aliveEdges.contains({block, successor}))
-      conflict = Conflict{branch, block, /*isLoop=*/false};
+      conflict = Conflict{branch, block, /*isBlock=*/true, /*isLoop=*/false};
+}
+
+/// False if the use is by a select that takes its other operand on this side.
+bool LiveRange::isTaken(OpOperand &use) const {
+  SelectLikeOpInterface select = getSelect(use);
+  if (!side || !select || use.get() != value)
+    return true;
+  if (select.getTrueValue() != select.getFalseValue())
+    return value == (*side ? select.getTrueValue() : select.getFalseValue());
+  // Selected on both sides: one operand stands for each.
+  OpOperand *first = llvm::find_if(select->getOpOperands(), [&](OpOperand &o) {
+    return getSelect(o) != nullptr;
+  });
+  return (&use == first) == *side;
+}
+
+/// The regions that the op may run first; beside a select, on a side of its
+/// condition.
+void LiveRange::getEntry(RegionBranchOpInterface op,
+                         SmallVectorImpl<RegionSuccessor> &successors) const {
+  auto select = side ? selects.find(op->getBlock()) : selects.end();
+  if (select == selects.end())
+    return op.getSuccessorRegions(RegionBranchPoint::parent(), successors);
+  SmallVector<Attribute> known(op->getNumOperands());
+  for (auto [index, operand] : llvm::enumerate(op->getOperands()))
+    if (operand == SelectLikeOpInterface(select->second).getCondition())
+      known[index] = BoolAttr::get(op->getContext(), *side);
+  op.getEntrySuccessorRegions(known, successors);
+}
+
+bool LiveRange::isOnThisSide(OpOperand *use) const {
+  if (!side)
+    return true;
+  Operation *op = use->getOwner();
+  for (; op->getParentRegion() != home; op = op->getParentOp()) {
+    auto parent = dyn_cast<RegionBranchOpInterface>(op->getParentOp());
+    if (!parent || !selects.contains(parent->getBlock()))
+      continue;
+    SmallVector<RegionSuccessor> successors;
+    getEntry(parent, successors);
+    // An op that runs another region first may come to this one later.
+    if (!parent.hasLoop() &&
+        llvm::none_of(successors, [&](RegionSuccessor &successor) {
+          return successor.getSuccessor() == op->getParentRegion();
+        }))
+      return false;
+  }
+  return isTaken(*use);
 }
 
 /// Sends the value into the regions that the op may run first. What comes after
@@ -143,8 +202,7 @@ bool LiveRange::enterRegions(Operation *op, Block *block) {
   if (!entered.insert({op, false}).second)
     return false;
   SmallVector<RegionSuccessor> successors;
-  cast<RegionBranchOpInterface>(op).getSuccessorRegions(
-      RegionBranchPoint::parent(), successors);
+  getEntry(cast<RegionBranchOpInterface>(op), successors);
   for (RegionSuccessor &successor : successors) {
     Region *region = successor.getSuccessor();
     if (!region)
@@ -156,9 +214,13 @@ bool LiveRange::enterRegions(Operation *op, Block *block) {
 }
 
 void LiveRange::leaveBlock(Block *block) {
+  Operation *terminator = getTerminator(block);
+  // The condition is known to be the same within the block only.
+  if (auto select = selects.find(block); select != selects.end()) {
+    halfSelect = HalfSelect{select->second, nullptr, terminator};
+    return;
+  }
   aliveAtEnd.insert(block);
-  Operation *terminator =
-      block->mightHaveTerminator() ? block->getTerminator() : nullptr;
   if (!terminator || terminator->getNumSuccessors() == 0)
     return leaveRegion(block, terminator);
   for (Block *successor : terminator->getSuccessors())
@@ -179,11 +241,8 @@ void LiveRange::leaveAlong(Block *successor, Block *block,
   flowTo(successor, block, terminator);
 }
 
-/// Where control may go from the end of a region's block. A terminator that
-/// does not say so (that of scf.forall) may go wherever the op itself may
-/// begin.
-static SmallVector<RegionSuccessor> getSuccessors(RegionBranchOpInterface op,
-                                                  Operation *terminator) {
+SmallVector<RegionSuccessor> fp8::getSuccessors(RegionBranchOpInterface op,
+                                                Operation *terminator) {
   SmallVector<RegionSuccessor> successors;
   auto branch = dyn_cast_or_null<RegionBranchTerminatorOpInterface>(terminator);
   op.getSuccessorRegions(branch ? RegionBranchPoint(branch)
@@ -197,7 +256,7 @@ static bool isRegionExit(Block *block) {
   return block->getNumSuccessors() == 0;
 }
 
-static Operation *getTerminator(Block *block) {
+Operation *fp8::getTerminator(Block *block) {
   return block->mightHaveTerminator() ? block->getTerminator() : nullptr;
 }
 
@@ -235,31 +294,35 @@ void LiveRange::flowAfter(Operation *op) {
 // Conflicts
 //===----------------------------------------------------------------------===//
 
+/// Chooses the innermost conflict: those around it follow from it.
 void LiveRange::findConflict() {
   if (conflict)
     return;
-  for (auto &[block, step] : reachedFrom)
-    if (block != homeBlock && findBlockConflict(block))
-      return;
+  auto consider = [&](std::optional<Conflict> found) {
+    if (found && (!conflict || conflict->join->isProperAncestor(found->join)))
+      conflict = found;
+  };
   for (auto &[op, aliveAfter] : entered)
-    if (findRegionConflict(op))
-      return;
+    consider(findRegionConflict(op));
+  for (auto &[block, step] : reachedFrom)
+    if (block != homeBlock)
+      consider(findBlockConflict(block));
 }
 
-bool LiveRange::findBlockConflict(Block *block) {
+std::optional<LiveRange::Conflict> LiveRange::findBlockConflict(Block *block) {
   for (Block *predecessor : block->getPredecessors()) {
     if (aliveEdges.contains({predecessor, block}) ||
         !dominance.isReachableFromEntry(predecessor))
       continue;
-    Operation *join = block->empty() ? nullptr : &block->front();
-    conflict = Conflict{join, reachedFrom[block].from,
-                        dominance.dominates(block, predecessor)};
-    return true;
+    bool isLoop = dominance.dominates(block, predecessor);
+    return Conflict{isLoop ? &predecessor->back() : &block->front(),
+                    reachedFrom[block].from, /*isBlock=*/true, isLoop};
   }
-  return false;
+  return std::nullopt;
 }
 
-bool LiveRange::findRegionConflict(Operation *op) {
+std::optional<LiveRange::Conflict>
+LiveRange::findRegionConflict(Operation *op) {
   auto branch = cast<RegionBranchOpInterface>(op);
   // For each place that control can go to (a region, or null for after the op):
   // a block from which it comes with the value alive, and whether it may come
@@ -268,7 +331,7 @@ bool LiveRange::findRegionConflict(Operation *op) {
   llvm::SmallDenseMap<Region *, Block *> alive;
   llvm::SmallDenseSet<Region *> consumed;
   SmallVector<RegionSuccessor> successors;
-  branch.getSuccessorRegions(RegionBranchPoint::parent(), successors);
+  getEntry(branch, successors);
   for (RegionSuccessor &successor : successors)
     alive.insert({successor.getSuccessor(), nullptr});
   for (bool changed = true; changed;) {
@@ -292,10 +355,9 @@ bool LiveRange::findRegionConflict(Operation *op) {
   for (auto [target, from] : alive)
     if (consumed.contains(target)) {
       bool isLoop = branch.hasLoop() || isa<LoopLikeOpInterface>(op);
-      conflict = Conflict{op, from, isLoop};
-      return true;
+      return Conflict{op, from, /*isBlock=*/false, isLoop};
     }
-  return false;
+  return std::nullopt;
 }
 
 //===----------------------------------------------------------------------===//

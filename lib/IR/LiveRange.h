@@ -29,25 +29,37 @@ public:
   /// value consumed.
   struct Conflict {
     Operation *join; ///< the region op, or the first op of the block, where the
-                     ///< paths meet
+                     ///< paths meet; for a loop of blocks, the branch back
     Block *aliveFrom; ///< a block at whose end the value is alive; null if the
                       ///< region op runs none of its regions
+    bool isBlock;     ///< the paths meet at a block
     bool isLoop;      ///< the consumption is in a loop that the value does not
                       ///< belong to
   };
+  /// Selects that take the value at one value of their condition only.
+  struct HalfSelect {
+    Operation *select; ///< one that uses the value
+    Operation *other;  ///< one on another condition in the same block, or null
+    Operation *end;    ///< the terminator that is reached with the value alive
+  };
 
   /// `uses` are the direct uses of `value` and the uses of what was lent from
-  /// it.
-  LiveRange(Value value, ArrayRef<OpOperand *> uses, DominanceInfo &dominance);
+  /// it. A value that is selected has two live ranges: that in which the
+  /// conditions are true (`side`), and the other.
+  LiveRange(Value value, ArrayRef<OpOperand *> uses, DominanceInfo &dominance,
+            std::optional<bool> side = std::nullopt);
 
   ArrayRef<OpOperand *> getConsumptions() const { return consumptions; }
   const std::optional<Leak> &getLeak() const { return leak; }
   const std::optional<Conflict> &getConflict() const { return conflict; }
+  const std::optional<HalfSelect> &getHalfSelect() const { return halfSelect; }
   /// An op around a use whose regions the value may not enter, null if there is
   /// none.
   Operation *getCapture() const { return capture; }
   /// True if the value is alive when the use is reached.
   bool isReachedAlive(OpOperand *use) const { return reached.contains(use); }
+  /// True if control may come to the use on this side of the conditions.
+  bool isOnThisSide(OpOperand *use) const;
 
   /// Adds a note for each decision on the path from the definition to the end
   /// of `block`.
@@ -73,6 +85,9 @@ private:
   /// Follows a branch that hands the value on: alive on some edges, consumed on
   /// others.
   void visitBranch(BranchOpInterface branch, Block *block);
+  bool isTaken(OpOperand &use) const;
+  void getEntry(RegionBranchOpInterface op,
+                SmallVectorImpl<RegionSuccessor> &successors) const;
   bool enterRegions(Operation *op, Block *block);
   void leaveBlock(Block *block);
   void leaveAlong(Block *successor, Block *block, Operation *terminator);
@@ -80,14 +95,18 @@ private:
   void flowTo(Block *target, Block *from, Operation *by);
   void flowAfter(Operation *op);
   void findConflict();
-  bool findBlockConflict(Block *block);
-  bool findRegionConflict(Operation *op);
+  std::optional<Conflict> findBlockConflict(Block *block);
+  std::optional<Conflict> findRegionConflict(Operation *op);
   bool isAliveAtEnd(Block *block) const { return aliveAtEnd.contains(block); }
 
   Value value;
   Region *home;
   Block *homeBlock;
   DominanceInfo &dominance;
+  std::optional<bool> side;
+  /// The first select of the value in a block.
+  llvm::DenseMap<Block *, SelectLikeOpInterface> selects;
+  std::optional<HalfSelect> halfSelect;
   /// For each block, the ops in it that use the value or contain uses, in
   /// order.
   llvm::DenseMap<Block *, SmallVector<Operation *>> points;
@@ -105,6 +124,15 @@ private:
   std::optional<Conflict> conflict;
   Operation *capture = nullptr;
 };
+
+/// Where control may go from the end of a region's block. A terminator that
+/// does not say so (that of scf.forall) may go wherever the op itself may
+/// begin.
+SmallVector<RegionSuccessor> getSuccessors(RegionBranchOpInterface op,
+                                           Operation *terminator);
+
+/// The block's terminator, null if it has none.
+Operation *getTerminator(Block *block);
 
 } // namespace mlir::fp8
 

@@ -70,10 +70,13 @@ static void registerConversions(DialectRegistry &registry) {
 
 static void registerTransforms() {
   registerCanonicalizerPass();
+  registerControlFlowSinkPass();
   registerCSEPass();
   registerInlinerPass();
   registerLoopInvariantCodeMotionPass();
   registerMem2RegPass();
+  registerRemoveDeadValuesPass();
+  registerSCCPPass();
   registerSROAPass();
   registerSymbolDCEPass();
   registerStripDebugInfoPass();

@@ -5,13 +5,14 @@
 #define FP8_IR_LINEARITY_H
 
 #include "mlir/IR/Operation.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
 
 namespace mlir::fp8 {
 
 /// Checks every linear value in the function's body and reports each broken
 /// rule at the value, with notes at the causes. Runs on IR that is otherwise
 /// unverified: it reports, or stays silent, but never crashes. Its cost is
-/// linear in the sizes of the values' live ranges.
+/// linear in the size of the function if nothing is wrong.
 LogicalResult verifyLinearity(Operation *function);
 
 /// What an op does with a value that it uses, as far as linearity goes.
@@ -28,6 +29,17 @@ UseKind classifyUse(OpOperand &use);
 /// True if the use hands its value on: to a block argument, a region argument
 /// or result, a caller or a callee.
 bool isForwarded(OpOperand &use);
+
+/// The select that chooses between the used value and another; null if the use
+/// is not of that kind.
+SelectLikeOpInterface getSelect(OpOperand &use);
+
+/// The variables of a loop that begin at the used value or advance by it; none
+/// if it is not used so.
+SmallVector<Value> getLoopVariablesFrom(OpOperand &use);
+
+/// True if a select uses the value.
+bool isSelected(Value value);
 
 /// True if the operand is one of the range's.
 bool isWithin(OpOperand &use, OperandRange range);

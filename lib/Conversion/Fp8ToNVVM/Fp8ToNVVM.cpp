@@ -87,6 +87,30 @@ void fp8::populateTypeConversions(TypeConverter &converter) {
 // The pass
 //===----------------------------------------------------------------------===//
 
+namespace {
+
+/// A select of handles, or of fragments, selects each of their parts. A select
+/// of views stays, and fails: who reads which stage could not be told.
+struct LowerSelect : public OpConversionPattern<arith::SelectOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(arith::SelectOp op, OneToNOpAdaptor operands,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (isa<TileType, TmemType>(op.getType()))
+      return rewriter.notifyMatchFailure(op, "selects a view");
+    SmallVector<Value> parts;
+    for (auto [whenTrue, whenFalse] :
+         llvm::zip(operands.getTrueValue(), operands.getFalseValue()))
+      parts.push_back(arith::SelectOp::create(
+          rewriter, op.getLoc(), op.getCondition(), whenTrue, whenFalse));
+    rewriter.replaceOpWithMultiple(op, {parts});
+    return success();
+  }
+};
+
+} // namespace
+
 /// Writes what launchers need to know about the kernel on it.
 static void annotateKernel(gpu::GPUFuncOp kernel, const KernelPlan &plan) {
   Builder builder(kernel.getContext());
@@ -266,6 +290,7 @@ private:
                                                          target);
     cf::populateCFStructuralTypeConversionsAndLegality(converter, patterns,
                                                        target);
+    patterns.add<LowerSelect>(converter, &getContext());
     populateFunctionOpInterfaceTypeConversionPattern<gpu::GPUFuncOp>(patterns,
                                                                      converter);
     target.addIllegalDialect<Fp8Dialect>();

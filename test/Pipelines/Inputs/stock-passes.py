@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Runs MLIR's own passes over every valid kernel: each alone, and all in turn,
+twice. The kernel must stay valid, and one that can be simulated must still
+compute the right numbers.
+
+usage: stock-passes.py FP8-OPT FP8-RUN SOURCE_DIR SCRATCH_DIR
+"""
+
+import glob
+import json
+import os
+import subprocess
+import sys
+
+PASSES = ["cse", "canonicalize", "loop-invariant-code-motion", "sccp", "inline", "symbol-dce", "control-flow-sink",
+          "remove-dead-values"]
+PHASES = {
+    "1": ["--fp8-structure-gemm"],
+    "2": ["--fp8-structure-gemm", "--fp8-flatten-scopes", "--fp8-lower-tile-loops"],
+}
+SHAPES = [(128, 128, 128), (200, 72, 400)]
+FUNCTIONS = ["test/IR/linearity.mlir", "test/IR/select.mlir", "test/IR/linearity-valid/*.mlir"]
+KERNELS = ["examples/*.mlir", "test/Run/*.mlir"]
+
+
+# What MLIR (22.1) does not run on an op that is not registered and has a region, whatever is in it.
+FOREIGN = "foreign.mlir"
+NOT_ON_FOREIGN = {"inline": "MLIR's inliner crashes on it", "symbol-dce": "MLIR refuses it: it might hold symbols"}
+
+
+def schedules(path):
+    """The options of each run over a file."""
+    passes = [name for name in PASSES if name not in NOT_ON_FOREIGN or not path.endswith(FOREIGN)]
+    for name in passes:
+        yield ["--" + name]
+    yield ["--" + name for name in passes] * 2
+
+
+def run(command):
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    if result.returncode:
+        sys.exit("%s\n%s%s" % (" ".join(command), result.stdout, result.stderr))
+    return result.stdout
+
+
+def simulate(tools, source, directory, seen):
+    """Lowers a kernel and runs it, unless the same PTX was run already."""
+    opt, runner = tools
+    ptx = os.path.join(directory, "kernel.ptx")
+    run([opt, source, "--fp8-gemm-to-ptx=chip=sm_100a", "--emit=ptx", "-o", ptx])
+    with open(ptx, encoding="utf-8") as file:
+        text = file.read()
+    if text in seen:
+        return
+    seen.add(text)
+    for m, n, k in SHAPES:
+        lines = run([runner, ptx, "--backend=sim", "--multiprocessors=2", "--schedules=2",
+                     "--m=%d" % m, "--n=%d" % n, "--k=%d" % k]).splitlines()
+        if json.loads(lines[-1])["ok"] is not True:
+            sys.exit("wrong numbers: %s\n%s" % (source, lines[-1]))
+
+
+def main():
+    opt, runner, root, directory = sys.argv[1:]
+    os.makedirs(directory, exist_ok=True)
+    scratch = os.path.join(directory, "kernel.mlir")
+    functions = [path for pattern in FUNCTIONS for path in sorted(glob.glob(os.path.join(root, pattern)))]
+    kernels = [path for pattern in KERNELS for path in sorted(glob.glob(os.path.join(root, pattern)))]
+    count = 0
+    for path in functions:
+        with open(path, encoding="utf-8") as file:
+            count += file.read().count("\nfunc.func @")
+        for options in schedules(path):
+            run([opt, path, "-allow-unregistered-dialect", *options, "-o", os.devnull])
+    print("%d functions stay valid" % count)
+    for name, reason in NOT_ON_FOREIGN.items():
+        print("left out: %s on the unregistered regions of %s (%s)" % (name, FOREIGN, reason))
+    runs, seen = 0, set()
+    for path in kernels:
+        for phase in PHASES.values():
+            for options in schedules(path):
+                run([opt, path, *phase, *options, "-o", scratch])
+                simulate((opt, runner), scratch, directory, seen)
+                runs += 1
+    print("%d kernels, %d passes: %d runs compute the right numbers, of %d different PTX modules" % (
+        len(kernels), len(PASSES), runs, len(seen)))
+
+
+main()
