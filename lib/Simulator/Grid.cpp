@@ -23,9 +23,10 @@ constexpr unsigned kRetry = 64;
 Grid::Grid(Device &device, const Program &program, const LaunchConfig &config,
            const Options &options, Report &report)
     : device(device), program(program), config(config), options(options),
-      report(report), random(options.scheduleSeed * 2 + 1),
-      inOrder(random.below(2)) {
-  requestsFailEarly = random.below(3) == 0;
+      report(report), barrierLog(report.barriers, program),
+      random(options.scheduleSeed * 2 + 1),
+      inOrder(options.scheduleSeed % 2 == 0) {
+  requestsFailEarly = options.scheduleSeed % 3 == 2;
 }
 
 Grid::~Grid() = default;
@@ -98,4 +99,5 @@ void Grid::run() {
           return other.get() == machine;
         }));
   }
+  barrierLog.finish();
 }

@@ -6,6 +6,7 @@
 #define FP8_LIB_SIMULATOR_GRID_H
 
 #include "Async.h"
+#include "BarrierLog.h"
 #include "Program.h"
 #include "fp8/Simulator/Simulator.h"
 
@@ -39,6 +40,7 @@ public:
   Report &report;
   std::vector<uint8_t> parameters;
   std::vector<TensorMap> tensorMaps;
+  BarrierLog barrierLog;
   bool stopped = false;
   /// Now and then a request for a cluster fails although there are more, as it
   /// does when other work wants the device.

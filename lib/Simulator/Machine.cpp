@@ -112,6 +112,10 @@ void Machine::checkClusterEnd() {
     complete(std::move(op));
   }
   report.statistics.blocks += ctas.size();
+  for (auto &cta : ctas)
+    for (Mbarrier &barrier : cta->mbarriers)
+      if (barrier.live)
+        grid.barrierLog.close(barrier);
 }
 
 void Machine::issue(std::unique_ptr<AsyncOp> op) {
@@ -221,13 +225,7 @@ SimulationError &Machine::error(ErrorKind kind, std::string message,
 
 std::string Machine::sharedName(uint64_t offset) const {
   std::string name = "shared memory offset " + std::to_string(offset);
-  const SharedSymbol *best = nullptr;
-  for (const SharedSymbol &symbol : program.sharedSymbols)
-    if (offset >= symbol.offset &&
-        (!symbol.size || offset < symbol.offset + symbol.size) &&
-        (!best || symbol.offset >= best->offset))
-      best = &symbol;
-  if (best)
+  if (const SharedSymbol *best = program.symbolAt(offset))
     name +=
         " (" + best->name + "+" + std::to_string(offset - best->offset) + ")";
   return name;

@@ -85,6 +85,7 @@ static void completePhaseIfDone(Machine &machine, Mbarrier &barrier) {
   barrier.arriving.all.raise(barrier.agent, barrier.time());
   barrier.done.join(barrier.arriving);
   ++machine.report.statistics.barrierPhases;
+  machine.grid.barrierLog.completePhase(barrier);
   machine.barrierEvent(2, barrier, nullptr);
   machine.progress();
   for (auto &cta : machine.ctas)
@@ -113,6 +114,7 @@ bool Machine::arrive(Mbarrier &barrier, uint32_t count, Warp &warp,
     return false;
   }
   barrierEvent(1, barrier, &warp);
+  barrier.log.add(BarrierLog::arrivalKind(inst), warp, count);
   if (carried)
     barrier.arriving.join(*carried);
   else
@@ -136,6 +138,7 @@ bool Machine::arrive(Mbarrier &barrier, uint32_t count, Warp &warp,
 bool Machine::expectTransactions(Mbarrier &barrier, int64_t bytes, Warp &warp,
                                  const Inst &inst, int lane) {
   barrier.transactions += bytes;
+  barrier.log.add(BarrierSource::Kind::Expect, warp, uint64_t(bytes));
   progress();
   if (bytes > kMaxTransactions || barrier.transactions > kMaxTransactions) {
     error(ErrorKind::TransactionOverrun,
@@ -166,6 +169,7 @@ void Machine::completeTransactions(Mbarrier &barrier, int64_t bytes,
     return;
   }
   barrier.transactions -= bytes;
+  barrier.log.add(BarrierSource::Kind::Bytes, warp, uint64_t(bytes));
   if (barrier.transactions < -kMaxTransactions ||
       (barrier.transactions < 0 && !barrier.pending)) {
     error(ErrorKind::TransactionOverrun,

@@ -6,6 +6,7 @@
 #ifndef FP8_LIB_SIMULATOR_MBARRIER_H
 #define FP8_LIB_SIMULATOR_MBARRIER_H
 
+#include "BarrierLog.h"
 #include "Clocks.h"
 
 #include <cstdint>
@@ -32,6 +33,8 @@ struct Mbarrier {
   const Inst *initInst = nullptr;
   SyncClocks arriving; ///< of arrivals so far
   SyncClocks done;     ///< of completed phases: what a successful wait acquires
+
+  PhaseLog log;
 
   uint32_t time() const { return phaseBase + uint32_t(phase); }
 };

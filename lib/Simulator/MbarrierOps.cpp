@@ -93,6 +93,7 @@ Flow init(Warp &w, const Inst &i, uint32_t mask) {
     b.initInst = &i;
     b.arriving = {};
     b.done = {};
+    m.grid.barrierLog.open(b);
     cta->shared.markBarrier(offset, true);
     m.progress();
   });
@@ -111,6 +112,7 @@ Flow inval(Warp &w, const Inst &i, uint32_t mask) {
                           " bytes pending; wait for them first",
                       &w, &i, l);
     b->live = false;
+    w.machine.grid.barrierLog.close(*b);
     b->cta->shared.markBarrier(b->offset, false);
     w.machine.progress();
   });

@@ -102,6 +102,17 @@ struct Program {
     uint64_t address;
   };
   std::vector<Global> globals;
+
+  /// The variable that a shared-memory offset lies in, or null.
+  const SharedSymbol *symbolAt(uint64_t offset) const {
+    const SharedSymbol *best = nullptr;
+    for (const SharedSymbol &symbol : sharedSymbols)
+      if (offset >= symbol.offset &&
+          (!symbol.size || offset < symbol.offset + symbol.size) &&
+          (!best || symbol.offset >= best->offset))
+        best = &symbol;
+    return best;
+  }
 };
 
 // Address windows of the generic space, and the layout of addresses.

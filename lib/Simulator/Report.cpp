@@ -64,6 +64,22 @@ std::string_view fp8::sim::errorKindName(ErrorKind kind) {
   return "unknown";
 }
 
+std::string_view fp8::sim::barrierSourceName(BarrierSource::Kind kind) {
+  switch (kind) {
+  case BarrierSource::Kind::Arrive:
+    return "arrive";
+  case BarrierSource::Kind::Commit:
+    return "commit";
+  case BarrierSource::Kind::CopyAsync:
+    return "copy-async";
+  case BarrierSource::Kind::Expect:
+    return "expect";
+  case BarrierSource::Kind::Bytes:
+    return "bytes";
+  }
+  return "unknown";
+}
+
 std::string SourcePoint::str() const {
   if (!ptxLine)
     return "";

@@ -136,6 +136,54 @@ TEST(Cluster, AnArrivalThatNobodyWaitsForMayMeetAnExitedCta) {
   }
 }
 
+TEST(Cluster, TheReportSaysWhoArrived) {
+  // Two rounds: the peer arrives, and a copy of 64 bytes that this CTA expects.
+  std::string body =
+      ".reg .b16 %h;\n" + replaced(kInit, ", 1;", ", 2;") + kSync;
+  for (int round = 0; round < 2; ++round) {
+    std::string wait = replaced(kWait, "0; @", std::to_string(round) + "; @");
+    std::string label = "L" + std::to_string(round);
+    wait = replaced(replaced(wait, "L:", label + ":"), "bra L", "bra " + label);
+    body += std::string(kArriveAtPeer) + R"(
+  mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r3], 64;
+  ld.param.u64 %d2, [b];
+  cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r2], [%d2], 64, [%r3];
+)" + wait + kSync;
+  }
+  std::vector<uint32_t> out;
+  Report report = runPair(body + kArriveAtPeer + kSync, out);
+  ASSERT_TRUE(report.ok()) << report.str();
+  ASSERT_EQ(report.barriers.size(), 2u);
+  for (uint32_t rank = 0; rank < 2; ++rank) {
+    const BarrierUse &use = report.barriers[rank];
+    EXPECT_EQ(use.rank, rank);
+    EXPECT_EQ(use.symbol, "bar");
+    EXPECT_EQ(use.count, 2u);
+    EXPECT_EQ(use.inits, 1u);
+    EXPECT_EQ(use.phases, 2u);
+    EXPECT_EQ(use.unfinished, 1u);
+    ASSERT_EQ(use.sources.size(), 4u);
+    using Kind = BarrierSource::Kind;
+    const struct {
+      Kind kind;
+      uint32_t rank;
+      uint64_t each;
+    } expected[] = {{Kind::Arrive, 0, 1},
+                    {Kind::Arrive, 1, 1},
+                    {Kind::Expect, rank, 64},
+                    {Kind::Bytes, rank, 64}};
+    for (size_t i = 0; i < 4; ++i) {
+      const BarrierSource &source = use.sources[i];
+      EXPECT_EQ(source.kind, expected[i].kind);
+      EXPECT_EQ(source.rank, expected[i].rank);
+      EXPECT_EQ(source.phases, 2u);
+      EXPECT_EQ(source.least, expected[i].each);
+      EXPECT_EQ(source.most, expected[i].each);
+      EXPECT_EQ(source.total, expected[i].each * 2);
+    }
+  }
+}
+
 TEST(Cluster, AccessesToThePeerMayMeetAnExitedCta) {
   std::string start = std::string("mapa.shared::cluster.u32 %r4, %r2, %r1;\n"
                                   "st.shared.u32 [%r2], %r0;\n") +

@@ -18,6 +18,7 @@ struct Outcome {
   double microseconds = 0;
   uint64_t scheduleHash = 0; ///< tells orders of barrier events apart
   std::string summary;       ///< a few words for a person
+  std::string barriers; ///< JSON: what mbarriers saw; empty unless asked for
 };
 
 /// A device with its memory. Accesses outside a buffer, and stores to one that

@@ -82,6 +82,10 @@ void addSimulatorOptions(CLI::App &app, Options &options) {
   app.add_option("--step-limit", options.stepLimit,
                  "Warp instructions a run may take")
       ->group(group);
+  app.add_flag("--barriers", options.barriers,
+               "Add to the JSON what every mbarrier saw: its count, phases, "
+               "arrivals and bytes")
+      ->group(group);
   app.add_option("--grid-limit", options.gridLimit, "Blocks a run may have")
       ->group(group);
   app.add_option("--max-errors", options.maxErrors,

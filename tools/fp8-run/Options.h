@@ -33,6 +33,7 @@ struct Options {
   uint64_t stepLimit = uint64_t(1) << 33;
   uint64_t gridLimit = uint64_t(1) << 20;
   unsigned maxErrors = 8;
+  bool barriers = false; ///< tell what every mbarrier saw
 };
 
 /// Parses the command line. Nothing when the program should end at once, with

@@ -84,6 +84,7 @@ private:
       outcome = backend.launch(manifest, *plan, schedule);
       summary.launched = true;
       hashes.insert(outcome.scheduleHash);
+      summary.barriers = outcome.barriers;
     } else {
       outcome.summary = "nothing to launch";
     }

@@ -25,6 +25,7 @@ struct Summary {
   unsigned distinctSchedules = 0;
   uint64_t backendErrors = 0;
   double microseconds = 0; ///< of the fastest run
+  std::string barriers;    ///< JSON, of the last run; empty unless asked for
   /// Of the run with the largest error, over all schedules.
   std::optional<BlockwiseGemm::Verdict> verdict;
 

@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <cstring>
+#include <nlohmann/json.hpp>
 
 namespace fp8::run {
 namespace {
@@ -51,6 +52,32 @@ std::string render(const sim::SimulationError &error,
       text += " (" + ptxPath + ":" + std::to_string(note.where.ptxLine) + ")";
   }
   return text;
+}
+
+std::string barriersJson(const std::vector<sim::BarrierUse> &barriers) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const sim::BarrierUse &use : barriers) {
+    nlohmann::ordered_json entry;
+    entry["rank"] = use.rank;
+    entry["offset"] = use.offset;
+    entry["symbol"] = use.symbol;
+    entry["symbol_offset"] = use.symbolOffset;
+    entry["count"] = use.count;
+    entry["inits"] = use.inits;
+    entry["phases"] = use.phases;
+    entry["unfinished"] = use.unfinished;
+    entry["sources"] = nlohmann::ordered_json::array();
+    for (const sim::BarrierSource &source : use.sources)
+      entry["sources"].push_back({{"kind", sim::barrierSourceName(source.kind)},
+                                  {"rank", source.rank},
+                                  {"warp", source.warp},
+                                  {"phases", source.phases},
+                                  {"least", source.least},
+                                  {"most", source.most},
+                                  {"total", source.total}});
+    list.push_back(std::move(entry));
+  }
+  return list.dump();
 }
 
 class SimulatorBackend : public Backend {
@@ -171,6 +198,8 @@ Outcome SimulatorBackend::launch(const launch::Manifest &manifest,
   outcome.scheduleHash = report.barrierEventHash;
   for (const sim::SimulationError &error : report.errors)
     outcome.errors.push_back(render(error, options.ptxPath));
+  if (options.barriers)
+    outcome.barriers = barriersJson(report.barriers);
   const sim::Statistics &statistics = report.statistics;
   outcome.summary =
       std::to_string(statistics.warpInstructions) + " warp instructions, " +

@@ -39,6 +39,8 @@ std::string Summary::json() const {
     line["frobenius"] = result.frobenius;
     line["frobenius_floor"] = result.frobeniusFloor;
   }
+  if (!barriers.empty())
+    line["barriers"] = nlohmann::ordered_json::parse(barriers);
   return line.dump(-1, ' ', false,
                    nlohmann::ordered_json::error_handler_t::replace);
 }

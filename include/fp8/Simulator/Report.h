@@ -96,9 +96,44 @@ struct Statistics {
   uint64_t canceledClusters = 0; ///< that running ones took over
 };
 
+/// What one warp, or the work that it issued, brought to the phases of an
+/// mbarrier.
+struct BarrierSource {
+  enum class Kind : uint8_t {
+    Arrive,    ///< mbarrier.arrive of all forms; a count
+    Commit,    ///< tcgen05.commit; a count
+    CopyAsync, ///< cp.async.mbarrier.arrive; a count
+    Expect,    ///< expect_tx; bytes
+    Bytes,     ///< complete_tx of copies and responses; bytes
+  };
+  Kind kind = Kind::Arrive;
+  uint32_t rank = 0; ///< of the CTA of the warp
+  uint32_t warp = 0;
+  uint64_t phases = 0;          ///< in how many completed phases
+  uint64_t least = 0, most = 0; ///< in one of these phases
+  uint64_t total = 0;
+};
+
+/// "arrive", "commit", "copy-async", "expect" or "bytes".
+std::string_view barrierSourceName(BarrierSource::Kind kind);
+
+/// The mbarriers at one place of a CTA rank, over all clusters of the grid.
+struct BarrierUse {
+  uint32_t rank = 0;   ///< of the CTA in its cluster
+  uint32_t offset = 0; ///< in its shared memory
+  std::string symbol;  ///< the variable that it lies in, and where
+  uint32_t symbolOffset = 0;
+  uint32_t count = 0;      ///< of mbarrier.init
+  uint64_t inits = 0;      ///< times it was initialised
+  uint64_t phases = 0;     ///< completed, after all inits
+  uint64_t unfinished = 0; ///< lives that ended in a phase that had begun
+  std::vector<BarrierSource> sources;
+};
+
 struct Report {
   std::vector<SimulationError> errors;
   Statistics statistics;
+  std::vector<BarrierUse> barriers; ///< by rank, offset and count
   /// Hash of the order of barrier events (arrive, phase completion, wait
   /// success, with warp and barrier): two runs with different hashes took
   /// different interleavings.
