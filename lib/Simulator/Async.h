@@ -60,9 +60,10 @@ enum class Engine : uint8_t {
   Mma,
   TensorLoad,
   Arrival,
-  ClusterControl
+  ClusterControl,
+  RemoteStore
 };
-constexpr unsigned kEngines = 7;
+constexpr unsigned kEngines = 8;
 
 struct AsyncOp {
   const Inst *inst = nullptr;

@@ -119,7 +119,7 @@ Flow clusterArrive(Warp &w, const Inst &i, uint32_t mask) {
   w.clusterCounted |= mask;
   w.clusterTicket = m.clusterBarrier.phase + 1;
   if (i.aux)
-    m.clusterBarrier.arriving.join(w.fenced);
+    w.releaseRelaxed(m.clusterBarrier.arriving);
   else
     w.release(m.clusterBarrier.arriving);
   m.clusterBarrier.arrived += uint32_t(__builtin_popcount(mask));

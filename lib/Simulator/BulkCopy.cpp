@@ -47,11 +47,13 @@ static bool issuePart(Warp &w, const Inst &i, int lane, const BulkLoad &load,
   if (!barrier)
     return false;
   SharedRun run{cta.rank, offset, load.bytes, true};
+  AccessTag tag(barrier->agent, barrier->time() + 1, i.index);
+  if (load.source.size && !m.ctas[load.source.cta]->shared.checkAsync(
+                              w, i, lane, load.source, tag, -1, load.proxy))
+    return false;
   uint64_t phase = barrier->phase;
   uint32_t time = barrier->time() + 1;
-  if (!cta.shared.checkAsync(w, i, lane, run,
-                             AccessTag(barrier->agent, time, i.index), -1,
-                             load.proxy))
+  if (!cta.shared.checkAsync(w, i, lane, run, tag, -1, load.proxy))
     return false;
   m.touchRemote(*barrier->cta, w, i, barrier->agent, time);
   if (&cta != barrier->cta || &cta != &w.cta)
@@ -66,6 +68,8 @@ static bool issuePart(Warp &w, const Inst &i, int lane, const BulkLoad &load,
   op->lane = lane;
   op->engine = load.engine;
   op->shared.push_back(run);
+  if (load.source.size)
+    op->shared.push_back(load.source);
   op->signals = int32_t(barrier->cta->rank);
   Warp *warp = &w;
   Cta *target = &cta;

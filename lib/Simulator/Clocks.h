@@ -59,7 +59,12 @@ struct SyncClocks {
   Clock tensor; ///< of these, tcgen05 accesses that tcgen05.fence orders before
                 ///< later tcgen05 operations
 
+  /// What is over by now, known even where memory is not ordered (relaxed
+  /// arrivals and waits): a CTA may end when it is.
+  Clock reached;
+
   void join(const SyncClocks &other) {
+    reached.join(other.reached);
     all.join(other.all);
     proxy.join(other.proxy);
     tensor.join(other.tensor);

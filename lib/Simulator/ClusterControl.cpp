@@ -140,14 +140,8 @@ bool decodeTryCancel(Decoder &d, Inst &i) {
   i.aux2 = !d.take("shared::cta");
   i.aux = d.take("multicast::cluster::all");
   i.fn = tryCancel;
-  if (!d.take("b128") || !d.address(i))
-    return d.fail("needs .b128 and an address");
-  int64_t offset = i.offset;
-  if (!d.address(i))
-    return false;
-  i.imm = uint64_t(i.offset);
-  i.offset = offset;
-  return true;
+  return d.take("b128") ? d.address(i) && d.address(i, i.imm)
+                        : d.fail("needs .b128");
 }
 
 bool decodeQuery(Decoder &d, Inst &i) {

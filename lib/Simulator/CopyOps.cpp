@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// cp.async and its groups, and cp.async.bulk without tensors (PTX
-// ISA 9.7.9.25). Tensor copies are in Tma.cpp.
+// cp.async and its groups (PTX ISA 9.7.9.25.3). Bulk copies are in BulkOps.cpp,
+// those of tensors in Tma.cpp.
 
 #include "CopyOps.h"
 
@@ -150,156 +150,6 @@ Flow copyArrive(Warp &w, const Inst &i, uint32_t mask) {
   return Flow::Next;
 }
 
-Flow bulkCommit(Warp &w, const Inst &, uint32_t mask) {
-  forLanes(mask, [&](int l) { ++w.bulk[size_t(l)].open; });
-  return Flow::Next;
-}
-
-Flow bulkWait(Warp &w, const Inst &i, uint32_t mask) {
-  bool complete = true;
-  forLanes(mask, [&](int l) {
-    complete &= w.bulk[size_t(l)].complete(uint32_t(i.imm), i.aux);
-  });
-  if (!complete)
-    return w.waitFor(WaitKind::BulkGroups);
-  forLanes(mask, [&](int l) {
-    uint32_t time = w.bulk[size_t(l)].observe(uint32_t(i.imm), i.aux);
-    w.clocks.all.raise(w.agent(Role::BulkRead), time);
-  });
-  w.machine.progress();
-  return Flow::Next;
-}
-
-/// Global or shared address of a generic or spaced operand.
-Flow bulkLoad(Warp &w, const Inst &i, uint32_t mask) {
-  Machine &m = w.machine;
-  forLanes(mask, [&](int l) {
-    if (m.stopped)
-      return;
-    uint64_t target = w.row(i.s[0])[l] + uint64_t(i.offset),
-             source = w.row(i.s[1])[l] + i.imm;
-    uint32_t size = uint32_t(w.row(i.s[2])[l]);
-    if (target % 16 || source % 16 || size % 16) {
-      m.error(ErrorKind::Misaligned,
-              "'" + Machine::mnemonic(&i) +
-                  "' needs addresses and a size that are multiples of 16",
-              &w, &i, l, true);
-      return;
-    }
-    if (!m.global(w, i, l, source, size, false))
-      return;
-    BulkLoad load;
-    load.target = target;
-    load.bytes = size;
-    load.barrier = w.row(i.s[3])[l] + uint64_t(int64_t(int32_t(i.target)));
-    load.multicast = i.sources > 4;
-    if (load.multicast)
-      load.ctaMask = uint32_t(w.row(i.s[4])[l]) & 0xffff;
-    Warp *warp = &w;
-    issueLoad(w, i, l, load, [warp, &i, l, source, size](uint8_t *bytes) {
-      if (const uint8_t *from =
-              warp->machine.global(*warp, i, l, source, size, false))
-        std::memcpy(bytes, from, size);
-    });
-  });
-  return Flow::Next;
-}
-
-Flow bulkStore(Warp &w, const Inst &i, uint32_t mask) {
-  Machine &m = w.machine;
-  forLanes(mask, [&](int l) {
-    if (m.stopped)
-      return;
-    uint64_t target = w.row(i.s[0])[l] + uint64_t(i.offset),
-             source = w.row(i.s[1])[l] + i.imm;
-    uint32_t size = uint32_t(w.row(i.s[2])[l]);
-    if (target % 16 || source % 16 || size % 16) {
-      m.error(ErrorKind::Misaligned,
-              "'" + Machine::mnemonic(&i) +
-                  "' needs addresses and a size that are multiples of 16",
-              &w, &i, l, true);
-      return;
-    }
-    if (!m.global(w, i, l, target, size, true))
-      return;
-    Warp *warp = &w;
-    issueStore(w, i, l, source, size,
-               [warp, &i, l, target, size](const uint8_t *bytes) {
-                 if (uint8_t *to =
-                         warp->machine.global(*warp, i, l, target, size, true))
-                   std::memcpy(to, bytes, size);
-               });
-  });
-  return Flow::Next;
-}
-
-Flow nothing(Warp &, const Inst &, uint32_t) { return Flow::Next; }
-
-bool decodeBulk(Decoder &d, Inst &i) {
-  if (d.take("commit_group")) {
-    i.fn = bulkCommit;
-    return true;
-  }
-  if (d.take("wait_group")) {
-    i.fn = bulkWait;
-    i.aux = d.take("read");
-    return d.immediate(i.imm);
-  }
-  if (d.hasQualifier("tensor"))
-    return decodeBulkTensor(d, i);
-  if (d.take("prefetch")) {
-    i.fn = nothing;
-    if (!d.take("L2") || !d.take("global"))
-      return d.fail("is not supported in this form");
-    d.dropCacheHints();
-    if (!d.address(i) || !d.source(i, Type::U32))
-      return false;
-    if (d.cacheHint)
-      d.takeOperand();
-    return true;
-  }
-  int64_t offset;
-  d.dropCacheHints();
-  bool toShared = d.text().qualifiers.size() > 2 &&
-                  d.text().qualifiers[2].rfind("shared", 0) == 0;
-  if (toShared) {
-    d.takeOneOf({"shared::cluster", "shared::cta"});
-    if (!d.take("global"))
-      return d.fail("copies to shared memory from .global only");
-    if (!d.take("mbarrier::complete_tx::bytes"))
-      return d.fail("needs .mbarrier::complete_tx::bytes");
-    bool multicast = d.take("multicast::cluster");
-    i.fn = bulkLoad;
-    if (!d.address(i))
-      return false;
-    offset = i.offset;
-    if (!d.address(i))
-      return false;
-    i.imm = uint64_t(i.offset);
-    if (!d.source(i, Type::U32) || !d.address(i))
-      return false;
-    i.target = uint32_t(i.offset);
-    i.offset = offset;
-    if (multicast && !d.source(i, Type::U16))
-      return false;
-  } else {
-    if (!d.take("global") || d.takeOneOf({"shared::cta"}) < 0 ||
-        !d.take("bulk_group"))
-      return d.fail("is not supported in this form");
-    i.fn = bulkStore;
-    if (!d.address(i))
-      return false;
-    offset = i.offset;
-    if (!d.address(i) || !d.source(i, Type::U32))
-      return false;
-    i.imm = uint64_t(i.offset);
-    i.offset = offset;
-  }
-  if (d.cacheHint)
-    d.takeOperand();
-  return true;
-}
-
 bool decodeCp(Decoder &d, Inst &i) {
   if (d.text().qualifiers.empty() || d.text().qualifiers[0] != "async")
     return decodeReduceBulk(d, i);
@@ -333,15 +183,8 @@ bool decodeCp(Decoder &d, Inst &i) {
     return d.fail("is not supported in this form");
   d.dropCacheHints();
   i.fn = copyAsync;
-  if (!d.address(i))
-    return false;
-  int64_t offset = i.offset;
-  if (!d.address(i))
-    return false;
-  i.imm = uint64_t(i.offset);
-  i.offset = offset;
   uint64_t bytes;
-  if (!d.immediate(bytes))
+  if (!d.address(i) || !d.address(i, i.imm) || !d.immediate(bytes))
     return false;
   if (!(bytes == 16 || (level == 0 && (bytes == 4 || bytes == 8))))
     return d.fail("copies 4, 8 or 16 bytes (.ca), or 16 (.cg)");

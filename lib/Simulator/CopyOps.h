@@ -22,6 +22,7 @@ struct BulkLoad {
   bool pair = false; ///< .cta_group::2: the mbarrier may be the peer CTA's
   Engine engine = Engine::BulkLoad;
   Proxy proxy = Proxy::Async;
+  SharedRun source{0, 0, 0, false}; ///< shared memory that it reads, if any
 };
 
 /// Issues the copy. `read` fills the bytes at completion.
@@ -33,6 +34,10 @@ void issueLoad(Warp &warp, const Inst &inst, int lane, const BulkLoad &load,
 void issueStore(Warp &warp, const Inst &inst, int lane, uint64_t source,
                 uint32_t bytes, std::function<void(const uint8_t *)> write);
 
+/// cp.async.bulk of all kinds.
+bool decodeBulk(Decoder &decoder, Inst &inst);
+/// st.async.
+bool decodeStoreAsync(Decoder &decoder, Inst &inst);
 /// cp.async.bulk.tensor and cp.async.bulk.prefetch.tensor.
 bool decodeBulkTensor(Decoder &decoder, Inst &inst);
 /// cp.reduce.async.bulk.

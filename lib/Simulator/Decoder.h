@@ -119,6 +119,8 @@ public:
   /// `[base+offset]`: the base becomes a source. Coordinates are left for the
   /// caller.
   bool address(Inst &inst, const ast::Operand **whole = nullptr);
+  /// A further address, whose offset goes to `offset`.
+  bool address(Inst &inst, uint64_t &offset);
   bool immediate(uint64_t &value);
 
   /// The row of an operand read as `type`.

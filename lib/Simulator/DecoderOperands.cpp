@@ -193,6 +193,15 @@ bool Decoder::address(Inst &inst, const Operand **whole) {
   return true;
 }
 
+bool Decoder::address(Inst &inst, uint64_t &offset) {
+  int64_t first = inst.offset;
+  if (!address(inst))
+    return false;
+  offset = uint64_t(inst.offset);
+  inst.offset = first;
+  return true;
+}
+
 bool Decoder::immediate(uint64_t &value) {
   const Operand *operand = takeOperand();
   if (!operand)

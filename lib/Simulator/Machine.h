@@ -81,12 +81,12 @@ public:
   Mbarrier *barrierAt(Warp &warp, const Inst &inst, int lane,
                       uint64_t clusterAddress, bool async = false);
   bool arrive(Mbarrier &barrier, uint32_t count, Warp &warp, const Inst &inst,
-              int lane, const SyncClocks *carried);
+              int lane, const SyncClocks *carried, bool relaxed = false);
   bool expectTransactions(Mbarrier &barrier, int64_t bytes, Warp &warp,
                           const Inst &inst, int lane);
   void completeTransactions(Mbarrier &barrier, int64_t bytes, uint64_t phase,
                             Warp &warp, const Inst &inst, int lane);
-  void waitSucceeded(Mbarrier &barrier, Warp &warp, int lane);
+  void waitSucceeded(Mbarrier &barrier, Warp &warp, int lane, bool relaxed);
   void barrierEvent(unsigned what, const Mbarrier &barrier, const Warp *warp);
 
   // Other CTAs of the cluster (Remote.cpp).

@@ -83,6 +83,7 @@ static void completePhaseIfDone(Machine &machine, Mbarrier &barrier) {
   ++barrier.phase;
   barrier.pending = barrier.expected;
   barrier.arriving.all.raise(barrier.agent, barrier.time());
+  barrier.arriving.reached.raise(barrier.agent, barrier.time());
   barrier.done.join(barrier.arriving);
   ++machine.report.statistics.barrierPhases;
   machine.grid.barrierLog.completePhase(barrier);
@@ -103,7 +104,8 @@ static void completePhaseIfDone(Machine &machine, Mbarrier &barrier) {
 }
 
 bool Machine::arrive(Mbarrier &barrier, uint32_t count, Warp &warp,
-                     const Inst &inst, int lane, const SyncClocks *carried) {
+                     const Inst &inst, int lane, const SyncClocks *carried,
+                     bool relaxed) {
   if (barrier.pending < count) {
     error(ErrorKind::TooManyArrivals,
           "'" + mnemonic(&inst) + "' arrives " + std::to_string(count) +
@@ -117,6 +119,8 @@ bool Machine::arrive(Mbarrier &barrier, uint32_t count, Warp &warp,
   barrier.log.add(BarrierLog::arrivalKind(inst), warp, count);
   if (carried)
     barrier.arriving.join(*carried);
+  else if (relaxed)
+    warp.releaseRelaxed(barrier.arriving);
   else
     warp.release(barrier.arriving);
   barrier.pending -= count;
@@ -184,11 +188,15 @@ void Machine::completeTransactions(Mbarrier &barrier, int64_t bytes,
   completePhaseIfDone(*this, barrier);
 }
 
-void Machine::waitSucceeded(Mbarrier &barrier, Warp &warp, int lane) {
+void Machine::waitSucceeded(Mbarrier &barrier, Warp &warp, int lane,
+                            bool relaxed) {
   if (failedRequestTime && barrier.offset == failedRequestOffset &&
       barrier.time() >= failedRequestTime)
     warp.sawFailedRequest |= 1u << lane;
-  warp.acquire(barrier.done);
+  if (relaxed)
+    warp.acquireRelaxed(barrier.done);
+  else
+    warp.acquire(barrier.done);
   barrierEvent(3, barrier, &warp);
   progress();
 }

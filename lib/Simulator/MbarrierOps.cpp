@@ -26,10 +26,10 @@ bool sharedOperand(Warp &w, const Inst &i, int lane, uint64_t address,
   return false;
 }
 
-// Inst::aux bits: generic address 0, remote allowed 1, token result 2,
-// expect_tx 3, drop 4, noComplete 5.
+// Inst::aux bits: generic address 0, remote allowed 1, expect_tx 3, drop 4,
+// noComplete 5, .relaxed 6.
 constexpr uint32_t kGeneric = 1, kRemote = 2, kExpect = 8, kDrop = 16,
-                   kNoComplete = 32;
+                   kNoComplete = 32, kRelaxed = 64;
 
 uint64_t token(const Mbarrier &b) { return b.phase << 32 | b.pending; }
 
@@ -119,11 +119,25 @@ Flow inval(Warp &w, const Inst &i, uint32_t mask) {
   return Flow::Next;
 }
 
+/// Another CTA's mbarrier is reached through .shared::cluster only, and gives
+/// no state back.
+bool mayReach(Warp &w, const Inst &i, int lane, const Mbarrier &b) {
+  if (b.cta == &w.cta || (i.aux & (kRemote | kGeneric) && !i.destinations))
+    return true;
+  w.machine.error(ErrorKind::BarrierMisuse,
+                  "'" + Machine::mnemonic(&i) +
+                      "' arrives at an mbarrier of CTA rank " +
+                      std::to_string(b.cta->rank) +
+                      "; use .shared::cluster, with the sink '_' for the state",
+                  &w, &i, lane, true);
+  return false;
+}
+
 Flow arriveOp(Warp &w, const Inst &i, uint32_t mask) {
   Machine &m = w.machine;
   forLanes(mask, [&](int l) {
     Mbarrier *b = find(w, i, l);
-    if (!b)
+    if (!b || !mayReach(w, i, l, *b))
       return;
     uint64_t operand = i.sources > 1 ? uint32_t(w.row(i.s[1])[l]) : 1;
     uint64_t state = token(*b);
@@ -149,7 +163,7 @@ Flow arriveOp(Warp &w, const Inst &i, uint32_t mask) {
           &w, &i, l, true);
       return;
     }
-    m.arrive(*b, uint32_t(operand), w, i, l, nullptr);
+    m.arrive(*b, uint32_t(operand), w, i, l, nullptr, i.aux & kRelaxed);
     if (i.destinations)
       w.row(i.d[0])[l] = state;
   });
@@ -183,12 +197,21 @@ Flow wait(Warp &w, const Inst &i, uint32_t mask) {
     Mbarrier *b = find(w, i, l);
     if (!b)
       return;
+    if (b->cta != &w.cta) {
+      m.error(ErrorKind::BarrierMisuse,
+              "'" + Machine::mnemonic(&i) +
+                  "' waits for an mbarrier of CTA rank " +
+                  std::to_string(b->cta->rank) +
+                  "; only threads of the CTA that it lies in may wait for it",
+              &w, &i, l, true);
+      return;
+    }
     uint64_t operand = w.row(i.s[1])[l];
     bool done =
         parity ? (b->phase & 1) != (operand & 1) : b->phase > operand >> 32;
     result |= uint32_t(done) << l;
     if (done)
-      m.waitSucceeded(*b, w, l);
+      m.waitSucceeded(*b, w, l, i.aux & kRelaxed);
     else if (!blocker) {
       blocker = b;
       ticket = parity ? b->phase : operand >> 32;
@@ -233,8 +256,9 @@ void takeSpace(Decoder &d, Inst &i) {
   }
 }
 
-void takeSemantics(Decoder &d) {
-  d.takeOneOf({"release", "acquire", "relaxed"});
+void takeSemantics(Decoder &d, Inst &i) {
+  i.aux |= d.take("relaxed") ? kRelaxed : 0;
+  d.takeOneOf({"release", "acquire"});
   d.takeOneOf({"cta", "cluster"});
 }
 
@@ -242,7 +266,7 @@ bool decodeArrive(Decoder &d, Inst &i, bool drop) {
   i.aux |= drop ? kDrop : 0;
   i.aux |= d.take("expect_tx") ? kExpect : 0;
   i.aux |= d.take("noComplete") ? kNoComplete : 0;
-  takeSemantics(d);
+  takeSemantics(d, i);
   takeSpace(d, i);
   if (!d.take("b64"))
     return d.fail("needs .b64");
@@ -263,7 +287,7 @@ bool decodeArrive(Decoder &d, Inst &i, bool drop) {
 
 bool decodeWait(Decoder &d, Inst &i, bool mayPark) {
   bool parity = d.take("parity");
-  takeSemantics(d);
+  takeSemantics(d, i);
   takeSpace(d, i);
   if (!d.take("b64"))
     return d.fail("needs .b64");
@@ -302,7 +326,7 @@ bool decodeMbarrier(Decoder &d, Inst &i) {
   int kind = d.takeOneOf({"expect_tx", "complete_tx"});
   if (kind < 0)
     return d.fail("is not supported");
-  takeSemantics(d);
+  takeSemantics(d, i);
   takeSpace(d, i);
   if (!d.take("b64"))
     return d.fail("needs .b64");

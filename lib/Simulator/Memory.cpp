@@ -4,7 +4,7 @@
 
 #include "Memory.h"
 
-#include "Decoder.h"
+#include "CopyOps.h"
 
 #include <cstring>
 
@@ -119,7 +119,7 @@ static void synchroniseStrong(Warp &w, AccessSpace space, uint64_t address,
   if (write) {
     SyncClocks &flag = w.machine.strongClocks[address];
     if (relaxed)
-      flag.join(w.fenced);
+      w.releaseRelaxed(flag);
     else
       w.release(flag);
     return;
@@ -128,7 +128,7 @@ static void synchroniseStrong(Warp &w, AccessSpace space, uint64_t address,
   if (known == w.machine.strongClocks.end())
     return;
   if (relaxed)
-    w.observed.join(known->second);
+    w.acquireRelaxed(known->second);
   else
     w.acquire(known->second);
 }
@@ -316,7 +316,7 @@ void fp8::sim::addMemoryDecoders(DecodeTable &t) {
   t["ldu"] = t["ld"];
   t["st"] = [](Decoder &d, Inst &i) {
     if (d.hasQualifier("async"))
-      return d.fail("st.async is not supported");
+      return decodeStoreAsync(d, i);
     return decodeAccess(d, i, false);
   };
   t["prefetch"] = decodePrefetch;

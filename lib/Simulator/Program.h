@@ -56,7 +56,8 @@ struct Inst {
   int32_t pd[2] = {-1, -1}; ///< -1: sink
   uint32_t list = 0; ///< further rows: Program::lists[list .. list + listCount)
   uint32_t listCount = 0;
-  int64_t offset = 0; ///< of the address
+  int64_t offset = 0;   ///< of the address
+  uint64_t offset2 = 0; ///< of a further one: of copies the mbarrier
   uint64_t imm = 0;
   uint32_t aux = 0;
   uint32_t aux2 = 0;

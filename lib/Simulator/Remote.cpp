@@ -65,13 +65,13 @@ void Machine::checkRemoteUse(Cta &cta) {
           op->issuer, op->inst, op->lane);
     return;
   }
-  SyncClocks known;
+  Clock known;
   for (const auto &warp : cta.warps)
-    known.all.join(warp->clocks.all);
+    known.join(warp->clocks.reached);
   // The first in program order, so that reports do not depend on hashing.
   const RemoteAccess *worst = nullptr;
   for (const auto &[agent, access] : cta.remote)
-    if (known.all.get(agent) < access.time &&
+    if (known.get(agent) < access.time &&
         (!worst || access.inst->index < worst->inst->index ||
          (access.inst == worst->inst && access.rank < worst->rank)))
       worst = &access;

@@ -242,6 +242,7 @@ Flow commit(Warp &w, const Inst &i, uint32_t mask) {
     auto carried = std::make_shared<SyncClocks>();
     w.release(*carried);
     carried->all.raise(w.agent(Role::Mma), ++w.mmaTime);
+    carried->reached.raise(w.agent(Role::Mma), w.mmaTime);
     if (!(i.aux & 2)) {
       issueArrival(w, i, l, address, carried);
       return;
@@ -279,17 +280,16 @@ bool fp8::sim::decodeTcgen05Mma(Decoder &d, Inst &i) {
   if (!d.address(i))
     return false;
   const ast::Operand *a = d.peekOperand();
-  int64_t offset = i.offset;
+  uint64_t offset = 0;
   if (a && a->kind == ast::Operand::Kind::Address) {
     i.aux2 |= kTensorA;
-    if (!d.address(i))
+    if (!d.address(i, offset))
       return false;
-    if (i.offset)
+    if (offset)
       return d.fail("takes no offset on A's address");
   } else if (!d.source(i, Type::B64)) {
     return false;
   }
-  i.offset = offset;
   if (!d.source(i, Type::B64) || !d.source(i, Type::B32))
     return false;
   const ast::Operand *lanes = d.peekOperand();

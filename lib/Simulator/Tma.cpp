@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 using namespace fp8::sim;
 
@@ -89,7 +90,7 @@ void fillBytes(const TensorMap &map, uint8_t *target, uint32_t bytes) {
 // 1 add, 2 min, 3 max, 4 inc, 5 dec, 6 and, 7 or, 8 xor); sources: 0 shared
 // address, 1 map, 2 mbarrier (loads), then the CTA mask if multicast; list:
 // coordinates. offset: of the shared address; imm: of the map (with its
-// window); target: of the mbarrier.
+// window); offset2: of the mbarrier.
 
 bool coordinatesOf(Warp &w, const Inst &i, int lane, const TensorMap &map,
                    std::array<int64_t, 5> &out) {
@@ -135,8 +136,7 @@ Flow tensorLoad(Warp &w, const Inst &i, uint32_t mask) {
     BulkLoad load;
     load.target = target;
     load.bytes = uint32_t(map->boxBytes());
-    // The offset is signed: '[%r1+-8]' is a legal operand.
-    load.barrier = w.row(i.s[2])[l] + uint64_t(int64_t(int32_t(i.target)));
+    load.barrier = w.row(i.s[2])[l] + i.offset2;
     load.multicast = i.sources > 3;
     if (load.multicast)
       load.ctaMask = uint32_t(w.row(i.s[3])[l]) & 0xffff;
@@ -274,6 +274,7 @@ Flow tensorPrefetch(Warp &w, const Inst &i, uint32_t mask) {
 /// `[map, {coordinates}]`: source 1, and the list.
 bool mapAndCoordinates(Decoder &d, Inst &i) {
   const ast::Operand *whole;
+  int64_t offset = i.offset;
   if (!d.address(i, &whole))
     return false;
   if (whole->elements.size() != 2 ||
@@ -283,7 +284,7 @@ bool mapAndCoordinates(Decoder &d, Inst &i) {
   if (coordinates.size() != i.aux)
     return d.fail("needs " + std::to_string(i.aux) + " coordinates, not " +
                   std::to_string(coordinates.size()));
-  i.imm = uint64_t(i.offset);
+  i.imm = uint64_t(std::exchange(i.offset, offset));
   // A parameter's name stands for its address in parameter space.
   const ast::Operand &base = whole->elements[0];
   if (base.kind == ast::Operand::Kind::Symbol)
@@ -367,13 +368,8 @@ bool fp8::sim::decodeBulkTensor(Decoder &d, Inst &i) {
   bool multicast = d.take("multicast::cluster");
   i.aux2 = d.takeOneOf({"cta_group::1", "cta_group::2"}) == 1;
   i.fn = tensorLoad;
-  if (!d.address(i))
+  if (!d.address(i) || !mapAndCoordinates(d, i) || !d.address(i, i.offset2))
     return false;
-  int64_t offset = i.offset;
-  if (!mapAndCoordinates(d, i) || !d.address(i))
-    return false;
-  i.target = uint32_t(i.offset);
-  i.offset = offset;
   if (multicast && !d.source(i, Type::U16))
     return false;
   return finishHint(d);

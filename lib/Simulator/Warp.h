@@ -127,6 +127,12 @@ public:
   /// What this warp has done becomes part of `into`.
   void release(SyncClocks &into);
   void acquire(const SyncClocks &from) { clocks.join(from); }
+  /// The relaxed forms order memory only together with fences.
+  void releaseRelaxed(SyncClocks &into);
+  void acquireRelaxed(const SyncClocks &from) {
+    clocks.reached.join(from.reached);
+    observed.join(from);
+  }
   void fenceProxy();
   void fenceThread();
   SyncClocks fenced;   ///< what relaxed writes and arrivals after a fence carry

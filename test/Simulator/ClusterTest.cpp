@@ -2,49 +2,13 @@
 //
 // Clusters: barriers, shared memory of other CTAs, remote arrivals, multicast.
 
-#include "Kernels.h"
+#include "ClusterKernels.h"
 
 #include <gmock/gmock.h>
 
 using namespace fp8::sim;
 using namespace fp8::sim::test;
 using testing::HasSubstr;
-
-namespace {
-
-const char *const kShared =
-    ".shared .align 128 .b8 s[1024];\n.shared .align 8 .b64 bar;\n";
-const char *const kPrologue = R"(
-  .reg .pred %p<9>; .reg .b32 %r<20>; .reg .b64 %d<9>;
-  mov.u32 %r0, %cluster_ctarank; xor.b32 %r1, %r0, 1; mov.u32 %r2, s; mov.u32 %r3, bar;
-  ld.param.u64 %d0, [a]; mul.wide.u32 %d1, %r0, 4; add.s64 %d0, %d0, %d1;
-)";
-const char *const kSync = "barrier.cluster.arrive.release.aligned; "
-                          "barrier.cluster.wait.acquire.aligned;\n";
-
-Report runPair(const std::string &body, std::vector<uint32_t> &out,
-               uint64_t seed = 0) {
-  Device device;
-  std::vector<uint32_t> in(64);
-  for (uint32_t i = 0; i < 64; ++i)
-    in[i] = 1000 + i;
-  uint64_t a = *device.allocate("a", 256), b = *device.allocate("b", 256);
-  device.write(b, in.data(), 256);
-  LaunchConfig config;
-  config.grid = config.cluster = {2, 1, 1};
-  Options options;
-  options.scheduleSeed = seed;
-  Report report = run(
-      device,
-      kernel(".param .u64 a, .param .u64 b",
-             std::string(kPrologue) + body + "ret;", "sm_90a", kShared),
-      {KernelArgument::value(a), KernelArgument::value(b)}, config, options);
-  out.resize(2);
-  device.read(a, out.data(), 8);
-  return report;
-}
-
-} // namespace
 
 TEST(Cluster, SharedMemoryOfThePeer) {
   std::string body = std::string(R"(
@@ -96,46 +60,6 @@ L: mbarrier.try_wait.parity.shared::cta.b64 %p0, [%r3], 0; @!%p0 bra L;
   EXPECT_EQ(out, (std::vector<uint32_t>{1002, 1002}));
 }
 
-namespace {
-
-const char *const kInit = "mbarrier.init.shared::cta.b64 [%r3], 1; "
-                          "fence.mbarrier_init.release.cluster;\n";
-const char *const kArriveAtPeer =
-    "mapa.shared::cluster.u32 %r4, %r3, %r1;\n"
-    "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r4];\n";
-const char *const kWait =
-    "L: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p0, [%r3], "
-    "0; @!%p0 bra L;\n";
-
-/// The fault is found under every schedule, and named.
-void expectExitFault(const std::string &body) {
-  for (uint64_t seed = 0; seed < 10; ++seed) {
-    std::vector<uint32_t> out;
-    Report report = runPair(body, out, seed);
-    EXPECT_TRUE(has(report, ErrorKind::ExitedCta) ||
-                has(report, ErrorKind::WorkInFlight))
-        << "seed " << seed << "\n"
-        << report.str();
-    EXPECT_THAT(report.str(),
-                HasSubstr("end the kernel with a cluster barrier"));
-  }
-}
-
-} // namespace
-
-TEST(Cluster, AnArrivalThatNobodyWaitsForMayMeetAnExitedCta) {
-  std::string start = std::string(kInit) + kSync + kArriveAtPeer;
-  expectExitFault(start);
-  // The waiter knows of the arrival, so it may end.
-  std::vector<uint32_t> out;
-  for (uint64_t seed = 0; seed < 10; ++seed) {
-    Report report = runPair(start + kWait, out, seed);
-    EXPECT_TRUE(report.ok()) << report.str();
-    report = runPair(start + kSync, out, seed);
-    EXPECT_TRUE(report.ok()) << report.str();
-  }
-}
-
 TEST(Cluster, TheReportSaysWhoArrived) {
   // Two rounds: the peer arrives, and a copy of 64 bytes that this CTA expects.
   std::string body =
@@ -181,38 +105,6 @@ TEST(Cluster, TheReportSaysWhoArrived) {
       EXPECT_EQ(source.most, expected[i].each);
       EXPECT_EQ(source.total, expected[i].each * 2);
     }
-  }
-}
-
-TEST(Cluster, AccessesToThePeerMayMeetAnExitedCta) {
-  std::string start = std::string("mapa.shared::cluster.u32 %r4, %r2, %r1;\n"
-                                  "st.shared.u32 [%r2], %r0;\n") +
-                      kSync;
-  for (const char *access : {"ld.shared::cluster.u32 %r5, [%r4];",
-                             "st.shared::cluster.u32 [%r4+4], 1;",
-                             "atom.shared::cluster.add.u32 %r5, [%r4], 1;"}) {
-    expectExitFault(start + access);
-    std::vector<uint32_t> out;
-    Report report = runPair(start + access + kSync, out);
-    EXPECT_TRUE(report.ok()) << report.str();
-  }
-}
-
-TEST(Cluster, AMulticastThatAPeerDoesNotWaitFor) {
-  std::string body = std::string(kInit) + R"(
-  mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r3], 64;
-)" + kSync + R"(
-  setp.ne.u32 %p1, %r0, 0; @%p1 bra END;
-  ld.param.u64 %d2, [b]; mov.b16 %h, 3;
-  cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%r2], [%d2], 64, [%r3], %h;
-)" + kWait + "END:\n";
-  for (uint64_t seed = 0; seed < 10; ++seed) {
-    std::vector<uint32_t> out;
-    Report report = runPair(".reg .b16 %h;" + body, out, seed);
-    EXPECT_TRUE(has(report, ErrorKind::ExitedCta) ||
-                has(report, ErrorKind::WorkInFlight))
-        << "seed " << seed << "\n"
-        << report.str();
   }
 }
 
@@ -319,6 +211,65 @@ END:
   EXPECT_TRUE(has(runGrid(body, 2, 1, out, options), ErrorKind::LimitExceeded));
 }
 
+TEST(Cluster, ARelaxedWaitOrdersNoMemory) {
+  std::string body = std::string(kInit) + kSync + R"(
+  mapa.shared::cluster.u32 %r5, %r2, %r1;
+  st.shared::cluster.u32 [%r5], %r0;
+)" + kArriveAtPeer + R"(
+L: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p0, [%r3], 0; @!%p0 bra L;
+  ld.shared.u32 %r6, [%r2]; st.global.u32 [%d0], %r6;
+)" + kSync;
+  std::vector<uint32_t> out;
+  Report report = runPair(body, out);
+  EXPECT_TRUE(report.ok()) << report.str();
+  for (auto [from, to] : {std::pair("parity.acquire", "parity.relaxed"),
+                          std::pair("arrive.release.cluster.shared::cluster",
+                                    "arrive.relaxed.cluster.shared::cluster")})
+    EXPECT_TRUE(has(runPair(replaced(body, from, to), out), ErrorKind::Race));
+}
+
+TEST(Cluster, AsynchronousStoresToThePeer) {
+  std::string body =
+      std::string(kInit) +
+      "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r3], 16;\n" + kSync + R"(
+  mapa.shared::cluster.u32 %r4, %r2, %r1; mapa.shared::cluster.u32 %r5, %r3, %r1;
+  add.u32 %r6, %r0, 70;
+  st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [%r4+32], {1, 2, %r6, 4}, [%r5];
+)" + kWait +
+      "ld.shared.u32 %r7, [%r2+40]; st.global.u32 [%d0], %r7;\n" + kSync;
+  for (uint64_t seed = 0; seed < 4; ++seed) {
+    std::vector<uint32_t> out;
+    Report report = runPair(body, out, seed);
+    ASSERT_TRUE(report.ok()) << report.str();
+    EXPECT_EQ(out, (std::vector<uint32_t>{71, 70}));
+  }
+  std::vector<uint32_t> out;
+  EXPECT_TRUE(has(runPair(replaced(body, "[%r5];\n", "[%r3];\n"), out),
+                  ErrorKind::BarrierMisuse));
+  EXPECT_FALSE(runPair(replaced(body, kWait, ""), out).ok());
+}
+
+TEST(Cluster, BulkCopiesToThePeer) {
+  std::string body = std::string(kInit) + R"(
+  mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r3], 16;
+  add.u32 %r6, %r0, 50; st.shared.v4.u32 [%r2], {%r6, %r6, %r6, %r6};
+  fence.proxy.async.shared::cta;
+)" + kSync + R"(
+  mapa.shared::cluster.u32 %r4, %r2, %r1; mapa.shared::cluster.u32 %r5, %r3, %r1;
+  cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%r4+64], [%r2], 16, [%r5];
+)" + kWait + "ld.shared.u32 %r7, [%r2+64]; st.global.u32 [%d0], %r7;\n" +
+                     kSync;
+  std::vector<uint32_t> out;
+  for (uint64_t seed = 0; seed < 4; ++seed) {
+    Report report = runPair(body, out, seed);
+    ASSERT_TRUE(report.ok()) << report.str();
+    EXPECT_EQ(out, (std::vector<uint32_t>{51, 50}));
+  }
+  Report report =
+      runPair(replaced(body, "fence.proxy.async.shared::cta;", ""), out);
+  EXPECT_TRUE(has(report, ErrorKind::MissingProxyFence)) << report.str();
+}
+
 TEST(Cluster, Misuse) {
   std::vector<uint32_t> out;
   EXPECT_THAT(runPair("barrier.cluster.wait.aligned;", out).str(),
@@ -330,4 +281,26 @@ TEST(Cluster, Misuse) {
               out)
           .str(),
       HasSubstr("use .shared::cluster"));
+  std::string start =
+      std::string(kInit) + kSync + "mapa.shared::cluster.u32 %r4, %r3, %r1;\n";
+  EXPECT_THAT(
+      runPair(start + "mbarrier.arrive.shared::cta.b64 _, [%r4];" + kSync, out)
+          .str(),
+      HasSubstr("use .shared::cluster, with the sink"));
+  EXPECT_THAT(
+      runPair(start +
+                  "mbarrier.test_wait.parity.shared::cta.b64 %p0, [%r4], 0;" +
+                  kSync,
+              out)
+          .str(),
+      HasSubstr("only threads of the CTA that it lies in may wait"));
+  EXPECT_THAT(
+      runPair(start +
+                  "ld.param.u64 %d2, [b]; "
+                  "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::"
+                  "bytes [%r2], [%d2], 64, [%r4];" +
+                  kSync,
+              out)
+          .str(),
+      HasSubstr("it must lie in the CTA that receives the bytes"));
 }
