@@ -85,6 +85,28 @@ TEST_F(PairGemm, CommitsThatMissThePeerAreADeadlock) {
       {ErrorKind::Deadlock}, {"empty"});
 }
 
+TEST_F(PairGemm, ALastCommitForOneCtaOnlyIsADeadlock) {
+  // The odd CTA's epilogue is never told that the accumulator is done.
+  expectFault(replaced(text, "mov.b32 \t%r81, 3;", "mov.b32 \t%r81, 1;"),
+              {ErrorKind::Deadlock}, {"finished"});
+}
+
+TEST_F(PairGemm, AMissingFenceAfterTheWaitIsCaught) {
+  // The third of four: between the last commit and the first load.
+  expectFault(withoutLine(text, "tcgen05.fence::after_thread_sync", 2),
+              {ErrorKind::MissingTcgen05Fence});
+}
+
+TEST_F(PairGemm, AStageTakenTooEarlyIsCaught) {
+  // The copies do not wait for their stage.
+  expectFault(
+      replaced(text,
+               "mbarrier.try_wait.parity.shared::cta.b64 p, [%r15], %r14;",
+               "setp.eq.b32 p, %r14, %r14;"),
+      {ErrorKind::MemoryInFlight, ErrorKind::Race,
+       ErrorKind::TransactionOverrun, ErrorKind::TooManyArrivals});
+}
+
 TEST_F(PairGemm, HalfOfThePairsBytesAreCaught) {
   // The even CTA expects its own bytes only.
   expectFault(replaced(text, ", 49152;", ", 24576;"),
