@@ -213,13 +213,13 @@ func.func @one_path_unsignalled(%end: !fp8.consumer<!ring>, %cond: i1) -> !fp8.c
   %next = fp8.consume_explicit(
       // expected-error @below {{consumer stage is consumed on one path but not on another (L4); consume it on both, or after they meet}}
       %stage = %end) : !fp8.consumer<!ring> -> !fp8.consumer<!ring> {
-    // expected-note @below {{still alive when region #1 of this 'scf.if' runs}}
     %s = scf.if %cond -> !fp8.signalled<!stage> {
       // expected-note @below {{consumed here}}
       %a = fp8.arrive %stage : !stage
       scf.yield %a : !fp8.signalled<!stage>
     } else {
       %b = func.call @signalled() : () -> !fp8.signalled<!stage>
+      // expected-note @below {{still alive at the end of region #1 of this 'scf.if'}}
       scf.yield %b : !fp8.signalled<!stage>
     }
     fp8.yield %s : !fp8.signalled<!stage>
