@@ -79,3 +79,27 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+// Waiting is bound to the CTA that acquiring is.
+!acc = !fp8.output_pipeline<2, 256x128xf32, cta_group = 2>
+gpu.module @m {
+  gpu.func @wait_in_both() kernel attributes {fp8.linear, fp8.cluster = array<i64: 2, 1>} {
+    %mp, %mc = fp8.output_pipeline : !acc
+    fp8.role "epilogue" warps(4) (%end = %mc) : !fp8.consumer<!acc> {
+      %ready = fp8.wait_tmem %end : !fp8.consumer<!acc> -> !fp8.tmem_ready<!acc>
+      %w = fp8.create_epilogue_warp %end, %ready : !fp8.consumer<!acc>, !fp8.tmem_ready<!acc> -> !fp8.epilogue_warp<!acc>
+      fp8.release_epilogue_warp %w : !fp8.epilogue_warp<!acc>
+    }
+    fp8.role "mma" warps(1) (%end = %mp) : !fp8.producer<!acc> {
+      %w = fp8.create_mma_warp %end : !fp8.producer<!acc> -> !fp8.mma_warp<!acc>
+      // expected-error @below {{'fp8.wait' op takes an accumulator of a CTA pair, so it must stand in an 'fp8.leading_cta of pair' (C2)}}
+      %ready = fp8.wait %w : !fp8.mma_warp<!acc>
+      %d = fp8.acquire %ready : !fp8.ready<!fp8.mma_warp<!acc>>
+      %w2 = fp8.release %d : !fp8.mma_stage<!acc>
+      fp8.release_mma_warp %w2 : !fp8.mma_warp<!acc>
+    }
+    gpu.return
+  }
+}

@@ -4,6 +4,7 @@
 
 !tile = !fp8.tile<1x128xf32>
 !ring = !fp8.pipeline<3, s: !tile>
+!pair = !fp8.pipeline<2, s: !tile, cta_group = 2>
 !acc = !fp8.output_pipeline<2, 128x128xf32>
 
 // CHECK-LABEL: gpu.func @halves
@@ -154,6 +155,36 @@ gpu.module @accumulator_kernels {
       %signalled = fp8.arrive %stage : !fp8.mma_stage<!acc>
       %next = fp8.step %signalled : !fp8.signalled<!fp8.mma_stage<!acc>>
       fp8.release_mma_warp %next : !fp8.mma_warp<!acc>
+    }
+    gpu.return
+  }
+}
+
+// In the ring of a pair a copy counts in the leading CTA, as that of tma_load does.
+// CHECK-LABEL: gpu.func @pair
+gpu.module @pair_kernels {
+  gpu.func @pair(%map: !fp8.tensor_map<!tile>) kernel attributes {fp8.linear, fp8.cluster = array<i64: 2, 1>} {
+    %c0 = arith.constant 0 : index
+    %p, %c = fp8.pipeline : !fp8.producer<!pair>, !fp8.consumer<!pair>
+    // CHECK: nvvm.mapa
+    // CHECK-NEXT: %[[LEADER:.*]] = llvm.ptrtoint
+    // CHECK-NEXT: %[[DISTANCE:.*]] = arith.subi %[[LEADER]]
+    fp8.role "read" warps(4) (%end = %c) : !fp8.consumer<!pair> {
+      fp8.close %end : !fp8.consumer<!pair>
+    }
+    fp8.role "load" warps(1) (%end = %p) : !fp8.producer<!pair> {
+      // CHECK: nvvm.mbarrier.arrive.expect_tx %{{.*}}, %c1024_i32
+      %ready = fp8.wait %end : !fp8.producer<!pair>
+      %stage = fp8.acquire %ready : !fp8.ready<!fp8.producer<!pair>>
+      %to = fp8.tile %stage["s"] : !fp8.producer_stage<!pair>
+      %full = fp8.mbarrier %stage : !fp8.producer_stage<!pair>
+      // CHECK: %[[THERE:.*]] = arith.addi %{{.*}}, %[[DISTANCE]] : i32
+      // CHECK: %[[BARRIER:.*]] = llvm.inttoptr %[[THERE]]
+      // CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, %{{.*}}, %[[BARRIER]], {{.*}} {group = #nvvm.cta_group<cta_2>}
+      fp8.tma_copy %map[%c0, %c0], %to, %full : !fp8.tensor_map<!tile>, !tile
+      %signalled = fp8.arrive %stage : !fp8.producer_stage<!pair>
+      %next = fp8.step %signalled : !fp8.signalled<!fp8.producer_stage<!pair>>
+      fp8.close %next : !fp8.producer<!pair>
     }
     gpu.return
   }
