@@ -38,21 +38,6 @@ func.func @use_after_release(%end: !fp8.consumer<!ring>) -> !fp8.consumer<!ring>
 // -----
 
 !ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
-func.func @use_of_lent_after_release(%end: !fp8.consumer<!ring>, %m: memref<?xf32>) -> !fp8.consumer<!ring> attributes {fp8.linear} {
-  // expected-error @below {{consumer stage was consumed before the last use of what it lent (L9); consume it after that}}
-  %stage = fp8.acquire %end : !fp8.consumer<!ring>
-  // expected-note @below {{lent here}}
-  %index = fp8.index %stage : !fp8.consumer_stage<!ring>
-  // expected-note @below {{consumed here}}
-  %next = fp8.release %stage : !fp8.consumer_stage<!ring>
-  // expected-note @below {{used here}}
-  %x = memref.load %m[%index] : memref<?xf32>
-  return %next : !fp8.consumer<!ring>
-}
-
-// -----
-
-!ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
 func.func @one_branch_only(%end: !fp8.consumer<!ring>, %cond: i1) attributes {fp8.linear} {
   // expected-error @below {{consumer stage is consumed on one path but not on another (L4); consume it on both, or after they meet}}
   %stage = fp8.acquire %end : !fp8.consumer<!ring>
@@ -229,33 +214,6 @@ func.func @captured() attributes {fp8.linear} {
 // -----
 
 !ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
-func.func @lent_escapes(%end: !fp8.consumer<!ring>) -> (!fp8.consumer<!ring>, index) attributes {fp8.linear} {
-  %stage = fp8.acquire %end : !fp8.consumer<!ring>
-  // expected-error @below {{what 'fp8.index' lends must not outlive its handle (L9); pass the handle on and borrow again}}
-  %index = fp8.index %stage : !fp8.consumer_stage<!ring>
-  %c1 = arith.constant 1 : index
-  %next_index = arith.addi %index, %c1 : index
-  %next = fp8.release %stage : !fp8.consumer_stage<!ring>
-  // expected-note @below {{passed on here}}
-  return %next, %next_index : !fp8.consumer<!ring>, index
-}
-
-// -----
-
-!ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
-func.func @lent_is_stored(%end: !fp8.consumer<!ring>, %m: memref<index>) -> !fp8.consumer<!ring> attributes {fp8.linear} {
-  %stage = fp8.acquire %end : !fp8.consumer<!ring>
-  // expected-error @below {{what 'fp8.index' lends must not outlive its handle (L9); pass the handle on and borrow again}}
-  %index = fp8.index %stage : !fp8.consumer_stage<!ring>
-  // expected-note @below {{passed on here}}
-  memref.store %index, %m[] : memref<index>
-  %next = fp8.release %stage : !fp8.consumer_stage<!ring>
-  return %next : !fp8.consumer<!ring>
-}
-
-// -----
-
-!ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
 func.func @released_in_a_scope(%end: !fp8.consumer<!ring>) -> !fp8.consumer<!ring> attributes {fp8.linear} {
   // expected-error @below {{consumer stage is released by its scope (L1); the body may only borrow it}}
   // expected-note @below {{released at the end of this 'fp8.consume'}}
@@ -303,19 +261,6 @@ func.func @dropped_by_one_successor(%x: !fp8.consumer<!ring>, %c: i1) -> !fp8.co
   return %y : !fp8.consumer<!ring>
 }
 func.func private @make() -> !fp8.consumer<!ring> attributes {fp8.linear}
-
-// -----
-
-!ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
-func.func @lent_is_added_to_memory(%end: !fp8.consumer<!ring>, %m: memref<index>) -> !fp8.consumer<!ring> attributes {fp8.linear} {
-  %stage = fp8.acquire %end : !fp8.consumer<!ring>
-  // expected-error @below {{what 'fp8.index' lends must not outlive its handle (L9); pass the handle on and borrow again}}
-  %index = fp8.index %stage : !fp8.consumer_stage<!ring>
-  // expected-note @below {{passed on here}}
-  %old = memref.atomic_rmw addi %index, %m[] : (index, memref<index>) -> index
-  %next = fp8.release %stage : !fp8.consumer_stage<!ring>
-  return %next : !fp8.consumer<!ring>
-}
 
 // -----
 
@@ -378,25 +323,6 @@ func.func @used_before_it_is_made() attributes {fp8.linear} {
     "foreign.end"() : () -> ()
   }) : () -> ()
   return
-}
-
-// -----
-
-!ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
-func.func @counted_from_what_was_lent(%end: !fp8.consumer<!ring>, %m: memref<?xf32>, %n: index) -> !fp8.consumer<!ring> attributes {fp8.linear} {
-  %c1 = arith.constant 1 : index
-  // expected-error @below {{consumer stage was consumed before the last use of what it lent (L9); consume it after that}}
-  %stage = fp8.acquire %end : !fp8.consumer<!ring>
-  %slot = fp8.index %stage : !fp8.consumer_stage<!ring>
-  // expected-note @below {{consumed here}}
-  // expected-note @below {{lent here}}
-  %last = scf.for %i = %slot to %n step %c1 iter_args(%s = %stage) -> !fp8.consumer_stage<!ring> {
-    // expected-note @below {{used here}}
-    %x = memref.load %m[%i] : memref<?xf32>
-    scf.yield %s : !fp8.consumer_stage<!ring>
-  }
-  %next = fp8.release %last : !fp8.consumer_stage<!ring>
-  return %next : !fp8.consumer<!ring>
 }
 
 // -----
