@@ -181,3 +181,31 @@ void KernelPlan::planStages() {
     stages[stage] = plan;
   }
 }
+
+//===----------------------------------------------------------------------===//
+// Questions
+//===----------------------------------------------------------------------===//
+
+bool KernelPlan::isConsumedByMma(Value end) const {
+  for (const auto &[number, use] : flow->getStageUses())
+    for (AcquireOp acquire : use.acquires)
+      if (!use.mmas.empty() &&
+          flow->getEnd(acquire.getEnd()) == flow->getEnd(end))
+        return true;
+  return false;
+}
+
+int64_t KernelPlan::getFullBytes(Operation *ring) const {
+  // Each producer fills its part of a slot, the same way every time.
+  llvm::DenseMap<unsigned, int64_t> bytesOf;
+  for (const auto &[number, use] : flow->getStageUses())
+    for (AcquireOp acquire : use.acquires)
+      if (getRingOf(acquire.getEnd()) == ring) {
+        int64_t &bytes = bytesOf[flow->getEnd(acquire.getEnd())];
+        bytes = std::max(bytes, stages.lookup(number).bytes);
+      }
+  int64_t total = 0;
+  for (auto [end, bytes] : bytesOf)
+    total += bytes;
+  return total;
+}

@@ -81,6 +81,10 @@ public:
   const RingPlan &getRing(Operation *ring) const {
     return rings.find(ring)->second;
   }
+  /// True if MMAs read the stages that the consumer end takes.
+  bool isConsumedByMma(Value end) const;
+  /// The bytes of the copies that fill one slot of the ring in one CTA.
+  int64_t getFullBytes(Operation *ring) const;
   /// The op that made the ring to which a handle belongs.
   Operation *getRingOf(Value handle) const;
   /// The output pipeline to which the end of a role belongs.

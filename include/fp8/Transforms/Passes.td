@@ -73,4 +73,20 @@ def Fp8VerifyLinearity : Pass<"fp8-verify-linearity", "::mlir::ModuleOp"> {
   }];
 }
 
+def Fp8Report : Pass<"fp8-report", "::mlir::ModuleOp"> {
+  let summary = "prints what is derived for each kernel";
+  let description = [{
+    For each kernel: its roles and their warps; every barrier of every ring with who arrives, how and how often, who waits, the bytes that complete a phase, the rule of its
+    parity; the budget of shared memory, tensor memory and registers. Kernels may be in phase 0 to 2: a copy of the module is taken to phase 2 and read, the module itself stays as it is.
+
+    `format` is `text` or `json`; `output` names a file, `-` is standard output.
+  }];
+  let options = [
+    Option<"format", "format", "std::string", "\"text\"", "text or json">,
+    Option<"output", "output", "std::string", "\"-\"", "the file to write, - for standard output">
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect", "::mlir::fp8::Fp8Dialect",
+                           "::mlir::gpu::GPUDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
+}
+
 #endif // FP8_TRANSFORMS_PASSES

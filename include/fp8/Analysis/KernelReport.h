@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What was derived for a kernel, for people and for programs to read.
+
+#ifndef FP8_ANALYSIS_KERNELREPORT_H
+#define FP8_ANALYSIS_KERNELREPORT_H
+
+#include "fp8/Analysis/KernelPlan.h"
+
+#include "llvm/Support/JSON.h"
+
+namespace mlir::fp8 {
+
+/// Who arrives at a barrier in one phase.
+struct ArrivalReport {
+  std::string role;
+  int64_t count; ///< arrivals of this role, of all CTAs that arrive
+  std::string how;
+};
+
+/// The barriers of one kind of a ring, one for each slot.
+struct BarrierReport {
+  std::string name;  ///< full, empty, deallocation or hand-off
+  int64_t depth;     ///< barriers of this kind
+  int64_t arrivals;  ///< the count with which it is initialised; threads for a
+                     ///< named barrier
+  int64_t bytes;     ///< the bytes that complete a phase beside the arrivals
+  int64_t offset;    ///< in shared memory, bytes; the number of a named barrier
+  std::string phase; ///< how the parity that is waited for runs
+  std::string waiters; ///< roles, and the CTAs in which they wait
+  SmallVector<ArrivalReport> arrivers;
+  bool severalWait = false; ///< more than one role waits
+};
+
+struct RingReport {
+  std::string name; ///< such as "pipeline a, b"
+  int64_t stages;
+  int64_t sharedMemoryBytes; ///< of the slots, without the barriers
+  int64_t tmemColumns;
+  SmallVector<BarrierReport, 0> barriers;
+};
+
+/// Everything that is derived about a linear kernel (phase 2).
+class KernelReport {
+public:
+  KernelReport(FunctionOpInterface kernel, const KernelPlan &plan);
+
+  void print(raw_ostream &os) const;
+  llvm::json::Value toJSON() const;
+
+private:
+  struct Role {
+    std::string name;
+    WarpRange warps;
+  };
+
+  void addRing(Operation *op, const KernelPlan &plan);
+  void addOutputBarriers(OutputPipelineOp op, const KernelPlan &plan,
+                         RingReport &report);
+  /// Who works on the end, "warps of role" in words.
+  static RoleOp getRole(Value end);
+
+  std::string name;
+  ClusterShape cluster;
+  SmallVector<Role, 0> roles;
+  SmallVector<RingReport, 0> rings;
+  int64_t threads;
+  int64_t sharedMemoryBytes;
+  int64_t storeQueueBytes;
+  int64_t tmemColumns;
+};
+
+} // namespace mlir::fp8
+
+#endif // FP8_ANALYSIS_KERNELREPORT_H

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What was derived for a kernel, for people and for programs to read.
+
+#include "fp8/Analysis/KernelReport.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace mlir::fp8;
+
+/// The registers of a multiprocessor, and the most that a thread can have (CUDA
+/// programming guide, technical specifications).
+static constexpr int64_t kRegisters = 65536;
+static constexpr int64_t kMaxRegistersPerThread = 255;
+
+static Type getRingType(Operation *op) {
+  return cast<EndTypeInterface>(op->getResult(0).getType()).getRing();
+}
+
+static std::string getRingName(Operation *op) {
+  Type ring = getRingType(op);
+  if (isa<OutputPipelineType>(ring))
+    return "output pipeline";
+  if (isa<WorkQueueType>(ring))
+    return "work queue";
+  std::string name = "pipeline";
+  for (StringAttr tile : cast<PipelineType>(ring).getNames())
+    name += (name == "pipeline" ? " " : ", ") + tile.str();
+  return name == "pipeline" ? "pipeline without tiles" : name;
+}
+
+RoleOp KernelReport::getRole(Value end) {
+  return cast<RoleOp>(*end.user_begin());
+}
+
+/// "role", "role and role".
+static std::string joinNames(ArrayRef<std::string> names) {
+  return llvm::join(names, " and ");
+}
+
+//===----------------------------------------------------------------------===//
+// Collection
+//===----------------------------------------------------------------------===//
+
+KernelReport::KernelReport(FunctionOpInterface kernel, const KernelPlan &plan)
+    : name(kernel.getName()), cluster(plan.getCluster()),
+      threads(32 * plan.getNumWarps()),
+      sharedMemoryBytes(plan.getSharedMemoryBytes()), storeQueueBytes(0),
+      tmemColumns(0) {
+  for (Operation &op : kernel.getFunctionBody().front()) {
+    if (auto role = dyn_cast<RoleOp>(op))
+      roles.push_back({role.getName().str(), plan.getWarps(role)});
+    if (isa<PipelineOp, OutputPipelineOp, WorkQueueOp>(op))
+      addRing(&op, plan);
+    if (auto queue = dyn_cast<StoreQueueOp>(op)) {
+      StoreQueueType type = queue.getQueue().getType();
+      storeQueueBytes +=
+          type.getWarps() * type.getDepth() * KernelPlan::getSlotStride(type);
+    }
+  }
+}
+
+/// How the consumers of a ring hand a slot back.
+static StringRef getHandBack(const KernelPlan &plan, Value end) {
+  if (isa<WorkQueueType>(cast<EndTypeInterface>(end.getType()).getRing()))
+    return "one lane of each warp of every CTA, after a proxy fence";
+  return plan.isConsumedByMma(end)
+             ? StringRef("tcgen05.commit, when the MMAs that read it are "
+                         "complete")
+             : StringRef("one lane of each warp, after its reads");
+}
+
+static StringRef getFill(Type ring, int64_t bytes) {
+  if (isa<OutputPipelineType>(ring))
+    return "tcgen05.commit, when its MMAs are complete";
+  return bytes ? "one thread, with the announcement of the bytes"
+               : "one lane of each warp, after its writes";
+}
+
+void KernelReport::addRing(Operation *op, const KernelPlan &plan) {
+  Type ring = getRingType(op);
+  int64_t stages = cast<RingTypeInterface>(ring).getNumStages();
+  const RingPlan &counts = plan.getRing(op);
+  RingReport report{getRingName(op), stages, 0, 0, {}};
+  if (auto pipeline = dyn_cast<PipelineType>(ring))
+    report.sharedMemoryBytes = KernelPlan::getPayloadBytes(pipeline);
+  if (isa<WorkQueueType>(ring))
+    report.sharedMemoryBytes = stages * KernelPlan::kAnswerBytes;
+  if (auto output = dyn_cast<OutputPipelineType>(ring))
+    report.tmemColumns = output.getAllocatedColumns();
+  tmemColumns += report.tmemColumns;
+
+  BarrierReport full{"full",
+                     stages,
+                     counts.fullArrivals,
+                     0,
+                     counts.barrierOffset,
+                     "lap n waits for parity n mod 2",
+                     "",
+                     {}},
+      empty{"empty",
+            stages,
+            counts.emptyArrivals,
+            0,
+            counts.barrierOffset + 8 * stages,
+            "lap n waits for parity (n + 1) mod 2; lap 0 passes",
+            "",
+            {}};
+  full.bytes = isa<WorkQueueType>(ring)
+                   ? KernelPlan::kAnswerBytes
+                   : plan.getFullBytes(op) * counts.ctaGroup;
+  SmallVector<std::string> producers, consumers;
+  int64_t consumerWarps = 0;
+  for (Value end : op->getResults())
+    if (!cast<EndTypeInterface>(end.getType()).isProducer())
+      consumerWarps += getRole(end).getWarps();
+  for (Value end : op->getResults()) {
+    RoleOp role = getRole(end);
+    int64_t warps = role.getWarps();
+    if (cast<EndTypeInterface>(end.getType()).isProducer()) {
+      producers.push_back(role.getName().str());
+      full.arrivers.push_back(
+          {role.getName().str(), warps, getFill(ring, full.bytes).str()});
+    } else {
+      consumers.push_back(role.getName().str());
+      empty.arrivers.push_back({role.getName().str(),
+                                warps * counts.emptyArrivals / consumerWarps,
+                                getHandBack(plan, end).str()});
+    }
+  }
+  full.waiters = joinNames(consumers);
+  full.severalWait = consumers.size() > 1;
+  empty.waiters = joinNames(producers);
+  empty.severalWait = producers.size() > 1;
+  report.barriers = {full, empty};
+  if (auto output = dyn_cast<OutputPipelineOp>(op))
+    addOutputBarriers(output, plan, report);
+  rings.push_back(std::move(report));
+}
+
+void KernelReport::addOutputBarriers(OutputPipelineOp op,
+                                     const KernelPlan &plan,
+                                     RingReport &report) {
+  auto ring = cast<OutputPipelineType>(getRingType(op));
+  const OutputPlan &output = plan.getOutput(op.getProducer());
+  std::string mma = getRole(op.getProducer()).getName().str(),
+              epilogue = getRole(op.getConsumer()).getName().str();
+  report.barriers.push_back(
+      {"deallocation",
+       1,
+       output.deallocArrivals,
+       0,
+       plan.getRing(op).barrierOffset +
+           KernelPlan::getDeallocBarrierOffset(ring),
+       "used once, parity 0",
+       mma,
+       {{epilogue, output.deallocArrivals,
+         "one lane of each warp, when its handle is released"}}});
+  int64_t mmaThreads = 32 * getRole(op.getProducer()).getWarps();
+  report.barriers.push_back(
+      {"hand-off (named)",
+       1,
+       output.handoffThreads,
+       0,
+       output.namedBarrier,
+       "used once",
+       epilogue,
+       {{mma, mmaThreads, "after the allocation"},
+        {epilogue, output.handoffThreads - mmaThreads, "by waiting"}}});
+}
+
+//===----------------------------------------------------------------------===//
+// Output
+//===----------------------------------------------------------------------===//
+
+void KernelReport::print(raw_ostream &os) const {
+  os << "kernel " << name << ": " << threads << " threads";
+  if (cluster.getSize() > 1)
+    os << ", clusters of " << cluster.m << " x " << cluster.n << " CTAs";
+  os << "\n";
+  for (const Role &role : roles) {
+    os << "  role " << role.name << ": warp";
+    if (role.warps.count > 1)
+      os << "s " << role.warps.first << " to "
+         << role.warps.first + role.warps.count - 1;
+    else
+      os << ' ' << role.warps.first;
+    os << "\n";
+  }
+  for (const RingReport &ring : rings) {
+    os << "  " << ring.name << ": " << ring.stages << " stages";
+    if (ring.sharedMemoryBytes)
+      os << ", " << ring.sharedMemoryBytes << " bytes of shared memory";
+    if (ring.tmemColumns)
+      os << ", " << ring.tmemColumns << " columns of tensor memory";
+    os << "\n";
+    for (const BarrierReport &barrier : ring.barriers) {
+      os << llvm::formatv("    {0} x{1} at {2}: {3} arrivals", barrier.name,
+                          barrier.depth, barrier.offset, barrier.arrivals);
+      if (barrier.bytes)
+        os << " and " << barrier.bytes << " bytes";
+      os << "; " << barrier.waiters
+         << (barrier.severalWait ? " wait" : " waits") << "; " << barrier.phase
+         << "\n";
+      for (const ArrivalReport &arrival : barrier.arrivers)
+        os << "      " << arrival.role << " arrives " << arrival.count << "x, "
+           << arrival.how << "\n";
+    }
+  }
+  os << llvm::formatv("  shared memory: {0} of {1} bytes, {2} of them to stage "
+                      "stores\n",
+                      sharedMemoryBytes, kMaxSharedMemoryBytes,
+                      storeQueueBytes);
+  os << llvm::formatv("  tensor memory: {0} of {1} columns\n", tmemColumns,
+                      kTmemColumns);
+  os << llvm::formatv("  registers: at most {0} a thread\n",
+                      std::min(kMaxRegistersPerThread, kRegisters / threads));
+}
+
+static llvm::json::Object toJSON(const BarrierReport &barrier) {
+  llvm::json::Array arrivers;
+  for (const ArrivalReport &arrival : barrier.arrivers)
+    arrivers.push_back(llvm::json::Object{{"role", arrival.role},
+                                          {"count", arrival.count},
+                                          {"how", arrival.how}});
+  return llvm::json::Object{
+      {"name", barrier.name},         {"depth", barrier.depth},
+      {"arrivals", barrier.arrivals}, {"bytes", barrier.bytes},
+      {"offset", barrier.offset},     {"phase", barrier.phase},
+      {"waits", barrier.waiters},     {"arrives", std::move(arrivers)}};
+}
+
+llvm::json::Value KernelReport::toJSON() const {
+  llvm::json::Array roleArray, ringArray;
+  for (const Role &role : roles)
+    roleArray.push_back(llvm::json::Object{{"name", role.name},
+                                           {"first_warp", role.warps.first},
+                                           {"warps", role.warps.count}});
+  for (const RingReport &ring : rings) {
+    llvm::json::Array barriers;
+    for (const BarrierReport &barrier : ring.barriers)
+      barriers.push_back(::toJSON(barrier));
+    ringArray.push_back(
+        llvm::json::Object{{"name", ring.name},
+                           {"stages", ring.stages},
+                           {"shared_memory_bytes", ring.sharedMemoryBytes},
+                           {"tmem_columns", ring.tmemColumns},
+                           {"barriers", std::move(barriers)}});
+  }
+  return llvm::json::Object{
+      {"kernel", name},
+      {"threads", threads},
+      {"cluster", llvm::json::Array{cluster.m, cluster.n}},
+      {"roles", std::move(roleArray)},
+      {"rings", std::move(ringArray)},
+      {"shared_memory_bytes", sharedMemoryBytes},
+      {"store_queue_bytes", storeQueueBytes},
+      {"tmem_columns", tmemColumns},
+      {"max_registers_per_thread",
+       std::min(kMaxRegistersPerThread, kRegisters / threads)}};
+}
