@@ -1,4 +1,4 @@
-// Hazards 22 to 36 of docs/Hazards.md: shapes, types and maps that would give wrong numbers.
+// Hazards 22 to 37 of docs/Hazards.md: shapes, types and maps that would give wrong numbers.
 // RUN: fp8-opt %s --fp8-structure-gemm -split-input-file -verify-diagnostics
 
 // 22: a tile of 176 columns can meet three blocks of B scales.
@@ -107,3 +107,9 @@ func.func @finer_scales(%a: memref<256x256xf8E4M3FN>, %as: memref<2x256xf32>, %b
 // 35: columns that the MMA of a pair does not have.
 // expected-error @below {{an accumulator of a CTA pair of 256 rows has a multiple of 16 columns up to 256 (O2), but got 40}}
 func.func private @columns_of_a_pair(!fp8.mma_warp<!fp8.output_pipeline<2, 256x40xf32, cta_group = 2>>)
+
+// -----
+
+// 37: operands of four bits, which the seeds plan.
+// expected-error @below {{a tile's elements must be integers or floats of whole bytes, but got 'f4E2M1FN'}}
+func.func private @fp4(!fp8.tile<128x256xf4E2M1FN, swizzle_128b>)

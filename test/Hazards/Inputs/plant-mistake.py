@@ -48,9 +48,19 @@ MISTAKES = {
     "promoted-twice": [(f"%f6 = {PROMOTE}\n", f"%f7 = {PROMOTE}\n%f6 = " + PROMOTE.replace("%f,", "%f7,") + "\n")],
     "scales-of-block-0": [("%a_scale[%kb, %m]", "%a_scale[%c0, %m]")],
     "b-scale-of-tile-0": [("%b_scale[%tn, %kb]", "%b_scale[%c0, %kb]")],
+    "wrong-split": [("scales(%as, %bs)", "scales(%as, %bs, %other split %c0)"),
+                    ("%w5, %s5, %f5 =", "%other = memref.load %b_scale[%c0, %kb] : memref<?x?xf32>\n%w5, %s5, %f5 =")],
     "operands-swapped": [(MMA, MMA.replace("%at, %bt", "%bt, %at"))],
     "stored-elsewhere": [("%d[%m, %n] through", "%d[%n, %m] through")],
     "stored-on-one-tile": [("%d[%m, %n] through", "%d[%c0, %n] through")],
+    "other-multicast": [("kernel attributes {fp8.linear}", "kernel attributes {fp8.linear, fp8.cluster = array<i64: 1, 2>}"),
+                        ("!scale_tile = ", "!share = !fp8.tile<64x128xf8E4M3FN, swizzle_128b>\n!scale_tile = "),
+                        ("%a: !fp8.tensor_map<!a_tile>", "%a: !fp8.tensor_map<!share>"),
+                        ("%map_a = fp8.tensor_map %a : memref<?x?xf8E4M3FN> -> !fp8.tensor_map<!a_tile>",
+                         "%map_a = fp8.tensor_map %a : memref<?x?xf8E4M3FN> -> !fp8.tensor_map<!share>"),
+                        ("%map_a : !fp8.tensor_map<!a_tile>", "%map_a : !fp8.tensor_map<!share>"),
+                        (LOAD_A, "%own = arith.muli %tn, %c128 : index\n" + LOAD_A.replace("%a[%m", "%a[%own").replace(
+                            ' : !fp8.tensor_map<!a_tile>', " multicast along n : !fp8.tensor_map<!share>"))],
     "map-of-b": [("args(%map_a :", "args(%map_b :")],
 }
 
