@@ -52,12 +52,17 @@ class Linear:
     borrow: str = ""  # an op that borrows it
     lends: str = ""  # the op that uses what `borrow` lends as %l; none: nothing is lent
     cleanup: list = dataclasses.field(default_factory=list)  # for a linear value that `borrow` makes
-    made_of: str = ""  # the type of the end that `fp8.acquire` makes it of; none: a call makes it
+    made_of: str = ""  # the type of the handle that `made_by` makes it of; none: a call makes it
+    made_by: str = "fp8.acquire"
 
 
-def ring_end(name, handle, kind, ring, **more):
+LOAD = "memref.load %m[%l{k}] : memref<?xf32>"
+
+
+def ring_end(name, handle, kind, ring, consume="fp8.close", **more):
     end = "!fp8.%s<%s>" % (kind, ring)
-    return Linear(name, handle, end, ["fp8.close {h} : " + end], **more)
+    borrow = {"borrow": "%l{k} = fp8.index {h} : " + end, "lends": LOAD}
+    return Linear(name, handle, end, ["%s {h} : %s" % (consume, end)], **(more or borrow))
 
 
 def stage(name, handle, kind, end, close, borrow, lends):
@@ -66,7 +71,6 @@ def stage(name, handle, kind, end, close, borrow, lends):
                   borrow="%l{k} = " + borrow + " : " + kind, lends=lends, made_of=end)
 
 
-LOAD = 'memref.load %m[%l{k}] : memref<?xf32>'
 READ = ('fp8.promote %f, %l{k} scales(%s, %x) : !fp8.fragment<128x128xf32, 4>, !fp8.tmem<128x128xf32>, !tile')
 
 TYPES = [
@@ -80,9 +84,8 @@ TYPES = [
           "fp8.index {h}", LOAD),
     stage("consumer-stage", "consumer stage", "!fp8.consumer_stage<!ring>", "!fp8.consumer<!ring>", "fp8.close",
           "fp8.index {h}", LOAD),
-    Linear("mma-warp", "mma warp", "!fp8.mma_warp<!acc>", ["fp8.release_mma_warp {h} : !fp8.mma_warp<!acc>"]),
-    Linear("epilogue-warp", "epilogue warp", "!fp8.epilogue_warp<!acc>",
-           ["fp8.release_epilogue_warp {h} : !fp8.epilogue_warp<!acc>"]),
+    ring_end("mma-warp", "mma warp", "mma_warp", "!acc", "fp8.release_mma_warp"),
+    ring_end("epilogue-warp", "epilogue warp", "epilogue_warp", "!acc", "fp8.release_epilogue_warp"),
     stage("mma-stage", "mma stage", "!fp8.mma_stage<!acc>", "!fp8.mma_warp<!acc>", "fp8.release_mma_warp",
           "fp8.accumulator {h}", READ),
     stage("epilogue-stage", "epilogue stage", "!fp8.epilogue_stage<!acc>", "!fp8.epilogue_warp<!acc>",
@@ -91,6 +94,14 @@ TYPES = [
            ["%e{k} = func.call @end() : () -> !fp8.consumer<!acc>",
             "%w{k} = fp8.create_epilogue_warp %e{k}, {h} : !fp8.consumer<!acc>, !fp8.tmem_ready<!acc> -> !fp8.epilogue_warp<!acc>",
             "fp8.release_epilogue_warp %w{k} : !fp8.epilogue_warp<!acc>"]),
+    Linear("ready", "ready end", "!fp8.ready<!fp8.consumer<!ring>>",
+           ["%s{k} = fp8.acquire {h} : !fp8.ready<!fp8.consumer<!ring>>",
+            "%n{k} = fp8.release %s{k} : !fp8.consumer_stage<!ring>", "fp8.close %n{k} : !fp8.consumer<!ring>"],
+           borrow="%l{k} = fp8.index {h} : !fp8.ready<!fp8.consumer<!ring>>", lends=LOAD,
+           made_of="!fp8.consumer<!ring>", made_by="fp8.wait"),
+    Linear("signalled", "signalled stage", "!fp8.signalled<!fp8.producer_stage<!ring>>",
+           ["%n{k} = fp8.step {h} : !fp8.signalled<!fp8.producer_stage<!ring>>", "fp8.close %n{k} : !fp8.producer<!ring>"],
+           made_of="!fp8.producer_stage<!ring>", made_by="fp8.arrive"),
     Linear("store-queue", "store queue", "!fp8.store_queue<2, !fp8.tile<32x64xbf16, swizzle_128b>, 4>",
            ["fp8.close {h} : !fp8.store_queue<2, !fp8.tile<32x64xbf16, swizzle_128b>, 4>"]),
 ]
@@ -117,7 +128,7 @@ class Body:
     def first(self):
         """The handle as it is usually made: once, in the function's entry block."""
         if self.linear.made_of:
-            return "%h = fp8.acquire %end : " + self.linear.made_of
+            return "%%h = %s %%end : %s" % (self.linear.made_by, self.linear.made_of)
         return self.make()
 
     def consume(self, handle="%h"):
@@ -364,9 +375,10 @@ def render(linear, points, said, skipped):
 
 
 def check_types():
-    """Every linear type has a row: those whose class is one of Fp8Types.td's for handles."""
+    """Every linear type has a row: those whose summary in Fp8Types.td says so."""
     with open(DECLARATIONS, encoding="utf-8") as file:
-        declared = re.findall(r'def \w+\s*:\s*Fp8_(?:Ring\w+|Linear)Type<"\w+", "(\w+)"', file.read())
+        declared = re.findall(r'def \w+\s*:\s*\w+<"\w+",\s*"(\w+)"[^{]*(?:\[\{.*?\}\][^{]*)?\{\s*let summary = "[^"]*\(linear\)"',
+                              file.read(), re.S)
     assert len(declared) >= 10, "the declarations of linear types were not found"
     return ["!fp8.%s is linear and has no row" % name for name in declared
             if not any(linear.type.startswith("!fp8.%s<" % name) for linear in TYPES)]
