@@ -18,9 +18,9 @@ FailureOr<KernelPlan> KernelPlan::analyze(FunctionOpInterface kernel) {
   plan.cluster = getClusterShape(kernel);
   plan.planStages();
   if (failed(plan.dealWarps(kernel)) || failed(plan.checkRoles(kernel)) ||
-      failed(plan.planRings(kernel)) || failed(plan.checkCluster()) ||
-      failed(plan.layOutSharedMemory(kernel)) ||
-      failed(plan.checkTensorMemory(kernel)))
+      failed(checkRules(kernel)) || failed(plan.planRings(kernel)) ||
+      failed(plan.checkCluster()) || failed(plan.layOutSharedMemory(kernel)) ||
+      failed(plan.checkTensorMemory(kernel)) || failed(plan.checkStages()))
     return failure();
   return plan;
 }

@@ -7,6 +7,8 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Transforms/WalkPatternRewriteDriver.h"
 
 namespace mlir::fp8 {
@@ -18,6 +20,41 @@ using namespace mlir;
 using namespace mlir::fp8;
 
 namespace {
+
+/// True if the two are one value, or one number.
+static bool isSame(Value lhs, Value rhs) {
+  APInt left, right;
+  return lhs == rhs ||
+         (matchPattern(lhs, m_ConstantInt(&left)) &&
+          matchPattern(rhs, m_ConstantInt(&right)) && left == right);
+}
+
+/// (W4) The loops of a kernel's roles see the same tiles in the same order.
+static LogicalResult checkAgreement(FunctionOpInterface function) {
+  ForEachTileOp first;
+  WalkResult result =
+      function->walk([&](ForEachTileOp loop) {
+        if (!first)
+          first = loop;
+        StringRef differs = loop.getScheduler() != first.getScheduler()
+                                ? "scheduler"
+                            : loop.getBand() != first.getBand() ? "band"
+                            : !isSame(loop.getTilesM(), first.getTilesM()) ||
+                                    !isSame(loop.getTilesN(), first.getTilesN())
+                                ? "tile grid"
+                                : "";
+        if (differs.empty())
+          return WalkResult::advance();
+        InFlightDiagnostic diagnostic =
+            loop.emitOpError()
+            << "has another " << differs
+            << " than another loop of its kernel (W4); the roles "
+               "would work on different tiles";
+        diagnostic.attachNote(first.getLoc()) << "the other loop";
+        return WalkResult::interrupt();
+      });
+  return failure(result.wasInterrupted());
+}
 
 /// The tiles of a kernel as its clusters take them: a cluster computes as many
 /// tiles at a time as it has CTAs, one each.
@@ -183,6 +220,12 @@ private:
 struct LowerTileLoopsPass
     : public fp8::impl::Fp8LowerTileLoopsBase<LowerTileLoopsPass> {
   void runOnOperation() override {
+    WalkResult agree = getOperation()->walk([](FunctionOpInterface function) {
+      return failed(checkAgreement(function)) ? WalkResult::interrupt()
+                                              : WalkResult::advance();
+    });
+    if (agree.wasInterrupted())
+      return signalPassFailure();
     RewritePatternSet patterns(&getContext());
     patterns.add<LowerForEachTile>(&getContext());
     walkAndApplyPatterns(getOperation(), std::move(patterns));

@@ -74,7 +74,9 @@ gpu.module @alignment {
       fp8.close %next : !fp8.producer<!mixed>
     }
     fp8.role "read" warps(4) (%end = %c) : !fp8.consumer<!mixed> {
-      fp8.close %end : !fp8.consumer<!mixed>
+      %stage = fp8.acquire %end : !fp8.consumer<!mixed>
+      %next = fp8.release %stage : !fp8.consumer_stage<!mixed>
+      fp8.close %next : !fp8.consumer<!mixed>
     }
     gpu.return
   }

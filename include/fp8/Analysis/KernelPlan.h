@@ -120,6 +120,8 @@ private:
   LogicalResult dealWarps(FunctionOpInterface kernel);
   LogicalResult checkRoles(FunctionOpInterface kernel);
   LogicalResult checkTileOp(Operation *op);
+  static LogicalResult checkRules(FunctionOpInterface kernel);
+  LogicalResult checkStages() const;
   void planStages();
   void planSharing();
   LogicalResult planRings(FunctionOpInterface kernel);

@@ -4,7 +4,9 @@
 
 !tile = !fp8.tile<1x128xf32>
 !ring = !fp8.pipeline<3, s: !tile>
-!pair = !fp8.pipeline<2, s: !tile, cta_group = 2>
+!pair_a = !fp8.tile<64x128xf8E4M3FN, swizzle_128b>
+!pair = !fp8.pipeline<2, s: !tile, a: !pair_a, cta_group = 2>
+!pair_acc = !fp8.output_pipeline<2, 128x128xf32, cta_group = 2>
 !acc = !fp8.output_pipeline<2, 128x128xf32>
 
 // CHECK-LABEL: gpu.func @halves
@@ -102,7 +104,11 @@ gpu.module @conditional_kernels {
     %c0 = arith.constant 0 : index
     %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
     fp8.role "read" warps(4) (%end = %c) : !fp8.consumer<!ring> {
-      fp8.close %end : !fp8.consumer<!ring>
+      // CHECK: nvvm.mbarrier.try_wait
+      // CHECK: nvvm.mbarrier.arrive
+      %stage = fp8.acquire %end : !fp8.consumer<!ring>
+      %next = fp8.release %stage : !fp8.consumer_stage<!ring>
+      fp8.close %next : !fp8.consumer<!ring>
     }
     fp8.role "load" warps(1) (%end = %p) : !fp8.producer<!ring> {
       // CHECK: nvvm.mbarrier.try_wait
@@ -166,11 +172,16 @@ gpu.module @pair_kernels {
   gpu.func @pair(%map: !fp8.tensor_map<!tile>) kernel attributes {fp8.linear, fp8.cluster = array<i64: 2, 1>} {
     %c0 = arith.constant 0 : index
     %p, %c = fp8.pipeline : !fp8.producer<!pair>, !fp8.consumer<!pair>
+    %mp, %mc = fp8.output_pipeline : !pair_acc
     // CHECK: nvvm.mapa
     // CHECK-NEXT: %[[LEADER:.*]] = llvm.ptrtoint
     // CHECK-NEXT: %[[DISTANCE:.*]] = arith.subi %[[LEADER]]
-    fp8.role "read" warps(4) (%end = %c) : !fp8.consumer<!pair> {
-      fp8.close %end : !fp8.consumer<!pair>
+    fp8.role "epilogue" warps(4) (%end = %mc) : !fp8.consumer<!pair_acc> {
+      %ready = fp8.wait_tmem %end : !fp8.consumer<!pair_acc> -> !fp8.tmem_ready<!pair_acc>
+      %w = fp8.create_epilogue_warp %end, %ready : !fp8.consumer<!pair_acc>, !fp8.tmem_ready<!pair_acc> -> !fp8.epilogue_warp<!pair_acc>
+      %stage = fp8.acquire %w : !fp8.epilogue_warp<!pair_acc>
+      %next = fp8.release %stage : !fp8.epilogue_stage<!pair_acc>
+      fp8.release_epilogue_warp %next : !fp8.epilogue_warp<!pair_acc>
     }
     fp8.role "load" warps(1) (%end = %p) : !fp8.producer<!pair> {
       // CHECK: nvvm.mbarrier.arrive.expect_tx %{{.*}}, %c1024_i32
@@ -185,6 +196,22 @@ gpu.module @pair_kernels {
       %signalled = fp8.arrive %stage : !fp8.producer_stage<!pair>
       %next = fp8.step %signalled : !fp8.signalled<!fp8.producer_stage<!pair>>
       fp8.close %next : !fp8.producer<!pair>
+    }
+    fp8.role "mma" warps(1) (%end = %mp, %in = %c) : !fp8.producer<!pair_acc>, !fp8.consumer<!pair> {
+      %w = fp8.create_mma_warp %end : !fp8.producer<!pair_acc> -> !fp8.mma_warp<!pair_acc>
+      %r:2 = fp8.leading_cta of pair (%lw = %w, %li = %in) : !fp8.mma_warp<!pair_acc>, !fp8.consumer<!pair>
+          -> (!fp8.mma_warp<!pair_acc>, !fp8.consumer<!pair>) {
+        %d = fp8.acquire %lw : !fp8.mma_warp<!pair_acc>
+        %s = fp8.acquire %li : !fp8.consumer<!pair>
+        %acc = fp8.accumulator %d : !fp8.mma_stage<!pair_acc>
+        %a = fp8.tile %s["a"] : !fp8.consumer_stage<!pair>
+        fp8.mma %acc, %a, %a : !fp8.tmem<128x128xf32, cta_group = 2>, !pair_a, !pair_a
+        %li2 = fp8.release %s : !fp8.consumer_stage<!pair>
+        %lw2 = fp8.release %d : !fp8.mma_stage<!pair_acc>
+        fp8.yield %lw2, %li2 : !fp8.mma_warp<!pair_acc>, !fp8.consumer<!pair>
+      }
+      fp8.release_mma_warp %r#0 : !fp8.mma_warp<!pair_acc>
+      fp8.close %r#1 : !fp8.consumer<!pair>
     }
     gpu.return
   }
@@ -229,7 +256,9 @@ gpu.module @empty_kernels {
       fp8.close %next : !fp8.consumer<!ring>
     }
     fp8.role "load" warps(1) (%end = %p) : !fp8.producer<!ring> {
-      fp8.close %end : !fp8.producer<!ring>
+      %stage = fp8.acquire %end : !fp8.producer<!ring>
+      %next = fp8.release %stage : !fp8.producer_stage<!ring>
+      fp8.close %next : !fp8.producer<!ring>
     }
     gpu.return
   }

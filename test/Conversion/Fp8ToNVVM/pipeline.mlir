@@ -75,7 +75,11 @@ gpu.module @conditional_kernels {
     %c0 = arith.constant 0 : index
     %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
     fp8.role "read" warps(4) (%end = %c) : !fp8.consumer<!ring> {
-      fp8.close %end : !fp8.consumer<!ring>
+      // CHECK: nvvm.mbarrier.try_wait
+      // CHECK: nvvm.mbarrier.arrive
+      %stage = fp8.acquire %end : !fp8.consumer<!ring>
+      %next = fp8.release %stage : !fp8.consumer_stage<!ring>
+      fp8.close %next : !fp8.consumer<!ring>
     }
     fp8.role "load" warps(1) (%end = %p) : !fp8.producer<!ring> {
       // CHECK: nvvm.mbarrier.try_wait

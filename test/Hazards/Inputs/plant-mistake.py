@@ -14,36 +14,19 @@ PROMOTE = "fp8.promote %f, %partial scales(%as, %bs) : !sum, !fp8.tmem<128x128xf
 LOAD_A = 'fp8.tma_load %a[%m, %k], %stage["a"] : !fp8.tensor_map<!a_tile>, !fp8.producer_stage<!a_ring>'
 LOAD_B = 'fp8.tma_load %b[%n, %k], %stage["b"] : !fp8.tensor_map<!a_tile>, !fp8.producer_stage<!b_ring>'
 B_LOOP = "%p3 = scf.for %kb = %c0 to %blocks step"
-B_TILES = "%p9 = fp8.for_each_tile persistent (%tm, %tn) in (%tiles_m, %tiles_n) iter_args(%pi = %p) -> (!fp8.producer<!b_ring>)"
-B_LOAD_ROLE = re.compile(r"(fp8\.role \"load b\".*?\{\n).*?\n      \}\n", re.S)
-
-GROUPS = [
-    ("!a_ring = !fp8.pipeline<3, a: !a_tile>", "!a_ring = !fp8.pipeline<2, a: !a_tile, a1: !a_tile>"),
-    ("!b_ring = !fp8.pipeline<2, b: !a_tile>", "!b_ring = !fp8.pipeline<2, b: !a_tile, b1: !a_tile>"),
-    (LOAD_A, f"%k1 = arith.addi %k, %c128 : index\n{LOAD_A}\n" + LOAD_A.replace("%k]", "%k1]").replace('"a"', '"a1"')),
-    (LOAD_B, f"%k1 = arith.addi %k, %c128 : index\n{LOAD_B}\n" + LOAD_B.replace("%k]", "%k1]").replace('"b"', '"b1"')),
-    (MMA, '%at1 = fp8.tile %as["a1"] : !fp8.consumer_stage<!a_ring>\n'
-          '%bt1 = fp8.tile %bs["b1"] : !fp8.consumer_stage<!b_ring>\n'
-          f"{MMA}\n" + MMA.replace("%at", "%at1").replace("%bt", "%bt1")),
-]
 
 MISTAKES = {
     "none": [],
     # Rings whose sides do not agree.
     "fewer-trips": [(B_LOOP, "%less = arith.subi %blocks, %c1 : index\n" + B_LOOP.replace("%blocks", "%less"))],
-    "never-produced": [(B_LOAD_ROLE, r"\1        fp8.close %p : !fp8.producer<!b_ring>\n      }\n")],
-    "other-scheduler": [(B_TILES, B_TILES.replace("persistent", "one_tile"))],
-    "other-band": [(B_TILES, B_TILES.replace("persistent", "persistent band(1)"))],
     "threads-part": [("%w4, %s4, %sum = scf.for %kb = %c0 to %blocks step",
                       "%tid = gpu.thread_id x\n%most = arith.minui %tid, %blocks : index\n"
                       "%w4, %s4, %sum = scf.for %kb = %c0 to %most step")],
-    "barrier-in-a-role": [(MMA, "gpu.barrier\n" + MMA)],
     # Slots and accumulators that are not filled, or twice.
     "no-copy": [(LOAD_B, "")],
     "copied-twice": [(LOAD_B, LOAD_B + "\n" + LOAD_B)],
     "no-mma": [(MMA, "")],
     "accumulates-on-nothing": [(MMA, "%true = arith.constant true\n" + MMA.replace("%bt :", "%bt accumulate(%true) :"))],
-    "overwritten": GROUPS,
     # Numbers of another place.
     "promoted-twice": [(f"%f6 = {PROMOTE}\n", f"%f7 = {PROMOTE}\n%f6 = " + PROMOTE.replace("%f,", "%f7,") + "\n")],
     "scales-of-block-0": [("%a_scale[%kb, %m]", "%a_scale[%c0, %m]")],

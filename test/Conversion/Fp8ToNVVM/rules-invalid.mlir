@@ -1,0 +1,162 @@
+// The rules that a kernel keeps as a whole beside its counts (K1 to K5).
+// RUN: fp8-opt %s --convert-fp8-to-nvvm -split-input-file -verify-diagnostics
+
+!ring = !fp8.pipeline<2, s: !fp8.tile<1x128xf32>>
+gpu.module @m {
+  gpu.func @whole_cta() kernel attributes {fp8.linear} {
+    %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
+    fp8.role "load" warps(1) (%e = %p) : !fp8.producer<!ring> {
+      // expected-error @below {{'gpu.barrier' op waits for all warps of the CTA, but only those of its role come here (K1); hand over through a ring}}
+      gpu.barrier
+      fp8.close %e : !fp8.producer<!ring>
+    }
+    fp8.role "read" warps(1) (%e = %c) : !fp8.consumer<!ring> {
+      fp8.close %e : !fp8.consumer<!ring>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!ring = !fp8.pipeline<2, s: !fp8.tile<1x128xf32>>
+gpu.module @m {
+  gpu.func @unknown_memory(%x: i8) kernel attributes {fp8.linear} {
+    %c0 = arith.constant 0 : index
+    %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
+    // expected-error @below {{'gpu.dynamic_shared_memory' op is memory that the layout of the kernel's rings does not know of (K1); add a tile to a pipeline}}
+    %m = gpu.dynamic_shared_memory : memref<?xi8, #gpu.address_space<workgroup>>
+    memref.store %x, %m[%c0] : memref<?xi8, #gpu.address_space<workgroup>>
+    fp8.role "load" warps(1) (%e = %p) : !fp8.producer<!ring> {
+      fp8.close %e : !fp8.producer<!ring>
+    }
+    fp8.role "read" warps(1) (%e = %c) : !fp8.consumer<!ring> {
+      fp8.close %e : !fp8.consumer<!ring>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!acc = !fp8.output_pipeline<2, 128x128xf32>
+gpu.module @m {
+  gpu.func @sometimes_allocated(%cond: i1) kernel attributes {fp8.linear} {
+    %p, %c = fp8.output_pipeline : !acc
+    fp8.role "epilogue" warps(4) (%end = %c) : !fp8.consumer<!acc> {
+      %ready = fp8.wait_tmem %end : !fp8.consumer<!acc> -> !fp8.tmem_ready<!acc>
+      %w = fp8.create_epilogue_warp %end, %ready : !fp8.consumer<!acc>, !fp8.tmem_ready<!acc> -> !fp8.epilogue_warp<!acc>
+      fp8.release_epilogue_warp %w : !fp8.epilogue_warp<!acc>
+    }
+    fp8.role "mma" warps(1) (%end = %p) : !fp8.producer<!acc> {
+      // expected-note @below {{here it may not run}}
+      scf.if %cond {
+        // expected-error @below {{'fp8.create_mma_warp' op must stand in the body of its role (K2): the other side of the output pipeline waits for it}}
+        %w = fp8.create_mma_warp %end : !fp8.producer<!acc> -> !fp8.mma_warp<!acc>
+        fp8.release_mma_warp %w : !fp8.mma_warp<!acc>
+      } else {
+        fp8.close %end : !fp8.producer<!acc>
+      }
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!a = !fp8.tile<128x128xf8E4M3FN, swizzle_128b>
+!ring = !fp8.pipeline<2, a: !a>
+!acc = !fp8.output_pipeline<2, 128x128xf32>
+gpu.module @m {
+  gpu.func @bytes_under_way(%map: !fp8.tensor_map<!a>) kernel attributes {fp8.linear} {
+    %c0 = arith.constant 0 : index
+    %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
+    %mp, %mc = fp8.output_pipeline : !acc
+    fp8.role "epilogue" warps(4) (%end = %mc) : !fp8.consumer<!acc> {
+      %ready = fp8.wait_tmem %end : !fp8.consumer<!acc> -> !fp8.tmem_ready<!acc>
+      %w = fp8.create_epilogue_warp %end, %ready : !fp8.consumer<!acc>, !fp8.tmem_ready<!acc> -> !fp8.epilogue_warp<!acc>
+      fp8.release_epilogue_warp %w : !fp8.epilogue_warp<!acc>
+    }
+    fp8.role "both" warps(1) (%end = %mp, %in = %p) : !fp8.producer<!acc>, !fp8.producer<!ring> {
+      %w = fp8.create_mma_warp %end : !fp8.producer<!acc> -> !fp8.mma_warp<!acc>
+      %d = fp8.acquire %w : !fp8.mma_warp<!acc>
+      %s = fp8.acquire %in : !fp8.producer<!ring>
+      fp8.tma_load %map[%c0, %c0], %s["a"] : !fp8.tensor_map<!a>, !fp8.producer_stage<!ring>
+      %acc = fp8.accumulator %d : !fp8.mma_stage<!acc>
+      // expected-note @below {{this one is not}}
+      %t = fp8.tile %s["a"] : !fp8.producer_stage<!ring>
+      // expected-error @below {{'fp8.mma' op A must be lent by a consumer stage (K3)}}
+      fp8.mma %acc, %t, %t : !fp8.tmem<128x128xf32>, !a, !a
+      %in2 = fp8.release %s : !fp8.producer_stage<!ring>
+      %w2 = fp8.release %d : !fp8.mma_stage<!acc>
+      fp8.release_mma_warp %w2 : !fp8.mma_warp<!acc>
+      fp8.close %in2 : !fp8.producer<!ring>
+    }
+    fp8.role "read" warps(1) (%e = %c) : !fp8.consumer<!ring> {
+      fp8.close %e : !fp8.consumer<!ring>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!ring = !fp8.pipeline<2, s: !fp8.tile<1x128xf32>>
+gpu.module @m {
+  gpu.func @never_filled() kernel attributes {fp8.linear} {
+    %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
+    // expected-note @below {{this role closes its end unused}}
+    fp8.role "load" warps(1) (%e = %p) : !fp8.producer<!ring> {
+      fp8.close %e : !fp8.producer<!ring>
+    }
+    fp8.role "read" warps(1) (%e = %c) : !fp8.consumer<!ring> {
+      // expected-error @below {{'fp8.acquire' op takes slots of a ring of which another end takes none (K4); it would wait for ever}}
+      %s = fp8.acquire %e : !fp8.consumer<!ring>
+      %n = fp8.release %s : !fp8.consumer_stage<!ring>
+      fp8.close %n : !fp8.consumer<!ring>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!a = !fp8.tile<128x128xf8E4M3FN, swizzle_128b>
+!ring = !fp8.pipeline<2, a: !a>
+!acc = !fp8.output_pipeline<2, 128x128xf32>
+gpu.module @m {
+  gpu.func @overwritten(%map: !fp8.tensor_map<!a>) kernel attributes {fp8.linear} {
+    %c0 = arith.constant 0 : index
+    %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
+    %mp, %mc = fp8.output_pipeline : !acc
+    fp8.role "epilogue" warps(4) (%end = %mc) : !fp8.consumer<!acc> {
+      %ready = fp8.wait_tmem %end : !fp8.consumer<!acc> -> !fp8.tmem_ready<!acc>
+      %w = fp8.create_epilogue_warp %end, %ready : !fp8.consumer<!acc>, !fp8.tmem_ready<!acc> -> !fp8.epilogue_warp<!acc>
+      %s = fp8.acquire %w : !fp8.epilogue_warp<!acc>
+      %w2 = fp8.release %s : !fp8.epilogue_stage<!acc>
+      fp8.release_epilogue_warp %w2 : !fp8.epilogue_warp<!acc>
+    }
+    fp8.role "load" warps(1) (%e = %p) : !fp8.producer<!ring> {
+      %s = fp8.acquire %e : !fp8.producer<!ring>
+      fp8.tma_load %map[%c0, %c0], %s["a"] : !fp8.tensor_map<!a>, !fp8.producer_stage<!ring>
+      %n = fp8.release %s : !fp8.producer_stage<!ring>
+      fp8.close %n : !fp8.producer<!ring>
+    }
+    fp8.role "mma" warps(1) (%end = %mp, %in = %c) : !fp8.producer<!acc>, !fp8.consumer<!ring> {
+      %w = fp8.create_mma_warp %end : !fp8.producer<!acc> -> !fp8.mma_warp<!acc>
+      %d = fp8.acquire %w : !fp8.mma_warp<!acc>
+      %s = fp8.acquire %in : !fp8.consumer<!ring>
+      %acc = fp8.accumulator %d : !fp8.mma_stage<!acc>
+      %t = fp8.tile %s["a"] : !fp8.consumer_stage<!ring>
+      // expected-note @below {{computed here}}
+      fp8.mma %acc, %t, %t : !fp8.tmem<128x128xf32>, !a, !a
+      // expected-error @below {{'fp8.mma' op overwrites what an MMA has computed in the same accumulator (K5); add 'accumulate'}}
+      fp8.mma %acc, %t, %t : !fp8.tmem<128x128xf32>, !a, !a
+      %in2 = fp8.release %s : !fp8.consumer_stage<!ring>
+      %w2 = fp8.release %d : !fp8.mma_stage<!acc>
+      fp8.release_mma_warp %w2 : !fp8.mma_warp<!acc>
+      fp8.close %in2 : !fp8.consumer<!ring>
+    }
+    gpu.return
+  }
+}

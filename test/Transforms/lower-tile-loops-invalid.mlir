@@ -1,0 +1,35 @@
+// RUN: fp8-opt %s --fp8-lower-tile-loops -split-input-file -verify-diagnostics
+
+func.func @other_band(%m: index, %n: index) {
+  // expected-note @below {{the other loop}}
+  fp8.for_each_tile persistent band(8) (%i, %j) in (%m, %n) {
+  }
+  // expected-error @below {{'fp8.for_each_tile' op has another band than another loop of its kernel (W4); the roles would work on different tiles}}
+  fp8.for_each_tile persistent (%i, %j) in (%m, %n) {
+  }
+  return
+}
+
+// -----
+
+func.func @other_scheduler(%m: index, %n: index) {
+  // expected-note @below {{the other loop}}
+  fp8.for_each_tile persistent (%i, %j) in (%m, %n) {
+  }
+  // expected-error @below {{'fp8.for_each_tile' op has another scheduler than another loop of its kernel (W4); the roles would work on different tiles}}
+  fp8.for_each_tile one_tile (%i, %j) in (%m, %n) {
+  }
+  return
+}
+
+// -----
+
+func.func @other_grid(%m: index, %n: index) {
+  // expected-note @below {{the other loop}}
+  fp8.for_each_tile persistent (%i, %j) in (%m, %n) {
+  }
+  // expected-error @below {{'fp8.for_each_tile' op has another tile grid than another loop of its kernel (W4); the roles would work on different tiles}}
+  fp8.for_each_tile persistent (%i, %j) in (%n, %m) {
+  }
+  return
+}
