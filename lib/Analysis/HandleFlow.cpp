@@ -120,11 +120,9 @@ void HandleFlow::collectUses(Operation *kernel) {
       for (Value view :
            {Value(mma.getAccumulator()), Value(mma.getA()), Value(mma.getB())})
         addReader(view, [&](StageUse &use) { use.mmas.push_back(mma); });
-    } else if (auto promote = dyn_cast<PromoteOp>(op)) {
-      for (Value view :
-           {Value(promote.getPartial()), Value(promote.getAScale())})
-        addReader(view,
-                  [&](StageUse &use) { use.promotes.push_back(promote); });
+    } else if (auto reader = dyn_cast<ViewReaderOpInterface>(op)) {
+      for (Value view : reader.getViewsRead())
+        addReader(view, [&](StageUse &use) { use.readers.push_back(op); });
     }
   });
 }

@@ -47,9 +47,10 @@ LogicalResult KernelPlan::dealWarps(FunctionOpInterface kernel) {
 /// Work that is lowered for the warps of a role, and so must stand in one.
 static bool needsRole(Operation *op) {
   return isa<AcquireOp, ReleaseOp, CloseOp, TryWaitOp, WaitOp, ArriveOp, StepOp,
-             TileCopyOpInterface, MmaOp, PromoteOp, StoreOp, LeadingCtaOp,
-             RequestWorkOp, NextWorkOp, CreateMmaWarpOp, ReleaseMmaWarpOp,
-             WaitTmemOp, CreateEpilogueWarpOp, ReleaseEpilogueWarpOp>(op);
+             TileCopyOpInterface, MmaOp, ViewReaderOpInterface, StoreOp,
+             LeadingCtaOp, RequestWorkOp, NextWorkOp, CreateMmaWarpOp,
+             ReleaseMmaWarpOp, WaitTmemOp, CreateEpilogueWarpOp,
+             ReleaseEpilogueWarpOp>(op);
 }
 
 /// The pass that would have taken the op to phase 2, empty if there is none.
@@ -124,8 +125,8 @@ static LogicalResult checkEvidence(CreateEpilogueWarpOp op,
 }
 
 LogicalResult KernelPlan::checkTileOp(Operation *op) {
-  if (!isa<TileCopyOpInterface, MmaOp, PromoteOp, StoreOp, CreateMmaWarpOp,
-           CreateEpilogueWarpOp>(op))
+  if (!isa<TileCopyOpInterface, MmaOp, ViewReaderOpInterface, StoreOp,
+           CreateMmaWarpOp, CreateEpilogueWarpOp>(op))
     return success();
   auto role = op->getParentOfType<RoleOp>();
   WarpRange warps = roles.lookup(role);
@@ -139,7 +140,7 @@ LogicalResult KernelPlan::checkTileOp(Operation *op) {
   if (isa<TileCopyOpInterface, MmaOp, CreateMmaWarpOp>(op) && warps.count != 1)
     return fail(
         "is for a role of one warp (R3); give its work to a role of its own");
-  if (isa<PromoteOp, StoreOp, CreateEpilogueWarpOp>(op) &&
+  if (isa<ViewReaderOpInterface, StoreOp, CreateEpilogueWarpOp>(op) &&
       (warps.count % 4 || warps.first % 4))
     return fail("is for a role with a multiple of 4 warps that starts at a "
                 "multiple of 4 (R2); put such roles first");
@@ -147,14 +148,13 @@ LogicalResult KernelPlan::checkTileOp(Operation *op) {
     return checkMma(mma);
   if (auto create = dyn_cast<CreateEpilogueWarpOp>(op))
     return checkEvidence(create, *flow);
-  FragmentType fragment;
-  if (auto promote = dyn_cast<PromoteOp>(op))
-    fragment = promote.getFragment().getType();
-  if (auto store = dyn_cast<StoreOp>(op))
-    fragment = store.getFragment().getType();
-  if (fragment && fragment.getWarps() != warps.count)
-    return fail("works on a fragment of " + Twine(fragment.getWarps()) +
-                " warps, which must be the role's");
+  SmallVector<Type> types(op->getOperandTypes());
+  llvm::append_range(types, op->getResultTypes());
+  for (Type type : types)
+    if (auto fragment = dyn_cast<FragmentType>(type);
+        fragment && fragment.getWarps() != warps.count)
+      return fail("works on a fragment of " + Twine(fragment.getWarps()) +
+                  " warps, which must be the role's");
   return success();
 }
 

@@ -171,7 +171,7 @@ void KernelPlan::planStages() {
     for (TileCopyOpInterface copy : use.copies)
       plan.bytes += copy.getBytes();
     plan.usedByMma = !use.mmas.empty();
-    plan.usedByThreads = !use.promotes.empty();
+    plan.usedByThreads = !use.readers.empty();
     if (!use.copies.empty() && use.acquires.size() == 1) {
       Block *block = use.acquires.front()->getBlock();
       auto isInBlock = [&](Operation *op) { return op->getBlock() == block; };

@@ -106,6 +106,14 @@ LogicalResult fp8::verifyInEntryBlock(Operation *op, StringRef label) {
                            << label << ")";
 }
 
+LogicalResult fp8::verifyCoordinates(Operation *op, ValueRange coordinates) {
+  if (coordinates.size() != 2)
+    return op->emitOpError()
+           << "expected two coordinates, row and column, but got "
+           << coordinates.size();
+  return success();
+}
+
 LogicalResult fp8::verifyResultTypes(Operation *op, ArrayRef<Type> expected,
                                      StringRef what) {
   if (op->getNumResults() < expected.size())

@@ -1,17 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The tile family: TMA load, MMA, promotion and store.
+// The tile family: TMA load and MMA.
 
 #include "BindingRegion.h"
 
 using namespace mlir;
 using namespace mlir::fp8;
-
-static LogicalResult verifyCoordinates(Operation *op, size_t count) {
-  if (count != 2)
-    return op->emitOpError()
-           << "expected two coordinates, row and column, but got " << count;
-  return success();
-}
 
 TileType TmaLoadOp::getTile() {
   auto ring = dyn_cast<PipelineType>(getStage().getType().getRing());
@@ -26,7 +19,7 @@ static int64_t getNumSharers(ClusterShape cluster, ClusterAxis axis,
 }
 
 LogicalResult TmaLoadOp::verify() {
-  if (failed(verifyCoordinates(*this, getCoordinates().size())))
+  if (failed(verifyCoordinates(*this, getCoordinates())))
     return failure();
   TileType tile = getTile(), box = getMap().getType().getTile();
   if (!tile)
@@ -102,61 +95,5 @@ LogicalResult MmaOp::verify() {
                          << group * b.getRows()
                          << " (A2), but the accumulator is " << shape[0] << 'x'
                          << shape[1];
-  return success();
-}
-
-LogicalResult PromoteOp::verify() {
-  FragmentType fragment = getFragment().getType();
-  TmemType partial = getPartial().getType();
-  if (fragment.getShape()[0] != partial.getRowsPerCta() ||
-      fragment.getShape()[1] != partial.getShape()[1] ||
-      fragment.getLayout() != partial.getFragmentLayout())
-    return emitOpError() << "a CTA's rows of the accumulator must have the "
-                            "fragment's shape and layout (S1), but got "
-                         << getPartial().getType() << " and " << fragment;
-  TileType scale = getAScale().getType();
-  if (scale.getRows() != 1 || scale.getColumns() != fragment.getShape()[0] ||
-      !scale.getElementType().isF32() || scale.getSwizzle() != Swizzle::None)
-    return emitOpError() << "the A scales must be an unswizzled tile of 1x"
-                         << fragment.getShape()[0] << "xf32 (S2), but got "
-                         << scale;
-  size_t scales = getBScales().size();
-  if (scales < 1 || scales > 2)
-    return emitOpError() << "expected one or two B scales (S3), but got "
-                         << scales;
-  if ((scales == 2) != bool(getSplit()))
-    return emitOpError() << "'split' goes with two B scales (S3)";
-  return success();
-}
-
-LogicalResult StoreQueueOp::verify() { return verifyInEntryBlock(*this, "P3"); }
-
-LogicalResult StoreOp::verify() {
-  if (failed(verifyCoordinates(*this, getCoordinates().size())))
-    return failure();
-  StoreQueueType queue = getQueue().getType();
-  TileType tile = queue.getTile();
-  FragmentType fragment = getFragment().getType();
-  if (getMap().getType().getTile() != tile)
-    return emitOpError() << "the map's box " << getMap().getType().getTile()
-                         << " must be the queue's tile " << tile << " (Q1)";
-  if (!tile.getElementType().isF32() && !tile.getElementType().isBF16() &&
-      !tile.getElementType().isF16())
-    return emitOpError() << "stores bf16, f16 or f32, but got "
-                         << tile.getElementType();
-  if (tile.getRows() != fragment.getRowsPerWarp())
-    return emitOpError()
-           << "the tile must have as many rows as a warp holds of "
-              "the fragment (Q1), "
-           << fragment.getRowsPerWarp() << ", but got " << tile.getRows();
-  if (fragment.getColumnsPerThread() % tile.getColumns())
-    return emitOpError() << "the tile's " << tile.getColumns()
-                         << " columns must divide the "
-                         << fragment.getColumnsPerThread()
-                         << " that a thread owns (Q2)";
-  if (queue.getWarps() != fragment.getWarps())
-    return emitOpError() << "the queue is for " << queue.getWarps()
-                         << " warps, but the fragment is held by "
-                         << fragment.getWarps() << " (Q3)";
   return success();
 }

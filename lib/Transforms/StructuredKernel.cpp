@@ -16,6 +16,8 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
+#include <numeric>
+
 using namespace mlir;
 using namespace mlir::fp8;
 
@@ -185,6 +187,8 @@ public:
   void build();
 
 private:
+  static constexpr int64_t kLanes = 32;
+
   using Carried = SmallVector<Value>;
   using TileBody =
       function_ref<Carried(Value row, Value column, ValueRange carried)>;
@@ -208,8 +212,14 @@ private:
   void buildSchedulerRole(ValueRange ends);
   Carried inLeadingCta(CtaGrouping grouping, ValueRange inits,
                        function_ref<Carried(ValueRange)> body);
-  Value promote(ValueRange stages, Value fragment, ValueRange bScales,
-                Value split);
+  /// The K loop of the epilogue over its warp, its end of the ring of A's
+  /// scales, and the sums.
+  Carried promoteBlocks(ValueRange inits, Value firstColumn, Value split);
+  /// One K block of it.
+  Carried promote(ValueRange state, ValueRange bScales);
+  /// The one or two B scales of a block as scales of equal parts of the
+  /// columns.
+  SmallVector<Value> spread(ValueRange scales, Value split);
   /// The B scales of K block `block`, one or two, and the column at which the
   /// second begins.
   SmallVector<Value> loadBScales(Value firstColumn, Value block);
@@ -220,7 +230,15 @@ private:
   void role(StringRef name, int64_t warps, ValueRange inits,
             function_ref<Carried(ValueRange)> body);
   Carried forEachTile(ValueRange inits, TileBody body);
-  Carried forEachBlock(ValueRange inits, BlockBody body);
+  Carried forEachBlock(ValueRange inits, BlockBody body) {
+    return forEach(blocks(), 1, inits, body);
+  }
+  /// A loop from 0 to `end`.
+  Carried forEach(Value end, int64_t step, ValueRange inits, BlockBody body);
+  /// What `load` loads if there are K blocks, else zeros.
+  SmallVector<Value> loadFirst(function_ref<SmallVector<Value>()> load);
+  /// The value that another lane of the warp has.
+  Value shuffle(Value value, Value lane);
   /// Gives the op its body: `body` gets the arguments and returns what is
   /// yielded. Returns the op's results.
   Carried fillBody(Operation *op, TypeRange argumentTypes,
@@ -445,16 +463,8 @@ void KernelBuilder::buildEpilogueRole(ValueRange inits) {
                       n = scaled(column, plan.tileN);
                 Value split = getSplit(n);
                 Value zero = ZeroOp::create(builder, loc, fragmentType);
-                Carried inner = forEachBlock(
-                    {carried[0], carried[1], zero},
-                    [&](Value block, ValueRange state) {
-                      SmallVector<Value> bScales = loadBScales(n, block);
-                      return stageScope<PerKStageOp>(
-                          state.take_front(2), fragmentType,
-                          [&](ValueRange stages) -> Carried {
-                            return {promote(stages, state[2], bScales, split)};
-                          });
-                    });
+                Carried inner =
+                    promoteBlocks({carried[0], carried[1], zero}, n, split);
                 Value next = StoreOp::create(builder, loc, carried[2].getType(),
                                              inner[2], dMap(), carried[2],
                                              ValueRange{m, n});
@@ -464,12 +474,104 @@ void KernelBuilder::buildEpilogueRole(ValueRange inits) {
   });
 }
 
-Value KernelBuilder::promote(ValueRange stages, Value fragment,
-                             ValueRange bScales, Value split) {
-  Value partial = AccumulatorOp::create(builder, loc, stages[0]);
-  Value aScales = TileOp::create(builder, loc, stages[1], "a_scale");
-  return PromoteOp::create(builder, loc, fragment.getType(), fragment, partial,
-                           aScales, bScales, split);
+KernelBuilder::Carried
+KernelBuilder::promoteBlocks(ValueRange inits, Value firstColumn, Value split) {
+  // A lane loads the B scales of one K block in 32, a group ahead; each block's
+  // are then a shuffle away, where a load would take four instructions of
+  // addressing.
+  Value lane = gpu::LaneIdOp::create(builder, loc, nullptr);
+  Value last = arith::SubIOp::create(builder, loc, blocks(), constant(1));
+  auto loadGroup = [&](Value group) {
+    Value block = arith::AddIOp::create(builder, loc, group, lane);
+    return loadBScales(firstColumn,
+                       arith::MinUIOp::create(builder, loc, block, last));
+  };
+  SmallVector<Value> carried(inits);
+  llvm::append_range(carried,
+                     loadFirst([&] { return loadGroup(constant(0)); }));
+  Value width = constant(kLanes);
+  Carried results =
+      forEach(blocks(), kLanes, carried, [&](Value group, ValueRange state) {
+        Value nextGroup = arith::AddIOp::create(builder, loc, group, width);
+        SmallVector<Value> next = loadGroup(nextGroup);
+        Value left = arith::SubIOp::create(builder, loc, blocks(), group);
+        Value count = arith::MinUIOp::create(builder, loc, left, width);
+        Carried inner = forEach(count, 1, state.take_front(3),
+                                [&](Value block, ValueRange sums) {
+                                  SmallVector<Value> scales;
+                                  for (Value scale : state.drop_front(3))
+                                    scales.push_back(shuffle(scale, block));
+                                  return promote(sums, spread(scales, split));
+                                });
+        llvm::append_range(inner, next);
+        return inner;
+      });
+  results.truncate(inits.size());
+  return results;
+}
+
+Value KernelBuilder::shuffle(Value value, Value lane) {
+  Type i32 = builder.getI32Type();
+  Value from = arith::IndexCastUIOp::create(builder, loc, i32, lane);
+  Value width = arith::ConstantOp::create(builder, loc,
+                                          builder.getI32IntegerAttr(kLanes));
+  return gpu::ShuffleOp::create(builder, loc, value, from, width,
+                                gpu::ShuffleMode::IDX)
+      .getShuffleResult();
+}
+
+SmallVector<Value>
+KernelBuilder::loadFirst(function_ref<SmallVector<Value>()> load) {
+  Value hasBlocks = arith::CmpIOp::create(
+      builder, loc, arith::CmpIPredicate::ne, blocks(), constant(0));
+  auto branch = [&](auto values) {
+    return [=, this](OpBuilder &inner, Location) {
+      OpBuilder::InsertionGuard guard(builder);
+      builder.restoreInsertionPoint(inner.saveInsertionPoint());
+      scf::YieldOp::create(builder, loc, values());
+    };
+  };
+  return SmallVector<Value>(
+      scf::IfOp::create(builder, loc, hasBlocks, branch(load), branch([&] {
+                          Value none = arith::ConstantOp::create(
+                              builder, loc, builder.getF32FloatAttr(0));
+                          return SmallVector<Value>(
+                              plan.straddlesScales() ? 2 : 1, none);
+                        }))
+          .getResults());
+}
+
+SmallVector<Value> KernelBuilder::spread(ValueRange scales, Value split) {
+  if (scales.size() == 1)
+    return scales;
+  int64_t part = std::gcd(plan.tileN, GemmPlan::kScaleBlock);
+  SmallVector<Value> result;
+  for (int64_t column = 0; column < plan.tileN; column += part) {
+    Value isFirst = arith::CmpIOp::create(
+        builder, loc, arith::CmpIPredicate::ult, constant(column), split);
+    result.push_back(
+        arith::SelectOp::create(builder, loc, isFirst, scales[0], scales[1]));
+  }
+  return result;
+}
+
+KernelBuilder::Carried KernelBuilder::promote(ValueRange state,
+                                              ValueRange bScales) {
+  // A's scales come first: they are there long before the accumulator is, so
+  // that the wait for it hides their load.
+  Type end = state[0].getType(), fragment = state[2].getType();
+  Carried results = stageScope<ConsumeOp>(
+      state[1], {end, fragment}, [&](ValueRange input) -> Carried {
+        Value aScales = TileOp::create(builder, loc, input[0], "a_scale");
+        return stageScope<PerKStageOp>(
+            state[0], fragment, [&](ValueRange stages) -> Carried {
+              Value partial = AccumulatorOp::create(builder, loc, stages[0]);
+              return {PromoteOp::create(builder, loc, fragment, state[2],
+                                        partial, aScales, bScales,
+                                        /*b_row=*/Value())};
+            });
+      });
+  return {results[1], results[0], results[2]};
 }
 
 Value KernelBuilder::getSplit(Value firstColumn) {
@@ -541,10 +643,11 @@ KernelBuilder::Carried KernelBuilder::forEachTile(ValueRange inits,
   return carried;
 }
 
-KernelBuilder::Carried KernelBuilder::forEachBlock(ValueRange inits,
-                                                   BlockBody body) {
+KernelBuilder::Carried KernelBuilder::forEach(Value end, int64_t step,
+                                              ValueRange inits,
+                                              BlockBody body) {
   auto loop = scf::ForOp::create(
-      builder, loc, constant(0), blocks(), constant(1), inits,
+      builder, loc, constant(0), end, constant(step), inits,
       [&](OpBuilder &inner, Location, Value block, ValueRange carried) {
         OpBuilder::InsertionGuard guard(builder);
         builder.restoreInsertionPoint(inner.saveInsertionPoint());

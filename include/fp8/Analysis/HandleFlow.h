@@ -20,8 +20,8 @@ struct StageUse {
   SmallVector<RequestWorkOp> requests;
   SmallVector<MmaOp>
       mmas; ///< MMAs that read its tiles or write its accumulator
-  SmallVector<PromoteOp>
-      promotes; ///< promotions that read its tiles or its accumulator
+  SmallVector<Operation *>
+      readers; ///< ops by which threads read its tiles or its accumulator
 };
 
 /// The linear values of a kernel, grouped. Two values are of one *stage* if one

@@ -105,4 +105,18 @@ def Fp8_TileCopyOpInterface : OpInterface<"TileCopyOpInterface"> {
   ];
 }
 
+def Fp8_ViewReaderOpInterface : OpInterface<"ViewReaderOpInterface"> {
+  let cppNamespace = "::mlir::fp8";
+  let description = [{
+    An op by which the threads of a role read what stages lend: their reads are complete when the op is, so that the stage's release
+    need only wait for the threads. Such an op stands in a role with a multiple of four warps (R2).
+  }];
+  let methods = [
+    InterfaceMethod<"The tiles and accumulators that are read: by default all that are operands.",
+      "::llvm::SmallVector<::mlir::Value>", "getViewsRead", (ins), /*methodBody=*/[{}], /*defaultImplementation=*/[{
+        return ::mlir::fp8::getViewOperands($_op);
+      }]>
+  ];
+}
+
 #endif // FP8_IR_FP8INTERFACES

@@ -6,11 +6,13 @@
 
 include "fp8/IR/Cluster.td"
 include "fp8/IR/Explicit.td"
+include "fp8/IR/Fragment.td"
 include "fp8/IR/Gemm.td"
 include "fp8/IR/Host.td"
 include "fp8/IR/OutputPipeline.td"
 include "fp8/IR/Pipeline.td"
 include "fp8/IR/Scheduler.td"
+include "fp8/IR/Store.td"
 include "fp8/IR/Tile.td"
 include "fp8/IR/Warp.td"
 

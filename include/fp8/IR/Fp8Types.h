@@ -17,6 +17,9 @@ enum class LinearUse { Consume, Borrow };
 /// True if values of the type are consumed exactly once on every path (L1).
 bool isLinear(Type type);
 
+/// The operands that are tiles or accumulators.
+SmallVector<Value> getViewOperands(Operation *op);
+
 /// The columns of tensor memory and its lanes (PTX ISA, tcgen05 tensor memory).
 inline constexpr int64_t kTmemColumns = 512;
 inline constexpr int64_t kTmemLanes = 128;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The tile family: what roles do with tiles (TMA load, MMA, promotion, store).
+// The tile family: what roles do with tiles (TMA load, MMA).
 
 #ifndef FP8_IR_TILE
 #define FP8_IR_TILE
@@ -61,66 +61,6 @@ def Fp8_MmaOp : Fp8_Op<"mma", [InLinearFunction,
   let arguments = (ins Fp8_TmemType:$accumulator, Fp8_TileType:$a, Fp8_TileType:$b, Optional<I1>:$accumulate);
   let assemblyFormat = [{
     $accumulator `,` $a `,` $b (`accumulate` `(` $accumulate^ `)`)? attr-dict `:` qualified(type($accumulator)) `,` qualified(type($a)) `,` qualified(type($b))
-  }];
-  let hasVerifier = 1;
-}
-
-def Fp8_ZeroOp : Fp8_Op<"zero", [Pure]> {
-  let summary = "a fragment of zeros";
-  let results = (outs Fp8_FragmentType:$fragment);
-  let description = [{
-    ```mlir
-    func.func @zeros() {
-      %f = fp8.zero : !fp8.fragment<128x128xf32, 4>
-      return
-    }
-    ```
-  }];
-  let assemblyFormat = "attr-dict `:` qualified(type($fragment))";
-}
-
-def Fp8_PromoteOp : Fp8_Op<"promote", [InLinearFunction, MemoryEffects<[MemRead<Fp8_BarrierResource>]>,
-    AllTypesMatch<["fragment", "result"]>, AttrSizedOperandSegments]> {
-  let summary = "adds a scaled accumulator to a fragment";
-  let description = [{
-    `result[m, n] = fragment[m, n] + (a_scale[0, m] * b_scale) * partial[m, n]`, one f32 multiplication for the scales and one fused
-    multiply-add for each element. With two B scales the columns from `split` on use the second.
-
-    (S1) partial has the fragment's shape; (S2) `a_scale` is a 1 x M tile of f32; (S3) there are one or two B scales, and `split` goes with two.
-  }];
-  let arguments = (ins Fp8_FragmentType:$fragment, Fp8_TmemType:$partial, Fp8_TileType:$a_scale,
-                       Variadic<F32>:$b_scales, Optional<Index>:$split);
-  let results = (outs Fp8_FragmentType:$result);
-  let assemblyFormat = [{
-    $fragment `,` $partial `scales` `(` $a_scale `,` $b_scales (`split` $split^)? `)` attr-dict
-    `:` qualified(type($fragment)) `,` qualified(type($partial)) `,` qualified(type($a_scale))
-  }];
-  let hasVerifier = 1;
-}
-
-def Fp8_StoreQueueOp : Fp8_Op<"store_queue", [InLinearFunction, Fp8_LinearOpInterface, MemoryEffects<[MemAlloc<Fp8_BarrierResource>]>]> {
-  let summary = "makes the staging tiles of a role that stores";
-  let description = [{
-    Lays `depth` tiles for each warp out in shared memory. Like a pipeline, it stands in the kernel's entry block (P3).
-  }];
-  let results = (outs Fp8_StoreQueueType:$queue);
-  let assemblyFormat = "attr-dict `:` qualified(type($queue))";
-  let hasVerifier = 1;
-}
-
-def Fp8_StoreOp : Fp8_ConsumingOp<"store", [AllTypesMatch<["queue", "next"]>]> {
-  let summary = "stores a fragment to global memory";
-  let description = [{
-    Rounds the fragment to the map's element type and copies it, tile by tile through the queue, to the box at `coordinates` (row, column; in
-    elements). What lies outside the tensor is not written. The copies are asynchronous: they are complete when the queue is closed.
-
-    (Q1) the map's box is the queue's tile, of 32 rows, one for each lane; (Q2) its columns divide those that a thread owns; (Q3) the queue and the fragment belong to the same number of warps.
-  }];
-  let arguments = (ins Fp8_FragmentType:$fragment, Fp8_TensorMapType:$map, Fp8_StoreQueueType:$queue,
-                       Variadic<Index>:$coordinates);
-  let results = (outs Fp8_StoreQueueType:$next);
-  let assemblyFormat = [{
-    $fragment `,` $map `[` $coordinates `]` `through` $queue attr-dict `:` qualified(type($fragment)) `,` qualified(type($map)) `,` qualified(type($queue))
   }];
   let hasVerifier = 1;
 }

@@ -74,7 +74,7 @@ struct LowerMbarrier : public KernelPattern<MbarrierOp> {
     auto stage = cast<StageTypeInterface>(op.getStage().getType());
     bool fills = cast<EndTypeInterface>(stage.getEndType()).isProducer();
     rewriter.replaceOp(
-        op, fills ? cursor.getFullBarrier(instructions)
+        op, fills ? cursor.getFullBarrier(instructions, stage.getRing())
                   : cursor.getEmptyBarrier(instructions, stage.getRing()));
     return success();
   }

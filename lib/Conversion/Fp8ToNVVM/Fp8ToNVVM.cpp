@@ -128,6 +128,11 @@ static void annotateKernel(gpu::GPUFuncOp kernel, const KernelPlan &plan) {
     kernel.setKnownClusterSizeAttr(
         builder.getDenseI32ArrayAttr({static_cast<int32_t>(size), 1, 1}));
   kernel->removeAttr(Fp8Dialect::kClusterAttrName);
+  // One CTA a multiprocessor is enough: ptxas would hold registers back for a
+  // second one, which shared memory has no room for, and wait for each load
+  // before it starts the next.
+  kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                  builder.getI32IntegerAttr(1));
   kernel->removeAttr(Fp8Dialect::kLinearAttrName);
 }
 
@@ -284,6 +289,7 @@ private:
     populateExplicitPatterns(converter, patterns, lowering);
     populateWarpPatterns(converter, patterns, lowering);
     populateTilePatterns(converter, patterns, lowering);
+    populateFragmentPatterns(converter, patterns, lowering);
     populatePromotePatterns(converter, patterns, lowering);
     populateStorePatterns(converter, patterns, lowering);
     scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns,

@@ -100,15 +100,74 @@ Value Instructions::insert(Value vector, Value element, int64_t position) {
   return LLVM::InsertElementOp::create(builder, loc, vector, element,
                                        i32(position));
 }
+Value Instructions::extract(Value vector, int64_t position) {
+  return LLVM::ExtractElementOp::create(builder, loc, vector, i32(position));
+}
+Value Instructions::undefPair() {
+  return LLVM::UndefOp::create(builder, loc,
+                               VectorType::get(2, builder.getF32Type()));
+}
+Value Instructions::splatPair(Value value) {
+  return insert(insert(undefPair(), value, 0), value, 1);
+}
+Value Instructions::addPair(Value lhs, Value rhs) {
+  return arith::AddFOp::create(builder, loc, lhs, rhs);
+}
+Value Instructions::approximate(StringRef mathOp, Value operand) {
+  // Pure asm: LLVM's intrinsics for these need fast-math flags, which would
+  // allow more than the instruction.
+  auto emit = [&](StringRef instruction, Value source) -> Value {
+    return LLVM::InlineAsmOp::create(
+               builder, loc, builder.getF32Type(), source,
+               (instruction + " $0, $1;").str(), "=f,f",
+               /*has_side_effects=*/false, /*is_align_stack=*/false,
+               LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr())
+        .getResult(0);
+  };
+  if (mathOp == "math.exp2")
+    return emit("ex2.approx.ftz.f32", operand);
+  if (mathOp == "math.exp") {
+    Value log2e = arith::ConstantOp::create(
+        builder, loc, builder.getF32FloatAttr(1.44269504f));
+    return emit("ex2.approx.ftz.f32",
+                arith::MulFOp::create(builder, loc, operand, log2e));
+  }
+  if (mathOp == "math.rsqrt")
+    return emit("rsqrt.approx.f32", operand);
+  if (mathOp == "math.tanh")
+    return emit("tanh.approx.f32", operand);
+  return {};
+}
+Value Instructions::roundToFloat8(Value pair) {
+  // The first source goes to the upper half (PTX ISA, cvt).
+  return LLVM::InlineAsmOp::create(
+             builder, loc, builder.getI16Type(),
+             ValueRange{extract(pair, 1), extract(pair, 0)},
+             "cvt.rn.satfinite.e4m3x2.f32 $0, $1, $2;", "=h,f,f",
+             /*has_side_effects=*/false, /*is_align_stack=*/false,
+             LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr())
+      .getResult(0);
+}
 Value Instructions::roundAndPack(ArrayRef<Value> pairs, Type element) {
   Type word = builder.getI32Type();
-  SmallVector<Value> words;
+  SmallVector<Value> words, halves;
   for (Value pair : pairs) {
     if (element.isF32()) {
       for (int64_t i : {0, 1})
-        words.push_back(LLVM::BitcastOp::create(
-            builder, loc, word,
-            LLVM::ExtractElementOp::create(builder, loc, pair, i32(i))));
+        words.push_back(
+            LLVM::BitcastOp::create(builder, loc, word, extract(pair, i)));
+      continue;
+    }
+    if (isa<Float8E4M3FNType>(element)) {
+      halves.push_back(roundToFloat8(pair));
+      if (halves.size() < 2)
+        continue;
+      Value vector = LLVM::UndefOp::create(
+          builder, loc, VectorType::get(2, builder.getI16Type()));
+      for (int64_t i : {0, 1})
+        vector = insert(vector, halves[i], i);
+      words.push_back(LLVM::BitcastOp::create(builder, loc, word, vector));
+      halves.clear();
       continue;
     }
     Value rounded = LLVM::FPTruncOp::create(builder, loc,
@@ -214,6 +273,25 @@ Value Instructions::sharedMemory() {
 }
 Value Instructions::loadShared(Value address, Type type) {
   return LLVM::LoadOp::create(builder, loc, type, sharedPointer(address));
+}
+SmallVector<Value> Instructions::loadSharedPairs(Value address, Type element) {
+  int64_t count = 16 * 8 / element.getIntOrFloatBitWidth();
+  auto type = VectorType::get(count, element);
+  Value loaded = LLVM::LoadOp::create(builder, loc, type,
+                                      sharedPointer(address), /*alignment=*/16);
+  SmallVector<Value> pairs;
+  for (int64_t i = 0; i < count; i += 2) {
+    Value pair = undefPair();
+    for (int64_t j : {0, 1}) {
+      Value value = extract(loaded, i + j);
+      if (!element.isF32())
+        value =
+            LLVM::FPExtOp::create(builder, loc, builder.getF32Type(), value);
+      pair = insert(pair, value, j);
+    }
+    pairs.push_back(pair);
+  }
+  return pairs;
 }
 void Instructions::storeShared(Value address, Value value) {
   int64_t bytes = 4;
@@ -446,31 +524,23 @@ Value Instructions::startTmemLoad(Value address, int64_t columns,
       /*pack=*/false, shape, tmemPointer(address), offset);
 }
 
-SmallVector<Value> Instructions::finishTmemLoad(Value loaded,
-                                                MutableArrayRef<Value> pinned) {
+SmallVector<Value> Instructions::finishTmemLoads(ArrayRef<Value> loads) {
   // nvvm.tcgen05.wait orders nothing but itself: LLVM would move readers of the
-  // loaded registers in front of it, and sink other work past it. An asm that
-  // takes and returns every register ties them. LLVM's own op could take its
-  // place once it has such operands.
-  Type i64Type = builder.getI64Type();
-  auto pairType = VectorType::get(2, builder.getF32Type());
-  int64_t columns = cast<VectorType>(loaded.getType()).getNumElements();
+  // loaded registers in front of it. An asm that takes and returns every
+  // register ties them. LLVM's own op could take its place once it has such
+  // operands.
   SmallVector<Value> registers;
-  SmallVector<Type> types;
   std::string constraints, ties;
-  auto tie = [&](Value value, StringRef constraint) {
-    ties += std::to_string(registers.size()) + ",";
-    constraints += constraint;
-    registers.push_back(value);
-    types.push_back(value.getType());
-  };
-  for (int64_t i = 0; i < columns; ++i)
-    tie(LLVM::ExtractElementOp::create(builder, loc, loaded, i32(i)), "=r,");
-  for (Value pair : pinned)
-    tie(LLVM::BitcastOp::create(builder, loc, i64Type, pair), "=l,");
-
-  auto resultType =
-      LLVM::LLVMStructType::getLiteral(builder.getContext(), types);
+  for (Value load : loads)
+    for (int64_t i :
+         llvm::seq(cast<VectorType>(load.getType()).getDimSize(0))) {
+      ties += std::to_string(registers.size()) + ",";
+      constraints += "=r,";
+      registers.push_back(extract(load, i));
+    }
+  auto resultType = LLVM::LLVMStructType::getLiteral(
+      builder.getContext(),
+      SmallVector<Type>(registers.size(), builder.getI32Type()));
   Value waited =
       LLVM::InlineAsmOp::create(
           builder, loc, resultType, registers, "tcgen05.wait::ld.sync.aligned;",
@@ -478,19 +548,15 @@ SmallVector<Value> Instructions::finishTmemLoad(Value loaded,
           /*is_align_stack=*/false, LLVM::TailCallKind::None,
           LLVM::AsmDialectAttr(), ArrayAttr())
           .getRes();
-  auto result = [&](int64_t position) -> Value {
-    return LLVM::ExtractValueOp::create(builder, loc, waited, position);
-  };
-  for (auto [i, pair] : llvm::enumerate(pinned))
-    pair = LLVM::BitcastOp::create(builder, loc, pairType, result(columns + i));
   SmallVector<Value> pairs;
-  for (int64_t i = 0; i < columns; i += 2) {
-    Value pair = LLVM::UndefOp::create(builder, loc, pairType);
-    for (int64_t j : {0, 1})
-      pair = insert(pair,
-                    LLVM::BitcastOp::create(builder, loc, builder.getF32Type(),
-                                            result(i + j)),
-                    j);
+  for (size_t i = 0; i < registers.size(); i += 2) {
+    Value pair = undefPair();
+    for (size_t j : {0, 1}) {
+      Value word = LLVM::ExtractValueOp::create(builder, loc, waited, i + j);
+      pair = insert(
+          pair,
+          LLVM::BitcastOp::create(builder, loc, builder.getF32Type(), word), j);
+    }
     pairs.push_back(pair);
   }
   return pairs;

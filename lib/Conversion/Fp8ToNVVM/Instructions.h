@@ -47,9 +47,18 @@ public:
   Value toI32(Value index);
   /// The vector with one element replaced.
   Value insert(Value vector, Value element, int64_t position);
+  /// An element of a vector.
+  Value extract(Value vector, int64_t position);
+  /// Pairs of f32: without a value, of one value twice, and the sum of two.
+  Value undefPair();
+  Value splatPair(Value value);
+  Value addPair(Value lhs, Value rhs);
   /// Rounds pairs of f32 to `element` and packs them into a vector of i32, the
   /// first pair lowest.
   Value roundAndPack(ArrayRef<Value> pairs, Type element);
+  /// What an instruction approximates for an op of the math dialect on f32, of
+  /// that name; null if there is none or it is not needed.
+  Value approximate(StringRef mathOp, Value operand);
   /// a * b + c on vectors of f32, rounded once.
   Value fma(Value a, Value b, Value c);
 
@@ -84,6 +93,8 @@ public:
   /// the cluster (PTX ISA, mapa).
   Value mapToCta(Value address, Value rank);
   Value loadShared(Value address, Type type);
+  /// 16 bytes of `element`s, as pairs of f32.
+  SmallVector<Value> loadSharedPairs(Value address, Type element);
   void storeShared(Value address, Value value);
 
   // Barriers (PTX ISA, mbarrier).
@@ -147,13 +158,13 @@ public:
   /// thread, as `columns` i32 registers. With a `laneHalfDistance` the threads
   /// 16 to 31 load from the first 16 lanes too, that many columns further.
   Value startTmemLoad(Value address, int64_t columns, int64_t laneHalfDistance);
-  /// Waits for all loads that were started, and yields the loaded value as
-  /// pairs of f32. The values of `pinned`, pairs of f32 too, are computed
-  /// before the wait; they are replaced by what stands for them after it.
-  SmallVector<Value> finishTmemLoad(Value loaded,
-                                    MutableArrayRef<Value> pinned);
+  /// Waits for all loads that were started, and yields what was loaded, in
+  /// order, as pairs of f32.
+  SmallVector<Value> finishTmemLoads(ArrayRef<Value> loads);
 
 private:
+  /// A pair of f32 as two e4m3 in an i16, saturated.
+  Value roundToFloat8(Value pair);
   Value sharedPointer(Value address);
   Value tmemPointer(Value address);
   Value clusterPointer(Value address);

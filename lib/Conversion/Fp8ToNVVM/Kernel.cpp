@@ -29,6 +29,27 @@ static void initRing(Operation *ring, const KernelPlan &plan,
   }
 }
 
+/// Releases of slots that threads read, where the op before is a release of
+/// that kind: its lanes meet. An accumulator's release is none of them, since
+/// each lane orders its loads before they meet.
+static llvm::DenseSet<Operation *> findSynchronised(FunctionOpInterface kernel,
+                                                    const KernelPlan &plan) {
+  auto isRead = [&](Value stage) {
+    auto type = dyn_cast<ConsumerStageType>(stage.getType());
+    return type && isa<PipelineType>(type.getRing()) &&
+           !plan.getStage(stage).usedByMma;
+  };
+  llvm::DenseSet<Operation *> result;
+  kernel->walk([&](ReleaseOp op) {
+    auto previous = dyn_cast_or_null<ReleaseOp>(op->getPrevNode());
+    if (previous && isRead(op.getStage()) &&
+        (isRead(previous.getStage()) ||
+         isa<EpilogueStageType>(previous.getStage().getType())))
+      result.insert(op);
+  });
+  return result;
+}
+
 KernelLowering fp8::buildPrologue(FunctionOpInterface kernel,
                                   const KernelPlan &plan) {
   Block &entry = kernel.getFunctionBody().front();
@@ -37,9 +58,12 @@ KernelLowering fp8::buildPrologue(FunctionOpInterface kernel,
   Instructions instructions(builder, loc);
   Value sharedMemory = instructions.sharedMemory();
   KernelLowering lowering{
-      plan, sharedMemory, instructions.warpId(),
+      plan,
+      sharedMemory,
+      instructions.warpId(),
       ClusterValues::build(plan.getCluster(), sharedMemory, instructions),
-      llvm::DenseMap<Operation *, RoleValues>()};
+      llvm::DenseMap<Operation *, RoleValues>(),
+      findSynchronised(kernel, plan)};
   bool isCluster = plan.getCluster().getSize() > 1;
 
   auto isRing = [](Operation &op) {

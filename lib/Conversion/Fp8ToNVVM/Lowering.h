@@ -73,6 +73,9 @@ struct KernelLowering {
   /// The role values for each fp8 op inside a role, whatever becomes of the
   /// role.
   llvm::DenseMap<Operation *, RoleValues> roleOf;
+  /// Releases that directly follow one whose lanes meet: they need not meet
+  /// again.
+  llvm::DenseSet<Operation *> synchronised;
 
   const RoleValues &getRole(Operation *op) const {
     return roleOf.find(op)->second;
@@ -89,8 +92,10 @@ struct RingCursor {
                   ///< follow
   Value base;  ///< pipeline: the address of the tiles; warp handle: that of the
                ///< tensor memory; end of an output pipeline: its named barrier
-  Value index; ///< the slot
-  Value phase; ///< the parity that this side waits for next
+  Value index; ///< the slot; of a ring with a power of two of slots, the number
+               ///< of slots used so far (modulo 2^32)
+  Value phase; ///< the parity that this side waits for next; of such a ring,
+               ///< the parity on its first lap
 
   static constexpr unsigned kNumValues = 4;
 
@@ -101,7 +106,9 @@ struct RingCursor {
       : barriers(barriers), base(base), index(index), phase(phase) {}
   SmallVector<Value> pack() const { return {barriers, base, index, phase}; }
 
-  Value getFullBarrier(Instructions &instructions) const;
+  /// The number of the slot.
+  Value getSlot(Instructions &instructions, Type ring) const;
+  Value getFullBarrier(Instructions &instructions, Type ring) const;
   Value getEmptyBarrier(Instructions &instructions, Type ring) const;
   /// The cursor on the next slot; the phase flips where the ring wraps.
   RingCursor advance(Instructions &instructions, Type ring) const;
@@ -163,6 +170,9 @@ void populateWarpPatterns(const TypeConverter &converter,
 void populateTilePatterns(const TypeConverter &converter,
                           RewritePatternSet &patterns,
                           const KernelLowering &lowering);
+void populateFragmentPatterns(const TypeConverter &converter,
+                              RewritePatternSet &patterns,
+                              const KernelLowering &lowering);
 void populatePromotePatterns(const TypeConverter &converter,
                              RewritePatternSet &patterns,
                              const KernelLowering &lowering);

@@ -71,14 +71,15 @@ private:
     StagePlan stage = lowering.plan.getStage(op.getStage());
     if (!stage.bytesAtAcquire)
       return;
-    int64_t ctaGroup = getCtaGroup(getEndOf(op.getEnd().getType()).getRing());
+    Type ring = getEndOf(op.getEnd().getType()).getRing();
+    int64_t ctaGroup = getCtaGroup(ring);
     Value announces = lowering.getRole(op).leader;
     if (ctaGroup == 2)
       announces = instructions.bitAnd(
           announces,
           instructions.equal(instructions.bitAnd(lowering.cluster.rank, 1), 0));
     instructions.ifThen(announces, [&](Instructions &leader) {
-      leader.arriveExpectBytes(cursor.getFullBarrier(leader),
+      leader.arriveExpectBytes(cursor.getFullBarrier(leader, ring),
                                ctaGroup * stage.bytes);
     });
   }
@@ -111,7 +112,7 @@ private:
     Value leader = lowering.getRole(op).leader;
     bool fills = isa<ProducerStageType, MmaStageType>(type);
     auto getBarrier = [&](Instructions &inner) {
-      return fills ? cursor.getFullBarrier(inner)
+      return fills ? cursor.getFullBarrier(inner, ring)
                    : cursor.getEmptyBarrier(inner, ring);
     };
     StagePlan stage = lowering.plan.getStage(op.getStage());
@@ -139,7 +140,8 @@ private:
     if (isa<WorkQueueType>(ring))
       instructions.fenceAsyncProxy();
     // All lanes have done their part before one of them speaks for the warp.
-    instructions.syncWarp();
+    if (!lowering.synchronised.contains(op))
+      instructions.syncWarp();
     // The MMA warp of a pair waits in its leading CTA, the scheduler in that of
     // the cluster.
     Value distance;
@@ -188,8 +190,9 @@ struct LowerTile : public KernelPattern<TileOp> {
     RingCursor cursor(operands.getStage());
     auto ring = cast<PipelineType>(
         cast<StageTypeInterface>(op.getStage().getType()).getRing());
-    Value offset = instructions.mul(
-        cursor.index, KernelPlan::getTileStride(op.getTile().getType()));
+    Value offset =
+        instructions.mul(cursor.getSlot(instructions, ring),
+                         KernelPlan::getTileStride(op.getTile().getType()));
     Value address =
         instructions.add(instructions.add(cursor.base, offset),
                          KernelPlan::getTileOffset(ring, op.getName()));
@@ -204,9 +207,12 @@ struct LowerIndex : public KernelPattern<IndexOp> {
 
   LogicalResult lower(IndexOp op, Adaptor operands,
                       ConversionPatternRewriter &rewriter) const override {
-    rewriter.replaceOp(op,
-                       Instructions(rewriter, op.getLoc())
-                           .toIndex(RingCursor(operands.getHandle()).index));
+    Instructions instructions(rewriter, op.getLoc());
+    Type type = op.getHandle().getType();
+    auto stage = dyn_cast<StageTypeInterface>(type);
+    Type ring = stage ? stage.getRing() : getEndOf(type).getRing();
+    Value slot = RingCursor(operands.getHandle()).getSlot(instructions, ring);
+    rewriter.replaceOp(op, instructions.toIndex(slot));
     return success();
   }
 };

@@ -5,6 +5,10 @@
 // phase of that parity has completed; on a fresh barrier a wait for parity 1
 // returns at once (PTX ISA, mbarrier.try_wait). So a consumer begins with
 // parity 0, a producer with parity 1, and both flip where the ring wraps.
+//
+// The slots of a ring with a power of two of them are counted without wrapping:
+// slot and parity are bits of the count, which takes fewer instructions than
+// comparing, selecting and flipping.
 
 #include "Lowering.h"
 
@@ -27,12 +31,34 @@ int64_t fp8::getCtaGroup(Type ring) {
   return pipeline ? pipeline.getCtaGroup() : 1;
 }
 
-Value RingCursor::getFullBarrier(Instructions &instructions) const {
-  return instructions.add(barriers, instructions.mul(index, kBarrierBytes));
+/// True if the ring's cursors count without wrapping. With one slot, flipping
+/// the parity is cheaper still.
+static bool counts(int64_t stages) {
+  return stages > 1 && llvm::isPowerOf2_64(stages);
+}
+
+Value RingCursor::getSlot(Instructions &instructions, Type ring) const {
+  int64_t stages = getNumStages(ring);
+  return counts(stages) ? instructions.bitAnd(index, stages - 1) : index;
+}
+
+/// The parity that this side waits for.
+static Value getParity(const RingCursor &cursor, Instructions &instructions,
+                       Type ring) {
+  int64_t stages = getNumStages(ring);
+  if (!counts(stages))
+    return cursor.phase;
+  Value lap = instructions.shiftRight(cursor.index, llvm::Log2_64(stages));
+  return instructions.bitXor(instructions.bitAnd(lap, 1), cursor.phase);
+}
+
+Value RingCursor::getFullBarrier(Instructions &instructions, Type ring) const {
+  return instructions.add(
+      barriers, instructions.mul(getSlot(instructions, ring), kBarrierBytes));
 }
 
 Value RingCursor::getEmptyBarrier(Instructions &instructions, Type ring) const {
-  return instructions.add(getFullBarrier(instructions),
+  return instructions.add(getFullBarrier(instructions, ring),
                           kBarrierBytes * getNumStages(ring));
 }
 
@@ -42,6 +68,8 @@ RingCursor RingCursor::advance(Instructions &instructions, Type ring) const {
     return {barriers, base, index,
             instructions.bitXor(phase, instructions.i32(1))};
   Value next = instructions.add(index, 1);
+  if (counts(stages))
+    return {barriers, base, next, phase};
   Value wraps = instructions.equal(next, stages);
   Value flipped = instructions.bitXor(phase, instructions.i32(1));
   return {barriers, base, instructions.select(wraps, instructions.i32(0), next),
@@ -51,16 +79,18 @@ RingCursor RingCursor::advance(Instructions &instructions, Type ring) const {
 Value RingCursor::getAwaitedBarrier(Instructions &instructions,
                                     EndTypeInterface end) const {
   return end.isProducer() ? getEmptyBarrier(instructions, end.getRing())
-                          : getFullBarrier(instructions);
+                          : getFullBarrier(instructions, end.getRing());
 }
 
 void RingCursor::wait(Instructions &instructions, EndTypeInterface end) const {
-  instructions.waitBarrier(getAwaitedBarrier(instructions, end), phase);
+  instructions.waitBarrier(getAwaitedBarrier(instructions, end),
+                           getParity(*this, instructions, end.getRing()));
 }
 
 Value RingCursor::test(Instructions &instructions, EndTypeInterface end) const {
   return instructions.allLanes(
-      instructions.testBarrier(getAwaitedBarrier(instructions, end), phase));
+      instructions.testBarrier(getAwaitedBarrier(instructions, end),
+                               getParity(*this, instructions, end.getRing())));
 }
 
 void RingCursor::drain(OpBuilder &builder, Location loc,

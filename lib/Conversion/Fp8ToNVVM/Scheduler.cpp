@@ -8,10 +8,11 @@
 using namespace mlir;
 using namespace mlir::fp8;
 
-static Value getAnswerSlot(const RingCursor &cursor,
+static Value getAnswerSlot(const RingCursor &cursor, Type ring,
                            Instructions &instructions) {
-  return instructions.add(
-      cursor.base, instructions.mul(cursor.index, KernelPlan::kAnswerBytes));
+  return instructions.add(cursor.base,
+                          instructions.mul(cursor.getSlot(instructions, ring),
+                                           KernelPlan::kAnswerBytes));
 }
 
 namespace {
@@ -26,7 +27,8 @@ struct LowerRequestWork : public KernelPattern<RequestWorkOp> {
     Instructions instructions(rewriter, loc);
     const RoleValues &role = lowering.getRole(op);
     RingCursor cursor(operands.getStage());
-    Value barrier = cursor.getFullBarrier(instructions);
+    Type ring = cast<StageTypeInterface>(op.getStage().getType()).getRing();
+    Value barrier = cursor.getFullBarrier(instructions, ring);
     int64_t size = lowering.cluster.shape.getSize();
     if (size > 1) {
       // A lane for each CTA.
@@ -42,7 +44,8 @@ struct LowerRequestWork : public KernelPattern<RequestWorkOp> {
     instructions.ifThen(role.leader, [&](Instructions &leader) {
       if (size == 1)
         leader.arriveExpectBytes(barrier, KernelPlan::kAnswerBytes);
-      leader.requestWork(getAnswerSlot(cursor, leader), barrier, size > 1);
+      leader.requestWork(getAnswerSlot(cursor, ring, leader), barrier,
+                         size > 1);
     });
     rewriter.eraseOp(op);
     return success();
@@ -57,8 +60,9 @@ struct LowerNextWork : public KernelPattern<NextWorkOp> {
                       ConversionPatternRewriter &rewriter) const override {
     Instructions instructions(rewriter, op.getLoc());
     RingCursor cursor(operands.getStage());
+    Type ring = cast<StageTypeInterface>(op.getStage().getType()).getRing();
     auto [more, cta] =
-        instructions.readAnswer(getAnswerSlot(cursor, instructions));
+        instructions.readAnswer(getAnswerSlot(cursor, ring, instructions));
     Value cluster = instructions.div(cta, lowering.cluster.shape.getSize());
     rewriter.replaceOp(op, {more, instructions.toIndex(cluster)});
     return success();

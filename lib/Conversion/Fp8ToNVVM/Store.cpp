@@ -6,7 +6,7 @@
 // another; a lane writes its row in 16-byte chunks, which the swizzle spreads
 // over the banks.
 
-#include "Lowering.h"
+#include "Fragment.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -42,16 +42,6 @@ private:
 };
 
 } // namespace
-
-/// The bits by which the swizzle changes a chunk's address, from the address's
-/// offset within its pattern: bits 7.. are XORed into bits 4.. (PTX ISA,
-/// swizzling modes).
-static Value getSwizzleBits(Value offset, Swizzle swizzle,
-                            Instructions &instructions) {
-  int64_t mask = (int64_t(1) << static_cast<uint32_t>(swizzle)) - 1;
-  return instructions.shiftLeft(
-      instructions.bitAnd(instructions.shiftRight(offset, 7), mask), 4);
-}
 
 void LowerStore::writeRow(ArrayRef<Value> pairs, TileType tile, Value address,
                           Value lane, Location loc,

@@ -21,9 +21,10 @@ struct LowerAccumulator : public KernelPattern<AccumulatorOp> {
     auto ring = cast<OutputPipelineType>(
         cast<StageTypeInterface>(op.getStage().getType()).getRing());
     rewriter.replaceOp(
-        op, instructions.add(
-                cursor.base,
-                instructions.mul(cursor.index, ring.getStageColumns())));
+        op,
+        instructions.add(cursor.base,
+                         instructions.mul(cursor.getSlot(instructions, ring),
+                                          ring.getStageColumns())));
     return success();
   }
 };
@@ -45,14 +46,14 @@ struct LowerTmaLoad : public KernelPattern<TmaLoadOp> {
     int64_t ctaGroup = ring.getCtaGroup();
     Instructions(rewriter, op.getLoc())
         .ifThen(lowering.getRole(op).leader, [&](Instructions &leader) {
-          Value barrier = cursor.getFullBarrier(leader);
+          Value barrier = cursor.getFullBarrier(leader, ring);
           if (!announced)
             leader.expectBytes(barrier, tile.getSizeInBytes());
           // The bytes of both CTAs of a pair count in the leading one.
           if (ctaGroup == 2)
             barrier = leader.add(barrier, lowering.cluster.toLeader);
-          Value offset =
-              leader.mul(cursor.index, KernelPlan::getTileStride(tile));
+          Value offset = leader.mul(cursor.getSlot(leader, ring),
+                                    KernelPlan::getTileStride(tile));
           Value destination =
               leader.add(leader.add(cursor.base, offset),
                          KernelPlan::getTileOffset(ring, op.getName()));

@@ -6,7 +6,7 @@
 
 // CHECK: llvm.mlir.global external @fp8_shared_memory() {addr_space = 3 : i32, alignment = 1024 : i64}
 // 3 tiles of 512 bytes, then 6 barriers.
-// CHECK: gpu.func @kernel(%[[MAP:.*]]: !llvm.ptr, %{{.*}}: index) kernel attributes {fp8.shared_memory_bytes = 1584 : i64, fp8.tensor_map_args = array<i32: 0>, known_block_size = array<i32: 160, 1, 1>}
+// CHECK: gpu.func @kernel(%[[MAP:.*]]: !llvm.ptr, %{{.*}}: index) kernel attributes {fp8.shared_memory_bytes = 1584 : i64, fp8.tensor_map_args = array<i32: 0>, known_block_size = array<i32: 160, 1, 1>, nvvm.minctasm = 1 : i32}
 gpu.module @kernels {
   gpu.func @kernel(%map: !fp8.tensor_map<!tile>, %n: index) kernel attributes {fp8.linear} {
     %c0 = arith.constant 0 : index

@@ -27,14 +27,13 @@ gpu.module @kernels {
       %zero = fp8.zero : !frag
       %partial = fp8.accumulator %stage : !fp8.epilogue_stage<!acc>
       %as = fp8.tile %is["s"] : !fp8.consumer_stage<!ring>
-      // The second chunk is under way before the first is used; each wait takes and returns the registers that it waits for.
-      // CHECK: arith.mulf %{{.*}}, %{{.*}} : f32
-      // CHECK: %[[L0:.*]] = nvvm.tcgen05.ld %{{.*}} {shape = #nvvm.tcgen05_ldst_shape<shape_32x32b>} : vector<32xi32>
-      // CHECK: llvm.inline_asm has_side_effects "tcgen05.wait::ld.sync.aligned;", "=r,{{.*}}=r,0,1,{{.*}}31,~{memory}"
-      // CHECK: nvvm.tcgen05.ld
-      // CHECK-COUNT-16: llvm.intr.fma({{.*}}) : (vector<2xf32>, vector<2xf32>, vector<2xf32>) -> vector<2xf32>
-      // CHECK: llvm.inline_asm has_side_effects "tcgen05.wait::ld.sync.aligned;"
-      // CHECK-COUNT-16: llvm.intr.fma
+      // Both loads are under way before the wait, which takes and returns the registers that it waits for.
+      // CHECK: %[[AS:.*]] = llvm.load %{{.*}} : !llvm.ptr<3> -> f32
+      // CHECK: arith.mulf %[[AS]], %{{.*}} : f32
+      // CHECK-COUNT-2: nvvm.tcgen05.ld %{{.*}} {shape = #nvvm.tcgen05_ldst_shape<shape_32x32b>} : vector<32xi32>
+      // CHECK: llvm.inline_asm has_side_effects "tcgen05.wait::ld.sync.aligned;", "=r,{{.*}}=r,0,1,{{.*}}63,~{memory}"
+      // CHECK-NOT: tcgen05.wait
+      // CHECK-COUNT-32: llvm.intr.fma({{.*}}) : (vector<2xf32>, vector<2xf32>, vector<2xf32>) -> vector<2xf32>
       %sum = fp8.promote %zero, %partial scales(%as, %scale) : !frag, !fp8.tmem<128x64xf32>, !s
       // CHECK: nvvm.tcgen05.fence <before>
       // CHECK: nvvm.mbarrier.arrive

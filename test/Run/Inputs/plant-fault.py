@@ -4,9 +4,9 @@
 usage: plant-fault.py FAULT IN.ptx OUT.ptx
 
 Faults find their place by instruction and order, not by register number, and fail if it is not there. The kernel arrives, in
-the order of the text, at the input ring's empty barriers, the accumulator ring's empty barriers and the barrier that guards
-the end of tensor memory; it commits to the input ring's empty barriers, then to the accumulators' full ones; it waits for accumulators and inputs (epilogue), for empty input slots (load), then for empty
-accumulators and full inputs (MMA).
+the order of the text, at the accumulator ring's empty barriers, the input ring's empty barriers and the barrier that guards
+the end of tensor memory; it commits to the input ring's empty barriers, then to the accumulators' full ones; it waits for
+inputs and accumulators (epilogue), for empty input slots (load), then for empty accumulators and full inputs (MMA).
 """
 
 import re
@@ -47,9 +47,9 @@ def arrive_again(lines, which, before):
 def early_release(lines):
     """Between the last load of an accumulator and the wait for it, with all else that the hand-over needs."""
     place = places(lines, LOAD)[-1] + 1
-    arrive_again(lines, 1, place)
+    arrive_again(lines, 0, place)
     lines.insert(place, "\ttcgen05.fence::before_thread_sync;")
-    drop(lines, ARRIVE, slice(1, 2))
+    drop(lines, ARRIVE, slice(0, 1))
 
 
 def halve_bytes(lines):
@@ -71,11 +71,11 @@ def swap_parity(lines, which):
 
 
 FAULTS = {
-    "dropped-arrive": lambda lines: drop(lines, ARRIVE, slice(1, 2)),
+    "dropped-arrive": lambda lines: drop(lines, ARRIVE, slice(0, 1)),
     "dropped-commit": lambda lines: drop(lines, COMMIT, slice(1, 2)),
-    "extra-arrive": lambda lines: arrive_again(lines, 1, places(lines, ARRIVE)[1] + 1),
+    "extra-arrive": lambda lines: arrive_again(lines, 0, places(lines, ARRIVE)[0] + 1),
     "halved-bytes": halve_bytes,
-    "swapped-parity-epilogue": lambda lines: swap_parity(lines, 0),
+    "swapped-parity-epilogue": lambda lines: swap_parity(lines, 1),
     "swapped-parity-load": lambda lines: swap_parity(lines, 2),
     "swapped-parity-mma": lambda lines: swap_parity(lines, -2),
     "missing-wait": lambda lines: drop(lines, "tcgen05.wait::ld"),

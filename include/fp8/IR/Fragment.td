@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The fragment family: tiles in registers, made of accumulators and of tiles in shared memory.
+
+#ifndef FP8_IR_FRAGMENT
+#define FP8_IR_FRAGMENT
+
+include "fp8/IR/Fp8Base.td"
+
+// An op by which the threads of a role read accumulators or tiles.
+class Fp8_ViewReaderOp<string mnemonic, list<Trait> traits = []>
+    : Fp8_Op<mnemonic, !listconcat([InLinearFunction, Fp8_ViewReaderOpInterface, MemoryEffects<[MemRead<Fp8_BarrierResource>]>],
+                                   traits)>;
+
+def Fp8_ZeroOp : Fp8_Op<"zero", [Pure]> {
+  let summary = "a fragment of zeros";
+  let results = (outs Fp8_FragmentType:$fragment);
+  let description = [{
+    ```mlir
+    func.func @zeros() {
+      %f = fp8.zero : !fp8.fragment<128x128xf32, 4>
+      return
+    }
+    ```
+  }];
+  let assemblyFormat = "attr-dict `:` qualified(type($fragment))";
+}
+
+def Fp8_ReadOp : Fp8_ViewReaderOp<"read"> {
+  let summary = "an accumulator as a fragment";
+  let description = [{
+    Loads the accumulator as it is, for a GEMM that adds up all of K in tensor memory.
+
+    (S1) a CTA's rows of the accumulator have the fragment's shape and layout.
+
+    ```mlir
+    !acc = !fp8.output_pipeline<2, 128x64xf32>
+    func.func @whole(%stage: !fp8.epilogue_stage<!acc>) -> !fp8.epilogue_stage<!acc> attributes {fp8.linear} {
+      %accumulator = fp8.accumulator %stage : !fp8.epilogue_stage<!acc>
+      %sum = fp8.read %accumulator : !fp8.tmem<128x64xf32> -> !fp8.fragment<128x64xf32, 4>
+      return %stage : !fp8.epilogue_stage<!acc>
+    }
+    ```
+  }];
+  let arguments = (ins Fp8_TmemType:$accumulator);
+  let results = (outs Fp8_FragmentType:$fragment);
+  let assemblyFormat = "$accumulator attr-dict `:` qualified(type($accumulator)) `->` qualified(type($fragment))";
+  let hasVerifier = 1;
+}
+
+def Fp8_PromoteOp : Fp8_ViewReaderOp<"promote", [AllTypesMatch<["fragment", "result"]>, AttrSizedOperandSegments]> {
+  let summary = "adds a scaled accumulator to a fragment";
+  let description = [{
+    `result[m, n] = fragment[m, n] + (a_scale[0, m] * b_scale(n)) * partial[m, n]`: one f32 multiplication for the scales and one fused
+    multiply-add for each element. The B scales are given as values, each for an equal part of the columns, in order; or one for each
+    column, as a row in shared memory. Scales in bf16 are widened, exactly.
+
+    (S1) a CTA's rows of partial have the fragment's shape and layout; (S2) `a_scale` is an unswizzled 1 x M tile of f32 or bf16; (S3) the B scales are values that divide the
+    columns into equal parts, of an even number of columns; or (S4) an unswizzled 1 x N tile of f32 or bf16, (F5) of
+    which a thread's part is a multiple of 16 bytes.
+
+    ```mlir
+    !acc = !fp8.output_pipeline<2, 128x192xf32>
+    !ring = !fp8.pipeline<3, a: !fp8.tile<1x128xf32>, b: !fp8.tile<1x192xf32>>
+    !sum = !fp8.fragment<128x192xf32, 4>
+    func.func @thirds(%stage: !fp8.epilogue_stage<!acc>, %in: !fp8.consumer_stage<!ring>, %sum: !sum, %b0: f32, %b1: f32, %b2: f32)
+        -> (!fp8.epilogue_stage<!acc>, !fp8.consumer_stage<!ring>) attributes {fp8.linear} {
+      %partial = fp8.accumulator %stage : !fp8.epilogue_stage<!acc>
+      %a = fp8.tile %in["a"] : !fp8.consumer_stage<!ring>
+      // One B scale for 64 columns each.
+      %next = fp8.promote %sum, %partial scales(%a, %b0, %b1, %b2) : !sum, !fp8.tmem<128x192xf32>, !fp8.tile<1x128xf32>
+      // One for each column.
+      %b = fp8.tile %in["b"] : !fp8.consumer_stage<!ring>
+      %last = fp8.promote %next, %partial scales(%a, row %b) : !sum, !fp8.tmem<128x192xf32>, !fp8.tile<1x128xf32>, !fp8.tile<1x192xf32>
+      return %stage, %in : !fp8.epilogue_stage<!acc>, !fp8.consumer_stage<!ring>
+    }
+    ```
+  }];
+  let arguments = (ins Fp8_FragmentType:$fragment, Fp8_TmemType:$partial, Fp8_TileType:$a_scale,
+                       Variadic<F32>:$b_scales, Optional<Fp8_TileType>:$b_row);
+  let results = (outs Fp8_FragmentType:$result);
+  let assemblyFormat = [{
+    $fragment `,` $partial `scales` `(` $a_scale `,` (`row` $b_row^):($b_scales)? `)` attr-dict
+    `:` qualified(type($fragment)) `,` qualified(type($partial)) `,` qualified(type($a_scale)) (`,` qualified(type($b_row))^)?
+  }];
+  let hasVerifier = 1;
+}
+
+def Fp8_AddTileOp : Fp8_ViewReaderOp<"add_tile", [AllTypesMatch<["fragment", "result"]>]> {
+  let summary = "adds a tile in shared memory to some columns of a fragment";
+  let description = [{
+    `result[m, column + j] = fragment[m, column + j] + scale * tile[m, j]`, as one fused multiply-add, or without `scaled` as an addition; the other
+    columns stay. It is how a residual is added, D = A*B + beta*C, with C brought by TMA. A beta of zero is the kernel's business: C is read here whatever the scale is.
+
+    (F1) the tile has the fragment's rows and f32, bf16 or f16 elements; (F2) its columns, from `column` on, are columns of the fragment; (F3) they
+    begin at an even one, and lie within those that a thread owns or are a multiple of them; (F5) a thread's part of a row is a multiple of 16
+    bytes.
+
+    ```mlir
+    !ring = !fp8.pipeline<2, c: !fp8.tile<128x64xbf16, swizzle_128b>>
+    !sum = !fp8.fragment<128x128xf32, 4>
+    func.func @residual(%in: !fp8.consumer_stage<!ring>, %sum: !sum, %beta: f32) -> !fp8.consumer_stage<!ring> attributes {fp8.linear} {
+      %c = fp8.tile %in["c"] : !fp8.consumer_stage<!ring>
+      %d = fp8.add_tile %sum[64], %c scaled %beta : !sum, !fp8.tile<128x64xbf16, swizzle_128b>
+      return %in : !fp8.consumer_stage<!ring>
+    }
+    ```
+  }];
+  let arguments = (ins Fp8_FragmentType:$fragment, Fp8_TileType:$tile, Optional<F32>:$scale,
+                       ConfinedAttr<I64Attr, [IntNonNegative]>:$column);
+  let results = (outs Fp8_FragmentType:$result);
+  let assemblyFormat = [{
+    $fragment `[` $column `]` `,` $tile (`scaled` $scale^)? attr-dict `:` qualified(type($fragment)) `,` qualified(type($tile))
+  }];
+  let hasVerifier = 1;
+}
+
+def Fp8_AddRowOp : Fp8_ViewReaderOp<"add_row", [AllTypesMatch<["fragment", "result"]>]> {
+  let summary = "adds a row in shared memory to each row of a fragment";
+  let description = [{
+    `result[m, n] = fragment[m, n] + row[0, n]`: a bias for each column.
+
+    (F4) the row is an unswizzled 1 x N tile of f32, bf16 or f16; (F5) a thread's part of it is a multiple of 16 bytes.
+
+    ```mlir
+    !ring = !fp8.pipeline<1, bias: !fp8.tile<1x128xf32>>
+    !sum = !fp8.fragment<128x128xf32, 4>
+    func.func @bias(%in: !fp8.consumer_stage<!ring>, %sum: !sum) -> !fp8.consumer_stage<!ring> attributes {fp8.linear} {
+      %row = fp8.tile %in["bias"] : !fp8.consumer_stage<!ring>
+      %d = fp8.add_row %sum, %row : !sum, !fp8.tile<1x128xf32>
+      return %in : !fp8.consumer_stage<!ring>
+    }
+    ```
+  }];
+  let arguments = (ins Fp8_FragmentType:$fragment, Fp8_TileType:$row);
+  let results = (outs Fp8_FragmentType:$result);
+  let assemblyFormat = "$fragment `,` $row attr-dict `:` qualified(type($fragment)) `,` qualified(type($row))";
+  let hasVerifier = 1;
+}
+
+def Fp8_MapOp : Fp8_Op<"map", [InLinearFunction, Pure, SingleBlock]> {
+  let summary = "computes each element of a fragment from those of others";
+  let description = [{
+    Runs the body for every element, on registers: the block's arguments are the elements of the operands at one place, what it yields is the
+    result's element there. The body may use values from around it.
+
+    (E1) there is at least one operand, and all are of the result's type; (E2) the body has an f32 argument for each and yields one f32; (E3) its ops
+    are pure and have no regions; (E4) of the math dialect it has absf, ceil, exp, exp2, floor, fma, rsqrt, sqrt and tanh, for which there are
+    instructions. exp, exp2, rsqrt and tanh are approximations (PTX ISA, ex2.approx, rsqrt.approx, tanh.approx).
+
+    ```mlir
+    !sum = !fp8.fragment<128x128xf32, 4>
+    func.func @silu(%sum: !sum, %scale: f32) attributes {fp8.linear} {
+      // x * sigmoid(x) = h * tanh(h) + h, h = x / 2; then an output scale.
+      %half = arith.constant 0.5 : f32
+      %d = fp8.map(%x = %sum) : !sum -> !sum {
+        %h = arith.mulf %x, %half : f32
+        %t = math.tanh %h : f32
+        %y = math.fma %h, %t, %h : f32
+        %scaled = arith.mulf %y, %scale : f32
+        fp8.yield %scaled : f32
+      }
+      return
+    }
+    ```
+  }];
+  let arguments = (ins Variadic<Fp8_FragmentType>:$inits);
+  let results = (outs Fp8_FragmentType:$result);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasRegionVerifier = 1;
+}
+
+#endif // FP8_IR_FRAGMENT

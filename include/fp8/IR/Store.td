@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The store family: the staging tiles of a role, and the copy of a fragment to global memory.
+
+#ifndef FP8_IR_STORE
+#define FP8_IR_STORE
+
+include "fp8/IR/Fp8Base.td"
+
+def Fp8_StoreQueueOp : Fp8_Op<"store_queue", [InLinearFunction, Fp8_LinearOpInterface, MemoryEffects<[MemAlloc<Fp8_BarrierResource>]>]> {
+  let summary = "makes the staging tiles of a role that stores";
+  let description = [{
+    Lays `depth` tiles for each warp out in shared memory. Like a pipeline, it stands in the kernel's entry block (P3).
+  }];
+  let results = (outs Fp8_StoreQueueType:$queue);
+  let assemblyFormat = "attr-dict `:` qualified(type($queue))";
+  let hasVerifier = 1;
+}
+
+def Fp8_StoreOp : Fp8_ConsumingOp<"store", [AllTypesMatch<["queue", "next"]>]> {
+  let summary = "stores a fragment to global memory";
+  let description = [{
+    Rounds the fragment to the map's element type and copies it, tile by tile through the queue, to the box at `coordinates` (row, column; in
+    elements). What lies outside the tensor is not written. The copies are asynchronous: they are complete when the queue is closed.
+
+    Rounding is to nearest even; to f8E4M3FN it saturates at 448, since that type has no infinity, and keeps NaN. An output scale is a
+    multiplication in `fp8.map` before the store.
+
+    (Q1) the map's box is the queue's tile, which has as many rows as a warp holds; (Q2) its columns divide those that a thread owns; (Q3) the queue and
+    the fragment belong to the same number of warps; (Q4) its elements are bf16, f16, f32 or f8E4M3FN.
+  }];
+  let arguments = (ins Fp8_FragmentType:$fragment, Fp8_TensorMapType:$map, Fp8_StoreQueueType:$queue,
+                       Variadic<Index>:$coordinates);
+  let results = (outs Fp8_StoreQueueType:$next);
+  let assemblyFormat = [{
+    $fragment `,` $map `[` $coordinates `]` `through` $queue attr-dict `:` qualified(type($fragment)) `,` qualified(type($map)) `,` qualified(type($queue))
+  }];
+  let hasVerifier = 1;
+}
+
+#endif // FP8_IR_STORE

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Lowers fragments: accumulators leave tensor memory, tiles and rows in shared
+// memory are added to them, and regions are computed on them.
+//
+// A thread owns part of a row, as pairs of f32: Blackwell multiplies and adds
+// two f32 in one instruction (PTX ISA, fma.rn.f32x2).
+
+#include "Fragment.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+using namespace mlir::fp8;
+
+//===----------------------------------------------------------------------===//
+// Reading
+//===----------------------------------------------------------------------===//
+
+/// The columns of one load. Narrow loads let ptxas start the next as soon as a
+/// few registers are free; wide ones are fewer, which is better where all fit
+/// beside the sums, and where hardly two do.
+static int64_t getLoadColumns(int64_t columns) {
+  int64_t load = columns > 64 && columns <= 160 ? 16 : 32;
+  while (columns % load)
+    load /= 2;
+  return load;
+}
+
+SmallVector<Value> fp8::readAccumulator(Value address, const FragmentPart &part,
+                                        Instructions &instructions) {
+  address = instructions.add(address, part.tmemOffset);
+  // All loads, then one wait: a wait waits for all that were started, so that
+  // loads overlap only between two. ptxas starts them as registers come free,
+  // and makes each use wait for its own load alone.
+  int64_t load = getLoadColumns(part.columns);
+  SmallVector<Value> loads;
+  for (int64_t column = 0; column < part.columns; column += load)
+    loads.push_back(instructions.startTmemLoad(
+        instructions.add(address, column), load, part.laneHalfDistance));
+  return instructions.finishTmemLoads(loads);
+}
+
+/// Bits 7.. of the offset within the swizzle's pattern are XORed into bits 4..
+/// (PTX ISA, swizzling modes).
+Value fp8::getSwizzleBits(Value rowOffset, Swizzle swizzle,
+                          Instructions &instructions) {
+  int64_t mask = (int64_t(1) << static_cast<uint32_t>(swizzle)) - 1;
+  return instructions.shiftLeft(
+      instructions.bitAnd(instructions.shiftRight(rowOffset, 7), mask), 4);
+}
+
+SmallVector<Value> fp8::readTileRow(TileType tile, Value address,
+                                    Value rowOffset, Value byteColumn,
+                                    int64_t count, Instructions &instructions) {
+  constexpr int64_t kChunkBytes = 16;
+  int64_t perChunk =
+      kChunkBytes * 8 / tile.getElementType().getIntOrFloatBitWidth();
+  Value swizzle = getSwizzleBits(rowOffset, tile.getSwizzle(), instructions);
+  Value start = instructions.add(rowOffset, byteColumn);
+  SmallVector<Value> pairs;
+  for (int64_t column = 0; column < count; column += perChunk) {
+    Value offset = instructions.bitXor(
+        instructions.add(start, column / perChunk * kChunkBytes), swizzle);
+    llvm::append_range(
+        pairs, instructions.loadSharedPairs(instructions.add(address, offset),
+                                            tile.getElementType()));
+  }
+  return pairs;
+}
+
+namespace {
+
+//===----------------------------------------------------------------------===//
+// zero, read
+//===----------------------------------------------------------------------===//
+
+/// zero: pairs of zeros.
+struct LowerZero : public KernelPattern<ZeroOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult lower(ZeroOp op, Adaptor,
+                      ConversionPatternRewriter &rewriter) const override {
+    auto pairType = VectorType::get(2, rewriter.getF32Type());
+    Value zero = arith::ConstantOp::create(rewriter, op.getLoc(),
+                                           rewriter.getZeroAttr(pairType));
+    SmallVector<Value> pairs(
+        op.getFragment().getType().getColumnsPerThread() / 2, zero);
+    rewriter.replaceOpWithMultiple(op, {pairs});
+    return success();
+  }
+};
+
+/// read: load and wait.
+struct LowerRead : public KernelPattern<ReadOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult lower(ReadOp op, Adaptor operands,
+                      ConversionPatternRewriter &rewriter) const override {
+    Instructions instructions(rewriter, op.getLoc());
+    FragmentPart part(op.getFragment().getType(), lowering.getRole(op),
+                      instructions);
+    rewriter.replaceOpWithMultiple(
+        op,
+        {readAccumulator(operands.getAccumulator()[0], part, instructions)});
+    return success();
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// add_tile, add_row
+//===----------------------------------------------------------------------===//
+
+/// add_tile: each thread reads its part of a row.
+struct LowerAddTile : public KernelPattern<AddTileOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult lower(AddTileOp op, Adaptor operands,
+                      ConversionPatternRewriter &rewriter) const override;
+
+private:
+  /// fragment + scale * tile for the columns that the tile and this thread
+  /// share; `byteColumn` is the first of them, in bytes from the tile's first.
+  SmallVector<Value> add(AddTileOp op, Adaptor operands,
+                         const FragmentPart &part, ValueRange pairs,
+                         Value byteColumn, Instructions &instructions) const;
+};
+
+/// add_row: all threads of a warp read the same.
+struct LowerAddRow : public KernelPattern<AddRowOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult lower(AddRowOp op, Adaptor operands,
+                      ConversionPatternRewriter &rewriter) const override {
+    Instructions instructions(rewriter, op.getLoc());
+    FragmentPart part(op.getFragment().getType(), lowering.getRole(op),
+                      instructions);
+    TileType tile = op.getRow().getType();
+    Value byteColumn = instructions.mul(
+        part.firstColumn, tile.getElementType().getIntOrFloatBitWidth() / 8);
+    SmallVector<Value> row =
+        readTileRow(tile, operands.getRow()[0], instructions.i32(0), byteColumn,
+                    part.columns, instructions);
+    for (auto [value, sum] : llvm::zip(row, operands.getFragment()))
+      value = instructions.addPair(value, sum);
+    rewriter.replaceOpWithMultiple(op, {row});
+    return success();
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// map
+//===----------------------------------------------------------------------===//
+
+/// map: the body, once for each element.
+struct LowerMap : public KernelPattern<MapOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult lower(MapOp op, Adaptor operands,
+                      ConversionPatternRewriter &rewriter) const override {
+    Instructions instructions(rewriter, op.getLoc());
+    SmallVector<Value> results;
+    for (size_t i = 0, e = operands.getInits()[0].size(); i < e; ++i) {
+      Value pair;
+      for (int64_t position : {0, 1}) {
+        SmallVector<Value> elements;
+        for (ValueRange pairs : operands.getInits())
+          elements.push_back(instructions.extract(pairs[i], position));
+        Value value = clone(op, elements, rewriter);
+        pair = instructions.insert(pair ? pair : instructions.undefPair(),
+                                   value, position);
+      }
+      results.push_back(pair);
+    }
+    rewriter.replaceOpWithMultiple(op, {results});
+    return success();
+  }
+
+private:
+  static Value clone(MapOp op, ValueRange elements,
+                     ConversionPatternRewriter &rewriter) {
+    Block &body = op.getBody().front();
+    IRMapping mapping;
+    mapping.map(body.getArguments(), elements);
+    for (Operation &inner : body.without_terminator()) {
+      Value approximate;
+      if (inner.getNumOperands() == 1)
+        approximate =
+            Instructions(rewriter, inner.getLoc())
+                .approximate(inner.getName().getStringRef(),
+                             mapping.lookupOrDefault(inner.getOperand(0)));
+      if (approximate)
+        mapping.map(inner.getResult(0), approximate);
+      else
+        rewriter.clone(inner, mapping);
+    }
+    return mapping.lookupOrDefault(body.getTerminator()->getOperand(0));
+  }
+};
+
+} // namespace
+
+SmallVector<Value> LowerAddTile::add(AddTileOp op, Adaptor operands,
+                                     const FragmentPart &part, ValueRange pairs,
+                                     Value byteColumn,
+                                     Instructions &instructions) const {
+  TileType tile = op.getTile().getType();
+  SmallVector<Value> added =
+      readTileRow(tile, operands.getTile()[0],
+                  instructions.mul(part.row, tile.getRowBytes()), byteColumn,
+                  2 * pairs.size(), instructions);
+  Value scale;
+  if (op.getScale())
+    scale = instructions.splatPair(operands.getScale()[0]);
+  for (auto [value, pair] : llvm::zip(added, pairs))
+    value = scale ? instructions.fma(value, scale, pair)
+                  : instructions.addPair(value, pair);
+  return added;
+}
+
+LogicalResult LowerAddTile::lower(AddTileOp op, Adaptor operands,
+                                  ConversionPatternRewriter &rewriter) const {
+  Location loc = op.getLoc();
+  Instructions instructions(rewriter, loc);
+  FragmentPart part(op.getFragment().getType(), lowering.getRole(op),
+                    instructions);
+  TileType tile = op.getTile().getType();
+  int64_t bytes = tile.getElementType().getIntOrFloatBitWidth() / 8;
+  int64_t first = op.getColumn(), end = first + tile.getColumns();
+  int64_t firstGroup = first / part.columns,
+          lastGroup = (end - 1) / part.columns;
+  // The thread's pairs that the tile has columns for: all of them, unless the
+  // tile is within one thread's.
+  int64_t begin = firstGroup == lastGroup ? (first % part.columns) / 2 : 0;
+  int64_t count =
+      (firstGroup == lastGroup ? tile.getColumns() : part.columns) / 2;
+  SmallVector<Value> pairs(operands.getFragment());
+  ArrayRef<Value> shared = ArrayRef(pairs).slice(begin, count);
+  auto build = [&](Instructions &inner) {
+    Value byteColumn = inner.i32(0);
+    if (firstGroup != lastGroup)
+      byteColumn = inner.mul(inner.add(part.firstColumn, -first), bytes);
+    return add(op, operands, part, shared, byteColumn, inner);
+  };
+
+  SmallVector<Value> sums;
+  int64_t groups = op.getFragment().getType().getShape()[1] / part.columns;
+  if (lastGroup - firstGroup + 1 == groups) {
+    sums = build(instructions);
+  } else {
+    // The other threads own none of the tile's columns.
+    Value isOwner = arith::CmpIOp::create(
+        rewriter, loc, arith::CmpIPredicate::ult,
+        instructions.add(part.firstColumn, -firstGroup * part.columns),
+        instructions.i32((lastGroup - firstGroup + 1) * part.columns));
+    auto branch = scf::IfOp::create(
+        rewriter, loc, isOwner,
+        [&](OpBuilder &builder, Location) {
+          Instructions inner(builder, loc);
+          scf::YieldOp::create(builder, loc, build(inner));
+        },
+        [&](OpBuilder &builder, Location) {
+          scf::YieldOp::create(builder, loc, shared);
+        });
+    sums.assign(branch.result_begin(), branch.result_end());
+  }
+  llvm::copy(sums, pairs.begin() + begin);
+  rewriter.replaceOpWithMultiple(op, {pairs});
+  return success();
+}
+
+void fp8::populateFragmentPatterns(const TypeConverter &converter,
+                                   RewritePatternSet &patterns,
+                                   const KernelLowering &lowering) {
+  patterns.add<LowerZero, LowerRead, LowerAddTile, LowerAddRow, LowerMap>(
+      converter, patterns.getContext(), lowering);
+}

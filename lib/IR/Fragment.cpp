@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The fragment family: reading accumulators and tiles, and computing on what
+// was read.
+
+#include "BindingRegion.h"
+
+using namespace mlir;
+using namespace mlir::fp8;
+
+SmallVector<Value> fp8::getViewOperands(Operation *op) {
+  return llvm::filter_to_vector(op->getOperands(), [](Value operand) {
+    return isa<TileType, TmemType>(operand.getType());
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Reading accumulators
+//===----------------------------------------------------------------------===//
+
+static LogicalResult verifyShape(Operation *op, TmemType accumulator,
+                                 FragmentType fragment) {
+  if (fragment.getShape()[0] == accumulator.getRowsPerCta() &&
+      fragment.getShape()[1] == accumulator.getShape()[1] &&
+      fragment.getLayout() == accumulator.getFragmentLayout())
+    return success();
+  return op->emitOpError()
+         << "a CTA's rows of the accumulator must have the fragment's shape "
+            "and layout (S1), but got "
+         << accumulator << " and " << fragment;
+}
+
+/// A thread reads its part of a row of such elements in chunks of 16 bytes.
+static LogicalResult verifyChunks(Operation *op, FragmentType fragment,
+                                  Type element) {
+  int64_t bits =
+      fragment.getColumnsPerThread() * element.getIntOrFloatBitWidth();
+  if (bits % (16 * 8) == 0)
+    return success();
+  return op->emitOpError() << "a thread's part of a row must be a multiple of "
+                              "16 bytes (F5), but is "
+                           << bits / 8;
+}
+
+LogicalResult ReadOp::verify() {
+  return verifyShape(*this, getAccumulator().getType(),
+                     getFragment().getType());
+}
+
+/// True for an unswizzled row of that many elements of f32 or bf16, or with
+/// `orF16` f16.
+static bool isRow(TileType tile, int64_t columns, bool orF16 = false) {
+  Type element = tile.getElementType();
+  return tile.getRows() == 1 && tile.getColumns() == columns &&
+         tile.getSwizzle() == Swizzle::None &&
+         (element.isF32() || element.isBF16() || (orF16 && element.isF16()));
+}
+
+LogicalResult PromoteOp::verify() {
+  FragmentType fragment = getFragment().getType();
+  if (failed(verifyShape(*this, getPartial().getType(), fragment)))
+    return failure();
+  int64_t rows = fragment.getShape()[0], columns = fragment.getShape()[1];
+  if (!isRow(getAScale().getType(), rows))
+    return emitOpError() << "the A scales must be an unswizzled tile of 1x"
+                         << rows << " f32 or bf16 (S2), but got "
+                         << getAScale().getType();
+  if (TypedValue<TileType> row = getBRow()) {
+    if (!getBScales().empty())
+      return emitOpError() << "the B scales are values (S3) or a row (S4), but "
+                              "got both";
+    if (!isRow(row.getType(), columns))
+      return emitOpError() << "the row of B scales must be an unswizzled tile "
+                              "of 1x"
+                           << columns << " f32 or bf16 (S4), but got "
+                           << row.getType();
+    return verifyChunks(*this, fragment, row.getType().getElementType());
+  }
+  int64_t scales = getBScales().size();
+  if (scales == 0 || columns % (2 * scales))
+    return emitOpError() << "the B scales must divide the " << columns
+                         << " columns into equal parts of an even number of "
+                            "columns (S3), but there are "
+                         << scales;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Reading tiles
+//===----------------------------------------------------------------------===//
+
+LogicalResult AddTileOp::verify() {
+  FragmentType fragment = getFragment().getType();
+  TileType tile = getTile().getType();
+  Type element = tile.getElementType();
+  if (tile.getRows() != fragment.getShape()[0] ||
+      !(element.isF32() || element.isBF16() || element.isF16()))
+    return emitOpError() << "the tile must have the fragment's "
+                         << fragment.getShape()[0]
+                         << " rows and f32, bf16 or f16 elements (F1), but got "
+                         << tile;
+  int64_t first = getColumn(), end = first + tile.getColumns();
+  if (end > fragment.getShape()[1])
+    return emitOpError() << "the tile's columns are " << first << " to "
+                         << end - 1 << " of the fragment, which has "
+                         << fragment.getShape()[1] << " (F2)";
+  int64_t owned = fragment.getColumnsPerThread();
+  bool ofOneThread = first / owned == (end - 1) / owned;
+  bool wholeThreads = first % owned == 0 && end % owned == 0;
+  if (first % 2 || (!ofOneThread && !wholeThreads))
+    return emitOpError() << "the tile's columns, " << first << " to " << end - 1
+                         << ", must begin at an even one and lie within the "
+                         << owned
+                         << " that a thread owns, or be a multiple of them "
+                            "(F3)";
+  return ofOneThread ? success() : verifyChunks(*this, fragment, element);
+}
+
+LogicalResult AddRowOp::verify() {
+  FragmentType fragment = getFragment().getType();
+  int64_t columns = fragment.getShape()[1];
+  if (isRow(getRow().getType(), columns, /*orF16=*/true))
+    return verifyChunks(*this, fragment, getRow().getType().getElementType());
+  return emitOpError() << "the row must be an unswizzled tile of 1x" << columns
+                       << " f32, bf16 or f16 (F4), but got "
+                       << getRow().getType();
+}
+
+//===----------------------------------------------------------------------===//
+// MapOp
+//===----------------------------------------------------------------------===//
+
+static Type getElementArgument(Type type) {
+  auto fragment = dyn_cast<FragmentType>(type);
+  return fragment ? fragment.getElementType() : Type();
+}
+
+ParseResult MapOp::parse(OpAsmParser &parser, OperationState &result) {
+  return parseBindingRegion(parser, result, getElementArgument, "a fragment");
+}
+
+void MapOp::print(OpAsmPrinter &printer) {
+  printBindingRegion(printer, *this, getInits(), getBody());
+  printBody(printer, *this, getBody());
+}
+
+/// The ops of the math dialect that have instructions. By name, for this
+/// library does not need the dialect.
+static bool isMathInstruction(Operation *op) {
+  static constexpr StringLiteral names[] = {
+      "math.absf", "math.ceil",  "math.exp",  "math.exp2", "math.floor",
+      "math.fma",  "math.rsqrt", "math.sqrt", "math.tanh"};
+  return llvm::is_contained(names, op->getName().getStringRef());
+}
+
+LogicalResult MapOp::verifyRegions() {
+  if (getInits().empty() || llvm::any_of(getInits().getTypes(), [&](Type type) {
+        return type != getResult().getType();
+      }))
+    return emitOpError() << "expected at least one fragment, of the type "
+                         << getResult().getType() << " of the result (E1)";
+  if (failed(verifyBindingRegion(*this, getInits(), getBody(),
+                                 getElementArgument, "a fragment")))
+    return failure();
+  Block &body = getBody().front();
+  auto yield = dyn_cast<YieldOp>(body.back());
+  if (!yield || yield.getNumOperands() != 1 ||
+      !yield.getOperand(0).getType().isF32())
+    return emitOpError() << "the body must yield one f32 (E2)";
+  for (Operation &op : body.without_terminator()) {
+    if (!isPure(&op) || op.getNumRegions())
+      return op.emitOpError() << "may not stand in an fp8.map, whose ops are "
+                                 "pure and have no regions (E3)";
+    if (op.getName().getDialectNamespace() == "math" && !isMathInstruction(&op))
+      return op.emitOpError()
+             << "has no instruction, which an fp8.map needs (E4); use absf, "
+                "ceil, exp, exp2, floor, fma, rsqrt, sqrt or tanh";
+  }
+  return success();
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The store family: the queue of staging tiles and the copy out of it.
+
+#include "BindingRegion.h"
+
+using namespace mlir;
+using namespace mlir::fp8;
+
+LogicalResult StoreQueueOp::verify() { return verifyInEntryBlock(*this, "P3"); }
+
+LogicalResult StoreOp::verify() {
+  if (failed(verifyCoordinates(*this, getCoordinates())))
+    return failure();
+  StoreQueueType queue = getQueue().getType();
+  TileType tile = queue.getTile();
+  FragmentType fragment = getFragment().getType();
+  if (getMap().getType().getTile() != tile)
+    return emitOpError() << "the map's box " << getMap().getType().getTile()
+                         << " must be the queue's tile " << tile << " (Q1)";
+  Type element = tile.getElementType();
+  if (!element.isF32() && !element.isBF16() && !element.isF16() &&
+      !isa<Float8E4M3FNType>(element))
+    return emitOpError() << "stores bf16, f16, f32 or f8E4M3FN (Q4), but got "
+                         << element;
+  if (tile.getRows() != fragment.getRowsPerWarp())
+    return emitOpError()
+           << "the tile must have as many rows as a warp holds of "
+              "the fragment (Q1), "
+           << fragment.getRowsPerWarp() << ", but got " << tile.getRows();
+  if (fragment.getColumnsPerThread() % tile.getColumns())
+    return emitOpError() << "the tile's " << tile.getColumns()
+                         << " columns must divide the "
+                         << fragment.getColumnsPerThread()
+                         << " that a thread owns (Q2)";
+  if (queue.getWarps() != fragment.getWarps())
+    return emitOpError() << "the queue is for " << queue.getWarps()
+                         << " warps, but the fragment is held by "
+                         << fragment.getWarps() << " (Q3)";
+  return success();
+}

@@ -1,0 +1,34 @@
+// RUN: fp8-opt %s -split-input-file -verify-diagnostics
+
+!tile = !fp8.tile<32x64xbf16, swizzle_128b>
+func.func @other_warps(%f: !fp8.fragment<128x128xf32, 8>, %map: !fp8.tensor_map<!tile>, %q: !fp8.store_queue<2, !tile, 4>, %i: index)
+    -> !fp8.store_queue<2, !tile, 4> attributes {fp8.linear} {
+  // expected-error @below {{the queue is for 4 warps, but the fragment is held by 8 (Q3)}}
+  %n = fp8.store %f, %map[%i, %i] through %q : !fp8.fragment<128x128xf32, 8>, !fp8.tensor_map<!tile>, !fp8.store_queue<2, !tile, 4>
+  return %n : !fp8.store_queue<2, !tile, 4>
+}
+
+// -----
+
+!tile = !fp8.tile<32x128xf8E5M2, swizzle_128b>
+func.func @other_float8(%f: !fp8.fragment<128x128xf32, 4>, %map: !fp8.tensor_map<!tile>, %q: !fp8.store_queue<2, !tile, 4>, %i: index)
+    -> !fp8.store_queue<2, !tile, 4> attributes {fp8.linear} {
+  // expected-error @below {{stores bf16, f16, f32 or f8E4M3FN (Q4), but got 'f8E5M2'}}
+  %n = fp8.store %f, %map[%i, %i] through %q : !fp8.fragment<128x128xf32, 4>, !fp8.tensor_map<!tile>, !fp8.store_queue<2, !tile, 4>
+  return %n : !fp8.store_queue<2, !tile, 4>
+}
+
+// -----
+
+// expected-error @below {{a store queue's tile has 32 rows, one for each lane, or 16 (Q1), but got 8}}
+func.func private @short_tile(!fp8.store_queue<2, !fp8.tile<8x64xbf16, swizzle_128b>, 4>)
+
+// -----
+
+!tile = !fp8.tile<32x64xbf16, swizzle_128b>
+!queue = !fp8.store_queue<2, !tile, 4>
+func.func @rows_of_a_warp(%f: !fp8.fragment<64x128xf32, 4, lane_halves>, %map: !fp8.tensor_map<!tile>, %q: !queue, %i: index) -> !queue attributes {fp8.linear} {
+  // expected-error @below {{the tile must have as many rows as a warp holds of the fragment (Q1), 16, but got 32}}
+  %n = fp8.store %f, %map[%i, %i] through %q : !fp8.fragment<64x128xf32, 4, lane_halves>, !fp8.tensor_map<!tile>, !queue
+  return %n : !queue
+}
