@@ -160,4 +160,8 @@ BlockwiseData makeBlockwiseData(int64_t m, int64_t n, int64_t k, uint64_t seed,
   return data;
 }
 
+float nearNormalAt(uint64_t seed, uint64_t stream, uint64_t index) {
+  return nearNormal(streamOf(seed, stream), index);
+}
+
 } // namespace fp8::reference

@@ -75,7 +75,8 @@ Judgement judge(const GemmReference &reference, OutputType type, const void *d,
   element.column = column;
   element.got = load(type, d, at);
   element.unwritten = loadBits(type, d, at) == poisonBits(type);
-  element.expected = reference.value[reference.index(row, column)];
+  element.expected =
+      saturate(type, reference.value[reference.index(row, column)]);
   double magnitude = reference.magnitude[reference.index(row, column)];
   bool finite = std::isfinite(element.expected);
   if (finite)
@@ -119,6 +120,8 @@ std::string describe(const BadElement &bad) {
 
 double frobeniusFloor(OutputType type) {
   switch (type) {
+  case OutputType::F8E4M3FN:
+    return 2e-4;
   case OutputType::BF16:
     return 2e-4;
   case OutputType::F16:

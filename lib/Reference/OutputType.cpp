@@ -19,10 +19,13 @@ struct Properties {
 };
 
 const Properties &propertiesOf(OutputType type) {
+  static constexpr Properties e4m3{"f8E4M3FN", 1, 3, -6, 9, 0xff};
   static constexpr Properties bf16{"bf16", 2, 7, -126, 128, 0xffc5};
   static constexpr Properties f16{"f16", 2, 10, -14, 16, 0xfed5};
   static constexpr Properties f32{"f32", 4, 23, -126, 128, 0xffc5a5d5};
   switch (type) {
+  case OutputType::F8E4M3FN:
+    return e4m3;
   case OutputType::BF16:
     return bf16;
   case OutputType::F16:
@@ -31,6 +34,21 @@ const Properties &propertiesOf(OutputType type) {
     break;
   }
   return f32;
+}
+
+/// To float, so that rounding to a narrower type afterwards is as good as
+/// rounding once: what is inexact gets an odd last bit.
+float roundToOdd(double value) {
+  float narrow = static_cast<float>(value);
+  if (!std::isfinite(value) || narrow == value)
+    return narrow;
+  if (std::fabs(narrow) > std::fabs(value))
+    narrow = std::nextafter(narrow, 0.0f);
+  uint32_t bits;
+  std::memcpy(&bits, &narrow, sizeof(bits));
+  bits |= 1;
+  std::memcpy(&narrow, &bits, sizeof(bits));
+  return narrow;
 }
 } // namespace
 
@@ -47,6 +65,8 @@ uint32_t loadBits(OutputType type, const void *data, uint64_t element) {
 
 double load(OutputType type, const void *data, uint64_t element) {
   uint32_t bits = loadBits(type, data, element);
+  if (type == OutputType::F8E4M3FN)
+    return decodeE4M3FN(static_cast<uint8_t>(bits));
   if (type == OutputType::F16)
     return decodeF16(static_cast<uint16_t>(bits));
   if (type == OutputType::BF16)
@@ -61,6 +81,8 @@ void store(OutputType type, void *data, uint64_t element, double value) {
   if (type == OutputType::F32) {
     float narrow = static_cast<float>(value);
     std::memcpy(&bits, &narrow, sizeof(bits));
+  } else if (type == OutputType::F8E4M3FN) {
+    bits = encodeE4M3FN(roundToOdd(value));
   } else {
     bits = type == OutputType::F16 ? encodeF16(value) : encodeBF16(value);
   }
@@ -81,6 +103,13 @@ double ulpAt(OutputType type, double value) {
     exponent = std::max(exponent, std::ilogb(value));
   exponent = std::min(exponent, properties.overflowExponent - 1);
   return std::ldexp(1.0, exponent - properties.mantissaBits);
+}
+
+double saturate(OutputType type, double value) {
+  constexpr double largest = 448;
+  if (type != OutputType::F8E4M3FN || std::isnan(value))
+    return value;
+  return std::clamp(value, -largest, largest);
 }
 
 double overflowThreshold(OutputType type) {

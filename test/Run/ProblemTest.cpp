@@ -48,11 +48,28 @@ TEST(Problem, NamesWhatIsMissing) {
   manifest.arguments[3].name = "scales";
   EXPECT_EQ(errorOf(manifest, sizes(1, 8, 16)),
             "argument 'scales' is not an operand of blockwise_gemm, which has "
-            "a, a_scale, b, b_scale and d");
+            "a, a_scale, b, b_scale or b_scale_row, and d, and may have c, "
+            "beta, bias and d_scale");
   manifest.arguments.erase(manifest.arguments.begin() + 3);
   EXPECT_EQ(errorOf(manifest, sizes(1, 8, 16)),
             "the manifest has no argument 'b_scale', which blockwise_gemm "
-            "needs");
+            "needs beside 'a_scale'");
+}
+
+TEST(Problem, TakesScalesInPairs) {
+  launch::Manifest manifest = gemmManifest();
+  manifest.arguments[1].name = "b_scale_row"; // a_scale
+  EXPECT_EQ(errorOf(manifest, sizes(1, 8, 16)),
+            "the manifest has both 'b_scale' and 'b_scale_row'; blockwise_gemm "
+            "takes one of them");
+  manifest.arguments.erase(manifest.arguments.begin() + 1);
+  EXPECT_EQ(
+      errorOf(manifest, sizes(1, 8, 16)),
+      "the manifest has no argument 'a_scale', which blockwise_gemm needs "
+      "beside 'b_scale'");
+  manifest.arguments[2].name = "beta"; // b_scale
+  EXPECT_EQ(errorOf(manifest, sizes(1, 8, 16)),
+            "the manifest has 'beta', but no 'c' for it to multiply");
 }
 
 TEST(Problem, ChecksTypesAndStrides) {
@@ -64,8 +81,8 @@ TEST(Problem, ChecksTypesAndStrides) {
   manifest = gemmManifest();
   manifest.arguments[4].dtype = launch::DataType::I32;
   EXPECT_EQ(errorOf(manifest, sizes(1, 8, 16)),
-            "argument 'd' has element type i32; fp8-run can check bf16, f16 "
-            "and f32");
+            "argument 'd' has element type i32; fp8-run can check bf16, f16, "
+            "f32 and f8E4M3FN");
   manifest = gemmManifest();
   manifest.arguments[4].strides[0] = 4;
   EXPECT_EQ(errorOf(manifest, sizes(1, 8, 16)),

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// "blockwise_gemm": D = sum_kb a_scale * b_scale * (A.B^T)_kb.
+// "blockwise_gemm": D = sum_kb a_scale * b_scale * (A.B^T)_kb, and what may
+// follow.
 #include "Problem.h"
+
+#include "fp8/Reference/Float8.h"
 
 #include <algorithm>
 #include <cstring>
@@ -13,10 +16,42 @@ using launch::DataType;
 using launch::Error;
 using launch::Manifest;
 
-/// An operand's name, and its extents as functions of the sizes.
+constexpr DataType float8[] = {DataType::F8E4M3FN};
+constexpr DataType scalar[] = {DataType::F32};
+constexpr DataType scales[] = {DataType::F32, DataType::BF16};
+constexpr DataType addends[] = {DataType::BF16, DataType::F16, DataType::F32};
+constexpr DataType outputs[] = {DataType::BF16, DataType::F16, DataType::F32,
+                                DataType::F8E4M3FN};
+
+/// An operand's name, its extents as functions of the sizes, and the types that
+/// it may have.
 struct Operand {
   const char *name;
   int64_t rows, columns;
+  const DataType *types;
+  size_t typeCount;
+  /// Its rows are padded to 16 bytes, as TMA wants them.
+  bool padded = false;
+
+  template <size_t count>
+  Operand(const char *name, int64_t rows, int64_t columns,
+          const DataType (&types)[count], bool padded = false)
+      : name(name), rows(rows), columns(columns), types(types),
+        typeCount(count), padded(padded) {}
+
+  bool takes(DataType type) const {
+    return std::find(types, types + typeCount, type) != types + typeCount;
+  }
+  /// "bf16, f16 and f32".
+  std::string typeNames() const {
+    std::string text;
+    for (size_t i = 0; i < typeCount; ++i)
+      text += (i == 0               ? ""
+               : i + 1 == typeCount ? " and "
+                                    : ", ") +
+              std::string(launch::spelling(types[i]));
+    return text;
+  }
 };
 
 int64_t blocks(int64_t extent) {
@@ -24,11 +59,34 @@ int64_t blocks(int64_t extent) {
 }
 
 std::vector<Operand> operandsOf(const GemmSizes &sizes) {
-  return {{"a", sizes.m, sizes.k},
-          {"a_scale", blocks(sizes.k), sizes.m},
-          {"b", sizes.n, sizes.k},
-          {"b_scale", blocks(sizes.n), blocks(sizes.k)},
-          {"d", sizes.m, sizes.n}};
+  return {{"a", sizes.m, sizes.k, float8},
+          {"a_scale", blocks(sizes.k), sizes.m, scales, /*padded=*/true},
+          {"b", sizes.n, sizes.k, float8},
+          {"b_scale", blocks(sizes.n), blocks(sizes.k), scales},
+          {"b_scale_row", blocks(sizes.k), sizes.n, scales, /*padded=*/true},
+          {"c", sizes.m, sizes.n, addends},
+          {"beta", 1, 1, scalar},
+          {"bias", 1, sizes.n, addends, /*padded=*/true},
+          {"d_scale", 1, 1, scalar},
+          {"d", sizes.m, sizes.n, outputs}};
+}
+
+/// Which scales there are: A's with one form of B's, or none.
+std::optional<Error> checkScales(const Manifest &manifest) {
+  bool a = manifest.findArgument("a_scale").has_value();
+  int b = manifest.findArgument("b_scale").has_value() +
+          manifest.findArgument("b_scale_row").has_value();
+  if (b == 2)
+    return Error{"the manifest has both 'b_scale' and 'b_scale_row'; "
+                 "blockwise_gemm takes one of them"};
+  if (a != (b == 1))
+    return Error{std::string("the manifest has no argument '") +
+                 (a ? "b_scale" : "a_scale") +
+                 "', which blockwise_gemm needs beside '" +
+                 (a ? "a_scale" : "b_scale") + "'"};
+  if (manifest.findArgument("beta") && !manifest.findArgument("c"))
+    return Error{"the manifest has 'beta', but no 'c' for it to multiply"};
+  return std::nullopt;
 }
 
 /// Each argument is one operand, and each operand one argument of rank 2.
@@ -41,17 +99,18 @@ std::optional<Error> checkOperands(const Manifest &manifest) {
     if (!known)
       return Error{"argument '" + argument.name +
                    "' is not an operand of blockwise_gemm, which has a, "
-                   "a_scale, b, b_scale and d"};
+                   "a_scale, b, b_scale or b_scale_row, and d, and may have "
+                   "c, beta, bias and d_scale"};
     if (argument.shape.size() != 2)
       return Error{"argument '" + argument.name + "' has rank " +
                    std::to_string(argument.shape.size()) +
                    "; the operands of blockwise_gemm are matrices"};
   }
-  for (const Operand &operand : operands)
-    if (!manifest.findArgument(operand.name))
-      return Error{std::string("the manifest has no argument '") +
-                   operand.name + "', which blockwise_gemm needs"};
-  return std::nullopt;
+  for (const char *name : {"a", "b", "d"})
+    if (!manifest.findArgument(name))
+      return Error{std::string("the manifest has no argument '") + name +
+                   "', which blockwise_gemm needs"};
+  return checkScales(manifest);
 }
 
 launch::Expected<int64_t>
@@ -63,8 +122,10 @@ resolveSize(const Manifest &manifest, const std::string &flag,
   for (auto [name, axis] : places) {
     std::string place =
         std::string(name) + ".shape[" + std::to_string(axis) + "]";
-    std::optional<int64_t> extent =
-        manifest.arguments[*manifest.findArgument(name)].shape[axis];
+    std::optional<unsigned> index = manifest.findArgument(name);
+    if (!index)
+      continue;
+    std::optional<int64_t> extent = manifest.arguments[*index].shape[axis];
     if (!extent) {
       open = open.empty() ? place : open;
       continue;
@@ -88,6 +149,8 @@ resolveSize(const Manifest &manifest, const std::string &flag,
 
 std::optional<reference::OutputType> outputTypeOf(DataType type) {
   switch (type) {
+  case DataType::F8E4M3FN:
+    return reference::OutputType::F8E4M3FN;
   case DataType::BF16:
     return reference::OutputType::BF16;
   case DataType::F16:
@@ -99,15 +162,17 @@ std::optional<reference::OutputType> outputTypeOf(DataType type) {
   }
 }
 
-/// The row stride: what the manifest fixes, or contiguous; rows of a_scale are
-/// padded to 16 bytes.
+/// The row stride: what the manifest fixes, or contiguous, padded where TMA
+/// wants it.
 launch::Expected<int64_t> rowStride(const launch::ArgumentSpec &spec,
-                                    int64_t columns) {
+                                    const Operand &operand) {
+  int64_t columns = operand.columns;
   if (spec.strides[1] && *spec.strides[1] != 1)
     return Error{"argument '" + spec.name + "' has " +
                  std::to_string(*spec.strides[1]) +
                  " as its inner stride; blockwise_gemm is row-major"};
-  int64_t stride = spec.name == "a_scale" ? (columns + 3) / 4 * 4 : columns;
+  int64_t step = operand.padded ? 16 / launch::byteSize(spec.dtype) : 1;
+  int64_t stride = (columns + step - 1) / step * step;
   if (!spec.strides[0])
     return stride;
   if (*spec.strides[0] < columns)
@@ -121,7 +186,7 @@ launch::Expected<PreparedArgument> layOut(const launch::ArgumentSpec &spec,
                                           const Operand &operand,
                                           uint64_t memoryLimit,
                                           uint64_t &memory) {
-  launch::Expected<int64_t> stride = rowStride(spec, operand.columns);
+  launch::Expected<int64_t> stride = rowStride(spec, operand);
   if (!stride)
     return stride.takeError();
   uint64_t bytes = 0;
@@ -156,6 +221,20 @@ void fill(PreparedArgument &argument, const std::vector<T> &source,
     std::memcpy(&argument.bytes[row * stride * sizeof(T)],
                 &source[row * sourceStride], columns * sizeof(T));
 }
+
+/// The same for values that the argument's type holds exactly.
+template <typename T>
+void fillRounded(PreparedArgument &argument, const std::vector<T> &source,
+                 int64_t sourceStride) {
+  reference::OutputType type = *outputTypeOf(argument.value.dtype);
+  int64_t rows = argument.value.shape[0], columns = argument.value.shape[1];
+  int64_t stride = argument.value.strides[0];
+  argument.bytes.assign(rows * stride * reference::byteSize(type), 0xff);
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t column = 0; column < columns; ++column)
+      reference::store(type, argument.bytes.data(), row * stride + column,
+                       source[row * sourceStride + column]);
+}
 } // namespace
 
 launch::Expected<GemmSizes> resolveSizes(const Manifest &manifest,
@@ -189,11 +268,6 @@ launch::Expected<BlockwiseGemm> BlockwiseGemm::make(const Manifest &manifest,
   gemm.output = *manifest.findArgument("d");
   DataType dType = manifest.arguments[gemm.output].dtype;
   std::optional<reference::OutputType> outputType = outputTypeOf(dType);
-  if (!outputType)
-    return Error{"argument 'd' has element type " +
-                 std::string(launch::spelling(dType)) +
-                 "; fp8-run can check bf16, f16 and f32"};
-  gemm.outputType = *outputType;
 
   std::vector<Operand> operands = operandsOf(*sizes);
   uint64_t memory = 0;
@@ -202,38 +276,96 @@ launch::Expected<BlockwiseGemm> BlockwiseGemm::make(const Manifest &manifest,
     auto operand = std::find_if(
         operands.begin(), operands.end(),
         [&](const Operand &candidate) { return candidate.name == spec.name; });
-    DataType wanted = spec.name == "a" || spec.name == "b" ? DataType::F8E4M3FN
-                                                           : DataType::F32;
-    if (spec.name != "d" && spec.dtype != wanted)
+    if (!operand->takes(spec.dtype))
       return Error{"argument '" + spec.name + "' has element type " +
                    std::string(launch::spelling(spec.dtype)) +
-                   "; blockwise_gemm takes " +
-                   std::string(launch::spelling(wanted))};
+                   (spec.name == "d" ? "; fp8-run can check "
+                                     : "; blockwise_gemm takes ") +
+                   operand->typeNames()};
     auto argument = layOut(spec, *operand, options.memoryLimit, memory);
     if (!argument)
       return argument.takeError();
     values.push_back(argument->value);
     gemm.prepared.push_back(std::move(*argument));
   }
+  gemm.outputType = *outputType;
   if (auto error = launch::checkArguments(manifest, values))
     return *error;
   return gemm;
 }
 
+PreparedArgument *BlockwiseGemm::find(const char *name) {
+  for (PreparedArgument &argument : prepared)
+    if (argument.name == name)
+      return &argument;
+  return nullptr;
+}
+
+void BlockwiseGemm::adaptScales() {
+  auto adapt = [&](std::vector<float> &values, const PreparedArgument *holder) {
+    for (float &value : values)
+      if (!holder)
+        value = 1;
+      else if (holder->value.dtype == DataType::BF16)
+        value = reference::decodeBF16(reference::encodeBF16(value));
+  };
+  adapt(data.aScale, find("a_scale"));
+  adapt(data.bScale, find("b_scale") ? find("b_scale") : find("b_scale_row"));
+}
+
+reference::Epilogue BlockwiseGemm::prepareEpilogue() {
+  reference::Epilogue epilogue;
+  // Streams of the seed that the operands of the product do not use.
+  constexpr uint64_t cStream = 16, biasStream = 17;
+  auto [m, n, k] = gemmSizes;
+  auto addend = [&](const char *name, int64_t count, uint64_t stream) {
+    PreparedArgument *argument = find(name);
+    if (!argument)
+      return std::vector<double>();
+    std::vector<double> values = reference::makeAddend(
+        *outputTypeOf(argument->value.dtype), count, seed, stream);
+    fillRounded(*argument, values, n);
+    return values;
+  };
+  auto number = [&](const char *name, double value) {
+    PreparedArgument *argument = find(name);
+    if (!argument)
+      return 1.0;
+    fillRounded(*argument, std::vector<double>{value}, 1);
+    return value;
+  };
+  epilogue.c = addend("c", m * n, cStream);
+  epilogue.bias = addend("bias", n, biasStream);
+  // Exact in f32, and unlike what a kernel that forgets them uses.
+  epilogue.beta = number("beta", -0.75);
+  epilogue.scale = number("d_scale", 0.171875);
+  return epilogue;
+}
+
 void BlockwiseGemm::prepare() {
   const auto &[m, n, k] = gemmSizes;
   data = reference::makeBlockwiseData(m, n, k, seed, kind);
+  adaptScales();
   expected = reference::computeReference(data);
+  reference::applyEpilogue(prepareEpilogue(), expected);
   for (PreparedArgument &argument : prepared) {
     if (argument.name == "a") {
       fill(argument, data.a, k);
     } else if (argument.name == "b") {
       fill(argument, data.b, k);
     } else if (argument.name == "a_scale") {
-      fill(argument, data.aScale, data.aScaleStride);
+      fillRounded(argument, data.aScale, data.aScaleStride);
     } else if (argument.name == "b_scale") {
-      fill(argument, data.bScale, data.kBlocks());
-    } else {
+      fillRounded(argument, data.bScale, data.kBlocks());
+    } else if (argument.name == "b_scale_row") {
+      std::vector<float> rows;
+      for (int64_t block = 0; block < data.kBlocks(); ++block)
+        for (int64_t column = 0; column < n; ++column)
+          rows.push_back(
+              data.bScale[column / reference::scaleBlock * data.kBlocks() +
+                          block]);
+      fillRounded(argument, rows, n);
+    } else if (argument.name == "d") {
       int64_t elements = m * argument.value.strides[0];
       argument.bytes.resize(elements * reference::byteSize(outputType));
       reference::fillWithPoison(outputType, argument.bytes.data(), elements);

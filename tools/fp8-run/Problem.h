@@ -2,12 +2,18 @@
 //
 // The problem "blockwise_gemm": sizes, operands in the layout that the manifest
 // asks for, and the check of D.
+//
+// Operands are told by their names. a, b and d are there always. Scales:
+// a_scale with b_scale, or with b_scale_row, which holds a scale for each
+// column (and is constant over 128 of them); without any, all are 1. What
+// follows the sum is optional: d = d_scale * (sum + beta * c + bias).
 #ifndef FP8_TOOLS_FP8RUN_PROBLEM_H
 #define FP8_TOOLS_FP8RUN_PROBLEM_H
 
 #include "Options.h"
 #include "fp8/Launch/LaunchPlan.h"
 #include "fp8/Reference/Checker.h"
+#include "fp8/Reference/Epilogue.h"
 
 namespace fp8::run {
 
@@ -49,6 +55,12 @@ public:
   Verdict judge(const std::vector<uint8_t> &d) const;
 
 private:
+  /// Makes what follows the sum, and its operands' contents.
+  reference::Epilogue prepareEpilogue();
+  /// Rounds the scales to what the manifest has them in, or makes them 1.
+  void adaptScales();
+  PreparedArgument *find(const char *name);
+
   GemmSizes gemmSizes;
   uint64_t seed = 0;
   reference::DataKind kind = reference::DataKind::Normal;

@@ -44,6 +44,10 @@ enum class DataKind {
 BlockwiseData makeBlockwiseData(int64_t m, int64_t n, int64_t k, uint64_t seed,
                                 DataKind kind = DataKind::Normal);
 
+/// One near-normal value, mean 0, variance 1, of those that the seed gives the
+/// stream. Streams 1 to 15 are those of BlockwiseData.
+float nearNormalAt(uint64_t seed, uint64_t stream, uint64_t index);
+
 } // namespace fp8::reference
 
 #endif // FP8_REFERENCE_BLOCKWISEDATA_H

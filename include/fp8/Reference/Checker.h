@@ -41,7 +41,7 @@ struct CheckResult {
   double relativeError = 0;
   /// ||got - round(expected)|| / ||round(expected)||, likewise.
   double frobenius = 0;
-  double frobeniusFloor = 0; ///< what it may be, for this result
+  double frobeniusFloor = 0;     ///< what it may be, for this result
   std::vector<BadElement> first; ///< in row-major order, at most maxReported
   /// Of the wrong ones, that with the largest ratio and a finite value.
   BadElement worst;

@@ -184,14 +184,13 @@ private:
     IRMapping mapping;
     mapping.map(body.getArguments(), elements);
     for (Operation &inner : body.without_terminator()) {
-      Value approximate;
-      if (inner.getNumOperands() == 1)
-        approximate =
-            Instructions(rewriter, inner.getLoc())
-                .approximate(inner.getName().getStringRef(),
-                             mapping.lookupOrDefault(inner.getOperand(0)));
-      if (approximate)
-        mapping.map(inner.getResult(0), approximate);
+      SmallVector<Value> operands;
+      for (Value operand : inner.getOperands())
+        operands.push_back(mapping.lookupOrDefault(operand));
+      if (Value value =
+              Instructions(rewriter, inner.getLoc())
+                  .computeMath(inner.getName().getStringRef(), operands))
+        mapping.map(inner.getResult(0), value);
       else
         rewriter.clone(inner, mapping);
     }

@@ -7,6 +7,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
 using namespace mlir::fp8;
@@ -113,30 +114,36 @@ Value Instructions::splatPair(Value value) {
 Value Instructions::addPair(Value lhs, Value rhs) {
   return arith::AddFOp::create(builder, loc, lhs, rhs);
 }
-Value Instructions::approximate(StringRef mathOp, Value operand) {
-  // Pure asm: LLVM's intrinsics for these need fast-math flags, which would
-  // allow more than the instruction.
-  auto emit = [&](StringRef instruction, Value source) -> Value {
-    return LLVM::InlineAsmOp::create(
-               builder, loc, builder.getF32Type(), source,
-               (instruction + " $0, $1;").str(), "=f,f",
-               /*has_side_effects=*/false, /*is_align_stack=*/false,
-               LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr())
-        .getResult(0);
-  };
-  if (mathOp == "math.exp2")
-    return emit("ex2.approx.ftz.f32", operand);
+Value Instructions::computeMath(StringRef mathOp, ValueRange operands) {
+  if (mathOp == "math.fma")
+    return fma(operands[0], operands[1], operands[2]);
+  // Pure asm: LLVM's intrinsics for the approximations need fast-math flags,
+  // which would allow more than the instruction, and the stock lowering to NVVM
+  // makes calls to libdevice of the others.
+  StringRef instruction = llvm::StringSwitch<StringRef>(mathOp)
+                              .Case("math.absf", "abs.f32")
+                              .Case("math.ceil", "cvt.rpi.f32.f32")
+                              .Case("math.exp", "ex2.approx.ftz.f32")
+                              .Case("math.exp2", "ex2.approx.ftz.f32")
+                              .Case("math.floor", "cvt.rmi.f32.f32")
+                              .Case("math.rsqrt", "rsqrt.approx.f32")
+                              .Case("math.sqrt", "sqrt.rn.f32")
+                              .Case("math.tanh", "tanh.approx.f32")
+                              .Default("");
+  if (instruction.empty())
+    return {};
+  Value source = operands[0];
   if (mathOp == "math.exp") {
     Value log2e = arith::ConstantOp::create(
         builder, loc, builder.getF32FloatAttr(1.44269504f));
-    return emit("ex2.approx.ftz.f32",
-                arith::MulFOp::create(builder, loc, operand, log2e));
+    source = arith::MulFOp::create(builder, loc, source, log2e);
   }
-  if (mathOp == "math.rsqrt")
-    return emit("rsqrt.approx.f32", operand);
-  if (mathOp == "math.tanh")
-    return emit("tanh.approx.f32", operand);
-  return {};
+  return LLVM::InlineAsmOp::create(
+             builder, loc, builder.getF32Type(), source,
+             (instruction + " $0, $1;").str(), "=f,f",
+             /*has_side_effects=*/false, /*is_align_stack=*/false,
+             LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr())
+      .getResult(0);
 }
 Value Instructions::roundToFloat8(Value pair) {
   // The first source goes to the upper half (PTX ISA, cvt).

@@ -56,9 +56,9 @@ public:
   /// Rounds pairs of f32 to `element` and packs them into a vector of i32, the
   /// first pair lowest.
   Value roundAndPack(ArrayRef<Value> pairs, Type element);
-  /// What an instruction approximates for an op of the math dialect on f32, of
-  /// that name; null if there is none or it is not needed.
-  Value approximate(StringRef mathOp, Value operand);
+  /// The value of an op of the math dialect on f32, of that name, by an
+  /// instruction; null if it is no op that an fp8.map may have (E4).
+  Value computeMath(StringRef mathOp, ValueRange operands);
   /// a * b + c on vectors of f32, rounded once.
   Value fma(Value a, Value b, Value c);
 

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What follows the sum, and results in e4m3.
+#include "fp8/Reference/Epilogue.h"
+#include "fp8/Reference/Checker.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+#include <limits>
+
+using namespace fp8::reference;
+
+namespace {
+/// One row of sums 1, 2, 3, each of magnitude 10.
+GemmReference sums() {
+  GemmReference reference;
+  reference.rowEnd = 1;
+  reference.n = 3;
+  reference.value = {1, 2, 3};
+  reference.magnitude = {10, 10, 10};
+  return reference;
+}
+} // namespace
+
+TEST(Epilogue, AddsResidualAndBiasThenScales) {
+  GemmReference reference = sums();
+  Epilogue epilogue;
+  epilogue.c = {8, -8, 0};
+  epilogue.bias = {0, 0, -5};
+  epilogue.beta = -0.5;
+  epilogue.scale = -2;
+  applyEpilogue(epilogue, reference);
+  EXPECT_EQ(reference.value, (std::vector<double>{6, -12, 4}));
+  EXPECT_EQ(reference.magnitude, (std::vector<double>{28, 28, 30}));
+}
+
+TEST(Epilogue, LeavesWhatIsAbsent) {
+  GemmReference reference = sums();
+  applyEpilogue(Epilogue(), reference);
+  EXPECT_EQ(reference.value, (std::vector<double>{1, 2, 3}));
+  EXPECT_EQ(reference.magnitude, (std::vector<double>{10, 10, 10}));
+}
+
+TEST(Epilogue, MakesAddendsThatTheTypeHolds) {
+  for (OutputType type : {OutputType::BF16, OutputType::F16, OutputType::F32}) {
+    std::vector<double> values = makeAddend(type, 100, 3, 16);
+    EXPECT_EQ(values, makeAddend(type, 100, 3, 16));
+    EXPECT_NE(values, makeAddend(type, 100, 3, 17));
+    for (double value : values)
+      EXPECT_EQ(value, roundTo(type, value));
+  }
+}
+
+TEST(E4M3Output, RoundsOnceAndSaturates) {
+  constexpr OutputType type = OutputType::F8E4M3FN;
+  EXPECT_EQ(roundTo(type, 1.0625), 1); // a tie, to even
+  // Above a tie by less than f32 can tell.
+  EXPECT_EQ(roundTo(type, 1.0625 + 0x1p-40), 1.125);
+  EXPECT_EQ(roundTo(type, 1e9), 448);
+  EXPECT_EQ(saturate(type, -std::numeric_limits<double>::infinity()), -448);
+  EXPECT_TRUE(std::isnan(saturate(type, std::nan(""))));
+  EXPECT_EQ(saturate(OutputType::BF16, 1e9), 1e9);
+  EXPECT_EQ(ulpAt(type, 448), 32);
+  EXPECT_EQ(ulpAt(type, 0), 0x1p-9);
+}
+
+TEST(E4M3Output, IsCheckedAgainstWhatTheTypeCanHold) {
+  constexpr OutputType type = OutputType::F8E4M3FN;
+  BlockwiseData data = makeBlockwiseData(1, 3, 0, 0);
+  GemmReference reference = sums();
+  reference.value = {1e6, -std::numeric_limits<double>::infinity(), 3};
+  uint8_t d[3];
+  auto store = [&](double first, double second) {
+    fp8::reference::store(type, d, 0, first);
+    fp8::reference::store(type, d, 1, second);
+    fp8::reference::store(type, d, 2, 3);
+  };
+  store(448, -448);
+  EXPECT_TRUE(check(data, reference, type, d, 3).ok());
+  store(384, -448);
+  EXPECT_FALSE(check(data, reference, type, d, 3).ok());
+  store(448, std::nan(""));
+  EXPECT_EQ(check(data, reference, type, d, 3).wrong, 1);
+  fillWithPoison(type, d, 3);
+  EXPECT_EQ(check(data, reference, type, d, 3).unwritten, 3);
+}
