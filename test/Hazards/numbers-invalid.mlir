@@ -74,11 +74,11 @@ func.func @narrow_scales(%a: memref<?x?xf8E4M3FN>, %s: memref<?x?xbf16>, %d: mem
 
 // -----
 
-// 27: the same by hand.
+// 27: by hand, where f32 and bf16 are widened right, scales of f16.
 !frag = !fp8.fragment<128x128xf32, 4>
-func.func @narrow_scale_tile(%f: !frag, %p: !fp8.tmem<128x128xf32>, %s: !fp8.tile<1x128xbf16>, %b: f32) attributes {fp8.linear} {
-  // expected-error @below {{the A scales must be an unswizzled tile of 1x128xf32 (S2), but got '!fp8.tile<1x128xbf16>'}}
-  %r = fp8.promote %f, %p scales(%s, %b) : !frag, !fp8.tmem<128x128xf32>, !fp8.tile<1x128xbf16>
+func.func @narrow_scale_tile(%f: !frag, %p: !fp8.tmem<128x128xf32>, %s: !fp8.tile<1x128xf16>, %b: f32) attributes {fp8.linear} {
+  // expected-error @below {{the A scales must be an unswizzled tile of 1x128 f32 or bf16 (S2), but got '!fp8.tile<1x128xf16>'}}
+  %r = fp8.promote %f, %p scales(%s, %b) : !frag, !fp8.tmem<128x128xf32>, !fp8.tile<1x128xf16>
   return
 }
 

@@ -18,7 +18,6 @@ gpu.module @kernels {
     %p, %ce = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
     %accp, %accc = fp8.output_pipeline : !acc
     %queue = fp8.store_queue : !queue
-    // CHECK: %[[GROUP:.*]] = arith.shrui %{{.*}}, %c2_i32 : i32
     fp8.role "epilogue" warps(8) (%e = %accc, %in = %ce, %q = %queue) : !fp8.consumer<!acc>, !fp8.consumer<!ring>, !queue {
       %ready = fp8.wait_tmem %e : !fp8.consumer<!acc> -> !fp8.tmem_ready<!acc>
       %w = fp8.create_epilogue_warp %e, %ready : !fp8.consumer<!acc>, !fp8.tmem_ready<!acc> -> !fp8.epilogue_warp<!acc>
@@ -32,8 +31,8 @@ gpu.module @kernels {
       %f0 = fp8.read %accumulator : !fp8.tmem<128x128xf32> -> !sum
       %half = fp8.tile %is["half"] : !fp8.consumer_stage<!ring>
       // The right half is that of the second four warps: eight chunks of eight bf16, fused with the sums; the others pass theirs on.
-      // CHECK: %[[OF:.*]] = arith.addi %{{.*}}, %c-1_i32 : i32
-      // CHECK: %[[OWNS:.*]] = arith.cmpi ult, %[[OF]], %c1_i32 : i32
+      // CHECK: %[[FROM:.*]] = arith.addi %[[FIRST:.*]], %c-64_i32 : i32
+      // CHECK: %[[OWNS:.*]] = arith.cmpi ult, %[[FROM]], %c64_i32 : i32
       // CHECK: scf.if %[[OWNS]]
       // CHECK-COUNT-8: llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<3> -> vector<8xbf16>
       // CHECK: llvm.intr.fma
@@ -62,7 +61,7 @@ gpu.module @kernels {
       %scales = fp8.tile %is["scales"] : !fp8.consumer_stage<!ring>
       %f4 = fp8.promote %f3, %accumulator scales(%scales, row %scales) : !sum, !fp8.tmem<128x128xf32>, !scales, !scales
       // Two values, one for each half: which one a warp takes is decided once.
-      // CHECK: %[[SECOND:.*]] = arith.cmpi eq, %{{.*}}, %c1_i32 : i32
+      // CHECK: %[[SECOND:.*]] = arith.cmpi eq, %[[FIRST]], %c64_i32 : i32
       // CHECK: arith.select %[[SECOND]], %{{.*}}, %{{.*}} : vector<2xf32>
       // CHECK-NOT: arith.select
       // CHECK: nvvm.fence.proxy
@@ -76,8 +75,12 @@ gpu.module @kernels {
     }
     fp8.role "other" warps(1) (%e = %accp, %in = %p) : !fp8.producer<!acc>, !fp8.producer<!ring> {
       %w = fp8.create_mma_warp %e : !fp8.producer<!acc> -> !fp8.mma_warp<!acc>
-      fp8.release_mma_warp %w : !fp8.mma_warp<!acc>
-      fp8.close %in : !fp8.producer<!ring>
+      %stage = fp8.acquire %w : !fp8.mma_warp<!acc>
+      %w1 = fp8.release %stage : !fp8.mma_stage<!acc>
+      fp8.release_mma_warp %w1 : !fp8.mma_warp<!acc>
+      %is = fp8.acquire %in : !fp8.producer<!ring>
+      %in1 = fp8.release %is : !fp8.producer_stage<!ring>
+      fp8.close %in1 : !fp8.producer<!ring>
     }
     gpu.return
   }
@@ -134,7 +137,9 @@ gpu.module @maps {
     }
     fp8.role "mma" warps(1) (%e = %accp) : !fp8.producer<!sacc> {
       %w = fp8.create_mma_warp %e : !fp8.producer<!sacc> -> !fp8.mma_warp<!sacc>
-      fp8.release_mma_warp %w : !fp8.mma_warp<!sacc>
+      %stage = fp8.acquire %w : !fp8.mma_warp<!sacc>
+      %w1 = fp8.release %stage : !fp8.mma_stage<!sacc>
+      fp8.release_mma_warp %w1 : !fp8.mma_warp<!sacc>
     }
     gpu.return
   }

@@ -18,7 +18,7 @@ PHASES = {
     "1": ["--fp8-structure-gemm"],
     "2": ["--fp8-structure-gemm", "--fp8-flatten-scopes", "--fp8-lower-tile-loops"],
 }
-SHAPES = [(128, 128, 128), (200, 72, 400)]
+SHAPES = [(128, 128, 128), (200, 80, 400)]
 FUNCTIONS = ["test/IR/linearity.mlir", "test/IR/explicit.mlir", "test/IR/select.mlir", "test/IR/linearity-valid/*.mlir"]
 KERNELS = ["examples/*.mlir", "test/Run/*.mlir"]
 
