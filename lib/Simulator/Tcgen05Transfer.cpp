@@ -34,7 +34,8 @@ void fragment(Shape shape, uint32_t t, uint32_t n, uint32_t split,
     column = n / 4 * 8 + t % 4 * 2 + n % 2;
     return;
   case Shape::L16x32x2:
-    lane = t;
+    // Two accesses to the same 16 lanes, by 16 threads each.
+    lane = t % 16;
     column = t < 16 ? n : n + split;
     return;
   }
@@ -44,8 +45,9 @@ void fragment(Shape shape, uint32_t t, uint32_t n, uint32_t split,
 bool region(Warp &w, const Inst &i, uint32_t address, bool write,
             TensorRegion &out, uint32_t &firstLane) {
   Shape shape = Shape(i.aux);
-  uint32_t lanes = shape == Shape::L32x32 || shape == Shape::L16x32x2 ? 32 : 16;
-  uint32_t columns = i.aux2;
+  uint32_t lanes = shape == Shape::L32x32 ? 32 : 16;
+  // The columns between the two halves of 16x32bx2 count as touched.
+  uint32_t columns = i.aux2 + i.target;
   firstLane = address >> 16;
   uint32_t column = address & 0xffff;
   uint32_t quarter = w.id % 4;
@@ -188,6 +190,21 @@ Flow tensorStore(Warp &w, const Inst &i, uint32_t mask) {
   return Flow::Next;
 }
 
+/// The columns from the first half of 16x32bx2 to the second.
+bool takeSplit(Decoder &d, Inst &i) {
+  i.target = 0;
+  if (Shape(i.aux) != Shape::L16x32x2)
+    return true;
+  uint64_t split;
+  if (!d.immediate(split))
+    return false;
+  if (split >= kTensorColumns)
+    return d.fail("splits its columns by " + std::to_string(split) +
+                  ", but there are 512");
+  i.target = uint32_t(split);
+  return true;
+}
+
 } // namespace
 
 bool fp8::sim::decodeTcgen05Transfer(Decoder &d, Inst &i, bool load) {
@@ -212,10 +229,11 @@ bool fp8::sim::decodeTcgen05Transfer(Decoder &d, Inst &i, bool load) {
     return d.fail("has more than 128 registers");
   i.aux = uint32_t(shape);
   i.aux2 = columnsPerRepeat[shape] * repeat * (i.imm ? 2 : 1);
-  if (Shape(shape) == Shape::L16x32x2)
-    return d.fail("is not supported with shape .16x32bx2 yet");
   i.fn = load ? tensorLoad : tensorStore;
   i.keepsReady = load;
-  return load ? d.list(i, registers, Type::B32, true) && d.address(i)
-              : d.address(i) && d.list(i, registers, Type::B32, false);
+  if (load && !d.list(i, registers, Type::B32, true))
+    return false;
+  if (!d.address(i) || !takeSplit(d, i))
+    return false;
+  return load || d.list(i, registers, Type::B32, false);
 }

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The structured-kernel suite: every MMA shape, cluster and scheduler, each right under five schedules.
+
+suite.py FP8-OPT FP8-RUN GEMM.mlir WORKDIR [--sample COUNT] [--ptxas PTXAS]
+
+Lists every configuration that the GEMM op may be given, lowers and simulates each (or a seeded sample of COUNT that has every
+value of every axis), and with --ptxas assembles each for sm_100a, sm_100f and sm_103a, where none may spill. A configuration
+that the compiler refuses must be refused for one of the known reasons, and is counted.
+"""
+import argparse
+import json
+import random
+import re
+import subprocess
+import sys
+
+REFUSALS = ["can meet three blocks of B scales", "leaves an epilogue thread more sums than it has registers",
+            "but it stores chunks of"]
+CLUSTERS = {1: [(1, 1), (2, 1), (2, 2), (4, 4), (8, 2)], 2: [(2, 1), (2, 2), (4, 4), (8, 2)]}
+SCHEDULERS = ["persistent", "one_tile", "clc"]
+# (M, N, K): ragged in each, K = 320 among them.
+SHAPES = [(500, 576, 320), (260, 328, 400), (130, 1064, 128)]
+
+
+def configurations():
+    for group, rows in [(1, 64), (1, 128), (2, 128), (2, 256)]:
+        step = 8 if (group, rows) == (1, 64) else 16
+        for columns in range(step, 257, step):
+            for cluster in CLUSTERS[group]:
+                yield group, rows, columns, cluster
+
+
+def sample(points, count):
+    """A seeded sample that has every value of every axis."""
+    order = list(points)
+    random.Random(20260101).shuffle(order)
+    chosen, seen = [], set()
+    for point in order:
+        values = {(axis, value) for axis, value in enumerate(point)} | {(point[:2], point[3])}
+        if not values <= seen:
+            chosen.append(point)
+            seen |= values
+    return chosen + [p for p in order if p not in chosen][:max(0, count - len(chosen))]
+
+
+def run(command):
+    return subprocess.run(command, capture_output=True, text=True)
+
+
+def assemble(ptxas, opt, source, ptx):
+    for chip in ["sm_100a", "sm_100f", "sm_103a"]:
+        lowered = run([opt, source, f"--fp8-gemm-to-ptx=chip={chip}", "--emit=ptx", "-o", ptx])
+        result = run([ptxas, f"-arch={chip}", "-v", "-o", "/dev/null", ptx])
+        if lowered.returncode or result.returncode or "0 bytes spill stores, 0 bytes spill loads" not in result.stderr:
+            return f"{chip}: {lowered.stderr}{result.stderr}"
+    return ""
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("paths", nargs=4)
+    parser.add_argument("--sample", type=int)
+    parser.add_argument("--ptxas")
+    options = parser.parse_args()
+    opt, runner, gemm, work = options.paths
+    text = open(gemm).read()
+    points = list(configurations())
+    chosen = sample(points, options.sample) if options.sample else points
+    right = refused = failed = 0
+    for index, (group, rows, columns, cluster) in enumerate(chosen):
+        config = (f"tile = {rows} x {columns} x 128, cta_group = {group}, cluster = {cluster[0]} x {cluster[1]}, "
+                  f"scheduler = {SCHEDULERS[index % 3]}")
+        source, ptx = f"{work}.mlir", f"{work}.ptx"
+        open(source, "w").write(re.sub(r"outs\(.*\)", lambda match: f"{match[0]} config<{config}>", text))
+        lowered = run([opt, source, "--fp8-gemm-to-ptx=chip=sm_100a", "--emit=ptx", "-o", ptx])
+        if lowered.returncode:
+            if any(reason in lowered.stderr for reason in REFUSALS):
+                refused += 1
+                continue
+            failed += 1
+            print(f"{config}: {lowered.stderr}")
+            continue
+        m, n, k = SHAPES[index // 3 % 3]
+        result = run([runner, ptx, "--backend=sim", f"--m={m}", f"--n={n}", f"--k={k}", "--schedules=5"])
+        verdict = json.loads(result.stdout.splitlines()[-1])
+        problem = "" if verdict["ok"] and verdict["schedules"] == 5 else result.stderr
+        if not problem and options.ptxas:
+            problem = assemble(options.ptxas, opt, source, ptx)
+        if problem:
+            failed += 1
+            print(f"{config}, {m} x {n} x {k}: {problem}")
+        else:
+            right += 1
+    print(f"{len(chosen)} of {len(points)} configurations: {right} right, {refused} refused, {failed} failed")
+    sys.exit(failed > 0)
+
+
+main()
