@@ -84,6 +84,27 @@ TEST(TensorMemory, LoadsOf32LanesFindHalfAnAccumulator) {
               HasSubstr("register %r21 is read before anything wrote it"));
 }
 
+TEST(TensorMemory, LoadsTwoHalvesFrom16Lanes) {
+  // Threads 0 to 15 load lanes 0 to 15, threads 16 to 31 the same lanes four
+  // columns further; cell (lane, column) holds lane * 100 + column.
+  std::string body = std::string(kAlloc) + "mul.lo.u32 %r0, %t, 100;\n";
+  std::string list;
+  for (int i = 0; i < 8; ++i) {
+    body += "add.u32 %r" + std::to_string(10 + i) + ", %r0, " +
+            std::to_string(i) + ";\n";
+    list += (i ? ", %r" : "%r") + std::to_string(10 + i);
+  }
+  body += "tcgen05.st.sync.aligned.32x32b.x8.b32 [%r50], {" + list +
+          "};\ntcgen05.wait::st.sync.aligned;\n"
+          "tcgen05.ld.sync.aligned.16x32bx2.x2.b32 {%r20, %r21}, [%r50], 4;\n"
+          "tcgen05.wait::ld.sync.aligned;\nst.global.b32 [%o], %r20;\n"
+          "st.global.b32 [%o+128], %r21;\n";
+  auto out = compute(body + kFree, 32, 64, kShared);
+  for (uint32_t t = 0; t < 32; ++t)
+    for (uint32_t n = 0; n < 2; ++n)
+      EXPECT_EQ(out[n * 32 + t], t % 16 * 100 + n + (t < 16 ? 0 : 4));
+}
+
 TEST(TensorMemory, AllocationRules) {
   EXPECT_THAT(
       reportOf(replaced(std::string(kAlloc), "], 64", "], 48") + kFree).str(),
