@@ -31,8 +31,7 @@ static LogicalResult checkPairLeader(Operation *op, StringRef what) {
                               "pair' (C2)";
 }
 
-/// The CTAs in which an end is worked on, from the kind of end and its ring;
-/// null where the kernel is free to choose.
+/// (C2, C3) Where the end of a pair's ring is worked on.
 static LogicalResult checkAcquire(Operation *acquire, int64_t ctaGroup) {
   Type end = getEndOf(acquire->getOperand(0).getType());
   if (ctaGroup == 1)

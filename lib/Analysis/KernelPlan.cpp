@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What is derived from a linear kernel: its roles. Counts are in
-// RingCounts.cpp, the rules of clusters in ClusterRules.cpp, the layout of
-// memory in MemoryLayout.cpp.
+// RingCounts.cpp, the other rules in KernelRules.cpp and ClusterRules.cpp, the
+// layout of memory in MemoryLayout.cpp.
 
 #include "fp8/Analysis/KernelPlan.h"
 

@@ -63,9 +63,7 @@ int64_t RingPlan::getNumReleasers(ClusterShape cluster) const {
   return alongM + alongN - 1;
 }
 
-/// The CTAs of whose slots the ring's barriers speak together.
-static int64_t getCtaGroup(Operation *op) {
-  Type ring = cast<EndTypeInterface>(op->getResult(0).getType()).getRing();
+int64_t fp8::getCtaGroup(Type ring) {
   if (auto output = dyn_cast<OutputPipelineType>(ring))
     return output.getCtaGroup();
   auto pipeline = dyn_cast<PipelineType>(ring);
@@ -75,7 +73,8 @@ static int64_t getCtaGroup(Operation *op) {
 LogicalResult KernelPlan::planRings(FunctionOpInterface kernel) {
   for (Operation &op : kernel.getFunctionBody().front())
     if (isa<PipelineOp, OutputPipelineOp, WorkQueueOp>(op))
-      rings[&op].ctaGroup = getCtaGroup(&op);
+      rings[&op].ctaGroup = getCtaGroup(
+          cast<EndTypeInterface>(op.getResult(0).getType()).getRing());
   planSharing();
   for (auto &[op, ring] : rings)
     if (failed(planRing(op, ring)))

@@ -19,7 +19,7 @@ func.func @two_copies_step(%end: !end) -> (!end, !end) attributes {fp8.linear} {
 
 // 15: a stage that nothing has acquired.
 !acc = !fp8.output_pipeline<2, 128x128xf32>
-func.func @placeholder() -> !fp8.mma_warp<!acc> attributes {fp8.linear} {
+func.func @handle_from_nowhere() -> !fp8.mma_warp<!acc> attributes {fp8.linear} {
   // expected-error @below {{mma stage is made by 'builtin.unrealized_conversion_cast', which does not declare what it does with linear values (L6); it must implement LinearOpInterface}}
   %stage = builtin.unrealized_conversion_cast to !fp8.mma_stage<!acc>
   %w = fp8.release %stage : !fp8.mma_stage<!acc>

@@ -18,6 +18,9 @@ struct WarpRange {
   int64_t count = 0;
 };
 
+/// The CTAs whose slots the ring hands over together, 1 or 2.
+int64_t getCtaGroup(Type ring);
+
 /// One ring of a kernel: the arrivals its barriers expect and where it lies in
 /// shared memory. Offsets in bytes.
 struct RingPlan {

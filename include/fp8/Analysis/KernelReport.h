@@ -26,11 +26,12 @@ struct BarrierReport {
   int64_t bytes;     ///< the bytes that complete a phase beside the arrivals
   int64_t offset;    ///< in shared memory, bytes; the number of a named barrier
   std::string phase; ///< how the parity that is waited for runs
-  std::string waiters; ///< roles, and the CTAs in which they wait
+  std::string waiters; ///< the roles that wait
   SmallVector<ArrivalReport> arrivers;
   bool severalWait = false; ///< more than one role waits
 };
 
+/// One ring and its barriers.
 struct RingReport {
   std::string name; ///< such as "pipeline a, b"
   int64_t stages;
@@ -56,7 +57,7 @@ private:
   void addRing(Operation *op, const KernelPlan &plan);
   void addOutputBarriers(OutputPipelineOp op, const KernelPlan &plan,
                          RingReport &report);
-  /// Who works on the end, "warps of role" in words.
+  /// The role that works on the end.
   static RoleOp getRole(Value end);
 
   std::string name;

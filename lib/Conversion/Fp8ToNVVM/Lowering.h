@@ -82,9 +82,6 @@ struct KernelLowering {
   }
 };
 
-/// The CTAs whose slots the ring hands over together, 1 or 2.
-int64_t getCtaGroup(Type ring);
-
 /// A cursor over a ring, as the four i32 values that an end, a stage or a warp
 /// handle becomes.
 struct RingCursor {

@@ -24,13 +24,6 @@ static int64_t getNumStages(Type ring) {
   return cast<RingTypeInterface>(ring).getNumStages();
 }
 
-int64_t fp8::getCtaGroup(Type ring) {
-  if (auto output = dyn_cast<OutputPipelineType>(ring))
-    return output.getCtaGroup();
-  auto pipeline = dyn_cast<PipelineType>(ring);
-  return pipeline ? pipeline.getCtaGroup() : 1;
-}
-
 /// True if the ring's cursors count without wrapping. With one slot, flipping
 /// the parity is cheaper still.
 static bool counts(int64_t stages) {

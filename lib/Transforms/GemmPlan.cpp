@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What is chosen about the kernel of a GEMM, and the types that follow from it.
+
+#include "GemmPlan.h"
+
+#include "fp8/Analysis/KernelPlan.h"
+
+#include <numeric>
+
+using namespace mlir;
+using namespace mlir::fp8;
+
+static TileType getOperandTile(const GemmPlan &plan, int64_t rows) {
+  MLIRContext *context = plan.outputType.getContext();
+  return TileType::get(context, {rows, plan.tileK},
+                       Float8E4M3FNType::get(context), Swizzle::B128);
+}
+
+/// A share of a copy is a whole number of swizzle atoms, eight rows each.
+static bool canShare(int64_t rows, int64_t sharers) {
+  return sharers > 1 && rows % (8 * sharers) == 0;
+}
+
+bool GemmPlan::multicastsA() const { return canShare(getCtaRows(), cluster.n); }
+bool GemmPlan::multicastsB() const {
+  return canShare(getCtaColumns(), cluster.m / ctaGroup);
+}
+TileType GemmPlan::getATile() const {
+  return getOperandTile(*this, getCtaRows());
+}
+TileType GemmPlan::getBTile() const {
+  return getOperandTile(*this, getCtaColumns());
+}
+TileType GemmPlan::getABox() const {
+  return getOperandTile(*this, getCtaRows() / (multicastsA() ? cluster.n : 1));
+}
+TileType GemmPlan::getBBox() const {
+  return getOperandTile(*this, getCtaColumns() /
+                                   (multicastsB() ? cluster.m / ctaGroup : 1));
+}
+TileType GemmPlan::getAScaleTile() const {
+  MLIRContext *context = outputType.getContext();
+  return TileType::get(context, {1, getCtaRows()}, Float32Type::get(context),
+                       Swizzle::None);
+}
+TileType GemmPlan::getStoreTile() const {
+  // The widest row that the 128-byte swizzle takes and that divides a thread's
+  // columns.
+  int64_t bits = outputType.getIntOrFloatBitWidth();
+  int64_t columns = 128 * 8 / bits;
+  while (getFragment().getColumnsPerThread() % columns)
+    columns /= 2;
+  int64_t rowBytes = columns * bits / 8;
+  Swizzle swizzle = rowBytes == 128  ? Swizzle::B128
+                    : rowBytes == 64 ? Swizzle::B64
+                    : rowBytes == 32 ? Swizzle::B32
+                                     : Swizzle::None;
+  return TileType::get(outputType.getContext(),
+                       {getFragment().getRowsPerWarp(), columns}, outputType,
+                       swizzle);
+}
+FragmentType GemmPlan::getFragment() const {
+  return FragmentType::get(
+      outputType.getContext(), {getCtaRows(), tileN},
+      Float32Type::get(outputType.getContext()), kEpilogueWarps,
+      getAccumulatorRing().getAccumulator().getFragmentLayout());
+}
+PipelineType GemmPlan::getInputRing() const {
+  MLIRContext *context = outputType.getContext();
+  SmallVector<StringAttr> names{StringAttr::get(context, "a"),
+                                StringAttr::get(context, "b")};
+  SmallVector<TileType> tiles{getATile(), getBTile()};
+  if (!separatesScales()) {
+    names.push_back(StringAttr::get(context, "a_scale"));
+    tiles.push_back(getAScaleTile());
+  }
+  return PipelineType::get(context, stages, names, tiles, ctaGroup);
+}
+PipelineType GemmPlan::getScaleRing() const {
+  MLIRContext *context = outputType.getContext();
+  return PipelineType::get(context, stages, StringAttr::get(context, "a_scale"),
+                           getAScaleTile(), 1);
+}
+OutputPipelineType GemmPlan::getAccumulatorRing() const {
+  MLIRContext *context = outputType.getContext();
+  return OutputPipelineType::get(context, accumulators, {tileM, tileN},
+                                 Float32Type::get(context), ctaGroup);
+}
+StoreQueueType GemmPlan::getStoreQueue() const {
+  return StoreQueueType::get(outputType.getContext(), kStoreDepth,
+                             getStoreTile(), kEpilogueWarps);
+}
+
+/// What barriers, the tensor-memory address and alignment gaps take at most.
+static constexpr int64_t kSharedMemoryReserve = 2048;
+
+FailureOr<GemmPlan> GemmPlan::choose(Operation *op, GemmConfigAttr config,
+                                     Type outputType) {
+  GemmPlan plan{128,       128, 128, 1, {}, 1, 1, SchedulerKind::Persistent,
+                outputType};
+  if (config)
+    plan = {config.getTileM(),
+            config.getTileN(),
+            config.getTileK(),
+            config.getCtaGroup(),
+            {config.getClusterM(), config.getClusterN()},
+            1,
+            1,
+            config.getScheduler(),
+            outputType};
+  // A tile that starts anywhere must meet at most two blocks of scales.
+  int64_t common = std::gcd(plan.tileN, kScaleBlock);
+  if (plan.tileN > kScaleBlock + common)
+    return op->emitOpError()
+           << "tile N of " << plan.tileN
+           << " can meet three blocks of B scales, but a tile has two at most: "
+              "tile N "
+           << "must be at most " << kScaleBlock << " + gcd(tile N, "
+           << kScaleBlock << ") = " << kScaleBlock + common;
+
+  int64_t sums = plan.getFragment().getColumnsPerThread();
+  if (sums > kMaxSums)
+    return op->emitOpError()
+           << "tile N of " << plan.tileN
+           << " leaves an epilogue thread more sums than it has registers; "
+              "tile N must be at most "
+           << plan.tileN * kMaxSums / sums;
+  int64_t chunk = 16 * 8 / outputType.getIntOrFloatBitWidth();
+  if (sums % chunk)
+    return op->emitOpError() << "tile N of " << plan.tileN << " gives a thread "
+                             << sums << " columns, but it stores chunks of "
+                             << chunk << " (16 bytes); take a larger tile N";
+
+  int64_t perStage = plan.getATile().getSizeInBytes() +
+                     plan.getBTile().getSizeInBytes() +
+                     plan.getAScaleTile().getSizeInBytes();
+  int64_t queue = kEpilogueWarps *
+                  KernelPlan::getSlotStride(plan.getStoreQueue()) * kStoreDepth;
+  int64_t maxStages =
+      (kMaxSharedMemoryBytes - kSharedMemoryReserve - queue) / perStage;
+  int64_t columns = plan.getAccumulatorRing().getStageColumns();
+  int64_t maxAccumulators = kTmemColumns / columns;
+  plan.stages = config && config.getStages() ? config.getStages() : maxStages;
+  plan.accumulators = config && config.getAccumulators()
+                          ? config.getAccumulators()
+                          : maxAccumulators;
+  if (plan.stages > maxStages)
+    return op->emitOpError()
+           << plan.stages << " stages of " << perStage
+           << " bytes do not fit shared memory; at most " << maxStages << " do";
+  if (plan.accumulators > maxAccumulators)
+    return op->emitOpError()
+           << plan.accumulators << " accumulators of " << columns
+           << " columns do not fit tensor memory; at most " << maxAccumulators
+           << " do";
+  return plan;
+}

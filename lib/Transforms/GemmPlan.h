@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What is chosen about the kernel of a GEMM, and the types that follow from it.
+
+#ifndef FP8_LIB_TRANSFORMS_GEMMPLAN_H
+#define FP8_LIB_TRANSFORMS_GEMMPLAN_H
+
+#include "fp8/IR/Fp8.h"
+
+namespace mlir::fp8 {
+
+/// Everything that is chosen about a kernel. Extents in elements.
+struct GemmPlan {
+  int64_t tileM, tileN, tileK; ///< what one MMA computes
+  int64_t ctaGroup;            ///< the CTAs that compute it together, 1 or 2
+  ClusterShape cluster;
+  int64_t stages;       ///< slots of the input pipeline
+  int64_t accumulators; ///< stages of the output pipeline
+  SchedulerKind scheduler;
+  Type outputType;
+
+  /// The warps that promote and store; each owns a quarter of the rows.
+  static constexpr int64_t kEpilogueWarps = 4;
+  /// Columns of a row that a thread can sum in its 255 registers beside what it
+  /// loads: 192 take 248, 256 spill (ptxas 13.0).
+  static constexpr int64_t kMaxSums = 192;
+  /// Tiles a warp of the store queue.
+  static constexpr int64_t kStoreDepth = 2;
+  /// Rows of clusters' tiles that are computed together, for L2: eight rows and
+  /// as many columns as that leaves of the chip.
+  static constexpr int64_t kBand = 8;
+  /// Answers of cluster launch control under way, and tiles that the scheduler
+  /// may be ahead of the load role.
+  static constexpr int64_t kWorkStages = 2;
+  /// K elements and N columns that share a B scale.
+  static constexpr int64_t kScaleBlock = 128;
+  /// M, N and K stay below this: coordinates are 32-bit (PTX ISA,
+  /// cp.async.bulk.tensor).
+  static constexpr int64_t kMaxExtent = int64_t(1) << 31;
+
+  /// Chooses what `config` (may be null) leaves open. Fails with an error at
+  /// `op` if what it pins does not fit.
+  static FailureOr<GemmPlan> choose(Operation *op, GemmConfigAttr config,
+                                    Type outputType);
+
+  /// The rows of D that one CTA computes.
+  int64_t getCtaRows() const { return tileM / ctaGroup; }
+  /// The rows of B that one CTA holds.
+  int64_t getCtaColumns() const { return tileN / ctaGroup; }
+
+  TileType getATile() const;
+  TileType getBTile() const;
+  /// The boxes of the copies: a share of the tile where CTAs copy it for one
+  /// another.
+  TileType getABox() const;
+  TileType getBBox() const;
+  bool multicastsA() const;
+  bool multicastsB() const;
+  TileType getAScaleTile() const;
+  TileType getStoreTile() const;
+  /// The sums that the epilogue keeps in registers.
+  FragmentType getFragment() const;
+  /// The ring of A and B, and of A's scales where they need none of their own.
+  PipelineType getInputRing() const;
+  /// The ring of A's scales. Threads read them, so it is never shared by CTAs.
+  PipelineType getScaleRing() const;
+  /// True if cluster launch control hands the tiles out.
+  bool isDynamic() const {
+    return scheduler == SchedulerKind::ClusterLaunchControl;
+  }
+  int64_t getNumWarps() const { return kEpilogueWarps + 2 + isDynamic(); }
+  /// True if A's scales have a ring of their own.
+  bool separatesScales() const { return cluster.getSize() > 1; }
+  OutputPipelineType getAccumulatorRing() const;
+  StoreQueueType getStoreQueue() const;
+  /// True if a tile's columns can fall into two blocks of B scales.
+  bool straddlesScales() const { return kScaleBlock % tileN != 0; }
+};
+
+} // namespace mlir::fp8
+
+#endif // FP8_LIB_TRANSFORMS_GEMMPLAN_H
