@@ -94,20 +94,75 @@ StoreQueueType GemmPlan::getStoreQueue() const {
 /// What barriers, the tensor-memory address and alignment gaps take at most.
 static constexpr int64_t kSharedMemoryReserve = 2048;
 
-FailureOr<GemmPlan> GemmPlan::choose(Operation *op, GemmConfigAttr config,
-                                     Type outputType) {
-  GemmPlan plan{128,       128, 128, 1, {}, 1, 1, SchedulerKind::Persistent,
-                outputType};
-  if (config)
-    plan = {config.getTileM(),
-            config.getTileN(),
-            config.getTileK(),
-            config.getCtaGroup(),
-            {config.getClusterM(), config.getClusterN()},
-            1,
-            1,
-            config.getScheduler(),
-            outputType};
+/// The B scales with dynamic extents: kernels are compiled for any.
+static MemRefType getBScaleType(MemRefType source) {
+  SmallVector<int64_t> shape(source.getRank(), ShapedType::kDynamic);
+  if (source.getLayout().isIdentity())
+    return MemRefType::get(shape, source.getElementType());
+  SmallVector<int64_t> strides(source.getRank(), ShapedType::kDynamic);
+  strides.back() = 1;
+  auto layout = StridedLayoutAttr::get(source.getContext(),
+                                       ShapedType::kDynamic, strides);
+  return MemRefType::get(shape, source.getElementType(), layout);
+}
+
+SmallVector<GemmParameter> GemmPlan::getParameters() const {
+  return {GemmParameter::AMap,   GemmParameter::AScaleMap,
+          GemmParameter::BMap,   GemmParameter::DMap,
+          GemmParameter::BScale, GemmParameter::TilesM,
+          GemmParameter::TilesN, GemmParameter::Blocks};
+}
+
+Type GemmPlan::getParameterType(GemmParameter parameter) const {
+  auto map = [](TileType box) {
+    return TensorMapType::get(box.getContext(), box);
+  };
+  switch (parameter) {
+  case GemmParameter::AMap:
+    return map(getABox());
+  case GemmParameter::AScaleMap:
+    return map(getAScaleTile());
+  case GemmParameter::BMap:
+    return map(getBBox());
+  case GemmParameter::DMap:
+    return map(getStoreTile());
+  case GemmParameter::BScale:
+    return bScaleType;
+  case GemmParameter::TilesM:
+  case GemmParameter::TilesN:
+  case GemmParameter::Blocks:
+    return IndexType::get(outputType.getContext());
+  }
+  llvm_unreachable("no other parameter");
+}
+
+/// The plan as far as the configuration pins it.
+static GemmPlan getPinned(BlockwiseGemmOp op) {
+  GemmPlan plan{128,
+                128,
+                128,
+                1,
+                {},
+                1,
+                1,
+                SchedulerKind::Persistent,
+                cast<MemRefType>(op.getD().getType()).getElementType(),
+                getBScaleType(cast<MemRefType>(op.getBScale().getType()))};
+  GemmConfigAttr config = op.getConfigAttr();
+  if (!config)
+    return plan;
+  plan.tileM = config.getTileM();
+  plan.tileN = config.getTileN();
+  plan.tileK = config.getTileK();
+  plan.ctaGroup = config.getCtaGroup();
+  plan.cluster = {config.getClusterM(), config.getClusterN()};
+  plan.scheduler = config.getScheduler();
+  return plan;
+}
+
+FailureOr<GemmPlan> GemmPlan::choose(BlockwiseGemmOp op) {
+  GemmConfigAttr config = op.getConfigAttr();
+  GemmPlan plan = getPinned(op);
   // A tile that starts anywhere must meet at most two blocks of scales.
   int64_t common = std::gcd(plan.tileN, kScaleBlock);
   if (plan.tileN > kScaleBlock + common)
@@ -125,7 +180,7 @@ FailureOr<GemmPlan> GemmPlan::choose(Operation *op, GemmConfigAttr config,
            << " leaves an epilogue thread more sums than it has registers; "
               "tile N must be at most "
            << plan.tileN * kMaxSums / sums;
-  int64_t chunk = 16 * 8 / outputType.getIntOrFloatBitWidth();
+  int64_t chunk = 16 * 8 / plan.outputType.getIntOrFloatBitWidth();
   if (sums % chunk)
     return op->emitOpError() << "tile N of " << plan.tileN << " gives a thread "
                              << sums << " columns, but it stores chunks of "

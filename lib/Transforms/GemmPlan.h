@@ -8,6 +8,18 @@
 
 namespace mlir::fp8 {
 
+/// What the kernel of a GEMM may take.
+enum class GemmParameter {
+  AMap,      ///< the tensor map of A
+  AScaleMap, ///< that of A's scales
+  BMap,
+  DMap,
+  BScale, ///< the B scales, a memref
+  TilesM, ///< rows of the grid of tiles
+  TilesN, ///< its columns
+  Blocks, ///< K blocks
+};
+
 /// Everything that is chosen about a kernel. Extents in elements.
 struct GemmPlan {
   int64_t tileM, tileN, tileK; ///< what one MMA computes
@@ -17,6 +29,7 @@ struct GemmPlan {
   int64_t accumulators; ///< stages of the output pipeline
   SchedulerKind scheduler;
   Type outputType;
+  MemRefType bScaleType; ///< as the kernel takes them
 
   /// The warps that promote and store; each owns a quarter of the rows.
   static constexpr int64_t kEpilogueWarps = 4;
@@ -37,10 +50,13 @@ struct GemmPlan {
   /// cp.async.bulk.tensor).
   static constexpr int64_t kMaxExtent = int64_t(1) << 31;
 
-  /// Chooses what `config` (may be null) leaves open. Fails with an error at
-  /// `op` if what it pins does not fit.
-  static FailureOr<GemmPlan> choose(Operation *op, GemmConfigAttr config,
-                                    Type outputType);
+  /// Chooses what the op's configuration leaves open. Fails with an error at
+  /// the op if what it pins does not fit.
+  static FailureOr<GemmPlan> choose(BlockwiseGemmOp op);
+
+  /// What the kernel takes, in order.
+  SmallVector<GemmParameter> getParameters() const;
+  Type getParameterType(GemmParameter parameter) const;
 
   /// The rows of D that one CTA computes.
   int64_t getCtaRows() const { return tileM / ctaGroup; }

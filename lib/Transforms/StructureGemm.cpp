@@ -59,10 +59,7 @@ private:
   void requireRowBytes(Value memref, StringRef name);
   /// The CTAs to launch.
   Value getGrid(Value tilesM, Value tilesN);
-  Value tensorMap(Value memref, TileType tile) {
-    return TensorMapOp::create(
-        builder, loc, TensorMapType::get(tile.getContext(), tile), memref);
-  }
+  Value getArgument(GemmParameter parameter);
 
   OpBuilder &builder;
   Location loc;
@@ -147,29 +144,47 @@ Value LaunchBuilder::getGrid(Value tilesM, Value tilesN) {
                                                  constant(size)));
 }
 
+Value LaunchBuilder::getArgument(GemmParameter parameter) {
+  Type type = plan.getParameterType(parameter);
+  auto map = [&](Value memref) -> Value {
+    return TensorMapOp::create(builder, loc, type, memref);
+  };
+  switch (parameter) {
+  case GemmParameter::AMap:
+    return map(op.getA());
+  case GemmParameter::AScaleMap:
+    return map(op.getAScale());
+  case GemmParameter::BMap:
+    return map(op.getB());
+  case GemmParameter::DMap:
+    return map(op.getD());
+  case GemmParameter::BScale:
+    return builder.createOrFold<memref::CastOp>(loc, type, op.getBScale());
+  case GemmParameter::TilesM:
+    return ceilDiv(dim(op.getA(), 0), plan.getCtaRows());
+  case GemmParameter::TilesN:
+    return ceilDiv(dim(op.getB(), 0), plan.tileN);
+  case GemmParameter::Blocks:
+    return ceilDiv(dim(op.getA(), 1), plan.tileK);
+  }
+  llvm_unreachable("no other parameter");
+}
+
 void LaunchBuilder::launch(gpu::GPUFuncOp kernel) {
-  Value tilesM = ceilDiv(dim(op.getA(), 0), plan.getCtaRows()),
-        tilesN = ceilDiv(dim(op.getB(), 0), plan.tileN);
-  Value blocks = ceilDiv(dim(op.getA(), 1), plan.tileK);
-  Value grid = getGrid(tilesM, tilesN);
-  int64_t warps = plan.getNumWarps();
+  SmallVector<GemmParameter> parameters = plan.getParameters();
+  SmallVector<Value> arguments;
+  for (GemmParameter parameter : parameters)
+    arguments.push_back(getArgument(parameter));
+  auto tiles = [&](GemmParameter axis) {
+    return arguments[llvm::find(parameters, axis) - parameters.begin()];
+  };
+  Value grid =
+      getGrid(tiles(GemmParameter::TilesM), tiles(GemmParameter::TilesN));
   Value one = constant(1);
-  Value bScale = op.getBScale();
-  Type bScaleType = kernel.getArgument(4).getType();
-  if (bScale.getType() != bScaleType)
-    bScale = memref::CastOp::create(builder, loc, bScaleType, bScale);
-  SmallVector<Value> arguments{tensorMap(op.getA(), plan.getABox()),
-                               tensorMap(op.getAScale(), plan.getAScaleTile()),
-                               tensorMap(op.getB(), plan.getBBox()),
-                               tensorMap(op.getD(), plan.getStoreTile()),
-                               bScale,
-                               tilesM,
-                               tilesN,
-                               blocks};
-  gpu::LaunchFuncOp::create(builder, loc, kernel,
-                            gpu::KernelDim3{grid, one, one},
-                            gpu::KernelDim3{constant(32 * warps), one, one},
-                            /*dynamicSharedMemorySize=*/Value(), arguments);
+  gpu::LaunchFuncOp::create(
+      builder, loc, kernel, gpu::KernelDim3{grid, one, one},
+      gpu::KernelDim3{constant(32 * plan.getNumWarps()), one, one},
+      /*dynamicSharedMemorySize=*/Value(), arguments);
 }
 
 namespace {
@@ -189,9 +204,7 @@ struct StructureBlockwiseGemm : public OpRewritePattern<BlockwiseGemmOp> {
     if (function->getParentOp() != symbols.getOp())
       return op.emitOpError() << "must stand in a function of the outermost "
                                  "module, beside which its kernel is put";
-    auto outputType = cast<MemRefType>(op.getD().getType()).getElementType();
-    FailureOr<GemmPlan> plan =
-        GemmPlan::choose(op, op.getConfigAttr(), outputType);
+    FailureOr<GemmPlan> plan = GemmPlan::choose(op);
     if (failed(plan))
       return failure();
 
@@ -215,17 +228,8 @@ private:
     // The symbol table may number the module; the kernel takes the number too.
     std::string kernelName = symbols.insert(module).str();
     kernelName.erase(kernelName.find("_kernels", name.size()) + 7, 1);
-    auto source = cast<MemRefType>(op.getBScale().getType());
-    auto layout = StridedLayoutAttr::get(getContext(), ShapedType::kDynamic,
-                                         {ShapedType::kDynamic, 1});
-    auto bScaleType =
-        source.getLayout().isIdentity()
-            ? MemRefType::get({ShapedType::kDynamic, ShapedType::kDynamic},
-                              source.getElementType())
-            : MemRefType::get({ShapedType::kDynamic, ShapedType::kDynamic},
-                              source.getElementType(), layout);
     return buildStructuredKernel(rewriter, op.getLoc(), module, kernelName,
-                                 plan, bScaleType);
+                                 plan);
   }
 
   SymbolTable &symbols;

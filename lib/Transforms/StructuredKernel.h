@@ -10,13 +10,10 @@
 
 namespace mlir::fp8 {
 
-/// Builds the kernel into `module`. Its arguments: the tensor maps of A, A's
-/// scales, B and D, the B scales as a memref, the tile grid's rows and columns,
-/// and the number of K blocks.
+/// Builds the kernel into `module`. Its arguments are the plan's parameters.
 gpu::GPUFuncOp buildStructuredKernel(OpBuilder &builder, Location loc,
                                      gpu::GPUModuleOp module, StringRef name,
-                                     const GemmPlan &plan,
-                                     MemRefType bScaleType);
+                                     const GemmPlan &plan);
 
 } // namespace mlir::fp8
 

@@ -32,8 +32,8 @@
 // CHECK: cf.assert %{{.*}}, "K must be a multiple of 16 (G4)"
 // CHECK: cf.assert %{{.*}}, "a_scale must have ceil(K/128) rows (G2)"
 // CHECK: cf.assert %{{.*}}, "the rows of a_scale must be a multiple of 16 bytes apart, because TMA copies them (G4)"
-// CHECK: fp8.multiprocessor_count
 // CHECK: fp8.tensor_map
+// CHECK: fp8.multiprocessor_count
 // CHECK: gpu.launch_func @gemm_kernels::@gemm_kernel
 func.func @gemm(%a: memref<?x?xf8E4M3FN>, %as: memref<?x?xf32, strided<[?, 1]>>, %b: memref<?x?xf8E4M3FN>,
                 %bs: memref<?x?xf32>, %d: memref<?x?xbf16>) {

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The epilogue role of a GEMM: adds each accumulator, scaled, to the tile that
+// it keeps in registers, and stores the tile after the last K block.
+//
+// Ends: the output ring's, that of the ring with A's scales, the store queue,
+// the work queue's if there is one.
+
+#include "KernelBuilder.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+#include <numeric>
+
+using namespace mlir;
+using namespace mlir::fp8;
+
+namespace {
+
+class EpilogueRole : public KernelBuilder {
+public:
+  explicit EpilogueRole(const KernelBuilder &base) : KernelBuilder(base) {}
+
+  void build(ValueRange ends);
+
+private:
+  static constexpr int64_t kLanes = 32;
+
+  /// The K loop of the epilogue over its warp, its end of the ring of A's
+  /// scales, and the sums.
+  Carried promoteBlocks(ValueRange inits, Value firstColumn, Value split);
+  /// One K block of it.
+  Carried promote(ValueRange state, ValueRange bScales);
+  /// The one or two B scales of a block as scales of equal parts of the
+  /// columns.
+  SmallVector<Value> spread(ValueRange scales, Value split);
+  /// The B scales of K block `block`, one or two, and the column at which the
+  /// second begins.
+  SmallVector<Value> loadBScales(Value firstColumn, Value block);
+  Value getSplit(Value firstColumn);
+  /// What `load` loads if there are K blocks, else zeros.
+  SmallVector<Value> loadFirst(function_ref<SmallVector<Value>()> load);
+  /// The value that another lane of the warp has.
+  Value shuffle(Value value, Value lane);
+};
+
+} // namespace
+
+void EpilogueRole::build(ValueRange inits) {
+  FragmentType fragmentType = plan.getFragment();
+  role("epilogue", GemmPlan::kEpilogueWarps, inits, [&](ValueRange ends) {
+    Type warpType =
+        EpilogueWarpType::get(builder.getContext(), plan.getAccumulatorRing());
+    return scope<EpilogueWarpOp>(
+        ends[0], warpType, SmallVector<Type>(ends.drop_front().getTypes()),
+        [&](ValueRange warp) {
+          SmallVector<Value> handles(ends);
+          handles[0] = warp[0];
+          return forEachTile(
+              handles,
+              [&](Value row, Value column, ValueRange carried) -> Carried {
+                Value m = scaled(row, plan.getCtaRows()),
+                      n = scaled(column, plan.tileN);
+                Value split = getSplit(n);
+                Value zero = ZeroOp::create(builder, loc, fragmentType);
+                Carried inner =
+                    promoteBlocks({carried[0], carried[1], zero}, n, split);
+                Value next =
+                    StoreOp::create(builder, loc, carried[2].getType(),
+                                    inner[2], argument(GemmParameter::DMap),
+                                    carried[2], ValueRange{m, n});
+                return {inner[0], inner[1], next};
+              });
+        });
+  });
+}
+
+KernelBuilder::Carried
+EpilogueRole::promoteBlocks(ValueRange inits, Value firstColumn, Value split) {
+  // A lane loads the B scales of one K block in 32, a group ahead; each block's
+  // are then a shuffle away, where a load would take four instructions of
+  // addressing.
+  Value lane = gpu::LaneIdOp::create(builder, loc, nullptr);
+  Value last = arith::SubIOp::create(
+      builder, loc, argument(GemmParameter::Blocks), constant(1));
+  auto loadGroup = [&](Value group) {
+    Value block = arith::AddIOp::create(builder, loc, group, lane);
+    return loadBScales(firstColumn,
+                       arith::MinUIOp::create(builder, loc, block, last));
+  };
+  SmallVector<Value> carried(inits);
+  llvm::append_range(carried,
+                     loadFirst([&] { return loadGroup(constant(0)); }));
+  Value width = constant(kLanes);
+  Carried results = forEach(
+      argument(GemmParameter::Blocks), kLanes, carried,
+      [&](Value group, ValueRange state) {
+        Value nextGroup = arith::AddIOp::create(builder, loc, group, width);
+        SmallVector<Value> next = loadGroup(nextGroup);
+        Value left = arith::SubIOp::create(
+            builder, loc, argument(GemmParameter::Blocks), group);
+        Value count = arith::MinUIOp::create(builder, loc, left, width);
+        Carried inner = forEach(count, 1, state.take_front(3),
+                                [&](Value block, ValueRange sums) {
+                                  SmallVector<Value> scales;
+                                  for (Value scale : state.drop_front(3))
+                                    scales.push_back(shuffle(scale, block));
+                                  return promote(sums, spread(scales, split));
+                                });
+        llvm::append_range(inner, next);
+        return inner;
+      });
+  results.truncate(inits.size());
+  return results;
+}
+
+Value EpilogueRole::shuffle(Value value, Value lane) {
+  Type i32 = builder.getI32Type();
+  Value from = arith::IndexCastUIOp::create(builder, loc, i32, lane);
+  Value width = arith::ConstantOp::create(builder, loc,
+                                          builder.getI32IntegerAttr(kLanes));
+  return gpu::ShuffleOp::create(builder, loc, value, from, width,
+                                gpu::ShuffleMode::IDX)
+      .getShuffleResult();
+}
+
+SmallVector<Value>
+EpilogueRole::loadFirst(function_ref<SmallVector<Value>()> load) {
+  Value hasBlocks =
+      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne,
+                            argument(GemmParameter::Blocks), constant(0));
+  auto branch = [&](auto values) {
+    return [=, this](OpBuilder &inner, Location) {
+      OpBuilder::InsertionGuard guard(builder);
+      builder.restoreInsertionPoint(inner.saveInsertionPoint());
+      scf::YieldOp::create(builder, loc, values());
+    };
+  };
+  return SmallVector<Value>(
+      scf::IfOp::create(builder, loc, hasBlocks, branch(load), branch([&] {
+                          Value none = arith::ConstantOp::create(
+                              builder, loc, builder.getF32FloatAttr(0));
+                          return SmallVector<Value>(
+                              plan.straddlesScales() ? 2 : 1, none);
+                        }))
+          .getResults());
+}
+
+SmallVector<Value> EpilogueRole::spread(ValueRange scales, Value split) {
+  if (scales.size() == 1)
+    return scales;
+  int64_t part = std::gcd(plan.tileN, GemmPlan::kScaleBlock);
+  SmallVector<Value> result;
+  for (int64_t column = 0; column < plan.tileN; column += part) {
+    Value isFirst = arith::CmpIOp::create(
+        builder, loc, arith::CmpIPredicate::ult, constant(column), split);
+    result.push_back(
+        arith::SelectOp::create(builder, loc, isFirst, scales[0], scales[1]));
+  }
+  return result;
+}
+
+KernelBuilder::Carried EpilogueRole::promote(ValueRange state,
+                                             ValueRange bScales) {
+  // A's scales come first: they are there long before the accumulator is, so
+  // that the wait for it hides their load.
+  Type end = state[0].getType(), fragment = state[2].getType();
+  Carried results = stageScope<ConsumeOp>(
+      state[1], {end, fragment}, [&](ValueRange input) -> Carried {
+        Value aScales = TileOp::create(builder, loc, input[0], "a_scale");
+        return stageScope<PerKStageOp>(
+            state[0], fragment, [&](ValueRange stages) -> Carried {
+              Value partial = AccumulatorOp::create(builder, loc, stages[0]);
+              return {PromoteOp::create(builder, loc, fragment, state[2],
+                                        partial, aScales, bScales,
+                                        /*b_row=*/Value())};
+            });
+      });
+  return {results[1], results[0], results[2]};
+}
+
+Value EpilogueRole::getSplit(Value firstColumn) {
+  if (!plan.straddlesScales())
+    return {};
+  Value within = arith::RemUIOp::create(builder, loc, firstColumn,
+                                        constant(GemmPlan::kScaleBlock));
+  return arith::SubIOp::create(builder, loc, constant(GemmPlan::kScaleBlock),
+                               within);
+}
+
+SmallVector<Value> EpilogueRole::loadBScales(Value firstColumn, Value block) {
+  Value row = arith::DivUIOp::create(builder, loc, firstColumn,
+                                     constant(GemmPlan::kScaleBlock));
+  // Blocks past the last row belong to columns that are not stored, the second
+  // of a tile or all of a tile that fills a cluster up: read the last row
+  // instead.
+  auto load = [&](Value at, bool mayExceed) -> Value {
+    if (mayExceed) {
+      Value rows = memref::DimOp::create(
+          builder, loc, argument(GemmParameter::BScale), constant(0));
+      Value last = arith::SubIOp::create(builder, loc, rows, constant(1));
+      at = arith::MinUIOp::create(builder, loc, at, last);
+    }
+    return memref::LoadOp::create(builder, loc, argument(GemmParameter::BScale),
+                                  ValueRange{at, block});
+  };
+  SmallVector<Value> scales{load(row, plan.cluster.n > 1)};
+  if (plan.straddlesScales())
+    scales.push_back(
+        load(arith::AddIOp::create(builder, loc, row, constant(1)), true));
+  return scales;
+}
+
+void fp8::buildEpilogueRole(const KernelBuilder &base, ValueRange ends) {
+  EpilogueRole(base).build(ends);
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What the roles of a GEMM's structured kernel are built with.
+
+#include "KernelBuilder.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace mlir::fp8;
+
+Value KernelBuilder::constant(int64_t value) {
+  return arith::ConstantIndexOp::create(builder, loc, value);
+}
+
+Value KernelBuilder::scaled(Value tile, int64_t extent) {
+  return arith::MulIOp::create(builder, loc, tile, constant(extent));
+}
+
+Value KernelBuilder::argument(GemmParameter parameter) {
+  SmallVector<GemmParameter> parameters = plan.getParameters();
+  auto *place = llvm::find(parameters, parameter);
+  assert(place != parameters.end() && "the plan has no such parameter");
+  return kernel.getArgument(place - parameters.begin());
+}
+
+void KernelBuilder::role(StringRef name, int64_t warps, ValueRange inits,
+                         Body body) {
+  fillBody(RoleOp::create(builder, loc, name, warps, inits), inits.getTypes(),
+           body);
+}
+
+KernelBuilder::Carried KernelBuilder::forEachTile(ValueRange inits,
+                                                  TileBody body) {
+  Value work;
+  SmallVector<Type> results;
+  if (plan.isDynamic()) {
+    work = inits.back();
+    inits = inits.drop_back();
+    results.push_back(work.getType());
+  }
+  llvm::append_range(results, inits.getTypes());
+  IntegerAttr band = plan.scheduler == SchedulerKind::OneTile
+                         ? IntegerAttr()
+                         : builder.getI64IntegerAttr(GemmPlan::kBand);
+  auto op = ForEachTileOp::create(
+      builder, loc, results,
+      SchedulerKindAttr::get(builder.getContext(), plan.scheduler), band,
+      argument(GemmParameter::TilesM), argument(GemmParameter::TilesN), work,
+      inits);
+  SmallVector<Type> types(2, builder.getIndexType());
+  llvm::append_range(types, inits.getTypes());
+  fillBody(op, types, [&](ValueRange arguments) {
+    return body(arguments[0], arguments[1], arguments.drop_front(2));
+  });
+  Carried carried(op.getCarriedResults());
+  if (work)
+    carried.push_back(op.getResults().front());
+  return carried;
+}
+
+KernelBuilder::Carried KernelBuilder::forEach(Value end, int64_t step,
+                                              ValueRange inits,
+                                              BlockBody body) {
+  auto loop = scf::ForOp::create(
+      builder, loc, constant(0), end, constant(step), inits,
+      [&](OpBuilder &inner, Location, Value block, ValueRange carried) {
+        OpBuilder::InsertionGuard guard(builder);
+        builder.restoreInsertionPoint(inner.saveInsertionPoint());
+        scf::YieldOp::create(builder, loc, body(block, carried));
+      });
+  return Carried(loop.getResults());
+}
+
+KernelBuilder::Carried KernelBuilder::forEachBlock(ValueRange inits,
+                                                   BlockBody body) {
+  return forEach(argument(GemmParameter::Blocks), 1, inits, body);
+}
+
+KernelBuilder::Carried
+KernelBuilder::inLeadingCta(CtaGrouping grouping, ValueRange inits, Body body) {
+  auto leading = LeadingCtaOp::create(
+      builder, loc, inits.getTypes(),
+      CtaGroupingAttr::get(builder.getContext(), grouping), inits);
+  return fillBody(leading, inits.getTypes(), body);
+}
+
+KernelBuilder::Carried
+KernelBuilder::fillBody(Operation *op, TypeRange argumentTypes, Body body) {
+  OpBuilder::InsertionGuard guard(builder);
+  Block *block =
+      builder.createBlock(&op->getRegion(0), {}, argumentTypes,
+                          SmallVector<Location>(argumentTypes.size(), loc));
+  Carried yielded = body(block->getArguments());
+  YieldOp::create(builder, loc, yielded);
+  return Carried(op->getResults());
+}
+
+SmallVector<Type> KernelBuilder::getStageTypes(ValueRange ends) {
+  SmallVector<Type> types;
+  for (Type end : ends.getTypes())
+    types.push_back(cast<EndTypeInterface>(end).getStageType());
+  return types;
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What the roles of a GEMM's structured kernel are built with.
+
+#ifndef FP8_LIB_TRANSFORMS_KERNELBUILDER_H
+#define FP8_LIB_TRANSFORMS_KERNELBUILDER_H
+
+#include "StructuredKernel.h"
+
+namespace mlir::fp8 {
+
+/// Writes role regions, scopes and loops over ends. A body gets the arguments
+/// of its region and returns what the region yields.
+class KernelBuilder {
+public:
+  using Carried = SmallVector<Value>;
+  using Body = function_ref<Carried(ValueRange)>;
+  using TileBody =
+      function_ref<Carried(Value row, Value column, ValueRange carried)>;
+  using BlockBody = function_ref<Carried(Value block, ValueRange carried)>;
+
+  KernelBuilder(OpBuilder &builder, Location loc, const GemmPlan &plan,
+                gpu::GPUFuncOp kernel)
+      : builder(builder), loc(loc), plan(plan), kernel(kernel) {}
+
+protected:
+  Value constant(int64_t value);
+  Value scaled(Value tile, int64_t extent);
+  /// The kernel's argument for a parameter that the plan has.
+  Value argument(GemmParameter parameter);
+
+  void role(StringRef name, int64_t warps, ValueRange inits, Body body);
+  /// The kernel's loop over output tiles, in clusters and bands as planned. The
+  /// last of `inits` is the end of the work queue, if there is one.
+  Carried forEachTile(ValueRange inits, TileBody body);
+  /// The loop over the K blocks of a tile.
+  Carried forEachBlock(ValueRange inits, BlockBody body);
+  /// A loop from 0 to `end`.
+  Carried forEach(Value end, int64_t step, ValueRange inits, BlockBody body);
+  Carried inLeadingCta(CtaGrouping grouping, ValueRange inits, Body body);
+  /// A scoped op over `inits`.
+  template <typename ScopeOp>
+  Carried scope(ValueRange inits, ArrayRef<Type> argumentTypes,
+                ArrayRef<Type> resultTypes, Body body) {
+    return fillBody(ScopeOp::create(builder, loc, resultTypes, inits),
+                    argumentTypes, body);
+  }
+  /// A scope that acquires a stage of each end; the body yields values of
+  /// `extraTypes`.
+  template <typename ScopeOp>
+  Carried stageScope(ValueRange ends, ArrayRef<Type> extraTypes, Body body) {
+    SmallVector<Type> resultTypes(ends.getTypes());
+    llvm::append_range(resultTypes, extraTypes);
+    return scope<ScopeOp>(ends, getStageTypes(ends), resultTypes, body);
+  }
+  /// Gives the op its body. Returns the op's results.
+  Carried fillBody(Operation *op, TypeRange argumentTypes, Body body);
+
+  OpBuilder &builder;
+  Location loc;
+  const GemmPlan &plan;
+  gpu::GPUFuncOp kernel;
+
+private:
+  static SmallVector<Type> getStageTypes(ValueRange ends);
+};
+
+/// Each takes its ends in the order of the text of its file.
+void buildLoadRole(const KernelBuilder &base, ValueRange ends);
+void buildMmaRole(const KernelBuilder &base, ValueRange ends);
+void buildEpilogueRole(const KernelBuilder &base, ValueRange ends);
+void buildSchedulerRole(const KernelBuilder &base, ValueRange ends);
+
+} // namespace mlir::fp8
+
+#endif // FP8_LIB_TRANSFORMS_KERNELBUILDER_H
