@@ -50,6 +50,10 @@ TileType GemmPlan::getStoreTile() const {
   int64_t columns = 128 * 8 / bits;
   while (getFragment().getColumnsPerThread() % columns)
     columns /= 2;
+  // Threads that share a row and meet in the middle of a chunk fill a tile of
+  // whole rows together.
+  if (columns * bits % (16 * 8))
+    columns = tileN;
   int64_t rowBytes = columns * bits / 8;
   Swizzle swizzle = rowBytes == 128  ? Swizzle::B128
                     : rowBytes == 64 ? Swizzle::B64
@@ -87,8 +91,12 @@ OutputPipelineType GemmPlan::getAccumulatorRing() const {
                                  Float32Type::get(context), ctaGroup);
 }
 StoreQueueType GemmPlan::getStoreQueue() const {
-  return StoreQueueType::get(outputType.getContext(), kStoreDepth,
-                             getStoreTile(), kEpilogueWarps);
+  // A tile of whole rows is the only one of its output tile: the one before was
+  // copied out long ago.
+  TileType tile = getStoreTile();
+  int64_t depth = tile.getColumns() == tileN ? 1 : kStoreDepth;
+  return StoreQueueType::get(outputType.getContext(), depth, tile,
+                             kEpilogueWarps);
 }
 
 /// What barriers, the tensor-memory address and alignment gaps take at most.
@@ -180,17 +188,21 @@ FailureOr<GemmPlan> GemmPlan::choose(BlockwiseGemmOp op) {
            << " leaves an epilogue thread more sums than it has registers; "
               "tile N must be at most "
            << plan.tileN * kMaxSums / sums;
-  int64_t chunk = 16 * 8 / plan.outputType.getIntOrFloatBitWidth();
-  if (sums % chunk)
-    return op->emitOpError() << "tile N of " << plan.tileN << " gives a thread "
-                             << sums << " columns, but it stores chunks of "
-                             << chunk << " (16 bytes); take a larger tile N";
-
   int64_t perStage = plan.getATile().getSizeInBytes() +
                      plan.getBTile().getSizeInBytes() +
                      plan.getAScaleTile().getSizeInBytes();
-  int64_t queue = kEpilogueWarps *
-                  KernelPlan::getSlotStride(plan.getStoreQueue()) * kStoreDepth;
+  if (plan.tileN * plan.outputType.getIntOrFloatBitWidth() % (16 * 8))
+    return op->emitOpError()
+           << "tile N of " << plan.tileN
+           << " makes rows that are no multiple of 16 bytes of "
+           << plan.outputType
+           << ", but TMA copies such alone; take a tile N that is a multiple "
+              "of "
+           << 16 * 8 / plan.outputType.getIntOrFloatBitWidth();
+
+  StoreQueueType storeQueue = plan.getStoreQueue();
+  int64_t queue = storeQueue.getWarps() * storeQueue.getDepth() *
+                  KernelPlan::getSlotStride(storeQueue);
   int64_t maxStages =
       (kMaxSharedMemoryBytes - kSharedMemoryReserve - queue) / perStage;
   int64_t columns = plan.getAccumulatorRing().getStageColumns();

@@ -32,3 +32,14 @@ func.func @rows_of_a_warp(%f: !fp8.fragment<64x128xf32, 4, lane_halves>, %map: !
   %n = fp8.store %f, %map[%i, %i] through %q : !fp8.fragment<64x128xf32, 4, lane_halves>, !fp8.tensor_map<!tile>, !queue
   return %n : !queue
 }
+
+// -----
+
+// Whole rows are for threads that share one in a warp.
+!tile = !fp8.tile<32x128xbf16>
+!queue = !fp8.store_queue<1, !tile, 4>
+func.func @whole_rows_of_two_warps(%f: !fp8.fragment<64x128xf32, 4, warp_halves>, %map: !fp8.tensor_map<!tile>, %q: !queue, %i: index) -> !queue attributes {fp8.linear} {
+  // expected-error @below {{the tile's 128 columns must divide the 64 that a thread owns (Q2)}}
+  %n = fp8.store %f, %map[%i, %i] through %q : !fp8.fragment<64x128xf32, 4, warp_halves>, !fp8.tensor_map<!tile>, !queue
+  return %n : !queue
+}

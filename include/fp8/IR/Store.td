@@ -25,7 +25,8 @@ def Fp8_StoreOp : Fp8_ConsumingOp<"store", [AllTypesMatch<["queue", "next"]>]> {
     Rounding is to nearest even; to f8E4M3FN it saturates at 448, since that type has no infinity, and keeps NaN. An output scale is a
     multiplication in `fp8.map` before the store.
 
-    (Q1) the map's box is the queue's tile, which has as many rows as a warp holds; (Q2) its columns divide those that a thread owns; (Q3) the queue and
+    (Q1) the map's box is the queue's tile, which has as many rows as a warp holds; (Q2) its columns divide those that a thread owns, or in the layout
+    `lane_halves` are those of both threads of a row; (Q3) the queue and
     the fragment belong to the same number of warps; (Q4) its elements are bf16, f16, f32 or f8E4M3FN.
   }];
   let arguments = (ins Fp8_FragmentType:$fragment, Fp8_TensorMapType:$map, Fp8_StoreQueueType:$queue,

@@ -2,8 +2,8 @@
 // Lowers the store queue: fragments are rounded, staged in swizzled tiles, and
 // copied out by TMA.
 //
-// Each warp stages and stores its own 32 rows, so that no warp waits for
-// another; a lane writes its row in 16-byte chunks, which the swizzle spreads
+// Each warp stages and stores its own rows, so that no warp waits for another;
+// a lane writes its part of a row in 16-byte chunks, which the swizzle spreads
 // over the banks.
 
 #include "Fragment.h"
@@ -37,26 +37,33 @@ struct LowerStore : public KernelPattern<StoreOp> {
                       ConversionPatternRewriter &rewriter) const override;
 
 private:
-  void writeRow(ArrayRef<Value> pairs, TileType tile, Value address, Value lane,
-                Location loc, ConversionPatternRewriter &rewriter) const;
+  /// Writes the thread's columns of a row from `byteColumn` on, an i32.
+  void writeRow(ArrayRef<Value> pairs, TileType tile, Value address,
+                Value byteColumn, Value lane, Location loc,
+                ConversionPatternRewriter &rewriter) const;
 };
 
 } // namespace
 
 void LowerStore::writeRow(ArrayRef<Value> pairs, TileType tile, Value address,
-                          Value lane, Location loc,
+                          Value byteColumn, Value lane, Location loc,
                           ConversionPatternRewriter &rewriter) const {
   Instructions instructions(rewriter, loc);
   Type element = tile.getElementType();
-  int64_t pairsPerChunk = 16 * 8 / (2 * element.getIntOrFloatBitWidth());
+  int64_t pairBytes = 2 * element.getIntOrFloatBitWidth() / 8;
+  // Two threads that share a row may meet in the middle of a chunk.
+  int64_t pieceBytes = pairs.size() * pairBytes % 16 == 0 ? 16 : 8;
+  int64_t pairsPerPiece = pieceBytes / pairBytes;
   Value rowOffset = instructions.mul(lane, tile.getRowBytes());
   Value swizzle = getSwizzleBits(rowOffset, tile.getSwizzle(), instructions);
-  for (size_t first = 0; first < pairs.size(); first += pairsPerChunk) {
-    Value chunk =
-        instructions.roundAndPack(pairs.slice(first, pairsPerChunk), element);
+  Value begin =
+      byteColumn ? instructions.add(rowOffset, byteColumn) : rowOffset;
+  for (size_t first = 0; first < pairs.size(); first += pairsPerPiece) {
+    Value piece =
+        instructions.roundAndPack(pairs.slice(first, pairsPerPiece), element);
     Value offset = instructions.bitXor(
-        instructions.add(rowOffset, first / pairsPerChunk * 16), swizzle);
-    instructions.storeShared(instructions.add(address, offset), chunk);
+        instructions.add(begin, first / pairsPerPiece * pieceBytes), swizzle);
+    instructions.storeShared(instructions.add(address, offset), piece);
   }
 }
 
@@ -77,13 +84,22 @@ LogicalResult LowerStore::lower(StoreOp op, Adaptor operands,
   Value row =
       arith::AddIOp::create(rewriter, loc, operands.getCoordinates()[0][0],
                             instructions.toIndex(part.firstRow));
-  // Where each half of the lanes has columns of its own, so has each half of
-  // the slot, and the copies do not follow the thread's column.
-  int64_t boxes = 32 / tile.getRows();
+  // A tile takes all columns of a row, or some of one thread's. In the latter
+  // case, where each half of the lanes has columns of its own, so has each half
+  // of the slot.
+  bool takesRows = tile.getColumns() > columns;
+  int64_t boxes = takesRows ? 1 : 32 / tile.getRows();
   Value firstColumn = operands.getCoordinates()[1][0];
-  if (boxes == 1)
+  Value lane = role.lane, byteColumn;
+  if (takesRows) {
+    lane = instructions.bitAnd(lane, tile.getRows() - 1);
+    byteColumn = instructions.mul(
+        part.firstColumn, tile.getElementType().getIntOrFloatBitWidth() / 8);
+  } else if (boxes == 1) {
+    // The copies do not follow the thread's column otherwise.
     firstColumn = arith::AddIOp::create(rewriter, loc, firstColumn,
                                         instructions.toIndex(part.firstColumn));
+  }
 
   SmallVector<Value> pairs(operands.getFragment());
   for (int64_t column = 0; column < columns; column += tile.getColumns()) {
@@ -95,8 +111,9 @@ LogicalResult LowerStore::lower(StoreOp op, Adaptor operands,
     instructions.syncWarp();
     Value address =
         instructions.add(warpBase, instructions.mul(slot, slotBytes));
-    writeRow(ArrayRef(pairs).slice(column / 2, tile.getColumns() / 2), tile,
-             address, role.lane, loc, rewriter);
+    int64_t share = std::min(columns, tile.getColumns());
+    writeRow(ArrayRef(pairs).slice(column / 2, share / 2), tile, address,
+             byteColumn, lane, loc, rewriter);
     // The copy reads through the async proxy: every lane's writes are fenced
     // before one lane starts it.
     instructions.fenceAsyncProxy();
