@@ -4,8 +4,6 @@
 // library function that may differ between machines.
 #include "fp8/Reference/BlockwiseData.h"
 
-#include "fp8/Reference/Float8.h"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -59,12 +57,17 @@ float maximumMagnitude(const float *values, int64_t count) {
   return result;
 }
 
-void quantise(const float *values, int64_t count, float scale, uint8_t *out) {
+/// To elements of `out` from `first` on.
+void quantise(const float *values, int64_t count, float scale, OperandType type,
+              std::vector<uint8_t> &out, int64_t first) {
   for (int64_t i = 0; i < count; ++i)
-    out[i] = encodeE4M3FN(values[i] / scale);
+    encode(type, out.data(), first + i, values[i] / scale);
 }
 
-float scaleFor(float amax) { return amax > 0 ? amax / 448 : 1; }
+/// 16 bits have exponents enough to do without.
+float scaleFor(OperandType type, float amax) {
+  return isFloat8(type) && amax > 0 ? amax / largestOf(type) : 1;
+}
 
 void makeA(BlockwiseData &data, uint64_t seed) {
   uint64_t stream = streamOf(seed, 1), offset = streamOf(seed, 2);
@@ -75,8 +78,8 @@ void makeA(BlockwiseData &data, uint64_t seed) {
       int64_t count = std::min(scaleBlock, data.k - block * scaleBlock);
       for (int64_t i = 0; i < count; ++i)
         values[i] = nearNormal(stream, start + i);
-      float scale = scaleFor(maximumMagnitude(values, count));
-      quantise(values, count, scale, data.a.data() + start);
+      float scale = scaleFor(data.types.a, maximumMagnitude(values, count));
+      quantise(values, count, scale, data.types.a, data.a, start);
       data.aScale[block * data.aScaleStride + row] =
           scaleAt(offset, row, block);
     }
@@ -99,10 +102,10 @@ void makeB(BlockwiseData &data, uint64_t seed) {
           line[i] = nearNormal(stream, start(row) + i);
         amax = std::max(amax, maximumMagnitude(line, columns));
       }
-      float scale = scaleFor(amax);
+      float scale = scaleFor(data.types.b, amax);
       for (int64_t row = 0; row < rows; ++row)
-        quantise(values.data() + row * scaleBlock, columns, scale,
-                 data.b.data() + start(row));
+        quantise(values.data() + row * scaleBlock, columns, scale, data.types.b,
+                 data.b, start(row));
       data.bScale[nBlock * data.kBlocks() + kBlock] =
           scaleAt(offset, nBlock, kBlock);
     }
@@ -119,11 +122,18 @@ void plantSpecials(BlockwiseData &data, uint64_t seed) {
   };
   if (!data.m || !data.n || !data.k)
     return;
-  data.a[pick(0, data.m) * data.k + pick(1, data.k)] = 0x7f;
-  data.a[pick(2, data.m) * data.k + pick(3, data.k)] = 0xff;
-  data.b[pick(4, data.n) * data.k + pick(5, data.k)] = 0x7f;
+  auto element = [&](uint64_t which, int64_t rows) {
+    return pick(which, rows) * data.k + pick(which + 1, data.k);
+  };
+  OperandType aType = data.types.a;
+  encodeNaN(aType, data.a.data(), element(0, data.m), false);
+  encodeNaN(aType, data.a.data(), element(2, data.m), true);
+  encodeNaN(data.types.b, data.b.data(), element(4, data.n), false);
   int64_t zeroRow = pick(6, data.m);
-  std::fill_n(data.a.data() + zeroRow * data.k, data.k, uint8_t(0x80));
+  for (int64_t i = 0; i < data.k; ++i)
+    encode(aType, data.a.data(), zeroRow * data.k + i, -0.0f);
+  if (hasInfinity(aType))
+    encodeInfinity(aType, data.a.data(), element(7, data.m));
   const float scales[] = {nan, infinity, -infinity, 0.0f, -1.5f, 0x1p-140f};
   uint64_t counter = 16;
   for (float scale : scales) {
@@ -137,22 +147,27 @@ void plantSpecials(BlockwiseData &data, uint64_t seed) {
 } // namespace
 
 BlockwiseData makeBlockwiseData(int64_t m, int64_t n, int64_t k, uint64_t seed,
-                                DataKind kind) {
+                                DataKind kind, OperandTypes types) {
   BlockwiseData data;
+  data.types = types;
   data.m = m;
   data.n = n;
   data.k = k;
   data.aScaleStride = (m + 3) / 4 * 4;
-  constexpr uint8_t one = 0x38;
-  data.a.assign(m * k, one);
-  data.b.assign(n * k, one);
+  data.a.assign(m * k * byteSize(types.a), 0);
+  data.b.assign(n * k * byteSize(types.b), 0);
   data.aScale.assign(data.kBlocks() * data.aScaleStride,
                      std::numeric_limits<float>::quiet_NaN());
   data.bScale.assign(data.nBlocks() * data.kBlocks(), 1.0f);
   for (int64_t block = 0; block < data.kBlocks(); ++block)
     std::fill_n(data.aScale.data() + block * data.aScaleStride, m, 1.0f);
-  if (kind == DataKind::Ones)
+  if (kind == DataKind::Ones) {
+    for (int64_t i = 0; i < m * k; ++i)
+      encode(types.a, data.a.data(), i, 1);
+    for (int64_t i = 0; i < n * k; ++i)
+      encode(types.b, data.b.data(), i, 1);
     return data;
+  }
   makeA(data, seed);
   makeB(data, seed);
   if (kind == DataKind::Specials)

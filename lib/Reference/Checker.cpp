@@ -12,7 +12,6 @@
 
 namespace fp8::reference {
 namespace {
-constexpr double magnitudeFactor = 0x1p-11;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// An overflowed value, as a number that can be subtracted: past the largest
@@ -67,8 +66,8 @@ struct Judgement {
   bool unspecified = false;
 };
 
-Judgement judge(const GemmReference &reference, OutputType type, const void *d,
-                uint64_t at, int64_t row, int64_t column) {
+Judgement judge(const GemmReference &reference, double factor, OutputType type,
+                const void *d, uint64_t at, int64_t row, int64_t column) {
   Judgement result;
   BadElement &element = result.element;
   element.row = row;
@@ -80,7 +79,7 @@ Judgement judge(const GemmReference &reference, OutputType type, const void *d,
   double magnitude = reference.magnitude[reference.index(row, column)];
   bool finite = std::isfinite(element.expected);
   if (finite)
-    element.bound = ulpAt(type, element.expected) + magnitudeFactor * magnitude;
+    element.bound = ulpAt(type, element.expected) + factor * magnitude;
   if (element.unwritten)
     return result;
   result.unspecified = finite && magnitude >= std::numeric_limits<float>::max();
@@ -132,15 +131,23 @@ double frobeniusFloor(OutputType type) {
   return 5e-7;
 }
 
+double magnitudeFactor(const BlockwiseData &data) {
+  constexpr double most = 0x1p-11;
+  if (isFloat8(data.types.a) || isFloat8(data.types.b))
+    return most;
+  double products = std::max<int64_t>(1, (data.k + 15) / 16);
+  return std::min(most, 0x1p-21 * products);
+}
+
 CheckResult check(const BlockwiseData &data, const GemmReference &reference,
                   OutputType type, const void *d, int64_t rowStride) {
   CheckResult result;
   FrobeniusNorm exact, rounded;
-  double worstRatio = 0;
+  double worstRatio = 0, factor = magnitudeFactor(data);
   for (int64_t row = reference.rowBegin; row < reference.rowEnd; ++row)
     for (int64_t column = 0; column < reference.n; ++column) {
       uint64_t at = (row - reference.rowBegin) * rowStride + column;
-      Judgement judged = judge(reference, type, d, at, row, column);
+      Judgement judged = judge(reference, factor, type, d, at, row, column);
       ++result.elements;
       result.unspecified += judged.unspecified;
       result.maxBoundRatio = std::max(result.maxBoundRatio, judged.ratio);

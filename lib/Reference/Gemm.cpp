@@ -4,13 +4,11 @@
 //
 // Products of two e4m3 values are multiples of 2^-18 below 2^18, so a sum of
 // 128 of them needs 43 bits: exact in double in any order, and the same whether
-// or not the machine has fused multiply-add.
+// or not the machine has fused multiply-add. Those of wider types are exact,
+// too, and their sums off by a few units of 2^-53.
 #include "fp8/Reference/Gemm.h"
 
-#include "fp8/Reference/Float8.h"
-
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <memory>
 
@@ -69,20 +67,10 @@ FP8_VECTOR_CLONES void multiplyMagnitudes(Panels<float> &panels,
   multiply<float, 2>(panels, depth);
 }
 
-const std::array<double, 256> &decodedValues() {
-  static const std::array<double, 256> table = [] {
-    std::array<double, 256> values;
-    for (unsigned bits = 0; bits < 256; ++bits)
-      values[bits] = decodeE4M3FN(static_cast<uint8_t>(bits));
-    return values;
-  }();
-  return table;
-}
-
 class Multiplier {
 public:
   Multiplier(const BlockwiseData &data, GemmReference &reference)
-      : data(data), reference(reference), decoded(decodedValues()),
+      : data(data), reference(reference),
         values(std::make_unique<Panels<double>>()),
         magnitudes(std::make_unique<Panels<float>>()) {}
 
@@ -101,17 +89,24 @@ private:
     return std::min(scaleBlock, data.k - kBlock * scaleBlock);
   }
 
+  /// A K block of one row to `line`; zeros if there is no such row.
+  void decodeRow(OperandType type, const std::vector<uint8_t> &operand,
+                 bool exists, int64_t row, int64_t kBlock) {
+    if (exists)
+      decode(type, operand.data(), row * data.k + kBlock * scaleBlock,
+             depth(kBlock), line);
+    else
+      std::fill_n(line, scaleBlock, 0.0);
+  }
+
   void packB(int64_t nBlock, int64_t kBlock) {
     int64_t count = depth(kBlock);
     for (int64_t column = 0; column < panelColumns; ++column) {
       int64_t n = nBlock * scaleBlock + column;
-      const uint8_t *source =
-          n < data.n ? data.b.data() + n * data.k + kBlock * scaleBlock
-                     : nullptr;
+      decodeRow(data.types.b, data.b, n < data.n, n, kBlock);
       for (int64_t k = 0; k < count; ++k) {
-        double value = source ? decoded[source[k]] : 0;
-        values->b[k][column] = value;
-        magnitudes->b[k][column] = static_cast<float>(std::fabs(value));
+        values->b[k][column] = line[k];
+        magnitudes->b[k][column] = static_cast<float>(std::fabs(line[k]));
       }
     }
   }
@@ -120,14 +115,10 @@ private:
     int64_t count = depth(kBlock);
     for (int64_t i = 0; i < panelRows; ++i) {
       int64_t row = firstRow + i;
-      const uint8_t *source =
-          row < reference.rowEnd
-              ? data.a.data() + row * data.k + kBlock * scaleBlock
-              : nullptr;
+      decodeRow(data.types.a, data.a, row < reference.rowEnd, row, kBlock);
       for (int64_t k = 0; k < count; ++k) {
-        double value = source ? decoded[source[k]] : 0;
-        values->a[k][i] = value;
-        magnitudes->a[k][i] = static_cast<float>(std::fabs(value));
+        values->a[k][i] = line[k];
+        magnitudes->a[k][i] = static_cast<float>(std::fabs(line[k]));
       }
     }
   }
@@ -154,7 +145,7 @@ private:
 
   const BlockwiseData &data;
   GemmReference &reference;
-  const std::array<double, 256> &decoded;
+  double line[scaleBlock];
   std::unique_ptr<Panels<double>> values;
   std::unique_ptr<Panels<float>> magnitudes;
 };
@@ -175,14 +166,16 @@ GemmReference computeReference(const BlockwiseData &data, int64_t rowBegin,
 
 std::vector<double> blockContributions(const BlockwiseData &data, int64_t row,
                                        int64_t column) {
-  const std::array<double, 256> &decoded = decodedValues();
   std::vector<double> contributions;
+  double a[scaleBlock], b[scaleBlock];
   for (int64_t kBlock = 0; kBlock < data.kBlocks(); ++kBlock) {
     double dot = 0;
-    int64_t end = std::min(data.k, (kBlock + 1) * scaleBlock);
-    for (int64_t k = kBlock * scaleBlock; k < end; ++k)
-      dot += decoded[data.a[row * data.k + k]] *
-             decoded[data.b[column * data.k + k]];
+    int64_t begin = kBlock * scaleBlock;
+    int64_t count = std::min(data.k - begin, scaleBlock);
+    decode(data.types.a, data.a.data(), row * data.k + begin, count, a);
+    decode(data.types.b, data.b.data(), column * data.k + begin, count, b);
+    for (int64_t k = 0; k < count; ++k)
+      dot += a[k] * b[k];
     double scale =
         static_cast<double>(data.aScale[kBlock * data.aScaleStride + row]) *
         data.bScale[column / scaleBlock * data.kBlocks() + kBlock];

@@ -59,6 +59,37 @@ TEST(BlockwiseData, EveryBlockUsesTheFullRangeAndLooksNormal) {
   EXPECT_NEAR(fourth * count / (squares * squares), 3, 0.4) << "kurtosis";
 }
 
+TEST(BlockwiseData, ValuesOf16BitsAreRoundedAsTheyAre) {
+  for (OperandType type : {OperandType::BF16, OperandType::F16}) {
+    BlockwiseData data =
+        makeBlockwiseData(64, 72, 520, 3, DataKind::Normal, {type, type});
+    ASSERT_EQ(data.a.size(), 2u * 64 * 520);
+    ASSERT_EQ(data.b.size(), 2u * 72 * 520);
+    std::vector<double> a(64 * 520);
+    decode(type, data.a.data(), 0, a.size(), a.data());
+    double epsilon = type == OperandType::BF16 ? 0x1p-8 : 0x1p-11;
+    double squares = 0;
+    for (size_t i = 0; i < a.size(); ++i) {
+      float exact = nearNormalAt(3, 1, i);
+      ASSERT_LE(std::fabs(a[i] - exact), epsilon * std::fabs(exact));
+      squares += a[i] * a[i];
+    }
+    EXPECT_NEAR(squares / a.size(), 1, 0.02) << "variance";
+  }
+}
+
+TEST(BlockwiseData, BlocksOfE5M2UseItsFullRange) {
+  BlockwiseData data =
+      makeBlockwiseData(8, 8, 256, 3, DataKind::Normal,
+                        {OperandType::F8E5M2, OperandType::F8E4M3FN});
+  for (int64_t start = 0; start < 8 * 256; start += scaleBlock) {
+    float amax = 0;
+    for (int64_t i = start; i < start + scaleBlock; ++i)
+      amax = std::max(amax, std::fabs(decodeE5M2(data.a[i])));
+    EXPECT_EQ(amax, 57344);
+  }
+}
+
 TEST(BlockwiseData, ScalesSpanSixBinadesAndNeighboursDiffer) {
   BlockwiseData data = makeBlockwiseData(512, 2048, 7168, 11);
   auto [low, high] =

@@ -2,7 +2,6 @@
 //
 // The blocked reference against one written straight from the definition.
 #include "fp8/Reference/Gemm.h"
-#include "fp8/Reference/Float8.h"
 
 #include <cmath>
 #include <gtest/gtest.h>
@@ -14,14 +13,20 @@ struct Element {
   double value = 0, magnitude = 0;
 };
 
+double at(OperandType type, const std::vector<uint8_t> &operand, int64_t i) {
+  double value;
+  decode(type, operand.data(), i, 1, &value);
+  return value;
+}
+
 Element byDefinition(const BlockwiseData &data, int64_t m, int64_t n) {
   Element result;
   for (int64_t block = 0; block * 128 < data.k; ++block) {
     long double dot = 0, size = 0;
     for (int64_t k = block * 128; k < std::min(data.k, block * 128 + 128);
          ++k) {
-      double product = double(decodeE4M3FN(data.a[m * data.k + k])) *
-                       decodeE4M3FN(data.b[n * data.k + k]);
+      double product = at(data.types.a, data.a, m * data.k + k) *
+                       at(data.types.b, data.b, n * data.k + k);
       dot += product;
       size += std::fabs(product);
     }
@@ -61,6 +66,24 @@ TEST(Gemm, MatchesTheDefinition) {
   compare(makeBlockwiseData(37, 150, 320, 2), 0, 37);
   compare(makeBlockwiseData(1, 576, 1024, 3), 0, 1);
   compare(makeBlockwiseData(3, 16, 16, 4), 0, 3);
+}
+
+TEST(Gemm, MultipliesOtherTypes) {
+  constexpr OperandType e4m3 = OperandType::F8E4M3FN,
+                        e5m2 = OperandType::F8E5M2, bf16 = OperandType::BF16,
+                        f16 = OperandType::F16;
+  for (OperandTypes types :
+       {OperandTypes{e4m3, e5m2}, OperandTypes{e5m2, e4m3},
+        OperandTypes{bf16, bf16}, OperandTypes{f16, f16}}) {
+    compare(makeBlockwiseData(37, 150, 320, 2, DataKind::Normal, types), 0, 37);
+    compare(makeBlockwiseData(40, 136, 264, 6, DataKind::Specials, types), 0,
+            40);
+    for (double value :
+         computeReference(
+             makeBlockwiseData(5, 130, 336, 0, DataKind::Ones, types))
+             .value)
+      ASSERT_EQ(value, 336);
+  }
 }
 
 TEST(Gemm, ComputesARangeOfRows) {

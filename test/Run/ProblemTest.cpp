@@ -70,14 +70,25 @@ TEST(Problem, TakesScalesInPairs) {
   manifest.arguments[2].name = "beta"; // b_scale
   EXPECT_EQ(errorOf(manifest, sizes(1, 8, 16)),
             "the manifest has 'beta', but no 'c' for it to multiply");
+  manifest = gemmManifest();
+  manifest.problem = "gemm";
+  EXPECT_EQ(errorOf(manifest, sizes(1, 8, 16)),
+            "the manifest has scales of blocks, which gemm has not; its "
+            "problem is blockwise_gemm");
 }
 
 TEST(Problem, ChecksTypesAndStrides) {
   launch::Manifest manifest = gemmManifest();
-  manifest.arguments[0].dtype = launch::DataType::F8E5M2;
+  manifest.arguments[0].dtype = launch::DataType::F32;
   EXPECT_EQ(errorOf(manifest, sizes(1, 8, 16)),
-            "argument 'a' has element type f8E5M2; blockwise_gemm takes "
-            "f8E4M3FN");
+            "argument 'a' has element type f32; blockwise_gemm takes "
+            "f8E4M3FN, f8E5M2, bf16 and f16");
+  manifest.arguments[0].dtype = launch::DataType::BF16;
+  EXPECT_EQ(errorOf(manifest, sizes(1, 8, 16)),
+            "'a' has element type bf16 and 'b' f8E4M3FN; operands wider than 8 "
+            "bits are of one type");
+  manifest.arguments[0].dtype = launch::DataType::F8E5M2;
+  EXPECT_EQ(errorOf(manifest, sizes(1, 8, 16)), "no error");
   manifest = gemmManifest();
   manifest.arguments[4].dtype = launch::DataType::I32;
   EXPECT_EQ(errorOf(manifest, sizes(1, 8, 16)),
@@ -98,6 +109,26 @@ TEST(Problem, RefusesWhatDoesNotFit) {
   options = sizes(4, 8, 16);
   options.memoryLimit = 100;
   EXPECT_NE(errorOf(gemmManifest(), options), "no error");
+}
+
+TEST(Problem, LaysOutOperandsOf16Bits) {
+  launch::Manifest manifest = gemmManifest();
+  manifest.arguments[0].dtype = launch::DataType::BF16;
+  manifest.arguments[0].strides[0] = 168; // a
+  manifest.arguments[2].dtype = launch::DataType::BF16;
+  auto problem = BlockwiseGemm::make(manifest, sizes(5, 8, 160));
+  ASSERT_TRUE(problem) << problem.error();
+  problem->prepare();
+  const auto &arguments = problem->arguments();
+  EXPECT_EQ(arguments[0].bytes.size(), 5u * 168 * 2);
+  EXPECT_EQ(arguments[2].bytes.size(), 8u * 160 * 2);
+  auto data = reference::makeBlockwiseData(
+      5, 8, 160, 0, reference::DataKind::Normal,
+      {reference::OperandType::BF16, reference::OperandType::BF16});
+  EXPECT_EQ(std::memcmp(&arguments[0].bytes[3 * 168 * 2], &data.a[3 * 160 * 2],
+                        160 * 2),
+            0);
+  EXPECT_EQ(arguments[0].bytes[(3 * 168 + 160) * 2], 0xff) << "padding";
 }
 
 TEST(Problem, LaysOutRowsAndPoisonsD) {

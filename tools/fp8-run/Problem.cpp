@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // "blockwise_gemm": D = sum_kb a_scale * b_scale * (A.B^T)_kb, and what may
-// follow.
+// follow; "gemm": the same without a_scale and b_scale.
 #include "Problem.h"
 
 #include "fp8/Reference/Float8.h"
@@ -16,7 +16,8 @@ using launch::DataType;
 using launch::Error;
 using launch::Manifest;
 
-constexpr DataType float8[] = {DataType::F8E4M3FN};
+constexpr DataType factors[] = {DataType::F8E4M3FN, DataType::F8E5M2,
+                                DataType::BF16, DataType::F16};
 constexpr DataType scalar[] = {DataType::F32};
 constexpr DataType scales[] = {DataType::F32, DataType::BF16};
 constexpr DataType addends[] = {DataType::BF16, DataType::F16, DataType::F32};
@@ -59,9 +60,9 @@ int64_t blocks(int64_t extent) {
 }
 
 std::vector<Operand> operandsOf(const GemmSizes &sizes) {
-  return {{"a", sizes.m, sizes.k, float8},
+  return {{"a", sizes.m, sizes.k, factors},
           {"a_scale", blocks(sizes.k), sizes.m, scales, /*padded=*/true},
-          {"b", sizes.n, sizes.k, float8},
+          {"b", sizes.n, sizes.k, factors},
           {"b_scale", blocks(sizes.n), blocks(sizes.k), scales},
           {"b_scale_row", blocks(sizes.k), sizes.n, scales, /*padded=*/true},
           {"c", sizes.m, sizes.n, addends},
@@ -76,6 +77,9 @@ std::optional<Error> checkScales(const Manifest &manifest) {
   bool a = manifest.findArgument("a_scale").has_value();
   int b = manifest.findArgument("b_scale").has_value() +
           manifest.findArgument("b_scale_row").has_value();
+  if (manifest.problem == "gemm" && (a || b))
+    return Error{"the manifest has scales of blocks, which gemm has not; its "
+                 "problem is blockwise_gemm"};
   if (b == 2)
     return Error{"the manifest has both 'b_scale' and 'b_scale_row'; "
                  "blockwise_gemm takes one of them"};
@@ -111,6 +115,34 @@ std::optional<Error> checkOperands(const Manifest &manifest) {
       return Error{std::string("the manifest has no argument '") + name +
                    "', which blockwise_gemm needs"};
   return checkScales(manifest);
+}
+
+std::optional<reference::OperandType> operandTypeOf(DataType type) {
+  switch (type) {
+  case DataType::F8E4M3FN:
+    return reference::OperandType::F8E4M3FN;
+  case DataType::F8E5M2:
+    return reference::OperandType::F8E5M2;
+  case DataType::BF16:
+    return reference::OperandType::BF16;
+  case DataType::F16:
+    return reference::OperandType::F16;
+  default:
+    return std::nullopt;
+  }
+}
+
+/// A and B as a tensor core multiplies them: both of 8 bits, or of one type.
+launch::Expected<reference::OperandTypes>
+operandTypesOf(const Manifest &manifest) {
+  DataType a = manifest.arguments[*manifest.findArgument("a")].dtype;
+  DataType b = manifest.arguments[*manifest.findArgument("b")].dtype;
+  reference::OperandTypes types{*operandTypeOf(a), *operandTypeOf(b)};
+  if (a != b && !(isFloat8(types.a) && isFloat8(types.b)))
+    return Error{"'a' has element type " + std::string(launch::spelling(a)) +
+                 " and 'b' " + std::string(launch::spelling(b)) +
+                 "; operands wider than 8 bits are of one type"};
+  return types;
 }
 
 launch::Expected<int64_t>
@@ -207,19 +239,18 @@ launch::Expected<PreparedArgument> layOut(const launch::ArgumentSpec &spec,
   return argument;
 }
 
-/// Rows of `source`, `sourceStride` elements apart, to the argument's layout;
-/// the padding is 0xff, a NaN of every type.
-template <typename T>
-void fill(PreparedArgument &argument, const std::vector<T> &source,
-          int64_t sourceStride) {
-  int64_t rows = argument.value.shape[0], columns = argument.value.shape[1];
-  int64_t stride = argument.value.strides[0];
-  argument.bytes.assign(rows * stride * sizeof(T), 0xff);
-  if (columns == 0)
+/// The rows of `source`, one after another, to the argument's layout; the
+/// padding is 0xff, a NaN of every type.
+void fill(PreparedArgument &argument, const std::vector<uint8_t> &source) {
+  int64_t rows = argument.value.shape[0];
+  int64_t element = launch::byteSize(argument.value.dtype);
+  int64_t row = argument.value.shape[1] * element;
+  int64_t stride = argument.value.strides[0] * element;
+  argument.bytes.assign(rows * stride, 0xff);
+  if (row == 0)
     return;
-  for (int64_t row = 0; row < rows; ++row)
-    std::memcpy(&argument.bytes[row * stride * sizeof(T)],
-                &source[row * sourceStride], columns * sizeof(T));
+  for (int64_t i = 0; i < rows; ++i)
+    std::memcpy(&argument.bytes[i * stride], &source[i * row], row);
 }
 
 /// The same for values that the argument's type holds exactly.
@@ -289,6 +320,10 @@ launch::Expected<BlockwiseGemm> BlockwiseGemm::make(const Manifest &manifest,
     gemm.prepared.push_back(std::move(*argument));
   }
   gemm.outputType = *outputType;
+  auto operandTypes = operandTypesOf(manifest);
+  if (!operandTypes)
+    return operandTypes.takeError();
+  gemm.operandTypes = *operandTypes;
   if (auto error = launch::checkArguments(manifest, values))
     return *error;
   return gemm;
@@ -344,15 +379,15 @@ reference::Epilogue BlockwiseGemm::prepareEpilogue() {
 
 void BlockwiseGemm::prepare() {
   const auto &[m, n, k] = gemmSizes;
-  data = reference::makeBlockwiseData(m, n, k, seed, kind);
+  data = reference::makeBlockwiseData(m, n, k, seed, kind, operandTypes);
   adaptScales();
   expected = reference::computeReference(data);
   reference::applyEpilogue(prepareEpilogue(), expected);
   for (PreparedArgument &argument : prepared) {
     if (argument.name == "a") {
-      fill(argument, data.a, k);
+      fill(argument, data.a);
     } else if (argument.name == "b") {
-      fill(argument, data.b, k);
+      fill(argument, data.b);
     } else if (argument.name == "a_scale") {
       fillRounded(argument, data.aScale, data.aScaleStride);
     } else if (argument.name == "b_scale") {

@@ -3,10 +3,12 @@
 // The problem "blockwise_gemm": sizes, operands in the layout that the manifest
 // asks for, and the check of D.
 //
-// Operands are told by their names. a, b and d are there always. Scales:
+// Operands are told by their names. a, b and d are there always; a and b are of
+// 8 bits each, or both bf16 or f16. Scales:
 // a_scale with b_scale, or with b_scale_row, which holds a scale for each
-// column (and is constant over 128 of them); without any, all are 1. What
-// follows the sum is optional: d = d_scale * (sum + beta * c + bias).
+// column (and is constant over 128 of them); without any, which the problem
+// "gemm" asserts, all are 1. What follows the sum is optional: d = d_scale *
+// (sum + beta * c + bias).
 #ifndef FP8_TOOLS_FP8RUN_PROBLEM_H
 #define FP8_TOOLS_FP8RUN_PROBLEM_H
 
@@ -65,6 +67,7 @@ private:
   uint64_t seed = 0;
   reference::DataKind kind = reference::DataKind::Normal;
   reference::OutputType outputType = reference::OutputType::F32;
+  reference::OperandTypes operandTypes;
   unsigned output = 0;
   std::vector<PreparedArgument> prepared;
   reference::BlockwiseData data;

@@ -26,9 +26,9 @@ launch::Expected<launch::Manifest> loadManifest(const Options &options,
   if (manifest->problem.empty())
     return launch::Error{path + ": problem: the manifest names no problem, so "
                                 "fp8-run cannot tell what inputs to make"};
-  if (manifest->problem != "blockwise_gemm")
+  if (manifest->problem != "blockwise_gemm" && manifest->problem != "gemm")
     return launch::Error{path + ": problem: '" + manifest->problem +
-                         "' is unknown; fp8-run knows blockwise_gemm"};
+                         "' is unknown; fp8-run knows blockwise_gemm and gemm"};
   return manifest;
 }
 

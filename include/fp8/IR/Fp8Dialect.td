@@ -44,7 +44,7 @@ def Fp8_Dialect : Dialect {
     /// On a kernel: the CTAs of its clusters along M and N, `array<i64: 2, 1>`. Clusters lie along x; a CTA's rank in its cluster is (its number along M)
     /// + (CTAs along M) * (its number along N). Without it a CTA is alone.
     static constexpr ::llvm::StringLiteral kClusterAttrName = "fp8.cluster";
-    /// On a host function: which problem the kernel solves ("blockwise_gemm"); it travels to the launch manifest.
+    /// On a host function: which problem the kernel solves ("blockwise_gemm", "gemm"); it travels to the launch manifest.
     static constexpr ::llvm::StringLiteral kProblemAttrName = "fp8.problem";
     /// On a host function's argument: its name in the launch manifest.
     static constexpr ::llvm::StringLiteral kNameAttrName = "fp8.name";

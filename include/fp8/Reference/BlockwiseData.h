@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Operands of a blockwise-scaled FP8 GEMM, made as a quantiser makes them.
+// Operands of a blockwise-scaled FP8 GEMM, made as a quantiser makes them; and
+// of GEMMs in 16 bits.
 #ifndef FP8_REFERENCE_BLOCKWISEDATA_H
 #define FP8_REFERENCE_BLOCKWISEDATA_H
+
+#include "fp8/Reference/OperandType.h"
 
 #include <cstdint>
 #include <vector>
@@ -12,12 +15,13 @@ namespace fp8::reference {
 /// Elements along K, and along N for B, that share a scale.
 constexpr int64_t scaleBlock = 128;
 
-/// A (M,K) and B (N,K) e4m3 row-major, without padding; `aScale` f32
+/// A (M,K) and B (N,K), of `types`, row-major, without padding; `aScale` f32
 /// (ceil(K/128), M) with rows of `aScaleStride` elements, M rounded up to a
 /// multiple of 4, the padding NaN; `bScale` f32 (ceil(N/128), ceil(K/128)).
 struct BlockwiseData {
   int64_t m = 0, n = 0, k = 0;
   int64_t aScaleStride = 0;
+  OperandTypes types;
   std::vector<uint8_t> a, b;
   std::vector<float> aScale, bScale;
 
@@ -27,13 +31,15 @@ struct BlockwiseData {
 
 enum class DataKind {
   /// Near-normal values, quantised per block: 1x128 of A and 128x128 of B share
-  /// a scale, amax / 448. Each scale is then multiplied, so that the products
+  /// a scale, amax / 448 (the largest value of the type). Values of 16 bits are
+  /// rounded as they are. Each scale is then multiplied, so that the products
   /// follow a Kronecker sequence in row and block over 7 binades around 2^-7:
   /// they span at least six binades wherever there are 16 of them, and any two
   /// of one K block less than 144 rows apart differ by 1.5 % and more, so that
   /// a swap shows.
   Normal,
-  /// Normal data with NaN in A and B, zero rows, and scales that are NaN,
+  /// Normal data with NaN in A and B, an infinity in A where its type has one,
+  /// zero rows, and scales that are NaN,
   /// infinite, zero, negative and denormal, each in a few rows or blocks.
   Specials,
   /// Every element and every scale 1: D is K.
@@ -42,7 +48,8 @@ enum class DataKind {
 
 /// The same data for the same arguments on every machine. Sizes from 0.
 BlockwiseData makeBlockwiseData(int64_t m, int64_t n, int64_t k, uint64_t seed,
-                                DataKind kind = DataKind::Normal);
+                                DataKind kind = DataKind::Normal,
+                                OperandTypes types = {});
 
 /// One near-normal value, mean 0, variance 1, of those that the seed gives the
 /// stream. Streams 1 to 15 are those of BlockwiseData.

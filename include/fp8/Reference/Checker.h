@@ -17,6 +17,11 @@ namespace fp8::reference {
 /// differ by one rounding more, that of its largest element.
 double frobeniusFloor(OutputType type);
 
+/// What of an element's magnitude its error may be, beside the rounding to the
+/// output type: 2^-11 for operands of 8 bits, of which tensor cores may keep
+/// few bits; less for 16 bits, 2^-21 for each MMA of 16 elements along K.
+double magnitudeFactor(const BlockwiseData &data);
+
 struct BadElement {
   int64_t row = 0, column = 0;
   double got = 0, expected = 0;
