@@ -125,9 +125,9 @@ void ProduceOp::print(OpAsmPrinter &printer) {
   printStageScope(printer, *this, getInits(), getBody());
 }
 LogicalResult ProduceOp::verify() {
-  if (getInits().size() != 1 ||
-      !isa_and_nonnull<ProducerType>(getEndOf(getInits()[0].getType())))
-    return emitOpError() << "expected one producer end";
+  if (getInits().size() != 1 || !isa_and_nonnull<ProducerType, MmaWarpType>(
+                                    getEndOf(getInits()[0].getType())))
+    return emitOpError() << "expected one producer end or mma warp";
   return verifyStageScope(*this, getInits(), getBody());
 }
 OperandRange ProduceOp::getEntrySuccessorOperands(RegionSuccessor) {
@@ -147,8 +147,9 @@ void ConsumeOp::print(OpAsmPrinter &printer) {
 }
 LogicalResult ConsumeOp::verify() {
   if (getInits().size() != 1 ||
-      !isa_and_nonnull<ConsumerType>(getEndOf(getInits()[0].getType())))
-    return emitOpError() << "expected one consumer end";
+      !isa_and_nonnull<ConsumerType, EpilogueWarpType>(
+          getEndOf(getInits()[0].getType())))
+    return emitOpError() << "expected one consumer end or epilogue warps";
   return verifyStageScope(*this, getInits(), getBody());
 }
 OperandRange ConsumeOp::getEntrySuccessorOperands(RegionSuccessor) {

@@ -45,8 +45,11 @@ LogicalResult fp8::verifyStageScope(Operation *op, ValueRange ends,
                                  "the end of a ring")))
     return failure();
   SmallVector<Type> advanced;
-  for (Type type : ends.getTypes())
+  for (Type type : ends.getTypes()) {
+    if (failed(verifyIsUsable(op, type, "acquire from")))
+      return failure();
     advanced.push_back(getEndOf(type));
+  }
   return verifyResultTypes(op, advanced, "the ends, advanced");
 }
 

@@ -30,3 +30,20 @@ func.func @kernel() attributes {fp8.linear} {
   fp8.close %c : !fp8.consumer<!acc>
   return
 }
+
+// One hand-over for each output tile: what goes on in between belongs to the body.
+// CHECK-LABEL: func.func @tile
+func.func @tile(%m: !fp8.mma_warp<!acc>, %e: !fp8.ready<!fp8.epilogue_warp<!acc>>) -> (!fp8.mma_warp<!acc>, !fp8.epilogue_warp<!acc>)
+    attributes {fp8.linear} {
+  // CHECK: fp8.produce(%[[S:.*]] = %{{.*}}) : !fp8.mma_warp<!output_pipeline> -> !fp8.mma_warp<!output_pipeline> {
+  %m1 = fp8.produce(%s = %m) : !fp8.mma_warp<!acc> -> !fp8.mma_warp<!acc> {
+    // CHECK-NEXT: fp8.accumulator %[[S]] : !fp8.mma_stage<!output_pipeline>
+    %d = fp8.accumulator %s : !fp8.mma_stage<!acc>
+  }
+  // CHECK: fp8.consume(%[[T:.*]] = %{{.*}}) : !fp8.ready<!fp8.epilogue_warp<!output_pipeline>> -> !fp8.epilogue_warp<!output_pipeline> {
+  %e1 = fp8.consume(%t = %e) : !fp8.ready<!fp8.epilogue_warp<!acc>> -> !fp8.epilogue_warp<!acc> {
+    // CHECK-NEXT: fp8.accumulator %[[T]] : !fp8.epilogue_stage<!output_pipeline>
+    %d = fp8.accumulator %t : !fp8.epilogue_stage<!acc>
+  }
+  return %m1, %e1 : !fp8.mma_warp<!acc>, !fp8.epilogue_warp<!acc>
+}

@@ -63,10 +63,40 @@ func.func private @not_a_ring(!fp8.producer<f32>)
 
 !ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
 func.func @produce_of_consumer(%c: !fp8.consumer<!ring>) -> !fp8.consumer<!ring> attributes {fp8.linear} {
-  // expected-error @below {{'fp8.produce' op expected one producer end}}
+  // expected-error @below {{'fp8.produce' op expected one producer end or mma warp}}
   %n = fp8.produce(%stage = %c) : !fp8.consumer<!ring> -> !fp8.consumer<!ring> {
   }
   return %n : !fp8.consumer<!ring>
+}
+
+// -----
+
+!acc = !fp8.output_pipeline<2, 128x128xf32>
+func.func @consume_of_mma_warp(%w: !fp8.mma_warp<!acc>) -> !fp8.mma_warp<!acc> attributes {fp8.linear} {
+  // expected-error @below {{'fp8.consume' op expected one consumer end or epilogue warps}}
+  %n = fp8.consume(%stage = %w) : !fp8.mma_warp<!acc> -> !fp8.mma_warp<!acc> {
+  }
+  return %n : !fp8.mma_warp<!acc>
+}
+
+// -----
+
+!acc = !fp8.output_pipeline<2, 128x128xf32>
+func.func @produce_of_a_bare_end(%p: !fp8.producer<!acc>) -> !fp8.producer<!acc> attributes {fp8.linear} {
+  // expected-error @below {{'fp8.produce' op cannot acquire from the bare end of an output pipeline, whose tensor memory is not there yet; make an mma warp or epilogue warps of it}}
+  %n = fp8.produce(%stage = %p) : !fp8.producer<!acc> -> !fp8.producer<!acc> {
+  }
+  return %n : !fp8.producer<!acc>
+}
+
+// -----
+
+!acc = !fp8.output_pipeline<2, 128x128xf32>
+func.func @consume_of_a_bare_end(%c: !fp8.consumer<!acc>) -> !fp8.consumer<!acc> attributes {fp8.linear} {
+  // expected-error @below {{'fp8.consume' op cannot acquire from the bare end of an output pipeline, whose tensor memory is not there yet; make an mma warp or epilogue warps of it}}
+  %n = fp8.consume(%stage = %c) : !fp8.consumer<!acc> -> !fp8.consumer<!acc> {
+  }
+  return %n : !fp8.consumer<!acc>
 }
 
 // -----

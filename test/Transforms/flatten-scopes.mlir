@@ -40,6 +40,27 @@ func.func @per_k_stage(%w: !fp8.mma_warp<!acc>, %c: !fp8.consumer<!ring>) -> (!f
   return %w1, %c1 : !fp8.mma_warp<!acc>, !fp8.consumer<!ring>
 }
 
+// One accumulator for a whole tile: the MMA warp's stage outlives the input's.
+// CHECK-LABEL: func.func @tile
+func.func @tile(%w: !fp8.mma_warp<!acc>, %e: !fp8.epilogue_warp<!acc>, %c: !fp8.consumer<!ring>)
+    -> (!fp8.mma_warp<!acc>, !fp8.epilogue_warp<!acc>, !fp8.consumer<!ring>) attributes {fp8.linear} {
+  // CHECK: %[[A:.*]] = fp8.acquire %{{.*}} : !fp8.mma_warp
+  // CHECK-NEXT: %[[I:.*]] = fp8.acquire %{{.*}} : !fp8.consumer
+  // CHECK-NEXT: %[[C1:.*]] = fp8.release %[[I]]
+  // CHECK-NEXT: %[[W1:.*]] = fp8.release %[[A]] : !fp8.mma_stage
+  %w1, %c1 = fp8.produce(%acc = %w) : !fp8.mma_warp<!acc> -> (!fp8.mma_warp<!acc>, !fp8.consumer<!ring>) {
+    %c2 = fp8.consume(%in = %c) : !fp8.consumer<!ring> -> !fp8.consumer<!ring> {
+    }
+    fp8.yield %c2 : !fp8.consumer<!ring>
+  }
+  // CHECK-NEXT: %[[B:.*]] = fp8.acquire %{{.*}} : !fp8.epilogue_warp
+  // CHECK-NEXT: %[[E1:.*]] = fp8.release %[[B]] : !fp8.epilogue_stage
+  %e1 = fp8.consume(%acc = %e) : !fp8.epilogue_warp<!acc> -> !fp8.epilogue_warp<!acc> {
+  }
+  // CHECK-NEXT: return %[[W1]], %[[E1]], %[[C1]]
+  return %w1, %e1, %c1 : !fp8.mma_warp<!acc>, !fp8.epilogue_warp<!acc>, !fp8.consumer<!ring>
+}
+
 // consume_explicit: the body has signalled, so what is left is to step.
 // CHECK-LABEL: func.func @consume_explicit
 func.func @consume_explicit(%w: !fp8.epilogue_warp<!acc>, %c: !fp8.consumer<!ring>, %i: index)

@@ -123,8 +123,8 @@ class Fp8_StageScopeOp<string mnemonic> : Fp8_BindingRegionOp<mnemonic, [Fp8_Lin
 def Fp8_ProduceOp : Fp8_StageScopeOp<"produce"> {
   let summary = "fills one slot of a ring";
   let description = [{
-    Acquires a stage of the producer end for the length of the body, then releases it. The body borrows the stage. Results: the end,
-    advanced, then what the body yields.
+    Acquires a stage of the producer end, or of an MMA warp, for the length of the body, then releases it. The body borrows the stage. Results: the
+    end, advanced, then what the body yields.
 
     ```mlir
     !t = !fp8.tile<1x128xf32>
@@ -143,8 +143,23 @@ def Fp8_ProduceOp : Fp8_StageScopeOp<"produce"> {
 def Fp8_ConsumeOp : Fp8_StageScopeOp<"consume"> {
   let summary = "empties one slot of a ring";
   let description = [{
-    Acquires a stage of the consumer end for the length of the body, then releases it. The body borrows the stage. Results: the end,
-    advanced, then what the body yields.
+    Acquires a stage of the consumer end, or of epilogue warps, for the length of the body, then releases it. The body borrows the stage. Results:
+    the end, advanced, then what the body yields.
+
+    A kernel that adds up all of K in tensor memory hands one accumulator over for each output tile:
+
+    ```mlir
+    !acc = !fp8.output_pipeline<2, 128x64xf32>
+    !sum = !fp8.fragment<128x64xf32, 4>
+    func.func @tile(%warp: !fp8.epilogue_warp<!acc>) -> !fp8.epilogue_warp<!acc> attributes {fp8.linear} {
+      %next, %sum = fp8.consume(%stage = %warp) : !fp8.epilogue_warp<!acc> -> (!fp8.epilogue_warp<!acc>, !sum) {
+        %accumulator = fp8.accumulator %stage : !fp8.epilogue_stage<!acc>
+        %f = fp8.read %accumulator : !fp8.tmem<128x64xf32> -> !sum
+        fp8.yield %f : !sum
+      }
+      return %next : !fp8.epilogue_warp<!acc>
+    }
+    ```
   }];
 }
 
