@@ -117,7 +117,7 @@ std::string describe(const BadElement &bad) {
 }
 } // namespace
 
-double frobeniusFloor(OutputType type) {
+double frobeniusFloor(OutputType type, int64_t k) {
   switch (type) {
   case OutputType::F8E4M3FN:
     return 2e-4;
@@ -128,7 +128,7 @@ double frobeniusFloor(OutputType type) {
   case OutputType::F32:
     break;
   }
-  return 5e-7;
+  return 5e-7 * std::sqrt(std::max(1.0, static_cast<double>(k) / 8192));
 }
 
 double magnitudeFactor(const BlockwiseData &data) {
@@ -175,7 +175,7 @@ CheckResult check(const BlockwiseData &data, const GemmReference &reference,
     addHint(data, reference, type, result.worst);
   result.relativeError = exact.relative();
   result.frobenius = rounded.relative();
-  result.frobeniusFloor = frobeniusFloor(type) + rounded.oneFlip(type);
+  result.frobeniusFloor = frobeniusFloor(type, data.k) + rounded.oneFlip(type);
   return result;
 }
 

@@ -136,6 +136,12 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{OperandType::F16, OutputType::F16},
                     Case{OperandType::F16, OutputType::F32}));
 
+TEST(FrobeniusFloor, OfF32GrowsPastAKOf8192) {
+  EXPECT_EQ(frobeniusFloor(OutputType::F32, 8192), 5e-7);
+  EXPECT_EQ(frobeniusFloor(OutputType::F32, 4 * 8192), 1e-6);
+  EXPECT_EQ(frobeniusFloor(OutputType::BF16, 4 * 8192), 2e-4);
+}
+
 TEST(MagnitudeFactor, GrowsWithTheInstructionsAlongK) {
   auto factor = [](int64_t k, OperandType a, OperandType b) {
     BlockwiseData data;

@@ -14,8 +14,10 @@ namespace fp8::reference {
 
 /// The largest relative Frobenius distance from the reference, rounded to the
 /// output type, that is right for a large result. A result of any size may
-/// differ by one rounding more, that of its largest element.
-double frobeniusFloor(OutputType type);
+/// differ by one rounding more, that of its largest element. That of f32 grows
+/// past a K of 8192: an accumulator to which all of K is added is rounded as
+/// often.
+double frobeniusFloor(OutputType type, int64_t k = 0);
 
 /// What of an element's magnitude its error may be, beside the rounding to the
 /// output type: 2^-11 for operands of 8 bits, of which tensor cores may keep
