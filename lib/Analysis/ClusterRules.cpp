@@ -129,7 +129,9 @@ LogicalResult KernelPlan::checkCluster() const {
           first = acquire;
         auto grouping = getLeadingGrouping(acquire),
              expected = getLeadingGrouping(first);
-        if (ring.ctaGroup == 1 && grouping != expected) {
+        // One CTA leads itself.
+        if (ring.ctaGroup == 1 && grouping != expected &&
+            cluster.getSize() > 1) {
           InFlightDiagnostic diagnostic =
               acquire->emitOpError()
               << "runs in " << describe(grouping)

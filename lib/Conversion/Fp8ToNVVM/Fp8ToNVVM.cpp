@@ -111,13 +111,25 @@ struct LowerSelect : public OpConversionPattern<arith::SelectOp> {
 
 } // namespace
 
+/// How many arguments convert-gpu-to-nvvm makes of one of that type: of a
+/// memref its descriptor's members (allocated and aligned pointer, offset,
+/// sizes, strides).
+static int32_t getNumLoweredArguments(Type type) {
+  auto memref = dyn_cast<MemRefType>(type);
+  return memref ? 3 + 2 * static_cast<int32_t>(memref.getRank()) : 1;
+}
+
 /// Writes what launchers need to know about the kernel on it.
 static void annotateKernel(gpu::GPUFuncOp kernel, const KernelPlan &plan) {
   Builder builder(kernel.getContext());
+  // Read off when memrefs are descriptors, so they count as those.
   SmallVector<int32_t> tensorMaps;
-  for (auto [index, type] : llvm::enumerate(kernel.getArgumentTypes()))
+  int32_t index = 0;
+  for (Type type : kernel.getArgumentTypes()) {
     if (isa<TensorMapType>(type))
       tensorMaps.push_back(index);
+    index += getNumLoweredArguments(type);
+  }
   kernel->setAttr(Fp8Dialect::kTensorMapArgsAttrName,
                   builder.getDenseI32ArrayAttr(tensorMaps));
   kernel->setAttr(Fp8Dialect::kSharedMemoryAttrName,
