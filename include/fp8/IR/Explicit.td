@@ -93,6 +93,15 @@ def Fp8_StepOp : Fp8_ConsumingOp<"step", [DeclareOpInterfaceMethods<InferTypeOpI
   let summary = "gives the end back, advanced";
   let description = [{
     The second half of `fp8.release`: makes the end of a stage that was signalled, on its next slot. Signals nobody.
+
+    ```mlir
+    !ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
+    !signalled = !fp8.signalled<!fp8.consumer_stage<!ring>>
+    func.func @advance(%signalled: !signalled) -> !fp8.consumer<!ring> attributes {fp8.linear} {
+      %next = fp8.step %signalled : !signalled
+      return %next : !fp8.consumer<!ring>
+    }
+    ```
   }];
   let arguments = (ins Fp8_AnySignalled:$signalled);
   let results = (outs Fp8_AnyEnd:$end);
@@ -108,6 +117,19 @@ def Fp8_MbarrierOp : Fp8_BorrowingOp<"mbarrier", [Pure]> {
   let description = [{
     Borrows the stage and lends the barrier on which its hand-over is signalled (L9): of a stage that is filled the full barrier, of one
     that is emptied the empty barrier.
+
+    ```mlir
+    !t = !fp8.tile<1x128xf32>
+    !ring = !fp8.pipeline<3, s: !t>
+    func.func @fill(%end: !fp8.producer<!ring>, %map: !fp8.tensor_map<!t>, %i: index) -> !fp8.producer<!ring> attributes {fp8.linear} {
+      %stage = fp8.acquire %end : !fp8.producer<!ring>
+      %tile = fp8.tile %stage["s"] : !fp8.producer_stage<!ring>
+      %full = fp8.mbarrier %stage : !fp8.producer_stage<!ring>
+      fp8.tma_copy %map[%i, %i], %tile, %full : !fp8.tensor_map<!t>, !t
+      %next = fp8.release %stage : !fp8.producer_stage<!ring>
+      return %next : !fp8.producer<!ring>
+    }
+    ```
   }];
   let arguments = (ins Fp8_AnyStage:$stage);
   let results = (outs Fp8_MBarrierType:$mbarrier);

@@ -11,7 +11,7 @@ def Fp8_OutputPipelineOp
   let summary = "makes a ring of accumulators and its two ends";
   let description = [{
     Yields the producer end, of which a role makes an MMA warp, and the consumer end, of which another makes its epilogue warps. The
-    tensor memory is allocated by the MMA warp.
+    tensor memory is allocated by the MMA warp. Counts are derived, and may be stated, as those of `fp8.pipeline`.
 
     ```mlir
     !acc = !fp8.output_pipeline<2, 128x128xf32>
@@ -34,6 +34,18 @@ def Fp8_AccumulatorOp : Fp8_BorrowingOp<"accumulator", [Pure, DeclareOpInterface
   let summary = "lends the view of a stage's accumulator";
   let description = [{
     Borrows the stage and lends its accumulator in tensor memory (L9).
+
+    ```mlir
+    !acc = !fp8.output_pipeline<2, 128x64xf32>
+    !sum = !fp8.fragment<128x64xf32, 4>
+    func.func @whole(%warp: !fp8.epilogue_warp<!acc>) -> !fp8.epilogue_warp<!acc> attributes {fp8.linear} {
+      %stage = fp8.acquire %warp : !fp8.epilogue_warp<!acc>
+      %accumulator = fp8.accumulator %stage : !fp8.epilogue_stage<!acc>
+      %sum = fp8.read %accumulator : !fp8.tmem<128x64xf32> -> !sum
+      %next = fp8.release %stage : !fp8.epilogue_stage<!acc>
+      return %next : !fp8.epilogue_warp<!acc>
+    }
+    ```
   }];
   let arguments = (ins Fp8_AccumulatorStage:$stage);
   let results = (outs Fp8_TmemType:$accumulator);
@@ -46,6 +58,23 @@ def Fp8_PerKStageOp : Fp8_StageScopeOp<"per_k_stage"> {
     The first operand is an MMA warp or an epilogue warp, the others are consumer ends of pipelines. Acquires a stage of each, in that
     order, for the length of the body; then releases them in the opposite order. The body borrows the stages. Results: the
     handle and the ends, advanced, then what the body yields.
+
+    ```mlir
+    !a = !fp8.tile<128x128xf8E4M3FN, swizzle_128b>
+    !ring = !fp8.pipeline<3, a: !a, b: !a>
+    !acc = !fp8.output_pipeline<2, 128x128xf32>
+    func.func @block(%warp: !fp8.mma_warp<!acc>, %in: !fp8.consumer<!ring>) -> (!fp8.mma_warp<!acc>, !fp8.consumer<!ring>)
+        attributes {fp8.linear} {
+      %warp2, %in2 = fp8.per_k_stage(%stage = %warp, %input = %in) : !fp8.mma_warp<!acc>, !fp8.consumer<!ring>
+          -> (!fp8.mma_warp<!acc>, !fp8.consumer<!ring>) {
+        %accumulator = fp8.accumulator %stage : !fp8.mma_stage<!acc>
+        %at = fp8.tile %input["a"] : !fp8.consumer_stage<!ring>
+        %bt = fp8.tile %input["b"] : !fp8.consumer_stage<!ring>
+        fp8.mma %accumulator, %at, %bt : !fp8.tmem<128x128xf32>, !a, !a
+      }
+      return %warp2, %in2 : !fp8.mma_warp<!acc>, !fp8.consumer<!ring>
+    }
+    ```
   }];
 }
 

@@ -63,6 +63,15 @@ def Fp8_ReleaseOp : Fp8_ConsumingOp<"release", [DeclareOpInterfaceMethods<InferT
     The whole hand-over, for every kind of stage: it signals the other side and advances. How it signals is derived from what was done
     with the stage: a slot that TMA fills is signalled by the arrival of its bytes; a slot that an MMA reads or writes by
     `tcgen05.commit`; a slot that threads read by an arrival of each warp, after its reads are complete.
+
+    ```mlir
+    !ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
+    func.func @skip(%end: !fp8.consumer<!ring>) -> !fp8.consumer<!ring> attributes {fp8.linear} {
+      %stage = fp8.acquire %end : !fp8.consumer<!ring>
+      %next = fp8.release %stage : !fp8.consumer_stage<!ring>
+      return %next : !fp8.consumer<!ring>
+    }
+    ```
   }];
   let arguments = (ins Fp8_AnyStage:$stage);
   let results = (outs Fp8_AnyEnd:$end);
@@ -74,6 +83,14 @@ def Fp8_CloseOp : Fp8_ConsumingOp<"close"> {
   let description = [{
     Consumes the end. A producer waits until every slot that it filled was handed back, so that no barrier is signalled after the
     CTA has left; a store queue waits until every copy has been written; a consumer has nothing to wait for.
+
+    ```mlir
+    !ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
+    func.func @end(%end: !fp8.producer<!ring>) attributes {fp8.linear} {
+      fp8.close %end : !fp8.producer<!ring>
+      return
+    }
+    ```
   }];
   let arguments = (ins Fp8_AnyCloseable:$end);
   let assemblyFormat = "$end attr-dict `:` type($end)";
@@ -104,6 +121,17 @@ def Fp8_IndexOp : Fp8_BorrowingOp<"index", [Pure]> {
   let description = [{
     Borrows the stage and lends the number of its slot, in 0 .. stages-1 (L9). Of an end it is the slot that `fp8.acquire` would take
     next.
+
+    ```mlir
+    !ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
+    func.func @of_slot(%end: !fp8.consumer<!ring>, %table: memref<3xf32>) -> (!fp8.consumer<!ring>, f32) attributes {fp8.linear} {
+      %stage = fp8.acquire %end : !fp8.consumer<!ring>
+      %slot = fp8.index %stage : !fp8.consumer_stage<!ring>
+      %x = memref.load %table[%slot] : memref<3xf32>
+      %next = fp8.release %stage : !fp8.consumer_stage<!ring>
+      return %next, %x : !fp8.consumer<!ring>, f32
+    }
+    ```
   }];
   let arguments = (ins Fp8_AnySlot:$handle);
   let results = (outs Index:$index);

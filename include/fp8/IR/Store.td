@@ -10,6 +10,15 @@ def Fp8_StoreQueueOp : Fp8_Op<"store_queue", [InLinearFunction, Fp8_LinearOpInte
   let summary = "makes the staging tiles of a role that stores";
   let description = [{
     Lays `depth` tiles for each warp out in shared memory. Like a pipeline, it stands in the kernel's entry block (P3).
+
+    ```mlir
+    !queue = !fp8.store_queue<2, !fp8.tile<32x64xbf16, swizzle_128b>, 4>
+    func.func @stage() attributes {fp8.linear} {
+      %queue = fp8.store_queue : !queue
+      fp8.close %queue : !queue
+      return
+    }
+    ```
   }];
   let results = (outs Fp8_StoreQueueType:$queue);
   let assemblyFormat = "attr-dict `:` qualified(type($queue))";
@@ -28,6 +37,16 @@ def Fp8_StoreOp : Fp8_ConsumingOp<"store", [AllTypesMatch<["queue", "next"]>]> {
     (Q1) the map's box is the queue's tile, which has as many rows as a warp holds; (Q2) its columns divide those that a thread owns, or in the layout
     `lane_halves` are those of both threads of a row; (Q3) the queue and
     the fragment belong to the same number of warps; (Q4) its elements are bf16, f16, f32 or f8E4M3FN.
+
+    ```mlir
+    !tile = !fp8.tile<32x64xbf16, swizzle_128b>
+    !queue = !fp8.store_queue<2, !tile, 4>
+    !sum = !fp8.fragment<128x64xf32, 4>
+    func.func @out(%sum: !sum, %d: !fp8.tensor_map<!tile>, %queue: !queue, %m: index, %n: index) -> !queue attributes {fp8.linear} {
+      %next = fp8.store %sum, %d[%m, %n] through %queue : !sum, !fp8.tensor_map<!tile>, !queue
+      return %next : !queue
+    }
+    ```
   }];
   let arguments = (ins Fp8_FragmentType:$fragment, Fp8_TensorMapType:$map, Fp8_StoreQueueType:$queue,
                        Variadic<Index>:$coordinates);

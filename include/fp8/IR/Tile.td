@@ -57,6 +57,20 @@ def Fp8_MmaOp : Fp8_Op<"mma", [InLinearFunction,
 
     (A1) A is M x K and B is N x K, K-major, `swizzle_128b`, of f8E4M3FN or f8E5M2 each, or both of bf16 or f16; (A2) the accumulator is M x N, of a pair 2M x 2N;
     (A3) a row is 128 bytes, the span of the swizzle.
+
+    ```mlir
+    !a = !fp8.tile<128x128xf8E4M3FN, swizzle_128b>
+    !ring = !fp8.pipeline<3, a: !a, b: !a>
+    !acc = !fp8.output_pipeline<2, 128x128xf32>
+    func.func @add(%out: !fp8.mma_stage<!acc>, %in: !fp8.consumer_stage<!ring>, %more: i1)
+        -> (!fp8.mma_stage<!acc>, !fp8.consumer_stage<!ring>) attributes {fp8.linear} {
+      %accumulator = fp8.accumulator %out : !fp8.mma_stage<!acc>
+      %at = fp8.tile %in["a"] : !fp8.consumer_stage<!ring>
+      %bt = fp8.tile %in["b"] : !fp8.consumer_stage<!ring>
+      fp8.mma %accumulator, %at, %bt accumulate(%more) : !fp8.tmem<128x128xf32>, !a, !a
+      return %out, %in : !fp8.mma_stage<!acc>, !fp8.consumer_stage<!ring>
+    }
+    ```
   }];
   let arguments = (ins Fp8_TmemType:$accumulator, Fp8_TileType:$a, Fp8_TileType:$b, Optional<I1>:$accumulate);
   let assemblyFormat = [{

@@ -13,6 +13,16 @@ def Fp8_YieldOp : Fp8_Op<"yield", [Pure, Terminator, InLinearFunction, Fp8_Linea
   let summary = "ends an fp8 region";
   let description = [{
     Passes the operands on: to the results of a scope, to the next iteration of a loop. In a role it takes ends, which are closed.
+
+    ```mlir
+    func.func @double(%x: !fp8.fragment<128x64xf32, 4>) attributes {fp8.linear} {
+      %y = fp8.map(%e = %x) : !fp8.fragment<128x64xf32, 4> -> !fp8.fragment<128x64xf32, 4> {
+        %sum = arith.addf %e, %e : f32
+        fp8.yield %sum : f32
+      }
+      return
+    }
+    ```
   }];
   let arguments = (ins Variadic<AnyType>:$operands);
   let assemblyFormat = "attr-dict ($operands^ `:` type($operands))?";
@@ -62,6 +72,14 @@ def Fp8_CreateMmaWarpOp : Fp8_ConsumingOp<"create_mma_warp"> {
   let description = [{
     The whole warp allocates the columns of the ring, writes their address to shared memory and arrives at the hand-off barrier on which
     `fp8.wait_tmem` waits.
+
+    ```mlir
+    !acc = !fp8.output_pipeline<2, 128x128xf32>
+    func.func @allocate(%end: !fp8.producer<!acc>) -> !fp8.mma_warp<!acc> attributes {fp8.linear} {
+      %warp = fp8.create_mma_warp %end : !fp8.producer<!acc> -> !fp8.mma_warp<!acc>
+      return %warp : !fp8.mma_warp<!acc>
+    }
+    ```
   }];
   let arguments = (ins Fp8_ProducerType:$end);
   let results = (outs Fp8_MmaWarpType:$warp);
@@ -73,6 +91,14 @@ def Fp8_ReleaseMmaWarpOp : Fp8_ConsumingOp<"release_mma_warp"> {
   let summary = "waits for the epilogue warps and frees the tensor memory";
   let description = [{
     Waits until every epilogue warp has been released, then frees the columns.
+
+    ```mlir
+    !acc = !fp8.output_pipeline<2, 128x128xf32>
+    func.func @free(%warp: !fp8.mma_warp<!acc>) attributes {fp8.linear} {
+      fp8.release_mma_warp %warp : !fp8.mma_warp<!acc>
+      return
+    }
+    ```
   }];
   let arguments = (ins Fp8_MmaWarpType:$warp);
   let assemblyFormat = "$warp attr-dict `:` qualified(type($warp))";
@@ -83,6 +109,14 @@ def Fp8_WaitTmemOp : Fp8_Op<"wait_tmem", [InLinearFunction, Fp8_LinearOpInterfac
   let summary = "waits until the tensor memory is allocated";
   let description = [{
     Borrows the consumer end, waits for the MMA warp's announcement and yields the evidence that `fp8.create_epilogue_warp` needs.
+
+    ```mlir
+    !acc = !fp8.output_pipeline<2, 128x128xf32>
+    func.func @meet(%end: !fp8.consumer<!acc>) -> (!fp8.consumer<!acc>, !fp8.tmem_ready<!acc>) attributes {fp8.linear} {
+      %ready = fp8.wait_tmem %end : !fp8.consumer<!acc> -> !fp8.tmem_ready<!acc>
+      return %end, %ready : !fp8.consumer<!acc>, !fp8.tmem_ready<!acc>
+    }
+    ```
   }];
   let arguments = (ins Fp8_ConsumerType:$end);
   let results = (outs Fp8_TmemReadyType:$ready);
@@ -97,6 +131,15 @@ def Fp8_CreateEpilogueWarpOp : Fp8_ConsumingOp<"create_epilogue_warp"> {
   let summary = "makes the epilogue warps' handle";
   let description = [{
     Consumes the end and the evidence that its tensor memory is there.
+
+    ```mlir
+    !acc = !fp8.output_pipeline<2, 128x128xf32>
+    func.func @create(%end: !fp8.consumer<!acc>) -> !fp8.epilogue_warp<!acc> attributes {fp8.linear} {
+      %ready = fp8.wait_tmem %end : !fp8.consumer<!acc> -> !fp8.tmem_ready<!acc>
+      %warp = fp8.create_epilogue_warp %end, %ready : !fp8.consumer<!acc>, !fp8.tmem_ready<!acc> -> !fp8.epilogue_warp<!acc>
+      return %warp : !fp8.epilogue_warp<!acc>
+    }
+    ```
   }];
   let arguments = (ins Fp8_ConsumerType:$end, Fp8_TmemReadyType:$ready);
   let results = (outs Fp8_EpilogueWarpType:$warp);
@@ -108,6 +151,14 @@ def Fp8_ReleaseEpilogueWarpOp : Fp8_ConsumingOp<"release_epilogue_warp"> {
   let summary = "tells the MMA warp that the tensor memory is no longer read";
   let description = [{
     Each warp arrives at the barrier on which `fp8.release_mma_warp` waits.
+
+    ```mlir
+    !acc = !fp8.output_pipeline<2, 128x128xf32>
+    func.func @leave(%warp: !fp8.epilogue_warp<!acc>) attributes {fp8.linear} {
+      fp8.release_epilogue_warp %warp : !fp8.epilogue_warp<!acc>
+      return
+    }
+    ```
   }];
   let arguments = (ins Fp8_EpilogueWarpType:$warp);
   let assemblyFormat = "$warp attr-dict `:` qualified(type($warp))";
@@ -124,6 +175,25 @@ def Fp8_MmaWarpOp : Fp8_WarpScopeOp<"mma_warp"> {
   let description = [{
     Makes an MMA warp of the producer end, hands it to the body, and releases the handle that the body yields first. Results: what else
     the body yields.
+
+    ```mlir
+    !a = !fp8.tile<128x128xf8E4M3FN, swizzle_128b>
+    !ring = !fp8.pipeline<3, a: !a, b: !a>
+    !acc = !fp8.output_pipeline<2, 128x128xf32>
+    func.func @one(%end: !fp8.producer<!acc>, %in: !fp8.consumer<!ring>) -> !fp8.consumer<!ring> attributes {fp8.linear} {
+      %in3 = fp8.mma_warp(%warp = %end) : !fp8.producer<!acc> -> !fp8.consumer<!ring> {
+        %warp2, %in2 = fp8.per_k_stage(%stage = %warp, %input = %in) : !fp8.mma_warp<!acc>, !fp8.consumer<!ring>
+            -> (!fp8.mma_warp<!acc>, !fp8.consumer<!ring>) {
+          %accumulator = fp8.accumulator %stage : !fp8.mma_stage<!acc>
+          %at = fp8.tile %input["a"] : !fp8.consumer_stage<!ring>
+          %bt = fp8.tile %input["b"] : !fp8.consumer_stage<!ring>
+          fp8.mma %accumulator, %at, %bt : !fp8.tmem<128x128xf32>, !a, !a
+        }
+        fp8.yield %warp2, %in2 : !fp8.mma_warp<!acc>, !fp8.consumer<!ring>
+      }
+      return %in3 : !fp8.consumer<!ring>
+    }
+    ```
   }];
 }
 
@@ -132,6 +202,22 @@ def Fp8_EpilogueWarpOp : Fp8_WarpScopeOp<"epilogue_warp"> {
   let description = [{
     Waits for the tensor memory, makes the epilogue warps' handle of the consumer end, hands it to the body, and releases the handle
     that the body yields first. Results: what else the body yields.
+
+    ```mlir
+    !acc = !fp8.output_pipeline<2, 128x64xf32>
+    !sum = !fp8.fragment<128x64xf32, 4>
+    func.func @one(%end: !fp8.consumer<!acc>) -> !sum attributes {fp8.linear} {
+      %sum2 = fp8.epilogue_warp(%warp = %end) : !fp8.consumer<!acc> -> !sum {
+        %warp2, %sum = fp8.consume(%stage = %warp) : !fp8.epilogue_warp<!acc> -> (!fp8.epilogue_warp<!acc>, !sum) {
+          %accumulator = fp8.accumulator %stage : !fp8.epilogue_stage<!acc>
+          %f = fp8.read %accumulator : !fp8.tmem<128x64xf32> -> !sum
+          fp8.yield %f : !sum
+        }
+        fp8.yield %warp2, %sum : !fp8.epilogue_warp<!acc>, !sum
+      }
+      return %sum2 : !sum
+    }
+    ```
   }];
 }
 
