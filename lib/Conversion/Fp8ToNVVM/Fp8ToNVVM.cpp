@@ -2,6 +2,8 @@
 // Takes linear kernels to barriers, tensor memory and TMA (phase 2 to 3):
 // types, and the pass.
 
+#include "fp8/Conversion/Fp8ToNVVM.h"
+
 #include "Lowering.h"
 #include "fp8/Conversion/Passes.h"
 
@@ -251,74 +253,85 @@ static void wrapBlocks(RoleOp role) {
     }
 }
 
-namespace {
+static LogicalResult updateLaunches(ModuleOp module, gpu::GPUFuncOp kernel,
+                                    const KernelPlan &plan) {
+  WalkResult result = module.walk([&](gpu::LaunchFuncOp launch) {
+    if (SymbolTable::lookupNearestSymbolFrom(launch, launch.getKernelAttr()) !=
+        kernel)
+      return WalkResult::advance();
+    return failed(updateLaunch(launch, plan)) ? WalkResult::interrupt()
+                                              : WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
 
+static LogicalResult convertKernel(gpu::GPUFuncOp kernel,
+                                   const KernelLowering &lowering,
+                                   PopulatePatternsFn populateMore) {
+  MLIRContext *context = kernel.getContext();
+  TypeConverter converter;
+  populateTypeConversions(converter);
+  ConversionTarget target(*context);
+  RewritePatternSet patterns(context);
+  populateClusterPatterns(converter, patterns, lowering);
+  populatePipelinePatterns(converter, patterns, lowering);
+  populateSchedulerPatterns(converter, patterns, lowering);
+  populateExplicitPatterns(converter, patterns, lowering);
+  populateWarpPatterns(converter, patterns, lowering);
+  populateTilePatterns(converter, patterns, lowering);
+  populateFragmentPatterns(converter, patterns, lowering);
+  populatePromotePatterns(converter, patterns, lowering);
+  populateStorePatterns(converter, patterns, lowering);
+  if (populateMore)
+    populateMore(converter, patterns);
+  scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns,
+                                                       target);
+  cf::populateCFStructuralTypeConversionsAndLegality(converter, patterns,
+                                                     target);
+  patterns.add<LowerSelect>(converter, context);
+  populateFunctionOpInterfaceTypeConversionPattern<gpu::GPUFuncOp>(patterns,
+                                                                   converter);
+  target.addIllegalDialect<Fp8Dialect>();
+  target.addDynamicallyLegalOp<gpu::GPUFuncOp>([&](gpu::GPUFuncOp op) {
+    return converter.isSignatureLegal(op.getFunctionType());
+  });
+  target.markUnknownOpDynamicallyLegal(
+      [&](Operation *op) { return converter.isLegal(op); });
+  return applyPartialConversion(kernel, target, std::move(patterns));
+}
+
+static LogicalResult lowerKernel(ModuleOp module, gpu::GPUFuncOp kernel,
+                                 PopulatePatternsFn populateMore) {
+  for (RoleOp role : kernel.getBody().front().getOps<RoleOp>())
+    wrapBlocks(role);
+  FailureOr<KernelPlan> plan = KernelPlan::analyze(kernel);
+  if (failed(plan) || failed(updateLaunches(module, kernel, *plan)))
+    return failure();
+  declareSharedMemory(kernel->getParentOp(), kernel.getLoc());
+  annotateKernel(kernel, *plan);
+  KernelLowering lowering = buildPrologue(kernel, *plan);
+  return convertKernel(kernel, lowering, populateMore);
+}
+
+LogicalResult fp8::convertFp8ToNVVM(ModuleOp module,
+                                    PopulatePatternsFn populateMore) {
+  SmallVector<gpu::GPUFuncOp> kernels;
+  module.walk([&](gpu::GPUFuncOp function) {
+    if (function.isKernel() && function->hasAttr(Fp8Dialect::kLinearAttrName))
+      kernels.push_back(function);
+  });
+  for (gpu::GPUFuncOp kernel : kernels)
+    if (failed(lowerKernel(module, kernel, populateMore)))
+      return failure();
+  return success();
+}
+
+namespace {
 struct ConvertFp8ToNVVMPass
     : public fp8::impl::ConvertFp8ToNVVMBase<ConvertFp8ToNVVMPass> {
   void runOnOperation() override {
-    SmallVector<gpu::GPUFuncOp> kernels;
-    getOperation().walk([&](gpu::GPUFuncOp function) {
-      if (function.isKernel() && function->hasAttr(Fp8Dialect::kLinearAttrName))
-        kernels.push_back(function);
-    });
-    for (gpu::GPUFuncOp kernel : kernels)
-      if (failed(lowerKernel(kernel)))
-        return signalPassFailure();
-  }
-
-private:
-  LogicalResult lowerKernel(gpu::GPUFuncOp kernel) {
-    for (RoleOp role : kernel.getBody().front().getOps<RoleOp>())
-      wrapBlocks(role);
-    FailureOr<KernelPlan> plan = KernelPlan::analyze(kernel);
-    if (failed(plan) || failed(updateLaunches(kernel, *plan)))
-      return failure();
-    declareSharedMemory(kernel->getParentOp(), kernel.getLoc());
-    annotateKernel(kernel, *plan);
-    KernelLowering lowering = buildPrologue(kernel, *plan);
-    return convert(kernel, lowering);
-  }
-
-  LogicalResult updateLaunches(gpu::GPUFuncOp kernel, const KernelPlan &plan) {
-    WalkResult result = getOperation().walk([&](gpu::LaunchFuncOp launch) {
-      if (SymbolTable::lookupNearestSymbolFrom(
-              launch, launch.getKernelAttr()) != kernel)
-        return WalkResult::advance();
-      return failed(updateLaunch(launch, plan)) ? WalkResult::interrupt()
-                                                : WalkResult::advance();
-    });
-    return failure(result.wasInterrupted());
-  }
-
-  LogicalResult convert(gpu::GPUFuncOp kernel, const KernelLowering &lowering) {
-    TypeConverter converter;
-    populateTypeConversions(converter);
-    ConversionTarget target(getContext());
-    RewritePatternSet patterns(&getContext());
-    populateClusterPatterns(converter, patterns, lowering);
-    populatePipelinePatterns(converter, patterns, lowering);
-    populateSchedulerPatterns(converter, patterns, lowering);
-    populateExplicitPatterns(converter, patterns, lowering);
-    populateWarpPatterns(converter, patterns, lowering);
-    populateTilePatterns(converter, patterns, lowering);
-    populateFragmentPatterns(converter, patterns, lowering);
-    populatePromotePatterns(converter, patterns, lowering);
-    populateStorePatterns(converter, patterns, lowering);
-    scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns,
-                                                         target);
-    cf::populateCFStructuralTypeConversionsAndLegality(converter, patterns,
-                                                       target);
-    patterns.add<LowerSelect>(converter, &getContext());
-    populateFunctionOpInterfaceTypeConversionPattern<gpu::GPUFuncOp>(patterns,
-                                                                     converter);
-    target.addIllegalDialect<Fp8Dialect>();
-    target.addDynamicallyLegalOp<gpu::GPUFuncOp>([&](gpu::GPUFuncOp op) {
-      return converter.isSignatureLegal(op.getFunctionType());
-    });
-    target.markUnknownOpDynamicallyLegal(
-        [&](Operation *op) { return converter.isLegal(op); });
-    return applyPartialConversion(kernel, target, std::move(patterns));
+    if (failed(convertFp8ToNVVM(getOperation())))
+      signalPassFailure();
   }
 };
-
 } // namespace

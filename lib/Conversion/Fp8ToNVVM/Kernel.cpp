@@ -11,7 +11,8 @@ using namespace mlir::fp8;
 
 /// Initialises the barriers of one ring.
 static void initRing(Operation *ring, const KernelPlan &plan,
-                     Value sharedMemory, Instructions &instructions) {
+                     Value sharedMemory, OpBuilder &builder) {
+  Instructions instructions(builder, ring->getLoc());
   const RingPlan &ringPlan = plan.getRing(ring);
   Type type = cast<EndTypeInterface>(ring->getResult(0).getType()).getRing();
   int64_t stages = cast<RingTypeInterface>(type).getNumStages();
@@ -73,7 +74,7 @@ KernelLowering fp8::buildPrologue(FunctionOpInterface kernel,
   instructions.ifThen(isFirst, [&](Instructions &first) {
     for (Operation &op : entry)
       if (isRing(op))
-        initRing(&op, plan, lowering.sharedMemory, first);
+        initRing(&op, plan, lowering.sharedMemory, builder);
     first.fenceBarrierInit();
   });
   if (isCluster)

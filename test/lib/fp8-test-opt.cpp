@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// fp8-test-opt: fp8-opt with the passes of the tests.
+
+#include "fp8/Register.h"
+#include "fp8/Target/Driver.h"
+#include "fp8/Target/Passes.h"
+#include "mlir/IR/DialectRegistry.h"
+
+namespace mlir::fp8 {
+void registerTestNoOpPass();
+} // namespace mlir::fp8
+
+int main(int argc, char **argv) {
+  mlir::DialectRegistry registry;
+  mlir::fp8::registerUpstream(registry);
+  mlir::fp8::registerFp8Dialect(registry);
+  mlir::fp8::registerFp8Passes();
+  mlir::fp8::registerFp8Pipelines();
+  mlir::fp8::registerFp8TargetPasses();
+  mlir::fp8::registerTestNoOpPass();
+  return mlir::fp8::runDriver(argc, argv, registry);
+}
