@@ -106,12 +106,18 @@ LogicalResult fp8::verifyInEntryBlock(Operation *op, StringRef label) {
                            << label << ")";
 }
 
-LogicalResult fp8::verifyCoordinates(Operation *op, ValueRange coordinates) {
-  if (coordinates.size() != 2)
-    return op->emitOpError()
-           << "expected two coordinates, row and column, but got "
-           << coordinates.size();
-  return success();
+LogicalResult fp8::verifyCoordinates(Operation *op, ValueRange coordinates,
+                                     TensorMapType map) {
+  int64_t rank = map.getRank();
+  if (static_cast<int64_t>(coordinates.size()) == rank)
+    return success();
+  InFlightDiagnostic error = op->emitOpError() << "expected ";
+  if (rank == 2)
+    error << "two coordinates, row and column";
+  else
+    error << rank << " coordinates, as the map's rank says, the last ones row "
+          << "and column";
+  return error << ", but got " << coordinates.size();
 }
 
 LogicalResult fp8::verifyResultTypes(Operation *op, ArrayRef<Type> expected,

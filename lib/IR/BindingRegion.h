@@ -42,8 +42,9 @@ LogicalResult verifyBindingRegion(Operation *op, ValueRange operands,
 /// the constraint.
 LogicalResult verifyInEntryBlock(Operation *op, StringRef label);
 
-/// Checks that there are two coordinates, row and column.
-LogicalResult verifyCoordinates(Operation *op, ValueRange coordinates);
+/// Checks that there is a coordinate for each dimension of the map's tensor.
+LogicalResult verifyCoordinates(Operation *op, ValueRange coordinates,
+                                TensorMapType map);
 
 /// Checks that the results have the given types.
 LogicalResult verifyResultTypes(Operation *op, ArrayRef<Type> expected,

@@ -148,9 +148,8 @@ Value TmaCopyOp::getFilledStage() {
 }
 
 LogicalResult TmaCopyOp::verify() {
-  if (getCoordinates().size() != 2)
-    return emitOpError() << "expected two coordinates, row and column, but got "
-                         << getCoordinates().size();
+  if (failed(verifyCoordinates(*this, getCoordinates(), getMap().getType())))
+    return failure();
   if (getTile().getType() != getMap().getType().getTile())
     return emitOpError() << "the map's box " << getMap().getType().getTile()
                          << " must be the tile " << getTile().getType()

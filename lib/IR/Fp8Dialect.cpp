@@ -87,6 +87,13 @@ static LogicalResult verifyCluster(Operation *op, Attribute value) {
   return success();
 }
 
+static bool areIntegers(Attribute value) {
+  auto dictionary = dyn_cast<DictionaryAttr>(value);
+  return dictionary && llvm::all_of(dictionary, [](NamedAttribute entry) {
+           return isa<IntegerAttr>(entry.getValue());
+         });
+}
+
 LogicalResult Fp8Dialect::verifyOperationAttribute(Operation *op,
                                                    NamedAttribute attribute) {
   StringRef name = attribute.getName();
@@ -98,6 +105,10 @@ LogicalResult Fp8Dialect::verifyOperationAttribute(Operation *op,
   };
   if (name == kProblemAttrName)
     return expect(isa<StringAttr>(value), "a string");
+  if (name == kProblemOptionsAttrName)
+    return expect(areIntegers(value) &&
+                      op->getName().getStringRef() == "gpu.launch_func",
+                  "a dictionary of integers, on a gpu.launch_func");
   if (name == kTensorMapArgsAttrName)
     return expect(isa<DenseI32ArrayAttr>(value), "an array of i32");
   if (name == kSharedMemoryAttrName)

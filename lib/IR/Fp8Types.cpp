@@ -172,6 +172,16 @@ void TmemType::print(AsmPrinter &printer) const {
   printer << '>';
 }
 
+LogicalResult
+TensorMapType::verify(function_ref<InFlightDiagnostic()> emitError, TileType,
+                      int64_t rank) {
+  if (rank < 2 || rank > 5)
+    return emitError() << "the tensor of a tensor map has 2 to 5 dimensions "
+                          "(PTX ISA, tensors), but got "
+                       << rank;
+  return success();
+}
+
 LogicalResult TmemType::verify(function_ref<InFlightDiagnostic()> emitError,
                                ArrayRef<int64_t> shape, Type elementType,
                                int64_t ctaGroup) {

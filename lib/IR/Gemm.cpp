@@ -6,6 +6,10 @@
 using namespace mlir;
 using namespace mlir::fp8;
 
+static int64_t ceilDiv(int64_t extent, int64_t block) {
+  return ShapedType::isDynamic(extent) ? extent : (extent + block - 1) / block;
+}
+
 namespace {
 
 /// Checks one operand after the other against the extents that the earlier ones
@@ -18,13 +22,20 @@ struct OperandChecker {
                           bool (*isElement)(Type), StringRef elements,
                           StringRef label) {
     auto type = dyn_cast<MemRefType>(operand.getType());
-    if (!type || type.getRank() != 2 || !isElement(type.getElementType()))
+    int64_t rank = type && type.getRank() == 3 ? 3 : 2;
+    if (!type || type.getRank() != rank || !isElement(type.getElementType()))
       return op.emitOpError()
-             << "'" << name << "' must be a 2-D memref of " << elements << " ("
-             << label << "), but got " << operand.getType();
+             << "'" << name << "' must be a " << rank << "-D memref of "
+             << elements << " (" << label << "), but got " << operand.getType();
+    if (type.getRank() != 2 + op.getBatchAxes())
+      return op.emitOpError()
+             << "'a' is " << op.getA().getType() << ", but '" << name << "' is "
+             << type
+             << "; all operands have a leading batch extent, or none (G6)";
     SmallVector<int64_t> strides;
     int64_t offset;
-    if (failed(type.getStridesAndOffset(strides, offset)) || strides[1] != 1)
+    if (failed(type.getStridesAndOffset(strides, offset)) ||
+        strides.back() != 1)
       return op.emitOpError()
              << "the rows of '" << name << "' must be contiguous (" << label
              << "), but got " << type;
@@ -33,18 +44,32 @@ struct OperandChecker {
                               << "' must be in global memory, without a memory "
                                  "space ("
                               << label << "), but got " << type;
-    if (!ShapedType::isDynamic(strides[0]) && strides[0] <= 0 &&
-        type.getDimSize(0) > 1)
-      return op.emitOpError()
-             << "the rows of '" << name << "' must lie one after the other ("
-             << label << "), but are " << strides[0] << " elements apart";
+    for (auto [axis, stride] : llvm::enumerate(ArrayRef(strides).drop_back()))
+      if (!ShapedType::isDynamic(stride) && stride <= 0 &&
+          type.getDimSize(axis) > 1)
+        return op.emitOpError()
+               << "the " << getPartName(axis) << " of '" << name
+               << "' must lie one after the other (" << label << "), but are "
+               << stride << " elements apart";
     return success();
   }
 
-  /// Checks that a static extent is the expected one.
+  /// What lies along an axis.
+  StringRef getPartName(int64_t axis) {
+    return axis < op.getBatchAxes() ? "matrices" : "rows";
+  }
+
+  /// Checks that a static extent of the operand's matrices is the expected one.
   LogicalResult checkExtent(Value operand, StringRef name, unsigned axis,
                             int64_t expected, StringRef formula,
                             StringRef label) {
+    return checkAxis(operand, name, op.getBatchAxes() + axis, expected, formula,
+                     label);
+  }
+
+  LogicalResult checkAxis(Value operand, StringRef name, unsigned axis,
+                          int64_t expected, StringRef formula,
+                          StringRef label) {
     int64_t extent = cast<MemRefType>(operand.getType()).getDimSize(axis);
     if (ShapedType::isDynamic(extent) || ShapedType::isDynamic(expected) ||
         extent == expected)
@@ -54,46 +79,85 @@ struct OperandChecker {
            << " = " << expected << " (" << label << "), but got " << extent;
   }
 
-  /// Checks that rows which TMA copies are a multiple of 16 bytes apart.
+  /// Checks that rows which TMA copies, and the matrices of a batch, are a
+  /// multiple of 16 bytes apart.
   LogicalResult checkRowBytes(Value operand, StringRef name) {
     auto type = cast<MemRefType>(operand.getType());
     SmallVector<int64_t> strides;
     int64_t offset;
     (void)type.getStridesAndOffset(strides, offset);
     int64_t bytes = type.getElementType().getIntOrFloatBitWidth() / 8;
-    if (ShapedType::isDynamic(strides[0]) || strides[0] * bytes % 16 == 0)
-      return success();
-    return op.emitOpError()
-           << "the rows of '" << name
-           << "' must be a multiple of 16 bytes apart, because TMA copies "
-           << "them (G4), but are " << strides[0] * bytes
-           << "; pad them by a strided layout";
+    for (auto [axis, stride] : llvm::enumerate(ArrayRef(strides).drop_back()))
+      if (!ShapedType::isDynamic(stride) && stride * bytes % 16)
+        return op.emitOpError()
+               << "the " << getPartName(axis) << " of '" << name
+               << "' must be a multiple of 16 bytes apart, because TMA copies "
+               << "them (G4), but are " << stride * bytes
+               << "; pad them by a strided layout";
+    return success();
+  }
+
+  /// Checks that the operands have as many matrices as `a`.
+  LogicalResult checkBatch() {
+    int64_t batch = cast<MemRefType>(op.getA().getType()).getDimSize(0);
+    if (batch >= int64_t(1) << 31)
+      return op.emitOpError() << "the batch extent must be below 2^31, the "
+                                 "range of TMA coordinates (G6), but got "
+                              << batch;
+    return success(
+        succeeded(checkAxis(op.getB(), "b", 0, batch, "L", "G6")) &&
+        succeeded(checkAxis(op.getAScale(), "a_scale", 0, batch, "L", "G6")) &&
+        succeeded(checkAxis(op.getBScale(), "b_scale", 0, batch, "L", "G6")) &&
+        succeeded(checkAxis(op.getD(), "d", 0, batch, "L", "G6")));
+  }
+
+  /// Checks the extents of `b_scale`, for each block or each column.
+  LogicalResult checkBScale(int64_t n, int64_t k) {
+    Value scale = op.getBScale();
+    if (op.hasColumnScales())
+      return success(succeeded(checkExtent(scale, "b_scale", 0, ceilDiv(k, 128),
+                                           "ceil(K/128)", "G2")) &&
+                     succeeded(checkExtent(scale, "b_scale", 1, n, "N", "G2")));
+    std::string rows = "ceil(N/" + std::to_string(op.getBBlock()) + ")";
+    return success(
+        succeeded(checkExtent(scale, "b_scale", 0, ceilDiv(n, op.getBBlock()),
+                              rows, "G2")) &&
+        succeeded(checkExtent(scale, "b_scale", 1, ceilDiv(k, 128),
+                              "ceil(K/128)", "G2")));
   }
 };
 
 } // namespace
 
-static int64_t ceilDiv(int64_t extent, int64_t block) {
-  return ShapedType::isDynamic(extent) ? extent : (extent + block - 1) / block;
+int64_t BlockwiseGemmOp::getBatchAxes() {
+  return cast<MemRefType>(getA().getType()).getRank() - 2;
 }
 
 LogicalResult BlockwiseGemmOp::verify() {
   OperandChecker checker{*this};
+  if (int64_t block = getBBlock(); block != 128 && block != 64 && block != 1)
+    return emitOpError() << "b_block, the rows of B that share a scale, must "
+                            "be 128, 64 or 1 (G5), but got "
+                         << block;
   auto isE4M3 = [](Type type) { return isa<Float8E4M3FNType>(type); };
-  auto isF32 = [](Type type) { return type.isF32(); };
+  auto isScale = [](Type type) { return type.isF32() || type.isBF16(); };
   auto isOutput = [](Type type) {
     return type.isF32() || type.isBF16() || type.isF16();
   };
   if (failed(checker.checkForm(getA(), "a", isE4M3, "f8E4M3FN", "G1")) ||
       failed(checker.checkForm(getB(), "b", isE4M3, "f8E4M3FN", "G1")) ||
-      failed(checker.checkForm(getAScale(), "a_scale", isF32, "f32", "G2")) ||
-      failed(checker.checkForm(getBScale(), "b_scale", isF32, "f32", "G2")) ||
+      failed(checker.checkForm(getAScale(), "a_scale", isScale, "f32 or bf16",
+                               "G2")) ||
+      failed(checker.checkForm(getBScale(), "b_scale", isScale, "f32 or bf16",
+                               "G2")) ||
       failed(
           checker.checkForm(getD(), "d", isOutput, "bf16, f16 or f32", "G3")))
     return failure();
 
-  ArrayRef<int64_t> a = cast<MemRefType>(getA().getType()).getShape();
-  ArrayRef<int64_t> b = cast<MemRefType>(getB().getType()).getShape();
+  auto getMatrix = [](Value operand) {
+    return cast<MemRefType>(operand.getType()).getShape().take_back(2);
+  };
+  ArrayRef<int64_t> a = getMatrix(getA()), b = getMatrix(getB());
   int64_t m = a[0], n = b[0], k = ShapedType::isDynamic(a[1]) ? b[1] : a[1];
   for (int64_t extent : {m, n, k})
     if (extent >= int64_t(1) << 31)
@@ -102,19 +166,20 @@ LogicalResult BlockwiseGemmOp::verify() {
                            << extent;
   if (!ShapedType::isDynamic(k) && k % 16)
     return emitOpError() << "K must be a multiple of 16 (G4), but got " << k;
+  if (getBatchAxes() && failed(checker.checkBatch()))
+    return failure();
   return success(
       succeeded(checker.checkExtent(getB(), "b", 1, k, "K", "G1")) &&
       succeeded(checker.checkExtent(getAScale(), "a_scale", 0, ceilDiv(k, 128),
                                     "ceil(K/128)", "G2")) &&
       succeeded(checker.checkExtent(getAScale(), "a_scale", 1, m, "M", "G2")) &&
-      succeeded(checker.checkExtent(getBScale(), "b_scale", 0, ceilDiv(n, 128),
-                                    "ceil(N/128)", "G2")) &&
-      succeeded(checker.checkExtent(getBScale(), "b_scale", 1, ceilDiv(k, 128),
-                                    "ceil(K/128)", "G2")) &&
+      succeeded(checker.checkBScale(n, k)) &&
       succeeded(checker.checkExtent(getD(), "d", 0, m, "M", "G3")) &&
       succeeded(checker.checkExtent(getD(), "d", 1, n, "N", "G3")) &&
       succeeded(checker.checkRowBytes(getA(), "a")) &&
       succeeded(checker.checkRowBytes(getB(), "b")) &&
       succeeded(checker.checkRowBytes(getAScale(), "a_scale")) &&
+      (!hasColumnScales() ||
+       succeeded(checker.checkRowBytes(getBScale(), "b_scale"))) &&
       succeeded(checker.checkRowBytes(getD(), "d")));
 }

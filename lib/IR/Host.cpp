@@ -9,23 +9,29 @@ using namespace mlir::fp8;
 LogicalResult TensorMapOp::verify() {
   auto type = cast<MemRefType>(getSource().getType());
   TileType tile = getMap().getType().getTile();
-  if (type.getRank() != 2 || type.getElementType() != tile.getElementType())
-    return emitOpError() << "the source must be a 2-D memref of "
+  int64_t rank = getMap().getType().getRank();
+  if (type.getRank() != rank || type.getElementType() != tile.getElementType())
+    return emitOpError() << "the source must be a " << rank << "-D memref of "
                          << tile.getElementType() << " (H1), but got " << type;
   SmallVector<int64_t> strides;
   int64_t offset;
   if (failed(type.getStridesAndOffset(strides, offset)))
     return emitOpError()
            << "the source must have a strided layout (H1), but got " << type;
-  if (strides[1] != 1)
+  if (strides.back() != 1)
     return emitOpError()
            << "the rows of the source must be contiguous (H1), but got "
            << type;
   int64_t elementBytes = tile.getElementType().getIntOrFloatBitWidth() / 8;
-  if (!ShapedType::isDynamic(strides[0]) && strides[0] * elementBytes % 16)
-    return emitOpError() << "the rows of the source must be a multiple of 16 "
-                            "bytes apart (H2), but are "
-                         << strides[0] * elementBytes
-                         << "; pad them by a strided layout";
+  for (auto [axis, stride] : llvm::enumerate(ArrayRef(strides).drop_back()))
+    if (!ShapedType::isDynamic(stride) && stride * elementBytes % 16)
+      return emitOpError() << "the "
+                           << (static_cast<int64_t>(axis) + 2 == rank
+                                   ? "rows"
+                                   : "matrices")
+                           << " of the source must be a multiple of 16 "
+                              "bytes apart (H2), but are "
+                           << stride * elementBytes
+                           << "; pad them by a strided layout";
   return success();
 }

@@ -9,7 +9,7 @@ using namespace mlir::fp8;
 LogicalResult StoreQueueOp::verify() { return verifyInEntryBlock(*this, "P3"); }
 
 LogicalResult StoreOp::verify() {
-  if (failed(verifyCoordinates(*this, getCoordinates())))
+  if (failed(verifyCoordinates(*this, getCoordinates(), getMap().getType())))
     return failure();
   StoreQueueType queue = getQueue().getType();
   TileType tile = queue.getTile();

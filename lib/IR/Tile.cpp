@@ -19,7 +19,7 @@ static int64_t getNumSharers(ClusterShape cluster, ClusterAxis axis,
 }
 
 LogicalResult TmaLoadOp::verify() {
-  if (failed(verifyCoordinates(*this, getCoordinates())))
+  if (failed(verifyCoordinates(*this, getCoordinates(), getMap().getType())))
     return failure();
   TileType tile = getTile(), box = getMap().getType().getTile();
   if (!tile)

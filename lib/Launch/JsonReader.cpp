@@ -135,6 +135,15 @@ std::pair<std::string, JsonValue> JsonValue::onlyMember() const {
   return {key, (*this)[key]};
 }
 
+std::vector<std::pair<std::string, JsonValue>> JsonValue::members() const {
+  if (!value->is_object())
+    fail("expected an object, found " + found());
+  std::vector<std::pair<std::string, JsonValue>> members;
+  for (const auto &member : value->items())
+    members.emplace_back(member.key(), (*this)[member.key()]);
+  return members;
+}
+
 std::vector<JsonValue> JsonValue::array() const {
   if (!value->is_array())
     fail("expected an array, found " + found());

@@ -44,6 +44,9 @@ public:
   /// The single key of an object with exactly one, as in `{"dim": ...}`.
   std::pair<std::string, JsonValue> onlyMember() const;
 
+  /// What an object holds, by key.
+  std::vector<std::pair<std::string, JsonValue>> members() const;
+
   std::vector<JsonValue> array() const;
   /// An array of exactly `count`.
   std::vector<JsonValue> array(size_t count) const;

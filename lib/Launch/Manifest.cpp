@@ -192,28 +192,43 @@ ParameterSpec readParameter(const JsonValue &json, const Manifest &manifest) {
   return PointerSpec{readArgumentReference(json["argument"], manifest)};
 }
 
-void readVersion(const JsonValue &json) {
+/// The version; 0 if there is none.
+int64_t readVersion(const JsonValue &json) {
   // Before anything else: a newer file should be told apart from a broken one.
   if (!json.has("version"))
-    return;
+    return 0;
   int64_t version = json["version"].integer();
-  if (version != Manifest::supportedVersion)
+  if (version < 1 || version > Manifest::supportedVersion)
     json["version"].fail("version " + std::to_string(version) +
-                         " is not supported; this reader knows version " +
+                         " is not supported; this reader knows versions 1 to " +
                          std::to_string(Manifest::supportedVersion));
+  return version;
+}
+
+void readProblem(const JsonValue &json, int64_t version, Manifest &manifest) {
+  if (json.has("problem"))
+    manifest.problem = json["problem"].nonEmptyString();
+  if (!json.has("problem_options"))
+    return;
+  if (version < 2)
+    json["problem_options"].fail("is of version 2, but the file says " +
+                                 std::to_string(version));
+  if (manifest.problem.empty())
+    json["problem_options"].fail("needs the key 'problem' beside it");
+  for (const auto &[name, value] : json["problem_options"].members())
+    manifest.problemOptions[name] = value.integer();
 }
 
 Manifest readManifest(const JsonValue &json) {
-  readVersion(json);
+  int64_t version = readVersion(json);
   json.expectObject({"version", "producer", "chip", "kernel", "arguments",
                      "constraints", "launch", "parameters"},
-                    {"problem"});
+                    {"problem", "problem_options"});
   Manifest manifest;
   manifest.producer = json["producer"].string();
   manifest.chip = json["chip"].nonEmptyString();
   manifest.kernel = json["kernel"].nonEmptyString();
-  if (json.has("problem"))
-    manifest.problem = json["problem"].nonEmptyString();
+  readProblem(json, version, manifest);
   for (const JsonValue &argument : json["arguments"].array())
     manifest.arguments.push_back(readArgument(argument, manifest));
   for (const JsonValue &constraint : json["constraints"].array())

@@ -33,11 +33,34 @@ std::optional<Error> evaluateDims(const TensorMapSpec &spec,
   return std::nullopt;
 }
 
+/// Dimensions may be nested in any order: the matrices of a batch can lie one
+/// after the other, or row by row.
+std::optional<Error> checkOverlap(const BoundTensorMap &map) {
+  std::vector<size_t> order;
+  for (size_t i = 0; i < map.stridesBytes.size(); ++i)
+    if (map.dims[i + 1] > 1)
+      order.push_back(i);
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return map.stridesBytes[a] < map.stridesBytes[b];
+  });
+  uint64_t span = map.dims[0] * byteSize(map.dtype);
+  for (size_t i : order) {
+    uint64_t stride = map.stridesBytes[i];
+    if (stride < span)
+      return Error{"strides_bytes[" + std::to_string(i) +
+                   "]: " + std::to_string(stride) +
+                   " bytes are fewer than the " + std::to_string(span) +
+                   " that the dimensions inside span; rows would overlap"};
+    span = stride * map.dims[i + 1];
+  }
+  return std::nullopt;
+}
+
 std::optional<Error> evaluateStrides(
     const TensorMapSpec &spec, const std::vector<ArgumentValue> &arguments,
     const DeviceProperties &device, BoundTensorMap &map, bool degenerate) {
   const int64_t granule = strideGranule(spec.interleave);
-  // Bytes that the dimensions inside the stride's own one span.
+  // What the dimensions before the stride's own one span.
   uint64_t inner = map.dims[0] * byteSize(spec.dtype);
   for (size_t i = 0; i < spec.stridesBytes.size(); ++i) {
     std::string place = "strides_bytes[" + std::to_string(i) + "]: ";
@@ -59,15 +82,10 @@ std::optional<Error> evaluateStrides(
     if (stride > maxStride)
       return Error{place + std::to_string(stride) +
                    " bytes; TMA takes strides below 2^40"};
-    if (!degenerate && map.dims[i + 1] > 1 &&
-        static_cast<uint64_t>(stride) < inner)
-      return Error{place + std::to_string(stride) +
-                   " bytes are fewer than the " + std::to_string(inner) +
-                   " that the dimensions inside span; rows would overlap"};
     map.stridesBytes.push_back(stride);
     inner = static_cast<uint64_t>(stride) * map.dims[i + 1];
   }
-  return std::nullopt;
+  return degenerate ? std::nullopt : checkOverlap(map);
 }
 
 std::optional<Error> checkBox(const BoundTensorMap &map) {

@@ -90,10 +90,10 @@ void makeB(BlockwiseData &data, uint64_t seed) {
   std::vector<float> values(scaleBlock * scaleBlock);
   for (int64_t nBlock = 0; nBlock < data.nBlocks(); ++nBlock)
     for (int64_t kBlock = 0; kBlock < data.kBlocks(); ++kBlock) {
-      int64_t rows = std::min(scaleBlock, data.n - nBlock * scaleBlock);
+      int64_t rows = std::min(data.bBlock, data.n - nBlock * data.bBlock);
       int64_t columns = std::min(scaleBlock, data.k - kBlock * scaleBlock);
       auto start = [&](int64_t row) {
-        return (nBlock * scaleBlock + row) * data.k + kBlock * scaleBlock;
+        return (nBlock * data.bBlock + row) * data.k + kBlock * scaleBlock;
       };
       float amax = 0;
       for (int64_t row = 0; row < rows; ++row) {
@@ -147,12 +147,14 @@ void plantSpecials(BlockwiseData &data, uint64_t seed) {
 } // namespace
 
 BlockwiseData makeBlockwiseData(int64_t m, int64_t n, int64_t k, uint64_t seed,
-                                DataKind kind, OperandTypes types) {
+                                DataKind kind, OperandTypes types,
+                                int64_t bBlock) {
   BlockwiseData data;
   data.types = types;
   data.m = m;
   data.n = n;
   data.k = k;
+  data.bBlock = bBlock;
   data.aScaleStride = (m + 3) / 4 * 4;
   data.a.assign(m * k * byteSize(types.a), 0);
   data.b.assign(n * k * byteSize(types.b), 0);

@@ -109,11 +109,12 @@ std::string describe(const BadElement &bad) {
                       std::to_string(bad.column / 128) + ") at (" +
                       std::to_string(bad.row % 128) + ", " +
                       std::to_string(bad.column % 128) + ")";
+  std::string d = bad.matrix ? "d[" + std::to_string(*bad.matrix) + "]" : "d";
   if (bad.unwritten)
-    return "d" + place + ": not written";
+    return d + place + ": not written";
   std::snprintf(text, sizeof(text), ": got %.9g, expected %.9g within %.3g",
                 bad.got, bad.expected, bad.bound);
-  return "d" + place + text + (bad.hint.empty() ? "" : "; " + bad.hint);
+  return d + place + text + (bad.hint.empty() ? "" : "; " + bad.hint);
 }
 } // namespace
 
@@ -177,6 +178,33 @@ CheckResult check(const BlockwiseData &data, const GemmReference &reference,
   result.frobenius = rounded.relative();
   result.frobeniusFloor = frobeniusFloor(type, data.k) + rounded.oneFlip(type);
   return result;
+}
+
+void CheckResult::merge(const CheckResult &next, int64_t matrix) {
+  elements += next.elements;
+  wrong += next.wrong;
+  unwritten += next.unwritten;
+  unspecified += next.unspecified;
+  maxBoundRatio = std::max(maxBoundRatio, next.maxBoundRatio);
+  relativeError = std::max(relativeError, next.relativeError);
+  // Each matrix has a floor of its own.
+  if (frobeniusFloor == 0 ||
+      next.frobenius * frobeniusFloor >= frobenius * next.frobeniusFloor) {
+    frobenius = next.frobenius;
+    frobeniusFloor = next.frobeniusFloor;
+  }
+  for (const BadElement &bad : next.first)
+    if (first.size() < maxReported) {
+      first.push_back(bad);
+      first.back().matrix = matrix;
+    }
+  auto ratio = [](const BadElement &bad) {
+    return bad.bound > 0 ? std::fabs(bad.got - bad.expected) / bad.bound : 0;
+  };
+  if (ratio(next.worst) > ratio(worst)) {
+    worst = next.worst;
+    worst.matrix = matrix;
+  }
 }
 
 std::string CheckResult::str() const {

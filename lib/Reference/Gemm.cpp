@@ -9,6 +9,7 @@
 #include "fp8/Reference/Gemm.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <memory>
 
@@ -23,8 +24,8 @@
 
 namespace fp8::reference {
 namespace {
-constexpr int64_t panelRows = 4;             // of A, kept in registers
-constexpr int64_t panelColumns = scaleBlock; // of B: one scale
+constexpr int64_t panelRows = 4;      // of A, kept in registers
+constexpr int64_t panelColumns = 128; // of B
 constexpr unsigned vectorBytes = 32;
 
 /// The operands of one K block: A transposed to [k][row], B to [k][column],
@@ -75,12 +76,12 @@ public:
         magnitudes(std::make_unique<Panels<float>>()) {}
 
   void run() {
-    for (int64_t nBlock = 0; nBlock < data.nBlocks(); ++nBlock)
+    for (int64_t column = 0; column < data.n; column += panelColumns)
       for (int64_t kBlock = 0; kBlock < data.kBlocks(); ++kBlock) {
-        packB(nBlock, kBlock);
+        packB(column, kBlock);
         for (int64_t row = reference.rowBegin; row < reference.rowEnd;
              row += panelRows)
-          addBlock(row, nBlock, kBlock);
+          addBlock(row, column, kBlock);
       }
   }
 
@@ -99,10 +100,11 @@ private:
       std::fill_n(line, scaleBlock, 0.0);
   }
 
-  void packB(int64_t nBlock, int64_t kBlock) {
+  void packB(int64_t firstColumn, int64_t kBlock) {
     int64_t count = depth(kBlock);
     for (int64_t column = 0; column < panelColumns; ++column) {
-      int64_t n = nBlock * scaleBlock + column;
+      int64_t n = firstColumn + column;
+      scales[column] = n < data.n ? data.bScaleAt(n, kBlock) : 0;
       decodeRow(data.types.b, data.b, n < data.n, n, kBlock);
       for (int64_t k = 0; k < count; ++k) {
         values->b[k][column] = line[k];
@@ -123,22 +125,20 @@ private:
     }
   }
 
-  void addBlock(int64_t firstRow, int64_t nBlock, int64_t kBlock) {
+  void addBlock(int64_t firstRow, int64_t firstColumn, int64_t kBlock) {
     packA(firstRow, kBlock);
     multiplyValues(*values, depth(kBlock));
     multiplyMagnitudes(*magnitudes, depth(kBlock));
-    double bScale = data.bScale[nBlock * data.kBlocks() + kBlock];
     int64_t rows = std::min(panelRows, reference.rowEnd - firstRow);
-    int64_t columns = std::min(panelColumns, data.n - nBlock * scaleBlock);
+    int64_t columns = std::min(panelColumns, data.n - firstColumn);
     for (int64_t i = 0; i < rows; ++i) {
-      double scale =
-          data.aScale[kBlock * data.aScaleStride + firstRow + i] * bScale;
-      double scaleMagnitude = std::fabs(scale);
-      size_t start = reference.index(firstRow + i, nBlock * scaleBlock);
+      double aScale = data.aScale[kBlock * data.aScaleStride + firstRow + i];
+      size_t start = reference.index(firstRow + i, firstColumn);
       for (int64_t j = 0; j < columns; ++j) {
+        double scale = aScale * scales[j];
         reference.value[start + j] += scale * values->result[i][j];
         reference.magnitude[start + j] +=
-            scaleMagnitude * magnitudes->result[i][j];
+            std::fabs(scale) * magnitudes->result[i][j];
       }
     }
   }
@@ -148,6 +148,7 @@ private:
   double line[scaleBlock];
   std::unique_ptr<Panels<double>> values;
   std::unique_ptr<Panels<float>> magnitudes;
+  std::array<double, panelColumns> scales; ///< of B's rows in the panel
 };
 } // namespace
 
@@ -178,7 +179,7 @@ std::vector<double> blockContributions(const BlockwiseData &data, int64_t row,
       dot += a[k] * b[k];
     double scale =
         static_cast<double>(data.aScale[kBlock * data.aScaleStride + row]) *
-        data.bScale[column / scaleBlock * data.kBlocks() + kBlock];
+        data.bScaleAt(column, kBlock);
     contributions.push_back(scale * dot);
   }
   return contributions;

@@ -3,6 +3,7 @@
 
 #include "fp8/Target/Manifest.h"
 #include "ManifestParameters.h"
+#include "fp8/IR/Fp8.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/StringSet.h"
@@ -12,7 +13,10 @@ using namespace mlir::fp8;
 using llvm::json::Array;
 using llvm::json::Object;
 
+/// The version of files that have no problem options, and that of files that
+/// have: the first version's readers know no such key.
 static constexpr int64_t manifestVersion = 1;
+static constexpr int64_t manifestVersionWithOptions = 2;
 static constexpr StringLiteral producer = "fp8 " FP8_VERSION;
 /// A cluster of more CTAs than this needs the launcher's consent
 /// (CUDA driver API, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED).
@@ -245,6 +249,16 @@ FailureOr<std::string> mlir::fp8::emitManifest(ModuleOp module,
                   {"parameters", std::move(*parameters)}};
   if (auto problem = (*host)->getAttrOfType<StringAttr>("fp8.problem"))
     manifest["problem"] = problem.getValue();
+  if (auto options = (*launch)->getAttrOfType<DictionaryAttr>(
+          Fp8Dialect::kProblemOptionsAttrName);
+      options && manifest.get("problem")) {
+    Object integers;
+    for (NamedAttribute option : options)
+      integers[option.getName().getValue()] =
+          cast<IntegerAttr>(option.getValue()).getInt();
+    manifest["version"] = manifestVersionWithOptions;
+    manifest["problem_options"] = std::move(integers);
+  }
   std::string text;
   llvm::raw_string_ostream(text)
       << llvm::formatv("{0:2}", llvm::json::Value(std::move(manifest))) << "\n";

@@ -169,23 +169,37 @@ LogicalResult ParameterEmitter::addTensorMap(Value operand) {
       expressions.getArgument(map.getSource(), map);
   if (failed(argument))
     return failure();
-  TileType tile = cast<TensorMapType>(operand.getType()).getTile();
+  auto mapType = cast<TensorMapType>(operand.getType());
+  TileType tile = mapType.getTile();
   std::string element;
   llvm::raw_string_ostream(element) << tile.getElementType();
-  llvm::json::Value rowStride = expressions.getStride(*argument, 0);
   int64_t elementBytes = tile.getElementType().getIntOrFloatBitWidth() / 8;
-  if (std::optional<int64_t> constant = rowStride.getAsInteger())
-    rowStride = *constant * elementBytes;
-  else if (elementBytes != 1)
-    rowStride = Object{{"mul", Array{std::move(rowStride), elementBytes}}};
+  auto getStrideBytes = [&](int64_t axis) -> llvm::json::Value {
+    llvm::json::Value stride = expressions.getStride(*argument, axis);
+    if (std::optional<int64_t> constant = stride.getAsInteger())
+      return *constant * elementBytes;
+    if (elementBytes == 1)
+      return stride;
+    return Object{{"mul", Array{std::move(stride), elementBytes}}};
+  };
+  // Of the dimensions outside the matrix the box takes one place each.
+  int64_t rank = mapType.getRank();
+  Array dims, strides, box{tile.getColumns(), tile.getRows()}, elementStrides;
+  for (int64_t axis = rank - 1; axis >= 0; --axis) {
+    dims.push_back(expressions.getDim(*argument, axis));
+    elementStrides.push_back(1);
+    if (axis + 1 < rank)
+      strides.push_back(getStrideBytes(axis));
+    if (axis + 2 < rank)
+      box.push_back(1);
+  }
   Object parameter = pointerTo(*argument);
   parameter["kind"] = "tensor_map";
   parameter["dtype"] = element;
-  parameter["dims"] =
-      Array{expressions.getDim(*argument, 1), expressions.getDim(*argument, 0)};
-  parameter["strides_bytes"] = Array{std::move(rowStride)};
-  parameter["box"] = Array{tile.getColumns(), tile.getRows()};
-  parameter["element_strides"] = Array{1, 1};
+  parameter["dims"] = std::move(dims);
+  parameter["strides_bytes"] = std::move(strides);
+  parameter["box"] = std::move(box);
+  parameter["element_strides"] = std::move(elementStrides);
   parameter["swizzle"] = getSwizzleName(tile.getSwizzle());
   parameter["interleave"] = "none";
   parameter["l2_promotion"] = "256B";

@@ -2,7 +2,7 @@
 // The epilogue role of a GEMM: adds each accumulator, scaled, to the tile that
 // it keeps in registers, and stores the tile after the last K block.
 //
-// Ends: the output ring's, that of the ring with A's scales, the store queue,
+// Ends: the output ring's, that of the ring with scales, the store queue,
 // the work queue's if there is one.
 
 #include "KernelBuilder.h"
@@ -66,10 +66,9 @@ void EpilogueRole::build(ValueRange inits) {
                 Value zero = ZeroOp::create(builder, loc, fragmentType);
                 Carried inner =
                     promoteBlocks({carried[0], carried[1], zero}, n, split);
-                Value next =
-                    StoreOp::create(builder, loc, carried[2].getType(),
-                                    inner[2], argument(GemmParameter::DMap),
-                                    carried[2], ValueRange{m, n});
+                Value next = StoreOp::create(
+                    builder, loc, carried[2].getType(), inner[2],
+                    argument(GemmParameter::DMap), carried[2], place(m, n));
                 return {inner[0], inner[1], next};
               });
         });
@@ -78,6 +77,9 @@ void EpilogueRole::build(ValueRange inits) {
 
 KernelBuilder::Carried
 EpilogueRole::promoteBlocks(ValueRange inits, Value firstColumn, Value split) {
+  if (plan.hasColumnScales())
+    return forEachBlock(
+        inits, [&](Value, ValueRange state) { return promote(state, {}); });
   // A lane loads the B scales of one K block in 32, a group ahead; each block's
   // are then a shuffle away, where a load would take four instructions of
   // addressing.
@@ -150,7 +152,7 @@ EpilogueRole::loadFirst(function_ref<SmallVector<Value>()> load) {
 SmallVector<Value> EpilogueRole::spread(ValueRange scales, Value split) {
   if (scales.size() == 1)
     return scales;
-  int64_t part = std::gcd(plan.tileN, GemmPlan::kScaleBlock);
+  int64_t part = std::gcd(plan.tileN, plan.bBlock);
   SmallVector<Value> result;
   for (int64_t column = 0; column < plan.tileN; column += part) {
     Value isFirst = arith::CmpIOp::create(
@@ -169,41 +171,46 @@ KernelBuilder::Carried EpilogueRole::promote(ValueRange state,
   Carried results = stageScope<ConsumeOp>(
       state[1], {end, fragment}, [&](ValueRange input) -> Carried {
         Value aScales = TileOp::create(builder, loc, input[0], "a_scale");
+        Value bRow;
+        if (plan.hasColumnScales())
+          bRow = TileOp::create(builder, loc, input[0], "b_scale");
         return stageScope<PerKStageOp>(
             state[0], fragment, [&](ValueRange stages) -> Carried {
               Value partial = AccumulatorOp::create(builder, loc, stages[0]);
               return {PromoteOp::create(builder, loc, fragment, state[2],
-                                        partial, aScales, bScales,
-                                        /*b_row=*/Value())};
+                                        partial, aScales, bScales, bRow)};
             });
       });
   return {results[1], results[0], results[2]};
 }
 
 Value EpilogueRole::getSplit(Value firstColumn) {
-  if (!plan.straddlesScales())
+  if (plan.hasColumnScales() || !plan.straddlesScales())
     return {};
-  Value within = arith::RemUIOp::create(builder, loc, firstColumn,
-                                        constant(GemmPlan::kScaleBlock));
-  return arith::SubIOp::create(builder, loc, constant(GemmPlan::kScaleBlock),
-                               within);
+  Value within =
+      arith::RemUIOp::create(builder, loc, firstColumn, constant(plan.bBlock));
+  return arith::SubIOp::create(builder, loc, constant(plan.bBlock), within);
 }
 
 SmallVector<Value> EpilogueRole::loadBScales(Value firstColumn, Value block) {
-  Value row = arith::DivUIOp::create(builder, loc, firstColumn,
-                                     constant(GemmPlan::kScaleBlock));
+  Value row =
+      arith::DivUIOp::create(builder, loc, firstColumn, constant(plan.bBlock));
   // Blocks past the last row belong to columns that are not stored, the second
   // of a tile or all of a tile that fills a cluster up: read the last row
   // instead.
   auto load = [&](Value at, bool mayExceed) -> Value {
     if (mayExceed) {
-      Value rows = memref::DimOp::create(
-          builder, loc, argument(GemmParameter::BScale), constant(0));
+      Value rows =
+          memref::DimOp::create(builder, loc, argument(GemmParameter::BScale),
+                                constant(plan.getMatrixAxis()));
       Value last = arith::SubIOp::create(builder, loc, rows, constant(1));
       at = arith::MinUIOp::create(builder, loc, at, last);
     }
-    return memref::LoadOp::create(builder, loc, argument(GemmParameter::BScale),
-                                  ValueRange{at, block});
+    Value scale = memref::LoadOp::create(
+        builder, loc, argument(GemmParameter::BScale), place(at, block));
+    if (scale.getType().isF32())
+      return scale;
+    return arith::ExtFOp::create(builder, loc, builder.getF32Type(), scale);
   };
   SmallVector<Value> scales{load(row, plan.cluster.n > 1)};
   if (plan.straddlesScales())

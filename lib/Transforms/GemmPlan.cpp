@@ -40,8 +40,22 @@ TileType GemmPlan::getBBox() const {
 }
 TileType GemmPlan::getAScaleTile() const {
   MLIRContext *context = outputType.getContext();
-  return TileType::get(context, {1, getCtaRows()}, Float32Type::get(context),
+  return TileType::get(context, {1, getCtaRows()}, aScaleElement,
                        Swizzle::None);
+}
+TileType GemmPlan::getBScaleTile() const {
+  return TileType::get(outputType.getContext(), {1, tileN},
+                       bScaleType.getElementType(), Swizzle::None);
+}
+void GemmPlan::addScaleTiles(SmallVector<StringAttr> &names,
+                             SmallVector<TileType> &tiles) const {
+  MLIRContext *context = outputType.getContext();
+  names.push_back(StringAttr::get(context, "a_scale"));
+  tiles.push_back(getAScaleTile());
+  if (!hasColumnScales())
+    return;
+  names.push_back(StringAttr::get(context, "b_scale"));
+  tiles.push_back(getBScaleTile());
 }
 TileType GemmPlan::getStoreTile() const {
   // The widest row that the 128-byte swizzle takes and that divides a thread's
@@ -74,16 +88,15 @@ PipelineType GemmPlan::getInputRing() const {
   SmallVector<StringAttr> names{StringAttr::get(context, "a"),
                                 StringAttr::get(context, "b")};
   SmallVector<TileType> tiles{getATile(), getBTile()};
-  if (!separatesScales()) {
-    names.push_back(StringAttr::get(context, "a_scale"));
-    tiles.push_back(getAScaleTile());
-  }
+  if (!separatesScales())
+    addScaleTiles(names, tiles);
   return PipelineType::get(context, stages, names, tiles, ctaGroup);
 }
 PipelineType GemmPlan::getScaleRing() const {
-  MLIRContext *context = outputType.getContext();
-  return PipelineType::get(context, stages, StringAttr::get(context, "a_scale"),
-                           getAScaleTile(), 1);
+  SmallVector<StringAttr> names;
+  SmallVector<TileType> tiles;
+  addScaleTiles(names, tiles);
+  return PipelineType::get(outputType.getContext(), stages, names, tiles, 1);
 }
 OutputPipelineType GemmPlan::getAccumulatorRing() const {
   MLIRContext *context = outputType.getContext();
@@ -115,15 +128,24 @@ static MemRefType getBScaleType(MemRefType source) {
 }
 
 SmallVector<GemmParameter> GemmPlan::getParameters() const {
-  return {GemmParameter::AMap,   GemmParameter::AScaleMap,
-          GemmParameter::BMap,   GemmParameter::DMap,
-          GemmParameter::BScale, GemmParameter::TilesM,
-          GemmParameter::TilesN, GemmParameter::Blocks};
+  GemmParameter bScale =
+      hasColumnScales() ? GemmParameter::BScaleMap : GemmParameter::BScale;
+  SmallVector<GemmParameter> parameters{GemmParameter::AMap,
+                                        GemmParameter::AScaleMap,
+                                        GemmParameter::BMap,
+                                        GemmParameter::DMap,
+                                        bScale,
+                                        GemmParameter::TilesM,
+                                        GemmParameter::TilesN,
+                                        GemmParameter::Blocks};
+  if (isBatch)
+    parameters.push_back(GemmParameter::BatchTilesM);
+  return parameters;
 }
 
 Type GemmPlan::getParameterType(GemmParameter parameter) const {
-  auto map = [](TileType box) {
-    return TensorMapType::get(box.getContext(), box);
+  auto map = [&](TileType box) {
+    return TensorMapType::get(box.getContext(), box, 2 + isBatch);
   };
   switch (parameter) {
   case GemmParameter::AMap:
@@ -136,9 +158,12 @@ Type GemmPlan::getParameterType(GemmParameter parameter) const {
     return map(getStoreTile());
   case GemmParameter::BScale:
     return bScaleType;
+  case GemmParameter::BScaleMap:
+    return map(getBScaleTile());
   case GemmParameter::TilesM:
   case GemmParameter::TilesN:
   case GemmParameter::Blocks:
+  case GemmParameter::BatchTilesM:
     return IndexType::get(outputType.getContext());
   }
   llvm_unreachable("no other parameter");
@@ -155,7 +180,10 @@ static GemmPlan getPinned(BlockwiseGemmOp op) {
                 1,
                 SchedulerKind::Persistent,
                 cast<MemRefType>(op.getD().getType()).getElementType(),
-                getBScaleType(cast<MemRefType>(op.getBScale().getType()))};
+                getBScaleType(cast<MemRefType>(op.getBScale().getType())),
+                cast<MemRefType>(op.getAScale().getType()).getElementType(),
+                static_cast<int64_t>(op.getBBlock()),
+                op.getBatchAxes() != 0};
   GemmConfigAttr config = op.getConfigAttr();
   if (!config)
     return plan;
@@ -168,19 +196,34 @@ static GemmPlan getPinned(BlockwiseGemmOp op) {
   return plan;
 }
 
+LogicalResult GemmPlan::checkScales(BlockwiseGemmOp op) const {
+  if (hasColumnScales()) {
+    int64_t columns = getFragment().getColumnsPerThread();
+    int64_t chunk = 16 * 8 / bScaleType.getElementTypeBitWidth();
+    if (columns % chunk)
+      return op->emitOpError()
+             << "tile N of " << tileN << " gives a thread " << columns
+             << " columns, but it reads B scales in chunks of " << chunk
+             << " (16 bytes); take a larger tile N";
+    return success();
+  }
+  // A tile that starts anywhere must meet at most two blocks of scales.
+  int64_t common = std::gcd(tileN, bBlock);
+  if (tileN > bBlock + common)
+    return op->emitOpError()
+           << "tile N of " << tileN
+           << " can meet three blocks of B scales, but a tile has two at most: "
+              "tile N "
+           << "must be at most " << bBlock << " + gcd(tile N, " << bBlock
+           << ") = " << bBlock + common;
+  return success();
+}
+
 FailureOr<GemmPlan> GemmPlan::choose(BlockwiseGemmOp op) {
   GemmConfigAttr config = op.getConfigAttr();
   GemmPlan plan = getPinned(op);
-  // A tile that starts anywhere must meet at most two blocks of scales.
-  int64_t common = std::gcd(plan.tileN, kScaleBlock);
-  if (plan.tileN > kScaleBlock + common)
-    return op->emitOpError()
-           << "tile N of " << plan.tileN
-           << " can meet three blocks of B scales, but a tile has two at most: "
-              "tile N "
-           << "must be at most " << kScaleBlock << " + gcd(tile N, "
-           << kScaleBlock << ") = " << kScaleBlock + common;
-
+  if (failed(plan.checkScales(op)))
+    return failure();
   int64_t sums = plan.getFragment().getColumnsPerThread();
   if (sums > kMaxSums)
     return op->emitOpError()
@@ -191,6 +234,8 @@ FailureOr<GemmPlan> GemmPlan::choose(BlockwiseGemmOp op) {
   int64_t perStage = plan.getATile().getSizeInBytes() +
                      plan.getBTile().getSizeInBytes() +
                      plan.getAScaleTile().getSizeInBytes();
+  if (plan.hasColumnScales())
+    perStage += KernelPlan::getTileStride(plan.getBScaleTile());
   if (plan.tileN * plan.outputType.getIntOrFloatBitWidth() % (16 * 8))
     return op->emitOpError()
            << "tile N of " << plan.tileN

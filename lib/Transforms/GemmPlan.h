@@ -14,10 +14,12 @@ enum class GemmParameter {
   AScaleMap, ///< that of A's scales
   BMap,
   DMap,
-  BScale, ///< the B scales, a memref
-  TilesM, ///< rows of the grid of tiles
-  TilesN, ///< its columns
-  Blocks, ///< K blocks
+  BScale,      ///< the B scales, a memref
+  BScaleMap,   ///< the tensor map of B scales for each column
+  TilesM,      ///< rows of the grid of tiles
+  TilesN,      ///< its columns
+  Blocks,      ///< K blocks
+  BatchTilesM, ///< of a batch, the rows of the grid that one product takes
 };
 
 /// Everything that is chosen about a kernel. Extents in elements.
@@ -30,6 +32,9 @@ struct GemmPlan {
   SchedulerKind scheduler;
   Type outputType;
   MemRefType bScaleType; ///< as the kernel takes them
+  Type aScaleElement = nullptr;
+  int64_t bBlock = 128; ///< N columns that share a B scale
+  bool isBatch = false; ///< the operands have a batch extent
 
   /// The warps that promote and store; each owns a quarter of the rows.
   static constexpr int64_t kEpilogueWarps = 4;
@@ -44,7 +49,7 @@ struct GemmPlan {
   /// Answers of cluster launch control under way, and tiles that the scheduler
   /// may be ahead of the load role.
   static constexpr int64_t kWorkStages = 2;
-  /// K elements and N columns that share a B scale.
+  /// K elements that share a scale.
   static constexpr int64_t kScaleBlock = 128;
   /// M, N and K stay below this: coordinates are 32-bit (PTX ISA,
   /// cp.async.bulk.tensor).
@@ -72,6 +77,11 @@ struct GemmPlan {
   bool multicastsA() const;
   bool multicastsB() const;
   TileType getAScaleTile() const;
+  /// The B scales of a tile's columns, where each column has its own.
+  TileType getBScaleTile() const;
+  /// The tiles of scales that a stage brings, "a_scale" and perhaps "b_scale".
+  void addScaleTiles(SmallVector<StringAttr> &names,
+                     SmallVector<TileType> &tiles) const;
   TileType getStoreTile() const;
   /// The sums that the epilogue keeps in registers.
   FragmentType getFragment() const;
@@ -88,8 +98,16 @@ struct GemmPlan {
   bool separatesScales() const { return cluster.getSize() > 1; }
   OutputPipelineType getAccumulatorRing() const;
   StoreQueueType getStoreQueue() const;
+  /// True if each column has a B scale of its own, which TMA brings.
+  bool hasColumnScales() const { return bBlock == 1; }
   /// True if a tile's columns can fall into two blocks of B scales.
-  bool straddlesScales() const { return kScaleBlock % tileN != 0; }
+  bool straddlesScales() const { return bBlock % tileN != 0; }
+  /// The first axis of the matrices of a memref, after that of the batch.
+  int64_t getMatrixAxis() const { return isBatch; }
+
+private:
+  /// The part of `choose` that has to do with scales.
+  LogicalResult checkScales(BlockwiseGemmOp op) const;
 };
 
 } // namespace mlir::fp8

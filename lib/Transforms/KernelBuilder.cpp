@@ -17,6 +17,12 @@ Value KernelBuilder::scaled(Value tile, int64_t extent) {
   return arith::MulIOp::create(builder, loc, tile, constant(extent));
 }
 
+SmallVector<Value> KernelBuilder::place(Value row, Value column) {
+  if (batch)
+    return {batch, row, column};
+  return {row, column};
+}
+
 Value KernelBuilder::argument(GemmParameter parameter) {
   SmallVector<GemmParameter> parameters = plan.getParameters();
   auto *place = llvm::find(parameters, parameter);
@@ -51,7 +57,15 @@ KernelBuilder::Carried KernelBuilder::forEachTile(ValueRange inits,
   SmallVector<Type> types(2, builder.getIndexType());
   llvm::append_range(types, inits.getTypes());
   fillBody(op, types, [&](ValueRange arguments) {
-    return body(arguments[0], arguments[1], arguments.drop_front(2));
+    Value row = arguments[0];
+    if (plan.isBatch) {
+      // The grids of the products lie one below the other, each a whole number
+      // of clusters high.
+      Value rows = argument(GemmParameter::BatchTilesM);
+      batch = arith::DivUIOp::create(builder, loc, row, rows);
+      row = arith::RemUIOp::create(builder, loc, row, rows);
+    }
+    return body(row, arguments[1], arguments.drop_front(2));
   });
   Carried carried(op.getCarriedResults());
   if (work)

@@ -25,6 +25,9 @@ public:
 protected:
   Value constant(int64_t value);
   Value scaled(Value tile, int64_t extent);
+  /// The place of a row and a column in an operand: with that of the tile's
+  /// matrix before them, in a batch.
+  SmallVector<Value> place(Value row, Value column);
   /// The kernel's argument for a parameter that the plan has.
   Value argument(GemmParameter parameter);
 
@@ -59,6 +62,8 @@ protected:
   Location loc;
   const GemmPlan &plan;
   gpu::GPUFuncOp kernel;
+  /// In the loop over the tiles of a batch: the matrix that the tile is of.
+  Value batch;
 
 private:
   static SmallVector<Type> getStageTypes(ValueRange ends);

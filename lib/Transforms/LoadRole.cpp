@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The load role of a GEMM: fills the input ring with A, B and A's scales.
+// The load role of a GEMM: fills the input ring with A, B and A's scales, and
+// with B's where each column has its own.
 //
-// Ends: the input ring's; that of the ring of A's scales, if they have one of
+// Ends: the input ring's; that of the ring of scales, if they have one of
 // their own; the throttle's and the work queue's, if there are such.
 
 #include "KernelBuilder.h"
@@ -22,6 +23,7 @@ public:
 private:
   void load(Value map, ValueRange coordinates, Value stage, StringRef name,
             std::optional<ClusterAxis> multicast);
+  void loadScales(Value block, Value m, Value column, Value stage);
   /// The first row of B that this CTA loads for the tile.
   Value getBRow(Value row, Value column);
 };
@@ -34,6 +36,15 @@ void LoadRole::load(Value map, ValueRange coordinates, Value stage,
                         : ClusterAxisAttr();
   TmaLoadOp::create(builder, loc, map, coordinates, stage,
                     builder.getStringAttr(name), axis);
+}
+
+void LoadRole::loadScales(Value block, Value m, Value column, Value stage) {
+  load(argument(GemmParameter::AScaleMap), place(block, m), stage, "a_scale",
+       std::nullopt);
+  if (plan.hasColumnScales())
+    load(argument(GemmParameter::BScaleMap),
+         place(block, scaled(column, plan.tileN)), stage, "b_scale",
+         std::nullopt);
 }
 
 Value LoadRole::getBRow(Value row, Value column) {
@@ -65,26 +76,22 @@ void LoadRole::build(ValueRange producers) {
       }
       Carried next = forEachBlock(carried, [&](Value block, ValueRange inner) {
         Value k = scaled(block, plan.tileK);
-        auto loadScales = [&](Value stage) {
-          load(argument(GemmParameter::AScaleMap), {block, m}, stage, "a_scale",
-               std::nullopt);
-        };
         Carried next = stageScope<ProduceOp>(
             inner[0], {}, [&](ValueRange stages) -> Carried {
-              load(argument(GemmParameter::AMap), {m, k}, stages[0], "a",
+              load(argument(GemmParameter::AMap), place(m, k), stages[0], "a",
                    aAxis);
-              load(argument(GemmParameter::BMap), {n, k}, stages[0], "b",
+              load(argument(GemmParameter::BMap), place(n, k), stages[0], "b",
                    bAxis);
               if (!plan.separatesScales())
-                loadScales(stages[0]);
+                loadScales(block, m, column, stages[0]);
               return {};
             });
         if (plan.separatesScales())
-          next.append(stageScope<ProduceOp>(inner[1], {},
-                                            [&](ValueRange stages) -> Carried {
-                                              loadScales(stages[0]);
-                                              return {};
-                                            }));
+          next.append(stageScope<ProduceOp>(
+              inner[1], {}, [&](ValueRange stages) -> Carried {
+                loadScales(block, m, column, stages[0]);
+                return {};
+              }));
         return next;
       });
       next.append(throttle);

@@ -35,8 +35,13 @@ private:
   Value constant(int64_t value) {
     return arith::ConstantIndexOp::create(builder, loc, value);
   }
+  /// An extent of the operand's matrices.
   Value dim(Value memref, int64_t axis) {
-    return memref::DimOp::create(builder, loc, memref, axis);
+    return memref::DimOp::create(builder, loc, memref,
+                                 plan.getMatrixAxis() + axis);
+  }
+  Value getBatch(Value memref) {
+    return memref::DimOp::create(builder, loc, memref, 0);
   }
   Value ceilDiv(Value value, int64_t divisor) {
     if (divisor == 1)
@@ -56,6 +61,9 @@ private:
                                   constant(limit)),
             rule);
   }
+  void requireBScale(Value n, Value blocks);
+  /// What is asked of a batch.
+  void checkBatch();
   void requireRowBytes(Value memref, StringRef name);
   /// The CTAs to launch.
   Value getGrid(Value tilesM, Value tilesN);
@@ -76,8 +84,7 @@ static bool isStatic(Value memref) {
 /// What the op's verifier could not see because an extent is dynamic is
 /// asserted; the launch manifest carries it on.
 void LaunchBuilder::checkOperands() {
-  Value a = op.getA(), aScale = op.getAScale(), b = op.getB(),
-        bScale = op.getBScale(), d = op.getD();
+  Value a = op.getA(), aScale = op.getAScale(), b = op.getB(), d = op.getD();
   if (!llvm::all_of(op->getOperands(), isStatic)) {
     Value m = dim(a, 0), n = dim(b, 0), k = dim(a, 1);
     Value blocks = ceilDiv(k, GemmPlan::kScaleBlock);
@@ -92,10 +99,7 @@ void LaunchBuilder::checkOperands() {
     requireEqual(dim(aScale, 0), blocks,
                  "a_scale must have ceil(K/128) rows (G2)");
     requireEqual(dim(aScale, 1), m, "a_scale must have M columns (G2)");
-    requireEqual(dim(bScale, 0), ceilDiv(n, GemmPlan::kScaleBlock),
-                 "b_scale must have ceil(N/128) rows (G2)");
-    requireEqual(dim(bScale, 1), blocks,
-                 "b_scale must have ceil(K/128) columns (G2)");
+    requireBScale(n, blocks);
     requireEqual(dim(d, 0), m, "d must have M rows (G3)");
     requireEqual(dim(d, 1), n, "d must have N columns (G3)");
   }
@@ -103,25 +107,84 @@ void LaunchBuilder::checkOperands() {
   requireRowBytes(aScale, "a_scale");
   requireRowBytes(b, "b");
   requireRowBytes(d, "d");
+  if (plan.hasColumnScales())
+    requireRowBytes(op.getBScale(), "b_scale");
+  if (plan.isBatch)
+    checkBatch();
+}
+
+void LaunchBuilder::requireBScale(Value n, Value blocks) {
+  Value bScale = op.getBScale();
+  if (plan.hasColumnScales()) {
+    requireEqual(dim(bScale, 0), blocks,
+                 "b_scale must have ceil(K/128) rows (G2)");
+    requireEqual(dim(bScale, 1), n, "b_scale must have N columns (G2)");
+    return;
+  }
+  requireEqual(dim(bScale, 0), ceilDiv(n, plan.bBlock),
+               "b_scale must have ceil(N/" + Twine(plan.bBlock) +
+                   ") rows (G2)");
+  requireEqual(dim(bScale, 1), blocks,
+               "b_scale must have ceil(K/128) columns (G2)");
+}
+
+void LaunchBuilder::checkBatch() {
+  Value batch = getBatch(op.getA());
+  if (!llvm::all_of(op->getOperands(), isStatic)) {
+    requireBelow(batch, GemmPlan::kMaxExtent,
+                 "the batch extent must be below 2^31, the range of TMA "
+                 "coordinates (G6)");
+    for (auto [memref, name] :
+         {std::pair(op.getAScale(), "a_scale"), std::pair(op.getB(), "b"),
+          std::pair(op.getBScale(), "b_scale"), std::pair(op.getD(), "d")})
+      requireEqual(getBatch(memref), batch,
+                   Twine("a and ") + name +
+                       " must agree in the batch extent (G6)");
+  }
+  // Kernels number tiles, and B's scales, in 32 bits.
+  requireBelow(arith::MulIOp::create(builder, loc,
+                                     getArgument(GemmParameter::TilesM),
+                                     getArgument(GemmParameter::TilesN)),
+               GemmPlan::kMaxExtent,
+               "the tiles of a batch must be fewer than 2^31 (G6)");
+  if (plan.hasColumnScales())
+    return;
+  auto bScale =
+      memref::ExtractStridedMetadataOp::create(builder, loc, op.getBScale());
+  Value span;
+  for (auto [extent, stride] :
+       llvm::zip(bScale.getSizes(), bScale.getStrides())) {
+    Value reach = arith::MulIOp::create(builder, loc, extent, stride);
+    span = span ? arith::AddIOp::create(builder, loc, span, reach) : reach;
+  }
+  requireBelow(span, GemmPlan::kMaxExtent,
+               "the elements of b_scale must lie within 2^31 of one another "
+               "(G6)");
 }
 
 void LaunchBuilder::requireRowBytes(Value memref, StringRef name) {
   auto type = cast<MemRefType>(memref.getType());
   SmallVector<int64_t> strides;
   int64_t offset;
-  if (failed(type.getStridesAndOffset(strides, offset)) ||
-      !ShapedType::isDynamic(strides[0]))
-    return; // checked by the op's verifier
-  auto metadata =
-      memref::ExtractStridedMetadataOp::create(builder, loc, memref);
-  Value bytes = arith::MulIOp::create(
-      builder, loc, metadata.getStrides()[0],
-      constant(type.getElementType().getIntOrFloatBitWidth() / 8));
-  Value rest = arith::RemUIOp::create(builder, loc, bytes, constant(16));
-  requireEqual(rest, constant(0),
-               "the rows of " + name +
-                   " must be a multiple of 16 bytes apart, because TMA copies "
-                   "them (G4)");
+  if (failed(type.getStridesAndOffset(strides, offset)))
+    return;
+  // Static strides are checked by the op's verifier.
+  for (int64_t axis = plan.getMatrixAxis(); axis >= 0; --axis) {
+    if (!ShapedType::isDynamic(strides[axis]))
+      continue;
+    auto metadata =
+        memref::ExtractStridedMetadataOp::create(builder, loc, memref);
+    Value bytes = arith::MulIOp::create(
+        builder, loc, metadata.getStrides()[axis],
+        constant(type.getElementType().getIntOrFloatBitWidth() / 8));
+    Value rest = arith::RemUIOp::create(builder, loc, bytes, constant(16));
+    requireEqual(
+        rest, constant(0),
+        Twine("the ") + (axis < plan.getMatrixAxis() ? "matrices" : "rows") +
+            " of " + name +
+            " must be a multiple of 16 bytes apart, because TMA copies "
+            "them (G4)");
+  }
 }
 
 Value LaunchBuilder::getGrid(Value tilesM, Value tilesN) {
@@ -160,8 +223,21 @@ Value LaunchBuilder::getArgument(GemmParameter parameter) {
     return map(op.getD());
   case GemmParameter::BScale:
     return builder.createOrFold<memref::CastOp>(loc, type, op.getBScale());
+  case GemmParameter::BScaleMap:
+    return map(op.getBScale());
   case GemmParameter::TilesM:
-    return ceilDiv(dim(op.getA(), 0), plan.getCtaRows());
+    if (!plan.isBatch)
+      return ceilDiv(dim(op.getA(), 0), plan.getCtaRows());
+    return arith::MulIOp::create(builder, loc, getBatch(op.getA()),
+                                 getArgument(GemmParameter::BatchTilesM));
+  case GemmParameter::BatchTilesM: {
+    // Whole clusters, so that none reaches into the next product.
+    Value tiles = ceilDiv(dim(op.getA(), 0), plan.getCtaRows());
+    if (plan.cluster.m == 1)
+      return tiles;
+    return arith::MulIOp::create(builder, loc, ceilDiv(tiles, plan.cluster.m),
+                                 constant(plan.cluster.m));
+  }
   case GemmParameter::TilesN:
     return ceilDiv(dim(op.getB(), 0), plan.tileN);
   case GemmParameter::Blocks:
@@ -181,10 +257,16 @@ void LaunchBuilder::launch(gpu::GPUFuncOp kernel) {
   Value grid =
       getGrid(tiles(GemmParameter::TilesM), tiles(GemmParameter::TilesN));
   Value one = constant(1);
-  gpu::LaunchFuncOp::create(
+  auto launch = gpu::LaunchFuncOp::create(
       builder, loc, kernel, gpu::KernelDim3{grid, one, one},
       gpu::KernelDim3{constant(32 * plan.getNumWarps()), one, one},
       /*dynamicSharedMemorySize=*/Value(), arguments);
+  // What the operands' types do not say.
+  if (plan.bBlock != GemmPlan::kScaleBlock)
+    launch->setAttr(
+        Fp8Dialect::kProblemOptionsAttrName,
+        builder.getDictionaryAttr(builder.getNamedAttr(
+            op.getBBlockAttrName(), builder.getI64IntegerAttr(plan.bBlock))));
 }
 
 namespace {

@@ -5,8 +5,9 @@
 // blocks. The load role fills the input ring with A, B and A's scales; the MMA
 // role turns each input stage into a fresh accumulator; the epilogue role adds
 // each accumulator, scaled, to the tile that it keeps in registers, and stores
-// the tile after the last K block. It reads A's scales in the input ring or,
-// where CTAs of a cluster share that, in a ring of the CTA's own. Under cluster
+// the tile after the last K block. It reads A's scales, and B's where each
+// column has its own, in the input ring or, where CTAs of a cluster share that,
+// in a ring of the CTA's own. Under cluster
 // launch control a fourth role, the scheduler, asks for the next tile.
 
 #include "KernelBuilder.h"

@@ -64,10 +64,10 @@ func.func @other_swizzle(%d: !fp8.tmem<128x128xf32>, %a: !tile) attributes {fp8.
 
 // -----
 
-// 27: scales of bf16, both alike.
-func.func @narrow_scales(%a: memref<?x?xf8E4M3FN>, %s: memref<?x?xbf16>, %d: memref<?x?xbf16>) {
-  // expected-error @below {{'fp8.blockwise_gemm' op 'a_scale' must be a 2-D memref of f32 (G2), but got 'memref<?x?xbf16>'}}
-  fp8.blockwise_gemm ins(%a, %s, %a, %s : memref<?x?xf8E4M3FN>, memref<?x?xbf16>, memref<?x?xf8E4M3FN>, memref<?x?xbf16>)
+// 27: scales of f16, both alike.
+func.func @narrow_scales(%a: memref<?x?xf8E4M3FN>, %s: memref<?x?xf16>, %d: memref<?x?xbf16>) {
+  // expected-error @below {{'fp8.blockwise_gemm' op 'a_scale' must be a 2-D memref of f32 or bf16 (G2), but got 'memref<?x?xf16>'}}
+  fp8.blockwise_gemm ins(%a, %s, %a, %s : memref<?x?xf8E4M3FN>, memref<?x?xf16>, memref<?x?xf8E4M3FN>, memref<?x?xf16>)
     outs(%d : memref<?x?xbf16>)
   return
 }

@@ -63,3 +63,115 @@ func.func @strided_rows(%a: memref<64x128xf8E4M3FN, strided<[256, 2]>>, %s: memr
 
 // expected-error @below {{tile N must be a multiple of 16 in 16..256, but got 40}}
 #config = #fp8.gemm_config<tile = 128 x 40 x 128>
+
+// -----
+
+func.func @scale_type(%a: memref<?x?xf8E4M3FN>, %as: memref<?x?xf32>, %b: memref<?x?xf8E4M3FN>, %bs: memref<?x?xf16>, %d: memref<?x?xbf16>) {
+  // expected-error @below {{'b_scale' must be a 2-D memref of f32 or bf16 (G2), but got 'memref<?x?xf16>'}}
+  fp8.blockwise_gemm ins(%a, %as, %b, %bs : memref<?x?xf8E4M3FN>, memref<?x?xf32>, memref<?x?xf8E4M3FN>, memref<?x?xf16>) outs(%d : memref<?x?xbf16>)
+  return
+}
+
+// -----
+
+func.func @granularity(%a: memref<?x?xf8E4M3FN>, %as: memref<?x?xf32>, %b: memref<?x?xf8E4M3FN>, %bs: memref<?x?xf32>, %d: memref<?x?xbf16>) {
+  // expected-error @below {{b_block, the rows of B that share a scale, must be 128, 64 or 1 (G5), but got 32}}
+  fp8.blockwise_gemm ins(%a, %as, %b, %bs : memref<?x?xf8E4M3FN>, memref<?x?xf32>, memref<?x?xf8E4M3FN>, memref<?x?xf32>) outs(%d : memref<?x?xbf16>) {b_block = 32}
+  return
+}
+
+// -----
+
+func.func @blocks_of_64(%a: memref<?x?xf8E4M3FN>, %as: memref<?x?xf32>, %b: memref<300x512xf8E4M3FN>, %bs: memref<3x4xf32>, %d: memref<?x?xbf16>) {
+  // expected-error @below {{extent 0 of 'b_scale' must be ceil(N/64) = 5 (G2), but got 3}}
+  fp8.blockwise_gemm ins(%a, %as, %b, %bs : memref<?x?xf8E4M3FN>, memref<?x?xf32>, memref<300x512xf8E4M3FN>, memref<3x4xf32>) outs(%d : memref<?x?xbf16>) {b_block = 64}
+  return
+}
+
+// -----
+
+func.func @column_scales(%a: memref<?x?xf8E4M3FN>, %as: memref<?x?xf32>, %b: memref<304x512xf8E4M3FN>, %bs: memref<304x4xf32>, %d: memref<?x?xbf16>) {
+  // expected-error @below {{extent 0 of 'b_scale' must be ceil(K/128) = 4 (G2), but got 304}}
+  fp8.blockwise_gemm ins(%a, %as, %b, %bs : memref<?x?xf8E4M3FN>, memref<?x?xf32>, memref<304x512xf8E4M3FN>, memref<304x4xf32>) outs(%d : memref<?x?xbf16>) {b_block = 1}
+  return
+}
+
+// -----
+
+func.func @column_scales_rows(%a: memref<?x?xf8E4M3FN>, %as: memref<?x?xf32>, %b: memref<304x512xf8E4M3FN>, %bs: memref<4x?xbf16, strided<[300, 1]>>, %d: memref<?x?xbf16>) {
+  // expected-error @below {{the rows of 'b_scale' must be a multiple of 16 bytes apart, because TMA copies them (G4), but are 600; pad them by a strided layout}}
+  fp8.blockwise_gemm ins(%a, %as, %b, %bs : memref<?x?xf8E4M3FN>, memref<?x?xf32>, memref<304x512xf8E4M3FN>, memref<4x?xbf16, strided<[300, 1]>>) outs(%d : memref<?x?xbf16>) {b_block = 1}
+  return
+}
+
+// -----
+
+func.func @narrow_rows(%a: memref<132x128xf8E4M3FN>, %as: memref<1x132xbf16>, %b: memref<?x?xf8E4M3FN>, %bs: memref<?x?xf32>, %d: memref<?x?xbf16>) {
+  // expected-error @below {{the rows of 'a_scale' must be a multiple of 16 bytes apart, because TMA copies them (G4), but are 264; pad them by a strided layout}}
+  fp8.blockwise_gemm ins(%a, %as, %b, %bs : memref<132x128xf8E4M3FN>, memref<1x132xbf16>, memref<?x?xf8E4M3FN>, memref<?x?xf32>) outs(%d : memref<?x?xbf16>)
+  return
+}
+
+// -----
+
+func.func @rank_four(%a: memref<?x?x?x?xf8E4M3FN>, %as: memref<?x?xf32>, %b: memref<?x?xf8E4M3FN>, %bs: memref<?x?xf32>, %d: memref<?x?xbf16>) {
+  // expected-error @below {{'a' must be a 2-D memref of f8E4M3FN (G1), but got 'memref<?x?x?x?xf8E4M3FN>'}}
+  fp8.blockwise_gemm ins(%a, %as, %b, %bs : memref<?x?x?x?xf8E4M3FN>, memref<?x?xf32>, memref<?x?xf8E4M3FN>, memref<?x?xf32>) outs(%d : memref<?x?xbf16>)
+  return
+}
+
+// -----
+
+func.func @batch_type(%a: memref<?x?x?xf8E4M3FN>, %as: memref<?x?x?xf32>, %b: memref<?x?x?xf8E4M3FN>, %bs: memref<?x?x?xf16>, %d: memref<?x?x?xbf16>) {
+  // expected-error @below {{'b_scale' must be a 3-D memref of f32 or bf16 (G2), but got 'memref<?x?x?xf16>'}}
+  fp8.blockwise_gemm ins(%a, %as, %b, %bs : memref<?x?x?xf8E4M3FN>, memref<?x?x?xf32>, memref<?x?x?xf8E4M3FN>, memref<?x?x?xf16>) outs(%d : memref<?x?x?xbf16>)
+  return
+}
+
+// -----
+
+func.func @half_a_batch(%a: memref<?x?x?xf8E4M3FN>, %as: memref<?x?x?xf32>, %b: memref<?x?xf8E4M3FN>, %bs: memref<?x?xf32>, %d: memref<?x?x?xbf16>) {
+  // expected-error @below {{'a' is 'memref<?x?x?xf8E4M3FN>', but 'b' is 'memref<?x?xf8E4M3FN>'; all operands have a leading batch extent, or none (G6)}}
+  fp8.blockwise_gemm ins(%a, %as, %b, %bs : memref<?x?x?xf8E4M3FN>, memref<?x?x?xf32>, memref<?x?xf8E4M3FN>, memref<?x?xf32>) outs(%d : memref<?x?x?xbf16>)
+  return
+}
+
+// -----
+
+func.func @batches_differ(%a: memref<8x?x?xf8E4M3FN>, %as: memref<?x?x?xf32>, %b: memref<?x?x?xf8E4M3FN>, %bs: memref<?x?x?xf32>, %d: memref<4x?x?xbf16>) {
+  // expected-error @below {{extent 0 of 'd' must be L = 8 (G6), but got 4}}
+  fp8.blockwise_gemm ins(%a, %as, %b, %bs : memref<8x?x?xf8E4M3FN>, memref<?x?x?xf32>, memref<?x?x?xf8E4M3FN>, memref<?x?x?xf32>) outs(%d : memref<4x?x?xbf16>)
+  return
+}
+
+// -----
+
+func.func @batch_extents(%a: memref<8x?x512xf8E4M3FN>, %as: memref<?x?x?xf32>, %b: memref<8x300x512xf8E4M3FN>, %bs: memref<8x4x4xf32>, %d: memref<?x?x?xbf16>) {
+  // expected-error @below {{extent 1 of 'b_scale' must be ceil(N/128) = 3 (G2), but got 4}}
+  fp8.blockwise_gemm ins(%a, %as, %b, %bs : memref<8x?x512xf8E4M3FN>, memref<?x?x?xf32>, memref<8x300x512xf8E4M3FN>, memref<8x4x4xf32>) outs(%d : memref<?x?x?xbf16>)
+  return
+}
+
+// -----
+
+func.func @batch_too_long(%a: memref<2147483648x?x?xf8E4M3FN>, %as: memref<?x?x?xf32>, %b: memref<?x?x?xf8E4M3FN>, %bs: memref<?x?x?xf32>, %d: memref<?x?x?xbf16>) {
+  // expected-error @below {{the batch extent must be below 2^31, the range of TMA coordinates (G6), but got 2147483648}}
+  fp8.blockwise_gemm ins(%a, %as, %b, %bs : memref<2147483648x?x?xf8E4M3FN>, memref<?x?x?xf32>, memref<?x?x?xf8E4M3FN>, memref<?x?x?xf32>) outs(%d : memref<?x?x?xbf16>)
+  return
+}
+
+// -----
+
+func.func @matrices_apart(%a: memref<8x64x128xf8E4M3FN, strided<[8200, 128, 1]>>, %as: memref<?x?x?xf32>, %b: memref<?x?x?xf8E4M3FN>, %bs: memref<?x?x?xf32>, %d: memref<?x?x?xbf16>) {
+  // expected-error @below {{the matrices of 'a' must be a multiple of 16 bytes apart, because TMA copies them (G4), but are 8200; pad them by a strided layout}}
+  fp8.blockwise_gemm ins(%a, %as, %b, %bs : memref<8x64x128xf8E4M3FN, strided<[8200, 128, 1]>>, memref<?x?x?xf32>, memref<?x?x?xf8E4M3FN>, memref<?x?x?xf32>) outs(%d : memref<?x?x?xbf16>)
+  return
+}
+
+// -----
+
+func.func @matrices_overlap(%a: memref<8x64x128xf8E4M3FN, strided<[0, 128, 1]>>, %as: memref<?x?x?xf32>, %b: memref<?x?x?xf8E4M3FN>, %bs: memref<?x?x?xf32>, %d: memref<?x?x?xbf16>) {
+  // expected-error @below {{the matrices of 'a' must lie one after the other (G1), but are 0 elements apart}}
+  fp8.blockwise_gemm ins(%a, %as, %b, %bs : memref<8x64x128xf8E4M3FN, strided<[0, 128, 1]>>, memref<?x?x?xf32>, memref<?x?x?xf8E4M3FN>, memref<?x?x?xf32>) outs(%d : memref<?x?x?xbf16>)
+  return
+}

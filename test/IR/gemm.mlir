@@ -18,3 +18,35 @@ func.func @padded(%a: memref<129x512xf8E4M3FN>, %as: memref<4x129xf32, strided<[
     outs(%d : memref<129x?xbf16>)
   return
 }
+
+// Scales in bf16, each operand by itself; a scale for 64 rows of B.
+// CHECK-LABEL: func.func @narrow_scales
+func.func @narrow_scales(%a: memref<?x512xf8E4M3FN>, %as: memref<4x?xbf16>, %b: memref<384x512xf8E4M3FN>, %bs: memref<6x4xf32>, %d: memref<?x384xf32>) {
+  // CHECK: outs(%{{.*}} : memref<?x384xf32>) {b_block = 64 : i64}
+  fp8.blockwise_gemm ins(%a, %as, %b, %bs : memref<?x512xf8E4M3FN>, memref<4x?xbf16>, memref<384x512xf8E4M3FN>, memref<6x4xf32>)
+    outs(%d : memref<?x384xf32>) {b_block = 64}
+  return
+}
+
+// A scale for each row of B, laid out as A's; the default is not printed.
+// CHECK-LABEL: func.func @column_scales
+func.func @column_scales(%a: memref<?x512xf8E4M3FN>, %as: memref<4x?xf32>, %b: memref<300x512xf8E4M3FN>, %bs: memref<4x300xbf16, strided<[304, 1]>>,
+                         %d: memref<?x300xf32>, %bbs: memref<3x4xf32>) {
+  // CHECK: {b_block = 1 : i64}
+  fp8.blockwise_gemm ins(%a, %as, %b, %bs : memref<?x512xf8E4M3FN>, memref<4x?xf32>, memref<300x512xf8E4M3FN>, memref<4x300xbf16, strided<[304, 1]>>)
+    outs(%d : memref<?x300xf32>) config <tile = 128 x 64 x 128> {b_block = 1}
+  // CHECK-NOT: b_block
+  fp8.blockwise_gemm ins(%a, %as, %b, %bbs : memref<?x512xf8E4M3FN>, memref<4x?xf32>, memref<300x512xf8E4M3FN>, memref<3x4xf32>)
+    outs(%d : memref<?x300xf32>) {b_block = 128}
+  return
+}
+
+// A batch: A's matrices lie row by row, D's are slices.
+// CHECK-LABEL: func.func @batch
+func.func @batch(%a: memref<8x256x512xf8E4M3FN, strided<[512, 4096, 1]>>, %as: memref<8x4x256xf32>, %b: memref<8x384x512xf8E4M3FN>,
+                 %bs: memref<8x3x4xbf16>, %d: memref<8x256x384xbf16, strided<[200000, 512, 1]>>) {
+  // CHECK: fp8.blockwise_gemm ins({{.*}} : memref<8x256x512xf8E4M3FN, strided<[512, 4096, 1]>>, memref<8x4x256xf32>, memref<8x384x512xf8E4M3FN>, memref<8x3x4xbf16>)
+  fp8.blockwise_gemm ins(%a, %as, %b, %bs : memref<8x256x512xf8E4M3FN, strided<[512, 4096, 1]>>, memref<8x4x256xf32>, memref<8x384x512xf8E4M3FN>, memref<8x3x4xbf16>)
+    outs(%d : memref<8x256x384xbf16, strided<[200000, 512, 1]>>)
+  return
+}

@@ -13,3 +13,24 @@ func.func @stride(%a: memref<4x129xf32>) {
   %map = fp8.tensor_map %a : memref<4x129xf32> -> !fp8.tensor_map<!fp8.tile<1x128xf32>>
   return
 }
+
+// -----
+
+func.func @batch_rank(%a: memref<?x?xf32>) {
+  // expected-error @below {{the source must be a 3-D memref of 'f32' (H1), but got 'memref<?x?xf32>'}}
+  %map = fp8.tensor_map %a : memref<?x?xf32> -> !fp8.tensor_map<!fp8.tile<1x128xf32>, rank = 3>
+  return
+}
+
+// -----
+
+func.func @batch_stride(%a: memref<2x4x128xf32, strided<[514, 128, 1]>>) {
+  // expected-error @below {{the matrices of the source must be a multiple of 16 bytes apart (H2), but are 2056; pad them by a strided layout}}
+  %map = fp8.tensor_map %a : memref<2x4x128xf32, strided<[514, 128, 1]>> -> !fp8.tensor_map<!fp8.tile<1x128xf32>, rank = 3>
+  return
+}
+
+// -----
+
+// expected-error @below {{the tensor of a tensor map has 2 to 5 dimensions (PTX ISA, tensors), but got 6}}
+func.func private @six(!fp8.tensor_map<!fp8.tile<1x128xf32>, rank = 6>)

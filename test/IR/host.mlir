@@ -9,3 +9,10 @@ func.func @host(%a: memref<?x?xf8E4M3FN>) -> index {
   // CHECK: return %[[N]] : index
   return %n : index
 }
+
+// CHECK-LABEL: func.func @batch
+func.func @batch(%a: memref<?x?x?xf8E4M3FN>) {
+  // CHECK: fp8.tensor_map %{{.*}} : memref<?x?x?xf8E4M3FN> -> !fp8.tensor_map<!tile, rank = 3>
+  %map = fp8.tensor_map %a : memref<?x?x?xf8E4M3FN> -> !fp8.tensor_map<!fp8.tile<128x128xf8E4M3FN, swizzle_128b>, rank = 3>
+  return
+}

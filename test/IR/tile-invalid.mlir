@@ -20,6 +20,16 @@ func.func @one_coordinate(%stage: !fp8.producer_stage<!ring>, %map: !fp8.tensor_
 
 // -----
 
+!ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
+func.func @no_batch_coordinate(%stage: !fp8.producer_stage<!ring>, %map: !fp8.tensor_map<!fp8.tile<1x128xf32>, rank = 3>, %i: index)
+    -> !fp8.producer_stage<!ring> attributes {fp8.linear} {
+  // expected-error @below {{expected 3 coordinates, as the map's rank says, the last ones row and column, but got 2}}
+  fp8.tma_load %map[%i, %i], %stage["s"] : !fp8.tensor_map<!fp8.tile<1x128xf32>, rank = 3>, !fp8.producer_stage<!ring>
+  return %stage : !fp8.producer_stage<!ring>
+}
+
+// -----
+
 !a = !fp8.tile<128x128xf8E4M3FN, swizzle_128b>
 !b = !fp8.tile<64x128xf8E4M3FN, swizzle_128b>
 func.func @wrong_shape(%d: !fp8.tmem<128x128xf32>, %a: !a, %b: !b) attributes {fp8.linear} {

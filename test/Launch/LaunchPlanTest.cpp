@@ -182,3 +182,41 @@ TEST(LaunchPlan, ChecksTheLaunch) {
                     gemmArguments(256, 128, 128)),
             "parameters[5]: 256 does not fit in i8");
 }
+
+TEST(LaunchPlan, BindsMatricesOfABatch) {
+  Manifest manifest = parse(gemmText());
+  manifest.constraints.clear();
+  auto map = std::get<TensorMapSpec>(manifest.parameters[0]);
+  auto size = [](int64_t value) { return Expression::constant(value); };
+  auto bind = [&](int64_t rowStride, int64_t batchStride) -> std::string {
+    map.dims = {size(256), size(40), size(3)};
+    map.stridesBytes = {size(rowStride), size(batchStride)};
+    map.box = {128, 64, 1};
+    map.elementStrides = {1, 1, 1};
+    manifest.parameters[0] = map;
+    Expected<LaunchPlan> plan =
+        bindLaunch(manifest, gemmArguments(128, 128, 128), device());
+    if (!plan)
+      return plan.error();
+    const auto &bound = std::get<BoundTensorMap>(plan->parameters[0]);
+    EXPECT_EQ(bound.dims, (std::vector<uint64_t>{256, 40, 3}));
+    EXPECT_EQ(
+        bound.stridesBytes,
+        (std::vector<uint64_t>{uint64_t(rowStride), uint64_t(batchStride)}));
+    return "no error";
+  };
+  EXPECT_EQ(bind(256, 256 * 40), "no error");
+  EXPECT_EQ(bind(272, 1 << 20), "no error") << "slices";
+  EXPECT_EQ(bind(768, 256), "no error") << "row by row";
+  EXPECT_EQ(bind(256, 256 * 39),
+            "parameters[0]: tensor map of 'a': strides_bytes[1]: 9984 bytes "
+            "are fewer than the 10240 that the dimensions inside span; rows "
+            "would overlap");
+  EXPECT_EQ(bind(752, 256),
+            "parameters[0]: tensor map of 'a': strides_bytes[0]: 752 bytes are "
+            "fewer than the 768 that the dimensions inside span; rows would "
+            "overlap");
+  EXPECT_EQ(bind(256, 0),
+            "parameters[0]: tensor map of 'a': strides_bytes[1]: 0 bytes; TMA "
+            "takes positive multiples of 16 (pad the rows)");
+}

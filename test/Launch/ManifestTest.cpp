@@ -18,8 +18,14 @@ std::string errorOf(const std::string &text) {
 }
 
 const std::map<std::string, std::string> errors{
-    {"invalid/version-2", "version: version 2 is not supported; this reader "
-                          "knows version 1"},
+    {"invalid/version-3", "version: version 3 is not supported; this reader "
+                          "knows versions 1 to 2"},
+    {"invalid/options-version",
+     "problem_options: is of version 2, but the file says 1"},
+    {"invalid/options-no-problem",
+     "problem_options: needs the key 'problem' beside it"},
+    {"invalid/options-text",
+     "problem_options.b_block: expected an integer, found the string '64'"},
     {"invalid/version-text",
      "version: expected an integer, found the string '1'"},
     {"invalid/version-missing", "the top level: missing key 'version'"},
@@ -90,6 +96,7 @@ TEST(Manifest, ReadsTheGemm) {
   EXPECT_EQ(manifest.kernel, "gemm");
   EXPECT_EQ(manifest.chip, "sm_100a");
   EXPECT_EQ(manifest.problem, "blockwise_gemm");
+  EXPECT_TRUE(manifest.problemOptions.empty());
   ASSERT_EQ(manifest.arguments.size(), 5u);
   EXPECT_EQ(manifest.arguments[4].dtype, DataType::BF16);
   EXPECT_EQ(manifest.arguments[4].access, Access::Write);
@@ -169,4 +176,11 @@ TEST(Manifest, RefusesDeepNestingAndHugeText) {
   std::string huge((16 << 20) + 1, ' ');
   EXPECT_EQ(errorOf(huge),
             "the file has 16777217 bytes; the limit is 16777216");
+}
+
+TEST(Manifest, ReadsProblemOptions) {
+  Expected<Manifest> read = parseManifest(readInput("valid/options.json"));
+  ASSERT_TRUE(read) << read.error();
+  EXPECT_EQ(read->problemOptions,
+            (std::map<std::string, int64_t>{{"b_block", 64}}));
 }

@@ -30,6 +30,24 @@ TEST(BlockwiseData, HasTheShapesOfTheOperands) {
   EXPECT_TRUE(std::isnan(data.aScale[101])) << "padding must not be read";
 }
 
+TEST(BlockwiseData, QuantisesFewerRowsOfB) {
+  BlockwiseData data =
+      makeBlockwiseData(16, 200, 320, 7, DataKind::Normal, {}, /*bBlock=*/64);
+  EXPECT_EQ(data.bScale.size(), 4u * 3);
+  EXPECT_EQ(data.bScaleAt(63, 2), data.bScale[2]);
+  EXPECT_EQ(data.bScaleAt(64, 2), data.bScale[3 + 2]);
+  data = makeBlockwiseData(16, 200, 320, 7, DataKind::Normal, {}, /*bBlock=*/1);
+  EXPECT_EQ(data.bScale.size(), 200u * 3);
+  std::set<float> distinct(data.bScale.begin(), data.bScale.end());
+  EXPECT_EQ(distinct.size(), data.bScale.size());
+  for (int64_t row = 0; row < 200; ++row) {
+    float amax = 0;
+    for (int64_t k = 0; k < scaleBlock; ++k)
+      amax = std::max(amax, std::fabs(decodeE4M3FN(data.b[row * 320 + k])));
+    ASSERT_EQ(amax, 448) << "each row is a block of its own";
+  }
+}
+
 TEST(BlockwiseData, IsTheSameEverywhereAndDiffersBySeed) {
   BlockwiseData data = makeBlockwiseData(64, 32, 256, 1);
   EXPECT_EQ(hash(data.a), 5362049791772333508u);

@@ -247,3 +247,25 @@ TEST(CheckerOverflow, CountsSumsPastF32AsUnspecified) {
   fillWithPoison(OutputType::F32, &d, 1);
   EXPECT_FALSE(check(data, reference, OutputType::F32, &d, 1).ok());
 }
+
+TEST(CheckerBatch, AddsUpMatrices) {
+  BlockwiseData data = makeBlockwiseData(16, 32, 256, 3);
+  GemmReference reference = computeReference(data);
+  auto judge = [&](const std::vector<uint8_t> &d) {
+    return check(data, reference, OutputType::F32, d.data(), data.n);
+  };
+  std::vector<uint8_t> right = kernelResult(data, OutputType::F32),
+                       wrong = right;
+  store(OutputType::F32, wrong.data(), 5 * 32 + 7, 1e9);
+  CheckResult all;
+  all.merge(judge(right), 0);
+  EXPECT_TRUE(all.ok()) << all.str();
+  EXPECT_GT(all.frobeniusFloor, 0);
+  all.merge(judge(wrong), 1);
+  all.merge(judge(right), 2);
+  EXPECT_FALSE(all.ok());
+  EXPECT_EQ(all.elements, 3 * 16 * 32);
+  EXPECT_EQ(all.wrong, 1);
+  EXPECT_GT(all.frobenius, all.frobeniusFloor) << "a right matrix hides it not";
+  EXPECT_THAT(all.str(), HasSubstr("d[1](5, 7)"));
+}

@@ -31,7 +31,7 @@ Element byDefinition(const BlockwiseData &data, int64_t m, int64_t n) {
       size += std::fabs(product);
     }
     double scale = double(data.aScale[block * data.aScaleStride + m]) *
-                   data.bScale[n / 128 * data.kBlocks() + block];
+                   data.bScale[n / data.bBlock * data.kBlocks() + block];
     result.value += scale * double(dot);
     result.magnitude += std::fabs(scale) * double(size);
   }
@@ -84,6 +84,12 @@ TEST(Gemm, MultipliesOtherTypes) {
              .value)
       ASSERT_EQ(value, 336);
   }
+}
+
+TEST(Gemm, TakesScalesOfFewerRowsOfB) {
+  for (int64_t block : {1, 48, 64})
+    compare(makeBlockwiseData(21, 150, 320, 9, DataKind::Normal, {}, block), 0,
+            21);
 }
 
 TEST(Gemm, ComputesARangeOfRows) {

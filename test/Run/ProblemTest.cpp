@@ -153,3 +153,101 @@ TEST(Problem, LaysOutRowsAndPoisonsD) {
   d[(2 * 12 + 9) * 2] ^= 1;
   EXPECT_TRUE(problem->judge(d).paddingChanged);
 }
+
+namespace {
+/// The manifest with operands of three dimensions.
+launch::Manifest batchManifest() {
+  launch::Manifest manifest = gemmManifest();
+  for (launch::ArgumentSpec &argument : manifest.arguments) {
+    argument.shape.insert(argument.shape.begin(), std::nullopt);
+    argument.strides.insert(argument.strides.begin(), std::nullopt);
+  }
+  manifest.constraints.clear();
+  return manifest;
+}
+
+Options batch(int64_t count, int64_t m, int64_t n, int64_t k) {
+  Options options = sizes(m, n, k);
+  options.batch = count;
+  return options;
+}
+} // namespace
+
+TEST(Problem, MakesDataForEachMatrixOfABatch) {
+  auto problem = BlockwiseGemm::make(batchManifest(), batch(3, 5, 8, 160));
+  ASSERT_TRUE(problem) << problem.error();
+  problem->prepare();
+  const auto &arguments = problem->arguments();
+  EXPECT_EQ(arguments[0].value.shape, (std::vector<int64_t>{3, 5, 160}));
+  EXPECT_EQ(arguments[1].value.strides, (std::vector<int64_t>{16, 8, 1}));
+  auto matrix = [](const PreparedArgument &argument, int64_t index) {
+    size_t bytes = argument.bytes.size() / 3;
+    return std::vector<uint8_t>(argument.bytes.begin() + index * bytes,
+                                argument.bytes.begin() + (index + 1) * bytes);
+  };
+  for (unsigned operand : {0, 1, 2, 3}) {
+    EXPECT_NE(matrix(arguments[operand], 0), matrix(arguments[operand], 1));
+    EXPECT_NE(matrix(arguments[operand], 1), matrix(arguments[operand], 2));
+  }
+  auto alone = BlockwiseGemm::make(gemmManifest(), sizes(5, 8, 160));
+  alone->prepare();
+  EXPECT_EQ(matrix(arguments[0], 0), alone->arguments()[0].bytes);
+  EXPECT_EQ(problem->judge(arguments[4].bytes).result.unwritten, 3 * 40);
+}
+
+TEST(Problem, LaysOutMatricesAsTheManifestSays) {
+  launch::Manifest manifest = batchManifest();
+  manifest.arguments[4].strides = {12, 40, 1}; // d: row by row, and apart
+  auto problem = BlockwiseGemm::make(manifest, batch(3, 5, 8, 160));
+  ASSERT_TRUE(problem) << problem.error();
+  problem->prepare();
+  EXPECT_EQ(problem->arguments()[4].bytes.size(), 5u * 40 * 2);
+  std::vector<uint8_t> d = problem->arguments()[4].bytes;
+  d[(2 * 40 + 1 * 12 + 7) * 2] ^= 1; // the last column of a row
+  auto verdict = problem->judge(d);
+  EXPECT_EQ(verdict.result.unwritten, 3 * 40 - 1);
+  EXPECT_FALSE(verdict.paddingChanged);
+  d[(2 * 40 + 1 * 12 + 8) * 2] ^= 1; // what follows it
+  EXPECT_TRUE(problem->judge(d).paddingChanged);
+
+  manifest.arguments[4].strides = {32, 8, 1};
+  EXPECT_EQ(errorOf(manifest, batch(3, 5, 8, 160)),
+            "argument 'd' has matrices of 40 elements and the batch stride 32; "
+            "they would overlap");
+}
+
+TEST(Problem, ResolvesTheBatch) {
+  launch::Manifest manifest = batchManifest();
+  EXPECT_EQ(errorOf(manifest, sizes(5, 8, 160)),
+            "--batch is needed: the kernel leaves a.shape[0] open");
+  manifest.arguments[2].shape[0] = 3; // b
+  EXPECT_EQ(errorOf(manifest, batch(4, 5, 8, 160)),
+            "--batch=4 conflicts with b.shape[0], compiled to be 3");
+  EXPECT_EQ(errorOf(gemmManifest(), batch(4, 5, 8, 160)),
+            "--batch is for kernels whose operands have three dimensions; this "
+            "one's are matrices");
+  manifest.arguments[0].shape.pop_back();
+  EXPECT_EQ(errorOf(manifest, batch(3, 5, 8, 160)),
+            "argument 'a' has rank 2, and d has 3; in a batch it has as many");
+  EXPECT_EQ(errorOf(batchManifest(), batch(0, 5, 8, 160)), "no error");
+}
+
+TEST(Problem, TakesTheGranularityOfScales) {
+  launch::Manifest manifest = gemmManifest();
+  manifest.constraints.clear();
+  auto shapeOfScales = [&](int64_t block) {
+    manifest.problemOptions = {{"b_block", block}};
+    auto problem = BlockwiseGemm::make(manifest, sizes(5, 200, 160));
+    EXPECT_TRUE(problem) << problem.error();
+    return problem->arguments()[3].value.shape;
+  };
+  EXPECT_EQ(shapeOfScales(128), (std::vector<int64_t>{2, 2}));
+  EXPECT_EQ(shapeOfScales(64), (std::vector<int64_t>{4, 2}));
+  EXPECT_EQ(shapeOfScales(1), (std::vector<int64_t>{2, 200})) << "as A's";
+  manifest.problemOptions = {{"b_block", 0}};
+  EXPECT_EQ(errorOf(manifest, sizes(5, 200, 160)),
+            "b_block is 0; from 1 to 128 rows of B can share a scale");
+  manifest.problemOptions = {{"a_block", 1}};
+  EXPECT_EQ(errorOf(manifest, sizes(5, 200, 160)),
+            "blockwise_gemm has no option 'a_block'; what it has is b_block");
+}

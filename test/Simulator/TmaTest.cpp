@@ -157,6 +157,12 @@ TEST(Tma, LoadsBoxesWithEverySwizzleAndClips) {
        Swizzle::None,
        {15, 4, 3, 2, 2}},
       {ElementType::BF16, {64, 9, 5}, {64, 4, 2}, Swizzle::B128, {5, 7, -1}},
+      // A matrix of a batch: rows past its last are zeros, not the next one's.
+      {ElementType::U8,
+       {208, 40, 3},
+       {128, 16, 1},
+       Swizzle::B128,
+       {128, 32, 1}},
   };
   for (const Case &c : cases) {
     Device device;
@@ -210,6 +216,43 @@ END: ret;)",
             << x << "," << y;
       }
   }
+}
+
+TEST(Tma, StoresToOneMatrixOfABatch) {
+  Device device;
+  TensorMap map;
+  map.elementType = ElementType::F32;
+  map.rank = 3;
+  map.dims = {8, 5, 3};
+  map.box = {8, 4, 1};
+  map.elementStrides = {1, 1, 1, 1, 1};
+  // Row by row: the matrices' rows alternate.
+  map.strides = {3 * 32, 32};
+  std::vector<float> values(8 * 5 * 3, -1.0f);
+  map.globalAddress = *device.allocate("d", values.size() * 4);
+  device.write(map.globalAddress, values.data(), values.size() * 4);
+  std::string text = kernel(".param .align 64 .b8 map[128]", R"(
+  .reg .pred %p; .reg .b32 %r<9>; .reg .f32 %f;
+  mov.u32 %r0, s; mov.u32 %r1, %tid.x; shl.b32 %r2, %r1, 2; add.u32 %r2, %r2, %r0; cvt.rn.f32.u32 %f, %r1;
+  st.shared.f32 [%r2], %f;
+  fence.proxy.async.shared::cta; bar.sync 0; setp.ne.u32 %p, %r1, 0; @%p bra END;
+  cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group [map, {0, 3, 1}], [%r0];
+  cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;
+END: ret;)",
+                            "sm_90a", ".shared .align 128 .b8 s[1024];\n");
+  LaunchConfig config;
+  config.block = {32, 1, 1};
+  Report report = run(device, text, {KernelArgument::tensorMap(map)}, config);
+  ASSERT_TRUE(report.ok()) << report.str();
+  device.read(map.globalAddress, values.data(), values.size() * 4);
+  for (int row = 0; row < 5; ++row)
+    for (int matrix = 0; matrix < 3; ++matrix)
+      for (int x = 0; x < 8; ++x) {
+        bool inside = matrix == 1 && row >= 3;
+        EXPECT_EQ(values[size_t((row * 3 + matrix) * 8 + x)],
+                  inside ? float((row - 3) * 8 + x) : -1.0f)
+            << row << ", " << matrix << ", " << x;
+      }
 }
 
 TEST(Tma, MapsMustBeParameters) {

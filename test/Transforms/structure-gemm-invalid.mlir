@@ -37,3 +37,30 @@ module @outer {
     }
   }
 }
+
+// -----
+
+func.func @three_scales_of_64(%a: memref<?x?xf8E4M3FN>, %s: memref<?x?xf32>, %d: memref<?x?xbf16>) {
+  // expected-error @below {{tile N of 112 can meet three blocks of B scales, but a tile has two at most: tile N must be at most 64 + gcd(tile N, 64) = 80}}
+  fp8.blockwise_gemm ins(%a, %s, %a, %s : memref<?x?xf8E4M3FN>, memref<?x?xf32>, memref<?x?xf8E4M3FN>, memref<?x?xf32>)
+    outs(%d : memref<?x?xbf16>) config <tile = 128 x 112 x 128> {b_block = 64}
+  return
+}
+
+// -----
+
+func.func @narrow_row(%a: memref<?x?xf8E4M3FN>, %as: memref<?x?xf32>, %bs: memref<?x?xbf16>, %d: memref<?x?xf32>) {
+  // expected-error @below {{tile N of 8 gives a thread 4 columns, but it reads B scales in chunks of 8 (16 bytes); take a larger tile N}}
+  fp8.blockwise_gemm ins(%a, %as, %a, %bs : memref<?x?xf8E4M3FN>, memref<?x?xf32>, memref<?x?xf8E4M3FN>, memref<?x?xbf16>)
+    outs(%d : memref<?x?xf32>) config <tile = 64 x 8 x 128> {b_block = 1}
+  return
+}
+
+// -----
+
+func.func @stages_with_column_scales(%a: memref<?x?xf8E4M3FN>, %s: memref<?x?xf32>, %d: memref<?x?xbf16>) {
+  // expected-error @below {{9 stages of 33792 bytes do not fit shared memory; at most 5 do}}
+  fp8.blockwise_gemm ins(%a, %s, %a, %s : memref<?x?xf8E4M3FN>, memref<?x?xf32>, memref<?x?xf8E4M3FN>, memref<?x?xf32>)
+    outs(%d : memref<?x?xbf16>) config <tile = 128 x 128 x 128, stages = 9> {b_block = 1}
+  return
+}

@@ -57,3 +57,72 @@ func.func @pinned(%a: memref<256x512xf8E4M3FN>, %as: memref<4x256xf32>, %b: memr
     outs(%d : memref<256x384xf32>) config <tile = 128 x 192 x 128, stages = 2, accumulators = 2, scheduler = one_tile>
   return
 }
+
+// A scale for each column comes by TMA, beside A's; bf16 as it is.
+// CHECK: gpu.func @columns_kernel(%{{.*}}: !fp8.tensor_map<!tile>, %{{.*}}: !fp8.tensor_map<!tile{{.*}}>, %{{.*}}: !fp8.tensor_map<!tile>, %{{.*}}: !fp8.tensor_map<!tile{{.*}}>, %[[BS:.*]]: !fp8.tensor_map<!tile{{.*}}>, %{{.*}}: index, %{{.*}}: index, %{{.*}}: index)
+// CHECK: fp8.role "epilogue"
+// CHECK-NOT: memref.load
+// CHECK: scf.for
+// CHECK-NOT: scf.for
+// CHECK: %[[ROW:.*]] = fp8.tile %{{.*}}["b_scale"]
+// CHECK: fp8.promote %{{.*}} scales(%{{.*}}, row %[[ROW]]) : !fp8.fragment<128x64xf32, 4>, !fp8.tmem<128x64xf32>, !tile{{.*}}, !tile
+// CHECK: fp8.role "load"
+// CHECK: fp8.tma_load %[[BS]][%{{.*}}, %{{.*}}], %{{.*}}["b_scale"]
+// CHECK-LABEL: func.func @columns
+// CHECK: cf.assert %{{.*}}, "b_scale must have ceil(K/128) rows (G2)"
+// CHECK: cf.assert %{{.*}}, "b_scale must have N columns (G2)"
+// CHECK: cf.assert %{{.*}}, "the rows of b_scale must be a multiple of 16 bytes apart, because TMA copies them (G4)"
+// CHECK: gpu.launch_func {{.*}} {fp8.problem_options = {b_block = 1 : i64}}
+func.func @columns(%a: memref<?x?xf8E4M3FN>, %as: memref<?x?xf32, strided<[?, 1]>>, %b: memref<?x?xf8E4M3FN>,
+                   %bs: memref<?x?xbf16, strided<[?, 1]>>, %d: memref<?x?xbf16>) {
+  fp8.blockwise_gemm ins(%a, %as, %b, %bs : memref<?x?xf8E4M3FN>, memref<?x?xf32, strided<[?, 1]>>, memref<?x?xf8E4M3FN>, memref<?x?xbf16, strided<[?, 1]>>)
+    outs(%d : memref<?x?xbf16>) config <tile = 128 x 64 x 128> {b_block = 1}
+  return
+}
+
+// Blocks of 64 rows: a tile of 128 columns meets two. Scales in bf16 are widened when they are loaded.
+// CHECK: gpu.func @blocks_of_64_kernel
+// CHECK: arith.divui %{{.*}}, %c64
+// CHECK-COUNT-2: arith.extf %{{.*}} : bf16 to f32
+// CHECK: fp8.promote %{{.*}} scales(%{{.*}}, %{{[^,]*}}, %{{[^,]*}}) : !fp8.fragment<128x128xf32, 4>
+// CHECK-LABEL: func.func @blocks_of_64
+// CHECK: cf.assert %{{.*}}, "b_scale must have ceil(N/64) rows (G2)"
+// CHECK: gpu.launch_func {{.*}} {fp8.problem_options = {b_block = 64 : i64}}
+func.func @blocks_of_64(%a: memref<?x?xf8E4M3FN>, %as: memref<?x?xbf16>, %b: memref<?x?xf8E4M3FN>, %bs: memref<?x?xbf16>, %d: memref<?x?xbf16>) {
+  fp8.blockwise_gemm ins(%a, %as, %b, %bs : memref<?x?xf8E4M3FN>, memref<?x?xbf16>, memref<?x?xf8E4M3FN>, memref<?x?xbf16>)
+    outs(%d : memref<?x?xbf16>) {b_block = 64}
+  return
+}
+
+// A batch: the row of the grid says the matrix, and every copy's first coordinate is that.
+// CHECK: gpu.func @batch_kernel(%[[A:.*]]: !fp8.tensor_map<!tile{{.*}}, rank = 3>, {{.*}}, %[[BS:.*]]: memref<?x?x?xf32>, %{{.*}}: index, %{{.*}}: index, %{{.*}}: index, %[[ROWS:.*]]: index)
+// CHECK: fp8.for_each_tile persistent band(8) (%[[ROW:.*]], %{{.*}}) in
+// CHECK: %[[L:.*]] = arith.divui %[[ROW]], %[[ROWS]]
+// CHECK: %[[M:.*]] = arith.remui %[[ROW]], %[[ROWS]]
+// CHECK: arith.muli %[[M]], %c128
+// CHECK: memref.load %[[BS]][%[[L]], %{{.*}}, %{{.*}}]
+// CHECK: fp8.store %{{.*}}[%[[L]], %{{.*}}, %{{.*}}] through
+// CHECK: fp8.role "load"
+// CHECK: %[[L2:.*]] = arith.divui %{{.*}}, %[[ROWS]]
+// CHECK: fp8.tma_load %[[A]][%[[L2]], %{{.*}}, %{{.*}}], %{{.*}}["a"]
+// CHECK: fp8.tma_load %{{.*}}[%[[L2]], %{{.*}}, %{{.*}}], %{{.*}}["b"]
+// CHECK: fp8.tma_load %{{.*}}[%[[L2]], %{{.*}}, %{{.*}}], %{{.*}}["a_scale"]
+// CHECK-LABEL: func.func @batch
+// CHECK: cf.assert %{{.*}}, "the rows of a_scale must be a multiple of 16 bytes apart, because TMA copies them (G4)"
+// CHECK: cf.assert %{{.*}}, "the matrices of a_scale must be a multiple of 16 bytes apart, because TMA copies them (G4)"
+// CHECK: cf.assert %{{.*}}, "the batch extent must be below 2^31, the range of TMA coordinates (G6)"
+// CHECK: cf.assert %{{.*}}, "a and d must agree in the batch extent (G6)"
+// CHECK: cf.assert %{{.*}}, "the tiles of a batch must be fewer than 2^31 (G6)"
+// CHECK: cf.assert %{{.*}}, "the elements of b_scale must lie within 2^31 of one another (G6)"
+// The grid of each product is a whole number of clusters, two tiles, high.
+// CHECK: %[[HIGH:.*]] = arith.ceildivui %{{.*}}, %c2
+// CHECK: %[[ROWS:.*]] = arith.muli %[[HIGH]], %c2
+// CHECK: arith.muli %{{.*}}, %[[ROWS]]
+// CHECK: gpu.launch_func
+// CHECK-NOT: fp8.problem_options
+func.func @batch(%a: memref<?x?x?xf8E4M3FN>, %as: memref<?x?x?xf32, strided<[?, ?, 1]>>, %b: memref<?x?x?xf8E4M3FN>, %bs: memref<?x?x?xf32>,
+                 %d: memref<?x?x?xbf16>) {
+  fp8.blockwise_gemm ins(%a, %as, %b, %bs : memref<?x?x?xf8E4M3FN>, memref<?x?x?xf32, strided<[?, ?, 1]>>, memref<?x?x?xf8E4M3FN>, memref<?x?x?xf32>)
+    outs(%d : memref<?x?x?xbf16>) config <tile = 128 x 128 x 128, cluster = 2 x 1>
+  return
+}

@@ -44,6 +44,9 @@ void addProblemOptions(CLI::App &app, Options &options) {
   app.add_option("--m", options.m, "Rows of A and D")->check(size);
   app.add_option("--n", options.n, "Rows of B, columns of D")->check(size);
   app.add_option("--k", options.k, "Columns of A and B")->check(size);
+  app.add_option("--batch", options.batch,
+                 "Products, of a kernel whose operands have three dimensions")
+      ->check(size);
   app.add_option("--seed", options.seed, "Chooses the operands");
   using reference::DataKind;
   addChoice<DataKind>(app, "--data", options.data,

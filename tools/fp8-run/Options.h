@@ -18,7 +18,7 @@ struct Options {
   std::string ptxPath;
   std::string manifestPath; ///< empty: beside the PTX
   BackendKind backend = BackendKind::Auto;
-  std::optional<int64_t> m, n, k; ///< absent: as the manifest says
+  std::optional<int64_t> m, n, k, batch; ///< absent: as the manifest says
   uint64_t seed = 0;
   reference::DataKind data = reference::DataKind::Normal;
   uint64_t memoryLimit = uint64_t(8) << 30; ///< bytes of all buffers

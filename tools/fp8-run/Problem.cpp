@@ -4,11 +4,7 @@
 // follow; "gemm": the same without a_scale and b_scale.
 #include "Problem.h"
 
-#include "fp8/Reference/Float8.h"
-
 #include <algorithm>
-#include <cstring>
-#include <limits>
 
 namespace fp8::run {
 namespace {
@@ -33,12 +29,15 @@ struct Operand {
   size_t typeCount;
   /// Its rows are padded to 16 bytes, as TMA wants them.
   bool padded = false;
+  /// All products of a batch have it in common.
+  bool common = false;
 
   template <size_t count>
   Operand(const char *name, int64_t rows, int64_t columns,
-          const DataType (&types)[count], bool padded = false)
+          const DataType (&types)[count], bool padded = false,
+          bool common = false)
       : name(name), rows(rows), columns(columns), types(types),
-        typeCount(count), padded(padded) {}
+        typeCount(count), padded(padded), common(common) {}
 
   bool takes(DataType type) const {
     return std::find(types, types + typeCount, type) != types + typeCount;
@@ -55,21 +54,50 @@ struct Operand {
   }
 };
 
-int64_t blocks(int64_t extent) {
-  return extent / reference::scaleBlock + (extent % reference::scaleBlock != 0);
+int64_t blocks(int64_t extent, int64_t block = reference::scaleBlock) {
+  return extent / block + (extent % block != 0);
 }
 
 std::vector<Operand> operandsOf(const GemmSizes &sizes) {
+  Operand bScaleRow{"b_scale_row", blocks(sizes.k), sizes.n, scales,
+                    /*padded=*/true};
+  Operand bScale{"b_scale", blocks(sizes.n, sizes.bBlock), blocks(sizes.k),
+                 scales};
+  if (sizes.bBlock == 1) {
+    bScale = bScaleRow;
+    bScale.name = "b_scale";
+  }
   return {{"a", sizes.m, sizes.k, factors},
           {"a_scale", blocks(sizes.k), sizes.m, scales, /*padded=*/true},
           {"b", sizes.n, sizes.k, factors},
-          {"b_scale", blocks(sizes.n), blocks(sizes.k), scales},
-          {"b_scale_row", blocks(sizes.k), sizes.n, scales, /*padded=*/true},
+          bScale,
+          bScaleRow,
           {"c", sizes.m, sizes.n, addends},
-          {"beta", 1, 1, scalar},
-          {"bias", 1, sizes.n, addends, /*padded=*/true},
-          {"d_scale", 1, 1, scalar},
+          {"beta", 1, 1, scalar, /*padded=*/false, /*common=*/true},
+          {"bias", 1, sizes.n, addends, /*padded=*/true, /*common=*/true},
+          {"d_scale", 1, 1, scalar, /*padded=*/false, /*common=*/true},
           {"d", sizes.m, sizes.n, outputs}};
+}
+
+/// The rows of B that share a scale.
+launch::Expected<int64_t> readBBlock(const Manifest &manifest) {
+  int64_t block = reference::scaleBlock;
+  for (const auto &[name, value] : manifest.problemOptions) {
+    if (name != "b_block")
+      return Error{"blockwise_gemm has no option '" + name +
+                   "'; what it has is b_block"};
+    if (value < 1 || value > reference::scaleBlock)
+      return Error{"b_block is " + std::to_string(value) +
+                   "; from 1 to 128 rows of B can share a scale"};
+    block = value;
+  }
+  return block;
+}
+
+/// True if there is a batch: D has three dimensions.
+bool isBatch(const Manifest &manifest) {
+  std::optional<unsigned> d = manifest.findArgument("d");
+  return d && manifest.arguments[*d].shape.size() == 3;
 }
 
 /// Which scales there are: A's with one form of B's, or none.
@@ -93,22 +121,25 @@ std::optional<Error> checkScales(const Manifest &manifest) {
   return std::nullopt;
 }
 
-/// Each argument is one operand, and each operand one argument of rank 2.
+/// Each argument is one operand, and each operand one argument of rank 2; of
+/// rank 3 in a batch.
 std::optional<Error> checkOperands(const Manifest &manifest) {
   std::vector<Operand> operands = operandsOf({});
   for (const launch::ArgumentSpec &argument : manifest.arguments) {
-    bool known = std::any_of(
+    auto operand = std::find_if(
         operands.begin(), operands.end(),
         [&](const Operand &operand) { return operand.name == argument.name; });
-    if (!known)
+    if (operand == operands.end())
       return Error{"argument '" + argument.name +
                    "' is not an operand of blockwise_gemm, which has a, "
                    "a_scale, b, b_scale or b_scale_row, and d, and may have "
                    "c, beta, bias and d_scale"};
-    if (argument.shape.size() != 2)
+    bool inBatch = isBatch(manifest) && !operand->common;
+    if (argument.shape.size() != (inBatch ? 3 : 2))
       return Error{"argument '" + argument.name + "' has rank " +
                    std::to_string(argument.shape.size()) +
-                   "; the operands of blockwise_gemm are matrices"};
+                   (inBatch ? ", and d has 3; in a batch it has as many"
+                            : "; the operands of blockwise_gemm are matrices")};
   }
   for (const char *name : {"a", "b", "d"})
     if (!manifest.findArgument(name))
@@ -151,7 +182,8 @@ resolveSize(const Manifest &manifest, const std::string &flag,
             std::initializer_list<std::pair<const char *, unsigned>> places) {
   std::optional<int64_t> fixed;
   std::string fixedBy, open;
-  for (auto [name, axis] : places) {
+  for (auto [name, matrixAxis] : places) {
+    unsigned axis = matrixAxis + (isBatch(manifest) && flag != "batch");
     std::string place =
         std::string(name) + ".shape[" + std::to_string(axis) + "]";
     std::optional<unsigned> index = manifest.findArgument(name);
@@ -179,93 +211,83 @@ resolveSize(const Manifest &manifest, const std::string &flag,
   return fixed ? *fixed : *asked;
 }
 
-std::optional<reference::OutputType> outputTypeOf(DataType type) {
-  switch (type) {
-  case DataType::F8E4M3FN:
-    return reference::OutputType::F8E4M3FN;
-  case DataType::BF16:
-    return reference::OutputType::BF16;
-  case DataType::F16:
-    return reference::OutputType::F16;
-  case DataType::F32:
-    return reference::OutputType::F32;
-  default:
-    return std::nullopt;
-  }
-}
-
 /// The row stride: what the manifest fixes, or contiguous, padded where TMA
 /// wants it.
 launch::Expected<int64_t> rowStride(const launch::ArgumentSpec &spec,
                                     const Operand &operand) {
   int64_t columns = operand.columns;
-  if (spec.strides[1] && *spec.strides[1] != 1)
-    return Error{"argument '" + spec.name + "' has " +
-                 std::to_string(*spec.strides[1]) +
+  std::optional<int64_t> inner = spec.strides.back(),
+                         fixed = spec.strides[spec.strides.size() - 2];
+  if (inner && *inner != 1)
+    return Error{"argument '" + spec.name + "' has " + std::to_string(*inner) +
                  " as its inner stride; blockwise_gemm is row-major"};
   int64_t step = operand.padded ? 16 / launch::byteSize(spec.dtype) : 1;
   int64_t stride = (columns + step - 1) / step * step;
-  if (!spec.strides[0])
+  if (!fixed)
     return stride;
-  if (*spec.strides[0] < columns)
+  if (*fixed < columns)
     return Error{"argument '" + spec.name + "' has rows of " +
                  std::to_string(columns) + " elements and the row stride " +
-                 std::to_string(*spec.strides[0]) + "; rows would overlap"};
-  return *spec.strides[0];
+                 std::to_string(*fixed) + "; rows would overlap"};
+  return *fixed;
 }
 
-launch::Expected<PreparedArgument> layOut(const launch::ArgumentSpec &spec,
-                                          const Operand &operand,
-                                          uint64_t memoryLimit,
-                                          uint64_t &memory) {
+/// The distance of the matrices of a batch: what the manifest fixes, or the
+/// size of one. The matrices lie one after the other, or row by row.
+launch::Expected<int64_t> batchStride(const launch::ArgumentSpec &spec,
+                                      const Operand &operand, int64_t count,
+                                      int64_t rowStride) {
+  int64_t size = 0, rowOfAll = 0, stride = 0;
+  if (__builtin_mul_overflow(operand.rows, rowStride, &size))
+    return Error{"argument '" + spec.name + "' is too large"};
+  stride = spec.strides[0].value_or(size);
+  bool apart = count <= 1 || stride >= size;
+  bool rowByRow = stride >= operand.columns &&
+                  !__builtin_mul_overflow(stride, count, &rowOfAll) &&
+                  rowOfAll <= rowStride;
+  if (apart || rowByRow)
+    return stride;
+  return Error{"argument '" + spec.name + "' has matrices of " +
+               std::to_string(size) + " elements and the batch stride " +
+               std::to_string(stride) + "; they would overlap"};
+}
+
+launch::Expected<PreparedArgument>
+layOut(const launch::ArgumentSpec &spec, const Operand &operand,
+       std::optional<int64_t> batch, uint64_t memoryLimit, uint64_t &memory) {
   launch::Expected<int64_t> stride = rowStride(spec, operand);
   if (!stride)
     return stride.takeError();
+  PreparedArgument argument;
+  argument.value.shape = {operand.rows, operand.columns};
+  argument.value.strides = {*stride, 1};
   uint64_t bytes = 0;
-  bool overflow =
-      __builtin_mul_overflow(uint64_t(operand.rows), uint64_t(*stride),
-                             &bytes) ||
-      __builtin_mul_overflow(bytes, launch::byteSize(spec.dtype), &bytes) ||
-      __builtin_add_overflow(memory, bytes, &memory);
+  bool overflow = __builtin_mul_overflow(uint64_t(operand.rows),
+                                         uint64_t(*stride), &argument.elements);
+  if (batch && !operand.common) {
+    launch::Expected<int64_t> apart =
+        batchStride(spec, operand, *batch, *stride);
+    if (!apart)
+      return apart.takeError();
+    argument.value.shape.insert(argument.value.shape.begin(), *batch);
+    argument.value.strides.insert(argument.value.strides.begin(), *apart);
+    uint64_t all = 0;
+    overflow |=
+        __builtin_mul_overflow(uint64_t(*batch), uint64_t(*apart), &all);
+    argument.elements = *batch ? std::max(argument.elements, all) : 0;
+  }
+  overflow |= __builtin_mul_overflow(argument.elements,
+                                     launch::byteSize(spec.dtype), &bytes) ||
+              __builtin_add_overflow(memory, bytes, &memory);
   if (overflow || memory > memoryLimit)
     return Error{"the operands take more than " + std::to_string(memoryLimit) +
                  " bytes; choose smaller sizes or raise --memory-limit"};
-  PreparedArgument argument;
   argument.name = spec.name;
   argument.access = spec.access;
   argument.value.dtype = spec.dtype;
-  argument.value.shape = {operand.rows, operand.columns};
-  argument.value.strides = {*stride, 1};
   return argument;
 }
 
-/// The rows of `source`, one after another, to the argument's layout; the
-/// padding is 0xff, a NaN of every type.
-void fill(PreparedArgument &argument, const std::vector<uint8_t> &source) {
-  int64_t rows = argument.value.shape[0];
-  int64_t element = launch::byteSize(argument.value.dtype);
-  int64_t row = argument.value.shape[1] * element;
-  int64_t stride = argument.value.strides[0] * element;
-  argument.bytes.assign(rows * stride, 0xff);
-  if (row == 0)
-    return;
-  for (int64_t i = 0; i < rows; ++i)
-    std::memcpy(&argument.bytes[i * stride], &source[i * row], row);
-}
-
-/// The same for values that the argument's type holds exactly.
-template <typename T>
-void fillRounded(PreparedArgument &argument, const std::vector<T> &source,
-                 int64_t sourceStride) {
-  reference::OutputType type = *outputTypeOf(argument.value.dtype);
-  int64_t rows = argument.value.shape[0], columns = argument.value.shape[1];
-  int64_t stride = argument.value.strides[0];
-  argument.bytes.assign(rows * stride * reference::byteSize(type), 0xff);
-  for (int64_t row = 0; row < rows; ++row)
-    for (int64_t column = 0; column < columns; ++column)
-      reference::store(type, argument.bytes.data(), row * stride + column,
-                       source[row * sourceStride + column]);
-}
 } // namespace
 
 launch::Expected<GemmSizes> resolveSizes(const Manifest &manifest,
@@ -284,7 +306,21 @@ launch::Expected<GemmSizes> resolveSizes(const Manifest &manifest,
       resolveSize(manifest, "k", options.k, {{"a", 1}, {"b", 1}});
   if (!k)
     return k.takeError();
-  return GemmSizes{*m, *n, *k};
+  launch::Expected<int64_t> bBlock = readBBlock(manifest);
+  if (!bBlock)
+    return bBlock.takeError();
+  GemmSizes sizes{*m, *n, *k, std::nullopt, *bBlock};
+  if (isBatch(manifest)) {
+    launch::Expected<int64_t> batch = resolveSize(
+        manifest, "batch", options.batch, {{"a", 0}, {"b", 0}, {"d", 0}});
+    if (!batch)
+      return batch.takeError();
+    sizes.batch = *batch;
+  } else if (options.batch) {
+    return Error{"--batch is for kernels whose operands have three "
+                 "dimensions; this one's are matrices"};
+  }
+  return sizes;
 }
 
 launch::Expected<BlockwiseGemm> BlockwiseGemm::make(const Manifest &manifest,
@@ -313,7 +349,8 @@ launch::Expected<BlockwiseGemm> BlockwiseGemm::make(const Manifest &manifest,
                    (spec.name == "d" ? "; fp8-run can check "
                                      : "; blockwise_gemm takes ") +
                    operand->typeNames()};
-    auto argument = layOut(spec, *operand, options.memoryLimit, memory);
+    auto argument =
+        layOut(spec, *operand, sizes->batch, options.memoryLimit, memory);
     if (!argument)
       return argument.takeError();
     values.push_back(argument->value);
@@ -327,100 +364,6 @@ launch::Expected<BlockwiseGemm> BlockwiseGemm::make(const Manifest &manifest,
   if (auto error = launch::checkArguments(manifest, values))
     return *error;
   return gemm;
-}
-
-PreparedArgument *BlockwiseGemm::find(const char *name) {
-  for (PreparedArgument &argument : prepared)
-    if (argument.name == name)
-      return &argument;
-  return nullptr;
-}
-
-void BlockwiseGemm::adaptScales() {
-  auto adapt = [&](std::vector<float> &values, const PreparedArgument *holder) {
-    for (float &value : values)
-      if (!holder)
-        value = 1;
-      else if (holder->value.dtype == DataType::BF16)
-        value = reference::decodeBF16(reference::encodeBF16(value));
-  };
-  adapt(data.aScale, find("a_scale"));
-  adapt(data.bScale, find("b_scale") ? find("b_scale") : find("b_scale_row"));
-}
-
-reference::Epilogue BlockwiseGemm::prepareEpilogue() {
-  reference::Epilogue epilogue;
-  // Streams of the seed that the operands of the product do not use.
-  constexpr uint64_t cStream = 16, biasStream = 17;
-  auto [m, n, k] = gemmSizes;
-  auto addend = [&](const char *name, int64_t count, uint64_t stream) {
-    PreparedArgument *argument = find(name);
-    if (!argument)
-      return std::vector<double>();
-    std::vector<double> values = reference::makeAddend(
-        *outputTypeOf(argument->value.dtype), count, seed, stream);
-    fillRounded(*argument, values, n);
-    return values;
-  };
-  auto number = [&](const char *name, double value) {
-    PreparedArgument *argument = find(name);
-    if (!argument)
-      return 1.0;
-    fillRounded(*argument, std::vector<double>{value}, 1);
-    return value;
-  };
-  epilogue.c = addend("c", m * n, cStream);
-  epilogue.bias = addend("bias", n, biasStream);
-  // Exact in f32, and unlike what a kernel that forgets them uses.
-  epilogue.beta = number("beta", -0.75);
-  epilogue.scale = number("d_scale", 0.171875);
-  return epilogue;
-}
-
-void BlockwiseGemm::prepare() {
-  const auto &[m, n, k] = gemmSizes;
-  data = reference::makeBlockwiseData(m, n, k, seed, kind, operandTypes);
-  adaptScales();
-  expected = reference::computeReference(data);
-  reference::applyEpilogue(prepareEpilogue(), expected);
-  for (PreparedArgument &argument : prepared) {
-    if (argument.name == "a") {
-      fill(argument, data.a);
-    } else if (argument.name == "b") {
-      fill(argument, data.b);
-    } else if (argument.name == "a_scale") {
-      fillRounded(argument, data.aScale, data.aScaleStride);
-    } else if (argument.name == "b_scale") {
-      fillRounded(argument, data.bScale, data.kBlocks());
-    } else if (argument.name == "b_scale_row") {
-      std::vector<float> rows;
-      for (int64_t block = 0; block < data.kBlocks(); ++block)
-        for (int64_t column = 0; column < n; ++column)
-          rows.push_back(
-              data.bScale[column / reference::scaleBlock * data.kBlocks() +
-                          block]);
-      fillRounded(argument, rows, n);
-    } else if (argument.name == "d") {
-      int64_t elements = m * argument.value.strides[0];
-      argument.bytes.resize(elements * reference::byteSize(outputType));
-      reference::fillWithPoison(outputType, argument.bytes.data(), elements);
-    }
-  }
-}
-
-BlockwiseGemm::Verdict
-BlockwiseGemm::judge(const std::vector<uint8_t> &d) const {
-  const PreparedArgument &argument = prepared[output];
-  int64_t stride = argument.value.strides[0];
-  Verdict verdict;
-  verdict.result =
-      reference::check(data, expected, outputType, d.data(), stride);
-  for (int64_t row = 0; row < gemmSizes.m; ++row)
-    for (int64_t column = gemmSizes.n; column < stride; ++column)
-      verdict.paddingChanged |=
-          reference::loadBits(outputType, d.data(), row * stride + column) !=
-          reference::poisonBits(outputType);
-  return verdict;
 }
 
 } // namespace fp8::run

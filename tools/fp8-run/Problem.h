@@ -4,11 +4,14 @@
 // asks for, and the check of D.
 //
 // Operands are told by their names. a, b and d are there always; a and b are of
-// 8 bits each, or both bf16 or f16. Scales:
-// a_scale with b_scale, or with b_scale_row, which holds a scale for each
-// column (and is constant over 128 of them); without any, which the problem
-// "gemm" asserts, all are 1. What follows the sum is optional: d = d_scale *
-// (sum + beta * c + bias).
+// 8 bits each, or both bf16 or f16. Scales: a_scale with b_scale, or with
+// b_scale_row, which holds a scale for each column (and is constant over
+// b_block of them); without any, which the problem "gemm" asserts, all are 1.
+// What follows the sum is optional: d = d_scale * (sum + beta * c + bias). The
+// option b_block, 128 unless the manifest says otherwise, is the number of rows
+// of B that share a scale; with 1 b_scale is laid out as b_scale_row. Where d
+// has three dimensions, so have the others but beta, bias and d_scale: a batch,
+// whose products have data of their own.
 #ifndef FP8_TOOLS_FP8RUN_PROBLEM_H
 #define FP8_TOOLS_FP8RUN_PROBLEM_H
 
@@ -21,6 +24,8 @@ namespace fp8::run {
 
 struct GemmSizes {
   int64_t m = 0, n = 0, k = 0;
+  std::optional<int64_t> batch; ///< absent: the operands are matrices
+  int64_t bBlock = 128;         ///< rows of B that share a scale
 };
 
 /// Sizes from the flags and from what the manifest's shapes fix. A size that
@@ -34,7 +39,21 @@ struct PreparedArgument {
   launch::Access access = launch::Access::Read;
   launch::ArgumentValue value; ///< the address is filled in by the run
   std::vector<uint8_t> bytes;
+  uint64_t elements = 0; ///< that the bytes hold, padding included
+
+  int64_t rows() const { return value.shape[value.shape.size() - 2]; }
+  int64_t columns() const { return value.shape.back(); }
+  int64_t rowStride() const { return value.strides[value.strides.size() - 2]; }
+  /// The element that begins a row of a matrix of the batch.
+  int64_t at(int64_t matrix, int64_t row) const {
+    int64_t apart = value.strides.size() == 3 ? value.strides[0] : 0;
+    return matrix * apart + row * rowStride();
+  }
 };
+
+/// The type that D's elements are checked as; nothing for one that D cannot
+/// have.
+std::optional<reference::OutputType> outputTypeOf(launch::DataType type);
 
 class BlockwiseGemm {
 public:
@@ -58,9 +77,12 @@ public:
 
 private:
   /// Makes what follows the sum, and its operands' contents.
-  reference::Epilogue prepareEpilogue();
+  reference::Epilogue prepareEpilogue(int64_t matrix);
   /// Rounds the scales to what the manifest has them in, or makes them 1.
-  void adaptScales();
+  void adaptScales(reference::BlockwiseData &data);
+  /// Makes one product of a batch, or the only one.
+  void prepareMatrix(int64_t matrix);
+  bool changesPadding(const std::vector<uint8_t> &d) const;
   PreparedArgument *find(const char *name);
 
   GemmSizes gemmSizes;
@@ -70,8 +92,8 @@ private:
   reference::OperandTypes operandTypes;
   unsigned output = 0;
   std::vector<PreparedArgument> prepared;
-  reference::BlockwiseData data;
-  reference::GemmReference expected;
+  std::vector<reference::BlockwiseData> data; ///< of each product
+  std::vector<reference::GemmReference> expected;
 };
 
 } // namespace fp8::run

@@ -46,8 +46,8 @@ void describe(const BlockwiseGemm &problem, const launch::LaunchPlan &plan,
   for (const PreparedArgument &argument : problem.arguments())
     log << prefix << "  " << argument.name << ": "
         << launch::spelling(argument.value.dtype) << " "
-        << list(argument.value.shape) << ", row stride "
-        << argument.value.strides[0] << "\n";
+        << list(argument.value.shape) << ", row stride " << argument.rowStride()
+        << "\n";
   log << prefix << "  blocks of " << plan.block[0] << "x" << plan.block[1]
       << "x" << plan.block[2] << " threads, clusters of " << plan.cluster[0]
       << "x" << plan.cluster[1] << "x" << plan.cluster[2] << ", "
@@ -161,8 +161,10 @@ Summary runProblem(const Options &options, const launch::Manifest &manifest,
     log << prefix << "error: " << plan.error() << "\n";
     return summary;
   }
-  const auto &[m, n, k] = problem->sizes();
-  log << prefix << "m=" << m << " n=" << n << " k=" << k << ", grid "
+  const GemmSizes &sizes = problem->sizes();
+  log << prefix
+      << (sizes.batch ? "batch=" + std::to_string(*sizes.batch) + " " : "")
+      << "m=" << sizes.m << " n=" << sizes.n << " k=" << sizes.k << ", grid "
       << plan->grid[0] << "x" << plan->grid[1] << "x" << plan->grid[2]
       << ", operands of seed " << options.seed << " and their reference\n";
   if (options.verbose)

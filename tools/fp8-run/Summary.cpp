@@ -17,6 +17,8 @@ std::string Summary::json() const {
   if (!kernel.empty())
     line["kernel"] = kernel;
   if (sizes) {
+    if (sizes->batch)
+      line["batch"] = *sizes->batch;
     line["m"] = sizes->m;
     line["n"] = sizes->n;
     line["k"] = sizes->k;

@@ -46,6 +46,8 @@ def Fp8_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kClusterAttrName = "fp8.cluster";
     /// On a host function: which problem the kernel solves ("blockwise_gemm", "gemm"); it travels to the launch manifest.
     static constexpr ::llvm::StringLiteral kProblemAttrName = "fp8.problem";
+    /// On a launch: what the problem leaves open, integers by name ({b_block = 64}); they travel to the launch manifest.
+    static constexpr ::llvm::StringLiteral kProblemOptionsAttrName = "fp8.problem_options";
     /// On a host function's argument: its name in the launch manifest.
     static constexpr ::llvm::StringLiteral kNameAttrName = "fp8.name";
     /// On a kernel: the indices of the arguments that are tensor maps.

@@ -43,12 +43,15 @@ def Fp8_TileType : Fp8_Type<"Tile", "tile"> {
 def Fp8_TensorMapType : Fp8_Type<"TensorMap", "tensor_map"> {
   let summary = "a TMA descriptor whose box is a tile";
   let description = [{
-    A 128-byte tensor map (CUtensorMap) that copies boxes of the tile's shape, element type and swizzle.
+    A 128-byte tensor map (CUtensorMap) that copies boxes of the tile's shape, element type and swizzle. `rank` counts the dimensions of the tensor that it
+    describes, 2 to 5 (PTX ISA, tensors); of those outside rows and columns, the box takes one place each, so that a tile never reaches from one matrix of a
+    batch into the next.
 
-    Example: `!fp8.tensor_map<!fp8.tile<128x128xf8E4M3FN, swizzle_128b>>`.
+    Example: `!fp8.tensor_map<!fp8.tile<128x128xf8E4M3FN, swizzle_128b>>`, `!fp8.tensor_map<!fp8.tile<128x128xf8E4M3FN, swizzle_128b>, rank = 3>`.
   }];
-  let parameters = (ins "::mlir::fp8::TileType":$tile);
-  let assemblyFormat = "`<` qualified($tile) `>`";
+  let parameters = (ins "::mlir::fp8::TileType":$tile, DefaultValuedParameter<"int64_t", "2">:$rank);
+  let assemblyFormat = "`<` qualified($tile) (`,` `rank` `=` $rank^)? `>`";
+  let genVerifyDecl = 1;
 }
 
 def Fp8_TmemType : Fp8_Type<"Tmem", "tmem"> {

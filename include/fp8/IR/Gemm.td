@@ -16,9 +16,15 @@ def Fp8_BlockwiseGemmOp : Fp8_Op<"blockwise_gemm"> {
     accumulated in f32 and rounded once to D's element type.
 
     (G1) `a` is M x K and `b` is N x K, both `f8E4M3FN`, rows contiguous; (G2) `a_scale` is ceil(K/128) x M and `b_scale` is ceil(N/128) x
-    ceil(K/128), both f32, rows contiguous; (G3) `d` is M x N, bf16, f16 or f32, rows contiguous; (G4) M, N and K are below 2^31, K is a multiple of 16, and the rows of
+    ceil(K/128), each f32 or bf16, rows contiguous; (G3) `d` is M x N, bf16, f16 or f32, rows contiguous; (G4) M, N and K are below 2^31, K is a multiple of 16, and the rows of
     `a_scale` and `d` are multiples of 16 bytes apart, because TMA copies them (PTX ISA, tensor maps: strides are multiples of 16 bytes).
     Static extents are checked here, dynamic ones before the launch.
+
+    `b_block` is the number of rows of B, columns of D, that share a scale: (G5) 128, 64 or 1. With 64 `b_scale` is ceil(N/64) x ceil(K/128). With 1 it is stored
+    like `a_scale`, ceil(K/128) x N with rows that are multiples of 16 bytes apart, because TMA brings a row of it to the tile's columns.
+
+    (G6) Either all operands are matrices, or all have a leading batch extent L, below 2^31: `a` is L x M x K, `b_scale` is L x ceil(N/128) x ceil(K/128), and so on. Each
+    of the L products is computed as if it were alone; batches may lie apart as their stride says, which for what TMA copies is a multiple of 16 bytes (G4).
 
     ```mlir
     func.func @gemm(%a: memref<?x?xf8E4M3FN>, %a_scale: memref<?x?xf32>, %b: memref<?x?xf8E4M3FN>,
@@ -27,17 +33,30 @@ def Fp8_BlockwiseGemmOp : Fp8_Op<"blockwise_gemm"> {
                              memref<?x?xf32>) outs(%d : memref<?x?xbf16>)
       return
     }
+    func.func @batch(%a: memref<8x?x512xf8E4M3FN>, %a_scale: memref<8x4x?xbf16, strided<[?, ?, 1]>>, %b: memref<8x384x512xf8E4M3FN>,
+                     %b_scale: memref<8x6x4xf32>, %d: memref<8x?x384xbf16>) {
+      fp8.blockwise_gemm ins(%a, %a_scale, %b, %b_scale : memref<8x?x512xf8E4M3FN>, memref<8x4x?xbf16, strided<[?, ?, 1]>>,
+                             memref<8x384x512xf8E4M3FN>, memref<8x6x4xf32>) outs(%d : memref<8x?x384xbf16>) {b_block = 64}
+      return
+    }
     ```
   }];
   let arguments = (ins
     Arg<AnyMemRef, "A, M x K", [MemRead]>:$a, Arg<AnyMemRef, "the scales of A", [MemRead]>:$a_scale,
     Arg<AnyMemRef, "B, N x K", [MemRead]>:$b, Arg<AnyMemRef, "the scales of B", [MemRead]>:$b_scale,
-    Arg<AnyMemRef, "D, M x N", [MemWrite]>:$d, OptionalAttr<Fp8_GemmConfigAttr>:$config);
+    Arg<AnyMemRef, "D, M x N", [MemWrite]>:$d, OptionalAttr<Fp8_GemmConfigAttr>:$config,
+    DefaultValuedAttr<I64Attr, "128">:$b_block);
   let assemblyFormat = [{
     `ins` `(` $a `,` $a_scale `,` $b `,` $b_scale `:` type($a) `,` type($a_scale) `,` type($b) `,` type($b_scale) `)`
     `outs` `(` $d `:` type($d) `)` (`config` $config^)? attr-dict
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The axes before those of a matrix: 1 with a batch extent, else 0.
+    int64_t getBatchAxes();
+    /// True if each column of D has a scale of its own.
+    bool hasColumnScales() { return getBBlock() == 1; }
+  }];
 }
 
 #endif // FP8_IR_GEMM

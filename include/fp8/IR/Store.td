@@ -28,8 +28,8 @@ def Fp8_StoreQueueOp : Fp8_Op<"store_queue", [InLinearFunction, Fp8_LinearOpInte
 def Fp8_StoreOp : Fp8_ConsumingOp<"store", [AllTypesMatch<["queue", "next"]>]> {
   let summary = "stores a fragment to global memory";
   let description = [{
-    Rounds the fragment to the map's element type and copies it, tile by tile through the queue, to the box at `coordinates` (row, column; in
-    elements). What lies outside the tensor is not written. The copies are asynchronous: they are complete when the queue is closed.
+    Rounds the fragment to the map's element type and copies it, tile by tile through the queue, to the box at `coordinates` (row, column, in
+    elements; before them, of a map of higher rank, its outer coordinates). What lies outside the tensor is not written. The copies are asynchronous: they are complete when the queue is closed.
 
     Rounding is to nearest even; to f8E4M3FN it saturates at 448, since that type has no infinity, and keeps NaN. An output scale is a
     multiplication in `fp8.map` before the store.

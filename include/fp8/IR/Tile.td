@@ -10,7 +10,7 @@ def Fp8_TmaLoadOp : Fp8_Op<"tma_load", [InLinearFunction, Fp8_LinearOpInterface,
     MemoryEffects<[MemRead, MemWrite<Fp8_BarrierResource>]>]> {
   let summary = "copies a box of global memory into a tile of a stage";
   let description = [{
-    Starts the asynchronous copy of the box whose first element is at `coordinates` (row, column; in elements) and counts its bytes on the stage's full
+    Starts the asynchronous copy of the box whose first element is at `coordinates` (row, column, in elements; before them, of a map of higher rank, its outer coordinates) and counts its bytes on the stage's full
     barrier. What lies outside the tensor is filled with zeros, and counted.
 
     With `multicast` the CTAs of the cluster that differ along that axis alone (and, in the ring of a pair, are the same half of theirs) want the same tile:

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The launch manifest, version 1: the JSON file beside a PTX file that says all
-// a launcher needs. docs/manifest.schema.json is its schema.
+// The launch manifest, versions 1 and 2: the JSON file beside a PTX file that
+// says all a launcher needs. docs/manifest.schema.json is its schema.
 #ifndef FP8_LAUNCH_MANIFEST_H
 #define FP8_LAUNCH_MANIFEST_H
 
 #include "fp8/Launch/Expression.h"
 
 #include <array>
+#include <map>
 #include <optional>
 #include <variant>
 
@@ -75,12 +76,15 @@ struct ScalarSpec {
 using ParameterSpec = std::variant<TensorMapSpec, PointerSpec, ScalarSpec>;
 
 struct Manifest {
-  static constexpr int64_t supportedVersion = 1;
+  /// The latest; earlier ones are read too. Version 2 added `problem_options`.
+  static constexpr int64_t supportedVersion = 2;
 
   std::string producer;
   std::string chip;
   std::string kernel;  ///< the .entry in the PTX
   std::string problem; ///< empty when the file names none
+  /// What the problem leaves open and the arguments do not say.
+  std::map<std::string, int64_t> problemOptions;
   std::vector<ArgumentSpec> arguments;
   std::vector<Constraint> constraints;
   LaunchSpec launch;

@@ -12,26 +12,33 @@
 
 namespace fp8::reference {
 
-/// Elements along K, and along N for B, that share a scale.
+/// Elements along K that share a scale; along N, for B, unless data says
+/// otherwise.
 constexpr int64_t scaleBlock = 128;
 
 /// A (M,K) and B (N,K), of `types`, row-major, without padding; `aScale` f32
 /// (ceil(K/128), M) with rows of `aScaleStride` elements, M rounded up to a
-/// multiple of 4, the padding NaN; `bScale` f32 (ceil(N/128), ceil(K/128)).
+/// multiple of 4, the padding NaN; `bScale` f32 (ceil(N/bBlock), ceil(K/128)).
 struct BlockwiseData {
   int64_t m = 0, n = 0, k = 0;
   int64_t aScaleStride = 0;
   OperandTypes types;
+  int64_t bBlock = scaleBlock; ///< rows of B that share a scale, 1 to 128
   std::vector<uint8_t> a, b;
   std::vector<float> aScale, bScale;
 
   int64_t kBlocks() const { return (k + scaleBlock - 1) / scaleBlock; }
-  int64_t nBlocks() const { return (n + scaleBlock - 1) / scaleBlock; }
+  int64_t nBlocks() const { return (n + bBlock - 1) / bBlock; }
+  /// The scale of B's row `n`, which is D's column.
+  float bScaleAt(int64_t n, int64_t kBlock) const {
+    return bScale[n / bBlock * kBlocks() + kBlock];
+  }
 };
 
 enum class DataKind {
-  /// Near-normal values, quantised per block: 1x128 of A and 128x128 of B share
-  /// a scale, amax / 448 (the largest value of the type). Values of 16 bits are
+  /// Near-normal values, quantised per block: 1x128 of A and bBlock x 128 of
+  /// B share a scale, amax / 448 (the largest value of the type). Values of 16
+  /// bits are
   /// rounded as they are. Each scale is then multiplied, so that the products
   /// follow a Kronecker sequence in row and block over 7 binades around 2^-7:
   /// they span at least six binades wherever there are 16 of them, and any two
@@ -49,7 +56,8 @@ enum class DataKind {
 /// The same data for the same arguments on every machine. Sizes from 0.
 BlockwiseData makeBlockwiseData(int64_t m, int64_t n, int64_t k, uint64_t seed,
                                 DataKind kind = DataKind::Normal,
-                                OperandTypes types = {});
+                                OperandTypes types = {},
+                                int64_t bBlock = scaleBlock);
 
 /// One near-normal value, mean 0, variance 1, of those that the seed gives the
 /// stream. Streams 1 to 15 are those of BlockwiseData.

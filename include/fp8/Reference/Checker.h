@@ -8,6 +8,7 @@
 #include "fp8/Reference/Gemm.h"
 #include "fp8/Reference/OutputType.h"
 
+#include <optional>
 #include <string>
 
 namespace fp8::reference {
@@ -27,9 +28,10 @@ double magnitudeFactor(const BlockwiseData &data);
 struct BadElement {
   int64_t row = 0, column = 0;
   double got = 0, expected = 0;
-  double bound = 0;       ///< what |got - expected| may be
-  bool unwritten = false; ///< still holds the poison
-  std::string hint;       ///< a guess at the cause; may be empty
+  double bound = 0;              ///< what |got - expected| may be
+  bool unwritten = false;        ///< still holds the poison
+  std::string hint;              ///< a guess at the cause; may be empty
+  std::optional<int64_t> matrix; ///< its number in a batch
 };
 
 struct CheckResult {
@@ -55,6 +57,9 @@ struct CheckResult {
 
   static constexpr size_t maxReported = 8;
   bool ok() const { return wrong == 0 && frobenius <= frobeniusFloor; }
+  /// Takes in the result of the next matrix of a batch, number `matrix`:
+  /// counts add up, of errors the worse one stays.
+  void merge(const CheckResult &next, int64_t matrix);
   /// Lines for a person: what is wrong, and where.
   std::string str() const;
 };

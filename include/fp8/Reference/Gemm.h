@@ -14,8 +14,8 @@ namespace fp8::reference {
 /// Rows [rowBegin, rowEnd) of the result, row-major with n columns.
 struct GemmReference {
   int64_t rowBegin = 0, rowEnd = 0, n = 0;
-  /// sum_kb aScale[kb,m] * bScale[n/128,kb] * (A.B^T)_kb. The dot product of a
-  /// K block of e4m3 values is exact; scaling and the sum over blocks are
+  /// sum_kb aScale[kb,m] * bScale[n/bBlock,kb] * (A.B^T)_kb. The dot product of
+  /// a K block of e4m3 values is exact; scaling and the sum over blocks are
   /// rounded to double.
   std::vector<double> value;
   /// sum_kb |aScale * bScale| * sum_k |a||b|: what cancellation hides. To about

@@ -81,15 +81,18 @@ LogicalResult LowerStore::lower(StoreOp op, Adaptor operands,
   Value warpBase = instructions.add(
       base, instructions.mul(role.warp, queue.getDepth() * slotBytes));
   FragmentPart part(op.getFragment().getType(), role, instructions);
-  Value row =
-      arith::AddIOp::create(rewriter, loc, operands.getCoordinates()[0][0],
-                            instructions.toIndex(part.firstRow));
+  // The outer ones, which say the matrix of a batch, then row and column.
+  SmallVector<Value> coordinates;
+  for (ValueRange coordinate : operands.getCoordinates())
+    coordinates.push_back(coordinate[0]);
+  Value firstColumn = coordinates.pop_back_val();
+  coordinates.back() = arith::AddIOp::create(
+      rewriter, loc, coordinates.back(), instructions.toIndex(part.firstRow));
   // A tile takes all columns of a row, or some of one thread's. In the latter
   // case, where each half of the lanes has columns of its own, so has each half
   // of the slot.
   bool takesRows = tile.getColumns() > columns;
   int64_t boxes = takesRows ? 1 : 32 / tile.getRows();
-  Value firstColumn = operands.getCoordinates()[1][0];
   Value lane = role.lane, byteColumn;
   if (takesRows) {
     lane = instructions.bitAnd(lane, tile.getRows() - 1);
@@ -122,10 +125,11 @@ LogicalResult LowerStore::lower(StoreOp op, Adaptor operands,
       for (int64_t box = 0; box < boxes; ++box) {
         Value step = arith::ConstantIndexOp::create(rewriter, loc,
                                                     column + box * columns);
-        Value boxColumn =
-            arith::AddIOp::create(rewriter, loc, firstColumn, step);
+        SmallVector<Value> place(coordinates);
+        place.push_back(
+            arith::AddIOp::create(rewriter, loc, firstColumn, step));
         leader.storeTile(leader.add(address, box * tile.getSizeInBytes()),
-                         operands.getMap()[0], {row, boxColumn});
+                         operands.getMap()[0], place);
       }
       leader.commitStores();
     });

@@ -66,8 +66,9 @@ struct LowerTmaLoad : public KernelPattern<TmaLoadOp> {
             destination =
                 leader.add(destination,
                            leader.mul(share.index, rows * tile.getRowBytes()));
-            coordinates[0] = arith::AddIOp::create(
-                rewriter, op.getLoc(), coordinates[0],
+            Value &firstRow = coordinates[coordinates.size() - 2];
+            firstRow = arith::AddIOp::create(
+                rewriter, op.getLoc(), firstRow,
                 leader.toIndex(leader.mul(share.index, rows)));
           }
           leader.loadTile(destination, operands.getMap()[0], coordinates,

@@ -12,7 +12,7 @@ gpu.module @m {
   // cluster, two; an accumulator by four warps in each CTA of its pair.
   // CHECK-LABEL: gpu.func @kernel
   // CHECK-SAME: known_cluster_size = array<i32: 4, 1, 1>
-  gpu.func @kernel(%a: !fp8.tensor_map<!a_share>, %b: !fp8.tensor_map<!b>) kernel
+  gpu.func @kernel(%a: !fp8.tensor_map<!a_share, rank = 3>, %b: !fp8.tensor_map<!b>) kernel
       attributes {fp8.linear, fp8.cluster = array<i64: 2, 2>} {
     %c0 = arith.constant 0 : index
     // CHECK-DAG: %[[TWO:.*]] = arith.constant 2 : i32
@@ -50,8 +50,9 @@ gpu.module @m {
       // The bytes of both CTAs, 2 * (16384 + 8192), announced in the leading one.
       // CHECK: nvvm.mbarrier.arrive.expect_tx %{{.*}}, %[[BYTES]]
       %stage = fp8.acquire %end : !fp8.producer<!ring>
-      // CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global {{.*}} multicast_mask = %{{.*}} {group = #nvvm.cta_group<cta_2>}
-      fp8.tma_load %a[%c0, %c0], %stage["a"] multicast along n : !fp8.tensor_map<!a_share>, !fp8.producer_stage<!ring>
+      // The share moves the row, next to the last coordinate, and not the matrix.
+      // CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, box[%c0_i32, %{{[0-9]+}}, %c0_i32] multicast_mask = %{{.*}} {group = #nvvm.cta_group<cta_2>}
+      fp8.tma_load %a[%c0, %c0, %c0], %stage["a"] multicast along n : !fp8.tensor_map<!a_share, rank = 3>, !fp8.producer_stage<!ring>
       // CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global
       // CHECK-NOT: multicast_mask
       // CHECK-SAME: {group = #nvvm.cta_group<cta_2>}

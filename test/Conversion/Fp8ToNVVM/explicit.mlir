@@ -100,7 +100,7 @@ gpu.module @kernels {
 // A copy elsewhere than in the block of acquire and arrive announces its own bytes, and the arrive arrives.
 // CHECK-LABEL: gpu.func @conditional
 gpu.module @conditional_kernels {
-  gpu.func @conditional(%map: !fp8.tensor_map<!tile>, %cond: i1) kernel attributes {fp8.linear} {
+  gpu.func @conditional(%map: !fp8.tensor_map<!tile, rank = 3>, %cond: i1) kernel attributes {fp8.linear} {
     %c0 = arith.constant 0 : index
     %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
     fp8.role "read" warps(4) (%end = %c) : !fp8.consumer<!ring> {
@@ -119,7 +119,8 @@ gpu.module @conditional_kernels {
         // CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global
         %tile = fp8.tile %stage["s"] : !fp8.producer_stage<!ring>
         %full = fp8.mbarrier %stage : !fp8.producer_stage<!ring>
-        fp8.tma_copy %map[%c0, %c0], %tile, %full : !fp8.tensor_map<!tile>, !tile
+        // CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, box[%c0_i32, %c0_i32, %c0_i32]
+        fp8.tma_copy %map[%c0, %c0, %c0], %tile, %full : !fp8.tensor_map<!tile, rank = 3>, !tile
       }
       // CHECK: nvvm.bar.warp.sync
       // CHECK: nvvm.mbarrier.arrive

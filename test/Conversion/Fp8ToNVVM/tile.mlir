@@ -12,9 +12,10 @@
 
 // CHECK: gpu.func @kernel
 gpu.module @kernels {
-  gpu.func @kernel(%am: !fp8.tensor_map<!a>, %bm: !fp8.tensor_map<!b>, %sm: !fp8.tensor_map<!s>, %dm: !fp8.tensor_map<!d>, %scale: f32)
+  gpu.func @kernel(%am: !fp8.tensor_map<!a>, %bm: !fp8.tensor_map<!b, rank = 3>, %sm: !fp8.tensor_map<!s>, %dm: !fp8.tensor_map<!d, rank = 3>, %scale: f32)
       kernel attributes {fp8.linear} {
     %c0 = arith.constant 0 : index
+    %c7 = arith.constant 7 : index
     %p, %ci, %ce = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>, !fp8.consumer<!ring>
     %accp, %accc = fp8.output_pipeline : !acc
     %queue = fp8.store_queue : !queue
@@ -47,9 +48,10 @@ gpu.module @kernels {
       // CHECK: nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
       // CHECK: nvvm.bar.warp.sync
       // CHECK: scf.if %[[LEADER]]
-      // CHECK: nvvm.cp.async.bulk.tensor.global.shared.cta
+      // The batch is the outermost coordinate, innermost first the last.
+      // CHECK: nvvm.cp.async.bulk.tensor.global.shared.cta %{{.*}}, %{{.*}}, box[%c0_i32, %{{.*}}, %c7_i32]
       // CHECK: nvvm.cp.async.bulk.commit.group
-      %q1 = fp8.store %sum, %dm[%c0, %c0] through %q : !frag, !fp8.tensor_map<!d>, !queue
+      %q1 = fp8.store %sum, %dm[%c7, %c0, %c0] through %q : !frag, !fp8.tensor_map<!d, rank = 3>, !queue
       fp8.release_epilogue_warp %w1 : !fp8.epilogue_warp<!acc>
       fp8.close %in1 : !fp8.consumer<!ring>
       // CHECK: nvvm.cp.async.bulk.wait_group 0{{$}}
@@ -58,10 +60,12 @@ gpu.module @kernels {
     fp8.role "load" warps(1) (%e = %p) : !fp8.producer<!ring> {
       // 16384 + 8192 + 512 bytes.
       // CHECK: nvvm.mbarrier.arrive.expect_tx %{{.*}}, %c25088_i32
-      // CHECK-COUNT-3: nvvm.cp.async.bulk.tensor.shared.cluster.global
+      // CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, box[%c0_i32, %c0_i32]
+      // CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, box[%c0_i32, %c0_i32, %c7_i32]
+      // CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, box[%c0_i32, %c0_i32]
       %stage = fp8.acquire %e : !fp8.producer<!ring>
       fp8.tma_load %am[%c0, %c0], %stage["a"] : !fp8.tensor_map<!a>, !fp8.producer_stage<!ring>
-      fp8.tma_load %bm[%c0, %c0], %stage["b"] : !fp8.tensor_map<!b>, !fp8.producer_stage<!ring>
+      fp8.tma_load %bm[%c7, %c0, %c0], %stage["b"] : !fp8.tensor_map<!b, rank = 3>, !fp8.producer_stage<!ring>
       fp8.tma_load %sm[%c0, %c0], %stage["s"] : !fp8.tensor_map<!s>, !fp8.producer_stage<!ring>
       %next = fp8.release %stage : !fp8.producer_stage<!ring>
       fp8.close %next : !fp8.producer<!ring>

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The contents of the operands of "blockwise_gemm", its reference, and the
+// verdict.
+#include "Problem.h"
+
+#include "fp8/Reference/Float8.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace fp8::run {
+using launch::DataType;
+
+std::optional<reference::OutputType> outputTypeOf(DataType type) {
+  switch (type) {
+  case DataType::F8E4M3FN:
+    return reference::OutputType::F8E4M3FN;
+  case DataType::BF16:
+    return reference::OutputType::BF16;
+  case DataType::F16:
+    return reference::OutputType::F16;
+  case DataType::F32:
+    return reference::OutputType::F32;
+  default:
+    return std::nullopt;
+  }
+}
+
+namespace {
+/// The rows of `source`, one after another, to a matrix of the argument.
+void fill(PreparedArgument &argument, int64_t matrix,
+          const std::vector<uint8_t> &source) {
+  int64_t element = launch::byteSize(argument.value.dtype);
+  int64_t row = argument.columns() * element;
+  if (row == 0)
+    return;
+  for (int64_t i = 0; i < argument.rows(); ++i)
+    std::memcpy(&argument.bytes[argument.at(matrix, i) * element],
+                &source[i * row], row);
+}
+
+/// Rows of `source`, `sourceStride` apart, whose values the argument's type
+/// holds exactly.
+template <typename T>
+void fillRounded(PreparedArgument &argument, int64_t matrix,
+                 const std::vector<T> &source, int64_t sourceStride) {
+  reference::OutputType type = *outputTypeOf(argument.value.dtype);
+  for (int64_t row = 0; row < argument.rows(); ++row)
+    for (int64_t column = 0; column < argument.columns(); ++column)
+      reference::store(type, argument.bytes.data(),
+                       argument.at(matrix, row) + column,
+                       source[row * sourceStride + column]);
+}
+
+/// The seed of a product of a batch; the first has the run's.
+uint64_t seedOf(uint64_t seed, int64_t matrix) {
+  return seed + uint64_t(matrix) * 0x9e3779b97f4a7c15;
+}
+} // namespace
+
+PreparedArgument *BlockwiseGemm::find(const char *name) {
+  for (PreparedArgument &argument : prepared)
+    if (argument.name == name)
+      return &argument;
+  return nullptr;
+}
+
+void BlockwiseGemm::adaptScales(reference::BlockwiseData &data) {
+  auto adapt = [&](std::vector<float> &values, const PreparedArgument *holder) {
+    for (float &value : values)
+      if (!holder)
+        value = 1;
+      else if (holder->value.dtype == DataType::BF16)
+        value = reference::decodeBF16(reference::encodeBF16(value));
+  };
+  adapt(data.aScale, find("a_scale"));
+  adapt(data.bScale, find("b_scale") ? find("b_scale") : find("b_scale_row"));
+}
+
+reference::Epilogue BlockwiseGemm::prepareEpilogue(int64_t matrix) {
+  reference::Epilogue epilogue;
+  // Streams of the seed that the operands of the product do not use.
+  constexpr uint64_t cStream = 16, biasStream = 17;
+  int64_t m = gemmSizes.m, n = gemmSizes.n;
+  auto addend = [&](const char *name, int64_t count, uint64_t stream) {
+    PreparedArgument *argument = find(name);
+    if (!argument)
+      return std::vector<double>();
+    // What a batch has in common is made again, the same, for each.
+    bool common = argument->value.shape.size() == 2;
+    std::vector<double> values =
+        reference::makeAddend(*outputTypeOf(argument->value.dtype), count,
+                              common ? seed : seedOf(seed, matrix), stream);
+    fillRounded(*argument, matrix, values, n);
+    return values;
+  };
+  auto number = [&](const char *name, double value) {
+    PreparedArgument *argument = find(name);
+    if (!argument)
+      return 1.0;
+    fillRounded(*argument, matrix, std::vector<double>{value}, 1);
+    return value;
+  };
+  epilogue.c = addend("c", m * n, cStream);
+  epilogue.bias = addend("bias", n, biasStream);
+  // Exact in f32, and unlike what a kernel that forgets them uses.
+  epilogue.beta = number("beta", -0.75);
+  epilogue.scale = number("d_scale", 0.171875);
+  return epilogue;
+}
+
+void BlockwiseGemm::prepare() {
+  // The padding is 0xff, a NaN of every type.
+  for (PreparedArgument &argument : prepared)
+    argument.bytes.assign(
+        argument.elements * launch::byteSize(argument.value.dtype), 0xff);
+  PreparedArgument &d = prepared[output];
+  reference::fillWithPoison(outputType, d.bytes.data(), d.elements);
+  for (int64_t matrix = 0; matrix < gemmSizes.batch.value_or(1); ++matrix)
+    prepareMatrix(matrix);
+}
+
+void BlockwiseGemm::prepareMatrix(int64_t matrix) {
+  int64_t n = gemmSizes.n;
+  data.push_back(reference::makeBlockwiseData(gemmSizes.m, n, gemmSizes.k,
+                                              seedOf(seed, matrix), kind,
+                                              operandTypes, gemmSizes.bBlock));
+  reference::BlockwiseData &operands = data.back();
+  adaptScales(operands);
+  expected.push_back(reference::computeReference(operands));
+  reference::applyEpilogue(prepareEpilogue(matrix), expected.back());
+  for (PreparedArgument &argument : prepared) {
+    bool isBlocks = argument.name == "b_scale" && gemmSizes.bBlock > 1;
+    if (argument.name == "a") {
+      fill(argument, matrix, operands.a);
+    } else if (argument.name == "b") {
+      fill(argument, matrix, operands.b);
+    } else if (argument.name == "a_scale") {
+      fillRounded(argument, matrix, operands.aScale, operands.aScaleStride);
+    } else if (isBlocks) {
+      fillRounded(argument, matrix, operands.bScale, operands.kBlocks());
+    } else if (argument.name == "b_scale" || argument.name == "b_scale_row") {
+      std::vector<float> rows;
+      for (int64_t block = 0; block < operands.kBlocks(); ++block)
+        for (int64_t column = 0; column < n; ++column)
+          rows.push_back(operands.bScaleAt(column, block));
+      fillRounded(argument, matrix, rows, n);
+    }
+  }
+}
+
+/// True if something outside the matrices of D is not as it was.
+bool BlockwiseGemm::changesPadding(const std::vector<uint8_t> &d) const {
+  const PreparedArgument &argument = prepared[output];
+  int64_t matrices = gemmSizes.batch.value_or(1);
+  if (argument.elements == uint64_t(matrices * gemmSizes.m * gemmSizes.n))
+    return false;
+  std::vector<bool> isPadding(argument.elements, true);
+  for (int64_t matrix = 0; matrix < matrices; ++matrix)
+    for (int64_t row = 0; row < gemmSizes.m; ++row)
+      std::fill_n(isPadding.begin() + argument.at(matrix, row), gemmSizes.n,
+                  false);
+  for (uint64_t at = 0; at < argument.elements; ++at)
+    if (isPadding[at] && reference::loadBits(outputType, d.data(), at) !=
+                             reference::poisonBits(outputType))
+      return true;
+  return false;
+}
+
+BlockwiseGemm::Verdict
+BlockwiseGemm::judge(const std::vector<uint8_t> &d) const {
+  const PreparedArgument &argument = prepared[output];
+  auto checkMatrix = [&](int64_t matrix) {
+    uint64_t start = argument.at(matrix, 0) * reference::byteSize(outputType);
+    return reference::check(data[matrix], expected[matrix], outputType,
+                            d.data() + start, argument.rowStride());
+  };
+  Verdict verdict;
+  if (!gemmSizes.batch)
+    verdict.result = checkMatrix(0);
+  else
+    for (int64_t matrix = 0; matrix < *gemmSizes.batch; ++matrix)
+      verdict.result.merge(checkMatrix(matrix), matrix);
+  verdict.paddingChanged = changesPadding(d);
+  return verdict;
+}
+
+} // namespace fp8::run
