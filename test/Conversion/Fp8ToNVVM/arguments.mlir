@@ -12,6 +12,8 @@
 // LLVM-SAME: %arg15: !llvm.ptr {{{[^}]*}}llvm.byval = !llvm.array<128 x i8>
 gpu.module @kernels {
   gpu.func @kernel(%a: !map, %x: memref<?x?xf32>, %b: !map, %y: memref<4xf32>, %n: index, %c: !map) kernel attributes {fp8.linear} {
+    fp8.role "none" warps(1) {
+    }
     gpu.return
   }
 }
