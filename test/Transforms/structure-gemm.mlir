@@ -59,7 +59,7 @@ func.func @pinned(%a: memref<256x512xf8E4M3FN>, %as: memref<4x256xf32>, %b: memr
 }
 
 // A scale for each column comes by TMA, beside A's; bf16 as it is.
-// CHECK: gpu.func @columns_kernel(%{{.*}}: !fp8.tensor_map<!tile>, %{{.*}}: !fp8.tensor_map<!tile{{.*}}>, %{{.*}}: !fp8.tensor_map<!tile>, %{{.*}}: !fp8.tensor_map<!tile{{.*}}>, %[[BS:.*]]: !fp8.tensor_map<!tile{{.*}}>, %{{.*}}: index, %{{.*}}: index, %{{.*}}: index)
+// CHECK: gpu.func @columns_kernel(%{{[^ ]*}}: !fp8.tensor_map<!tile>, %{{.*}}: !fp8.tensor_map<!tile{{[0-9]*}}>, %{{[^ ]*}}: !fp8.tensor_map<!tile{{[0-9]*}}>, %{{.*}}: !fp8.tensor_map<!tile{{[0-9]*}}>, %[[BS:[a-z0-9]+]]: !fp8.tensor_map<!tile{{[0-9]*}}>, %{{.*}}: index, %{{.*}}: index, %{{.*}}: index)
 // CHECK: fp8.role "epilogue"
 // CHECK-NOT: memref.load
 // CHECK: scf.for
@@ -95,8 +95,8 @@ func.func @blocks_of_64(%a: memref<?x?xf8E4M3FN>, %as: memref<?x?xbf16>, %b: mem
 }
 
 // A batch: the row of the grid says the matrix, and every copy's first coordinate is that.
-// CHECK: gpu.func @batch_kernel(%[[A:.*]]: !fp8.tensor_map<!tile{{.*}}, rank = 3>, {{.*}}, %[[BS:.*]]: memref<?x?x?xf32>, %{{.*}}: index, %{{.*}}: index, %{{.*}}: index, %[[ROWS:.*]]: index)
-// CHECK: fp8.for_each_tile persistent band(8) (%[[ROW:.*]], %{{.*}}) in
+// CHECK: gpu.func @batch_kernel(%[[A:[a-z0-9]+]]: !fp8.tensor_map<!tile{{[0-9]*}}, rank = 3>, {{.*}}, %[[BS:[a-z0-9]+]]: memref<?x?x?xf32>, %{{.*}}: index, %{{.*}}: index, %{{.*}}: index, %[[ROWS:[a-z0-9]+]]: index)
+// CHECK: fp8.for_each_tile persistent band(8) (%[[ROW:[a-z0-9]+]], %{{.*}}) in
 // CHECK: %[[L:.*]] = arith.divui %[[ROW]], %[[ROWS]]
 // CHECK: %[[M:.*]] = arith.remui %[[ROW]], %[[ROWS]]
 // CHECK: arith.muli %[[M]], %c128

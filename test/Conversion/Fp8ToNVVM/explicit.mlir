@@ -116,10 +116,9 @@ gpu.module @conditional_kernels {
       %stage = fp8.acquire %end : !fp8.producer<!ring>
       scf.if %cond {
         // CHECK: nvvm.mbarrier.expect_tx %{{.*}}, %c512_i32
-        // CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global
+        // CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, box[%c0_i32, %c0_i32, %c0_i32]
         %tile = fp8.tile %stage["s"] : !fp8.producer_stage<!ring>
         %full = fp8.mbarrier %stage : !fp8.producer_stage<!ring>
-        // CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, box[%c0_i32, %c0_i32, %c0_i32]
         fp8.tma_copy %map[%c0, %c0, %c0], %tile, %full : !fp8.tensor_map<!tile, rank = 3>, !tile
       }
       // CHECK: nvvm.bar.warp.sync

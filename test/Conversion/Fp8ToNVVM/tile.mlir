@@ -49,7 +49,7 @@ gpu.module @kernels {
       // CHECK: nvvm.bar.warp.sync
       // CHECK: scf.if %[[LEADER]]
       // The batch is the outermost coordinate, innermost first the last.
-      // CHECK: nvvm.cp.async.bulk.tensor.global.shared.cta %{{.*}}, %{{.*}}, box[%c0_i32, %{{.*}}, %c7_i32]
+      // CHECK: nvvm.cp.async.bulk.tensor.global.shared.cta %{{.*}}, %{{.*}}, box[%{{[0-9]+}}, %{{[0-9]+}}, %c7_i32]
       // CHECK: nvvm.cp.async.bulk.commit.group
       %q1 = fp8.store %sum, %dm[%c7, %c0, %c0] through %q : !frag, !fp8.tensor_map<!d, rank = 3>, !queue
       fp8.release_epilogue_warp %w1 : !fp8.epilogue_warp<!acc>
