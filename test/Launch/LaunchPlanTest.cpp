@@ -206,7 +206,8 @@ TEST(LaunchPlan, BindsMatricesOfABatch) {
     return "no error";
   };
   EXPECT_EQ(bind(256, 256 * 40), "no error");
-  EXPECT_EQ(bind(272, 1 << 20), "no error") << "slices";
+  EXPECT_EQ(bind(272, int64_t(1) << 36), "no error")
+      << "slices, past 2^32 elements";
   EXPECT_EQ(bind(768, 256), "no error") << "row by row";
   EXPECT_EQ(bind(256, 256 * 39),
             "parameters[0]: tensor map of 'a': strides_bytes[1]: 9984 bytes "

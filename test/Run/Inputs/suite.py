@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The structured-kernel suite: every MMA shape, cluster and scheduler, each right under five schedules.
 
-suite.py FP8-OPT FP8-RUN GEMM.mlir WORKDIR [--sample COUNT] [--ptxas PTXAS]
+suite.py FP8-OPT FP8-RUN GEMM.mlir WORKDIR [--sample COUNT] [--ptxas PTXAS] [--run FLAG]
 
 Lists every configuration that the GEMM op may be given, lowers and simulates each (or a seeded sample of COUNT that has every
 value of every axis), and with --ptxas assembles each for sm_100a, sm_100f and sm_103a; those that spill are named and counted. A
-configuration that the compiler refuses must be refused for one of the known reasons, and is counted.
+configuration that the compiler refuses must be refused for one of the known reasons, and is counted. --run adds a flag to FP8-RUN's.
 """
 import argparse
 import json
@@ -14,7 +14,8 @@ import re
 import subprocess
 import sys
 
-REFUSALS = ["can meet three blocks of B scales", "leaves an epilogue thread more sums than it has registers"]
+REFUSALS = ["can meet three blocks of B scales", "leaves an epilogue thread more sums than it has registers",
+            "it reads B scales in chunks of"]
 CLUSTERS = {1: [(1, 1), (2, 1), (2, 2), (4, 4), (8, 2)], 2: [(2, 1), (2, 2), (4, 4), (8, 2)]}
 SCHEDULERS = ["persistent", "one_tile", "clc"]
 # (M, N, K): ragged in each, K = 320 among them.
@@ -64,6 +65,7 @@ def main():
     parser.add_argument("paths", nargs=4)
     parser.add_argument("--sample", type=int)
     parser.add_argument("--ptxas")
+    parser.add_argument("--run", action="append", default=[])
     options = parser.parse_args()
     opt, runner, gemm, work = options.paths
     text = open(gemm).read()
@@ -84,7 +86,8 @@ def main():
             print(f"{config}: {lowered.stderr}")
             continue
         m, n, k = SHAPES[index // 3 % 3]
-        result = run([runner, ptx, "--backend=sim", f"--m={m}", f"--n={n}", f"--k={k}", "--schedules=5"])
+        result = run([runner, ptx, "--backend=sim", f"--m={m}", f"--n={n}", f"--k={k}", "--schedules=5"]
+                     + options.run)
         verdict = json.loads(result.stdout.splitlines()[-1])
         problem = "" if verdict["ok"] and verdict["schedules"] == 5 else result.stderr
         if not problem and options.ptxas:
