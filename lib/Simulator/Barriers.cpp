@@ -101,6 +101,7 @@ Flow namedBarrier(Warp &w, const Inst &i, uint32_t mask) {
 }
 
 Flow warpSync(Warp &w, const Inst &, uint32_t) {
+  w.meet();
   w.machine.progress();
   return Flow::Next;
 }
@@ -214,7 +215,7 @@ Flow fenceProxyAsync(Warp &w, const Inst &, uint32_t) {
 Flow fenceMbarrierInit(Warp &w, const Inst &, uint32_t) {
   w.fenceThread();
   for (Mbarrier &barrier : w.cta.mbarriers)
-    if (barrier.initAgent == w.agent(Role::Generic) ||
+    if (w.isOwnAccess(barrier.initAgent) ||
         w.clocks.all.get(barrier.initAgent) >= barrier.initTime)
       barrier.initFenced = true;
   return Flow::Next;

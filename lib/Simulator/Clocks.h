@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Vector clocks: who knows of which accesses. Agents are warps (in several
-// roles) and mbarriers. Clocks are kept a warp, not a thread: that may miss a
-// race between two lanes of a warp but never invents one.
+// roles) and mbarriers. Clocks are kept a warp, not a thread, but for what one
+// lane does alone: it does not know what the others have done since they last
+// met.
 
 #ifndef FP8_LIB_SIMULATOR_CLOCKS_H
 #define FP8_LIB_SIMULATOR_CLOCKS_H
@@ -16,7 +17,8 @@ namespace fp8::sim {
 /// The roles of a warp that accesses are ordered by. Each is an agent of its
 /// own.
 enum class Role : uint8_t {
-  Generic,          ///< ordinary loads and stores
+  Generic,          ///< ordinary loads and stores, of several lanes at once
+  OneLane,          ///< and those of an instruction that one lane executes
   CopyAsync,        ///< cp.async
   BulkRead,         ///< shared memory read by its bulk stores
   Mma,              ///< tcgen05.mma (and wgmma)
@@ -25,7 +27,7 @@ enum class Role : uint8_t {
   TensorLoadWaited, ///< tcgen05.ld, waited for
   TensorStoreWaited,
 };
-constexpr unsigned kRoles = 8;
+constexpr unsigned kRoles = 9;
 
 class Clock {
 public:
@@ -36,6 +38,10 @@ public:
     if (agent >= times.size())
       times.resize(agent + 1);
     if (times[agent] < time)
+      times[agent] = time;
+  }
+  void lower(uint32_t agent, uint32_t time) {
+    if (agent < times.size() && times[agent] > time)
       times[agent] = time;
   }
   void join(const Clock &other) {

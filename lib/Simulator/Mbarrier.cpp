@@ -32,7 +32,7 @@ Mbarrier *Machine::barrierAt(Warp &warp, const Inst &inst, int lane,
       !checkPresent(*cta, warp, inst, lane))
     return nullptr;
   if (!asyncUse)
-    touchRemote(*cta, warp, inst, warp.agent(Role::Generic), warp.epoch);
+    touchRemote(*cta, warp, inst, warp.accessAgent(), warp.epoch);
   Mbarrier *barrier = offset % 8 == 0 ? cta->findBarrier(offset) : nullptr;
   if (!barrier || !barrier->live) {
     std::string why = offset % 8 ? "is not aligned to 8 bytes"
@@ -47,7 +47,7 @@ Mbarrier *Machine::barrierAt(Warp &warp, const Inst &inst, int lane,
   }
   if (!checksOrder)
     return barrier;
-  bool own = barrier->initAgent == warp.agent(Role::Generic);
+  bool own = warp.isOwnAccess(barrier->initAgent);
   if (!own && warp.clocks.all.get(barrier->initAgent) < barrier->initTime) {
     SimulationError &e = error(
         ErrorKind::Race,

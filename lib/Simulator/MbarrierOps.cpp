@@ -87,7 +87,7 @@ Flow init(Warp &w, const Inst &i, uint32_t mask) {
     b.expected = b.pending = uint32_t(count);
     b.transactions = 0;
     b.phase = 0;
-    b.initAgent = w.agent(Role::Generic);
+    b.initAgent = w.accessAgent();
     b.initTime = w.epoch;
     b.initFenced = false;
     b.initInst = &i;

@@ -7,6 +7,7 @@
 
 #include "Machine.h"
 
+#include <algorithm>
 #include <cstring>
 
 using namespace fp8::sim;
@@ -49,8 +50,36 @@ bool SharedMemory::anyBusy(uint32_t offset, uint32_t count) const {
 }
 
 bool SharedMemory::ordered(const Warp &warp, AccessTag tag) const {
-  return tag.none() || tag.agent() == warp.agent(Role::Generic) ||
-         warp.clocks.all.get(tag.agent()) >= tag.time();
+  if (warp.isOwnAccess(tag.agent()))
+    return true;
+  return tag.none() || warp.clocks.all.get(tag.agent()) >= tag.time();
+}
+
+void SharedMemory::markRead(uint32_t offset, AccessTag tag) {
+  AccessTag &last = reads[offset];
+  if (!last.none() && last.agent() != tag.agent()) {
+    std::vector<AccessTag> &others = otherReads[offset];
+    auto same =
+        std::find_if(others.begin(), others.end(), [&](AccessTag other) {
+          return other.agent() == last.agent();
+        });
+    if (same == others.end())
+      others.push_back(last);
+    else
+      *same = last;
+  }
+  last = tag;
+}
+
+AccessTag SharedMemory::unorderedRead(const Warp &warp, uint32_t offset) const {
+  if (!ordered(warp, reads[offset]))
+    return reads[offset];
+  auto others = otherReads.find(offset);
+  if (others != otherReads.end())
+    for (AccessTag other : others->second)
+      if (!ordered(warp, other))
+        return other;
+  return {};
 }
 
 /// Reports a conflict with an operation in flight, or an ordinary access to an
@@ -123,7 +152,10 @@ static SimulationError &reportRace(Machine &machine, Warp &warp,
           machine.sharedName(offset) + " with no synchronisation after '" +
           Machine::mnemonic(earlier) +
           (otherWrites ? "' wrote it" : "' read it") +
-          "; order the two by a barrier that both sides take part in",
+          (warp.isOwnAccess(other.agent())
+               ? " in other lanes of the warp; execute bar.warp.sync between "
+                 "the two"
+               : "; order the two by a barrier that both sides take part in"),
       &warp, &inst, lane);
   error.notes.push_back(
       machine.note(earlier, std::string("the other access is here, ") +
@@ -158,7 +190,7 @@ bool SharedMemory::checkRead(Warp &warp, const Inst &inst, int lane,
       return true;
     }
     good = tag;
-    reads[i] = mine;
+    markRead(i, mine);
   }
   return true;
 }
@@ -182,13 +214,17 @@ bool SharedMemory::checkWrite(Warp &warp, const Inst &inst, int lane,
         reportRace(machine, warp, inst, lane, i, writes[i], true, true);
         check = false;
       }
-    } else if (check && !ordered(warp, reads[i])) {
+    } else if (AccessTag read = check ? unorderedRead(warp, i) : AccessTag();
+               !read.none()) {
       if (!value || bytes[i] != value[i - offset]) {
-        reportRace(machine, warp, inst, lane, i, reads[i], false, true);
+        reportRace(machine, warp, inst, lane, i, read, false, true);
         check = false;
       }
     }
     writes[i] = mine;
+    reads[i] = {};
+    if (!otherReads.empty())
+      otherReads.erase(i);
   }
   return true;
 }
@@ -245,7 +281,7 @@ bool SharedMemory::checkAsync(Warp &warp, const Inst &inst, int lane,
       return true;
     }
     if (written != good && machine.checksOrder) {
-      if (!ordered(warp, written)) {
+      if (!ordered(warp, written) || !warp.knowsOwn(written)) {
         reportRace(machine, warp, inst, lane, i, written, true, run.write);
         return true;
       }
@@ -255,21 +291,39 @@ bool SharedMemory::checkAsync(Warp &warp, const Inst &inst, int lane,
           return true;
     }
     good = written;
-    if (run.write) {
-      if (reads[i] != goodRead && machine.checksOrder &&
-          !ordered(warp, reads[i])) {
-        reportRace(machine, warp, inst, lane, i, reads[i], false, true);
-        return true;
-      }
-      if (reads[i] != goodRead && machine.checksOrder &&
-          proxy == Proxy::AsyncResponse &&
-          !fenced(warp, inst, lane, i, reads[i], false, true))
-        return true;
-      goodRead = reads[i];
+    bool shared = run.write && !otherReads.empty() && otherReads.count(i);
+    if (run.write && (reads[i] != goodRead || shared) && machine.checksOrder &&
+        !checkReadsBefore(warp, inst, lane, i, proxy))
+      return true;
+    goodRead = reads[i];
+    if (!run.write) {
+      markRead(i, tag);
+      continue;
     }
+    writes[i] = tag;
+    reads[i] = {};
+    if (shared)
+      otherReads.erase(i);
   }
-  std::vector<AccessTag> &tags = run.write ? writes : reads;
-  std::fill(tags.begin() + run.begin, tags.begin() + run.begin + run.size, tag);
+  return true;
+}
+
+/// Before an asynchronous operation writes a byte: whether it knows of all who
+/// have read it, and the proxy of them. Reports it if not.
+bool SharedMemory::checkReadsBefore(Warp &warp, const Inst &inst, int lane,
+                                    uint32_t offset, Proxy proxy) {
+  std::vector<AccessTag> readers = {reads[offset]};
+  if (auto others = otherReads.find(offset); others != otherReads.end())
+    readers.insert(readers.end(), others->second.begin(), others->second.end());
+  for (AccessTag read : readers) {
+    if (!ordered(warp, read) || !warp.knowsOwn(read)) {
+      reportRace(cta.machine, warp, inst, lane, offset, read, false, true);
+      return false;
+    }
+    if (proxy == Proxy::AsyncResponse &&
+        !fenced(warp, inst, lane, offset, read, false, true))
+      return false;
+  }
   return true;
 }
 

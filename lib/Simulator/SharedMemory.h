@@ -10,6 +10,7 @@
 #include "Clocks.h"
 
 #include <cstdint>
+#include <unordered_map>
 #include <vector>
 
 namespace fp8::sim {
@@ -63,7 +64,9 @@ private:
   Cta &cta;
   std::vector<uint8_t> bytes;
   std::vector<AccessTag> writes;
-  std::vector<AccessTag> reads;
+  std::vector<AccessTag> reads; ///< the last of each byte
+  /// Of bytes that several have read since they were written: the others.
+  std::unordered_map<uint32_t, std::vector<AccessTag>> otherReads;
   /// A granule of 16 bytes: number of operations in flight on it, and
   /// kBarrierFlag.
   std::vector<uint16_t> busy;
@@ -74,6 +77,11 @@ private:
   bool checkBusy(Warp &warp, const Inst &inst, int lane, uint32_t offset,
                  uint32_t count, bool write, int64_t pipe, bool async);
   bool ordered(const Warp &warp, AccessTag tag) const;
+  void markRead(uint32_t offset, AccessTag tag);
+  /// What has read a byte and `warp` does not know of, or none.
+  AccessTag unorderedRead(const Warp &warp, uint32_t offset) const;
+  bool checkReadsBefore(Warp &warp, const Inst &inst, int lane, uint32_t offset,
+                        Proxy proxy);
   bool fenced(Warp &warp, const Inst &inst, int lane, uint32_t offset,
               AccessTag earlier, bool earlierWrites, bool writes);
 };

@@ -182,6 +182,8 @@ Flow dealloc(Warp &w, const Inst &i, uint32_t mask) {
                   "' frees tensor memory that an unfinished operation still "
                   "uses; wait for it before",
               &w, &i);
+    else if (!w.cta.tensor.checkFree(w, i, column, count))
+      return Flow::Next;
   }
   if (i.imm == 2) {
     PairRequest request;

@@ -215,10 +215,21 @@ void issueArrival(Warp &w, const Inst &i, int lane, uint64_t target,
   op->engine = Engine::Arrival;
   op->pipe = mmaPipe(w);
   op->signals = int32_t(barrier->cta->rank);
+  // The pipe orders the MMAs; arrivals that they trigger land when they land.
   Warp *warp = &w;
-  op->complete = [warp, &i, lane, barrier, carried] {
-    if (barrier->live && !barrier->cta->ended)
-      warp->machine.arrive(*barrier, 1, *warp, i, lane, carried.get());
+  int32_t rank = op->signals;
+  op->complete = [warp, &i, lane, barrier, carried, rank] {
+    auto arrival = std::make_unique<AsyncOp>();
+    arrival->inst = &i;
+    arrival->issuer = warp;
+    arrival->lane = lane;
+    arrival->engine = Engine::Arrival;
+    arrival->signals = rank;
+    arrival->complete = [warp, &i, lane, barrier, carried] {
+      if (barrier->live && !barrier->cta->ended)
+        warp->machine.arrive(*barrier, 1, *warp, i, lane, carried.get());
+    };
+    warp->machine.issue(std::move(arrival));
   };
   m.issue(std::move(op));
 }

@@ -214,6 +214,52 @@ bool TensorMemory::checkOrder(Warp &warp, const Inst &inst, AccessTag earlier,
   return false;
 }
 
+/// The agent that knows when a tcgen05.ld or .st of another agent was waited
+/// for.
+static uint32_t waitedAgent(const Machine &machine, uint32_t agent) {
+  Role role = Role(agent / machine.warpsInCluster);
+  if (role != Role::TensorLoad && role != Role::TensorStore)
+    return agent;
+  Role waited = role == Role::TensorLoad ? Role::TensorLoadWaited
+                                         : Role::TensorStoreWaited;
+  return uint32_t(waited) * machine.warpsInCluster +
+         agent % machine.warpsInCluster;
+}
+
+/// tcgen05.dealloc is synchronous (PTX ISA 9.7.16.6.1): what used the memory
+/// must be over, and fences are for what is still under way.
+bool TensorMemory::checkFree(Warp &warp, const Inst &inst, uint32_t column,
+                             uint32_t count) {
+  Machine &machine = cta.machine;
+  if (!machine.checksOrder || cells.empty())
+    return true;
+  for (uint32_t unit = 0; unit < kTensorUnits; ++unit)
+    for (uint32_t c = column; c < column + count; ++c)
+      for (bool write : {true, false}) {
+        AccessTag earlier = (write ? writes : reads)[unit * kTensorColumns + c];
+        uint32_t agent = earlier.agent();
+        if (earlier.none() ||
+            warp.clocks.all.get(waitedAgent(machine, agent)) >=
+                earlier.time() ||
+            agent % machine.warpsInCluster == warp.globalIndex)
+          continue;
+        const Inst *other = &machine.program.code[earlier.instruction()];
+        machine
+            .error(ErrorKind::Race,
+                   "'" + Machine::mnemonic(&inst) + "' frees " +
+                       cellName(unit, c) + " with no synchronisation after '" +
+                       Machine::mnemonic(other) +
+                       (write ? "' wrote" : "' read") +
+                       " it; the other side must wait for its operation before "
+                       "it arrives, and this side for that",
+                   &warp, &inst)
+            .notes.push_back(machine.note(other, "the other access is here, " +
+                                                     machine.agentName(agent)));
+        return false;
+      }
+  return true;
+}
+
 bool TensorMemory::check(Warp &warp, const Inst &inst,
                          const TensorRegion &region, AccessTag tag,
                          int64_t pipe) {

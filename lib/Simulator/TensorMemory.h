@@ -50,6 +50,8 @@ public:
   /// happens-before.
   bool check(Warp &warp, const Inst &inst, const TensorRegion &region,
              AccessTag tag, int64_t pipe);
+  /// Before `warp` frees these columns: whether all that used them is over.
+  bool checkFree(Warp &warp, const Inst &inst, uint32_t column, uint32_t count);
   bool inAllocation(uint32_t column, uint32_t count) const;
   /// Whether anything wrote to a cell of `region` in that 16-lane unit.
   bool anyInitialised(uint32_t unit, const TensorRegion &region) const;

@@ -44,23 +44,56 @@ uint32_t Warp::agent(Role role) const {
   return uint32_t(role) * machine.warpsInCluster + globalIndex;
 }
 
+// What the lanes of a warp do together, and one of them does not know of the
+// others until they meet. An MMA or a bulk copy belongs to who issues it.
+static constexpr Role kShared[] = {Role::Generic, Role::TensorLoad,
+                                   Role::TensorStore, Role::TensorLoadWaited,
+                                   Role::TensorStoreWaited};
+
+void Warp::advance() {
+  for (Role role : {Role::Generic, Role::OneLane}) {
+    clocks.reached.raise(agent(role), epoch);
+    clocks.all.raise(agent(role), epoch);
+  }
+  ++epoch;
+}
+
 void Warp::releaseRelaxed(SyncClocks &into) {
-  clocks.reached.raise(agent(Role::Generic), epoch);
+  for (Role role : {Role::Generic, Role::OneLane})
+    clocks.reached.raise(agent(role), epoch);
   ++epoch;
   into.reached.join(clocks.reached);
   into.join(fenced);
 }
 
 void Warp::release(SyncClocks &into) {
-  clocks.reached.raise(agent(Role::Generic), epoch);
-  clocks.all.raise(agent(Role::Generic), epoch);
-  ++epoch;
-  into.join(clocks);
+  advance();
+  if (!oneLane()) {
+    into.join(clocks);
+    return;
+  }
+  SyncClocks mine = clocks;
+  for (Role role : kShared)
+    for (Clock *clock : {&mine.all, &mine.tensor})
+      clock->lower(agent(role), met.get(agent(role)));
+  into.join(mine);
+}
+
+void Warp::acquire(const SyncClocks &from) {
+  // Lanes that have all arrived where this wait ends have met there.
+  for (Role role : kShared)
+    met.raise(agent(role), from.all.get(agent(role)));
+  clocks.join(from);
+}
+
+void Warp::meet() {
+  advance();
+  for (Role role : kShared)
+    met.raise(agent(role), clocks.all.get(agent(role)));
 }
 
 void Warp::fenceProxy() {
-  clocks.all.raise(agent(Role::Generic), epoch);
-  ++epoch;
+  advance();
   clocks.proxy.join(clocks.all);
 }
 
@@ -309,6 +342,7 @@ void Warp::run(unsigned quantum, bool preferLowest, uint64_t pick) {
         break;
       }
       uint32_t before = uint32_t(groups.size());
+      executing = mask;
       Flow flow = inst.fn(*this, inst, mask);
       if (flow == Flow::Wait) {
         if (uint32_t rest = current.mask & ~mask) {

@@ -121,12 +121,33 @@ public:
   SyncClocks clocks;
   uint32_t epoch = 1;
   uint32_t agent(Role role) const;
-  AccessTag tag(const Inst &inst) const {
-    return AccessTag(agent(Role::Generic), epoch, inst.index);
+  uint32_t executing = 0; ///< lanes that execute the current instruction
+  bool oneLane() const {
+    return !(executing & (executing - 1)) && executing != live;
   }
-  /// What this warp has done becomes part of `into`.
+  /// Of accesses through the generic proxy by the current instruction.
+  uint32_t accessAgent() const {
+    return agent(oneLane() ? Role::OneLane : Role::Generic);
+  }
+  bool isOwnAccess(uint32_t other) const {
+    return other == agent(Role::Generic) || other == agent(Role::OneLane);
+  }
+  AccessTag tag(const Inst &inst) const {
+    return AccessTag(accessAgent(), epoch, inst.index);
+  }
+  /// What this warp has done becomes part of `into`; of a lane alone, what the
+  /// others have done before they last met.
   void release(SyncClocks &into);
-  void acquire(const SyncClocks &from) { clocks.join(from); }
+  void acquire(const SyncClocks &from);
+  /// The lanes meet: each knows what the others have done (PTX ISA,
+  /// bar.warp.sync).
+  void meet();
+  /// Whether what the warp did at `time` is known to who executes the current
+  /// instruction.
+  bool knowsOwn(AccessTag tag) const {
+    return !oneLane() || tag.agent() != agent(Role::Generic) ||
+           tag.time() <= met.get(tag.agent());
+  }
   /// The relaxed forms order memory only together with fences.
   void releaseRelaxed(SyncClocks &into);
   void acquireRelaxed(const SyncClocks &from) {
@@ -135,6 +156,7 @@ public:
   }
   void fenceProxy();
   void fenceThread();
+  Clock met; ///< of the warp's own roles, as they were when its lanes last met
   SyncClocks fenced;   ///< what relaxed writes and arrivals after a fence carry
   SyncClocks observed; ///< by relaxed reads: known after the next fence
 
@@ -165,6 +187,7 @@ private:
   size_t currentIndex = 0;
   unsigned runnableGroups = 0;
 
+  void advance(); ///< to the next epoch; what was done in this is known here
   uint32_t nextMeeting() const;
   bool checkReady(const Inst &inst, uint32_t mask);
   void markReady(const Inst &inst, uint32_t mask);

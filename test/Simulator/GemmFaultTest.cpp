@@ -160,6 +160,44 @@ TEST(GemmFault, MissingTcgen05Fences) {
   expectFault(after, {ErrorKind::MissingTcgen05Fence});
 }
 
+TEST(GemmFault, MissingWarpSyncBeforeOneLaneArrives) {
+  std::string report = expectFault(
+      replaced(gemmKernel(), "  bar.warp.sync -1;\n" + std::string(kRelease),
+               kRelease),
+      {ErrorKind::Race, ErrorKind::MissingTcgen05Fence});
+  EXPECT_THAT(report, HasSubstr("overwrites tensor memory"));
+}
+
+TEST(GemmFault, MissingWarpSyncBeforeOneLaneStores) {
+  std::string report =
+      expectFault(replaced(gemmKernel(),
+                           "  fence.proxy.async.shared::cta;\n"
+                           "  bar.warp.sync -1;\n",
+                           "  fence.proxy.async.shared::cta;\n"),
+                  {ErrorKind::Race});
+  EXPECT_THAT(report, HasSubstr("in other lanes of the warp; execute "
+                                "bar.warp.sync between the two"));
+}
+
+TEST(GemmFault, TensorMemoryFreedBeforeItsReadersAreDone) {
+  // The lane that signals does not know of the others' last loads.
+  std::string text = gemmKernel();
+  text = replaced(text, "  bar.warp.sync -1;\n" + std::string(kRelease),
+                  "  bar.warp.sync -1;\n");
+  text = replaced(text, "  @%p5 mbarrier.arrive.shared::cta.b64 _, [%freed];\n",
+                  "");
+  text = replaced(text, "EPILOOP:\n",
+                  "  setp.eq.u32 %p5, %lane, 0;\n"
+                  "  add.u32 %freed, %smem, 81984;\n"
+                  "  @%p5 mbarrier.arrive.shared::cta.b64 _, [%freed];\n"
+                  "EPILOOP:\n");
+  // One block of K, so that nobody waits for the accumulator to be free.
+  std::string report = expectFault(
+      text,
+      {ErrorKind::Race, ErrorKind::MemoryInFlight, ErrorKind::OutOfBounds},
+      128);
+}
+
 TEST(GemmFault, DoubleArrive) {
   expectFault(
       replaced(gemmKernel(), kRelease, std::string(kRelease) + kRelease),

@@ -134,6 +134,57 @@ TEST(Memory, AWriteAfterAnUnorderedReadIsARace) {
   compute(replaced(body, "/*sync*/", "bar.sync 0;"), 64, 64, kShared);
 }
 
+TEST(Memory, AWriteMustFollowEveryReader) {
+  // Warps 0 and 1 read, and warp 2 waits for warp 1 only.
+  std::string body = R"(
+  setp.eq.u32 %p0, %t, 64; shr.u32 %r1, %t, 5; setp.eq.u32 %p1, %r1, 0;
+  @%p0 st.shared.u32 [s], 5;
+  bar.sync 0;
+  @%p0 bra write;
+  setp.gt.u32 %p2, %t, 64; @%p2 bra write;
+  ld.shared.u32 %r0, [s]; st.global.u32 [%o], %r0;
+  /*first*/ @%p1 bra done;
+write:
+  bar.sync 1, /*threads*/64;
+  @%p0 st.shared.u32 [s], 6;
+done:)";
+  for (uint64_t seed = 0; seed < 8; ++seed) {
+    Report report;
+    Options options;
+    options.scheduleSeed = seed;
+    compute(body, 96, 96, kShared, &report, options);
+    EXPECT_TRUE(has(report, ErrorKind::Race)) << "seed " << seed;
+  }
+  compute(replaced(replaced(body, "@%p1 bra done;", ""), "/*threads*/64", "96"),
+          96, 96, kShared);
+}
+
+TEST(Memory, OneLaneDoesNotKnowOfTheOthers) {
+  // Lane 0 of warp 0 signals for its warp, and warp 1 overwrites what it read.
+  std::string body = R"(
+  .shared .align 8 .b64 bar;
+  setp.eq.u32 %p0, %t, 0; setp.lt.u32 %p1, %t, 32; shl.b32 %r1, %t, 2;
+  mov.u32 %r2, s; add.u32 %r2, %r2, %r1;
+  @%p0 mbarrier.init.shared.b64 [bar], 1;
+  @%p1 st.shared.u32 [%r2], %t;
+  bar.sync 0;
+  @!%p1 bra writer;
+  xor.b32 %r3, %r1, 124; mov.u32 %r4, s; add.u32 %r4, %r4, %r3;
+  ld.shared.u32 %r0, [%r4]; st.global.u32 [%o], %r0;
+  /*sync*/
+  @%p0 mbarrier.arrive.shared.b64 _, [bar];
+  bra.uni end;
+writer:
+  mbarrier.try_wait.parity.shared.b64 %p2, [bar], 0;
+  @!%p2 bra writer;
+  st.shared.u32 [%r2+-128], 7;
+end:)";
+  Report report;
+  compute(body, 64, 64, kShared, &report);
+  EXPECT_TRUE(has(report, ErrorKind::Race)) << report.str();
+  compute(replaced(body, "/*sync*/", "bar.warp.sync -1;"), 64, 64, kShared);
+}
+
 TEST(Memory, AFlagOrdersWhatCameBeforeIt) {
   std::string body = R"(
   setp.eq.u32 %p0, %t, 0; setp.eq.u32 %p1, %t, 32;

@@ -35,6 +35,18 @@ protected:
     }
   }
 
+  /// The producer leaves when it has issued its copies.
+  std::string withoutDrain(std::string changed) {
+    for (const auto &[barrier, parity] :
+         {std::pair("%r19", "%r18"), std::pair("%r21", "%r20")})
+      changed = replaced(
+          changed,
+          std::string("mbarrier.try_wait.parity.shared::cta.b64 p, [") +
+              barrier + "], " + parity + ";",
+          std::string("setp.eq.b32 p, ") + parity + ", " + parity + ";");
+    return changed;
+  }
+
   std::string text = readKernel("pair_gemm.ptx");
   const GemmProblem problem{512, 256, 5 * 128};
   std::vector<float> d;
@@ -70,24 +82,42 @@ TEST_F(PairGemm, WithM128RunsRight) {
 }
 
 TEST_F(PairGemm, AMissingLastClusterBarrierIsCaught) {
-  // A barrier of the CTA stands in its place.
-  std::string changed = replaced(
-      text, "barrier.cluster.arrive.release.aligned;", "bar.sync 0;", 1);
+  // A barrier of the CTA stands in its place, and the producer does not wait
+  // for the last commits.
+  std::string changed =
+      replaced(withoutDrain(text), "barrier.cluster.arrive.release.aligned;",
+               "bar.sync 0;", 1);
   changed = withoutLine(changed, "barrier.cluster.wait", 1);
   expectFault(changed, {ErrorKind::ExitedCta, ErrorKind::WorkInFlight},
               {"end the kernel with a cluster barrier"});
 }
 
+TEST_F(PairGemm, CommitsThatArriveAfterTheEndAreCaught) {
+  // The last cluster barrier does not wait for arrivals under way: with some
+  // seed, one is still to come when its CTA ends.
+  std::string changed = withoutDrain(text);
+  bool caught = false;
+  for (uint64_t seed = 0; seed < 16 && !caught; ++seed) {
+    Report report = run(changed, seed);
+    if (report.ok())
+      continue;
+    expectError(report, ErrorKind::WorkInFlight,
+                {"has still to arrive at one of its mbarriers"});
+    caught = true;
+  }
+  EXPECT_TRUE(caught);
+}
+
 TEST_F(PairGemm, CommitsThatMissThePeerAreADeadlock) {
   // The peer's producer is never told that its stages are free.
   expectFault(
-      replaced(text, "cluster.b64 [%r68], %rs3;", "cluster.b64 [%r68], 5;"),
+      replaced(text, "cluster.b64 [%r72], %rs3;", "cluster.b64 [%r72], 5;"),
       {ErrorKind::Deadlock}, {"empty"});
 }
 
 TEST_F(PairGemm, ALastCommitForOneCtaOnlyIsADeadlock) {
   // The odd CTA's epilogue is never told that the accumulator is done.
-  expectFault(replaced(text, "mov.b32 \t%r81, 3;", "mov.b32 \t%r81, 1;"),
+  expectFault(replaced(text, "mov.b32 \t%r85, 3;", "mov.b32 \t%r85, 1;"),
               {ErrorKind::Deadlock}, {"finished"});
 }
 
@@ -146,8 +176,8 @@ TEST_F(PairGemm, AnAllocationInOneCtaOnlyIsADeadlock) {
 TEST_F(PairGemm, AllocationsThatDifferAreCaught) {
   std::string changed =
       replaced(text, "tcgen05.alloc",
-               "shl.b32 %r40, %r4, 7; add.u32 %r40, %r40, 128;\ntcgen05.alloc");
-  changed = replaced(changed, "[%r39], 128;", "[%r39], %r40;");
+               "shl.b32 %r44, %r4, 7; add.u32 %r44, %r44, 128;\ntcgen05.alloc");
+  changed = replaced(changed, "[%r43], 128;", "[%r43], %r44;");
   expectFault(changed, {ErrorKind::TensorMemoryAllocation},
               {"columns and the peer CTA"});
 }
@@ -176,6 +206,6 @@ TEST_F(PairGemm, AWrongMOrNIsCaught) {
 
 TEST_F(PairGemm, AnMmaOnUndecodedTilesIsCaught) {
   // Without the wait for the full barrier.
-  Report report = run(replaced(text, "[%r21], %r20;", "[%r21], 1;"));
+  Report report = run(replaced(text, "[%r25], %r24;", "[%r25], 1;"));
   expectError(report, ErrorKind::Race);
 }

@@ -93,6 +93,10 @@ __device__ inline void pairGemm(const CUtensorMap *a, const CUtensorMap *b,
       pairLoad2D(tileB + stage * bytesB, b, use * tileK,
                  column + half * rowsB, &full[stage], 1 << rank);
     }
+    // The other CTAs' commits arrive here, and a cluster barrier does not wait
+    // for them.
+    for (int use = blocks; use < blocks + stages; ++use)
+      barrierWait(&empty[use % stages], (use / stages & 1) ^ 1);
   } else if (warp == 1 && half == 0 && electOne()) {
     // f32 += e4m3 * e4m3, both K-major
     constexpr uint32_t instruction =
