@@ -216,8 +216,8 @@ class Checker:
     def check_right(self, row, variant):
         outcome = self.outcomes[variant]
         if outcome.error or why(outcome):
-            self.report(row.line, "%s %s does not compute right numbers: %s"
-                        % (variant.kernel, variant.variation or "", outcome.error or why(outcome)))
+            self.report(row.line, "%s does not compute right numbers%s: %s"
+                        % (variant.kernel, " with " + variant.variation if variant.variation else "", outcome.error or why(outcome)))
             return False
         return True
 
@@ -263,7 +263,7 @@ class Checker:
             elif kind == "refused":
                 error = self.outcomes[Variant(kernels[0], variation)].error
                 if expected.strip("`") not in error or not expected.startswith("`error: "):
-                    self.report(row.line, "refused otherwise, or not at all: %s" % error)
+                    self.report(row.line, "refused otherwise, or not at all: %s" % error.partition("\n")[0])
             elif self.check_right(row, Variant(kernels[0], variation)):
                 self.check_follows(row, kernels[0], variation, expected)
 
@@ -287,9 +287,8 @@ class Checker:
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("binaries")
-    parser.add_argument("directory")
-    parser.add_argument("file")
+    for name in ("binaries", "directory", "file"):
+        parser.add_argument(name)
     parser.add_argument("--rows", type=lambda text: {int(n) for n in text.split(",")}, default=set())
     parser.add_argument("--schedules", type=int, default=3)
     options = parser.parse_args()
