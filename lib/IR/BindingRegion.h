@@ -46,6 +46,14 @@ LogicalResult verifyInEntryBlock(Operation *op, StringRef label);
 LogicalResult verifyCoordinates(Operation *op, ValueRange coordinates,
                                 TensorMapType map);
 
+/// Checks the body of an elementwise function: it yields one f32 (E2), and its
+/// ops are those that a map has (E3, E4).
+LogicalResult verifyElementwiseBody(Operation *op, Block &body);
+
+/// The syntax `(%x) { ... }` of a function of one element.
+ParseResult parseElementwise(OpAsmParser &parser, Region &body);
+void printElementwise(OpAsmPrinter &printer, Operation *op, Region &body);
+
 /// Checks that the results have the given types.
 LogicalResult verifyResultTypes(Operation *op, ArrayRef<Type> expected,
                                 StringRef what);

@@ -2,9 +2,7 @@
 // The generated definitions of the ops; each family's own code is in the file
 // of its name.
 
-#include "fp8/IR/Fp8.h"
-
-#include "mlir/IR/OpImplementation.h"
+#include "BindingRegion.h"
 
 using namespace mlir;
 using namespace mlir::fp8;

@@ -152,6 +152,25 @@ static bool isMathInstruction(Operation *op) {
   return llvm::is_contained(names, op->getName().getStringRef());
 }
 
+LogicalResult fp8::verifyElementwiseBody(Operation *op, Block &body) {
+  auto yield = dyn_cast<YieldOp>(body.back());
+  if (!yield || yield.getNumOperands() != 1 ||
+      !yield.getOperand(0).getType().isF32())
+    return op->emitOpError() << "the body must yield one f32 (E2)";
+  for (Operation &inner : body.without_terminator()) {
+    if (!isPure(&inner) || inner.getNumRegions())
+      return inner.emitOpError()
+             << "may not stand in an fp8.map, whose ops are "
+                "pure and have no regions (E3)";
+    if (inner.getName().getDialectNamespace() == "math" &&
+        !isMathInstruction(&inner))
+      return inner.emitOpError()
+             << "has no instruction, which an fp8.map needs (E4); use absf, "
+                "ceil, exp, exp2, floor, fma, rsqrt, sqrt or tanh";
+  }
+  return success();
+}
+
 LogicalResult MapOp::verifyRegions() {
   if (getInits().empty() || llvm::any_of(getInits().getTypes(), [&](Type type) {
         return type != getResult().getType();
@@ -161,19 +180,5 @@ LogicalResult MapOp::verifyRegions() {
   if (failed(verifyBindingRegion(*this, getInits(), getBody(),
                                  getElementArgument, "a fragment")))
     return failure();
-  Block &body = getBody().front();
-  auto yield = dyn_cast<YieldOp>(body.back());
-  if (!yield || yield.getNumOperands() != 1 ||
-      !yield.getOperand(0).getType().isF32())
-    return emitOpError() << "the body must yield one f32 (E2)";
-  for (Operation &op : body.without_terminator()) {
-    if (!isPure(&op) || op.getNumRegions())
-      return op.emitOpError() << "may not stand in an fp8.map, whose ops are "
-                                 "pure and have no regions (E3)";
-    if (op.getName().getDialectNamespace() == "math" && !isMathInstruction(&op))
-      return op.emitOpError()
-             << "has no instruction, which an fp8.map needs (E4); use absf, "
-                "ceil, exp, exp2, floor, fma, rsqrt, sqrt or tanh";
-  }
-  return success();
+  return verifyElementwiseBody(*this, getBody().front());
 }

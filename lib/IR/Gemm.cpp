@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The GEMM family (phase 0).
 
-#include "fp8/IR/Fp8.h"
+#include "BindingRegion.h"
+
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace mlir::fp8;
@@ -17,17 +19,18 @@ namespace {
 struct OperandChecker {
   BlockwiseGemmOp op;
 
-  /// Checks rank, element type and layout.
+  /// Checks rank, element type and layout. What a batch has in common is a
+  /// matrix.
   LogicalResult checkForm(Value operand, StringRef name,
                           bool (*isElement)(Type), StringRef elements,
-                          StringRef label) {
+                          StringRef label, bool isCommon = false) {
     auto type = dyn_cast<MemRefType>(operand.getType());
-    int64_t rank = type && type.getRank() == 3 ? 3 : 2;
+    int64_t rank = type && type.getRank() == 3 && !isCommon ? 3 : 2;
     if (!type || type.getRank() != rank || !isElement(type.getElementType()))
       return op.emitOpError()
              << "'" << name << "' must be a " << rank << "-D memref of "
              << elements << " (" << label << "), but got " << operand.getType();
-    if (type.getRank() != 2 + op.getBatchAxes())
+    if (!isCommon && type.getRank() != 2 + op.getBatchAxes())
       return op.emitOpError()
              << "'a' is " << op.getA().getType() << ", but '" << name << "' is "
              << type
@@ -48,15 +51,15 @@ struct OperandChecker {
       if (!ShapedType::isDynamic(stride) && stride <= 0 &&
           type.getDimSize(axis) > 1)
         return op.emitOpError()
-               << "the " << getPartName(axis) << " of '" << name
+               << "the " << getPartName(type, axis) << " of '" << name
                << "' must lie one after the other (" << label << "), but are "
                << stride << " elements apart";
     return success();
   }
 
   /// What lies along an axis.
-  StringRef getPartName(int64_t axis) {
-    return axis < op.getBatchAxes() ? "matrices" : "rows";
+  static StringRef getPartName(MemRefType type, int64_t axis) {
+    return axis < type.getRank() - 2 ? "matrices" : "rows";
   }
 
   /// Checks that a static extent of the operand's matrices is the expected one.
@@ -90,7 +93,7 @@ struct OperandChecker {
     for (auto [axis, stride] : llvm::enumerate(ArrayRef(strides).drop_back()))
       if (!ShapedType::isDynamic(stride) && stride * bytes % 16)
         return op.emitOpError()
-               << "the " << getPartName(axis) << " of '" << name
+               << "the " << getPartName(type, axis) << " of '" << name
                << "' must be a multiple of 16 bytes apart, because TMA copies "
                << "them (G4), but are " << stride * bytes
                << "; pad them by a strided layout";
@@ -108,6 +111,8 @@ struct OperandChecker {
         succeeded(checkAxis(op.getB(), "b", 0, batch, "L", "G6")) &&
         succeeded(checkAxis(op.getAScale(), "a_scale", 0, batch, "L", "G6")) &&
         succeeded(checkAxis(op.getBScale(), "b_scale", 0, batch, "L", "G6")) &&
+        (!op.getC() ||
+         succeeded(checkAxis(op.getC(), "c", 0, batch, "L", "G6"))) &&
         succeeded(checkAxis(op.getD(), "d", 0, batch, "L", "G6")));
   }
 
@@ -133,6 +138,9 @@ int64_t BlockwiseGemmOp::getBatchAxes() {
   return cast<MemRefType>(getA().getType()).getRank() - 2;
 }
 
+static LogicalResult checkEpilogue(OperandChecker &checker, int64_t m,
+                                   int64_t n);
+
 LogicalResult BlockwiseGemmOp::verify() {
   OperandChecker checker{*this};
   if (int64_t block = getBBlock(); block != 128 && block != 64 && block != 1)
@@ -142,7 +150,8 @@ LogicalResult BlockwiseGemmOp::verify() {
   auto isE4M3 = [](Type type) { return isa<Float8E4M3FNType>(type); };
   auto isScale = [](Type type) { return type.isF32() || type.isBF16(); };
   auto isOutput = [](Type type) {
-    return type.isF32() || type.isBF16() || type.isF16();
+    return type.isF32() || type.isBF16() || type.isF16() ||
+           isa<Float8E4M3FNType>(type);
   };
   if (failed(checker.checkForm(getA(), "a", isE4M3, "f8E4M3FN", "G1")) ||
       failed(checker.checkForm(getB(), "b", isE4M3, "f8E4M3FN", "G1")) ||
@@ -150,8 +159,8 @@ LogicalResult BlockwiseGemmOp::verify() {
                                "G2")) ||
       failed(checker.checkForm(getBScale(), "b_scale", isScale, "f32 or bf16",
                                "G2")) ||
-      failed(
-          checker.checkForm(getD(), "d", isOutput, "bf16, f16 or f32", "G3")))
+      failed(checker.checkForm(getD(), "d", isOutput,
+                               "bf16, f16, f32 or f8E4M3FN", "G3")))
     return failure();
 
   auto getMatrix = [](Value operand) {
@@ -181,5 +190,99 @@ LogicalResult BlockwiseGemmOp::verify() {
       succeeded(checker.checkRowBytes(getAScale(), "a_scale")) &&
       (!hasColumnScales() ||
        succeeded(checker.checkRowBytes(getBScale(), "b_scale"))) &&
-      succeeded(checker.checkRowBytes(getD(), "d")));
+      succeeded(checker.checkRowBytes(getD(), "d")) &&
+      succeeded(checkEpilogue(checker, m, n)));
+}
+
+//===----------------------------------------------------------------------===//
+// What follows the sum
+//===----------------------------------------------------------------------===//
+
+/// A number that the kernel reads: 1 x 1 f32.
+static LogicalResult checkNumber(OperandChecker &checker, Value operand,
+                                 StringRef name) {
+  if (!operand)
+    return success();
+  auto isF32 = [](Type type) { return type.isF32(); };
+  if (failed(checker.checkForm(operand, name, isF32, "f32", "G9",
+                               /*isCommon=*/true)))
+    return failure();
+  auto type = cast<MemRefType>(operand.getType());
+  if (type.hasStaticShape() && type.getNumElements() == 1)
+    return success();
+  return checker.op.emitOpError()
+         << "'" << name << "' must be one number, 1x1 (G9), but got " << type;
+}
+
+static LogicalResult checkEpilogue(OperandChecker &checker, int64_t m,
+                                   int64_t n) {
+  BlockwiseGemmOp op = checker.op;
+  auto isAddend = [](Type type) {
+    return type.isF32() || type.isBF16() || type.isF16();
+  };
+  StringRef addends = "bf16, f16 or f32";
+  if (Value c = op.getC())
+    if (failed(checker.checkForm(c, "c", isAddend, addends, "G7")) ||
+        failed(checker.checkExtent(c, "c", 0, m, "M", "G7")) ||
+        failed(checker.checkExtent(c, "c", 1, n, "N", "G7")) ||
+        failed(checker.checkRowBytes(c, "c")))
+      return failure();
+  if (Value bias = op.getBias()) {
+    if (failed(checker.checkForm(bias, "bias", isAddend, addends, "G8",
+                                 /*isCommon=*/true)))
+      return failure();
+    int64_t rows = cast<MemRefType>(bias.getType()).getDimSize(0);
+    if (rows != 1 && !ShapedType::isDynamic(rows))
+      return op.emitOpError()
+             << "'bias' must have one row (G8), but got " << rows;
+    if (failed(checker.checkAxis(bias, "bias", 1, n, "N", "G8")) ||
+        failed(checker.checkRowBytes(bias, "bias")))
+      return failure();
+  }
+  if (op.getBeta() && !op.getC())
+    return op.emitOpError() << "has 'beta', but no 'c' for it to multiply (G9)";
+  return success(succeeded(checkNumber(checker, op.getBeta(), "beta")) &&
+                 succeeded(checkNumber(checker, op.getDScale(), "d_scale")));
+}
+
+ParseResult fp8::parseElementwise(OpAsmParser &parser, Region &body) {
+  OpAsmParser::Argument argument;
+  argument.type = parser.getBuilder().getF32Type();
+  return failure(parser.parseLParen() || parser.parseArgument(argument) ||
+                 parser.parseRParen() || parser.parseRegion(body, argument));
+}
+
+void fp8::printElementwise(OpAsmPrinter &printer, Operation *, Region &body) {
+  printer << '(' << body.getArgument(0) << ") ";
+  printer.printRegion(body, /*printEntryBlockArgs=*/false);
+}
+
+/// (G10) A kernel has its operands and constants, and nothing else of its
+/// launcher's values.
+static LogicalResult checkCaptures(BlockwiseGemmOp op) {
+  Region &body = op.getBody();
+  for (Operation &inner : body.front())
+    for (Value operand : inner.getOperands()) {
+      if (body.isAncestor(operand.getParentRegion()) ||
+          matchPattern(operand, m_Constant()))
+        continue;
+      InFlightDiagnostic diagnostic =
+          inner.emitOpError()
+          << "uses a value from around its function that is no constant (G10); "
+             "pass it to the GEMM as an operand, such as 'scale' or 'bias'";
+      diagnostic.attachNote(operand.getLoc()) << "the value";
+      return diagnostic;
+    }
+  return success();
+}
+
+LogicalResult BlockwiseGemmOp::verifyRegions() {
+  if (getBody().empty())
+    return success();
+  Block &body = getBody().front();
+  if (body.getNumArguments() != 1 || !body.getArgument(0).getType().isF32())
+    return emitOpError() << "its function must take one f32 (G10)";
+  if (body.empty() || failed(verifyElementwiseBody(*this, body)))
+    return failure();
+  return checkCaptures(*this);
 }

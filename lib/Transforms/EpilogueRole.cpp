@@ -3,7 +3,7 @@
 // it keeps in registers, and stores the tile after the last K block.
 //
 // Ends: the output ring's, that of the ring with scales, the store queue,
-// the work queue's if there is one.
+// those that the epilogue load role fills, the work queue's if there is one.
 
 #include "KernelBuilder.h"
 
@@ -66,10 +66,14 @@ void EpilogueRole::build(ValueRange inits) {
                 Value zero = ZeroOp::create(builder, loc, fragmentType);
                 Carried inner =
                     promoteBlocks({carried[0], carried[1], zero}, n, split);
+                SmallVector<Value> addends(carried.drop_front(3));
+                Value result = buildEpilogueTail(*this, inner[2], addends);
                 Value next = StoreOp::create(
-                    builder, loc, carried[2].getType(), inner[2],
+                    builder, loc, carried[2].getType(), result,
                     argument(GemmParameter::DMap), carried[2], place(m, n));
-                return {inner[0], inner[1], next};
+                Carried ends{inner[0], inner[1], next};
+                llvm::append_range(ends, addends);
+                return ends;
               });
         });
   });

@@ -5,6 +5,8 @@
 
 #include "fp8/Analysis/KernelPlan.h"
 
+#include "llvm/Support/MathExtras.h"
+
 #include <numeric>
 
 using namespace mlir;
@@ -57,12 +59,13 @@ void GemmPlan::addScaleTiles(SmallVector<StringAttr> &names,
   names.push_back(StringAttr::get(context, "b_scale"));
   tiles.push_back(getBScaleTile());
 }
-TileType GemmPlan::getStoreTile() const {
-  // The widest row that the 128-byte swizzle takes and that divides a thread's
-  // columns.
-  int64_t bits = outputType.getIntOrFloatBitWidth();
+/// Some columns of the output tile. The widest row that the 128-byte swizzle
+/// takes and that divides a thread's columns.
+static TileType getOutputTile(const GemmPlan &plan, int64_t rows,
+                              Type element) {
+  int64_t bits = element.getIntOrFloatBitWidth();
   int64_t columns = 128 * 8 / bits;
-  while (getFragment().getColumnsPerThread() % columns)
+  while (plan.getFragment().getColumnsPerThread() % columns)
     columns /= 2;
   // Threads that share a row and meet in the middle of a chunk fill a tile of
   // whole rows together.
@@ -73,9 +76,17 @@ TileType GemmPlan::getStoreTile() const {
                     : rowBytes == 64 ? Swizzle::B64
                     : rowBytes == 32 ? Swizzle::B32
                                      : Swizzle::None;
-  return TileType::get(outputType.getContext(),
-                       {getFragment().getRowsPerWarp(), columns}, outputType,
-                       swizzle);
+  return TileType::get(element.getContext(), {rows, columns}, element, swizzle);
+}
+TileType GemmPlan::getStoreTile() const {
+  return getOutputTile(*this, getFragment().getRowsPerWarp(), outputType);
+}
+TileType GemmPlan::getResidualTile() const {
+  return getOutputTile(*this, getCtaRows(), epilogue.residual);
+}
+TileType GemmPlan::getBiasTile() const {
+  return TileType::get(outputType.getContext(), {1, tileN}, epilogue.bias,
+                       Swizzle::None);
 }
 FragmentType GemmPlan::getFragment() const {
   return FragmentType::get(
@@ -112,6 +123,20 @@ StoreQueueType GemmPlan::getStoreQueue() const {
                              kEpilogueWarps);
 }
 
+SmallVector<PipelineType> GemmPlan::getAddendRings() const {
+  MLIRContext *context = outputType.getContext();
+  SmallVector<PipelineType> rings;
+  auto add = [&](int64_t stages, StringRef name, TileType tile) {
+    rings.push_back(PipelineType::get(context, stages,
+                                      StringAttr::get(context, name), tile, 1));
+  };
+  if (epilogue.bias)
+    add(kBiasStages, "bias", getBiasTile());
+  if (epilogue.residual)
+    add(kResidualStages, "c", getResidualTile());
+  return rings;
+}
+
 /// What barriers, the tensor-memory address and alignment gaps take at most.
 static constexpr int64_t kSharedMemoryReserve = 2048;
 
@@ -140,6 +165,14 @@ SmallVector<GemmParameter> GemmPlan::getParameters() const {
                                         GemmParameter::Blocks};
   if (isBatch)
     parameters.push_back(GemmParameter::BatchTilesM);
+  if (epilogue.residual)
+    parameters.push_back(GemmParameter::CMap);
+  if (epilogue.bias)
+    parameters.push_back(GemmParameter::BiasMap);
+  if (epilogue.beta)
+    parameters.push_back(GemmParameter::Beta);
+  if (epilogue.scale)
+    parameters.push_back(GemmParameter::DScale);
   return parameters;
 }
 
@@ -165,8 +198,54 @@ Type GemmPlan::getParameterType(GemmParameter parameter) const {
   case GemmParameter::Blocks:
   case GemmParameter::BatchTilesM:
     return IndexType::get(outputType.getContext());
+  case GemmParameter::CMap:
+    return map(getResidualTile());
+  case GemmParameter::BiasMap:
+    return map(getBiasTile());
+  case GemmParameter::Beta:
+    return epilogue.beta;
+  case GemmParameter::DScale:
+    return epilogue.scale;
   }
   llvm_unreachable("no other parameter");
+}
+
+static GemmEpilogue getEpilogue(BlockwiseGemmOp op) {
+  auto memref = [](Value operand) {
+    return operand ? cast<MemRefType>(operand.getType()) : MemRefType();
+  };
+  auto element = [&](Value operand) {
+    return operand ? memref(operand).getElementType() : Type();
+  };
+  return {element(op.getC()), element(op.getBias()), memref(op.getBeta()),
+          memref(op.getDScale()),
+          op.getBody().empty() ? nullptr : &op.getBody().front()};
+}
+
+/// A thread reads what it adds to its columns in chunks of 16 bytes.
+static LogicalResult checkChunks(BlockwiseGemmOp op, const GemmPlan &plan) {
+  int64_t sums = plan.getFragment().getColumnsPerThread();
+  std::pair<Type, StringRef> uses[] = {{plan.epilogue.residual, "residual"},
+                                       {plan.epilogue.bias, "bias"}};
+  for (auto [element, use] : uses) {
+    int64_t chunk = element ? 16 * 8 / element.getIntOrFloatBitWidth() : 1;
+    if (sums % chunk)
+      return op->emitOpError()
+             << "tile N of " << plan.tileN << " gives a thread " << sums
+             << " columns, but it reads the " << use << " in chunks of "
+             << chunk << " (16 bytes); take a larger tile N";
+  }
+  return success();
+}
+
+/// The bytes of the rings with what is added to the sums, each from a multiple
+/// of the widest alignment on.
+static int64_t getAddendBytes(const GemmPlan &plan) {
+  constexpr int64_t kAlignment = 1024;
+  int64_t bytes = 0;
+  for (PipelineType ring : plan.getAddendRings())
+    bytes += llvm::alignTo(KernelPlan::getPayloadBytes(ring), kAlignment);
+  return bytes;
 }
 
 /// The plan as far as the configuration pins it.
@@ -183,7 +262,8 @@ static GemmPlan getPinned(BlockwiseGemmOp op) {
                 getBScaleType(cast<MemRefType>(op.getBScale().getType())),
                 cast<MemRefType>(op.getAScale().getType()).getElementType(),
                 static_cast<int64_t>(op.getBBlock()),
-                op.getBatchAxes() != 0};
+                op.getBatchAxes() != 0,
+                getEpilogue(op)};
   GemmConfigAttr config = op.getConfigAttr();
   if (!config)
     return plan;
@@ -245,11 +325,15 @@ FailureOr<GemmPlan> GemmPlan::choose(BlockwiseGemmOp op) {
               "of "
            << 16 * 8 / plan.outputType.getIntOrFloatBitWidth();
 
+  if (failed(checkChunks(op, plan)))
+    return failure();
+
   StoreQueueType storeQueue = plan.getStoreQueue();
   int64_t queue = storeQueue.getWarps() * storeQueue.getDepth() *
                   KernelPlan::getSlotStride(storeQueue);
-  int64_t maxStages =
-      (kMaxSharedMemoryBytes - kSharedMemoryReserve - queue) / perStage;
+  int64_t maxStages = (kMaxSharedMemoryBytes - kSharedMemoryReserve - queue -
+                       getAddendBytes(plan)) /
+                      perStage;
   int64_t columns = plan.getAccumulatorRing().getStageColumns();
   int64_t maxAccumulators = kTmemColumns / columns;
   plan.stages = config && config.getStages() ? config.getStages() : maxStages;

@@ -20,6 +20,21 @@ enum class GemmParameter {
   TilesN,      ///< its columns
   Blocks,      ///< K blocks
   BatchTilesM, ///< of a batch, the rows of the grid that one product takes
+  CMap,
+  BiasMap,
+  Beta, ///< a memref, as `DScale` is
+  DScale,
+};
+
+/// What follows the sums; what the op leaves out is null.
+struct GemmEpilogue {
+  Type residual; ///< the type of C's elements
+  Type bias;
+  MemRefType beta, scale;
+  Block *function = nullptr; ///< of one element, in the op
+
+  /// True if there is something to load for each tile.
+  bool hasAddends() const { return residual || bias; }
 };
 
 /// Everything that is chosen about a kernel. Extents in elements.
@@ -35,6 +50,7 @@ struct GemmPlan {
   Type aScaleElement = nullptr;
   int64_t bBlock = 128; ///< N columns that share a B scale
   bool isBatch = false; ///< the operands have a batch extent
+  GemmEpilogue epilogue = {};
 
   /// The warps that promote and store; each owns a quarter of the rows.
   static constexpr int64_t kEpilogueWarps = 4;
@@ -43,6 +59,10 @@ struct GemmPlan {
   static constexpr int64_t kMaxSums = 192;
   /// Tiles a warp of the store queue.
   static constexpr int64_t kStoreDepth = 2;
+  /// Tiles of C, each some columns of the output tile, that are under way. One
+  /// bias is: it is the first that the epilogue has done with.
+  static constexpr int64_t kResidualStages = 2;
+  static constexpr int64_t kBiasStages = 1;
   /// Rows of clusters' tiles that are computed together, for L2: eight rows and
   /// as many columns as that leaves of the chip.
   static constexpr int64_t kBand = 8;
@@ -93,13 +113,20 @@ struct GemmPlan {
   bool isDynamic() const {
     return scheduler == SchedulerKind::ClusterLaunchControl;
   }
-  int64_t getNumWarps() const { return kEpilogueWarps + 2 + isDynamic(); }
+  int64_t getNumWarps() const {
+    return kEpilogueWarps + 2 + isDynamic() + epilogue.hasAddends();
+  }
   /// True if A's scales have a ring of their own.
   bool separatesScales() const { return cluster.getSize() > 1; }
   OutputPipelineType getAccumulatorRing() const;
   StoreQueueType getStoreQueue() const;
   /// True if each column has a B scale of its own, which TMA brings.
   bool hasColumnScales() const { return bBlock == 1; }
+  /// All rows of some columns of C, and all columns of the bias.
+  TileType getResidualTile() const;
+  TileType getBiasTile() const;
+  /// The rings with the bias and the residual, as far as there are such.
+  SmallVector<PipelineType> getAddendRings() const;
   /// True if a tile's columns can fall into two blocks of B scales.
   bool straddlesScales() const { return bBlock % tileN != 0; }
   /// The first axis of the matrices of a memref, after that of the batch.

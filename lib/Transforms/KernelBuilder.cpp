@@ -4,6 +4,7 @@
 #include "KernelBuilder.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
@@ -97,6 +98,36 @@ KernelBuilder::inLeadingCta(CtaGrouping grouping, ValueRange inits, Body body) {
       builder, loc, inits.getTypes(),
       CtaGroupingAttr::get(builder.getContext(), grouping), inits);
   return fillBody(leading, inits.getTypes(), body);
+}
+
+Value KernelBuilder::loadNumber(GemmParameter parameter) {
+  if (!llvm::is_contained(plan.getParameters(), parameter))
+    return {};
+  Value zero = constant(0);
+  return memref::LoadOp::create(builder, loc, argument(parameter),
+                                ValueRange{zero, zero});
+}
+
+KernelBuilder::Carried KernelBuilder::unlessZero(Value factor, ValueRange inits,
+                                                 Body body) {
+  if (!factor)
+    return body(inits);
+  Value zero =
+      arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(0));
+  // Unordered: NaN is no 0.
+  Value isNonZero = arith::CmpFOp::create(
+      builder, loc, arith::CmpFPredicate::UNE, factor, zero);
+  auto arm = [&](auto getValues) {
+    return [&, getValues](OpBuilder &inner, Location) {
+      OpBuilder::InsertionGuard guard(builder);
+      builder.restoreInsertionPoint(inner.saveInsertionPoint());
+      scf::YieldOp::create(builder, loc, getValues());
+    };
+  };
+  auto branch = scf::IfOp::create(builder, loc, isNonZero,
+                                  arm([&] { return body(inits); }),
+                                  arm([&] { return Carried(inits); }));
+  return Carried(branch.getResults());
 }
 
 KernelBuilder::Carried

@@ -40,6 +40,12 @@ protected:
   /// A loop from 0 to `end`.
   Carried forEach(Value end, int64_t step, ValueRange inits, BlockBody body);
   Carried inLeadingCta(CtaGrouping grouping, ValueRange inits, Body body);
+  /// The number that the memref of a parameter holds; null if the plan has no
+  /// such parameter.
+  Value loadNumber(GemmParameter parameter);
+  /// Runs the body unless the factor is 0, when `inits` pass. The body gives
+  /// values of their types back. Without a factor it always runs.
+  Carried unlessZero(Value factor, ValueRange inits, Body body);
   /// A scoped op over `inits`.
   template <typename ScopeOp>
   Carried scope(ValueRange inits, ArrayRef<Type> argumentTypes,
@@ -74,6 +80,12 @@ void buildLoadRole(const KernelBuilder &base, ValueRange ends);
 void buildMmaRole(const KernelBuilder &base, ValueRange ends);
 void buildEpilogueRole(const KernelBuilder &base, ValueRange ends);
 void buildSchedulerRole(const KernelBuilder &base, ValueRange ends);
+void buildEpilogueLoadRole(const KernelBuilder &base, ValueRange ends);
+
+/// What the epilogue does with a tile's sums before it stores them. Takes and
+/// advances the ends of the rings that the epilogue load role fills.
+Value buildEpilogueTail(const KernelBuilder &base, Value sums,
+                        MutableArrayRef<Value> ends);
 
 } // namespace mlir::fp8
 

@@ -65,6 +65,7 @@ private:
   /// What is asked of a batch.
   void checkBatch();
   void requireRowBytes(Value memref, StringRef name);
+  void checkAddendExtents(Value m, Value n);
   /// The CTAs to launch.
   Value getGrid(Value tilesM, Value tilesN);
   Value getArgument(GemmParameter parameter);
@@ -102,11 +103,16 @@ void LaunchBuilder::checkOperands() {
     requireBScale(n, blocks);
     requireEqual(dim(d, 0), m, "d must have M rows (G3)");
     requireEqual(dim(d, 1), n, "d must have N columns (G3)");
+    checkAddendExtents(m, n);
   }
   requireRowBytes(a, "a");
   requireRowBytes(aScale, "a_scale");
   requireRowBytes(b, "b");
   requireRowBytes(d, "d");
+  if (op.getC())
+    requireRowBytes(op.getC(), "c");
+  if (op.getBias())
+    requireRowBytes(op.getBias(), "bias");
   if (plan.hasColumnScales())
     requireRowBytes(op.getBScale(), "b_scale");
   if (plan.isBatch)
@@ -135,11 +141,15 @@ void LaunchBuilder::checkBatch() {
                  "the batch extent must be below 2^31, the range of TMA "
                  "coordinates (G6)");
     for (auto [memref, name] :
-         {std::pair(op.getAScale(), "a_scale"), std::pair(op.getB(), "b"),
-          std::pair(op.getBScale(), "b_scale"), std::pair(op.getD(), "d")})
-      requireEqual(getBatch(memref), batch,
-                   Twine("a and ") + name +
-                       " must agree in the batch extent (G6)");
+         {std::pair<Value, StringRef>(op.getAScale(), "a_scale"),
+          {op.getB(), "b"},
+          {op.getBScale(), "b_scale"},
+          {op.getC(), "c"},
+          {op.getD(), "d"}})
+      if (memref)
+        requireEqual(getBatch(memref), batch,
+                     Twine("a and ") + name +
+                         " must agree in the batch extent (G6)");
   }
   // Kernels number tiles, and B's scales, in 32 bits.
   requireBelow(arith::MulIOp::create(builder, loc,
@@ -162,6 +172,21 @@ void LaunchBuilder::checkBatch() {
                "(G6)");
 }
 
+void LaunchBuilder::checkAddendExtents(Value m, Value n) {
+  if (Value c = op.getC()) {
+    requireEqual(dim(c, 0), m, "c must have M rows (G7)");
+    requireEqual(dim(c, 1), n, "c must have N columns (G7)");
+  }
+  if (Value bias = op.getBias()) {
+    // A batch has it in common.
+    auto extent = [&](int64_t axis) -> Value {
+      return memref::DimOp::create(builder, loc, bias, axis);
+    };
+    requireEqual(extent(0), constant(1), "bias must have one row (G8)");
+    requireEqual(extent(1), n, "bias must have N columns (G8)");
+  }
+}
+
 void LaunchBuilder::requireRowBytes(Value memref, StringRef name) {
   auto type = cast<MemRefType>(memref.getType());
   SmallVector<int64_t> strides;
@@ -169,7 +194,8 @@ void LaunchBuilder::requireRowBytes(Value memref, StringRef name) {
   if (failed(type.getStridesAndOffset(strides, offset)))
     return;
   // Static strides are checked by the op's verifier.
-  for (int64_t axis = plan.getMatrixAxis(); axis >= 0; --axis) {
+  int64_t rows = type.getRank() - 2;
+  for (int64_t axis = rows; axis >= 0; --axis) {
     if (!ShapedType::isDynamic(strides[axis]))
       continue;
     auto metadata =
@@ -180,8 +206,7 @@ void LaunchBuilder::requireRowBytes(Value memref, StringRef name) {
     Value rest = arith::RemUIOp::create(builder, loc, bytes, constant(16));
     requireEqual(
         rest, constant(0),
-        Twine("the ") + (axis < plan.getMatrixAxis() ? "matrices" : "rows") +
-            " of " + name +
+        Twine("the ") + (axis < rows ? "matrices" : "rows") + " of " + name +
             " must be a multiple of 16 bytes apart, because TMA copies "
             "them (G4)");
   }
@@ -242,6 +267,14 @@ Value LaunchBuilder::getArgument(GemmParameter parameter) {
     return ceilDiv(dim(op.getB(), 0), plan.tileN);
   case GemmParameter::Blocks:
     return ceilDiv(dim(op.getA(), 1), plan.tileK);
+  case GemmParameter::CMap:
+    return map(op.getC());
+  case GemmParameter::BiasMap:
+    return map(op.getBias());
+  case GemmParameter::Beta:
+    return op.getBeta();
+  case GemmParameter::DScale:
+    return op.getDScale();
   }
   llvm_unreachable("no other parameter");
 }

@@ -8,7 +8,8 @@
 // the tile after the last K block. It reads A's scales, and B's where each
 // column has its own, in the input ring or, where CTAs of a cluster share that,
 // in a ring of the CTA's own. Under cluster
-// launch control a fourth role, the scheduler, asks for the next tile.
+// launch control a fourth role, the scheduler, asks for the next tile. Where
+// there is a residual or a bias, another role loads it for the epilogue.
 
 #include "KernelBuilder.h"
 
@@ -58,14 +59,18 @@ void StructuredKernel::build() {
   Value queue = StoreQueueOp::create(builder, loc, plan.getStoreQueue());
   // Every role's last end is that of the work queue, if there is one.
   SmallVector<Value> epilogue{output.getConsumer(), scales, queue},
-      mma{output.getProducer(), input[1]}, scheduler;
+      mma{output.getProducer(), input[1]}, scheduler, addends;
+  for (PipelineType type : plan.getAddendRings()) {
+    ResultRange ring = makeRing(type, 1);
+    addends.push_back(ring[0]);
+    epilogue.push_back(ring[1]);
+  }
   if (plan.isDynamic()) {
     Type work = WorkQueueType::get(context, GemmPlan::kWorkStages);
     Type reader = ConsumerType::get(context, work);
-    auto answers =
-        WorkQueueOp::create(builder, loc,
-                            TypeRange{ProducerType::get(context, work), reader,
-                                      reader, reader, reader});
+    SmallVector<Type> ends{ProducerType::get(context, work)};
+    ends.append(addends.empty() ? 4 : 5, reader);
+    auto answers = WorkQueueOp::create(builder, loc, ends);
     auto throttle = makeRing(
         PipelineType::get(context, GemmPlan::kWorkStages, {}, {}, 1), 1);
     producers.push_back(throttle[0]);
@@ -75,12 +80,16 @@ void StructuredKernel::build() {
     producers.push_back(readers[1]);
     mma.push_back(readers[2]);
     scheduler.push_back(readers[3]);
+    if (!addends.empty())
+      addends.push_back(readers[4]);
   }
   buildEpilogueRole(*this, epilogue);
   buildLoadRole(*this, producers);
   buildMmaRole(*this, mma);
   if (plan.isDynamic())
     buildSchedulerRole(*this, scheduler);
+  if (!addends.empty())
+    buildEpilogueLoadRole(*this, addends);
   gpu::ReturnOp::create(builder, loc);
 }
 

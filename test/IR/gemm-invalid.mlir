@@ -56,6 +56,139 @@ func.func @strided_rows(%a: memref<64x128xf8E4M3FN, strided<[256, 2]>>, %s: memr
 
 // -----
 
+func.func @residual_type(%a: memref<?x?xf8E4M3FN>, %s: memref<?x?xf32>, %d: memref<?x?xbf16>, %c: memref<?x?xf8E4M3FN>) {
+  // expected-error @below {{'c' must be a 2-D memref of bf16, f16 or f32 (G7), but got 'memref<?x?xf8E4M3FN>'}}
+  fp8.blockwise_gemm ins(%a, %s, %a, %s : memref<?x?xf8E4M3FN>, memref<?x?xf32>, memref<?x?xf8E4M3FN>, memref<?x?xf32>)
+    residual(%c : memref<?x?xf8E4M3FN>) outs(%d : memref<?x?xbf16>)
+  return
+}
+
+// -----
+
+func.func @residual_shape(%a: memref<64x?xf8E4M3FN>, %s: memref<?x?xf32>, %d: memref<?x?xbf16>, %c: memref<64x32xbf16>) {
+  // expected-error @below {{extent 1 of 'c' must be N = 64 (G7), but got 32}}
+  fp8.blockwise_gemm ins(%a, %s, %a, %s : memref<64x?xf8E4M3FN>, memref<?x?xf32>, memref<64x?xf8E4M3FN>, memref<?x?xf32>)
+    residual(%c : memref<64x32xbf16>) outs(%d : memref<?x?xbf16>)
+  return
+}
+
+// -----
+
+func.func @residual_rows(%a: memref<?x?xf8E4M3FN>, %s: memref<?x?xf32>, %d: memref<?x?xbf16>, %c: memref<64x100xbf16>) {
+  // expected-error @below {{the rows of 'c' must be a multiple of 16 bytes apart, because TMA copies them (G4), but are 200; pad them by a strided layout}}
+  fp8.blockwise_gemm ins(%a, %s, %a, %s : memref<?x?xf8E4M3FN>, memref<?x?xf32>, memref<?x?xf8E4M3FN>, memref<?x?xf32>)
+    residual(%c : memref<64x100xbf16>) outs(%d : memref<?x?xbf16>)
+  return
+}
+
+// -----
+
+func.func @bias_rows(%a: memref<?x?xf8E4M3FN>, %s: memref<?x?xf32>, %d: memref<?x?xbf16>, %bias: memref<2x?xf32>) {
+  // expected-error @below {{'bias' must have one row (G8), but got 2}}
+  fp8.blockwise_gemm ins(%a, %s, %a, %s : memref<?x?xf8E4M3FN>, memref<?x?xf32>, memref<?x?xf8E4M3FN>, memref<?x?xf32>)
+    bias(%bias : memref<2x?xf32>) outs(%d : memref<?x?xbf16>)
+  return
+}
+
+// -----
+
+func.func @bias_type(%a: memref<?x?xf8E4M3FN>, %s: memref<?x?xf32>, %d: memref<?x?xbf16>, %bias: memref<?xf32>) {
+  // expected-error @below {{'bias' must be a 2-D memref of bf16, f16 or f32 (G8), but got 'memref<?xf32>'}}
+  fp8.blockwise_gemm ins(%a, %s, %a, %s : memref<?x?xf8E4M3FN>, memref<?x?xf32>, memref<?x?xf8E4M3FN>, memref<?x?xf32>)
+    bias(%bias : memref<?xf32>) outs(%d : memref<?x?xbf16>)
+  return
+}
+
+// -----
+
+func.func @beta_shape(%a: memref<?x?xf8E4M3FN>, %s: memref<?x?xf32>, %d: memref<?x?xbf16>, %c: memref<?x?xbf16>, %beta: memref<1x2xf32>) {
+  // expected-error @below {{'beta' must be one number, 1x1 (G9), but got 'memref<1x2xf32>'}}
+  fp8.blockwise_gemm ins(%a, %s, %a, %s : memref<?x?xf8E4M3FN>, memref<?x?xf32>, memref<?x?xf8E4M3FN>, memref<?x?xf32>)
+    residual(%c scaled %beta : memref<?x?xbf16>, memref<1x2xf32>) outs(%d : memref<?x?xbf16>)
+  return
+}
+
+// -----
+
+func.func @scale_type(%a: memref<?x?xf8E4M3FN>, %s: memref<?x?xf32>, %d: memref<?x?xbf16>, %e: memref<1x1xbf16>) {
+  // expected-error @below {{'d_scale' must be a 2-D memref of f32 (G9), but got 'memref<1x1xbf16>'}}
+  fp8.blockwise_gemm ins(%a, %s, %a, %s : memref<?x?xf8E4M3FN>, memref<?x?xf32>, memref<?x?xf8E4M3FN>, memref<?x?xf32>)
+    outs(%d : memref<?x?xbf16>) scale(%e : memref<1x1xbf16>)
+  return
+}
+
+// -----
+
+func.func @beta_alone(%a: memref<?x?xf8E4M3FN>, %s: memref<?x?xf32>, %d: memref<?x?xbf16>, %beta: memref<1x1xf32>) {
+  // expected-error @below {{has 'beta', but no 'c' for it to multiply (G9)}}
+  "fp8.blockwise_gemm"(%a, %s, %a, %s, %beta, %d) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 1, 0, 1, 0>}> ({})
+    : (memref<?x?xf8E4M3FN>, memref<?x?xf32>, memref<?x?xf8E4M3FN>, memref<?x?xf32>, memref<1x1xf32>, memref<?x?xbf16>) -> ()
+  return
+}
+
+// -----
+
+func.func @function_type(%a: memref<?x?xf8E4M3FN>, %s: memref<?x?xf32>, %d: memref<?x?xbf16>) {
+  // expected-error @below {{its function must take one f32 (G10)}}
+  "fp8.blockwise_gemm"(%a, %s, %a, %s, %d) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 1, 0>}> ({
+  ^bb0(%x: f32, %y: f32):
+    fp8.yield %x : f32
+  }) : (memref<?x?xf8E4M3FN>, memref<?x?xf32>, memref<?x?xf8E4M3FN>, memref<?x?xf32>, memref<?x?xbf16>) -> ()
+  return
+}
+
+// -----
+
+func.func @function_result(%a: memref<?x?xf8E4M3FN>, %s: memref<?x?xf32>, %d: memref<?x?xbf16>) {
+  // expected-error @below {{the body must yield one f32 (E2)}}
+  fp8.blockwise_gemm ins(%a, %s, %a, %s : memref<?x?xf8E4M3FN>, memref<?x?xf32>, memref<?x?xf8E4M3FN>, memref<?x?xf32>)
+    outs(%d : memref<?x?xbf16>) map (%x) {
+      %y = arith.truncf %x : f32 to bf16
+      fp8.yield %y : bf16
+    }
+  return
+}
+
+// -----
+
+func.func @function_effects(%a: memref<?x?xf8E4M3FN>, %s: memref<?x?xf32>, %d: memref<?x?xbf16>, %table: memref<4xf32>) {
+  %zero = arith.constant 0 : index
+  fp8.blockwise_gemm ins(%a, %s, %a, %s : memref<?x?xf8E4M3FN>, memref<?x?xf32>, memref<?x?xf8E4M3FN>, memref<?x?xf32>)
+    outs(%d : memref<?x?xbf16>) map (%x) {
+      // expected-error @below {{may not stand in an fp8.map, whose ops are pure and have no regions (E3)}}
+      %y = memref.load %table[%zero] : memref<4xf32>
+      fp8.yield %y : f32
+    }
+  return
+}
+
+// -----
+
+func.func @function_instruction(%a: memref<?x?xf8E4M3FN>, %s: memref<?x?xf32>, %d: memref<?x?xbf16>) {
+  fp8.blockwise_gemm ins(%a, %s, %a, %s : memref<?x?xf8E4M3FN>, memref<?x?xf32>, memref<?x?xf8E4M3FN>, memref<?x?xf32>)
+    outs(%d : memref<?x?xbf16>) map (%x) {
+      // expected-error @below {{has no instruction, which an fp8.map needs (E4); use absf, ceil, exp, exp2, floor, fma, rsqrt, sqrt or tanh}}
+      %y = math.sin %x : f32
+      fp8.yield %y : f32
+    }
+  return
+}
+
+// -----
+
+// expected-note @below {{the value}}
+func.func @function_capture(%a: memref<?x?xf8E4M3FN>, %s: memref<?x?xf32>, %d: memref<?x?xbf16>, %limit: f32) {
+  fp8.blockwise_gemm ins(%a, %s, %a, %s : memref<?x?xf8E4M3FN>, memref<?x?xf32>, memref<?x?xf8E4M3FN>, memref<?x?xf32>)
+    outs(%d : memref<?x?xbf16>) map (%x) {
+      // expected-error @below {{uses a value from around its function that is no constant (G10); pass it to the GEMM as an operand, such as 'scale' or 'bias'}}
+      %y = arith.minimumf %x, %limit : f32
+      fp8.yield %y : f32
+    }
+  return
+}
+
+// -----
+
 // expected-error @below {{tile K must be 128, the depth of a scale block, but got 64}}
 #config = #fp8.gemm_config<tile = 128 x 128 x 64>
 

@@ -50,3 +50,49 @@ func.func @batch(%a: memref<8x256x512xf8E4M3FN, strided<[512, 4096, 1]>>, %as: m
     outs(%d : memref<8x256x384xbf16, strided<[200000, 512, 1]>>)
   return
 }
+
+// All that may follow the sum.
+// CHECK-LABEL: func.func @epilogue
+func.func @epilogue(%a: memref<256x512xf8E4M3FN>, %as: memref<4x256xf32>, %b: memref<384x512xf8E4M3FN>, %bs: memref<3x4xf32>,
+                    %c: memref<256x384xbf16>, %beta: memref<1x1xf32>, %bias: memref<1x384xf16>, %d: memref<256x384xf8E4M3FN>,
+                    %scale: memref<1x1xf32, strided<[4, 1]>>) {
+  // CHECK: %[[ZERO:.*]] = arith.constant 0.0
+  %zero = arith.constant 0.0 : f32
+  // CHECK: residual(%{{.*}} scaled %{{.*}} : memref<256x384xbf16>, memref<1x1xf32>) bias(%{{.*}} : memref<1x384xf16>) outs(%{{.*}} : memref<256x384xf8E4M3FN>) scale(%{{.*}} : memref<1x1xf32, strided<[4, 1]>>) config <tile = 128 x 128 x 128> map (%[[X:.*]]) {
+  // CHECK-NEXT: %[[Y:.*]] = arith.maximumf %[[X]], %[[ZERO]] : f32
+  // CHECK-NEXT: fp8.yield %[[Y]] : f32
+  // CHECK-NEXT: }
+  fp8.blockwise_gemm ins(%a, %as, %b, %bs : memref<256x512xf8E4M3FN>, memref<4x256xf32>, memref<384x512xf8E4M3FN>, memref<3x4xf32>)
+    residual(%c scaled %beta : memref<256x384xbf16>, memref<1x1xf32>) bias(%bias : memref<1x384xf16>)
+    outs(%d : memref<256x384xf8E4M3FN>) scale(%scale : memref<1x1xf32, strided<[4, 1]>>) config <tile = 128 x 128 x 128>
+    map (%x) {
+      %y = arith.maximumf %x, %zero : f32
+      fp8.yield %y : f32
+    }
+  return
+}
+
+// A residual as it is; each other part alone.
+// CHECK-LABEL: func.func @parts
+func.func @parts(%a: memref<?x?xf8E4M3FN>, %as: memref<?x?xf32>, %b: memref<?x?xf8E4M3FN>, %bs: memref<?x?xf32>,
+                 %c: memref<?x?xf32>, %bias: memref<1x?xbf16>, %d: memref<?x?xf32>, %scale: memref<1x1xf32>) {
+  // CHECK: residual(%{{.*}} : memref<?x?xf32>) outs(%{{.*}} : memref<?x?xf32>){{$}}
+  fp8.blockwise_gemm ins(%a, %as, %b, %bs : memref<?x?xf8E4M3FN>, memref<?x?xf32>, memref<?x?xf8E4M3FN>, memref<?x?xf32>)
+    residual(%c : memref<?x?xf32>) outs(%d : memref<?x?xf32>)
+  // CHECK: : memref<?x?xf8E4M3FN>, memref<?x?xf32>, memref<?x?xf8E4M3FN>, memref<?x?xf32>) bias(%{{.*}} : memref<1x?xbf16>) outs(%{{.*}} : memref<?x?xf32>){{$}}
+  fp8.blockwise_gemm ins(%a, %as, %b, %bs : memref<?x?xf8E4M3FN>, memref<?x?xf32>, memref<?x?xf8E4M3FN>, memref<?x?xf32>)
+    bias(%bias : memref<1x?xbf16>) outs(%d : memref<?x?xf32>)
+  // CHECK: memref<?x?xf32>) outs(%{{.*}} : memref<?x?xf32>) scale(%{{.*}} : memref<1x1xf32>){{$}}
+  fp8.blockwise_gemm ins(%a, %as, %b, %bs : memref<?x?xf8E4M3FN>, memref<?x?xf32>, memref<?x?xf8E4M3FN>, memref<?x?xf32>)
+    outs(%d : memref<?x?xf32>) scale(%scale : memref<1x1xf32>)
+  // CHECK: memref<?x?xf32>) outs(%{{.*}} : memref<?x?xf32>) {name = "silu"} map (%{{.*}}) {
+  fp8.blockwise_gemm ins(%a, %as, %b, %bs : memref<?x?xf8E4M3FN>, memref<?x?xf32>, memref<?x?xf8E4M3FN>, memref<?x?xf32>)
+    outs(%d : memref<?x?xf32>) {name = "silu"} map (%x) {
+      %half = arith.constant 0.5 : f32
+      %h = arith.mulf %x, %half : f32
+      %t = math.tanh %h : f32
+      %y = math.fma %h, %t, %h : f32
+      fp8.yield %y : f32
+    }
+  return
+}

@@ -34,6 +34,58 @@ TEST(Epilogue, AddsResidualAndBiasThenScales) {
   EXPECT_EQ(reference.magnitude, (std::vector<double>{28, 28, 30}));
 }
 
+TEST(Epilogue, DoesNotReadAResidualThatIsTimesZero) {
+  GemmReference reference = sums();
+  Epilogue epilogue;
+  epilogue.c = {std::nan(""), std::nan(""), std::nan("")};
+  epilogue.beta = 0;
+  applyEpilogue(epilogue, reference);
+  EXPECT_EQ(reference.value, (std::vector<double>{1, 2, 3}));
+  EXPECT_EQ(reference.magnitude, (std::vector<double>{10, 10, 10}));
+}
+
+TEST(Epilogue, AppliesAFunctionBeforeTheScale) {
+  GemmReference reference = sums();
+  Epilogue epilogue;
+  epilogue.bias = {-2, -2, -2};
+  epilogue.scale = -2;
+  epilogue.function = Elementwise::Relu;
+  applyEpilogue(epilogue, reference);
+  EXPECT_EQ(reference.value, (std::vector<double>{0, 0, -2}));
+  EXPECT_EQ(reference.magnitude, (std::vector<double>{24, 24, 24}));
+
+  reference = sums();
+  epilogue = Epilogue();
+  epilogue.function = Elementwise::Silu;
+  applyEpilogue(epilogue, reference);
+  for (int i = 0; i < 3; ++i) {
+    double x = i + 1;
+    EXPECT_NEAR(reference.value[i], x / (1 + std::exp(-x)), 1e-14);
+    EXPECT_DOUBLE_EQ(reference.magnitude[i], 1.1 * 10 + 0.5 * x);
+  }
+
+  // What is infinite leaves no room for anything but what becomes of it.
+  reference = sums();
+  reference.value[1] = -std::numeric_limits<double>::infinity();
+  reference.magnitude[1] = std::numeric_limits<double>::infinity();
+  epilogue.function = Elementwise::Relu;
+  applyEpilogue(epilogue, reference);
+  EXPECT_EQ(reference.value, (std::vector<double>{1, 0, 3}));
+  EXPECT_EQ(reference.magnitude, (std::vector<double>{10, 0, 10}));
+}
+
+TEST(Epilogue, FunctionsKeepNaN) {
+  double infinity = std::numeric_limits<double>::infinity();
+  for (Elementwise function : {Elementwise::None, Elementwise::Relu,
+                               Elementwise::Abs, Elementwise::Silu}) {
+    EXPECT_TRUE(std::isnan(applyElementwise(function, std::nan(""))));
+    EXPECT_EQ(applyElementwise(function, infinity), infinity);
+  }
+  EXPECT_EQ(applyElementwise(Elementwise::Relu, -infinity), 0);
+  EXPECT_EQ(applyElementwise(Elementwise::Abs, -infinity), infinity);
+  EXPECT_TRUE(std::isnan(applyElementwise(Elementwise::Silu, -infinity)));
+}
+
 TEST(Epilogue, LeavesWhatIsAbsent) {
   GemmReference reference = sums();
   applyEpilogue(Epilogue(), reference);

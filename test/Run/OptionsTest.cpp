@@ -24,6 +24,8 @@ TEST(Options, Defaults) {
   EXPECT_EQ(options->ptxPath, "k.ptx");
   EXPECT_EQ(options->backend, BackendKind::Auto);
   EXPECT_EQ(options->m, std::nullopt);
+  EXPECT_EQ(options->beta, std::nullopt);
+  EXPECT_EQ(options->elementwise, fp8::reference::Elementwise::None);
   EXPECT_EQ(options->schedules, 1u);
   EXPECT_EQ(options->multiprocessors, 148u);
   EXPECT_FALSE(options->completeAtIssue);
@@ -31,13 +33,13 @@ TEST(Options, Defaults) {
 
 TEST(Options, All) {
   int exitCode;
-  auto options =
-      parse({"k.ptx", "--backend=sim", "--m=1", "--n=576", "--k=7168",
-             "--seed=9", "--manifest=x.json", "--schedule-seed=4",
-             "--schedules=10", "--completion=at-issue", "--multiprocessors=3",
-             "--step-limit=1000", "--grid-limit=7", "--max-errors=2",
-             "--memory-limit=4096", "--data=specials", "--verbose"},
-            exitCode);
+  auto options = parse(
+      {"k.ptx", "--backend=sim", "--m=1", "--n=576", "--k=7168", "--seed=9",
+       "--manifest=x.json", "--schedule-seed=4", "--schedules=10",
+       "--completion=at-issue", "--multiprocessors=3", "--step-limit=1000",
+       "--grid-limit=7", "--max-errors=2", "--memory-limit=4096",
+       "--data=specials", "--verbose", "--beta=-1.5", "--elementwise=silu"},
+      exitCode);
   ASSERT_TRUE(options);
   EXPECT_EQ(options->backend, BackendKind::Simulator);
   EXPECT_EQ(options->m, 1);
@@ -55,6 +57,8 @@ TEST(Options, All) {
   EXPECT_EQ(options->memoryLimit, 4096u);
   EXPECT_EQ(options->data, fp8::reference::DataKind::Specials);
   EXPECT_TRUE(options->verbose);
+  EXPECT_EQ(options->beta, -1.5f);
+  EXPECT_EQ(options->elementwise, fp8::reference::Elementwise::Silu);
 }
 
 TEST(Options, MistakesEndWithTwo) {
@@ -65,6 +69,8 @@ TEST(Options, MistakesEndWithTwo) {
                                               {"k.ptx", "--m=-1"},
                                               {"k.ptx", "--backend=gpu"},
                                               {"k.ptx", "--data=2"},
+                                              {"k.ptx", "--beta=x"},
+                                              {"k.ptx", "--elementwise=log"},
                                               {"k.ptx", "--schedules=0"},
                                               {"k.ptx", "--multiprocessors=0"},
                                               {"k.ptx", "--unknown"}}) {

@@ -77,6 +77,27 @@ TEST(Problem, TakesScalesInPairs) {
             "problem is blockwise_gemm");
 }
 
+TEST(Problem, PoisonsAResidualThatIsNotRead) {
+  launch::Manifest manifest = gemmManifest();
+  Options options = sizes(4, 8, 16);
+  options.beta = 0;
+  EXPECT_EQ(errorOf(manifest, options),
+            "--beta is given, but the manifest has no argument 'beta'");
+  launch::ArgumentSpec c = manifest.arguments[4], beta = c; // d
+  c.name = "c";
+  beta.name = "beta";
+  beta.dtype = launch::DataType::F32;
+  manifest.arguments.insert(manifest.arguments.end(), {c, beta});
+  for (bool isZero : {true, false}) {
+    options.beta = isZero ? 0 : 2;
+    auto problem = BlockwiseGemm::make(manifest, options);
+    ASSERT_TRUE(problem) << problem.error();
+    problem->prepare();
+    const std::vector<uint8_t> &bytes = problem->arguments()[5].bytes;
+    EXPECT_EQ(bytes == std::vector<uint8_t>(4 * 8 * 2, 0xff), isZero);
+  }
+}
+
 TEST(Problem, ChecksTypesAndStrides) {
   launch::Manifest manifest = gemmManifest();
   manifest.arguments[0].dtype = launch::DataType::F32;

@@ -55,6 +55,16 @@ void addProblemOptions(CLI::App &app, Options &options) {
                        {"ones", DataKind::Ones}},
                       "normal: quantised near-normal values; specials: with "
                       "NaN, infinities and zeros; ones: all 1");
+  app.add_option("--beta", options.beta,
+                 "The factor of C; with 0, C is all NaN, since it is not read");
+  using reference::Elementwise;
+  addChoice<Elementwise>(app, "--elementwise", options.elementwise,
+                         {{"none", Elementwise::None},
+                          {"relu", Elementwise::Relu},
+                          {"abs", Elementwise::Abs},
+                          {"silu", Elementwise::Silu}},
+                         "The function that the kernel computes of each "
+                         "element, before the output scale");
   app.add_option("--memory-limit", options.memoryLimit,
                  "Bytes that all buffers together may take");
 }

@@ -5,6 +5,7 @@
 #define FP8_TOOLS_FP8RUN_OPTIONS_H
 
 #include "fp8/Reference/BlockwiseData.h"
+#include "fp8/Reference/Epilogue.h"
 
 #include <cstdint>
 #include <optional>
@@ -21,6 +22,8 @@ struct Options {
   std::optional<int64_t> m, n, k, batch; ///< absent: as the manifest says
   uint64_t seed = 0;
   reference::DataKind data = reference::DataKind::Normal;
+  std::optional<float> beta; ///< absent: some number that is not 0
+  reference::Elementwise elementwise = reference::Elementwise::None;
   uint64_t memoryLimit = uint64_t(8) << 30; ///< bytes of all buffers
   bool verbose = false;
 

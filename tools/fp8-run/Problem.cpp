@@ -332,6 +332,10 @@ launch::Expected<BlockwiseGemm> BlockwiseGemm::make(const Manifest &manifest,
   gemm.gemmSizes = *sizes;
   gemm.seed = options.seed;
   gemm.kind = options.data;
+  gemm.beta = options.beta;
+  gemm.elementwise = options.elementwise;
+  if (options.beta && !manifest.findArgument("beta"))
+    return Error{"--beta is given, but the manifest has no argument 'beta'"};
   gemm.output = *manifest.findArgument("d");
   DataType dType = manifest.arguments[gemm.output].dtype;
   std::optional<reference::OutputType> outputType = outputTypeOf(dType);

@@ -7,11 +7,12 @@
 // 8 bits each, or both bf16 or f16. Scales: a_scale with b_scale, or with
 // b_scale_row, which holds a scale for each column (and is constant over
 // b_block of them); without any, which the problem "gemm" asserts, all are 1.
-// What follows the sum is optional: d = d_scale * (sum + beta * c + bias). The
-// option b_block, 128 unless the manifest says otherwise, is the number of rows
-// of B that share a scale; with 1 b_scale is laid out as b_scale_row. Where d
-// has three dimensions, so have the others but beta, bias and d_scale: a batch,
-// whose products have data of their own.
+// What follows the sum is optional: d = d_scale * f(sum + beta * c + bias),
+// where f is what --elementwise says. The option b_block, 128 unless the
+// manifest says otherwise, is the number of rows of B that share a scale; with
+// 1 b_scale is laid out as b_scale_row. Where d has three dimensions, so have
+// the others but beta, bias and d_scale: a batch, whose products have data of
+// their own.
 #ifndef FP8_TOOLS_FP8RUN_PROBLEM_H
 #define FP8_TOOLS_FP8RUN_PROBLEM_H
 
@@ -88,6 +89,8 @@ private:
   GemmSizes gemmSizes;
   uint64_t seed = 0;
   reference::DataKind kind = reference::DataKind::Normal;
+  std::optional<float> beta;
+  reference::Elementwise elementwise = reference::Elementwise::None;
   reference::OutputType outputType = reference::OutputType::F32;
   reference::OperandTypes operandTypes;
   unsigned output = 0;

@@ -105,8 +105,12 @@ reference::Epilogue BlockwiseGemm::prepareEpilogue(int64_t matrix) {
   epilogue.c = addend("c", m * n, cStream);
   epilogue.bias = addend("bias", n, biasStream);
   // Exact in f32, and unlike what a kernel that forgets them uses.
-  epilogue.beta = number("beta", -0.75);
+  epilogue.beta = number("beta", beta.value_or(-0.75));
   epilogue.scale = number("d_scale", 0.171875);
+  epilogue.function = elementwise;
+  // What must not be read is NaN.
+  if (PreparedArgument *c = find("c"); c && epilogue.beta == 0)
+    std::fill(c->bytes.begin(), c->bytes.end(), 0xff);
   return epilogue;
 }
 

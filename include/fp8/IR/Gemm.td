@@ -6,17 +6,22 @@
 
 include "fp8/IR/Fp8Base.td"
 
-def Fp8_BlockwiseGemmOp : Fp8_Op<"blockwise_gemm"> {
+def Fp8_BlockwiseGemmOp : Fp8_Op<"blockwise_gemm", [AttrSizedOperandSegments]> {
   let summary = "D = sum over K blocks of a_scale * b_scale * (A * B^T)";
   let description = [{
     The blockwise-scaled FP8 product: for each 128-deep block kb of K,
 
     `D[m, n] = sum_kb a_scale[kb, m] * b_scale[n / 128, kb] * sum_k A[m, 128 kb + k] * B[n, 128 kb + k]`
 
-    accumulated in f32 and rounded once to D's element type.
+    accumulated in f32 and rounded once to D's element type. What may follow the sum, in f32 and in this order, each part if it is there:
+
+    `D = round(d_scale * f(sum + beta * C + bias))`
+
+    with a residual C (`beta` is 1 if left out; where it is 0 when the kernel runs, C is not read), a bias for each column, an elementwise function f (the region) and an output
+    scale. An output of f8E4M3FN saturates as in `fp8.store`.
 
     (G1) `a` is M x K and `b` is N x K, both `f8E4M3FN`, rows contiguous; (G2) `a_scale` is ceil(K/128) x M and `b_scale` is ceil(N/128) x
-    ceil(K/128), each f32 or bf16, rows contiguous; (G3) `d` is M x N, bf16, f16 or f32, rows contiguous; (G4) M, N and K are below 2^31, K is a multiple of 16, and the rows of
+    ceil(K/128), each f32 or bf16, rows contiguous; (G3) `d` is M x N, bf16, f16, f32 or f8E4M3FN, rows contiguous; (G4) M, N and K are below 2^31, K is a multiple of 16, and the rows of
     `a_scale` and `d` are multiples of 16 bytes apart, because TMA copies them (PTX ISA, tensor maps: strides are multiples of 16 bytes).
     Static extents are checked here, dynamic ones before the launch.
 
@@ -24,7 +29,12 @@ def Fp8_BlockwiseGemmOp : Fp8_Op<"blockwise_gemm"> {
     like `a_scale`, ceil(K/128) x N with rows that are multiples of 16 bytes apart, because TMA brings a row of it to the tile's columns.
 
     (G6) Either all operands are matrices, or all have a leading batch extent L, below 2^31: `a` is L x M x K, `b_scale` is L x ceil(N/128) x ceil(K/128), and so on. Each
-    of the L products is computed as if it were alone; batches may lie apart as their stride says, which for what TMA copies is a multiple of 16 bytes (G4).
+    of the L products is computed as if it were alone; batches may lie apart as their stride says, which for what TMA copies is a multiple of 16 bytes (G4). They have
+    `bias`, `beta`, `d_scale` and the function in common, which have no batch extent.
+
+    What follows the sum: (G7) `c` is M x N, bf16, f16 or f32, rows contiguous, and (G8) `bias` is 1 x N, bf16, f16 or f32, contiguous, both with rows as in G4; (G9) `beta`
+    and `d_scale` are 1 x 1 f32, read when the kernel runs; (G10) the region takes an f32 and yields one, has only ops that `fp8.map` takes (E3, E4), and uses
+    nothing from around it but constants.
 
     ```mlir
     func.func @gemm(%a: memref<?x?xf8E4M3FN>, %a_scale: memref<?x?xf32>, %b: memref<?x?xf8E4M3FN>,
@@ -39,18 +49,38 @@ def Fp8_BlockwiseGemmOp : Fp8_Op<"blockwise_gemm"> {
                              memref<8x384x512xf8E4M3FN>, memref<8x6x4xf32>) outs(%d : memref<8x?x384xbf16>) {b_block = 64}
       return
     }
+
+    // With all that may follow: D = round(d_scale * relu(sum + beta * C + bias)).
+    func.func @epilogue(%a: memref<?x?xf8E4M3FN>, %a_scale: memref<?x?xf32>, %b: memref<?x?xf8E4M3FN>,
+                        %b_scale: memref<?x?xf32>, %c: memref<?x?xbf16>, %beta: memref<1x1xf32>, %bias: memref<1x?xf32>,
+                        %d: memref<?x?xf8E4M3FN>, %d_scale: memref<1x1xf32>) {
+      %zero = arith.constant 0.0 : f32
+      fp8.blockwise_gemm ins(%a, %a_scale, %b, %b_scale : memref<?x?xf8E4M3FN>, memref<?x?xf32>, memref<?x?xf8E4M3FN>,
+                             memref<?x?xf32>)
+        residual(%c scaled %beta : memref<?x?xbf16>, memref<1x1xf32>) bias(%bias : memref<1x?xf32>)
+        outs(%d : memref<?x?xf8E4M3FN>) scale(%d_scale : memref<1x1xf32>) config <tile = 128 x 128 x 128> map (%x) {
+          %y = arith.maximumf %x, %zero : f32
+          fp8.yield %y : f32
+        }
+      return
+    }
     ```
   }];
   let arguments = (ins
     Arg<AnyMemRef, "A, M x K", [MemRead]>:$a, Arg<AnyMemRef, "the scales of A", [MemRead]>:$a_scale,
     Arg<AnyMemRef, "B, N x K", [MemRead]>:$b, Arg<AnyMemRef, "the scales of B", [MemRead]>:$b_scale,
-    Arg<AnyMemRef, "D, M x N", [MemWrite]>:$d, OptionalAttr<Fp8_GemmConfigAttr>:$config,
-    DefaultValuedAttr<I64Attr, "128">:$b_block);
+    Arg<Optional<AnyMemRef>, "C, M x N", [MemRead]>:$c, Arg<Optional<AnyMemRef>, "the factor of C", [MemRead]>:$beta,
+    Arg<Optional<AnyMemRef>, "a bias for each column", [MemRead]>:$bias,
+    Arg<AnyMemRef, "D, M x N", [MemWrite]>:$d, Arg<Optional<AnyMemRef>, "the factor of D", [MemRead]>:$d_scale,
+    OptionalAttr<Fp8_GemmConfigAttr>:$config, DefaultValuedAttr<I64Attr, "128">:$b_block);
+  let regions = (region MaxSizedRegion<1>:$body);
   let assemblyFormat = [{
     `ins` `(` $a `,` $a_scale `,` $b `,` $b_scale `:` type($a) `,` type($a_scale) `,` type($b) `,` type($b_scale) `)`
-    `outs` `(` $d `:` type($d) `)` (`config` $config^)? attr-dict
+    (`residual` `(` $c^ (`scaled` $beta^)? `:` type($c) (`,` type($beta)^)? `)`)? (`bias` `(` $bias^ `:` type($bias) `)`)?
+    `outs` `(` $d `:` type($d) `)` (`scale` `(` $d_scale^ `:` type($d_scale) `)`)? (`config` $config^)? attr-dict (`map` custom<Elementwise>($body)^)?
   }];
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
     /// The axes before those of a matrix: 1 with a batch extent, else 0.
     int64_t getBatchAxes();

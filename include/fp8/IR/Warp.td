@@ -8,7 +8,7 @@ include "fp8/IR/Fp8Base.td"
 
 def Fp8_YieldOp : Fp8_Op<"yield", [Pure, Terminator, InLinearFunction, Fp8_LinearOpInterface,
     ParentOneOf<["RoleOp", "ProduceOp", "ConsumeOp", "PerKStageOp", "MmaWarpOp", "EpilogueWarpOp", "ForEachTileOp",
-                  "LeadingCtaOp", "ConsumeExplicitOp", "MapOp"]>,
+                  "LeadingCtaOp", "ConsumeExplicitOp", "MapOp", "BlockwiseGemmOp"]>,
     DeclareOpInterfaceMethods<RegionBranchTerminatorOpInterface, ["getMutableSuccessorOperands"]>]> {
   let summary = "ends an fp8 region";
   let description = [{

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What may follow the sum over K: a residual, a bias, an output scale.
+// What may follow the sum over K: a residual, a bias, a function of each
+// element, an output scale.
 #ifndef FP8_REFERENCE_EPILOGUE_H
 #define FP8_REFERENCE_EPILOGUE_H
 
@@ -12,16 +13,31 @@
 
 namespace fp8::reference {
 
-/// D = scale * (sum + beta * C + bias), where what is absent adds nothing.
-/// Values are those that the kernel reads, widened.
+/// The functions of an element that can be checked.
+enum class Elementwise {
+  None,
+  Relu, ///< max(x, 0); NaN stays
+  Abs,
+  /// x / (1 + exp(-x)), as h * tanh(h) + h with h = x / 2; an infinity below
+  /// gives NaN
+  Silu,
+};
+
+double applyElementwise(Elementwise function, double x);
+
+/// D = scale * f(sum + beta * C + bias), where what is absent adds nothing. C
+/// is not read where beta is 0. Values are those that the kernel reads,
+/// widened.
 struct Epilogue {
   std::vector<double> c;    ///< M x N, row-major; empty: no residual
   std::vector<double> bias; ///< N; empty: none
   double beta = 1;
   double scale = 1;
+  Elementwise function = Elementwise::None;
 };
 
-/// Applies it to the reference and to its magnitudes.
+/// Applies it to the reference and to its magnitudes: what an error of the sum
+/// can become, and the approximate instructions' own.
 void applyEpilogue(const Epilogue &epilogue, GemmReference &reference);
 
 /// Near-normal values, 256 times as wide as 1, rounded to `type`. The same for

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What the epilogue of a GEMM does with a tile's sums before it stores them:
+// d_scale * f(sum + bias + beta * C), as far as the op has it.
+
+#include "KernelBuilder.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+using namespace mlir::fp8;
+
+namespace {
+
+class EpilogueTail : public KernelBuilder {
+public:
+  explicit EpilogueTail(const KernelBuilder &base) : KernelBuilder(base) {}
+
+  Value build(Value sums, MutableArrayRef<Value> ends);
+
+private:
+  Value addBias(Value sums, Value &end);
+  Value addResidual(Value sums, Value beta, Value &end);
+  /// The function and the output scale, in one pass over the elements.
+  Value map(Value sums, Value scale);
+};
+
+} // namespace
+
+Value EpilogueTail::build(Value sums, MutableArrayRef<Value> ends) {
+  // Loaded here, for each tile, rather than kept in registers beside the sums
+  // through the loop over K.
+  Value beta = loadNumber(GemmParameter::Beta),
+        scale = loadNumber(GemmParameter::DScale);
+  if (plan.epilogue.bias)
+    sums = addBias(sums, ends.front());
+  if (plan.epilogue.residual)
+    sums = addResidual(sums, beta, ends.back());
+  return plan.epilogue.function || scale ? map(sums, scale) : sums;
+}
+
+Value EpilogueTail::addBias(Value sums, Value &end) {
+  Carried results = stageScope<ConsumeOp>(
+      end, sums.getType(), [&](ValueRange stages) -> Carried {
+        Value row = TileOp::create(builder, loc, stages[0], "bias");
+        return {AddRowOp::create(builder, loc, sums.getType(), sums, row)};
+      });
+  end = results[0];
+  return results[1];
+}
+
+Value EpilogueTail::addResidual(Value sums, Value beta, Value &end) {
+  Carried results =
+      unlessZero(beta, {end, sums}, [&](ValueRange inits) -> Carried {
+        Carried state(inits);
+        int64_t width = plan.getResidualTile().getColumns();
+        for (int64_t first = 0; first < plan.tileN; first += width)
+          state = stageScope<ConsumeOp>(
+              state[0], sums.getType(), [&](ValueRange stages) -> Carried {
+                Value tile = TileOp::create(builder, loc, stages[0], "c");
+                return {AddTileOp::create(builder, loc, sums.getType(),
+                                          state[1], tile, beta, first)};
+              });
+        return state;
+      });
+  end = results[0];
+  return results[1];
+}
+
+Value EpilogueTail::map(Value sums, Value scale) {
+  IRMapping mapping;
+  Block *function = plan.epilogue.function;
+  // The constants that the function uses from around it.
+  if (function)
+    for (Operation &op : *function)
+      for (Value operand : op.getOperands())
+        if (operand.getParentBlock() != function && !mapping.contains(operand))
+          builder.clone(*operand.getDefiningOp(), mapping);
+  auto op = MapOp::create(builder, loc, sums.getType(), sums);
+  return fillBody(op, builder.getF32Type(), [&](ValueRange element) -> Carried {
+    Value value = element[0];
+    if (function) {
+      mapping.map(function->getArgument(0), value);
+      for (Operation &inner : function->without_terminator())
+        builder.clone(inner, mapping);
+      value = mapping.lookup(function->getTerminator()->getOperand(0));
+    }
+    if (scale)
+      value = arith::MulFOp::create(builder, loc, value, scale);
+    return {value};
+  })[0];
+}
+
+Value fp8::buildEpilogueTail(const KernelBuilder &base, Value sums,
+                             MutableArrayRef<Value> ends) {
+  return EpilogueTail(base).build(sums, ends);
+}

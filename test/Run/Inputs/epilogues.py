@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Everything that may follow the sum of a GEMM, each part alone and many together.
+
+epilogues.py FP8-OPT FP8-RUN WORKDIR [--sample COUNT] [--ptxas PTXAS]
+epilogues.py --print OPTIONS [--config CONFIG]
+
+Writes GEMM ops with a residual, a bias, a function, an output scale, over the types that each may have and over kinds of kernels;
+lowers and simulates each on ragged shapes, without K, with a residual that is not read, and with special values. A seeded sample of COUNT
+has every value of every axis. With --ptxas each kernel is assembled for sm_100a, and those that spill are named and counted. The
+second form prints one op. OPTIONS are as `c=bf16,beta,bias=f32,function=relu,scale,d=f16`.
+"""
+import argparse
+import itertools
+import json
+import random
+import subprocess
+import sys
+
+FUNCTIONS = {
+    "relu": """      %y = arith.maximumf %x, %zero : f32
+      fp8.yield %y : f32
+""",
+    "abs": """      %y = math.absf %x : f32
+      fp8.yield %y : f32
+""",
+    "silu": """      %half = arith.constant 0.5 : f32
+      %h = arith.mulf %x, %half : f32
+      %t = math.tanh %h : f32
+      %y = math.fma %h, %t, %h : f32
+      fp8.yield %y : f32
+""",
+}
+ADDENDS = [None, "bf16", "f16", "f32"]
+AXES = {
+    "d": ["bf16", "f16", "f32", "f8E4M3FN"],
+    "c": ADDENDS,
+    "beta": [None, True],
+    "bias": ADDENDS,
+    "function": [None, *FUNCTIONS],
+    "scale": [None, True],
+    "config": [
+        "tile = 128 x 128 x 128",
+        "tile = 128 x 128 x 128, cluster = 2 x 1, scheduler = one_tile",
+        "tile = 128 x 64 x 128, cluster = 1 x 2, scheduler = clc",
+        "tile = 256 x 128 x 128, cta_group = 2, cluster = 2 x 1",
+        "tile = 128 x 96 x 128, scheduler = clc",
+        "tile = 64 x 128 x 128",
+        "tile = 128 x 64 x 128, cta_group = 2, cluster = 2 x 2, scheduler = one_tile",
+        "tile = 128 x 192 x 128, cta_group = 2, cluster = 2 x 1, scheduler = clc",
+        "tile = 128 x 192 x 128",
+        "tile = 128 x 160 x 128, stages = 2",
+    ],
+}
+
+
+def points():
+    for values in itertools.product(*AXES.values()):
+        point = dict(zip(AXES, values))
+        if point["c"] or not point["beta"]:
+            yield point
+
+
+def sample(count):
+    """Each part alone, then a seeded sample that has every value of every axis together with every kind of kernel."""
+    alone = [dict.fromkeys(AXES, None) | {"d": "bf16", "config": AXES["config"][0]} | part
+             for part in [{"c": "bf16"}, {"c": "bf16", "beta": True}, {"bias": "f32"}, {"function": "relu"}, {"scale": True}]]
+    order = list(points())
+    random.Random(20260101).shuffle(order)
+    chosen, seen = [], set()
+    for point in order:
+        values = {(axis, point[axis], point["config"]) for axis in AXES}
+        if sum(value not in seen for value in values) >= 3:
+            chosen.append(point)
+            seen |= values
+    rest = [point for point in order if point not in chosen]
+    return (alone + chosen + rest)[:count]
+
+
+def text(point):
+    argument = '%{0}: {1} {{fp8.name = "{0}", fp8.access = "{2}"}}'.format
+    arguments = [argument("a", "memref<?x?xf8E4M3FN>", "read"), argument("a_scale", "memref<?x?xf32, strided<[?, 1]>>", "read"),
+                 argument("b", "memref<?x?xf8E4M3FN>", "read"), argument("b_scale", "memref<?x?xf32>", "read")]
+    clauses = ""
+    number = "memref<1x1xf32>"
+    if point["c"]:
+        matrix = f"memref<?x?x{point['c']}>"
+        arguments.append(argument("c", matrix, "read"))
+        clauses += f" residual(%c scaled %beta : {matrix}, {number})" if point["beta"] else f" residual(%c : {matrix})"
+    if point["beta"]:
+        arguments.append(argument("beta", number, "read"))
+    if point["bias"]:
+        row = f"memref<1x?x{point['bias']}, strided<[?, 1]>>"
+        arguments.append(argument("bias", row, "read"))
+        clauses += f" bias(%bias : {row})"
+    clauses += f" outs(%d : memref<?x?x{point['d']}>)"
+    arguments.append(argument("d", f"memref<?x?x{point['d']}>", "write"))
+    if point["scale"]:
+        arguments.append(argument("d_scale", number, "read"))
+        clauses += f" scale(%d_scale : {number})"
+    if point["config"]:
+        clauses += f" config <{point['config']}>"
+    if point["function"]:
+        clauses += " map (%x) {\n" + FUNCTIONS[point["function"]] + "    }"
+    return """func.func @gemm({}) attributes {{fp8.problem = "blockwise_gemm"}} {{
+  %zero = arith.constant 0.0 : f32
+  fp8.blockwise_gemm ins(%a, %a_scale, %b, %b_scale
+      : memref<?x?xf8E4M3FN>, memref<?x?xf32, strided<[?, 1]>>, memref<?x?xf8E4M3FN>, memref<?x?xf32>)
+   {}
+  return
+}}
+""".format(",\n                ".join(arguments), clauses)
+
+
+def run(command):
+    return subprocess.run(command, capture_output=True, text=True)
+
+
+def check(runner, ptx, point):
+    """What went wrong when the kernel ran, empty if nothing."""
+    flags = [f"--elementwise={point['function']}"] if point["function"] else []
+    runs = [["--m=300", "--n=336", "--k=272", "--schedules=2"], ["--m=130", "--n=208", "--k=0"],
+            ["--m=200", "--n=208", "--k=400", "--data=specials", "--multiprocessors=2"]]
+    if point["beta"]:
+        runs += [["--m=130", "--n=336", "--k=144", "--beta=0"], ["--m=70", "--n=144", "--k=0", "--beta=0"]]
+    for options in runs:
+        result = run([runner, ptx, "--backend=sim", *flags, *options])
+        lines = result.stdout.splitlines()
+        if result.returncode or not lines or not json.loads(lines[-1])["ok"]:
+            return f"{' '.join(flags + options)}: {result.stderr}"
+    return ""
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("paths", nargs="*")
+    parser.add_argument("--sample", type=int)
+    parser.add_argument("--ptxas")
+    parser.add_argument("--print", dest="one")
+    parser.add_argument("--config")
+    options = parser.parse_args()
+    if options.one is not None:
+        parts = [part.split("=") for part in options.one.split(",") if part]
+        point = dict.fromkeys(AXES, None) | {"d": "bf16", "config": options.config}
+        print(text(point | {part[0]: part[-1] for part in parts}), end="")
+        return
+    opt, runner, work = options.paths
+    chosen = sample(options.sample) if options.sample else list(points())
+    right = failed = spilled = 0
+    for point in chosen:
+        name = ", ".join(f"{axis}={value}" for axis, value in point.items() if value)
+        source, ptx = f"{work}.mlir", f"{work}.ptx"
+        open(source, "w").write(text(point))
+        lowered = run([opt, source, "--fp8-gemm-to-ptx=chip=sm_100a", "--emit=ptx", "-o", ptx])
+        problem = lowered.stderr if lowered.returncode else check(runner, ptx, point)
+        if not problem and options.ptxas:
+            assembled = run([options.ptxas, "-arch=sm_100a", "-v", "-o", "/dev/null", ptx])
+            problem = assembled.stderr if assembled.returncode else ""
+            if "0 bytes spill stores, 0 bytes spill loads" not in assembled.stderr:
+                spilled += 1
+                print(f"{name}: spills")
+        if problem:
+            failed += 1
+            print(f"{name}: {problem}")
+        else:
+            right += 1
+    print(f"{len(chosen)} of {len(list(points()))} kernels: {right} right, {failed} failed"
+          + (f", {spilled} spill" if options.ptxas else ""))
+    sys.exit(failed > 0)
+
+
+main()
