@@ -27,6 +27,34 @@ func.func @three_scales(%a: memref<?x?xf8E4M3FN>, %s: memref<?x?xf32>, %d: memre
 
 // -----
 
+// The ring with C takes the room of a stage.
+func.func @stages_with_residual(%a: memref<?x?xf8E4M3FN>, %s: memref<?x?xf32>, %d: memref<?x?xbf16>) {
+  // expected-error @below {{5 stages of 33280 bytes do not fit shared memory; at most 4 do}}
+  fp8.blockwise_gemm ins(%a, %s, %a, %s : memref<?x?xf8E4M3FN>, memref<?x?xf32>, memref<?x?xf8E4M3FN>, memref<?x?xf32>)
+    residual(%d : memref<?x?xbf16>) outs(%d : memref<?x?xbf16>) config <tile = 128 x 128 x 128, stages = 5>
+  return
+}
+
+// -----
+
+func.func @residual_chunks(%a: memref<?x?xf8E4M3FN>, %s: memref<?x?xf32>, %c: memref<?x?xbf16>, %d: memref<?x?xf32>) {
+  // expected-error @below {{tile N of 24 gives a thread 12 columns, but it reads the residual in chunks of 8 (16 bytes); take a larger tile N}}
+  fp8.blockwise_gemm ins(%a, %s, %a, %s : memref<?x?xf8E4M3FN>, memref<?x?xf32>, memref<?x?xf8E4M3FN>, memref<?x?xf32>)
+    residual(%c : memref<?x?xbf16>) outs(%d : memref<?x?xf32>) config <tile = 64 x 24 x 128>
+  return
+}
+
+// -----
+
+func.func @bias_chunks(%a: memref<?x?xf8E4M3FN>, %s: memref<?x?xf32>, %bias: memref<1x?xf16>, %d: memref<?x?xf32>) {
+  // expected-error @below {{tile N of 24 gives a thread 12 columns, but it reads the bias in chunks of 8 (16 bytes); take a larger tile N}}
+  fp8.blockwise_gemm ins(%a, %s, %a, %s : memref<?x?xf8E4M3FN>, memref<?x?xf32>, memref<?x?xf8E4M3FN>, memref<?x?xf32>)
+    bias(%bias : memref<1x?xf16>) outs(%d : memref<?x?xf32>) config <tile = 64 x 24 x 128>
+  return
+}
+
+// -----
+
 module @outer {
   module @inner {
     func.func @nested(%a: memref<?x?xf8E4M3FN>, %s: memref<?x?xf32>, %d: memref<?x?xbf16>) {

@@ -70,6 +70,31 @@ SmallVector<Value> fp8::readTileRow(TileType tile, Value address,
   return pairs;
 }
 
+/// Combines each pair with what the row of a tile holds beside it: chunk by
+/// chunk, and before anything that follows, so that no more of the row than
+/// there are registers for need wait beside the pairs. The arguments are those
+/// of readTileRow.
+static void addTileRow(TileType tile, Value address, Value rowOffset,
+                       Value byteColumn, MutableArrayRef<Value> pairs,
+                       Instructions &instructions,
+                       function_ref<Value(Value pair, Value added)> combine) {
+  constexpr int64_t kChunkBytes = 16;
+  int64_t elementBytes = tile.getElementType().getIntOrFloatBitWidth() / 8;
+  size_t perChunk = kChunkBytes / elementBytes / 2;
+  for (size_t first = 0; first < pairs.size(); first += perChunk) {
+    MutableArrayRef<Value> chunk = pairs.slice(first, perChunk);
+    SmallVector<Value> added =
+        readTileRow(tile, address, rowOffset,
+                    instructions.add(byteColumn, 2 * first * elementBytes),
+                    2 * perChunk, instructions);
+    for (auto [pair, value] : llvm::zip(chunk, added))
+      pair = combine(pair, value);
+  }
+  // Else LLVM moves all of it to where the sums are used, past the hand-over of
+  // the tile.
+  instructions.pin(pairs);
+}
+
 namespace {
 
 //===----------------------------------------------------------------------===//
@@ -131,20 +156,34 @@ private:
 struct LowerAddRow : public KernelPattern<AddRowOp> {
   using KernelPattern::KernelPattern;
 
+  /// Columns of the row that are in registers beside the sums. With all of 128
+  /// in f32 ptxas would fill every register, and spill.
+  static constexpr int64_t kRowColumns = 32;
+
   LogicalResult lower(AddRowOp op, Adaptor operands,
                       ConversionPatternRewriter &rewriter) const override {
     Instructions instructions(rewriter, op.getLoc());
     FragmentPart part(op.getFragment().getType(), lowering.getRole(op),
                       instructions);
     TileType tile = op.getRow().getType();
-    Value byteColumn = instructions.mul(
-        part.firstColumn, tile.getElementType().getIntOrFloatBitWidth() / 8);
-    SmallVector<Value> row =
-        readTileRow(tile, operands.getRow()[0], instructions.i32(0), byteColumn,
-                    part.columns, instructions);
-    for (auto [value, sum] : llvm::zip(row, operands.getFragment()))
-      value = instructions.addPair(value, sum);
-    rewriter.replaceOpWithMultiple(op, {row});
+    int64_t bytes = tile.getElementType().getIntOrFloatBitWidth() / 8;
+    Value byteColumn = instructions.mul(part.firstColumn, bytes);
+    SmallVector<Value> sums(operands.getFragment());
+    MutableArrayRef<Value> rest = sums;
+    while (!rest.empty()) {
+      size_t count = std::min<size_t>(rest.size(), kRowColumns / 2);
+      addTileRow(tile, operands.getRow()[0], instructions.i32(0), byteColumn,
+                 rest.take_front(count), instructions,
+                 [&](Value pair, Value value) {
+                   return instructions.addPair(value, pair);
+                 });
+      rest = rest.drop_front(count);
+      byteColumn = instructions.add(byteColumn, kRowColumns * bytes);
+      // ptxas moves no load across it.
+      if (!rest.empty())
+        instructions.syncWarp();
+    }
+    rewriter.replaceOpWithMultiple(op, {sums});
     return success();
   }
 };
@@ -205,17 +244,17 @@ SmallVector<Value> LowerAddTile::add(AddTileOp op, Adaptor operands,
                                      Value byteColumn,
                                      Instructions &instructions) const {
   TileType tile = op.getTile().getType();
-  SmallVector<Value> added =
-      readTileRow(tile, operands.getTile()[0],
-                  instructions.mul(part.row, tile.getRowBytes()), byteColumn,
-                  2 * pairs.size(), instructions);
   Value scale;
   if (op.getScale())
     scale = instructions.splatPair(operands.getScale()[0]);
-  for (auto [value, pair] : llvm::zip(added, pairs))
-    value = scale ? instructions.fma(value, scale, pair)
-                  : instructions.addPair(value, pair);
-  return added;
+  SmallVector<Value> sums(pairs);
+  addTileRow(tile, operands.getTile()[0],
+             instructions.mul(part.row, tile.getRowBytes()), byteColumn, sums,
+             instructions, [&](Value pair, Value value) {
+               return scale ? instructions.fma(value, scale, pair)
+                            : instructions.addPair(value, pair);
+             });
+  return sums;
 }
 
 LogicalResult LowerAddTile::lower(AddTileOp op, Adaptor operands,

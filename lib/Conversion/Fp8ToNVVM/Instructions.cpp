@@ -568,3 +568,27 @@ SmallVector<Value> Instructions::finishTmemLoads(ArrayRef<Value> loads) {
   }
   return pairs;
 }
+
+void Instructions::pin(MutableArrayRef<Value> pairs) {
+  std::string constraints, ties;
+  SmallVector<Value> registers;
+  for (auto [i, pair] : llvm::enumerate(pairs)) {
+    constraints += "=l,";
+    ties += (i ? "," : "") + std::to_string(i);
+    registers.push_back(
+        LLVM::BitcastOp::create(builder, loc, builder.getI64Type(), pair));
+  }
+  auto resultType = LLVM::LLVMStructType::getLiteral(
+      builder.getContext(),
+      SmallVector<Type>(ValueRange(registers).getTypes()));
+  Value pinned =
+      LLVM::InlineAsmOp::create(
+          builder, loc, resultType, registers, "", constraints + ties,
+          /*has_side_effects=*/true, /*is_align_stack=*/false,
+          LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr())
+          .getRes();
+  for (auto [i, pair] : llvm::enumerate(pairs))
+    pair = LLVM::BitcastOp::create(
+        builder, loc, pair.getType(),
+        LLVM::ExtractValueOp::create(builder, loc, pinned, i));
+}

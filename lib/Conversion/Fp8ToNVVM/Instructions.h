@@ -161,6 +161,9 @@ public:
   /// Waits for all loads that were started, and yields what was loaded, in
   /// order, as pairs of f32.
   SmallVector<Value> finishTmemLoads(ArrayRef<Value> loads);
+  /// Has the pairs computed before any barrier or asm that follows. Emits no
+  /// instruction.
+  void pin(MutableArrayRef<Value> pairs);
 
 private:
   /// A pair of f32 as two e4m3 in an i16, saturated.
