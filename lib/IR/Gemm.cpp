@@ -111,8 +111,6 @@ struct OperandChecker {
         succeeded(checkAxis(op.getB(), "b", 0, batch, "L", "G6")) &&
         succeeded(checkAxis(op.getAScale(), "a_scale", 0, batch, "L", "G6")) &&
         succeeded(checkAxis(op.getBScale(), "b_scale", 0, batch, "L", "G6")) &&
-        (!op.getC() ||
-         succeeded(checkAxis(op.getC(), "c", 0, batch, "L", "G6"))) &&
         succeeded(checkAxis(op.getD(), "d", 0, batch, "L", "G6")));
   }
 
@@ -221,12 +219,16 @@ static LogicalResult checkEpilogue(OperandChecker &checker, int64_t m,
     return type.isF32() || type.isBF16() || type.isF16();
   };
   StringRef addends = "bf16, f16 or f32";
-  if (Value c = op.getC())
+  if (Value c = op.getC()) {
+    int64_t batch = cast<MemRefType>(op.getA().getType()).getDimSize(0);
     if (failed(checker.checkForm(c, "c", isAddend, addends, "G7")) ||
+        (op.getBatchAxes() &&
+         failed(checker.checkAxis(c, "c", 0, batch, "L", "G6"))) ||
         failed(checker.checkExtent(c, "c", 0, m, "M", "G7")) ||
         failed(checker.checkExtent(c, "c", 1, n, "N", "G7")) ||
         failed(checker.checkRowBytes(c, "c")))
       return failure();
+  }
   if (Value bias = op.getBias()) {
     if (failed(checker.checkForm(bias, "bias", isAddend, addends, "G8",
                                  /*isCommon=*/true)))

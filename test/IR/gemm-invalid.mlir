@@ -119,6 +119,24 @@ func.func @scale_type(%a: memref<?x?xf8E4M3FN>, %s: memref<?x?xf32>, %d: memref<
 
 // -----
 
+func.func @batch_of_residuals(%a: memref<2x64x128xf8E4M3FN>, %s: memref<2x1x64xf32>, %bs: memref<2x1x1xf32>, %d: memref<2x64x64xbf16>, %c: memref<3x64x64xbf16>) {
+  // expected-error @below {{extent 0 of 'c' must be L = 2 (G6), but got 3}}
+  fp8.blockwise_gemm ins(%a, %s, %a, %bs : memref<2x64x128xf8E4M3FN>, memref<2x1x64xf32>, memref<2x64x128xf8E4M3FN>, memref<2x1x1xf32>)
+    residual(%c : memref<3x64x64xbf16>) outs(%d : memref<2x64x64xbf16>)
+  return
+}
+
+// -----
+
+func.func @batch_of_biases(%a: memref<2x64x128xf8E4M3FN>, %s: memref<2x1x64xf32>, %bs: memref<2x1x1xf32>, %d: memref<2x64x64xbf16>, %bias: memref<2x1x64xbf16>) {
+  // expected-error @below {{'bias' must be a 2-D memref of bf16, f16 or f32 (G8), but got 'memref<2x1x64xbf16>'}}
+  fp8.blockwise_gemm ins(%a, %s, %a, %bs : memref<2x64x128xf8E4M3FN>, memref<2x1x64xf32>, memref<2x64x128xf8E4M3FN>, memref<2x1x1xf32>)
+    bias(%bias : memref<2x1x64xbf16>) outs(%d : memref<2x64x64xbf16>)
+  return
+}
+
+// -----
+
 func.func @beta_alone(%a: memref<?x?xf8E4M3FN>, %s: memref<?x?xf32>, %d: memref<?x?xbf16>, %beta: memref<1x1xf32>) {
   // expected-error @below {{has 'beta', but no 'c' for it to multiply (G9)}}
   "fp8.blockwise_gemm"(%a, %s, %a, %s, %beta, %d) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 1, 0, 1, 0>}> ({})

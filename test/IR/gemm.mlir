@@ -96,3 +96,13 @@ func.func @parts(%a: memref<?x?xf8E4M3FN>, %as: memref<?x?xf32>, %b: memref<?x?x
     }
   return
 }
+
+// A batch has all but C in common.
+// CHECK-LABEL: func.func @batch_epilogue
+func.func @batch_epilogue(%a: memref<8x256x512xf8E4M3FN>, %as: memref<8x4x256xf32>, %b: memref<8x384x512xf8E4M3FN>, %bs: memref<8x3x4xf32>,
+                          %c: memref<8x256x384xf32>, %beta: memref<1x1xf32>, %bias: memref<1x384xf32>, %d: memref<8x256x384xbf16>) {
+  // CHECK: residual(%{{.*}} scaled %{{.*}} : memref<8x256x384xf32>, memref<1x1xf32>) bias(%{{.*}} : memref<1x384xf32>) outs
+  fp8.blockwise_gemm ins(%a, %as, %b, %bs : memref<8x256x512xf8E4M3FN>, memref<8x4x256xf32>, memref<8x384x512xf8E4M3FN>, memref<8x3x4xf32>)
+    residual(%c scaled %beta : memref<8x256x384xf32>, memref<1x1xf32>) bias(%bias : memref<1x384xf32>) outs(%d : memref<8x256x384xbf16>)
+  return
+}

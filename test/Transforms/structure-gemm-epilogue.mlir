@@ -2,7 +2,7 @@
 
 // What follows the sum: a ring of one bias, a ring of two tiles of C, and a role that fills them. Both roles read beta, and skip C
 // where it is 0; the ends pass through the other arm. The function and the scale are one map; constants come along.
-// CHECK: gpu.func @epilogue_kernel({{.*}}%[[CM:[a-z0-9]*]]: !fp8.tensor_map<!{{[a-z0-9]*}}>, %[[BM:[a-z0-9]*]]: !fp8.tensor_map<!{{[a-z0-9]*}}>, %{{.*}}: memref<?x?xf32>, %{{.*}}: index, %{{.*}}: index, %{{.*}}: index, %[[BETA:.*]]: memref<1x1xf32>, %[[SCALE:.*]]: memref<1x1xf32>) kernel
+// CHECK: gpu.func @epilogue_kernel({{.*}}: index, %[[CM:[a-z0-9]*]]: !fp8.tensor_map<!{{[a-z0-9]*}}>, %[[BM:[a-z0-9]*]]: !fp8.tensor_map<!{{[a-z0-9]*}}>, %[[BETA:.*]]: memref<1x1xf32>, %[[SCALE:.*]]: memref<1x1xf32>) kernel
 // CHECK: %[[BIAS:.*]]:2 = fp8.pipeline : !fp8.producer<![[BIASRING:[a-z0-9]*]]>
 // CHECK: %[[C:.*]]:2 = fp8.pipeline : !fp8.producer<![[CRING:[a-z0-9]*]]>
 // CHECK: fp8.work_queue : !fp8.producer<!fp8.work_queue<2>>, !fp8.consumer<!fp8.work_queue<2>>, !fp8.consumer<!fp8.work_queue<2>>, !fp8.consumer<!fp8.work_queue<2>>, !fp8.consumer<!fp8.work_queue<2>>, !fp8.consumer<!fp8.work_queue<2>>
@@ -33,9 +33,9 @@
 // CHECK-COUNT-3: fp8.tma_load %[[CM]]
 // CHECK: else
 // CHECK-LABEL: func.func @epilogue
-// CHECK: cf.assert %{{.*}}, "c must have M rows (G5)"
-// CHECK: cf.assert %{{.*}}, "c must have N columns (G5)"
-// CHECK: cf.assert %{{.*}}, "bias must have N columns (G6)"
+// CHECK: cf.assert %{{.*}}, "c must have M rows (G7)"
+// CHECK: cf.assert %{{.*}}, "c must have N columns (G7)"
+// CHECK: cf.assert %{{.*}}, "bias must have N columns (G8)"
 // CHECK: cf.assert %{{.*}}, "the rows of c must be a multiple of 16 bytes apart, because TMA copies them (G4)"
 // CHECK: cf.assert %{{.*}}, "the rows of bias must be a multiple of 16 bytes apart, because TMA copies them (G4)"
 func.func @epilogue(%a: memref<?x?xf8E4M3FN>, %as: memref<?x?xf32>, %b: memref<?x?xf8E4M3FN>, %bs: memref<?x?xf32>,

@@ -5,8 +5,8 @@ epilogues.py FP8-OPT FP8-RUN WORKDIR [--sample COUNT] [--ptxas PTXAS]
 epilogues.py --print OPTIONS [--config CONFIG]
 
 Writes GEMM ops with a residual, a bias, a function, an output scale, over the types that each may have and over kinds of kernels;
-lowers and simulates each on ragged shapes, without K, with a residual that is not read, and with special values. A seeded sample of COUNT
-has every value of every axis. With --ptxas each kernel is assembled for sm_100a, and those that spill are named and counted. The
+lowers and simulates each on ragged shapes, without K, with a residual that is not read, and with special values. A seeded sample of
+COUNT has every value of every axis. With --ptxas each kernel is assembled for sm_100a, and those that spill are named and counted. The
 second form prints one op. OPTIONS are as `c=bf16,beta,bias=f32,function=relu,scale,d=f16`.
 """
 import argparse
@@ -38,6 +38,7 @@ AXES = {
     "bias": ADDENDS,
     "function": [None, *FUNCTIONS],
     "scale": [None, True],
+    "batch": [None, True],
     "config": [
         "tile = 128 x 128 x 128",
         "tile = 128 x 128 x 128, cluster = 2 x 1, scheduler = one_tile",
@@ -78,12 +79,14 @@ def sample(count):
 
 def text(point):
     argument = '%{0}: {1} {{fp8.name = "{0}", fp8.access = "{2}"}}'.format
-    arguments = [argument("a", "memref<?x?xf8E4M3FN>", "read"), argument("a_scale", "memref<?x?xf32, strided<[?, 1]>>", "read"),
-                 argument("b", "memref<?x?xf8E4M3FN>", "read"), argument("b_scale", "memref<?x?xf32>", "read")]
+    extents, strides = ("?x?x?", "[?, ?, 1]") if point["batch"] else ("?x?", "[?, 1]")
+    types = [f"memref<{extents}xf8E4M3FN>", f"memref<{extents}xf32, strided<{strides}>>", f"memref<{extents}xf8E4M3FN>",
+             f"memref<{extents}xf32>"]
+    arguments = [argument(name, type, "read") for name, type in zip(["a", "a_scale", "b", "b_scale"], types)]
     clauses = ""
     number = "memref<1x1xf32>"
     if point["c"]:
-        matrix = f"memref<?x?x{point['c']}>"
+        matrix = f"memref<{extents}x{point['c']}>"
         arguments.append(argument("c", matrix, "read"))
         clauses += f" residual(%c scaled %beta : {matrix}, {number})" if point["beta"] else f" residual(%c : {matrix})"
     if point["beta"]:
@@ -92,8 +95,8 @@ def text(point):
         row = f"memref<1x?x{point['bias']}, strided<[?, 1]>>"
         arguments.append(argument("bias", row, "read"))
         clauses += f" bias(%bias : {row})"
-    clauses += f" outs(%d : memref<?x?x{point['d']}>)"
-    arguments.append(argument("d", f"memref<?x?x{point['d']}>", "write"))
+    clauses += f" outs(%d : memref<{extents}x{point['d']}>)"
+    arguments.append(argument("d", f"memref<{extents}x{point['d']}>", "write"))
     if point["scale"]:
         arguments.append(argument("d_scale", number, "read"))
         clauses += f" scale(%d_scale : {number})"
@@ -104,11 +107,11 @@ def text(point):
     return """func.func @gemm({}) attributes {{fp8.problem = "blockwise_gemm"}} {{
   %zero = arith.constant 0.0 : f32
   fp8.blockwise_gemm ins(%a, %a_scale, %b, %b_scale
-      : memref<?x?xf8E4M3FN>, memref<?x?xf32, strided<[?, 1]>>, memref<?x?xf8E4M3FN>, memref<?x?xf32>)
+      : {})
    {}
   return
 }}
-""".format(",\n                ".join(arguments), clauses)
+""".format(",\n                ".join(arguments), ", ".join(types), clauses)
 
 
 def run(command):
@@ -118,6 +121,7 @@ def run(command):
 def check(runner, ptx, point):
     """What went wrong when the kernel ran, empty if nothing."""
     flags = [f"--elementwise={point['function']}"] if point["function"] else []
+    flags += ["--batch=3"] if point["batch"] else []
     runs = [["--m=300", "--n=336", "--k=272", "--schedules=2"], ["--m=130", "--n=208", "--k=0"],
             ["--m=200", "--n=208", "--k=400", "--data=specials", "--multiprocessors=2"]]
     if point["beta"]:
