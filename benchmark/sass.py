@@ -19,8 +19,10 @@ import subprocess
 import sys
 import tempfile
 
-# (tile N, output type): what the pipeline makes of examples/gemm.mlir.
-CONFIGURATIONS = [(n, out) for n in (64, 96, 128, 192) for out in ("bf16", "f16", "f32")]
+# (tile, what else is pinned, output type): what the pipeline makes of examples/gemm.mlir.
+TILES = [((128, n), "") for n in (64, 96, 128, 160, 192)]
+TILES += [((64, 128), ""), ((256, 128), ", cluster = 2 x 1, cta_group = 2")]
+CONFIGURATIONS = [(tile, more, out) for tile, more in TILES for out in ("bf16", "f16", "f32")]
 
 
 class Instruction:
@@ -64,30 +66,40 @@ def disassemble(nvdisasm, cubin):
 
 
 def find_loop(instructions, labels):
-    """The shortest stretch that ends in a branch back to its start and loads from tensor memory."""
+    """The loop over K blocks: of the loops that load from tensor memory and have no such loop within, the one with most work. The blocks
+    that do not fill a group have a loop of their own."""
     loops = []
     for end, instruction in enumerate(instructions):
         target = re.search(r"`\((\.L\w+)\)", instruction.text)
-        if instruction.opcode != "BRA" or not target:
+        # A branch without a condition leads back from a wait that was set apart, not around a loop.
+        if instruction.opcode != "BRA" or not target or instruction.text.startswith("BRA `"):
             continue
         begin = labels.get(target[1], end + 1)
-        body = instructions[begin : end + 1]
-        if begin <= end and any(i.opcode == "LDTM" for i in body):
-            loops.append(body)
-    return min(loops, key=len, default=None)
+        if begin <= end and any(i.opcode == "LDTM" for i in instructions[begin : end + 1]):
+            loops.append((begin, end))
+    inner = [a for a in loops if not any(a != b and a[0] <= b[0] and b[1] <= a[1] for b in loops)]
+    bodies = [instructions[begin : end + 1] for begin, end in inner]
+    return max(bodies, key=lambda body: sum(map(is_multiply_add, body)), default=None)
 
 
-def overlap(loop):
-    """The most loads from tensor memory under way at once before the first of them is used."""
-    pending, most = [], 0
-    for instruction in loop:
-        pending = [barrier for barrier in pending if barrier not in instruction.waits]
-        if instruction.opcode == "LDTM":
-            pending.append(instruction.sets)
-            most = max(most, len(pending))
-        if instruction.opcode.startswith("FFMA"):
+def split_blocks(loop):
+    """The loop's stretches from one K block's first load of an accumulator to the next one's."""
+    starts = [i for i, instruction in enumerate(loop) if instruction.opcode == "LDTM" and "+" not in instruction.text]
+    return [loop[a:b] for a, b in zip(starts, starts[1:] + [len(loop)])]
+
+
+def overlap(block):
+    """How many of a block's loads from tensor memory are under way before anything waits for one of them."""
+    pending = set()
+    count = 0
+    for instruction in block:
+        # A load without a scoreboard of its own is waited for with a later one.
+        if pending & instruction.waits:
             break
-    return most
+        if instruction.opcode == "LDTM":
+            count += 1
+            pending.add(instruction.sets)
+    return count
 
 
 def is_multiply_add(instruction):
@@ -99,34 +111,40 @@ def last(loop, kind):
     return max((i for i, instruction in enumerate(loop) if kind(instruction)), default=-1)
 
 
+def asks_early(loop):
+    """Whether scales that come from another lane, or from memory, are asked for before the loop waits for the last accumulator."""
+    last_test = last(loop, lambda i: "TRYWAIT" in i.text)
+    waits = [i for i, instruction in enumerate(loop) if i > last_test and instruction.opcode == "BRA"]
+    return bool(waits) and 0 <= last(loop, lambda i: i.opcode in ("LDG", "SHFL")) < waits[0]
+
+
 def measure(nvdisasm, cubin):
     """Figures of the promotion loop, scaled to a K block of 128x128x128 and four epilogue warps."""
     loop = find_loop(*disassemble(nvdisasm, cubin))
     if not loop:
         sys.exit("error: %s: no loop loads from tensor memory and branches back" % cubin)
     # A block multiplies and adds each of a thread's sums once, and 128x128 sums are 128 a thread of four warps.
-    scale = 128 / sum({"FFMA": 1, "FFMA2": 2}.get(i.opcode, 0) for i in loop)
-    first_use = next(i for i, instruction in enumerate(loop) if is_multiply_add(instruction))
-    last_wait = last(loop, lambda i: "TRYWAIT" in i.text)
+    sums = sum({"FFMA": 1, "FFMA2": 2}.get(i.opcode, 0) for i in loop)
+    scale = 128 / sums
+    blocks = split_blocks(loop)
+    in_flight = [overlap(block) for block in blocks]
     return {
+        "blocks": len(blocks),
         "total": scale * len(loop),
         "cycles": scale * sum(i.stall for i in loop),
         "opcodes": {opcode: scale * count for opcode, count in collections.Counter(i.opcode for i in loop).most_common()},
-        "started": sum(i.opcode == "LDTM" for i in loop[:first_use]),
-        "in_flight": overlap(loop),
-        # The last arrival is that of the ring that is released last; both precede what they may.
-        "arrives_early": 0 <= last(loop, Instruction.is_arrival) < last(loop, is_multiply_add),
-        # Scales that come from another lane, or from memory, are asked for before the last wait.
-        "scales_early": 0 <= last(loop, lambda i: i.opcode in ("LDG", "SHFL")) < last_wait,
+        "in_flight": (min(in_flight), max(in_flight)),
+        "arrives_early": all(0 <= last(block, Instruction.is_arrival) < last(block, is_multiply_add) for block in blocks),
+        "scales_early": asks_early(loop),
     }
 
 
-def assemble(fp8_opt, source, tile_n, out, directory):
+def assemble(fp8_opt, source, tile, more, out, directory):
     """Lowers and assembles one configuration. Returns the cubin's path, its registers and its spilled bytes."""
     with open(source, encoding="utf-8") as file:
         text = file.read().replace("xbf16>", "x%s>" % out)
-    text = re.sub(r"outs\(.*\)", r"\g<0> config<tile = 128 x %d x 128>" % tile_n, text)
-    module = os.path.join(directory, "gemm-%d-%s.mlir" % (tile_n, out))
+    text = re.sub(r"outs\(.*\)", r"\g<0> config<tile = %d x %d x 128%s>" % (*tile, more), text)
+    module = os.path.join(directory, "gemm-%dx%d-%s.mlir" % (*tile, out))
     with open(module, "w", encoding="utf-8") as file:
         file.write(text)
     cubin = module.replace(".mlir", ".cubin")
@@ -140,11 +158,12 @@ def assemble(fp8_opt, source, tile_n, out, directory):
 
 def print_row(name, figures, registers, spilled):
     yes = {True: "yes", False: "no"}
-    print("| %s | %.0f | %.0f | %s | %d | %d | %s | %s | %s |"
+    least, most = figures["in_flight"]
+    print("| %s | %.1f | %.0f | %s | %d | %s | %s | %s | %s |"
           % (name, figures["total"], figures["cycles"],
              ", ".join("%s %.3g" % item for item in figures["opcodes"].items()),
-             figures["started"], figures["in_flight"], yes[figures["arrives_early"]], yes[figures["scales_early"]],
-             "%s, %s" % (registers, spilled)))
+             figures["blocks"], least if least == most else "%d to %d" % (least, most),
+             yes[figures["arrives_early"]], yes[figures["scales_early"]], "%s, %s" % (registers, spilled)))
 
 
 def main():
@@ -152,24 +171,31 @@ def main():
     parser.add_argument("--nvdisasm", help="NVIDIA's disassembler; else that on PATH, of a CUDA toolkit or of a triton wheel")
     parser.add_argument("--fp8-opt", default="build/bin/fp8-opt")
     parser.add_argument("--source", default="examples/gemm.mlir")
+    parser.add_argument("--tile", help="the default configurations of this tile only, like 128x128")
+    parser.add_argument("--most", type=int, help="fail if a default configuration issues more instructions a block, or spills")
     parser.add_argument("cubins", nargs="*", help="files to read instead of the default configurations")
     options = parser.parse_args()
     nvdisasm = find_nvdisasm(options.nvdisasm)
     if not nvdisasm:
         print("promotion loop: not read, for there is no nvdisasm; it comes with a CUDA toolkit and with the triton wheel")
         return 1 if options.nvdisasm else 0
-    print("| kernel | instructions a warp per 128x128x128 | cycles by ptxas's schedule | by opcode | loads started before the first "
-          "multiply-add | of them in flight at once | arrives before the last one | asks for B scales before the last wait "
-          "| registers, spilled bytes |")
+    print("| kernel | instructions a warp per 128x128x128 | cycles by ptxas's schedule | by opcode | K blocks in the loop "
+          "| a block's loads in flight before the first is waited for | arrives before the last multiply-add "
+          "| asks for B scales before the last wait | registers, spilled bytes |")
     print("|---|---|---|---|---|---|---|---|---|")
+    exceeds = False
     for cubin in options.cubins:
         print_row(os.path.basename(cubin), measure(nvdisasm, cubin), "", "")
     if not options.cubins:
         with tempfile.TemporaryDirectory() as directory:
-            for tile_n, out in CONFIGURATIONS:
-                cubin, registers, spilled = assemble(options.fp8_opt, options.source, tile_n, out, directory)
-                print_row("128x%d, %s" % (tile_n, out), measure(nvdisasm, cubin), registers, spilled)
-    return 0
+            for tile, more, out in CONFIGURATIONS:
+                if options.tile not in (None, "%dx%d" % tile):
+                    continue
+                cubin, registers, spilled = assemble(options.fp8_opt, options.source, tile, more, out, directory)
+                figures = measure(nvdisasm, cubin)
+                print_row("%dx%d, %s" % (*tile, out), figures, registers, spilled)
+                exceeds |= options.most is not None and (figures["total"] > options.most or spilled > 0)
+    return int(exceeds)
 
 
 if __name__ == "__main__":

@@ -5,8 +5,9 @@
 #   compiler  fp8-opt was built (-DFP8_ENABLE_COMPILER=ON)
 #   ptxas     NVIDIA's assembler was found, where fp8-opt looks for it
 #   nvcc      NVIDIA's compiler was found likewise
+#   nvdisasm  NVIDIA's disassembler was found likewise
 #   full      FP8_TEST_FULL=1 (./dev check --full): every point of every matrix
-# Substitutions: the tools by name; %python; %fp8_source, %fp8_build; %ptxas, %nvcc.
+# Substitutions: the tools by name; %python; %fp8_source, %fp8_build; %ptxas, %nvcc, %nvdisasm.
 
 import os
 import shutil
@@ -38,7 +39,7 @@ def find_cuda_tool(name, variable):
     return shutil.which(name) or shutil.which(name, path=os.pathsep.join(places)) or ""
 
 
-for tool, variable in (("ptxas", "FP8_PTXAS"), ("nvcc", "FP8_NVCC")):
+for tool, variable in (("ptxas", "FP8_PTXAS"), ("nvcc", "FP8_NVCC"), ("nvdisasm", "FP8_NVDISASM")):
     path = find_cuda_tool(tool, variable)
     if path:
         config.available_features.add(tool)

@@ -4,6 +4,8 @@
 
 #include "BindingRegion.h"
 
+#include "mlir/IR/Matchers.h"
+
 using namespace mlir;
 using namespace mlir::fp8;
 
@@ -46,13 +48,17 @@ LogicalResult ReadOp::verify() {
                      getFragment().getType());
 }
 
-/// True for an unswizzled row of that many elements of f32 or bf16, or with
+/// True for unswizzled rows of that many elements of f32 or bf16, or with
 /// `orF16` f16.
-static bool isRow(TileType tile, int64_t columns, bool orF16 = false) {
+static bool areRows(TileType tile, int64_t columns, bool orF16 = false) {
   Type element = tile.getElementType();
-  return tile.getRows() == 1 && tile.getColumns() == columns &&
-         tile.getSwizzle() == Swizzle::None &&
+  return tile.getColumns() == columns && tile.getSwizzle() == Swizzle::None &&
          (element.isF32() || element.isBF16() || (orF16 && element.isF16()));
+}
+
+/// True for one of them.
+static bool isRow(TileType tile, int64_t columns, bool orF16 = false) {
+  return tile.getRows() == 1 && areRows(tile, columns, orF16);
 }
 
 LogicalResult PromoteOp::verify() {
@@ -60,10 +66,17 @@ LogicalResult PromoteOp::verify() {
   if (failed(verifyShape(*this, getPartial().getType(), fragment)))
     return failure();
   int64_t rows = fragment.getShape()[0], columns = fragment.getShape()[1];
-  if (!isRow(getAScale().getType(), rows))
-    return emitOpError() << "the A scales must be an unswizzled tile of 1x"
-                         << rows << " f32 or bf16 (S2), but got "
-                         << getAScale().getType();
+  TileType aScale = getAScale().getType();
+  if (!(getARow() ? areRows(aScale, rows) : isRow(aScale, rows)))
+    return emitOpError() << "the A scales must be an unswizzled tile of "
+                         << (getARow() ? "rows of " : "1x") << rows
+                         << " f32 or bf16 (S2), but got " << aScale;
+  APInt aRow;
+  if (getARow() && matchPattern(getARow(), m_ConstantInt(&aRow)) &&
+      aRow.uge(aScale.getRows()))
+    return emitOpError() << "the tile of A scales has no row "
+                         << aRow.getZExtValue() << " (S2); it has "
+                         << aScale.getRows();
   if (TypedValue<TileType> row = getBRow()) {
     if (!getBScales().empty())
       return emitOpError() << "the B scales are values (S3) or a row (S4), but "

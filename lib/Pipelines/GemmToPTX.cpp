@@ -24,6 +24,7 @@ static void addStructurePasses(OpPassManager &pm) {
   pm.addPass(createInlinerPass());
   pm.addPass(createFp8FlattenScopes());
   pm.addPass(createFp8LowerTileLoops());
+  pm.addPass(createFp8UnrollLaps());
 }
 
 /// Phase 3 to 4: what is left of the kernel to the LLVM dialect.

@@ -30,14 +30,18 @@ private:
   /// The K loop of the epilogue over its warp, its end of the ring of A's
   /// scales, and the sums.
   Carried promoteBlocks(ValueRange inits, Value firstColumn, Value split);
-  /// One K block of it.
-  Carried promote(ValueRange state, ValueRange bScales);
-  /// The one or two B scales of a block as scales of equal parts of the
-  /// columns.
+  /// `count` K blocks whose scales are in one slot. The state is that of the
+  /// loop and the B scales, those of a block in each lane.
+  Carried promoteGroup(ValueRange state, Value count, Value split);
+  /// One K block, the `block`th of the stage with scales, over the warp and the
+  /// sums.
+  Carried promote(ValueRange state, Value input, Value block,
+                  ValueRange bScales);
+  /// The B scales of a block as scales of equal parts of the columns.
   SmallVector<Value> spread(ValueRange scales, Value split);
-  /// The B scales of K block `block`, one or two, and the column at which the
-  /// second begins.
+  /// The B scales of K block `block` that the tile can meet.
   SmallVector<Value> loadBScales(Value firstColumn, Value block);
+  /// The column at which the second of them begins.
   Value getSplit(Value firstColumn);
   /// What `load` loads if there are K blocks, else zeros.
   SmallVector<Value> loadFirst(function_ref<SmallVector<Value>()> load);
@@ -49,7 +53,7 @@ private:
 
 void EpilogueRole::build(ValueRange inits) {
   FragmentType fragmentType = plan.getFragment();
-  role("epilogue", GemmPlan::kEpilogueWarps, inits, [&](ValueRange ends) {
+  role("epilogue", plan.getEpilogueWarps(), inits, [&](ValueRange ends) {
     Type warpType =
         EpilogueWarpType::get(builder.getContext(), plan.getAccumulatorRing());
     return scope<EpilogueWarpOp>(
@@ -82,43 +86,52 @@ void EpilogueRole::build(ValueRange inits) {
 KernelBuilder::Carried
 EpilogueRole::promoteBlocks(ValueRange inits, Value firstColumn, Value split) {
   if (plan.hasColumnScales())
-    return forEachBlock(
-        inits, [&](Value, ValueRange state) { return promote(state, {}); });
-  // A lane loads the B scales of one K block in 32, a group ahead; each block's
-  // are then a shuffle away, where a load would take four instructions of
+    return forEachGroup(inits, [&](Value, Value count, ValueRange state) {
+      return promoteGroup(state, count, split);
+    });
+  // A lane loads the B scales of one K block, a group ahead; each block's are
+  // then a shuffle away, where a load would take four instructions of
   // addressing.
   Value lane = gpu::LaneIdOp::create(builder, loc, nullptr);
   Value last = arith::SubIOp::create(
       builder, loc, argument(GemmParameter::Blocks), constant(1));
-  auto loadGroup = [&](Value group) {
-    Value block = arith::AddIOp::create(builder, loc, group, lane);
+  auto loadGroup = [&](Value first) {
+    Value block = arith::AddIOp::create(builder, loc, first, lane);
     return loadBScales(firstColumn,
                        arith::MinUIOp::create(builder, loc, block, last));
   };
   SmallVector<Value> carried(inits);
   llvm::append_range(carried,
                      loadFirst([&] { return loadGroup(constant(0)); }));
-  Value width = constant(kLanes);
-  Carried results = forEach(
-      argument(GemmParameter::Blocks), kLanes, carried,
-      [&](Value group, ValueRange state) {
-        Value nextGroup = arith::AddIOp::create(builder, loc, group, width);
-        SmallVector<Value> next = loadGroup(nextGroup);
-        Value left = arith::SubIOp::create(
-            builder, loc, argument(GemmParameter::Blocks), group);
-        Value count = arith::MinUIOp::create(builder, loc, left, width);
-        Carried inner = forEach(count, 1, state.take_front(3),
-                                [&](Value block, ValueRange sums) {
-                                  SmallVector<Value> scales;
-                                  for (Value scale : state.drop_front(3))
-                                    scales.push_back(shuffle(scale, block));
-                                  return promote(sums, spread(scales, split));
-                                });
-        llvm::append_range(inner, next);
-        return inner;
+  Carried results =
+      forEachGroup(carried, [&](Value first, Value count, ValueRange state) {
+        SmallVector<Value> next =
+            loadGroup(arith::AddIOp::create(builder, loc, first, count));
+        Carried sums = promoteGroup(state, count, split);
+        llvm::append_range(sums, next);
+        return sums;
       });
   results.truncate(inits.size());
   return results;
+}
+
+KernelBuilder::Carried EpilogueRole::promoteGroup(ValueRange state, Value count,
+                                                  Value split) {
+  // Scales come first: they are there long before the accumulators are, so that
+  // the waits for those hide their loads.
+  Type warp = state[0].getType(), fragment = state[2].getType();
+  Carried results = stageScope<ConsumeOp>(
+      state[1], {warp, fragment}, [&](ValueRange input) -> Carried {
+        return forEach(constant(0), count, 1, {state[0], state[2]},
+                       [&](Value block, ValueRange sums) {
+                         SmallVector<Value> scales;
+                         for (Value scale : state.drop_front(3))
+                           scales.push_back(shuffle(scale, block));
+                         return promote(sums, input[0], block,
+                                        spread(scales, split));
+                       });
+      });
+  return {results[1], results[0], results[2]};
 }
 
 Value EpilogueRole::shuffle(Value value, Value lane) {
@@ -147,49 +160,47 @@ EpilogueRole::loadFirst(function_ref<SmallVector<Value>()> load) {
       scf::IfOp::create(builder, loc, hasBlocks, branch(load), branch([&] {
                           Value none = arith::ConstantOp::create(
                               builder, loc, builder.getF32FloatAttr(0));
-                          return SmallVector<Value>(
-                              plan.straddlesScales() ? 2 : 1, none);
+                          return SmallVector<Value>(plan.getNumBScales(), none);
                         }))
           .getResults());
 }
 
 SmallVector<Value> EpilogueRole::spread(ValueRange scales, Value split) {
-  if (scales.size() == 1)
+  if (scales.size() < 2)
     return scales;
+  // A part lies between two places where a block can end, in one of two blocks.
   int64_t part = std::gcd(plan.tileN, plan.bBlock);
   SmallVector<Value> result;
   for (int64_t column = 0; column < plan.tileN; column += part) {
-    Value isFirst = arith::CmpIOp::create(
-        builder, loc, arith::CmpIPredicate::ult, constant(column), split);
-    result.push_back(
-        arith::SelectOp::create(builder, loc, isFirst, scales[0], scales[1]));
+    int64_t block = column / plan.bBlock, within = column % plan.bBlock;
+    Value scale = scales[block];
+    if (within) {
+      Value isFirst = arith::CmpIOp::create(
+          builder, loc, arith::CmpIPredicate::ult, constant(within), split);
+      scale = arith::SelectOp::create(builder, loc, isFirst, scale,
+                                      scales[block + 1]);
+    }
+    result.push_back(scale);
   }
   return result;
 }
 
-KernelBuilder::Carried EpilogueRole::promote(ValueRange state,
-                                             ValueRange bScales) {
-  // A's scales come first: they are there long before the accumulator is, so
-  // that the wait for it hides their load.
-  Type end = state[0].getType(), fragment = state[2].getType();
-  Carried results = stageScope<ConsumeOp>(
-      state[1], {end, fragment}, [&](ValueRange input) -> Carried {
-        Value aScales = TileOp::create(builder, loc, input[0], "a_scale");
-        Value bRow;
-        if (plan.hasColumnScales())
-          bRow = TileOp::create(builder, loc, input[0], "b_scale");
-        return stageScope<PerKStageOp>(
-            state[0], fragment, [&](ValueRange stages) -> Carried {
-              Value partial = AccumulatorOp::create(builder, loc, stages[0]);
-              return {PromoteOp::create(builder, loc, fragment, state[2],
-                                        partial, aScales, bScales, bRow)};
-            });
+KernelBuilder::Carried EpilogueRole::promote(ValueRange state, Value input,
+                                             Value block, ValueRange bScales) {
+  Type fragment = state[1].getType();
+  Value aScales = TileOp::create(builder, loc, input, "a_scale"), bRow;
+  if (plan.hasColumnScales())
+    bRow = TileOp::create(builder, loc, input, "b_scale");
+  return stageScope<PerKStageOp>(
+      state[0], fragment, [&](ValueRange stages) -> Carried {
+        Value partial = AccumulatorOp::create(builder, loc, stages[0]);
+        return {PromoteOp::create(builder, loc, fragment, state[1], partial,
+                                  aScales, block, bScales, bRow)};
       });
-  return {results[1], results[0], results[2]};
 }
 
 Value EpilogueRole::getSplit(Value firstColumn) {
-  if (plan.hasColumnScales() || !plan.straddlesScales())
+  if (plan.hasColumnScales() || plan.getNumBScales() == 1)
     return {};
   Value within =
       arith::RemUIOp::create(builder, loc, firstColumn, constant(plan.bBlock));
@@ -199,8 +210,8 @@ Value EpilogueRole::getSplit(Value firstColumn) {
 SmallVector<Value> EpilogueRole::loadBScales(Value firstColumn, Value block) {
   Value row =
       arith::DivUIOp::create(builder, loc, firstColumn, constant(plan.bBlock));
-  // Blocks past the last row belong to columns that are not stored, the second
-  // of a tile or all of a tile that fills a cluster up: read the last row
+  // Blocks past the last row belong to columns that are not stored, all but the
+  // first of a tile or all of a tile that fills a cluster up: read the last row
   // instead.
   auto load = [&](Value at, bool mayExceed) -> Value {
     if (mayExceed) {
@@ -217,9 +228,9 @@ SmallVector<Value> EpilogueRole::loadBScales(Value firstColumn, Value block) {
     return arith::ExtFOp::create(builder, loc, builder.getF32Type(), scale);
   };
   SmallVector<Value> scales{load(row, plan.cluster.n > 1)};
-  if (plan.straddlesScales())
+  for (int64_t i = 1; i < plan.getNumBScales(); ++i)
     scales.push_back(
-        load(arith::AddIOp::create(builder, loc, row, constant(1)), true));
+        load(arith::AddIOp::create(builder, loc, row, constant(i)), true));
   return scales;
 }
 

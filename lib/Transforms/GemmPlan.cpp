@@ -42,22 +42,26 @@ TileType GemmPlan::getBBox() const {
 }
 TileType GemmPlan::getAScaleTile() const {
   MLIRContext *context = outputType.getContext();
-  return TileType::get(context, {1, getCtaRows()}, aScaleElement,
+  return TileType::get(context, {getScaleGroup(), getCtaRows()}, aScaleElement,
                        Swizzle::None);
+}
+int64_t GemmPlan::getScaleGroup() const {
+  constexpr int64_t kAbout = 8, kMost = 16;
+  if (hasColumnScales())
+    return 1;
+  // After two laps of the ring of accumulators both slot and parity are the
+  // same again, after one the slot is.
+  for (int64_t laps : {2 * accumulators, accumulators})
+    if (laps <= kMost)
+      return laps * std::max<int64_t>(kAbout / laps, 1);
+  return kAbout;
+}
+bool GemmPlan::hasWholeGroups() const {
+  return getFragment().getColumnsPerThread() <= 128;
 }
 TileType GemmPlan::getBScaleTile() const {
   return TileType::get(outputType.getContext(), {1, tileN},
                        bScaleType.getElementType(), Swizzle::None);
-}
-void GemmPlan::addScaleTiles(SmallVector<StringAttr> &names,
-                             SmallVector<TileType> &tiles) const {
-  MLIRContext *context = outputType.getContext();
-  names.push_back(StringAttr::get(context, "a_scale"));
-  tiles.push_back(getAScaleTile());
-  if (!hasColumnScales())
-    return;
-  names.push_back(StringAttr::get(context, "b_scale"));
-  tiles.push_back(getBScaleTile());
 }
 /// Some columns of the output tile. The widest row that the 128-byte swizzle
 /// takes and that divides a thread's columns.
@@ -91,7 +95,7 @@ TileType GemmPlan::getBiasTile() const {
 FragmentType GemmPlan::getFragment() const {
   return FragmentType::get(
       outputType.getContext(), {getCtaRows(), tileN},
-      Float32Type::get(outputType.getContext()), kEpilogueWarps,
+      Float32Type::get(outputType.getContext()), getEpilogueWarps(),
       getAccumulatorRing().getAccumulator().getFragmentLayout());
 }
 PipelineType GemmPlan::getInputRing() const {
@@ -99,15 +103,17 @@ PipelineType GemmPlan::getInputRing() const {
   SmallVector<StringAttr> names{StringAttr::get(context, "a"),
                                 StringAttr::get(context, "b")};
   SmallVector<TileType> tiles{getATile(), getBTile()};
-  if (!separatesScales())
-    addScaleTiles(names, tiles);
   return PipelineType::get(context, stages, names, tiles, ctaGroup);
 }
 PipelineType GemmPlan::getScaleRing() const {
-  SmallVector<StringAttr> names;
-  SmallVector<TileType> tiles;
-  addScaleTiles(names, tiles);
-  return PipelineType::get(outputType.getContext(), stages, names, tiles, 1);
+  MLIRContext *context = outputType.getContext();
+  SmallVector<StringAttr> names{StringAttr::get(context, "a_scale")};
+  SmallVector<TileType> tiles{getAScaleTile()};
+  if (!hasColumnScales())
+    return PipelineType::get(context, kScaleStages, names, tiles, 1);
+  names.push_back(StringAttr::get(context, "b_scale"));
+  tiles.push_back(getBScaleTile());
+  return PipelineType::get(context, stages, names, tiles, 1);
 }
 OutputPipelineType GemmPlan::getAccumulatorRing() const {
   MLIRContext *context = outputType.getContext();
@@ -120,7 +126,7 @@ StoreQueueType GemmPlan::getStoreQueue() const {
   TileType tile = getStoreTile();
   int64_t depth = tile.getColumns() == tileN ? 1 : kStoreDepth;
   return StoreQueueType::get(outputType.getContext(), depth, tile,
-                             kEpilogueWarps);
+                             getEpilogueWarps());
 }
 
 SmallVector<PipelineType> GemmPlan::getAddendRings() const {
@@ -222,22 +228,6 @@ static GemmEpilogue getEpilogue(BlockwiseGemmOp op) {
           op.getBody().empty() ? nullptr : &op.getBody().front()};
 }
 
-/// A thread reads what it adds to its columns in chunks of 16 bytes.
-static LogicalResult checkChunks(BlockwiseGemmOp op, const GemmPlan &plan) {
-  int64_t sums = plan.getFragment().getColumnsPerThread();
-  std::pair<Type, StringRef> uses[] = {{plan.epilogue.residual, "residual"},
-                                       {plan.epilogue.bias, "bias"}};
-  for (auto [element, use] : uses) {
-    int64_t chunk = element ? 16 * 8 / element.getIntOrFloatBitWidth() : 1;
-    if (sums % chunk)
-      return op->emitOpError()
-             << "tile N of " << plan.tileN << " gives a thread " << sums
-             << " columns, but it reads the " << use << " in chunks of "
-             << chunk << " (16 bytes); take a larger tile N";
-  }
-  return success();
-}
-
 /// The bytes of the rings with what is added to the sums, each from a multiple
 /// of the widest alignment on.
 static int64_t getAddendBytes(const GemmPlan &plan) {
@@ -276,78 +266,77 @@ static GemmPlan getPinned(BlockwiseGemmOp op) {
   return plan;
 }
 
-LogicalResult GemmPlan::checkScales(BlockwiseGemmOp op) const {
-  if (hasColumnScales()) {
-    int64_t columns = getFragment().getColumnsPerThread();
-    int64_t chunk = 16 * 8 / bScaleType.getElementTypeBitWidth();
-    if (columns % chunk)
-      return op->emitOpError()
-             << "tile N of " << tileN << " gives a thread " << columns
-             << " columns, but it reads B scales in chunks of " << chunk
-             << " (16 bytes); take a larger tile N";
-    return success();
-  }
-  // A tile that starts anywhere must meet at most two blocks of scales.
-  int64_t common = std::gcd(tileN, bBlock);
-  if (tileN > bBlock + common)
-    return op->emitOpError()
-           << "tile N of " << tileN
-           << " can meet three blocks of B scales, but a tile has two at most: "
-              "tile N "
-           << "must be at most " << bBlock << " + gcd(tile N, " << bBlock
-           << ") = " << bBlock + common;
-  return success();
-}
-
-FailureOr<GemmPlan> GemmPlan::choose(BlockwiseGemmOp op) {
-  GemmConfigAttr config = op.getConfigAttr();
-  GemmPlan plan = getPinned(op);
-  if (failed(plan.checkScales(op)))
-    return failure();
-  int64_t sums = plan.getFragment().getColumnsPerThread();
-  if (sums > kMaxSums)
-    return op->emitOpError()
-           << "tile N of " << plan.tileN
-           << " leaves an epilogue thread more sums than it has registers; "
-              "tile N must be at most "
-           << plan.tileN * kMaxSums / sums;
-  int64_t perStage = plan.getATile().getSizeInBytes() +
-                     plan.getBTile().getSizeInBytes() +
-                     plan.getAScaleTile().getSizeInBytes();
-  if (plan.hasColumnScales())
-    perStage += KernelPlan::getTileStride(plan.getBScaleTile());
-  if (plan.tileN * plan.outputType.getIntOrFloatBitWidth() % (16 * 8))
+/// TMA and threads read rows in chunks of 16 bytes.
+static LogicalResult checkTile(BlockwiseGemmOp op, const GemmPlan &plan) {
+  int64_t bits = plan.outputType.getIntOrFloatBitWidth();
+  if (plan.tileN * bits % (16 * 8))
     return op->emitOpError()
            << "tile N of " << plan.tileN
            << " makes rows that are no multiple of 16 bytes of "
            << plan.outputType
            << ", but TMA copies such alone; take a tile N that is a multiple "
               "of "
-           << 16 * 8 / plan.outputType.getIntOrFloatBitWidth();
+           << 16 * 8 / bits;
+  int64_t columns = plan.getFragment().getColumnsPerThread();
+  Type bScale =
+      plan.hasColumnScales() ? plan.bScaleType.getElementType() : Type();
+  std::pair<Type, StringRef> uses[] = {{bScale, "B scales"},
+                                       {plan.epilogue.residual, "the residual"},
+                                       {plan.epilogue.bias, "the bias"}};
+  for (auto [element, use] : uses) {
+    int64_t chunk = element ? 16 * 8 / element.getIntOrFloatBitWidth() : 1;
+    if (columns % chunk)
+      return op->emitOpError()
+             << "tile N of " << plan.tileN << " gives a thread " << columns
+             << " columns, but it reads " << use << " in chunks of " << chunk
+             << " (16 bytes); take a larger tile N";
+  }
+  return success();
+}
 
-  if (failed(checkChunks(op, plan)))
-    return failure();
-
-  StoreQueueType storeQueue = plan.getStoreQueue();
-  int64_t queue = storeQueue.getWarps() * storeQueue.getDepth() *
-                  KernelPlan::getSlotStride(storeQueue);
-  int64_t maxStages = (kMaxSharedMemoryBytes - kSharedMemoryReserve - queue -
-                       getAddendBytes(plan)) /
-                      perStage;
+/// Makes the rings as deep as `config` (may be null) says, or memory allows.
+static LogicalResult chooseDepths(BlockwiseGemmOp op, GemmConfigAttr config,
+                                  GemmPlan &plan) {
   int64_t columns = plan.getAccumulatorRing().getStageColumns();
   int64_t maxAccumulators = kTmemColumns / columns;
-  plan.stages = config && config.getStages() ? config.getStages() : maxStages;
   plan.accumulators = config && config.getAccumulators()
                           ? config.getAccumulators()
                           : maxAccumulators;
-  if (plan.stages > maxStages)
-    return op->emitOpError()
-           << plan.stages << " stages of " << perStage
-           << " bytes do not fit shared memory; at most " << maxStages << " do";
   if (plan.accumulators > maxAccumulators)
     return op->emitOpError()
            << plan.accumulators << " accumulators of " << columns
            << " columns do not fit tensor memory; at most " << maxAccumulators
            << " do";
+
+  StoreQueueType storeQueue = plan.getStoreQueue();
+  int64_t perStage =
+      plan.getATile().getSizeInBytes() + plan.getBTile().getSizeInBytes();
+  int64_t fixed = kSharedMemoryReserve + getAddendBytes(plan) +
+                  storeQueue.getWarps() * storeQueue.getDepth() *
+                      KernelPlan::getSlotStride(storeQueue);
+  int64_t scales = KernelPlan::getTileStride(plan.getAScaleTile());
+  if (plan.hasColumnScales())
+    perStage += scales + KernelPlan::getTileStride(plan.getBScaleTile());
+  else
+    fixed += GemmPlan::kScaleStages * scales;
+  int64_t maxStages = (kMaxSharedMemoryBytes - fixed) / perStage;
+  plan.stages = config && config.getStages() ? config.getStages() : maxStages;
+  if (plan.stages > maxStages)
+    return op->emitOpError()
+           << plan.stages << " stages of " << perStage
+           << " bytes do not fit shared memory; at most " << maxStages << " do";
+  return success();
+}
+
+int64_t GemmPlan::getNumBScales() const {
+  int64_t lastStart = bBlock - std::gcd(tileN, bBlock);
+  return llvm::divideCeil(lastStart + tileN, bBlock);
+}
+
+FailureOr<GemmPlan> GemmPlan::choose(BlockwiseGemmOp op) {
+  GemmPlan plan = getPinned(op);
+  if (failed(checkTile(op, plan)) ||
+      failed(chooseDepths(op, op.getConfigAttr(), plan)))
+    return failure();
   return plan;
 }

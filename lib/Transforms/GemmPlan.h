@@ -52,8 +52,6 @@ struct GemmPlan {
   bool isBatch = false; ///< the operands have a batch extent
   GemmEpilogue epilogue = {};
 
-  /// The warps that promote and store; each owns a quarter of the rows.
-  static constexpr int64_t kEpilogueWarps = 4;
   /// Columns of a row that a thread can sum in its 255 registers beside what it
   /// loads: 192 take 248, 256 spill (ptxas 13.0).
   static constexpr int64_t kMaxSums = 192;
@@ -69,6 +67,9 @@ struct GemmPlan {
   /// Answers of cluster launch control under way, and tiles that the scheduler
   /// may be ahead of the load role.
   static constexpr int64_t kWorkStages = 2;
+  /// Slots of the ring of scales: the group in use, the next, and one that is
+  /// on its way.
+  static constexpr int64_t kScaleStages = 3;
   /// K elements that share a scale.
   static constexpr int64_t kScaleBlock = 128;
   /// M, N and K stay below this: coordinates are 32-bit (PTX ISA,
@@ -97,27 +98,36 @@ struct GemmPlan {
   bool multicastsA() const;
   bool multicastsB() const;
   TileType getAScaleTile() const;
+  /// The K blocks whose scales are loaded, waited for and handed back together:
+  /// about eight, and laps of the ring of accumulators, so that each block of a
+  /// group has a slot of its own. B scales for each column come one by one.
+  int64_t getScaleGroup() const;
+  /// True if groups of that many K blocks have a loop of their own, which can
+  /// be unrolled, and the rest another. ptxas keeps more sums than 128 a thread
+  /// in place only where one loop adds to them.
+  bool hasWholeGroups() const;
   /// The B scales of a tile's columns, where each column has its own.
   TileType getBScaleTile() const;
-  /// The tiles of scales that a stage brings, "a_scale" and perhaps "b_scale".
-  void addScaleTiles(SmallVector<StringAttr> &names,
-                     SmallVector<TileType> &tiles) const;
   TileType getStoreTile() const;
   /// The sums that the epilogue keeps in registers.
   FragmentType getFragment() const;
-  /// The ring of A and B, and of A's scales where they need none of their own.
+  /// The ring of A and B.
   PipelineType getInputRing() const;
-  /// The ring of A's scales. Threads read them, so it is never shared by CTAs.
+  /// The ring of scales, "a_scale" and perhaps "b_scale", those of a group of K
+  /// blocks a slot. Threads read them, so it is never shared by CTAs.
   PipelineType getScaleRing() const;
   /// True if cluster launch control hands the tiles out.
   bool isDynamic() const {
     return scheduler == SchedulerKind::ClusterLaunchControl;
   }
   int64_t getNumWarps() const {
-    return kEpilogueWarps + 2 + isDynamic() + epilogue.hasAddends();
+    return getEpilogueWarps() + 2 + isDynamic() + epilogue.hasAddends();
   }
-  /// True if A's scales have a ring of their own.
-  bool separatesScales() const { return cluster.getSize() > 1; }
+  /// The warps that promote and store. Each owns a quarter of the rows; two
+  /// share them where one had more sums than registers.
+  int64_t getEpilogueWarps() const {
+    return getCtaRows() == 128 && tileN > kMaxSums ? 8 : 4;
+  }
   OutputPipelineType getAccumulatorRing() const;
   StoreQueueType getStoreQueue() const;
   /// True if each column has a B scale of its own, which TMA brings.
@@ -127,14 +137,12 @@ struct GemmPlan {
   TileType getBiasTile() const;
   /// The rings with the bias and the residual, as far as there are such.
   SmallVector<PipelineType> getAddendRings() const;
-  /// True if a tile's columns can fall into two blocks of B scales.
-  bool straddlesScales() const { return bBlock % tileN != 0; }
+  /// The blocks of B scales that a tile's columns can fall into: it starts at
+  /// any multiple of tile N, so up to b_block - gcd(tile N, b_block) columns
+  /// into the first.
+  int64_t getNumBScales() const;
   /// The first axis of the matrices of a memref, after that of the batch.
   int64_t getMatrixAxis() const { return isBatch; }
-
-private:
-  /// The part of `choose` that has to do with scales.
-  LogicalResult checkScales(BlockwiseGemmOp op) const;
 };
 
 } // namespace mlir::fp8

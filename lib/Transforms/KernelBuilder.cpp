@@ -74,11 +74,11 @@ KernelBuilder::Carried KernelBuilder::forEachTile(ValueRange inits,
   return carried;
 }
 
-KernelBuilder::Carried KernelBuilder::forEach(Value end, int64_t step,
-                                              ValueRange inits,
+KernelBuilder::Carried KernelBuilder::forEach(Value begin, Value end,
+                                              int64_t step, ValueRange inits,
                                               BlockBody body) {
   auto loop = scf::ForOp::create(
-      builder, loc, constant(0), end, constant(step), inits,
+      builder, loc, begin, end, constant(step), inits,
       [&](OpBuilder &inner, Location, Value block, ValueRange carried) {
         OpBuilder::InsertionGuard guard(builder);
         builder.restoreInsertionPoint(inner.saveInsertionPoint());
@@ -89,7 +89,47 @@ KernelBuilder::Carried KernelBuilder::forEach(Value end, int64_t step,
 
 KernelBuilder::Carried KernelBuilder::forEachBlock(ValueRange inits,
                                                    BlockBody body) {
-  return forEach(argument(GemmParameter::Blocks), 1, inits, body);
+  return forEach(constant(0), argument(GemmParameter::Blocks), 1, inits, body);
+}
+
+KernelBuilder::Carried KernelBuilder::forEachGroup(ValueRange inits,
+                                                   GroupBody body) {
+  Value blocks = argument(GemmParameter::Blocks),
+        size = constant(plan.getScaleGroup());
+  if (!plan.hasWholeGroups())
+    return forEach(constant(0), blocks, plan.getScaleGroup(), inits,
+                   [&](Value first, ValueRange state) {
+                     Value left =
+                         arith::SubIOp::create(builder, loc, blocks, first);
+                     Value count =
+                         arith::MinUIOp::create(builder, loc, left, size);
+                     return body(first, count, state);
+                   });
+  Value rest = arith::RemUIOp::create(builder, loc, blocks, size);
+  Value hasRest = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne,
+                                        rest, constant(0));
+  Carried carried = ifThen(hasRest, inits, [&](ValueRange state) {
+    return body(constant(0), rest, state);
+  });
+  return forEach(
+      rest, blocks, plan.getScaleGroup(), carried,
+      [&](Value first, ValueRange state) { return body(first, size, state); });
+}
+
+KernelBuilder::Carried KernelBuilder::ifThen(Value condition, ValueRange inits,
+                                             Body body) {
+  auto branch = [&](function_ref<Carried()> values) {
+    return [=, this](OpBuilder &inner, Location) {
+      OpBuilder::InsertionGuard guard(builder);
+      builder.restoreInsertionPoint(inner.saveInsertionPoint());
+      scf::YieldOp::create(builder, loc, values());
+    };
+  };
+  auto run = [&] { return body(inits); };
+  auto skip = [&] { return Carried(inits); };
+  return Carried(
+      scf::IfOp::create(builder, loc, condition, branch(run), branch(skip))
+          .getResults());
 }
 
 KernelBuilder::Carried

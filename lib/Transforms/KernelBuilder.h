@@ -17,6 +17,8 @@ public:
   using TileBody =
       function_ref<Carried(Value row, Value column, ValueRange carried)>;
   using BlockBody = function_ref<Carried(Value block, ValueRange carried)>;
+  using GroupBody =
+      function_ref<Carried(Value first, Value count, ValueRange carried)>;
 
   KernelBuilder(OpBuilder &builder, Location loc, const GemmPlan &plan,
                 gpu::GPUFuncOp kernel)
@@ -37,8 +39,14 @@ protected:
   Carried forEachTile(ValueRange inits, TileBody body);
   /// The loop over the K blocks of a tile.
   Carried forEachBlock(ValueRange inits, BlockBody body);
-  /// A loop from 0 to `end`.
-  Carried forEach(Value end, int64_t step, ValueRange inits, BlockBody body);
+  Carried forEach(Value begin, Value end, int64_t step, ValueRange inits,
+                  BlockBody body);
+  /// The groups of K blocks of a tile whose scales share a slot. One of them
+  /// may have fewer blocks than the others: the first, where the plan has whole
+  /// groups, whose number of blocks is then a constant; else the last.
+  Carried forEachGroup(ValueRange inits, GroupBody body);
+  /// What the body yields if the condition holds, else `inits`.
+  Carried ifThen(Value condition, ValueRange inits, Body body);
   Carried inLeadingCta(CtaGrouping grouping, ValueRange inits, Body body);
   /// The number that the memref of a parameter holds; null if the plan has no
   /// such parameter.

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The load role of a GEMM: fills the input ring with A, B and A's scales, and
-// with B's where each column has its own.
+// The load role of a GEMM: fills the input ring with A and B, and another with
+// A's scales, those of several K blocks at a time, and with B's where each
+// column has its own.
 //
-// Ends: the input ring's; that of the ring of scales, if they have one of
-// their own; the throttle's and the work queue's, if there are such.
+// Ends: the input ring's; that of the ring of scales; the throttle's and the
+// work queue's, if there are such.
 
 #include "KernelBuilder.h"
 
@@ -23,7 +24,10 @@ public:
 private:
   void load(Value map, ValueRange coordinates, Value stage, StringRef name,
             std::optional<ClusterAxis> multicast);
-  void loadScales(Value block, Value m, Value column, Value stage);
+  /// One K block of A from row `m` on, and of B from row `n` on.
+  Carried loadBlock(Value end, Value block, Value m, Value n);
+  /// The scales of the group of K blocks from `first` on.
+  Carried loadScales(Value end, Value first, Value m, Value column);
   /// The first row of B that this CTA loads for the tile.
   Value getBRow(Value row, Value column);
 };
@@ -38,13 +42,30 @@ void LoadRole::load(Value map, ValueRange coordinates, Value stage,
                     builder.getStringAttr(name), axis);
 }
 
-void LoadRole::loadScales(Value block, Value m, Value column, Value stage) {
-  load(argument(GemmParameter::AScaleMap), place(block, m), stage, "a_scale",
-       std::nullopt);
-  if (plan.hasColumnScales())
-    load(argument(GemmParameter::BScaleMap),
-         place(block, scaled(column, plan.tileN)), stage, "b_scale",
-         std::nullopt);
+KernelBuilder::Carried LoadRole::loadBlock(Value end, Value block, Value m,
+                                           Value n) {
+  using Axis = std::optional<ClusterAxis>;
+  Axis aAxis = plan.multicastsA() ? Axis(ClusterAxis::N) : std::nullopt,
+       bAxis = plan.multicastsB() ? Axis(ClusterAxis::M) : std::nullopt;
+  Value k = scaled(block, plan.tileK);
+  return stageScope<ProduceOp>(end, {}, [&](ValueRange stages) -> Carried {
+    load(argument(GemmParameter::AMap), place(m, k), stages[0], "a", aAxis);
+    load(argument(GemmParameter::BMap), place(n, k), stages[0], "b", bAxis);
+    return {};
+  });
+}
+
+KernelBuilder::Carried LoadRole::loadScales(Value end, Value first, Value m,
+                                            Value column) {
+  return stageScope<ProduceOp>(end, {}, [&](ValueRange stages) -> Carried {
+    load(argument(GemmParameter::AScaleMap), place(first, m), stages[0],
+         "a_scale", std::nullopt);
+    if (plan.hasColumnScales())
+      load(argument(GemmParameter::BScaleMap),
+           place(first, scaled(column, plan.tileN)), stages[0], "b_scale",
+           std::nullopt);
+    return {};
+  });
 }
 
 Value LoadRole::getBRow(Value row, Value column) {
@@ -58,9 +79,6 @@ Value LoadRole::getBRow(Value row, Value column) {
 }
 
 void LoadRole::build(ValueRange producers) {
-  using Axis = std::optional<ClusterAxis>;
-  Axis aAxis = plan.multicastsA() ? Axis(ClusterAxis::N) : std::nullopt,
-       bAxis = plan.multicastsB() ? Axis(ClusterAxis::M) : std::nullopt;
   role("load", 1, producers, [&](ValueRange ends) {
     return forEachTile(ends, [&](Value row, Value column, ValueRange carried) {
       Value m = scaled(row, plan.getCtaRows()), n = getBRow(row, column);
@@ -74,26 +92,16 @@ void LoadRole::build(ValueRange producers) {
             });
         carried = carried.drop_back();
       }
-      Carried next = forEachBlock(carried, [&](Value block, ValueRange inner) {
-        Value k = scaled(block, plan.tileK);
-        Carried next = stageScope<ProduceOp>(
-            inner[0], {}, [&](ValueRange stages) -> Carried {
-              load(argument(GemmParameter::AMap), place(m, k), stages[0], "a",
-                   aAxis);
-              load(argument(GemmParameter::BMap), place(n, k), stages[0], "b",
-                   bAxis);
-              if (!plan.separatesScales())
-                loadScales(block, m, column, stages[0]);
-              return {};
+      auto loadGroup = [&](Value first, Value count, ValueRange inner) {
+        Carried scales = loadScales(inner[1], first, m, column);
+        Carried input = forEach(
+            constant(0), count, 1, inner[0], [&](Value i, ValueRange end) {
+              Value block = arith::AddIOp::create(builder, loc, first, i);
+              return loadBlock(end[0], block, m, n);
             });
-        if (plan.separatesScales())
-          next.append(stageScope<ProduceOp>(
-              inner[1], {}, [&](ValueRange stages) -> Carried {
-                loadScales(block, m, column, stages[0]);
-                return {};
-              }));
-        return next;
-      });
+        return Carried{input[0], scales[0]};
+      };
+      Carried next = forEachGroup(carried, loadGroup);
       next.append(throttle);
       return next;
     });

@@ -2,14 +2,14 @@
 // The structured kernel (phase 1) of a blockwise-scaled GEMM.
 //
 // Three roles run the same loop over output tiles and, inside it, over K
-// blocks. The load role fills the input ring with A, B and A's scales; the MMA
-// role turns each input stage into a fresh accumulator; the epilogue role adds
-// each accumulator, scaled, to the tile that it keeps in registers, and stores
-// the tile after the last K block. It reads A's scales, and B's where each
-// column has its own, in the input ring or, where CTAs of a cluster share that,
-// in a ring of the CTA's own. Under cluster
-// launch control a fourth role, the scheduler, asks for the next tile. Where
-// there is a residual or a bias, another role loads it for the epilogue.
+// blocks. The load role fills the input ring with A and B, and another ring
+// with scales; the MMA role turns each input stage into a fresh accumulator;
+// the epilogue role adds each accumulator, scaled, to the tile that it keeps in
+// registers, and stores the tile after the last K block. It reads A's scales,
+// and B's where each column has its own, in a ring of their own, where a slot
+// has those of several K blocks. Under cluster launch control a fourth role,
+// the scheduler, asks for the next tile. Where there is a residual or a bias,
+// another role loads it for the epilogue.
 
 #include "KernelBuilder.h"
 
@@ -41,24 +41,16 @@ ResultRange StructuredKernel::makeRing(PipelineType ring, int64_t consumers) {
 
 void StructuredKernel::build() {
   MLIRContext *context = builder.getContext();
-  // The epilogue reads A's scales: from the input ring, unless other CTAs take
-  // part in that.
-  ResultRange input =
-      makeRing(plan.getInputRing(), plan.separatesScales() ? 1 : 2);
-  SmallVector<Value> producers{input[0]};
-  Value scales = input.back();
-  if (plan.separatesScales()) {
-    ResultRange ring = makeRing(plan.getScaleRing(), 1);
-    producers.push_back(ring[0]);
-    scales = ring[1];
-  }
+  ResultRange input = makeRing(plan.getInputRing(), 1);
+  ResultRange scales = makeRing(plan.getScaleRing(), 1);
+  SmallVector<Value> producers{input[0], scales[0]};
   OutputPipelineType accumulators = plan.getAccumulatorRing();
   auto output = OutputPipelineOp::create(
       builder, loc, ProducerType::get(context, accumulators),
       ConsumerType::get(context, accumulators), nullptr, nullptr);
   Value queue = StoreQueueOp::create(builder, loc, plan.getStoreQueue());
   // Every role's last end is that of the work queue, if there is one.
-  SmallVector<Value> epilogue{output.getConsumer(), scales, queue},
+  SmallVector<Value> epilogue{output.getConsumer(), scales[1], queue},
       mma{output.getProducer(), input[1]}, scheduler, addends;
   for (PipelineType type : plan.getAddendRings()) {
     ResultRange ring = makeRing(type, 1);

@@ -1,15 +1,5 @@
-// Hazards 22 to 37 of docs/Hazards.md: shapes, types and maps that would give wrong numbers.
+// Hazards 23 to 37 of docs/Hazards.md: shapes, types and maps that would give wrong numbers.
 // RUN: fp8-opt %s --fp8-structure-gemm -split-input-file -verify-diagnostics
-
-// 22: a tile of 176 columns can meet three blocks of B scales.
-func.func @three_scales(%a: memref<?x?xf8E4M3FN>, %s: memref<?x?xf32>, %d: memref<?x?xbf16>) {
-  // expected-error @below {{tile N of 176 can meet three blocks of B scales, but a tile has two at most: tile N must be at most 128 + gcd(tile N, 128) = 144}}
-  fp8.blockwise_gemm ins(%a, %s, %a, %s : memref<?x?xf8E4M3FN>, memref<?x?xf32>, memref<?x?xf8E4M3FN>, memref<?x?xf32>)
-    outs(%d : memref<?x?xbf16>) config <tile = 128 x 176 x 128>
-  return
-}
-
-// -----
 
 // 23: K blocks in groups, each of which overwrites the one before.
 // expected-error @below {{expected cta_group, cluster, stages, accumulators, or a scheduler that is one_tile, persistent or clc}}

@@ -28,6 +28,34 @@ func.func @scale_type(%f: !frag, %p: !fp8.tmem<128x128xf32>, %s: !fp8.tile<1x128
 // -----
 
 !frag = !fp8.fragment<128x128xf32, 4>
+func.func @several_rows(%f: !frag, %p: !fp8.tmem<128x128xf32>, %s: !fp8.tile<4x128xf32>, %b: f32) attributes {fp8.linear} {
+  // expected-error @below {{the A scales must be an unswizzled tile of 1x128 f32 or bf16 (S2), but got '!fp8.tile<4x128xf32>'}}
+  %r = fp8.promote %f, %p scales(%s, %b) : !frag, !fp8.tmem<128x128xf32>, !fp8.tile<4x128xf32>
+  return
+}
+
+// -----
+
+!frag = !fp8.fragment<128x128xf32, 4>
+func.func @rows_shape(%f: !frag, %p: !fp8.tmem<128x128xf32>, %s: !fp8.tile<4x64xf32>, %b: f32, %i: index) attributes {fp8.linear} {
+  // expected-error @below {{the A scales must be an unswizzled tile of rows of 128 f32 or bf16 (S2), but got '!fp8.tile<4x64xf32>'}}
+  %r = fp8.promote %f, %p scales(%s[%i], %b) : !frag, !fp8.tmem<128x128xf32>, !fp8.tile<4x64xf32>
+  return
+}
+
+// -----
+
+!frag = !fp8.fragment<128x128xf32, 4>
+func.func @no_such_row(%f: !frag, %p: !fp8.tmem<128x128xf32>, %s: !fp8.tile<4x128xf32>, %b: f32) attributes {fp8.linear} {
+  %i = arith.constant 4 : index
+  // expected-error @below {{the tile of A scales has no row 4 (S2); it has 4}}
+  %r = fp8.promote %f, %p scales(%s[%i], %b) : !frag, !fp8.tmem<128x128xf32>, !fp8.tile<4x128xf32>
+  return
+}
+
+// -----
+
+!frag = !fp8.fragment<128x128xf32, 4>
 func.func @unequal_parts(%f: !frag, %p: !fp8.tmem<128x128xf32>, %s: !fp8.tile<1x128xf32>, %b: f32) attributes {fp8.linear} {
   // expected-error @below {{the B scales must divide the 128 columns into equal parts of an even number of columns (S3), but there are 3}}
   %r = fp8.promote %f, %p scales(%s, %b, %b, %b) : !frag, !fp8.tmem<128x128xf32>, !fp8.tile<1x128xf32>
@@ -39,7 +67,7 @@ func.func @unequal_parts(%f: !frag, %p: !fp8.tmem<128x128xf32>, %s: !fp8.tile<1x
 !frag = !fp8.fragment<128x128xf32, 4>
 func.func @no_scales(%f: !frag, %p: !fp8.tmem<128x128xf32>, %s: !fp8.tile<1x128xf32>) attributes {fp8.linear} {
   // expected-error @below {{the B scales must divide the 128 columns into equal parts of an even number of columns (S3), but there are 0}}
-  %r = "fp8.promote"(%f, %p, %s) {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>} : (!frag, !fp8.tmem<128x128xf32>, !fp8.tile<1x128xf32>) -> !frag
+  %r = "fp8.promote"(%f, %p, %s) {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>} : (!frag, !fp8.tmem<128x128xf32>, !fp8.tile<1x128xf32>) -> !frag
   return
 }
 
@@ -48,7 +76,7 @@ func.func @no_scales(%f: !frag, %p: !fp8.tmem<128x128xf32>, %s: !fp8.tile<1x128x
 !frag = !fp8.fragment<128x128xf32, 4>
 func.func @two_forms(%f: !frag, %p: !fp8.tmem<128x128xf32>, %s: !fp8.tile<1x128xf32>, %b: f32) attributes {fp8.linear} {
   // expected-error @below {{the B scales are values (S3) or a row (S4), but got both}}
-  %r = "fp8.promote"(%f, %p, %s, %b, %s) {operandSegmentSizes = array<i32: 1, 1, 1, 1, 1>}
+  %r = "fp8.promote"(%f, %p, %s, %b, %s) {operandSegmentSizes = array<i32: 1, 1, 1, 0, 1, 1>}
     : (!frag, !fp8.tmem<128x128xf32>, !fp8.tile<1x128xf32>, f32, !fp8.tile<1x128xf32>) -> !frag
   return
 }

@@ -8,7 +8,7 @@
 !ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
 
 // CHECK-LABEL: func.func @epilogue
-func.func @epilogue(%acc: !fp8.epilogue_stage<!acc>, %in: !fp8.consumer_stage<!ring>, %c: !c_tile, %map: !map, %b0: f32, %b1: f32, %i: index)
+func.func @epilogue(%acc: !fp8.epilogue_stage<!acc>, %in: !fp8.consumer_stage<!ring>, %c: !c_tile, %rows: !fp8.tile<4x128xf32>, %map: !map, %b0: f32, %b1: f32, %i: index)
     -> (!fp8.epilogue_stage<!acc>, !fp8.consumer_stage<!ring>) attributes {fp8.linear} {
   // CHECK: %[[QUEUE:.*]] = fp8.store_queue : !store_queue
   %queue = fp8.store_queue : !queue
@@ -22,6 +22,8 @@ func.func @epilogue(%acc: !fp8.epilogue_stage<!acc>, %in: !fp8.consumer_stage<!r
   %two = fp8.promote %one, %partial scales(%s, %b0, %b1) : !frag, !fp8.tmem<128x128xf32>, !fp8.tile<1x128xf32>
   // CHECK: %[[THREE:.*]] = fp8.promote %[[TWO]], %{{.*}} scales(%{{.*}}, row %{{.*}}) : !fp8.fragment<128x128xf32, 4>, !fp8.tmem<128x128xf32>, !tile, !tile
   %three = fp8.promote %two, %partial scales(%s, row %s) : !frag, !fp8.tmem<128x128xf32>, !fp8.tile<1x128xf32>, !fp8.tile<1x128xf32>
+  // CHECK: fp8.promote %[[THREE]], %{{.*}} scales(%{{.*}}[%{{.*}}], %{{[^,]*}}) : !fp8.fragment<128x128xf32, 4>, !fp8.tmem<128x128xf32>, !tile{{[0-9]+}}
+  %four = fp8.promote %three, %partial scales(%rows[%i], %b0) : !frag, !fp8.tmem<128x128xf32>, !fp8.tile<4x128xf32>
   // CHECK: %[[READ:.*]] = fp8.read %{{.*}} : !fp8.tmem<128x128xf32> -> !fp8.fragment<128x128xf32, 4>
   %read = fp8.read %partial : !fp8.tmem<128x128xf32> -> !frag
   // CHECK: %[[TILE:.*]] = fp8.add_tile %[[READ]][64], %{{.*}} scaled %{{.*}} : !fp8.fragment<128x128xf32, 4>, !tile{{[0-9]+}}

@@ -1,26 +1,46 @@
 // RUN: fp8-opt %s --fp8-structure-gemm | FileCheck %s
 
-// The kernel: three roles over one input ring and one ring of accumulators.
-// CHECK: !pipeline = !fp8.pipeline<5, a: !tile, b: !tile, a_scale: !tile1>
+// The kernel: three roles over an input ring, a ring of A's scales and one of accumulators. A slot has the scales of eight K blocks, two
+// laps of the accumulators.
+// CHECK: !tile1 = !fp8.tile<8x128xf32>
+// CHECK: !pipeline = !fp8.pipeline<5, a: !tile, b: !tile>
+// CHECK: !pipeline1 = !fp8.pipeline<3, a_scale: !tile1>
 // CHECK: module attributes {gpu.container_module}
 // CHECK: gpu.module @gemm_kernels
 // CHECK: gpu.func @gemm_kernel(%[[A:.*]]: !fp8.tensor_map<!tile>, %[[AS:.*]]: !fp8.tensor_map<!tile1>, %[[B:.*]]: !fp8.tensor_map<!tile>, %[[D:.*]]: !fp8.tensor_map<!tile2>, %[[BS:.*]]: memref<?x?xf32>, %[[TM:.*]]: index, %[[TN:.*]]: index, %[[KB:.*]]: index) kernel attributes {fp8.linear}
-// CHECK: %[[IN:.*]]:3 = fp8.pipeline : !fp8.producer<!pipeline>, !fp8.consumer<!pipeline>, !fp8.consumer<!pipeline>
+// CHECK: %[[IN:.*]]:2 = fp8.pipeline : !fp8.producer<!pipeline>, !fp8.consumer<!pipeline>
+// CHECK: %[[SC:.*]]:2 = fp8.pipeline : !fp8.producer<!pipeline1>, !fp8.consumer<!pipeline1>
 // CHECK: %[[MMA:.*]], %[[EPI:.*]] = fp8.output_pipeline : !output_pipeline
 // CHECK: %[[Q:.*]] = fp8.store_queue : !store_queue
-// CHECK: fp8.role "epilogue" warps(4) (%{{.*}} = %[[EPI]], %{{.*}} = %[[IN]]#2, %{{.*}} = %[[Q]])
+// CHECK: fp8.role "epilogue" warps(4) (%{{.*}} = %[[EPI]], %{{.*}} = %[[SC]]#1, %{{.*}} = %[[Q]])
 // CHECK: fp8.epilogue_warp
 // CHECK: fp8.for_each_tile persistent
 // CHECK: fp8.zero
 // CHECK: memref.load %[[BS]]
+// The K blocks that do not fill a group come first, then the groups.
+// CHECK: %[[REST:.*]] = arith.remui %[[KB]], %c8
+// CHECK: scf.if
+// CHECK: fp8.consume(
+// CHECK: scf.for %[[I:.*]] = %{{.*}} to %[[REST]]
 // CHECK: fp8.per_k_stage
-// CHECK: fp8.promote
+// CHECK: fp8.promote %{{.*}} scales(%{{.*}}[%[[I]]], %{{.*}})
+// CHECK: scf.for %{{.*}} = %[[REST]] to %[[KB]] step %c8
+// CHECK: fp8.consume(
+// CHECK: scf.for %[[I:.*]] = %{{.*}} to %c8
+// CHECK: fp8.per_k_stage
+// CHECK: fp8.promote %{{.*}} scales(%{{.*}}[%[[I]]], %{{.*}})
 // CHECK: fp8.store %{{.*}}, %[[D]][%{{.*}}, %{{.*}}] through
-// CHECK: fp8.role "load" warps(1) (%{{.*}} = %[[IN]]#0)
+// CHECK: fp8.role "load" warps(1) (%{{.*}} = %[[IN]]#0, %{{.*}} = %[[SC]]#0)
+// CHECK: fp8.produce
+// CHECK: fp8.tma_load %[[AS]]
 // CHECK: fp8.produce
 // CHECK: fp8.tma_load %[[A]]
 // CHECK: fp8.tma_load %[[B]]
+// CHECK: fp8.produce
 // CHECK: fp8.tma_load %[[AS]]
+// CHECK: fp8.produce
+// CHECK: fp8.tma_load %[[A]]
+// CHECK: fp8.tma_load %[[B]]
 // CHECK: fp8.role "mma" warps(1) (%{{.*}} = %[[MMA]], %{{.*}} = %[[IN]]#1)
 // CHECK: fp8.mma_warp
 // CHECK: fp8.mma
@@ -46,7 +66,7 @@ func.func @gemm(%a: memref<?x?xf8E4M3FN>, %as: memref<?x?xf32, strided<[?, 1]>>,
 // CHECK: gpu.func @pinned_kernel
 // CHECK: fp8.for_each_tile one_tile
 // CHECK-COUNT-2: memref.load
-// CHECK: fp8.promote %{{.*}} scales(%{{.*}}, %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}) : !fp8.fragment<128x192xf32, 4>
+// CHECK: fp8.promote %{{.*}} scales(%{{.*}}[%{{.*}}], %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}) : !fp8.fragment<128x192xf32, 4>
 // CHECK-LABEL: func.func @pinned
 // CHECK-NOT: cf.assert
 // CHECK-NOT: fp8.multiprocessor_count

@@ -50,11 +50,12 @@ def Fp8_ReadOp : Fp8_ViewReaderOp<"read"> {
 def Fp8_PromoteOp : Fp8_ViewReaderOp<"promote", [AllTypesMatch<["fragment", "result"]>, AttrSizedOperandSegments]> {
   let summary = "adds a scaled accumulator to a fragment";
   let description = [{
-    `result[m, n] = fragment[m, n] + (a_scale[0, m] * b_scale(n)) * partial[m, n]`: one f32 multiplication for the scales and one fused
-    multiply-add for each element. The B scales are given as values, each for an equal part of the columns, in order; or one for each
+    `result[m, n] = fragment[m, n] + (a_scale[a_row, m] * b_scale(n)) * partial[m, n]`: one f32 multiplication for the scales and one fused
+    multiply-add for each element. A tile may hold the A scales of several K blocks, a row each: `a_row` says which. The B scales are given as values, each for an equal part of the columns, in order; or one for each
     column, as a row in shared memory. Scales in bf16 are widened, exactly.
 
-    (S1) a CTA's rows of partial have the fragment's shape and layout; (S2) `a_scale` is an unswizzled 1 x M tile of f32 or bf16; (S3) the B scales are values that divide the
+    (S1) a CTA's rows of partial have the fragment's shape and layout; (S2) `a_scale` is an unswizzled 1 x M tile of f32 or bf16, or with an `a_row` one of
+    several rows; (S3) the B scales are values that divide the
     columns into equal parts, of an even number of columns; or (S4) an unswizzled 1 x N tile of f32 or bf16, (F5) of
     which a thread's part is a multiple of 16 bytes.
 
@@ -76,10 +77,10 @@ def Fp8_PromoteOp : Fp8_ViewReaderOp<"promote", [AllTypesMatch<["fragment", "res
     ```
   }];
   let arguments = (ins Fp8_FragmentType:$fragment, Fp8_TmemType:$partial, Fp8_TileType:$a_scale,
-                       Variadic<F32>:$b_scales, Optional<Fp8_TileType>:$b_row);
+                       Optional<Index>:$a_row, Variadic<F32>:$b_scales, Optional<Fp8_TileType>:$b_row);
   let results = (outs Fp8_FragmentType:$result);
   let assemblyFormat = [{
-    $fragment `,` $partial `scales` `(` $a_scale `,` (`row` $b_row^):($b_scales)? `)` attr-dict
+    $fragment `,` $partial `scales` `(` $a_scale (`[` $a_row^ `]`)? `,` (`row` $b_row^):($b_scales)? `)` attr-dict
     `:` qualified(type($fragment)) `,` qualified(type($partial)) `,` qualified(type($a_scale)) (`,` qualified(type($b_row))^)?
   }];
   let hasVerifier = 1;

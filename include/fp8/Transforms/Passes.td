@@ -64,6 +64,51 @@ def Fp8LowerTileLoops : Pass<"fp8-lower-tile-loops"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect", "::mlir::scf::SCFDialect"];
 }
 
+def Fp8UnrollLaps : Pass<"fp8-unroll-laps"> {
+  let summary = "unrolls loops that go around a ring a whole number of times";
+  let description = [{
+    An `scf.for` that carries the end of a ring, or the handle of a warp that works on one, and runs a fixed number of times that is a multiple of
+    the ring's slots, becomes as many copies of its body. Each copy then has a slot of its own: what is around the loop comes back to the same slot, so that
+    addresses need not be computed anew, and if the laps are even in number, nor do parities.
+
+    Requires: phase 1 or 2. Loops of more than `max-trips` stay as they are.
+
+    Before:
+
+    ```mlir
+    !ring = !fp8.pipeline<2, s: !fp8.tile<1x128xf32>>
+    func.func @before(%end: !fp8.consumer<!ring>) -> !fp8.consumer<!ring> attributes {fp8.linear} {
+      %zero = arith.constant 0 : index
+      %one = arith.constant 1 : index
+      %two = arith.constant 2 : index
+      %last = scf.for %i = %zero to %two step %one iter_args(%inner = %end) -> !fp8.consumer<!ring> {
+        %stage = fp8.acquire %inner : !fp8.consumer<!ring>
+        %next = fp8.release %stage : !fp8.consumer_stage<!ring>
+        scf.yield %next : !fp8.consumer<!ring>
+      }
+      return %last : !fp8.consumer<!ring>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    !ring = !fp8.pipeline<2, s: !fp8.tile<1x128xf32>>
+    func.func @after(%end: !fp8.consumer<!ring>) -> !fp8.consumer<!ring> attributes {fp8.linear} {
+      %first = fp8.acquire %end : !fp8.consumer<!ring>
+      %next = fp8.release %first : !fp8.consumer_stage<!ring>
+      %second = fp8.acquire %next : !fp8.consumer<!ring>
+      %last = fp8.release %second : !fp8.consumer_stage<!ring>
+      return %last : !fp8.consumer<!ring>
+    }
+    ```
+  }];
+  let options = [
+    Option<"maxTrips", "max-trips", "int64_t", "16", "the most trips of a loop that is unrolled">
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
 def Fp8VerifyLinearity : Pass<"fp8-verify-linearity", "::mlir::ModuleOp"> {
   let summary = "refuses functions that handle linear values unchecked";
   let description = [{

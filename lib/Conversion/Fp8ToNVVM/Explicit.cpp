@@ -56,8 +56,8 @@ struct LowerStep : public KernelPattern<StepOp> {
                       ConversionPatternRewriter &rewriter) const override {
     Instructions instructions(rewriter, op.getLoc());
     Type ring = cast<EndTypeInterface>(op.getEnd().getType()).getRing();
-    RingCursor next =
-        RingCursor(operands.getSignalled()).advance(instructions, ring);
+    RingCursor next = lowering.advance(RingCursor(operands.getSignalled()),
+                                       ring, instructions);
     rewriter.replaceOpWithMultiple(op, {next.pack()});
     return success();
   }

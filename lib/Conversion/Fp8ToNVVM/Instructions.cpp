@@ -207,6 +207,13 @@ Value Instructions::warpId() {
                               NVVM::ShflKind::idx,
                               /*return_value_and_is_valid=*/UnitAttr());
 }
+Value Instructions::here(Value value) {
+  return LLVM::InlineAsmOp::create(
+             builder, loc, value.getType(), value, "mov.b32 $0, $1;", "=r,r",
+             /*has_side_effects=*/true, /*is_align_stack=*/false,
+             LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr())
+      .getResult(0);
+}
 Value Instructions::ctaId() {
   return NVVM::BlockIdXOp::create(builder, loc, builder.getI32Type());
 }
@@ -300,12 +307,12 @@ SmallVector<Value> Instructions::loadSharedPairs(Value address, Type element) {
   }
   return pairs;
 }
-void Instructions::storeShared(Value address, Value value) {
+void Instructions::storeShared(Value address, Value value, bool alone) {
   int64_t bytes = 4;
   if (auto vector = dyn_cast<VectorType>(value.getType()))
     bytes = vector.getNumElements() * vector.getElementTypeBitWidth() / 8;
   LLVM::StoreOp::create(builder, loc, value, sharedPointer(address),
-                        /*alignment=*/bytes);
+                        /*alignment=*/bytes, /*isVolatile=*/alone);
 }
 
 //===----------------------------------------------------------------------===//

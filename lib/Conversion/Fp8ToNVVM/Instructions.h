@@ -67,6 +67,9 @@ public:
   Value laneId();
   /// The warp's number, in a uniform register.
   Value warpId();
+  /// The i32, computed here: what depends on it is not moved out of a loop,
+  /// where it would take up registers all the while.
+  Value here(Value value);
   /// The CTA's number along x.
   Value ctaId();
   /// True in one lane of the warp. All lanes must execute it.
@@ -95,7 +98,8 @@ public:
   Value loadShared(Value address, Type type);
   /// 16 bytes of `element`s, as pairs of f32.
   SmallVector<Value> loadSharedPairs(Value address, Type element);
-  void storeShared(Value address, Value value);
+  /// With `alone` the store is not merged with its neighbours.
+  void storeShared(Value address, Value value, bool alone = false);
 
   // Barriers (PTX ISA, mbarrier).
   void initBarrier(Value address, int64_t arrivals);

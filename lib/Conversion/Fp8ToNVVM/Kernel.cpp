@@ -64,7 +64,8 @@ KernelLowering fp8::buildPrologue(FunctionOpInterface kernel,
       instructions.warpId(),
       ClusterValues::build(plan.getCluster(), sharedMemory, instructions),
       llvm::DenseMap<Operation *, RoleValues>(),
-      findSynchronised(kernel, plan)};
+      findSynchronised(kernel, plan),
+      llvm::DenseMap<Value, CursorWay>()};
   bool isCluster = plan.getCluster().getSize() > 1;
 
   auto isRing = [](Operation &op) {

@@ -64,6 +64,14 @@ struct FragmentPart {
                Instructions &instructions);
 };
 
+struct RingCursor;
+
+/// Where a cursor was when it set out, and how far it has come since.
+struct CursorWay {
+  Value index, phase;
+  int64_t steps;
+};
+
 /// The state of lowering one kernel.
 struct KernelLowering {
   const KernelPlan &plan;
@@ -77,9 +85,16 @@ struct KernelLowering {
   /// again.
   llvm::DenseSet<Operation *> synchronised;
 
+  /// The way of each cursor that has been advanced, by its index.
+  mutable llvm::DenseMap<Value, CursorWay> ways;
+
   const RoleValues &getRole(Operation *op) const {
     return roleOf.find(op)->second;
   }
+  /// The cursor on the next slot. One that has been all around its ring is back
+  /// in the slot that it set out from, by the same values.
+  RingCursor advance(const RingCursor &cursor, Type ring,
+                     Instructions &instructions) const;
 };
 
 /// A cursor over a ring, as the four i32 values that an end, a stage or a warp

@@ -100,7 +100,7 @@ struct LowerHandOver : public KernelPattern<HandOverOp> {
     Type ring = cast<StageTypeInterface>(op.getStage().getType()).getRing();
     signal(op, cursor, ring, instructions);
     if constexpr (std::is_same_v<HandOverOp, ReleaseOp>)
-      cursor = cursor.advance(instructions, ring);
+      cursor = lowering.advance(cursor, ring, instructions);
     rewriter.replaceOpWithMultiple(op, {cursor.pack()});
     return success();
   }

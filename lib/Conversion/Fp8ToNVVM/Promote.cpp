@@ -23,7 +23,10 @@ public:
 private:
   /// Loads the row's A scale as soon as its tile is there: that is often before
   /// the wait for the accumulator, which then hides the load.
-  Value loadAScale(PromoteOp op, Value address, const RoleValues &role);
+  Value loadAScale(PromoteOp op, KernelPattern<PromoteOp>::Adaptor operands,
+                   const RoleValues &role);
+  /// A's scale times this one.
+  Value multiply(Value bScale);
   /// For each column pair of a row of B scales.
   void multiplyRow(TileType tile, Value address);
 
@@ -38,6 +41,7 @@ private:
   SmallVector<Value> products;
   bool isRow;
   Value aScale;
+  llvm::SmallDenseMap<Value, Value> multiplied; ///< of B scales, by aScale
 };
 
 /// promote: load, wait, multiply-add.
@@ -69,7 +73,7 @@ PartScales::PartScales(PromoteOp op, KernelPattern<PromoteOp>::Adaptor operands,
       part(part), columnsPerScale(0),
       groups(op.getFragment().getType().getShape()[1] / part.columns),
       isRow(op.getBRow()) {
-  aScale = loadAScale(op, operands.getAScale()[0], role);
+  aScale = loadAScale(op, operands, role);
   if (isRow) {
     multiplyRow(op.getBRow().getType(), operands.getBRow()[0]);
     return;
@@ -77,18 +81,47 @@ PartScales::PartScales(PromoteOp op, KernelPattern<PromoteOp>::Adaptor operands,
   int64_t columns = op.getFragment().getType().getShape()[1];
   columnsPerScale = columns / op.getBScales().size();
   for (ValueRange bScale : operands.getBScales())
-    products.push_back(instructions.splatPair(
-        arith::MulFOp::create(rewriter, loc, aScale, bScale[0])));
+    products.push_back(instructions.splatPair(multiply(bScale[0])));
 }
 
-Value PartScales::loadAScale(PromoteOp op, Value address,
+Value PartScales::multiply(Value bScale) {
+  // Parts select among a few scales: multiply those, and select among products.
+  if (auto select = bScale.getDefiningOp<arith::SelectOp>())
+    return instructions.select(select.getCondition(),
+                               multiply(select.getTrueValue()),
+                               multiply(select.getFalseValue()));
+  Value &product = multiplied[bScale];
+  if (!product)
+    product = arith::MulFOp::create(rewriter, loc, aScale, bScale);
+  return product;
+}
+
+/// The later of two values, of which one must be there where the other is made.
+static Value getLater(Value lhs, Value rhs) {
+  Block *left = lhs.getParentBlock(), *right = rhs.getParentBlock();
+  if (left != right)
+    return left->getParent()->isProperAncestor(right->getParent()) ? rhs : lhs;
+  Operation *first = lhs.getDefiningOp(), *second = rhs.getDefiningOp();
+  return first && (!second || second->isBeforeInBlock(first)) ? lhs : rhs;
+}
+
+Value PartScales::loadAScale(PromoteOp op,
+                             KernelPattern<PromoteOp>::Adaptor operands,
                              const RoleValues &role) {
+  Value address = operands.getAScale()[0], ready = address;
+  TileType tile = op.getAScale().getType();
+  bool isOneOfSeveral = !operands.getARow().empty();
+  if (isOneOfSeveral)
+    ready = getLater(address, operands.getARow()[0]);
   OpBuilder::InsertionGuard guard(rewriter);
-  rewriter.setInsertionPointAfterValue(address);
+  rewriter.setInsertionPointAfterValue(ready);
   Instructions early(rewriter, loc);
-  Type element = op.getAScale().getType().getElementType();
+  Type element = tile.getElementType();
   Value row = FragmentPart(op.getFragment().getType(), role, early).row;
   Value offset = early.mul(row, element.getIntOrFloatBitWidth() / 8);
+  if (isOneOfSeveral)
+    offset = early.add(offset, early.mul(early.toI32(operands.getARow()[0]),
+                                         tile.getRowBytes()));
   Value scale = early.loadShared(early.add(address, offset), element);
   if (element.isF32())
     return scale;

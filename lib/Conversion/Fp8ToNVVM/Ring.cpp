@@ -69,6 +69,25 @@ RingCursor RingCursor::advance(Instructions &instructions, Type ring) const {
           instructions.select(wraps, flipped, phase)};
 }
 
+// Slots and parities repeat: as many steps as there are slots lead back to the
+// slot, with the other parity, and twice as many to both. Said with the values
+// that the cursor set out with, rather than with sums that are as large, this
+// makes what a loop carries around whole laps, and every address and parity in
+// it, plain invariants of the loop. Steps are counted where control flow is
+// straight: what a branch or a loop yields sets out anew.
+RingCursor KernelLowering::advance(const RingCursor &cursor, Type ring,
+                                   Instructions &instructions) const {
+  CursorWay way = {cursor.index, cursor.phase, 0};
+  if (auto known = ways.find(cursor.index); known != ways.end())
+    way = known->second;
+  if (++way.steps == getNumStages(ring))
+    return {cursor.barriers, cursor.base, way.index,
+            instructions.bitXor(way.phase, instructions.i32(1))};
+  RingCursor next = cursor.advance(instructions, ring);
+  ways[next.index] = way;
+  return next;
+}
+
 Value RingCursor::getAwaitedBarrier(Instructions &instructions,
                                     EndTypeInterface end) const {
   return end.isProducer() ? getEmptyBarrier(instructions, end.getRing())

@@ -51,8 +51,12 @@ void LowerStore::writeRow(ArrayRef<Value> pairs, TileType tile, Value address,
   Instructions instructions(rewriter, loc);
   Type element = tile.getElementType();
   int64_t pairBytes = 2 * element.getIntOrFloatBitWidth() / 8;
+  // A store of 16 bytes takes four registers in a row: where they are the sums
+  // themselves, ptxas moves sums about in the K loop to that end.
+  bool storesSums = element.isF32();
   // Two threads that share a row may meet in the middle of a chunk.
-  int64_t pieceBytes = pairs.size() * pairBytes % 16 == 0 ? 16 : 8;
+  bool isWhole = pairs.size() * pairBytes % 16 == 0;
+  int64_t pieceBytes = isWhole && !storesSums ? 16 : 8;
   int64_t pairsPerPiece = pieceBytes / pairBytes;
   Value rowOffset = instructions.mul(lane, tile.getRowBytes());
   Value swizzle = getSwizzleBits(rowOffset, tile.getSwizzle(), instructions);
@@ -63,7 +67,8 @@ void LowerStore::writeRow(ArrayRef<Value> pairs, TileType tile, Value address,
         instructions.roundAndPack(pairs.slice(first, pairsPerPiece), element);
     Value offset = instructions.bitXor(
         instructions.add(begin, first / pairsPerPiece * pieceBytes), swizzle);
-    instructions.storeShared(instructions.add(address, offset), piece);
+    instructions.storeShared(instructions.add(address, offset), piece,
+                             /*alone=*/storesSums);
   }
 }
 
@@ -93,7 +98,8 @@ LogicalResult LowerStore::lower(StoreOp op, Adaptor operands,
   // of the slot.
   bool takesRows = tile.getColumns() > columns;
   int64_t boxes = takesRows ? 1 : 32 / tile.getRows();
-  Value lane = role.lane, byteColumn;
+  // Where a thread stores is not worth registers while it sums up.
+  Value lane = instructions.here(role.lane), byteColumn;
   if (takesRows) {
     lane = instructions.bitAnd(lane, tile.getRows() - 1);
     byteColumn = instructions.mul(

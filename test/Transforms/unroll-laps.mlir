@@ -1,0 +1,93 @@
+// RUN: fp8-opt %s --fp8-unroll-laps --split-input-file | FileCheck %s
+// RUN: fp8-opt %s --fp8-unroll-laps=max-trips=3 --split-input-file | FileCheck %s --check-prefix=MOST
+
+!ring = !fp8.pipeline<2, s: !fp8.tile<1x128xf32>>
+
+// Two laps, and the trip's number.
+// CHECK-LABEL: func.func @two_laps(
+// CHECK-NOT: scf.for
+// CHECK-COUNT-4: fp8.acquire
+// CHECK-NOT: fp8.acquire
+// CHECK: return
+// MOST-LABEL: func.func @two_laps(
+// MOST: scf.for
+func.func @two_laps(%end: !fp8.consumer<!ring>, %count: index) -> (!fp8.consumer<!ring>, index) attributes {fp8.linear} {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %four = arith.constant 4 : index
+  %last:2 = scf.for %i = %zero to %four step %one iter_args(%inner = %end, %sum = %count) -> (!fp8.consumer<!ring>, index) {
+    %stage = fp8.acquire %inner : !fp8.consumer<!ring>
+    %next = fp8.release %stage : !fp8.consumer_stage<!ring>
+    %more = arith.addi %sum, %i : index
+    scf.yield %next, %more : !fp8.consumer<!ring>, index
+  }
+  return %last#0, %last#1 : !fp8.consumer<!ring>, index
+}
+
+// -----
+
+!ring = !fp8.pipeline<2, s: !fp8.tile<1x128xf32>>
+
+// A trip more than a lap: the next time around it would begin at the other slot.
+// CHECK-LABEL: func.func @lap_and_a_half(
+// CHECK: scf.for
+func.func @lap_and_a_half(%end: !fp8.consumer<!ring>) -> !fp8.consumer<!ring> attributes {fp8.linear} {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %three = arith.constant 3 : index
+  %last = scf.for %i = %zero to %three step %one iter_args(%inner = %end) -> !fp8.consumer<!ring> {
+    %stage = fp8.acquire %inner : !fp8.consumer<!ring>
+    %next = fp8.release %stage : !fp8.consumer_stage<!ring>
+    scf.yield %next : !fp8.consumer<!ring>
+  }
+  return %last : !fp8.consumer<!ring>
+}
+
+// -----
+
+!ring = !fp8.pipeline<2, s: !fp8.tile<1x128xf32>>
+
+// A number of trips that is not known, and none at all.
+// CHECK-LABEL: func.func @unknown(
+// CHECK-COUNT-2: scf.for
+func.func @unknown(%end: !fp8.consumer<!ring>, %count: index) -> !fp8.consumer<!ring> attributes {fp8.linear} {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %last = scf.for %i = %zero to %count step %one iter_args(%inner = %end) -> !fp8.consumer<!ring> {
+    %stage = fp8.acquire %inner : !fp8.consumer<!ring>
+    %next = fp8.release %stage : !fp8.consumer_stage<!ring>
+    scf.yield %next : !fp8.consumer<!ring>
+  }
+  %same = scf.for %i = %one to %zero step %one iter_args(%inner = %last) -> !fp8.consumer<!ring> {
+    %stage = fp8.acquire %inner : !fp8.consumer<!ring>
+    %next = fp8.release %stage : !fp8.consumer_stage<!ring>
+    scf.yield %next : !fp8.consumer<!ring>
+  }
+  return %same : !fp8.consumer<!ring>
+}
+
+// -----
+
+!acc = !fp8.output_pipeline<4, 128x128xf32>
+
+// The handle of a warp is an end too; what carries none is none of this pass's business.
+// CHECK-LABEL: func.func @warp(
+// CHECK-COUNT-4: fp8.per_k_stage
+// CHECK: scf.for
+// CHECK-NOT: fp8.per_k_stage
+// CHECK: return
+func.func @warp(%warp: !fp8.mma_warp<!acc>, %count: index) -> (!fp8.mma_warp<!acc>, index) attributes {fp8.linear} {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %four = arith.constant 4 : index
+  %last = scf.for %i = %zero to %four step %one iter_args(%inner = %warp) -> !fp8.mma_warp<!acc> {
+    %next = fp8.per_k_stage(%stage = %inner) : !fp8.mma_warp<!acc> -> !fp8.mma_warp<!acc> {
+    }
+    scf.yield %next : !fp8.mma_warp<!acc>
+  }
+  %sum = scf.for %i = %zero to %four step %one iter_args(%inner = %count) -> index {
+    %more = arith.addi %inner, %i : index
+    scf.yield %more : index
+  }
+  return %last, %sum : !fp8.mma_warp<!acc>, index
+}
