@@ -74,7 +74,7 @@ static TileType getOutputTile(const GemmPlan &plan, int64_t rows,
   // Threads that share a row and meet in the middle of a chunk fill a tile of
   // whole rows together.
   if (columns * bits % (16 * 8))
-    columns = tileN;
+    columns = plan.tileN;
   int64_t rowBytes = columns * bits / 8;
   Swizzle swizzle = rowBytes == 128  ? Swizzle::B128
                     : rowBytes == 64 ? Swizzle::B64
