@@ -3,10 +3,11 @@
 
 usage: plant-fault.py FAULT IN.ptx OUT.ptx
 
-Faults find their place by instruction and order, not by register number, and fail if it is not there. The kernel arrives, in
-the order of the text, at the accumulator ring's empty barriers, the input ring's empty barriers and the barrier that guards
-the end of tensor memory; it commits to the input ring's empty barriers, then to the accumulators' full ones; it waits for
-inputs and accumulators (epilogue), for empty input slots (load), then for empty accumulators and full inputs (MMA).
+Faults find their place by instruction and order, not by register number, and fail if it is not there. In the order of the text the
+kernel arrives, in the loop over the K blocks that fill no group, at the accumulator ring's empty barriers, then at the scale ring's, does the same
+for the groups, and arrives at the barrier that guards the end of tensor memory; it commits to the input ring's empty barriers, then to
+the accumulators' full ones; it waits for scales and accumulators (epilogue, twice likewise), for empty slots of scales and inputs (load), then for
+empty accumulators and full inputs (MMA).
 """
 
 import re
@@ -38,7 +39,7 @@ def arrive_again(lines, which, before):
     """Repeats an arrival, its address and its guard ahead of the instruction at `before`."""
     index = places(lines, ARRIVE)[which]
     barrier = re.search(r"\[(%r\d+)", lines[index])[1]
-    address = next(line for line in lines[index::-1] if re.match(rf"\s*add\.s32\s+{barrier},", line))
+    address = next(line for line in lines[index::-1] if re.match(rf"\s*(add\.s32|or\.b32)\s+{barrier},", line))
     guard = next(line for line in lines[index::-1] if re.match(r"\s*@%p\d+ bra", line))
     predicate = re.search(r"@(%p\d+)", guard)[1]
     lines[before:before] = [address, f"\t@!{predicate} {lines[index].strip()}"]
@@ -46,7 +47,8 @@ def arrive_again(lines, which, before):
 
 def early_release(lines):
     """Between the last load of an accumulator and the wait for it, with all else that the hand-over needs."""
-    place = places(lines, LOAD)[-1] + 1
+    wait = places(lines, "tcgen05.wait::ld")[0]
+    place = max(index for index in places(lines, LOAD) if index < wait) + 1
     arrive_again(lines, 0, place)
     lines.insert(place, "\ttcgen05.fence::before_thread_sync;")
     drop(lines, ARRIVE, slice(0, 1))
@@ -63,6 +65,12 @@ def halve_bytes(lines):
     sys.exit("plant-fault.py: no byte count")
 
 
+def first_wait_to_load(lines):
+    """Which wait the first announcement of bytes follows."""
+    announcement = places(lines, "mbarrier.arrive.expect_tx")[0]
+    return sum(index < announcement for index in places(lines, "mbarrier.try_wait.parity")) - 1
+
+
 def swap_parity(lines, which):
     index = places(lines, "mbarrier.try_wait.parity")[which]
     parity = re.search(r"\], (%r\d+)", lines[index])[1]
@@ -76,7 +84,7 @@ FAULTS = {
     "extra-arrive": lambda lines: arrive_again(lines, 0, places(lines, ARRIVE)[0] + 1),
     "halved-bytes": halve_bytes,
     "swapped-parity-epilogue": lambda lines: swap_parity(lines, 1),
-    "swapped-parity-load": lambda lines: swap_parity(lines, 2),
+    "swapped-parity-load": lambda lines: swap_parity(lines, first_wait_to_load(lines)),
     "swapped-parity-mma": lambda lines: swap_parity(lines, -2),
     "missing-wait": lambda lines: drop(lines, "tcgen05.wait::ld"),
     "early-release": early_release,
