@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Rules that a kernel keeps as a whole beside its counts: nothing waits for
-// what nobody does, and nothing is read that nobody wrote (K1 to K5).
+// what nobody does, and nothing is read that nobody wrote (K1 to K7).
 
 #include "fp8/Analysis/KernelPlan.h"
+
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include <cstdlib>
 
 using namespace mlir;
 using namespace mlir::fp8;
@@ -103,9 +109,204 @@ static LogicalResult checkBothSides(Operation *ring, const HandleFlow &flow) {
   return diagnostic;
 }
 
+/// The stages that the ends of one side of a ring take.
+static SmallVector<unsigned> getStages(Operation *ring, const HandleFlow &flow,
+                                       bool producers) {
+  SmallVector<unsigned> found;
+  for (Value end : ring->getResults()) {
+    if (isa<ProducerType>(end.getType()) != producers)
+      continue;
+    for (Operation *op : flow.getAcquires(flow.getEnd(end)))
+      if (auto acquire = dyn_cast<AcquireOp>(op))
+        found.push_back(flow.getStage(acquire.getStage()));
+  }
+  return found;
+}
+
+/// The tile that a copy fills, by its name in the ring; null where an op of
+/// another dialect copies.
+static StringAttr getFilledTile(Operation *copy) {
+  if (auto load = dyn_cast<TmaLoadOp>(copy))
+    return load.getNameAttr();
+  if (auto explicitCopy = dyn_cast<TmaCopyOp>(copy))
+    if (auto tile = explicitCopy.getTile().getDefiningOp<TileOp>())
+      return tile.getNameAttr();
+  return {};
+}
+
+/// (K6) What is read of a slot was put there: by a copy into the tile, or by an
+/// MMA into the accumulator.
+static LogicalResult checkFilled(Operation *ring, const HandleFlow &flow) {
+  const auto &uses = flow.getStageUses();
+  llvm::SmallDenseSet<StringAttr> filled;
+  bool anyMma = false;
+  for (unsigned number : getStages(ring, flow, /*producers=*/true)) {
+    const StageUse &use = uses.find(number)->second;
+    anyMma |= !use.mmas.empty();
+    for (TileCopyOpInterface copy : use.copies)
+      if (StringAttr name = getFilledTile(copy))
+        filled.insert(name);
+      else
+        return success();
+  }
+  auto check = [&](Operation *reader, unsigned number) -> LogicalResult {
+    for (Value view : reader->getOperands()) {
+      Operation *lender = view.getDefiningOp();
+      if (!isa_and_nonnull<TileOp, AccumulatorOp>(lender) ||
+          flow.getStage(lender->getOperand(0)) != number)
+        continue;
+      auto tile = dyn_cast<TileOp>(lender);
+      if (tile ? filled.contains(tile.getNameAttr()) : anyMma)
+        continue;
+      InFlightDiagnostic diagnostic = reader->emitOpError();
+      if (tile)
+        diagnostic << "reads tile '" << tile.getName()
+                   << "', into which nobody copies (K6); copy it, or leave it "
+                      "out of the ring";
+      else
+        diagnostic << "reads an accumulator that no MMA writes (K6); issue "
+                      "one into the MMA stage";
+      diagnostic.attachNote(ring->getLoc()) << "the ring";
+      return diagnostic;
+    }
+    return success();
+  };
+  for (unsigned number : getStages(ring, flow, /*producers=*/false)) {
+    const StageUse &use = uses.find(number)->second;
+    for (MmaOp mma : use.mmas)
+      if (failed(check(mma, number)))
+        return failure();
+    for (Operation *reader : use.readers)
+      if (failed(check(reader, number)))
+        return failure();
+  }
+  return success();
+}
+
+/// Whether two values are computed alike from the same ones.
+static bool isSame(Value a, Value b, unsigned depth = 0) {
+  if (a == b)
+    return true;
+  Operation *first = a.getDefiningOp(), *second = b.getDefiningOp();
+  if (!first || !second || depth > 8 || first->getNumRegions() ||
+      first->getName() != second->getName() ||
+      first->getNumOperands() != second->getNumOperands() ||
+      first->getAttrDictionary() != second->getAttrDictionary() ||
+      cast<OpResult>(a).getResultNumber() !=
+          cast<OpResult>(b).getResultNumber() ||
+      !isMemoryEffectFree(first))
+    return false;
+  return llvm::all_of(
+      llvm::zip(first->getOperands(), second->getOperands()), [&](auto pair) {
+        return isSame(std::get<0>(pair), std::get<1>(pair), depth + 1);
+      });
+}
+
+/// By how much `a` is above `b`, if that is plain to see: one of them is the
+/// other and a constant. The ops are named by text, since the arith dialect is
+/// no dependency of the analysis.
+static std::optional<int64_t> getDistance(Value a, Value b) {
+  if (isSame(a, b))
+    return 0;
+  APInt first, second;
+  if (matchPattern(a, m_ConstantInt(&first)) &&
+      matchPattern(b, m_ConstantInt(&second)))
+    return first.getSExtValue() - second.getSExtValue();
+  auto above = [](Value sum, Value base) -> std::optional<int64_t> {
+    Operation *op = sum.getDefiningOp();
+    StringRef name = op ? op->getName().getStringRef() : "";
+    APInt by;
+    if ((name == "arith.addi" || name == "arith.subi") &&
+        matchPattern(op->getOperand(1), m_ConstantInt(&by)) &&
+        isSame(op->getOperand(0), base))
+      return name == "arith.addi" ? by.getSExtValue() : -by.getSExtValue();
+    return std::nullopt;
+  };
+  if (std::optional<int64_t> distance = above(a, b))
+    return distance;
+  if (std::optional<int64_t> distance = above(b, a))
+    return -*distance;
+  return std::nullopt;
+}
+
+/// The loops around an op up to its role; nothing where it may not run.
+static std::optional<SmallVector<LoopLikeOpInterface>> getLoops(Operation *op) {
+  SmallVector<LoopLikeOpInterface> loops;
+  for (Operation *parent = op->getParentOp(); !isa<RoleOp>(parent);
+       parent = parent->getParentOp()) {
+    if (isa<FunctionOpInterface>(parent))
+      return std::nullopt;
+    if (isa<LeadingCtaOp>(parent) ||
+        parent->getName().getStringRef() == "scf.execute_region")
+      continue;
+    auto loop = dyn_cast<LoopLikeOpInterface>(parent);
+    if (!loop || !loop.getSingleLowerBound() || !loop.getSingleUpperBound() ||
+        !loop.getSingleStep())
+      return std::nullopt;
+    loops.push_back(loop);
+  }
+  return loops;
+}
+
+/// (K7) The two sides of a ring take equally many slots. Only what is plain is
+/// refused: one acquire on each side, in loops that are alike but for a bound
+/// that differs by a constant.
+static LogicalResult checkTrips(Operation *ring, const HandleFlow &flow) {
+  Operation *first = nullptr;
+  std::optional<SmallVector<LoopLikeOpInterface>> loops;
+  for (Value end : ring->getResults()) {
+    ArrayRef<Operation *> acquires = flow.getAcquires(flow.getEnd(end));
+    if (acquires.size() != 1)
+      return success();
+    std::optional<SmallVector<LoopLikeOpInterface>> mine =
+        getLoops(acquires.front());
+    if (!mine)
+      return success();
+    if (!first) {
+      first = acquires.front();
+      loops = std::move(mine);
+      continue;
+    }
+    if (mine->size() != loops->size())
+      return success();
+    int64_t more = 0;
+    LoopLikeOpInterface uneven;
+    for (auto [one, other] : llvm::zip(*mine, *loops)) {
+      auto distance = [&](auto get) -> std::optional<int64_t> {
+        auto a = dyn_cast<Value>(*get(one)), b = dyn_cast<Value>(*get(other));
+        return a && b ? getDistance(a, b) : std::nullopt;
+      };
+      auto lower = distance([](auto l) { return l.getSingleLowerBound(); });
+      auto upper = distance([](auto l) { return l.getSingleUpperBound(); });
+      auto step = distance([](auto l) { return l.getSingleStep(); });
+      if (lower != 0 || step != 0 || !upper || (*upper && more))
+        return success();
+      if (*upper) {
+        more = *upper;
+        uneven = one;
+      }
+    }
+    APInt step;
+    auto width = uneven ? dyn_cast<Value>(*uneven.getSingleStep()) : Value();
+    if (!more || !matchPattern(width, m_ConstantInt(&step)) || step != 1)
+      continue;
+    InFlightDiagnostic diagnostic =
+        acquires.front()->emitOpError()
+        << "takes " << std::abs(more)
+        << (std::abs(more) > 1 ? " slots " : " slot ")
+        << (more > 0 ? "more" : "less")
+        << " than another end of its ring (K7); they would wait for each other";
+    diagnostic.attachNote(uneven.getLoc()) << "this loop's bound differs";
+    diagnostic.attachNote(first->getLoc()) << "from that around the other end";
+    return diagnostic;
+  }
+  return success();
+}
+
 LogicalResult KernelPlan::checkStages() const {
   for (auto &[op, ring] : rings)
-    if (failed(checkBothSides(op, *flow)))
+    if (failed(checkBothSides(op, *flow)) || failed(checkFilled(op, *flow)) ||
+        failed(checkTrips(op, *flow)))
       return failure();
   for (const auto &[number, use] : flow->getStageUses()) {
     // (K5) An MMA that does not accumulate discards what the one before it did.

@@ -169,7 +169,7 @@ gpu.module @accumulator_kernels {
 // In the ring of a pair a copy counts in the leading CTA, as that of tma_load does.
 // CHECK-LABEL: gpu.func @pair
 gpu.module @pair_kernels {
-  gpu.func @pair(%map: !fp8.tensor_map<!tile>) kernel attributes {fp8.linear, fp8.cluster = array<i64: 2, 1>} {
+  gpu.func @pair(%map: !fp8.tensor_map<!tile>, %a: !fp8.tensor_map<!pair_a>) kernel attributes {fp8.linear, fp8.cluster = array<i64: 2, 1>} {
     %c0 = arith.constant 0 : index
     %p, %c = fp8.pipeline : !fp8.producer<!pair>, !fp8.consumer<!pair>
     %mp, %mc = fp8.output_pipeline : !pair_acc
@@ -184,7 +184,7 @@ gpu.module @pair_kernels {
       fp8.release_epilogue_warp %next : !fp8.epilogue_warp<!pair_acc>
     }
     fp8.role "load" warps(1) (%end = %p) : !fp8.producer<!pair> {
-      // CHECK: nvvm.mbarrier.arrive.expect_tx %{{.*}}, %c1024_i32
+      // CHECK: nvvm.mbarrier.arrive.expect_tx %{{.*}}, %c17408_i32
       %ready = fp8.wait %end : !fp8.producer<!pair>
       %stage = fp8.acquire %ready : !fp8.ready<!fp8.producer<!pair>>
       %to = fp8.tile %stage["s"] : !fp8.producer_stage<!pair>
@@ -193,6 +193,7 @@ gpu.module @pair_kernels {
       // CHECK: %[[BARRIER:.*]] = llvm.inttoptr %[[THERE]]
       // CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, %{{.*}}, %[[BARRIER]], {{.*}} {group = #nvvm.cta_group<cta_2>}
       fp8.tma_copy %map[%c0, %c0], %to, %full : !fp8.tensor_map<!tile>, !tile
+      fp8.tma_load %a[%c0, %c0], %stage["a"] : !fp8.tensor_map<!pair_a>, !fp8.producer_stage<!pair>
       %signalled = fp8.arrive %stage : !fp8.producer_stage<!pair>
       %next = fp8.step %signalled : !fp8.signalled<!fp8.producer_stage<!pair>>
       fp8.close %next : !fp8.producer<!pair>
@@ -204,8 +205,8 @@ gpu.module @pair_kernels {
         %d = fp8.acquire %lw : !fp8.mma_warp<!pair_acc>
         %s = fp8.acquire %li : !fp8.consumer<!pair>
         %acc = fp8.accumulator %d : !fp8.mma_stage<!pair_acc>
-        %a = fp8.tile %s["a"] : !fp8.consumer_stage<!pair>
-        fp8.mma %acc, %a, %a : !fp8.tmem<128x128xf32, cta_group = 2>, !pair_a, !pair_a
+        %ta = fp8.tile %s["a"] : !fp8.consumer_stage<!pair>
+        fp8.mma %acc, %ta, %ta : !fp8.tmem<128x128xf32, cta_group = 2>, !pair_a, !pair_a
         %li2 = fp8.release %s : !fp8.consumer_stage<!pair>
         %lw2 = fp8.release %d : !fp8.mma_stage<!pair_acc>
         fp8.yield %lw2, %li2 : !fp8.mma_warp<!pair_acc>, !fp8.consumer<!pair>

@@ -6,16 +6,19 @@
 !row = !fp8.tile<1x128xf16>
 !scales = !fp8.tile<1x128xbf16>
 !d = !fp8.tile<32x32xf8E4M3FN, swizzle_32b>
-!ring = !fp8.pipeline<1, half: !half, quarter: !quarter, row: !row, scales: !scales>
+!a = !fp8.tile<128x128xf8E4M3FN, swizzle_128b>
+!ring = !fp8.pipeline<1, half: !half, quarter: !quarter, row: !row, scales: !scales, a: !a>
 !acc = !fp8.output_pipeline<2, 128x128xf32>
 !sum = !fp8.fragment<128x128xf32, 8>
 !queue = !fp8.store_queue<2, !d, 8>
 
 // CHECK: gpu.func @kernel
 gpu.module @kernels {
-  gpu.func @kernel(%dm: !fp8.tensor_map<!d>, %hm: !fp8.tensor_map<!half>, %beta: f32, %out: f32) kernel attributes {fp8.linear} {
+  gpu.func @kernel(%dm: !fp8.tensor_map<!d>, %hm: !fp8.tensor_map<!half>, %qm: !fp8.tensor_map<!quarter>,
+                   %rm: !fp8.tensor_map<!row>, %sm: !fp8.tensor_map<!scales>, %am: !fp8.tensor_map<!a>, %beta: f32, %out: f32)
+      kernel attributes {fp8.linear} {
     %c0 = arith.constant 0 : index
-    %p, %ce = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
+    %p, %ce, %cm = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>, !fp8.consumer<!ring>
     %accp, %accc = fp8.output_pipeline : !acc
     %queue = fp8.store_queue : !queue
     fp8.role "epilogue" warps(8) (%e = %accc, %in = %ce, %q = %queue) : !fp8.consumer<!acc>, !fp8.consumer<!ring>, !queue {
@@ -73,14 +76,27 @@ gpu.module @kernels {
       fp8.close %in1 : !fp8.consumer<!ring>
       fp8.close %q1 : !queue
     }
-    fp8.role "other" warps(1) (%e = %accp, %in = %p) : !fp8.producer<!acc>, !fp8.producer<!ring> {
-      %w = fp8.create_mma_warp %e : !fp8.producer<!acc> -> !fp8.mma_warp<!acc>
-      %stage = fp8.acquire %w : !fp8.mma_warp<!acc>
-      %w1 = fp8.release %stage : !fp8.mma_stage<!acc>
-      fp8.release_mma_warp %w1 : !fp8.mma_warp<!acc>
+    fp8.role "load" warps(1) (%in = %p) : !fp8.producer<!ring> {
       %is = fp8.acquire %in : !fp8.producer<!ring>
+      fp8.tma_load %hm[%c0, %c0], %is["half"] : !fp8.tensor_map<!half>, !fp8.producer_stage<!ring>
+      fp8.tma_load %qm[%c0, %c0], %is["quarter"] : !fp8.tensor_map<!quarter>, !fp8.producer_stage<!ring>
+      fp8.tma_load %rm[%c0, %c0], %is["row"] : !fp8.tensor_map<!row>, !fp8.producer_stage<!ring>
+      fp8.tma_load %sm[%c0, %c0], %is["scales"] : !fp8.tensor_map<!scales>, !fp8.producer_stage<!ring>
+      fp8.tma_load %am[%c0, %c0], %is["a"] : !fp8.tensor_map<!a>, !fp8.producer_stage<!ring>
       %in1 = fp8.release %is : !fp8.producer_stage<!ring>
       fp8.close %in1 : !fp8.producer<!ring>
+    }
+    fp8.role "mma" warps(1) (%e = %accp, %in = %cm) : !fp8.producer<!acc>, !fp8.consumer<!ring> {
+      %w = fp8.create_mma_warp %e : !fp8.producer<!acc> -> !fp8.mma_warp<!acc>
+      %stage = fp8.acquire %w : !fp8.mma_warp<!acc>
+      %is = fp8.acquire %in : !fp8.consumer<!ring>
+      %d = fp8.accumulator %stage : !fp8.mma_stage<!acc>
+      %a = fp8.tile %is["a"] : !fp8.consumer_stage<!ring>
+      fp8.mma %d, %a, %a : !fp8.tmem<128x128xf32>, !a, !a
+      %in1 = fp8.release %is : !fp8.consumer_stage<!ring>
+      %w1 = fp8.release %stage : !fp8.mma_stage<!acc>
+      fp8.release_mma_warp %w1 : !fp8.mma_warp<!acc>
+      fp8.close %in1 : !fp8.consumer<!ring>
     }
     gpu.return
   }
@@ -109,9 +125,13 @@ gpu.module @kernels {
 !dm = !fp8.tile<32x16xf8E4M3FN>
 !sacc = !fp8.output_pipeline<1, 128x16xf32>
 !squeue = !fp8.store_queue<1, !dm, 4>
+!b = !fp8.tile<16x128xf8E4M3FN, swizzle_128b>
+!operands = !fp8.pipeline<1, a: !a, b: !b>
 gpu.module @maps {
-  gpu.func @map(%map: !fp8.tensor_map<!dm>, %v: f32) kernel attributes {fp8.linear} {
+  gpu.func @map(%map: !fp8.tensor_map<!dm>, %am: !fp8.tensor_map<!a>, %bm: !fp8.tensor_map<!b>, %v: f32)
+      kernel attributes {fp8.linear} {
     %c0 = arith.constant 0 : index
+    %p, %c = fp8.pipeline : !fp8.producer<!operands>, !fp8.consumer<!operands>
     %accp, %accc = fp8.output_pipeline : !sacc
     %queue = fp8.store_queue : !squeue
     fp8.role "epilogue" warps(4) (%e = %accc, %q = %queue) : !fp8.consumer<!sacc>, !squeue {
@@ -135,11 +155,25 @@ gpu.module @maps {
       %q1 = fp8.store %g, %map[%c0, %c0] through %q : !small, !fp8.tensor_map<!dm>, !squeue
       fp8.close %q1 : !squeue
     }
-    fp8.role "mma" warps(1) (%e = %accp) : !fp8.producer<!sacc> {
+    fp8.role "load" warps(1) (%in = %p) : !fp8.producer<!operands> {
+      %is = fp8.acquire %in : !fp8.producer<!operands>
+      fp8.tma_load %am[%c0, %c0], %is["a"] : !fp8.tensor_map<!a>, !fp8.producer_stage<!operands>
+      fp8.tma_load %bm[%c0, %c0], %is["b"] : !fp8.tensor_map<!b>, !fp8.producer_stage<!operands>
+      %in1 = fp8.release %is : !fp8.producer_stage<!operands>
+      fp8.close %in1 : !fp8.producer<!operands>
+    }
+    fp8.role "mma" warps(1) (%e = %accp, %in = %c) : !fp8.producer<!sacc>, !fp8.consumer<!operands> {
       %w = fp8.create_mma_warp %e : !fp8.producer<!sacc> -> !fp8.mma_warp<!sacc>
       %stage = fp8.acquire %w : !fp8.mma_warp<!sacc>
+      %is = fp8.acquire %in : !fp8.consumer<!operands>
+      %d = fp8.accumulator %stage : !fp8.mma_stage<!sacc>
+      %ta = fp8.tile %is["a"] : !fp8.consumer_stage<!operands>
+      %tb = fp8.tile %is["b"] : !fp8.consumer_stage<!operands>
+      fp8.mma %d, %ta, %tb : !fp8.tmem<128x16xf32>, !a, !b
+      %in1 = fp8.release %is : !fp8.consumer_stage<!operands>
       %w1 = fp8.release %stage : !fp8.mma_stage<!sacc>
       fp8.release_mma_warp %w1 : !fp8.mma_warp<!sacc>
+      fp8.close %in1 : !fp8.consumer<!operands>
     }
     gpu.return
   }

@@ -1,4 +1,4 @@
-// The rules that a kernel keeps as a whole beside its counts (K1 to K5).
+// The rules that a kernel keeps as a whole beside its counts (K1 to K7).
 // RUN: fp8-opt %s --convert-fp8-to-nvvm -split-input-file -verify-diagnostics
 
 !ring = !fp8.pipeline<2, s: !fp8.tile<1x128xf32>>
@@ -156,6 +156,93 @@ gpu.module @m {
       %w2 = fp8.release %d : !fp8.mma_stage<!acc>
       fp8.release_mma_warp %w2 : !fp8.mma_warp<!acc>
       fp8.close %in2 : !fp8.consumer<!ring>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!t = !fp8.tile<1x128xf32>
+!ring = !fp8.pipeline<2, s: !t, u: !t>
+gpu.module @m {
+  gpu.func @never_copied(%map: !fp8.tensor_map<!t>, %x: f32) kernel attributes {fp8.linear} {
+    %c0 = arith.constant 0 : index
+    // expected-note @below {{the ring}}
+    %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
+    fp8.role "read" warps(4) (%e = %c) : !fp8.consumer<!ring> {
+      %zero = fp8.zero : !fp8.fragment<128x128xf32, 4>
+      %s = fp8.acquire %e : !fp8.consumer<!ring>
+      %u = fp8.tile %s["u"] : !fp8.consumer_stage<!ring>
+      // expected-error @below {{'fp8.add_row' op reads tile 'u', into which nobody copies (K6); copy it, or leave it out of the ring}}
+      %sum = fp8.add_row %zero, %u : !fp8.fragment<128x128xf32, 4>, !t
+      %n = fp8.release %s : !fp8.consumer_stage<!ring>
+      fp8.close %n : !fp8.consumer<!ring>
+    }
+    fp8.role "load" warps(1) (%e = %p) : !fp8.producer<!ring> {
+      %s = fp8.acquire %e : !fp8.producer<!ring>
+      fp8.tma_load %map[%c0, %c0], %s["s"] : !fp8.tensor_map<!t>, !fp8.producer_stage<!ring>
+      %n = fp8.release %s : !fp8.producer_stage<!ring>
+      fp8.close %n : !fp8.producer<!ring>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!acc = !fp8.output_pipeline<2, 128x128xf32>
+gpu.module @m {
+  gpu.func @never_computed() kernel attributes {fp8.linear} {
+    // expected-note @below {{the ring}}
+    %p, %c = fp8.output_pipeline : !acc
+    fp8.role "epilogue" warps(4) (%end = %c) : !fp8.consumer<!acc> {
+      %ready = fp8.wait_tmem %end : !fp8.consumer<!acc> -> !fp8.tmem_ready<!acc>
+      %w = fp8.create_epilogue_warp %end, %ready : !fp8.consumer<!acc>, !fp8.tmem_ready<!acc> -> !fp8.epilogue_warp<!acc>
+      %s = fp8.acquire %w : !fp8.epilogue_warp<!acc>
+      %partial = fp8.accumulator %s : !fp8.epilogue_stage<!acc>
+      // expected-error @below {{'fp8.read' op reads an accumulator that no MMA writes (K6); issue one into the MMA stage}}
+      %f = fp8.read %partial : !fp8.tmem<128x128xf32> -> !fp8.fragment<128x128xf32, 4>
+      %w2 = fp8.release %s : !fp8.epilogue_stage<!acc>
+      fp8.release_epilogue_warp %w2 : !fp8.epilogue_warp<!acc>
+    }
+    fp8.role "mma" warps(1) (%end = %p) : !fp8.producer<!acc> {
+      %w = fp8.create_mma_warp %end : !fp8.producer<!acc> -> !fp8.mma_warp<!acc>
+      %d = fp8.acquire %w : !fp8.mma_warp<!acc>
+      %w2 = fp8.release %d : !fp8.mma_stage<!acc>
+      fp8.release_mma_warp %w2 : !fp8.mma_warp<!acc>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!ring = !fp8.pipeline<2, s: !fp8.tile<1x128xf32>>
+gpu.module @m {
+  gpu.func @one_more(%n: index) kernel attributes {fp8.linear} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
+    fp8.role "give" warps(1) (%e = %p) : !fp8.producer<!ring> {
+      %e2 = scf.for %i = %c0 to %n step %c1 iter_args(%x = %e) -> (!fp8.producer<!ring>) {
+        // expected-note @below {{from that around the other end}}
+        %s = fp8.acquire %x : !fp8.producer<!ring>
+        %y = fp8.release %s : !fp8.producer_stage<!ring>
+        scf.yield %y : !fp8.producer<!ring>
+      }
+      fp8.close %e2 : !fp8.producer<!ring>
+    }
+    fp8.role "take" warps(1) (%e = %c) : !fp8.consumer<!ring> {
+      %more = arith.addi %n, %c1 : index
+      // expected-note @below {{this loop's bound differs}}
+      %e2 = scf.for %i = %c0 to %more step %c1 iter_args(%x = %e) -> (!fp8.consumer<!ring>) {
+        // expected-error @below {{'fp8.acquire' op takes 1 slot more than another end of its ring (K7); they would wait for each other}}
+        %s = fp8.acquire %x : !fp8.consumer<!ring>
+        %y = fp8.release %s : !fp8.consumer_stage<!ring>
+        scf.yield %y : !fp8.consumer<!ring>
+      }
+      fp8.close %e2 : !fp8.consumer<!ring>
     }
     gpu.return
   }

@@ -14,18 +14,19 @@ PROMOTE = "fp8.promote %f, %partial scales(%as, %bs) : !sum, !fp8.tmem<128x128xf
 LOAD_A = 'fp8.tma_load %a[%m, %k], %stage["a"] : !fp8.tensor_map<!a_tile>, !fp8.producer_stage<!a_ring>'
 LOAD_B = 'fp8.tma_load %b[%n, %k], %stage["b"] : !fp8.tensor_map<!a_tile>, !fp8.producer_stage<!b_ring>'
 B_LOOP = "%p3 = scf.for %kb = %c0 to %blocks step"
+LATER = "%later = arith.cmpi ne, %kb, %c0 : index\nscf.if %later {\n"
 
 MISTAKES = {
     "none": [],
     # Rings whose sides do not agree.
-    "fewer-trips": [(B_LOOP, "%less = arith.subi %blocks, %c1 : index\n" + B_LOOP.replace("%blocks", "%less"))],
+    "fewer-trips": [(B_LOOP, "%less = arith.shrui %blocks, %c1 : index\n" + B_LOOP.replace("%blocks", "%less"))],
     "threads-part": [("%w4, %s4, %sum = scf.for %kb = %c0 to %blocks step",
                       "%tid = gpu.thread_id x\n%most = arith.minui %tid, %blocks : index\n"
                       "%w4, %s4, %sum = scf.for %kb = %c0 to %most step")],
     # Slots and accumulators that are not filled, or twice.
-    "no-copy": [(LOAD_B, "")],
+    "no-copy": [(LOAD_B, LATER + LOAD_B + "\n}")],
     "copied-twice": [(LOAD_B, LOAD_B + "\n" + LOAD_B)],
-    "no-mma": [(MMA, "")],
+    "no-mma": [(MMA, LATER + MMA + "\n}")],
     "accumulates-on-nothing": [(MMA, "%true = arith.constant true\n" + MMA.replace("%bt :", "%bt accumulate(%true) :"))],
     # Numbers of another place.
     "promoted-twice": [(f"%f6 = {PROMOTE}\n", f"%f7 = {PROMOTE}\n%f6 = " + PROMOTE.replace("%f,", "%f7,") + "\n")],
