@@ -59,7 +59,8 @@ private:
   }
 };
 
-/// create_mma_warp: allocate, publish the address, announce it.
+/// create_mma_warp: allocate, publish the address, announce it. Allocation is
+/// synchronous, so no tcgen05.fence orders it (PTX ISA 9.7.16.6.1).
 struct LowerCreateMmaWarp : public KernelPattern<CreateMmaWarpOp> {
   using KernelPattern::KernelPattern;
 
@@ -75,7 +76,6 @@ struct LowerCreateMmaWarp : public KernelPattern<CreateMmaWarpOp> {
     // Nobody of the CTA may allocate after this (PTX ISA, tcgen05.alloc).
     if (lowering.plan.getNumOutputs() == 1)
       instructions.relinquishAllocation(ctaGroup);
-    instructions.fenceBeforeThreadSync();
     instructions.syncWarp();
     Value address = instructions.loadShared(slot, rewriter.getI32Type());
     instructions.arriveNamedBarrier(
@@ -86,7 +86,8 @@ struct LowerCreateMmaWarp : public KernelPattern<CreateMmaWarpOp> {
   }
 };
 
-/// release_mma_warp: wait for the epilogue warps, free the columns.
+/// release_mma_warp: wait for the epilogue warps, free the columns, which is
+/// synchronous, too.
 struct LowerReleaseMmaWarp : public KernelPattern<ReleaseMmaWarpOp> {
   using KernelPattern::KernelPattern;
 
@@ -98,7 +99,6 @@ struct LowerReleaseMmaWarp : public KernelPattern<ReleaseMmaWarpOp> {
     Value barrier = instructions.add(warp.barriers,
                                      KernelPlan::getDeallocBarrierOffset(ring));
     instructions.waitBarrier(barrier, instructions.i32(0));
-    instructions.fenceAfterThreadSync();
     instructions.freeColumns(warp.base, ring.getAllocatedColumns(),
                              ring.getCtaGroup());
     rewriter.eraseOp(op);
@@ -117,7 +117,6 @@ struct LowerWaitTmem : public KernelPattern<WaitTmemOp> {
     OutputPipelineType ring = op.getReady().getType().getRing();
     instructions.syncNamedBarrier(
         end.base, lowering.plan.getOutput(op.getEnd()).handoffThreads);
-    instructions.fenceAfterThreadSync();
     Value slot =
         instructions.add(end.barriers, KernelPlan::getTmemAddressOffset(ring));
     rewriter.replaceOp(op,
@@ -141,7 +140,8 @@ struct LowerCreateEpilogueWarp : public KernelPattern<CreateEpilogueWarpOp> {
 };
 
 /// release_epilogue_warp: each warp arrives at the barrier that guards
-/// deallocation.
+/// deallocation. Its lanes met, and its loads were fenced, when it released its
+/// last stage.
 struct LowerReleaseEpilogueWarp : public KernelPattern<ReleaseEpilogueWarpOp> {
   using KernelPattern::KernelPattern;
 
@@ -150,8 +150,6 @@ struct LowerReleaseEpilogueWarp : public KernelPattern<ReleaseEpilogueWarpOp> {
     Instructions instructions(rewriter, op.getLoc());
     RingCursor warp(operands.getWarp());
     OutputPipelineType ring = op.getWarp().getType().getRing();
-    instructions.fenceBeforeThreadSync();
-    instructions.syncWarp();
     instructions.ifThen(lowering.getRole(op).leader, [&](Instructions &leader) {
       Value barrier =
           leader.add(warp.barriers, KernelPlan::getDeallocBarrierOffset(ring));

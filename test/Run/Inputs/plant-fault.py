@@ -92,7 +92,7 @@ FAULTS = {
     "undrained-store": lambda lines: drop(lines, "cp.async.bulk.wait_group \t", slice(-1, None)),
     "reused-staging": lambda lines: drop(lines, "cp.async.bulk.wait_group.read"),
     "missing-proxy-fence": lambda lines: drop(lines, "fence.proxy.async"),
-    "missing-after-fence": lambda lines: drop(lines, "tcgen05.fence::after_thread_sync", slice(1, 2)),
+    "missing-after-fence": lambda lines: drop(lines, "tcgen05.fence::after_thread_sync", slice(0, 1)),
     "missing-before-fence": lambda lines: drop(lines, "tcgen05.fence::before_thread_sync", slice(0, 1)),
     "missing-dealloc": lambda lines: drop(lines, "tcgen05.dealloc"),
 }
