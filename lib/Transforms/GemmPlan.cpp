@@ -207,7 +207,8 @@ Type GemmPlan::getParameterType(GemmParameter parameter) const {
   case GemmParameter::CMap:
     return map(getResidualTile());
   case GemmParameter::BiasMap:
-    return map(getBiasTile());
+    // A batch has it in common.
+    return TensorMapType::get(outputType.getContext(), getBiasTile(), 2);
   case GemmParameter::Beta:
     return epilogue.beta;
   case GemmParameter::DScale:
