@@ -57,7 +57,7 @@ int64_t GemmPlan::getScaleGroup() const {
   return kAbout;
 }
 bool GemmPlan::hasWholeGroups() const {
-  return getFragment().getColumnsPerThread() <= 128;
+  return getEpilogueWarps() == 4 && getFragment().getColumnsPerThread() <= 128;
 }
 TileType GemmPlan::getBScaleTile() const {
   return TileType::get(outputType.getContext(), {1, tileN},

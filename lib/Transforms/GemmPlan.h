@@ -104,7 +104,8 @@ struct GemmPlan {
   int64_t getScaleGroup() const;
   /// True if groups of that many K blocks have a loop of their own, which can
   /// be unrolled, and the rest another. ptxas keeps more sums than 128 a thread
-  /// in place only where one loop adds to them.
+  /// in place only where one loop adds to them; and of 128 too where eight
+  /// epilogue warps leave 168 registers each.
   bool hasWholeGroups() const;
   /// The B scales of a tile's columns, where each column has its own.
   TileType getBScaleTile() const;
