@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Who catches a mutant: the tools, in the order in which a kernel meets them."""
+
+import json
+import os
+import re
+import subprocess
+
+LIMIT = 2_000_000  # warp instructions; the good kernels take a tenth
+
+
+def call(command, seconds=120):
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=seconds)
+    except subprocess.TimeoutExpired:
+        return 124, "", "timeout"
+    return done.returncode, done.stdout, done.stderr
+
+
+class Judge:
+    def __init__(self, tools, directory, schedules):
+        self.opt, self.run, self.ptxas = tools
+        self.directory = directory
+        self.schedules = schedules
+
+    def simulate(self, kernel, ptx, manifest):
+        """(verdict, what was said)."""
+        for number, options in enumerate(kernel.runs()):
+            schedules = 1 if number else self.schedules
+            verdict = self.simulate_once([self.run, ptx, f"--manifest={manifest}", "--backend=sim", f"--schedules={schedules}",
+                                          "--max-errors=1", f"--step-limit={LIMIT}", *options])
+            if verdict[0] != "survived":
+                break
+        return verdict
+
+    def simulate_once(self, command):
+        code, out, err = call(command)
+        said = next((line for line in err.splitlines() if "error:" in line), err.strip()[-200:])
+        if code == 0 and json.loads(out.splitlines()[-1])["ok"]:
+            return "survived", ""
+        if code not in (0, 1):
+            return "crashed", f"{code}: {said}"
+        kind = re.search(r"\[([\w-]+)\]$", said)
+        if kind:
+            return "simulator", f"[{kind[1]}] {said}"
+        return ("numbers" if "wrong result" in said else "simulator"), said
+
+    def assemble(self, ptx):
+        code, _, err = call([self.ptxas, "-arch=sm_100a", ptx, "-o", os.devnull])
+        return ("ptxas", err.strip().splitlines()[0]) if code else None
+
+    def ptx(self, kernel, text, number, manifest):
+        path = f"{self.directory}/{kernel.file()}.{number}.ptx"
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        try:
+            return (self.ptxas and self.assemble(path)) or self.simulate(kernel, path, manifest)
+        finally:
+            os.remove(path)
+
+    def verify(self, path):
+        code, _, err = call([self.opt, path, "-o", os.devnull])
+        if not code:
+            return None
+        said = next((line for line in err.splitlines() if "error:" in line), err[-200:])
+        if code != 1:
+            return "crashed", f"{code}: {said}"
+        return ("parser" if PARSER.search(said) else "verifier"), said
+
+    def dialect(self, kernel, text, number, good):
+        """`good`: the PTX of the kernel as it was."""
+        stem = f"{self.directory}/{kernel.file()}.{number}"
+        with open(f"{stem}.mlir", "w", encoding="utf-8") as file:
+            file.write(text)
+        try:
+            refused = self.verify(f"{stem}.mlir")
+            if refused:
+                return refused
+            lowered = self.lower(f"{stem}.mlir", f"{stem}.ptx")
+            if lowered:
+                return lowered
+            with open(f"{stem}.ptx", encoding="utf-8") as file:
+                ptx = file.read()
+            if code_of(ptx) == good:
+                return "same code", ""
+            return (self.ptxas and self.assemble(f"{stem}.ptx")) or self.simulate(kernel, f"{stem}.ptx", f"{stem}.ptx.json")
+        finally:
+            for suffix in (".mlir", ".ptx", ".ptx.json"):
+                if os.path.exists(stem + suffix):
+                    os.remove(stem + suffix)
+
+    def lower(self, path, ptx):
+        code, _, err = call([self.opt, path, "--fp8-gemm-to-ptx=chip=sm_100a", "--emit=ptx", "-o", ptx])
+        if not code:
+            return None
+        said = next((line for line in err.splitlines() if "error:" in line), err[-200:])
+        return ("derivation" if code == 1 else "crashed"), said
+
+
+PARSER = re.compile(r"undeclared SSA value|expects different type than prior|redefinition of SSA value|expected '|region .* unknown")
+
+
+def code_of(ptx):
+    """PTX without what names places in the source."""
+    return "\n".join(line for line in ptx.split("\n") if not re.match(r"\s*(\.loc|\.file|\$L__tmp)", line))
