@@ -37,7 +37,7 @@ class Kernel:
     def runs(self):
         """The options of each run, until one fails."""
         yield [f"--m={self.m}", f"--n={self.n}", f"--k={self.k}", *self.options]
-        yield ["--m=40", "--n=32", f"--k={self.deep}", *self.options]
+        yield ["--m=200", "--n=32", f"--k={self.deep}", *self.options]
 
 
 GEMM = "examples/gemm.mlir"

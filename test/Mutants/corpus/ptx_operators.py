@@ -64,13 +64,14 @@ def number(last, *changes):
     def operator(program, i):
         for name, op, by in changes:
             arguments = i.arguments
+            if not arguments[last].startswith("%"):
+                arguments[last] = str(COMPUTE[op](int(arguments[last]), by))
+                yield name, program.edit({i.line: [i.text(arguments=arguments)]})
+                continue
             wide = "b16" if arguments[last].startswith("%rs") else "b32"
             register = "%mutant_h" if wide == "b16" else "%mutant"
             kind = {"add": "s", "shr": "u", "xor": "b", "shl": "b"}[op] + wide[1:]
             setup = f"\t{op}.{kind} {register}, {arguments[last]}, {by};"
-            if not arguments[last].startswith("%"):
-                value = int(arguments[last])
-                setup = f"\tmov.{wide} {register}, {COMPUTE[op](value, by)};"
             arguments[last] = register
             yield name, program.edit({i.line: [setup, i.text(arguments=arguments)]})
 
