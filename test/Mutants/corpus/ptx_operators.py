@@ -161,7 +161,8 @@ def commute(before, after):
 # A fence orders wherever it stands on the path, tcgen05.fence orders tcgen05 instructions that are asynchronous (PTX ISA 9.7.16.6), and
 # tx-counts may go below zero until the last arrival (9.7.13.15).
 FREE_PAIRS = {("expect_tx", "copy in"), ("proxy fence", "warp sync"), ("tcgen05 fence", "warp sync"), ("tcgen05 fence", "shared load"),
-              ("tcgen05 fence", "dealloc"), ("shared load", "tcgen05 load"), ("relinquish", "warp sync")}
+              ("tcgen05 fence", "dealloc"), ("shared load", "tcgen05 load"), ("relinquish", "warp sync"),
+              ("arrive", "shared load")}
 FREE_AMONG_THEMSELVES = {"arrive", "commit", "copy in", "wait", "shared load", "shared store", "tcgen05 load", "expect_tx"}
 
 
@@ -282,8 +283,19 @@ def family(i):
     return next((name for name, pattern, _ in FAMILIES if re.match(pattern, text)), None)
 
 
+def neighbours(program):
+    """For each line, the families of the protocol's instructions before and after it: a name that outlives changes elsewhere."""
+    named = [(n, family(program.at[n])) for n in program.order]
+    named = [(n, name) for n, name in named if name not in (None, "elect", "remote address")]
+    for line in program.order:
+        before = next((name for n, name in reversed(named) if n < line), "start")
+        after = next((name for n, name in named if n > line), "end")
+        yield line, f"{before} > {after}"
+
+
 def sites(program):
-    """(family, which of its kind, what, text): every fault at every place."""
+    """(family, which of its kind and between what, what, text): every fault at every place."""
+    between = dict(neighbours(program))
     program.segments = segments(program, lambda i: family(i) not in (None, "elect", "remote address"))
     tables = [(name, [program.at[n] for n in program.order if re.match(pattern, f"{program.at[n].mnemonic} {program.at[n].operands}")],
                operators) for name, pattern, operators in FAMILIES]
@@ -297,4 +309,4 @@ def sites(program):
         for which, instruction in enumerate(instructions):
             for operator in operators:
                 for what, text in operator(program, instruction):
-                    yield name, which, what, text
+                    yield name, f"{which}: {between[instruction.line]}", what, text

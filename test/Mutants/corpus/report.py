@@ -3,7 +3,8 @@
 
 survivors.txt: a paragraph for each argument, [name] and its text, and under it the mutants it speaks for, one pattern a line:
   level | kernel | op | which | what
-with shell wildcards, and numbers by commas. `which` counts the ops of a kind in the order of the text.
+with shell wildcards, and alternatives by commas. `which` counts the ops of a kind in the order of the text; in PTX it says as well between
+which instructions of the protocol one stands, as "4: relinquish > shared load".
 """
 
 import collections
