@@ -3,6 +3,7 @@
 // What follows the sum: a ring of one bias, a ring of two tiles of C, and a role that fills them. Both roles read beta, and skip C
 // where it is 0; the ends pass through the other arm. The function and the scale are one map; constants come along.
 // CHECK: gpu.func @epilogue_kernel({{.*}}: index, %[[CM:[a-z0-9]*]]: !fp8.tensor_map<!{{[a-z0-9]*}}>, %[[BM:[a-z0-9]*]]: !fp8.tensor_map<!{{[a-z0-9]*}}>, %[[BETA:.*]]: memref<1x1xf32>, %[[SCALE:.*]]: memref<1x1xf32>) kernel
+// CHECK: fp8.store_queue
 // CHECK: %[[BIAS:.*]]:2 = fp8.pipeline : !fp8.producer<![[BIASRING:[a-z0-9]*]]>
 // CHECK: %[[C:.*]]:2 = fp8.pipeline : !fp8.producer<![[CRING:[a-z0-9]*]]>
 // CHECK: fp8.work_queue : !fp8.producer<!fp8.work_queue<2>>, !fp8.consumer<!fp8.work_queue<2>>, !fp8.consumer<!fp8.work_queue<2>>, !fp8.consumer<!fp8.work_queue<2>>, !fp8.consumer<!fp8.work_queue<2>>, !fp8.consumer<!fp8.work_queue<2>>

@@ -92,6 +92,7 @@ KernelLowering fp8::buildPrologue(FunctionOpInterface kernel,
     values.leader = atStart.elect();
     values.warp = atStart.add(lowering.warpId, -plan.getWarps(role).first);
     values.lane = atStart.laneId();
+    role->walk([&](PromoteOp) { values.promotes = true; });
     role->walk([&](Operation *op) { lowering.roleOf[op] = values; });
   }
   if (isCluster)

@@ -17,6 +17,7 @@ struct RoleValues {
   Value leader; ///< i1: true in one lane of each warp, always the same one
   Value warp;   ///< i32: the warp's number within the role
   Value lane;   ///< i32: 0..31
+  bool promotes = false; ///< it adds up over K blocks in registers
 };
 
 /// One CTA's share of a copy that several make together.

@@ -98,8 +98,10 @@ LogicalResult LowerStore::lower(StoreOp op, Adaptor operands,
   // of the slot.
   bool takesRows = tile.getColumns() > columns;
   int64_t boxes = takesRows ? 1 : 32 / tile.getRows();
-  // Where a thread stores is not worth registers while it sums up.
-  Value lane = instructions.here(role.lane), byteColumn;
+  // Where a thread stores is not worth registers while it sums up in others.
+  Value lane = role.lane, byteColumn;
+  if (role.promotes)
+    lane = instructions.here(lane);
   if (takesRows) {
     lane = instructions.bitAnd(lane, tile.getRows() - 1);
     byteColumn = instructions.mul(
