@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The arithmetic of a lowered kernel: integers, pairs of f32, roundings and
+// functions.
+
+#include "Instructions.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace mlir;
+using namespace mlir::fp8;
+
+Value Instructions::i32(int64_t value) {
+  return arith::ConstantOp::create(
+      builder, loc, builder.getI32IntegerAttr(static_cast<int32_t>(value)));
+}
+Value Instructions::add(Value lhs, Value rhs) {
+  return arith::AddIOp::create(builder, loc, lhs, rhs);
+}
+Value Instructions::add(Value lhs, int64_t rhs) {
+  return rhs == 0 ? lhs : add(lhs, i32(rhs));
+}
+Value Instructions::mul(Value lhs, int64_t rhs) {
+  return arith::MulIOp::create(builder, loc, lhs, i32(rhs));
+}
+Value Instructions::bitAnd(Value lhs, int64_t rhs) {
+  return arith::AndIOp::create(builder, loc, lhs, i32(rhs));
+}
+Value Instructions::bitAnd(Value lhs, Value rhs) {
+  return arith::AndIOp::create(builder, loc, lhs, rhs);
+}
+Value Instructions::bitXor(Value lhs, Value rhs) {
+  return arith::XOrIOp::create(builder, loc, lhs, rhs);
+}
+Value Instructions::shiftRight(Value lhs, int64_t rhs) {
+  return arith::ShRUIOp::create(builder, loc, lhs, i32(rhs));
+}
+Value Instructions::shiftLeft(Value lhs, int64_t rhs) {
+  return arith::ShLIOp::create(builder, loc, lhs, i32(rhs));
+}
+Value Instructions::shiftLeft(Value lhs, Value rhs) {
+  return arith::ShLIOp::create(builder, loc, lhs, rhs);
+}
+Value Instructions::bitOr(Value lhs, Value rhs) {
+  return arith::OrIOp::create(builder, loc, lhs, rhs);
+}
+Value Instructions::sub(Value lhs, Value rhs) {
+  return arith::SubIOp::create(builder, loc, lhs, rhs);
+}
+Value Instructions::div(Value lhs, int64_t rhs) {
+  return rhs == 1 ? lhs
+                  : Value(arith::DivUIOp::create(builder, loc, lhs, i32(rhs)));
+}
+Value Instructions::rem(Value lhs, int64_t rhs) {
+  return rhs == 1 ? i32(0)
+                  : Value(arith::RemUIOp::create(builder, loc, lhs, i32(rhs)));
+}
+Value Instructions::equal(Value lhs, int64_t rhs) {
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, lhs,
+                               i32(rhs));
+}
+Value Instructions::select(Value condition, Value ifTrue, Value ifFalse) {
+  return arith::SelectOp::create(builder, loc, condition, ifTrue, ifFalse);
+}
+Value Instructions::toI32(Value index) {
+  return arith::IndexCastOp::create(builder, loc, builder.getI32Type(), index);
+}
+Value Instructions::toIndex(Value value) {
+  return arith::IndexCastUIOp::create(builder, loc, builder.getIndexType(),
+                                      value);
+}
+Value Instructions::insert(Value vector, Value element, int64_t position) {
+  return LLVM::InsertElementOp::create(builder, loc, vector, element,
+                                       i32(position));
+}
+Value Instructions::extract(Value vector, int64_t position) {
+  return LLVM::ExtractElementOp::create(builder, loc, vector, i32(position));
+}
+Value Instructions::undefPair() {
+  return LLVM::UndefOp::create(builder, loc,
+                               VectorType::get(2, builder.getF32Type()));
+}
+Value Instructions::splatPair(Value value) {
+  return insert(insert(undefPair(), value, 0), value, 1);
+}
+Value Instructions::addPair(Value lhs, Value rhs) {
+  return arith::AddFOp::create(builder, loc, lhs, rhs);
+}
+Value Instructions::computeMath(StringRef mathOp, ValueRange operands) {
+  if (mathOp == "math.fma")
+    return fma(operands[0], operands[1], operands[2]);
+  // Pure asm: LLVM's intrinsics for the approximations need fast-math flags,
+  // which would allow more than the instruction, and the stock lowering to NVVM
+  // makes calls to libdevice of the others.
+  StringRef instruction = llvm::StringSwitch<StringRef>(mathOp)
+                              .Case("math.absf", "abs.f32")
+                              .Case("math.ceil", "cvt.rpi.f32.f32")
+                              .Case("math.exp", "ex2.approx.ftz.f32")
+                              .Case("math.exp2", "ex2.approx.ftz.f32")
+                              .Case("math.floor", "cvt.rmi.f32.f32")
+                              .Case("math.rsqrt", "rsqrt.approx.f32")
+                              .Case("math.sqrt", "sqrt.rn.f32")
+                              .Case("math.tanh", "tanh.approx.f32")
+                              .Default("");
+  if (instruction.empty())
+    return {};
+  Value source = operands[0];
+  if (mathOp == "math.exp") {
+    Value log2e = arith::ConstantOp::create(
+        builder, loc, builder.getF32FloatAttr(1.44269504f));
+    source = arith::MulFOp::create(builder, loc, source, log2e);
+  }
+  return LLVM::InlineAsmOp::create(
+             builder, loc, builder.getF32Type(), source,
+             (instruction + " $0, $1;").str(), "=f,f",
+             /*has_side_effects=*/false, /*is_align_stack=*/false,
+             LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr())
+      .getResult(0);
+}
+Value Instructions::roundToFloat8(Value pair) {
+  // The first source goes to the upper half (PTX ISA, cvt).
+  return LLVM::InlineAsmOp::create(
+             builder, loc, builder.getI16Type(),
+             ValueRange{extract(pair, 1), extract(pair, 0)},
+             "cvt.rn.satfinite.e4m3x2.f32 $0, $1, $2;", "=h,f,f",
+             /*has_side_effects=*/false, /*is_align_stack=*/false,
+             LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr())
+      .getResult(0);
+}
+Value Instructions::roundAndPack(ArrayRef<Value> pairs, Type element) {
+  Type word = builder.getI32Type();
+  SmallVector<Value> words, halves;
+  for (Value pair : pairs) {
+    if (element.isF32()) {
+      for (int64_t i : {0, 1})
+        words.push_back(
+            LLVM::BitcastOp::create(builder, loc, word, extract(pair, i)));
+      continue;
+    }
+    if (isa<Float8E4M3FNType>(element)) {
+      halves.push_back(roundToFloat8(pair));
+      if (halves.size() < 2)
+        continue;
+      Value vector = LLVM::UndefOp::create(
+          builder, loc, VectorType::get(2, builder.getI16Type()));
+      for (int64_t i : {0, 1})
+        vector = insert(vector, halves[i], i);
+      words.push_back(LLVM::BitcastOp::create(builder, loc, word, vector));
+      halves.clear();
+      continue;
+    }
+    Value rounded = LLVM::FPTruncOp::create(builder, loc,
+                                            VectorType::get(2, element), pair);
+    words.push_back(LLVM::BitcastOp::create(builder, loc, word, rounded));
+  }
+  Value packed =
+      LLVM::UndefOp::create(builder, loc, VectorType::get(words.size(), word));
+  for (auto [i, value] : llvm::enumerate(words))
+    packed = insert(packed, value, i);
+  return packed;
+}
+Value Instructions::fma(Value a, Value b, Value c) {
+  return LLVM::FMAOp::create(builder, loc, a, b, c);
+}

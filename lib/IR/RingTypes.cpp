@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The types of rings: pipelines, output pipelines, work queues; and of store
+// queues.
+
+#include "TypeParsing.h"
+#include "fp8/IR/Fp8.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::fp8;
+
+//===----------------------------------------------------------------------===//
+// PipelineType
+//===----------------------------------------------------------------------===//
+
+Type PipelineType::parse(AsmParser &parser) {
+  int64_t stages = 0, ctaGroup = 1;
+  SmallVector<StringAttr> names;
+  SmallVector<TileType> tiles;
+  if (parser.parseLess() || parser.parseInteger(stages))
+    return {};
+  while (succeeded(parser.parseOptionalComma())) {
+    std::string name;
+    if (parser.parseKeywordOrString(&name))
+      return {};
+    if (name == "cta_group") {
+      if (parseCtaGroupValue(parser, ctaGroup))
+        return {};
+      break;
+    }
+    if (parser.parseColon() || parser.parseType(tiles.emplace_back()))
+      return {};
+    names.push_back(StringAttr::get(parser.getContext(), name));
+  }
+  if (parser.parseGreater())
+    return {};
+  return parser.getChecked<PipelineType>(
+      parser.getContext(), stages, ArrayRef(names), ArrayRef(tiles), ctaGroup);
+}
+
+void PipelineType::print(AsmPrinter &printer) const {
+  printer << '<' << getNumStages();
+  for (auto [name, tile] : llvm::zip(getNames(), getTiles())) {
+    printer << ", ";
+    printer.printKeywordOrString(name);
+    printer << ": ";
+    printer.printType(tile);
+  }
+  printOptionalCtaGroup(printer, getCtaGroup());
+  printer << '>';
+}
+
+LogicalResult PipelineType::verify(function_ref<InFlightDiagnostic()> emitError,
+                                   int64_t numStages,
+                                   ArrayRef<StringAttr> names,
+                                   ArrayRef<TileType> tiles, int64_t ctaGroup) {
+  if (ctaGroup != 1 && ctaGroup != 2)
+    return emitError() << "a CTA group has 1 or 2 CTAs, but got " << ctaGroup;
+  if (numStages < 1 || numStages > kMaxSharedMemoryBytes / 16)
+    return emitError()
+           << "a pipeline has at least one stage and at most as many as "
+              "shared memory has room for barriers, "
+           << kMaxSharedMemoryBytes / 16 << ", but got " << numStages;
+  if (names.size() != tiles.size())
+    return emitError() << "a pipeline names each of its tiles, but got "
+                       << names.size() << " names for " << tiles.size()
+                       << " tiles";
+  llvm::SmallDenseSet<StringAttr> seen;
+  for (StringAttr name : names) {
+    if (name.getValue() == "cta_group")
+      return emitError() << "a pipeline's tile cannot be named 'cta_group', "
+                            "which is a parameter of the type";
+    if (!seen.insert(name).second)
+      return emitError() << "a pipeline's tiles have different names, but got '"
+                         << name.getValue() << "' twice";
+  }
+  return success();
+}
+
+TileType PipelineType::getTile(StringRef name) const {
+  for (auto [candidate, tile] : llvm::zip(getNames(), getTiles()))
+    if (candidate.getValue() == name)
+      return tile;
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// OutputPipelineType
+//===----------------------------------------------------------------------===//
+
+Type OutputPipelineType::parse(AsmParser &parser) {
+  int64_t stages = 0, ctaGroup;
+  SmallVector<int64_t> shape;
+  Type elementType;
+  if (parser.parseLess() || parser.parseInteger(stages) ||
+      parser.parseComma() || parseShapedElement(parser, shape, elementType) ||
+      parseOptionalCtaGroup(parser, ctaGroup) || parser.parseGreater())
+    return {};
+  return parser.getChecked<OutputPipelineType>(
+      parser.getContext(), stages, ArrayRef(shape), elementType, ctaGroup);
+}
+
+void OutputPipelineType::print(AsmPrinter &printer) const {
+  printer << '<' << getNumStages() << ", ";
+  printShapedElement(printer, getShape(), getElementType());
+  printOptionalCtaGroup(printer, getCtaGroup());
+  printer << '>';
+}
+
+LogicalResult
+OutputPipelineType::verify(function_ref<InFlightDiagnostic()> emitError,
+                           int64_t numStages, ArrayRef<int64_t> shape,
+                           Type elementType, int64_t ctaGroup) {
+  if (numStages < 1)
+    return emitError() << "an output pipeline has at least one stage, but got "
+                       << numStages;
+  if (failed(TmemType::verify(emitError, shape, elementType, ctaGroup)))
+    return failure();
+  int64_t columns = ctaGroup == 2 && shape[0] == 128 ? shape[1] / 2 : shape[1];
+  if (numStages > kTmemColumns / columns)
+    return emitError() << numStages << " stages of " << columns
+                       << " columns do not fit the " << kTmemColumns
+                       << " columns of tensor memory (O3); at most "
+                       << kTmemColumns / columns << " stages do";
+  return success();
+}
+
+TmemType OutputPipelineType::getAccumulator() const {
+  return TmemType::get(getContext(), getShape(), getElementType(),
+                       getCtaGroup());
+}
+
+int64_t OutputPipelineType::getAllocatedColumns() const {
+  return std::max<int64_t>(
+      32, llvm::PowerOf2Ceil(getNumStages() * getStageColumns()));
+}
+
+LogicalResult
+WorkQueueType::verify(function_ref<InFlightDiagnostic()> emitError,
+                      int64_t numStages) {
+  if (numStages < 1 || numStages > kMaxSharedMemoryBytes / 32)
+    return emitError() << "a work queue has at least one stage and at most as "
+                          "many as shared memory has room for, "
+                       << kMaxSharedMemoryBytes / 32 << ", but got "
+                       << numStages;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// StoreQueueType
+//===----------------------------------------------------------------------===//
+
+LogicalResult
+StoreQueueType::verify(function_ref<InFlightDiagnostic()> emitError,
+                       int64_t depth, TileType tile, int64_t warps) {
+  if (depth < 1 || depth > kMaxSharedMemoryBytes / tile.getSizeInBytes())
+    return emitError()
+           << "a store queue holds at least one tile a warp and at most "
+              "what shared memory does, but got "
+           << depth;
+  if (tile.getRows() != 32 && tile.getRows() != 16)
+    return emitError()
+           << "a store queue's tile has 32 rows, one for each lane, "
+              "or 16 (Q1), but got "
+           << tile.getRows();
+  if (warps < 4 || warps % 4 || warps > kMaxWarps)
+    return emitError()
+           << "a store queue's warps must be a multiple of 4 up to 32, but got "
+           << warps;
+  return success();
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What the syntax of several types has in common.
+
+#include "TypeParsing.h"
+
+using namespace mlir;
+using namespace mlir::fp8;
+
+ParseResult fp8::parseShapedElement(AsmParser &parser,
+                                    SmallVectorImpl<int64_t> &shape,
+                                    Type &elementType) {
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseDimensionList(shape, /*allowDynamic=*/false))
+    return failure();
+  if (shape.size() != 2)
+    return parser.emitError(
+        loc, "expected a shape of two extents, such as 128x128xf32");
+  return parser.parseType(elementType);
+}
+
+void fp8::printShapedElement(AsmPrinter &printer, ArrayRef<int64_t> shape,
+                             Type elementType) {
+  printer << shape[0] << 'x' << shape[1] << 'x' << elementType;
+}
+
+ParseResult fp8::parseCtaGroupValue(AsmParser &parser, int64_t &ctaGroup) {
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseEqual() || parser.parseInteger(ctaGroup))
+    return failure();
+  if (ctaGroup != 1 && ctaGroup != 2)
+    return parser.emitError(loc)
+           << "a CTA group has 1 or 2 CTAs, but got " << ctaGroup;
+  return success();
+}
+
+ParseResult fp8::parseOptionalCtaGroup(AsmParser &parser, int64_t &ctaGroup) {
+  ctaGroup = 1;
+  if (failed(parser.parseOptionalComma()))
+    return success();
+  return failure(parser.parseKeyword("cta_group") ||
+                 parseCtaGroupValue(parser, ctaGroup));
+}
+
+void fp8::printOptionalCtaGroup(AsmPrinter &printer, int64_t ctaGroup) {
+  if (ctaGroup != 1)
+    printer << ", cta_group = " << ctaGroup;
+}

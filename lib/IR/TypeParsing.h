@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What the syntax of several types has in common.
+
+#ifndef FP8_LIB_IR_TYPEPARSING_H
+#define FP8_LIB_IR_TYPEPARSING_H
+
+#include "mlir/IR/OpImplementation.h"
+
+namespace mlir::fp8 {
+
+/// Parses `2 x 3 x type` into a shape of rank 2 and an element type.
+ParseResult parseShapedElement(AsmParser &parser,
+                               SmallVectorImpl<int64_t> &shape,
+                               Type &elementType);
+void printShapedElement(AsmPrinter &printer, ArrayRef<int64_t> shape,
+                        Type elementType);
+
+/// Parses the rest of `= 1` or `= 2` after the keyword `cta_group`.
+ParseResult parseCtaGroupValue(AsmParser &parser, int64_t &ctaGroup);
+/// Parses `, cta_group = 2` if it is there.
+ParseResult parseOptionalCtaGroup(AsmParser &parser, int64_t &ctaGroup);
+void printOptionalCtaGroup(AsmPrinter &printer, int64_t ctaGroup);
+
+} // namespace mlir::fp8
+
+#endif // FP8_LIB_IR_TYPEPARSING_H

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The types of views: tiles, tensor maps, accumulators, fragments.
+
+#include "TypeParsing.h"
+#include "fp8/IR/Fp8.h"
+
+using namespace mlir;
+using namespace mlir::fp8;
+
+//===----------------------------------------------------------------------===//
+// TileType
+//===----------------------------------------------------------------------===//
+
+Type TileType::parse(AsmParser &parser) {
+  SmallVector<int64_t> shape;
+  Type elementType;
+  Swizzle swizzle = Swizzle::None;
+  if (parser.parseLess() || parseShapedElement(parser, shape, elementType))
+    return {};
+  if (succeeded(parser.parseOptionalComma())) {
+    StringRef keyword;
+    SMLoc loc = parser.getCurrentLocation();
+    if (parser.parseKeyword(&keyword))
+      return {};
+    std::optional<Swizzle> parsed = symbolizeSwizzle(keyword);
+    if (!parsed) {
+      parser.emitError(loc,
+                       "expected swizzle_32b, swizzle_64b or swizzle_128b");
+      return {};
+    }
+    swizzle = *parsed;
+  }
+  if (parser.parseGreater())
+    return {};
+  return parser.getChecked<TileType>(parser.getContext(), ArrayRef(shape),
+                                     elementType, swizzle);
+}
+
+void TileType::print(AsmPrinter &printer) const {
+  printer << '<';
+  printShapedElement(printer, getShape(), getElementType());
+  if (getSwizzle() != Swizzle::None)
+    printer << ", " << stringifySwizzle(getSwizzle());
+  printer << '>';
+}
+
+/// The bytes over which a swizzle permutes, 0 for none.
+static int64_t getSwizzleSpan(Swizzle swizzle) {
+  return swizzle == Swizzle::None
+             ? 0
+             : int64_t(16) << static_cast<uint32_t>(swizzle);
+}
+
+LogicalResult TileType::verify(function_ref<InFlightDiagnostic()> emitError,
+                               ArrayRef<int64_t> shape, Type elementType,
+                               Swizzle swizzle) {
+  if (shape.size() != 2)
+    return emitError() << "a tile has two extents, but got " << shape.size();
+  for (int64_t extent : shape)
+    if (extent < 1 || extent > 256)
+      return emitError() << "extents of a tile must be in 1..256, TMA's limit "
+                            "for a box (T1), but got "
+                         << extent;
+  if (!elementType.isIntOrFloat() || elementType.getIntOrFloatBitWidth() % 8)
+    return emitError() << "a tile's elements must be integers or floats of "
+                          "whole bytes, but got "
+                       << elementType;
+  int64_t rowBytes = shape[1] * elementType.getIntOrFloatBitWidth() / 8;
+  if (rowBytes % 16)
+    return emitError()
+           << "a tile's row must be a multiple of 16 bytes (T2), but got "
+           << rowBytes;
+  int64_t span = getSwizzleSpan(swizzle);
+  if (span && rowBytes > span)
+    return emitError() << "a row under " << stringifySwizzle(swizzle)
+                       << " has at most " << span << " bytes (T3), but got "
+                       << rowBytes;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// TmemType, FragmentType
+//===----------------------------------------------------------------------===//
+
+Type TmemType::parse(AsmParser &parser) {
+  SmallVector<int64_t> shape;
+  Type elementType;
+  int64_t ctaGroup;
+  if (parser.parseLess() || parseShapedElement(parser, shape, elementType) ||
+      parseOptionalCtaGroup(parser, ctaGroup) || parser.parseGreater())
+    return {};
+  return parser.getChecked<TmemType>(parser.getContext(), ArrayRef(shape),
+                                     elementType, ctaGroup);
+}
+
+void TmemType::print(AsmPrinter &printer) const {
+  printer << '<';
+  printShapedElement(printer, getShape(), getElementType());
+  printOptionalCtaGroup(printer, getCtaGroup());
+  printer << '>';
+}
+
+LogicalResult
+TensorMapType::verify(function_ref<InFlightDiagnostic()> emitError, TileType,
+                      int64_t rank) {
+  if (rank < 2 || rank > 5)
+    return emitError() << "the tensor of a tensor map has 2 to 5 dimensions "
+                          "(PTX ISA, tensors), but got "
+                       << rank;
+  return success();
+}
+
+LogicalResult TmemType::verify(function_ref<InFlightDiagnostic()> emitError,
+                               ArrayRef<int64_t> shape, Type elementType,
+                               int64_t ctaGroup) {
+  if (ctaGroup != 1 && ctaGroup != 2)
+    return emitError() << "a CTA group has 1 or 2 CTAs, but got " << ctaGroup;
+  if (shape.size() != 2 || !elementType.isF32())
+    return emitError() << "an accumulator has two extents and f32 elements";
+  StringRef owner =
+      ctaGroup == 2 ? "an accumulator of a CTA pair" : "an accumulator";
+  int64_t rowsPerCta = shape[0] / ctaGroup;
+  if ((rowsPerCta != 64 && rowsPerCta != 128) || shape[0] % ctaGroup)
+    return emitError() << owner << " has " << 64 * ctaGroup << " or "
+                       << 128 * ctaGroup << " rows (O1), but got " << shape[0];
+  int64_t step = rowsPerCta == 128 || ctaGroup == 2 ? 16 : 8;
+  if (shape[1] < step || shape[1] > 256 || shape[1] % step)
+    return emitError() << owner << " of " << shape[0]
+                       << " rows has a multiple of " << step
+                       << " columns up to 256 (O2), but got " << shape[1];
+  return success();
+}
+
+FragmentLayout TmemType::getFragmentLayout() const {
+  if (getRowsPerCta() == kTmemLanes)
+    return FragmentLayout::Rows;
+  return getCtaGroup() == 2 ? FragmentLayout::WarpHalves
+                            : FragmentLayout::LaneHalves;
+}
+
+Type FragmentType::parse(AsmParser &parser) {
+  SmallVector<int64_t> shape;
+  Type elementType;
+  int64_t warps = 0;
+  FragmentLayout layout = FragmentLayout::Rows;
+  if (parser.parseLess() || parseShapedElement(parser, shape, elementType) ||
+      parser.parseComma() || parser.parseInteger(warps))
+    return {};
+  if (succeeded(parser.parseOptionalComma())) {
+    StringRef keyword;
+    SMLoc loc = parser.getCurrentLocation();
+    if (parser.parseKeyword(&keyword))
+      return {};
+    std::optional<FragmentLayout> parsed = symbolizeFragmentLayout(keyword);
+    if (!parsed) {
+      parser.emitError(loc, "expected rows, lane_halves or warp_halves");
+      return {};
+    }
+    layout = *parsed;
+  }
+  if (parser.parseGreater())
+    return {};
+  return parser.getChecked<FragmentType>(parser.getContext(), ArrayRef(shape),
+                                         elementType, warps, layout);
+}
+
+void FragmentType::print(AsmPrinter &printer) const {
+  printer << '<';
+  printShapedElement(printer, getShape(), getElementType());
+  printer << ", " << getWarps();
+  if (getLayout() != FragmentLayout::Rows)
+    printer << ", " << stringifyFragmentLayout(getLayout());
+  printer << '>';
+}
+
+LogicalResult FragmentType::verify(function_ref<InFlightDiagnostic()> emitError,
+                                   ArrayRef<int64_t> shape, Type elementType,
+                                   int64_t warps, FragmentLayout layout) {
+  bool isHalved = layout != FragmentLayout::Rows;
+  int64_t rows = isHalved ? kTmemLanes / 2 : kTmemLanes;
+  if (shape.size() != 2 || shape[0] != rows || !elementType.isF32())
+    return emitError() << "a fragment of layout "
+                       << stringifyFragmentLayout(layout) << " holds " << rows
+                       << " rows of f32";
+  if (warps < 4 || warps % 4 || warps > kMaxWarps)
+    return emitError()
+           << "a fragment's warps must be a multiple of 4 up to 32, but got "
+           << warps;
+  if (isHalved && warps != 4)
+    return emitError() << "a fragment of 64 rows is held by 4 warps, but got "
+                       << warps;
+  // A thread's columns, in pairs, fill whole 16-byte chunks of f32.
+  int64_t step = (isHalved ? 2 : warps / 4) * 4;
+  if (shape[1] < 1 || shape[1] > kTmemColumns || shape[1] % step)
+    return emitError() << "a fragment of " << rows << " rows and " << warps
+                       << " warps must have a multiple of " << step
+                       << " columns, but got " << shape[1];
+  return success();
+}
