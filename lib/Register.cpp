@@ -6,6 +6,8 @@
 #include "fp8/Conversion/Passes.h"
 #include "fp8/IR/Fp8.h"
 #include "fp8/Pipelines/Pipelines.h"
+#include "fp8/Target/Driver.h"
+#include "fp8/Target/Passes.h"
 #include "fp8/Transforms/Passes.h"
 
 using namespace mlir;
@@ -20,3 +22,11 @@ void fp8::registerFp8Passes() {
 }
 
 void fp8::registerFp8Pipelines() { registerGemmToPTXPipeline(); }
+
+void fp8::registerFp8Tool(DialectRegistry &registry) {
+  registerUpstream(registry);
+  registerFp8Dialect(registry);
+  registerFp8Passes();
+  registerFp8Pipelines();
+  registerFp8TargetPasses();
+}

@@ -20,6 +20,10 @@ void registerFp8Passes();
 /// Registers the pass pipelines (fp8-gemm-to-ptx).
 void registerFp8Pipelines();
 
+/// Registers all of the above, the passes on LLVM and NVVM, and what of MLIR
+/// the lowering uses: all that a tool needs to run any of the pipelines.
+void registerFp8Tool(DialectRegistry &registry);
+
 } // namespace mlir::fp8
 
 #endif // FP8_REGISTER_H

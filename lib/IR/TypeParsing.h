@@ -4,6 +4,7 @@
 #ifndef FP8_LIB_IR_TYPEPARSING_H
 #define FP8_LIB_IR_TYPEPARSING_H
 
+#include "fp8/IR/Fp8.h"
 #include "mlir/IR/OpImplementation.h"
 
 namespace mlir::fp8 {
@@ -20,6 +21,24 @@ ParseResult parseCtaGroupValue(AsmParser &parser, int64_t &ctaGroup);
 /// Parses `, cta_group = 2` if it is there.
 ParseResult parseOptionalCtaGroup(AsmParser &parser, int64_t &ctaGroup);
 void printOptionalCtaGroup(AsmPrinter &printer, int64_t ctaGroup);
+
+/// Parses `, keyword` of an enum if a comma follows, else leaves `value` as it
+/// is. `keywords` names the choices in the error.
+template <typename EnumT>
+ParseResult parseOptionalKeyword(AsmParser &parser, StringRef keywords,
+                                 EnumT &value) {
+  if (failed(parser.parseOptionalComma()))
+    return success();
+  StringRef keyword;
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseKeyword(&keyword))
+    return failure();
+  std::optional<EnumT> parsed = symbolizeEnum<EnumT>(keyword);
+  if (!parsed)
+    return parser.emitError(loc, "expected ") << keywords;
+  value = *parsed;
+  return success();
+}
 
 } // namespace mlir::fp8
 

@@ -2,7 +2,6 @@
 // The types of views: tiles, tensor maps, accumulators, fragments.
 
 #include "TypeParsing.h"
-#include "fp8/IR/Fp8.h"
 
 using namespace mlir;
 using namespace mlir::fp8;
@@ -15,22 +14,10 @@ Type TileType::parse(AsmParser &parser) {
   SmallVector<int64_t> shape;
   Type elementType;
   Swizzle swizzle = Swizzle::None;
-  if (parser.parseLess() || parseShapedElement(parser, shape, elementType))
-    return {};
-  if (succeeded(parser.parseOptionalComma())) {
-    StringRef keyword;
-    SMLoc loc = parser.getCurrentLocation();
-    if (parser.parseKeyword(&keyword))
-      return {};
-    std::optional<Swizzle> parsed = symbolizeSwizzle(keyword);
-    if (!parsed) {
-      parser.emitError(loc,
-                       "expected swizzle_32b, swizzle_64b or swizzle_128b");
-      return {};
-    }
-    swizzle = *parsed;
-  }
-  if (parser.parseGreater())
+  if (parser.parseLess() || parseShapedElement(parser, shape, elementType) ||
+      parseOptionalKeyword(parser, "swizzle_32b, swizzle_64b or swizzle_128b",
+                           swizzle) ||
+      parser.parseGreater())
     return {};
   return parser.getChecked<TileType>(parser.getContext(), ArrayRef(shape),
                                      elementType, swizzle);
@@ -144,21 +131,10 @@ Type FragmentType::parse(AsmParser &parser) {
   int64_t warps = 0;
   FragmentLayout layout = FragmentLayout::Rows;
   if (parser.parseLess() || parseShapedElement(parser, shape, elementType) ||
-      parser.parseComma() || parser.parseInteger(warps))
-    return {};
-  if (succeeded(parser.parseOptionalComma())) {
-    StringRef keyword;
-    SMLoc loc = parser.getCurrentLocation();
-    if (parser.parseKeyword(&keyword))
-      return {};
-    std::optional<FragmentLayout> parsed = symbolizeFragmentLayout(keyword);
-    if (!parsed) {
-      parser.emitError(loc, "expected rows, lane_halves or warp_halves");
-      return {};
-    }
-    layout = *parsed;
-  }
-  if (parser.parseGreater())
+      parser.parseComma() || parser.parseInteger(warps) ||
+      parseOptionalKeyword(parser, "rows, lane_halves or warp_halves",
+                           layout) ||
+      parser.parseGreater())
     return {};
   return parser.getChecked<FragmentType>(parser.getContext(), ArrayRef(shape),
                                          elementType, warps, layout);

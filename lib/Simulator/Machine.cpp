@@ -16,6 +16,8 @@ namespace {
 constexpr unsigned kStuckRounds = 64;
 /// Virtual nanoseconds or cycles that such a round takes.
 constexpr uint64_t kTimeJump = 1 << 24;
+/// Turns in which a warp's rank changes once, on average.
+constexpr unsigned kRankChange = 256;
 } // namespace
 
 Machine::Machine(Grid &grid, ClusterIndex first, uint64_t ordinal)
@@ -26,6 +28,9 @@ Machine::Machine(Grid &grid, ClusterIndex first, uint64_t ordinal)
       random(options.scheduleSeed * 2 + 1 + (ordinal << 32)),
       async(options.scheduleSeed + (ordinal << 32)) {
   makeCtas(first);
+  if (random.below(2))
+    for (size_t i = 0; i < warps.size(); ++i)
+      ranks.push_back(random.next());
 }
 
 void Machine::makeCtas(ClusterIndex first) {
@@ -94,12 +99,27 @@ void Machine::run(unsigned turns) {
     if (report.statistics.warpInstructions > options.stepLimit)
       return reportStepLimit();
     uint64_t r = random.next();
-    Warp *warp = runnable[(r >> 32) % runnable.size()];
+    Warp *warp = choose(r >> 32);
     unsigned quantum =
         r & 3 ? 1 + unsigned(r >> 8 & 63) : 1 + unsigned(r >> 8 & 1023);
     warp->run(quantum, (r >> 24 & 15) != 0, r >> 28);
     --turns;
   }
+}
+
+// Ranks that seldom change let one warp run ahead of another as far as the
+// kernel's waits allow, which equal chances never do (probabilistic concurrency
+// testing). Now and then anyone may go, for those who are polled.
+Warp *Machine::choose(uint64_t r) {
+  size_t any = r % runnable.size();
+  if (ranks.empty() || random.below(32) == 0)
+    return runnable[any];
+  if (random.below(kRankChange) == 0)
+    ranks[runnable[any]->globalIndex] = random.next();
+  return *std::max_element(
+      runnable.begin(), runnable.end(), [&](const Warp *a, const Warp *b) {
+        return ranks[a->globalIndex] < ranks[b->globalIndex];
+      });
 }
 
 void Machine::checkClusterEnd() {

@@ -134,8 +134,11 @@ private:
   bool requestsFail = false; ///< from the first that failed on
   std::vector<Warp *> warps;
   std::vector<Warp *> runnable;
+  /// By warp: who goes first of those that can; empty: all are equal.
+  std::vector<uint64_t> ranks;
 
   void makeCtas(ClusterIndex first);
+  Warp *choose(uint64_t r);
   void reportStepLimit();
   void complete(std::unique_ptr<AsyncOp> op);
   bool unstick();

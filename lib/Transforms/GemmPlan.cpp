@@ -50,8 +50,11 @@ int64_t GemmPlan::getScaleGroup() const {
   if (hasColumnScales())
     return 1;
   // After two laps of the ring of accumulators both slot and parity are the
-  // same again, after one the slot is.
-  for (int64_t laps : {2 * accumulators, accumulators})
+  // same again, after one the slot is. With few columns a thread, ptxas starts
+  // so many of two laps' loads at once that it spills.
+  bool isNarrow = getFragment().getColumnsPerThread() <= 32;
+  for (int64_t laps :
+       {isNarrow ? accumulators : 2 * accumulators, accumulators})
     if (laps <= kMost)
       return laps * std::max<int64_t>(kAbout / laps, 1);
   return kAbout;

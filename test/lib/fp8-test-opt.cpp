@@ -3,7 +3,6 @@
 
 #include "fp8/Register.h"
 #include "fp8/Target/Driver.h"
-#include "fp8/Target/Passes.h"
 #include "mlir/IR/DialectRegistry.h"
 
 namespace mlir::fp8 {
@@ -12,11 +11,7 @@ void registerTestNoOpPass();
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
-  mlir::fp8::registerUpstream(registry);
-  mlir::fp8::registerFp8Dialect(registry);
-  mlir::fp8::registerFp8Passes();
-  mlir::fp8::registerFp8Pipelines();
-  mlir::fp8::registerFp8TargetPasses();
+  mlir::fp8::registerFp8Tool(registry);
   mlir::fp8::registerTestNoOpPass();
   return mlir::fp8::runDriver(argc, argv, registry);
 }

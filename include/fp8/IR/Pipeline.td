@@ -81,8 +81,9 @@ def Fp8_ReleaseOp : Fp8_ConsumingOp<"release", [DeclareOpInterfaceMethods<InferT
 def Fp8_CloseOp : Fp8_ConsumingOp<"close"> {
   let summary = "ends a role's part in a ring or a store queue";
   let description = [{
-    Consumes the end. A producer waits until every slot that it filled was handed back, so that no barrier is signalled after the
-    CTA has left; a store queue waits until every copy has been written; a consumer has nothing to wait for.
+    Consumes the end. A producer waits until every slot that it filled was handed back, so that nothing is signalled, copied or
+    multiplied after the CTA has left; a store queue waits until every copy has been written. A consumer has nothing to wait for,
+    nor has the producer of a ring without tiles.
 
     ```mlir
     !ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>

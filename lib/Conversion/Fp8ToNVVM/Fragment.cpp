@@ -18,6 +18,9 @@ using namespace mlir::fp8;
 // Reading
 //===----------------------------------------------------------------------===//
 
+/// What one access to shared memory moves, and a swizzle moves as a whole.
+static constexpr int64_t kChunkBytes = 16;
+
 /// The columns of one load. Narrow loads let ptxas start the next as soon as a
 /// few registers are free; wide ones are fewer, which is better where all fit
 /// beside the sums, and where hardly two do.
@@ -54,7 +57,6 @@ Value fp8::getSwizzleBits(Value rowOffset, Swizzle swizzle,
 SmallVector<Value> fp8::readTileRow(TileType tile, Value address,
                                     Value rowOffset, Value byteColumn,
                                     int64_t count, Instructions &instructions) {
-  constexpr int64_t kChunkBytes = 16;
   int64_t perChunk =
       kChunkBytes * 8 / tile.getElementType().getIntOrFloatBitWidth();
   Value swizzle = getSwizzleBits(rowOffset, tile.getSwizzle(), instructions);
@@ -78,7 +80,6 @@ static void addTileRow(TileType tile, Value address, Value rowOffset,
                        Value byteColumn, MutableArrayRef<Value> pairs,
                        Instructions &instructions,
                        function_ref<Value(Value pair, Value added)> combine) {
-  constexpr int64_t kChunkBytes = 16;
   int64_t elementBytes = tile.getElementType().getIntOrFloatBitWidth() / 8;
   size_t perChunk = kChunkBytes / elementBytes / 2;
   for (size_t first = 0; first < pairs.size(); first += perChunk) {

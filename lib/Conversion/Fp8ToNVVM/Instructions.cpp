@@ -50,7 +50,7 @@ Value Instructions::warpId() {
                               NVVM::ShflKind::idx,
                               /*return_value_and_is_valid=*/UnitAttr());
 }
-Value Instructions::here(Value value) {
+Value Instructions::keepInLoop(Value value) {
   return LLVM::InlineAsmOp::create(
              builder, loc, value.getType(), value, "mov.b32 $0, $1;", "=r,r",
              /*has_side_effects=*/true, /*is_align_stack=*/false,

@@ -69,7 +69,7 @@ public:
   Value warpId();
   /// The i32, computed here: what depends on it is not moved out of a loop,
   /// where it would take up registers all the while.
-  Value here(Value value);
+  Value keepInLoop(Value value);
   /// The CTA's number along x.
   Value ctaId();
   /// True in one lane of the warp. All lanes must execute it.

@@ -160,7 +160,8 @@ private:
 };
 
 /// close: a producer waits for its slots to come back, a store queue for its
-/// copies.
+/// copies. Slots without tiles are handed back by threads alone, and those of
+/// other CTAs do it before they come to the cluster's last barrier.
 struct LowerClose : public KernelPattern<CloseOp> {
   using KernelPattern::KernelPattern;
 
@@ -172,11 +173,18 @@ struct LowerClose : public KernelPattern<CloseOp> {
           .ifThen(lowering.getRole(op).leader, [](Instructions &leader) {
             leader.waitStores(/*pending=*/0, /*readOnly=*/false);
           });
-    } else if (auto end = cast<EndTypeInterface>(type); end.isProducer()) {
+    } else if (auto end = cast<EndTypeInterface>(type);
+               end.isProducer() && hasData(end.getRing())) {
       RingCursor(operands.getEnd()).drain(rewriter, op.getLoc(), end);
     }
     rewriter.eraseOp(op);
     return success();
+  }
+
+private:
+  static bool hasData(Type ring) {
+    auto pipeline = dyn_cast<PipelineType>(ring);
+    return !pipeline || !pipeline.getTiles().empty();
   }
 };
 

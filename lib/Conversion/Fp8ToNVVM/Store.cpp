@@ -101,7 +101,7 @@ LogicalResult LowerStore::lower(StoreOp op, Adaptor operands,
   // Where a thread stores is not worth registers while it sums up in others.
   Value lane = role.lane, byteColumn;
   if (role.promotes)
-    lane = instructions.here(lane);
+    lane = instructions.keepInLoop(lane);
   if (takesRows) {
     lane = instructions.bitAnd(lane, tile.getRows() - 1);
     byteColumn = instructions.mul(

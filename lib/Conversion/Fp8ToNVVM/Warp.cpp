@@ -76,7 +76,7 @@ struct LowerCreateMmaWarp : public KernelPattern<CreateMmaWarpOp> {
     // Nobody of the CTA may allocate after this (PTX ISA, tcgen05.alloc).
     if (lowering.plan.getNumOutputs() == 1)
       instructions.relinquishAllocation(ctaGroup);
-    instructions.syncWarp();
+    // The whole warp allocates, so each lane reads behind its own write.
     Value address = instructions.loadShared(slot, rewriter.getI32Type());
     instructions.arriveNamedBarrier(
         end.base, lowering.plan.getOutput(op.getEnd()).handoffThreads);

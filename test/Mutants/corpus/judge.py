@@ -25,9 +25,8 @@ class Judge:
 
     def simulate(self, kernel, ptx, manifest):
         """(verdict, what was said)."""
-        for number, options in enumerate(kernel.runs()):
-            schedules = 1 if number else self.schedules
-            verdict = self.simulate_once([self.run, ptx, f"--manifest={manifest}", "--backend=sim", f"--schedules={schedules}",
+        for options in kernel.runs():
+            verdict = self.simulate_once([self.run, ptx, f"--manifest={manifest}", "--backend=sim", f"--schedules={self.schedules}",
                                           "--max-errors=1", f"--step-limit={LIMIT}", *options])
             if verdict[0] != "survived":
                 break

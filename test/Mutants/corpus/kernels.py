@@ -22,6 +22,7 @@ class Kernel:
     options: tuple = ("--multiprocessors=2",)
     passes: tuple = ()  # before faults are planted at dialect level
     deep: int = 4224  # another K, for what survives the first: more blocks than lanes
+    columns: int = 16  # of a tile
 
     def text(self, root):
         with open(f"{root}/{self.source}", encoding="utf-8") as file:
@@ -37,14 +38,16 @@ class Kernel:
     def runs(self):
         """The options of each run, until one fails."""
         yield [f"--m={self.m}", f"--n={self.n}", f"--k={self.k}", *self.options]
-        yield ["--m=200", "--n=32", f"--k={self.deep}", *self.options]
+        yield ["--m=200", f"--n={2 * self.columns}", f"--k={self.deep}", *self.options]
+        # One block of K in each of many tiles: the ring of scales, whose slot holds those of a group of blocks, is the one that is full.
+        yield ["--m=260", f"--n={9 * self.columns}", "--k=112", *self.options]
 
 
 GEMM = "examples/gemm.mlir"
 
 OF_THE_OP = [
     Kernel("one-cta", GEMM, f"tile = 128 x 16 x 128, {SMALL}"),
-    Kernel("three-stages", GEMM, "tile = 128 x 32 x 128, stages = 3, accumulators = 3", m=120, n=200, k=656),
+    Kernel("three-stages", GEMM, "tile = 128 x 32 x 128, stages = 3, accumulators = 3", m=120, n=200, k=656, columns=32),
     Kernel("cluster", GEMM, f"tile = 128 x 16 x 128, cluster = 2 x 2, {SMALL}", n=136, options=("--multiprocessors=4",)),
     Kernel("pair", GEMM, f"tile = 128 x 16 x 128, cta_group = 2, {SMALL}", m=120),
     Kernel("clc", GEMM, f"tile = 128 x 16 x 128, cluster = 2 x 1, {SMALL}, scheduler = clc"),

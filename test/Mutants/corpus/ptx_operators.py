@@ -158,11 +158,11 @@ def commute(before, after):
     return pair[0] == pair[1] and pair[0] in FREE_AMONG_THEMSELVES
 
 
-# A fence orders wherever it stands on the path, tcgen05.fence orders tcgen05 instructions that are asynchronous (PTX ISA 9.7.16.6), and
+# To read later, behind a wait for something else, is no fault before the slot is handed back. A fence orders wherever it stands on the path, tcgen05.fence orders tcgen05 instructions that are asynchronous (PTX ISA 9.7.16.6), and
 # tx-counts may go below zero until the last arrival (9.7.13.15).
 FREE_PAIRS = {("expect_tx", "copy in"), ("proxy fence", "warp sync"), ("tcgen05 fence", "warp sync"), ("tcgen05 fence", "shared load"),
-              ("tcgen05 fence", "dealloc"), ("shared load", "tcgen05 load"), ("relinquish", "warp sync"),
-              ("arrive", "shared load")}
+              ("tcgen05 fence", "dealloc"), ("arrive", "tcgen05 fence"), ("shared load", "tcgen05 load"), ("relinquish", "shared load"),
+              ("arrive", "shared load"), ("shared load", "wait")}
 FREE_AMONG_THEMSELVES = {"arrive", "commit", "copy in", "wait", "shared load", "shared store", "tcgen05 load", "expect_tx"}
 
 

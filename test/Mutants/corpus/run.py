@@ -10,6 +10,7 @@ Exits with 1 if a good kernel fails, a tool crashes, or a mutant survives for wh
 
 import argparse
 import concurrent.futures
+import functools
 import json
 import os
 import random
@@ -40,6 +41,7 @@ def parse_arguments():
     parser.add_argument("--schedules", type=int, default=4)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--log", help="a line of JSON for each mutant")
+    parser.add_argument("--again", metavar="LOG", help="only the mutants that no tool caught when this was written")
     return parser.parse_args()
 
 
@@ -93,6 +95,13 @@ def choose(keys, sample, seed):
     return set(random.Random(seed).sample(keys, min(sample, len(keys))) if sample else keys)
 
 
+@functools.cache
+def survivors(path):
+    with open(path, encoding="utf-8") as file:
+        results = [json.loads(line) for line in file]
+    return {tuple(key) for key, verdict, _ in results if verdict in report.HARMLESS}
+
+
 def main():
     options = parse_arguments()
     os.makedirs(options.work, exist_ok=True)
@@ -104,6 +113,8 @@ def main():
         sources = [Source(level, k, judge, options.work) for k in table if not options.kernel or k.name in options.kernel]
         keys = [pair for source in sources for pair in source.keys()]
         writable = [key for key, can in keys if can]
+        if options.again:
+            writable = [key for key in writable if key in survivors(options.again)]
         chosen = choose(writable, options.sample, options.seed)
         print(f"\n{level}: {len(sources)} kernels, {len(writable)} mutants, of which {len(chosen)} are run", flush=True)
         with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:

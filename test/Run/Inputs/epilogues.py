@@ -11,10 +11,10 @@ second form prints one op. OPTIONS are as `c=bf16,beta,bias=f32,function=relu,sc
 """
 import argparse
 import itertools
-import json
 import random
-import subprocess
 import sys
+
+import tools
 
 FUNCTIONS = {
     "relu": """      %y = arith.maximumf %x, %zero : f32
@@ -114,10 +114,6 @@ def text(point):
 """.format(",\n                ".join(arguments), ", ".join(types), clauses)
 
 
-def run(command):
-    return subprocess.run(command, capture_output=True, text=True)
-
-
 def check(runner, ptx, point):
     """What went wrong when the kernel ran, empty if nothing."""
     flags = [f"--elementwise={point['function']}"] if point["function"] else []
@@ -127,10 +123,9 @@ def check(runner, ptx, point):
     if point["beta"]:
         runs += [["--m=130", "--n=336", "--k=144", "--beta=0"], ["--m=70", "--n=144", "--k=0", "--beta=0"]]
     for options in runs:
-        result = run([runner, ptx, "--backend=sim", *flags, *options])
-        lines = result.stdout.splitlines()
-        if result.returncode or not lines or not json.loads(lines[-1])["ok"]:
-            return f"{' '.join(flags + options)}: {result.stderr}"
+        problem = tools.simulate(runner, ptx, flags + options)
+        if problem:
+            return f"{' '.join(flags + options)}: {problem}"
     return ""
 
 
@@ -149,27 +144,18 @@ def main():
         return
     opt, runner, work = options.paths
     chosen = sample(options.sample) if options.sample else list(points())
-    right = failed = spilled = 0
+    tally = tools.Tally()
     for point in chosen:
         name = ", ".join(f"{axis}={value}" for axis, value in point.items() if value)
         source, ptx = f"{work}.mlir", f"{work}.ptx"
-        open(source, "w").write(text(point))
-        lowered = run([opt, source, "--fp8-gemm-to-ptx=chip=sm_100a", "--emit=ptx", "-o", ptx])
-        problem = lowered.stderr if lowered.returncode else check(runner, ptx, point)
-        if not problem and options.ptxas:
-            assembled = run([options.ptxas, "-arch=sm_100a", "-v", "-o", "/dev/null", ptx])
-            problem = assembled.stderr if assembled.returncode else ""
-            if "0 bytes spill stores, 0 bytes spill loads" not in assembled.stderr:
-                spilled += 1
-                print(f"{name}: spills")
-        if problem:
-            failed += 1
-            print(f"{name}: {problem}")
-        else:
-            right += 1
-    print(f"{len(chosen)} of {len(list(points()))} kernels: {right} right, {failed} failed"
-          + (f", {spilled} spill" if options.ptxas else ""))
-    sys.exit(failed > 0)
+        with open(source, "w") as file:
+            file.write(text(point))
+        problem, spills = tools.lower(opt, source, ptx) or check(runner, ptx, point), False
+        if options.ptxas and not problem:
+            problem, spills = tools.assemble(options.ptxas, ptx)
+        tally.add(name, problem, ["sm_100a"] if spills else [])
+    tally.summary(f"{len(chosen)} of {len(list(points()))} kernels", "right", "failed", *["spill"] * bool(options.ptxas))
+    sys.exit(tally.counts["failed"] > 0)
 
 
 main()

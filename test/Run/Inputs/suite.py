@@ -8,14 +8,15 @@ value of every axis), and with --ptxas assembles each for sm_100a, sm_100f and s
 configuration that the compiler refuses must be refused for one of the known reasons, and is counted. --run adds a flag to FP8-RUN's.
 """
 import argparse
-import json
 import random
 import re
-import subprocess
 import sys
+
+import tools
 
 REFUSALS = ["it reads B scales in chunks of"]
 CLUSTERS = {1: [(1, 1), (2, 1), (2, 2), (4, 4), (8, 2)], 2: [(2, 1), (2, 2), (4, 4), (8, 2)]}
+CHIPS = ["sm_100a", "sm_100f", "sm_103a"]
 SCHEDULERS = ["persistent", "one_tile", "clc"]
 # (M, N, K): ragged in each, K = 320 among them.
 SHAPES = [(500, 576, 320), (260, 328, 400), (130, 1064, 128)]
@@ -42,23 +43,6 @@ def sample(points, count):
     return chosen + [p for p in order if p not in chosen][:max(0, count - len(chosen))]
 
 
-def run(command):
-    return subprocess.run(command, capture_output=True, text=True)
-
-
-def assemble(ptxas, opt, source, ptx):
-    """What went wrong, and the chips on which the kernel spills."""
-    spills = []
-    for chip in ["sm_100a", "sm_100f", "sm_103a"]:
-        lowered = run([opt, source, f"--fp8-gemm-to-ptx=chip={chip}", "--emit=ptx", "-o", ptx])
-        result = run([ptxas, f"-arch={chip}", "-v", "-o", "/dev/null", ptx])
-        if lowered.returncode or result.returncode:
-            return f"{chip}: {lowered.stderr}{result.stderr}", []
-        if "0 bytes spill stores, 0 bytes spill loads" not in result.stderr:
-            spills.append(chip)
-    return "", spills
-
-
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("paths", nargs=4)
@@ -70,38 +54,29 @@ def main():
     text = open(gemm).read()
     points = list(configurations())
     chosen = sample(points, options.sample) if options.sample else points
-    right = refused = failed = spilled = 0
+    tally = tools.Tally()
     for index, (group, rows, columns, cluster) in enumerate(chosen):
         config = (f"tile = {rows} x {columns} x 128, cta_group = {group}, cluster = {cluster[0]} x {cluster[1]}, "
                   f"scheduler = {SCHEDULERS[index % 3]}")
         source, ptx = f"{work}.mlir", f"{work}.ptx"
-        open(source, "w").write(re.sub(r"outs\(.*\)", lambda match: f"{match[0]} config<{config}>", text))
-        lowered = run([opt, source, "--fp8-gemm-to-ptx=chip=sm_100a", "--emit=ptx", "-o", ptx])
-        if lowered.returncode:
-            if any(reason in lowered.stderr for reason in REFUSALS):
-                refused += 1
-                continue
-            failed += 1
-            print(f"{config}: {lowered.stderr}")
+        with open(source, "w") as file:
+            file.write(re.sub(r"outs\(.*\)", lambda match: f"{match[0]} config<{config}>", text))
+        problem = tools.lower(opt, source, ptx)
+        if any(reason in problem for reason in REFUSALS):
+            tally.counts["refused"] += 1
             continue
         m, n, k = SHAPES[index // 3 % 3]
-        result = run([runner, ptx, "--backend=sim", f"--m={m}", f"--n={n}", f"--k={k}", "--schedules=5"]
-                     + options.run)
-        verdict = json.loads(result.stdout.splitlines()[-1])
-        problem = "" if verdict["ok"] and verdict["schedules"] == 5 else result.stderr
-        if not problem and options.ptxas:
-            problem, spills = assemble(options.ptxas, opt, source, ptx)
-            if spills:
-                spilled += 1
-                print(f"{config}: spills on {', '.join(spills)}")
-        if problem:
-            failed += 1
-            print(f"{config}, {m} x {n} x {k}: {problem}")
-        else:
-            right += 1
-    print(f"{len(chosen)} of {len(points)} configurations: {right} right, {refused} refused, {failed} failed"
-          + (f", {spilled} spill" if options.ptxas else ""))
-    sys.exit(failed > 0)
+        problem = problem or tools.simulate(runner, ptx, [f"--m={m}", f"--n={n}", f"--k={k}", "--schedules=5", *options.run])
+        spilling = []
+        for chip in CHIPS if options.ptxas and not problem else []:
+            refused, spills = tools.lower(opt, source, ptx, chip), False
+            if not refused:
+                refused, spills = tools.assemble(options.ptxas, ptx, chip)
+            problem += f"{chip}: {refused}" if refused else ""
+            spilling += [chip] if spills else []
+        tally.add(f"{config}, {m} x {n} x {k}", problem, spilling)
+    tally.summary(f"{len(chosen)} of {len(points)} configurations", "right", "refused", "failed", *["spill"] * bool(options.ptxas))
+    sys.exit(tally.counts["failed"] > 0)
 
 
 main()
