@@ -17,8 +17,10 @@ constexpr uint64_t kLatest = 1 << 18;
 } // namespace
 
 void AsyncQueue::chooseHabits() {
-  for (Habit &habit : habits)
-    habit = Habit(random.below(5));
+  for (unsigned engine = 0; engine < unsigned(Engine::Wgmma); ++engine)
+    habits[engine] = Habit(random.below(5));
+  // A chip has either tcgen05 or wgmma.
+  habits[unsigned(Engine::Wgmma)] = habits[unsigned(Engine::Mma)];
   lastFirst = random.below(2);
 }
 

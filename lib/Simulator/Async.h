@@ -61,9 +61,10 @@ enum class Engine : uint8_t {
   TensorLoad,
   Arrival,
   ClusterControl,
-  RemoteStore
+  RemoteStore,
+  Wgmma
 };
-constexpr unsigned kEngines = 8;
+constexpr unsigned kEngines = 9;
 
 struct AsyncOp {
   const Inst *inst = nullptr;

@@ -142,17 +142,7 @@ void fp8::sim::addControlDecoders(DecodeTable &t) {
     i.fn = nanosleep;
     return d.take("u32") && d.source(i, Type::U32);
   };
-  t["setmaxnreg"] = [](Decoder &d, Inst &i) {
-    if (d.takeOneOf({"inc", "dec"}) < 0 || !d.take("sync") ||
-        !d.take("aligned") || !d.take("u32"))
-      return d.fail("needs .inc or .dec and .sync.aligned.u32");
-    i.fn = nothing;
-    i.convergence = Convergence::Aligned;
-    if (!d.immediate(i.imm))
-      return false;
-    return (i.imm >= 24 && i.imm <= 256 && i.imm % 8 == 0) ||
-           d.fail("needs a multiple of 8 from 24 to 256");
-  };
+  t["setmaxnreg"] = decodeSetMaxRegisters;
   // Programmatic dependent launch: there is one kernel, so nothing to wait for.
   t["griddepcontrol"] = [](Decoder &d, Inst &i) {
     i.fn = nothing;

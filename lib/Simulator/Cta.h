@@ -8,6 +8,7 @@
 #include "Mbarrier.h"
 #include "SharedMemory.h"
 #include "TensorMemory.h"
+#include "Wgmma.h"
 
 #include <array>
 #include <deque>
@@ -69,6 +70,9 @@ public:
   bool ended = false; ///< its last warp has exited
   std::vector<std::unique_ptr<Warp>> warps;
   std::array<NamedBarrier, 16> namedBarriers;
+  std::array<Warpgroup, 8> warpgroups;
+  uint32_t freeRegisters = 0; ///< of the pool of setmaxnreg, in registers of
+                              ///< all threads of a warp
   std::deque<Mbarrier> mbarriers; ///< stable addresses
 
   /// The mbarrier at `offset`, or null when none was ever initialised there.

@@ -80,6 +80,24 @@ void Machine::describeWaiter(SimulationError &report, const Warp &warp,
   case WaitKind::CopyGroups:
     text += "waits for cp.async groups";
     break;
+  case WaitKind::Wgmma: {
+    const Warpgroup &g = warp.cta.warpgroups[warp.id / kWarpgroup];
+    text += "waits for wgmma";
+    if (!g.steps.empty())
+      text += ": " + std::to_string(g.steps.front().warps) + " of the " +
+              std::to_string(warpgroupSize(warp)) +
+              " warps of the warpgroup have executed '" +
+              mnemonic(g.steps.front().inst) + "' at " +
+              point(g.steps.front().inst).str();
+    break;
+  }
+  case WaitKind::Registers:
+    text += "waits in '" + mnemonic(inst) + "' for " +
+            std::to_string(inst->imm - warp.registers) +
+            " registers a thread, and the CTA's other warps have given up " +
+            std::to_string(warp.cta.freeRegisters) +
+            " that nobody took; a setmaxnreg.dec must free them";
+    break;
   case WaitKind::TensorAlloc:
     if (warp.cta.pairRequest.kind != PairRequest::Kind::None &&
         ctas[warp.cta.rank ^ 1]->pairRequest.kind == PairRequest::Kind::None) {

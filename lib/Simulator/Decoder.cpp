@@ -88,6 +88,7 @@ const DecodeTable &fp8::sim::decodeTable() {
     addMatrixDecoders(t);
     addTcgen05Decoders(t);
     addClusterControlDecoders(t);
+    addWgmmaDecoders(t);
     return t;
   }();
   return table;
@@ -196,7 +197,32 @@ bool Decoder::run(std::vector<SimulationError> &errors, unsigned maxErrors) {
     error.where.ptxLine = current->line;
     errors.push_back(std::move(error));
   }
+  findFragments();
   return errors.empty();
+}
+
+/// Marks who else uses the registers of wgmma instructions.
+void Decoder::findFragments() {
+  std::vector<bool> &fragment = program.fragmentRows;
+  for (const Inst &inst : program.code)
+    if (inst.wgmma) {
+      fragment.resize(program.registers);
+      for (uint32_t n = 0; n < inst.listCount; ++n)
+        fragment[program.lists[inst.list + n]] = true;
+    }
+  if (fragment.empty())
+    return;
+  for (Inst &inst : program.code) {
+    auto uses = [&](const uint32_t *rows, uint32_t count) {
+      for (uint32_t n = 0; n < count; ++n)
+        inst.touchesFragments |= rows[n] < fragment.size() && fragment[rows[n]];
+    };
+    if (inst.wgmma)
+      continue;
+    uses(inst.d, inst.destinations);
+    uses(inst.s, inst.sources);
+    uses(program.lists.data() + inst.list, inst.listCount);
+  }
 }
 
 bool Decoder::fail(std::string message) {

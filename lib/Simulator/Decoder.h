@@ -78,6 +78,7 @@ void addTmaDecoders(DecodeTable &table);
 void addMatrixDecoders(DecodeTable &table);
 void addTcgen05Decoders(DecodeTable &table);
 void addClusterControlDecoders(DecodeTable &table);
+void addWgmmaDecoders(DecodeTable &table);
 
 class Decoder {
 public:
@@ -151,6 +152,7 @@ private:
   std::unordered_map<std::string, Symbol> symbols;
 
   void placeSymbols();
+  void findFragments();
   bool decodeOne(Inst &inst);
   uint32_t constantRow(ConstantRow constant);
 };

@@ -295,7 +295,6 @@ bool Parser::parseTriple(std::array<uint32_t, 3> &into) {
 bool Parser::parseBounds(Entry &entry) {
   while (peek().kind == Token::Kind::Directive) {
     std::string_view name = peek().text;
-    uint64_t ignored;
     if (name == "maxntid" || name == "reqntid" || name == "reqnctapercluster") {
       take();
       if (!parseTriple(name == "maxntid"   ? entry.maxThreads
@@ -305,8 +304,13 @@ bool Parser::parseBounds(Entry &entry) {
     } else if (name == "minnctapersm" || name == "maxnreg" ||
                name == "maxnctapersm" || name == "maxclusterrank") {
       take();
-      if (!expectInteger(ignored, "a number"))
+      uint64_t value;
+      if (!expectInteger(value, "a number"))
         return false;
+      if (name == "maxnreg")
+        entry.maxRegisters = uint32_t(value);
+      else if (name == "minnctapersm")
+        entry.minCtasPerMultiprocessor = uint32_t(value);
     } else if (name == "explicitcluster") {
       take();
       entry.explicitCluster = true;

@@ -45,6 +45,9 @@ struct Inst {
   bool keepsReady =
       false; ///< the handler itself says which destinations are defined
   bool listIsDestination = false;
+  bool wgmma = false; ///< wgmma.mma_async: the handler checks the list's
+                      ///< registers, which are the warpgroup's fragments
+  bool touchesFragments = false; ///< no wgmma, but uses registers of one
   uint8_t destinations = 0;
   uint8_t sources = 0;
   uint8_t predicateSources = 0;
@@ -96,6 +99,7 @@ struct Program {
   uint64_t localBytes = 0;      ///< per lane
   std::vector<uint64_t> parameterOffsets;
   uint64_t parameterBytes = 0;
+  std::vector<bool> fragmentRows; ///< by register row; empty: there is no wgmma
   unsigned ctaGroup = 0; ///< of the tcgen05 instructions; 0: there are none
   /// Module variables: where the decoder placed them.
   struct Global {

@@ -36,6 +36,8 @@ std::string_view fp8::sim::errorKindName(ErrorKind kind) {
     return "missing-proxy-fence";
   case ErrorKind::MissingTcgen05Fence:
     return "missing-tcgen05-fence";
+  case ErrorKind::MissingWgmmaFence:
+    return "missing-wgmma-fence";
   case ErrorKind::BarrierUninitialised:
     return "barrier-uninitialised";
   case ErrorKind::BarrierMisuse:

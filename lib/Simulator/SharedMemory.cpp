@@ -125,6 +125,8 @@ bool SharedMemory::checkBusy(Warp &warp, const Inst &inst, int lane,
               (op->engine == Engine::BulkStore
                    ? "cp.async.bulk.wait_group and a barrier"
                : op->engine == Engine::Mma ? "tcgen05.commit and its mbarrier"
+               : op->engine == Engine::Wgmma
+                   ? "wgmma.commit_group, wgmma.wait_group and a barrier"
                : op->engine == Engine::CopyAsync
                    ? "cp.async.wait_group and a barrier"
                    : "the mbarrier it completes on") +

@@ -4,6 +4,7 @@
 
 #include "TensorCore.h"
 
+#include "Accumulation.h"
 #include "Numerics.h"
 #include "Program.h"
 #include "Tma.h"
@@ -184,9 +185,7 @@ std::vector<SharedRun> fp8::sim::operandRuns(const MatrixDescriptor &descriptor,
   return runs;
 }
 
-namespace {
-
-double decodeElement(MmaFormat format, const uint8_t *at) {
+double fp8::sim::decodeElement(MmaFormat format, const uint8_t *at) {
   switch (format) {
   case MmaFormat::E4M3:
     return e4m3Table()[*at];
@@ -211,30 +210,10 @@ double decodeElement(MmaFormat format, const uint8_t *at) {
   return 0;
 }
 
-/// sum[n] += a[k] * b[k][n] for all k; the inner loop vectorises.
-#if defined(__x86_64__) && defined(__gnu_linux__)
-__attribute__((target_clones("avx512f", "avx2", "default")))
-#endif
-void accumulateRow(double *__restrict sum, const double *__restrict a,
-                   const double *__restrict b, uint32_t n, uint32_t k,
-                   uint32_t pitch) {
-  for (uint32_t j = 0; j < k; j += 4) {
-    const double *b0 = b + size_t(j) * pitch, *b1 = b0 + pitch,
-                 *b2 = b1 + pitch, *b3 = b2 + pitch;
-    double a0 = a[j], a1 = a[j + 1], a2 = a[j + 2], a3 = a[j + 3];
-    for (uint32_t x = 0; x < n; ++x)
-      sum[x] += a0 * b0[x] + a1 * b1[x] + a2 * b2[x] + a3 * b3[x];
-  }
-}
-
-} // namespace
-
-/// Decodes `rows` rows of an operand in shared memory; element (r, k) goes to
-/// out[r * rowPitch + k * kPitch].
-static void loadOperand(const MatrixDescriptor &descriptor,
-                        const MmaShape &shape, MmaFormat format, bool negate,
-                        const uint8_t *shared, uint32_t rows, double *out,
-                        uint32_t rowPitch, uint32_t kPitch) {
+void fp8::sim::loadOperand(const MatrixDescriptor &descriptor,
+                           const MmaShape &shape, MmaFormat format, bool negate,
+                           const uint8_t *shared, uint32_t rows, double *out,
+                           uint32_t rowPitch, uint32_t kPitch) {
   uint32_t perChunk = 16 / shape.elementBytes;
   uint32_t outer = descriptor.mnMajor ? shape.k : rows,
            inner = descriptor.mnMajor ? rows : shape.k;
@@ -265,7 +244,7 @@ static void accumulateCells(const MmaOperation &op, uint32_t *cells,
                                  : f16ToFloat(uint16_t(cells[n]));
     sum[n] = op.accumulate ? double(old) * op.scaleD : 0;
   }
-  accumulateRow(sum.data(), a, b, columns, s.k, pitch);
+  accumulateRow(Accumulation::Exact, sum.data(), a, b, columns, s.k, pitch);
   for (uint32_t n = 0; n < columns; ++n) {
     float value = float(sum[n]);
     cells[n] = !s.f32Accumulator ? doubleToF16(sum[n])

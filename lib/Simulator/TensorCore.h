@@ -73,6 +73,14 @@ std::optional<std::string> decodeMatrixDescriptor(uint64_t bits, bool mnMajor,
 std::vector<SharedRun> operandRuns(const MatrixDescriptor &descriptor,
                                    uint32_t cta, uint32_t rows, uint32_t k);
 
+double decodeElement(MmaFormat format, const uint8_t *at);
+/// Decodes `rows` rows of an operand in shared memory; element (r, k) goes to
+/// out[r * rowPitch + k * kPitch].
+void loadOperand(const MatrixDescriptor &descriptor, const MmaShape &shape,
+                 MmaFormat format, bool negate, const uint8_t *shared,
+                 uint32_t rows, double *out, uint32_t rowPitch,
+                 uint32_t kPitch);
+
 /// Everything one MMA needs at completion.
 struct MmaOperation {
   MmaShape shape;

@@ -122,6 +122,8 @@ void Warp::exitLanes(uint32_t mask) {
   for (LaneGroup &g : groups)
     if (g.wait == WaitKind::Converge)
       g.wait = WaitKind::None;
+  if (!live)
+    checkWgmmaExit(*this);
 }
 
 void Warp::branch(uint32_t mask, uint32_t target) {
@@ -177,17 +179,19 @@ void Warp::reportUndefined(const Inst &inst, uint32_t row, uint32_t lanes,
   std::string name = row < machine.program.rowNames.size()
                          ? machine.program.rowNames[row]
                          : "a constant";
-  for (const RowInFlight &flight : rowsInFlight) {
-    if (flight.row != row)
-      continue;
+  if (const Inst *flight = owner(row)) {
     SimulationError &error = machine.error(
         ErrorKind::RegisterInFlight,
         "register " + name + (write ? " is written" : " is read") + " while '" +
-            Machine::mnemonic(flight.inst) +
-            "' still owns it; execute tcgen05.wait::ld between the two",
+            Machine::mnemonic(flight) + "' still owns it; execute " +
+            (flight->wgmma ? "wgmma.commit_group and a wgmma.wait_group that "
+                             "covers it"
+                           : "tcgen05.wait::ld") +
+            " between the two",
         this, &inst, lane);
     error.notes.push_back(
-        machine.note(flight.inst, "the load was issued here"));
+        machine.note(flight, flight->wgmma ? "the wgmma was issued here"
+                                           : "the load was issued here"));
     return;
   }
   machine.error(
@@ -197,16 +201,19 @@ void Warp::reportUndefined(const Inst &inst, uint32_t row, uint32_t lanes,
       this, &inst, lane);
 }
 
+const Inst *Warp::owner(uint32_t row) const {
+  for (const RowInFlight &flight : rowsInFlight)
+    if (flight.row == row)
+      return flight.inst;
+  return wgmmaOwner(*this, row);
+}
+
 bool Warp::checkReady(const Inst &inst, uint32_t mask) {
   const std::vector<uint32_t> &lists = machine.program.lists;
   auto bad = [&](uint32_t index) { return mask & ~ready[index]; };
-  auto inFlight = [&](uint32_t index) {
-    return std::any_of(rowsInFlight.begin(), rowsInFlight.end(),
-                       [&](const RowInFlight &f) { return f.row == index; });
-  };
   auto source = [&](uint32_t index) {
     uint32_t lanes = bad(index);
-    if (!lanes || (inst.copies && (rowsInFlight.empty() || !inFlight(index))))
+    if (!lanes || (inst.copies && !owner(index)))
       return true;
     reportUndefined(inst, index, lanes, false);
     ready[index] |= lanes; // say it once
@@ -230,11 +237,11 @@ bool Warp::checkReady(const Inst &inst, uint32_t mask) {
     predicateReady[inst.p[i]] |= lanes;
     ok = false;
   }
-  if (rowsInFlight.empty())
+  if ((rowsInFlight.empty() && wgmma.flights.empty()) || inst.wgmma)
     return ok;
   auto target = [&](uint32_t index) {
     uint32_t lanes = bad(index);
-    if (lanes && inFlight(index))
+    if (lanes && owner(index))
       reportUndefined(inst, index, lanes, true);
   };
   for (unsigned i = 0; i < inst.destinations; ++i)
@@ -329,6 +336,8 @@ void Warp::run(unsigned quantum, bool preferLowest, uint64_t pick) {
     if (mask) {
       if (!checkReady(inst, mask) && machine.stopped)
         break;
+      if (inst.touchesFragments)
+        fp8::sim::touchFragments(*this, inst);
       if (inst.convergence != Convergence::None && !current.arrived &&
           !converged(inst, mask)) {
         if (uint32_t rest = current.mask & ~mask) {

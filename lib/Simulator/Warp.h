@@ -8,6 +8,7 @@
 
 #include "Clocks.h"
 #include "Program.h"
+#include "Wgmma.h"
 
 #include <cstdint>
 #include <string>
@@ -30,6 +31,8 @@ enum class WaitKind : uint8_t {
   BulkGroups,     ///< cp.async.bulk.wait_group
   CopyGroups,     ///< cp.async.wait_group
   TensorAlloc,    ///< tcgen05.alloc
+  Wgmma,          ///< wgmma.wait_group
+  Registers,      ///< setmaxnreg.inc
   Sleep,          ///< a failed poll: goes on when something happens
 };
 
@@ -117,6 +120,10 @@ public:
     predicateReady[size_t(inst.pd[index])] |= mask;
   }
 
+  /// A register that is undefined or in flight, and used.
+  void reportUndefined(const Inst &inst, uint32_t row, uint32_t lanes,
+                       bool write);
+
   // Happens-before.
   SyncClocks clocks;
   uint32_t epoch = 1;
@@ -172,6 +179,8 @@ public:
     const Inst *inst;
   };
   std::vector<RowInFlight> rowsInFlight;
+  WgmmaState wgmma;
+  uint32_t registers = 0; ///< that a thread has; 0: unknown (RegisterPool.cpp)
   /// Lanes that waited for a failed clusterlaunchcontrol.try_cancel.
   uint32_t sawFailedRequest = 0;
   uint64_t clusterTicket = 0;  ///< phase of the cluster barrier arrived at
@@ -188,14 +197,13 @@ private:
   unsigned runnableGroups = 0;
 
   void advance(); ///< to the next epoch; what was done in this is known here
+  const Inst *owner(uint32_t row) const; ///< asynchronous, of a register
   uint32_t nextMeeting() const;
   bool checkReady(const Inst &inst, uint32_t mask);
   void markReady(const Inst &inst, uint32_t mask);
   bool converged(const Inst &inst, uint32_t mask);
   void storeCurrent();
   void mergeCurrent();
-  void reportUndefined(const Inst &inst, uint32_t row, uint32_t lanes,
-                       bool write);
   uint64_t specialValue(const ConstantRow &constant, unsigned lane) const;
 };
 

@@ -44,6 +44,8 @@ struct Entry {
   std::array<uint32_t, 3> maxThreads{0, 0, 0};         ///< .maxntid
   std::array<uint32_t, 3> requiredThreads{0, 0, 0};    ///< .reqntid
   std::array<uint32_t, 3> requiredClusterDim{0, 0, 0}; ///< .reqnctapercluster
+  uint32_t maxRegisters = 0;                           ///< .maxnreg
+  uint32_t minCtasPerMultiprocessor = 0;               ///< .minnctapersm
   bool explicitCluster = false;                        ///< .explicitcluster
 };
 

@@ -25,7 +25,8 @@ enum class ErrorKind : uint8_t {
                ///< allocation
   Misaligned,  ///< an address that breaks an alignment rule
   UninitialisedRegister, ///< a register that nothing wrote
-  RegisterInFlight,    ///< a register that an unfinished asynchronous load owns
+  RegisterInFlight,      ///< a register that an unfinished asynchronous load or
+                    ///< wgmma owns
   UninitialisedMemory, ///< shared, tensor or global memory that nothing wrote
   MemoryInFlight, ///< memory that an unfinished asynchronous operation writes
                   ///< or reads
@@ -33,6 +34,7 @@ enum class ErrorKind : uint8_t {
   MissingProxyFence,    ///< generic-proxy data used by the async proxy without
                         ///< fence.proxy.async
   MissingTcgen05Fence,  ///< tensor memory handed over without tcgen05.fence
+  MissingWgmmaFence,    ///< registers handed to wgmma without wgmma.fence
   BarrierUninitialised, ///< an mbarrier operation on something that is not a
                         ///< live mbarrier
   BarrierMisuse,      ///< init of a live barrier, count out of range, ordinary

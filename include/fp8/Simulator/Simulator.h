@@ -78,6 +78,9 @@ struct Options {
   /// Clusters that run at the same time; 0: some, as the seed chooses. A kernel
   /// whose clusters wait for each other needs as many as its grid has.
   unsigned residentClusters = 0;
+  /// Adds up fp8 products exactly even where the chip does not (sm_90a;
+  /// docs/Numerics.md).
+  bool exactAccumulation = false;
 };
 
 /// Runs `entry` of `module`. Every instruction of the kernel is decoded before

@@ -16,6 +16,7 @@ compile() {
 for name in mbarrier_ring tma_load tma_store divergent warp_reduce histogram sgemm; do
   compile $name sm_90a
 done
+compile wgmma_gemm sm_90a
 for name in tcgen05_gemm pair_gemm pair_gemm_m128 clc_tiles; do
   compile $name sm_100a
 done

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Sums of products: exact, and as Hopper's tensor cores are thought to form
+// them. The inner loops vectorise.
+
+#include "Accumulation.h"
+
+#include "Numerics.h"
+
+#include <cmath>
+
+using namespace fp8::sim;
+
+#if defined(__x86_64__) && defined(__gnu_linux__)
+#define FP8_VECTORISED                                                         \
+  __attribute__((target_clones("avx512f", "avx2", "default")))
+#else
+#define FP8_VECTORISED
+#endif
+
+namespace {
+
+FP8_VECTORISED
+void addExact(double *__restrict sum, const double *__restrict a,
+              const double *__restrict b, uint32_t n, uint32_t k,
+              uint32_t pitch) {
+  for (uint32_t j = 0; j < k; j += 4) {
+    const double *b0 = b + size_t(j) * pitch, *b1 = b0 + pitch,
+                 *b2 = b1 + pitch, *b3 = b2 + pitch;
+    double a0 = a[j], a1 = a[j + 1], a2 = a[j + 2], a3 = a[j + 3];
+    for (uint32_t x = 0; x < n; ++x)
+      sum[x] += a0 * b0[x] + a1 * b1[x] + a2 * b2[x] + a3 * b3[x];
+  }
+}
+
+/// The largest magnitude among sum[x] and the products.
+FP8_VECTORISED
+void findLargest(double *__restrict largest, const double *__restrict sum,
+                 const double *__restrict a, const double *__restrict b,
+                 uint32_t n, uint32_t k, uint32_t pitch) {
+  for (uint32_t x = 0; x < n; ++x)
+    largest[x] = std::fabs(sum[x]);
+  for (uint32_t j = 0; j < k; ++j) {
+    const double *row = b + size_t(j) * pitch;
+    for (uint32_t x = 0; x < n; ++x) {
+      double term = std::fabs(a[j] * row[x]);
+      largest[x] = largest[x] < term ? term : largest[x];
+    }
+  }
+}
+
+/// Adds up the terms in multiples of 1 / perUnit[x], each cut off toward zero.
+FP8_VECTORISED
+void addUnits(double *__restrict units, const double *__restrict perUnit,
+              const double *__restrict sum, const double *__restrict a,
+              const double *__restrict b, uint32_t n, uint32_t k,
+              uint32_t pitch) {
+  for (uint32_t x = 0; x < n; ++x)
+    units[x] = double(int32_t(sum[x] * perUnit[x]));
+  for (uint32_t j = 0; j < k; ++j) {
+    const double *row = b + size_t(j) * pitch;
+    for (uint32_t x = 0; x < n; ++x)
+      units[x] += double(int32_t(a[j] * row[x] * perUnit[x]));
+  }
+}
+
+void addHopper(double *sum, const double *a, const double *b, uint32_t n,
+               uint32_t k, uint32_t pitch) {
+  static thread_local double exact[256], largest[256], perUnit[256], units[256];
+  for (uint32_t x = 0; x < n; ++x)
+    exact[x] = sum[x];
+  addExact(exact, a, b, n, k, pitch);
+  findLargest(largest, sum, a, b, n, k, pitch);
+  for (uint32_t x = 0; x < n; ++x) {
+    // The power of two at or below the largest term.
+    double power =
+        bitCast<double>(bitCast<uint64_t>(largest[x]) & 0x7ff0000000000000u);
+    bool usable = std::isfinite(exact[x]) && power > 0;
+    perUnit[x] = usable ? double(1 << kHopperFractionBits) / power : 0;
+  }
+  addUnits(units, perUnit, sum, a, b, n, k, pitch);
+  // At most 33 terms below 2^14 units each: f32 holds their sum, so nothing is
+  // left to round. Infinities and NaN are what they are.
+  for (uint32_t x = 0; x < n; ++x)
+    sum[x] = perUnit[x] > 0 ? units[x] / perUnit[x] : exact[x];
+}
+
+} // namespace
+
+void fp8::sim::accumulateRow(Accumulation mode, double *sum, const double *a,
+                             const double *b, uint32_t n, uint32_t k,
+                             uint32_t pitch) {
+  if (mode == Accumulation::Hopper)
+    addHopper(sum, a, b, n, k, pitch);
+  else
+    addExact(sum, a, b, n, k, pitch);
+}
