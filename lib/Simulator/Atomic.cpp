@@ -110,6 +110,53 @@ Flow atomicHalves(Warp &w, const Inst &i, uint32_t mask) {
   return Flow::Next;
 }
 
+float sum(float a, float b) { return a + b; }
+template <typename Format>
+Format sum(Format a, Format b) {
+  return Format::from(double(float(a)) + double(float(b)));
+}
+
+/// red.add of vectors, and of single numbers of 16 bits. List: the vector; a
+/// register holds as many numbers as fit, or one of 16 bits.
+template <typename T>
+Flow vectorAdd(Warp &w, const Inst &i, uint32_t mask) {
+  const uint64_t *base = w.row(i.s[0]);
+  const uint32_t *rows = &w.machine.program.lists[i.list];
+  uint32_t elementBytes = uint32_t(i.offset2),
+           bytes = elementBytes * i.listCount;
+  w.machine.progress();
+  forLanes(mask, [&](int l) {
+    if (w.machine.stopped)
+      return;
+    uint8_t *target =
+        access(w, i, l, AccessSpace(i.aux), base[l] + uint64_t(i.offset), bytes,
+               true, strengthOf(i));
+    for (uint32_t at = 0; target && at < bytes; at += sizeof(T)) {
+      T old;
+      std::memcpy(&old, target + at, sizeof(T));
+      uint64_t value = w.row(rows[at / elementBytes])[l];
+      old = sum(old, get<T>(value >> at % elementBytes * 8));
+      std::memcpy(target + at, &old, sizeof(T));
+    }
+  });
+  return Flow::Next;
+}
+
+/// PTX ISA 9.7.13.6, red, the forms with .vec_16_bit and .vec_32_bit.
+bool decodeVectorAdd(Decoder &d, Inst &i, uint32_t count) {
+  Type type = d.takeType();
+  i.fn = type == Type::F32                            ? vectorAdd<float>
+         : type == Type::F16 || type == Type::F16x2   ? vectorAdd<Half>
+         : type == Type::BF16 || type == Type::BF16x2 ? vectorAdd<BFloat>
+                                                      : nullptr;
+  i.offset2 = typeSize(type);
+  if (!i.fn || Op(i.aux2) != Op::Add || count * i.offset2 > 16)
+    return d.fail("is a vector of f32, f16, bf16 or pairs, of at most 16 "
+                  "bytes, with .add only");
+  return d.address(i) && d.list(i, count, type, false) &&
+         (!d.cacheHint || d.takeOperand());
+}
+
 bool decodeAtomic(Decoder &d, Inst &i, bool result) {
   if (d.hasQualifier("async"))
     return d.fail("red.async is not supported");
@@ -135,6 +182,11 @@ bool decodeAtomic(Decoder &d, Inst &i, bool result) {
   d.take("noftz");
   d.dropCacheHints();
   i.aux2 = uint32_t(op);
+  if (!result && (d.hasQualifier("f16") || d.hasQualifier("bf16")))
+    return decodeVectorAdd(d, i, 1u << (d.takeOneOf({"v2", "v4", "v8"}) + 1));
+  int vector = d.takeOneOf({"v2", "v4"});
+  if (!result && vector >= 0)
+    return decodeVectorAdd(d, i, 2u << vector);
   Type type = d.takeType();
   switch (type) {
   case Type::U32:

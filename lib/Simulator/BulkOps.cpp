@@ -35,12 +35,9 @@ Flow bulkWait(Warp &w, const Inst &i, uint32_t mask) {
 
 // Sources of copies: 0 target, 1 source, 2 bytes, then of loads 3 the mbarrier
 // and 4 the CTA mask. offset, imm and offset2: of target, source and mbarrier.
-struct BulkOperands {
-  uint64_t target, source;
-  uint32_t bytes;
-};
+} // namespace
 
-bool bulkOperands(Warp &w, const Inst &i, int lane, BulkOperands &o) {
+bool fp8::sim::bulkOperands(Warp &w, const Inst &i, int lane, BulkOperands &o) {
   if (w.machine.stopped)
     return false;
   o.target = w.row(i.s[0])[lane] + uint64_t(i.offset);
@@ -54,6 +51,8 @@ bool bulkOperands(Warp &w, const Inst &i, int lane, BulkOperands &o) {
                   &w, &i, lane, true);
   return false;
 }
+
+namespace {
 
 BulkLoad loadOf(Warp &w, const Inst &i, int lane, const BulkOperands &o) {
   BulkLoad load;

@@ -40,8 +40,21 @@ bool decodeBulk(Decoder &decoder, Inst &inst);
 bool decodeStoreAsync(Decoder &decoder, Inst &inst);
 /// cp.async.bulk.tensor and cp.async.bulk.prefetch.tensor.
 bool decodeBulkTensor(Decoder &decoder, Inst &inst);
-/// cp.reduce.async.bulk.
+/// cp.reduce.async.bulk, of tensors from the rank on.
 bool decodeReduceBulk(Decoder &decoder, Inst &inst);
+bool decodeReduceTensor(Decoder &decoder, Inst &inst);
+
+/// The operation of a reduction, from 1 on; 0 of reduceBytes is a copy.
+bool takeReduction(Decoder &decoder, uint32_t &op);
+void reduceBytes(ElementType type, unsigned op, uint8_t *target,
+                 const uint8_t *source, uint32_t bytes);
+
+/// The addresses and the size of a bulk copy; false after an error.
+struct BulkOperands {
+  uint64_t target, source;
+  uint32_t bytes;
+};
+bool bulkOperands(Warp &warp, const Inst &inst, int lane, BulkOperands &o);
 
 } // namespace fp8::sim
 

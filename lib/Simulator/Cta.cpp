@@ -96,6 +96,18 @@ void Cta::checkEnd() {
                    " allocated; execute tcgen05.dealloc before the CTA ends",
                nullptr, a.inst)
         .block = index;
+  for (const Warpgroup &group : warpgroups)
+    if (!group.steps.empty())
+      machine
+          .error(ErrorKind::InvalidOperation,
+                 "the CTA ends and only " +
+                     std::to_string(group.steps.front().warps) +
+                     " of the warps of a warpgroup have executed '" +
+                     Machine::mnemonic(group.steps.front().inst) +
+                     "'; all four must",
+                 warps[group.steps.front().first].get(),
+                 group.steps.front().inst)
+          .block = index;
   if (!machine.checksOrder)
     return;
   for (auto &warp : warps)

@@ -333,8 +333,12 @@ void fp8::sim::addMemoryDecoders(DecodeTable &t) {
     };
   t["createpolicy"] = [](Decoder &d, Inst &i) {
     // A cache policy is an opaque word that only hints use.
-    if (d.takeOneOf({"fractional"}) != 0)
-      return d.fail("is supported as createpolicy.fractional only");
+    int kind = d.takeOneOf({"fractional", "range", "cvt"});
+    if (kind < 0)
+      return d.fail("needs .fractional, .range or .cvt");
+    d.takeOneOf({"global"});
+    if (kind == 2)
+      d.take("L2");
     d.takeOneOf({"L2::evict_last", "L2::evict_normal", "L2::evict_first",
                  "L2::evict_unchanged"});
     d.takeOneOf({"L2::evict_first", "L2::evict_unchanged"});
@@ -344,6 +348,10 @@ void fp8::sim::addMemoryDecoders(DecodeTable &t) {
     };
     if (!d.take("b64") || !d.destination(i, Type::B64))
       return false;
+    if (kind == 1)
+      return d.address(i) && d.source(i, Type::U32) && d.source(i, Type::U32);
+    if (kind == 2)
+      return d.source(i, Type::B64);
     if (d.operandsLeft())
       d.takeOperand();
     return true;

@@ -164,65 +164,6 @@ Flow tensorLoad(Warp &w, const Inst &i, uint32_t mask) {
   return Flow::Next;
 }
 
-template <typename T>
-void reduceElements(unsigned op, uint8_t *target, const uint8_t *source,
-                    uint32_t bytes) {
-  for (uint32_t at = 0; at + sizeof(T) <= bytes; at += sizeof(T)) {
-    T a, b;
-    std::memcpy(&a, target + at, sizeof(T));
-    std::memcpy(&b, source + at, sizeof(T));
-    if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat>) {
-      float x = a, y = b;
-      a = T::from(op == 1   ? double(x) + double(y)
-                  : op == 2 ? double(std::min(x, y))
-                            : double(std::max(x, y)));
-    } else {
-      a = op == 1 ? T(a + b) : op == 2 ? std::min(a, b) : std::max(a, b);
-      if constexpr (std::is_integral_v<T>) {
-        T old;
-        std::memcpy(&old, target + at, sizeof(T));
-        if (op == 4)
-          a = old >= b ? T(0) : T(old + 1);
-        if (op == 5)
-          a = old == 0 || old > b ? b : T(old - 1);
-        if (op == 6)
-          a = T(old & b);
-        if (op == 7)
-          a = T(old | b);
-        if (op == 8)
-          a = T(old ^ b);
-      }
-    }
-    std::memcpy(target + at, &a, sizeof(T));
-  }
-}
-
-void combine(const TensorMap &map, unsigned op, uint8_t *target,
-             const uint8_t *source, uint32_t bytes) {
-  if (!op) {
-    std::memcpy(target, source, bytes);
-    return;
-  }
-  switch (map.elementType) {
-  case ElementType::F16:
-    return reduceElements<Half>(op, target, source, bytes);
-  case ElementType::BF16:
-    return reduceElements<BFloat>(op, target, source, bytes);
-  case ElementType::F64:
-    return reduceElements<double>(op, target, source, bytes);
-  case ElementType::U32:
-    return reduceElements<uint32_t>(op, target, source, bytes);
-  case ElementType::S32:
-    return reduceElements<int32_t>(op, target, source, bytes);
-  case ElementType::U64:
-    return reduceElements<uint64_t>(op, target, source, bytes);
-  case ElementType::S64:
-    return reduceElements<int64_t>(op, target, source, bytes);
-  default:
-    return reduceElements<float>(op, target, source, bytes);
-  }
-}
-
 Flow tensorStore(Warp &w, const Inst &i, uint32_t mask) {
   Machine &m = w.machine;
   forLanes(mask, [&](int l) {
@@ -251,7 +192,8 @@ Flow tensorStore(Warp &w, const Inst &i, uint32_t mask) {
                          return;
                        if (uint8_t *to = warp->machine.global(
                                *warp, i, l, global, count, true))
-                         combine(*map, i.aux2, to, box + shared, count);
+                         reduceBytes(map->elementType, i.aux2, to, box + shared,
+                                     count);
                      },
                      [](uint32_t, uint32_t) {});
                });
@@ -375,21 +317,14 @@ bool fp8::sim::decodeBulkTensor(Decoder &d, Inst &i) {
   return finishHint(d);
 }
 
-bool fp8::sim::decodeReduceBulk(Decoder &d, Inst &i) {
-  if (!d.take("reduce") || !d.take("async") || !d.take("bulk") ||
-      !d.take("tensor"))
-    return d.fail("is not supported in this form");
+bool fp8::sim::decodeReduceTensor(Decoder &d, Inst &i) {
   if (!takeRank(d, i))
     return false;
   d.take("tile");
   d.dropCacheHints();
   if (!d.take("global"))
     return d.fail("needs .global");
-  int op = d.takeOneOf({"add", "min", "max", "inc", "dec", "and", "or", "xor"});
-  if (op < 0)
-    return d.fail("needs an operation such as .add");
-  i.aux2 = uint32_t(op) + 1;
-  return decodeStore(d, i);
+  return takeReduction(d, i.aux2) && decodeStore(d, i);
 }
 
 void fp8::sim::addTmaDecoders(DecodeTable &) {}

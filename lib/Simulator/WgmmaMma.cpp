@@ -3,11 +3,9 @@
 // wgmma.mma_async (PTX ISA 9.7.15.5): its four warps issue it one by one; it
 // starts when all have, and completes late, after those before it.
 
-#include "Accumulation.h"
 #include "Decoder.h"
 #include "Machine.h"
-#include "Numerics.h"
-#include "TensorCore.h"
+#include "WgmmaOperation.h"
 
 #include <algorithm>
 
@@ -19,7 +17,7 @@ namespace {
 // below. Sources: A's descriptor, unless kRegisterA; B's. Predicate source:
 // scale-d, unless an immediate. List: D, then A's registers.
 constexpr uint32_t kRegisterA = 1, kNegateA = 2, kNegateB = 4, kScaleD = 8;
-constexpr uint32_t kM = 64, kMaxN = 256, kMaxK = 32;
+constexpr uint32_t kMaxN = 256;
 
 MmaShape shapeOf(const Inst &i) {
   MmaShape s{};
@@ -28,7 +26,7 @@ MmaShape shapeOf(const Inst &i) {
   s.f32Accumulator = true;
   s.negateA = i.aux2 & kNegateA;
   s.negateB = i.aux2 & kNegateB;
-  s.m = kM;
+  s.m = kWgmmaM;
   s.n = i.aux & 0xfff;
   s.elementBytes = s.a == MmaFormat::TF32                            ? 4
                    : s.a == MmaFormat::F16 || s.a == MmaFormat::BF16 ? 2
@@ -41,90 +39,6 @@ bool sameShape(const Inst &a, const Inst &b) {
   return (a.aux & 0xfff) == (b.aux & 0xfff) &&
          shapeOf(a).elementBytes == shapeOf(b).elementBytes;
 }
-
-/// The matrix descriptor of wgmma, whose fields lie as tcgen05's do, but for
-/// the swizzle (PTX ISA 9.7.15.5.1.2.2).
-std::optional<std::string>
-decodeDescriptor(uint64_t bits, unsigned elementBytes, MatrixDescriptor &out) {
-  auto field = [&](unsigned low, unsigned count) {
-    return uint32_t(bits >> low & ((uint64_t(1) << count) - 1));
-  };
-  if (field(14, 2) || field(30, 2) || field(46, 3) || field(52, 10))
-    return std::string(
-        "a bit is set that no field has (14-15, 30-31, 46-48 or 52-61); the "
-        "descriptor of tcgen05.mma is another");
-  static const Swizzle swizzles[] = {Swizzle::None, Swizzle::B128, Swizzle::B64,
-                                     Swizzle::B32};
-  out.swizzle = swizzles[field(62, 2)];
-  out.start = field(0, 14) << 4;
-  out.leading = field(16, 14) << 4;
-  out.stride = field(32, 14) << 4;
-  out.baseOffset = field(49, 3);
-  out.elementBytes = elementBytes;
-  if (out.baseOffset)
-    return std::string("the base offset is not zero, which is not supported: "
-                       "start the pattern on its boundary");
-  return std::nullopt;
-}
-
-/// Everything one operation needs at completion.
-struct Operation {
-  MmaShape shape;
-  MatrixDescriptor a, b;
-  bool accumulate;
-  Accumulation mode;
-  const uint32_t *rows;
-  std::array<Warp *, kWarpgroup> warps;
-
-  /// Row r of D has its even and odd columns in four lanes of one warp.
-  uint64_t &result(uint32_t r, uint32_t column) const {
-    uint32_t n = column / 8 * 4 + r % 16 / 8 * 2 + column % 2;
-    return warps[r / 16]->row(rows[n])[r % 8 * 4 + column % 8 / 2];
-  }
-
-  /// A's fragment: a register holds 4 bytes of a row, the second and the
-  /// fourth of them of the row 8 below, the third and the fourth of the other
-  /// half of K.
-  void loadFragment(double *out) const {
-    const uint32_t *registers = rows + shape.n / 2;
-    for (uint32_t r = 0; r < kM; ++r)
-      for (uint32_t byte = 0; byte < 32; byte += shape.elementBytes) {
-        uint32_t n = byte / 16 * 2 + r % 16 / 8;
-        uint32_t bits = uint32_t(
-            warps[r / 16]->row(registers[n])[r % 8 * 4 + byte % 16 / 4]);
-        uint8_t bytes[4];
-        std::memcpy(bytes, &bits, 4);
-        double value = decodeElement(shape.a, bytes + byte % 4);
-        out[r * kMaxK + byte / shape.elementBytes] =
-            shape.negateA ? -value : value;
-      }
-  }
-
-  void run(bool registerA) const {
-    static thread_local std::vector<double> aMatrix(kM * kMaxK),
-        bMatrix(kMaxN * kMaxK);
-    static thread_local std::array<double, kMaxN> sum;
-    const uint8_t *shared = warps[0]->cta.shared.data();
-    loadOperand(b, shape, shape.b, shape.negateB, shared, shape.n,
-                bMatrix.data(), 1, kMaxN);
-    if (registerA)
-      loadFragment(aMatrix.data());
-    else
-      loadOperand(a, shape, shape.a, shape.negateA, shared, kM, aMatrix.data(),
-                  kMaxK, 1);
-    for (uint32_t r = 0; r < kM; ++r) {
-      for (uint32_t x = 0; x < shape.n; ++x)
-        sum[x] =
-            accumulate ? double(bitCast<float>(uint32_t(result(r, x)))) : 0;
-      accumulateRow(mode, sum.data(), &aMatrix[r * kMaxK], bMatrix.data(),
-                    shape.n, shape.k, kMaxN);
-      for (uint32_t x = 0; x < shape.n; ++x) {
-        float value = float(sum[x]);
-        result(r, x) = value != value ? 0x7fffffffu : bitCast<uint32_t>(value);
-      }
-    }
-  }
-};
 
 /// One warp's part in issuing the operation.
 class WgmmaIssue {
@@ -155,7 +69,7 @@ private:
   const Inst &i;
   uint32_t mask;
   Machine &m;
-  Operation operation{};
+  WgmmaOperation operation{};
   std::array<uint64_t, 3> operands{};
 
   bool bad(ErrorKind kind, const std::string &message, int lane = -1) {
@@ -196,10 +110,10 @@ private:
       return false;
     unsigned bytes = operation.shape.elementBytes;
     if (!registerA)
-      if (auto wrong = decodeDescriptor(a, bytes, operation.a))
+      if (auto wrong = decodeWgmmaDescriptor(a, bytes, operation.a))
         return bad(ErrorKind::BadDescriptor,
                    "in the descriptor of A " + *wrong);
-    if (auto wrong = decodeDescriptor(b, bytes, operation.b))
+    if (auto wrong = decodeWgmmaDescriptor(b, bytes, operation.b))
       return bad(ErrorKind::BadDescriptor, "in the descriptor of B " + *wrong);
     uint32_t scale = i.predicateSources ? w.predicate(i, 0)
                      : i.aux2 & kScaleD ? ~0u
@@ -266,7 +180,7 @@ private:
       step.shared = operandRuns(operation.b, w.cta.rank, s.n, s.k);
       if (!(i.aux2 & kRegisterA)) {
         std::vector<SharedRun> a =
-            operandRuns(operation.a, w.cta.rank, kM, s.k);
+            operandRuns(operation.a, w.cta.rank, kWgmmaM, s.k);
         step.shared.insert(step.shared.end(), a.begin(), a.end());
       }
     }
@@ -292,9 +206,9 @@ private:
     op->pipe = int64_t(operation.warps[0]->globalIndex) * 2;
     op->shared = step.shared;
     Warpgroup *group = &w.cta.warpgroups[w.id / kWarpgroup];
-    op->complete = [operation = operation, group,
-                    registerA = bool(i.aux2 & kRegisterA)] {
-      operation.run(registerA);
+    operation.registerA = i.aux2 & kRegisterA;
+    op->complete = [operation = operation, group] {
+      operation.run();
       ++group->complete;
       for (Warp *warp : operation.warps)
         warp->wake(WaitKind::Wgmma);

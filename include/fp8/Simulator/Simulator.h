@@ -2,7 +2,7 @@
 //
 // Executes a PTX kernel functionally, for sm_90a and sm_100a: numbers, and
 // every broken rule of the asynchronous machinery (mbarriers, TMA, tensor
-// memory, fences). Asynchronous work completes late, in an order that a seed
+// memory, wgmma, fences). Asynchronous work completes late, in an order that a seed
 // chooses, and its data is poison until then. Runs are deterministic for a
 // given seed.
 

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Reductions into global memory, as kernels that split K use them: vectors of
+// red, and cp.reduce.async.bulk; and policies of the cache, which are hints.
+
+#include "Kernels.h"
+
+#include <gmock/gmock.h>
+
+#include <cstring>
+
+using namespace fp8::sim;
+using namespace fp8::sim::test;
+using testing::HasSubstr;
+
+TEST(Reduction, RedOfVectors) {
+  // Two threads add to the same words, which are 0.
+  auto out = compute(R"(
+  cvt.rn.f32.u32 %f0, %t;
+  add.f32 %f0, %f0, 0f3F800000;
+  add.f32 %f1, %f0, %f0;
+  red.relaxed.gpu.global.add.v2.f32 [%out], {%f0, %f1};
+  red.global.add.v4.f32 [%out+16], {%f0, %f1, %f0, %f1};
+  cvt.rn.bf16x2.f32 %r0, %f1, %f0;
+  red.global.add.noftz.v2.bf16x2 [%out+32], {%r0, %r0};
+  cvt.rn.bf16.f32 %h0, %f0;
+  red.global.add.noftz.bf16 [%out+40], %h0;
+  cvt.rn.f16.f32 %h1, %f0;
+  red.global.add.noftz.v2.f16 [%out+44], {%h1, %h1};
+)",
+                     2, 12);
+  auto real = [&](size_t at) {
+    float value;
+    std::memcpy(&value, &out[at], 4);
+    return value;
+  };
+  for (size_t at : {0u, 4u, 6u})
+    EXPECT_EQ(real(at), 3.f) << at;
+  for (size_t at : {1u, 5u, 7u})
+    EXPECT_EQ(real(at), 6.f) << at;
+  EXPECT_EQ(out[8], 0x40c04040u); // 6 and 3 in bf16
+  EXPECT_EQ(out[9], 0x40c04040u);
+  EXPECT_EQ(out[10], 0x4040u);
+  EXPECT_EQ(out[11], 0x42004200u); // 3 and 3 in f16
+}
+
+TEST(Reduction, BulkAddsFromSharedMemory) {
+  const std::string body = R"(
+  mov.f32 %f0, 0f3FC00000;
+  mul.lo.u32 %r0, %t, 4;
+  mov.u32 %r1, s;
+  add.u32 %r0, %r0, %r1;
+  st.shared.f32 [%r0], %f0;
+  fence.proxy.async.shared::cta;
+  bar.warp.sync -1;
+  setp.eq.u32 %p0, %t, 0;
+  @!%p0 bra END;
+  cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%out], [%r1], 128;
+  cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%out], [%r1], 128;
+  cp.async.bulk.commit_group;
+  cp.async.bulk.wait_group 0;
+END:
+)";
+  const char *shared = ".shared .align 128 .b8 s[128];\n";
+  auto out = compute(body, 32, 32, shared);
+  for (uint32_t word : out)
+    EXPECT_EQ(word, 0x40400000u); // 3
+  Report report;
+  compute(replaced(body, "  fence.proxy.async.shared::cta;\n", ""), 32, 32,
+          shared, &report);
+  EXPECT_TRUE(has(report, ErrorKind::MissingProxyFence));
+  // Numbers of 16 bits: s is 32 times 1.5, as pairs of bf16 (0x3fc0, 0).
+  out = compute(replaced(replaced(body, "bulk_group.add.f32",
+                                  "bulk_group.add.noftz.bf16"),
+                         "bulk_group.add.f32", "bulk_group.add.noftz.bf16"),
+                32, 32, shared);
+  for (uint32_t word : out)
+    EXPECT_EQ(word, 0x40400000u);
+}
+
+TEST(Reduction, PoliciesAreHints) {
+  auto out = compute(R"(
+  createpolicy.fractional.L2::evict_last.L2::evict_unchanged.b64 %d1, 0f3F800000;
+  createpolicy.range.L2::evict_last.L2::evict_unchanged.b64 %d2, [%out], 128, 128;
+  createpolicy.cvt.L2.b64 %d3, 0x10F0000000000000;
+  st.global.L2::cache_hint.b32 [%o], 5, %d1;
+)",
+                     32, 32);
+  EXPECT_EQ(out[31], 5u);
+}
