@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Sums of products: exact, and as Hopper's tensor cores are thought to form
-// them. The inner loops vectorise.
+// Sums of products: exact, and as Hopper's tensor cores form them. The inner
+// loops vectorise.
 
 #include "Accumulation.h"
 
@@ -33,18 +33,16 @@ void addExact(double *__restrict sum, const double *__restrict a,
   }
 }
 
-/// The largest magnitude among sum[x] and the products.
+/// The largest of the products' powers; a product of 0 has none.
 FP8_VECTORISED
-void findLargest(double *__restrict largest, const double *__restrict sum,
-                 const double *__restrict a, const double *__restrict b,
-                 uint32_t n, uint32_t k, uint32_t pitch) {
-  for (uint32_t x = 0; x < n; ++x)
-    largest[x] = std::fabs(sum[x]);
+void findLargest(double *__restrict largest, const double *__restrict a,
+                 const double *__restrict b, uint32_t n, uint32_t k,
+                 uint32_t pitch) {
   for (uint32_t j = 0; j < k; ++j) {
     const double *row = b + size_t(j) * pitch;
     for (uint32_t x = 0; x < n; ++x) {
-      double term = std::fabs(a[j] * row[x]);
-      largest[x] = largest[x] < term ? term : largest[x];
+      double power = a[j] * row[x];
+      largest[x] = largest[x] < power ? power : largest[x];
     }
   }
 }
@@ -64,34 +62,45 @@ void addUnits(double *__restrict units, const double *__restrict perUnit,
   }
 }
 
-void addHopper(double *sum, const double *a, const double *b, uint32_t n,
-               uint32_t k, uint32_t pitch) {
+/// `value` with so many bits behind the leading one, cut off toward zero.
+double cutOff(double value, int bits) {
+  return bitCast<double>(bitCast<uint64_t>(value) &
+                         ~((uint64_t(1) << (52 - bits)) - 1));
+}
+
+void addHopper(double *sum, Factors a, Factors b, uint32_t n, uint32_t k,
+               uint32_t pitch) {
   static thread_local double exact[256], largest[256], perUnit[256], units[256];
-  for (uint32_t x = 0; x < n; ++x)
-    exact[x] = sum[x];
-  addExact(exact, a, b, n, k, pitch);
-  findLargest(largest, sum, a, b, n, k, pitch);
   for (uint32_t x = 0; x < n; ++x) {
-    // The power of two at or below the largest term.
-    double power =
-        bitCast<double>(bitCast<uint64_t>(largest[x]) & 0x7ff0000000000000u);
-    bool usable = std::isfinite(exact[x]) && power > 0;
-    perUnit[x] = usable ? double(1 << kHopperFractionBits) / power : 0;
+    exact[x] = sum[x];
+    largest[x] = powerOf(sum[x], 0);
   }
-  addUnits(units, perUnit, sum, a, b, n, k, pitch);
-  // At most 33 terms below 2^14 units each: f32 holds their sum, so nothing is
-  // left to round. Infinities and NaN are what they are.
+  addExact(exact, a.values, b.values, n, k, pitch);
+  findLargest(largest, a.powers, b.powers, n, k, pitch);
   for (uint32_t x = 0; x < n; ++x)
-    sum[x] = perUnit[x] > 0 ? units[x] / perUnit[x] : exact[x];
+    perUnit[x] = std::isfinite(exact[x]) && largest[x] > 0
+                     ? double(1 << kHopperFractionBits) / largest[x]
+                     : 0;
+  addUnits(units, perUnit, sum, a.values, b.values, n, k, pitch);
+  // Infinities and NaN are what they are.
+  for (uint32_t x = 0; x < n; ++x)
+    sum[x] = perUnit[x] > 0 ? cutOff(units[x] / perUnit[x], kHopperFractionBits)
+                            : exact[x];
 }
 
 } // namespace
 
-void fp8::sim::accumulateRow(Accumulation mode, double *sum, const double *a,
-                             const double *b, uint32_t n, uint32_t k,
+double fp8::sim::powerOf(double value, double least) {
+  double power =
+      bitCast<double>(bitCast<uint64_t>(value) & 0x7ff0000000000000u);
+  return value != 0 && power < least ? least : power;
+}
+
+void fp8::sim::accumulateRow(Accumulation mode, double *sum, Factors a,
+                             Factors b, uint32_t n, uint32_t k,
                              uint32_t pitch) {
   if (mode == Accumulation::Hopper)
     addHopper(sum, a, b, n, k, pitch);
   else
-    addExact(sum, a, b, n, k, pitch);
+    addExact(sum, a.values, b.values, n, k, pitch);
 }

@@ -244,7 +244,8 @@ static void accumulateCells(const MmaOperation &op, uint32_t *cells,
                                  : f16ToFloat(uint16_t(cells[n]));
     sum[n] = op.accumulate ? double(old) * op.scaleD : 0;
   }
-  accumulateRow(Accumulation::Exact, sum.data(), a, b, columns, s.k, pitch);
+  accumulateRow(Accumulation::Exact, sum.data(), {a, nullptr}, {b, nullptr},
+                columns, s.k, pitch);
   for (uint32_t n = 0; n < columns; ++n) {
     float value = float(sum[n]);
     cells[n] = !s.f32Accumulator ? doubleToF16(sum[n])

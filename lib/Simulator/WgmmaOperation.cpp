@@ -59,9 +59,14 @@ void WgmmaOperation::loadFragment(double *out) const {
     }
 }
 
+/// 2 to the least exponent of a format of 8 bits.
+static double leastPower(MmaFormat format) {
+  return format == MmaFormat::E4M3 ? 0x1p-6 : 0x1p-14;
+}
+
 void WgmmaOperation::run() const {
   static thread_local std::vector<double> aMatrix(kWgmmaM * kMaxK),
-      bMatrix(kMaxN * kMaxK);
+      bMatrix(kMaxN * kMaxK), aPowers(aMatrix.size()), bPowers(bMatrix.size());
   static thread_local std::array<double, kMaxN> sum;
   const uint8_t *shared = warps[0]->cta.shared.data();
   loadOperand(b, shape, shape.b, shape.negateB, shared, shape.n, bMatrix.data(),
@@ -71,11 +76,17 @@ void WgmmaOperation::run() const {
   else
     loadOperand(a, shape, shape.a, shape.negateA, shared, kWgmmaM,
                 aMatrix.data(), kMaxK, 1);
+  if (mode == Accumulation::Hopper) {
+    for (size_t i = 0; i < aMatrix.size(); ++i)
+      aPowers[i] = powerOf(aMatrix[i], leastPower(shape.a));
+    for (size_t i = 0; i < bMatrix.size(); ++i)
+      bPowers[i] = powerOf(bMatrix[i], leastPower(shape.b));
+  }
   for (uint32_t r = 0; r < kWgmmaM; ++r) {
     for (uint32_t x = 0; x < shape.n; ++x)
       sum[x] = accumulate ? double(bitCast<float>(uint32_t(result(r, x)))) : 0;
-    accumulateRow(mode, sum.data(), &aMatrix[r * kMaxK], bMatrix.data(),
-                  shape.n, shape.k, kMaxN);
+    accumulateRow(mode, sum.data(), {&aMatrix[r * kMaxK], &aPowers[r * kMaxK]},
+                  {bMatrix.data(), bPowers.data()}, shape.n, shape.k, kMaxN);
     for (uint32_t x = 0; x < shape.n; ++x) {
       float value = float(sum[x]);
       result(r, x) = value != value ? 0x7fffffffu : bitCast<uint32_t>(value);
