@@ -115,6 +115,26 @@ TEST_F(WgmmaRules, SharedMemoryIsReadByTheAsyncProxy) {
   expectRight(replaced(p.text(), kWait, kWait + lone));
 }
 
+TEST_F(WgmmaRules, WhatIsCompleteIsNotKnownWithoutAWait) {
+  // The second operation is over when the store comes, but nothing says so.
+  std::string late = R"(
+  mov.b32 %r14, 0;
+DELAY:
+  nanosleep.u32 100;
+  add.u32 %r14, %r14, 1;
+  setp.lt.u32 %p3, %r14, 6000;
+  @%p3 bra DELAY;
+  wgmma.wait_group.sync.aligned 1; // the first
+  setp.eq.u32 %p0, %t, 0;
+  @%p0 st.shared.b32 [s], 7;
+)";
+  std::string text =
+      replaced(p.text(), kCommit, kCommit + p.wgmma() + kCommit + late);
+  expectError(text, ErrorKind::Race, "'wgmma.mma_async");
+  expectRight(replaced(text, "wait_group.sync.aligned 1; // the first",
+                       "wait_group.sync.aligned 0;"));
+}
+
 TEST_F(WgmmaRules, NothingIsInFlightAtTheEnd) {
   std::string text = p.text();
   text = text.substr(0, text.find(kWait)) + "  ret;\n}\n";
