@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What is derived from a linear kernel: its roles. Counts are in
 // RingCounts.cpp, the other rules in KernelRules.cpp and ClusterRules.cpp, the
-// layout of memory in MemoryLayout.cpp.
+// layout of memory in MemoryLayout.cpp, registers in Registers.cpp.
 
 #include "fp8/Analysis/KernelPlan.h"
 
@@ -41,6 +41,7 @@ LogicalResult KernelPlan::dealWarps(FunctionOpInterface kernel) {
     return kernel->emitOpError()
            << "has " << numWarps
            << " warps in its roles, but a CTA has at most " << kMaxWarps;
+  planRegisters();
   return success();
 }
 
@@ -150,11 +151,14 @@ LogicalResult KernelPlan::checkTileOp(Operation *op) {
     return checkEvidence(create, *flow);
   SmallVector<Type> types(op->getOperandTypes());
   llvm::append_range(types, op->getResultTypes());
-  for (Type type : types)
-    if (auto fragment = dyn_cast<FragmentType>(type);
-        fragment && fragment.getWarps() != warps.count)
+  for (Type type : types) {
+    auto fragment = dyn_cast<FragmentType>(type);
+    if (auto pending = dyn_cast<PendingType>(type))
+      fragment = pending.getFragment();
+    if (fragment && fragment.getWarps() != warps.count)
       return fail("works on a fragment of " + Twine(fragment.getWarps()) +
                   " warps, which must be the role's");
+  }
   return success();
 }
 

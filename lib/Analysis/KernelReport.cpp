@@ -9,11 +9,6 @@
 using namespace mlir;
 using namespace mlir::fp8;
 
-/// The registers of a multiprocessor, and the most that a thread can have (CUDA
-/// programming guide, technical specifications).
-static constexpr int64_t kRegisters = 65536;
-static constexpr int64_t kMaxRegistersPerThread = 255;
-
 static Type getRingType(Operation *op) {
   return cast<EndTypeInterface>(op->getResult(0).getType()).getRing();
 }
@@ -45,7 +40,7 @@ static std::string joinNames(ArrayRef<std::string> names) {
 
 KernelReport::KernelReport(FunctionOpInterface kernel, const KernelPlan &plan)
     : name(kernel.getName()), cluster(plan.getCluster()),
-      threads(32 * plan.getNumWarps()),
+      threads(32 * plan.getNumWarps()), registers(plan.getRegisters()),
       sharedMemoryBytes(plan.getSharedMemoryBytes()), storeQueueBytes(0),
       tmemColumns(0) {
   for (Operation &op : kernel.getFunctionBody().front()) {
@@ -214,8 +209,11 @@ void KernelReport::print(raw_ostream &os) const {
                       storeQueueBytes);
   os << llvm::formatv("  tensor memory: {0} of {1} columns\n", tmemColumns,
                       kTmemColumns);
-  os << llvm::formatv("  registers: at most {0} a thread\n",
-                      std::min(kMaxRegistersPerThread, kRegisters / threads));
+  os << llvm::formatv("  registers: at most {0} a thread", getMaxRegisters());
+  if (registers.multiplyWarps)
+    os << llvm::formatv(" in warps 0 to {0}, {1} in the others",
+                        registers.multiplyWarps - 1, registers.others);
+  os << "\n";
 }
 
 static llvm::json::Object toJSON(const BarrierReport &barrier) {
@@ -257,6 +255,5 @@ llvm::json::Value KernelReport::toJSON() const {
       {"shared_memory_bytes", sharedMemoryBytes},
       {"store_queue_bytes", storeQueueBytes},
       {"tmem_columns", tmemColumns},
-      {"max_registers_per_thread",
-       std::min(kMaxRegistersPerThread, kRegisters / threads)}};
+      {"max_registers_per_thread", getMaxRegisters()}};
 }

@@ -68,9 +68,14 @@ static LogicalResult checkViews(Operation *op) {
                      "an mma stage")) ||
         failed(check(mma.getA(), isConsumer, "A", "a consumer stage")) ||
         failed(check(mma.getB(), isConsumer, "B", "a consumer stage")));
+  if (auto mma = dyn_cast<WarpgroupMmaOp>(op))
+    return failure(
+        failed(check(mma.getA(), isConsumer, "A", "a consumer stage")) ||
+        failed(check(mma.getB(), isConsumer, "B", "a consumer stage")));
   if (auto promote = dyn_cast<PromoteOp>(op))
-    return failure(failed(check(promote.getPartial(), isEpilogue,
-                                "the accumulator", "an epilogue stage")) ||
+    return failure((isa<TmemType>(promote.getPartial().getType()) &&
+                    failed(check(promote.getPartial(), isEpilogue,
+                                 "the accumulator", "an epilogue stage"))) ||
                    failed(check(promote.getAScale(), isConsumer, "the A scales",
                                 "a consumer stage")));
   return success();

@@ -16,21 +16,33 @@ namespace mlir::fp8 {
 using namespace mlir;
 using namespace mlir::fp8;
 
+/// What of the chip the op needs and the chip lacks; empty if it has all.
+static std::string getLack(Operation *op, const Chip &chip) {
+  StringRef name = op->getName().getStringRef();
+  if (!chip.tcgen05 && name.starts_with("nvvm.tcgen05."))
+    return ("needs tensor memory, which " + chip.name +
+            " does not have; lower for a chip of the sm_100 family")
+        .str();
+  // Products in registers are inline assembly, whose text is an attribute.
+  auto text = op->getAttrOfType<StringAttr>("asm_string");
+  if (!chip.wgmma && text && text.getValue().contains("wgmma."))
+    return ("multiplies in the registers of warpgroups, which " + chip.name +
+            " does not; lower for sm_90a")
+        .str();
+  return "";
+}
+
 /// Reports the first op of the module that the chip has no instruction for. The
 /// backend would end the process over it.
 static LogicalResult checkInstructions(gpu::GPUModuleOp module,
                                        const Chip &chip) {
-  WalkResult result =
-      module.walk(
-          [&](Operation *op) {
-            if (chip.tcgen05 ||
-                !op->getName().getStringRef().starts_with("nvvm.tcgen05."))
-              return WalkResult::advance();
-            op->emitOpError()
-                << "needs tensor memory, which " << chip.name
-                << " does not have; lower for a chip of the sm_100 family";
-            return WalkResult::interrupt();
-          });
+  WalkResult result = module.walk([&](Operation *op) {
+    std::string lack = getLack(op, chip);
+    if (lack.empty())
+      return WalkResult::advance();
+    op->emitOpError() << lack;
+    return WalkResult::interrupt();
+  });
   return failure(result.wasInterrupted());
 }
 

@@ -115,6 +115,14 @@ bool AliveSet::useOperand(OpOperand &use, SmallVectorImpl<unsigned> &borrowed,
            llvm::all_of(it->second,
                         [&](unsigned handle) { return isUsable(handle, op); });
   }
+  // A linear value may be lent, too.
+  if (auto lent = lenders.find(use.get()); lent != lenders.end()) {
+    borrowed.append(lent->second.begin(), lent->second.end());
+    if (isForwarded(use) || isa<YieldOp>(op) ||
+        !llvm::all_of(lent->second,
+                      [&](unsigned handle) { return isUsable(handle, op); }))
+      return false;
+  }
   UseKind kind = classifyUse(use);
   auto it = ids.find(use.get());
   if (it == ids.end()) // selected, or used before it is defined
@@ -142,8 +150,8 @@ bool AliveSet::lend(Operation *op, ArrayRef<unsigned> borrowed) {
   auto linear = dyn_cast<LinearOpInterface>(op);
   bool computes = op->getNumRegions() == 0 && isMemoryEffectFree(op);
   for (OpResult result : op->getResults())
-    if (!isLinear(result.getType()) &&
-        (computes || (linear && linear.lendsResult(result)))) {
+    if ((computes && !isLinear(result.getType())) ||
+        (linear && linear.lendsResult(result))) {
       SmallVector<unsigned, 1> &of = lenders[result];
       of.assign(borrowed.begin(), borrowed.end());
       llvm::sort(of);

@@ -46,6 +46,9 @@ LogicalResult verifyInEntryBlock(Operation *op, StringRef label);
 LogicalResult verifyCoordinates(Operation *op, ValueRange coordinates,
                                 TensorMapType map);
 
+/// Checks the operands of a product of tiles in shared memory (A1, A3).
+LogicalResult verifyOperandTiles(Operation *op, TileType a, TileType b);
+
 /// Checks the body of an elementwise function: it yields one f32 (E2), and its
 /// ops are those that a map has (E3, E4).
 LogicalResult verifyElementwiseBody(Operation *op, Block &body);

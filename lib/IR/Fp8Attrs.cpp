@@ -102,14 +102,15 @@ GemmConfigAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                        int64_t stages, int64_t accumulators, SchedulerKind) {
   if (ctaGroup != 1 && ctaGroup != 2)
     return emitError() << "cta_group must be 1 or 2, but got " << ctaGroup;
-  if (tileM != 64 * ctaGroup && tileM != 128 * ctaGroup)
-    return emitError() << "tile M must be " << 64 * ctaGroup << " or "
-                       << 128 * ctaGroup << " with cta_group = " << ctaGroup
-                       << ", but got " << tileM;
-  int64_t step = tileM == 64 ? 8 : 16;
-  if (tileN < step || tileN > 256 || tileN % step)
-    return emitError() << "tile N must be a multiple of " << step << " in "
-                       << step << "..256, but got " << tileN;
+  // What some chip computes; which does is the lowering's to say.
+  if (tileM != 64 * ctaGroup && tileM != 128 * ctaGroup && tileM != 256)
+    return emitError() << "tile M must be "
+                       << (ctaGroup == 1 ? "64, 128 or 256" : "128 or 256")
+                       << " with cta_group = " << ctaGroup << ", but got "
+                       << tileM;
+  if (tileN < 8 || tileN > 256 || tileN % 8)
+    return emitError()
+           << "tile N must be a multiple of 8 in 8..256, but got " << tileN;
   if (tileK != 128)
     return emitError()
            << "tile K must be 128, the depth of a scale block, but got "

@@ -31,9 +31,32 @@ static LogicalResult verifyShape(Operation *op, TmemType accumulator,
          << accumulator << " and " << fragment;
 }
 
-/// A thread reads its part of a row of such elements in chunks of 16 bytes.
+/// Checks that the rows are those of one part of the fragment.
+static LogicalResult verifyPart(PromoteOp op, FragmentType rows,
+                                FragmentType fragment) {
+  auto part = FragmentType::get(
+      op.getContext(),
+      {fragment.getShape()[0] / fragment.getNumParts(), fragment.getShape()[1]},
+      fragment.getElementType(), fragment.getWarps(), fragment.getLayout());
+  if (rows != part || !fragment.isOfWarpgroups())
+    return op.emitOpError() << "a product in registers must be a part of the "
+                               "fragment, in the layout warpgroups (S1), but "
+                               "got "
+                            << rows << " and " << fragment;
+  if (int64_t(op.getPart()) < fragment.getNumParts())
+    return success();
+  return op.emitOpError() << "the fragment has " << fragment.getNumParts()
+                          << " parts of 64 rows for each warpgroup (S1), but "
+                             "got part "
+                          << op.getPart();
+}
+
+/// A thread reads its part of a row of such elements in chunks of 16 bytes; of
+/// what warpgroups hold, two elements.
 static LogicalResult verifyChunks(Operation *op, FragmentType fragment,
                                   Type element) {
+  if (fragment.isOfWarpgroups())
+    return success();
   int64_t bits =
       fragment.getColumnsPerThread() * element.getIntOrFloatBitWidth();
   if (bits % (16 * 8) == 0)
@@ -63,8 +86,17 @@ static bool isRow(TileType tile, int64_t columns, bool orF16 = false) {
 
 LogicalResult PromoteOp::verify() {
   FragmentType fragment = getFragment().getType();
-  if (failed(verifyShape(*this, getPartial().getType(), fragment)))
+  if (auto product = dyn_cast<FragmentType>(getPartial().getType())) {
+    if (failed(verifyPart(*this, product, fragment)))
+      return failure();
+  } else if (failed(verifyShape(*this, cast<TmemType>(getPartial().getType()),
+                                fragment))) {
     return failure();
+  } else if (getPart()) {
+    return emitOpError() << "takes a part of what warpgroups hold alone (S1), "
+                            "but got "
+                         << getPartial().getType();
+  }
   int64_t rows = fragment.getShape()[0], columns = fragment.getShape()[1];
   TileType aScale = getAScale().getType();
   if (!(getARow() ? areRows(aScale, rows) : isRow(aScale, rows)))
@@ -89,11 +121,13 @@ LogicalResult PromoteOp::verify() {
     return verifyChunks(*this, fragment, row.getType().getElementType());
   }
   int64_t scales = getBScales().size();
-  if (scales == 0 || columns % (2 * scales))
+  int64_t step = fragment.isOfWarpgroups() ? 8 : 2;
+  if (scales == 0 || columns % (step * scales))
     return emitOpError() << "the B scales must divide the " << columns
-                         << " columns into equal parts of an even number of "
-                            "columns (S3), but there are "
-                         << scales;
+                         << " columns into equal parts of "
+                         << (step == 8 ? "a multiple of eight"
+                                       : "an even number of")
+                         << " columns (S3), but there are " << scales;
   return success();
 }
 
@@ -116,6 +150,12 @@ LogicalResult AddTileOp::verify() {
     return emitOpError() << "the tile's columns are " << first << " to "
                          << end - 1 << " of the fragment, which has "
                          << fragment.getShape()[1] << " (F2)";
+  if (fragment.isOfWarpgroups()) {
+    if (first % 8 == 0 && end % 8 == 0)
+      return success();
+    return emitOpError() << "the tile's columns, " << first << " to " << end - 1
+                         << ", must begin and end at multiples of 8 (F3)";
+  }
   int64_t owned = fragment.getColumnsPerThread();
   bool ofOneThread = first / owned == (end - 1) / owned;
   bool wholeThreads = first % owned == 0 && end % owned == 0;

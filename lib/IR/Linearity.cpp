@@ -245,6 +245,10 @@ bool Checker::collectUsesOfLent(Value lent, Operation *lender,
       // What is computed from a lent value alone is as short-lived as it.
       if (isMemoryEffectFree(user) && user->getNumRegions() == 0)
         worklist.append(user->result_begin(), user->result_end());
+      else if (auto other = dyn_cast<LinearOpInterface>(user))
+        for (OpResult result : user->getResults())
+          if (other.lendsResult(result))
+            worklist.push_back(result);
       llvm::append_range(worklist, getLoopVariablesFrom(use));
     }
   }

@@ -27,13 +27,16 @@ LogicalResult StoreOp::verify() {
            << "the tile must have as many rows as a warp holds of "
               "the fragment (Q1), "
            << fragment.getRowsPerWarp() << ", but got " << tile.getRows();
-  int64_t owned = fragment.getColumnsPerThread();
+  int64_t owned = fragment.isOfWarpgroups() ? fragment.getShape()[1]
+                                            : fragment.getColumnsPerThread();
   bool isWholeRow = fragment.getLayout() == FragmentLayout::LaneHalves &&
                     tile.getColumns() == 2 * owned;
   if (owned % tile.getColumns() && !isWholeRow)
     return emitOpError() << "the tile's " << tile.getColumns()
                          << " columns must divide the " << owned
-                         << " that a thread owns (Q2)";
+                         << (fragment.isOfWarpgroups() ? " of the fragment (Q2)"
+                                                       : " that a thread owns "
+                                                         "(Q2)");
   if (queue.getWarps() != fragment.getWarps())
     return emitOpError() << "the queue is for " << queue.getWarps()
                          << " warps, but the fragment is held by "

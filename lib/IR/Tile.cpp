@@ -55,35 +55,40 @@ static bool isFloat8(Type type) {
   return isa<Float8E4M3FNType, Float8E5M2Type>(type);
 }
 
-static LogicalResult verifyOperandTile(MmaOp op, TileType tile) {
+static LogicalResult verifyOperandTile(Operation *op, TileType tile) {
   Type element = tile.getElementType();
   if ((!isFloat8(element) && !element.isBF16() && !element.isF16()) ||
       tile.getSwizzle() != Swizzle::B128)
-    return op.emitOpError() << "operand tiles must be of f8E4M3FN, f8E5M2, "
-                               "bf16 or f16, and swizzle_128b (A1), but got "
-                            << tile;
+    return op->emitOpError() << "operand tiles must be of f8E4M3FN, f8E5M2, "
+                                "bf16 or f16, and swizzle_128b (A1), but got "
+                             << tile;
   if (tile.getRowBytes() != 128)
-    return op.emitOpError()
+    return op->emitOpError()
            << "a row of an operand tile must be 128 bytes, the "
               "span of its swizzle (A3), but got "
            << tile.getRowBytes();
   if (tile.getRows() % 8)
-    return op.emitOpError() << "operand tiles must have a multiple of 8 rows, "
-                               "those of a swizzle atom, but got "
-                            << tile.getRows();
+    return op->emitOpError() << "operand tiles must have a multiple of 8 rows, "
+                                "those of a swizzle atom, but got "
+                             << tile.getRows();
+  return success();
+}
+
+LogicalResult fp8::verifyOperandTiles(Operation *op, TileType a, TileType b) {
+  if (failed(verifyOperandTile(op, a)) || failed(verifyOperandTile(op, b)))
+    return failure();
+  if (a.getElementType() != b.getElementType() &&
+      !(isFloat8(a.getElementType()) && isFloat8(b.getElementType())))
+    return op->emitOpError() << "operands wider than 8 bits must be of one "
+                                "type (A1), but got "
+                             << a << " and " << b;
   return success();
 }
 
 LogicalResult MmaOp::verify() {
   TileType a = getA().getType(), b = getB().getType();
-  if (failed(verifyOperandTile(*this, a)) ||
-      failed(verifyOperandTile(*this, b)))
+  if (failed(verifyOperandTiles(*this, a, b)))
     return failure();
-  if (a.getElementType() != b.getElementType() &&
-      !(isFloat8(a.getElementType()) && isFloat8(b.getElementType())))
-    return emitOpError() << "operands wider than 8 bits must be of one type "
-                            "(A1), but got "
-                         << a << " and " << b;
   TmemType accumulator = getAccumulator().getType();
   int64_t group = accumulator.getCtaGroup();
   ArrayRef<int64_t> shape = accumulator.getShape();

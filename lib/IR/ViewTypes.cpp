@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The types of views: tiles, tensor maps, accumulators, fragments.
+// The types of views: tiles, tensor maps, accumulators, fragments, and the
+// products that become fragments.
 
 #include "TypeParsing.h"
 
@@ -132,8 +133,8 @@ Type FragmentType::parse(AsmParser &parser) {
   FragmentLayout layout = FragmentLayout::Rows;
   if (parser.parseLess() || parseShapedElement(parser, shape, elementType) ||
       parser.parseComma() || parser.parseInteger(warps) ||
-      parseOptionalKeyword(parser, "rows, lane_halves or warp_halves",
-                           layout) ||
+      parseOptionalKeyword(
+          parser, "rows, lane_halves, warp_halves or warpgroups", layout) ||
       parser.parseGreater())
     return {};
   return parser.getChecked<FragmentType>(parser.getContext(), ArrayRef(shape),
@@ -149,9 +150,31 @@ void FragmentType::print(AsmPrinter &printer) const {
   printer << '>';
 }
 
+/// What warpgroups hold: 64 rows each, or several times as many.
+static LogicalResult
+verifyWarpgroups(function_ref<InFlightDiagnostic()> emitError,
+                 ArrayRef<int64_t> shape, Type elementType, int64_t warps) {
+  if (warps < 4 || warps % 4 || warps > kMaxWarps)
+    return emitError() << "a warpgroup has 4 warps, so that a fragment's warps "
+                          "must be a multiple of 4 up to 32, but got "
+                       << warps;
+  if (shape.size() != 2 || !elementType.isF32() || shape[0] < 1 ||
+      shape[0] % (16 * warps) || shape[0] > 256)
+    return emitError() << "a fragment of " << warps / 4
+                       << " warpgroups holds a multiple of " << 16 * warps
+                       << " rows of f32, up to 256 (PTX ISA, wgmma shapes)";
+  if (shape[1] < 8 || shape[1] > 256 || shape[1] % 8)
+    return emitError() << "a fragment of warpgroups has a multiple of 8 "
+                          "columns up to 256 (PTX ISA, wgmma shapes), but got "
+                       << shape[1];
+  return success();
+}
+
 LogicalResult FragmentType::verify(function_ref<InFlightDiagnostic()> emitError,
                                    ArrayRef<int64_t> shape, Type elementType,
                                    int64_t warps, FragmentLayout layout) {
+  if (layout == FragmentLayout::Warpgroups)
+    return verifyWarpgroups(emitError, shape, elementType, warps);
   bool isHalved = layout != FragmentLayout::Rows;
   int64_t rows = isHalved ? kTmemLanes / 2 : kTmemLanes;
   if (shape.size() != 2 || shape[0] != rows || !elementType.isF32())
@@ -171,5 +194,14 @@ LogicalResult FragmentType::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "a fragment of " << rows << " rows and " << warps
                        << " warps must have a multiple of " << step
                        << " columns, but got " << shape[1];
+  return success();
+}
+
+LogicalResult PendingType::verify(function_ref<InFlightDiagnostic()> emitError,
+                                  FragmentType fragment) {
+  if (!fragment.isOfWarpgroups() || fragment.getNumParts() != 1)
+    return emitError() << "a pending product is a fragment of 64 rows for each "
+                          "warpgroup, but got "
+                       << fragment;
   return success();
 }

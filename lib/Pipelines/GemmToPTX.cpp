@@ -18,9 +18,9 @@ using namespace mlir;
 using namespace mlir::fp8;
 
 /// Phase 0 to 2: from the op to a linear kernel.
-static void addStructurePasses(OpPassManager &pm) {
+static void addStructurePasses(OpPassManager &pm, const std::string &chip) {
   pm.addPass(createFp8VerifyLinearity());
-  pm.addPass(createFp8StructureGemm());
+  pm.addPass(createFp8StructureGemm({chip}));
   pm.addPass(createInlinerPass());
   pm.addPass(createFp8FlattenScopes());
   pm.addPass(createFp8LowerTileLoops());
@@ -47,7 +47,7 @@ static void addLLVMPasses(OpPassManager &pm) {
 
 void fp8::buildGemmToPTXPipeline(OpPassManager &pm,
                                  const GemmToPTXOptions &options) {
-  addStructurePasses(pm);
+  addStructurePasses(pm, options.chip);
   pm.addPass(createConvertFp8ToNVVM());
   Fp8AttachChipOptions chip;
   chip.chip = options.chip;

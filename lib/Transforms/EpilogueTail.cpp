@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the epilogue of a GEMM does with a tile's sums before it stores them:
+// What the epilogue of a GEMM stores of a tile's sums:
 // d_scale * f(sum + bias + beta * C), as far as the op has it.
 
 #include "KernelBuilder.h"
@@ -16,7 +16,7 @@ class EpilogueTail : public KernelBuilder {
 public:
   explicit EpilogueTail(const KernelBuilder &base) : KernelBuilder(base) {}
 
-  Value build(Value sums, MutableArrayRef<Value> ends);
+  void build(Value sums, ArrayRef<Value> place, MutableArrayRef<Value> ends);
 
 private:
   Value addBias(Value sums, Value &end);
@@ -27,16 +27,21 @@ private:
 
 } // namespace
 
-Value EpilogueTail::build(Value sums, MutableArrayRef<Value> ends) {
+void EpilogueTail::build(Value sums, ArrayRef<Value> place,
+                         MutableArrayRef<Value> ends) {
   // Loaded here, for each tile, rather than kept in registers beside the sums
   // through the loop over K.
   Value beta = loadNumber(GemmParameter::Beta),
         scale = loadNumber(GemmParameter::DScale);
   if (plan.epilogue.bias)
-    sums = addBias(sums, ends.front());
+    sums = addBias(sums, ends[1]);
   if (plan.epilogue.residual)
     sums = addResidual(sums, beta, ends.back());
-  return plan.epilogue.function || scale ? map(sums, scale) : sums;
+  if (plan.epilogue.function || scale)
+    sums = map(sums, scale);
+  Value &queue = ends.front();
+  queue = StoreOp::create(builder, loc, queue.getType(), sums,
+                          argument(GemmParameter::DMap), queue, place);
 }
 
 Value EpilogueTail::addBias(Value sums, Value &end) {
@@ -91,7 +96,8 @@ Value EpilogueTail::map(Value sums, Value scale) {
   })[0];
 }
 
-Value fp8::buildEpilogueTail(const KernelBuilder &base, Value sums,
-                             MutableArrayRef<Value> ends) {
-  return EpilogueTail(base).build(sums, ends);
+void fp8::buildEpilogueTail(const KernelBuilder &base, Value sums,
+                            ArrayRef<Value> place,
+                            MutableArrayRef<Value> ends) {
+  EpilogueTail(base).build(sums, place, ends);
 }

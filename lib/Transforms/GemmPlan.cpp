@@ -42,13 +42,16 @@ TileType GemmPlan::getBBox() const {
 }
 TileType GemmPlan::getAScaleTile() const {
   MLIRContext *context = outputType.getContext();
-  return TileType::get(context, {getScaleGroup(), getCtaRows()}, aScaleElement,
+  int64_t blocks = usesWarpgroups ? 1 : getScaleGroup();
+  return TileType::get(context, {blocks, getCtaRows()}, aScaleElement,
                        Swizzle::None);
 }
 int64_t GemmPlan::getScaleGroup() const {
   constexpr int64_t kAbout = 8, kMost = 16;
   if (hasColumnScales())
     return 1;
+  if (usesWarpgroups)
+    return kAbout;
   // After two laps of the ring of accumulators both slot and parity are the
   // same again, after one the slot is. With few columns a thread, ptxas starts
   // so many of two laps' loads at once that it spills.
@@ -60,6 +63,8 @@ int64_t GemmPlan::getScaleGroup() const {
   return kAbout;
 }
 bool GemmPlan::hasWholeGroups() const {
+  if (usesWarpgroups)
+    return !hasColumnScales();
   return getEpilogueWarps() == 4 && getFragment().getColumnsPerThread() <= 128;
 }
 TileType GemmPlan::getBScaleTile() const {
@@ -72,7 +77,10 @@ static TileType getOutputTile(const GemmPlan &plan, int64_t rows,
                               Type element) {
   int64_t bits = element.getIntOrFloatBitWidth();
   int64_t columns = 128 * 8 / bits;
-  while (plan.getFragment().getColumnsPerThread() % columns)
+  int64_t multiple = plan.usesWarpgroups
+                         ? plan.tileN
+                         : plan.getFragment().getColumnsPerThread();
+  while (multiple % columns)
     columns /= 2;
   // Threads that share a row and meet in the middle of a chunk fill a tile of
   // whole rows together.
@@ -95,17 +103,37 @@ TileType GemmPlan::getBiasTile() const {
   return TileType::get(outputType.getContext(), {1, tileN}, epilogue.bias,
                        Swizzle::None);
 }
+static FragmentType getFragmentOf(const GemmPlan &plan, int64_t rows,
+                                  FragmentLayout layout) {
+  MLIRContext *context = plan.outputType.getContext();
+  return FragmentType::get(context, {rows, plan.tileN},
+                           Float32Type::get(context), plan.getEpilogueWarps(),
+                           layout);
+}
 FragmentType GemmPlan::getFragment() const {
-  return FragmentType::get(
-      outputType.getContext(), {getCtaRows(), tileN},
-      Float32Type::get(outputType.getContext()), getEpilogueWarps(),
-      getAccumulatorRing().getAccumulator().getFragmentLayout());
+  return getFragmentOf(
+      *this, getCtaRows(),
+      usesWarpgroups
+          ? FragmentLayout::Warpgroups
+          : getAccumulatorRing().getAccumulator().getFragmentLayout());
+}
+FragmentType GemmPlan::getProduct() const {
+  return getFragmentOf(*this, 16 * getEpilogueWarps(),
+                       FragmentLayout::Warpgroups);
 }
 PipelineType GemmPlan::getInputRing() const {
   MLIRContext *context = outputType.getContext();
   SmallVector<StringAttr> names{StringAttr::get(context, "a"),
                                 StringAttr::get(context, "b")};
   SmallVector<TileType> tiles{getATile(), getBTile()};
+  if (usesWarpgroups) {
+    names.push_back(StringAttr::get(context, "a_scale"));
+    tiles.push_back(getAScaleTile());
+    if (hasColumnScales()) {
+      names.push_back(StringAttr::get(context, "b_scale"));
+      tiles.push_back(getBScaleTile());
+    }
+  }
   return PipelineType::get(context, stages, names, tiles, ctaGroup);
 }
 PipelineType GemmPlan::getScaleRing() const {
@@ -270,6 +298,40 @@ static GemmPlan getPinned(BlockwiseGemmOp op) {
   return plan;
 }
 
+/// What one MMA of the chip computes.
+static LogicalResult checkMma(BlockwiseGemmOp op, const GemmPlan &plan,
+                              const Chip &chip) {
+  auto fail = [&]() {
+    return op->emitOpError() << "cannot be a kernel for " << chip.name << ": ";
+  };
+  if (plan.usesWarpgroups) {
+    if (plan.ctaGroup != 1)
+      return fail() << "cta_group = 2 makes CTAs share an MMA in tensor "
+                       "memory, which it has not; take cta_group = 1";
+    if (op.getConfigAttr() && op.getConfigAttr().getAccumulators())
+      return fail() << "accumulators are stages of tensor memory, which it "
+                       "has not; sums are kept in registers: leave "
+                       "'accumulators' out";
+    if (plan.isDynamic())
+      return fail() << "it has no cluster launch control; take scheduler = "
+                       "persistent";
+    if (plan.cluster.getSize() != 1)
+      return fail() << "CTAs that share copies must be told of free slots by "
+                       "an MMA in tensor memory; take cluster = 1 x 1";
+    return success();
+  }
+  // PTX ISA, tcgen05.mma shapes.
+  if (plan.tileM != 64 * plan.ctaGroup && plan.tileM != 128 * plan.ctaGroup)
+    return fail() << "its tile M is " << 64 * plan.ctaGroup << " or "
+                  << 128 * plan.ctaGroup
+                  << " with cta_group = " << plan.ctaGroup
+                  << ", but the config says " << plan.tileM;
+  if (plan.tileM != 64 && plan.tileN % 16)
+    return fail() << "its tile N is a multiple of 16 with a tile M of "
+                  << plan.tileM << ", but the config says " << plan.tileN;
+  return success();
+}
+
 /// TMA and threads read rows in chunks of 16 bytes.
 static LogicalResult checkTile(BlockwiseGemmOp op, const GemmPlan &plan) {
   int64_t bits = plan.outputType.getIntOrFloatBitWidth();
@@ -281,6 +343,8 @@ static LogicalResult checkTile(BlockwiseGemmOp op, const GemmPlan &plan) {
            << ", but TMA copies such alone; take a tile N that is a multiple "
               "of "
            << 16 * 8 / bits;
+  if (plan.usesWarpgroups)
+    return success();
   int64_t columns = plan.getFragment().getColumnsPerThread();
   Type bScale =
       plan.hasColumnScales() ? plan.bScaleType.getElementType() : Type();
@@ -298,9 +362,10 @@ static LogicalResult checkTile(BlockwiseGemmOp op, const GemmPlan &plan) {
   return success();
 }
 
-/// Makes the rings as deep as `config` (may be null) says, or memory allows.
-static LogicalResult chooseDepths(BlockwiseGemmOp op, GemmConfigAttr config,
-                                  GemmPlan &plan) {
+/// Makes the ring of accumulators as deep as `config` (may be null) says, or
+/// tensor memory allows.
+static LogicalResult chooseAccumulators(BlockwiseGemmOp op,
+                                        GemmConfigAttr config, GemmPlan &plan) {
   int64_t columns = plan.getAccumulatorRing().getStageColumns();
   int64_t maxAccumulators = kTmemColumns / columns;
   plan.accumulators = config && config.getAccumulators()
@@ -311,7 +376,13 @@ static LogicalResult chooseDepths(BlockwiseGemmOp op, GemmConfigAttr config,
            << plan.accumulators << " accumulators of " << columns
            << " columns do not fit tensor memory; at most " << maxAccumulators
            << " do";
+  return success();
+}
 
+/// Makes the input ring as deep as `config` (may be null) says, or shared
+/// memory allows.
+static LogicalResult chooseStages(BlockwiseGemmOp op, GemmConfigAttr config,
+                                  GemmPlan &plan) {
   StoreQueueType storeQueue = plan.getStoreQueue();
   int64_t perStage =
       plan.getATile().getSizeInBytes() + plan.getBTile().getSizeInBytes();
@@ -319,7 +390,9 @@ static LogicalResult chooseDepths(BlockwiseGemmOp op, GemmConfigAttr config,
                   storeQueue.getWarps() * storeQueue.getDepth() *
                       KernelPlan::getSlotStride(storeQueue);
   int64_t scales = KernelPlan::getTileStride(plan.getAScaleTile());
-  if (plan.hasColumnScales())
+  if (plan.usesWarpgroups)
+    perStage = KernelPlan::getPayloadBytes(plan.getInputRing()) / plan.stages;
+  else if (plan.hasColumnScales())
     perStage += scales + KernelPlan::getTileStride(plan.getBScaleTile());
   else
     fixed += GemmPlan::kScaleStages * scales;
@@ -337,10 +410,13 @@ int64_t GemmPlan::getNumBScales() const {
   return llvm::divideCeil(lastStart + tileN, bBlock);
 }
 
-FailureOr<GemmPlan> GemmPlan::choose(BlockwiseGemmOp op) {
+FailureOr<GemmPlan> GemmPlan::choose(BlockwiseGemmOp op, const Chip &chip) {
   GemmPlan plan = getPinned(op);
-  if (failed(checkTile(op, plan)) ||
-      failed(chooseDepths(op, op.getConfigAttr(), plan)))
+  plan.usesWarpgroups = chip.wgmma;
+  GemmConfigAttr config = op.getConfigAttr();
+  if (failed(checkMma(op, plan, chip)) || failed(checkTile(op, plan)) ||
+      (!plan.usesWarpgroups && failed(chooseAccumulators(op, config, plan))) ||
+      failed(chooseStages(op, config, plan)))
     return failure();
   return plan;
 }

@@ -5,6 +5,9 @@
 #define FP8_LIB_TRANSFORMS_GEMMPLAN_H
 
 #include "fp8/IR/Fp8.h"
+#include "fp8/Target/Chip.h"
+
+#include "llvm/Support/MathExtras.h"
 
 namespace mlir::fp8 {
 
@@ -51,6 +54,9 @@ struct GemmPlan {
   int64_t bBlock = 128; ///< N columns that share a B scale
   bool isBatch = false; ///< the operands have a batch extent
   GemmEpilogue epilogue = {};
+  /// The products are computed in the registers of warpgroups (wgmma), which
+  /// promote them too; else in tensor memory, for an epilogue role.
+  bool usesWarpgroups = false;
 
   /// Columns of a row that a thread can sum in its 255 registers beside what it
   /// loads: 192 take 248, 256 spill (ptxas 13.0).
@@ -77,8 +83,8 @@ struct GemmPlan {
   static constexpr int64_t kMaxExtent = int64_t(1) << 31;
 
   /// Chooses what the op's configuration leaves open. Fails with an error at
-  /// the op if what it pins does not fit.
-  static FailureOr<GemmPlan> choose(BlockwiseGemmOp op);
+  /// the op if what it pins does not fit, or not the chip.
+  static FailureOr<GemmPlan> choose(BlockwiseGemmOp op, const Chip &chip);
 
   /// What the kernel takes, in order.
   SmallVector<GemmParameter> getParameters() const;
@@ -112,7 +118,10 @@ struct GemmPlan {
   TileType getStoreTile() const;
   /// The sums that the epilogue keeps in registers.
   FragmentType getFragment() const;
-  /// The ring of A and B.
+  /// The product that warpgroups compute at a time: 64 rows each.
+  FragmentType getProduct() const;
+  /// The ring of A and B; where warpgroups take both at once, with their
+  /// scales.
   PipelineType getInputRing() const;
   /// The ring of scales, "a_scale" and perhaps "b_scale", those of a group of K
   /// blocks a slot. Threads read them, so it is never shared by CTAs.
@@ -122,11 +131,18 @@ struct GemmPlan {
     return scheduler == SchedulerKind::ClusterLaunchControl;
   }
   int64_t getNumWarps() const {
-    return getEpilogueWarps() + 2 + isDynamic() + epilogue.hasAddends();
+    int64_t warps = getEpilogueWarps() + 1 + !usesWarpgroups + isDynamic() +
+                    epilogue.hasAddends();
+    // Three warpgroups deal registers out, and so are whole.
+    return usesWarpgroups && warps > 8 ? llvm::alignTo(warps, 4) : warps;
   }
   /// The warps that promote and store. Each owns a quarter of the rows; two
-  /// share them where one had more sums than registers.
+  /// share them where one had more sums than registers. Two warpgroups share
+  /// the rows of all tiles but the smallest, so that one promotes while the
+  /// other multiplies.
   int64_t getEpilogueWarps() const {
+    if (usesWarpgroups)
+      return tileM == 64 ? 4 : 8;
     return getCtaRows() == 128 && tileN > kMaxSums ? 8 : 4;
   }
   OutputPipelineType getAccumulatorRing() const;

@@ -87,13 +87,15 @@ private:
 void buildLoadRole(const KernelBuilder &base, ValueRange ends);
 void buildMmaRole(const KernelBuilder &base, ValueRange ends);
 void buildEpilogueRole(const KernelBuilder &base, ValueRange ends);
+void buildMultiplyRole(const KernelBuilder &base, ValueRange ends);
 void buildSchedulerRole(const KernelBuilder &base, ValueRange ends);
 void buildEpilogueLoadRole(const KernelBuilder &base, ValueRange ends);
 
-/// What the epilogue does with a tile's sums before it stores them. Takes and
-/// advances the ends of the rings that the epilogue load role fills.
-Value buildEpilogueTail(const KernelBuilder &base, Value sums,
-                        MutableArrayRef<Value> ends);
+/// Stores a tile's sums at `place` of D, after what else the op does with them.
+/// Takes and advances the store queue and the ends of the rings that the
+/// epilogue load role fills.
+void buildEpilogueTail(const KernelBuilder &base, Value sums,
+                       ArrayRef<Value> place, MutableArrayRef<Value> ends);
 
 } // namespace mlir::fp8
 

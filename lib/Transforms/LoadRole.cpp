@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The load role of a GEMM: fills the input ring with A and B, and another with
 // A's scales, those of several K blocks at a time, and with B's where each
-// column has its own.
+// column has its own. Where warpgroups multiply, one ring has both.
 //
-// Ends: the input ring's; that of the ring of scales; the throttle's and the
+// Ends: the input ring's; that of the ring of scales, the throttle's and the
 // work queue's, if there are such.
 
 #include "KernelBuilder.h"
@@ -24,10 +24,11 @@ public:
 private:
   void load(Value map, ValueRange coordinates, Value stage, StringRef name,
             std::optional<ClusterAxis> multicast);
-  /// One K block of A from row `m` on, and of B from row `n` on.
-  Carried loadBlock(Value end, Value block, Value m, Value n);
+  /// One K block of A from row `m` on, and of B from row `n` on; with their
+  /// scales where these share the ring.
+  Carried loadBlock(Value end, Value block, Value m, Value n, Value column);
   /// The scales of the group of K blocks from `first` on.
-  Carried loadScales(Value end, Value first, Value m, Value column);
+  void loadScales(Value stage, Value first, Value m, Value column);
   /// The first row of B that this CTA loads for the tile.
   Value getBRow(Value row, Value column);
 };
@@ -43,7 +44,7 @@ void LoadRole::load(Value map, ValueRange coordinates, Value stage,
 }
 
 KernelBuilder::Carried LoadRole::loadBlock(Value end, Value block, Value m,
-                                           Value n) {
+                                           Value n, Value column) {
   using Axis = std::optional<ClusterAxis>;
   Axis aAxis = plan.multicastsA() ? Axis(ClusterAxis::N) : std::nullopt,
        bAxis = plan.multicastsB() ? Axis(ClusterAxis::M) : std::nullopt;
@@ -51,21 +52,19 @@ KernelBuilder::Carried LoadRole::loadBlock(Value end, Value block, Value m,
   return stageScope<ProduceOp>(end, {}, [&](ValueRange stages) -> Carried {
     load(argument(GemmParameter::AMap), place(m, k), stages[0], "a", aAxis);
     load(argument(GemmParameter::BMap), place(n, k), stages[0], "b", bAxis);
+    if (plan.usesWarpgroups)
+      loadScales(stages[0], block, m, column);
     return {};
   });
 }
 
-KernelBuilder::Carried LoadRole::loadScales(Value end, Value first, Value m,
-                                            Value column) {
-  return stageScope<ProduceOp>(end, {}, [&](ValueRange stages) -> Carried {
-    load(argument(GemmParameter::AScaleMap), place(first, m), stages[0],
-         "a_scale", std::nullopt);
-    if (plan.hasColumnScales())
-      load(argument(GemmParameter::BScaleMap),
-           place(first, scaled(column, plan.tileN)), stages[0], "b_scale",
-           std::nullopt);
-    return {};
-  });
+void LoadRole::loadScales(Value stage, Value first, Value m, Value column) {
+  load(argument(GemmParameter::AScaleMap), place(first, m), stage, "a_scale",
+       std::nullopt);
+  if (plan.hasColumnScales())
+    load(argument(GemmParameter::BScaleMap),
+         place(first, scaled(column, plan.tileN)), stage, "b_scale",
+         std::nullopt);
 }
 
 Value LoadRole::getBRow(Value row, Value column) {
@@ -92,12 +91,20 @@ void LoadRole::build(ValueRange producers) {
             });
         carried = carried.drop_back();
       }
+      if (plan.usesWarpgroups)
+        return forEachBlock(carried, [&](Value block, ValueRange end) {
+          return loadBlock(end[0], block, m, n, column);
+        });
       auto loadGroup = [&](Value first, Value count, ValueRange inner) {
-        Carried scales = loadScales(inner[1], first, m, column);
+        Carried scales = stageScope<ProduceOp>(
+            inner[1], {}, [&](ValueRange stages) -> Carried {
+              loadScales(stages[0], first, m, column);
+              return {};
+            });
         Carried input = forEach(
             constant(0), count, 1, inner[0], [&](Value i, ValueRange end) {
               Value block = arith::AddIOp::create(builder, loc, first, i);
-              return loadBlock(end[0], block, m, n);
+              return loadBlock(end[0], block, m, n, column);
             });
         return Carried{input[0], scales[0]};
       };

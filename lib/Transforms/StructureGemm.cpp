@@ -307,8 +307,9 @@ namespace {
 /// blockwise_gemm: checks, tensor maps and a launch; and the kernel in a module
 /// of its own.
 struct StructureBlockwiseGemm : public OpRewritePattern<BlockwiseGemmOp> {
-  StructureBlockwiseGemm(MLIRContext *context, SymbolTable &symbols)
-      : OpRewritePattern(context), symbols(symbols) {}
+  StructureBlockwiseGemm(MLIRContext *context, SymbolTable &symbols,
+                         const Chip &chip)
+      : OpRewritePattern(context), symbols(symbols), chip(chip) {}
 
   LogicalResult matchAndRewrite(BlockwiseGemmOp op,
                                 PatternRewriter &rewriter) const override {
@@ -319,7 +320,7 @@ struct StructureBlockwiseGemm : public OpRewritePattern<BlockwiseGemmOp> {
     if (function->getParentOp() != symbols.getOp())
       return op.emitOpError() << "must stand in a function of the outermost "
                                  "module, beside which its kernel is put";
-    FailureOr<GemmPlan> plan = GemmPlan::choose(op);
+    FailureOr<GemmPlan> plan = GemmPlan::choose(op, chip);
     if (failed(plan))
       return failure();
 
@@ -348,21 +349,30 @@ private:
   }
 
   SymbolTable &symbols;
+  const Chip &chip;
 };
 
 struct StructureGemmPass
     : public fp8::impl::Fp8StructureGemmBase<StructureGemmPass> {
+  using Fp8StructureGemmBase::Fp8StructureGemmBase;
+
   void runOnOperation() override {
     ModuleOp module = getOperation();
     SmallVector<BlockwiseGemmOp> gemms;
     module.walk([&](BlockwiseGemmOp op) { gemms.push_back(op); });
     if (gemms.empty())
       return markAllAnalysesPreserved();
+    const Chip *known = lookupChip(chip);
+    if (!known) {
+      module.emitError() << "unknown chip '" << chip << "'; known are "
+                         << getChipNames();
+      return signalPassFailure();
+    }
     module->setAttr(gpu::GPUDialect::getContainerModuleAttrName(),
                     UnitAttr::get(&getContext()));
     SymbolTable symbols(module);
     RewritePatternSet patterns(&getContext());
-    patterns.add<StructureBlockwiseGemm>(&getContext(), symbols);
+    patterns.add<StructureBlockwiseGemm>(&getContext(), symbols, *known);
     walkAndApplyPatterns(module, std::move(patterns));
     // An op that is still there has been explained by an error.
     if (module.walk([](BlockwiseGemmOp) { return WalkResult::interrupt(); })

@@ -10,6 +10,9 @@
 // has those of several K blocks. Under cluster launch control a fourth role,
 // the scheduler, asks for the next tile. Where there is a residual or a bias,
 // another role loads it for the epilogue.
+//
+// Without tensor memory the MMA role and the epilogue role are one, whose
+// warpgroups multiply into registers; A, B and the scales share a ring.
 
 #include "KernelBuilder.h"
 
@@ -26,6 +29,13 @@ public:
   void build();
 
 private:
+  /// The roles where products are computed in tensor memory.
+  void buildTensorMemoryRoles();
+  /// The roles where they are computed in the registers of warpgroups.
+  void buildWarpgroupRoles();
+  /// The rings with the bias and the residual: their producer ends, and adds
+  /// the consumer ends to `epilogue`.
+  SmallVector<Value> makeAddendRings(SmallVectorImpl<Value> &epilogue);
   /// The producer end, then the consumer ends.
   ResultRange makeRing(PipelineType ring, int64_t consumers);
 };
@@ -39,7 +49,38 @@ ResultRange StructuredKernel::makeRing(PipelineType ring, int64_t consumers) {
   return PipelineOp::create(builder, loc, ends, nullptr, nullptr).getEnds();
 }
 
+SmallVector<Value>
+StructuredKernel::makeAddendRings(SmallVectorImpl<Value> &epilogue) {
+  SmallVector<Value> producers;
+  for (PipelineType type : plan.getAddendRings()) {
+    ResultRange ring = makeRing(type, 1);
+    producers.push_back(ring[0]);
+    epilogue.push_back(ring[1]);
+  }
+  return producers;
+}
+
 void StructuredKernel::build() {
+  if (plan.usesWarpgroups)
+    buildWarpgroupRoles();
+  else
+    buildTensorMemoryRoles();
+  gpu::ReturnOp::create(builder, loc);
+}
+
+void StructuredKernel::buildWarpgroupRoles() {
+  ResultRange input = makeRing(plan.getInputRing(), 1);
+  Value queue = StoreQueueOp::create(builder, loc, plan.getStoreQueue());
+  SmallVector<Value> multiply{input[1], queue};
+  SmallVector<Value> addends = makeAddendRings(multiply);
+  // First come whole warpgroups.
+  buildMultiplyRole(*this, multiply);
+  buildLoadRole(*this, input[0]);
+  if (!addends.empty())
+    buildEpilogueLoadRole(*this, addends);
+}
+
+void StructuredKernel::buildTensorMemoryRoles() {
   MLIRContext *context = builder.getContext();
   ResultRange input = makeRing(plan.getInputRing(), 1);
   ResultRange scales = makeRing(plan.getScaleRing(), 1);
@@ -51,12 +92,8 @@ void StructuredKernel::build() {
   Value queue = StoreQueueOp::create(builder, loc, plan.getStoreQueue());
   // Every role's last end is that of the work queue, if there is one.
   SmallVector<Value> epilogue{output.getConsumer(), scales[1], queue},
-      mma{output.getProducer(), input[1]}, scheduler, addends;
-  for (PipelineType type : plan.getAddendRings()) {
-    ResultRange ring = makeRing(type, 1);
-    addends.push_back(ring[0]);
-    epilogue.push_back(ring[1]);
-  }
+      mma{output.getProducer(), input[1]}, scheduler;
+  SmallVector<Value> addends = makeAddendRings(epilogue);
   if (plan.isDynamic()) {
     Type work = WorkQueueType::get(context, GemmPlan::kWorkStages);
     Type reader = ConsumerType::get(context, work);
@@ -82,7 +119,6 @@ void StructuredKernel::build() {
     buildSchedulerRole(*this, scheduler);
   if (!addends.empty())
     buildEpilogueLoadRole(*this, addends);
-  gpu::ReturnOp::create(builder, loc);
 }
 
 gpu::GPUFuncOp fp8::buildStructuredKernel(OpBuilder &builder, Location loc,

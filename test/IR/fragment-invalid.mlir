@@ -235,7 +235,7 @@ func.func private @eight_warps(!fp8.fragment<64x128xf32, 8, lane_halves>)
 
 // -----
 
-// expected-error @below {{expected rows, lane_halves or warp_halves}}
+// expected-error @below {{expected rows, lane_halves, warp_halves or warpgroups}}
 func.func private @layout(!fp8.fragment<64x128xf32, 4, halves>)
 
 // -----

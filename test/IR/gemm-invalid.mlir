@@ -212,8 +212,8 @@ func.func @function_capture(%a: memref<?x?xf8E4M3FN>, %s: memref<?x?xf32>, %d: m
 
 // -----
 
-// expected-error @below {{tile N must be a multiple of 16 in 16..256, but got 40}}
-#config = #fp8.gemm_config<tile = 128 x 40 x 128>
+// expected-error @below {{tile N must be a multiple of 8 in 8..256, but got 42}}
+#config = #fp8.gemm_config<tile = 128 x 42 x 128>
 
 // -----
 

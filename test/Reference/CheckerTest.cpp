@@ -217,6 +217,30 @@ TEST(CheckerFloor, OneFlippedRoundingOfASmallResultIsRight) {
   EXPECT_FALSE(check(data, reference, OutputType::BF16, d.data(), 8).ok());
 }
 
+TEST(CheckerFloor, SumsOf14BitsRoundTheOtherWayMoreOften) {
+  EXPECT_EQ(partialSumsOf("sm_90a"), PartialSums::FourteenBits);
+  EXPECT_EQ(partialSumsOf("sm_100a"), PartialSums::Float32);
+  BlockwiseData data = makeBlockwiseData(64, 128, 256, 3);
+  GemmReference reference = computeReference(data);
+  std::vector<uint8_t> d(64 * 128 * 4);
+  auto storeScaled = [&](double factor) {
+    for (int64_t i = 0; i < 64 * 128; ++i)
+      store(OutputType::F32, d.data(), i, reference.value[i] * factor);
+  };
+  auto ok = [&](PartialSums sums) {
+    return check(data, reference, OutputType::F32, d.data(), 128, sums).ok();
+  };
+  storeScaled(1 - 2e-4);
+  EXPECT_FALSE(ok(PartialSums::Float32));
+  EXPECT_TRUE(ok(PartialSums::FourteenBits));
+  storeScaled(1 - 6e-4);
+  EXPECT_FALSE(ok(PartialSums::FourteenBits));
+  // Sums of 16-bit products are kept in f32 everywhere.
+  data.types = {OperandType::BF16, OperandType::BF16};
+  storeScaled(1 - 2e-4);
+  EXPECT_FALSE(ok(PartialSums::FourteenBits));
+}
+
 TEST(CheckerOverflow, AllowsTheLargestValueOrInfinityAtTheEdge) {
   BlockwiseData data = makeBlockwiseData(1, 1, 16, 1, DataKind::Ones);
   data.aScale[0] = 65520.0f / 16; // rounds to infinity in f16

@@ -329,6 +329,7 @@ launch::Expected<BlockwiseGemm> BlockwiseGemm::make(const Manifest &manifest,
   if (!sizes)
     return sizes.takeError();
   BlockwiseGemm gemm;
+  gemm.sums = reference::partialSumsOf(manifest.chip);
   gemm.gemmSizes = *sizes;
   gemm.seed = options.seed;
   gemm.kind = options.data;

@@ -93,6 +93,7 @@ private:
   reference::Elementwise elementwise = reference::Elementwise::None;
   reference::OutputType outputType = reference::OutputType::F32;
   reference::OperandTypes operandTypes;
+  reference::PartialSums sums = reference::PartialSums::Float32;
   unsigned output = 0;
   std::vector<PreparedArgument> prepared;
   std::vector<reference::BlockwiseData> data; ///< of each product

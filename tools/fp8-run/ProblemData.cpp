@@ -178,7 +178,7 @@ BlockwiseGemm::judge(const std::vector<uint8_t> &d) const {
   auto checkMatrix = [&](int64_t matrix) {
     uint64_t start = argument.at(matrix, 0) * reference::byteSize(outputType);
     return reference::check(data[matrix], expected[matrix], outputType,
-                            d.data() + start, argument.rowStride());
+                            d.data() + start, argument.rowStride(), sums);
   };
   Verdict verdict;
   if (!gemmSizes.batch)

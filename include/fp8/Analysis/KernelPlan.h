@@ -65,6 +65,17 @@ struct StagePlan {
   bool sharedAlongN = false;   ///< other CTAs along N do
 };
 
+/// The registers of a thread. A kernel starts with as many for each as its
+/// warps leave; where warpgroups multiply into theirs, the others hand some
+/// over (PTX ISA, setmaxnreg).
+struct RegisterPlan {
+  int64_t atEntry = 0;
+  int64_t multiplyWarps = 0; ///< the first warps, whose threads take more; 0
+                             ///< where all keep what they start with
+  int64_t multiply = 0;      ///< of their threads
+  int64_t others = 0;        ///< of all other threads
+};
+
 /// Everything that lowering a kernel needs to know and that its text does not
 /// state.
 class KernelPlan {
@@ -79,7 +90,10 @@ public:
   }
   ClusterShape getCluster() const { return cluster; }
   WarpRange getWarps(RoleOp role) const { return roles.lookup(role); }
+  /// The warps to launch: those of the roles and, where registers are dealt out
+  /// to warpgroups, idle ones that make the last of these whole.
   int64_t getNumWarps() const { return numWarps; }
+  const RegisterPlan &getRegisters() const { return registers; }
   int64_t getNumOutputs() const { return outputs.size() / 2; }
   const RingPlan &getRing(Operation *ring) const {
     return rings.find(ring)->second;
@@ -121,6 +135,7 @@ public:
 private:
   LogicalResult checkPhase(FunctionOpInterface kernel);
   LogicalResult dealWarps(FunctionOpInterface kernel);
+  void planRegisters();
   LogicalResult checkRoles(FunctionOpInterface kernel);
   LogicalResult checkTileOp(Operation *op);
   static LogicalResult checkRules(FunctionOpInterface kernel);
@@ -148,6 +163,7 @@ private:
   llvm::DenseMap<unsigned, StagePlan> stages;   ///< by the number of the stage
   llvm::DenseMap<Operation *, int64_t> queues;
   ClusterShape cluster;
+  RegisterPlan registers;
   int64_t numWarps = 0;
   int64_t sharedMemoryBytes = 0;
 };

@@ -57,6 +57,10 @@ private:
   void addRing(Operation *op, const KernelPlan &plan);
   void addOutputBarriers(OutputPipelineOp op, const KernelPlan &plan,
                          RingReport &report);
+  /// Of a thread, in the role that has the most.
+  int64_t getMaxRegisters() const {
+    return registers.multiplyWarps ? registers.multiply : registers.atEntry;
+  }
   /// The role that works on the end.
   static RoleOp getRole(Value end);
 
@@ -65,6 +69,7 @@ private:
   SmallVector<Role, 0> roles;
   SmallVector<RingReport, 0> rings;
   int64_t threads;
+  RegisterPlan registers;
   int64_t sharedMemoryBytes;
   int64_t storeQueueBytes;
   int64_t tmemColumns;

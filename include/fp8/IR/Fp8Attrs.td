@@ -31,7 +31,8 @@ def Fp8_SchedulerKindAttr : EnumAttr<Fp8_Dialect, Fp8_SchedulerKind, "scheduler"
 def Fp8_FragmentLayout : I32EnumAttr<"FragmentLayout", "which part of a tile each thread of a role holds", [
     I32EnumAttrCase<"Rows", 0, "rows">,
     I32EnumAttrCase<"LaneHalves", 1, "lane_halves">,
-    I32EnumAttrCase<"WarpHalves", 2, "warp_halves">]> {
+    I32EnumAttrCase<"WarpHalves", 2, "warp_halves">,
+    I32EnumAttrCase<"Warpgroups", 3, "warpgroups">]> {
   let cppNamespace = "::mlir::fp8";
   let genSpecializedAttr = 0;
 }

@@ -74,7 +74,8 @@ def Fp8_LinearOpInterface : OpInterface<"LinearOpInterface"> {
         return ::mlir::fp8::LinearUse::Consume;
       }]>,
     InterfaceMethod<[{
-        True if the result is lent: valid only while every linear operand that the op borrows is alive (L9).
+        True if the result is lent: valid only while every linear operand that the op borrows is alive, and every one of which it uses
+        something lent (L9). A result that is linear itself is consumed in that time.
       }], "bool", "lendsResult", (ins "::mlir::OpResult":$result), /*methodBody=*/[{}], /*defaultImplementation=*/[{
         return false;
       }]>,

@@ -15,5 +15,6 @@ include "fp8/IR/Scheduler.td"
 include "fp8/IR/Store.td"
 include "fp8/IR/Tile.td"
 include "fp8/IR/Warp.td"
+include "fp8/IR/Warpgroup.td"
 
 #endif // FP8_IR_FP8OPS

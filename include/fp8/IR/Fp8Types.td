@@ -80,26 +80,50 @@ def Fp8_TmemType : Fp8_Type<"Tmem", "tmem"> {
 def Fp8_FragmentType : Fp8_Type<"Fragment", "fragment"> {
   let summary = "a tile of f32 values in the registers of a role";
   let description = [{
-    A tile that the `warps` warps of a role hold in registers. A thread owns part of one row. Which part follows from where the accumulator lies that it
-    comes from; `warps` is a multiple of 4 because a warp reaches only its own quarter of tensor memory (PTX ISA, tcgen05 access restrictions).
+    A tile that the `warps` warps of a role hold in registers. Which part a thread holds follows from what makes it. An accumulator that comes from tensor
+    memory gives each thread part of one row, and a warp reaches only its own quarter of tensor memory (PTX ISA, tcgen05 access restrictions). A product
+    in registers is a warpgroup's, four warps (PTX ISA, wgmma register fragments).
 
     | layout | rows | warp w, lane l holds |
     |---|---|---|
     | `rows`, the default | 128 | row 32*(w mod 4) + l; with 8 warps the first four hold the left half of the columns |
     | `lane_halves` | 64 | row 16*w + l mod 16; lanes 0 to 15 hold the left half of the columns, 4 warps |
     | `warp_halves` | 64 | row 32*(w mod 2) + l; warps 0 and 1 hold the left half of the columns, 4 warps |
+    | `warpgroups` | 64 for each of p parts of each of warps/4 warpgroups | of each part, rows 16*(w mod 4) + l div 4 and eight further, columns 8*j + 2*(l mod 4) and the next; the parts of warpgroup w div 4 are 64*p rows that follow each other |
 
-    Example: `!fp8.fragment<128x128xf32, 4>`, `!fp8.fragment<64x128xf32, 4, warp_halves>`.
+    Example: `!fp8.fragment<128x128xf32, 4>`, `!fp8.fragment<64x128xf32, 4, warp_halves>`, `!fp8.fragment<256x128xf32, 8, warpgroups>`.
   }];
   let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType, "int64_t":$warps,
                         DefaultValuedParameter<"::mlir::fp8::FragmentLayout", "::mlir::fp8::FragmentLayout::Rows">:$layout);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    /// The number of consecutive columns that a thread owns.
+    /// The elements that a thread holds: but for a warpgroup's, consecutive columns of one row.
     int64_t getColumnsPerThread() const { return getShape()[0] * getShape()[1] / (32 * getWarps()); }
     /// The consecutive rows that a warp owns.
-    int64_t getRowsPerWarp() const { return getLayout() == ::mlir::fp8::FragmentLayout::LaneHalves ? 16 : 32; }
+    int64_t getRowsPerWarp() const {
+      return getLayout() == ::mlir::fp8::FragmentLayout::LaneHalves || isOfWarpgroups() ? 16 : 32;
+    }
+    bool isOfWarpgroups() const { return getLayout() == ::mlir::fp8::FragmentLayout::Warpgroups; }
+    /// The parts of 64 rows that each warpgroup has.
+    int64_t getNumParts() const { return isOfWarpgroups() ? getShape()[0] / (16 * getWarps()) : 1; }
+  }];
+}
+
+def Fp8_PendingType : Fp8_Type<"Pending", "pending", [Fp8_LinearTypeInterface]> {
+  let summary = "a product that warpgroups are computing into their registers (linear)";
+  let description = [{
+    Made by `fp8.warpgroup_mma`; `fp8.wait_mma` makes the fragment of it. Until then the tiles are being read, so that the stage that lent them is not
+    released before (L9).
+
+    Example: `!fp8.pending<!fp8.fragment<64x128xf32, 4, warpgroups>>`.
+  }];
+  let parameters = (ins "::mlir::fp8::FragmentType":$fragment);
+  let assemblyFormat = "`<` qualified($fragment) `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    ::llvm::StringRef getHandleName() const { return "pending product"; }
+    ::llvm::StringRef getConsumerName() const { return "fp8.wait_mma"; }
   }];
 }
 

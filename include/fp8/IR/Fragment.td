@@ -51,12 +51,12 @@ def Fp8_PromoteOp : Fp8_ViewReaderOp<"promote", [AllTypesMatch<["fragment", "res
   let summary = "adds a scaled accumulator to a fragment";
   let description = [{
     `result[m, n] = fragment[m, n] + (a_scale[a_row, m] * b_scale(n)) * partial[m, n]`: one f32 multiplication for the scales and one fused
-    multiply-add for each element. A tile may hold the A scales of several K blocks, a row each: `a_row` says which. The B scales are given as values, each for an equal part of the columns, in order; or one for each
+    multiply-add for each element. The accumulator is in tensor memory, or a product in the registers of warpgroups; the latter may be one `part` of the fragment, the others stay as they are. A tile may hold the A scales of several K blocks, a row each: `a_row` says which. The B scales are given as values, each for an equal part of the columns, in order; or one for each
     column, as a row in shared memory. Scales in bf16 are widened, exactly.
 
-    (S1) a CTA's rows of partial have the fragment's shape and layout; (S2) `a_scale` is an unswizzled 1 x M tile of f32 or bf16, or with an `a_row` one of
+    (S1) a CTA's rows of partial, or those of a part, have the fragment's shape and layout; (S2) `a_scale` is an unswizzled 1 x M tile of f32 or bf16, or with an `a_row` one of
     several rows; (S3) the B scales are values that divide the
-    columns into equal parts, of an even number of columns; or (S4) an unswizzled 1 x N tile of f32 or bf16, (F5) of
+    columns into equal parts, of an even number of columns, in the layout `warpgroups` of a multiple of eight; or (S4) an unswizzled 1 x N tile of f32 or bf16, (F5) of
     which a thread's part is a multiple of 16 bytes.
 
     ```mlir
@@ -76,11 +76,12 @@ def Fp8_PromoteOp : Fp8_ViewReaderOp<"promote", [AllTypesMatch<["fragment", "res
     }
     ```
   }];
-  let arguments = (ins Fp8_FragmentType:$fragment, Fp8_TmemType:$partial, Fp8_TileType:$a_scale,
-                       Optional<Index>:$a_row, Variadic<F32>:$b_scales, Optional<Fp8_TileType>:$b_row);
+  let arguments = (ins Fp8_FragmentType:$fragment, AnyTypeOf<[Fp8_TmemType, Fp8_FragmentType]>:$partial, Fp8_TileType:$a_scale,
+                       Optional<Index>:$a_row, Variadic<F32>:$b_scales, Optional<Fp8_TileType>:$b_row,
+                       DefaultValuedAttr<ConfinedAttr<I64Attr, [IntNonNegative]>, "0">:$part);
   let results = (outs Fp8_FragmentType:$result);
   let assemblyFormat = [{
-    $fragment `,` $partial `scales` `(` $a_scale (`[` $a_row^ `]`)? `,` (`row` $b_row^):($b_scales)? `)` attr-dict
+    $fragment (`part` $part^)? `,` $partial `scales` `(` $a_scale (`[` $a_row^ `]`)? `,` (`row` $b_row^):($b_scales)? `)` attr-dict
     `:` qualified(type($fragment)) `,` qualified(type($partial)) `,` qualified(type($a_scale)) (`,` qualified(type($b_row))^)?
   }];
   let hasVerifier = 1;
@@ -93,7 +94,7 @@ def Fp8_AddTileOp : Fp8_ViewReaderOp<"add_tile", [AllTypesMatch<["fragment", "re
     columns stay. It is how a residual is added, D = A*B + beta*C, with C brought by TMA. A beta of zero is the kernel's business: C is read here whatever the scale is.
 
     (F1) the tile has the fragment's rows and f32, bf16 or f16 elements; (F2) its columns, from `column` on, are columns of the fragment; (F3) they
-    begin at an even one, and lie within those that a thread owns or are a multiple of them; (F5) a thread's part of a row is a multiple of 16
+    begin at an even one, and lie within those that a thread owns or are a multiple of them, or in the layout `warpgroups` are whole eights; (F5) but there, a thread's part of a row is a multiple of 16
     bytes.
 
     ```mlir

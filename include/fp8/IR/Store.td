@@ -35,7 +35,7 @@ def Fp8_StoreOp : Fp8_ConsumingOp<"store", [AllTypesMatch<["queue", "next"]>]> {
     multiplication in `fp8.map` before the store.
 
     (Q1) the map's box is the queue's tile, which has as many rows as a warp holds; (Q2) its columns divide those that a thread owns, or in the layout
-    `lane_halves` are those of both threads of a row; (Q3) the queue and
+    `lane_halves` are those of both threads of a row, and in that of `warpgroups` divide the fragment's; (Q3) the queue and
     the fragment belong to the same number of warps; (Q4) its elements are bf16, f16, f32 or f8E4M3FN.
 
     ```mlir

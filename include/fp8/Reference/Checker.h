@@ -10,15 +10,25 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace fp8::reference {
+
+/// What a chip's tensor cores keep of a sum of products of 8 bits.
+enum class PartialSums {
+  Float32,     ///< tcgen05.mma, and every chip for operands of 16 bits
+  FourteenBits ///< wgmma on sm_90a (docs/Numerics.md)
+};
+/// Of a chip by the name that ptxas knows it by, "sm_90a".
+PartialSums partialSumsOf(std::string_view chip);
 
 /// The largest relative Frobenius distance from the reference, rounded to the
 /// output type, that is right for a large result. A result of any size may
 /// differ by one rounding more, that of its largest element. That of f32 grows
 /// past a K of 8192: an accumulator to which all of K is added is rounded as
 /// often.
-double frobeniusFloor(OutputType type, int64_t k = 0);
+double frobeniusFloor(OutputType type, int64_t k = 0,
+                      PartialSums sums = PartialSums::Float32);
 
 /// What of an element's magnitude its error may be, beside the rounding to the
 /// output type: 2^-11 for operands of 8 bits, of which tensor cores may keep
@@ -66,9 +76,11 @@ struct CheckResult {
 
 /// Compares D, row-major with `rowStride` elements a row, to `reference`, whose
 /// rows start at D's first row. D was filled with the poison of `type` before
-/// the kernel ran. `data` is what `reference` came from.
+/// the kernel ran. `data` is what `reference` came from. `sums` counts for
+/// operands of 8 bits only.
 CheckResult check(const BlockwiseData &data, const GemmReference &reference,
-                  OutputType type, const void *d, int64_t rowStride);
+                  OutputType type, const void *d, int64_t rowStride,
+                  PartialSums sums = PartialSums::Float32);
 
 } // namespace fp8::reference
 

@@ -11,13 +11,17 @@ def Fp8StructureGemm : Pass<"fp8-structure-gemm", "::mlir::ModuleOp"> {
   let description = [{
     Replaces each `fp8.blockwise_gemm` by the checks of its operands' dynamic extents, the tensor maps and a
     `gpu.launch_func`, and adds a `gpu.module` with the kernel: a load role, an MMA role and an epilogue role, each over
-    the same `fp8.for_each_tile`, tied together by an input pipeline and an output pipeline in their scoped forms.
+    the same `fp8.for_each_tile`, tied together by an input pipeline and an output pipeline in their scoped forms. For a `chip` without tensor
+    memory the roles are two: load, and one whose warpgroups multiply into registers, promote and store.
 
     What the op's `config` leaves open is chosen here: as many input stages as shared memory holds, as many accumulators as tensor
-    memory does.
+    memory does. What it pins and the chip has not is an error.
 
     Requires: the op stands in a function, its operands are memrefs. Other ops stay as they are.
   }];
+  let options = [
+    Option<"chip", "chip", "std::string", "\"sm_100a\"", "the chip that kernels are made for">
+  ];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect", "::mlir::fp8::Fp8Dialect",
                            "::mlir::gpu::GPUDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
 }
@@ -124,9 +128,10 @@ def Fp8Report : Pass<"fp8-report", "::mlir::ModuleOp"> {
     For each kernel: its roles and their warps; every barrier of every ring with who arrives, how and how often, who waits, the bytes that complete a phase, the rule of its
     parity; the budget of shared memory, tensor memory and registers. Kernels may be in phase 0 to 2: a copy of the module is taken to phase 2 and read, the module itself stays as it is.
 
-    `format` is `text` or `json`; `output` names a file, `-` is standard output.
+    `format` is `text` or `json`; `output` names a file, `-` is standard output. `chip` is what kernels of phase 0 are made for.
   }];
   let options = [
+    Option<"chip", "chip", "std::string", "\"sm_100a\"", "the chip that kernels are made for">,
     Option<"format", "format", "std::string", "\"text\"", "text or json">,
     Option<"output", "output", "std::string", "\"-\"", "the file to write, - for standard output">
   ];

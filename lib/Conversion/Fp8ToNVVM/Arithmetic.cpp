@@ -60,6 +60,10 @@ Value Instructions::equal(Value lhs, int64_t rhs) {
   return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, lhs,
                                i32(rhs));
 }
+Value Instructions::atLeast(Value lhs, int64_t rhs) {
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::uge, lhs,
+                               i32(rhs));
+}
 Value Instructions::select(Value condition, Value ifTrue, Value ifFalse) {
   return arith::SelectOp::create(builder, loc, condition, ifTrue, ifFalse);
 }
@@ -159,6 +163,15 @@ Value Instructions::roundAndPack(ArrayRef<Value> pairs, Type element) {
   for (auto [i, value] : llvm::enumerate(words))
     packed = insert(packed, value, i);
   return packed;
+}
+Value Instructions::roundPair(Value pair, Type element) {
+  if (element.isF32())
+    return pair;
+  if (isa<Float8E4M3FNType>(element))
+    return roundToFloat8(pair);
+  return LLVM::BitcastOp::create(
+      builder, loc, builder.getI32Type(),
+      LLVM::FPTruncOp::create(builder, loc, VectorType::get(2, element), pair));
 }
 Value Instructions::fma(Value a, Value b, Value c) {
   return LLVM::FMAOp::create(builder, loc, a, b, c);

@@ -69,6 +69,13 @@ void fp8::populateTypeConversions(TypeConverter &converter) {
                        VectorType::get(2, Float32Type::get(type.getContext())));
         return success();
       });
+  converter.addConversion(
+      [](PendingType type,
+         SmallVectorImpl<Type> &results) -> std::optional<LogicalResult> {
+        results.append(type.getFragment().getColumnsPerThread(),
+                       Float32Type::get(type.getContext()));
+        return success();
+      });
   auto toAddress = [](Type type) {
     return IntegerType::get(type.getContext(), 32);
   };
@@ -282,6 +289,8 @@ static LogicalResult convertKernel(gpu::GPUFuncOp kernel,
   populateFragmentPatterns(converter, patterns, lowering);
   populatePromotePatterns(converter, patterns, lowering);
   populateStorePatterns(converter, patterns, lowering);
+  populateWarpgroupPatterns(converter, patterns, lowering);
+  populateWarpgroupFragmentPatterns(converter, patterns, lowering);
   if (populateMore)
     populateMore(converter, patterns);
   scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns,

@@ -67,7 +67,7 @@ SmallVector<Value> fp8::readTileRow(TileType tile, Value address,
         instructions.add(start, column / perChunk * kChunkBytes), swizzle);
     llvm::append_range(
         pairs, instructions.loadSharedPairs(instructions.add(address, offset),
-                                            tile.getElementType()));
+                                            tile.getElementType(), perChunk));
   }
   return pairs;
 }

@@ -20,6 +20,13 @@ SmallVector<Value> readTileRow(TileType tile, Value address, Value rowOffset,
                                Value byteColumn, int64_t count,
                                Instructions &instructions);
 
+/// Loads the A scale of a thread's first row of a promotion, or of one that is
+/// `rowOffset` further, as soon as its tile is there: that is often before the
+/// wait for the accumulator, which then hides the load.
+Value loadAScale(PromoteOp op, KernelPattern<PromoteOp>::Adaptor operands,
+                 const RoleValues &role, int64_t rowOffset,
+                 ConversionPatternRewriter &rewriter);
+
 /// The bits by which the swizzle changes a chunk's address, from the offset of
 /// its row within the tile.
 Value getSwizzleBits(Value rowOffset, Swizzle swizzle,

@@ -34,5 +34,23 @@ FragmentPart::FragmentPart(FragmentType type, const RoleValues &role,
         instructions.mul(instructions.shiftRight(role.lane, 4), columns);
     laneHalfDistance = columns;
     return;
+  case FragmentLayout::Warpgroups:
+    firstRow =
+        instructions.add(instructions.mul(instructions.shiftRight(role.warp, 2),
+                                          64 * type.getNumParts()),
+                         instructions.mul(quarter, 16));
+    row = instructions.add(firstRow, instructions.shiftRight(role.lane, 2));
+    columns = 2;
+    firstColumn = instructions.mul(instructions.bitAnd(role.lane, 3), 2);
+    return;
   }
+}
+
+SmallVector<PairOffset> fp8::getPairOffsets(FragmentType type) {
+  SmallVector<PairOffset> offsets;
+  for (int64_t part = 0; part < type.getNumParts(); ++part)
+    for (int64_t column = 0; column < type.getShape()[1]; column += 8)
+      for (int64_t row : {0, 8})
+        offsets.push_back({64 * part + row, column});
+  return offsets;
 }

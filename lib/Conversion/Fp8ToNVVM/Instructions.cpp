@@ -131,11 +131,12 @@ Value Instructions::sharedMemory() {
 Value Instructions::loadShared(Value address, Type type) {
   return LLVM::LoadOp::create(builder, loc, type, sharedPointer(address));
 }
-SmallVector<Value> Instructions::loadSharedPairs(Value address, Type element) {
-  int64_t count = 16 * 8 / element.getIntOrFloatBitWidth();
+SmallVector<Value> Instructions::loadSharedPairs(Value address, Type element,
+                                                 int64_t count) {
   auto type = VectorType::get(count, element);
-  Value loaded = LLVM::LoadOp::create(builder, loc, type,
-                                      sharedPointer(address), /*alignment=*/16);
+  Value loaded = LLVM::LoadOp::create(
+      builder, loc, type, sharedPointer(address), /*alignment=*/
+      count * element.getIntOrFloatBitWidth() / 8);
   SmallVector<Value> pairs;
   for (int64_t i = 0; i < count; i += 2) {
     Value pair = undefPair();
@@ -151,9 +152,13 @@ SmallVector<Value> Instructions::loadSharedPairs(Value address, Type element) {
   return pairs;
 }
 void Instructions::storeShared(Value address, Value value, bool alone) {
-  int64_t bytes = 4;
-  if (auto vector = dyn_cast<VectorType>(value.getType()))
-    bytes = vector.getNumElements() * vector.getElementTypeBitWidth() / 8;
+  Type type = value.getType();
+  int64_t elements = 1;
+  if (auto vector = dyn_cast<VectorType>(type)) {
+    elements = vector.getNumElements();
+    type = vector.getElementType();
+  }
+  int64_t bytes = elements * type.getIntOrFloatBitWidth() / 8;
   LLVM::StoreOp::create(builder, loc, value, sharedPointer(address),
                         /*alignment=*/bytes, /*isVolatile=*/alone);
 }

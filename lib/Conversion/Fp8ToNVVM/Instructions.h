@@ -20,6 +20,12 @@ Type getTensorMapPointerType(MLIRContext *context);
 void declareSharedMemory(Operation *gpuModule, Location loc);
 
 /// Builds instructions at a builder's insertion point.
+/// A product of 64 rows that a warpgroup computes.
+struct WarpgroupProduct {
+  int64_t columns;
+  StringRef aType, bType; ///< e4m3, e5m2, bf16 or f16
+};
+
 class Instructions {
 public:
   Instructions(OpBuilder &builder, Location loc) : builder(builder), loc(loc) {}
@@ -40,6 +46,7 @@ public:
   Value div(Value lhs, int64_t rhs);
   Value rem(Value lhs, int64_t rhs);
   Value equal(Value lhs, int64_t rhs);
+  Value atLeast(Value lhs, int64_t rhs); ///< unsigned
   Value select(Value condition, Value ifTrue, Value ifFalse);
   /// An i32 as an index.
   Value toIndex(Value value);
@@ -56,6 +63,9 @@ public:
   /// Rounds pairs of f32 to `element` and packs them into a vector of i32, the
   /// first pair lowest.
   Value roundAndPack(ArrayRef<Value> pairs, Type element);
+  /// Rounds one pair: an i16 of e4m3, an i32 of two 16-bit elements, or the
+  /// pair itself.
+  Value roundPair(Value pair, Type element);
   /// The value of an op of the math dialect on f32, of that name, by an
   /// instruction; null if it is no op that an fp8.map may have (E4).
   Value computeMath(StringRef mathOp, ValueRange operands);
@@ -96,8 +106,9 @@ public:
   /// the cluster (PTX ISA, mapa).
   Value mapToCta(Value address, Value rank);
   Value loadShared(Value address, Type type);
-  /// 16 bytes of `element`s, as pairs of f32.
-  SmallVector<Value> loadSharedPairs(Value address, Type element);
+  /// `count` consecutive `element`s, aligned to all of them, as pairs of f32.
+  SmallVector<Value> loadSharedPairs(Value address, Type element,
+                                     int64_t count);
   /// With `alone` the store is not merged with its neighbours.
   void storeShared(Value address, Value value, bool alone = false);
 
@@ -168,6 +179,27 @@ public:
   /// Has the pairs computed before any barrier or asm that follows. Emits no
   /// instruction.
   void pin(MutableArrayRef<Value> pairs);
+  /// The same for pairs that warpgroups hold, each f32 by itself.
+  void pinProduct(MutableArrayRef<Value> pairs);
+
+  // Warpgroups (PTX ISA, wgmma).
+  /// Starts D = A * B^T for the 64 rows and the K extent of two tiles, as one
+  /// group; `product` describes it. D is in the registers of `accumulator`, to
+  /// which it is added, or in those of `reused`, or in new ones if both are
+  /// empty.
+  SmallVector<Value> startWarpgroupMma(const WarpgroupProduct &product,
+                                       ArrayRef<Value> aDescriptors,
+                                       ArrayRef<Value> bDescriptors,
+                                       ValueRange accumulator,
+                                       ValueRange reused);
+  /// Waits for all products of the warpgroup; yields what is in the registers.
+  SmallVector<Value> waitWarpgroupMma(ValueRange registers);
+  /// Makes it `count` registers a thread, more (`takes`) or fewer than before,
+  /// in all warps of a warpgroup; waits until there are as many.
+  void setRegisters(int64_t count, bool takes);
+  /// Stores 8x8 matrices of 16-bit elements, one, two or four, an i32 of each a
+  /// lane; lanes 8i to 8i+7 give the addresses of the rows of the i-th.
+  void storeMatrices(Value address, ValueRange matrices);
 
 private:
   /// A pair of f32 as two e4m3 in an i16, saturated.

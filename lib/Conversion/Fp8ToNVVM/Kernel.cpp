@@ -51,6 +51,36 @@ static llvm::DenseSet<Operation *> findSynchronised(FunctionOpInterface kernel,
   return result;
 }
 
+/// Lets the warpgroups that multiply take registers that the others hand back.
+/// All warps of a warpgroup must do so at one place (PTX ISA, setmaxnreg), so
+/// that the roles of the others, and warps without a role, begin with a branch
+/// of their own.
+static void dealRegisters(Block &entry, const KernelLowering &lowering) {
+  const RegisterPlan &registers = lowering.plan.getRegisters();
+  if (!registers.multiplyWarps)
+    return;
+  SmallVector<RoleOp> others;
+  for (RoleOp role : entry.getOps<RoleOp>()) {
+    if (lowering.plan.getWarps(role).first >= registers.multiplyWarps) {
+      others.push_back(role);
+      continue;
+    }
+    OpBuilder atStart = OpBuilder::atBlockBegin(&role.getBody().front());
+    Instructions(atStart, role.getLoc())
+        .setRegisters(registers.multiply, /*takes=*/true);
+  }
+  OpBuilder builder(others.front());
+  Instructions instructions(builder, others.front().getLoc());
+  Value isOther =
+      instructions.atLeast(lowering.warpId, registers.multiplyWarps);
+  instructions.ifThen(isOther, [&](Instructions &inner) {
+    inner.setRegisters(registers.others, /*takes=*/false);
+    for (RoleOp role : others)
+      role->moveBefore(builder.getInsertionBlock(),
+                       builder.getInsertionPoint());
+  });
+}
+
 KernelLowering fp8::buildPrologue(FunctionOpInterface kernel,
                                   const KernelPlan &plan) {
   Block &entry = kernel.getFunctionBody().front();
@@ -65,7 +95,8 @@ KernelLowering fp8::buildPrologue(FunctionOpInterface kernel,
       ClusterValues::build(plan.getCluster(), sharedMemory, instructions),
       llvm::DenseMap<Operation *, RoleValues>(),
       findSynchronised(kernel, plan),
-      llvm::DenseMap<Value, CursorWay>()};
+      llvm::DenseMap<Value, CursorWay>(),
+      llvm::DenseMap<Block *, SmallVector<Value>>()};
   bool isCluster = plan.getCluster().getSize() > 1;
 
   auto isRing = [](Operation &op) {
@@ -95,6 +126,7 @@ KernelLowering fp8::buildPrologue(FunctionOpInterface kernel,
     role->walk([&](PromoteOp) { values.promotes = true; });
     role->walk([&](Operation *op) { lowering.roleOf[op] = values; });
   }
+  dealRegisters(entry, lowering);
   if (isCluster)
     kernel->walk([](gpu::ReturnOp end) {
       OpBuilder atEnd(end);

@@ -48,7 +48,8 @@ struct ClusterValues {
                        Instructions &instructions) const;
 };
 
-/// The part of a fragment that a thread holds: `columns` columns of one row.
+/// The part of a fragment that a thread holds: `columns` columns of one row; of
+/// what warpgroups hold, the first two, which repeat (forEachPair).
 struct FragmentPart {
   int64_t columns;
   Value row;         ///< i32: within the fragment
@@ -64,6 +65,16 @@ struct FragmentPart {
   FragmentPart(FragmentType type, const RoleValues &role,
                Instructions &instructions);
 };
+
+/// Where a pair of a warpgroup's fragment lies, from the thread's first on.
+struct PairOffset {
+  int64_t row, column;
+};
+
+/// The place of each of a thread's pairs, in order: part by part, eight columns
+/// by eight columns, the row and the eighth after it (PTX ISA, wgmma register
+/// fragment D).
+SmallVector<PairOffset> getPairOffsets(FragmentType type);
 
 struct RingCursor;
 
@@ -88,6 +99,9 @@ struct KernelLowering {
 
   /// The way of each cursor that has been advanced, by its index.
   mutable llvm::DenseMap<Value, CursorWay> ways;
+  /// The latest product that was waited for in a block: the registers that the
+  /// next may take.
+  mutable llvm::DenseMap<Block *, SmallVector<Value>> products;
 
   const RoleValues &getRole(Operation *op) const {
     return roleOf.find(op)->second;
@@ -145,8 +159,9 @@ public:
   using Adaptor = typename OpConversionPattern<OpT>::OneToNOpAdaptor;
 
   KernelPattern(const TypeConverter &converter, MLIRContext *context,
-                const KernelLowering &lowering)
-      : OpConversionPattern<OpT>(converter, context), lowering(lowering) {}
+                const KernelLowering &lowering, PatternBenefit benefit = 1)
+      : OpConversionPattern<OpT>(converter, context, benefit),
+        lowering(lowering) {}
 
   LogicalResult
   matchAndRewrite(OpT op, Adaptor operands,
@@ -192,6 +207,13 @@ void populatePromotePatterns(const TypeConverter &converter,
 void populateStorePatterns(const TypeConverter &converter,
                            RewritePatternSet &patterns,
                            const KernelLowering &lowering);
+/// Fragments in the layout of warpgroups.
+void populateWarpgroupFragmentPatterns(const TypeConverter &converter,
+                                       RewritePatternSet &patterns,
+                                       const KernelLowering &lowering);
+void populateWarpgroupPatterns(const TypeConverter &converter,
+                               RewritePatternSet &patterns,
+                               const KernelLowering &lowering);
 
 /// Writes the kernel's start: addresses, warp number, barrier initialisation,
 /// and each role's values; and its end: no CTA leaves while another of its

@@ -21,10 +21,6 @@ public:
   Value getPair(int64_t column);
 
 private:
-  /// Loads the row's A scale as soon as its tile is there: that is often before
-  /// the wait for the accumulator, which then hides the load.
-  Value loadAScale(PromoteOp op, KernelPattern<PromoteOp>::Adaptor operands,
-                   const RoleValues &role);
   /// A's scale times this one.
   Value multiply(Value bScale);
   /// For each column pair of a row of B scales.
@@ -73,7 +69,7 @@ PartScales::PartScales(PromoteOp op, KernelPattern<PromoteOp>::Adaptor operands,
       part(part), columnsPerScale(0),
       groups(op.getFragment().getType().getShape()[1] / part.columns),
       isRow(op.getBRow()) {
-  aScale = loadAScale(op, operands, role);
+  aScale = loadAScale(op, operands, role, /*rowOffset=*/0, rewriter);
   if (isRow) {
     multiplyRow(op.getBRow().getType(), operands.getBRow()[0]);
     return;
@@ -105,9 +101,10 @@ static Value getLater(Value lhs, Value rhs) {
   return first && (!second || second->isBeforeInBlock(first)) ? lhs : rhs;
 }
 
-Value PartScales::loadAScale(PromoteOp op,
-                             KernelPattern<PromoteOp>::Adaptor operands,
-                             const RoleValues &role) {
+Value fp8::loadAScale(PromoteOp op, KernelPattern<PromoteOp>::Adaptor operands,
+                      const RoleValues &role, int64_t rowOffset,
+                      ConversionPatternRewriter &rewriter) {
+  Location loc = op.getLoc();
   Value address = operands.getAScale()[0], ready = address;
   TileType tile = op.getAScale().getType();
   bool isOneOfSeveral = !operands.getARow().empty();
@@ -118,7 +115,8 @@ Value PartScales::loadAScale(PromoteOp op,
   Instructions early(rewriter, loc);
   Type element = tile.getElementType();
   Value row = FragmentPart(op.getFragment().getType(), role, early).row;
-  Value offset = early.mul(row, element.getIntOrFloatBitWidth() / 8);
+  Value offset =
+      early.mul(early.add(row, rowOffset), element.getIntOrFloatBitWidth() / 8);
   if (isOneOfSeveral)
     offset = early.add(offset, early.mul(early.toI32(operands.getARow()[0]),
                                          tile.getRowBytes()));

@@ -43,11 +43,17 @@ def run(command):
     return result.stdout
 
 
-def simulate(tools, source, directory, seen):
+def chip_of(path):
+    """The chip that the file says it is for; sm_100a if it says none."""
+    with open(path, encoding="utf-8") as file:
+        return "sm_90a" if "chip=sm_90a" in file.read() else "sm_100a"
+
+
+def simulate(tools, source, chip, directory, seen):
     """Lowers a kernel and runs it, unless the same PTX was run already."""
     opt, runner = tools
     ptx = os.path.join(directory, "kernel.ptx")
-    run([opt, source, "--fp8-gemm-to-ptx=chip=sm_100a", "--emit=ptx", "-o", ptx])
+    run([opt, source, "--fp8-gemm-to-ptx=chip=" + chip, "--emit=ptx", "-o", ptx])
     with open(ptx, encoding="utf-8") as file:
         text = file.read()
     if text in seen:
@@ -80,7 +86,7 @@ def main():
         for phase in PHASES.values():
             for options in schedules(path):
                 run([opt, path, *phase, *options, "-o", scratch])
-                simulate((opt, runner), scratch, directory, seen)
+                simulate((opt, runner), scratch, chip_of(path), directory, seen)
                 runs += 1
     print("%d kernels, %d passes: %d runs compute the right numbers, of %d different PTX modules" % (
         len(kernels), len(PASSES), runs, len(seen)))

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Everything that may follow the sum of a GEMM, each part alone and many together.
 
-epilogues.py FP8-OPT FP8-RUN WORKDIR [--sample COUNT] [--ptxas PTXAS]
+epilogues.py FP8-OPT FP8-RUN WORKDIR [--hopper] [--sample COUNT] [--ptxas PTXAS]
 epilogues.py --print OPTIONS [--config CONFIG]
 
 Writes GEMM ops with a residual, a bias, a function, an output scale, over the types that each may have and over kinds of kernels;
 lowers and simulates each on ragged shapes, without K, with a residual that is not read, and with special values. A seeded sample of
-COUNT has every value of every axis. With --ptxas each kernel is assembled for sm_100a, and those that spill are named and counted. The
+COUNT has every value of every axis. With --ptxas each kernel is assembled, and those that spill are named and counted. Kernels are for sm_100a, with --hopper for sm_90a. The
 second form prints one op. OPTIONS are as `c=bf16,beta,bias=f32,function=relu,scale,d=f16`.
 """
 import argparse
@@ -52,6 +52,14 @@ AXES = {
         "tile = 128 x 160 x 128, stages = 2",
     ],
 }
+HOPPER_CONFIGS = [
+    "tile = 128 x 128 x 128",
+    "tile = 256 x 128 x 128",
+    "tile = 64 x 64 x 128",
+    "tile = 128 x 96 x 128, scheduler = one_tile",
+    "tile = 128 x 192 x 128, stages = 2",
+    "tile = 64 x 72 x 128",
+]
 
 
 def points():
@@ -132,6 +140,7 @@ def check(runner, ptx, point):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("paths", nargs="*")
+    parser.add_argument("--hopper", action="store_true")
     parser.add_argument("--sample", type=int)
     parser.add_argument("--ptxas")
     parser.add_argument("--print", dest="one")
@@ -143,6 +152,9 @@ def main():
         print(text(point | {part[0]: part[-1] for part in parts}), end="")
         return
     opt, runner, work = options.paths
+    chip = "sm_100a"
+    if options.hopper:
+        chip, AXES["config"] = "sm_90a", HOPPER_CONFIGS
     chosen = sample(options.sample) if options.sample else list(points())
     tally = tools.Tally()
     for point in chosen:
@@ -150,10 +162,10 @@ def main():
         source, ptx = f"{work}.mlir", f"{work}.ptx"
         with open(source, "w") as file:
             file.write(text(point))
-        problem, spills = tools.lower(opt, source, ptx) or check(runner, ptx, point), False
+        problem, spills = tools.lower(opt, source, ptx, chip) or check(runner, ptx, point), False
         if options.ptxas and not problem:
-            problem, spills = tools.assemble(options.ptxas, ptx)
-        tally.add(name, problem, ["sm_100a"] if spills else [])
+            problem, spills = tools.assemble(options.ptxas, ptx, chip)
+        tally.add(name, problem, [chip] if spills else [])
     tally.summary(f"{len(chosen)} of {len(list(points()))} kernels", "right", "failed", *["spill"] * bool(options.ptxas))
     sys.exit(tally.counts["failed"] > 0)
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The structured-kernel suite: every MMA shape, cluster and scheduler, each right under five schedules.
 
-suite.py FP8-OPT FP8-RUN GEMM.mlir WORKDIR [--sample COUNT] [--ptxas PTXAS] [--run FLAG]
+suite.py FP8-OPT FP8-RUN GEMM.mlir WORKDIR [--hopper] [--sample COUNT] [--ptxas PTXAS] [--run FLAG]
 
-Lists every configuration that the GEMM op may be given, lowers and simulates each (or a seeded sample of COUNT that has every
-value of every axis), and with --ptxas assembles each for sm_100a, sm_100f and sm_103a; those that spill are named and counted. A
+Lists every configuration that the GEMM op may be given on Blackwell, or with --hopper on Hopper, lowers and simulates each (or a seeded sample of COUNT that has every
+value of every axis), and with --ptxas assembles each for every chip of the family; those that spill are named and counted. A
 configuration that the compiler refuses must be refused for one of the known reasons, and is counted. --run adds a flag to FP8-RUN's.
 """
 import argparse
@@ -18,6 +18,7 @@ REFUSALS = ["it reads B scales in chunks of"]
 CLUSTERS = {1: [(1, 1), (2, 1), (2, 2), (4, 4), (8, 2)], 2: [(2, 1), (2, 2), (4, 4), (8, 2)]}
 CHIPS = ["sm_100a", "sm_100f", "sm_103a"]
 SCHEDULERS = ["persistent", "one_tile", "clc"]
+HOPPER_CHIPS, HOPPER_SCHEDULERS = ["sm_90a"], ["persistent", "one_tile"]
 # (M, N, K): ragged in each, K = 320 among them.
 SHAPES = [(500, 576, 320), (260, 328, 400), (130, 1064, 128)]
 
@@ -28,6 +29,12 @@ def configurations():
         for columns in range(step, 257, step):
             for cluster in CLUSTERS[group]:
                 yield group, rows, columns, cluster
+
+
+def hopper_configurations():
+    for rows in [64, 128, 256]:
+        for columns in range(8, 257, 8):
+            yield 1, rows, columns, (1, 1)
 
 
 def sample(points, count):
@@ -46,29 +53,32 @@ def sample(points, count):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("paths", nargs=4)
+    parser.add_argument("--hopper", action="store_true")
     parser.add_argument("--sample", type=int)
     parser.add_argument("--ptxas")
     parser.add_argument("--run", action="append", default=[])
     options = parser.parse_args()
     opt, runner, gemm, work = options.paths
     text = open(gemm).read()
-    points = list(configurations())
+    points = list(hopper_configurations() if options.hopper else configurations())
+    chips = HOPPER_CHIPS if options.hopper else CHIPS
+    schedulers = HOPPER_SCHEDULERS if options.hopper else SCHEDULERS
     chosen = sample(points, options.sample) if options.sample else points
     tally = tools.Tally()
     for index, (group, rows, columns, cluster) in enumerate(chosen):
         config = (f"tile = {rows} x {columns} x 128, cta_group = {group}, cluster = {cluster[0]} x {cluster[1]}, "
-                  f"scheduler = {SCHEDULERS[index % 3]}")
+                  f"scheduler = {schedulers[index % len(schedulers)]}")
         source, ptx = f"{work}.mlir", f"{work}.ptx"
         with open(source, "w") as file:
             file.write(re.sub(r"outs\(.*\)", lambda match: f"{match[0]} config<{config}>", text))
-        problem = tools.lower(opt, source, ptx)
+        problem = tools.lower(opt, source, ptx, chips[0])
         if any(reason in problem for reason in REFUSALS):
             tally.counts["refused"] += 1
             continue
         m, n, k = SHAPES[index // 3 % 3]
         problem = problem or tools.simulate(runner, ptx, [f"--m={m}", f"--n={n}", f"--k={k}", "--schedules=5", *options.run])
         spilling = []
-        for chip in CHIPS if options.ptxas and not problem else []:
+        for chip in chips if options.ptxas and not problem else []:
             refused, spills = tools.lower(opt, source, ptx, chip), False
             if not refused:
                 refused, spills = tools.assemble(options.ptxas, ptx, chip)

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The warpgroup family: products of tiles that four warps together compute into their registers (Hopper).
+
+#ifndef FP8_IR_WARPGROUP
+#define FP8_IR_WARPGROUP
+
+include "fp8/IR/Fp8Base.td"
+
+def Fp8_WarpgroupMmaOp : Fp8_Op<"warpgroup_mma", [InLinearFunction, Fp8_LinearOpInterface, Fp8_ViewReaderOpInterface,
+    MemoryEffects<[MemRead<Fp8_BarrierResource>, MemWrite<Fp8_BarrierResource>]>]> {
+  let summary = "D = A * B^T, or D += A * B^T, in the registers of warpgroups";
+  let description = [{
+    Starts the asynchronous product of some rows of A with all of B (wgmma.mma_async). Each of the role's warpgroups has as many consecutive rows of A; of these it takes
+    64, those of part `part`, counted from 0. With `accumulate` the product is added to that fragment. The product is waited for by `fp8.wait_mma`, before the stage of the tiles is
+    released (L9).
+
+    (A1) A is M x K and B is N x K, K-major, `swizzle_128b`, of f8E4M3FN or f8E5M2 each, or both of bf16 or f16; (A3) a row is 128 bytes, the span of the swizzle;
+    (A4) A has 64 rows for each warpgroup, or several times as many, of which the part exists; (A5) the product has 64 rows for each warpgroup and N columns.
+
+    ```mlir
+    !a = !fp8.tile<256x128xf8E4M3FN, swizzle_128b>
+    !b = !fp8.tile<128x128xf8E4M3FN, swizzle_128b>
+    !ring = !fp8.pipeline<3, a: !a, b: !b>
+    !product = !fp8.fragment<128x128xf32, 8, warpgroups>
+    func.func @halves(%stage: !fp8.consumer_stage<!ring>) -> !fp8.consumer<!ring> attributes {fp8.linear} {
+      %a = fp8.tile %stage["a"] : !fp8.consumer_stage<!ring>
+      %b = fp8.tile %stage["b"] : !fp8.consumer_stage<!ring>
+      %first = fp8.warpgroup_mma %a, %b : !a, !b -> !fp8.pending<!product>
+      %upper = fp8.wait_mma %first : !fp8.pending<!product>
+      %second = fp8.warpgroup_mma %a, %b part 1 : !a, !b -> !fp8.pending<!product>
+      %lower = fp8.wait_mma %second : !fp8.pending<!product>
+      %next = fp8.release %stage : !fp8.consumer_stage<!ring>
+      return %next : !fp8.consumer<!ring>
+    }
+    ```
+  }];
+  let arguments = (ins Fp8_TileType:$a, Fp8_TileType:$b, Optional<Fp8_FragmentType>:$accumulator,
+                       DefaultValuedAttr<ConfinedAttr<I64Attr, [IntNonNegative]>, "0">:$part);
+  let results = (outs Fp8_PendingType:$pending);
+  let assemblyFormat = [{
+    $a `,` $b (`part` $part^)? (`accumulate` `(` $accumulator^ `:` qualified(type($accumulator)) `)`)? attr-dict
+    `:` qualified(type($a)) `,` qualified(type($b)) `->` qualified(type($pending))
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    bool lendsResult(::mlir::OpResult) { return true; }
+  }];
+}
+
+def Fp8_WaitMmaOp : Fp8_ConsumingOp<"wait_mma", [
+    TypesMatchWith<"the result is the product", "pending", "fragment", "::llvm::cast<::mlir::fp8::PendingType>($_self).getFragment()">]> {
+  let summary = "waits for a product in registers";
+  let description = [{
+    Waits until the product, and all that the warpgroup started before it, is complete. What was read for it may then be overwritten.
+
+    ```mlir
+        !half = !fp8.tile<64x64xbf16, swizzle_128b>
+    !ring = !fp8.pipeline<3, a: !half, b: !half>
+    !sum = !fp8.fragment<64x64xf32, 4, warpgroups>
+    func.func @add(%stage: !fp8.consumer_stage<!ring>, %sum: !sum) -> !fp8.consumer<!ring> attributes {fp8.linear} {
+      %a = fp8.tile %stage["a"] : !fp8.consumer_stage<!ring>
+      %b = fp8.tile %stage["b"] : !fp8.consumer_stage<!ring>
+      %pending = fp8.warpgroup_mma %a, %b accumulate(%sum : !sum) : !half, !half -> !fp8.pending<!sum>
+      %next = fp8.wait_mma %pending : !fp8.pending<!sum>
+      %end = fp8.release %stage : !fp8.consumer_stage<!ring>
+      return %end : !fp8.consumer<!ring>
+    }
+    ```
+  }];
+  let arguments = (ins Fp8_PendingType:$pending);
+  let results = (outs Fp8_FragmentType:$fragment);
+  let assemblyFormat = "$pending attr-dict `:` qualified(type($pending))";
+}
+
+#endif // FP8_IR_WARPGROUP

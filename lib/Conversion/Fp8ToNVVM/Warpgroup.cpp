@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Lowers products in the registers of warpgroups.
+
+#include "Lowering.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace mlir::fp8;
+
+namespace {
+
+/// warpgroup_mma: each warpgroup starts its rows' product.
+struct LowerWarpgroupMma : public KernelPattern<WarpgroupMmaOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult lower(WarpgroupMmaOp op, Adaptor operands,
+                      ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    Instructions instructions(rewriter, loc);
+    TileType a = op.getA().getType(), b = op.getB().getType();
+    FragmentType product = op.getPending().getType().getFragment();
+    int64_t warpgroups = product.getWarps() / 4;
+    // The warpgroup's rows of A, and the part of them.
+    Value firstRow = instructions.add(
+        instructions.mul(instructions.shiftRight(lowering.getRole(op).warp, 2),
+                         a.getRows() / warpgroups),
+        64 * op.getPart());
+    Value aAddress = instructions.add(
+        operands.getA()[0], instructions.mul(firstRow, a.getRowBytes()));
+    // K of one instruction, in bytes (PTX ISA, wgmma shapes).
+    constexpr int64_t kStep = 32;
+    SmallVector<Value> aDescriptors, bDescriptors;
+    Value aFirst = getDescriptor(aAddress, loc, rewriter),
+          bFirst = getDescriptor(operands.getB()[0], loc, rewriter);
+    for (int64_t byte = 0; byte < a.getRowBytes(); byte += kStep) {
+      aDescriptors.push_back(advance(aFirst, byte, loc, rewriter));
+      bDescriptors.push_back(advance(bFirst, byte, loc, rewriter));
+    }
+    SmallVector<Value> accumulator;
+    if (op.getAccumulator())
+      for (Value pair : operands.getAccumulator())
+        for (int64_t i : {0, 1})
+          accumulator.push_back(instructions.extract(pair, i));
+    SmallVector<Value> &waited = lowering.products[op->getBlock()];
+    bool fits = int64_t(waited.size()) == product.getColumnsPerThread();
+    rewriter.replaceOpWithMultiple(
+        op, {instructions.startWarpgroupMma(
+                {b.getRows(), getFormat(a), getFormat(b)}, aDescriptors,
+                bDescriptors, accumulator,
+                fits ? ValueRange(waited) : ValueRange())});
+    return success();
+  }
+
+private:
+  static StringRef getFormat(TileType tile) {
+    Type element = tile.getElementType();
+    if (element.isBF16())
+      return "bf16";
+    if (element.isF16())
+      return "f16";
+    return isa<Float8E5M2Type>(element) ? "e5m2" : "e4m3";
+  }
+
+  /// The matrix descriptor of a K-major tile under the 128-byte swizzle (PTX
+  /// ISA, wgmma matrix descriptor): address/16 in bits 0-13, stride between
+  /// groups of eight rows (1024 bytes) /16 in bits 32-45, swizzle 128B = 1 in
+  /// bits 62-63. The leading dimension offset is not used by such tiles.
+  static Value getDescriptor(Value address, Location loc, OpBuilder &builder) {
+    Instructions instructions(builder, loc);
+    Value field =
+        instructions.bitAnd(instructions.shiftRight(address, 4), 0x3FFF);
+    Value wide =
+        arith::ExtUIOp::create(builder, loc, builder.getI64Type(), field);
+    constexpr int64_t kFixed = int64_t(1024 / 16) << 32 | int64_t(1) << 62;
+    return arith::OrIOp::create(
+        builder, loc, wide,
+        arith::ConstantOp::create(builder, loc,
+                                  builder.getI64IntegerAttr(kFixed)));
+  }
+
+  static Value advance(Value descriptor, int64_t bytes, Location loc,
+                       OpBuilder &builder) {
+    if (bytes == 0)
+      return descriptor;
+    return arith::AddIOp::create(
+        builder, loc, descriptor,
+        arith::ConstantOp::create(builder, loc,
+                                  builder.getI64IntegerAttr(bytes / 16)));
+  }
+};
+
+/// wait_mma: the registers, as pairs.
+struct LowerWaitMma : public KernelPattern<WaitMmaOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult lower(WaitMmaOp op, Adaptor operands,
+                      ConversionPatternRewriter &rewriter) const override {
+    Instructions instructions(rewriter, op.getLoc());
+    SmallVector<Value> registers =
+        instructions.waitWarpgroupMma(operands.getPending());
+    SmallVector<Value> pairs;
+    for (size_t i = 0; i < registers.size(); i += 2)
+      pairs.push_back(instructions.insert(
+          instructions.insert(instructions.undefPair(), registers[i], 0),
+          registers[i + 1], 1));
+    lowering.products[op->getBlock()] = std::move(registers);
+    rewriter.replaceOpWithMultiple(op, {pairs});
+    return success();
+  }
+};
+
+} // namespace
+
+void fp8::populateWarpgroupPatterns(const TypeConverter &converter,
+                                    RewritePatternSet &patterns,
+                                    const KernelLowering &lowering) {
+  patterns.add<LowerWarpgroupMma, LowerWaitMma>(
+      converter, patterns.getContext(), lowering);
+}

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Lowers what is done with fragments that warpgroups hold: a thread has pairs
+// of neighbouring columns, in every eighth row (PTX ISA, wgmma register
+// fragment D).
+
+#include "Fragment.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace mlir::fp8;
+
+namespace {
+
+/// The patterns here go before those for the other layouts.
+constexpr unsigned kBenefit = 2;
+
+template <typename OpT>
+class WarpgroupPattern : public KernelPattern<OpT> {
+public:
+  WarpgroupPattern(const TypeConverter &converter, MLIRContext *context,
+                   const KernelLowering &lowering)
+      : KernelPattern<OpT>(converter, context, lowering, kBenefit) {}
+  using Adaptor = typename KernelPattern<OpT>::Adaptor;
+
+private:
+  LogicalResult lower(OpT op, Adaptor operands,
+                      ConversionPatternRewriter &rewriter) const final {
+    if (!op.getFragment().getType().isOfWarpgroups())
+      return rewriter.notifyMatchFailure(op, "of another layout");
+    lowerFragment(op, operands, rewriter);
+    return success();
+  }
+  virtual void lowerFragment(OpT op, Adaptor operands,
+                             ConversionPatternRewriter &rewriter) const = 0;
+};
+
+/// promote: the rows of a part, of which a thread has two.
+struct LowerPromoteProduct : public WarpgroupPattern<PromoteOp> {
+  using WarpgroupPattern::WarpgroupPattern;
+
+private:
+  void lowerFragment(PromoteOp op, Adaptor operands,
+                     ConversionPatternRewriter &rewriter) const override;
+  /// The B scales of the thread's pairs, one for each eight columns.
+  SmallVector<Value> getBScales(PromoteOp op, Adaptor operands,
+                                ConversionPatternRewriter &rewriter) const;
+};
+
+/// add_tile: the tile's columns, pair by pair.
+struct LowerAddTileProduct : public WarpgroupPattern<AddTileOp> {
+  using WarpgroupPattern::WarpgroupPattern;
+
+private:
+  void lowerFragment(AddTileOp op, Adaptor operands,
+                     ConversionPatternRewriter &rewriter) const override;
+};
+
+/// add_row: the same pair for all of a thread's rows.
+struct LowerAddRowProduct : public WarpgroupPattern<AddRowOp> {
+  using WarpgroupPattern::WarpgroupPattern;
+
+private:
+  void lowerFragment(AddRowOp op, Adaptor operands,
+                     ConversionPatternRewriter &rewriter) const override;
+};
+
+/// store: a warp stages 16 rows of two tiles at a time.
+struct LowerStoreProduct : public WarpgroupPattern<StoreOp> {
+  using WarpgroupPattern::WarpgroupPattern;
+
+private:
+  void lowerFragment(StoreOp op, Adaptor operands,
+                     ConversionPatternRewriter &rewriter) const override;
+  /// Writes the warp's 16 rows of a tile.
+  static void writeTile(ArrayRef<Value> pairs, TileType tile, Value address,
+                        const FragmentPart &part, Value lane,
+                        Instructions &instructions);
+};
+
+} // namespace
+
+static int64_t getBytes(Type element) {
+  return element.getIntOrFloatBitWidth() / 8;
+}
+
+/// The thread's pair of each eight columns of a row in shared memory.
+static SmallVector<Value> loadRow(TileType tile, Value address,
+                                  const FragmentPart &part,
+                                  Instructions &instructions) {
+  Type element = tile.getElementType();
+  Value first = instructions.add(
+      address, instructions.mul(part.firstColumn, getBytes(element)));
+  SmallVector<Value> pairs;
+  for (int64_t column = 0; column < tile.getColumns(); column += 8)
+    llvm::append_range(
+        pairs, instructions.loadSharedPairs(
+                   instructions.add(first, column * getBytes(element)), element,
+                   /*count=*/2));
+  return pairs;
+}
+
+SmallVector<Value>
+LowerPromoteProduct::getBScales(PromoteOp op, Adaptor operands,
+                                ConversionPatternRewriter &rewriter) const {
+  Instructions instructions(rewriter, op.getLoc());
+  FragmentType type = op.getFragment().getType();
+  if (TypedValue<TileType> row = op.getBRow())
+    return loadRow(row.getType(), operands.getBRow()[0],
+                   FragmentPart(type, lowering.getRole(op), instructions),
+                   instructions);
+  int64_t eights = type.getShape()[1] / 8;
+  int64_t perScale = eights / op.getBScales().size();
+  SmallVector<Value> scales;
+  for (int64_t i = 0; i < eights; ++i)
+    scales.push_back(operands.getBScales()[i / perScale][0]);
+  return scales;
+}
+
+void LowerPromoteProduct::lowerFragment(
+    PromoteOp op, Adaptor operands, ConversionPatternRewriter &rewriter) const {
+  Location loc = op.getLoc();
+  Instructions instructions(rewriter, loc);
+  const RoleValues &role = lowering.getRole(op);
+  SmallVector<Value> bScales = getBScales(op, operands, rewriter);
+  SmallVector<Value> sums(operands.getFragment());
+  ValueRange product = operands.getPartial();
+  MutableArrayRef<Value> part = MutableArrayRef(sums).slice(
+      op.getPart() * product.size(), product.size());
+  for (size_t half : {0, 1}) {
+    Value aScale =
+        loadAScale(op, operands, role, 64 * op.getPart() + 8 * half, rewriter);
+    llvm::SmallDenseMap<Value, Value> scaled;
+    for (size_t i = half; i < product.size(); i += 2) {
+      Value bScale = bScales[i / 2], &scale = scaled[bScale];
+      if (!scale && isa<VectorType>(bScale.getType()))
+        scale = arith::MulFOp::create(rewriter, loc, bScale,
+                                      instructions.splatPair(aScale));
+      else if (!scale)
+        scale = instructions.splatPair(
+            arith::MulFOp::create(rewriter, loc, aScale, bScale));
+      part[i] = instructions.fma(product[i], scale, part[i]);
+    }
+  }
+  // Else LLVM sinks the additions past the next product, which takes these
+  // registers, and has to keep what is in them.
+  if (int64_t(op.getPart()) + 1 < op.getFragment().getType().getNumParts())
+    instructions.pinProduct(part);
+  rewriter.replaceOpWithMultiple(op, {sums});
+}
+
+void LowerAddTileProduct::lowerFragment(
+    AddTileOp op, Adaptor operands, ConversionPatternRewriter &rewriter) const {
+  Instructions instructions(rewriter, op.getLoc());
+  FragmentType type = op.getFragment().getType();
+  FragmentPart part(type, lowering.getRole(op), instructions);
+  TileType tile = op.getTile().getType();
+  Type element = tile.getElementType();
+  int64_t first = op.getColumn();
+  Value scale;
+  if (op.getScale())
+    scale = instructions.splatPair(operands.getScale()[0]);
+  SmallVector<Value> sums(operands.getFragment());
+  for (auto [sum, place] : llvm::zip(sums, getPairOffsets(type))) {
+    if (place.column < first || place.column >= first + tile.getColumns())
+      continue;
+    Value rowOffset = instructions.mul(instructions.add(part.row, place.row),
+                                       tile.getRowBytes());
+    Value offset = instructions.add(
+        rowOffset, instructions.mul(
+                       instructions.add(part.firstColumn, place.column - first),
+                       getBytes(element)));
+    offset = instructions.bitXor(
+        offset, getSwizzleBits(rowOffset, tile.getSwizzle(), instructions));
+    Value added = instructions.loadSharedPairs(
+        instructions.add(operands.getTile()[0], offset), element,
+        /*count=*/2)[0];
+    sum = scale ? instructions.fma(added, scale, sum)
+                : instructions.addPair(added, sum);
+  }
+  rewriter.replaceOpWithMultiple(op, {sums});
+}
+
+void LowerAddRowProduct::lowerFragment(
+    AddRowOp op, Adaptor operands, ConversionPatternRewriter &rewriter) const {
+  Instructions instructions(rewriter, op.getLoc());
+  FragmentType type = op.getFragment().getType();
+  SmallVector<Value> row = loadRow(
+      op.getRow().getType(), operands.getRow()[0],
+      FragmentPart(type, lowering.getRole(op), instructions), instructions);
+  SmallVector<Value> sums(operands.getFragment());
+  for (auto [sum, place] : llvm::zip(sums, getPairOffsets(type)))
+    sum = instructions.addPair(row[place.column / 8], sum);
+  rewriter.replaceOpWithMultiple(op, {sums});
+}
+
+void LowerStoreProduct::writeTile(ArrayRef<Value> pairs, TileType tile,
+                                  Value address, const FragmentPart &part,
+                                  Value lane, Instructions &instructions) {
+  Type element = tile.getElementType();
+  auto getAddress = [&](Value row, Value byteColumn) {
+    Value rowOffset = instructions.mul(row, tile.getRowBytes());
+    return instructions.add(
+        address,
+        instructions.bitXor(
+            instructions.add(rowOffset, byteColumn),
+            getSwizzleBits(rowOffset, tile.getSwizzle(), instructions)));
+  };
+  if (element.getIntOrFloatBitWidth() == 16) {
+    // Four matrices: rows 0 to 7 and 8 to 15 of eight columns, and of the next.
+    Value row = instructions.bitAnd(lane, 15),
+          chunk = instructions.mul(instructions.shiftRight(lane, 4), 16);
+    for (size_t first = 0; first < pairs.size(); first += 4) {
+      SmallVector<Value> matrices;
+      for (Value pair : pairs.slice(first).take_front(4))
+        matrices.push_back(instructions.roundPair(pair, element));
+      instructions.storeMatrices(
+          getAddress(row, instructions.add(chunk, first / 2 * 16)), matrices);
+    }
+    return;
+  }
+  Value row = instructions.shiftRight(lane, 2),
+        column = instructions.mul(part.firstColumn, getBytes(element));
+  for (auto [i, pair] : llvm::enumerate(pairs))
+    instructions.storeShared(
+        getAddress(instructions.add(row, i % 2 * 8),
+                   instructions.add(column, i / 2 * 8 * getBytes(element))),
+        instructions.roundPair(pair, element));
+}
+
+void LowerStoreProduct::lowerFragment(
+    StoreOp op, Adaptor operands, ConversionPatternRewriter &rewriter) const {
+  Location loc = op.getLoc();
+  Instructions instructions(rewriter, loc);
+  const RoleValues &role = lowering.getRole(op);
+  FragmentType type = op.getFragment().getType();
+  StoreQueueType queue = op.getQueue().getType();
+  TileType tile = queue.getTile();
+  FragmentPart part(type, role, instructions);
+  int64_t slotBytes = KernelPlan::getSlotStride(queue);
+  Value base = operands.getQueue()[0], slot = operands.getQueue()[1];
+  Value warpBase = instructions.add(
+      base, instructions.mul(role.warp, queue.getDepth() * slotBytes));
+  SmallVector<Value> coordinates;
+  for (ValueRange coordinate : operands.getCoordinates())
+    coordinates.push_back(coordinate[0]);
+  Value firstColumn = coordinates.pop_back_val(),
+        firstRow =
+            arith::AddIOp::create(rewriter, loc, coordinates.pop_back_val(),
+                                  instructions.toIndex(part.firstRow));
+  auto shifted = [&](Value index, int64_t by) -> Value {
+    return arith::AddIOp::create(
+        rewriter, loc, index,
+        arith::ConstantIndexOp::create(rewriter, loc, by));
+  };
+
+  // A slot takes as many tiles as 32 lanes could have rows for.
+  int64_t boxes = 32 / tile.getRows(), columns = type.getShape()[1];
+  size_t pairsPerTile = tile.getColumns() / 4;
+  SmallVector<Value> pairs(operands.getFragment());
+  ArrayRef<Value> rest = pairs;
+  for (int64_t group = 0; group < type.getNumParts(); ++group)
+    for (int64_t column = 0; column < columns;
+         column += boxes * tile.getColumns()) {
+      int64_t count = std::min(boxes, (columns - column) / tile.getColumns());
+      instructions.ifThen(role.leader, [&](Instructions &leader) {
+        leader.waitStores(queue.getDepth() - 1, /*readOnly=*/true);
+      });
+      instructions.syncWarp();
+      Value address =
+          instructions.add(warpBase, instructions.mul(slot, slotBytes));
+      for (int64_t box = 0; box < count; ++box) {
+        writeTile(rest.take_front(pairsPerTile), tile,
+                  instructions.add(address, box * tile.getSizeInBytes()), part,
+                  role.lane, instructions);
+        rest = rest.drop_front(pairsPerTile);
+      }
+      instructions.fenceAsyncProxy();
+      instructions.syncWarp();
+      instructions.ifThen(role.leader, [&](Instructions &leader) {
+        for (int64_t box = 0; box < count; ++box) {
+          SmallVector<Value> place(coordinates);
+          place.push_back(shifted(firstRow, 64 * group));
+          place.push_back(
+              shifted(firstColumn, column + box * tile.getColumns()));
+          leader.storeTile(leader.add(address, box * tile.getSizeInBytes()),
+                           operands.getMap()[0], place);
+        }
+        leader.commitStores();
+      });
+      Value next = instructions.add(slot, 1);
+      slot = instructions.select(instructions.equal(next, queue.getDepth()),
+                                 instructions.i32(0), next);
+    }
+  rewriter.replaceOpWithMultiple(op, {{base, slot}});
+}
+
+void fp8::populateWarpgroupFragmentPatterns(const TypeConverter &converter,
+                                            RewritePatternSet &patterns,
+                                            const KernelLowering &lowering) {
+  patterns.add<LowerPromoteProduct, LowerAddTileProduct, LowerAddRowProduct,
+               LowerStoreProduct>(converter, patterns.getContext(), lowering);
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The B scales of the columns of an output tile, by K block.
+
+#ifndef FP8_LIB_TRANSFORMS_BSCALES_H
+#define FP8_LIB_TRANSFORMS_BSCALES_H
+
+#include "KernelBuilder.h"
+
+namespace mlir::fp8 {
+
+/// Loads B scales a group of K blocks ahead of their use: each lane of a warp
+/// those of one block.
+class BScales : public KernelBuilder {
+public:
+  /// The scales of the `block`th of a group, those of equal parts of the
+  /// tile's columns. None where each column has its own, which a ring brings.
+  using ScalesOf = function_ref<SmallVector<Value>(Value block)>;
+  using GroupBody =
+      function_ref<Carried(Value count, ValueRange carried, ScalesOf scalesOf)>;
+
+  BScales(const KernelBuilder &base, Value firstColumn);
+
+  /// The loop over the groups of K blocks of a tile.
+  Carried forEachGroup(ValueRange inits, GroupBody body);
+
+private:
+  static constexpr int64_t kLanes = 32;
+
+  /// The scales of K block `block` that the tile can meet.
+  SmallVector<Value> load(Value block);
+  /// Those of the group from `first` on, one block's in each lane.
+  SmallVector<Value> loadGroup(Value first);
+  /// Those of the first group if there are K blocks, else zeros.
+  SmallVector<Value> loadFirstGroup();
+  /// The scales of a block as scales of equal parts of the columns.
+  SmallVector<Value> spread(ValueRange scales);
+  /// The value that another lane of the warp has.
+  Value shuffle(Value value, Value lane);
+
+  Value firstColumn;
+  /// The column at which the second scale begins, where there are several.
+  Value split;
+  Value lane, last; ///< the thread's lane; the last K block
+};
+
+} // namespace mlir::fp8
+
+#endif // FP8_LIB_TRANSFORMS_BSCALES_H
