@@ -84,9 +84,15 @@ public:
               int lane, const SyncClocks *carried, bool relaxed = false);
   bool expectTransactions(Mbarrier &barrier, int64_t bytes, Warp &warp,
                           const Inst &inst, int lane);
+  /// `waits`: those that were over when who brings the bytes issued them.
   void completeTransactions(Mbarrier &barrier, int64_t bytes, uint64_t phase,
-                            Warp &warp, const Inst &inst, int lane);
-  void waitSucceeded(Mbarrier &barrier, Warp &warp, int lane, bool relaxed);
+                            Warp &warp, const Inst &inst, int lane,
+                            const Clock &waits);
+  /// A lane's wait has found a phase complete.
+  void sawPhase(Mbarrier &barrier, Warp &warp, int lane);
+  /// What the lanes that wait by `inst` know after it.
+  void waitSucceeded(Mbarrier &barrier, Warp &warp, const Inst &inst,
+                     bool parity, bool relaxed);
   void barrierEvent(unsigned what, const Mbarrier &barrier, const Warp *warp);
 
   // Other CTAs of the cluster (Remote.cpp).
@@ -125,6 +131,11 @@ public:
                                uint64_t address);
 
 private:
+  void completePhaseIfDone(Mbarrier &barrier, Warp &warp, const Inst &inst,
+                           int lane);
+  void checkMissedPhase(Mbarrier &barrier, Warp &warp, const Inst &inst,
+                        int lane);
+
   AsyncQueue async;
   unsigned stuckRounds = 0;
   uint32_t nextAgent = 0;

@@ -10,12 +10,21 @@
 #include "Clocks.h"
 
 #include <cstdint>
+#include <vector>
 
 namespace fp8::sim {
 
 class Cta;
 class Warp;
 struct Inst;
+
+/// The latest wait of a warp's lanes, together or of one alone, that found the
+/// barrier's phase complete by its parity.
+struct PhaseWait {
+  uint32_t agent; ///< in Clock waits
+  uint32_t time;
+  const Inst *inst;
+};
 
 struct Mbarrier {
   Cta *cta = nullptr;
@@ -33,6 +42,9 @@ struct Mbarrier {
   const Inst *initInst = nullptr;
   SyncClocks arriving; ///< of arrivals so far
   SyncClocks done;     ///< of completed phases: what a successful wait acquires
+
+  /// Since the latest phase completed: all must be over when the next does.
+  std::vector<PhaseWait> waits;
 
   PhaseLog log;
 
