@@ -74,6 +74,7 @@ static bool issuePart(Warp &w, const Inst &i, int lane, const BulkLoad &load,
   Warp *warp = &w;
   Cta *target = &cta;
   uint32_t bytes = load.bytes;
+  m.checkEarlyArrival(*barrier, w.clocks, w, i, lane);
   Clock waits;
   w.releaseWarpWaits(waits);
   op->complete = [warp, &i, lane, target, offset, bytes, barrier, phase, read,

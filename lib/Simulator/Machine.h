@@ -84,6 +84,10 @@ public:
               int lane, const SyncClocks *carried, bool relaxed = false);
   bool expectTransactions(Mbarrier &barrier, int64_t bytes, Warp &warp,
                           const Inst &inst, int lane);
+  /// Complains if what brings an arrival or bytes to the barrier, knowing
+  /// this, may do so before the phase before has completed.
+  void checkEarlyArrival(Mbarrier &barrier, const SyncClocks &known, Warp &warp,
+                         const Inst &inst, int lane);
   /// `waits`: those that were over when who brings the bytes issued them.
   void completeTransactions(Mbarrier &barrier, int64_t bytes, uint64_t phase,
                             Warp &warp, const Inst &inst, int lane,

@@ -6,6 +6,8 @@
 
 #include "Machine.h"
 
+#include <algorithm>
+
 using namespace fp8::sim;
 
 static std::string state(const Mbarrier &b) {
@@ -113,15 +115,51 @@ void Machine::checkMissedPhase(Mbarrier &barrier, Warp &warp, const Inst &inst,
   barrier.waits.clear();
 }
 
+/// Whether who knows this knows as well that the latest phase has completed:
+/// by a wait, its own or another's, or since it comes after all that did it.
+static bool knowsCompletion(const Mbarrier &barrier, const SyncClocks &known) {
+  if (!barrier.phase || known.waits.get(barrier.agent) >= barrier.time())
+    return true;
+  return !barrier.earlier.landed &&
+         std::all_of(barrier.earlier.made.begin(), barrier.earlier.made.end(),
+                     [&](const PhaseArrivals::Arrival &a) {
+                       return known.reached.get(a.agent) >= a.time;
+                     });
+}
+
+// What does not come after the completion of the phase before may land in it,
+// and that phase then completes too early, or has an arrival too many.
+void Machine::checkEarlyArrival(Mbarrier &barrier, const SyncClocks &known,
+                                Warp &warp, const Inst &inst, int lane) {
+  if (!checksOrder || knowsCompletion(barrier, known))
+    return;
+  std::string before = std::to_string(barrier.phase - 1);
+  error(ErrorKind::EarlyArrival,
+        "'" + mnemonic(&inst) + "' signals phase " +
+            std::to_string(barrier.phase) + " of the mbarrier at " +
+            sharedName(barrier.offset) +
+            (ctas.size() > 1
+                 ? " of CTA rank " + std::to_string(barrier.cta->rank)
+                 : "") +
+            " and may do so while phase " + before +
+            " is incomplete; first wait for phase " + before +
+            ", or for one who has",
+        &warp, &inst, lane);
+}
+
 void Machine::completePhaseIfDone(Mbarrier &barrier, Warp &warp,
                                   const Inst &inst, int lane) {
   if (barrier.pending || barrier.transactions)
     return;
   checkMissedPhase(barrier, warp, inst, lane);
   ++barrier.phase;
+  std::swap(barrier.earlier, barrier.arrivals);
+  barrier.arrivals.made.clear();
+  barrier.arrivals.landed = false;
   barrier.pending = barrier.expected;
   barrier.arriving.all.raise(barrier.agent, barrier.time());
   barrier.arriving.reached.raise(barrier.agent, barrier.time());
+  barrier.arriving.waits.raise(barrier.agent, barrier.time());
   barrier.done.join(barrier.arriving);
   ++report.statistics.barrierPhases;
   grid.barrierLog.completePhase(barrier);
@@ -152,6 +190,12 @@ bool Machine::arrive(Mbarrier &barrier, uint32_t count, Warp &warp,
           &warp, &inst, lane, true);
     return false;
   }
+  checkEarlyArrival(barrier, carried ? *carried : warp.clocks, warp, inst,
+                    lane);
+  if (carried)
+    barrier.arrivals.landed = true;
+  else
+    barrier.arrivals.made.push_back({warp.accessAgent(), warp.epoch});
   barrierEvent(1, barrier, &warp);
   barrier.log.add(BarrierLog::arrivalKind(inst), warp, count);
   if (carried)
@@ -213,6 +257,7 @@ void Machine::completeTransactions(Mbarrier &barrier, int64_t bytes,
   barrier.transactions -= bytes;
   barrier.log.add(BarrierSource::Kind::Bytes, warp, uint64_t(bytes));
   barrier.arriving.waits.join(waits);
+  barrier.arrivals.landed = true;
   if (barrier.transactions < -kMaxTransactions ||
       (barrier.transactions < 0 && !barrier.pending)) {
     error(ErrorKind::TransactionOverrun,

@@ -26,6 +26,15 @@ struct PhaseWait {
   const Inst *inst;
 };
 
+/// What brought a phase to its end.
+struct PhaseArrivals {
+  struct Arrival {
+    uint32_t agent, time; ///< of who executed it, in Clock reached
+  };
+  std::vector<Arrival> made;
+  bool landed = false; ///< bytes, or arrivals of issued work, are among them
+};
+
 struct Mbarrier {
   Cta *cta = nullptr;
   uint32_t offset = 0;
@@ -45,6 +54,9 @@ struct Mbarrier {
 
   /// Since the latest phase completed: all must be over when the next does.
   std::vector<PhaseWait> waits;
+
+  /// Arrivals of the current phase, and of the latest that completed.
+  PhaseArrivals arrivals, earlier;
 
   PhaseLog log;
 

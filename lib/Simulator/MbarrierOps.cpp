@@ -94,6 +94,7 @@ Flow init(Warp &w, const Inst &i, uint32_t mask) {
     b.arriving = {};
     b.done = {};
     b.waits.clear();
+    b.arrivals = {};
     m.grid.barrierLog.open(b);
     cta->shared.markBarrier(offset, true);
     m.progress();

@@ -166,3 +166,37 @@ TEST(Phase, OtherCtasHandItBackToo) {
     EXPECT_TRUE(report.ok()) << report.str();
   }
 }
+
+TEST(Phase, ASignalComesAfterThePhaseBefore) {
+  std::string body = init(1) + "setp.eq.u32 %p2, %t, 32;\n" + kArrive;
+  std::string second = "@%p2 mbarrier.arrive.shared::cta.b64 _, [%r50];\n";
+  for (uint64_t seed = 0; seed < 10; ++seed) {
+    Report report = reportOf(body + second, seed, 64);
+    EXPECT_TRUE(has(report, ErrorKind::EarlyArrival)) << report.str();
+    EXPECT_THAT(report.str(),
+                HasSubstr("signals phase 1 of the mbarrier at shared memory "
+                          "offset 1024 (s+0) and may do so while phase 0 is "
+                          "incomplete; first wait for phase 0"));
+  }
+  // After a wait; after one who has waited; after the arrival itself.
+  expectOk(body + "@!%p2 bra END;\n" + wait("W", 0) + second + "END:\n", 64);
+  expectOk(body + "@!%p0 bra S;\n" + wait("W", 0) + "S: bar.sync 0;\n" + second,
+           64);
+  expectOk(body + "bar.sync 0;\n" + second, 64);
+}
+
+TEST(Phase, BytesComeAfterThePhaseBefore) {
+  std::string body = init(1) + R"(
+  setp.eq.u32 %p2, %t, 32; add.u32 %r1, %r50, 128; add.u32 %r2, %r50, 64;
+  @%p2 st.shared.v2.u64 [%r50+64], {1, 2}; @%p2 fence.proxy.async;
+  @%p0 mbarrier.arrive.shared::cta.b64 _, [%r50];
+)";
+  std::string copy = R"(
+  @%p2 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r50], 16;
+  @%p2 cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%r1], [%r2], 16, [%r50];
+  @!%p2 bra END;
+)" + wait("Q", 1) + "END:\n";
+  for (uint64_t seed = 0; seed < 10; ++seed)
+    EXPECT_FALSE(reportOf(body + copy, seed, 64).ok());
+  expectOk(body + "bar.sync 0;\n" + copy, 64);
+}

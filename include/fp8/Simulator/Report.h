@@ -40,6 +40,7 @@ enum class ErrorKind : uint8_t {
   BarrierMisuse,   ///< init of a live barrier, count out of range, ordinary
                    ///< access to a barrier
   TooManyArrivals, ///< more arrivals in a phase than the barrier expects
+  EarlyArrival,    ///< an arrival or a copy may signal the phase before its own
   MissedPhase,     ///< a phase may complete before all who wait by parity have
                    ///< seen the one before
   TransactionOverrun, ///< bytes that land in another phase than they were

@@ -132,8 +132,9 @@ TEST_F(PairGemm, AStageTakenTooEarlyIsCaught) {
 TEST_F(PairGemm, HalfOfThePairsBytesAreCaught) {
   // The even CTA expects its own bytes only.
   expectFault(replaced(text, ", 49152;", ", 24576;"),
-              {ErrorKind::TransactionOverrun, ErrorKind::UninitialisedMemory,
-               ErrorKind::MemoryInFlight, ErrorKind::Race});
+              {ErrorKind::EarlyArrival, ErrorKind::TransactionOverrun,
+               ErrorKind::UninitialisedMemory, ErrorKind::MemoryInFlight,
+               ErrorKind::Race});
 }
 
 TEST_F(PairGemm, ABarrierAddressOfTheOwnCtaIsCaught) {
