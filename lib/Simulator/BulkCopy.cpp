@@ -74,11 +74,15 @@ static bool issuePart(Warp &w, const Inst &i, int lane, const BulkLoad &load,
   Warp *warp = &w;
   Cta *target = &cta;
   uint32_t bytes = load.bytes;
-  op->complete = [warp, &i, lane, target, offset, bytes, barrier, phase, read] {
+  m.checkEarlyArrival(*barrier, w.clocks, w, i, lane);
+  Clock waits;
+  w.releaseWarpWaits(waits);
+  op->complete = [warp, &i, lane, target, offset, bytes, barrier, phase, read,
+                  waits = std::move(waits)] {
     read(target->shared.data() + offset);
     if (!warp->machine.stopped && !barrier->cta->ended)
-      warp->machine.completeTransactions(*barrier, bytes, phase, *warp, i,
-                                         lane);
+      warp->machine.completeTransactions(*barrier, bytes, phase, *warp, i, lane,
+                                         waits);
   };
   m.issue(std::move(op));
   return true;

@@ -69,8 +69,13 @@ struct SyncClocks {
   /// arrivals and waits): a CTA may end when it is.
   Clock reached;
 
+  /// Waits for phases of mbarriers that are over (Warp::waitAgent). Whatever a
+  /// thread does after such a wait comes after it, ordered or not.
+  Clock waits;
+
   void join(const SyncClocks &other) {
     reached.join(other.reached);
+    waits.join(other.waits);
     all.join(other.all);
     proxy.join(other.proxy);
     tensor.join(other.tensor);

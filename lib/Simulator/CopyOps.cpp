@@ -164,6 +164,7 @@ Flow copyArrive(Warp &w, const Inst &i, uint32_t mask) {
     if (!i.aux)
       ++barrier->pending;
     auto carried = std::make_shared<SyncClocks>(w.clocks);
+    w.releaseWaits(carried->waits);
     carried->all.raise(w.agent(Role::CopyAsync), w.copyTime);
     auto op = std::make_unique<AsyncOp>();
     op->inst = &i;

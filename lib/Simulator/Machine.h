@@ -84,9 +84,19 @@ public:
               int lane, const SyncClocks *carried, bool relaxed = false);
   bool expectTransactions(Mbarrier &barrier, int64_t bytes, Warp &warp,
                           const Inst &inst, int lane);
+  /// Complains if what brings an arrival or bytes to the barrier, knowing
+  /// this, may do so before the phase before has completed.
+  void checkEarlyArrival(Mbarrier &barrier, const SyncClocks &known, Warp &warp,
+                         const Inst &inst, int lane);
+  /// `waits`: those that were over when who brings the bytes issued them.
   void completeTransactions(Mbarrier &barrier, int64_t bytes, uint64_t phase,
-                            Warp &warp, const Inst &inst, int lane);
-  void waitSucceeded(Mbarrier &barrier, Warp &warp, int lane, bool relaxed);
+                            Warp &warp, const Inst &inst, int lane,
+                            const Clock &waits);
+  /// A lane's wait has found a phase complete.
+  void sawPhase(Mbarrier &barrier, Warp &warp, int lane);
+  /// What the lanes that wait by `inst` know after it.
+  void waitSucceeded(Mbarrier &barrier, Warp &warp, const Inst &inst,
+                     bool parity, bool relaxed);
   void barrierEvent(unsigned what, const Mbarrier &barrier, const Warp *warp);
 
   // Other CTAs of the cluster (Remote.cpp).
@@ -125,6 +135,11 @@ public:
                                uint64_t address);
 
 private:
+  void completePhaseIfDone(Mbarrier &barrier, Warp &warp, const Inst &inst,
+                           int lane);
+  void checkMissedPhase(Mbarrier &barrier, Warp &warp, const Inst &inst,
+                        int lane);
+
   AsyncQueue async;
   unsigned stuckRounds = 0;
   uint32_t nextAgent = 0;

@@ -6,6 +6,8 @@
 
 #include "Machine.h"
 
+#include <algorithm>
+
 using namespace fp8::sim;
 
 static std::string state(const Mbarrier &b) {
@@ -77,30 +79,103 @@ Mbarrier *Machine::barrierAt(Warp &warp, const Inst &inst, int lane,
   return barrier;
 }
 
-static void completePhaseIfDone(Machine &machine, Mbarrier &barrier) {
+// A wait by parity that comes only after the next phase has completed takes
+// that for the phase before its own, and waits for one too late or for ever
+// (PTX ISA, mbarrier.test_wait, .parity). So what completes a phase must come
+// after all waits for the one before. In this schedule it did; in another only
+// if clocks say so.
+void Machine::checkMissedPhase(Mbarrier &barrier, Warp &warp, const Inst &inst,
+                               int lane) {
+  for (const PhaseWait &wait : barrier.waits) {
+    if (barrier.arriving.waits.get(wait.agent) >= wait.time || !checksOrder)
+      continue;
+    uint32_t waiter = wait.agent / 2;
+    std::string who =
+        (wait.agent % 2 ? "one lane of warp " : "lanes of warp ") +
+        std::to_string(waiter % (warpsInCluster / uint32_t(ctas.size())));
+    SimulationError &e = error(
+        ErrorKind::MissedPhase,
+        "'" + mnemonic(&inst) + "' completes phase " +
+            std::to_string(barrier.phase) + " of the mbarrier at " +
+            sharedName(barrier.offset) +
+            (ctas.size() > 1
+                 ? " of CTA rank " + std::to_string(barrier.cta->rank)
+                 : "") +
+            " while " + who + " may still wait for " +
+            (barrier.phase ? "phase " + std::to_string(barrier.phase - 1)
+                           : "the phase before the first") +
+            ", which a parity cannot tell from phase " +
+            std::to_string(barrier.phase + 1) +
+            "; arrive only after that wait: let the lanes meet "
+            "(bar.warp.sync) before one of them signals for all, or let each "
+            "signal",
+        &warp, &inst, lane);
+    e.notes.push_back(note(wait.inst, who + " waited here"));
+  }
+  barrier.waits.clear();
+}
+
+/// Whether who knows this knows as well that the latest phase has completed:
+/// by a wait, its own or another's, or since it comes after all that did it.
+static bool knowsCompletion(const Mbarrier &barrier, const SyncClocks &known) {
+  if (!barrier.phase || known.waits.get(barrier.agent) >= barrier.time())
+    return true;
+  return !barrier.earlier.landed &&
+         std::all_of(barrier.earlier.made.begin(), barrier.earlier.made.end(),
+                     [&](const PhaseArrivals::Arrival &a) {
+                       return known.reached.get(a.agent) >= a.time;
+                     });
+}
+
+// What does not come after the completion of the phase before may land in it,
+// and that phase then completes too early, or has an arrival too many.
+void Machine::checkEarlyArrival(Mbarrier &barrier, const SyncClocks &known,
+                                Warp &warp, const Inst &inst, int lane) {
+  if (!checksOrder || knowsCompletion(barrier, known))
+    return;
+  std::string before = std::to_string(barrier.phase - 1);
+  error(ErrorKind::EarlyArrival,
+        "'" + mnemonic(&inst) + "' signals phase " +
+            std::to_string(barrier.phase) + " of the mbarrier at " +
+            sharedName(barrier.offset) +
+            (ctas.size() > 1
+                 ? " of CTA rank " + std::to_string(barrier.cta->rank)
+                 : "") +
+            " and may do so while phase " + before +
+            " is incomplete; first wait for phase " + before +
+            ", or for one who has",
+        &warp, &inst, lane);
+}
+
+void Machine::completePhaseIfDone(Mbarrier &barrier, Warp &warp,
+                                  const Inst &inst, int lane) {
   if (barrier.pending || barrier.transactions)
     return;
+  checkMissedPhase(barrier, warp, inst, lane);
   ++barrier.phase;
+  std::swap(barrier.earlier, barrier.arrivals);
+  barrier.arrivals.made.clear();
+  barrier.arrivals.landed = false;
   barrier.pending = barrier.expected;
   barrier.arriving.all.raise(barrier.agent, barrier.time());
   barrier.arriving.reached.raise(barrier.agent, barrier.time());
+  barrier.arriving.waits.raise(barrier.agent, barrier.time());
   barrier.done.join(barrier.arriving);
-  ++machine.report.statistics.barrierPhases;
-  machine.grid.barrierLog.completePhase(barrier);
-  machine.barrierEvent(2, barrier, nullptr);
-  machine.progress();
-  for (auto &cta : machine.ctas)
-    for (auto &warp : cta->warps) {
-      bool woken = false;
-      for (LaneGroup &group : warp->groups)
-        if (group.wait == WaitKind::Mbarrier && group.barrier == &barrier) {
-          group.wait = WaitKind::None;
-          woken = true;
-        }
-      if (woken)
-        warp->recount();
-    }
-  machine.wakeAll(WaitKind::Sleep);
+  ++report.statistics.barrierPhases;
+  grid.barrierLog.completePhase(barrier);
+  barrierEvent(2, barrier, nullptr);
+  progress();
+  for (Warp *waiter : warps) {
+    bool woken = false;
+    for (LaneGroup &group : waiter->groups)
+      if (group.wait == WaitKind::Mbarrier && group.barrier == &barrier) {
+        group.wait = WaitKind::None;
+        woken = true;
+      }
+    if (woken)
+      waiter->recount();
+  }
+  wakeAll(WaitKind::Sleep);
 }
 
 bool Machine::arrive(Mbarrier &barrier, uint32_t count, Warp &warp,
@@ -115,6 +190,12 @@ bool Machine::arrive(Mbarrier &barrier, uint32_t count, Warp &warp,
           &warp, &inst, lane, true);
     return false;
   }
+  checkEarlyArrival(barrier, carried ? *carried : warp.clocks, warp, inst,
+                    lane);
+  if (carried)
+    barrier.arrivals.landed = true;
+  else
+    barrier.arrivals.made.push_back({warp.accessAgent(), warp.epoch});
   barrierEvent(1, barrier, &warp);
   barrier.log.add(BarrierLog::arrivalKind(inst), warp, count);
   if (carried)
@@ -135,13 +216,14 @@ bool Machine::arrive(Mbarrier &barrier, uint32_t count, Warp &warp,
     return false;
   }
   progress();
-  completePhaseIfDone(*this, barrier);
+  completePhaseIfDone(barrier, warp, inst, lane);
   return true;
 }
 
 bool Machine::expectTransactions(Mbarrier &barrier, int64_t bytes, Warp &warp,
                                  const Inst &inst, int lane) {
   barrier.transactions += bytes;
+  warp.releaseWarpWaits(barrier.arriving.waits);
   barrier.log.add(BarrierSource::Kind::Expect, warp, uint64_t(bytes));
   progress();
   if (bytes > kMaxTransactions || barrier.transactions > kMaxTransactions) {
@@ -157,7 +239,7 @@ bool Machine::expectTransactions(Mbarrier &barrier, int64_t bytes, Warp &warp,
 
 void Machine::completeTransactions(Mbarrier &barrier, int64_t bytes,
                                    uint64_t phase, Warp &warp, const Inst &inst,
-                                   int lane) {
+                                   int lane, const Clock &waits) {
   progress();
   if (!barrier.live)
     return; // reported when the barrier was invalidated
@@ -174,6 +256,8 @@ void Machine::completeTransactions(Mbarrier &barrier, int64_t bytes,
   }
   barrier.transactions -= bytes;
   barrier.log.add(BarrierSource::Kind::Bytes, warp, uint64_t(bytes));
+  barrier.arriving.waits.join(waits);
+  barrier.arrivals.landed = true;
   if (barrier.transactions < -kMaxTransactions ||
       (barrier.transactions < 0 && !barrier.pending)) {
     error(ErrorKind::TransactionOverrun,
@@ -185,18 +269,30 @@ void Machine::completeTransactions(Mbarrier &barrier, int64_t bytes,
           &warp, &inst, lane, true);
     return;
   }
-  completePhaseIfDone(*this, barrier);
+  completePhaseIfDone(barrier, warp, inst, lane);
 }
 
-void Machine::waitSucceeded(Mbarrier &barrier, Warp &warp, int lane,
-                            bool relaxed) {
+void Machine::sawPhase(Mbarrier &barrier, Warp &warp, int lane) {
   if (failedRequestTime && barrier.offset == failedRequestOffset &&
       barrier.time() >= failedRequestTime)
     warp.sawFailedRequest |= 1u << lane;
+  barrierEvent(3, barrier, &warp);
+  progress();
+}
+
+void Machine::waitSucceeded(Mbarrier &barrier, Warp &warp, const Inst &inst,
+                            bool parity, bool relaxed) {
   if (relaxed)
     warp.acquireRelaxed(barrier.done);
   else
     warp.acquire(barrier.done);
-  barrierEvent(3, barrier, &warp);
-  progress();
+  ++warp.waits;
+  if (!parity)
+    return;
+  for (PhaseWait &wait : barrier.waits)
+    if (wait.agent == warp.waitAgent()) {
+      wait = {warp.waitAgent(), warp.waits, &inst};
+      return;
+    }
+  barrier.waits.push_back({warp.waitAgent(), warp.waits, &inst});
 }

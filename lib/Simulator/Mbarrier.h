@@ -10,12 +10,30 @@
 #include "Clocks.h"
 
 #include <cstdint>
+#include <vector>
 
 namespace fp8::sim {
 
 class Cta;
 class Warp;
 struct Inst;
+
+/// The latest wait of a warp's lanes, together or of one alone, that found the
+/// barrier's phase complete by its parity.
+struct PhaseWait {
+  uint32_t agent; ///< in Clock waits
+  uint32_t time;
+  const Inst *inst;
+};
+
+/// What brought a phase to its end.
+struct PhaseArrivals {
+  struct Arrival {
+    uint32_t agent, time; ///< of who executed it, in Clock reached
+  };
+  std::vector<Arrival> made;
+  bool landed = false; ///< bytes, or arrivals of issued work, are among them
+};
 
 struct Mbarrier {
   Cta *cta = nullptr;
@@ -33,6 +51,12 @@ struct Mbarrier {
   const Inst *initInst = nullptr;
   SyncClocks arriving; ///< of arrivals so far
   SyncClocks done;     ///< of completed phases: what a successful wait acquires
+
+  /// Since the latest phase completed: all must be over when the next does.
+  std::vector<PhaseWait> waits;
+
+  /// Arrivals of the current phase, and of the latest that completed.
+  PhaseArrivals arrivals, earlier;
 
   PhaseLog log;
 

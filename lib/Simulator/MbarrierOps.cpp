@@ -93,6 +93,8 @@ Flow init(Warp &w, const Inst &i, uint32_t mask) {
     b.initInst = &i;
     b.arriving = {};
     b.done = {};
+    b.waits.clear();
+    b.arrivals = {};
     m.grid.barrierLog.open(b);
     cta->shared.markBarrier(offset, true);
     m.progress();
@@ -179,8 +181,11 @@ Flow transactions(Warp &w, const Inst &i, uint32_t mask) {
     int64_t bytes = uint32_t(w.row(i.s[1])[l]);
     if (i.aux2 == 1)
       w.machine.expectTransactions(*b, bytes, w, i, l);
-    else
-      w.machine.completeTransactions(*b, bytes, b->phase, w, i, l);
+    else {
+      Clock waits;
+      w.releaseWaits(waits);
+      w.machine.completeTransactions(*b, bytes, b->phase, w, i, l, waits);
+    }
   });
   return Flow::Next;
 }
@@ -191,7 +196,7 @@ Flow wait(Warp &w, const Inst &i, uint32_t mask) {
   LaneGroup &group = w.group();
   uint32_t result = 0;
   bool parity = i.aux2 & 1, mayPark = i.aux2 & 2;
-  Mbarrier *blocker = nullptr;
+  Mbarrier *blocker = nullptr, *seen = nullptr;
   uint64_t ticket = 0;
   forLanes(mask, [&](int l) {
     Mbarrier *b = find(w, i, l);
@@ -210,9 +215,13 @@ Flow wait(Warp &w, const Inst &i, uint32_t mask) {
     bool done =
         parity ? (b->phase & 1) != (operand & 1) : b->phase > operand >> 32;
     result |= uint32_t(done) << l;
-    if (done)
-      m.waitSucceeded(*b, w, l, i.aux & kRelaxed);
-    else if (!blocker) {
+    if (done) {
+      m.sawPhase(*b, w, l);
+      // What all lanes learn alike.
+      if (b != seen)
+        m.waitSucceeded(*b, w, i, parity, i.aux & kRelaxed);
+      seen = b;
+    } else if (!blocker) {
       blocker = b;
       ticket = parity ? b->phase : operand >> 32;
     }

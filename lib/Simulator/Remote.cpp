@@ -53,7 +53,10 @@ void Machine::touchRemote(Cta &target, Warp &warp, const Inst &inst,
 void Machine::checkRemoteUse(Cta &cta) {
   if (!checksOrder || ctas.size() < 2)
     return;
-  const std::string cure = "; end the kernel with a cluster barrier";
+  const char *const cure = "; end the kernel with a cluster barrier";
+  // Which says nothing of when asynchronous work lands.
+  const char *const asyncCure =
+      "; wait for the phase of the mbarrier that it arrives in";
   for (const auto &op : async.operations()) {
     const Cta &from = op->issuer->cta;
     if (op->signals != int32_t(cta.rank) || &from == &cta)
@@ -61,7 +64,7 @@ void Machine::checkRemoteUse(Cta &cta) {
     error(ErrorKind::WorkInFlight,
           rankName(cta.rank) + " ends while '" + mnemonic(op->inst) + "' of " +
               rankName(from.rank) +
-              " has still to arrive at one of its mbarriers" + cure,
+              " has still to arrive at one of its mbarriers" + asyncCure,
           op->issuer, op->inst, op->lane);
     return;
   }
@@ -70,11 +73,14 @@ void Machine::checkRemoteUse(Cta &cta) {
     known.join(warp->clocks.reached);
   // The first in program order, so that reports do not depend on hashing.
   const RemoteAccess *worst = nullptr;
+  bool lands = false; ///< an arrival at a barrier, whose phase tells of it
   for (const auto &[agent, access] : cta.remote)
     if (known.get(agent) < access.time &&
         (!worst || access.inst->index < worst->inst->index ||
-         (access.inst == worst->inst && access.rank < worst->rank)))
+         (access.inst == worst->inst && access.rank < worst->rank))) {
       worst = &access;
+      lands = agent >= kRoles * warpsInCluster;
+    }
   if (!worst)
     return;
   error(ErrorKind::ExitedCta,
@@ -82,7 +88,7 @@ void Machine::checkRemoteUse(Cta &cta) {
             "' of " + rankName(worst->rank) +
             " reaches it, which then arrives at a CTA that has exited: the "
             "CTA waits for nothing that comes after it" +
-            cure,
+            (lands ? asyncCure : cure),
         nullptr, worst->inst)
       .block = cta.index;
 }

@@ -44,6 +44,10 @@ std::string_view fp8::sim::errorKindName(ErrorKind kind) {
     return "barrier-misuse";
   case ErrorKind::TooManyArrivals:
     return "too-many-arrivals";
+  case ErrorKind::EarlyArrival:
+    return "early-arrival";
+  case ErrorKind::MissedPhase:
+    return "missed-phase";
   case ErrorKind::TransactionOverrun:
     return "transaction-overrun";
   case ErrorKind::NamedBarrierMisuse:

@@ -207,7 +207,6 @@ void issueArrival(Warp &w, const Inst &i, int lane, uint64_t target,
   Mbarrier *barrier = m.barrierAt(w, i, lane, target, true);
   if (!barrier)
     return;
-  m.touchRemote(*barrier->cta, w, i, w.agent(Role::Mma), w.mmaTime);
   auto op = std::make_unique<AsyncOp>();
   op->inst = &i;
   op->issuer = &w;
@@ -215,7 +214,8 @@ void issueArrival(Warp &w, const Inst &i, int lane, uint64_t target,
   op->engine = Engine::Arrival;
   op->pipe = mmaPipe(w);
   op->signals = int32_t(barrier->cta->rank);
-  // The pipe orders the MMAs; arrivals that they trigger land when they land.
+  // The pipe orders the MMAs; arrivals that they trigger land when they land,
+  // so that only the phase that one lands in says that it has.
   Warp *warp = &w;
   int32_t rank = op->signals;
   op->complete = [warp, &i, lane, barrier, carried, rank] {
@@ -226,8 +226,12 @@ void issueArrival(Warp &w, const Inst &i, int lane, uint64_t target,
     arrival->engine = Engine::Arrival;
     arrival->signals = rank;
     arrival->complete = [warp, &i, lane, barrier, carried] {
-      if (barrier->live && !barrier->cta->ended)
-        warp->machine.arrive(*barrier, 1, *warp, i, lane, carried.get());
+      Machine &machine = warp->machine;
+      if (!barrier->live || barrier->cta->ended)
+        return;
+      machine.touchRemote(*barrier->cta, *warp, i, barrier->agent,
+                          barrier->time() + 1);
+      machine.arrive(*barrier, 1, *warp, i, lane, carried.get());
     };
     warp->machine.issue(std::move(arrival));
   };
@@ -252,6 +256,7 @@ Flow commit(Warp &w, const Inst &i, uint32_t mask) {
     }
     auto carried = std::make_shared<SyncClocks>();
     w.release(*carried);
+    w.releaseWarpWaits(carried->waits);
     carried->all.raise(w.agent(Role::Mma), ++w.mmaTime);
     carried->reached.raise(w.agent(Role::Mma), w.mmaTime);
     if (!(i.aux & 2)) {

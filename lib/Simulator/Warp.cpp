@@ -64,10 +64,24 @@ void Warp::releaseRelaxed(SyncClocks &into) {
   ++epoch;
   into.reached.join(clocks.reached);
   into.join(fenced);
+  releaseWaits(into.waits);
+}
+
+void Warp::releaseWaits(Clock &into) const {
+  into.join(clocks.waits);
+  into.raise(globalIndex * 2, oneLane() ? waitsMet : waits);
+  into.raise(globalIndex * 2 + 1, waits);
+}
+
+void Warp::releaseWarpWaits(Clock &into) const {
+  into.join(clocks.waits);
+  into.raise(globalIndex * 2, waits);
+  into.raise(globalIndex * 2 + 1, waits);
 }
 
 void Warp::release(SyncClocks &into) {
   advance();
+  releaseWaits(into.waits);
   if (!oneLane()) {
     into.join(clocks);
     return;
@@ -338,17 +352,20 @@ void Warp::run(unsigned quantum, bool preferLowest, uint64_t pick) {
         break;
       if (inst.touchesFragments)
         fp8::sim::touchFragments(*this, inst);
-      if (inst.convergence != Convergence::None && !current.arrived &&
-          !converged(inst, mask)) {
-        if (uint32_t rest = current.mask & ~mask) {
-          LaneGroup other;
-          other.mask = rest;
-          other.pc = current.pc + 1;
-          groups.push_back(other);
+      if (inst.convergence != Convergence::None) {
+        if (!current.arrived && !converged(inst, mask)) {
+          if (uint32_t rest = current.mask & ~mask) {
+            LaneGroup other;
+            other.mask = rest;
+            other.pc = current.pc + 1;
+            groups.push_back(other);
+          }
+          current.mask = mask;
+          current.wait = WaitKind::Converge;
+          break;
         }
-        current.mask = mask;
-        current.wait = WaitKind::Converge;
-        break;
+        if (mask & (mask - 1))
+          waitsMet = waits;
       }
       uint32_t before = uint32_t(groups.size());
       executing = mask;

@@ -159,11 +159,25 @@ public:
   void releaseRelaxed(SyncClocks &into);
   void acquireRelaxed(const SyncClocks &from) {
     clocks.reached.join(from.reached);
+    clocks.waits.join(from.waits);
     observed.join(from);
   }
   void fenceProxy();
   void fenceThread();
   Clock met; ///< of the warp's own roles, as they were when its lanes last met
+  /// Its place in the clocks of waits: lanes together, or one alone.
+  uint32_t waitAgent() const { return globalIndex * 2 + oneLane(); }
+  /// The waits that are over for who executes the current instruction.
+  void releaseWaits(Clock &into) const;
+  /// And those that are taken to be over when a lane issues asynchronous work:
+  /// all of its warp's, although its lanes need not have met
+  /// (docs/Rationale.md).
+  void releaseWarpWaits(Clock &into) const;
+  uint32_t waits = 0; ///< for phases, that have succeeded
+  /// Of these, those before all lanes last executed a .sync instruction
+  /// together: each waits there for the others, though only bar.warp.sync
+  /// orders memory (PTX ISA, shfl.sync, elect.sync, bar.warp.sync).
+  uint32_t waitsMet = 0;
   SyncClocks fenced;   ///< what relaxed writes and arrivals after a fence carry
   SyncClocks observed; ///< by relaxed reads: known after the next fence
 

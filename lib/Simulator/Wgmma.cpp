@@ -151,6 +151,8 @@ Flow wait(Warp &w, const Inst &i, uint32_t) {
       w.cta.warps[w.id / kWarpgroup * kWarpgroup]->agent(Role::Mma);
   w.clocks.all.raise(agent, upTo);
   w.clocks.reached.raise(agent, upTo);
+  // What was waited for began when all four warps had come.
+  w.clocks.waits.join(group.waits);
   w.machine.progress();
   return Flow::Next;
 }

@@ -7,6 +7,7 @@
 #define FP8_LIB_SIMULATOR_WGMMA_H
 
 #include "Async.h"
+#include "Clocks.h"
 
 #include <array>
 #include <cstdint>
@@ -34,6 +35,7 @@ struct Warpgroup {
   std::deque<Step> steps; ///< that not all four have executed
   uint32_t stepsDone = 0; ///< by all
   uint32_t complete = 0;  ///< of its wgmma.mma_async, which are in order
+  Clock waits;            ///< that come before those that were issued
 };
 
 /// What a warp has to do with wgmma.

@@ -52,6 +52,7 @@ public:
     Warpgroup::Step *step = joinWarpgroup(w, i, operands);
     if (!step || !takeShared(*step))
       return false;
+    w.releaseWaits(w.cta.warpgroups[w.id / kWarpgroup].waits);
     if (m.checksOrder)
       w.wgmma.flights.push_back({&i, ++w.wgmma.issued});
     else

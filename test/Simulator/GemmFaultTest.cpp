@@ -75,7 +75,8 @@ TEST(GemmFault, SwappedParity) {
                "mbarrier.try_wait.parity.shared::cta.b64 %p9, [%full], %phase",
                "mbarrier.try_wait.parity.shared::cta.b64 %p9, [%full], %r21");
   expectFault(text, {ErrorKind::MemoryInFlight, ErrorKind::Race,
-                     ErrorKind::UninitialisedMemory, ErrorKind::Deadlock});
+                     ErrorKind::UninitialisedMemory, ErrorKind::Deadlock,
+                     ErrorKind::MissedPhase});
 }
 
 TEST(GemmFault, MissingWaitAfterTensorLoad) {

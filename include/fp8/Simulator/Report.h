@@ -26,8 +26,8 @@ enum class ErrorKind : uint8_t {
   Misaligned,  ///< an address that breaks an alignment rule
   UninitialisedRegister, ///< a register that nothing wrote
   RegisterInFlight,      ///< a register that an unfinished asynchronous load or
-                    ///< wgmma owns
-  UninitialisedMemory, ///< shared, tensor or global memory that nothing wrote
+                         ///< wgmma owns
+  UninitialisedMemory,   ///< shared, tensor or global memory that nothing wrote
   MemoryInFlight, ///< memory that an unfinished asynchronous operation writes
                   ///< or reads
   Race,           ///< conflicting accesses that no synchronisation orders
@@ -37,9 +37,12 @@ enum class ErrorKind : uint8_t {
   MissingWgmmaFence,    ///< registers handed to wgmma without wgmma.fence
   BarrierUninitialised, ///< an mbarrier operation on something that is not a
                         ///< live mbarrier
-  BarrierMisuse,      ///< init of a live barrier, count out of range, ordinary
-                      ///< access to a barrier
-  TooManyArrivals,    ///< more arrivals in a phase than the barrier expects
+  BarrierMisuse,   ///< init of a live barrier, count out of range, ordinary
+                   ///< access to a barrier
+  TooManyArrivals, ///< more arrivals in a phase than the barrier expects
+  EarlyArrival,    ///< an arrival or a copy may signal the phase before its own
+  MissedPhase,     ///< a phase may complete before all who wait by parity have
+                   ///< seen the one before
   TransactionOverrun, ///< bytes that land in another phase than they were
                       ///< issued for, or more than expected
   NamedBarrierMisuse, ///< bar.sync/bar.arrive with counts that disagree

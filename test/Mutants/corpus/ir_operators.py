@@ -183,8 +183,9 @@ def trips(module, op):
         return
     for place in [1] if op.name == "scf.for" else [0, 1]:
         for what, name in (("less", "arith.subi"), ("more", "arith.addi")):
+            step = op.operands[2] if op.name == "scf.for" else "%one"
             one = f'{op.indent}%one = "arith.constant"() <{{value = 1 : index}}> : () -> index'
-            bound = f'{op.indent}%bound = "{name}"({op.operands[place]}, %one) : (index, index) -> index'
+            bound = f'{op.indent}%bound = "{name}"({op.operands[place]}, {step}) : (index, index) -> index'
             operands = op.operands[:place] + ["%bound"] + op.operands[place + 1:]
             yield f"bound {place} {what}", module.edit({op.line: [one, bound, op.text(operands)]})
 

@@ -41,6 +41,8 @@ class Kernel:
         yield ["--m=200", f"--n={2 * self.columns}", f"--k={self.deep}", *self.options]
         # One block of K in each of many tiles: the ring of scales, whose slot holds those of a group of blocks, is the one that is full.
         yield ["--m=260", f"--n={9 * self.columns}", "--k=112", *self.options]
+        # A whole group of blocks and no rest, for columns that have another row of B's scales.
+        yield ["--m=200", f"--n={128 + self.columns}", "--k=1024", *self.options]
 
 
 GEMM = "examples/gemm.mlir"

@@ -113,6 +113,7 @@ def main():
         sources = [Source(level, k, judge, options.work) for k in table if not options.kernel or k.name in options.kernel]
         keys = [pair for source in sources for pair in source.keys()]
         writable = [key for key, can in keys if can]
+        unwritable = len(keys) - len(writable)
         if options.again:
             writable = [key for key in writable if key in survivors(options.again)]
         chosen = choose(writable, options.sample, options.seed)
@@ -121,7 +122,7 @@ def main():
             for source in sources:
                 results += pool.map(source.run, source.mutants(chosen))
         print(report.table(results, level))
-        print(report.summary(results, level, len(keys) - len(writable)), flush=True)
+        print(report.summary(results, level, unwritable), flush=True)
     print("the simulator's rules: " + report.kinds(results))
     if options.log:
         with open(options.log, "w", encoding="utf-8") as file:
