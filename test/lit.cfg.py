@@ -7,7 +7,8 @@
 #   nvcc      NVIDIA's compiler was found likewise
 #   nvdisasm  NVIDIA's disassembler was found likewise
 #   full      FP8_TEST_FULL=1 (./dev check --full): every point of every matrix
-# Substitutions: the tools by name; %python; %fp8_source, %fp8_build; %ptxas, %nvcc, %nvdisasm.
+# Substitutions: the tools by name; %python; %fp8_source, %fp8_build; %ptxas, %nvcc, %nvdisasm; %fp8_fakecuda and
+# %fp8_oldcuda, the drivers without a GPU of test/Runtime.
 
 import os
 import shutil
@@ -55,6 +56,8 @@ config.substitutions += [
     ("%python", shutil.which("python3")),
     ("%fp8_source", config.fp8_source_dir),
     ("%fp8_build", config.fp8_binary_dir),
+    ("%fp8_fakecuda", os.path.join(config.fp8_binary_dir, "lib", "libfp8fakecuda.so")),
+    ("%fp8_oldcuda", os.path.join(config.fp8_binary_dir, "lib", "libfp8oldcuda.so")),
 ]
 
 

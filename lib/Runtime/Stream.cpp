@@ -18,9 +18,12 @@ std::string seconds(double value) {
 Expected<Stream> Stream::create(std::shared_ptr<const Device> device) {
   const Driver &driver = device->driver();
   cu::Stream handle = nullptr;
+  // Not CU_STREAM_NON_BLOCKING: copies and fills of buffers are work of the
+  // null stream, and may still go on when their calls return (CUDA Driver API,
+  // "API synchronization behavior"); other streams wait for it.
   if (auto error = driver.call(driver.streamCreate,
                                "cannot make a stream on " + device->str(),
-                               &handle, cu::streamNonBlocking))
+                               &handle, cu::streamDefault))
     return *error;
   return Stream(std::move(device), handle, &Driver::streamDestroy);
 }

@@ -62,7 +62,8 @@ public:
     return outcome;
   }
 
-  std::vector<uint8_t> download(uint64_t address, uint64_t size) override {
+  launch::Expected<std::vector<uint8_t>> download(uint64_t address,
+                                                  uint64_t size) override {
     std::vector<uint8_t> &buffer = buffers[(address >> 20) - 1];
     EXPECT_EQ(buffer.size(), size);
     return buffer;

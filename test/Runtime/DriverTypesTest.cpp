@@ -100,7 +100,7 @@ TEST(DriverTypes, Numbers) {
   EXPECT_TRUE(same(CU_JIT_ERROR_LOG_BUFFER, Jit::ErrorLogBuffer));
   EXPECT_TRUE(
       same(CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, Jit::ErrorLogBufferSizeBytes));
-  EXPECT_EQ(unsigned(CU_STREAM_NON_BLOCKING), cu::streamNonBlocking);
+  EXPECT_EQ(unsigned(CU_STREAM_DEFAULT), cu::streamDefault);
   EXPECT_EQ(unsigned(CU_EVENT_DEFAULT), cu::eventDefault);
   EXPECT_EQ(int(CU_STREAM_CAPTURE_MODE_THREAD_LOCAL), cu::captureThreadLocal);
   using Launch = cu::LaunchAttributeId;

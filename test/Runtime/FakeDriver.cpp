@@ -279,8 +279,9 @@ FAKE cuLaunchKernelEx(const LaunchConfig *config, Function, void **parameters,
   return success;
 }
 
-FAKE cuStreamCreate(Stream *stream, unsigned) {
+FAKE cuStreamCreate(Stream *stream, unsigned flags) {
   FAIL_AS_PLANNED();
+  note("cuStreamCreate %u", flags);
   hand(stream);
   return success;
 }

@@ -79,6 +79,11 @@ TEST_F(LaunchTest, IsAsTheManifestSays) {
   EXPECT_EQ(count("cuFuncSetAttribute 14"), 0u);
 }
 
+TEST_F(LaunchTest, WaitsForCopiesOfTheNullStream) {
+  EXPECT_FALSE(run());
+  EXPECT_EQ(count("cuStreamCreate 0"), 1u);
+}
+
 TEST_F(LaunchTest, AsksForMuchSharedMemoryOnly) {
   manifest.launch.sharedMemoryBytes = 47 << 10;
   EXPECT_FALSE(run());

@@ -27,6 +27,14 @@ struct Options {
   uint64_t memoryLimit = uint64_t(8) << 30; ///< bytes of all buffers
   bool verbose = false;
 
+  // A GPU's.
+  int device = 0;
+  bool listDevices = false; ///< instead of a run
+  double watchdogSeconds = 30;
+  unsigned replays = 0; ///< to measure; 0: no measurement
+  bool flushClock = false;
+  bool programmaticLaunch = false;
+
   // The simulator's.
   uint64_t scheduleSeed = 0; ///< of the first schedule; the next are + 1, ...
   unsigned schedules = 1;

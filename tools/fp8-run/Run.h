@@ -17,6 +17,7 @@ struct Summary {
   bool ok = false;
   std::string error; ///< why there is no result; empty when there is one
   std::string backend;
+  std::string device; ///< empty for the simulator
   std::string kernel;
   std::optional<GemmSizes> sizes;
   uint64_t seed = 0;
@@ -24,8 +25,10 @@ struct Summary {
   unsigned schedules = 0; ///< runs made
   unsigned distinctSchedules = 0;
   uint64_t backendErrors = 0;
-  double microseconds = 0; ///< of the fastest run
-  std::string barriers;    ///< JSON, of the last run; empty unless asked for
+  double microseconds = 0;               ///< of the fastest run
+  std::optional<runtime::Timing> timing; ///< if it was asked for
+  unsigned operandSets = 0;              ///< that the timed launches ran over
+  std::string barriers; ///< JSON, of the last run; empty unless asked for
   /// Of the run with the largest error, over all schedules.
   std::optional<BlockwiseGemm::Verdict> verdict;
 

@@ -59,9 +59,9 @@ enum class JitOption : int {
   ErrorLogBufferSizeBytes = 6
 };
 
-constexpr unsigned streamNonBlocking = 1; ///< CU_STREAM_NON_BLOCKING
-constexpr unsigned eventDefault = 0;      ///< CU_EVENT_DEFAULT
-constexpr int captureThreadLocal = 1;     ///< CU_STREAM_CAPTURE_MODE_...
+constexpr unsigned streamDefault = 0; ///< CU_STREAM_DEFAULT
+constexpr unsigned eventDefault = 0;  ///< CU_EVENT_DEFAULT
+constexpr int captureThreadLocal = 1; ///< CU_STREAM_CAPTURE_MODE_...
 
 /// CUtensorMapDataType
 enum class TensorMapDataType : int {
