@@ -57,7 +57,7 @@ Expected<PreparedLaunch> PreparedLaunch::make(Kernel kernel,
   return launch;
 }
 
-std::optional<Error> PreparedLaunch::enqueue(const Stream &stream) const {
+std::optional<Error> PreparedLaunch::enqueue(cu::Stream stream) const {
   cu::LaunchAttribute attributes[2] = {};
   unsigned count = 0;
   // A cluster of one block is what a launch without the attribute has, too; but
@@ -81,7 +81,7 @@ std::optional<Error> PreparedLaunch::enqueue(const Stream &stream) const {
   config.blockY = block[1];
   config.blockZ = block[2];
   config.sharedMemoryBytes = sharedMemoryBytes;
-  config.stream = stream.handle();
+  config.stream = stream;
   config.attributes = count ? attributes : nullptr;
   config.attributeCount = count;
   std::vector<void *> pointers;

@@ -60,7 +60,10 @@ public:
                                        LaunchOptions options = {});
 
   const Kernel &kernel() const { return launchedKernel; }
-  std::optional<Error> enqueue(const Stream &stream) const;
+  std::optional<Error> enqueue(const Stream &stream) const {
+    return enqueue(stream.handle());
+  }
+  std::optional<Error> enqueue(cu::Stream stream) const;
   /// "kernel 'gemm' (grid 6x1x1, block 384x1x1, cluster 2x1x1, 229376 bytes of
   /// dynamic shared memory)"
   std::string str() const;
