@@ -3,6 +3,8 @@
 // Launches: attributes, parameters, failures and hangs.
 #include "FakeDriver.h"
 
+#include <chrono>
+
 using namespace fp8;
 using namespace fp8::runtime;
 using testing::HasSubstr;
@@ -167,7 +169,12 @@ TEST_F(LaunchTest, AKernelThatHangs) {
     ++calls;
     told = message;
   };
+  auto start = std::chrono::steady_clock::now();
   EXPECT_EQ(run()->message, told);
+  std::chrono::duration<double> waited =
+      std::chrono::steady_clock::now() - start;
+  EXPECT_GE(waited.count(), 0.05);
+  EXPECT_LT(waited.count(), 4);
   EXPECT_EQ(calls, 1u);
   EXPECT_EQ(told,
             "kernel 'blockwise' (grid 3x2x1, block 160x1x1, cluster 1x1x1, "
