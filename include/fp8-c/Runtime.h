@@ -4,8 +4,10 @@
  *
  * Functions that can fail return FP8_OK or another status; fp8LastError() then
  * has the message of this thread's last failure. Handles are freed by the
- * function named Close or Free, which takes NULL, too. A handle is used by one
- * thread at a time; devices outlive what is made on them by themselves. */
+ * function named Close or Free, which takes NULL, too; what fails makes none
+ * and leaves NULL. A handle is used by one thread at a time, whichever; devices
+ * outlive what is made on them by themselves. The caller's current CUDA context
+ * is as it was when a function returns. */
 #ifndef FP8_C_RUNTIME_H
 #define FP8_C_RUNTIME_H
 

@@ -13,6 +13,7 @@ struct Fp8Device {
   std::shared_ptr<runtime::Device> device;
 };
 struct Fp8Buffer {
+  std::shared_ptr<runtime::Device> device;
   runtime::DeviceBuffer buffer;
 };
 struct Fp8Kernel {
@@ -48,10 +49,22 @@ Fp8Status guarded(const Body &body) {
   }
 }
 
+/// The same with the device's context current.
+template <typename Body>
+Fp8Status guarded(const runtime::Device &device, const Body &body) {
+  return guarded([&] {
+    runtime::ContextScope scope(device);
+    return scope.error() ? fail(scope.error()->message) : body();
+  });
+}
+
+/// No string is an empty one, which no function takes for right.
+std::string_view textOf(const char *text) { return text ? text : ""; }
+
 launch::Expected<launch::ArgumentValue> argumentOf(const Fp8Argument &from,
                                                    size_t index) {
   std::string what = "argument " + std::to_string(index);
-  auto type = launch::parseDataType(from.dtype ? from.dtype : "");
+  auto type = launch::parseDataType(textOf(from.dtype));
   if (!type)
     return launch::Error{what + " has no known type; there are " +
                          std::string(launch::allDataTypeSpellings())};
@@ -67,10 +80,12 @@ launch::Expected<launch::ArgumentValue> argumentOf(const Fp8Argument &from,
 const char *fp8LastError(void) { return lastError.c_str(); }
 
 Fp8Status fp8DeviceOpen(const char *library, int ordinal, Fp8Device **device) {
+  *device = nullptr;
   return guarded([&] {
-    auto driver = runtime::Driver::load(library ? library : "");
+    auto driver = runtime::Driver::load(std::string(textOf(library)));
     if (!driver)
       return fail(driver.error());
+    runtime::ContextScope scope(**driver);
     auto opened = runtime::Device::open(*driver, ordinal);
     if (!opened)
       return fail(opened.error());
@@ -97,8 +112,8 @@ void fp8DeviceGetInfo(const Fp8Device *device, Fp8DeviceInfo *info) {
 
 Fp8Status fp8DeviceCanRun(const Fp8Device *device, const char *target) {
   return guarded([&] {
-    auto reason =
-        runtime::whyNotRunnable(target, device->device->info().capability);
+    auto reason = runtime::whyNotRunnable(textOf(target),
+                                          device->device->info().capability);
     return reason ? fail(*reason) : FP8_OK;
   });
 }
@@ -109,14 +124,13 @@ void fp8DeviceSetWatchdog(Fp8Device *device, double seconds) {
 
 Fp8Status fp8BufferAllocate(Fp8Device *device, const char *name, uint64_t bytes,
                             Fp8Buffer **buffer) {
-  return guarded([&] {
-    if (auto error = device->device->makeCurrent())
-      return fail(error->message);
+  *buffer = nullptr;
+  return guarded(*device->device, [&] {
     auto made = runtime::DeviceBuffer::allocate(device->device,
                                                 name ? name : "buffer", bytes);
     if (!made)
       return fail(made.error());
-    *buffer = new Fp8Buffer{std::move(*made)};
+    *buffer = new Fp8Buffer{device->device, std::move(*made)};
     return FP8_OK;
   });
 }
@@ -128,19 +142,22 @@ uint64_t fp8BufferAddress(const Fp8Buffer *buffer) {
 }
 
 Fp8Status fp8BufferUpload(Fp8Buffer *buffer, const void *data, uint64_t bytes) {
-  return guarded([&] { return statusOf(buffer->buffer.upload(data, bytes)); });
+  return guarded(*buffer->device,
+                 [&] { return statusOf(buffer->buffer.upload(data, bytes)); });
 }
 
 Fp8Status fp8BufferDownload(const Fp8Buffer *buffer, void *data,
                             uint64_t bytes) {
-  return guarded(
-      [&] { return statusOf(buffer->buffer.download(data, bytes)); });
+  return guarded(*buffer->device, [&] {
+    return statusOf(buffer->buffer.download(data, bytes));
+  });
 }
 
 Fp8Status fp8KernelLoad(Fp8Device *device, const void *image, size_t bytes,
                         const char *manifest, Fp8Kernel **kernel) {
-  return guarded([&] {
-    auto parsed = launch::parseManifest(manifest);
+  *kernel = nullptr;
+  return guarded(*device->device, [&] {
+    auto parsed = launch::parseManifest(textOf(manifest));
     if (!parsed)
       return fail("launch manifest: " + parsed.error());
     std::string text(static_cast<const char *>(image), bytes);
@@ -150,8 +167,6 @@ Fp8Status fp8KernelLoad(Fp8Device *device, const void *image, size_t bytes,
             target, device->device->info().capability, cubin))
       return fail(device->device->str() + " cannot run kernel '" +
                   parsed->kernel + "': " + *reason);
-    if (auto error = device->device->makeCurrent())
-      return fail(error->message);
     auto loaded = runtime::Kernel::load(
         device->device, text, "the image of kernel '" + parsed->kernel + "'",
         parsed->kernel);
@@ -167,7 +182,8 @@ void fp8KernelFree(Fp8Kernel *kernel) { delete kernel; }
 Fp8Status fp8LaunchPrepare(const Fp8Kernel *kernel,
                            const Fp8Argument *arguments, size_t count,
                            int programmatic, Fp8Launch **launch) {
-  return guarded([&] {
+  *launch = nullptr;
+  return guarded(*kernel->kernel.device(), [&] {
     std::vector<launch::ArgumentValue> values;
     for (size_t i = 0; i < count; ++i) {
       auto value = argumentOf(arguments[i], i);
@@ -199,11 +215,9 @@ Fp8Status fp8LaunchPrepare(const Fp8Kernel *kernel,
 void fp8LaunchFree(Fp8Launch *launch) { delete launch; }
 
 Fp8Status fp8LaunchRun(const Fp8Launch *launch) {
-  return guarded([&] {
+  return guarded(*launch->device, [&] {
     if (!launch->prepared)
       return FP8_OK;
-    if (auto error = launch->device->makeCurrent())
-      return fail(error->message);
     auto stream = runtime::Stream::create(launch->device);
     if (!stream)
       return fail(stream.error());
@@ -214,7 +228,7 @@ Fp8Status fp8LaunchRun(const Fp8Launch *launch) {
 }
 
 Fp8Status fp8LaunchEnqueue(const Fp8Launch *launch, void *stream) {
-  return guarded([&] {
+  return guarded(*launch->device, [&] {
     return launch->prepared ? statusOf(launch->prepared->enqueue(
                                   static_cast<runtime::cu::Stream>(stream)))
                             : FP8_OK;
@@ -223,16 +237,22 @@ Fp8Status fp8LaunchEnqueue(const Fp8Launch *launch, void *stream) {
 
 Fp8Status fp8LaunchTime(const Fp8Launch *const *launches, size_t count,
                         uint32_t replays, int flush, Fp8Timing *timing) {
-  return guarded([&] {
+  if (!count)
+    return fail("there is nothing to time: name launches");
+  return guarded(*launches[0]->device, [&] {
     std::vector<runtime::PreparedLaunch> prepared;
-    for (size_t i = 0; i < count; ++i)
+    for (size_t i = 0; i < count; ++i) {
+      if (launches[i]->device != launches[0]->device)
+        return fail("launch " + std::to_string(i) +
+                    " is on another device handle than launch 0; only "
+                    "launches on the same one are timed together");
       if (launches[i]->prepared)
         prepared.push_back(*launches[i]->prepared);
+    }
     runtime::TimerOptions options;
     options.clock = flush ? runtime::Clock::Flush : runtime::Clock::Graph;
     options.replays = replays;
-    auto taken = runtime::timeLaunches(count ? launches[0]->device : nullptr,
-                                       prepared, options);
+    auto taken = runtime::timeLaunches(launches[0]->device, prepared, options);
     if (!taken)
       return fail(taken.error());
     *timing = {taken->medianMicroseconds, taken->fastestMicroseconds,

@@ -69,10 +69,28 @@ Device::~Device() {
   if (!context)
     return;
   // Nobody is left to hear of errors.
-  driver().ctxSetCurrent.function(context);
+  ContextScope scope(*this);
   for (const auto &[image, module] : modules)
     driver().moduleUnload.function(module);
   driver().devicePrimaryCtxRelease.function(handle);
+}
+
+ContextScope::ContextScope(const Driver &driver) : driver(driver) {
+  // A driver that nobody has started yet refuses, and there is none.
+  if (driver.ctxGetCurrent.function(&previous) != cu::success)
+    previous = nullptr;
+}
+
+ContextScope::ContextScope(const Device &device)
+    : ContextScope(device.driver()) {
+  failed = device.makeCurrent();
+}
+
+ContextScope::~ContextScope() {
+  // What is current already is left alone: it may have been released.
+  cu::Context now = nullptr;
+  if (driver.ctxGetCurrent.function(&now) == cu::success && now != previous)
+    driver.ctxSetCurrent.function(previous);
 }
 
 launch::DeviceProperties Device::properties() const {
@@ -94,6 +112,8 @@ std::optional<Error> Device::makeCurrent() const {
 
 Expected<cu::Module> Device::loadModule(const std::string &image,
                                         const std::string &name) {
+  // Held while the driver compiles, so that two threads do not compile twice.
+  std::lock_guard<std::mutex> lock(modulesMutex);
   if (auto found = modules.find(image); found != modules.end())
     return found->second;
   using Option = cu::JitOption;
@@ -124,6 +144,28 @@ Expected<cu::Module> Device::loadModule(const std::string &image,
   }
   modules.emplace(image, module);
   return module;
+}
+
+std::optional<Error> Device::allowDynamicShared(cu::Function function,
+                                                uint32_t bytes,
+                                                const std::string &what) {
+  // The limit is the function's, not the launch's: one that was prepared with
+  // more must still be allowed to run.
+  std::lock_guard<std::mutex> lock(modulesMutex);
+  uint32_t &allowed = dynamicShared[function];
+  if (bytes <= allowed)
+    return std::nullopt;
+  auto error = driver().call(driver().funcSetAttribute, what, function,
+                             cu::FunctionAttribute::MaxDynamicSharedSizeBytes,
+                             int(bytes));
+  if (!error)
+    allowed = bytes;
+  return error;
+}
+
+size_t Device::loadedModules() const {
+  std::lock_guard<std::mutex> lock(modulesMutex);
+  return modules.size();
 }
 
 } // namespace fp8::runtime

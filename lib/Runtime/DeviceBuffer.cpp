@@ -28,7 +28,8 @@ DeviceBuffer::allocate(std::shared_ptr<const Device> device,
 
 DeviceBuffer::DeviceBuffer(DeviceBuffer &&other) noexcept
     : device(std::move(other.device)), bufferName(std::move(other.bufferName)),
-      pointer(std::exchange(other.pointer, 0)), bytes(other.bytes) {}
+      pointer(std::exchange(other.pointer, 0)),
+      bytes(std::exchange(other.bytes, 0)) {}
 
 DeviceBuffer &DeviceBuffer::operator=(DeviceBuffer &&other) noexcept {
   std::swap(device, other.device);
@@ -39,8 +40,10 @@ DeviceBuffer &DeviceBuffer::operator=(DeviceBuffer &&other) noexcept {
 }
 
 DeviceBuffer::~DeviceBuffer() {
-  if (pointer)
-    device->driver().memFree.function(pointer);
+  if (!pointer)
+    return;
+  ContextScope scope(*device);
+  device->driver().memFree.function(pointer);
 }
 
 std::optional<Error> DeviceBuffer::fill(uint8_t value) {

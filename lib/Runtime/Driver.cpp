@@ -89,13 +89,14 @@ std::optional<Error> Driver::findEntries(void *library) {
   auto findAll = [&](auto &...entries) { (find(entries), ...); };
   findAll(init, driverGetVersion, getErrorName, getErrorString, deviceGetCount,
           deviceGet, deviceGetName, deviceTotalMem, deviceGetAttribute,
-          devicePrimaryCtxRetain, devicePrimaryCtxRelease, ctxSetCurrent,
-          memAlloc, memFree, memcpyHtoD, memcpyDtoH, memsetD8, memsetD8Async,
-          moduleLoadDataEx, moduleUnload, moduleGetFunction, funcGetAttribute,
-          funcSetAttribute, tensorMapEncodeTiled, launchKernelEx, streamCreate,
-          streamDestroy, streamBeginCapture, streamEndCapture, eventCreate,
-          eventDestroy, eventRecord, eventQuery, eventElapsedTime,
-          graphInstantiate, graphLaunch, graphExecDestroy, graphDestroy);
+          devicePrimaryCtxRetain, devicePrimaryCtxRelease, ctxGetCurrent,
+          ctxSetCurrent, memAlloc, memFree, memcpyHtoD, memcpyDtoH, memsetD8,
+          memsetD8Async, moduleLoadDataEx, moduleUnload, moduleGetFunction,
+          funcGetAttribute, funcSetAttribute, tensorMapEncodeTiled,
+          launchKernelEx, streamCreate, streamDestroy, streamBeginCapture,
+          streamEndCapture, eventCreate, eventDestroy, eventRecord, eventQuery,
+          eventElapsedTime, graphInstantiate, graphLaunch, graphExecDestroy,
+          graphDestroy);
   find(funcGetParamInfo, /*needed=*/false);
   return error;
 }

@@ -55,17 +55,15 @@ std::optional<Error> Kernel::allow(uint32_t dynamicSharedBytes,
   // 48 KiB are allowed unasked (CUDA C++ Programming Guide, "Shared Memory").
   constexpr uint32_t unasked = 48 << 10;
   if (dynamicSharedBytes + staticSharedBytes > unasked)
-    if (auto error = driver.call(
-            driver.funcSetAttribute,
+    if (auto error = kernelDevice->allowDynamicShared(
+            function, dynamicSharedBytes,
             "cannot give kernel '" + kernelName + "' " +
                 std::to_string(dynamicSharedBytes) +
                 " bytes of dynamic shared memory besides " +
                 std::to_string(staticSharedBytes) + " static ones (" +
                 kernelDevice->str() + " has " +
                 std::to_string(kernelDevice->info().maxSharedMemoryPerBlock) +
-                " for a block)",
-            function, cu::FunctionAttribute::MaxDynamicSharedSizeBytes,
-            int(dynamicSharedBytes)))
+                " for a block)"))
       return error;
   if (!nonPortableCluster)
     return std::nullopt;

@@ -60,8 +60,7 @@ Expected<PreparedLaunch> PreparedLaunch::make(Kernel kernel,
 std::optional<Error> PreparedLaunch::enqueue(cu::Stream stream) const {
   cu::LaunchAttribute attributes[2] = {};
   unsigned count = 0;
-  // A cluster of one block is what a launch without the attribute has, too; but
-  // a kernel with .reqnctapercluster may want to be told.
+  // A cluster of one block is what a launch without the attribute has, too.
   if (cluster[0] * cluster[1] * cluster[2] > 1) {
     attributes[count].id = cu::LaunchAttributeId::ClusterDimension;
     attributes[count].value.clusterDim = {cluster[0], cluster[1], cluster[2]};

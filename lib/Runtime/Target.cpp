@@ -20,7 +20,8 @@ std::optional<Target> parse(std::string_view text) {
   text.remove_prefix(prefix.size());
   int number = 0;
   size_t digits = 0;
-  while (digits < text.size() && digits < 4 && std::isdigit(text[digits]))
+  while (digits < text.size() && digits < 4 &&
+         std::isdigit(static_cast<unsigned char>(text[digits])))
     number = number * 10 + (text[digits++] - '0');
   if (digits < 2)
     return std::nullopt;

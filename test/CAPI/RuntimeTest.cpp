@@ -5,6 +5,8 @@
 
 #include "FakeDriver.h"
 
+#include <thread>
+
 using testing::HasSubstr;
 
 extern "C" const char *fp8LastErrorFromC(void);
@@ -77,6 +79,72 @@ TEST_F(CRuntime, MovesBytes) {
   EXPECT_STREQ(fp8LastError(),
                "cannot copy 5 bytes to offset 0 of 'a', which has 4");
   fp8BufferFree(buffer);
+}
+
+TEST_F(CRuntime, AnyThreadMayCall) {
+  // Threads begin without a context, and end without one.
+  std::thread([&] {
+    Fp8Buffer *buffer = nullptr;
+    ASSERT_EQ(fp8BufferAllocate(device, "a", 4, &buffer), FP8_OK);
+    EXPECT_EQ(load(naive), FP8_OK) << fp8LastError();
+    std::thread([&] {
+      char back[4] = "";
+      EXPECT_EQ(fp8BufferUpload(buffer, "fp8", 4), FP8_OK);
+      EXPECT_EQ(fp8BufferDownload(buffer, back, 4), FP8_OK);
+      EXPECT_EQ(prepare(), FP8_OK) << fp8LastError();
+    }).join();
+    EXPECT_EQ(fp8LaunchRun(launch), FP8_OK) << fp8LastError();
+    EXPECT_EQ(fp8LaunchEnqueue(launch, nullptr), FP8_OK) << fp8LastError();
+    Fp8Timing timing;
+    EXPECT_EQ(fp8LaunchTime(&launch, 1, 20, 0, &timing), FP8_OK);
+    fp8BufferFree(buffer);
+  }).join();
+  EXPECT_EQ(count("cuMemFree_v2"), 1u);
+  EXPECT_EQ(count("no context"), 0u);
+}
+
+TEST_F(CRuntime, LeavesTheCallersContextAlone) {
+  auto driver = fp8::runtime::Driver::load();
+  ASSERT_TRUE(driver);
+  fp8::runtime::cu::Context current;
+  (*driver)->ctxGetCurrent.function(&current);
+  EXPECT_EQ(current, nullptr) << "fp8DeviceOpen left its own";
+  int other = 0;
+  auto *mine = reinterpret_cast<fp8::runtime::cu::Context>(&other);
+  (*driver)->ctxSetCurrent.function(mine);
+  Fp8Buffer *buffer = nullptr;
+  ASSERT_EQ(fp8BufferAllocate(device, "a", 4, &buffer), FP8_OK);
+  fp8BufferFree(buffer);
+  (*driver)->ctxGetCurrent.function(&current);
+  EXPECT_EQ(current, mine);
+  (*driver)->ctxSetCurrent.function(nullptr);
+}
+
+TEST_F(CRuntime, NoStringIsAnErrorToo) {
+  EXPECT_EQ(fp8DeviceCanRun(device, nullptr), FP8_ERROR);
+  EXPECT_EQ(fp8KernelLoad(device, "", 0, nullptr, &kernel), FP8_ERROR);
+  EXPECT_EQ(kernel, nullptr);
+  Fp8Argument argument = {nullptr, 0, 0, nullptr, nullptr};
+  ASSERT_EQ(load(naive), FP8_OK);
+  EXPECT_EQ(fp8LaunchPrepare(kernel, &argument, 1, 0, &launch), FP8_ERROR);
+}
+
+TEST_F(CRuntime, TimesLaunchesOfOneDeviceOnly) {
+  ASSERT_EQ(load(naive), FP8_OK);
+  ASSERT_EQ(prepare(), FP8_OK);
+  Fp8Device *first = std::exchange(device, nullptr);
+  Fp8Kernel *firstKernel = std::exchange(kernel, nullptr);
+  Fp8Launch *launches[] = {std::exchange(launch, nullptr), nullptr};
+  ASSERT_EQ(fp8DeviceOpen(nullptr, 0, &device), FP8_OK);
+  ASSERT_EQ(load(naive), FP8_OK);
+  ASSERT_EQ(prepare(), FP8_OK);
+  launches[1] = launch;
+  Fp8Timing timing;
+  EXPECT_EQ(fp8LaunchTime(launches, 2, 20, 0, &timing), FP8_ERROR);
+  EXPECT_THAT(fp8LastError(), HasSubstr("launch 1 is on another device"));
+  fp8LaunchFree(launches[0]);
+  fp8KernelFree(firstKernel);
+  fp8DeviceClose(first);
 }
 
 TEST_F(CRuntime, Launches) {

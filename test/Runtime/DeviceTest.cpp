@@ -3,6 +3,8 @@
 // Devices, their memory and their modules.
 #include "FakeDriver.h"
 
+#include <thread>
+
 using namespace fp8::runtime;
 using testing::AllOf;
 using testing::HasSubstr;
@@ -161,4 +163,50 @@ TEST_F(DeviceTest, AKernelKnowsItsResources) {
   EXPECT_EQ(kernel->localBytes, 16);
   EXPECT_EQ(kernel->staticSharedBytes, 1024);
   EXPECT_EQ(kernel->parameterBytes(), (std::vector<uint64_t>{128, 8, 4}));
+}
+
+TEST_F(DeviceTest, ThreadsThatAskAtOnceLoadOnce) {
+  auto device = open();
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i)
+    threads.emplace_back([&] {
+      ContextScope scope(*device);
+      for (int j = 0; j < 50; ++j)
+        EXPECT_TRUE(Kernel::load(device, std::to_string(j), "k.ptx", "gemm"));
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  EXPECT_EQ(device->loadedModules(), 50u);
+  EXPECT_EQ(count("cuModuleLoadDataEx"), 50u);
+}
+
+TEST_F(DeviceTest, AnyThreadMayFree) {
+  auto device = open();
+  auto buffer = DeviceBuffer::allocate(device, "a", 8);
+  ASSERT_TRUE(buffer);
+  ASSERT_TRUE(Kernel::load(device, "one", "one.ptx", "gemm"));
+  std::thread([taken = std::move(*buffer)] {}).join();
+  auto stream = Stream::create(device);
+  std::thread([taken = std::move(*stream)] {}).join();
+  EXPECT_FALSE(buffer->fill(0)) << "no bytes are left in it";
+  std::thread([taken = std::move(device)] {}).join();
+  EXPECT_EQ(count("cuMemFree_v2"), 1u);
+  EXPECT_EQ(count("cuDevicePrimaryCtxRelease_v2"), 1u);
+  EXPECT_EQ(count("no context"), 0u);
+}
+
+TEST_F(DeviceTest, AThreadThatDidNotOpenItIsTold) {
+  auto device = open();
+  std::optional<std::string> refused;
+  bool allowed = false;
+  std::thread([&] {
+    auto buffer = DeviceBuffer::allocate(device, "a", 8);
+    if (!buffer)
+      refused = buffer.error();
+    EXPECT_FALSE(device->makeCurrent());
+    allowed = bool(DeviceBuffer::allocate(device, "a", 8));
+  }).join();
+  ASSERT_TRUE(refused);
+  EXPECT_THAT(*refused, HasSubstr("cuMemAlloc_v2 fails with"));
+  EXPECT_TRUE(allowed);
 }

@@ -8,7 +8,9 @@
 //   FP8_FAKE_HANG=1       no event ever comes
 //   FP8_FAKE_CAPABILITY=M.N  what the device is; 9.0 unless given
 //   FP8_FAKE_WRITE=P:O:N  a launch zeroes N bytes, O behind parameter P's
-//   address FP8_FAKE_PARAMETERS=B,...  the bytes of the kernel's parameters
+//                         address
+//   FP8_FAKE_PARAMETERS=B,...  the bytes of the kernel's parameters
+// What needs a current context fails without one, and writes that down.
 #include "fp8/Runtime/DriverTypes.h"
 
 #include <cstdarg>
@@ -54,6 +56,20 @@ std::string list(const T *values, unsigned count) {
   return "[" + text + "]";
 }
 
+/// Of each thread, as the driver has it.
+[[maybe_unused]] thread_local Context currentContext = nullptr;
+
+/// CUDA_ERROR_INVALID_CONTEXT without a current context.
+[[maybe_unused]] Result needContext(const char *function) {
+  if (currentContext)
+    return success;
+  note("no context: %s", function);
+  return 201;
+}
+
+/// What a launch may have, as cuFuncSetAttribute says.
+[[maybe_unused]] int maxDynamicShared = 48 << 10;
+
 /// Handles are addresses of something, and none is null.
 template <typename Handle>
 void hand(Handle *out) {
@@ -65,6 +81,11 @@ void hand(Handle *out) {
 #define FAIL_AS_PLANNED()                                                      \
   if (Result result = planned(__func__))                                       \
   return result
+
+#define NEEDS_CONTEXT()                                                        \
+  if (Result result = needContext(__func__))                                   \
+    return result;                                                             \
+  FAIL_AS_PLANNED()
 
 #define FAKE extern "C" __attribute__((visibility("default"))) Result
 
@@ -143,38 +164,46 @@ FAKE cuDevicePrimaryCtxRelease_v2(Device) {
   note("cuDevicePrimaryCtxRelease_v2");
   return success;
 }
-FAKE cuCtxSetCurrent(Context) { return success; }
+FAKE cuCtxGetCurrent(Context *context) {
+  *context = currentContext;
+  return success;
+}
+FAKE cuCtxSetCurrent(Context context) {
+  currentContext = context;
+  return success;
+}
 
 FAKE cuMemAlloc_v2(DevicePointer *pointer, size_t bytes) {
-  FAIL_AS_PLANNED();
+  NEEDS_CONTEXT();
   note("cuMemAlloc_v2 %zu", bytes);
   void *memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
   *pointer = reinterpret_cast<DevicePointer>(memory);
   return memory ? success : outOfMemory;
 }
 FAKE cuMemFree_v2(DevicePointer pointer) {
+  NEEDS_CONTEXT();
   note("cuMemFree_v2");
   std::free(reinterpret_cast<void *>(pointer));
   return success;
 }
 FAKE cuMemcpyHtoD_v2(DevicePointer to, const void *from, size_t bytes) {
-  FAIL_AS_PLANNED();
+  NEEDS_CONTEXT();
   std::memcpy(reinterpret_cast<void *>(to), from, bytes);
   return success;
 }
 FAKE cuMemcpyDtoH_v2(void *to, DevicePointer from, size_t bytes) {
-  FAIL_AS_PLANNED();
+  NEEDS_CONTEXT();
   std::memcpy(to, reinterpret_cast<const void *>(from), bytes);
   return success;
 }
 FAKE cuMemsetD8_v2(DevicePointer to, unsigned char value, size_t bytes) {
-  FAIL_AS_PLANNED();
+  NEEDS_CONTEXT();
   std::memset(reinterpret_cast<void *>(to), value, bytes);
   return success;
 }
 FAKE cuMemsetD8Async(DevicePointer to, unsigned char value, size_t bytes,
                      Stream) {
-  FAIL_AS_PLANNED();
+  NEEDS_CONTEXT();
   note("cuMemsetD8Async %zu", bytes);
   std::memset(reinterpret_cast<void *>(to), value, bytes);
   return success;
@@ -190,15 +219,17 @@ FAKE cuModuleLoadDataEx(Module *module, const void *image, unsigned count,
                     "ptxas application ptx input, line 7; error: no such op\n");
     return result;
   }
+  maxDynamicShared = 48 << 10;
   hand(module);
   return success;
 }
 FAKE cuModuleUnload(Module) {
+  NEEDS_CONTEXT();
   note("cuModuleUnload");
   return success;
 }
 FAKE cuModuleGetFunction(Function *function, Module, const char *name) {
-  FAIL_AS_PLANNED();
+  NEEDS_CONTEXT();
   note("cuModuleGetFunction %s", name);
   hand(function);
   return success;
@@ -211,8 +242,10 @@ FAKE cuFuncGetAttribute(int *value, FunctionAttribute attribute, Function) {
   return success;
 }
 FAKE cuFuncSetAttribute(Function, FunctionAttribute attribute, int value) {
-  FAIL_AS_PLANNED();
+  NEEDS_CONTEXT();
   note("cuFuncSetAttribute %d %d", int(attribute), value);
+  if (attribute == FunctionAttribute::MaxDynamicSharedSizeBytes)
+    maxDynamicShared = value;
   return success;
 }
 FAKE cuFuncGetParamInfo(Function, size_t index, size_t *offset, size_t *size) {
@@ -251,7 +284,9 @@ FAKE cuTensorMapEncodeTiled(TensorMap *map, TensorMapDataType type,
 
 FAKE cuLaunchKernelEx(const LaunchConfig *config, Function, void **parameters,
                       void **extra) {
-  FAIL_AS_PLANNED();
+  NEEDS_CONTEXT();
+  if (int(config->sharedMemoryBytes) > maxDynamicShared)
+    return invalidValue;
   std::string attributes;
   for (unsigned i = 0; i < config->attributeCount; ++i) {
     const LaunchAttribute &attribute = config->attributes[i];
@@ -280,12 +315,15 @@ FAKE cuLaunchKernelEx(const LaunchConfig *config, Function, void **parameters,
 }
 
 FAKE cuStreamCreate(Stream *stream, unsigned flags) {
-  FAIL_AS_PLANNED();
+  NEEDS_CONTEXT();
   note("cuStreamCreate %u", flags);
   hand(stream);
   return success;
 }
-FAKE cuStreamDestroy_v2(Stream) { return success; }
+FAKE cuStreamDestroy_v2(Stream) {
+  NEEDS_CONTEXT();
+  return success;
+}
 FAKE cuStreamBeginCapture_v2(Stream, int mode) {
   FAIL_AS_PLANNED();
   note("cuStreamBeginCapture_v2 %d", mode);
@@ -298,11 +336,14 @@ FAKE cuStreamEndCapture(Stream, Graph *graph) {
   return success;
 }
 FAKE cuEventCreate(Event *event, unsigned) {
-  FAIL_AS_PLANNED();
+  NEEDS_CONTEXT();
   hand(event);
   return success;
 }
-FAKE cuEventDestroy_v2(Event) { return success; }
+FAKE cuEventDestroy_v2(Event) {
+  NEEDS_CONTEXT();
+  return success;
+}
 FAKE cuEventRecord(Event, Stream) {
   FAIL_AS_PLANNED();
   return success;
@@ -326,10 +367,13 @@ FAKE cuGraphInstantiateWithFlags(GraphExec *executable, Graph,
   return success;
 }
 FAKE cuGraphLaunch(GraphExec, Stream) {
-  FAIL_AS_PLANNED();
+  NEEDS_CONTEXT();
   note("cuGraphLaunch");
   return success;
 }
-FAKE cuGraphExecDestroy(GraphExec) { return success; }
+FAKE cuGraphExecDestroy(GraphExec) {
+  NEEDS_CONTEXT();
+  return success;
+}
 FAKE cuGraphDestroy(Graph) { return success; }
 #endif // FP8_FAKE_INCOMPLETE

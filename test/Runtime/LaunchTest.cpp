@@ -95,6 +95,17 @@ TEST_F(LaunchTest, AsksForMuchSharedMemoryOnly) {
   EXPECT_EQ(count("cuFuncSetAttribute 8 48129"), 1u);
 }
 
+TEST_F(LaunchTest, OneThatTakesLessDoesNotForbidMore) {
+  auto large = PreparedLaunch::make(kernel(), manifest, plan());
+  ASSERT_TRUE(large);
+  manifest.launch.sharedMemoryBytes = 48 << 10;
+  auto small = PreparedLaunch::make(kernel(), manifest, plan());
+  ASSERT_TRUE(small);
+  EXPECT_FALSE(small->enqueue(nullptr));
+  EXPECT_FALSE(large->enqueue(nullptr));
+  EXPECT_EQ(count("cuFuncSetAttribute"), 1u);
+}
+
 TEST_F(LaunchTest, Clusters) {
   manifest.launch.cluster = {3, 2, 1};
   EXPECT_FALSE(run());

@@ -10,6 +10,7 @@
 #include "fp8/Runtime/Target.h"
 
 #include <functional>
+#include <mutex>
 #include <unordered_map>
 
 namespace fp8::runtime {
@@ -34,6 +35,10 @@ struct Watchdog {
   std::function<void(const std::string &)> onHang;
 };
 
+/// A GPU that is in use. Everything but destructors needs its context to be the
+/// calling thread's current one, as `open` leaves it: other threads, and those
+/// that have opened another device since, call makeCurrent or hold a
+/// ContextScope.
 class Device : public std::enable_shared_from_this<Device> {
 public:
   /// Initialises the driver and makes the device's primary context current.
@@ -50,17 +55,19 @@ public:
   /// "NVIDIA H200 (device 0)"
   std::string str() const;
 
-  /// Makes the context current in the calling thread: before work in a thread
-  /// other than the one that opened the device.
+  /// Makes the context the calling thread's current one.
   std::optional<Error> makeCurrent() const;
 
   Watchdog watchdog;
 
   /// The module made of this image (PTX text or a cubin), which `name` names in
-  /// errors. The same bytes are loaded once.
+  /// errors. The same bytes are loaded once, whichever threads ask.
   Expected<cu::Module> loadModule(const std::string &image,
                                   const std::string &name);
-  size_t loadedModules() const { return modules.size(); }
+  size_t loadedModules() const;
+  /// Lets launches of the function have that much dynamic shared memory.
+  std::optional<Error> allowDynamicShared(cu::Function function, uint32_t bytes,
+                                          const std::string &what);
 
 private:
   Device() = default;
@@ -70,7 +77,28 @@ private:
   DeviceInfo deviceInfo;
   cu::Device handle = 0;
   cu::Context context = nullptr;
+  mutable std::mutex modulesMutex;                     ///< for what follows
   std::unordered_map<std::string, cu::Module> modules; ///< by their contents
+  std::unordered_map<cu::Function, uint32_t> dynamicShared; ///< most allowed
+};
+
+/// Remembers this thread's current context and makes it current again at the
+/// end: the thread may be that of a program that uses CUDA by itself.
+class ContextScope {
+public:
+  explicit ContextScope(const Driver &driver);
+  /// Makes the device's context current until then.
+  explicit ContextScope(const Device &device);
+  ~ContextScope();
+  ContextScope(const ContextScope &) = delete;
+  ContextScope &operator=(const ContextScope &) = delete;
+
+  const std::optional<Error> &error() const { return failed; }
+
+private:
+  const Driver &driver;
+  cu::Context previous = nullptr;
+  std::optional<Error> failed;
 };
 
 /// Memory of a device.

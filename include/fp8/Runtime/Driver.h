@@ -63,6 +63,7 @@ public:
   Entry<cu::Context *, cu::Device> devicePrimaryCtxRetain{
       "cuDevicePrimaryCtxRetain"};
   Entry<cu::Device> devicePrimaryCtxRelease{"cuDevicePrimaryCtxRelease_v2"};
+  Entry<cu::Context *> ctxGetCurrent{"cuCtxGetCurrent"};
   Entry<cu::Context> ctxSetCurrent{"cuCtxSetCurrent"};
   Entry<cu::DevicePointer *, size_t> memAlloc{"cuMemAlloc_v2"};
   Entry<cu::DevicePointer> memFree{"cuMemFree_v2"};

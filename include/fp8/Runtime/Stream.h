@@ -22,8 +22,10 @@ public:
   }
   Owned &operator=(Owned &&) = delete;
   ~Owned() {
-    if (value)
-      (ownedDevice->driver().*free).function(value);
+    if (!value)
+      return;
+    ContextScope scope(*ownedDevice);
+    (ownedDevice->driver().*free).function(value);
   }
   Handle handle() const { return value; }
   const Device &device() const { return *ownedDevice; }
