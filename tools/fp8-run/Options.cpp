@@ -157,6 +157,11 @@ std::optional<Options> parseCommandLine(int argc, const char *const *argv,
                           {"auto", BackendKind::Auto}},
                          "Where it runs: a GPU, the simulator, or whichever "
                          "there is");
+  app.add_option("--dump", options.dumpPath,
+                 "Write what the kernel wrote, one argument after the other, "
+                 "to a file; a kernel whose manifest names no problem then "
+                 "runs on bytes that tell where they are from")
+      ->type_name("FILE");
   app.add_flag("-v,--verbose", options.verbose,
                "List the arguments and the launch");
   addProblemOptions(app, options);

@@ -23,22 +23,6 @@ std::string microseconds(double value) {
   return text;
 }
 
-/// Uploads the arguments and binds the manifest to their addresses.
-launch::Expected<launch::LaunchPlan>
-uploadAndBind(const launch::Manifest &manifest, const BlockwiseGemm &problem,
-              Backend &backend, std::vector<launch::ArgumentValue> &values) {
-  values.clear();
-  for (const PreparedArgument &argument : problem.arguments()) {
-    auto address =
-        backend.upload(argument.name, argument.bytes, argument.access);
-    if (!address)
-      return address.takeError();
-    values.push_back(argument.value);
-    values.back().address = *address;
-  }
-  return launch::bindLaunch(manifest, values, backend.properties());
-}
-
 std::string list(const std::vector<int64_t> &values) {
   std::string text;
   for (int64_t value : values)
@@ -63,9 +47,10 @@ void describe(const BlockwiseGemm &problem, const launch::LaunchPlan &plan,
 class ScheduleRuns {
 public:
   ScheduleRuns(const launch::Manifest &manifest, const BlockwiseGemm &problem,
-               Backend &backend, Summary &summary, std::ostream &log)
+               Backend &backend, bool keepOutput, Summary &summary,
+               std::ostream &log)
       : manifest(manifest), problem(problem), backend(backend),
-        summary(summary), log(log) {}
+        keepOutput(keepOutput), summary(summary), log(log) {}
 
   void runAll() {
     bool ok = true;
@@ -86,7 +71,7 @@ public:
     std::vector<launch::LaunchPlan> plans;
     std::vector<launch::ArgumentValue> values;
     for (unsigned i = 0; i < sets; ++i) {
-      auto plan = uploadAndBind(manifest, problem, backend, values);
+      auto plan = uploadAndBind(manifest, problem.arguments(), backend, values);
       if (!plan)
         return refuse(plan.error());
       if (plan->nothingToLaunch())
@@ -126,7 +111,7 @@ private:
   bool runOne(unsigned schedule) {
     backend.reset();
     std::vector<launch::ArgumentValue> values;
-    auto plan = uploadAndBind(manifest, problem, backend, values);
+    auto plan = uploadAndBind(manifest, problem.arguments(), backend, values);
     if (!plan)
       return refuse(plan.error());
     Outcome outcome;
@@ -154,6 +139,8 @@ private:
     if (!bytes)
       return refuse(bytes.error());
     auto verdict = problem.judge(*bytes);
+    if (keepOutput && outcome.errors.empty())
+      summary.output = *bytes;
     report(schedule, outcome, verdict);
     if (!summary.verdict ||
         verdict.result.maxBoundRatio >= summary.verdict->result.maxBoundRatio)
@@ -185,6 +172,7 @@ private:
   const launch::Manifest &manifest;
   const BlockwiseGemm &problem;
   Backend &backend;
+  bool keepOutput;
   Summary &summary;
   std::ostream &log;
   std::set<uint64_t> hashes;
@@ -225,7 +213,8 @@ Summary runProblem(const Options &options, const launch::Manifest &manifest,
   if (options.verbose)
     describe(*problem, *plan, log);
   problem->prepare();
-  ScheduleRuns runs(manifest, *problem, backend, summary, log);
+  ScheduleRuns runs(manifest, *problem, backend, !options.dumpPath.empty(),
+                    summary, log);
   runs.runAll();
   if (options.replays && summary.ok)
     summary.ok = runs.measure();

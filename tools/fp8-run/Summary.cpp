@@ -53,6 +53,10 @@ std::string Summary::json() const {
     line["frobenius"] = result.frobenius;
     line["frobenius_floor"] = result.frobeniusFloor;
   }
+  if (!dumpPath.empty()) {
+    line["dump"] = dumpPath;
+    line["bytes"] = output->size();
+  }
   if (!barriers.empty())
     line["barriers"] = nlohmann::ordered_json::parse(barriers);
   return line.dump(-1, ' ', false,

@@ -25,10 +25,13 @@ launch::Expected<launch::Manifest> loadManifest(const Options &options,
   auto manifest = launch::parseManifest(*text);
   if (!manifest)
     return launch::Error{path + ": " + manifest.error()};
-  if (manifest->problem.empty())
+  if (manifest->problem.empty() && options.dumpPath.empty())
     return launch::Error{path + ": problem: the manifest names no problem, so "
-                                "fp8-run cannot tell what inputs to make"};
-  if (manifest->problem != "blockwise_gemm" && manifest->problem != "gemm")
+                                "fp8-run cannot tell what inputs to make; with "
+                                "--dump=FILE it takes bytes that tell where "
+                                "they are from, and writes what comes back"};
+  if (!manifest->problem.empty() && manifest->problem != "blockwise_gemm" &&
+      manifest->problem != "gemm")
     return launch::Error{path + ": problem: '" + manifest->problem +
                          "' is unknown; fp8-run knows blockwise_gemm and gemm"};
   return manifest;
@@ -117,7 +120,19 @@ Summary runFiles(const Options &options, std::ostream &out, std::ostream &log) {
   log << prefix << options.ptxPath << ": kernel '" << manifest->kernel
       << "' for " << manifest->chip << ", launched as " << manifestPath
       << " says\n";
-  return runProblem(options, *manifest, **backend, log);
+  Summary result = manifest->problem.empty()
+                       ? runBytes(options, *manifest, **backend, log)
+                       : runProblem(options, *manifest, **backend, log);
+  if (!result.output)
+    return result;
+  if (auto error = writeFile(options.dumpPath, *result.output)) {
+    log << prefix << "error: " << error->message << "\n";
+    result.ok = false;
+    result.error = error->message;
+    return result;
+  }
+  result.dumpPath = options.dumpPath;
+  return result;
 }
 } // namespace
 
