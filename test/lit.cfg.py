@@ -6,11 +6,15 @@
 #   ptxas     NVIDIA's assembler was found, where fp8-opt looks for it
 #   nvcc      NVIDIA's compiler was found likewise
 #   nvdisasm  NVIDIA's disassembler was found likewise
+#   gpu       there is a CUDA driver with a device; gpu-sm_90a etc.: it runs code for that chip
 #   full      FP8_TEST_FULL=1 (./dev check --full): every point of every matrix
-# Substitutions: the tools by name; %python; %fp8_source, %fp8_build; %ptxas, %nvcc, %nvdisasm.
+# Substitutions: the tools by name; %python; %fp8_source, %fp8_build; %ptxas, %nvcc, %nvdisasm; %fp8_fakecuda and
+# %fp8_oldcuda, the drivers without a GPU of test/Runtime.
 
+import json
 import os
 import shutil
+import subprocess
 
 import lit.formats
 
@@ -45,9 +49,25 @@ for tool, variable in (("ptxas", "FP8_PTXAS"), ("nvcc", "FP8_NVCC"), ("nvdisasm"
         config.available_features.add(tool)
     config.substitutions.append(("%" + tool, path or tool + "-not-found"))
 
+
+def find_gpu():
+    """What fp8-run says about the first GPU; None without one."""
+    try:
+        result = subprocess.run([os.path.join(config.fp8_binary_dir, "bin", "fp8-run"), "--list-devices"],
+                                capture_output=True, text=True, check=False, timeout=120)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return json.loads(result.stdout.splitlines()[0]) if result.returncode == 0 else None
+
+
+gpu = find_gpu()
+if gpu:
+    config.available_features.add("gpu")
+    config.available_features.update("gpu-" + chip for chip in gpu["runs"])
+
 if os.environ.get("FP8_TEST_FULL") == "1":
     config.available_features.add("full")
-for variable in ("FP8_PTXAS", "FP8_TEST_FULL", "CUDA_HOME", "CUDA_PATH"):
+for variable in ("FP8_PTXAS", "FP8_TEST_FULL", "CUDA_HOME", "CUDA_PATH", "FP8_CUDA_LIBRARY"):
     if variable in os.environ:
         config.environment[variable] = os.environ[variable]
 
@@ -55,6 +75,8 @@ config.substitutions += [
     ("%python", shutil.which("python3")),
     ("%fp8_source", config.fp8_source_dir),
     ("%fp8_build", config.fp8_binary_dir),
+    ("%fp8_fakecuda", os.path.join(config.fp8_binary_dir, "lib", "libfp8fakecuda.so")),
+    ("%fp8_oldcuda", os.path.join(config.fp8_binary_dir, "lib", "libfp8oldcuda.so")),
 ]
 
 

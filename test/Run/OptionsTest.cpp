@@ -31,6 +31,33 @@ TEST(Options, Defaults) {
   EXPECT_FALSE(options->completeAtIssue);
 }
 
+TEST(Options, OfAGpu) {
+  int exitCode;
+  auto options = parse({"k.ptx"}, exitCode);
+  EXPECT_EQ(options->replays, 0u);
+  EXPECT_EQ(options->watchdogSeconds, 30);
+  EXPECT_FALSE(options->flushClock);
+  options = parse({"--time", "k.ptx"}, exitCode);
+  ASSERT_TRUE(options);
+  EXPECT_EQ(options->ptxPath, "k.ptx");
+  EXPECT_EQ(options->replays, 20u);
+  options = parse({"k.ptx", "--time=101", "--clock=flush", "--watchdog=2.5",
+                   "--device=3", "--programmatic-launch"},
+                  exitCode);
+  ASSERT_TRUE(options);
+  EXPECT_EQ(options->replays, 101u);
+  EXPECT_TRUE(options->flushClock);
+  EXPECT_EQ(options->watchdogSeconds, 2.5);
+  EXPECT_EQ(options->device, 3);
+  EXPECT_TRUE(options->programmaticLaunch);
+  EXPECT_TRUE(parse({"--list-devices"}, exitCode)->listDevices);
+  for (const char *wrong : {"--time=0", "--time=x", "--watchdog=0",
+                            "--watchdog=x", "--device=-1", "--clock=sun"}) {
+    EXPECT_FALSE(parse({"k.ptx", wrong}, exitCode)) << wrong;
+    EXPECT_EQ(exitCode, 2);
+  }
+}
+
 TEST(Options, All) {
   int exitCode;
   auto options = parse(

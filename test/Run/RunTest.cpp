@@ -62,12 +62,41 @@ public:
     return outcome;
   }
 
-  std::vector<uint8_t> download(uint64_t address, uint64_t size) override {
+  launch::Expected<std::vector<uint8_t>> download(uint64_t address,
+                                                  uint64_t size) override {
     std::vector<uint8_t> &buffer = buffers[(address >> 20) - 1];
     EXPECT_EQ(buffer.size(), size);
     return buffer;
   }
 
+  unsigned operandSets(uint64_t bytes) const override {
+    EXPECT_GT(bytes, 0u);
+    return 3;
+  }
+  launch::Expected<runtime::Timing>
+  time(const launch::Manifest &manifest,
+       const std::vector<launch::LaunchPlan> &plans) override {
+    EXPECT_EQ(plans.size(), 3u);
+    EXPECT_EQ(buffers.size(), 3 * manifest.arguments.size());
+    // The result that is judged is that of the last set.
+    if (!forgetful) {
+      std::vector<uint8_t> result(buffers.back().size());
+      auto data = reference::makeBlockwiseData(*options.m, *options.n,
+                                               *options.k, options.seed);
+      auto expected = reference::computeReference(data);
+      for (size_t i = 0; i < expected.value.size(); ++i)
+        reference::store(reference::OutputType::BF16, result.data(), i,
+                         expected.value[i]);
+      buffers.back() = result;
+    }
+    runtime::Timing timing;
+    timing.medianMicroseconds = 2;
+    timing.replays = options.replays;
+    timing.launchesPerReplay = 12;
+    return timing;
+  }
+
+  bool forgetful = false; ///< launches that are timed store nothing
   size_t failingUpload = 99;
   int failingSchedule = -1, wrongSchedule = -1;
   unsigned launches = 0;
@@ -130,6 +159,41 @@ TEST_F(Run, StopsAtABrokenRule) {
   EXPECT_EQ(json["errors"], 1);
   EXPECT_THAT(log, HasSubstr("gemm.mlir:1: error: a planted error\n"));
   EXPECT_THAT(log, HasSubstr("1 broken rule, so the numbers mean nothing"));
+}
+
+TEST_F(Run, MeasuresAfterwards) {
+  options.schedules = 1;
+  options.replays = 33;
+  FakeBackend backend(options);
+  run(backend);
+  EXPECT_TRUE(summary.ok) << log;
+  EXPECT_EQ(json["us"], 2.0);
+  EXPECT_DOUBLE_EQ(json["tflops"], 2.0 * 12 * 24 * 160 / 2 * 1e-6);
+  EXPECT_EQ(json["replays"], 33);
+  EXPECT_EQ(json["launches_per_replay"], 12);
+  EXPECT_EQ(json["operand_sets"], 3);
+  EXPECT_THAT(log, HasSubstr("2.00 us, the median of 33 replays"));
+}
+
+TEST_F(Run, JudgesWhatWasMeasured) {
+  options.schedules = 1;
+  options.replays = 20;
+  FakeBackend backend(options);
+  backend.forgetful = true;
+  run(backend);
+  EXPECT_FALSE(summary.ok);
+  EXPECT_EQ(json["ok"], false);
+  EXPECT_THAT(std::string(json["error"]),
+              HasSubstr("wrong result after the measurement: 288 of 288"));
+}
+
+TEST_F(Run, DoesNotMeasureWhatIsWrong) {
+  options.replays = 20;
+  FakeBackend backend(options);
+  backend.wrongSchedule = 0;
+  run(backend);
+  EXPECT_FALSE(summary.ok);
+  EXPECT_FALSE(json.contains("replays"));
 }
 
 TEST_F(Run, StopsAtAWrongElement) {

@@ -5,6 +5,7 @@
 #define FP8_TOOLS_FP8RUN_BACKEND_H
 
 #include "fp8/Launch/LaunchPlan.h"
+#include "fp8/Runtime/Timer.h"
 
 #include <memory>
 
@@ -15,6 +16,7 @@ struct Outcome {
   /// Errors that the backend found, each with its notes, ready to print; the
   /// result means nothing when there is one.
   std::vector<std::string> errors;
+  std::string failure; ///< why there is no result; empty when there is one
   double microseconds = 0;
   uint64_t scheduleHash = 0; ///< tells orders of barrier events apart
   std::string summary;       ///< a few words for a person
@@ -28,11 +30,13 @@ public:
   virtual ~Backend() = default;
 
   virtual std::string name() const = 0;
+  /// The hardware's name; empty for what is none.
+  virtual std::string device() const { return {}; }
   virtual launch::DeviceProperties properties() const = 0;
   /// Checks that the loaded kernel takes what the manifest describes.
   virtual std::optional<launch::Error>
   checkKernel(const launch::Manifest &manifest) const = 0;
-  /// How many schedules there are to try; 1 where the order is not chosen.
+  /// How many schedules there are to try; runs, where nobody chooses the order.
   virtual unsigned schedules() const = 0;
 
   /// Forgets all buffers.
@@ -44,7 +48,17 @@ public:
   /// Runs the kernel of the manifest under schedule number `schedule`.
   virtual Outcome launch(const launch::Manifest &manifest,
                          const launch::LaunchPlan &plan, unsigned schedule) = 0;
-  virtual std::vector<uint8_t> download(uint64_t address, uint64_t size) = 0;
+  virtual launch::Expected<std::vector<uint8_t>> download(uint64_t address,
+                                                          uint64_t size) = 0;
+
+  /// How many sets of operands of so many bytes a measurement of time wants.
+  virtual unsigned operandSets(uint64_t /*bytes*/) const { return 1; }
+  /// How long the kernel takes, launched on each set in turn.
+  virtual launch::Expected<runtime::Timing>
+  time(const launch::Manifest &, const std::vector<launch::LaunchPlan> &) {
+    return launch::Error{"--time needs a GPU: the time that the " + name() +
+                         " takes says nothing about one"};
+  }
 };
 
 } // namespace fp8::run

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Reading files, with an error for everything that can go wrong.
+// Reading and writing files, with an error for everything that can go wrong.
 #include "Files.h"
 
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <unistd.h>
 
 namespace fp8::run {
 namespace fs = std::filesystem;
@@ -54,6 +55,37 @@ launch::Expected<std::string> findManifest(const std::string &ptxPath,
     return replaced;
   return launch::Error{"no launch manifest '" + beside + "' or '" + replaced +
                        "'; name it with --manifest"};
+}
+
+std::optional<launch::Error> writeFile(const std::string &path,
+                                       const std::vector<uint8_t> &bytes) {
+  std::error_code code;
+  fs::file_status status = fs::status(path, code);
+  // A pipe or a device is written to, not replaced.
+  bool replace = !fs::exists(status) || fs::is_regular_file(status);
+  std::string target =
+      replace ? path + "." + std::to_string(getpid()) + ".tmp" : path;
+  auto failure = [&](const std::string &why) {
+    if (replace)
+      fs::remove(target, code);
+    return launch::Error{"cannot write '" + path + "': " + why};
+  };
+  if (fs::is_directory(status))
+    return launch::Error{"cannot write '" + path + "': it is a directory"};
+  std::ofstream file(target, std::ios::binary | std::ios::trunc);
+  if (!file)
+    return failure(std::strerror(errno));
+  file.write(reinterpret_cast<const char *>(bytes.data()), bytes.size());
+  file.close();
+  if (!file)
+    return failure(std::strerror(errno));
+  if (!replace)
+    return std::nullopt;
+  std::error_code renamed;
+  fs::rename(target, path, renamed);
+  if (renamed)
+    return failure(renamed.message());
+  return std::nullopt;
 }
 
 } // namespace fp8::run

@@ -69,13 +69,43 @@ void addProblemOptions(CLI::App &app, Options &options) {
                  "Bytes that all buffers together may take");
 }
 
+void addDeviceOptions(CLI::App &app, Options &options) {
+  const std::string group = "GPU";
+  app.add_option("--device", options.device, "The GPU's number")
+      ->check(CLI::Range(0, 1023))
+      ->group(group);
+  app.add_flag("--list-devices", options.listDevices,
+               "Print a line of JSON for each GPU and end")
+      ->group(group);
+  app.add_option("--watchdog", options.watchdogSeconds,
+                 "Seconds after which a kernel that has not ended counts as "
+                 "one that hangs")
+      ->check(CLI::Range(0.001, 86400.0))
+      ->group(group);
+  app.add_flag("--time{20}", options.replays,
+               "Measure the kernel's time: the median of that many replays")
+      ->check(CLI::Range(1u, 1000000u))
+      ->group(group);
+  addChoice<bool>(app, "--clock", options.flushClock,
+                  {{"graph", false}, {"flush", true}},
+                  "What --time measures. graph: a CUDA graph of launches over "
+                  "several sets of operands; flush: single launches, the L2 "
+                  "cache flushed before each")
+      ->group(group);
+  app.add_flag("--programmatic-launch", options.programmaticLaunch,
+               "Launch with programmatic stream serialization: the kernel "
+               "waits by itself for the one before (griddepcontrol)")
+      ->group(group);
+}
+
 void addSimulatorOptions(CLI::App &app, Options &options) {
   const std::string group = "Simulator";
   app.add_option("--schedule-seed", options.scheduleSeed,
                  "Chooses the order of warps and of asynchronous work")
       ->group(group);
   app.add_option("--schedules", options.schedules,
-                 "Runs that many schedule seeds, counting up")
+                 "Runs that many schedule seeds, counting up; on a GPU that "
+                 "many times")
       ->check(CLI::Range(1u, 1000000u))
       ->group(group);
   addChoice<bool>(app, "--completion", options.completeAtIssue,
@@ -115,8 +145,8 @@ std::optional<Options> parseCommandLine(int argc, const char *const *argv,
                "result, and prints one line of JSON last."};
   app.set_version_flag("--version", "fp8-run " FP8_VERSION);
   app.option_defaults()->always_capture_default(true);
-  app.add_option("ptx", options.ptxPath, "The kernel: OUT.ptx of fp8-opt")
-      ->required()
+  app.add_option("ptx", options.ptxPath,
+                 "The kernel: OUT.ptx of fp8-opt, or on a GPU OUT.cubin")
       ->type_name("OUT.ptx");
   app.add_option("--manifest", options.manifestPath,
                  "The launch manifest (default: OUT.ptx.json, or OUT.json)")
@@ -127,12 +157,20 @@ std::optional<Options> parseCommandLine(int argc, const char *const *argv,
                           {"auto", BackendKind::Auto}},
                          "Where it runs: a GPU, the simulator, or whichever "
                          "there is");
+  app.add_option("--dump", options.dumpPath,
+                 "Write what the kernel wrote, one argument after the other, "
+                 "to a file; a kernel whose manifest names no problem then "
+                 "runs on bytes that tell where they are from")
+      ->type_name("FILE");
   app.add_flag("-v,--verbose", options.verbose,
                "List the arguments and the launch");
   addProblemOptions(app, options);
+  addDeviceOptions(app, options);
   addSimulatorOptions(app, options);
   try {
     app.parse(argc, argv);
+    if (options.ptxPath.empty() && !options.listDevices)
+      throw CLI::RequiredError("ptx");
   } catch (const CLI::ParseError &error) {
     if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) {
       exitCode = app.exit(error);

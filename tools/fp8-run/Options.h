@@ -25,7 +25,16 @@ struct Options {
   std::optional<float> beta; ///< absent: some number that is not 0
   reference::Elementwise elementwise = reference::Elementwise::None;
   uint64_t memoryLimit = uint64_t(8) << 30; ///< bytes of all buffers
+  std::string dumpPath; ///< for what the kernel wrote; empty: not kept
   bool verbose = false;
+
+  // A GPU's.
+  int device = 0;
+  bool listDevices = false; ///< instead of a run
+  double watchdogSeconds = 30;
+  unsigned replays = 0; ///< to measure; 0: no measurement
+  bool flushClock = false;
+  bool programmaticLaunch = false;
 
   // The simulator's.
   uint64_t scheduleSeed = 0; ///< of the first schedule; the next are + 1, ...

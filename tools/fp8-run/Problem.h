@@ -17,7 +17,7 @@
 #define FP8_TOOLS_FP8RUN_PROBLEM_H
 
 #include "Options.h"
-#include "fp8/Launch/LaunchPlan.h"
+#include "Upload.h"
 #include "fp8/Reference/Checker.h"
 #include "fp8/Reference/Epilogue.h"
 
@@ -33,24 +33,6 @@ struct GemmSizes {
 /// neither gives, and a flag that differs from the manifest, are errors.
 launch::Expected<GemmSizes> resolveSizes(const launch::Manifest &manifest,
                                          const Options &options);
-
-/// An argument with its first contents.
-struct PreparedArgument {
-  std::string name;
-  launch::Access access = launch::Access::Read;
-  launch::ArgumentValue value; ///< the address is filled in by the run
-  std::vector<uint8_t> bytes;
-  uint64_t elements = 0; ///< that the bytes hold, padding included
-
-  int64_t rows() const { return value.shape[value.shape.size() - 2]; }
-  int64_t columns() const { return value.shape.back(); }
-  int64_t rowStride() const { return value.strides[value.strides.size() - 2]; }
-  /// The element that begins a row of a matrix of the batch.
-  int64_t at(int64_t matrix, int64_t row) const {
-    int64_t apart = value.strides.size() == 3 ? value.strides[0] : 0;
-    return matrix * apart + row * rowStride();
-  }
-};
 
 /// The type that D's elements are checked as; nothing for one that D cannot
 /// have.

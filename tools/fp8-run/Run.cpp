@@ -17,21 +17,10 @@ std::string shortNumber(double value) {
   return text;
 }
 
-/// Uploads the arguments and binds the manifest to their addresses.
-launch::Expected<launch::LaunchPlan>
-uploadAndBind(const launch::Manifest &manifest, const BlockwiseGemm &problem,
-              Backend &backend, std::vector<launch::ArgumentValue> &values) {
-  backend.reset();
-  values.clear();
-  for (const PreparedArgument &argument : problem.arguments()) {
-    auto address =
-        backend.upload(argument.name, argument.bytes, argument.access);
-    if (!address)
-      return address.takeError();
-    values.push_back(argument.value);
-    values.back().address = *address;
-  }
-  return launch::bindLaunch(manifest, values, backend.properties());
+std::string microseconds(double value) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.2f", value);
+  return text;
 }
 
 std::string list(const std::vector<int64_t> &values) {
@@ -58,9 +47,10 @@ void describe(const BlockwiseGemm &problem, const launch::LaunchPlan &plan,
 class ScheduleRuns {
 public:
   ScheduleRuns(const launch::Manifest &manifest, const BlockwiseGemm &problem,
-               Backend &backend, Summary &summary, std::ostream &log)
+               Backend &backend, bool keepOutput, Summary &summary,
+               std::ostream &log)
       : manifest(manifest), problem(problem), backend(backend),
-        summary(summary), log(log) {}
+        keepOutput(keepOutput), summary(summary), log(log) {}
 
   void runAll() {
     bool ok = true;
@@ -70,15 +60,60 @@ public:
     summary.distinctSchedules = hashes.size();
   }
 
-private:
-  bool runOne(unsigned schedule) {
+  /// Measures, after a run that was right, and judges what the last set of
+  /// operands gave: a kernel can be right alone and wrong in a crowd.
+  bool measure() {
+    backend.reset();
+    uint64_t bytes = 0;
+    for (const PreparedArgument &argument : problem.arguments())
+      bytes += argument.bytes.size();
+    unsigned sets = backend.operandSets(bytes);
+    std::vector<launch::LaunchPlan> plans;
     std::vector<launch::ArgumentValue> values;
-    auto plan = uploadAndBind(manifest, problem, backend, values);
-    if (!plan) {
-      summary.error = plan.error();
-      log << prefix << "error: " << plan.error() << "\n";
-      return false;
+    for (unsigned i = 0; i < sets; ++i) {
+      auto plan = uploadAndBind(manifest, problem.arguments(), backend, values);
+      if (!plan)
+        return refuse(plan.error());
+      if (plan->nothingToLaunch())
+        return refuse("--time: there is nothing to launch");
+      plans.push_back(std::move(*plan));
     }
+    auto timing = backend.time(manifest, plans);
+    if (!timing)
+      return refuse(timing.error());
+    summary.timing = *timing;
+    summary.operandSets = sets;
+    log << prefix << microseconds(timing->medianMicroseconds)
+        << " us, the median of " << timing->replays << " replays ("
+        << microseconds(timing->fastestMicroseconds) << " to "
+        << microseconds(timing->slowestMicroseconds) << "), over " << sets
+        << " set" << (sets > 1 ? "s" : "") << " of operands\n";
+    unsigned output = problem.outputIndex();
+    auto result = backend.download(values[output].address,
+                                   problem.arguments()[output].bytes.size());
+    if (!result)
+      return refuse(result.error());
+    auto verdict = problem.judge(*result);
+    if (verdict.ok())
+      return true;
+    summary.verdict = verdict;
+    return refuse("wrong result after the measurement: " +
+                  verdict.result.str());
+  }
+
+private:
+  bool refuse(const std::string &error) {
+    summary.error = error;
+    log << prefix << "error: " << error << "\n";
+    return false;
+  }
+
+  bool runOne(unsigned schedule) {
+    backend.reset();
+    std::vector<launch::ArgumentValue> values;
+    auto plan = uploadAndBind(manifest, problem.arguments(), backend, values);
+    if (!plan)
+      return refuse(plan.error());
     Outcome outcome;
     if (!plan->nothingToLaunch()) {
       outcome = backend.launch(manifest, *plan, schedule);
@@ -95,11 +130,17 @@ private:
     summary.backendErrors += outcome.errors.size();
     for (const std::string &error : outcome.errors)
       log << error << "\n";
+    if (!outcome.failure.empty())
+      return refuse(outcome.failure);
 
     unsigned output = problem.outputIndex();
     uint64_t size = problem.arguments()[output].bytes.size();
-    auto verdict =
-        problem.judge(backend.download(values[output].address, size));
+    auto bytes = backend.download(values[output].address, size);
+    if (!bytes)
+      return refuse(bytes.error());
+    auto verdict = problem.judge(*bytes);
+    if (keepOutput && outcome.errors.empty())
+      summary.output = *bytes;
     report(schedule, outcome, verdict);
     if (!summary.verdict ||
         verdict.result.maxBoundRatio >= summary.verdict->result.maxBoundRatio)
@@ -131,6 +172,7 @@ private:
   const launch::Manifest &manifest;
   const BlockwiseGemm &problem;
   Backend &backend;
+  bool keepOutput;
   Summary &summary;
   std::ostream &log;
   std::set<uint64_t> hashes;
@@ -142,6 +184,7 @@ Summary runProblem(const Options &options, const launch::Manifest &manifest,
                    Backend &backend, std::ostream &log) {
   Summary summary;
   summary.backend = backend.name();
+  summary.device = backend.device();
   summary.kernel = manifest.kernel;
   summary.seed = options.seed;
   auto problem = BlockwiseGemm::make(manifest, options);
@@ -170,7 +213,11 @@ Summary runProblem(const Options &options, const launch::Manifest &manifest,
   if (options.verbose)
     describe(*problem, *plan, log);
   problem->prepare();
-  ScheduleRuns(manifest, *problem, backend, summary, log).runAll();
+  ScheduleRuns runs(manifest, *problem, backend, !options.dumpPath.empty(),
+                    summary, log);
+  runs.runAll();
+  if (options.replays && summary.ok)
+    summary.ok = runs.measure();
   return summary;
 }
 

@@ -17,6 +17,7 @@ struct Summary {
   bool ok = false;
   std::string error; ///< why there is no result; empty when there is one
   std::string backend;
+  std::string device; ///< empty for the simulator
   std::string kernel;
   std::optional<GemmSizes> sizes;
   uint64_t seed = 0;
@@ -24,10 +25,16 @@ struct Summary {
   unsigned schedules = 0; ///< runs made
   unsigned distinctSchedules = 0;
   uint64_t backendErrors = 0;
-  double microseconds = 0; ///< of the fastest run
-  std::string barriers;    ///< JSON, of the last run; empty unless asked for
+  double microseconds = 0;               ///< of the fastest run
+  std::optional<runtime::Timing> timing; ///< if it was asked for
+  unsigned operandSets = 0;              ///< that the timed launches ran over
+  std::string barriers; ///< JSON, of the last run; empty unless asked for
   /// Of the run with the largest error, over all schedules.
   std::optional<BlockwiseGemm::Verdict> verdict;
+  /// What the kernel wrote in the last run, if --dump asks for it and no rule
+  /// was broken.
+  std::optional<std::vector<uint8_t>> output;
+  std::string dumpPath; ///< where that is; empty unless it was written
 
   std::string json() const; ///< one line, no line break
 };
@@ -36,6 +43,11 @@ struct Summary {
 /// to `log`. Stops at the first schedule that fails.
 Summary runProblem(const Options &options, const launch::Manifest &manifest,
                    Backend &backend, std::ostream &log);
+
+/// The same for a kernel whose manifest names no problem: there is nothing to
+/// judge, but every schedule must write the same bytes.
+Summary runBytes(const Options &options, const launch::Manifest &manifest,
+                 Backend &backend, std::ostream &log);
 
 /// The whole program after the command line. Returns the exit code: 0 only if
 /// everything was right.

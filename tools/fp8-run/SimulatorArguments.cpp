@@ -87,15 +87,6 @@ sim::KernelArgument scalar(const launch::BoundScalar &bound) {
 }
 } // namespace
 
-uint64_t parameterBytes(const launch::ParameterSpec &parameter) {
-  constexpr uint64_t tensorMapBytes = 128, addressBytes = 8;
-  if (std::holds_alternative<launch::TensorMapSpec>(parameter))
-    return tensorMapBytes;
-  if (const auto *scalar = std::get_if<launch::ScalarSpec>(&parameter))
-    return launch::byteSize(scalar->type);
-  return addressBytes;
-}
-
 std::vector<sim::KernelArgument>
 simulatorArguments(const std::vector<launch::BoundParameter> &parameters) {
   std::vector<sim::KernelArgument> arguments;

@@ -9,9 +9,6 @@
 
 namespace fp8::run {
 
-/// Bytes that a parameter takes in the PTX entry's signature.
-uint64_t parameterBytes(const launch::ParameterSpec &parameter);
-
 std::vector<sim::KernelArgument>
 simulatorArguments(const std::vector<launch::BoundParameter> &parameters);
 

@@ -3,6 +3,7 @@
 // Launch plans on the simulated device.
 #include "SimulatorBackend.h"
 
+#include "KernelCheck.h"
 #include "SimulatorArguments.h"
 #include "fp8/Simulator/Simulator.h"
 
@@ -120,7 +121,8 @@ public:
   Outcome launch(const launch::Manifest &manifest,
                  const launch::LaunchPlan &plan, unsigned schedule) override;
 
-  std::vector<uint8_t> download(uint64_t address, uint64_t size) override {
+  launch::Expected<std::vector<uint8_t>> download(uint64_t address,
+                                                  uint64_t size) override {
     std::vector<uint8_t> bytes(size);
     if (size)
       device.read(address, bytes.data(), size);
@@ -145,27 +147,12 @@ SimulatorBackend::checkKernel(const launch::Manifest &manifest) const {
                          "', which the manifest launches; it has " +
                          (names.empty() ? "none" : names)};
   }
-  if (module.target() != manifest.chip)
-    return launch::Error{ptx + " is for " + module.target() +
-                         " and the manifest for " + manifest.chip +
-                         "; they do not belong together"};
-  if (entry->parameters.size() != manifest.parameters.size())
-    return launch::Error{"kernel '" + entry->name + "' in " + ptx + " takes " +
-                         std::to_string(entry->parameters.size()) +
-                         " parameters and the manifest describes " +
-                         std::to_string(manifest.parameters.size()) +
-                         "; they do not belong together"};
-  for (size_t i = 0; i < entry->parameters.size(); ++i) {
-    uint64_t described = parameterBytes(manifest.parameters[i]);
-    if (described != entry->parameters[i].sizeBytes)
-      return launch::Error{"parameter " + std::to_string(i) + " of kernel '" +
-                           entry->name + "' in " + ptx + " takes " +
-                           std::to_string(entry->parameters[i].sizeBytes) +
-                           " bytes and the manifest describes " +
-                           std::to_string(described) +
-                           "; they do not belong together"};
-  }
-  return std::nullopt;
+  if (auto error = checkTarget(ptx, module.target(), manifest))
+    return error;
+  std::vector<uint64_t> bytes;
+  for (const auto &parameter : entry->parameters)
+    bytes.push_back(parameter.sizeBytes);
+  return checkParameters(ptx, bytes, manifest);
 }
 
 Outcome SimulatorBackend::launch(const launch::Manifest &manifest,

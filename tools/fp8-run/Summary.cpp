@@ -14,6 +14,8 @@ std::string Summary::json() const {
     line["error"] = error;
   if (!backend.empty())
     line["backend"] = backend;
+  if (!device.empty())
+    line["device"] = device;
   if (!kernel.empty())
     line["kernel"] = kernel;
   if (sizes) {
@@ -27,7 +29,17 @@ std::string Summary::json() const {
   if (schedules) {
     line["launched"] = launched;
     line["errors"] = backendErrors;
-    line["us"] = microseconds;
+    line["us"] = timing ? timing->medianMicroseconds : microseconds;
+    if (timing && sizes) {
+      double operations =
+          2.0 * sizes->m * sizes->n * sizes->k * sizes->batch.value_or(1);
+      line["tflops"] = operations / timing->medianMicroseconds * 1e-6;
+      line["us_fastest"] = timing->fastestMicroseconds;
+      line["us_slowest"] = timing->slowestMicroseconds;
+      line["replays"] = timing->replays;
+      line["launches_per_replay"] = timing->launchesPerReplay;
+      line["operand_sets"] = operandSets;
+    }
     line["schedules"] = schedules;
     line["distinct_schedules"] = distinctSchedules;
   }
@@ -40,6 +52,10 @@ std::string Summary::json() const {
     line["max_bound_ratio"] = result.maxBoundRatio; // null when infinite
     line["frobenius"] = result.frobenius;
     line["frobenius_floor"] = result.frobeniusFloor;
+  }
+  if (!dumpPath.empty()) {
+    line["dump"] = dumpPath;
+    line["bytes"] = output->size();
   }
   if (!barriers.empty())
     line["barriers"] = nlohmann::ordered_json::parse(barriers);

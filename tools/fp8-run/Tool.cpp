@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The program between the command line and the run: files, backend, verdict.
+#include "CudaBackend.h"
 #include "Files.h"
 #include "Run.h"
 #include "SimulatorBackend.h"
 
 #include <ostream>
+#include <unistd.h>
 
 namespace fp8::run {
 namespace {
@@ -23,25 +25,80 @@ launch::Expected<launch::Manifest> loadManifest(const Options &options,
   auto manifest = launch::parseManifest(*text);
   if (!manifest)
     return launch::Error{path + ": " + manifest.error()};
-  if (manifest->problem.empty())
+  if (manifest->problem.empty() && options.dumpPath.empty())
     return launch::Error{path + ": problem: the manifest names no problem, so "
-                                "fp8-run cannot tell what inputs to make"};
-  if (manifest->problem != "blockwise_gemm" && manifest->problem != "gemm")
+                                "fp8-run cannot tell what inputs to make; with "
+                                "--dump=FILE it takes bytes that tell where "
+                                "they are from, and writes what comes back"};
+  if (!manifest->problem.empty() && manifest->problem != "blockwise_gemm" &&
+      manifest->problem != "gemm")
     return launch::Error{path + ": problem: '" + manifest->problem +
                          "' is unknown; fp8-run knows blockwise_gemm and gemm"};
   return manifest;
 }
 
-launch::Expected<std::unique_ptr<Backend>>
-loadBackend(const Options &options, const std::string &ptx, std::ostream &log) {
-  if (options.backend == BackendKind::CUDA)
-    return launch::Error{"this build has no CUDA backend; use --backend=sim"};
-  if (options.backend == BackendKind::Auto)
-    log << prefix << "no CUDA backend in this build: using the simulator\n";
-  return makeSimulatorBackend(options, ptx);
+/// Says what hangs and ends the process, since a kernel that hangs cannot be
+/// ended otherwise: destructors would wait for it.
+[[noreturn]] void endHangingProcess(const Options &options,
+                                    const launch::Manifest &manifest,
+                                    const runtime::Device &device,
+                                    const std::string &message,
+                                    std::ostream &out, std::ostream &log) {
+  constexpr int exitCode = 3;
+  Summary summary;
+  summary.error = message;
+  summary.backend = "cuda";
+  summary.device = device.info().name;
+  summary.kernel = manifest.kernel;
+  log << prefix << "error: " << message << "; this is the launch of "
+      << options.ptxPath << "\n"
+      << prefix << "FAIL" << std::endl;
+  out << summary.json() << std::endl;
+  _exit(exitCode);
 }
 
-Summary runFiles(const Options &options, std::ostream &log) {
+/// The GPU that can run the file, or why there is none.
+launch::Expected<std::shared_ptr<runtime::Device>>
+findDevice(const Options &options, const std::string &image,
+           const launch::Manifest &manifest) {
+  auto device = openDevice(options);
+  if (!device)
+    return device.takeError();
+  if (auto reason = whyNotOn(**device, image, manifest))
+    return launch::Error{(*device)->str() + " cannot run " + options.ptxPath +
+                         ": " + *reason};
+  return device;
+}
+
+launch::Expected<std::unique_ptr<Backend>>
+loadBackend(const Options &options, const std::string &image,
+            const launch::Manifest &manifest, std::ostream &out,
+            std::ostream &log) {
+  if (options.backend != BackendKind::Simulator) {
+    auto device = findDevice(options, image, manifest);
+    if (device) {
+      runtime::Device &gpu = **device;
+      gpu.watchdog.onHang = [&](const std::string &message) {
+        endHangingProcess(options, manifest, gpu, message, out, log);
+      };
+      log << prefix << "running on " << gpu.str() << ", compute capability "
+          << gpu.info().capability.str() << "\n";
+      return makeCudaBackend(options, *device, image, manifest);
+    }
+    if (options.backend == BackendKind::CUDA)
+      return launch::Error{device.error() +
+                           " (--backend=cuda was asked for; --backend=sim "
+                           "needs no GPU)"};
+    log << prefix << "using the simulator: " << device.error() << "\n";
+  }
+  if (runtime::isCubin(image))
+    return launch::Error{options.ptxPath +
+                         " is a cubin, and the simulator runs PTX only: give "
+                         "it the PTX, or use a GPU"};
+  return makeSimulatorBackend(options, image);
+}
+
+Summary runFiles(const Options &options, std::ostream &out, std::ostream &log) {
   Summary summary;
   auto fail = [&](const std::string &error) {
     log << prefix << "error: " << error << "\n";
@@ -55,7 +112,7 @@ Summary runFiles(const Options &options, std::ostream &log) {
   auto manifest = loadManifest(options, manifestPath);
   if (!manifest)
     return fail(manifest.error());
-  auto backend = loadBackend(options, *ptx, log);
+  auto backend = loadBackend(options, *ptx, *manifest, out, log);
   if (!backend)
     return fail(backend.error());
   if (auto error = (*backend)->checkKernel(*manifest))
@@ -63,12 +120,33 @@ Summary runFiles(const Options &options, std::ostream &log) {
   log << prefix << options.ptxPath << ": kernel '" << manifest->kernel
       << "' for " << manifest->chip << ", launched as " << manifestPath
       << " says\n";
-  return runProblem(options, *manifest, **backend, log);
+  Summary result = manifest->problem.empty()
+                       ? runBytes(options, *manifest, **backend, log)
+                       : runProblem(options, *manifest, **backend, log);
+  if (!result.output)
+    return result;
+  if (auto error = writeFile(options.dumpPath, *result.output)) {
+    log << prefix << "error: " << error->message << "\n";
+    result.ok = false;
+    result.error = error->message;
+    return result;
+  }
+  result.dumpPath = options.dumpPath;
+  return result;
 }
 } // namespace
 
 int runTool(const Options &options, std::ostream &out, std::ostream &log) {
-  Summary summary = runFiles(options, log);
+  if (options.listDevices) {
+    auto lines = listDevices();
+    if (!lines) {
+      log << prefix << "error: " << lines.error() << std::endl;
+      return 1;
+    }
+    out << *lines << std::flush;
+    return 0;
+  }
+  Summary summary = runFiles(options, out, log);
   log << prefix << (summary.ok ? "PASS" : "FAIL") << std::endl;
   out << summary.json() << std::endl;
   return summary.ok ? 0 : 1;

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * The C API of the runtime: a kernel and its launch manifest on a GPU.
+ *
+ * Functions that can fail return FP8_OK or another status; fp8LastError() then
+ * has the message of this thread's last failure. Handles are freed by the
+ * function named Close or Free, which takes NULL, too; what fails makes none
+ * and leaves NULL. A handle is used by one thread at a time, whichever; devices
+ * outlive what is made on them by themselves. The caller's current CUDA context
+ * is as it was when a function returns. */
+#ifndef FP8_C_RUNTIME_H
+#define FP8_C_RUNTIME_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum Fp8Status {
+  FP8_OK = 0,
+  FP8_ERROR = 1,
+  FP8_HANG = 2 /* work did not end in time; only ending the process stops it */
+} Fp8Status;
+
+typedef struct Fp8Device Fp8Device;
+typedef struct Fp8Buffer Fp8Buffer;
+typedef struct Fp8Kernel Fp8Kernel;
+typedef struct Fp8Launch Fp8Launch;
+
+/* Never NULL; valid until this thread's next call that fails. */
+const char *fp8LastError(void);
+
+typedef struct Fp8DeviceInfo {
+  const char *name; /* valid as long as the device */
+  int32_t ordinal, major, minor;
+  int32_t multiprocessorCount;
+  int32_t l2CacheBytes;
+  int32_t maxSharedMemoryPerBlock;
+  int32_t driverVersion;
+  uint64_t memoryBytes;
+} Fp8DeviceInfo;
+
+/* `library` is the driver's library; NULL: what the environment variable
+ * FP8_CUDA_LIBRARY names, else libcuda.so.1. */
+Fp8Status fp8DeviceOpen(const char *library, int ordinal, Fp8Device **device);
+void fp8DeviceClose(Fp8Device *device);
+void fp8DeviceGetInfo(const Fp8Device *device, Fp8DeviceInfo *info);
+/* FP8_OK if code for `target` ("sm_90a") runs there; else the reason. */
+Fp8Status fp8DeviceCanRun(const Fp8Device *device, const char *target);
+/* After so many seconds, work that has not ended is FP8_HANG; at first 30. */
+void fp8DeviceSetWatchdog(Fp8Device *device, double seconds);
+
+/* `name` is for errors. */
+Fp8Status fp8BufferAllocate(Fp8Device *device, const char *name, uint64_t bytes,
+                            Fp8Buffer **buffer);
+void fp8BufferFree(Fp8Buffer *buffer);
+uint64_t fp8BufferAddress(const Fp8Buffer *buffer);
+Fp8Status fp8BufferUpload(Fp8Buffer *buffer, const void *data, uint64_t bytes);
+Fp8Status fp8BufferDownload(const Fp8Buffer *buffer, void *data,
+                            uint64_t bytes);
+
+/* `image` is PTX text or a cubin of `bytes` bytes, `manifest` the text of its
+ * launch manifest. */
+Fp8Status fp8KernelLoad(Fp8Device *device, const void *image, size_t bytes,
+                        const char *manifest, Fp8Kernel **kernel);
+void fp8KernelFree(Fp8Kernel *kernel);
+
+/* An argument of the manifest: a strided array on the device. */
+typedef struct Fp8Argument {
+  const char *dtype; /* as MLIR spells it: "f8E4M3FN" */
+  uint64_t address;  /* of element 0, on the device */
+  size_t rank;
+  const int64_t *shape;   /* elements, outermost first */
+  const int64_t *strides; /* elements, outermost first */
+} Fp8Argument;
+
+/* Checks the arguments against the manifest, encodes tensor maps and
+ * parameters. `programmatic` not 0: programmatic stream serialization. */
+Fp8Status fp8LaunchPrepare(const Fp8Kernel *kernel,
+                           const Fp8Argument *arguments, size_t count,
+                           int programmatic, Fp8Launch **launch);
+void fp8LaunchFree(Fp8Launch *launch);
+/* Launches and waits for the end. An empty grid is success. */
+Fp8Status fp8LaunchRun(const Fp8Launch *launch);
+/* Enqueues to the CUDA stream (a CUstream) of the caller, and returns. */
+Fp8Status fp8LaunchEnqueue(const Fp8Launch *launch, void *stream);
+
+typedef struct Fp8Timing {
+  double medianMicroseconds, fastestMicroseconds, slowestMicroseconds;
+  uint32_t replays, launchesPerReplay;
+} Fp8Timing;
+
+/* Times launches of one kernel, each on its own operands, which together
+ * should be larger than 4 times the L2 cache: the median of `replays` (20 or
+ * more) replays of a CUDA graph of them all. `flush` not 0: single launches,
+ * the L2 cache flushed before each. */
+Fp8Status fp8LaunchTime(const Fp8Launch *const *launches, size_t count,
+                        uint32_t replays, int flush, Fp8Timing *timing);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* FP8_C_RUNTIME_H */

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A GPU: its primary context, what it says about itself, its memory, and the
+// modules that were loaded on it.
+#ifndef FP8_RUNTIME_DEVICE_H
+#define FP8_RUNTIME_DEVICE_H
+
+#include "fp8/Launch/Expression.h"
+#include "fp8/Runtime/Driver.h"
+#include "fp8/Runtime/Target.h"
+
+#include <functional>
+#include <mutex>
+#include <unordered_map>
+
+namespace fp8::runtime {
+
+struct DeviceInfo {
+  int ordinal = 0;
+  std::string name;
+  Capability capability;
+  int multiprocessorCount = 0;
+  int l2CacheBytes = 0;
+  int maxSharedMemoryPerBlock = 0; ///< that a kernel can opt in to
+  uint64_t memoryBytes = 0;
+  int driverVersion = 0; ///< 1000 * major + 10 * minor of CUDA
+};
+
+/// What happens to work that does not end.
+struct Watchdog {
+  double seconds = 30;
+  /// Called with the message, once. A kernel that hangs cannot be ended but
+  /// with the process, so a program ends itself here; if this returns, or is
+  /// empty, the message is returned as an error.
+  std::function<void(const std::string &)> onHang;
+};
+
+/// A GPU that is in use. Everything but destructors needs its context to be the
+/// calling thread's current one, as `open` leaves it: other threads, and those
+/// that have opened another device since, call makeCurrent or hold a
+/// ContextScope.
+class Device : public std::enable_shared_from_this<Device> {
+public:
+  /// Initialises the driver and makes the device's primary context current.
+  static Expected<std::shared_ptr<Device>>
+  open(std::shared_ptr<const Driver> driver, int ordinal = 0);
+  ~Device();
+  Device(const Device &) = delete;
+  Device &operator=(const Device &) = delete;
+
+  const Driver &driver() const { return *driverTable; }
+  const DeviceInfo &info() const { return deviceInfo; }
+  /// What the expressions of a manifest ask for.
+  launch::DeviceProperties properties() const;
+  /// "NVIDIA H200 (device 0)"
+  std::string str() const;
+
+  /// Makes the context the calling thread's current one.
+  std::optional<Error> makeCurrent() const;
+
+  Watchdog watchdog;
+
+  /// The module made of this image (PTX text or a cubin), which `name` names in
+  /// errors. The same bytes are loaded once, whichever threads ask.
+  Expected<cu::Module> loadModule(const std::string &image,
+                                  const std::string &name);
+  size_t loadedModules() const;
+  /// Lets launches of the function have that much dynamic shared memory.
+  std::optional<Error> allowDynamicShared(cu::Function function, uint32_t bytes,
+                                          const std::string &what);
+
+private:
+  Device() = default;
+  std::optional<Error> query();
+
+  std::shared_ptr<const Driver> driverTable;
+  DeviceInfo deviceInfo;
+  cu::Device handle = 0;
+  cu::Context context = nullptr;
+  mutable std::mutex modulesMutex;                     ///< for what follows
+  std::unordered_map<std::string, cu::Module> modules; ///< by their contents
+  std::unordered_map<cu::Function, uint32_t> dynamicShared; ///< most allowed
+};
+
+/// Remembers this thread's current context and makes it current again at the
+/// end: the thread may be that of a program that uses CUDA by itself.
+class ContextScope {
+public:
+  explicit ContextScope(const Driver &driver);
+  /// Makes the device's context current until then.
+  explicit ContextScope(const Device &device);
+  ~ContextScope();
+  ContextScope(const ContextScope &) = delete;
+  ContextScope &operator=(const ContextScope &) = delete;
+
+  const std::optional<Error> &error() const { return failed; }
+
+private:
+  const Driver &driver;
+  cu::Context previous = nullptr;
+  std::optional<Error> failed;
+};
+
+/// Memory of a device.
+class DeviceBuffer {
+public:
+  /// `name` is for errors. No bytes are a buffer, too.
+  static Expected<DeviceBuffer> allocate(std::shared_ptr<const Device> device,
+                                         const std::string &name,
+                                         uint64_t bytes);
+  DeviceBuffer(DeviceBuffer &&other) noexcept;
+  DeviceBuffer &operator=(DeviceBuffer &&other) noexcept;
+  ~DeviceBuffer();
+
+  const std::string &name() const { return bufferName; }
+  uint64_t size() const { return bytes; }
+  uint64_t address() const { return pointer; }
+
+  std::optional<Error> fill(uint8_t value);
+  std::optional<Error> upload(const void *data, uint64_t size,
+                              uint64_t offset = 0);
+  std::optional<Error> download(void *data, uint64_t size,
+                                uint64_t offset = 0) const;
+
+private:
+  DeviceBuffer() = default;
+
+  std::shared_ptr<const Device> device;
+  std::string bufferName;
+  cu::DevicePointer pointer = 0;
+  uint64_t bytes = 0;
+};
+
+} // namespace fp8::runtime
+
+#endif // FP8_RUNTIME_DEVICE_H

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Kernels, and launches of them as a launch plan says.
+#ifndef FP8_RUNTIME_LAUNCH_H
+#define FP8_RUNTIME_LAUNCH_H
+
+#include "fp8/Launch/LaunchPlan.h"
+#include "fp8/Runtime/Stream.h"
+
+namespace fp8::runtime {
+
+/// A kernel of a loaded module.
+class Kernel {
+public:
+  /// `image` is PTX text or a cubin, which `imageName` names in errors.
+  static Expected<Kernel> load(std::shared_ptr<Device> device,
+                               const std::string &image,
+                               const std::string &imageName,
+                               const std::string &kernelName);
+
+  const std::string &name() const { return kernelName; }
+  const std::shared_ptr<Device> &device() const { return kernelDevice; }
+  cu::Function handle() const { return function; }
+
+  int registers = 0;  ///< of a thread
+  int localBytes = 0; ///< of a thread: stack and spilled registers
+  int staticSharedBytes = 0;
+  int maxThreadsPerBlock = 0;
+
+  /// The bytes of each parameter; nothing if the driver is too old to know.
+  std::optional<std::vector<uint64_t>> parameterBytes() const;
+
+  /// Allows this much dynamic shared memory, and clusters of more than 8 blocks
+  /// (CU_FUNC_ATTRIBUTE_...: the driver refuses launches that need it else).
+  std::optional<Error> allow(uint32_t dynamicSharedBytes,
+                             bool nonPortableCluster);
+
+private:
+  Kernel() = default;
+
+  std::shared_ptr<Device> kernelDevice;
+  std::string kernelName;
+  cu::Function function = nullptr;
+};
+
+struct LaunchOptions {
+  /// Programmatic dependent launch: blocks may start before the kernel before
+  /// in the stream has ended, if that one allows it (griddepcontrol).
+  bool programmaticSerialization = false;
+};
+
+/// A launch with its parameters encoded, ready to be enqueued any number of
+/// times. The buffers that it names must outlive it.
+class PreparedLaunch {
+public:
+  /// The plan must be one of this manifest and launch something.
+  static Expected<PreparedLaunch> make(Kernel kernel,
+                                       const launch::Manifest &manifest,
+                                       const launch::LaunchPlan &plan,
+                                       LaunchOptions options = {});
+
+  const Kernel &kernel() const { return launchedKernel; }
+  std::optional<Error> enqueue(const Stream &stream) const {
+    return enqueue(stream.handle());
+  }
+  std::optional<Error> enqueue(cu::Stream stream) const;
+  /// "kernel 'gemm' (grid 6x1x1, block 384x1x1, cluster 2x1x1, 229376 bytes of
+  /// dynamic shared memory)"
+  std::string str() const;
+
+private:
+  explicit PreparedLaunch(Kernel kernel) : launchedKernel(std::move(kernel)) {}
+
+  Kernel launchedKernel;
+  std::array<uint32_t, 3> grid{}, block{}, cluster{};
+  uint32_t sharedMemoryBytes = 0;
+  LaunchOptions options;
+  /// A parameter each, at its beginning; as large and aligned as the largest.
+  std::vector<cu::TensorMap> parameters;
+};
+
+} // namespace fp8::runtime
+
+#endif // FP8_RUNTIME_LAUNCH_H

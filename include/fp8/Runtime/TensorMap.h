@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Tensor maps of a launch plan as TMA reads them.
+#ifndef FP8_RUNTIME_TENSORMAP_H
+#define FP8_RUNTIME_TENSORMAP_H
+
+#include "fp8/Launch/LaunchPlan.h"
+#include "fp8/Runtime/Driver.h"
+
+namespace fp8::runtime {
+
+/// Encodes `map` into `encoded`; errors name `operand`. The rules of
+/// cuTensorMapEncodeTiled that the driver would answer with one and the same
+/// code are checked first, each with a message of its own.
+std::optional<Error> encodeTensorMap(const Driver &driver,
+                                     const launch::BoundTensorMap &map,
+                                     const std::string &operand,
+                                     cu::TensorMap &encoded);
+
+} // namespace fp8::runtime
+
+#endif // FP8_RUNTIME_TENSORMAP_H

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The C API of the runtime, over the C++ one.
+#include "fp8-c/Runtime.h"
+
+#include "fp8/Runtime/Timer.h"
+
+#include <exception>
+
+using namespace fp8;
+
+struct Fp8Device {
+  std::shared_ptr<runtime::Device> device;
+};
+struct Fp8Buffer {
+  std::shared_ptr<runtime::Device> device;
+  runtime::DeviceBuffer buffer;
+};
+struct Fp8Kernel {
+  runtime::Kernel kernel;
+  launch::Manifest manifest;
+};
+struct Fp8Launch {
+  std::shared_ptr<runtime::Device> device;
+  std::optional<runtime::PreparedLaunch> prepared; ///< none: an empty grid
+};
+
+namespace {
+thread_local std::string lastError;
+/// Set by the watchdog of whatever device this thread waited for.
+thread_local bool hung = false;
+
+Fp8Status fail(const std::string &message) {
+  lastError = message;
+  return std::exchange(hung, false) ? FP8_HANG : FP8_ERROR;
+}
+
+Fp8Status statusOf(const std::optional<launch::Error> &error) {
+  return error ? fail(error->message) : FP8_OK;
+}
+
+/// Runs `body`; nothing may be thrown into C.
+template <typename Body>
+Fp8Status guarded(const Body &body) {
+  try {
+    return body();
+  } catch (const std::exception &error) {
+    return fail(error.what());
+  }
+}
+
+/// The same with the device's context current.
+template <typename Body>
+Fp8Status guarded(const runtime::Device &device, const Body &body) {
+  return guarded([&] {
+    runtime::ContextScope scope(device);
+    return scope.error() ? fail(scope.error()->message) : body();
+  });
+}
+
+/// No string is an empty one, which no function takes for right.
+std::string_view textOf(const char *text) { return text ? text : ""; }
+
+launch::Expected<launch::ArgumentValue> argumentOf(const Fp8Argument &from,
+                                                   size_t index) {
+  std::string what = "argument " + std::to_string(index);
+  auto type = launch::parseDataType(textOf(from.dtype));
+  if (!type)
+    return launch::Error{what + " has no known type; there are " +
+                         std::string(launch::allDataTypeSpellings())};
+  launch::ArgumentValue value;
+  value.dtype = *type;
+  value.address = from.address;
+  value.shape.assign(from.shape, from.shape + from.rank);
+  value.strides.assign(from.strides, from.strides + from.rank);
+  return value;
+}
+} // namespace
+
+const char *fp8LastError(void) { return lastError.c_str(); }
+
+Fp8Status fp8DeviceOpen(const char *library, int ordinal, Fp8Device **device) {
+  *device = nullptr;
+  return guarded([&] {
+    auto driver = runtime::Driver::load(std::string(textOf(library)));
+    if (!driver)
+      return fail(driver.error());
+    runtime::ContextScope scope(**driver);
+    auto opened = runtime::Device::open(*driver, ordinal);
+    if (!opened)
+      return fail(opened.error());
+    (*opened)->watchdog.onHang = [](const std::string &) { hung = true; };
+    *device = new Fp8Device{*opened};
+    return FP8_OK;
+  });
+}
+
+void fp8DeviceClose(Fp8Device *device) { delete device; }
+
+void fp8DeviceGetInfo(const Fp8Device *device, Fp8DeviceInfo *info) {
+  const runtime::DeviceInfo &from = device->device->info();
+  info->name = from.name.c_str();
+  info->ordinal = from.ordinal;
+  info->major = from.capability.major;
+  info->minor = from.capability.minor;
+  info->multiprocessorCount = from.multiprocessorCount;
+  info->l2CacheBytes = from.l2CacheBytes;
+  info->maxSharedMemoryPerBlock = from.maxSharedMemoryPerBlock;
+  info->driverVersion = from.driverVersion;
+  info->memoryBytes = from.memoryBytes;
+}
+
+Fp8Status fp8DeviceCanRun(const Fp8Device *device, const char *target) {
+  return guarded([&] {
+    auto reason = runtime::whyNotRunnable(textOf(target),
+                                          device->device->info().capability);
+    return reason ? fail(*reason) : FP8_OK;
+  });
+}
+
+void fp8DeviceSetWatchdog(Fp8Device *device, double seconds) {
+  device->device->watchdog.seconds = seconds;
+}
+
+Fp8Status fp8BufferAllocate(Fp8Device *device, const char *name, uint64_t bytes,
+                            Fp8Buffer **buffer) {
+  *buffer = nullptr;
+  return guarded(*device->device, [&] {
+    auto made = runtime::DeviceBuffer::allocate(device->device,
+                                                name ? name : "buffer", bytes);
+    if (!made)
+      return fail(made.error());
+    *buffer = new Fp8Buffer{device->device, std::move(*made)};
+    return FP8_OK;
+  });
+}
+
+void fp8BufferFree(Fp8Buffer *buffer) { delete buffer; }
+
+uint64_t fp8BufferAddress(const Fp8Buffer *buffer) {
+  return buffer->buffer.address();
+}
+
+Fp8Status fp8BufferUpload(Fp8Buffer *buffer, const void *data, uint64_t bytes) {
+  return guarded(*buffer->device,
+                 [&] { return statusOf(buffer->buffer.upload(data, bytes)); });
+}
+
+Fp8Status fp8BufferDownload(const Fp8Buffer *buffer, void *data,
+                            uint64_t bytes) {
+  return guarded(*buffer->device, [&] {
+    return statusOf(buffer->buffer.download(data, bytes));
+  });
+}
+
+Fp8Status fp8KernelLoad(Fp8Device *device, const void *image, size_t bytes,
+                        const char *manifest, Fp8Kernel **kernel) {
+  *kernel = nullptr;
+  return guarded(*device->device, [&] {
+    auto parsed = launch::parseManifest(textOf(manifest));
+    if (!parsed)
+      return fail("launch manifest: " + parsed.error());
+    std::string text(static_cast<const char *>(image), bytes);
+    bool cubin = runtime::isCubin(text);
+    std::string target = cubin ? parsed->chip : runtime::ptxTarget(text);
+    if (auto reason = runtime::whyNotRunnable(
+            target, device->device->info().capability, cubin))
+      return fail(device->device->str() + " cannot run kernel '" +
+                  parsed->kernel + "': " + *reason);
+    auto loaded = runtime::Kernel::load(
+        device->device, text, "the image of kernel '" + parsed->kernel + "'",
+        parsed->kernel);
+    if (!loaded)
+      return fail(loaded.error());
+    *kernel = new Fp8Kernel{std::move(*loaded), std::move(*parsed)};
+    return FP8_OK;
+  });
+}
+
+void fp8KernelFree(Fp8Kernel *kernel) { delete kernel; }
+
+Fp8Status fp8LaunchPrepare(const Fp8Kernel *kernel,
+                           const Fp8Argument *arguments, size_t count,
+                           int programmatic, Fp8Launch **launch) {
+  *launch = nullptr;
+  return guarded(*kernel->kernel.device(), [&] {
+    std::vector<launch::ArgumentValue> values;
+    for (size_t i = 0; i < count; ++i) {
+      auto value = argumentOf(arguments[i], i);
+      if (!value)
+        return fail(value.error());
+      values.push_back(std::move(*value));
+    }
+    const auto &device = kernel->kernel.device();
+    auto plan =
+        launch::bindLaunch(kernel->manifest, values, device->properties());
+    if (!plan)
+      return fail(plan.error());
+    auto made = std::make_unique<Fp8Launch>();
+    made->device = device;
+    if (!plan->nothingToLaunch()) {
+      runtime::LaunchOptions options;
+      options.programmaticSerialization = programmatic != 0;
+      auto prepared = runtime::PreparedLaunch::make(
+          kernel->kernel, kernel->manifest, *plan, options);
+      if (!prepared)
+        return fail(prepared.error());
+      made->prepared.emplace(std::move(*prepared));
+    }
+    *launch = made.release();
+    return FP8_OK;
+  });
+}
+
+void fp8LaunchFree(Fp8Launch *launch) { delete launch; }
+
+Fp8Status fp8LaunchRun(const Fp8Launch *launch) {
+  return guarded(*launch->device, [&] {
+    if (!launch->prepared)
+      return FP8_OK;
+    auto stream = runtime::Stream::create(launch->device);
+    if (!stream)
+      return fail(stream.error());
+    if (auto error = launch->prepared->enqueue(*stream))
+      return fail(error->message);
+    return statusOf(stream->await(launch->prepared->str()));
+  });
+}
+
+Fp8Status fp8LaunchEnqueue(const Fp8Launch *launch, void *stream) {
+  return guarded(*launch->device, [&] {
+    return launch->prepared ? statusOf(launch->prepared->enqueue(
+                                  static_cast<runtime::cu::Stream>(stream)))
+                            : FP8_OK;
+  });
+}
+
+Fp8Status fp8LaunchTime(const Fp8Launch *const *launches, size_t count,
+                        uint32_t replays, int flush, Fp8Timing *timing) {
+  if (!count)
+    return fail("there is nothing to time: name launches");
+  return guarded(*launches[0]->device, [&] {
+    std::vector<runtime::PreparedLaunch> prepared;
+    for (size_t i = 0; i < count; ++i) {
+      if (launches[i]->device != launches[0]->device)
+        return fail("launch " + std::to_string(i) +
+                    " is on another device handle than launch 0; only "
+                    "launches on the same one are timed together");
+      if (launches[i]->prepared)
+        prepared.push_back(*launches[i]->prepared);
+    }
+    runtime::TimerOptions options;
+    options.clock = flush ? runtime::Clock::Flush : runtime::Clock::Graph;
+    options.replays = replays;
+    auto taken = runtime::timeLaunches(launches[0]->device, prepared, options);
+    if (!taken)
+      return fail(taken.error());
+    *timing = {taken->medianMicroseconds, taken->fastestMicroseconds,
+               taken->slowestMicroseconds, taken->replays,
+               taken->launchesPerReplay};
+    return FP8_OK;
+  });
+}

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The C API, on the driver without a GPU.
+#include "fp8-c/Runtime.h"
+
+#include "FakeDriver.h"
+
+#include <thread>
+
+using testing::HasSubstr;
+
+extern "C" const char *fp8LastErrorFromC(void);
+
+namespace {
+std::string contents(const std::string &path) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+class CRuntime : public FakeDriver {
+protected:
+  CRuntime() {
+    EXPECT_EQ(fp8DeviceOpen(nullptr, 0, &device), FP8_OK) << fp8LastError();
+  }
+  ~CRuntime() override {
+    fp8LaunchFree(launch);
+    fp8KernelFree(kernel);
+    fp8DeviceClose(device);
+  }
+  Fp8Status load(const std::string &path) {
+    std::string ptx = contents(path);
+    return fp8KernelLoad(device, ptx.data(), ptx.size(),
+                         contents(path + ".json").c_str(), &kernel);
+  }
+  /// Of naive, with M = 4, N = 8, K = 16.
+  Fp8Status prepare(int64_t rows = 4, int programmatic = 0) {
+    const int64_t a[] = {rows, 16}, b[] = {8, 16}, d[] = {rows, 8},
+                  aScale[] = {1, rows}, one[] = {1, 1}, by16[] = {16, 1},
+                  by8[] = {8, 1}, byRows[] = {rows, 1};
+    const Fp8Argument arguments[] = {{"f8E4M3FN", 0x1000, 2, a, by16},
+                                     {"f32", 0x2000, 2, aScale, byRows},
+                                     {"f8E4M3FN", 0x3000, 2, b, by16},
+                                     {"f32", 0x4000, 2, one, one},
+                                     {"bf16", 0x5000, 2, d, by8}};
+    return fp8LaunchPrepare(kernel, arguments, 5, programmatic, &launch);
+  }
+
+  const std::string naive = FP8_GPU_INPUTS "/naive.sm_90a.ptx";
+  Fp8Device *device = nullptr;
+  Fp8Kernel *kernel = nullptr;
+  Fp8Launch *launch = nullptr;
+};
+} // namespace
+
+TEST_F(CRuntime, TellsOfTheDevice) {
+  Fp8DeviceInfo info;
+  fp8DeviceGetInfo(device, &info);
+  EXPECT_STREQ(info.name, "Fake GPU");
+  EXPECT_EQ(info.major, 9);
+  EXPECT_EQ(info.minor, 0);
+  EXPECT_EQ(info.multiprocessorCount, 7);
+  EXPECT_EQ(info.l2CacheBytes, 65536);
+  EXPECT_EQ(fp8DeviceCanRun(device, "sm_90a"), FP8_OK);
+  EXPECT_EQ(fp8DeviceCanRun(device, "sm_100a"), FP8_ERROR);
+  EXPECT_THAT(fp8LastErrorFromC(), HasSubstr("compute capability 10.0 only"));
+}
+
+TEST_F(CRuntime, MovesBytes) {
+  Fp8Buffer *buffer = nullptr;
+  ASSERT_EQ(fp8BufferAllocate(device, "a", 4, &buffer), FP8_OK);
+  EXPECT_NE(fp8BufferAddress(buffer), 0u);
+  EXPECT_EQ(fp8BufferUpload(buffer, "fp8", 4), FP8_OK);
+  char back[4] = {};
+  EXPECT_EQ(fp8BufferDownload(buffer, back, 4), FP8_OK);
+  EXPECT_STREQ(back, "fp8");
+  EXPECT_EQ(fp8BufferUpload(buffer, "fp8", 5), FP8_ERROR);
+  EXPECT_STREQ(fp8LastError(),
+               "cannot copy 5 bytes to offset 0 of 'a', which has 4");
+  fp8BufferFree(buffer);
+}
+
+TEST_F(CRuntime, AnyThreadMayCall) {
+  // Threads begin without a context, and end without one.
+  std::thread([&] {
+    Fp8Buffer *buffer = nullptr;
+    ASSERT_EQ(fp8BufferAllocate(device, "a", 4, &buffer), FP8_OK);
+    EXPECT_EQ(load(naive), FP8_OK) << fp8LastError();
+    std::thread([&] {
+      char back[4] = "";
+      EXPECT_EQ(fp8BufferUpload(buffer, "fp8", 4), FP8_OK);
+      EXPECT_EQ(fp8BufferDownload(buffer, back, 4), FP8_OK);
+      EXPECT_EQ(prepare(), FP8_OK) << fp8LastError();
+    }).join();
+    EXPECT_EQ(fp8LaunchRun(launch), FP8_OK) << fp8LastError();
+    EXPECT_EQ(fp8LaunchEnqueue(launch, nullptr), FP8_OK) << fp8LastError();
+    Fp8Timing timing;
+    EXPECT_EQ(fp8LaunchTime(&launch, 1, 20, 0, &timing), FP8_OK);
+    fp8BufferFree(buffer);
+  }).join();
+  EXPECT_EQ(count("cuMemFree_v2"), 1u);
+  EXPECT_EQ(count("no context"), 0u);
+}
+
+TEST_F(CRuntime, LeavesTheCallersContextAlone) {
+  auto driver = fp8::runtime::Driver::load();
+  ASSERT_TRUE(driver);
+  fp8::runtime::cu::Context current;
+  (*driver)->ctxGetCurrent.function(&current);
+  EXPECT_EQ(current, nullptr) << "fp8DeviceOpen left its own";
+  int other = 0;
+  auto *mine = reinterpret_cast<fp8::runtime::cu::Context>(&other);
+  (*driver)->ctxSetCurrent.function(mine);
+  Fp8Buffer *buffer = nullptr;
+  ASSERT_EQ(fp8BufferAllocate(device, "a", 4, &buffer), FP8_OK);
+  fp8BufferFree(buffer);
+  (*driver)->ctxGetCurrent.function(&current);
+  EXPECT_EQ(current, mine);
+  (*driver)->ctxSetCurrent.function(nullptr);
+}
+
+TEST_F(CRuntime, NoStringIsAnErrorToo) {
+  EXPECT_EQ(fp8DeviceCanRun(device, nullptr), FP8_ERROR);
+  EXPECT_EQ(fp8KernelLoad(device, "", 0, nullptr, &kernel), FP8_ERROR);
+  EXPECT_EQ(kernel, nullptr);
+  Fp8Argument argument = {nullptr, 0, 0, nullptr, nullptr};
+  ASSERT_EQ(load(naive), FP8_OK);
+  EXPECT_EQ(fp8LaunchPrepare(kernel, &argument, 1, 0, &launch), FP8_ERROR);
+}
+
+TEST_F(CRuntime, TimesLaunchesOfOneDeviceOnly) {
+  ASSERT_EQ(load(naive), FP8_OK);
+  ASSERT_EQ(prepare(), FP8_OK);
+  Fp8Device *first = std::exchange(device, nullptr);
+  Fp8Kernel *firstKernel = std::exchange(kernel, nullptr);
+  Fp8Launch *launches[] = {std::exchange(launch, nullptr), nullptr};
+  ASSERT_EQ(fp8DeviceOpen(nullptr, 0, &device), FP8_OK);
+  ASSERT_EQ(load(naive), FP8_OK);
+  ASSERT_EQ(prepare(), FP8_OK);
+  launches[1] = launch;
+  Fp8Timing timing;
+  EXPECT_EQ(fp8LaunchTime(launches, 2, 20, 0, &timing), FP8_ERROR);
+  EXPECT_THAT(fp8LastError(), HasSubstr("launch 1 is on another device"));
+  fp8LaunchFree(launches[0]);
+  fp8KernelFree(firstKernel);
+  fp8DeviceClose(first);
+}
+
+TEST_F(CRuntime, Launches) {
+  ASSERT_EQ(load(naive), FP8_OK) << fp8LastError();
+  ASSERT_EQ(prepare(4, 1), FP8_OK) << fp8LastError();
+  EXPECT_EQ(fp8LaunchRun(launch), FP8_OK) << fp8LastError();
+  EXPECT_EQ(fp8LaunchEnqueue(launch, nullptr), FP8_OK);
+  EXPECT_EQ(count("cuLaunchKernelEx grid=1x1x1 block=128x1x1 shared=0 "
+                  "programmatic=1 extra=0 first=0x1000"),
+            2u);
+  Fp8Timing timing;
+  ASSERT_EQ(fp8LaunchTime(&launch, 1, 20, 0, &timing), FP8_OK);
+  EXPECT_EQ(timing.replays, 20u);
+  EXPECT_EQ(timing.launchesPerReplay, 10u);
+  EXPECT_GT(timing.medianMicroseconds, 0);
+  EXPECT_EQ(fp8LaunchTime(nullptr, 0, 20, 0, &timing), FP8_ERROR);
+}
+
+TEST_F(CRuntime, AnEmptyGridIsSuccess) {
+  ASSERT_EQ(load(naive), FP8_OK);
+  ASSERT_EQ(prepare(0), FP8_OK) << fp8LastError();
+  EXPECT_EQ(fp8LaunchRun(launch), FP8_OK);
+  EXPECT_EQ(fp8LaunchEnqueue(launch, nullptr), FP8_OK);
+  EXPECT_EQ(count("cuLaunchKernelEx"), 0u);
+}
+
+TEST_F(CRuntime, RefusesWhatTheDeviceCannotRun) {
+  EXPECT_EQ(load(FP8_RUN_INPUTS "/naive.ptx"), FP8_ERROR);
+  EXPECT_THAT(
+      fp8LastError(),
+      HasSubstr("Fake GPU (device 0) cannot run kernel 'naive': sm_100a "
+                "runs on devices of compute capability 10.0 only"));
+  EXPECT_EQ(fp8KernelLoad(device, "", 0, "{", &kernel), FP8_ERROR);
+  EXPECT_THAT(fp8LastError(), HasSubstr("launch manifest: line 1"));
+}
+
+TEST_F(CRuntime, RefusesWrongArguments) {
+  ASSERT_EQ(load(naive), FP8_OK);
+  Fp8Argument argument = {"f7", 0, 0, nullptr, nullptr};
+  EXPECT_EQ(fp8LaunchPrepare(kernel, &argument, 1, 0, &launch), FP8_ERROR);
+  EXPECT_THAT(fp8LastError(),
+              HasSubstr("argument 0 has no known type; there are f8E4M3FN"));
+  argument.dtype = "f32";
+  EXPECT_EQ(fp8LaunchPrepare(kernel, &argument, 1, 0, &launch), FP8_ERROR);
+  EXPECT_STREQ(fp8LastError(), "the kernel takes 5 arguments, got 1");
+}
+
+TEST_F(CRuntime, TellsAHangFromAnError) {
+  ASSERT_EQ(load(naive), FP8_OK);
+  ASSERT_EQ(prepare(), FP8_OK);
+  fp8DeviceSetWatchdog(device, 0.01);
+  set("FP8_FAKE_HANG", "1");
+  EXPECT_EQ(fp8LaunchRun(launch), FP8_HANG);
+  EXPECT_THAT(fp8LastError(), HasSubstr("has not ended after 0.01 s"));
+  fail("cuEventQuery=719");
+  EXPECT_EQ(fp8LaunchRun(launch), FP8_ERROR);
+  EXPECT_THAT(fp8LastError(), HasSubstr("CUDA_ERROR_LAUNCH_FAILED"));
+}

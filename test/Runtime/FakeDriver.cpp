@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A CUDA driver without a GPU, for tests: its memory is the host's, its kernels
+// do nothing, and it writes down what it is asked. Environment variables, read
+// at every call:
+//   FP8_FAKE_LOG=FILE     appends a line for each call that matters
+//   FP8_FAKE_FAIL=F=N,... makes function F fail with CUresult N
+//   FP8_FAKE_HANG=1       no event ever comes
+//   FP8_FAKE_CAPABILITY=M.N  what the device is; 9.0 unless given
+//   FP8_FAKE_WRITE=P:O:N  a launch zeroes N bytes, O behind parameter P's
+//                         address
+//   FP8_FAKE_PARAMETERS=B,...  the bytes of the kernel's parameters
+// What needs a current context fails without one, and writes that down.
+#include "fp8/Runtime/DriverTypes.h"
+
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+using namespace fp8::runtime::cu;
+
+namespace {
+[[maybe_unused]] void note(const char *format, ...) {
+  const char *path = std::getenv("FP8_FAKE_LOG");
+  FILE *file = path ? std::fopen(path, "a") : nullptr;
+  if (!file)
+    return;
+  va_list arguments;
+  va_start(arguments, format);
+  std::vfprintf(file, format, arguments);
+  va_end(arguments);
+  std::fputc('\n', file);
+  std::fclose(file);
+}
+
+/// What FP8_FAKE_FAIL has for the function, or success.
+Result planned(const char *function) {
+  const char *plan = std::getenv("FP8_FAKE_FAIL");
+  if (!plan)
+    return success;
+  std::string text = std::string(",") + plan + ",";
+  std::string key = std::string(",") + function + "=";
+  size_t found = text.find(key);
+  return found == std::string::npos
+             ? success
+             : std::atoi(text.c_str() + found + key.size());
+}
+
+template <typename T>
+std::string list(const T *values, unsigned count) {
+  std::string text;
+  for (unsigned i = 0; i < count; ++i)
+    text += (i ? "," : "") + std::to_string(values[i]);
+  return "[" + text + "]";
+}
+
+/// Of each thread, as the driver has it.
+[[maybe_unused]] thread_local Context currentContext = nullptr;
+
+/// CUDA_ERROR_INVALID_CONTEXT without a current context.
+[[maybe_unused]] Result needContext(const char *function) {
+  if (currentContext)
+    return success;
+  note("no context: %s", function);
+  return 201;
+}
+
+/// What a launch may have, as cuFuncSetAttribute says.
+[[maybe_unused]] int maxDynamicShared = 48 << 10;
+
+/// Handles are addresses of something, and none is null.
+template <typename Handle>
+void hand(Handle *out) {
+  static char something;
+  *out = reinterpret_cast<Handle>(&something);
+}
+} // namespace
+
+#define FAIL_AS_PLANNED()                                                      \
+  if (Result result = planned(__func__))                                       \
+  return result
+
+#define NEEDS_CONTEXT()                                                        \
+  if (Result result = needContext(__func__))                                   \
+    return result;                                                             \
+  FAIL_AS_PLANNED()
+
+#define FAKE extern "C" __attribute__((visibility("default"))) Result
+
+FAKE cuInit(unsigned) {
+  FAIL_AS_PLANNED();
+  return success;
+}
+#ifndef FP8_FAKE_INCOMPLETE // a driver too old to have the rest
+FAKE cuDriverGetVersion(int *version) {
+  *version = 13000;
+  return success;
+}
+FAKE cuGetErrorName(Result error, const char **name) {
+  *name = error == outOfMemory    ? "CUDA_ERROR_OUT_OF_MEMORY"
+          : error == noDevice     ? "CUDA_ERROR_NO_DEVICE"
+          : error == invalidPtx   ? "CUDA_ERROR_INVALID_PTX"
+          : error == launchFailed ? "CUDA_ERROR_LAUNCH_FAILED"
+          : error == notFound     ? "CUDA_ERROR_NOT_FOUND"
+          : error == invalidValue ? "CUDA_ERROR_INVALID_VALUE"
+                                  : "CUDA_ERROR_OF_THE_FAKE";
+  return success;
+}
+FAKE cuGetErrorString(Result, const char **text) {
+  *text = "as the test asked";
+  return success;
+}
+FAKE cuDeviceGetCount(int *count) {
+  FAIL_AS_PLANNED();
+  *count = 1;
+  return success;
+}
+FAKE cuDeviceGet(Device *device, int ordinal) {
+  FAIL_AS_PLANNED();
+  *device = ordinal;
+  return success;
+}
+FAKE cuDeviceGetName(char *name, int size, Device) {
+  std::snprintf(name, size, "Fake GPU");
+  return success;
+}
+FAKE cuDeviceTotalMem_v2(size_t *bytes, Device) {
+  *bytes = size_t(1) << 30;
+  return success;
+}
+FAKE cuDeviceGetAttribute(int *value, DeviceAttribute attribute, Device) {
+  FAIL_AS_PLANNED();
+  const char *capability = std::getenv("FP8_FAKE_CAPABILITY");
+  int major = 9, minor = 0;
+  if (capability)
+    std::sscanf(capability, "%d.%d", &major, &minor);
+  switch (attribute) {
+  case DeviceAttribute::MultiprocessorCount:
+    *value = 7;
+    break;
+  case DeviceAttribute::L2CacheSize:
+    *value = 1 << 16;
+    break;
+  case DeviceAttribute::ComputeCapabilityMajor:
+    *value = major;
+    break;
+  case DeviceAttribute::ComputeCapabilityMinor:
+    *value = minor;
+    break;
+  case DeviceAttribute::MaxSharedMemoryPerBlockOptin:
+    *value = 232448;
+    break;
+  }
+  return success;
+}
+FAKE cuDevicePrimaryCtxRetain(Context *context, Device) {
+  FAIL_AS_PLANNED();
+  hand(context);
+  return success;
+}
+FAKE cuDevicePrimaryCtxRelease_v2(Device) {
+  note("cuDevicePrimaryCtxRelease_v2");
+  return success;
+}
+FAKE cuCtxGetCurrent(Context *context) {
+  *context = currentContext;
+  return success;
+}
+FAKE cuCtxSetCurrent(Context context) {
+  currentContext = context;
+  return success;
+}
+
+FAKE cuMemAlloc_v2(DevicePointer *pointer, size_t bytes) {
+  NEEDS_CONTEXT();
+  note("cuMemAlloc_v2 %zu", bytes);
+  void *memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
+  *pointer = reinterpret_cast<DevicePointer>(memory);
+  return memory ? success : outOfMemory;
+}
+FAKE cuMemFree_v2(DevicePointer pointer) {
+  NEEDS_CONTEXT();
+  note("cuMemFree_v2");
+  std::free(reinterpret_cast<void *>(pointer));
+  return success;
+}
+FAKE cuMemcpyHtoD_v2(DevicePointer to, const void *from, size_t bytes) {
+  NEEDS_CONTEXT();
+  std::memcpy(reinterpret_cast<void *>(to), from, bytes);
+  return success;
+}
+FAKE cuMemcpyDtoH_v2(void *to, DevicePointer from, size_t bytes) {
+  NEEDS_CONTEXT();
+  std::memcpy(to, reinterpret_cast<const void *>(from), bytes);
+  return success;
+}
+FAKE cuMemsetD8_v2(DevicePointer to, unsigned char value, size_t bytes) {
+  NEEDS_CONTEXT();
+  std::memset(reinterpret_cast<void *>(to), value, bytes);
+  return success;
+}
+FAKE cuMemsetD8Async(DevicePointer to, unsigned char value, size_t bytes,
+                     Stream) {
+  NEEDS_CONTEXT();
+  note("cuMemsetD8Async %zu", bytes);
+  std::memset(reinterpret_cast<void *>(to), value, bytes);
+  return success;
+}
+
+FAKE cuModuleLoadDataEx(Module *module, const void *image, unsigned count,
+                        JitOption *options, void **values) {
+  note("cuModuleLoadDataEx %.4s", static_cast<const char *>(image));
+  if (Result result = planned(__func__)) {
+    for (unsigned i = 0; i < count; ++i)
+      if (options[i] == JitOption::ErrorLogBuffer)
+        std::strcpy(static_cast<char *>(values[i]),
+                    "ptxas application ptx input, line 7; error: no such op\n");
+    return result;
+  }
+  maxDynamicShared = 48 << 10;
+  hand(module);
+  return success;
+}
+FAKE cuModuleUnload(Module) {
+  NEEDS_CONTEXT();
+  note("cuModuleUnload");
+  return success;
+}
+FAKE cuModuleGetFunction(Function *function, Module, const char *name) {
+  NEEDS_CONTEXT();
+  note("cuModuleGetFunction %s", name);
+  hand(function);
+  return success;
+}
+FAKE cuFuncGetAttribute(int *value, FunctionAttribute attribute, Function) {
+  FAIL_AS_PLANNED();
+  *value = attribute == FunctionAttribute::NumRegs          ? 168
+           : attribute == FunctionAttribute::LocalSizeBytes ? 16
+                                                            : 1024;
+  return success;
+}
+FAKE cuFuncSetAttribute(Function, FunctionAttribute attribute, int value) {
+  NEEDS_CONTEXT();
+  note("cuFuncSetAttribute %d %d", int(attribute), value);
+  if (attribute == FunctionAttribute::MaxDynamicSharedSizeBytes)
+    maxDynamicShared = value;
+  return success;
+}
+FAKE cuFuncGetParamInfo(Function, size_t index, size_t *offset, size_t *size) {
+  FAIL_AS_PLANNED();
+  const char *text = std::getenv("FP8_FAKE_PARAMETERS");
+  for (size_t i = 0; text && i < index; ++i)
+    if ((text = std::strchr(text, ',')))
+      ++text;
+  if (!text)
+    return invalidValue;
+  *offset = 0;
+  *size = std::atoi(text);
+  return success;
+}
+
+FAKE cuTensorMapEncodeTiled(TensorMap *map, TensorMapDataType type,
+                            uint32_t rank, void *address, const uint64_t *dims,
+                            const uint64_t *strides, const uint32_t *box,
+                            const uint32_t *steps,
+                            TensorMapInterleave interleave,
+                            TensorMapSwizzle swizzle,
+                            TensorMapL2Promotion promotion,
+                            TensorMapOobFill fill) {
+  FAIL_AS_PLANNED();
+  note("cuTensorMapEncodeTiled type=%d rank=%u address=%#llx dims=%s "
+       "strides=%s box=%s steps=%s interleave=%d swizzle=%d promotion=%d "
+       "fill=%d",
+       int(type), rank, reinterpret_cast<unsigned long long>(address),
+       list(dims, rank).c_str(), list(strides, rank - 1).c_str(),
+       list(box, rank).c_str(), list(steps, rank).c_str(), int(interleave),
+       int(swizzle), int(promotion), int(fill));
+  std::memset(map, 0, sizeof(*map));
+  map->opaque[0] = reinterpret_cast<uint64_t>(address);
+  return success;
+}
+
+FAKE cuLaunchKernelEx(const LaunchConfig *config, Function, void **parameters,
+                      void **extra) {
+  NEEDS_CONTEXT();
+  if (int(config->sharedMemoryBytes) > maxDynamicShared)
+    return invalidValue;
+  std::string attributes;
+  for (unsigned i = 0; i < config->attributeCount; ++i) {
+    const LaunchAttribute &attribute = config->attributes[i];
+    if (attribute.id == LaunchAttributeId::ClusterDimension)
+      attributes += " cluster=" + std::to_string(attribute.value.clusterDim.x) +
+                    "x" + std::to_string(attribute.value.clusterDim.y) + "x" +
+                    std::to_string(attribute.value.clusterDim.z);
+    else
+      attributes += " programmatic=" +
+                    std::to_string(
+                        attribute.value.programmaticStreamSerializationAllowed);
+  }
+  note("cuLaunchKernelEx grid=%ux%ux%u block=%ux%ux%u shared=%u%s extra=%d "
+       "first=%#llx",
+       config->gridX, config->gridY, config->gridZ, config->blockX,
+       config->blockY, config->blockZ, config->sharedMemoryBytes,
+       attributes.c_str(), extra != nullptr,
+       *static_cast<unsigned long long *>(parameters[0]));
+  unsigned index = 0;
+  long long offset = 0;
+  size_t bytes = 0;
+  if (const char *write = std::getenv("FP8_FAKE_WRITE"))
+    if (std::sscanf(write, "%u:%lld:%zu", &index, &offset, &bytes) == 3)
+      std::memset(*static_cast<char **>(parameters[index]) + offset, 0, bytes);
+  return success;
+}
+
+FAKE cuStreamCreate(Stream *stream, unsigned flags) {
+  NEEDS_CONTEXT();
+  note("cuStreamCreate %u", flags);
+  hand(stream);
+  return success;
+}
+FAKE cuStreamDestroy_v2(Stream) {
+  NEEDS_CONTEXT();
+  return success;
+}
+FAKE cuStreamBeginCapture_v2(Stream, int mode) {
+  FAIL_AS_PLANNED();
+  note("cuStreamBeginCapture_v2 %d", mode);
+  return success;
+}
+FAKE cuStreamEndCapture(Stream, Graph *graph) {
+  FAIL_AS_PLANNED();
+  note("cuStreamEndCapture");
+  hand(graph);
+  return success;
+}
+FAKE cuEventCreate(Event *event, unsigned) {
+  NEEDS_CONTEXT();
+  hand(event);
+  return success;
+}
+FAKE cuEventDestroy_v2(Event) {
+  NEEDS_CONTEXT();
+  return success;
+}
+FAKE cuEventRecord(Event, Stream) {
+  FAIL_AS_PLANNED();
+  return success;
+}
+FAKE cuEventQuery(Event) {
+  FAIL_AS_PLANNED();
+  return std::getenv("FP8_FAKE_HANG") ? notReady : success;
+}
+/// 0.5 ms, then 1 ms, ...: 12 times, and again.
+FAKE cuEventElapsedTime(float *milliseconds, Event, Event) {
+  FAIL_AS_PLANNED();
+  static unsigned calls;
+  *milliseconds = float(0.5 * (1 + calls++ % 12));
+  return success;
+}
+FAKE cuGraphInstantiateWithFlags(GraphExec *executable, Graph,
+                                 unsigned long long) {
+  FAIL_AS_PLANNED();
+  note("cuGraphInstantiateWithFlags");
+  hand(executable);
+  return success;
+}
+FAKE cuGraphLaunch(GraphExec, Stream) {
+  NEEDS_CONTEXT();
+  note("cuGraphLaunch");
+  return success;
+}
+FAKE cuGraphExecDestroy(GraphExec) {
+  NEEDS_CONTEXT();
+  return success;
+}
+FAKE cuGraphDestroy(Graph) { return success; }
+#endif // FP8_FAKE_INCOMPLETE

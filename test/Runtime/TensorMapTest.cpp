@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Tensor maps as the driver is told to make them.
+#include "fp8/Runtime/TensorMap.h"
+
+#include "FakeDriver.h"
+
+using namespace fp8;
+using namespace fp8::runtime;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+namespace {
+class TensorMapTest : public FakeDriver {
+protected:
+  TensorMapTest() {
+    map.address = 0x1000;
+    map.dtype = launch::DataType::F8E4M3FN;
+    map.dims = {7168, 4096};
+    map.stridesBytes = {7168};
+    map.box = {128, 64};
+    map.elementStrides = {1, 1};
+    map.swizzle = launch::Swizzle::B128;
+    map.l2Promotion = launch::L2Promotion::B256;
+  }
+  std::string error() {
+    cu::TensorMap encoded = {};
+    auto failed = encodeTensorMap(**Driver::load(), map, "a", encoded);
+    return failed ? failed->message : "none";
+  }
+  launch::BoundTensorMap map;
+};
+} // namespace
+
+TEST_F(TensorMapTest, OfAMatrix) {
+  EXPECT_EQ(error(), "none");
+  EXPECT_EQ(log(), "cuTensorMapEncodeTiled type=0 rank=2 address=0x1000 "
+                   "dims=[7168,4096] strides=[7168] box=[128,64] steps=[1,1] "
+                   "interleave=0 swizzle=3 promotion=3 fill=0\n");
+}
+
+TEST_F(TensorMapTest, OfABatch) {
+  map.dtype = launch::DataType::BF16;
+  map.dims = {520, 300, 5};
+  map.stridesBytes = {1040, 1040 * 300};
+  map.box = {32, 64, 1};
+  map.elementStrides = {1, 1, 1};
+  map.swizzle = launch::Swizzle::B64;
+  map.l2Promotion = launch::L2Promotion::B128;
+  map.oobFill = launch::OobFill::NaN;
+  EXPECT_EQ(error(), "none");
+  EXPECT_EQ(log(), "cuTensorMapEncodeTiled type=9 rank=3 address=0x1000 "
+                   "dims=[520,300,5] strides=[1040,312000] box=[32,64,1] "
+                   "steps=[1,1,1] interleave=0 swizzle=2 promotion=2 fill=1\n");
+}
+
+TEST_F(TensorMapTest, OfARow) {
+  map.dtype = launch::DataType::F32;
+  map.dims = {100};
+  map.stridesBytes = {};
+  map.box = {4};
+  map.elementStrides = {1};
+  map.swizzle = launch::Swizzle::None;
+  map.l2Promotion = launch::L2Promotion::None;
+  EXPECT_EQ(error(), "none");
+  EXPECT_THAT(log(), HasSubstr("type=7 rank=1 address=0x1000 dims=[100] "
+                               "strides=[] box=[4] steps=[1]"));
+}
+
+TEST_F(TensorMapTest, OfEveryType) {
+  using launch::DataType;
+  const std::pair<DataType, int> types[] = {
+      {DataType::F8E4M3FN, 0}, {DataType::F8E5M2, 0}, {DataType::I8, 0},
+      {DataType::I16, 1},      {DataType::I32, 3},    {DataType::I64, 5},
+      {DataType::F16, 6},      {DataType::F32, 7},    {DataType::F64, 8},
+      {DataType::BF16, 9}};
+  map.box = {16, 1};
+  for (auto [type, number] : types) {
+    map.dtype = type;
+    EXPECT_EQ(error(), "none");
+    EXPECT_EQ(count("cuTensorMapEncodeTiled type=" + std::to_string(number)),
+              number ? 1u
+                     : unsigned(type == DataType::I8       ? 3
+                                : type == DataType::F8E5M2 ? 2
+                                                           : 1));
+  }
+}
+
+TEST_F(TensorMapTest, BrokenRulesNameTheOperand) {
+  const std::string what = "cannot make the tensor map of 'a': ";
+  const launch::BoundTensorMap good = map;
+  auto expect = [&](const std::string &message) {
+    EXPECT_EQ(error(), what + message);
+    map = good;
+  };
+  map.address = 0x1008;
+  expect("the address is not aligned to 16 bytes");
+  map.dims[1] = 0;
+  expect("dims[1] is 0; TMA takes 1 to 2^32");
+  map.stridesBytes[0] = 7160;
+  expect("strides_bytes[0] is 7160; TMA takes multiples of 16 below 2^40 (pad "
+         "the rows)");
+  map.box[1] = 257;
+  expect("box[1] is 257; TMA takes 1 to 256");
+  map.box[0] = 120;
+  expect("a row of the box has 120 bytes; TMA takes multiples of 16");
+  map.box[0] = 256;
+  expect("a row of the box has 256 bytes, which do not fit the span of swizzle "
+         "128B");
+  map.elementStrides[0] = 9;
+  expect("element_strides[0] is 9; TMA takes 1 to 8");
+  map.stridesBytes.clear();
+  expect("a map of rank 2 has 1 strides and 2 extents of its box and element "
+         "strides");
+  map.dims.clear();
+  expect("its rank is 0; TMA takes 1 to 5");
+}
+
+TEST_F(TensorMapTest, WhatTheDriverRefusesIsDescribed) {
+  fail("cuTensorMapEncodeTiled=1");
+  EXPECT_THAT(error(),
+              StartsWith("cannot make the tensor map of 'a' (f8E4M3FN, dims "
+                         "[7168, 4096], strides [7168] bytes, box [128, 64], "
+                         "swizzle 128B): cuTensorMapEncodeTiled fails with "
+                         "CUDA_ERROR_INVALID_VALUE (1"));
+}
