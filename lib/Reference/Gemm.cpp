@@ -165,24 +165,51 @@ GemmReference computeReference(const BlockwiseData &data, int64_t rowBegin,
   return reference;
 }
 
-std::vector<double> blockContributions(const BlockwiseData &data, int64_t row,
-                                       int64_t column) {
-  std::vector<double> contributions;
+namespace {
+/// One K block of one element.
+struct BlockProduct {
+  double scale = 0;
+  double dot = 0, magnitude = 0; ///< before scaling
+};
+
+std::vector<BlockProduct> multiplyBlocks(const BlockwiseData &data, int64_t row,
+                                         int64_t column) {
+  std::vector<BlockProduct> products;
   double a[scaleBlock], b[scaleBlock];
   for (int64_t kBlock = 0; kBlock < data.kBlocks(); ++kBlock) {
-    double dot = 0;
+    BlockProduct product;
     int64_t begin = kBlock * scaleBlock;
     int64_t count = std::min(data.k - begin, scaleBlock);
     decode(data.types.a, data.a.data(), row * data.k + begin, count, a);
     decode(data.types.b, data.b.data(), column * data.k + begin, count, b);
-    for (int64_t k = 0; k < count; ++k)
-      dot += a[k] * b[k];
-    double scale =
+    for (int64_t k = 0; k < count; ++k) {
+      product.dot += a[k] * b[k];
+      product.magnitude += std::fabs(a[k] * b[k]);
+    }
+    product.scale =
         static_cast<double>(data.aScale[kBlock * data.aScaleStride + row]) *
         data.bScaleAt(column, kBlock);
-    contributions.push_back(scale * dot);
+    products.push_back(product);
   }
+  return products;
+}
+} // namespace
+
+std::vector<double> blockContributions(const BlockwiseData &data, int64_t row,
+                                       int64_t column) {
+  std::vector<double> contributions;
+  for (const BlockProduct &product : multiplyBlocks(data, row, column))
+    contributions.push_back(product.scale * product.dot);
   return contributions;
+}
+
+bool hasDoubtfulSign(const BlockwiseData &data, int64_t row, int64_t column,
+                     double share) {
+  for (const BlockProduct &product : multiplyBlocks(data, row, column))
+    if (std::isinf(product.scale) &&
+        std::fabs(product.dot) <= share * product.magnitude)
+      return true;
+  return false;
 }
 
 } // namespace fp8::reference

@@ -58,7 +58,19 @@ KernelBuilder::Carried BScales::forEachGroup(ValueRange inits, GroupBody body) {
 
 SmallVector<Value> BScales::loadGroup(Value first) {
   Value block = arith::AddIOp::create(builder, loc, first, lane);
-  return load(arith::MinUIOp::create(builder, loc, block, last));
+  SmallVector<Value> scales =
+      load(arith::MinUIOp::create(builder, loc, block, last));
+  if (plan.kGroup == 1)
+    return scales;
+  // Blocks past the last are computed, of zeros: an infinite scale would make
+  // them NaN.
+  Value exists = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ule,
+                                       block, last);
+  Value zero =
+      arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(0));
+  for (Value &scale : scales)
+    scale = arith::SelectOp::create(builder, loc, exists, scale, zero);
+  return scales;
 }
 
 SmallVector<Value> BScales::loadFirstGroup() {

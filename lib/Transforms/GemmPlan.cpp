@@ -121,18 +121,30 @@ FragmentType GemmPlan::getProduct() const {
   return getFragmentOf(*this, 16 * getEpilogueWarps(),
                        FragmentLayout::Warpgroups);
 }
+bool GemmPlan::holdsTwoProducts() const {
+  // What a thread needs beside: addresses, scales, loop counters.
+  constexpr int64_t kOthers = 40, kMost = 255;
+  // Two warpgroups hide the start of one's product behind the other's.
+  return usesWarpgroups && getEpilogueWarps() == 4 &&
+         getFragment().getColumnsPerThread() +
+                 2 * getProduct().getColumnsPerThread() + kOthers <=
+             kMost;
+}
 PipelineType GemmPlan::getInputRing() const {
   MLIRContext *context = outputType.getContext();
-  SmallVector<StringAttr> names{StringAttr::get(context, "a"),
-                                StringAttr::get(context, "b")};
-  SmallVector<TileType> tiles{getATile(), getBTile()};
-  if (usesWarpgroups) {
-    names.push_back(StringAttr::get(context, "a_scale"));
-    tiles.push_back(getAScaleTile());
-    if (hasColumnScales()) {
-      names.push_back(StringAttr::get(context, "b_scale"));
-      tiles.push_back(getBScaleTile());
-    }
+  SmallVector<StringAttr> names;
+  SmallVector<TileType> tiles;
+  auto add = [&](StringRef operand, int64_t block, TileType tile) {
+    names.push_back(StringAttr::get(context, getTileName(operand, block)));
+    tiles.push_back(tile);
+  };
+  for (int64_t block = 0; block < kGroup; ++block) {
+    add("a", block, getATile());
+    add("b", block, getBTile());
+    if (usesWarpgroups)
+      add("a_scale", block, getAScaleTile());
+    if (usesWarpgroups && hasColumnScales())
+      add("b_scale", block, getBScaleTile());
   }
   return PipelineType::get(context, stages, names, tiles, ctaGroup);
 }
@@ -379,10 +391,8 @@ static LogicalResult chooseAccumulators(BlockwiseGemmOp op,
   return success();
 }
 
-/// Makes the input ring as deep as `config` (may be null) says, or shared
-/// memory allows.
-static LogicalResult chooseStages(BlockwiseGemmOp op, GemmConfigAttr config,
-                                  GemmPlan &plan) {
+/// The bytes of shared memory beside the input ring, and those of its slots.
+static std::pair<int64_t, int64_t> getRingSpace(const GemmPlan &plan) {
   StoreQueueType storeQueue = plan.getStoreQueue();
   int64_t perStage =
       plan.getATile().getSizeInBytes() + plan.getBTile().getSizeInBytes();
@@ -396,6 +406,14 @@ static LogicalResult chooseStages(BlockwiseGemmOp op, GemmConfigAttr config,
     perStage += scales + KernelPlan::getTileStride(plan.getBScaleTile());
   else
     fixed += GemmPlan::kScaleStages * scales;
+  return {fixed, perStage};
+}
+
+/// Makes the input ring as deep as `config` (may be null) says, or shared
+/// memory allows.
+static LogicalResult chooseStages(BlockwiseGemmOp op, GemmConfigAttr config,
+                                  GemmPlan &plan) {
+  auto [fixed, perStage] = getRingSpace(plan);
   int64_t maxStages = (kMaxSharedMemoryBytes - fixed) / perStage;
   plan.stages = config && config.getStages() ? config.getStages() : maxStages;
   if (plan.stages > maxStages)
@@ -410,9 +428,25 @@ int64_t GemmPlan::getNumBScales() const {
   return llvm::divideCeil(lastStart + tileN, bBlock);
 }
 
+/// As many K blocks a slot as hide the start of one product behind the
+/// promotion of another, as long as there are slots enough to hide the copies.
+static int64_t chooseKGroup(GemmPlan plan) {
+  constexpr int64_t kLeastStages = 3;
+  if (!plan.holdsTwoProducts() || plan.hasColumnScales())
+    return 1;
+  for (int64_t blocks : {4, 2}) {
+    plan.kGroup = blocks;
+    auto [fixed, perStage] = getRingSpace(plan);
+    if (fixed + kLeastStages * perStage <= kMaxSharedMemoryBytes)
+      return blocks;
+  }
+  return 1;
+}
+
 FailureOr<GemmPlan> GemmPlan::choose(BlockwiseGemmOp op, const Chip &chip) {
   GemmPlan plan = getPinned(op);
   plan.usesWarpgroups = chip.wgmma;
+  plan.kGroup = chooseKGroup(plan);
   GemmConfigAttr config = op.getConfigAttr();
   if (failed(checkMma(op, plan, chip)) || failed(checkTile(op, plan)) ||
       (!plan.usesWarpgroups && failed(chooseAccumulators(op, config, plan))) ||

@@ -57,6 +57,9 @@ struct GemmPlan {
   /// The products are computed in the registers of warpgroups (wgmma), which
   /// promote them too; else in tensor memory, for an epilogue role.
   bool usesWarpgroups = false;
+  /// The K blocks of a slot of the input ring. A warpgroup that is alone starts
+  /// the next block's product before it promotes the one before.
+  int64_t kGroup = 1;
 
   /// Columns of a row that a thread can sum in its 255 registers beside what it
   /// loads: 192 take 248, 256 spill (ptxas 13.0).
@@ -120,9 +123,17 @@ struct GemmPlan {
   FragmentType getFragment() const;
   /// The product that warpgroups compute at a time: 64 rows each.
   FragmentType getProduct() const;
+  /// True if the next product is started before one is promoted: there is only
+  /// one warpgroup, and its threads have registers for both.
+  bool holdsTwoProducts() const;
   /// The ring of A and B; where warpgroups take both at once, with their
   /// scales.
   PipelineType getInputRing() const;
+  /// The name of an operand's tile in that ring, of the `index`th K block of a
+  /// slot.
+  std::string getTileName(StringRef operand, int64_t index) const {
+    return operand.str() + (kGroup > 1 ? std::to_string(index) : "");
+  }
   /// The ring of scales, "a_scale" and perhaps "b_scale", those of a group of K
   /// blocks a slot. Threads read them, so it is never shared by CTAs.
   PipelineType getScaleRing() const;

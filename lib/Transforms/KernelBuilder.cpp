@@ -108,6 +108,16 @@ KernelBuilder::Carried KernelBuilder::forEachGroup(ValueRange inits,
   Value rest = arith::RemUIOp::create(builder, loc, blocks, size);
   Value hasRest = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne,
                                         rest, constant(0));
+  if (plan.usesWarpgroups) {
+    // The rest comes last: a slot of several blocks may go past the last.
+    Value whole = arith::SubIOp::create(builder, loc, blocks, rest);
+    Carried carried = forEach(constant(0), whole, plan.getScaleGroup(), inits,
+                              [&](Value first, ValueRange state) {
+                                return body(first, size, state);
+                              });
+    return ifThen(hasRest, carried,
+                  [&](ValueRange state) { return body(whole, rest, state); });
+  }
   Carried carried = ifThen(hasRest, inits, [&](ValueRange state) {
     return body(constant(0), rest, state);
   });

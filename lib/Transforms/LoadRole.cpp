@@ -24,11 +24,12 @@ public:
 private:
   void load(Value map, ValueRange coordinates, Value stage, StringRef name,
             std::optional<ClusterAxis> multicast);
-  /// One K block of A from row `m` on, and of B from row `n` on; with their
-  /// scales where these share the ring.
-  Carried loadBlock(Value end, Value block, Value m, Value n, Value column);
-  /// The scales of the group of K blocks from `first` on.
-  void loadScales(Value stage, Value first, Value m, Value column);
+  /// The slot of K block `block` and those that share it, of A from row `m` on
+  /// and of B from row `n` on; with their scales where these share the ring.
+  Carried loadBlocks(Value end, Value block, Value m, Value n, Value column);
+  /// The scales of K blocks from `first` on, for the `index`th of a slot.
+  void loadScales(Value stage, Value first, Value m, Value column,
+                  int64_t index);
   /// The first row of B that this CTA loads for the tile.
   Value getBRow(Value row, Value column);
 };
@@ -43,28 +44,35 @@ void LoadRole::load(Value map, ValueRange coordinates, Value stage,
                     builder.getStringAttr(name), axis);
 }
 
-KernelBuilder::Carried LoadRole::loadBlock(Value end, Value block, Value m,
-                                           Value n, Value column) {
+KernelBuilder::Carried LoadRole::loadBlocks(Value end, Value block, Value m,
+                                            Value n, Value column) {
   using Axis = std::optional<ClusterAxis>;
   Axis aAxis = plan.multicastsA() ? Axis(ClusterAxis::N) : std::nullopt,
        bAxis = plan.multicastsB() ? Axis(ClusterAxis::M) : std::nullopt;
-  Value k = scaled(block, plan.tileK);
   return stageScope<ProduceOp>(end, {}, [&](ValueRange stages) -> Carried {
-    load(argument(GemmParameter::AMap), place(m, k), stages[0], "a", aAxis);
-    load(argument(GemmParameter::BMap), place(n, k), stages[0], "b", bAxis);
-    if (plan.usesWarpgroups)
-      loadScales(stages[0], block, m, column);
+    for (int64_t i = 0; i < plan.kGroup; ++i) {
+      if (i > 0)
+        block = arith::AddIOp::create(builder, loc, block, constant(1));
+      Value k = scaled(block, plan.tileK);
+      load(argument(GemmParameter::AMap), place(m, k), stages[0],
+           plan.getTileName("a", i), aAxis);
+      load(argument(GemmParameter::BMap), place(n, k), stages[0],
+           plan.getTileName("b", i), bAxis);
+      if (plan.usesWarpgroups)
+        loadScales(stages[0], block, m, column, i);
+    }
     return {};
   });
 }
 
-void LoadRole::loadScales(Value stage, Value first, Value m, Value column) {
-  load(argument(GemmParameter::AScaleMap), place(first, m), stage, "a_scale",
-       std::nullopt);
+void LoadRole::loadScales(Value stage, Value first, Value m, Value column,
+                          int64_t index) {
+  load(argument(GemmParameter::AScaleMap), place(first, m), stage,
+       plan.getTileName("a_scale", index), std::nullopt);
   if (plan.hasColumnScales())
     load(argument(GemmParameter::BScaleMap),
-         place(first, scaled(column, plan.tileN)), stage, "b_scale",
-         std::nullopt);
+         place(first, scaled(column, plan.tileN)), stage,
+         plan.getTileName("b_scale", index), std::nullopt);
 }
 
 Value LoadRole::getBRow(Value row, Value column) {
@@ -92,19 +100,21 @@ void LoadRole::build(ValueRange producers) {
         carried = carried.drop_back();
       }
       if (plan.usesWarpgroups)
-        return forEachBlock(carried, [&](Value block, ValueRange end) {
-          return loadBlock(end[0], block, m, n, column);
-        });
+        // Past the last block TMA fills with zeros.
+        return forEach(constant(0), argument(GemmParameter::Blocks),
+                       plan.kGroup, carried, [&](Value block, ValueRange end) {
+                         return loadBlocks(end[0], block, m, n, column);
+                       });
       auto loadGroup = [&](Value first, Value count, ValueRange inner) {
         Carried scales = stageScope<ProduceOp>(
             inner[1], {}, [&](ValueRange stages) -> Carried {
-              loadScales(stages[0], first, m, column);
+              loadScales(stages[0], first, m, column, 0);
               return {};
             });
         Carried input = forEach(
             constant(0), count, 1, inner[0], [&](Value i, ValueRange end) {
               Value block = arith::AddIOp::create(builder, loc, first, i);
-              return loadBlock(end[0], block, m, n, column);
+              return loadBlocks(end[0], block, m, n, column);
             });
         return Carried{input[0], scales[0]};
       };

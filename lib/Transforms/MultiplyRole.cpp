@@ -8,6 +8,8 @@
 
 #include "BScales.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
 using namespace mlir;
 using namespace mlir::fp8;
 
@@ -20,8 +22,10 @@ public:
   void build(ValueRange ends);
 
 private:
-  /// One K block, over the end and the sums.
-  Carried multiplyBlock(ValueRange state, ValueRange bScales);
+  /// The K blocks of a slot, from the `first`th of their group on, over the end
+  /// and the sums.
+  Carried multiplyBlocks(ValueRange state, Value first,
+                         BScales::ScalesOf bScalesOf);
 };
 
 } // namespace
@@ -36,9 +40,9 @@ void MultiplyRole::build(ValueRange inits) {
           Carried results = BScales(*this, n).forEachGroup(
               {carried[0], zero},
               [&](Value count, ValueRange state, BScales::ScalesOf bScalesOf) {
-                return forEach(constant(0), count, 1, state,
-                               [&](Value block, ValueRange inner) {
-                                 return multiplyBlock(inner, bScalesOf(block));
+                return forEach(constant(0), count, plan.kGroup, state,
+                               [&](Value first, ValueRange inner) {
+                                 return multiplyBlocks(inner, first, bScalesOf);
                                });
               });
           Value sums = results.pop_back_val();
@@ -50,27 +54,47 @@ void MultiplyRole::build(ValueRange inits) {
   });
 }
 
-KernelBuilder::Carried MultiplyRole::multiplyBlock(ValueRange state,
-                                                   ValueRange bScales) {
+KernelBuilder::Carried
+MultiplyRole::multiplyBlocks(ValueRange state, Value first,
+                             BScales::ScalesOf bScalesOf) {
   FragmentType fragment = plan.getFragment();
+  Type pendingType = PendingType::get(builder.getContext(), plan.getProduct());
+  int64_t parts = fragment.getNumParts(), count = parts * plan.kGroup;
+  SmallVector<SmallVector<Value>> bScales;
+  for (int64_t i = 0; i < plan.kGroup; ++i)
+    bScales.push_back(bScalesOf(
+        i ? arith::AddIOp::create(builder, loc, first, constant(i)).getResult()
+          : first));
   return stageScope<ConsumeOp>(
       state[0], fragment, [&](ValueRange stages) -> Carried {
-        auto tile = [&](StringRef name) -> Value {
-          return TileOp::create(builder, loc, stages[0], name);
+        auto tile = [&](StringRef operand, int64_t product) -> Value {
+          return TileOp::create(builder, loc, stages[0],
+                                plan.getTileName(operand, product / parts));
         };
-        Value a = tile("a"), b = tile("b"), aScales = tile("a_scale"), bRow;
-        if (plan.hasColumnScales())
-          bRow = tile("b_scale");
-        Value sums = state[1];
-        for (int64_t part = 0; part < fragment.getNumParts(); ++part) {
-          Value pending = WarpgroupMmaOp::create(
-              builder, loc,
-              PendingType::get(builder.getContext(), plan.getProduct()), a, b,
-              /*accumulator=*/Value(), part);
-          Value product = WaitMmaOp::create(builder, loc, pending);
-          sums =
-              PromoteOp::create(builder, loc, fragment, sums, product, aScales,
-                                /*block=*/Value(), bScales, bRow, part);
+        // Parts of a block, one block after another.
+        SmallVector<Value> aScales, bRows;
+        auto start = [&](int64_t product) -> Value {
+          Value a = tile("a", product), b = tile("b", product);
+          aScales.push_back(tile("a_scale", product));
+          bRows.push_back(plan.hasColumnScales() ? tile("b_scale", product)
+                                                 : Value());
+          return WarpgroupMmaOp::create(builder, loc, pendingType, a, b,
+                                        /*accumulator=*/Value(),
+                                        product % parts);
+        };
+        Value sums = state[1], pending = start(0), next;
+        for (int64_t product = 0; product < count; ++product) {
+          bool hasNext = product + 1 < count;
+          if (hasNext && plan.holdsTwoProducts())
+            next = start(product + 1);
+          Value computed = WaitMmaOp::create(builder, loc, pending);
+          sums = PromoteOp::create(builder, loc, fragment, sums, computed,
+                                   aScales[product], /*block=*/Value(),
+                                   bScales[product / parts], bRows[product],
+                                   product % parts);
+          if (hasNext && !plan.holdsTwoProducts())
+            next = start(product + 1);
+          pending = next;
         }
         return {sums};
       });

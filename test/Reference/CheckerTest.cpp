@@ -230,15 +230,39 @@ TEST(CheckerFloor, SumsOf14BitsRoundTheOtherWayMoreOften) {
   auto ok = [&](PartialSums sums) {
     return check(data, reference, OutputType::F32, d.data(), 128, sums).ok();
   };
-  storeScaled(1 - 2e-4);
+  storeScaled(1 - 1.5e-4);
   EXPECT_FALSE(ok(PartialSums::Float32));
   EXPECT_TRUE(ok(PartialSums::FourteenBits));
-  storeScaled(1 - 6e-4);
+  storeScaled(1 - 3e-4);
   EXPECT_FALSE(ok(PartialSums::FourteenBits));
   // Sums of 16-bit products are kept in f32 everywhere.
   data.types = {OperandType::BF16, OperandType::BF16};
-  storeScaled(1 - 2e-4);
+  storeScaled(1 - 1.5e-4);
   EXPECT_FALSE(ok(PartialSums::FourteenBits));
+}
+
+TEST(CheckerFloor, SumsOf14BitsMayMissTheSignOfAnInfinity) {
+  // A dot product of 448 - 448 + 2^-9: of its magnitude, less than 2^-11.
+  BlockwiseData data = makeBlockwiseData(1, 8, 128, 3);
+  std::fill_n(data.a.begin(), 128, uint8_t(0));
+  std::fill_n(data.b.begin(), 8 * 128, uint8_t(0));
+  data.a[0] = 0x7e, data.a[1] = 0xfe, data.a[2] = 0x01;
+  data.b[0] = data.b[1] = data.b[2] = 0x38;
+  data.aScale[0] = std::numeric_limits<float>::infinity();
+  GemmReference reference = computeReference(data);
+  ASSERT_EQ(reference.value[0], std::numeric_limits<double>::infinity());
+  std::vector<uint8_t> d(8 * 4);
+  fillWithPoison(OutputType::F32, d.data(), 8);
+  for (int64_t i = 0; i < 8; ++i)
+    store(OutputType::F32, d.data(), i, std::nan(""));
+  auto wrong = [&](PartialSums sums) {
+    return check(data, reference, OutputType::F32, d.data(), 8, sums).wrong;
+  };
+  EXPECT_EQ(wrong(PartialSums::Float32), 1);
+  EXPECT_EQ(wrong(PartialSums::FourteenBits), 0);
+  data.a[1] = 0;
+  reference = computeReference(data);
+  EXPECT_EQ(wrong(PartialSums::FourteenBits), 1);
 }
 
 TEST(CheckerOverflow, AllowsTheLargestValueOrInfinityAtTheEdge) {

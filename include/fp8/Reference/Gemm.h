@@ -38,6 +38,11 @@ inline GemmReference computeReference(const BlockwiseData &data) {
 std::vector<double> blockContributions(const BlockwiseData &data, int64_t row,
                                        int64_t column);
 
+/// True if an infinite scale meets a dot product of at most `share` of its
+/// magnitude: sums that are not exact may give it the other sign, or none.
+bool hasDoubtfulSign(const BlockwiseData &data, int64_t row, int64_t column,
+                     double share);
+
 } // namespace fp8::reference
 
 #endif // FP8_REFERENCE_GEMM_H

@@ -192,8 +192,9 @@ public:
                                        ArrayRef<Value> bDescriptors,
                                        ValueRange accumulator,
                                        ValueRange reused);
-  /// Waits for all products of the warpgroup; yields what is in the registers.
-  SmallVector<Value> waitWarpgroupMma(ValueRange registers);
+  /// Waits for all products of the warpgroup but the last `behind`; yields what
+  /// is in the registers.
+  SmallVector<Value> waitWarpgroupMma(ValueRange registers, int64_t behind);
   /// Makes it `count` registers a thread, more (`takes`) or fewer than before,
   /// in all warps of a warpgroup; waits until there are as many.
   void setRegisters(int64_t count, bool takes);

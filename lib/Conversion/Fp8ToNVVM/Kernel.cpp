@@ -51,6 +51,22 @@ static llvm::DenseSet<Operation *> findSynchronised(FunctionOpInterface kernel,
   return result;
 }
 
+/// For each wait, the products that were started in its block since its own
+/// was.
+static llvm::DenseMap<Operation *, int64_t>
+countProductsBehind(FunctionOpInterface kernel) {
+  llvm::DenseMap<Operation *, int64_t> result;
+  kernel->walk([&](WaitMmaOp wait) {
+    Operation *start = wait.getPending().getDefiningOp();
+    if (!start || start->getBlock() != wait->getBlock())
+      return;
+    for (Operation *op = start->getNextNode(); op != wait;
+         op = op->getNextNode())
+      result[wait] += isa<WarpgroupMmaOp>(op);
+  });
+  return result;
+}
+
 /// Lets the warpgroups that multiply take registers that the others hand back.
 /// All warps of a warpgroup must do so at one place (PTX ISA, setmaxnreg), so
 /// that the roles of the others, and warps without a role, begin with a branch
@@ -96,7 +112,8 @@ KernelLowering fp8::buildPrologue(FunctionOpInterface kernel,
       llvm::DenseMap<Operation *, RoleValues>(),
       findSynchronised(kernel, plan),
       llvm::DenseMap<Value, CursorWay>(),
-      llvm::DenseMap<Block *, SmallVector<Value>>()};
+      countProductsBehind(kernel),
+      llvm::DenseMap<Block *, SmallVector<SmallVector<Value>>>()};
   bool isCluster = plan.getCluster().getSize() > 1;
 
   auto isRing = [](Operation &op) {

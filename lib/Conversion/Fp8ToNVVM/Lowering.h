@@ -99,9 +99,11 @@ struct KernelLowering {
 
   /// The way of each cursor that has been advanced, by its index.
   mutable llvm::DenseMap<Value, CursorWay> ways;
-  /// The latest product that was waited for in a block: the registers that the
-  /// next may take.
-  mutable llvm::DenseMap<Block *, SmallVector<Value>> products;
+  /// For each wait for a product, those that have been started behind it.
+  llvm::DenseMap<Operation *, int64_t> productsBehind;
+  /// Products that were waited for in a block: the registers that the next ones
+  /// may take, the oldest first.
+  mutable llvm::DenseMap<Block *, SmallVector<SmallVector<Value>>> products;
 
   const RoleValues &getRole(Operation *op) const {
     return roleOf.find(op)->second;

@@ -42,17 +42,30 @@ struct LowerWarpgroupMma : public KernelPattern<WarpgroupMmaOp> {
       for (Value pair : operands.getAccumulator())
         for (int64_t i : {0, 1})
           accumulator.push_back(instructions.extract(pair, i));
-    SmallVector<Value> &waited = lowering.products[op->getBlock()];
-    bool fits = int64_t(waited.size()) == product.getColumnsPerThread();
+    SmallVector<Value> reused =
+        takeRegisters(op->getBlock(), product.getColumnsPerThread());
     rewriter.replaceOpWithMultiple(
         op, {instructions.startWarpgroupMma(
                 {b.getRows(), getFormat(a), getFormat(b)}, aDescriptors,
-                bDescriptors, accumulator,
-                fits ? ValueRange(waited) : ValueRange())});
+                bDescriptors, accumulator, reused)});
     return success();
   }
 
 private:
+  /// The registers of the oldest product of that size that the block is done
+  /// with.
+  SmallVector<Value> takeRegisters(Block *block, int64_t count) const {
+    auto &waited = lowering.products[block];
+    auto *found = llvm::find_if(waited, [&](const SmallVector<Value> &values) {
+      return int64_t(values.size()) == count;
+    });
+    if (found == waited.end())
+      return {};
+    SmallVector<Value> registers = std::move(*found);
+    waited.erase(found);
+    return registers;
+  }
+
   static StringRef getFormat(TileType tile) {
     Type element = tile.getElementType();
     if (element.isBF16())
@@ -97,14 +110,14 @@ struct LowerWaitMma : public KernelPattern<WaitMmaOp> {
   LogicalResult lower(WaitMmaOp op, Adaptor operands,
                       ConversionPatternRewriter &rewriter) const override {
     Instructions instructions(rewriter, op.getLoc());
-    SmallVector<Value> registers =
-        instructions.waitWarpgroupMma(operands.getPending());
+    SmallVector<Value> registers = instructions.waitWarpgroupMma(
+        operands.getPending(), lowering.productsBehind.lookup(op));
     SmallVector<Value> pairs;
     for (size_t i = 0; i < registers.size(); i += 2)
       pairs.push_back(instructions.insert(
           instructions.insert(instructions.undefPair(), registers[i], 0),
           registers[i + 1], 1));
-    lowering.products[op->getBlock()] = std::move(registers);
+    lowering.products[op->getBlock()].push_back(std::move(registers));
     rewriter.replaceOpWithMultiple(op, {pairs});
     return success();
   }

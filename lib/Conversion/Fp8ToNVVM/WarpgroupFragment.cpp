@@ -142,9 +142,12 @@ void LowerPromoteProduct::lowerFragment(
       part[i] = instructions.fma(product[i], scale, part[i]);
     }
   }
-  // Else LLVM sinks the additions past the next product, which takes these
+  // Else LLVM sinks the additions past a later product, which takes these
   // registers, and has to keep what is in them.
-  if (int64_t(op.getPart()) + 1 < op.getFragment().getType().getNumParts())
+  auto isProduct = [](Operation &later) { return isa<WarpgroupMmaOp>(later); };
+  if (llvm::any_of(
+          llvm::make_range(std::next(op->getIterator()), op->getBlock()->end()),
+          isProduct))
     instructions.pinProduct(part);
   rewriter.replaceOpWithMultiple(op, {sums});
 }

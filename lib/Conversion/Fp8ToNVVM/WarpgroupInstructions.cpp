@@ -81,9 +81,11 @@ SmallVector<Value> Instructions::startWarpgroupMma(
 
 // LLVM's op for the wait has no operands, so that readers of the registers
 // could move in front of it.
-SmallVector<Value> Instructions::waitWarpgroupMma(ValueRange registers) {
-  return buildTiedAsm(builder, loc, "wgmma.wait_group.sync.aligned 0;",
-                      registers.size(), registers, {});
+SmallVector<Value> Instructions::waitWarpgroupMma(ValueRange registers,
+                                                  int64_t behind) {
+  std::string text =
+      ("wgmma.wait_group.sync.aligned " + Twine(behind) + ";").str();
+  return buildTiedAsm(builder, loc, text, registers.size(), registers, {});
 }
 
 void Instructions::pinProduct(MutableArrayRef<Value> pairs) {
