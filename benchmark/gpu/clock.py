@@ -51,6 +51,7 @@ class GraphClock:
         self.peer, self.sets, self.replays = peer, sets, replays
         self.stream = torch.cuda.Stream()
         self.graph = None
+        torch.cuda.synchronize()  # with what made the operands, on another stream
         with torch.cuda.stream(self.stream):
             for index in range(sets):  # loads what is loaded late
                 peer.launch(index)

@@ -4,21 +4,24 @@ comes with the driver. It is only read; nothing is set. Without it, all is empty
 
 import ctypes
 
+# The second is where container tools mount the driver.
+LIBRARIES = ("libnvidia-ml.so.1", "/usr/local/nvidia/lib64/libnvidia-ml.so.1")
 # nvml.h: NVML_CLOCK_SM, NVML_CLOCK_MEM, NVML_TEMPERATURE_GPU
 CLOCK_SM, CLOCK_MEMORY, TEMPERATURE = 1, 2, 0
 
 
 class Machine:
-    def __init__(self, ordinal=0, library="libnvidia-ml.so.1"):
+    def __init__(self, ordinal=0, libraries=LIBRARIES):
         self.library = self.handle = None
-        try:
-            self.library = ctypes.CDLL(library)
-            handle = ctypes.c_void_p()
-            if self.library.nvmlInit_v2() == 0 and self.library.nvmlDeviceGetHandleByIndex_v2(
-                    ordinal, ctypes.byref(handle)) == 0:
-                self.handle = handle
-        except (OSError, AttributeError):
-            pass
+        for name in libraries:
+            try:
+                library, handle = ctypes.CDLL(name), ctypes.c_void_p()
+                if library.nvmlInit_v2() == 0 and library.nvmlDeviceGetHandleByIndex_v2(
+                        ordinal, ctypes.byref(handle)) == 0:
+                    self.library, self.handle = library, handle
+                    return
+            except (OSError, AttributeError):
+                pass
 
     def text(self, function, *arguments):
         buffer = ctypes.create_string_buffer(96)

@@ -98,6 +98,7 @@ def measure(rows, configurations, options, supervisor, output):
             one.update(zip("mnk", row.shape), date=date, limit_us=row.limit_us)
             output.add(one)
             print(describe(row, one), flush=True)
+        print("%-17s %.0f s" % (row.name, time.monotonic() - start), flush=True)
         if measurements:
             comparisons.append(report.Comparison(row, measurements))
         longest = max(longest, time.monotonic() - start) if done else longest
