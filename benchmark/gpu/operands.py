@@ -62,8 +62,8 @@ class OperandSet:
         the sums run in float64, so the reference is off by K * 2^-53 of S at most, where the bound allows 2^-11 of it.
         """
         k = self.a.shape[1]
-        a = self.a.double() * self.a_scale.t().double().repeat_interleave(BLOCK, dim=1)[:, :k]
-        b = self.b.double()
+        a = self.a.float().double() * self.a_scale.t().double().repeat_interleave(BLOCK, dim=1)[:, :k]
+        b = self.b.float().double()
         b *= self.b_scale.double().repeat_interleave(BLOCK, dim=0)[:b.shape[0]].repeat_interleave(BLOCK, dim=1)[:, :k]
         reference = a @ b.t()
         magnitude = a.abs_() @ b.abs_().t()
@@ -74,7 +74,7 @@ def ulp_bf16(values):
     """The spacing of bf16 at each value: 8 significant bits, exponents from -126 to 127."""
     exponent = torch.frexp(values).exponent - 1
     exponent = torch.where(values == 0, -126, exponent).clamp(-126, 127)
-    return torch.ldexp(torch.ones_like(values), exponent - 7)
+    return torch.exp2((exponent - 7).double())
 
 
 class Verdict:

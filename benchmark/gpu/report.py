@@ -14,7 +14,7 @@ OURS = "fp8"
 SCALE_BY = ("cublaslt-best", "cublaslt")
 SMALL_M = 128
 COLUMNS = ("date", "gpu", "driver", "torch", "triton", "m", "n", "k", "peer", "configuration", "us", "tflops",
-           "us_rounds", "launches_per_replay", "operand_sets", "right", "worst", "frobenius", "sm_mhz", "memory_mhz",
+           "us_rounds", "launches_per_replay", "operand_sets", "seed", "right", "worst", "frobenius", "sm_mhz", "memory_mhz",
            "power_w", "celsius", "limit_us", "error")
 
 

@@ -95,7 +95,7 @@ def measure(rows, configurations, options, supervisor, output):
             break
         date = datetime.datetime.now().isoformat(timespec="seconds")
         for one in measurements:
-            one.update(zip("mnk", row.shape), date=date, limit_us=row.limit_us)
+            one.update(zip("mnk", row.shape), date=date, limit_us=row.limit_us, seed=request["seed"])
             output.add(one)
             print(describe(row, one), flush=True)
         print("%-17s %.0f s" % (row.name, time.monotonic() - start), flush=True)
