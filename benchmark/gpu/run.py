@@ -119,11 +119,14 @@ def main(arguments=None):
     comparisons = measure(rows, configurations, options, supervisor, output)
     supervisor.end()
     output.close()
+    if not comparisons:
+        os.remove(path)
+        return 1
     order = {row.name: index for index, row in enumerate(table.read_rows(os.path.join(HERE, "rows.csv")))}
     comparisons.sort(key=lambda one: order[one.row.name])
     print("\n" + report.markdown(comparisons))
     print("measurements: " + path)
-    return 0 if comparisons and all(one.ours for one in comparisons) else 1
+    return 0 if all(one.ours for one in comparisons) else 1
 
 
 if __name__ == "__main__":
