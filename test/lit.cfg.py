@@ -7,6 +7,7 @@
 #   nvcc      NVIDIA's compiler was found likewise
 #   nvdisasm  NVIDIA's disassembler was found likewise
 #   gpu       there is a CUDA driver with a device; gpu-sm_90a etc.: it runs code for that chip
+#   torch     python3 has PyTorch
 #   full      FP8_TEST_FULL=1 (./dev check --full): every point of every matrix
 # Substitutions: the tools by name; %python; %fp8_source, %fp8_build; %ptxas, %nvcc, %nvdisasm; %fp8_fakecuda and
 # %fp8_oldcuda, the drivers without a GPU of test/Runtime.
@@ -64,6 +65,15 @@ gpu = find_gpu()
 if gpu:
     config.available_features.add("gpu")
     config.available_features.update("gpu-" + chip for chip in gpu["runs"])
+
+
+def has_module(name):
+    code = "import importlib.util, sys; sys.exit(importlib.util.find_spec('%s') is None)" % name
+    return subprocess.run([shutil.which("python3"), "-c", code], check=False).returncode == 0
+
+
+if has_module("torch"):
+    config.available_features.add("torch")
 
 if os.environ.get("FP8_TEST_FULL") == "1":
     config.available_features.add("full")

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The one clock: a CUDA graph of launches, each on the next set of operands,
+replayed at least 21 times after a short rest; the median of the replays.
+
+A peer has `launch(i)`, which enqueues its product of set i to the current stream,
+and `outputs()`, the D of each set as the last launch on it left it.
+"""
+
+import statistics
+import time
+
+import torch
+
+REPLAYS = 21
+ROUNDS = 3
+REST_S = 0.15
+LEAST_REPLAY_US = 1500.0
+LEAST_LAUNCHES = 10
+MOST_LAUNCHES = 2000
+
+
+class DeviceHang(Exception):
+    pass
+
+
+def await_event(event, seconds=20.0):
+    """Waits, but not for ever."""
+    end = time.monotonic() + seconds
+    while not event.query():
+        if time.monotonic() > end:
+            raise DeviceHang("no end after %g s" % seconds)
+        time.sleep(0.0002)
+
+
+def await_all():
+    event = torch.cuda.Event()
+    event.record()
+    await_event(event)
+
+
+def launches_for(microseconds, sets):
+    """Launches of a replay: enough work, and every set equally often."""
+    wanted = max(LEAST_LAUNCHES, LEAST_REPLAY_US / max(microseconds, 0.5))
+    return sets * max(1, -(-min(int(wanted) + 1, MOST_LAUNCHES) // sets))
+
+
+class GraphClock:
+    """A peer's graph. It is captured from the peer's ordinary launches."""
+
+    def __init__(self, peer, sets, replays=REPLAYS):
+        self.peer, self.sets, self.replays = peer, sets, replays
+        self.stream = torch.cuda.Stream()
+        self.graph = None
+        torch.cuda.synchronize()  # with what made the operands, on another stream
+        with torch.cuda.stream(self.stream):
+            for index in range(sets):  # loads what is loaded late
+                peer.launch(index)
+            await_all()
+            begin, end = self.events(2)
+            begin.record()
+            for index in range(sets):
+                peer.launch(index)
+            end.record()
+            await_event(end)
+        # Starting launches one by one is slower than a graph is, so it is captured twice.
+        rough = begin.elapsed_time(end) * 1000 / sets
+        self.capture(launches_for(rough, sets))
+        exact = min(self.times(3)) / self.launches
+        if launches_for(exact, sets) > self.launches:
+            self.capture(launches_for(exact, sets))
+
+    @staticmethod
+    def events(count):
+        return [torch.cuda.Event(enable_timing=True) for _ in range(count)]
+
+    def capture(self, launches):
+        self.launches, self.graph = launches, torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph, stream=self.stream):
+            for index in range(launches):
+                self.peer.launch(index % self.sets)
+
+    def times(self, replays, during=None):
+        """Microseconds of each replay; `during` is called when half of them have run."""
+        with torch.cuda.stream(self.stream):
+            self.graph.replay()
+            events = self.events(replays + 1)
+            events[0].record()
+            for event in events[1:]:
+                self.graph.replay()
+                event.record()
+            if during:
+                await_event(events[len(events) // 2])
+                during()
+            await_event(events[-1])
+        return [first.elapsed_time(second) * 1000 for first, second in zip(events, events[1:])]
+
+    def measure(self, during=None):
+        """One round: microseconds a launch."""
+        time.sleep(REST_S)
+        return statistics.median(self.times(self.replays, during)) / self.launches
+
+    def outputs(self, poison):
+        """D of every set, from one more replay on poisoned memory."""
+        with torch.cuda.stream(self.stream):
+            poison(self.peer.outputs())
+            self.graph.replay()
+            await_all()
+        return self.peer.outputs()

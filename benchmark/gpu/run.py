@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Times our kernels and their peers on this machine's GPU, from a packed folder
+(pack.py): rows by priority until the time is up, each measurement into a CSV file,
+the table on the standard output.
+
+usage: run [--all] [--rows=NAME,...] [--kernels=NAME,...] [--peers=NAME,...] [--program=NAME=COMMAND ...]
+           [--seconds=S] [--seed=N] [--output=FILE]
+
+Exit status 0 only if every row that was begun has a right result of ours.
+"""
+
+import argparse
+import datetime
+import os
+import secrets
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+import report
+import supervise
+import table
+
+PEERS = ("cublaslt", "cublaslt-best", "triton")
+
+
+def default_output(date):
+    """Into the repository's results where this is one's build folder, else beside this file."""
+    results = os.path.join(HERE, "results")
+    for place in ("benchmark/results", os.path.join(HERE, "..", "..", "benchmark", "results")):
+        if os.path.isdir(os.path.dirname(place)):
+            results = os.path.normpath(place)
+            break
+    os.makedirs(results, exist_ok=True)
+    return os.path.join(results, "gpu-%s.csv" % date.strftime("%Y%m%d-%H%M%S"))
+
+
+def parse(arguments):
+    parser = argparse.ArgumentParser(description="Times our kernels and their peers on this machine's GPU.")
+    names = lambda text: [name for name in text.split(",") if name]
+    parser.add_argument("--all", action="store_true", help="every candidate of a row instead of its first")
+    parser.add_argument("--rows", type=names, default=[], help="MxNxK of the rows to measure")
+    parser.add_argument("--kernels", type=names, default=[], help="these on every row, instead of its candidates")
+    parser.add_argument("--peers", type=names, default=list(PEERS), help="of " + ", ".join(PEERS) + "; '' for none")
+    parser.add_argument("--program", action="append", default=[], metavar="NAME=COMMAND",
+                        help="a peer built elsewhere: a program, or a library that ends in .so")
+    parser.add_argument("--seconds", type=float, default=3600.0, help="begin no row that would pass this")
+    parser.add_argument("--seed", type=int, default=None, help="of the operands; fresh without it")
+    parser.add_argument("--output", default=None, help="the CSV file")
+    options = parser.parse_args(arguments)
+    unknown = set(options.peers) - set(PEERS)
+    if unknown:
+        parser.error("there is no peer '%s'; there are %s" % (min(unknown), ", ".join(PEERS)))
+    for program in options.program:
+        if "=" not in program:
+            parser.error("--program takes NAME=COMMAND, not '%s'" % program)
+    return options
+
+
+def kernels_of(row, configurations, options):
+    """Name of each kernel to time: whether it is launched programmatically."""
+    names = options.kernels or configurations.candidates(row, options.all)
+    for name in names:
+        if name not in configurations.kernels:
+            raise ValueError("there is no kernel '%s'; there are %s" % (name, ", ".join(configurations.kernels)))
+    return {name: configurations.kernels[name].get("programmatic", False) for name in names}
+
+
+def describe(row, one):
+    text = "%-17s %-14s %-28s" % (row.name, one["peer"], one["configuration"])
+    if one.get("us"):
+        text += " %9.2f us %7.1f TFLOP/s" % (one["us"], one["tflops"])
+    return text + ("" if one.get("right") else "  FAILED: " + one.get("error", ""))
+
+
+def measure(rows, configurations, options, supervisor, output):
+    """The comparisons of the rows measured; the last may be incomplete."""
+    begin = time.monotonic()
+    deadline, longest = begin + options.seconds, 0.0
+    comparisons = []
+    for row in rows:
+        start = time.monotonic()
+        if start + longest * 1.2 > deadline:
+            print("out of time: left out %s and later rows" % row.name, flush=True)
+            break
+        request = {"shape": row.shape, "seed": secrets.randbits(32) if options.seed is None else options.seed,
+                   "kernels": kernels_of(row, configurations, options), "peers": options.peers,
+                   "programs": dict(program.split("=", 1) for program in options.program)}
+        try:
+            measurements, done = supervisor.row(request, deadline)
+        except supervise.StartFailure as failure:
+            print("error: nothing more can be measured: %s; what the process printed says why" % failure, flush=True)
+            break
+        date = datetime.datetime.now().isoformat(timespec="seconds")
+        for one in measurements:
+            one.update(zip("mnk", row.shape), date=date, limit_us=row.limit_us, seed=request["seed"])
+            output.add(one)
+            print(describe(row, one), flush=True)
+        print("%-17s %.0f s" % (row.name, time.monotonic() - start), flush=True)
+        if measurements:
+            comparisons.append(report.Comparison(row, measurements))
+        longest = max(longest, time.monotonic() - start) if done else longest
+    return comparisons
+
+
+def main(arguments=None):
+    options = parse(arguments)
+    date = datetime.datetime.now()
+    path = options.output or default_output(date)
+    configurations = table.read_configurations(os.path.join(HERE, "configurations.json"))
+    rows = table.select_rows(table.read_rows(os.path.join(HERE, "rows.csv")), options.rows)
+    for row in rows:
+        kernels_of(row, configurations, options)  # says now what is misspelt
+    output = report.CsvFile(path)
+    note = lambda text: print("  " + text, flush=True)
+    supervisor = supervise.Supervisor([sys.executable, os.path.join(HERE, "worker.py"), HERE], note)
+    comparisons = measure(rows, configurations, options, supervisor, output)
+    supervisor.end()
+    output.close()
+    if not comparisons:
+        os.remove(path)
+        return 1
+    order = {row.name: index for index, row in enumerate(table.read_rows(os.path.join(HERE, "rows.csv")))}
+    comparisons.sort(key=lambda one: order[one.row.name])
+    print("\n" + report.markdown(comparisons))
+    print("measurements: " + path)
+    return 0 if all(one.ours for one in comparisons) else 1
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except ValueError as problem:
+        sys.exit("error: %s" % problem)
