@@ -5,6 +5,7 @@
 
 #include "fp8/Analysis/KernelPlan.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Interfaces/CallInterfaces.h"
 
 using namespace mlir;
@@ -45,6 +46,17 @@ LogicalResult KernelPlan::dealWarps(FunctionOpInterface kernel) {
   return success();
 }
 
+/// A select would read registers that are still being written.
+static LogicalResult checkSelect(Operation *op) {
+  if (!isa<arith::SelectOp>(op) ||
+      !isa<PendingType>(op->getResult(0).getType()))
+    return success();
+  return op->emitOpError()
+         << "selects a pending product, whose registers "
+            "are still being written; wait for both and select "
+            "the fragments";
+}
+
 /// Work that is lowered for the warps of a role, and so must stand in one.
 static bool needsRole(Operation *op) {
   return isa<AcquireOp, ReleaseOp, CloseOp, TryWaitOp, WaitOp, ArriveOp, StepOp,
@@ -82,7 +94,8 @@ LogicalResult KernelPlan::checkPhase(FunctionOpInterface kernel) {
   WalkResult result = kernel->walk<WalkOrder::PreOrder>([](Operation *op) {
     StringRef pass = getMissingPass(op);
     if (pass.empty())
-      return WalkResult::advance();
+      return failed(checkSelect(op)) ? WalkResult::interrupt()
+                                     : WalkResult::advance();
     op->emitOpError() << "is not of phase 2, where kernels are linear and "
                          "flat; run "
                       << pass << " before";

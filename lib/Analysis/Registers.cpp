@@ -13,6 +13,8 @@ using namespace mlir::fp8;
 /// technical specifications).
 static constexpr int64_t kMaxRegistersPerThread = 255;
 static constexpr int64_t kRegistersPerQuarter = 16384;
+/// The most that setmaxnreg can give a thread whose instructions name 255.
+static constexpr int64_t kMostTaken = 248;
 /// Registers are handed out to threads by eight.
 static constexpr int64_t kGranule = 8;
 /// What a thread that only starts copies gets by with.
@@ -42,8 +44,7 @@ void KernelPlan::planRegisters() {
   numWarps = kWarpsPerGroup * groups;
   registers.multiplyWarps = multiplyWarps;
   registers.others = kCopyingThread;
-  registers.multiply = llvm::alignDown(
-      (share * groups - kCopyingThread * (groups - multiplyGroups)) /
-          multiplyGroups,
-      kGranule);
+  int64_t left = share * groups - kCopyingThread * (groups - multiplyGroups);
+  registers.multiply = std::min<int64_t>(
+      kMostTaken, llvm::alignDown(left / multiplyGroups, kGranule));
 }

@@ -132,12 +132,12 @@ double frobeniusFloor(OutputType type, int64_t k, PartialSums sums) {
   case OutputType::BF16:
     return coarse ? 1e-3 : 2e-4;
   case OutputType::F16:
-    return coarse ? 4e-4 : 5e-5;
+    return coarse ? 2e-4 : 5e-5;
   case OutputType::F32:
     break;
   }
   return coarse
-             ? 4e-4
+             ? 2e-4
              : 5e-7 * std::sqrt(std::max(1.0, static_cast<double>(k) / 8192));
 }
 

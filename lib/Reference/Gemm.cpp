@@ -205,11 +205,15 @@ std::vector<double> blockContributions(const BlockwiseData &data, int64_t row,
 
 bool hasDoubtfulSign(const BlockwiseData &data, int64_t row, int64_t column,
                      double share) {
-  for (const BlockProduct &product : multiplyBlocks(data, row, column))
-    if (std::isinf(product.scale) &&
-        std::fabs(product.dot) <= share * product.magnitude)
-      return true;
-  return false;
+  bool isDoubtful = false;
+  for (const BlockProduct &product : multiplyBlocks(data, row, column)) {
+    // NaN by itself, whatever the others are.
+    if (std::isnan(product.scale * product.dot))
+      return false;
+    isDoubtful |= std::isinf(product.scale) &&
+                  std::fabs(product.dot) <= share * product.magnitude;
+  }
+  return isDoubtful;
 }
 
 } // namespace fp8::reference

@@ -40,6 +40,7 @@ std::vector<double> blockContributions(const BlockwiseData &data, int64_t row,
 
 /// True if an infinite scale meets a dot product of at most `share` of its
 /// magnitude: sums that are not exact may give it the other sign, or none.
+/// False where a block is NaN in any case, as by an infinite scale of zeros.
 bool hasDoubtfulSign(const BlockwiseData &data, int64_t row, int64_t column,
                      double share);
 

@@ -85,8 +85,9 @@ static void dealRegisters(Block &entry, const KernelLowering &lowering) {
     Instructions(atStart, role.getLoc())
         .setRegisters(registers.multiply, /*takes=*/true);
   }
-  OpBuilder builder(others.front());
-  Instructions instructions(builder, others.front().getLoc());
+  // Where the last one stands, all that they use has been made.
+  OpBuilder builder(others.back());
+  Instructions instructions(builder, others.back().getLoc());
   Value isOther =
       instructions.atLeast(lowering.warpId, registers.multiplyWarps);
   instructions.ifThen(isOther, [&](Instructions &inner) {

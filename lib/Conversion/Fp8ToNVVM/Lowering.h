@@ -49,7 +49,7 @@ struct ClusterValues {
 };
 
 /// The part of a fragment that a thread holds: `columns` columns of one row; of
-/// what warpgroups hold, the first two, which repeat (forEachPair).
+/// what warpgroups hold, the first two, which repeat (getPairOffsets).
 struct FragmentPart {
   int64_t columns;
   Value row;         ///< i32: within the fragment

@@ -42,8 +42,9 @@ struct LowerWarpgroupMma : public KernelPattern<WarpgroupMmaOp> {
       for (Value pair : operands.getAccumulator())
         for (int64_t i : {0, 1})
           accumulator.push_back(instructions.extract(pair, i));
-    SmallVector<Value> reused =
-        takeRegisters(op->getBlock(), product.getColumnsPerThread());
+    SmallVector<Value> reused;
+    if (accumulator.empty())
+      reused = takeRegisters(op->getBlock(), product.getColumnsPerThread());
     rewriter.replaceOpWithMultiple(
         op, {instructions.startWarpgroupMma(
                 {b.getRows(), getFormat(a), getFormat(b)}, aDescriptors,

@@ -218,3 +218,31 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+!a = !fp8.tile<64x128xf8E4M3FN, swizzle_128b>
+!ring = !fp8.pipeline<2, a: !a>
+!sum = !fp8.fragment<64x64xf32, 4, warpgroups>
+gpu.module @m {
+  gpu.func @selected_product(%am: !fp8.tensor_map<!a>, %condition: i1) kernel attributes {fp8.linear} {
+    %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
+    fp8.role "multiply" warps(4) (%in = %c) : !fp8.consumer<!ring> {
+      %stage = fp8.acquire %in : !fp8.consumer<!ring>
+      %a = fp8.tile %stage["a"] : !fp8.consumer_stage<!ring>
+      %x = fp8.warpgroup_mma %a, %a : !a, !a -> !fp8.pending<!sum>
+      %y = fp8.warpgroup_mma %a, %a : !a, !a -> !fp8.pending<!sum>
+      // expected-error @below {{selects a pending product, whose registers are still being written; wait for both and select the fragments}}
+      %u = arith.select %condition, %x, %y : !fp8.pending<!sum>
+      %v = arith.select %condition, %y, %x : !fp8.pending<!sum>
+      %f = fp8.wait_mma %u : !fp8.pending<!sum>
+      %g = fp8.wait_mma %v : !fp8.pending<!sum>
+      %next = fp8.release %stage : !fp8.consumer_stage<!ring>
+      fp8.close %next : !fp8.consumer<!ring>
+    }
+    fp8.role "load" warps(1) (%in = %p) : !fp8.producer<!ring> {
+      fp8.close %in : !fp8.producer<!ring>
+    }
+    gpu.return
+  }
+}
