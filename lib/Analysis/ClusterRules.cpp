@@ -63,12 +63,12 @@ LogicalResult KernelPlan::checkSharedSlots(Operation *op,
     for (AcquireOp acquire : use.acquires)
       if (getRingOf(acquire.getEnd()) == op &&
           isa<ConsumerType>(getEndOf(acquire.getEnd().getType())) &&
-          !stage.usedByMma)
+          ring.ctaGroup == 2 && !stage.usedByMma)
         return acquire.emitOpError()
-               << "empties a slot into which other CTAs copy, but no MMA reads "
-                  "it (C4): the commit of an MMA reaches those CTAs, an "
-                  "arrival "
-                  "does not; give what threads read a pipeline of its own";
+               << "empties a slot of a CTA pair, but no MMA reads it (C4): the "
+                  "commit of the leading CTA's MMA reaches both CTAs, an "
+                  "arrival does not; give what threads read a pipeline of its "
+                  "own";
   }
   return success();
 }

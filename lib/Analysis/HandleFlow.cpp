@@ -114,6 +114,8 @@ void HandleFlow::collectUses(Operation *kernel) {
       stageUses[stages.find(op->getOperand(0))].handOvers.push_back(op);
     } else if (auto copy = dyn_cast<TileCopyOpInterface>(op)) {
       stageUses[stages.find(copy.getFilledStage())].copies.push_back(copy);
+    } else if (auto load = dyn_cast<LoadElementOp>(op)) {
+      stageUses[stages.find(load.getStage())].elementLoads.push_back(load);
     } else if (auto request = dyn_cast<RequestWorkOp>(op)) {
       stageUses[stages.find(request.getStage())].requests.push_back(request);
     } else if (auto mma = dyn_cast<MmaOp>(op)) {

@@ -60,8 +60,8 @@ static LogicalResult checkSelect(Operation *op) {
 /// Work that is lowered for the warps of a role, and so must stand in one.
 static bool needsRole(Operation *op) {
   return isa<AcquireOp, ReleaseOp, CloseOp, TryWaitOp, WaitOp, ArriveOp, StepOp,
-             TileCopyOpInterface, MmaOp, ViewReaderOpInterface, StoreOp,
-             LeadingCtaOp, RequestWorkOp, NextWorkOp, CreateMmaWarpOp,
+             TileCopyOpInterface, LoadElementOp, MmaOp, ViewReaderOpInterface,
+             StoreOp, LeadingCtaOp, RequestWorkOp, NextWorkOp, CreateMmaWarpOp,
              ReleaseMmaWarpOp, WaitTmemOp, CreateEpilogueWarpOp,
              ReleaseEpilogueWarpOp>(op);
 }
@@ -139,8 +139,8 @@ static LogicalResult checkEvidence(CreateEpilogueWarpOp op,
 }
 
 LogicalResult KernelPlan::checkTileOp(Operation *op) {
-  if (!isa<TileCopyOpInterface, MmaOp, ViewReaderOpInterface, StoreOp,
-           CreateMmaWarpOp, CreateEpilogueWarpOp>(op))
+  if (!isa<TileCopyOpInterface, LoadElementOp, MmaOp, ViewReaderOpInterface,
+           StoreOp, CreateMmaWarpOp, CreateEpilogueWarpOp>(op))
     return success();
   auto role = op->getParentOfType<RoleOp>();
   WarpRange warps = roles.lookup(role);
@@ -151,7 +151,8 @@ LogicalResult KernelPlan::checkTileOp(Operation *op) {
         << " to " << warps.first + warps.count - 1;
     return diagnostic;
   };
-  if (isa<TileCopyOpInterface, MmaOp, CreateMmaWarpOp>(op) && warps.count != 1)
+  if (isa<TileCopyOpInterface, LoadElementOp, MmaOp, CreateMmaWarpOp>(op) &&
+      warps.count != 1)
     return fail(
         "is for a role of one warp (R3); give its work to a role of its own");
   if (isa<ViewReaderOpInterface, StoreOp, CreateEpilogueWarpOp>(op) &&

@@ -50,8 +50,7 @@ KernelReport::KernelReport(FunctionOpInterface kernel, const KernelPlan &plan)
       addRing(&op, plan);
     if (auto queue = dyn_cast<StoreQueueOp>(op)) {
       StoreQueueType type = queue.getQueue().getType();
-      storeQueueBytes +=
-          type.getWarps() * type.getDepth() * KernelPlan::getSlotStride(type);
+      storeQueueBytes += KernelPlan::getQueueBytes(type);
     }
   }
 }
@@ -117,6 +116,10 @@ void KernelReport::addRing(Operation *op, const KernelPlan &plan) {
       producers.push_back(role.getName().str());
       full.arrivers.push_back(
           {role.getName().str(), warps, getFill(ring, full.bytes).str()});
+      if (counts.hasElements)
+        full.arrivers.push_back({role.getName().str(), warps,
+                                 "cp.async.mbarrier.arrive, when the elements "
+                                 "that it copied are there"});
     } else {
       consumers.push_back(role.getName().str());
       empty.arrivers.push_back({role.getName().str(),

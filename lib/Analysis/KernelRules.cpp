@@ -72,6 +72,8 @@ static LogicalResult checkViews(Operation *op) {
     return failure(
         failed(check(mma.getA(), isConsumer, "A", "a consumer stage")) ||
         failed(check(mma.getB(), isConsumer, "B", "a consumer stage")));
+  if (auto read = dyn_cast<ReadElementOp>(op))
+    return check(read.getRow(), isConsumer, "the row", "a consumer stage");
   if (auto promote = dyn_cast<PromoteOp>(op))
     return failure((isa<TmemType>(promote.getPartial().getType()) &&
                     failed(check(promote.getPartial(), isEpilogue,
@@ -148,6 +150,8 @@ static LogicalResult checkFilled(Operation *ring, const HandleFlow &flow) {
   for (unsigned number : getStages(ring, flow, /*producers=*/true)) {
     const StageUse &use = uses.find(number)->second;
     anyMma |= !use.mmas.empty();
+    for (LoadElementOp load : use.elementLoads)
+      filled.insert(load.getNameAttr());
     for (TileCopyOpInterface copy : use.copies)
       if (StringAttr name = getFilledTile(copy))
         filled.insert(name);

@@ -31,7 +31,14 @@ int64_t KernelPlan::getTileStride(TileType tile) {
 
 int64_t KernelPlan::getSlotStride(StoreQueueType queue) {
   TileType tile = queue.getTile();
-  return llvm::alignTo(32 * tile.getRowBytes(), getTileAlignment(tile));
+  return llvm::alignTo(std::max<int64_t>(tile.getRows(), 32) *
+                           tile.getRowBytes(),
+                       getTileAlignment(tile));
+}
+
+int64_t KernelPlan::getNumStagers(StoreQueueType queue) {
+  return queue.getTile().getRows() == 64 ? queue.getWarps() / 4
+                                         : queue.getWarps();
 }
 
 /// Calls `visit` with each tile array's offset until it returns true. Returns
@@ -69,7 +76,7 @@ LogicalResult KernelPlan::layOutSharedMemory(FunctionOpInterface kernel) {
     if (auto queue = dyn_cast<StoreQueueOp>(op)) {
       StoreQueueType type = queue.getQueue().getType();
       queues[queue] = start;
-      offset = start + type.getWarps() * type.getDepth() * getSlotStride(type);
+      offset = start + getQueueBytes(type);
       contributors.push_back({&op, offset - start});
     } else if (auto pipeline = dyn_cast<PipelineOp>(op)) {
       auto ring = cast<PipelineType>(

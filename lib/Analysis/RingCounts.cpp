@@ -9,7 +9,8 @@ using namespace mlir::fp8;
 /// Compares a stated count with the derived one.
 static LogicalResult checkStated(Operation *ring, std::optional<int64_t> stated,
                                  int64_t derived, StringRef what,
-                                 ArrayRef<RoleOp> contributors, int64_t ctas) {
+                                 ArrayRef<RoleOp> contributors, int64_t ctas,
+                                 bool hasElements = false) {
   if (!stated || *stated == derived)
     return success();
   InFlightDiagnostic diagnostic =
@@ -20,6 +21,8 @@ static LogicalResult checkStated(Operation *ring, std::optional<int64_t> stated,
     Diagnostic &note = diagnostic.attachNote(role.getLoc());
     note << "role \"" << role.getName() << "\" arrives once for each of its "
          << role.getWarps() << " warps";
+    if (hasElements)
+      note << ", and once more for the elements that it copies";
     if (ctas > 1)
       note << ", in each of " << ctas << " CTAs that use the slot";
   }
@@ -34,7 +37,8 @@ Operation *KernelPlan::getRingOf(Value handle) const {
   return nullptr;
 }
 
-/// Notes along which axes of the cluster other CTAs copy into the ring's slots.
+/// Notes along which axes of the cluster other CTAs copy into the ring's slots,
+/// and whether threads copy elements into them.
 void KernelPlan::planSharing() {
   for (auto &[stage, use] : flow->getStageUses())
     for (TileCopyOpInterface copy : use.copies) {
@@ -48,16 +52,21 @@ void KernelPlan::planSharing() {
       (alongN ? ring.sharedAlongN : ring.sharedAlongM) = true;
     }
   for (auto &[stage, use] : flow->getStageUses())
+    for (LoadElementOp load : use.elementLoads)
+      if (Operation *op = getRingOf(load.getStage()))
+        rings[op].hasElements = true;
+  for (auto &[stage, use] : flow->getStageUses())
     for (AcquireOp acquire : use.acquires)
       if (Operation *op = getRingOf(acquire.getEnd())) {
         stages[stage].sharedAlongM = rings[op].sharedAlongM;
         stages[stage].sharedAlongN = rings[op].sharedAlongN;
+        stages[stage].hasElements = rings[op].hasElements;
       }
 }
 
 int64_t RingPlan::getNumReleasers(ClusterShape cluster) const {
-  // The MMA warps of this CTA's row of the cluster and of its column; its own,
-  // or that of its pair, is in both.
+  // The consumers of this CTA's row of the cluster and of its column; its own,
+  // or those of its pair, are in both.
   int64_t alongM = sharedAlongM ? cluster.m / ctaGroup : 1;
   int64_t alongN = sharedAlongN ? cluster.n : 1;
   return alongM + alongN - 1;
@@ -79,6 +88,27 @@ LogicalResult KernelPlan::planRings(FunctionOpInterface kernel) {
   for (auto &[op, ring] : rings)
     if (failed(planRing(op, ring)))
       return failure();
+  return planQueues(kernel);
+}
+
+static LogicalResult checkNamedBarrier(Operation *op, int64_t barrier) {
+  if (barrier < 16)
+    return success();
+  return op->emitOpError() << "needs a named barrier, but a CTA has 16 (PTX "
+                              "ISA, barrier) and all are taken";
+}
+
+LogicalResult KernelPlan::planQueues(FunctionOpInterface kernel) {
+  int64_t next = 1 + getNumOutputs();
+  for (auto queue : kernel.getFunctionBody().front().getOps<StoreQueueOp>()) {
+    StoreQueueType type = queue.getQueue().getType();
+    if (getNumStagers(type) == type.getWarps())
+      continue; // warps stage by themselves
+    queueBarriers[flow->getEnd(queue.getQueue())] = next;
+    next += getNumStagers(type);
+    if (failed(checkNamedBarrier(queue, next - 1)))
+      return failure();
+  }
   return success();
 }
 
@@ -91,7 +121,9 @@ LogicalResult KernelPlan::planRing(Operation *op, RingPlan &ring) {
     bool isProducer = cast<EndTypeInterface>(end.getType()).isProducer();
     // One lane of each warp arrives, or the one thread that issues the copies
     // or the MMAs of a role of one warp.
-    (isProducer ? ring.fullArrivals : ring.emptyArrivals) += role->getWarps();
+    // Elements that were copied are another arrival of whoever copied them.
+    (isProducer ? ring.fullArrivals : ring.emptyArrivals) +=
+        role->getWarps() * (isProducer && ring.hasElements ? 2 : 1);
     (isProducer ? producers : consumers).push_back(*role);
   }
   // Who else empties a slot, or a part of it: the MMA warps of the CTAs that
@@ -106,7 +138,8 @@ LogicalResult KernelPlan::planRing(Operation *op, RingPlan &ring) {
                      : std::nullopt;
   };
   if (failed(checkStated(op, getStated("producer_arrivals"), ring.fullArrivals,
-                         "producer arrivals", producers, 1)) ||
+                         "producer arrivals", producers, 1,
+                         ring.hasElements)) ||
       failed(checkStated(op, getStated("consumer_arrivals"), ring.emptyArrivals,
                          "consumer arrivals", consumers, releasers)))
     return failure();
@@ -156,9 +189,8 @@ LogicalResult KernelPlan::planOutput(OutputPipelineOp output) {
   plan.handoffThreads = 32 * (mma->getWarps() + epilogue->getWarps());
   plan.namedBarrier =
       1 + outputs.size() / 2; // 0 is the barrier of the whole CTA
-  if (plan.namedBarrier > 15)
-    return output.emitOpError() << "needs a named barrier, but a CTA has 16 "
-                                   "(PTX ISA, barrier) and all are taken";
+  if (failed(checkNamedBarrier(output, plan.namedBarrier)))
+    return failure();
   outputs[flow->getEnd(output.getProducer())] = plan;
   outputs[flow->getEnd(output.getConsumer())] = plan;
   return success();

@@ -27,7 +27,8 @@ void Fp8Dialect::registerAttributes() {
 static ParseResult parseConfigField(AsmParser &parser, int64_t &ctaGroup,
                                     int64_t &clusterM, int64_t &clusterN,
                                     int64_t &stages, int64_t &accumulators,
-                                    SchedulerKind &scheduler) {
+                                    SchedulerKind &scheduler,
+                                    bool &programmatic) {
   StringRef field, kind;
   SMLoc loc = parser.getCurrentLocation();
   if (parser.parseKeyword(&field) || parser.parseEqual())
@@ -41,14 +42,20 @@ static ParseResult parseConfigField(AsmParser &parser, int64_t &ctaGroup,
   if (field == "cluster")
     return failure(parser.parseInteger(clusterM) || parser.parseKeyword("x") ||
                    parser.parseInteger(clusterN));
+  if (field == "launch" && succeeded(parser.parseKeyword(&kind)) &&
+      (kind == "programmatic" || kind == "serial")) {
+    programmatic = kind == "programmatic";
+    return success();
+  }
   std::optional<SchedulerKind> parsed;
   if (field == "scheduler" && succeeded(parser.parseKeyword(&kind)))
     parsed = symbolizeSchedulerKind(kind);
   if (!parsed)
     return parser.emitError(loc,
                             "expected cta_group, cluster, stages, "
-                            "accumulators, or a "
-                            "scheduler that is one_tile, persistent or clc");
+                            "accumulators, a launch that is serial or "
+                            "programmatic, or a scheduler that is one_tile, "
+                            "persistent or clc");
   scheduler = *parsed;
   return success();
 }
@@ -58,6 +65,7 @@ Attribute GemmConfigAttr::parse(AsmParser &parser, Type) {
   int64_t tileM, tileN, tileK, ctaGroup = 1, clusterM = 0, clusterN = 0;
   int64_t stages = 0, accumulators = 0;
   SchedulerKind scheduler = SchedulerKind::Persistent;
+  bool programmatic = false;
   if (parser.parseLess() || parser.parseKeyword("tile") ||
       parser.parseEqual() || parser.parseInteger(tileM) ||
       parser.parseKeyword("x") || parser.parseInteger(tileN) ||
@@ -65,7 +73,7 @@ Attribute GemmConfigAttr::parse(AsmParser &parser, Type) {
     return {};
   while (succeeded(parser.parseOptionalComma()))
     if (parseConfigField(parser, ctaGroup, clusterM, clusterN, stages,
-                         accumulators, scheduler))
+                         accumulators, scheduler, programmatic))
       return {};
   if (parser.parseGreater())
     return {};
@@ -76,7 +84,7 @@ Attribute GemmConfigAttr::parse(AsmParser &parser, Type) {
   }
   return parser.getChecked<GemmConfigAttr>(
       loc, parser.getContext(), tileM, tileN, tileK, ctaGroup, clusterM,
-      clusterN, stages, accumulators, scheduler);
+      clusterN, stages, accumulators, scheduler, programmatic);
 }
 
 void GemmConfigAttr::print(AsmPrinter &printer) const {
@@ -92,14 +100,15 @@ void GemmConfigAttr::print(AsmPrinter &printer) const {
     printer << ", accumulators = " << getAccumulators();
   if (getScheduler() != SchedulerKind::Persistent)
     printer << ", scheduler = " << stringifySchedulerKind(getScheduler());
+  if (getProgrammatic())
+    printer << ", launch = programmatic";
   printer << '>';
 }
 
-LogicalResult
-GemmConfigAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                       int64_t tileM, int64_t tileN, int64_t tileK,
-                       int64_t ctaGroup, int64_t clusterM, int64_t clusterN,
-                       int64_t stages, int64_t accumulators, SchedulerKind) {
+LogicalResult GemmConfigAttr::verify(
+    function_ref<InFlightDiagnostic()> emitError, int64_t tileM, int64_t tileN,
+    int64_t tileK, int64_t ctaGroup, int64_t clusterM, int64_t clusterN,
+    int64_t stages, int64_t accumulators, SchedulerKind, bool) {
   if (ctaGroup != 1 && ctaGroup != 2)
     return emitError() << "cta_group must be 1 or 2, but got " << ctaGroup;
   // What some chip computes; which does is the lowering's to say.
@@ -109,8 +118,8 @@ GemmConfigAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                        << " with cta_group = " << ctaGroup << ", but got "
                        << tileM;
   if (tileN < 8 || tileN > 256 || tileN % 8)
-    return emitError()
-           << "tile N must be a multiple of 8 in 8..256, but got " << tileN;
+    return emitError() << "tile N must be a multiple of 8 in 8..256, but got "
+                       << tileN;
   if (tileK != 128)
     return emitError()
            << "tile K must be 128, the depth of a scale block, but got "

@@ -115,6 +115,12 @@ LogicalResult Fp8Dialect::verifyOperationAttribute(Operation *op,
     return expect(isa<IntegerAttr>(value), "an integer");
   if (name == kClusterAttrName)
     return verifyCluster(op, value);
+  if (name == kProgrammaticAttrName)
+    return failure(
+        failed(expect(isa<UnitAttr>(value), "a unit attribute")) ||
+        failed(expect(isa<FunctionOpInterface>(op) ||
+                          op->getName().getStringRef() == "gpu.launch_func",
+                      "on a kernel or its launch")));
   if (name != kLinearAttrName)
     return op->emitOpError() << "has an unknown attribute '" << name << "'";
   if (failed(expect(isa<UnitAttr>(value), "a unit attribute")) ||

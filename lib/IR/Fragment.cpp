@@ -178,6 +178,20 @@ LogicalResult AddRowOp::verify() {
                        << getRow().getType();
 }
 
+LogicalResult ReadElementOp::verify() {
+  TileType row = getRow().getType();
+  if (row.getRows() != 1 || row.getSwizzle() != Swizzle::None ||
+      !row.getElementType().isF32())
+    return emitOpError()
+           << "the row must be an unswizzled tile of one row of f32 (F6), but "
+              "got "
+           << row;
+  if (int64_t(getColumn()) >= row.getColumns())
+    return emitOpError() << "column " << getColumn() << " lies outside the "
+                         << row.getColumns() << " columns of the row (F7)";
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // MapOp
 //===----------------------------------------------------------------------===//

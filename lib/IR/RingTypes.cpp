@@ -155,14 +155,13 @@ LogicalResult
 StoreQueueType::verify(function_ref<InFlightDiagnostic()> emitError,
                        int64_t depth, TileType tile, int64_t warps) {
   if (depth < 1 || depth > kMaxSharedMemoryBytes / tile.getSizeInBytes())
+    return emitError() << "a store queue holds at least one tile and at most "
+                          "what shared memory does, but got "
+                       << depth;
+  if (tile.getRows() != 64 && tile.getRows() != 32 && tile.getRows() != 16)
     return emitError()
-           << "a store queue holds at least one tile a warp and at most "
-              "what shared memory does, but got "
-           << depth;
-  if (tile.getRows() != 32 && tile.getRows() != 16)
-    return emitError()
-           << "a store queue's tile has 32 rows, one for each lane, "
-              "or 16 (Q1), but got "
+           << "a store queue's tile has 32 rows, one for each lane, or 16, or "
+              "the 64 of a warpgroup (Q1), but got "
            << tile.getRows();
   if (warps < 4 || warps % 4 || warps > kMaxWarps)
     return emitError()

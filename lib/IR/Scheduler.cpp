@@ -24,9 +24,14 @@ ParseResult ForEachTileOp::parse(OpAsmParser &parser, OperationState &result) {
   if (succeeded(parser.parseOptionalKeyword("band")) &&
       (parser.parseLParen() ||
        parser.parseAttribute(band, builder.getI64Type(), "band",
-                             result.attributes) ||
-       parser.parseRParen()))
+                             result.attributes)))
     return failure();
+  if (band) {
+    if (succeeded(parser.parseOptionalKeyword("columns")))
+      result.addAttribute("band_of_columns", builder.getUnitAttr());
+    if (parser.parseRParen())
+      return failure();
+  }
 
   SmallVector<OpAsmParser::Argument> arguments;
   SmallVector<OpAsmParser::UnresolvedOperand> bounds, inits;
@@ -81,7 +86,7 @@ void ForEachTileOp::print(OpAsmPrinter &printer) {
   Block &body = getBody().front();
   printer << ' ' << stringifySchedulerKind(getScheduler());
   if (std::optional<int64_t> band = getBand())
-    printer << " band(" << *band << ')';
+    printer << " band(" << *band << (getBandOfColumns() ? " columns)" : ")");
   printer << " (" << body.getArgument(0) << ", " << body.getArgument(1)
           << ") in (" << getTilesM() << ", " << getTilesN() << ")";
   if (Value work = getWork())
@@ -96,7 +101,7 @@ void ForEachTileOp::print(OpAsmPrinter &printer) {
     printer << ") -> (" << getCarriedResults().getTypes() << ')';
   }
   printBody(printer, *this, getBody(),
-            {"scheduler", "band", "operandSegmentSizes"});
+            {"scheduler", "band", "band_of_columns", "operandSegmentSizes"});
 }
 
 LogicalResult ForEachTileOp::verify() {

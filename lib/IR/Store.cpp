@@ -22,11 +22,13 @@ LogicalResult StoreOp::verify() {
       !isa<Float8E4M3FNType>(element))
     return emitOpError() << "stores bf16, f16, f32 or f8E4M3FN (Q4), but got "
                          << element;
-  if (tile.getRows() != fragment.getRowsPerWarp())
-    return emitOpError()
-           << "the tile must have as many rows as a warp holds of "
-              "the fragment (Q1), "
-           << fragment.getRowsPerWarp() << ", but got " << tile.getRows();
+  int64_t rows = fragment.isOfWarpgroups() ? 64 : fragment.getRowsPerWarp();
+  if (tile.getRows() != rows)
+    return emitOpError() << "the tile must have as many rows as a "
+                         << (fragment.isOfWarpgroups() ? "warpgroup's part"
+                                                       : "warp holds")
+                         << " of the fragment (Q1), " << rows << ", but got "
+                         << tile.getRows();
   int64_t owned = fragment.isOfWarpgroups() ? fragment.getShape()[1]
                                             : fragment.getColumnsPerThread();
   bool isWholeRow = fragment.getLayout() == FragmentLayout::LaneHalves &&

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The tile family: TMA load and MMA.
+// The tile family: TMA load, element load and MMA.
 
 #include "BindingRegion.h"
 
@@ -47,6 +47,35 @@ LogicalResult TmaLoadOp::verify() {
                          << ", the share that each of " << sharers
                          << " CTAs copies of the stage's tile " << tile
                          << " (M1)";
+  return success();
+}
+
+TileType LoadElementOp::getTile() {
+  auto ring = dyn_cast<PipelineType>(getStage().getType().getRing());
+  return ring ? ring.getTile(getName()) : TileType();
+}
+
+LogicalResult LoadElementOp::verify() {
+  auto source = cast<MemRefType>(getSource().getType());
+  if (int64_t(getIndices().size()) != source.getRank())
+    return emitOpError() << "names an element of " << source << " with "
+                         << getIndices().size() << " indices";
+  TileType tile = getTile();
+  if (!tile)
+    return emitOpError() << "the stage of " << getStage().getType().getRing()
+                         << " has no tile '" << getName() << "'";
+  Type element = source.getElementType();
+  if (tile.getRows() != 1 || tile.getSwizzle() != Swizzle::None ||
+      tile.getElementType() != element || !element.isIntOrFloat() ||
+      element.getIntOrFloatBitWidth() != 32)
+    return emitOpError() << "the tile must be one unswizzled row of " << element
+                         << " elements, which must have 4 bytes, the fewest "
+                            "that cp.async copies (M3), but got "
+                         << tile;
+  if (int64_t(getColumn()) >= tile.getColumns())
+    return emitOpError() << "column " << getColumn()
+                         << " lies outside the tile's " << tile.getColumns()
+                         << " columns (M4)";
   return success();
 }
 

@@ -179,6 +179,7 @@ Expected<LaunchPlan> bindLaunch(const Manifest &manifest,
   plan.cluster = manifest.launch.cluster;
   plan.sharedMemoryBytes = manifest.launch.sharedMemoryBytes;
   plan.nonPortableCluster = manifest.launch.nonPortableCluster;
+  plan.programmatic = manifest.launch.programmatic;
   if (auto error = bindGrid(manifest, arguments, device, plan))
     return *error;
   if (plan.nothingToLaunch())

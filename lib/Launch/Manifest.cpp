@@ -93,11 +93,18 @@ void readCluster(const JsonValue &json, LaunchSpec &launch) {
                          "); set launch.non_portable_cluster");
 }
 
-LaunchSpec readLaunch(const JsonValue &json, const Manifest &manifest) {
+LaunchSpec readLaunch(const JsonValue &json, int64_t version,
+                      const Manifest &manifest) {
   json.expectObject({"grid", "block", "cluster", "shared_memory_bytes",
                      "non_portable_cluster"},
-                    {});
+                    {"programmatic"});
   LaunchSpec launch;
+  if (json.has("programmatic")) {
+    if (version < 2)
+      json["programmatic"].fail("is of version 2, but the file says " +
+                                std::to_string(version));
+    launch.programmatic = json["programmatic"].boolean();
+  }
   std::vector<JsonValue> grid = json["grid"].array(3);
   for (unsigned i = 0; i < 3; ++i)
     launch.grid[i] = readExpression(grid[i], manifest);
@@ -233,7 +240,7 @@ Manifest readManifest(const JsonValue &json) {
     manifest.arguments.push_back(readArgument(argument, manifest));
   for (const JsonValue &constraint : json["constraints"].array())
     manifest.constraints.push_back(readConstraint(constraint, manifest));
-  manifest.launch = readLaunch(json["launch"], manifest);
+  manifest.launch = readLaunch(json["launch"], version, manifest);
   for (const JsonValue &parameter : json["parameters"].array())
     manifest.parameters.push_back(readParameter(parameter, manifest));
   return manifest;

@@ -36,6 +36,7 @@ Expected<PreparedLaunch> PreparedLaunch::make(Kernel kernel,
   launch.cluster = plan.cluster;
   launch.sharedMemoryBytes = plan.sharedMemoryBytes;
   launch.options = options;
+  launch.options.programmaticSerialization |= plan.programmatic;
   const Driver &driver = launch.kernel().device()->driver();
   launch.parameters.resize(plan.parameters.size());
   for (size_t i = 0; i < plan.parameters.size(); ++i) {

@@ -13,8 +13,9 @@ using namespace mlir::fp8;
 using llvm::json::Array;
 using llvm::json::Object;
 
-/// The version of files that have no problem options, and that of files that
-/// have: the first version's readers know no such key.
+/// The version of files that have neither problem options nor a programmatic
+/// launch, and that of files that have: the first version's readers know no
+/// such keys.
 static constexpr int64_t manifestVersion = 1;
 static constexpr int64_t manifestVersionWithOptions = 2;
 static constexpr StringLiteral producer = "fp8 " FP8_VERSION;
@@ -209,11 +210,14 @@ static FailureOr<Object> emitLaunch(gpu::LaunchFuncOp launch,
     sharedMemory = *bytes;
   }
   bool nonPortable = cluster[0] * cluster[1] * cluster[2] > maxPortableCluster;
-  return Object{{"grid", std::move(grid)},
+  Object result{{"grid", std::move(grid)},
                 {"block", Array{(*block)[0], (*block)[1], (*block)[2]}},
                 {"cluster", Array{cluster[0], cluster[1], cluster[2]}},
                 {"shared_memory_bytes", sharedMemory},
                 {"non_portable_cluster", nonPortable}};
+  if (launch->hasAttr(mlir::fp8::Fp8Dialect::kProgrammaticAttrName))
+    result["programmatic"] = true;
+  return result;
 }
 
 FailureOr<std::string> mlir::fp8::emitManifest(ModuleOp module,
@@ -259,6 +263,8 @@ FailureOr<std::string> mlir::fp8::emitManifest(ModuleOp module,
     manifest["version"] = manifestVersionWithOptions;
     manifest["problem_options"] = std::move(integers);
   }
+  if ((*launch)->hasAttr(Fp8Dialect::kProgrammaticAttrName))
+    manifest["version"] = manifestVersionWithOptions;
   std::string text;
   llvm::raw_string_ostream(text)
       << llvm::formatv("{0:2}", llvm::json::Value(std::move(manifest))) << "\n";

@@ -43,17 +43,20 @@ KernelBuilder::Carried BScales::forEachGroup(ValueRange inits, GroupBody body) {
             loadGroup(arith::AddIOp::create(builder, loc, first, count));
         ValueRange ofLanes = state.drop_front(inits.size());
         Carried results =
-            body(count, state.take_front(inits.size()), [&](Value block) {
-              SmallVector<Value> scales;
-              for (Value scale : ofLanes)
-                scales.push_back(shuffle(scale, block));
-              return spread(scales);
-            });
+            body(count, state.take_front(inits.size()),
+                 [&](Value block) { return get(ofLanes, block); });
         llvm::append_range(results, next);
         return results;
       });
   results.truncate(inits.size());
   return results;
+}
+
+SmallVector<Value> BScales::get(ValueRange ofLanes, Value block) {
+  SmallVector<Value> scales;
+  for (Value scale : ofLanes)
+    scales.push_back(shuffle(scale, block));
+  return spread(scales);
 }
 
 SmallVector<Value> BScales::loadGroup(Value first) {
@@ -95,30 +98,35 @@ SmallVector<Value> BScales::loadFirstGroup() {
           .getResults());
 }
 
-SmallVector<Value> BScales::load(Value block) {
+SmallVector<Value> BScales::getRows() {
   Value row =
       arith::DivUIOp::create(builder, loc, firstColumn, constant(plan.bBlock));
   // Blocks past the last row belong to columns that are not stored, all but the
   // first of a tile or all of a tile that fills a cluster up: read the last row
   // instead.
-  auto loadRow = [&](Value at, bool mayExceed) -> Value {
-    if (mayExceed) {
-      Value rows =
-          memref::DimOp::create(builder, loc, argument(GemmParameter::BScale),
-                                constant(plan.getMatrixAxis()));
-      Value last = arith::SubIOp::create(builder, loc, rows, constant(1));
-      at = arith::MinUIOp::create(builder, loc, at, last);
-    }
-    Value scale = memref::LoadOp::create(
-        builder, loc, argument(GemmParameter::BScale), place(at, block));
-    if (scale.getType().isF32())
-      return scale;
-    return arith::ExtFOp::create(builder, loc, builder.getF32Type(), scale);
+  auto clamp = [&](Value at) -> Value {
+    Value rows =
+        memref::DimOp::create(builder, loc, argument(GemmParameter::BScale),
+                              constant(plan.getMatrixAxis()));
+    Value last = arith::SubIOp::create(builder, loc, rows, constant(1));
+    return arith::MinUIOp::create(builder, loc, at, last);
   };
-  SmallVector<Value> scales{loadRow(row, plan.cluster.n > 1)};
+  SmallVector<Value> rows{plan.cluster.n > 1 ? clamp(row) : row};
   for (int64_t i = 1; i < plan.getNumBScales(); ++i)
-    scales.push_back(
-        loadRow(arith::AddIOp::create(builder, loc, row, constant(i)), true));
+    rows.push_back(
+        clamp(arith::AddIOp::create(builder, loc, row, constant(i))));
+  return rows;
+}
+
+SmallVector<Value> BScales::load(Value block) {
+  SmallVector<Value> scales;
+  for (Value row : getRows()) {
+    Value scale = memref::LoadOp::create(
+        builder, loc, argument(GemmParameter::BScale), place(row, block));
+    if (!scale.getType().isF32())
+      scale = arith::ExtFOp::create(builder, loc, builder.getF32Type(), scale);
+    scales.push_back(scale);
+  }
   return scales;
 }
 

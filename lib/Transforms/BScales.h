@@ -8,8 +8,9 @@
 
 namespace mlir::fp8 {
 
-/// Loads B scales a group of K blocks ahead of their use: each lane of a warp
-/// those of one block.
+/// Which B scales a tile meets, and which columns they belong to. Loads them,
+/// where no ring brings them, a group of K blocks ahead of their use: each lane
+/// of a warp those of one block.
 class BScales : public KernelBuilder {
 public:
   /// The scales of the `block`th of a group, those of equal parts of the
@@ -22,18 +23,25 @@ public:
 
   /// The loop over the groups of K blocks of a tile.
   Carried forEachGroup(ValueRange inits, GroupBody body);
+  /// The scales of the group of K blocks from `first` on, one block's in each
+  /// lane.
+  SmallVector<Value> loadGroup(Value first);
+  /// Those of the `block`th of a group that was loaded, as scales of equal
+  /// parts of the columns.
+  SmallVector<Value> get(ValueRange ofLanes, Value block);
+  /// The rows of the B scales that the tile can meet.
+  SmallVector<Value> getRows();
+  /// The scales of a K block, one of each of these rows, as scales of equal
+  /// parts of the columns.
+  SmallVector<Value> spread(ValueRange scales);
 
 private:
   static constexpr int64_t kLanes = 32;
 
   /// The scales of K block `block` that the tile can meet.
   SmallVector<Value> load(Value block);
-  /// Those of the group from `first` on, one block's in each lane.
-  SmallVector<Value> loadGroup(Value first);
   /// Those of the first group if there are K blocks, else zeros.
   SmallVector<Value> loadFirstGroup();
-  /// The scales of a block as scales of equal parts of the columns.
-  SmallVector<Value> spread(ValueRange scales);
   /// The value that another lane of the warp has.
   Value shuffle(Value value, Value lane);
 

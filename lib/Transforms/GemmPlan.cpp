@@ -63,12 +63,16 @@ int64_t GemmPlan::getScaleGroup() const {
   return kAbout;
 }
 bool GemmPlan::hasWholeGroups() const {
-  if (usesWarpgroups)
-    return !hasColumnScales();
   return getEpilogueWarps() == 4 && getFragment().getColumnsPerThread() <= 128;
 }
 TileType GemmPlan::getBScaleTile() const {
   return TileType::get(outputType.getContext(), {1, tileN},
+                       bScaleType.getElementType(), Swizzle::None);
+}
+TileType GemmPlan::getBScalesTile() const {
+  // Rows of tiles are multiples of 16 bytes.
+  return TileType::get(outputType.getContext(),
+                       {1, int64_t(llvm::alignTo(getNumBScales(), 4))},
                        bScaleType.getElementType(), Swizzle::None);
 }
 /// Some columns of the output tile. The widest row that the 128-byte swizzle
@@ -94,7 +98,8 @@ static TileType getOutputTile(const GemmPlan &plan, int64_t rows,
   return TileType::get(element.getContext(), {rows, columns}, element, swizzle);
 }
 TileType GemmPlan::getStoreTile() const {
-  return getOutputTile(*this, getFragment().getRowsPerWarp(), outputType);
+  return getOutputTile(
+      *this, usesWarpgroups ? 64 : getFragment().getRowsPerWarp(), outputType);
 }
 TileType GemmPlan::getResidualTile() const {
   return getOutputTile(*this, getCtaRows(), epilogue.residual);
@@ -145,6 +150,8 @@ PipelineType GemmPlan::getInputRing() const {
       add("a_scale", block, getAScaleTile());
     if (usesWarpgroups && hasColumnScales())
       add("b_scale", block, getBScaleTile());
+    if (bringsBScales())
+      add("b_scale", block, getBScalesTile());
   }
   return PipelineType::get(context, stages, names, tiles, ctaGroup);
 }
@@ -168,6 +175,11 @@ StoreQueueType GemmPlan::getStoreQueue() const {
   // copied out long ago.
   TileType tile = getStoreTile();
   int64_t depth = tile.getColumns() == tileN ? 1 : kStoreDepth;
+  // All of the output tile, if that is little: its copies are then read while
+  // the next is computed.
+  if (usesWarpgroups)
+    depth = std::min(getFragment().getNumParts() * tileN / tile.getColumns(),
+                     2 * kStoreDepth);
   return StoreQueueType::get(outputType.getContext(), depth, tile,
                              getEpilogueWarps());
 }
@@ -292,6 +304,7 @@ static GemmPlan getPinned(BlockwiseGemmOp op) {
                 1,
                 1,
                 SchedulerKind::Persistent,
+                /*programmatic=*/false,
                 cast<MemRefType>(op.getD().getType()).getElementType(),
                 getBScaleType(cast<MemRefType>(op.getBScale().getType())),
                 cast<MemRefType>(op.getAScale().getType()).getElementType(),
@@ -307,6 +320,7 @@ static GemmPlan getPinned(BlockwiseGemmOp op) {
   plan.ctaGroup = config.getCtaGroup();
   plan.cluster = {config.getClusterM(), config.getClusterN()};
   plan.scheduler = config.getScheduler();
+  plan.programmatic = config.getProgrammatic();
   return plan;
 }
 
@@ -327,9 +341,6 @@ static LogicalResult checkMma(BlockwiseGemmOp op, const GemmPlan &plan,
     if (plan.isDynamic())
       return fail() << "it has no cluster launch control; take scheduler = "
                        "persistent";
-    if (plan.cluster.getSize() != 1)
-      return fail() << "CTAs that share copies must be told of free slots by "
-                       "an MMA in tensor memory; take cluster = 1 x 1";
     return success();
   }
   // PTX ISA, tcgen05.mma shapes.
@@ -397,8 +408,7 @@ static std::pair<int64_t, int64_t> getRingSpace(const GemmPlan &plan) {
   int64_t perStage =
       plan.getATile().getSizeInBytes() + plan.getBTile().getSizeInBytes();
   int64_t fixed = kSharedMemoryReserve + getAddendBytes(plan) +
-                  storeQueue.getWarps() * storeQueue.getDepth() *
-                      KernelPlan::getSlotStride(storeQueue);
+                  KernelPlan::getQueueBytes(storeQueue);
   int64_t scales = KernelPlan::getTileStride(plan.getAScaleTile());
   if (plan.usesWarpgroups)
     perStage = KernelPlan::getPayloadBytes(plan.getInputRing()) / plan.stages;

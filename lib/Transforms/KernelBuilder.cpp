@@ -49,12 +49,12 @@ KernelBuilder::Carried KernelBuilder::forEachTile(ValueRange inits,
   llvm::append_range(results, inits.getTypes());
   IntegerAttr band = plan.scheduler == SchedulerKind::OneTile
                          ? IntegerAttr()
-                         : builder.getI64IntegerAttr(GemmPlan::kBand);
+                         : builder.getI64IntegerAttr(plan.getBand());
   auto op = ForEachTileOp::create(
       builder, loc, results,
       SchedulerKindAttr::get(builder.getContext(), plan.scheduler), band,
-      argument(GemmParameter::TilesM), argument(GemmParameter::TilesN), work,
-      inits);
+      band && plan.hasBandsOfColumns(), argument(GemmParameter::TilesM),
+      argument(GemmParameter::TilesN), work, inits);
   SmallVector<Type> types(2, builder.getIndexType());
   llvm::append_range(types, inits.getTypes());
   fillBody(op, types, [&](ValueRange arguments) {
@@ -108,16 +108,6 @@ KernelBuilder::Carried KernelBuilder::forEachGroup(ValueRange inits,
   Value rest = arith::RemUIOp::create(builder, loc, blocks, size);
   Value hasRest = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne,
                                         rest, constant(0));
-  if (plan.usesWarpgroups) {
-    // The rest comes last: a slot of several blocks may go past the last.
-    Value whole = arith::SubIOp::create(builder, loc, blocks, rest);
-    Carried carried = forEach(constant(0), whole, plan.getScaleGroup(), inits,
-                              [&](Value first, ValueRange state) {
-                                return body(first, size, state);
-                              });
-    return ifThen(hasRest, carried,
-                  [&](ValueRange state) { return body(whole, rest, state); });
-  }
   Carried carried = ifThen(hasRest, inits, [&](ValueRange state) {
     return body(constant(0), rest, state);
   });

@@ -6,7 +6,7 @@
 // Ends: the input ring's; that of the ring of scales, the throttle's and the
 // work queue's, if there are such.
 
-#include "KernelBuilder.h"
+#include "BScales.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -30,8 +30,13 @@ private:
   /// The scales of K blocks from `first` on, for the `index`th of a slot.
   void loadScales(Value stage, Value first, Value m, Value column,
                   int64_t index);
+  /// The B scales of a K block that columns share, for the `index`th of a slot.
+  void loadBScales(Value stage, Value block, int64_t index);
   /// The first row of B that this CTA loads for the tile.
   Value getBRow(Value row, Value column);
+
+  /// The rows of the tile's B scales, where the ring brings these.
+  SmallVector<Value> bScaleRows;
 };
 
 } // namespace
@@ -54,6 +59,9 @@ KernelBuilder::Carried LoadRole::loadBlocks(Value end, Value block, Value m,
       if (i > 0)
         block = arith::AddIOp::create(builder, loc, block, constant(1));
       Value k = scaled(block, plan.tileK);
+      // First, lest it queue behind the tiles.
+      if (plan.bringsBScales())
+        loadBScales(stages[0], block, i);
       load(argument(GemmParameter::AMap), place(m, k), stages[0],
            plan.getTileName("a", i), aAxis);
       load(argument(GemmParameter::BMap), place(n, k), stages[0],
@@ -75,6 +83,19 @@ void LoadRole::loadScales(Value stage, Value first, Value m, Value column,
          plan.getTileName("b_scale", index), std::nullopt);
 }
 
+void LoadRole::loadBScales(Value stage, Value block, int64_t index) {
+  // Blocks past the last are computed, of zeros: an infinite scale would make
+  // them NaN.
+  Value exists;
+  if (plan.kGroup > 1)
+    exists = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult,
+                                   block, argument(GemmParameter::Blocks));
+  for (auto [column, row] : llvm::enumerate(bScaleRows))
+    LoadElementOp::create(builder, loc, argument(GemmParameter::BScale),
+                          place(row, block), stage,
+                          plan.getTileName("b_scale", index), column, exists);
+}
+
 Value LoadRole::getBRow(Value row, Value column) {
   Value first = scaled(column, plan.tileN);
   if (plan.ctaGroup == 1)
@@ -89,6 +110,8 @@ void LoadRole::build(ValueRange producers) {
   role("load", 1, producers, [&](ValueRange ends) {
     return forEachTile(ends, [&](Value row, Value column, ValueRange carried) {
       Value m = scaled(row, plan.getCtaRows()), n = getBRow(row, column);
+      if (plan.bringsBScales())
+        bScaleRows = BScales(*this, scaled(column, plan.tileN)).getRows();
       Carried throttle;
       if (plan.isDynamic()) {
         // Lets the scheduler ask for the next tile.

@@ -36,13 +36,15 @@ static LogicalResult checkAgreement(FunctionOpInterface function) {
       function->walk([&](ForEachTileOp loop) {
         if (!first)
           first = loop;
-        StringRef differs = loop.getScheduler() != first.getScheduler()
-                                ? "scheduler"
-                            : loop.getBand() != first.getBand() ? "band"
-                            : !isSame(loop.getTilesM(), first.getTilesM()) ||
-                                    !isSame(loop.getTilesN(), first.getTilesN())
-                                ? "tile grid"
-                                : "";
+        StringRef differs =
+            loop.getScheduler() != first.getScheduler() ? "scheduler"
+            : loop.getBand() != first.getBand() ||
+                    loop.getBandOfColumns() != first.getBandOfColumns()
+                ? "band"
+            : !isSame(loop.getTilesM(), first.getTilesM()) ||
+                    !isSame(loop.getTilesN(), first.getTilesN())
+                ? "tile grid"
+                : "";
         if (differs.empty())
           return WalkResult::advance();
         InFlightDiagnostic diagnostic =
@@ -61,7 +63,8 @@ static LogicalResult checkAgreement(FunctionOpInterface function) {
 class TileGrid {
 public:
   TileGrid(ForEachTileOp op, OpBuilder &builder)
-      : shape(getClusterShape(op)), band(op.getBand()) {
+      : shape(getClusterShape(op)), band(op.getBand()),
+        ofColumns(op.getBandOfColumns()) {
     Location loc = op.getLoc();
     first = gpu::BlockIdOp::create(builder, loc, gpu::Dimension::x);
     step = gpu::GridDimOp::create(builder, loc, gpu::Dimension::x);
@@ -108,19 +111,30 @@ private:
     if (!band)
       return {arith::RemUIOp::create(builder, loc, tile, rows),
               arith::DivUIOp::create(builder, loc, tile, rows)};
-    // Band by band; the last one may have fewer rows.
-    Value height = constant(*band, loc, builder);
-    Value perBand = arith::MulIOp::create(builder, loc, height, columns);
-    Value firstRow = arith::MulIOp::create(
+    if (!ofColumns)
+      return getBlockOfBand(tile, rows, columns, loc, builder);
+    auto [column, row] = getBlockOfBand(tile, columns, rows, loc, builder);
+    return {row, column};
+  }
+
+  /// The same where bands divide `across`, and blocks are numbered across a
+  /// band first.
+  std::pair<Value, Value> getBlockOfBand(Value tile, Value across, Value along,
+                                         Location loc,
+                                         OpBuilder &builder) const {
+    // Band by band; the last one may be narrower.
+    Value width = constant(*band, loc, builder);
+    Value perBand = arith::MulIOp::create(builder, loc, width, along);
+    Value first = arith::MulIOp::create(
         builder, loc, arith::DivUIOp::create(builder, loc, tile, perBand),
-        height);
+        width);
     Value within = arith::RemUIOp::create(builder, loc, tile, perBand);
-    Value left = arith::SubIOp::create(builder, loc, rows, firstRow);
-    height = arith::MinUIOp::create(builder, loc, height, left);
-    Value row = arith::AddIOp::create(
-        builder, loc, firstRow,
-        arith::RemUIOp::create(builder, loc, within, height));
-    return {row, arith::DivUIOp::create(builder, loc, within, height)};
+    Value left = arith::SubIOp::create(builder, loc, across, first);
+    width = arith::MinUIOp::create(builder, loc, width, left);
+    Value position = arith::AddIOp::create(
+        builder, loc, first,
+        arith::RemUIOp::create(builder, loc, within, width));
+    return {position, arith::DivUIOp::create(builder, loc, within, width)};
   }
 
   static Value constant(int64_t value, Location loc, OpBuilder &builder) {
@@ -129,6 +143,7 @@ private:
 
   ClusterShape shape;
   std::optional<int64_t> band;
+  bool ofColumns;
   Value rows, columns; ///< of clusters
   Value rank;          ///< the CTA's in its cluster
 };

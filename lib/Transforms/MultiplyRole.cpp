@@ -22,10 +22,24 @@ public:
   void build(ValueRange ends);
 
 private:
-  /// The K blocks of a slot, from the `first`th of their group on, over the end
-  /// and the sums.
-  Carried multiplyBlocks(ValueRange state, Value first,
-                         BScales::ScalesOf bScalesOf);
+  /// The B scales of the `index`th K block of a slot.
+  using ScalesOf = function_ref<SmallVector<Value>(Value stage, int64_t index)>;
+
+  /// The K blocks of a tile that has some, over the end and the sums.
+  Carried multiplyTile(Value end, Value sums, Value firstColumn);
+  /// The same where no ring brings the B scales.
+  Carried multiplyGroups(Value stage, Value sums, BScales scales);
+  /// Those of a slot: the end, advanced, and the sums.
+  Carried multiplySlot(Value stage, Value sums, ScalesOf bScalesOf);
+  /// `count` slots after which comes another: that one's stage, and the sums.
+  Carried multiplySlots(
+      Value stage, Value sums, Value count,
+      function_ref<SmallVector<Value>(Value stage, Value slot, int64_t index)>
+          bScalesOf);
+  /// The number of the slot with the last K block.
+  Value getLastSlot();
+  /// The B scales that the ring brings.
+  SmallVector<Value> readScales(Value stage, int64_t index, BScales &scales);
 };
 
 } // namespace
@@ -37,13 +51,12 @@ void MultiplyRole::build(ValueRange inits) {
           Value m = scaled(row, plan.getCtaRows()),
                 n = scaled(column, plan.tileN);
           Value zero = ZeroOp::create(builder, loc, plan.getFragment());
-          Carried results = BScales(*this, n).forEachGroup(
-              {carried[0], zero},
-              [&](Value count, ValueRange state, BScales::ScalesOf bScalesOf) {
-                return forEach(constant(0), count, plan.kGroup, state,
-                               [&](Value first, ValueRange inner) {
-                                 return multiplyBlocks(inner, first, bScalesOf);
-                               });
+          Value hasBlocks = arith::CmpIOp::create(
+              builder, loc, arith::CmpIPredicate::ne,
+              argument(GemmParameter::Blocks), constant(0));
+          Carried results =
+              ifThen(hasBlocks, {carried[0], zero}, [&](ValueRange state) {
+                return multiplyTile(state[0], state[1], n);
               });
           Value sums = results.pop_back_val();
           llvm::append_range(results, carried.drop_front());
@@ -54,50 +67,133 @@ void MultiplyRole::build(ValueRange inits) {
   });
 }
 
-KernelBuilder::Carried
-MultiplyRole::multiplyBlocks(ValueRange state, Value first,
-                             BScales::ScalesOf bScalesOf) {
+// A slot is waited for where the one before it has been promoted, not where its
+// own products start: in one stretch with the promotion, in front of which
+// ptxas then asks for it.
+KernelBuilder::Carried MultiplyRole::multiplyTile(Value end, Value sums,
+                                                  Value firstColumn) {
+  BScales scales(*this, firstColumn);
+  Value stage = AcquireOp::create(builder, loc, end);
+  if (!plan.bringsBScales() && !plan.hasColumnScales())
+    return multiplyGroups(stage, sums, scales);
+  auto scalesOf = [&](Value of, int64_t index) {
+    return readScales(of, index, scales);
+  };
+  Carried last = multiplySlots(stage, sums, getLastSlot(),
+                               [&](Value of, Value, int64_t index) {
+                                 return readScales(of, index, scales);
+                               });
+  return multiplySlot(last[0], last[1], scalesOf);
+}
+
+SmallVector<Value> MultiplyRole::readScales(Value stage, int64_t index,
+                                            BScales &scales) {
+  if (plan.hasColumnScales())
+    return {};
+  Value tile =
+      TileOp::create(builder, loc, stage, plan.getTileName("b_scale", index));
+  SmallVector<Value> ofRows;
+  for (int64_t i = 0; i < plan.getNumBScales(); ++i)
+    ofRows.push_back(ReadElementOp::create(builder, loc, tile, i));
+  return scales.spread(ofRows);
+}
+
+Value MultiplyRole::getLastSlot() {
+  Value lastBlock = arith::SubIOp::create(
+      builder, loc, argument(GemmParameter::Blocks), constant(1));
+  return arith::DivUIOp::create(builder, loc, lastBlock, constant(plan.kGroup));
+}
+
+KernelBuilder::Carried MultiplyRole::multiplyGroups(Value stage, Value sums,
+                                                    BScales scales) {
+  // The last slot is in the last group, whatever else is.
+  int64_t size = plan.getScaleGroup() / plan.kGroup;
+  Value last = getLastSlot();
+  Value rest = arith::RemUIOp::create(builder, loc, last, constant(size)),
+        whole = arith::SubIOp::create(builder, loc, last, rest);
+  auto blockOf = [&](Value slot, int64_t index) -> Value {
+    Value block = scaled(slot, plan.kGroup);
+    return index ? arith::AddIOp::create(builder, loc, block, constant(index))
+                 : block;
+  };
+  auto multiply = [&](ValueRange state, Value count) {
+    ValueRange ofLanes = state.drop_front(2);
+    return multiplySlots(state[0], state[1], count,
+                         [&](Value, Value slot, int64_t index) {
+                           return scales.get(ofLanes, blockOf(slot, index));
+                         });
+  };
+  Carried carried{stage, sums};
+  llvm::append_range(carried, scales.loadGroup(constant(0)));
+  carried = forEach(constant(0), whole, size, carried,
+                    [&](Value first, ValueRange state) -> Carried {
+                      Value nextFirst = arith::AddIOp::create(
+                          builder, loc, first, constant(size));
+                      SmallVector<Value> next =
+                          scales.loadGroup(blockOf(nextFirst, 0));
+                      Carried results = multiply(state, constant(size));
+                      llvm::append_range(results, next);
+                      return results;
+                    });
+  SmallVector<Value> ofLanes(llvm::drop_begin(carried, 2));
+  Carried final = multiply(carried, rest);
+  return multiplySlot(final[0], final[1], [&](Value, int64_t index) {
+    return scales.get(ofLanes, blockOf(rest, index));
+  });
+}
+
+KernelBuilder::Carried MultiplyRole::multiplySlots(
+    Value stage, Value sums, Value count,
+    function_ref<SmallVector<Value>(Value stage, Value slot, int64_t index)>
+        bScalesOf) {
+  return forEach(constant(0), count, 1, {stage, sums},
+                 [&](Value slot, ValueRange state) -> Carried {
+                   Carried results = multiplySlot(
+                       state[0], state[1], [&](Value of, int64_t index) {
+                         return bScalesOf(of, slot, index);
+                       });
+                   results[0] = AcquireOp::create(builder, loc, results[0]);
+                   return results;
+                 });
+}
+
+KernelBuilder::Carried MultiplyRole::multiplySlot(Value stage, Value sums,
+                                                  ScalesOf bScalesOf) {
   FragmentType fragment = plan.getFragment();
   Type pendingType = PendingType::get(builder.getContext(), plan.getProduct());
   int64_t parts = fragment.getNumParts(), count = parts * plan.kGroup;
   SmallVector<SmallVector<Value>> bScales;
   for (int64_t i = 0; i < plan.kGroup; ++i)
-    bScales.push_back(bScalesOf(
-        i ? arith::AddIOp::create(builder, loc, first, constant(i)).getResult()
-          : first));
-  return stageScope<ConsumeOp>(
-      state[0], fragment, [&](ValueRange stages) -> Carried {
-        auto tile = [&](StringRef operand, int64_t product) -> Value {
-          return TileOp::create(builder, loc, stages[0],
-                                plan.getTileName(operand, product / parts));
-        };
-        // Parts of a block, one block after another.
-        SmallVector<Value> aScales, bRows;
-        auto start = [&](int64_t product) -> Value {
-          Value a = tile("a", product), b = tile("b", product);
-          aScales.push_back(tile("a_scale", product));
-          bRows.push_back(plan.hasColumnScales() ? tile("b_scale", product)
-                                                 : Value());
-          return WarpgroupMmaOp::create(builder, loc, pendingType, a, b,
-                                        /*accumulator=*/Value(),
-                                        product % parts);
-        };
-        Value sums = state[1], pending = start(0), next;
-        for (int64_t product = 0; product < count; ++product) {
-          bool hasNext = product + 1 < count;
-          if (hasNext && plan.holdsTwoProducts())
-            next = start(product + 1);
-          Value computed = WaitMmaOp::create(builder, loc, pending);
-          sums = PromoteOp::create(builder, loc, fragment, sums, computed,
-                                   aScales[product], /*block=*/Value(),
-                                   bScales[product / parts], bRows[product],
-                                   product % parts);
-          if (hasNext && !plan.holdsTwoProducts())
-            next = start(product + 1);
-          pending = next;
-        }
-        return {sums};
-      });
+    bScales.push_back(bScalesOf(stage, i));
+  auto tile = [&](StringRef operand, int64_t product) -> Value {
+    return TileOp::create(builder, loc, stage,
+                          plan.getTileName(operand, product / parts));
+  };
+  // Parts of a block, one block after another.
+  SmallVector<Value> aScales, bRows;
+  auto start = [&](int64_t product) -> Value {
+    Value a = tile("a", product), b = tile("b", product);
+    aScales.push_back(tile("a_scale", product));
+    bRows.push_back(plan.hasColumnScales() ? tile("b_scale", product)
+                                           : Value());
+    return WarpgroupMmaOp::create(builder, loc, pendingType, a, b,
+                                  /*accumulator=*/Value(), product % parts);
+  };
+  Value pending = start(0), next;
+  for (int64_t product = 0; product < count; ++product) {
+    bool hasNext = product + 1 < count;
+    if (hasNext && plan.holdsTwoProducts())
+      next = start(product + 1);
+    Value computed = WaitMmaOp::create(builder, loc, pending);
+    sums = PromoteOp::create(builder, loc, fragment, sums, computed,
+                             aScales[product], /*block=*/Value(),
+                             bScales[product / parts], bRows[product],
+                             product % parts);
+    if (hasNext && !plan.holdsTwoProducts())
+      next = start(product + 1);
+    pending = next;
+  }
+  return {ReleaseOp::create(builder, loc, stage), sums};
 }
 
 void fp8::buildMultiplyRole(const KernelBuilder &base, ValueRange ends) {

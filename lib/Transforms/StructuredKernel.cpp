@@ -139,6 +139,8 @@ gpu::GPUFuncOp fp8::buildStructuredKernel(OpBuilder &builder, Location loc,
     kernel->setAttr(
         Fp8Dialect::kClusterAttrName,
         builder.getDenseI64ArrayAttr({plan.cluster.m, plan.cluster.n}));
+  if (plan.programmatic)
+    kernel->setAttr(Fp8Dialect::kProgrammaticAttrName, builder.getUnitAttr());
   builder.setInsertionPointToStart(&kernel.getBody().front());
   StructuredKernel(builder, loc, plan, kernel).build();
   return kernel;

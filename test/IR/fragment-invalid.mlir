@@ -141,6 +141,22 @@ func.func @short_row(%f: !frag, %row: !fp8.tile<1x64xf32>) attributes {fp8.linea
 
 // -----
 
+func.func @two_rows(%row: !fp8.tile<2x4xf32>) attributes {fp8.linear} {
+  // expected-error @below {{the row must be an unswizzled tile of one row of f32 (F6), but got '!fp8.tile<2x4xf32>'}}
+  %r = fp8.read_element %row[0] : !fp8.tile<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @past_the_row(%row: !fp8.tile<1x4xf32>) attributes {fp8.linear} {
+  // expected-error @below {{column 4 lies outside the 4 columns of the row (F7)}}
+  %r = fp8.read_element %row[4] : !fp8.tile<1x4xf32>
+  return
+}
+
+// -----
+
 !frag = !fp8.fragment<128x128xf32, 4>
 func.func @other_result(%f: !frag) attributes {fp8.linear} {
   // expected-error @below {{expected at least one fragment, of the type '!fp8.fragment<128x64xf32, 4>' of the result (E1)}}

@@ -14,6 +14,14 @@ func.func @tiles(%m: index, %n: index, %x: f32) -> f32 {
   return %r : f32
 }
 
+// CHECK-LABEL: func.func @banded_columns
+func.func @banded_columns(%m: index, %n: index) {
+  // CHECK: fp8.for_each_tile persistent band(16 columns) (%{{.*}}, %{{.*}}) in (%{{.*}}, %{{.*}}) {
+  fp8.for_each_tile persistent band(16 columns) (%i, %j) in (%m, %n) {
+  }
+  return
+}
+
 // CHECK-LABEL: func.func @banded
 func.func @banded(%m: index, %n: index) {
   // CHECK: fp8.for_each_tile persistent band(8) (%{{.*}}, %{{.*}}) in (%{{.*}}, %{{.*}}) {

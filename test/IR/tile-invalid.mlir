@@ -30,6 +30,42 @@ func.func @no_batch_coordinate(%stage: !fp8.producer_stage<!ring>, %map: !fp8.te
 
 // -----
 
+!ring = !fp8.pipeline<3, s: !fp8.tile<1x4xf32>>
+func.func @one_index(%stage: !fp8.producer_stage<!ring>, %scales: memref<?x?xf32>, %i: index) -> !fp8.producer_stage<!ring> attributes {fp8.linear} {
+  // expected-error @below {{names an element of 'memref<?x?xf32>' with 1 indices}}
+  fp8.load_element %scales[%i], %stage["s", 0] : memref<?x?xf32>, !fp8.producer_stage<!ring>
+  return %stage : !fp8.producer_stage<!ring>
+}
+
+// -----
+
+!ring = !fp8.pipeline<3, s: !fp8.tile<1x4xf32>>
+func.func @no_such_tile(%stage: !fp8.producer_stage<!ring>, %scales: memref<?xf32>, %i: index) -> !fp8.producer_stage<!ring> attributes {fp8.linear} {
+  // expected-error @below {{has no tile 'b'}}
+  fp8.load_element %scales[%i], %stage["b", 0] : memref<?xf32>, !fp8.producer_stage<!ring>
+  return %stage : !fp8.producer_stage<!ring>
+}
+
+// -----
+
+!ring = !fp8.pipeline<3, s: !fp8.tile<1x8xbf16>>
+func.func @two_bytes(%stage: !fp8.producer_stage<!ring>, %scales: memref<?xbf16>, %i: index) -> !fp8.producer_stage<!ring> attributes {fp8.linear} {
+  // expected-error @below {{the tile must be one unswizzled row of 'bf16' elements, which must have 4 bytes, the fewest that cp.async copies (M3), but got '!fp8.tile<1x8xbf16>'}}
+  fp8.load_element %scales[%i], %stage["s", 0] : memref<?xbf16>, !fp8.producer_stage<!ring>
+  return %stage : !fp8.producer_stage<!ring>
+}
+
+// -----
+
+!ring = !fp8.pipeline<3, s: !fp8.tile<1x4xf32>>
+func.func @past_the_row(%stage: !fp8.producer_stage<!ring>, %scales: memref<?xf32>, %i: index) -> !fp8.producer_stage<!ring> attributes {fp8.linear} {
+  // expected-error @below {{column 4 lies outside the tile's 4 columns (M4)}}
+  fp8.load_element %scales[%i], %stage["s", 4] : memref<?xf32>, !fp8.producer_stage<!ring>
+  return %stage : !fp8.producer_stage<!ring>
+}
+
+// -----
+
 !a = !fp8.tile<128x128xf8E4M3FN, swizzle_128b>
 !b = !fp8.tile<64x128xf8E4M3FN, swizzle_128b>
 func.func @wrong_shape(%d: !fp8.tmem<128x128xf32>, %a: !a, %b: !b) attributes {fp8.linear} {

@@ -17,6 +17,7 @@ struct StageUse {
   SmallVector<AcquireOp> acquires;
   SmallVector<Operation *> handOvers;      ///< its releases and arrives
   SmallVector<TileCopyOpInterface> copies; ///< copies into its tiles
+  SmallVector<LoadElementOp> elementLoads; ///< copies of single elements
   SmallVector<RequestWorkOp> requests;
   SmallVector<MmaOp>
       mmas; ///< MMAs that read its tiles or write its accumulator

@@ -34,12 +34,15 @@ struct RingPlan {
   int64_t ctaGroup = 1;      ///< the CTAs whose slots are handed over together
   bool sharedAlongM = false; ///< the CTAs along M copy into each other's slots
   bool sharedAlongN = false; ///< those along N do
+  bool hasElements = false;  ///< threads copy elements into the slots, and each
+                             ///< hand-over arrives for these too
 
   /// True if other CTAs copy into the slots, or wait for them.
   bool isShared() const {
     return ctaGroup == 2 || sharedAlongM || sharedAlongN;
   }
-  /// The CTAs whose MMA warps hand a slot of one CTA back.
+  /// The CTAs whose MMA warps, or consuming threads, hand a slot of one CTA
+  /// back.
   int64_t getNumReleasers(ClusterShape cluster) const;
 };
 
@@ -63,6 +66,7 @@ struct StagePlan {
   bool usedByThreads = false;  ///< threads read it
   bool sharedAlongM = false;   ///< other CTAs along M copy into it
   bool sharedAlongN = false;   ///< other CTAs along N do
+  bool hasElements = false;    ///< its hand-over arrives for copied elements
 };
 
 /// The registers of a thread. A kernel starts with as many for each as its
@@ -111,6 +115,11 @@ public:
   int64_t getQueueOffset(StoreQueueOp queue) const {
     return queues.lookup(queue);
   }
+  /// The named barrier over which the first warpgroup that stages in the queue
+  /// meets; those of the others follow it.
+  int64_t getQueueBarrier(Value queue) const {
+    return queueBarriers.lookup(flow->getEnd(queue));
+  }
   int64_t getSharedMemoryBytes() const { return sharedMemoryBytes; }
 
   /// The size of an answer of cluster launch control, in bytes (PTX ISA,
@@ -121,8 +130,14 @@ public:
   /// The distance from a tile to the same tile of the next stage, in bytes.
   static int64_t getTileStride(TileType tile);
   static int64_t getPayloadBytes(PipelineType ring);
-  /// The distance between a warp's slots in a store queue, in bytes.
+  /// The distance between slots of a store queue, in bytes.
   static int64_t getSlotStride(StoreQueueType queue);
+  /// Who has slots of its own in a store queue: each warp or, where a tile has
+  /// the rows of a warpgroup, each warpgroup.
+  static int64_t getNumStagers(StoreQueueType queue);
+  static int64_t getQueueBytes(StoreQueueType queue) {
+    return getNumStagers(queue) * queue.getDepth() * getSlotStride(queue);
+  }
   /// Offsets, from the ring's barriers, of the barrier that guards deallocation
   /// and of the word with the tensor-memory address.
   static int64_t getDeallocBarrierOffset(OutputPipelineType ring) {
@@ -149,6 +164,7 @@ private:
   LogicalResult checkWorkQueue(WorkQueueOp queue) const;
   static LogicalResult checkMma(MmaOp mma);
   LogicalResult planOutput(OutputPipelineOp output);
+  LogicalResult planQueues(FunctionOpInterface kernel);
   LogicalResult checkHandoff(OutputPipelineOp output, RoleOp mma,
                              RoleOp epilogue);
   /// The role that takes the end; an error at the ring if none does.
@@ -162,6 +178,7 @@ private:
   llvm::DenseMap<unsigned, OutputPlan> outputs; ///< by the number of either end
   llvm::DenseMap<unsigned, StagePlan> stages;   ///< by the number of the stage
   llvm::DenseMap<Operation *, int64_t> queues;
+  llvm::DenseMap<unsigned, int64_t> queueBarriers; ///< by the queue's number
   ClusterShape cluster;
   RegisterPlan registers;
   int64_t numWarps = 0;

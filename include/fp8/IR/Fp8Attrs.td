@@ -60,11 +60,12 @@ def Fp8_GemmConfigAttr : AttrDef<Fp8_Dialect, "GemmConfig"> {
   let summary = "how a GEMM op is to be made into a kernel";
   let description = [{
     Pins what the lowering would otherwise choose. The tile, in elements, is what one MMA computes: of one CTA, or with `cta_group = 2` of a CTA pair. `cluster` counts CTAs along
-    M and N. All but the tile may be left out, and stand in any order.
+    M and N. With `launch = programmatic` the kernel may start while the one in front of it in its stream ends (programmatic dependent launch); else it is `serial`.
+    All but the tile may be left out, and stand in any order.
 
     ```mlir
     func.func @config() attributes {config = #fp8.gemm_config<tile = 256 x 128 x 128, cta_group = 2, cluster = 2 x 2, stages = 3,
-                                                              accumulators = 2, scheduler = persistent>} { return }
+                                                              accumulators = 2, scheduler = persistent, launch = programmatic>} { return }
     ```
   }];
   let parameters = (ins
@@ -74,7 +75,8 @@ def Fp8_GemmConfigAttr : AttrDef<Fp8_Dialect, "GemmConfig"> {
     DefaultValuedParameter<"int64_t", "1">:$clusterN,
     DefaultValuedParameter<"int64_t", "0">:$stages,
     DefaultValuedParameter<"int64_t", "0">:$accumulators,
-    DefaultValuedParameter<"::mlir::fp8::SchedulerKind", "::mlir::fp8::SchedulerKind::Persistent">:$scheduler);
+    DefaultValuedParameter<"::mlir::fp8::SchedulerKind", "::mlir::fp8::SchedulerKind::Persistent">:$scheduler,
+    DefaultValuedParameter<"bool", "false">:$programmatic);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
 }

@@ -44,6 +44,9 @@ def Fp8_Dialect : Dialect {
     /// On a kernel: the CTAs of its clusters along M and N, `array<i64: 2, 1>`. Clusters lie along x; a CTA's rank in its cluster is (its number along M)
     /// + (CTAs along M) * (its number along N). Without it a CTA is alone.
     static constexpr ::llvm::StringLiteral kClusterAttrName = "fp8.cluster";
+    /// On a kernel, a unit attribute: it may be launched before the kernel in front of it in its stream has ended, for which it waits before it
+    /// touches global memory, and lets the one behind it start early (PTX ISA, griddepcontrol). The launch carries it on to the manifest.
+    static constexpr ::llvm::StringLiteral kProgrammaticAttrName = "fp8.programmatic";
     /// On a host function: which problem the kernel solves ("blockwise_gemm", "gemm"); it travels to the launch manifest.
     static constexpr ::llvm::StringLiteral kProblemAttrName = "fp8.problem";
     /// On a launch: what the problem leaves open, integers by name ({b_block = 64}); they travel to the launch manifest.

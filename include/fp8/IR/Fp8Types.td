@@ -276,9 +276,10 @@ def Fp8_StoreQueueType : Fp8_LinearType<"StoreQueue", "store_queue", [Fp8_Linear
   let summary = "the staging tiles through which a role stores fragments by TMA (linear)";
   let description = [{
     Each of `warps` warps stages its own rows in a ring of `depth` slots and copies each out by TMA: a slot holds as many tiles as the warp's 32 lanes
-    have rows for. Closing the queue waits until every copy has been written.
+    have rows for. A tile of 64 rows is a warpgroup's: each warpgroup has a ring, meets at a named barrier before and after it stages, and fills half of the slots
+    at a time. Closing the queue waits until every copy has been written.
 
-    Example: `!fp8.store_queue<2, !fp8.tile<32x64xbf16, swizzle_128b>, 4>`.
+    Example: `!fp8.store_queue<2, !fp8.tile<32x64xbf16, swizzle_128b>, 4>`, `!fp8.store_queue<4, !fp8.tile<64x64xbf16, swizzle_128b>, 8>`.
   }];
   let parameters = (ins "int64_t":$depth, "::mlir::fp8::TileType":$tile, "int64_t":$warps);
   let assemblyFormat = "`<` $depth `,` qualified($tile) `,` $warps `>`";

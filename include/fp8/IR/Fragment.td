@@ -139,6 +139,28 @@ def Fp8_AddRowOp : Fp8_ViewReaderOp<"add_row", [AllTypesMatch<["fragment", "resu
   let hasVerifier = 1;
 }
 
+def Fp8_ReadElementOp : Fp8_ViewReaderOp<"read_element"> {
+  let summary = "reads an element of a row in shared memory";
+  let description = [{
+    All threads of the role get the same element, such as a B scale.
+
+    (F6) the row is an unswizzled 1 x N tile of f32; (F7) the column lies in it.
+
+    ```mlir
+    !ring = !fp8.pipeline<3, b_scale: !fp8.tile<1x4xf32>>
+    func.func @scale(%in: !fp8.consumer_stage<!ring>) -> (f32, !fp8.consumer_stage<!ring>) attributes {fp8.linear} {
+      %row = fp8.tile %in["b_scale"] : !fp8.consumer_stage<!ring>
+      %scale = fp8.read_element %row[0] : !fp8.tile<1x4xf32>
+      return %scale, %in : f32, !fp8.consumer_stage<!ring>
+    }
+    ```
+  }];
+  let arguments = (ins Fp8_TileType:$row, ConfinedAttr<I64Attr, [IntNonNegative]>:$column);
+  let results = (outs F32:$element);
+  let assemblyFormat = "$row `[` $column `]` attr-dict `:` qualified(type($row))";
+  let hasVerifier = 1;
+}
+
 def Fp8_MapOp : Fp8_Op<"map", [InLinearFunction, Pure, SingleBlock]> {
   let summary = "computes each element of a fragment from those of others";
   let description = [{

@@ -24,7 +24,8 @@ def Fp8_ForEachTileOp : Fp8_Op<"for_each_tile", [SingleBlockImplicitTerminator<"
     | `clc` | c, then those of clusters that have not started yet and never will: cluster launch control gives their numbers through the work queue `from` which the loop reads |
 
     Blocks are numbered down the columns of the grid of blocks: block t has row t mod rows. With `band(b)` they are numbered band by band, each of b rows of blocks, so that
-    clusters that run together share rows of A and columns of B in L2.
+    clusters that run together share rows of A and columns of B in L2; with `band(b columns)` each has b columns of blocks, and they are numbered along its rows. Neighbours,
+    whose reads the L2 merges, then share rows of A rather than of B.
 
     (W1) `clc` reads a work queue, the others do not.
 
@@ -48,7 +49,7 @@ def Fp8_ForEachTileOp : Fp8_Op<"for_each_tile", [SingleBlockImplicitTerminator<"
     }
     ```
   }];
-  let arguments = (ins Fp8_SchedulerKindAttr:$scheduler, OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$band,
+  let arguments = (ins Fp8_SchedulerKindAttr:$scheduler, OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$band, UnitAttr:$band_of_columns,
                        Index:$tiles_m, Index:$tiles_n, Optional<Fp8_ConsumerType>:$work, Variadic<AnyType>:$inits);
   let results = (outs Variadic<AnyType>:$results);
   let regions = (region SizedRegion<1>:$body);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The tile family: what roles do with tiles (TMA load, MMA).
+// The tile family: what roles do with tiles (TMA load, element load, MMA).
 
 #ifndef FP8_IR_TILE
 #define FP8_IR_TILE
@@ -44,6 +44,42 @@ def Fp8_TmaLoadOp : Fp8_Op<"tma_load", [InLinearFunction, Fp8_LinearOpInterface,
     ::mlir::fp8::TileType getTile();
     /// The bytes that arrive in this CTA's tile, its own share and that of the others.
     int64_t getBytes() { return getTile().getSizeInBytes(); }
+  }];
+}
+
+def Fp8_LoadElementOp : Fp8_Op<"load_element", [InLinearFunction, Fp8_LinearOpInterface, AttrSizedOperandSegments,
+    MemoryEffects<[MemRead, MemWrite<Fp8_BarrierResource>]>]> {
+  let summary = "copies one element of global memory into a tile of a stage";
+  let description = [{
+    Starts the asynchronous copy of `source[indices]` into a column of the stage's tile of that name, by a thread (cp.async) rather than by TMA: rows may begin at any
+    element. With `if` nothing is read where the condition is false, and the element is zero.
+
+    It adds no bytes to what the full barrier expects. In a ring into which elements are copied, each hand-over of a producer arrives once more, when
+    the elements that the thread has copied so far are there (cp.async.mbarrier.arrive.noinc).
+
+    (M3) the tile is unswizzled and has one row of the source's elements, which are 4 bytes wide: cp.async copies no fewer; (M4) the column lies in the tile.
+
+    ```mlir
+    !ring = !fp8.pipeline<3, b_scale: !fp8.tile<1x4xf32>>
+    func.func @fill(%end: !fp8.producer<!ring>, %scales: memref<?x?xf32>, %row: index, %block: index, %exists: i1) -> !fp8.producer<!ring>
+        attributes {fp8.linear} {
+      %stage = fp8.acquire %end : !fp8.producer<!ring>
+      fp8.load_element %scales[%row, %block], %stage["b_scale", 0] if %exists : memref<?x?xf32>, !fp8.producer_stage<!ring>
+      %next = fp8.release %stage : !fp8.producer_stage<!ring>
+      return %next : !fp8.producer<!ring>
+    }
+    ```
+  }];
+  let arguments = (ins AnyMemRef:$source, Variadic<Index>:$indices, Fp8_ProducerStageType:$stage, StrAttr:$name,
+                       ConfinedAttr<I64Attr, [IntNonNegative]>:$column, Optional<I1>:$exists);
+  let assemblyFormat = [{
+    $source `[` $indices `]` `,` $stage `[` $name `,` $column `]` (`if` $exists^)? attr-dict `:` type($source) `,` qualified(type($stage))
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::fp8::LinearUse getLinearUse(::mlir::OpOperand &) { return ::mlir::fp8::LinearUse::Borrow; }
+    /// The stage's tile of that name; null if there is none.
+    ::mlir::fp8::TileType getTile();
   }];
 }
 

@@ -41,6 +41,7 @@ struct LaunchPlan {
   std::array<uint32_t, 3> cluster{};
   uint32_t sharedMemoryBytes = 0;
   bool nonPortableCluster = false;
+  bool programmatic = false; ///< may start before the kernel in front has ended
   /// In the entry's order; empty when there is nothing to launch.
   std::vector<BoundParameter> parameters;
 

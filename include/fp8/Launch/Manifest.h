@@ -39,6 +39,8 @@ struct LaunchSpec {
   std::array<uint32_t, 3> cluster{}; ///< blocks, x first
   uint32_t sharedMemoryBytes = 0;    ///< dynamic
   bool nonPortableCluster = false;   ///< clusters of more than 8 blocks
+  bool programmatic = false;         ///< the kernel waits for those in front of
+                                     ///< it itself, so it may start early
 };
 
 enum class Swizzle { None, B32, B64, B128 };

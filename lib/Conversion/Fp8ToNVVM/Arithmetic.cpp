@@ -61,7 +61,14 @@ Value Instructions::equal(Value lhs, int64_t rhs) {
                                i32(rhs));
 }
 Value Instructions::atLeast(Value lhs, int64_t rhs) {
+  return atLeast(lhs, i32(rhs));
+}
+Value Instructions::atLeast(Value lhs, Value rhs) {
   return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::uge, lhs,
+                               rhs);
+}
+Value Instructions::below(Value lhs, int64_t rhs) {
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, lhs,
                                i32(rhs));
 }
 Value Instructions::select(Value condition, Value ifTrue, Value ifFalse) {

@@ -93,6 +93,35 @@ Value ClusterValues::getReleaseMask(const StagePlan &stage, int64_t ctaGroup,
   return mask;
 }
 
+ClusterValues::Arrivals
+ClusterValues::getReleaseArrivals(const StagePlan &stage, Value lane,
+                                  Instructions &instructions) const {
+  int64_t alongM = stage.sharedAlongM ? shape.m : 1,
+          alongN = stage.sharedAlongN ? shape.n : 1;
+  if (alongM == 1 && alongN == 1)
+    return {};
+  auto getRank = [&](Value atM, Value atN) {
+    return instructions.add(instructions.mul(atN, shape.m), atM);
+  };
+  // First the CTAs of this one's column of the cluster, then the others of its
+  // row.
+  Value rank;
+  if (alongN == 1) {
+    rank = getRank(lane, n);
+  } else if (alongM == 1) {
+    rank = getRank(m, lane);
+  } else {
+    Value other = instructions.add(lane, -alongM);
+    Value isPast = instructions.atLeast(other, n);
+    other =
+        instructions.add(other, instructions.select(isPast, instructions.i32(1),
+                                                    instructions.i32(0)));
+    rank = instructions.select(instructions.atLeast(lane, alongM),
+                               getRank(m, other), getRank(lane, n));
+  }
+  return {instructions.below(lane, alongM + alongN - 1), rank};
+}
+
 //===----------------------------------------------------------------------===//
 // leading_cta
 //===----------------------------------------------------------------------===//

@@ -266,6 +266,8 @@ static LogicalResult updateLaunches(ModuleOp module, gpu::GPUFuncOp kernel,
     if (SymbolTable::lookupNearestSymbolFrom(launch, launch.getKernelAttr()) !=
         kernel)
       return WalkResult::advance();
+    if (Attribute early = kernel->getAttr(Fp8Dialect::kProgrammaticAttrName))
+      launch->setAttr(Fp8Dialect::kProgrammaticAttrName, early);
     return failed(updateLaunch(launch, plan)) ? WalkResult::interrupt()
                                               : WalkResult::advance();
   });

@@ -309,9 +309,30 @@ LogicalResult LowerAddTile::lower(AddTileOp op, Adaptor operands,
   return success();
 }
 
+namespace {
+
+/// read_element: the same load in every thread.
+struct LowerReadElement : public KernelPattern<ReadElementOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult lower(ReadElementOp op, Adaptor operands,
+                      ConversionPatternRewriter &rewriter) const override {
+    Instructions instructions(rewriter, op.getLoc());
+    constexpr int64_t kBytes = 4;
+    Value address =
+        instructions.add(operands.getRow()[0], kBytes * op.getColumn());
+    rewriter.replaceOp(
+        op, instructions.loadShared(address, op.getElement().getType()));
+    return success();
+  }
+};
+
+} // namespace
+
 void fp8::populateFragmentPatterns(const TypeConverter &converter,
                                    RewritePatternSet &patterns,
                                    const KernelLowering &lowering) {
-  patterns.add<LowerZero, LowerRead, LowerAddTile, LowerAddRow, LowerMap>(
-      converter, patterns.getContext(), lowering);
+  patterns.add<LowerZero, LowerRead, LowerAddTile, LowerAddRow,
+               LowerReadElement, LowerMap>(converter, patterns.getContext(),
+                                           lowering);
 }

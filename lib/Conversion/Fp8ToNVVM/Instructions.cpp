@@ -13,6 +13,7 @@ using namespace mlir;
 using namespace mlir::fp8;
 
 // NVPTX address spaces.
+static constexpr unsigned kGlobal = 1;
 static constexpr unsigned kShared = 3;
 static constexpr unsigned kTensor = 6;
 static constexpr unsigned kSharedCluster = 7;
@@ -32,6 +33,17 @@ void fp8::declareSharedMemory(Operation *gpuModule, Location loc) {
   LLVM::GlobalOp::create(builder, loc, type, /*isConstant=*/false,
                          LLVM::Linkage::External, kSharedMemoryName,
                          Attribute(), /*alignment=*/1024, kShared);
+}
+
+/// The members of the descriptor that convert-gpu-to-nvvm makes of a memref,
+/// with indices of 32 bits.
+static Type getDescriptorType(MemRefType memref) {
+  MLIRContext *context = memref.getContext();
+  Type pointer = LLVM::LLVMPointerType::get(context),
+       index = IntegerType::get(context, 32),
+       extents = LLVM::LLVMArrayType::get(index, memref.getRank());
+  return LLVM::LLVMStructType::getLiteral(
+      context, {pointer, pointer, index, extents, extents});
 }
 
 //===----------------------------------------------------------------------===//
@@ -75,6 +87,11 @@ void Instructions::syncCluster(bool aligned) {
   UnitAttr attribute = aligned ? builder.getUnitAttr() : UnitAttr();
   NVVM::ClusterArriveOp::create(builder, loc, attribute);
   NVVM::ClusterWaitOp::create(builder, loc, attribute);
+}
+void Instructions::waitForEarlierKernels() {
+  NVVM::GriddepcontrolOp::create(builder, loc, NVVM::GridDepActionKind::wait);
+  NVVM::GriddepcontrolOp::create(builder, loc,
+                                 NVVM::GridDepActionKind::launch_dependents);
 }
 void Instructions::syncWarp() {
   NVVM::SyncWarpOp::create(builder, loc, i32(-1));
@@ -216,6 +233,49 @@ void Instructions::arriveExpectBytes(Value address, int64_t bytes) {
   NVVM::MBarrierArriveExpectTxOp::create(
       builder, loc, TypeRange(), sharedPointer(address), i32(bytes),
       NVVM::MemScopeKind::CTA, /*relaxed=*/false, /*predicate=*/Value());
+}
+
+void Instructions::copyElement(Value destination, Value source,
+                               ValueRange indices, Value exists) {
+  constexpr int64_t kBytes = 4;
+  auto type = cast<MemRefType>(source.getType());
+  Value descriptor = UnrealizedConversionCastOp::create(
+                         builder, loc, getDescriptorType(type), source)
+                         .getResult(0);
+  auto member = [&](ArrayRef<int64_t> position) -> Value {
+    return LLVM::ExtractValueOp::create(builder, loc, descriptor, position);
+  };
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  bool isStrided = succeeded(type.getStridesAndOffset(strides, offset));
+  assert(isStrided && "kernels take strided memrefs");
+  (void)isStrided;
+  Value position = offset == 0 ? i32(0) : member({2});
+  for (auto [axis, index] : llvm::enumerate(indices)) {
+    Value step = toI32(index);
+    if (strides[axis] == ShapedType::kDynamic)
+      step =
+          LLVM::MulOp::create(builder, loc, step, member({4, int64_t(axis)}));
+    else
+      step = mul(step, strides[axis]);
+    position = add(position, step);
+  }
+  Value pointer = LLVM::GEPOp::create(
+      builder, loc, LLVM::LLVMPointerType::get(builder.getContext()),
+      type.getElementType(), member({1}), position);
+  pointer = LLVM::AddrSpaceCastOp::create(
+      builder, loc, LLVM::LLVMPointerType::get(builder.getContext(), kGlobal),
+      pointer);
+  Value read;
+  if (exists)
+    read = select(exists, i32(kBytes), i32(0));
+  NVVM::CpAsyncOp::create(builder, loc, sharedPointer(destination), pointer,
+                          kBytes, NVVM::LoadCacheModifierKind::CA, read);
+}
+
+void Instructions::arriveAfterCopies(Value barrier) {
+  NVVM::CpAsyncMBarrierArriveOp::create(builder, loc, sharedPointer(barrier),
+                                        /*noinc=*/true);
 }
 
 void Instructions::arriveExpectBytesRemote(Value address, int64_t bytes) {

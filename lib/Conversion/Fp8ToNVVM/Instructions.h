@@ -46,7 +46,9 @@ public:
   Value div(Value lhs, int64_t rhs);
   Value rem(Value lhs, int64_t rhs);
   Value equal(Value lhs, int64_t rhs);
-  Value atLeast(Value lhs, int64_t rhs); ///< unsigned
+  Value atLeast(Value lhs, int64_t rhs); ///< unsigned, as those that follow
+  Value atLeast(Value lhs, Value rhs);
+  Value below(Value lhs, int64_t rhs);
   Value select(Value condition, Value ifTrue, Value ifFalse);
   /// An i32 as an index.
   Value toIndex(Value value);
@@ -92,6 +94,10 @@ public:
   /// `aligned` if whole warps come together (PTX ISA, barrier.cluster).
   void syncCluster(bool aligned);
   void syncWarp();
+  /// Waits until the kernels in front of this one in its stream have ended and
+  /// what they wrote can be read; then lets the one behind it start (PTX ISA,
+  /// griddepcontrol).
+  void waitForEarlierKernels();
   /// Waits at a named barrier until `threads` threads have arrived.
   void syncNamedBarrier(Value id, int64_t threads);
   /// Arrives at a named barrier without waiting.
@@ -127,6 +133,15 @@ public:
   void arriveExpectBytes(Value address, int64_t bytes);
   /// The same at a barrier of another CTA of the cluster.
   void arriveExpectBytesRemote(Value address, int64_t bytes);
+
+  // Copies by threads (PTX ISA, cp.async).
+  /// Starts the copy of the 4 bytes of `source`, a memref, at `indices` to
+  /// shared memory; of zeros where `exists`, if there is one, is false.
+  void copyElement(Value destination, Value source, ValueRange indices,
+                   Value exists);
+  /// Arrives at the barrier, whose count has this arrival in it, when all
+  /// copies of the thread so far are complete.
+  void arriveAfterCopies(Value barrier);
 
   // Bulk tensor copies (PTX ISA, cp.async.bulk.tensor). Coordinates: row,
   // column, as index.

@@ -131,6 +131,10 @@ KernelLowering fp8::buildPrologue(FunctionOpInterface kernel,
     instructions.syncCluster(/*aligned=*/true);
   else
     instructions.syncThreads();
+  // All that went before touched this CTA's own memory alone. The kernel behind
+  // may start at once: it waits in the same way.
+  if (kernel->removeAttr(Fp8Dialect::kProgrammaticAttrName))
+    instructions.waitForEarlierKernels();
 
   for (RoleOp role : entry.getOps<RoleOp>()) {
     builder.setInsertionPointToStart(&role.getBody().front());

@@ -46,6 +46,13 @@ struct ClusterValues {
   /// but this one does.
   Value getReleaseMask(const StagePlan &stage, int64_t ctaGroup,
                        Instructions &instructions) const;
+  /// The lanes that tell the CTAs that wait for this one's threads to hand the
+  /// slot back, and the rank of each one's CTA; nulls if only this CTA waits.
+  struct Arrivals {
+    Value arrives, rank;
+  };
+  Arrivals getReleaseArrivals(const StagePlan &stage, Value lane,
+                              Instructions &instructions) const;
 };
 
 /// The part of a fragment that a thread holds: `columns` columns of one row; of

@@ -116,6 +116,10 @@ private:
                    : cursor.getEmptyBarrier(inner, ring);
     };
     StagePlan stage = lowering.plan.getStage(op.getStage());
+    if (isa<ProducerStageType>(type) && stage.hasElements)
+      instructions.ifThen(leader, [&](Instructions &inner) {
+        inner.arriveAfterCopies(getBarrier(inner));
+      });
     if (isa<ProducerStageType>(type) &&
         (stage.bytesAtAcquire || isa<WorkQueueType>(ring)))
       return; // the arrival was made with the announcement of the bytes; the
@@ -149,6 +153,15 @@ private:
       distance = lowering.cluster.toLeader;
     else if (isa<WorkQueueType>(ring))
       distance = lowering.cluster.toFirst;
+    if (isa<ConsumerStageType>(type))
+      if (auto arrivals = lowering.cluster.getReleaseArrivals(
+              stage, lowering.getRole(op).lane, instructions);
+          arrivals.rank) {
+        instructions.ifThen(arrivals.arrives, [&](Instructions &inner) {
+          inner.arriveRemote(inner.mapToCta(getBarrier(inner), arrivals.rank));
+        });
+        return;
+      }
     instructions.ifThen(leader, [&](Instructions &inner) {
       Value barrier = getBarrier(inner);
       if (distance)

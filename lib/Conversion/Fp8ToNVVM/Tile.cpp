@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Lowers TMA loads and MMAs.
+// Lowers TMA loads, element loads and MMAs.
 
 #include "Lowering.h"
 
@@ -73,6 +73,35 @@ struct LowerTmaLoad : public KernelPattern<TmaLoadOp> {
           }
           leader.loadTile(destination, operands.getMap()[0], coordinates,
                           barrier, share.mask, ctaGroup);
+        });
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+/// load_element: one lane starts the copy, for which the hand-over arrives.
+struct LowerLoadElement : public KernelPattern<LoadElementOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult lower(LoadElementOp op, Adaptor operands,
+                      ConversionPatternRewriter &rewriter) const override {
+    auto ring = cast<PipelineType>(op.getStage().getType().getRing());
+    TileType tile = ring.getTile(op.getName());
+    RingCursor cursor(operands.getStage());
+    SmallVector<Value> indices;
+    for (ValueRange index : operands.getIndices())
+      indices.push_back(index[0]);
+    Value exists = op.getExists() ? operands.getExists()[0] : Value();
+    Instructions(rewriter, op.getLoc())
+        .ifThen(lowering.getRole(op).leader, [&](Instructions &leader) {
+          Value offset = leader.mul(cursor.getSlot(leader, ring),
+                                    KernelPlan::getTileStride(tile));
+          Value destination = leader.add(
+              leader.add(cursor.base, offset),
+              KernelPlan::getTileOffset(ring, op.getName()) +
+                  op.getColumn() * tile.getRowBytes() / tile.getColumns());
+          leader.copyElement(destination, operands.getSource()[0], indices,
+                             exists);
         });
     rewriter.eraseOp(op);
     return success();
@@ -164,6 +193,6 @@ private:
 void fp8::populateTilePatterns(const TypeConverter &converter,
                                RewritePatternSet &patterns,
                                const KernelLowering &lowering) {
-  patterns.add<LowerAccumulator, LowerTmaLoad, LowerMma>(
+  patterns.add<LowerAccumulator, LowerTmaLoad, LowerLoadElement, LowerMma>(
       converter, patterns.getContext(), lowering);
 }

@@ -4,6 +4,7 @@
 #include "Lowering.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace mlir::fp8;
@@ -76,16 +77,58 @@ private:
     return isa<Float8E5M2Type>(element) ? "e5m2" : "e4m3";
   }
 
+  /// What a tile's address is the sum of, in units of 16 bytes: places of its
+  /// own, and what a slot's number adds.
+  struct Terms {
+    SmallVector<Value> places, slots;
+    int64_t constant = 0;
+  };
+  static void collectTerms(Value address, Terms &terms,
+                           Instructions &instructions) {
+    constexpr int64_t kUnit = 16;
+    APInt constant;
+    auto isWhole = [&](Value value) {
+      return matchPattern(value, m_ConstantInt(&constant)) &&
+             constant.srem(kUnit) == 0;
+    };
+    if (isWhole(address)) {
+      terms.constant += constant.getSExtValue() / kUnit;
+    } else if (auto sum = address.getDefiningOp<arith::AddIOp>()) {
+      collectTerms(sum.getLhs(), terms, instructions);
+      collectTerms(sum.getRhs(), terms, instructions);
+    } else if (auto product = address.getDefiningOp<arith::MulIOp>();
+               product && isWhole(product.getRhs())) {
+      terms.slots.push_back(
+          instructions.mul(product.getLhs(), constant.getSExtValue() / kUnit));
+    } else {
+      terms.places.push_back(
+          instructions.bitAnd(instructions.shiftRight(address, 4), 0x3FFF));
+    }
+  }
+
+  /// The address field of a descriptor. Shared memory ends below its 2^18
+  /// bytes, so each term can be shifted by itself, and what a loop does not
+  /// change is computed in front of it: a product starts that much sooner after
+  /// its slot's wait.
+  static Value getAddressField(Value address, Instructions &instructions) {
+    Terms terms;
+    collectTerms(address, terms, instructions);
+    Value sum = instructions.i32(terms.constant);
+    for (Value term : terms.places)
+      sum = instructions.add(sum, term);
+    for (Value term : llvm::reverse(terms.slots))
+      sum = instructions.add(sum, term);
+    return sum;
+  }
+
   /// The matrix descriptor of a K-major tile under the 128-byte swizzle (PTX
   /// ISA, wgmma matrix descriptor): address/16 in bits 0-13, stride between
   /// groups of eight rows (1024 bytes) /16 in bits 32-45, swizzle 128B = 1 in
   /// bits 62-63. The leading dimension offset is not used by such tiles.
   static Value getDescriptor(Value address, Location loc, OpBuilder &builder) {
     Instructions instructions(builder, loc);
-    Value field =
-        instructions.bitAnd(instructions.shiftRight(address, 4), 0x3FFF);
-    Value wide =
-        arith::ExtUIOp::create(builder, loc, builder.getI64Type(), field);
+    Value wide = arith::ExtUIOp::create(builder, loc, builder.getI64Type(),
+                                        getAddressField(address, instructions));
     constexpr int64_t kFixed = int64_t(1024 / 16) << 32 | int64_t(1) << 62;
     return arith::OrIOp::create(
         builder, loc, wide,

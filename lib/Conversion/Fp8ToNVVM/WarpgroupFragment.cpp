@@ -65,7 +65,8 @@ private:
                      ConversionPatternRewriter &rewriter) const override;
 };
 
-/// store: a warp stages 16 rows of two tiles at a time.
+/// store: a warpgroup stages tiles of 64 rows, as many at a time as half the
+/// queue has slots, while those in the other half are copied out.
 struct LowerStoreProduct : public WarpgroupPattern<StoreOp> {
   using WarpgroupPattern::WarpgroupPattern;
 
@@ -74,7 +75,7 @@ private:
                      ConversionPatternRewriter &rewriter) const override;
   /// Writes the warp's 16 rows of a tile.
   static void writeTile(ArrayRef<Value> pairs, TileType tile, Value address,
-                        const FragmentPart &part, Value lane,
+                        const FragmentPart &part, const RoleValues &role,
                         Instructions &instructions);
 };
 
@@ -199,8 +200,11 @@ void LowerAddRowProduct::lowerFragment(
 
 void LowerStoreProduct::writeTile(ArrayRef<Value> pairs, TileType tile,
                                   Value address, const FragmentPart &part,
-                                  Value lane, Instructions &instructions) {
+                                  const RoleValues &role,
+                                  Instructions &instructions) {
   Type element = tile.getElementType();
+  Value lane = role.lane,
+        warpRow = instructions.mul(instructions.bitAnd(role.warp, 3), 16);
   auto getAddress = [&](Value row, Value byteColumn) {
     Value rowOffset = instructions.mul(row, tile.getRowBytes());
     return instructions.add(
@@ -211,7 +215,7 @@ void LowerStoreProduct::writeTile(ArrayRef<Value> pairs, TileType tile,
   };
   if (element.getIntOrFloatBitWidth() == 16) {
     // Four matrices: rows 0 to 7 and 8 to 15 of eight columns, and of the next.
-    Value row = instructions.bitAnd(lane, 15),
+    Value row = instructions.add(warpRow, instructions.bitAnd(lane, 15)),
           chunk = instructions.mul(instructions.shiftRight(lane, 4), 16);
     for (size_t first = 0; first < pairs.size(); first += 4) {
       SmallVector<Value> matrices;
@@ -222,7 +226,7 @@ void LowerStoreProduct::writeTile(ArrayRef<Value> pairs, TileType tile,
     }
     return;
   }
-  Value row = instructions.shiftRight(lane, 2),
+  Value row = instructions.add(warpRow, instructions.shiftRight(lane, 2)),
         column = instructions.mul(part.firstColumn, getBytes(element));
   for (auto [i, pair] : llvm::enumerate(pairs))
     instructions.storeShared(
@@ -241,61 +245,72 @@ void LowerStoreProduct::lowerFragment(
   TileType tile = queue.getTile();
   FragmentPart part(type, role, instructions);
   int64_t slotBytes = KernelPlan::getSlotStride(queue);
-  Value base = operands.getQueue()[0], slot = operands.getQueue()[1];
-  Value warpBase = instructions.add(
-      base, instructions.mul(role.warp, queue.getDepth() * slotBytes));
+  Value base = operands.getQueue()[0], slot = operands.getQueue()[1],
+        warpgroup = instructions.shiftRight(role.warp, 2);
+  base = instructions.add(
+      base, instructions.mul(warpgroup, queue.getDepth() * slotBytes));
+  // One thread issues all of the warpgroup's copies: groups are a thread's own.
+  Value leader = instructions.bitAnd(
+      role.leader, instructions.equal(instructions.bitAnd(role.warp, 3), 0));
+  auto meet = [&] {
+    instructions.syncNamedBarrier(
+        instructions.add(warpgroup,
+                         lowering.plan.getQueueBarrier(op.getQueue())),
+        /*threads=*/128);
+  };
   SmallVector<Value> coordinates;
   for (ValueRange coordinate : operands.getCoordinates())
     coordinates.push_back(coordinate[0]);
   Value firstColumn = coordinates.pop_back_val(),
         firstRow =
             arith::AddIOp::create(rewriter, loc, coordinates.pop_back_val(),
-                                  instructions.toIndex(part.firstRow));
+                                  instructions.toIndex(instructions.mul(
+                                      warpgroup, 64 * type.getNumParts())));
   auto shifted = [&](Value index, int64_t by) -> Value {
     return arith::AddIOp::create(
         rewriter, loc, index,
         arith::ConstantIndexOp::create(rewriter, loc, by));
   };
 
-  // A slot takes as many tiles as 32 lanes could have rows for.
-  int64_t boxes = 32 / tile.getRows(), columns = type.getShape()[1];
+  int64_t tilesPerPart = type.getShape()[1] / tile.getColumns(),
+          tiles = type.getNumParts() * tilesPerPart,
+          batch = std::max<int64_t>(queue.getDepth() / 2, 1);
   size_t pairsPerTile = tile.getColumns() / 4;
   SmallVector<Value> pairs(operands.getFragment());
-  ArrayRef<Value> rest = pairs;
-  for (int64_t group = 0; group < type.getNumParts(); ++group)
-    for (int64_t column = 0; column < columns;
-         column += boxes * tile.getColumns()) {
-      int64_t count = std::min(boxes, (columns - column) / tile.getColumns());
-      instructions.ifThen(role.leader, [&](Instructions &leader) {
-        leader.waitStores(queue.getDepth() - 1, /*readOnly=*/true);
-      });
-      instructions.syncWarp();
-      Value address =
-          instructions.add(warpBase, instructions.mul(slot, slotBytes));
-      for (int64_t box = 0; box < count; ++box) {
-        writeTile(rest.take_front(pairsPerTile), tile,
-                  instructions.add(address, box * tile.getSizeInBytes()), part,
-                  role.lane, instructions);
-        rest = rest.drop_front(pairsPerTile);
+  for (int64_t first = 0; first < tiles; first += batch) {
+    int64_t count = std::min(batch, tiles - first);
+    // The slots were last used one lap ago.
+    instructions.ifThen(leader, [&](Instructions &inner) {
+      inner.waitStores(queue.getDepth() / batch - 1, /*readOnly=*/true);
+    });
+    meet();
+    Value address = instructions.add(base, instructions.mul(slot, slotBytes));
+    for (int64_t i = 0; i < count; ++i)
+      writeTile(ArrayRef(pairs).slice((first + i) * pairsPerTile, pairsPerTile),
+                tile, instructions.add(address, i * slotBytes), part, role,
+                instructions);
+    // The copies read through the async proxy: every thread's writes are fenced
+    // before one starts them.
+    instructions.fenceAsyncProxy();
+    meet();
+    instructions.ifThen(leader, [&](Instructions &inner) {
+      for (int64_t i = 0; i < count; ++i) {
+        int64_t group = (first + i) / tilesPerPart,
+                column = (first + i) % tilesPerPart * tile.getColumns();
+        SmallVector<Value> place(coordinates);
+        place.push_back(shifted(firstRow, 64 * group));
+        place.push_back(shifted(firstColumn, column));
+        inner.storeTile(inner.add(address, i * slotBytes), operands.getMap()[0],
+                        place);
       }
-      instructions.fenceAsyncProxy();
-      instructions.syncWarp();
-      instructions.ifThen(role.leader, [&](Instructions &leader) {
-        for (int64_t box = 0; box < count; ++box) {
-          SmallVector<Value> place(coordinates);
-          place.push_back(shifted(firstRow, 64 * group));
-          place.push_back(
-              shifted(firstColumn, column + box * tile.getColumns()));
-          leader.storeTile(leader.add(address, box * tile.getSizeInBytes()),
-                           operands.getMap()[0], place);
-        }
-        leader.commitStores();
-      });
-      Value next = instructions.add(slot, 1);
-      slot = instructions.select(instructions.equal(next, queue.getDepth()),
-                                 instructions.i32(0), next);
-    }
-  rewriter.replaceOpWithMultiple(op, {{base, slot}});
+      inner.commitStores();
+    });
+    Value next = instructions.add(slot, batch);
+    slot = instructions.select(
+        instructions.atLeast(next, queue.getDepth() - batch + 1),
+        instructions.i32(0), next);
+  }
+  rewriter.replaceOpWithMultiple(op, {{operands.getQueue()[0], slot}});
 }
 
 void fp8::populateWarpgroupFragmentPatterns(const TypeConverter &converter,

@@ -26,7 +26,7 @@ gpu.module @m {
       fp8.close %e : !fp8.producer<!ring>
     }
     fp8.role "mma" warps(1) (%e = %c) : !fp8.consumer<!ring> {
-      // expected-error @below {{'fp8.acquire' op empties a slot into which other CTAs copy, but no MMA reads it (C4): the commit of an MMA reaches those CTAs, an arrival does not; give what threads read a pipeline of its own}}
+      // expected-error @below {{'fp8.acquire' op empties a slot of a CTA pair, but no MMA reads it (C4): the commit of the leading CTA's MMA reaches both CTAs, an arrival does not; give what threads read a pipeline of its own}}
       %s = fp8.acquire %e : !fp8.consumer<!ring>
       %n = fp8.release %s : !fp8.consumer_stage<!ring>
       fp8.close %n : !fp8.consumer<!ring>
