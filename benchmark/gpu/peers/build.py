@@ -26,7 +26,8 @@ FLAGS = ["-gencode=arch=compute_90a,code=sm_90a", "-O3", "-DNDEBUG", "--expt-rel
 LINK_FLAGS = ["-shared", "-cudart=static", "-Xcompiler=-static-libstdc++,-static-libgcc", "-Xlinker=--exclude-libs=ALL,-s"]
 # As DeepGEMM's own compiler of kernels has them.
 DEEPGEMM_FLAGS = ["-std=c++20", "--ptxas-options=--register-usage-level=10", "--diag-suppress=39,161,174,177,186,940"]
-CUTLASS_FLAGS = ["-std=c++17", "--diag-suppress=20012"]
+# CUTLASS_ENABLE_GDC_FOR_SM90: kernels wait for their predecessors by themselves, which programmatic launches take.
+CUTLASS_FLAGS = ["-std=c++17", "--diag-suppress=20012", "-DCUTLASS_ENABLE_GDC_FOR_SM90"]
 
 
 class Variant(NamedTuple):
