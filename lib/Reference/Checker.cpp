@@ -132,13 +132,29 @@ double frobeniusFloor(OutputType type, int64_t k, PartialSums sums) {
   case OutputType::BF16:
     return coarse ? 1e-3 : 2e-4;
   case OutputType::F16:
-    return coarse ? 2e-4 : 5e-5;
+    return coarse ? 4e-4 : 5e-5;
   case OutputType::F32:
     break;
   }
   return coarse
              ? 2e-4
              : 5e-7 * std::sqrt(std::max(1.0, static_cast<double>(k) / 8192));
+}
+
+double tanhFloor(OutputType type) {
+  // Of h * tanh(h) + h, tanh errs by 2^-11 of itself. docs/Numerics.md has how
+  // these come of it.
+  switch (type) {
+  case OutputType::F8E4M3FN:
+    return 5.6e-3;
+  case OutputType::BF16:
+    return 1.4e-3;
+  case OutputType::F16:
+    return 5e-4;
+  case OutputType::F32:
+    break;
+  }
+  return 3.5e-4;
 }
 
 double magnitudeFactor(const BlockwiseData &data) {

@@ -3,6 +3,7 @@
 // The checker must pass what only rounding made different, and fail everything
 // else, however small.
 #include "fp8/Reference/Checker.h"
+#include "fp8/Reference/Epilogue.h"
 #include "fp8/Reference/Float8.h"
 
 #include <algorithm>
@@ -239,6 +240,42 @@ TEST(CheckerFloor, SumsOf14BitsRoundTheOtherWayMoreOften) {
   data.types = {OperandType::BF16, OperandType::BF16};
   storeScaled(1 - 1.5e-4);
   EXPECT_FALSE(ok(PartialSums::FourteenBits));
+}
+
+TEST(CheckerFloor, SumsOf14BitsHaveFloorsOfTheirOwn) {
+  auto floorOf = [](OutputType type) {
+    return frobeniusFloor(type, 128, PartialSums::FourteenBits);
+  };
+  EXPECT_EQ(floorOf(OutputType::BF16), 1e-3);
+  EXPECT_EQ(floorOf(OutputType::F16), 4e-4);
+  EXPECT_EQ(floorOf(OutputType::F32), 2e-4);
+  EXPECT_EQ(floorOf(OutputType::F8E4M3FN), 4e-3);
+}
+
+TEST(CheckerFloor, CoversWhatAnApproximateTanhErrsBy) {
+  // tanh off by as much as it may be, up or down; the floors
+  // of exact functions are not enough for it.
+  BlockwiseData data = makeBlockwiseData(128, 256, 256, 3);
+  GemmReference sums = computeReference(data), reference = sums;
+  Epilogue silu;
+  silu.function = Elementwise::Silu;
+  applyEpilogue(silu, reference);
+  for (OutputType type : {OutputType::F8E4M3FN, OutputType::BF16,
+                          OutputType::F16, OutputType::F32}) {
+    std::vector<uint8_t> d(sums.value.size() * byteSize(type));
+    auto excess = [&](double error) {
+      for (size_t i = 0; i < sums.value.size(); ++i) {
+        double half = sums.value[i] / 2;
+        double tanh = std::tanh(half) * (1 + (i % 3 ? error : -error));
+        store(type, d.data(), i, static_cast<float>(half * tanh + half));
+      }
+      CheckResult result = check(data, reference, type, d.data(), data.n);
+      EXPECT_EQ(result.wrong, 0);
+      return result.frobenius - result.frobeniusFloor;
+    };
+    EXPECT_LT(excess(0x1p-11), tanhFloor(type)) << static_cast<int>(type);
+    EXPECT_GT(excess(0x1p-11), 0) << static_cast<int>(type);
+  }
 }
 
 TEST(CheckerFloor, SumsOf14BitsMayMissTheSignOfAnInfinity) {

@@ -50,6 +50,9 @@ public:
 
   /// The operands and the reference, which take time: once per problem.
   void prepare();
+  /// D comes from a GPU, whose approximate instructions err; the simulator's
+  /// hardly do.
+  void setHardware(bool on) { hardware = on; }
   /// Judges D as it came back. Bytes between D's rows must be as they were.
   struct Verdict {
     reference::CheckResult result;
@@ -76,6 +79,7 @@ private:
   reference::OutputType outputType = reference::OutputType::F32;
   reference::OperandTypes operandTypes;
   reference::PartialSums sums = reference::PartialSums::Float32;
+  bool hardware = false;
   unsigned output = 0;
   std::vector<PreparedArgument> prepared;
   std::vector<reference::BlockwiseData> data; ///< of each product

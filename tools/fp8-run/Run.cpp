@@ -213,6 +213,7 @@ Summary runProblem(const Options &options, const launch::Manifest &manifest,
   if (options.verbose)
     describe(*problem, *plan, log);
   problem->prepare();
+  problem->setHardware(!summary.device.empty());
   ScheduleRuns runs(manifest, *problem, backend, !options.dumpPath.empty(),
                     summary, log);
   runs.runAll();

@@ -30,6 +30,9 @@ PartialSums partialSumsOf(std::string_view chip);
 double frobeniusFloor(OutputType type, int64_t k = 0,
                       PartialSums sums = PartialSums::Float32);
 
+/// What joins the floor where tanh.approx.f32 of a GPU made the result by silu.
+double tanhFloor(OutputType type);
+
 /// What of an element's magnitude its error may be, beside the rounding to the
 /// output type: 2^-11 for operands of 8 bits, of which tensor cores may keep
 /// few bits; less for 16 bits, 2^-21 for each MMA of 16 elements along K.
