@@ -27,7 +27,9 @@ def quantise(rows, columns, row_block, generator, device):
     blocks = padded.view(padded.shape[0] // row_block, row_block, -1, BLOCK)
     scales = blocks.abs().amax(dim=(1, 3)) / E4M3_MAX
     scaled = (blocks / scales[:, None, :, None]).view(padded.shape)[:rows, :columns]
-    return scaled.to(torch.float8_e4m3fn).contiguous(), random_scales(scales, generator)
+    # contiguous() would leave the distance of a row from the next where there is one row alone.
+    contiguous = scaled.to(torch.float8_e4m3fn).clone(memory_format=torch.contiguous_format)
+    return contiguous, random_scales(scales, generator)
 
 
 def strided_rows(matrix, bytes_apart):
@@ -55,8 +57,8 @@ class OperandSet:
         m, n, k = shape
         return (m + n) * k + 4 * ceil_div(k, BLOCK) * (m + ceil_div(n, BLOCK))
 
-    def reference(self):
-        """The reference in float64, and the bound on each element's error.
+    def sums(self):
+        """The sums in float64, and of each its magnitude S.
 
         An e4m3 value times an f32 scale has at most 28 significant bits: it is exact in float64. The products have 56, and
         the sums run in float64, so the reference is off by K * 2^-53 of S at most, where the bound allows 2^-11 of it.
@@ -67,14 +69,29 @@ class OperandSet:
         b *= self.b_scale.double().repeat_interleave(BLOCK, dim=0)[:b.shape[0]].repeat_interleave(BLOCK, dim=1)[:, :k]
         reference = a @ b.t()
         magnitude = a.abs_() @ b.abs_().t()
+        return reference, magnitude
+
+    def reference(self):
+        """The reference in float64, and the bound on each element's error."""
+        reference, magnitude = self.sums()
         return reference, (ulp_bf16(reference) + magnitude * 2.0 ** -11).float()
 
 
-def ulp_bf16(values):
-    """The spacing of bf16 at each value: 8 significant bits, exponents from -126 to 127."""
+# Bits behind the leading one, and the smallest and largest exponent of what a D may have.
+FORMATS = {torch.bfloat16: (7, -126, 127), torch.float16: (10, -14, 15), torch.float32: (23, -126, 127),
+           torch.float8_e4m3fn: (3, -6, 8)}
+
+
+def ulp(values, dtype):
+    """The spacing of the type at each value."""
+    bits, least, most = FORMATS[dtype]
     exponent = torch.frexp(values).exponent - 1
-    exponent = torch.where(values == 0, -126, exponent).clamp(-126, 127)
-    return torch.exp2((exponent - 7).double())
+    exponent = torch.where(values == 0, least, exponent).clamp(least, most)
+    return torch.exp2((exponent - bits).double())
+
+
+def ulp_bf16(values):
+    return ulp(values, torch.bfloat16)
 
 
 class Verdict:

@@ -26,6 +26,10 @@ class Reference(unittest.TestCase):
         self.assertEqual(one.a.float().abs().max(), 448)
         self.assertFalse(torch.equal(one.a.float(), self.operands.sets[1].a.float()))
 
+    def test_one_row(self):
+        one = operands.OperandSet((1, 8, 272), torch.Generator(), "cpu")
+        self.assertEqual((one.a.stride(), one.a_scale.stride(), one.b.stride()), ((272, 1), (4, 1), (272, 1)))
+
     def test_elements(self):
         one = self.one
         for m, n in ((0, 0), (29, 199), (7, 127), (8, 128)):
@@ -44,6 +48,10 @@ class Reference(unittest.TestCase):
         values = torch.tensor([1.0, 1.99, -2.0, 0.0, 0.5, 2.0 ** -130, 3e38], dtype=torch.float64)
         exponents = [-7, -7, -6, -133, -8, -133, 120]
         self.assertEqual(operands.ulp_bf16(values).tolist(), [2.0 ** exponent for exponent in exponents])
+        for dtype, least, most, one in ((torch.float16, -24, 5, -10), (torch.float32, -149, 104, -23),
+                                        (torch.float8_e4m3fn, -9, 5, -3)):
+            values = torch.tensor([0.0, 3e38, 1.0], dtype=torch.float64)
+            self.assertEqual(operands.ulp(values, dtype).tolist(), [2.0 ** least, 2.0 ** most, 2.0 ** one])
 
     def test_verdict(self):
         right = [reference.to(torch.bfloat16) for reference, _ in self.operands.references]
