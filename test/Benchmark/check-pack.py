@@ -2,7 +2,7 @@
 """Checks that a packed folder imports itself, the standard library, torch and
 triton only, and has a manifest for each kernel.
 
-usage: check-pack.py DIR
+usage: check-pack.py DIR [FOLDER OF KERNELS]
 """
 
 import ast
@@ -10,7 +10,7 @@ import json
 import os
 import sys
 
-directory = sys.argv[1]
+directory, folder = (sys.argv + ["kernels"])[1:3]
 siblings = {name[:-3] for name in os.listdir(directory) if name.endswith(".py")}
 known = siblings | {"torch", "triton"} | set(sys.stdlib_module_names)
 for name in sorted(siblings | {"run"}):
@@ -23,9 +23,9 @@ for name in sorted(siblings | {"run"}):
         for module in modules:
             if module.split(".")[0] not in known:
                 sys.exit("%s imports %s, which is neither packed nor there" % (name, module))
-kernels = os.listdir(os.path.join(directory, "kernels"))
+kernels = os.listdir(os.path.join(directory, folder))
 for name in sorted(kernels):
     if name.endswith(".cubin"):
-        with open(os.path.join(directory, "kernels", name + ".json"), encoding="utf-8") as file:
+        with open(os.path.join(directory, folder, name + ".json"), encoding="utf-8") as file:
             print("%s for %s" % (name, json.load(file)["chip"]))
 print("%d modules, %d files of kernels" % (len(siblings), len(kernels)))

@@ -1,45 +1,74 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The tests that need a GPU: makes a folder of what they need where the compiler
-is, and runs them where the GPU is, which needs this file, the folder and
-Python 3 only.
+is, and runs them where the GPU is, which needs the folder and Python 3 only; some
+need PyTorch or compute-sanitizer, too.
 
-usage: gpu.py make DIR --build=BUILD [--cases=FILE]  kernels, manifests and cases into DIR
-       gpu.py pack DIR --build=BUILD [--cases=FILE]  and fp8-run and this file, as DIR/run
-       gpu.py run DIR [--fp8-run=FILE] [--group=NAME] [--case=NAME] [--backend=cuda|sim]
+usage: gpu.py make DIR --build=BUILD [--cases=FILE] [--group=NAME,...]  kernels, manifests and cases into DIR
+       gpu.py pack DIR --build=BUILD [--cases=FILE] [--group=NAME,...]  and fp8-run and what runs them, as DIR/run
+       gpu.py run DIR [--fp8-run=FILE] [--group=NAME,...] [--case=NAME] [--backend=cuda|sim] [--seconds=N] [--jobs=N]
 
 `run` prints a line for each case, every reason for a skip with its number, and
 last `N passed, N failed, N skipped`. Exit status 0 only if none failed and some
 passed. DIR/run is `gpu.py run DIR`. With --backend=sim it runs on the simulator
-what that can run: a look at the folder before it travels.
+what that can run: a look at the folder before it travels. Cases that are not begun
+after --seconds count as failed.
 
 The table of cases is cases.json. Keys of a case:
   name, group   what it is called
   kernel        its file; that of a file in Inputs/, in test/Run/Inputs or beside
-                the table, unless one of the next two is there
+                the table, unless one of the next three is there
   lower, chip   the example that fp8-opt lowers to it, and for which chip
+  gemm, chip    the GEMM op that fp8-opt lowers to it, as test/Run/Inputs/epilogues.py
+                writes it: "c=bf16,beta,bias=f32,function=relu,scale,d=f16"
   config        the text of that GEMM's #fp8.gemm_config, if it is to have one
   assemble      the PTX that ptxas makes it of
   manifest      its launch manifest, if that is not KERNEL.json
   shapes        [M, N, K] of each run; the case becomes as many
   arguments     of fp8-run
-  compare       true: the bytes that the kernel writes must be the simulator's
+  compare       true: the bytes that the kernel writes must be the simulator's; "near": only
+                nearly, for functions that a GPU approximates
+  sanitize      tools of compute-sanitizer, which must find nothing; the case becomes as many
+  findings      true: the tool must find something
   slow          true: the simulator would take too long
   exit, error   the status, and a part of the error, of a run that must fail
   keys          what the line of JSON must have, and not as 0
+or, instead of a kernel:
+  program       the Python file that tests many kernels and prints a line for each test
+  gemms         the table of these kernels
+  seconds       how long it may take
 """
-
 import argparse
-import collections
+import concurrent.futures
 import json
 import os
 import shutil
 import subprocess
 import sys
-import tempfile
+
+import run as running
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-CASES = "cases.json"
+SOURCE = os.path.dirname(os.path.dirname(HERE))
+BENCHMARK = os.path.join(SOURCE, "benchmark", "gpu")
+LIBRARY = "libfp8runtime.so"
+CHIP = "sm_90a"
+# What the programs among the cases import, and read.
+MODULES = {HERE: ["gemms.py", "shapes.py", "stress.py"],
+           BENCHMARK: ["clock.py", "operands.py", "runtime.py", "table.py", "rows.csv", "configurations.json"]}
+
+sys.path += [os.path.join(SOURCE, "test", "Run", "Inputs"), BENCHMARK]
+
+
+def fail(text):
+    sys.exit("gpu.py: " + text)
+
+
+def execute(*commands):
+    for command in commands:
+        result = subprocess.run(command, capture_output=True, text=True, check=False)
+        if result.returncode:
+            fail("this command failed: %s\n%s" % (" ".join(command), result.stderr))
 
 
 def find_ptxas():
@@ -48,7 +77,7 @@ def find_ptxas():
 
 
 def expand(cases):
-    """A case with shapes becomes one for each."""
+    """A case with shapes becomes one for each, one with tools of the sanitizer one for each of these."""
     expanded = []
     for case in cases:
         for shape in case.pop("shapes", [None]):
@@ -56,24 +85,26 @@ def expand(cases):
             if shape:
                 one["name"] += "-%dx%dx%d" % tuple(shape)
                 one["arguments"] += ["--%s=%d" % pair for pair in zip("mnk", shape)]
-            expanded.append(one)
+            tools = one.pop("sanitize", [])
+            expanded += [dict(one, name="%s-%s" % (one["name"], tool), sanitize=tool) for tool in tools] or [one]
     return expanded
 
 
-def example(case, source, directory):
-    """The file to lower: the example, or a copy of it with the case's config."""
-    origin = os.path.join(source, "examples", case["lower"])
-    if "config" not in case:
-        return origin
+def with_config(origin, config, target):
+    """A copy of the example with the case's config."""
     with open(origin, encoding="utf-8") as file:
         text = file.read()
     result = "outs(%d : memref<?x?xbf16>)"
     if text.count(result) != 1:
-        sys.exit("gpu.py: %s has not one '%s' to put a config behind" % (origin, result))
-    copy = os.path.join(directory, case["kernel"] + ".mlir")
-    with open(copy, "w", encoding="utf-8") as file:
-        file.write(text.replace(result, "%s config <%s>" % (result, case["config"])))
-    return copy
+        fail("%s has not one '%s' to put a config behind" % (origin, result))
+    with open(target, "w", encoding="utf-8") as file:
+        file.write(text.replace(result, "%s config <%s>" % (result, config)))
+
+
+def write_gemm(options, config, target):
+    import epilogues
+    with open(target, "w", encoding="utf-8") as file:
+        file.write(epilogues.text(epilogues.parse(options) | {"config": config}))
 
 
 def copy_found(name, places, directory):
@@ -82,213 +113,153 @@ def copy_found(name, places, directory):
         if os.path.exists(os.path.join(place, name)):
             shutil.copy(os.path.join(place, name), target)
             return
-    sys.exit("gpu.py: there is no %s in %s" % (name, ", ".join(places)))
+    fail("there is no %s in %s" % (name, ", ".join(places)))
 
 
-def make_kernel(case, directory, build, table):
-    """Makes the case's kernel and manifest; the reason if that cannot be done."""
-    source = os.path.dirname(os.path.dirname(HERE))
-    places = [os.path.dirname(table), os.path.join(HERE, "Inputs"), os.path.join(source, "test", "Run", "Inputs")]
-    target = os.path.join(directory, case["kernel"])
-    if "manifest" in case:
-        copy_found(case["manifest"], places, directory)
-    if os.path.exists(target):
-        return None
-    if "lower" in case:
-        fp8_opt = os.path.join(build, "bin", "fp8-opt")
-        if not os.path.exists(fp8_opt):
+class Packer:
+    def __init__(self, directory, build, table):
+        self.directory, self.build = directory, build
+        self.places = [os.path.dirname(os.path.abspath(table)), os.path.join(HERE, "Inputs"),
+                       os.path.join(SOURCE, "test", "Run", "Inputs")]
+        self.fp8_opt = os.path.join(build, "bin", "fp8-opt")
+
+    def lower(self, source, target, chip, options=""):
+        execute([self.fp8_opt, source, "--fp8-gemm-to-ptx=" + ("chip=%s %s" % (chip, options)).strip(), "--emit=ptx", "-o", target])
+
+    def missing(self, case):
+        """What of this machine the case's kernel needs and has not."""
+        if any(key in case for key in ("lower", "gemm", "gemms")) and not os.path.exists(self.fp8_opt):
             return "packed without fp8-opt"
-        command = [fp8_opt, example(case, source, directory),
-                   "--fp8-gemm-to-ptx=chip=" + case["chip"], "--emit=ptx", "-o", target]
-    elif "assemble" in case:
-        origin = os.path.join(HERE, "Inputs", case["assemble"])
-        if not find_ptxas():
+        if "gemms" in case and not os.path.exists(os.path.join(self.build, "lib", LIBRARY)):
+            return "packed without " + LIBRARY
+        if any(key in case for key in ("assemble", "gemms")) and not find_ptxas():
             return "packed without ptxas"
-        shutil.copy(origin + ".json", target + ".json")
-        command = [find_ptxas(), "-arch=sm_90a", origin, "-o", target]
-    else:
-        copy_found(case["kernel"], places, directory)
-        if "manifest" not in case:
-            copy_found(case["kernel"] + ".json", places, directory)
         return None
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
-    if result.returncode:
-        sys.exit("gpu.py: this command failed: %s\n%s" % (" ".join(command), result.stderr))
-    return None
+
+    def make(self, case):
+        """The case's kernel and its manifest."""
+        if "program" in case:
+            return self.make_gemms(case["gemms"])
+        target = os.path.join(self.directory, case["kernel"])
+        if "lower" in case:
+            origin = os.path.join(SOURCE, "examples", case["lower"])
+            if "config" in case:
+                with_config(origin, case["config"], target + ".mlir")
+                origin = target + ".mlir"
+            return self.lower(origin, target, case["chip"])
+        if "gemm" in case:
+            write_gemm(case["gemm"], case.get("config"), target + ".mlir")
+            self.lower(target + ".mlir", target, case["chip"])
+            return os.remove(target + ".mlir")
+        if "assemble" in case:
+            origin = os.path.join(HERE, "Inputs", case["assemble"])
+            shutil.copy(origin + ".json", target + ".json")
+            return execute([find_ptxas(), "-arch=" + CHIP, origin, "-o", target])
+        copy_found(case["kernel"], self.places, self.directory)
+        if "manifest" not in case:
+            copy_found(case["kernel"] + ".json", self.places, self.directory)
+        return None
+
+    def make_cubin(self, name, options, config, passes=""):
+        """A cubin and its manifest in gemms/; its line of the index there."""
+        import epilogues
+        base = os.path.join(self.directory, "gemms", name)
+        write_gemm(options, config, base + ".mlir")
+        self.lower(base + ".mlir", base + ".ptx", CHIP, passes)
+        execute([find_ptxas(), "-arch=" + CHIP, base + ".ptx", "-o", base + ".cubin"])
+        os.replace(base + ".ptx.json", base + ".cubin.json")
+        for suffix in (".mlir", ".ptx"):
+            os.remove(base + suffix)
+        with open(base + ".cubin.json", encoding="utf-8") as file:
+            arguments = [[one["name"], one["dtype"]] for one in json.load(file)["arguments"]]
+        return {"name": name, "point": epilogues.parse(options), "arguments": arguments}
+
+    def gemms(self, table):
+        """(group, tile, name, options, config, options of the pipeline) of every kernel that the table names."""
+        import table as rows
+        for group in ("all", "functions"):
+            for tile in table["tiles"] if group == "all" else [table.get("function_tile")]:
+                size = tile and "x".join(tile.split(" x ")[:2])
+                for options in table.get(group, []):
+                    parts = options.replace("strided,", "").replace("=", "-").replace(",", "-")
+                    yield group, size, "%s-%s" % (size, parts), options, "tile = " + tile, ""
+        if table.get("rows"):
+            configurations = rows.read_configurations(os.path.join(BENCHMARK, "configurations.json"))
+            named = {name for row in rows.read_rows(os.path.join(BENCHMARK, "rows.csv"))
+                     for name in configurations.candidates(row, False)}
+            for name in sorted(named):
+                kernel = configurations.kernels[name]
+                yield "rows", name, "row-" + name, "d=bf16", kernel["config"], kernel.get("options", "")
+
+    def make_gemms(self, table):
+        copy_found(table, self.places, self.directory)
+        with open(os.path.join(self.directory, table), encoding="utf-8") as file:
+            wanted = list(self.gemms(json.load(file)))
+        os.makedirs(os.path.join(self.directory, "gemms"))
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            made = list(pool.map(lambda one: dict(self.make_cubin(*one[2:]), group=one[0], tile=one[1]), wanted))
+        with open(os.path.join(self.directory, "gemms", "index.json"), "w", encoding="utf-8") as file:
+            json.dump(made, file, indent=1)
+        for place, names in MODULES.items():
+            for name in names:
+                shutil.copy(os.path.join(place, name), self.directory)
+        shutil.copy(os.path.join(self.build, "lib", LIBRARY), self.directory)
 
 
-def write_cases(cases, directory):
-    with open(os.path.join(directory, CASES), "w", encoding="utf-8") as file:
+def write_cases(cases, path):
+    with open(path, "w", encoding="utf-8") as file:
         json.dump(cases, file, indent=1)
 
 
-def make(directory, build, table):
-    table = os.path.abspath(table)
+def make(directory, build, table, groups):
+    """The kernels of the table's cases, or of those groups of it."""
     with open(table, encoding="utf-8") as file:
-        cases = expand(json.load(file))
+        cases = expand([case for case in json.load(file) if running.chosen_group(case, groups)])
+    mark = os.path.join(directory, running.CASES)
     # Only ever a folder that this made.
-    if os.path.exists(directory) and os.listdir(directory) and not os.path.exists(os.path.join(directory, CASES)):
-        sys.exit("gpu.py: %s is there already and no packed folder: name another" % directory)
+    if os.path.exists(directory) and os.listdir(directory) and not os.path.exists(mark):
+        fail("%s is there already and no packed folder: name another" % directory)
     shutil.rmtree(directory, ignore_errors=True)
     os.makedirs(directory)
-    write_cases(cases, directory)  # marks the folder as made here, also if a kernel then fails
+    write_cases(cases, mark)  # marks the folder as made here, also if a kernel then fails
+    packer, wanted = Packer(directory, build, table), {}
     for case in cases:
-        reason = make_kernel(case, directory, build, table)
+        if "manifest" in case:
+            copy_found(case["manifest"], packer.places, directory)
+        reason = packer.missing(case)
         if reason:
             case["missing"] = reason
-    write_cases(cases, directory)
+        else:
+            wanted.setdefault(case.get("gemms", case.get("kernel")), case)
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for _ in pool.map(packer.make, wanted.values()):
+            pass
+    write_cases(cases, mark)
 
 
-def pack(directory, build, table):
-    make(directory, build, table)
+def pack(directory, build, table, groups):
+    make(directory, build, table, groups)
     shutil.copy(os.path.join(build, "bin", "fp8-run"), os.path.join(directory, "fp8-run"))
-    shutil.copy(os.path.abspath(__file__), os.path.join(directory, "run"))
+    for name in ("run.py", "cases.py"):
+        shutil.copy(os.path.join(HERE, name), directory)
+    os.replace(os.path.join(directory, "run.py"), os.path.join(directory, "run"))
     os.chmod(os.path.join(directory, "run"), 0o755)
-    size = sum(entry.stat().st_size for entry in os.scandir(directory))
+    size = sum(os.path.getsize(os.path.join(root, name)) for root, _, names in os.walk(directory) for name in names)
     print("%s: %.1f MB; on the machine with the GPU: python3 %s" % (
         directory, size / 1e6, os.path.join(directory, "run")))
 
 
-def find_device(fp8_run):
-    """What the first GPU is, or a string that says why there is none."""
-    try:
-        result = subprocess.run([fp8_run, "--list-devices"], capture_output=True, text=True,
-                                check=False, timeout=120)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return str(error)
-    if result.returncode:
-        return (result.stderr.strip().splitlines() or ["fp8-run --list-devices fails"])[-1]
-    return json.loads(result.stdout.splitlines()[0])
-
-
-def manifest_of(case, directory):
-    return os.path.join(directory, case.get("manifest", case["kernel"] + ".json"))
-
-
-def why_skip(case, directory, device):
-    """Why the case does not run on the device; on the simulator if that is None."""
-    if "missing" in case:
-        return case["missing"]
-    if not device:
-        if case.get("slow"):
-            return "too large for the simulator"
-        if case["kernel"].endswith(".cubin") or "exit" in case:
-            return "only a GPU shows it"
-        return None
-    with open(manifest_of(case, directory), encoding="utf-8") as file:
-        chip = json.load(file)["chip"]
-    if chip not in device["runs"]:
-        return "%s does not run on compute capability %s" % (chip, device["capability"])
-    return None
-
-
-def first_difference(case, directory, fp8_run, backend):
-    """Runs on the simulator and on the backend; the line of JSON of the latter, and what is wrong."""
-    with tempfile.TemporaryDirectory() as work:
-        dumps = []
-        for place in dict.fromkeys(["sim", backend]):
-            dumps.append(os.path.join(work, place))
-            line, problem = run_case(case, directory, fp8_run, place, ["--dump=" + dumps[-1]])
-            if problem:
-                return line, problem
-        contents = []
-        for dump in dumps:
-            with open(dump, "rb") as file:
-                contents.append(file.read())
-        simulated, other = contents[0], contents[-1]
-    if simulated == other:
-        return line, None
-    wrong = [i for i, pair in enumerate(zip(simulated, other)) if pair[0] != pair[1]]
-    at = wrong[0] if wrong else min(len(simulated), len(other))
-    start = at // 16 * 16
-    return line, "%d of %d bytes differ, first byte %d; from %d on, the simulator: %s, %s: %s" % (
-        len(wrong), len(simulated), at, start, simulated[start:start + 16].hex(" ", 4), backend,
-        other[start:start + 16].hex(" ", 4))
-
-
-def run_case(case, directory, fp8_run, backend, more=()):
-    """The last line of output as JSON, and what is wrong with the run."""
-    arguments, keys = case["arguments"], case.get("keys", [])
-    if backend == "sim":  # which has no clock
-        arguments, keys = [argument for argument in arguments if not argument.startswith(("--time", "--clock"))], []
-    command = [fp8_run, os.path.join(directory, case["kernel"]), "--manifest=" + manifest_of(case, directory),
-               "--backend=" + backend] + arguments + list(more)
-    try:
-        result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
-    except subprocess.TimeoutExpired:
-        return {}, "no end after 300 s, not even by the watchdog: " + " ".join(command)
-    try:
-        line = json.loads(result.stdout.strip().splitlines()[-1])
-    except (IndexError, ValueError):
-        line = {}
-    problems = []
-    if result.returncode != case.get("exit", 0):
-        problems.append("exit status %d" % result.returncode)
-    if line.get("ok") is not (case.get("exit", 0) == 0):
-        problems.append("ok is %s" % line.get("ok"))
-    if case.get("error", "") not in str(line.get("error", "")):
-        problems.append("the error is not '%s'" % case["error"])
-    problems += ["no '%s'" % key for key in keys if not line.get(key)]
-    if not problems:
-        return line, None
-    return line, "%s\n$ %s\n%s%s" % ("; ".join(problems), " ".join(command), result.stderr, result.stdout)
-
-
-def describe(line):
-    text = []
-    if "us" in line:
-        text.append("%.1f us" % line["us"])
-    if "tflops" in line:
-        text.append("%.3g TFLOP/s over %d sets of operands" % (line["tflops"], line["operand_sets"]))
-    return ", ".join(text)
-
-
-def run(directory, fp8_run, group, name, backend):
-    fp8_run = os.path.abspath(fp8_run or os.path.join(directory, "fp8-run"))
-    with open(os.path.join(directory, CASES), encoding="utf-8") as file:
-        cases = [case for case in json.load(file) if group in (None, case["group"])
-                 and name in (None, case["name"])]
-    device = find_device(fp8_run) if backend == "cuda" else None
-    passed = failed = 0
-    reasons = collections.Counter()
-    if isinstance(device, str):
-        reasons["no GPU: " + device] = len(cases)
-        cases = []
-    elif device:
-        print("%(device)s, compute capability %(capability)s, driver %(driver)s" % device)
-    for case in cases:
-        reason = why_skip(case, directory, device)
-        if reason:
-            reasons[reason] += 1
-            continue
-        check = first_difference if case.get("compare") else run_case
-        line, problem = check(case, directory, fp8_run, backend)
-        more = problem or (describe(line) if device else "")
-        print("%s: %s %s" % ("FAIL" if problem else "PASS", case["name"], more), flush=True)
-        failed += problem is not None
-        passed += problem is None
-    for reason, number in sorted(reasons.items()):
-        print("skipped: %d (%s)" % (number, reason))
-    print("%d passed, %d failed, %d skipped" % (passed, failed, sum(reasons.values())))
-    return 0 if passed and not failed else 1
-
-
 def main():
-    if os.path.basename(sys.argv[0]) == "run":  # a packed folder
-        sys.argv[1:1] = ["run", HERE]
     parser = argparse.ArgumentParser(description="The tests that need a GPU.")
     parser.add_argument("command", choices=["make", "pack", "run"])
     parser.add_argument("directory")
     parser.add_argument("--build", default="build")
-    parser.add_argument("--fp8-run")
-    parser.add_argument("--group")
-    parser.add_argument("--case")
-    parser.add_argument("--backend", choices=["cuda", "sim"], default="cuda")
-    parser.add_argument("--cases", default=os.path.join(HERE, CASES))
+    parser.add_argument("--cases", default=os.path.join(HERE, running.CASES))
+    running.add_options(parser)
     options = parser.parse_args()
     if options.command == "run":
-        sys.exit(run(options.directory, options.fp8_run, options.group, options.case, options.backend))
-    (make if options.command == "make" else pack)(options.directory, options.build, options.cases)
+        sys.exit(running.run(options.directory, options))
+    (make if options.command == "make" else pack)(options.directory, options.build, options.cases, options.group)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ epilogues.py --print OPTIONS [--config CONFIG]
 Writes GEMM ops with a residual, a bias, a function, an output scale, over the types that each may have and over kinds of kernels;
 lowers and simulates each on ragged shapes, without K, with a residual that is not read, and with special values. A seeded sample of
 COUNT has every value of every axis. With --ptxas each kernel is assembled, and those that spill are named and counted. Kernels are for sm_100a, with --hopper for sm_90a. The
-second form prints one op. OPTIONS are as `c=bf16,beta,bias=f32,function=relu,scale,d=f16`.
+second form prints one op. OPTIONS are as `c=bf16,beta,bias=f32,function=relu,scale,d=f16`; with `strided`, the rows of C and D may lie apart.
 """
 import argparse
 import itertools
@@ -92,9 +92,10 @@ def text(point):
              f"memref<{extents}xf32>"]
     arguments = [argument(name, type, "read") for name, type in zip(["a", "a_scale", "b", "b_scale"], types)]
     clauses = ""
+    layout = f", strided<{strides}>" if point.get("strided") else ""
     number = "memref<1x1xf32>"
     if point["c"]:
-        matrix = f"memref<{extents}x{point['c']}>"
+        matrix = f"memref<{extents}x{point['c']}{layout}>"
         arguments.append(argument("c", matrix, "read"))
         clauses += f" residual(%c scaled %beta : {matrix}, {number})" if point["beta"] else f" residual(%c : {matrix})"
     if point["beta"]:
@@ -103,8 +104,8 @@ def text(point):
         row = f"memref<1x?x{point['bias']}, strided<[?, 1]>>"
         arguments.append(argument("bias", row, "read"))
         clauses += f" bias(%bias : {row})"
-    clauses += f" outs(%d : memref<{extents}x{point['d']}>)"
-    arguments.append(argument("d", f"memref<{extents}x{point['d']}>", "write"))
+    clauses += f" outs(%d : memref<{extents}x{point['d']}{layout}>)"
+    arguments.append(argument("d", f"memref<{extents}x{point['d']}{layout}>", "write"))
     if point["scale"]:
         arguments.append(argument("d_scale", number, "read"))
         clauses += f" scale(%d_scale : {number})"
@@ -120,6 +121,12 @@ def text(point):
   return
 }}
 """.format(",\n                ".join(arguments), ", ".join(types), clauses)
+
+
+def parse(options):
+    """The point that OPTIONS name."""
+    parts = [part.split("=") for part in options.split(",") if part]
+    return dict.fromkeys(AXES, None) | {"d": "bf16"} | {part[0]: part[-1] for part in parts}
 
 
 def check(runner, ptx, point):
@@ -147,9 +154,7 @@ def main():
     parser.add_argument("--config")
     options = parser.parse_args()
     if options.one is not None:
-        parts = [part.split("=") for part in options.one.split(",") if part]
-        point = dict.fromkeys(AXES, None) | {"d": "bf16", "config": options.config}
-        print(text(point | {part[0]: part[-1] for part in parts}), end="")
+        print(text(parse(options.one) | {"config": options.config}), end="")
         return
     opt, runner, work = options.paths
     chip = "sm_100a"
@@ -170,4 +175,5 @@ def main():
     sys.exit(tally.counts["failed"] > 0)
 
 
-main()
+if __name__ == "__main__":
+    main()
