@@ -122,8 +122,13 @@ class Judgement(unittest.TestCase):
     def test_small_errors_everywhere(self):
         def truncate(_, __, values):
             values["d"].copy_((values["d"].float() * (1 - 2.0 ** -12)))
-        judged = judge(kernel("f32"), truncate)
-        self.assertRegex(judged.problem, "^the Frobenius distance is 0.000244, more than the floor 0.0002")
+        judged = judge(kernel("f32"), truncate, shape=(200, 200, 272))
+        self.assertRegex(judged.problem, "^the Frobenius distance is 0.000244, more than the floor 0.00020")
+
+    def test_floor_of_few_elements(self):
+        few, many = judge(kernel("f32"), shape=(1, 8, 1040)), judge(kernel("f32"), shape=(200, 200, 16))
+        self.assertGreater(few.floor, 2 * many.floor)
+        self.assertLess(many.floor, 1.03 * gemms.FLOORS["f32"])
 
     def test_guards(self):
         for at in (gemms.GUARD_BYTES - 1, -gemms.GUARD_BYTES, gemms.GUARD_BYTES + 400):  # before, behind, between rows
