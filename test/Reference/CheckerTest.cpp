@@ -236,6 +236,8 @@ TEST(CheckerFloor, SumsOf14BitsRoundTheOtherWayMoreOften) {
   EXPECT_TRUE(ok(PartialSums::FourteenBits));
   storeScaled(1 - 3e-4);
   EXPECT_FALSE(ok(PartialSums::FourteenBits));
+  EXPECT_EQ(frobeniusFloor(OutputType::F16, 0, PartialSums::FourteenBits),
+            4e-4);
   // Sums of 16-bit products are kept in f32 everywhere.
   data.types = {OperandType::BF16, OperandType::BF16};
   storeScaled(1 - 1.5e-4);
