@@ -74,20 +74,40 @@ Judgement judge(const GemmReference &reference, double factor, OutputType type,
   element.column = column;
   element.got = load(type, d, at);
   element.unwritten = loadBits(type, d, at) == poisonBits(type);
-  element.expected =
-      saturate(type, reference.value[reference.index(row, column)]);
+  double value = reference.value[reference.index(row, column)];
+  element.expected = saturate(type, value);
   double magnitude = reference.magnitude[reference.index(row, column)];
-  bool finite = std::isfinite(element.expected);
-  if (finite)
-    element.bound = ulpAt(type, element.expected) + factor * magnitude;
+  if (std::isfinite(element.expected))
+    element.bound = ulpAt(type, element.expected);
+  // What an infinity saturates to is as certain as the infinity.
+  if (std::isfinite(value))
+    element.bound += factor * magnitude;
   if (element.unwritten)
     return result;
-  result.unspecified = finite && magnitude >= std::numeric_limits<float>::max();
+  result.unspecified =
+      std::isfinite(value) && magnitude >= std::numeric_limits<float>::max();
   result.ratio =
       result.unspecified
           ? 0
           : boundRatio(type, element.got, element.expected, element.bound);
   return result;
+}
+
+/// Whether some scale is infinite: then only may a sign be doubtful.
+bool hasInfiniteScale(const BlockwiseData &data) {
+  auto isInfinite = [](float scale) { return std::isinf(scale); };
+  return std::any_of(data.aScale.begin(), data.aScale.end(), isInfinite) ||
+         std::any_of(data.bScale.begin(), data.bScale.end(), isInfinite);
+}
+
+/// Whether the value is one that an infinity of either sign, or NaN, becomes.
+bool isOfInfinity(const GemmReference &reference, OutputType type, double got) {
+  return std::any_of(reference.ofInfinity.begin(), reference.ofInfinity.end(),
+                     [&](double value) {
+                       double stored = roundTo(type, saturate(type, value));
+                       return got == stored ||
+                              (std::isnan(got) && std::isnan(stored));
+                     });
 }
 
 void addHint(const BlockwiseData &data, const GemmReference &reference,
@@ -173,12 +193,13 @@ CheckResult check(const BlockwiseData &data, const GemmReference &reference,
   CheckResult result;
   FrobeniusNorm exact, rounded;
   double worstRatio = 0, factor = magnitudeFactor(data);
+  bool mayDoubt = sums != PartialSums::Float32 && hasInfiniteScale(data);
   for (int64_t row = reference.rowBegin; row < reference.rowEnd; ++row)
     for (int64_t column = 0; column < reference.n; ++column) {
       uint64_t at = (row - reference.rowBegin) * rowStride + column;
       Judgement judged = judge(reference, factor, type, d, at, row, column);
-      if (sums != PartialSums::Float32 && judged.ratio == infinity &&
-          !judged.element.unwritten &&
+      if (mayDoubt && judged.ratio > 1 && !judged.element.unwritten &&
+          isOfInfinity(reference, type, judged.element.got) &&
           hasDoubtfulSign(data, row, column, factor)) {
         judged.unspecified = true;
         judged.ratio = 0;

@@ -65,6 +65,8 @@ void applyEpilogue(const Epilogue &epilogue, GemmReference &reference) {
       value *= epilogue.scale;
       magnitude *= std::fabs(epilogue.scale);
     }
+  for (double &value : reference.ofInfinity)
+    value = epilogue.scale * applyElementwise(epilogue.function, value);
 }
 
 std::vector<double> makeAddend(OutputType type, int64_t count, uint64_t seed,

@@ -299,6 +299,12 @@ TEST(CheckerFloor, SumsOf14BitsMayMissTheSignOfAnInfinity) {
   };
   EXPECT_EQ(wrong(PartialSums::Float32), 1);
   EXPECT_EQ(wrong(PartialSums::FourteenBits), 0);
+  // Either infinity, but no number.
+  store(OutputType::F32, d.data(), 0, -INFINITY);
+  EXPECT_EQ(wrong(PartialSums::FourteenBits), 0);
+  store(OutputType::F32, d.data(), 0, 1.0);
+  EXPECT_EQ(wrong(PartialSums::FourteenBits), 1);
+  store(OutputType::F32, d.data(), 0, std::nan(""));
   data.a[1] = 0;
   reference = computeReference(data);
   EXPECT_EQ(wrong(PartialSums::FourteenBits), 1);
@@ -306,6 +312,32 @@ TEST(CheckerFloor, SumsOf14BitsMayMissTheSignOfAnInfinity) {
   for (int64_t i = 0; i < 8; ++i)
     store(OutputType::F32, d.data(), i, 1.0);
   EXPECT_EQ(wrong(PartialSums::FourteenBits), 8);
+}
+
+TEST(CheckerFloor, WhatFollowsTheSumMakesOfADoubtfulSign) {
+  BlockwiseData data = makeBlockwiseData(1, 1, 128, 3);
+  std::fill_n(data.a.begin(), 128, uint8_t(0));
+  std::fill_n(data.b.begin(), 128, uint8_t(0));
+  data.a[0] = 0x7e, data.a[1] = 0xfe, data.a[2] = 0x01;
+  data.b[0] = data.b[1] = data.b[2] = 0x38;
+  data.aScale[0] = std::numeric_limits<float>::infinity();
+  GemmReference reference = computeReference(data);
+  auto isRight = [&](OutputType type, double value) {
+    uint8_t d[4];
+    store(type, d, 0, value);
+    return check(data, reference, type, d, 1, PartialSums::FourteenBits)
+               .wrong == 0;
+  };
+  // Saturated, either is a finite number.
+  EXPECT_TRUE(isRight(OutputType::F8E4M3FN, 448));
+  EXPECT_TRUE(isRight(OutputType::F8E4M3FN, -448));
+  EXPECT_FALSE(isRight(OutputType::F8E4M3FN, 256));
+  Epilogue epilogue;
+  epilogue.function = Elementwise::Relu;
+  applyEpilogue(epilogue, reference);
+  EXPECT_TRUE(isRight(OutputType::F32, INFINITY));
+  EXPECT_TRUE(isRight(OutputType::F32, 0));
+  EXPECT_FALSE(isRight(OutputType::F32, -INFINITY));
 }
 
 TEST(CheckerOverflow, AllowsTheLargestValueOrInfinityAtTheEdge) {

@@ -51,9 +51,10 @@ struct CheckResult {
   int64_t elements = 0; ///< all of them are looked at
   int64_t wrong = 0;    ///< unwritten ones included
   int64_t unwritten = 0;
-  /// Elements whose intermediate sums may pass the f32 range, or of which the
-  /// kept bits do not tell the sign that an infinite scale takes: any value but
-  /// the poison is right.
+  /// Elements whose intermediate sums may pass the f32 range: any value but the
+  /// poison is right. And those of which the kept bits do not tell the sign
+  /// that an infinite scale takes, and that are what some infinity or NaN
+  /// becomes.
   int64_t unspecified = 0;
   /// Largest |got - expected| / bound over elements with a finite bound; right
   /// up to 1. Infinite when a finite value was due and another came.

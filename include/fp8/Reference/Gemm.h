@@ -6,7 +6,9 @@
 
 #include "fp8/Reference/BlockwiseData.h"
 
+#include <array>
 #include <cstddef>
+#include <limits>
 #include <vector>
 
 namespace fp8::reference {
@@ -21,6 +23,11 @@ struct GemmReference {
   /// sum_kb |aScale * bScale| * sum_k |a||b|: what cancellation hides. To about
   /// 1e-5, as the bound needs no more.
   std::vector<double> magnitude;
+  /// What an element may be whose sign is doubtful (hasDoubtfulSign): either
+  /// infinity, or NaN, or what follows the sum makes of them.
+  std::array<double, 3> ofInfinity = {std::numeric_limits<double>::infinity(),
+                                      -std::numeric_limits<double>::infinity(),
+                                      std::numeric_limits<double>::quiet_NaN()};
 
   size_t index(int64_t row, int64_t column) const {
     return static_cast<size_t>((row - rowBegin) * n + column);
