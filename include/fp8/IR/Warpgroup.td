@@ -54,7 +54,7 @@ def Fp8_WaitMmaOp : Fp8_ConsumingOp<"wait_mma", [
     Waits until the product, and all that the warpgroup started before it, is complete. What was read for it may then be overwritten.
 
     ```mlir
-        !half = !fp8.tile<64x64xbf16, swizzle_128b>
+    !half = !fp8.tile<64x64xbf16, swizzle_128b>
     !ring = !fp8.pipeline<3, a: !half, b: !half>
     !sum = !fp8.fragment<64x64xf32, 4, warpgroups>
     func.func @add(%stage: !fp8.consumer_stage<!ring>, %sum: !sum) -> !fp8.consumer<!ring> attributes {fp8.linear} {
