@@ -4,6 +4,7 @@
 #include "Fragment.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Dominance.h"
 
 using namespace mlir;
 using namespace mlir::fp8;
@@ -92,11 +93,12 @@ Value PartScales::multiply(Value bScale) {
   return product;
 }
 
-/// The later of two values, of which one must be there where the other is made.
+/// The later of two values that one op uses: where it is made, the other is
+/// there.
 static Value getLater(Value lhs, Value rhs) {
   Block *left = lhs.getParentBlock(), *right = rhs.getParentBlock();
   if (left != right)
-    return left->getParent()->isProperAncestor(right->getParent()) ? rhs : lhs;
+    return DominanceInfo().properlyDominates(left, right) ? rhs : lhs;
   Operation *first = lhs.getDefiningOp(), *second = rhs.getDefiningOp();
   return first && (!second || second->isBeforeInBlock(first)) ? lhs : rhs;
 }
