@@ -44,8 +44,8 @@ static LogicalResult checkCreate(Operation *op) {
   return diagnostic;
 }
 
-/// (K3) MMAs read what was filled and write what is theirs; promotion reads
-/// what is complete.
+/// (K3) MMAs read what was filled and write what is theirs; promotion, and what
+/// follows it, reads what is complete.
 static LogicalResult checkViews(Operation *op) {
   auto check = [&](Value view, auto isRight, StringRef what,
                    StringRef stage) -> LogicalResult {
@@ -79,7 +79,14 @@ static LogicalResult checkViews(Operation *op) {
                     failed(check(promote.getPartial(), isEpilogue,
                                  "the accumulator", "an epilogue stage"))) ||
                    failed(check(promote.getAScale(), isConsumer, "the A scales",
-                                "a consumer stage")));
+                                "a consumer stage")) ||
+                   (promote.getBRow() &&
+                    failed(check(promote.getBRow(), isConsumer, "the B scales",
+                                 "a consumer stage"))));
+  if (auto add = dyn_cast<AddTileOp>(op))
+    return check(add.getTile(), isConsumer, "the tile", "a consumer stage");
+  if (auto add = dyn_cast<AddRowOp>(op))
+    return check(add.getRow(), isConsumer, "the row", "a consumer stage");
   return success();
 }
 
