@@ -439,15 +439,18 @@ int64_t GemmPlan::getNumBScales() const {
 }
 
 /// As many K blocks a slot as hide the start of one product behind the
-/// promotion of another, as long as there are slots enough to hide the copies.
-static int64_t chooseKGroup(GemmPlan plan) {
+/// promotion of another, as long as there are the slots that `config` (may be
+/// null) says, or slots enough to hide the copies.
+static int64_t chooseKGroup(GemmConfigAttr config, GemmPlan plan) {
   constexpr int64_t kLeastStages = 3;
+  int64_t stages =
+      config && config.getStages() ? config.getStages() : kLeastStages;
   if (!plan.holdsTwoProducts() || plan.hasColumnScales())
     return 1;
   for (int64_t blocks : {4, 2}) {
     plan.kGroup = blocks;
     auto [fixed, perStage] = getRingSpace(plan);
-    if (fixed + kLeastStages * perStage <= kMaxSharedMemoryBytes)
+    if (fixed + stages * perStage <= kMaxSharedMemoryBytes)
       return blocks;
   }
   return 1;
@@ -456,8 +459,8 @@ static int64_t chooseKGroup(GemmPlan plan) {
 FailureOr<GemmPlan> GemmPlan::choose(BlockwiseGemmOp op, const Chip &chip) {
   GemmPlan plan = getPinned(op);
   plan.usesWarpgroups = chip.wgmma;
-  plan.kGroup = chooseKGroup(plan);
   GemmConfigAttr config = op.getConfigAttr();
+  plan.kGroup = chooseKGroup(config, plan);
   if (failed(checkMma(op, plan, chip)) || failed(checkTile(op, plan)) ||
       (!plan.usesWarpgroups && failed(chooseAccumulators(op, config, plan))) ||
       failed(chooseStages(op, config, plan)))

@@ -61,7 +61,8 @@ def Fp8_GemmConfigAttr : AttrDef<Fp8_Dialect, "GemmConfig"> {
   let description = [{
     Pins what the lowering would otherwise choose. The tile, in elements, is what one MMA computes: of one CTA, or with `cta_group = 2` of a CTA pair. `cluster` counts CTAs along
     M and N. With `launch = programmatic` the kernel may start while the one in front of it in its stream ends (programmatic dependent launch); else it is `serial`.
-    All but the tile may be left out, and stand in any order.
+    `stages` counts the slots of the ring with A and B, `accumulators` those in tensor memory; as many as fit, if left out. A slot holds one K block, or where one
+    warpgroup alone multiplies into its registers up to four: as many as leave room for the stages, or for three. All but the tile may be left out, and stand in any order.
 
     ```mlir
     func.func @config() attributes {config = #fp8.gemm_config<tile = 256 x 128 x 128, cta_group = 2, cluster = 2 x 2, stages = 3,
