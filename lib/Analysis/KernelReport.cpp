@@ -213,9 +213,11 @@ void KernelReport::print(raw_ostream &os) const {
   os << llvm::formatv("  tensor memory: {0} of {1} columns\n", tmemColumns,
                       kTmemColumns);
   os << llvm::formatv("  registers: at most {0} a thread", getMaxRegisters());
-  if (registers.multiplyWarps)
-    os << llvm::formatv(" in warps 0 to {0}, {1} in the others",
-                        registers.multiplyWarps - 1, registers.others);
+  for (auto [i, range] : llvm::enumerate(registers.takers))
+    os << (i ? " and " : " in warps ") << range.first << " to "
+       << range.first + range.count - 1;
+  if (registers.isDealt())
+    os << ", " << registers.others << " in the others";
   os << "\n";
 }
 

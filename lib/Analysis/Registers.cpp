@@ -22,29 +22,55 @@ static constexpr int64_t kCopyingThread = 40;
 
 static constexpr int64_t kWarpsPerGroup = 4;
 
+bool RegisterPlan::takes(WarpRange warps) const {
+  return llvm::any_of(takers, [&](WarpRange range) {
+    return warps.first >= range.first &&
+           warps.first < range.first + range.count;
+  });
+}
+
+/// Whether a thread of the role has parts of tiles in registers.
+static bool holdsFragments(Operation *role) {
+  WalkResult result = role->walk([](Operation *op) {
+    return llvm::any_of(op->getResultTypes(), llvm::IsaPred<FragmentType>)
+               ? WalkResult::interrupt()
+               : WalkResult::advance();
+  });
+  return result.wasInterrupted();
+}
+
 void KernelPlan::planRegisters() {
-  // Warpgroups that multiply, from the first warp on.
-  int64_t multiplyWarps = 0;
-  for (auto &[op, warps] : roles) {
-    WalkResult multiplies =
-        op->walk([](WarpgroupMmaOp) { return WalkResult::interrupt(); });
-    if (!multiplies.wasInterrupted() || warps.first != multiplyWarps ||
-        warps.count % kWarpsPerGroup)
-      break;
-    multiplyWarps += warps.count;
-  }
   int64_t groups = llvm::divideCeil(numWarps, kWarpsPerGroup);
   int64_t share =
       llvm::alignDown(kRegistersPerQuarter / (32 * groups), kGranule);
   registers.atEntry = std::min(kMaxRegistersPerThread, share);
-  int64_t multiplyGroups = multiplyWarps / kWarpsPerGroup;
-  if (multiplyGroups == 0 || multiplyGroups == groups ||
-      share > kMaxRegistersPerThread)
+  SmallVector<WarpRange> takers;
+  int64_t takerWarps = 0;
+  bool multiplies = false;
+  for (auto &[op, warps] : roles) {
+    if (!holdsFragments(op))
+      continue;
+    // A warpgroup as a whole takes registers or hands them over.
+    if (warps.first % kWarpsPerGroup || warps.count % kWarpsPerGroup)
+      return;
+    multiplies |= op->walk([](WarpgroupMmaOp) {
+                      return WalkResult::interrupt();
+                    }).wasInterrupted();
+    takerWarps += warps.count;
+    if (!takers.empty() &&
+        takers.back().first + takers.back().count == warps.first)
+      takers.back().count += warps.count;
+    else
+      takers.push_back(warps);
+  }
+  int64_t takerGroups = takerWarps / kWarpsPerGroup;
+  if (!multiplies || takerGroups == groups || share > kMaxRegistersPerThread)
     return;
-  numWarps = kWarpsPerGroup * groups;
-  registers.multiplyWarps = multiplyWarps;
+  numIdleWarps = kWarpsPerGroup * groups - numWarps;
+  numWarps += numIdleWarps;
+  registers.takers = std::move(takers);
   registers.others = kCopyingThread;
-  int64_t left = share * groups - kCopyingThread * (groups - multiplyGroups);
+  int64_t left = share * groups - kCopyingThread * (groups - takerGroups);
   registers.multiply = std::min<int64_t>(
-      kMostTaken, llvm::alignDown(left / multiplyGroups, kGranule));
+      kMostTaken, llvm::alignDown(left / takerGroups, kGranule));
 }

@@ -70,14 +70,18 @@ struct StagePlan {
 };
 
 /// The registers of a thread. A kernel starts with as many for each as its
-/// warps leave; where warpgroups multiply into theirs, the others hand some
-/// over (PTX ISA, setmaxnreg).
+/// warps leave; where warpgroups multiply into theirs, those that hold no
+/// fragments hand some over (PTX ISA, setmaxnreg).
 struct RegisterPlan {
   int64_t atEntry = 0;
-  int64_t multiplyWarps = 0; ///< the first warps, whose threads take more; 0
-                             ///< where all keep what they start with
-  int64_t multiply = 0;      ///< of their threads
-  int64_t others = 0;        ///< of all other threads
+  /// The warps whose threads take more, in order: whole warpgroups. None where
+  /// all keep what they start with.
+  SmallVector<WarpRange> takers;
+  int64_t multiply = 0; ///< of the takers' threads
+  int64_t others = 0;   ///< of all other threads
+
+  bool isDealt() const { return !takers.empty(); }
+  bool takes(WarpRange warps) const;
 };
 
 /// Everything that lowering a kernel needs to know and that its text does not
@@ -97,6 +101,7 @@ public:
   /// The warps to launch: those of the roles and, where registers are dealt out
   /// to warpgroups, idle ones that make the last of these whole.
   int64_t getNumWarps() const { return numWarps; }
+  int64_t getNumIdleWarps() const { return numIdleWarps; }
   const RegisterPlan &getRegisters() const { return registers; }
   int64_t getNumOutputs() const { return outputs.size() / 2; }
   const RingPlan &getRing(Operation *ring) const {
@@ -182,6 +187,7 @@ private:
   ClusterShape cluster;
   RegisterPlan registers;
   int64_t numWarps = 0;
+  int64_t numIdleWarps = 0;
   int64_t sharedMemoryBytes = 0;
 };
 

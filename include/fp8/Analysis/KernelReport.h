@@ -59,7 +59,7 @@ private:
                          RingReport &report);
   /// Of a thread, in the role that has the most.
   int64_t getMaxRegisters() const {
-    return registers.multiplyWarps ? registers.multiply : registers.atEntry;
+    return registers.isDealt() ? registers.multiply : registers.atEntry;
   }
   /// The role that works on the end.
   static RoleOp getRole(Value end);

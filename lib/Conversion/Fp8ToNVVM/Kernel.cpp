@@ -4,6 +4,7 @@
 
 #include "Lowering.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 
 using namespace mlir;
@@ -67,17 +68,35 @@ countProductsBehind(FunctionOpInterface kernel) {
   return result;
 }
 
-/// Lets the warpgroups that multiply take registers that the others hand back.
-/// All warps of a warpgroup must do so at one place (PTX ISA, setmaxnreg), so
-/// that the roles of the others, and warps without a role, begin with a branch
-/// of their own.
+/// Whether the warp is one of those that hand registers back.
+static Value handsBack(const KernelLowering &lowering,
+                       Instructions &instructions, OpBuilder &builder,
+                       Location loc) {
+  Value result;
+  for (WarpRange takers : lowering.plan.getRegisters().takers) {
+    Value number = lowering.warpId;
+    if (takers.first) // else one comparison: it wraps below the first warp
+      number = instructions.add(number, -takers.first);
+    Value isOutside = instructions.atLeast(number, takers.count);
+    result =
+        result
+            ? arith::AndIOp::create(builder, loc, result, isOutside).getResult()
+            : isOutside;
+  }
+  return result;
+}
+
+/// Lets the warpgroups that hold fragments take registers that the others hand
+/// back. All warps of a warpgroup must do so at one place (PTX ISA,
+/// setmaxnreg), so that the roles of the others, and warps without a role,
+/// begin with a branch of their own.
 static void dealRegisters(Block &entry, const KernelLowering &lowering) {
   const RegisterPlan &registers = lowering.plan.getRegisters();
-  if (!registers.multiplyWarps)
+  if (!registers.isDealt())
     return;
   SmallVector<RoleOp> others;
   for (RoleOp role : entry.getOps<RoleOp>()) {
-    if (lowering.plan.getWarps(role).first >= registers.multiplyWarps) {
+    if (!registers.takes(lowering.plan.getWarps(role))) {
       others.push_back(role);
       continue;
     }
@@ -89,7 +108,7 @@ static void dealRegisters(Block &entry, const KernelLowering &lowering) {
   OpBuilder builder(others.back());
   Instructions instructions(builder, others.back().getLoc());
   Value isOther =
-      instructions.atLeast(lowering.warpId, registers.multiplyWarps);
+      handsBack(lowering, instructions, builder, others.back().getLoc());
   instructions.ifThen(isOther, [&](Instructions &inner) {
     inner.setRegisters(registers.others, /*takes=*/false);
     for (RoleOp role : others)

@@ -53,3 +53,55 @@ gpu.module @kernels {
     gpu.return
   }
 }
+
+// The roles that hold fragments take registers wherever they stand, those that do not multiply as well.
+// CHECK: gpu.func @between{{.*}}known_block_size = array<i32: 512, 1, 1>
+gpu.module @more {
+  gpu.func @between(%am: !fp8.tensor_map<!a>, %dm: !fp8.tensor_map<!d>, %out: memref<?xi32>) kernel attributes {fp8.linear} {
+    // CHECK: %[[WARP:.*]] = nvvm.shfl.sync idx
+    %c0 = arith.constant 0 : index
+    %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
+    %queue = fp8.store_queue : !queue
+    %other = fp8.store_queue : !queue
+    // CHECK: %[[FROM4:.*]] = arith.addi %[[WARP]], %c-4_i32
+    // CHECK: nvvm.setmaxregister {{.*}}increase 216
+    // CHECK: wgmma
+    // CHECK-NOT: setmaxregister
+    // CHECK: %[[NOT4:.*]] = arith.cmpi uge, %[[FROM4]], %c4_i32
+    // CHECK: %[[FROM12:.*]] = arith.addi %[[WARP]], %c-12_i32
+    // CHECK: %[[NOT12:.*]] = arith.cmpi uge, %[[FROM12]], %c4_i32
+    // CHECK: %[[REST:.*]] = arith.andi %[[NOT4]], %[[NOT12]]
+    // CHECK: scf.if %[[REST]]
+    // CHECK-NEXT: nvvm.setmaxregister {{.*}}decrease 40
+    // CHECK: nvvm.setmaxregister {{.*}}increase 216
+    fp8.role "first" warps(4) {
+      %n = arith.constant 1 : i32
+      memref.store %n, %out[%c0] : memref<?xi32>
+    }
+    fp8.role "multiply" warps(4) (%in = %c, %q = %queue) : !fp8.consumer<!ring>, !queue {
+      %stage = fp8.acquire %in : !fp8.consumer<!ring>
+      %a = fp8.tile %stage["a"] : !fp8.consumer_stage<!ring>
+      %b = fp8.tile %stage["b"] : !fp8.consumer_stage<!ring>
+      %x = fp8.warpgroup_mma %a, %b : !a, !a -> !fp8.pending<!sum>
+      %f = fp8.wait_mma %x : !fp8.pending<!sum>
+      %next = fp8.release %stage : !fp8.consumer_stage<!ring>
+      %q2 = fp8.store %f, %dm[%c0, %c0] through %q : !sum, !fp8.tensor_map<!d>, !queue
+      fp8.close %next : !fp8.consumer<!ring>
+      fp8.close %q2 : !queue
+    }
+    fp8.role "load" warps(1) (%in = %p) : !fp8.producer<!ring> {
+      %stage = fp8.acquire %in : !fp8.producer<!ring>
+      fp8.tma_load %am[%c0, %c0], %stage["a"] : !fp8.tensor_map<!a>, !fp8.producer_stage<!ring>
+      fp8.tma_load %am[%c0, %c0], %stage["b"] : !fp8.tensor_map<!a>, !fp8.producer_stage<!ring>
+      %next = fp8.release %stage : !fp8.producer_stage<!ring>
+      fp8.close %next : !fp8.producer<!ring>
+    }
+    fp8.role "idle" warps(3) { }
+    fp8.role "zeros" warps(4) (%q = %other) : !queue {
+      %zero = fp8.zero : !sum
+      %q2 = fp8.store %zero, %dm[%c0, %c0] through %q : !sum, !fp8.tensor_map<!d>, !queue
+      fp8.close %q2 : !queue
+    }
+    gpu.return
+  }
+}
