@@ -200,11 +200,19 @@ static LogicalResult updateLaunch(gpu::LaunchFuncOp launch,
     return value && matchPattern(value, m_ConstantInt(&stated)) &&
            stated.getSExtValue() != expected;
   };
-  if (differs(launch.getBlockSizeX(), threads))
-    return launch.emitOpError()
-           << "starts " << stated.getSExtValue()
-           << " threads, but the roles of its kernel have " << threads << " ("
-           << plan.getNumWarps() << " warps)";
+  if (differs(launch.getBlockSizeX(), threads)) {
+    InFlightDiagnostic diagnostic = launch.emitOpError()
+                                    << "starts " << stated.getSExtValue()
+                                    << " threads, but ";
+    if (int64_t idle = plan.getNumIdleWarps())
+      return diagnostic << "its kernel has " << threads << ": the "
+                        << plan.getNumWarps() - idle
+                        << " warps of its roles are filled up with " << idle
+                        << " idle ones to whole warpgroups, which hand "
+                           "registers over";
+    return diagnostic << "the roles of its kernel have " << threads << " ("
+                      << plan.getNumWarps() << " warps)";
+  }
   for (Value size : {launch.getBlockSizeY(), launch.getBlockSizeZ()})
     if (differs(size, 1))
       return launch.emitOpError()

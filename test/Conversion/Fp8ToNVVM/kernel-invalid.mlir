@@ -246,3 +246,39 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+!a = !fp8.tile<128x128xf8E4M3FN, swizzle_128b>
+!ring = !fp8.pipeline<2, a: !a>
+!product = !fp8.fragment<128x128xf32, 8, warpgroups>
+module attributes {gpu.container_module} {
+  gpu.module @m {
+    gpu.func @kernel(%map: !fp8.tensor_map<!a>) kernel attributes {fp8.linear} {
+      %c0 = arith.constant 0 : index
+      %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
+      fp8.role "multiply" warps(8) (%e = %c) : !fp8.consumer<!ring> {
+        %s = fp8.acquire %e : !fp8.consumer<!ring>
+        %a = fp8.tile %s["a"] : !fp8.consumer_stage<!ring>
+        %x = fp8.warpgroup_mma %a, %a : !a, !a -> !fp8.pending<!product>
+        %f = fp8.wait_mma %x : !fp8.pending<!product>
+        %n = fp8.release %s : !fp8.consumer_stage<!ring>
+        fp8.close %n : !fp8.consumer<!ring>
+      }
+      fp8.role "load" warps(1) (%e = %p) : !fp8.producer<!ring> {
+        %s = fp8.acquire %e : !fp8.producer<!ring>
+        fp8.tma_load %map[%c0, %c0], %s["a"] : !fp8.tensor_map<!a>, !fp8.producer_stage<!ring>
+        %n = fp8.release %s : !fp8.producer_stage<!ring>
+        fp8.close %n : !fp8.producer<!ring>
+      }
+      gpu.return
+    }
+  }
+  func.func @launch(%map: !fp8.tensor_map<!a>) {
+    %c1 = arith.constant 1 : index
+    %c288 = arith.constant 288 : index
+    // expected-error @below {{starts 288 threads, but its kernel has 384: the 9 warps of its roles are filled up with 3 idle ones to whole warpgroups, which hand registers over}}
+    gpu.launch_func @m::@kernel blocks in (%c1, %c1, %c1) threads in (%c288, %c1, %c1) args(%map : !fp8.tensor_map<!a>)
+    return
+  }
+}
