@@ -251,6 +251,7 @@ llvm::json::Value KernelReport::toJSON() const {
                            {"tmem_columns", ring.tmemColumns},
                            {"barriers", std::move(barriers)}});
   }
+  int64_t others = registers.isDealt() ? registers.others : registers.atEntry;
   return llvm::json::Object{
       {"kernel", name},
       {"threads", threads},
@@ -260,5 +261,8 @@ llvm::json::Value KernelReport::toJSON() const {
       {"shared_memory_bytes", sharedMemoryBytes},
       {"store_queue_bytes", storeQueueBytes},
       {"tmem_columns", tmemColumns},
-      {"max_registers_per_thread", getMaxRegisters()}};
+      {"max_registers_per_thread", getMaxRegisters()},
+      {"registers", llvm::json::Object{{"entry", registers.atEntry},
+                                       {"multiply", getMaxRegisters()},
+                                       {"others", others}}}};
 }
