@@ -23,6 +23,12 @@ static std::string getLack(Operation *op, const Chip &chip) {
     return ("needs tensor memory, which " + chip.name +
             " does not have; lower for a chip of the sm_100 family")
         .str();
+  if (!chip.clusterLaunchControl &&
+      name.starts_with("nvvm.clusterlaunchcontrol."))
+    return ("needs cluster launch control, which " + chip.name +
+            " does not have; take another scheduler, or lower for a chip of "
+            "the sm_100 family")
+        .str();
   // Products in registers are inline assembly, whose text is an attribute.
   auto text = op->getAttrOfType<StringAttr>("asm_string");
   if (!chip.wgmma && text && text.getValue().contains("wgmma."))
@@ -30,6 +36,24 @@ static std::string getLack(Operation *op, const Chip &chip) {
             " does not; lower for sm_90a")
         .str();
   return "";
+}
+
+/// The op that the user knows: assembly that was made of one of ours begins
+/// with a comment that names it, and work queues have one op for each of two
+/// instructions.
+static StringRef getUsersName(Operation *op) {
+  StringRef name = op->getName().getStringRef();
+  if (name.starts_with("nvvm.clusterlaunchcontrol."))
+    return name.ends_with("try.cancel") ? "fp8.request_work" : "fp8.next_work";
+  StringRef text;
+  if (auto attribute = op->getAttrOfType<StringAttr>("asm_string"))
+    text = attribute.getValue();
+  size_t comment = text.find("// fp8.");
+  if (comment == StringRef::npos)
+    return name;
+  return text.drop_front(comment + 3).take_until([](char c) {
+    return c == '\n';
+  });
 }
 
 /// Reports the first op of the module that the chip has no instruction for. The
@@ -40,10 +64,21 @@ static LogicalResult checkInstructions(gpu::GPUModuleOp module,
     std::string lack = getLack(op, chip);
     if (lack.empty())
       return WalkResult::advance();
-    op->emitOpError() << lack;
+    emitError(op->getLoc()) << "'" << getUsersName(op) << "' op " << lack;
     return WalkResult::interrupt();
   });
   return failure(result.wasInterrupted());
+}
+
+/// The same for the chips that the module names by itself. What is not in the
+/// table is refused when code is emitted.
+static LogicalResult checkTargets(gpu::GPUModuleOp module) {
+  for (Attribute attribute : module.getTargetsAttr())
+    if (auto target = dyn_cast<NVVM::NVVMTargetAttr>(attribute))
+      if (const Chip *chip = lookupChip(target.getChip()))
+        if (failed(checkInstructions(module, *chip)))
+          return failure();
+  return success();
 }
 
 namespace {
@@ -64,11 +99,12 @@ struct AttachChipPass : public fp8::impl::Fp8AttachChipBase<AttachChipPass> {
         &getContext(), /*optLevel=*/3, "nvptx64-nvidia-cuda", known->name,
         known->features, DictionaryAttr(), ArrayAttr(), /*verifyTarget=*/false);
     for (gpu::GPUModuleOp module : getOperation().getOps<gpu::GPUModuleOp>()) {
-      if (module.getTargetsAttr())
-        continue;
-      if (failed(checkInstructions(module, *known)))
+      bool isNamed = module.getTargetsAttr() != nullptr;
+      if (failed(isNamed ? checkTargets(module)
+                         : checkInstructions(module, *known)))
         return signalPassFailure();
-      module.setTargetsAttr(ArrayAttr::get(&getContext(), target));
+      if (!isNamed)
+        module.setTargetsAttr(ArrayAttr::get(&getContext(), target));
     }
   }
 };

@@ -24,7 +24,7 @@ def Fp8AttachChip : Pass<"fp8-attach-chip", "::mlir::ModuleOp"> {
   let summary = "names the chip that kernels are lowered for";
   let description = [{
     Gives each `gpu.module` without a target the `#nvvm.target` of the chip, with the PTX version that its
-    instructions need. An unknown chip, and a kernel that needs what the chip has not, are errors.
+    instructions need. An unknown chip, and a kernel that needs what the chip has not, are errors; where the module has targets, what one of those has not.
   }];
   let options = [Option<"chip", "chip", "std::string", "\"sm_100a\"", "the chip, such as sm_100a">];
   let dependentDialects = ["::mlir::gpu::GPUDialect", "::mlir::NVVM::NVVMDialect"];

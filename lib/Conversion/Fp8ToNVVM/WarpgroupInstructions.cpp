@@ -3,6 +3,7 @@
 // shared memory.
 
 #include "Instructions.h"
+#include "fp8/IR/Fp8.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -62,7 +63,10 @@ SmallVector<Value> Instructions::startWarpgroupMma(
                              .str();
   std::string registers = getRegisterList(count);
   size_t next = count + tied.size();
-  std::string text = "{\n.reg .pred adds;\nwgmma.fence.sync.aligned;\n";
+  // Errors name the op by this comment.
+  std::string text = ("{ // " + WarpgroupMmaOp::getOperationName() +
+                      "\n.reg .pred adds;\nwgmma.fence.sync.aligned;\n")
+                         .str();
   SmallVector<Value> descriptors;
   for (auto [step, a, b] : llvm::enumerate(aDescriptors, bDescriptors)) {
     bool adds = step > 0 || !accumulator.empty();
