@@ -53,7 +53,7 @@ static llvm::DenseSet<Operation *> findSynchronised(FunctionOpInterface kernel,
 }
 
 /// For each wait, the products that were started in its block since its own
-/// was.
+/// was, and may still be running.
 static llvm::DenseMap<Operation *, int64_t>
 countProductsBehind(FunctionOpInterface kernel) {
   llvm::DenseMap<Operation *, int64_t> result;
@@ -61,6 +61,15 @@ countProductsBehind(FunctionOpInterface kernel) {
     Operation *start = wait.getPending().getDefiningOp();
     if (!start || start->getBlock() != wait->getBlock())
       return;
+    // Products complete in order: where a later one was waited for, only those
+    // behind that may be running.
+    for (Operation *op = start->getNextNode(); op != wait;
+         op = op->getNextNode())
+      if (auto other = dyn_cast<WaitMmaOp>(op))
+        if (Operation *later = other.getPending().getDefiningOp();
+            later && later->getBlock() == start->getBlock() &&
+            start->isBeforeInBlock(later))
+          start = later;
     for (Operation *op = start->getNextNode(); op != wait;
          op = op->getNextNode())
       result[wait] += isa<WarpgroupMmaOp>(op);
