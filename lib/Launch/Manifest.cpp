@@ -199,6 +199,44 @@ ParameterSpec readParameter(const JsonValue &json, const Manifest &manifest) {
   return PointerSpec{readArgumentReference(json["argument"], manifest)};
 }
 
+uint32_t readCount(const JsonValue &json, int64_t low = 0) {
+  return uint32_t(json.integer(low, std::numeric_limits<uint32_t>::max()));
+}
+
+WaitTable::Barrier readBarrier(const JsonValue &json) {
+  json.expectObject({"ring", "name", "offset", "depth", "arrivals", "bytes"},
+                    {});
+  WaitTable::Barrier barrier;
+  barrier.ring = json["ring"].nonEmptyString();
+  barrier.name = json["name"].nonEmptyString();
+  barrier.offset = readCount(json["offset"]);
+  barrier.depth = readCount(json["depth"], 1);
+  barrier.bytes = readCount(json["bytes"]);
+  for (const JsonValue &arrival : json["arrivals"].array()) {
+    arrival.expectObject({"role", "count", "how"}, {});
+    barrier.arrivals.push_back({arrival["role"].nonEmptyString(),
+                                readCount(arrival["count"]),
+                                arrival["how"].string()});
+  }
+  return barrier;
+}
+
+WaitTable readDebugWaits(const JsonValue &json) {
+  json.expectObject({"variable", "limit_ms", "roles", "barriers"}, {});
+  WaitTable table;
+  table.variable = json["variable"].nonEmptyString();
+  table.limitMs = readCount(json["limit_ms"], 1);
+  for (const JsonValue &role : json["roles"].array()) {
+    role.expectObject({"name", "first_warp", "warps"}, {});
+    table.roles.push_back({role["name"].nonEmptyString(),
+                           readCount(role["first_warp"]),
+                           readCount(role["warps"], 1)});
+  }
+  for (const JsonValue &barrier : json["barriers"].array())
+    table.barriers.push_back(readBarrier(barrier));
+  return table;
+}
+
 /// The version; 0 if there is none.
 int64_t readVersion(const JsonValue &json) {
   // Before anything else: a newer file should be told apart from a broken one.
@@ -230,7 +268,7 @@ Manifest readManifest(const JsonValue &json) {
   int64_t version = readVersion(json);
   json.expectObject({"version", "producer", "chip", "kernel", "arguments",
                      "constraints", "launch", "parameters"},
-                    {"problem", "problem_options"});
+                    {"problem", "problem_options", "debug_waits"});
   Manifest manifest;
   manifest.producer = json["producer"].string();
   manifest.chip = json["chip"].nonEmptyString();
@@ -243,6 +281,12 @@ Manifest readManifest(const JsonValue &json) {
   manifest.launch = readLaunch(json["launch"], version, manifest);
   for (const JsonValue &parameter : json["parameters"].array())
     manifest.parameters.push_back(readParameter(parameter, manifest));
+  if (json.has("debug_waits")) {
+    if (version < 3)
+      json["debug_waits"].fail("is of version 3, but the file says " +
+                               std::to_string(version));
+    manifest.debugWaits = readDebugWaits(json["debug_waits"]);
+  }
   return manifest;
 }
 } // namespace

@@ -18,14 +18,25 @@ std::string errorOf(const std::string &text) {
 }
 
 const std::map<std::string, std::string> errors{
-    {"invalid/version-3", "version: version 3 is not supported; this reader "
-                          "knows versions 1 to 2"},
+    {"invalid/version-4", "version: version 4 is not supported; this reader "
+                          "knows versions 1 to 3"},
     {"invalid/options-version",
      "problem_options: is of version 2, but the file says 1"},
     {"invalid/options-no-problem",
      "problem_options: needs the key 'problem' beside it"},
     {"invalid/options-text",
      "problem_options.b_block: expected an integer, found the string '64'"},
+    {"invalid/waits-version",
+     "debug_waits: is of version 3, but the file says 2"},
+    {"invalid/waits-no-variable", "debug_waits: missing key 'variable'"},
+    {"invalid/waits-limit", "debug_waits.limit_ms: 0 is out of range; it must "
+                            "be from 1 to 4294967295"},
+    {"invalid/waits-role", "debug_waits.roles[1].warps: 0 is out of range; it "
+                           "must be from 1 to 4294967295"},
+    {"invalid/waits-offset", "debug_waits.barriers[0].offset: -8 is out of "
+                             "range; it must be from 0 to 4294967295"},
+    {"invalid/waits-arrival",
+     "debug_waits.barriers[1].arrivals[0]: unknown key 'lane'"},
     {"invalid/version-text",
      "version: expected an integer, found the string '1'"},
     {"invalid/version-missing", "the top level: missing key 'version'"},
@@ -183,4 +194,22 @@ TEST(Manifest, ReadsProblemOptions) {
   ASSERT_TRUE(read) << read.error();
   EXPECT_EQ(read->problemOptions,
             (std::map<std::string, int64_t>{{"b_block", 64}}));
+}
+
+TEST(Manifest, ReadsWhatWaitsAre) {
+  Expected<Manifest> read = parseManifest(readInput("valid/debug-waits.json"));
+  ASSERT_TRUE(read) << read.error();
+  const std::optional<WaitTable> &waits = read->debugWaits;
+  ASSERT_TRUE(waits);
+  EXPECT_EQ(waits->variable, "fp8_debug_waits");
+  EXPECT_EQ(waits->limitMs, 2000u);
+  ASSERT_EQ(waits->roles.size(), 2u);
+  EXPECT_EQ(waits->roles[1].name, "mma");
+  EXPECT_EQ(waits->roles[1].firstWarp, 5u);
+  ASSERT_EQ(waits->barriers.size(), 2u);
+  EXPECT_EQ(waits->barriers[0].bytes, 32768u);
+  EXPECT_EQ(waits->barriers[1].name, "empty");
+  EXPECT_EQ(waits->barriers[1].offset, 1048u);
+  EXPECT_EQ(waits->barriers[1].depth, 3u);
+  EXPECT_EQ(waits->barriers[1].arrivals[0].how, "tcgen05.commit");
 }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The launch manifest, versions 1 and 2: the JSON file beside a PTX file that
+// The launch manifest, versions 1 to 3: the JSON file beside a PTX file that
 // says all a launcher needs. docs/manifest.schema.json is its schema.
 #ifndef FP8_LAUNCH_MANIFEST_H
 #define FP8_LAUNCH_MANIFEST_H
 
 #include "fp8/Launch/Expression.h"
+#include "fp8/Launch/WaitRecords.h"
 
 #include <array>
 #include <map>
@@ -78,8 +79,9 @@ struct ScalarSpec {
 using ParameterSpec = std::variant<TensorMapSpec, PointerSpec, ScalarSpec>;
 
 struct Manifest {
-  /// The latest; earlier ones are read too. Version 2 added `problem_options`.
-  static constexpr int64_t supportedVersion = 2;
+  /// The latest; earlier ones are read too. Version 2 added `problem_options`,
+  /// version 3 `debug_waits`.
+  static constexpr int64_t supportedVersion = 3;
 
   std::string producer;
   std::string chip;
@@ -91,6 +93,8 @@ struct Manifest {
   std::vector<Constraint> constraints;
   LaunchSpec launch;
   std::vector<ParameterSpec> parameters; ///< in the entry's order
+  /// Of a kernel whose waits give up.
+  std::optional<WaitTable> debugWaits;
 
   std::vector<std::string> argumentNames() const;
   /// The index of the argument with that name.
