@@ -165,7 +165,9 @@ void KernelReport::addOutputBarriers(OutputPipelineOp op,
        "used once",
        epilogue,
        {{mma, mmaThreads, "after the allocation"},
-        {epilogue, output.handoffThreads - mmaThreads, "by waiting"}}});
+        {epilogue, output.handoffThreads - mmaThreads, "by waiting"}},
+       /*severalWait=*/false,
+       /*isNamed=*/true});
 }
 
 //===----------------------------------------------------------------------===//
@@ -177,7 +179,7 @@ void KernelReport::print(raw_ostream &os) const {
   if (cluster.getSize() > 1)
     os << ", clusters of " << cluster.m << " x " << cluster.n << " CTAs";
   os << "\n";
-  for (const Role &role : roles) {
+  for (const RoleReport &role : roles) {
     os << "  role " << role.name << ": warp";
     if (role.warps.count > 1)
       os << "s " << role.warps.first << " to "
@@ -236,7 +238,7 @@ static llvm::json::Object toJSON(const BarrierReport &barrier) {
 
 llvm::json::Value KernelReport::toJSON() const {
   llvm::json::Array roleArray, ringArray;
-  for (const Role &role : roles)
+  for (const RoleReport &role : roles)
     roleArray.push_back(llvm::json::Object{{"name", role.name},
                                            {"first_warp", role.warps.first},
                                            {"warps", role.warps.count}});

@@ -98,7 +98,7 @@ LogicalResult Fp8Dialect::verifyOperationAttribute(Operation *op,
                                                    NamedAttribute attribute) {
   StringRef name = attribute.getName();
   Attribute value = attribute.getValue();
-  auto expect = [&](bool holds, StringRef what) -> LogicalResult {
+  auto expect = [&](bool holds, const Twine &what) -> LogicalResult {
     if (holds)
       return success();
     return op->emitOpError() << "attribute '" << name << "' must be " << what;
@@ -121,6 +121,16 @@ LogicalResult Fp8Dialect::verifyOperationAttribute(Operation *op,
         failed(expect(isa<FunctionOpInterface>(op) ||
                           op->getName().getStringRef() == "gpu.launch_func",
                       "on a kernel or its launch")));
+  if (name == kDebugWaitsAttrName) {
+    auto limit = dyn_cast<IntegerAttr>(value);
+    return expect(limit && limit.getValue().sge(1) &&
+                      limit.getValue().sle(kMaxDebugWaits) && isa<ModuleOp>(op),
+                  "1 to " + Twine(kMaxDebugWaits) +
+                      " milliseconds, on a module");
+  }
+  if (name == kWaitTableAttrName)
+    return expect(isa<DictionaryAttr>(value) && isa<FunctionOpInterface>(op),
+                  "a dictionary, on a function");
   if (name != kLinearAttrName)
     return op->emitOpError() << "has an unknown attribute '" << name << "'";
   if (failed(expect(isa<UnitAttr>(value), "a unit attribute")) ||

@@ -48,6 +48,11 @@ static void addLLVMPasses(OpPassManager &pm) {
 void fp8::buildGemmToPTXPipeline(OpPassManager &pm,
                                  const GemmToPTXOptions &options) {
   addStructurePasses(pm, options.chip);
+  if (options.debugWaits) {
+    Fp8DebugWaitsOptions waits;
+    waits.limit = options.debugWaits;
+    pm.addPass(createFp8DebugWaits(waits));
+  }
   pm.addPass(createConvertFp8ToNVVM());
   Fp8AttachChipOptions chip;
   chip.chip = options.chip;

@@ -13,11 +13,12 @@ using namespace mlir::fp8;
 using llvm::json::Array;
 using llvm::json::Object;
 
-/// The version of files that have neither problem options nor a programmatic
-/// launch, and that of files that have: the first version's readers know no
-/// such keys.
+/// The version of files without problem options or a programmatic launch, with
+/// those, and with what waits that give up mean: earlier versions' readers know
+/// no such keys.
 static constexpr int64_t manifestVersion = 1;
 static constexpr int64_t manifestVersionWithOptions = 2;
+static constexpr int64_t manifestVersionWithWaits = 3;
 static constexpr StringLiteral producer = "fp8 " FP8_VERSION;
 /// A cluster of more CTAs than this needs the launcher's consent
 /// (CUDA driver API, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED).
@@ -220,6 +221,27 @@ static FailureOr<Object> emitLaunch(gpu::LaunchFuncOp launch,
   return result;
 }
 
+/// Dictionaries, arrays, strings and integers.
+static llvm::json::Value toJSON(Attribute attribute) {
+  if (auto dictionary = dyn_cast<DictionaryAttr>(attribute)) {
+    Object object;
+    for (NamedAttribute entry : dictionary)
+      object[entry.getName().getValue()] = toJSON(entry.getValue());
+    return object;
+  }
+  if (auto elements = dyn_cast<ArrayAttr>(attribute)) {
+    Array array;
+    for (Attribute element : elements)
+      array.push_back(toJSON(element));
+    return array;
+  }
+  if (auto integer = dyn_cast<IntegerAttr>(attribute))
+    return integer.getInt();
+  if (auto text = dyn_cast<StringAttr>(attribute))
+    return text.getValue();
+  return nullptr;
+}
+
 FailureOr<std::string> mlir::fp8::emitManifest(ModuleOp module,
                                                const KernelModule &kernel) {
   FailureOr<gpu::LaunchFuncOp> launch = findLaunch(module, kernel);
@@ -256,15 +278,16 @@ FailureOr<std::string> mlir::fp8::emitManifest(ModuleOp module,
   if (auto options = (*launch)->getAttrOfType<DictionaryAttr>(
           Fp8Dialect::kProblemOptionsAttrName);
       options && manifest.get("problem")) {
-    Object integers;
-    for (NamedAttribute option : options)
-      integers[option.getName().getValue()] =
-          cast<IntegerAttr>(option.getValue()).getInt();
     manifest["version"] = manifestVersionWithOptions;
-    manifest["problem_options"] = std::move(integers);
+    manifest["problem_options"] = toJSON(options);
   }
   if ((*launch)->hasAttr(Fp8Dialect::kProgrammaticAttrName))
     manifest["version"] = manifestVersionWithOptions;
+  FunctionOpInterface function = kernel.function;
+  if (Attribute waits = function->getAttr(Fp8Dialect::kWaitTableAttrName)) {
+    manifest["version"] = manifestVersionWithWaits;
+    manifest["debug_waits"] = toJSON(waits);
+  }
   std::string text;
   llvm::raw_string_ostream(text)
       << llvm::formatv("{0:2}", llvm::json::Value(std::move(manifest))) << "\n";

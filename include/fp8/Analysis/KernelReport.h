@@ -29,6 +29,7 @@ struct BarrierReport {
   std::string waiters; ///< the roles that wait
   SmallVector<ArrivalReport> arrivers;
   bool severalWait = false; ///< more than one role waits
+  bool isNamed = false;     ///< a named barrier, not an mbarrier
 };
 
 /// One ring and its barriers.
@@ -40,20 +41,24 @@ struct RingReport {
   SmallVector<BarrierReport, 0> barriers;
 };
 
+/// A role and its warps.
+struct RoleReport {
+  std::string name;
+  WarpRange warps;
+};
+
 /// Everything that is derived about a linear kernel (phase 2).
 class KernelReport {
 public:
   KernelReport(FunctionOpInterface kernel, const KernelPlan &plan);
 
+  ArrayRef<RoleReport> getRoles() const { return roles; }
+  ArrayRef<RingReport> getRings() const { return rings; }
+
   void print(raw_ostream &os) const;
   llvm::json::Value toJSON() const;
 
 private:
-  struct Role {
-    std::string name;
-    WarpRange warps;
-  };
-
   void addRing(Operation *op, const KernelPlan &plan);
   void addOutputBarriers(OutputPipelineOp op, const KernelPlan &plan,
                          RingReport &report);
@@ -66,7 +71,7 @@ private:
 
   std::string name;
   ClusterShape cluster;
-  SmallVector<Role, 0> roles;
+  SmallVector<RoleReport, 0> roles;
   SmallVector<RingReport, 0> rings;
   int64_t threads;
   RegisterPlan registers;

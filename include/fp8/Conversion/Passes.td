@@ -15,9 +15,38 @@ def ConvertFp8ToNVVM : Pass<"convert-fp8-to-nvvm", "::mlir::ModuleOp"> {
 
     Requires: kernels in phase 2, with no scoped op and no call that passes linear values (run `inline` before). Kernels lose their `fp8.linear`; they get
     `known_block_size`, `fp8.tensor_map_args` and `fp8.shared_memory_bytes`, and launches of them the dynamic shared memory. Host code stays as it is.
+    In a module with `fp8.debug_waits` waits give up after a while, and kernels get `fp8.wait_table`; see `--fp8-debug-waits`.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect", "::mlir::LLVM::LLVMDialect",
                            "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect"];
+}
+
+def Fp8DebugWaits : Pass<"fp8-debug-waits", "::mlir::ModuleOp"> {
+  let summary = "makes the waits of kernels that are lowered later give up, and say what they waited for";
+  let description = [{
+    For a kernel that hangs on a GPU. Gives the module `fp8.debug_waits`, the limit in milliseconds; `convert-fp8-to-nvvm` then lowers every wait for an
+    mbarrier (of rings, accumulators, work queues, and the one before tensor memory is freed) with a look at the clock after each try that failed: one at the
+    beginning takes as long as ever. Where a phase has not come after that time, the first lane of the warp writes down its CTA, its warp, the
+    barrier, the parity and how long it has waited, for others to do the same waits 50 ms, and traps. The launch manifest then has
+    `debug_waits`: the names of roles, rings and barriers, and the variable through which the runtime and `fp8-run` read the records, which they print.
+
+    Named barriers, cluster barriers and waits for stores have no such limit: nothing can interrupt them. `--fp8-gemm-to-ptx=debug-waits=MS` runs this pass.
+
+    Requires: kernels in phase 0, 1 or 2; one that is lowered already is an error.
+
+    Before:
+
+    ```mlir-fragment
+    module {
+    ```
+
+    After:
+
+    ```mlir-fragment
+    module attributes {fp8.debug_waits = 2000 : i64} {
+    ```
+  }];
+  let options = [Option<"limit", "limit-ms", "int64_t", "2000", "milliseconds that a wait may take">];
 }
 
 def Fp8AttachChip : Pass<"fp8-attach-chip", "::mlir::ModuleOp"> {

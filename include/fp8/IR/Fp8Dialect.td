@@ -57,6 +57,11 @@ def Fp8_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kTensorMapArgsAttrName = "fp8.tensor_map_args";
     /// On a kernel: the dynamic shared memory that it needs, in bytes.
     static constexpr ::llvm::StringLiteral kSharedMemoryAttrName = "fp8.shared_memory_bytes";
+    /// On a module: the milliseconds after which the waits of kernels that are lowered in it give up; see `--fp8-debug-waits`.
+    static constexpr ::llvm::StringLiteral kDebugWaitsAttrName = "fp8.debug_waits";
+    static constexpr int64_t kMaxDebugWaits = 3600 * 1000;
+    /// On a lowered kernel whose waits give up: what their records mean. It travels to the launch manifest.
+    static constexpr ::llvm::StringLiteral kWaitTableAttrName = "fp8.wait_table";
 
   private:
     void registerTypes();

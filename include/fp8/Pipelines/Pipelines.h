@@ -15,6 +15,11 @@ struct GemmToPTXOptions : public PassPipelineOptions<GemmToPTXOptions> {
   Option<std::string> chip{
       *this, "chip", llvm::cl::desc("the chip to lower for, such as sm_100a"),
       llvm::cl::init("sm_100a")};
+  Option<int64_t> debugWaits{
+      *this, "debug-waits",
+      llvm::cl::desc("milliseconds after which a wait gives up, says what it "
+                     "waited for and traps; 0: never (see --fp8-debug-waits)"),
+      llvm::cl::init(0)};
 };
 
 /// Takes GEMM ops, or kernels that are written in phase 1 or 2, to the LLVM and

@@ -35,13 +35,14 @@ struct LowerWait : public KernelPattern<WaitOp> {
     RingCursor cursor(operands.getEnd());
     auto end = cast<EndTypeInterface>(op.getEnd().getType());
     if (operands.getDone().empty()) {
-      cursor.wait(instructions, end);
+      cursor.wait(instructions, end, lowering.waitLimit);
     } else {
       Value one = arith::ConstantOp::create(rewriter, op.getLoc(),
                                             rewriter.getBoolAttr(true));
       Value pending = instructions.bitXor(operands.getDone()[0], one);
-      instructions.ifThen(
-          pending, [&](Instructions &inner) { cursor.wait(inner, end); });
+      instructions.ifThen(pending, [&](Instructions &inner) {
+        cursor.wait(inner, end, lowering.waitLimit);
+      });
     }
     rewriter.replaceOpWithMultiple(op, {cursor.pack()});
     return success();

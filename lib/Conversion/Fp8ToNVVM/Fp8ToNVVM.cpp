@@ -327,8 +327,16 @@ static LogicalResult lowerKernel(ModuleOp module, gpu::GPUFuncOp kernel,
   if (failed(plan) || failed(updateLaunches(module, kernel, *plan)))
     return failure();
   declareSharedMemory(kernel->getParentOp(), kernel.getLoc());
+  auto limit =
+      module->getAttrOfType<IntegerAttr>(Fp8Dialect::kDebugWaitsAttrName);
+  if (limit) {
+    declareWaitRecords(kernel->getParentOp(), kernel.getLoc());
+    kernel->setAttr(Fp8Dialect::kWaitTableAttrName,
+                    makeWaitTable(kernel, *plan, limit.getInt()));
+  }
   annotateKernel(kernel, *plan);
   KernelLowering lowering = buildPrologue(kernel, *plan);
+  lowering.waitLimit = limit ? limit.getInt() * 1'000'000 : 0;
   return convertKernel(kernel, lowering, populateMore);
 }
 

@@ -191,25 +191,33 @@ void Instructions::initBarrier(Value address, int64_t arrivals) {
 void Instructions::fenceBarrierInit() {
   NVVM::FenceMbarrierInitOp::create(builder, loc);
 }
-void Instructions::waitBarrier(Value address, Value parity) {
+void Instructions::waitBarrier(Value address, Value parity, int64_t limit) {
   // A loop of ours around one try_wait: nvvm.mbarrier.try_wait.parity hides the
-  // loop in inline asm.
-  auto loop = scf::WhileOp::create(builder, loc, TypeRange(), ValueRange());
+  // loop in inline asm. With a limit it carries the time to give up, or 0
+  // before a try has failed.
+  SmallVector<Value> deadline;
+  if (limit)
+    deadline.push_back(i64(0));
+  TypeRange types = ValueRange(deadline).getTypes();
+  SmallVector<Location> locs(deadline.size(), loc);
+  auto loop = scf::WhileOp::create(builder, loc, types, deadline);
   OpBuilder::InsertionGuard guard(builder);
-  builder.createBlock(&loop.getBefore());
+  Block *before = builder.createBlock(&loop.getBefore(), {}, types, locs);
   // The time that the hardware may suspend the warp for before it answers
   // false, in ns (PTX ISA, mbarrier.try_wait).
   constexpr int64_t kSuspendTime = 10'000'000;
   Value done = NVVM::MBarrierTryWaitOp::create(
       builder, loc, builder.getI1Type(), sharedPointer(address), parity,
-      i32(kSuspendTime));
+      i32(limit ? std::min(limit, kSuspendTime) : kSuspendTime));
   Value one =
       arith::ConstantOp::create(builder, loc, builder.getBoolAttr(true));
   scf::ConditionOp::create(builder, loc,
                            arith::XOrIOp::create(builder, loc, done, one),
-                           ValueRange());
-  builder.createBlock(&loop.getAfter());
-  scf::YieldOp::create(builder, loc);
+                           before->getArguments());
+  Block *after = builder.createBlock(&loop.getAfter(), {}, types, locs);
+  if (limit)
+    deadline = {checkDeadline(address, parity, after->getArgument(0), limit)};
+  scf::YieldOp::create(builder, loc, deadline);
 }
 Value Instructions::testBarrier(Value address, Value parity) {
   return NVVM::MBarrierTestWaitOp::create(builder, loc, builder.getI1Type(),

@@ -19,6 +19,10 @@ Type getTensorMapPointerType(MLIRContext *context);
 /// there.
 void declareSharedMemory(Operation *gpuModule, Location loc);
 
+/// Adds the variable through which waits that give up leave records to a
+/// gpu.module, if it is not there.
+void declareWaitRecords(Operation *gpuModule, Location loc);
+
 /// Builds instructions at a builder's insertion point.
 /// A product of 64 rows that a warpgroup computes.
 struct WarpgroupProduct {
@@ -32,6 +36,7 @@ public:
 
   // Arithmetic.
   Value i32(int64_t value);
+  Value i64(int64_t value);
   Value add(Value lhs, Value rhs);
   Value add(Value lhs, int64_t rhs);
   Value mul(Value lhs, int64_t rhs);
@@ -122,8 +127,9 @@ public:
   void initBarrier(Value address, int64_t arrivals);
   /// Makes initialised barriers visible to the async proxy and the cluster.
   void fenceBarrierInit();
-  /// Waits until the phase of that parity has completed.
-  void waitBarrier(Value address, Value parity);
+  /// Waits until the phase of that parity has completed. After `limit` ns, if
+  /// that is not 0, says that it has not, and traps.
+  void waitBarrier(Value address, Value parity, int64_t limit);
   /// True if the phase of that parity has completed. Does not wait.
   Value testBarrier(Value address, Value parity);
   void arrive(Value address);
@@ -218,6 +224,13 @@ public:
   void storeMatrices(Value address, ValueRange matrices);
 
 private:
+  /// Gives up what has waited until `deadline`, the i64 that a loop carries, 0
+  /// at first; the one to carry on.
+  Value checkDeadline(Value address, Value parity, Value deadline,
+                      int64_t limit);
+  /// Writes the record of a wait of `waited` ns, and traps.
+  void giveUp(Value address, Value parity, Value waited);
+
   /// A pair of f32 as two e4m3 in an i16, saturated.
   Value roundToFloat8(Value pair);
   Value sharedPointer(Value address);

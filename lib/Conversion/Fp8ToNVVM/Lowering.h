@@ -111,6 +111,8 @@ struct KernelLowering {
   /// Products that were waited for in a block: the registers that the next ones
   /// may take, the oldest first.
   mutable llvm::DenseMap<Block *, SmallVector<SmallVector<Value>>> products;
+  /// The ns after which a wait gives up; 0 if none does.
+  int64_t waitLimit = 0;
 
   const RoleValues &getRole(Operation *op) const {
     return roleOf.find(op)->second;
@@ -148,18 +150,26 @@ struct RingCursor {
   Value getEmptyBarrier(Instructions &instructions, Type ring) const;
   /// The cursor on the next slot; the phase flips where the ring wraps.
   RingCursor advance(Instructions &instructions, Type ring) const;
-  /// Waits until this side may use the slot.
-  void wait(Instructions &instructions, EndTypeInterface end) const;
+  /// Waits until this side may use the slot, `limit` ns at most if that is not
+  /// 0.
+  void wait(Instructions &instructions, EndTypeInterface end,
+            int64_t limit) const;
   /// True, in all lanes of the warp, if this side may use the slot.
   Value test(Instructions &instructions, EndTypeInterface end) const;
   /// Waits, slot by slot, until the other side has handed every slot back.
-  void drain(OpBuilder &builder, Location loc, EndTypeInterface end) const;
+  void drain(OpBuilder &builder, Location loc, EndTypeInterface end,
+             int64_t limit) const;
 
 private:
   /// The barrier on which the other side hands the slot to this one.
   Value getAwaitedBarrier(Instructions &instructions,
                           EndTypeInterface end) const;
 };
+
+/// What the records of waits mean that give up after `limit` ms: names of
+/// roles, rings and barriers, for the launch manifest.
+DictionaryAttr makeWaitTable(FunctionOpInterface kernel, const KernelPlan &plan,
+                             int64_t limit);
 
 /// A pattern that knows the kernel it works in, with 1:N operands.
 template <typename OpT>

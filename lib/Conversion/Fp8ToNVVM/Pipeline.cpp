@@ -53,7 +53,7 @@ struct LowerAcquire : public KernelPattern<AcquireOp> {
     RingCursor cursor(operands.getEnd());
     EndTypeInterface end = getEndOf(op.getEnd().getType());
     if (!isa<ReadyType>(op.getEnd().getType()))
-      cursor.wait(instructions, end);
+      cursor.wait(instructions, end, lowering.waitLimit);
     // What the other side did to tensor memory before its hand-over comes
     // before what this side does now (PTX ISA, tcgen05.fence).
     if (isa<MmaWarpType, EpilogueWarpType>(end))
@@ -188,7 +188,8 @@ struct LowerClose : public KernelPattern<CloseOp> {
           });
     } else if (auto end = cast<EndTypeInterface>(type);
                end.isProducer() && hasData(end.getRing())) {
-      RingCursor(operands.getEnd()).drain(rewriter, op.getLoc(), end);
+      RingCursor(operands.getEnd())
+          .drain(rewriter, op.getLoc(), end, lowering.waitLimit);
     }
     rewriter.eraseOp(op);
     return success();

@@ -94,9 +94,11 @@ Value RingCursor::getAwaitedBarrier(Instructions &instructions,
                           : getFullBarrier(instructions, end.getRing());
 }
 
-void RingCursor::wait(Instructions &instructions, EndTypeInterface end) const {
+void RingCursor::wait(Instructions &instructions, EndTypeInterface end,
+                      int64_t limit) const {
   instructions.waitBarrier(getAwaitedBarrier(instructions, end),
-                           getParity(*this, instructions, end.getRing()));
+                           getParity(*this, instructions, end.getRing()),
+                           limit);
 }
 
 Value RingCursor::test(Instructions &instructions, EndTypeInterface end) const {
@@ -105,8 +107,8 @@ Value RingCursor::test(Instructions &instructions, EndTypeInterface end) const {
                                getParity(*this, instructions, end.getRing())));
 }
 
-void RingCursor::drain(OpBuilder &builder, Location loc,
-                       EndTypeInterface end) const {
+void RingCursor::drain(OpBuilder &builder, Location loc, EndTypeInterface end,
+                       int64_t limit) const {
   Instructions instructions(builder, loc);
   Value first = instructions.i32(0),
         last = instructions.i32(getNumStages(end.getRing())),
@@ -116,7 +118,7 @@ void RingCursor::drain(OpBuilder &builder, Location loc,
       [&](OpBuilder &inner, Location, Value, ValueRange carried) {
         Instructions body(inner, loc);
         RingCursor cursor(barriers, base, carried[0], carried[1]);
-        cursor.wait(body, end);
+        cursor.wait(body, end, limit);
         RingCursor next = cursor.advance(body, end.getRing());
         scf::YieldOp::create(inner, loc, ValueRange{next.index, next.phase});
       });

@@ -98,7 +98,7 @@ struct LowerReleaseMmaWarp : public KernelPattern<ReleaseMmaWarpOp> {
     OutputPipelineType ring = op.getWarp().getType().getRing();
     Value barrier = instructions.add(warp.barriers,
                                      KernelPlan::getDeallocBarrierOffset(ring));
-    instructions.waitBarrier(barrier, instructions.i32(0));
+    instructions.waitBarrier(barrier, instructions.i32(0), lowering.waitLimit);
     instructions.freeColumns(warp.base, ring.getAllocatedColumns(),
                              ring.getCtaGroup());
     rewriter.eraseOp(op);

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Asks for waits that give up and say what they waited for.
+
+#include "fp8/Conversion/Passes.h"
+#include "fp8/IR/Fp8.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+
+namespace mlir::fp8 {
+#define GEN_PASS_DEF_FP8DEBUGWAITS
+#include "fp8/Conversion/Passes.h.inc"
+} // namespace mlir::fp8
+
+using namespace mlir;
+using namespace mlir::fp8;
+
+namespace {
+
+struct DebugWaitsPass : public fp8::impl::Fp8DebugWaitsBase<DebugWaitsPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    if (limit < 1 || limit > Fp8Dialect::kMaxDebugWaits) {
+      module.emitError() << "waits may take 1 to " << Fp8Dialect::kMaxDebugWaits
+                         << " milliseconds, but got " << int64_t(limit);
+      return signalPassFailure();
+    }
+    // Waits that are loops already would stay as they are, and nobody be told.
+    WalkResult result = module.walk([](FunctionOpInterface kernel) {
+      if (!kernel->hasAttr(Fp8Dialect::kSharedMemoryAttrName))
+        return WalkResult::advance();
+      kernel.emitOpError("is lowered already, so its waits cannot be given a "
+                         "limit; run --fp8-debug-waits before "
+                         "--convert-fp8-to-nvvm");
+      return WalkResult::interrupt();
+    });
+    if (result.wasInterrupted())
+      return signalPassFailure();
+    module->setAttr(
+        Fp8Dialect::kDebugWaitsAttrName,
+        IntegerAttr::get(IntegerType::get(&getContext(), 64), limit));
+  }
+};
+
+} // namespace

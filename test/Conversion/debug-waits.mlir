@@ -1,0 +1,17 @@
+// The limit is the module's, so that kernels that a GEMM becomes later have it.
+// RUN: fp8-opt %s -split-input-file -verify-diagnostics --fp8-debug-waits | FileCheck %s
+// RUN: fp8-opt %s -split-input-file -verify-diagnostics --fp8-debug-waits=limit-ms=40 | FileCheck %s --check-prefix=SHORT
+
+// CHECK: module attributes {fp8.debug_waits = 2000 : i64}
+// SHORT: module attributes {fp8.debug_waits = 40 : i64}
+module {
+}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @below {{'gpu.func' op is lowered already, so its waits cannot be given a limit; run --fp8-debug-waits before --convert-fp8-to-nvvm}}
+  gpu.func @kernel() kernel attributes {fp8.shared_memory_bytes = 1584 : i64} {
+    gpu.return
+  }
+}
