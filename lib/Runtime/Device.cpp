@@ -70,6 +70,7 @@ Device::~Device() {
     return;
   // Nobody is left to hear of errors.
   ContextScope scope(*this);
+  forgetWaitRecords();
   for (const auto &[image, module] : modules)
     driver().moduleUnload.function(module);
   driver().devicePrimaryCtxRelease.function(handle);

@@ -14,6 +14,7 @@ Expected<Kernel> Kernel::load(std::shared_ptr<Device> device,
     return module.takeError();
   const Driver &driver = device->driver();
   Kernel kernel;
+  kernel.loadedModule = *module;
   kernel.kernelName = kernelName;
   std::string what = "cannot find kernel '" + kernelName + "' in " + imageName;
   if (auto error = driver.call(driver.moduleGetFunction, what, &kernel.function,

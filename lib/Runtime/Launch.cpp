@@ -30,6 +30,10 @@ Expected<PreparedLaunch> PreparedLaunch::make(Kernel kernel,
   if (auto error =
           kernel.allow(plan.sharedMemoryBytes, plan.nonPortableCluster))
     return *error;
+  if (manifest.debugWaits)
+    if (auto error = kernel.device()->keepWaitRecords(
+            kernel.module(), kernel.name(), *manifest.debugWaits))
+      return *error;
   PreparedLaunch launch(std::move(kernel));
   launch.grid = plan.grid;
   launch.block = plan.block;

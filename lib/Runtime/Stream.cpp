@@ -13,6 +13,14 @@ std::string seconds(double value) {
   std::snprintf(text, sizeof(text), "%g", value);
   return text;
 }
+
+/// What waits that gave up say, the first in the line of the error itself.
+std::string tell(const std::vector<std::string> &waits) {
+  std::string text;
+  for (const std::string &wait : waits)
+    text += (text.empty() ? "" : "\nnote: ") + wait;
+  return text;
+}
 } // namespace
 
 Expected<Stream> Stream::create(std::shared_ptr<const Device> device) {
@@ -65,8 +73,12 @@ std::optional<Error> Event::await(const std::string &what) const {
     cu::Result result = driver.eventQuery.function(handle());
     if (result == cu::success)
       return std::nullopt;
-    if (result != cu::notReady)
+    if (result != cu::notReady) {
+      auto waits = device().waitsGivenUp();
+      if (!waits.empty())
+        return Error{what + " hangs: " + tell(waits)};
       return driver.failure(driver.eventQuery.name, result, what + " failed");
+    }
     std::chrono::duration<double> elapsed = Clock::now() - start;
     if (elapsed.count() > watchdog.seconds)
       break;
@@ -76,10 +88,15 @@ std::optional<Error> Event::await(const std::string &what) const {
     if (pause.count())
       std::this_thread::sleep_for(pause);
   }
+  auto waits = device().waitsGivenUp();
   std::string message =
       what + " has not ended after " + seconds(watchdog.seconds) +
-      " s: it hangs, or needs a longer time limit; the simulator says what a "
-      "kernel that hangs waits for (fp8-run --backend=sim)";
+      " s: it hangs, or needs a longer time limit; " +
+      (waits.empty()
+           ? "the simulator says what a kernel that hangs waits for (fp8-run "
+             "--backend=sim), and so does the kernel when it was lowered with "
+             "debug-waits=MS, fewer milliseconds than that"
+           : tell(waits));
   if (watchdog.onHang)
     watchdog.onHang(message);
   return Error{message};

@@ -77,10 +77,13 @@ Flow trap(Warp &w, const Inst &i, uint32_t mask) {
 
 Flow nothing(Warp &, const Inst &, uint32_t) { return Flow::Next; }
 
-/// A hint that others should go first.
+/// A hint that others should go first: they have a turn.
 Flow nanosleep(Warp &w, const Inst &, uint32_t) {
+  if (w.group().arrived)
+    return Flow::Next;
   w.machine.now += 16;
-  return Flow::Next;
+  w.group().arrived = true;
+  return w.waitFor(WaitKind::None);
 }
 
 bool decodeBra(Decoder &d, Inst &i) {

@@ -5,6 +5,7 @@
 
 #include "Decoder.h"
 #include "Machine.h"
+#include "fp8/Simulator/Variables.h"
 
 #include <cstring>
 
@@ -20,9 +21,10 @@ class Launcher {
 public:
   Launcher(Device &device, const PTXModule &module, std::string_view name,
            const std::vector<KernelArgument> &arguments,
-           const LaunchConfig &config, const Options &options)
+           const LaunchConfig &config, const Options &options,
+           const Variables &variables)
       : device(device), module(module.ast()), name(name), arguments(arguments),
-        config(config), options(options) {}
+        config(config), options(options), variables(variables) {}
 
   Report run() {
     if (prepare()) {
@@ -42,6 +44,7 @@ private:
   const std::vector<KernelArgument> &arguments;
   const LaunchConfig &config;
   const Options &options;
+  const Variables &variables;
   Report report;
   Program program;
   const ast::Function *function = nullptr;
@@ -124,6 +127,13 @@ private:
       program.globals.push_back({&variable, *address});
       device.write(*address, variable.initialiser.data(),
                    variable.initialiser.size());
+      auto given = variables.find(variable.name);
+      if (given != variables.end() &&
+          !device.write(*address, given->second.data(), given->second.size()))
+        return fail("variable '" + variable.name + "' has " +
+                    std::to_string(variable.size) +
+                    " bytes, the launch gives it " +
+                    std::to_string(given->second.size()));
     }
     for (const Program::Global &global : program.globals)
       for (const ast::Variable::Relocation &relocation :
@@ -247,5 +257,14 @@ Report fp8::sim::launch(Device &device, const PTXModule &module,
                         std::string_view entry,
                         const std::vector<KernelArgument> &arguments,
                         const LaunchConfig &config, const Options &options) {
-  return Launcher(device, module, entry, arguments, config, options).run();
+  return launch(device, module, entry, arguments, config, options, Variables());
+}
+
+Report fp8::sim::launch(Device &device, const PTXModule &module,
+                        std::string_view entry,
+                        const std::vector<KernelArgument> &arguments,
+                        const LaunchConfig &config, const Options &options,
+                        const Variables &variables) {
+  return Launcher(device, module, entry, arguments, config, options, variables)
+      .run();
 }

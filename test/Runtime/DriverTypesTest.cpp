@@ -100,6 +100,7 @@ TEST(DriverTypes, Numbers) {
   EXPECT_TRUE(same(CU_JIT_ERROR_LOG_BUFFER, Jit::ErrorLogBuffer));
   EXPECT_TRUE(
       same(CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, Jit::ErrorLogBufferSizeBytes));
+  EXPECT_EQ(unsigned(CU_MEMHOSTALLOC_DEVICEMAP), cu::memHostAllocDeviceMap);
   EXPECT_EQ(unsigned(CU_STREAM_DEFAULT), cu::streamDefault);
   EXPECT_EQ(unsigned(CU_EVENT_DEFAULT), cu::eventDefault);
   EXPECT_EQ(int(CU_STREAM_CAPTURE_MODE_THREAD_LOCAL), cu::captureThreadLocal);
@@ -153,11 +154,15 @@ TEST(DriverTypes, Signatures) {
   SAME_SIGNATURE(cuMemFree, memFree);
   SAME_SIGNATURE(cuMemcpyHtoD, memcpyHtoD);
   SAME_SIGNATURE(cuMemcpyDtoH, memcpyDtoH);
+  SAME_SIGNATURE(cuMemHostAlloc, memHostAlloc);
+  SAME_SIGNATURE(cuMemHostGetDevicePointer, memHostGetDevicePointer);
+  SAME_SIGNATURE(cuMemFreeHost, memFreeHost);
   SAME_SIGNATURE(cuMemsetD8, memsetD8);
   SAME_SIGNATURE(cuMemsetD8Async, memsetD8Async);
   SAME_SIGNATURE(cuModuleLoadDataEx, moduleLoadDataEx);
   SAME_SIGNATURE(cuModuleUnload, moduleUnload);
   SAME_SIGNATURE(cuModuleGetFunction, moduleGetFunction);
+  SAME_SIGNATURE(cuModuleGetGlobal, moduleGetGlobal);
   SAME_SIGNATURE(cuFuncGetAttribute, funcGetAttribute);
   SAME_SIGNATURE(cuFuncSetAttribute, funcSetAttribute);
   SAME_SIGNATURE(cuFuncGetParamInfo, funcGetParamInfo);

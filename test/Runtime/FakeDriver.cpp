@@ -10,6 +10,10 @@
 //   FP8_FAKE_WRITE=P:O:N  a launch zeroes N bytes, O behind parameter P's
 //                         address
 //   FP8_FAKE_PARAMETERS=B,...  the bytes of the kernel's parameters
+//   FP8_FAKE_WAITS=O:P:W:X,... a launch leaves a record of a wait for the
+//                         barrier at offset O, parity P, of warp W of CTA X,
+//                         where the module's variable says
+//   FP8_FAKE_SMALL=1      that variable has 4 bytes
 // What needs a current context fails without one, and writes that down.
 #include "fp8/Runtime/DriverTypes.h"
 
@@ -65,6 +69,24 @@ std::string list(const T *values, unsigned count) {
     return success;
   note("no context: %s", function);
   return 201;
+}
+
+/// The module's variable: the address of records and their number.
+[[maybe_unused]] uint64_t variable[2];
+
+[[maybe_unused]] void leaveRecords() {
+  auto *record = reinterpret_cast<uint32_t *>(variable[0]);
+  const char *text = std::getenv("FP8_FAKE_WAITS");
+  while (record && text &&
+         std::sscanf(text, "%u:%u:%u:%u", &record[1], &record[2], &record[3],
+                     &record[4]) == 4) {
+    uint64_t waited = 2010000000;
+    std::memcpy(&record[8], &waited, sizeof(waited));
+    record[0] = 1;
+    record += 16;
+    text = std::strchr(text, ',');
+    text += text != nullptr;
+  }
 }
 
 /// What a launch may have, as cuFuncSetAttribute says.
@@ -209,6 +231,26 @@ FAKE cuMemsetD8Async(DevicePointer to, unsigned char value, size_t bytes,
   return success;
 }
 
+FAKE cuMemHostAlloc(void **memory, size_t bytes, unsigned flags) {
+  NEEDS_CONTEXT();
+  note("cuMemHostAlloc %zu %u", bytes, flags);
+  *memory = std::malloc(bytes);
+  return success;
+}
+FAKE cuMemHostGetDevicePointer_v2(DevicePointer *address, void *memory,
+                                  unsigned) {
+  NEEDS_CONTEXT();
+  *address = reinterpret_cast<DevicePointer>(memory);
+  return success;
+}
+FAKE cuMemFreeHost(void *memory) {
+  NEEDS_CONTEXT();
+  note("cuMemFreeHost");
+  variable[0] = 0;
+  std::free(memory);
+  return success;
+}
+
 FAKE cuModuleLoadDataEx(Module *module, const void *image, unsigned count,
                         JitOption *options, void **values) {
   note("cuModuleLoadDataEx %.4s", static_cast<const char *>(image));
@@ -232,6 +274,15 @@ FAKE cuModuleGetFunction(Function *function, Module, const char *name) {
   NEEDS_CONTEXT();
   note("cuModuleGetFunction %s", name);
   hand(function);
+  return success;
+}
+FAKE cuModuleGetGlobal_v2(DevicePointer *address, size_t *bytes, Module,
+                          const char *name) {
+  NEEDS_CONTEXT();
+  note("cuModuleGetGlobal_v2 %s", name);
+  std::memset(variable, 0, sizeof(variable));
+  *address = reinterpret_cast<DevicePointer>(&variable);
+  *bytes = std::getenv("FP8_FAKE_SMALL") ? 4 : sizeof(variable);
   return success;
 }
 FAKE cuFuncGetAttribute(int *value, FunctionAttribute attribute, Function) {
@@ -305,6 +356,7 @@ FAKE cuLaunchKernelEx(const LaunchConfig *config, Function, void **parameters,
        config->blockY, config->blockZ, config->sharedMemoryBytes,
        attributes.c_str(), extra != nullptr,
        *static_cast<unsigned long long *>(parameters[0]));
+  leaveRecords();
   unsigned index = 0;
   long long offset = 0;
   size_t bytes = 0;

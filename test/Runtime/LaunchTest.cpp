@@ -191,5 +191,7 @@ TEST_F(LaunchTest, AKernelThatHangs) {
             "kernel 'blockwise' (grid 3x2x1, block 160x1x1, cluster 1x1x1, "
             "49216 bytes of dynamic shared memory) has not ended after 0.05 s: "
             "it hangs, or needs a longer time limit; the simulator says what a "
-            "kernel that hangs waits for (fp8-run --backend=sim)");
+            "kernel that hangs waits for (fp8-run --backend=sim), and so does "
+            "the kernel when it was lowered with debug-waits=MS, fewer "
+            "milliseconds than that");
 }

@@ -4,6 +4,7 @@
 // not know.
 
 #include "GemmKernel.h"
+#include "fp8/Simulator/Variables.h"
 
 #include <gmock/gmock.h>
 
@@ -55,6 +56,33 @@ TEST(Launch, ChecksTheConfiguration) {
   Device device;
   EXPECT_THAT(launch(device, parseOk(text), "nobody", {}, {}).str(),
               HasSubstr("no kernel 'nobody'"));
+}
+
+TEST(Launch, GivesVariablesTheirFirstBytes) {
+  std::string text =
+      kernel(".param .u64 out",
+             ".reg .b64 %d<3>;\n"
+             "ld.param.u64 %d0, [out];\n"
+             "ld.global.u64 %d1, [given];\n"
+             "st.global.u64 [%d0], %d1;\nret;",
+             "sm_100a", ".visible .global .align 8 .b8 given[16];\n");
+  PTXModule module = parseOk(text);
+  Device device;
+  uint64_t out = *device.allocate("out", 8), value = 0;
+  Variables variables;
+  auto run = [&] {
+    return launch(device, module, "k", {KernelArgument::value(out)}, {}, {},
+                  variables)
+        .str();
+  };
+  variables["given"] = {1, 2, 3, 4, 5, 6, 7, 8};
+  EXPECT_EQ(run(), "");
+  device.read(out, &value, 8);
+  EXPECT_EQ(value, 0x0807060504030201u);
+  variables["given"].resize(17);
+  EXPECT_THAT(run(),
+              HasSubstr("variable 'given' has 16 bytes, the launch gives "
+                        "it 17"));
 }
 
 TEST(Launch, Limits) {

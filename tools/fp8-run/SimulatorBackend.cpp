@@ -5,7 +5,7 @@
 
 #include "KernelCheck.h"
 #include "SimulatorArguments.h"
-#include "fp8/Simulator/Simulator.h"
+#include "fp8/Simulator/Variables.h"
 
 #include <chrono>
 #include <cstring>
@@ -79,6 +79,23 @@ std::string barriersJson(const std::vector<sim::BarrierUse> &barriers) {
     list.push_back(std::move(entry));
   }
   return list.dump();
+}
+
+/// A place for the records of waits that give up, which the module's variable
+/// gets to know.
+launch::Expected<uint64_t> placeRecords(const launch::WaitTable &table,
+                                        sim::Device &device,
+                                        sim::Variables &variables) {
+  auto address = device.allocate(
+      "records of " + table.variable,
+      launch::kWaitRecords * sizeof(launch::WaitRecord), sim::BufferOptions());
+  if (!address)
+    return launch::Error{"no memory on the simulated device for the records of "
+                         "waits that give up"};
+  std::vector<uint8_t> bytes(sizeof(*address));
+  std::memcpy(bytes.data(), &*address, bytes.size());
+  variables[table.variable] = std::move(bytes);
+  return *address;
 }
 
 class SimulatorBackend : public Backend {
@@ -173,18 +190,38 @@ Outcome SimulatorBackend::launch(const launch::Manifest &manifest,
   simulation.multiprocessorCount = options.multiprocessors;
   simulation.residentClusters = options.residentClusters;
 
+  Outcome outcome;
+  uint64_t records = 0;
+  sim::Variables variables;
+  if (manifest.debugWaits) {
+    auto placed = placeRecords(*manifest.debugWaits, device, variables);
+    if (!placed) {
+      outcome.failure = placed.error();
+      return outcome;
+    }
+    records = *placed;
+  }
   auto start = std::chrono::steady_clock::now();
-  sim::Report report =
-      sim::launch(device, module, manifest.kernel,
-                  simulatorArguments(plan.parameters), config, simulation);
+  sim::Report report = sim::launch(device, module, manifest.kernel,
+                                   simulatorArguments(plan.parameters), config,
+                                   simulation, variables);
   std::chrono::duration<double, std::micro> time =
       std::chrono::steady_clock::now() - start;
 
-  Outcome outcome;
   outcome.microseconds = time.count();
   outcome.scheduleHash = report.barrierEventHash;
-  for (const sim::SimulationError &error : report.errors)
+  for (const sim::SimulationError &error : report.errors) {
     outcome.errors.push_back(render(error, options.ptxPath));
+    // Another cluster may be stuck for good before the first to give up traps.
+    if (!records || (error.kind != sim::ErrorKind::Trap &&
+                     error.kind != sim::ErrorKind::Deadlock))
+      continue;
+    launch::WaitRecord left[launch::kWaitRecords];
+    device.read(records, left, sizeof(left));
+    for (const std::string &line : launch::describe(*manifest.debugWaits, left))
+      outcome.errors.back() +=
+          "\n" + options.ptxPath + ": note: the kernel hangs: " + line;
+  }
   if (options.barriers)
     outcome.barriers = barriersJson(report.barriers);
   const sim::Statistics &statistics = report.statistics;

@@ -83,6 +83,12 @@ loadBackend(const Options &options, const std::string &image,
       };
       log << prefix << "running on " << gpu.str() << ", compute capability "
           << gpu.info().capability.str() << "\n";
+      if (manifest.debugWaits &&
+          manifest.debugWaits->limitMs >= options.watchdogSeconds * 1000)
+        log << prefix
+            << "the watchdog comes before this kernel's waits give up, after "
+            << manifest.debugWaits->limitMs
+            << " ms; a longer --watchdog lets it say what hangs\n";
       return makeCudaBackend(options, *device, image, manifest);
     }
     if (options.backend == BackendKind::CUDA)

@@ -6,6 +6,7 @@
 #define FP8_RUNTIME_DEVICE_H
 
 #include "fp8/Launch/Expression.h"
+#include "fp8/Launch/WaitRecords.h"
 #include "fp8/Runtime/Driver.h"
 #include "fp8/Runtime/Target.h"
 
@@ -68,10 +69,26 @@ public:
   /// Lets launches of the function have that much dynamic shared memory.
   std::optional<Error> allowDynamicShared(cu::Function function, uint32_t bytes,
                                           const std::string &what);
+  /// Gives waits of the module that give up (fp8-debug-waits) memory for their
+  /// records, once; `kernel` is its kernel.
+  std::optional<Error> keepWaitRecords(cu::Module module,
+                                       const std::string &kernel,
+                                       const launch::WaitTable &table);
+  /// What such waits have left so far, in words; nothing if none gave up. Works
+  /// after a kernel has failed, when nothing else does.
+  std::vector<std::string> waitsGivenUp() const;
 
 private:
+  struct KeptRecords {
+    cu::Module module;
+    std::string kernel;
+    launch::WaitTable table;
+    void *memory; ///< of the host, mapped
+  };
+
   Device() = default;
   std::optional<Error> query();
+  void forgetWaitRecords();
 
   std::shared_ptr<const Driver> driverTable;
   DeviceInfo deviceInfo;
@@ -80,6 +97,7 @@ private:
   mutable std::mutex modulesMutex;                     ///< for what follows
   std::unordered_map<std::string, cu::Module> modules; ///< by their contents
   std::unordered_map<cu::Function, uint32_t> dynamicShared; ///< most allowed
+  std::vector<KeptRecords> waitRecords;
 };
 
 /// Remembers this thread's current context and makes it current again at the

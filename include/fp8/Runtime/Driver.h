@@ -68,6 +68,10 @@ public:
   Entry<cu::DevicePointer *, size_t> memAlloc{"cuMemAlloc_v2"};
   Entry<cu::DevicePointer> memFree{"cuMemFree_v2"};
   Entry<cu::DevicePointer, const void *, size_t> memcpyHtoD{"cuMemcpyHtoD_v2"};
+  Entry<void **, size_t, unsigned> memHostAlloc{"cuMemHostAlloc"};
+  Entry<cu::DevicePointer *, void *, unsigned> memHostGetDevicePointer{
+      "cuMemHostGetDevicePointer_v2"};
+  Entry<void *> memFreeHost{"cuMemFreeHost"};
   Entry<void *, cu::DevicePointer, size_t> memcpyDtoH{"cuMemcpyDtoH_v2"};
   Entry<cu::DevicePointer, unsigned char, size_t> memsetD8{"cuMemsetD8_v2"};
   Entry<cu::DevicePointer, unsigned char, size_t, cu::Stream> memsetD8Async{
@@ -77,6 +81,8 @@ public:
   Entry<cu::Module> moduleUnload{"cuModuleUnload"};
   Entry<cu::Function *, cu::Module, const char *> moduleGetFunction{
       "cuModuleGetFunction"};
+  Entry<cu::DevicePointer *, size_t *, cu::Module, const char *>
+      moduleGetGlobal{"cuModuleGetGlobal_v2"};
   Entry<int *, cu::FunctionAttribute, cu::Function> funcGetAttribute{
       "cuFuncGetAttribute"};
   Entry<cu::Function, cu::FunctionAttribute, int> funcSetAttribute{

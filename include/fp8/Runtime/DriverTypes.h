@@ -59,9 +59,10 @@ enum class JitOption : int {
   ErrorLogBufferSizeBytes = 6
 };
 
-constexpr unsigned streamDefault = 0; ///< CU_STREAM_DEFAULT
-constexpr unsigned eventDefault = 0;  ///< CU_EVENT_DEFAULT
-constexpr int captureThreadLocal = 1; ///< CU_STREAM_CAPTURE_MODE_...
+constexpr unsigned memHostAllocDeviceMap = 2; ///< CU_MEMHOSTALLOC_DEVICEMAP
+constexpr unsigned streamDefault = 0;         ///< CU_STREAM_DEFAULT
+constexpr unsigned eventDefault = 0;          ///< CU_EVENT_DEFAULT
+constexpr int captureThreadLocal = 1;         ///< CU_STREAM_CAPTURE_MODE_...
 
 /// CUtensorMapDataType
 enum class TensorMapDataType : int {

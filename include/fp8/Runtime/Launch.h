@@ -21,6 +21,7 @@ public:
   const std::string &name() const { return kernelName; }
   const std::shared_ptr<Device> &device() const { return kernelDevice; }
   cu::Function handle() const { return function; }
+  cu::Module module() const { return loadedModule; }
 
   int registers = 0;  ///< of a thread
   int localBytes = 0; ///< of a thread: stack and spilled registers
@@ -40,6 +41,7 @@ private:
 
   std::shared_ptr<Device> kernelDevice;
   std::string kernelName;
+  cu::Module loadedModule = nullptr;
   cu::Function function = nullptr;
 };
 
