@@ -22,6 +22,8 @@ The table of cases is cases.json. Keys of a case:
   gemm, chip    the GEMM op that fp8-opt lowers to it, as test/Run/Inputs/epilogues.py
                 writes it: "c=bf16,beta,bias=f32,function=relu,scale,d=f16"
   config        the text of that GEMM's #fp8.gemm_config, if it is to have one
+  options       more options of --fp8-gemm-to-ptx
+  drop          lines of the PTX that have this text are left out of it: a fault
   assemble      the PTX that ptxas makes it of
   manifest      its launch manifest, if that is not KERNEL.json
   shapes        [M, N, K] of each run; the case becomes as many
@@ -116,6 +118,16 @@ def copy_found(name, places, directory):
     fail("there is no %s in %s" % (name, ", ".join(places)))
 
 
+def drop_lines(path, text):
+    with open(path, encoding="utf-8") as file:
+        lines = file.readlines()
+    left = [line for line in lines if text not in line]
+    if len(left) == len(lines):
+        fail("%s has no line with '%s' to leave out" % (path, text))
+    with open(path, "w", encoding="utf-8") as file:
+        file.writelines(left)
+
+
 class Packer:
     def __init__(self, directory, build, table):
         self.directory, self.build = directory, build
@@ -146,7 +158,8 @@ class Packer:
             if "config" in case:
                 with_config(origin, case["config"], target + ".mlir")
                 origin = target + ".mlir"
-            return self.lower(origin, target, case["chip"])
+            self.lower(origin, target, case["chip"], case.get("options", ""))
+            return drop_lines(target, case["drop"]) if "drop" in case else None
         if "gemm" in case:
             write_gemm(case["gemm"], case.get("config"), target + ".mlir")
             self.lower(target + ".mlir", target, case["chip"])
