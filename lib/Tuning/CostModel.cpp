@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// How long a GEMM kernel takes on a GPU.
+
+#include "fp8/Tuning/CostModel.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+
+using namespace fp8::tuning;
+
+namespace {
+
+/// The depth of a K block.
+constexpr int64_t kBlock = 128;
+/// Rows that a warpgroup multiplies at a time.
+constexpr int64_t kProductRows = 64;
+/// Sums that the four partitions of an SM add to in a cycle, a lane each.
+constexpr int64_t kLanes = 128;
+/// Of the norm by which bounds add up. None hides behind another wholly: two
+/// that are equal take 12 % longer than one, and one of half as much 0.3 %.
+constexpr double kNorm = 6;
+
+int64_t ceilDiv(int64_t value, int64_t divisor) {
+  return (value + divisor - 1) / divisor;
+}
+
+template <typename Values>
+double combine(const Values &values) {
+  double sum = 0;
+  for (double value : values)
+    sum += std::pow(value, kNorm);
+  return std::pow(sum, 1 / kNorm);
+}
+
+/// The cycles of one K block of one tile, by bound; none of memory.
+class Block {
+public:
+  Block(const Machine &machine, const KernelShape &kernel, int64_t resident)
+      : machine(machine), kernel(kernel), resident(resident) {}
+
+  double getTensor() const {
+    return getMma(std::max(kernel.ctaRows, machine.mmaRows)) /
+               machine.sustainedShare +
+           bytesFromL2() * machine.l2PowerCycles;
+  }
+  /// The time of one warpgroup, or of the warps that promote beside the MMA.
+  double getPromotion() const {
+    if (!kernel.warpgroups)
+      return promote(kernel.ctaRows);
+    double mma = getMma(kProductRows), promotion = promote(kProductRows);
+    double product = kernel.overlaps ? machine.overlappedProductCycles +
+                                           std::max(mma, promotion)
+                                     : machine.productCycles + mma + promotion;
+    return kernel.ctaRows / (kProductRows * kernel.warpgroups) * product;
+  }
+  double getL1() const {
+    return (bytesOfA() + bytesOfB()) / machine.l1BytesPerCycle;
+  }
+  double getL2() const {
+    return resident * bytesFromL2() / machine.l2BytesPerCycle;
+  }
+  /// A slot is full again a latency after it was handed back; the others have
+  /// to last that long.
+  double getDepth() const {
+    double latency = machine.loadLatencyNs * machine.gigahertz;
+    return latency /
+           (std::max<int64_t>(kernel.stages - 1, 1) * kernel.blocksPerStage);
+  }
+
+private:
+  double getMma(int64_t rows) const {
+    return rows * kernel.tileN * kBlock / machine.multiplyAddsPerCycle;
+  }
+  double promote(int64_t rows) const {
+    return double(rows * kernel.tileN) / kLanes + machine.promotionCycles +
+           (kernel.scaleParts - 1) * machine.scalePartCycles;
+  }
+  /// One CTA's part of what is copied once for a cluster.
+  double bytesFromL2() const {
+    return bytesOfA() / (kernel.sharesA ? kernel.clusterN : 1) +
+           bytesOfB() /
+               (kernel.sharesB ? kernel.clusterM / kernel.ctaGroup : 1);
+  }
+  double bytesOfA() const { return kernel.ctaRows * kBlock; }
+  double bytesOfB() const { return kernel.tileN / kernel.ctaGroup * kBlock; }
+
+  const Machine &machine;
+  const KernelShape &kernel;
+  int64_t resident;
+};
+
+} // namespace
+
+const char *fp8::tuning::getName(Bound bound) {
+  switch (bound) {
+  case Bound::Tensor:
+    return "tensor";
+  case Bound::Promotion:
+    return "promotion";
+  case Bound::L1:
+    return "l1";
+  case Bound::L2:
+    return "l2";
+  case Bound::Depth:
+    return "depth";
+  case Bound::Dram:
+    return "dram";
+  }
+  assert(false && "no other bound");
+  return "";
+}
+
+Bound Prediction::getLargest() const {
+  return static_cast<Bound>(std::max_element(bounds.begin(), bounds.end()) -
+                            bounds.begin());
+}
+
+/// Every operand is moved once; with few tiles in the last wave, by few SMs.
+static double getDramUs(const Machine &machine, const Problem &problem,
+                        int64_t tiles, int64_t resident) {
+  double k = problem.k;
+  double bytes =
+      problem.batch * (problem.m * k + problem.n * k +
+                       double(problem.m) * problem.n *
+                           (problem.outputBytes + problem.residualBytes));
+  auto move = [&](int64_t some) {
+    if (!some)
+      return 0.0;
+    int64_t drawing = std::min(some, resident);
+    return bytes * some / tiles /
+           std::min(machine.dramBytesPerNs,
+                    machine.dramBytesPerNsOfOne * drawing);
+  };
+  int64_t last = tiles % resident;
+  return (move(tiles - last) + move(last)) / 1e3;
+}
+
+Prediction fp8::tuning::predict(const Machine &machine, const Problem &problem,
+                                const KernelShape &kernel) {
+  Prediction result;
+  int64_t cluster = kernel.clusterM * kernel.clusterN;
+  double clusters =
+      double(problem.batch) *
+      ceilDiv(ceilDiv(problem.m, kernel.ctaRows), kernel.clusterM) *
+      ceilDiv(ceilDiv(problem.n, kernel.tileN), kernel.clusterN);
+  // Extents and batches below 2^31 can have more tiles than can be counted.
+  result.tiles = std::min(clusters * cluster, 0x1p62);
+  result.resident =
+      std::max<int64_t>(machine.multiprocessors / cluster, 1) * cluster;
+  result.waves = ceilDiv(result.tiles, result.resident);
+
+  auto us = [&](double cycles) { return cycles / machine.gigahertz / 1e3; };
+  double blocks = result.waves * ceilDiv(problem.k, kBlock);
+  Block block(machine, kernel, std::min(result.tiles, result.resident));
+  std::array<double, 5> loop = {
+      us(blocks * block.getTensor()), us(blocks * block.getPromotion()),
+      us(blocks * block.getL1()), us(blocks * block.getL2()),
+      us(blocks * block.getDepth())};
+  std::copy(loop.begin(), loop.end(), result.bounds.begin());
+  double dram = getDramUs(machine, problem, result.tiles, result.resident);
+  result.bounds[static_cast<int>(Bound::Dram)] = dram;
+
+  // The epilogue of the last tile has nothing beside it.
+  int64_t products = ceilDiv(
+      kernel.ctaRows, kProductRows * std::max<int64_t>(kernel.warpgroups, 1));
+  double epilogue = us(machine.epilogueCycles +
+                       machine.epilogueColumnCycles * kernel.tileN * products);
+  result.epilogue = result.waves * epilogue;
+  result.launch = machine.launchUs + (cluster > 1 ? machine.clusterUs : 0);
+  double tiles = combine(loop) + (result.waves - 1) * epilogue;
+  result.total =
+      result.launch + combine(std::array<double, 2>{tiles, dram}) + epilogue;
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// The machines. docs/Chooser.md says how each constant was had.
+//===----------------------------------------------------------------------===//
+
+const Machine fp8::tuning::h200 = {
+    /*name=*/"NVIDIA H200",
+    /*multiprocessors=*/132,
+    /*gigahertz=*/1.965,
+    /*multiplyAddsPerCycle=*/4096,
+    /*mmaRows=*/64,
+    /*sustainedShare=*/0.75,
+    /*l2PowerCycles=*/0.002,
+    /*productCycles=*/160,
+    /*overlappedProductCycles=*/40,
+    /*promotionCycles=*/95,
+    /*scalePartCycles=*/20,
+    /*l1BytesPerCycle=*/64,
+    /*l2BytesPerCycle=*/132 * 64,
+    /*dramBytesPerNs=*/3950,
+    /*dramBytesPerNsOfOne=*/60,
+    /*loadLatencyNs=*/700,
+    /*launchUs=*/2.4,
+    /*clusterUs=*/0.5,
+    /*epilogueCycles=*/1000,
+    /*epilogueColumnCycles=*/5};
+
+const Machine fp8::tuning::b200 = {
+    /*name=*/"NVIDIA B200",
+    /*multiprocessors=*/148,
+    /*gigahertz=*/1.85,
+    /*multiplyAddsPerCycle=*/8192,
+    /*mmaRows=*/128,
+    /*sustainedShare=*/0.75,
+    /*l2PowerCycles=*/0.002,
+    /*productCycles=*/160,
+    /*overlappedProductCycles=*/40,
+    /*promotionCycles=*/28,
+    /*scalePartCycles=*/4,
+    /*l1BytesPerCycle=*/64,
+    /*l2BytesPerCycle=*/148 * 64,
+    /*dramBytesPerNs=*/6600,
+    /*dramBytesPerNsOfOne=*/90,
+    /*loadLatencyNs=*/800,
+    /*launchUs=*/2.4,
+    /*clusterUs=*/0.5,
+    /*epilogueCycles=*/1000,
+    /*epilogueColumnCycles=*/5};

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The cost model: what must hold whatever its constants are.
+#include "fp8/Tuning/CostModel.h"
+
+#include <gtest/gtest.h>
+
+using namespace fp8::tuning;
+
+namespace {
+
+KernelShape warpgroupKernel(int64_t rows, int64_t tileN) {
+  KernelShape kernel{rows, tileN};
+  kernel.warpgroups = rows == 64 ? 1 : 2;
+  kernel.overlaps = rows == 64 && tileN <= 128;
+  return kernel;
+}
+
+double totalUs(const Problem &problem, const KernelShape &kernel,
+               const Machine &machine = h200) {
+  return predict(machine, problem, kernel).total;
+}
+
+} // namespace
+
+TEST(CostModel, GrowsWithEachExtent) {
+  for (const Machine *machine : {&h200, &b200}) {
+    KernelShape kernel{128, 128};
+    kernel.warpgroups = machine == &h200 ? 2 : 0;
+    Problem small{256, 512, 1024};
+    for (Problem larger :
+         {Problem{1 << 16, 512, 1024}, Problem{256, 1 << 16, 1024},
+          Problem{256, 512, 1 << 16}, Problem{256, 512, 1024, 64}})
+      EXPECT_GT(totalUs(larger, kernel, *machine),
+                totalUs(small, kernel, *machine));
+  }
+}
+
+TEST(CostModel, CountsWaves) {
+  KernelShape kernel = warpgroupKernel(128, 128);
+  Prediction one = predict(h200, {128 * 132, 128, 1024}, kernel);
+  EXPECT_EQ(one.tiles, 132);
+  EXPECT_EQ(one.waves, 1);
+  Prediction two = predict(h200, {128 * 133, 128, 1024}, kernel);
+  EXPECT_EQ(two.tiles, 133);
+  EXPECT_EQ(two.waves, 2);
+  EXPECT_DOUBLE_EQ(two.get(Bound::Tensor), 2 * one.get(Bound::Tensor));
+  EXPECT_DOUBLE_EQ(two.epilogue, 2 * one.epilogue);
+  EXPECT_EQ(predict(h200, {128, 128, 1024, 133}, kernel).waves, 2);
+}
+
+TEST(CostModel, CountsWholeClusters) {
+  KernelShape kernel = warpgroupKernel(128, 128);
+  kernel.clusterM = 2;
+  kernel.clusterN = 4;
+  Prediction prediction = predict(h200, {3 * 128, 5 * 128, 1024}, kernel);
+  EXPECT_EQ(prediction.tiles, 4 * 8);
+  EXPECT_EQ(prediction.resident, 132 / 8 * 8);
+  EXPECT_GT(prediction.launch,
+            predict(h200, {3 * 128, 5 * 128, 1024}, warpgroupKernel(128, 128))
+                .launch);
+}
+
+TEST(CostModel, ACopyForAClusterTakesLessOfL2ButAsMuchOfL1) {
+  Problem problem{4096, 4096, 4096};
+  KernelShape kernel = warpgroupKernel(128, 128);
+  kernel.clusterN = 2;
+  Prediction alone = predict(h200, problem, kernel);
+  kernel.sharesA = true;
+  Prediction shared = predict(h200, problem, kernel);
+  EXPECT_DOUBLE_EQ(shared.get(Bound::L2), 0.75 * alone.get(Bound::L2));
+  EXPECT_DOUBLE_EQ(shared.get(Bound::L1), alone.get(Bound::L1));
+  EXPECT_LT(shared.get(Bound::Tensor), alone.get(Bound::Tensor));
+  EXPECT_LT(shared.total, alone.total);
+}
+
+TEST(CostModel, APairHoldsHalfOfB) {
+  KernelShape one{128, 256}, pair{128, 256};
+  pair.ctaGroup = pair.clusterM = 2;
+  Problem problem{4096, 4096, 4096};
+  EXPECT_DOUBLE_EQ(predict(b200, problem, pair).get(Bound::L1),
+                   predict(b200, problem, one).get(Bound::L1) * 2 / 3);
+  // What it does not fetch costs the tensor cores no power.
+  EXPECT_LT(predict(b200, problem, pair).get(Bound::Tensor),
+            predict(b200, problem, one).get(Bound::Tensor));
+}
+
+TEST(CostModel, MoreInFlightIsNoSlower) {
+  Problem problem{64, 7168, 2048};
+  KernelShape kernel = warpgroupKernel(64, 64);
+  double last = 1e9;
+  for (int64_t stages : {2, 3, 4, 8}) {
+    kernel.stages = stages;
+    double us = totalUs(problem, kernel);
+    EXPECT_LT(us, last);
+    last = us;
+  }
+  kernel.blocksPerStage = 2;
+  EXPECT_LT(totalUs(problem, kernel), last);
+}
+
+TEST(CostModel, WhatAKernelDoesBesideCosts) {
+  Problem problem{4096, 4096, 4096};
+  KernelShape kernel = warpgroupKernel(64, 64);
+  double us = totalUs(problem, kernel);
+  KernelShape parts = kernel;
+  parts.scaleParts = 8;
+  EXPECT_GT(totalUs(problem, parts), us);
+  KernelShape waits = kernel;
+  waits.overlaps = false;
+  EXPECT_GT(totalUs(problem, waits), us);
+  Problem residual = problem;
+  residual.residualBytes = 4;
+  EXPECT_GT(totalUs(residual, kernel), us);
+}
+
+TEST(CostModel, NothingTakesLessThanMemoryAndTheLaunch) {
+  Problem problem{64, 7168, 16384};
+  Prediction prediction = predict(h200, problem, warpgroupKernel(64, 64));
+  EXPECT_EQ(prediction.getLargest(), Bound::Dram);
+  EXPECT_GE(prediction.total,
+            prediction.launch + 7168.0 * 16384 / h200.dramBytesPerNs / 1e3);
+  // Few SMs draw less.
+  EXPECT_GT(predict(h200, problem, warpgroupKernel(64, 256)).get(Bound::Dram),
+            prediction.get(Bound::Dram));
+}
+
+TEST(CostModel, TheLargestProblemsAreFinite) {
+  int64_t most = (int64_t(1) << 31) - 1;
+  double us = totalUs({most, most, most, most}, warpgroupKernel(64, 16));
+  EXPECT_GT(us, 1e12);
+  EXPECT_LT(us, 1e30);
+}
