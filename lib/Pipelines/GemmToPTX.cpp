@@ -18,9 +18,12 @@ using namespace mlir;
 using namespace mlir::fp8;
 
 /// Phase 0 to 2: from the op to a linear kernel.
-static void addStructurePasses(OpPassManager &pm, const std::string &chip) {
+static void addStructurePasses(OpPassManager &pm,
+                               const GemmToPTXOptions &options) {
   pm.addPass(createFp8VerifyLinearity());
-  pm.addPass(createFp8StructureGemm({chip}));
+  pm.addPass(
+      createFp8ChooseConfig({options.chip, options.problem, options.tuned}));
+  pm.addPass(createFp8StructureGemm({options.chip}));
   pm.addPass(createInlinerPass());
   pm.addPass(createFp8FlattenScopes());
   pm.addPass(createFp8LowerTileLoops());
@@ -47,7 +50,7 @@ static void addLLVMPasses(OpPassManager &pm) {
 
 void fp8::buildGemmToPTXPipeline(OpPassManager &pm,
                                  const GemmToPTXOptions &options) {
-  addStructurePasses(pm, options.chip);
+  addStructurePasses(pm, options);
   if (options.debugWaits) {
     Fp8DebugWaitsOptions waits;
     waits.limit = options.debugWaits;

@@ -39,6 +39,7 @@ struct ReportPass : public fp8::impl::Fp8ReportBase<ReportPass> {
     // The module goes on as it came; a copy is taken to where it can be read.
     OwningOpRef<ModuleOp> copy = getOperation().clone();
     PassManager passes(&getContext());
+    passes.addPass(createFp8ChooseConfig({chip, "", ""}));
     passes.addPass(createFp8StructureGemm({chip}));
     passes.addPass(createInlinerPass());
     passes.addPass(createFp8FlattenScopes());

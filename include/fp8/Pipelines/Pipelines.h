@@ -20,12 +20,20 @@ struct GemmToPTXOptions : public PassPipelineOptions<GemmToPTXOptions> {
       llvm::cl::desc("milliseconds after which a wait gives up, says what it "
                      "waited for and traps; 0: never (see --fp8-debug-waits)"),
       llvm::cl::init(0)};
+  Option<std::string> problem{
+      *this, "problem",
+      llvm::cl::desc("MxNxK, what extents to choose configurations for where "
+                     "types leave them open, such as ?x7168x2048")};
+  Option<std::string> tuned{
+      *this, "tuned",
+      llvm::cl::desc("a table of measured configurations, written by ./dev "
+                     "bench --tune")};
 };
 
 /// Takes GEMM ops, or kernels that are written in phase 1 or 2, to the LLVM and
-/// NVVM dialects (phase 4): structure, flatten, barriers, LLVM. Host functions
-/// keep their form, for the launch manifest is read off them. An unknown chip
-/// is an error of the pipeline when it runs.
+/// NVVM dialects (phase 4): choice, structure, flatten, barriers, LLVM. Host
+/// functions keep their form, for the launch manifest is read off them. An
+/// unknown chip is an error of the pipeline when it runs.
 void buildGemmToPTXPipeline(OpPassManager &pm, const GemmToPTXOptions &options);
 
 /// Registers --fp8-gemm-to-ptx.

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Chooses the configuration of a GEMM op: makes every candidate's plan, and
+// ranks those that can be kernels by the cost model.
+
+#include "ConfigChooser.h"
+#include "GemmPlan.h"
+
+#include "mlir/IR/Diagnostics.h"
+
+#include <numeric>
+
+using namespace mlir;
+using namespace mlir::fp8;
+
+//===----------------------------------------------------------------------===//
+// Candidates
+//===----------------------------------------------------------------------===//
+
+/// Whether ptxas (13.0) is known to spill sums of the kernel, bf16, in the
+/// survey of docs/Chooser.md.
+static bool spills(const GemmPlan &plan) {
+  // Sums and products of a thread: 192 were the most that all tiles had room
+  // for.
+  constexpr int64_t kMost = 192;
+  // Columns of two products of a warpgroup, where they have several B scales.
+  constexpr int64_t kMostStraddling = 72;
+  if (!plan.usesWarpgroups)
+    return plan.tileN > GemmPlan::kMaxSums;
+  int64_t sums = plan.getFragment().getColumnsPerThread();
+  int64_t product = plan.getProduct().getColumnsPerThread();
+  if (sums > product && plan.getNumBScales() > 1 &&
+      plan.tileN > kMostStraddling)
+    return true;
+  return sums + (plan.holdsTwoProducts() ? 2 : 1) * product > kMost;
+}
+
+/// Equal parts of a tile's columns, of which each has a B scale of its own.
+static int64_t getScaleParts(const GemmPlan &plan) {
+  if (plan.hasColumnScales() || plan.getNumBScales() == 1)
+    return 1;
+  return plan.tileN / std::gcd(plan.tileN, plan.bBlock);
+}
+
+static tuning::KernelShape getShape(const GemmPlan &plan) {
+  tuning::KernelShape shape{plan.getCtaRows(), plan.tileN};
+  shape.ctaGroup = plan.ctaGroup;
+  shape.clusterM = plan.cluster.m;
+  shape.clusterN = plan.cluster.n;
+  shape.sharesA = plan.multicastsA();
+  shape.sharesB = plan.multicastsB();
+  shape.stages = plan.stages;
+  shape.blocksPerStage = plan.kGroup;
+  shape.warpgroups = plan.usesWarpgroups ? plan.getEpilogueWarps() / 4 : 0;
+  shape.overlaps = plan.holdsTwoProducts();
+  shape.scaleParts = getScaleParts(plan);
+  return shape;
+}
+
+/// The plan of the op with that configuration, if it is a kernel that is worth
+/// trying: errors are not shown.
+static std::optional<GemmPlan> tryPlan(BlockwiseGemmOp op, const Chip &chip,
+                                       GemmConfigAttr config) {
+  ScopedDiagnosticHandler silent(op.getContext(),
+                                 [](Diagnostic &) { return success(); });
+  GemmConfigAttr pinned = op.getConfigAttr();
+  op.setConfigAttr(config);
+  FailureOr<GemmPlan> plan = GemmPlan::choose(op, chip);
+  if (pinned)
+    op.setConfigAttr(pinned);
+  else
+    op.removeConfigAttr();
+  constexpr int64_t kLeastStages = 2;
+  if (failed(plan) || plan->stages < kLeastStages || spills(*plan))
+    return std::nullopt;
+  // CTAs that copy nothing for one another need not wait for one another.
+  if ((plan->cluster.n > 1 && !plan->multicastsA()) ||
+      (plan->cluster.m > plan->ctaGroup && !plan->multicastsB()))
+    return std::nullopt;
+  return *plan;
+}
+
+/// Tile N's from 16 to 256: fine steps where they make one wave of two, coarse
+/// ones where each further part of the columns costs registers.
+static SmallVector<int64_t> getTileNs() {
+  SmallVector<int64_t> columns;
+  for (int64_t n = 16; n <= 256; n += n < 64 ? 8 : n < 96 ? 16 : 32)
+    columns.push_back(n);
+  return columns;
+}
+
+static SmallVector<GemmConfigAttr> getCandidates(MLIRContext *context,
+                                                 const GemmExtents &extents) {
+  SmallVector<GemmConfigAttr> configs;
+  auto add = [&](int64_t tileM, int64_t tileN, int64_t group, int64_t m,
+                 int64_t n) {
+    // No cluster is wider than the result.
+    if ((m > group && extents.m <= tileM / group * (m - 1)) ||
+        (n > 1 && extents.n <= tileN * (n - 1)))
+      return;
+    configs.push_back(GemmConfigAttr::get(
+        context, tileM, tileN, GemmPlan::kScaleBlock, group, m, n, /*stages=*/0,
+        /*accumulators=*/0, SchedulerKind::Persistent));
+  };
+  for (int64_t group : {1, 2})
+    for (int64_t tileM : {64, 128, 256})
+      for (int64_t tileN : getTileNs())
+        if (tileM >= 64 * group)
+          for (auto [m, n] : {std::pair(1, 1), {2, 1}, {1, 2}, {2, 2}})
+            add(tileM, tileN, group, m * group, n);
+  return configs;
+}
+
+/// Puts first the one with the fewest tiles of those that the model cannot tell
+/// from the fastest: fewer tiles read less.
+static void preferFewTiles(SmallVectorImpl<RankedConfig> &ranked) {
+  constexpr double kAlike = 1.01;
+  auto alike = llvm::make_range(
+      ranked.begin(), llvm::find_if(ranked, [&](const RankedConfig &config) {
+        return config.prediction.total >
+               kAlike * ranked.front().prediction.total;
+      }));
+  auto fewest = llvm::min_element(
+      alike, [](const RankedConfig &a, const RankedConfig &b) {
+        return a.prediction.tiles < b.prediction.tiles;
+      });
+  if (fewest != ranked.end())
+    std::rotate(ranked.begin(), fewest, std::next(fewest));
+}
+
+static SmallVector<RankedConfig, 0> rank(BlockwiseGemmOp op, const Chip &chip,
+                                         const tuning::Machine &machine,
+                                         const GemmExtents &extents) {
+  auto bytes = [](Type element) {
+    return element ? element.getIntOrFloatBitWidth() / 8 : 0;
+  };
+  SmallVector<RankedConfig, 0> ranked;
+  for (GemmConfigAttr config : getCandidates(op.getContext(), extents)) {
+    std::optional<GemmPlan> plan = tryPlan(op, chip, config);
+    if (!plan)
+      continue;
+    tuning::Problem problem{extents.m,
+                            extents.n,
+                            extents.k,
+                            extents.batch,
+                            bytes(plan->outputType),
+                            bytes(plan->epilogue.residual)};
+    ranked.push_back({config, predict(machine, problem, getShape(*plan))});
+  }
+  llvm::stable_sort(ranked, [](const RankedConfig &a, const RankedConfig &b) {
+    return a.prediction.total < b.prediction.total;
+  });
+  preferFewTiles(ranked);
+  return ranked;
+}
+
+//===----------------------------------------------------------------------===//
+// Choice
+//===----------------------------------------------------------------------===//
+
+StringRef mlir::fp8::stringifyConfigSource(ConfigSource source) {
+  switch (source) {
+  case ConfigSource::Pinned:
+    return "pinned";
+  case ConfigSource::Table:
+    return "table";
+  case ConfigSource::Model:
+    return "model";
+  case ConfigSource::Lowering:
+    return "lowering";
+  }
+  llvm_unreachable("no other source");
+}
+
+/// MxNxK, each a number or a question mark.
+static bool parseHint(StringRef text, std::array<int64_t, 3> &hint) {
+  SmallVector<StringRef> parts;
+  text.split(parts, 'x');
+  if (parts.size() != hint.size())
+    return false;
+  for (auto [part, extent] : llvm::zip_equal(parts, hint))
+    if (part != "?" && (part.getAsInteger(10, extent) || extent < 1 ||
+                        extent >= GemmPlan::kMaxExtent))
+      return false;
+  return true;
+}
+
+FailureOr<ConfigChooser> ConfigChooser::create(ModuleOp module, StringRef pass,
+                                               const ChooserOptions &options) {
+  auto fail = [&]() { return module.emitError() << "--" << pass << ": "; };
+  ConfigChooser chooser;
+  chooser.chip = lookupChip(options.chip);
+  if (!chooser.chip)
+    return module.emitError() << "unknown chip '" << options.chip
+                              << "'; known are " << getChipNames();
+  chooser.hint.fill(ShapedType::kDynamic);
+  if (!options.problem.empty() && !parseHint(options.problem, chooser.hint))
+    return fail() << "problem must be MxNxK, such as 64x7168x2048, or ?x7168"
+                     "x2048 where M is not known, but got '"
+                  << options.problem << "'";
+  if (options.tuned.empty())
+    return chooser;
+  FailureOr<TunedTable> table =
+      TunedTable::read(options.tuned, *chooser.chip, module.getContext(), fail);
+  if (failed(table))
+    return failure();
+  chooser.table = std::move(*table);
+  return chooser;
+}
+
+std::optional<GemmExtents> ConfigChooser::getExtents(BlockwiseGemmOp op) const {
+  // Where an operand says nothing another may.
+  constexpr int64_t kGuess = 4096;
+  int64_t axis = op.getBatchAxes();
+  auto dim = [](Value memref, int64_t axis) {
+    return cast<MemRefType>(memref.getType()).getDimSize(axis);
+  };
+  auto firstKnown = [](std::initializer_list<int64_t> extents) {
+    for (int64_t extent : extents)
+      if (!ShapedType::isDynamic(extent))
+        return extent;
+    return ShapedType::kDynamic;
+  };
+  std::array<int64_t, 3> extents = {
+      firstKnown({dim(op.getD(), axis), dim(op.getA(), axis),
+                  dim(op.getAScale(), axis + 1), hint[0]}),
+      firstKnown({dim(op.getD(), axis + 1), dim(op.getB(), axis), hint[1]}),
+      firstKnown(
+          {dim(op.getA(), axis + 1), dim(op.getB(), axis + 1), hint[2]})};
+  if (llvm::all_of(extents, ShapedType::isDynamic))
+    return std::nullopt;
+  int64_t batch = axis ? firstKnown({dim(op.getD(), 0), dim(op.getA(), 0),
+                                     dim(op.getB(), 0), 1})
+                       : 1;
+  // An extent of 0 leaves nothing to choose by.
+  auto orGuess = [](int64_t extent) {
+    return ShapedType::isDynamic(extent) ? kGuess
+                                         : std::max<int64_t>(extent, 1);
+  };
+  return GemmExtents{orGuess(extents[0]), orGuess(extents[1]),
+                     orGuess(extents[2]), std::max<int64_t>(batch, 1)};
+}
+
+ConfigChoice ConfigChooser::choose(BlockwiseGemmOp op) const {
+  ConfigChoice choice{
+      ConfigSource::Lowering, op.getConfigAttr(), getExtents(op), {}};
+  if (choice.extents)
+    choice.ranked = rank(op, *chip, getMachine(), *choice.extents);
+  if (choice.config) {
+    choice.source = ConfigSource::Pinned;
+    return choice;
+  }
+  const TunedTable::Entry *entry =
+      table && choice.extents ? table->lookup(*choice.extents) : nullptr;
+  if (entry && tryPlan(op, *chip, entry->config)) {
+    choice.config = entry->config;
+    choice.source = ConfigSource::Table;
+  } else if (!choice.ranked.empty()) {
+    choice.config = choice.ranked.front().config;
+    choice.source = ConfigSource::Model;
+  }
+  return choice;
+}

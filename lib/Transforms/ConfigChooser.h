@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Chooses the configuration of a GEMM op (docs/Chooser.md).
+
+#ifndef FP8_LIB_TRANSFORMS_CONFIGCHOOSER_H
+#define FP8_LIB_TRANSFORMS_CONFIGCHOOSER_H
+
+#include "TunedTable.h"
+#include "fp8/Tuning/CostModel.h"
+
+#include <optional>
+
+namespace mlir::fp8 {
+
+namespace tuning = ::fp8::tuning;
+
+/// A configuration that can be made into a kernel, and its time.
+struct RankedConfig {
+  GemmConfigAttr config;
+  tuning::Prediction prediction;
+};
+
+/// Why an op has the configuration that it has.
+enum class ConfigSource {
+  Pinned,   ///< by the op
+  Table,    ///< measured
+  Model,    ///< predicted
+  Lowering, ///< nothing is known of the extents, so the lowering's default
+};
+
+/// "pinned", "table", "model" or "lowering".
+StringRef stringifyConfigSource(ConfigSource source);
+
+struct ConfigChoice {
+  ConfigSource source;
+  GemmConfigAttr config;              ///< null if the lowering chooses
+  std::optional<GemmExtents> extents; ///< that it is for
+  /// The fastest first, but before it one of fewer tiles that is as good.
+  SmallVector<RankedConfig, 0> ranked;
+};
+
+/// The options of a pass that chooses.
+struct ChooserOptions {
+  std::string chip, problem, tuned;
+};
+
+class ConfigChooser {
+public:
+  /// Reads the options; reports what is wrong with them at `module`, after the
+  /// name of the pass.
+  static FailureOr<ConfigChooser> create(ModuleOp module, StringRef pass,
+                                         const ChooserOptions &options);
+
+  /// Ranks configurations of the op, if anything is known of its extents, and
+  /// chooses the one that it is to have.
+  ConfigChoice choose(BlockwiseGemmOp op) const;
+
+  const Chip &getChip() const { return *chip; }
+  const tuning::Machine &getMachine() const {
+    return chip->wgmma ? tuning::h200 : tuning::b200;
+  }
+
+private:
+  /// What the op's types say of its extents, else the hint, else a guess; none
+  /// if all of M, N and K would be guessed.
+  std::optional<GemmExtents> getExtents(BlockwiseGemmOp op) const;
+
+  const Chip *chip;
+  /// M, N and K, or ShapedType::kDynamic.
+  std::array<int64_t, 3> hint;
+  std::optional<TunedTable> table;
+};
+
+} // namespace mlir::fp8
+
+#endif // FP8_LIB_TRANSFORMS_CONFIGCHOOSER_H

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Prints what configuration each GEMM op gets, and why.
+
+#include "ConfigChooser.h"
+#include "fp8/Transforms/Passes.h"
+
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/ToolOutputFile.h"
+
+namespace mlir::fp8 {
+#define GEN_PASS_DEF_FP8EXPLAINCONFIG
+#include "fp8/Transforms/Passes.h.inc"
+} // namespace mlir::fp8
+
+using namespace mlir;
+using namespace mlir::fp8;
+using llvm::formatv;
+
+//===----------------------------------------------------------------------===//
+// Words
+//===----------------------------------------------------------------------===//
+
+/// What stands between the angle brackets.
+static std::string getText(GemmConfigAttr config) {
+  std::string text;
+  llvm::raw_string_ostream(text) << config;
+  StringRef inner(text);
+  inner.consume_front("#fp8.gemm_config<");
+  inner.consume_back(">");
+  return inner.str();
+}
+
+namespace {
+struct Term {
+  StringRef name;
+  double us;
+};
+} // namespace
+
+static SmallVector<Term> getTerms(const tuning::Prediction &prediction) {
+  SmallVector<Term> terms = {{"launch", prediction.launch},
+                             {"epilogue", prediction.epilogue}};
+  for (int bound = 0; bound < tuning::kNumBounds; ++bound)
+    terms.push_back(
+        {getName(static_cast<tuning::Bound>(bound)), prediction.bounds[bound]});
+  return terms;
+}
+
+/// What the other falls behind by, of what its time is mostly made of.
+static std::string compare(const RankedConfig &best,
+                           const RankedConfig &other) {
+  std::string text = formatv("'{0}' would take {1:F2}", getText(other.config),
+                             other.prediction.total);
+  if (other.prediction.total <= best.prediction.total)
+    return text + formatv(", which is alike, but has {0} tiles",
+                          other.prediction.tiles)
+                      .str();
+  StringRef bound = getName(other.prediction.getLargest());
+  Term most{"", 0}, instead{"", 0};
+  for (auto [mine, its] :
+       llvm::zip_equal(getTerms(best.prediction), getTerms(other.prediction))) {
+    bool counts =
+        its.name == bound || its.name == "launch" || its.name == "epilogue";
+    if (!counts || its.us - mine.us <= most.us - instead.us)
+      continue;
+    most = its;
+    instead = mine;
+  }
+  if (!most.name.empty())
+    text += formatv(", its {0} {1:F2} instead of {2:F2}", most.name, most.us,
+                    instead.us);
+  return text;
+}
+
+static std::string describe(const RankedConfig &config) {
+  const tuning::Prediction &prediction = config.prediction;
+  tuning::Bound bound = prediction.getLargest();
+  double fill = double(prediction.tiles) /
+                (double(prediction.waves) * prediction.resident);
+  return formatv("'{0}': {1} tiles in {2} wave{3} of {4} CTAs, {5:P0} full; "
+                 "{6:F2} us, bound by {7} ({8:F2}), launch {9:F2}",
+                 getText(config.config), prediction.tiles, prediction.waves,
+                 prediction.waves == 1 ? "" : "s", prediction.resident, fill,
+                 prediction.total, getName(bound), prediction.get(bound),
+                 prediction.launch);
+}
+
+/// Why the op has its configuration.
+static std::string getReason(const ConfigChoice &choice) {
+  if (!choice.extents)
+    return choice.config ? "pinned by the op; nothing is known of M, N and K"
+                         : "nothing is known of M, N and K, so the lowering "
+                           "takes tiles of 128 x 128; name them with "
+                           "problem=MxNxK";
+  if (choice.ranked.empty())
+    return "no candidate can be a kernel, so the lowering says why";
+  const RankedConfig &best = choice.ranked.front();
+  switch (choice.source) {
+  case ConfigSource::Pinned:
+    return "pinned by the op; the model would take " + describe(best);
+  case ConfigSource::Table:
+    return "from the tuned table; the model would take " + describe(best);
+  default:
+    return describe(best) + (choice.ranked.size() > 1
+                                 ? "; " + compare(best, choice.ranked[1])
+                                 : std::string());
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Formats
+//===----------------------------------------------------------------------===//
+
+static StringRef getFunctionName(BlockwiseGemmOp op) {
+  auto function = op->getParentOfType<FunctionOpInterface>();
+  return function ? function.getName() : "";
+}
+
+static void printText(raw_ostream &os, BlockwiseGemmOp op,
+                      const ConfigChooser &chooser, const ConfigChoice &choice,
+                      ArrayRef<RankedConfig> shown) {
+  os << "@" << getFunctionName(op) << " for " << chooser.getChip().name << " ("
+     << chooser.getMachine().name << ")";
+  if (const auto &extents = choice.extents) {
+    os << ": M=" << extents->m << " N=" << extents->n << " K=" << extents->k;
+    if (extents->batch != 1)
+      os << " batch=" << extents->batch;
+  }
+  os << "\n  ";
+  if (choice.config)
+    os << getText(choice.config) << ", by the "
+       << (choice.source == ConfigSource::Pinned
+               ? StringRef("op")
+               : stringifyConfigSource(choice.source));
+  else
+    os << "no config";
+  os << "\n  " << getReason(choice) << "\n";
+  if (shown.empty())
+    return;
+  os << formatv("  {0,9}", "us");
+  for (const Term &term : getTerms(shown.front().prediction))
+    os << formatv(" {0,9}", term.name);
+  os << formatv(" {0,7} {1,5}  bound      config\n", "tiles", "waves");
+  for (const RankedConfig &config : shown) {
+    os << formatv("  {0,9:F2}", config.prediction.total);
+    for (const Term &term : getTerms(config.prediction))
+      os << formatv(" {0,9:F2}", term.us);
+    os << formatv(" {0,7} {1,5}  {2,-9}  {3}\n", config.prediction.tiles,
+                  config.prediction.waves,
+                  getName(config.prediction.getLargest()),
+                  getText(config.config));
+  }
+}
+
+static llvm::json::Value toJSON(const RankedConfig &config) {
+  llvm::json::Object terms;
+  for (const Term &term : getTerms(config.prediction))
+    terms[term.name] = term.us;
+  return llvm::json::Object{{"config", getText(config.config)},
+                            {"us", config.prediction.total},
+                            {"terms", std::move(terms)},
+                            {"tiles", config.prediction.tiles},
+                            {"waves", config.prediction.waves},
+                            {"bound", getName(config.prediction.getLargest())}};
+}
+
+static llvm::json::Value toJSON(BlockwiseGemmOp op,
+                                const ConfigChooser &chooser,
+                                const ConfigChoice &choice,
+                                ArrayRef<RankedConfig> shown) {
+  llvm::json::Array candidates;
+  for (const RankedConfig &config : shown)
+    candidates.push_back(toJSON(config));
+  llvm::json::Object object{{"function", getFunctionName(op)},
+                            {"chip", chooser.getChip().name},
+                            {"machine", chooser.getMachine().name},
+                            {"source", stringifyConfigSource(choice.source)},
+                            {"reason", getReason(choice)},
+                            {"candidates", std::move(candidates)}};
+  if (choice.config)
+    object["config"] = getText(choice.config);
+  if (const auto &extents = choice.extents) {
+    object["m"] = extents->m;
+    object["n"] = extents->n;
+    object["k"] = extents->k;
+    object["batch"] = extents->batch;
+  }
+  return object;
+}
+
+namespace {
+
+struct ExplainConfigPass
+    : public mlir::fp8::impl::Fp8ExplainConfigBase<ExplainConfigPass> {
+  using Fp8ExplainConfigBase::Fp8ExplainConfigBase;
+
+  void runOnOperation() override {
+    markAllAnalysesPreserved();
+    if (format != "text" && format != "json") {
+      getOperation().emitError()
+          << "--fp8-explain-config: format must be text or json, but got '"
+          << format << "'";
+      return signalPassFailure();
+    }
+    FailureOr<ConfigChooser> chooser = ConfigChooser::create(
+        getOperation(), getArgument(), {chip, problem, tuned});
+    if (failed(chooser) || failed(write(*chooser)))
+      signalPassFailure();
+  }
+
+private:
+  LogicalResult write(const ConfigChooser &chooser) {
+    std::error_code error;
+    llvm::ToolOutputFile file(output, error, llvm::sys::fs::OF_None);
+    if (error)
+      return getOperation().emitError()
+             << "--fp8-explain-config: cannot write '" << output
+             << "': " << error.message();
+    llvm::json::Array array;
+    getOperation().walk([&](BlockwiseGemmOp op) {
+      ConfigChoice choice = chooser.choose(op);
+      ArrayRef<RankedConfig> shown(choice.ranked);
+      if (top)
+        shown = shown.take_front(top);
+      if (format == "text")
+        printText(file.os(), op, chooser, choice, shown);
+      else
+        array.push_back(toJSON(op, chooser, choice, shown));
+    });
+    if (format == "json")
+      file.os() << formatv("{0:2}", llvm::json::Value(std::move(array)))
+                << "\n";
+    file.keep();
+    return success();
+  }
+};
+
+} // namespace

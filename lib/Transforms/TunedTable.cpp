@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Configurations that were the fastest where they were measured.
+
+#include "TunedTable.h"
+
+#include "mlir/AsmParser/AsmParser.h"
+#include "mlir/IR/Diagnostics.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/MathExtras.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+using namespace mlir;
+using namespace mlir::fp8;
+
+/// Null if the text is no configuration; what is wrong goes to `problem`.
+static GemmConfigAttr parseConfig(StringRef text, MLIRContext *context,
+                                  std::string &problem) {
+  ScopedDiagnosticHandler handler(context, [&](Diagnostic &diagnostic) {
+    problem = diagnostic.str();
+    return success();
+  });
+  std::string attribute = ("#fp8.gemm_config<" + text + ">").str();
+  return dyn_cast_or_null<GemmConfigAttr>(parseAttribute(attribute, context));
+}
+
+/// False, with what is wrong in `problem`, if the entry is none.
+static bool readEntry(const llvm::json::Value &value, MLIRContext *context,
+                      TunedTable::Entry &entry, std::string &problem) {
+  const llvm::json::Object *object = value.getAsObject();
+  auto extent = [&](StringRef key) {
+    return object ? object->getInteger(key).value_or(0) : 0;
+  };
+  entry = {extent("m"), extent("n"), extent("k"), nullptr, 0};
+  auto config =
+      object ? object->getString("config") : std::optional<StringRef>();
+  auto us = object ? object->getNumber("us") : std::optional<double>();
+  if (entry.m < 1 || entry.n < 1 || entry.k < 1 || !config || !us) {
+    problem = "it needs m, n and k, a config and us";
+    return false;
+  }
+  entry.us = *us;
+  entry.config = parseConfig(*config, context, problem);
+  return bool(entry.config);
+}
+
+FailureOr<TunedTable>
+TunedTable::read(StringRef path, const Chip &chip, MLIRContext *context,
+                 function_ref<InFlightDiagnostic()> emitError) {
+  auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
+  if (!file)
+    return emitError() << "cannot read the tuned table '" << path
+                       << "': " << file.getError().message();
+  llvm::Expected<llvm::json::Value> json =
+      llvm::json::parse((*file)->getBuffer());
+  if (!json)
+    return emitError() << "the tuned table '" << path
+                       << "' is no JSON: " << llvm::toString(json.takeError());
+  const llvm::json::Object *table = json->getAsObject();
+  const llvm::json::Array *entries =
+      table ? table->getArray("entries") : nullptr;
+  std::optional<StringRef> name =
+      table ? table->getString("chip") : std::optional<StringRef>();
+  if (!entries || !name)
+    return emitError() << "the tuned table '" << path
+                       << "' needs a \"chip\" and \"entries\"; './dev bench "
+                          "--tune' writes one";
+  if (*name != chip.name)
+    return emitError() << "the tuned table '" << path << "' is for " << *name
+                       << ", but kernels are made for " << chip.name
+                       << "; name one that was measured there";
+  TunedTable result;
+  for (auto [index, value] : llvm::enumerate(*entries)) {
+    std::string problem;
+    if (!readEntry(value, context, result.entries.emplace_back(), problem))
+      return emitError() << "entry " << index << " of the tuned table '" << path
+                         << "' is no configuration of a shape: " << problem;
+  }
+  return result;
+}
+
+const TunedTable::Entry *TunedTable::lookup(const GemmExtents &extents) const {
+  constexpr int64_t kRows = 64;
+  const Entry *nearest = nullptr;
+  for (const Entry &entry : entries) {
+    if (extents.batch != 1 || entry.n != extents.n || entry.k != extents.k ||
+        llvm::divideCeil(entry.m, kRows) != llvm::divideCeil(extents.m, kRows))
+      continue;
+    if (!nearest ||
+        std::abs(entry.m - extents.m) < std::abs(nearest->m - extents.m))
+      nearest = &entry;
+  }
+  return nearest;
+}

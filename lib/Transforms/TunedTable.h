@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Configurations that were the fastest where they were measured.
+
+#ifndef FP8_LIB_TRANSFORMS_TUNEDTABLE_H
+#define FP8_LIB_TRANSFORMS_TUNEDTABLE_H
+
+#include "fp8/IR/Fp8.h"
+#include "fp8/Target/Chip.h"
+
+namespace mlir::fp8 {
+
+/// The extents that a choice is made for.
+struct GemmExtents {
+  int64_t m, n, k, batch;
+};
+
+/// A table that `./dev bench --tune` wrote.
+class TunedTable {
+public:
+  struct Entry {
+    int64_t m, n, k;
+    GemmConfigAttr config;
+    double us;
+  };
+
+  /// Reads a file; reports what is wrong with it.
+  static FailureOr<TunedTable>
+  read(StringRef path, const Chip &chip, MLIRContext *context,
+       function_ref<InFlightDiagnostic()> emitError);
+
+  /// The entry with the same N and K, and an M of as many times 64 rows, for
+  /// then every tile has as many rows of tiles; the nearest M of several. None
+  /// of a batch was measured.
+  const Entry *lookup(const GemmExtents &extents) const;
+
+private:
+  SmallVector<Entry, 0> entries;
+};
+
+} // namespace mlir::fp8
+
+#endif // FP8_LIB_TRANSFORMS_TUNEDTABLE_H

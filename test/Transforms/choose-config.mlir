@@ -1,0 +1,73 @@
+// RUN: fp8-opt %s --fp8-choose-config=chip=sm_90a | FileCheck %s
+// RUN: fp8-opt %s --fp8-choose-config="chip=sm_90a problem=?x7168x2048" | FileCheck %s --check-prefix=HINT
+// RUN: fp8-opt %s --fp8-choose-config="chip=sm_90a problem=64x7168x2048" | FileCheck %s --check-prefix=ALL
+// RUN: fp8-opt %s --fp8-choose-config="chip=sm_90a tuned=%S/Inputs/tuned.json" | FileCheck %s --check-prefix=TUNED
+// RUN: fp8-opt %s --fp8-choose-config | FileCheck %s --check-prefix=BLACKWELL
+// RUN: fp8-opt %s --fp8-gemm-to-ptx="chip=sm_90a problem=64x7168x2048 tuned=%S/Inputs/tuned.json" | FileCheck %s --check-prefix=PIPELINE
+
+// Few rows, few columns: a tile for each SM.
+// CHECK-LABEL: func.func @few
+// CHECK: outs({{.*}}) config <tile = 64 x 16 x 128>
+// Types say more than a hint.
+// ALL-LABEL: func.func @few
+// ALL: outs({{.*}}) config <tile = 64 x 16 x 128>
+// The nearest M of the table.
+// TUNED-LABEL: func.func @few
+// TUNED: outs({{.*}}) config <tile = 64 x 48 x 128, stages = 2>
+// BLACKWELL-LABEL: func.func @few
+// BLACKWELL: outs({{.*}}) config <tile = 64 x 16 x 128>
+func.func @few(%a: memref<48x7168xf8E4M3FN>, %as: memref<56x48xf32>, %b: memref<2112x7168xf8E4M3FN>, %bs: memref<17x56xf32>, %d: memref<48x2112xbf16>) {
+  fp8.blockwise_gemm ins(%a, %as, %b, %bs : memref<48x7168xf8E4M3FN>, memref<56x48xf32>, memref<2112x7168xf8E4M3FN>, memref<17x56xf32>)
+    outs(%d : memref<48x2112xbf16>)
+  return
+}
+
+// An entry of the table that is no kernel is passed over.
+// CHECK-LABEL: func.func @many
+// CHECK: outs({{.*}}) config <tile = 128 x 192 x 128>
+// TUNED-LABEL: func.func @many
+// TUNED: outs({{.*}}) config <tile = 128 x 192 x 128>
+// BLACKWELL-LABEL: func.func @many
+// BLACKWELL: outs({{.*}}) config <tile = 256 x {{[0-9]+}} x 128, cta_group = 2
+func.func @many(%a: memref<4096x7168xf8E4M3FN>, %as: memref<56x4096xf32>, %b: memref<2112x7168xf8E4M3FN>, %bs: memref<17x56xf32>, %d: memref<4096x2112xbf16>) {
+  fp8.blockwise_gemm ins(%a, %as, %b, %bs : memref<4096x7168xf8E4M3FN>, memref<56x4096xf32>, memref<2112x7168xf8E4M3FN>, memref<17x56xf32>)
+    outs(%d : memref<4096x2112xbf16>)
+  return
+}
+
+// What is pinned stays.
+// CHECK-LABEL: func.func @pinned
+// CHECK: outs({{.*}}) config <tile = 64 x 8 x 128, stages = 3>
+func.func @pinned(%a: memref<?x?xf8E4M3FN>, %as: memref<?x?xf32>, %b: memref<?x?xf8E4M3FN>, %bs: memref<?x?xf32>, %d: memref<?x?xbf16>) {
+  fp8.blockwise_gemm ins(%a, %as, %b, %bs : memref<?x?xf8E4M3FN>, memref<?x?xf32>, memref<?x?xf8E4M3FN>, memref<?x?xf32>)
+    outs(%d : memref<?x?xbf16>) config <tile = 64 x 8 x 128, stages = 3>
+  return
+}
+
+// Nothing known, nothing chosen; what a hint leaves open is taken to be 4096.
+// CHECK-LABEL: func.func @dynamic
+// CHECK: outs({{.*}} : memref<?x?xbf16>){{$}}
+// HINT-LABEL: func.func @dynamic
+// HINT: outs({{.*}}) config <tile = 256 x 128 x 128>
+// ALL-LABEL: func.func @dynamic
+// ALL: outs({{.*}}) config <tile = 64 x 64 x 128>
+// TUNED-LABEL: func.func @dynamic
+// TUNED: outs({{.*}} : memref<?x?xbf16>){{$}}
+// A kernel of one warpgroup; the lowering's has two.
+// PIPELINE: gpu.launch_func @dynamic_kernels::@dynamic_kernel {{.*}} threads in (%c160,
+func.func @dynamic(%a: memref<?x?xf8E4M3FN>, %as: memref<?x?xf32>, %b: memref<?x?xf8E4M3FN>, %bs: memref<?x?xf32>, %d: memref<?x?xbf16>) {
+  fp8.blockwise_gemm ins(%a, %as, %b, %bs : memref<?x?xf8E4M3FN>, memref<?x?xf32>, memref<?x?xf8E4M3FN>, memref<?x?xf32>)
+    outs(%d : memref<?x?xbf16>)
+  return
+}
+
+// Any operand may know: M comes from A's scales, N from B, K from A; the tiles of all of a batch count.
+// CHECK-LABEL: func.func @partly
+// CHECK: outs({{.*}}) config <tile = 128 x 192 x 128>
+// TUNED-LABEL: func.func @partly
+// TUNED: outs({{.*}}) config <tile = 128 x 192 x 128>
+func.func @partly(%a: memref<64x?x7168xf8E4M3FN>, %as: memref<?x56x256xf32>, %b: memref<?x2112x?xf8E4M3FN>, %bs: memref<?x17x?xf32>, %d: memref<?x?x?xbf16>) {
+  fp8.blockwise_gemm ins(%a, %as, %b, %bs : memref<64x?x7168xf8E4M3FN>, memref<?x56x256xf32>, memref<?x2112x?xf8E4M3FN>, memref<?x17x?xf32>)
+    outs(%d : memref<?x?x?xbf16>)
+  return
+}
