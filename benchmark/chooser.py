@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Holds the cost model of --fp8-choose-config to what was measured on a GPU, without one:
+what the model takes for each row of a CSV file of `./dev bench --all`, how long that took
+there, and how much longer than the fastest that is.
+
+usage: chooser.py [CSV] [--fp8-opt=FILE] [--chip=NAME] [--most=PERCENT]
+
+CSV is by default the last of benchmark/results. Where the model's first choice was not measured, marked with a
+star, the first of its ranking that was counts. Exit status 0 only if the geometric mean of
+the losses is at most PERCENT.
+"""
+
+import argparse
+import csv
+import glob
+import json
+import math
+import os
+import re
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+OURS = "fp8"
+
+# The shape as types, which is how a user says it.
+FUNCTION = """\
+func.func @row_{m}_{n}_{k}(%a: memref<{m}x{k}xf8E4M3FN>, %as: memref<{kb}x{m}xf32, strided<[{stride}, 1]>>, %b: memref<{n}x{k}xf8E4M3FN>,
+                           %bs: memref<{nb}x{kb}xf32>, %d: memref<{m}x{n}xbf16>) {{
+  fp8.blockwise_gemm ins(%a, %as, %b, %bs : memref<{m}x{k}xf8E4M3FN>, memref<{kb}x{m}xf32, strided<[{stride}, 1]>>, memref<{n}x{k}xf8E4M3FN>,
+                         memref<{nb}x{kb}xf32>) outs(%d : memref<{m}x{n}xbf16>)
+  return
+}}
+"""
+
+
+def explain(fp8_opt, shapes, chip, top=0):
+    """What --fp8-explain-config says of each shape (m, n, k)."""
+    text = ""
+    for m, n, k in shapes:
+        text += FUNCTION.format(m=m, n=n, k=k, kb=-(-k // 128), nb=-(-n // 128), stride=-(-m // 4) * 4)
+    command = [fp8_opt, "-", "--fp8-explain-config=chip=%s top=%d format=json output=-" % (chip, top), "-o", os.devnull]
+    result = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+    if result.returncode:
+        sys.exit("%s\n%s" % (" ".join(command), result.stderr.strip()))
+    return dict(zip(shapes, json.loads(result.stdout)))
+
+
+def normal(config):
+    """A configuration as the compiler prints it."""
+    spaced = re.sub(r"\s*=\s*", " = ", re.sub(r"(?<=\d)\s*x\s*(?=\d)", " x ", config))
+    return ", ".join(" ".join(field.split()) for field in spaced.split(","))
+
+
+def config_of(name, kernels):
+    """The configuration of a kernel by its name in the CSV file."""
+    if name in kernels:
+        return normal(kernels[name]["config"])
+    tile = re.fullmatch(r"(\d+)x(\d+)", name)
+    return "tile = %s x %s x 128" % tile.groups() if tile else None
+
+
+def read_measured(path, kernels):
+    """Shape: configuration: microseconds, of what was right; the fastest of several."""
+    measured = {}
+    with open(path, encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            config = config_of(row["configuration"], kernels) if row["peer"] == OURS else None
+            if not config or row["right"] != "True" or not row["us"]:
+                continue
+            of_shape = measured.setdefault((int(row["m"]), int(row["n"]), int(row["k"])), {})
+            of_shape[config] = min(float(row["us"]), of_shape.get(config, math.inf))
+    return measured
+
+
+def short(config):
+    return config.replace("tile = ", "").replace(" x 128", "", 1) if config.endswith(" x 128") else config
+
+
+def compare(measured, explained):
+    """Lines of a table, and the losses."""
+    lines = ["| M | N | K | chosen | predicted us | measured us | best us | best | loss |", "|--:|--:|--:|--|--:|--:|--:|--|--:|"]
+    losses, stars = [], 0
+    for shape in sorted(measured):
+        of_shape, candidates = measured[shape], explained[shape]["candidates"]
+        ranked = [one for one in candidates if one["config"] in of_shape]
+        if not ranked:
+            lines.append("| %d | %d | %d | none of the candidates was measured |" % shape)
+            continue
+        star = "" if ranked[0] is candidates[0] else " (*)"
+        stars += bool(star)
+        us = of_shape[ranked[0]["config"]]
+        best = min(of_shape, key=of_shape.get)
+        losses.append(us / of_shape[best])
+        lines.append("| %d | %d | %d | %s%s | %.2f | %.2f | %.2f | %s | %.1f %% |" % (
+            shape + (short(ranked[0]["config"]), star, ranked[0]["us"], us, of_shape[best], short(best), 100 * (losses[-1] - 1))))
+    return lines, losses, stars
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Holds the cost model to what was measured on a GPU.")
+    parser.add_argument("csv", nargs="?", help="measurements; by default the last of benchmark/results")
+    parser.add_argument("--fp8-opt", default=os.path.join(HERE, "..", "build", "bin", "fp8-opt"))
+    parser.add_argument("--chip", default="sm_90a")
+    parser.add_argument("--most", type=float, default=3.0, help="per cent that may be lost")
+    options = parser.parse_args()
+    path = options.csv or max(glob.glob(os.path.join(HERE, "results", "*.csv")))
+    with open(os.path.join(HERE, "gpu", "configurations.json"), encoding="utf-8") as file:
+        measured = read_measured(path, json.load(file)["kernels"])
+    if not measured:
+        sys.exit("chooser.py: %s has no right measurement of ours" % path)
+    lines, losses, stars = compare(measured, explain(options.fp8_opt, sorted(measured), options.chip))
+    print("\n".join(lines))
+    mean = 100 * (math.exp(sum(map(math.log, losses)) / len(losses)) - 1)
+    print("\n%s: %d rows, %d of whose first choices were not measured; lost: %.2f %% in the geometric mean, %.1f %% at most" % (
+        os.path.basename(path), len(losses), stars, mean, 100 * (max(losses) - 1)))
+    return 0 if mean <= options.most else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
