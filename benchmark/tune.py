@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The two ends of `./dev bench --tune`, which searches configurations on a GPU. Between them
+stand benchmark/gpu/pack.py and the folder that it makes.
+
+usage: tune.py candidates OUTPUT [--fp8-opt=FILE] [--rows=MxNxK,...] [--top=N]
+       tune.py table CSV [--configurations=FILE] [--chip=NAME] [--output=FILE]
+
+The first writes which kernels to time on each row, as benchmark/gpu/configurations.json does: those
+that the model puts first, and those of that file. The second writes the fastest of each row of
+the measurements as a table for --fp8-choose-config=tuned=FILE, by default benchmark/tuned/GPU.json;
+rows of a table that is there already and was not measured now stay.
+"""
+
+import argparse
+import csv
+import json
+import os
+import re
+import sys
+
+import chooser
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+CONFIGURATIONS = os.path.join(HERE, "gpu", "configurations.json")
+
+
+def name_of(config):
+    """A short name for a file: 64x32, 256x128-g2-c4x1-s3."""
+    tile, *others = config.split(", ")
+    name = tile.replace("tile = ", "").replace(" ", "").rsplit("x", 1)[0]
+    for field in others:
+        key, _, value = field.partition(" = ")
+        name += "-" + {"cta_group": "g"}.get(key, key[0]) + re.sub(r"\W", "", value)
+    return name
+
+
+def parse_rows(names):
+    rows = []
+    for name in names:
+        extents = re.fullmatch(r"(\d+)x(\d+)x(\d+)", name)
+        if not extents:
+            sys.exit("tune.py: a row is MxNxK, but got '%s'" % name)
+        rows.append(tuple(int(extent) for extent in extents.groups()))
+    return rows
+
+
+def known_rows():
+    with open(os.path.join(HERE, "gpu", "rows.csv"), encoding="utf-8", newline="") as file:
+        return [tuple(int(row[key]) for key in "mnk") for row in csv.DictReader(file)]
+
+
+def candidates(options):
+    """Kernels by name, and each row's names, the model's favourite first."""
+    shapes = parse_rows(options.rows) or known_rows()
+    unknown = set(shapes) - set(known_rows())
+    if unknown:
+        sys.exit("tune.py: there is no row '%dx%dx%d' in benchmark/gpu/rows.csv; add it there" % min(unknown))
+    explained = chooser.explain(options.fp8_opt, shapes, options.chip, options.top)
+    with open(CONFIGURATIONS, encoding="utf-8") as file:
+        configured = json.load(file)
+    kernels, rows = dict(configured["kernels"]), {}
+    names = {chooser.normal(kernel["config"]): name for name, kernel in reversed(kernels.items())
+             if set(kernel) == {"config"}}
+    for shape in shapes:
+        row = "%dx%dx%d" % shape
+        configs = [one["config"] for one in explained[shape]["candidates"]]
+        for config in configs:
+            kernels.setdefault(names.setdefault(config, name_of(config)), {"config": config})
+        rows[row] = list(dict.fromkeys([names[config] for config in configs] + configured["rows"].get(row, [])))
+    used = {name for tried in rows.values() for name in tried}
+    with open(options.output, "w", encoding="utf-8") as file:
+        json.dump({"kernels": {name: kernels[name] for name in sorted(used)}, "rows": rows}, file, indent=1)
+    print("%s: %d kernels for %d rows" % (options.output, len(used), len(rows)))
+
+
+def fastest(path, kernels):
+    """The GPU's name, and for each shape (us, config) of what was fastest. Kernels that need more than their
+    configuration to be made or launched are not what a configuration gives."""
+    plain = {name: kernel for name, kernel in kernels.items() if set(kernel) == {"config"}}
+    with open(path, encoding="utf-8", newline="") as file:
+        measured = [row for row in csv.DictReader(file) if row["peer"] == chooser.OURS]
+    left_out = {row["configuration"] for row in measured} - set(plain)
+    if left_out:
+        print("tune.py: not plain configurations, so left out: " + ", ".join(sorted(left_out)), file=sys.stderr)
+    best = {}
+    for row in measured:
+        if row["right"] != "True" or not row["us"] or row["configuration"] in left_out:
+            continue
+        one = (float(row["us"]), chooser.normal(plain[row["configuration"]]["config"]))
+        shape = tuple(int(row[key]) for key in "mnk")
+        best[shape] = min(best.get(shape, one), one)
+    if not best:
+        sys.exit("tune.py: %s has no right measurement of ours" % path)
+    return measured[0]["gpu"], best
+
+
+def read_table(path, chip):
+    """The entries of a table that is there already."""
+    if not os.path.exists(path):
+        return {}
+    with open(path, encoding="utf-8") as file:
+        table = json.load(file)
+    if table["chip"] != chip:
+        sys.exit("tune.py: %s is for %s, not for %s: name another file" % (path, table["chip"], chip))
+    return {(one["m"], one["n"], one["k"]): (one["us"], one["config"]) for one in table["entries"]}
+
+
+def write_table(options):
+    with open(options.configurations, encoding="utf-8") as file:
+        gpu, best = fastest(options.csv, json.load(file)["kernels"])
+    path = options.output or os.path.join(HERE, "tuned", gpu.split()[-1].lower() + ".json")
+    entries = read_table(path, options.chip)
+    entries.update(best)
+    lines = [json.dumps({"m": m, "n": n, "k": k, "config": config, "us": us})
+             for (m, n, k), (us, config) in sorted(entries.items())]
+    os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write('{"chip": %s, "gpu": %s, "entries": [\n  %s\n]}\n' % (
+            json.dumps(options.chip), json.dumps(gpu), ",\n  ".join(lines)))
+    print("%s: %d entries, %d of them from %s" % (path, len(entries), len(best), os.path.basename(options.csv)))
+
+
+def main():
+    parser = argparse.ArgumentParser(description="The two ends of ./dev bench --tune.")
+    commands = parser.add_subparsers(required=True)
+    first = commands.add_parser("candidates", help="which kernels to time")
+    first.set_defaults(run=candidates)
+    first.add_argument("output")
+    first.add_argument("--fp8-opt", default=os.path.join(HERE, "..", "build", "bin", "fp8-opt"))
+    first.add_argument("--rows", type=lambda text: [name for name in text.split(",") if name], default=[])
+    first.add_argument("--top", type=int, default=12)
+    second = commands.add_parser("table", help="the table of measurements")
+    second.set_defaults(run=write_table)
+    second.add_argument("csv")
+    second.add_argument("--configurations", default=CONFIGURATIONS, help="what the kernels of the measurements are")
+    second.add_argument("--output")
+    for command in (first, second):
+        command.add_argument("--chip", default="sm_90a")
+    options = parser.parse_args()
+    options.run(options)
+
+
+if __name__ == "__main__":
+    main()
