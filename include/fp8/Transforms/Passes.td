@@ -186,7 +186,8 @@ def Fp8Report : Pass<"fp8-report", "::mlir::ModuleOp"> {
     For each kernel: its roles and their warps; every barrier of every ring with who arrives, how and how often, who waits, the bytes that complete a phase, the rule of its
     parity; the budget of shared memory, tensor memory and registers. Kernels may be in phase 0 to 2: a copy of the module is taken to phase 2 and read, the module itself stays as it is.
 
-    `format` is `text` or `json`; `output` names a file, `-` is standard output. `chip` is what kernels of phase 0 are made for.
+    `format` is `text` or `json`; `output` names a file, `-` is standard output. `chip` is what kernels of phase 0 are made for, in the configuration that
+    `fp8-choose-config` gives them for what their types say of their extents.
   }];
   let options = [
     Option<"chip", "chip", "std::string", "\"sm_100a\"", "the chip that kernels are made for">,
