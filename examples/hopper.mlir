@@ -5,7 +5,7 @@
 
 !a_tile = !fp8.tile<128x128xf8E4M3FN, swizzle_128b>
 !scale_tile = !fp8.tile<1x128xf32>
-!d_tile = !fp8.tile<16x64xbf16, swizzle_128b>
+!d_tile = !fp8.tile<64x64xbf16, swizzle_128b>
 !ring = !fp8.pipeline<4, a: !a_tile, b: !a_tile, s: !scale_tile>
 !queue = !fp8.store_queue<2, !d_tile, 8>
 !sum = !fp8.fragment<128x128xf32, 8, warpgroups>

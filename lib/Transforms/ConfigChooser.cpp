@@ -89,17 +89,22 @@ static SmallVector<int64_t> getTileNs() {
 }
 
 static SmallVector<GemmConfigAttr> getCandidates(MLIRContext *context,
+                                                 const Chip &chip,
                                                  const GemmExtents &extents) {
   SmallVector<GemmConfigAttr> configs;
   auto add = [&](int64_t tileM, int64_t tileN, int64_t group, int64_t m,
                  int64_t n) {
+    // On an H200 clusters never gained more than they lost elsewhere: its L2
+    // merges what neighbours ask for by itself.
+    if (chip.wgmma && m * n > 1)
+      return;
     // No cluster is wider than the result.
     if ((m > group && extents.m <= tileM / group * (m - 1)) ||
         (n > 1 && extents.n <= tileN * (n - 1)))
       return;
     configs.push_back(GemmConfigAttr::get(
         context, tileM, tileN, GemmPlan::kScaleBlock, group, m, n, /*stages=*/0,
-        /*accumulators=*/0, SchedulerKind::Persistent));
+        /*accumulators=*/0, SchedulerKind::Persistent, /*programmatic=*/false));
   };
   for (int64_t group : {1, 2})
     for (int64_t tileM : {64, 128, 256})
@@ -134,7 +139,7 @@ static SmallVector<RankedConfig, 0> rank(BlockwiseGemmOp op, const Chip &chip,
     return element ? element.getIntOrFloatBitWidth() / 8 : 0;
   };
   SmallVector<RankedConfig, 0> ranked;
-  for (GemmConfigAttr config : getCandidates(op.getContext(), extents)) {
+  for (GemmConfigAttr config : getCandidates(op.getContext(), chip, extents)) {
     std::optional<GemmPlan> plan = tryPlan(op, chip, config);
     if (!plan)
       continue;

@@ -460,9 +460,10 @@ FailureOr<GemmPlan> GemmPlan::choose(BlockwiseGemmOp op, const Chip &chip) {
   GemmPlan plan = getPinned(op);
   plan.usesWarpgroups = chip.wgmma;
   GemmConfigAttr config = op.getConfigAttr();
+  if (failed(checkMma(op, plan, chip)) || failed(checkTile(op, plan)))
+    return failure();
   plan.kGroup = chooseKGroup(config, plan);
-  if (failed(checkMma(op, plan, chip)) || failed(checkTile(op, plan)) ||
-      (!plan.usesWarpgroups && failed(chooseAccumulators(op, config, plan))) ||
+  if ((!plan.usesWarpgroups && failed(chooseAccumulators(op, config, plan))) ||
       failed(chooseStages(op, config, plan)))
     return failure();
   return plan;

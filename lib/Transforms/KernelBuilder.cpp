@@ -53,8 +53,9 @@ KernelBuilder::Carried KernelBuilder::forEachTile(ValueRange inits,
   auto op = ForEachTileOp::create(
       builder, loc, results,
       SchedulerKindAttr::get(builder.getContext(), plan.scheduler), band,
-      band && plan.hasBandsOfColumns(), argument(GemmParameter::TilesM),
-      argument(GemmParameter::TilesN), work, inits);
+      band && plan.hasBandsOfColumns() ? builder.getUnitAttr() : UnitAttr(),
+      argument(GemmParameter::TilesM), argument(GemmParameter::TilesN), work,
+      inits);
   SmallVector<Type> types(2, builder.getIndexType());
   llvm::append_range(types, inits.getTypes());
   fillBody(op, types, [&](ValueRange arguments) {

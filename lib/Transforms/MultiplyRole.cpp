@@ -28,7 +28,7 @@ private:
   /// The K blocks of a tile that has some, over the end and the sums.
   Carried multiplyTile(Value end, Value sums, Value firstColumn);
   /// The same where no ring brings the B scales.
-  Carried multiplyGroups(Value stage, Value sums, BScales scales);
+  Carried multiplyGroups(Value end, Value sums, BScales scales);
   /// Those of a slot: the end, advanced, and the sums.
   Carried multiplySlot(Value stage, Value sums, ScalesOf bScalesOf);
   /// `count` slots after which comes another: that one's stage, and the sums.
@@ -73,9 +73,9 @@ void MultiplyRole::build(ValueRange inits) {
 KernelBuilder::Carried MultiplyRole::multiplyTile(Value end, Value sums,
                                                   Value firstColumn) {
   BScales scales(*this, firstColumn);
-  Value stage = AcquireOp::create(builder, loc, end);
   if (!plan.bringsBScales() && !plan.hasColumnScales())
-    return multiplyGroups(stage, sums, scales);
+    return multiplyGroups(end, sums, scales);
+  Value stage = AcquireOp::create(builder, loc, end);
   auto scalesOf = [&](Value of, int64_t index) {
     return readScales(of, index, scales);
   };
@@ -104,7 +104,7 @@ Value MultiplyRole::getLastSlot() {
   return arith::DivUIOp::create(builder, loc, lastBlock, constant(plan.kGroup));
 }
 
-KernelBuilder::Carried MultiplyRole::multiplyGroups(Value stage, Value sums,
+KernelBuilder::Carried MultiplyRole::multiplyGroups(Value end, Value sums,
                                                     BScales scales) {
   // The last slot is in the last group, whatever else is.
   int64_t size = plan.getScaleGroup() / plan.kGroup;
@@ -123,8 +123,10 @@ KernelBuilder::Carried MultiplyRole::multiplyGroups(Value stage, Value sums,
                            return scales.get(ofLanes, blockOf(slot, index));
                          });
   };
-  Carried carried{stage, sums};
-  llvm::append_range(carried, scales.loadGroup(constant(0)));
+  // Loaded while the first slot is waited for.
+  SmallVector<Value> first = scales.loadGroup(constant(0));
+  Carried carried{AcquireOp::create(builder, loc, end), sums};
+  llvm::append_range(carried, first);
   carried = forEach(constant(0), whole, size, carried,
                     [&](Value first, ValueRange state) -> Carried {
                       Value nextFirst = arith::AddIOp::create(

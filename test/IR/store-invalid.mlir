@@ -20,7 +20,7 @@ func.func @other_float8(%f: !fp8.fragment<128x128xf32, 4>, %map: !fp8.tensor_map
 
 // -----
 
-// expected-error @below {{a store queue's tile has 32 rows, one for each lane, or 16 (Q1), but got 8}}
+// expected-error @below {{a store queue's tile has 32 rows, one for each lane, or 16, or the 64 of a warpgroup (Q1), but got 8}}
 func.func private @short_tile(!fp8.store_queue<2, !fp8.tile<8x64xbf16, swizzle_128b>, 4>)
 
 // -----
@@ -41,5 +41,15 @@ func.func @rows_of_a_warp(%f: !fp8.fragment<64x128xf32, 4, lane_halves>, %map: !
 func.func @whole_rows_of_two_warps(%f: !fp8.fragment<64x128xf32, 4, warp_halves>, %map: !fp8.tensor_map<!tile>, %q: !queue, %i: index) -> !queue attributes {fp8.linear} {
   // expected-error @below {{the tile's 128 columns must divide the 64 that a thread owns (Q2)}}
   %n = fp8.store %f, %map[%i, %i] through %q : !fp8.fragment<64x128xf32, 4, warp_halves>, !fp8.tensor_map<!tile>, !queue
+  return %n : !queue
+}
+
+// -----
+
+!tile = !fp8.tile<16x64xbf16, swizzle_128b>
+!queue = !fp8.store_queue<2, !tile, 4>
+func.func @rows_of_a_warp(%f: !fp8.fragment<64x64xf32, 4, warpgroups>, %map: !fp8.tensor_map<!tile>, %q: !queue, %i: index) -> !queue attributes {fp8.linear} {
+  // expected-error @below {{the tile must have as many rows as a warpgroup's part of the fragment (Q1), 64, but got 16}}
+  %n = fp8.store %f, %map[%i, %i] through %q : !fp8.fragment<64x64xf32, 4, warpgroups>, !fp8.tensor_map<!tile>, !queue
   return %n : !queue
 }

@@ -7,7 +7,7 @@
 !ring = !fp8.pipeline<3, a: !a, b: !b, s: !s>
 !part = !fp8.fragment<128x96xf32, 8, warpgroups>
 !sum = !fp8.fragment<256x96xf32, 8, warpgroups>
-!d = !fp8.tile<16x32xbf16, swizzle_64b>
+!d = !fp8.tile<64x32xbf16, swizzle_64b>
 !queue = !fp8.store_queue<2, !d, 8>
 
 // CHECK-LABEL: func.func @parts

@@ -37,7 +37,7 @@
 
 !a_tile = !fp8.tile<128x64xbf16, swizzle_128b> // operand
 !b_tile = !fp8.tile<64x64xbf16, swizzle_128b> // operand
-!d_tile = !fp8.tile<16x64xbf16, swizzle_128b>
+!d_tile = !fp8.tile<64x64xbf16, swizzle_128b>
 !ring = !fp8.pipeline<3, a: !a_tile, b: !b_tile>
 !queue = !fp8.store_queue<2, !d_tile, 4>
 !sum = !fp8.fragment<64x64xf32, 4, warpgroups>

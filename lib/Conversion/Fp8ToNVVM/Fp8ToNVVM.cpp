@@ -118,6 +118,21 @@ struct LowerSelect : public OpConversionPattern<arith::SelectOp> {
   }
 };
 
+/// A tensor map as the pointer that it becomes, which the prologue took ahead.
+struct LowerMapCast : public OpConversionPattern<UnrealizedConversionCastOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(UnrealizedConversionCastOp op, OneToNOpAdaptor operands,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (op->getNumOperands() != 1 ||
+        !isa<TensorMapType>(op->getOperand(0).getType()))
+      return failure();
+    rewriter.replaceOp(op, operands.getOperands()[0]);
+    return success();
+  }
+};
+
 } // namespace
 
 /// How many arguments convert-gpu-to-nvvm makes of one of that type: of a
@@ -307,7 +322,7 @@ static LogicalResult convertKernel(gpu::GPUFuncOp kernel,
                                                        target);
   cf::populateCFStructuralTypeConversionsAndLegality(converter, patterns,
                                                      target);
-  patterns.add<LowerSelect>(converter, context);
+  patterns.add<LowerSelect, LowerMapCast>(converter, context);
   populateFunctionOpInterfaceTypeConversionPattern<gpu::GPUFuncOp>(patterns,
                                                                    converter);
   target.addIllegalDialect<Fp8Dialect>();

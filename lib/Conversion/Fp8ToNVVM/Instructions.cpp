@@ -372,6 +372,16 @@ void Instructions::loadTile(Value destination, Value map,
       NVVM::TMALoadMode::TILE, /*isCTAOnly=*/false,
       getPairAttr(builder, ctaGroup), /*predicate=*/Value());
 }
+void Instructions::prefetchMap(Value map) {
+  Value pointer = UnrealizedConversionCastOp::create(
+                      builder, loc, getTensorMapPointerType(map.getContext()),
+                      map)
+                      .getResult(0);
+  NVVM::PrefetchOp::create(builder, loc, /*cacheLevel=*/nullptr,
+                           /*evictPriority=*/nullptr, pointer,
+                           /*predicate=*/Value(), builder.getUnitAttr(),
+                           /*uniform=*/nullptr, /*in_param_space=*/nullptr);
+}
 void Instructions::storeTile(Value source, Value map, ValueRange coordinates) {
   NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp::create(
       builder, loc, map, sharedPointer(source), getBox(*this, coordinates),

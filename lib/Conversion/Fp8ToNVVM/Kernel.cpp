@@ -154,6 +154,11 @@ KernelLowering fp8::buildPrologue(FunctionOpInterface kernel,
       if (isRing(op))
         initRing(&op, plan, lowering.sharedMemory, builder);
     first.fenceBarrierInit();
+    // What else a kernel that starts early can do before it waits.
+    if (kernel->hasAttr(Fp8Dialect::kProgrammaticAttrName))
+      for (BlockArgument argument : kernel.getArguments())
+        if (isa<TensorMapType>(argument.getType()))
+          first.prefetchMap(argument);
   });
   if (isCluster)
     instructions.syncCluster(/*aligned=*/true);

@@ -294,13 +294,16 @@ void LowerStoreProduct::lowerFragment(
     instructions.fenceAsyncProxy();
     meet();
     instructions.ifThen(leader, [&](Instructions &inner) {
+      // Were it a constant, ptxas would keep the addresses of the K loop in
+      // vector registers, and move them over for each product.
+      Value source = inner.keepInLoop(address);
       for (int64_t i = 0; i < count; ++i) {
         int64_t group = (first + i) / tilesPerPart,
                 column = (first + i) % tilesPerPart * tile.getColumns();
         SmallVector<Value> place(coordinates);
         place.push_back(shifted(firstRow, 64 * group));
         place.push_back(shifted(firstColumn, column));
-        inner.storeTile(inner.add(address, i * slotBytes), operands.getMap()[0],
+        inner.storeTile(inner.add(source, i * slotBytes), operands.getMap()[0],
                         place);
       }
       inner.commitStores();

@@ -4,7 +4,7 @@
 
 !a = !fp8.tile<64x128xf8E4M3FN, swizzle_128b>
 !s = !fp8.tile<4x64xf32>
-!d = !fp8.tile<16x64xbf16, swizzle_128b>
+!d = !fp8.tile<64x64xbf16, swizzle_128b>
 !ring = !fp8.pipeline<2, a: !a, b: !a, s: !s>
 !sum = !fp8.fragment<64x64xf32, 4, warpgroups>
 !queue = !fp8.store_queue<2, !d, 4>

@@ -6,7 +6,7 @@
 !s = !fp8.tile<1x256xf32>
 !row = !fp8.tile<1x16xbf16>
 !c = !fp8.tile<256x16xf16, swizzle_32b>
-!d = !fp8.tile<16x16xbf16, swizzle_32b>
+!d = !fp8.tile<64x16xbf16, swizzle_32b>
 !ring = !fp8.pipeline<2, a: !a, b: !b, s: !s, row: !row, c: !c>
 !part = !fp8.fragment<128x16xf32, 8, warpgroups>
 !sum = !fp8.fragment<256x16xf32, 8, warpgroups>
@@ -56,9 +56,14 @@ gpu.module @kernels {
       // CHECK-NOT: f16 to f32
       %s3 = fp8.add_tile %s2[0], %ct : !sum, !c
       %next = fp8.release %stage : !fp8.consumer_stage<!ring>
-      // 16 rows of each part.
+      // Each part's 64 rows: a slot is waited for by the thread that issues the copies, staged between two meetings of the warpgroup, and copied out as one box.
+      // CHECK: nvvm.cp.async.bulk.wait_group 1 {read}
+      // CHECK: nvvm.barrier id = %[[MEET:.*]] number_of_threads = %[[THREADS:.*]]
       // CHECK: nvvm.stmatrix
+      // CHECK: nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
+      // CHECK: nvvm.barrier id = %[[MEET]] number_of_threads = %[[THREADS]]
       // CHECK: nvvm.cp.async.bulk.tensor.global.shared.cta
+      // CHECK: nvvm.cp.async.bulk.wait_group 1 {read}
       // CHECK: nvvm.stmatrix
       // CHECK: nvvm.cp.async.bulk.tensor.global.shared.cta
       // CHECK-NOT: nvvm.stmatrix
