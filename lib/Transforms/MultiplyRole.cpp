@@ -25,19 +25,33 @@ private:
   /// The B scales of the `index`th K block of a slot.
   using ScalesOf = function_ref<SmallVector<Value>(Value stage, int64_t index)>;
 
+  using SlotScalesOf =
+      function_ref<SmallVector<Value>(Value stage, Value slot, int64_t index)>;
+
+  /// True if a slot is waited for where the one before it has been promoted:
+  /// in one stretch with the promotion, in front of which ptxas then asks for
+  /// it. That takes another copy of the body for the last slot; a warpgroup
+  /// that is alone mostly has one tile, and loses more by fetching that.
+  bool waitsAhead() const { return plan.getEpilogueWarps() > 4; }
+  /// What the loop over slots carries: the end or, ahead, the next stage.
+  Value begin(Value end) {
+    return waitsAhead() ? AcquireOp::create(builder, loc, end).getStage() : end;
+  }
   /// The K blocks of a tile that has some, over the end and the sums.
   Carried multiplyTile(Value end, Value sums, Value firstColumn);
   /// The same where no ring brings the B scales.
   Carried multiplyGroups(Value end, Value sums, BScales scales);
   /// Those of a slot: the end, advanced, and the sums.
   Carried multiplySlot(Value stage, Value sums, ScalesOf bScalesOf);
-  /// `count` slots after which comes another: that one's stage, and the sums.
-  Carried multiplySlots(
-      Value stage, Value sums, Value count,
-      function_ref<SmallVector<Value>(Value stage, Value slot, int64_t index)>
-          bScalesOf);
-  /// The number of the slot with the last K block.
-  Value getLastSlot();
+  /// `count` slots, after which comes another if slots are waited for ahead.
+  Carried multiplySlots(ValueRange state, Value count, SlotScalesOf bScalesOf);
+  /// The last slot, if it is left; the end and the sums.
+  Carried finish(ValueRange state, ScalesOf bScalesOf) {
+    return waitsAhead() ? multiplySlot(state[0], state[1], bScalesOf)
+                        : Carried(state);
+  }
+  /// The slots of a tile's K blocks, without one that is left to finish.
+  Value getNumSlots();
   /// The B scales that the ring brings.
   SmallVector<Value> readScales(Value stage, int64_t index, BScales &scales);
 };
@@ -67,23 +81,18 @@ void MultiplyRole::build(ValueRange inits) {
   });
 }
 
-// A slot is waited for where the one before it has been promoted, not where its
-// own products start: in one stretch with the promotion, in front of which
-// ptxas then asks for it.
 KernelBuilder::Carried MultiplyRole::multiplyTile(Value end, Value sums,
                                                   Value firstColumn) {
   BScales scales(*this, firstColumn);
   if (!plan.bringsBScales() && !plan.hasColumnScales())
     return multiplyGroups(end, sums, scales);
-  Value stage = AcquireOp::create(builder, loc, end);
-  auto scalesOf = [&](Value of, int64_t index) {
-    return readScales(of, index, scales);
-  };
-  Carried last = multiplySlots(stage, sums, getLastSlot(),
-                               [&](Value of, Value, int64_t index) {
-                                 return readScales(of, index, scales);
-                               });
-  return multiplySlot(last[0], last[1], scalesOf);
+  Carried state = multiplySlots({begin(end), sums}, getNumSlots(),
+                                [&](Value stage, Value, int64_t index) {
+                                  return readScales(stage, index, scales);
+                                });
+  return finish(state, [&](Value stage, int64_t index) {
+    return readScales(stage, index, scales);
+  });
 }
 
 SmallVector<Value> MultiplyRole::readScales(Value stage, int64_t index,
@@ -98,19 +107,23 @@ SmallVector<Value> MultiplyRole::readScales(Value stage, int64_t index,
   return scales.spread(ofRows);
 }
 
-Value MultiplyRole::getLastSlot() {
+Value MultiplyRole::getNumSlots() {
   Value lastBlock = arith::SubIOp::create(
       builder, loc, argument(GemmParameter::Blocks), constant(1));
-  return arith::DivUIOp::create(builder, loc, lastBlock, constant(plan.kGroup));
+  Value last =
+      arith::DivUIOp::create(builder, loc, lastBlock, constant(plan.kGroup));
+  return waitsAhead()
+             ? last
+             : Value(arith::AddIOp::create(builder, loc, last, constant(1)));
 }
 
 KernelBuilder::Carried MultiplyRole::multiplyGroups(Value end, Value sums,
                                                     BScales scales) {
-  // The last slot is in the last group, whatever else is.
+  // A slot that is left to finish is one more of the rest.
   int64_t size = plan.getScaleGroup() / plan.kGroup;
-  Value last = getLastSlot();
-  Value rest = arith::RemUIOp::create(builder, loc, last, constant(size)),
-        whole = arith::SubIOp::create(builder, loc, last, rest);
+  Value slots = getNumSlots();
+  Value rest = arith::RemUIOp::create(builder, loc, slots, constant(size)),
+        whole = arith::SubIOp::create(builder, loc, slots, rest);
   auto blockOf = [&](Value slot, int64_t index) -> Value {
     Value block = scaled(slot, plan.kGroup);
     return index ? arith::AddIOp::create(builder, loc, block, constant(index))
@@ -118,45 +131,46 @@ KernelBuilder::Carried MultiplyRole::multiplyGroups(Value end, Value sums,
   };
   auto multiply = [&](ValueRange state, Value count) {
     ValueRange ofLanes = state.drop_front(2);
-    return multiplySlots(state[0], state[1], count,
+    return multiplySlots(state.take_front(2), count,
                          [&](Value, Value slot, int64_t index) {
                            return scales.get(ofLanes, blockOf(slot, index));
                          });
   };
   // Loaded while the first slot is waited for.
   SmallVector<Value> first = scales.loadGroup(constant(0));
-  Carried carried{AcquireOp::create(builder, loc, end), sums};
+  Carried carried{begin(end), sums};
   llvm::append_range(carried, first);
-  carried = forEach(constant(0), whole, size, carried,
-                    [&](Value first, ValueRange state) -> Carried {
-                      Value nextFirst = arith::AddIOp::create(
-                          builder, loc, first, constant(size));
-                      SmallVector<Value> next =
-                          scales.loadGroup(blockOf(nextFirst, 0));
-                      Carried results = multiply(state, constant(size));
-                      llvm::append_range(results, next);
-                      return results;
-                    });
+  carried =
+      forEach(constant(0), whole, size, carried,
+              [&](Value group, ValueRange state) -> Carried {
+                Value next =
+                    arith::AddIOp::create(builder, loc, group, constant(size));
+                SmallVector<Value> loaded = scales.loadGroup(blockOf(next, 0));
+                Carried results = multiply(state, constant(size));
+                llvm::append_range(results, loaded);
+                return results;
+              });
   SmallVector<Value> ofLanes(llvm::drop_begin(carried, 2));
-  Carried final = multiply(carried, rest);
-  return multiplySlot(final[0], final[1], [&](Value, int64_t index) {
+  return finish(multiply(carried, rest), [&](Value, int64_t index) {
     return scales.get(ofLanes, blockOf(rest, index));
   });
 }
 
-KernelBuilder::Carried MultiplyRole::multiplySlots(
-    Value stage, Value sums, Value count,
-    function_ref<SmallVector<Value>(Value stage, Value slot, int64_t index)>
-        bScalesOf) {
-  return forEach(constant(0), count, 1, {stage, sums},
-                 [&](Value slot, ValueRange state) -> Carried {
-                   Carried results = multiplySlot(
-                       state[0], state[1], [&](Value of, int64_t index) {
-                         return bScalesOf(of, slot, index);
-                       });
-                   results[0] = AcquireOp::create(builder, loc, results[0]);
-                   return results;
-                 });
+KernelBuilder::Carried MultiplyRole::multiplySlots(ValueRange state,
+                                                   Value count,
+                                                   SlotScalesOf bScalesOf) {
+  return forEach(
+      constant(0), count, 1, state,
+      [&](Value slot, ValueRange inner) -> Carried {
+        Value stage =
+            waitsAhead() ? inner[0] : AcquireOp::create(builder, loc, inner[0]);
+        Carried results =
+            multiplySlot(stage, inner[1], [&](Value of, int64_t index) {
+              return bScalesOf(of, slot, index);
+            });
+        results[0] = begin(results[0]);
+        return results;
+      });
 }
 
 KernelBuilder::Carried MultiplyRole::multiplySlot(Value stage, Value sums,
