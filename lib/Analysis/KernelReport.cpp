@@ -51,6 +51,7 @@ KernelReport::KernelReport(FunctionOpInterface kernel, const KernelPlan &plan)
     if (auto queue = dyn_cast<StoreQueueOp>(op)) {
       StoreQueueType type = queue.getQueue().getType();
       storeQueueBytes += KernelPlan::getQueueBytes(type);
+      addQueue(queue, plan);
     }
   }
 }
@@ -134,6 +135,27 @@ void KernelReport::addRing(Operation *op, const KernelPlan &plan) {
   report.barriers = {full, empty};
   if (auto output = dyn_cast<OutputPipelineOp>(op))
     addOutputBarriers(output, plan, report);
+  rings.push_back(std::move(report));
+}
+
+void KernelReport::addQueue(StoreQueueOp op, const KernelPlan &plan) {
+  StoreQueueType type = op.getQueue().getType();
+  int64_t stagers = KernelPlan::getNumStagers(type);
+  if (stagers == type.getWarps())
+    return; // warps stage by themselves
+  std::string role = getRole(op.getQueue()).getName().str();
+  BarrierReport meeting{"meeting (named)",
+                        stagers,
+                        128,
+                        0,
+                        plan.getQueueBarrier(op.getQueue()),
+                        "one of each warpgroup, before and after it stages",
+                        role,
+                        {{role, 128, "by waiting"}}};
+  meeting.isNamed = true;
+  RingReport report{
+      "store queue", type.getDepth(), KernelPlan::getQueueBytes(type), 0, {}};
+  report.barriers.push_back(std::move(meeting));
   rings.push_back(std::move(report));
 }
 

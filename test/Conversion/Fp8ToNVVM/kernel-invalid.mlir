@@ -282,3 +282,21 @@ module attributes {gpu.container_module} {
     return
   }
 }
+
+// -----
+
+// Sixteen warpgroups' meetings: barrier 0 is the whole CTA's.
+!tile = !fp8.tile<64x64xbf16, swizzle_128b>
+!queue = !fp8.store_queue<1, !tile, 32>
+gpu.module @kernels {
+  gpu.func @too_many_meetings() kernel attributes {fp8.linear} {
+    %q0 = fp8.store_queue : !queue
+    // expected-error @below {{'fp8.store_queue' op needs a named barrier, but a CTA has 16 (PTX ISA, barrier) and all are taken}}
+    %q1 = fp8.store_queue : !queue
+    fp8.role "store" warps(32) (%a = %q0, %b = %q1) : !queue, !queue {
+      fp8.close %a : !queue
+      fp8.close %b : !queue
+    }
+    gpu.return
+  }
+}
