@@ -7,7 +7,8 @@ there, and how much longer than the fastest that is.
 usage: chooser.py [CSV] [--fp8-opt=FILE] [--chip=NAME] [--most=PERCENT]
 
 CSV is by default the last of benchmark/results. Where the model's first choice was not measured, marked with a
-star, the first of its ranking that was counts. Exit status 0 only if the geometric mean of
+star, the first of its ranking that was counts. Kernels of programmatic launches are left out: those are for
+the user to ask for, not to be chosen. Exit status 0 only if the geometric mean of
 the losses is at most PERCENT.
 """
 
@@ -67,7 +68,7 @@ def read_measured(path, kernels):
     with open(path, encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
             config = config_of(row["configuration"], kernels) if row["peer"] == OURS else None
-            if not config or row["right"] != "True" or not row["us"]:
+            if not config or "launch" in config or row["right"] != "True" or not row["us"]:
                 continue
             of_shape = measured.setdefault((int(row["m"]), int(row["n"]), int(row["k"])), {})
             of_shape[config] = min(float(row["us"]), of_shape.get(config, math.inf))
