@@ -54,6 +54,13 @@ LogicalResult KernelPlan::checkSharedSlots(Operation *op,
     return success();
   for (auto &[number, use] : flow->getStageUses()) {
     StagePlan stage = stages.lookup(number);
+    for (AcquireOp acquire : use.acquires)
+      if (getRingOf(acquire.getEnd()) == op && ring.ctaGroup == 1 &&
+          getLeadingGrouping(acquire) && cluster.getSize() > 1)
+        return acquire.emitOpError()
+               << "takes a slot that CTAs fill for one another, so it must not "
+                  "stand in an 'fp8.leading_cta' (C4); every CTA copies its "
+                  "share and hands the slot back";
     for (TileCopyOpInterface copy : use.copies)
       if (getRingOf(copy.getFilledStage()) == op && !stage.bytesAtAcquire)
         return copy->emitOpError()

@@ -90,10 +90,19 @@ static LogicalResult checkViews(Operation *op) {
   return success();
 }
 
+/// (M5) A kernel's arguments are in global memory, which cp.async reads.
+static LogicalResult checkSource(Operation *op) {
+  auto load = dyn_cast<LoadElementOp>(op);
+  if (!load || isa<BlockArgument>(load.getSource()))
+    return success();
+  return load.emitOpError() << "copies from what is no argument of the kernel "
+                               "(M5); take one, which is in global memory";
+}
+
 LogicalResult KernelPlan::checkRules(FunctionOpInterface kernel) {
   WalkResult result = kernel->walk([](Operation *op) {
     return failed(checkForeign(op)) || failed(checkCreate(op)) ||
-                   failed(checkViews(op))
+                   failed(checkViews(op)) || failed(checkSource(op))
                ? WalkResult::interrupt()
                : WalkResult::advance();
   });
@@ -148,17 +157,27 @@ static StringAttr getFilledTile(Operation *copy) {
   return {};
 }
 
+/// True if the columns that were copied one by one are all that the op reads of
+/// the row.
+static bool hasElements(Operation *reader, TileType row,
+                        const llvm::SmallDenseSet<int64_t> &columns) {
+  if (auto read = dyn_cast<ReadElementOp>(reader))
+    return columns.contains(read.getColumn());
+  return int64_t(columns.size()) == row.getColumns();
+}
+
 /// (K6) What is read of a slot was put there: by a copy into the tile, or by an
 /// MMA into the accumulator.
 static LogicalResult checkFilled(Operation *ring, const HandleFlow &flow) {
   const auto &uses = flow.getStageUses();
   llvm::SmallDenseSet<StringAttr> filled;
+  llvm::SmallDenseMap<StringAttr, llvm::SmallDenseSet<int64_t>> elements;
   bool anyMma = false;
   for (unsigned number : getStages(ring, flow, /*producers=*/true)) {
     const StageUse &use = uses.find(number)->second;
     anyMma |= !use.mmas.empty();
     for (LoadElementOp load : use.elementLoads)
-      filled.insert(load.getNameAttr());
+      elements[load.getNameAttr()].insert(load.getColumn());
     for (TileCopyOpInterface copy : use.copies)
       if (StringAttr name = getFilledTile(copy))
         filled.insert(name);
@@ -174,11 +193,19 @@ static LogicalResult checkFilled(Operation *ring, const HandleFlow &flow) {
       auto tile = dyn_cast<TileOp>(lender);
       if (tile ? filled.contains(tile.getNameAttr()) : anyMma)
         continue;
+      auto found = tile ? elements.find(tile.getNameAttr()) : elements.end();
+      if (found != elements.end() &&
+          hasElements(reader, tile.getTile().getType(), found->second))
+        continue;
       InFlightDiagnostic diagnostic = reader->emitOpError();
       if (tile)
-        diagnostic << "reads tile '" << tile.getName()
-                   << "', into which nobody copies (K6); copy it, or leave it "
-                      "out of the ring";
+        diagnostic << (found == elements.end() ? "reads tile '"
+                                               : "reads elements of tile '")
+                   << tile.getName()
+                   << "', into which nobody copies (K6); copy "
+                   << (found == elements.end() ? "it, or leave it out of the "
+                                                 "ring"
+                                               : "them");
       else
         diagnostic << "reads an accumulator that no MMA writes (K6); issue "
                       "one into the MMA stage";

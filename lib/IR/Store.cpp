@@ -39,6 +39,10 @@ LogicalResult StoreOp::verify() {
                          << (fragment.isOfWarpgroups() ? " of the fragment (Q2)"
                                                        : " that a thread owns "
                                                          "(Q2)");
+  if (fragment.isOfWarpgroups() && tile.getColumns() % 8)
+    return emitOpError() << "the tile's " << tile.getColumns()
+                         << " columns must be whole eights of a warpgroup's "
+                            "fragment (Q2)";
   if (queue.getWarps() != fragment.getWarps())
     return emitOpError() << "the queue is for " << queue.getWarps()
                          << " warps, but the fragment is held by "

@@ -57,6 +57,14 @@ TileType LoadElementOp::getTile() {
 
 LogicalResult LoadElementOp::verify() {
   auto source = cast<MemRefType>(getSource().getType());
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (source.getRank() < 1 || source.getMemorySpace() ||
+      failed(source.getStridesAndOffset(strides, offset)))
+    return emitOpError() << "the source must be a strided memref without a "
+                            "memory space, of one dimension at least (M5), but "
+                            "got "
+                         << source;
   if (int64_t(getIndices().size()) != source.getRank())
     return emitOpError() << "names an element of " << source << " with "
                          << getIndices().size() << " indices";

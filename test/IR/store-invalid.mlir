@@ -53,3 +53,13 @@ func.func @rows_of_a_warp(%f: !fp8.fragment<64x64xf32, 4, warpgroups>, %map: !fp
   %n = fp8.store %f, %map[%i, %i] through %q : !fp8.fragment<64x64xf32, 4, warpgroups>, !fp8.tensor_map<!tile>, !queue
   return %n : !queue
 }
+
+// -----
+
+!tile = !fp8.tile<64x4xf32>
+!queue = !fp8.store_queue<2, !tile, 4>
+func.func @half_of_eight(%f: !fp8.fragment<64x64xf32, 4, warpgroups>, %map: !fp8.tensor_map<!tile>, %q: !queue, %i: index) -> !queue attributes {fp8.linear} {
+  // expected-error @below {{the tile's 4 columns must be whole eights of a warpgroup's fragment (Q2)}}
+  %n = fp8.store %f, %map[%i, %i] through %q : !fp8.fragment<64x64xf32, 4, warpgroups>, !fp8.tensor_map<!tile>, !queue
+  return %n : !queue
+}

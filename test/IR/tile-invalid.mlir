@@ -48,6 +48,25 @@ func.func @no_such_tile(%stage: !fp8.producer_stage<!ring>, %scales: memref<?xf3
 
 // -----
 
+!ring = !fp8.pipeline<3, s: !fp8.tile<1x4xf32>>
+!blocked = memref<4x4xf32, affine_map<(d0, d1) -> (d0 floordiv 2, d1)>>
+func.func @not_strided(%stage: !fp8.producer_stage<!ring>, %scales: !blocked, %i: index) -> !fp8.producer_stage<!ring> attributes {fp8.linear} {
+  // expected-error @below {{the source must be a strided memref without a memory space, of one dimension at least (M5), but got 'memref<4x4xf32, affine_map<(d0, d1) -> (d0 floordiv 2, d1)>>'}}
+  fp8.load_element %scales[%i, %i], %stage["s", 0] : !blocked, !fp8.producer_stage<!ring>
+  return %stage : !fp8.producer_stage<!ring>
+}
+
+// -----
+
+!ring = !fp8.pipeline<3, s: !fp8.tile<1x4xf32>>
+func.func @of_a_space(%stage: !fp8.producer_stage<!ring>, %scales: memref<?xf32, 3>, %i: index) -> !fp8.producer_stage<!ring> attributes {fp8.linear} {
+  // expected-error @below {{the source must be a strided memref without a memory space, of one dimension at least (M5), but got 'memref<?xf32, 3>'}}
+  fp8.load_element %scales[%i], %stage["s", 0] : memref<?xf32, 3>, !fp8.producer_stage<!ring>
+  return %stage : !fp8.producer_stage<!ring>
+}
+
+// -----
+
 !ring = !fp8.pipeline<3, s: !fp8.tile<1x8xbf16>>
 func.func @two_bytes(%stage: !fp8.producer_stage<!ring>, %scales: memref<?xbf16>, %i: index) -> !fp8.producer_stage<!ring> attributes {fp8.linear} {
   // expected-error @below {{the tile must be one unswizzled row of 'bf16' elements, which must have 4 bytes, the fewest that cp.async copies (M3), but got '!fp8.tile<1x8xbf16>'}}

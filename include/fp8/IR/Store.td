@@ -9,7 +9,7 @@ include "fp8/IR/Fp8Base.td"
 def Fp8_StoreQueueOp : Fp8_Op<"store_queue", [InLinearFunction, Fp8_LinearOpInterface, MemoryEffects<[MemAlloc<Fp8_BarrierResource>]>]> {
   let summary = "makes the staging tiles of a role that stores";
   let description = [{
-    Lays `depth` tiles for each warp out in shared memory. Like a pipeline, it stands in the kernel's entry block (P3).
+    Lays `depth` slots for each warp, or of 64-row tiles for each warpgroup, out in shared memory. Like a pipeline, it stands in the kernel's entry block (P3).
 
     ```mlir
     !queue = !fp8.store_queue<2, !fp8.tile<32x64xbf16, swizzle_128b>, 4>
@@ -29,13 +29,14 @@ def Fp8_StoreOp : Fp8_ConsumingOp<"store", [AllTypesMatch<["queue", "next"]>]> {
   let summary = "stores a fragment to global memory";
   let description = [{
     Rounds the fragment to the map's element type and copies it, tile by tile through the queue, to the box at `coordinates` (row, column, in
-    elements; before them, of a map of higher rank, its outer coordinates). What lies outside the tensor is not written. The copies are asynchronous: they are complete when the queue is closed.
+    elements; before them, of a map of higher rank, its outer coordinates). What lies outside the tensor is not written. The copies are asynchronous: they are complete when the queue is closed,
+    and until then those of two stores come in any order, so the boxes of stores through a queue do not overlap.
 
     Rounding is to nearest even; to f8E4M3FN it saturates at 448, since that type has no infinity, and keeps NaN. An output scale is a
     multiplication in `fp8.map` before the store.
 
-    (Q1) the map's box is the queue's tile, which has as many rows as a warp holds; (Q2) its columns divide those that a thread owns, or in the layout
-    `lane_halves` are those of both threads of a row, and in that of `warpgroups` divide the fragment's; (Q3) the queue and
+    (Q1) the map's box is the queue's tile, which has as many rows as a warp holds, in the layout `warpgroups` 64; (Q2) its columns divide those that a thread owns, or in the layout
+    `lane_halves` are those of both threads of a row, and in that of `warpgroups` are whole eights and divide the fragment's; (Q3) the queue and
     the fragment belong to the same number of warps; (Q4) its elements are bf16, f16, f32 or f8E4M3FN.
 
     ```mlir

@@ -57,7 +57,8 @@ def Fp8_LoadElementOp : Fp8_Op<"load_element", [InLinearFunction, Fp8_LinearOpIn
     It adds no bytes to what the full barrier expects. In a ring into which elements are copied, each hand-over of a producer arrives once more, when
     the elements that the thread has copied so far are there (cp.async.mbarrier.arrive.noinc).
 
-    (M3) the tile is unswizzled and has one row of the source's elements, which are 4 bytes wide: cp.async copies no fewer; (M4) the column lies in the tile.
+    (M3) the tile is unswizzled and has one row of the source's elements, which are 4 bytes wide: cp.async copies no fewer; (M4) the column lies in the tile;
+    (M5) the source is an argument of the kernel: strided, of one dimension at least, without a memory space. Its elements lie within 2^31 of one another.
 
     ```mlir
     !ring = !fp8.pipeline<3, b_scale: !fp8.tile<1x4xf32>>

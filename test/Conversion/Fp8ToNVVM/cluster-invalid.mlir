@@ -257,3 +257,30 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+// Every CTA has its share to copy.
+!ring = !fp8.pipeline<2, a: !fp8.tile<64x128xf8E4M3FN, swizzle_128b>>
+gpu.module @kernels {
+  gpu.func @shared_by_the_leader(%am: !fp8.tensor_map<!fp8.tile<32x128xf8E4M3FN, swizzle_128b>>, %i: index) kernel
+      attributes {fp8.linear, fp8.cluster = array<i64: 2, 1>} {
+    %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
+    fp8.role "read" warps(4) (%in = %c) : !fp8.consumer<!ring> {
+      %end = fp8.leading_cta of cluster (%l = %in) : !fp8.consumer<!ring> -> !fp8.consumer<!ring> {
+        // expected-error @below {{takes a slot that CTAs fill for one another, so it must not stand in an 'fp8.leading_cta' (C4); every CTA copies its share and hands the slot back}}
+        %stage = fp8.acquire %l : !fp8.consumer<!ring>
+        %next = fp8.release %stage : !fp8.consumer_stage<!ring>
+        fp8.yield %next : !fp8.consumer<!ring>
+      }
+      fp8.close %end : !fp8.consumer<!ring>
+    }
+    fp8.role "load" warps(1) (%in = %p) : !fp8.producer<!ring> {
+      %stage = fp8.acquire %in : !fp8.producer<!ring>
+      fp8.tma_load %am[%i, %i], %stage["a"] multicast along m : !fp8.tensor_map<!fp8.tile<32x128xf8E4M3FN, swizzle_128b>>, !fp8.producer_stage<!ring>
+      %next = fp8.release %stage : !fp8.producer_stage<!ring>
+      fp8.close %next : !fp8.producer<!ring>
+    }
+    gpu.return
+  }
+}
