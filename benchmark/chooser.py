@@ -6,10 +6,10 @@ there, and how much longer than the fastest that is.
 
 usage: chooser.py [CSV] [--fp8-opt=FILE] [--chip=NAME] [--most=PERCENT]
 
-CSV is by default the last of benchmark/results. Where the model's first choice was not measured, marked with a
-star, the first of its ranking that was counts. Kernels of programmatic launches are left out: those are for
-the user to ask for, not to be chosen. Exit status 0 only if the geometric mean of
-the losses is at most PERCENT.
+CSV is by default that of benchmark/results whose measurements are the latest. Where the model's first
+choice was not measured, marked with a star, the first of its ranking that was counts. Kernels of
+programmatic launches are left out: those are for the user to ask for, not to be chosen. Exit status 0
+only if the geometric mean of the losses is at most PERCENT.
 """
 
 import argparse
@@ -54,6 +54,11 @@ def normal(config):
     return ", ".join(" ".join(field.split()) for field in spaced.split(","))
 
 
+def is_chosen(config):
+    """False for what is never chosen, but for the user to ask for: programmatic launches."""
+    return "launch = programmatic" not in normal(config)
+
+
 def config_of(name, kernels):
     """The configuration of a kernel by its name in the CSV file."""
     if name in kernels:
@@ -62,13 +67,21 @@ def config_of(name, kernels):
     return "tile = %s x %s x 128" % tile.groups() if tile else None
 
 
+def last_measured():
+    """The file of benchmark/results whose measurements are the latest."""
+    def date_of(path):
+        with open(path, encoding="utf-8", newline="") as file:
+            return max((row["date"] for row in csv.DictReader(file)), default="")
+    return max(glob.glob(os.path.join(HERE, "results", "*.csv")), key=date_of)
+
+
 def read_measured(path, kernels):
     """Shape: configuration: microseconds, of what was right; the fastest of several."""
     measured = {}
     with open(path, encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
             config = config_of(row["configuration"], kernels) if row["peer"] == OURS else None
-            if not config or "launch" in config or row["right"] != "True" or not row["us"]:
+            if not config or not is_chosen(config) or row["right"] != "True" or not row["us"]:
                 continue
             of_shape = measured.setdefault((int(row["m"]), int(row["n"]), int(row["k"])), {})
             of_shape[config] = min(float(row["us"]), of_shape.get(config, math.inf))
@@ -106,7 +119,7 @@ def main():
     parser.add_argument("--chip", default="sm_90a")
     parser.add_argument("--most", type=float, default=3.0, help="per cent that may be lost")
     options = parser.parse_args()
-    path = options.csv or max(glob.glob(os.path.join(HERE, "results", "*.csv")))
+    path = options.csv or last_measured()
     with open(os.path.join(HERE, "gpu", "configurations.json"), encoding="utf-8") as file:
         measured = read_measured(path, json.load(file)["kernels"])
     if not measured:

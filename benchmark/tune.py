@@ -76,13 +76,14 @@ def candidates(options):
 
 def fastest(path, kernels):
     """The GPU's name, and for each shape (us, config) of what was fastest. Kernels that need more than their
-    configuration to be made or launched are not what a configuration gives."""
-    plain = {name: kernel for name, kernel in kernels.items() if set(kernel) == {"config"}}
+    configuration to be made or launched are not what a configuration gives; some configurations are never chosen."""
+    plain = {name: kernel for name, kernel in kernels.items()
+             if set(kernel) == {"config"} and chooser.is_chosen(kernel["config"])}
     with open(path, encoding="utf-8", newline="") as file:
         measured = [row for row in csv.DictReader(file) if row["peer"] == chooser.OURS]
     left_out = {row["configuration"] for row in measured} - set(plain)
     if left_out:
-        print("tune.py: not plain configurations, so left out: " + ", ".join(sorted(left_out)), file=sys.stderr)
+        print("tune.py: not configurations to choose, so left out: " + ", ".join(sorted(left_out)), file=sys.stderr)
     best = {}
     for row in measured:
         if row["right"] != "True" or not row["us"] or row["configuration"] in left_out:

@@ -151,7 +151,7 @@ struct GemmPlan {
     return usesWarpgroups && warps > 8 ? llvm::alignTo(warps, 4) : warps;
   }
   /// True if neighbouring clusters share rows of A: where these are the larger
-  /// part of what a tile reads. The L2 of an H200 sent 20 % less so.
+  /// part of what a tile reads (measured: benchmark/NOTES.md).
   bool hasBandsOfColumns() const { return usesWarpgroups && tileM > tileN; }
   int64_t getBand() const {
     if (!hasBandsOfColumns())
@@ -171,8 +171,8 @@ struct GemmPlan {
   StoreQueueType getStoreQueue() const;
   /// True if the input ring brings B scales that columns share: their elements
   /// are then as wide as those that threads can copy. It saves their loads at
-  /// the start of a tile, but makes large tiles of few columns wait for their
-  /// slots (on an H200 256x128 gained without it and 128x64 too).
+  /// the start of a tile; 256x128 and 128x64 lost by it on an H200
+  /// (benchmark/NOTES.md).
   bool bringsBScales() const {
     return usesWarpgroups && !hasColumnScales() &&
            bScaleType.getElementType().isF32() &&

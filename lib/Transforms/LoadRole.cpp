@@ -59,7 +59,6 @@ KernelBuilder::Carried LoadRole::loadBlocks(Value end, Value block, Value m,
       if (i > 0)
         block = arith::AddIOp::create(builder, loc, block, constant(1));
       Value k = scaled(block, plan.tileK);
-      // First, lest it queue behind the tiles.
       if (plan.bringsBScales())
         loadBScales(stages[0], block, i);
       load(argument(GemmParameter::AMap), place(m, k), stages[0],

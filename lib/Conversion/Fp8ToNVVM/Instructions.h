@@ -23,13 +23,13 @@ void declareSharedMemory(Operation *gpuModule, Location loc);
 /// gpu.module, if it is not there.
 void declareWaitRecords(Operation *gpuModule, Location loc);
 
-/// Builds instructions at a builder's insertion point.
 /// A product of 64 rows that a warpgroup computes.
 struct WarpgroupProduct {
   int64_t columns;
   StringRef aType, bType; ///< e4m3, e5m2, bf16 or f16
 };
 
+/// Builds instructions at a builder's insertion point.
 class Instructions {
 public:
   Instructions(OpBuilder &builder, Location loc) : builder(builder), loc(loc) {}

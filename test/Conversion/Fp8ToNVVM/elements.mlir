@@ -8,6 +8,7 @@
 !ring = !fp8.pipeline<2, a: !a, s: !s>
 
 // CHECK: gpu.func @kernel
+// CHECK: %[[TWO:.*]] = arith.constant 2 : i32
 // REPORT: full x2 at {{[0-9]+}}: 2 arrivals and 8192 bytes
 // REPORT-NEXT: load arrives 1x, one thread, with the announcement of the bytes
 // REPORT-NEXT: load arrives 1x, cp.async.mbarrier.arrive, when the elements that it copied are there
@@ -18,7 +19,7 @@ gpu.module @kernels {
       kernel attributes {fp8.linear} {
     %c0 = arith.constant 0 : index
     %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
-    // CHECK: nvvm.mbarrier.init %{{.*}}, %[[TWO:.*]] : !llvm.ptr<3>, i32
+    // CHECK: nvvm.mbarrier.init %{{.*}}, %[[TWO]] : !llvm.ptr<3>, i32
     fp8.role "read" warps(4) (%in = %c) : !fp8.consumer<!ring> {
       %stage = fp8.acquire %in : !fp8.consumer<!ring>
       %tile = fp8.tile %stage["s"] : !fp8.consumer_stage<!ring>
