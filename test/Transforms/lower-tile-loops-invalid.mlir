@@ -12,6 +12,18 @@ func.func @other_band(%m: index, %n: index) {
 
 // -----
 
+func.func @other_direction(%m: index, %n: index) {
+  // expected-note @below {{the other loop}}
+  fp8.for_each_tile persistent band(4) (%i, %j) in (%m, %n) {
+  }
+  // expected-error @below {{'fp8.for_each_tile' op has another band than another loop of its kernel (W4); the roles would work on different tiles}}
+  fp8.for_each_tile persistent band(4 columns) (%i, %j) in (%m, %n) {
+  }
+  return
+}
+
+// -----
+
 func.func @other_scheduler(%m: index, %n: index) {
   // expected-note @below {{the other loop}}
   fp8.for_each_tile persistent (%i, %j) in (%m, %n) {

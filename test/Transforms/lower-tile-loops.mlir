@@ -36,3 +36,27 @@ func.func @one_tile(%m: index, %n: index, %x: index) -> index {
   // CHECK: return %[[NEXT]]
   return %r : index
 }
+
+// Along a band's rows, then to the next band; the last may have fewer columns.
+// CHECK-LABEL: func.func @band_of_columns
+// CHECK-SAME: (%[[M:.*]]: index, %[[N:.*]]: index, %{{.*}}: index)
+func.func @band_of_columns(%m: index, %n: index, %x: index) -> index {
+  // CHECK: scf.for %[[T:.*]] = %{{.*}} iter_args
+  // CHECK: %[[BAND:.*]] = arith.constant 4 : index
+  // CHECK: %[[SIZE:.*]] = arith.muli %[[BAND]], %[[M]]
+  // CHECK: %[[NUMBER:.*]] = arith.divui %[[T]], %[[SIZE]]
+  // CHECK: %[[FIRST:.*]] = arith.muli %[[NUMBER]], %[[BAND]]
+  // CHECK: %[[WITHIN:.*]] = arith.remui %[[T]], %[[SIZE]]
+  // CHECK: %[[LEFT:.*]] = arith.subi %[[N]], %[[FIRST]]
+  // CHECK: %[[COLUMNS:.*]] = arith.minui %[[BAND]], %[[LEFT]]
+  // CHECK: %[[PLACE:.*]] = arith.remui %[[WITHIN]], %[[COLUMNS]]
+  // CHECK: %[[COLUMN:.*]] = arith.addi %[[FIRST]], %[[PLACE]]
+  // CHECK: %[[ROW:.*]] = arith.divui %[[WITHIN]], %[[COLUMNS]]
+  // CHECK: arith.subi %[[ROW]], %[[COLUMN]]
+  %r = fp8.for_each_tile persistent band(4 columns) (%i, %j) in (%m, %n) iter_args(%c = %x) -> (index) {
+    %s = arith.subi %i, %j : index
+    %next = arith.addi %s, %c : index
+    fp8.yield %next : index
+  }
+  return %r : index
+}
