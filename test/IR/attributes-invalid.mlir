@@ -32,3 +32,8 @@ func.func private @limit() attributes {fp8.debug_waits = 2000 : i64}
 
 // expected-error @below {{'func.func' op attribute 'fp8.wait_table' must be a dictionary, on a function}}
 func.func private @table() attributes {fp8.wait_table = 2000 : i64}
+
+// -----
+
+// expected-error @below {{'func.func' op attribute 'fp8.programmatic' must be a unit attribute}}
+func.func private @early() attributes {fp8.programmatic = true}
