@@ -203,6 +203,8 @@ void KernelPlan::planStages() {
       plan.bytes += copy.getBytes();
     plan.usedByMma = !use.mmas.empty();
     plan.usedByThreads = !use.readers.empty();
+    plan.loadedByThreads = llvm::any_of(
+        use.readers, [](Operation *op) { return !isa<WarpgroupMmaOp>(op); });
     if (!use.copies.empty() && use.acquires.size() == 1) {
       Block *block = use.acquires.front()->getBlock();
       auto isInBlock = [&](Operation *op) { return op->getBlock() == block; };

@@ -69,7 +69,6 @@ void tryCancelLane(Warp &w, const Inst &i, int lane) {
   load.multicast = i.aux;
   load.ctaMask = (1u << m.ctas.size()) - 1;
   load.engine = Engine::ClusterControl;
-  load.proxy = Proxy::AsyncResponse;
   issueLoad(w, i, lane, load, [response](uint8_t *target) {
     std::memcpy(target, response.data(), sizeof(Response));
   });

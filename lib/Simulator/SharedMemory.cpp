@@ -287,10 +287,9 @@ bool SharedMemory::checkAsync(Warp &warp, const Inst &inst, int lane,
         reportRace(machine, warp, inst, lane, i, written, true, run.write);
         return true;
       }
-      if ((!run.write && proxy == Proxy::Async) ||
-          proxy == Proxy::AsyncResponse)
-        if (!fenced(warp, inst, lane, i, written, true, run.write))
-          return true;
+      if (proxy == Proxy::Async &&
+          !fenced(warp, inst, lane, i, written, true, run.write))
+        return true;
     }
     good = written;
     bool shared = run.write && !otherReads.empty() && otherReads.count(i);
@@ -322,7 +321,7 @@ bool SharedMemory::checkReadsBefore(Warp &warp, const Inst &inst, int lane,
       reportRace(cta.machine, warp, inst, lane, offset, read, false, true);
       return false;
     }
-    if (proxy == Proxy::AsyncResponse &&
+    if (proxy == Proxy::Async &&
         !fenced(warp, inst, lane, offset, read, false, true))
       return false;
   }

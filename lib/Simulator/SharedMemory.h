@@ -28,9 +28,10 @@ enum class Strength : uint8_t {
 
 /// How an asynchronous operation accesses shared memory.
 enum class Proxy : uint8_t {
-  Generic,       ///< cp.async, which needs no proxy fence
-  Async,         ///< reads need a fence after generic writes
-  AsyncResponse, ///< and so do writes after generic accesses
+  Generic, ///< cp.async, which needs no proxy fence
+  Async,   ///< reads need a fence after generic writes, and writes one after
+           ///< all generic accesses: on an H200, a copy overtakes loads whose
+           ///< thread has arrived on the mbarrier that it was waiting for
 };
 
 class SharedMemory {

@@ -98,8 +98,37 @@ void fillBytes(const TensorMap &map, uint8_t *target, uint32_t bytes) {
 // coordinates. offset: of the shared address; imm: of the map (with its
 // window); offset2: of the mbarrier.
 
+enum class Direction { Load, Store, Prefetch };
+
+/// An H200 ends the kernel with an illegal instruction where a box does not
+/// begin at 16 bytes within the tensor's rows and, of stores, where a
+/// coordinate is negative (test/Integration, probe-store and probe-box).
+bool checkCoordinates(Warp &w, const Inst &i, int lane, const TensorMap &map,
+                      const std::array<int64_t, 5> &coordinates,
+                      Direction direction) {
+  auto fail = [&](unsigned dimension, const std::string &rule) {
+    w.machine.error(ErrorKind::TensorMap,
+                    "'" + Machine::mnemonic(&i) + "' has coordinate " +
+                        std::to_string(coordinates[dimension]) +
+                        " in dimension " + std::to_string(dimension) +
+                        ", the rule is " + rule,
+                    &w, &i, lane, true);
+    return false;
+  };
+  int64_t unit = 16 / elementBytes(map.elementType);
+  if (direction != Direction::Prefetch && map.interleave == Interleave::None &&
+      coordinates[0] % unit)
+    return fail(0, "a multiple of " + std::to_string(unit) +
+                       ", 16 bytes of the tensor's elements");
+  for (unsigned n = 0; direction == Direction::Store && n < map.rank; ++n)
+    if (coordinates[n] < 0)
+      return fail(n, "0 or more for stores; only loads fill what lies in "
+                     "front of the tensor");
+  return true;
+}
+
 bool coordinatesOf(Warp &w, const Inst &i, int lane, const TensorMap &map,
-                   std::array<int64_t, 5> &out) {
+                   Direction direction, std::array<int64_t, 5> &out) {
   if (map.rank != i.aux) {
     w.machine.error(
         ErrorKind::TensorMap,
@@ -110,7 +139,7 @@ bool coordinatesOf(Warp &w, const Inst &i, int lane, const TensorMap &map,
   }
   for (uint32_t n = 0; n < i.aux; ++n)
     out[n] = int32_t(w.row(w.machine.program.lists[i.list + n])[lane]);
-  return true;
+  return checkCoordinates(w, i, lane, map, out, direction);
 }
 
 bool checkSharedAlignment(Warp &w, const Inst &i, int lane,
@@ -136,7 +165,7 @@ Flow tensorLoad(Warp &w, const Inst &i, uint32_t mask) {
     const TensorMap *map = m.tensorMapAt(w, i, l, w.row(i.s[1])[l] + i.imm);
     std::array<int64_t, 5> coordinates{};
     uint64_t target = w.row(i.s[0])[l] + uint64_t(i.offset);
-    if (!map || !coordinatesOf(w, i, l, *map, coordinates) ||
+    if (!map || !coordinatesOf(w, i, l, *map, Direction::Load, coordinates) ||
         !checkSharedAlignment(w, i, l, *map, target))
       return;
     BulkLoad load;
@@ -170,6 +199,16 @@ Flow tensorLoad(Warp &w, const Inst &i, uint32_t mask) {
   return Flow::Next;
 }
 
+/// The tensor as a store of it sees it: the last 16 bytes of a row are written
+/// whole, with what the box has behind the row's end (measured on an H200).
+TensorMap withWholeUnits(TensorMap map) {
+  if (map.elementStrides[0] == 1) {
+    uint64_t unit = 16 / elementBytes(map.elementType);
+    map.dims[0] = (map.dims[0] + unit - 1) / unit * unit;
+  }
+  return map;
+}
+
 Flow tensorStore(Warp &w, const Inst &i, uint32_t mask) {
   Machine &m = w.machine;
   forLanes(mask, [&](int l) {
@@ -178,7 +217,7 @@ Flow tensorStore(Warp &w, const Inst &i, uint32_t mask) {
     const TensorMap *map = m.tensorMapAt(w, i, l, w.row(i.s[1])[l] + i.imm);
     std::array<int64_t, 5> coordinates{};
     uint64_t source = w.row(i.s[0])[l] + uint64_t(i.offset);
-    if (!map || !coordinatesOf(w, i, l, *map, coordinates) ||
+    if (!map || !coordinatesOf(w, i, l, *map, Direction::Store, coordinates) ||
         !checkSharedAlignment(w, i, l, *map, source))
       return;
     if (i.aux2 && elementBytes(map->elementType) < 2) {
@@ -189,20 +228,21 @@ Flow tensorStore(Warp &w, const Inst &i, uint32_t mask) {
     }
     Warp *warp = &w;
     uint32_t base = uint32_t(source) & kSharedOffsetMask;
-    issueStore(w, i, l, source, uint32_t(map->boxBytes()),
-               [warp, &i, l, map, coordinates, base](const uint8_t *box) {
-                 walkBox(
-                     *map, coordinates, base,
-                     [&](uint64_t global, uint32_t shared, uint32_t count) {
-                       if (warp->machine.stopped)
-                         return;
-                       if (uint8_t *to = warp->machine.global(
-                               *warp, i, l, global, count, true))
-                         reduceBytes(map->elementType, i.aux2, to, box + shared,
-                                     count);
-                     },
-                     [](uint32_t, uint32_t) {});
-               });
+    issueStore(
+        w, i, l, source, uint32_t(map->boxBytes()),
+        [warp, &i, l, map = withWholeUnits(*map), coordinates,
+         base](const uint8_t *box) {
+          walkBox(
+              map, coordinates, base,
+              [&](uint64_t global, uint32_t shared, uint32_t count) {
+                if (warp->machine.stopped)
+                  return;
+                if (uint8_t *to =
+                        warp->machine.global(*warp, i, l, global, count, true))
+                  reduceBytes(map.elementType, i.aux2, to, box + shared, count);
+              },
+              [](uint32_t, uint32_t) {});
+        });
   });
   return Flow::Next;
 }
@@ -214,7 +254,7 @@ Flow tensorPrefetch(Warp &w, const Inst &i, uint32_t mask) {
       return;
     if (const TensorMap *map =
             w.machine.tensorMapAt(w, i, l, w.row(i.s[1])[l] + i.imm))
-      coordinatesOf(w, i, l, *map, coordinates);
+      coordinatesOf(w, i, l, *map, Direction::Prefetch, coordinates);
   });
   return Flow::Next;
 }

@@ -148,15 +148,15 @@ TEST(Tma, LoadsBoxesWithEverySwizzleAndClips) {
       {ElementType::U8, {208, 40}, {128, 32}, Swizzle::B128, {128, 16}},
       {ElementType::U8, {256, 40}, {128, 16}, Swizzle::B128, {-16, -3}},
       {ElementType::BF16, {100, 40}, {32, 16}, Swizzle::B64, {80, 30}},
-      {ElementType::U8, {100, 40}, {32, 24}, Swizzle::B32, {85, 5}},
+      {ElementType::U8, {100, 40}, {32, 24}, Swizzle::B32, {80, 5}},
       {ElementType::F32, {301}, {128}, Swizzle::None, {200}},
-      {ElementType::F32, {37, 5, 4}, {8, 3, 2}, Swizzle::None, {33, 3, 3}},
+      {ElementType::F32, {37, 5, 4}, {8, 3, 2}, Swizzle::None, {32, 3, 3}},
       {ElementType::F16,
        {20, 6, 5, 4, 3},
        {8, 4, 3, 2, 2},
        Swizzle::None,
-       {15, 4, 3, 2, 2}},
-      {ElementType::BF16, {64, 9, 5}, {64, 4, 2}, Swizzle::B128, {5, 7, -1}},
+       {16, 4, 3, 2, 2}},
+      {ElementType::BF16, {64, 9, 5}, {64, 4, 2}, Swizzle::B128, {8, 7, -1}},
       // A matrix of a batch: rows past its last are zeros, not the next one's.
       {ElementType::U8,
        {208, 40, 3},
@@ -216,6 +216,132 @@ END: ret;)",
             << x << "," << y;
       }
   }
+}
+
+namespace {
+/// Stores an 8x4 box of f32 of what threads wrote to the box at `place`.
+Report storeBox(Device &device, const TensorMap &map, const char *place) {
+  std::string text = kernel(".param .align 64 .b8 map[128]",
+                            std::string(R"(
+  .reg .pred %p; .reg .b32 %r<9>; .reg .f32 %f;
+  mov.u32 %r0, s; mov.u32 %r1, %tid.x; shl.b32 %r2, %r1, 2; add.u32 %r2, %r2, %r0; cvt.rn.f32.u32 %f, %r1;
+  st.shared.f32 [%r2], %f;
+  fence.proxy.async.shared::cta; bar.sync 0; setp.ne.u32 %p, %r1, 0; @%p bra END;
+  cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [map, )") +
+                                place +
+                                R"(], [%r0];
+  cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;
+END: ret;)",
+                            "sm_90a", ".shared .align 128 .b8 s[1024];\n");
+  LaunchConfig config;
+  config.block = {32, 1, 1};
+  return run(device, text, {KernelArgument::tensorMap(map)}, config);
+}
+
+/// Loads a box of bytes from `place`, reads it, executes `fence`, and loads it
+/// again.
+Report loadTwice(Device &device, const TensorMap &map, const std::string &place,
+                 const std::string &fence) {
+  std::string load = R"(
+  mbarrier.arrive.expect_tx.shared.b64 _, [bar], )" +
+                     std::to_string(map.boxBytes()) + R"(;
+  cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r0], [map, )" +
+                     place + "], [bar];";
+  std::string text =
+      kernel(".param .align 64 .b8 map[128]",
+             R"(
+  .reg .pred %p; .reg .b32 %r<9>;
+  mov.u32 %r0, s;
+  mbarrier.init.shared.b64 [bar], 1; fence.mbarrier_init.release.cluster;)" +
+                 load + R"(
+FIRST: mbarrier.try_wait.parity.shared.b64 %p, [bar], 0; @!%p bra FIRST;
+  ld.shared.u32 %r1, [%r0];
+  )" + fence + load +
+                 R"(
+SECOND: mbarrier.try_wait.parity.shared.b64 %p, [bar], 1; @!%p bra SECOND;
+  ret;)",
+             "sm_90a",
+             ".shared .align 1024 .b8 s[16384];\n.shared .align 8 .b64 bar;\n");
+  return run(device, text, {KernelArgument::tensorMap(map)}, LaunchConfig());
+}
+
+/// Rows of 20 f32, of which the tensor has `columns`; all are 2.
+TensorMap makeRows(Device &device, uint64_t columns) {
+  TensorMap map;
+  map.elementType = ElementType::F32;
+  map.rank = 2;
+  map.dims = {columns, 10};
+  map.strides = {80};
+  map.box = {8, 4};
+  std::vector<float> values(200, 2.0f);
+  map.globalAddress = *device.allocate("d", 800);
+  device.write(map.globalAddress, values.data(), 800);
+  return map;
+}
+} // namespace
+
+// As an H200 does: test/Integration, probe-store.
+TEST(Tma, AStoreWritesTheLast16BytesOfARowWhole) {
+  Device device;
+  TensorMap map = makeRows(device, 17);
+  Report report = storeBox(device, map, "{16, 0}");
+  ASSERT_TRUE(report.ok()) << report.str();
+  std::vector<float> values(200);
+  device.read(map.globalAddress, values.data(), 800);
+  for (int row = 0; row < 4; ++row)
+    for (int column = 16; column < 20; ++column)
+      EXPECT_EQ(values[size_t(row * 20 + column)], row * 8 + column - 16)
+          << row << "," << column;
+  EXPECT_EQ(values[15], 2);
+  EXPECT_EQ(values[20], 2);
+}
+
+TEST(Tma, BoxesBeginAt16BytesAndStoresInsideTheTensor) {
+  struct Case {
+    const char *place, *error;
+  };
+  const Case cases[] = {
+      {"{1, 0}",
+       "has coordinate 1 in dimension 0, the rule is a multiple of 4, "
+       "16 bytes of the tensor's elements"},
+      {"{-4, 0}", "has coordinate -4 in dimension 0, the rule is 0 or more for "
+                  "stores; only loads fill what lies in front of the tensor"},
+      {"{0, -1}", "has coordinate -1 in dimension 1, the rule is 0 or more"},
+      {"{0, 12}", nullptr},
+      {"{24, 0}", nullptr},
+  };
+  for (const Case &c : cases) {
+    Device device;
+    Report report = storeBox(device, makeRows(device, 20), c.place);
+    EXPECT_EQ(report.ok(), !c.error) << c.place << report.str();
+    if (c.error) {
+      EXPECT_THAT(report.str(), HasSubstr(c.error));
+    }
+  }
+  Device device;
+  Tensor t =
+      makeTensor(device, ElementType::U8, {256, 40}, {128, 16}, Swizzle::B128);
+  const std::string fence = "fence.proxy.async.shared::cta;";
+  EXPECT_TRUE(loadTwice(device, t.map, "{-16, -1}", fence).ok());
+  Report report = loadTwice(device, t.map, "{8, 0}", fence);
+  EXPECT_THAT(report.str(), HasSubstr("has coordinate 8 in dimension 0, the "
+                                      "rule is a multiple of 16"));
+}
+
+TEST(Tma, ACopyOverWhatWasReadNeedsAFence) {
+  Device device;
+  Tensor t =
+      makeTensor(device, ElementType::U8, {256, 40}, {128, 16}, Swizzle::B128);
+  EXPECT_TRUE(
+      loadTwice(device, t.map, "{0, 0}", "fence.proxy.async.shared::cta;")
+          .ok());
+  Report report = loadTwice(device, t.map, "{0, 0}", "");
+  ASSERT_TRUE(has(report, ErrorKind::MissingProxyFence)) << report.str();
+  EXPECT_THAT(report.str(), HasSubstr("'ld.shared.u32' read it through the "
+                                      "generic proxy and no fence.proxy.async "
+                                      "stands between"));
+  EXPECT_THAT(report.str(), HasSubstr("execute fence.proxy.async after the "
+                                      "read, before the barrier"));
 }
 
 TEST(Tma, StoresToOneMatrixOfABatch) {

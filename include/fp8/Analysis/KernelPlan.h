@@ -63,10 +63,12 @@ struct StagePlan {
   bool bytesAtAcquire = false; ///< they are all issued in the block of the one
                                ///< acquire, so it can announce them
   bool usedByMma = false;      ///< an asynchronous MMA reads or writes it
-  bool usedByThreads = false;  ///< threads read it
-  bool sharedAlongM = false;   ///< other CTAs along M copy into it
-  bool sharedAlongN = false;   ///< other CTAs along N do
-  bool hasElements = false;    ///< its hand-over arrives for copied elements
+  bool usedByThreads = false;  ///< threads read it, or their products do
+  bool loadedByThreads =
+      false;                 ///< they load from it, through the generic proxy
+  bool sharedAlongM = false; ///< other CTAs along M copy into it
+  bool sharedAlongN = false; ///< other CTAs along N do
+  bool hasElements = false;  ///< its hand-over arrives for copied elements
 };
 
 /// The registers of a thread. A kernel starts with as many for each as its

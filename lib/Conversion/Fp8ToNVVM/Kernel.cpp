@@ -52,6 +52,67 @@ static llvm::DenseSet<Operation *> findSynchronised(FunctionOpInterface kernel,
   return result;
 }
 
+/// Whether a promotion behind `wait` has loaded the A scale in front of it, and
+/// reads nothing else from shared memory (loadAScale).
+static bool hasLoadedBefore(PromoteOp op, WaitMmaOp wait) {
+  auto isBefore = [&](Value value) {
+    Operation *def = value.getDefiningOp();
+    return !def || def->getBlock() != wait->getBlock() ||
+           def->isBeforeInBlock(wait);
+  };
+  return isBefore(op.getAScale()) && !op.getBRow() &&
+         (!op.getARow() || isBefore(op.getARow()));
+}
+
+/// Where the fence goes that orders what threads have read from a slot before
+/// what TMA writes there next: without it, loads may still be under way when
+/// the copy lands, although their thread has arrived. It waits for them: in
+/// front of a wait for a product, that takes no time.
+static Operation *findFencePlace(Operation *handOver) {
+  for (Operation *op = handOver->getPrevNode(); op; op = op->getPrevNode()) {
+    auto wait = dyn_cast<WaitMmaOp>(op);
+    if (!wait) {
+      // Which stage it reads does not matter: few blocks read several.
+      WalkResult reads = op->walk([](Operation *inner) {
+        return isa<ViewReaderOpInterface>(inner) && !isa<WarpgroupMmaOp>(inner)
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      });
+      if (reads.wasInterrupted() && !isa<PromoteOp>(op))
+        return handOver;
+      continue;
+    }
+    for (Operation *late = wait->getNextNode(); late != handOver;
+         late = late->getNextNode())
+      if (auto promote = dyn_cast<PromoteOp>(late);
+          promote && !hasLoadedBefore(promote, wait))
+        return handOver;
+    return wait;
+  }
+  return handOver;
+}
+
+/// What fences go in front of (KernelLowering::fenced).
+static llvm::DenseSet<Operation *>
+findFenced(FunctionOpInterface kernel, const KernelPlan &plan,
+           const llvm::DenseSet<Operation *> &synchronised) {
+  llvm::DenseSet<Operation *> result;
+  kernel->walk([&](Operation *op) {
+    if (!isa<ReleaseOp, ArriveOp>(op))
+      return;
+    Value stage = op->getOperand(0);
+    if (!isa<ConsumerStageType>(stage.getType()) ||
+        !plan.getStage(stage).loadedByThreads ||
+        plan.getFullBytes(plan.getRingOf(stage)) == 0)
+      return;
+    // The lanes meet behind it.
+    while (synchronised.contains(op))
+      op = op->getPrevNode();
+    result.insert(findFencePlace(op));
+  });
+  return result;
+}
+
 /// For each wait, the products that were started in its block since its own
 /// was, and may still be running.
 static llvm::DenseMap<Operation *, int64_t>
@@ -133,13 +194,15 @@ KernelLowering fp8::buildPrologue(FunctionOpInterface kernel,
   OpBuilder builder = OpBuilder::atBlockBegin(&entry);
   Instructions instructions(builder, loc);
   Value sharedMemory = instructions.sharedMemory();
+  llvm::DenseSet<Operation *> synchronised = findSynchronised(kernel, plan);
   KernelLowering lowering{
       plan,
       sharedMemory,
       instructions.warpId(),
       ClusterValues::build(plan.getCluster(), sharedMemory, instructions),
       llvm::DenseMap<Operation *, RoleValues>(),
-      findSynchronised(kernel, plan),
+      synchronised,
+      findFenced(kernel, plan, synchronised),
       llvm::DenseMap<Value, CursorWay>(),
       countProductsBehind(kernel),
       llvm::DenseMap<Block *, SmallVector<SmallVector<Value>>>()};

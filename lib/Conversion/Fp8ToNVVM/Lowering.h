@@ -103,6 +103,9 @@ struct KernelLowering {
   /// Releases that directly follow one whose lanes meet: they need not meet
   /// again.
   llvm::DenseSet<Operation *> synchronised;
+  /// Hand-overs, and waits for products, that a fence goes in front of: the
+  /// threads have read what TMA overwrites next.
+  llvm::DenseSet<Operation *> fenced;
 
   /// The way of each cursor that has been advanced, by its index.
   mutable llvm::DenseMap<Value, CursorWay> ways;

@@ -98,6 +98,8 @@ struct LowerHandOver : public KernelPattern<HandOverOp> {
     Instructions instructions(rewriter, op.getLoc());
     RingCursor cursor(operands.getStage());
     Type ring = cast<StageTypeInterface>(op.getStage().getType()).getRing();
+    if (lowering.fenced.contains(op))
+      instructions.fenceAsyncProxy();
     signal(op, cursor, ring, instructions);
     if constexpr (std::is_same_v<HandOverOp, ReleaseOp>)
       cursor = lowering.advance(cursor, ring, instructions);

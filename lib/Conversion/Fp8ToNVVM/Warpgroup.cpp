@@ -154,6 +154,8 @@ struct LowerWaitMma : public KernelPattern<WaitMmaOp> {
   LogicalResult lower(WaitMmaOp op, Adaptor operands,
                       ConversionPatternRewriter &rewriter) const override {
     Instructions instructions(rewriter, op.getLoc());
+    if (lowering.fenced.contains(op))
+      instructions.fenceAsyncProxy();
     SmallVector<Value> registers = instructions.waitWarpgroupMma(
         operands.getPending(), lowering.productsBehind.lookup(op));
     SmallVector<Value> pairs;

@@ -23,15 +23,15 @@ def source(count):
 def box(manifest):
     tensor, _, size, x, y = manifest["parameters"]
     element = {"i8": 1, "bf16": 2}[tensor["dtype"]]
-    width, rows = tensor["dims"][0] * element, tensor["dims"][1]
-    data = b"".join(struct.pack("<I", word) for word in source(width * rows // 4))
+    width, rows, pitch = tensor["dims"][0] * element, tensor["dims"][1], tensor["strides_bytes"][0]
+    data = b"".join(struct.pack("<I", word) for word in source(pitch * rows // 4))
     span = {"none": 0, "32B": 32, "64B": 64, "128B": 128}[tensor["swizzle"]]
     result = bytearray(size["value"])
     row_bytes = tensor["box"][0] * element
     for at in range(size["value"]):
         column, row = x["value"] * element + at % row_bytes, y["value"] + at // row_bytes
         if 0 <= column < width and 0 <= row < rows:
-            value = data[row * width + column]
+            value = data[row * pitch + column]
         else:
             value = NAN[at % 2] if tensor["oob_fill"] == "nan" else 0
         result[PLACE[span](at)] = value
@@ -48,6 +48,22 @@ PLACE = {
 }
 
 
+def store(manifest):
+    """Shared memory holds what probe-store.sm_90a.ptx fills it with; rows are written in whole 16 bytes."""
+    tensor, x, y = manifest["parameters"]
+    element = {"i8": 1, "f16": 2, "f32": 4}[tensor["dtype"]]
+    width, rows = -(-tensor["dims"][0] * element // 16) * 16, tensor["dims"][1]
+    span = {"none": 0, "64B": 64, "128B": 128}[tensor["swizzle"]]
+    data = b"".join(struct.pack("<I", at * 0x9E3779B1 & 0x7F7F7F7F) for at in range(0, 4096, 4))
+    pitch, row_bytes = tensor["strides_bytes"][0], tensor["box"][0] * element
+    result = bytearray(b"\xff" * (24 * pitch))
+    for at in range(row_bytes * tensor["box"][1]):
+        column, row = x["value"] * element + at % row_bytes, y["value"] + at // row_bytes
+        if column < width and row < rows:
+            result[row * pitch + column] = data[PLACE[span](at)]
+    return bytes(result)
+
+
 def tile(column, row):
     """A box of 128 x 8 bytes of a tensor with rows of 256."""
     words = source(16 * 64)
@@ -61,6 +77,8 @@ def words(*lists):
 def expected(name, manifest):
     if name.startswith("probe-box"):
         return box(manifest)
+    if name.startswith("probe-store"):
+        return store(manifest)
     if name == "probe-phase":
         # Parity 0 has ended in odd phases, parity 1 in even ones; every second arrival ends a phase.
         steps, phase = [], 0
