@@ -90,8 +90,13 @@ static LogicalResult checkViews(Operation *op) {
   return success();
 }
 
-/// (M5) A kernel's arguments are in global memory, which cp.async reads.
+/// (M5, Q5) A kernel's arguments are in global memory.
 static LogicalResult checkSource(Operation *op) {
+  if (auto store = dyn_cast<StoreOp>(op);
+      store && store.getRest() && !isa<BlockArgument>(store.getRest()))
+    return store.emitOpError() << "stores the rest of its rows to what is no "
+                                  "argument of the kernel (Q5); take one, "
+                                  "which is in global memory";
   auto load = dyn_cast<LoadElementOp>(op);
   if (!load || isa<BlockArgument>(load.getSource()))
     return success();

@@ -22,6 +22,21 @@ LogicalResult StoreOp::verify() {
       !isa<Float8E4M3FNType>(element))
     return emitOpError() << "stores bf16, f16, f32 or f8E4M3FN (Q4), but got "
                          << element;
+  if (Value rest = getRest()) {
+    auto type = dyn_cast<MemRefType>(rest.getType());
+    SmallVector<int64_t> strides;
+    int64_t offset;
+    if (!type || type.getRank() != getMap().getType().getRank() ||
+        type.getElementType() != element || type.getMemorySpace() ||
+        failed(type.getStridesAndOffset(strides, offset)) ||
+        strides.back() != 1)
+      return emitOpError() << "the rest must be a "
+                           << getMap().getType().getRank() << "-D memref of "
+                           << element
+                           << " with contiguous rows and without a memory "
+                              "space (Q5), but got "
+                           << rest.getType();
+  }
   int64_t rows = fragment.isOfWarpgroups() ? 64 : fragment.getRowsPerWarp();
   if (tile.getRows() != rows)
     return emitOpError() << "the tile must have as many rows as a "

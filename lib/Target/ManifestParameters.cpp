@@ -182,11 +182,21 @@ LogicalResult ParameterEmitter::addTensorMap(Value operand) {
       return stride;
     return Object{{"mul", Array{std::move(stride), elementBytes}}};
   };
+  auto getExtent = [&](int64_t axis) -> llvm::json::Value {
+    llvm::json::Value dim = expressions.getDim(*argument, axis);
+    if (!map.getWholeUnits() || axis + 1 < mapType.getRank())
+      return dim;
+    int64_t unit = 16 / elementBytes;
+    llvm::json::Value rest = Object{{"rem", Array{dim, unit}}};
+    llvm::json::Value whole =
+        Object{{"sub", Array{std::move(dim), std::move(rest)}}};
+    return Object{{"max", Array{std::move(whole), unit}}};
+  };
   // Of the dimensions outside the matrix the box takes one place each.
   int64_t rank = mapType.getRank();
   Array dims, strides, box{tile.getColumns(), tile.getRows()}, elementStrides;
   for (int64_t axis = rank - 1; axis >= 0; --axis) {
-    dims.push_back(expressions.getDim(*argument, axis));
+    dims.push_back(getExtent(axis));
     elementStrides.push_back(1);
     if (axis + 1 < rank)
       strides.push_back(getStrideBytes(axis));

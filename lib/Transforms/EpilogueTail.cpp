@@ -40,8 +40,9 @@ void EpilogueTail::build(Value sums, ArrayRef<Value> place,
   if (plan.epilogue.function || scale)
     sums = map(sums, scale);
   Value &queue = ends.front();
-  queue = StoreOp::create(builder, loc, queue.getType(), sums,
-                          argument(GemmParameter::DMap), queue, place);
+  queue = StoreOp::create(
+      builder, loc, queue.getType(), sums, argument(GemmParameter::DMap), queue,
+      place, plan.restType ? argument(GemmParameter::DRest) : Value());
 }
 
 Value EpilogueTail::addBias(Value sums, Value &end) {

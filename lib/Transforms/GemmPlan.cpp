@@ -201,8 +201,8 @@ SmallVector<PipelineType> GemmPlan::getAddendRings() const {
 /// What barriers, the tensor-memory address and alignment gaps take at most.
 static constexpr int64_t kSharedMemoryReserve = 2048;
 
-/// The B scales with dynamic extents: kernels are compiled for any.
-static MemRefType getBScaleType(MemRefType source) {
+/// A memref with dynamic extents: kernels are compiled for any.
+static MemRefType getKernelType(MemRefType source) {
   SmallVector<int64_t> shape(source.getRank(), ShapedType::kDynamic);
   if (source.getLayout().isIdentity())
     return MemRefType::get(shape, source.getElementType());
@@ -234,6 +234,8 @@ SmallVector<GemmParameter> GemmPlan::getParameters() const {
     parameters.push_back(GemmParameter::Beta);
   if (epilogue.scale)
     parameters.push_back(GemmParameter::DScale);
+  if (restType)
+    parameters.push_back(GemmParameter::DRest);
   return parameters;
 }
 
@@ -268,6 +270,8 @@ Type GemmPlan::getParameterType(GemmParameter parameter) const {
     return epilogue.beta;
   case GemmParameter::DScale:
     return epilogue.scale;
+  case GemmParameter::DRest:
+    return restType;
   }
   llvm_unreachable("no other parameter");
 }
@@ -294,6 +298,17 @@ static int64_t getAddendBytes(const GemmPlan &plan) {
   return bytes;
 }
 
+/// D, as the kernel takes it, if its rows may end within 16 bytes. Where they
+/// follow upon one another they do not, since TMA wants them 16 bytes apart.
+static MemRefType getRestType(MemRefType d) {
+  int64_t columns = d.getShape().back(),
+          unit = 128 / d.getElementType().getIntOrFloatBitWidth();
+  if (d.getLayout().isIdentity() ||
+      (!ShapedType::isDynamic(columns) && columns % unit == 0))
+    return {};
+  return getKernelType(d);
+}
+
 /// The plan as far as the configuration pins it.
 static GemmPlan getPinned(BlockwiseGemmOp op) {
   GemmPlan plan{128,
@@ -306,7 +321,8 @@ static GemmPlan getPinned(BlockwiseGemmOp op) {
                 SchedulerKind::Persistent,
                 /*programmatic=*/false,
                 cast<MemRefType>(op.getD().getType()).getElementType(),
-                getBScaleType(cast<MemRefType>(op.getBScale().getType())),
+                getKernelType(cast<MemRefType>(op.getBScale().getType())),
+                getRestType(cast<MemRefType>(op.getD().getType())),
                 cast<MemRefType>(op.getAScale().getType()).getElementType(),
                 static_cast<int64_t>(op.getBBlock()),
                 op.getBatchAxes() != 0,

@@ -27,6 +27,7 @@ enum class GemmParameter {
   BiasMap,
   Beta, ///< a memref, as `DScale` is
   DScale,
+  DRest, ///< D itself, whose rows end within 16 bytes
 };
 
 /// What follows the sums; what the op leaves out is null.
@@ -51,6 +52,8 @@ struct GemmPlan {
   bool programmatic; ///< the kernel may start while the one in front ends
   Type outputType;
   MemRefType bScaleType; ///< as the kernel takes them
+  MemRefType restType;   ///< of D, where its rows may end within the 16 bytes
+                         ///< that TMA stores whole; else null
   Type aScaleElement = nullptr;
   int64_t bBlock = 128; ///< N columns that share a B scale
   bool isBatch = false; ///< the operands have a batch extent

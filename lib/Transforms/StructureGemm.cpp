@@ -234,8 +234,8 @@ Value LaunchBuilder::getGrid(Value tilesM, Value tilesN) {
 
 Value LaunchBuilder::getArgument(GemmParameter parameter) {
   Type type = plan.getParameterType(parameter);
-  auto map = [&](Value memref) -> Value {
-    return TensorMapOp::create(builder, loc, type, memref);
+  auto map = [&](Value memref, bool wholeUnits = false) -> Value {
+    return TensorMapOp::create(builder, loc, type, memref, wholeUnits);
   };
   switch (parameter) {
   case GemmParameter::AMap:
@@ -245,7 +245,7 @@ Value LaunchBuilder::getArgument(GemmParameter parameter) {
   case GemmParameter::BMap:
     return map(op.getB());
   case GemmParameter::DMap:
-    return map(op.getD());
+    return map(op.getD(), plan.restType != nullptr);
   case GemmParameter::BScale:
     return builder.createOrFold<memref::CastOp>(loc, type, op.getBScale());
   case GemmParameter::BScaleMap:
@@ -275,6 +275,8 @@ Value LaunchBuilder::getArgument(GemmParameter parameter) {
     return op.getBeta();
   case GemmParameter::DScale:
     return op.getDScale();
+  case GemmParameter::DRest:
+    return builder.createOrFold<memref::CastOp>(loc, type, op.getD());
   }
   llvm_unreachable("no other parameter");
 }

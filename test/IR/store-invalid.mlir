@@ -20,6 +20,28 @@ func.func @other_float8(%f: !fp8.fragment<128x128xf32, 4>, %map: !fp8.tensor_map
 
 // -----
 
+!tile = !fp8.tile<32x64xbf16, swizzle_128b>
+!queue = !fp8.store_queue<2, !tile, 4>
+func.func @rest_of_another_type(%f: !fp8.fragment<128x128xf32, 4>, %map: !fp8.tensor_map<!tile>, %q: !queue, %i: index, %d: memref<?x?xf16>)
+    -> !queue attributes {fp8.linear} {
+  // expected-error @below {{the rest must be a 2-D memref of 'bf16' with contiguous rows and without a memory space (Q5), but got 'memref<?x?xf16>'}}
+  %n = fp8.store %f, %map[%i, %i] through %q rest(%d : memref<?x?xf16>) : !fp8.fragment<128x128xf32, 4>, !fp8.tensor_map<!tile>, !queue
+  return %n : !queue
+}
+
+// -----
+
+!tile = !fp8.tile<32x64xbf16, swizzle_128b>
+!queue = !fp8.store_queue<2, !tile, 4>
+func.func @rest_with_gaps(%f: !fp8.fragment<128x128xf32, 4>, %map: !fp8.tensor_map<!tile>, %q: !queue, %i: index,
+                          %d: memref<?x?xbf16, strided<[?, 2]>>) -> !queue attributes {fp8.linear} {
+  // expected-error @below {{the rest must be a 2-D memref of 'bf16' with contiguous rows and without a memory space (Q5), but got 'memref<?x?xbf16, strided<[?, 2]>>'}}
+  %n = fp8.store %f, %map[%i, %i] through %q rest(%d : memref<?x?xbf16, strided<[?, 2]>>) : !fp8.fragment<128x128xf32, 4>, !fp8.tensor_map<!tile>, !queue
+  return %n : !queue
+}
+
+// -----
+
 // expected-error @below {{a store queue's tile has 32 rows, one for each lane, or 16, or the 64 of a warpgroup (Q1), but got 8}}
 func.func private @short_tile(!fp8.store_queue<2, !fp8.tile<8x64xbf16, swizzle_128b>, 4>)
 

@@ -11,7 +11,8 @@
 !queue = !fp8.store_queue<2, !d, 8>
 
 // CHECK-LABEL: func.func @parts
-func.func @parts(%in: !fp8.consumer<!ring>, %c: !c, %row: !fp8.tile<1x96xf32>, %d: !fp8.tensor_map<!d>, %queue: !queue, %sum: !sum, %b0: f32, %m: index)
+func.func @parts(%in: !fp8.consumer<!ring>, %c: !c, %row: !fp8.tile<1x96xf32>, %d: !fp8.tensor_map<!d>, %queue: !queue, %sum: !sum, %b0: f32, %m: index,
+                 %rest: memref<?x?xbf16, strided<[?, 1]>>)
     -> (!fp8.consumer<!ring>, !queue) attributes {fp8.linear} {
   %stage = fp8.acquire %in : !fp8.consumer<!ring>
   %a = fp8.tile %stage["a"] : !fp8.consumer_stage<!ring>
@@ -31,6 +32,8 @@ func.func @parts(%in: !fp8.consumer<!ring>, %c: !c, %row: !fp8.tile<1x96xf32>, %
   %next = fp8.release %stage : !fp8.consumer_stage<!ring>
   %three = fp8.add_tile %two[64], %c : !sum, !c
   %four = fp8.add_row %three, %row : !sum, !fp8.tile<1x96xf32>
-  %q = fp8.store %four, %d[%m, %m] through %queue : !sum, !fp8.tensor_map<!d>, !queue
+  // CHECK: fp8.store %{{.*}}, %{{.*}}[%{{.*}}, %{{.*}}] through %{{.*}} rest(%{{.*}} : memref<?x?xbf16, strided<[?, 1]>>) : !fp8.fragment
+  %q0 = fp8.store %four, %d[%m, %m] through %queue rest(%rest : memref<?x?xbf16, strided<[?, 1]>>) : !sum, !fp8.tensor_map<!d>, !queue
+  %q = fp8.store %four, %d[%m, %m] through %q0 : !sum, !fp8.tensor_map<!d>, !queue
   return %next, %q : !fp8.consumer<!ring>, !queue
 }

@@ -12,6 +12,9 @@ def Fp8_TensorMapOp : Fp8_Op<"tensor_map", [Pure]> {
     (H1) the source is a memref of the map's rank with the box's element type and contiguous rows; (H2) its rows, and the matrices of a batch, are a multiple of 16 bytes apart and its
     address is one (cuTensorMapEncodeTiled); static strides are checked here, dynamic ones before the launch. An empty dimension is encoded as 1: no copy may touch it.
 
+    With `whole_units` the map leaves out what follows the last whole 16 bytes of a row, over whose end TMA would store (`fp8.store`). A row of fewer bytes
+    counts as 16: no copy may touch it.
+
     ```mlir
     func.func @map(%a: memref<?x?xf8E4M3FN>) {
       %map = fp8.tensor_map %a : memref<?x?xf8E4M3FN> -> !fp8.tensor_map<!fp8.tile<128x128xf8E4M3FN, swizzle_128b>>
@@ -19,9 +22,9 @@ def Fp8_TensorMapOp : Fp8_Op<"tensor_map", [Pure]> {
     }
     ```
   }];
-  let arguments = (ins AnyMemRef:$source);
+  let arguments = (ins AnyMemRef:$source, UnitAttr:$whole_units);
   let results = (outs Fp8_TensorMapType:$map);
-  let assemblyFormat = "$source attr-dict `:` type($source) `->` qualified(type($map))";
+  let assemblyFormat = "$source (`whole_units` $whole_units^)? attr-dict `:` type($source) `->` qualified(type($map))";
   let hasVerifier = 1;
 }
 

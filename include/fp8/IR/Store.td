@@ -25,19 +25,23 @@ def Fp8_StoreQueueOp : Fp8_Op<"store_queue", [InLinearFunction, Fp8_LinearOpInte
   let hasVerifier = 1;
 }
 
-def Fp8_StoreOp : Fp8_ConsumingOp<"store", [AllTypesMatch<["queue", "next"]>]> {
+def Fp8_StoreOp : Fp8_ConsumingOp<"store", [AllTypesMatch<["queue", "next"]>, AttrSizedOperandSegments]> {
   let summary = "stores a fragment to global memory";
   let description = [{
     Rounds the fragment to the map's element type and copies it, tile by tile through the queue, to the box at `coordinates` (row, column, in
     elements; before them, of a map of higher rank, its outer coordinates). What lies outside the tensor is not written. The copies are asynchronous: they are complete when the queue is closed,
     and until then those of two stores come in any order, so the boxes of stores through a queue do not overlap.
 
+    TMA stores whole 16 bytes: where a row of the tensor ends within them it would write over what lies behind. For such tensors the map leaves the row's
+    last elements out (`fp8.tensor_map whole_units`), and with `rest`, the tensor itself, the threads store them.
+
     Rounding is to nearest even; to f8E4M3FN it saturates at 448, since that type has no infinity, and keeps NaN. An output scale is a
     multiplication in `fp8.map` before the store.
 
     (Q1) the map's box is the queue's tile, which has as many rows as a warp holds, in the layout `warpgroups` 64; (Q2) its columns divide those that a thread owns, or in the layout
     `lane_halves` are those of both threads of a row, and in that of `warpgroups` are whole eights and divide the fragment's; (Q3) the queue and
-    the fragment belong to the same number of warps; (Q4) its elements are bf16, f16, f32 or f8E4M3FN.
+    the fragment belong to the same number of warps; (Q4) its elements are bf16, f16, f32 or f8E4M3FN; (Q5) the rest is an argument of the kernel, a
+    memref of the map's rank with such elements and contiguous rows, without a memory space.
 
     ```mlir
     !tile = !fp8.tile<32x64xbf16, swizzle_128b>
@@ -50,10 +54,10 @@ def Fp8_StoreOp : Fp8_ConsumingOp<"store", [AllTypesMatch<["queue", "next"]>]> {
     ```
   }];
   let arguments = (ins Fp8_FragmentType:$fragment, Fp8_TensorMapType:$map, Fp8_StoreQueueType:$queue,
-                       Variadic<Index>:$coordinates);
+                       Variadic<Index>:$coordinates, Optional<AnyMemRef>:$rest);
   let results = (outs Fp8_StoreQueueType:$next);
   let assemblyFormat = [{
-    $fragment `,` $map `[` $coordinates `]` `through` $queue attr-dict `:` qualified(type($fragment)) `,` qualified(type($map)) `,` qualified(type($queue))
+    $fragment `,` $map `[` $coordinates `]` `through` $queue (`rest` `(` $rest^ `:` type($rest) `)`)? attr-dict `:` qualified(type($fragment)) `,` qualified(type($map)) `,` qualified(type($queue))
   }];
   let hasVerifier = 1;
 }

@@ -243,15 +243,23 @@ void Instructions::arriveExpectBytes(Value address, int64_t bytes) {
       NVVM::MemScopeKind::CTA, /*relaxed=*/false, /*predicate=*/Value());
 }
 
+/// A member of the descriptor that a memref becomes.
+static Value getMember(OpBuilder &builder, Location loc, Value memref,
+                       ArrayRef<int64_t> position) {
+  Value descriptor =
+      UnrealizedConversionCastOp::create(
+          builder, loc, getDescriptorType(cast<MemRefType>(memref.getType())),
+          memref)
+          .getResult(0);
+  return LLVM::ExtractValueOp::create(builder, loc, descriptor, position);
+}
+
 void Instructions::copyElement(Value destination, Value source,
                                ValueRange indices, Value exists) {
   constexpr int64_t kBytes = 4;
   auto type = cast<MemRefType>(source.getType());
-  Value descriptor = UnrealizedConversionCastOp::create(
-                         builder, loc, getDescriptorType(type), source)
-                         .getResult(0);
-  auto member = [&](ArrayRef<int64_t> position) -> Value {
-    return LLVM::ExtractValueOp::create(builder, loc, descriptor, position);
+  auto member = [&](ArrayRef<int64_t> position) {
+    return getMember(builder, loc, source, position);
   };
   SmallVector<int64_t> strides;
   int64_t offset;
@@ -279,6 +287,46 @@ void Instructions::copyElement(Value destination, Value source,
     read = select(exists, i32(kBytes), i32(0));
   NVVM::CpAsyncOp::create(builder, loc, sharedPointer(destination), pointer,
                           kBytes, NVVM::LoadCacheModifierKind::CA, read);
+}
+
+Value Instructions::extent(Value memref, int64_t axis) {
+  return getMember(builder, loc, memref, {3, axis});
+}
+
+void Instructions::storeElements(Value source, Value memref, ValueRange indices,
+                                 Value count) {
+  auto type = cast<MemRefType>(memref.getType());
+  int64_t bits = type.getElementTypeBitWidth();
+  Type element = builder.getIntegerType(bits);
+  auto widen = [&](Value value) -> Value {
+    return LLVM::ZExtOp::create(builder, loc, builder.getI64Type(), value);
+  };
+  // D may have more than 2^31 elements.
+  Value position = widen(getMember(builder, loc, memref, {2}));
+  for (auto [axis, index] : llvm::enumerate(indices.drop_back()))
+    position = LLVM::AddOp::create(
+        builder, loc, position,
+        LLVM::MulOp::create(
+            builder, loc, widen(index),
+            widen(getMember(builder, loc, memref, {4, int64_t(axis)}))));
+  position = LLVM::AddOp::create(builder, loc, position, widen(indices.back()));
+  Type pointer = LLVM::LLVMPointerType::get(builder.getContext());
+  Value target =
+      LLVM::GEPOp::create(builder, loc, pointer, element,
+                          getMember(builder, loc, memref, {1}), position);
+  target = LLVM::AddrSpaceCastOp::create(
+      builder, loc, LLVM::LLVMPointerType::get(builder.getContext(), kGlobal),
+      target);
+  Value zero = i32(0), one = i32(1);
+  auto loop = scf::ForOp::create(builder, loc, zero, count, one);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  Value at = loop.getInductionVar();
+  Value value = loadShared(add(source, mul(at, bits / 8)), element);
+  LLVM::StoreOp::create(
+      builder, loc, value,
+      LLVM::GEPOp::create(builder, loc, target.getType(), element, target, at),
+      /*alignment=*/bits / 8);
 }
 
 void Instructions::arriveAfterCopies(Value barrier) {
@@ -373,10 +421,10 @@ void Instructions::loadTile(Value destination, Value map,
       getPairAttr(builder, ctaGroup), /*predicate=*/Value());
 }
 void Instructions::prefetchMap(Value map) {
-  Value pointer = UnrealizedConversionCastOp::create(
-                      builder, loc, getTensorMapPointerType(map.getContext()),
-                      map)
-                      .getResult(0);
+  Value pointer =
+      UnrealizedConversionCastOp::create(
+          builder, loc, getTensorMapPointerType(map.getContext()), map)
+          .getResult(0);
   NVVM::PrefetchOp::create(builder, loc, /*cacheLevel=*/nullptr,
                            /*evictPriority=*/nullptr, pointer,
                            /*predicate=*/Value(), builder.getUnitAttr(),

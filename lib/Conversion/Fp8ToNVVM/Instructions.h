@@ -159,6 +159,12 @@ public:
   void prefetchMap(Value map);
   void storeTile(Value source, Value map, ValueRange coordinates);
   void commitStores();
+  /// The extent of a memref, an argument of the kernel, as i32.
+  Value extent(Value memref, int64_t axis);
+  /// Copies `count` elements, i32, from shared memory to those of a memref, an
+  /// argument of the kernel, from `indices`, i32, on.
+  void storeElements(Value source, Value memref, ValueRange indices,
+                     Value count);
   /// Waits until at most `pending` groups of this thread's stores are
   /// unfinished: written, or with `readOnly` read.
   void waitStores(int64_t pending, bool readOnly);

@@ -45,6 +45,62 @@ private:
 
 } // namespace
 
+static int64_t getBytes(Type element) {
+  return element.getIntOrFloatBitWidth() / 8;
+}
+
+RowRest::RowRest(Value memref, Instructions &instructions) : memref(memref) {
+  if (!memref)
+    return;
+  auto type = cast<MemRefType>(memref.getType());
+  int64_t unit = 16 / getBytes(type.getElementType());
+  Value columns = instructions.extent(memref, type.getRank() - 1);
+  count = instructions.bitAnd(columns, unit - 1);
+  whole = instructions.sub(columns, count);
+}
+
+Value RowRest::getBoxColumn(Value column, Instructions &instructions) const {
+  if (!memref)
+    return column;
+  // The map has 16 bytes then: those behind them are nowhere.
+  int64_t unit =
+      16 / getBytes(cast<MemRefType>(memref.getType()).getElementType());
+  return instructions.toIndex(instructions.select(instructions.equal(whole, 0),
+                                                  instructions.i32(unit),
+                                                  instructions.toI32(column)));
+}
+
+void RowRest::store(TileType tile, Value address, ValueRange coordinates,
+                    Value thread, int64_t threads,
+                    Instructions &instructions) const {
+  if (!memref)
+    return;
+  int64_t rank = coordinates.size(), bytes = getBytes(tile.getElementType());
+  SmallVector<Value> place;
+  for (Value coordinate : coordinates)
+    place.push_back(instructions.toI32(coordinate));
+  Value column = instructions.sub(whole, place[rank - 1]);
+  place[rank - 1] = whole;
+  place[rank - 2] = instructions.add(place[rank - 2], thread);
+  // A column in front of the box wraps.
+  Value hasRest = instructions.bitAnd(
+      instructions.below(column, tile.getColumns()),
+      instructions.bitAnd(
+          instructions.atLeast(count, 1),
+          instructions.atLeast(instructions.extent(memref, rank - 2),
+                               instructions.add(place[rank - 2], 1))));
+  if (tile.getRows() < threads)
+    hasRest = instructions.bitAnd(hasRest,
+                                  instructions.below(thread, tile.getRows()));
+  instructions.ifThen(hasRest, [&](Instructions &inner) {
+    Value rowOffset = inner.mul(thread, tile.getRowBytes());
+    Value offset =
+        inner.bitXor(inner.add(rowOffset, inner.mul(column, bytes)),
+                     getSwizzleBits(rowOffset, tile.getSwizzle(), inner));
+    inner.storeElements(inner.add(address, offset), memref, place, count);
+  });
+}
+
 void LowerStore::writeRow(ArrayRef<Value> pairs, TileType tile, Value address,
                           Value byteColumn, Value lane, Location loc,
                           ConversionPatternRewriter &rewriter) const {
@@ -112,6 +168,7 @@ LogicalResult LowerStore::lower(StoreOp op, Adaptor operands,
                                         instructions.toIndex(part.firstColumn));
   }
 
+  RowRest rest(op.getRest() ? operands.getRest()[0] : Value(), instructions);
   SmallVector<Value> pairs(operands.getFragment());
   for (int64_t column = 0; column < columns; column += tile.getColumns()) {
     // The slot was last used `depth` copies ago: all but the latest depth-1 of
@@ -129,18 +186,27 @@ LogicalResult LowerStore::lower(StoreOp op, Adaptor operands,
     // before one lane starts it.
     instructions.fenceAsyncProxy();
     instructions.syncWarp();
+    auto getPlace = [&](int64_t box) {
+      Value step =
+          arith::ConstantIndexOp::create(rewriter, loc, column + box * columns);
+      SmallVector<Value> place(coordinates);
+      place.push_back(arith::AddIOp::create(rewriter, loc, firstColumn, step));
+      return place;
+    };
+    auto getBox = [&](int64_t box, Instructions &inner) {
+      return inner.add(address, box * tile.getSizeInBytes());
+    };
     instructions.ifThen(role.leader, [&](Instructions &leader) {
       for (int64_t box = 0; box < boxes; ++box) {
-        Value step = arith::ConstantIndexOp::create(rewriter, loc,
-                                                    column + box * columns);
-        SmallVector<Value> place(coordinates);
-        place.push_back(
-            arith::AddIOp::create(rewriter, loc, firstColumn, step));
-        leader.storeTile(leader.add(address, box * tile.getSizeInBytes()),
-                         operands.getMap()[0], place);
+        SmallVector<Value> place = getPlace(box);
+        place.back() = rest.getBoxColumn(place.back(), leader);
+        leader.storeTile(getBox(box, leader), operands.getMap()[0], place);
       }
       leader.commitStores();
     });
+    for (int64_t box = 0; box < boxes && op.getRest(); ++box)
+      rest.store(tile, getBox(box, instructions), getPlace(box), role.lane,
+                 /*threads=*/32, instructions);
     Value next = instructions.add(slot, 1);
     slot = instructions.select(instructions.equal(next, queue.getDepth()),
                                instructions.i32(0), next);

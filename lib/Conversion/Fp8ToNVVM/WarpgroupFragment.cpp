@@ -272,6 +272,9 @@ void LowerStoreProduct::lowerFragment(
         arith::ConstantIndexOp::create(rewriter, loc, by));
   };
 
+  RowRest rest(op.getRest() ? operands.getRest()[0] : Value(), instructions);
+  Value thread = instructions.add(
+      instructions.mul(instructions.bitAnd(role.warp, 3), 32), role.lane);
   int64_t tilesPerPart = type.getShape()[1] / tile.getColumns(),
           tiles = type.getNumParts() * tilesPerPart,
           batch = std::max<int64_t>(queue.getDepth() / 2, 1);
@@ -293,21 +296,29 @@ void LowerStoreProduct::lowerFragment(
     // before one starts them.
     instructions.fenceAsyncProxy();
     meet();
+    auto getPlace = [&](int64_t i) {
+      int64_t group = (first + i) / tilesPerPart,
+              column = (first + i) % tilesPerPart * tile.getColumns();
+      SmallVector<Value> place(coordinates);
+      place.push_back(shifted(firstRow, 64 * group));
+      place.push_back(shifted(firstColumn, column));
+      return place;
+    };
     instructions.ifThen(leader, [&](Instructions &inner) {
       // Were it a constant, ptxas would keep the addresses of the K loop in
       // vector registers, and move them over for each product.
       Value source = inner.keepInLoop(address);
       for (int64_t i = 0; i < count; ++i) {
-        int64_t group = (first + i) / tilesPerPart,
-                column = (first + i) % tilesPerPart * tile.getColumns();
-        SmallVector<Value> place(coordinates);
-        place.push_back(shifted(firstRow, 64 * group));
-        place.push_back(shifted(firstColumn, column));
+        SmallVector<Value> place = getPlace(i);
+        place.back() = rest.getBoxColumn(place.back(), inner);
         inner.storeTile(inner.add(source, i * slotBytes), operands.getMap()[0],
                         place);
       }
       inner.commitStores();
     });
+    for (int64_t i = 0; i < count && op.getRest(); ++i)
+      rest.store(tile, instructions.add(address, i * slotBytes), getPlace(i),
+                 thread, /*threads=*/128, instructions);
     Value next = instructions.add(slot, batch);
     slot = instructions.select(
         instructions.atLeast(next, queue.getDepth() - batch + 1),

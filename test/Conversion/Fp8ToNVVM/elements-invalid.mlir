@@ -1,4 +1,4 @@
-// What a kernel may not do with elements: read those that nobody copied (K6), copy what is not in global memory (M5).
+// What a kernel may not do with elements: read those that nobody copied (K6), copy what is not in global memory (M5), or store there (Q5).
 // RUN: fp8-opt %s --convert-fp8-to-nvvm -split-input-file -verify-diagnostics
 
 !ring = !fp8.pipeline<2, s: !fp8.tile<1x4xf32>>
@@ -43,6 +43,24 @@ gpu.module @kernels {
       fp8.load_element %stack[%i], %stage["s", 0] : memref<4xf32>, !fp8.producer_stage<!ring>
       %next = fp8.release %stage : !fp8.producer_stage<!ring>
       fp8.close %next : !fp8.producer<!ring>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!tile = !fp8.tile<32x32xf32, swizzle_128b>
+!queue = !fp8.store_queue<1, !tile, 4>
+gpu.module @kernels {
+  gpu.func @rest_on_the_stack(%map: !fp8.tensor_map<!tile>, %i: index) kernel attributes {fp8.linear} {
+    %queue = fp8.store_queue : !queue
+    %stack = memref.alloca() : memref<4x4xf32>
+    fp8.role "store" warps(4) (%q = %queue) : !queue {
+      %zero = fp8.zero : !fp8.fragment<128x32xf32, 4>
+      // expected-error @below {{stores the rest of its rows to what is no argument of the kernel (Q5); take one, which is in global memory}}
+      %next = fp8.store %zero, %map[%i, %i] through %q rest(%stack : memref<4x4xf32>) : !fp8.fragment<128x32xf32, 4>, !fp8.tensor_map<!tile>, !queue
+      fp8.close %next : !queue
     }
     gpu.return
   }
