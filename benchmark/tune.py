@@ -31,7 +31,7 @@ def name_of(config):
     name = tile.replace("tile = ", "").replace(" ", "").rsplit("x", 1)[0]
     for field in others:
         key, _, value = field.partition(" = ")
-        name += "-" + {"cta_group": "g"}.get(key, key[0]) + re.sub(r"\W", "", value)
+        name += "-" + {"cta_group": "g", "split_k": "k"}.get(key, key[0]) + re.sub(r"\W", "", value)
     return name
 
 

@@ -85,6 +85,8 @@ HandleFlow::HandleFlow(Operation *kernel) {
       stages.join(op->getOperand(0), op->getResult(0));
     if (auto store = dyn_cast<StoreOp>(op))
       ends.join(store.getQueue(), store.getNext());
+    if (auto reduce = dyn_cast<ReduceScatterOp>(op))
+      ends.join(reduce.getExchange(), reduce.getNext());
   });
   collectUses(kernel);
 }

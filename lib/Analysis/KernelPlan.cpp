@@ -61,9 +61,9 @@ static LogicalResult checkSelect(Operation *op) {
 static bool needsRole(Operation *op) {
   return isa<AcquireOp, ReleaseOp, CloseOp, TryWaitOp, WaitOp, ArriveOp, StepOp,
              TileCopyOpInterface, LoadElementOp, MmaOp, ViewReaderOpInterface,
-             StoreOp, LeadingCtaOp, RequestWorkOp, NextWorkOp, CreateMmaWarpOp,
-             ReleaseMmaWarpOp, WaitTmemOp, CreateEpilogueWarpOp,
-             ReleaseEpilogueWarpOp>(op);
+             StoreOp, ReduceScatterOp, LeadingCtaOp, RequestWorkOp, NextWorkOp,
+             CreateMmaWarpOp, ReleaseMmaWarpOp, WaitTmemOp,
+             CreateEpilogueWarpOp, ReleaseEpilogueWarpOp>(op);
 }
 
 /// The pass that would have taken the op to phase 2, empty if there is none.
@@ -140,7 +140,7 @@ static LogicalResult checkEvidence(CreateEpilogueWarpOp op,
 
 LogicalResult KernelPlan::checkTileOp(Operation *op) {
   if (!isa<TileCopyOpInterface, LoadElementOp, MmaOp, ViewReaderOpInterface,
-           StoreOp, CreateMmaWarpOp, CreateEpilogueWarpOp>(op))
+           StoreOp, ReduceScatterOp, CreateMmaWarpOp, CreateEpilogueWarpOp>(op))
     return success();
   auto role = op->getParentOfType<RoleOp>();
   WarpRange warps = roles.lookup(role);
@@ -155,7 +155,8 @@ LogicalResult KernelPlan::checkTileOp(Operation *op) {
       warps.count != 1)
     return fail(
         "is for a role of one warp (R3); give its work to a role of its own");
-  if (isa<ViewReaderOpInterface, StoreOp, CreateEpilogueWarpOp>(op) &&
+  if (isa<ViewReaderOpInterface, StoreOp, ReduceScatterOp,
+          CreateEpilogueWarpOp>(op) &&
       (warps.count % 4 || warps.first % 4))
     return fail("is for a role with a multiple of 4 warps that starts at a "
                 "multiple of 4 (R2); put such roles first");

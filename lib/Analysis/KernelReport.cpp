@@ -48,6 +48,8 @@ KernelReport::KernelReport(FunctionOpInterface kernel, const KernelPlan &plan)
       roles.push_back({role.getName().str(), plan.getWarps(role)});
     if (isa<PipelineOp, OutputPipelineOp, WorkQueueOp>(op))
       addRing(&op, plan);
+    if (auto exchange = dyn_cast<ExchangeOp>(op))
+      addExchange(exchange, plan);
     if (auto queue = dyn_cast<StoreQueueOp>(op)) {
       StoreQueueType type = queue.getQueue().getType();
       storeQueueBytes += KernelPlan::getQueueBytes(type);
@@ -136,6 +138,34 @@ void KernelReport::addRing(Operation *op, const KernelPlan &plan) {
   if (auto output = dyn_cast<OutputPipelineOp>(op))
     addOutputBarriers(output, plan, report);
   rings.push_back(std::move(report));
+}
+
+void KernelReport::addExchange(ExchangeOp op, const KernelPlan &plan) {
+  ExchangeType type = op.getExchange().getType();
+  std::string role = getRole(op.getExchange()).getName().str();
+  int64_t bytes = type.getCtas() * KernelPlan::getShareBytes(type),
+          offset = plan.getExchangeOffset(op) + bytes,
+          warps = type.getCtas() * type.getFragment().getWarps();
+  BarrierReport full{"full",
+                     1,
+                     1,
+                     bytes,
+                     offset,
+                     "lap n waits for parity n mod 2",
+                     role,
+                     {{role, 1,
+                       "one thread, with the announcement of the bytes that "
+                       "every CTA sends"}}},
+      empty{"empty",
+            1,
+            warps,
+            0,
+            offset + 8,
+            "lap n waits for parity (n + 1) mod 2; lap 0 passes",
+            role,
+            {{role, warps,
+              "one lane of each warp of every CTA, after its reads"}}};
+  rings.push_back({"exchange", 1, bytes, 0, {full, empty}});
 }
 
 void KernelReport::addQueue(StoreQueueOp op, const KernelPlan &plan) {

@@ -41,6 +41,11 @@ int64_t KernelPlan::getNumStagers(StoreQueueType queue) {
                                          : queue.getWarps();
 }
 
+int64_t KernelPlan::getShareBytes(ExchangeType exchange) {
+  FragmentType share = exchange.getShare();
+  return share.getShape()[0] * share.getShape()[1] * 4;
+}
+
 /// Calls `visit` with each tile array's offset until it returns true. Returns
 /// the offset past the last one.
 static int64_t forEachTileArray(PipelineType ring,
@@ -77,6 +82,10 @@ LogicalResult KernelPlan::layOutSharedMemory(FunctionOpInterface kernel) {
       StoreQueueType type = queue.getQueue().getType();
       queues[queue] = start;
       offset = start + getQueueBytes(type);
+      contributors.push_back({&op, offset - start});
+    } else if (auto exchange = dyn_cast<ExchangeOp>(op)) {
+      exchanges[exchange] = start;
+      offset = start + getExchangeBytes(exchange.getExchange().getType());
       contributors.push_back({&op, offset - start});
     } else if (auto pipeline = dyn_cast<PipelineOp>(op)) {
       auto ring = cast<PipelineType>(

@@ -16,9 +16,9 @@ ClusterShape fp8::getClusterShape(Operation *op) {
   auto attribute = function ? function->getAttrOfType<DenseI64ArrayAttr>(
                                   Fp8Dialect::kClusterAttrName)
                             : DenseI64ArrayAttr();
-  if (!attribute || attribute.size() != 2)
+  if (!attribute || attribute.size() < 2)
     return {};
-  return {attribute[0], attribute[1]};
+  return {attribute[0], attribute[1], attribute.size() > 2 ? attribute[2] : 1};
 }
 
 //===----------------------------------------------------------------------===//

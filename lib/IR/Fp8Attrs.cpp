@@ -26,7 +26,8 @@ void Fp8Dialect::registerAttributes() {
 /// Parses `field = value`, one of the fields after the tile.
 static ParseResult parseConfigField(AsmParser &parser, int64_t &ctaGroup,
                                     int64_t &clusterM, int64_t &clusterN,
-                                    int64_t &stages, int64_t &accumulators,
+                                    int64_t &splitK, int64_t &stages,
+                                    int64_t &accumulators,
                                     SchedulerKind &scheduler,
                                     bool &programmatic) {
   StringRef field, kind;
@@ -37,6 +38,8 @@ static ParseResult parseConfigField(AsmParser &parser, int64_t &ctaGroup,
     return parser.parseInteger(stages);
   if (field == "accumulators")
     return parser.parseInteger(accumulators);
+  if (field == "split_k")
+    return parser.parseInteger(splitK);
   if (field == "cta_group")
     return parser.parseInteger(ctaGroup);
   if (field == "cluster")
@@ -52,7 +55,7 @@ static ParseResult parseConfigField(AsmParser &parser, int64_t &ctaGroup,
     parsed = symbolizeSchedulerKind(kind);
   if (!parsed)
     return parser.emitError(loc,
-                            "expected cta_group, cluster, stages, "
+                            "expected cta_group, cluster, split_k, stages, "
                             "accumulators, a launch that is serial or "
                             "programmatic, or a scheduler that is one_tile, "
                             "persistent or clc");
@@ -63,7 +66,7 @@ static ParseResult parseConfigField(AsmParser &parser, int64_t &ctaGroup,
 Attribute GemmConfigAttr::parse(AsmParser &parser, Type) {
   SMLoc loc = parser.getCurrentLocation();
   int64_t tileM, tileN, tileK, ctaGroup = 1, clusterM = 0, clusterN = 0;
-  int64_t stages = 0, accumulators = 0;
+  int64_t splitK = 1, stages = 0, accumulators = 0;
   SchedulerKind scheduler = SchedulerKind::Persistent;
   bool programmatic = false;
   if (parser.parseLess() || parser.parseKeyword("tile") ||
@@ -72,7 +75,7 @@ Attribute GemmConfigAttr::parse(AsmParser &parser, Type) {
       parser.parseKeyword("x") || parser.parseInteger(tileK))
     return {};
   while (succeeded(parser.parseOptionalComma()))
-    if (parseConfigField(parser, ctaGroup, clusterM, clusterN, stages,
+    if (parseConfigField(parser, ctaGroup, clusterM, clusterN, splitK, stages,
                          accumulators, scheduler, programmatic))
       return {};
   if (parser.parseGreater())
@@ -84,7 +87,7 @@ Attribute GemmConfigAttr::parse(AsmParser &parser, Type) {
   }
   return parser.getChecked<GemmConfigAttr>(
       loc, parser.getContext(), tileM, tileN, tileK, ctaGroup, clusterM,
-      clusterN, stages, accumulators, scheduler, programmatic);
+      clusterN, splitK, stages, accumulators, scheduler, programmatic);
 }
 
 void GemmConfigAttr::print(AsmPrinter &printer) const {
@@ -94,6 +97,8 @@ void GemmConfigAttr::print(AsmPrinter &printer) const {
     printer << ", cta_group = " << getCtaGroup();
   if (getClusterM() != getCtaGroup() || getClusterN() != 1)
     printer << ", cluster = " << getClusterM() << " x " << getClusterN();
+  if (getSplitK() != 1)
+    printer << ", split_k = " << getSplitK();
   if (getStages())
     printer << ", stages = " << getStages();
   if (getAccumulators())
@@ -108,7 +113,7 @@ void GemmConfigAttr::print(AsmPrinter &printer) const {
 LogicalResult GemmConfigAttr::verify(
     function_ref<InFlightDiagnostic()> emitError, int64_t tileM, int64_t tileN,
     int64_t tileK, int64_t ctaGroup, int64_t clusterM, int64_t clusterN,
-    int64_t stages, int64_t accumulators, SchedulerKind, bool) {
+    int64_t splitK, int64_t stages, int64_t accumulators, SchedulerKind, bool) {
   if (ctaGroup != 1 && ctaGroup != 2)
     return emitError() << "cta_group must be 1 or 2, but got " << ctaGroup;
   // What some chip computes; which does is the lowering's to say.
@@ -132,6 +137,12 @@ LogicalResult GemmConfigAttr::verify(
     return emitError() << "a cluster has a whole number of CTA pairs along M, "
                           "but got "
                        << clusterM << " CTAs";
+  if (splitK < 1 || splitK > kMaxClusterSize)
+    return emitError() << "split_k must be 1 to " << kMaxClusterSize
+                       << ", the CTAs of a cluster, but got " << splitK;
+  if (splitK > 1 && clusterM * clusterN > 1)
+    return emitError() << "the CTAs that divide K are a cluster of their own; "
+                          "leave cluster and cta_group out beside split_k";
   if (stages < 0 || accumulators < 0)
     return emitError() << "stages and accumulators must not be negative";
   return success();

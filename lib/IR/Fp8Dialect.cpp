@@ -29,6 +29,8 @@ struct Fp8AliasInterface : public OpAsmDialectInterface {
       os << "tile";
     else if (isa<StoreQueueType>(type))
       os << "store_queue";
+    else if (isa<ExchangeType>(type))
+      os << "exchange";
     else
       return AliasResult::NoAlias;
     return AliasResult::OverridableAlias;
@@ -50,7 +52,7 @@ struct Fp8InlinerInterface : public DialectInlinerInterface {
   bool isLegalToInline(Operation *op, Region *target, bool,
                        IRMapping &) const final {
     return !isa<PipelineOp, OutputPipelineOp, WorkQueueOp, StoreQueueOp,
-                RoleOp>(op) ||
+                ExchangeOp, RoleOp>(op) ||
            isa<FunctionOpInterface>(target->getParentOp());
   }
   bool isLegalToInline(Region *, Region *, bool, IRMapping &) const final {
@@ -72,12 +74,20 @@ void Fp8Dialect::initialize() {
 
 static LogicalResult verifyCluster(Operation *op, Attribute value) {
   auto shape = dyn_cast<DenseI64ArrayAttr>(value);
-  if (!shape || shape.size() != 2 || !isa<FunctionOpInterface>(op))
+  if (!shape || (shape.size() != 2 && shape.size() != 3) ||
+      !isa<FunctionOpInterface>(op))
     return op->emitOpError()
            << "attribute '" << Fp8Dialect::kClusterAttrName
-           << "' must be an array of two i64, the CTAs of a cluster along M "
-              "and N, on a function";
+           << "' must be an array of two or three i64, the CTAs of a cluster "
+              "along M and N and those that divide K, on a function";
   int64_t m = shape[0], n = shape[1];
+  if (int64_t k = shape.size() == 3 ? shape[2] : 1; k != 1) {
+    if (m != 1 || n != 1)
+      return op->emitOpError()
+             << "a cluster whose CTAs divide K has one along M and N, but got "
+             << m << " x " << n;
+    m = k;
+  }
   if (m < 1 || n < 1 || m > kMaxClusterSize || n > kMaxClusterSize ||
       m * n > kMaxClusterSize)
     return op->emitOpError()

@@ -148,6 +148,33 @@ WorkQueueType::verify(function_ref<InFlightDiagnostic()> emitError,
 }
 
 //===----------------------------------------------------------------------===//
+// ExchangeType
+//===----------------------------------------------------------------------===//
+
+LogicalResult ExchangeType::verify(function_ref<InFlightDiagnostic()> emitError,
+                                   int64_t ctas, FragmentType fragment) {
+  if (ctas < 2 || ctas > kMaxClusterSize)
+    return emitError() << "an exchange is among 2 to " << kMaxClusterSize
+                       << " CTAs, but got " << ctas;
+  if (!fragment.isOfWarpgroups() || fragment.getShape()[1] % (8 * ctas))
+    return emitError() << "an exchange is of a fragment of layout warpgroups "
+                          "of which each of the "
+                       << ctas
+                       << " CTAs gets whole eights of columns (J2), "
+                          "but got "
+                       << fragment;
+  return success();
+}
+
+FragmentType ExchangeType::getShare() const {
+  FragmentType fragment = getFragment();
+  return FragmentType::get(
+      getContext(),
+      {fragment.getShape()[0], fragment.getShape()[1] / getCtas()},
+      fragment.getElementType(), fragment.getWarps(), fragment.getLayout());
+}
+
+//===----------------------------------------------------------------------===//
 // StoreQueueType
 //===----------------------------------------------------------------------===//
 

@@ -59,7 +59,8 @@ LogicalResult RoleOp::verify() {
   for (Block &block : getBody())
     if (block.mightHaveTerminator() && isa<YieldOp>(block.back()))
       for (Value end : block.back().getOperands())
-        if (!isa<ProducerType, ConsumerType, StoreQueueType>(end.getType()))
+        if (!isa<ProducerType, ConsumerType, StoreQueueType, ExchangeType>(
+                end.getType()))
           return emitOpError()
                  << "yields only what fp8.close can close, but got "
                  << end.getType();

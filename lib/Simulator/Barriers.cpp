@@ -119,8 +119,10 @@ Flow clusterArrive(Warp &w, const Inst &i, uint32_t mask) {
   w.clusterArrived |= mask;
   w.clusterCounted |= mask;
   w.clusterTicket = m.clusterBarrier.phase + 1;
+  // What is under way to another CTA need not have come there: an H200 ended
+  // such CTAs early (benchmark/NOTES.md).
   if (i.aux)
-    w.releaseRelaxed(m.clusterBarrier.arriving);
+    w.releaseFenced(m.clusterBarrier.arriving);
   else
     w.release(m.clusterBarrier.arriving);
   m.clusterBarrier.arrived += uint32_t(__builtin_popcount(mask));

@@ -61,8 +61,12 @@ void Warp::advance() {
 void Warp::releaseRelaxed(SyncClocks &into) {
   for (Role role : {Role::Generic, Role::OneLane})
     clocks.reached.raise(agent(role), epoch);
-  ++epoch;
   into.reached.join(clocks.reached);
+  releaseFenced(into);
+}
+
+void Warp::releaseFenced(SyncClocks &into) {
+  ++epoch;
   into.join(fenced);
   releaseWaits(into.waits);
 }

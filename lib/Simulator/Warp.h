@@ -157,6 +157,8 @@ public:
   }
   /// The relaxed forms order memory only together with fences.
   void releaseRelaxed(SyncClocks &into);
+  /// Of what went before, what a fence stands behind, and nothing else.
+  void releaseFenced(SyncClocks &into);
   void acquireRelaxed(const SyncClocks &from) {
     clocks.reached.join(from.reached);
     clocks.waits.join(from.waits);

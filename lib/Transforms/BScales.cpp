@@ -17,8 +17,10 @@ BScales::BScales(const KernelBuilder &base, Value firstColumn)
   if (plan.hasColumnScales())
     return;
   lane = gpu::LaneIdOp::create(builder, loc, nullptr);
-  last = arith::SubIOp::create(builder, loc, argument(GemmParameter::Blocks),
-                               constant(1));
+  std::tie(firstBlock, last) = getBlocks();
+  if (plan.cluster.k > 1)
+    last = arith::AddIOp::create(builder, loc, last, firstBlock);
+  last = arith::SubIOp::create(builder, loc, last, constant(1));
   if (plan.getNumBScales() == 1)
     return;
   Value within =
@@ -60,6 +62,8 @@ SmallVector<Value> BScales::get(ValueRange ofLanes, Value block) {
 }
 
 SmallVector<Value> BScales::loadGroup(Value first) {
+  if (plan.cluster.k > 1)
+    first = arith::AddIOp::create(builder, loc, first, firstBlock);
   Value block = arith::AddIOp::create(builder, loc, first, lane);
   SmallVector<Value> scales =
       load(arith::MinUIOp::create(builder, loc, block, last));
@@ -77,9 +81,8 @@ SmallVector<Value> BScales::loadGroup(Value first) {
 }
 
 SmallVector<Value> BScales::loadFirstGroup() {
-  Value hasBlocks =
-      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne,
-                            argument(GemmParameter::Blocks), constant(0));
+  Value hasBlocks = arith::CmpIOp::create(
+      builder, loc, arith::CmpIPredicate::ne, getNumBlocks(), constant(0));
   auto branch = [&](auto values) {
     return [=, this](OpBuilder &inner, Location) {
       OpBuilder::InsertionGuard guard(builder);

@@ -48,7 +48,9 @@ private:
   Value firstColumn;
   /// The column at which the second scale begins, where there are several.
   Value split;
-  Value lane, last; ///< the thread's lane; the last K block
+  Value lane;       ///< the thread's
+  Value firstBlock; ///< of the K blocks that the CTA adds up
+  Value last;       ///< of all K blocks, if several CTAs do: of this one's
 };
 
 } // namespace mlir::fp8

@@ -46,6 +46,7 @@ static tuning::KernelShape getShape(const GemmPlan &plan) {
   shape.ctaGroup = plan.ctaGroup;
   shape.clusterM = plan.cluster.m;
   shape.clusterN = plan.cluster.n;
+  shape.splitK = plan.cluster.k;
   shape.sharesA = plan.multicastsA();
   shape.sharesB = plan.multicastsB();
   shape.stages = plan.stages;
@@ -90,10 +91,18 @@ static SmallVector<int64_t> getTileNs() {
 
 static SmallVector<GemmConfigAttr> getCandidates(MLIRContext *context,
                                                  const Chip &chip,
+                                                 const tuning::Machine &machine,
                                                  const GemmExtents &extents) {
   SmallVector<GemmConfigAttr> configs;
   auto add = [&](int64_t tileM, int64_t tileN, int64_t group, int64_t m,
-                 int64_t n) {
+                 int64_t n, int64_t k) {
+    configs.push_back(GemmConfigAttr::get(
+        context, tileM, tileN, GemmPlan::kScaleBlock, group, m, n, k,
+        /*stages=*/0, /*accumulators=*/0, SchedulerKind::Persistent,
+        /*programmatic=*/false));
+  };
+  auto addCluster = [&](int64_t tileM, int64_t tileN, int64_t group, int64_t m,
+                        int64_t n) {
     // On an H200 clusters gained 1 to 6 % on some shapes and lost on the
     // others, and the model cannot tell which (docs/Chooser.md).
     if (chip.wgmma && m * n > 1)
@@ -102,16 +111,27 @@ static SmallVector<GemmConfigAttr> getCandidates(MLIRContext *context,
     if ((m > group && extents.m <= tileM / group * (m - 1)) ||
         (n > 1 && extents.n <= tileN * (n - 1)))
       return;
-    configs.push_back(GemmConfigAttr::get(
-        context, tileM, tileN, GemmPlan::kScaleBlock, group, m, n, /*stages=*/0,
-        /*accumulators=*/0, SchedulerKind::Persistent, /*programmatic=*/false));
+    add(tileM, tileN, group, m, n, /*k=*/1);
+  };
+  // Where tiles leave multiprocessors free, and each CTA keeps some blocks.
+  auto addSplit = [&](int64_t tileM, int64_t tileN, int64_t k) {
+    constexpr int64_t kLeastBlocks = 4;
+    int64_t tiles = extents.batch * llvm::divideCeil(extents.m, tileM) *
+                    llvm::divideCeil(extents.n, tileN);
+    if (chip.wgmma && tiles * k <= machine.multiprocessors &&
+        extents.k >= k * kLeastBlocks * GemmPlan::kScaleBlock)
+      add(tileM, tileN, 1, 1, 1, k);
   };
   for (int64_t group : {1, 2})
     for (int64_t tileM : {64, 128, 256})
       for (int64_t tileN : getTileNs())
         if (tileM >= 64 * group)
           for (auto [m, n] : {std::pair(1, 1), {2, 1}, {1, 2}, {2, 2}})
-            add(tileM, tileN, group, m * group, n);
+            addCluster(tileM, tileN, group, m * group, n);
+  for (int64_t tileM : {64, 128})
+    for (int64_t tileN : getTileNs())
+      for (int64_t k : {2, 4, 8})
+        addSplit(tileM, tileN, k);
   return configs;
 }
 
@@ -139,7 +159,8 @@ static SmallVector<RankedConfig, 0> rank(BlockwiseGemmOp op, const Chip &chip,
     return element ? element.getIntOrFloatBitWidth() / 8 : 0;
   };
   SmallVector<RankedConfig, 0> ranked;
-  for (GemmConfigAttr config : getCandidates(op.getContext(), chip, extents)) {
+  for (GemmConfigAttr config :
+       getCandidates(op.getContext(), chip, machine, extents)) {
     std::optional<GemmPlan> plan = tryPlan(op, chip, config);
     if (!plan)
       continue;

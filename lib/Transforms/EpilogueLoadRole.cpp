@@ -43,7 +43,8 @@ void EpilogueLoadRole::build(ValueRange inits) {
   role("epilogue_load", 1, inits, [&](ValueRange ends) {
     Value beta = loadNumber(GemmParameter::Beta);
     return forEachTile(ends, [&](Value row, Value column, ValueRange carried) {
-      Value m = scaled(row, plan.getCtaRows()), n = scaled(column, plan.tileN);
+      Value m = scaled(row, plan.getCtaRows()),
+            n = getStoredColumn(scaled(column, plan.tileN));
       // In the order in which the epilogue takes them.
       Carried next;
       if (plan.epilogue.bias)
@@ -55,7 +56,8 @@ void EpilogueLoadRole::build(ValueRange inits) {
           unlessZero(beta, carried.back(), [&](ValueRange inner) -> Carried {
             Value end = inner[0];
             int64_t width = plan.getResidualTile().getColumns();
-            for (int64_t first = 0; first < plan.tileN; first += width) {
+            for (int64_t first = 0; first < plan.getStoredColumns();
+                 first += width) {
               Value at = first ? arith::AddIOp::create(builder, loc, n,
                                                        constant(first))
                                      .getResult()

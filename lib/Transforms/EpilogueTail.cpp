@@ -60,7 +60,7 @@ Value EpilogueTail::addResidual(Value sums, Value beta, Value &end) {
       unlessZero(beta, {end, sums}, [&](ValueRange inits) -> Carried {
         Carried state(inits);
         int64_t width = plan.getResidualTile().getColumns();
-        for (int64_t first = 0; first < plan.tileN; first += width)
+        for (int64_t first = 0; first < plan.getStoredColumns(); first += width)
           state = stageScope<ConsumeOp>(
               state[0], sums.getType(), [&](ValueRange stages) -> Carried {
                 Value tile = TileOp::create(builder, loc, stages[0], "c");

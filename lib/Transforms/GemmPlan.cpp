@@ -82,14 +82,14 @@ static TileType getOutputTile(const GemmPlan &plan, int64_t rows,
   int64_t bits = element.getIntOrFloatBitWidth();
   int64_t columns = 128 * 8 / bits;
   int64_t multiple = plan.usesWarpgroups
-                         ? plan.tileN
+                         ? plan.getStoredColumns()
                          : plan.getFragment().getColumnsPerThread();
   while (multiple % columns)
     columns /= 2;
   // Threads that share a row and meet in the middle of a chunk fill a tile of
   // whole rows together.
   if (columns * bits % (16 * 8))
-    columns = plan.tileN;
+    columns = plan.getStoredColumns();
   int64_t rowBytes = columns * bits / 8;
   Swizzle swizzle = rowBytes == 128  ? Swizzle::B128
                     : rowBytes == 64 ? Swizzle::B64
@@ -105,8 +105,8 @@ TileType GemmPlan::getResidualTile() const {
   return getOutputTile(*this, getCtaRows(), epilogue.residual);
 }
 TileType GemmPlan::getBiasTile() const {
-  return TileType::get(outputType.getContext(), {1, tileN}, epilogue.bias,
-                       Swizzle::None);
+  return TileType::get(outputType.getContext(), {1, getStoredColumns()},
+                       epilogue.bias, Swizzle::None);
 }
 static FragmentType getFragmentOf(const GemmPlan &plan, int64_t rows,
                                   FragmentLayout layout) {
@@ -170,15 +170,19 @@ OutputPipelineType GemmPlan::getAccumulatorRing() const {
   return OutputPipelineType::get(context, accumulators, {tileM, tileN},
                                  Float32Type::get(context), ctaGroup);
 }
+ExchangeType GemmPlan::getExchange() const {
+  return ExchangeType::get(outputType.getContext(), cluster.k, getFragment());
+}
 StoreQueueType GemmPlan::getStoreQueue() const {
   // A tile of whole rows is the only one of its output tile: the one before was
   // copied out long ago.
   TileType tile = getStoreTile();
-  int64_t depth = tile.getColumns() == tileN ? 1 : kStoreDepth;
+  int64_t columns = getStoredColumns(),
+          depth = tile.getColumns() == columns ? 1 : kStoreDepth;
   // All of the output tile, if that is little: its copies are then read while
   // the next is computed.
   if (usesWarpgroups)
-    depth = std::min(getFragment().getNumParts() * tileN / tile.getColumns(),
+    depth = std::min(getFragment().getNumParts() * columns / tile.getColumns(),
                      2 * kStoreDepth);
   return StoreQueueType::get(outputType.getContext(), depth, tile,
                              getEpilogueWarps());
@@ -200,6 +204,8 @@ SmallVector<PipelineType> GemmPlan::getAddendRings() const {
 
 /// What barriers, the tensor-memory address and alignment gaps take at most.
 static constexpr int64_t kSharedMemoryReserve = 2048;
+/// Rings, queues and exchanges begin at multiples of the widest alignment.
+static constexpr int64_t kPayloadAlignment = 1024;
 
 /// A memref with dynamic extents: kernels are compiled for any.
 static MemRefType getKernelType(MemRefType source) {
@@ -291,10 +297,10 @@ static GemmEpilogue getEpilogue(BlockwiseGemmOp op) {
 /// The bytes of the rings with what is added to the sums, each from a multiple
 /// of the widest alignment on.
 static int64_t getAddendBytes(const GemmPlan &plan) {
-  constexpr int64_t kAlignment = 1024;
   int64_t bytes = 0;
   for (PipelineType ring : plan.getAddendRings())
-    bytes += llvm::alignTo(KernelPlan::getPayloadBytes(ring), kAlignment);
+    bytes +=
+        llvm::alignTo(KernelPlan::getPayloadBytes(ring), kPayloadAlignment);
   return bytes;
 }
 
@@ -334,7 +340,8 @@ static GemmPlan getPinned(BlockwiseGemmOp op) {
   plan.tileN = config.getTileN();
   plan.tileK = config.getTileK();
   plan.ctaGroup = config.getCtaGroup();
-  plan.cluster = {config.getClusterM(), config.getClusterN()};
+  plan.cluster = {config.getClusterM(), config.getClusterN(),
+                  config.getSplitK()};
   plan.scheduler = config.getScheduler();
   plan.programmatic = config.getProgrammatic();
   return plan;
@@ -346,6 +353,18 @@ static LogicalResult checkMma(BlockwiseGemmOp op, const GemmPlan &plan,
   auto fail = [&]() {
     return op->emitOpError() << "cannot be a kernel for " << chip.name << ": ";
   };
+  if (plan.cluster.k > 1) {
+    if (!plan.usesWarpgroups)
+      return fail() << "split_k adds up sums that warpgroups hold, which it "
+                       "keeps in tensor memory; leave split_k out";
+    int64_t bits = plan.outputType.getIntOrFloatBitWidth();
+    if (plan.tileN % (8 * plan.cluster.k) ||
+        plan.getStoredColumns() * bits % 128)
+      return fail() << "each of the " << plan.cluster.k
+                    << " CTAs that divide K stores a share of tile N, whole "
+                       "eights of columns in rows of whole 16 bytes, but got "
+                    << plan.tileN << " columns of " << plan.outputType;
+  }
   if (plan.usesWarpgroups) {
     if (plan.ctaGroup != 1)
       return fail() << "cta_group = 2 makes CTAs share an MMA in tensor "
@@ -425,6 +444,9 @@ static std::pair<int64_t, int64_t> getRingSpace(const GemmPlan &plan) {
       plan.getATile().getSizeInBytes() + plan.getBTile().getSizeInBytes();
   int64_t fixed = kSharedMemoryReserve + getAddendBytes(plan) +
                   KernelPlan::getQueueBytes(storeQueue);
+  if (plan.cluster.k > 1)
+    fixed += llvm::alignTo(KernelPlan::getExchangeBytes(plan.getExchange()),
+                           kPayloadAlignment);
   int64_t scales = KernelPlan::getTileStride(plan.getAScaleTile());
   if (plan.usesWarpgroups)
     perStage = KernelPlan::getPayloadBytes(plan.getInputRing()) / plan.stages;

@@ -171,6 +171,11 @@ struct GemmPlan {
     return getCtaRows() == 128 && tileN > kMaxSums ? 8 : 4;
   }
   OutputPipelineType getAccumulatorRing() const;
+  /// The columns of a tile that a CTA stores: where several divide K, each
+  /// stores a share.
+  int64_t getStoredColumns() const { return tileN / cluster.k; }
+  /// Where CTAs that divide K exchange their sums.
+  ExchangeType getExchange() const;
   StoreQueueType getStoreQueue() const;
   /// True if the input ring brings B scales that columns share: their elements
   /// are then as wide as those that threads can copy. It saves their loads at

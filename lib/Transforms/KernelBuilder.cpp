@@ -31,6 +31,32 @@ Value KernelBuilder::argument(GemmParameter parameter) {
   return kernel.getArgument(place - parameters.begin());
 }
 
+/// The number of this CTA among those that divide K, which are a cluster.
+static Value getRank(OpBuilder &builder, Location loc) {
+  return gpu::ClusterBlockIdOp::create(builder, loc, gpu::Dimension::x);
+}
+
+std::pair<Value, Value> KernelBuilder::getBlocks() {
+  Value all = argument(GemmParameter::Blocks);
+  if (plan.cluster.k == 1)
+    return {constant(0), all};
+  Value slots = arith::CeilDivUIOp::create(
+      builder, loc, all, constant(plan.kGroup * plan.cluster.k));
+  Value share = scaled(slots, plan.kGroup);
+  Value first = arith::MinUIOp::create(
+      builder, loc,
+      arith::MulIOp::create(builder, loc, getRank(builder, loc), share), all);
+  Value left = arith::SubIOp::create(builder, loc, all, first);
+  return {first, arith::MinUIOp::create(builder, loc, share, left)};
+}
+
+Value KernelBuilder::getStoredColumn(Value n) {
+  if (plan.cluster.k == 1)
+    return n;
+  return arith::AddIOp::create(
+      builder, loc, n, scaled(getRank(builder, loc), plan.getStoredColumns()));
+}
+
 void KernelBuilder::role(StringRef name, int64_t warps, ValueRange inits,
                          Body body) {
   fillBody(RoleOp::create(builder, loc, name, warps, inits), inits.getTypes(),
@@ -90,13 +116,12 @@ KernelBuilder::Carried KernelBuilder::forEach(Value begin, Value end,
 
 KernelBuilder::Carried KernelBuilder::forEachBlock(ValueRange inits,
                                                    BlockBody body) {
-  return forEach(constant(0), argument(GemmParameter::Blocks), 1, inits, body);
+  return forEach(constant(0), getNumBlocks(), 1, inits, body);
 }
 
 KernelBuilder::Carried KernelBuilder::forEachGroup(ValueRange inits,
                                                    GroupBody body) {
-  Value blocks = argument(GemmParameter::Blocks),
-        size = constant(plan.getScaleGroup());
+  Value blocks = getNumBlocks(), size = constant(plan.getScaleGroup());
   if (!plan.hasWholeGroups())
     return forEach(constant(0), blocks, plan.getScaleGroup(), inits,
                    [&](Value first, ValueRange state) {

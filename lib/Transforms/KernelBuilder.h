@@ -33,6 +33,13 @@ protected:
   /// The kernel's argument for a parameter that the plan has.
   Value argument(GemmParameter parameter);
 
+  /// The K blocks that this CTA adds up: the first, and how many. All of them
+  /// but where several CTAs divide K, in whole slots.
+  std::pair<Value, Value> getBlocks();
+  Value getNumBlocks() { return getBlocks().second; }
+  /// The first column that this CTA stores of a tile that begins at `n`.
+  Value getStoredColumn(Value n);
+
   void role(StringRef name, int64_t warps, ValueRange inits, Body body);
   /// The kernel's loop over output tiles, in clusters and bands as planned. The
   /// last of `inits` is the end of the work queue, if there is one.

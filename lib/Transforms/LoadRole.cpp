@@ -123,8 +123,11 @@ void LoadRole::build(ValueRange producers) {
       }
       if (plan.usesWarpgroups)
         // Past the last block TMA fills with zeros.
-        return forEach(constant(0), argument(GemmParameter::Blocks),
-                       plan.kGroup, carried, [&](Value block, ValueRange end) {
+        return forEach(constant(0), getNumBlocks(), plan.kGroup, carried,
+                       [&](Value block, ValueRange end) {
+                         if (plan.cluster.k > 1)
+                           block = arith::AddIOp::create(builder, loc, block,
+                                                         getBlocks().first);
                          return loadBlocks(end[0], block, m, n, column);
                        });
       auto loadGroup = [&](Value first, Value count, ValueRange inner) {

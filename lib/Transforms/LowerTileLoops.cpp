@@ -87,7 +87,8 @@ public:
   SmallVector<Value> getTile(Value tile, Location loc,
                              OpBuilder &builder) const {
     auto [row, column] = getBlock(tile, loc, builder);
-    if (shape.getSize() == 1)
+    // CTAs that divide K have a tile in common.
+    if (shape.m * shape.n == 1)
       return {row, column};
     Value m = constant(shape.m, loc, builder);
     auto place = [&](Value cluster, int64_t extent, Value cta) -> Value {

@@ -4,7 +4,7 @@
 // keep there, and store the tile after the last.
 //
 // Ends: the input ring's, the store queue, those that the epilogue load role
-// fills.
+// fills; the exchange, if CTAs divide K.
 
 #include "BScales.h"
 
@@ -65,17 +65,25 @@ void MultiplyRole::build(ValueRange inits) {
           Value m = scaled(row, plan.getCtaRows()),
                 n = scaled(column, plan.tileN);
           Value zero = ZeroOp::create(builder, loc, plan.getFragment());
-          Value hasBlocks = arith::CmpIOp::create(
-              builder, loc, arith::CmpIPredicate::ne,
-              argument(GemmParameter::Blocks), constant(0));
+          Value hasBlocks =
+              arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne,
+                                    getNumBlocks(), constant(0));
           Carried results =
               ifThen(hasBlocks, {carried[0], zero}, [&](ValueRange state) {
                 return multiplyTile(state[0], state[1], n);
               });
-          Value sums = results.pop_back_val();
+          Value sums = results.pop_back_val(), exchange;
           llvm::append_range(results, carried.drop_front());
-          buildEpilogueTail(*this, sums, place(m, n),
+          if (plan.cluster.k > 1) {
+            auto reduce = ReduceScatterOp::create(builder, loc, sums,
+                                                  results.pop_back_val());
+            sums = reduce.getShare();
+            exchange = reduce.getNext();
+          }
+          buildEpilogueTail(*this, sums, place(m, getStoredColumn(n)),
                             MutableArrayRef(results).drop_front());
+          if (exchange)
+            results.push_back(exchange);
           return results;
         });
   });
@@ -108,8 +116,8 @@ SmallVector<Value> MultiplyRole::readScales(Value stage, int64_t index,
 }
 
 Value MultiplyRole::getNumSlots() {
-  Value lastBlock = arith::SubIOp::create(
-      builder, loc, argument(GemmParameter::Blocks), constant(1));
+  Value lastBlock =
+      arith::SubIOp::create(builder, loc, getNumBlocks(), constant(1));
   Value last =
       arith::DivUIOp::create(builder, loc, lastBlock, constant(plan.kGroup));
   return waitsAhead()

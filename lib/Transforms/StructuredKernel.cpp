@@ -73,6 +73,8 @@ void StructuredKernel::buildWarpgroupRoles() {
   Value queue = StoreQueueOp::create(builder, loc, plan.getStoreQueue());
   SmallVector<Value> multiply{input[1], queue};
   SmallVector<Value> addends = makeAddendRings(multiply);
+  if (plan.cluster.k > 1)
+    multiply.push_back(ExchangeOp::create(builder, loc, plan.getExchange()));
   // First come whole warpgroups.
   buildMultiplyRole(*this, multiply);
   buildLoadRole(*this, input[0]);
@@ -135,10 +137,12 @@ gpu::GPUFuncOp fp8::buildStructuredKernel(OpBuilder &builder, Location loc,
   kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(),
                   builder.getUnitAttr());
   kernel->setAttr(Fp8Dialect::kLinearAttrName, builder.getUnitAttr());
+  SmallVector<int64_t> shape{plan.cluster.m, plan.cluster.n};
+  if (plan.cluster.k > 1)
+    shape.push_back(plan.cluster.k);
   if (plan.cluster.getSize() > 1)
-    kernel->setAttr(
-        Fp8Dialect::kClusterAttrName,
-        builder.getDenseI64ArrayAttr({plan.cluster.m, plan.cluster.n}));
+    kernel->setAttr(Fp8Dialect::kClusterAttrName,
+                    builder.getDenseI64ArrayAttr(shape));
   if (plan.programmatic)
     kernel->setAttr(Fp8Dialect::kProgrammaticAttrName, builder.getUnitAttr());
   builder.setInsertionPointToStart(&kernel.getBody().front());

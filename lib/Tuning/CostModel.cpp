@@ -139,19 +139,25 @@ static double getDramUs(const Machine &machine, const Problem &problem,
 Prediction fp8::tuning::predict(const Machine &machine, const Problem &problem,
                                 const KernelShape &kernel) {
   Prediction result;
-  int64_t cluster = kernel.clusterM * kernel.clusterN;
+  int64_t cluster = kernel.clusterM * kernel.clusterN * kernel.splitK;
   double clusters =
       double(problem.batch) *
       ceilDiv(ceilDiv(problem.m, kernel.ctaRows), kernel.clusterM) *
       ceilDiv(ceilDiv(problem.n, kernel.tileN), kernel.clusterN);
   // Extents and batches below 2^31 can have more tiles than can be counted.
   result.tiles = std::min(clusters * cluster, 0x1p62);
-  result.resident =
-      std::max<int64_t>(machine.multiprocessors / cluster, 1) * cluster;
+  int64_t multiprocessors =
+      cluster > 2 ? machine.clusterMultiprocessors : machine.multiprocessors;
+  result.resident = std::max<int64_t>(multiprocessors / cluster, 1) * cluster;
   result.waves = ceilDiv(result.tiles, result.resident);
 
   auto us = [&](double cycles) { return cycles / machine.gigahertz / 1e3; };
-  double blocks = result.waves * ceilDiv(problem.k, kBlock);
+  // CTAs divide whole slots.
+  int64_t blocksOfOne = ceilDiv(problem.k, kBlock);
+  if (kernel.splitK > 1)
+    blocksOfOne = ceilDiv(blocksOfOne, kernel.splitK * kernel.blocksPerStage) *
+                  kernel.blocksPerStage;
+  double blocks = result.waves * blocksOfOne;
   Block block(machine, kernel, std::min(result.tiles, result.resident));
   std::array<double, 5> loop = {
       us(blocks * block.getTensor()), us(blocks * block.getPromotion()),
@@ -164,8 +170,10 @@ Prediction fp8::tuning::predict(const Machine &machine, const Problem &problem,
   // The epilogue of the last tile has nothing beside it.
   int64_t products = ceilDiv(
       kernel.ctaRows, kProductRows * std::max<int64_t>(kernel.warpgroups, 1));
-  double epilogue = us(machine.epilogueCycles +
-                       machine.epilogueColumnCycles * kernel.tileN * products);
+  double epilogue =
+      us(machine.epilogueCycles + machine.epilogueColumnCycles * kernel.tileN /
+                                      kernel.splitK * products) +
+      machine.exchangeUs * std::log2(double(kernel.splitK));
   result.epilogue = result.waves * epilogue;
   result.launch = machine.launchUs + (cluster > 1 ? machine.clusterUs : 0);
   double tiles = combine(loop) + (result.waves - 1) * epilogue;
@@ -197,6 +205,8 @@ const Machine fp8::tuning::h200 = {
     /*loadLatencyNs=*/700,
     /*launchUs=*/2.4,
     /*clusterUs=*/0.5,
+    /*exchangeUs=*/0.5,
+    /*clusterMultiprocessors=*/112,
     /*epilogueCycles=*/1000,
     /*epilogueColumnCycles=*/5};
 
@@ -219,5 +229,7 @@ const Machine fp8::tuning::b200 = {
     /*loadLatencyNs=*/800,
     /*launchUs=*/2.4,
     /*clusterUs=*/0.5,
+    /*exchangeUs=*/0.5,
+    /*clusterMultiprocessors=*/148,
     /*epilogueCycles=*/1000,
     /*epilogueColumnCycles=*/5};

@@ -1,6 +1,6 @@
 // RUN: fp8-opt %s -split-input-file -verify-diagnostics
 
-// expected-error @below {{'func.func' op attribute 'fp8.cluster' must be an array of two i64, the CTAs of a cluster along M and N, on a function}}
+// expected-error @below {{'func.func' op attribute 'fp8.cluster' must be an array of two or three i64, the CTAs of a cluster along M and N and those that divide K, on a function}}
 func.func private @rank() attributes {fp8.cluster = array<i64: 2>}
 
 // -----

@@ -100,14 +100,9 @@ WAIT:
   }
 }
 
-TEST(ClusterExit, RelaxedBarriersKeepACtaAlive) {
-  // They order no memory, but time.
-  std::string body = std::string(kInit) + kSync + kArriveAtPeer +
-                     "barrier.cluster.arrive.relaxed.aligned; "
-                     "barrier.cluster.wait.aligned;\n";
-  for (uint64_t seed = 0; seed < 10; ++seed) {
-    std::vector<uint32_t> out;
-    Report report = runPair(body, out, seed);
-    EXPECT_TRUE(report.ok()) << report.str();
-  }
+TEST(ClusterExit, RelaxedBarriersDoNotKeepACtaAlive) {
+  // An arrival that is under way may come after them, as it did on an H200.
+  std::string body = std::string(kInit) + kSync + kArriveAtPeer;
+  expectExitFault(body + "barrier.cluster.arrive.relaxed.aligned; "
+                         "barrier.cluster.wait.aligned;\n");
 }

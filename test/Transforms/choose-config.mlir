@@ -7,10 +7,10 @@
 
 // Few rows, few columns: a tile for each SM.
 // CHECK-LABEL: func.func @few
-// CHECK: outs({{.*}}) config <tile = 64 x 16 x 128>
+// CHECK: outs({{.*}}) config <tile = 64 x 32 x 128, split_k = 2>
 // Types say more than a hint.
 // ALL-LABEL: func.func @few
-// ALL: outs({{.*}}) config <tile = 64 x 16 x 128>
+// ALL: outs({{.*}}) config <tile = 64 x 32 x 128, split_k = 2>
 // The nearest M of the table.
 // TUNED-LABEL: func.func @few
 // TUNED: outs({{.*}}) config <tile = 64 x 48 x 128, stages = 2>
@@ -74,7 +74,7 @@ func.func @partly(%a: memref<64x?x7168xf8E4M3FN>, %as: memref<?x56x256xf32>, %b:
 
 // Rows of 24 bytes, which TMA does not copy, are no candidates.
 // CHECK-LABEL: func.func @bytes
-// CHECK: outs({{.*}}) config <tile = 64 x 16 x 128>
+// CHECK: outs({{.*}}) config <tile = 64 x 32 x 128, split_k = 2>
 func.func @bytes(%a: memref<64x7168xf8E4M3FN>, %as: memref<56x64xf32>, %b: memref<2112x7168xf8E4M3FN>, %bs: memref<17x56xf32>, %d: memref<64x2112xf8E4M3FN>) {
   fp8.blockwise_gemm ins(%a, %as, %b, %bs : memref<64x7168xf8E4M3FN>, memref<56x64xf32>, memref<2112x7168xf8E4M3FN>, memref<17x56xf32>)
     outs(%d : memref<64x2112xf8E4M3FN>)

@@ -55,10 +55,30 @@ TEST(CostModel, CountsWholeClusters) {
   kernel.clusterN = 4;
   Prediction prediction = predict(h200, {3 * 128, 5 * 128, 1024}, kernel);
   EXPECT_EQ(prediction.tiles, 4 * 8);
-  EXPECT_EQ(prediction.resident, 132 / 8 * 8);
+  // Clusters do not cross GPCs.
+  EXPECT_EQ(prediction.resident, h200.clusterMultiprocessors / 8 * 8);
   EXPECT_GT(prediction.launch,
             predict(h200, {3 * 128, 5 * 128, 1024}, warpgroupKernel(128, 128))
                 .launch);
+}
+
+TEST(CostModel, CtasThatDivideKTakeAPartOfTheBlocksEach) {
+  Problem problem{64, 2112, 7168};
+  KernelShape kernel = warpgroupKernel(64, 32);
+  Prediction whole = predict(h200, problem, kernel);
+  kernel.splitK = 2;
+  Prediction halves = predict(h200, problem, kernel);
+  EXPECT_EQ(halves.tiles, 2 * whole.tiles);
+  EXPECT_EQ(halves.waves, 1);
+  EXPECT_DOUBLE_EQ(halves.get(Bound::L1), whole.get(Bound::L1) / 2);
+  EXPECT_GT(halves.epilogue, whole.epilogue);
+  // In whole slots: three blocks of two are four.
+  problem.k = 6 * 128;
+  kernel.blocksPerStage = 2;
+  kernel.splitK = 1;
+  double all = predict(h200, problem, kernel).get(Bound::L1);
+  kernel.splitK = 2;
+  EXPECT_DOUBLE_EQ(predict(h200, problem, kernel).get(Bound::L1), all * 4 / 6);
 }
 
 TEST(CostModel, ACopyForAClusterTakesLessOfL2ButAsMuchOfL1) {

@@ -127,6 +127,11 @@ public:
   int64_t getQueueBarrier(Value queue) const {
     return queueBarriers.lookup(flow->getEnd(queue));
   }
+  /// Where the slots of an exchange begin; its barriers follow them, first that
+  /// of what has come, then that of what has been read.
+  int64_t getExchangeOffset(ExchangeOp exchange) const {
+    return exchanges.lookup(exchange);
+  }
   int64_t getSharedMemoryBytes() const { return sharedMemoryBytes; }
 
   /// The size of an answer of cluster launch control, in bytes (PTX ISA,
@@ -144,6 +149,11 @@ public:
   static int64_t getNumStagers(StoreQueueType queue);
   static int64_t getQueueBytes(StoreQueueType queue) {
     return getNumStagers(queue) * queue.getDepth() * getSlotStride(queue);
+  }
+  /// A slot of an exchange, and all that it takes up, in bytes.
+  static int64_t getShareBytes(ExchangeType exchange);
+  static int64_t getExchangeBytes(ExchangeType exchange) {
+    return exchange.getCtas() * getShareBytes(exchange) + 16;
   }
   /// Offsets, from the ring's barriers, of the barrier that guards deallocation
   /// and of the word with the tensor-memory address.
@@ -184,7 +194,7 @@ private:
   llvm::MapVector<Operation *, RingPlan> rings;
   llvm::DenseMap<unsigned, OutputPlan> outputs; ///< by the number of either end
   llvm::DenseMap<unsigned, StagePlan> stages;   ///< by the number of the stage
-  llvm::DenseMap<Operation *, int64_t> queues;
+  llvm::DenseMap<Operation *, int64_t> queues, exchanges;
   llvm::DenseMap<unsigned, int64_t> queueBarriers; ///< by the queue's number
   ClusterShape cluster;
   RegisterPlan registers;

@@ -61,6 +61,7 @@ public:
 private:
   void addRing(Operation *op, const KernelPlan &plan);
   void addQueue(StoreQueueOp op, const KernelPlan &plan);
+  void addExchange(ExchangeOp op, const KernelPlan &plan);
   void addOutputBarriers(OutputPipelineOp op, const KernelPlan &plan,
                          RingReport &report);
   /// Of a thread, in the role that has the most.

@@ -60,13 +60,14 @@ def Fp8_GemmConfigAttr : AttrDef<Fp8_Dialect, "GemmConfig"> {
   let summary = "how a GEMM op is to be made into a kernel";
   let description = [{
     Pins what the lowering would otherwise choose. The tile, in elements, is what one MMA computes: of one CTA, or with `cta_group = 2` of a CTA pair. `cluster` counts CTAs along
-    M and N. With `launch = programmatic` the kernel may start while the one in front of it in its stream ends (programmatic dependent launch); else it is `serial`.
+    M and N. With `split_k` as many CTAs, a cluster of their own, divide the K blocks of a tile and then add their sums up. With `launch = programmatic` the kernel may start while the one in front of it in its stream ends (programmatic dependent launch); else it is `serial`.
     `stages` counts the slots of the ring with A and B, `accumulators` those in tensor memory; as many as fit, if left out. A slot holds one K block, or where one
     warpgroup alone multiplies into its registers up to four: as many as leave room for the stages, or for three. All but the tile may be left out, and stand in any order.
 
     ```mlir
     func.func @config() attributes {config = #fp8.gemm_config<tile = 256 x 128 x 128, cta_group = 2, cluster = 2 x 2, stages = 3,
                                                               accumulators = 2, scheduler = persistent, launch = programmatic>} { return }
+    func.func @split() attributes {config = #fp8.gemm_config<tile = 64 x 64 x 128, split_k = 4>} { return }
     ```
   }];
   let parameters = (ins
@@ -74,6 +75,7 @@ def Fp8_GemmConfigAttr : AttrDef<Fp8_Dialect, "GemmConfig"> {
     DefaultValuedParameter<"int64_t", "1">:$ctaGroup,
     DefaultValuedParameter<"int64_t", "1">:$clusterM,
     DefaultValuedParameter<"int64_t", "1">:$clusterN,
+    DefaultValuedParameter<"int64_t", "1">:$splitK,
     DefaultValuedParameter<"int64_t", "0">:$stages,
     DefaultValuedParameter<"int64_t", "0">:$accumulators,
     DefaultValuedParameter<"::mlir::fp8::SchedulerKind", "::mlir::fp8::SchedulerKind::Persistent">:$scheduler,

@@ -41,8 +41,8 @@ def Fp8_AnyWaitable : Type<CPred<"::mlir::fp8::getEndOf($_self)">, "end of a rin
 def Fp8_AnySlot : Type<Or<[Fp8_AnyStage.predicate, Fp8_AnyWaitable.predicate]>, "stage, end or ready end of a ring">;
 def Fp8_AnySignalled : Type<CPred<"::llvm::isa<::mlir::fp8::SignalledType>($_self)">, "stage signalled by fp8.arrive">;
 def Fp8_AnyCloseable : Type<CPred<"::llvm::isa<::mlir::fp8::ProducerType, ::mlir::fp8::ConsumerType, "
-                                  "::mlir::fp8::StoreQueueType>($_self)">,
-                            "producer end, consumer end or store queue">;
+                                  "::mlir::fp8::StoreQueueType, ::mlir::fp8::ExchangeType>($_self)">,
+                            "producer end, consumer end, store queue or exchange">;
 def Fp8_PayloadStage : Type<CPred<"::llvm::isa<::mlir::fp8::ProducerStageType, ::mlir::fp8::ConsumerStageType>($_self)">,
                             "producer or consumer stage of a pipeline">;
 def Fp8_AccumulatorStage : Type<CPred<"::llvm::isa<::mlir::fp8::MmaStageType, ::mlir::fp8::EpilogueStageType>($_self)">,

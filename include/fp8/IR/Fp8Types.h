@@ -34,10 +34,10 @@ inline constexpr int64_t kMaxSharedMemoryBytes = 232448;
 /// (CUDA programming guide, thread block clusters).
 inline constexpr int64_t kMaxClusterSize = 16;
 
-/// The CTAs of a cluster along M and N.
+/// The CTAs of a cluster along M and N, and those that divide K.
 struct ClusterShape {
-  int64_t m = 1, n = 1;
-  int64_t getSize() const { return m * n; }
+  int64_t m = 1, n = 1, k = 1;
+  int64_t getSize() const { return m * n * k; }
 };
 
 /// The cluster of the kernel in which the op stands, or which it is.

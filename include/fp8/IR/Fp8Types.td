@@ -290,6 +290,25 @@ def Fp8_StoreQueueType : Fp8_LinearType<"StoreQueue", "store_queue", [Fp8_Linear
   }];
 }
 
+def Fp8_ExchangeType : Fp8_LinearType<"Exchange", "exchange", [Fp8_LinearTypeInterface]> {
+  let summary = "where CTAs that divide K exchange shares of their sums (linear)";
+  let description = [{
+    Each of `ctas` CTAs of a cluster holds the fragment, and gets the sum of an equal part of its columns, its share. (J2) The fragment is of layout
+    `warpgroups`, and a share has whole eights of columns.
+
+    Example: `!fp8.exchange<4, !fp8.fragment<64x64xf32, 4, warpgroups>>`.
+  }];
+  let parameters = (ins "int64_t":$ctas, "::mlir::fp8::FragmentType":$fragment);
+  let assemblyFormat = "`<` $ctas `,` qualified($fragment) `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    ::llvm::StringRef getHandleName() const { return "exchange"; }
+    ::llvm::StringRef getConsumerName() const { return "fp8.close"; }
+    /// What each CTA gets.
+    ::mlir::fp8::FragmentType getShare() const;
+  }];
+}
+
 //===----------------------------------------------------------------------===//
 // States of ends and stages
 //===----------------------------------------------------------------------===//

@@ -34,8 +34,11 @@ struct Machine {
   double dramBytesPerNs, dramBytesPerNsOfOne;
   /// From a copy's start to its bytes, under load.
   double loadLatencyNs;
-  /// To begin and end a kernel; what a cluster takes longer.
-  double launchUs, clusterUs;
+  /// To begin and end a kernel; what a cluster takes longer; to exchange sums
+  /// among two CTAs, and for each doubling of their number.
+  double launchUs, clusterUs, exchangeUs;
+  /// SMs that clusters of more than two CTAs find: they do not cross GPCs.
+  int64_t clusterMultiprocessors;
   /// To store a tile: once, and for each column of a warpgroup's 64 rows.
   double epilogueCycles, epilogueColumnCycles;
 };
@@ -58,6 +61,7 @@ struct KernelShape {
   int64_t tileN;
   int64_t ctaGroup = 1; ///< the CTAs that share one MMA, and its B
   int64_t clusterM = 1, clusterN = 1;
+  int64_t splitK = 1; ///< the CTAs, a cluster, that divide the K blocks
   bool sharesA = false, sharesB = false; ///< each is copied once for a cluster
   int64_t stages = 4;
   int64_t blocksPerStage = 1;

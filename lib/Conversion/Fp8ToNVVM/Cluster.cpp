@@ -24,7 +24,8 @@ ClusterValues ClusterValues::build(ClusterShape shape, Value sharedMemory,
     return values;
   values.rank = instructions.rem(instructions.ctaId(), shape.getSize());
   values.m = instructions.rem(values.rank, shape.m);
-  values.n = instructions.div(values.rank, shape.m);
+  values.n = shape.k == 1 ? instructions.div(values.rank, shape.m)
+                          : instructions.i32(0);
   // The same distance for every address of the CTA: mapa moves its window.
   auto getOffset = [&](Value rank) {
     return instructions.sub(instructions.mapToCta(sharedMemory, rank),

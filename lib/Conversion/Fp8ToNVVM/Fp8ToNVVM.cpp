@@ -63,6 +63,12 @@ void fp8::populateTypeConversions(TypeConverter &converter) {
         return success();
       });
   converter.addConversion(
+      [](ExchangeType type,
+         SmallVectorImpl<Type> &results) -> std::optional<LogicalResult> {
+        results.append(2, IntegerType::get(type.getContext(), 32));
+        return success();
+      });
+  converter.addConversion(
       [](FragmentType type,
          SmallVectorImpl<Type> &results) -> std::optional<LogicalResult> {
         results.append(type.getColumnsPerThread() / 2,
@@ -314,6 +320,7 @@ static LogicalResult convertKernel(gpu::GPUFuncOp kernel,
   populateFragmentPatterns(converter, patterns, lowering);
   populatePromotePatterns(converter, patterns, lowering);
   populateStorePatterns(converter, patterns, lowering);
+  populateExchangePatterns(converter, patterns, lowering);
   populateWarpgroupPatterns(converter, patterns, lowering);
   populateWarpgroupFragmentPatterns(converter, patterns, lowering);
   if (populateMore)

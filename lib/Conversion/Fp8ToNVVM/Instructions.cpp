@@ -83,10 +83,15 @@ Value Instructions::allLanes(Value condition) {
                                   NVVM::VoteSyncKind::all));
 }
 void Instructions::syncThreads() { NVVM::BarrierOp::create(builder, loc); }
-void Instructions::syncCluster(bool aligned) {
-  UnitAttr attribute = aligned ? builder.getUnitAttr() : UnitAttr();
-  NVVM::ClusterArriveOp::create(builder, loc, attribute);
-  NVVM::ClusterWaitOp::create(builder, loc, attribute);
+void Instructions::meetCluster() {
+  UnitAttr aligned = builder.getUnitAttr();
+  // Relaxed: a release would wait for all memory.
+  NVVM::ClusterArriveRelaxedOp::create(builder, loc, aligned);
+  NVVM::ClusterWaitOp::create(builder, loc, aligned);
+}
+void Instructions::leaveCluster() {
+  NVVM::ClusterArriveOp::create(builder, loc, UnitAttr());
+  NVVM::ClusterWaitOp::create(builder, loc, UnitAttr());
 }
 void Instructions::waitForEarlierKernels() {
   NVVM::GriddepcontrolOp::create(builder, loc, NVVM::GridDepActionKind::wait);
@@ -180,6 +185,20 @@ void Instructions::storeShared(Value address, Value value, bool alone) {
                         /*alignment=*/bytes, /*isVolatile=*/alone);
 }
 
+void Instructions::storeRemote(Value address, ValueRange values,
+                               Value barrier) {
+  SmallVector<Value> operands{address};
+  llvm::append_range(operands, values);
+  operands.push_back(barrier);
+  LLVM::InlineAsmOp::create(
+      builder, loc, TypeRange(), operands,
+      "st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.f32 [$0], "
+      "{$1, $2, $3, $4}, [$5];",
+      "r,f,f,f,f,r,~{memory}", /*has_side_effects=*/true,
+      /*is_align_stack=*/false, LLVM::TailCallKind::None,
+      LLVM::AsmDialectAttr(), ArrayAttr());
+}
+
 //===----------------------------------------------------------------------===//
 // Barriers
 //===----------------------------------------------------------------------===//
@@ -191,7 +210,8 @@ void Instructions::initBarrier(Value address, int64_t arrivals) {
 void Instructions::fenceBarrierInit() {
   NVVM::FenceMbarrierInitOp::create(builder, loc);
 }
-void Instructions::waitBarrier(Value address, Value parity, int64_t limit) {
+void Instructions::waitBarrier(Value address, Value parity, int64_t limit,
+                               bool acquiresCluster) {
   // A loop of ours around one try_wait: nvvm.mbarrier.try_wait.parity hides the
   // loop in inline asm. With a limit it carries the time to give up, or 0
   // before a try has failed.
@@ -208,7 +228,8 @@ void Instructions::waitBarrier(Value address, Value parity, int64_t limit) {
   constexpr int64_t kSuspendTime = 10'000'000;
   Value done = NVVM::MBarrierTryWaitOp::create(
       builder, loc, builder.getI1Type(), sharedPointer(address), parity,
-      i32(limit ? std::min(limit, kSuspendTime) : kSuspendTime));
+      i32(limit ? std::min(limit, kSuspendTime) : kSuspendTime),
+      acquiresCluster ? NVVM::MemScopeKind::CLUSTER : NVVM::MemScopeKind::CTA);
   Value one =
       arith::ConstantOp::create(builder, loc, builder.getBoolAttr(true));
   scf::ConditionOp::create(builder, loc,

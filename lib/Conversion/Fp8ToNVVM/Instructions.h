@@ -95,9 +95,12 @@ public:
   /// must execute it.
   Value allLanes(Value condition);
   void syncThreads();
-  /// Waits until all threads of all CTAs of the cluster have come here;
-  /// `aligned` if whole warps come together (PTX ISA, barrier.cluster).
-  void syncCluster(bool aligned);
+  /// Waits until all threads of all CTAs of the cluster have come here, whole
+  /// warps together, with barriers that fenceBarrierInit has made visible (PTX
+  /// ISA, barrier.cluster).
+  void meetCluster();
+  /// The same at the end, where what was sent to other CTAs has come there.
+  void leaveCluster();
   void syncWarp();
   /// Waits until the kernels in front of this one in its stream have ended and
   /// what they wrote can be read; then lets the one behind it start (PTX ISA,
@@ -120,6 +123,10 @@ public:
   /// `count` consecutive `element`s, aligned to all of them, as pairs of f32.
   SmallVector<Value> loadSharedPairs(Value address, Type element,
                                      int64_t count);
+  /// Starts the store of four f32 to shared memory of a CTA of the cluster; its
+  /// 16 bytes count on the barrier there. Addresses are such as mapToCta makes
+  /// (PTX ISA, st.async).
+  void storeRemote(Value address, ValueRange values, Value barrier);
   /// With `alone` the store is not merged with its neighbours.
   void storeShared(Value address, Value value, bool alone = false);
 
@@ -129,7 +136,9 @@ public:
   void fenceBarrierInit();
   /// Waits until the phase of that parity has completed. After `limit` ns, if
   /// that is not 0, says that it has not, and traps.
-  void waitBarrier(Value address, Value parity, int64_t limit);
+  /// `acquiresCluster`: what other CTAs did before they arrived has been done.
+  void waitBarrier(Value address, Value parity, int64_t limit,
+                   bool acquiresCluster = false);
   /// True if the phase of that parity has completed. Does not wait.
   Value testBarrier(Value address, Value parity);
   void arrive(Value address);

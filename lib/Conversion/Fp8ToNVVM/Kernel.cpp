@@ -31,6 +31,19 @@ static void initRing(Operation *ring, const KernelPlan &plan,
   }
 }
 
+/// Initialises the barriers of an exchange: that of what has come, and that of
+/// what has been read.
+static void initExchange(ExchangeOp op, const KernelPlan &plan,
+                         Value sharedMemory, OpBuilder &builder) {
+  Instructions instructions(builder, op.getLoc());
+  ExchangeType type = op.getExchange().getType();
+  int64_t end = plan.getExchangeOffset(op) + KernelPlan::getExchangeBytes(type);
+  // The bytes, beside the arrival that announces them; each warp of each CTA.
+  instructions.initBarrier(instructions.add(sharedMemory, end - 16), 1);
+  instructions.initBarrier(instructions.add(sharedMemory, end - 8),
+                           type.getCtas() * type.getFragment().getWarps());
+}
+
 /// Releases of slots that threads read, where the op before is a release of
 /// that kind: its lanes meet. An accumulator's release is none of them, since
 /// each lane orders its loads before they meet.
@@ -216,6 +229,8 @@ KernelLowering fp8::buildPrologue(FunctionOpInterface kernel,
     for (Operation &op : entry)
       if (isRing(op))
         initRing(&op, plan, lowering.sharedMemory, builder);
+    for (auto exchange : entry.getOps<ExchangeOp>())
+      initExchange(exchange, plan, lowering.sharedMemory, builder);
     first.fenceBarrierInit();
     // What else a kernel that starts early can do before it waits.
     if (kernel->hasAttr(Fp8Dialect::kProgrammaticAttrName))
@@ -224,7 +239,7 @@ KernelLowering fp8::buildPrologue(FunctionOpInterface kernel,
           first.prefetchMap(argument);
   });
   if (isCluster)
-    instructions.syncCluster(/*aligned=*/true);
+    instructions.meetCluster();
   else
     instructions.syncThreads();
   // All that went before touched this CTA's own memory alone. The kernel behind
@@ -245,10 +260,11 @@ KernelLowering fp8::buildPrologue(FunctionOpInterface kernel,
     role->walk([&](Operation *op) { lowering.roleOf[op] = values; });
   }
   dealRegisters(entry, lowering);
-  if (isCluster)
+  // Those that divide K wait for one another where they close the exchange.
+  if (isCluster && plan.getCluster().k == 1)
     kernel->walk([](gpu::ReturnOp end) {
       OpBuilder atEnd(end);
-      Instructions(atEnd, end.getLoc()).syncCluster(/*aligned=*/false);
+      Instructions(atEnd, end.getLoc()).leaveCluster();
     });
   return lowering;
 }

@@ -169,6 +169,21 @@ private:
                           EndTypeInterface end) const;
 };
 
+/// What the handle of an exchange becomes, two i32.
+struct ExchangeHandle {
+  Value base;   ///< the address of the slots, which the barriers follow
+  Value parity; ///< of the next lap's full barrier
+
+  explicit ExchangeHandle(ValueRange values)
+      : base(values[0]), parity(values[1]) {}
+  /// The barrier of what has come, and that of what has been read.
+  Value getFullBarrier(Instructions &instructions, ExchangeType type) const;
+  Value getEmptyBarrier(Instructions &instructions, ExchangeType type) const;
+  /// Waits until all CTAs have read what they were sent in the last lap.
+  void waitUntilRead(Instructions &instructions, ExchangeType type,
+                     int64_t limit) const;
+};
+
 /// What the records of waits mean that give up after `limit` ms: names of
 /// roles, rings and barriers, for the launch manifest.
 DictionaryAttr makeWaitTable(FunctionOpInterface kernel, const KernelPlan &plan,
@@ -229,6 +244,9 @@ void populatePromotePatterns(const TypeConverter &converter,
 void populateStorePatterns(const TypeConverter &converter,
                            RewritePatternSet &patterns,
                            const KernelLowering &lowering);
+void populateExchangePatterns(const TypeConverter &converter,
+                              RewritePatternSet &patterns,
+                              const KernelLowering &lowering);
 /// Fragments in the layout of warpgroups.
 void populateWarpgroupFragmentPatterns(const TypeConverter &converter,
                                        RewritePatternSet &patterns,

@@ -175,8 +175,9 @@ private:
 };
 
 /// close: a producer waits for its slots to come back, a store queue for its
-/// copies. Slots without tiles are handed back by threads alone, and those of
-/// other CTAs do it before they come to the cluster's last barrier.
+/// copies, an exchange until what it sent has been read. Slots without tiles
+/// are handed back by threads alone, and those of other CTAs do it before they
+/// come to the cluster's last barrier.
 struct LowerClose : public KernelPattern<CloseOp> {
   using KernelPattern::KernelPattern;
 
@@ -188,8 +189,14 @@ struct LowerClose : public KernelPattern<CloseOp> {
           .ifThen(lowering.getRole(op).leader, [](Instructions &leader) {
             leader.waitStores(/*pending=*/0, /*readOnly=*/false);
           });
-    } else if (auto end = cast<EndTypeInterface>(type);
-               end.isProducer() && hasData(end.getRing())) {
+    } else if (isa<ExchangeType>(type)) {
+      // This CTA may end when what the others have to tell it has come.
+      Instructions instructions(rewriter, op.getLoc());
+      ExchangeHandle(operands.getEnd())
+          .waitUntilRead(instructions, cast<ExchangeType>(type),
+                         lowering.waitLimit);
+    } else if (auto end = dyn_cast<EndTypeInterface>(type);
+               end && end.isProducer() && hasData(end.getRing())) {
       RingCursor(operands.getEnd())
           .drain(rewriter, op.getLoc(), end, lowering.waitLimit);
     }

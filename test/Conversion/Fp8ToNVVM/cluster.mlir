@@ -30,7 +30,7 @@ gpu.module @m {
     // CHECK-COUNT-2: nvvm.mbarrier.init %{{.*}}, %[[ONE]]
     // CHECK-COUNT-3: nvvm.mbarrier.init %{{.*}}, %[[EIGHT]]
     // CHECK: nvvm.fence.mbarrier.init
-    // CHECK: nvvm.cluster.arrive {aligned}
+    // CHECK: nvvm.cluster.arrive.relaxed {aligned}
     // CHECK: nvvm.cluster.wait {aligned}
     %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
     %mp, %mc = fp8.output_pipeline : !acc

@@ -104,6 +104,8 @@ TYPES = [
            made_of="!fp8.producer_stage<!ring>", made_by="fp8.arrive"),
     Linear("store-queue", "store queue", "!fp8.store_queue<2, !fp8.tile<32x64xbf16, swizzle_128b>, 4>",
            ["fp8.close {h} : !fp8.store_queue<2, !fp8.tile<32x64xbf16, swizzle_128b>, 4>"]),
+    Linear("exchange", "exchange", "!fp8.exchange<2, !fp8.fragment<64x64xf32, 4, warpgroups>>",
+           ["fp8.close {h} : !fp8.exchange<2, !fp8.fragment<64x64xf32, 4, warpgroups>>"]),
     Linear("pending", "pending product", "!fp8.pending<!fp8.fragment<64x64xf32, 4, warpgroups>>",
            ["%n{k} = fp8.wait_mma {h} : !fp8.pending<!fp8.fragment<64x64xf32, 4, warpgroups>>"]),
 ]
