@@ -32,7 +32,8 @@ def Fp8_ReduceScatterOp : Fp8_ConsumingOp<"reduce_scatter", [DeclareOpInterfaceM
   let summary = "adds the fragments of the CTAs that divide K up, and gives each a share of the columns";
   let description = [{
     The `r`th of the CTAs along K gets the `r`th of as many equal parts of the columns, summed over the CTAs in the order of their numbers: the same sums every time. Each thread
-    writes its part of the other CTAs' shares to their shared memory, each warp arrives at each CTA, and what has come is read when all warps of all CTAs have arrived.
+    sends each CTA, its own too, its part of that CTA's share with `st.async`, whose bytes complete on the receiver's barrier (PTX ISA, `st.async`); what has come is read when all
+    of it has, and a lane of each warp for each CTA then hands the slot back.
 
     (J2) the fragment is the exchange's.
 
