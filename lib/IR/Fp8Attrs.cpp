@@ -117,13 +117,22 @@ LogicalResult GemmConfigAttr::verify(
   if (ctaGroup != 1 && ctaGroup != 2)
     return emitError() << "cta_group must be 1 or 2, but got " << ctaGroup;
   // What some chip computes; which does is the lowering's to say.
-  if (tileM != 64 * ctaGroup && tileM != 128 * ctaGroup && tileM != 256)
+  bool swapsOperands =
+      ctaGroup == 1 && tileM > 0 && tileM < 64 && tileM % 8 == 0;
+  if (tileM != 64 * ctaGroup && tileM != 128 * ctaGroup && tileM != 256 &&
+      !swapsOperands)
     return emitError() << "tile M must be "
-                       << (ctaGroup == 1 ? "64, 128 or 256" : "128 or 256")
+                       << (ctaGroup == 1
+                               ? "64, 128 or 256, or a multiple of 8 below 64"
+                               : "128 or 256")
                        << " with cta_group = " << ctaGroup << ", but got "
                        << tileM;
   if (tileN < 8 || tileN > 256 || tileN % 8)
     return emitError() << "tile N must be a multiple of 8 in 8..256, but got "
+                       << tileN;
+  if (swapsOperands && tileN % 64)
+    return emitError() << "tile N must be a multiple of 64 with a tile M below "
+                          "64, for columns are then the MMA's rows, but got "
                        << tileN;
   if (tileK != 128)
     return emitError()

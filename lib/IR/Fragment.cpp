@@ -34,20 +34,19 @@ static LogicalResult verifyShape(Operation *op, TmemType accumulator,
 /// Checks that the rows are those of one part of the fragment.
 static LogicalResult verifyPart(PromoteOp op, FragmentType rows,
                                 FragmentType fragment) {
-  auto part = FragmentType::get(
-      op.getContext(),
-      {fragment.getShape()[0] / fragment.getNumParts(), fragment.getShape()[1]},
-      fragment.getElementType(), fragment.getWarps(), fragment.getLayout());
+  bool swapped = fragment.isSwapped();
+  FragmentType part = fragment.withExtent(
+      swapped, fragment.getShape()[swapped] / fragment.getNumParts());
   if (rows != part || !fragment.isOfWarpgroups())
     return op.emitOpError() << "a product in registers must be a part of the "
-                               "fragment, in the layout warpgroups (S1), but "
-                               "got "
+                               "fragment, in the layout warpgroups or "
+                               "warpgroup_columns (S1), but got "
                             << rows << " and " << fragment;
   if (int64_t(op.getPart()) < fragment.getNumParts())
     return success();
   return op.emitOpError() << "the fragment has " << fragment.getNumParts()
-                          << " parts of 64 rows for each warpgroup (S1), but "
-                             "got part "
+                          << " parts of 64 " << (swapped ? "columns" : "rows")
+                          << " for each warpgroup (S1), but got part "
                           << op.getPart();
 }
 
@@ -121,13 +120,11 @@ LogicalResult PromoteOp::verify() {
     return verifyChunks(*this, fragment, row.getType().getElementType());
   }
   int64_t scales = getBScales().size();
-  int64_t step = fragment.isOfWarpgroups() ? 8 : 2;
+  int64_t step = fragment.isSwapped() ? 64 : fragment.isOfWarpgroups() ? 8 : 2;
   if (scales == 0 || columns % (step * scales))
     return emitOpError() << "the B scales must divide the " << columns
-                         << " columns into equal parts of "
-                         << (step == 8 ? "a multiple of eight"
-                                       : "an even number of")
-                         << " columns (S3), but there are " << scales;
+                         << " columns into equal parts of a multiple of "
+                         << step << " columns (S3), but there are " << scales;
   return success();
 }
 
@@ -151,10 +148,12 @@ LogicalResult AddTileOp::verify() {
                          << end - 1 << " of the fragment, which has "
                          << fragment.getShape()[1] << " (F2)";
   if (fragment.isOfWarpgroups()) {
-    if (first % 8 == 0 && end % 8 == 0)
+    int64_t step = fragment.isSwapped() ? 16 : 8;
+    if (first % step == 0 && end % step == 0)
       return success();
     return emitOpError() << "the tile's columns, " << first << " to " << end - 1
-                         << ", must begin and end at multiples of 8 (F3)";
+                         << ", must begin and end at multiples of " << step
+                         << " (F3)";
   }
   int64_t owned = fragment.getColumnsPerThread();
   bool ofOneThread = first / owned == (end - 1) / owned;

@@ -156,22 +156,20 @@ LogicalResult ExchangeType::verify(function_ref<InFlightDiagnostic()> emitError,
   if (ctas < 2 || ctas > kMaxClusterSize)
     return emitError() << "an exchange is among 2 to " << kMaxClusterSize
                        << " CTAs, but got " << ctas;
-  if (!fragment.isOfWarpgroups() || fragment.getShape()[1] % (8 * ctas))
-    return emitError() << "an exchange is of a fragment of layout warpgroups "
+  if (!fragment.isOfWarpgroups() ||
+      fragment.getShape()[!fragment.isSwapped()] % (8 * ctas))
+    return emitError() << "an exchange is of a fragment of layout warpgroups, "
                           "of which each of the "
                        << ctas
-                       << " CTAs gets whole eights of columns (J2), "
-                          "but got "
+                       << " CTAs gets whole eights of columns, or "
+                          "warpgroup_columns, of rows (J2), but got "
                        << fragment;
   return success();
 }
 
 FragmentType ExchangeType::getShare() const {
-  FragmentType fragment = getFragment();
-  return FragmentType::get(
-      getContext(),
-      {fragment.getShape()[0], fragment.getShape()[1] / getCtas()},
-      fragment.getElementType(), fragment.getWarps(), fragment.getLayout());
+  return getFragment().withExtent(
+      getAxis(), getFragment().getShape()[getAxis()] / getCtas());
 }
 
 //===----------------------------------------------------------------------===//
@@ -185,10 +183,11 @@ StoreQueueType::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "a store queue holds at least one tile and at most "
                           "what shared memory does, but got "
                        << depth;
-  if (tile.getRows() != 64 && tile.getRows() != 32 && tile.getRows() != 16)
+  if (tile.getRows() > 64 || tile.getRows() % 8)
     return emitError()
            << "a store queue's tile has 32 rows, one for each lane, or 16, or "
-              "the 64 of a warpgroup (Q1), but got "
+              "the 64 of a warpgroup, or swapped a multiple of 8 below 64 "
+              "(Q1), but got "
            << tile.getRows();
   if (warps < 4 || warps % 4 || warps > kMaxWarps)
     return emitError()

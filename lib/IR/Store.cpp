@@ -37,13 +37,17 @@ LogicalResult StoreOp::verify() {
                               "space (Q5), but got "
                            << rest.getType();
   }
-  int64_t rows = fragment.isOfWarpgroups() ? 64 : fragment.getRowsPerWarp();
+  bool ofWarpgroups = fragment.isOfWarpgroups() && !fragment.isSwapped();
+  int64_t rows = ofWarpgroups ? 64 : fragment.getRowsPerWarp();
   if (tile.getRows() != rows)
     return emitOpError() << "the tile must have as many rows as a "
-                         << (fragment.isOfWarpgroups() ? "warpgroup's part"
-                                                       : "warp holds")
+                         << (ofWarpgroups ? "warpgroup's part" : "warp holds")
                          << " of the fragment (Q1), " << rows << ", but got "
                          << tile.getRows();
+  if (fragment.isSwapped() && tile.getColumns() != 16)
+    return emitOpError() << "the tile must have the 16 columns that a warp "
+                            "holds of a part (Q2), but got "
+                         << tile.getColumns();
   int64_t owned = fragment.isOfWarpgroups() ? fragment.getShape()[1]
                                             : fragment.getColumnsPerThread();
   bool isWholeRow = fragment.getLayout() == FragmentLayout::LaneHalves &&

@@ -134,7 +134,9 @@ Type FragmentType::parse(AsmParser &parser) {
   if (parser.parseLess() || parseShapedElement(parser, shape, elementType) ||
       parser.parseComma() || parser.parseInteger(warps) ||
       parseOptionalKeyword(
-          parser, "rows, lane_halves, warp_halves or warpgroups", layout) ||
+          parser,
+          "rows, lane_halves, warp_halves, warpgroups or warpgroup_columns",
+          layout) ||
       parser.parseGreater())
     return {};
   return parser.getChecked<FragmentType>(parser.getContext(), ArrayRef(shape),
@@ -150,31 +152,47 @@ void FragmentType::print(AsmPrinter &printer) const {
   printer << '>';
 }
 
-/// What warpgroups hold: 64 rows each, or several times as many.
+FragmentType FragmentType::withExtent(int64_t axis, int64_t extent) const {
+  SmallVector<int64_t> shape(getShape());
+  shape[axis] = extent;
+  return get(getContext(), shape, getElementType(), getWarps(), getLayout());
+}
+
+/// What warpgroups hold: 64 rows each, or several times as many; of a product
+/// whose operands were swapped, columns.
 static LogicalResult
 verifyWarpgroups(function_ref<InFlightDiagnostic()> emitError,
-                 ArrayRef<int64_t> shape, Type elementType, int64_t warps) {
+                 ArrayRef<int64_t> shape, Type elementType, int64_t warps,
+                 bool swapped) {
   if (warps < 4 || warps % 4 || warps > kMaxWarps)
     return emitError() << "a warpgroup has 4 warps, so that a fragment's warps "
                           "must be a multiple of 4 up to 32, but got "
                        << warps;
-  if (shape.size() != 2 || !elementType.isF32() || shape[0] < 1 ||
-      shape[0] % (16 * warps) || shape[0] > 256)
+  StringRef divided = swapped ? "columns" : "rows",
+            whole = swapped ? "rows" : "columns";
+  if (shape.size() != 2 || !elementType.isF32() || shape[swapped] < 1 ||
+      shape[swapped] % (16 * warps) || shape[swapped] > 256)
     return emitError() << "a fragment of " << warps / 4
                        << " warpgroups holds a multiple of " << 16 * warps
-                       << " rows of f32, up to 256 (PTX ISA, wgmma shapes)";
-  if (shape[1] < 8 || shape[1] > 256 || shape[1] % 8)
-    return emitError() << "a fragment of warpgroups has a multiple of 8 "
-                          "columns up to 256 (PTX ISA, wgmma shapes), but got "
-                       << shape[1];
+                       << ' ' << divided
+                       << " of f32, up to 256 (PTX ISA, wgmma shapes)";
+  // With 64 rows or more no operands need be swapped.
+  int64_t extent = shape[!swapped], most = swapped ? 56 : 256;
+  if (extent < 8 || extent > most || extent % 8)
+    return emitError() << "a fragment of "
+                       << (swapped ? "warpgroup_columns" : "warpgroups")
+                       << " has a multiple of 8 " << whole << " up to " << most
+                       << " (PTX ISA, wgmma shapes), but got " << extent;
   return success();
 }
 
 LogicalResult FragmentType::verify(function_ref<InFlightDiagnostic()> emitError,
                                    ArrayRef<int64_t> shape, Type elementType,
                                    int64_t warps, FragmentLayout layout) {
-  if (layout == FragmentLayout::Warpgroups)
-    return verifyWarpgroups(emitError, shape, elementType, warps);
+  if (layout == FragmentLayout::Warpgroups ||
+      layout == FragmentLayout::WarpgroupColumns)
+    return verifyWarpgroups(emitError, shape, elementType, warps,
+                            layout == FragmentLayout::WarpgroupColumns);
   bool isHalved = layout != FragmentLayout::Rows;
   int64_t rows = isHalved ? kTmemLanes / 2 : kTmemLanes;
   if (shape.size() != 2 || shape[0] != rows || !elementType.isF32())
@@ -200,8 +218,8 @@ LogicalResult FragmentType::verify(function_ref<InFlightDiagnostic()> emitError,
 LogicalResult PendingType::verify(function_ref<InFlightDiagnostic()> emitError,
                                   FragmentType fragment) {
   if (!fragment.isOfWarpgroups() || fragment.getNumParts() != 1)
-    return emitError() << "a pending product is a fragment of 64 rows for each "
-                          "warpgroup, but got "
+    return emitError() << "a pending product is a fragment of 64 rows, or "
+                          "swapped of 64 columns, for each warpgroup, but got "
                        << fragment;
   return success();
 }

@@ -11,21 +11,28 @@ LogicalResult WarpgroupMmaOp::verify() {
   if (failed(verifyOperandTiles(*this, a, b)))
     return failure();
   FragmentType product = getPending().getType().getFragment();
-  int64_t rows = product.getShape()[0], warpgroups = product.getWarps() / 4;
-  if (a.getRows() % rows)
-    return emitOpError() << "A must have 64 rows for each of the " << warpgroups
+  // What warpgroups divide, and what each has all of.
+  bool swapped = product.isSwapped();
+  TileType divided = swapped ? b : a, whole = swapped ? a : b;
+  StringRef dividedName = swapped ? "B" : "A", wholeName = swapped ? "A" : "B";
+  int64_t rows = product.getShape()[swapped],
+          warpgroups = product.getWarps() / 4;
+  if (divided.getRows() % rows)
+    return emitOpError() << dividedName << " must have 64 rows for each of the "
+                         << warpgroups
                          << " warpgroups, or several times as many (A4), but "
                             "got "
-                         << a;
-  int64_t parts = a.getRows() / rows;
+                         << divided;
+  int64_t parts = divided.getRows() / rows;
   if (int64_t(getPart()) >= parts)
-    return emitOpError() << "A has " << parts
+    return emitOpError() << dividedName << " has " << parts
                          << " parts of 64 rows for each warpgroup (A4), but "
                             "got part "
                          << getPart();
-  if (b.getRows() != product.getShape()[1])
-    return emitOpError() << "the product with " << b.getRows()
-                         << " rows of B has as many columns (A5), but got "
+  if (whole.getRows() != product.getShape()[!swapped])
+    return emitOpError() << "the product with " << whole.getRows()
+                         << " rows of " << wholeName << " has as many "
+                         << (swapped ? "rows" : "columns") << " (A5), but got "
                          << product;
   if (getAccumulator() && getAccumulator().getType() != product)
     return emitOpError() << "adds to a fragment of the product's type "

@@ -28,7 +28,7 @@ static bool spills(const GemmPlan &plan) {
     return plan.tileN > GemmPlan::kMaxSums;
   int64_t sums = plan.getFragment().getColumnsPerThread();
   int64_t product = plan.getProduct().getColumnsPerThread();
-  if (sums > product && plan.getNumBScales() > 1 &&
+  if (sums > product && plan.getNumBScales() > 1 && !plan.swapsOperands() &&
       plan.tileN > kMostStraddling)
     return true;
   return sums + (plan.holdsTwoProducts() ? 2 : 1) * product > kMost;
@@ -36,7 +36,9 @@ static bool spills(const GemmPlan &plan) {
 
 /// Equal parts of a tile's columns, of which each has a B scale of its own.
 static int64_t getScaleParts(const GemmPlan &plan) {
-  if (plan.hasColumnScales() || plan.getNumBScales() == 1)
+  // Swapped, they are columns of different products.
+  if (plan.hasColumnScales() || plan.getNumBScales() == 1 ||
+      plan.swapsOperands())
     return 1;
   return plan.tileN / std::gcd(plan.tileN, plan.bBlock);
 }
@@ -52,6 +54,7 @@ static tuning::KernelShape getShape(const GemmPlan &plan) {
   shape.stages = plan.stages;
   shape.blocksPerStage = plan.kGroup;
   shape.warpgroups = plan.usesWarpgroups ? plan.getEpilogueWarps() / 4 : 0;
+  shape.swapped = plan.swapsOperands();
   shape.overlaps = plan.holdsTwoProducts();
   shape.scaleParts = getScaleParts(plan);
   return shape;
@@ -132,6 +135,16 @@ static SmallVector<GemmConfigAttr> getCandidates(MLIRContext *context,
     for (int64_t tileN : getTileNs())
       for (int64_t k : {2, 4, 8})
         addSplit(tileM, tileN, k);
+  // Where an MMA has more rows than the result, operands swapped.
+  constexpr int64_t kMmaRows = 64;
+  if (!chip.wgmma || extents.m >= kMmaRows)
+    return configs;
+  for (int64_t tileM = 8; tileM < std::min(extents.m + 8, kMmaRows); tileM += 8)
+    for (int64_t tileN = kMmaRows; tileN <= 256; tileN += kMmaRows) {
+      add(tileM, tileN, 1, 1, 1, 1);
+      for (int64_t k : {2, 4, 8})
+        addSplit(tileM, tileN, k);
+    }
   return configs;
 }
 

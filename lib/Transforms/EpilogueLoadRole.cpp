@@ -43,8 +43,8 @@ void EpilogueLoadRole::build(ValueRange inits) {
   role("epilogue_load", 1, inits, [&](ValueRange ends) {
     Value beta = loadNumber(GemmParameter::Beta);
     return forEachTile(ends, [&](Value row, Value column, ValueRange carried) {
-      Value m = scaled(row, plan.getCtaRows()),
-            n = getStoredColumn(scaled(column, plan.tileN));
+      Value m, n;
+      std::tie(m, n) = getStoredPlace(row, column);
       // In the order in which the epilogue takes them.
       Carried next;
       if (plan.epilogue.bias)

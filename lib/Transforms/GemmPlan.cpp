@@ -75,15 +75,21 @@ TileType GemmPlan::getBScalesTile() const {
                        {1, int64_t(llvm::alignTo(getNumBScales(), 4))},
                        bScaleType.getElementType(), Swizzle::None);
 }
+/// The columns of a part that a warp has of a swapped product.
+static constexpr int64_t kWarpColumns = 16;
+
+/// The columns of which a tile has a divisor.
+static int64_t getOwnedColumns(const GemmPlan &plan) {
+  return plan.usesWarpgroups ? plan.getStoredColumns()
+                             : plan.getFragment().getColumnsPerThread();
+}
+
 /// Some columns of the output tile. The widest row that the 128-byte swizzle
-/// takes and that divides a thread's columns.
-static TileType getOutputTile(const GemmPlan &plan, int64_t rows,
-                              Type element) {
+/// takes and that divides `multiple` columns.
+static TileType getOutputTile(const GemmPlan &plan, int64_t rows, Type element,
+                              int64_t multiple) {
   int64_t bits = element.getIntOrFloatBitWidth();
   int64_t columns = 128 * 8 / bits;
-  int64_t multiple = plan.usesWarpgroups
-                         ? plan.getStoredColumns()
-                         : plan.getFragment().getColumnsPerThread();
   while (multiple % columns)
     columns /= 2;
   // Threads that share a row and meet in the middle of a chunk fill a tile of
@@ -98,33 +104,35 @@ static TileType getOutputTile(const GemmPlan &plan, int64_t rows,
   return TileType::get(element.getContext(), {rows, columns}, element, swizzle);
 }
 TileType GemmPlan::getStoreTile() const {
-  return getOutputTile(
-      *this, usesWarpgroups ? 64 : getFragment().getRowsPerWarp(), outputType);
+  if (swapsOperands())
+    return getOutputTile(*this, getStoredRows(), outputType,
+                         /*multiple=*/kWarpColumns);
+  return getOutputTile(*this,
+                       usesWarpgroups ? 64 : getFragment().getRowsPerWarp(),
+                       outputType, getOwnedColumns(*this));
 }
 TileType GemmPlan::getResidualTile() const {
-  return getOutputTile(*this, getCtaRows(), epilogue.residual);
+  return getOutputTile(*this, getStoredRows(), epilogue.residual,
+                       getOwnedColumns(*this));
 }
 TileType GemmPlan::getBiasTile() const {
   return TileType::get(outputType.getContext(), {1, getStoredColumns()},
                        epilogue.bias, Swizzle::None);
 }
-static FragmentType getFragmentOf(const GemmPlan &plan, int64_t rows,
-                                  FragmentLayout layout) {
-  MLIRContext *context = plan.outputType.getContext();
-  return FragmentType::get(context, {rows, plan.tileN},
-                           Float32Type::get(context), plan.getEpilogueWarps(),
+FragmentType GemmPlan::getFragment() const {
+  MLIRContext *context = outputType.getContext();
+  FragmentLayout layout =
+      swapsOperands() ? FragmentLayout::WarpgroupColumns
+      : usesWarpgroups
+          ? FragmentLayout::Warpgroups
+          : getAccumulatorRing().getAccumulator().getFragmentLayout();
+  return FragmentType::get(context, {getCtaRows(), tileN},
+                           Float32Type::get(context), getEpilogueWarps(),
                            layout);
 }
-FragmentType GemmPlan::getFragment() const {
-  return getFragmentOf(
-      *this, getCtaRows(),
-      usesWarpgroups
-          ? FragmentLayout::Warpgroups
-          : getAccumulatorRing().getAccumulator().getFragmentLayout());
-}
 FragmentType GemmPlan::getProduct() const {
-  return getFragmentOf(*this, 16 * getEpilogueWarps(),
-                       FragmentLayout::Warpgroups);
+  return getFragment().withExtent(/*axis=*/swapsOperands(),
+                                  16 * getEpilogueWarps());
 }
 bool GemmPlan::holdsTwoProducts() const {
   // What a thread needs beside: addresses, scales, loop counters.
@@ -181,7 +189,9 @@ StoreQueueType GemmPlan::getStoreQueue() const {
           depth = tile.getColumns() == columns ? 1 : kStoreDepth;
   // All of the output tile, if that is little: its copies are then read while
   // the next is computed.
-  if (usesWarpgroups)
+  if (swapsOperands())
+    depth = std::min(getFragment().getNumParts(), kStoreDepth);
+  else if (usesWarpgroups)
     depth = std::min(getFragment().getNumParts() * columns / tile.getColumns(),
                      2 * kStoreDepth);
   return StoreQueueType::get(outputType.getContext(), depth, tile,
@@ -358,7 +368,12 @@ static LogicalResult checkMma(BlockwiseGemmOp op, const GemmPlan &plan,
       return fail() << "split_k adds up sums that warpgroups hold, which it "
                        "keeps in tensor memory; leave split_k out";
     int64_t bits = plan.outputType.getIntOrFloatBitWidth();
-    if (plan.tileN % (8 * plan.cluster.k) ||
+    if (plan.swapsOperands() && plan.tileM % (8 * plan.cluster.k))
+      return fail() << "each of the " << plan.cluster.k
+                    << " CTAs that divide K stores a share of tile M, whole "
+                       "eights of rows where it is below 64, but got "
+                    << plan.tileM << " rows";
+    if (!plan.swapsOperands() && plan.tileN % (8 * plan.cluster.k) ||
         plan.getStoredColumns() * bits % 128)
       return fail() << "each of the " << plan.cluster.k
                     << " CTAs that divide K stores a share of tile N, whole "

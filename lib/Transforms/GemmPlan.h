@@ -101,6 +101,9 @@ struct GemmPlan {
 
   /// The rows of D that one CTA computes.
   int64_t getCtaRows() const { return tileM / ctaGroup; }
+  /// True if columns of D are the rows of an MMA, for it has more of them than
+  /// the tile has.
+  bool swapsOperands() const { return usesWarpgroups && tileM < 64; }
   /// The rows of B that one CTA holds.
   int64_t getCtaColumns() const { return tileN / ctaGroup; }
 
@@ -127,7 +130,7 @@ struct GemmPlan {
   TileType getStoreTile() const;
   /// The sums that the epilogue keeps in registers.
   FragmentType getFragment() const;
-  /// The product that warpgroups compute at a time: 64 rows each.
+  /// The product that warpgroups compute at a time: 64 rows each, or columns.
   FragmentType getProduct() const;
   /// True if the next product is started before one is promoted: there is only
   /// one warpgroup, and its threads have registers for both.
@@ -167,13 +170,18 @@ struct GemmPlan {
   /// other multiplies.
   int64_t getEpilogueWarps() const {
     if (usesWarpgroups)
-      return tileM == 64 ? 4 : 8;
+      return tileM <= 64 ? 4 : 8;
     return getCtaRows() == 128 && tileN > kMaxSums ? 8 : 4;
   }
   OutputPipelineType getAccumulatorRing() const;
   /// The columns of a tile that a CTA stores: where several divide K, each
-  /// stores a share.
-  int64_t getStoredColumns() const { return tileN / cluster.k; }
+  /// stores a share, of the rows if the operands are swapped.
+  int64_t getStoredColumns() const {
+    return swapsOperands() ? tileN : tileN / cluster.k;
+  }
+  int64_t getStoredRows() const {
+    return swapsOperands() ? tileM / cluster.k : getCtaRows();
+  }
   /// Where CTAs that divide K exchange their sums.
   ExchangeType getExchange() const;
   StoreQueueType getStoreQueue() const;
@@ -184,13 +192,13 @@ struct GemmPlan {
   bool bringsBScales() const {
     return usesWarpgroups && !hasColumnScales() &&
            bScaleType.getElementType().isF32() &&
-           (tileM == 64 || (tileM == 128 && tileN > 64));
+           (tileM <= 64 || (tileM == 128 && tileN > 64));
   }
   /// The tile with the B scales of a K block, in the input ring.
   TileType getBScalesTile() const;
   /// True if each column has a B scale of its own, which TMA brings.
   bool hasColumnScales() const { return bBlock == 1; }
-  /// All rows of some columns of C, and all columns of the bias.
+  /// All stored rows of some columns of C, and all columns of the bias.
   TileType getResidualTile() const;
   TileType getBiasTile() const;
   /// The rings with the bias and the residual, as far as there are such.

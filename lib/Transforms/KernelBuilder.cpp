@@ -50,11 +50,19 @@ std::pair<Value, Value> KernelBuilder::getBlocks() {
   return {first, arith::MinUIOp::create(builder, loc, share, left)};
 }
 
-Value KernelBuilder::getStoredColumn(Value n) {
+std::pair<Value, Value> KernelBuilder::getStoredPlace(Value row, Value column) {
+  Value m = scaled(row, plan.getCtaRows()), n = scaled(column, plan.tileN);
   if (plan.cluster.k == 1)
-    return n;
-  return arith::AddIOp::create(
-      builder, loc, n, scaled(getRank(builder, loc), plan.getStoredColumns()));
+    return {m, n};
+  auto addShare = [&](Value &first, int64_t extent) {
+    first = arith::AddIOp::create(builder, loc, first,
+                                  scaled(getRank(builder, loc), extent));
+  };
+  if (plan.swapsOperands())
+    addShare(m, plan.getStoredRows());
+  else
+    addShare(n, plan.getStoredColumns());
+  return {m, n};
 }
 
 void KernelBuilder::role(StringRef name, int64_t warps, ValueRange inits,

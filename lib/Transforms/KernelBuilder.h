@@ -37,8 +37,9 @@ protected:
   /// but where several CTAs divide K, in whole slots.
   std::pair<Value, Value> getBlocks();
   Value getNumBlocks() { return getBlocks().second; }
-  /// The first column that this CTA stores of a tile that begins at `n`.
-  Value getStoredColumn(Value n);
+  /// The first row and column of D that this CTA stores of the tile in a row
+  /// and a column of the grid.
+  std::pair<Value, Value> getStoredPlace(Value row, Value column);
 
   void role(StringRef name, int64_t warps, ValueRange inits, Body body);
   /// The kernel's loop over output tiles, in clusters and bands as planned. The

@@ -62,15 +62,14 @@ void MultiplyRole::build(ValueRange inits) {
   role("multiply", plan.getEpilogueWarps(), inits, [&](ValueRange ends) {
     return forEachTile(
         ends, [&](Value row, Value column, ValueRange carried) -> Carried {
-          Value m = scaled(row, plan.getCtaRows()),
-                n = scaled(column, plan.tileN);
           Value zero = ZeroOp::create(builder, loc, plan.getFragment());
           Value hasBlocks =
               arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne,
                                     getNumBlocks(), constant(0));
           Carried results =
               ifThen(hasBlocks, {carried[0], zero}, [&](ValueRange state) {
-                return multiplyTile(state[0], state[1], n);
+                return multiplyTile(state[0], state[1],
+                                    scaled(column, plan.tileN));
               });
           Value sums = results.pop_back_val(), exchange;
           llvm::append_range(results, carried.drop_front());
@@ -80,7 +79,8 @@ void MultiplyRole::build(ValueRange inits) {
             sums = reduce.getShare();
             exchange = reduce.getNext();
           }
-          buildEpilogueTail(*this, sums, place(m, getStoredColumn(n)),
+          auto [m, n] = getStoredPlace(row, column);
+          buildEpilogueTail(*this, sums, place(m, n),
                             MutableArrayRef(results).drop_front());
           if (exchange)
             results.push_back(exchange);

@@ -13,7 +13,7 @@ namespace {
 
 /// The depth of a K block.
 constexpr int64_t kBlock = 128;
-/// Rows that a warpgroup multiplies at a time.
+/// Rows, swapped columns, that a warpgroup multiplies at a time.
 constexpr int64_t kProductRows = 64;
 /// Sums that the four partitions of an SM add to in a cycle, a lane each.
 constexpr int64_t kLanes = 128;
@@ -33,6 +33,14 @@ double combine(const Values &values) {
   return std::pow(sum, 1 / kNorm);
 }
 
+/// The rows of the products of a tile, and their columns.
+int64_t getProductRows(const KernelShape &kernel) {
+  return kernel.swapped ? kernel.tileN : kernel.ctaRows;
+}
+int64_t getProductColumns(const KernelShape &kernel) {
+  return kernel.swapped ? kernel.ctaRows : kernel.tileN;
+}
+
 /// The cycles of one K block of one tile, by bound; none of memory.
 class Block {
 public:
@@ -40,7 +48,7 @@ public:
       : machine(machine), kernel(kernel), resident(resident) {}
 
   double getTensor() const {
-    return getMma(std::max(kernel.ctaRows, machine.mmaRows)) /
+    return getMma(std::max(getProductRows(kernel), machine.mmaRows)) /
                machine.sustainedShare +
            bytesFromL2() * machine.l2PowerCycles;
   }
@@ -52,7 +60,8 @@ public:
     double product = kernel.overlaps ? machine.overlappedProductCycles +
                                            std::max(mma, promotion)
                                      : machine.productCycles + mma + promotion;
-    return kernel.ctaRows / (kProductRows * kernel.warpgroups) * product;
+    return getProductRows(kernel) / (kProductRows * kernel.warpgroups) *
+           product;
   }
   double getL1() const {
     return (bytesOfA() + bytesOfB()) / machine.l1BytesPerCycle;
@@ -70,10 +79,12 @@ public:
 
 private:
   double getMma(int64_t rows) const {
-    return rows * kernel.tileN * kBlock / machine.multiplyAddsPerCycle;
+    return rows * getProductColumns(kernel) * kBlock /
+           machine.multiplyAddsPerCycle;
   }
   double promote(int64_t rows) const {
-    return double(rows * kernel.tileN) / kLanes + machine.promotionCycles +
+    return double(rows * getProductColumns(kernel)) / kLanes +
+           machine.promotionCycles +
            (kernel.scaleParts - 1) * machine.scalePartCycles;
   }
   /// One CTA's part of what is copied once for a cluster.
@@ -168,12 +179,13 @@ Prediction fp8::tuning::predict(const Machine &machine, const Problem &problem,
   result.bounds[static_cast<int>(Bound::Dram)] = dram;
 
   // The epilogue of the last tile has nothing beside it.
-  int64_t products = ceilDiv(
-      kernel.ctaRows, kProductRows * std::max<int64_t>(kernel.warpgroups, 1));
-  double epilogue =
-      us(machine.epilogueCycles + machine.epilogueColumnCycles * kernel.tileN /
-                                      kernel.splitK * products) +
-      machine.exchangeUs * std::log2(double(kernel.splitK));
+  int64_t products =
+      ceilDiv(getProductRows(kernel),
+              kProductRows * std::max<int64_t>(kernel.warpgroups, 1));
+  double epilogue = us(machine.epilogueCycles + machine.epilogueColumnCycles *
+                                                    getProductColumns(kernel) /
+                                                    kernel.splitK * products) +
+                    machine.exchangeUs * std::log2(double(kernel.splitK));
   result.epilogue = result.waves * epilogue;
   result.launch = machine.launchUs + (cluster > 1 ? machine.clusterUs : 0);
   double tiles = combine(loop) + (result.waves - 1) * epilogue;

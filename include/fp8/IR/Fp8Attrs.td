@@ -32,7 +32,8 @@ def Fp8_FragmentLayout : I32EnumAttr<"FragmentLayout", "which part of a tile eac
     I32EnumAttrCase<"Rows", 0, "rows">,
     I32EnumAttrCase<"LaneHalves", 1, "lane_halves">,
     I32EnumAttrCase<"WarpHalves", 2, "warp_halves">,
-    I32EnumAttrCase<"Warpgroups", 3, "warpgroups">]> {
+    I32EnumAttrCase<"Warpgroups", 3, "warpgroups">,
+    I32EnumAttrCase<"WarpgroupColumns", 4, "warpgroup_columns">]> {
   let cppNamespace = "::mlir::fp8";
   let genSpecializedAttr = 0;
 }
@@ -59,7 +60,8 @@ def Fp8_GemmConfigAttr : AttrDef<Fp8_Dialect, "GemmConfig"> {
   let mnemonic = "gemm_config";
   let summary = "how a GEMM op is to be made into a kernel";
   let description = [{
-    Pins what the lowering would otherwise choose. The tile, in elements, is what one MMA computes: of one CTA, or with `cta_group = 2` of a CTA pair. `cluster` counts CTAs along
+    Pins what the lowering would otherwise choose. The tile, in elements, is what one MMA computes: of one CTA, or with `cta_group = 2` of a CTA pair. A tile M below 64, the rows of
+    an MMA, swaps the operands: columns of D are then the MMA's rows, and tile N is a multiple of 64. `cluster` counts CTAs along
     M and N. With `split_k` as many CTAs, a cluster of their own, divide the K blocks of a tile and then add their sums up. With `launch = programmatic` the kernel may start while the one in front of it in its stream ends (programmatic dependent launch); else it is `serial`.
     `stages` counts the slots of the ring with A and B, `accumulators` those in tensor memory; as many as fit, if left out. A slot holds one K block, or where one
     warpgroup alone multiplies into its registers up to four: as many as leave room for the stages, or for three. All but the tile may be left out, and stand in any order.
@@ -68,6 +70,7 @@ def Fp8_GemmConfigAttr : AttrDef<Fp8_Dialect, "GemmConfig"> {
     func.func @config() attributes {config = #fp8.gemm_config<tile = 256 x 128 x 128, cta_group = 2, cluster = 2 x 2, stages = 3,
                                                               accumulators = 2, scheduler = persistent, launch = programmatic>} { return }
     func.func @split() attributes {config = #fp8.gemm_config<tile = 64 x 64 x 128, split_k = 4>} { return }
+    func.func @swapped() attributes {config = #fp8.gemm_config<tile = 16 x 128 x 128>} { return }
     ```
   }];
   let parameters = (ins

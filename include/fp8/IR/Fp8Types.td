@@ -90,8 +90,10 @@ def Fp8_FragmentType : Fp8_Type<"Fragment", "fragment"> {
     | `lane_halves` | 64 | row 16*w + l mod 16; lanes 0 to 15 hold the left half of the columns, 4 warps |
     | `warp_halves` | 64 | row 32*(w mod 2) + l; warps 0 and 1 hold the left half of the columns, 4 warps |
     | `warpgroups` | 64 for each of p parts of each of warps/4 warpgroups | of each part, rows 16*(w mod 4) + l div 4 and eight further, columns 8*j + 2*(l mod 4) and the next; the parts of warpgroup w div 4 are 64*p rows that follow each other |
+    | `warpgroup_columns` | 8 to 56, a multiple of 8 | the transpose of `warpgroups`, for the operands of the product were swapped: 64 columns for each of p parts of each of warps/4 warpgroups; of each part, columns 16*(w mod 4) + l div 4 and eight further, rows 8*j + 2*(l mod 4) and the next |
 
-    Example: `!fp8.fragment<128x128xf32, 4>`, `!fp8.fragment<64x128xf32, 4, warp_halves>`, `!fp8.fragment<256x128xf32, 8, warpgroups>`.
+    Example: `!fp8.fragment<128x128xf32, 4>`, `!fp8.fragment<64x128xf32, 4, warp_halves>`, `!fp8.fragment<256x128xf32, 8, warpgroups>`,
+    `!fp8.fragment<16x128xf32, 4, warpgroup_columns>`.
   }];
   let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType, "int64_t":$warps,
                         DefaultValuedParameter<"::mlir::fp8::FragmentLayout", "::mlir::fp8::FragmentLayout::Rows">:$layout);
@@ -102,11 +104,18 @@ def Fp8_FragmentType : Fp8_Type<"Fragment", "fragment"> {
     int64_t getColumnsPerThread() const { return getShape()[0] * getShape()[1] / (32 * getWarps()); }
     /// The consecutive rows that a warp owns.
     int64_t getRowsPerWarp() const {
+      if (isSwapped())
+        return getShape()[0];
       return getLayout() == ::mlir::fp8::FragmentLayout::LaneHalves || isOfWarpgroups() ? 16 : 32;
     }
-    bool isOfWarpgroups() const { return getLayout() == ::mlir::fp8::FragmentLayout::Warpgroups; }
-    /// The parts of 64 rows that each warpgroup has.
-    int64_t getNumParts() const { return isOfWarpgroups() ? getShape()[0] / (16 * getWarps()) : 1; }
+    /// True if a part comes from a product in registers (wgmma).
+    bool isOfWarpgroups() const { return getLayout() == ::mlir::fp8::FragmentLayout::Warpgroups || isSwapped(); }
+    /// True if columns are the rows of that product: its operands were swapped.
+    bool isSwapped() const { return getLayout() == ::mlir::fp8::FragmentLayout::WarpgroupColumns; }
+    /// The parts of 64 rows, swapped of 64 columns, that each warpgroup has.
+    int64_t getNumParts() const { return isOfWarpgroups() ? getShape()[isSwapped()] / (16 * getWarps()) : 1; }
+    /// The fragment with `extent` in place of its rows, or if `axis` is 1 of its columns.
+    ::mlir::fp8::FragmentType withExtent(int64_t axis, int64_t extent) const;
   }];
 }
 
@@ -277,7 +286,7 @@ def Fp8_StoreQueueType : Fp8_LinearType<"StoreQueue", "store_queue", [Fp8_Linear
   let description = [{
     Each of `warps` warps stages its own rows in a ring of `depth` slots and copies each out by TMA: a slot holds as many tiles as the warp's 32 lanes
     have rows for. A tile of 64 rows is a warpgroup's: each warpgroup has a ring, meets at a named barrier before and after it stages, and fills half of the slots
-    at a time. Closing the queue waits until every copy has been written.
+    at a time. A warp that holds columns of all rows (`warpgroup_columns`) stages 16 of them at a time. Closing the queue waits until every copy has been written.
 
     Example: `!fp8.store_queue<2, !fp8.tile<32x64xbf16, swizzle_128b>, 4>`, `!fp8.store_queue<4, !fp8.tile<64x64xbf16, swizzle_128b>, 8>`.
   }];
@@ -293,8 +302,8 @@ def Fp8_StoreQueueType : Fp8_LinearType<"StoreQueue", "store_queue", [Fp8_Linear
 def Fp8_ExchangeType : Fp8_LinearType<"Exchange", "exchange", [Fp8_LinearTypeInterface]> {
   let summary = "where CTAs that divide K exchange shares of their sums (linear)";
   let description = [{
-    Each of `ctas` CTAs of a cluster holds the fragment, and gets the sum of an equal part of its columns, its share. (J2) The fragment is of layout
-    `warpgroups`, and a share has whole eights of columns.
+    Each of `ctas` CTAs of a cluster holds the fragment, and gets the sum of an equal part of its columns, or of layout `warpgroup_columns` its rows, its share. (J2) The fragment is
+    a product's, of layout `warpgroups` or `warpgroup_columns`, and a share has whole eights of columns, or rows.
 
     Example: `!fp8.exchange<4, !fp8.fragment<64x64xf32, 4, warpgroups>>`.
   }];
@@ -304,6 +313,8 @@ def Fp8_ExchangeType : Fp8_LinearType<"Exchange", "exchange", [Fp8_LinearTypeInt
   let extraClassDeclaration = [{
     ::llvm::StringRef getHandleName() const { return "exchange"; }
     ::llvm::StringRef getConsumerName() const { return "fp8.close"; }
+    /// What CTAs divide: 1, the columns, or swapped 0, the rows.
+    int64_t getAxis() const { return !getFragment().isSwapped(); }
     /// What each CTA gets.
     ::mlir::fp8::FragmentType getShare() const;
   }];

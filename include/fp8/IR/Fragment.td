@@ -56,7 +56,7 @@ def Fp8_PromoteOp : Fp8_ViewReaderOp<"promote", [AllTypesMatch<["fragment", "res
 
     (S1) a CTA's rows of partial, or those of a part, have the fragment's shape and layout; (S2) `a_scale` is an unswizzled 1 x M tile of f32 or bf16, or with an `a_row` one of
     several rows; (S3) the B scales are values that divide the
-    columns into equal parts, of an even number of columns, in the layout `warpgroups` of a multiple of eight; or (S4) an unswizzled 1 x N tile of f32 or bf16, (F5) of
+    columns into equal parts, of a multiple of 2 columns, in the layout `warpgroups` of 8 and in `warpgroup_columns` of 64; or (S4) an unswizzled 1 x N tile of f32 or bf16, (F5) of
     which a thread's part is a multiple of 16 bytes.
 
     ```mlir
@@ -94,7 +94,7 @@ def Fp8_AddTileOp : Fp8_ViewReaderOp<"add_tile", [AllTypesMatch<["fragment", "re
     columns stay. It is how a residual is added, D = A*B + beta*C, with C brought by TMA. A beta of zero is the kernel's business: C is read here whatever the scale is.
 
     (F1) the tile has the fragment's rows and f32, bf16 or f16 elements; (F2) its columns, from `column` on, are columns of the fragment; (F3) they
-    begin at an even one, and lie within those that a thread owns or are a multiple of them, or in the layout `warpgroups` are whole eights; (F5) but there, a thread's part of a row is a multiple of 16
+    begin at an even one, and lie within those that a thread owns or are a multiple of them, or in the layout `warpgroups` are whole eights, in `warpgroup_columns` whole sixteens; (F5) but there, a thread's part of a row is a multiple of 16
     bytes.
 
     ```mlir

@@ -39,7 +39,7 @@ def Fp8_StoreOp : Fp8_ConsumingOp<"store", [AllTypesMatch<["queue", "next"]>, At
     multiplication in `fp8.map` before the store.
 
     (Q1) the map's box is the queue's tile, which has as many rows as a warp holds, in the layout `warpgroups` 64; (Q2) its columns divide those that a thread owns, or in the layout
-    `lane_halves` are those of both threads of a row, and in that of `warpgroups` are whole eights and divide the fragment's; (Q3) the queue and
+    `lane_halves` are those of both threads of a row, in that of `warpgroups` are whole eights and divide the fragment's, and in `warpgroup_columns` are the 16 of a warp; (Q3) the queue and
     the fragment belong to the same number of warps; (Q4) its elements are bf16, f16, f32 or f8E4M3FN; (Q5) the rest is an argument of the kernel, a
     memref of the map's rank with such elements and contiguous rows, without a memory space.
 

@@ -17,6 +17,9 @@ def Fp8_WarpgroupMmaOp : Fp8_Op<"warpgroup_mma", [InLinearFunction, Fp8_LinearOp
     (A1) A is M x K and B is N x K, K-major, `swizzle_128b`, of f8E4M3FN or f8E5M2 each, or both of bf16 or f16; (A3) a row is 128 bytes, the span of the swizzle;
     (A4) A has 64 rows for each warpgroup, or several times as many, of which the part exists; (A5) the product has 64 rows for each warpgroup and N columns.
 
+    A product of layout `warpgroup_columns` swaps the operands: D^T = B * A^T. Then it is B that has 64 rows for each warpgroup, of which the part exists (A4), and the product has M rows, fewer than
+    64, and 64 columns for each warpgroup (A5).
+
     ```mlir
     !a = !fp8.tile<256x128xf8E4M3FN, swizzle_128b>
     !b = !fp8.tile<128x128xf8E4M3FN, swizzle_128b>
@@ -31,6 +34,19 @@ def Fp8_WarpgroupMmaOp : Fp8_Op<"warpgroup_mma", [InLinearFunction, Fp8_LinearOp
       %lower = fp8.wait_mma %second : !fp8.pending<!product>
       %next = fp8.release %stage : !fp8.consumer_stage<!ring>
       return %next : !fp8.consumer<!ring>
+    }
+
+    // Of few rows: columns are the rows of the instruction.
+    !few = !fp8.tile<16x128xf8E4M3FN, swizzle_128b>
+    !swapped = !fp8.pipeline<3, a: !few, b: !b>
+    !columns = !fp8.fragment<16x64xf32, 4, warpgroup_columns>
+    func.func @swapped(%stage: !fp8.consumer_stage<!swapped>) -> !fp8.consumer<!swapped> attributes {fp8.linear} {
+      %a = fp8.tile %stage["a"] : !fp8.consumer_stage<!swapped>
+      %b = fp8.tile %stage["b"] : !fp8.consumer_stage<!swapped>
+      %right = fp8.warpgroup_mma %a, %b part 1 : !few, !b -> !fp8.pending<!columns>
+      %product = fp8.wait_mma %right : !fp8.pending<!columns>
+      %next = fp8.release %stage : !fp8.consumer_stage<!swapped>
+      return %next : !fp8.consumer<!swapped>
     }
     ```
   }];

@@ -68,6 +68,7 @@ struct KernelShape {
   /// Warpgroups that multiply into registers and promote. 0: the MMA writes
   /// tensor memory, and other warps promote meanwhile.
   int64_t warpgroups = 0;
+  bool swapped = false; ///< columns are the rows of warpgroups' products
   bool overlaps = false; ///< the next product is started before one's promotion
   int64_t scaleParts = 1; ///< equal parts of the columns, by their B scales
 };

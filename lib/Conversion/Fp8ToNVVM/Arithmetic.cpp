@@ -184,6 +184,16 @@ Value Instructions::roundPair(Value pair, Type element) {
       builder, loc, builder.getI32Type(),
       LLVM::FPTruncOp::create(builder, loc, VectorType::get(2, element), pair));
 }
+std::array<Value, 2> Instructions::roundApart(Value pair, Type element) {
+  if (element.isF32())
+    return {extract(pair, 0), extract(pair, 1)};
+  Value both = roundToFloat8(pair);
+  Type byte = builder.getI8Type();
+  Value bits = LLVM::ConstantOp::create(builder, loc, both.getType(), 8);
+  Value upper = LLVM::LShrOp::create(builder, loc, both, bits);
+  return {LLVM::TruncOp::create(builder, loc, byte, both),
+          LLVM::TruncOp::create(builder, loc, byte, upper)};
+}
 Value Instructions::fma(Value a, Value b, Value c) {
   return LLVM::FMAOp::create(builder, loc, a, b, c);
 }

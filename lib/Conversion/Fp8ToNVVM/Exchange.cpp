@@ -53,15 +53,18 @@ void ExchangeHandle::waitUntilRead(Instructions &instructions,
                            limit, /*acquiresCluster=*/true);
 }
 
-/// The pairs of a fragment that lie in columns [first, first + count), two at a
-/// time: those of one row and the eighth after it.
+/// The pairs of a fragment that lie in columns [first, first + count), swapped
+/// in such rows, two at a time: those of one row, or column, and the eighth
+/// after it.
 static SmallVector<std::pair<Value, Value>>
 getPairs(FragmentType type, ValueRange pairs, int64_t first, int64_t count) {
   SmallVector<std::pair<Value, Value>> result;
   SmallVector<PairOffset> offsets = getPairOffsets(type);
-  for (size_t i = 0; i < offsets.size(); i += 2)
-    if (offsets[i].column >= first && offsets[i].column < first + count)
+  for (size_t i = 0; i < offsets.size(); i += 2) {
+    int64_t at = type.isSwapped() ? offsets[i].row : offsets[i].column;
+    if (at >= first && at < first + count)
       result.push_back({pairs[i], pairs[i + 1]});
+  }
   return result;
 }
 
@@ -74,7 +77,7 @@ LowerReduceScatter::lower(ReduceScatterOp op, Adaptor operands,
   FragmentType fragment = exchange.getFragment();
   int64_t ctas = exchange.getCtas(), threads = 32 * fragment.getWarps(),
           slotBytes = KernelPlan::getShareBytes(exchange),
-          columns = exchange.getShare().getShape()[1];
+          extent = exchange.getShare().getShape()[exchange.getAxis()];
   constexpr int64_t kChunk = 16;
   ExchangeHandle handle(operands.getExchange());
   Value full = handle.getFullBarrier(instructions, exchange),
@@ -98,7 +101,7 @@ LowerReduceScatter::lower(ReduceScatterOp op, Adaptor operands,
           remote = instructions.mapToCta(slot, rank),
           barrier = instructions.mapToCta(full, rank);
     for (auto [i, rows] : llvm::enumerate(getPairs(
-             fragment, operands.getFragment(), cta * columns, columns))) {
+             fragment, operands.getFragment(), cta * extent, extent))) {
       SmallVector<Value> values;
       for (Value pair : {rows.first, rows.second})
         for (int64_t element : {0, 1})

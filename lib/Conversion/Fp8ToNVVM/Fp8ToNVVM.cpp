@@ -322,6 +322,7 @@ static LogicalResult convertKernel(gpu::GPUFuncOp kernel,
   populateStorePatterns(converter, patterns, lowering);
   populateExchangePatterns(converter, patterns, lowering);
   populateWarpgroupPatterns(converter, patterns, lowering);
+  populateSwappedFragmentPatterns(converter, patterns, lowering);
   populateWarpgroupFragmentPatterns(converter, patterns, lowering);
   if (populateMore)
     populateMore(converter, patterns);

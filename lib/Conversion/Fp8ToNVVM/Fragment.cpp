@@ -54,6 +54,17 @@ Value fp8::getSwizzleBits(Value rowOffset, Swizzle swizzle,
       instructions.bitAnd(instructions.shiftRight(rowOffset, 7), mask), 4);
 }
 
+Value fp8::getElementAddress(TileType tile, Value address, Value row,
+                             Value column, Instructions &instructions) {
+  Value rowOffset = instructions.mul(row, tile.getRowBytes());
+  Value offset = instructions.add(
+      rowOffset, instructions.mul(column, getBytes(tile.getElementType())));
+  return instructions.add(
+      address,
+      instructions.bitXor(
+          offset, getSwizzleBits(rowOffset, tile.getSwizzle(), instructions)));
+}
+
 SmallVector<Value> fp8::readTileRow(TileType tile, Value address,
                                     Value rowOffset, Value byteColumn,
                                     int64_t count, Instructions &instructions) {

@@ -20,9 +20,14 @@ SmallVector<Value> readTileRow(TileType tile, Value address, Value rowOffset,
                                Value byteColumn, int64_t count,
                                Instructions &instructions);
 
-/// Loads the A scale of a thread's first row of a promotion, or of one that is
-/// `rowOffset` further, as soon as its tile is there: that is often before the
-/// wait for the accumulator, which then hides the load.
+/// Where the A scale of a thread's first row of a promotion lies, or of one
+/// that is `rowOffset` further. Moves the builder to where its tile is there:
+/// that is often before the wait for the accumulator, which then hides the
+/// load.
+Value getAScaleAddress(PromoteOp op, KernelPattern<PromoteOp>::Adaptor operands,
+                       const RoleValues &role, int64_t rowOffset,
+                       OpBuilder &builder);
+/// Loads it there.
 Value loadAScale(PromoteOp op, KernelPattern<PromoteOp>::Adaptor operands,
                  const RoleValues &role, int64_t rowOffset,
                  ConversionPatternRewriter &rewriter);
@@ -31,6 +36,51 @@ Value loadAScale(PromoteOp op, KernelPattern<PromoteOp>::Adaptor operands,
 /// its row within the tile.
 Value getSwizzleBits(Value rowOffset, Swizzle swizzle,
                      Instructions &instructions);
+
+/// Where an element of a tile lies; its row and column are i32.
+Value getElementAddress(TileType tile, Value address, Value row, Value column,
+                        Instructions &instructions);
+
+inline int64_t getBytes(Type element) {
+  return element.getIntOrFloatBitWidth() / 8;
+}
+
+/// True if an fma of a product's part, or what is made of it, comes before a
+/// later product in its block, which takes the registers.
+bool isBeforeProduct(PromoteOp op);
+
+/// The patterns for products go before those for the other layouts; `swapped`
+/// says for which products.
+template <typename OpT, bool swapped>
+class ProductPattern : public KernelPattern<OpT> {
+public:
+  ProductPattern(const TypeConverter &converter, MLIRContext *context,
+                 const KernelLowering &lowering)
+      : KernelPattern<OpT>(converter, context, lowering, /*benefit=*/2) {}
+  using Adaptor = typename KernelPattern<OpT>::Adaptor;
+
+private:
+  LogicalResult lower(OpT op, Adaptor operands,
+                      ConversionPatternRewriter &rewriter) const final {
+    FragmentType type = op.getFragment().getType();
+    if (!type.isOfWarpgroups() || type.isSwapped() != swapped)
+      return rewriter.notifyMatchFailure(op, "of another layout");
+    lowerFragment(op, operands, rewriter);
+    return success();
+  }
+  virtual void lowerFragment(OpT op, Adaptor operands,
+                             ConversionPatternRewriter &rewriter) const = 0;
+};
+
+/// Stages tiles of a warp, one after another, and copies each out as `boxes`
+/// boxes. `write` fills a tile at an address, an i32; `getPlace` says where the
+/// box of a tile goes. Returns the queue's next slot.
+Value storeWarpTiles(
+    StoreOp op, KernelPattern<StoreOp>::Adaptor operands,
+    const RoleValues &role, int64_t tiles, int64_t boxes,
+    function_ref<void(int64_t tile, Value address)> write,
+    function_ref<SmallVector<Value>(int64_t tile, int64_t box)> getPlace,
+    Instructions &instructions);
 
 /// What a store leaves to the threads, since TMA writes whole 16 bytes: the
 /// elements behind the last of these in each row of D.

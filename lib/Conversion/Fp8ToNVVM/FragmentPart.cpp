@@ -43,14 +43,27 @@ FragmentPart::FragmentPart(FragmentType type, const RoleValues &role,
     columns = 2;
     firstColumn = instructions.mul(instructions.bitAnd(role.lane, 3), 2);
     return;
+  case FragmentLayout::WarpgroupColumns:
+    firstRow = instructions.i32(0);
+    row = instructions.mul(instructions.bitAnd(role.lane, 3), 2);
+    columns = 2;
+    warpColumn =
+        instructions.add(instructions.mul(instructions.shiftRight(role.warp, 2),
+                                          64 * type.getNumParts()),
+                         instructions.mul(quarter, 16));
+    firstColumn =
+        instructions.add(warpColumn, instructions.shiftRight(role.lane, 2));
+    return;
   }
 }
 
 SmallVector<PairOffset> fp8::getPairOffsets(FragmentType type) {
   SmallVector<PairOffset> offsets;
+  bool swapped = type.isSwapped();
   for (int64_t part = 0; part < type.getNumParts(); ++part)
-    for (int64_t column = 0; column < type.getShape()[1]; column += 8)
-      for (int64_t row : {0, 8})
-        offsets.push_back({64 * part + row, column});
+    for (int64_t whole = 0; whole < type.getShape()[!swapped]; whole += 8)
+      for (int64_t divided : {64 * part, 64 * part + 8})
+        offsets.push_back(swapped ? PairOffset{whole, divided}
+                                  : PairOffset{divided, whole});
   return offsets;
 }

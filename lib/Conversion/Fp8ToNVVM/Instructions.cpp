@@ -153,6 +153,12 @@ Value Instructions::sharedMemory() {
 Value Instructions::loadShared(Value address, Type type) {
   return LLVM::LoadOp::create(builder, loc, type, sharedPointer(address));
 }
+Value Instructions::loadSharedFloat(Value address, Type element) {
+  Value value = loadShared(address, element);
+  if (element.isF32())
+    return value;
+  return LLVM::FPExtOp::create(builder, loc, builder.getF32Type(), value);
+}
 SmallVector<Value> Instructions::loadSharedPairs(Value address, Type element,
                                                  int64_t count) {
   auto type = VectorType::get(count, element);

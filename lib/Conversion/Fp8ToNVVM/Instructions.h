@@ -73,6 +73,8 @@ public:
   /// Rounds one pair: an i16 of e4m3, an i32 of two 16-bit elements, or the
   /// pair itself.
   Value roundPair(Value pair, Type element);
+  /// The two elements of a pair rounded to f32 or e4m3, an i8, each alone.
+  std::array<Value, 2> roundApart(Value pair, Type element);
   /// The value of an op of the math dialect on f32, of that name, by an
   /// instruction; null if it is no op that an fp8.map may have (E4).
   Value computeMath(StringRef mathOp, ValueRange operands);
@@ -120,6 +122,8 @@ public:
   /// the cluster (PTX ISA, mapa).
   Value mapToCta(Value address, Value rank);
   Value loadShared(Value address, Type type);
+  /// An f32, bf16 or f16 in shared memory, as f32.
+  Value loadSharedFloat(Value address, Type element);
   /// `count` consecutive `element`s, aligned to all of them, as pairs of f32.
   SmallVector<Value> loadSharedPairs(Value address, Type element,
                                      int64_t count);
@@ -237,8 +241,10 @@ public:
   /// in all warps of a warpgroup; waits until there are as many.
   void setRegisters(int64_t count, bool takes);
   /// Stores 8x8 matrices of 16-bit elements, one, two or four, an i32 of each a
-  /// lane; lanes 8i to 8i+7 give the addresses of the rows of the i-th.
-  void storeMatrices(Value address, ValueRange matrices);
+  /// lane; lanes 8i to 8i+7 give the addresses of the rows of the i-th. A lane
+  /// holds two elements of a row, or transposed of a column.
+  void storeMatrices(Value address, ValueRange matrices,
+                     bool transposed = false);
 
 private:
   /// Gives up what has waited until `deadline`, the i64 that a loop carries, 0

@@ -56,12 +56,14 @@ struct ClusterValues {
 };
 
 /// The part of a fragment that a thread holds: `columns` columns of one row; of
-/// what warpgroups hold, the first two, which repeat (getPairOffsets).
+/// what warpgroups hold, the first two, which repeat (getPairOffsets). Of a
+/// swapped product `row` and the next are the two, of one column.
 struct FragmentPart {
   int64_t columns;
   Value row;         ///< i32: within the fragment
   Value firstColumn; ///< i32: within the fragment
   Value firstRow;    ///< i32: the warp's first row
+  Value warpColumn;  ///< i32: swapped, the warp's first column
   /// i32: what to add to an accumulator's address to reach the warp's quarter
   /// of the lanes, and the thread's first column there.
   Value tmemOffset;
@@ -80,7 +82,8 @@ struct PairOffset {
 
 /// The place of each of a thread's pairs, in order: part by part, eight columns
 /// by eight columns, the row and the eighth after it (PTX ISA, wgmma register
-/// fragment D).
+/// fragment D). Of a swapped product, eight rows by eight rows, the column and
+/// the eighth after it.
 SmallVector<PairOffset> getPairOffsets(FragmentType type);
 
 struct RingCursor;
@@ -248,6 +251,9 @@ void populateExchangePatterns(const TypeConverter &converter,
                               RewritePatternSet &patterns,
                               const KernelLowering &lowering);
 /// Fragments in the layout of warpgroups.
+void populateSwappedFragmentPatterns(const TypeConverter &converter,
+                                     RewritePatternSet &patterns,
+                                     const KernelLowering &lowering);
 void populateWarpgroupFragmentPatterns(const TypeConverter &converter,
                                        RewritePatternSet &patterns,
                                        const KernelLowering &lowering);

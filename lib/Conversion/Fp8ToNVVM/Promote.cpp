@@ -103,29 +103,33 @@ static Value getLater(Value lhs, Value rhs) {
   return first && (!second || second->isBeforeInBlock(first)) ? lhs : rhs;
 }
 
-Value fp8::loadAScale(PromoteOp op, KernelPattern<PromoteOp>::Adaptor operands,
-                      const RoleValues &role, int64_t rowOffset,
-                      ConversionPatternRewriter &rewriter) {
-  Location loc = op.getLoc();
+Value fp8::getAScaleAddress(PromoteOp op,
+                            KernelPattern<PromoteOp>::Adaptor operands,
+                            const RoleValues &role, int64_t rowOffset,
+                            OpBuilder &builder) {
   Value address = operands.getAScale()[0], ready = address;
   TileType tile = op.getAScale().getType();
   bool isOneOfSeveral = !operands.getARow().empty();
   if (isOneOfSeveral)
     ready = getLater(address, operands.getARow()[0]);
-  OpBuilder::InsertionGuard guard(rewriter);
-  rewriter.setInsertionPointAfterValue(ready);
-  Instructions early(rewriter, loc);
-  Type element = tile.getElementType();
+  builder.setInsertionPointAfterValue(ready);
+  Instructions early(builder, op.getLoc());
   Value row = FragmentPart(op.getFragment().getType(), role, early).row;
   Value offset =
-      early.mul(early.add(row, rowOffset), element.getIntOrFloatBitWidth() / 8);
+      early.mul(early.add(row, rowOffset), getBytes(tile.getElementType()));
   if (isOneOfSeveral)
     offset = early.add(offset, early.mul(early.toI32(operands.getARow()[0]),
                                          tile.getRowBytes()));
-  Value scale = early.loadShared(early.add(address, offset), element);
-  if (element.isF32())
-    return scale;
-  return arith::ExtFOp::create(rewriter, loc, rewriter.getF32Type(), scale);
+  return early.add(address, offset);
+}
+
+Value fp8::loadAScale(PromoteOp op, KernelPattern<PromoteOp>::Adaptor operands,
+                      const RoleValues &role, int64_t rowOffset,
+                      ConversionPatternRewriter &rewriter) {
+  OpBuilder::InsertionGuard guard(rewriter);
+  Value address = getAScaleAddress(op, operands, role, rowOffset, rewriter);
+  return Instructions(rewriter, op.getLoc())
+      .loadSharedFloat(address, op.getAScale().getType().getElementType());
 }
 
 void PartScales::multiplyRow(TileType tile, Value address) {

@@ -45,10 +45,6 @@ private:
 
 } // namespace
 
-static int64_t getBytes(Type element) {
-  return element.getIntOrFloatBitWidth() / 8;
-}
-
 RowRest::RowRest(Value memref, Instructions &instructions) : memref(memref) {
   if (!memref)
     return;
@@ -75,30 +71,79 @@ void RowRest::store(TileType tile, Value address, ValueRange coordinates,
                     Instructions &instructions) const {
   if (!memref)
     return;
-  int64_t rank = coordinates.size(), bytes = getBytes(tile.getElementType());
+  int64_t rank = coordinates.size();
   SmallVector<Value> place;
   for (Value coordinate : coordinates)
     place.push_back(instructions.toI32(coordinate));
-  Value column = instructions.sub(whole, place[rank - 1]);
+  Value column = instructions.sub(whole, place[rank - 1]),
+        firstRow = place[rank - 2];
   place[rank - 1] = whole;
-  place[rank - 2] = instructions.add(place[rank - 2], thread);
   // A column in front of the box wraps.
-  Value hasRest = instructions.bitAnd(
-      instructions.below(column, tile.getColumns()),
-      instructions.bitAnd(
-          instructions.atLeast(count, 1),
-          instructions.atLeast(instructions.extent(memref, rank - 2),
-                               instructions.add(place[rank - 2], 1))));
-  if (tile.getRows() < threads)
-    hasRest = instructions.bitAnd(hasRest,
-                                  instructions.below(thread, tile.getRows()));
-  instructions.ifThen(hasRest, [&](Instructions &inner) {
-    Value rowOffset = inner.mul(thread, tile.getRowBytes());
-    Value offset =
-        inner.bitXor(inner.add(rowOffset, inner.mul(column, bytes)),
-                     getSwizzleBits(rowOffset, tile.getSwizzle(), inner));
-    inner.storeElements(inner.add(address, offset), memref, place, count);
-  });
+  Value hasRest =
+      instructions.bitAnd(instructions.below(column, tile.getColumns()),
+                          instructions.atLeast(count, 1));
+  for (int64_t first = 0; first < tile.getRows(); first += threads) {
+    Value row = instructions.add(thread, first);
+    place[rank - 2] = instructions.add(firstRow, row);
+    Value hasRow = instructions.bitAnd(
+        hasRest, instructions.atLeast(instructions.extent(memref, rank - 2),
+                                      instructions.add(place[rank - 2], 1)));
+    if (tile.getRows() < first + threads)
+      hasRow =
+          instructions.bitAnd(hasRow, instructions.below(row, tile.getRows()));
+    instructions.ifThen(hasRow, [&](Instructions &inner) {
+      inner.storeElements(getElementAddress(tile, address, row, column, inner),
+                          memref, place, count);
+    });
+  }
+}
+
+Value fp8::storeWarpTiles(
+    StoreOp op, KernelPattern<StoreOp>::Adaptor operands,
+    const RoleValues &role, int64_t tiles, int64_t boxes,
+    function_ref<void(int64_t tile, Value address)> write,
+    function_ref<SmallVector<Value>(int64_t tile, int64_t box)> getPlace,
+    Instructions &instructions) {
+  StoreQueueType queue = op.getQueue().getType();
+  TileType tile = queue.getTile();
+  int64_t slotBytes = KernelPlan::getSlotStride(queue);
+  Value base = operands.getQueue()[0], slot = operands.getQueue()[1];
+  Value warpBase = instructions.add(
+      base, instructions.mul(role.warp, queue.getDepth() * slotBytes));
+  RowRest rest(op.getRest() ? operands.getRest()[0] : Value(), instructions);
+  for (int64_t index = 0; index < tiles; ++index) {
+    // The slot was last used `depth` copies ago: all but the latest depth-1 of
+    // this warp's copies must have been read.
+    instructions.ifThen(role.leader, [&](Instructions &leader) {
+      leader.waitStores(queue.getDepth() - 1, /*readOnly=*/true);
+    });
+    instructions.syncWarp();
+    Value address =
+        instructions.add(warpBase, instructions.mul(slot, slotBytes));
+    write(index, address);
+    // The copy reads through the async proxy: every lane's writes are fenced
+    // before one lane starts it.
+    instructions.fenceAsyncProxy();
+    instructions.syncWarp();
+    auto getBox = [&](int64_t box, Instructions &inner) {
+      return inner.add(address, box * tile.getSizeInBytes());
+    };
+    instructions.ifThen(role.leader, [&](Instructions &leader) {
+      for (int64_t box = 0; box < boxes; ++box) {
+        SmallVector<Value> place = getPlace(index, box);
+        place.back() = rest.getBoxColumn(place.back(), leader);
+        leader.storeTile(getBox(box, leader), operands.getMap()[0], place);
+      }
+      leader.commitStores();
+    });
+    for (int64_t box = 0; box < boxes && op.getRest(); ++box)
+      rest.store(tile, getBox(box, instructions), getPlace(index, box),
+                 role.lane, /*threads=*/32, instructions);
+    Value next = instructions.add(slot, 1);
+    slot = instructions.select(instructions.equal(next, queue.getDepth()),
+                               instructions.i32(0), next);
+  }
+  return slot;
 }
 
 void LowerStore::writeRow(ArrayRef<Value> pairs, TileType tile, Value address,
@@ -136,11 +181,6 @@ LogicalResult LowerStore::lower(StoreOp op, Adaptor operands,
   StoreQueueType queue = op.getQueue().getType();
   TileType tile = queue.getTile();
   int64_t columns = op.getFragment().getType().getColumnsPerThread();
-  int64_t slotBytes = KernelPlan::getSlotStride(queue);
-
-  Value base = operands.getQueue()[0], slot = operands.getQueue()[1];
-  Value warpBase = instructions.add(
-      base, instructions.mul(role.warp, queue.getDepth() * slotBytes));
   FragmentPart part(op.getFragment().getType(), role, instructions);
   // The outer ones, which say the matrix of a batch, then row and column.
   SmallVector<Value> coordinates;
@@ -168,50 +208,23 @@ LogicalResult LowerStore::lower(StoreOp op, Adaptor operands,
                                         instructions.toIndex(part.firstColumn));
   }
 
-  RowRest rest(op.getRest() ? operands.getRest()[0] : Value(), instructions);
   SmallVector<Value> pairs(operands.getFragment());
-  for (int64_t column = 0; column < columns; column += tile.getColumns()) {
-    // The slot was last used `depth` copies ago: all but the latest depth-1 of
-    // this warp's copies must have been read.
-    instructions.ifThen(role.leader, [&](Instructions &leader) {
-      leader.waitStores(queue.getDepth() - 1, /*readOnly=*/true);
-    });
-    instructions.syncWarp();
-    Value address =
-        instructions.add(warpBase, instructions.mul(slot, slotBytes));
+  auto write = [&](int64_t index, Value address) {
     int64_t share = std::min(columns, tile.getColumns());
-    writeRow(ArrayRef(pairs).slice(column / 2, share / 2), tile, address,
-             byteColumn, lane, loc, rewriter);
-    // The copy reads through the async proxy: every lane's writes are fenced
-    // before one lane starts it.
-    instructions.fenceAsyncProxy();
-    instructions.syncWarp();
-    auto getPlace = [&](int64_t box) {
-      Value step =
-          arith::ConstantIndexOp::create(rewriter, loc, column + box * columns);
-      SmallVector<Value> place(coordinates);
-      place.push_back(arith::AddIOp::create(rewriter, loc, firstColumn, step));
-      return place;
-    };
-    auto getBox = [&](int64_t box, Instructions &inner) {
-      return inner.add(address, box * tile.getSizeInBytes());
-    };
-    instructions.ifThen(role.leader, [&](Instructions &leader) {
-      for (int64_t box = 0; box < boxes; ++box) {
-        SmallVector<Value> place = getPlace(box);
-        place.back() = rest.getBoxColumn(place.back(), leader);
-        leader.storeTile(getBox(box, leader), operands.getMap()[0], place);
-      }
-      leader.commitStores();
-    });
-    for (int64_t box = 0; box < boxes && op.getRest(); ++box)
-      rest.store(tile, getBox(box, instructions), getPlace(box), role.lane,
-                 /*threads=*/32, instructions);
-    Value next = instructions.add(slot, 1);
-    slot = instructions.select(instructions.equal(next, queue.getDepth()),
-                               instructions.i32(0), next);
-  }
-  rewriter.replaceOpWithMultiple(op, {{base, slot}});
+    writeRow(ArrayRef(pairs).slice(index * tile.getColumns() / 2, share / 2),
+             tile, address, byteColumn, lane, loc, rewriter);
+  };
+  auto getPlace = [&](int64_t index, int64_t box) {
+    Value step = arith::ConstantIndexOp::create(
+        rewriter, loc, index * tile.getColumns() + box * columns);
+    SmallVector<Value> place(coordinates);
+    place.push_back(arith::AddIOp::create(rewriter, loc, firstColumn, step));
+    return place;
+  };
+  Value slot = storeWarpTiles(op, operands, role,
+                              llvm::divideCeil(columns, tile.getColumns()),
+                              boxes, write, getPlace, instructions);
+  rewriter.replaceOpWithMultiple(op, {{operands.getQueue()[0], slot}});
   return success();
 }
 

@@ -20,20 +20,26 @@ struct LowerWarpgroupMma : public KernelPattern<WarpgroupMmaOp> {
     Location loc = op.getLoc();
     Instructions instructions(rewriter, loc);
     TileType a = op.getA().getType(), b = op.getB().getType();
+    Value aAddress = operands.getA()[0], bAddress = operands.getB()[0];
     FragmentType product = op.getPending().getType().getFragment();
+    // What the instruction takes for A.
+    if (product.isSwapped()) {
+      std::swap(a, b);
+      std::swap(aAddress, bAddress);
+    }
     int64_t warpgroups = product.getWarps() / 4;
-    // The warpgroup's rows of A, and the part of them.
+    // The warpgroup's rows of it, and the part of them.
     Value firstRow = instructions.add(
         instructions.mul(instructions.shiftRight(lowering.getRole(op).warp, 2),
                          a.getRows() / warpgroups),
         64 * op.getPart());
-    Value aAddress = instructions.add(
-        operands.getA()[0], instructions.mul(firstRow, a.getRowBytes()));
+    aAddress =
+        instructions.add(aAddress, instructions.mul(firstRow, a.getRowBytes()));
     // K of one instruction, in bytes (PTX ISA, wgmma shapes).
     constexpr int64_t kStep = 32;
     SmallVector<Value> aDescriptors, bDescriptors;
     Value aFirst = getDescriptor(aAddress, loc, rewriter),
-          bFirst = getDescriptor(operands.getB()[0], loc, rewriter);
+          bFirst = getDescriptor(bAddress, loc, rewriter);
     for (int64_t byte = 0; byte < a.getRowBytes(); byte += kStep) {
       aDescriptors.push_back(advance(aFirst, byte, loc, rewriter));
       bDescriptors.push_back(advance(bFirst, byte, loc, rewriter));

@@ -12,32 +12,10 @@ using namespace mlir::fp8;
 
 namespace {
 
-/// The patterns here go before those for the other layouts.
-constexpr unsigned kBenefit = 2;
-
-template <typename OpT>
-class WarpgroupPattern : public KernelPattern<OpT> {
-public:
-  WarpgroupPattern(const TypeConverter &converter, MLIRContext *context,
-                   const KernelLowering &lowering)
-      : KernelPattern<OpT>(converter, context, lowering, kBenefit) {}
-  using Adaptor = typename KernelPattern<OpT>::Adaptor;
-
-private:
-  LogicalResult lower(OpT op, Adaptor operands,
-                      ConversionPatternRewriter &rewriter) const final {
-    if (!op.getFragment().getType().isOfWarpgroups())
-      return rewriter.notifyMatchFailure(op, "of another layout");
-    lowerFragment(op, operands, rewriter);
-    return success();
-  }
-  virtual void lowerFragment(OpT op, Adaptor operands,
-                             ConversionPatternRewriter &rewriter) const = 0;
-};
-
 /// promote: the rows of a part, of which a thread has two.
-struct LowerPromoteProduct : public WarpgroupPattern<PromoteOp> {
-  using WarpgroupPattern::WarpgroupPattern;
+struct LowerPromoteProduct
+    : public ProductPattern<PromoteOp, /*swapped=*/false> {
+  using ProductPattern::ProductPattern;
 
 private:
   void lowerFragment(PromoteOp op, Adaptor operands,
@@ -48,8 +26,9 @@ private:
 };
 
 /// add_tile: the tile's columns, pair by pair.
-struct LowerAddTileProduct : public WarpgroupPattern<AddTileOp> {
-  using WarpgroupPattern::WarpgroupPattern;
+struct LowerAddTileProduct
+    : public ProductPattern<AddTileOp, /*swapped=*/false> {
+  using ProductPattern::ProductPattern;
 
 private:
   void lowerFragment(AddTileOp op, Adaptor operands,
@@ -57,8 +36,8 @@ private:
 };
 
 /// add_row: the same pair for all of a thread's rows.
-struct LowerAddRowProduct : public WarpgroupPattern<AddRowOp> {
-  using WarpgroupPattern::WarpgroupPattern;
+struct LowerAddRowProduct : public ProductPattern<AddRowOp, /*swapped=*/false> {
+  using ProductPattern::ProductPattern;
 
 private:
   void lowerFragment(AddRowOp op, Adaptor operands,
@@ -67,8 +46,8 @@ private:
 
 /// store: a warpgroup stages tiles of 64 rows, as many at a time as half the
 /// queue has slots, while those in the other half are copied out.
-struct LowerStoreProduct : public WarpgroupPattern<StoreOp> {
-  using WarpgroupPattern::WarpgroupPattern;
+struct LowerStoreProduct : public ProductPattern<StoreOp, /*swapped=*/false> {
+  using ProductPattern::ProductPattern;
 
 private:
   void lowerFragment(StoreOp op, Adaptor operands,
@@ -80,10 +59,6 @@ private:
 };
 
 } // namespace
-
-static int64_t getBytes(Type element) {
-  return element.getIntOrFloatBitWidth() / 8;
-}
 
 /// The thread's pair of each eight columns of a row in shared memory.
 static SmallVector<Value> loadRow(TileType tile, Value address,
@@ -118,6 +93,12 @@ LowerPromoteProduct::getBScales(PromoteOp op, Adaptor operands,
   return scales;
 }
 
+bool fp8::isBeforeProduct(PromoteOp op) {
+  return llvm::any_of(
+      llvm::make_range(std::next(op->getIterator()), op->getBlock()->end()),
+      [](Operation &later) { return isa<WarpgroupMmaOp>(later); });
+}
+
 void LowerPromoteProduct::lowerFragment(
     PromoteOp op, Adaptor operands, ConversionPatternRewriter &rewriter) const {
   Location loc = op.getLoc();
@@ -145,10 +126,7 @@ void LowerPromoteProduct::lowerFragment(
   }
   // Else LLVM sinks the additions past a later product, which takes these
   // registers, and has to keep what is in them.
-  auto isProduct = [](Operation &later) { return isa<WarpgroupMmaOp>(later); };
-  if (llvm::any_of(
-          llvm::make_range(std::next(op->getIterator()), op->getBlock()->end()),
-          isProduct))
+  if (isBeforeProduct(op))
     instructions.pinProduct(part);
   rewriter.replaceOpWithMultiple(op, {sums});
 }
@@ -168,17 +146,11 @@ void LowerAddTileProduct::lowerFragment(
   for (auto [sum, place] : llvm::zip(sums, getPairOffsets(type))) {
     if (place.column < first || place.column >= first + tile.getColumns())
       continue;
-    Value rowOffset = instructions.mul(instructions.add(part.row, place.row),
-                                       tile.getRowBytes());
-    Value offset = instructions.add(
-        rowOffset, instructions.mul(
-                       instructions.add(part.firstColumn, place.column - first),
-                       getBytes(element)));
-    offset = instructions.bitXor(
-        offset, getSwizzleBits(rowOffset, tile.getSwizzle(), instructions));
-    Value added = instructions.loadSharedPairs(
-        instructions.add(operands.getTile()[0], offset), element,
-        /*count=*/2)[0];
+    Value address = getElementAddress(
+        tile, operands.getTile()[0], instructions.add(part.row, place.row),
+        instructions.add(part.firstColumn, place.column - first), instructions);
+    Value added =
+        instructions.loadSharedPairs(address, element, /*count=*/2)[0];
     sum = scale ? instructions.fma(added, scale, sum)
                 : instructions.addPair(added, sum);
   }
@@ -205,33 +177,27 @@ void LowerStoreProduct::writeTile(ArrayRef<Value> pairs, TileType tile,
   Type element = tile.getElementType();
   Value lane = role.lane,
         warpRow = instructions.mul(instructions.bitAnd(role.warp, 3), 16);
-  auto getAddress = [&](Value row, Value byteColumn) {
-    Value rowOffset = instructions.mul(row, tile.getRowBytes());
-    return instructions.add(
-        address,
-        instructions.bitXor(
-            instructions.add(rowOffset, byteColumn),
-            getSwizzleBits(rowOffset, tile.getSwizzle(), instructions)));
+  auto getAddress = [&](Value row, Value column) {
+    return getElementAddress(tile, address, row, column, instructions);
   };
   if (element.getIntOrFloatBitWidth() == 16) {
     // Four matrices: rows 0 to 7 and 8 to 15 of eight columns, and of the next.
     Value row = instructions.add(warpRow, instructions.bitAnd(lane, 15)),
-          chunk = instructions.mul(instructions.shiftRight(lane, 4), 16);
+          chunk = instructions.mul(instructions.shiftRight(lane, 4), 8);
     for (size_t first = 0; first < pairs.size(); first += 4) {
       SmallVector<Value> matrices;
       for (Value pair : pairs.slice(first).take_front(4))
         matrices.push_back(instructions.roundPair(pair, element));
       instructions.storeMatrices(
-          getAddress(row, instructions.add(chunk, first / 2 * 16)), matrices);
+          getAddress(row, instructions.add(chunk, first / 2 * 8)), matrices);
     }
     return;
   }
-  Value row = instructions.add(warpRow, instructions.shiftRight(lane, 2)),
-        column = instructions.mul(part.firstColumn, getBytes(element));
+  Value row = instructions.add(warpRow, instructions.shiftRight(lane, 2));
   for (auto [i, pair] : llvm::enumerate(pairs))
     instructions.storeShared(
         getAddress(instructions.add(row, i % 2 * 8),
-                   instructions.add(column, i / 2 * 8 * getBytes(element))),
+                   instructions.add(part.firstColumn, i / 2 * 8)),
         instructions.roundPair(pair, element));
 }
 

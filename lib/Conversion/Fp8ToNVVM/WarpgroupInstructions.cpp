@@ -109,10 +109,12 @@ void Instructions::setRegisters(int64_t count, bool takes) {
                                        : NVVM::SetMaxRegisterAction::decrease);
 }
 
-void Instructions::storeMatrices(Value address, ValueRange matrices) {
+void Instructions::storeMatrices(Value address, ValueRange matrices,
+                                 bool transposed) {
   MLIRContext *context = builder.getContext();
   auto shape = NVVM::LdStMatrixShapeAttr::get(context, 8, 8);
   NVVM::StMatrixOp::create(builder, loc, sharedPointer(address), matrices,
-                           NVVM::MMALayout::row, shape,
-                           NVVM::LdStMatrixEltType::B16);
+                           transposed ? NVVM::MMALayout::col
+                                      : NVVM::MMALayout::row,
+                           shape, NVVM::LdStMatrixEltType::B16);
 }
