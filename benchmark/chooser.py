@@ -63,8 +63,10 @@ def config_of(name, kernels):
     """The configuration of a kernel by its name in the CSV file."""
     if name in kernels:
         return normal(kernels[name]["config"])
-    tile = re.fullmatch(r"(\d+)x(\d+)", name)
-    return "tile = %s x %s x 128" % tile.groups() if tile else None
+    tile = re.fullmatch(r"(\d+)x(\d+)(?:-k(\d+))?", name)  # as tune.py names them
+    if not tile:
+        return None
+    return "tile = %s x %s x 128" % tile.groups()[:2] + (", split_k = " + tile[3] if tile[3] else "")
 
 
 def last_measured():
@@ -89,7 +91,7 @@ def read_measured(path, kernels):
 
 
 def short(config):
-    return config.replace("tile = ", "").replace(" x 128", "", 1) if config.endswith(" x 128") else config
+    return re.sub(r"^tile = (\d+ x \d+) x 128", r"\1", config)
 
 
 def compare(measured, explained):

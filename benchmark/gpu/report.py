@@ -120,7 +120,7 @@ def means(comparisons):
             geometric_mean(list(ratios.values())), len(ratios), ratios[worst], worst))
     if small:
         lines.append("M <= %d: geometric mean %.3f of the limit over %d rows" % (SMALL_M, geometric_mean(small), len(small)))
-    without = [one.row.name for one in comparisons if not one.ratio]
+    without = [one.row.name for one in comparisons if not one.ours]
     if without:
         lines.append("No right result of ours: " + ", ".join(without))
     return lines

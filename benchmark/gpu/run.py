@@ -4,7 +4,7 @@
 (pack.py): rows by priority until the time is up, each measurement into a CSV file,
 the table on the standard output.
 
-usage: run [--all] [--rows=NAME,...] [--kernels=NAME,...] [--peers=NAME,...] [--program=NAME=COMMAND ...]
+usage: run [--all] [--rows=NAME,...] [--set=NAME] [--kernels=NAME,...] [--peers=NAME,...] [--program=NAME=COMMAND ...]
            [--seconds=S] [--seed=N] [--output=FILE]
 
 Exit status 0 only if every row that was begun has a right result of ours.
@@ -42,6 +42,7 @@ def parse(arguments):
     names = lambda text: [name for name in text.split(",") if name]
     parser.add_argument("--all", action="store_true", help="every candidate of a row instead of its first")
     parser.add_argument("--rows", type=names, default=[], help="MxNxK of the rows to measure")
+    parser.add_argument("--set", default="baseline", help="the rows to measure, if not named: baseline, decode or all")
     parser.add_argument("--kernels", type=names, default=[], help="these on every row, instead of its candidates")
     parser.add_argument("--peers", type=names, default=list(PEERS), help="of " + ", ".join(PEERS) + "; '' for none")
     parser.add_argument("--program", action="append", default=[], metavar="NAME=COMMAND",
@@ -110,7 +111,7 @@ def main(arguments=None):
     date = datetime.datetime.now()
     path = options.output or default_output(date)
     configurations = table.read_configurations(os.path.join(HERE, "configurations.json"))
-    rows = table.select_rows(table.read_rows(os.path.join(HERE, "rows.csv")), options.rows)
+    rows = table.select_rows(table.read_rows(os.path.join(HERE, "rows.csv")), options.rows, options.set)
     for row in rows:
         kernels_of(row, configurations, options)  # says now what is misspelt
     output = report.CsvFile(path)

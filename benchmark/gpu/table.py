@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The rows that are measured (rows.csv) and the kernels that are tried on each
+"""The rows that are measured (rows.csv: the baseline, and what a decoding step asks
+for, which has few rows and no figures of peers) and the kernels that are tried on each
 (configurations.json)."""
 
 import csv
@@ -14,6 +15,7 @@ class Row:
     """A shape and what is known of it."""
 
     def __init__(self, fields):
+        self.set = fields["set"]
         self.shape = tuple(int(fields[key]) for key in "mnk")
         self.priority = int(fields["priority"])
         self.limit_us = float(fields["limit_us"])
@@ -33,12 +35,16 @@ def read_rows(path):
         return [Row(fields) for fields in csv.DictReader(file)]
 
 
-def select_rows(rows, names):
-    """The rows named, or all; by priority, so that what matters most is measured if time runs out."""
+def select_rows(rows, names, chosen="baseline"):
+    """The rows named, or those of a set; by priority, so that what matters most is measured if time runs out."""
     unknown = set(names) - {row.name for row in rows}
     if unknown:
         raise ValueError("there is no row '%s'; there are %s" % (min(unknown), ", ".join(row.name for row in rows)))
-    return sorted((row for row in rows if not names or row.name in names), key=lambda row: row.priority)
+    sets = {row.set for row in rows}
+    if chosen not in sets | {"all"}:
+        raise ValueError("there is no set '%s' of rows; there are all, %s" % (chosen, ", ".join(sorted(sets))))
+    wanted = [row for row in rows if (row.name in names if names else chosen in (row.set, "all"))]
+    return sorted(wanted, key=lambda row: (row.set, row.priority))
 
 
 class Configurations:

@@ -156,13 +156,15 @@ LogicalResult ExchangeType::verify(function_ref<InFlightDiagnostic()> emitError,
   if (ctas < 2 || ctas > kMaxClusterSize)
     return emitError() << "an exchange is among 2 to " << kMaxClusterSize
                        << " CTAs, but got " << ctas;
-  if (!fragment.isOfWarpgroups() ||
-      fragment.getShape()[!fragment.isSwapped()] % (8 * ctas))
-    return emitError() << "an exchange is of a fragment of layout warpgroups, "
-                          "of which each of the "
-                       << ctas
-                       << " CTAs gets whole eights of columns, or "
-                          "warpgroup_columns, of rows (J2), but got "
+  if (!fragment.isOfWarpgroups())
+    return emitError() << "an exchange is of what warpgroups hold, in layout "
+                          "warpgroups or warpgroup_columns (J2), but got "
+                       << fragment;
+  bool swapped = fragment.isSwapped();
+  if (fragment.getShape()[!swapped] % (8 * ctas))
+    return emitError() << "each of the " << ctas
+                       << " CTAs of an exchange gets whole eights of "
+                       << (swapped ? "rows" : "columns") << " (J2), but got "
                        << fragment;
   return success();
 }

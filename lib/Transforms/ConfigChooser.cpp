@@ -139,7 +139,9 @@ static SmallVector<GemmConfigAttr> getCandidates(MLIRContext *context,
   constexpr int64_t kMmaRows = 64;
   if (!chip.wgmma || extents.m >= kMmaRows)
     return configs;
-  for (int64_t tileM = 8; tileM < std::min(extents.m + 8, kMmaRows); tileM += 8)
+  // CTAs that divide K want eight rows each.
+  int64_t most = llvm::alignTo(extents.m, 16);
+  for (int64_t tileM = 8; tileM <= most && tileM < kMmaRows; tileM += 8)
     for (int64_t tileN = kMmaRows; tileN <= 256; tileN += kMmaRows) {
       add(tileM, tileN, 1, 1, 1, 1);
       for (int64_t k : {2, 4, 8})
@@ -151,7 +153,7 @@ static SmallVector<GemmConfigAttr> getCandidates(MLIRContext *context,
 /// Puts first the one with the fewest tiles of those that the model cannot tell
 /// from the fastest: fewer tiles read less.
 static void preferFewTiles(SmallVectorImpl<RankedConfig> &ranked) {
-  constexpr double kAlike = 1.01;
+  constexpr double kAlike = 1.002;
   auto alike = llvm::make_range(
       ranked.begin(), llvm::find_if(ranked, [&](const RankedConfig &config) {
         return config.prediction.total >

@@ -79,11 +79,12 @@ TunedTable::read(StringRef path, const Chip &chip, MLIRContext *context,
 }
 
 const TunedTable::Entry *TunedTable::lookup(const GemmExtents &extents) const {
-  constexpr int64_t kRows = 64;
+  // Tiles have whole 64 rows, or if they are fewer whole eights.
+  auto getRows = [](int64_t m) { return llvm::alignTo(m, m <= 64 ? 8 : 64); };
   const Entry *nearest = nullptr;
   for (const Entry &entry : entries) {
     if (extents.batch != 1 || entry.n != extents.n || entry.k != extents.k ||
-        llvm::divideCeil(entry.m, kRows) != llvm::divideCeil(extents.m, kRows))
+        getRows(entry.m) != getRows(extents.m))
       continue;
     if (!nearest ||
         std::abs(entry.m - extents.m) < std::abs(nearest->m - extents.m))

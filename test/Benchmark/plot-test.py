@@ -20,7 +20,7 @@ import table
 def row(m=64, **baseline):
     fields = {peer: "" for peer in table.BASELINE_PEERS}
     fields.update({key: str(value) for key, value in baseline.items()})
-    return table.Row(dict(fields, m=m, n=1000, k=1000, priority=1, limit_us=1))
+    return table.Row(dict(fields, m=m, n=1000, k=1000, priority=1, set="baseline", limit_us=1))
 
 
 def measured(peer, tflops, one, right=True):

@@ -12,13 +12,14 @@ sys.path.insert(0, GPU)
 import report
 import table
 
-ROWS = table.read_rows(os.path.join(GPU, "rows.csv"))
+ALL_ROWS = table.read_rows(os.path.join(GPU, "rows.csv"))
+ROWS = table.select_rows(ALL_ROWS, [])
 
 
 def row(limit_us=5.0, m=64, **baseline):
     fields = {peer: "" for peer in table.BASELINE_PEERS}
     fields.update({key: str(value) for key, value in baseline.items()})
-    return table.Row(dict(fields, m=m, n=7812, k=1000000, priority=1, limit_us=limit_us))
+    return table.Row(dict(fields, m=m, n=7812, k=1000000, priority=1, set="baseline", limit_us=limit_us))
 
 
 def measured(peer, tflops, one, right=True, configuration="c"):
@@ -41,14 +42,21 @@ class Tables(unittest.TestCase):
 
     def test_every_row_has_kernels(self):
         configurations = table.read_configurations(os.path.join(GPU, "configurations.json"))
-        self.assertEqual(set(configurations.rows), {one.name for one in ROWS})
-        for one in ROWS:
+        self.assertEqual(set(configurations.rows), {one.name for one in ALL_ROWS})
+        for one in ALL_ROWS:
             names = configurations.candidates(one, True)
             self.assertTrue(2 <= len(names) <= 4, names)
             self.assertEqual(configurations.candidates(one, False), names[:1])
 
     def test_selection_is_by_priority(self):
-        self.assertEqual([one.priority for one in table.select_rows(ROWS, [])], list(range(1, 20)))
+        self.assertEqual([one.priority for one in table.select_rows(ALL_ROWS, [])], list(range(1, 20)))
+        self.assertEqual({one.set for one in ROWS}, {"baseline"})
+        decode = table.select_rows(ALL_ROWS, [], "decode")
+        self.assertEqual([one.priority for one in decode], list(range(1, 25)))
+        self.assertTrue(all(one.shape[0] < 64 and not one.baseline for one in decode))
+        self.assertEqual(len(table.select_rows(ALL_ROWS, [], "all")), len(ROWS) + len(decode))
+        with self.assertRaisesRegex(ValueError, "there is no set 'x' of rows; there are all, baseline, decode"):
+            table.select_rows(ALL_ROWS, [], "x")
         names = ["8192x8192x8192", "64x2112x7168"]
         self.assertEqual([one.name for one in table.select_rows(ROWS, names)], names[::-1])
         with self.assertRaisesRegex(ValueError, "there is no row '1x2x3'; there are 64x2112x7168, "):

@@ -54,13 +54,18 @@ func.func @twice(%sum: !fp8.fragment<64x64xf32, 4, warpgroups>, %exchange: !exch
 
 // -----
 
-// expected-error @below {{an exchange is of a fragment of layout warpgroups of which each of the 4 CTAs gets whole eights of columns (J2), but got '!fp8.fragment<64x48xf32, 4, warpgroups>'}}
+// expected-error @below {{each of the 4 CTAs of an exchange gets whole eights of columns (J2), but got '!fp8.fragment<64x48xf32, 4, warpgroups>'}}
 func.func private @parts_of_eights(!fp8.exchange<4, !fp8.fragment<64x48xf32, 4, warpgroups>>)
 
 // -----
 
-// expected-error @below {{an exchange is of a fragment of layout warpgroups of which each of the 2 CTAs gets whole eights of columns (J2), but got '!fp8.fragment<128x64xf32, 4>'}}
+// expected-error @below {{an exchange is of what warpgroups hold, in layout warpgroups or warpgroup_columns (J2), but got '!fp8.fragment<128x64xf32, 4>'}}
 func.func private @rows(!fp8.exchange<2, !fp8.fragment<128x64xf32, 4>>)
+
+// -----
+
+// expected-error @below {{each of the 2 CTAs of an exchange gets whole eights of rows (J2), but got '!fp8.fragment<24x64xf32, 4, warpgroup_columns>'}}
+func.func private @rows_of_swapped(!fp8.exchange<2, !fp8.fragment<24x64xf32, 4, warpgroup_columns>>)
 
 // -----
 

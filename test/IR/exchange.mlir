@@ -14,3 +14,16 @@ func.func @meet(%sum: !sum) -> !fp8.fragment<64x16xf32, 4, warpgroups> attribute
   // CHECK: return %[[SHARE]] : !fp8.fragment<64x16xf32, 4, warpgroups>
   return %share : !fp8.fragment<64x16xf32, 4, warpgroups>
 }
+
+!few = !fp8.fragment<16x128xf32, 4, warpgroup_columns>
+!rows = !fp8.exchange<2, !few>
+
+// Swapped, each gets rows.
+// CHECK-LABEL: func.func @swapped
+func.func @swapped(%sum: !few, %exchange: !rows) -> (!fp8.fragment<8x128xf32, 4, warpgroup_columns>, !rows)
+    attributes {fp8.linear, fp8.cluster = array<i64: 1, 1, 2>} {
+  // CHECK: fp8.reduce_scatter %{{.*}} through %{{.*}} : !fp8.fragment<16x128xf32, 4, warpgroup_columns>, !exchange
+  %share, %next = fp8.reduce_scatter %sum through %exchange : !few, !rows
+  // CHECK: return %{{.*}}, %{{.*}} : !fp8.fragment<8x128xf32, 4, warpgroup_columns>, !exchange
+  return %share, %next : !fp8.fragment<8x128xf32, 4, warpgroup_columns>, !rows
+}

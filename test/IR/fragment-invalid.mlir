@@ -57,7 +57,7 @@ func.func @no_such_row(%f: !frag, %p: !fp8.tmem<128x128xf32>, %s: !fp8.tile<4x12
 
 !frag = !fp8.fragment<128x128xf32, 4>
 func.func @unequal_parts(%f: !frag, %p: !fp8.tmem<128x128xf32>, %s: !fp8.tile<1x128xf32>, %b: f32) attributes {fp8.linear} {
-  // expected-error @below {{the B scales must divide the 128 columns into equal parts of an even number of columns (S3), but there are 3}}
+  // expected-error @below {{the B scales must divide the 128 columns into equal parts of a multiple of 2 columns (S3), but there are 3}}
   %r = fp8.promote %f, %p scales(%s, %b, %b, %b) : !frag, !fp8.tmem<128x128xf32>, !fp8.tile<1x128xf32>
   return
 }
@@ -66,7 +66,7 @@ func.func @unequal_parts(%f: !frag, %p: !fp8.tmem<128x128xf32>, %s: !fp8.tile<1x
 
 !frag = !fp8.fragment<128x128xf32, 4>
 func.func @no_scales(%f: !frag, %p: !fp8.tmem<128x128xf32>, %s: !fp8.tile<1x128xf32>) attributes {fp8.linear} {
-  // expected-error @below {{the B scales must divide the 128 columns into equal parts of an even number of columns (S3), but there are 0}}
+  // expected-error @below {{the B scales must divide the 128 columns into equal parts of a multiple of 2 columns (S3), but there are 0}}
   %r = "fp8.promote"(%f, %p, %s) {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>} : (!frag, !fp8.tmem<128x128xf32>, !fp8.tile<1x128xf32>) -> !frag
   return
 }
@@ -251,7 +251,7 @@ func.func private @eight_warps(!fp8.fragment<64x128xf32, 8, lane_halves>)
 
 // -----
 
-// expected-error @below {{expected rows, lane_halves, warp_halves or warpgroups}}
+// expected-error @below {{expected rows, lane_halves, warp_halves, warpgroups or warpgroup_columns}}
 func.func private @layout(!fp8.fragment<64x128xf32, 4, halves>)
 
 // -----

@@ -15,7 +15,7 @@ func.func @columns(%f: !fp8.fragment<64x12xf32, 4, warpgroups>) { return }
 
 // -----
 
-// expected-error @below {{a pending product is a fragment of 64 rows for each warpgroup, but got '!fp8.fragment<128x64xf32, 4>'}}
+// expected-error @below {{a pending product is a fragment of 64 rows, or swapped of 64 columns, for each warpgroup, but got '!fp8.fragment<128x64xf32, 4>'}}
 func.func @pending(%p: !fp8.pending<!fp8.fragment<128x64xf32, 4>>) attributes {fp8.linear} { return }
 
 // -----
@@ -73,6 +73,93 @@ func.func @types(%a: !a, %b: !b) attributes {fp8.linear} {
   %p = fp8.warpgroup_mma %a, %b : !a, !b -> !fp8.pending<!part>
   %f = fp8.wait_mma %p : !fp8.pending<!part>
   return
+}
+
+// -----
+
+// Operands swapped: columns are divided, rows are few.
+// expected-error @below {{a fragment of 2 warpgroups holds a multiple of 128 columns of f32, up to 256 (PTX ISA, wgmma shapes)}}
+func.func @swapped_columns(%f: !fp8.fragment<16x64xf32, 8, warpgroup_columns>) { return }
+
+// -----
+
+// expected-error @below {{a fragment of warpgroup_columns has a multiple of 8 rows up to 56 (PTX ISA, wgmma shapes), but got 64}}
+func.func @swapped_rows(%f: !fp8.fragment<64x64xf32, 4, warpgroup_columns>) { return }
+
+// -----
+
+!a = !fp8.tile<16x128xf8E4M3FN, swizzle_128b>
+!b = !fp8.tile<96x128xf8E4M3FN, swizzle_128b>
+!part = !fp8.fragment<16x64xf32, 4, warpgroup_columns>
+func.func @swapped_tile_rows(%a: !a, %b: !b) attributes {fp8.linear} {
+  // expected-error @below {{B must have 64 rows for each of the 1 warpgroups, or several times as many (A4), but got '!fp8.tile<96x128xf8E4M3FN, swizzle_128b>'}}
+  %p = fp8.warpgroup_mma %a, %b : !a, !b -> !fp8.pending<!part>
+  %f = fp8.wait_mma %p : !fp8.pending<!part>
+  return
+}
+
+// -----
+
+!a = !fp8.tile<16x128xf8E4M3FN, swizzle_128b>
+!b = !fp8.tile<128x128xf8E4M3FN, swizzle_128b>
+!part = !fp8.fragment<16x64xf32, 4, warpgroup_columns>
+func.func @swapped_part(%a: !a, %b: !b) attributes {fp8.linear} {
+  // expected-error @below {{B has 2 parts of 64 rows for each warpgroup (A4), but got part 2}}
+  %p = fp8.warpgroup_mma %a, %b part 2 : !a, !b -> !fp8.pending<!part>
+  %f = fp8.wait_mma %p : !fp8.pending<!part>
+  return
+}
+
+// -----
+
+!a = !fp8.tile<24x128xf8E4M3FN, swizzle_128b>
+!b = !fp8.tile<64x128xf8E4M3FN, swizzle_128b>
+!part = !fp8.fragment<16x64xf32, 4, warpgroup_columns>
+func.func @swapped_product_rows(%a: !a, %b: !b) attributes {fp8.linear} {
+  // expected-error @below {{the product with 24 rows of A has as many rows (A5), but got '!fp8.fragment<16x64xf32, 4, warpgroup_columns>'}}
+  %p = fp8.warpgroup_mma %a, %b : !a, !b -> !fp8.pending<!part>
+  %f = fp8.wait_mma %p : !fp8.pending<!part>
+  return
+}
+
+// -----
+
+!sum = !fp8.fragment<16x128xf32, 4, warpgroup_columns>
+!part = !fp8.fragment<16x64xf32, 4, warpgroup_columns>
+func.func @swapped_promotion(%f: !sum, %p: !part, %s: !fp8.tile<1x16xf32>, %b: f32) attributes {fp8.linear} {
+  // expected-error @below {{the fragment has 2 parts of 64 columns for each warpgroup (S1), but got part 3}}
+  %r = fp8.promote %f part 3, %p scales(%s, %b) : !sum, !part, !fp8.tile<1x16xf32>
+  return
+}
+
+// -----
+
+!sum = !fp8.fragment<16x128xf32, 4, warpgroup_columns>
+!part = !fp8.fragment<16x64xf32, 4, warpgroup_columns>
+func.func @swapped_scales(%f: !sum, %p: !part, %s: !fp8.tile<1x16xf32>, %b: f32) attributes {fp8.linear} {
+  // expected-error @below {{the B scales must divide the 128 columns into equal parts of a multiple of 64 columns (S3), but there are 4}}
+  %r = fp8.promote %f, %p scales(%s, %b, %b, %b, %b) : !sum, !part, !fp8.tile<1x16xf32>
+  return
+}
+
+// -----
+
+!sum = !fp8.fragment<16x128xf32, 4, warpgroup_columns>
+func.func @swapped_tile_columns(%f: !sum, %c: !fp8.tile<16x24xf32>) attributes {fp8.linear} {
+  // expected-error @below {{the tile's columns, 16 to 39, must begin and end at multiples of 16 (F3)}}
+  %r = fp8.add_tile %f[16], %c : !sum, !fp8.tile<16x24xf32>
+  return
+}
+
+// -----
+
+!d = !fp8.tile<16x32xbf16, swizzle_64b>
+!queue = !fp8.store_queue<2, !d, 4>
+!sum = !fp8.fragment<16x128xf32, 4, warpgroup_columns>
+func.func @swapped_store(%sum: !sum, %d: !fp8.tensor_map<!d>, %queue: !queue, %m: index) -> !queue attributes {fp8.linear} {
+  // expected-error @below {{the tile must have the 16 columns that a warp holds of a part (Q2), but got 32}}
+  %q = fp8.store %sum, %d[%m, %m] through %queue : !sum, !fp8.tensor_map<!d>, !queue
+  return %q : !queue
 }
 
 // -----
@@ -135,7 +222,7 @@ func.func @promoted_part(%f: !sum, %p: !part, %s: !fp8.tile<1x128xf32>, %b: f32)
 
 !sum = !fp8.fragment<128x64xf32, 4, warpgroups>
 func.func @promoted_whole(%f: !sum, %s: !fp8.tile<1x128xf32>, %b: f32) attributes {fp8.linear} {
-  // expected-error @below {{a product in registers must be a part of the fragment, in the layout warpgroups (S1), but got '!fp8.fragment<128x64xf32, 4, warpgroups>' and '!fp8.fragment<128x64xf32, 4, warpgroups>'}}
+  // expected-error @below {{a product in registers must be a part of the fragment, in the layout warpgroups or warpgroup_columns (S1), but got '!fp8.fragment<128x64xf32, 4, warpgroups>' and '!fp8.fragment<128x64xf32, 4, warpgroups>'}}
   %r = fp8.promote %f, %f scales(%s, %b) : !sum, !sum, !fp8.tile<1x128xf32>
   return
 }
@@ -144,7 +231,7 @@ func.func @promoted_whole(%f: !sum, %s: !fp8.tile<1x128xf32>, %b: f32) attribute
 
 !sum = !fp8.fragment<64x72xf32, 4, warpgroups>
 func.func @scale_parts(%f: !sum, %s: !fp8.tile<1x64xf32>, %b: f32) attributes {fp8.linear} {
-  // expected-error @below {{the B scales must divide the 72 columns into equal parts of a multiple of eight columns (S3), but there are 2}}
+  // expected-error @below {{the B scales must divide the 72 columns into equal parts of a multiple of 8 columns (S3), but there are 2}}
   %r = fp8.promote %f, %f scales(%s, %b, %b) : !sum, !sum, !fp8.tile<1x64xf32>
   return
 }

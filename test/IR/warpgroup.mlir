@@ -37,3 +37,27 @@ func.func @parts(%in: !fp8.consumer<!ring>, %c: !c, %row: !fp8.tile<1x96xf32>, %
   %q = fp8.store %four, %d[%m, %m] through %q0 : !sum, !fp8.tensor_map<!d>, !queue
   return %next, %q : !fp8.consumer<!ring>, !queue
 }
+
+!fa = !fp8.tile<24x128xf8E4M3FN, swizzle_128b>
+!fb = !fp8.tile<256x128xf8E4M3FN, swizzle_128b>
+!fs = !fp8.tile<1x24xf32>
+!few = !fp8.fragment<24x256xf32, 8, warpgroup_columns>
+!half = !fp8.fragment<24x128xf32, 8, warpgroup_columns>
+!fd = !fp8.tile<24x16xbf16, swizzle_32b>
+!fqueue = !fp8.store_queue<2, !fd, 8>
+
+// The operands swapped: each warpgroup has columns.
+// CHECK-LABEL: func.func @swapped
+func.func @swapped(%a: !fa, %b: !fb, %s: !fs, %c: !fp8.tile<24x64xbf16, swizzle_128b>, %row: !fp8.tile<1x256xf32>, %sum: !few, %b0: f32, %b1: f32,
+                   %d: !fp8.tensor_map<!fd>, %queue: !fqueue, %m: index) -> !fqueue attributes {fp8.linear} {
+  // CHECK: fp8.warpgroup_mma %{{.*}}, %{{.*}} part 1 : !tile{{[0-9]*}}, !tile{{[0-9]*}} -> !fp8.pending<!fp8.fragment<24x128xf32, 8, warpgroup_columns>>
+  %pending = fp8.warpgroup_mma %a, %b part 1 : !fa, !fb -> !fp8.pending<!half>
+  %product = fp8.wait_mma %pending : !fp8.pending<!half>
+  // CHECK: fp8.promote %{{.*}} part 1, %{{.*}} scales(%{{.*}}, %{{.*}}, %{{.*}}) : !fp8.fragment<24x256xf32, 8, warpgroup_columns>, !fp8.fragment<24x128xf32, 8, warpgroup_columns>
+  %one = fp8.promote %sum part 1, %product scales(%s, %b0, %b1) : !few, !half, !fs
+  %two = fp8.add_tile %one[64], %c : !few, !fp8.tile<24x64xbf16, swizzle_128b>
+  %three = fp8.add_row %two, %row : !few, !fp8.tile<1x256xf32>
+  // CHECK: fp8.store %{{.*}}, %{{.*}}[%{{.*}}, %{{.*}}] through %{{.*}} : !fp8.fragment<24x256xf32, 8, warpgroup_columns>
+  %next = fp8.store %three, %d[%m, %m] through %queue : !few, !fp8.tensor_map<!fd>, !fqueue
+  return %next : !fqueue
+}

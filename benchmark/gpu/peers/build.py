@@ -69,7 +69,7 @@ def write(directory: str, name: str, text: str) -> None:
 def deepgemm(options: argparse.Namespace, directory: str) -> list[list[str]]:
     """What nvcc is asked for, but for the files of objects."""
     rows = table.read_rows(os.path.join(os.path.dirname(HERE), "rows.csv"))
-    rows = table.select_rows(rows, [name for name in options.rows.split(",") if name])
+    rows = table.select_rows(rows, [name for name in options.rows.split(",") if name], "all")
     write(directory, "deepgemm-kernels.inc", deepgemm_kernels(rows, options.processors))
     includes = [directory, os.path.join(options.deepgemm, "deep_gemm", "include"), os.path.join(options.cutlass, "include")]
     return [[*FLAGS, *DEEPGEMM_FLAGS, "-DFP8_PEER_PROCESSORS=%d" % options.processors, *("-I" + name for name in includes),

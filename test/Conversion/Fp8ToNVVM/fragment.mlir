@@ -56,7 +56,7 @@ gpu.module @kernels {
       %f3 = fp8.add_row %f2, %row : !sum, !row
       // Scales in bf16 are widened, and a row's are multiplied by A's for each pair of columns.
       // CHECK: %[[AS:.*]] = llvm.load %{{.*}} : !llvm.ptr<3> -> bf16
-      // CHECK: arith.extf %[[AS]] : bf16 to f32
+      // CHECK: llvm.fpext %[[AS]] : bf16 to f32
       // CHECK-COUNT-8: llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<3> -> vector<8xbf16>
       // CHECK: arith.mulf %{{.*}} : vector<2xf32>
       // CHECK-COUNT-2: nvvm.tcgen05.ld
