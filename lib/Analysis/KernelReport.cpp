@@ -144,13 +144,13 @@ void KernelReport::addExchange(ExchangeOp op, const KernelPlan &plan) {
   ExchangeType type = op.getExchange().getType();
   std::string role = getRole(op.getExchange()).getName().str();
   int64_t bytes = type.getCtas() * KernelPlan::getShareBytes(type),
-          offset = plan.getExchangeOffset(op) + bytes,
+          offset = plan.getExchangeOffset(op),
           warps = type.getCtas() * type.getFragment().getWarps();
   BarrierReport full{"full",
                      1,
                      1,
                      bytes,
-                     offset,
+                     offset + KernelPlan::getExchangeFullBarrier(type),
                      "lap n waits for parity n mod 2",
                      role,
                      {{role, 1,
@@ -160,7 +160,7 @@ void KernelReport::addExchange(ExchangeOp op, const KernelPlan &plan) {
             1,
             warps,
             0,
-            offset + 8,
+            offset + KernelPlan::getExchangeEmptyBarrier(type),
             "lap n waits for parity (n + 1) mod 2; lap 0 passes",
             role,
             {{role, warps,

@@ -80,14 +80,16 @@ static LogicalResult verifyCluster(Operation *op, Attribute value) {
            << "attribute '" << Fp8Dialect::kClusterAttrName
            << "' must be an array of two or three i64, the CTAs of a cluster "
               "along M and N and those that divide K, on a function";
-  int64_t m = shape[0], n = shape[1];
-  if (int64_t k = shape.size() == 3 ? shape[2] : 1; k != 1) {
-    if (m != 1 || n != 1)
-      return op->emitOpError()
-             << "a cluster whose CTAs divide K has one along M and N, but got "
-             << m << " x " << n;
-    m = k;
-  }
+  int64_t m = shape[0], n = shape[1], k = shape.size() == 3 ? shape[2] : 1;
+  if (k < 1 || k > kMaxClusterSize)
+    return op->emitOpError() << "1 to " << kMaxClusterSize
+                             << " CTAs of a cluster divide K (CUDA programming "
+                                "guide, thread block clusters), but got "
+                             << k;
+  if (k > 1 && (m != 1 || n != 1))
+    return op->emitOpError()
+           << "a cluster whose CTAs divide K has one along M and N, but got "
+           << m << " x " << n;
   if (m < 1 || n < 1 || m > kMaxClusterSize || n > kMaxClusterSize ||
       m * n > kMaxClusterSize)
     return op->emitOpError()

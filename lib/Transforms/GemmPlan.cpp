@@ -373,7 +373,7 @@ static LogicalResult checkMma(BlockwiseGemmOp op, const GemmPlan &plan,
                     << " CTAs that divide K stores a share of tile M, whole "
                        "eights of rows where it is below 64, but got "
                     << plan.tileM << " rows";
-    if (!plan.swapsOperands() && plan.tileN % (8 * plan.cluster.k) ||
+    if ((!plan.swapsOperands() && plan.tileN % (8 * plan.cluster.k)) ||
         plan.getStoredColumns() * bits % 128)
       return fail() << "each of the " << plan.cluster.k
                     << " CTAs that divide K stores a share of tile N, whole "

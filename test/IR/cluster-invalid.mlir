@@ -10,6 +10,16 @@ func.func private @large() attributes {fp8.cluster = array<i64: 8, 4>}
 
 // -----
 
+// expected-error @below {{'func.func' op 1 to 16 CTAs of a cluster divide K (CUDA programming guide, thread block clusters), but got 17}}
+func.func private @too_many_along_k() attributes {fp8.cluster = array<i64: 1, 1, 17>}
+
+// -----
+
+// expected-error @below {{'func.func' op 1 to 16 CTAs of a cluster divide K (CUDA programming guide, thread block clusters), but got 0}}
+func.func private @none_along_k() attributes {fp8.cluster = array<i64: 1, 1, 0>}
+
+// -----
+
 // expected-error @below {{a CTA group has 1 or 2 CTAs, but got 3}}
 func.func private @three(!fp8.producer<!fp8.pipeline<3, s: !fp8.tile<1x128xf32>, cta_group = 3>>)
 

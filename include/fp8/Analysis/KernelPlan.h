@@ -153,7 +153,15 @@ public:
   /// A slot of an exchange, and all that it takes up, in bytes.
   static int64_t getShareBytes(ExchangeType exchange);
   static int64_t getExchangeBytes(ExchangeType exchange) {
-    return exchange.getCtas() * getShareBytes(exchange) + 16;
+    return getExchangeEmptyBarrier(exchange) + 8;
+  }
+  /// Offsets within an exchange, behind its slots, of the barrier of what has
+  /// come and of that of what has been read.
+  static int64_t getExchangeFullBarrier(ExchangeType exchange) {
+    return exchange.getCtas() * getShareBytes(exchange);
+  }
+  static int64_t getExchangeEmptyBarrier(ExchangeType exchange) {
+    return getExchangeFullBarrier(exchange) + 8;
   }
   /// Offsets, from the ring's barriers, of the barrier that guards deallocation
   /// and of the word with the tensor-memory address.

@@ -37,13 +37,12 @@ struct LowerReduceScatter : public KernelPattern<ReduceScatterOp> {
 
 Value ExchangeHandle::getFullBarrier(Instructions &instructions,
                                      ExchangeType type) const {
-  return instructions.add(base,
-                          type.getCtas() * KernelPlan::getShareBytes(type));
+  return instructions.add(base, KernelPlan::getExchangeFullBarrier(type));
 }
 
 Value ExchangeHandle::getEmptyBarrier(Instructions &instructions,
                                       ExchangeType type) const {
-  return instructions.add(getFullBarrier(instructions, type), 8);
+  return instructions.add(base, KernelPlan::getExchangeEmptyBarrier(type));
 }
 
 void ExchangeHandle::waitUntilRead(Instructions &instructions,

@@ -37,11 +37,15 @@ static void initExchange(ExchangeOp op, const KernelPlan &plan,
                          Value sharedMemory, OpBuilder &builder) {
   Instructions instructions(builder, op.getLoc());
   ExchangeType type = op.getExchange().getType();
-  int64_t end = plan.getExchangeOffset(op) + KernelPlan::getExchangeBytes(type);
+  auto init = [&](int64_t barrier, int64_t arrivals) {
+    instructions.initBarrier(
+        instructions.add(sharedMemory, plan.getExchangeOffset(op) + barrier),
+        arrivals);
+  };
   // The bytes, beside the arrival that announces them; each warp of each CTA.
-  instructions.initBarrier(instructions.add(sharedMemory, end - 16), 1);
-  instructions.initBarrier(instructions.add(sharedMemory, end - 8),
-                           type.getCtas() * type.getFragment().getWarps());
+  init(KernelPlan::getExchangeFullBarrier(type), 1);
+  init(KernelPlan::getExchangeEmptyBarrier(type),
+       type.getCtas() * type.getFragment().getWarps());
 }
 
 /// Releases of slots that threads read, where the op before is a release of

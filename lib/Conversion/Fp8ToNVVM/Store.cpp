@@ -136,7 +136,7 @@ Value fp8::storeWarpTiles(
       }
       leader.commitStores();
     });
-    for (int64_t box = 0; box < boxes && op.getRest(); ++box)
+    for (int64_t box = 0; box < boxes; ++box)
       rest.store(tile, getBox(box, instructions), getPlace(index, box),
                  role.lane, /*threads=*/32, instructions);
     Value next = instructions.add(slot, 1);

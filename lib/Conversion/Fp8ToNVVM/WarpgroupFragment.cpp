@@ -282,7 +282,7 @@ void LowerStoreProduct::lowerFragment(
       }
       inner.commitStores();
     });
-    for (int64_t i = 0; i < count && op.getRest(); ++i)
+    for (int64_t i = 0; i < count; ++i)
       rest.store(tile, instructions.add(address, i * slotBytes), getPlace(i),
                  thread, /*threads=*/128, instructions);
     Value next = instructions.add(slot, batch);
