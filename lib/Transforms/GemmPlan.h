@@ -187,12 +187,12 @@ struct GemmPlan {
   StoreQueueType getStoreQueue() const;
   /// True if the input ring brings B scales that columns share: their elements
   /// are then as wide as those that threads can copy. It saves their loads at
-  /// the start of a tile; 256x128 and 128x64 lost by it on an H200
-  /// (benchmark/NOTES.md).
+  /// the start of a tile; 256x128, 128x192, 128x160 and 128x64 lost by it on
+  /// an H200 (benchmark/NOTES.md).
   bool bringsBScales() const {
     return usesWarpgroups && !hasColumnScales() &&
            bScaleType.getElementType().isF32() &&
-           (tileM <= 64 || (tileM == 128 && tileN > 64));
+           (tileM <= 64 || (tileM == 128 && tileN > 64 && tileN <= 128));
   }
   /// The tile with the B scales of a K block, in the input ring.
   TileType getBScalesTile() const;
