@@ -15,12 +15,24 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LES
   list(APPEND FP8_WARNINGS -Wno-restrict) # warns of overlaps within std::string that cannot be (GCC bug 105651)
 endif()
 
-# fp8_add_library(NAME file.cpp ... [LINK lib ...]): a static library without MLIR or LLVM.
+# fp8_install_library(NAME): makes it part of the package (find_package(Fp8)), with our headers.
+function(fp8_install_library name)
+  target_include_directories(${name} INTERFACE
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>
+    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  install(TARGETS ${name} EXPORT Fp8Targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endfunction()
+
+# fp8_add_library(NAME file.cpp ... [LINK lib ...] [INTERNAL]): a static library without MLIR or LLVM, of the package
+# unless it is internal.
 function(fp8_add_library name)
-  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  cmake_parse_arguments(ARG "INTERNAL" "" "LINK" ${ARGN})
   add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
   target_compile_options(${name} PRIVATE ${FP8_WARNINGS})
   target_link_libraries(${name} PUBLIC ${ARG_LINK})
+  if(NOT ARG_INTERNAL)
+    fp8_install_library(${name})
+  endif()
 endfunction()
 
 # fp8_add_unittest(NAME file.cpp ... [LINK lib ...]): a GoogleTest binary, run by lit, which knows it by its name's end

@@ -7,6 +7,7 @@
 #include "fp8/IR/Fp8.h"
 #include "fp8/Pipelines/Pipelines.h"
 #include "fp8/Target/Driver.h"
+#include "fp8/Target/PTX.h"
 #include "fp8/Target/Passes.h"
 #include "fp8/Transforms/Passes.h"
 
@@ -29,4 +30,5 @@ void fp8::registerFp8Tool(DialectRegistry &registry) {
   registerFp8Passes();
   registerFp8Pipelines();
   registerFp8TargetPasses();
+  registerTranslationInterfaces(registry);
 }

@@ -20,8 +20,9 @@ void registerFp8Passes();
 /// Registers the pass pipelines (fp8-gemm-to-ptx).
 void registerFp8Pipelines();
 
-/// Registers all of the above, the passes on LLVM and NVVM, and what of MLIR
-/// the lowering uses: all that a tool needs to run any of the pipelines.
+/// Registers all of the above, the passes on LLVM and NVVM, what of MLIR the
+/// lowering uses, and the translation to LLVM IR: all that a tool needs to run
+/// any of the pipelines, and to emit what they make.
 void registerFp8Tool(DialectRegistry &registry);
 
 } // namespace mlir::fp8

@@ -139,7 +139,6 @@ static LogicalResult readAndEmit(StringRef input, EmitOptions options,
 
 int mlir::fp8::runDriver(int argc, char **argv, DialectRegistry &registry) {
   llvm::InitLLVM initialise(argc, argv);
-  registerTranslationInterfaces(registry);
   CommandLine commandLine;
   auto [input, output] =
       registerAndParseCLIOptions(argc, argv, "fp8 optimizer driver", registry);

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The acme dialect, and the pass that takes it to fp8.
+
+#ifndef ACME_H
+#define ACME_H
+
+#include "fp8/IR/Fp8.h"
+
+#include "mlir/Pass/Pass.h"
+
+#include <memory>
+
+#include "AcmeDialect.h.inc"
+
+#define GET_OP_CLASSES
+#include "AcmeOps.h.inc"
+
+namespace acme {
+
+/// Takes acme ops to fp8 ops, in kernels of phase 1 or 2.
+std::unique_ptr<mlir::Pass> createLowerPass();
+
+} // namespace acme
+
+#endif // ACME_H

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A dialect built on fp8: one op that handles linear values.
+
+#ifndef ACME
+#define ACME
+
+include "fp8/IR/Fp8Base.td"
+
+def Acme_Dialect : Dialect {
+  let name = "acme";
+  let cppNamespace = "::acme";
+  let dependentDialects = ["::mlir::fp8::Fp8Dialect"];
+}
+
+def Acme_AccumulateOp : Op<Acme_Dialect, "accumulate", [InLinearFunction, AllTypesMatch<["sum", "result"]>,
+    DeclareOpInterfaceMethods<Fp8_LinearOpInterface, ["getLinearUse"]>]> {
+  let summary = "adds a K block's scaled product to a fragment";
+  let description = [{
+    Multiplies the stage's tiles "a" and "b", scales the product by its A scales "s" and by `b_scale`, and adds it to `sum`. The stage is borrowed: whoever has
+    acquired it releases it. `acme-lower` makes the fp8 ops of it.
+  }];
+  let arguments = (ins Fp8_FragmentType:$sum, Fp8_ConsumerStageType:$stage, F32:$b_scale);
+  let results = (outs Fp8_FragmentType:$result);
+  let assemblyFormat = "$sum `,` $stage `scaled` $b_scale attr-dict `:` qualified(type($sum)) `,` qualified(type($stage))";
+}
+
+#endif // ACME

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A compiler that embeds fp8: acme-compile INPUT.mlir CHIP KERNEL OUTPUT.ptx
+
+#include "Acme.h"
+#include "fp8/Pipelines/Pipelines.h"
+#include "fp8/Register.h"
+#include "fp8/Target/Emit.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Support/FileUtilities.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+
+int main(int argc, char **argv) {
+  if (argc != 5) {
+    llvm::errs() << "usage: acme-compile INPUT.mlir CHIP KERNEL OUTPUT.ptx\n";
+    return 2;
+  }
+  DialectRegistry registry;
+  fp8::registerFp8Tool(registry); // fp8, and what of MLIR its pipelines use
+  registry.insert<acme::AcmeDialect>();
+  MLIRContext context(registry);
+  context.printOpOnDiagnostic(false); // a kernel is thousands of lines
+
+  std::string problem;
+  llvm::SourceMgr sources;
+  auto file = openInputFile(argv[1], &problem);
+  if (!file) {
+    llvm::errs() << problem << '\n';
+    return 1;
+  }
+  sources.AddNewSourceBuffer(std::move(file), llvm::SMLoc());
+  SourceMgrDiagnosticHandler handler(sources, &context);
+  // The verifier, and with it the linearity rules, for our op too.
+  OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, &context);
+  if (!module)
+    return 1;
+
+  PassManager manager(&context);
+  manager.addPass(acme::createLowerPass());
+  fp8::GemmToPTXOptions options;
+  options.chip = argv[2];
+  fp8::buildGemmToPTXPipeline(manager, options);
+  fp8::EmitOptions emission;
+  emission.kernel = argv[3];
+  emission.output = argv[4]; // beside it OUTPUT.ptx.json, the launch manifest
+  return failed(manager.run(*module)) || failed(fp8::emit(*module, emission));
+}
