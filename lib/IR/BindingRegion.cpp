@@ -95,6 +95,16 @@ LogicalResult fp8::verifyBindingRegion(Operation *op, ValueRange operands,
       return op->emitOpError() << "expected a region argument of type " << type
                                << ", but got " << argument.getType();
   }
+  return verifyYieldedValues(op, body);
+}
+
+LogicalResult fp8::verifyYieldedValues(Operation *op, Region &body) {
+  for (Block &block : body)
+    if (!block.empty() &&
+        llvm::is_contained(block.back().getOperands(), Value()))
+      return op->emitOpError()
+             << "has a region that ends with a null operand; a tool has taken "
+                "out what made it";
   return success();
 }
 

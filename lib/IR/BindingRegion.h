@@ -38,6 +38,11 @@ LogicalResult verifyBindingRegion(Operation *op, ValueRange operands,
                                   Region &body, BindingTypeFn argumentType,
                                   StringRef expected);
 
+/// Checks that the last ops of the region have operands: verifiers of ops look
+/// at those before the verifier of the whole does, and a reducer takes some
+/// out.
+LogicalResult verifyYieldedValues(Operation *op, Region &body);
+
 /// Checks that the op stands in the entry block of a function; `label` names
 /// the constraint.
 LogicalResult verifyInEntryBlock(Operation *op, StringRef label);

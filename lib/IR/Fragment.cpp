@@ -219,6 +219,8 @@ static bool isMathInstruction(Operation *op) {
 }
 
 LogicalResult fp8::verifyElementwiseBody(Operation *op, Block &body) {
+  if (failed(verifyYieldedValues(op, *body.getParent())))
+    return failure();
   auto yield = dyn_cast<YieldOp>(body.back());
   if (!yield || yield.getNumOperands() != 1 ||
       !yield.getOperand(0).getType().isF32())

@@ -415,7 +415,10 @@ static bool isWellFormed(Operation *function) {
            });
   };
   WalkResult result = function->walk([&](Operation *op) {
-    if (!llvm::all_of(op->getRegions(), endsItsBlocks))
+    // A tool that takes ops out, such as a reducer, leaves nulls where they
+    // were used.
+    if (!llvm::all_of(op->getRegions(), endsItsBlocks) ||
+        llvm::is_contained(op->getOperands(), Value()))
       return WalkResult::interrupt();
     bool matters = op->getNumRegions() || op->getNumSuccessors() ||
                    llvm::any_of(op->getOperandTypes(), isLinearType) ||
