@@ -30,8 +30,8 @@ RoleOp KernelReport::getRole(Value end) {
 }
 
 /// "role", "role and role".
-static std::string joinNames(ArrayRef<std::string> names) {
-  return llvm::join(names, " and ");
+static std::string getWaiters(const BarrierReport &barrier) {
+  return llvm::join(barrier.waiters, " and ");
 }
 
 //===----------------------------------------------------------------------===//
@@ -94,7 +94,7 @@ void KernelReport::addRing(Operation *op, const KernelPlan &plan) {
                      0,
                      counts.barrierOffset,
                      "lap n waits for parity n mod 2",
-                     "",
+                     {},
                      {}},
       empty{"empty",
             stages,
@@ -102,12 +102,11 @@ void KernelReport::addRing(Operation *op, const KernelPlan &plan) {
             0,
             counts.barrierOffset + 8 * stages,
             "lap n waits for parity (n + 1) mod 2; lap 0 passes",
-            "",
+            {},
             {}};
   full.bytes = isa<WorkQueueType>(ring)
                    ? KernelPlan::kAnswerBytes
                    : plan.getFullBytes(op) * counts.ctaGroup;
-  SmallVector<std::string> producers, consumers;
   int64_t consumerWarps = 0;
   for (Value end : op->getResults())
     if (!cast<EndTypeInterface>(end.getType()).isProducer())
@@ -116,7 +115,7 @@ void KernelReport::addRing(Operation *op, const KernelPlan &plan) {
     RoleOp role = getRole(end);
     int64_t warps = role.getWarps();
     if (cast<EndTypeInterface>(end.getType()).isProducer()) {
-      producers.push_back(role.getName().str());
+      empty.waiters.push_back(role.getName().str());
       full.arrivers.push_back(
           {role.getName().str(), warps, getFill(ring, full.bytes).str()});
       if (counts.hasElements)
@@ -124,16 +123,12 @@ void KernelReport::addRing(Operation *op, const KernelPlan &plan) {
                                  "cp.async.mbarrier.arrive, when the elements "
                                  "that it copied are there"});
     } else {
-      consumers.push_back(role.getName().str());
+      full.waiters.push_back(role.getName().str());
       empty.arrivers.push_back({role.getName().str(),
                                 warps * counts.emptyArrivals / consumerWarps,
                                 getHandBack(plan, end).str()});
     }
   }
-  full.waiters = joinNames(consumers);
-  full.severalWait = consumers.size() > 1;
-  empty.waiters = joinNames(producers);
-  empty.severalWait = producers.size() > 1;
   report.barriers = {full, empty};
   if (auto output = dyn_cast<OutputPipelineOp>(op))
     addOutputBarriers(output, plan, report);
@@ -152,7 +147,7 @@ void KernelReport::addExchange(ExchangeOp op, const KernelPlan &plan) {
                      bytes,
                      offset + KernelPlan::getExchangeFullBarrier(type),
                      "lap n waits for parity n mod 2",
-                     role,
+                     {role},
                      {{role, 1,
                        "one thread, with the announcement of the bytes that "
                        "every CTA sends"}}},
@@ -162,7 +157,7 @@ void KernelReport::addExchange(ExchangeOp op, const KernelPlan &plan) {
             0,
             offset + KernelPlan::getExchangeEmptyBarrier(type),
             "lap n waits for parity (n + 1) mod 2; lap 0 passes",
-            role,
+            {role},
             {{role, warps,
               "one lane of each warp of every CTA, after its reads"}}};
   rings.push_back({"exchange", 1, bytes, 0, {full, empty}});
@@ -180,7 +175,7 @@ void KernelReport::addQueue(StoreQueueOp op, const KernelPlan &plan) {
                         0,
                         plan.getQueueBarrier(op.getQueue()),
                         "one of each warpgroup, before and after it stages",
-                        role,
+                        {role},
                         {{role, 128, "by waiting"}}};
   meeting.isNamed = true;
   RingReport report{
@@ -204,7 +199,7 @@ void KernelReport::addOutputBarriers(OutputPipelineOp op,
        plan.getRing(op).barrierOffset +
            KernelPlan::getDeallocBarrierOffset(ring),
        "used once, parity 0",
-       mma,
+       {mma},
        {{epilogue, output.deallocArrivals,
          "one lane of each warp, when its handle is released"}}});
   int64_t mmaThreads = 32 * getRole(op.getProducer()).getWarps();
@@ -215,10 +210,9 @@ void KernelReport::addOutputBarriers(OutputPipelineOp op,
        0,
        output.namedBarrier,
        "used once",
-       epilogue,
+       {epilogue},
        {{mma, mmaThreads, "after the allocation"},
         {epilogue, output.handoffThreads - mmaThreads, "by waiting"}},
-       /*severalWait=*/false,
        /*isNamed=*/true});
 }
 
@@ -228,7 +222,9 @@ void KernelReport::addOutputBarriers(OutputPipelineOp op,
 
 void KernelReport::print(raw_ostream &os) const {
   os << "kernel " << name << ": " << threads << " threads";
-  if (cluster.getSize() > 1)
+  if (cluster.k > 1)
+    os << ", clusters of " << cluster.k << " CTAs that divide K";
+  else if (cluster.getSize() > 1)
     os << ", clusters of " << cluster.m << " x " << cluster.n << " CTAs";
   os << "\n";
   for (const RoleReport &role : roles) {
@@ -252,9 +248,9 @@ void KernelReport::print(raw_ostream &os) const {
                           barrier.depth, barrier.offset, barrier.arrivals);
       if (barrier.bytes)
         os << " and " << barrier.bytes << " bytes";
-      os << "; " << barrier.waiters
-         << (barrier.severalWait ? " wait" : " waits") << "; " << barrier.phase
-         << "\n";
+      os << "; " << getWaiters(barrier)
+         << (barrier.waiters.size() > 1 ? " wait" : " waits") << "; "
+         << barrier.phase << "\n";
       for (const ArrivalReport &arrival : barrier.arrivers)
         os << "      " << arrival.role << " arrives " << arrival.count << "x, "
            << arrival.how << "\n";
@@ -285,7 +281,7 @@ static llvm::json::Object toJSON(const BarrierReport &barrier) {
       {"name", barrier.name},         {"depth", barrier.depth},
       {"arrivals", barrier.arrivals}, {"bytes", barrier.bytes},
       {"offset", barrier.offset},     {"phase", barrier.phase},
-      {"waits", barrier.waiters},     {"arrives", std::move(arrivers)}};
+      {"waits", getWaiters(barrier)}, {"arrives", std::move(arrivers)}};
 }
 
 llvm::json::Value KernelReport::toJSON() const {
@@ -310,6 +306,7 @@ llvm::json::Value KernelReport::toJSON() const {
       {"kernel", name},
       {"threads", threads},
       {"cluster", llvm::json::Array{cluster.m, cluster.n}},
+      {"split_k", cluster.k},
       {"roles", std::move(roleArray)},
       {"rings", std::move(ringArray)},
       {"shared_memory_bytes", sharedMemoryBytes},
@@ -319,4 +316,58 @@ llvm::json::Value KernelReport::toJSON() const {
       {"registers", llvm::json::Object{{"entry", registers.atEntry},
                                        {"multiply", getMaxRegisters()},
                                        {"others", others}}}};
+}
+
+/// A label's text in quotes; lines are ended by `\n`.
+static std::string quote(const Twine &text) {
+  std::string result = "\"";
+  for (char c : text.str())
+    result += c == '\n'               ? std::string("\\n")
+              : c == '"' || c == '\\' ? std::string("\\") + c
+                                      : std::string(1, c);
+  return result + "\"";
+}
+
+void KernelReport::printGraph(raw_ostream &os) const {
+  os << "digraph " << quote(name) << " {\n"
+     << "  label=" << quote(Twine(name) + ", " + Twine(threads) + " threads")
+     << "; labelloc=t; rankdir=LR; fontname=\"sans-serif\";\n"
+     << "  node [fontname=\"sans-serif\"]; edge [fontname=\"sans-serif\", "
+        "fontsize=10];\n";
+  for (const RoleReport &role : roles) {
+    int64_t last = role.warps.first + role.warps.count - 1;
+    std::string warps = "warp " + std::to_string(role.warps.first);
+    if (role.warps.count > 1)
+      warps = "warps " + std::to_string(role.warps.first) + " to " +
+              std::to_string(last);
+    os << "  " << quote("role " + role.name) << " [shape=box, style=rounded, "
+       << "label=" << quote(role.name + "\n" + warps) << "];\n";
+  }
+  for (auto [i, ring] : llvm::enumerate(rings)) {
+    std::string node = "ring" + std::to_string(i);
+    std::string label = ring.name + "\n" + std::to_string(ring.stages) +
+                        (ring.stages == 1 ? " stage" : " stages");
+    if (ring.sharedMemoryBytes)
+      label += "\n" + std::to_string(ring.sharedMemoryBytes) + " bytes";
+    if (ring.tmemColumns)
+      label += "\n" + std::to_string(ring.tmemColumns) + " columns";
+    os << "  " << node << " [shape=box3d, label=" << quote(label) << "];\n";
+    for (const BarrierReport &barrier : ring.barriers) {
+      // What is handed over is drawn through, what is handed back dashed.
+      StringRef style = barrier.name == "full" ? "solid" : "dashed";
+      for (const ArrivalReport &arrival : barrier.arrivers) {
+        std::string text = barrier.name + ": " + std::to_string(arrival.count);
+        if (barrier.bytes && &arrival == barrier.arrivers.begin())
+          text += " and " + std::to_string(barrier.bytes) + " bytes";
+        os << "  " << quote("role " + arrival.role) << " -> " << node
+           << " [style=" << style << ", label=" << quote(text)
+           << ", tooltip=" << quote(arrival.how) << "];\n";
+      }
+      for (const std::string &waiter : barrier.waiters)
+        os << "  " << node << " -> " << quote("role " + waiter)
+           << " [style=" << style << ", label=" << quote(barrier.name)
+           << ", tooltip=" << quote(barrier.phase) << "];\n";
+    }
+  }
+  os << "}\n";
 }

@@ -59,10 +59,11 @@ LogicalResult TileType::verify(function_ref<InFlightDiagnostic()> emitError,
            << "a tile's row must be a multiple of 16 bytes (T2), but got "
            << rowBytes;
   int64_t span = getSwizzleSpan(swizzle);
-  if (span && rowBytes > span)
+  // The pattern takes its bits from the row: rows must not cross those.
+  if (span && span % rowBytes)
     return emitError() << "a row under " << stringifySwizzle(swizzle)
-                       << " has at most " << span << " bytes (T3), but got "
-                       << rowBytes;
+                       << " divides its " << span
+                       << " bytes (T3), but got " << rowBytes;
   return success();
 }
 

@@ -79,16 +79,21 @@ TunedTable::read(StringRef path, const Chip &chip, MLIRContext *context,
 }
 
 const TunedTable::Entry *TunedTable::lookup(const GemmExtents &extents) const {
-  // Tiles have whole 64 rows, or if they are fewer whole eights.
-  auto getRows = [](int64_t m) { return llvm::alignTo(m, m <= 64 ? 8 : 64); };
-  const Entry *nearest = nullptr;
-  for (const Entry &entry : entries) {
-    if (extents.batch != 1 || entry.n != extents.n || entry.k != extents.k ||
-        getRows(entry.m) != getRows(extents.m))
-      continue;
-    if (!nearest ||
-        std::abs(entry.m - extents.m) < std::abs(nearest->m - extents.m))
-      nearest = &entry;
-  }
-  return nearest;
+  // Tiles have whole 64 rows: for as many of those each configuration has as
+  // many rows of tiles. Where they may be fewer, one for as many eights is
+  // better still, if there is one.
+  auto find = [&](int64_t rows) {
+    const Entry *nearest = nullptr;
+    for (const Entry &entry : entries) {
+      if (extents.batch != 1 || entry.n != extents.n || entry.k != extents.k ||
+          llvm::divideCeil(entry.m, rows) != llvm::divideCeil(extents.m, rows))
+        continue;
+      if (!nearest ||
+          std::abs(entry.m - extents.m) < std::abs(nearest->m - extents.m))
+        nearest = &entry;
+    }
+    return nearest;
+  };
+  const Entry *nearest = extents.m < 64 ? find(8) : nullptr;
+  return nearest ? nearest : find(64);
 }

@@ -51,7 +51,7 @@ func.func private @narrow_tile(!fp8.tile<8x3xf32>)
 
 // -----
 
-// expected-error @below {{a row under swizzle_128b has at most 128 bytes (T3), but got 256}}
+// expected-error @below {{a row under swizzle_128b divides its 128 bytes (T3), but got 256}}
 func.func private @wide_swizzle(!fp8.tile<8x64xf32, swizzle_128b>)
 
 // -----
@@ -108,3 +108,9 @@ func.func @wrong_result(%c: !fp8.consumer<!ring>) -> index attributes {fp8.linea
   }
   return %n : index
 }
+
+// -----
+
+// Rows that crossed the pattern would be permuted by it in two ways.
+// expected-error @below {{a row under swizzle_128b divides its 128 bytes (T3), but got 96}}
+func.func private @crossing_row(!fp8.consumer<!fp8.pipeline<3, c: !fp8.tile<16x48xbf16, swizzle_128b>>>)

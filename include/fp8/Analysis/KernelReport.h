@@ -26,10 +26,9 @@ struct BarrierReport {
   int64_t bytes;     ///< the bytes that complete a phase beside the arrivals
   int64_t offset;    ///< in shared memory, bytes; the number of a named barrier
   std::string phase; ///< how the parity that is waited for runs
-  std::string waiters; ///< the roles that wait
+  SmallVector<std::string> waiters; ///< the roles that wait
   SmallVector<ArrivalReport> arrivers;
-  bool severalWait = false; ///< more than one role waits
-  bool isNamed = false;     ///< a named barrier, not an mbarrier
+  bool isNamed = false; ///< a named barrier, not an mbarrier
 };
 
 /// One ring and its barriers.
@@ -57,6 +56,9 @@ public:
 
   void print(raw_ostream &os) const;
   llvm::json::Value toJSON() const;
+  /// Roles and rings as a graph, in the language of Graphviz: an edge for each
+  /// role that arrives at a barrier, with its count, and for each that waits.
+  void printGraph(raw_ostream &os) const;
 
 private:
   void addRing(Operation *op, const KernelPlan &plan);

@@ -29,9 +29,9 @@ def Fp8_ExchangeOp : Fp8_Op<"exchange", [InLinearFunction, Fp8_LinearOpInterface
 }
 
 def Fp8_ReduceScatterOp : Fp8_ConsumingOp<"reduce_scatter", [DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
-  let summary = "adds the fragments of the CTAs that divide K up, and gives each a share of the columns";
+  let summary = "adds the fragments of the CTAs that divide K up, and gives each a share";
   let description = [{
-    The `r`th of the CTAs along K gets the `r`th of as many equal parts of the columns, summed over the CTAs in the order of their numbers: the same sums every time. Each thread
+    The `r`th of the CTAs along K gets the `r`th of as many equal parts of the columns, of a fragment of layout `warpgroup_columns` of the rows, summed over the CTAs in the order of their numbers: the same sums every time. Each thread
     sends each CTA, its own too, its part of that CTA's share with `st.async`, whose bytes complete on the receiver's barrier (PTX ISA, `st.async`); what has come is read when all
     of it has, and a lane of each warp for each CTA then hands the slot back.
 

@@ -60,7 +60,7 @@ def Fp8_GemmConfigAttr : AttrDef<Fp8_Dialect, "GemmConfig"> {
   let mnemonic = "gemm_config";
   let summary = "how a GEMM op is to be made into a kernel";
   let description = [{
-    Pins what the lowering would otherwise choose. The tile, in elements, is what one MMA computes: of one CTA, or with `cta_group = 2` of a CTA pair. A tile M below 64, the rows of
+    Pins what the lowering would otherwise choose. The tile, in elements, is what one MMA computes: of one CTA, or with `cta_group = 2` of a CTA pair. On Hopper a tile M below 64, the rows of
     an MMA, swaps the operands: columns of D are then the MMA's rows, and tile N is a multiple of 64. `cluster` counts CTAs along
     M and N. With `split_k` as many CTAs, a cluster of their own, divide the K blocks of a tile and then add their sums up. With `launch = programmatic` the kernel may start while the one in front of it in its stream ends (programmatic dependent launch); else it is `serial`.
     `stages` counts the slots of the ring with A and B, `accumulators` those in tensor memory; as many as fit, if left out. A slot holds one K block, or where one

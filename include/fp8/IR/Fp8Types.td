@@ -22,7 +22,7 @@ def Fp8_TileType : Fp8_Type<"Tile", "tile"> {
     A row-major tile of `rows x columns` elements in shared memory, its 16-byte chunks permuted by `swizzle`.
 
     (T1) both extents are in 1..256, TMA's limit for a box (PTX ISA, tensor copies); (T2) a row is a multiple of 16 bytes; (T3) a
-    swizzled row is at most as long as the swizzle's span (32, 64 or 128 bytes).
+    swizzled row divides the swizzle's span (32, 64 or 128 bytes).
 
     Example: `!fp8.tile<128x128xf8E4M3FN, swizzle_128b>`, `!fp8.tile<1x128xf32>`.
   }];
@@ -90,7 +90,7 @@ def Fp8_FragmentType : Fp8_Type<"Fragment", "fragment"> {
     | `lane_halves` | 64 | row 16*w + l mod 16; lanes 0 to 15 hold the left half of the columns, 4 warps |
     | `warp_halves` | 64 | row 32*(w mod 2) + l; warps 0 and 1 hold the left half of the columns, 4 warps |
     | `warpgroups` | 64 for each of p parts of each of warps/4 warpgroups | of each part, rows 16*(w mod 4) + l div 4 and eight further, columns 8*j + 2*(l mod 4) and the next; the parts of warpgroup w div 4 are 64*p rows that follow each other |
-    | `warpgroup_columns` | 8 to 56, a multiple of 8 | the transpose of `warpgroups`, for the operands of the product were swapped: 64 columns for each of p parts of each of warps/4 warpgroups; of each part, columns 16*(w mod 4) + l div 4 and eight further, rows 8*j + 2*(l mod 4) and the next |
+    | `warpgroup_columns` | 8 to 56, a multiple of 8 | the transpose of `warpgroups`, for the operands of the product were swapped: 64 columns for each of p parts of each of warps/4 warpgroups; of each part, columns 16*(w mod 4) + l div 4 and eight further, rows 8*j + 2*(l mod 4) and the next; the parts of warpgroup w div 4 are 64*p columns that follow each other |
 
     Example: `!fp8.fragment<128x128xf32, 4>`, `!fp8.fragment<64x128xf32, 4, warp_halves>`, `!fp8.fragment<256x128xf32, 8, warpgroups>`,
     `!fp8.fragment<16x128xf32, 4, warpgroup_columns>`.
@@ -286,7 +286,8 @@ def Fp8_StoreQueueType : Fp8_LinearType<"StoreQueue", "store_queue", [Fp8_Linear
   let description = [{
     Each of `warps` warps stages its own rows in a ring of `depth` slots and copies each out by TMA: a slot holds as many tiles as the warp's 32 lanes
     have rows for. A tile of 64 rows is a warpgroup's: each warpgroup has a ring, meets at a named barrier before and after it stages, and fills half of the slots
-    at a time. A warp that holds columns of all rows (`warpgroup_columns`) stages 16 of them at a time. Closing the queue waits until every copy has been written.
+    at a time. A warp that holds columns of all rows (`warpgroup_columns`) stages 16 of them at a time,
+    one tile a slot. Closing the queue waits until every copy has been written.
 
     Example: `!fp8.store_queue<2, !fp8.tile<32x64xbf16, swizzle_128b>, 4>`, `!fp8.store_queue<4, !fp8.tile<64x64xbf16, swizzle_128b>, 8>`.
   }];

@@ -17,8 +17,8 @@ def Fp8_WarpgroupMmaOp : Fp8_Op<"warpgroup_mma", [InLinearFunction, Fp8_LinearOp
     (A1) A is M x K and B is N x K, K-major, `swizzle_128b`, of f8E4M3FN or f8E5M2 each, or both of bf16 or f16; (A3) a row is 128 bytes, the span of the swizzle;
     (A4) A has 64 rows for each warpgroup, or several times as many, of which the part exists; (A5) the product has 64 rows for each warpgroup and N columns.
 
-    A product of layout `warpgroup_columns` swaps the operands: D^T = B * A^T. Then it is B that has 64 rows for each warpgroup, of which the part exists (A4), and the product has M rows, fewer than
-    64, and 64 columns for each warpgroup (A5).
+    A product of layout `warpgroup_columns` swaps the operands: D^T = B * A^T. All that is said of A's rows then holds for those of B: it is B that has 64 of them for each warpgroup, of which the part
+    exists (A4), and all of A is taken. The product has M rows, fewer than 64, and 64 columns for each warpgroup (A5).
 
     ```mlir
     !a = !fp8.tile<256x128xf8E4M3FN, swizzle_128b>

@@ -198,4 +198,19 @@ def Fp8Report : Pass<"fp8-report", "::mlir::ModuleOp"> {
                            "::mlir::gpu::GPUDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
 }
 
+def Fp8PipelineGraph : Pass<"fp8-pipeline-graph", "::mlir::ModuleOp"> {
+  let summary = "draws the roles, rings and barriers of each kernel";
+  let description = [{
+    Writes a graph for each kernel in the language of Graphviz: roles with their warps, rings with their stages and bytes, and an edge for each role that arrives at a barrier, with
+    the count of its arrivals, or waits for one. What is handed over is drawn through, what is handed back dashed. Kernels may be in phase 0 to 2, as for `fp8-report`, from which it is taken.
+    `dot -Tsvg` makes a picture of it.
+  }];
+  let options = [
+    Option<"chip", "chip", "std::string", "\"sm_100a\"", "the chip that kernels are made for">,
+    Option<"output", "output", "std::string", "\"-\"", "the file to write, - for standard output">
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect", "::mlir::fp8::Fp8Dialect",
+                           "::mlir::gpu::GPUDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
+}
+
 #endif // FP8_TRANSFORMS_PASSES

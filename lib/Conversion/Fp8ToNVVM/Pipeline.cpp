@@ -159,8 +159,11 @@ private:
       if (auto arrivals = lowering.cluster.getReleaseArrivals(
               stage, lowering.getRole(op).lane, instructions);
           arrivals.rank) {
+        // The other lanes have none: LLVM must not compute its address for
+        // them.
         instructions.ifThen(arrivals.arrives, [&](Instructions &inner) {
-          inner.arriveRemote(inner.mapToCta(getBarrier(inner), arrivals.rank));
+          inner.arriveRemote(inner.mapToCta(getBarrier(inner),
+                                            inner.keepInLoop(arrivals.rank)));
         });
         return;
       }

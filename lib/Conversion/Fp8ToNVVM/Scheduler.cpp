@@ -36,8 +36,10 @@ struct LowerRequestWork : public KernelPattern<RequestWorkOp> {
           arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::ult,
                                 role.lane, instructions.i32(size));
       instructions.ifThen(announces, [&](Instructions &lane) {
-        lane.arriveExpectBytesRemote(lane.mapToCta(barrier, role.lane),
-                                     KernelPlan::kAnswerBytes);
+        // As where a slot is handed back, for these lanes alone.
+        lane.arriveExpectBytesRemote(
+            lane.mapToCta(barrier, lane.keepInLoop(role.lane)),
+            KernelPlan::kAnswerBytes);
       });
       instructions.syncWarp();
     }

@@ -58,6 +58,8 @@ HOPPER_CONFIGS = [
     "tile = 64 x 64 x 128",
     "tile = 128 x 96 x 128, scheduler = one_tile",
     "tile = 128 x 192 x 128, stages = 2",
+    "tile = 24 x 128 x 128",
+    "tile = 48 x 64 x 128, split_k = 2",
     "tile = 64 x 72 x 128",
 ]
 

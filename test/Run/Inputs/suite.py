@@ -35,6 +35,9 @@ def hopper_configurations():
     for rows in [64, 128, 256]:
         for columns in range(8, 257, 8):
             yield 1, rows, columns, (1, 1)
+    for rows in range(8, 64, 8):  # the operands swapped
+        for columns in range(64, 257, 64):
+            yield 1, rows, columns, (1, 1)
 
 
 def sample(points, count):

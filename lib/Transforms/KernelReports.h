@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The reports of a module's kernels, for the passes that print them.
+
+#ifndef FP8_LIB_TRANSFORMS_KERNELREPORTS_H
+#define FP8_LIB_TRANSFORMS_KERNELREPORTS_H
+
+#include "fp8/Analysis/KernelReport.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+namespace mlir::fp8 {
+
+/// Reports on each kernel of the module, which may be in phase 0 to 2 and stays
+/// as it is; those of phase 0 are made for `chip`.
+FailureOr<SmallVector<KernelReport, 0>> reportKernels(ModuleOp module,
+                                                      StringRef chip);
+
+/// Writes a file, or with the name "-" to standard output; an error that names
+/// `pass` if it cannot be written.
+LogicalResult writeOutput(ModuleOp module, StringRef pass, StringRef output,
+                          function_ref<void(raw_ostream &)> print);
+
+} // namespace mlir::fp8
+
+#endif // FP8_LIB_TRANSFORMS_KERNELREPORTS_H
