@@ -60,7 +60,7 @@ HOPPER_CONFIGS = [
     "tile = 128 x 192 x 128, stages = 2",
     "tile = 24 x 128 x 128",
     "tile = 48 x 64 x 128, split_k = 2",
-    "tile = 64 x 72 x 128",
+    "tile = 64 x 80 x 128",
 ]
 
 
