@@ -5,7 +5,7 @@
 // with what it was.
 #include "CudaBackend.h"
 
-#include "KernelCheck.h"
+#include "fp8/Launch/KernelCheck.h"
 #include "fp8/Runtime/Timer.h"
 
 #include <algorithm>

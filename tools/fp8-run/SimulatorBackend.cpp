@@ -3,9 +3,7 @@
 // Launch plans on the simulated device.
 #include "SimulatorBackend.h"
 
-#include "KernelCheck.h"
-#include "SimulatorArguments.h"
-#include "fp8/Simulator/Variables.h"
+#include "fp8/SimulatedLaunch/Kernel.h"
 
 #include <chrono>
 #include <cstring>
@@ -13,48 +11,6 @@
 
 namespace fp8::run {
 namespace {
-/// "gemm.mlir:12: error: ...", with the place in the PTX as a note where the
-/// source is known.
-std::string place(const sim::SourcePoint &where, const std::string &ptxPath) {
-  if (!where.file.empty())
-    return where.file + ":" + std::to_string(where.line);
-  return ptxPath + (where.ptxLine ? ":" + std::to_string(where.ptxLine) : "");
-}
-
-std::string threadOf(const sim::SimulationError &error) {
-  if (!error.inThread)
-    return {};
-  std::string text = "block (" + std::to_string(error.block[0]) + ", " +
-                     std::to_string(error.block[1]) + ", " +
-                     std::to_string(error.block[2]) + ")";
-  if (error.warp >= 0)
-    text += ", warp " + std::to_string(error.warp);
-  if (error.lane >= 0)
-    text += ", lane " + std::to_string(error.lane);
-  return text;
-}
-
-std::string render(const sim::SimulationError &error,
-                   const std::string &ptxPath) {
-  std::string text = place(error.where, ptxPath) + ": error: " + error.message +
-                     " [" + std::string(sim::errorKindName(error.kind)) + "]";
-  std::string thread = threadOf(error);
-  bool hasSource = !error.where.file.empty() && error.where.ptxLine;
-  if (hasSource || !thread.empty())
-    text += "\n" +
-            (error.where.ptxLine
-                 ? ptxPath + ":" + std::to_string(error.where.ptxLine)
-                 : ptxPath) +
-            ": note: by this instruction" +
-            (thread.empty() ? "" : ", in " + thread);
-  for (const sim::SimulationNote &note : error.notes) {
-    text += "\n" + place(note.where, ptxPath) + ": note: " + note.message;
-    if (!note.where.file.empty() && note.where.ptxLine)
-      text += " (" + ptxPath + ":" + std::to_string(note.where.ptxLine) + ")";
-  }
-  return text;
-}
-
 std::string barriersJson(const std::vector<sim::BarrierUse> &barriers) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const sim::BarrierUse &use : barriers) {
@@ -81,27 +37,10 @@ std::string barriersJson(const std::vector<sim::BarrierUse> &barriers) {
   return list.dump();
 }
 
-/// A place for the records of waits that give up, which the module's variable
-/// gets to know.
-launch::Expected<uint64_t> placeRecords(const launch::WaitTable &table,
-                                        sim::Device &device,
-                                        sim::Variables &variables) {
-  auto address = device.allocate(
-      "records of " + table.variable,
-      launch::kWaitRecords * sizeof(launch::WaitRecord), sim::BufferOptions());
-  if (!address)
-    return launch::Error{"no memory on the simulated device for the records of "
-                         "waits that give up"};
-  std::vector<uint8_t> bytes(sizeof(*address));
-  std::memcpy(bytes.data(), &*address, bytes.size());
-  variables[table.variable] = std::move(bytes);
-  return *address;
-}
-
 class SimulatorBackend : public Backend {
 public:
-  SimulatorBackend(const Options &options, sim::PTXModule module)
-      : options(options), module(std::move(module)),
+  SimulatorBackend(const Options &options, simulated::Kernel kernel)
+      : options(options), kernel(std::move(kernel)),
         device(options.memoryLimit) {}
 
   std::string name() const override { return "sim"; }
@@ -113,7 +52,9 @@ public:
   }
 
   std::optional<launch::Error>
-  checkKernel(const launch::Manifest &manifest) const override;
+  checkKernel(const launch::Manifest &manifest) const override {
+    return kernel.check(manifest);
+  }
 
   unsigned schedules() const override { return options.schedules; }
 
@@ -148,38 +89,13 @@ public:
 
 private:
   Options options;
-  sim::PTXModule module;
+  simulated::Kernel kernel;
   sim::Device device;
 };
-
-std::optional<launch::Error>
-SimulatorBackend::checkKernel(const launch::Manifest &manifest) const {
-  const std::string &ptx = options.ptxPath;
-  const sim::Entry *entry = module.findEntry(manifest.kernel);
-  if (!entry) {
-    std::string names;
-    for (const sim::Entry &candidate : module.entries())
-      names += (names.empty() ? "" : ", ") + candidate.name;
-    return launch::Error{ptx + " has no .entry named '" + manifest.kernel +
-                         "', which the manifest launches; it has " +
-                         (names.empty() ? "none" : names)};
-  }
-  if (auto error = checkTarget(ptx, module.target(), manifest))
-    return error;
-  std::vector<uint64_t> bytes;
-  for (const auto &parameter : entry->parameters)
-    bytes.push_back(parameter.sizeBytes);
-  return checkParameters(ptx, bytes, manifest);
-}
 
 Outcome SimulatorBackend::launch(const launch::Manifest &manifest,
                                  const launch::LaunchPlan &plan,
                                  unsigned schedule) {
-  sim::LaunchConfig config;
-  config.grid = plan.grid;
-  config.block = plan.block;
-  config.cluster = plan.cluster;
-  config.dynamicSharedBytes = plan.sharedMemoryBytes;
   sim::Options simulation;
   simulation.scheduleSeed = options.scheduleSeed + schedule;
   simulation.completion = options.completeAtIssue ? sim::Completion::AtIssue
@@ -191,37 +107,19 @@ Outcome SimulatorBackend::launch(const launch::Manifest &manifest,
   simulation.residentClusters = options.residentClusters;
 
   Outcome outcome;
-  uint64_t records = 0;
-  sim::Variables variables;
-  if (manifest.debugWaits) {
-    auto placed = placeRecords(*manifest.debugWaits, device, variables);
-    if (!placed) {
-      outcome.failure = placed.error();
-      return outcome;
-    }
-    records = *placed;
-  }
   auto start = std::chrono::steady_clock::now();
-  sim::Report report = sim::launch(device, module, manifest.kernel,
-                                   simulatorArguments(plan.parameters), config,
-                                   simulation, variables);
+  auto run = kernel.run(device, manifest, plan, simulation);
   std::chrono::duration<double, std::micro> time =
       std::chrono::steady_clock::now() - start;
 
   outcome.microseconds = time.count();
-  outcome.scheduleHash = report.barrierEventHash;
-  for (const sim::SimulationError &error : report.errors) {
-    outcome.errors.push_back(render(error, options.ptxPath));
-    // Another cluster may be stuck for good before the first to give up traps.
-    if (!records || (error.kind != sim::ErrorKind::Trap &&
-                     error.kind != sim::ErrorKind::Deadlock))
-      continue;
-    launch::WaitRecord left[launch::kWaitRecords];
-    device.read(records, left, sizeof(left));
-    for (const std::string &line : launch::describe(*manifest.debugWaits, left))
-      outcome.errors.back() +=
-          "\n" + options.ptxPath + ": note: the kernel hangs: " + line;
+  if (!run) {
+    outcome.failure = run.error();
+    return outcome;
   }
+  const sim::Report &report = run->report;
+  outcome.errors = std::move(run->errors);
+  outcome.scheduleHash = report.barrierEventHash;
   if (options.barriers)
     outcome.barriers = barriersJson(report.barriers);
   const sim::Statistics &statistics = report.statistics;
@@ -237,14 +135,11 @@ Outcome SimulatorBackend::launch(const launch::Manifest &manifest,
 
 launch::Expected<std::unique_ptr<Backend>>
 makeSimulatorBackend(const Options &options, const std::string &ptx) {
-  sim::PTXModule::ParseResult parsed = sim::PTXModule::parse(ptx);
-  if (!parsed) {
-    const sim::Diagnostic &first = parsed.diagnostics.front();
-    return launch::Error{options.ptxPath + " is not PTX that can be read: " +
-                         first.str(options.ptxPath)};
-  }
+  auto kernel = simulated::Kernel::parse(ptx, options.ptxPath);
+  if (!kernel)
+    return kernel.takeError();
   return std::unique_ptr<Backend>(
-      std::make_unique<SimulatorBackend>(options, std::move(parsed.module)));
+      std::make_unique<SimulatorBackend>(options, std::move(*kernel)));
 }
 
 } // namespace fp8::run

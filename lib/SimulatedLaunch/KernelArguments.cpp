@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Launch plan to simulator.
-#include "SimulatorArguments.h"
+#include "KernelArguments.h"
 
 #include <algorithm>
 
-namespace fp8::run {
+namespace fp8::simulated {
 namespace {
 /// TMA knows no 8-bit floats: they travel as bytes, as with
 /// CU_TENSOR_MAP_DATA_TYPE_UINT8.
@@ -88,7 +88,7 @@ sim::KernelArgument scalar(const launch::BoundScalar &bound) {
 } // namespace
 
 std::vector<sim::KernelArgument>
-simulatorArguments(const std::vector<launch::BoundParameter> &parameters) {
+kernelArguments(const std::vector<launch::BoundParameter> &parameters) {
   std::vector<sim::KernelArgument> arguments;
   for (const launch::BoundParameter &parameter : parameters) {
     if (const auto *map = std::get_if<launch::BoundTensorMap>(&parameter))
@@ -102,4 +102,4 @@ simulatorArguments(const std::vector<launch::BoundParameter> &parameters) {
   return arguments;
 }
 
-} // namespace fp8::run
+} // namespace fp8::simulated

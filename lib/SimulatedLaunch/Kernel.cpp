@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Launch plans on the simulated device.
+#include "fp8/SimulatedLaunch/Kernel.h"
+
+#include "ErrorText.h"
+#include "KernelArguments.h"
+#include "fp8/Launch/KernelCheck.h"
+#include "fp8/Simulator/Variables.h"
+
+#include <cstring>
+
+namespace fp8::simulated {
+namespace {
+/// A place for the records of waits that give up, which the module's variable
+/// gets to know.
+launch::Expected<uint64_t> placeRecords(const launch::WaitTable &table,
+                                        sim::Device &device,
+                                        sim::Variables &variables) {
+  auto address = device.allocate(
+      "records of " + table.variable,
+      launch::kWaitRecords * sizeof(launch::WaitRecord), sim::BufferOptions());
+  if (!address)
+    return launch::Error{"no memory on the simulated device for the records of "
+                         "waits that give up"};
+  std::vector<uint8_t> bytes(sizeof(*address));
+  std::memcpy(bytes.data(), &*address, bytes.size());
+  variables[table.variable] = std::move(bytes);
+  return *address;
+}
+
+/// Which waits gave up, as notes; a line each.
+std::string describeRecords(const launch::WaitTable &table,
+                            const sim::Device &device, uint64_t records,
+                            const std::string &ptxName) {
+  launch::WaitRecord left[launch::kWaitRecords];
+  device.read(records, left, sizeof(left));
+  std::string text;
+  for (const std::string &line : launch::describe(table, left))
+    text += "\n" + ptxName + ": note: the kernel hangs: " + line;
+  return text;
+}
+} // namespace
+
+launch::Expected<Kernel> Kernel::parse(std::string_view ptx, std::string name) {
+  sim::PTXModule::ParseResult parsed = sim::PTXModule::parse(ptx);
+  if (!parsed)
+    return launch::Error{name + " is not PTX that can be read: " +
+                         parsed.diagnostics.front().str(name)};
+  return Kernel(std::move(parsed.module), std::move(name));
+}
+
+std::optional<launch::Error>
+Kernel::check(const launch::Manifest &manifest) const {
+  const sim::Entry *entry = ptx.findEntry(manifest.kernel);
+  if (!entry) {
+    std::string names;
+    for (const sim::Entry &candidate : ptx.entries())
+      names += (names.empty() ? "" : ", ") + candidate.name;
+    return launch::Error{name + " has no .entry named '" + manifest.kernel +
+                         "', which the manifest launches; it has " +
+                         (names.empty() ? "none" : names)};
+  }
+  if (auto error = checkTarget(name, ptx.target(), manifest))
+    return error;
+  std::vector<uint64_t> bytes;
+  for (const auto &parameter : entry->parameters)
+    bytes.push_back(parameter.sizeBytes);
+  return checkParameters(name, bytes, manifest);
+}
+
+launch::Expected<Outcome> Kernel::run(sim::Device &device,
+                                      const launch::Manifest &manifest,
+                                      const launch::LaunchPlan &plan,
+                                      const sim::Options &options) const {
+  sim::LaunchConfig config;
+  config.grid = plan.grid;
+  config.block = plan.block;
+  config.cluster = plan.cluster;
+  config.dynamicSharedBytes = plan.sharedMemoryBytes;
+  std::optional<uint64_t> records;
+  sim::Variables variables;
+  if (manifest.debugWaits) {
+    auto placed = placeRecords(*manifest.debugWaits, device, variables);
+    if (!placed)
+      return placed.takeError();
+    records = *placed;
+  }
+  Outcome outcome;
+  outcome.report =
+      sim::launch(device, ptx, manifest.kernel,
+                  kernelArguments(plan.parameters), config, options, variables);
+  for (const sim::SimulationError &error : outcome.report.errors) {
+    outcome.errors.push_back(render(error, name));
+    // Another cluster may be stuck for good before the first to give up traps.
+    if (records && (error.kind == sim::ErrorKind::Trap ||
+                    error.kind == sim::ErrorKind::Deadlock))
+      outcome.errors.back() +=
+          describeRecords(*manifest.debugWaits, device, *records, name);
+  }
+  return outcome;
+}
+
+} // namespace fp8::simulated
