@@ -3,6 +3,7 @@
 #
 # Features a test can require:
 #   compiler  fp8-opt was built (-DFP8_ENABLE_COMPILER=ON)
+#   plugin    it was linked to MLIR's shared library (-DFP8_LINK_MLIR_DYLIB=ON), and so was the plugin of mlir-opt
 #   ptxas     NVIDIA's assembler was found, where fp8-opt looks for it
 #   nvcc      NVIDIA's compiler was found likewise
 #   nvdisasm  NVIDIA's disassembler was found likewise
@@ -32,6 +33,8 @@ else:
     config.excludes += config.compiler_tests
     lit_config.note("built without the compiler: leaving out test/{%s} and every "
                     "test that requires 'compiler'" % ",".join(config.compiler_tests))
+if config.has_plugin:
+    config.available_features.add("plugin")
 
 
 def find_cuda_tool(name, variable):

@@ -36,7 +36,7 @@ def read_rows(path):
 
 
 def select_rows(rows, names, chosen="baseline"):
-    """The rows named, or those of a set; by priority, so that what matters most is measured if time runs out."""
+    """The rows named, or those of a set; the baseline first, and by priority, so that what matters most is measured if time runs out."""
     unknown = set(names) - {row.name for row in rows}
     if unknown:
         raise ValueError("there is no row '%s'; there are %s" % (min(unknown), ", ".join(row.name for row in rows)))

@@ -2,13 +2,12 @@
 // Prints what configuration each GEMM op gets, and why.
 
 #include "ConfigChooser.h"
+#include "OutputFile.h"
 #include "fp8/Transforms/Passes.h"
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
-#include "llvm/Support/ToolOutputFile.h"
 
 namespace mlir::fp8 {
 #define GEN_PASS_DEF_FP8EXPLAINCONFIG
@@ -207,18 +206,14 @@ struct ExplainConfigPass
     }
     FailureOr<ConfigChooser> chooser = ConfigChooser::create(
         getOperation(), getArgument(), {chip, problem, tuned});
-    if (failed(chooser) || failed(write(*chooser)))
+    if (failed(chooser) ||
+        failed(writeOutput(getOperation(), getArgument(), output,
+                           [&](raw_ostream &os) { print(*chooser, os); })))
       signalPassFailure();
   }
 
 private:
-  LogicalResult write(const ConfigChooser &chooser) {
-    std::error_code error;
-    llvm::ToolOutputFile file(output, error, llvm::sys::fs::OF_None);
-    if (error)
-      return getOperation().emitError()
-             << "--fp8-explain-config: cannot write '" << output
-             << "': " << error.message();
+  void print(const ConfigChooser &chooser, raw_ostream &os) {
     llvm::json::Array array;
     getOperation().walk([&](BlockwiseGemmOp op) {
       ConfigChoice choice = chooser.choose(op);
@@ -226,15 +221,12 @@ private:
       if (top)
         shown = shown.take_front(top);
       if (format == "text")
-        printText(file.os(), op, chooser, choice, shown);
+        printText(os, op, chooser, choice, shown);
       else
         array.push_back(toJSON(op, chooser, choice, shown));
     });
     if (format == "json")
-      file.os() << formatv("{0:2}", llvm::json::Value(std::move(array)))
-                << "\n";
-    file.keep();
-    return success();
+      os << formatv("{0:2}", llvm::json::Value(std::move(array))) << "\n";
   }
 };
 

@@ -75,10 +75,7 @@ TileType GemmPlan::getBScalesTile() const {
                        {1, int64_t(llvm::alignTo(getNumBScales(), 4))},
                        bScaleType.getElementType(), Swizzle::None);
 }
-/// The columns of a part that a warp has of a swapped product.
-static constexpr int64_t kWarpColumns = 16;
-
-/// The columns of which a tile has a divisor.
+/// The columns that a thread, or a warpgroup, has side by side.
 static int64_t getOwnedColumns(const GemmPlan &plan) {
   return plan.usesWarpgroups ? plan.getStoredColumns()
                              : plan.getFragment().getColumnsPerThread();
@@ -104,6 +101,8 @@ static TileType getOutputTile(const GemmPlan &plan, int64_t rows, Type element,
   return TileType::get(element.getContext(), {rows, columns}, element, swizzle);
 }
 TileType GemmPlan::getStoreTile() const {
+  // What a warp has of a part of a swapped product.
+  constexpr int64_t kWarpColumns = 16;
   if (swapsOperands())
     return getOutputTile(*this, getStoredRows(), outputType,
                          /*multiple=*/kWarpColumns);
@@ -181,21 +180,22 @@ OutputPipelineType GemmPlan::getAccumulatorRing() const {
 ExchangeType GemmPlan::getExchange() const {
   return ExchangeType::get(outputType.getContext(), cluster.k, getFragment());
 }
-StoreQueueType GemmPlan::getStoreQueue() const {
-  // A tile of whole rows is the only one of its output tile: the one before was
-  // copied out long ago.
-  TileType tile = getStoreTile();
-  int64_t columns = getStoredColumns(),
-          depth = tile.getColumns() == columns ? 1 : kStoreDepth;
+int64_t GemmPlan::getStoreDepth() const {
+  int64_t parts = getFragment().getNumParts(), columns = getStoredColumns(),
+          tileColumns = getStoreTile().getColumns();
+  if (swapsOperands())
+    return std::min(parts, kStoreDepth);
   // All of the output tile, if that is little: its copies are then read while
   // the next is computed.
-  if (swapsOperands())
-    depth = std::min(getFragment().getNumParts(), kStoreDepth);
-  else if (usesWarpgroups)
-    depth = std::min(getFragment().getNumParts() * columns / tile.getColumns(),
-                     2 * kStoreDepth);
-  return StoreQueueType::get(outputType.getContext(), depth, tile,
-                             getEpilogueWarps());
+  if (usesWarpgroups)
+    return std::min(parts * columns / tileColumns, 2 * kStoreDepth);
+  // A tile of whole rows is the only one of its output tile: the one before was
+  // copied out long ago.
+  return tileColumns == columns ? 1 : kStoreDepth;
+}
+StoreQueueType GemmPlan::getStoreQueue() const {
+  return StoreQueueType::get(outputType.getContext(), getStoreDepth(),
+                             getStoreTile(), getEpilogueWarps());
 }
 
 SmallVector<PipelineType> GemmPlan::getAddendRings() const {

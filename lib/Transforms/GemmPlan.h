@@ -185,6 +185,8 @@ struct GemmPlan {
   /// Where CTAs that divide K exchange their sums.
   ExchangeType getExchange() const;
   StoreQueueType getStoreQueue() const;
+  /// Its slots.
+  int64_t getStoreDepth() const;
   /// True if the input ring brings B scales that columns share: their elements
   /// are then as wide as those that threads can copy. It saves their loads at
   /// the start of a tile; 256x128, 128x192, 128x160 and 128x64 lost by it on

@@ -7,8 +7,6 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/ToolOutputFile.h"
 
 using namespace mlir;
 using namespace mlir::fp8;
@@ -38,17 +36,4 @@ FailureOr<SmallVector<KernelReport, 0>> fp8::reportKernels(ModuleOp module,
   if (result.wasInterrupted())
     return failure();
   return reports;
-}
-
-LogicalResult fp8::writeOutput(ModuleOp module, StringRef pass,
-                               StringRef output,
-                               function_ref<void(raw_ostream &)> print) {
-  std::error_code error;
-  llvm::ToolOutputFile file(output, error, llvm::sys::fs::OF_None);
-  if (error)
-    return module.emitError() << "--" << pass << ": cannot write '" << output
-                              << "': " << error.message();
-  print(file.os());
-  file.keep();
-  return success();
 }

@@ -15,11 +15,6 @@ namespace mlir::fp8 {
 FailureOr<SmallVector<KernelReport, 0>> reportKernels(ModuleOp module,
                                                       StringRef chip);
 
-/// Writes a file, or with the name "-" to standard output; an error that names
-/// `pass` if it cannot be written.
-LogicalResult writeOutput(ModuleOp module, StringRef pass, StringRef output,
-                          function_ref<void(raw_ostream &)> print);
-
 } // namespace mlir::fp8
 
 #endif // FP8_LIB_TRANSFORMS_KERNELREPORTS_H

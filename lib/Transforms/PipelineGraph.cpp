@@ -2,6 +2,7 @@
 // Draws the roles, rings and barriers of each kernel.
 
 #include "KernelReports.h"
+#include "OutputFile.h"
 #include "fp8/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -2,6 +2,7 @@
 // Prints what is derived for each kernel.
 
 #include "KernelReports.h"
+#include "OutputFile.h"
 #include "fp8/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -15,7 +15,8 @@ namespace mlir::fp8 {
 void registerUpstream(DialectRegistry &registry);
 
 /// Runs fp8-opt: mlir-opt's command line, and --emit with the options that
-/// belong to it. Returns the exit status.
+/// belong to it. The registry is one that registerFp8Tool has filled. Returns
+/// the exit status.
 int runDriver(int argc, char **argv, DialectRegistry &registry);
 
 } // namespace mlir::fp8

@@ -6,6 +6,10 @@
 
 include "mlir/Pass/PassBase.td"
 
+// What a structured kernel and the function that launches it are written in.
+defvar StructuredDialects = ["::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect", "::mlir::fp8::Fp8Dialect",
+                             "::mlir::gpu::GPUDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
+
 def Fp8ChooseConfig : Pass<"fp8-choose-config", "::mlir::ModuleOp"> {
   let summary = "gives GEMM ops without a config the one that is predicted to be the fastest";
   let description = [{
@@ -80,8 +84,7 @@ def Fp8StructureGemm : Pass<"fp8-structure-gemm", "::mlir::ModuleOp"> {
   let options = [
     Option<"chip", "chip", "std::string", "\"sm_100a\"", "the chip that kernels are made for">
   ];
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect", "::mlir::fp8::Fp8Dialect",
-                           "::mlir::gpu::GPUDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
+  let dependentDialects = StructuredDialects;
 }
 
 def Fp8FlattenScopes : Pass<"fp8-flatten-scopes"> {
@@ -194,8 +197,7 @@ def Fp8Report : Pass<"fp8-report", "::mlir::ModuleOp"> {
     Option<"format", "format", "std::string", "\"text\"", "text or json">,
     Option<"output", "output", "std::string", "\"-\"", "the file to write, - for standard output">
   ];
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect", "::mlir::fp8::Fp8Dialect",
-                           "::mlir::gpu::GPUDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
+  let dependentDialects = StructuredDialects;
 }
 
 def Fp8PipelineGraph : Pass<"fp8-pipeline-graph", "::mlir::ModuleOp"> {
@@ -209,8 +211,7 @@ def Fp8PipelineGraph : Pass<"fp8-pipeline-graph", "::mlir::ModuleOp"> {
     Option<"chip", "chip", "std::string", "\"sm_100a\"", "the chip that kernels are made for">,
     Option<"output", "output", "std::string", "\"-\"", "the file to write, - for standard output">
   ];
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect", "::mlir::fp8::Fp8Dialect",
-                           "::mlir::gpu::GPUDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
+  let dependentDialects = StructuredDialects;
 }
 
 #endif // FP8_TRANSFORMS_PASSES

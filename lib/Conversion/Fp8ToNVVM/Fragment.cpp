@@ -91,7 +91,7 @@ static void addTileRow(TileType tile, Value address, Value rowOffset,
                        Value byteColumn, MutableArrayRef<Value> pairs,
                        Instructions &instructions,
                        function_ref<Value(Value pair, Value added)> combine) {
-  int64_t elementBytes = tile.getElementType().getIntOrFloatBitWidth() / 8;
+  int64_t elementBytes = getBytes(tile.getElementType());
   size_t perChunk = kChunkBytes / elementBytes / 2;
   for (size_t first = 0; first < pairs.size(); first += perChunk) {
     MutableArrayRef<Value> chunk = pairs.slice(first, perChunk);
@@ -178,7 +178,7 @@ struct LowerAddRow : public KernelPattern<AddRowOp> {
     FragmentPart part(op.getFragment().getType(), lowering.getRole(op),
                       instructions);
     TileType tile = op.getRow().getType();
-    int64_t bytes = tile.getElementType().getIntOrFloatBitWidth() / 8;
+    int64_t bytes = getBytes(tile.getElementType());
     Value byteColumn = instructions.mul(part.firstColumn, bytes);
     SmallVector<Value> sums(operands.getFragment());
     MutableArrayRef<Value> rest = sums;
@@ -276,7 +276,7 @@ LogicalResult LowerAddTile::lower(AddTileOp op, Adaptor operands,
   FragmentPart part(op.getFragment().getType(), lowering.getRole(op),
                     instructions);
   TileType tile = op.getTile().getType();
-  int64_t bytes = tile.getElementType().getIntOrFloatBitWidth() / 8;
+  int64_t bytes = getBytes(tile.getElementType());
   int64_t first = op.getColumn(), end = first + tile.getColumns();
   int64_t firstGroup = first / part.columns,
           lastGroup = (end - 1) / part.columns;

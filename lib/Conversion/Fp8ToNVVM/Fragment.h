@@ -45,9 +45,14 @@ inline int64_t getBytes(Type element) {
   return element.getIntOrFloatBitWidth() / 8;
 }
 
-/// True if an fma of a product's part, or what is made of it, comes before a
-/// later product in its block, which takes the registers.
+/// True if a later product stands in the promotion's block, which may take the
+/// registers of the one that is promoted.
 bool isBeforeProduct(PromoteOp op);
+
+/// The pair at an address in shared memory and those that lie multiples of
+/// eight elements behind it, of a row of `count` elements.
+SmallVector<Value> loadEighths(Value address, Type element, int64_t count,
+                               Instructions &instructions);
 
 /// The patterns for products go before those for the other layouts; `swapped`
 /// says for which products.
@@ -88,6 +93,7 @@ class RowRest {
 public:
   /// Null values if the store has none.
   RowRest(Value memref, Instructions &instructions);
+  explicit operator bool() const { return memref != nullptr; }
 
   /// Where to store a box that begins at a column, an index, instead: beside
   /// the map if that has no whole 16 bytes of D.

@@ -46,7 +46,7 @@ FragmentPart::FragmentPart(FragmentType type, const RoleValues &role,
   case FragmentLayout::WarpgroupColumns:
     firstRow = instructions.i32(0);
     row = instructions.mul(instructions.bitAnd(role.lane, 3), 2);
-    columns = 2;
+    columns = 1;
     warpColumn =
         instructions.add(instructions.mul(instructions.shiftRight(role.warp, 2),
                                           64 * type.getNumParts()),

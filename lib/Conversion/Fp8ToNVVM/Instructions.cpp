@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The instructions that a lowered kernel is made of; arithmetic is in
-// Arithmetic.cpp.
+// The instructions that a lowered kernel is made of: threads, shared memory,
+// barriers. Others are in files of their own: arithmetic, copies, tensor
+// memory, warpgroups.
 
 #include "Instructions.h"
 
@@ -13,9 +14,7 @@ using namespace mlir;
 using namespace mlir::fp8;
 
 // NVPTX address spaces.
-static constexpr unsigned kGlobal = 1;
 static constexpr unsigned kShared = 3;
-static constexpr unsigned kTensor = 6;
 static constexpr unsigned kSharedCluster = 7;
 
 static constexpr StringLiteral kSharedMemoryName = "fp8_shared_memory";
@@ -33,17 +32,6 @@ void fp8::declareSharedMemory(Operation *gpuModule, Location loc) {
   LLVM::GlobalOp::create(builder, loc, type, /*isConstant=*/false,
                          LLVM::Linkage::External, kSharedMemoryName,
                          Attribute(), /*alignment=*/1024, kShared);
-}
-
-/// The members of the descriptor that convert-gpu-to-nvvm makes of a memref,
-/// with indices of 32 bits.
-static Type getDescriptorType(MemRefType memref) {
-  MLIRContext *context = memref.getContext();
-  Type pointer = LLVM::LLVMPointerType::get(context),
-       index = IntegerType::get(context, 32),
-       extents = LLVM::LLVMArrayType::get(index, memref.getRank());
-  return LLVM::LLVMStructType::getLiteral(
-      context, {pointer, pointer, index, extents, extents});
 }
 
 //===----------------------------------------------------------------------===//
@@ -68,6 +56,29 @@ Value Instructions::keepInLoop(Value value) {
              /*has_side_effects=*/true, /*is_align_stack=*/false,
              LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr())
       .getResult(0);
+}
+void Instructions::pin(MutableArrayRef<Value> pairs) {
+  std::string constraints, ties;
+  SmallVector<Value> registers;
+  for (auto [i, pair] : llvm::enumerate(pairs)) {
+    constraints += "=l,";
+    ties += (i ? "," : "") + std::to_string(i);
+    registers.push_back(
+        LLVM::BitcastOp::create(builder, loc, builder.getI64Type(), pair));
+  }
+  auto resultType = LLVM::LLVMStructType::getLiteral(
+      builder.getContext(),
+      SmallVector<Type>(ValueRange(registers).getTypes()));
+  Value pinned =
+      LLVM::InlineAsmOp::create(
+          builder, loc, resultType, registers, "", constraints + ties,
+          /*has_side_effects=*/true, /*is_align_stack=*/false,
+          LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr())
+          .getRes();
+  for (auto [i, pair] : llvm::enumerate(pairs))
+    pair = LLVM::BitcastOp::create(
+        builder, loc, pair.getType(),
+        LLVM::ExtractValueOp::create(builder, loc, pinned, i));
 }
 Value Instructions::ctaId() {
   return NVVM::BlockIdXOp::create(builder, loc, builder.getI32Type());
@@ -270,92 +281,6 @@ void Instructions::arriveExpectBytes(Value address, int64_t bytes) {
       NVVM::MemScopeKind::CTA, /*relaxed=*/false, /*predicate=*/Value());
 }
 
-/// A member of the descriptor that a memref becomes.
-static Value getMember(OpBuilder &builder, Location loc, Value memref,
-                       ArrayRef<int64_t> position) {
-  Value descriptor =
-      UnrealizedConversionCastOp::create(
-          builder, loc, getDescriptorType(cast<MemRefType>(memref.getType())),
-          memref)
-          .getResult(0);
-  return LLVM::ExtractValueOp::create(builder, loc, descriptor, position);
-}
-
-void Instructions::copyElement(Value destination, Value source,
-                               ValueRange indices, Value exists) {
-  constexpr int64_t kBytes = 4;
-  auto type = cast<MemRefType>(source.getType());
-  auto member = [&](ArrayRef<int64_t> position) {
-    return getMember(builder, loc, source, position);
-  };
-  SmallVector<int64_t> strides;
-  int64_t offset;
-  bool isStrided = succeeded(type.getStridesAndOffset(strides, offset));
-  assert(isStrided && "kernels take strided memrefs");
-  (void)isStrided;
-  Value position = offset == 0 ? i32(0) : member({2});
-  for (auto [axis, index] : llvm::enumerate(indices)) {
-    Value step = toI32(index);
-    if (strides[axis] == ShapedType::kDynamic)
-      step =
-          LLVM::MulOp::create(builder, loc, step, member({4, int64_t(axis)}));
-    else
-      step = mul(step, strides[axis]);
-    position = add(position, step);
-  }
-  Value pointer = LLVM::GEPOp::create(
-      builder, loc, LLVM::LLVMPointerType::get(builder.getContext()),
-      type.getElementType(), member({1}), position);
-  pointer = LLVM::AddrSpaceCastOp::create(
-      builder, loc, LLVM::LLVMPointerType::get(builder.getContext(), kGlobal),
-      pointer);
-  Value read;
-  if (exists)
-    read = select(exists, i32(kBytes), i32(0));
-  NVVM::CpAsyncOp::create(builder, loc, sharedPointer(destination), pointer,
-                          kBytes, NVVM::LoadCacheModifierKind::CA, read);
-}
-
-Value Instructions::extent(Value memref, int64_t axis) {
-  return getMember(builder, loc, memref, {3, axis});
-}
-
-void Instructions::storeElements(Value source, Value memref, ValueRange indices,
-                                 Value count) {
-  auto type = cast<MemRefType>(memref.getType());
-  int64_t bits = type.getElementTypeBitWidth();
-  Type element = builder.getIntegerType(bits);
-  auto widen = [&](Value value) -> Value {
-    return LLVM::ZExtOp::create(builder, loc, builder.getI64Type(), value);
-  };
-  // D may have more than 2^31 elements.
-  Value position = widen(getMember(builder, loc, memref, {2}));
-  for (auto [axis, index] : llvm::enumerate(indices.drop_back()))
-    position = LLVM::AddOp::create(
-        builder, loc, position,
-        LLVM::MulOp::create(
-            builder, loc, widen(index),
-            widen(getMember(builder, loc, memref, {4, int64_t(axis)}))));
-  position = LLVM::AddOp::create(builder, loc, position, widen(indices.back()));
-  Type pointer = LLVM::LLVMPointerType::get(builder.getContext());
-  Value target =
-      LLVM::GEPOp::create(builder, loc, pointer, element,
-                          getMember(builder, loc, memref, {1}), position);
-  target = LLVM::AddrSpaceCastOp::create(
-      builder, loc, LLVM::LLVMPointerType::get(builder.getContext(), kGlobal),
-      target);
-  Value zero = i32(0), one = i32(1);
-  auto loop = scf::ForOp::create(builder, loc, zero, count, one);
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(loop.getBody());
-  Value at = loop.getInductionVar();
-  Value value = loadShared(add(source, mul(at, bits / 8)), element);
-  LLVM::StoreOp::create(
-      builder, loc, value,
-      LLVM::GEPOp::create(builder, loc, target.getType(), element, target, at),
-      /*alignment=*/bits / 8);
-}
-
 void Instructions::arriveAfterCopies(Value barrier) {
   NVVM::CpAsyncMBarrierArriveOp::create(builder, loc, sharedPointer(barrier),
                                         /*noinc=*/true);
@@ -403,200 +328,4 @@ std::pair<Value, Value> Instructions::readAnswer(Value slot) {
         scf::YieldOp::create(otherwise, loc, none);
       });
   return {more, branch.getResult(0)};
-}
-
-//===----------------------------------------------------------------------===//
-// Bulk tensor copies
-//===----------------------------------------------------------------------===//
-
-/// Coordinates as the instructions want them: i32, innermost first.
-static SmallVector<Value> getBox(Instructions &instructions,
-                                 ValueRange coordinates) {
-  SmallVector<Value> box;
-  for (Value coordinate : llvm::reverse(coordinates))
-    box.push_back(instructions.toI32(coordinate));
-  return box;
-}
-
-/// The attribute of copies by a CTA pair; none for a CTA alone.
-static NVVM::CTAGroupKindAttr getPairAttr(OpBuilder &builder,
-                                          int64_t ctaGroup) {
-  return ctaGroup == 2 ? NVVM::CTAGroupKindAttr::get(builder.getContext(),
-                                                     NVVM::CTAGroupKind::CTA_2)
-                       : NVVM::CTAGroupKindAttr();
-}
-static NVVM::CTAGroupKind getGroupKind(int64_t ctaGroup) {
-  return ctaGroup == 2 ? NVVM::CTAGroupKind::CTA_2 : NVVM::CTAGroupKind::CTA_1;
-}
-
-Value Instructions::toMask(Value mask) {
-  return mask ? Value(arith::TruncIOp::create(builder, loc,
-                                              builder.getI16Type(), mask))
-              : Value();
-}
-
-void Instructions::loadTile(Value destination, Value map,
-                            ValueRange coordinates, Value barrier, Value mask,
-                            int64_t ctaGroup) {
-  // A shared address of this CTA is one of the cluster as well; a cast between
-  // the spaces would go through generic ones.
-  NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
-      builder, loc, clusterPointer(destination), map,
-      getBox(*this, coordinates), sharedPointer(barrier),
-      /*im2colOffsets=*/ValueRange(), toMask(mask), /*l2CacheHint=*/Value(),
-      NVVM::TMALoadMode::TILE, /*isCTAOnly=*/false,
-      getPairAttr(builder, ctaGroup), /*predicate=*/Value());
-}
-void Instructions::prefetchMap(Value map) {
-  Value pointer =
-      UnrealizedConversionCastOp::create(
-          builder, loc, getTensorMapPointerType(map.getContext()), map)
-          .getResult(0);
-  NVVM::PrefetchOp::create(builder, loc, /*cacheLevel=*/nullptr,
-                           /*evictPriority=*/nullptr, pointer,
-                           /*predicate=*/Value(), builder.getUnitAttr(),
-                           /*uniform=*/nullptr, /*in_param_space=*/nullptr);
-}
-void Instructions::storeTile(Value source, Value map, ValueRange coordinates) {
-  NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp::create(
-      builder, loc, map, sharedPointer(source), getBox(*this, coordinates),
-      /*l2CacheHint=*/Value(), NVVM::TMAStoreMode::TILE, /*predicate=*/Value());
-}
-void Instructions::commitStores() {
-  NVVM::CpAsyncBulkCommitGroupOp::create(builder, loc);
-}
-void Instructions::waitStores(int64_t pending, bool readOnly) {
-  NVVM::CpAsyncBulkWaitGroupOp::create(
-      builder, loc, builder.getI32IntegerAttr(pending),
-      readOnly ? builder.getUnitAttr() : UnitAttr());
-}
-void Instructions::fenceAsyncProxy() {
-  auto *context = builder.getContext();
-  NVVM::FenceProxyOp::create(
-      builder, loc,
-      NVVM::ProxyKindAttr::get(context, NVVM::ProxyKind::async_shared),
-      NVVM::SharedSpaceAttr::get(context, NVVM::SharedSpace::shared_cta));
-}
-
-//===----------------------------------------------------------------------===//
-// Tensor memory
-//===----------------------------------------------------------------------===//
-
-Value Instructions::tmemPointer(Value address) {
-  return LLVM::IntToPtrOp::create(
-      builder, loc, LLVM::LLVMPointerType::get(builder.getContext(), kTensor),
-      address);
-}
-void Instructions::allocateColumns(Value addressSlot, int64_t columns,
-                                   int64_t ctaGroup) {
-  NVVM::Tcgen05AllocOp::create(builder, loc, sharedPointer(addressSlot),
-                               i32(columns), getGroupKind(ctaGroup));
-}
-void Instructions::freeColumns(Value address, int64_t columns,
-                               int64_t ctaGroup) {
-  NVVM::Tcgen05DeallocOp::create(builder, loc, tmemPointer(address),
-                                 i32(columns), getGroupKind(ctaGroup));
-}
-void Instructions::relinquishAllocation(int64_t ctaGroup) {
-  NVVM::Tcgen05RelinquishAllocPermitOp::create(builder, loc,
-                                               getGroupKind(ctaGroup));
-}
-void Instructions::fenceBeforeThreadSync() {
-  NVVM::Tcgen05FenceOp::create(builder, loc,
-                               NVVM::Tcgen05FenceKind::BEFORE_THREAD_SYNC);
-}
-void Instructions::fenceAfterThreadSync() {
-  NVVM::Tcgen05FenceOp::create(builder, loc,
-                               NVVM::Tcgen05FenceKind::AFTER_THREAD_SYNC);
-}
-void Instructions::mma(Value accumulator, Value aDescriptor, Value bDescriptor,
-                       int64_t instruction, Value accumulate, bool isFloat8,
-                       int64_t ctaGroup) {
-  NVVM::Tcgen05MMAOp::create(
-      builder, loc,
-      isFloat8 ? NVVM::Tcgen05MMAKind::F8F6F4 : NVVM::Tcgen05MMAKind::F16,
-      getGroupKind(ctaGroup), NVVM::Tcgen05MMACollectorOp::DISCARD,
-      /*aShift=*/false, tmemPointer(accumulator), aDescriptor, bDescriptor,
-      i32(instruction), accumulate, /*scaleInputD=*/Value(),
-      /*disableOutputLane=*/Value());
-}
-void Instructions::commitMmas(Value barrier, Value mask, int64_t ctaGroup) {
-  NVVM::Tcgen05CommitOp::create(builder, loc, sharedPointer(barrier),
-                                toMask(mask), getGroupKind(ctaGroup));
-}
-Value Instructions::startTmemLoad(Value address, int64_t columns,
-                                  int64_t laneHalfDistance) {
-  Value offset;
-  auto shape = NVVM::Tcgen05LdStShape::SHAPE_32X32B;
-  if (laneHalfDistance) {
-    offset = arith::ConstantOp::create(
-        builder, loc, builder.getI64IntegerAttr(laneHalfDistance));
-    shape = NVVM::Tcgen05LdStShape::SHAPE_16X32BX2;
-  }
-  Type word = builder.getI32Type();
-  return NVVM::Tcgen05LdOp::create(
-      builder, loc, columns == 1 ? word : Type(VectorType::get(columns, word)),
-      /*pack=*/false, shape, tmemPointer(address), offset);
-}
-
-SmallVector<Value> Instructions::finishTmemLoads(ArrayRef<Value> loads) {
-  // nvvm.tcgen05.wait orders nothing but itself: LLVM would move readers of the
-  // loaded registers in front of it. An asm that takes and returns every
-  // register ties them. LLVM's own op could take its place once it has such
-  // operands.
-  SmallVector<Value> registers;
-  std::string constraints, ties;
-  for (Value load : loads)
-    for (int64_t i :
-         llvm::seq(cast<VectorType>(load.getType()).getDimSize(0))) {
-      ties += std::to_string(registers.size()) + ",";
-      constraints += "=r,";
-      registers.push_back(extract(load, i));
-    }
-  auto resultType = LLVM::LLVMStructType::getLiteral(
-      builder.getContext(),
-      SmallVector<Type>(registers.size(), builder.getI32Type()));
-  Value waited =
-      LLVM::InlineAsmOp::create(
-          builder, loc, resultType, registers, "tcgen05.wait::ld.sync.aligned;",
-          constraints + ties + "~{memory}", /*has_side_effects=*/true,
-          /*is_align_stack=*/false, LLVM::TailCallKind::None,
-          LLVM::AsmDialectAttr(), ArrayAttr())
-          .getRes();
-  SmallVector<Value> pairs;
-  for (size_t i = 0; i < registers.size(); i += 2) {
-    Value pair = undefPair();
-    for (size_t j : {0, 1}) {
-      Value word = LLVM::ExtractValueOp::create(builder, loc, waited, i + j);
-      pair = insert(
-          pair,
-          LLVM::BitcastOp::create(builder, loc, builder.getF32Type(), word), j);
-    }
-    pairs.push_back(pair);
-  }
-  return pairs;
-}
-
-void Instructions::pin(MutableArrayRef<Value> pairs) {
-  std::string constraints, ties;
-  SmallVector<Value> registers;
-  for (auto [i, pair] : llvm::enumerate(pairs)) {
-    constraints += "=l,";
-    ties += (i ? "," : "") + std::to_string(i);
-    registers.push_back(
-        LLVM::BitcastOp::create(builder, loc, builder.getI64Type(), pair));
-  }
-  auto resultType = LLVM::LLVMStructType::getLiteral(
-      builder.getContext(),
-      SmallVector<Type>(ValueRange(registers).getTypes()));
-  Value pinned =
-      LLVM::InlineAsmOp::create(
-          builder, loc, resultType, registers, "", constraints + ties,
-          /*has_side_effects=*/true, /*is_align_stack=*/false,
-          LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr())
-          .getRes();
-  for (auto [i, pair] : llvm::enumerate(pairs))
-    pair = LLVM::BitcastOp::create(
-        builder, loc, pair.getType(),
-        LLVM::ExtractValueOp::create(builder, loc, pinned, i));
 }

@@ -133,8 +133,8 @@ Value fp8::loadAScale(PromoteOp op, KernelPattern<PromoteOp>::Adaptor operands,
 }
 
 void PartScales::multiplyRow(TileType tile, Value address) {
-  Value byteColumn = instructions.mul(
-      part.firstColumn, tile.getElementType().getIntOrFloatBitWidth() / 8);
+  Value byteColumn =
+      instructions.mul(part.firstColumn, getBytes(tile.getElementType()));
   products = readTileRow(tile, address, instructions.i32(0), byteColumn,
                          part.columns, instructions);
   Value scale = instructions.splatPair(aScale);

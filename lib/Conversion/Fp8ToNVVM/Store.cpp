@@ -69,8 +69,6 @@ Value RowRest::getBoxColumn(Value column, Instructions &instructions) const {
 void RowRest::store(TileType tile, Value address, ValueRange coordinates,
                     Value thread, int64_t threads,
                     Instructions &instructions) const {
-  if (!memref)
-    return;
   int64_t rank = coordinates.size();
   SmallVector<Value> place;
   for (Value coordinate : coordinates)
@@ -136,7 +134,7 @@ Value fp8::storeWarpTiles(
       }
       leader.commitStores();
     });
-    for (int64_t box = 0; box < boxes; ++box)
+    for (int64_t box = 0; rest && box < boxes; ++box)
       rest.store(tile, getBox(box, instructions), getPlace(index, box),
                  role.lane, /*threads=*/32, instructions);
     Value next = instructions.add(slot, 1);
@@ -151,7 +149,7 @@ void LowerStore::writeRow(ArrayRef<Value> pairs, TileType tile, Value address,
                           ConversionPatternRewriter &rewriter) const {
   Instructions instructions(rewriter, loc);
   Type element = tile.getElementType();
-  int64_t pairBytes = 2 * element.getIntOrFloatBitWidth() / 8;
+  int64_t pairBytes = 2 * getBytes(element);
   // A store of 16 bytes takes four registers in a row: where they are the sums
   // themselves, ptxas moves sums about in the K loop to that end.
   bool storesSums = element.isF32();
@@ -200,8 +198,8 @@ LogicalResult LowerStore::lower(StoreOp op, Adaptor operands,
     lane = instructions.keepInLoop(lane);
   if (takesRows) {
     lane = instructions.bitAnd(lane, tile.getRows() - 1);
-    byteColumn = instructions.mul(
-        part.firstColumn, tile.getElementType().getIntOrFloatBitWidth() / 8);
+    byteColumn =
+        instructions.mul(part.firstColumn, getBytes(tile.getElementType()));
   } else if (boxes == 1) {
     // The copies do not follow the thread's column otherwise.
     firstColumn = arith::AddIOp::create(rewriter, loc, firstColumn,

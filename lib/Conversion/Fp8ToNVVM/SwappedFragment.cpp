@@ -87,13 +87,7 @@ LowerPromoteSwapped::loadAScales(PromoteOp op, Adaptor operands,
   Value first = getAScaleAddress(op, operands, role, /*rowOffset=*/0, rewriter);
   Instructions early(rewriter, op.getLoc());
   TileType tile = op.getAScale().getType();
-  Type element = tile.getElementType();
-  SmallVector<Value> pairs;
-  for (int64_t row = 0; row < tile.getColumns(); row += 8)
-    llvm::append_range(
-        pairs, early.loadSharedPairs(early.add(first, row * getBytes(element)),
-                                     element, /*count=*/2));
-  return pairs;
+  return loadEighths(first, tile.getElementType(), tile.getColumns(), early);
 }
 
 std::array<Value, 2> LowerPromoteSwapped::getBScales(

@@ -60,6 +60,23 @@ private:
 
 } // namespace
 
+bool fp8::isBeforeProduct(PromoteOp op) {
+  return llvm::any_of(
+      llvm::make_range(std::next(op->getIterator()), op->getBlock()->end()),
+      [](Operation &later) { return isa<WarpgroupMmaOp>(later); });
+}
+
+SmallVector<Value> fp8::loadEighths(Value address, Type element, int64_t count,
+                                    Instructions &instructions) {
+  SmallVector<Value> pairs;
+  for (int64_t i = 0; i < count; i += 8)
+    llvm::append_range(
+        pairs, instructions.loadSharedPairs(
+                   instructions.add(address, i * getBytes(element)), element,
+                   /*count=*/2));
+  return pairs;
+}
+
 /// The thread's pair of each eight columns of a row in shared memory.
 static SmallVector<Value> loadRow(TileType tile, Value address,
                                   const FragmentPart &part,
@@ -67,13 +84,7 @@ static SmallVector<Value> loadRow(TileType tile, Value address,
   Type element = tile.getElementType();
   Value first = instructions.add(
       address, instructions.mul(part.firstColumn, getBytes(element)));
-  SmallVector<Value> pairs;
-  for (int64_t column = 0; column < tile.getColumns(); column += 8)
-    llvm::append_range(
-        pairs, instructions.loadSharedPairs(
-                   instructions.add(first, column * getBytes(element)), element,
-                   /*count=*/2));
-  return pairs;
+  return loadEighths(first, element, tile.getColumns(), instructions);
 }
 
 SmallVector<Value>
@@ -91,12 +102,6 @@ LowerPromoteProduct::getBScales(PromoteOp op, Adaptor operands,
   for (int64_t i = 0; i < eights; ++i)
     scales.push_back(operands.getBScales()[i / perScale][0]);
   return scales;
-}
-
-bool fp8::isBeforeProduct(PromoteOp op) {
-  return llvm::any_of(
-      llvm::make_range(std::next(op->getIterator()), op->getBlock()->end()),
-      [](Operation &later) { return isa<WarpgroupMmaOp>(later); });
 }
 
 void LowerPromoteProduct::lowerFragment(
@@ -282,7 +287,7 @@ void LowerStoreProduct::lowerFragment(
       }
       inner.commitStores();
     });
-    for (int64_t i = 0; i < count; ++i)
+    for (int64_t i = 0; rest && i < count; ++i)
       rest.store(tile, instructions.add(address, i * slotBytes), getPlace(i),
                  thread, /*threads=*/128, instructions);
     Value next = instructions.add(slot, batch);

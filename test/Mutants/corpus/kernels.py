@@ -62,7 +62,7 @@ BY_HAND = [
     Kernel("explicit", "test/Run/explicit.mlir", m=130, n=136, k=1168),
     Kernel("epilogue", "test/Run/epilogue.mlir", m=136, n=144, k=656),
     Kernel("read", "test/Run/read.mlir", m=130, n=72, k=656),
-    Kernel("swapped", "test/Run/swapped.mlir", m=130, n=136, k=1168),
+    Kernel("swapped", "test/Run/swapped-rings.mlir", m=130, n=136, k=1168),
 ]
 PTX_KERNELS = OF_THE_OP + BY_HAND[:3]
 
