@@ -2,35 +2,22 @@
  *
  * The C API of the runtime: a kernel and its launch manifest on a GPU.
  *
- * Functions that can fail return FP8_OK or another status; fp8LastError() then
- * has the message of this thread's last failure. Handles are freed by the
- * function named Close or Free, which takes NULL, too; what fails makes none
- * and leaves NULL. A handle is used by one thread at a time, whichever; devices
- * outlive what is made on them by themselves. The caller's current CUDA context
- * is as it was when a function returns. */
+ * fp8-c/Common.h says how errors and handles are dealt with. Devices outlive
+ * what is made on them by themselves. The caller's current CUDA context is as it
+ * was when a function returns. */
 #ifndef FP8_C_RUNTIME_H
 #define FP8_C_RUNTIME_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "fp8-c/Common.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-typedef enum Fp8Status {
-  FP8_OK = 0,
-  FP8_ERROR = 1,
-  FP8_HANG = 2 /* work did not end in time; only ending the process stops it */
-} Fp8Status;
-
 typedef struct Fp8Device Fp8Device;
 typedef struct Fp8Buffer Fp8Buffer;
 typedef struct Fp8Kernel Fp8Kernel;
 typedef struct Fp8Launch Fp8Launch;
-
-/* Never NULL; valid until this thread's next call that fails. */
-const char *fp8LastError(void);
 
 typedef struct Fp8DeviceInfo {
   const char *name; /* valid as long as the device */
@@ -67,15 +54,6 @@ Fp8Status fp8KernelLoad(Fp8Device *device, const void *image, size_t bytes,
                         const char *manifest, Fp8Kernel **kernel);
 void fp8KernelFree(Fp8Kernel *kernel);
 
-/* An argument of the manifest: a strided array on the device. */
-typedef struct Fp8Argument {
-  const char *dtype; /* as MLIR spells it: "f8E4M3FN" */
-  uint64_t address;  /* of element 0, on the device */
-  size_t rank;
-  const int64_t *shape;   /* elements, outermost first */
-  const int64_t *strides; /* elements, outermost first */
-} Fp8Argument;
-
 /* Checks the arguments against the manifest, encodes tensor maps and
  * parameters. `programmatic` not 0: programmatic stream serialization. */
 Fp8Status fp8LaunchPrepare(const Fp8Kernel *kernel,
@@ -86,6 +64,11 @@ void fp8LaunchFree(Fp8Launch *launch);
 Fp8Status fp8LaunchRun(const Fp8Launch *launch);
 /* Enqueues to the CUDA stream (a CUstream) of the caller, and returns. */
 Fp8Status fp8LaunchEnqueue(const Fp8Launch *launch, void *stream);
+/* The same with other arrays of the same types, shapes and strides: `addresses`
+ * are those of element 0, as many as the launch was prepared with. Several
+ * threads may do so with one launch at the same time. */
+Fp8Status fp8LaunchEnqueueAt(const Fp8Launch *launch, const uint64_t *addresses,
+                             size_t count, void *stream);
 
 typedef struct Fp8Timing {
   double medianMicroseconds, fastestMicroseconds, slowestMicroseconds;

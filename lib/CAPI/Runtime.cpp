@@ -3,11 +3,11 @@
 // The C API of the runtime, over the C++ one.
 #include "fp8-c/Runtime.h"
 
+#include "Guarded.h"
 #include "fp8/Runtime/Timer.h"
 
-#include <exception>
-
 using namespace fp8;
+using capi::textOf;
 
 struct Fp8Device {
   std::shared_ptr<runtime::Device> device;
@@ -22,66 +22,37 @@ struct Fp8Kernel {
 };
 struct Fp8Launch {
   std::shared_ptr<runtime::Device> device;
+  size_t argumentCount = 0;
   std::optional<runtime::PreparedLaunch> prepared; ///< none: an empty grid
 };
 
 namespace {
-thread_local std::string lastError;
 /// Set by the watchdog of whatever device this thread waited for.
 thread_local bool hung = false;
 
-Fp8Status fail(const std::string &message) {
-  lastError = message;
-  return std::exchange(hung, false) ? FP8_HANG : FP8_ERROR;
+Fp8Status fail(std::string message) {
+  return capi::fail(std::move(message),
+                    std::exchange(hung, false) ? FP8_HANG : FP8_ERROR);
 }
 
 Fp8Status statusOf(const std::optional<launch::Error> &error) {
   return error ? fail(error->message) : FP8_OK;
 }
 
-/// Runs `body`; nothing may be thrown into C.
-template <typename Body>
-Fp8Status guarded(const Body &body) {
-  try {
-    return body();
-  } catch (const std::exception &error) {
-    return fail(error.what());
-  }
-}
-
-/// The same with the device's context current.
+/// `guarded` with the device's context current.
 template <typename Body>
 Fp8Status guarded(const runtime::Device &device, const Body &body) {
-  return guarded([&] {
+  return capi::guarded([&] {
     runtime::ContextScope scope(device);
     return scope.error() ? fail(scope.error()->message) : body();
   });
 }
 
-/// No string is an empty one, which no function takes for right.
-std::string_view textOf(const char *text) { return text ? text : ""; }
-
-launch::Expected<launch::ArgumentValue> argumentOf(const Fp8Argument &from,
-                                                   size_t index) {
-  std::string what = "argument " + std::to_string(index);
-  auto type = launch::parseDataType(textOf(from.dtype));
-  if (!type)
-    return launch::Error{what + " has no known type; there are " +
-                         std::string(launch::allDataTypeSpellings())};
-  launch::ArgumentValue value;
-  value.dtype = *type;
-  value.address = from.address;
-  value.shape.assign(from.shape, from.shape + from.rank);
-  value.strides.assign(from.strides, from.strides + from.rank);
-  return value;
-}
 } // namespace
-
-const char *fp8LastError(void) { return lastError.c_str(); }
 
 Fp8Status fp8DeviceOpen(const char *library, int ordinal, Fp8Device **device) {
   *device = nullptr;
-  return guarded([&] {
+  return capi::guarded([&] {
     auto driver = runtime::Driver::load(std::string(textOf(library)));
     if (!driver)
       return fail(driver.error());
@@ -111,7 +82,7 @@ void fp8DeviceGetInfo(const Fp8Device *device, Fp8DeviceInfo *info) {
 }
 
 Fp8Status fp8DeviceCanRun(const Fp8Device *device, const char *target) {
-  return guarded([&] {
+  return capi::guarded([&] {
     auto reason = runtime::whyNotRunnable(textOf(target),
                                           device->device->info().capability);
     return reason ? fail(*reason) : FP8_OK;
@@ -184,20 +155,17 @@ Fp8Status fp8LaunchPrepare(const Fp8Kernel *kernel,
                            int programmatic, Fp8Launch **launch) {
   *launch = nullptr;
   return guarded(*kernel->kernel.device(), [&] {
-    std::vector<launch::ArgumentValue> values;
-    for (size_t i = 0; i < count; ++i) {
-      auto value = argumentOf(arguments[i], i);
-      if (!value)
-        return fail(value.error());
-      values.push_back(std::move(*value));
-    }
+    auto values = capi::argumentsOf(arguments, count);
+    if (!values)
+      return fail(values.error());
     const auto &device = kernel->kernel.device();
     auto plan =
-        launch::bindLaunch(kernel->manifest, values, device->properties());
+        launch::bindLaunch(kernel->manifest, *values, device->properties());
     if (!plan)
       return fail(plan.error());
     auto made = std::make_unique<Fp8Launch>();
     made->device = device;
+    made->argumentCount = count;
     if (!plan->nothingToLaunch()) {
       runtime::LaunchOptions options;
       options.programmaticSerialization = programmatic != 0;
@@ -232,6 +200,21 @@ Fp8Status fp8LaunchEnqueue(const Fp8Launch *launch, void *stream) {
     return launch->prepared ? statusOf(launch->prepared->enqueue(
                                   static_cast<runtime::cu::Stream>(stream)))
                             : FP8_OK;
+  });
+}
+
+Fp8Status fp8LaunchEnqueueAt(const Fp8Launch *launch, const uint64_t *addresses,
+                             size_t count, void *stream) {
+  return guarded(*launch->device, [&] {
+    if (count != launch->argumentCount)
+      return fail("the launch was prepared with " +
+                  std::to_string(launch->argumentCount) +
+                  " arguments and is given " + std::to_string(count) +
+                  " addresses");
+    return launch->prepared
+               ? statusOf(launch->prepared->enqueueAt(
+                     static_cast<runtime::cu::Stream>(stream), addresses))
+               : FP8_OK;
   });
 }
 

@@ -17,20 +17,36 @@
 using namespace mlir;
 using namespace mlir::fp8;
 
-/// Phase 0 to 2: from the op to a linear kernel.
+/// Phase 0 to 1: from the op to a kernel of rings and roles.
 static void addStructurePasses(OpPassManager &pm,
                                const GemmToPTXOptions &options) {
   pm.addPass(createFp8VerifyLinearity());
   pm.addPass(
       createFp8ChooseConfig({options.chip, options.problem, options.tuned}));
-  pm.addPass(createFp8StructureGemm({options.chip}));
+  if (options.phase > Phase::Op)
+    pm.addPass(createFp8StructureGemm({options.chip}));
+}
+
+/// Phase 2: the scopes flattened.
+static void addLinearPasses(OpPassManager &pm) {
   pm.addPass(createInlinerPass());
   pm.addPass(createFp8FlattenScopes());
   pm.addPass(createFp8LowerTileLoops());
   pm.addPass(createFp8UnrollLaps());
 }
 
-/// Phase 3 to 4: what is left of the kernel to the LLVM dialect.
+/// Phase 3: rings as barriers.
+static void addBarrierPasses(OpPassManager &pm,
+                             const GemmToPTXOptions &options) {
+  if (options.debugWaits) {
+    Fp8DebugWaitsOptions waits;
+    waits.limit = options.debugWaits;
+    pm.addPass(createFp8DebugWaits(waits));
+  }
+  pm.addPass(createConvertFp8ToNVVM());
+}
+
+/// Phase 4: what is left of the kernel to the LLVM dialect.
 static void addLLVMPasses(OpPassManager &pm) {
   OpPassManager &kernels = pm.nest<gpu::GPUModuleOp>();
   kernels.addPass(createCanonicalizerPass());
@@ -51,12 +67,12 @@ static void addLLVMPasses(OpPassManager &pm) {
 void fp8::buildGemmToPTXPipeline(OpPassManager &pm,
                                  const GemmToPTXOptions &options) {
   addStructurePasses(pm, options);
-  if (options.debugWaits) {
-    Fp8DebugWaitsOptions waits;
-    waits.limit = options.debugWaits;
-    pm.addPass(createFp8DebugWaits(waits));
-  }
-  pm.addPass(createConvertFp8ToNVVM());
+  if (options.phase > Phase::Structured)
+    addLinearPasses(pm);
+  if (options.phase > Phase::Linear)
+    addBarrierPasses(pm, options);
+  if (options.phase < Phase::LLVM)
+    return;
   Fp8AttachChipOptions chip;
   chip.chip = options.chip;
   pm.addPass(createFp8AttachChip(chip));

@@ -94,10 +94,10 @@ std::optional<Error> Driver::findEntries(void *library) {
           memsetD8Async, memHostAlloc, memHostGetDevicePointer, memFreeHost,
           moduleLoadDataEx, moduleUnload, moduleGetFunction, moduleGetGlobal,
           funcGetAttribute, funcSetAttribute, tensorMapEncodeTiled,
-          launchKernelEx, streamCreate, streamDestroy, streamBeginCapture,
-          streamEndCapture, eventCreate, eventDestroy, eventRecord, eventQuery,
-          eventElapsedTime, graphInstantiate, graphLaunch, graphExecDestroy,
-          graphDestroy);
+          tensorMapReplaceAddress, launchKernelEx, streamCreate, streamDestroy,
+          streamBeginCapture, streamEndCapture, eventCreate, eventDestroy,
+          eventRecord, eventQuery, eventElapsedTime, graphInstantiate,
+          graphLaunch, graphExecDestroy, graphDestroy);
   find(funcGetParamInfo, /*needed=*/false);
   return error;
 }

@@ -13,14 +13,6 @@ std::string extent(const std::array<uint32_t, 3> &size) {
   return std::to_string(size[0]) + "x" + std::to_string(size[1]) + "x" +
          std::to_string(size[2]);
 }
-
-/// What a parameter is made of, for errors.
-std::string operandName(const launch::Manifest &manifest, size_t index) {
-  const launch::ParameterSpec &spec = manifest.parameters[index];
-  if (const auto *map = std::get_if<launch::TensorMapSpec>(&spec))
-    return manifest.arguments[map->argument].name;
-  return "parameter " + std::to_string(index);
-}
 } // namespace
 
 Expected<PreparedLaunch> PreparedLaunch::make(Kernel kernel,
@@ -43,26 +35,54 @@ Expected<PreparedLaunch> PreparedLaunch::make(Kernel kernel,
   launch.options.programmaticSerialization |= plan.programmatic;
   const Driver &driver = launch.kernel().device()->driver();
   launch.parameters.resize(plan.parameters.size());
+  launch.addressesOf.resize(plan.parameters.size());
   for (size_t i = 0; i < plan.parameters.size(); ++i) {
-    const launch::BoundParameter &parameter = plan.parameters[i];
-    cu::TensorMap &bytes = launch.parameters[i];
-    if (const auto *pointer = std::get_if<launch::BoundPointer>(&parameter)) {
-      std::memcpy(&bytes, &pointer->address, sizeof(pointer->address));
-    } else if (const auto *scalar =
-                   std::get_if<launch::BoundScalar>(&parameter)) {
-      // The driver copies as many bytes as the parameter has; both ends are
-      // little-endian.
-      std::memcpy(&bytes, &scalar->value, sizeof(scalar->value));
-    } else if (auto error = encodeTensorMap(
-                   driver, std::get<launch::BoundTensorMap>(parameter),
-                   operandName(manifest, i), bytes)) {
-      return *error;
+    const launch::BoundParameter &bound = plan.parameters[i];
+    // The driver copies as many bytes as the parameter has; both ends are
+    // little-endian.
+    if (const auto *scalar = std::get_if<launch::BoundScalar>(&bound)) {
+      std::memcpy(&launch.parameters[i], &scalar->value, sizeof(scalar->value));
+      continue;
     }
+    AddressOf &from = launch.addressesOf[i];
+    const launch::ParameterSpec &spec = manifest.parameters[i];
+    if (const auto *pointer = std::get_if<launch::BoundPointer>(&bound)) {
+      from.argument = std::get<launch::PointerSpec>(spec).argument;
+      std::memcpy(&launch.parameters[i], &pointer->address,
+                  sizeof(pointer->address));
+      continue;
+    }
+    from.argument = std::get<launch::TensorMapSpec>(spec).argument;
+    from.name = manifest.arguments[*from.argument].name;
+    from.inTensorMap = true;
+    if (auto error =
+            encodeTensorMap(driver, std::get<launch::BoundTensorMap>(bound),
+                            from.name, launch.parameters[i]))
+      return *error;
   }
   return launch;
 }
 
-std::optional<Error> PreparedLaunch::enqueue(cu::Stream stream) const {
+std::optional<Error>
+PreparedLaunch::enqueueAt(cu::Stream stream, const uint64_t *addresses) const {
+  std::vector<Parameter> values = parameters;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const AddressOf &from = addressesOf[i];
+    if (!from.argument)
+      continue;
+    uint64_t address = addresses[*from.argument];
+    if (!from.inTensorMap)
+      std::memcpy(&values[i], &address, sizeof(address));
+    else if (auto error = moveTensorMap(launchedKernel.device()->driver(),
+                                        address, from.name, values[i]))
+      return error;
+  }
+  return enqueue(stream, values);
+}
+
+std::optional<Error>
+PreparedLaunch::enqueue(cu::Stream stream,
+                        const std::vector<Parameter> &values) const {
   cu::LaunchAttribute attributes[2] = {};
   unsigned count = 0;
   // A cluster of one block is what a launch without the attribute has, too.
@@ -89,14 +109,14 @@ std::optional<Error> PreparedLaunch::enqueue(cu::Stream stream) const {
   config.attributes = count ? attributes : nullptr;
   config.attributeCount = count;
   std::vector<void *> pointers;
-  for (const cu::TensorMap &parameter : parameters)
-    pointers.push_back(const_cast<cu::TensorMap *>(&parameter));
+  for (const Parameter &value : values)
+    pointers.push_back(const_cast<Parameter *>(&value));
   const Driver &driver = launchedKernel.device()->driver();
   const cu::LaunchConfig *configPointer = &config;
   void **extra = nullptr;
-  return driver.call(driver.launchKernelEx, "cannot launch " + str(),
-                     configPointer, launchedKernel.handle(), pointers.data(),
-                     extra);
+  return driver.call(
+      driver.launchKernelEx, [this] { return "cannot launch " + str(); },
+      configPointer, launchedKernel.handle(), pointers.data(), extra);
 }
 
 std::string PreparedLaunch::str() const {

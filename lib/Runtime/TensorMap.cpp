@@ -154,4 +154,14 @@ std::optional<Error> encodeTensorMap(const Driver &driver,
       l2Promotion(map.l2Promotion), oobFill);
 }
 
+std::optional<Error> moveTensorMap(const Driver &driver, uint64_t address,
+                                   const std::string &operand,
+                                   cu::TensorMap &encoded) {
+  auto what = [&] { return "cannot make the tensor map of '" + operand + "'"; };
+  if (address % 16)
+    return Error{what() + ": the address is not aligned to 16 bytes"};
+  return driver.call(driver.tensorMapReplaceAddress, what, &encoded,
+                     reinterpret_cast<void *>(address));
+}
+
 } // namespace fp8::runtime

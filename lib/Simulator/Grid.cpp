@@ -18,6 +18,8 @@ constexpr uint32_t kResidentClusters = 4;
 /// Turns after which a cluster that could not go on tries again: another may
 /// have written what it polls.
 constexpr unsigned kRetry = 64;
+/// Turns of a cluster that is alone, after which the caller hears of progress.
+constexpr unsigned kTurnsAlone = 1 << 12;
 } // namespace
 
 Grid::Grid(Device &device, const Program &program, const LaunchConfig &config,
@@ -70,6 +72,18 @@ Machine *Grid::pick() {
   return nullptr;
 }
 
+bool Grid::reportProgress() {
+  const auto &[x, y, z] = config.grid;
+  if (!options.progress ||
+      options.progress(report.statistics.blocks, uint64_t(x) * y * z))
+    return true;
+  SimulationError error;
+  error.kind = ErrorKind::LimitExceeded;
+  error.message = "the caller ended the run before the kernel had";
+  report.errors.push_back(std::move(error));
+  return false;
+}
+
 void Grid::run() {
   listClusters();
   size_t most = residents();
@@ -90,7 +104,10 @@ void Grid::run() {
       resident.front()->reportDeadlock();
       break;
     }
-    machine->run(resident.size() > 1 ? 1 + unsigned(random.below(64)) : ~0u);
+    machine->run(resident.size() > 1 ? 1 + unsigned(random.below(64))
+                                     : kTurnsAlone);
+    if (!reportProgress())
+      break;
     if (!machine->finished())
       continue;
     turns = kRetry - 1;

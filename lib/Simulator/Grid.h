@@ -56,6 +56,8 @@ private:
   void listClusters();
   size_t residents();
   Machine *pick();
+  /// False if the caller wants no more.
+  bool reportProgress();
 };
 
 } // namespace fp8::sim

@@ -6,6 +6,7 @@
 #include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/Support/ErrorHandling.h"
 #include <csetjmp>
+#include <mutex>
 
 using namespace mlir;
 using namespace mlir::fp8;
@@ -47,13 +48,43 @@ struct FatalError {
 };
 } // namespace
 
+/// What this thread does when LLVM gives up.
+static thread_local FatalError *onThisThread = nullptr;
+
 // LLVM is built without exceptions, so the way out of a fatal error is a jump
 // past its frames, as clang's crash recovery does.
-static void onFatalError(void *data, const char *reason, bool) {
-  auto *error = static_cast<FatalError *>(data);
-  error->message = reason;
-  std::longjmp(error->resume, 1);
+static void onFatalError(void *, const char *reason, bool) {
+  if (!onThisThread) // not our work: end as LLVM does
+    return;
+  onThisThread->message = reason;
+  std::longjmp(onThisThread->resume, 1);
 }
+
+namespace {
+/// LLVM has one handler in a process, and kernels are compiled by several
+/// threads: it is installed while any of them works.
+class FatalErrorScope {
+public:
+  explicit FatalErrorScope(FatalError &error) {
+    std::lock_guard<std::mutex> lock(mutex);
+    if (!users++)
+      llvm::install_fatal_error_handler(onFatalError);
+    onThisThread = &error;
+  }
+  ~FatalErrorScope() {
+    std::lock_guard<std::mutex> lock(mutex);
+    onThisThread = nullptr;
+    if (!--users)
+      llvm::remove_fatal_error_handler();
+  }
+
+private:
+  static std::mutex mutex;
+  static unsigned users;
+};
+std::mutex FatalErrorScope::mutex;
+unsigned FatalErrorScope::users = 0;
+} // namespace
 
 BackendContext::BackendContext(const KernelModule &kernel)
     : kernel(kernel), context(std::make_unique<llvm::LLVMContext>()) {
@@ -65,7 +96,7 @@ BackendContext::~BackendContext() = default;
 
 LogicalResult BackendContext::run(llvm::function_ref<void()> work) {
   FatalError fatal;
-  llvm::ScopedFatalErrorHandler handler(onFatalError, &fatal);
+  FatalErrorScope scope(fatal);
   if (setjmp(fatal.resume) == 0) {
     work();
     return failure(hadError);

@@ -2,77 +2,61 @@
 // From a lowered module to its output files.
 
 #include "fp8/Target/Emit.h"
-#include "fp8/Target/Manifest.h"
+#include "fp8/Target/KernelObject.h"
 #include "fp8/Target/OutputFiles.h"
 #include "fp8/Target/PTX.h"
 
 using namespace mlir;
 using namespace mlir::fp8;
 
-static LogicalResult report(ModuleOp module, llvm::Error error) {
-  return emitError(UnknownLoc::get(module.getContext()))
-         << llvm::toString(std::move(error));
-}
-
-static FailureOr<std::string> emitCubin(ModuleOp module,
-                                        const KernelModule &kernel,
-                                        const EmitOptions &options) {
-  FailureOr<std::string> ptx = emitPTX(kernel);
-  if (failed(ptx))
-    return failure();
-  llvm::Expected<Cubin> cubin =
-      assemble(*ptx, kernel.getName(), kernel.chip->name, options.ptxas);
-  if (!cubin)
-    return report(module, cubin.takeError());
-  llvm::errs() << cubin->warnings;
-  if (options.reportResources)
-    printResources(llvm::errs(), kernel.getName(), cubin->resources);
-  return std::move(cubin->binary);
-}
-
-static FailureOr<std::string> emitKernel(ModuleOp module,
-                                         const KernelModule &kernel,
-                                         const EmitOptions &options) {
-  switch (options.kind) {
-  case EmitKind::LLVM:
-    return emitLLVMIR(kernel);
-  case EmitKind::PTX:
-    return emitPTX(kernel);
-  case EmitKind::Cubin:
-    return emitCubin(module, kernel, options);
-  case EmitKind::MLIR:
-    break;
-  }
-  llvm_unreachable("MLIR is printed by the driver");
-}
-
-LogicalResult mlir::fp8::emit(ModuleOp module, const EmitOptions &options) {
-  if (options.kind == EmitKind::Cubin && options.output == "-" &&
-      options.writeFiles)
-    return emitError(UnknownLoc::get(module.getContext()))
-           << "a cubin is binary and is not written to the standard output; "
-              "name a file with -o";
-  FailureOr<KernelModule> kernel = findKernelModule(module, options.kernel);
-  if (failed(kernel))
-    return failure();
-
-  // The manifest first: it is quick, and what it refuses needs no backend.
-  SmallVector<OutputFile> files;
-  bool hasManifest = options.writeManifest && options.kind != EmitKind::LLVM &&
-                     (!options.writeFiles || !isStream(options.output));
-  if (hasManifest) {
-    FailureOr<std::string> manifest = emitManifest(module, *kernel);
-    if (failed(manifest))
-      return failure();
-    files.push_back({options.output + ".json", std::move(*manifest)});
-  }
-  FailureOr<std::string> contents = emitKernel(module, *kernel, options);
-  if (failed(contents))
-    return failure();
-  files.push_back({options.output, std::move(*contents)});
+static LogicalResult write(ModuleOp module, const EmitOptions &options,
+                           ArrayRef<OutputFile> files) {
   if (!options.writeFiles)
     return success();
   if (llvm::Error error = writeOutputFiles(files))
-    return report(module, std::move(error));
+    return emitError(UnknownLoc::get(module.getContext()))
+           << llvm::toString(std::move(error));
   return success();
+}
+
+static LogicalResult writeLLVMIR(ModuleOp module, const EmitOptions &options) {
+  FailureOr<KernelModule> kernel = findKernelModule(module, options.kernel);
+  if (failed(kernel))
+    return failure();
+  FailureOr<std::string> text = emitLLVMIR(*kernel);
+  if (failed(text))
+    return failure();
+  return write(module, options, {{options.output, std::move(*text)}});
+}
+
+LogicalResult mlir::fp8::emit(ModuleOp module, const EmitOptions &options) {
+  assert(options.kind != EmitKind::MLIR && "MLIR is printed by the driver");
+  if (options.kind == EmitKind::LLVM)
+    return writeLLVMIR(module, options);
+  bool isCubin = options.kind == EmitKind::Cubin;
+  if (isCubin && options.output == "-" && options.writeFiles)
+    return emitError(UnknownLoc::get(module.getContext()))
+           << "a cubin is binary and is not written to the standard output; "
+              "name a file with -o";
+
+  KernelObjectOptions wanted;
+  wanted.kernel = options.kernel;
+  wanted.wantManifest = options.writeManifest &&
+                        (!options.writeFiles || !isStream(options.output));
+  if (isCubin)
+    wanted.assemble = options.ptxas;
+  FailureOr<KernelObject> object = makeKernelObject(module, wanted);
+  if (failed(object))
+    return failure();
+  if (isCubin) {
+    llvm::errs() << object->cubin->warnings;
+    if (options.reportResources)
+      printResources(llvm::errs(), object->name, object->cubin->resources);
+  }
+  SmallVector<OutputFile> files;
+  if (wanted.wantManifest)
+    files.push_back({options.output + ".json", std::move(object->manifest)});
+  files.push_back({options.output, isCubin ? std::move(object->cubin->binary)
+                                           : std::move(object->ptx)});
+  return write(module, options, files);
 }

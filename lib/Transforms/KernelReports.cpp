@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The reports of a module's kernels, for the passes that print them.
 
-#include "KernelReports.h"
+#include "fp8/Transforms/KernelReports.h"
 #include "fp8/Transforms/Passes.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"

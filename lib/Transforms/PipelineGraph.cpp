@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Draws the roles, rings and barriers of each kernel.
 
-#include "KernelReports.h"
+#include "fp8/Transforms/KernelReports.h"
 #include "OutputFile.h"
 #include "fp8/Transforms/Passes.h"
 

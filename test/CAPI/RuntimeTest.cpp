@@ -163,6 +163,21 @@ TEST_F(CRuntime, Launches) {
   EXPECT_EQ(fp8LaunchTime(nullptr, 0, 20, 0, &timing), FP8_ERROR);
 }
 
+TEST_F(CRuntime, EnqueuesOnOtherArrays) {
+  ASSERT_EQ(load(naive), FP8_OK) << fp8LastError();
+  ASSERT_EQ(prepare(), FP8_OK) << fp8LastError();
+  const uint64_t other[] = {0x9000, 0xa000, 0xb000, 0xc000, 0xd000};
+  EXPECT_EQ(fp8LaunchEnqueueAt(launch, other, 5, nullptr), FP8_OK);
+  const std::string launched =
+      "cuLaunchKernelEx grid=1x1x1 block=128x1x1 shared=0 extra=0 first=";
+  EXPECT_EQ(count(launched + "0x9000"), 1u);
+  EXPECT_EQ(fp8LaunchEnqueueAt(launch, other, 4, nullptr), FP8_ERROR);
+  EXPECT_STREQ(fp8LastError(), "the launch was prepared with 5 arguments and "
+                               "is given 4 addresses");
+  EXPECT_EQ(fp8LaunchEnqueue(launch, nullptr), FP8_OK);
+  EXPECT_EQ(count(launched + "0x1000"), 1u) << "the launch itself has changed";
+}
+
 TEST_F(CRuntime, AnEmptyGridIsSuccess) {
   ASSERT_EQ(load(naive), FP8_OK);
   ASSERT_EQ(prepare(0), FP8_OK) << fp8LastError();

@@ -167,6 +167,7 @@ TEST(DriverTypes, Signatures) {
   SAME_SIGNATURE(cuFuncSetAttribute, funcSetAttribute);
   SAME_SIGNATURE(cuFuncGetParamInfo, funcGetParamInfo);
   SAME_SIGNATURE(cuTensorMapEncodeTiled, tensorMapEncodeTiled);
+  SAME_SIGNATURE(cuTensorMapReplaceAddress, tensorMapReplaceAddress);
   SAME_SIGNATURE(cuLaunchKernelEx, launchKernelEx);
   SAME_SIGNATURE(cuStreamCreate, streamCreate);
   SAME_SIGNATURE(cuStreamDestroy, streamDestroy);

@@ -333,6 +333,14 @@ FAKE cuTensorMapEncodeTiled(TensorMap *map, TensorMapDataType type,
   return success;
 }
 
+FAKE cuTensorMapReplaceAddress(TensorMap *map, void *address) {
+  FAIL_AS_PLANNED();
+  note("cuTensorMapReplaceAddress address=%#llx",
+       reinterpret_cast<unsigned long long>(address));
+  map->opaque[0] = reinterpret_cast<uint64_t>(address);
+  return success;
+}
+
 FAKE cuLaunchKernelEx(const LaunchConfig *config, Function, void **parameters,
                       void **extra) {
   NEEDS_CONTEXT();

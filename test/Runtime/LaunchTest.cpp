@@ -141,6 +141,24 @@ TEST_F(LaunchTest, ScalarsArriveWhole) {
   EXPECT_THAT(log(), HasSubstr("first=0x123456789ab\n"));
 }
 
+TEST_F(LaunchTest, GoesToOtherArraysOfTheSameShapes) {
+  auto prepared = PreparedLaunch::make(kernel(), manifest, plan());
+  ASSERT_TRUE(prepared) << prepared.error();
+  const uint64_t other[] = {0x910000, 0x920000, 0x930000, 0x940000, 0x950000};
+  EXPECT_FALSE(prepared->enqueueAt(nullptr, other));
+  const std::string launched =
+      "cuLaunchKernelEx grid=3x2x1 block=160x1x1 shared=49216 extra=0 first=";
+  EXPECT_EQ(count(launched + "0x910000"), 1u);
+  EXPECT_EQ(count("cuTensorMapReplaceAddress address=0x930000"), 1u);
+  EXPECT_EQ(count("cuTensorMapEncodeTiled"), 2u) << "encoded again";
+  EXPECT_FALSE(prepared->enqueue(nullptr));
+  EXPECT_EQ(count(launched + "0x10000"), 1u) << "the launch itself has changed";
+  const uint64_t odd[] = {0x910008, 0x920000, 0x930000, 0x940000, 0x950000};
+  EXPECT_THAT(prepared->enqueueAt(nullptr, odd)->message,
+              testing::StrEq("cannot make the tensor map of 'a': the address "
+                             "is not aligned to 16 bytes"));
+}
+
 TEST_F(LaunchTest, ALaunchThatIsRefused) {
   fail("cuLaunchKernelEx=2");
   EXPECT_THAT(

@@ -29,6 +29,7 @@ protected:
         {"pipeline a", "empty", 1048, 3, {{"mma", 1, "once"}}, 0}};
     manifest.debugWaits = table;
     plan.grid = plan.block = plan.cluster = {1, 1, 1};
+    manifest.parameters = {launch::PointerSpec{0}};
     plan.parameters = {launch::BoundPointer{0x10000}};
   }
   /// Launches and waits; the error, or nothing.

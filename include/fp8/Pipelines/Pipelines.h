@@ -9,6 +9,9 @@
 
 namespace mlir::fp8 {
 
+/// What a kernel goes through on its way (docs/Phases.md).
+enum class Phase { Op, Structured, Linear, Barriers, LLVM };
+
 /// Options of the pipeline from GEMM ops to kernels that PTX can be emitted
 /// for.
 struct GemmToPTXOptions : public PassPipelineOptions<GemmToPTXOptions> {
@@ -28,6 +31,15 @@ struct GemmToPTXOptions : public PassPipelineOptions<GemmToPTXOptions> {
       *this, "tuned",
       llvm::cl::desc("a table of measured configurations, written by ./dev "
                      "bench --tune")};
+  Option<Phase> phase{
+      *this, "phase", llvm::cl::desc("the last phase to reach"),
+      llvm::cl::values(
+          clEnumValN(Phase::Op, "op", "0: GEMM ops, with their configurations"),
+          clEnumValN(Phase::Structured, "structured", "1: rings and roles"),
+          clEnumValN(Phase::Linear, "linear", "2: scopes flattened"),
+          clEnumValN(Phase::Barriers, "barriers", "3: rings as mbarriers"),
+          clEnumValN(Phase::LLVM, "llvm", "4: ready for PTX (the default)")),
+      llvm::cl::init(Phase::LLVM)};
 };
 
 /// Takes GEMM ops, or kernels that are written in phase 1 or 2, to the LLVM and

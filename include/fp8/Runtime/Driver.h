@@ -10,6 +10,7 @@
 
 #include <memory>
 #include <optional>
+#include <type_traits>
 
 namespace fp8::runtime {
 
@@ -41,6 +42,18 @@ public:
     if (result == cu::success)
       return std::nullopt;
     return failure(entry.name, result, what);
+  }
+  /// The same with a function that makes `what`, for calls so frequent that
+  /// only a failure may cost the words.
+  template <typename What, typename... Parameters, typename... Arguments>
+  auto call(const Entry<Parameters...> &entry, const What &what,
+            Arguments... arguments) const
+      -> std::enable_if_t<std::is_invocable_r_v<std::string, What>,
+                          std::optional<Error>> {
+    cu::Result result = entry.function(arguments...);
+    if (result == cu::success)
+      return std::nullopt;
+    return failure(entry.name, result, what());
   }
 
   /// The message of a call that failed: what was tried, the function, the
@@ -95,6 +108,8 @@ public:
         cu::TensorMapInterleave, cu::TensorMapSwizzle, cu::TensorMapL2Promotion,
         cu::TensorMapOobFill>
       tensorMapEncodeTiled{"cuTensorMapEncodeTiled"};
+  Entry<cu::TensorMap *, void *> tensorMapReplaceAddress{
+      "cuTensorMapReplaceAddress"};
   Entry<const cu::LaunchConfig *, cu::Function, void **, void **>
       launchKernelEx{"cuLaunchKernelEx"};
   Entry<cu::Stream *, unsigned> streamCreate{"cuStreamCreate"};

@@ -65,7 +65,13 @@ public:
   std::optional<Error> enqueue(const Stream &stream) const {
     return enqueue(stream.handle());
   }
-  std::optional<Error> enqueue(cu::Stream stream) const;
+  std::optional<Error> enqueue(cu::Stream stream) const {
+    return enqueue(stream, parameters);
+  }
+  /// The same on other arrays with the same types, shapes and strides; an
+  /// address for each argument of the manifest. Threads may share the launch.
+  std::optional<Error> enqueueAt(cu::Stream stream,
+                                 const uint64_t *addresses) const;
   /// "kernel 'gemm' (grid 6x1x1, block 384x1x1, cluster 2x1x1, 229376 bytes of
   /// dynamic shared memory)"
   std::string str() const;
@@ -73,12 +79,24 @@ public:
 private:
   explicit PreparedLaunch(Kernel kernel) : launchedKernel(std::move(kernel)) {}
 
+  /// A parameter's bytes; as large and aligned as the largest.
+  using Parameter = cu::TensorMap;
+  /// Where a parameter's address comes from.
+  struct AddressOf {
+    std::optional<unsigned> argument; ///< none: the parameter is a scalar
+    std::string name;                 ///< of the argument, for errors
+    bool inTensorMap = false;
+  };
+
+  std::optional<Error> enqueue(cu::Stream stream,
+                               const std::vector<Parameter> &values) const;
+
   Kernel launchedKernel;
   std::array<uint32_t, 3> grid{}, block{}, cluster{};
   uint32_t sharedMemoryBytes = 0;
   LaunchOptions options;
-  /// A parameter each, at its beginning; as large and aligned as the largest.
-  std::vector<cu::TensorMap> parameters;
+  std::vector<Parameter> parameters;
+  std::vector<AddressOf> addressesOf; ///< of each parameter
 };
 
 } // namespace fp8::runtime

@@ -17,6 +17,12 @@ std::optional<Error> encodeTensorMap(const Driver &driver,
                                      const std::string &operand,
                                      cu::TensorMap &encoded);
 
+/// Lets an encoded map describe an array of the same shape at `address`, a
+/// multiple of 16.
+std::optional<Error> moveTensorMap(const Driver &driver, uint64_t address,
+                                   const std::string &operand,
+                                   cu::TensorMap &encoded);
+
 } // namespace fp8::runtime
 
 #endif // FP8_RUNTIME_TENSORMAP_H

@@ -17,6 +17,7 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <string>
 #include <type_traits>
 #include <variant>
@@ -81,6 +82,10 @@ struct Options {
   /// Adds up fp8 products exactly even where the chip does not (sm_90a;
   /// docs/Numerics.md).
   bool exactAccumulation = false;
+  /// Called now and then, at least once for each cluster, with the CTAs that
+  /// have ended, of how many; false ends the run with an error. It changes
+  /// nothing else. May be empty.
+  std::function<bool(uint64_t ended, uint64_t ctas)> progress;
 };
 
 /// Runs `entry` of `module`. Every instruction of the kernel is decoded before

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The reports of a module's kernels, for the passes that print them.
+// The reports of a module's kernels, which passes and the C API print.
 
-#ifndef FP8_LIB_TRANSFORMS_KERNELREPORTS_H
-#define FP8_LIB_TRANSFORMS_KERNELREPORTS_H
+#ifndef FP8_TRANSFORMS_KERNELREPORTS_H
+#define FP8_TRANSFORMS_KERNELREPORTS_H
 
 #include "fp8/Analysis/KernelReport.h"
 
@@ -17,4 +17,4 @@ FailureOr<SmallVector<KernelReport, 0>> reportKernels(ModuleOp module,
 
 } // namespace mlir::fp8
 
-#endif // FP8_LIB_TRANSFORMS_KERNELREPORTS_H
+#endif // FP8_TRANSFORMS_KERNELREPORTS_H

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * The C API of the compiler: MLIR in, kernels out.
+ *
+ * fp8-c/Common.h says how errors and handles are dealt with. A context and the
+ * modules in it are used by one thread at a time; different contexts by as many
+ * threads as you like. A module is freed before its context. */
+#ifndef FP8_C_COMPILER_H
+#define FP8_C_COMPILER_H
+
+#include "fp8-c/Common.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct Fp8Context Fp8Context;
+typedef struct Fp8Module Fp8Module;
+typedef struct Fp8KernelObject Fp8KernelObject;
+typedef struct Fp8Text Fp8Text;
+
+/* Text or bytes that the library has made, with a NUL behind the last. */
+const char *fp8TextData(const Fp8Text *text);
+size_t fp8TextSize(const Fp8Text *text);
+void fp8TextFree(Fp8Text *text);
+
+/* The chips that there is code for, "sm_90a" first; NULL behind the last. */
+const char *fp8ChipName(size_t index);
+
+typedef enum Fp8Severity {
+  FP8_SEVERITY_ERROR = 0,
+  FP8_SEVERITY_WARNING = 1,
+  FP8_SEVERITY_REMARK = 2,
+  FP8_SEVERITY_NOTE = 3
+} Fp8Severity;
+
+/* Valid during the call of the handler. */
+typedef struct Fp8Diagnostic {
+  Fp8Severity severity;
+  const char *message;
+  const char *file;      /* empty if there is no place in a file */
+  uint32_t line, column; /* from 1; 0 if there is none */
+  size_t noteCount;
+  const struct Fp8Diagnostic *notes;
+} Fp8Diagnostic;
+
+typedef void (*Fp8DiagnosticHandler)(const Fp8Diagnostic *diagnostic,
+                                     void *data);
+
+Fp8Status fp8ContextCreate(Fp8Context **context);
+void fp8ContextFree(Fp8Context *context);
+/* `handler` gets whatever the functions below have to say, while they run, and
+ * must not call them; NULL: nobody does. Errors with their notes are in
+ * fp8LastError() either way. */
+void fp8ContextSetDiagnosticHandler(Fp8Context *context,
+                                    Fp8DiagnosticHandler handler, void *data);
+
+/* Parses and verifies text or bytecode of `bytes` bytes; `name` is the file's in
+ * diagnostics. */
+Fp8Status fp8ModuleParse(Fp8Context *context, const char *text, size_t bytes,
+                         const char *name, Fp8Module **module);
+void fp8ModuleFree(Fp8Module *module);
+Fp8Status fp8ModuleClone(const Fp8Module *module, Fp8Module **clone);
+/* Verifiers, and the linearity of all that is linear. */
+Fp8Status fp8ModuleVerify(const Fp8Module *module);
+/* `pipeline` is as fp8-opt's --pass-pipeline has it, with or without the
+ * "builtin.module(...)" around it: "fp8-gemm-to-ptx{chip=sm_90a}". What is left
+ * after an error is good for fp8ModuleFree and fp8ModulePrint only. */
+Fp8Status fp8ModuleRunPipeline(Fp8Module *module, const char *pipeline);
+
+typedef enum Fp8Format {
+  FP8_FORMAT_TEXT = 0,
+  FP8_FORMAT_TEXT_WITH_LOCATIONS = 1,
+  FP8_FORMAT_BYTECODE = 2
+} Fp8Format;
+Fp8Status fp8ModulePrint(const Fp8Module *module, Fp8Format format,
+                         Fp8Text **text);
+/* What is derived for each kernel, JSON as of --fp8-report=format=json; kernels
+ * of phase 0 are made for `chip`. */
+Fp8Status fp8ModuleReport(const Fp8Module *module, const char *chip,
+                          Fp8Text **json);
+
+typedef struct Fp8KernelObjectOptions {
+  const char *kernel; /* NULL: the only one */
+  int assemble;       /* not 0: a cubin, too, by NVIDIA's ptxas */
+  const char *ptxas;  /* the program; NULL: searched for as fp8-opt does */
+  int strict;         /* not 0: a spilled register or a warning is an error */
+} Fp8KernelObjectOptions;
+
+/* Of a module in phase 4, which is not changed; `options` may be NULL. */
+Fp8Status fp8KernelObjectCreate(const Fp8Module *module,
+                                const Fp8KernelObjectOptions *options,
+                                Fp8KernelObject **object);
+void fp8KernelObjectFree(Fp8KernelObject *object);
+/* Valid as long as the object. */
+const char *fp8KernelObjectName(const Fp8KernelObject *object);
+const char *fp8KernelObjectChip(const Fp8KernelObject *object);
+const char *fp8KernelObjectPTX(const Fp8KernelObject *object);
+const char *fp8KernelObjectManifest(const Fp8KernelObject *object);
+/* NULL, and no bytes, if there is none. */
+const void *fp8KernelObjectCubin(const Fp8KernelObject *object, size_t *bytes);
+
+typedef struct Fp8KernelResources {
+  int64_t registers;         /* 32-bit registers of one thread */
+  int64_t spillStoreBytes;   /* of one thread */
+  int64_t spillLoadBytes;    /* of one thread */
+  int64_t stackBytes;        /* of one thread */
+  int64_t sharedMemoryBytes; /* static, of one CTA */
+} Fp8KernelResources;
+/* 0 if there is no cubin, else 1. */
+int fp8KernelObjectResources(const Fp8KernelObject *object,
+                             Fp8KernelResources *resources);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* FP8_C_COMPILER_H */

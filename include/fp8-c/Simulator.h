@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * The C API of the simulator: a kernel and its launch manifest without a GPU.
+ *
+ * fp8-c/Common.h says how errors are dealt with. */
+#ifndef FP8_C_SIMULATOR_H
+#define FP8_C_SIMULATOR_H
+
+#include "fp8-c/Common.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct Fp8SimulatorOptions {
+  uint64_t scheduleSeed;     /* the order of warps and of asynchronous work */
+  int completeAtIssue;       /* not 0: asynchronous work completes at once */
+  uint64_t stepLimit;        /* warp instructions */
+  uint64_t gridLimit;        /* CTAs */
+  uint32_t maxErrors;        /* after which a run stops */
+  uint32_t multiprocessors;  /* that the device has */
+  uint32_t residentClusters; /* 0: some, as the seed chooses */
+  uint64_t memoryLimit;      /* bytes of all arguments together */
+  /* Called now and then with the CTAs that have ended, of how many; not 0 ends
+   * the run with an error. NULL: nobody is told. */
+  int (*progress)(uint64_t ended, uint64_t ctas, void *data);
+  void *progressData;
+} Fp8SimulatorOptions;
+
+/* Sets what fp8-run has without options. */
+void fp8SimulatorOptionsInit(Fp8SimulatorOptions *options);
+
+typedef struct Fp8SimulatorStatistics {
+  uint64_t warpInstructions;
+  uint64_t mmas;
+  uint64_t tmaLoads, tmaLoadBytes;
+  uint64_t tmaStores, tmaStoreBytes;
+  uint64_t barrierPhases; /* of mbarriers, completed */
+  uint64_t ctas;          /* run to their end */
+  uint64_t scheduleHash;  /* tells orders of barrier events apart */
+} Fp8SimulatorStatistics;
+
+/* Runs the kernel of `manifest` in `ptx` on arrays in this process' memory, and
+ * writes what it computes to those that it may write. A broken rule of the
+ * barrier protocol, of TMA, of the tensor cores and so on is an error, with its
+ * place in `name`, and nothing is written then. `options` and `statistics` may
+ * be NULL. Several threads may simulate at the same time. */
+Fp8Status fp8Simulate(const char *ptx, size_t bytes, const char *name,
+                      const char *manifest, const Fp8Argument *arguments,
+                      size_t count, const Fp8SimulatorOptions *options,
+                      Fp8SimulatorStatistics *statistics);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* FP8_C_SIMULATOR_H */

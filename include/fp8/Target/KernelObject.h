@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What a kernel is once it is compiled: PTX, launch manifest, cubin.
+
+#ifndef FP8_TARGET_KERNELOBJECT_H
+#define FP8_TARGET_KERNELOBJECT_H
+
+#include "fp8/Target/Cubin.h"
+#include "mlir/IR/BuiltinOps.h"
+#include <optional>
+
+namespace mlir::fp8 {
+
+struct KernelObject {
+  std::string name; ///< of the kernel: the .entry of the PTX
+  std::string chip;
+  std::string ptx;
+  std::string manifest;       ///< JSON; see Manifest.h
+  std::optional<Cubin> cubin; ///< if asked for
+};
+
+struct KernelObjectOptions {
+  std::string kernel;       ///< needed when there are several
+  bool wantManifest = true; ///< the host function that launches it is read
+  /// Assembles the PTX, with these options of ptxas.
+  std::optional<PtxasOptions> assemble;
+};
+
+/// Makes the object of the kernel in `module`, which is in phase 4 and is not
+/// changed. Emits an error when there is no such kernel, or what one of the
+/// parts refuses.
+FailureOr<KernelObject> makeKernelObject(ModuleOp module,
+                                         const KernelObjectOptions &options);
+
+} // namespace mlir::fp8
+
+#endif // FP8_TARGET_KERNELOBJECT_H

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Errors, the version and arguments, which all parts of the C API share.
+#include "Common.h"
+
+using namespace fp8;
+
+static thread_local std::string lastError;
+
+Fp8Status capi::fail(std::string message, Fp8Status status) {
+  lastError = std::move(message);
+  return status;
+}
+
+const char *fp8LastError(void) { return lastError.c_str(); }
+
+const char *fp8Version(void) { return FP8_VERSION; }
+
+launch::Expected<std::vector<launch::ArgumentValue>>
+capi::argumentsOf(const Fp8Argument *arguments, size_t count) {
+  std::vector<launch::ArgumentValue> values(count);
+  for (size_t i = 0; i < count; ++i) {
+    const Fp8Argument &from = arguments[i];
+    auto type = launch::parseDataType(textOf(from.dtype));
+    if (!type)
+      return launch::Error{"argument " + std::to_string(i) +
+                           " has no known type; there are " +
+                           std::string(launch::allDataTypeSpellings())};
+    values[i].dtype = *type;
+    values[i].address = from.address;
+    values[i].shape.assign(from.shape, from.shape + from.rank);
+    values[i].strides.assign(from.strides, from.strides + from.rank);
+  }
+  return values;
+}

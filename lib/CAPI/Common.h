@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// How the parts of the C API fail.
+#ifndef FP8_LIB_CAPI_COMMON_H
+#define FP8_LIB_CAPI_COMMON_H
+
+#include "fp8-c/Common.h"
+
+#include "fp8/Launch/Expression.h"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fp8::capi {
+
+/// Keeps the message for fp8LastError.
+Fp8Status fail(std::string message, Fp8Status status = FP8_ERROR);
+
+/// No string is an empty one, which no function takes for right.
+inline std::string_view textOf(const char *text) { return text ? text : ""; }
+
+/// The arguments as the manifest's reader takes them.
+launch::Expected<std::vector<launch::ArgumentValue>>
+argumentsOf(const Fp8Argument *arguments, size_t count);
+
+} // namespace fp8::capi
+
+#endif // FP8_LIB_CAPI_COMMON_H

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The C API of the simulator, over the C++ one.
+#include "fp8-c/Simulator.h"
+
+#include "Guarded.h"
+#include "fp8/SimulatedLaunch/Kernel.h"
+
+using namespace fp8;
+using namespace fp8::capi;
+
+static constexpr uint64_t kDefaultMemory = uint64_t(8) << 30;
+
+void fp8SimulatorOptionsInit(Fp8SimulatorOptions *options) {
+  sim::Options defaults;
+  *options = Fp8SimulatorOptions();
+  options->scheduleSeed = defaults.scheduleSeed;
+  options->completeAtIssue = defaults.completion == sim::Completion::AtIssue;
+  options->stepLimit = defaults.stepLimit;
+  options->gridLimit = defaults.gridLimit;
+  options->maxErrors = defaults.maxErrors;
+  options->multiprocessors = defaults.multiprocessorCount;
+  options->residentClusters = defaults.residentClusters;
+  options->memoryLimit = kDefaultMemory;
+}
+
+static sim::Options optionsOf(const Fp8SimulatorOptions &from) {
+  sim::Options options;
+  options.scheduleSeed = from.scheduleSeed;
+  options.completion =
+      from.completeAtIssue ? sim::Completion::AtIssue : sim::Completion::Late;
+  options.stepLimit = from.stepLimit;
+  options.gridLimit = from.gridLimit;
+  options.maxErrors = from.maxErrors;
+  options.multiprocessorCount = from.multiprocessors;
+  options.residentClusters = from.residentClusters;
+  if (from.progress)
+    options.progress = [&from](uint64_t ended, uint64_t ctas) {
+      return from.progress(ended, ctas, from.progressData) == 0;
+    };
+  return options;
+}
+
+static void copy(const sim::Report &report, Fp8SimulatorStatistics &to) {
+  const sim::Statistics &from = report.statistics;
+  to.warpInstructions = from.warpInstructions;
+  to.mmas = from.mmas;
+  to.tmaLoads = from.tmaLoads;
+  to.tmaLoadBytes = from.tmaLoadBytes;
+  to.tmaStores = from.tmaStores;
+  to.tmaStoreBytes = from.tmaStoreBytes;
+  to.barrierPhases = from.barrierPhases;
+  to.ctas = from.blocks;
+  to.scheduleHash = report.barrierEventHash;
+}
+
+static std::string join(const std::vector<std::string> &lines) {
+  std::string text;
+  for (const std::string &line : lines)
+    text += (text.empty() ? "" : "\n") + line;
+  return text;
+}
+
+Fp8Status fp8Simulate(const char *ptx, size_t bytes, const char *name,
+                      const char *manifest, const Fp8Argument *arguments,
+                      size_t count, const Fp8SimulatorOptions *options,
+                      Fp8SimulatorStatistics *statistics) {
+  return guarded([&] {
+    Fp8SimulatorOptions chosen;
+    fp8SimulatorOptionsInit(&chosen);
+    if (options)
+      chosen = *options;
+    auto parsed = launch::parseManifest(textOf(manifest));
+    if (!parsed)
+      return fail("launch manifest: " + parsed.error());
+    auto kernel =
+        simulated::Kernel::parse(std::string_view(ptx ? ptx : "", bytes),
+                                 name ? name : parsed->kernel + ".ptx");
+    if (!kernel)
+      return fail(kernel.error());
+    auto values = argumentsOf(arguments, count);
+    if (!values)
+      return fail(values.error());
+    auto outcome = kernel->runOnHost(*parsed, *values, optionsOf(chosen),
+                                     chosen.memoryLimit);
+    if (!outcome)
+      return fail(outcome.error());
+    if (statistics)
+      copy(outcome->report, *statistics);
+    return outcome->ok() ? FP8_OK : fail(join(outcome->errors));
+  });
+}

@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The C API of the compiler and of the simulator, by their shared library.
+#include "fp8-c/Compiler.h"
+#include "fp8-c/Simulator.h"
+
+#include <gmock/gmock.h>
+
+#include <atomic>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+using testing::HasSubstr;
+
+namespace {
+std::string contents(const std::string &path) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+const std::string gemm = contents(FP8_EXAMPLES "/gemm.mlir");
+
+std::string take(Fp8Text *text) {
+  std::string taken(fp8TextData(text), fp8TextSize(text));
+  fp8TextFree(text);
+  return taken;
+}
+
+/// A context, and a module in it.
+struct Compiler {
+  Compiler() { EXPECT_EQ(fp8ContextCreate(&context), FP8_OK); }
+  ~Compiler() {
+    fp8KernelObjectFree(object);
+    fp8ModuleFree(module);
+    fp8ContextFree(context);
+  }
+  Fp8Status parse(const std::string &text) {
+    return fp8ModuleParse(context, text.data(), text.size(), "gemm.mlir",
+                          &module);
+  }
+  Fp8Status run(const char *pipeline) {
+    return fp8ModuleRunPipeline(module, pipeline);
+  }
+  std::string print(Fp8Format format = FP8_FORMAT_TEXT) {
+    Fp8Text *text;
+    EXPECT_EQ(fp8ModulePrint(module, format, &text), FP8_OK) << fp8LastError();
+    return take(text);
+  }
+  /// To PTX for the chip, with a small tile.
+  Fp8Status compile(const char *chip) {
+    EXPECT_EQ(parse(gemm), FP8_OK) << fp8LastError();
+    EXPECT_EQ(run((std::string("fp8-gemm-to-ptx{chip=") + chip + "}").c_str()),
+              FP8_OK)
+        << fp8LastError();
+    return fp8KernelObjectCreate(module, nullptr, &object);
+  }
+
+  Fp8Context *context = nullptr;
+  Fp8Module *module = nullptr;
+  Fp8KernelObject *object = nullptr;
+};
+
+uint8_t e4m3(int quarter) { // 0, 0.25, ... 1
+  const uint8_t codes[] = {0x00, 0x28, 0x30, 0x34, 0x38};
+  return codes[quarter];
+}
+
+/// D = A B^T of small quarters, with scales that differ in every row.
+struct Problem {
+  static constexpr int64_t m = 40, n = 72, k = 160, blocks = 2, rows = 40;
+  Problem()
+      : a(m * k), b(n * k), aScale(blocks * rows), bScale(blocks), d(m * n) {
+    for (size_t i = 0; i < a.size(); ++i)
+      a[i] = e4m3(i * 7 % 5);
+    for (size_t i = 0; i < b.size(); ++i)
+      b[i] = e4m3(i * 11 % 5);
+    for (size_t i = 0; i < aScale.size(); ++i)
+      aScale[i] = 1 + 0.25f * (i % 9);
+    for (size_t i = 0; i < bScale.size(); ++i)
+      bScale[i] = 2 - 0.5f * i;
+    std::memset(d.data(), 0xff, d.size() * sizeof(d[0])); // NaN
+  }
+  Fp8Status simulate(const Fp8KernelObject *object,
+                     const Fp8SimulatorOptions *options = nullptr,
+                     Fp8SimulatorStatistics *statistics = nullptr) {
+    const int64_t shapes[][2] = {
+        {m, k}, {blocks, m}, {n, k}, {1, blocks}, {m, n}};
+    const int64_t strides[][2] = {
+        {k, 1}, {rows, 1}, {k, 1}, {blocks, 1}, {n, 1}};
+    const Fp8Argument arguments[] = {
+        {"f8E4M3FN", uint64_t(a.data()), 2, shapes[0], strides[0]},
+        {"f32", uint64_t(aScale.data()), 2, shapes[1], strides[1]},
+        {"f8E4M3FN", uint64_t(b.data()), 2, shapes[2], strides[2]},
+        {"f32", uint64_t(bScale.data()), 2, shapes[3], strides[3]},
+        {"bf16", uint64_t(d.data()), 2, shapes[4], strides[4]}};
+    const char *ptx = fp8KernelObjectPTX(object);
+    return fp8Simulate(ptx, std::strlen(ptx), "gemm.ptx",
+                       fp8KernelObjectManifest(object), arguments, count,
+                       options, statistics);
+  }
+  /// The largest distance from the sum, relative to it.
+  double error() const {
+    double worst = 0;
+    for (int64_t row = 0; row < m; ++row)
+      for (int64_t column = 0; column < n; ++column) {
+        double sum = 0;
+        for (int64_t i = 0; i < k; ++i)
+          sum += (row * k + i) * 7 % 5 * 0.25 *
+                 (((column * k + i) * 11 % 5) * 0.25) *
+                 aScale[i / 128 * rows + row] * bScale[i / 128];
+        uint32_t bits = uint32_t(d[row * n + column]) << 16;
+        float value;
+        std::memcpy(&value, &bits, sizeof(value));
+        double distance = std::abs(value - sum) / std::abs(sum);
+        worst = std::isnan(distance) ? INFINITY : std::max(worst, distance);
+      }
+    return worst;
+  }
+
+  std::vector<uint8_t> a, b;
+  std::vector<float> aScale, bScale;
+  std::vector<uint16_t> d;
+  size_t count = 5;
+};
+
+struct Heard {
+  static void handle(const Fp8Diagnostic *diagnostic, void *data) {
+    auto &heard = *static_cast<Heard *>(data);
+    heard.text += std::string(diagnostic->file) + ":" +
+                  std::to_string(diagnostic->line) + " " +
+                  std::to_string(diagnostic->severity) + " " +
+                  diagnostic->message + "\n";
+    for (size_t i = 0; i < diagnostic->noteCount; ++i)
+      handle(diagnostic->notes + i, data);
+  }
+  std::string text;
+};
+
+constexpr double bf16Rounding = 1.0 / 256;
+} // namespace
+
+TEST(CCompiler, ListsChips) {
+  EXPECT_STREQ(fp8ChipName(0), "sm_90a");
+  EXPECT_EQ(fp8ChipName(1000), nullptr);
+  EXPECT_STREQ(fp8Version(), FP8_VERSION);
+}
+
+TEST(CCompiler, GoesToPTXAndManifest) {
+  Compiler compiler;
+  ASSERT_EQ(compiler.compile("sm_90a"), FP8_OK) << fp8LastError();
+  EXPECT_STREQ(fp8KernelObjectChip(compiler.object), "sm_90a");
+  EXPECT_STREQ(fp8KernelObjectName(compiler.object), "gemm_kernel");
+  EXPECT_THAT(fp8KernelObjectPTX(compiler.object), HasSubstr(".target sm_90a"));
+  EXPECT_THAT(fp8KernelObjectManifest(compiler.object),
+              HasSubstr("\"kernel\": \"gemm_kernel\""));
+  size_t bytes = 1;
+  EXPECT_EQ(fp8KernelObjectCubin(compiler.object, &bytes), nullptr);
+  EXPECT_EQ(bytes, 0u);
+  Fp8KernelResources resources;
+  EXPECT_EQ(fp8KernelObjectResources(compiler.object, &resources), 0);
+}
+
+TEST(CCompiler, SaysWhyThereIsNoAssembler) {
+  Compiler compiler;
+  ASSERT_EQ(compiler.compile("sm_90a"), FP8_OK) << fp8LastError();
+  Fp8KernelObject *object = nullptr;
+  Fp8KernelObjectOptions options = {nullptr, 1, "/none/ptxas", 0};
+  EXPECT_EQ(fp8KernelObjectCreate(compiler.module, &options, &object),
+            FP8_ERROR);
+  EXPECT_EQ(object, nullptr);
+  EXPECT_THAT(fp8LastError(),
+              HasSubstr("'/none/ptxas', which is not a program"));
+}
+
+TEST(CCompiler, PrintsWhatItParses) {
+  Compiler compiler;
+  ASSERT_EQ(compiler.parse(gemm), FP8_OK) << fp8LastError();
+  EXPECT_EQ(fp8ModuleVerify(compiler.module), FP8_OK) << fp8LastError();
+  std::string text = compiler.print();
+  EXPECT_THAT(text, HasSubstr("fp8.blockwise_gemm"));
+  EXPECT_THAT(compiler.print(FP8_FORMAT_TEXT_WITH_LOCATIONS),
+              HasSubstr("loc(\"gemm.mlir\""));
+  Compiler other;
+  ASSERT_EQ(other.parse(compiler.print(FP8_FORMAT_BYTECODE)), FP8_OK)
+      << fp8LastError();
+  EXPECT_EQ(other.print(), text);
+}
+
+TEST(CCompiler, ClonesAndReportsWithoutAChange) {
+  Compiler compiler;
+  ASSERT_EQ(compiler.parse(gemm), FP8_OK) << fp8LastError();
+  std::string before = compiler.print();
+  Fp8Text *report;
+  ASSERT_EQ(fp8ModuleReport(compiler.module, "sm_100a", &report), FP8_OK)
+      << fp8LastError();
+  EXPECT_THAT(take(report), HasSubstr("\"tmem_columns\": 512"));
+  Fp8Module *clone = nullptr;
+  ASSERT_EQ(fp8ModuleClone(compiler.module, &clone), FP8_OK);
+  EXPECT_EQ(fp8ModuleRunPipeline(
+                clone, "builtin.module(fp8-gemm-to-ptx{phase=linear})"),
+            FP8_OK)
+      << fp8LastError();
+  fp8ModuleFree(clone);
+  EXPECT_EQ(compiler.print(), before);
+}
+
+TEST(CCompiler, HandsDiagnosticsOut) {
+  Compiler compiler;
+  Heard heard;
+  fp8ContextSetDiagnosticHandler(compiler.context, Heard::handle, &heard);
+  EXPECT_EQ(compiler.parse("func.func @f(%p: index) {\n  return %q : index\n}"),
+            FP8_ERROR);
+  EXPECT_EQ(compiler.module, nullptr);
+  EXPECT_THAT(heard.text, HasSubstr("gemm.mlir:2 0 use of undeclared SSA"));
+  EXPECT_THAT(fp8LastError(), HasSubstr("gemm.mlir:2:10: error: use of und"));
+  fp8ContextSetDiagnosticHandler(compiler.context, nullptr, nullptr);
+  std::string before = heard.text;
+  EXPECT_EQ(compiler.parse("x"), FP8_ERROR);
+  EXPECT_EQ(heard.text, before);
+}
+
+TEST(CCompiler, HandsNotesOut) {
+  // A stage that is released twice.
+  const char *twice = R"(
+!ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
+func.func @f(%end: !fp8.consumer<!ring>) -> (!fp8.consumer<!ring>, !fp8.consumer<!ring>) attributes {fp8.linear} {
+  %stage = fp8.acquire %end : !fp8.consumer<!ring>
+  %a = fp8.release %stage : !fp8.consumer_stage<!ring>
+  %b = fp8.release %stage : !fp8.consumer_stage<!ring>
+  return %a, %b : !fp8.consumer<!ring>, !fp8.consumer<!ring>
+})";
+  Compiler compiler;
+  Heard heard;
+  fp8ContextSetDiagnosticHandler(compiler.context, Heard::handle, &heard);
+  EXPECT_EQ(compiler.parse(twice), FP8_ERROR);
+  EXPECT_THAT(heard.text, HasSubstr("gemm.mlir:4 0 consumer stage is consumed "
+                                    "twice (L1)"));
+  EXPECT_THAT(heard.text, HasSubstr("gemm.mlir:5 3 consumed here\n"));
+  EXPECT_THAT(fp8LastError(),
+              HasSubstr("\ngemm.mlir:6:8: note: consumed again"));
+}
+
+TEST(CCompiler, RefusesPipelinesThatThereAreNot) {
+  Compiler compiler;
+  ASSERT_EQ(compiler.parse(gemm), FP8_OK) << fp8LastError();
+  EXPECT_EQ(compiler.run("fp8-none"), FP8_ERROR);
+  EXPECT_THAT(fp8LastError(), HasSubstr("'fp8-none' does not refer to a"));
+  EXPECT_EQ(compiler.run(nullptr), FP8_OK);
+  EXPECT_EQ(compiler.run("fp8-gemm-to-ptx{chip=sm_12}"), FP8_ERROR);
+  EXPECT_THAT(fp8LastError(), HasSubstr("sm_12"));
+}
+
+TEST(CCompiler, NamesWhatIsMissingFromAModuleThatIsNotLowered) {
+  Compiler compiler;
+  ASSERT_EQ(compiler.parse(gemm), FP8_OK) << fp8LastError();
+  EXPECT_EQ(fp8KernelObjectCreate(compiler.module, nullptr, &compiler.object),
+            FP8_ERROR);
+  EXPECT_THAT(fp8LastError(), HasSubstr("expected a kernel to emit"));
+}
+
+TEST(CSimulator, ComputesOnArraysOfTheHost) {
+  Compiler compiler;
+  ASSERT_EQ(compiler.compile("sm_90a"), FP8_OK) << fp8LastError();
+  Problem problem;
+  Fp8SimulatorStatistics statistics;
+  ASSERT_EQ(problem.simulate(compiler.object, nullptr, &statistics), FP8_OK)
+      << fp8LastError();
+  EXPECT_LE(problem.error(), bf16Rounding);
+  EXPECT_GT(statistics.warpInstructions, 0u);
+  EXPECT_EQ(statistics.ctas, 1u);
+}
+
+TEST(CSimulator, WritesNothingOfARunThatItsCallerEnds) {
+  Compiler compiler;
+  ASSERT_EQ(compiler.compile("sm_90a"), FP8_OK) << fp8LastError();
+  Problem problem;
+  Fp8SimulatorOptions options;
+  fp8SimulatorOptionsInit(&options);
+  uint64_t calls = 0;
+  options.progressData = &calls;
+  options.progress = [](uint64_t, uint64_t ctas, void *data) {
+    EXPECT_EQ(ctas, 1u);
+    return ++*static_cast<uint64_t *>(data) ? 1 : 0;
+  };
+  EXPECT_EQ(problem.simulate(compiler.object, &options), FP8_ERROR);
+  EXPECT_THAT(fp8LastError(), HasSubstr("the caller ended the run"));
+  EXPECT_EQ(calls, 1u);
+  for (uint16_t bits : problem.d)
+    ASSERT_EQ(bits, 0xffff);
+}
+
+TEST(CSimulator, RefusesWhatDoesNotFitTheManifest) {
+  Compiler compiler;
+  ASSERT_EQ(compiler.compile("sm_90a"), FP8_OK) << fp8LastError();
+  Problem problem;
+  problem.count = 4;
+  EXPECT_EQ(problem.simulate(compiler.object), FP8_ERROR);
+  EXPECT_THAT(fp8LastError(), HasSubstr("takes 5 arguments"));
+  EXPECT_EQ(fp8Simulate("x", 1, nullptr, "{}", nullptr, 0, nullptr, nullptr),
+            FP8_ERROR);
+  EXPECT_THAT(fp8LastError(), HasSubstr("launch manifest: "));
+  const char *manifest = fp8KernelObjectManifest(compiler.object);
+  EXPECT_EQ(
+      fp8Simulate("x", 1, nullptr, manifest, nullptr, 0, nullptr, nullptr),
+      FP8_ERROR);
+  EXPECT_THAT(fp8LastError(), HasSubstr("is not PTX that can be read"));
+}
+
+TEST(CCompiler, CompilesInAsManyThreadsAsYouLike) {
+  std::string alone;
+  {
+    Compiler compiler;
+    ASSERT_EQ(compiler.compile("sm_90a"), FP8_OK) << fp8LastError();
+    alone = fp8KernelObjectPTX(compiler.object);
+  }
+  std::atomic<int> right{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i)
+    threads.emplace_back([&, i] {
+      Compiler compiler;
+      if (i == 3) { // One fails, and its error is its own.
+        bool failed = compiler.parse("no mlir") == FP8_ERROR;
+        right += failed && std::strstr(fp8LastError(), "gemm.mlir:1:1");
+        return;
+      }
+      bool made = compiler.compile("sm_90a") == FP8_OK &&
+                  alone == fp8KernelObjectPTX(compiler.object);
+      Problem problem;
+      right += made && problem.simulate(compiler.object) == FP8_OK &&
+               problem.error() <= bf16Rounding;
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  EXPECT_EQ(right, 4);
+}
