@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Compiled kernels on disk.
+
+A file for each, named by what it was made from. It is written beside its place and renamed, so that processes that race read a
+whole file or none; what does not read back as it was written counts as not there. A cache that cannot be written costs time only.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+import tempfile
+import warnings
+from dataclasses import asdict
+from pathlib import Path
+
+from . import _library
+from ._compiler import KernelObject, Resources
+
+_FORMAT = 1
+_warned: set[str] = set()
+
+
+def directory() -> Path | None:
+    """$FP8_CACHE_DIR, else fp8 in the user's cache folder; None if $FP8_CACHE_DIR is empty, which means no cache."""
+    named = os.environ.get("FP8_CACHE_DIR")
+    if named is not None:
+        return Path(named) if named else None
+    base = os.environ.get("XDG_CACHE_HOME")
+    try:
+        return (Path(base) if base else Path.home() / ".cache") / "fp8"
+    except RuntimeError:  # there is no home
+        return None
+
+
+def _library_identity() -> str:
+    """Tells builds of the compiler apart."""
+    stat = _library.library_path().stat()
+    return f"{_library.version()} {stat.st_size} {stat.st_mtime_ns}"
+
+
+def key(*parts: str) -> str:
+    """The name of what is made from `parts` by this build of the compiler."""
+    digest = hashlib.sha256()
+    for part in (str(_FORMAT), _library_identity(), *parts):
+        digest.update(f"{len(part)}:".encode() + part.encode())
+    return digest.hexdigest()[:40]
+
+
+def _checksum(body: str) -> str:
+    return hashlib.sha256(body.encode()).hexdigest()
+
+
+def load(name: str) -> KernelObject | None:
+    """What `store` kept under the name, or None."""
+    folder = directory()
+    if folder is None:
+        return None
+    try:
+        checksum, _, body = (folder / f"{name}.json").read_text().partition("\n")
+        if checksum != _checksum(body):
+            return None
+        fields = json.loads(body)
+        cubin, resources = fields.pop("cubin"), fields.pop("resources")
+        return KernelObject(
+            **fields,
+            cubin=base64.b64decode(cubin) if cubin else None,
+            resources=Resources(**resources) if resources else None,
+        )
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return None
+
+
+def store(name: str, kernel: KernelObject) -> None:
+    """Keeps the kernel; if that fails, a warning says so once."""
+    folder = directory()
+    if folder is None:
+        return
+    fields = asdict(kernel)
+    fields["cubin"] = base64.b64encode(kernel.cubin).decode() if kernel.cubin else None
+    body = json.dumps(fields)
+    temporary = None
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        descriptor, temporary = tempfile.mkstemp(dir=folder, prefix=".", suffix=".tmp")
+        with os.fdopen(descriptor, "w") as file:
+            file.write(f"{_checksum(body)}\n{body}")
+        os.replace(temporary, folder / f"{name}.json")
+    except OSError as error:
+        if temporary and os.path.exists(temporary):
+            os.unlink(temporary)
+        if str(folder) not in _warned:
+            _warned.add(str(folder))
+            warnings.warn(
+                f"kernels are compiled again in each process: cannot write to the cache {folder} ({error.strerror}); let $FP8_CACHE_DIR name "
+                "another folder, or nothing for no cache",
+                RuntimeWarning,
+                stacklevel=3,
+            )
+
+
+def clear() -> int:
+    """Removes what is in the cache on disk; how many kernels that were."""
+    folder = directory()
+    removed = 0
+    for path in folder.glob("*.json") if folder and folder.is_dir() else ():
+        path.unlink(missing_ok=True)
+        removed += 1
+    return removed

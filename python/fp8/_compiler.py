@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Modules of the compiler: parse, verify, run a pipeline, print, report, kernel object."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from . import _library
+from ._errors import CompileError, Diagnostic
+from ._ptxas import find_ptxas
+
+_SEVERITIES = ("error", "warning", "remark", "note")
+_BYTECODE_MAGIC = b"ML\xefR"
+
+
+@dataclass(frozen=True)
+class Resources:
+    """What ptxas says of a kernel.
+
+    Attributes:
+        registers: 32-bit registers of one thread.
+        spill_store_bytes: of one thread.
+        spill_load_bytes: of one thread.
+        stack_bytes: of one thread.
+        shared_memory_bytes: static, of one CTA; dynamic is the launch's.
+    """
+
+    registers: int
+    spill_store_bytes: int
+    spill_load_bytes: int
+    stack_bytes: int
+    shared_memory_bytes: int
+
+
+@dataclass(frozen=True)
+class KernelObject:
+    """A compiled kernel: PTX, launch manifest (JSON), and a cubin if there was an assembler."""
+
+    name: str
+    chip: str
+    ptx: str
+    manifest: str
+    cubin: bytes | None = None
+    resources: Resources | None = None
+
+
+def _convert(diagnostic: _library.CDiagnostic) -> Diagnostic:
+    return Diagnostic(
+        _SEVERITIES[diagnostic.severity],
+        diagnostic.message.decode(errors="replace"),
+        diagnostic.file.decode(errors="replace"),
+        diagnostic.line,
+        diagnostic.column,
+        tuple(_convert(diagnostic.notes[i]) for i in range(diagnostic.note_count)),
+    )
+
+
+class Module:
+    """A module of the compiler, in a context of its own; used by one thread at a time.
+
+    Args:
+        source: MLIR text, or bytecode.
+        name: of the file, for diagnostics.
+
+    Raises:
+        CompileError: it does not parse, or a verifier refuses it.
+    """
+
+    def __init__(self, source: str | bytes, name: str = "module.mlir"):
+        data = source.encode() if isinstance(source, str) else bytes(source)
+        self._text = None if data.startswith(_BYTECODE_MAGIC) else data.decode(errors="replace")
+        self._context = _library.Owned("fp8ContextCreate", "fp8ContextFree")
+        self.diagnostics: list[Diagnostic] = []
+        heard = self.diagnostics
+        # ctypes keeps no reference to a callback.
+        self._handler = _library.DiagnosticHandler(lambda diagnostic, _: heard.append(_convert(diagnostic[0])))
+        _library.functions().fp8ContextSetDiagnosticHandler(self._context.handle, self._handler, None)
+        self._module = self._make("fp8ModuleParse", "fp8ModuleFree", self._context.handle, data, len(data), name.encode())
+
+    def _failure(self, error: CompileError) -> CompileError:
+        return CompileError(str(error), tuple(self.diagnostics), self._text)
+
+    def _make(self, make: str, free: str, *arguments: Any) -> _library.Owned:
+        try:
+            return _library.Owned(make, free, *arguments, error=CompileError)
+        except CompileError as error:
+            raise self._failure(error) from None
+
+    def _call(self, name: str, *arguments: Any) -> None:
+        try:
+            _library.call(name, self._module.handle, *arguments, error=CompileError)
+        except CompileError as error:
+            raise self._failure(error) from None
+
+    def __del__(self) -> None:
+        # The module goes before its context.
+        self._module = None  # type: ignore[assignment]
+        self._context = None  # type: ignore[assignment]
+
+    def verify(self) -> None:
+        self._call("fp8ModuleVerify")
+
+    def run(self, pipeline: str) -> None:
+        self._call("fp8ModuleRunPipeline", pipeline.encode())
+
+    def _print(self, format: int) -> bytes:
+        text = _library.Handle()
+        self._call("fp8ModulePrint", format, ctypes.byref(text))
+        return _library.take_text(text)
+
+    def text(self, *, locations: bool = False) -> str:
+        return self._print(1 if locations else 0).decode()
+
+    def bytecode(self) -> bytes:
+        return self._print(2)
+
+    def report(self, chip: str) -> list[dict[str, Any]]:
+        text = _library.Handle()
+        self._call("fp8ModuleReport", chip.encode(), ctypes.byref(text))
+        kernels: list[dict[str, Any]] = json.loads(_library.take_text(text))
+        return kernels
+
+    def object(self, kernel: str | None = None, *, assemble: bool = False, strict: bool = False) -> KernelObject:
+        """The kernel of a module in phase 4; `assemble` needs a ptxas."""
+        ptxas = find_ptxas() if assemble else None
+        options = _library.KernelObjectOptions(
+            kernel.encode() if kernel else None, int(assemble), ptxas.encode() if ptxas else None, int(strict)
+        )
+        made = self._make("fp8KernelObjectCreate", "fp8KernelObjectFree", self._module.handle, ctypes.byref(options))
+        library, handle = _library.functions(), made.handle
+        size = ctypes.c_size_t()
+        cubin = library.fp8KernelObjectCubin(handle, ctypes.byref(size))
+        resources = _library.KernelResources()
+        has_resources = library.fp8KernelObjectResources(handle, ctypes.byref(resources))
+        return KernelObject(
+            name=library.fp8KernelObjectName(handle).decode(),
+            chip=library.fp8KernelObjectChip(handle).decode(),
+            ptx=library.fp8KernelObjectPTX(handle).decode(),
+            manifest=library.fp8KernelObjectManifest(handle).decode(),
+            cubin=ctypes.string_at(cubin, size.value) if cubin else None,
+            resources=Resources(*(getattr(resources, name) for name, _ in resources._fields_)) if has_resources else None,
+        )
+
+
+def verify(source: str | bytes, *, name: str = "module.mlir") -> tuple[Diagnostic, ...]:
+    """Verifies a module: each op by itself, and that what is linear is consumed exactly once on every path.
+
+    Args:
+        source: MLIR text or bytecode, in any phase.
+        name: of the file, for diagnostics.
+
+    Returns:
+        Warnings and remarks.
+
+    Raises:
+        CompileError: with the diagnostics.
+    """
+    module = Module(source, name)
+    module.verify()
+    return tuple(module.diagnostics)
+
+
+def run_pipeline(source: str | bytes, pipeline: str, *, name: str = "module.mlir", locations: bool = False) -> str:
+    """Runs passes on a module and returns it as text.
+
+    Args:
+        source: MLIR text or bytecode.
+        pipeline: as fp8-opt's --pass-pipeline has it, with or without the "builtin.module(...)" around it:
+            "fp8-gemm-to-ptx{chip=sm_90a phase=linear}".
+        name: of the file, for diagnostics.
+        locations: print where each op is from.
+
+    Raises:
+        CompileError: the module or the pipeline is wrong, or a pass fails.
+    """
+    module = Module(source, name)
+    module.run(pipeline)
+    return module.text(locations=locations)

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""GPUs, kernels loaded on them, and launches."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import struct
+import threading
+from dataclasses import dataclass
+from typing import Any, Callable
+
+from . import _library
+from ._arrays import Array
+from ._errors import DeviceError
+
+
+@dataclass(frozen=True)
+class DeviceInfo:
+    """A GPU.
+
+    Attributes:
+        name: "NVIDIA H200".
+        ordinal: its number.
+        capability: compute capability, major and minor.
+        multiprocessor_count: how many there are.
+        l2_cache_bytes: of the whole device.
+        max_shared_memory_per_block: bytes.
+        driver_version: 13000 for 13.0.
+        memory_bytes: of the whole device.
+    """
+
+    name: str
+    ordinal: int
+    capability: tuple[int, int]
+    multiprocessor_count: int
+    l2_cache_bytes: int
+    max_shared_memory_per_block: int
+    driver_version: int
+    memory_bytes: int
+
+    @property
+    def chip(self) -> str:
+        """The chip that kernels are compiled for.
+
+        Raises:
+            DeviceError: there is none.
+        """
+        chips = {(9, 0): "sm_90a", (10, 0): "sm_100a", (10, 3): "sm_103a"}
+        if self.capability not in chips:
+            raise DeviceError(
+                f"{self.name} has compute capability {self.capability[0]}.{self.capability[1]}, and kernels need 9.0 (Hopper), 10.0 or "
+                "10.3 (Blackwell): use a GPU that has, or simulate=True"
+            )
+        return chips[self.capability]
+
+
+class Device:
+    """A GPU that has been opened; one for each number in a process."""
+
+    def __init__(self, ordinal: int):
+        self._owned = _library.Owned("fp8DeviceOpen", "fp8DeviceClose", None, ordinal)
+        info = _library.DeviceInfo()
+        _library.functions().fp8DeviceGetInfo(self._owned.handle, ctypes.byref(info))
+        self.info = DeviceInfo(
+            info.name.decode(),
+            info.ordinal,
+            (info.major, info.minor),
+            info.multiprocessor_count,
+            info.l2_cache_bytes,
+            info.max_shared_memory_per_block,
+            info.driver_version,
+            info.memory_bytes,
+        )
+
+    @property
+    def handle(self) -> Any:
+        return self._owned.handle
+
+    def scalar(self, value: float) -> Buffer:
+        """A float on the device."""
+        return Buffer(self, struct.pack("=f", value))
+
+
+class Buffer:
+    """Bytes on a device."""
+
+    def __init__(self, device: Device, data: bytes):
+        self._device = device
+        self._owned = _library.Owned("fp8BufferAllocate", "fp8BufferFree", device.handle, b"scalar", len(data))
+        _library.call("fp8BufferUpload", self._owned.handle, data, len(data))
+        self.address: int = _library.functions().fp8BufferAddress(self._owned.handle)
+
+
+_devices: dict[int, Device] = {}
+_lock = threading.Lock()
+_opened_in: int | None = None
+
+
+def get_device(ordinal: int = 0) -> Device:
+    """The GPU of that number.
+
+    Raises:
+        DeviceError: there is none, or its driver does not work, or this process was forked from one that used it.
+    """
+    global _opened_in
+    with _lock:
+        if _opened_in not in (None, os.getpid()):
+            raise DeviceError(
+                "this process was forked from one that had used the GPU, and CUDA does not outlive a fork: start processes with "
+                "multiprocessing's 'spawn', or before the first use of the GPU"
+            )
+        if ordinal not in _devices:
+            _devices[ordinal] = Device(ordinal)
+            _opened_in = os.getpid()
+        return _devices[ordinal]
+
+
+def as_arguments(arrays: tuple[Array, ...]) -> Any:
+    """A C array of Fp8Argument."""
+    arguments = (_library.Argument * len(arrays))()
+    for argument, array in zip(arguments, arrays):
+        rank = len(array.shape)
+        argument.dtype = array.dtype.encode()
+        argument.address = array.address
+        argument.rank = rank
+        argument.shape = (ctypes.c_int64 * rank)(*array.shape)
+        argument.strides = (ctypes.c_int64 * rank)(*array.strides)
+    return arguments
+
+
+class LoadedKernel:
+    """A kernel on a device."""
+
+    def __init__(self, device: Device, image: bytes, manifest: str):
+        self.device = device
+        self._owned = _library.Owned("fp8KernelLoad", "fp8KernelFree", device.handle, image, len(image), manifest.encode())
+
+    def prepare(self, arrays: tuple[Array, ...]) -> Launch:
+        return Launch(self, arrays)
+
+
+class Launch:
+    """A launch for arrays of certain types, shapes and strides, wherever they are: `enqueue(stream, *addresses)`.
+
+    Threads may share it.
+    """
+
+    def __init__(self, kernel: LoadedKernel, arrays: tuple[Array, ...]):
+        self._kernel = kernel  # lives as long
+        self._owned = _library.Owned("fp8LaunchPrepare", "fp8LaunchFree", kernel._owned.handle, as_arguments(arrays), len(arrays), 0)
+        # A warm call costs little more than these lookups would.
+        self.handle: int = self._owned.handle.value
+        self.count = len(arrays)
+        self.pack: Callable[..., bytes] = struct.Struct(f"={self.count}Q").pack
+        self.call: Callable[..., int] = _library.functions().fp8LaunchEnqueueAt
+
+    def enqueue(self, stream: int, *addresses: int) -> None:
+        """Enqueues to a CUDA stream.
+
+        Raises:
+            DeviceError: the driver refuses it.
+        """
+        if self.call(self.handle, self.pack(*addresses), self.count, stream):
+            raise DeviceError(_library.last_error())

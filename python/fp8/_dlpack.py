@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Reads DLPack capsules (https://dmlc.github.io/dlpack, the unversioned DLManagedTensor)."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+
+class _DLTensor(ctypes.Structure):
+    _fields_ = [
+        ("data", ctypes.c_void_p),
+        ("device_type", ctypes.c_int32),
+        ("device_id", ctypes.c_int32),
+        ("ndim", ctypes.c_int32),
+        ("code", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("byte_offset", ctypes.c_uint64),
+    ]
+
+
+# DLDeviceType: kDLCPU, kDLCUDA, kDLCUDAHost, kDLCUDAManaged.
+_DEVICES = {1: "cpu", 2: "cuda", 3: "cpu", 13: "cuda"}
+# DLDataTypeCode and bits. 10 is kDLFloat8_e4m3fn, 12 kDLFloat8_e5m2.
+_TYPES = {
+    (0, 8): "i8",
+    (0, 16): "i16",
+    (0, 32): "i32",
+    (0, 64): "i64",
+    (1, 8): "u8",
+    (1, 16): "u16",
+    (2, 16): "f16",
+    (2, 32): "f32",
+    (2, 64): "f64",
+    (4, 16): "bf16",
+    (10, 8): "f8E4M3FN",
+    (12, 8): "f8E5M2",
+}
+
+_get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+_get_pointer.argtypes, _get_pointer.restype = [ctypes.py_object, ctypes.c_char_p], ctypes.c_void_p
+
+
+def read(array: Any) -> tuple[str, int, str, int, tuple[int, ...], tuple[int, ...] | None, Any]:
+    """Device kind and number, type, address, shape, strides (None: contiguous) and what keeps the memory.
+
+    The capsule is not consumed: its maker's destructor releases it, when what keeps it goes.
+    """
+    capsule = array.__dlpack__()
+    tensor = _DLTensor.from_address(_get_pointer(capsule, b"dltensor"))
+    kind = _DEVICES.get(tensor.device_type)
+    if kind is None:
+        raise TypeError(f"an array on DLPack device {tensor.device_type}: kernels run on cuda devices")
+    dtype = _TYPES.get((tensor.code, tensor.bits))
+    if dtype is None or tensor.lanes != 1:
+        raise TypeError(f"an array of DLPack type {tensor.code}, {tensor.bits} bits, {tensor.lanes} lanes has no type that kernels take")
+    shape = tuple(tensor.shape[i] for i in range(tensor.ndim))
+    strides = tuple(tensor.strides[i] for i in range(tensor.ndim)) if tensor.strides else None
+    return kind, tensor.device_id, dtype, (tensor.data or 0) + tensor.byte_offset, shape, strides, capsule

@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Compiled kernels: what they are made of, and runs of them."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import threading
+from dataclasses import dataclass
+from typing import Any
+
+from . import _cache, _library
+from ._arrays import CPU, CUDA, Array, describe, stands_for
+from ._compiler import KernelObject, Module, Resources, run_pipeline
+from ._device import LoadedKernel, as_arguments, get_device
+from ._errors import CompileError, SimulationError
+from ._progress import Progress
+from ._ptxas import find_ptxas
+from ._spec import GemmSpec
+from ._stream import current_stream
+
+PHASES = ("op", "structured", "linear", "barriers", "llvm")
+
+
+@dataclass(frozen=True)
+class SimulationStatistics:
+    """What a run on the simulator did.
+
+    Attributes:
+        warp_instructions: executed by all warps.
+        mmas: instructions of the tensor cores.
+        tma_loads: copies to shared memory, and their bytes.
+        tma_load_bytes: see tma_loads.
+        tma_stores: copies to global memory, and their bytes.
+        tma_store_bytes: see tma_stores.
+        barrier_phases: of mbarriers, completed.
+        ctas: run to their end.
+        schedule_hash: tells orders of barrier events apart.
+    """
+
+    warp_instructions: int
+    mmas: int
+    tma_loads: int
+    tma_load_bytes: int
+    tma_stores: int
+    tma_store_bytes: int
+    barrier_phases: int
+    ctas: int
+    schedule_hash: int
+
+
+class Kernel:
+    """A compiled kernel; `compile` makes them.
+
+    Attributes:
+        name: of the kernel.
+        chip: that it is for, "sm_90a".
+        ptx: its text.
+        cubin: the machine code, or None if there was no ptxas.
+        resources: registers, spills and so on, or None likewise.
+        manifest: all that a launch needs, as docs/manifest.schema.json has it.
+        key: what it was made from, in a few characters: equal for equal kernels of one build of the compiler.
+    """
+
+    def __init__(self, source: str, options: str, built: KernelObject, key: str):
+        self._source, self._options, self._object, self.key = source, options, built, key
+        self._manifest: dict[str, Any] | None = None
+        self._loaded: dict[int, LoadedKernel] = {}
+        self._lock = threading.Lock()
+
+    name = property(lambda self: self._object.name)
+    chip = property(lambda self: self._object.chip)
+    ptx = property(lambda self: self._object.ptx)
+    cubin = property(lambda self: self._object.cubin)
+
+    @property
+    def resources(self) -> Resources | None:
+        return self._object.resources
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        if self._manifest is None:
+            self._manifest = json.loads(self._object.manifest)
+        return self._manifest
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """The names of what `simulate` and `launch` take."""
+        return tuple(argument["name"] for argument in self.manifest["arguments"])
+
+    def mlir(self, phase: str | int = "op", *, locations: bool = False) -> str:
+        """The module in a phase: "op", "structured", "linear", "barriers" or "llvm", or its number, 0 to 4."""
+        if isinstance(phase, int) and 0 <= phase < len(PHASES):
+            phase = PHASES[phase]
+        if phase not in PHASES:
+            raise ValueError(f"there is no phase {phase!r}; there are {', '.join(PHASES)}, or 0 to {len(PHASES) - 1}")
+        return run_pipeline(self._source, f"fp8-gemm-to-ptx{{{self._options} phase={phase}}}", locations=locations)
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """What the compiler derived: roles, rings, barriers with their counts and bytes, shared and tensor memory."""
+        module = Module(self._source)
+        module.run(f"fp8-gemm-to-ptx{{{self._options} phase=op}}")
+        return next(kernel for kernel in module.report(self.chip) if kernel["kernel"] == self.name)
+
+    def _bind(self, arrays: tuple[Any, ...]) -> tuple[Array, ...]:
+        """Describes the arrays as the manifest's types; what else is wrong with them the library says."""
+        bound = []
+        for specification, given in zip(self.manifest["arguments"], arrays):
+            name = specification["name"]
+            array = describe(given, name)
+            wanted = specification["dtype"]
+            if not stands_for(array.dtype, wanted):
+                raise TypeError(f"{name} is of {array.dtype} and the kernel takes {wanted}")
+            if array.read_only and specification["access"] != "read":
+                raise ValueError(f"{name} is read-only, and the kernel writes to it")
+            bound.append(array.as_type(wanted))
+        if len(arrays) != len(bound) or len(bound) != len(self.arguments):
+            raise TypeError(f"kernel '{self.name}' takes {len(self.arguments)} arrays, {', '.join(self.arguments)}, and got {len(arrays)}")
+        return tuple(bound)
+
+    def simulate(self, *arrays: Any, schedule_seed: int = 0, multiprocessors: int = 0, progress: bool | None = None) -> SimulationStatistics:
+        """Runs on the simulator, on arrays in the host's memory; what the kernel writes is written to them.
+
+        Args:
+            arrays: as `arguments` names them.
+            schedule_seed: chooses the order of warps and of asynchronous work.
+            multiprocessors: that the device has; 0: 148.
+            progress: shows a bar; None: if it takes long and standard error is a terminal.
+
+        Raises:
+            SimulationError: the kernel breaks a rule; nothing is written.
+            TypeError, ValueError: the arrays do not fit.
+        """
+        bound = self._bind(arrays)
+        for name, array in zip(self.arguments, bound):
+            if array.device != CPU:
+                raise ValueError(f"{name} is on {array.place}, and the simulator works on the host's memory: copy it there")
+        options = _library.SimulatorOptions()
+        _library.functions().fp8SimulatorOptionsInit(ctypes.byref(options))
+        options.schedule_seed = schedule_seed
+        options.multiprocessors = multiprocessors or options.multiprocessors
+        statistics = _library.SimulatorStatistics()
+        ptx = self.ptx.encode()
+        with Progress(f"simulating {self.name}", progress) as shown:
+            options.progress = _library.Progress(shown.update)
+            try:
+                _library.call(
+                    "fp8Simulate",
+                    ptx,
+                    len(ptx),
+                    f"{self.name}.ptx".encode(),
+                    self._object.manifest.encode(),
+                    as_arguments(bound),
+                    len(bound),
+                    ctypes.byref(options),
+                    ctypes.byref(statistics),
+                    error=SimulationError,
+                )
+            except SimulationError:
+                shown.raise_interrupt()
+                raise
+        return SimulationStatistics(*(getattr(statistics, name) for name, _ in statistics._fields_))
+
+    def loaded(self, ordinal: int) -> LoadedKernel:
+        """The kernel on a GPU."""
+        with self._lock:
+            if ordinal not in self._loaded:
+                device = get_device(ordinal)
+                image = self.cubin or self.ptx.encode()
+                self._loaded[ordinal] = LoadedKernel(device, image, self._object.manifest)
+            return self._loaded[ordinal]
+
+    def launch(self, *arrays: Any, stream: int | None = None) -> None:
+        """Enqueues the kernel on a GPU.
+
+        Args:
+            arrays: as `arguments` names them, all on one GPU.
+            stream: a CUDA stream's address; None: the current one of the arrays' package.
+
+        Raises:
+            DeviceError: the GPU or its driver cannot.
+            TypeError, ValueError: the arrays do not fit.
+        """
+        bound = self._bind(arrays)
+        places = {array.place for array in bound}
+        if len(places) != 1 or bound[0].device != CUDA:
+            raise ValueError(f"the arrays are on {', '.join(sorted(places))}; they must be on one cuda device")
+        index = bound[0].index
+        if stream is None:
+            stream = current_stream(arrays[0], index)
+        launch = self.loaded(index).prepare(bound)
+        launch.enqueue(stream, *(array.address for array in bound))
+
+    def __repr__(self) -> str:
+        resources = self.resources
+        made = f"{resources.registers} registers" if resources else "PTX only"
+        launch = self.manifest["launch"]
+        return f"<fp8.Kernel {self.name} for {self.chip}: {launch['block'][0]} threads, {launch['shared_memory_bytes']} bytes of shared memory, {made}>"
+
+
+def compile(
+    source: str | GemmSpec | Any,
+    *,
+    chip: str = "sm_90a",
+    problem: tuple[int | None, int | None, int | None] | None = None,
+    tuned: str | None = None,
+    debug_waits: int = 0,
+    assemble: bool | None = None,
+    strict: bool = False,
+    cache: bool = True,
+) -> Kernel:
+    """Compiles a kernel.
+
+    Args:
+        source: a GemmSpec, a module of `fp8.builder`, or MLIR text of a module with one kernel, in any phase.
+        chip: what to compile for; `fp8.chips()` lists them.
+        problem: M, N and K to choose a configuration for, where the types leave them open; None: not known.
+        tuned: a table of measured configurations, written by ./dev bench --tune, which is asked first.
+        debug_waits: milliseconds after which a wait gives up and says what it waited for; 0: never.
+        assemble: to machine code, by NVIDIA's ptxas; None: if there is one. Without, the driver does it, slower.
+        strict: a spilled register or a warning of ptxas is an error.
+        cache: keep the result on disk, or take it from there.
+
+    Raises:
+        CompileError: with what the compiler says.
+    """
+    if chip not in _library.chips():
+        raise ValueError(f"there is no chip {chip!r}; there are {', '.join(_library.chips())}")
+    text = source.mlir() if isinstance(source, GemmSpec) else str(source)
+    options = f"chip={chip}"
+    if problem is not None:
+        options += " problem=" + "x".join("?" if extent is None else str(extent) for extent in problem)
+    if tuned:
+        options += f" tuned='{tuned}'"
+    if debug_waits:
+        options += f" debug-waits={debug_waits}"
+    ptxas = find_ptxas()
+    if assemble is None:
+        assemble = ptxas is not None
+    if assemble and ptxas is None:
+        raise CompileError(
+            "there is no ptxas of CUDA 12.9 or later to assemble with: install CUDA, or 'pip install nvidia-cuda-nvcc', or name one in "
+            "$FP8_PTXAS; without assemble=True the driver assembles when the kernel is loaded"
+        )
+    module = Module(text, "kernel.mlir")
+    module.run(f"fp8-gemm-to-ptx{{{options} phase=op}}")
+    key = _cache.key(module.text(), chip, str(debug_waits), str(assemble), str(strict), str(ptxas))
+    built = _cache.load(key) if cache else None
+    if built is None:
+        module.run(f"fp8-gemm-to-ptx{{{options}}}")
+        built = module.object(assemble=assemble, strict=strict)
+        if cache:
+            _cache.store(key, built)
+    return Kernel(text, options, built, key)
+

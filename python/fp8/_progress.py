@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A bar for what takes long, on standard error."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+from typing import Any
+
+_PATIENCE = 1.0  # seconds after which a bar appears
+_WIDTH = 30
+
+
+class Progress:
+    """Shows how much of something is done.
+
+    Args:
+        what: is being done.
+        wanted: True: show it; False: do not; None: if standard error is a terminal, and not before a second has passed.
+    """
+
+    def __init__(self, what: str, wanted: bool | None):
+        self._what = what
+        self._enabled = sys.stderr.isatty() if wanted is None else wanted
+        self._start = self._shown = time.monotonic()
+        if wanted:
+            self._start -= _PATIENCE
+        self._drawn = False
+        self._interrupt: BaseException | None = None
+
+    def update(self, done: int, total: int, _: Any = None) -> int:
+        """Called by what works; not 0 if it shall end."""
+        try:
+            now = time.monotonic()
+            if self._enabled and now - self._start >= _PATIENCE and (now - self._shown >= 0.1 or done == total):
+                self._draw(done, total)
+                self._shown = now
+            return 0
+        except BaseException as interrupt:  # Ctrl-C arrives here, and must not end in the C library
+            self._interrupt = interrupt
+            return 1
+
+    def _draw(self, done: int, total: int) -> None:
+        filled = _WIDTH * done // max(total, 1)
+        bar = "#" * filled + "." * (_WIDTH - filled)
+        sys.stderr.write(f"\r{self._what} [{bar}] {done}/{total}, {time.monotonic() - self._start:.0f} s")
+        sys.stderr.flush()
+        self._drawn = True
+
+    def raise_interrupt(self) -> None:
+        """Raises what interrupted `update`, if anything did."""
+        if self._interrupt is not None:
+            raise self._interrupt
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self._drawn:
+            sys.stderr.write("\n")

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What GEMM is wanted, and its module in the dialect."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+OUTPUT_TYPES = ("bf16", "f16", "f32", "f8E4M3FN")
+SCALE_TYPES = ("f32", "bf16")
+ADDEND_TYPES = ("bf16", "f16", "f32")
+
+
+@dataclass(frozen=True)
+class GemmSpec:
+    """A blockwise-scaled GEMM, D = A B^T with scales: types, and what follows the sum. Extents are those of the launch.
+
+    Attributes:
+        out_dtype: of D: "bf16", "f16", "f32" or "f8E4M3FN".
+        a_scale_dtype: "f32" or "bf16".
+        b_scale_dtype: "f32" or "bf16".
+        b_block: rows of B that share a scale: 128, 64 or 1.
+        bias_dtype: of a bias for each column, "bf16", "f16" or "f32"; None: there is none.
+        residual_dtype: of the C that is added; None: none is.
+        beta: whether C has a factor, which is read when the kernel runs.
+        config: pins the tile and so on: "tile = 128 x 128 x 128, stages = 4"; None: the compiler chooses.
+    """
+
+    out_dtype: str = "bf16"
+    a_scale_dtype: str = "f32"
+    b_scale_dtype: str = "f32"
+    b_block: int = 128
+    bias_dtype: str | None = None
+    residual_dtype: str | None = None
+    beta: bool = False
+    config: str | None = None
+
+    def __post_init__(self) -> None:
+        for name, value, known in (
+            ("out_dtype", self.out_dtype, OUTPUT_TYPES),
+            ("a_scale_dtype", self.a_scale_dtype, SCALE_TYPES),
+            ("b_scale_dtype", self.b_scale_dtype, SCALE_TYPES),
+            ("b_block", self.b_block, (128, 64, 1)),
+            ("bias_dtype", self.bias_dtype, (None, *ADDEND_TYPES)),
+            ("residual_dtype", self.residual_dtype, (None, *ADDEND_TYPES)),
+        ):
+            if value not in known:
+                raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(map(repr, known))}")
+        if self.beta and not self.residual_dtype:
+            raise ValueError("beta is the factor of a residual, and there is none: set residual_dtype")
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """The names of the kernel's arguments, in order."""
+        return tuple(name for name, _, _ in self._arguments())
+
+    def _arguments(self) -> list[tuple[str, str, str]]:
+        """Name, type and access of each argument."""
+        rows = "memref<?x?x{}, strided<[?, 1]>>"
+        b_scale = rows.format(self.b_scale_dtype)
+        arguments = [
+            ("a", rows.format("f8E4M3FN"), "read"),
+            ("a_scale", rows.format(self.a_scale_dtype), "read"),
+            ("b", rows.format("f8E4M3FN"), "read"),
+            ("b_scale", b_scale, "read"),
+        ]
+        if self.residual_dtype:
+            arguments.append(("c", rows.format(self.residual_dtype), "read"))
+        if self.beta:
+            arguments.append(("beta", "memref<1x1xf32>", "read"))
+        if self.bias_dtype:
+            arguments.append(("bias", f"memref<1x?x{self.bias_dtype}>", "read"))
+        return [*arguments, ("d", rows.format(self.out_dtype), "write")]
+
+    def mlir(self) -> str:
+        """The module of phase 0."""
+        types = {name: kind for name, kind, _ in self._arguments()}
+        parameters = ", ".join(
+            f'%{name}: {kind} {{fp8.name = "{name}", fp8.access = "{access}"}}' for name, kind, access in self._arguments()
+        )
+        inputs = ("a", "a_scale", "b", "b_scale")
+        op = f"fp8.blockwise_gemm ins({', '.join('%' + i for i in inputs)} : {', '.join(types[i] for i in inputs)})"
+        if self.residual_dtype:
+            scaled = (" scaled %beta", f", {types['beta']}") if self.beta else ("", "")
+            op += f" residual(%c{scaled[0]} : {types['c']}{scaled[1]})"
+        if self.bias_dtype:
+            op += f" bias(%bias : {types['bias']})"
+        op += f" outs(%d : {types['d']})"
+        if self.config:
+            op += f" config<{self.config}>"
+        if self.b_block != 128:
+            op += f" {{b_block = {self.b_block}}}"
+        return f"""func.func @gemm({parameters}) attributes {{fp8.problem = "blockwise_gemm"}} {{
+  {op}
+  return
+}}
+"""
