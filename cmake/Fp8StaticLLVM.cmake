@@ -8,7 +8,7 @@ set(LLVM_LINK_LLVM_DYLIB OFF) # as AddLLVM reads it
 
 add_library(Fp8StaticLLVM INTERFACE)
 llvm_map_components_to_libnames(FP8_LLVM_LIBRARIES
-  asmparser bitreader bitwriter core executionengine frontendoffloading frontendopenmp ipo irreader linker mc nvptx object orcjit
+  asmparser bitreader bitwriter core executionengine frontendoffloading frontendopenmp ipo irreader linker mc nvptxcodegen nvptxdesc nvptxinfo object orcjit
   passes support target transformutils)
 target_link_libraries(Fp8StaticLLVM INTERFACE ${FP8_LLVM_LIBRARIES})
 install(TARGETS Fp8StaticLLVM EXPORT Fp8Targets)

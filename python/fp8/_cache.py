@@ -15,6 +15,7 @@ import tempfile
 import warnings
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from . import _library
 from ._compiler import KernelObject, Resources
@@ -53,33 +54,57 @@ def _checksum(body: str) -> str:
     return hashlib.sha256(body.encode()).hexdigest()
 
 
-def load(name: str) -> KernelObject | None:
-    """What `store` kept under the name, or None."""
+def _read(name: str) -> dict[str, Any] | None:
     folder = directory()
     if folder is None:
         return None
     try:
         checksum, _, body = (folder / f"{name}.json").read_text().partition("\n")
-        if checksum != _checksum(body):
+        fields = json.loads(body) if checksum == _checksum(body) else None
+        return fields if isinstance(fields, dict) else None
+    except (OSError, ValueError):
+        return None
+
+
+def load(name: str) -> KernelObject | None:
+    """What `store` kept under the name, or None."""
+    fields = _read(name)
+    try:
+        if fields is None:
             return None
-        fields = json.loads(body)
         cubin, resources = fields.pop("cubin"), fields.pop("resources")
         return KernelObject(
             **fields,
             cubin=base64.b64decode(cubin) if cubin else None,
             resources=Resources(**resources) if resources else None,
         )
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+    except (ValueError, TypeError, KeyError):
         return None
+
+
+def follow(request: str) -> tuple[str, KernelObject] | None:
+    """The kernel, with its name, that a request got before."""
+    name = (_read(request) or {}).get("kernel")
+    kernel = load(name) if isinstance(name, str) else None
+    return (name, kernel) if kernel else None
 
 
 def store(name: str, kernel: KernelObject) -> None:
     """Keeps the kernel; if that fails, a warning says so once."""
+    fields = asdict(kernel)
+    fields["cubin"] = base64.b64encode(kernel.cubin).decode() if kernel.cubin else None
+    _write(name, fields)
+
+
+def store_request(request: str, name: str) -> None:
+    """Keeps which kernel a request gets, so that the compiler need not be asked again."""
+    _write(request, {"kernel": name})
+
+
+def _write(name: str, fields: dict[str, Any]) -> None:
     folder = directory()
     if folder is None:
         return
-    fields = asdict(kernel)
-    fields["cubin"] = base64.b64encode(kernel.cubin).decode() if kernel.cubin else None
     body = json.dumps(fields)
     temporary = None
     try:
@@ -97,12 +122,12 @@ def store(name: str, kernel: KernelObject) -> None:
                 f"kernels are compiled again in each process: cannot write to the cache {folder} ({error.strerror}); let $FP8_CACHE_DIR name "
                 "another folder, or nothing for no cache",
                 RuntimeWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
 
 def clear() -> int:
-    """Removes what is in the cache on disk; how many kernels that were."""
+    """Removes what is in the cache on disk; how many files that were."""
     folder = directory()
     removed = 0
     for path in folder.glob("*.json") if folder and folder.is_dir() else ():

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from . import _library
@@ -141,7 +141,7 @@ class Module:
             ptx=library.fp8KernelObjectPTX(handle).decode(),
             manifest=library.fp8KernelObjectManifest(handle).decode(),
             cubin=ctypes.string_at(cubin, size.value) if cubin else None,
-            resources=Resources(*(getattr(resources, name) for name, _ in resources._fields_)) if has_resources else None,
+            resources=Resources(**{field.name: getattr(resources, field.name) for field in fields(Resources)}) if has_resources else None,
         )
 
 

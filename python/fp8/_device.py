@@ -150,7 +150,7 @@ class Launch:
         self._kernel = kernel  # lives as long
         self._owned = _library.Owned("fp8LaunchPrepare", "fp8LaunchFree", kernel._owned.handle, as_arguments(arrays), len(arrays), 0)
         # A warm call costs little more than these lookups would.
-        self.handle: int = self._owned.handle.value
+        self.handle: int = (self._owned.handle and self._owned.handle.value) or 0
         self.count = len(arrays)
         self.pack: Callable[..., bytes] = struct.Struct(f"={self.count}Q").pack
         self.call: Callable[..., int] = _library.functions().fp8LaunchEnqueueAt

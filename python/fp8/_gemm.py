@@ -96,21 +96,21 @@ class Operands:
         blocks = _blocks(self.k)
         by_row, by_block = (self.m, blocks), (blocks, self.m)
         _rank("a_scale", array, f"M x K/128, {self.m} x {blocks}, or K/128 x M")
-        if layout not in (None, "mk", "km"):
-            raise ValueError(f"scale_layout is {layout!r}; it must be 'mk' (M x K/128), 'km' (K/128 x M) or None (whichever a_scale's shape is)")
+        if layout not in (None, "row_major", "k_major"):
+            raise ValueError(f"scale_layout is {layout!r}; it must be 'row_major' (M x K/128), 'k_major' (K/128 x M) or None (whichever a_scale's shape is)")
         if layout is None:
             # A column and a row of the same extent are told apart by neither.
             if array.shape == by_row == by_block and self.m > 1:
                 raise ValueError(
-                    f"a_scale is {self.m} x {blocks}, which is M x K/128 and K/128 x M: say which with scale_layout='mk' or 'km'"
+                    f"a_scale is {self.m} x {blocks}, which is M x K/128 and K/128 x M: say which with scale_layout='row_major' or 'k_major'"
                 )
-            layout = "mk" if array.shape == by_row else "km"
-        if array.shape != (by_row if layout == "mk" else by_block):
+            layout = "row_major" if array.shape == by_row else "k_major"
+        if array.shape != (by_row if layout == "row_major" else by_block):
             raise ValueError(
                 f"a_scale is {array.shape[0]} x {array.shape[1]}; it must be M x K/128, {self.m} x {blocks}, or K/128 x M"
                 + ("" if layout is None else ", as scale_layout says")
             )
-        return _turned(array) if layout == "mk" else array
+        return _turned(array) if layout == "row_major" else array
 
     def _b_scale(self, array: Array, block: int) -> Array:
         if block not in (128, 64, 1):
@@ -259,7 +259,7 @@ def gemm(
         residual: C, M x N of bfloat16, float16 or float32.
         beta: the factor of C: a number or an array of one float32 on the device. With the number 0, C is not read.
         out: D, M x N, to write to; None: a new array.
-        scale_layout: "mk" if a_scale is M x K/128, "km" if it is K/128 x M; needed where its shape can be both.
+        scale_layout: "row_major" if a_scale is M x K/128, "k_major" if it is K/128 x M; needed where its shape can be both.
         b_block: rows of B that share a scale: 128, 64, or 1, when b_scale is K/128 x N.
         stream: a CUDA stream's address; None: the current one.
         simulate: run on the simulator, on arrays in the host's memory.

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import ctypes
 import json
+import os
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Any
 
 from . import _cache, _library
@@ -160,7 +162,7 @@ class Kernel:
             except SimulationError:
                 shown.raise_interrupt()
                 raise
-        return SimulationStatistics(*(getattr(statistics, name) for name, _ in statistics._fields_))
+        return SimulationStatistics(**{field.name: getattr(statistics, field.name) for field in fields(SimulationStatistics)})
 
     def loaded(self, ordinal: int) -> LoadedKernel:
         """The kernel on a GPU."""
@@ -235,22 +237,29 @@ def compile(
         options += f" tuned='{tuned}'"
     if debug_waits:
         options += f" debug-waits={debug_waits}"
-    ptxas = find_ptxas()
+    how = f"{assemble} {strict} {os.environ.get('FP8_PTXAS', '')}"
+    request = _cache.key("request", text, options, Path(tuned).read_text() if tuned else "", how)
+    found = _cache.follow(request) if cache else None
+    if found and (found[1].cubin or assemble is False or not find_ptxas()):
+        return Kernel(text, options, found[1], found[0])
     if assemble is None:
-        assemble = ptxas is not None
-    if assemble and ptxas is None:
+        assemble = find_ptxas() is not None
+    elif assemble and not find_ptxas():
         raise CompileError(
             "there is no ptxas of CUDA 12.9 or later to assemble with: install CUDA, or 'pip install nvidia-cuda-nvcc', or name one in "
             "$FP8_PTXAS; without assemble=True the driver assembles when the kernel is loaded"
         )
     module = Module(text, "kernel.mlir")
     module.run(f"fp8-gemm-to-ptx{{{options} phase=op}}")
-    key = _cache.key(module.text(), chip, str(debug_waits), str(assemble), str(strict), str(ptxas))
+    # Requests that get the same configuration get the same kernel.
+    key = _cache.key("kernel", module.text(), chip, str(debug_waits), str(assemble), how)
     built = _cache.load(key) if cache else None
     if built is None:
         module.run(f"fp8-gemm-to-ptx{{{options}}}")
         built = module.object(assemble=assemble, strict=strict)
         if cache:
             _cache.store(key, built)
+    if cache:
+        _cache.store_request(request, key)
     return Kernel(text, options, built, key)
 

@@ -201,7 +201,7 @@ def functions() -> ctypes.CDLL:
 
 
 def last_error() -> str:
-    return functions().fp8LastError().decode(errors="replace")
+    return str(functions().fp8LastError(), errors="replace")
 
 
 def call(name: str, *arguments: Any, error: type[Fp8Error] = DeviceError) -> None:
@@ -219,7 +219,7 @@ class Owned:
     __slots__ = ("handle", "_free", "__weakref__")
 
     def __init__(self, make: str, free: str, *arguments: Any, error: type[Fp8Error] = DeviceError):
-        self.handle = Handle()
+        self.handle: ctypes.c_void_p | None = Handle()
         self._free = getattr(functions(), free)
         call(make, *arguments, ctypes.byref(self.handle), error=error)
 
@@ -240,12 +240,12 @@ def take_text(text: Handle) -> bytes:
 
 def version() -> str:
     """The version of the library."""
-    return functions().fp8Version().decode()
+    return str(functions().fp8Version(), "ascii")
 
 
 def chips() -> tuple[str, ...]:
     """The chips that there is code for, such as "sm_90a"."""
-    names = []
+    names: list[str] = []
     while name := functions().fp8ChipName(len(names)):
         names.append(name.decode())
     return tuple(names)

@@ -10,7 +10,7 @@ from typing import Any, Callable
 import torch
 
 from . import _gemm
-from ._arrays import Array
+from ._arrays import Array, describe
 from ._copies import make_output, padded_row
 from ._device import Launch
 from ._errors import DeviceError
@@ -37,7 +37,8 @@ class _Plan:
         self.handle, self.pack, self.call, self.count = launch.handle, launch.pack, launch.call, launch.count
         self.shape, self.dtype = (operands.m, operands.n), _DTYPES[operands.spec.out_dtype]
         self.device, self.index = device, operands.a.index
-        self.beta, self.keep = (beta.address, beta.keep) if beta else (None, None)
+        self.beta = beta.address if beta else None
+        self.keep = beta
         self.order = operands.spec.arguments
 
 
@@ -47,7 +48,7 @@ _MANY = 65536  # plans, after which all are forgotten
 
 
 def _key(a: Any, a_scale: Any, b: Any, b_scale: Any, out_dtype: Any, bias: Any, residual: Any, beta: Any, out: Any, scale_layout: Any, b_block: int) -> tuple[Any, ...]:
-    key = (
+    key: tuple[Any, ...] = (
         a.shape,
         a.stride(),
         a.dtype,
@@ -133,7 +134,7 @@ def _cold(
 ) -> torch.Tensor:
     """A call that is checked, and one whose operands are copied each time."""
     residual, beta = _gemm.normalise(residual, beta)
-    wanted = _gemm.dtype_name(out_dtype, "bf16" if out is None else _gemm.describe(out, "out").dtype)
+    wanted = _gemm.dtype_name(out_dtype, "bf16" if out is None else describe(out, "out").dtype)
     operands = _gemm.Operands(a, a_scale, b, b_scale, wanted, bias, residual, beta, scale_layout, b_block)
     kernel = _gemm.gpu_kernel(operands)
     index = operands.a.index
@@ -148,7 +149,8 @@ def _cold(
                 if len(_plans) >= _MANY:
                     _plans.clear()
                 _plans[key] = _Plan(launch, operands, a.device, number)
-        return result()  # type: ignore[no-any-return]
+        made: torch.Tensor = result()
+        return made
 
 
 def _reads_in_place(operands: _gemm.Operands, arrays: tuple[Array, ...], out: Any, written: Array) -> bool:
@@ -192,4 +194,4 @@ operator = torch.ops.fp8.gemm.default
 
 def is_compiling() -> bool:
     """Whether torch.compile reads the code that runs."""
-    return torch.compiler.is_compiling()
+    return bool(torch.compiler.is_compiling())

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The cache on disk: found again, and never in the way."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import warnings
+
+import fp8
+import pytest
+from fp8 import _cache
+
+SPEC = fp8.GemmSpec(config="tile = 64 x 32 x 128")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("FP8_CACHE_DIR", str(tmp_path / "kernels"))
+    return tmp_path / "kernels"
+
+
+def compile_one():
+    return fp8.compile(SPEC, chip="sm_90a", assemble=False)
+
+
+@pytest.fixture
+def count_compiled(monkeypatch):
+    """How many kernels were compiled and not found."""
+    from fp8._compiler import Module
+
+    made = []
+    original = Module.object
+    monkeypatch.setattr(Module, "object", lambda self, *a, **k: made.append(1) or original(self, *a, **k))
+    return lambda: len(made)
+
+
+def test_finds_what_it_kept(folder, count_compiled):
+    first, second = compile_one(), compile_one()
+    assert count_compiled() == 1
+    assert (first.ptx, first.manifest, first.key) == (second.ptx, second.manifest, second.key)
+    assert (folder / f"{first.key}.json").is_file() and len(list(folder.iterdir())) == 2
+    assert fp8.clear_cache() == 2 and not list(folder.iterdir())
+
+
+@pytest.mark.parametrize("damage", [lambda text: text[: len(text) // 2], lambda text: text.replace("mbarrier", "mbarried", 1), lambda _: "", lambda _: "\0"])
+def test_a_corrupt_file_is_compiled_again(folder, count_compiled, damage):
+    right = compile_one()
+    path = folder / f"{right.key}.json"
+    whole = path.read_text()
+    path.write_text(damage(whole))
+    assert compile_one().ptx == right.ptx
+    assert count_compiled() == 2
+    assert path.read_text() == whole
+
+
+def test_a_request_is_told_from_others_by_all_that_counts(folder, count_compiled):
+    keys = {compile_one().key, fp8.compile(SPEC, chip="sm_100a", assemble=False).key, fp8.compile(SPEC, chip="sm_90a", debug_waits=5, assemble=False).key}
+    assert len(keys) == count_compiled() == 3
+
+
+def test_a_corrupt_request_asks_the_compiler(folder, count_compiled):
+    right = compile_one()
+    for path in folder.iterdir():
+        if path.stem != right.key:
+            path.write_text("x")
+    assert compile_one().key == right.key and count_compiled() == 1
+
+
+def test_a_file_of_another_format_is_compiled_again(folder, count_compiled):
+    path = folder / f"{compile_one().key}.json"
+    body = '{"cubin": null, "resources": null, "color": 1}'
+    path.write_text(f"{_cache._checksum(body)}\n{body}")
+    compile_one()
+    assert count_compiled() == 2
+
+
+def test_a_folder_that_cannot_be_written_is_told_once(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("FP8_CACHE_DIR", str(tmp_path / "file" / "kernels"))
+    with pytest.warns(RuntimeWarning, match="cannot write to the cache .*file/kernels"):
+        compile_one()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        compile_one()
+
+
+def test_a_full_disk_leaves_nothing_behind(folder, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.warns(RuntimeWarning, match="No space left on device"):
+        compile_one()
+    assert not list(folder.iterdir())
+
+
+def test_an_empty_name_is_no_cache(monkeypatch, count_compiled):
+    monkeypatch.setenv("FP8_CACHE_DIR", "")
+    compile_one()
+    compile_one()
+    assert count_compiled() == 2
+
+
+def test_processes_that_race(folder):
+    script = (
+        "import fp8, hashlib; "
+        f"k = fp8.compile(fp8.GemmSpec(config={SPEC.config!r}), chip='sm_90a', assemble=False); "
+        "print(hashlib.sha256(k.ptx.encode()).hexdigest())"
+    )
+    racing = [subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    assert len({process.communicate(timeout=300)[0] for process in racing}) == 1
+    assert all(process.returncode == 0 for process in racing)
+    assert len(list(folder.iterdir())) == 2  # the kernel, and what was asked for
+
+
+def test_a_fork_compiles_too(folder):
+    compile_one()
+    child = os.fork()
+    if child == 0:
+        try:
+            os._exit(0 if compile_one().ptx and fp8.compile(fp8.GemmSpec(config="tile = 64 x 16 x 128"), chip="sm_90a", assemble=False).ptx else 1)
+        finally:
+            os._exit(2)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

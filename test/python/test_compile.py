@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""fp8.compile, verify and run_pipeline: kernels, their parts, and the compiler's errors as exceptions."""
+
+from __future__ import annotations
+
+import threading
+
+import fp8
+import numpy as np
+import pytest
+
+LEAK = """\
+!ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
+func.func @read(%end: !fp8.consumer<!ring>) attributes {fp8.linear} {
+  %stage = fp8.acquire %end : !fp8.consumer<!ring>
+  return
+}
+"""
+
+
+def test_a_kernel_and_its_parts():
+    kernel = fp8.compile(fp8.GemmSpec(out_dtype="f32", bias_dtype="f32"), chip="sm_90a")
+    assert kernel.chip == "sm_90a" and kernel.name == "gemm_kernel"
+    assert ".target sm_90a" in kernel.ptx
+    assert kernel.arguments == ("a", "a_scale", "b", "b_scale", "bias", "d")
+    assert kernel.manifest["kernel"] == "gemm_kernel"
+    assert {role["name"] for role in kernel.report["roles"]} >= {"load"}
+    assert "fp8.blockwise_gemm" in kernel.mlir() and "fp8.produce" in kernel.mlir("structured")
+    assert "fp8.acquire" in kernel.mlir(2) and "nvvm.mbarrier" in kernel.mlir("barriers") and "llvm.func" in kernel.mlir(4)
+    assert repr(kernel).startswith("<fp8.Kernel gemm_kernel for sm_90a: ")
+    with pytest.raises(ValueError, match="there is no phase 'five'; there are op, structured"):
+        kernel.mlir("five")
+
+
+def test_a_configuration_is_taken():
+    kernel = fp8.compile(fp8.GemmSpec(config="tile = 64 x 64 x 128, stages = 3"), chip="sm_90a")
+    assert "stages = 3" in kernel.mlir()
+    assert kernel.report["rings"][0]["stages"] == 3
+
+
+def test_a_problem_chooses_the_configuration():
+    small = fp8.compile(fp8.GemmSpec(), chip="sm_90a", problem=(16, 7168, 2048))
+    large = fp8.compile(fp8.GemmSpec(), chip="sm_90a", problem=(None, 7168, 2048))
+    assert "config" in small.mlir() and small.mlir() != large.mlir()
+    assert small.key != large.key == fp8.compile(fp8.GemmSpec(), chip="sm_90a", problem=(None, 7168, 2048)).key
+
+
+def test_simulates(problem):
+    p = problem(40, 72, 160)
+    kernel = fp8.compile(fp8.GemmSpec(out_dtype="f32"), chip="sm_100a")
+    d = np.full((40, 72), np.nan, np.float32)
+    scales = np.ascontiguousarray(p.a_scale.T)
+    first = kernel.simulate(p.a, scales, p.b, p.b_scale, d)
+    p.check(d, bits=24)
+    assert first.ctas >= 1 and first.mmas > 0
+    other = kernel.simulate(p.a, scales, p.b, p.b_scale, d, schedule_seed=3)
+    assert other.schedule_hash != first.schedule_hash
+
+
+def test_simulation_errors_are_the_rules(problem):
+    p = problem(16, 32, 128)
+    kernel = fp8.compile(fp8.GemmSpec(out_dtype="f32"), chip="sm_90a")
+    d = np.zeros((16, 32), np.float32)
+    with pytest.raises(fp8.SimulationError, match="multiple of 16 bytes"):
+        kernel.simulate(p.a, np.ones((1, 18), np.float32)[:, :16], p.b, p.b_scale, np.zeros((16, 33), np.float32)[:, :32])
+    with pytest.raises(TypeError, match="kernel 'gemm_kernel' takes 5 arrays, a, a_scale, b, b_scale, d, and got 1"):
+        kernel.simulate(p.a)
+    with pytest.raises(TypeError, match="b is of f32 and the kernel takes f8E4M3FN"):
+        kernel.simulate(p.a, p.a_scale.T, p.c, p.b_scale, d)
+
+
+def test_progress_and_interrupts(problem, capsys, monkeypatch):
+    p = problem(40, 72, 160)
+    kernel = fp8.compile(fp8.GemmSpec(out_dtype="f32"), chip="sm_90a")
+    arrays = (p.a, np.ascontiguousarray(p.a_scale.T), p.b, p.b_scale, np.full((40, 72), np.nan, np.float32))
+    kernel.simulate(*arrays, progress=True)
+    assert "simulating gemm_kernel [##" in capsys.readouterr().err
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("fp8._progress.Progress._draw", interrupt)
+    arrays[-1][:] = np.nan
+    with pytest.raises(KeyboardInterrupt):
+        kernel.simulate(*arrays, progress=True)
+    assert np.isnan(arrays[-1]).all(), "a run that was ended has written"
+
+
+def test_diagnostics_have_places_and_notes():
+    with pytest.raises(fp8.CompileError) as raised:
+        fp8.verify(LEAK, name="leak.mlir")
+    (error,) = raised.value.diagnostics
+    assert (error.severity, error.file, error.line, error.column) == ("error", "leak.mlir", 3, 12)
+    assert error.message.startswith("consumer stage leaks: it is never consumed (L1)")
+    assert [note.line for note in error.notes] == [4]
+    shown = str(raised.value).splitlines()
+    assert shown[1:3] == ["  %stage = fp8.acquire %end : !fp8.consumer<!ring>", " " * 11 + "^"]
+
+
+def test_verify_takes_what_is_right():
+    assert fp8.verify(fp8.GemmSpec().mlir()) == ()
+
+
+def test_pipelines():
+    text = fp8.run_pipeline(fp8.GemmSpec().mlir(), "fp8-gemm-to-ptx{chip=sm_100a phase=linear}")
+    assert "fp8.acquire" in text
+    fp8.verify(text)
+    assert "loc(" in fp8.run_pipeline(fp8.GemmSpec().mlir(), "canonicalize", locations=True)
+    with pytest.raises(fp8.CompileError, match="'no-such-pass' does not refer to a registered pass"):
+        fp8.run_pipeline(fp8.GemmSpec().mlir(), "no-such-pass")
+
+
+def test_wrong_specs():
+    with pytest.raises(ValueError, match="out_dtype is 'f64'; it must be one of 'bf16', 'f16', 'f32', 'f8E4M3FN'"):
+        fp8.GemmSpec(out_dtype="f64")
+    with pytest.raises(ValueError, match="beta is the factor of a residual, and there is none"):
+        fp8.GemmSpec(beta=True)
+    with pytest.raises(fp8.CompileError, match="stages"):
+        fp8.compile(fp8.GemmSpec(config="tile = 128 x 128 x 128, stages = 99"), chip="sm_90a")
+
+
+def test_no_assembler(monkeypatch, tmp_path):
+    monkeypatch.setenv("FP8_PTXAS", str(tmp_path / "ptxas"))
+    with pytest.raises(fp8.CompileError, match="ptxas', which is not a program"):
+        fp8.compile(fp8.GemmSpec(), chip="sm_90a", assemble=True)
+    assert fp8.compile(fp8.GemmSpec(), chip="sm_90a", assemble=False).cubin is None
+
+
+def test_threads_compile_at_the_same_time():
+    texts: list[str] = []
+    threads = [
+        threading.Thread(target=lambda: texts.append(fp8.compile(fp8.GemmSpec(), chip="sm_90a", assemble=False, cache=False).ptx)) for _ in range(3)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(texts) == 3 and len(set(texts)) == 1
