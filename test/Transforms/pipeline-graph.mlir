@@ -10,21 +10,22 @@
 
 // CHECK: digraph "gemm_kernel" {
 // CHECK: label="gemm_kernel, 192 threads"
-// CHECK: "role epilogue" [shape=box, style=rounded, label="epilogue\nwarps 0 to 3"];
-// CHECK: "role load" [shape=box, style=rounded, label="load\nwarp 4"];
-// CHECK: ring0 [shape=box3d, label="pipeline a, b\n5 stages\n163840 bytes"];
-// CHECK-NEXT: "role load" -> ring0 [style=solid, label="full: 1 and 32768 bytes", tooltip="one thread, with the announcement of the bytes"];
-// CHECK-NEXT: ring0 -> "role mma" [style=solid, label="full", tooltip="lap n waits for parity n mod 2"];
-// CHECK-NEXT: "role mma" -> ring0 [style=dashed, label="empty: 1", tooltip="tcgen05.commit, when the MMAs that read it are complete"];
-// CHECK-NEXT: ring0 -> "role load" [style=dashed, label="empty", tooltip="lap n waits for parity (n + 1) mod 2; lap 0 passes"];
+// CHECK: "role epilogue" [shape=box, style="rounded,filled", fillcolor="#dce9f7", label="epilogue\nwarps 0 to 3"];
+// CHECK: "role load" [shape=box, {{.*}}, label="load\nwarp 4"];
+// CHECK: ring0 [shape=box3d, fillcolor="#fdf3d8", label="pipeline a, b\n5 stages\n163840 bytes"];
+// Data flow to the right; what is handed back is an edge of that direction, too, with its arrow at the back.
+// CHECK-NEXT: "role load" -> ring0 [style=solid, color="#1b7837", fontcolor="#1b7837", label="full: 1 and 32768 bytes", tooltip="one thread, with the announcement of the bytes"];
+// CHECK-NEXT: ring0 -> "role mma" [style=solid, {{.*}}, label="full", tooltip="lap n waits for parity n mod 2"];
+// CHECK-NEXT: ring0 -> "role mma" [dir=back, style=dashed, color="#b35806", fontcolor="#b35806", label="empty: 1", tooltip="tcgen05.commit, when the MMAs that read it are complete"];
+// CHECK-NEXT: "role load" -> ring0 [dir=back, style=dashed, {{.*}}, label="empty", tooltip="lap n waits for parity (n + 1) mod 2; lap 0 passes"];
 // CHECK: label="output pipeline\n4 stages\n512 columns"];
-// CHECK: "role epilogue" -> ring2 [style=dashed, label="hand-off (named): 128"
+// CHECK: ring2 -> "role epilogue" [dir=back, style=dotted, {{.*}}, label="hand-off (named): 128"
 // CHECK: {{^}}}
 
 // HOPPER: digraph "split_kernel" {
 // HOPPER: label="exchange\n1 stage\n
-// HOPPER-NEXT: "role multiply" -> ring2 [style=solid, label="full: 1 and 16384 bytes"
-// HOPPER: "role multiply" -> ring2 [style=dashed, label="empty: 8"
+// HOPPER-NEXT: "role multiply" -> ring2 [style=solid, {{.*}}, label="full: 1 and 16384 bytes"
+// HOPPER: "role multiply" -> ring2 [style=dashed, {{.*}}, label="empty: 8"
 
 // WRITE: error: --fp8-pipeline-graph: cannot write '{{.*}}graph.dot': {{[Nn]}}o such file or directory
 // CHIP: error: unknown chip 'sm_42'

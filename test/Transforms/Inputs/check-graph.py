@@ -18,8 +18,9 @@ for index, ring in enumerate(kernel["rings"]):
         for role in barrier["waits"].split(" and "):
             expected["ring%d" % index, "role " + role, barrier["name"]] += 1
 drawn = collections.Counter()
-for source, target, label in re.findall(r'^  (.+?) -> (.+?) \[style=\w+, label="(.+?)(?: and \d+ bytes)?", ', graph, re.M):
-    drawn[source.strip('"'), target.strip('"'), label] += 1
+for source, target, back, label in re.findall(r'^  (.+?) -> (.+?) \[(dir=back, )?.*?, label="(.+?)(?: and \d+ bytes)?", ', graph, re.M):
+    ends = [source.strip('"'), target.strip('"')]
+    drawn[(*(reversed(ends) if back else ends), label)] += 1
 nodes = set(re.findall(r'^  ("?)(.+?)\1 \[shape=', graph, re.M))
 names = {name for _, name in nodes}
 assert drawn == expected, (drawn - expected, expected - drawn)
