@@ -11,6 +11,8 @@ import os
 import subprocess
 import sys
 
+from documents import markdown_files
+
 
 def fences(path):
     """(line, language, text) of each fence."""
@@ -47,14 +49,6 @@ def check(fp8_opt, path):
                 print("%s:%d: error: this example is refused by fp8-opt\n%s\n%s"
                       % (path, line, text, result.stderr))
     return len(runnable), fragments, failures
-
-
-def markdown_files(paths):
-    for path in paths:
-        if os.path.isfile(path):
-            yield path
-        for directory, _, names in sorted(os.walk(path)):
-            yield from (os.path.join(directory, n) for n in sorted(names) if n.endswith(".md"))
 
 
 def main():
