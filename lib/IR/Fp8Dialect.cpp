@@ -2,6 +2,8 @@
 // The dialect object: registration, the hook that checks linearity, printing of
 // type aliases, inlining.
 
+#include "Fp8Bytecode.h"
+
 #include "fp8/IR/Fp8.h"
 #include "fp8/IR/Linearity.h"
 
@@ -70,6 +72,7 @@ void Fp8Dialect::initialize() {
 #include "fp8/IR/Fp8Ops.cpp.inc"
       >();
   addInterfaces<Fp8AliasInterface, Fp8InlinerInterface>();
+  addBytecodeInterface(*this);
 }
 
 static LogicalResult verifyCluster(Operation *op, Attribute value) {

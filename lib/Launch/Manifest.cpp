@@ -246,7 +246,8 @@ int64_t readVersion(const JsonValue &json) {
   if (version < 1 || version > Manifest::supportedVersion)
     json["version"].fail("version " + std::to_string(version) +
                          " is not supported; this reader knows versions 1 to " +
-                         std::to_string(Manifest::supportedVersion));
+                         std::to_string(Manifest::supportedVersion) +
+                         (version < 1 ? "" : "; read it with a newer fp8"));
   return version;
 }
 

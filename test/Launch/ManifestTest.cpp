@@ -19,7 +19,7 @@ std::string errorOf(const std::string &text) {
 
 const std::map<std::string, std::string> errors{
     {"invalid/version-4", "version: version 4 is not supported; this reader "
-                          "knows versions 1 to 3"},
+                          "knows versions 1 to 3; read it with a newer fp8"},
     {"invalid/options-version",
      "problem_options: is of version 2, but the file says 1"},
     {"invalid/options-no-problem",
