@@ -328,7 +328,7 @@ LiveRange::findRegionConflict(Operation *op) {
   // a block from which it comes with the value alive, and whether it may come
   // with the value consumed. Regions that are only entered after a consumption
   // hand that on.
-  llvm::SmallDenseMap<Region *, Block *> alive;
+  llvm::SmallMapVector<Region *, Block *, 4> alive;
   llvm::SmallDenseSet<Region *> consumed;
   SmallVector<RegionSuccessor> successors;
   getEntry(branch, successors);
