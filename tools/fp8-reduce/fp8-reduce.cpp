@@ -2,6 +2,7 @@
 // fp8-reduce: makes a module small that still does what a script asks for, such
 // as failing in the same way.
 
+#include "fp8/Reducer/Patterns.h"
 #include "fp8/Register.h"
 
 #include "mlir/IR/DialectRegistry.h"
@@ -11,6 +12,7 @@
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   mlir::fp8::registerFp8Tool(registry);
+  mlir::fp8::registerReductionPatterns(registry);
   mlir::MLIRContext context(registry);
   return failed(mlir::mlirReduceMain(argc, argv, context));
 }
