@@ -16,6 +16,34 @@ def ConvertFp8ToNVVM : Pass<"convert-fp8-to-nvvm", "::mlir::ModuleOp"> {
     Requires: kernels in phase 2, with no scoped op and no call that passes linear values (run `inline` before). Kernels lose their `fp8.linear`; they get
     `known_block_size`, `fp8.tensor_map_args` and `fp8.shared_memory_bytes`, and launches of them the dynamic shared memory. Host code stays as it is.
     In a module with `fp8.debug_waits` waits give up after a while, and kernels get `fp8.wait_table`; see `--fp8-debug-waits`.
+
+    For example:
+
+    ```mlir
+    !row = !fp8.tile<1x128xf32>
+    !ring = !fp8.pipeline<2, s: !row>
+    gpu.module @kernels {
+      gpu.func @first(%map: !fp8.tensor_map<!row>, %out: memref<?xf32>) kernel attributes {fp8.linear} {
+        %c0 = arith.constant 0 : index
+        %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
+        fp8.role "read" warps(4) (%end = %c) : !fp8.consumer<!ring> {
+          %stage = fp8.acquire %end : !fp8.consumer<!ring>
+          %row = fp8.tile %stage["s"] : !fp8.consumer_stage<!ring>
+          %x = fp8.read_element %row[0] : !row
+          memref.store %x, %out[%c0] : memref<?xf32>
+          %next = fp8.release %stage : !fp8.consumer_stage<!ring>
+          fp8.close %next : !fp8.consumer<!ring>
+        }
+        fp8.role "load" warps(1) (%end = %p) : !fp8.producer<!ring> {
+          %stage = fp8.acquire %end : !fp8.producer<!ring>
+          fp8.tma_load %map[%c0, %c0], %stage["s"] : !fp8.tensor_map<!row>, !fp8.producer_stage<!ring>
+          %next = fp8.release %stage : !fp8.producer_stage<!ring>
+          fp8.close %next : !fp8.producer<!ring>
+        }
+        gpu.return
+      }
+    }
+    ```
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect", "::mlir::LLVM::LLVMDialect",
                            "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect"];
@@ -36,14 +64,18 @@ def Fp8DebugWaits : Pass<"fp8-debug-waits", "::mlir::ModuleOp"> {
 
     Before:
 
-    ```mlir-fragment
+    ```mlir
     module {
+      func.func @before() { return }
+    }
     ```
 
     After:
 
-    ```mlir-fragment
+    ```mlir
     module attributes {fp8.debug_waits = 2000 : i64} {
+      func.func @after() { return }
+    }
     ```
   }];
   let options = [Option<"limit", "limit-ms", "int64_t", "2000", "milliseconds that a wait may take">];
@@ -54,6 +86,20 @@ def Fp8AttachChip : Pass<"fp8-attach-chip", "::mlir::ModuleOp"> {
   let description = [{
     Gives each `gpu.module` without a target the `#nvvm.target` of the chip, with the PTX version that its
     instructions need. An unknown chip, and a kernel that needs what the chip has not, are errors; where the module has targets, what one of those has not.
+
+    Before:
+
+    ```mlir
+    gpu.module @before {
+    }
+    ```
+
+    After `chip=sm_90a`:
+
+    ```mlir
+    gpu.module @after [#nvvm.target<O = 3, chip = "sm_90a", features = "+ptx88", verifyTarget = false>] {
+    }
+    ```
   }];
   let options = [Option<"chip", "chip", "std::string", "\"sm_100a\"", "the chip, such as sm_100a">];
   let dependentDialects = ["::mlir::gpu::GPUDialect", "::mlir::NVVM::NVVMDialect"];

@@ -26,18 +26,26 @@ def Fp8AttachKernelAttributes
 
     Before:
 
-    ```mlir-fragment
-    llvm.func @gemm(%a: !llvm.ptr, %n: i32)
-        attributes {gpu.kernel, nvvm.kernel, fp8.tensor_map_args = array<i32: 0>}
+    ```mlir
+    gpu.module @kernels {
+      llvm.func @before(%a: !llvm.ptr, %n: i32)
+          attributes {gpu.kernel, nvvm.kernel, fp8.tensor_map_args = array<i32: 0>} {
+        llvm.return
+      }
+    }
     ```
 
     After:
 
-    ```mlir-fragment
-    llvm.func @gemm(%a: !llvm.ptr {llvm.align = 64 : i64,
-                                   llvm.byval = !llvm.array<128 x i8>,
-                                   nvvm.grid_constant}, %n: i32)
-        attributes {gpu.kernel, nvvm.kernel, fp8.tensor_map_args = array<i32: 0>}
+    ```mlir
+    gpu.module @kernels {
+      llvm.func @after(%a: !llvm.ptr {llvm.align = 64 : i64,
+                                      llvm.byval = !llvm.array<128 x i8>,
+                                      nvvm.grid_constant}, %n: i32)
+          attributes {gpu.kernel, nvvm.kernel, fp8.tensor_map_args = array<i32: 0>} {
+        llvm.return
+      }
+    }
     ```
   }];
 }

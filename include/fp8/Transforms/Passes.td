@@ -30,7 +30,7 @@ def Fp8ChooseConfig : Pass<"fp8-choose-config", "::mlir::ModuleOp"> {
     }
     ```
 
-    After, for sm_90a:
+    After `chip=sm_90a`:
 
     ```mlir
     func.func @after(%a: memref<64x7168xf8E4M3FN>, %as: memref<56x64xf32>, %b: memref<2112x7168xf8E4M3FN>, %bs: memref<17x56xf32>, %d: memref<64x2112xbf16>) {
@@ -56,6 +56,16 @@ def Fp8ExplainConfig : Pass<"fp8-explain-config", "::mlir::ModuleOp"> {
 
     `chip`, `problem` and `tuned` are those of `fp8-choose-config`; `top` of 0 prints all candidates. `format` is `text` or `json`; `output` names a file, `-` is
     standard output.
+
+    For example:
+
+    ```mlir
+    func.func @gemm(%a: memref<64x7168xf8E4M3FN>, %as: memref<56x64xf32>, %b: memref<2112x7168xf8E4M3FN>, %bs: memref<17x56xf32>, %d: memref<64x2112xbf16>) {
+      fp8.blockwise_gemm ins(%a, %as, %b, %bs : memref<64x7168xf8E4M3FN>, memref<56x64xf32>, memref<2112x7168xf8E4M3FN>, memref<17x56xf32>)
+        outs(%d : memref<64x2112xbf16>)
+      return
+    }
+    ```
   }];
   let options = [
     Option<"chip", "chip", "std::string", "\"sm_100a\"", "the chip that kernels are made for">,
@@ -80,6 +90,16 @@ def Fp8StructureGemm : Pass<"fp8-structure-gemm", "::mlir::ModuleOp"> {
     memory does. What it pins and the chip has not is an error.
 
     Requires: the op stands in a function, its operands are memrefs. Other ops stay as they are.
+
+    For example:
+
+    ```mlir
+    func.func @gemm(%a: memref<64x7168xf8E4M3FN>, %as: memref<56x64xf32>, %b: memref<2112x7168xf8E4M3FN>, %bs: memref<17x56xf32>, %d: memref<64x2112xbf16>) {
+      fp8.blockwise_gemm ins(%a, %as, %b, %bs : memref<64x7168xf8E4M3FN>, memref<56x64xf32>, memref<2112x7168xf8E4M3FN>, memref<17x56xf32>)
+        outs(%d : memref<64x2112xbf16>)
+      return
+    }
+    ```
   }];
   let options = [
     Option<"chip", "chip", "std::string", "\"sm_100a\"", "the chip that kernels are made for">
@@ -125,6 +145,34 @@ def Fp8LowerTileLoops : Pass<"fp8-lower-tile-loops"> {
   let description = [{
     `persistent` becomes a loop from the CTA's number to the number of tiles in steps of the grid; `one_tile` becomes the body with the
     CTA's number as the tile.
+
+    Before:
+
+    ```mlir
+    func.func @before(%m: index, %n: index) -> index {
+      %zero = arith.constant 0 : index
+      %row = fp8.for_each_tile one_tile (%tm, %tn) in (%m, %n) iter_args(%sum = %zero) -> (index) {
+        %next = arith.addi %sum, %tm : index
+        fp8.yield %next : index
+      }
+      return %row : index
+    }
+    ```
+
+    After:
+
+    ```mlir
+    func.func @after(%m: index, %n: index) -> index {
+      %zero = arith.constant 0 : index
+      %block = gpu.block_id x
+      %blocks = gpu.grid_dim x
+      %tiles = arith.muli %m, %n : index
+      %tm = arith.remui %block, %m : index
+      %tn = arith.divui %block, %m : index
+      %next = arith.addi %zero, %tm : index
+      return %next : index
+    }
+    ```
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect", "::mlir::scf::SCFDialect"];
 }
@@ -180,6 +228,15 @@ def Fp8VerifyLinearity : Pass<"fp8-verify-linearity", "::mlir::ModuleOp"> {
     The linearity check runs on functions that carry `fp8.linear`, after every pass. MLIR shows the dialect no function without the
     attribute whose body has no fp8 op, though it may drop a handle. This pass looks at every function; pipelines begin with
     it. The module stays as it is.
+
+    For example:
+
+    ```mlir
+    !ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
+    func.func @pass_on(%end: !fp8.consumer<!ring>) -> !fp8.consumer<!ring> attributes {fp8.linear} {
+      return %end : !fp8.consumer<!ring>
+    }
+    ```
   }];
 }
 
@@ -191,6 +248,34 @@ def Fp8Report : Pass<"fp8-report", "::mlir::ModuleOp"> {
 
     `format` is `text` or `json`; `output` names a file, `-` is standard output. `chip` is what kernels of phase 0 are made for, in the configuration that
     `fp8-choose-config` gives them for what their types say of their extents.
+
+    For example:
+
+    ```mlir
+    !row = !fp8.tile<1x128xf32>
+    !ring = !fp8.pipeline<2, s: !row>
+    gpu.module @kernels {
+      gpu.func @first(%map: !fp8.tensor_map<!row>, %out: memref<?xf32>) kernel attributes {fp8.linear} {
+        %c0 = arith.constant 0 : index
+        %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
+        fp8.role "read" warps(4) (%end = %c) : !fp8.consumer<!ring> {
+          %stage = fp8.acquire %end : !fp8.consumer<!ring>
+          %row = fp8.tile %stage["s"] : !fp8.consumer_stage<!ring>
+          %x = fp8.read_element %row[0] : !row
+          memref.store %x, %out[%c0] : memref<?xf32>
+          %next = fp8.release %stage : !fp8.consumer_stage<!ring>
+          fp8.yield %next : !fp8.consumer<!ring>
+        }
+        fp8.role "load" warps(1) (%end = %p) : !fp8.producer<!ring> {
+          %stage = fp8.acquire %end : !fp8.producer<!ring>
+          fp8.tma_load %map[%c0, %c0], %stage["s"] : !fp8.tensor_map<!row>, !fp8.producer_stage<!ring>
+          %next = fp8.release %stage : !fp8.producer_stage<!ring>
+          fp8.yield %next : !fp8.producer<!ring>
+        }
+        gpu.return
+      }
+    }
+    ```
   }];
   let options = [
     Option<"chip", "chip", "std::string", "\"sm_100a\"", "the chip that kernels are made for">,
@@ -206,6 +291,34 @@ def Fp8PipelineGraph : Pass<"fp8-pipeline-graph", "::mlir::ModuleOp"> {
     Writes a graph for each kernel in the language of Graphviz: roles with their warps, rings with their stages and bytes, and an edge for each role that arrives at a barrier, with
     the count of its arrivals, or waits for one. What is handed over is drawn through, what is handed back dashed. Kernels may be in phase 0 to 2, as for `fp8-report`, from which it is taken.
     `dot -Tsvg` makes a picture of it.
+
+    For example:
+
+    ```mlir
+    !row = !fp8.tile<1x128xf32>
+    !ring = !fp8.pipeline<2, s: !row>
+    gpu.module @kernels {
+      gpu.func @first(%map: !fp8.tensor_map<!row>, %out: memref<?xf32>) kernel attributes {fp8.linear} {
+        %c0 = arith.constant 0 : index
+        %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
+        fp8.role "read" warps(4) (%end = %c) : !fp8.consumer<!ring> {
+          %stage = fp8.acquire %end : !fp8.consumer<!ring>
+          %row = fp8.tile %stage["s"] : !fp8.consumer_stage<!ring>
+          %x = fp8.read_element %row[0] : !row
+          memref.store %x, %out[%c0] : memref<?xf32>
+          %next = fp8.release %stage : !fp8.consumer_stage<!ring>
+          fp8.yield %next : !fp8.consumer<!ring>
+        }
+        fp8.role "load" warps(1) (%end = %p) : !fp8.producer<!ring> {
+          %stage = fp8.acquire %end : !fp8.producer<!ring>
+          fp8.tma_load %map[%c0, %c0], %stage["s"] : !fp8.tensor_map<!row>, !fp8.producer_stage<!ring>
+          %next = fp8.release %stage : !fp8.producer_stage<!ring>
+          fp8.yield %next : !fp8.producer<!ring>
+        }
+        gpu.return
+      }
+    }
+    ```
   }];
   let options = [
     Option<"chip", "chip", "std::string", "\"sm_100a\"", "the chip that kernels are made for">,
