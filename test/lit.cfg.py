@@ -9,8 +9,9 @@
 #   nvdisasm  NVIDIA's disassembler was found likewise
 #   gpu       there is a CUDA driver with a device; gpu-sm_90a etc.: it runs code for that chip
 #   torch     python3 has PyTorch
+#   pytest-torch, pytest-ml_dtypes  so has the Python that runs the package's tests, or ml_dtypes
 #   full      FP8_TEST_FULL=1 (./dev check --full): every point of every matrix
-# Substitutions: the tools by name; %python; %fp8_source, %fp8_build; %ptxas, %nvcc, %nvdisasm; %fp8_fakecuda and
+# Substitutions: the tools by name; %python; %pytest, the first Python that has it and NumPy; %fp8_source, %fp8_build; %ptxas, %nvcc, %nvdisasm; %fp8_fakecuda and
 # %fp8_oldcuda, the drivers without a GPU of test/Runtime.
 
 import json
@@ -70,13 +71,20 @@ if gpu:
     config.available_features.update("gpu-" + chip for chip in gpu["runs"])
 
 
-def has_module(name):
+def has_module(name, python=shutil.which("python3")):
     code = "import importlib.util, sys; sys.exit(importlib.util.find_spec('%s') is None)" % name
-    return subprocess.run([shutil.which("python3"), "-c", code], check=False).returncode == 0
+    return subprocess.run([python, "-c", code], check=False).returncode == 0
 
 
 if has_module("torch"):
     config.available_features.add("torch")
+
+# FP8_PYTHON, the Python on PATH, or the system's: Debian's packages are for the latter.
+pythons = [os.environ.get("FP8_PYTHON"), shutil.which("python3"), "/usr/bin/python3"]
+pytest = next((p for p in pythons if p and os.access(p, os.X_OK) and has_module("pytest", p) and has_module("numpy", p)), None)
+for module in ("torch", "ml_dtypes"):
+    if pytest and has_module(module, pytest):
+        config.available_features.add("pytest-" + module)
 
 if os.environ.get("FP8_TEST_FULL") == "1":
     config.available_features.add("full")
@@ -85,6 +93,7 @@ for variable in ("FP8_PTXAS", "FP8_TEST_FULL", "CUDA_HOME", "CUDA_PATH", "FP8_CU
         config.environment[variable] = os.environ[variable]
 
 config.substitutions += [
+    ("%pytest", (pytest or "python-with-pytest-and-numpy-not-found") + " -m pytest -q -p no:cacheprovider"),
     ("%python", shutil.which("python3")),
     ("%fp8_source", config.fp8_source_dir),
     ("%fp8_build", config.fp8_binary_dir),

@@ -1,11 +1,54 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the tests of the Python package share: operands, their float64 result, and a cache of their own."""
+"""What the tests of the Python package share: fp8-opt, which the environment names, the examples, operands, and a cache of kernels."""
 
-from __future__ import annotations
+import os
+import pathlib
+import re
+import subprocess
+import sys
 
-import ml_dtypes
-import numpy as np
 import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+class Compiler:
+    """fp8-opt."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def run(self, text, *options):
+        return subprocess.run([self.path, "-", *options], input=text, capture_output=True, text=True, check=False, timeout=300)
+
+    def accept(self, text, *options):
+        result = self.run(text, *options)
+        assert result.returncode == 0, result.stderr
+        return result.stdout
+
+    def ptx(self, text, chip, directory):
+        """The PTX without the lines that name the source, and the manifest."""
+        self.accept(text, f"--fp8-gemm-to-ptx=chip={chip}", "--emit=ptx", "-o", str(directory / "kernel.ptx"))
+        ptx = (directory / "kernel.ptx").read_text()
+        return re.sub(r"^\s*\.(loc|file)\b.*\n", "", ptx, flags=re.MULTILINE), (directory / "kernel.ptx.json").read_text()
+
+
+@pytest.fixture(scope="session")
+def compiler():
+    path = os.environ.get("FP8_OPT")
+    assert path and os.access(path, os.X_OK), f"FP8_OPT must name fp8-opt, but is {path!r}"
+    return Compiler(path)
+
+
+@pytest.fixture(scope="session")
+def example():
+    """Runs a file of examples/python, as a user does, and returns what it prints."""
+
+    def run(name):
+        script = ROOT / "examples" / "python" / f"{name}.py"
+        return subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True, timeout=60).stdout
+
+    return run
 
 
 @pytest.fixture(autouse=True)
@@ -14,37 +57,8 @@ def own_cache(tmp_path_factory, monkeypatch):
     monkeypatch.setenv("FP8_CACHE_DIR", str(tmp_path_factory.getbasetemp() / "cache"))
 
 
-class Problem:
-    """Operands of random values, whose scales differ in every row and block, and the result in float64."""
-
-    def __init__(self, m: int, n: int, k: int, seed: int = 1, b_block: int = 128):
-        rng = np.random.default_rng(seed)
-        blocks = -(-k // 128)
-        self.m, self.n, self.k = m, n, k
-        self.a = rng.standard_normal((m, k)).astype(ml_dtypes.float8_e4m3fn)
-        self.b = rng.standard_normal((n, k)).astype(ml_dtypes.float8_e4m3fn)
-        self.a_scale = np.exp2(rng.uniform(-3, 3, (m, blocks))).astype(np.float32)
-        self.b_scale = np.exp2(rng.uniform(-3, 3, (-(-n // b_block), blocks))).astype(np.float32)
-        self.bias = rng.standard_normal(n).astype(np.float32)
-        self.c = rng.standard_normal((m, n)).astype(np.float32)
-        left = self.a.astype(np.float64) * np.repeat(self.a_scale.astype(np.float64), 128, 1)[:, :k]
-        right = self.b.astype(np.float64) * np.repeat(np.repeat(self.b_scale.astype(np.float64), b_block, 0)[:n], 128, 1)[:, :k]
-        self.sum = left @ right.T
-        self.spread = np.abs(left) @ np.abs(right).T
-
-    @property
-    def operands(self):
-        return self.a, self.a_scale, self.b, self.b_scale
-
-    def check(self, d, want=None, bits=8):
-        """Every element, within 1 ulp of the output and 2^-11 of the sum of magnitudes."""
-        want = self.sum if want is None else want
-        ulp = np.exp2(np.floor(np.log2(np.maximum(np.abs(want), 2.0**-14))) - (bits - 1))
-        distance = np.abs(np.asarray(d).astype(np.float64) - want) / (ulp + 2.0**-11 * self.spread)
-        assert d.shape == want.shape
-        assert (distance <= 1).all(), f"element {np.unravel_index(np.nanargmax(distance), d.shape)} is off by {np.nanmax(distance):.3g} of the bound"
-
-
 @pytest.fixture
 def problem():
+    from problem import Problem
+
     return Problem

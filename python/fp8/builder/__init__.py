@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Writes structured kernels in Python: rings, roles and scopes as `with` statements that become the dialect's ops.
+
+    module = Module()
+    with module.kernel("gemm") as kernel:
+        ...
+        pipeline = kernel.pipeline(4, a=a_tile, b=b_tile)
+        with kernel.role("load", warps=1):
+            with kernel.range(blocks) as kb:
+                with pipeline.produce() as stage:
+                    stage.load(a=a[m, kb * 128], b=b[n, kb * 128])
+
+`str(module)` is MLIR in phase 1 (docs/Phases.md), and each op in it names the line of Python that it comes from. docs/Python.md shows
+whole kernels. What Python can see is refused as a `BuildError`; the rest is checked by the compiler.
+"""
+
+from .errors import BuildError, Location
+from .host import Host
+from .kernel import Kernel
+from .module import Module
+from .registers import Product, Queue, Registers
+from .rings import AccumulatorRing, EpilogueWarp, MmaWarp, TileRing
+from .scalars import Scalar, ceildiv, math, maximum, minimum
+from .stages import ConsumerStage, EpilogueStage, MmaStage, ProducerStage, Stage
+from .types import Fragment, MemRef, Tile
+from .views import AccumulatorView, Array, Barrier, Box, Map, TileView
+
+__all__ = [
+    "AccumulatorRing", "AccumulatorView", "Array", "Barrier", "Box", "BuildError", "ConsumerStage", "EpilogueStage", "EpilogueWarp", "Fragment",
+    "Host", "Kernel", "Location", "Map", "MemRef", "MmaStage", "MmaWarp", "Module", "Product", "ProducerStage", "Queue", "Registers", "Scalar",
+    "Stage", "Tile", "TileRing", "TileView", "ceildiv", "math", "maximum", "minimum",
+]

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The host function of a kernel: which arrays it takes, and how the kernel is launched on them."""
+
+from __future__ import annotations
+
+from typing import Union
+
+from .errors import BuildError
+from .ir import Function, Value
+from .kernel import Kernel
+from .scalars import Operand, Scalar, as_scalar
+from .types import INDEX, MemRef, TensorMap
+from .views import Array, expect
+
+#: What a launch passes for a parameter: an array, also for a tensor map, or a number.
+Argument = Union[Array, Operand]
+
+
+class Host(Function):
+    """A function that launches kernels on its arrays; the launch manifest is made of it."""
+
+    def __init__(self, name: str, problem: str) -> None:
+        super().__init__(name, f"host function '{name}'")
+        self.function = self
+        self.problem = problem
+        self.access: dict[str, str] = {}
+
+    def __repr__(self) -> str:
+        return f"<host function '{self.name}' of {list(self.access)}, made at {self.location}>"
+
+    def _array(self, name: str, type: MemRef, access: str) -> Array:
+        expect(type, MemRef, f"the type of '{name}'")
+        if name in self.access:
+            raise BuildError(f"{self.noun} has two arrays '{name}'; give each a name of its own")
+        self.here()
+        array = self.body.define(Array(self, type, name))
+        self.arguments.append(array)
+        self.access[name] = access
+        return array
+
+    def read(self, name: str, type: MemRef) -> Array:
+        """Declares an array that the kernel reads."""
+        return self._array(name, type, "read")
+
+    def write(self, name: str, type: MemRef) -> Array:
+        """Declares an array that the kernel writes."""
+        return self._array(name, type, "write")
+
+    def multiprocessor_count(self) -> Scalar:
+        """Emits a read of the number of multiprocessors of the device that the launch goes to."""
+        count = Scalar(self, INDEX, "sms")
+        self.emit("fp8.multiprocessor_count", results=[count])
+        return count
+
+    def launch(self, kernel: Kernel, grid: Operand, **arguments: Argument) -> None:
+        """Launches the kernel.
+
+        Args:
+            kernel: A kernel of the same module, finished.
+            grid: The number of its blocks; each has the threads of the kernel's roles.
+            arguments: A value for each parameter of the kernel, by its name; for a tensor map the array that it describes.
+
+        Raises:
+            BuildError: A parameter has no argument, an argument no parameter, or one is of another kind.
+        """
+        if kernel.current is not None:
+            raise BuildError(f"{kernel.noun} is launched before it is finished; end its 'with' first", (kernel.noun, kernel.location))
+        names = [parameter.hint for parameter in kernel.arguments]
+        for name in names:
+            if name not in arguments:
+                raise BuildError(f"the launch of {kernel.noun} lacks its parameter '{name}'; pass {name}=...", (kernel.noun, kernel.location))
+        for name in arguments:
+            if name not in names:
+                raise BuildError(f"{kernel.noun} has no parameter '{name}'; it has " + ", ".join(f"'{n}'" for n in names),
+                                 (kernel.noun, kernel.location))
+        one, blocks = as_scalar(self, 1, INDEX), as_scalar(self, grid, INDEX)
+        threads = as_scalar(self, kernel.threads, INDEX)
+        values = [self._argument(parameter, arguments[parameter.hint]) for parameter in kernel.arguments]
+        passed = [(value, " : ", value.type) for value in values]
+        self.emit(f"gpu.launch_func @kernels::@{kernel.name} blocks in (", [blocks, one, one], ") threads in (", [threads, one, one],
+                  ") args(", passed, ")")
+
+    def _argument(self, parameter: Value, argument: Argument) -> Value:
+        if isinstance(parameter.type, TensorMap):
+            expect(argument, Array, f"the argument for {parameter.noun}")
+            assert isinstance(argument, Array)
+            encoded = Value(self, parameter.type, f"map_{parameter.hint}")
+            self.emit("fp8.tensor_map ", argument, " : ", argument.type, " -> ", parameter.type, results=[encoded])
+            return encoded
+        if isinstance(parameter.type, MemRef):
+            expect(argument, Array, f"the argument for {parameter.noun}")
+            assert isinstance(argument, Array)
+            if argument.type != parameter.type:
+                raise BuildError(f"the argument for {parameter.noun} is a {argument.type}, but the parameter a {parameter.type}",
+                                 *((f"{t.noun}", t.location) for t in (argument, parameter)))
+            return argument
+        if isinstance(argument, Array):
+            raise BuildError(f"the argument for {parameter.noun} is an array; give a number", *[("made here", argument.location)])
+        return as_scalar(self, argument, parameter.type)

@@ -1,0 +1,316 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What the builder builds: ops with regions, values, and variables whose values are threaded through regions.
+
+The handles of the dialect are linear: an op that uses one consumes it and gives the next one back. In Python the ring, the queue or the
+fragment stays the same object; behind it stands a `Variable`, whose value changes. A region that changes a variable from outside gives it
+to the op around it when it ends: a loop carries it, a scope yields it, a role takes it as an argument and closes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import wraps
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar
+
+from .errors import BuildError, Location, caller
+from .types import Type
+
+if TYPE_CHECKING:
+    from .scalars import Scalar
+
+P = ParamSpec("P")
+S = TypeVar("S")
+T = TypeVar("T")
+V = TypeVar("V", bound="Value")
+
+
+class Value:
+    """A value of the kernel: what an op computes, or what a region is given.
+
+    Attributes:
+        type: Its type in MLIR.
+        location: The line of Python that made it.
+    """
+
+    def __init__(self, function: Function, type: Type, hint: str = "") -> None:
+        self.function = function
+        self.type = type
+        self.hint = hint
+        self.location = caller()
+        self.region: Region | None = None
+        self._stands_for: Value | None = None
+
+    def resolve(self) -> Value:
+        """Returns the value that it stands for: itself, or what a region captured that never changed it."""
+        return self if self._stands_for is None else self._stands_for.resolve()
+
+    def stand_for(self, other: Value) -> None:
+        self._stands_for = other
+
+    @property
+    def noun(self) -> str:
+        return f"{self.type.noun} '{self.hint}'" if self.hint else self.type.noun
+
+    def __repr__(self) -> str:
+        return f"<{self.noun}: {self.type}, made at {self.location}>"
+
+    def __bool__(self) -> bool:
+        raise BuildError(f"{self.noun} is not known while the kernel is built; branch on it by 'with kernel.when(...)'",
+                         ("made here", self.location))
+
+    def __iter__(self) -> Iterator[Any]:
+        raise BuildError(f"{self.noun} cannot be iterated over in Python; loop over it by 'with kernel.range(...)'",
+                         ("made here", self.location))
+
+
+@dataclass(frozen=True)
+class Gone:
+    """In place of a variable's value: where it went.
+
+    Attributes:
+        why: What is wrong with using the variable now, the rule and the cure.
+        note: What stands at `location`, the cause.
+    """
+
+    why: str
+    note: str
+    location: Location
+
+
+class Variable:
+    """Something that is one object in Python and a sequence of values in the kernel."""
+
+    def __init__(self, noun: str, home: Region, value: Value) -> None:
+        self.noun = noun
+        self.home = home
+        self.location = caller()
+        self.initial = home.define(value)
+        home.bindings[self] = value
+
+
+@dataclass(eq=False)
+class Op:
+    """An op: its text in parts, and its results.
+
+    A part is a string, a value, a type, a region, a tuple of parts, which follow one another, or a list of them, with commas between.
+    """
+
+    parts: list[Any]
+    results: list[Value]
+    location: Location
+
+
+class Region:
+    """A block of ops that is being built, or was.
+
+    Attributes:
+        noun: What messages call it: "role 'load'", "loop".
+        parent: The region around it; None for a function's body.
+        ops: Its ops, in order.
+        bindings: The value of each variable that it made or touched.
+        captured: What it took variables of its parent for, when it first touched them.
+        obligations: Values that an op in this region has to consume, each with what does.
+    """
+
+    def __init__(self, function: Function, parent: Region | None, noun: str) -> None:
+        self.function = function
+        self.parent = parent
+        self.noun = noun
+        self.location = caller()
+        self.ops: list[Op] = []
+        self.bindings: dict[Variable, Value | Gone] = {}
+        self.captured: dict[Variable, Value] = {}
+        self.obligations: list[tuple[Value, str]] = []
+        self.terminator: Op | None = None
+        self.num_views = 0
+
+    def define(self, value: V) -> V:
+        """Makes the value one of this region: an argument, or a result of one of its ops."""
+        value.region = self
+        return value
+
+    def append(self, op: Op) -> None:
+        for result in op.results:
+            self.define(result)
+        self.ops.append(op)
+
+    def lend(self, op: Op) -> None:
+        """Adds an op that lends a view of what the region was given, behind those that did so before."""
+        self.append(op)
+        self.ops.insert(self.num_views, self.ops.pop())
+        self.num_views += 1
+
+    def ancestors(self) -> Iterator[Region]:
+        region: Region | None = self
+        while region is not None:
+            yield region
+            region = region.parent
+
+    def read(self, variable: Variable) -> Value:
+        """Returns what the variable holds here.
+
+        Raises:
+            BuildError: It was made in another region, or what it held has been consumed.
+        """
+        if variable.home not in self.ancestors():
+            label = " (L2)" if variable.initial.type.linear else ""
+            raise BuildError(f"{variable.noun} is used outside of the {variable.home.noun} that it belongs to{label}; use it inside",
+                             ("made here", variable.location), (f"the {variable.home.noun}", variable.home.location))
+        value = self.bindings.get(variable)
+        if value is None:
+            value = self.captured[variable] = self.bindings[variable] = self.capture(variable)
+        if isinstance(value, Gone):
+            raise BuildError(f"{variable.noun} {value.why}", (value.note, value.location))
+        return value
+
+    def capture(self, variable: Variable) -> Value:
+        """Takes a variable of the parent into this region."""
+        assert self.parent is not None
+        return self.parent.read(variable)
+
+    def changed(self) -> list[Variable]:
+        """The parent's variables that hold something else at the region's end."""
+        return [v for v, value in self.captured.items() if self.bindings[v] is not value]
+
+    def final(self, variable: Variable, why: str) -> Value:
+        """Returns what the variable holds at the region's end, which must be of the type that it came with; `why` it must not be gone."""
+        value, before = self.bindings[variable], self.captured[variable]
+        if isinstance(value, Gone):
+            raise BuildError(f"{variable.noun} {why}", (value.note, value.location), (f"the {self.noun}", self.location))
+        if value.type != before.type:
+            raise BuildError(f"{variable.noun} is handed over in a {self.noun} that may run again, or not at all (L3); do it after the {self.noun}",
+                             ("handed over here", value.location))
+        return value
+
+
+class Loop(Region):
+    """A region that may run again: what it changes is carried."""
+
+    def capture(self, variable: Variable) -> Value:
+        outside = super().capture(variable)
+        return self.define(Value(self.function, outside.type, outside.hint))
+
+
+class Function:
+    """A kernel or a host function while it is built.
+
+    Attributes:
+        name: Its symbol.
+        noun: What messages call it.
+        body: Its entry block.
+        current: The region that ops are added to; None while the function is not open.
+        arguments: Its parameters.
+        constants: The constants of the entry block, by type and text.
+        scopes: Scopes that were made and not yet entered, in order.
+        abandoned: The scope that an exception left, if any.
+    """
+
+    def __init__(self, name: str, noun: str) -> None:
+        self.name = name
+        self.noun = noun
+        self.location = caller()
+        self.body = Region(self, None, noun)
+        self.current: Region | None = None
+        self.arguments: list[Value] = []
+        self.constants: dict[tuple[Type, str], Scalar] = {}
+        self.scopes: dict[Scope[Any], None] = {}
+        self.abandoned: Location | None = None
+
+    def here(self) -> Region:
+        """Returns the region that ops are added to.
+
+        Raises:
+            BuildError: The function is not open.
+        """
+        if self.current is None:
+            raise BuildError(f"an op stands outside of {self.noun}; put it inside its 'with'", (self.noun, self.location))
+        return self.current
+
+    def use(self, value: Value) -> None:
+        """Checks that the value may be used in the current region."""
+        region = self.here()
+        if value.function is not self:
+            raise BuildError(f"{value.noun} of {value.function.noun} is used in {self.noun}; pass it as an argument of the launch",
+                             ("made here", value.location))
+        assert value.region is not None
+        if value.region not in region.ancestors():
+            raise BuildError(f"{value.noun} is used outside of the {value.region.noun} that it belongs to (L2); use it inside",
+                             ("made here", value.location), (f"the {value.region.noun}", value.region.location))
+
+    def emit(self, *parts: Any, results: Iterable[Value] = ()) -> None:
+        """Adds an op, of these parts, that defines these results, to the current region."""
+        region = self.here()
+        for value in _values(parts):
+            self.use(value)
+        region.append(Op(list(parts), list(results), caller()))
+
+    def open(self, region: Region) -> None:
+        self.current = region
+
+    def close(self, region: Region) -> None:
+        """Ends the region, which must be the current one.
+
+        Raises:
+            BuildError: Another one is, or what the region had to consume is left.
+        """
+        if self.current is not region:
+            raise BuildError(f"the {region.noun} ends while another scope is open; end scopes in the order opposite to their beginning",
+                             (f"the {region.noun}", region.location))
+        for value, cure in region.obligations:
+            raise BuildError(f"{value.noun} is never consumed (L1); {cure}", ("made here", value.location))
+        self.current = region.parent
+
+    def finish(self) -> None:
+        """Ends the function."""
+        if self.abandoned:
+            raise BuildError(f"a scope of {self.noun} was left by an exception; build the function anew", ("the scope", self.abandoned))
+        for scope in self.scopes:
+            raise BuildError(f"'{scope.name}' was called but not entered; write 'with' before it", ("called here", scope.location))
+        self.close(self.body)
+
+
+def _values(parts: Any) -> Iterator[Value]:
+    if isinstance(parts, Value):
+        yield parts.resolve()
+    elif isinstance(parts, (list, tuple)):
+        for part in parts:
+            yield from _values(part)
+
+
+class Scope(Generic[T]):
+    """A part of a kernel, to be entered by `with`: a role, a loop, the time for which a slot is held."""
+
+    def __init__(self, name: str, function: Function, steps: Iterator[T]) -> None:
+        self.name = name
+        self.location = caller()
+        self._function = function
+        self._steps = steps
+        function.scopes[self] = None
+
+    def __repr__(self) -> str:
+        return f"<scope '{self.name}' of {self._function.noun}, made at {self.location}>"
+
+    def __enter__(self) -> T:
+        if self not in self._function.scopes:
+            raise BuildError(f"'{self.name}' is entered a second time; call it again", ("called here", self.location))
+        del self._function.scopes[self]
+        return next(self._steps)
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if kind is not None:
+            self._function.abandoned = self.location
+            return
+        next(self._steps, None)
+
+
+def scope(method: Callable[Concatenate[S, P], Iterator[T]]) -> Callable[Concatenate[S, P], Scope[T]]:
+    """Makes a scope of a generator: what stands before its `yield` runs when the scope is entered, the rest when it ends."""
+
+    @wraps(method)
+    def make(self: S, /, *args: P.args, **kwargs: P.kwargs) -> Scope[T]:
+        function: Function = getattr(self, "function")
+        return Scope(method.__name__, function, method(self, *args, **kwargs))
+
+    return make

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Kernels: their parameters, rings, roles, loops and branches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypeVar
+
+from .errors import BuildError, caller
+from .ir import Function, Loop, Op, Value, scope
+from .regions import Branch, close_loop, terminate
+from .registers import Product, Queue, Registers
+from .rings import AccumulatorRing, Ring, Role, TileRing
+from .scalars import Operand, Scalar, as_scalar
+from .types import BOOL, INDEX, Fragment, MemRef, OutputPipeline, Pending, Pipeline, StoreQueue, TensorMap, Tile
+from .views import Array, Map, TileView, expect
+
+V = TypeVar("V", bound=Value)
+
+
+class Kernel(Function):
+    """A kernel in phase 1. Its parameters are in the order of the calls that declare them."""
+
+    def __init__(self, name: str, cluster: tuple[int, ...] | None) -> None:
+        super().__init__(name, f"kernel '{name}'")
+        self.function = self
+        self.cluster = cluster
+        self._rings: list[Ring] = []
+        self._roles: list[Role] = []
+        self._branches: list[Branch] = []
+        self._multiplies = False
+
+    def __repr__(self) -> str:
+        roles = ", ".join(f"{role.name}: {role.warps}" for role in self._roles)
+        return f"<kernel '{self.name}', warps {{{roles}}}, made at {self.location}>"
+
+    @property
+    def threads(self) -> int:
+        """The threads of a block: 32 for each warp of the roles. Where warpgroups hand registers over, idle warps make them whole."""
+        warps = sum(role.warps for role in self._roles)
+        return 32 * (-(-warps // 4) * 4 if self._multiplies and warps > 8 else warps)
+
+    def finish(self) -> None:
+        super().finish()
+        for branch in self._branches:
+            branch.check()
+        for ring in self._rings:
+            ring.finish()
+
+    # Parameters.
+
+    def _parameter(self, value: V) -> V:
+        self._at_entry("a parameter", "")
+        if any(value.hint == other.hint for other in self.arguments):
+            raise BuildError(f"{self.noun} has two parameters '{value.hint}'; give each a name of its own")
+        self.arguments.append(self.body.define(value))
+        return value
+
+    def tensor_map(self, name: str, tile: Tile, *, rank: int = 2) -> Map:
+        """Declares a parameter: the TMA descriptor of a tensor of `rank` dimensions that is copied in boxes of `tile`."""
+        expect(tile, Tile, f"the box of '{name}'")
+        return self._parameter(Map(self, TensorMap(tile, rank), name))
+
+    def array(self, name: str, type: MemRef) -> Array:
+        """Declares a parameter: an array in global memory."""
+        expect(type, MemRef, f"the type of '{name}'")
+        return self._parameter(Array(self, type, name))
+
+    def index(self, name: str) -> Scalar:
+        """Declares a parameter: a size, or another unsigned number."""
+        return self._parameter(Scalar(self, INDEX, name))
+
+    # Rings, queues and roles.
+
+    def _at_entry(self, what: str, label: str = " (P3)") -> None:
+        if self.here() is not self.body:
+            raise BuildError(f"{what} stands in the {self.here().noun}{label}; put it directly under {self.noun}",
+                             (f"the {self.here().noun}", self.here().location))
+
+    def pipeline(self, stages: int, *, cta_group: int = 1, producer_arrivals: int | None = None, consumer_arrivals: int | None = None,
+                 **tiles: Tile) -> TileRing:
+        """Makes a ring of `stages` slots of these tiles. The counts of arrivals are derived; those stated are checked by the compiler."""
+        self._at_entry("a pipeline")
+        for name, tile in tiles.items():
+            expect(tile, Tile, f"the tile '{name}'")
+        names = ", ".join(f"'{name}'" for name in tiles)
+        counts = {"producer_arrivals": producer_arrivals, "consumer_arrivals": consumer_arrivals}
+        ring = TileRing(self, Pipeline(stages, tuple(tiles.items()), cta_group), f"pipeline {names}".rstrip(), counts)
+        self._rings.append(ring)
+        return ring
+
+    def output_pipeline(self, stages: int, shape: tuple[int, int], *, cta_group: int = 1) -> AccumulatorRing:
+        """Makes a ring of `stages` accumulators of rows x columns."""
+        self._at_entry("an output pipeline")
+        ring = AccumulatorRing(self, OutputPipeline(stages, shape, cta_group), "output pipeline", {})
+        self._rings.append(ring)
+        return ring
+
+    def store_queue(self, depth: int, tile: Tile, *, warps: int) -> Queue:
+        """Makes the staging tiles, `depth` slots a warp, of a role of `warps` warps that stores."""
+        self._at_entry("a store queue")
+        return Queue(self, StoreQueue(depth, tile, warps))
+
+    @scope
+    def role(self, name: str, *, warps: int) -> Iterator[Role]:
+        """What `warps` warps do; the kernel's warps are dealt to its roles in their order."""
+        self._at_entry(f"role '{name}'", " (R1)")
+        location, role = caller(), Role(self, name, warps)
+        self._roles.append(role)
+        self.open(role)
+        yield role
+        self.close(role)
+        changed = [v for v in role.changed() if not role.captured[v].type.linear]
+        for variable in changed:
+            raise BuildError(f"{variable.noun} is changed in {role.noun} but belongs to no role; make it in the role",
+                             ("made here", variable.location))
+        left = [role.bindings[v] for v, value in role.captured.items() if value.type.linear]
+        terminate(role, "fp8.yield", [value for value in left if isinstance(value, Value)])
+        inits = ["(", role.inits, ") : ", [init[2].type for init in role.inits], " "] if role.inits else []
+        self.body.append(Op([f'fp8.role "{name}" warps({warps}) ', *inits, role], [], location))
+
+    # Loops and branches.
+
+    @scope
+    def for_each_tile(self, tiles_m: Operand, tiles_n: Operand, *, scheduler: str = "persistent", band: int | None = None
+                      ) -> Iterator[tuple[Scalar, Scalar]]:
+        """Runs the body for each output tile of this CTA; gives the tile's row and column.
+
+        Args:
+            tiles_m: The rows of tiles.
+            tiles_n: The columns of tiles.
+            scheduler: "persistent" or "one_tile".
+            band: Rows of tiles that are numbered together, so that CTAs share what the L2 holds.
+        """
+        grid = [as_scalar(self, tiles, INDEX) for tiles in (tiles_m, tiles_n)]
+        loop, location = Loop(self, self.here(), "loop"), caller()
+        place = loop.define(Scalar(self, INDEX, "tile_m")), loop.define(Scalar(self, INDEX, "tile_n"))
+        self.open(loop)
+        yield place
+        carried = close_loop(self, loop, "fp8.yield")
+        kind = f"{scheduler} band({band})" if band is not None else scheduler
+        self.here().append(Op([f"fp8.for_each_tile {kind} (", list(place), ") in (", grid, ")", *carried.parts, " ", loop],
+                              carried.results, location))
+
+    @scope
+    def range(self, start: Operand, stop: Operand | None = None, step: Operand = 1) -> Iterator[Scalar]:
+        """Runs the body with each index that Python's `range` of these arguments has."""
+        first, last = (0, start) if stop is None else (start, stop)
+        bounds = [as_scalar(self, bound, INDEX) for bound in (first, last, step)]
+        loop, location = Loop(self, self.here(), "loop"), caller()
+        index = loop.define(Scalar(self, INDEX, "i"))
+        self.open(loop)
+        yield index
+        carried = close_loop(self, loop, "scf.yield")
+        self.here().append(Op(["scf.for ", index, " = ", bounds[0], " to ", bounds[1], " step ", bounds[2], *carried.parts, " ", loop],
+                              carried.results, location))
+
+    @scope
+    def when(self, condition: Scalar) -> Iterator[None]:
+        """Runs the body where the condition is true."""
+        branch = Branch(self, self.here(), as_scalar(self, condition, BOOL))
+        yield from branch.arm(branch.then)
+        self.here().append(branch.op)
+        self._branches.append(branch)
+
+    @scope
+    def otherwise(self) -> Iterator[None]:
+        """Runs the body where the condition of the `when` right before it is false."""
+        ops = self.here().ops
+        branch = next((b for b in self._branches if ops and ops[-1] is b.op and not b.otherwise.ops), None)
+        if branch is None:
+            raise BuildError("'otherwise' does not follow a 'when'; put it right behind one")
+        yield from branch.arm(branch.otherwise)
+        for result in branch.op.results:
+            branch.outer.define(result)
+
+    # Registers.
+
+    def zeros(self, fragment: Fragment) -> Registers:
+        """Makes a fragment of zeros."""
+        value = Value(self, fragment, "sum")
+        self.emit("fp8.zero : ", fragment, results=[value])
+        return Registers(self, value)
+
+    def multiply(self, a: TileView, b: TileView, fragment: Fragment, *, part: int = 0, accumulate: Registers | None = None) -> Product:
+        """Starts the product A * B^T in registers of warpgroups (Hopper).
+
+        Args:
+            a: The tile of A, M x K.
+            b: The tile of B, N x K.
+            fragment: The type of the product.
+            part: Which 64 rows of each warpgroup's.
+            accumulate: What the product is added to.
+        """
+        expect(a, TileView, "A")
+        expect(b, TileView, "B")
+        pending = Value(self, Pending(fragment), "pending")
+        added = (" accumulate(", accumulate.value(), " : ", fragment, ")") if accumulate is not None else ()
+        self.emit("fp8.warpgroup_mma ", [a, b], f" part {part}" if part else "", added, " : ", [a.type, b.type], " -> ", pending.type,
+                  results=[pending])
+        self._multiplies = True
+        return Product(self, pending)

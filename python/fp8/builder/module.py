@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Modules, and their text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from .errors import BuildError
+from .host import Host
+from .ir import Function
+from .kernel import Kernel
+from .printer import Printer
+
+
+class Module:
+    """Kernels and the host functions that launch them; `str(module)` is what fp8-opt reads."""
+
+    def __init__(self) -> None:
+        self.kernels: list[Kernel] = []
+        self.hosts: list[Host] = []
+        self._open: Function | None = None
+
+    def __repr__(self) -> str:
+        return f"<module of {[*self.kernels, *self.hosts]}>"
+
+    def __str__(self) -> str:
+        return self.text()
+
+    @contextmanager
+    def kernel(self, name: str, *, cluster: tuple[int, ...] | None = None) -> Iterator[Kernel]:
+        """Builds a kernel of phase 1 while the `with` lasts.
+
+        Args:
+            name: Its symbol.
+            cluster: The CTAs of a cluster along M and N, and those that divide K; none if left out.
+        """
+        kernel = Kernel(name, cluster)
+        with self._build(kernel):
+            yield kernel
+        self.kernels.append(kernel)
+
+    @contextmanager
+    def launch(self, name: str = "launch", *, problem: str = "blockwise_gemm") -> Iterator[Host]:
+        """Builds a host function while the `with` lasts; `problem` is what `fp8-run` prepares operands for: "blockwise_gemm" or "gemm"."""
+        host = Host(name, problem)
+        with self._build(host):
+            yield host
+        self.hosts.append(host)
+
+    @contextmanager
+    def _build(self, function: Function) -> Iterator[None]:
+        if self._open is not None:
+            raise BuildError(f"{function.noun} begins inside {self._open.noun}; functions stand side by side",
+                             (self._open.noun, self._open.location))
+        for other in (*self.kernels, *self.hosts):
+            if other.name == function.name and isinstance(other, type(function)):
+                raise BuildError(f"there are two functions '{function.name}'; give each a name of its own", ("the other", other.location))
+        self._open, function.current = function, function.body
+        try:
+            yield
+            function.finish()
+        finally:
+            self._open, function.current = None, None
+
+    def text(self, *, locations: bool = True) -> str:
+        """Returns the module as MLIR; with `locations`, the lines of Python that its ops come from are part of it."""
+        if self._open is not None:
+            raise BuildError(f"the text of a module is asked for inside {self._open.noun}; end that first",
+                             (self._open.noun, self._open.location))
+        return Printer(locations).module(self.kernels, self.hosts)

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What a role holds in registers: fragments, products that are being computed, and the queue through which fragments are stored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from .errors import BuildError, caller
+from .ir import Function, Op, Region, Value, Variable
+from .regions import terminate, types
+from .scalars import Operand, Scalar, as_scalar
+from .stages import EpilogueStage
+from .types import F32, INDEX, Fragment, Pending, StoreQueue
+from .views import Array, Box, TileView, expect
+
+
+class Registers:
+    """A tile of f32 in the registers of a role, which its methods change in place."""
+
+    def __init__(self, function: Function, value: Value) -> None:
+        assert isinstance(value.type, Fragment)
+        self.function = function
+        self.type = value.type
+        self._variable = Variable("fragment", function.here(), value)
+
+    def __repr__(self) -> str:
+        return f"<fragment: {self.type}, made at {self._variable.location}>"
+
+    def value(self) -> Value:
+        """Returns what it holds now."""
+        return self.function.here().read(self._variable)
+
+    def _become(self, *parts: object) -> None:
+        result = Value(self.function, self.type, "sum")
+        self.function.emit(*parts, results=[result])
+        self.function.here().bindings[self._variable] = result
+
+    def read(self, stage: EpilogueStage) -> None:
+        """Becomes the stage's accumulator, as it is."""
+        self.value()
+        view = stage.accumulator()
+        self._become("fp8.read ", view, " : ", view.type, " -> ", self.type)
+
+    def promote(self, partial: EpilogueStage | Registers, a_scale: TileView, *b_scales: Scalar | TileView, a_row: Operand | None = None,
+                part: int = 0) -> None:
+        """Adds `a_scale * b_scale * partial`.
+
+        Args:
+            partial: A stage's accumulator, or a product in registers.
+            a_scale: A row of scales, one for each row of the fragment.
+            b_scales: Numbers, each for an equal part of the columns, or a tile with one for each column.
+            a_row: Which row of `a_scale`, if it has several.
+            part: Which part of the fragment the product is.
+        """
+        expect(a_scale, TileView, "the scale of A")
+        view = partial.accumulator() if isinstance(partial, EpilogueStage) else partial.value()
+        row = [scale for scale in b_scales if isinstance(scale, TileView)]
+        scales = row if row else [as_scalar(self.function, scale, F32) for scale in b_scales if not isinstance(scale, TileView)]
+        if not b_scales or row and len(b_scales) > 1:
+            raise BuildError("the scales of B are one row, or numbers for equal parts of the columns; give at least one, and not both kinds")
+        before = self.value()
+        which = ("[", as_scalar(self.function, a_row, INDEX), "]") if a_row is not None else ()
+        self._become("fp8.promote ", before, f" part {part}" if part else "", ", ", view, " scales(", a_scale, which, ", ",
+                     "row " if row else "", scales, ") : ", types([before, view, a_scale, *row]))
+
+    def add_tile(self, tile: TileView, column: int = 0, scale: Scalar | None = None) -> None:
+        """Adds a tile, times `scale`, to the columns from `column` on."""
+        before = self.value()
+        scaled = (" scaled ", as_scalar(self.function, scale, F32)) if scale is not None else ()
+        self._become("fp8.add_tile ", before, f"[{column}], ", tile, scaled, " : ", types([before, tile]))
+
+    def add_row(self, row: TileView) -> None:
+        """Adds a row to each of its rows."""
+        before = self.value()
+        self._become("fp8.add_row ", [before, row], " : ", types([before, row]))
+
+    def map(self, body: Callable[..., Operand], *others: Registers) -> None:
+        """Computes each element anew: `total.map(lambda x: maximum(x, 0.0))`; with `others`, from their elements too."""
+        location = caller()
+        inits = [self.value(), *(other.value() for other in others)]
+        region = Region(self.function, self.function.here(), "'map'")
+        elements = [region.define(Scalar(self.function, F32, "x")) for _ in inits]
+        self.function.open(region)
+        terminate(region, "fp8.yield", [as_scalar(self.function, body(*elements), F32)])
+        self.function.close(region)
+        if region.changed():
+            raise BuildError("the body of 'map' changes what is outside of it; compute a number of its arguments")
+        result = Value(self.function, self.type, "sum")
+        bound = [(element, " = ", init) for element, init in zip(elements, inits)]
+        outer = self.function.here()
+        outer.append(Op(["fp8.map(", bound, ") : ", types(inits), " -> ", self.type, " ", region], [result], location))
+        outer.bindings[self._variable] = result
+
+
+class Product:
+    """A product that warpgroups are computing into their registers. It is waited for once, before its tiles are handed back."""
+
+    def __init__(self, function: Function, value: Value) -> None:
+        self.function = function
+        self._value = value
+        self._region = function.here()
+        self._obligation = (value, "call its 'wait' in the scope that made it")
+        self._region.obligations.append(self._obligation)
+
+    def __repr__(self) -> str:
+        return f"<{self._value.type.noun}: {self._value.type}, made at {self._value.location}>"
+
+    def wait(self) -> Registers:
+        """Waits for the product and returns it."""
+        if self._obligation not in self._region.obligations:
+            raise BuildError("pending product is waited for twice (L1); keep what the first 'wait' gave", ("made here", self._value.location))
+        if self.function.here() is not self._region:
+            raise BuildError(f"pending product is waited for in another scope than that of its making (L3); wait for it in the {self._region.noun}",
+                             ("made here", self._value.location))
+        self._region.obligations.remove(self._obligation)
+        assert isinstance(self._value.type, Pending)
+        product = Value(self.function, self._value.type.fragment, "product")
+        self.function.emit("fp8.wait_mma ", self._value, " : ", self._value.type, results=[product])
+        return Registers(self.function, product)
+
+
+class Queue:
+    """A store queue: the staging tiles of one role, through which it stores fragments by TMA."""
+
+    def __init__(self, function: Function, type: StoreQueue) -> None:
+        self.function = function
+        self.type = type
+        value = Value(function, type, "queue")
+        function.emit("fp8.store_queue : ", type, results=[value])
+        self._variable = Variable("store queue", function.here(), value)
+
+    def __repr__(self) -> str:
+        return f"<store queue: {self.type}, made at {self._variable.location}>"
+
+    def store(self, fragment: Registers, box: Box, rest: Array | None = None) -> None:
+        """Rounds the fragment to the box's elements and copies it there; `rest` is the array for what TMA leaves at the end of its rows."""
+        expect(box, Box, "the place of the store")
+        queue, value = self.function.here().read(self._variable), fragment.value()
+        following = Value(self.function, self.type, "queue")
+        ragged = (" rest(", rest, " : ", rest.type, ")") if rest is not None else ()
+        self.function.emit("fp8.store ", value, ", ", box.map, "[", box.coordinates, "] through ", queue, ragged, " : ",
+                           types([value, box.map, queue]), results=[following])
+        self.function.here().bindings[self._variable] = following

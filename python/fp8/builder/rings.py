@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Rings: pipelines of tiles and of accumulators. Each role that uses one gets an end of its own, by using it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from .errors import BuildError, caller
+from .ir import Function, Gone, Op, Region, Value, Variable, scope
+from .regions import arrow, close_scope, types
+from .stages import ConsumerStage, EpilogueStage, MmaStage, ProducerStage, Stage, hold
+from .types import Handle, OutputPipeline, Pipeline
+
+
+class Role(Region):
+    """What a group of warps does. It is given the ends that it uses, and closes them."""
+
+    def __init__(self, function: Function, name: str, warps: int) -> None:
+        super().__init__(function, function.here(), f"role '{name}'")
+        self.name = name
+        self.warps = warps
+        self.inits: list[Any] = []
+
+    def capture(self, variable: Variable) -> Value:
+        outside = super().capture(variable)
+        if not outside.type.linear:
+            return outside
+        assert self.parent is not None
+        self.parent.bindings[variable] = Gone(f"is already in the hands of another role (L6); use it in {self.noun} alone", "given away here",
+                                              caller())
+        argument = self.define(Value(self.function, outside.type, outside.hint))
+        self.inits.append((argument, " = ", outside))
+        return argument
+
+
+class Ring:
+    """A ring of slots that roles hand to one another."""
+
+    def __init__(self, function: Function, type: Pipeline | OutputPipeline, noun: str, attributes: dict[str, int | None]) -> None:
+        self.function = function
+        self.type = type
+        self.noun = noun
+        self.location = caller()
+        self.ends: dict[tuple[Role, str], Variable] = {}
+        self._attributes = ", ".join(f"{key} = {value}" for key, value in attributes.items() if value is not None)
+        self._op = Op([], [], self.location)
+        function.here().append(self._op)
+
+    def __repr__(self) -> str:
+        return f"<{self.noun}: {self.type}, made at {self.location}>"
+
+    def end(self, side: str) -> Variable:
+        """Returns the current role's end of that side, "producer" or "consumer"."""
+        role = next((region for region in self.function.here().ancestors() if isinstance(region, Role)), None)
+        if role is None:
+            raise BuildError(f"{self.noun} is used outside of a role; its ends are the roles', use it in 'with kernel.role(...)'",
+                             ("made here", self.location))
+        if (role, side) not in self.ends:
+            value = Value(self.function, Handle(side, self.type), side)
+            self.ends[role, side] = Variable(f"{side} end of {self.noun}", self.function.body, value)
+        return self.ends[role, side]
+
+    def _values(self, side: str) -> list[Value]:
+        return [variable.initial for (_, key), variable in self.ends.items() if key == side]
+
+    def finish(self) -> None:
+        """Completes the op that makes the ring, once all roles have taken their ends.
+
+        Raises:
+            BuildError: A side has no role (P1), or one of an output pipeline has several.
+        """
+        sides = {side: self._values(side) for side in ("producer", "consumer")}
+        for side, ends in sides.items():
+            if not ends:
+                raise BuildError(f"{self.noun} has no {side} (P1); use it in a role", ("made here", self.location))
+            if isinstance(self.type, OutputPipeline) and len(ends) > 1:
+                raise BuildError(f"{self.noun} has {len(ends)} {side}s, and takes one; make one role of them", ("made here", self.location),
+                                 *((f"used in {role.noun}", v.location) for (role, key), v in self.ends.items() if key == side))
+        self._op.results = [*sides["producer"], *sides["consumer"]]
+        op = "pipeline" if isinstance(self.type, Pipeline) else "output_pipeline"
+        result_types = types(self._op.results) if isinstance(self.type, Pipeline) else self.type
+        self._op.parts = [f"fp8.{op} ", f"{{{self._attributes}}} " if self._attributes else "", ": ", result_types]
+
+
+class TileRing(Ring):
+    """A `pipeline`: slots of tiles in shared memory."""
+
+    @scope
+    def produce(self) -> Iterator[ProducerStage]:
+        """Holds an empty slot, to be filled."""
+        for (stage,) in hold(self.function, "produce", [self.end("producer")]):
+            assert isinstance(stage, ProducerStage)
+            yield stage
+
+    @scope
+    def consume(self) -> Iterator[ConsumerStage]:
+        """Holds a full slot, to be read."""
+        for (stage,) in hold(self.function, "consume", [self.end("consumer")]):
+            assert isinstance(stage, ConsumerStage)
+            yield stage
+
+    @scope
+    def consume_explicit(self) -> Iterator[ConsumerStage]:
+        """Holds a full slot, which the body hands over by `stage.arrive()`."""
+        for (stage,) in hold(self.function, "consume_explicit", [self.end("consumer")]):
+            assert isinstance(stage, ConsumerStage)
+            yield stage
+
+
+class _Warp:
+    """A warp handle of an output pipeline, for the length of its scope."""
+
+    def __init__(self, function: Function, variable: Variable) -> None:
+        self.function = function
+        self._variable = variable
+
+    def __repr__(self) -> str:
+        return f"<{self._variable.noun}, made at {self._variable.location}>"
+
+    @scope
+    def per_k_stage(self, *inputs: TileRing) -> Iterator[tuple[Stage, ...]]:
+        """Holds the stage of one K block together with a slot of each of the rings that go with it; gives them in that order."""
+        yield from hold(self.function, "per_k_stage", [self._variable, *(ring.end("consumer") for ring in inputs)])
+
+
+class MmaWarp(_Warp):
+    """The warp that owns the tensor memory."""
+
+    @scope
+    def produce(self) -> Iterator[MmaStage]:
+        """Holds an accumulator, to be filled."""
+        for (stage,) in hold(self.function, "produce", [self._variable]):
+            assert isinstance(stage, MmaStage)
+            yield stage
+
+
+class EpilogueWarp(_Warp):
+    """The warps that read the tensor memory."""
+
+    @scope
+    def consume(self) -> Iterator[EpilogueStage]:
+        """Holds an accumulator, to be read."""
+        for (stage,) in hold(self.function, "consume", [self._variable]):
+            assert isinstance(stage, EpilogueStage)
+            yield stage
+
+
+class AccumulatorRing(Ring):
+    """An `output_pipeline`: accumulators in tensor memory."""
+
+    @scope
+    def mma_warp(self) -> Iterator[MmaWarp]:
+        """Makes this role's warp the one that allocates and fills the accumulators, until the scope ends."""
+        for variable in self._warp("producer", "mma_warp"):
+            yield MmaWarp(self.function, variable)
+
+    @scope
+    def epilogue_warp(self) -> Iterator[EpilogueWarp]:
+        """Makes this role's warps those that read the accumulators, until the scope ends."""
+        for variable in self._warp("consumer", "epilogue_warp"):
+            yield EpilogueWarp(self.function, variable)
+
+    def _warp(self, side: str, op: str) -> Iterator[Variable]:
+        location, outer, end = caller(), self.function.here(), self.end(side)
+        before = outer.read(end)
+        outer.bindings[end] = Gone(f"is used after the scope of its '{op}' (L2); use it inside", "the scope", location)
+        body = Region(self.function, outer, f"'{op}'")
+        warp = Value(self.function, Handle(op, self.type), "warp")
+        variable = Variable(f"{op.replace('_', ' ')} of {self.noun}", body, warp)
+        self.function.open(body)
+        yield variable
+        last = body.bindings[variable]
+        assert isinstance(last, Value)
+        results = close_scope(self.function, body, [last])
+        outer.append(Op([f"fp8.{op}(", warp, " = ", before, ") : ", before.type, *arrow(results), " ", body], results, location))

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Numbers of the kernel: Python's operators on them are ops of arith, and numbers of Python constants."""
+
+from __future__ import annotations
+
+from typing import Union
+
+from .errors import BuildError
+from .ir import Function, Op, Value
+from .types import BOOL, INDEX, Number, Type
+
+#: What stands for a number of the kernel: one of its values, or a number of Python.
+Operand = Union["Scalar", int, float]
+
+
+class Scalar(Value):
+    """A number of the kernel.
+
+    Indices, and integers, are taken as unsigned: `//`, `%` and comparisons are the unsigned ones. Of f32, `/` divides, and comparisons are
+    false where an operand is NaN, but for `!=`. Conditions have `&`, `|` and `~`.
+    """
+
+    def _binary(self, ops: tuple[str, str], other: Operand, swapped: bool = False) -> Scalar:
+        left, right = (self, as_scalar(self.function, other, self.type))
+        if swapped:
+            left, right = right, left
+        name = ops[_is_float(self.type)]
+        if not name:
+            raise BuildError(f"{self.noun} is of type {self.type}, which has no such operator", ("made here", self.location))
+        return compute(name, left, right)
+
+    def _compare(self, predicates: tuple[str, str], other: Operand) -> Scalar:
+        right = as_scalar(self.function, other, self.type)
+        is_float = _is_float(self.type)
+        result = Scalar(self.function, BOOL)
+        name = "arith.cmpf" if is_float else "arith.cmpi"
+        self.function.emit(f"{name} {predicates[is_float]}, ", [self, right], " : ", self.type, results=[result])
+        return result
+
+    def __add__(self, other: Operand) -> Scalar:
+        return self._binary(("arith.addi", "arith.addf"), other)
+
+    def __radd__(self, other: Operand) -> Scalar:
+        return self._binary(("arith.addi", "arith.addf"), other, swapped=True)
+
+    def __sub__(self, other: Operand) -> Scalar:
+        return self._binary(("arith.subi", "arith.subf"), other)
+
+    def __rsub__(self, other: Operand) -> Scalar:
+        return self._binary(("arith.subi", "arith.subf"), other, swapped=True)
+
+    def __mul__(self, other: Operand) -> Scalar:
+        return self._binary(("arith.muli", "arith.mulf"), other)
+
+    def __rmul__(self, other: Operand) -> Scalar:
+        return self._binary(("arith.muli", "arith.mulf"), other, swapped=True)
+
+    def __truediv__(self, other: Operand) -> Scalar:
+        return self._binary(("", "arith.divf"), other)
+
+    def __rtruediv__(self, other: Operand) -> Scalar:
+        return self._binary(("", "arith.divf"), other, swapped=True)
+
+    def __floordiv__(self, other: Operand) -> Scalar:
+        return self._binary(("arith.divui", ""), other)
+
+    def __rfloordiv__(self, other: Operand) -> Scalar:
+        return self._binary(("arith.divui", ""), other, swapped=True)
+
+    def __mod__(self, other: Operand) -> Scalar:
+        return self._binary(("arith.remui", ""), other)
+
+    def __and__(self, other: Operand) -> Scalar:
+        return self._binary(("arith.andi", ""), other)
+
+    def __or__(self, other: Operand) -> Scalar:
+        return self._binary(("arith.ori", ""), other)
+
+    def __invert__(self) -> Scalar:
+        return self._binary(("arith.xori", ""), True)
+
+    def __eq__(self, other: Operand) -> Scalar:  # type: ignore[override]
+        return self._compare(("eq", "oeq"), other)
+
+    def __ne__(self, other: Operand) -> Scalar:  # type: ignore[override]
+        return self._compare(("ne", "une"), other)
+
+    def __lt__(self, other: Operand) -> Scalar:
+        return self._compare(("ult", "olt"), other)
+
+    def __le__(self, other: Operand) -> Scalar:
+        return self._compare(("ule", "ole"), other)
+
+    def __gt__(self, other: Operand) -> Scalar:
+        return self._compare(("ugt", "ogt"), other)
+
+    def __ge__(self, other: Operand) -> Scalar:
+        return self._compare(("uge", "oge"), other)
+
+    __hash__ = Value.__hash__
+
+    def __index__(self) -> int:
+        raise BuildError(f"{self.noun} is not known while the kernel is built; loop over it by 'with kernel.range(...)'",
+                         ("made here", self.location))
+
+
+def _is_float(type: Type) -> bool:
+    return isinstance(type, Number) and type.name.lstrip("b").startswith("f")
+
+
+def as_scalar(function: Function, operand: Operand, type: Type) -> Scalar:
+    """Returns a value of the kernel for the operand, a constant of the function's entry block for a number of Python.
+
+    Raises:
+        BuildError: The operand is of another type, or no number.
+    """
+    if isinstance(operand, Scalar):
+        if operand.type != type:
+            raise BuildError(f"{operand.noun} is of type {operand.type} where {type} is needed", ("made here", operand.location))
+        return operand
+    if not isinstance(operand, (int, float)) or (isinstance(operand, float) and not _is_float(type)):
+        raise BuildError(f"{operand!r} is no number of type {type}; give a value of the kernel, or a number of Python")
+    function.here()
+    if type == BOOL:
+        text = "true" if operand else "false"
+    else:
+        text = f"{_spell(operand) if _is_float(type) else int(operand)} : {type}"
+    constant = function.constants.get((type, text))
+    if constant is None:
+        hint = f"c{text.split(' ')[0]}" if type == INDEX else text if type == BOOL else "cst"
+        constant = function.constants[type, text] = Scalar(function, type, hint)
+        function.body.lend(Op([f"arith.constant {text}"], [constant], constant.location))
+    return constant
+
+
+def _spell(number: float) -> str:
+    """Returns the number as MLIR reads it: with a point, and by the bits of f32 where there are no digits."""
+    text = repr(float(number))
+    return {"inf": "0x7F800000", "-inf": "0xFF800000", "nan": "0x7FC00000"}.get(text, text if "." in text else text.replace("e", ".0e"))
+
+
+def compute(name: str, *operands: Scalar) -> Scalar:
+    """Emits an op whose operands and result are of one type."""
+    first = operands[0]
+    result = Scalar(first.function, first.type)
+    first.function.emit(f"{name} ", list(operands), " : ", first.type, results=[result])
+    return result
+
+
+def _both(left: Operand, right: Operand) -> tuple[Scalar, Scalar]:
+    if isinstance(left, Scalar):
+        return left, as_scalar(left.function, right, left.type)
+    if isinstance(right, Scalar):
+        return as_scalar(right.function, left, right.type), right
+    raise BuildError("neither operand is a value of the kernel; compute it in Python")
+
+
+def ceildiv(left: Operand, right: Operand) -> Scalar:
+    """Divides indices and rounds up."""
+    return compute("arith.ceildivui", *_both(left, right))
+
+
+def minimum(left: Operand, right: Operand) -> Scalar:
+    """Returns the smaller one; of f32, NaN if one is."""
+    left, right = _both(left, right)
+    return compute("arith.minimumf" if _is_float(left.type) else "arith.minui", left, right)
+
+
+def maximum(left: Operand, right: Operand) -> Scalar:
+    """Returns the larger one; of f32, NaN if one is."""
+    left, right = _both(left, right)
+    return compute("arith.maximumf" if _is_float(left.type) else "arith.maxui", left, right)
+
+
+def math(name: str, *operands: Scalar) -> Scalar:
+    """Emits an op of the math dialect on f32, such as `math("tanh", x)`; those that have instructions are listed at E4."""
+    if not operands:
+        raise BuildError(f"math.{name} has no operand; give at least one value of the kernel")
+    return compute(f"math.{name}", *operands)

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Arrays, tensor maps, and what a stage lends: tiles, an accumulator, a barrier."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from .errors import BuildError
+from .ir import Function, Value
+from .scalars import Operand, Scalar, as_scalar
+from .types import INDEX, MemRef, Number, TensorMap
+
+
+def coordinates(function: Function, indices: Operand | Sequence[Operand]) -> list[Scalar]:
+    """Returns the indices as values of the kernel."""
+    if isinstance(indices, Sequence):
+        return [as_scalar(function, i, INDEX) for i in indices]
+    return [as_scalar(function, indices, INDEX)]
+
+
+class Array(Value):
+    """An array in global memory: `array[i, j]` reads an element, `array.extent(0)` is its first extent."""
+
+    type: MemRef
+
+    def __getitem__(self, indices: Operand | Sequence[Operand]) -> Scalar:
+        element = Scalar(self.function, Number(self.type.element))
+        self.function.emit("memref.load ", self, "[", coordinates(self.function, indices), "] : ", self.type, results=[element])
+        return element
+
+    def extent(self, axis: int) -> Scalar:
+        """Emits a read of the extent along `axis`, in elements."""
+        extent = Scalar(self.function, INDEX)
+        self.function.emit("memref.dim ", [self, as_scalar(self.function, axis, INDEX)], " : ", self.type, results=[extent])
+        return extent
+
+
+@dataclass(frozen=True)
+class Box:
+    """A box of a tensor: `tensor_map[row, column]`.
+
+    Attributes:
+        map: The tensor map, whose tile is the box.
+        coordinates: Of its first element; row and column, in elements.
+        axis: The direction of the cluster along which CTAs share the copy, "m" or "n"; empty for none.
+    """
+
+    map: Map
+    coordinates: list[Scalar]
+    axis: str = ""
+
+    def multicast(self, axis: str) -> Box:
+        """Returns the box as one that the CTAs along `axis`, "m" or "n", copy for one another."""
+        return replace(self, axis=axis)
+
+
+class Map(Value):
+    """A tensor map, a parameter of the kernel: `map[row, column]` is a box of the tensor."""
+
+    type: TensorMap
+
+    def __getitem__(self, indices: Sequence[Operand]) -> Box:
+        return Box(self, coordinates(self.function, indices))
+
+
+class TileView(Value):
+    """A tile in shared memory, lent by a stage."""
+
+
+class AccumulatorView(Value):
+    """An accumulator in tensor memory, lent by a stage."""
+
+
+class Barrier(Value):
+    """The barrier on which a stage is handed over, lent by it."""
+
+
+def expect(thing: object, kind: type, what: str) -> None:
+    """Raises a BuildError if `thing` is not of that kind."""
+    if not isinstance(thing, kind):
+        raise BuildError(f"{what} is {thing!r}; give {'an' if kind.__name__[0] in 'AEIOU' else 'a'} {kind.__name__}")
