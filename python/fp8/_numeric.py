@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What NumPy and PyTorch call differently, so that quantisation and reference are written once. Neither is imported before it is needed."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Format:
+    """A floating-point format.
+
+    Attributes:
+        name: As NumPy (with ml_dtypes) and PyTorch name it.
+        precision: Significant bits, the hidden one included.
+        emin: The exponent of the smallest normal number.
+        largest: The largest finite number.
+        saturates: True if larger numbers become that, as in e4m3, which has no infinity; else they become infinite.
+        size: In bytes.
+    """
+
+    name: str
+    precision: int
+    emin: int
+    largest: float
+    saturates: bool
+    size: int
+
+
+FORMATS = {f.name: f for f in (
+    Format("float8_e4m3fn", 4, -6, 448.0, True, 1),
+    Format("bfloat16", 8, -126, (2 - 2.0**-7) * 2.0**127, False, 2),
+    Format("float16", 11, -14, 65504.0, False, 2),
+    Format("float32", 24, -126, (2 - 2.0**-23) * 2.0**127, False, 4),
+)}
+
+
+def dtype_name(dtype: Any) -> str:
+    """Returns the name of a dtype of NumPy, ml_dtypes or PyTorch, or of one that is given by name: "float32"."""
+    if isinstance(dtype, str):
+        return dtype.removeprefix("torch.")
+    text = str(dtype)
+    return text.removeprefix("torch.") if text.startswith("torch.") else numpy().dtype(dtype).name
+
+
+def numpy() -> Any:
+    """Imports NumPy.
+
+    Raises:
+        ImportError: It is not installed.
+    """
+    try:
+        return importlib.import_module("numpy")
+    except ImportError as error:
+        raise ImportError("fp8 needs NumPy for this; install it by 'pip install numpy', or pass tensors of PyTorch") from error
+
+
+class NumPy:
+    """NumPy's arrays."""
+
+    def __init__(self) -> None:
+        self.module = numpy()
+
+    def full(self, shape: tuple[int, ...], value: float, dtype: str) -> Any:
+        return self.module.full(shape, value, dtype)
+
+    def quiet(self) -> contextlib.AbstractContextManager[Any]:
+        """Returns a context in which NumPy does not warn of NaN and infinities, which are results like others."""
+        context: contextlib.AbstractContextManager[Any] = self.module.errstate(all="ignore")
+        return context
+
+    def cast(self, array: Any, dtype: str) -> Any:
+        with self.quiet():
+            return array.astype(dtype, copy=False)
+
+    def view(self, array: Any, dtype: str) -> Any:
+        return array.view(dtype)
+
+    def repeat_rows(self, array: Any, times: int) -> Any:
+        return array.repeat(times, -2)
+
+    def narrow(self, array: Any, target: Format) -> Any:
+        """Returns numbers of `target` that are given in float64 as such, or if NumPy lacks the type as bits."""
+        if target.name in ("float16", "float32"):
+            return self.cast(array, target.name)
+        return self.typed(_bits(self.module, array, target), target)
+
+    def typed(self, bits: Any, target: Format) -> Any:
+        """Returns the bits as numbers of `target`, or as they are if NumPy lacks the type."""
+        extension = ml_dtypes()
+        return bits if extension is None else bits.view(getattr(extension, target.name))
+
+    def to_e4m3(self, array: Any) -> Any:
+        """Rounds numbers of float32 to the nearest of e4m3, ties to even; larger ones saturate, infinities and NaN become NaN."""
+        module = self.module
+        bits = array.view("uint32") & 0x7FFFFFFF
+        # Above 2^-6 the upper bits are the code but for the exponent's bias; adding half a unit, less one where they are even, rounds them.
+        normal = (bits + 0x7FFFF + (bits >> 20 & 1) >> 20) - (120 << 3)
+        with self.quiet():
+            subnormal = module.rint(abs(array) * 2.0**9).astype("uint8")
+        code = module.where(bits < 0x3C800000, subnormal, module.minimum(normal, 0x7E).astype("uint8"))
+        code = module.where(bits >= 0x7F800000, module.uint8(0x7F), code)
+        return self.typed(code | (array.view("uint32") >> 24 & 0x80).astype("uint8"), FORMATS["float8_e4m3fn"])
+
+    def widen(self, array: Any, bits_of: Format | None = None) -> Any:
+        """Returns the numbers in float64; unsigned integers are bits of a number of that size."""
+        if array.dtype.kind == "u" and bits_of is not None and array.dtype.itemsize == bits_of.size:
+            if bits_of.name == "bfloat16":
+                return (array.astype("uint32") << 16).view("float32").astype("float64")
+            return _table().take(array)
+        return self.cast(array, "float64")
+
+
+class Torch:
+    """PyTorch's tensors, on the device of the one that is looked at."""
+
+    def __init__(self, tensor: Any) -> None:
+        self.module = importlib.import_module("torch")
+        self._device = tensor.device
+
+    def full(self, shape: tuple[int, ...], value: float, dtype: str) -> Any:
+        return self.module.full(shape, value, dtype=getattr(self.module, dtype), device=self._device)
+
+    def quiet(self) -> contextlib.AbstractContextManager[Any]:
+        return contextlib.nullcontext()
+
+    def cast(self, array: Any, dtype: str) -> Any:
+        return array.to(getattr(self.module, dtype))
+
+    def view(self, array: Any, dtype: str) -> Any:
+        return array.view(getattr(self.module, dtype))
+
+    def repeat_rows(self, array: Any, times: int) -> Any:
+        return array.repeat_interleave(times, -2)
+
+    def to_e4m3(self, array: Any) -> Any:
+        clipped = array.clip(-448.0, 448.0)
+        finite = self.module.where(array.isinf(), self.full((), float("nan"), "float32"), clipped)
+        return self.cast(finite, "float8_e4m3fn")
+
+    def narrow(self, array: Any, target: Format) -> Any:
+        return self.cast(self.cast(array, "float32"), target.name)
+
+    def widen(self, array: Any, bits_of: Format | None = None) -> Any:
+        if bits_of is not None and array.dtype == self.module.uint8 and bits_of.size == 1:
+            array = self.view(array, bits_of.name)
+        return self.cast(array, "float64")
+
+
+def arrays_of(array: Any) -> NumPy | Torch:
+    """Returns the namespace of an array.
+
+    Raises:
+        TypeError: It is neither NumPy's nor PyTorch's.
+    """
+    kind = type(array).__module__.split(".")[0]
+    if kind == "torch":
+        return Torch(array)
+    if kind == "numpy":
+        return NumPy()
+    raise TypeError(f"{type(array).__name__} is no array of NumPy or tensor of PyTorch; convert it to one")
+
+
+def ml_dtypes() -> Any:
+    """Returns the module ml_dtypes, or None if it is not installed."""
+    try:
+        return importlib.import_module("ml_dtypes")
+    except ImportError:
+        return None
+
+
+def _exponents(xp: NumPy | Torch, array: Any, target: Format) -> Any:
+    bits = xp.view(array, "int64")
+    return ((bits >> 52 & 0x7FF) - 1023).clip(target.emin, None)
+
+
+def spacing(xp: NumPy | Torch, array: Any, target: Format) -> Any:
+    """Returns the spacing (ulp) of the format at each number of float64."""
+    return xp.view((_exponents(xp, array, target) - (target.precision - 1) + 1023) << 52, "float64")
+
+
+def round_to(xp: NumPy | Torch, array: Any, target: Format) -> Any:
+    """Rounds numbers of float64 to the nearest of the format, ties to even, once. NaN stays NaN."""
+    ulp = spacing(xp, array, target)
+    with xp.quiet():
+        rounded = xp.module.round(array / ulp) * ulp
+    if target.saturates:
+        return rounded.clip(-target.largest, target.largest)
+    infinite = xp.module.copysign(xp.full((), float("inf"), "float64"), rounded)
+    return xp.module.where(abs(rounded) > target.largest, infinite, rounded)
+
+
+def _bits(module: Any, array: Any, target: Format) -> Any:
+    """Returns the bits of numbers of the format, given in float64."""
+    if target.name == "bfloat16":
+        with module.errstate(all="ignore"):
+            return (array.astype("float32").view("uint32") >> 16).astype("uint16")
+    xp = NumPy()
+    magnitude = module.where(module.isnan(array), 0.0, abs(array))
+    units = magnitude / spacing(xp, magnitude, target)
+    # A normal number has 8 to 15 units, a subnormal one fewer; the exponent counts on from the latter.
+    code = units.astype("int64") + (_exponents(xp, magnitude, target) - target.emin) * 8
+    code = module.where(module.isnan(array), 0x7F, code)
+    return (code | module.signbit(array) * 0x80).astype("uint8")
+
+
+@functools.lru_cache(maxsize=None)
+def _table() -> Any:
+    """Returns the 256 numbers of e4m3."""
+    module = numpy()
+    code = module.arange(256)
+    exponent, mantissa = code >> 3 & 15, code & 7
+    magnitude = module.where(exponent == 0, mantissa * 2.0**-9, (8 + mantissa) * 2.0 ** (exponent - 10.0))
+    magnitude = module.where(code & 0x7F == 0x7F, module.nan, magnitude)
+    return module.where(code & 0x80 != 0, -magnitude, magnitude)
