@@ -38,9 +38,10 @@ def expected(a, a_scale, b, b_scale, b_rows):
 def test_sums(b_block):
     a, a_scale, b, b_scale = operands(block=(b_block, 128))
     rows = b_scale.T if b_block == 1 else b_scale
-    np.testing.assert_allclose(reference_gemm(a, a_scale, b, b_scale, b_block=b_block), expected(a, a_scale, b, rows, np.arange(N) // b_block), 1e-9, 1e-9)
+    d = reference_gemm(a, a_scale, b, b_scale, b_block=b_block)
+    np.testing.assert_allclose(d, expected(a, a_scale, b, rows, np.arange(N) // b_block), 1e-9, 1e-9)
     bits = reference_gemm(a.view(np.uint8), a_scale, b.view(np.uint8), b_scale, b_block=b_block)
-    assert (bits == reference_gemm(a, a_scale, b, b_scale, b_block=b_block)).all()
+    assert (bits == d).all()
 
 
 def test_epilogue():
@@ -88,15 +89,17 @@ def test_specials_propagate():
 def test_rounding_is_numpys(dtype):
     rng = np.random.default_rng(5)
     limits = np.finfo(dtype)
-    x = np.concatenate([rng.standard_normal(5000) * np.exp2(rng.integers(-170, 140, 5000)), [np.inf, -np.inf, np.nan, 0.0, -0.0], np.array([1, -1]) * float(limits.max),
-                        float(limits.max) * (1 + limits.eps / 4) * np.array([1, 0.9999999]), float(limits.smallest_subnormal) * np.array([0.5, 0.51, 1.5])])
+    large, small = float(limits.max), float(limits.smallest_subnormal)
+    x = np.concatenate([rng.standard_normal(5000) * np.exp2(rng.integers(-170, 140, 5000)), [np.inf, -np.inf, np.nan, 0.0, -0.0, large, -large],
+                        large * (1 + limits.eps / 4) * np.array([1, 0.9999999]), small * np.array([0.5, 0.51, 1.5])])
     with np.errstate(over="ignore"):
         np.testing.assert_array_equal(round_to(NumPy(), x, FORMATS[dtype]), x.astype(dtype).astype(float))
 
 
 def test_rounding_to_bfloat16_is_done_once():
     tie = 1 + 2.0**-8
-    assert round_to(NumPy(), np.array([tie, tie + 2.0**-40, tie + 2.0**-7, 3.4e38]), FORMATS["bfloat16"]).tolist() == [1, 1 + 2.0**-7, 1 + 2.0**-6, np.inf]
+    x = np.array([tie, tie + 2.0**-40, tie + 2.0**-7, 3.4e38])
+    assert round_to(NumPy(), x, FORMATS["bfloat16"]).tolist() == [1, 1 + 2.0**-7, 1 + 2.0**-6, np.inf]
 
 
 def test_output_types():

@@ -8,21 +8,17 @@ to the op around it when it ends: a loop carries it, a scope yields it, a role t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import wraps
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from .errors import BuildError, Location, caller
 from .types import Type
 
 if TYPE_CHECKING:
     from .scalars import Scalar
+    from .scopes import Scope
 
-P = ParamSpec("P")
-S = TypeVar("S")
-T = TypeVar("T")
 V = TypeVar("V", bound="Value")
 
 
@@ -186,7 +182,7 @@ class Region:
 
 
 class Loop(Region):
-    """A region that may run again: what it changes is carried."""
+    """A region that may run again, or not at all: what it changes is carried."""
 
     def capture(self, variable: Variable) -> Value:
         outside = super().capture(variable)
@@ -277,40 +273,3 @@ def _values(parts: Any) -> Iterator[Value]:
     elif isinstance(parts, (list, tuple)):
         for part in parts:
             yield from _values(part)
-
-
-class Scope(Generic[T]):
-    """A part of a kernel, to be entered by `with`: a role, a loop, the time for which a slot is held."""
-
-    def __init__(self, name: str, function: Function, steps: Iterator[T]) -> None:
-        self.name = name
-        self.location = caller()
-        self._function = function
-        self._steps = steps
-        function.scopes[self] = None
-
-    def __repr__(self) -> str:
-        return f"<scope '{self.name}' of {self._function.noun}, made at {self.location}>"
-
-    def __enter__(self) -> T:
-        if self not in self._function.scopes:
-            raise BuildError(f"'{self.name}' is entered a second time; call it again", ("called here", self.location))
-        del self._function.scopes[self]
-        return next(self._steps)
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if kind is not None:
-            self._function.abandoned = self.location
-            return
-        next(self._steps, None)
-
-
-def scope(method: Callable[Concatenate[S, P], Iterator[T]]) -> Callable[Concatenate[S, P], Scope[T]]:
-    """Makes a scope of a generator: what stands before its `yield` runs when the scope is entered, the rest when it ends."""
-
-    @wraps(method)
-    def make(self: S, /, *args: P.args, **kwargs: P.kwargs) -> Scope[T]:
-        function: Function = getattr(self, "function")
-        return Scope(method.__name__, function, method(self, *args, **kwargs))
-
-    return make

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from typing import TypeVar
 
 from .errors import BuildError, caller
-from .ir import Function, Loop, Op, Value, scope
-from .regions import Branch, close_loop, terminate
+from .ir import Function, Loop, Op, Value
+from .regions import Branch, arrow, close_loop, terminate, types
 from .registers import Product, Queue, Registers
 from .rings import AccumulatorRing, Ring, Role, TileRing
 from .scalars import Operand, Scalar, as_scalar
+from .scopes import scope
 from .types import BOOL, INDEX, Fragment, MemRef, OutputPipeline, Pending, Pipeline, StoreQueue, TensorMap, Tile
 from .views import Array, Map, TileView, expect
 
@@ -154,6 +155,16 @@ class Kernel(Function):
         carried = close_loop(self, loop, "scf.yield")
         self.here().append(Op(["scf.for ", index, " = ", bounds[0], " to ", bounds[1], " step ", bounds[2], *carried.parts, " ", loop],
                               carried.results, location))
+
+    @scope
+    def leading_cta(self, of: str = "pair") -> Iterator[None]:
+        """Runs the body in the leading CTA alone, of its "pair" or of its "cluster"."""
+        body, location = Loop(self, self.here(), "'leading_cta'"), caller()
+        self.open(body)
+        yield
+        carried = close_loop(self, body, "fp8.yield")
+        bound = [" (", carried.inits, ") : ", types(carried.results), *arrow(carried.results)] if carried.inits else []
+        self.here().append(Op([f"fp8.leading_cta of {of}", *bound, " ", body], carried.results, location))
 
     @scope
     def when(self, condition: Scalar) -> Iterator[None]:

@@ -77,7 +77,8 @@ def close_loop(function: Function, body: Loop, terminator: str) -> Carried:
         if variable not in changed:
             argument.stand_for(before)
             continue
-        yields.append(body.final(variable, "is consumed inside a loop that may run again, or not at all (L3); consume it after the loop"))
+        yields.append(body.final(variable, f"is consumed inside a {body.noun} that may run again, or not at all (L3); "
+                                           f"consume it after the {body.noun}"))
         result = like(argument)
         outer.bindings[variable] = outer.define(result)
         carried.inits.append((argument, " = ", before))

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from .errors import BuildError, caller
-from .ir import Function, Gone, Op, Region, Value, Variable, scope
+from .ir import Function, Gone, Op, Region, Value, Variable
 from .regions import arrow, close_scope, types
+from .scopes import scope
 from .stages import ConsumerStage, EpilogueStage, MmaStage, ProducerStage, Stage, hold
 from .types import Handle, OutputPipeline, Pipeline
 

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The examples of docs/Python.md run, in their order, and print what stands under them."""
+
+import contextlib
+import io
+import re
+
+import pytest
+from conftest import ROOT
+
+
+def fences(text):
+    """(line, language, text) of each fence."""
+    for match in re.finditer(r"^```(\S+)\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL):
+        yield text.count("\n", 0, match.start()) + 2, match[1], match[2]
+
+
+def run(path, text):
+    """Runs the fences marked `python`; those marked `text` are what the ones before them printed. Returns how many ran."""
+    names, printed, count = {"__name__": "docs"}, "", 0
+    for line, language, body in fences(text):
+        if language == "python":
+            output = io.StringIO()
+            with contextlib.redirect_stdout(output):
+                exec(compile("\n" * (line - 1) + body, path, "exec"), names)
+            printed, count = output.getvalue(), count + 1
+        elif language == "text":
+            assert body == printed, f"{path}:{line}: prints {printed!r}"
+    return count
+
+
+def test_python_md():
+    path = ROOT / "docs" / "Python.md"
+    assert run(str(path), path.read_text(encoding="utf-8")) >= 5
+
+
+@pytest.mark.parametrize("text", ["```python\nprint(1)\n```\n```text\n2\n```\n", "```python\nx\n```\n"])
+def test_the_check_itself(text):
+    with pytest.raises((AssertionError, NameError)):
+        run("page.md", text)
