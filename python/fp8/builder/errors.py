@@ -47,6 +47,8 @@ class BuildError(Exception):
         notes: The causes, each a sentence and its place; one for each place.
     """
 
+    __module__ = "fp8.builder"
+
     def __init__(self, message: str, *notes: tuple[str, Location]) -> None:
         self.message = message
         self.location = caller()
