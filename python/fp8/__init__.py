@@ -25,8 +25,9 @@ from ._library import chips, version
 from ._spec import GemmSpec
 
 if TYPE_CHECKING:
-    from . import builder
-    from .quantize import quantize_blockwise, reference_gemm
+    from . import builder, testing
+    from .quantize import quantize_blockwise
+    from .reference import reference_gemm
 
 __all__ = [
     "CompileError",
@@ -52,6 +53,7 @@ __all__ = [
     "quantize_blockwise",
     "reference_gemm",
     "run_pipeline",
+    "testing",
     "verify",
     "version",
 ]
@@ -70,12 +72,11 @@ def device_info(ordinal: int = 0) -> DeviceInfo:
 
 def __getattr__(name: str) -> Any:
     # What needs numpy, or is seldom needed, is imported when it is asked for.
-    if name in ("quantize_blockwise", "reference_gemm"):
-        from . import quantize
+    import importlib
 
-        return getattr(quantize, name)
-    if name == "builder":
-        import importlib
-
-        return importlib.import_module(".builder", __name__)
+    if name in ("builder", "testing"):
+        return importlib.import_module(f".{name}", __name__)
+    homes = {"quantize_blockwise": ".quantize", "reference_gemm": ".reference"}
+    if name in homes:
+        return getattr(importlib.import_module(homes[name], __name__), name)
     raise AttributeError(f"module 'fp8' has no attribute {name!r}")

@@ -85,7 +85,9 @@ def load(name: str) -> KernelObject | None:
 def follow(request: str) -> tuple[str, KernelObject] | None:
     """The kernel, with its name, that a request got before."""
     name = (_read(request) or {}).get("kernel")
-    kernel = load(name) if isinstance(name, str) else None
+    if not isinstance(name, str):
+        return None
+    kernel = load(name)
     return (name, kernel) if kernel else None
 
 
