@@ -10,10 +10,12 @@
 #   gpu       there is a CUDA driver with a device; gpu-sm_90a etc.: it runs code for that chip
 #   torch     python3 has PyTorch
 #   pytest-torch, pytest-ml_dtypes  so has the Python that runs the package's tests, or ml_dtypes
+#   wheel     the Python package was built (./dev wheel)
 #   full      FP8_TEST_FULL=1 (./dev check --full): every point of every matrix
 # Substitutions: the tools by name; %python; %pytest, the first Python that has it and NumPy; %fp8_source, %fp8_build; %ptxas, %nvcc, %nvdisasm; %fp8_fakecuda and
 # %fp8_oldcuda, the drivers without a GPU of test/Runtime.
 
+import glob
 import json
 import os
 import shutil
@@ -86,6 +88,10 @@ for module in ("torch", "ml_dtypes"):
     if pytest and has_module(module, pytest):
         config.available_features.add("pytest-" + module)
 
+wheels = glob.glob(os.path.join(config.fp8_binary_dir, "python", "*.whl"))
+if wheels:
+    config.available_features.add("wheel")
+
 if os.environ.get("FP8_TEST_FULL") == "1":
     config.available_features.add("full")
 for variable in ("FP8_PTXAS", "FP8_TEST_FULL", "CUDA_HOME", "CUDA_PATH", "FP8_CUDA_LIBRARY"):
@@ -94,6 +100,7 @@ for variable in ("FP8_PTXAS", "FP8_TEST_FULL", "CUDA_HOME", "CUDA_PATH", "FP8_CU
 
 config.substitutions += [
     ("%pytest", (pytest or "python-with-pytest-and-numpy-not-found") + " -m pytest -q -p no:cacheprovider"),
+    ("%fp8_wheel", wheels[0] if wheels else "no-wheel"),
     ("%python", shutil.which("python3")),
     ("%fp8_source", config.fp8_source_dir),
     ("%fp8_build", config.fp8_binary_dir),

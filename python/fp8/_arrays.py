@@ -7,6 +7,7 @@ torch's tensors are asked directly; cupy's and all others that have it by `__cud
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -74,7 +75,9 @@ def _contiguous(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def is_torch(array: Any) -> bool:
-    return type(array).__module__.partition(".")[0] == "torch" and hasattr(array, "data_ptr")
+    # torch.Tensor and its subclasses, torch.nn.Parameter among them, without an import of torch.
+    kind = type(array)
+    return kind.__module__ in ("torch", "torch.nn.parameter") or "torch" in sys.modules and isinstance(array, sys.modules["torch"].Tensor)
 
 
 def _from_torch(tensor: Any) -> Array:

@@ -213,6 +213,18 @@ def gpu_kernel(operands: Operands) -> Kernel:
     return kernel_for(operands.spec, info.chip, (operands.m, operands.n, operands.k), info.name)
 
 
+_torch_part: Any = None
+
+
+def _import_torch_part() -> Any:
+    """What needs torch, which whoever has a tensor has imported."""
+    global _torch_part
+    from . import _torch
+
+    _torch_part = _torch
+    return _torch
+
+
 def _explain_host(place: str) -> Fp8Error:
     reason = ""
     try:
@@ -274,13 +286,12 @@ def gemm(
         CompileError: no kernel could be made.
     """
     if is_torch(a) and not simulate and a.is_cuda:
-        from . import _torch
-
-        if _torch.is_compiling() and out is None and stream is None:
-            return _torch.operator(
+        on_torch = _torch_part or _import_torch_part()
+        if on_torch.is_compiling() and out is None and stream is None:
+            return on_torch.operator(
                 a, a_scale, b, b_scale, out_dtype=out_dtype, bias=bias, residual=residual, beta=beta, scale_layout=scale_layout, b_block=b_block
             )
-        return _torch.gemm(a, a_scale, b, b_scale, out_dtype, bias, residual, beta, out, scale_layout, b_block, stream)
+        return on_torch.gemm(a, a_scale, b, b_scale, out_dtype, bias, residual, beta, out, scale_layout, b_block, stream)
     residual, beta = normalise(residual, beta)
     wanted = dtype_name(out_dtype, "bf16" if out is None else describe(out, "out").dtype)
     operands = Operands(a, a_scale, b, b_scale, wanted, bias, residual, beta, scale_layout, b_block)
