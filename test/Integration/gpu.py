@@ -38,10 +38,12 @@ The table of cases is cases.json. Keys of a case:
 or, instead of a kernel:
   program       the Python file that tests many kernels and prints a line for each test
   gemms         the table of these kernels
+  wheel         true, instead of a table: it uses the Python package, which ./dev wheel has made
   seconds       how long it may take
 """
 import argparse
 import concurrent.futures
+import glob
 import json
 import os
 import shutil
@@ -134,6 +136,7 @@ class Packer:
         self.places = [os.path.dirname(os.path.abspath(table)), os.path.join(HERE, "Inputs"),
                        os.path.join(SOURCE, "test", "Run", "Inputs")]
         self.fp8_opt = os.path.join(build, "bin", "fp8-opt")
+        self.wheels = glob.glob(os.path.join(build, "python", "*.whl"))
 
     def lower(self, source, target, chip, options=""):
         execute([self.fp8_opt, source, "--fp8-gemm-to-ptx=" + ("chip=%s %s" % (chip, options)).strip(), "--emit=ptx", "-o", target])
@@ -146,10 +149,15 @@ class Packer:
             return "packed without " + LIBRARY
         if any(key in case for key in ("assemble", "gemms")) and not find_ptxas():
             return "packed without ptxas"
+        if "wheel" in case and not self.wheels:
+            return "packed without the Python package (./dev wheel)"
         return None
 
     def make(self, case):
         """The case's kernel and its manifest."""
+        if "wheel" in case:
+            shutil.copy(os.path.join(HERE, case["program"]), self.directory)
+            return shutil.copy(self.wheels[0], self.directory)
         if "program" in case:
             return self.make_gemms(case["gemms"])
         target = os.path.join(self.directory, case["kernel"])
@@ -243,7 +251,7 @@ def make(directory, build, table, groups):
         if reason:
             case["missing"] = reason
         else:
-            wanted.setdefault(case.get("gemms", case.get("kernel")), case)
+            wanted.setdefault(case.get("gemms", case.get("kernel", case["name"])), case)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for _ in pool.map(packer.make, wanted.values()):
             pass
