@@ -1,10 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Conversions out of the fp8 dialect.
+// Conversions into and out of the fp8 dialect.
 
 #ifndef FP8_CONVERSION_PASSES
 #define FP8_CONVERSION_PASSES
 
 include "mlir/Pass/PassBase.td"
+
+def ConvertLinalgToFp8 : Pass<"convert-linalg-to-fp8", "::mlir::ModuleOp"> {
+  let summary = "makes GEMM ops of linalg ops that compute the same (into phase 0)";
+  let description = [{
+    Finds sums over K of upcast f8E4M3FN operands times the scales of their blocks, in f32, and what is done to the sum after that, and makes one
+    `fp8.blockwise_gemm` of it. It does not go by the names of ops: each op is taken as its indexing maps and its body, so that named ops, `linalg.contract`,
+    `linalg.elementwise` and generics are one form, and one op or several make no difference; expand_shape, collapse_shape, transposes, broadcasts and copies
+    are looked through. [fp8 in your compiler](../docs/embedding.md#from-linalg) lists what is accepted.
+
+    The GEMM op stands in the place of the last op that it replaces. Ops are taken out with the buffers, fills and views that they alone used;
+    what others read stays.
+
+    What is computed: the same sum; its f32 terms may be added in another order, and scales multiply the sum over a block, not each product. It is a GEMM
+    of f8E4M3FN only if everything is computed in f32 and rounded once at the end.
+
+    Requires: D overlaps no operand, unless it is C itself, be they arguments or of other ops. A `beta` that is 0 when the kernel runs means that C is not
+    read, so that its NaNs do not reach D. Where ops that stay, between those that are replaced, may write or free an operand, nothing is changed. On tensors, operands are
+    tensors of memrefs (`bufferization.to_tensor` with `restrict`) or any other, of which `bufferization.to_buffer` makes memrefs, and the result goes to
+    a memref by `bufferization.materialize_in_destination`.
+
+    Ensures: a sum of f8 products is in a GEMM op that verifies, or exactly as it was; then a remark says why, with notes at the causes. Where the GEMM op
+    does not do all that follows, a remark stands at the first op that is left.
+
+    Before, where the op yields `out + f32(x) * xs * f32(y) * ys`:
+
+    ```mlir-fragment
+    linalg.fill ins(%zero : f32) outs(%sum : memref<256x384xf32>)
+    linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k floordiv 128, m)>,
+                                     affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (n floordiv 128, k floordiv 128)>,
+                                     affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%a, %as, %b, %bs : memref<256x512xf8E4M3FN>, memref<4x256xf32>, memref<384x512xf8E4M3FN>, memref<3x4xf32>) outs(%sum : memref<256x384xf32>) {...}
+    linalg.map { arith.truncf } ins(%sum : memref<256x384xf32>) outs(%d : memref<256x384xbf16>)
+    ```
+
+    After:
+
+    ```mlir-fragment
+    fp8.blockwise_gemm ins(%a, %as, %b, %bs : memref<256x512xf8E4M3FN>, memref<4x256xf32>, memref<384x512xf8E4M3FN>, memref<3x4xf32>)
+      outs(%d : memref<256x384xbf16>)
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::bufferization::BufferizationDialect", "::mlir::fp8::Fp8Dialect",
+                           "::mlir::memref::MemRefDialect"];
+}
 
 def ConvertFp8ToNVVM : Pass<"convert-fp8-to-nvvm", "::mlir::ModuleOp"> {
   let summary = "takes linear kernels to barriers, tensor memory and TMA (phase 2 to 3)";

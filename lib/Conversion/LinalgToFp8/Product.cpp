@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The sum of products in a GEMM, in whatever ops the products are computed.
+
+#include "Product.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Support/DebugStringHelper.h"
+
+using namespace mlir;
+using namespace mlir::fp8;
+using namespace mlir::fp8::fromlinalg;
+
+namespace {
+
+/// What a body adds to the element of the result that it has.
+struct Sum {
+  linalg::LinalgOp op;
+  OpOperand *init;
+  Value addend;
+};
+
+} // namespace
+
+/// The op as a sum over its reduction loops.
+static std::optional<Sum> getSum(Operation *operation) {
+  auto op = dyn_cast_or_null<linalg::LinalgOp>(operation);
+  if (!op || !op.getNumReductionLoops() || op.getNumDpsInits() != 1)
+    return std::nullopt;
+  OpOperand *init = op.getDpsInitOperand(0);
+  BlockArgument sum = op.getMatchingBlockArgument(init);
+  auto add = op.getBlock()
+                 ->getTerminator()
+                 ->getOperand(0)
+                 .getDefiningOp<arith::AddFOp>();
+  if (!add || !sum.hasOneUse() || !llvm::is_contained(add.getOperands(), sum))
+    return std::nullopt;
+  return Sum{op, init, add.getLhs() == sum ? add.getRhs() : add.getLhs()};
+}
+
+std::optional<SmallVector<int64_t, 3>>
+fromlinalg::getOrder(const Element *element, ArrayRef<AffineExpr> indices) {
+  SmallVector<int64_t, 3> order;
+  if (!element->isRead() || element->indices.size() != indices.size())
+    return std::nullopt;
+  for (AffineExpr index : indices) {
+    auto *position = llvm::find(element->indices, index);
+    if (position == element->indices.end())
+      return std::nullopt;
+    order.push_back(position - element->indices.begin());
+  }
+  return order;
+}
+
+static bool dependsOn(const Element *element, Axis axis) {
+  return llvm::any_of(element->indices, [&](AffineExpr index) {
+    return index.isFunctionOfDim(axis);
+  });
+}
+
+namespace {
+
+/// Takes one sum apart.
+class ProductMatcher {
+public:
+  ProductMatcher(const Sum &sum, Tracer &tracer, Refusal &refusal)
+      : sum(sum), tracer(tracer), refusal(refusal),
+        context(sum.op->getContext()) {
+    product.op = sum.op;
+  }
+
+  /// True if it has to do with f8 elements.
+  bool isOfInterest = false;
+  FailureOr<Product> match();
+
+private:
+  LogicalResult nameLoops();
+  LogicalResult collectFactors(const Element *element);
+  LogicalResult openSum(const Element *element, bool &isSum);
+  LogicalResult assignData();
+  LogicalResult assignScales();
+  LogicalResult take(Operand &operand, const Element *element, StringRef what,
+                     Indices indices);
+  LogicalResult takeBScale(const Element *element);
+  Indices getIndices(ArrayRef<AffineExpr> indices);
+  AffineExpr getAxis(Axis axis) { return getAffineDimExpr(axis, context); }
+
+  Sum sum;
+  Tracer &tracer;
+  Refusal &refusal;
+  MLIRContext *context;
+  Product product;
+  /// For each loop, its index in terms of the axes.
+  Indices iteration;
+  /// Where the sums of K blocks are added up: the extent of a block.
+  int64_t blockDepth = 0;
+  SmallVector<const Element *> data, scales;
+};
+
+} // namespace
+
+/// Gives the loops indices: those of the result's axes l, m and n, the
+/// reduction k. Two reductions are those of K blocks and within one.
+LogicalResult ProductMatcher::nameLoops() {
+  AffineMap map = sum.op.getMatchingIndexingMap(sum.init);
+  product.rank = map.getNumResults();
+  if (!map.isProjectedPermutation() ||
+      sum.op.getNumParallelLoops() != map.getNumResults() || product.rank < 2 ||
+      product.rank > 3)
+    return refusal.because("its result has " + Twine(product.rank) +
+                           " axes; the GEMM op's are m and n, in a batch "
+                           "after l, each a loop of its own");
+  iteration.assign(sum.op.getNumLoops(), nullptr);
+  for (auto [axis, index] :
+       llvm::enumerate(getResultIndices(product.rank, context)))
+    iteration[map.getDimPosition(axis)] = index;
+  SmallVector<unsigned> reductions;
+  sum.op.getReductionDims(reductions);
+  AffineExpr k = getAxis(kDepth);
+  if (reductions.size() == 1) {
+    iteration[reductions[0]] = blockDepth ? k.floorDiv(blockDepth) : k;
+    return success();
+  }
+  int64_t inner = sum.op.getStaticLoopRanges()[reductions.back()];
+  if (reductions.size() > 2 || ShapedType::isDynamic(inner))
+    return refusal.because("it has " + Twine(reductions.size()) +
+                           " reductions; the GEMM op has one, or one over K "
+                           "blocks and one within a block of a static extent");
+  iteration[reductions[0]] = k.floorDiv(inner);
+  iteration[reductions[1]] = k % inner;
+  return success();
+}
+
+/// If the element is a sum itself, over the elements of one K block, goes on
+/// with the products in that: what multiplies it multiplies each of them.
+LogicalResult ProductMatcher::openSum(const Element *element, bool &isSum) {
+  std::optional<Sum> inner = getSum(element->writer);
+  if (!inner || inner->op.getNumReductionLoops() != 1 || !element->type.isF32())
+    return success();
+  std::optional<Indices> loops =
+      tracer.getIteration(inner->op, element->value, element->indices);
+  if (!loops)
+    return success();
+  const Element *init = tracer.evaluate(
+      inner->op.getMatchingBlockArgument(inner->init), inner->op, *loops);
+  SmallVector<unsigned> reductions;
+  inner->op.getReductionDims(reductions);
+  int64_t depth = inner->op.getStaticLoopRanges()[reductions[0]];
+  if (!init->isConstant(0.0) || ShapedType::isDynamic(depth) ||
+      (blockDepth && blockDepth != depth))
+    return success();
+  isSum = true;
+  if (!blockDepth) { // the loops of the outer sum get other indices
+    blockDepth = depth;
+    return success();
+  }
+  (*loops)[reductions[0]] = getAxis(kDepth) % depth;
+  product.ops.insert(inner->op);
+  product.ops.insert_range(init->through);
+  return collectFactors(tracer.evaluate(inner->addend, inner->op, *loops));
+}
+
+static bool readsFloat8(const Element *element) {
+  bool reads = false;
+  walk(element, [&](const Element *each) {
+    reads |= each->isRead() && isFloat8(each->type);
+  });
+  return reads;
+}
+
+/// Adds the factors of an element to `data` and `scales`.
+LogicalResult ProductMatcher::collectFactors(const Element *element) {
+  if (element->isRead()) {
+    product.ops.insert_range(element->through);
+    bool isSum = false;
+    if (failed(openSum(element, isSum)))
+      return failure();
+    if (!isSum)
+      (isFloat8(element->type) ? data : scales).push_back(element);
+    return success();
+  }
+  // However scales were computed, they are read.
+  if (!readsFloat8(element))
+    if (const Element *scale = getRead(element, product.ops)) {
+      scales.push_back(scale);
+      return success();
+    }
+  product.ops.insert_range(element->through);
+  if (element->is<arith::ExtFOp>())
+    return collectFactors(element->operands.front());
+  if (element->is<arith::MulFOp>()) {
+    if (!element->type.isF32())
+      return refusal.because("it multiplies in " + debugString(element->type) +
+                                 ", but the GEMM op in f32",
+                             element->getLoc(), "multiplied here");
+    return success(succeeded(collectFactors(element->operands[0])) &&
+                   succeeded(collectFactors(element->operands[1])));
+  }
+  if (element->isConstant(1.0))
+    return success();
+  return refusal.because("what is added up has a factor that is neither read "
+                         "nor a product; the GEMM op multiplies A and B by "
+                         "their scales",
+                         element->getLoc(), "the factor");
+}
+
+/// `indices` of an operand, after that of the batch.
+Indices ProductMatcher::getIndices(ArrayRef<AffineExpr> indices) {
+  Indices result;
+  if (product.rank == 3)
+    result.push_back(getAxis(kBatch));
+  result.append(indices.begin(), indices.end());
+  return result;
+}
+
+LogicalResult ProductMatcher::take(Operand &operand, const Element *element,
+                                   StringRef what, Indices indices) {
+  auto order = getOrder(element, indices);
+  if (!order)
+    return refusal.because("it reads " + what + " at " +
+                               print(element->indices) +
+                               ", but the GEMM op at " + print(indices),
+                           element->getLoc(), "read here");
+  operand = {element, *order};
+  return success();
+}
+
+LogicalResult ProductMatcher::assignData() {
+  for (const Element *element : data)
+    if (!isa<Float8E4M3FNType>(element->type))
+      return refusal.because("an operand has elements of " +
+                                 debugString(element->type) +
+                                 "; the GEMM op multiplies f8E4M3FN",
+                             element->getLoc(), "read here");
+  if (data.size() != 2)
+    return refusal.because("it multiplies f8 elements of " +
+                           Twine(data.size()) +
+                           " operands; the GEMM op of two, A and B");
+  if (!dependsOn(data[0], kRow))
+    std::swap(data[0], data[1]);
+  AffineExpr k = getAxis(kDepth);
+  return success(succeeded(take(product.a, data[0], "A",
+                                getIndices({getAxis(kRow), k}))) &&
+                 succeeded(take(product.b, data[1], "B",
+                                getIndices({getAxis(kColumn), k}))));
+}
+
+LogicalResult ProductMatcher::takeBScale(const Element *element) {
+  AffineExpr n = getAxis(kColumn), block = getAxis(kDepth).floorDiv(128);
+  for (int64_t columns : {64, 1}) {
+    Indices indices = getIndices(
+        columns == 1 ? ArrayRef<AffineExpr>{block, n}
+                     : ArrayRef<AffineExpr>{n.floorDiv(columns), block});
+    if (auto order = getOrder(element, indices)) {
+      product.bScale = {element, *order};
+      product.bBlock = columns;
+      return success();
+    }
+  }
+  return take(product.bScale, element, "the scales of B",
+              getIndices({n.floorDiv(128), block}));
+}
+
+LogicalResult ProductMatcher::assignScales() {
+  const Element *aScale = nullptr, *bScale = nullptr;
+  for (const Element *element : scales) {
+    const Element *&scale = dependsOn(element, kRow) ? aScale : bScale;
+    if (scale)
+      return refusal.because("it multiplies by more than one scale of A and "
+                             "one of B",
+                             element->getLoc(), "one too many");
+    scale = element;
+  }
+  if (!aScale || !bScale)
+    return refusal.because("it has no scales of " + Twine(aScale ? "B" : "A") +
+                           ", which the GEMM op reads for each block");
+  AffineExpr block = getAxis(kDepth).floorDiv(128);
+  return success(succeeded(take(product.aScale, aScale, "the scales of A",
+                                getIndices({block, getAxis(kRow)}))) &&
+                 succeeded(takeBScale(bScale)));
+}
+
+FailureOr<Product> ProductMatcher::match() {
+  LogicalResult named = nameLoops();
+  if (failed(named)) // only to see whether it is of interest
+    iteration.assign(sum.op.getNumLoops(), getAxis(kDepth));
+  const Element *addend = tracer.evaluate(sum.addend, sum.op, iteration);
+  isOfInterest = readsFloat8(addend);
+  LogicalResult collected = failure();
+  if (succeeded(named)) {
+    int64_t depth = blockDepth;
+    collected = collectFactors(addend);
+    if (blockDepth != depth) {
+      product.ops.clear();
+      data.clear();
+      scales.clear();
+      if (failed(nameLoops()))
+        return failure();
+      collected =
+          collectFactors(tracer.evaluate(sum.addend, sum.op, iteration));
+    }
+    isOfInterest |= !data.empty();
+  }
+  if (!isOfInterest || failed(named) || failed(collected))
+    return failure();
+  if (!addend->type.isF32())
+    return refusal.because("it adds up in " + debugString(addend->type) +
+                           ", but the GEMM op in f32");
+  if (failed(assignData()) || failed(assignScales()))
+    return failure();
+  product.ops.insert(sum.op);
+  product.init = tracer.evaluate(sum.op.getMatchingBlockArgument(sum.init),
+                                 sum.op, iteration);
+  return product;
+}
+
+bool fromlinalg::matchProduct(linalg::LinalgOp op, Tracer &tracer,
+                              FailureOr<Product> &product, Refusal &refusal) {
+  std::optional<Sum> sum = getSum(op);
+  if (!sum)
+    return false;
+  ProductMatcher matcher(*sum, tracer, refusal);
+  product = matcher.match();
+  return matcher.isOfInterest;
+}
