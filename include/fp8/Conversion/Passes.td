@@ -12,7 +12,7 @@ def ConvertLinalgToFp8 : Pass<"convert-linalg-to-fp8", "::mlir::ModuleOp"> {
     Finds sums over K of upcast f8E4M3FN operands times the scales of their blocks, in f32, and what is done to the sum after that, and makes one
     `fp8.blockwise_gemm` of it. It does not go by the names of ops: each op is taken as its indexing maps and its body, so that named ops, `linalg.contract`,
     `linalg.elementwise` and generics are one form, and one op or several make no difference; expand_shape, collapse_shape, transposes, broadcasts and copies
-    are looked through. [fp8 in your compiler](../docs/embedding.md#from-linalg) lists what is accepted.
+    are looked through. `docs/embedding.md` lists what is accepted.
 
     The GEMM op stands in the place of the last op that it replaces. Ops are taken out with the buffers, fills and views that they alone used;
     what others read stays.

@@ -122,3 +122,55 @@ func.func @batch(%a: memref<8x64x256xf8E4M3FN>, %as: memref<8x2x64xf32>, %b: mem
   linalg.map { arith.truncf } ins(%sum : memref<8x64x384xf32>) outs(%d : memref<8x64x384xbf16>)
   return
 }
+
+// A is quantised here and its scales are computed here, and so is C: those ops stay, and the GEMM op reads what they write. The constant factor
+// of the scales is none of the product's.
+// CHECK-LABEL: func @quantised_here
+// CHECK-SAME: %[[B:[^:]*]]: memref<128x256xf8E4M3FN>
+// CHECK: %[[A:.*]] = memref.alloc() : memref<64x256xf8E4M3FN>
+// CHECK: %[[AS:.*]] = memref.alloc() : memref<2x64xf32>
+// CHECK: linalg.generic {{.*}} outs(%[[AS]] : memref<2x64xf32>)
+// CHECK: linalg.generic {{.*}} outs(%[[A]] : memref<64x256xf8E4M3FN>)
+// CHECK: %[[C:.*]] = memref.alloc() : memref<64x128xf32>
+// CHECK-NEXT: linalg.exp {{.*}} outs(%[[C]] : memref<64x128xf32>)
+// CHECK-NEXT: fp8.blockwise_gemm ins(%[[A]], %[[AS]], %[[B]], %{{.*}} residual(%[[C]] : memref<64x128xf32>)
+// CHECK-NEXT: return
+func.func @quantised_here(%b: memref<128x256xf8E4M3FN>, %bs: memref<1x2xf32>, %x: memref<64x256xf32>, %amax: memref<2x64xf32>,
+                          %e: memref<64x128xf32>, %d: memref<64x128xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %step = arith.constant 0.002232142857 : f32
+  %a = memref.alloc() : memref<64x256xf8E4M3FN>
+  %as = memref.alloc() : memref<2x64xf32>
+  linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%amax : memref<2x64xf32>) outs(%as : memref<2x64xf32>) {
+    ^bb0(%v: f32, %out: f32):
+      %w = arith.mulf %v, %step : f32
+      linalg.yield %w : f32
+  }
+  linalg.generic {indexing_maps = [#id, affine_map<(m, k) -> (k floordiv 128, m)>, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %as : memref<64x256xf32>, memref<2x64xf32>) outs(%a : memref<64x256xf8E4M3FN>) {
+    ^bb0(%v: f32, %s: f32, %out: f8E4M3FN):
+      %w = arith.divf %v, %s : f32
+      %q = arith.truncf %w : f32 to f8E4M3FN
+      linalg.yield %q : f8E4M3FN
+  }
+  %c = memref.alloc() : memref<64x128xf32>
+  linalg.exp ins(%e : memref<64x128xf32>) outs(%c : memref<64x128xf32>)
+  %sum = memref.alloc() : memref<64x128xf32>
+  linalg.fill ins(%zero : f32) outs(%sum : memref<64x128xf32>)
+  linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k floordiv 128, m)>,
+                                   affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (n floordiv 128, k floordiv 128)>,
+                                   affine_map<(m, n, k) -> (m, n)>],
+                  iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%a, %as, %b, %bs : memref<64x256xf8E4M3FN>, memref<2x64xf32>, memref<128x256xf8E4M3FN>, memref<1x2xf32>) outs(%sum : memref<64x128xf32>) {
+    ^bb0(%v: f8E4M3FN, %vs: f32, %w: f8E4M3FN, %ws: f32, %out: f32):
+      %vf = arith.extf %v : f8E4M3FN to f32
+      %wf = arith.extf %w : f8E4M3FN to f32
+      %p = arith.mulf %vf, %vs : f32
+      %q = arith.mulf %wf, %ws : f32
+      %r = arith.mulf %p, %q : f32
+      %s = arith.addf %out, %r : f32
+      linalg.yield %s : f32
+  }
+  linalg.add ins(%sum, %c : memref<64x128xf32>, memref<64x128xf32>) outs(%d : memref<64x128xf32>)
+  return
+}
