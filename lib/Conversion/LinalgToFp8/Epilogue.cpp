@@ -110,7 +110,7 @@ LogicalResult EpilogueMatcher::takeRounding(const Element *&element) {
 static const Element *getNumber(const Element *element, OpSet &ops) {
   OpSet passed;
   const Element *read = getRead(element, passed);
-  if (!read || !read->type.isF32() ||
+  if (!read || !read->type.isF32() || read->indices.size() > 2 ||
       !llvm::all_of(read->indices, [](AffineExpr index) {
         return index == getAffineConstantExpr(0, index.getContext());
       }))

@@ -109,7 +109,8 @@ LogicalResult GemmBuilder::verifyGemm(BlockwiseGemmOp gemm, Refusal &refusal) {
                                   [&](Diagnostic &diagnostic) {
                                     if (llvm::get_threadid() != thread)
                                       return failure();
-                                    refusal.reason = diagnostic.str();
+                                    if (refusal.reason.empty())
+                                      refusal.reason = diagnostic.str();
                                     return success();
                                   });
   return verify(gemm);
@@ -205,12 +206,18 @@ LogicalResult Converter::convertTo(const Product &product,
                                    llvm::SmallPtrSetImpl<Operation *> &erased) {
   auto [end, target] = results.back();
   Tracer tracer(*aliases);
-  Indices indices = getResultIndices(
-      cast<ShapedType>(target.getType()).getRank(), end->getContext());
-  const Element *element = tracer.read(target, indices, end->getNextNode());
+  int64_t rank = cast<ShapedType>(target.getType()).getRank();
+  if (rank != product.rank)
+    return refusal.because("the sum has " + Twine(product.rank) +
+                               " axes, but its result " + Twine(rank),
+                           target.getLoc(), "the result");
+  const Element *element = tracer.read(
+      target, getResultIndices(rank, end->getContext()), end->getNextNode());
   FailureOr<Epilogue> epilogue = matchEpilogue(product, element, refusal);
+  if (failed(epilogue))
+    return failure();
   FailureOr<Result> destination = getDestination(results.back());
-  if (failed(epilogue) || failed(destination))
+  if (failed(destination))
     return failure();
 
   OpSet ops = product.ops;

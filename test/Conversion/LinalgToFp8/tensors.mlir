@@ -105,3 +105,31 @@ func.func @unrestricted(%am: memref<64x128xf8E4M3FN>, %as: tensor<1x64xf32>, %b:
   bufferization.materialize_in_destination %sum in restrict writable %d : (tensor<64x128xf32>, memref<64x128xf32>) -> ()
   return
 }
+
+// -----
+
+// CHECK-LABEL: func @collapsed
+// CHECK-NOT: fp8.blockwise_gemm
+func.func @collapsed(%a: tensor<64x128xf8E4M3FN>, %as: tensor<1x64xf32>, %b: tensor<128x128xf8E4M3FN>, %bs: tensor<1x1xf32>, %d: memref<8192xf32>) {
+  %zeros = arith.constant dense<0.0> : tensor<64x128xf32>
+  // expected-remark @below {{not made a GEMM op: the sum has 2 axes, but its result 1}}
+  %sum = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k floordiv 128, m)>,
+                                   affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (n floordiv 128, k floordiv 128)>,
+                                   affine_map<(m, n, k) -> (m, n)>],
+                  iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%a, %as, %b, %bs : tensor<64x128xf8E4M3FN>, tensor<1x64xf32>, tensor<128x128xf8E4M3FN>, tensor<1x1xf32>)
+      outs(%zeros : tensor<64x128xf32>) {
+    ^bb0(%x: f8E4M3FN, %xs: f32, %y: f8E4M3FN, %ys: f32, %out: f32):
+      %xf = arith.extf %x : f8E4M3FN to f32
+      %yf = arith.extf %y : f8E4M3FN to f32
+      %p = arith.mulf %xf, %xs : f32
+      %q = arith.mulf %yf, %ys : f32
+      %r = arith.mulf %p, %q : f32
+      %s = arith.addf %out, %r : f32
+      linalg.yield %s : f32
+  } -> tensor<64x128xf32>
+  // expected-note @below {{the result}}
+  %flat = tensor.collapse_shape %sum [[0, 1]] : tensor<64x128xf32> into tensor<8192xf32>
+  bufferization.materialize_in_destination %flat in restrict writable %d : (tensor<8192xf32>, memref<8192xf32>) -> ()
+  return
+}
