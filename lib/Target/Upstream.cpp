@@ -42,8 +42,7 @@ static void registerDialects(DialectRegistry &registry) {
               cf::ControlFlowDialect, func::FuncDialect, gpu::GPUDialect,
               index::IndexDialect, linalg::LinalgDialect, LLVM::LLVMDialect,
               math::MathDialect, memref::MemRefDialect, NVVM::NVVMDialect,
-              scf::SCFDialect, tensor::TensorDialect,
-              vector::VectorDialect>();
+              scf::SCFDialect, tensor::TensorDialect, vector::VectorDialect>();
   func::registerInlinerExtension(registry);
   LLVM::registerInlinerInterface(registry);
   NVVM::registerNVVMTargetInterfaceExternalModels(registry);

@@ -66,6 +66,7 @@ bool isFloat8(Type type);
 /// True if both are the same expression of the same elements.
 bool areEqual(const Element *left, const Element *right);
 
+/// Ops in the order in which they were found.
 using OpSet = llvm::SetVector<Operation *>;
 
 /// The read that gives the element: within extensions, which are exact, or of
