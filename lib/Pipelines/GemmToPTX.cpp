@@ -29,7 +29,8 @@ static void addStructurePasses(OpPassManager &pm,
 
 /// Phase 2: the scopes flattened.
 static void addLinearPasses(OpPassManager &pm) {
-  pm.addPass(createInlinerPass());
+  // Of kernels only: a function that launches one stays the only one that does.
+  pm.nest<gpu::GPUModuleOp>().addPass(createInlinerPass());
   pm.addPass(createFp8FlattenScopes());
   pm.addPass(createFp8LowerTileLoops());
   pm.addPass(createFp8UnrollLaps());

@@ -200,8 +200,8 @@ void LaunchBuilder::requireRowBytes(Value memref, StringRef name) {
       continue;
     auto metadata =
         memref::ExtractStridedMetadataOp::create(builder, loc, memref);
-    Value bytes = arith::MulIOp::create(
-        builder, loc, metadata.getStrides()[axis],
+    Value bytes = builder.createOrFold<arith::MulIOp>(
+        loc, metadata.getStrides()[axis],
         constant(type.getElementType().getIntOrFloatBitWidth() / 8));
     Value rest = arith::RemUIOp::create(builder, loc, bytes, constant(16));
     requireEqual(
