@@ -132,12 +132,8 @@ Fp8Status fp8KernelLoad(Fp8Device *device, const void *image, size_t bytes,
     if (!parsed)
       return fail("launch manifest: " + parsed.error());
     std::string text(static_cast<const char *>(image), bytes);
-    bool cubin = runtime::isCubin(text);
-    std::string target = cubin ? parsed->chip : runtime::ptxTarget(text);
-    if (auto reason = runtime::whyNotRunnable(
-            target, device->device->info().capability, cubin))
-      return fail(device->device->str() + " cannot run kernel '" +
-                  parsed->kernel + "': " + *reason);
+    if (auto error = runtime::checkRunnable(*device->device, text, *parsed))
+      return fail(error->message);
     auto loaded = runtime::Kernel::load(
         device->device, text, "the image of kernel '" + parsed->kernel + "'",
         parsed->kernel);
@@ -184,14 +180,7 @@ void fp8LaunchFree(Fp8Launch *launch) { delete launch; }
 
 Fp8Status fp8LaunchRun(const Fp8Launch *launch) {
   return guarded(*launch->device, [&] {
-    if (!launch->prepared)
-      return FP8_OK;
-    auto stream = runtime::Stream::create(launch->device);
-    if (!stream)
-      return fail(stream.error());
-    if (auto error = launch->prepared->enqueue(*stream))
-      return fail(error->message);
-    return statusOf(stream->await(launch->prepared->str()));
+    return launch->prepared ? statusOf(launch->prepared->run()) : FP8_OK;
   });
 }
 

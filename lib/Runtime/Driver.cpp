@@ -92,12 +92,13 @@ std::optional<Error> Driver::findEntries(void *library) {
           devicePrimaryCtxRetain, devicePrimaryCtxRelease, ctxGetCurrent,
           ctxSetCurrent, memAlloc, memFree, memcpyHtoD, memcpyDtoH, memsetD8,
           memsetD8Async, memHostAlloc, memHostGetDevicePointer, memFreeHost,
-          moduleLoadDataEx, moduleUnload, moduleGetFunction, moduleGetGlobal,
-          funcGetAttribute, funcSetAttribute, tensorMapEncodeTiled,
-          tensorMapReplaceAddress, launchKernelEx, streamCreate, streamDestroy,
-          streamBeginCapture, streamEndCapture, eventCreate, eventDestroy,
-          eventRecord, eventQuery, eventElapsedTime, graphInstantiate,
-          graphLaunch, graphExecDestroy, graphDestroy);
+          pointerGetAttribute, moduleLoadDataEx, moduleUnload,
+          moduleGetFunction, moduleGetGlobal, funcGetAttribute,
+          funcSetAttribute, tensorMapEncodeTiled, tensorMapReplaceAddress,
+          launchKernelEx, streamCreate, streamDestroy, streamBeginCapture,
+          streamEndCapture, eventCreate, eventDestroy, eventRecord, eventQuery,
+          eventElapsedTime, graphInstantiate, graphLaunch, graphExecDestroy,
+          graphDestroy);
   find(funcGetParamInfo, /*needed=*/false);
   return error;
 }

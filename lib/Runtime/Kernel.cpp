@@ -36,6 +36,17 @@ Expected<Kernel> Kernel::load(std::shared_ptr<Device> device,
   return kernel;
 }
 
+std::optional<Error> checkRunnable(const Device &device,
+                                   const std::string &image,
+                                   const launch::Manifest &manifest) {
+  bool cubin = isCubin(image);
+  if (auto reason = whyNotRunnable(cubin ? manifest.chip : ptxTarget(image),
+                                   device.info().capability, cubin))
+    return Error{device.str() + " cannot run kernel '" + manifest.kernel +
+                 "': " + *reason};
+  return std::nullopt;
+}
+
 std::optional<std::vector<uint64_t>> Kernel::parameterBytes() const {
   const Driver &driver = kernelDevice->driver();
   if (!driver.funcGetParamInfo.function)

@@ -119,6 +119,15 @@ PreparedLaunch::enqueue(cu::Stream stream,
       configPointer, launchedKernel.handle(), pointers.data(), extra);
 }
 
+std::optional<Error> PreparedLaunch::run() const {
+  auto stream = Stream::create(launchedKernel.device());
+  if (!stream)
+    return stream.takeError();
+  if (auto error = enqueue(*stream))
+    return error;
+  return stream->await(str());
+}
+
 std::string PreparedLaunch::str() const {
   return "kernel '" + launchedKernel.name() + "' (grid " + extent(grid) +
          ", block " + extent(block) + ", cluster " + extent(cluster) + ", " +

@@ -3,56 +3,12 @@
 // Runs on arrays in the host's memory: there and back.
 #include "fp8/SimulatedLaunch/Kernel.h"
 
-#include <cstring>
+#include "fp8/Launch/HostArray.h"
 
 namespace fp8::simulated {
 namespace {
 using launch::ArgumentValue;
 using launch::Error;
-
-/// An argument's elements from the first to the last, and what lies between.
-launch::Expected<uint64_t> spanBytes(const std::string &name,
-                                     const ArgumentValue &argument) {
-  uint64_t elements = 1;
-  for (size_t axis = 0; axis < argument.shape.size(); ++axis) {
-    if (argument.shape[axis] == 0)
-      return uint64_t(0);
-    if (argument.strides[axis] < 0)
-      return Error{"argument '" + name + "' has a stride of " +
-                   std::to_string(argument.strides[axis]) + " in dimension " +
-                   std::to_string(axis) +
-                   "; copy it so that no stride is negative"};
-    uint64_t step;
-    if (__builtin_mul_overflow(uint64_t(argument.shape[axis] - 1),
-                               uint64_t(argument.strides[axis]), &step) ||
-        __builtin_add_overflow(elements, step, &elements))
-      return Error{"argument '" + name +
-                   "' reaches over more bytes than there "
-                   "are"};
-  }
-  uint64_t bytes;
-  if (__builtin_mul_overflow(elements, uint64_t(byteSize(argument.dtype)),
-                             &bytes))
-    return Error{"argument '" + name +
-                 "' reaches over more bytes than there "
-                 "are"};
-  return bytes;
-}
-
-/// Calls `copy(offset, count)`, in bytes, for each run of elements that lie
-/// side by side, from dimension `axis` on.
-template <typename Copy>
-void forEachRun(const ArgumentValue &argument, size_t axis, uint64_t offset,
-                const Copy &copy) {
-  uint64_t size = byteSize(argument.dtype);
-  if (axis == argument.shape.size())
-    return copy(offset, size);
-  uint64_t extent = argument.shape[axis], stride = argument.strides[axis];
-  if (axis + 1 == argument.shape.size() && stride == 1)
-    return copy(offset, extent * size);
-  for (uint64_t i = 0; i < extent; ++i)
-    forEachRun(argument, axis + 1, offset + i * stride * size, copy);
-}
 
 uint8_t *hostBytes(const ArgumentValue &argument) {
   return reinterpret_cast<uint8_t *>(argument.address);
@@ -72,10 +28,7 @@ launch::Expected<uint64_t> upload(sim::Device &device,
                  std::to_string(bytes) + " bytes)"};
   // Not by Device::write, which would make a write-only buffer readable.
   if (bytes)
-    forEachRun(argument, 0, 0, [&](uint64_t offset, uint64_t count) {
-      std::memcpy(device.data(*address) + offset, hostBytes(argument) + offset,
-                  count);
-    });
+    copyElements(argument, device.data(*address), hostBytes(argument));
   return *address;
 }
 } // namespace
@@ -93,7 +46,7 @@ Kernel::runOnHost(const launch::Manifest &manifest,
   std::vector<uint64_t> sizes;
   for (size_t i = 0; i < arguments.size(); ++i) {
     const launch::ArgumentSpec &spec = manifest.arguments[i];
-    auto bytes = spanBytes(spec.name, arguments[i]);
+    auto bytes = arrayBytes(spec.name, arguments[i]);
     if (!bytes)
       return bytes.takeError();
     auto address = upload(device, spec, arguments[i], *bytes);
@@ -114,10 +67,8 @@ Kernel::runOnHost(const launch::Manifest &manifest,
     return outcome;
   for (size_t i = 0; i < arguments.size(); ++i)
     if (manifest.arguments[i].access != launch::Access::Read && sizes[i])
-      forEachRun(arguments[i], 0, 0, [&](uint64_t offset, uint64_t count) {
-        std::memcpy(hostBytes(arguments[i]) + offset,
-                    device.data(onDevice[i].address) + offset, count);
-      });
+      copyElements(arguments[i], hostBytes(arguments[i]),
+                   device.data(onDevice[i].address));
   return outcome;
 }
 

@@ -93,6 +93,11 @@ TEST(DriverTypes, Numbers) {
                    Function::MaxDynamicSharedSizeBytes));
   EXPECT_TRUE(same(CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED,
                    Function::NonPortableClusterSizeAllowed));
+  EXPECT_TRUE(
+      same(CU_POINTER_ATTRIBUTE_MEMORY_TYPE, cu::PointerAttribute::MemoryType));
+  EXPECT_TRUE(same(CU_POINTER_ATTRIBUTE_DEVICE_POINTER,
+                   cu::PointerAttribute::DevicePointer));
+  EXPECT_EQ(unsigned(CU_MEMORYTYPE_DEVICE), cu::memoryTypeDevice);
   using Jit = cu::JitOption;
   EXPECT_TRUE(same(CU_JIT_INFO_LOG_BUFFER, Jit::InfoLogBuffer));
   EXPECT_TRUE(
@@ -154,6 +159,7 @@ TEST(DriverTypes, Signatures) {
   SAME_SIGNATURE(cuMemFree, memFree);
   SAME_SIGNATURE(cuMemcpyHtoD, memcpyHtoD);
   SAME_SIGNATURE(cuMemcpyDtoH, memcpyDtoH);
+  SAME_SIGNATURE(cuPointerGetAttribute, pointerGetAttribute);
   SAME_SIGNATURE(cuMemHostAlloc, memHostAlloc);
   SAME_SIGNATURE(cuMemHostGetDevicePointer, memHostGetDevicePointer);
   SAME_SIGNATURE(cuMemFreeHost, memFreeHost);

@@ -14,6 +14,8 @@
 //                         barrier at offset O, parity P, of warp W of CTA X,
 //                         where the module's variable says
 //   FP8_FAKE_SMALL=1      that variable has 4 bytes
+//   FP8_FAKE_PAUSE=MS     finding a function takes that long
+//   FP8_FAKE_ELSEWHERE=1  what was allocated lies on another device
 // What needs a current context fails without one, and writes that down.
 #include "fp8/Runtime/DriverTypes.h"
 
@@ -21,7 +23,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <map>
+#include <mutex>
 #include <string>
+#include <unistd.h>
 
 using namespace fp8::runtime::cu;
 
@@ -87,6 +92,17 @@ std::string list(const T *values, unsigned count) {
     text = std::strchr(text, ',');
     text += text != nullptr;
   }
+}
+
+/// What lies on the device: bytes by address.
+[[maybe_unused]] std::map<DevicePointer, size_t> allocations;
+[[maybe_unused]] std::mutex allocationsMutex;
+
+[[maybe_unused]] bool isAllocated(DevicePointer pointer) {
+  std::lock_guard<std::mutex> lock(allocationsMutex);
+  auto next = allocations.upper_bound(pointer);
+  return next != allocations.begin() &&
+         pointer - std::prev(next)->first < std::prev(next)->second;
 }
 
 /// What a launch may have, as cuFuncSetAttribute says.
@@ -200,11 +216,15 @@ FAKE cuMemAlloc_v2(DevicePointer *pointer, size_t bytes) {
   note("cuMemAlloc_v2 %zu", bytes);
   void *memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
   *pointer = reinterpret_cast<DevicePointer>(memory);
+  std::lock_guard<std::mutex> lock(allocationsMutex);
+  allocations[*pointer] = bytes;
   return memory ? success : outOfMemory;
 }
 FAKE cuMemFree_v2(DevicePointer pointer) {
   NEEDS_CONTEXT();
   note("cuMemFree_v2");
+  std::lock_guard<std::mutex> lock(allocationsMutex);
+  allocations.erase(pointer);
   std::free(reinterpret_cast<void *>(pointer));
   return success;
 }
@@ -251,6 +271,20 @@ FAKE cuMemFreeHost(void *memory) {
   return success;
 }
 
+FAKE cuPointerGetAttribute(void *value, PointerAttribute attribute,
+                           DevicePointer pointer) {
+  NEEDS_CONTEXT();
+  bool isHere = !std::getenv("FP8_FAKE_ELSEWHERE");
+  if (!isAllocated(pointer) ||
+      (attribute == PointerAttribute::DevicePointer && !isHere))
+    return invalidValue;
+  if (attribute == PointerAttribute::DevicePointer)
+    std::memcpy(value, &pointer, sizeof(pointer));
+  else
+    std::memcpy(value, &memoryTypeDevice, sizeof(memoryTypeDevice));
+  return success;
+}
+
 FAKE cuModuleLoadDataEx(Module *module, const void *image, unsigned count,
                         JitOption *options, void **values) {
   note("cuModuleLoadDataEx %.4s", static_cast<const char *>(image));
@@ -273,6 +307,8 @@ FAKE cuModuleUnload(Module) {
 FAKE cuModuleGetFunction(Function *function, Module, const char *name) {
   NEEDS_CONTEXT();
   note("cuModuleGetFunction %s", name);
+  if (const char *pause = std::getenv("FP8_FAKE_PAUSE"))
+    usleep(1000 * std::atoi(pause));
   hand(function);
   return success;
 }

@@ -89,6 +89,8 @@ public:
   Entry<cu::DevicePointer, unsigned char, size_t> memsetD8{"cuMemsetD8_v2"};
   Entry<cu::DevicePointer, unsigned char, size_t, cu::Stream> memsetD8Async{
       "cuMemsetD8Async"};
+  Entry<void *, cu::PointerAttribute, cu::DevicePointer> pointerGetAttribute{
+      "cuPointerGetAttribute"};
   Entry<cu::Module *, const void *, unsigned, cu::JitOption *, void **>
       moduleLoadDataEx{"cuModuleLoadDataEx"};
   Entry<cu::Module> moduleUnload{"cuModuleUnload"};

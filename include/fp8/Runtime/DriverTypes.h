@@ -51,6 +51,10 @@ enum class FunctionAttribute : int {
   NonPortableClusterSizeAllowed = 14
 };
 
+/// CUpointer_attribute
+enum class PointerAttribute : int { MemoryType = 2, DevicePointer = 3 };
+constexpr unsigned memoryTypeDevice = 2; ///< CU_MEMORYTYPE_DEVICE
+
 /// CUjit_option
 enum class JitOption : int {
   InfoLogBuffer = 3,

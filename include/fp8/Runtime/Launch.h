@@ -45,6 +45,12 @@ private:
   cu::Function function = nullptr;
 };
 
+/// Whether the device can run the image, by its target; for a cubin that is the
+/// manifest's chip.
+std::optional<Error> checkRunnable(const Device &device,
+                                   const std::string &image,
+                                   const launch::Manifest &manifest);
+
 struct LaunchOptions {
   /// Programmatic dependent launch: blocks may start before the kernel before
   /// in the stream has ended, if that one allows it (griddepcontrol).
@@ -72,6 +78,8 @@ public:
   /// address for each argument of the manifest. Threads may share the launch.
   std::optional<Error> enqueueAt(cu::Stream stream,
                                  const uint64_t *addresses) const;
+  /// Enqueues to a stream of its own, and waits for the end.
+  std::optional<Error> run() const;
   /// "kernel 'gemm' (grid 6x1x1, block 384x1x1, cluster 2x1x1, 229376 bytes of
   /// dynamic shared memory)"
   std::string str() const;

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Kernels that are part of a program, on the driver without a GPU and on the
+// simulator.
+#include "fp8-c/Host.h"
+
+#include "FakeDriver.h"
+
+#include <thread>
+
+using testing::Each;
+
+extern "C" void fp8HostLaunchFromC(Fp8HostKernel *kernel);
+
+namespace {
+std::string contents(const std::string &path) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+/// The kernel that is part of the program, with M = 4, N = 8, K = 16: ones
+/// times ones.
+class Host : public FakeDriver {
+protected:
+  Host() {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    useKernel("naive");
+    unsetenv("FP8_BACKEND");
+    unsetenv("FP8_DEVICE");
+  }
+  void useKernel(const std::string &name) {
+    image = contents(FP8_GPU_INPUTS "/" + name + ".sm_90a.ptx");
+    manifest = contents(FP8_GPU_INPUTS "/" + name + ".sm_90a.ptx.json");
+    kernel = {image.data(), image.size(), manifest.c_str(), nullptr};
+  }
+  void launch(std::vector<uint16_t> &d, const char *type = "bf16") {
+    static uint8_t a[4][16], b[8][16];
+    std::fill_n(&a[0][0], 64, 0x38);
+    std::fill_n(&b[0][0], 128, 0x38);
+    static const float scales[4] = {1, 1, 1, 1};
+    static const int64_t aShape[] = {4, 16}, bShape[] = {8, 16},
+                         dShape[] = {4, 8}, aScaleShape[] = {1, 4},
+                         one[] = {1, 1}, by16[] = {16, 1}, by8[] = {8, 1},
+                         by4[] = {4, 1};
+    auto address = [](const void *data) {
+      return reinterpret_cast<uint64_t>(data);
+    };
+    const Fp8Argument arguments[] = {
+        {"f8E4M3FN", address(a), 2, aShape, by16},
+        {"f32", address(scales), 2, aScaleShape, by4},
+        {"f8E4M3FN", address(b), 2, bShape, by16},
+        {"f32", address(scales), 2, one, one},
+        {type, address(d.data()), 2, dShape, by8}};
+    fp8HostLaunch(&kernel, arguments, 5);
+  }
+  /// The same in so many threads at once; the results in a row.
+  std::vector<uint16_t> launchInThreads(size_t count) {
+    std::vector<std::vector<uint16_t>> results(count,
+                                               std::vector<uint16_t>(32, 7));
+    std::vector<std::thread> threads;
+    for (std::vector<uint16_t> &d : results)
+      threads.emplace_back([&] { launch(d); });
+    for (std::thread &thread : threads)
+      thread.join();
+    std::vector<uint16_t> all;
+    for (const std::vector<uint16_t> &d : results)
+      all.insert(all.end(), d.begin(), d.end());
+    return all;
+  }
+
+  static constexpr uint16_t sixteen = 0x4180; ///< bf16
+  std::string image, manifest;
+  Fp8HostKernel kernel;
+  std::vector<uint16_t> d = std::vector<uint16_t>(32, 7);
+};
+using HostDeathTest = Host;
+} // namespace
+
+TEST_F(Host, RunsOnTheSimulator) {
+  set("FP8_BACKEND", "sim");
+  set("FP8_CUDA_LIBRARY", "no-such-library.so");
+  launch(d);
+  EXPECT_THAT(d, Each(sixteen));
+  void *loaded = kernel.loaded;
+  ASSERT_NE(loaded, nullptr);
+  d.assign(32, 7);
+  launch(d);
+  EXPECT_THAT(d, Each(sixteen));
+  EXPECT_EQ(kernel.loaded, loaded);
+}
+
+TEST_F(Host, RunsOnTheGpu) {
+  set("FP8_FAKE_WRITE", "4:0:64");
+  launch(d);
+  EXPECT_THAT(d, Each(0));
+  launch(d);
+  EXPECT_EQ(count("cuModuleGetFunction naive"), 1u);
+  EXPECT_EQ(count("cuLaunchKernelEx grid=1x1x1 block=128x1x1"), 2u);
+  EXPECT_EQ(count("cuMemFree_v2"), 10u);
+  EXPECT_EQ(count("no context"), 0u);
+}
+
+TEST_F(Host, ThreadsMayRaceForTheFirstLaunch) {
+  set("FP8_FAKE_WRITE", "4:0:64");
+  // Both halves of loading, reading and finding, take long enough to meet.
+  manifest += std::string(8 << 20, ' ');
+  kernel.manifest = manifest.c_str();
+  set("FP8_FAKE_PAUSE", "20");
+  EXPECT_THAT(launchInThreads(8), Each(0));
+  EXPECT_EQ(count("cuModuleGetFunction naive"), 1u);
+  EXPECT_EQ(count("cuLaunchKernelEx"), 8u);
+  set("FP8_BACKEND", "sim");
+  EXPECT_THAT(launchInThreads(8), Each(sixteen));
+}
+
+TEST_F(Host, AutoTakesTheSimulatorAndSaysSoOnce) {
+  set("FP8_BACKEND", "auto");
+  set("FP8_DEVICE", "1");
+  testing::internal::CaptureStderr();
+  launch(d);
+  launch(d);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "fp8: kernel 'naive' runs on the simulator: there is no GPU number "
+            "1: the CUDA driver " FP8_FAKE_LIBRARY " knows 1\n");
+  EXPECT_THAT(d, Each(sixteen));
+}
+
+TEST_F(Host, AutoTakesTheGpuThatThereIs) {
+  set("FP8_BACKEND", "auto");
+  set("FP8_FAKE_WRITE", "4:0:64");
+  launch(d);
+  EXPECT_THAT(d, Each(0));
+}
+
+TEST_F(HostDeathTest, WithoutAGpu) {
+  set("FP8_CUDA_LIBRARY", "no-such-library.so");
+  EXPECT_DEATH(launch(d), "^fp8: error: kernel 'naive': no CUDA "
+                          "driver: cannot load no-such-library.so "
+                          "[^\n]*\nnote: with FP8_BACKEND=sim it runs on the "
+                          "simulator\n");
+}
+
+TEST_F(HostDeathTest, OnTheWrongGpu) {
+  set("FP8_FAKE_CAPABILITY", "10.0");
+  EXPECT_DEATH(launch(d), "kernel 'naive': Fake GPU .device 0. "
+                          "cannot run kernel 'naive': sm_90a runs on devices "
+                          "of compute capability 9.0 only");
+}
+
+TEST_F(HostDeathTest, WrongVariables) {
+  set("FP8_BACKEND", "gpu");
+  EXPECT_DEATH(launch(d), "FP8_BACKEND is 'gpu'; it must be cuda, sim or auto");
+  set("FP8_BACKEND", "auto");
+  for (const char *number : {"", "-1", "0x", "one", "99999999999999999999"}) {
+    set("FP8_DEVICE", number);
+    EXPECT_DEATH(launch(d), "FP8_DEVICE is '" + std::string(number) +
+                                "'; it must be the number of a GPU");
+  }
+}
+
+TEST_F(HostDeathTest, WrongArguments) {
+  set("FP8_BACKEND", "sim");
+  EXPECT_DEATH(launch(d, "f7"), "argument 4 has no known type");
+  EXPECT_DEATH(launch(d, "f16"), "argument 'd' has element type f16; the "
+                                 "kernel was compiled for bf16");
+  EXPECT_DEATH(fp8HostLaunchFromC(&kernel),
+               "the kernel takes 5 arguments, got 0");
+}
+
+TEST_F(HostDeathTest, WrongKernels) {
+  set("FP8_BACKEND", "sim");
+  kernel.manifest = "{";
+  EXPECT_DEATH(launch(d), "fp8: error: launch manifest: line 1");
+  kernel.manifest = nullptr;
+  EXPECT_DEATH(launch(d), "fp8: error: launch manifest: line 1");
+  useKernel("naive");
+  image = "\177ELF and more";
+  kernel.image = image.data();
+  EXPECT_DEATH(launch(d), "the simulator reads PTX, and the program holds a "
+                          "cubin; make it by --fp8-lower-launches=emit=ptx");
+}
+
+TEST_F(HostDeathTest, BrokenRulesHaveTheSimulatorsText) {
+  set("FP8_BACKEND", "sim");
+  useKernel("stray");
+  EXPECT_DEATH(launch(d), "kernel 'stray': it breaks rules on the "
+                          "simulator\nstray.ptx:[0-9]+: error: ");
+}
+
+TEST_F(HostDeathTest, AKernelThatFails) {
+  set("FP8_FAKE_FAIL", "cuEventQuery=719");
+  EXPECT_DEATH(launch(d), "kernel 'naive' .* failed: cuEventQuery fails with "
+                          "CUDA_ERROR_LAUNCH_FAILED");
+}

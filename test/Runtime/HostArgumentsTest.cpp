@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Launches on arrays in the host's memory and the device's.
+#include "fp8/Runtime/HostArguments.h"
+
+#include "FakeDriver.h"
+
+using namespace fp8;
+using namespace fp8::runtime;
+using testing::Each;
+
+namespace {
+/// The manifest test/Run/Inputs/naive.ptx.json: five pointers, and sizes.
+class HostArguments : public FakeDriver {
+protected:
+  HostArguments() {
+    std::ifstream file(FP8_RUN_INPUTS "/naive.ptx.json");
+    std::stringstream text;
+    text << file.rdbuf();
+    auto parsed = launch::parseManifest(text.str());
+    EXPECT_TRUE(parsed) << parsed.error();
+    manifest = *parsed;
+    using Type = launch::DataType;
+    arguments = {matrix(Type::F8E4M3FN, 4, 16, 16, a.data()),
+                 matrix(Type::F32, 1, 4, 4, aScale.data()),
+                 matrix(Type::F8E4M3FN, 8, 16, 16, b.data()),
+                 matrix(Type::F32, 1, 1, 1, bScale.data()),
+                 matrix(Type::BF16, 4, 8, 12, d.data())};
+  }
+  static launch::ArgumentValue matrix(launch::DataType type, int64_t rows,
+                                      int64_t columns, int64_t stride,
+                                      void *data) {
+    launch::ArgumentValue value;
+    value.dtype = type;
+    value.shape = {rows, columns};
+    value.strides = {stride, 1};
+    value.address = reinterpret_cast<uint64_t>(data);
+    return value;
+  }
+  /// The error, or an empty string.
+  std::string run() {
+    auto kernel = Kernel::load(device, "ptx", "k.ptx", manifest.kernel);
+    EXPECT_TRUE(kernel) << kernel.error();
+    auto error = runOnHost(*kernel, manifest, arguments);
+    return error ? error->message : "";
+  }
+
+  std::shared_ptr<Device> device = open();
+  launch::Manifest manifest;
+  std::vector<uint8_t> a = std::vector<uint8_t>(64, 0x38),
+                       b = std::vector<uint8_t>(128, 0x38);
+  std::vector<float> aScale = std::vector<float>(4, 1), bScale = {1};
+  std::vector<uint16_t> d = std::vector<uint16_t>(48, 7);
+  std::vector<launch::ArgumentValue> arguments;
+};
+} // namespace
+
+TEST_F(HostArguments, OfTheHostAreCopiedThereAndBack) {
+  // The kernel writes 3 * 12 + 8 elements of D: gaps between its rows, too.
+  set("FP8_FAKE_WRITE", "4:0:88");
+  EXPECT_EQ(run(), "");
+  for (size_t i = 0; i < d.size(); ++i)
+    EXPECT_EQ(d[i], i % 12 < 8 ? 0 : 7) << i;
+  EXPECT_EQ(count("cuMemAlloc_v2"), 5u);
+  EXPECT_EQ(count("cuMemFree_v2"), 5u);
+  EXPECT_EQ(count("cuMemAlloc_v2 88"), 1u);
+}
+
+TEST_F(HostArguments, ThatAreReadDoNotComeBack) {
+  set("FP8_FAKE_WRITE", "0:0:64");
+  EXPECT_EQ(run(), "");
+  EXPECT_THAT(a, Each(0x38));
+}
+
+TEST_F(HostArguments, OfTheDeviceStayThere) {
+  auto buffer = DeviceBuffer::allocate(device, "d", 256);
+  ASSERT_TRUE(buffer) << buffer.error();
+  ASSERT_FALSE(buffer->fill(1));
+  // Memory that the device reaches may begin before the argument.
+  arguments[4].address = buffer->address() + 64;
+  set("FP8_FAKE_WRITE", "4:0:88");
+  EXPECT_EQ(run(), "");
+  std::vector<uint8_t> bytes(256);
+  ASSERT_FALSE(buffer->download(bytes.data(), 256));
+  for (size_t i = 0; i < 256; ++i)
+    EXPECT_EQ(bytes[i], i >= 64 && i < 152 ? 0 : 1) << i;
+  EXPECT_EQ(count("cuMemAlloc_v2"), 5u) << "four beside the buffer";
+}
+
+TEST_F(HostArguments, OfAnotherDeviceAreRefused) {
+  auto buffer = DeviceBuffer::allocate(device, "d", 256);
+  ASSERT_TRUE(buffer) << buffer.error();
+  arguments[4].address = buffer->address();
+  set("FP8_FAKE_ELSEWHERE", "1");
+  EXPECT_EQ(run(), "argument 'd' lies on a GPU that Fake GPU (device 0) cannot "
+                   "reach; launch on that one");
+}
+
+TEST_F(HostArguments, ThatAreWrong) {
+  arguments[0].address = 0;
+  EXPECT_EQ(run(),
+            "argument 'a' has elements and no memory: its address is null");
+  arguments.pop_back();
+  EXPECT_EQ(run(), "the kernel takes 5 arguments, got 4");
+}
+
+TEST_F(HostArguments, FailuresOfTheDriverAreErrors) {
+  fail("cuPointerGetAttribute=201");
+  EXPECT_EQ(run(), "cannot tell where argument 'a' lies: cuPointerGetAttribute "
+                   "fails with CUDA_ERROR_OF_THE_FAKE (201, as the test "
+                   "asked)");
+  fail("cuMemcpyDtoH_v2=719");
+  EXPECT_EQ(run().rfind("cannot copy 88 bytes back from 'd'", 0), 0u) << run();
+  EXPECT_THAT(d, Each(7));
+}
+
+TEST_F(HostArguments, AnEmptyGridLaunchesNothing) {
+  for (auto [index, axis] : {std::pair(0, 0), {1, 1}, {4, 0}})
+    arguments[index].shape[axis] = 0;
+  for (int index : {0, 1, 4})
+    arguments[index].address = 0;
+  EXPECT_EQ(run(), "");
+  EXPECT_EQ(count("cuLaunchKernelEx"), 0u);
+  EXPECT_THAT(d, Each(7));
+}
