@@ -4,6 +4,7 @@
 # Features a test can require:
 #   compiler  fp8-opt was built (-DFP8_ENABLE_COMPILER=ON)
 #   plugin    it was linked to MLIR's shared library (-DFP8_LINK_MLIR_DYLIB=ON), and so was the plugin of mlir-opt
+#   mlir-runner  MLIR's JIT compiler and the library of its printing functions are there
 #   ptxas     NVIDIA's assembler was found, where fp8-opt looks for it
 #   nvcc      NVIDIA's compiler was found likewise
 #   nvdisasm  NVIDIA's disassembler was found likewise
@@ -13,7 +14,7 @@
 #   wheel     the Python package was built (./dev wheel)
 #   full      FP8_TEST_FULL=1 (./dev check --full): every point of every matrix
 # Substitutions: the tools by name; %python; %pytest, the first Python that has it and NumPy; %fp8_source, %fp8_build; %ptxas, %nvcc, %nvdisasm; %fp8_fakecuda and
-# %fp8_oldcuda, the drivers without a GPU of test/Runtime.
+# %fp8_oldcuda, the drivers without a GPU of test/Runtime; %mlir_c_runner_utils, what programs print with, in %mlir_lib.
 
 import glob
 import json
@@ -108,6 +109,12 @@ config.substitutions += [
     ("%fp8_oldcuda", os.path.join(config.fp8_binary_dir, "lib", "libfp8oldcuda.so")),
 ]
 
+mlir_lib = os.path.join(os.path.dirname(config.llvm_tools_dir), "lib")
+runner_utils = os.path.join(mlir_lib, "libmlir_c_runner_utils.so")
+if os.path.exists(runner_utils) and os.path.exists(os.path.join(config.llvm_tools_dir, "mlir-runner")):
+    config.available_features.add("mlir-runner")
+config.substitutions += [("%mlir_lib", mlir_lib), ("%mlir_c_runner_utils", runner_utils)]
+
 
 def add_tools(directory, names):
     """Runs tools by their full path: the first one on PATH may be another's."""
@@ -118,4 +125,4 @@ def add_tools(directory, names):
 
 add_tools(os.path.join(config.fp8_binary_dir, "bin"), ["fp8-opt", "fp8-test-opt", "fp8-run", "fp8-lsp-server", "fp8-reduce"])
 add_tools(config.llvm_tools_dir,
-          ["FileCheck", "count", "not", "split-file", "mlir-opt", "mlir-translate"])
+          ["FileCheck", "count", "llc", "not", "split-file", "mlir-opt", "mlir-runner", "mlir-translate"])

@@ -56,6 +56,17 @@ static FailureOr<const Chip *> findChip(gpu::GPUModuleOp gpuModule) {
          << name << "'; known are " << getChipNames();
 }
 
+FailureOr<KernelModule>
+mlir::fp8::getKernelModule(FunctionOpInterface function) {
+  auto gpuModule = function->getParentOfType<gpu::GPUModuleOp>();
+  if (failed(checkLowered(gpuModule)))
+    return failure();
+  FailureOr<const Chip *> chip = findChip(gpuModule);
+  if (failed(chip))
+    return failure();
+  return KernelModule{gpuModule, function, *chip};
+}
+
 FailureOr<KernelModule> mlir::fp8::findKernelModule(ModuleOp module,
                                                     StringRef name) {
   SmallVector<FunctionOpInterface> kernels = findKernels(module, name);
@@ -76,11 +87,5 @@ FailureOr<KernelModule> mlir::fp8::findKernelModule(ModuleOp module,
           << "kernel '" << kernel.getName() << "'";
     return error;
   }
-  auto gpuModule = kernels.front()->getParentOfType<gpu::GPUModuleOp>();
-  if (failed(checkLowered(gpuModule)))
-    return failure();
-  FailureOr<const Chip *> chip = findChip(gpuModule);
-  if (failed(chip))
-    return failure();
-  return KernelModule{gpuModule, kernels.front(), *chip};
+  return getKernelModule(kernels.front());
 }

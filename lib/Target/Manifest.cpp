@@ -247,7 +247,12 @@ FailureOr<std::string> mlir::fp8::emitManifest(ModuleOp module,
   FailureOr<gpu::LaunchFuncOp> launch = findLaunch(module, kernel);
   if (failed(launch))
     return failure();
-  FailureOr<func::FuncOp> host = findHost(*launch);
+  return emitManifest(*launch, kernel);
+}
+
+FailureOr<std::string> mlir::fp8::emitManifest(gpu::LaunchFuncOp launch,
+                                               const KernelModule &kernel) {
+  FailureOr<func::FuncOp> host = findHost(launch);
   if (failed(host))
     return failure();
   ManifestExpressions expressions(*host);
@@ -257,11 +262,11 @@ FailureOr<std::string> mlir::fp8::emitManifest(ModuleOp module,
   FailureOr<Array> constraints = emitConstraints(*host, expressions);
   if (failed(constraints))
     return failure();
-  FailureOr<Object> launchObject = emitLaunch(*launch, expressions);
+  FailureOr<Object> launchObject = emitLaunch(launch, expressions);
   if (failed(launchObject))
     return failure();
   FailureOr<Array> parameters =
-      emitParameters(*launch, kernel.function, expressions);
+      emitParameters(launch, kernel.function, expressions);
   if (failed(parameters))
     return failure();
 
@@ -275,13 +280,13 @@ FailureOr<std::string> mlir::fp8::emitManifest(ModuleOp module,
                   {"parameters", std::move(*parameters)}};
   if (auto problem = (*host)->getAttrOfType<StringAttr>("fp8.problem"))
     manifest["problem"] = problem.getValue();
-  if (auto options = (*launch)->getAttrOfType<DictionaryAttr>(
+  if (auto options = launch->getAttrOfType<DictionaryAttr>(
           Fp8Dialect::kProblemOptionsAttrName);
       options && manifest.get("problem")) {
     manifest["version"] = manifestVersionWithOptions;
     manifest["problem_options"] = toJSON(options);
   }
-  if ((*launch)->hasAttr(Fp8Dialect::kProgrammaticAttrName))
+  if (launch->hasAttr(Fp8Dialect::kProgrammaticAttrName))
     manifest["version"] = manifestVersionWithOptions;
   FunctionOpInterface function = kernel.function;
   if (Attribute waits = function->getAttr(Fp8Dialect::kWaitTableAttrName)) {

@@ -19,10 +19,14 @@ struct KernelModule {
   StringRef getName() const;
 };
 
+/// The kernel `function` of a gpu.module. Emits an error when an op is not
+/// lowered to LLVM or NVVM, and when the gpu.module does not name one known
+/// chip.
+FailureOr<KernelModule> getKernelModule(FunctionOpInterface function);
+
 /// The kernel called `name`, or the only one when `name` is empty. Emits an
-/// error when there is none, when there are several to choose from, when an op
-/// is not lowered to LLVM or NVVM, and when the gpu.module does not name one
-/// known chip.
+/// error when there is none, when there are several to choose from, and where
+/// getKernelModule does.
 FailureOr<KernelModule> findKernelModule(ModuleOp module, StringRef name);
 
 } // namespace mlir::fp8

@@ -5,7 +5,7 @@
 #define FP8_TARGET_KERNELOBJECT_H
 
 #include "fp8/Target/Cubin.h"
-#include "mlir/IR/BuiltinOps.h"
+#include "fp8/Target/KernelModule.h"
 #include <optional>
 
 namespace mlir::fp8 {
@@ -30,6 +30,11 @@ struct KernelObjectOptions {
 /// parts refuses.
 FailureOr<KernelObject> makeKernelObject(ModuleOp module,
                                          const KernelObjectOptions &options);
+
+/// The same of a kernel that was found, without a manifest.
+FailureOr<KernelObject>
+makeKernelObject(const KernelModule &kernel,
+                 const std::optional<PtxasOptions> &ptxas);
 
 } // namespace mlir::fp8
 

@@ -9,10 +9,11 @@
 
 namespace mlir::fp8 {
 
-/// The manifest of `kernel` (schema: docs/manifest.schema.json), pretty-printed
-/// JSON that ends in a newline; the same IR gives the same bytes.
+/// The manifest of `launch`, which launches `kernel` (schema:
+/// docs/manifest.schema.json), pretty-printed JSON that ends in a newline; the
+/// same IR gives the same bytes.
 ///
-/// It is the symbolic export of the one function that launches the kernel. That
+/// It is the symbolic export of the function that the launch is in. That
 /// function may do nothing else: sizes computed by arith from memref sizes,
 /// strides and device properties, cf.assert (a constraint, its message the
 /// rule), and gpu.launch_func. Sizes are non-negative, so signed and unsigned
@@ -22,6 +23,11 @@ namespace mlir::fp8 {
 /// Attributes read: on the function `fp8.problem` (string); on its arguments
 /// `fp8.name` (string, default "arg0", ...) and `fp8.access` ("read", "write"
 /// or "readwrite", the default).
+FailureOr<std::string> emitManifest(gpu::LaunchFuncOp launch,
+                                    const KernelModule &kernel);
+
+/// The same of the one launch of `kernel` in `module`; an error if there are
+/// none or several.
 FailureOr<std::string> emitManifest(ModuleOp module,
                                     const KernelModule &kernel);
 

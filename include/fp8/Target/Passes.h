@@ -4,6 +4,7 @@
 #ifndef FP8_TARGET_PASSES_H
 #define FP8_TARGET_PASSES_H
 
+#include "fp8/Target/Emit.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Pass/Pass.h"
 

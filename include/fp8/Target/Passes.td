@@ -50,4 +50,52 @@ def Fp8AttachKernelAttributes
   }];
 }
 
+def Fp8LowerLaunches : Pass<"fp8-lower-launches", "::mlir::ModuleOp"> {
+  let summary = "Embed kernels, and launch them by a call of the runtime's C API";
+  let description = [{
+    Takes host and device code to one program. Each `gpu.launch_func` becomes a call of `fp8HostLaunch`
+    (`fp8-c/Host.h`, `libfp8host.so`), which loads the kernel at its first launch, launches it and waits for its
+    end. PTX or a cubin (`emit`) and the launch manifest are constants of the module. A call that fails ends the
+    program with a message, as `cf.assert` does.
+
+    Requires: what `--emit=ptx` requires of kernels, and of each function that launches one: it does nothing else, and
+    its arguments are strided memrefs. Its checks are left to the runtime, which finds them in the manifest. A
+    kernel may be launched by several functions.
+
+    Ensures: no `gpu.module` that was launched is left, and nothing of the fp8 and gpu dialects in the functions that launched
+    them: memref, arith and llvm ops are there instead. Everything else stays as it is, a `gpu.module` that
+    nothing launches as well. MLIR's own passes lower the rest.
+
+    Before:
+
+    ```mlir-fragment
+    func.func @scale(%x: memref<?xf32> {fp8.access = "readwrite"}) {
+      ...
+      cf.assert %even, "x must have an even number of elements"
+      gpu.launch_func @kernels::@scale blocks in (%blocks, %c1, %c1) threads in (%c128, %c1, %c1) args(%x : memref<?xf32>)
+      return
+    }
+    ```
+
+    After:
+
+    ```mlir-fragment
+    llvm.mlir.global internal @scale_kernel() : !llvm.struct<(ptr, i64, ptr, ptr)> { ... }  // image, bytes, manifest, loaded
+    func.func @scale(%x: memref<?xf32>) {
+      %arguments = llvm.alloca %c1 x !llvm.struct<(ptr, i64, i64, ptr, ptr)> : (i64) -> !llvm.ptr
+      ...                                                           // type, address, rank, shape and strides of x
+      %kernel = llvm.mlir.addressof @scale_kernel : !llvm.ptr
+      llvm.call @fp8HostLaunch(%kernel, %arguments, %c1) : (!llvm.ptr, !llvm.ptr, i64) -> ()
+      return
+    }
+    ```
+  }];
+  let options = [
+    Option<"kind", "emit", "::mlir::fp8::EmitKind", "::mlir::fp8::EmitKind::PTX", "what is embedded: ptx or cubin", [{
+      ::llvm::cl::values(clEnumValN(::mlir::fp8::EmitKind::PTX, "ptx", "PTX, which the driver or the simulator compiles"),
+                         clEnumValN(::mlir::fp8::EmitKind::Cubin, "cubin", "a cubin (runs ptxas)"))}]>,
+    Option<"ptxas", "ptxas", "std::string", "", "the ptxas to run (default: $FP8_PTXAS, PATH, CUDA)">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect"];
+}
+
 #endif // FP8_TARGET_PASSES_TD
