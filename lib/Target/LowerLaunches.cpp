@@ -6,6 +6,7 @@
 // of fp8-c/Host.h.
 
 #include "fp8/IR/Fp8.h"
+#include "fp8/Target/KernelObject.h"
 #include "fp8/Target/Manifest.h"
 #include "fp8/Target/PTX.h"
 #include "fp8/Target/Passes.h"
