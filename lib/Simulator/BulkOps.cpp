@@ -6,6 +6,7 @@
 #include "Alu.h"
 #include "CopyOps.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -75,7 +76,7 @@ Flow bulkLoad(Warp &w, const Inst &i, uint32_t mask) {
     issueLoad(w, i, l, loadOf(w, i, l, o), [warp, &i, l, o](uint8_t *bytes) {
       if (const uint8_t *from =
               warp->machine.global(*warp, i, l, o.source, o.bytes, false))
-        std::memcpy(bytes, from, o.bytes);
+        std::copy_n(from, o.bytes, bytes);
     });
   });
   return Flow::Next;
@@ -93,7 +94,7 @@ Flow bulkShared(Warp &w, const Inst &i, uint32_t mask) {
     BulkLoad load = loadOf(w, i, l, o);
     load.source = {from->rank, offset, o.bytes, false};
     issueLoad(w, i, l, load, [from, offset, o](uint8_t *bytes) {
-      std::memcpy(bytes, from->shared.data() + offset, o.bytes);
+      std::copy_n(from->shared.data() + offset, o.bytes, bytes);
     });
   });
   return Flow::Next;
@@ -110,7 +111,7 @@ Flow bulkStore(Warp &w, const Inst &i, uint32_t mask) {
         w, i, l, o.source, o.bytes, [warp, &i, l, o](const uint8_t *bytes) {
           if (uint8_t *to =
                   warp->machine.global(*warp, i, l, o.target, o.bytes, true))
-            std::memcpy(to, bytes, o.bytes);
+            std::copy_n(bytes, o.bytes, to);
         });
   });
   return Flow::Next;

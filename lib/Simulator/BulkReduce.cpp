@@ -52,7 +52,7 @@ void reduceElements(unsigned op, uint8_t *target, const uint8_t *source,
 void fp8::sim::reduceBytes(ElementType type, unsigned op, uint8_t *target,
                            const uint8_t *source, uint32_t bytes) {
   if (!op) {
-    std::memcpy(target, source, bytes);
+    std::copy_n(source, bytes, target);
     return;
   }
   switch (type) {

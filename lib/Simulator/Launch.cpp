@@ -170,11 +170,26 @@ private:
       return fail("a thread would use " + std::to_string(program.localBytes) +
                   " bytes of local memory, the limit is " +
                   std::to_string(localLimit));
+    return checkThreads();
+  }
+
+  /// What the threads of a cluster keep for themselves is in memory at once.
+  bool checkThreads() {
+    constexpr uint64_t limit = uint64_t(1) << 30;
+    auto volume = [](const std::array<uint32_t, 3> &extents) {
+      return uint64_t(extents[0]) * extents[1] * extents[2];
+    };
     uint64_t rows = program.registers + program.constants.size();
-    if (rows * 256 * 32 > uint64_t(4) << 30)
-      return fail("the kernel has too many registers to simulate",
-                  ErrorKind::LimitExceeded);
-    return true;
+    uint64_t threads = (volume(config.block) + 31) / 32 * 32;
+    uint64_t bytes = volume(config.cluster) * threads *
+                     (rows * sizeof(uint64_t) + program.localBytes);
+    if (bytes <= limit)
+      return true;
+    return fail("the threads of a cluster would use " + std::to_string(bytes) +
+                    " bytes of registers and local memory, the simulator's "
+                    "limit is " +
+                    std::to_string(limit) + "; declare fewer",
+                ErrorKind::LimitExceeded);
   }
 
   bool passArguments(Grid &grid) {

@@ -76,6 +76,7 @@ private:
   bool parseInstruction();
   bool parseOperand(ast::Operand &operand);
   bool parseOperandAtom(ast::Operand &operand);
+  bool parseRestOfPair(ast::Operand &operand);
   bool parseAddress(ast::Operand &operand);
   bool parseOperandList(std::vector<ast::Operand> &into, char close);
   bool parseName(ast::Operand &operand);

@@ -226,22 +226,21 @@ bool Parser::parseOperand(Operand &operand) {
   if (depth >= kMaxNesting)
     return fail("operands are nested too deeply");
   ++depth;
-  bool ok = parseOperandAtom(operand);
+  bool ok = parseOperandAtom(operand) && parseRestOfPair(operand);
   --depth;
-  if (!ok)
-    return false;
-  if (peek().is('|')) {
-    take();
-    Operand pair;
-    pair.kind = Operand::Kind::Pair;
-    pair.column = operand.column;
-    pair.elements.push_back(std::move(operand));
-    pair.elements.emplace_back();
-    if (!parseOperandAtom(pair.elements.back()))
-      return false;
-    operand = std::move(pair);
-  }
-  return true;
+  return ok;
+}
+
+bool Parser::parseRestOfPair(Operand &operand) {
+  if (!accept('|'))
+    return true;
+  Operand pair;
+  pair.kind = Operand::Kind::Pair;
+  pair.column = operand.column;
+  pair.elements.push_back(std::move(operand));
+  pair.elements.emplace_back();
+  operand = std::move(pair);
+  return parseOperandAtom(operand.elements.back());
 }
 
 bool Parser::parseOperandAtom(Operand &operand) {
@@ -375,7 +374,7 @@ bool Parser::parseAddress(Operand &operand) {
   operand.kind = Operand::Kind::Address;
   operand.elements.emplace_back();
   Operand &base = operand.elements.back();
-  if (!parseOperandAtom(base))
+  if (!parseOperand(base))
     return false;
   if (base.kind != Operand::Kind::Register &&
       base.kind != Operand::Kind::Symbol && base.kind != Operand::Kind::Integer)

@@ -95,6 +95,13 @@ TEST(Launch, Limits) {
   options.stepLimit = 1000;
   EXPECT_THAT(errorOf(kernel("", "L: bra L;"), {}, {}, options),
               HasSubstr("step limit of 1000"));
+  options.stepLimit = 100;
+  config.grid = {1, 1, 1};
+  config.block = {1024, 1, 1};
+  EXPECT_THAT(
+      errorOf(kernel("", ".reg .b32 %r<200000>; ret;"), config, {}, options),
+      HasSubstr("bytes of registers and local memory, the simulator's "
+                "limit is 1073741824"));
   Device device(1000);
   EXPECT_TRUE(device.allocate("a", 600));
   EXPECT_FALSE(device.allocate("b", 600));

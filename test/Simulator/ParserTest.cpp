@@ -107,6 +107,14 @@ TEST(Parser, SaysWhatIsWrongAndWhere) {
               HasSubstr("nested too deeply"));
   EXPECT_THAT(firstError(kernel("", "mov.b32 " + std::string(500, '{') + ";")),
               HasSubstr("nested too deeply"));
+  // By way of addresses and of pairs, too; on a stack of 8 MiB.
+  for (std::string nesting : {"[", "a|{", "{a|("}) {
+    std::string operand;
+    for (int i = 0; i < 100000; ++i)
+      operand += nesting;
+    EXPECT_THAT(firstError(kernel("", "mov.b32 " + operand + ";")),
+                HasSubstr("nested too deeply"));
+  }
   EXPECT_THAT(firstError(kernel("", "add \"text\";")),
               HasSubstr("expected an operand"));
 }
