@@ -271,10 +271,13 @@ void KernelReport::print(raw_ostream &os) const {
   os << "\n";
 }
 
+/// A name, which in MLIR is any bytes, as text.
+static std::string toText(StringRef name) { return llvm::json::fixUTF8(name); }
+
 static llvm::json::Object toJSON(const BarrierReport &barrier) {
   llvm::json::Array arrivers;
   for (const ArrivalReport &arrival : barrier.arrivers)
-    arrivers.push_back(llvm::json::Object{{"role", arrival.role},
+    arrivers.push_back(llvm::json::Object{{"role", toText(arrival.role)},
                                           {"count", arrival.count},
                                           {"how", arrival.how}});
   return llvm::json::Object{
@@ -287,7 +290,7 @@ static llvm::json::Object toJSON(const BarrierReport &barrier) {
 llvm::json::Value KernelReport::toJSON() const {
   llvm::json::Array roleArray, ringArray;
   for (const RoleReport &role : roles)
-    roleArray.push_back(llvm::json::Object{{"name", role.name},
+    roleArray.push_back(llvm::json::Object{{"name", toText(role.name)},
                                            {"first_warp", role.warps.first},
                                            {"warps", role.warps.count}});
   for (const RingReport &ring : rings) {
@@ -295,7 +298,7 @@ llvm::json::Value KernelReport::toJSON() const {
     for (const BarrierReport &barrier : ring.barriers)
       barriers.push_back(::toJSON(barrier));
     ringArray.push_back(
-        llvm::json::Object{{"name", ring.name},
+        llvm::json::Object{{"name", toText(ring.name)},
                            {"stages", ring.stages},
                            {"shared_memory_bytes", ring.sharedMemoryBytes},
                            {"tmem_columns", ring.tmemColumns},
@@ -303,7 +306,7 @@ llvm::json::Value KernelReport::toJSON() const {
   }
   int64_t others = registers.isDealt() ? registers.others : registers.atEntry;
   return llvm::json::Object{
-      {"kernel", name},
+      {"kernel", toText(name)},
       {"threads", threads},
       {"cluster", llvm::json::Array{cluster.m, cluster.n}},
       {"split_k", cluster.k},

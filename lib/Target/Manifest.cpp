@@ -91,6 +91,14 @@ static Array toJSON(ArrayRef<int64_t> sizes) {
   return array;
 }
 
+/// JSON has no other text, and MLIR's strings are any bytes.
+static LogicalResult checkText(Operation *op, StringRef text, StringRef what) {
+  if (llvm::json::isUTF8(text))
+    return success();
+  return op->emitOpError("has ")
+         << what << " that is not UTF-8; a launch manifest is";
+}
+
 static FailureOr<Array> emitArguments(func::FuncOp host,
                                       const ManifestExpressions &expressions) {
   Array arguments;
@@ -100,6 +108,8 @@ static FailureOr<Array> emitArguments(func::FuncOp host,
     if (failed(argument))
       return failure();
     StringRef name = expressions.getArgumentName(index);
+    if (failed(checkText(host, name, "a name of an argument")))
+      return failure();
     if (!names.insert(name).second)
       return host.emitOpError("names two arguments '") << name << "'";
     auto type = cast<MemRefType>(argument->getType());
@@ -157,7 +167,7 @@ static FailureOr<Array> emitConstraints(func::FuncOp host,
   for (auto check : host.getBody().getOps<cf::AssertOp>()) {
     FailureOr<llvm::json::Value> condition =
         expressions.getExpression(check.getArg(), check);
-    if (failed(condition))
+    if (failed(condition) || failed(checkText(check, check.getMsg(), "a rule")))
       return failure();
     constraints.push_back(
         Object{{"condition", std::move(*condition)}, {"rule", check.getMsg()}});
@@ -210,7 +220,9 @@ static FailureOr<Object> emitLaunch(gpu::LaunchFuncOp launch,
       return failure();
     sharedMemory = *bytes;
   }
-  bool nonPortable = cluster[0] * cluster[1] * cluster[2] > maxPortableCluster;
+  // Extents are anything; too many CTAs are an error of the launch.
+  bool nonPortable =
+      double(cluster[0]) * cluster[1] * cluster[2] > maxPortableCluster;
   Object result{{"grid", std::move(grid)},
                 {"block", Array{(*block)[0], (*block)[1], (*block)[2]}},
                 {"cluster", Array{cluster[0], cluster[1], cluster[2]}},
@@ -226,7 +238,8 @@ static llvm::json::Value toJSON(Attribute attribute) {
   if (auto dictionary = dyn_cast<DictionaryAttr>(attribute)) {
     Object object;
     for (NamedAttribute entry : dictionary)
-      object[entry.getName().getValue()] = toJSON(entry.getValue());
+      object[llvm::json::fixUTF8(entry.getName().getValue())] =
+          toJSON(entry.getValue());
     return object;
   }
   if (auto elements = dyn_cast<ArrayAttr>(attribute)) {
@@ -236,9 +249,9 @@ static llvm::json::Value toJSON(Attribute attribute) {
     return array;
   }
   if (auto integer = dyn_cast<IntegerAttr>(attribute))
-    return integer.getInt();
+    return integer.getValue().sextOrTrunc(64).getSExtValue();
   if (auto text = dyn_cast<StringAttr>(attribute))
-    return text.getValue();
+    return llvm::json::fixUTF8(text.getValue());
   return nullptr;
 }
 
@@ -253,7 +266,11 @@ FailureOr<std::string> mlir::fp8::emitManifest(ModuleOp module,
 FailureOr<std::string> mlir::fp8::emitManifest(gpu::LaunchFuncOp launch,
                                                const KernelModule &kernel) {
   FailureOr<func::FuncOp> host = findHost(launch);
-  if (failed(host))
+  if (failed(host) ||
+      failed(checkText(kernel.gpuModule, kernel.getName(), "a kernel's name")))
+    return failure();
+  auto problem = (*host)->getAttrOfType<StringAttr>("fp8.problem");
+  if (problem && failed(checkText(*host, problem, "a problem")))
     return failure();
   ManifestExpressions expressions(*host);
   FailureOr<Array> arguments = emitArguments(*host, expressions);
@@ -278,7 +295,7 @@ FailureOr<std::string> mlir::fp8::emitManifest(gpu::LaunchFuncOp launch,
                   {"constraints", std::move(*constraints)},
                   {"launch", std::move(*launchObject)},
                   {"parameters", std::move(*parameters)}};
-  if (auto problem = (*host)->getAttrOfType<StringAttr>("fp8.problem"))
+  if (problem)
     manifest["problem"] = problem.getValue();
   if (auto options = launch->getAttrOfType<DictionaryAttr>(
           Fp8Dialect::kProblemOptionsAttrName);

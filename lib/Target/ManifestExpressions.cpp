@@ -142,7 +142,8 @@ FailureOr<llvm::json::Value> ManifestExpressions::translate(Value value,
     return user->emitOpError("needs an expression of more than ")
            << maxNodes << " terms, too large for a launch manifest";
   APInt constant;
-  if (matchPattern(value, m_ConstantInt(&constant)))
+  if (matchPattern(value, m_ConstantInt(&constant)) &&
+      constant.isSignedIntN(64))
     return llvm::json::Value(value.getType().isInteger(1)
                                  ? int64_t(constant.getBoolValue())
                                  : constant.getSExtValue());
@@ -165,6 +166,12 @@ FailureOr<llvm::json::Value> ManifestExpressions::translate(Value value,
     FailureOr<BlockArgument> argument = getArgument(dim.getSource(), op);
     if (failed(argument))
       return failure();
+    // MLIR verifies it not: such a size is undefined.
+    int64_t rank = cast<MemRefType>(argument->getType()).getRank();
+    if (*axis < 0 || *axis >= rank)
+      return op->emitOpError("asks for size ")
+             << *axis << " of " << argument->getType() << ", whose rank is "
+             << rank;
     return getDim(*argument, *axis);
   }
   if (isa<MultiprocessorCountOp>(op))

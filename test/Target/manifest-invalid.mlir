@@ -153,3 +153,65 @@ module @block_size attributes {gpu.container_module} {
     return
   }
 }
+
+// -----
+
+module @no_such_size attributes {gpu.container_module} {
+  gpu.module @module [#nvvm.target<chip = "sm_100a">] {
+    llvm.func @kernel() attributes {gpu.kernel, nvvm.kernel} { llvm.return }
+  }
+  func.func @host(%a: memref<?xf32>) {
+    %c1 = arith.constant 1 : index
+    // expected-error @below {{'memref.dim' op asks for size 1 of 'memref<?xf32>', whose rank is 1}}
+    %m = memref.dim %a, %c1 : memref<?xf32>
+    gpu.launch_func @module::@kernel blocks in (%m, %c1, %c1) threads in (%c1, %c1, %c1)
+    return
+  }
+}
+
+// -----
+
+module @wide_number attributes {gpu.container_module} {
+  gpu.module @module [#nvvm.target<chip = "sm_100a">] {
+    llvm.func @kernel() attributes {gpu.kernel, nvvm.kernel} { llvm.return }
+  }
+  func.func @host(%a: memref<?xf32>) {
+    %c1 = arith.constant 1 : index
+    // expected-error @below {{'arith.constant' op cannot be expressed in a launch manifest}}
+    %wide = arith.constant 99999999999999999999 : i128
+    // expected-note @below {{needed by 'arith.index_cast'}}
+    %m = arith.index_cast %wide : i128 to index
+    gpu.launch_func @module::@kernel blocks in (%m, %c1, %c1) threads in (%c1, %c1, %c1)
+    return
+  }
+}
+
+// -----
+
+module @name_in_no_encoding attributes {gpu.container_module} {
+  gpu.module @module [#nvvm.target<chip = "sm_100a">] {
+    llvm.func @kernel() attributes {gpu.kernel, nvvm.kernel} { llvm.return }
+  }
+  // expected-error @below {{'func.func' op has a name of an argument that is not UTF-8; a launch manifest is}}
+  func.func @host(%a: memref<8xf32> {fp8.name = "\FF"}) {
+    %c1 = arith.constant 1 : index
+    gpu.launch_func @module::@kernel blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1)
+    return
+  }
+}
+
+// -----
+
+module @rule_in_no_encoding attributes {gpu.container_module} {
+  gpu.module @module [#nvvm.target<chip = "sm_100a">] {
+    llvm.func @kernel() attributes {gpu.kernel, nvvm.kernel} { llvm.return }
+  }
+  func.func @host(%a: memref<8xf32>) {
+    %c1 = arith.constant 1 : index
+    %true = arith.constant true
+    // expected-error @below {{'cf.assert' op has a rule that is not UTF-8; a launch manifest is}}
+    cf.assert %true, "\FF"
+    gpu.launch_func @module::@kernel blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1)
+    return
+  }
+}
