@@ -138,7 +138,8 @@ LogicalResult Fp8Dialect::verifyOperationAttribute(Operation *op,
                       "on a kernel or its launch")));
   if (name == kDebugWaitsAttrName) {
     auto limit = dyn_cast<IntegerAttr>(value);
-    return expect(limit && limit.getValue().sge(1) &&
+    return expect(limit && limit.getType().isSignlessIntOrIndex() &&
+                      limit.getValue().sge(1) &&
                       limit.getValue().sle(kMaxDebugWaits) && isa<ModuleOp>(op),
                   "1 to " + Twine(kMaxDebugWaits) +
                       " milliseconds, on a module");

@@ -90,23 +90,37 @@ struct OperandChecker {
     int64_t offset;
     (void)type.getStridesAndOffset(strides, offset);
     int64_t bytes = type.getElementType().getIntOrFloatBitWidth() / 8;
-    for (auto [axis, stride] : llvm::enumerate(ArrayRef(strides).drop_back()))
-      if (!ShapedType::isDynamic(stride) && stride * bytes % 16)
+    for (auto [axis, stride] : llvm::enumerate(ArrayRef(strides).drop_back())) {
+      if (ShapedType::isDynamic(stride))
+        continue;
+      if (stride < 0 || stride >= kMaxTmaStride / bytes)
+        return op.emitOpError()
+               << "the " << getPartName(type, axis) << " of '" << name
+               << "' must be less than 2^40 bytes apart, and none before the "
+               << "other, because TMA copies them (G4), but are " << stride
+               << " elements apart";
+      if (stride * bytes % 16)
         return op.emitOpError()
                << "the " << getPartName(type, axis) << " of '" << name
                << "' must be a multiple of 16 bytes apart, because TMA copies "
                << "them (G4), but are " << stride * bytes
                << "; pad them by a strided layout";
+    }
     return success();
   }
 
   /// Checks that the operands have as many matrices as `a`.
   LogicalResult checkBatch() {
-    int64_t batch = cast<MemRefType>(op.getA().getType()).getDimSize(0);
-    if (batch >= int64_t(1) << 31)
-      return op.emitOpError() << "the batch extent must be below 2^31, the "
-                                 "range of TMA coordinates (G6), but got "
-                              << batch;
+    auto getBatch = [](Value operand) {
+      return cast<MemRefType>(operand.getType()).getDimSize(0);
+    };
+    for (Value operand :
+         {op.getA(), op.getAScale(), op.getB(), op.getBScale(), op.getD()})
+      if (getBatch(operand) >= int64_t(1) << 31)
+        return op.emitOpError() << "the batch extent must be below 2^31, the "
+                                   "range of TMA coordinates (G6), but got "
+                                << getBatch(operand);
+    int64_t batch = getBatch(op.getA());
     return success(
         succeeded(checkAxis(op.getB(), "b", 0, batch, "L", "G6")) &&
         succeeded(checkAxis(op.getAScale(), "a_scale", 0, batch, "L", "G6")) &&
@@ -164,13 +178,14 @@ LogicalResult BlockwiseGemmOp::verify() {
   auto getMatrix = [](Value operand) {
     return cast<MemRefType>(operand.getType()).getShape().take_back(2);
   };
+  for (Value operand : {getA(), getAScale(), getB(), getBScale(), getD()})
+    for (int64_t extent : getMatrix(operand))
+      if (extent >= int64_t(1) << 31)
+        return emitOpError() << "M, N and K must be below 2^31, the range of "
+                                "TMA coordinates (G4), but got "
+                             << extent;
   ArrayRef<int64_t> a = getMatrix(getA()), b = getMatrix(getB());
   int64_t m = a[0], n = b[0], k = ShapedType::isDynamic(a[1]) ? b[1] : a[1];
-  for (int64_t extent : {m, n, k})
-    if (extent >= int64_t(1) << 31)
-      return emitOpError() << "M, N and K must be below 2^31, the range of TMA "
-                              "coordinates (G4), but got "
-                           << extent;
   if (!ShapedType::isDynamic(k) && k % 16)
     return emitOpError() << "K must be a multiple of 16 (G4), but got " << k;
   if (getBatchAxes() && failed(checker.checkBatch()))

@@ -23,15 +23,22 @@ LogicalResult TensorMapOp::verify() {
            << "the rows of the source must be contiguous (H1), but got "
            << type;
   int64_t elementBytes = tile.getElementType().getIntOrFloatBitWidth() / 8;
-  for (auto [axis, stride] : llvm::enumerate(ArrayRef(strides).drop_back()))
-    if (!ShapedType::isDynamic(stride) && stride * elementBytes % 16)
-      return emitOpError() << "the "
-                           << (static_cast<int64_t>(axis) + 2 == rank
-                                   ? "rows"
-                                   : "matrices")
+  for (auto [axis, stride] : llvm::enumerate(ArrayRef(strides).drop_back())) {
+    if (ShapedType::isDynamic(stride))
+      continue;
+    StringRef parts =
+        static_cast<int64_t>(axis) + 2 == rank ? "rows" : "matrices";
+    if (stride < 0 || stride >= kMaxTmaStride / elementBytes)
+      return emitOpError() << "the " << parts
+                           << " of the source must be less than 2^40 bytes "
+                              "apart, and none before the other (H2), but are "
+                           << stride << " elements apart";
+    if (stride * elementBytes % 16)
+      return emitOpError() << "the " << parts
                            << " of the source must be a multiple of 16 "
                               "bytes apart (H2), but are "
                            << stride * elementBytes
                            << "; pad them by a strided layout";
+  }
   return success();
 }

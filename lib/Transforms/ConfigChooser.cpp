@@ -119,8 +119,9 @@ static SmallVector<GemmConfigAttr> getCandidates(MLIRContext *context,
   // Where tiles leave multiprocessors free, and each CTA keeps some blocks.
   auto addSplit = [&](int64_t tileM, int64_t tileN, int64_t k) {
     constexpr int64_t kLeastBlocks = 4;
-    int64_t tiles = extents.batch * llvm::divideCeil(extents.m, tileM) *
-                    llvm::divideCeil(extents.n, tileN);
+    // Extents and batches below 2^31 can have more tiles than can be counted.
+    double tiles = double(extents.batch) * llvm::divideCeil(extents.m, tileM) *
+                   llvm::divideCeil(extents.n, tileN);
     if (chip.wgmma && tiles * k <= machine.multiprocessors &&
         extents.k >= k * kLeastBlocks * GemmPlan::kScaleBlock)
       add(tileM, tileN, 1, 1, 1, k);

@@ -168,7 +168,7 @@ Prediction fp8::tuning::predict(const Machine &machine, const Problem &problem,
   if (kernel.splitK > 1)
     blocksOfOne = ceilDiv(blocksOfOne, kernel.splitK * kernel.blocksPerStage) *
                   kernel.blocksPerStage;
-  double blocks = result.waves * blocksOfOne;
+  double blocks = double(result.waves) * blocksOfOne;
   Block block(machine, kernel, std::min(result.tiles, result.resident));
   std::array<double, 5> loop = {
       us(blocks * block.getTensor()), us(blocks * block.getPromotion()),

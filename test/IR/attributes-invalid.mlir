@@ -30,6 +30,11 @@ func.func private @limit() attributes {fp8.debug_waits = 2000 : i64}
 
 // -----
 
+// expected-error @below {{'builtin.module' op attribute 'fp8.debug_waits' must be 1 to 3600000 milliseconds, on a module}}
+module attributes {fp8.debug_waits = 2000 : ui32} {}
+
+// -----
+
 // expected-error @below {{'func.func' op attribute 'fp8.wait_table' must be a dictionary, on a function}}
 func.func private @table() attributes {fp8.wait_table = 2000 : i64}
 

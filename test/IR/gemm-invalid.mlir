@@ -217,6 +217,16 @@ func.func @function_capture(%a: memref<?x?xf8E4M3FN>, %s: memref<?x?xf32>, %d: m
 
 // -----
 
+// expected-error @below {{stages must be 0 to 14528, as many as fit if each takes 16 bytes of shared memory, but got 1152921504606846976}}
+#config = #fp8.gemm_config<tile = 128 x 128 x 128, stages = 1152921504606846976>
+
+// -----
+
+// expected-error @below {{accumulators must be 0 to 512, the columns of tensor memory, but got -1}}
+#config = #fp8.gemm_config<tile = 128 x 128 x 128, accumulators = -1>
+
+// -----
+
 func.func @scale_type(%a: memref<?x?xf8E4M3FN>, %as: memref<?x?xf32>, %b: memref<?x?xf8E4M3FN>, %bs: memref<?x?xf16>, %d: memref<?x?xbf16>) {
   // expected-error @below {{'b_scale' must be a 2-D memref of f32 or bf16 (G2), but got 'memref<?x?xf16>'}}
   fp8.blockwise_gemm ins(%a, %as, %b, %bs : memref<?x?xf8E4M3FN>, memref<?x?xf32>, memref<?x?xf8E4M3FN>, memref<?x?xf16>) outs(%d : memref<?x?xbf16>)
@@ -308,6 +318,30 @@ func.func @batch_extents(%a: memref<8x?x512xf8E4M3FN>, %as: memref<?x?x?xf32>, %
 func.func @batch_too_long(%a: memref<2147483648x?x?xf8E4M3FN>, %as: memref<?x?x?xf32>, %b: memref<?x?x?xf8E4M3FN>, %bs: memref<?x?x?xf32>, %d: memref<?x?x?xbf16>) {
   // expected-error @below {{the batch extent must be below 2^31, the range of TMA coordinates (G6), but got 2147483648}}
   fp8.blockwise_gemm ins(%a, %as, %b, %bs : memref<2147483648x?x?xf8E4M3FN>, memref<?x?x?xf32>, memref<?x?x?xf8E4M3FN>, memref<?x?x?xf32>) outs(%d : memref<?x?x?xbf16>)
+  return
+}
+
+// -----
+
+func.func @batch_of_b_too_long(%a: memref<?x?x?xf8E4M3FN>, %as: memref<?x?x?xf32>, %b: memref<2147483648x?x?xf8E4M3FN>, %bs: memref<?x?x?xf32>, %d: memref<?x?x?xbf16>) {
+  // expected-error @below {{the batch extent must be below 2^31, the range of TMA coordinates (G6), but got 2147483648}}
+  fp8.blockwise_gemm ins(%a, %as, %b, %bs : memref<?x?x?xf8E4M3FN>, memref<?x?x?xf32>, memref<2147483648x?x?xf8E4M3FN>, memref<?x?x?xf32>) outs(%d : memref<?x?x?xbf16>)
+  return
+}
+
+// -----
+
+func.func @rows_of_d_too_many(%a: memref<?x?xf8E4M3FN>, %as: memref<?x?xf32>, %b: memref<?x?xf8E4M3FN>, %bs: memref<?x?xf32>, %d: memref<2147483648x?xbf16>) {
+  // expected-error @below {{M, N and K must be below 2^31, the range of TMA coordinates (G4), but got 2147483648}}
+  fp8.blockwise_gemm ins(%a, %as, %b, %bs : memref<?x?xf8E4M3FN>, memref<?x?xf32>, memref<?x?xf8E4M3FN>, memref<?x?xf32>) outs(%d : memref<2147483648x?xbf16>)
+  return
+}
+
+// -----
+
+func.func @rows_far_apart(%a: memref<?x?xf8E4M3FN>, %as: memref<?x?xf32, strided<[4611686018427387904, 1]>>, %b: memref<?x?xf8E4M3FN>, %bs: memref<?x?xf32>, %d: memref<?x?xbf16>) {
+  // expected-error @below {{the rows of 'a_scale' must be less than 2^40 bytes apart, and none before the other, because TMA copies them (G4), but are 4611686018427387904 elements apart}}
+  fp8.blockwise_gemm ins(%a, %as, %b, %bs : memref<?x?xf8E4M3FN>, memref<?x?xf32, strided<[4611686018427387904, 1]>>, memref<?x?xf8E4M3FN>, memref<?x?xf32>) outs(%d : memref<?x?xbf16>)
   return
 }
 

@@ -16,6 +16,22 @@ func.func @stride(%a: memref<4x129xf32>) {
 
 // -----
 
+func.func @far_apart(%a: memref<4x128xf32, strided<[4611686018427387904, 1]>>) {
+  // expected-error @below {{the rows of the source must be less than 2^40 bytes apart, and none before the other (H2), but are 4611686018427387904 elements apart}}
+  %map = fp8.tensor_map %a : memref<4x128xf32, strided<[4611686018427387904, 1]>> -> !fp8.tensor_map<!fp8.tile<1x128xf32>>
+  return
+}
+
+// -----
+
+func.func @backwards(%a: memref<4x128xf32, strided<[-128, 1]>>) {
+  // expected-error @below {{the rows of the source must be less than 2^40 bytes apart, and none before the other (H2), but are -128 elements apart}}
+  %map = fp8.tensor_map %a : memref<4x128xf32, strided<[-128, 1]>> -> !fp8.tensor_map<!fp8.tile<1x128xf32>>
+  return
+}
+
+// -----
+
 func.func @batch_rank(%a: memref<?x?xf32>) {
   // expected-error @below {{the source must be a 3-D memref of 'f32' (H1), but got 'memref<?x?xf32>'}}
   %map = fp8.tensor_map %a : memref<?x?xf32> -> !fp8.tensor_map<!fp8.tile<1x128xf32>, rank = 3>

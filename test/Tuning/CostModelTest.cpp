@@ -147,7 +147,11 @@ TEST(CostModel, NothingTakesLessThanMemoryAndTheLaunch) {
 
 TEST(CostModel, TheLargestProblemsAreFinite) {
   int64_t most = (int64_t(1) << 31) - 1;
-  double us = totalUs({most, most, most, most}, warpgroupKernel(64, 16));
-  EXPECT_GT(us, 1e12);
-  EXPECT_LT(us, 1e30);
+  Prediction prediction =
+      predict(h200, {most, most, most, most}, warpgroupKernel(64, 16));
+  EXPECT_GT(prediction.total, 1e12);
+  EXPECT_LT(prediction.total, 1e30);
+  // All waves of all blocks are more than 64 bits count.
+  EXPECT_GT(prediction.get(Bound::Tensor), 1e20);
+  EXPECT_GT(prediction.get(Bound::Depth), 1e20);
 }

@@ -30,6 +30,10 @@ inline constexpr int64_t kTmemLanes = 128;
 inline constexpr int64_t kMaxWarps = 32;
 inline constexpr int64_t kMaxSharedMemoryBytes = 232448;
 
+/// The strides that a tensor map takes, in bytes, are below this (CUDA driver
+/// API, cuTensorMapEncodeTiled).
+inline constexpr int64_t kMaxTmaStride = int64_t(1) << 40;
+
 /// The CTAs of the largest cluster; more than 8 need the launcher's consent
 /// (CUDA programming guide, thread block clusters).
 inline constexpr int64_t kMaxClusterSize = 16;

@@ -22,7 +22,7 @@ def Fp8_BlockwiseGemmOp : Fp8_Op<"blockwise_gemm", [AttrSizedOperandSegments]> {
 
     (G1) `a` is M x K and `b` is N x K, both `f8E4M3FN`, rows contiguous; (G2) `a_scale` is ceil(K/128) x M and `b_scale` is ceil(N/128) x
     ceil(K/128), each f32 or bf16, rows contiguous; (G3) `d` is M x N, bf16, f16, f32 or f8E4M3FN, rows contiguous; (G4) M, N and K are below 2^31, K is a multiple of 16, and the rows of
-    `a_scale` and `d` are multiples of 16 bytes apart, because TMA copies them (PTX ISA, tensor maps: strides are multiples of 16 bytes).
+    `a_scale` and `d` are multiples of 16 bytes and less than 2^40 apart, because TMA copies them (cuTensorMapEncodeTiled).
     Static extents are checked here, dynamic ones before the launch.
 
     `b_block` is the number of rows of B, columns of D, that share a scale: (G5) 128, 64 or 1. With 64 `b_scale` is ceil(N/64) x ceil(K/128). With 1 it is stored

@@ -9,7 +9,7 @@ include "fp8/IR/Fp8Base.td"
 def Fp8_TensorMapOp : Fp8_Op<"tensor_map", [Pure]> {
   let summary = "encodes a TMA descriptor for a memref";
   let description = [{
-    (H1) the source is a memref of the map's rank with the box's element type and contiguous rows; (H2) its rows, and the matrices of a batch, are a multiple of 16 bytes apart and its
+    (H1) the source is a memref of the map's rank with the box's element type and contiguous rows; (H2) its rows, and the matrices of a batch, are a multiple of 16 bytes and less than 2^40 apart and its
     address is one (cuTensorMapEncodeTiled); static strides are checked here, dynamic ones before the launch. An empty dimension is encoded as 1: no copy may touch it.
 
     With `whole_units` the map leaves out what follows the last whole 16 bytes of a row, over whose end TMA would store (`fp8.store`). A row of fewer bytes
