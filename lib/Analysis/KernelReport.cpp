@@ -280,11 +280,14 @@ static llvm::json::Object toJSON(const BarrierReport &barrier) {
     arrivers.push_back(llvm::json::Object{{"role", toText(arrival.role)},
                                           {"count", arrival.count},
                                           {"how", arrival.how}});
-  return llvm::json::Object{
-      {"name", barrier.name},         {"depth", barrier.depth},
-      {"arrivals", barrier.arrivals}, {"bytes", barrier.bytes},
-      {"offset", barrier.offset},     {"phase", barrier.phase},
-      {"waits", getWaiters(barrier)}, {"arrives", std::move(arrivers)}};
+  return llvm::json::Object{{"name", barrier.name},
+                            {"depth", barrier.depth},
+                            {"arrivals", barrier.arrivals},
+                            {"bytes", barrier.bytes},
+                            {"offset", barrier.offset},
+                            {"phase", barrier.phase},
+                            {"waits", toText(getWaiters(barrier))},
+                            {"arrives", std::move(arrivers)}};
 }
 
 llvm::json::Value KernelReport::toJSON() const {
