@@ -13,7 +13,7 @@ from typing import Any
 
 from ._arrays import CPU, CUDA, Array, describe, is_torch, stands_for
 from ._copies import in_rows, make_output, padded_row
-from ._device import Buffer, Launch, get_device
+from ._device import Buffer, get_device
 from ._errors import DeviceError, Fp8Error
 from ._kernel import Kernel, compile
 from ._spec import ADDEND_TYPES, OUTPUT_TYPES, SCALE_TYPES, GemmSpec
@@ -225,7 +225,7 @@ def _import_torch_part() -> Any:
     return _torch
 
 
-def _explain_host(place: str) -> Fp8Error:
+def _explain_host() -> Fp8Error:
     reason = ""
     try:
         get_device(0)
@@ -298,7 +298,7 @@ def gemm(
     if simulate:
         return _simulate(a, operands, out, chip or "sm_90a")
     if operands.a.device == CPU:
-        raise _explain_host(operands.a.place)
+        raise _explain_host()
     if chip is not None:
         raise ValueError("chip is for simulate=True; on a GPU kernels are compiled for the one that is there")
     kernel = gpu_kernel(operands)

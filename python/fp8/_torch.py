@@ -74,7 +74,9 @@ def _key(a: Any, a_scale: Any, b: Any, b_scale: Any, out_dtype: Any, bias: Any, 
             key += (tensor.shape, tensor.stride(), tensor.dtype, tensor.get_device())
         else:
             key += (None,)
-    return key if residual is None else (*key, beta if isinstance(beta, (int, float)) else beta.get_device())
+    if residual is None:
+        return key
+    return (*key, beta) if isinstance(beta, (int, float)) else (*key, beta.shape, beta.dtype, beta.get_device())
 
 
 def gemm(

@@ -102,6 +102,17 @@ def check_not_read(torch, fp8, generator):
         a, sa, b, sb = operands(torch, 64, 256, 256, generator)
         c = torch.full((64, 256), float("nan"), device="cuda")
         judge(torch, fp8.gemm(a, sa, b, sb, residual=c, beta=0.0), a, sa, b, sb)
+    with report.test("package-beta"):
+        c = torch.randn(64, 256, device="cuda", generator=generator)
+        for beta in (torch.full((1,), 3.0, device="cuda"), torch.full((1, 1), -2.0, device="cuda"), 0.5):
+            for repeat in range(2):
+                judge(torch, fp8.gemm(a, sa, b, sb, residual=c, beta=beta), a, sa, b, sb, c, float(beta))
+        try:
+            fp8.gemm(a, sa, b, sb, residual=c, beta=torch.full((1,), 3.0, device="cuda", dtype=torch.float64))
+        except TypeError:
+            pass
+        else:
+            raise AssertionError("a beta of float64 was taken for one of float32")
     with report.test("package-nan-scale"):
         sa = sa.clone()
         by_block = sa.shape[0] != 64
