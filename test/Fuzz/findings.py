@@ -11,9 +11,10 @@ FRAME = re.compile(r"^\s*#(\d+)\s+0x[0-9a-f]+ (?:in )?(.*?)\s*(\(?\.{0,2}/\S+|\S
 SANITIZER = re.compile(r"ERROR: AddressSanitizer: ([\w-]+)")
 UNDEFINED = re.compile(r"^(\S+?):(\d+):\d+: runtime error: (.*)$", re.MULTILINE)
 # What reports, and what every stack begins with.
-NOISE = re.compile(r"^(__|abort|raise|gsignal|pthread_kill|kill|_start|main$|llvm::sys::|SignalHandler|std::terminate|"
+NOISE = re.compile(r"^(__|abort|raise|gsignal|pthread_kill|kill|_start|main$|llvm::sys::|SignalHandler|std::terminate|syscall$|"
                    r"(fp8::fuzz::)?\(anonymous namespace\)::(checkLimits|giveUp)|operator new|operator delete|mem(cpy|move|set)|"
-                   r"libc\.so|syscall$|_nl_load_domain|[\w-]+\.[cS]:|(cfree|free|malloc|_int_free|_int_malloc|unlink_chunk)$|llvm::report_fatal_error|llvm::report_bad_alloc_error|.*(Worker|Compiler|Simulator)Target::|fp8::fuzz::)")
+                   r"libc\.so|_nl_load_domain|[\w-]+\.[cS]:|(cfree|free|malloc|_int_free|_int_malloc|unlink_chunk)$|"
+                   r"llvm::report_fatal_error|llvm::report_bad_alloc_error|.*(Compiler|Simulator)Target::|fp8::fuzz::)")
 
 
 def without_arguments(name):
