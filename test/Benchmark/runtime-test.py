@@ -84,8 +84,10 @@ class Carried(unittest.TestCase):
     def test_exports_the_c_api_only(self):
         told = subprocess.run(["nm", "-D", "--defined-only", LIBRARY], capture_output=True, text=True, check=True).stdout
         names = {line.split()[-1] for line in told.splitlines()}
-        with open(os.path.join(SOURCE, "include", "fp8-c", "Runtime.h"), encoding="utf-8") as file:
-            declared = set(re.findall(r"\b(fp8[A-Z]\w*)\(", file.read()))
+        declared = set()
+        for header in ("Common.h", "Runtime.h"):
+            with open(os.path.join(SOURCE, "include", "fp8-c", header), encoding="utf-8") as file:
+                declared |= set(re.findall(r"\b(fp8[A-Z]\w*)\(", file.read()))
         self.assertEqual(names, declared)
 
 

@@ -28,22 +28,39 @@ def ConvertLinalgToFp8 : Pass<"convert-linalg-to-fp8", "::mlir::ModuleOp"> {
     Ensures: a sum of f8 products is in a GEMM op that verifies, or exactly as it was; then a remark says why, with notes at the causes. Where the GEMM op
     does not do all that follows, a remark stands at the first op that is left.
 
-    Before, where the op yields `out + f32(x) * xs * f32(y) * ys`:
+    Before:
 
-    ```mlir-fragment
-    linalg.fill ins(%zero : f32) outs(%sum : memref<256x384xf32>)
-    linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k floordiv 128, m)>,
-                                     affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (n floordiv 128, k floordiv 128)>,
-                                     affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"]}
-      ins(%a, %as, %b, %bs : memref<256x512xf8E4M3FN>, memref<4x256xf32>, memref<384x512xf8E4M3FN>, memref<3x4xf32>) outs(%sum : memref<256x384xf32>) {...}
-    linalg.map { arith.truncf } ins(%sum : memref<256x384xf32>) outs(%d : memref<256x384xbf16>)
+    ```mlir
+    func.func @before(%a: memref<256x512xf8E4M3FN>, %as: memref<4x256xf32>, %b: memref<384x512xf8E4M3FN>, %bs: memref<3x4xf32>, %d: memref<256x384xbf16>) {
+      %zero = arith.constant 0.0 : f32
+      %sum = memref.alloc() : memref<256x384xf32>
+      linalg.fill ins(%zero : f32) outs(%sum : memref<256x384xf32>)
+      linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k floordiv 128, m)>,
+                                       affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (n floordiv 128, k floordiv 128)>,
+                                       affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"]}
+        ins(%a, %as, %b, %bs : memref<256x512xf8E4M3FN>, memref<4x256xf32>, memref<384x512xf8E4M3FN>, memref<3x4xf32>) outs(%sum : memref<256x384xf32>) {
+      ^bb0(%x: f8E4M3FN, %xs: f32, %y: f8E4M3FN, %ys: f32, %out: f32):
+        %x32 = arith.extf %x : f8E4M3FN to f32
+        %y32 = arith.extf %y : f8E4M3FN to f32
+        %left = arith.mulf %x32, %xs : f32
+        %right = arith.mulf %y32, %ys : f32
+        %product = arith.mulf %left, %right : f32
+        %next = arith.addf %out, %product : f32
+        linalg.yield %next : f32
+      }
+      linalg.map { arith.truncf } ins(%sum : memref<256x384xf32>) outs(%d : memref<256x384xbf16>)
+      return
+    }
     ```
 
     After:
 
-    ```mlir-fragment
-    fp8.blockwise_gemm ins(%a, %as, %b, %bs : memref<256x512xf8E4M3FN>, memref<4x256xf32>, memref<384x512xf8E4M3FN>, memref<3x4xf32>)
-      outs(%d : memref<256x384xbf16>)
+    ```mlir
+    func.func @after(%a: memref<256x512xf8E4M3FN>, %as: memref<4x256xf32>, %b: memref<384x512xf8E4M3FN>, %bs: memref<3x4xf32>, %d: memref<256x384xbf16>) {
+      fp8.blockwise_gemm ins(%a, %as, %b, %bs : memref<256x512xf8E4M3FN>, memref<4x256xf32>, memref<384x512xf8E4M3FN>, memref<3x4xf32>)
+        outs(%d : memref<256x384xbf16>)
+      return
+    }
     ```
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::bufferization::BufferizationDialect", "::mlir::fp8::Fp8Dialect",

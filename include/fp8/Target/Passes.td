@@ -66,22 +66,28 @@ def Fp8LowerLaunches : Pass<"fp8-lower-launches", "::mlir::ModuleOp"> {
     them: memref, arith and llvm ops are there instead. Everything else stays as it is, a `gpu.module` that
     nothing launches as well. MLIR's own passes lower the rest.
 
-    Before:
+    Of this, nothing but the constants and the function is left, which calls:
 
-    ```mlir-fragment
-    func.func @scale(%x: memref<?xf32> {fp8.access = "readwrite"}) {
-      ...
-      cf.assert %even, "x must have an even number of elements"
-      gpu.launch_func @kernels::@scale blocks in (%blocks, %c1, %c1) threads in (%c128, %c1, %c1) args(%x : memref<?xf32>)
-      return
+    ```mlir
+    module attributes {gpu.container_module} {
+      gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
+        llvm.func @scale(%x: !llvm.ptr) attributes {gpu.kernel, nvvm.kernel} { llvm.return }
+      }
+      func.func @launch(%x: memref<?xf32> {fp8.name = "x", fp8.access = "readwrite"}) {
+        %c0 = arith.constant 0 : index
+        %c1 = arith.constant 1 : index
+        %c128 = arith.constant 128 : index
+        %n = memref.dim %x, %c0 : memref<?xf32>
+        %blocks = arith.ceildivui %n, %c128 : index
+        gpu.launch_func @kernels::@scale blocks in (%blocks, %c1, %c1) threads in (%c128, %c1, %c1) args(%x : memref<?xf32>)
+        return
+      }
     }
     ```
 
-    After:
-
     ```mlir-fragment
     llvm.mlir.global internal @scale_kernel() : !llvm.struct<(ptr, i64, ptr, ptr)> { ... }  // image, bytes, manifest, loaded
-    func.func @scale(%x: memref<?xf32>) {
+    func.func @launch(%x: memref<?xf32>) {
       %arguments = llvm.alloca %c1 x !llvm.struct<(ptr, i64, i64, ptr, ptr)> : (i64) -> !llvm.ptr
       ...                                                           // type, address, rank, shape and strides of x
       %kernel = llvm.mlir.addressof @scale_kernel : !llvm.ptr
