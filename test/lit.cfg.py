@@ -95,7 +95,7 @@ if wheels:
 
 if os.environ.get("FP8_TEST_FULL") == "1":
     config.available_features.add("full")
-for variable in ("FP8_PTXAS", "FP8_TEST_FULL", "CUDA_HOME", "CUDA_PATH", "FP8_CUDA_LIBRARY"):
+for variable in ("FP8_PTXAS", "FP8_TEST_FULL", "CUDA_HOME", "CUDA_PATH", "FP8_CUDA_LIBRARY", "HOME", "CCACHE_BASEDIR", "CCACHE_SLOPPINESS", "CCACHE_DIR"):
     if variable in os.environ:
         config.environment[variable] = os.environ[variable]
 
