@@ -12,28 +12,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from . import _dlpack
+from ._types import BY_MLIR
 
 CPU, CUDA = "cpu", "cuda"
 
-BYTES = {"f8E4M3FN": 1, "f8E5M2": 1, "i8": 1, "bf16": 2, "f16": 2, "i16": 2, "f32": 4, "i32": 4, "f64": 8, "i64": 8}
-
-_BY_NAME = {
-    "float8_e4m3fn": "f8E4M3FN",
-    "float8_e5m2": "f8E5M2",
-    "bfloat16": "bf16",
-    "float16": "f16",
-    "float32": "f32",
-    "float64": "f64",
-    "uint8": "u8",
-    "int8": "i8",
-    "uint16": "u16",
-    "int16": "i16",
-    "int32": "i32",
-    "int64": "i64",
-}
-_BY_TYPESTR = {"f2": "f16", "f4": "f32", "f8": "f64", "u1": "u8", "i1": "i8", "u2": "u16", "i2": "i16", "i4": "i32", "i8": "i64"}
-# What stands for a type in a package that lacks it.
-_BITS = {"f8E4M3FN": "u8", "f8E5M2": "u8", "bf16": "u16"}
+_INTEGERS = {f"{prefix}int{bits}": f"{'u' if prefix else 'i'}{bits}" for prefix in ("", "u") for bits in (8, 16, 32, 64)}
+_BY_NAME = {"float8_e5m2": "f8E5M2", "float64": "f64", **{format.name: mlir for mlir, format in BY_MLIR.items()}, **_INTEGERS}
+_NAMES = {mlir: name for name, mlir in _BY_NAME.items()}
+# Type strings of the array interfaces, without the order of bytes.
+_BY_TYPESTR = {"f2": "f16", "f4": "f32", "f8": "f64", **{f"{name[0]}{int(name[1:]) // 8}": name for name in _INTEGERS.values()}}
 
 
 @dataclass(frozen=True)
@@ -56,17 +43,32 @@ class Array:
         """The same bits as another type that they stand for."""
         return replace(self, dtype=dtype)
 
+    def laid_out(self, shape: tuple[int, ...], strides: tuple[int, ...]) -> Array:
+        """The same memory in other extents and strides."""
+        return replace(self, shape=shape, strides=strides)
+
     @property
     def place(self) -> str:
         return f"{self.device}:{self.index}" if self.device == CUDA else self.device
 
 
+def by(extents: tuple[int, ...]) -> str:
+    """Extents as messages have them: 16 x 32."""
+    return " x ".join(map(str, extents))
+
+
+def spelt(dtype: str) -> str:
+    """A type of MLIR as NumPy and PyTorch call it."""
+    return _NAMES.get(dtype, dtype)
+
+
 def stands_for(found: str, wanted: str) -> bool:
-    """Whether an array of type `found` can be meant as one of `wanted`."""
-    return found == wanted or _BITS.get(wanted) == found
+    """Whether an array of type `found` can be meant as one of `wanted`, of which packages without it have the bits."""
+    format = BY_MLIR.get(wanted)
+    return found == wanted or format is not None and wanted in ("f8E4M3FN", "bf16") and found == f"u{8 * format.size}"
 
 
-def _contiguous(shape: tuple[int, ...]) -> tuple[int, ...]:
+def contiguous_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
     strides, step = [], 1
     for extent in reversed(shape):
         strides.append(step)
@@ -74,66 +76,69 @@ def _contiguous(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(reversed(strides))
 
 
+def package_of(array: Any) -> str | None:
+    """The package whose array this is: "torch", "numpy" or "cupy", without an import of any; None: another's."""
+    for package, kind in (("torch", "Tensor"), ("numpy", "ndarray"), ("cupy", "ndarray")):
+        module = sys.modules.get(package)
+        if module is not None and isinstance(array, getattr(module, kind, ())):
+            return package
+    return None
+
+
 def is_torch(array: Any) -> bool:
-    # torch.Tensor and its subclasses, torch.nn.Parameter among them, without an import of torch.
-    kind = type(array)
-    return kind.__module__ in ("torch", "torch.nn.parameter") or "torch" in sys.modules and isinstance(array, sys.modules["torch"].Tensor)
+    # By name first, which is the quickest, for calls that are repeated.
+    return type(array).__module__ in ("torch", "torch.nn.parameter") or package_of(array) == "torch"
 
 
-def _from_torch(tensor: Any) -> Array:
-    name = str(tensor.dtype).removeprefix("torch.")
-    if name not in _BY_NAME:
-        raise TypeError(f"a tensor of {tensor.dtype} has no type that kernels take")
+def _from_torch(tensor: Any, name: str) -> Array:
+    dtype = _BY_NAME.get(str(tensor.dtype).removeprefix("torch."))
+    if dtype is None:
+        raise TypeError(f"{name} is a tensor of {tensor.dtype}, which no kernel takes: convert it")
     if tensor.device.type not in (CPU, CUDA):
-        raise TypeError(f"a tensor on {tensor.device}: kernels run on cuda devices")
-    return Array(
-        _BY_NAME[name],
-        tensor.data_ptr(),
-        tuple(tensor.shape),
-        tuple(tensor.stride()),
-        tensor.device.type,
-        tensor.device.index or 0,
-        tensor,
-    )
+        raise TypeError(f"{name} is a tensor on {tensor.device}; kernels run on cuda devices: copy it to one")
+    address, shape, strides = tensor.data_ptr(), tuple(tensor.shape), tuple(tensor.stride())
+    return Array(dtype, address, shape, strides, tensor.device.type, tensor.device.index or 0, tensor)
 
 
-def _from_interface(interface: dict[str, Any], name: str, device: str, index: int, keep: Any) -> Array:
+def _from_interface(array: Any, interface: dict[str, Any], name: str, device: str, index: int) -> Array:
     typestr = interface["typestr"]
-    dtype = _BY_NAME.get(name) or _BY_TYPESTR.get(typestr[1:])
+    # NumPy's extensions, such as ml_dtypes', have a name and no type string.
+    named = type_name if (type_name := str(getattr(getattr(array, "dtype", None), "name", ""))) in _BY_NAME else ""
+    dtype = _BY_NAME.get(named) or _BY_TYPESTR.get(typestr[1:])
     if dtype is None or typestr[0] == ">":
-        raise TypeError(f"an array of {name or typestr} has no type that kernels take")
+        raise TypeError(f"{name} is an array of {type_name or typestr}{' in big-endian order' * (typestr[0] == '>')}, which no kernel takes: convert it")
     size = int(typestr[2:])
     shape = tuple(interface["shape"])
     strides = interface.get("strides")
     if strides is not None and any(stride % size for stride in strides):
-        raise ValueError("the strides of an array are no multiples of its element's size")
-    elements = tuple(stride // size for stride in strides) if strides is not None else _contiguous(shape)
+        raise ValueError(f"{name} has strides of {by(strides)} bytes, which are no multiples of its element's {size}: copy it")
+    elements = tuple(stride // size for stride in strides) if strides is not None else contiguous_strides(shape)
     address, read_only = interface["data"]
-    return Array(dtype, address, shape, elements, device, index, keep, read_only)
+    return Array(dtype, address or 0, shape, elements, device, index, array, read_only)
 
 
-def describe(array: Any, name: str = "an array") -> Array:
-    """What `array` is.
+def describe(array: Any, name: str) -> Array:
+    """What `array` is. Errors call it `name`.
 
     Raises:
         TypeError: it is no array, or of a type or on a device that kernels do not take.
+        ValueError: its strides cannot be counted in elements.
     """
     if isinstance(array, Array):
         return array
     if is_torch(array):
-        return _from_torch(array)
-    dtype_name = str(getattr(getattr(array, "dtype", None), "name", ""))
+        return _from_torch(array, name)
     interface = getattr(array, "__cuda_array_interface__", None)
     if interface is not None:
         device = getattr(array, "device", 0)
         index = getattr(device, "id", device)
-        return _from_interface(interface, dtype_name, CUDA, index if isinstance(index, int) else 0, array)
-    interface = getattr(array, "__array_interface__", None)
-    if interface is not None:
-        return _from_interface(interface, dtype_name, CPU, 0, array)
+        return _from_interface(array, interface, name, CUDA, index if isinstance(index, int) else 0)
+    # Of numpy's arrays only: a number of numpy has the interface of a temporary that is gone when it is read.
+    if package_of(array) == "numpy":
+        return _from_interface(array, array.__array_interface__, name, CPU, 0)
     if hasattr(array, "__dlpack__"):
-        kind, index, dtype, address, shape, strides, keep = _dlpack.read(array)
-        return Array(dtype, address, shape, strides if strides is not None else _contiguous(shape), kind, index, (array, keep))
+        kind, index, dtype, address, shape, strides, keep = _dlpack.read(array, name)
+        return Array(dtype, address, shape, strides if strides is not None else contiguous_strides(shape), kind, index, (array, keep))
     raise TypeError(
         f"{name} is a {type(array).__name__}; it must be an array of numpy, torch or cupy, or have __dlpack__ or "
         "__cuda_array_interface__"

@@ -11,6 +11,7 @@ import base64
 import hashlib
 import json
 import os
+import re
 import tempfile
 import warnings
 from dataclasses import asdict
@@ -21,6 +22,7 @@ from . import _library
 from ._compiler import KernelObject, Resources
 
 _FORMAT = 1
+_OURS = re.compile(r"[0-9a-f]{40}\.json|\.fp8-.*\.tmp")
 _warned: set[str] = set()
 
 
@@ -42,11 +44,12 @@ def _library_identity() -> str:
     return f"{_library.version()} {stat.st_size} {stat.st_mtime_ns}"
 
 
-def key(*parts: str) -> str:
+def key(*parts: str | bytes) -> str:
     """The name of what is made from `parts` by this build of the compiler."""
     digest = hashlib.sha256()
     for part in (str(_FORMAT), _library_identity(), *parts):
-        digest.update(f"{len(part)}:".encode() + part.encode())
+        data = part.encode() if isinstance(part, str) else part
+        digest.update(f"{len(data)}:".encode() + data)
     return digest.hexdigest()[:40]
 
 
@@ -111,7 +114,7 @@ def _write(name: str, fields: dict[str, Any]) -> None:
     temporary = None
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        descriptor, temporary = tempfile.mkstemp(dir=folder, prefix=".", suffix=".tmp")
+        descriptor, temporary = tempfile.mkstemp(dir=folder, prefix=".fp8-", suffix=".tmp")
         with os.fdopen(descriptor, "w") as file:
             file.write(f"{_checksum(body)}\n{body}")
         os.replace(temporary, folder / f"{name}.json")
@@ -132,7 +135,9 @@ def clear() -> int:
     """Removes what is in the cache on disk; how many files that were."""
     folder = directory()
     removed = 0
-    for path in folder.glob("*.json") if folder and folder.is_dir() else ():
-        path.unlink(missing_ok=True)
-        removed += 1
+    for path in folder.iterdir() if folder and folder.is_dir() else ():
+        # Nothing that somebody else has put there; of ours, also what a process left that was killed.
+        if _OURS.fullmatch(path.name):
+            path.unlink(missing_ok=True)
+            removed += 1
     return removed

@@ -58,19 +58,34 @@ def _convert(diagnostic: _library.CDiagnostic) -> Diagnostic:
     )
 
 
+def source_of(source: Any) -> str | bytes:
+    """MLIR text or bytecode, of whatever has it.
+
+    Raises:
+        TypeError: it is none.
+    """
+    if isinstance(source, (str, bytes)):
+        return source
+    write = getattr(source, "mlir", None)
+    if not callable(write):
+        raise TypeError(f"the source is a {type(source).__name__}; it must be MLIR text or bytecode, an fp8.GemmSpec, or a module of fp8.builder")
+    return str(write())
+
+
 class Module:
     """A module of the compiler, in a context of its own; used by one thread at a time.
 
     Args:
-        source: MLIR text, or bytecode.
+        source: MLIR text or bytecode, or what has it, as `source_of` says.
         name: of the file, for diagnostics.
 
     Raises:
         CompileError: it does not parse, or a verifier refuses it.
     """
 
-    def __init__(self, source: str | bytes, name: str = "module.mlir"):
-        data = source.encode() if isinstance(source, str) else bytes(source)
+    def __init__(self, source: Any, name: str = "module.mlir"):
+        text = source_of(source)
+        data = text.encode() if isinstance(text, str) else text
         self._text = None if data.startswith(_BYTECODE_MAGIC) else data.decode(errors="replace")
         self._context = _library.Owned("fp8ContextCreate", "fp8ContextFree")
         self.diagnostics: list[Diagnostic] = []
@@ -114,9 +129,6 @@ class Module:
     def text(self, *, locations: bool = False) -> str:
         return self._print(1 if locations else 0).decode()
 
-    def bytecode(self) -> bytes:
-        return self._print(2)
-
     def report(self, chip: str) -> list[dict[str, Any]]:
         text = _library.Handle()
         self._call("fp8ModuleReport", chip.encode(), ctypes.byref(text))
@@ -145,11 +157,11 @@ class Module:
         )
 
 
-def verify(source: str | bytes, *, name: str = "module.mlir") -> tuple[Diagnostic, ...]:
+def verify(source: Any, *, name: str = "module.mlir") -> tuple[Diagnostic, ...]:
     """Verifies a module: each op by itself, and that what is linear is consumed exactly once on every path.
 
     Args:
-        source: MLIR text or bytecode, in any phase.
+        source: MLIR text or bytecode, in any phase, or a module of `fp8.builder`.
         name: of the file, for diagnostics.
 
     Returns:
@@ -163,11 +175,11 @@ def verify(source: str | bytes, *, name: str = "module.mlir") -> tuple[Diagnosti
     return tuple(module.diagnostics)
 
 
-def run_pipeline(source: str | bytes, pipeline: str, *, name: str = "module.mlir", locations: bool = False) -> str:
+def run_pipeline(source: Any, pipeline: str, *, name: str = "module.mlir", locations: bool = False) -> str:
     """Runs passes on a module and returns it as text.
 
     Args:
-        source: MLIR text or bytecode.
+        source: MLIR text or bytecode, a GemmSpec, or a module of `fp8.builder`.
         pipeline: as fp8-opt's --pass-pipeline has it, with or without the "builtin.module(...)" around it:
             "fp8-gemm-to-ptx{chip=sm_90a phase=linear}".
         name: of the file, for diagnostics.

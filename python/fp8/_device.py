@@ -28,6 +28,7 @@ class DeviceInfo:
         max_shared_memory_per_block: bytes.
         driver_version: 13000 for 13.0.
         memory_bytes: of the whole device.
+        chip: what kernels are compiled for, one of `fp8.chips()`; empty if it can run none.
     """
 
     name: str
@@ -38,21 +39,7 @@ class DeviceInfo:
     max_shared_memory_per_block: int
     driver_version: int
     memory_bytes: int
-
-    @property
-    def chip(self) -> str:
-        """The chip that kernels are compiled for.
-
-        Raises:
-            DeviceError: there is none.
-        """
-        chips = {(9, 0): "sm_90a", (10, 0): "sm_100a", (10, 3): "sm_103a"}
-        if self.capability not in chips:
-            raise DeviceError(
-                f"{self.name} has compute capability {self.capability[0]}.{self.capability[1]}, and kernels need 9.0 (Hopper), 10.0 or "
-                "10.3 (Blackwell): use a GPU that has, or simulate=True"
-            )
-        return chips[self.capability]
+    chip: str
 
 
 class Device:
@@ -60,6 +47,7 @@ class Device:
 
     def __init__(self, ordinal: int):
         self._owned = _library.Owned("fp8DeviceOpen", "fp8DeviceClose", None, ordinal)
+        self._numbers: dict[bytes, Buffer] = {}
         info = _library.DeviceInfo()
         _library.functions().fp8DeviceGetInfo(self._owned.handle, ctypes.byref(info))
         self.info = DeviceInfo(
@@ -71,15 +59,35 @@ class Device:
             info.max_shared_memory_per_block,
             info.driver_version,
             info.memory_bytes,
+            self._chip(),
         )
 
     @property
     def handle(self) -> Any:
         return self._owned.handle
 
-    def scalar(self, value: float) -> Buffer:
-        """A float on the device."""
-        return Buffer(self, struct.pack("=f", value))
+    def _chip(self) -> str:
+        can_run = _library.functions().fp8DeviceCanRun
+        return next((chip for chip in _library.chips() if can_run(self.handle, chip.encode()) == 0), "")
+
+    def has_number(self, value: float) -> bool:
+        return _bits(value) in self._numbers
+
+    def number(self, value: float) -> int:
+        """The address of a float32 on the device. It stays there: a captured CUDA graph may read it whenever it is replayed."""
+        bits = _bits(value)
+        buffer = self._numbers.get(bits)
+        if buffer is None:
+            with _lock:
+                buffer = self._numbers.setdefault(bits, Buffer(self, bits))
+        return buffer.address
+
+
+def _bits(value: float) -> bytes:
+    try:
+        return struct.pack("=f", value)
+    except OverflowError:
+        raise ValueError(f"{value} is past the largest float32: pass a smaller number") from None
 
 
 class Buffer:
@@ -95,6 +103,15 @@ class Buffer:
 _devices: dict[int, Device] = {}
 _lock = threading.Lock()
 _opened_in: int | None = None
+
+
+def _forget() -> None:
+    """In a process that was forked: another thread of the parent may have held the lock."""
+    global _lock
+    _lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_forget)
 
 
 def get_device(ordinal: int = 0) -> Device:
@@ -161,5 +178,4 @@ class Launch:
         Raises:
             DeviceError: the driver refuses it.
         """
-        if self.call(self.handle, self.pack(*addresses), self.count, stream):
-            raise DeviceError(_library.last_error())
+        _library.check(self.call(self.handle, self.pack(*addresses), self.count, stream))

@@ -44,8 +44,8 @@ _get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
 _get_pointer.argtypes, _get_pointer.restype = [ctypes.py_object, ctypes.c_char_p], ctypes.c_void_p
 
 
-def read(array: Any) -> tuple[str, int, str, int, tuple[int, ...], tuple[int, ...] | None, Any]:
-    """Device kind and number, type, address, shape, strides (None: contiguous) and what keeps the memory.
+def read(array: Any, name: str) -> tuple[str, int, str, int, tuple[int, ...], tuple[int, ...] | None, Any]:
+    """Device kind and number, type, address, shape, strides (None: contiguous) and what keeps the memory. Errors call it `name`.
 
     The capsule is not consumed: its maker's destructor releases it, when what keeps it goes.
     """
@@ -53,10 +53,10 @@ def read(array: Any) -> tuple[str, int, str, int, tuple[int, ...], tuple[int, ..
     tensor = _DLTensor.from_address(_get_pointer(capsule, b"dltensor"))
     kind = _DEVICES.get(tensor.device_type)
     if kind is None:
-        raise TypeError(f"an array on DLPack device {tensor.device_type}: kernels run on cuda devices")
+        raise TypeError(f"{name} is on DLPack device {tensor.device_type}; kernels run on cuda devices: copy it to one")
     dtype = _TYPES.get((tensor.code, tensor.bits))
     if dtype is None or tensor.lanes != 1:
-        raise TypeError(f"an array of DLPack type {tensor.code}, {tensor.bits} bits, {tensor.lanes} lanes has no type that kernels take")
+        raise TypeError(f"{name} is of DLPack type {tensor.code}, {tensor.bits} bits, {tensor.lanes} lanes, which no kernel takes: convert it")
     shape = tuple(tensor.shape[i] for i in range(tensor.ndim))
     strides = tuple(tensor.strides[i] for i in range(tensor.ndim)) if tensor.strides else None
     return kind, tensor.device_id, dtype, (tensor.data or 0) + tensor.byte_offset, shape, strides, capsule

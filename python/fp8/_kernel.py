@@ -12,14 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from . import _cache, _library
-from ._arrays import CPU, CUDA, Array, describe, stands_for
-from ._compiler import KernelObject, Module, Resources, run_pipeline
+from ._arrays import CPU, CUDA, Array, describe, spelt, stands_for
+from ._compiler import KernelObject, Module, Resources, run_pipeline, source_of
 from ._device import LoadedKernel, as_arguments, get_device
 from ._errors import CompileError, SimulationError
+from ._packages import current_stream
 from ._progress import Progress
 from ._ptxas import find_ptxas
-from ._spec import GemmSpec
-from ._stream import current_stream
 
 PHASES = ("op", "structured", "linear", "barriers", "llvm")
 
@@ -64,7 +63,7 @@ class Kernel:
         key: what it was made from, in a few characters: equal for equal kernels of one build of the compiler.
     """
 
-    def __init__(self, source: str, options: str, built: KernelObject, key: str):
+    def __init__(self, source: str | bytes, options: str, built: KernelObject, key: str):
         self._source, self._options, self._object, self.key = source, options, built, key
         self._manifest: dict[str, Any] | None = None
         self._loaded: dict[int, LoadedKernel] = {}
@@ -91,7 +90,10 @@ class Kernel:
         return tuple(argument["name"] for argument in self.manifest["arguments"])
 
     def mlir(self, phase: str | int = "op", *, locations: bool = False) -> str:
-        """The module in a phase: "op", "structured", "linear", "barriers" or "llvm", or its number, 0 to 4."""
+        """The module in a phase: "op", "structured", "linear", "barriers" or "llvm", or its number, 0 to 4.
+
+        A source that is in a later phase already stays as it is.
+        """
         if isinstance(phase, int) and 0 <= phase < len(PHASES):
             phase = PHASES[phase]
         if phase not in PHASES:
@@ -100,10 +102,17 @@ class Kernel:
 
     @property
     def report(self) -> dict[str, Any]:
-        """What the compiler derived: roles, rings, barriers with their counts and bytes, shared and tensor memory."""
+        """What the compiler derived: roles, rings, barriers with their counts and bytes, shared and tensor memory.
+
+        Raises:
+            ValueError: the source has no pipelines any more, from which it is derived.
+        """
         module = Module(self._source)
         module.run(f"fp8-gemm-to-ptx{{{self._options} phase=op}}")
-        return next(kernel for kernel in module.report(self.chip) if kernel["kernel"] == self.name)
+        for kernel in module.report(self.chip):
+            if kernel["kernel"] == self.name:
+                return kernel
+        raise ValueError(f"kernel '{self.name}' was compiled from a phase without pipelines, and a report is made of those: compile it from phase 0, 1 or 2")
 
     def _bind(self, arrays: tuple[Any, ...]) -> tuple[Array, ...]:
         """Describes the arrays as the manifest's types; what else is wrong with them the library says."""
@@ -113,7 +122,7 @@ class Kernel:
             array = describe(given, name)
             wanted = specification["dtype"]
             if not stands_for(array.dtype, wanted):
-                raise TypeError(f"{name} is of {array.dtype} and the kernel takes {wanted}")
+                raise TypeError(f"{name} is of {spelt(array.dtype)} and the kernel takes {spelt(wanted)}")
             if array.read_only and specification["access"] != "read":
                 raise ValueError(f"{name} is read-only, and the kernel writes to it")
             bound.append(array.as_type(wanted))
@@ -164,11 +173,14 @@ class Kernel:
                 raise
         return SimulationStatistics(**{field.name: getattr(statistics, field.name) for field in fields(SimulationStatistics)})
 
+    def is_loaded(self, ordinal: int) -> bool:
+        return ordinal in self._loaded
+
     def loaded(self, ordinal: int) -> LoadedKernel:
         """The kernel on a GPU."""
+        device = get_device(ordinal)
         with self._lock:
             if ordinal not in self._loaded:
-                device = get_device(ordinal)
                 image = self.cubin or self.ptx.encode()
                 self._loaded[ordinal] = LoadedKernel(device, image, self._object.manifest)
             return self._loaded[ordinal]
@@ -202,7 +214,7 @@ class Kernel:
 
 
 def compile(
-    source: str | GemmSpec | Any,
+    source: Any,
     *,
     chip: str = "sm_90a",
     problem: tuple[int | None, int | None, int | None] | None = None,
@@ -215,7 +227,7 @@ def compile(
     """Compiles a kernel.
 
     Args:
-        source: a GemmSpec, a module of `fp8.builder`, or MLIR text of a module with one kernel, in any phase.
+        source: a GemmSpec, a module of `fp8.builder`, or MLIR text or bytecode of a module with one kernel, in any phase.
         chip: what to compile for; `fp8.chips()` lists them.
         problem: M, N and K to choose a configuration for, where the types leave them open; None: not known.
         tuned: a table of measured configurations, written by ./dev bench --tune, which is asked first.
@@ -226,10 +238,11 @@ def compile(
 
     Raises:
         CompileError: with what the compiler says.
+        TypeError, ValueError: the source is none, there is no such chip, or no such table.
     """
     if chip not in _library.chips():
         raise ValueError(f"there is no chip {chip!r}; there are {', '.join(_library.chips())}")
-    text = source.mlir() if isinstance(source, GemmSpec) else str(source)
+    text = source_of(source)
     options = f"chip={chip}"
     if problem is not None:
         options += " problem=" + "x".join("?" if extent is None else str(extent) for extent in problem)
@@ -237,8 +250,12 @@ def compile(
         options += f" tuned='{tuned}'"
     if debug_waits:
         options += f" debug-waits={debug_waits}"
+    try:
+        table = Path(tuned).read_text() if tuned else ""
+    except OSError as error:
+        raise ValueError(f"cannot read the table of configurations {tuned}: {error.strerror}") from None
     how = f"{assemble} {strict} {os.environ.get('FP8_PTXAS', '')}"
-    request = _cache.key("request", text, options, Path(tuned).read_text() if tuned else "", how)
+    request = _cache.key("request", text, options, table, how)
     found = _cache.follow(request) if cache else None
     if found and (found[1].cubin or assemble is False or not find_ptxas()):
         return Kernel(text, options, found[1], found[0])
@@ -251,8 +268,8 @@ def compile(
         )
     module = Module(text, "kernel.mlir")
     module.run(f"fp8-gemm-to-ptx{{{options} phase=op}}")
-    # Requests that get the same configuration get the same kernel.
-    key = _cache.key("kernel", module.text(), chip, str(debug_waits), str(assemble), how)
+    # Requests that get the same configuration get the same kernel. Its lines name the places in the source.
+    key = _cache.key("kernel", module.text(locations=True), chip, str(debug_waits), str(assemble), how)
     built = _cache.load(key) if cache else None
     if built is None:
         module.run(f"fp8-gemm-to-ptx{{{options}}}")

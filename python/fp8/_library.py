@@ -126,7 +126,6 @@ class SimulatorStatistics(ctypes.Structure):
 _STATUS = {
     "fp8ContextCreate": [_pointer(Handle)],
     "fp8ModuleParse": [Handle, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p, _pointer(Handle)],
-    "fp8ModuleClone": [Handle, _pointer(Handle)],
     "fp8ModuleVerify": [Handle],
     "fp8ModuleRunPipeline": [Handle, ctypes.c_char_p],
     "fp8ModulePrint": [Handle, ctypes.c_int, _pointer(Handle)],
@@ -206,7 +205,11 @@ def last_error() -> str:
 
 def call(name: str, *arguments: Any, error: type[Fp8Error] = DeviceError) -> None:
     """Calls a function that returns a status; a failure raises `error`, or HangError, with the library's message."""
-    status = getattr(functions(), name)(*arguments)
+    check(getattr(functions(), name)(*arguments), error)
+
+
+def check(status: int, error: type[Fp8Error] = DeviceError) -> None:
+    """Raises what a status means."""
     if status == _HANG:
         raise HangError(last_error())
     if status:
@@ -214,18 +217,18 @@ def call(name: str, *arguments: Any, error: type[Fp8Error] = DeviceError) -> Non
 
 
 class Owned:
-    """A handle, freed with this object."""
+    """A handle, freed with this object; not in a process that was forked, for it is the parent's."""
 
-    __slots__ = ("handle", "_free", "__weakref__")
+    __slots__ = ("handle", "_free", "_process", "__weakref__")
 
     def __init__(self, make: str, free: str, *arguments: Any, error: type[Fp8Error] = DeviceError):
         self.handle: ctypes.c_void_p | None = Handle()
-        self._free = getattr(functions(), free)
+        self._free, self._process = getattr(functions(), free), os.getpid()
         call(make, *arguments, ctypes.byref(self.handle), error=error)
 
     def __del__(self) -> None:
         handle, self.handle = getattr(self, "handle", None), None
-        if handle:
+        if handle and self._process == os.getpid():
             self._free(handle)
 
 

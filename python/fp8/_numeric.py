@@ -6,45 +6,10 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib
-from dataclasses import dataclass
 from typing import Any
 
-
-@dataclass(frozen=True)
-class Format:
-    """A floating-point format.
-
-    Attributes:
-        name: As NumPy (with ml_dtypes) and PyTorch name it.
-        precision: Significant bits, the hidden one included.
-        emin: The exponent of the smallest normal number.
-        largest: The largest finite number.
-        saturates: True if larger numbers become that, as in e4m3, which has no infinity; else they become infinite.
-        size: In bytes.
-    """
-
-    name: str
-    precision: int
-    emin: int
-    largest: float
-    saturates: bool
-    size: int
-
-
-FORMATS = {f.name: f for f in (
-    Format("float8_e4m3fn", 4, -6, 448.0, True, 1),
-    Format("bfloat16", 8, -126, (2 - 2.0**-7) * 2.0**127, False, 2),
-    Format("float16", 11, -14, 65504.0, False, 2),
-    Format("float32", 24, -126, (2 - 2.0**-23) * 2.0**127, False, 4),
-)}
-
-
-def dtype_name(dtype: Any) -> str:
-    """Returns the name of a dtype of NumPy, ml_dtypes or PyTorch, or of one that is given by name: "float32"."""
-    if isinstance(dtype, str):
-        return dtype.removeprefix("torch.")
-    text = str(dtype)
-    return text.removeprefix("torch.") if text.startswith("torch.") else numpy().dtype(dtype).name
+from ._arrays import package_of
+from ._types import BF16, E4M3, Format, type_name
 
 
 def numpy() -> Any:
@@ -57,6 +22,9 @@ def numpy() -> Any:
         return importlib.import_module("numpy")
     except ImportError as error:
         raise ImportError("fp8 needs NumPy for this; install it by 'pip install numpy', or pass tensors of PyTorch") from error
+
+
+_NO_OPERAND = "{} is no type of an operand; bits of bfloat16 are given as uint16, and those of e4m3 as uint8"
 
 
 class NumPy:
@@ -104,14 +72,16 @@ class NumPy:
             subnormal = module.rint(abs(array) * 2.0**9).astype("uint8")
         code = module.where(bits < 0x3C800000, subnormal, module.minimum(normal, 0x7E).astype("uint8"))
         code = module.where(bits >= 0x7F800000, module.uint8(0x7F), code)
-        return self.typed(code | (array.view("uint32") >> 24 & 0x80).astype("uint8"), FORMATS["float8_e4m3fn"])
+        return self.typed(code | (array.view("uint32") >> 24 & 0x80).astype("uint8"), E4M3)
 
     def widen(self, array: Any, bits_of: Format | None = None) -> Any:
-        """Returns the numbers in float64; unsigned integers are bits of a number of that size."""
-        if array.dtype.kind == "u" and bits_of is not None and array.dtype.itemsize == bits_of.size:
-            if bits_of.name == "bfloat16":
-                return (array.astype("uint32") << 16).view("float32").astype("float64")
+        """Returns the numbers in float64; uint16 has the bits of bfloat16, and uint8 those of e4m3 if that is `bits_of`."""
+        if array.dtype == "uint16" and (bits_of is None or bits_of is BF16):
+            return (array.astype("uint32") << 16).view("float32").astype("float64")
+        if array.dtype == "uint8" and bits_of is E4M3:
             return _table().take(array)
+        if array.dtype.kind in "iub":
+            raise TypeError(_NO_OPERAND.format(type_name(array.dtype)))
         return self.cast(array, "float64")
 
 
@@ -146,8 +116,12 @@ class Torch:
         return self.cast(self.cast(array, "float32"), target.name)
 
     def widen(self, array: Any, bits_of: Format | None = None) -> Any:
-        if bits_of is not None and array.dtype == self.module.uint8 and bits_of.size == 1:
-            array = self.view(array, bits_of.name)
+        if array.dtype == self.module.uint16 and (bits_of is None or bits_of is BF16):
+            array = self.view(array, "bfloat16")
+        elif array.dtype == self.module.uint8 and bits_of is E4M3:
+            array = self.view(array, "float8_e4m3fn")
+        elif not array.dtype.is_floating_point:
+            raise TypeError(_NO_OPERAND.format(type_name(array.dtype)))
         return self.cast(array, "float64")
 
 
@@ -157,10 +131,10 @@ def arrays_of(array: Any) -> NumPy | Torch:
     Raises:
         TypeError: It is neither NumPy's nor PyTorch's.
     """
-    kind = type(array).__module__.split(".")[0]
-    if kind == "torch":
+    package = package_of(array)
+    if package == "torch":
         return Torch(array)
-    if kind == "numpy":
+    if package == "numpy":
         return NumPy()
     raise TypeError(f"{type(array).__name__} is no array of NumPy or tensor of PyTorch; convert it to one")
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-OUTPUT_TYPES = ("bf16", "f16", "f32", "f8E4M3FN")
-SCALE_TYPES = ("f32", "bf16")
-ADDEND_TYPES = ("bf16", "f16", "f32")
+from ._types import ADDENDS, OUTPUTS, SCALES, format_of
 
 
 @dataclass(frozen=True)
 class GemmSpec:
     """A blockwise-scaled GEMM, D = A B^T with scales: types, and what follows the sum. Extents are those of the launch.
+
+    Types may be given as `gemm` takes them; they are kept as MLIR spells them.
 
     Attributes:
         out_dtype: of D: "bf16", "f16", "f32" or "f8E4M3FN".
@@ -23,6 +23,9 @@ class GemmSpec:
         residual_dtype: of the C that is added; None: none is.
         beta: whether C has a factor, which is read when the kernel runs.
         config: pins the tile and so on: "tile = 128 x 128 x 128, stages = 4"; None: the compiler chooses.
+
+    Raises:
+        TypeError, ValueError: a type or b_block is none that there is, or beta has no residual.
     """
 
     out_dtype: str = "bf16"
@@ -35,16 +38,12 @@ class GemmSpec:
     config: str | None = None
 
     def __post_init__(self) -> None:
-        for name, value, known in (
-            ("out_dtype", self.out_dtype, OUTPUT_TYPES),
-            ("a_scale_dtype", self.a_scale_dtype, SCALE_TYPES),
-            ("b_scale_dtype", self.b_scale_dtype, SCALE_TYPES),
-            ("b_block", self.b_block, (128, 64, 1)),
-            ("bias_dtype", self.bias_dtype, (None, *ADDEND_TYPES)),
-            ("residual_dtype", self.residual_dtype, (None, *ADDEND_TYPES)),
-        ):
-            if value not in known:
-                raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(map(repr, known))}")
+        for name, known in (("out_dtype", OUTPUTS), ("a_scale_dtype", SCALES), ("b_scale_dtype", SCALES), ("bias_dtype", ADDENDS), ("residual_dtype", ADDENDS)):
+            value = getattr(self, name)
+            if value is not None or known is not ADDENDS:
+                object.__setattr__(self, name, format_of(value, name, known).mlir)
+        if self.b_block not in (128, 64, 1):
+            raise ValueError(f"b_block is {self.b_block!r}; it must be 128, 64 or 1")
         if self.beta and not self.residual_dtype:
             raise ValueError("beta is the factor of a residual, and there is none: set residual_dtype")
 
@@ -52,6 +51,11 @@ class GemmSpec:
     def arguments(self) -> tuple[str, ...]:
         """The names of the kernel's arguments, in order."""
         return tuple(name for name, _, _ in self._arguments())
+
+    @property
+    def read_by_tma(self) -> frozenset[str]:
+        """The names of the arguments that TMA copies; threads load the others: beta, and B's scales for blocks of rows."""
+        return frozenset(self.arguments) - {"beta"} - ({"b_scale"} if self.b_block != 1 else set())
 
     def _arguments(self) -> list[tuple[str, str, str]]:
         """Name, type and access of each argument."""
@@ -68,7 +72,7 @@ class GemmSpec:
         if self.beta:
             arguments.append(("beta", "memref<1x1xf32>", "read"))
         if self.bias_dtype:
-            arguments.append(("bias", f"memref<1x?x{self.bias_dtype}>", "read"))
+            arguments.append(("bias", f"memref<1x?x{self.bias_dtype}, strided<[?, 1]>>", "read"))
         return [*arguments, ("d", rows.format(self.out_dtype), "write")]
 
     def mlir(self) -> str:

@@ -9,12 +9,13 @@ from typing import Any, Callable
 
 import torch
 
-from . import _gemm
-from ._arrays import Array, describe
-from ._copies import make_output, padded_row
-from ._device import Launch
+from ._arrays import Array
+from ._device import get_device
 from ._errors import DeviceError
+from ._gemm import Call, Launched, as_number, launch
 from ._library import last_error
+from ._packages import package
+from ._types import BY_MLIR, format_of
 
 try:
     _raw_stream: Callable[[int], int] = torch._C._cuda_getCurrentRawStream
@@ -24,22 +25,21 @@ except AttributeError:  # a torch without CUDA
         return int(torch.cuda.current_stream(index).cuda_stream)
 
 
-_DTYPES = {"bf16": torch.bfloat16, "f16": torch.float16, "f32": torch.float32, "f8E4M3FN": torch.float8_e4m3fn}
-
-
 class _Plan:
     """A call that can be repeated with other tensors of the same types, shapes and strides, none of which is copied."""
 
-    __slots__ = ("launch", "handle", "pack", "call", "count", "shape", "strides", "dtype", "device", "index", "beta", "order", "keep")
+    __slots__ = ("launch", "handle", "pack", "call", "shape", "strides", "dtype", "device", "index", "names", "count", "masks", "number")
 
-    def __init__(self, launch: Launch, operands: _gemm.Operands, device: torch.device, beta: Array | None):
-        self.launch = launch
-        self.handle, self.pack, self.call, self.count = launch.handle, launch.pack, launch.call, launch.count
-        self.shape, self.strides, self.dtype = (operands.m, operands.n), (operands.n, 1), _DTYPES[operands.spec.out_dtype]
-        self.device, self.index = device, operands.a.index
-        self.beta = beta.address if beta else None
-        self.keep = beta
-        self.order = operands.spec.arguments
+    def __init__(self, call: Call, done: Launched):
+        operands, spec = done.operands, done.operands.spec
+        self.launch = done.launch
+        self.handle, self.pack, self.call, self.count = done.launch.handle, done.launch.pack, done.launch.call, done.launch.count
+        self.shape, self.strides, self.dtype = (operands.m, operands.n), (operands.n, 1), getattr(torch, BY_MLIR[spec.out_dtype].name)
+        self.device, self.index = call.a.device, operands.index
+        self.names = spec.arguments
+        # The bits that no address may have.
+        self.masks = tuple(15 if name in spec.read_by_tma else 0 for name in spec.arguments)
+        self.number = get_device(operands.index).number if isinstance(operands.beta, float) else None
 
 
 _plans: dict[tuple[Any, ...], _Plan] = {}
@@ -48,6 +48,10 @@ _MANY = 65536  # plans, after which all are forgotten
 
 
 def _key(a: Any, a_scale: Any, b: Any, b_scale: Any, out_dtype: Any, bias: Any, residual: Any, beta: Any, out: Any, scale_layout: Any, b_block: int) -> tuple[Any, ...]:
+    if torch.is_grad_enabled():
+        for tensor in (a_scale, b_scale, bias, residual):
+            if tensor is not None and tensor.requires_grad:
+                raise ValueError("fp8.gemm has no gradient, and an operand requires one: call it under torch.no_grad(), or detach the operand")
     key: tuple[Any, ...] = (
         a.shape,
         a.stride(),
@@ -76,7 +80,10 @@ def _key(a: Any, a_scale: Any, b: Any, b_scale: Any, out_dtype: Any, bias: Any, 
             key += (None,)
     if residual is None:
         return key
-    return (*key, beta) if isinstance(beta, (int, float)) else (*key, beta.shape, beta.dtype, beta.get_device())
+    number = as_number(beta)
+    if number is None:
+        return (*key, beta.shape, beta.dtype, beta.get_device())
+    return (*key, number if number in (0, 1) else "number")  # those make another kernel
 
 
 def gemm(
@@ -97,102 +104,119 @@ def gemm(
     try:
         key = _key(a, a_scale, b, b_scale, out_dtype, bias, residual, beta, out, scale_layout, b_block)
     except AttributeError:
-        key = None  # not all are tensors, which is an error or not, as `_cold` finds
+        key = None  # not all are tensors, which is an error or not, as `launch` finds
     plan = _plans.get(key)  # type: ignore[arg-type]
     if plan is None:
-        return _cold(key, a, a_scale, b, b_scale, out_dtype, bias, residual, beta, out, scale_layout, b_block, stream)
-    # Quicker than torch.empty, which works the strides out.
-    result = torch.empty_strided(plan.shape, plan.strides, dtype=plan.dtype, device=plan.device) if out is None else out
+        return _cold(key, Call(a, a_scale, b, b_scale, out_dtype, bias, residual, beta, out, scale_layout, b_block, stream))
+    if out is not None:
+        result = out
+    elif stream is None:
+        # Quicker than torch.empty, which works the strides out.
+        result = torch.empty_strided(plan.shape, plan.strides, dtype=plan.dtype, device=plan.device)
+    else:
+        with package(a).on(plan.index, stream):  # type: ignore[union-attr]
+            result = torch.empty_strided(plan.shape, plan.strides, dtype=plan.dtype, device=plan.device)
     addresses = [a.data_ptr(), a_scale.data_ptr(), b.data_ptr(), b_scale.data_ptr()]
     if plan.count > 5:
-        if "c" in plan.order:
+        if "c" in plan.names:
             addresses.append(residual.data_ptr())
-        if "beta" in plan.order:
-            addresses.append(beta.data_ptr() if plan.beta is None else plan.beta)
-        if "bias" in plan.order:
+        if "beta" in plan.names:
+            addresses.append(plan.number(float(beta)) if plan.number else beta.data_ptr())
+        if "bias" in plan.names:
             addresses.append(bias.data_ptr())
     addresses.append(result.data_ptr())
-    for address in addresses:
-        if address & 15:  # parts of tensors, which TMA may not read where they are
-            return _cold(None, a, a_scale, b, b_scale, out_dtype, bias, residual, beta, out, scale_layout, b_block, stream)
+    for address, mask in zip(addresses, plan.masks):
+        if address & mask:  # parts of tensors, which TMA may not read where they are
+            return _cold(None, Call(a, a_scale, b, b_scale, out_dtype, bias, residual, beta, out, scale_layout, b_block, stream))
     if plan.call(plan.handle, plan.pack(*addresses), plan.count, _raw_stream(plan.index) if stream is None else stream):
         raise DeviceError(last_error())
     return result
 
 
-def _cold(
-    key: tuple[Any, ...] | None,
-    a: Any,
-    a_scale: Any,
-    b: Any,
-    b_scale: Any,
-    out_dtype: Any,
-    bias: Any,
-    residual: Any,
-    beta: Any,
-    out: Any,
-    scale_layout: str | None,
-    b_block: int,
-    stream: int | None,
-) -> torch.Tensor:
+def _cold(key: tuple[Any, ...] | None, call: Call) -> torch.Tensor:
     """A call that is checked, and one whose operands are copied each time."""
-    residual, beta = _gemm.normalise(residual, beta)
-    wanted = _gemm.dtype_name(out_dtype, "bf16" if out is None else describe(out, "out").dtype)
-    operands = _gemm.Operands(a, a_scale, b, b_scale, wanted, bias, residual, beta, scale_layout, b_block)
-    kernel = _gemm.gpu_kernel(operands)
-    index = operands.a.index
-    with torch.cuda.device(index):
-        written, result = make_output(a, operands.a.place, operands.m, operands.n, wanted, out)
-        arrays = operands.arrays(written)
-        launch = kernel.loaded(index).prepare(arrays)
-        launch.enqueue(_raw_stream(index) if stream is None else stream, *(array.address for array in arrays))
-        if key is not None and _reads_in_place(operands, arrays, out, written):
-            number = arrays[operands.spec.arguments.index("beta")] if isinstance(beta, float) else None
-            with _lock:
-                if len(_plans) >= _MANY:
-                    _plans.clear()
-                _plans[key] = _Plan(launch, operands, a.device, number)
-        made: torch.Tensor = result()
-        return made
+    done = launch(call)
+    if key is not None and _reads_in_place(call, done):
+        plan = _Plan(call, done)
+        with _lock:
+            if len(_plans) >= _MANY:
+                _plans.clear()
+            _plans[key] = plan
+    result: torch.Tensor = done.result
+    return result
 
 
-def _reads_in_place(operands: _gemm.Operands, arrays: tuple[Array, ...], out: Any, written: Array) -> bool:
-    """Whether the kernel works on the operands themselves."""
-    originals = {array.address for _, array in operands.named()}
-    names = operands.spec.arguments
-    if any(array.address not in originals for name, array in zip(names, arrays) if name not in ("beta", "d")):
-        return False
-    return written.address == out.data_ptr() if out is not None else padded_row(operands.n, operands.spec.out_dtype) == operands.n
+def _reads_in_place(call: Call, done: Launched) -> bool:
+    """Whether the kernel works on the operands themselves, and on what is returned."""
+    originals = {array.address for _, array in done.operands.named()}
+    reads: dict[str, Array] = dict(zip(done.operands.spec.arguments, done.arrays))
+    written = reads.pop("d")
+    reads.pop("beta", None)
+    return all(array.address in originals for array in reads.values()) and written.address == done.result.data_ptr()
 
 
-os.register_at_fork(after_in_child=_plans.clear)
+def _forget() -> None:
+    """In a process that was forked."""
+    global _lock
+    _lock = threading.Lock()
+    _plans.clear()
 
 
-# -- The operator --------------------------------------------------------------------------------------------------------------
+os.register_at_fork(after_in_child=_forget)
 
 
-_library = torch.library.Library("fp8", "DEF")
-_library.define(
-    "gemm(Tensor a, Tensor a_scale, Tensor b, Tensor b_scale, *, ScalarType? out_dtype=None, Tensor? bias=None, Tensor? residual=None, "
-    "float beta=1.0, str? scale_layout=None, int b_block=128) -> Tensor"
+# -- The operators, which are what torch.compile sees --------------------------------------------------------------------------
+
+
+_OPERANDS = (
+    "Tensor a, Tensor a_scale, Tensor b, Tensor b_scale, *, Tensor? bias=None, Tensor? residual=None, float beta=1.0, "
+    "Tensor? beta_tensor=None, str? scale_layout=None, int b_block=128"
 )
+_library = torch.library.Library("fp8", "DEF")
+_library.define(f"gemm({_OPERANDS}, ScalarType? out_dtype=None) -> Tensor")
+_library.define(f"gemm_out({_OPERANDS}, ScalarType? out_dtype=None, Tensor(a!) out) -> ()")
 
 
-def _operator(
-    a: Any, a_scale: Any, b: Any, b_scale: Any, *, out_dtype: Any = None, bias: Any = None, residual: Any = None, beta: float = 1.0, scale_layout: Any = None, b_block: int = 128
+def _run(
+    a: Any, a_scale: Any, b: Any, b_scale: Any, *, out_dtype: Any = None, bias: Any = None, residual: Any = None, beta: float = 1.0,
+    beta_tensor: Any = None, out: Any = None, scale_layout: Any = None, b_block: int = 128,
 ) -> torch.Tensor:
-    return gemm(a, a_scale, b, b_scale, out_dtype, bias, residual, beta, None, scale_layout, b_block, None)
+    return gemm(a, a_scale, b, b_scale, out_dtype, bias, residual, beta if beta_tensor is None else beta_tensor, out, scale_layout, b_block, None)
 
 
-def _fake(
-    a: Any, a_scale: Any, b: Any, b_scale: Any, *, out_dtype: Any = None, bias: Any = None, residual: Any = None, beta: float = 1.0, scale_layout: Any = None, b_block: int = 128
-) -> torch.Tensor:
+def _run_out(*operands: Any, **options: Any) -> None:
+    _run(*operands, **options)
+
+
+def _fake(a: Any, a_scale: Any, b: Any, b_scale: Any, *, out_dtype: Any = None, **_: Any) -> torch.Tensor:
     return a.new_empty((a.shape[0], b.shape[0]), dtype=torch.bfloat16 if out_dtype is None else out_dtype)
 
 
-_library.impl("gemm", _operator, "CUDA")
+def _fake_out(*_: Any, **__: Any) -> None:
+    pass
+
+
+_library.impl("gemm", _run, "CUDA")
+_library.impl("gemm_out", _run_out, "CUDA")
 torch.library.register_fake("fp8::gemm", _fake)
-operator = torch.ops.fp8.gemm.default
+torch.library.register_fake("fp8::gemm_out", _fake_out)
+
+
+def compiled(call: Call) -> torch.Tensor:
+    """A call that torch.compile reads."""
+    if call.stream is not None:
+        raise ValueError("stream cannot be given under torch.compile, which has its own: leave it out")
+    dtype = call.out_dtype
+    if dtype is not None and not isinstance(dtype, torch.dtype):
+        dtype = getattr(torch, format_of(dtype, "out_dtype").name)
+    options = {"bias": call.bias, "residual": call.residual, "scale_layout": call.scale_layout, "b_block": call.b_block, "out_dtype": dtype}
+    options["beta_tensor" if isinstance(call.beta, torch.Tensor) else "beta"] = call.beta
+    operands = (call.a, call.a_scale, call.b, call.b_scale)
+    if call.out is None:
+        result: torch.Tensor = torch.ops.fp8.gemm(*operands, **options)
+        return result
+    torch.ops.fp8.gemm_out(*operands, **options, out=call.out)
+    return call.out
 
 
 def is_compiling() -> bool:

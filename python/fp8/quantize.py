@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._numeric import FORMATS, Format, NumPy, Torch, arrays_of, dtype_name, round_to
+from ._numeric import NumPy, Torch, arrays_of, round_to
+from ._types import E4M3, SCALES, Format, format_of, type_name
 
-_E4M3 = FORMATS["float8_e4m3fn"]
 _SMALLEST_SCALE = 2.0**-126
 _INPUTS = ("float16", "bfloat16", "float32", "float64")
 
@@ -34,35 +34,34 @@ def quantize_blockwise(x: Any, block: tuple[int, int] = (1, 128), *, scale_dtype
 
     Raises:
         ValueError: x is no matrix or of another type, or an argument is out of range.
+        TypeError: x is no array of NumPy or tensor of PyTorch, or there are no scales of that type.
         ImportError: Scales in bfloat16 are asked for in NumPy without ml_dtypes.
     """
     xp = arrays_of(x)
-    scale_name = dtype_name(scale_dtype)
+    scale_format = format_of(scale_dtype, "scale_dtype", SCALES)
     rows, columns = block
     layout = scale_layout or ("k_major" if rows == 1 else "row_major")
     if len(x.shape) != 2:
         raise ValueError(f"x has {len(x.shape)} dimensions; quantise a matrix, or each matrix of a batch")
-    if dtype_name(x.dtype) not in _INPUTS:
+    if type_name(x.dtype) not in _INPUTS:
         raise ValueError(f"x is of type {x.dtype}; quantise one of " + ", ".join(_INPUTS))
     if rows < 1 or columns < 1:
         raise ValueError(f"a block of {rows} x {columns} is empty; use (1, 128) or (128, 128)")
-    if scale_name not in ("float32", "bfloat16"):
-        raise ValueError(f"scales cannot be of type {scale_name}; use float32 or bfloat16")
     if layout not in ("k_major", "row_major"):
         raise ValueError(f"there is no layout {layout!r} of scales; use 'k_major' or 'row_major'")
 
     with xp.quiet():
-        return _quantize(xp, x, rows, columns, FORMATS[scale_name], layout)
+        return _quantize(xp, x, rows, columns, scale_format, layout)
 
 
 def _quantize(xp: NumPy | Torch, x: Any, rows: int, columns: int, scale_format: Format, layout: str) -> tuple[Any, Any]:
     blocks = _in_blocks(xp, x, rows, columns)
     amax = xp.module.amax(abs(blocks), (1, 3))
     if not bool(xp.module.isfinite(amax).all()):
-        finite = xp.module.where(xp.module.isfinite(blocks), blocks, xp.full((), 0.0, dtype_name(blocks.dtype)))
+        finite = xp.module.where(xp.module.isfinite(blocks), blocks, xp.full((), 0.0, type_name(blocks.dtype)))
         amax = xp.module.amax(abs(finite), (1, 3))
     scales = _scales(xp, amax, scale_format)
-    quotients = blocks / xp.cast(scales, dtype_name(blocks.dtype))[:, None, :, None]
+    quotients = blocks / xp.cast(scales, type_name(blocks.dtype))[:, None, :, None]
     padded = quotients.reshape(quotients.shape[0] * rows, quotients.shape[2] * columns)
     values = _encode(xp, padded[: x.shape[0], : x.shape[1]])
     return values, _lay_out(xp, scales, scale_format, layout)
@@ -70,7 +69,7 @@ def _quantize(xp: NumPy | Torch, x: Any, rows: int, columns: int, scale_format: 
 
 def _in_blocks(xp: NumPy | Torch, x: Any, rows: int, columns: int) -> Any:
     """Returns x in the type that it is computed in, with zeros behind its edges, as (row block, row, column block, column)."""
-    compute = "float64" if dtype_name(x.dtype) == "float64" else "float32"
+    compute = "float64" if type_name(x.dtype) == "float64" else "float32"
     shape = (-(-x.shape[0] // rows), rows, -(-x.shape[1] // columns), columns)
     padded = x
     if (shape[0] * rows, shape[2] * columns) != tuple(x.shape):
@@ -81,16 +80,16 @@ def _in_blocks(xp: NumPy | Torch, x: Any, rows: int, columns: int) -> Any:
 
 def _scales(xp: NumPy | Torch, amax: Any, target: Format) -> Any:
     """Returns the scales in float64, rounded to the type in which they are stored."""
-    exact = xp.cast(amax, "float64") / _E4M3.largest
+    exact = xp.cast(amax, "float64") / E4M3.largest
     scales = round_to(xp, exact, target).clip(_SMALLEST_SCALE, target.largest)
     return xp.module.where(amax == 0, xp.full((), 1.0, "float64"), scales)
 
 
 def _encode(xp: NumPy | Torch, quotients: Any) -> Any:
-    if dtype_name(quotients.dtype) == "float32":
+    if type_name(quotients.dtype) == "float32":
         return xp.to_e4m3(quotients)
-    rounded = round_to(xp, quotients, _E4M3)
-    return xp.narrow(xp.module.where(xp.module.isinf(quotients), xp.full((), float("nan"), "float64"), rounded), _E4M3)
+    rounded = round_to(xp, quotients, E4M3)
+    return xp.narrow(xp.module.where(xp.module.isinf(quotients), xp.full((), float("nan"), "float64"), rounded), E4M3)
 
 
 def _lay_out(xp: NumPy | Torch, scales: Any, target: Format, layout: str) -> Any:
@@ -105,6 +104,6 @@ def _lay_out(xp: NumPy | Torch, scales: Any, target: Format, layout: str) -> Any
 
 def _stored(xp: NumPy | Torch, scales: Any, target: Format) -> Any:
     stored = xp.narrow(scales, target)
-    if dtype_name(stored.dtype) != target.name:
+    if type_name(stored.dtype) != target.name:
         raise ImportError(f"NumPy has no type {target.name}; install ml_dtypes, or use scales of float32")
     return stored

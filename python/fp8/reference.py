@@ -6,7 +6,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ._numeric import FORMATS, Format, NumPy, Torch, arrays_of, dtype_name, round_to
+from ._arrays import by
+from ._layout import scale_layout as layout_of
+from ._numeric import NumPy, Torch, arrays_of, round_to
+from ._types import E4M3, format_of
 
 K_BLOCK = 128
 
@@ -35,41 +38,35 @@ def reference_gemm(a: Any, a_scale: Any, b: Any, b_scale: Any, *, out_dtype: Any
 
     Raises:
         ValueError: Shapes do not fit, or the layout of scales is ambiguous.
+        TypeError: There is no such output, or an operand is of a type that is none's.
     """
     xp = arrays_of(a)
     total, _ = accumulate(xp, a, a_scale, b, b_scale, bias, residual, beta, b_block, scale_layout)
-    return total if out_dtype is None else xp.narrow(round_to(xp, total, output_format(out_dtype)), output_format(out_dtype))
-
-
-def output_format(dtype: Any) -> Format:
-    """Returns the format of an output type.
-
-    Raises:
-        ValueError: There is no such output.
-    """
-    if dtype_name(dtype) not in FORMATS:
-        raise ValueError(f"D cannot be of type {dtype_name(dtype)}; use one of " + ", ".join(FORMATS))
-    return FORMATS[dtype_name(dtype)]
+    if out_dtype is None:
+        return total
+    target = format_of(out_dtype, "out_dtype")
+    return xp.narrow(round_to(xp, total, target), target)
 
 
 def accumulate(xp: NumPy | Torch, a: Any, a_scale: Any, b: Any, b_scale: Any, bias: Any, residual: Any, beta: float, b_block: int,
                scale_layout: str | None) -> tuple[Any, Any]:
     """Returns D in float64, and the magnitude of what it is the sum of: `sum |a_scale * b_scale| * sum |A| |B| + |beta * C| + |bias|`."""
-    wide_a, wide_b = (xp.widen(operand, FORMATS["float8_e4m3fn"]) for operand in (a, b))
+    wide_a, wide_b = (xp.widen(operand, E4M3) for operand in (a, b))
     if len(a.shape) != len(b.shape) or len(a.shape) not in (2, 3) or a.shape[-1] != b.shape[-1] or a.shape[:-2] != b.shape[:-2]:
-        raise ValueError(f"A is {_by(a)} and B {_by(b)}; A is M x K and B N x K, or both have a batch extent before that")
+        raise ValueError(f"A is {by(a.shape)} and B {by(b.shape)}; A is M x K and B N x K, or both have a batch extent before that")
     if b_block not in (1, 64, 128):
         raise ValueError(f"b_block is {b_block}; B has a scale for 128, 64 or 1 of its rows")
     m, n, k = a.shape[-2], b.shape[-2], a.shape[-1]
+    batch = tuple(a.shape[:-2])
     num_blocks = -(-k // K_BLOCK)
-    a_rows = _row_scales(xp, a_scale, "a_scale", m, num_blocks, scale_layout)
+    a_rows = _row_scales(xp, a_scale, "a_scale", batch, ("M", m), num_blocks, scale_layout)
     if b_block == 1:
-        b_rows = _row_scales(xp, b_scale, "b_scale", n, num_blocks, scale_layout)
+        b_rows = _row_scales(xp, b_scale, "b_scale", batch, ("N", n), num_blocks, scale_layout)
     else:
-        _check_shape(b_scale, "b_scale", (-(-n // b_block), num_blocks))
+        _check_shape(b_scale, "b_scale", (*batch, -(-n // b_block), num_blocks))
         b_rows = xp.repeat_rows(xp.widen(b_scale), b_block)[..., :n, :]
-    total = xp.full((*a.shape[:-2], m, n), 0.0, "float64")
-    magnitude = xp.full((*a.shape[:-2], m, n), 0.0, "float64")
+    total = xp.full((*batch, m, n), 0.0, "float64")
+    magnitude = xp.full((*batch, m, n), 0.0, "float64")
     with xp.quiet():
         for block in range(num_blocks):
             part = slice(block * K_BLOCK, (block + 1) * K_BLOCK)
@@ -78,36 +75,24 @@ def accumulate(xp: NumPy | Torch, a: Any, a_scale: Any, b: Any, b_scale: Any, bi
             total = total + scale * (left @ right)
             magnitude = magnitude + abs(scale) * (abs(left) @ abs(right))
         if residual is not None and beta != 0:
-            _check_shape(residual, "the residual C", (m, n))
+            _check_shape(residual, "the residual C", (*batch, m, n))
             added = xp.widen(residual) * beta
             total, magnitude = total + added, magnitude + abs(added)
         if bias is not None:
             if math.prod(bias.shape) != n:
-                raise ValueError(f"the bias is {_by(bias)}; it has one number for each of {n} columns")
+                raise ValueError(f"the bias is {by(bias.shape)}; it has one number for each of {n} columns")
             added = xp.widen(bias).reshape(n)
             total, magnitude = total + added, magnitude + abs(added)
     return total, magnitude
 
 
-def _by(array: Any) -> str:
-    return " x ".join(str(extent) for extent in array.shape)
+def _check_shape(array: Any, name: str, shape: tuple[int, ...]) -> None:
+    if tuple(array.shape) != shape:
+        raise ValueError(f"{name} is {by(array.shape)}; it is {by(shape)} for these operands")
 
 
-def _check_shape(array: Any, name: str, shape: tuple[int, int]) -> None:
-    if tuple(array.shape[-2:]) != shape:
-        raise ValueError(f"{name} is {_by(array)}; it is {shape[0]} x {shape[1]} for these operands")
-
-
-def _row_scales(xp: NumPy | Torch, scales: Any, name: str, rows: int, num_blocks: int, layout: str | None) -> Any:
-    """Returns scales of single rows in float64 as (rows, K blocks)."""
-    shapes = {"k_major": (num_blocks, rows), "row_major": (rows, num_blocks)}
-    if layout is not None and layout not in shapes:
-        raise ValueError(f"there is no layout {layout!r} of scales; use 'k_major' or 'row_major'")
-    fitting = [key for key, shape in shapes.items() if tuple(scales.shape[-2:]) == shape and layout in (None, key)]
-    if not fitting:
-        wanted = [f"{shape[0]} x {shape[1]} ({key})" for key, shape in shapes.items() if layout in (None, key)]
-        raise ValueError(f"{name} is {_by(scales)}; it is {' or '.join(wanted)} for these operands")
-    if len(fitting) == 2 and rows > 1:
-        raise ValueError(f"{name} is {_by(scales)}, which fits both layouts; say scale_layout='k_major' or 'row_major'")
+def _row_scales(xp: NumPy | Torch, scales: Any, name: str, batch: tuple[int, ...], rows: tuple[str, int], num_blocks: int, layout: str | None) -> Any:
+    """Returns scales of single rows in float64 as (rows, K blocks), behind a batch extent if there is one."""
+    is_k_major = layout_of(name, tuple(scales.shape), rows, num_blocks, layout, batch) == "k_major"
     wide = xp.widen(scales)
-    return wide.swapaxes(-1, -2) if fitting[0] == "k_major" else wide
+    return wide.swapaxes(-1, -2) if is_k_major else wide

@@ -7,8 +7,9 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from ._numeric import Format, NumPy, Torch, arrays_of, dtype_name, round_to, spacing
-from .reference import accumulate, output_format
+from ._numeric import NumPy, Torch, arrays_of, round_to, spacing
+from ._types import Format, format_of, type_name
+from .reference import accumulate
 
 _SHOWN = 5
 _SLACK = 2.0**-11
@@ -74,11 +75,11 @@ def compare(d: Any, a: Any, a_scale: Any, b: Any, b_scale: Any, *, out_dtype: An
     The other arguments are those of `fp8.reference_gemm`.
     """
     xp = arrays_of(d)
-    target = output_format(d.dtype if out_dtype is None else out_dtype)
+    target = format_of(d.dtype, "D") if out_dtype is None else format_of(out_dtype, "out_dtype")
     expected, magnitude = accumulate(xp, a, a_scale, b, b_scale, bias, residual, beta, b_block, scale_layout)
     if tuple(d.shape) != tuple(expected.shape):
         raise ValueError(f"D has the shape {tuple(d.shape)}; it is {tuple(expected.shape)} for these operands")
-    if dtype_name(d.dtype) != target.name and dtype_name(d.dtype) != f"uint{8 * target.size}":
+    if type_name(d.dtype) != target.name and type_name(d.dtype) != f"uint{8 * target.size}":
         raise ValueError(f"D is of type {d.dtype}, not {target.name}; leave out_dtype out, or convert D")
     with xp.quiet():
         return _judge(xp, xp.widen(d, target), expected, magnitude, target)

@@ -55,10 +55,3 @@ def example():
 def own_cache(tmp_path_factory, monkeypatch):
     """Kernels go to a folder of the test session, and no test finds those of a user."""
     monkeypatch.setenv("FP8_CACHE_DIR", str(tmp_path_factory.getbasetemp() / "cache"))
-
-
-@pytest.fixture
-def problem():
-    from problem import Problem
-
-    return Problem

@@ -4,8 +4,11 @@
 from __future__ import annotations
 
 import os
+import resource
+import signal
 import subprocess
 import sys
+import threading
 import warnings
 
 import fp8
@@ -96,6 +99,27 @@ def test_a_full_disk_leaves_nothing_behind(folder, monkeypatch):
     assert not list(folder.iterdir())
 
 
+def test_a_disk_that_fills_leaves_nothing_behind(folder):
+    """A file may not become longer than 1000 bytes."""
+    limit, handler = resource.getrlimit(resource.RLIMIT_FSIZE), signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limit[1]))
+    try:
+        with pytest.warns(RuntimeWarning, match="File too large"):
+            kernel = compile_one()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+        signal.signal(signal.SIGXFSZ, handler)
+    assert kernel.ptx and not [path for path in folder.iterdir() if path.stem == kernel.key or path.suffix == ".tmp"]
+
+
+def test_clearing_spares_what_others_put_there(folder):
+    compile_one()
+    (folder / ".fp8-killed.tmp").write_text("half a kernel")
+    (folder / "package.json").write_text("{}")
+    assert fp8.clear_cache() == 3
+    assert [path.name for path in folder.iterdir()] == ["package.json"]
+
+
 def test_an_empty_name_is_no_cache(monkeypatch, count_compiled):
     monkeypatch.setenv("FP8_CACHE_DIR", "")
     compile_one()
@@ -124,3 +148,22 @@ def test_a_fork_compiles_too(folder):
         finally:
             os._exit(2)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_a_fork_while_another_thread_compiles(folder):
+    """The child is not left with a lock that nobody will release."""
+    from fp8._gemm import kernel_for
+
+    threads = [threading.Thread(target=kernel_for, args=(fp8.GemmSpec(config=f"tile = 64 x {n} x 128"), "sm_90a", (64, 64, 128))) for n in (32, 48)]
+    for thread in threads:
+        thread.start()
+    child = os.fork()
+    if child == 0:
+        signal.alarm(60)
+        try:
+            os._exit(0 if kernel_for(fp8.GemmSpec(config="tile = 64 x 32 x 128"), "sm_90a", (64, 64, 128)).ptx else 1)
+        finally:
+            os._exit(2)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    for thread in threads:
+        thread.join()

@@ -8,6 +8,7 @@ import threading
 import fp8
 import numpy as np
 import pytest
+from problem import Problem
 
 LEAK = """\
 !ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
@@ -45,32 +46,32 @@ def test_a_problem_chooses_the_configuration():
     assert small.key != large.key == fp8.compile(fp8.GemmSpec(), chip="sm_90a", problem=(None, 7168, 2048)).key
 
 
-def test_simulates(problem):
-    p = problem(40, 72, 160)
+def test_simulates():
+    p = Problem(40, 72, 160)
     kernel = fp8.compile(fp8.GemmSpec(out_dtype="f32"), chip="sm_100a")
     d = np.full((40, 72), np.nan, np.float32)
     scales = np.ascontiguousarray(p.a_scale.T)
     first = kernel.simulate(p.a, scales, p.b, p.b_scale, d)
-    p.check(d, bits=24)
+    p.check(d)
     assert first.ctas >= 1 and first.mmas > 0
     other = kernel.simulate(p.a, scales, p.b, p.b_scale, d, schedule_seed=3)
     assert other.schedule_hash != first.schedule_hash
 
 
-def test_simulation_errors_are_the_rules(problem):
-    p = problem(16, 32, 128)
+def test_simulation_errors_are_the_rules():
+    p = Problem(16, 32, 128)
     kernel = fp8.compile(fp8.GemmSpec(out_dtype="f32"), chip="sm_90a")
     d = np.zeros((16, 32), np.float32)
     with pytest.raises(fp8.SimulationError, match="multiple of 16 bytes"):
         kernel.simulate(p.a, np.ones((1, 18), np.float32)[:, :16], p.b, p.b_scale, np.zeros((16, 33), np.float32)[:, :32])
     with pytest.raises(TypeError, match="kernel 'gemm_kernel' takes 5 arrays, a, a_scale, b, b_scale, d, and got 1"):
         kernel.simulate(p.a)
-    with pytest.raises(TypeError, match="b is of f32 and the kernel takes f8E4M3FN"):
+    with pytest.raises(TypeError, match="b is of float32 and the kernel takes float8_e4m3fn"):
         kernel.simulate(p.a, p.a_scale.T, p.c, p.b_scale, d)
 
 
-def test_progress_and_interrupts(problem, capsys, monkeypatch):
-    p = problem(40, 72, 160)
+def test_progress_and_interrupts(capsys, monkeypatch):
+    p = Problem(40, 72, 160)
     kernel = fp8.compile(fp8.GemmSpec(out_dtype="f32"), chip="sm_90a")
     arrays = (p.a, np.ascontiguousarray(p.a_scale.T), p.b, p.b_scale, np.full((40, 72), np.nan, np.float32))
     kernel.simulate(*arrays, progress=True)
@@ -110,9 +111,38 @@ def test_pipelines():
         fp8.run_pipeline(fp8.GemmSpec().mlir(), "no-such-pass")
 
 
+@pytest.mark.parametrize("source", [None, 3, ["module {}"]])
+def test_wrong_sources(source):
+    for take in (fp8.compile, fp8.verify, lambda wrong: fp8.run_pipeline(wrong, "canonicalize")):
+        with pytest.raises(TypeError, match=f"the source is a {type(source).__name__}; it must be MLIR text or bytecode, an fp8.GemmSpec"):
+            take(source)
+
+
+def test_a_table_that_is_not_there():
+    with pytest.raises(ValueError, match="cannot read the table of configurations none.json: No such file"):
+        fp8.compile(fp8.GemmSpec(), tuned="none.json")
+
+
+def test_a_report_needs_pipelines():
+    kernel = fp8.compile(fp8.run_pipeline(fp8.GemmSpec(), "fp8-gemm-to-ptx{chip=sm_90a phase=barriers}"), assemble=False)
+    with pytest.raises(ValueError, match="kernel 'gemm_kernel' was compiled from a phase without pipelines"):
+        kernel.report
+
+
+def test_the_lines_of_ptx_are_the_sources():
+    """Two sources that differ in places only are two kernels, for the PTX names the places."""
+    text = fp8.GemmSpec(config="tile = 64 x 16 x 128").mlir()
+    first, second = fp8.compile(text, assemble=False), fp8.compile("\n\n" + text, assemble=False)
+    assert first.ptx != second.ptx
+    assert second.ptx == fp8.compile("\n\n" + text, assemble=False, cache=False).ptx
+
+
 def test_wrong_specs():
-    with pytest.raises(ValueError, match="out_dtype is 'f64'; it must be one of 'bf16', 'f16', 'f32', 'f8E4M3FN'"):
+    with pytest.raises(TypeError, match="out_dtype is f64; it must be bfloat16, float16, float32 or float8_e4m3fn"):
         fp8.GemmSpec(out_dtype="f64")
+    with pytest.raises(TypeError, match="a_scale_dtype is float16; it must be float32 or bfloat16"):
+        fp8.GemmSpec(a_scale_dtype="float16")
+    assert fp8.GemmSpec(out_dtype="float32", bias_dtype="bfloat16") == fp8.GemmSpec(out_dtype="f32", bias_dtype="bf16")
     with pytest.raises(ValueError, match="beta is the factor of a residual, and there is none"):
         fp8.GemmSpec(beta=True)
     with pytest.raises(fp8.CompileError, match="stages"):

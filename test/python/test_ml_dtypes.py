@@ -5,7 +5,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from fp8._numeric import FORMATS, NumPy, round_to
+from fp8._numeric import NumPy, round_to
+from fp8._types import FORMATS
 from fp8.quantize import _encode, quantize_blockwise
 from fp8.reference import reference_gemm
 

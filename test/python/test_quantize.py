@@ -127,12 +127,16 @@ def test_empty(shape):
     ({"x": np.zeros(3, np.float32)}, "x has 1 dimensions"),
     ({"x": np.zeros((3, 3), np.int8)}, "x is of type int8"),
     ({"block": (0, 128)}, "a block of 0 x 128 is empty"),
-    ({"scale_dtype": "float16"}, "scales cannot be of type float16"),
     ({"scale_layout": "columns"}, "there is no layout 'columns' of scales"),
 ])
 def test_errors(arguments, message):
     with pytest.raises(ValueError, match=message):
         quantize_blockwise(**{"x": np.zeros((2, 2), np.float32), **arguments})
+
+
+def test_other_types_of_scales_are_refused():
+    with pytest.raises(TypeError, match="scale_dtype is float16; it must be float32 or bfloat16"):
+        quantize_blockwise(np.zeros((2, 2), np.float32), scale_dtype="float16")
 
 
 def test_other_arrays_are_refused():

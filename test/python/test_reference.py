@@ -4,7 +4,8 @@
 import numpy as np
 import pytest
 
-from fp8._numeric import FORMATS, NumPy, round_to
+from fp8._numeric import NumPy, round_to
+from fp8._types import FORMATS
 from fp8.quantize import quantize_blockwise
 from fp8.reference import reference_gemm
 from fp8.testing import assert_close, compare
@@ -69,11 +70,25 @@ def test_layouts():
     plain = reference_gemm(a, a_scale, b, b_scale)
     assert (reference_gemm(a, np.ascontiguousarray(a_scale.T), b, b_scale) == plain).all()
     a, a_scale, b, b_scale = operands(m=2)
-    with pytest.raises(ValueError, match="a_scale is 2 x 2, which fits both layouts; say scale_layout="):
+    with pytest.raises(ValueError, match="a_scale is 2 x 2, which is M x K/128 and K/128 x M: say which with scale_layout="):
         reference_gemm(a, a_scale, b, b_scale)
     columns = reference_gemm(a, a_scale, b, b_scale, scale_layout="k_major")
     np.testing.assert_allclose(columns, expected(a, a_scale, b, b_scale, np.arange(N) // 128), 1e-9, 1e-9)
     assert (reference_gemm(a, a_scale.T, b, b_scale, scale_layout="row_major") == columns).all()
+
+
+def test_bits_of_bfloat16_are_taken():
+    a, a_scale, b, b_scale = operands()
+    bits = (a_scale.view(np.uint32) >> 16).astype(np.uint16)
+    rounded = (bits.astype(np.uint32) << 16).view(np.float32)
+    assert (reference_gemm(a, bits, b, b_scale) == reference_gemm(a, rounded, b, b_scale)).all()
+
+
+@pytest.mark.parametrize("name, dtype", [("a", np.int8), ("a_scale", np.int32), ("b_scale", np.uint8)])
+def test_integers_are_refused(name, dtype):
+    given = dict(zip(("a", "a_scale", "b", "b_scale"), operands()))
+    with pytest.raises(TypeError, match=f"{np.dtype(dtype).name} is no type of an operand"):
+        reference_gemm(**{**given, name: np.ones(given[name].shape, dtype)})
 
 
 def test_specials_propagate():
@@ -109,18 +124,19 @@ def test_output_types():
         d = reference_gemm(one, scale * 1e6, one, scale, out_dtype=name)
         assert NumPy().widen(d, FORMATS[name]).tolist() == [[large]]
     assert reference_gemm(one, scale, one, scale).dtype == np.float64
-    with pytest.raises(ValueError, match="D cannot be of type int8"):
+    with pytest.raises(TypeError, match="out_dtype is int8; it must be bfloat16, float16, float32 or float8_e4m3fn"):
         reference_gemm(one, scale, one, scale, out_dtype=np.int8)
 
 
 @pytest.mark.parametrize("change, message", [
     ({"a": np.zeros((M, K + 1), np.uint8)}, "A is 130 x 201 and B 140 x 200"),
-    ({"a_scale": np.zeros((2, M + 1))}, r"a_scale is 2 x 131; it is 2 x 130 \(k_major\) or 130 x 2 \(row_major\)"),
+    ({"a_scale": np.zeros((2, M + 1))}, "a_scale is 2 x 131; it must be M x K/128, 130 x 2 or K/128 x M, 2 x 130"),
     ({"b_scale": np.zeros((2, 3))}, "b_scale is 2 x 3; it is 2 x 2"),
     ({"b_block": 32}, "b_block is 32"),
     ({"bias": np.zeros(M)}, "the bias is 130; it has one number for each of 140 columns"),
     ({"residual": np.zeros((N, M))}, "the residual C is 140 x 130; it is 130 x 140"),
-    ({"scale_layout": "rows"}, "there is no layout 'rows'"),
+    ({"scale_layout": "rows"}, "scale_layout is 'rows'; it must be 'row_major'"),
+    ({"a_scale": np.zeros((3, 2, M))}, "a_scale is 3 x 2 x 130; it must be M x K/128, 130 x 2 or"),
 ])
 def test_errors(change, message):
     with pytest.raises(ValueError, match=message):

@@ -3,9 +3,11 @@
 
 import numpy as np
 import pytest
-import torch
 
-from fp8._numeric import FORMATS, Torch, arrays_of, round_to
+torch = pytest.importorskip("torch")
+
+from fp8._numeric import Torch, arrays_of, round_to
+from fp8._types import FORMATS
 from fp8.quantize import _encode, quantize_blockwise
 from fp8.reference import reference_gemm
 from fp8.testing import compare

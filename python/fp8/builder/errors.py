@@ -7,6 +7,8 @@ import itertools
 import sys
 from dataclasses import dataclass
 
+from .._errors import Fp8Error
+
 
 @dataclass(frozen=True)
 class Location:
@@ -38,7 +40,7 @@ def caller() -> Location:
     return Location(frame.f_code.co_filename, line, column + 1)
 
 
-class BuildError(Exception):
+class BuildError(Fp8Error):
     """A misuse that the builder sees before the compiler does.
 
     Attributes:

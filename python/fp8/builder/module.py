@@ -27,6 +27,10 @@ class Module:
     def __str__(self) -> str:
         return self.text()
 
+    def mlir(self) -> str:
+        """Returns the module as MLIR, as `fp8.compile` and `fp8.verify` read it."""
+        return self.text()
+
     @contextmanager
     def kernel(self, name: str, *, cluster: tuple[int, ...] | None = None) -> Iterator[Kernel]:
         """Builds a kernel of phase 1 while the `with` lasts.

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What is asked of the packages that arrays are of: new arrays, copies, the current stream."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+from typing import Any, ContextManager
+
+from ._arrays import package_of
+from ._types import Format
+
+
+class Package:
+    """A package whose arrays are made and copied here. Shapes and strides count elements."""
+
+    def current_stream(self, index: int) -> int:
+        """The CUDA stream that the package enqueues to on that GPU."""
+        raise NotImplementedError
+
+    def is_capturing(self, index: int) -> bool:
+        """Whether that stream is being captured in a CUDA graph."""
+        return False
+
+    def on(self, index: int | None, stream: int | None) -> ContextManager[Any]:
+        """Where arrays are made and copied: on that GPU (None: the host), in that stream (None: the current one)."""
+        raise NotImplementedError
+
+    def empty(self, shape: tuple[int, ...], format: Format) -> Any:
+        raise NotImplementedError
+
+    def empty_like(self, shape: tuple[int, ...], like: Any) -> Any:
+        """A new array of the type of `like`."""
+        raise NotImplementedError
+
+    def view(self, source: Any, shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
+        raise NotImplementedError
+
+    def copy(self, target: Any, source: Any) -> None:
+        raise NotImplementedError
+
+    def contiguous(self, array: Any) -> Any:
+        raise NotImplementedError
+
+
+class _Torch(Package):
+    def __init__(self, like: Any):
+        self._torch, self._device = importlib.import_module("torch"), like.device
+
+    def current_stream(self, index: int) -> int:
+        return int(self._torch.cuda.current_stream(index).cuda_stream)
+
+    def is_capturing(self, index: int) -> bool:
+        with self._torch.cuda.device(index):
+            return bool(self._torch.cuda.is_current_stream_capturing())
+
+    @contextlib.contextmanager
+    def on(self, index: int | None, stream: int | None) -> Any:
+        if index is None:
+            yield
+            return
+        cuda = self._torch.cuda
+        with cuda.device(index):
+            if stream is None:
+                yield
+                return
+            with cuda.stream(cuda.ExternalStream(stream, device=index) if stream else cuda.default_stream(index)):
+                yield
+
+    def empty(self, shape: tuple[int, ...], format: Format) -> Any:
+        return self._torch.empty(shape, dtype=getattr(self._torch, format.name), device=self._device)
+
+    def empty_like(self, shape: tuple[int, ...], like: Any) -> Any:
+        return self._torch.empty(shape, dtype=like.dtype, device=like.device)
+
+    def view(self, source: Any, shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
+        return source.as_strided(shape, strides)
+
+    def copy(self, target: Any, source: Any) -> None:
+        target.copy_(source)
+
+    def contiguous(self, array: Any) -> Any:
+        return array.contiguous()
+
+
+class _NumPy(Package):
+    def __init__(self) -> None:
+        self._package = importlib.import_module("numpy")
+
+    def on(self, index: int | None, stream: int | None) -> ContextManager[Any]:
+        return contextlib.nullcontext()
+
+    def _dtype(self, format: Format) -> Any:
+        if format.name in ("float16", "float32"):
+            return format.name
+        try:
+            return getattr(importlib.import_module("ml_dtypes"), format.name)
+        except ImportError:
+            raise TypeError(
+                f"numpy has no {format.name} without the package ml_dtypes: install it, or ask for out_dtype float32 or float16"
+            ) from None
+
+    def empty(self, shape: tuple[int, ...], format: Format) -> Any:
+        return self._package.empty(shape, dtype=self._dtype(format))
+
+    def empty_like(self, shape: tuple[int, ...], like: Any) -> Any:
+        return self._package.empty(shape, dtype=like.dtype)
+
+    def view(self, source: Any, shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
+        size = source.dtype.itemsize
+        return self._package.lib.stride_tricks.as_strided(source, shape, tuple(stride * size for stride in strides))
+
+    def copy(self, target: Any, source: Any) -> None:
+        target[...] = source
+
+    def contiguous(self, array: Any) -> Any:
+        return self._package.ascontiguousarray(array)
+
+
+class _CuPy(_NumPy):
+    """cupy, which has numpy's functions, and neither bfloat16 nor 8-bit floats."""
+
+    def __init__(self) -> None:
+        self._package = importlib.import_module("cupy")
+
+    def current_stream(self, index: int) -> int:
+        with self._package.cuda.Device(index):
+            return int(self._package.cuda.get_current_stream().ptr)
+
+    def is_capturing(self, index: int) -> bool:
+        with self._package.cuda.Device(index):
+            return bool(self._package.cuda.get_current_stream().is_capturing())
+
+    @contextlib.contextmanager
+    def on(self, index: int | None, stream: int | None) -> Any:
+        cuda = self._package.cuda
+        with cuda.Device(index):
+            if stream is None:
+                yield
+                return
+            with cuda.ExternalStream(stream, index) if stream else cuda.Stream.null:
+                yield
+
+    def _dtype(self, format: Format) -> Any:
+        if format.name in ("float16", "float32"):
+            return format.name
+        raise TypeError(
+            f"cupy has no {format.name}: ask for out_dtype float32 or float16, or pass its bits to write to, out of uint{8 * format.size} with out_dtype={format.name!r}"
+        )
+
+
+def package(array: Any) -> Package | None:
+    """What makes arrays like this one; None if nobody here knows."""
+    name = package_of(array)
+    if name == "torch":
+        return _Torch(array)
+    return _NumPy() if name == "numpy" else _CuPy() if name == "cupy" else None
+
+
+def current_stream(array: Any, index: int) -> int:
+    """The CUDA stream that whoever made `array` enqueues to at present; 0, the default stream, if that is not known."""
+    found = package(array)
+    return found.current_stream(index) if found and package_of(array) != "numpy" else 0

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What happens on a GPU, on the driver without one of test/Runtime: its memory is the host's and its kernels do nothing.
+
+FP8_FAKECUDA and FP8_OLDCUDA name that driver and one that is too old. Each test has a process of its own, for one is a process's.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+BEGIN = """
+import ctypes, gc, os
+import fp8, numpy as np
+from fp8 import _gemm
+from fp8._device import get_device
+
+class Foreign:
+    '''An array of a package that nobody knows.'''
+
+    def __init__(self, array):
+        self.keep = array
+        kind = {1: "|u1", 2: "<u2"}.get(array.dtype.itemsize, array.dtype.str)
+        self.__cuda_array_interface__ = {"shape": array.shape, "strides": array.strides, "typestr": kind, "data": (array.ctypes.data, False), "version": 3}
+
+def aligned(shape, dtype):
+    memory = np.zeros(int(np.prod(shape)) * np.dtype(dtype).itemsize + 16, np.uint8)
+    start = -memory.ctypes.data % 16
+    return memory[start:][: memory.size - 16].view(dtype).reshape(shape)
+
+m, n, k = 16, 32, 128
+a, b = aligned((m, k), np.uint8), aligned((n, k), np.uint8)
+a_scale, b_scale, c, d = aligned((1, m), np.float32), aligned((1, 1), np.float32), aligned((m, n), np.float32), aligned((m, n), np.float32)
+
+def expect(spec):
+    '''Tells the driver what parameters the kernel has.'''
+    kernel = fp8.compile(spec, problem=(m, n, k), assemble=False)
+    sizes = [{"tensor_map": 128, "pointer": 8}.get(p["kind"]) or int(p["type"][1:]) // 8 for p in kernel.manifest["parameters"]]
+    os.environ["FP8_FAKE_PARAMETERS"] = ",".join(map(str, sizes))
+
+def gemm(**options):
+    fp8.gemm(*map(Foreign, (a, a_scale, b, b_scale)), out=Foreign(d), **options)
+
+def log(call):
+    with open(os.environ["FP8_FAKE_LOG"]) as file:
+        return [line for line in file if line.startswith(call)]
+"""
+
+
+@pytest.fixture
+def on_gpu(tmp_path):
+    """Runs lines in a process whose GPU is the fake one, and returns what they print."""
+
+    def run(lines, driver="FP8_FAKECUDA", **environment):
+        path = os.environ.get(driver)
+        assert path and os.path.isfile(path), f"{driver} must name a driver, but is {path!r}"
+        script = BEGIN + textwrap.dedent(lines)
+        variables = {**os.environ, "FP8_CUDA_LIBRARY": path, "FP8_FAKE_LOG": str(tmp_path / "log"), **environment}
+        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120, env=variables, check=False)
+        assert done.returncode == 0, done.stderr[-2000:]
+        return done.stdout
+
+    return run
+
+
+def test_launches(on_gpu):
+    assert on_gpu("""
+        expect(fp8.GemmSpec(out_dtype="f32"))
+        gemm()
+        gemm()
+        print(len(log("cuModuleLoadDataEx")), len(log("cuLaunchKernelEx")), fp8.device_info().chip)
+    """) == "1 2 sm_90a\n"
+
+
+def test_an_old_driver(on_gpu):
+    told = on_gpu("""
+        try:
+            fp8.device_info()
+        except fp8.DeviceError as error:
+            print(error)
+        try:
+            gemm()
+        except fp8.DeviceError as error:
+            print(error)
+    """, driver="FP8_OLDCUDA")
+    assert told.count("it must be of CUDA 12.0 or later: update it\n") == 2
+
+
+@pytest.mark.parametrize("capability", ["8.9", "12.0"])
+def test_a_gpu_that_no_kernel_is_for(on_gpu, capability):
+    message = f"has compute capability {capability}, and kernels need 9.0 (Hopper), 10.0 or 10.3 (Blackwell): use a GPU that has, or simulate=True"
+    assert message in on_gpu("""
+        try:
+            gemm()
+        except fp8.DeviceError as error:
+            print(error)
+    """, FP8_FAKE_CAPABILITY=capability)
+
+
+def test_a_launch_that_fails(on_gpu):
+    assert on_gpu("""
+        expect(fp8.GemmSpec(out_dtype="f32"))
+        gemm()
+        os.environ["FP8_FAKE_FAIL"] = "cuTensorMapReplaceAddress=1"
+        try:
+            gemm()
+        except fp8.DeviceError as error:
+            print("cuTensorMapReplaceAddress" in str(error))
+    """) == "True\n"
+
+
+def test_a_number_stays_on_the_device(on_gpu):
+    """A captured graph reads it whenever it is replayed, however many others came since."""
+    assert on_gpu("""
+        expect(fp8.GemmSpec(out_dtype="f32", residual_dtype="f32", beta=True))
+        gemm(residual=Foreign(c), beta=0.5)
+        first = get_device(0).number(0.5)
+        for index in range(1000):
+            gemm(residual=Foreign(c), beta=index + 2.0)
+        gc.collect()
+        print(get_device(0).number(0.5) == first, ctypes.c_float.from_address(first).value, len(log("cuMemFree")))
+    """) == "True 0.5 0\n"
+
+
+@pytest.mark.parametrize("beta", ["1e300", "np.float64(-1e39)"])
+def test_a_number_past_float32(on_gpu, beta):
+    assert "is past the largest float32" in on_gpu(f"""
+        try:
+            gemm(residual=Foreign(c), beta={beta})
+        except ValueError as error:
+            print(error)
+    """)
+
+
+def test_copies_are_made_by_those_who_can(on_gpu):
+    assert on_gpu("""
+        for wrong in ({"a": a[:, ::-1]}, {"a": aligned((m, k + 1), np.uint8)[:, 1:]}, {"out": aligned((m, n + 1), np.float32)[:, :n]}):
+            operands = {"a": a, "a_scale": a_scale, "b": b, "b_scale": b_scale, "out": d, **wrong}
+            try:
+                fp8.gemm(**{name: Foreign(array) for name, array in operands.items()})
+            except ValueError as error:
+                print("only arrays of torch, cupy and numpy are copied" in str(error), next(iter(wrong)) in str(error))
+    """) == "True True\n" * 3
+
+
+def test_a_fork_leaves_the_parents_gpu_alone(on_gpu):
+    assert on_gpu("""
+        expect(fp8.GemmSpec(out_dtype="f32"))
+        gemm()
+        get_device(0).number(3.0)
+        before = len(log("cu"))
+        child = os.fork()
+        if child == 0:
+            _gemm._kernels.clear()
+            get = get_device.__globals__["_devices"]
+            get.clear()
+            gc.collect()
+            try:
+                gemm()
+            except fp8.DeviceError as error:
+                os._exit(0 if "forked" in str(error) and len(log("cu")) == before else 1)
+            os._exit(2)
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    """) == "0\n"
