@@ -49,6 +49,7 @@ import os
 import shutil
 import subprocess
 import sys
+import zipfile
 
 import run as running
 
@@ -130,6 +131,16 @@ def drop_lines(path, text):
         file.writelines(left)
 
 
+def check_wheel(wheel):
+    """That it was made of the sources as they are."""
+    with zipfile.ZipFile(wheel) as packed:
+        for path in glob.glob(os.path.join(SOURCE, "python", "fp8", "**", "*.py"), recursive=True):
+            name = os.path.relpath(path, os.path.join(SOURCE, "python"))
+            with open(path, "rb") as file:
+                if name not in packed.namelist() or packed.read(name) != file.read():
+                    fail("%s has another %s than the sources: make it anew, ./dev wheel" % (wheel, name))
+
+
 class Packer:
     def __init__(self, directory, build, table):
         self.directory, self.build = directory, build
@@ -156,7 +167,9 @@ class Packer:
     def make(self, case):
         """The case's kernel and its manifest."""
         if "wheel" in case:
-            shutil.copy(os.path.join(HERE, case["program"]), self.directory)
+            check_wheel(self.wheels[0])
+            for program in glob.glob(os.path.join(HERE, "package*.py")):
+                shutil.copy(program, self.directory)
             return shutil.copy(self.wheels[0], self.directory)
         if "program" in case:
             return self.make_gemms(case["gemms"])

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""fp8.gemm on PyTorch's tensors: shapes, epilogues, torch.compile, CUDA graphs, streams, outputs, and wrong operands."""
+
+from package_report import must_raise, operands, report, torch_operands
+from fp8.testing import assert_close
+
+
+def check_shapes(torch, fp8, generator):
+    with report.test("package-shapes") as tell:
+        worst = 0
+        for m, n, k in ((1, 128, 128), (7, 136, 272), (64, 2112, 1024), (100, 200, 336), (128, 4096, 512), (33, 77, 144), (513, 520, 1040), (1024, 1024, 2048)):
+            a, sa, b, sb = operands(torch, m, n, k, generator)
+            c, bias = torch.randn(m, n, device="cuda", generator=generator), torch.randn(n, device="cuda", generator=generator)
+            for layout, scales in (("k_major", sa), ("row_major", sa.t().contiguous())):
+                for repeat in range(2):  # cold, warm
+                    d = fp8.gemm(a, scales, b, sb, scale_layout=layout)
+                    worst = max(worst, assert_close(d, a, scales, b, sb, scale_layout=layout).largest)
+                epilogue = {"residual": c, "beta": 0.5, "bias": bias, "scale_layout": layout}
+                d = fp8.gemm(a, scales, b, sb, out_dtype=torch.float32, **epilogue)
+                worst = max(worst, assert_close(d, a, scales, b, sb, **epilogue).largest)
+        tell("error up to %.2f of the bound" % worst)
+    with report.test("package-b-block"):
+        a, sa, b, _ = operands(torch, 64, 200, 384, generator)
+        wide = torch.randn(200, 384, device="cuda", generator=generator)
+        for block in (64, 1):
+            b, sb = fp8.quantize_blockwise(wide, block=(block, 128))
+            for options in ({}, {"out_dtype": "float8_e4m3fn"}):
+                assert_close(fp8.gemm(a, sa, b, sb, b_block=block, **options), a, sa, b, sb, b_block=block)
+
+
+def check_beta(torch, fp8, generator):
+    a, sa, b, sb = operands(torch, 64, 256, 256, generator)
+    c = torch.randn(64, 256, device="cuda", generator=generator)
+    with report.test("package-beta-zero"):
+        nothing = torch.full((64, 256), float("nan"), device="cuda")
+        assert_close(fp8.gemm(a, sa, b, sb, residual=nothing, beta=0.0), a, sa, b, sb)
+    with report.test("package-beta"):
+        for beta in (torch.full((1,), 3.0, device="cuda"), torch.full((1, 1), -2.0, device="cuda"), 0.5, 1, -1.25, 1.0, 0.5):
+            for repeat in range(2):
+                assert_close(fp8.gemm(a, sa, b, sb, residual=c, beta=beta), a, sa, b, sb, residual=c, beta=float(beta))
+        must_raise(TypeError, "beta is of float64", lambda: fp8.gemm(a, sa, b, sb, residual=c, beta=torch.full((1,), 3.0, device="cuda", dtype=torch.float64)))
+    with report.test("package-nan-scale"):
+        sa = sa.clone()
+        sa[:, 3] = float("nan")
+        d = fp8.gemm(a, sa, b, sb)
+        if not (d[3].isnan().all() and not d[:3].isnan().any() and not d[4:].isnan().any()):
+            raise AssertionError("a NaN scale of one row must give NaN in that row and no other")
+    with report.test("package-gradient"):
+        must_raise(ValueError, "has no gradient", lambda: fp8.gemm(a, sa, b, sb, bias=torch.zeros(256, device="cuda", requires_grad=True)))
+        with torch.no_grad():
+            fp8.gemm(a, sa, b, sb, bias=torch.zeros(256, device="cuda", requires_grad=True))
+
+
+def check_scaled_mm(torch, fp8, generator):
+    with report.test("package-scaled-mm") as tell:
+        a, sa, b, sb, by_torch = torch_operands(torch, 256, 1024, 2048, generator)
+        ours, theirs = fp8.gemm(a, sa, b, sb, scale_layout="row_major"), by_torch()
+        for d in (ours, theirs):
+            assert_close(d, a, sa, b, sb, scale_layout="row_major")
+        distance = ((ours.double() - theirs.double()).norm() / theirs.double().norm()).item()
+        if distance > 2e-3:
+            raise AssertionError("Frobenius distance %.3g" % distance)
+        tell("Frobenius distance to scaled_mm %.3g" % distance)
+
+
+def check_compile_and_graph(torch, fp8, generator):
+    with report.test("package-torch-compile") as tell:
+        a, sa, b, sb = operands(torch, 128, 512, 1024, generator)
+        c, beta = torch.randn(128, 512, device="cuda", generator=generator), torch.full((1,), 0.5, device="cuda")
+        for options in ({}, {"out_dtype": "float32"}, {"out_dtype": torch.float16}, {"residual": c, "beta": 0.25}, {"residual": c, "beta": beta}):
+            compiled = torch.compile(lambda *x: fp8.gemm(*x, **options) * 2, fullgraph=True)
+            if not torch.equal(compiled(a, sa, b, sb), fp8.gemm(a, sa, b, sb, **options) * 2):
+                raise AssertionError("the numbers with %s are not those of eager mode" % options)
+        tell("one graph, the same bits")
+    with report.test("package-torch-compile-out"):
+        out = torch.full((128, 512), float("nan"), device="cuda")
+
+        def write(*x):
+            fp8.gemm(*x, out=out)
+            return out * 2
+
+        if not torch.equal(torch.compile(write, fullgraph=True)(a, sa, b, sb), fp8.gemm(a, sa, b, sb, out_dtype="float32") * 2):
+            raise AssertionError("the numbers are not those of eager mode")
+    with report.test("package-opcheck"):
+        for operator in (torch.ops.fp8.gemm.default, torch.ops.fp8.gemm_out.default):
+            more = {"out": out} if operator is torch.ops.fp8.gemm_out.default else {}
+            torch.library.opcheck(operator, (a, sa, b, sb), more, test_utils="test_faketensor")  # test_schema multiplies what is 8 bits wide
+    with report.test("package-cuda-graph") as tell:
+        graph = torch.cuda.CUDAGraph()
+        options = {"residual": c, "beta": 0.75}
+        eager = fp8.gemm(a, sa, b, sb, **options) * 2
+        torch.cuda.synchronize()
+        with torch.cuda.graph(graph):
+            d = fp8.gemm(a, sa, b, sb, **options) * 2
+        for index in range(300):  # other numbers do not take the place of the one that the graph reads
+            fp8.gemm(a, sa, b, sb, residual=c, beta=index + 2.0)
+        for tensor in (a, c):
+            tensor.copy_(tensor.flip(0))
+        sa.copy_(sa.flip(1))
+        d.fill_(float("nan"))
+        graph.replay()
+        torch.cuda.synchronize()
+        if not torch.equal(d, eager.flip(0)):
+            raise AssertionError("a replay on other numbers is wrong")
+        tell("replayed on other numbers, the same bits")
+    with report.test("package-cuda-graph-cold"):
+        a, sa, b, sb = operands(torch, 96, 640, 512, generator)
+        torch.cuda.synchronize()
+        said = []
+        with torch.cuda.graph(torch.cuda.CUDAGraph()):
+            try:
+                fp8.gemm(a, sa, b, sb, bias=torch.zeros(640, device="cuda", dtype=torch.float16))
+            except fp8.DeviceError as error:
+                said.append(str(error))
+        if not said or "make the same call once before the capture" not in said[0]:
+            raise AssertionError("the message is: %s" % said)
+
+
+def check_streams_and_outputs(torch, fp8, generator):
+    with report.test("package-streams"):
+        a, sa, b, sb = operands(torch, 512, 1024, 4096, generator)
+        want = fp8.gemm(a, sa, b, sb)
+        stream = torch.cuda.Stream()
+        torch.cuda.synchronize()
+        with torch.cuda.stream(stream):
+            torch.cuda._sleep(20_000_000)
+            late = a.clone()
+            d = fp8.gemm(late, sa, b, sb)
+        stream.synchronize()
+        if not torch.equal(d, want):
+            raise AssertionError("the current stream is not honoured")
+    with report.test("package-stream-given"):
+        # All that the call does is in that stream: what it copies first, and what it copies back.
+        late, out = torch.empty_like(a), torch.full((512, 1030), float("nan"), device="cuda", dtype=torch.bfloat16)
+        for target in (None, out[:, 3:1027]):
+            late.fill_(0)
+            torch.cuda.synchronize()
+            with torch.cuda.stream(stream):
+                torch.cuda._sleep(20_000_000)
+                late.copy_(a)
+                turned = late.t().contiguous().t()
+            d = fp8.gemm(turned, sa, b, sb, out=target, stream=stream.cuda_stream)
+            stream.synchronize()
+            if not torch.equal(d, want):
+                raise AssertionError("a stream that is given is not honoured")
+    with report.test("package-out"):
+        out = torch.full((512, 1100), float("nan"), device="cuda", dtype=torch.bfloat16)
+        for view in (out[:, :1024], out[:, 3:1027]):
+            out.fill_(float("nan"))
+            if fp8.gemm(a, sa, b, sb, out=view) is not view or not torch.equal(view, want) or not out[:, 1030:].isnan().all():
+                raise AssertionError("out is not what was to be written")
+    with report.test("package-interface"):
+        class Foreign:
+            """Has the protocol and nothing else."""
+
+            def __init__(self, tensor, typestr):
+                size = tensor.element_size()
+                self.keep = tensor
+                self.__cuda_array_interface__ = {"shape": tuple(tensor.shape), "strides": tuple(s * size for s in tensor.stride()),
+                                                 "typestr": typestr, "data": (tensor.data_ptr(), False), "version": 3}
+
+        d = torch.full((512, 1024), float("nan"), device="cuda", dtype=torch.float32)
+        fp8.gemm(Foreign(a, "|u1"), Foreign(sa, "<f4"), Foreign(b, "|u1"), Foreign(sb, "<f4"), out=Foreign(d, "<f4"),
+                 stream=torch.cuda.current_stream().cuda_stream)
+        assert_close(d, a, sa, b, sb)
+    with report.test("package-dlpack"):
+        class Packed:
+            """Has DLPack and nothing else."""
+
+            def __init__(self, tensor):
+                self.tensor = tensor
+
+            def __dlpack__(self, **options):
+                return self.tensor.__dlpack__(**options)
+
+            def __dlpack_device__(self):
+                return self.tensor.__dlpack_device__()
+
+        d.fill_(float("nan"))
+        fp8.gemm(*map(Packed, (a.view(torch.uint8), sa, b.view(torch.uint8), sb)), out=Packed(d), stream=torch.cuda.current_stream().cuda_stream)
+        assert_close(d, a, sa, b, sb)
+
+
+def check_errors(torch, fp8, generator):
+    a, sa, b, sb = operands(torch, 64, 256, 256, generator)
+    wrong = {
+        "dtype": (lambda: fp8.gemm(a.float(), sa, b, sb), TypeError, "a is of float32"),
+        "shape": (lambda: fp8.gemm(a, sa, b[:, :128], sb), ValueError, "both have K columns"),
+        "scales": (lambda: fp8.gemm(a, sa[:1], b, sb), ValueError, "a_scale is"),
+        "device": (lambda: fp8.gemm(a, sa, b.cpu(), sb), ValueError, "they must be on one device"),
+        "host": (lambda: fp8.gemm(a.cpu(), sa.cpu(), b.cpu(), sb.cpu()), fp8.DeviceError, "simulate=True"),
+        "k": (lambda: fp8.gemm(a[:, :40].contiguous(), sa, b[:, :40].contiguous(), sb), ValueError, "multiple of 16"),
+    }
+    for name, (call, kind, words) in wrong.items():
+        with report.test("package-error-" + name):
+            must_raise(kind, words, call)
+    with report.test("package-strides"):
+        wide = torch.zeros(64, 300, device="cuda").to(torch.float8_e4m3fn)
+        part = wide[:, 5:261]
+        part.copy_(a)
+        for same in (part, a.t().contiguous().t()):
+            assert_close(fp8.gemm(same, sa, b, sb), a, sa, b, sb)
+
+
+CHECKS = (check_shapes, check_beta, check_scaled_mm, check_compile_and_graph, check_streams_and_outputs, check_errors)
