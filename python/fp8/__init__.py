@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from . import builder, testing
     from .quantize import quantize_blockwise
     from .reference import reference_gemm
+    from .tuning import tune
 
 __all__ = [
     "CompileError",
@@ -54,6 +55,7 @@ __all__ = [
     "reference_gemm",
     "run_pipeline",
     "testing",
+    "tune",
     "verify",
     "version",
 ]
@@ -76,7 +78,7 @@ def __getattr__(name: str) -> Any:
 
     if name in ("builder", "testing"):
         return importlib.import_module(f".{name}", __name__)
-    homes = {"quantize_blockwise": ".quantize", "reference_gemm": ".reference"}
+    homes = {"quantize_blockwise": ".quantize", "reference_gemm": ".reference", "tune": ".tuning"}
     if name in homes:
         return getattr(importlib.import_module(homes[name], __name__), name)
     raise AttributeError(f"module 'fp8' has no attribute {name!r}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Compiled kernels on disk.
+"""Compiled kernels, and what was measured, on disk.
 
 A file for each, named by what it was made from. It is written beside its place and renamed, so that processes that race read a
 whole file or none; what does not read back as it was written counts as not there. A cache that cannot be written costs time only.
@@ -57,7 +57,8 @@ def _checksum(body: str) -> str:
     return hashlib.sha256(body.encode()).hexdigest()
 
 
-def _read(name: str) -> dict[str, Any] | None:
+def read(name: str) -> dict[str, Any] | None:
+    """What `write` put under the name, or None."""
     folder = directory()
     if folder is None:
         return None
@@ -71,7 +72,7 @@ def _read(name: str) -> dict[str, Any] | None:
 
 def load(name: str) -> KernelObject | None:
     """What `store` kept under the name, or None."""
-    fields = _read(name)
+    fields = read(name)
     try:
         if fields is None:
             return None
@@ -87,7 +88,7 @@ def load(name: str) -> KernelObject | None:
 
 def follow(request: str) -> tuple[str, KernelObject] | None:
     """The kernel, with its name, that a request got before."""
-    name = (_read(request) or {}).get("kernel")
+    name = (read(request) or {}).get("kernel")
     if not isinstance(name, str):
         return None
     kernel = load(name)
@@ -98,15 +99,16 @@ def store(name: str, kernel: KernelObject) -> None:
     """Keeps the kernel; if that fails, a warning says so once."""
     fields = asdict(kernel)
     fields["cubin"] = base64.b64encode(kernel.cubin).decode() if kernel.cubin else None
-    _write(name, fields)
+    write(name, fields)
 
 
 def store_request(request: str, name: str) -> None:
     """Keeps which kernel a request gets, so that the compiler need not be asked again."""
-    _write(request, {"kernel": name})
+    write(request, {"kernel": name})
 
 
-def _write(name: str, fields: dict[str, Any]) -> None:
+def write(name: str, fields: dict[str, Any]) -> None:
+    """Puts it there whole or, with a warning, not at all."""
     folder = directory()
     if folder is None:
         return

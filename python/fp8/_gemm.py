@@ -10,11 +10,13 @@ import math
 import numbers
 import os
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from . import _measured
 from ._arrays import CPU, CUDA, Array, by, describe, is_torch, package_of, spelt, stands_for
-from ._device import Launch, get_device
+from ._device import Device, Launch, get_device
 from ._errors import DeviceError, Fp8Error
 from ._kernel import Kernel, compile
 from ._layout import in_rows, make_output, padded_row, scale_layout
@@ -188,7 +190,7 @@ def _output_type(call: Call, default: str) -> str:
 
 @functools.lru_cache(maxsize=None)
 def _tuned_table(gpu: str) -> str | None:
-    """The table of measured configurations for the GPU of that name, if the package has one."""
+    """The package's table of measured configurations for the GPU of that name, if the package has one."""
     for path in sorted((Path(__file__).parent / "tuned").glob("*.json")):
         if f'"gpu": "{gpu}"' in path.read_text()[:200]:
             return str(path)
@@ -205,13 +207,29 @@ def kernel_for(spec: GemmSpec, chip: str, problem: tuple[int, int, int], gpu: st
         making = _being_made.setdefault(key, threading.Lock())
     with making:  # who asks for the same waits; others compile meanwhile
         if key not in _kernels:
-            kernel = compile(spec, chip=chip, problem=tuple(extent or None for extent in problem), tuned=_tuned_table(gpu) if gpu else None)  # type: ignore[arg-type]
+            kernel = _compile_for(spec, chip, problem, gpu)
             with _lock:
                 if len(_kernels) >= _MANY:
                     _kernels.clear()
                 _kernels[key] = _kernels.setdefault((kernel.key,), kernel)
                 _being_made.pop(key, None)
         return _kernels[key]
+
+
+def _compile_for(spec: GemmSpec, chip: str, problem: tuple[int, int, int], gpu: str) -> Kernel:
+    measured = _measured.find(gpu, spec, problem) if gpu else None
+    if measured:
+        return compile(replace(spec, config=measured), chip=chip)
+    m, n, k = (extent or None for extent in problem)
+    return compile(spec, chip=chip, problem=(m, n, k), tuned=_tuned_table(gpu) if gpu else None)
+
+
+def forget_choices() -> None:
+    """Kernels are chosen anew from now on."""
+    with _lock:
+        _kernels.clear()
+    if _torch_part:
+        _torch_part.forget_plans()
 
 
 class Launched(NamedTuple):
@@ -240,14 +258,24 @@ def launch(call: Call) -> Launched:
         return Launched(operands, arrays, prepared, result())
 
 
-def _kernel_on(index: int, operands: Operands) -> Kernel:
-    info = get_device(index).info
+def chip_of(device: Device) -> str:
+    """What kernels for the GPU are compiled for.
+
+    Raises:
+        DeviceError: it can run none.
+    """
+    info = device.info
     if not info.chip:
         major, minor = info.capability
         raise DeviceError(
             f"{info.name} has compute capability {major}.{minor}, and kernels need 9.0 (Hopper), 10.0 or 10.3 (Blackwell): use a GPU that has, or simulate=True"
         )
-    return kernel_for(operands.spec, info.chip, (operands.m, operands.n, operands.k), info.name)
+    return info.chip
+
+
+def _kernel_on(index: int, operands: Operands) -> Kernel:
+    device = get_device(index)
+    return kernel_for(operands.spec, chip_of(device), (operands.m, operands.n, operands.k), device.info.name)
 
 
 def _check_capture(call: Call, operands: Operands, kernel: Kernel) -> None:

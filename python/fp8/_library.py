@@ -122,6 +122,18 @@ class SimulatorStatistics(ctypes.Structure):
     ]
 
 
+class Timing(ctypes.Structure):
+    """Fp8Timing"""
+
+    _fields_ = [
+        ("median_microseconds", ctypes.c_double),
+        ("fastest_microseconds", ctypes.c_double),
+        ("slowest_microseconds", ctypes.c_double),
+        ("replays", ctypes.c_uint32),
+        ("launches_per_replay", ctypes.c_uint32),
+    ]
+
+
 # Of functions that return a status, by name; those of other results follow.
 _STATUS = {
     "fp8ContextCreate": [_pointer(Handle)],
@@ -147,6 +159,7 @@ _STATUS = {
     "fp8BufferUpload": [Handle, ctypes.c_void_p, ctypes.c_uint64],
     "fp8KernelLoad": [Handle, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p, _pointer(Handle)],
     "fp8LaunchPrepare": [Handle, _pointer(Argument), ctypes.c_size_t, ctypes.c_int, _pointer(Handle)],
+    "fp8LaunchTime": [_pointer(Handle), ctypes.c_size_t, ctypes.c_uint32, ctypes.c_int, _pointer(Timing)],
     "fp8LaunchEnqueueAt": [Handle, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_void_p],
 }
 _FREE = ["fp8TextFree", "fp8ContextFree", "fp8ModuleFree", "fp8KernelObjectFree", "fp8DeviceClose", "fp8BufferFree", "fp8KernelFree", "fp8LaunchFree"]

@@ -155,6 +155,12 @@ def _reads_in_place(call: Call, done: Launched) -> bool:
     return all(array.address in originals for array in reads.values()) and written.address == done.result.data_ptr()
 
 
+def forget_plans() -> None:
+    """Other kernels may have been chosen since."""
+    with _lock:
+        _plans.clear()
+
+
 def _forget() -> None:
     """In a process that was forked."""
     global _lock

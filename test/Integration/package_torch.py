@@ -181,6 +181,21 @@ def check_streams_and_outputs(torch, fp8, generator):
         assert_close(d, a, sa, b, sb)
 
 
+def check_tuning(torch, fp8, generator):
+    with report.test("package-tune") as tell:
+        a, sa, b, sb = operands(torch, 48, 2112, 7168, generator)
+        assert_close(fp8.gemm(a, sa, b, sb), a, sa, b, sb)
+        found = fp8.tune(48, 2112, 7168, top=6)
+        if [one.us for one in found] != sorted(one.us for one in found) or not 2 < found[0].us < 100:
+            raise AssertionError("the measurements are %s" % (found,))
+        from fp8 import _gemm
+
+        assert_close(fp8.gemm(a, sa, b, sb), a, sa, b, sb)
+        if "config <%s>" % found[0].config not in next(iter(_gemm._kernels.values())).mlir():
+            raise AssertionError("the fastest is not what is taken")
+        tell("%s takes %.2f us, %.2f predicted, the slowest of %d %.2f" % (found[0].config, found[0].us, found[0].predicted_us, len(found), found[-1].us))
+
+
 def check_errors(torch, fp8, generator):
     a, sa, b, sb = operands(torch, 64, 256, 256, generator)
     wrong = {
@@ -202,4 +217,4 @@ def check_errors(torch, fp8, generator):
             assert_close(fp8.gemm(same, sa, b, sb), a, sa, b, sb)
 
 
-CHECKS = (check_shapes, check_beta, check_scaled_mm, check_compile_and_graph, check_streams_and_outputs, check_errors)
+CHECKS = (check_shapes, check_beta, check_scaled_mm, check_compile_and_graph, check_streams_and_outputs, check_tuning, check_errors)

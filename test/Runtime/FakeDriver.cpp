@@ -19,6 +19,7 @@
 // What needs a current context fails without one, and writes that down.
 #include "fp8/Runtime/DriverTypes.h"
 
+#include <atomic>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
@@ -105,14 +106,38 @@ std::string list(const T *values, unsigned count) {
          pointer - std::prev(next)->first < std::prev(next)->second;
 }
 
-/// What a launch may have, as cuFuncSetAttribute says.
-[[maybe_unused]] int maxDynamicShared = 48 << 10;
+/// The dynamic shared memory that a function may have, as cuFuncSetAttribute
+/// says.
+[[maybe_unused]] std::map<Function, int> dynamicShared;
+[[maybe_unused]] std::mutex dynamicSharedMutex;
 
-/// Handles are addresses of something, and none is null.
+[[maybe_unused]] void allowDynamicShared(Function function, int bytes) {
+  std::lock_guard<std::mutex> lock(dynamicSharedMutex);
+  dynamicShared[function] = bytes;
+}
+
+[[maybe_unused]] int getDynamicShared(Function function) {
+  std::lock_guard<std::mutex> lock(dynamicSharedMutex);
+  auto found = dynamicShared.find(function);
+  return found == dynamicShared.end() ? 48 << 10 : found->second;
+}
+
+/// None is null, and each is another.
 template <typename Handle>
 void hand(Handle *out) {
-  static char something;
-  *out = reinterpret_cast<Handle>(&something);
+  static std::atomic<uintptr_t> last{0};
+  *out = reinterpret_cast<Handle>(++last);
+}
+
+/// The same for the same name of a module.
+[[maybe_unused]] Function getFunction(Module module, const char *name) {
+  static std::mutex mutex;
+  static std::map<std::pair<Module, std::string>, Function> functions;
+  std::lock_guard<std::mutex> lock(mutex);
+  Function &function = functions[{module, name}];
+  if (!function)
+    hand(&function);
+  return function;
 }
 } // namespace
 
@@ -295,7 +320,6 @@ FAKE cuModuleLoadDataEx(Module *module, const void *image, unsigned count,
                     "ptxas application ptx input, line 7; error: no such op\n");
     return result;
   }
-  maxDynamicShared = 48 << 10;
   hand(module);
   return success;
 }
@@ -304,12 +328,12 @@ FAKE cuModuleUnload(Module) {
   note("cuModuleUnload");
   return success;
 }
-FAKE cuModuleGetFunction(Function *function, Module, const char *name) {
+FAKE cuModuleGetFunction(Function *function, Module module, const char *name) {
   NEEDS_CONTEXT();
   note("cuModuleGetFunction %s", name);
   if (const char *pause = std::getenv("FP8_FAKE_PAUSE"))
     usleep(1000 * std::atoi(pause));
-  hand(function);
+  *function = getFunction(module, name);
   return success;
 }
 FAKE cuModuleGetGlobal_v2(DevicePointer *address, size_t *bytes, Module,
@@ -328,11 +352,12 @@ FAKE cuFuncGetAttribute(int *value, FunctionAttribute attribute, Function) {
                                                             : 1024;
   return success;
 }
-FAKE cuFuncSetAttribute(Function, FunctionAttribute attribute, int value) {
+FAKE cuFuncSetAttribute(Function function, FunctionAttribute attribute,
+                        int value) {
   NEEDS_CONTEXT();
   note("cuFuncSetAttribute %d %d", int(attribute), value);
   if (attribute == FunctionAttribute::MaxDynamicSharedSizeBytes)
-    maxDynamicShared = value;
+    allowDynamicShared(function, value);
   return success;
 }
 FAKE cuFuncGetParamInfo(Function, size_t index, size_t *offset, size_t *size) {
@@ -377,10 +402,10 @@ FAKE cuTensorMapReplaceAddress(TensorMap *map, void *address) {
   return success;
 }
 
-FAKE cuLaunchKernelEx(const LaunchConfig *config, Function, void **parameters,
-                      void **extra) {
+FAKE cuLaunchKernelEx(const LaunchConfig *config, Function function,
+                      void **parameters, void **extra) {
   NEEDS_CONTEXT();
-  if (int(config->sharedMemoryBytes) > maxDynamicShared)
+  if (int(config->sharedMemoryBytes) > getDynamicShared(function))
     return invalidValue;
   std::string attributes;
   for (unsigned i = 0; i < config->attributeCount; ++i) {

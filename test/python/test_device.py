@@ -16,7 +16,7 @@ import pytest
 BEGIN = """
 import ctypes, gc, os
 import fp8, numpy as np
-from fp8 import _gemm
+from fp8 import _gemm, _library
 from fp8._device import get_device
 
 class Foreign:
@@ -166,3 +166,49 @@ def test_a_fork_leaves_the_parents_gpu_alone(on_gpu):
             os._exit(2)
         print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
     """) == "0\n"
+
+
+def test_tuning(on_gpu):
+    """The fake driver's first launches are the quickest; what was measured is what is compiled then, in another process too."""
+    lines = """
+        expect(fp8.GemmSpec(out_dtype="f32", config="tile = 16 x 64 x 128"))
+        spec = fp8.GemmSpec(out_dtype="f32")
+        found = fp8.tune(m, n, k, spec, top=3, progress=True) if os.environ["TUNE"] else ()
+        print(len(found), [one.us for one in found] == sorted(one.us for one in found))
+        expect(spec)
+        gemm()
+        print(next(iter(_gemm._kernels.values())).mlir().split("config <")[1].split(">")[0], [one.config for one in found[:1]])
+    """
+    count, chosen = on_gpu(lines, TUNE="1").splitlines()
+    assert count == "3 True"
+    config = chosen.split(" ['")[0]
+    assert chosen == f"{config} ['{config}']"
+    assert on_gpu(lines, TUNE="").splitlines() == ["0 True", f"{config} []"]
+
+
+@pytest.mark.parametrize("call, words", [
+    ("fp8.tune(0, 32, 128)", "M, N and K are 0, 32 and 128"),
+    ("fp8.tune(16, 32, 40)", "K a multiple of 16"),
+    ("fp8.tune(16, 32, 128, fp8.GemmSpec(config='tile = 64 x 64 x 128'))", "the spec pins the configuration 'tile = 64 x 64 x 128'"),
+])
+def test_wrong_tuning(on_gpu, call, words):
+    assert words in on_gpu(f"""
+        try:
+            {call}
+        except ValueError as error:
+            print(error)
+    """)
+
+
+def test_a_hang_while_tuning(on_gpu):
+    assert "a graph of" in on_gpu("""
+        expect(fp8.GemmSpec(config="tile = 16 x 64 x 128"))
+        set_watchdog = _library.functions().fp8DeviceSetWatchdog
+        set_watchdog.argtypes, set_watchdog.restype = [ctypes.c_void_p, ctypes.c_double], None
+        set_watchdog(get_device(0).handle, 0.1)
+        try:
+            fp8.tune(m, n, k, top=1)
+        except fp8.HangError as error:
+            print(error)
+            os._exit(0)
+    """, FP8_FAKE_HANG="1")

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Configurations that were the fastest where `fp8.tune` measured them: a file for each GPU in the cache's folder, and this process's."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from dataclasses import asdict, replace
+from typing import Any
+
+from . import _cache
+from ._spec import GemmSpec
+
+_lock = threading.Lock()
+_by_gpu: dict[str, dict[str, str]] = {}
+
+
+def _file(gpu: str) -> str:
+    return "tuned-" + re.sub(r"\W+", "-", gpu.lower())
+
+
+def _key(spec: GemmSpec, problem: tuple[int, int, int]) -> str:
+    return json.dumps([*problem, asdict(replace(spec, config=None))])
+
+
+def _configurations(gpu: str) -> dict[str, str]:
+    if gpu not in _by_gpu:
+        kept = _cache.read(_file(gpu)) or {}
+        # Another release may have other configurations.
+        _by_gpu[gpu] = dict(kept.get("configurations", {})) if kept.get("build") == _cache.key() else {}
+    return _by_gpu[gpu]
+
+
+def find(gpu: str, spec: GemmSpec, problem: tuple[int, int, int]) -> str | None:
+    """The configuration that was the fastest for that problem, if it was measured."""
+    with _lock:
+        return _configurations(gpu).get(_key(spec, problem))
+
+
+def keep(gpu: str, spec: GemmSpec, problem: tuple[int, int, int], config: str) -> None:
+    """Remembers it, for later processes too. Of two that write at once, one is lost."""
+    with _lock:
+        _by_gpu.pop(gpu, None)  # what another process has written since counts
+        configurations: dict[str, Any] = _configurations(gpu)
+        configurations[_key(spec, problem)] = config
+        _cache.write(_file(gpu), {"build": _cache.key(), "configurations": configurations})

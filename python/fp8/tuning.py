@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Which configuration of a kernel is the fastest on this GPU? Measured, where the cost model (docs/Chooser.md) predicts."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import random
+import struct
+import tempfile
+from dataclasses import dataclass, replace
+from typing import Iterator
+
+from . import _gemm, _measured
+from ._arrays import CUDA, Array
+from ._compiler import Module
+from ._device import Buffer, Device, Launch, get_device, time_launches
+from ._kernel import compile
+from ._layout import padded_row
+from ._progress import Progress
+from ._spec import GemmSpec
+from ._types import BY_MLIR
+
+_NAN = bytes((0x7F, 0xFF))
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """A configuration and how long its kernel takes.
+
+    Attributes:
+        config: as `GemmSpec.config` pins it.
+        us: microseconds of a launch, the median over replays of a CUDA graph of launches on operands that are not in the L2 cache.
+        predicted_us: what the cost model expected.
+    """
+
+    config: str
+    us: float
+    predicted_us: float
+
+
+def candidates(spec: GemmSpec, chip: str, problem: tuple[int, int, int], top: int) -> list[tuple[str, float]]:
+    """The configurations that the cost model puts first, with the microseconds that it predicts."""
+    module = Module(spec)
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "candidates.json")
+        extents = "x".join(map(str, problem))
+        module.run(f"fp8-explain-config{{chip={chip} problem={extents} top={top} format=json output={path}}}")
+        with open(path, encoding="utf-8") as file:
+            (explained,) = json.load(file)
+    return [(candidate["config"], candidate["us"]) for candidate in explained["candidates"]]
+
+
+def tune(
+    m: int, n: int, k: int, spec: GemmSpec = GemmSpec(), *, top: int = 8, ordinal: int = 0, progress: bool | None = None
+) -> tuple[Measurement, ...]:
+    """Times the configurations that the cost model puts first for a problem. `fp8.gemm` takes the fastest from then on, in later processes too.
+
+    Args:
+        m: rows of A and D.
+        n: rows of B, columns of D.
+        k: columns of A and B, a multiple of 16.
+        spec: types, and what follows the sum.
+        top: how many configurations to time.
+        ordinal: the GPU's number.
+        progress: shows a bar; None: if it takes long and standard error is a terminal.
+
+    Returns:
+        What was measured, the fastest first.
+
+    Raises:
+        ValueError: an extent is out of range, or the spec pins a configuration.
+        DeviceError: there is no GPU that can do it, or its driver fails.
+        HangError: a kernel does not end.
+    """
+    if min(m, n, k) < 1 or k % 16 or top < 1:
+        raise ValueError(f"M, N and K are {m}, {n} and {k}, of {top} configurations; they must be 1 or more, K a multiple of 16")
+    if spec.config is not None:
+        raise ValueError(f"the spec pins the configuration '{spec.config}': leave config out")
+    device = get_device(ordinal)
+    problem = (m, n, k)
+    found = candidates(spec, _gemm.chip_of(device), problem, top)
+    measurements = []
+    with Progress(f"tuning {m} x {n} x {k}", progress) as shown:
+        sets = list(_operand_sets(device, spec, problem))
+        for index, (config, predicted) in enumerate(found):
+            kernel = compile(replace(spec, config=config), chip=device.info.chip).loaded(ordinal)
+            launches = [Launch(kernel, tuple(arrays)) for arrays in sets]
+            measurements.append(Measurement(config, time_launches(launches), predicted))
+            shown.update(index + 1, len(found))
+            shown.raise_interrupt()
+    measurements.sort(key=lambda measurement: measurement.us)
+    _measured.keep(device.info.name, spec, problem, measurements[0].config)
+    _gemm.forget_choices()
+    return tuple(measurements)
+
+
+def _operand_sets(device: Device, spec: GemmSpec, problem: tuple[int, int, int]) -> Iterator[list[Array]]:
+    """Sets of operands, of random numbers, that together are larger than four times the L2 cache."""
+    shapes = _shapes(spec, problem)
+    sizes = {name: rows * row * BY_MLIR[dtype].size for name, (dtype, rows, _, row) in shapes.items()}
+    count = max(1, min(4 * device.info.l2_cache_bytes // sum(sizes.values()) + 1, device.info.memory_bytes // 2 // sum(sizes.values())))
+    contents = {name: _random(dtype, sizes[name]) for name, (dtype, *_) in shapes.items()}
+    for _ in range(count):
+        arrays = []
+        for name, (dtype, rows, columns, row) in shapes.items():
+            buffer = Buffer(device, contents[name])
+            arrays.append(Array(dtype, buffer.address, (rows, columns), (row, 1), CUDA, device.info.ordinal, buffer))
+        yield arrays
+
+
+def _shapes(spec: GemmSpec, problem: tuple[int, int, int]) -> dict[str, tuple[str, int, int, int]]:
+    """Of each argument, in the kernel's order: type, rows, columns, and elements from a row to the next."""
+    m, n, k = problem
+    blocks, b_rows = math.ceil(k / 128), math.ceil(n / spec.b_block)
+    shapes = {
+        "a": ("f8E4M3FN", m, k),
+        "a_scale": (spec.a_scale_dtype, blocks, m),
+        "b": ("f8E4M3FN", n, k),
+        "b_scale": (spec.b_scale_dtype, *((blocks, n) if spec.b_block == 1 else (b_rows, blocks))),
+        "c": (spec.residual_dtype or "", m, n),
+        "beta": ("f32", 1, 1),
+        "bias": (spec.bias_dtype or "", 1, n),
+        "d": (spec.out_dtype, m, n),
+    }
+    return {name: (*shapes[name], padded_row(shapes[name][2], shapes[name][0]) if name in spec.read_by_tma else shapes[name][2]) for name in spec.arguments}
+
+
+def _random(dtype: str, size: int) -> bytes:
+    """Bytes of numbers of that type: any finite ones of 8 bits, of the others some from 0.5 to 1."""
+    if dtype == "f8E4M3FN":
+        return os.urandom(size).translate(None, _NAN).ljust(size, b"\x38")
+    numbers = [random.uniform(0.5, 1) for _ in range(1021)]
+    values = struct.pack(f"={len(numbers)}{'e' if dtype == 'f16' else 'f'}", *numbers)
+    if dtype == "bf16":
+        values = b"".join(values[at + 2 : at + 4] for at in range(0, len(values), 4))
+    return (values * (size // len(values) + 1))[:size]
