@@ -90,7 +90,7 @@ class GemmSpec:
             op += f" bias(%bias : {types['bias']})"
         op += f" outs(%d : {types['d']})"
         if self.config:
-            op += f" config<{self.config}>"
+            op += f" config <{self.config}>"
         if self.b_block != 128:
             op += f" {{b_block = {self.b_block}}}"
         return f"""func.func @gemm({parameters}) attributes {{fp8.problem = "blockwise_gemm"}} {{
