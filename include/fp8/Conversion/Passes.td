@@ -25,7 +25,7 @@ def ConvertLinalgToFp8 : Pass<"convert-linalg-to-fp8", "::mlir::ModuleOp"> {
     tensors of memrefs (`bufferization.to_tensor` with `restrict`) or any other, of which `bufferization.to_buffer` makes memrefs, and the result goes to
     a memref by `bufferization.materialize_in_destination`.
 
-    Ensures: a sum of f8 products is in a GEMM op that verifies, or exactly as it was; then a remark says why, with notes at the causes. Where the GEMM op
+    Ensures: a reduction of f8 products is in a GEMM op that verifies, or exactly as it was; then a remark says why, with notes at the causes. Where the GEMM op
     does not do all that follows, a remark stands at the first op that is left.
 
     Before:

@@ -246,7 +246,11 @@ LogicalResult Converter::convertTo(const Product &product,
 void Converter::convert(llvm::SmallPtrSetImpl<Operation *> &erased) {
   Tracer tracer(*aliases);
   FailureOr<Product> product = failure();
-  if (!matchProduct(op, tracer, product, refusal) || failed(product))
+  if (!matchProduct(op, tracer, product, refusal)) {
+    refusal = Refusal();
+    return;
+  }
+  if (failed(product))
     return;
   SmallVector<Result> results = getResults(*product, *aliases);
   // What a tensor holds on the way has no memref to be in.
