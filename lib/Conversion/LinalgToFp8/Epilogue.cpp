@@ -77,8 +77,8 @@ private:
 
 bool EpilogueMatcher::isSum(const Element *element) const {
   return element->isRead() && element->writer == product.op &&
-         getBase(getTarget(product.op)) == getBase(element->value) &&
-         element->indices == getResultIndices(product.rank, context);
+         getWritten(product.op, element->value, element->indices) ==
+             getResultIndices(product.rank, context);
 }
 
 bool EpilogueMatcher::containsSum(const Element *element) const {
