@@ -20,12 +20,13 @@ def ConvertLinalgToFp8 : Pass<"convert-linalg-to-fp8", "::mlir::ModuleOp"> {
     What is computed: the same sum; its f32 terms may be added in another order, and scales multiply the sum over a block, not each product. It is a GEMM
     of f8E4M3FN only if everything is computed in f32 and rounded once at the end.
 
-    Requires: D overlaps no operand, unless it is C itself, be they arguments or of other ops. A `beta` that is 0 when the kernel runs means that C is not
-    read, so that its NaNs do not reach D. Where ops that stay, between those that are replaced, may write or free an operand, nothing is changed. On tensors, operands are
-    tensors of memrefs (`bufferization.to_tensor` with `restrict`) or any other, of which `bufferization.to_buffer` makes memrefs, and the result goes to
-    a memref by `bufferization.materialize_in_destination`.
+    Requires: D overlaps no operand that is another argument or of another op. That it overlaps none in the same buffer, unless it is C itself, is checked, by
+    the offsets of subviews. A `beta` that is 0 when the kernel runs means that C is not read, so that its NaNs do not reach D. Where ops that stay, between
+    those that are replaced, may write or free an operand, nothing is changed. On tensors, operands are tensors of memrefs (`bufferization.to_tensor` with
+    `restrict`, in the same block) or any other, of which `bufferization.to_buffer` makes memrefs, and the result goes to a memref by
+    `bufferization.materialize_in_destination`.
 
-    Ensures: a sum of f8 products is in a GEMM op that verifies, or exactly as it was; then a remark says why, with notes at the causes. Where the GEMM op
+    Ensures: a reduction of f8 products is in a GEMM op that verifies, or exactly as it was; then a remark says why, with notes at the causes. Where the GEMM op
     does not do all that follows, a remark stands at the first op that is left.
 
     Before:

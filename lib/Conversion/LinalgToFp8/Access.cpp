@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What ops do to the contents of a memref.
+// What ops do to the contents of a memref, and which memrefs share contents.
 
 #include "Access.h"
 #include "Views.h"
 
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Interfaces/ValueBoundsOpInterface.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
 
 using namespace mlir;
 using namespace mlir::fp8;
@@ -43,4 +48,45 @@ bool fromlinalg::frees(Operation *op, Value memref, AliasAnalysis &aliases) {
            return isa<MemoryEffects::Free>(effect.getEffect()) &&
                   concerns(effect, memref, aliases);
          });
+}
+
+Value fromlinalg::getViewed(Value view) {
+  if (Value source = getViewSource(view))
+    return source;
+  Operation *op = view.getDefiningOp();
+  if (auto viewLike = dyn_cast_or_null<ViewLikeOpInterface>(op))
+    return viewLike.getViewDest() == view ? viewLike.getViewSource() : nullptr;
+  if (isa_and_nonnull<bufferization::ToTensorOp, bufferization::ToBufferOp,
+                      tensor::ExtractSliceOp>(op))
+    return op->getOperand(0);
+  return nullptr;
+}
+
+/// The value and all that it is a view of.
+static llvm::SetVector<Value> getViews(Value value) {
+  llvm::SetVector<Value> views;
+  for (; value; value = getViewed(value))
+    views.insert(value);
+  return views;
+}
+
+bool fromlinalg::overlap(Value left, Value right) {
+  llvm::SetVector<Value> lefts = getViews(left), rights = getViews(right);
+  if (lefts.back() != rights.back())
+    return false;
+  // Down to where they part.
+  while (!lefts.empty() && !rights.empty() && lefts.back() == rights.back()) {
+    lefts.pop_back();
+    rights.pop_back();
+  }
+  if (lefts.empty() || rights.empty())
+    return true;
+  auto one = lefts.back().getDefiningOp<memref::SubViewOp>();
+  auto other = rights.back().getDefiningOp<memref::SubViewOp>();
+  if (!one || !other)
+    return true;
+  FailureOr<bool> overlapping = ValueBoundsConstraintSet::areOverlappingSlices(
+      left.getContext(), HyperrectangularSlice(one),
+      HyperrectangularSlice(other));
+  return failed(overlapping) || *overlapping;
 }

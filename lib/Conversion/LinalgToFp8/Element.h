@@ -88,6 +88,11 @@ bool isElementwise(Operation *op);
 /// it writes.
 Value getTarget(Operation *op);
 
+/// The indices of an element in what the op writes, of those in a tensor, or in
+/// a memref that is no view. None if it does not write all of that.
+std::optional<Indices> getWritten(linalg::LinalgOp op, Value source,
+                                  Indices indices);
+
 /// Looks through elementwise ops for what elements were computed from.
 class Tracer {
 public:
@@ -104,7 +109,7 @@ public:
   /// those of reductions are null. None if it does not write all of what is
   /// read, each element once or in sum.
   std::optional<Indices> getIteration(linalg::LinalgOp op, Value source,
-                                      Indices indices);
+                                      const Indices &indices);
 
 private:
   Element *readStored(Value source, const Indices &indices, Operation *reader,

@@ -77,8 +77,8 @@ private:
 
 bool EpilogueMatcher::isSum(const Element *element) const {
   return element->isRead() && element->writer == product.op &&
-         getBase(getTarget(product.op)) == getBase(element->value) &&
-         element->indices == getResultIndices(product.rank, context);
+         getWritten(product.op, element->value, element->indices) ==
+             getResultIndices(product.rank, context);
 }
 
 bool EpilogueMatcher::containsSum(const Element *element) const {
@@ -90,7 +90,10 @@ bool EpilogueMatcher::containsSum(const Element *element) const {
 LogicalResult EpilogueMatcher::takeRounding(const Element *&element) {
   if (element->type.isF32())
     return success();
-  if (!element->is<arith::TruncFOp>() || !element->operands[0]->type.isF32())
+  auto truncation = element->kind == Element::Kind::Compute
+                        ? dyn_cast<arith::TruncFOp>(element->op)
+                        : nullptr;
+  if (!truncation || !element->operands[0]->type.isF32())
     return refusal.because("the result of " + debugString(element->type) +
                                " is not rounded from f32 once, as the GEMM "
                                "op's is",
@@ -101,6 +104,12 @@ LogicalResult EpilogueMatcher::takeRounding(const Element *&element) {
                                " as arith.truncf does; the GEMM op makes bf16 "
                                "and f16, and an f8E4M3FN that saturates",
                            element->getLoc(), "converted here");
+  auto mode = truncation.getRoundingmode();
+  if (mode && *mode != arith::RoundingMode::to_nearest_even)
+    return refusal.because("the result is rounded " +
+                               arith::stringifyRoundingMode(*mode) +
+                               "; the GEMM op rounds to_nearest_even",
+                           element->getLoc(), "rounded here");
   epilogue.ops.insert_range(element->through);
   element = element->operands[0];
   return success();

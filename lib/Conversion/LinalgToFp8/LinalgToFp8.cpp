@@ -9,8 +9,10 @@
 
 #include "mlir/Analysis/AliasAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/IR/ValueBoundsOpInterfaceImpl.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/MemRef/IR/ValueBoundsOpInterfaceImpl.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/Support/Threading.h"
 
@@ -187,20 +189,6 @@ FailureOr<Result> Converter::getDestination(const Result &result) {
   return Result{materialize, materialize.getDest()};
 }
 
-/// A tensor of a memref that others may write while it is in use is no copy of
-/// it.
-static LogicalResult checkTensor(const Operand &operand, Refusal &refusal) {
-  if (!operand)
-    return success();
-  auto source =
-      operand.element->value.getDefiningOp<bufferization::ToTensorOp>();
-  if (!source || source.getRestrict())
-    return success();
-  return refusal.because("an operand is a tensor of a memref that others may "
-                         "write; say 'restrict'",
-                         source.getLoc(), "the tensor");
-}
-
 /// Tries the last of the results as D.
 LogicalResult Converter::convertTo(const Product &product,
                                    ArrayRef<Result> results,
@@ -223,17 +211,15 @@ LogicalResult Converter::convertTo(const Product &product,
 
   OpSet ops = product.ops;
   ops.insert_range(epilogue->ops);
-  Replacement replacement(ops, destination->end, target, *aliases);
+  Replacement replacement(ops,
+                          {product.a, product.b, product.aScale, product.bScale,
+                           epilogue->c, epilogue->beta, epilogue->bias,
+                           epilogue->dScale},
+                          destination->end, destination->target, *aliases);
   for (const Result &result : results.drop_back())
     if (failed(replacement.checkUnseen(result.end, refusal)))
       return failure();
-  Operand reads[] = {product.a,      product.b,       product.aScale,
-                     product.bScale, epilogue->c,     epilogue->beta,
-                     epilogue->bias, epilogue->dScale};
-  for (const Operand &operand : reads)
-    if (failed(checkTensor(operand, refusal)))
-      return failure();
-  if (failed(replacement.checkOrder(reads, epilogue->c, refusal)) ||
+  if (failed(replacement.checkOrder(epilogue->c.element, refusal)) ||
       failed(GemmBuilder(product, *epilogue, destination->end)
                  .build(destination->target, refusal)))
     return failure();
@@ -246,7 +232,11 @@ LogicalResult Converter::convertTo(const Product &product,
 void Converter::convert(llvm::SmallPtrSetImpl<Operation *> &erased) {
   Tracer tracer(*aliases);
   FailureOr<Product> product = failure();
-  if (!matchProduct(op, tracer, product, refusal) || failed(product))
+  if (!matchProduct(op, tracer, product, refusal)) {
+    refusal = Refusal();
+    return;
+  }
+  if (failed(product))
     return;
   SmallVector<Result> results = getResults(*product, *aliases);
   // What a tensor holds on the way has no memref to be in.
@@ -276,6 +266,13 @@ namespace {
 
 struct ConvertLinalgToFp8Pass
     : public fp8::impl::ConvertLinalgToFp8Base<ConvertLinalgToFp8Pass> {
+  // Whether parts of a buffer are disjoint is asked by their offsets' bounds.
+  void getDependentDialects(DialectRegistry &registry) const override {
+    ConvertLinalgToFp8Base::getDependentDialects(registry);
+    arith::registerValueBoundsOpInterfaceExternalModels(registry);
+    memref::registerValueBoundsOpInterfaceExternalModels(registry);
+  }
+
   void runOnOperation() override {
     auto &aliases = getAnalysis<AliasAnalysis>();
     SmallVector<linalg::LinalgOp> ops;

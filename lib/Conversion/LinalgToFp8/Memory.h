@@ -8,19 +8,20 @@
 
 namespace mlir::fp8::fromlinalg {
 
-/// The ops whose work a GEMM op does that stands in the place of `end`.
+/// The ops whose work a GEMM op does that stands in the place of `end`, reads
+/// the operands and writes the memref `target`.
 class Replacement {
 public:
-  Replacement(const OpSet &ops, Operation *end, Value target,
-              AliasAnalysis &aliases);
+  Replacement(const OpSet &ops, ArrayRef<Operand> operands, Operation *end,
+              Value target, AliasAnalysis &aliases);
 
   /// Fails if others see what the op computes, so that it must stay.
   LogicalResult checkUnseen(Operation *op, Refusal &refusal) const;
 
-  /// Fails unless `reads`, what the GEMM op reads, is there in the place of
-  /// `end` as the ops read it, and nobody reads a result before that.
-  LogicalResult checkOrder(ArrayRef<Operand> reads, const Operand &residual,
-                           Refusal &refusal) const;
+  /// Fails unless the operands are there in the place of `end` as the ops read
+  /// them, and nobody reads a result before that. The target may be the
+  /// residual.
+  LogicalResult checkOrder(const Element *residual, Refusal &refusal) const;
 
   /// Takes out the ops but for those whose results others read, and what was
   /// there for their sake alone. Adds to `erased`.
@@ -33,10 +34,15 @@ private:
     return ops.contains(op) && !kept.contains(op);
   }
   bool writesTarget(Operation *op) const;
-  LogicalResult checkInput(const Element *read, Refusal &refusal) const;
+  const Element *findReader(Operation *op) const;
+  LogicalResult checkMemref(const Element *read, Refusal &refusal) const;
+  LogicalResult checkTensor(const Element *read, Refusal &refusal) const;
+  LogicalResult checkOverlap(const Operand &operand, const Element *residual,
+                             Refusal &refusal) const;
   LogicalResult checkResult(Refusal &refusal) const;
 
   OpSet ops;
+  SmallVector<Operand> operands;
   llvm::SmallPtrSet<Operation *, 4> kept;
   Operation *end;
   Value target;

@@ -19,14 +19,31 @@ struct Sum {
   Value addend;
 };
 
+/// An element that is a sum itself, over the elements of one K block.
+struct BlockSum {
+  Sum sum;
+  /// The element's loops; the reduction is null.
+  Indices iteration;
+  unsigned reduction;
+  /// The extent of a block.
+  int64_t depth;
+  const Element *init;
+};
+
 } // namespace
 
-/// The op as a sum over its reduction loops.
+/// The op as a sum over its reduction loops, each of which is no other's.
 static std::optional<Sum> getSum(Operation *operation) {
   auto op = dyn_cast_or_null<linalg::LinalgOp>(operation);
   if (!op || !op.getNumReductionLoops() || op.getNumDpsInits() != 1)
     return std::nullopt;
   OpOperand *init = op.getDpsInitOperand(0);
+  SmallVector<unsigned> reductions;
+  op.getReductionDims(reductions);
+  AffineMap map = op.getMatchingIndexingMap(init);
+  if (llvm::any_of(reductions,
+                   [&](unsigned loop) { return map.isFunctionOfDim(loop); }))
+    return std::nullopt;
   BlockArgument sum = op.getMatchingBlockArgument(init);
   auto add = op.getBlock()
                  ->getTerminator()
@@ -74,8 +91,13 @@ public:
 
 private:
   LogicalResult nameLoops();
+  const Element *evaluateAddend() {
+    return tracer.evaluate(sum.addend, sum.op, iteration);
+  }
+  std::optional<BlockSum> getBlockSum(const Element *element);
+  bool findBlocks(const Element *addend);
+  LogicalResult openSum(BlockSum inner);
   LogicalResult collectFactors(const Element *element);
-  LogicalResult openSum(const Element *element, bool &isSum);
   LogicalResult assignData();
   LogicalResult assignScales();
   LogicalResult take(Operand &operand, const Element *element, StringRef what,
@@ -93,6 +115,8 @@ private:
   Indices iteration;
   /// Where the sums of K blocks are added up: the extent of a block.
   int64_t blockDepth = 0;
+  /// The op that sums up within K blocks, once it is found.
+  linalg::LinalgOp blockOp;
   SmallVector<const Element *> data, scales;
 };
 
@@ -127,36 +151,8 @@ LogicalResult ProductMatcher::nameLoops() {
                            "blocks and one within a block of a static extent");
   iteration[reductions[0]] = k.floorDiv(inner);
   iteration[reductions[1]] = k % inner;
+  blockOp = sum.op;
   return success();
-}
-
-/// If the element is a sum itself, over the elements of one K block, goes on
-/// with the products in that: what multiplies it multiplies each of them.
-LogicalResult ProductMatcher::openSum(const Element *element, bool &isSum) {
-  std::optional<Sum> inner = getSum(element->writer);
-  if (!inner || inner->op.getNumReductionLoops() != 1 || !element->type.isF32())
-    return success();
-  std::optional<Indices> loops =
-      tracer.getIteration(inner->op, element->value, element->indices);
-  if (!loops)
-    return success();
-  const Element *init = tracer.evaluate(
-      inner->op.getMatchingBlockArgument(inner->init), inner->op, *loops);
-  SmallVector<unsigned> reductions;
-  inner->op.getReductionDims(reductions);
-  int64_t depth = inner->op.getStaticLoopRanges()[reductions[0]];
-  if (!init->isConstant(0.0) || ShapedType::isDynamic(depth) ||
-      (blockDepth && blockDepth != depth))
-    return success();
-  isSum = true;
-  if (!blockDepth) { // the loops of the outer sum get other indices
-    blockDepth = depth;
-    return success();
-  }
-  (*loops)[reductions[0]] = getAxis(kDepth) % depth;
-  product.ops.insert(inner->op);
-  product.ops.insert_range(init->through);
-  return collectFactors(tracer.evaluate(inner->addend, inner->op, *loops));
 }
 
 static bool readsFloat8(const Element *element) {
@@ -167,15 +163,65 @@ static bool readsFloat8(const Element *element) {
   return reads;
 }
 
+/// The element as the sum of f8 products in a K block. A sum of anything else
+/// is a number that is read.
+std::optional<BlockSum> ProductMatcher::getBlockSum(const Element *element) {
+  std::optional<Sum> inner = getSum(element->writer);
+  if (!element->isRead() || !element->type.isF32() || !inner ||
+      inner->op.getNumReductionLoops() != 1)
+    return std::nullopt;
+  std::optional<Indices> loops =
+      tracer.getIteration(inner->op, element->value, element->indices);
+  if (!loops || llvm::count(*loops, nullptr) != 1)
+    return std::nullopt;
+  const Element *init = tracer.evaluate(
+      inner->op.getMatchingBlockArgument(inner->init), inner->op, *loops);
+  unsigned reduction = llvm::find(*loops, nullptr) - loops->begin();
+  int64_t depth = inner->op.getStaticLoopRanges()[reduction];
+  Indices within = *loops;
+  within[reduction] = getAxis(kDepth);
+  if (!init->isConstant(0.0) || ShapedType::isDynamic(depth) ||
+      !readsFloat8(tracer.evaluate(inner->addend, inner->op, within)))
+    return std::nullopt;
+  return BlockSum{*inner, *loops, reduction, depth, init};
+}
+
+/// True if what is added up has a sum of a K block as a factor, so that the
+/// one reduction is that of K blocks.
+bool ProductMatcher::findBlocks(const Element *addend) {
+  walk(addend, [&](const Element *each) {
+    if (std::optional<BlockSum> inner = getBlockSum(each)) {
+      isOfInterest = true;
+      if (!blockOp)
+        blockDepth = inner->depth;
+    }
+  });
+  return blockDepth;
+}
+
+/// Goes on with the products in the sum: what multiplies it multiplies each of
+/// them. That is so of one sum; of two all products would be multiplied with
+/// one another.
+LogicalResult ProductMatcher::openSum(BlockSum inner) {
+  if (blockOp)
+    return refusal.because("it multiplies sums of K blocks with one another; "
+                           "the GEMM op multiplies elements",
+                           inner.sum.op->getLoc(), "the second sum");
+  blockOp = inner.sum.op;
+  inner.iteration[inner.reduction] = getAxis(kDepth) % inner.depth;
+  product.ops.insert(inner.sum.op);
+  product.ops.insert_range(inner.init->through);
+  return collectFactors(
+      tracer.evaluate(inner.sum.addend, inner.sum.op, inner.iteration));
+}
+
 /// Adds the factors of an element to `data` and `scales`.
 LogicalResult ProductMatcher::collectFactors(const Element *element) {
   if (element->isRead()) {
     product.ops.insert_range(element->through);
-    bool isSum = false;
-    if (failed(openSum(element, isSum)))
-      return failure();
-    if (!isSum)
-      (isFloat8(element->type) ? data : scales).push_back(element);
+    if (std::optional<BlockSum> inner = getBlockSum(element))
+      return openSum(*inner);
+    (isFloat8(element->type) ? data : scales).push_back(element);
     return success();
   }
   // However scales were computed, they are read.
@@ -283,23 +329,14 @@ FailureOr<Product> ProductMatcher::match() {
   LogicalResult named = nameLoops();
   if (failed(named)) // only to see whether it is of interest
     iteration.assign(sum.op.getNumLoops(), getAxis(kDepth));
-  const Element *addend = tracer.evaluate(sum.addend, sum.op, iteration);
+  const Element *addend = evaluateAddend();
   isOfInterest = readsFloat8(addend);
-  LogicalResult collected = failure();
-  if (succeeded(named)) {
-    int64_t depth = blockDepth;
-    collected = collectFactors(addend);
-    if (blockDepth != depth) {
-      product.ops.clear();
-      data.clear();
-      scales.clear();
-      if (failed(nameLoops()))
-        return failure();
-      collected =
-          collectFactors(tracer.evaluate(sum.addend, sum.op, iteration));
-    }
-    isOfInterest |= !data.empty();
+  if (findBlocks(addend) && succeeded(named)) {
+    named = nameLoops();
+    addend = evaluateAddend();
   }
+  LogicalResult collected =
+      succeeded(named) ? collectFactors(addend) : failure();
   if (!isOfInterest || failed(named) || failed(collected))
     return failure();
   if (!addend->type.isF32())
@@ -313,11 +350,28 @@ FailureOr<Product> ProductMatcher::match() {
   return product;
 }
 
+/// True if the op multiplies f8 elements, whatever it makes of the products.
+static bool multipliesFloat8(linalg::LinalgOp op, Tracer &tracer) {
+  Indices iteration(op.getNumLoops(),
+                    getAffineDimExpr(kDepth, op->getContext()));
+  bool multiplies = false;
+  walk(tracer.evaluate(op.getBlock()->getTerminator()->getOperand(0), op,
+                       iteration),
+       [&](const Element *each) {
+         multiplies |= each->is<arith::MulFOp>() && readsFloat8(each);
+       });
+  return multiplies;
+}
+
 bool fromlinalg::matchProduct(linalg::LinalgOp op, Tracer &tracer,
                               FailureOr<Product> &product, Refusal &refusal) {
   std::optional<Sum> sum = getSum(op);
-  if (!sum)
-    return false;
+  if (!sum) {
+    product = refusal.because("it is no sum of products, each added by one "
+                              "arith.addf to a result without the reduction's "
+                              "axis");
+    return multipliesFloat8(op, tracer);
+  }
   ProductMatcher matcher(*sum, tracer, refusal);
   product = matcher.match();
   return matcher.isOfInterest;

@@ -36,7 +36,7 @@ struct Product {
 std::optional<SmallVector<int64_t, 3>> getOrder(const Element *element,
                                                 ArrayRef<AffineExpr> indices);
 
-/// True if the op adds products of f8 elements up, so that it is worth a remark
+/// True if the op reduces products of f8 elements, so that it is worth a remark
 /// if it is no GEMM. `product` then says what GEMM it is, or `refusal` why it
 /// is none.
 bool matchProduct(linalg::LinalgOp op, Tracer &tracer,

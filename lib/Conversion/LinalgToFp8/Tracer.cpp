@@ -35,6 +35,15 @@ Value fromlinalg::getTarget(Operation *op) {
                                    : linalgOp.getDpsInitOperand(0)->get();
 }
 
+std::optional<Indices> fromlinalg::getWritten(linalg::LinalgOp op, Value source,
+                                              Indices indices) {
+  Value target = op.getDpsInitOperand(0)->get();
+  if (isa<MemRefType>(source.getType()) &&
+      (getBase(target) != source || failed(fromBase(target, indices))))
+    return std::nullopt;
+  return indices;
+}
+
 Element *Tracer::create(Element::Kind kind, Type type, Operation *op) {
   Element &element = elements.emplace_back();
   element.kind = kind;
@@ -55,19 +64,16 @@ Operation *Tracer::findWriter(Value source, Operation *reader) {
 }
 
 std::optional<Indices> Tracer::getIteration(linalg::LinalgOp op, Value source,
-                                            Indices indices) {
+                                            const Indices &indices) {
   if (op.getNumDpsInits() != 1)
     return std::nullopt;
-  OpOperand *init = op.getDpsInitOperand(0);
-  if (isa<MemRefType>(source.getType()) &&
-      (getBase(init->get()) != source ||
-       failed(fromBase(init->get(), indices))))
-    return std::nullopt;
-  AffineMap map = op.getMatchingIndexingMap(init);
-  if (!map.isProjectedPermutation() || map.getNumResults() != indices.size())
+  std::optional<Indices> written = getWritten(op, source, indices);
+  AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+  if (!written || !map.isProjectedPermutation() ||
+      map.getNumResults() != written->size())
     return std::nullopt;
   Indices iteration(op.getNumLoops());
-  for (auto [axis, index] : llvm::enumerate(indices))
+  for (auto [axis, index] : llvm::enumerate(*written))
     iteration[map.getDimPosition(axis)] = index;
   return iteration;
 }

@@ -167,3 +167,50 @@ func.func @other_readers(%a: !a, %as: !as, %b: !b, %bs: !bs, %d: !h) -> (memref<
   // expected-note @below {{read here}}
   return %af, %sum : memref<64x256xf32>, !f
 }
+
+// The GEMM op rounds in one way.
+// CHECK-LABEL: func @rounding
+// CHECK: fp8.blockwise_gemm {{.*}} outs(%[[SUM:.*]] : memref<64x128xf32>)
+// CHECK-NEXT: linalg.generic {{.*}} ins(%[[SUM]] :
+// CHECK: fp8.blockwise_gemm {{.*}} outs(%{{.*}} : memref<64x128xbf16>)
+// CHECK-NEXT: return
+func.func @rounding(%a: !a, %as: !as, %b: !b, %bs: !bs, %d: !h, %e: !h) {
+  %zero = arith.constant 0.0 : f32
+  %sum = memref.alloc() : !f
+  linalg.fill ins(%zero : f32) outs(%sum : !f)
+  linalg.generic #sum ins(%a, %as, %b, %bs : !a, !as, !b, !bs) outs(%sum : !f) {
+    ^bb0(%x: f8E4M3FN, %xs: f32, %y: f8E4M3FN, %ys: f32, %out: f32):
+      %xf = arith.extf %x : f8E4M3FN to f32
+      %yf = arith.extf %y : f8E4M3FN to f32
+      %p = arith.mulf %xf, %xs : f32
+      %q = arith.mulf %yf, %ys : f32
+      %r = arith.mulf %p, %q : f32
+      %s = arith.addf %out, %r : f32
+      linalg.yield %s : f32
+  }
+  // expected-remark @below {{not taken into the GEMM op: the result is rounded toward_zero; the GEMM op rounds to_nearest_even}}
+  linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%sum : !f) outs(%d : !h) {
+    ^bb0(%x: f32, %out: bf16):
+      // expected-note @below {{rounded here}}
+      %y = arith.truncf %x toward_zero : f32 to bf16
+      linalg.yield %y : bf16
+  }
+  %other = memref.alloc() : !f
+  linalg.fill ins(%zero : f32) outs(%other : !f)
+  linalg.generic #sum ins(%a, %as, %b, %bs : !a, !as, !b, !bs) outs(%other : !f) {
+    ^bb0(%x: f8E4M3FN, %xs: f32, %y: f8E4M3FN, %ys: f32, %out: f32):
+      %xf = arith.extf %x : f8E4M3FN to f32
+      %yf = arith.extf %y : f8E4M3FN to f32
+      %p = arith.mulf %xf, %xs : f32
+      %q = arith.mulf %yf, %ys : f32
+      %r = arith.mulf %p, %q : f32
+      %s = arith.addf %out, %r : f32
+      linalg.yield %s : f32
+  }
+  linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%other : !f) outs(%e : !h) {
+    ^bb0(%x: f32, %out: bf16):
+      %y = arith.truncf %x to_nearest_even : f32 to bf16
+      linalg.yield %y : bf16
+  }
+  return
+}

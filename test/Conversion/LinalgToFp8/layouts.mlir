@@ -174,3 +174,70 @@ func.func @quantised_here(%b: memref<128x256xf8E4M3FN>, %bs: memref<1x2xf32>, %x
   linalg.add ins(%sum, %c : memref<64x128xf32>, memref<64x128xf32>) outs(%d : memref<64x128xf32>)
   return
 }
+
+// The sum goes through a transposed view into a buffer that is read transposed back.
+// CHECK-LABEL: func @sum_through_view
+// CHECK-SAME: %[[D:[^:,]*]]: memref<128x128xbf16>)
+// CHECK-NEXT: fp8.blockwise_gemm {{.*}} outs(%[[D]] : memref<128x128xbf16>)
+// CHECK-NEXT: return
+func.func @sum_through_view(%a: memref<128x256xf8E4M3FN>, %as: memref<2x128xf32>, %b: memref<128x256xf8E4M3FN>, %bs: memref<1x2xf32>, %d: memref<128x128xbf16>) {
+  %zero = arith.constant 0.0 : f32
+  %base = memref.alloc() : memref<128x128xf32>
+  %view = memref.transpose %base (i, j) -> (j, i) : memref<128x128xf32> to memref<128x128xf32, strided<[1, 128]>>
+  linalg.fill ins(%zero : f32) outs(%base : memref<128x128xf32>)
+  linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k floordiv 128, m)>,
+                                   affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (n floordiv 128, k floordiv 128)>,
+                                   affine_map<(m, n, k) -> (m, n)>],
+                  iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%a, %as, %b, %bs : memref<128x256xf8E4M3FN>, memref<2x128xf32>, memref<128x256xf8E4M3FN>, memref<1x2xf32>)
+      outs(%view : memref<128x128xf32, strided<[1, 128]>>) {
+    ^bb0(%x: f8E4M3FN, %xs: f32, %y: f8E4M3FN, %ys: f32, %out: f32):
+      %xf = arith.extf %x : f8E4M3FN to f32
+      %yf = arith.extf %y : f8E4M3FN to f32
+      %p = arith.mulf %xf, %xs : f32
+      %q = arith.mulf %yf, %ys : f32
+      %r = arith.mulf %p, %q : f32
+      %s = arith.addf %out, %r : f32
+      linalg.yield %s : f32
+  }
+  linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d1, d0)>, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%base : memref<128x128xf32>) outs(%d : memref<128x128xbf16>) {
+    ^bb0(%x: f32, %out: bf16):
+      %y = arith.truncf %x : f32 to bf16
+      linalg.yield %y : bf16
+  }
+  return
+}
+
+// It is read as it lies, which is the sum transposed.
+// CHECK-LABEL: func @transposed_sum
+// CHECK-NOT: fp8.blockwise_gemm
+func.func @transposed_sum(%a: memref<128x256xf8E4M3FN>, %as: memref<2x128xf32>, %b: memref<128x256xf8E4M3FN>, %bs: memref<1x2xf32>, %d: memref<128x128xbf16>) {
+  %zero = arith.constant 0.0 : f32
+  %base = memref.alloc() : memref<128x128xf32>
+  %view = memref.transpose %base (i, j) -> (j, i) : memref<128x128xf32> to memref<128x128xf32, strided<[1, 128]>>
+  linalg.fill ins(%zero : f32) outs(%base : memref<128x128xf32>)
+  // expected-remark @below {{not made a GEMM op: 'fp8.blockwise_gemm' op the rows of 'd' must be contiguous (G3), but got 'memref<128x128xf32, strided<[1, 128]>>'}}
+  linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k floordiv 128, m)>,
+                                   affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (n floordiv 128, k floordiv 128)>,
+                                   affine_map<(m, n, k) -> (m, n)>],
+                  iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%a, %as, %b, %bs : memref<128x256xf8E4M3FN>, memref<2x128xf32>, memref<128x256xf8E4M3FN>, memref<1x2xf32>)
+      outs(%view : memref<128x128xf32, strided<[1, 128]>>) {
+    ^bb0(%x: f8E4M3FN, %xs: f32, %y: f8E4M3FN, %ys: f32, %out: f32):
+      %xf = arith.extf %x : f8E4M3FN to f32
+      %yf = arith.extf %y : f8E4M3FN to f32
+      %p = arith.mulf %xf, %xs : f32
+      %q = arith.mulf %yf, %ys : f32
+      %r = arith.mulf %p, %q : f32
+      %s = arith.addf %out, %r : f32
+      linalg.yield %s : f32
+  }
+  linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%base : memref<128x128xf32>) outs(%d : memref<128x128xbf16>) {
+    ^bb0(%x: f32, %out: bf16):
+      %y = arith.truncf %x : f32 to bf16
+      linalg.yield %y : bf16
+  }
+  return
+}

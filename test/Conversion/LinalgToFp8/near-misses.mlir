@@ -305,8 +305,9 @@ func.func @in_f16(%a: memref<64x256xf8E4M3FN>, %b: memref<256x128xf8E4M3FN>, %d:
 
 // -----
 
-// A product that has nothing to do with f8 is none of ours: no remark.
-func.func @other(%a: memref<64x256xf32>, %b: memref<256x128xf32>, %d: memref<64x128xf32>) {
+// A product or sum that has nothing to do with f8 is none of ours: no remark.
+func.func @other(%a: memref<64x256xf32>, %b: memref<256x128xf32>, %d: memref<64x128xf32>, %e: memref<64xf32>) {
   linalg.matmul ins(%a, %b : memref<64x256xf32>, memref<256x128xf32>) outs(%d : memref<64x128xf32>)
+  linalg.reduce { arith.addf } ins(%a : memref<64x256xf32>) outs(%e : memref<64xf32>) dimensions = [1]
   return
 }

@@ -133,3 +133,149 @@ func.func @collapsed(%a: tensor<64x128xf8E4M3FN>, %as: tensor<1x64xf32>, %b: ten
   bufferization.materialize_in_destination %flat in restrict writable %d : (tensor<8192xf32>, memref<8192xf32>) -> ()
   return
 }
+
+// -----
+
+// What a tensor lies in is gone where the GEMM op would read it: of a part, and of all.
+// CHECK-LABEL: func @freed
+// CHECK-NOT: fp8.blockwise_gemm
+func.func @freed(%am: memref<128x128xf8E4M3FN>, %asm: memref<4x128xf32>, %b: tensor<128x128xf8E4M3FN>, %bs: tensor<1x1xf32>,
+                 %d: memref<128x128xf32>, %e: memref<128x128xf32>) {
+  %zeros = arith.constant dense<0.0> : tensor<128x128xf32>
+  %a = bufferization.to_tensor %am restrict : memref<128x128xf8E4M3FN> to tensor<128x128xf8E4M3FN>
+  %all = bufferization.to_tensor %asm restrict : memref<4x128xf32> to tensor<4x128xf32>
+  %as = tensor.extract_slice %all[1, 0] [1, 128] [1, 1] : tensor<4x128xf32> to tensor<1x128xf32>
+  // expected-remark @below {{not made a GEMM op: an operand may be overwritten or freed between the op that reads it and the last of the ops, in whose place the GEMM op would read it}}
+  // expected-note @below {{read here}}
+  %sum = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k floordiv 128, m)>,
+                                   affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (n floordiv 128, k floordiv 128)>,
+                                   affine_map<(m, n, k) -> (m, n)>],
+                  iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%a, %as, %b, %bs : tensor<128x128xf8E4M3FN>, tensor<1x128xf32>, tensor<128x128xf8E4M3FN>, tensor<1x1xf32>)
+      outs(%zeros : tensor<128x128xf32>) {
+    ^bb0(%x: f8E4M3FN, %xs: f32, %y: f8E4M3FN, %ys: f32, %out: f32):
+      %xf = arith.extf %x : f8E4M3FN to f32
+      %yf = arith.extf %y : f8E4M3FN to f32
+      %p = arith.mulf %xf, %xs : f32
+      %q = arith.mulf %yf, %ys : f32
+      %r = arith.mulf %p, %q : f32
+      %s = arith.addf %out, %r : f32
+      linalg.yield %s : f32
+  } -> tensor<128x128xf32>
+  // expected-note @below {{written or freed here}}
+  memref.dealloc %asm : memref<4x128xf32>
+  bufferization.materialize_in_destination %sum in restrict writable %d : (tensor<128x128xf32>, memref<128x128xf32>) -> ()
+  // expected-remark @below {{not made a GEMM op: an operand may be overwritten or freed between the op that reads it and the last of the ops, in whose place the GEMM op would read it}}
+  // expected-note @below {{read here}}
+  %other = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k floordiv 128, m)>,
+                                   affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (n floordiv 128, k floordiv 128)>,
+                                   affine_map<(m, n, k) -> (m, n)>],
+                  iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%a, %as, %b, %bs : tensor<128x128xf8E4M3FN>, tensor<1x128xf32>, tensor<128x128xf8E4M3FN>, tensor<1x1xf32>)
+      outs(%zeros : tensor<128x128xf32>) {
+    ^bb0(%x: f8E4M3FN, %xs: f32, %y: f8E4M3FN, %ys: f32, %out: f32):
+      %xf = arith.extf %x : f8E4M3FN to f32
+      %yf = arith.extf %y : f8E4M3FN to f32
+      %p = arith.mulf %xf, %xs : f32
+      %q = arith.mulf %yf, %ys : f32
+      %r = arith.mulf %p, %q : f32
+      %s = arith.addf %out, %r : f32
+      linalg.yield %s : f32
+  } -> tensor<128x128xf32>
+  // expected-note @below {{written or freed here}}
+  memref.dealloc %am : memref<128x128xf8E4M3FN>
+  bufferization.materialize_in_destination %other in restrict writable %e : (tensor<128x128xf32>, memref<128x128xf32>) -> ()
+  return
+}
+
+// -----
+
+// CHECK-LABEL: func @in_a_loop
+// CHECK-NOT: fp8.blockwise_gemm
+func.func @in_a_loop(%am: memref<64x128xf8E4M3FN>, %as: tensor<1x64xf32>, %b: tensor<128x128xf8E4M3FN>, %bs: tensor<1x1xf32>, %d: memref<64x128xf32>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zeros = arith.constant dense<0.0> : tensor<64x128xf32>
+  // expected-note @below {{the tensor}}
+  %a = bufferization.to_tensor %am restrict : memref<64x128xf8E4M3FN> to tensor<64x128xf8E4M3FN>
+  scf.for %i = %c0 to %n step %c1 {
+    // expected-remark @below {{not made a GEMM op: an operand is a tensor of a memref in another block}}
+    %sum = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k floordiv 128, m)>,
+                                   affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (n floordiv 128, k floordiv 128)>,
+                                   affine_map<(m, n, k) -> (m, n)>],
+                  iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%a, %as, %b, %bs : tensor<64x128xf8E4M3FN>, tensor<1x64xf32>, tensor<128x128xf8E4M3FN>, tensor<1x1xf32>)
+      outs(%zeros : tensor<64x128xf32>) {
+    ^bb0(%x: f8E4M3FN, %xs: f32, %y: f8E4M3FN, %ys: f32, %out: f32):
+      %xf = arith.extf %x : f8E4M3FN to f32
+      %yf = arith.extf %y : f8E4M3FN to f32
+      %p = arith.mulf %xf, %xs : f32
+      %q = arith.mulf %yf, %ys : f32
+      %r = arith.mulf %p, %q : f32
+      %s = arith.addf %out, %r : f32
+      linalg.yield %s : f32
+    } -> tensor<64x128xf32>
+    bufferization.materialize_in_destination %sum in restrict writable %d : (tensor<64x128xf32>, memref<64x128xf32>) -> ()
+    memref.dealloc %am : memref<64x128xf8E4M3FN>
+  }
+  return
+}
+
+// -----
+
+// C may be what D becomes; a bias may not be a part of that. Another result that is written before is none of theirs.
+// CHECK-LABEL: func @in_place
+// CHECK-SAME: %[[D:[^:]*]]: memref<128x128xf32>, %[[E:[^:]*]]: memref<128x128xf32>)
+// CHECK: fp8.blockwise_gemm {{.*}} residual(%[[D]] : {{.*}} outs(%[[D]] :
+// CHECK-NEXT: linalg.generic
+// CHECK-NOT: fp8.blockwise_gemm
+#id = affine_map<(d0, d1) -> (d0, d1)>
+func.func @in_place(%am: memref<128x128xf8E4M3FN>, %as: tensor<1x128xf32>, %b: tensor<128x128xf8E4M3FN>, %bs: tensor<1x1xf32>,
+                    %d: memref<128x128xf32>, %e: memref<128x128xf32>) {
+  %zeros = arith.constant dense<0.0> : tensor<128x128xf32>
+  %a = bufferization.to_tensor %am restrict : memref<128x128xf8E4M3FN> to tensor<128x128xf8E4M3FN>
+  %c = bufferization.to_tensor %d restrict : memref<128x128xf32> to tensor<128x128xf32>
+  %sum = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k floordiv 128, m)>,
+                                   affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (n floordiv 128, k floordiv 128)>,
+                                   affine_map<(m, n, k) -> (m, n)>],
+                  iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%a, %as, %b, %bs : tensor<128x128xf8E4M3FN>, tensor<1x128xf32>, tensor<128x128xf8E4M3FN>, tensor<1x1xf32>)
+      outs(%c : tensor<128x128xf32>) {
+    ^bb0(%x: f8E4M3FN, %xs: f32, %y: f8E4M3FN, %ys: f32, %out: f32):
+      %xf = arith.extf %x : f8E4M3FN to f32
+      %yf = arith.extf %y : f8E4M3FN to f32
+      %p = arith.mulf %xf, %xs : f32
+      %q = arith.mulf %yf, %ys : f32
+      %r = arith.mulf %p, %q : f32
+      %s = arith.addf %out, %r : f32
+      linalg.yield %s : f32
+  } -> tensor<128x128xf32>
+  bufferization.materialize_in_destination %sum in restrict writable %d : (tensor<128x128xf32>, memref<128x128xf32>) -> ()
+  // expected-remark @below {{not made a GEMM op: the result is written over an operand, which the GEMM op reads meanwhile}}
+  %other = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k floordiv 128, m)>,
+                                   affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (n floordiv 128, k floordiv 128)>,
+                                   affine_map<(m, n, k) -> (m, n)>],
+                  iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%a, %as, %b, %bs : tensor<128x128xf8E4M3FN>, tensor<1x128xf32>, tensor<128x128xf8E4M3FN>, tensor<1x1xf32>)
+      outs(%zeros : tensor<128x128xf32>) {
+    ^bb0(%x: f8E4M3FN, %xs: f32, %y: f8E4M3FN, %ys: f32, %out: f32):
+      %xf = arith.extf %x : f8E4M3FN to f32
+      %yf = arith.extf %y : f8E4M3FN to f32
+      %p = arith.mulf %xf, %xs : f32
+      %q = arith.mulf %yf, %ys : f32
+      %r = arith.mulf %p, %q : f32
+      %s = arith.addf %out, %r : f32
+      linalg.yield %s : f32
+  } -> tensor<128x128xf32>
+  %old = bufferization.to_tensor %e restrict : memref<128x128xf32> to tensor<128x128xf32>
+  %bias = tensor.extract_slice %old[0, 0] [1, 128] [1, 1] : tensor<128x128xf32> to tensor<1x128xf32>
+  // expected-note @below {{read here}}
+  %biased = linalg.generic {indexing_maps = [#id, affine_map<(d0, d1) -> (0, d1)>, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%other, %bias : tensor<128x128xf32>, tensor<1x128xf32>) outs(%zeros : tensor<128x128xf32>) {
+    ^bb0(%x: f32, %y: f32, %out: f32):
+      %z = arith.addf %x, %y : f32
+      linalg.yield %z : f32
+  } -> tensor<128x128xf32>
+  bufferization.materialize_in_destination %biased in restrict writable %e : (tensor<128x128xf32>, memref<128x128xf32>) -> ()
+  return
+}
