@@ -43,6 +43,7 @@ class Call(NamedTuple):
     bias: Any
     residual: Any
     beta: Any
+    out_scale: Any
     out: Any
     scale_layout: str | None
     b_block: int
@@ -62,11 +63,6 @@ def _typed(name: str, given: Any, wanted: tuple[Format, ...]) -> Array:
     raise TypeError(f"{name} is of {spelt(array.dtype)}; it must be of {one_of(wanted)}")
 
 
-def _check_rank(name: str, array: Array, shape: str) -> None:
-    if len(array.shape) != 2:
-        raise ValueError(f"{name} has {len(array.shape)} dimensions; it must be {shape}")
-
-
 def as_number(value: Any) -> float | None:
     """The number that `value` is, one of numpy among them; None: it is none, but an array perhaps."""
     is_array = package_of(value) or hasattr(value, "__cuda_array_interface__") or hasattr(value, "__dlpack__")
@@ -82,23 +78,22 @@ class Operands:
 
     def __init__(self, call: Call):
         self.a, self.b = _typed("a", call.a, (E4M3,)), _typed("b", call.b, (E4M3,))
-        _check_rank("a", self.a, "M x K")
-        _check_rank("b", self.b, "N x K")
-        (self.m, self.k), (self.n, k) = self.a.shape, self.b.shape
-        if k != self.k:
-            raise ValueError(f"a is {self.m} x {self.k} and b is {self.n} x {k}: both have K columns, b is not transposed")
-        if self.k % 16:
-            raise ValueError(f"K is {self.k}; it must be a multiple of 16: pad a and b with columns of zeros")
+        self._check_extents()
+        (*batch, self.m, self.k), self.n = self.a.shape, self.b.shape[-2]
+        self.batch = tuple(batch)
         self.a_scale = self._row_scales("a_scale", call.a_scale, ("M", self.m), call.scale_layout)
         self.b_scale = self._b_scale(call)
         # With the factor 1 C is added as it is; with 0 it is not read.
-        factor = as_number(call.beta)
-        has_c = call.residual is not None and factor != 0
-        self.c = self._residual(call.residual) if has_c else None
-        self.beta = None if not has_c or factor == 1 else call.beta if factor is None else factor
+        beta, out_scale = as_number(call.beta), as_number(call.out_scale)
+        self.c = self._residual(call.residual) if call.residual is not None and beta != 0 else None
         self.bias = self._bias(call.bias)
-        # Of all that is given, also of what is not read.
         self.device, self.index, self.place = self.a.device, self.a.index, self.a.place
+        # What the kernel reads as one number, each a float or an array.
+        self.numbers: dict[str, Any] = {}
+        if self.c and beta != 1:
+            self.numbers["beta"] = call.beta if beta is None else beta
+        if call.out_scale is not None and out_scale != 1:
+            self.numbers["d_scale"] = call.out_scale if out_scale is None else out_scale
         default = BF16.mlir if call.out is None else describe(call.out, "out").dtype
         self.spec = GemmSpec(
             out_dtype=_output_type(call, default),
@@ -107,18 +102,34 @@ class Operands:
             b_block=call.b_block,
             bias_dtype=self.bias.dtype if self.bias else None,
             residual_dtype=self.c.dtype if self.c else None,
-            beta=self.beta is not None,
+            beta="beta" in self.numbers,
+            out_scale="d_scale" in self.numbers,
+            batch=bool(batch),
         )
         self._check_places()
+
+    @property
+    def d_shape(self) -> tuple[int, ...]:
+        return (*self.batch, self.m, self.n)
+
+    def _check_extents(self) -> None:
+        a, b = self.a.shape, self.b.shape
+        for name, shape, wanted in (("a", a, "M x K"), ("b", b, "N x K")):
+            if len(shape) not in (2, 3):
+                raise ValueError(f"{name} has {len(shape)} dimensions; it must be {wanted}, or L x {wanted} of a batch")
+        if a[:-2] != b[:-2]:
+            raise ValueError(f"a is {by(a)} and b is {by(b)}: they must be matrices, or batches of as many")
+        if a[-1] != b[-1]:
+            raise ValueError(f"a is {by(a)} and b is {by(b)}: both have K columns, b is not transposed")
+        if a[-1] % 16:
+            raise ValueError(f"K is {a[-1]}; it must be a multiple of 16: pad a and b with columns of zeros")
 
     def _row_scales(self, name: str, given: Any, rows: tuple[str, int], layout: str | None) -> Array:
         """The scales of single rows, as K/128 x rows."""
         array = _typed(name, given, SCALES)
-        blocks = _blocks(self.k)
-        _check_rank(name, array, f"{rows[0]} x K/128, {rows[1]} x {blocks}, or K/128 x {rows[0]}")
-        if scale_layout(name, array.shape, rows, blocks, layout) == "k_major":
+        if scale_layout(name, array.shape, rows, _blocks(self.k), layout, self.batch) == "k_major":
             return array
-        return array.laid_out(array.shape[::-1], array.strides[::-1])
+        return array.laid_out(_turned(array.shape), _turned(array.strides))
 
     def _b_scale(self, call: Call) -> Array:
         block = call.b_block
@@ -127,15 +138,20 @@ class Operands:
         if block == 1:
             return self._row_scales("b_scale", call.b_scale, ("N", self.n), call.scale_layout)
         array = _typed("b_scale", call.b_scale, SCALES)
-        shape = (_blocks(self.n, block), _blocks(self.k))
+        shape = (*self.batch, _blocks(self.n, block), _blocks(self.k))
         if array.shape != shape:
-            raise ValueError(f"b_scale is {by(array.shape)}; it must be N/{block} x K/128, {by(shape)}")
+            raise ValueError(f"b_scale is {by(array.shape)}; it must be {self._lead}N/{block} x K/128, {by(shape)}")
         return array
+
+    @property
+    def _lead(self) -> str:
+        """What a batch has in front of its extents, in words."""
+        return "L x " * len(self.batch)
 
     def _residual(self, given: Any) -> Array:
         array = _typed("residual", given, ADDENDS)
-        if array.shape != (self.m, self.n):
-            raise ValueError(f"residual is {by(array.shape)}; it must be M x N, {self.m} x {self.n}")
+        if array.shape != self.d_shape:
+            raise ValueError(f"residual is {by(array.shape)}; it must be {self._lead}M x N, {by(self.d_shape)}")
         return array
 
     def _bias(self, given: Any) -> Array | None:
@@ -154,30 +170,38 @@ class Operands:
     def arrays(self, out: Array) -> tuple[Array, ...]:
         """What the kernel takes, in its order; copies where it cannot read an operand."""
         by_tma = self.spec.read_by_tma
-        found = {name: in_rows("residual" if name == "c" else name, array, name in by_tma) for name, array in self.named()}
+        found = {name: in_rows(_SAID.get(name, name), array, name in by_tma) for name, array in self.named()}
+        found |= {name: self._number(_SAID.get(name, name), value) for name, value in self.numbers.items()}
         found["d"] = out
-        if self.spec.beta:
-            found["beta"] = self._beta_array()
         return tuple(found[name] for name in self.spec.arguments)
 
-    def _beta_array(self) -> Array:
-        if isinstance(self.beta, float):
+    def _number(self, name: str, given: Any) -> Array:
+        """One number, where the kernel reads it."""
+        if isinstance(given, float):
             if self.device == CPU:
-                value = ctypes.c_float(self.beta)
+                value = ctypes.c_float(given)
                 return Array("f32", ctypes.addressof(value), (1, 1), (1, 1), CPU, 0, value)
-            return Array("f32", get_device(self.index).number(self.beta), (1, 1), (1, 1), CUDA, self.index)
+            return Array("f32", get_device(self.index).number(given), (1, 1), (1, 1), CUDA, self.index)
         try:
-            array = _typed("beta", self.beta, (F32,))
+            array = _typed(name, given, (F32,))
         except TypeError as error:
             raise TypeError(f"{error}; or a number") from None
         if math.prod(array.shape) != 1 or array.place != self.place:
-            raise ValueError(f"beta is {by(array.shape) or 'a scalar'} on {array.place}; it must be a number, or an array of one float32 on {self.place}")
+            raise ValueError(f"{name} is {by(array.shape) or 'a scalar'} on {array.place}; it must be a number, or an array of one float32 on {self.place}")
         return array.laid_out((1, 1), (1, 1))
 
     def _check_places(self) -> None:
         for name, array in self.named():
             if array.place != self.place:
-                raise ValueError(f"{'residual' if name == 'c' else name} is on {array.place} and a on {self.place}: they must be on one device")
+                raise ValueError(f"{_SAID.get(name, name)} is on {array.place} and a on {self.place}: they must be on one device")
+
+
+# What the caller calls the kernel's arguments.
+_SAID = {"c": "residual", "d_scale": "out_scale", "d": "out"}
+
+
+def _turned(pair: tuple[int, ...]) -> tuple[int, ...]:
+    return (*pair[:-2], pair[-1], pair[-2])
 
 
 def _output_type(call: Call, default: str) -> str:
@@ -251,7 +275,7 @@ def launch(call: Call) -> Launched:
     _check_capture(call, operands, kernel)
     stream = current_stream(call.a, index) if call.stream is None else call.stream
     with _all_on(call, index, stream):
-        written, result = make_output(call.a, operands.place, (operands.m, operands.n), operands.spec.out_dtype, call.out)
+        written, result = make_output(call.a, operands.place, operands.d_shape, operands.spec.out_dtype, call.out)
         arrays = operands.arrays(written)
         prepared = kernel.loaded(index).prepare(arrays)
         prepared.enqueue(stream, *(array.address for array in arrays))
@@ -280,12 +304,12 @@ def _kernel_on(index: int, operands: Operands) -> Kernel:
 
 def _check_capture(call: Call, operands: Operands, kernel: Kernel) -> None:
     """While a CUDA graph is captured nothing may be loaded or allocated, which would end the capture."""
-    index, beta = operands.index, operands.beta
-    is_ready = kernel.is_loaded(index) and (not isinstance(beta, float) or get_device(index).has_number(beta))
+    index = operands.index
+    missing = [] if kernel.is_loaded(index) else ["the kernel for these shapes"]
+    missing += [f"{_SAID.get(name, name)} = {value}" for name, value in operands.numbers.items() if isinstance(value, float) and not get_device(index).has_number(value)]
     made_by = package(call.a)
-    if not is_ready and made_by and made_by.is_capturing(index):
-        what = "the kernel for these shapes" if not kernel.is_loaded(index) else f"beta = {beta}"
-        raise DeviceError(f"a CUDA graph is being captured, and {what} is not on the GPU yet: make the same call once before the capture")
+    if missing and made_by and made_by.is_capturing(index):
+        raise DeviceError(f"a CUDA graph is being captured, and {missing[0]} is not on the GPU yet: make the same call once before the capture")
 
 
 def _all_on(call: Call, index: int, stream: int) -> contextlib.ExitStack:
@@ -333,6 +357,7 @@ def gemm(
     bias: Any = None,
     residual: Any = None,
     beta: Any = 1.0,
+    out_scale: Any = None,
     out: Any = None,
     scale_layout: str | None = None,
     b_block: int = 128,
@@ -340,14 +365,15 @@ def gemm(
     simulate: bool = False,
     chip: str | None = None,
 ) -> Any:
-    """D = sum over blocks of 128 of K of a_scale * b_scale * (A B^T), + beta * C + bias: the blockwise-scaled FP8 GEMM.
+    """D = out_scale * (sum over blocks of 128 of K of a_scale * b_scale * (A B^T) + beta * C + bias): the blockwise-scaled FP8 GEMM.
 
     Sums are in f32; D is rounded once; there is no gradient. Works on arrays of torch, cupy and, with `out`, on whatever has DLPack or
     `__cuda_array_interface__`, in the current stream of torch or cupy. The first call with a new shape compiles or finds a kernel;
     later ones launch it.
 
     Args:
-        a: M x K of float8_e4m3fn (or uint8 with its bits), K a multiple of 16.
+        a: M x K of float8_e4m3fn (or uint8 with its bits), K a multiple of 16; or L x M x K, a batch, of which all but `bias` are
+            then: L x N x K and so on.
         a_scale: a float32 or bfloat16 for each row and 128 columns of A, M x K/128 or K/128 x M. Read where it is if M is the
             contiguous dimension and rows are a multiple of 16 bytes apart; else copied by the array's package.
         b: N x K of float8_e4m3fn.
@@ -356,6 +382,7 @@ def gemm(
         bias: N elements of bfloat16, float16 or float32, added to each row.
         residual: C, M x N of bfloat16, float16 or float32.
         beta: the factor of C: a number or an array of one float32 on the device. With the number 0, C is not read.
+        out_scale: the factor of all that, likewise; None: 1.
         out: D, M x N, to write to; None: a new array.
         scale_layout: of scales of single rows: "row_major" if a_scale is M x K/128, "k_major" if it is K/128 x M; needed where its
             shape can be both.
@@ -375,9 +402,9 @@ def gemm(
     if is_torch(a) and a.is_cuda and not simulate and chip is None:
         on_torch = _torch_part or _import_torch_part()
         if not on_torch.is_compiling():
-            return on_torch.gemm(a, a_scale, b, b_scale, out_dtype, bias, residual, beta, out, scale_layout, b_block, stream)
-        return on_torch.compiled(Call(a, a_scale, b, b_scale, out_dtype, bias, residual, beta, out, scale_layout, b_block, stream))
-    call = Call(a, a_scale, b, b_scale, out_dtype, bias, residual, beta, out, scale_layout, b_block, stream)
+            return on_torch.gemm(a, a_scale, b, b_scale, out_dtype, bias, residual, beta, out_scale, out, scale_layout, b_block, stream)
+        return on_torch.compiled(Call(a, a_scale, b, b_scale, out_dtype, bias, residual, beta, out_scale, out, scale_layout, b_block, stream))
+    call = Call(a, a_scale, b, b_scale, out_dtype, bias, residual, beta, out_scale, out, scale_layout, b_block, stream)
     if simulate:
         return _simulate(call, chip or "sm_90a")
     if chip is not None:
@@ -390,7 +417,7 @@ def _simulate(call: Call, chip: str) -> Any:
     if operands.device != CPU:
         raise ValueError(f"a is on {operands.place}, and the simulator works on the host's memory: copy the operands there")
     kernel = kernel_for(operands.spec, chip, (operands.m, operands.n, operands.k))
-    written, result = make_output(call.a, operands.place, (operands.m, operands.n), operands.spec.out_dtype, call.out)
+    written, result = make_output(call.a, operands.place, operands.d_shape, operands.spec.out_dtype, call.out)
     kernel.simulate(*operands.arrays(written))
     return result()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
-from ._arrays import Array, by, describe, spelt, stands_for
+from ._arrays import Array, by, contiguous_strides, describe, spelt, stands_for
 from ._packages import package
 from ._types import BY_MLIR
 
@@ -27,17 +27,18 @@ def scale_layout(name: str, shape: tuple[int, ...], rows: tuple[str, int], block
         ValueError: the shape is neither, or both, or there is no such layout.
     """
     letter, count = rows
+    lead = "L x " * len(batch)
     shapes = {"row_major": (*batch, count, blocks), "k_major": (*batch, blocks, count)}
     if layout not in (None, *shapes):
         raise ValueError(f"scale_layout is {layout!r}; it must be 'row_major' ({letter} x K/128), 'k_major' (K/128 x {letter}) or None (whichever the shape is)")
     fitting = [key for key, wanted in shapes.items() if tuple(shape) == wanted and layout in (None, key)]
     if not fitting:
-        words = {"row_major": f"{letter} x K/128", "k_major": f"K/128 x {letter}"}
+        words = {"row_major": f"{lead}{letter} x K/128", "k_major": f"{lead}K/128 x {letter}"}
         wanted = " or ".join(f"{words[key]}, {by(extents)}" for key, extents in shapes.items() if layout in (None, key))
         raise ValueError(f"{name} is {by(shape)}; it must be {wanted}" + (f", as scale_layout={layout!r} says" if layout else ""))
     # A column and a row of the same extent are told apart by neither.
     if len(fitting) == 2 and count > 1:
-        raise ValueError(f"{name} is {by(shape)}, which is {letter} x K/128 and K/128 x {letter}: say which with scale_layout='row_major' or 'k_major'")
+        raise ValueError(f"{name} is {by(shape)}, which is {lead}{letter} x K/128 and {lead}K/128 x {letter}: say which with scale_layout='row_major' or 'k_major'")
     return fitting[0]
 
 
@@ -47,18 +48,28 @@ def padded_row(columns: int, dtype: str) -> int:
     return max(-(-columns // step), 1) * step
 
 
-def _normalised(array: Array) -> Array:
-    """How far apart an only row and its neighbour, or the elements of an only column, would be is free: as TMA wants it."""
-    rows, columns = array.shape
-    row, element = array.strides
-    return array.laid_out(array.shape, (row if rows > 1 else padded_row(columns, array.dtype), element if columns > 1 else 1))
+def _tidy_strides(array: Array) -> tuple[int, ...]:
+    """Its strides, but where an extent is 1 or 0, and how far apart its only elements would be is free, as TMA wants them."""
+    *batch, rows, columns = array.shape
+    *outer, row, element = array.strides
+    element = element if columns > 1 else 1
+    row = row if rows > 1 else padded_row(columns, array.dtype)
+    return (*(stride if extent > 1 else rows * row for stride, extent in zip(outer, batch)), row, element)
 
 
-def _has_rows(array: Array, by_tma: bool) -> bool:
-    """Whether rows are contiguous and, for TMA, aligned."""
-    row, element = array.strides
-    is_aligned = array.address % ALIGNMENT == 0 and row * BY_MLIR[array.dtype].size % ALIGNMENT == 0
-    return element == 1 and row >= array.shape[1] and (is_aligned or not by_tma)
+def _is_laid_out(array: Array, by_tma: bool) -> bool:
+    """Whether rows are contiguous, neither they nor matrices overlap and, for TMA, all are aligned."""
+    *outer, row, element = array.strides
+    size, rows = BY_MLIR[array.dtype].size, array.shape[-2]
+    is_apart = element == 1 and row >= array.shape[-1] and all(stride >= rows * row for stride in outer)
+    is_aligned = array.address % ALIGNMENT == 0 and all(stride * size % ALIGNMENT == 0 for stride in (*outer, row))
+    return is_apart and (is_aligned or not by_tma)
+
+
+def _padded(shape: tuple[int, ...], dtype: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The extents of an array with rows as TMA wants them, and its strides."""
+    extents = (*shape[:-1], padded_row(shape[-1], dtype))
+    return extents, contiguous_strides(extents)
 
 
 def in_rows(name: str, array: Array, by_tma: bool) -> Array:
@@ -67,56 +78,55 @@ def in_rows(name: str, array: Array, by_tma: bool) -> Array:
     Raises:
         ValueError: it must be copied, and nobody here knows how.
     """
-    array = _normalised(array)
-    if _has_rows(array, by_tma):
+    array = array.laid_out(array.shape, _tidy_strides(array))
+    if _is_laid_out(array, by_tma):
         return array
     made_by = package(array.keep)
     if made_by is None:
         raise ValueError(
-            f"{name} has rows {array.strides[0]} elements apart and columns {array.strides[1]}, from address {array.address:#x}: its rows must be "
+            f"{name} has strides of {by(array.strides)} elements, from address {array.address:#x}: its rows must be "
             f"contiguous{', aligned to 16 bytes and a multiple of 16 bytes apart' if by_tma else ''}; only arrays of torch, cupy and numpy are copied"
         )
-    rows, columns = array.shape
-    strides = (padded_row(columns, array.dtype), 1)
-    copy = made_by.empty_like((rows, strides[0]), array.keep)
+    extents, strides = _padded(array.shape, array.dtype)
+    copy = made_by.empty_like(extents, array.keep)
     made_by.copy(made_by.view(copy, array.shape, strides), made_by.view(array.keep, array.shape, array.strides))
     return describe(copy, name).as_type(array.dtype).laid_out(array.shape, strides)
 
 
-def make_output(like: Any, place: str, shape: tuple[int, int], dtype: str, out: Any) -> tuple[Array, Callable[[], Any]]:
+def make_output(like: Any, place: str, shape: tuple[int, ...], dtype: str, out: Any) -> tuple[Array, Callable[[], Any]]:
     """Where D goes, and a function that gives it in the form that the caller wants, once it is there."""
     return _new_output(like, shape, dtype) if out is None else _given_output(place, shape, dtype, out)
 
 
-def _new_output(like: Any, shape: tuple[int, int], dtype: str) -> tuple[Array, Callable[[], Any]]:
+def _new_output(like: Any, shape: tuple[int, ...], dtype: str) -> tuple[Array, Callable[[], Any]]:
     made_by = package(like)
     if made_by is None:
         raise ValueError(f"a is a {type(like).__name__}, of which no new array can be made here: pass out")
-    rows, columns = shape
-    strides = (padded_row(columns, dtype), 1)
-    made = made_by.empty((rows, strides[0]), BY_MLIR[dtype])
+    extents, strides = _padded(shape, dtype)
+    made = made_by.empty(extents, BY_MLIR[dtype])
     array = describe(made, "out").as_type(dtype).laid_out(shape, strides)
-    return array, lambda: made if strides[0] == columns else made_by.contiguous(made_by.view(made, shape, strides))
+    return array, lambda: made if extents == shape else made_by.contiguous(made_by.view(made, shape, strides))
 
 
-def _given_output(place: str, shape: tuple[int, int], dtype: str, out: Any) -> tuple[Array, Callable[[], Any]]:
+def _given_output(place: str, shape: tuple[int, ...], dtype: str, out: Any) -> tuple[Array, Callable[[], Any]]:
     given = describe(out, "out")
     if given.shape != shape:
-        raise ValueError(f"out is {by(given.shape)}; it must be M x N, {by(shape)}")
+        raise ValueError(f"out is {by(given.shape)}; it must be {'L x ' * (len(shape) - 2)}M x N, {by(shape)}")
     if not stands_for(given.dtype, dtype):
         raise TypeError(f"out is of {spelt(given.dtype)} and out_dtype is {spelt(dtype)}: they must be one type, or out has the bits of it")
     if given.place != place:
         raise ValueError(f"out is on {given.place} and a on {place}: they must be on one device")
     if given.read_only:
         raise ValueError("out is read-only; it is what the GEMM writes to: pass one that can be written")
-    given = _normalised(given.as_type(dtype))
-    if _has_rows(given, by_tma=True):
+    given = given.as_type(dtype)
+    given = given.laid_out(shape, _tidy_strides(given))
+    if _is_laid_out(given, by_tma=True):
         return given, lambda: out
     made_by = package(out)
     if made_by is None:
         raise ValueError("the rows of out must be contiguous, aligned to 16 bytes and a multiple of 16 bytes apart; only arrays of torch, cupy and numpy are copied")
-    strides = (padded_row(shape[1], dtype), 1)
-    temporary = made_by.empty_like((shape[0], strides[0]), out)
+    extents, strides = _padded(shape, dtype)
+    temporary = made_by.empty_like(extents, out)
 
     def copy_back() -> Any:
         made_by.copy(out, made_by.view(temporary, shape, strides))

@@ -8,6 +8,10 @@ from dataclasses import dataclass
 from ._types import ADDENDS, OUTPUTS, SCALES, format_of
 
 
+NUMBERS = frozenset(("beta", "d_scale"))
+"""The arguments that are one float32."""
+
+
 @dataclass(frozen=True)
 class GemmSpec:
     """A blockwise-scaled GEMM, D = A B^T with scales: types, and what follows the sum. Extents are those of the launch.
@@ -22,6 +26,8 @@ class GemmSpec:
         bias_dtype: of a bias for each column, "bf16", "f16" or "f32"; None: there is none.
         residual_dtype: of the C that is added; None: none is.
         beta: whether C has a factor, which is read when the kernel runs.
+        out_scale: whether the sum of all that has a factor, which is read likewise.
+        batch: whether A, B, C, D and scales have a leading extent.
         config: pins the tile and so on: "tile = 128 x 128 x 128, stages = 4"; None: the compiler chooses.
 
     Raises:
@@ -35,6 +41,8 @@ class GemmSpec:
     bias_dtype: str | None = None
     residual_dtype: str | None = None
     beta: bool = False
+    out_scale: bool = False
+    batch: bool = False
     config: str | None = None
 
     def __post_init__(self) -> None:
@@ -54,12 +62,13 @@ class GemmSpec:
 
     @property
     def read_by_tma(self) -> frozenset[str]:
-        """The names of the arguments that TMA copies; threads load the others: beta, and B's scales for blocks of rows."""
-        return frozenset(self.arguments) - {"beta"} - ({"b_scale"} if self.b_block != 1 else set())
+        """The names of the arguments that TMA copies; threads load the others: numbers, and B's scales for blocks of rows."""
+        return frozenset(self.arguments) - NUMBERS - ({"b_scale"} if self.b_block != 1 else set())
 
     def _arguments(self) -> list[tuple[str, str, str]]:
         """Name, type and access of each argument."""
-        rows = "memref<?x?x{}, strided<[?, 1]>>"
+        rows = "memref<?x?x?x{}, strided<[?, ?, 1]>>" if self.batch else "memref<?x?x{}, strided<[?, 1]>>"
+        number = "memref<1x1xf32>"
         b_scale = rows.format(self.b_scale_dtype)
         arguments = [
             ("a", rows.format("f8E4M3FN"), "read"),
@@ -70,9 +79,11 @@ class GemmSpec:
         if self.residual_dtype:
             arguments.append(("c", rows.format(self.residual_dtype), "read"))
         if self.beta:
-            arguments.append(("beta", "memref<1x1xf32>", "read"))
+            arguments.append(("beta", number, "read"))
         if self.bias_dtype:
             arguments.append(("bias", f"memref<1x?x{self.bias_dtype}, strided<[?, 1]>>", "read"))
+        if self.out_scale:
+            arguments.append(("d_scale", number, "read"))
         return [*arguments, ("d", rows.format(self.out_dtype), "write")]
 
     def mlir(self) -> str:
@@ -89,6 +100,8 @@ class GemmSpec:
         if self.bias_dtype:
             op += f" bias(%bias : {types['bias']})"
         op += f" outs(%d : {types['d']})"
+        if self.out_scale:
+            op += f" scale(%d_scale : {types['d_scale']})"
         if self.config:
             op += f" config <{self.config}>"
         if self.b_block != 128:

@@ -9,7 +9,7 @@ from typing import Any, Callable
 
 import torch
 
-from ._arrays import Array
+from ._arrays import Array, contiguous_strides
 from ._device import get_device
 from ._errors import DeviceError
 from ._gemm import Call, Launched, as_number, launch
@@ -28,18 +28,19 @@ except AttributeError:  # a torch without CUDA
 class _Plan:
     """A call that can be repeated with other tensors of the same types, shapes and strides, none of which is copied."""
 
-    __slots__ = ("launch", "handle", "pack", "call", "shape", "strides", "dtype", "device", "index", "names", "count", "masks", "number")
+    __slots__ = ("launch", "handle", "pack", "call", "shape", "strides", "dtype", "device", "index", "names", "count", "masks", "constants", "number")
 
     def __init__(self, call: Call, done: Launched):
         operands, spec = done.operands, done.operands.spec
         self.launch = done.launch
         self.handle, self.pack, self.call, self.count = done.launch.handle, done.launch.pack, done.launch.call, done.launch.count
-        self.shape, self.strides, self.dtype = (operands.m, operands.n), (operands.n, 1), getattr(torch, BY_MLIR[spec.out_dtype].name)
+        self.shape, self.strides, self.dtype = operands.d_shape, contiguous_strides(operands.d_shape), getattr(torch, BY_MLIR[spec.out_dtype].name)
         self.device, self.index = call.a.device, operands.index
         self.names = spec.arguments
         # The bits that no address may have.
         self.masks = tuple(15 if name in spec.read_by_tma else 0 for name in spec.arguments)
-        self.number = get_device(operands.index).number if isinstance(operands.beta, float) else None
+        self.constants = frozenset(name for name, value in operands.numbers.items() if isinstance(value, float))
+        self.number = get_device(operands.index).number
 
 
 _plans: dict[tuple[Any, ...], _Plan] = {}
@@ -47,7 +48,7 @@ _lock = threading.Lock()
 _MANY = 65536  # plans, after which all are forgotten
 
 
-def _key(a: Any, a_scale: Any, b: Any, b_scale: Any, out_dtype: Any, bias: Any, residual: Any, beta: Any, out: Any, scale_layout: Any, b_block: int) -> tuple[Any, ...]:
+def _key(a: Any, a_scale: Any, b: Any, b_scale: Any, out_dtype: Any, bias: Any, residual: Any, beta: Any, out_scale: Any, out: Any, scale_layout: Any, b_block: int) -> tuple[Any, ...]:
     if torch.is_grad_enabled():
         for tensor in (a_scale, b_scale, bias, residual):
             if tensor is not None and tensor.requires_grad:
@@ -78,12 +79,17 @@ def _key(a: Any, a_scale: Any, b: Any, b_scale: Any, out_dtype: Any, bias: Any, 
             key += (tensor.shape, tensor.stride(), tensor.dtype, tensor.get_device())
         else:
             key += (None,)
-    if residual is None:
-        return key
-    number = as_number(beta)
+    if residual is not None:
+        key += _mark(beta)
+    return key if out_scale is None else key + _mark(out_scale)
+
+
+def _mark(value: Any) -> tuple[Any, ...]:
+    """Whether it is an array, or a number, of which 0 and 1 make other kernels."""
+    number = as_number(value)
     if number is None:
-        return (*key, beta.shape, beta.dtype, beta.get_device())
-    return (*key, number if number in (0, 1) else "number")  # those make another kernel
+        return value.shape, value.dtype, value.get_device()
+    return (number if number in (0, 1) else "number",)
 
 
 def gemm(
@@ -95,6 +101,7 @@ def gemm(
     bias: Any,
     residual: Any,
     beta: Any,
+    out_scale: Any,
     out: Any,
     scale_layout: str | None,
     b_block: int,
@@ -102,12 +109,12 @@ def gemm(
 ) -> torch.Tensor:
     """fp8.gemm of tensors on a cuda device."""
     try:
-        key = _key(a, a_scale, b, b_scale, out_dtype, bias, residual, beta, out, scale_layout, b_block)
+        key = _key(a, a_scale, b, b_scale, out_dtype, bias, residual, beta, out_scale, out, scale_layout, b_block)
     except AttributeError:
         key = None  # not all are tensors, which is an error or not, as `launch` finds
     plan = _plans.get(key)  # type: ignore[arg-type]
     if plan is None:
-        return _cold(key, Call(a, a_scale, b, b_scale, out_dtype, bias, residual, beta, out, scale_layout, b_block, stream))
+        return _cold(key, Call(a, a_scale, b, b_scale, out_dtype, bias, residual, beta, out_scale, out, scale_layout, b_block, stream))
     if out is not None:
         result = out
     elif stream is None:
@@ -118,16 +125,13 @@ def gemm(
             result = torch.empty_strided(plan.shape, plan.strides, dtype=plan.dtype, device=plan.device)
     addresses = [a.data_ptr(), a_scale.data_ptr(), b.data_ptr(), b_scale.data_ptr()]
     if plan.count > 5:
-        if "c" in plan.names:
-            addresses.append(residual.data_ptr())
-        if "beta" in plan.names:
-            addresses.append(plan.number(float(beta)) if plan.number else beta.data_ptr())
-        if "bias" in plan.names:
-            addresses.append(bias.data_ptr())
+        for name in plan.names[4:-1]:
+            given = residual if name == "c" else bias if name == "bias" else beta if name == "beta" else out_scale
+            addresses.append(plan.number(float(given)) if name in plan.constants else given.data_ptr())
     addresses.append(result.data_ptr())
     for address, mask in zip(addresses, plan.masks):
         if address & mask:  # parts of tensors, which TMA may not read where they are
-            return _cold(None, Call(a, a_scale, b, b_scale, out_dtype, bias, residual, beta, out, scale_layout, b_block, stream))
+            return _cold(None, Call(a, a_scale, b, b_scale, out_dtype, bias, residual, beta, out_scale, out, scale_layout, b_block, stream))
     if plan.call(plan.handle, plan.pack(*addresses), plan.count, _raw_stream(plan.index) if stream is None else stream):
         raise DeviceError(last_error())
     return result
@@ -151,8 +155,7 @@ def _reads_in_place(call: Call, done: Launched) -> bool:
     originals = {array.address for _, array in done.operands.named()}
     reads: dict[str, Array] = dict(zip(done.operands.spec.arguments, done.arrays))
     written = reads.pop("d")
-    reads.pop("beta", None)
-    return all(array.address in originals for array in reads.values()) and written.address == done.result.data_ptr()
+    return all(array.address in originals for name, array in reads.items() if name not in done.operands.numbers) and written.address == done.result.data_ptr()
 
 
 def forget_plans() -> None:
@@ -176,7 +179,7 @@ os.register_at_fork(after_in_child=_forget)
 
 _OPERANDS = (
     "Tensor a, Tensor a_scale, Tensor b, Tensor b_scale, *, Tensor? bias=None, Tensor? residual=None, float beta=1.0, "
-    "Tensor? beta_tensor=None, str? scale_layout=None, int b_block=128"
+    "Tensor? beta_tensor=None, float? out_scale=None, Tensor? out_scale_tensor=None, str? scale_layout=None, int b_block=128"
 )
 _library = torch.library.Library("fp8", "DEF")
 _library.define(f"gemm({_OPERANDS}, ScalarType? out_dtype=None) -> Tensor")
@@ -185,9 +188,13 @@ _library.define(f"gemm_out({_OPERANDS}, ScalarType? out_dtype=None, Tensor(a!) o
 
 def _run(
     a: Any, a_scale: Any, b: Any, b_scale: Any, *, out_dtype: Any = None, bias: Any = None, residual: Any = None, beta: float = 1.0,
-    beta_tensor: Any = None, out: Any = None, scale_layout: Any = None, b_block: int = 128,
+    beta_tensor: Any = None, out_scale: float | None = None, out_scale_tensor: Any = None, out: Any = None, scale_layout: Any = None, b_block: int = 128,
 ) -> torch.Tensor:
-    return gemm(a, a_scale, b, b_scale, out_dtype, bias, residual, beta if beta_tensor is None else beta_tensor, out, scale_layout, b_block, None)
+    if beta_tensor is not None:
+        beta = beta_tensor
+    if out_scale_tensor is not None:
+        out_scale = out_scale_tensor
+    return gemm(a, a_scale, b, b_scale, out_dtype, bias, residual, beta, out_scale, out, scale_layout, b_block, None)
 
 
 def _run_out(*operands: Any, **options: Any) -> None:
@@ -195,7 +202,7 @@ def _run_out(*operands: Any, **options: Any) -> None:
 
 
 def _fake(a: Any, a_scale: Any, b: Any, b_scale: Any, *, out_dtype: Any = None, **_: Any) -> torch.Tensor:
-    return a.new_empty((a.shape[0], b.shape[0]), dtype=torch.bfloat16 if out_dtype is None else out_dtype)
+    return a.new_empty((*a.shape[:-1], b.shape[-2]), dtype=torch.bfloat16 if out_dtype is None else out_dtype)
 
 
 def _fake_out(*_: Any, **__: Any) -> None:
@@ -216,7 +223,8 @@ def compiled(call: Call) -> torch.Tensor:
     if dtype is not None and not isinstance(dtype, torch.dtype):
         dtype = getattr(torch, format_of(dtype, "out_dtype").name)
     options = {"bias": call.bias, "residual": call.residual, "scale_layout": call.scale_layout, "b_block": call.b_block, "out_dtype": dtype}
-    options["beta_tensor" if isinstance(call.beta, torch.Tensor) else "beta"] = call.beta
+    for name, value in (("beta", call.beta), ("out_scale", call.out_scale)):
+        options[f"{name}_tensor" if isinstance(value, torch.Tensor) else name] = value
     operands = (call.a, call.a_scale, call.b, call.b_scale)
     if call.out is None:
         result: torch.Tensor = torch.ops.fp8.gemm(*operands, **options)

@@ -15,8 +15,8 @@ K_BLOCK = 128
 
 
 def reference_gemm(a: Any, a_scale: Any, b: Any, b_scale: Any, *, out_dtype: Any = None, bias: Any = None, residual: Any = None,
-                   beta: float = 1.0, b_block: int = 128, scale_layout: str | None = None) -> Any:
-    """Computes `D = sum over K blocks of a_scale * b_scale * (A * B^T) + beta * C + bias` in float64 and rounds it once.
+                   beta: Any = 1.0, out_scale: Any = 1.0, b_block: int = 128, scale_layout: str | None = None) -> Any:
+    """Computes `D = out_scale * (sum over K blocks of a_scale * b_scale * (A * B^T) + beta * C + bias)` in float64 and rounds it once.
 
     All operands are arrays of NumPy, or tensors of PyTorch on one device. A, B, their scales, C and D may have a leading batch extent.
 
@@ -28,7 +28,8 @@ def reference_gemm(a: Any, a_scale: Any, b: Any, b_scale: Any, *, out_dtype: Any
         out_dtype: "bfloat16", "float16", "float32" or "float8_e4m3fn", by name or as a dtype; float64, unrounded, if left out.
         bias: N numbers, one for each column.
         residual: C, M x N.
-        beta: What C is multiplied by. If it is 0, C is not read.
+        beta: What C is multiplied by, a number or an array of one. If it is 0, C is not read.
+        out_scale: What all that is multiplied by, likewise.
         b_block: The rows of B that share a scale: 128, 64 or 1.
         scale_layout: "k_major" or "row_major", of scales of single rows; needed where their shape fits both.
 
@@ -41,16 +42,17 @@ def reference_gemm(a: Any, a_scale: Any, b: Any, b_scale: Any, *, out_dtype: Any
         TypeError: There is no such output, or an operand is of a type that is none's.
     """
     xp = arrays_of(a)
-    total, _ = accumulate(xp, a, a_scale, b, b_scale, bias, residual, beta, b_block, scale_layout)
+    total, _ = accumulate(xp, a, a_scale, b, b_scale, bias, residual, beta, out_scale, b_block, scale_layout)
     if out_dtype is None:
         return total
     target = format_of(out_dtype, "out_dtype")
     return xp.narrow(round_to(xp, total, target), target)
 
 
-def accumulate(xp: NumPy | Torch, a: Any, a_scale: Any, b: Any, b_scale: Any, bias: Any, residual: Any, beta: float, b_block: int,
-               scale_layout: str | None) -> tuple[Any, Any]:
-    """Returns D in float64, and the magnitude of what it is the sum of: `sum |a_scale * b_scale| * sum |A| |B| + |beta * C| + |bias|`."""
+def accumulate(xp: NumPy | Torch, a: Any, a_scale: Any, b: Any, b_scale: Any, bias: Any, residual: Any, beta: Any, out_scale: Any,
+               b_block: int, scale_layout: str | None) -> tuple[Any, Any]:
+    """Returns D in float64, and the magnitude of what it is the sum of: `|out_scale| * (sum |a_scale * b_scale| * sum |A| |B| + |beta * C| + |bias|)`."""
+    beta, out_scale = (float(factor.item() if hasattr(factor, "item") else factor) for factor in (beta, 1.0 if out_scale is None else out_scale))
     wide_a, wide_b = (xp.widen(operand, E4M3) for operand in (a, b))
     if len(a.shape) != len(b.shape) or len(a.shape) not in (2, 3) or a.shape[-1] != b.shape[-1] or a.shape[:-2] != b.shape[:-2]:
         raise ValueError(f"A is {by(a.shape)} and B {by(b.shape)}; A is M x K and B N x K, or both have a batch extent before that")
@@ -83,7 +85,7 @@ def accumulate(xp: NumPy | Torch, a: Any, a_scale: Any, b: Any, b_scale: Any, bi
                 raise ValueError(f"the bias is {by(bias.shape)}; it has one number for each of {n} columns")
             added = xp.widen(bias).reshape(n)
             total, magnitude = total + added, magnitude + abs(added)
-    return total, magnitude
+        return total * out_scale, magnitude * abs(out_scale)
 
 
 def _check_shape(array: Any, name: str, shape: tuple[int, ...]) -> None:

@@ -62,7 +62,7 @@ class Comparison:
 
 
 def compare(d: Any, a: Any, a_scale: Any, b: Any, b_scale: Any, *, out_dtype: Any = None, bias: Any = None, residual: Any = None,
-            beta: float = 1.0, b_block: int = 128, scale_layout: str | None = None) -> Comparison:
+            beta: Any = 1.0, out_scale: Any = 1.0, b_block: int = 128, scale_layout: str | None = None) -> Comparison:
     """Compares D with the reference of its operands: `|d - ref| <= ulp(ref) + 2^-11 * sum |a_scale * b_scale| * sum |A| |B|`.
 
     NaN must be NaN. Where the bound of the reference reaches past the largest number of D's type, that number and infinity are both right. Where
@@ -76,7 +76,7 @@ def compare(d: Any, a: Any, a_scale: Any, b: Any, b_scale: Any, *, out_dtype: An
     """
     xp = arrays_of(d)
     target = format_of(d.dtype, "D") if out_dtype is None else format_of(out_dtype, "out_dtype")
-    expected, magnitude = accumulate(xp, a, a_scale, b, b_scale, bias, residual, beta, b_block, scale_layout)
+    expected, magnitude = accumulate(xp, a, a_scale, b, b_scale, bias, residual, beta, out_scale, b_block, scale_layout)
     if tuple(d.shape) != tuple(expected.shape):
         raise ValueError(f"D has the shape {tuple(d.shape)}; it is {tuple(expected.shape)} for these operands")
     if type_name(d.dtype) != target.name and type_name(d.dtype) != f"uint{8 * target.size}":

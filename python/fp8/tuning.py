@@ -70,12 +70,14 @@ def tune(
         What was measured, the fastest first.
 
     Raises:
-        ValueError: an extent is out of range, or the spec pins a configuration.
+        ValueError: an extent is out of range, or the spec has a batch or pins a configuration.
         DeviceError: there is no GPU that can do it, or its driver fails.
         HangError: a kernel does not end.
     """
     if min(m, n, k) < 1 or k % 16 or top < 1:
         raise ValueError(f"M, N and K are {m}, {n} and {k}, of {top} configurations; they must be 1 or more, K a multiple of 16")
+    if spec.batch:
+        raise ValueError("a batch is not tuned: leave batch out")
     if spec.config is not None:
         raise ValueError(f"the spec pins the configuration '{spec.config}': leave config out")
     device = get_device(ordinal)
@@ -121,6 +123,7 @@ def _shapes(spec: GemmSpec, problem: tuple[int, int, int]) -> dict[str, tuple[st
         "b_scale": (spec.b_scale_dtype, *((blocks, n) if spec.b_block == 1 else (b_rows, blocks))),
         "c": (spec.residual_dtype or "", m, n),
         "beta": ("f32", 1, 1),
+        "d_scale": ("f32", 1, 1),
         "bias": (spec.bias_dtype or "", 1, n),
         "d": (spec.out_dtype, m, n),
     }

@@ -28,6 +28,25 @@ def check_shapes(torch, fp8, generator):
                 assert_close(fp8.gemm(a, sa, b, sb, b_block=block, **options), a, sa, b, sb, b_block=block)
 
 
+def check_batch(torch, fp8, generator):
+    with report.test("package-batch"):
+        for length, m, n, k in ((1, 40, 128, 256), (5, 72, 200, 384)):
+            parts = [operands(torch, m, n, k, generator) for _ in range(length)]
+            a, sa, b, sb = (torch.stack(part) for part in zip(*parts))
+            c = torch.randn(length, m, n, device="cuda", generator=generator)
+            for options in ({}, {"residual": c, "beta": 0.5, "out_scale": 0.125}):
+                for dtype in (torch.bfloat16, torch.float8_e4m3fn):
+                    for repeat in range(2):
+                        assert_close(fp8.gemm(a, sa, b, sb, out_dtype=dtype, **options), a, sa, b, sb, **options)
+            compiled = torch.compile(lambda *x: fp8.gemm(*x), fullgraph=True)
+            if not torch.equal(compiled(a, sa, b, sb), fp8.gemm(a, sa, b, sb)):
+                raise AssertionError("torch.compile computes something else")
+    with report.test("package-out-scale"):
+        for scale in (0.5, torch.full((1,), 3.0, device="cuda"), 1.0, -2):
+            for repeat in range(2):
+                assert_close(fp8.gemm(*parts[0], out_scale=scale), *parts[0], out_scale=scale)
+
+
 def check_beta(torch, fp8, generator):
     a, sa, b, sb = operands(torch, 64, 256, 256, generator)
     c = torch.randn(64, 256, device="cuda", generator=generator)
@@ -217,4 +236,4 @@ def check_errors(torch, fp8, generator):
             assert_close(fp8.gemm(same, sa, b, sb), a, sa, b, sb)
 
 
-CHECKS = (check_shapes, check_beta, check_scaled_mm, check_compile_and_graph, check_streams_and_outputs, check_tuning, check_errors)
+CHECKS = (check_shapes, check_batch, check_beta, check_scaled_mm, check_compile_and_graph, check_streams_and_outputs, check_tuning, check_errors)

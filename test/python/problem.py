@@ -11,16 +11,16 @@ from fp8.testing import assert_close
 class Problem:
     """Operands of random values, whose scales differ in every row and block."""
 
-    def __init__(self, m: int, n: int, k: int, seed: int = 1, b_block: int = 128):
+    def __init__(self, m: int, n: int, k: int, seed: int = 1, b_block: int = 128, batch: tuple[int, ...] = ()):
         rng = np.random.default_rng(seed)
         blocks = -(-k // 128)
         self.m, self.n, self.k = m, n, k
-        self.a = rng.standard_normal((m, k)).astype(ml_dtypes.float8_e4m3fn)
-        self.b = rng.standard_normal((n, k)).astype(ml_dtypes.float8_e4m3fn)
-        self.a_scale = np.exp2(rng.uniform(-3, 3, (m, blocks))).astype(np.float32)
-        self.b_scale = np.exp2(rng.uniform(-3, 3, (-(-n // b_block), blocks))).astype(np.float32)
+        self.a = rng.standard_normal((*batch, m, k)).astype(ml_dtypes.float8_e4m3fn)
+        self.b = rng.standard_normal((*batch, n, k)).astype(ml_dtypes.float8_e4m3fn)
+        self.a_scale = np.exp2(rng.uniform(-3, 3, (*batch, m, blocks))).astype(np.float32)
+        self.b_scale = np.exp2(rng.uniform(-3, 3, (*batch, -(-n // b_block), blocks))).astype(np.float32)
         self.bias = rng.standard_normal(n).astype(np.float32)
-        self.c = rng.standard_normal((m, n)).astype(np.float32)
+        self.c = rng.standard_normal((*batch, m, n)).astype(np.float32)
         self.b_block = b_block
 
     @property

@@ -62,6 +62,38 @@ def test_any_n(n, dtype, chip):
     p.check(simulate(p, out_dtype=dtype, chip=chip, **addends), **addends)
 
 
+@pytest.mark.parametrize("out_scale", [0.25, np.float32(0.25), np.full((1,), 0.25, np.float32), 1])
+@pytest.mark.parametrize("dtype", ["float8_e4m3fn", "float32"])
+def test_out_scale(out_scale, dtype):
+    p = Problem(24, 48, 256)
+    d = simulate(p, residual=p.c, beta=2.0, bias=p.bias, out_scale=out_scale, out_dtype=dtype)
+    p.check(d, residual=p.c, beta=2.0, bias=p.bias, out_scale=out_scale)
+
+
+@pytest.mark.parametrize("b_block", [128, 1])
+@pytest.mark.parametrize("chip", ["sm_90a", "sm_100a"])
+def test_batch(chip, b_block):
+    p = Problem(20, 33, 272, b_block=b_block, batch=(3,))
+    d = simulate(p, residual=p.c, beta=0.5, bias=p.bias, b_block=b_block, out_dtype="float32", chip=chip)
+    assert d.shape == (3, 20, 33)
+    p.check(d, residual=p.c, beta=0.5, bias=p.bias)
+    turned = [np.swapaxes(scale, -1, -2) if b_block == 1 or scale is p.a_scale else scale for scale in (p.a_scale, p.b_scale)]
+    again = fp8.gemm(p.a, turned[0], p.b, turned[1], residual=p.c, beta=0.5, bias=p.bias, b_block=b_block, out_dtype="float32", chip=chip, simulate=True)
+    assert np.array_equal(again, d)
+
+
+def test_batch_where_it_lies():
+    """Matrices that share memory, or lie apart, or in another order."""
+    p = Problem(16, 32, 128, batch=(2,))
+    p.b[1], p.b_scale[1] = p.b[0], p.b_scale[0]
+    shared = (np.broadcast_to(p.b[0], p.b.shape), np.broadcast_to(p.b_scale[0], p.b_scale.shape))
+    apart = np.zeros((2, 40, 128), p.a.dtype)
+    apart[:, 3:19] = p.a
+    out = np.full((16, 2, 32), np.nan, np.float32).swapaxes(0, 1)
+    assert fp8.gemm(apart[:, 3:19], p.a_scale, *shared, out=out, simulate=True, scale_layout="row_major") is out
+    p.check(out)
+
+
 def test_beta_of_0_does_not_read_c():
     p = Problem(16, 32, 128)
     p.check(simulate(p, residual=np.full((16, 32), np.nan, np.float32), beta=0))
@@ -145,8 +177,12 @@ WRONG = {
     "type of scales": (lambda p: {"a_scale": p.a_scale.astype(np.float64)}, TypeError, "a_scale is of float64; it must be of float32 or bfloat16"),
     "type of c": (lambda p: {"residual": p.c.astype(np.int32)}, TypeError, "residual is of int32; it must be of bfloat16, float16 or float32"),
     "type of d": (lambda p: {"out_dtype": "int8"}, TypeError, "out_dtype is int8; it must be bfloat16, float16, float32 or float8_e4m3fn"),
-    "rank": (lambda p: {"a": p.a[0]}, ValueError, "a has 1 dimensions; it must be M x K"),
+    "rank": (lambda p: {"a": p.a[0]}, ValueError, "a has 1 dimensions; it must be M x K, or L x M x K of a batch"),
     "b transposed": (lambda p: {"b": p.b.T}, ValueError, "both have K columns, b is not transposed"),
+    "batches": (lambda p: {"a": np.stack([p.a, p.a]), "b": np.stack([p.b] * 3)}, ValueError, "a is 2 x 16 x 256 and b is 3 x 32 x 256: they must be matrices, or batches of as many"),
+    "batch of a alone": (lambda p: {"a": p.a[None]}, ValueError, "a is 1 x 16 x 256 and b is 32 x 256: they must be matrices, or batches of as many"),
+    "batch of scales": (lambda p: {"a": p.a[None], "b": p.b[None]}, ValueError, "a_scale is 16 x 2; it must be L x M x K/128, 1 x 16 x 2"),
+    "type of out_scale": (lambda p: {"out_scale": np.ones(1, np.float16)}, TypeError, "out_scale is of float16; it must be of float32; or a number"),
     "k": (lambda p: {"a": p.a[:, :40], "b": p.b[:, :40]}, ValueError, "K is 40; it must be a multiple of 16"),
     "shape of a_scale": (lambda p: {"a_scale": p.a_scale[:, :1]}, ValueError, "a_scale is 16 x 1; it must be M x K/128, 16 x 2, as scale_layout='row_major' says"),
     "shape of b_scale": (lambda p: {"b_scale": p.b_scale[:, :1]}, ValueError, "b_scale is 1 x 1; it must be N/128 x K/128, 1 x 2"),
