@@ -2,6 +2,7 @@
 // A compiler that embeds fp8: acme-compile INPUT.mlir CHIP KERNEL OUTPUT.ptx
 
 #include "Acme.h"
+#include "fp8/Conversion/Passes.h"
 #include "fp8/Pipelines/Pipelines.h"
 #include "fp8/Register.h"
 #include "fp8/Target/Emit.h"
@@ -42,6 +43,7 @@ int main(int argc, char **argv) {
 
   PassManager manager(&context);
   manager.addPass(acme::createLowerPass());
+  manager.addPass(fp8::createConvertLinalgToFp8()); // GEMMs of front ends
   fp8::GemmToPTXOptions options;
   options.chip = argv[2];
   fp8::buildGemmToPTXPipeline(manager, options);

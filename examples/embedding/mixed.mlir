@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a compiler may hold: a kernel written by hand with an op of its own dialect, a GEMM op, a kernel of GPU ops alone, and functions of the host.
+// What a compiler may hold: a kernel written by hand with an op of its own dialect, a GEMM as linalg, a GEMM op, a kernel of GPU ops alone, and
+// functions of the host.
 
 !a_tile = !fp8.tile<128x128xf8E4M3FN, swizzle_128b>
 !scale_tile = !fp8.tile<1x128xf32>
@@ -78,6 +79,31 @@ module attributes {gpu.container_module} {
   func.func @clear(%x: memref<?x?xf32>) {
     %zero = arith.constant 0.0 : f32
     linalg.fill ins(%zero : f32) outs(%x : memref<?x?xf32>)
+    return
+  }
+
+  // A GEMM as a front end writes it: every element of A and B upcast and multiplied by its block's scale, the products added up in f32.
+  func.func @gemm_linalg(%a: memref<?x?xf8E4M3FN> {fp8.name = "a", fp8.access = "read"},
+                         %a_scale: memref<?x?xf32, strided<[?, 1]>> {fp8.name = "a_scale", fp8.access = "read"},
+                         %b: memref<?x?xf8E4M3FN> {fp8.name = "b", fp8.access = "read"},
+                         %b_scale: memref<?x?xf32> {fp8.name = "b_scale", fp8.access = "read"},
+                         %d: memref<?x?xf32> {fp8.name = "d", fp8.access = "write"}) attributes {fp8.problem = "blockwise_gemm"} {
+    %zero = arith.constant 0.0 : f32
+    linalg.fill ins(%zero : f32) outs(%d : memref<?x?xf32>)
+    linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k floordiv 128, m)>, affine_map<(m, n, k) -> (n, k)>,
+                                     affine_map<(m, n, k) -> (n floordiv 128, k floordiv 128)>, affine_map<(m, n, k) -> (m, n)>],
+                    iterator_types = ["parallel", "parallel", "reduction"]}
+        ins(%a, %a_scale, %b, %b_scale : memref<?x?xf8E4M3FN>, memref<?x?xf32, strided<[?, 1]>>, memref<?x?xf8E4M3FN>, memref<?x?xf32>)
+        outs(%d : memref<?x?xf32>) {
+      ^bb0(%x: f8E4M3FN, %xs: f32, %y: f8E4M3FN, %ys: f32, %sum: f32):
+        %xf = arith.extf %x : f8E4M3FN to f32
+        %yf = arith.extf %y : f8E4M3FN to f32
+        %p = arith.mulf %xf, %xs : f32
+        %q = arith.mulf %yf, %ys : f32
+        %r = arith.mulf %p, %q : f32
+        %next = arith.addf %sum, %r : f32
+        linalg.yield %next : f32
+    }
     return
   }
 
