@@ -39,6 +39,7 @@ or, instead of a kernel:
   program       the Python file that tests many kernels and prints a line for each test
   gemms         the table of these kernels
   wheel         true, instead of a table: it uses the Python package, which ./dev wheel has made
+  host          instead of a table: an example of host and device in one module, which becomes an executable file
   seconds       how long it may take
 """
 import argparse
@@ -57,6 +58,10 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCE = os.path.dirname(os.path.dirname(HERE))
 BENCHMARK = os.path.join(SOURCE, "benchmark", "gpu")
 LIBRARY = "libfp8runtime.so"
+HOST_LIBRARY = "libfp8host.so"
+LLVM = "/usr/lib/llvm-22"
+HOST_PASSES = ["--convert-linalg-to-loops", "--expand-strided-metadata", "--lower-affine", "--convert-scf-to-cf", "--convert-to-llvm",
+               "--reconcile-unrealized-casts"]
 CHIP = "sm_90a"
 # What the programs among the cases import, and read.
 MODULES = {HERE: ["gemms.py", "shapes.py", "stress.py"],
@@ -154,12 +159,14 @@ class Packer:
 
     def missing(self, case):
         """What of this machine the case's kernel needs and has not."""
-        if any(key in case for key in ("lower", "gemm", "gemms")) and not os.path.exists(self.fp8_opt):
+        if any(key in case for key in ("lower", "gemm", "gemms", "host")) and not os.path.exists(self.fp8_opt):
             return "packed without fp8-opt"
         if "gemms" in case and not os.path.exists(os.path.join(self.build, "lib", LIBRARY)):
             return "packed without " + LIBRARY
         if any(key in case for key in ("assemble", "gemms")) and not find_ptxas():
             return "packed without ptxas"
+        if "host" in case and not all(os.path.exists(path) for path in (os.path.join(LLVM, "bin", "mlir-opt"), os.path.join(self.build, "lib", HOST_LIBRARY))):
+            return "packed without MLIR's tools, or " + HOST_LIBRARY
         if "wheel" in case and not self.wheels:
             return "packed without the Python package (./dev wheel)"
         return None
@@ -171,6 +178,9 @@ class Packer:
             for program in glob.glob(os.path.join(HERE, "package*.py")):
                 shutil.copy(program, self.directory)
             return shutil.copy(self.wheels[0], self.directory)
+        if "host" in case:
+            shutil.copy(os.path.join(HERE, case["program"]), self.directory)
+            return self.make_host(case)
         if "program" in case:
             return self.make_gemms(case["gemms"])
         target = os.path.join(self.directory, case["kernel"])
@@ -193,6 +203,19 @@ class Packer:
         if "manifest" not in case:
             copy_found(case["kernel"] + ".json", self.places, self.directory)
         return None
+
+    def make_host(self, case):
+        """The example as an executable file, with the library that it needs beside it."""
+        base = os.path.join(self.directory, "host")
+        tool = lambda name, *options: [os.path.join(LLVM, "bin", name), *options]
+        execute([self.fp8_opt, os.path.join(SOURCE, "examples", case["host"]), "--fp8-gemm-to-ptx=chip=" + case["chip"], "--fp8-lower-launches", "-o", base + ".mlir"],
+                tool("mlir-opt", base + ".mlir", *HOST_PASSES, "-o", base + ".llvm.mlir"),
+                tool("mlir-translate", "--mlir-to-llvmir", base + ".llvm.mlir", "-o", base + ".ll"),
+                tool("llc", "-O2", "-filetype=obj", "-relocation-model=pic", base + ".ll", "-o", base + ".o"))
+        library = shutil.copy(os.path.join(self.build, "lib", HOST_LIBRARY), self.directory)
+        execute(["cc", base + ".o", os.path.join(HERE, "Inputs", "print.c"), library, "-Wl,-rpath,$ORIGIN", "-o", base])
+        for suffix in (".mlir", ".llvm.mlir", ".ll", ".o"):
+            os.remove(base + suffix)
 
     def make_cubin(self, name, options, config, passes=""):
         """A cubin and its manifest in gemms/; its line of the index there."""
