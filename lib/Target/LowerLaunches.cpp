@@ -272,6 +272,12 @@ FailureOr<EmittedLaunch>
 LowerLaunchesPass::emitLaunch(gpu::LaunchFuncOp launch) {
   auto function = SymbolTable::lookupNearestSymbolFrom<FunctionOpInterface>(
       launch, launch.getKernel());
+  // What else a kernel may be in, MLIR's verifier refuses.
+  if (!function)
+    return launch.emitOpError("launches ")
+           << launch.getKernel()
+           << ", which is in a gpu.binary already; run --fp8-lower-launches "
+              "before --gpu-module-to-binary";
   FailureOr<KernelModule> kernel = getKernelModule(function);
   if (failed(kernel))
     return failure();
