@@ -234,11 +234,15 @@ void LaunchLowering::addCall(gpu::LaunchFuncOp launch, LLVM::GlobalOp kernel) {
   OpBuilder builder(launch);
   Location loc = launch.getLoc();
   auto host = launch->getParentOfType<func::FuncOp>();
+  // The function may be inlined into a loop: what a call takes of the stack, it
+  // gives back.
+  Value stack = LLVM::StackSaveOp::create(builder, loc, types.pointer);
   Value count = constant(builder, loc, host.getNumArguments());
   Value arguments = addArguments(builder, host, count);
   Value address = LLVM::AddressOfOp::create(builder, loc, kernel);
   LLVM::CallOp::create(builder, loc, callee,
                        ValueRange{address, arguments, count});
+  LLVM::StackRestoreOp::create(builder, loc, stack);
 }
 
 LogicalResult LaunchLowering::eraseExported(func::FuncOp host) {
