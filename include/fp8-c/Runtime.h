@@ -36,7 +36,9 @@ void fp8DeviceClose(Fp8Device *device);
 void fp8DeviceGetInfo(const Fp8Device *device, Fp8DeviceInfo *info);
 /* FP8_OK if code for `target` ("sm_90a") runs there; else the reason. */
 Fp8Status fp8DeviceCanRun(const Fp8Device *device, const char *target);
-/* After so many seconds, work that has not ended is FP8_HANG; at first 30. */
+/* After so many seconds, work that has not ended is FP8_HANG; at first 30. The
+ * driver waits for such work before it frees anything: from then on the
+ * functions named Close and Free free nothing of that device, and return. */
 void fp8DeviceSetWatchdog(Fp8Device *device, double seconds);
 
 /* `name` is for errors. */

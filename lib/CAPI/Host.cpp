@@ -8,6 +8,7 @@
 #include "fp8/Runtime/HostArguments.h"
 #include "fp8/SimulatedLaunch/Kernel.h"
 
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -54,6 +55,18 @@ Expected<int> getOrdinal() {
     return Error{"FP8_DEVICE is '" + std::string(named) +
                  "'; it must be the number of a GPU, as in FP8_DEVICE=0"};
   return int(ordinal);
+}
+
+Expected<double> getWatchdogSeconds() {
+  const char *named = std::getenv("FP8_WATCHDOG");
+  if (!named)
+    return 30.0;
+  char *end;
+  double seconds = std::strtod(named, &end);
+  if (!*named || *end || !std::isfinite(seconds) || seconds <= 0)
+    return Error{"FP8_WATCHDOG is '" + std::string(named) +
+                 "'; it must be seconds, as in FP8_WATCHDOG=30"};
+  return seconds;
 }
 
 /// The GPU of that number, opened once. It is never closed: at the program's
@@ -178,9 +191,14 @@ std::optional<Error> run(LoadedKernel &kernel, const Fp8Argument *arguments,
   auto ordinal = getOrdinal();
   if (!ordinal)
     return ordinal.takeError();
+  auto seconds = getWatchdogSeconds();
+  if (!seconds)
+    return seconds.takeError();
   auto device = getDeviceFor(kernel, *ordinal);
-  if (device)
+  if (device) {
+    (*device)->watchdog.seconds = *seconds;
     return runOnDevice(kernel, *device, *values);
+  }
   if (*backend == Backend::Cuda)
     return Error{device.error() +
                  "\nnote: with FP8_BACKEND=sim it runs on the simulator"};

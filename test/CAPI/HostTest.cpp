@@ -29,6 +29,7 @@ protected:
     useKernel("naive");
     unsetenv("FP8_BACKEND");
     unsetenv("FP8_DEVICE");
+    unsetenv("FP8_WATCHDOG");
   }
   void useKernel(const std::string &name) {
     image = contents(FP8_GPU_INPUTS "/" + name + ".sm_90a.ptx");
@@ -187,6 +188,18 @@ TEST_F(HostDeathTest, BrokenRulesHaveTheSimulatorsText) {
   useKernel("stray");
   EXPECT_DEATH(launch(d), "kernel 'stray': it breaks rules on the "
                           "simulator\nstray.ptx:[0-9]+: error: ");
+}
+
+TEST_F(HostDeathTest, AKernelThatHangs) {
+  set("FP8_FAKE_HANG", "1");
+  set("FP8_WATCHDOG", "0.05");
+  EXPECT_DEATH(launch(d), "^fp8: error: kernel 'naive': kernel 'naive' .* has "
+                          "not ended after 0.05 s");
+  for (const char *seconds : {"", "0", "-1", "1s", "inf", "nan"}) {
+    set("FP8_WATCHDOG", seconds);
+    EXPECT_DEATH(launch(d), "FP8_WATCHDOG is '" + std::string(seconds) +
+                                "'; it must be seconds, as in FP8_WATCHDOG=30");
+  }
 }
 
 TEST_F(HostDeathTest, AKernelThatFails) {

@@ -210,10 +210,13 @@ TEST_F(CRuntime, RefusesWrongArguments) {
 TEST_F(CRuntime, TellsAHangFromAnError) {
   ASSERT_EQ(load(naive), FP8_OK);
   ASSERT_EQ(prepare(), FP8_OK);
+  Fp8Buffer *buffer = nullptr;
+  ASSERT_EQ(fp8BufferAllocate(device, "a", 4, &buffer), FP8_OK);
   fp8DeviceSetWatchdog(device, 0.01);
   set("FP8_FAKE_HANG", "1");
   EXPECT_EQ(fp8LaunchRun(launch), FP8_HANG);
   EXPECT_THAT(fp8LastError(), HasSubstr("has not ended after 0.01 s"));
+  fp8BufferFree(buffer); // returns
   fail("cuEventQuery=719");
   EXPECT_EQ(fp8LaunchRun(launch), FP8_ERROR);
   EXPECT_THAT(fp8LastError(), HasSubstr("CUDA_ERROR_LAUNCH_FAILED"));

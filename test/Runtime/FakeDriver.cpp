@@ -5,7 +5,9 @@
 // at every call:
 //   FP8_FAKE_LOG=FILE     appends a line for each call that matters
 //   FP8_FAKE_FAIL=F=N,... makes function F fail with CUresult N
-//   FP8_FAKE_HANG=1       no event ever comes
+//   FP8_FAKE_HANG=1       kernels do not end: no event ever comes, and what
+//   would
+//                         wait for them aborts
 //   FP8_FAKE_CAPABILITY=M.N  what the device is; 9.0 unless given
 //   FP8_FAKE_WRITE=P:O:N  a launch zeroes N bytes, O behind parameter P's
 //                         address
@@ -19,6 +21,7 @@
 // What needs a current context fails without one, and writes that down.
 #include "fp8/Runtime/DriverTypes.h"
 
+#include <atomic>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
@@ -108,6 +111,23 @@ std::string list(const T *values, unsigned count) {
 /// What a launch may have, as cuFuncSetAttribute says.
 [[maybe_unused]] int maxDynamicShared = 48 << 10;
 
+/// Whether a kernel was launched that does not end.
+[[maybe_unused]] std::atomic<bool> hangs{false};
+
+[[maybe_unused]] void launched() {
+  if (std::getenv("FP8_FAKE_HANG"))
+    hangs = true;
+}
+
+/// Ends the process in the place of waiting for ever.
+[[maybe_unused]] void waitForKernels(const char *function) {
+  if (!hangs || !std::getenv("FP8_FAKE_HANG"))
+    return;
+  std::fprintf(stderr, "fake driver: %s waits for a kernel that hangs\n",
+               function);
+  std::abort();
+}
+
 /// Handles are addresses of something, and none is null.
 template <typename Handle>
 void hand(Handle *out) {
@@ -124,6 +144,11 @@ void hand(Handle *out) {
   if (Result result = needContext(__func__))                                   \
     return result;                                                             \
   FAIL_AS_PLANNED()
+
+/// Of what returns when all kernels have ended.
+#define WAITS()                                                                \
+  NEEDS_CONTEXT();                                                             \
+  waitForKernels(__func__)
 
 #define FAKE extern "C" __attribute__((visibility("default"))) Result
 
@@ -195,10 +220,12 @@ FAKE cuDeviceGetAttribute(int *value, DeviceAttribute attribute, Device) {
 }
 FAKE cuDevicePrimaryCtxRetain(Context *context, Device) {
   FAIL_AS_PLANNED();
+  hangs = false;
   hand(context);
   return success;
 }
 FAKE cuDevicePrimaryCtxRelease_v2(Device) {
+  waitForKernels(__func__);
   note("cuDevicePrimaryCtxRelease_v2");
   return success;
 }
@@ -221,7 +248,7 @@ FAKE cuMemAlloc_v2(DevicePointer *pointer, size_t bytes) {
   return memory ? success : outOfMemory;
 }
 FAKE cuMemFree_v2(DevicePointer pointer) {
-  NEEDS_CONTEXT();
+  WAITS();
   note("cuMemFree_v2");
   std::lock_guard<std::mutex> lock(allocationsMutex);
   allocations.erase(pointer);
@@ -229,17 +256,17 @@ FAKE cuMemFree_v2(DevicePointer pointer) {
   return success;
 }
 FAKE cuMemcpyHtoD_v2(DevicePointer to, const void *from, size_t bytes) {
-  NEEDS_CONTEXT();
+  WAITS();
   std::memcpy(reinterpret_cast<void *>(to), from, bytes);
   return success;
 }
 FAKE cuMemcpyDtoH_v2(void *to, DevicePointer from, size_t bytes) {
-  NEEDS_CONTEXT();
+  WAITS();
   std::memcpy(to, reinterpret_cast<const void *>(from), bytes);
   return success;
 }
 FAKE cuMemsetD8_v2(DevicePointer to, unsigned char value, size_t bytes) {
-  NEEDS_CONTEXT();
+  WAITS();
   std::memset(reinterpret_cast<void *>(to), value, bytes);
   return success;
 }
@@ -264,7 +291,7 @@ FAKE cuMemHostGetDevicePointer_v2(DevicePointer *address, void *memory,
   return success;
 }
 FAKE cuMemFreeHost(void *memory) {
-  NEEDS_CONTEXT();
+  WAITS();
   note("cuMemFreeHost");
   variable[0] = 0;
   std::free(memory);
@@ -300,7 +327,7 @@ FAKE cuModuleLoadDataEx(Module *module, const void *image, unsigned count,
   return success;
 }
 FAKE cuModuleUnload(Module) {
-  NEEDS_CONTEXT();
+  WAITS();
   note("cuModuleUnload");
   return success;
 }
@@ -400,6 +427,7 @@ FAKE cuLaunchKernelEx(const LaunchConfig *config, Function, void **parameters,
        config->blockY, config->blockZ, config->sharedMemoryBytes,
        attributes.c_str(), extra != nullptr,
        *static_cast<unsigned long long *>(parameters[0]));
+  launched();
   leaveRecords();
   unsigned index = 0;
   long long offset = 0;
@@ -465,6 +493,7 @@ FAKE cuGraphInstantiateWithFlags(GraphExec *executable, Graph,
 FAKE cuGraphLaunch(GraphExec, Stream) {
   NEEDS_CONTEXT();
   note("cuGraphLaunch");
+  launched();
   return success;
 }
 FAKE cuGraphExecDestroy(GraphExec) {
