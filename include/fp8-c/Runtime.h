@@ -3,8 +3,8 @@
  * The C API of the runtime: a kernel and its launch manifest on a GPU.
  *
  * fp8-c/Common.h says how errors and handles are dealt with. Devices outlive
- * what is made on them by themselves. The caller's current CUDA context is as it
- * was when a function returns. */
+ * what is made on them by themselves. The caller's current CUDA context is as
+ * it was when a function returns. */
 #ifndef FP8_C_RUNTIME_H
 #define FP8_C_RUNTIME_H
 
@@ -51,7 +51,8 @@ Fp8Status fp8BufferDownload(const Fp8Buffer *buffer, void *data,
                             uint64_t bytes);
 
 /* `image` is PTX text or a cubin of `bytes` bytes, `manifest` the text of its
- * launch manifest. */
+ * launch manifest. The device loads the same image once and keeps it until it
+ * is closed, for enqueued work and the caller's graphs may need it still. */
 Fp8Status fp8KernelLoad(Fp8Device *device, const void *image, size_t bytes,
                         const char *manifest, Fp8Kernel **kernel);
 void fp8KernelFree(Fp8Kernel *kernel);

@@ -95,9 +95,12 @@ Expected<LoadedKernel *> getLoaded(Fp8HostKernel &kernel) {
         launch::parseManifest(kernel.manifest ? kernel.manifest : "");
     if (!manifest)
       return Error{"launch manifest: " + manifest.error()};
+    auto image = capi::bytesOf(kernel.image, kernel.bytes, "the image");
+    if (!image)
+      return image.takeError();
     auto loaded = std::make_unique<LoadedKernel>();
     loaded->manifest = std::move(*manifest);
-    loaded->image.assign(static_cast<const char *>(kernel.image), kernel.bytes);
+    loaded->image = *image;
     kernel.loaded = loaded.release();
   }
   return static_cast<LoadedKernel *>(kernel.loaded);
@@ -215,6 +218,8 @@ std::optional<Error> run(LoadedKernel &kernel, const Fp8Argument *arguments,
 void fp8HostLaunch(Fp8HostKernel *kernel, const Fp8Argument *arguments,
                    size_t count) {
   try {
+    if (!kernel)
+      end("fp8HostLaunch has no kernel: it is NULL");
     auto loaded = getLoaded(*kernel);
     if (!loaded)
       end(loaded.error());

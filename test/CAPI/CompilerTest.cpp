@@ -51,7 +51,7 @@ struct Compiler {
     EXPECT_EQ(fp8ModulePrint(module, format, &text), FP8_OK) << fp8LastError();
     return take(text);
   }
-  /// To PTX for the chip, with a small tile.
+  /// To PTX for the chip.
   Fp8Status compile(const char *chip) {
     EXPECT_EQ(parse(gemm), FP8_OK) << fp8LastError();
     EXPECT_EQ(run((std::string("fp8-gemm-to-ptx{chip=") + chip + "}").c_str()),
@@ -224,6 +224,23 @@ TEST(CCompiler, HandsDiagnosticsOut) {
   EXPECT_EQ(heard.text, before);
 }
 
+TEST(CCompiler, NoTextIsAnErrorToo) {
+  Compiler compiler;
+  Heard heard;
+  fp8ContextSetDiagnosticHandler(compiler.context, Heard::handle, &heard);
+  EXPECT_EQ(
+      fp8ModuleParse(compiler.context, nullptr, 7, nullptr, &compiler.module),
+      FP8_ERROR);
+  EXPECT_EQ(compiler.module, nullptr);
+  EXPECT_STREQ(fp8LastError(),
+               "error: the module's text has 7 bytes and is NULL");
+  EXPECT_THAT(heard.text, HasSubstr("the module's text has 7 bytes"));
+  ASSERT_EQ(
+      fp8ModuleParse(compiler.context, nullptr, 0, nullptr, &compiler.module),
+      FP8_OK);
+  EXPECT_THAT(compiler.print(), HasSubstr("module {"));
+}
+
 TEST(CCompiler, HandsNotesOut) {
   // A stage that is released twice.
   const char *twice = R"(
@@ -250,7 +267,10 @@ TEST(CCompiler, RefusesPipelinesThatThereAreNot) {
   ASSERT_EQ(compiler.parse(gemm), FP8_OK) << fp8LastError();
   EXPECT_EQ(compiler.run("fp8-none"), FP8_ERROR);
   EXPECT_THAT(fp8LastError(), HasSubstr("'fp8-none' does not refer to a"));
-  EXPECT_EQ(compiler.run(nullptr), FP8_OK);
+  EXPECT_EQ(compiler.run(""), FP8_OK) << fp8LastError();
+  EXPECT_EQ(compiler.run(nullptr), FP8_ERROR);
+  EXPECT_STREQ(fp8LastError(), "error: the pipeline is NULL; an empty one is "
+                               "\"\"");
   EXPECT_EQ(compiler.run("fp8-gemm-to-ptx{chip=sm_12}"), FP8_ERROR);
   EXPECT_THAT(fp8LastError(), HasSubstr("sm_12"));
 }
@@ -309,6 +329,16 @@ TEST(CSimulator, RefusesWhatDoesNotFitTheManifest) {
       fp8Simulate("x", 1, nullptr, manifest, nullptr, 0, nullptr, nullptr),
       FP8_ERROR);
   EXPECT_THAT(fp8LastError(), HasSubstr("is not PTX that can be read"));
+  EXPECT_EQ(
+      fp8Simulate(nullptr, 7, nullptr, manifest, nullptr, 0, nullptr, nullptr),
+      FP8_ERROR);
+  EXPECT_STREQ(fp8LastError(), "the PTX has 7 bytes and is NULL");
+  const char *ptx = fp8KernelObjectPTX(compiler.object);
+  EXPECT_EQ(fp8Simulate(ptx, std::strlen(ptx), nullptr, manifest, nullptr, 5,
+                        nullptr, nullptr),
+            FP8_ERROR);
+  EXPECT_STREQ(fp8LastError(),
+               "there are 5 arguments, and their array is NULL");
 }
 
 TEST(CCompiler, CompilesInAsManyThreadsAsYouLike) {

@@ -168,6 +168,8 @@ TEST_F(HostDeathTest, WrongArguments) {
                                  "kernel was compiled for bf16");
   EXPECT_DEATH(fp8HostLaunchFromC(&kernel),
                "the kernel takes 5 arguments, got 0");
+  EXPECT_DEATH(fp8HostLaunch(&kernel, nullptr, 5),
+               "there are 5 arguments, and their array is NULL");
 }
 
 TEST_F(HostDeathTest, WrongKernels) {
@@ -176,6 +178,11 @@ TEST_F(HostDeathTest, WrongKernels) {
   EXPECT_DEATH(launch(d), "fp8: error: launch manifest: line 1");
   kernel.manifest = nullptr;
   EXPECT_DEATH(launch(d), "fp8: error: launch manifest: line 1");
+  useKernel("naive");
+  kernel.image = nullptr;
+  EXPECT_DEATH(launch(d), "fp8: error: the image has [0-9]+ bytes and is NULL");
+  EXPECT_DEATH(fp8HostLaunch(nullptr, nullptr, 0),
+               "fp8: error: fp8HostLaunch has no kernel: it is NULL");
   useKernel("naive");
   image = "\177ELF and more";
   kernel.image = image.data();

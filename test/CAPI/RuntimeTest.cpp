@@ -129,6 +129,40 @@ TEST_F(CRuntime, NoStringIsAnErrorToo) {
   EXPECT_EQ(fp8LaunchPrepare(kernel, &argument, 1, 0, &launch), FP8_ERROR);
 }
 
+TEST_F(CRuntime, NoArrayIsAnErrorToo) {
+  std::string manifest = contents(naive + ".json");
+  EXPECT_EQ(fp8KernelLoad(device, nullptr, 7, manifest.c_str(), &kernel),
+            FP8_ERROR);
+  EXPECT_STREQ(fp8LastError(), "the image has 7 bytes and is NULL");
+  ASSERT_EQ(load(naive), FP8_OK);
+  EXPECT_EQ(fp8LaunchPrepare(kernel, nullptr, 5, 0, &launch), FP8_ERROR);
+  EXPECT_STREQ(fp8LastError(),
+               "there are 5 arguments, and their array is NULL");
+  const int64_t sizes[] = {4, 16};
+  Fp8Argument arguments[] = {{"f32", 0, 0, nullptr, nullptr},
+                             {"f32", 0x1000, 2, nullptr, sizes}};
+  EXPECT_EQ(fp8LaunchPrepare(kernel, arguments, 2, 0, &launch), FP8_ERROR);
+  EXPECT_STREQ(fp8LastError(), "argument 1 has rank 2 and no shape");
+  arguments[1] = {"f32", 0x1000, 2, sizes, nullptr};
+  EXPECT_EQ(fp8LaunchPrepare(kernel, arguments, 2, 0, &launch), FP8_ERROR);
+  EXPECT_STREQ(fp8LastError(), "argument 1 has rank 2 and no strides");
+  ASSERT_EQ(prepare(), FP8_OK);
+  EXPECT_EQ(fp8LaunchEnqueueAt(launch, nullptr, 5, nullptr), FP8_ERROR);
+  EXPECT_STREQ(fp8LastError(),
+               "there are 5 addresses, and their array is NULL");
+  Fp8Timing timing;
+  EXPECT_EQ(fp8LaunchTime(nullptr, 1, 20, 0, &timing), FP8_ERROR);
+  Fp8Buffer *buffer = nullptr;
+  ASSERT_EQ(fp8BufferAllocate(device, "a", 4, &buffer), FP8_OK);
+  EXPECT_EQ(fp8BufferUpload(buffer, nullptr, 4), FP8_ERROR);
+  EXPECT_STREQ(fp8LastError(),
+               "what is to be uploaded has 4 bytes and is NULL");
+  EXPECT_EQ(fp8BufferDownload(buffer, nullptr, 4), FP8_ERROR);
+  EXPECT_STREQ(fp8LastError(),
+               "the place to download to has 4 bytes and is NULL");
+  fp8BufferFree(buffer);
+}
+
 TEST_F(CRuntime, TimesLaunchesOfOneDeviceOnly) {
   ASSERT_EQ(load(naive), FP8_OK);
   ASSERT_EQ(prepare(), FP8_OK);
