@@ -296,8 +296,6 @@ LowerLaunchesPass::emitLaunch(gpu::LaunchFuncOp launch) {
     FailureOr<KernelObject> object = makeKernelObject(*kernel, assembler);
     if (failed(object))
       return failure();
-    if (object->cubin)
-      llvm::errs() << object->cubin->warnings;
     images[function] = object->cubin ? std::move(object->cubin->binary)
                                      : std::move(object->ptx);
   }

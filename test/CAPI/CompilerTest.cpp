@@ -9,9 +9,11 @@
 #include <atomic>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <thread>
+#include <unistd.h>
 
 using testing::HasSubstr;
 
@@ -175,6 +177,39 @@ TEST(CCompiler, SaysWhyThereIsNoAssembler) {
   EXPECT_EQ(object, nullptr);
   EXPECT_THAT(fp8LastError(),
               HasSubstr("'/none/ptxas', which is not a program"));
+}
+
+TEST(CCompiler, HandsTheAssemblersWarningsOut) {
+  // In the place of NVIDIA's ptxas, one that warns.
+  std::string ptxas =
+      testing::TempDir() + "fp8-ptxas-that-warns-" + std::to_string(getpid());
+  std::ofstream(ptxas) << "#!/bin/sh\n"
+                          "echo 'ptxas warning : it is slow'\n"
+                          "while [ \"$1\" != -o ]; do shift; done\n"
+                          "echo cubin > \"$2\"\n";
+  std::filesystem::permissions(ptxas, std::filesystem::perms::owner_all);
+  Compiler compiler;
+  ASSERT_EQ(compiler.compile("sm_90a"), FP8_OK) << fp8LastError();
+  Heard heard;
+  fp8ContextSetDiagnosticHandler(compiler.context, Heard::handle, &heard);
+  Fp8KernelObject *object = nullptr;
+  Fp8KernelObjectOptions options = {nullptr, 1, ptxas.c_str(), 0};
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(fp8KernelObjectCreate(compiler.module, &options, &object), FP8_OK)
+      << fp8LastError();
+  EXPECT_THAT(heard.text, HasSubstr(" 1 ptxas warns about kernel "
+                                    "'gemm_kernel':\n"
+                                    "ptxas warning : it is slow\n"));
+  heard.text.clear();
+  EXPECT_EQ(fp8ModuleRunPipeline(
+                compiler.module,
+                ("fp8-lower-launches{emit=cubin ptxas=" + ptxas + "}").c_str()),
+            FP8_OK)
+      << fp8LastError();
+  EXPECT_THAT(heard.text, HasSubstr(" 1 ptxas warns about kernel "));
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  fp8KernelObjectFree(object);
+  std::filesystem::remove(ptxas);
 }
 
 TEST(CCompiler, PrintsWhatItParses) {
