@@ -4,6 +4,8 @@
 #include "fp8-c/Compiler.h"
 #include "fp8-c/Simulator.h"
 
+#include "ReadFile.h"
+
 #include <gmock/gmock.h>
 
 #include <atomic>
@@ -11,21 +13,13 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <thread>
 #include <unistd.h>
 
 using testing::HasSubstr;
 
 namespace {
-std::string contents(const std::string &path) {
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
-const std::string gemm = contents(FP8_EXAMPLES "/gemm.mlir");
+const std::string gemm = fp8::test::readFile(FP8_EXAMPLES "/gemm.mlir");
 
 std::string take(Fp8Text *text) {
   std::string taken(fp8TextData(text), fp8TextSize(text));

@@ -5,23 +5,17 @@
 #include "fp8-c/Host.h"
 
 #include "FakeDriver.h"
+#include "NaiveProblem.h"
 
 #include <thread>
 
+using fp8::test::readFile;
 using testing::Each;
 
 extern "C" void fp8HostLaunchFromC(Fp8HostKernel *kernel);
 
 namespace {
-std::string contents(const std::string &path) {
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
-/// The kernel that is part of the program, with M = 4, N = 8, K = 16: ones
-/// times ones.
+/// The kernel that is part of the program, and its small problem.
 class Host : public FakeDriver {
 protected:
   Host() {
@@ -32,29 +26,15 @@ protected:
     unsetenv("FP8_WATCHDOG");
   }
   void useKernel(const std::string &name) {
-    image = contents(FP8_GPU_INPUTS "/" + name + ".sm_90a.ptx");
-    manifest = contents(FP8_GPU_INPUTS "/" + name + ".sm_90a.ptx.json");
+    image = readFile(FP8_GPU_INPUTS "/" + name + ".sm_90a.ptx");
+    manifest = readFile(FP8_GPU_INPUTS "/" + name + ".sm_90a.ptx.json");
     kernel = {image.data(), image.size(), manifest.c_str(), nullptr};
   }
   void launch(std::vector<uint16_t> &d, const char *type = "bf16") {
-    static uint8_t a[4][16], b[8][16];
-    std::fill_n(&a[0][0], 64, 0x38);
-    std::fill_n(&b[0][0], 128, 0x38);
-    static const float scales[4] = {1, 1, 1, 1};
-    static const int64_t aShape[] = {4, 16}, bShape[] = {8, 16},
-                         dShape[] = {4, 8}, aScaleShape[] = {1, 4},
-                         one[] = {1, 1}, by16[] = {16, 1}, by8[] = {8, 1},
-                         by4[] = {4, 1};
-    auto address = [](const void *data) {
-      return reinterpret_cast<uint64_t>(data);
-    };
-    const Fp8Argument arguments[] = {
-        {"f8E4M3FN", address(a), 2, aShape, by16},
-        {"f32", address(scales), 2, aScaleShape, by4},
-        {"f8E4M3FN", address(b), 2, bShape, by16},
-        {"f32", address(scales), 2, one, one},
-        {type, address(d.data()), 2, dShape, by8}};
-    fp8HostLaunch(&kernel, arguments, 5);
+    NaiveProblem problem;
+    problem.arguments[4].dtype = type;
+    problem.arguments[4].address = reinterpret_cast<uint64_t>(d.data());
+    fp8HostLaunch(&kernel, problem.arguments.data(), 5);
   }
   /// The same in so many threads at once; the results in a row.
   std::vector<uint16_t> launchInThreads(size_t count) {
@@ -71,7 +51,7 @@ protected:
     return all;
   }
 
-  static constexpr uint16_t sixteen = 0x4180; ///< bf16
+  static constexpr uint16_t sixteen = NaiveProblem::sixteen;
   std::string image, manifest;
   Fp8HostKernel kernel;
   std::vector<uint16_t> d = std::vector<uint16_t>(32, 7);

@@ -4,21 +4,16 @@
 #include "fp8-c/Runtime.h"
 
 #include "FakeDriver.h"
+#include "NaiveProblem.h"
 
 #include <thread>
 
+using fp8::test::readFile;
 using testing::HasSubstr;
 
 extern "C" const char *fp8LastErrorFromC(void);
 
 namespace {
-std::string contents(const std::string &path) {
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
 class CRuntime : public FakeDriver {
 protected:
   CRuntime() {
@@ -30,21 +25,17 @@ protected:
     fp8DeviceClose(device);
   }
   Fp8Status load(const std::string &path) {
-    std::string ptx = contents(path);
+    std::string ptx = readFile(path);
     return fp8KernelLoad(device, ptx.data(), ptx.size(),
-                         contents(path + ".json").c_str(), &kernel);
+                         readFile(path + ".json").c_str(), &kernel);
   }
-  /// Of naive, with M = 4, N = 8, K = 16.
+  /// Of naive, at addresses that nothing has.
   Fp8Status prepare(int64_t rows = 4, int programmatic = 0) {
-    const int64_t a[] = {rows, 16}, b[] = {8, 16}, d[] = {rows, 8},
-                  aScale[] = {1, rows}, one[] = {1, 1}, by16[] = {16, 1},
-                  by8[] = {8, 1}, byRows[] = {rows, 1};
-    const Fp8Argument arguments[] = {{"f8E4M3FN", 0x1000, 2, a, by16},
-                                     {"f32", 0x2000, 2, aScale, byRows},
-                                     {"f8E4M3FN", 0x3000, 2, b, by16},
-                                     {"f32", 0x4000, 2, one, one},
-                                     {"bf16", 0x5000, 2, d, by8}};
-    return fp8LaunchPrepare(kernel, arguments, 5, programmatic, &launch);
+    NaiveProblem problem(rows);
+    for (uint64_t i = 0; i < 5; ++i)
+      problem.arguments[i].address = 0x1000 * (i + 1);
+    return fp8LaunchPrepare(kernel, problem.arguments.data(), 5, programmatic,
+                            &launch);
   }
 
   const std::string naive = FP8_GPU_INPUTS "/naive.sm_90a.ptx";
@@ -130,7 +121,7 @@ TEST_F(CRuntime, NoStringIsAnErrorToo) {
 }
 
 TEST_F(CRuntime, NoArrayIsAnErrorToo) {
-  std::string manifest = contents(naive + ".json");
+  std::string manifest = readFile(naive + ".json");
   EXPECT_EQ(fp8KernelLoad(device, nullptr, 7, manifest.c_str(), &kernel),
             FP8_ERROR);
   EXPECT_STREQ(fp8LastError(), "the image has 7 bytes and is NULL");

@@ -4,6 +4,7 @@
 #include "Worker.h"
 
 #include "Corpus.h"
+#include "ReadFile.h"
 
 #include <atomic>
 #include <csignal>
@@ -197,7 +198,7 @@ std::string runInChild(Target &target, const Input &input, Random &random) {
 Input readInput(const std::string &prefix, const Input &like) {
   Input input;
   for (const auto &[suffix, bytes] : like)
-    input[suffix] = readFile(prefix + suffix);
+    input[suffix] = test::readFile(prefix + suffix);
   return input;
 }
 } // namespace
