@@ -7,8 +7,6 @@
 #include "FakeDriver.h"
 #include "NaiveProblem.h"
 
-#include <thread>
-
 using fp8::test::readFile;
 using testing::Each;
 
@@ -35,20 +33,6 @@ protected:
     problem.arguments[4].dtype = type;
     problem.arguments[4].address = reinterpret_cast<uint64_t>(d.data());
     fp8HostLaunch(&kernel, problem.arguments.data(), 5);
-  }
-  /// The same in so many threads at once; the results in a row.
-  std::vector<uint16_t> launchInThreads(size_t count) {
-    std::vector<std::vector<uint16_t>> results(count,
-                                               std::vector<uint16_t>(32, 7));
-    std::vector<std::thread> threads;
-    for (std::vector<uint16_t> &d : results)
-      threads.emplace_back([&] { launch(d); });
-    for (std::thread &thread : threads)
-      thread.join();
-    std::vector<uint16_t> all;
-    for (const std::vector<uint16_t> &d : results)
-      all.insert(all.end(), d.begin(), d.end());
-    return all;
   }
 
   static constexpr uint16_t sixteen = NaiveProblem::sixteen;
@@ -81,19 +65,6 @@ TEST_F(Host, RunsOnTheGpu) {
   EXPECT_EQ(count("cuLaunchKernelEx grid=1x1x1 block=128x1x1"), 2u);
   EXPECT_EQ(count("cuMemFree_v2"), 10u);
   EXPECT_EQ(count("no context"), 0u);
-}
-
-TEST_F(Host, ThreadsMayRaceForTheFirstLaunch) {
-  set("FP8_FAKE_WRITE", "4:0:64");
-  // Both halves of loading, reading and finding, take long enough to meet.
-  manifest += std::string(8 << 20, ' ');
-  kernel.manifest = manifest.c_str();
-  set("FP8_FAKE_PAUSE", "20");
-  EXPECT_THAT(launchInThreads(8), Each(0));
-  EXPECT_EQ(count("cuModuleGetFunction naive"), 1u);
-  EXPECT_EQ(count("cuLaunchKernelEx"), 8u);
-  set("FP8_BACKEND", "sim");
-  EXPECT_THAT(launchInThreads(8), Each(sixteen));
 }
 
 TEST_F(Host, AutoTakesTheSimulatorAndSaysSoOnce) {

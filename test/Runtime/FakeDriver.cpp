@@ -109,7 +109,7 @@ std::string list(const T *values, unsigned count) {
 }
 
 /// What a launch may have, as cuFuncSetAttribute says.
-[[maybe_unused]] int maxDynamicShared = 48 << 10;
+[[maybe_unused]] std::atomic<int> maxDynamicShared{48 << 10};
 
 /// Whether a kernel was launched that does not end.
 [[maybe_unused]] std::atomic<bool> hangs{false};
@@ -479,7 +479,7 @@ FAKE cuEventQuery(Event) {
 /// 0.5 ms, then 1 ms, ...: 12 times, and again.
 FAKE cuEventElapsedTime(float *milliseconds, Event, Event) {
   FAIL_AS_PLANNED();
-  static unsigned calls;
+  static std::atomic<unsigned> calls{0};
   *milliseconds = float(0.5 * (1 + calls++ % 12));
   return success;
 }
