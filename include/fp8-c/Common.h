@@ -8,7 +8,7 @@
  * takes NULL; no other takes that for a handle. Nothing is thrown across the
  * API, and no error ends the process, but for those of fp8-c/Host.h.
  *
- * Unless a function says otherwise, a handle is used by one thread at a time,
+ * Unless its header says otherwise, a handle is used by one thread at a time,
  * whichever, and different handles by as many threads as you like; a context
  * and its modules count as one handle. */
 #ifndef FP8_C_COMMON_H

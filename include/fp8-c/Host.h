@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * What the host code that --fp8-lower-launches makes calls: kernels that are
- * part of a program, launched on arrays wherever these lie. In libfp8host.so and
- * libfp8.so.
+ * part of a program, launched on arrays wherever these lie. In libfp8host.so
+ * and libfp8.so.
  *
  * Environment variables, read at every launch:
  *   FP8_BACKEND  cuda: a GPU, the default. sim: the simulator. auto: the GPU if

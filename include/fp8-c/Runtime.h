@@ -2,9 +2,10 @@
  *
  * The C API of the runtime: a kernel and its launch manifest on a GPU.
  *
- * fp8-c/Common.h says how errors and handles are dealt with. Devices outlive
- * what is made on them by themselves. The caller's current CUDA context is as
- * it was when a function returns. */
+ * fp8-c/Common.h says how errors and handles are dealt with. Several threads
+ * may use one device at the same time. Devices outlive what is made on them by
+ * themselves. The caller's current CUDA context is as it was when a function
+ * returns. */
 #ifndef FP8_C_RUNTIME_H
 #define FP8_C_RUNTIME_H
 
