@@ -5,9 +5,12 @@
  * Functions that can fail return FP8_OK or another status; fp8LastError() then
  * has the message of this thread's last failure. What fails makes nothing and
  * leaves NULL. Handles are freed by the function named Close or Free, which
- * takes NULL, too. Nothing is thrown across the API, and no error ends the
- * process. A handle is used by one thread at a time, whichever; different
- * handles by as many threads as you like. */
+ * takes NULL; no other takes that for a handle. Nothing is thrown across the
+ * API, and no error ends the process, but for those of fp8-c/Host.h.
+ *
+ * Unless its header says otherwise, a handle is used by one thread at a time,
+ * whichever, and different handles by as many threads as you like; a context
+ * and its modules count as one handle. */
 #ifndef FP8_C_COMMON_H
 #define FP8_C_COMMON_H
 

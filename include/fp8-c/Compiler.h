@@ -55,8 +55,8 @@ void fp8ContextFree(Fp8Context *context);
 void fp8ContextSetDiagnosticHandler(Fp8Context *context,
                                     Fp8DiagnosticHandler handler, void *data);
 
-/* Parses and verifies text or bytecode of `bytes` bytes; `name` is the file's in
- * diagnostics. */
+/* Parses and verifies text or bytecode of `bytes` bytes; `name` is the file's
+ * in diagnostics. */
 Fp8Status fp8ModuleParse(Fp8Context *context, const char *text, size_t bytes,
                          const char *name, Fp8Module **module);
 void fp8ModuleFree(Fp8Module *module);
@@ -64,8 +64,9 @@ Fp8Status fp8ModuleClone(const Fp8Module *module, Fp8Module **clone);
 /* Verifiers, and the linearity of all that is linear. */
 Fp8Status fp8ModuleVerify(const Fp8Module *module);
 /* `pipeline` is as fp8-opt's --pass-pipeline has it, with or without the
- * "builtin.module(...)" around it: "fp8-gemm-to-ptx{chip=sm_90a}". What is left
- * after an error is good for fp8ModuleFree and fp8ModulePrint only. */
+ * "builtin.module(...)" around it: "fp8-gemm-to-ptx{chip=sm_90a}"; an empty one
+ * is "". What is left after an error is good for fp8ModuleFree and
+ * fp8ModulePrint only. */
 Fp8Status fp8ModuleRunPipeline(Fp8Module *module, const char *pipeline);
 
 typedef enum Fp8Format {

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * What the host code that --fp8-lower-launches makes calls: kernels that are
- * part of a program, launched on arrays wherever these lie. In libfp8host.so.
+ * part of a program, launched on arrays wherever these lie. In libfp8host.so
+ * and libfp8.so.
  *
  * Environment variables, read at every launch:
  *   FP8_BACKEND  cuda: a GPU, the default. sim: the simulator. auto: the GPU if
  *                there is one and it can run the kernel, else the simulator,
  *                said on stderr
  *   FP8_DEVICE   the GPU's number; 0 if not set
- *   FP8_CUDA_LIBRARY  as in fp8-c/Runtime.h */
+ *   FP8_WATCHDOG the seconds after which a kernel that has not ended hangs; 30
+ * if not set FP8_CUDA_LIBRARY  as in fp8-c/Runtime.h */
 #ifndef FP8_C_HOST_H
 #define FP8_C_HOST_H
 
@@ -37,8 +39,8 @@ typedef struct Fp8HostKernel {
  * that overlap are separate to the kernel. On the simulator all are the host's.
  *
  * What fails ends the process by abort(), with a message on stderr: wrong
- * arguments, a device that cannot run the kernel, a kernel that fails or hangs
- * (30 s), a rule that was broken on the simulator. */
+ * arguments, a device that cannot run the kernel, a kernel that fails or hangs,
+ * a rule that was broken on the simulator. */
 void fp8HostLaunch(Fp8HostKernel *kernel, const Fp8Argument *arguments,
                    size_t count);
 

@@ -2,9 +2,10 @@
  *
  * The C API of the runtime: a kernel and its launch manifest on a GPU.
  *
- * fp8-c/Common.h says how errors and handles are dealt with. Devices outlive
- * what is made on them by themselves. The caller's current CUDA context is as it
- * was when a function returns. */
+ * fp8-c/Common.h says how errors and handles are dealt with. Several threads
+ * may use one device at the same time. Devices outlive what is made on them by
+ * themselves. The caller's current CUDA context is as it was when a function
+ * returns. */
 #ifndef FP8_C_RUNTIME_H
 #define FP8_C_RUNTIME_H
 
@@ -36,7 +37,9 @@ void fp8DeviceClose(Fp8Device *device);
 void fp8DeviceGetInfo(const Fp8Device *device, Fp8DeviceInfo *info);
 /* FP8_OK if code for `target` ("sm_90a") runs there; else the reason. */
 Fp8Status fp8DeviceCanRun(const Fp8Device *device, const char *target);
-/* After so many seconds, work that has not ended is FP8_HANG; at first 30. */
+/* After so many seconds, work that has not ended is FP8_HANG; at first 30. The
+ * driver waits for such work before it frees anything: from then on the
+ * functions named Close and Free free nothing of that device, and return. */
 void fp8DeviceSetWatchdog(Fp8Device *device, double seconds);
 
 /* `name` is for errors. */
@@ -49,7 +52,8 @@ Fp8Status fp8BufferDownload(const Fp8Buffer *buffer, void *data,
                             uint64_t bytes);
 
 /* `image` is PTX text or a cubin of `bytes` bytes, `manifest` the text of its
- * launch manifest. */
+ * launch manifest. The device loads the same image once and keeps it until it
+ * is closed, for enqueued work and the caller's graphs may need it still. */
 Fp8Status fp8KernelLoad(Fp8Device *device, const void *image, size_t bytes,
                         const char *manifest, Fp8Kernel **kernel);
 void fp8KernelFree(Fp8Kernel *kernel);

@@ -18,18 +18,32 @@ const char *fp8Version(void) { return FP8_VERSION; }
 
 launch::Expected<std::vector<launch::ArgumentValue>>
 capi::argumentsOf(const Fp8Argument *arguments, size_t count) {
+  if (!arguments && count)
+    return launch::Error{"there are " + std::to_string(count) +
+                         " arguments, and their array is NULL"};
   std::vector<launch::ArgumentValue> values(count);
   for (size_t i = 0; i < count; ++i) {
     const Fp8Argument &from = arguments[i];
+    const std::string name = "argument " + std::to_string(i);
     auto type = launch::parseDataType(textOf(from.dtype));
     if (!type)
-      return launch::Error{"argument " + std::to_string(i) +
-                           " has no known type; there are " +
+      return launch::Error{name + " has no known type; there are " +
                            std::string(launch::allDataTypeSpellings())};
+    if (from.rank && (!from.shape || !from.strides))
+      return launch::Error{name + " has rank " + std::to_string(from.rank) +
+                           " and no " + (from.shape ? "strides" : "shape")};
     values[i].dtype = *type;
     values[i].address = from.address;
     values[i].shape.assign(from.shape, from.shape + from.rank);
     values[i].strides.assign(from.strides, from.strides + from.rank);
   }
   return values;
+}
+
+launch::Expected<std::string_view> capi::bytesOf(const void *data, size_t bytes,
+                                                 const std::string &what) {
+  if (!data && bytes)
+    return launch::Error{what + " has " + std::to_string(bytes) +
+                         " bytes and is NULL"};
+  return std::string_view(static_cast<const char *>(data), bytes);
 }

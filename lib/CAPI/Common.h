@@ -18,12 +18,17 @@ namespace fp8::capi {
 /// Keeps the message for fp8LastError.
 Fp8Status fail(std::string message, Fp8Status status = FP8_ERROR);
 
-/// No string is an empty one, which no function takes for right.
+/// No string is an empty one. Where that is right, look for NULL first.
 inline std::string_view textOf(const char *text) { return text ? text : ""; }
 
 /// The arguments as the manifest's reader takes them.
 launch::Expected<std::vector<launch::ArgumentValue>>
 argumentsOf(const Fp8Argument *arguments, size_t count);
+
+/// The bytes at `data`; an error that names `what` if there are some and no
+/// place.
+launch::Expected<std::string_view> bytesOf(const void *data, size_t bytes,
+                                           const std::string &what);
 
 } // namespace fp8::capi
 

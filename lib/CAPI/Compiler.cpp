@@ -21,6 +21,7 @@
 
 using namespace mlir;
 using namespace mlir::fp8;
+using ::fp8::capi::bytesOf;
 using ::fp8::capi::fail;
 using ::fp8::capi::textOf;
 
@@ -103,12 +104,14 @@ Fp8Status fp8ModuleParse(Fp8Context *context, const char *text, size_t bytes,
                          const char *name, Fp8Module **module) {
   *module = nullptr;
   return collect(context, [&]() -> LogicalResult {
+    auto given = bytesOf(text, bytes, "the module's text");
+    if (!given)
+      return emitError(UnknownLoc::get(&context->context)) << given.error();
     // A copy, for the parser wants a NUL behind the text.
     auto sources = std::make_shared<llvm::SourceMgr>();
-    sources->AddNewSourceBuffer(
-        llvm::MemoryBuffer::getMemBufferCopy(StringRef(text, bytes),
-                                             name ? name : "module.mlir"),
-        llvm::SMLoc());
+    sources->AddNewSourceBuffer(llvm::MemoryBuffer::getMemBufferCopy(
+                                    *given, name ? name : "module.mlir"),
+                                llvm::SMLoc());
     ParserConfig config(&context->context);
     OwningOpRef<ModuleOp> parsed = parseSourceFile<ModuleOp>(sources, config);
     if (!parsed)
@@ -147,10 +150,13 @@ static std::string anchored(StringRef pipeline) {
 Fp8Status fp8ModuleRunPipeline(Fp8Module *module, const char *pipeline) {
   return collect(module->context, [&]() -> LogicalResult {
     MLIRContext *context = &module->context->context;
+    if (!pipeline)
+      return emitError(UnknownLoc::get(context))
+             << "the pipeline is NULL; an empty one is \"\"";
     std::string message;
     llvm::raw_string_ostream stream(message);
     FailureOr<OpPassManager> parsed =
-        parsePassPipeline(anchored(textOf(pipeline)), stream);
+        parsePassPipeline(anchored(pipeline), stream);
     if (failed(parsed))
       return emitError(UnknownLoc::get(context)) << StringRef(message).rtrim();
     PassManager passes(context, parsed->getOpAnchorName());

@@ -8,6 +8,7 @@
 #include "fp8/Runtime/HostArguments.h"
 #include "fp8/SimulatedLaunch/Kernel.h"
 
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -56,6 +57,18 @@ Expected<int> getOrdinal() {
   return int(ordinal);
 }
 
+Expected<double> getWatchdogSeconds() {
+  const char *named = std::getenv("FP8_WATCHDOG");
+  if (!named)
+    return 30.0;
+  char *end;
+  double seconds = std::strtod(named, &end);
+  if (!*named || *end || !std::isfinite(seconds) || seconds <= 0)
+    return Error{"FP8_WATCHDOG is '" + std::string(named) +
+                 "'; it must be seconds, as in FP8_WATCHDOG=30"};
+  return seconds;
+}
+
 /// The GPU of that number, opened once. It is never closed: at the program's
 /// end the driver may be gone first.
 Expected<std::shared_ptr<runtime::Device>> getDevice(int ordinal) {
@@ -82,9 +95,12 @@ Expected<LoadedKernel *> getLoaded(Fp8HostKernel &kernel) {
         launch::parseManifest(kernel.manifest ? kernel.manifest : "");
     if (!manifest)
       return Error{"launch manifest: " + manifest.error()};
+    auto image = capi::bytesOf(kernel.image, kernel.bytes, "the image");
+    if (!image)
+      return image.takeError();
     auto loaded = std::make_unique<LoadedKernel>();
     loaded->manifest = std::move(*manifest);
-    loaded->image.assign(static_cast<const char *>(kernel.image), kernel.bytes);
+    loaded->image = *image;
     kernel.loaded = loaded.release();
   }
   return static_cast<LoadedKernel *>(kernel.loaded);
@@ -178,9 +194,14 @@ std::optional<Error> run(LoadedKernel &kernel, const Fp8Argument *arguments,
   auto ordinal = getOrdinal();
   if (!ordinal)
     return ordinal.takeError();
+  auto seconds = getWatchdogSeconds();
+  if (!seconds)
+    return seconds.takeError();
   auto device = getDeviceFor(kernel, *ordinal);
-  if (device)
+  if (device) {
+    (*device)->watchdog.seconds = *seconds;
     return runOnDevice(kernel, *device, *values);
+  }
   if (*backend == Backend::Cuda)
     return Error{device.error() +
                  "\nnote: with FP8_BACKEND=sim it runs on the simulator"};
@@ -197,6 +218,8 @@ std::optional<Error> run(LoadedKernel &kernel, const Fp8Argument *arguments,
 void fp8HostLaunch(Fp8HostKernel *kernel, const Fp8Argument *arguments,
                    size_t count) {
   try {
+    if (!kernel)
+      end("fp8HostLaunch has no kernel: it is NULL");
     auto loaded = getLoaded(*kernel);
     if (!loaded)
       end(loaded.error());

@@ -27,7 +27,7 @@ struct Fp8Launch {
 };
 
 namespace {
-/// Set by the watchdog of whatever device this thread waited for.
+/// Set by the watchdog of whatever device this call waited for.
 thread_local bool hung = false;
 
 Fp8Status fail(std::string message) {
@@ -42,6 +42,7 @@ Fp8Status statusOf(const std::optional<launch::Error> &error) {
 /// `guarded` with the device's context current.
 template <typename Body>
 Fp8Status guarded(const runtime::Device &device, const Body &body) {
+  hung = false;
   return capi::guarded([&] {
     runtime::ContextScope scope(device);
     return scope.error() ? fail(scope.error()->message) : body();
@@ -113,14 +114,19 @@ uint64_t fp8BufferAddress(const Fp8Buffer *buffer) {
 }
 
 Fp8Status fp8BufferUpload(Fp8Buffer *buffer, const void *data, uint64_t bytes) {
-  return guarded(*buffer->device,
-                 [&] { return statusOf(buffer->buffer.upload(data, bytes)); });
+  return guarded(*buffer->device, [&] {
+    auto given = capi::bytesOf(data, bytes, "what is to be uploaded");
+    return given ? statusOf(buffer->buffer.upload(data, bytes))
+                 : fail(given.error());
+  });
 }
 
 Fp8Status fp8BufferDownload(const Fp8Buffer *buffer, void *data,
                             uint64_t bytes) {
   return guarded(*buffer->device, [&] {
-    return statusOf(buffer->buffer.download(data, bytes));
+    auto given = capi::bytesOf(data, bytes, "the place to download to");
+    return given ? statusOf(buffer->buffer.download(data, bytes))
+                 : fail(given.error());
   });
 }
 
@@ -131,7 +137,10 @@ Fp8Status fp8KernelLoad(Fp8Device *device, const void *image, size_t bytes,
     auto parsed = launch::parseManifest(textOf(manifest));
     if (!parsed)
       return fail("launch manifest: " + parsed.error());
-    std::string text(static_cast<const char *>(image), bytes);
+    auto given = capi::bytesOf(image, bytes, "the image");
+    if (!given)
+      return fail(given.error());
+    std::string text(*given);
     if (auto error = runtime::checkRunnable(*device->device, text, *parsed))
       return fail(error->message);
     auto loaded = runtime::Kernel::load(
@@ -200,6 +209,9 @@ Fp8Status fp8LaunchEnqueueAt(const Fp8Launch *launch, const uint64_t *addresses,
                   std::to_string(launch->argumentCount) +
                   " arguments and is given " + std::to_string(count) +
                   " addresses");
+    if (!addresses && count)
+      return fail("there are " + std::to_string(count) +
+                  " addresses, and their array is NULL");
     return launch->prepared
                ? statusOf(launch->prepared->enqueueAt(
                      static_cast<runtime::cu::Stream>(stream), addresses))
@@ -209,7 +221,7 @@ Fp8Status fp8LaunchEnqueueAt(const Fp8Launch *launch, const uint64_t *addresses,
 
 Fp8Status fp8LaunchTime(const Fp8Launch *const *launches, size_t count,
                         uint32_t replays, int flush, Fp8Timing *timing) {
-  if (!count)
+  if (!launches || !count)
     return fail("there is nothing to time: name launches");
   return guarded(*launches[0]->device, [&] {
     std::vector<runtime::PreparedLaunch> prepared;

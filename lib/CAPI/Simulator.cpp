@@ -73,9 +73,11 @@ Fp8Status fp8Simulate(const char *ptx, size_t bytes, const char *name,
     auto parsed = launch::parseManifest(textOf(manifest));
     if (!parsed)
       return fail("launch manifest: " + parsed.error());
+    auto text = bytesOf(ptx, bytes, "the PTX");
+    if (!text)
+      return fail(text.error());
     auto kernel =
-        simulated::Kernel::parse(std::string_view(ptx ? ptx : "", bytes),
-                                 name ? name : parsed->kernel + ".ptx");
+        simulated::Kernel::parse(*text, name ? name : parsed->kernel + ".ptx");
     if (!kernel)
       return fail(kernel.error());
     auto values = argumentsOf(arguments, count);

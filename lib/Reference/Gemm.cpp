@@ -13,8 +13,10 @@
 #include <cmath>
 #include <memory>
 
-// One machine-code version per instruction set, chosen when the program loads.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+// One machine-code version per instruction set, chosen when the program loads:
+// before ThreadSanitizer has begun, which instruments what chooses.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) &&         \
+    !defined(__SANITIZE_THREAD__)
 #define FP8_VECTOR_CLONES                                                      \
   __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else

@@ -66,7 +66,7 @@ std::optional<Error> Device::query() {
 }
 
 Device::~Device() {
-  if (!context)
+  if (!context || isHung())
     return;
   // Nobody is left to hear of errors.
   ContextScope scope(*this);
@@ -162,6 +162,12 @@ std::optional<Error> Device::allowDynamicShared(cu::Function function,
   if (!error)
     allowed = bytes;
   return error;
+}
+
+void Device::giveUp(const std::string &message) const {
+  hung = true;
+  if (watchdog.onHang)
+    watchdog.onHang(message);
 }
 
 size_t Device::loadedModules() const {

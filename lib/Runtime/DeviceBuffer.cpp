@@ -40,7 +40,7 @@ DeviceBuffer &DeviceBuffer::operator=(DeviceBuffer &&other) noexcept {
 }
 
 DeviceBuffer::~DeviceBuffer() {
-  if (!pointer)
+  if (!pointer || device->isHung())
     return;
   ContextScope scope(*device);
   device->driver().memFree.function(pointer);

@@ -64,7 +64,7 @@ std::optional<Error> Event::record(const Stream &stream) const {
 std::optional<Error> Event::await(const std::string &what) const {
   using Clock = std::chrono::steady_clock;
   const Driver &driver = device().driver();
-  const Watchdog &watchdog = device().watchdog;
+  const double limit = device().watchdog.seconds;
   auto start = Clock::now();
   // Asks often at first, so that short work is not waited for longer than it
   // takes, then rarely.
@@ -80,7 +80,7 @@ std::optional<Error> Event::await(const std::string &what) const {
       return driver.failure(driver.eventQuery.name, result, what + " failed");
     }
     std::chrono::duration<double> elapsed = Clock::now() - start;
-    if (elapsed.count() > watchdog.seconds)
+    if (elapsed.count() > limit)
       break;
     if (elapsed.count() > 0.001)
       pause = std::min(pause + std::chrono::microseconds(20),
@@ -90,15 +90,14 @@ std::optional<Error> Event::await(const std::string &what) const {
   }
   auto waits = device().waitsGivenUp();
   std::string message =
-      what + " has not ended after " + seconds(watchdog.seconds) +
+      what + " has not ended after " + seconds(limit) +
       " s: it hangs, or needs a longer time limit; " +
       (waits.empty()
            ? "the simulator says what a kernel that hangs waits for (fp8-run "
              "--backend=sim), and so does the kernel when it was lowered with "
              "debug-waits=MS, fewer milliseconds than that"
            : tell(waits));
-  if (watchdog.onHang)
-    watchdog.onHang(message);
+  device().giveUp(message);
   return Error{message};
 }
 

@@ -11,7 +11,10 @@
 
 using namespace fp8::sim;
 
-#if defined(__x86_64__) && defined(__gnu_linux__)
+// The choice between clones comes before ThreadSanitizer has begun, which
+// instruments what chooses.
+#if defined(__x86_64__) && defined(__gnu_linux__) &&                           \
+    !defined(__SANITIZE_THREAD__)
 #define FP8_VECTORISED                                                         \
   __attribute__((target_clones("avx512f", "avx2", "default")))
 #else

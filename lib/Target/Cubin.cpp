@@ -65,9 +65,8 @@ static KernelResources parseResources(StringRef report, StringRef kernel) {
   // Functions that were not inlined have sections of their own: read the
   // kernel's only.
   std::string start = ("Compiling entry function '" + kernel + "'").str();
-  StringRef section =
-      report.substr(report.find(start)).drop_front(start.size());
-  section = section.substr(0, section.find("Compiling entry function"));
+  StringRef section = report.split(start).second;
+  section = section.split("Compiling entry function").first;
   KernelResources resources;
   resources.registers = findNumber(section, "Used ([0-9]+) registers");
   resources.spillStoreBytes =
@@ -78,14 +77,16 @@ static KernelResources parseResources(StringRef report, StringRef kernel) {
   return resources;
 }
 
-static std::string selectWarnings(StringRef report) {
+static std::string selectWarnings(StringRef report, StringRef kernel) {
   std::string warnings;
   SmallVector<StringRef> lines;
   report.split(lines, '\n');
   for (StringRef line : lines)
     if (line.contains("warning") || Regex("\\(C[0-9]{4}\\)").match(line))
-      warnings += (line + "\n").str();
-  return warnings;
+      warnings += ("\n" + line).str();
+  return warnings.empty()
+             ? ""
+             : ("ptxas warns about kernel '" + kernel + "':" + warnings).str();
 }
 
 static Expected<std::string> readFile(StringRef path) {
@@ -105,8 +106,7 @@ static Error checkStrict(const Cubin &cubin, StringRef kernel) {
                      Twine(resources.spillStoreBytes) + " bytes stored, " +
                      Twine(resources.spillLoadBytes) + " bytes loaded");
   if (!cubin.warnings.empty())
-    return makeError("ptxas warns about kernel '" + kernel + "':\n" +
-                     StringRef(cubin.warnings).rtrim());
+    return makeError(cubin.warnings);
   return Error::success();
 }
 
@@ -157,7 +157,7 @@ Expected<Cubin> mlir::fp8::assemble(StringRef ptx, StringRef kernel,
   if (!binary)
     return binary.takeError();
   Cubin cubin{std::move(*binary), parseResources(*text, kernel),
-              selectWarnings(*text)};
+              selectWarnings(*text, kernel)};
   if (options.strict)
     if (Error error = checkStrict(cubin, kernel))
       return std::move(error);

@@ -48,11 +48,8 @@ LogicalResult mlir::fp8::emit(ModuleOp module, const EmitOptions &options) {
   FailureOr<KernelObject> object = makeKernelObject(module, wanted);
   if (failed(object))
     return failure();
-  if (isCubin) {
-    llvm::errs() << object->cubin->warnings;
-    if (options.reportResources)
-      printResources(llvm::errs(), object->name, object->cubin->resources);
-  }
+  if (isCubin && options.reportResources)
+    printResources(llvm::errs(), object->name, object->cubin->resources);
   SmallVector<OutputFile> files;
   if (wanted.wantManifest)
     files.push_back({options.output + ".json", std::move(object->manifest)});

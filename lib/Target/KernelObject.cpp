@@ -22,12 +22,13 @@ mlir::fp8::makeKernelObject(const KernelModule &kernel,
     return object;
   llvm::Expected<Cubin> cubin =
       assemble(object.ptx, object.name, object.chip, *ptxas);
+  FunctionOpInterface function = kernel.function;
   if (!cubin) {
-    FunctionOpInterface function = kernel.function;
-    emitError(UnknownLoc::get(function.getContext()))
-        << llvm::toString(cubin.takeError());
+    function.emitError() << llvm::toString(cubin.takeError());
     return failure();
   }
+  if (!cubin->warnings.empty())
+    function.emitWarning() << cubin->warnings;
   object.cubin = std::move(*cubin);
   return object;
 }

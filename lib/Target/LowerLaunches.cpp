@@ -234,11 +234,15 @@ void LaunchLowering::addCall(gpu::LaunchFuncOp launch, LLVM::GlobalOp kernel) {
   OpBuilder builder(launch);
   Location loc = launch.getLoc();
   auto host = launch->getParentOfType<func::FuncOp>();
+  // The function may be inlined into a loop: what a call takes of the stack, it
+  // gives back.
+  Value stack = LLVM::StackSaveOp::create(builder, loc, types.pointer);
   Value count = constant(builder, loc, host.getNumArguments());
   Value arguments = addArguments(builder, host, count);
   Value address = LLVM::AddressOfOp::create(builder, loc, kernel);
   LLVM::CallOp::create(builder, loc, callee,
                        ValueRange{address, arguments, count});
+  LLVM::StackRestoreOp::create(builder, loc, stack);
 }
 
 LogicalResult LaunchLowering::eraseExported(func::FuncOp host) {
@@ -272,6 +276,12 @@ FailureOr<EmittedLaunch>
 LowerLaunchesPass::emitLaunch(gpu::LaunchFuncOp launch) {
   auto function = SymbolTable::lookupNearestSymbolFrom<FunctionOpInterface>(
       launch, launch.getKernel());
+  // What else a kernel may be in, MLIR's verifier refuses.
+  if (!function)
+    return launch.emitOpError("launches ")
+           << launch.getKernel()
+           << ", which is in a gpu.binary already; run --fp8-lower-launches "
+              "before --gpu-module-to-binary";
   FailureOr<KernelModule> kernel = getKernelModule(function);
   if (failed(kernel))
     return failure();
@@ -286,8 +296,6 @@ LowerLaunchesPass::emitLaunch(gpu::LaunchFuncOp launch) {
     FailureOr<KernelObject> object = makeKernelObject(*kernel, assembler);
     if (failed(object))
       return failure();
-    if (object->cubin)
-      llvm::errs() << object->cubin->warnings;
     images[function] = object->cubin ? std::move(object->cubin->binary)
                                      : std::move(object->ptx);
   }

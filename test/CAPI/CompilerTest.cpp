@@ -4,26 +4,22 @@
 #include "fp8-c/Compiler.h"
 #include "fp8-c/Simulator.h"
 
+#include "ReadFile.h"
+
 #include <gmock/gmock.h>
 
 #include <atomic>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <thread>
+#include <unistd.h>
 
 using testing::HasSubstr;
 
 namespace {
-std::string contents(const std::string &path) {
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
-const std::string gemm = contents(FP8_EXAMPLES "/gemm.mlir");
+const std::string gemm = fp8::test::readFile(FP8_EXAMPLES "/gemm.mlir");
 
 std::string take(Fp8Text *text) {
   std::string taken(fp8TextData(text), fp8TextSize(text));
@@ -51,7 +47,7 @@ struct Compiler {
     EXPECT_EQ(fp8ModulePrint(module, format, &text), FP8_OK) << fp8LastError();
     return take(text);
   }
-  /// To PTX for the chip, with a small tile.
+  /// To PTX for the chip.
   Fp8Status compile(const char *chip) {
     EXPECT_EQ(parse(gemm), FP8_OK) << fp8LastError();
     EXPECT_EQ(run((std::string("fp8-gemm-to-ptx{chip=") + chip + "}").c_str()),
@@ -177,6 +173,39 @@ TEST(CCompiler, SaysWhyThereIsNoAssembler) {
               HasSubstr("'/none/ptxas', which is not a program"));
 }
 
+TEST(CCompiler, HandsTheAssemblersWarningsOut) {
+  // In the place of NVIDIA's ptxas, one that warns.
+  std::string ptxas =
+      testing::TempDir() + "fp8-ptxas-that-warns-" + std::to_string(getpid());
+  std::ofstream(ptxas) << "#!/bin/sh\n"
+                          "echo 'ptxas warning : it is slow'\n"
+                          "while [ \"$1\" != -o ]; do shift; done\n"
+                          "echo cubin > \"$2\"\n";
+  std::filesystem::permissions(ptxas, std::filesystem::perms::owner_all);
+  Compiler compiler;
+  ASSERT_EQ(compiler.compile("sm_90a"), FP8_OK) << fp8LastError();
+  Heard heard;
+  fp8ContextSetDiagnosticHandler(compiler.context, Heard::handle, &heard);
+  Fp8KernelObject *object = nullptr;
+  Fp8KernelObjectOptions options = {nullptr, 1, ptxas.c_str(), 0};
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(fp8KernelObjectCreate(compiler.module, &options, &object), FP8_OK)
+      << fp8LastError();
+  EXPECT_THAT(heard.text, HasSubstr(" 1 ptxas warns about kernel "
+                                    "'gemm_kernel':\n"
+                                    "ptxas warning : it is slow\n"));
+  heard.text.clear();
+  EXPECT_EQ(fp8ModuleRunPipeline(
+                compiler.module,
+                ("fp8-lower-launches{emit=cubin ptxas=" + ptxas + "}").c_str()),
+            FP8_OK)
+      << fp8LastError();
+  EXPECT_THAT(heard.text, HasSubstr(" 1 ptxas warns about kernel "));
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  fp8KernelObjectFree(object);
+  std::filesystem::remove(ptxas);
+}
+
 TEST(CCompiler, PrintsWhatItParses) {
   Compiler compiler;
   ASSERT_EQ(compiler.parse(gemm), FP8_OK) << fp8LastError();
@@ -224,6 +253,23 @@ TEST(CCompiler, HandsDiagnosticsOut) {
   EXPECT_EQ(heard.text, before);
 }
 
+TEST(CCompiler, NoTextIsAnErrorToo) {
+  Compiler compiler;
+  Heard heard;
+  fp8ContextSetDiagnosticHandler(compiler.context, Heard::handle, &heard);
+  EXPECT_EQ(
+      fp8ModuleParse(compiler.context, nullptr, 7, nullptr, &compiler.module),
+      FP8_ERROR);
+  EXPECT_EQ(compiler.module, nullptr);
+  EXPECT_STREQ(fp8LastError(),
+               "error: the module's text has 7 bytes and is NULL");
+  EXPECT_THAT(heard.text, HasSubstr("the module's text has 7 bytes"));
+  ASSERT_EQ(
+      fp8ModuleParse(compiler.context, nullptr, 0, nullptr, &compiler.module),
+      FP8_OK);
+  EXPECT_THAT(compiler.print(), HasSubstr("module {"));
+}
+
 TEST(CCompiler, HandsNotesOut) {
   // A stage that is released twice.
   const char *twice = R"(
@@ -250,7 +296,10 @@ TEST(CCompiler, RefusesPipelinesThatThereAreNot) {
   ASSERT_EQ(compiler.parse(gemm), FP8_OK) << fp8LastError();
   EXPECT_EQ(compiler.run("fp8-none"), FP8_ERROR);
   EXPECT_THAT(fp8LastError(), HasSubstr("'fp8-none' does not refer to a"));
-  EXPECT_EQ(compiler.run(nullptr), FP8_OK);
+  EXPECT_EQ(compiler.run(""), FP8_OK) << fp8LastError();
+  EXPECT_EQ(compiler.run(nullptr), FP8_ERROR);
+  EXPECT_STREQ(fp8LastError(), "error: the pipeline is NULL; an empty one is "
+                               "\"\"");
   EXPECT_EQ(compiler.run("fp8-gemm-to-ptx{chip=sm_12}"), FP8_ERROR);
   EXPECT_THAT(fp8LastError(), HasSubstr("sm_12"));
 }
@@ -309,6 +358,16 @@ TEST(CSimulator, RefusesWhatDoesNotFitTheManifest) {
       fp8Simulate("x", 1, nullptr, manifest, nullptr, 0, nullptr, nullptr),
       FP8_ERROR);
   EXPECT_THAT(fp8LastError(), HasSubstr("is not PTX that can be read"));
+  EXPECT_EQ(
+      fp8Simulate(nullptr, 7, nullptr, manifest, nullptr, 0, nullptr, nullptr),
+      FP8_ERROR);
+  EXPECT_STREQ(fp8LastError(), "the PTX has 7 bytes and is NULL");
+  const char *ptx = fp8KernelObjectPTX(compiler.object);
+  EXPECT_EQ(fp8Simulate(ptx, std::strlen(ptx), nullptr, manifest, nullptr, 5,
+                        nullptr, nullptr),
+            FP8_ERROR);
+  EXPECT_STREQ(fp8LastError(),
+               "there are 5 arguments, and their array is NULL");
 }
 
 TEST(CCompiler, CompilesInAsManyThreadsAsYouLike) {

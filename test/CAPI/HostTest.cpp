@@ -5,23 +5,15 @@
 #include "fp8-c/Host.h"
 
 #include "FakeDriver.h"
+#include "NaiveProblem.h"
 
-#include <thread>
-
+using fp8::test::readFile;
 using testing::Each;
 
 extern "C" void fp8HostLaunchFromC(Fp8HostKernel *kernel);
 
 namespace {
-std::string contents(const std::string &path) {
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
-/// The kernel that is part of the program, with M = 4, N = 8, K = 16: ones
-/// times ones.
+/// The kernel that is part of the program, and its small problem.
 class Host : public FakeDriver {
 protected:
   Host() {
@@ -29,48 +21,21 @@ protected:
     useKernel("naive");
     unsetenv("FP8_BACKEND");
     unsetenv("FP8_DEVICE");
+    unsetenv("FP8_WATCHDOG");
   }
   void useKernel(const std::string &name) {
-    image = contents(FP8_GPU_INPUTS "/" + name + ".sm_90a.ptx");
-    manifest = contents(FP8_GPU_INPUTS "/" + name + ".sm_90a.ptx.json");
+    image = readFile(FP8_GPU_INPUTS "/" + name + ".sm_90a.ptx");
+    manifest = readFile(FP8_GPU_INPUTS "/" + name + ".sm_90a.ptx.json");
     kernel = {image.data(), image.size(), manifest.c_str(), nullptr};
   }
   void launch(std::vector<uint16_t> &d, const char *type = "bf16") {
-    static uint8_t a[4][16], b[8][16];
-    std::fill_n(&a[0][0], 64, 0x38);
-    std::fill_n(&b[0][0], 128, 0x38);
-    static const float scales[4] = {1, 1, 1, 1};
-    static const int64_t aShape[] = {4, 16}, bShape[] = {8, 16},
-                         dShape[] = {4, 8}, aScaleShape[] = {1, 4},
-                         one[] = {1, 1}, by16[] = {16, 1}, by8[] = {8, 1},
-                         by4[] = {4, 1};
-    auto address = [](const void *data) {
-      return reinterpret_cast<uint64_t>(data);
-    };
-    const Fp8Argument arguments[] = {
-        {"f8E4M3FN", address(a), 2, aShape, by16},
-        {"f32", address(scales), 2, aScaleShape, by4},
-        {"f8E4M3FN", address(b), 2, bShape, by16},
-        {"f32", address(scales), 2, one, one},
-        {type, address(d.data()), 2, dShape, by8}};
-    fp8HostLaunch(&kernel, arguments, 5);
-  }
-  /// The same in so many threads at once; the results in a row.
-  std::vector<uint16_t> launchInThreads(size_t count) {
-    std::vector<std::vector<uint16_t>> results(count,
-                                               std::vector<uint16_t>(32, 7));
-    std::vector<std::thread> threads;
-    for (std::vector<uint16_t> &d : results)
-      threads.emplace_back([&] { launch(d); });
-    for (std::thread &thread : threads)
-      thread.join();
-    std::vector<uint16_t> all;
-    for (const std::vector<uint16_t> &d : results)
-      all.insert(all.end(), d.begin(), d.end());
-    return all;
+    NaiveProblem problem;
+    problem.arguments[4].dtype = type;
+    problem.arguments[4].address = reinterpret_cast<uint64_t>(d.data());
+    fp8HostLaunch(&kernel, problem.arguments.data(), 5);
   }
 
-  static constexpr uint16_t sixteen = 0x4180; ///< bf16
+  static constexpr uint16_t sixteen = NaiveProblem::sixteen;
   std::string image, manifest;
   Fp8HostKernel kernel;
   std::vector<uint16_t> d = std::vector<uint16_t>(32, 7);
@@ -100,19 +65,6 @@ TEST_F(Host, RunsOnTheGpu) {
   EXPECT_EQ(count("cuLaunchKernelEx grid=1x1x1 block=128x1x1"), 2u);
   EXPECT_EQ(count("cuMemFree_v2"), 10u);
   EXPECT_EQ(count("no context"), 0u);
-}
-
-TEST_F(Host, ThreadsMayRaceForTheFirstLaunch) {
-  set("FP8_FAKE_WRITE", "4:0:64");
-  // Both halves of loading, reading and finding, take long enough to meet.
-  manifest += std::string(8 << 20, ' ');
-  kernel.manifest = manifest.c_str();
-  set("FP8_FAKE_PAUSE", "20");
-  EXPECT_THAT(launchInThreads(8), Each(0));
-  EXPECT_EQ(count("cuModuleGetFunction naive"), 1u);
-  EXPECT_EQ(count("cuLaunchKernelEx"), 8u);
-  set("FP8_BACKEND", "sim");
-  EXPECT_THAT(launchInThreads(8), Each(sixteen));
 }
 
 TEST_F(Host, AutoTakesTheSimulatorAndSaysSoOnce) {
@@ -167,6 +119,8 @@ TEST_F(HostDeathTest, WrongArguments) {
                                  "kernel was compiled for bf16");
   EXPECT_DEATH(fp8HostLaunchFromC(&kernel),
                "the kernel takes 5 arguments, got 0");
+  EXPECT_DEATH(fp8HostLaunch(&kernel, nullptr, 5),
+               "there are 5 arguments, and their array is NULL");
 }
 
 TEST_F(HostDeathTest, WrongKernels) {
@@ -175,6 +129,11 @@ TEST_F(HostDeathTest, WrongKernels) {
   EXPECT_DEATH(launch(d), "fp8: error: launch manifest: line 1");
   kernel.manifest = nullptr;
   EXPECT_DEATH(launch(d), "fp8: error: launch manifest: line 1");
+  useKernel("naive");
+  kernel.image = nullptr;
+  EXPECT_DEATH(launch(d), "fp8: error: the image has [0-9]+ bytes and is NULL");
+  EXPECT_DEATH(fp8HostLaunch(nullptr, nullptr, 0),
+               "fp8: error: fp8HostLaunch has no kernel: it is NULL");
   useKernel("naive");
   image = "\177ELF and more";
   kernel.image = image.data();
@@ -187,6 +146,18 @@ TEST_F(HostDeathTest, BrokenRulesHaveTheSimulatorsText) {
   useKernel("stray");
   EXPECT_DEATH(launch(d), "kernel 'stray': it breaks rules on the "
                           "simulator\nstray.ptx:[0-9]+: error: ");
+}
+
+TEST_F(HostDeathTest, AKernelThatHangs) {
+  set("FP8_FAKE_HANG", "1");
+  set("FP8_WATCHDOG", "0.05");
+  EXPECT_DEATH(launch(d), "^fp8: error: kernel 'naive': kernel 'naive' .* has "
+                          "not ended after 0.05 s");
+  for (const char *seconds : {"", "0", "-1", "1s", "inf", "nan"}) {
+    set("FP8_WATCHDOG", seconds);
+    EXPECT_DEATH(launch(d), "FP8_WATCHDOG is '" + std::string(seconds) +
+                                "'; it must be seconds, as in FP8_WATCHDOG=30");
+  }
 }
 
 TEST_F(HostDeathTest, AKernelThatFails) {

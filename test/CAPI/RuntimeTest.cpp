@@ -4,21 +4,16 @@
 #include "fp8-c/Runtime.h"
 
 #include "FakeDriver.h"
+#include "NaiveProblem.h"
 
 #include <thread>
 
+using fp8::test::readFile;
 using testing::HasSubstr;
 
 extern "C" const char *fp8LastErrorFromC(void);
 
 namespace {
-std::string contents(const std::string &path) {
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
 class CRuntime : public FakeDriver {
 protected:
   CRuntime() {
@@ -30,21 +25,17 @@ protected:
     fp8DeviceClose(device);
   }
   Fp8Status load(const std::string &path) {
-    std::string ptx = contents(path);
+    std::string ptx = readFile(path);
     return fp8KernelLoad(device, ptx.data(), ptx.size(),
-                         contents(path + ".json").c_str(), &kernel);
+                         readFile(path + ".json").c_str(), &kernel);
   }
-  /// Of naive, with M = 4, N = 8, K = 16.
+  /// Of naive, at addresses that nothing has.
   Fp8Status prepare(int64_t rows = 4, int programmatic = 0) {
-    const int64_t a[] = {rows, 16}, b[] = {8, 16}, d[] = {rows, 8},
-                  aScale[] = {1, rows}, one[] = {1, 1}, by16[] = {16, 1},
-                  by8[] = {8, 1}, byRows[] = {rows, 1};
-    const Fp8Argument arguments[] = {{"f8E4M3FN", 0x1000, 2, a, by16},
-                                     {"f32", 0x2000, 2, aScale, byRows},
-                                     {"f8E4M3FN", 0x3000, 2, b, by16},
-                                     {"f32", 0x4000, 2, one, one},
-                                     {"bf16", 0x5000, 2, d, by8}};
-    return fp8LaunchPrepare(kernel, arguments, 5, programmatic, &launch);
+    NaiveProblem problem(rows);
+    for (uint64_t i = 0; i < 5; ++i)
+      problem.arguments[i].address = 0x1000 * (i + 1);
+    return fp8LaunchPrepare(kernel, problem.arguments.data(), 5, programmatic,
+                            &launch);
   }
 
   const std::string naive = FP8_GPU_INPUTS "/naive.sm_90a.ptx";
@@ -129,6 +120,40 @@ TEST_F(CRuntime, NoStringIsAnErrorToo) {
   EXPECT_EQ(fp8LaunchPrepare(kernel, &argument, 1, 0, &launch), FP8_ERROR);
 }
 
+TEST_F(CRuntime, NoArrayIsAnErrorToo) {
+  std::string manifest = readFile(naive + ".json");
+  EXPECT_EQ(fp8KernelLoad(device, nullptr, 7, manifest.c_str(), &kernel),
+            FP8_ERROR);
+  EXPECT_STREQ(fp8LastError(), "the image has 7 bytes and is NULL");
+  ASSERT_EQ(load(naive), FP8_OK);
+  EXPECT_EQ(fp8LaunchPrepare(kernel, nullptr, 5, 0, &launch), FP8_ERROR);
+  EXPECT_STREQ(fp8LastError(),
+               "there are 5 arguments, and their array is NULL");
+  const int64_t sizes[] = {4, 16};
+  Fp8Argument arguments[] = {{"f32", 0, 0, nullptr, nullptr},
+                             {"f32", 0x1000, 2, nullptr, sizes}};
+  EXPECT_EQ(fp8LaunchPrepare(kernel, arguments, 2, 0, &launch), FP8_ERROR);
+  EXPECT_STREQ(fp8LastError(), "argument 1 has rank 2 and no shape");
+  arguments[1] = {"f32", 0x1000, 2, sizes, nullptr};
+  EXPECT_EQ(fp8LaunchPrepare(kernel, arguments, 2, 0, &launch), FP8_ERROR);
+  EXPECT_STREQ(fp8LastError(), "argument 1 has rank 2 and no strides");
+  ASSERT_EQ(prepare(), FP8_OK);
+  EXPECT_EQ(fp8LaunchEnqueueAt(launch, nullptr, 5, nullptr), FP8_ERROR);
+  EXPECT_STREQ(fp8LastError(),
+               "there are 5 addresses, and their array is NULL");
+  Fp8Timing timing;
+  EXPECT_EQ(fp8LaunchTime(nullptr, 1, 20, 0, &timing), FP8_ERROR);
+  Fp8Buffer *buffer = nullptr;
+  ASSERT_EQ(fp8BufferAllocate(device, "a", 4, &buffer), FP8_OK);
+  EXPECT_EQ(fp8BufferUpload(buffer, nullptr, 4), FP8_ERROR);
+  EXPECT_STREQ(fp8LastError(),
+               "what is to be uploaded has 4 bytes and is NULL");
+  EXPECT_EQ(fp8BufferDownload(buffer, nullptr, 4), FP8_ERROR);
+  EXPECT_STREQ(fp8LastError(),
+               "the place to download to has 4 bytes and is NULL");
+  fp8BufferFree(buffer);
+}
+
 TEST_F(CRuntime, TimesLaunchesOfOneDeviceOnly) {
   ASSERT_EQ(load(naive), FP8_OK);
   ASSERT_EQ(prepare(), FP8_OK);
@@ -210,10 +235,13 @@ TEST_F(CRuntime, RefusesWrongArguments) {
 TEST_F(CRuntime, TellsAHangFromAnError) {
   ASSERT_EQ(load(naive), FP8_OK);
   ASSERT_EQ(prepare(), FP8_OK);
+  Fp8Buffer *buffer = nullptr;
+  ASSERT_EQ(fp8BufferAllocate(device, "a", 4, &buffer), FP8_OK);
   fp8DeviceSetWatchdog(device, 0.01);
   set("FP8_FAKE_HANG", "1");
   EXPECT_EQ(fp8LaunchRun(launch), FP8_HANG);
   EXPECT_THAT(fp8LastError(), HasSubstr("has not ended after 0.01 s"));
+  fp8BufferFree(buffer); // returns
   fail("cuEventQuery=719");
   EXPECT_EQ(fp8LaunchRun(launch), FP8_ERROR);
   EXPECT_THAT(fp8LastError(), HasSubstr("CUDA_ERROR_LAUNCH_FAILED"));

@@ -3,12 +3,13 @@
 // Reads a corpus.
 #include "Corpus.h"
 
+#include "ReadFile.h"
+
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
-#include <iterator>
 #include <set>
 
 namespace fp8::fuzz {
@@ -33,13 +34,6 @@ void makeUnique(std::vector<T> &values) {
 }
 } // namespace
 
-std::string readFile(const std::string &path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file)
-    die("cannot read " + path);
-  return std::string(std::istreambuf_iterator<char>(file), {});
-}
-
 void writeFile(const std::string &path, const std::string &bytes) {
   std::ofstream file(path, std::ios::binary);
   if (!(file << bytes))
@@ -59,7 +53,7 @@ Corpus::Corpus(const std::string &folder, const std::string &suffix) {
   for (const std::string &path : paths) {
     Text &text = all.emplace_back();
     text.name = std::filesystem::path(path).filename().string();
-    text.bytes = readFile(path);
+    text.bytes = test::readFile(path);
     text.binary = endsWith(path, "bc");
     if (text.binary)
       continue;

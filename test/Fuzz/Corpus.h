@@ -39,8 +39,7 @@ private:
   std::map<std::string, std::vector<Tokens>> groupsByFront;
 };
 
-/// The whole file; ends the process with a message where it cannot be read.
-std::string readFile(const std::string &path);
+/// Ends the process with a message where it cannot.
 void writeFile(const std::string &path, const std::string &bytes);
 
 } // namespace fp8::fuzz

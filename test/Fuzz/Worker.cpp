@@ -4,6 +4,7 @@
 #include "Worker.h"
 
 #include "Corpus.h"
+#include "ReadFile.h"
 
 #include <atomic>
 #include <csignal>
@@ -12,6 +13,7 @@
 #include <cstring>
 #include <ctime>
 #include <fcntl.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -121,9 +123,7 @@ template <size_t size>
 }
 
 void checkLimits(int) {
-  // A child's clock begins at 0.
-  uint64_t now = processorSeconds();
-  if (now > beganAt && now - beganAt > secondsLimit)
+  if (processorSeconds() - beganAt > secondsLimit)
     giveUp("fp8-fuzz: hang: the input took too long\n");
   if (residentPages() > pagesLimit)
     giveUp("fp8-fuzz: memory: the input took too much\n");
@@ -161,25 +161,30 @@ private:
   std::FILE *file;
 };
 
-void plant(const CommandLine &options, uint64_t index) {
-  if (options.plant.empty() || index != options.at)
-    return;
-  if (options.plant == "crash")
+/// What goes wrong in the place of an input.
+enum class Fault { None, Crash, Hang };
+
+std::string run(Target &target, const Input &input, Random &random,
+                Fault fault) {
+  if (fault == Fault::Crash)
     planted::crash();
-  else
+  if (fault == Fault::Hang)
     planted::hang();
+  return target.run(input, random);
 }
 
-/// Runs an input in a child; ends the process as the child ended, if that was
-/// early.
-std::string runInChild(Target &target, const Input &input, Random &random) {
+/// Does so in a child; ends the process as the child ended, if that was early.
+std::string runInChild(Target &target, const Input &input, Random &random,
+                       Fault fault) {
   int ends[2];
   if (pipe(ends))
     std::abort();
   pid_t child = fork();
   if (child == 0) {
-    setTimer(); // is not inherited
-    std::string outcome = target.run(input, random);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    beganAt = 0; // and so does its clock
+    setTimer();  // is not inherited
+    std::string outcome = run(target, input, random, fault);
     (void)!write(ends[1], outcome.data(), outcome.size());
     _exit(0);
   }
@@ -197,7 +202,7 @@ std::string runInChild(Target &target, const Input &input, Random &random) {
 Input readInput(const std::string &prefix, const Input &like) {
   Input input;
   for (const auto &[suffix, bytes] : like)
-    input[suffix] = readFile(prefix + suffix);
+    input[suffix] = test::readFile(prefix + suffix);
   return input;
 }
 } // namespace
@@ -222,9 +227,12 @@ int runWorker(int argc, char **argv, Target &target) {
     if (!options.read.empty())
       input = readInput(options.read, input);
     progress.say(std::to_string(index));
-    plant(options, index);
-    progress.say(target.isDangerous(input) ? runInChild(target, input, running)
-                                           : target.run(input, running));
+    bool planted = !options.plant.empty() && index == options.at;
+    bool inChild = planted ? options.plant.rfind("child-", 0) == 0
+                           : target.isDangerous(input);
+    bool crashes = options.plant == "crash" || options.plant == "child-crash";
+    Fault fault = !planted ? Fault::None : crashes ? Fault::Crash : Fault::Hang;
+    progress.say((inChild ? runInChild : run)(target, input, running, fault));
   }
   return 0;
 }

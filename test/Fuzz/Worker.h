@@ -36,7 +36,9 @@ public:
 ///   --read=PREFIX                 runs these files instead, as input I
 ///   --seconds=S --megabytes=M     what one input may take of a processor and
 ///                                 of memory; more ends the process
-///   --plant=crash|hang --at=I     goes wrong at input I, for the tests
+///   --plant=FAULT --at=I          goes wrong at input I, for the tests: crash
+///                                 or hang, or in a child child-crash or
+///                                 child-hang
 ///
 /// Standard output tells, a line each, the number of an input before it runs
 /// and what `run` returned after it.

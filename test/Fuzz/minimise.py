@@ -29,7 +29,7 @@ def minimise(worker, finding, prefix):
     if finding.kind in ("hang", "memory") or not is_found():
         return
     for path in sorted(glob.glob(f"{glob.escape(prefix)}.*")):
-        if path.endswith((".log", ".json")):
+        if path == f"{prefix}.log":
             continue
         lines = read_lines(path)
         size = max(1, len(lines) // 2)

@@ -4,15 +4,10 @@
 #ifndef FP8_TEST_LAUNCH_MANIFESTINPUTS_H
 #define FP8_TEST_LAUNCH_MANIFESTINPUTS_H
 
-#include <fstream>
-#include <sstream>
-#include <string>
+#include "ReadFile.h"
 
 inline std::string readInput(const std::string &name) {
-  std::ifstream file(std::string(FP8_INPUTS) + "/" + name);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
+  return fp8::test::readFile(std::string(FP8_INPUTS) + "/" + name);
 }
 
 /// `text` with the first `from` replaced.

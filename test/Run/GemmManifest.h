@@ -4,19 +4,10 @@
 #ifndef FP8_TEST_RUN_GEMMMANIFEST_H
 #define FP8_TEST_RUN_GEMMMANIFEST_H
 
-#include "fp8/Launch/Manifest.h"
-
-#include <fstream>
-#include <gtest/gtest.h>
-#include <sstream>
+#include "ReadManifest.h"
 
 inline fp8::launch::Manifest gemmManifest() {
-  std::ifstream file(FP8_INPUTS "/naive.ptx.json");
-  std::stringstream text;
-  text << file.rdbuf();
-  auto manifest = fp8::launch::parseManifest(text.str());
-  EXPECT_TRUE(manifest) << manifest.error();
-  return *manifest;
+  return fp8::test::readManifest(FP8_INPUTS "/naive.ptx.json");
 }
 
 #endif // FP8_TEST_RUN_GEMMMANIFEST_H

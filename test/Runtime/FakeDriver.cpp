@@ -5,7 +5,9 @@
 // at every call:
 //   FP8_FAKE_LOG=FILE     appends a line for each call that matters
 //   FP8_FAKE_FAIL=F=N,... makes function F fail with CUresult N
-//   FP8_FAKE_HANG=1       no event ever comes
+//   FP8_FAKE_HANG=1       kernels do not end: no event ever comes, and what
+//   would
+//                         wait for them aborts
 //   FP8_FAKE_CAPABILITY=M.N  what the device is; 9.0 unless given
 //   FP8_FAKE_WRITE=P:O:N  a launch zeroes N bytes, O behind parameter P's
 //                         address
@@ -106,6 +108,23 @@ std::string list(const T *values, unsigned count) {
          pointer - std::prev(next)->first < std::prev(next)->second;
 }
 
+/// Whether a kernel was launched that does not end.
+[[maybe_unused]] std::atomic<bool> hangs{false};
+
+[[maybe_unused]] void launched() {
+  if (std::getenv("FP8_FAKE_HANG"))
+    hangs = true;
+}
+
+/// Ends the process in the place of waiting for ever.
+[[maybe_unused]] void waitForKernels(const char *function) {
+  if (!hangs || !std::getenv("FP8_FAKE_HANG"))
+    return;
+  std::fprintf(stderr, "fake driver: %s waits for a kernel that hangs\n",
+               function);
+  std::abort();
+}
+
 /// The dynamic shared memory that a function may have, as cuFuncSetAttribute
 /// says.
 [[maybe_unused]] std::map<Function, int> dynamicShared;
@@ -149,6 +168,11 @@ void hand(Handle *out) {
   if (Result result = needContext(__func__))                                   \
     return result;                                                             \
   FAIL_AS_PLANNED()
+
+/// Of what returns when all kernels have ended.
+#define WAITS()                                                                \
+  NEEDS_CONTEXT();                                                             \
+  waitForKernels(__func__)
 
 #define FAKE extern "C" __attribute__((visibility("default"))) Result
 
@@ -220,10 +244,12 @@ FAKE cuDeviceGetAttribute(int *value, DeviceAttribute attribute, Device) {
 }
 FAKE cuDevicePrimaryCtxRetain(Context *context, Device) {
   FAIL_AS_PLANNED();
+  hangs = false;
   hand(context);
   return success;
 }
 FAKE cuDevicePrimaryCtxRelease_v2(Device) {
+  waitForKernels(__func__);
   note("cuDevicePrimaryCtxRelease_v2");
   return success;
 }
@@ -246,7 +272,7 @@ FAKE cuMemAlloc_v2(DevicePointer *pointer, size_t bytes) {
   return memory ? success : outOfMemory;
 }
 FAKE cuMemFree_v2(DevicePointer pointer) {
-  NEEDS_CONTEXT();
+  WAITS();
   note("cuMemFree_v2");
   std::lock_guard<std::mutex> lock(allocationsMutex);
   allocations.erase(pointer);
@@ -254,17 +280,17 @@ FAKE cuMemFree_v2(DevicePointer pointer) {
   return success;
 }
 FAKE cuMemcpyHtoD_v2(DevicePointer to, const void *from, size_t bytes) {
-  NEEDS_CONTEXT();
+  WAITS();
   std::memcpy(reinterpret_cast<void *>(to), from, bytes);
   return success;
 }
 FAKE cuMemcpyDtoH_v2(void *to, DevicePointer from, size_t bytes) {
-  NEEDS_CONTEXT();
+  WAITS();
   std::memcpy(to, reinterpret_cast<const void *>(from), bytes);
   return success;
 }
 FAKE cuMemsetD8_v2(DevicePointer to, unsigned char value, size_t bytes) {
-  NEEDS_CONTEXT();
+  WAITS();
   std::memset(reinterpret_cast<void *>(to), value, bytes);
   return success;
 }
@@ -289,7 +315,7 @@ FAKE cuMemHostGetDevicePointer_v2(DevicePointer *address, void *memory,
   return success;
 }
 FAKE cuMemFreeHost(void *memory) {
-  NEEDS_CONTEXT();
+  WAITS();
   note("cuMemFreeHost");
   variable[0] = 0;
   std::free(memory);
@@ -324,7 +350,7 @@ FAKE cuModuleLoadDataEx(Module *module, const void *image, unsigned count,
   return success;
 }
 FAKE cuModuleUnload(Module) {
-  NEEDS_CONTEXT();
+  WAITS();
   note("cuModuleUnload");
   return success;
 }
@@ -425,6 +451,7 @@ FAKE cuLaunchKernelEx(const LaunchConfig *config, Function function,
        config->blockY, config->blockZ, config->sharedMemoryBytes,
        attributes.c_str(), extra != nullptr,
        *static_cast<unsigned long long *>(parameters[0]));
+  launched();
   leaveRecords();
   unsigned index = 0;
   long long offset = 0;
@@ -476,7 +503,7 @@ FAKE cuEventQuery(Event) {
 /// 0.5 ms, then 1 ms, ...: 12 times, and again.
 FAKE cuEventElapsedTime(float *milliseconds, Event, Event) {
   FAIL_AS_PLANNED();
-  static unsigned calls;
+  static std::atomic<unsigned> calls{0};
   *milliseconds = float(0.5 * (1 + calls++ % 12));
   return success;
 }
@@ -490,6 +517,7 @@ FAKE cuGraphInstantiateWithFlags(GraphExec *executable, Graph,
 FAKE cuGraphLaunch(GraphExec, Stream) {
   NEEDS_CONTEXT();
   note("cuGraphLaunch");
+  launched();
   return success;
 }
 FAKE cuGraphExecDestroy(GraphExec) {

@@ -4,6 +4,7 @@
 #ifndef FP8_TEST_RUNTIME_FAKEDRIVER_H
 #define FP8_TEST_RUNTIME_FAKEDRIVER_H
 
+#include "ReadManifest.h"
 #include "fp8/Runtime/Launch.h"
 
 #include <cstdlib>
@@ -18,7 +19,7 @@ protected:
   FakeDriver()
       : logPath(testing::TempDir() + "fp8-fake-driver-" +
                 std::to_string(getpid()) + ".log") {
-    std::remove(logPath.c_str());
+    std::ofstream(logPath) << ""; // nothing yet
     set("FP8_FAKE_LOG", logPath);
     set("FP8_CUDA_LIBRARY", FP8_FAKE_LIBRARY);
   }
@@ -35,12 +36,7 @@ protected:
   /// Makes a function fail from now on; nothing if `plan` is empty.
   void fail(const std::string &plan) { set("FP8_FAKE_FAIL", plan); }
 
-  std::string log() const {
-    std::ifstream file(logPath);
-    std::stringstream text;
-    text << file.rdbuf();
-    return text.str();
-  }
+  std::string log() const { return fp8::test::readFile(logPath); }
   unsigned count(const std::string &call) const {
     std::istringstream lines(log());
     unsigned count = 0;

@@ -4,6 +4,7 @@
 #include "fp8/Runtime/HostArguments.h"
 
 #include "FakeDriver.h"
+#include "NaiveProblem.h"
 
 using namespace fp8;
 using namespace fp8::runtime;
@@ -14,28 +15,13 @@ namespace {
 class HostArguments : public FakeDriver {
 protected:
   HostArguments() {
-    std::ifstream file(FP8_RUN_INPUTS "/naive.ptx.json");
-    std::stringstream text;
-    text << file.rdbuf();
-    auto parsed = launch::parseManifest(text.str());
-    EXPECT_TRUE(parsed) << parsed.error();
-    manifest = *parsed;
-    using Type = launch::DataType;
-    arguments = {matrix(Type::F8E4M3FN, 4, 16, 16, a.data()),
-                 matrix(Type::F32, 1, 4, 4, aScale.data()),
-                 matrix(Type::F8E4M3FN, 8, 16, 16, b.data()),
-                 matrix(Type::F32, 1, 1, 1, bScale.data()),
-                 matrix(Type::BF16, 4, 8, 12, d.data())};
-  }
-  static launch::ArgumentValue matrix(launch::DataType type, int64_t rows,
-                                      int64_t columns, int64_t stride,
-                                      void *data) {
-    launch::ArgumentValue value;
-    value.dtype = type;
-    value.shape = {rows, columns};
-    value.strides = {stride, 1};
-    value.address = reinterpret_cast<uint64_t>(data);
-    return value;
+    for (const Fp8Argument &from : problem.arguments) {
+      launch::ArgumentValue &value = arguments.emplace_back();
+      value.dtype = *launch::parseDataType(from.dtype);
+      value.shape.assign(from.shape, from.shape + from.rank);
+      value.strides.assign(from.strides, from.strides + from.rank);
+      value.address = from.address;
+    }
   }
   /// The error, or an empty string.
   std::string run() {
@@ -46,11 +32,11 @@ protected:
   }
 
   std::shared_ptr<Device> device = open();
-  launch::Manifest manifest;
-  std::vector<uint8_t> a = std::vector<uint8_t>(64, 0x38),
-                       b = std::vector<uint8_t>(128, 0x38);
-  std::vector<float> aScale = std::vector<float>(4, 1), bScale = {1};
-  std::vector<uint16_t> d = std::vector<uint16_t>(48, 7);
+  launch::Manifest manifest =
+      test::readManifest(FP8_RUN_INPUTS "/naive.ptx.json");
+  NaiveProblem problem{4, 12};
+  std::vector<uint8_t> &a = problem.a;
+  std::vector<uint16_t> &d = problem.d;
   std::vector<launch::ArgumentValue> arguments;
 };
 } // namespace

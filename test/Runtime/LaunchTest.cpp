@@ -15,14 +15,6 @@ namespace {
 /// scalars.
 class LaunchTest : public FakeDriver {
 protected:
-  LaunchTest() {
-    std::ifstream file(FP8_RUN_INPUTS "/blockwise.ptx.json");
-    std::stringstream text;
-    text << file.rdbuf();
-    auto parsed = launch::parseManifest(text.str());
-    EXPECT_TRUE(parsed) << parsed.error();
-    manifest = *parsed;
-  }
   launch::LaunchPlan plan() {
     auto matrix = [](launch::DataType type, int64_t rows, int64_t columns,
                      uint64_t address) {
@@ -62,7 +54,8 @@ protected:
     return stream->await(prepared->str());
   }
 
-  launch::Manifest manifest;
+  launch::Manifest manifest =
+      test::readManifest(FP8_RUN_INPUTS "/blockwise.ptx.json");
   std::shared_ptr<Device> device = open();
 };
 } // namespace

@@ -91,6 +91,17 @@ TEST_F(TimerTest, AHangIsTold) {
               HasSubstr("a graph of 10 launches of kernel 'tiny' (grid 1x1x1"));
 }
 
+TEST_F(TimerTest, AHangBetweenFlushesIsTold) {
+  set("FP8_FAKE_HANG", "1");
+  device->watchdog.seconds = 0.01;
+  TimerOptions options;
+  options.clock = Clock::Flush;
+  auto timing = timeLaunches(device, launches(1), options);
+  ASSERT_FALSE(timing);
+  EXPECT_THAT(timing.error(), HasSubstr("has not ended after 0.01 s"));
+  EXPECT_EQ(count("cuMemFree_v2"), 0u);
+}
+
 TEST_F(TimerTest, SetsOutgrowTheCache) {
   DeviceInfo info;
   info.l2CacheBytes = 1000;

@@ -14,12 +14,6 @@ namespace {
 class WaitRecordsTest : public FakeDriver {
 protected:
   WaitRecordsTest() {
-    std::ifstream file(FP8_RUN_INPUTS "/blockwise.ptx.json");
-    std::stringstream text;
-    text << file.rdbuf();
-    auto parsed = launch::parseManifest(text.str());
-    EXPECT_TRUE(parsed) << parsed.error();
-    manifest = *parsed;
     launch::WaitTable table;
     table.variable = "waits";
     table.limitMs = 2000;
@@ -46,7 +40,8 @@ protected:
     return stream->await(prepared->str());
   }
 
-  launch::Manifest manifest;
+  launch::Manifest manifest =
+      test::readManifest(FP8_RUN_INPUTS "/blockwise.ptx.json");
   launch::LaunchPlan plan;
   std::shared_ptr<Device> device = open();
 };

@@ -76,3 +76,15 @@ module @other_function attributes {gpu.container_module} {
     return
   }
 }
+
+// -----
+
+module @compiled_already attributes {gpu.container_module} {
+  gpu.binary @module [#gpu.object<#nvvm.target<chip = "sm_90a">, "cubin">]
+  func.func @host(%a: memref<8xf32>) {
+    %c1 = arith.constant 1 : index
+    // expected-error @below {{'gpu.launch_func' op launches @module::@kernel, which is in a gpu.binary already; run --fp8-lower-launches before --gpu-module-to-binary}}
+    gpu.launch_func @module::@kernel blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1)
+    return
+  }
+}

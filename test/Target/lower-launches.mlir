@@ -4,7 +4,8 @@
 // RUN: fp8-opt %s --fp8-lower-launches | FileCheck %s
 // RUN: fp8-opt %s --fp8-lower-launches --fp8-lower-launches -o %t.twice.mlir
 // RUN: fp8-opt %s --fp8-lower-launches | cmp - %t.twice.mlir
-// RUN: mlir-opt %t.twice.mlir --symbol-dce --expand-strided-metadata --convert-to-llvm --reconcile-unrealized-casts -o %t.llvm.mlir
+// RUN: mlir-opt %t.twice.mlir --symbol-dce --expand-strided-metadata --convert-scf-to-cf --convert-to-llvm --reconcile-unrealized-casts -o %t.llvm.mlir
+// RUN: mlir-opt %t.twice.mlir --inline | FileCheck %s --check-prefix=INLINE
 // RUN: sed '/gpu.module/,/^  }/d' %t.llvm.mlir | mlir-translate --mlir-to-llvmir | FileCheck %s --check-prefix=LLVM
 
 // What is not launched stays, and with it the module's attribute.
@@ -24,6 +25,7 @@ module @program attributes {gpu.container_module, fp8.debug_waits = 100 : i64} {
   // CHECK-LABEL: func.func @negate(
   // CHECK-SAME: %[[X:.*]]: memref<?x8xbf16, strided<[?, 1], offset: ?>>) {
   // CHECK-NOT: {{cf|fp8|gpu}}.
+  // CHECK: %[[STACK:.*]] = llvm.intr.stacksave
   // CHECK: %[[COUNT:.*]] = llvm.mlir.constant(1 : i64)
   // CHECK: %[[ARGUMENTS:.*]] = llvm.alloca %[[COUNT]] x !llvm.struct<(ptr, i64, i64, ptr, ptr)>
   // CHECK: %{{.*}}, %[[OFFSET:.*]], %[[SIZES:.*]]:2, %[[STRIDES:.*]]:2 = memref.extract_strided_metadata %[[X]]
@@ -55,6 +57,7 @@ module @program attributes {gpu.container_module, fp8.debug_waits = 100 : i64} {
   // CHECK: llvm.store %[[ARGUMENT]], %[[PLACE]]
   // CHECK: %[[KERNEL:.*]] = llvm.mlir.addressof @[[NEGATE:negate.*]] :
   // CHECK-NEXT: llvm.call @fp8HostLaunch(%[[KERNEL]], %[[ARGUMENTS]], %[[COUNT]])
+  // CHECK-NEXT: llvm.intr.stackrestore %[[STACK]]
   // CHECK-NEXT: return
   // CHECK-NEXT: }
   func.func @negate(%x: memref<?x8xbf16, strided<[?, 1], offset: ?>> {fp8.name = "x", fp8.access = "readwrite"})
@@ -96,10 +99,25 @@ module @program attributes {gpu.container_module, fp8.debug_waits = 100 : i64} {
   }
 
   // CHECK-LABEL: func.func @caller(
-  // CHECK-NEXT: call @copy_back
+  // CHECK: scf.for
+  // CHECK-NEXT: func.call @copy_back
+  // CHECK-NEXT: }
   // CHECK-NEXT: return
-  func.func @caller(%x: memref<64xf32>, %y: memref<64xf32>) {
-    call @copy_back(%x, %y) : (memref<64xf32>, memref<64xf32>) -> ()
+  // Inlined, a launch leaves the loop's stack as it was.
+  // INLINE-LABEL: func.func @caller(
+  // INLINE: scf.for
+  // INLINE: %[[STACK:.*]] = llvm.intr.stacksave
+  // INLINE-COUNT-5: llvm.alloca
+  // INLINE: llvm.call @fp8HostLaunch
+  // INLINE-NEXT: llvm.intr.stackrestore %[[STACK]]
+  // INLINE-NEXT: }
+  // INLINE-NEXT: return
+  func.func @caller(%x: memref<64xf32>, %y: memref<64xf32>, %n: index) {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    scf.for %i = %c0 to %n step %c1 {
+      func.call @copy_back(%x, %y) : (memref<64xf32>, memref<64xf32>) -> ()
+    }
     return
   }
 }

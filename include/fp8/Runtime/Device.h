@@ -10,6 +10,7 @@
 #include "fp8/Runtime/Driver.h"
 #include "fp8/Runtime/Target.h"
 
+#include <atomic>
 #include <functional>
 #include <mutex>
 #include <unordered_map>
@@ -29,10 +30,10 @@ struct DeviceInfo {
 
 /// What happens to work that does not end.
 struct Watchdog {
-  double seconds = 30;
+  std::atomic<double> seconds{30}; ///< may change while threads wait
   /// Called with the message, once. A kernel that hangs cannot be ended but
   /// with the process, so a program ends itself here; if this returns, or is
-  /// empty, the message is returned as an error.
+  /// empty, the message is returned as an error. Set it before work begins.
   std::function<void(const std::string &)> onHang;
 };
 
@@ -60,6 +61,11 @@ public:
   std::optional<Error> makeCurrent() const;
 
   Watchdog watchdog;
+  /// Takes work for hung: tells the watchdog.
+  void giveUp(const std::string &message) const;
+  /// Whether work was given up. The driver waits for it before it frees
+  /// anything, so from then on nothing of the device is freed.
+  bool isHung() const { return hung; }
 
   /// The module made of this image (PTX text or a cubin), which `name` names in
   /// errors. The same bytes are loaded once, whichever threads ask.
@@ -94,6 +100,7 @@ private:
   DeviceInfo deviceInfo;
   cu::Device handle = 0;
   cu::Context context = nullptr;
+  mutable std::atomic<bool> hung{false};
   mutable std::mutex modulesMutex;                     ///< for what follows
   std::unordered_map<std::string, cu::Module> modules; ///< by their contents
   std::unordered_map<cu::Function, uint32_t> dynamicShared; ///< most allowed

@@ -22,7 +22,7 @@ public:
   }
   Owned &operator=(Owned &&) = delete;
   ~Owned() {
-    if (!value)
+    if (!value || ownedDevice->isHung())
       return;
     ContextScope scope(*ownedDevice);
     (ownedDevice->driver().*free).function(value);

@@ -25,7 +25,8 @@ struct KernelResources {
 struct Cubin {
   std::string binary;
   KernelResources resources;
-  std::string warnings; ///< ptxas' own lines, newline-terminated; often empty
+  /// "ptxas warns about kernel 'gemm':" and ptxas' own lines; often empty.
+  std::string warnings;
 };
 
 struct PtxasOptions {

@@ -27,7 +27,7 @@ struct KernelObjectOptions {
 
 /// Makes the object of the kernel in `module`, which is in phase 4 and is not
 /// changed. Emits an error when there is no such kernel, or what one of the
-/// parts refuses.
+/// parts refuses, and ptxas' warnings as one at the kernel.
 FailureOr<KernelObject> makeKernelObject(ModuleOp module,
                                          const KernelObjectOptions &options);
 

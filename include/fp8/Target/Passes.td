@@ -86,12 +86,14 @@ def Fp8LowerLaunches : Pass<"fp8-lower-launches", "::mlir::ModuleOp"> {
     ```
 
     ```mlir-fragment
-    llvm.mlir.global internal @scale_kernel() : !llvm.struct<(ptr, i64, ptr, ptr)> { ... }  // image, bytes, manifest, loaded
+    llvm.mlir.global internal @scale() : !llvm.struct<(ptr, i64, ptr, ptr)> { ... }  // image, bytes, manifest, loaded
     func.func @launch(%x: memref<?xf32>) {
+      %stack = llvm.intr.stacksave : !llvm.ptr
       %arguments = llvm.alloca %c1 x !llvm.struct<(ptr, i64, i64, ptr, ptr)> : (i64) -> !llvm.ptr
       ...                                                           // type, address, rank, shape and strides of x
-      %kernel = llvm.mlir.addressof @scale_kernel : !llvm.ptr
+      %kernel = llvm.mlir.addressof @scale : !llvm.ptr
       llvm.call @fp8HostLaunch(%kernel, %arguments, %c1) : (!llvm.ptr, !llvm.ptr, i64) -> ()
+      llvm.intr.stackrestore %stack : !llvm.ptr
       return
     }
     ```

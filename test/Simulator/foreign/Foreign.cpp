@@ -3,17 +3,12 @@
 // Running the PTX files of this directory.
 #include "Foreign.h"
 
-#include <fstream>
-#include <sstream>
+#include "ReadFile.h"
 
 namespace fp8::sim::test {
 
 std::string readKernel(const std::string &fileName) {
-  std::ifstream file(std::string(FP8_FOREIGN_DIR) + "/" + fileName);
-  EXPECT_TRUE(file) << "cannot open " << fileName;
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
+  return fp8::test::readFile(std::string(FP8_FOREIGN_DIR) + "/" + fileName);
 }
 
 namespace {

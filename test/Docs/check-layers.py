@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Checks by the #includes that the layers of CONTRIBUTING.md are kept, and that it names all that use neither MLIR nor LLVM.
+
+usage: check-layers.py ROOT
+"""
+
+import os
+import re
+import sys
+
+INCLUDE = re.compile(r'^\s*#?\s*include\s+["<]([^">]+)[">]')
+FREE = re.compile(r"\*\*Layers\.\*\*(.*?)use neither MLIR nor LLVM", re.S)
+# The compiler's part of the C API.
+EXCEPT = ("lib/CAPI/Compiler.cpp", "lib/CAPI/Diagnostics.cpp", "lib/CAPI/Diagnostics.h")
+TOOLS = (r"(\.\./)*tools/", "nothing depends on tools/")
+NONE = (r"$.", "")
+UPSTREAM = re.compile(r"(mlir|llvm)(-c)?/")
+RULES = {
+    "Simulator": (r"fp8/(Runtime|SimulatedLaunch)/", "the simulator does not use the runtime"),
+    "SimulatedLaunch": (r"fp8/Runtime/", "the simulator does not use the runtime"),
+    "Runtime": (r"fp8/(Simulator|SimulatedLaunch)/", "the runtime does not use the simulator"),
+    "IR": (r"fp8/(Conversion|Pipelines|Target|Transforms)/", "lib/IR knows no lowering"),
+}
+
+
+def free_layers(root):
+    """The folders of lib/ that use neither MLIR nor LLVM."""
+    with open(os.path.join(root, "CONTRIBUTING.md"), encoding="utf-8") as file:
+        sentence = FREE.search(file.read())
+    layers = re.findall(r"`lib/(\w+)`", sentence.group(1)) if sentence else []
+    if not layers:
+        sys.exit("CONTRIBUTING.md: error: there is no sentence '**Layers.** `lib/X` ... use neither MLIR nor LLVM'")
+    return layers
+
+
+def files(root):
+    """Each file of code with the layer that it belongs to, in order."""
+    for top in ("include/fp8", "include/fp8-c", "lib"):
+        for directory, folders, names in os.walk(os.path.join(root, top)):
+            folders.sort()
+            for name in sorted(names):
+                path = os.path.relpath(os.path.join(directory, name), root)
+                if path.endswith((".h", ".cpp", ".td")):
+                    yield path, "CAPI" if top == "include/fp8-c" else os.path.relpath(path, top).split(os.sep)[0]
+
+
+def includes(root, path):
+    """The number of each line that includes a file, and the file."""
+    with open(os.path.join(root, path), encoding="utf-8") as file:
+        for number, line in enumerate(file, 1):
+            include = INCLUDE.match(line)
+            if include:
+                yield number, include.group(1)
+
+
+def main():
+    root = sys.argv[1]
+    named, checked, errors = set(free_layers(root)), 0, []
+    seen, using = set(), set()
+    for path, layer in files(root):
+        seen.add(layer)
+        for number, include in includes(root, path):
+            checked += 1
+            broken = [rule for pattern, rule in (TOOLS, RULES.get(layer, NONE)) if re.match(pattern, include)]
+            if UPSTREAM.match(include) and path not in EXCEPT:
+                using.add(layer)
+                if layer in named:
+                    broken.append(f"lib/{layer} uses neither MLIR nor LLVM")
+            errors += [f"{path}:{number}: error: includes {include}: {rule}" for rule in broken]
+    errors += [f"CONTRIBUTING.md: error: there is no lib/{layer}" for layer in sorted(named - seen)]
+    libraries = {layer for layer in seen if os.path.isdir(os.path.join(root, "lib", layer))}
+    errors += [f"CONTRIBUTING.md: error: lib/{layer} uses neither MLIR nor LLVM, too; say so" for layer in sorted(libraries - using - named)]
+    print("\n".join([*errors, f"{checked} includes checked, {len(errors)} errors"]))
+    return bool(errors)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
