@@ -9,8 +9,9 @@
  *                there is one and it can run the kernel, else the simulator,
  *                said on stderr
  *   FP8_DEVICE   the GPU's number; 0 if not set
- *   FP8_WATCHDOG the seconds after which a kernel that has not ended hangs; 30
- * if not set FP8_CUDA_LIBRARY  as in fp8-c/Runtime.h */
+ *   FP8_WATCHDOG the seconds after which a kernel that has not ended hangs;
+ *                30 if not set
+ *   FP8_CUDA_LIBRARY  as in fp8-c/Runtime.h */
 #ifndef FP8_C_HOST_H
 #define FP8_C_HOST_H
 

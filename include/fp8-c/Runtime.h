@@ -37,6 +37,13 @@ void fp8DeviceClose(Fp8Device *device);
 void fp8DeviceGetInfo(const Fp8Device *device, Fp8DeviceInfo *info);
 /* FP8_OK if code for `target` ("sm_90a") runs there; else the reason. */
 Fp8Status fp8DeviceCanRun(const Fp8Device *device, const char *target);
+/* The number of the GPU that the memory at `address` is on, of which any part
+ * was allocated by the driver that `library` names as in fp8DeviceOpen. */
+Fp8Status fp8AddressOrdinal(const char *library, uint64_t address,
+                            int32_t *ordinal);
+/* Waits until what was enqueued to the CUDA stream (a CUstream; NULL: the
+ * default one) is done. */
+Fp8Status fp8DeviceAwait(Fp8Device *device, void *stream);
 /* After so many seconds, work that has not ended is FP8_HANG; at first 30. The
  * driver waits for such work before it frees anything: from then on the
  * functions named Close and Free free nothing of that device, and return. */
@@ -47,6 +54,7 @@ Fp8Status fp8BufferAllocate(Fp8Device *device, const char *name, uint64_t bytes,
                             Fp8Buffer **buffer);
 void fp8BufferFree(Fp8Buffer *buffer);
 uint64_t fp8BufferAddress(const Fp8Buffer *buffer);
+/* Returns when the bytes are there, for kernels in any stream to read. */
 Fp8Status fp8BufferUpload(Fp8Buffer *buffer, const void *data, uint64_t bytes);
 Fp8Status fp8BufferDownload(const Fp8Buffer *buffer, void *data,
                             uint64_t bytes);

@@ -90,6 +90,27 @@ Fp8Status fp8DeviceCanRun(const Fp8Device *device, const char *target) {
   });
 }
 
+Fp8Status fp8AddressOrdinal(const char *library, uint64_t address,
+                            int32_t *ordinal) {
+  return capi::guarded([&] {
+    auto driver = runtime::Driver::load(std::string(textOf(library)));
+    if (!driver)
+      return fail(driver.error());
+    const runtime::Driver &found = **driver;
+    return statusOf(found.call(
+        found.pointerGetAttribute, "cannot tell which GPU an address is on",
+        ordinal, runtime::cu::PointerAttribute::DeviceOrdinal, address));
+  });
+}
+
+Fp8Status fp8DeviceAwait(Fp8Device *device, void *stream) {
+  return guarded(*device->device, [&] {
+    return statusOf(runtime::awaitStream(
+        device->device, static_cast<runtime::cu::Stream>(stream),
+        "the work of a stream"));
+  });
+}
+
 void fp8DeviceSetWatchdog(Fp8Device *device, double seconds) {
   device->device->watchdog.seconds = seconds;
 }
@@ -116,8 +137,14 @@ uint64_t fp8BufferAddress(const Fp8Buffer *buffer) {
 Fp8Status fp8BufferUpload(Fp8Buffer *buffer, const void *data, uint64_t bytes) {
   return guarded(*buffer->device, [&] {
     auto given = capi::bytesOf(data, bytes, "what is to be uploaded");
-    return given ? statusOf(buffer->buffer.upload(data, bytes))
-                 : fail(given.error());
+    if (!given)
+      return fail(given.error());
+    if (auto error = buffer->buffer.upload(data, bytes))
+      return fail(error->message);
+    // The copy may still go on, and streams of the caller's that do not block
+    // would not wait for it (CUDA Driver API, "API synchronization behavior").
+    return statusOf(
+        runtime::awaitStream(buffer->device, nullptr, "a copy to the device"));
   });
 }
 

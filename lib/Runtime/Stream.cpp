@@ -36,13 +36,18 @@ Expected<Stream> Stream::create(std::shared_ptr<const Device> device) {
   return Stream(std::move(device), handle, &Driver::streamDestroy);
 }
 
-std::optional<Error> Stream::await(const std::string &what) const {
-  auto event = Event::create(device().shared_from_this());
+std::optional<Error> awaitStream(std::shared_ptr<const Device> device,
+                                 cu::Stream stream, const std::string &what) {
+  auto event = Event::create(std::move(device));
   if (!event)
     return event.takeError();
-  if (auto error = event->record(*this))
+  if (auto error = event->record(stream))
     return error;
   return event->await(what);
+}
+
+std::optional<Error> Stream::await(const std::string &what) const {
+  return awaitStream(device().shared_from_this(), handle(), what);
 }
 
 Expected<Event> Event::create(std::shared_ptr<const Device> device) {
@@ -55,10 +60,10 @@ Expected<Event> Event::create(std::shared_ptr<const Device> device) {
   return Event(std::move(device), handle, &Driver::eventDestroy);
 }
 
-std::optional<Error> Event::record(const Stream &stream) const {
+std::optional<Error> Event::record(cu::Stream stream) const {
   const Driver &driver = device().driver();
   return driver.call(driver.eventRecord, "cannot record an event", handle(),
-                     stream.handle());
+                     stream);
 }
 
 std::optional<Error> Event::await(const std::string &what) const {

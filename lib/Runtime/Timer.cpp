@@ -51,11 +51,11 @@ private:
         return event->takeError();
     std::optional<Error> error = before(stream);
     if (!error)
-      error = start->record(stream);
+      error = start->record(stream.handle());
     if (!error)
       error = work(stream);
     if (!error)
-      error = end->record(stream);
+      error = end->record(stream.handle());
     if (!error)
       error = end->await(what);
     if (error)

@@ -11,7 +11,7 @@ import sys
 from dataclasses import dataclass, replace
 from typing import Any
 
-from . import _dlpack
+from . import _dlpack, _library
 from ._types import BY_MLIR
 
 CPU, CUDA = "cpu", "cuda"
@@ -27,7 +27,7 @@ _BY_TYPESTR = {"f2": "f16", "f4": "f32", "f8": "f64", **{f"{name[0]}{int(name[1:
 class Array:
     """A strided array. Strides count elements.
 
-    `keep` holds whatever must live as long as the memory is used.
+    `keep` holds whatever must live as long as the memory is used, `stream` the CUDA stream that still writes to it, if the array says so.
     """
 
     dtype: str
@@ -38,6 +38,7 @@ class Array:
     index: int
     keep: Any = None
     read_only: bool = False
+    stream: int | None = None
 
     def as_type(self, dtype: str) -> Array:
         """The same bits as another type that they stand for."""
@@ -117,11 +118,12 @@ def _from_interface(array: Any, interface: dict[str, Any], name: str, device: st
     return Array(dtype, address or 0, shape, elements, device, index, array, read_only)
 
 
-def describe(array: Any, name: str) -> Array:
-    """What `array` is. Errors call it `name`.
+def describe(array: Any, name: str, stream: int | None = None) -> Array:
+    """What `array` is. Errors call it `name`; `stream` is the CUDA stream in which it will be used, None: the default one.
 
     Raises:
         TypeError: it is no array, or of a type or on a device that kernels do not take.
+        DeviceError: it says that it is on a GPU, and the driver does not know its memory.
         ValueError: its strides cannot be counted in elements.
     """
     if isinstance(array, Array):
@@ -130,14 +132,16 @@ def describe(array: Any, name: str) -> Array:
         return _from_torch(array, name)
     interface = getattr(array, "__cuda_array_interface__", None)
     if interface is not None:
-        device = getattr(array, "device", 0)
-        index = getattr(device, "id", device)
-        return _from_interface(array, interface, name, CUDA, index if isinstance(index, int) else 0)
+        found = _from_interface(array, interface, name, CUDA, 0)
+        # cupy enqueues to its current stream, which is the kernel's.
+        if package_of(array) == "cupy":
+            return replace(found, index=array.device.id)
+        return replace(found, index=_library.ordinal_of(found.address) if found.address else 0, stream=interface.get("stream"))
     # Of numpy's arrays only: a number of numpy has the interface of a temporary that is gone when it is read.
     if package_of(array) == "numpy":
         return _from_interface(array, array.__array_interface__, name, CPU, 0)
     if hasattr(array, "__dlpack__"):
-        kind, index, dtype, address, shape, strides, keep = _dlpack.read(array, name)
+        kind, index, dtype, address, shape, strides, keep = _dlpack.read(array, name, stream)
         return Array(dtype, address, shape, strides if strides is not None else contiguous_strides(shape), kind, index, (array, keep))
     raise TypeError(
         f"{name} is a {type(array).__name__}; it must be an array of numpy, torch or cupy, or have __dlpack__ or "

@@ -70,6 +70,10 @@ class Device:
         can_run = _library.functions().fp8DeviceCanRun
         return next((chip for chip in _library.chips() if can_run(self.handle, chip.encode()) == 0), "")
 
+    def await_stream(self, stream: int) -> None:
+        """Waits until what was enqueued to it is done."""
+        _library.call("fp8DeviceAwait", self.handle, stream)
+
     def has_number(self, value: float) -> bool:
         return _bits(value) in self._numbers
 

@@ -22,6 +22,7 @@ class _DLTensor(ctypes.Structure):
     ]
 
 
+_CUDA = 2
 # DLDeviceType: kDLCPU, kDLCUDA, kDLCUDAHost, kDLCUDAManaged.
 _DEVICES = {1: "cpu", 2: "cuda", 3: "cpu", 13: "cuda"}
 # DLDataTypeCode and bits. 10 is kDLFloat8_e4m3fn, 12 kDLFloat8_e5m2.
@@ -44,12 +45,14 @@ _get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
 _get_pointer.argtypes, _get_pointer.restype = [ctypes.py_object, ctypes.c_char_p], ctypes.c_void_p
 
 
-def read(array: Any, name: str) -> tuple[str, int, str, int, tuple[int, ...], tuple[int, ...] | None, Any]:
+def read(array: Any, name: str, stream: int | None) -> tuple[str, int, str, int, tuple[int, ...], tuple[int, ...] | None, Any]:
     """Device kind and number, type, address, shape, strides (None: contiguous) and what keeps the memory. Errors call it `name`.
 
     The capsule is not consumed: its maker's destructor releases it, when what keeps it goes.
     """
-    capsule = array.__dlpack__()
+    on_gpu = hasattr(array, "__dlpack_device__") and array.__dlpack_device__()[0] == _CUDA
+    # Its maker lets that stream wait for what still writes to it; 1 is the default stream (the array API standard, __dlpack__).
+    capsule = array.__dlpack__(stream=stream or 1) if on_gpu else array.__dlpack__()
     tensor = _DLTensor.from_address(_get_pointer(capsule, b"dltensor"))
     kind = _DEVICES.get(tensor.device_type)
     if kind is None:

@@ -25,6 +25,7 @@ from ._spec import GemmSpec
 from ._types import ADDENDS, BF16, E4M3, F32, OUTPUTS, SCALES, Format, format_of, one_of
 
 _BLOCK = 128
+_DEFAULT = 1  # another name of the default stream, 0 (CUDA Driver API, CU_STREAM_LEGACY)
 
 _lock = threading.Lock()
 _kernels: dict[tuple[Any, ...], Kernel] = {}
@@ -54,9 +55,9 @@ def _blocks(extent: int, block: int = _BLOCK) -> int:
     return -(-extent // block)
 
 
-def _typed(name: str, given: Any, wanted: tuple[Format, ...]) -> Array:
-    """What `given` is, as one of the types that it may be."""
-    array = describe(given, name)
+def _typed(name: str, given: Any, wanted: tuple[Format, ...], stream: int | None) -> Array:
+    """What `given` is, as one of the types that it may be, to be used in that stream."""
+    array = describe(given, name, stream)
     for format in wanted:
         if stands_for(array.dtype, format.mlir):
             return array.as_type(format.mlir)
@@ -77,7 +78,8 @@ class Operands:
     """
 
     def __init__(self, call: Call):
-        self.a, self.b = _typed("a", call.a, (E4M3,)), _typed("b", call.b, (E4M3,))
+        self.stream = call.stream
+        self.a, self.b = self._typed("a", call.a, (E4M3,)), self._typed("b", call.b, (E4M3,))
         self._check_extents()
         (*batch, self.m, self.k), self.n = self.a.shape, self.b.shape[-2]
         self.batch = tuple(batch)
@@ -108,6 +110,9 @@ class Operands:
         )
         self._check_places()
 
+    def _typed(self, name: str, given: Any, wanted: tuple[Format, ...]) -> Array:
+        return _typed(name, given, wanted, self.stream)
+
     @property
     def d_shape(self) -> tuple[int, ...]:
         return (*self.batch, self.m, self.n)
@@ -126,7 +131,7 @@ class Operands:
 
     def _row_scales(self, name: str, given: Any, rows: tuple[str, int], layout: str | None) -> Array:
         """The scales of single rows, as K/128 x rows."""
-        array = _typed(name, given, SCALES)
+        array = self._typed(name, given, SCALES)
         if scale_layout(name, array.shape, rows, _blocks(self.k), layout, self.batch) == "k_major":
             return array
         return array.laid_out(_turned(array.shape), _turned(array.strides))
@@ -137,7 +142,7 @@ class Operands:
             raise ValueError(f"b_block is {block!r}; it must be 128, 64 or 1")
         if block == 1:
             return self._row_scales("b_scale", call.b_scale, ("N", self.n), call.scale_layout)
-        array = _typed("b_scale", call.b_scale, SCALES)
+        array = self._typed("b_scale", call.b_scale, SCALES)
         shape = (*self.batch, _blocks(self.n, block), _blocks(self.k))
         if array.shape != shape:
             raise ValueError(f"b_scale is {by(array.shape)}; it must be {self._lead}N/{block} x K/128, {by(shape)}")
@@ -149,7 +154,7 @@ class Operands:
         return "L x " * len(self.batch)
 
     def _residual(self, given: Any) -> Array:
-        array = _typed("residual", given, ADDENDS)
+        array = self._typed("residual", given, ADDENDS)
         if array.shape != self.d_shape:
             raise ValueError(f"residual is {by(array.shape)}; it must be {self._lead}M x N, {by(self.d_shape)}")
         return array
@@ -157,7 +162,7 @@ class Operands:
     def _bias(self, given: Any) -> Array | None:
         if given is None:
             return None
-        array = _typed("bias", given, ADDENDS)
+        array = self._typed("bias", given, ADDENDS)
         if array.shape not in ((self.n,), (1, self.n)):
             raise ValueError(f"bias is {by(array.shape)}; it must have N elements, {self.n}")
         # One row; how far the next would be only its tensor map asks.
@@ -183,7 +188,7 @@ class Operands:
                 return Array("f32", ctypes.addressof(value), (1, 1), (1, 1), CPU, 0, value)
             return Array("f32", get_device(self.index).number(given), (1, 1), (1, 1), CUDA, self.index)
         try:
-            array = _typed(name, given, (F32,))
+            array = self._typed(name, given, (F32,))
         except TypeError as error:
             raise TypeError(f"{error}; or a number") from None
         if math.prod(array.shape) != 1 or array.place != self.place:
@@ -267,13 +272,20 @@ class Launched(NamedTuple):
 
 def launch(call: Call) -> Launched:
     """Checks the operands, copies those that a kernel cannot read where they are, and enqueues the kernel."""
-    operands = Operands(call)
-    if operands.device == CPU:
+    first = describe(call.a, "a", call.stream)
+    if first.device == CPU:
+        Operands(call)  # what is wrong with them is said first
         raise _explain_host()
-    index = operands.index
+    index = first.index
+    if call.stream is None:
+        call = call._replace(stream=current_stream(call.a, index))
+    operands = Operands(call)
     kernel = _kernel_on(index, operands)
     _check_capture(call, operands, kernel)
-    stream = current_stream(call.a, index) if call.stream is None else call.stream
+    stream = call.stream or 0
+    for _, array in operands.named():
+        if array.stream is not None and (array.stream or _DEFAULT) != (stream or _DEFAULT):
+            get_device(index).await_stream(array.stream)
     with _all_on(call, index, stream):
         written, result = make_output(call.a, operands.place, operands.d_shape, operands.spec.out_dtype, call.out)
         arrays = operands.arrays(written)

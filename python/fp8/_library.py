@@ -155,6 +155,8 @@ _STATUS = {
     ],
     "fp8DeviceOpen": [ctypes.c_char_p, ctypes.c_int, _pointer(Handle)],
     "fp8DeviceCanRun": [Handle, ctypes.c_char_p],
+    "fp8DeviceAwait": [Handle, ctypes.c_void_p],
+    "fp8AddressOrdinal": [ctypes.c_char_p, ctypes.c_uint64, _pointer(ctypes.c_int32)],
     "fp8BufferAllocate": [Handle, ctypes.c_char_p, ctypes.c_uint64, _pointer(Handle)],
     "fp8BufferUpload": [Handle, ctypes.c_void_p, ctypes.c_uint64],
     "fp8KernelLoad": [Handle, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p, _pointer(Handle)],
@@ -265,3 +267,14 @@ def chips() -> tuple[str, ...]:
     while name := functions().fp8ChipName(len(names)):
         names.append(name.decode())
     return tuple(names)
+
+
+def ordinal_of(address: int) -> int:
+    """The number of the GPU that memory of the driver's is on.
+
+    Raises:
+        DeviceError: there is no driver, or the memory is not its.
+    """
+    ordinal = ctypes.c_int32()
+    call("fp8AddressOrdinal", None, address, ctypes.byref(ordinal))
+    return ordinal.value

@@ -63,6 +63,8 @@ TEST_F(CRuntime, MovesBytes) {
   ASSERT_EQ(fp8BufferAllocate(device, "a", 4, &buffer), FP8_OK);
   EXPECT_NE(fp8BufferAddress(buffer), 0u);
   EXPECT_EQ(fp8BufferUpload(buffer, "fp8", 4), FP8_OK);
+  // Streams that do not wait for the default one see the bytes, too.
+  EXPECT_EQ(count("cuEventRecord (nil)"), 1u);
   char back[4] = {};
   EXPECT_EQ(fp8BufferDownload(buffer, back, 4), FP8_OK);
   EXPECT_STREQ(back, "fp8");
@@ -230,6 +232,23 @@ TEST_F(CRuntime, RefusesWrongArguments) {
   argument.dtype = "f32";
   EXPECT_EQ(fp8LaunchPrepare(kernel, &argument, 1, 0, &launch), FP8_ERROR);
   EXPECT_STREQ(fp8LastError(), "the kernel takes 5 arguments, got 1");
+}
+
+TEST_F(CRuntime, AwaitsAStreamOfTheCallers) {
+  EXPECT_EQ(fp8DeviceAwait(device, reinterpret_cast<void *>(0x77)), FP8_OK);
+  EXPECT_EQ(count("cuEventRecord 0x77"), 1u);
+  fail("cuEventRecord=400");
+  EXPECT_EQ(fp8DeviceAwait(device, nullptr), FP8_ERROR);
+  EXPECT_THAT(fp8LastError(), HasSubstr("cannot record an event"));
+}
+
+TEST_F(CRuntime, TellsWhichDeviceAnAddressIsOn) {
+  int32_t ordinal = 7;
+  EXPECT_EQ(fp8AddressOrdinal(nullptr, 0x1000, &ordinal), FP8_OK);
+  EXPECT_EQ(ordinal, 0);
+  fail("cuPointerGetAttribute=1");
+  EXPECT_EQ(fp8AddressOrdinal(nullptr, 0x1000, &ordinal), FP8_ERROR);
+  EXPECT_THAT(fp8LastError(), HasSubstr("cannot tell which GPU an address is"));
 }
 
 TEST_F(CRuntime, TellsAHangFromAnError) {

@@ -97,6 +97,8 @@ TEST(DriverTypes, Numbers) {
       same(CU_POINTER_ATTRIBUTE_MEMORY_TYPE, cu::PointerAttribute::MemoryType));
   EXPECT_TRUE(same(CU_POINTER_ATTRIBUTE_DEVICE_POINTER,
                    cu::PointerAttribute::DevicePointer));
+  EXPECT_TRUE(same(CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+                   cu::PointerAttribute::DeviceOrdinal));
   EXPECT_EQ(unsigned(CU_MEMORYTYPE_DEVICE), cu::memoryTypeDevice);
   using Jit = cu::JitOption;
   EXPECT_TRUE(same(CU_JIT_INFO_LOG_BUFFER, Jit::InfoLogBuffer));

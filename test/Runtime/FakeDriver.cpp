@@ -5,9 +5,8 @@
 // at every call:
 //   FP8_FAKE_LOG=FILE     appends a line for each call that matters
 //   FP8_FAKE_FAIL=F=N,... makes function F fail with CUresult N
-//   FP8_FAKE_HANG=1       kernels do not end: no event ever comes, and what
-//   would
-//                         wait for them aborts
+//   FP8_FAKE_HANG=1       kernels do not end: after a launch no event comes,
+//                         and what would wait for them aborts
 //   FP8_FAKE_CAPABILITY=M.N  what the device is; 9.0 unless given
 //   FP8_FAKE_WRITE=P:O:N  a launch zeroes N bytes, O behind parameter P's
 //                         address
@@ -324,6 +323,11 @@ FAKE cuMemFreeHost(void *memory) {
 
 FAKE cuPointerGetAttribute(void *value, PointerAttribute attribute,
                            DevicePointer pointer) {
+  if (attribute == PointerAttribute::DeviceOrdinal) {
+    FAIL_AS_PLANNED();
+    *static_cast<int *>(value) = 0;
+    return success;
+  }
   NEEDS_CONTEXT();
   bool isHere = !std::getenv("FP8_FAKE_ELSEWHERE");
   if (!isAllocated(pointer) ||
@@ -492,13 +496,14 @@ FAKE cuEventDestroy_v2(Event) {
   NEEDS_CONTEXT();
   return success;
 }
-FAKE cuEventRecord(Event, Stream) {
+FAKE cuEventRecord(Event, Stream stream) {
   FAIL_AS_PLANNED();
+  note("cuEventRecord %p", reinterpret_cast<void *>(stream));
   return success;
 }
 FAKE cuEventQuery(Event) {
   FAIL_AS_PLANNED();
-  return std::getenv("FP8_FAKE_HANG") ? notReady : success;
+  return hangs && std::getenv("FP8_FAKE_HANG") ? notReady : success;
 }
 /// 0.5 ms, then 1 ms, ...: 12 times, and again.
 FAKE cuEventElapsedTime(float *milliseconds, Event, Event) {

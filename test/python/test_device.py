@@ -22,10 +22,12 @@ from fp8._device import get_device
 class Foreign:
     '''An array of a package that nobody knows.'''
 
-    def __init__(self, array):
+    def __init__(self, array, stream=None):
         self.keep = array
         kind = {1: "|u1", 2: "<u2"}.get(array.dtype.itemsize, array.dtype.str)
         self.__cuda_array_interface__ = {"shape": array.shape, "strides": array.strides, "typestr": kind, "data": (array.ctypes.data, False), "version": 3}
+        if stream is not None:
+            self.__cuda_array_interface__["stream"] = stream
 
 def aligned(shape, dtype):
     memory = np.zeros(int(np.prod(shape)) * np.dtype(dtype).itemsize + 16, np.uint8)
@@ -166,6 +168,51 @@ def test_a_fork_leaves_the_parents_gpu_alone(on_gpu):
             os._exit(2)
         print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
     """) == "0\n"
+
+
+def test_waits_for_the_stream_that_writes(on_gpu):
+    """What the array interface says of its stream, unless it is the kernel's."""
+    assert on_gpu("""
+        expect(fp8.GemmSpec(out_dtype="f32"))
+        for stream in (None, 1, 0x77, 0x88):
+            fp8.gemm(Foreign(a, stream), *map(Foreign, (a_scale, b, b_scale)), out=Foreign(d), stream=0x88)
+        fp8.gemm(Foreign(a, 1), *map(Foreign, (a_scale, b, b_scale)), out=Foreign(d))
+        print([line.split()[1] for line in log("cuEventRecord")])
+    """) == "['0x1', '0x77']\n"
+
+
+def test_memory_that_is_not_the_drivers(on_gpu):
+    assert "cannot tell which GPU an address is on" in on_gpu("""
+        try:
+            gemm()
+        except fp8.DeviceError as error:
+            print(error)
+    """, FP8_FAKE_FAIL="cuPointerGetAttribute=1")
+
+
+def test_dlpack_is_told_the_stream(on_gpu):
+    assert on_gpu("""
+        class Packed:
+            def __init__(self, array):
+                self.array = array
+
+            def __dlpack_device__(self):
+                return 2, 0
+
+            def __dlpack__(self, **options):
+                print(options, end=" ")
+                return self.array.__dlpack__()
+
+        try:
+            fp8.gemm(*map(Packed, (a, a_scale, b, b_scale)), out=Packed(d), stream=0x77)
+        except fp8.DeviceError:
+            pass  # the capsule says that it is in the host's memory
+        try:
+            fp8.gemm(*map(Packed, (a, a_scale, b, b_scale)), out=Packed(d))
+        except fp8.DeviceError:
+            pass
+        print()
+    """).startswith("{'stream': 119} {'stream': 119} ")
 
 
 def test_tuning(on_gpu):

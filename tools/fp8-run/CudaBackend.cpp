@@ -114,11 +114,11 @@ launch::Expected<double> CudaBackend::runOnce(const launch::Manifest &manifest,
   for (auto *event : {&start, &end})
     if (!*event)
       return event->takeError();
-  auto error = start->record(*stream);
+  auto error = start->record(stream->handle());
   if (!error)
     error = prepared->enqueue(*stream);
   if (!error)
-    error = end->record(*stream);
+    error = end->record(stream->handle());
   if (!error)
     error = end->await(prepared->str());
   if (error)

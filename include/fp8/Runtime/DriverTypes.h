@@ -52,7 +52,11 @@ enum class FunctionAttribute : int {
 };
 
 /// CUpointer_attribute
-enum class PointerAttribute : int { MemoryType = 2, DevicePointer = 3 };
+enum class PointerAttribute : int {
+  MemoryType = 2,
+  DevicePointer = 3,
+  DeviceOrdinal = 9
+};
 constexpr unsigned memoryTypeDevice = 2; ///< CU_MEMORYTYPE_DEVICE
 
 /// CUjit_option

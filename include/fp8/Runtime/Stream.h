@@ -36,11 +36,16 @@ private:
   Free free;
 };
 
+/// Waits until all that was enqueued to a stream, whoever made it, has ended,
+/// or for as long as the device's watchdog says. `what` is what runs: "kernel
+/// 'gemm' ...".
+std::optional<Error> awaitStream(std::shared_ptr<const Device> device,
+                                 cu::Stream stream, const std::string &what);
+
 class Stream : public Owned<cu::Stream> {
 public:
   static Expected<Stream> create(std::shared_ptr<const Device> device);
-  /// Waits until all that is enqueued has ended, or for as long as the device's
-  /// watchdog says. `what` is what runs: "kernel 'gemm' ...".
+  /// As awaitStream.
   std::optional<Error> await(const std::string &what) const;
 
 private:
@@ -50,8 +55,8 @@ private:
 class Event : public Owned<cu::Event> {
 public:
   static Expected<Event> create(std::shared_ptr<const Device> device);
-  std::optional<Error> record(const Stream &stream) const;
-  /// As Stream::await, up to this event.
+  std::optional<Error> record(cu::Stream stream) const;
+  /// As awaitStream, up to this event.
   std::optional<Error> await(const std::string &what) const;
   /// Time between two events that have come.
   Expected<double> microsecondsSince(const Event &start) const;
