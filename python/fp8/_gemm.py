@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""fp8.gemm: the operands checked and brought into the kernel's layout, the kernel found and launched."""
+"""fp8.gemm: the kernel for a call found, and launched."""
 
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import functools
-import math
-import numbers
 import os
 import threading
 from dataclasses import replace
@@ -15,206 +12,21 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from . import _measured
-from ._arrays import CPU, CUDA, Array, by, describe, is_torch, package_of, spelt, stands_for
+from ._arrays import CPU, Array, describe, is_torch, package_of
 from ._device import Device, Launch, get_device
 from ._errors import DeviceError, Fp8Error
 from ._kernel import Kernel, compile
-from ._layout import in_rows, make_output, padded_row, scale_layout
+from ._layout import make_output
+from ._operands import SAID, Call, Operands
 from ._packages import current_stream, package
 from ._spec import GemmSpec
-from ._types import ADDENDS, BF16, E4M3, F32, OUTPUTS, SCALES, Format, format_of, one_of
 
-_BLOCK = 128
 _DEFAULT = 1  # another name of the default stream, 0 (CUDA Driver API, CU_STREAM_LEGACY)
 
 _lock = threading.Lock()
 _kernels: dict[tuple[Any, ...], Kernel] = {}
 _being_made: dict[tuple[Any, ...], threading.Lock] = {}
 _MANY = 65536  # problems, after which their kernels are looked for again
-
-
-class Call(NamedTuple):
-    """The arguments of a call of `gemm`, as they were passed."""
-
-    a: Any
-    a_scale: Any
-    b: Any
-    b_scale: Any
-    out_dtype: Any
-    bias: Any
-    residual: Any
-    beta: Any
-    out_scale: Any
-    out: Any
-    scale_layout: str | None
-    b_block: int
-    stream: int | None
-
-
-def _blocks(extent: int, block: int = _BLOCK) -> int:
-    return -(-extent // block)
-
-
-def _typed(name: str, given: Any, wanted: tuple[Format, ...], stream: int | None) -> Array:
-    """What `given` is, as one of the types that it may be, to be used in that stream."""
-    array = describe(given, name, stream)
-    for format in wanted:
-        if stands_for(array.dtype, format.mlir):
-            return array.as_type(format.mlir)
-    raise TypeError(f"{name} is of {spelt(array.dtype)}; it must be of {one_of(wanted)}")
-
-
-def as_number(value: Any) -> float | None:
-    """The number that `value` is, one of numpy among them; None: it is none, but an array perhaps."""
-    is_array = package_of(value) or hasattr(value, "__cuda_array_interface__") or hasattr(value, "__dlpack__")
-    return float(value) if isinstance(value, numbers.Real) or not is_array and hasattr(value, "__float__") else None
-
-
-class Operands:
-    """The arrays of a call, described and checked, in the kernel's order and orientation.
-
-    Raises:
-        TypeError, ValueError: each names the operand, the rule and what was found.
-    """
-
-    def __init__(self, call: Call):
-        self.stream = call.stream
-        self.a, self.b = self._typed("a", call.a, (E4M3,)), self._typed("b", call.b, (E4M3,))
-        self._check_extents()
-        (*batch, self.m, self.k), self.n = self.a.shape, self.b.shape[-2]
-        self.batch = tuple(batch)
-        self.a_scale = self._row_scales("a_scale", call.a_scale, ("M", self.m), call.scale_layout)
-        self.b_scale = self._b_scale(call)
-        # With the factor 1 C is added as it is; with 0 it is not read.
-        beta, out_scale = as_number(call.beta), as_number(call.out_scale)
-        self.c = self._residual(call.residual) if call.residual is not None and beta != 0 else None
-        self.bias = self._bias(call.bias)
-        self.device, self.index, self.place = self.a.device, self.a.index, self.a.place
-        # What the kernel reads as one number, each a float or an array.
-        self.numbers: dict[str, Any] = {}
-        if self.c and beta != 1:
-            self.numbers["beta"] = call.beta if beta is None else beta
-        if call.out_scale is not None and out_scale != 1:
-            self.numbers["d_scale"] = call.out_scale if out_scale is None else out_scale
-        default = BF16.mlir if call.out is None else describe(call.out, "out").dtype
-        self.spec = GemmSpec(
-            out_dtype=_output_type(call, default),
-            a_scale_dtype=self.a_scale.dtype,
-            b_scale_dtype=self.b_scale.dtype,
-            b_block=call.b_block,
-            bias_dtype=self.bias.dtype if self.bias else None,
-            residual_dtype=self.c.dtype if self.c else None,
-            beta="beta" in self.numbers,
-            out_scale="d_scale" in self.numbers,
-            batch=bool(batch),
-        )
-        self._check_places()
-
-    def _typed(self, name: str, given: Any, wanted: tuple[Format, ...]) -> Array:
-        return _typed(name, given, wanted, self.stream)
-
-    @property
-    def d_shape(self) -> tuple[int, ...]:
-        return (*self.batch, self.m, self.n)
-
-    def _check_extents(self) -> None:
-        a, b = self.a.shape, self.b.shape
-        for name, shape, wanted in (("a", a, "M x K"), ("b", b, "N x K")):
-            if len(shape) not in (2, 3):
-                raise ValueError(f"{name} has {len(shape)} dimensions; it must be {wanted}, or L x {wanted} of a batch")
-        if a[:-2] != b[:-2]:
-            raise ValueError(f"a is {by(a)} and b is {by(b)}: they must be matrices, or batches of as many")
-        if a[-1] != b[-1]:
-            raise ValueError(f"a is {by(a)} and b is {by(b)}: both have K columns, b is not transposed")
-        if a[-1] % 16:
-            raise ValueError(f"K is {a[-1]}; it must be a multiple of 16: pad a and b with columns of zeros")
-
-    def _row_scales(self, name: str, given: Any, rows: tuple[str, int], layout: str | None) -> Array:
-        """The scales of single rows, as K/128 x rows."""
-        array = self._typed(name, given, SCALES)
-        if scale_layout(name, array.shape, rows, _blocks(self.k), layout, self.batch) == "k_major":
-            return array
-        return array.laid_out(_turned(array.shape), _turned(array.strides))
-
-    def _b_scale(self, call: Call) -> Array:
-        block = call.b_block
-        if block not in (128, 64, 1):
-            raise ValueError(f"b_block is {block!r}; it must be 128, 64 or 1")
-        if block == 1:
-            return self._row_scales("b_scale", call.b_scale, ("N", self.n), call.scale_layout)
-        array = self._typed("b_scale", call.b_scale, SCALES)
-        shape = (*self.batch, _blocks(self.n, block), _blocks(self.k))
-        if array.shape != shape:
-            raise ValueError(f"b_scale is {by(array.shape)}; it must be {self._lead}N/{block} x K/128, {by(shape)}")
-        return array
-
-    @property
-    def _lead(self) -> str:
-        """What a batch has in front of its extents, in words."""
-        return "L x " * len(self.batch)
-
-    def _residual(self, given: Any) -> Array:
-        array = self._typed("residual", given, ADDENDS)
-        if array.shape != self.d_shape:
-            raise ValueError(f"residual is {by(array.shape)}; it must be {self._lead}M x N, {by(self.d_shape)}")
-        return array
-
-    def _bias(self, given: Any) -> Array | None:
-        if given is None:
-            return None
-        array = self._typed("bias", given, ADDENDS)
-        if array.shape not in ((self.n,), (1, self.n)):
-            raise ValueError(f"bias is {by(array.shape)}; it must have N elements, {self.n}")
-        # One row; how far the next would be only its tensor map asks.
-        return array.laid_out((1, self.n), (padded_row(self.n, array.dtype), array.strides[-1]))
-
-    def named(self) -> list[tuple[str, Array]]:
-        arrays = [("a", self.a), ("a_scale", self.a_scale), ("b", self.b), ("b_scale", self.b_scale), ("c", self.c), ("bias", self.bias)]
-        return [(name, array) for name, array in arrays if array is not None]
-
-    def arrays(self, out: Array) -> tuple[Array, ...]:
-        """What the kernel takes, in its order; copies where it cannot read an operand."""
-        by_tma = self.spec.read_by_tma
-        found = {name: in_rows(_SAID.get(name, name), array, name in by_tma) for name, array in self.named()}
-        found |= {name: self._number(_SAID.get(name, name), value) for name, value in self.numbers.items()}
-        found["d"] = out
-        return tuple(found[name] for name in self.spec.arguments)
-
-    def _number(self, name: str, given: Any) -> Array:
-        """One number, where the kernel reads it."""
-        if isinstance(given, float):
-            if self.device == CPU:
-                value = ctypes.c_float(given)
-                return Array("f32", ctypes.addressof(value), (1, 1), (1, 1), CPU, 0, value)
-            return Array("f32", get_device(self.index).number(given), (1, 1), (1, 1), CUDA, self.index)
-        try:
-            array = self._typed(name, given, (F32,))
-        except TypeError as error:
-            raise TypeError(f"{error}; or a number") from None
-        if math.prod(array.shape) != 1 or array.place != self.place:
-            raise ValueError(f"{name} is {by(array.shape) or 'a scalar'} on {array.place}; it must be a number, or an array of one float32 on {self.place}")
-        return array.laid_out((1, 1), (1, 1))
-
-    def _check_places(self) -> None:
-        for name, array in self.named():
-            if array.place != self.place:
-                raise ValueError(f"{_SAID.get(name, name)} is on {array.place} and a on {self.place}: they must be on one device")
-
-
-# What the caller calls the kernel's arguments.
-_SAID = {"c": "residual", "d_scale": "out_scale", "d": "out"}
-
-
-def _turned(pair: tuple[int, ...]) -> tuple[int, ...]:
-    return (*pair[:-2], pair[-1], pair[-2])
-
-
-def _output_type(call: Call, default: str) -> str:
-    if call.out_dtype is not None:
-        return format_of(call.out_dtype, "out_dtype").mlir
-    if call.out is not None and default not in [format.mlir for format in OUTPUTS]:
-        raise TypeError(f"out is of {spelt(default)}; it must be of {one_of(OUTPUTS)}, or have the bits of one that out_dtype names")
-    return default
 
 
 @functools.lru_cache(maxsize=None)
@@ -235,14 +47,16 @@ def kernel_for(spec: GemmSpec, chip: str, problem: tuple[int, int, int], gpu: st
     with _lock:
         making = _being_made.setdefault(key, threading.Lock())
     with making:  # who asks for the same waits; others compile meanwhile
-        if key not in _kernels:
-            kernel = _compile_for(spec, chip, problem, gpu)
-            with _lock:
-                if len(_kernels) >= _MANY:
-                    _kernels.clear()
-                _kernels[key] = _kernels.setdefault((kernel.key,), kernel)
-                _being_made.pop(key, None)
-        return _kernels[key]
+        found = _kernels.get(key)
+        if found:
+            return found
+        made = _compile_for(spec, chip, problem, gpu)
+        with _lock:
+            if len(_kernels) >= _MANY:
+                _kernels.clear()
+            kernel = _kernels[key] = _kernels.setdefault((made.key,), made)
+            _being_made.pop(key, None)
+        return kernel
 
 
 def _compile_for(spec: GemmSpec, chip: str, problem: tuple[int, int, int], gpu: str) -> Kernel:
@@ -304,7 +118,8 @@ def chip_of(device: Device) -> str:
     if not info.chip:
         major, minor = info.capability
         raise DeviceError(
-            f"{info.name} has compute capability {major}.{minor}, and kernels need 9.0 (Hopper), 10.0 or 10.3 (Blackwell): use a GPU that has, or simulate=True"
+            f"{info.name} has compute capability {major}.{minor}, and kernels need 9.0 (Hopper), 10.0 or 10.3 (Blackwell): use a GPU "
+            "that has, or simulate=True"
         )
     return info.chip
 
@@ -318,7 +133,7 @@ def _check_capture(call: Call, operands: Operands, kernel: Kernel) -> None:
     """While a CUDA graph is captured nothing may be loaded or allocated, which would end the capture."""
     index = operands.index
     missing = [] if kernel.is_loaded(index) else ["the kernel for these shapes"]
-    missing += [f"{_SAID.get(name, name)} = {value}" for name, value in operands.numbers.items() if isinstance(value, float) and not get_device(index).has_number(value)]
+    missing += [f"{SAID.get(name, name)} = {value}" for name, value in operands.numbers.items() if isinstance(value, float) and not get_device(index).has_number(value)]
     made_by = package(call.a)
     if missing and made_by and made_by.is_capturing(index):
         raise DeviceError(f"a CUDA graph is being captured, and {missing[0]} is not on the GPU yet: make the same call once before the capture")

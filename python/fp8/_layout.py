@@ -30,7 +30,9 @@ def scale_layout(name: str, shape: tuple[int, ...], rows: tuple[str, int], block
     lead = "L x " * len(batch)
     shapes = {"row_major": (*batch, count, blocks), "k_major": (*batch, blocks, count)}
     if layout not in (None, *shapes):
-        raise ValueError(f"scale_layout is {layout!r}; it must be 'row_major' ({letter} x K/128), 'k_major' (K/128 x {letter}) or None (whichever the shape is)")
+        raise ValueError(
+            f"scale_layout is {layout!r}; it must be 'row_major' ({letter} x K/128), 'k_major' (K/128 x {letter}) or None (whichever the shape is)"
+        )
     fitting = [key for key, wanted in shapes.items() if tuple(shape) == wanted and layout in (None, key)]
     if not fitting:
         words = {"row_major": f"{lead}{letter} x K/128", "k_major": f"{lead}K/128 x {letter}"}
@@ -38,7 +40,10 @@ def scale_layout(name: str, shape: tuple[int, ...], rows: tuple[str, int], block
         raise ValueError(f"{name} is {by(shape)}; it must be {wanted}" + (f", as scale_layout={layout!r} says" if layout else ""))
     # A column and a row of the same extent are told apart by neither.
     if len(fitting) == 2 and count > 1:
-        raise ValueError(f"{name} is {by(shape)}, which is {lead}{letter} x K/128 and {lead}K/128 x {letter}: say which with scale_layout='row_major' or 'k_major'")
+        raise ValueError(
+            f"{name} is {by(shape)}, which is {lead}{letter} x K/128 and {lead}K/128 x {letter}: say which with scale_layout='row_major' "
+            "or 'k_major'"
+        )
     return fitting[0]
 
 
@@ -124,7 +129,10 @@ def _given_output(place: str, shape: tuple[int, ...], dtype: str, out: Any) -> t
         return given, lambda: out
     made_by = package(out)
     if made_by is None:
-        raise ValueError("the rows of out must be contiguous, aligned to 16 bytes and a multiple of 16 bytes apart; only arrays of torch, cupy and numpy are copied")
+        raise ValueError(
+            "the rows of out must be contiguous, aligned to 16 bytes and a multiple of 16 bytes apart; only arrays of torch, cupy and numpy "
+            "are copied"
+        )
     extents, strides = _padded(shape, dtype)
     temporary = made_by.empty_like(extents, out)
 

@@ -145,7 +145,8 @@ class _CuPy(_NumPy):
         if format.name in ("float16", "float32"):
             return format.name
         raise TypeError(
-            f"cupy has no {format.name}: ask for out_dtype float32 or float16, or pass its bits to write to, out of uint{8 * format.size} with out_dtype={format.name!r}"
+            f"cupy has no {format.name}: ask for out_dtype float32 or float16, or pass its bits to write to, out of uint{8 * format.size} "
+            f"with out_dtype={format.name!r}"
         )
 
 

@@ -12,8 +12,9 @@ import torch
 from ._arrays import Array, contiguous_strides
 from ._device import get_device
 from ._errors import DeviceError
-from ._gemm import Call, Launched, as_number, launch
+from ._gemm import Launched, launch
 from ._library import last_error
+from ._operands import Call, as_number
 from ._packages import package
 from ._types import BY_MLIR, format_of
 
@@ -48,7 +49,10 @@ _lock = threading.Lock()
 _MANY = 65536  # plans, after which all are forgotten
 
 
-def _key(a: Any, a_scale: Any, b: Any, b_scale: Any, out_dtype: Any, bias: Any, residual: Any, beta: Any, out_scale: Any, out: Any, scale_layout: Any, b_block: int) -> tuple[Any, ...]:
+def _key(
+    a: Any, a_scale: Any, b: Any, b_scale: Any, out_dtype: Any, bias: Any, residual: Any, beta: Any, out_scale: Any, out: Any,
+    scale_layout: Any, b_block: int,
+) -> tuple[Any, ...]:
     if torch.is_grad_enabled():
         for tensor in (a_scale, b_scale, bias, residual):
             if tensor is not None and tensor.requires_grad:
