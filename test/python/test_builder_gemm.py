@@ -134,14 +134,31 @@ def said(text):
     return ops | {" ".join(re.sub(r"\d+(?=\)| columns)", "8", match[1]).split()) for match in re.finditer(FORMS, text)}
 
 
-def test_all_that_structured_gemms_say_has_words(compiler, example):
+@pytest.fixture(scope="module")
+def words(example):
+    """The ops and options of kernels that are written in Python."""
     texts = [example("clc"), example("split_k"), example("tensorwise_gemm"), batched().text(), *(kernel().text() for kernel, _, _ in WORDS)]
-    words = set().union(*(said(text) for text in texts))
+    return set().union(*(said(text) for text in texts))
+
+
+# Phase 2's: a role, and the scope of a warp, say what these do.
+LINEAR = {"close", "step", "create_mma_warp", "release_mma_warp", "wait_tmem", "create_epilogue_warp", "release_epilogue_warp"}
+
+
+def test_all_ops_of_phase_1_have_words(words):
+    families = [path.read_text() for path in (ROOT / "include" / "fp8" / "IR").glob("*.td")]
+    ops = {name for family in families for name in re.findall(r'^def Fp8_\w+Op\s*: *Fp8_\w+<"(\w+)"', family, re.MULTILINE)}
+    assert LINEAR < ops and "work_queue" in ops
+    assert {f"fp8.{op}" for op in ops - LINEAR - {"blockwise_gemm"}} == {word for word in words if word.startswith("fp8.")}
+
+
+def test_all_that_structured_gemms_say_has_words(compiler, words):
     for chip, configs in CONFIGS.items():
         for config in configs:
             plain = gemm(config)
             half = plain.replace(f"config <{config}>", f"config <{config}> {{b_block = 64}}")
             padded = re.sub(r"memref<\?x\?xf32>(?= {|\))", "memref<?x?xf32, strided<[?, 1]>>", half).replace("= 64}", "= 1}")
-            for text in (plain, half, padded, gemm(config, "batch,c=f32,beta,strided,d=f16"), gemm(config, "bias=bf16,function=silu,scale,d=f8E4M3FN")):
+            batch, scaled = gemm(config, "batch,c=f32,beta,strided,d=f16"), gemm(config, "bias=bf16,function=silu,scale,d=f8E4M3FN")
+            for text in (plain, half, padded, batch, scaled):
                 missing = said(compiler.accept(text, f"--fp8-structure-gemm=chip={chip}")) - words
                 assert not missing, text

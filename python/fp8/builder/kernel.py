@@ -246,7 +246,8 @@ class Kernel(Function):
             raise BuildError("the tile and the barrier of a copy are of two stages (X2); take both from the stage that is filled",
                              ("the tile", tile.location), ("the barrier", mbarrier.location))
         if tile.lender and not isinstance(tile.lender, ProducerStage):
-            raise BuildError(f"the tile of a copy is lent by a {tile.lender.noun} (X2); take it from a stage of 'produce'", ("the tile", tile.location))
+            raise BuildError(f"the tile of a copy is lent by a {tile.lender.noun} (X2); take it from a stage of 'produce'",
+                             ("the tile", tile.location))
         if box.axis:
             raise BuildError("a copy into views has no multicast; write it as 'stage.load'")
         self.emit("fp8.tma_copy ", box.map, "[", box.coordinates, "], ", [tile, mbarrier], " : ", [box.map.type, tile.type])
