@@ -101,6 +101,14 @@ def answers_read_in_their_loop(made):
                 pass
 
 
+def answers_waited_for_before_their_loop(made):
+    work = made.kernel.work_queue(2)
+    with made.kernel.role("read", warps=4):
+        work.consumer().wait()  # note
+        with made.kernel.for_each_tile(1, 1, scheduler="clc", work=work):  # error
+            pass
+
+
 def no_such_band(made):
     with made.kernel.for_each_tile(1, 1, band=4, band_of="tiles"):  # error
         pass
@@ -232,6 +240,8 @@ CASES = [
     (tiles_of_no_queue, "'clc' takes its tiles from a work queue (W1); give work=kernel.work_queue(...)"),
     (queue_of_known_tiles, "'persistent' knows its tiles and reads no work queue (W1); leave 'work' out, or give scheduler='clc'"),
     (answers_read_in_their_loop, "consumer end of work queue is read by a tile loop (L2); end that one first"),
+    (answers_waited_for_before_their_loop,
+     "consumer end of work queue has been waited for, but a tile loop waits itself; leave 'wait' out"),
     (no_such_band, "there is no band of tiles; give band_of='rows' or 'columns'"),
     (asked_twice, f"{REQUEST} asks twice (W2); keep one 'request_work'"),
     (never_asked, f"{REQUEST} asks for nothing (W2); call its 'request_work' before it is handed over"),

@@ -165,21 +165,26 @@ class Kernel(Function):
             raise BuildError(f"there is no band of {band_of}; give band_of='rows' or 'columns'")
         grid = [as_scalar(self, tiles, INDEX) for tiles in (tiles_m, tiles_n)]
         outer, location = self.here(), caller()
-        ends = [work.end("consumer")] if work is not None else []
-        reads = [free(outer, end) for end in ends]
-        outer.bindings.update({end: Gone("is read by a tile loop (L2); end that one first", "read here", location) for end in ends})
+        answers = {}
+        if work is not None:
+            end = work.end("consumer")
+            answers[end] = free(outer, end)
+            if answers[end].type != end.initial.type:
+                raise BuildError(f"{end.noun} has been waited for, but a tile loop waits itself; leave 'wait' out",
+                                 ("waited for here", answers[end].location))
+            outer.bindings[end] = Gone("is read by a tile loop (L2); end that one first", "read here", location)
         loop = Loop(self, outer, "loop")
         place = loop.define(Scalar(self, INDEX, "tile_m")), loop.define(Scalar(self, INDEX, "tile_n"))
         self.open(loop)
         yield place
         carried = close_loop(self, loop, "fp8.yield")
-        rest = [like(end) for end in reads]
+        rest = {end: like(answer) for end, answer in answers.items()}
         of = " columns" if band_of == "columns" else ""
         kind = f"{scheduler} band({band}{of})" if band is not None else scheduler
-        source = [" from(", reads[0], " : ", reads[0].type, ")"] if reads else []
-        self.here().append(Op([f"fp8.for_each_tile {kind} (", list(place), ") in (", grid, ")", *source, *carried.parts, " ", loop],
-                              [*rest, *carried.results], location))
-        outer.bindings.update(zip(ends, rest))
+        source = [(" from(", answer, " : ", answer.type, ")") for answer in answers.values()]
+        outer.append(Op([f"fp8.for_each_tile {kind} (", list(place), ") in (", grid, ")", source, *carried.parts, " ", loop],
+                        [*rest.values(), *carried.results], location))
+        outer.bindings.update(rest)
 
     @scope
     def range(self, start: Operand, stop: Operand | None = None, step: Operand = 1) -> Iterator[Scalar]:

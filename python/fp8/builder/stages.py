@@ -51,9 +51,9 @@ class Stage:
             view.lender = self
         if self._end is None:
             self._views.setdefault(op + suffix, []).append(view)
-        lending = Op([f"fp8.{op} ", value if self._end else self.argument, f"{suffix} : ", value.type], [view], caller())
+        lending = Op([f"fp8.{op} ", value, f"{suffix} : ", value.type], [view], caller())
         if self.function.here() is self._body and self._end is None:
-            self._body.lend(lending)
+            self._body.lend(lending)  # first in the scope, where all in it can use it
         else:
             self.function.here().append(lending)
         return view
