@@ -14,19 +14,21 @@
 whole kernels. What Python can see is refused as a `BuildError`; the rest is checked by the compiler.
 """
 
+from .ends import End
 from .errors import BuildError, Location
 from .host import Host
 from .kernel import Kernel
 from .module import Module
-from .registers import Product, Queue, Registers
-from .rings import AccumulatorRing, EpilogueWarp, MmaWarp, TileRing
-from .scalars import Scalar, ceildiv, math, maximum, minimum
-from .stages import ConsumerStage, EpilogueStage, MmaStage, ProducerStage, Stage
+from .registers import Exchange, Product, Queue, Registers
+from .rings import AccumulatorRing, EpilogueWarp, MmaWarp, TileRing, WorkRing
+from .scalars import Scalar, ScalarVariable, ceildiv, math, maximum, minimum, select, shuffle
+from .stages import AnswerStage, ConsumerStage, EpilogueStage, MmaStage, ProducerStage, RequestStage, Stage
 from .types import Fragment, MemRef, Tile
-from .views import AccumulatorView, Array, Barrier, Box, Map, TileView
+from .views import AccumulatorView, Array, Barrier, Box, Map, TileView, WholeUnits
 
 __all__ = [
-    "AccumulatorRing", "AccumulatorView", "Array", "Barrier", "Box", "BuildError", "ConsumerStage", "EpilogueStage", "EpilogueWarp", "Fragment",
-    "Host", "Kernel", "Location", "Map", "MemRef", "MmaStage", "MmaWarp", "Module", "Product", "ProducerStage", "Queue", "Registers", "Scalar",
-    "Stage", "Tile", "TileRing", "TileView", "ceildiv", "math", "maximum", "minimum",
+    "AccumulatorRing", "AccumulatorView", "AnswerStage", "Array", "Barrier", "Box", "BuildError", "ConsumerStage", "End", "EpilogueStage",
+    "EpilogueWarp", "Exchange", "Fragment", "Host", "Kernel", "Location", "Map", "MemRef", "MmaStage", "MmaWarp", "Module", "Product",
+    "ProducerStage", "Queue", "Registers", "RequestStage", "Scalar", "ScalarVariable", "Stage", "Tile", "TileRing", "TileView", "WholeUnits",
+    "WorkRing", "ceildiv", "math", "maximum", "minimum", "select", "shuffle",
 ]

@@ -3,26 +3,28 @@
 
 from __future__ import annotations
 
+import json
 from typing import Union
 
 from .errors import BuildError
 from .ir import Function, Value
 from .kernel import Kernel
 from .scalars import Operand, Scalar, as_scalar
-from .types import INDEX, MemRef, TensorMap
-from .views import Array, expect
+from .types import BOOL, INDEX, MemRef, TensorMap
+from .views import Array, WholeUnits, expect
 
 #: What a launch passes for a parameter: an array, also for a tensor map, or a number.
-Argument = Union[Array, Operand]
+Argument = Union[Array, WholeUnits, Operand]
 
 
 class Host(Function):
     """A function that launches kernels on its arrays; the launch manifest is made of it."""
 
-    def __init__(self, name: str, problem: str) -> None:
+    def __init__(self, name: str, problem: str, options: dict[str, int]) -> None:
         super().__init__(name, f"host function '{name}'")
         self.function = self
         self.problem = problem
+        self.options = options
         self.access: dict[str, str] = {}
 
     def __repr__(self) -> str:
@@ -52,6 +54,10 @@ class Host(Function):
         self.emit("fp8.multiprocessor_count", results=[count])
         return count
 
+    def check(self, condition: Scalar, message: str) -> None:
+        """Makes the condition one that a launcher checks first, and refuses the launch with the message if it does not hold."""
+        self.emit("cf.assert ", as_scalar(self, condition, BOOL), f", {json.dumps(message, ensure_ascii=False)}")
+
     def launch(self, kernel: Kernel, grid: Operand, **arguments: Argument) -> None:
         """Launches the kernel.
 
@@ -77,15 +83,17 @@ class Host(Function):
         threads = as_scalar(self, kernel.threads, INDEX)
         values = [self._argument(parameter, arguments[parameter.hint]) for parameter in kernel.arguments]
         passed = [(value, " : ", value.type) for value in values]
+        options = ", ".join(f"{key} = {value} : i64" for key, value in self.options.items())
         self.emit(f"gpu.launch_func @kernels::@{kernel.name} blocks in (", [blocks, one, one], ") threads in (", [threads, one, one],
-                  ") args(", passed, ")")
+                  ") args(", passed, ")", f" {{fp8.problem_options = {{{options}}}}}" if options else "")
 
     def _argument(self, parameter: Value, argument: Argument) -> Value:
         if isinstance(parameter.type, TensorMap):
-            expect(argument, Array, f"the argument for {parameter.noun}")
-            assert isinstance(argument, Array)
+            whole, array = (" whole_units", argument.array) if isinstance(argument, WholeUnits) else ("", argument)
+            expect(array, Array, f"the argument for {parameter.noun}")
+            assert isinstance(array, Array)
             encoded = Value(self, parameter.type, f"map_{parameter.hint}")
-            self.emit("fp8.tensor_map ", argument, " : ", argument.type, " -> ", parameter.type, results=[encoded])
+            self.emit("fp8.tensor_map ", array, whole, " : ", array.type, " -> ", parameter.type, results=[encoded])
             return encoded
         if isinstance(parameter.type, MemRef):
             expect(argument, Array, f"the argument for {parameter.noun}")
@@ -94,6 +102,7 @@ class Host(Function):
                 raise BuildError(f"the argument for {parameter.noun} is a {argument.type}, but the parameter a {parameter.type}",
                                  *((f"{t.noun}", t.location) for t in (argument, parameter)))
             return argument
-        if isinstance(argument, Array):
-            raise BuildError(f"the argument for {parameter.noun} is an array; give a number", *[("made here", argument.location)])
+        if isinstance(argument, (Array, WholeUnits)):
+            array = argument if isinstance(argument, Array) else argument.array
+            raise BuildError(f"the argument for {parameter.noun} is an array; give a number", ("made here", array.location))
         return as_scalar(self, argument, parameter.type)

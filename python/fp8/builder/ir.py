@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .errors import BuildError, Location, caller
-from .types import Type
+from .types import Handle, Type
 
 if TYPE_CHECKING:
     from .scalars import Scalar
@@ -76,13 +76,21 @@ class Gone:
 
 
 class Variable:
-    """Something that is one object in Python and a sequence of values in the kernel."""
+    """Something that is one object in Python and a sequence of values in the kernel.
 
-    def __init__(self, noun: str, home: Region, value: Value) -> None:
+    Attributes:
+        order: Its place among what an op carries: warp handles, then what the kernel's entry makes, with the answers of a work queue behind
+            the rest, then what a role holds; each in the order of making. So it does not matter which of them a body touches first.
+    """
+
+    WARP, ENTRY, ANSWERS, HELD = range(4)
+
+    def __init__(self, noun: str, home: Region, value: Value, order: tuple[int, int] | None = None) -> None:
         self.noun = noun
         self.home = home
+        self.order = order or home.function.next(self.HELD)
         self.location = caller()
-        self.initial = home.define(value)
+        self.initial = value if value.region else home.define(value)
         home.bindings[self] = value
 
 
@@ -168,16 +176,22 @@ class Region:
 
     def changed(self) -> list[Variable]:
         """The parent's variables that hold something else at the region's end."""
-        return [v for v, value in self.captured.items() if self.bindings[v] is not value]
+        return [v for v in self.carried() if self.bindings[v] is not self.captured[v]]
+
+    def carried(self) -> list[Variable]:
+        """The parent's variables that it has touched."""
+        return sorted(self.captured, key=lambda variable: variable.order)
 
     def final(self, variable: Variable, why: str) -> Value:
         """Returns what the variable holds at the region's end, which must be of the type that it came with; `why` it must not be gone."""
         value, before = self.bindings[variable], self.captured[variable]
         if isinstance(value, Gone):
             raise BuildError(f"{variable.noun} {why}", (value.note, value.location), (f"the {self.noun}", self.location))
-        if value.type != before.type:
-            raise BuildError(f"{variable.noun} is handed over in a {self.noun} that may run again, or not at all (L3); do it after the {self.noun}",
-                             ("handed over here", value.location))
+        if isinstance(value.type, Handle) and value.type != before.type:
+            state = value.type.state
+            cure = {"acquired": "release it in", "waited for": "acquire it in"}.get(state, "do it after")
+            raise BuildError(f"{variable.noun} is {state} in a {self.noun} that may run again, or not at all (L3); {cure} the {self.noun}",
+                             (f"{state} here", value.location))
         return value
 
 
@@ -213,6 +227,12 @@ class Function:
         self.constants: dict[tuple[Type, str], Scalar] = {}
         self.scopes: dict[Scope[Any], None] = {}
         self.abandoned: Location | None = None
+        self._made = 0
+
+    def next(self, kind: int) -> tuple[int, int]:
+        """Returns the order of a variable of that kind that is made now."""
+        self._made += 1
+        return kind, self._made
 
     def here(self) -> Region:
         """Returns the region that ops are added to.

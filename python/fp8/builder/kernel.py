@@ -7,14 +7,16 @@ from collections.abc import Iterator
 from typing import TypeVar
 
 from .errors import BuildError, caller
-from .ir import Function, Loop, Op, Value
-from .regions import Branch, arrow, close_loop, terminate, types
-from .registers import Product, Queue, Registers
-from .rings import AccumulatorRing, Ring, Role, TileRing
-from .scalars import Operand, Scalar, as_scalar
+from .ir import Function, Gone, Loop, Op, Value
+from .regions import Branch, arrow, close_loop, like, terminate, types
+from .registers import Exchange, Product, Queue, Registers
+from .rings import AccumulatorRing, Ring, Role, TileRing, WorkRing, check_free
+from .scalars import Operand, Scalar, ScalarVariable, as_scalar
 from .scopes import scope
-from .types import BOOL, INDEX, Fragment, MemRef, OutputPipeline, Pending, Pipeline, StoreQueue, TensorMap, Tile
-from .views import Array, Map, TileView, expect
+from .stages import ProducerStage, free
+from .types import (BOOL, F32, INDEX, Fragment, MemRef, OutputPipeline, Pending, Pipeline, StoreQueue, SumExchange, TensorMap, Tile,
+                    WorkQueue)
+from .views import Array, Barrier, Box, Map, TileView, expect
 
 V = TypeVar("V", bound=Value)
 
@@ -22,10 +24,11 @@ V = TypeVar("V", bound=Value)
 class Kernel(Function):
     """A kernel in phase 1. Its parameters are in the order of the calls that declare them."""
 
-    def __init__(self, name: str, cluster: tuple[int, ...] | None) -> None:
+    def __init__(self, name: str, cluster: tuple[int, ...] | None, programmatic: bool) -> None:
         super().__init__(name, f"kernel '{name}'")
         self.function = self
         self.cluster = cluster
+        self.programmatic = programmatic
         self._rings: list[Ring] = []
         self._roles: list[Role] = []
         self._branches: list[Branch] = []
@@ -90,12 +93,29 @@ class Kernel(Function):
         self._rings.append(ring)
         return ring
 
-    def output_pipeline(self, stages: int, shape: tuple[int, int], *, cta_group: int = 1) -> AccumulatorRing:
-        """Makes a ring of `stages` accumulators of rows x columns."""
+    def output_pipeline(self, stages: int, shape: tuple[int, int], *, cta_group: int = 1, producer_arrivals: int | None = None,
+                        consumer_arrivals: int | None = None) -> AccumulatorRing:
+        """Makes a ring of `stages` accumulators of rows x columns. Counts may be stated, as those of `pipeline`."""
         self._at_entry("an output pipeline")
-        ring = AccumulatorRing(self, OutputPipeline(stages, shape, cta_group), "output pipeline", {})
+        counts = {"producer_arrivals": producer_arrivals, "consumer_arrivals": consumer_arrivals}
+        ring = AccumulatorRing(self, OutputPipeline(stages, shape, cta_group), "output pipeline", counts)
         self._rings.append(ring)
         return ring
+
+    def work_queue(self, stages: int) -> WorkRing:
+        """Makes a ring of `stages` answers of cluster launch control: a scheduler asks, and the tile loops of all roles read."""
+        self._at_entry("a work queue")
+        ring = WorkRing(self, WorkQueue(stages), "work queue", {})
+        self._rings.append(ring)
+        return ring
+
+    def exchange(self, fragment: Fragment) -> Exchange:
+        """Makes the place where the CTAs of a cluster that divide K, `cluster=(1, 1, ctas)`, exchange shares of such fragments."""
+        self._at_entry("an exchange")
+        ctas = self.cluster[2] if self.cluster and len(self.cluster) == 3 else 1
+        if ctas == 1:
+            raise BuildError(f"{self.noun} has no CTAs that divide K (J1); make it with cluster=(1, 1, ctas)", (self.noun, self.location))
+        return Exchange(self, SumExchange(ctas, fragment))
 
     def store_queue(self, depth: int, tile: Tile, *, warps: int) -> Queue:
         """Makes the staging tiles, `depth` slots a warp, of a role of `warps` warps that stores."""
@@ -115,33 +135,56 @@ class Kernel(Function):
         for variable in changed:
             raise BuildError(f"{variable.noun} is changed in {role.noun} but belongs to no role; make it in the role",
                              ("made here", variable.location))
-        left = [role.bindings[v] for v, value in role.captured.items() if value.type.linear]
-        terminate(role, "fp8.yield", [value for value in left if isinstance(value, Value)])
+        left = {variable: role.bindings[variable] for variable in role.carried() if role.captured[variable].type.linear}
+        closed = {variable: value for variable, value in left.items() if isinstance(value, Value)}
+        for variable, value in closed.items():
+            check_free(role, variable, value)
+        terminate(role, "fp8.yield", list(closed.values()))
         inits = ["(", role.inits, ") : ", [init[2].type for init in role.inits], " "] if role.inits else []
         self.body.append(Op([f'fp8.role "{name}" warps({warps}) ', *inits, role], [], location))
 
     # Loops and branches.
 
     @scope
-    def for_each_tile(self, tiles_m: Operand, tiles_n: Operand, *, scheduler: str = "persistent", band: int | None = None
-                      ) -> Iterator[tuple[Scalar, Scalar]]:
+    def for_each_tile(self, tiles_m: Operand, tiles_n: Operand, *, scheduler: str = "persistent", work: WorkRing | None = None,
+                      band: int | None = None, band_of: str = "rows") -> Iterator[tuple[Scalar, Scalar]]:
         """Runs the body for each output tile of this CTA; gives the tile's row and column.
 
         Args:
             tiles_m: The rows of tiles.
             tiles_n: The columns of tiles.
-            scheduler: "persistent" or "one_tile".
+            scheduler: "persistent", "one_tile", or "clc": cluster launch control, whose answers are read from `work`.
+            work: The work queue of "clc".
             band: Rows of tiles that are numbered together, so that CTAs share what the L2 holds.
+            band_of: "rows", or "columns": `band` counts columns of tiles.
         """
+        if (scheduler == "clc") != (work is not None):
+            raise BuildError("'clc' takes its tiles from a work queue (W1); give work=kernel.work_queue(...)" if work is None else
+                             f"'{scheduler}' knows its tiles and reads no work queue (W1); leave 'work' out, or give scheduler='clc'")
+        if band_of not in ("rows", "columns"):
+            raise BuildError(f"there is no band of {band_of}; give band_of='rows' or 'columns'")
         grid = [as_scalar(self, tiles, INDEX) for tiles in (tiles_m, tiles_n)]
-        loop, location = Loop(self, self.here(), "loop"), caller()
+        outer, location = self.here(), caller()
+        answers = {}
+        if work is not None:
+            end = work.end("consumer")
+            answers[end] = free(outer, end)
+            if answers[end].type != end.initial.type:
+                raise BuildError(f"{end.noun} has been waited for, but a tile loop waits itself; leave 'wait' out",
+                                 ("waited for here", answers[end].location))
+            outer.bindings[end] = Gone("is read by a tile loop (L2); end that one first", "read here", location)
+        loop = Loop(self, outer, "loop")
         place = loop.define(Scalar(self, INDEX, "tile_m")), loop.define(Scalar(self, INDEX, "tile_n"))
         self.open(loop)
         yield place
         carried = close_loop(self, loop, "fp8.yield")
-        kind = f"{scheduler} band({band})" if band is not None else scheduler
-        self.here().append(Op([f"fp8.for_each_tile {kind} (", list(place), ") in (", grid, ")", *carried.parts, " ", loop],
-                              carried.results, location))
+        rest = {end: like(answer) for end, answer in answers.items()}
+        of = " columns" if band_of == "columns" else ""
+        kind = f"{scheduler} band({band}{of})" if band is not None else scheduler
+        source = [(" from(", answer, " : ", answer.type, ")") for answer in answers.values()]
+        outer.append(Op([f"fp8.for_each_tile {kind} (", list(place), ") in (", grid, ")", source, *carried.parts, " ", loop],
+                        [*rest.values(), *carried.results], location))
+        outer.bindings.update(rest)
 
     @scope
     def range(self, start: Operand, stop: Operand | None = None, step: Operand = 1) -> Iterator[Scalar]:
@@ -185,7 +228,41 @@ class Kernel(Function):
         for result in branch.op.results:
             branch.outer.define(result)
 
+    # Places, and copies.
+
+    def _read(self, op: str, hint: str) -> Scalar:
+        number = Scalar(self, INDEX, hint)
+        self.emit(op, results=[number])
+        return number
+
+    def lane_id(self) -> Scalar:
+        """Returns the number of the thread in its warp, 0 to 31."""
+        return self._read("gpu.lane_id", "lane")
+
+    def cluster_block_id(self) -> Scalar:
+        """Returns the number of the CTA in its cluster; where CTAs divide K, along K."""
+        return self._read("gpu.cluster_block_id x", "rank")
+
+    def copy(self, box: Box, tile: TileView, mbarrier: Barrier) -> None:
+        """Starts a TMA copy of the box into a tile, and counts its bytes on the barrier; one producer stage lends them both (X2)."""
+        for thing, kind, what in ((box, Box, "what is copied"), (tile, TileView, "the tile of the copy"), (mbarrier, Barrier, "the barrier")):
+            expect(thing, kind, what)
+        if tile.lender is not mbarrier.lender:
+            raise BuildError("the tile and the barrier of a copy are of two stages (X2); take both from the stage that is filled",
+                             ("the tile", tile.location), ("the barrier", mbarrier.location))
+        if tile.lender and not isinstance(tile.lender, ProducerStage):
+            raise BuildError(f"the tile of a copy is lent by a {tile.lender.noun} (X2); take it from a stage of 'produce'",
+                             ("the tile", tile.location))
+        if box.axis:
+            raise BuildError("a copy into views has no multicast; write it as 'stage.load'")
+        self.emit("fp8.tma_copy ", box.map, "[", box.coordinates, "], ", [tile, mbarrier], " : ", [box.map.type, tile.type])
+
     # Registers.
+
+    def variable(self, initial: Operand) -> ScalarVariable:
+        """Makes a number that scopes, loops and branches may change; of a number of Python, a condition, an index or an f32."""
+        type = initial.type if isinstance(initial, Scalar) else BOOL if isinstance(initial, bool) else INDEX if isinstance(initial, int) else F32
+        return ScalarVariable(self, as_scalar(self, initial, type))
 
     def zeros(self, fragment: Fragment) -> Registers:
         """Makes a fragment of zeros."""

@@ -32,22 +32,29 @@ class Module:
         return self.text()
 
     @contextmanager
-    def kernel(self, name: str, *, cluster: tuple[int, ...] | None = None) -> Iterator[Kernel]:
+    def kernel(self, name: str, *, cluster: tuple[int, ...] | None = None, programmatic: bool = False) -> Iterator[Kernel]:
         """Builds a kernel of phase 1 while the `with` lasts.
 
         Args:
             name: Its symbol.
             cluster: The CTAs of a cluster along M and N, and those that divide K; none if left out.
+            programmatic: True if it may start before the kernel in front of it in the stream has ended, and waits for what that one writes.
         """
-        kernel = Kernel(name, cluster)
+        kernel = Kernel(name, cluster, programmatic)
         with self._build(kernel):
             yield kernel
         self.kernels.append(kernel)
 
     @contextmanager
-    def launch(self, name: str = "launch", *, problem: str = "blockwise_gemm") -> Iterator[Host]:
-        """Builds a host function while the `with` lasts; `problem` is what `fp8-run` prepares operands for: "blockwise_gemm" or "gemm"."""
-        host = Host(name, problem)
+    def launch(self, name: str = "launch", *, problem: str = "blockwise_gemm", **options: int) -> Iterator[Host]:
+        """Builds a host function while the `with` lasts.
+
+        Args:
+            name: Its symbol.
+            problem: What `fp8-run` prepares operands for: "blockwise_gemm" or "gemm".
+            options: What the problem leaves open: `b_block=64`.
+        """
+        host = Host(name, problem, options)
         with self._build(host):
             yield host
         self.hosts.append(host)

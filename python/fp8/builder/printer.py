@@ -47,7 +47,8 @@ class Printer:
         self._lines = ["module attributes {gpu.container_module} {", "  gpu.module @kernels {"]
         for kernel in kernels:
             cluster = f"fp8.cluster = array<i64: {', '.join(map(str, kernel.cluster))}>, " if kernel.cluster else ""
-            self._function(kernel, f"gpu.func @{kernel.name}", f" kernel attributes {{{cluster}fp8.linear}}", "gpu.return", 2)
+            programmatic = ", fp8.programmatic" if kernel.programmatic else ""
+            self._function(kernel, f"gpu.func @{kernel.name}", f" kernel attributes {{{cluster}fp8.linear{programmatic}}}", "gpu.return", 2)
         self._lines.append("  }")
         for host in hosts:
             self._function(host, f"func.func @{host.name}", f" attributes {{fp8.problem = {json.dumps(host.problem)}}}", "return", 1)

@@ -9,7 +9,7 @@ from typing import Any
 
 from .errors import BuildError, Location, caller
 from .ir import Function, Gone, Loop, Op, Region, Value, Variable
-from .types import Type
+from .types import Handle, Type
 
 
 def types(values: Sequence[Value]) -> list[Type]:
@@ -72,8 +72,8 @@ def close_loop(function: Function, body: Loop, terminator: str) -> Carried:
     outer = function.here()
     carried, yields = Carried([], []), []
     changed = body.changed()
-    for variable, argument in body.captured.items():
-        before = outer.read(variable)
+    for variable in body.carried():
+        argument, before = body.captured[variable], outer.read(variable)
         if variable not in changed:
             argument.stand_for(before)
             continue
@@ -116,8 +116,9 @@ class Branch:
         changed = [v for arm in (self.then, self.otherwise) for v in arm.changed()]
         for variable in changed:
             if variable not in self.results:
-                self.before[variable] = (self.then.captured | self.otherwise.captured)[variable]
+                self.before[variable] = self._at_start(variable)
                 self.results[variable] = self.outer.define(like(self._at_end(self.then, variable)))
+        self.results = dict(sorted(self.results.items(), key=lambda item: item[0].order))
         results = list(self.results.values())
         for arm in (self.then, self.otherwise):
             terminate(arm, "scf.yield", [self._at_end(arm, v) for v in self.results])
@@ -131,9 +132,13 @@ class Branch:
         """Raises a BuildError if a variable is of one type after one arm and of another after the other."""
         for variable in self.results:
             ends = [self._at_end(arm, variable) for arm in (self.then, self.otherwise)]
-            if ends[0].type != ends[1].type:
-                raise BuildError(f"{variable.noun} is handed over on one path but not on another (L4); do the same in both arms",
+            changed = next((end.type for end in ends if end.type != self._at_start(variable).type), None)
+            if isinstance(changed, Handle) and ends[0].type != ends[1].type:
+                raise BuildError(f"{variable.noun} is {changed.state} on one path but not on another (L4); do the same in both arms",
                                  ("the branch", self.location))
+
+    def _at_start(self, variable: Variable) -> Value:
+        return (self.then.captured | self.otherwise.captured)[variable]
 
     def _at_end(self, arm: Region, variable: Variable) -> Value:
         value = arm.bindings.get(variable, self.before[variable])

@@ -10,7 +10,7 @@ from .ir import Function, Op, Region, Value, Variable
 from .regions import terminate, types
 from .scalars import Operand, Scalar, as_scalar
 from .stages import EpilogueStage
-from .types import F32, INDEX, Fragment, Pending, StoreQueue
+from .types import F32, INDEX, Fragment, Pending, StoreQueue, SumExchange
 from .views import Array, Box, TileView, expect
 
 
@@ -127,7 +127,7 @@ class Queue:
         self.type = type
         value = Value(function, type, "queue")
         function.emit("fp8.store_queue : ", type, results=[value])
-        self._variable = Variable("store queue", function.here(), value)
+        self._variable = Variable("store queue", function.here(), value, function.next(Variable.ENTRY))
 
     def __repr__(self) -> str:
         return f"<store queue: {self.type}, made at {self._variable.location}>"
@@ -141,3 +141,28 @@ class Queue:
         self.function.emit("fp8.store ", value, ", ", box.map, "[", box.coordinates, "] through ", queue, ragged, " : ",
                            types([value, box.map, queue]), results=[following])
         self.function.here().bindings[self._variable] = following
+
+
+class Exchange:
+    """Where the CTAs that divide K add up their sums: each gets its share of the columns, or of swapped products its rows."""
+
+    def __init__(self, function: Function, type: SumExchange) -> None:
+        self.function = function
+        self.type = type
+        value = Value(function, type, "exchange")
+        function.emit("fp8.exchange : ", type, results=[value])
+        self._variable = Variable("exchange", function.here(), value, function.next(Variable.ENTRY))
+
+    def __repr__(self) -> str:
+        return f"<exchange: {self.type}, made at {self._variable.location}>"
+
+    def reduce_scatter(self, fragment: Registers) -> Registers:
+        """Adds up what all of the CTAs hold, and returns this CTA's share."""
+        if fragment.type != self.type.fragment:
+            raise BuildError(f"the exchange is of {self.type.fragment} (J2), but the fragment is {fragment.type}; make both of one type",
+                             ("the exchange", self._variable.location))
+        exchange, value = self.function.here().read(self._variable), fragment.value()
+        share, following = Value(self.function, self.type.share, "share"), Value(self.function, self.type, "exchange")
+        self.function.emit("fp8.reduce_scatter ", value, " through ", exchange, " : ", types([value, exchange]), results=[share, following])
+        self.function.here().bindings[self._variable] = following
+        return Registers(self.function, share)

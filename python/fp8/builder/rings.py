@@ -6,12 +6,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from .ends import End, S
 from .errors import BuildError, caller
 from .ir import Function, Gone, Op, Region, Value, Variable
 from .regions import arrow, close_scope, types
 from .scopes import scope
-from .stages import ConsumerStage, EpilogueStage, MmaStage, ProducerStage, Stage, hold
-from .types import Handle, OutputPipeline, Pipeline
+from .stages import AnswerStage, ConsumerStage, EpilogueStage, MmaStage, ProducerStage, RequestStage, Stage, hold
+from .types import Handle, OutputPipeline, Pipeline, WorkQueue
+
+
+def check_free(region: Region, variable: Variable, last: Value) -> None:
+    """Raises a BuildError if the end, which is closed where the region ends, has been waited for or holds a slot."""
+    if isinstance(last.type, Handle) and last.type != variable.initial.type:
+        cure = "release its stage" if last.type.state == "acquired" else "acquire it"
+        raise BuildError(f"{variable.noun} is {last.type.state} and never given back (L1); {cure} before the {region.noun} ends",
+                         (f"{last.type.state} here", last.location))
 
 
 class Role(Region):
@@ -21,7 +30,12 @@ class Role(Region):
         super().__init__(function, function.here(), f"role '{name}'")
         self.name = name
         self.warps = warps
-        self.inits: list[Any] = []
+        self._outside: dict[Variable, Value] = {}
+
+    @property
+    def inits(self) -> list[Any]:
+        """What it is given: (argument, value outside) of each."""
+        return [(self.captured[variable], " = ", self._outside[variable]) for variable in self.carried() if variable in self._outside]
 
     def capture(self, variable: Variable) -> Value:
         outside = super().capture(variable)
@@ -30,21 +44,21 @@ class Role(Region):
         assert self.parent is not None
         self.parent.bindings[variable] = Gone(f"is already in the hands of another role (L6); use it in {self.noun} alone", "given away here",
                                               caller())
-        argument = self.define(Value(self.function, outside.type, outside.hint))
-        self.inits.append((argument, " = ", outside))
-        return argument
+        self._outside[variable] = outside
+        return self.define(Value(self.function, outside.type, outside.hint))
 
 
 class Ring:
     """A ring of slots that roles hand to one another."""
 
-    def __init__(self, function: Function, type: Pipeline | OutputPipeline, noun: str, attributes: dict[str, int | None]) -> None:
+    def __init__(self, function: Function, type: Pipeline | OutputPipeline | WorkQueue, noun: str, attributes: dict[str, int | None]) -> None:
         self.function = function
         self.type = type
         self.noun = noun
         self.location = caller()
         self.ends: dict[tuple[Role, str], Variable] = {}
         self._attributes = ", ".join(f"{key} = {value}" for key, value in attributes.items() if value is not None)
+        self._order = function.next(Variable.ENTRY)
         self._op = Op([], [], self.location)
         function.here().append(self._op)
 
@@ -59,7 +73,9 @@ class Ring:
                              ("made here", self.location))
         if (role, side) not in self.ends:
             value = Value(self.function, Handle(side, self.type), side)
-            self.ends[role, side] = Variable(f"{side} end of {self.noun}", self.function.body, value)
+            is_answers = isinstance(self.type, WorkQueue) and side == "consumer"
+            order = self.function.next(Variable.ANSWERS) if is_answers else self._order
+            self.ends[role, side] = Variable(f"{side} end of {self.noun}", self.function.body, value, order)
         return self.ends[role, side]
 
     def _values(self, side: str) -> list[Value]:
@@ -69,23 +85,57 @@ class Ring:
         """Completes the op that makes the ring, once all roles have taken their ends.
 
         Raises:
-            BuildError: A side has no role (P1), or one of an output pipeline has several.
+            BuildError: A side has no role (P1), or several where it takes one: those of an output pipeline, and who asks for work.
         """
         sides = {side: self._values(side) for side in ("producer", "consumer")}
         for side, ends in sides.items():
             if not ends:
                 raise BuildError(f"{self.noun} has no {side} (P1); use it in a role", ("made here", self.location))
-            if isinstance(self.type, OutputPipeline) and len(ends) > 1:
+            single = isinstance(self.type, OutputPipeline) or isinstance(self.type, WorkQueue) and side == "producer"
+            if single and len(ends) > 1:
                 raise BuildError(f"{self.noun} has {len(ends)} {side}s, and takes one; make one role of them", ("made here", self.location),
                                  *((f"used in {role.noun}", v.location) for (role, key), v in self.ends.items() if key == side))
         self._op.results = [*sides["producer"], *sides["consumer"]]
-        op = "pipeline" if isinstance(self.type, Pipeline) else "output_pipeline"
-        result_types = types(self._op.results) if isinstance(self.type, Pipeline) else self.type
-        self._op.parts = [f"fp8.{op} ", f"{{{self._attributes}}} " if self._attributes else "", ": ", result_types]
+        result_types = self.type if isinstance(self.type, OutputPipeline) else types(self._op.results)
+        self._op.parts = [f"fp8.{self.type.alias} ", f"{{{self._attributes}}} " if self._attributes else "", ": ", result_types]
+
+
+class WorkRing(Ring):
+    """A `work_queue`: slots of answers of cluster launch control."""
+
+    def producer(self) -> End[RequestStage]:
+        """Returns this role's producer end."""
+        return End(self.function, self.end("producer"), RequestStage)
+
+    def consumer(self) -> End[AnswerStage]:
+        """Returns this role's consumer end."""
+        return End(self.function, self.end("consumer"), AnswerStage)
+
+    @scope
+    def produce(self) -> Iterator[RequestStage]:
+        """Holds an empty slot, in which an answer is asked for."""
+        for (stage,) in hold(self.function, "produce", [self.end("producer")]):
+            assert isinstance(stage, RequestStage)
+            yield stage
+
+    @scope
+    def consume(self) -> Iterator[AnswerStage]:
+        """Holds an answer, to be read."""
+        for (stage,) in hold(self.function, "consume", [self.end("consumer")]):
+            assert isinstance(stage, AnswerStage)
+            yield stage
 
 
 class TileRing(Ring):
     """A `pipeline`: slots of tiles in shared memory."""
+
+    def producer(self) -> End[ProducerStage]:
+        """Returns this role's producer end."""
+        return End(self.function, self.end("producer"), ProducerStage)
+
+    def consumer(self) -> End[ConsumerStage]:
+        """Returns this role's consumer end."""
+        return End(self.function, self.end("consumer"), ConsumerStage)
 
     @scope
     def produce(self) -> Iterator[ProducerStage]:
@@ -109,15 +159,8 @@ class TileRing(Ring):
             yield stage
 
 
-class _Warp:
+class _Warp(End[S]):
     """A warp handle of an output pipeline, for the length of its scope."""
-
-    def __init__(self, function: Function, variable: Variable) -> None:
-        self.function = function
-        self._variable = variable
-
-    def __repr__(self) -> str:
-        return f"<{self._variable.noun}, made at {self._variable.location}>"
 
     @scope
     def per_k_stage(self, *inputs: TileRing) -> Iterator[tuple[Stage, ...]]:
@@ -125,7 +168,7 @@ class _Warp:
         yield from hold(self.function, "per_k_stage", [self._variable, *(ring.end("consumer") for ring in inputs)])
 
 
-class MmaWarp(_Warp):
+class MmaWarp(_Warp[MmaStage]):
     """The warp that owns the tensor memory."""
 
     @scope
@@ -136,13 +179,20 @@ class MmaWarp(_Warp):
             yield stage
 
 
-class EpilogueWarp(_Warp):
+class EpilogueWarp(_Warp[EpilogueStage]):
     """The warps that read the tensor memory."""
 
     @scope
     def consume(self) -> Iterator[EpilogueStage]:
         """Holds an accumulator, to be read."""
         for (stage,) in hold(self.function, "consume", [self._variable]):
+            assert isinstance(stage, EpilogueStage)
+            yield stage
+
+    @scope
+    def consume_explicit(self) -> Iterator[EpilogueStage]:
+        """Holds an accumulator, which the body hands over by `stage.arrive()`."""
+        for (stage,) in hold(self.function, "consume_explicit", [self._variable]):
             assert isinstance(stage, EpilogueStage)
             yield stage
 
@@ -154,13 +204,13 @@ class AccumulatorRing(Ring):
     def mma_warp(self) -> Iterator[MmaWarp]:
         """Makes this role's warp the one that allocates and fills the accumulators, until the scope ends."""
         for variable in self._warp("producer", "mma_warp"):
-            yield MmaWarp(self.function, variable)
+            yield MmaWarp(self.function, variable, MmaStage)
 
     @scope
     def epilogue_warp(self) -> Iterator[EpilogueWarp]:
         """Makes this role's warps those that read the accumulators, until the scope ends."""
         for variable in self._warp("consumer", "epilogue_warp"):
-            yield EpilogueWarp(self.function, variable)
+            yield EpilogueWarp(self.function, variable, EpilogueStage)
 
     def _warp(self, side: str, op: str) -> Iterator[Variable]:
         location, outer, end = caller(), self.function.here(), self.end(side)
@@ -168,10 +218,11 @@ class AccumulatorRing(Ring):
         outer.bindings[end] = Gone(f"is used after the scope of its '{op}' (L2); use it inside", "the scope", location)
         body = Region(self.function, outer, f"'{op}'")
         warp = Value(self.function, Handle(op, self.type), "warp")
-        variable = Variable(f"{op.replace('_', ' ')} of {self.noun}", body, warp)
+        variable = Variable(f"{op.replace('_', ' ')} of {self.noun}", body, warp, self.function.next(Variable.WARP))
         self.function.open(body)
         yield variable
         last = body.bindings[variable]
         assert isinstance(last, Value)
+        check_free(body, variable, last)
         results = close_scope(self.function, body, [last])
         outer.append(Op([f"fp8.{op}(", warp, " = ", before, ") : ", before.type, *arrow(results), " ", body], results, location))

@@ -6,8 +6,10 @@ from __future__ import annotations
 from typing import Union
 
 from .errors import BuildError
-from .ir import Function, Op, Value
+from .ir import Function, Op, Value, Variable
 from .types import BOOL, INDEX, Number, Type
+
+I32 = Number("i32")
 
 #: What stands for a number of the kernel: one of its values, or a number of Python.
 Operand = Union["Scalar", int, float]
@@ -177,3 +179,51 @@ def math(name: str, *operands: Scalar) -> Scalar:
     if not operands:
         raise BuildError(f"math.{name} has no operand; give at least one value of the kernel")
     return compute(f"math.{name}", *operands)
+
+
+def select(condition: Scalar, left: Operand, right: Operand) -> Scalar:
+    """Returns `left` where the condition is true, else `right`."""
+    left, right = _both(left, right)
+    result = Scalar(left.function, left.type)
+    left.function.emit("arith.select ", [as_scalar(left.function, condition, BOOL), left, right], " : ", left.type, results=[result])
+    return result
+
+
+def shuffle(value: Scalar, lane: Operand) -> Scalar:
+    """Returns what `value` is in that lane of the warp, 0 to 31; all lanes take part."""
+    function = value.function
+    number = Scalar(function, I32)
+    function.emit("arith.index_castui ", as_scalar(function, lane, INDEX), " : index to i32", results=[number])
+    result, valid = Scalar(function, value.type), Scalar(function, BOOL, "valid")
+    function.emit("gpu.shuffle idx ", [value, number, as_scalar(function, 32, I32)], " : ", value.type, results=[result, valid])
+    return result
+
+
+class ScalarVariable:
+    """A number that may change: what is set in a loop is there in the next iteration and behind the loop."""
+
+    def __init__(self, function: Function, initial: Scalar) -> None:
+        self.function = function
+        self.type = initial.type
+        self._variable = Variable(f"variable of type {initial.type}", function.here(), initial)
+
+    def __repr__(self) -> str:
+        return f"<{self._variable.noun}, made at {self._variable.location}>"
+
+    def get(self) -> Scalar:
+        """Returns what it holds now."""
+        value = self.function.here().read(self._variable)
+        if isinstance(value, Scalar):
+            return value
+        scalar = Scalar(self.function, value.type, value.hint)
+        scalar.region = value.region
+        scalar.stand_for(value)
+        return scalar
+
+    def set(self, number: Operand) -> None:
+        """Holds that number from now on."""
+        region = self.function.here()
+        region.read(self._variable)
+        scalar = as_scalar(self.function, number, self.type)
+        self.function.use(scalar.resolve())
+        region.bindings[self._variable] = scalar

@@ -6,44 +6,71 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TypeVar, cast
 
-from .errors import BuildError, caller
+from .errors import BuildError, Location, caller
 from .ir import Function, Gone, Op, Region, Value, Variable
 from .regions import close_scope, like, types
 from .scalars import Operand, Scalar, as_scalar
-from .types import BOOL, INDEX, Accumulator, Handle, Number, OutputPipeline, Pipeline, Tile, Type
+from .types import BOOL, INDEX, Accumulator, Handle, Number, OutputPipeline, Pipeline, Tile, Type, WorkQueue
 from .views import AccumulatorView, Array, Barrier, Box, TileView, coordinates, expect
 
 V = TypeVar("V", bound=Value)
 
 
 class Stage:
-    """A slot of a ring, held by the scope that gave it; what it lends is as short-lived as the scope is."""
+    """A slot of a ring, held by the scope that gave it, or by an end that has acquired it; what it lends is as short-lived."""
 
-    def __init__(self, body: Region, type: Handle, noun: str) -> None:
+    def __init__(self, body: Region, type: Handle, noun: str, end: Variable | None = None) -> None:
         self.function = body.function
+        self.type = type
         self.ring = type.ring
         self.noun = noun
+        self.location = caller()
         self.argument = Value(self.function, type, "stage")
         self._body = body
-        self._variable = Variable(noun, body, self.argument)
-        self._views: dict[str, Value] = {}
+        self._end = end
+        self._variable = Variable(noun, body, self.argument) if end is None else end
+        self._views: dict[str, list[Value]] = {}
 
     def __repr__(self) -> str:
-        return f"<{self.noun}, held since {self._variable.location}>"
+        return f"<{self.noun}, held since {self.location}>"
 
     def _value(self) -> Value:
         value = self.function.here().read(self._variable)
-        if value.type != self.argument.type:
-            raise BuildError(f"{self.noun} is used after it was handed over (L2); use it before its 'arrive'", ("handed over here", value.location))
+        if value.type != self.type:
+            state, op = ("handed over", "arrive") if self._end is None else ("released", "release")
+            raise BuildError(f"{self.noun} is used after it was {state} (L2); use it before its '{op}'", (f"{state} here", value.location))
         return value
 
     def _view(self, op: str, view: V, suffix: str = "") -> V:
-        """Returns the view that `op` lends, the same one each time."""
+        """Returns the view that `op` lends, of a scope's stage the one that is at hand already."""
         value = self._value()
-        if op + suffix not in self._views:
-            self._views[op + suffix] = view
-            self._body.lend(Op([f"fp8.{op} ", self.argument, f"{suffix} : ", value.type], [view], caller()))
-        return cast(V, self._views[op + suffix])
+        for known in self._views.get(op + suffix, ()):
+            if any(known.region is region for region in self.function.here().ancestors()):
+                return cast(V, known)
+        if isinstance(view, (TileView, Barrier)):
+            view.lender = self
+        if self._end is None:
+            self._views.setdefault(op + suffix, []).append(view)
+        lending = Op([f"fp8.{op} ", value, f"{suffix} : ", value.type], [view], caller())
+        if self.function.here() is self._body and self._end is None:
+            self._body.lend(lending)  # first in the scope, where all in it can use it
+        else:
+            self.function.here().append(lending)
+        return view
+
+    def release(self) -> None:
+        """Hands over a slot that an end has acquired, and advances the end."""
+        if self._end is None:
+            raise BuildError(f"{self.noun} is handed over twice (L1): its scope does so at its end; leave 'release' out",
+                             ("the scope", self._body.location))
+        value = self._value()
+        self.close()
+        end = Value(self.function, self._end.initial.type, self._end.initial.hint)
+        self.function.emit("fp8.release ", value, " : ", value.type, results=[end])
+        self.function.here().bindings[self._end] = end
+
+    def close(self) -> None:
+        """Checks, when it is about to be handed over, that what it had to do is done."""
 
     def index(self) -> Scalar:
         """Returns the number of the slot."""
@@ -52,6 +79,33 @@ class Stage:
     def mbarrier(self) -> Barrier:
         """Returns the barrier on which the stage is handed over."""
         return self._view("mbarrier", Barrier(self.function, Number("!fp8.mbarrier"), "mbarrier"))
+
+
+class ReadStage(Stage):
+    """A filled slot that is being read."""
+
+    def arrive(self) -> None:
+        """Hands the slot over now, in a scope of `consume_explicit`: once on every path (L1)."""
+        if self._end:
+            raise BuildError(f"{self.noun} has been acquired by its end, which 'release' advances (L1); call that instead",
+                             ("acquired here", self.function.here().read(self._end).location))
+        if not self._body.noun.endswith("explicit'"):
+            raise BuildError(f"{self.noun} is handed over twice (L1): its scope does so at its end; take it by 'consume_explicit'",
+                             ("the scope", self._body.location))
+        value = self.function.here().read(self._variable)
+        if value.type != self.type:
+            raise BuildError(f"{self.noun} is handed over twice (L1); keep one 'arrive'", ("handed over here", value.location))
+        signalled = Value(self.function, Handle("signalled", value.type), "signalled")
+        self.function.emit("fp8.arrive ", value, " : ", value.type, results=[signalled])
+        self.function.here().bindings[self._variable] = signalled
+
+    def signalled(self) -> Value:
+        """Returns what the scope of `consume_explicit` yields."""
+        value = self._body.bindings[self._variable]
+        assert isinstance(value, Value)
+        if value.type == self.type:
+            raise BuildError(f"{self.noun} is not handed over (L1); call its 'arrive' in the scope", ("the scope", self._body.location))
+        return value
 
 
 class TileStage(Stage):
@@ -90,28 +144,42 @@ class ProducerStage(TileStage):
                            condition, " : ", [source.type, value.type])
 
 
-class ConsumerStage(TileStage):
-    """A filled slot that is being read."""
+class ConsumerStage(TileStage, ReadStage):
+    """A filled slot of tiles that is being read."""
 
-    def arrive(self) -> None:
-        """Hands the slot over now, in a scope of `consume_explicit`: once on every path (L1)."""
-        if not self._body.noun.endswith("explicit'"):
-            raise BuildError(f"{self.noun} is handed over twice (L1): its scope does so at its end; take it by 'consume_explicit'",
-                             ("the scope", self._body.location))
-        value = self.function.here().read(self._variable)
-        if value.type != self.argument.type:
-            raise BuildError(f"{self.noun} is handed over twice (L1); keep one 'arrive'", ("handed over here", value.location))
-        signalled = Value(self.function, Handle("signalled", value.type), "signalled")
-        self.function.emit("fp8.arrive ", value, " : ", value.type, results=[signalled])
-        self.function.here().bindings[self._variable] = signalled
 
-    def signalled(self) -> Value:
-        """Returns what the scope of `consume_explicit` yields."""
-        value = self._body.bindings[self._variable]
-        assert isinstance(value, Value)
-        if value.type == self.argument.type:
-            raise BuildError(f"{self.noun} is not handed over (L1); call its 'arrive' in the scope", ("the scope", self._body.location))
-        return value
+class RequestStage(Stage):
+    """A slot of a work queue that is being filled: the scheduler asks for one answer."""
+
+    requested: Location | None = None
+
+    def request_work(self) -> None:
+        """Asks for the work of a cluster that has not started; the answer fills the slot in every CTA of the cluster."""
+        if self.requested:
+            raise BuildError(f"{self.noun} asks twice (W2); keep one 'request_work'", ("asked here", self.requested))
+        if self._end is None and self.function.here() is not self._body:
+            raise BuildError(f"{self.noun} asks in another scope than that of its taking (W2); call 'request_work' where the slot is taken",
+                             ("taken here", self.location))
+        value = self._value()
+        self.requested = caller()
+        self.function.emit("fp8.request_work ", value, " : ", value.type)
+
+    def close(self) -> None:
+        if not self.requested:
+            raise BuildError(f"{self.noun} asks for nothing (W2); call its 'request_work' before it is handed over",
+                             ("taken here", self.location))
+        self.requested = None
+
+
+class AnswerStage(Stage):
+    """A slot of a work queue that is being read."""
+
+    def next_work(self) -> tuple[Scalar, Scalar]:
+        """Returns whether there is more work, and the number of the cluster whose work it is."""
+        value = self._value()
+        answer = Scalar(self.function, BOOL, "more"), Scalar(self.function, INDEX, "cluster")
+        self.function.emit("fp8.next_work ", value, " : ", value.type, results=answer)
+        return answer
 
 
 class _OutputStage(Stage):
@@ -134,13 +202,29 @@ class MmaStage(_OutputStage):
         self.function.emit("fp8.mma ", [view, a, b], condition, " : ", types([view, a, b]))
 
 
-class EpilogueStage(_OutputStage):
+class EpilogueStage(_OutputStage, ReadStage):
     """An accumulator that is being read."""
 
 
-_STAGES: dict[str, tuple[str, type[Stage]]] = {
-    "producer": ("producer_stage", ProducerStage), "consumer": ("consumer_stage", ConsumerStage),
-    "mma_warp": ("mma_stage", MmaStage), "epilogue_warp": ("epilogue_stage", EpilogueStage)}
+_STAGES: dict[tuple[str, type[Type]], tuple[str, type[Stage]]] = {
+    ("producer", Pipeline): ("producer_stage", ProducerStage), ("consumer", Pipeline): ("consumer_stage", ConsumerStage),
+    ("producer", WorkQueue): ("producer_stage", RequestStage), ("consumer", WorkQueue): ("consumer_stage", AnswerStage),
+    ("mma_warp", OutputPipeline): ("mma_stage", MmaStage), ("epilogue_warp", OutputPipeline): ("epilogue_stage", EpilogueStage)}
+
+
+def stage_of(body: Region, end: Variable, *, acquired: bool = False) -> Stage:
+    """Returns the stage of the end's next slot: held by `body`, or `acquired` by the end."""
+    type = _handle(end.initial.type)
+    mnemonic, kind = _STAGES[type.mnemonic, type.ring.__class__]
+    return kind(body, Handle(mnemonic, type.ring), f"stage of {end.noun}", end if acquired else None)
+
+
+def free(region: Region, end: Variable) -> Value:
+    """Returns the end, ready or not, which must not hold a slot."""
+    value = region.read(end)
+    if _handle(value.type).state == "acquired":
+        raise BuildError(f"{end.noun} holds a slot already (L2); release that first", ("acquired here", value.location))
+    return value
 
 
 def hold(function: Function, op: str, ends: Sequence[Variable]) -> Iterator[tuple[Stage, ...]]:
@@ -150,18 +234,18 @@ def hold(function: Function, op: str, ends: Sequence[Variable]) -> Iterator[tupl
     body = Region(function, outer, f"'{op}'")
     taken, stages = [], []
     for end in ends:
-        value = outer.read(end)
+        taken.append(free(outer, end))
         outer.bindings[end] = Gone("is held by another scope (L2); end that one first", "held here", location)
-        mnemonic, kind = _STAGES[_handle(value.type).mnemonic]
-        taken.append(value)
-        stages.append(kind(body, Handle(mnemonic, _handle(value.type).ring), f"stage of {end.noun}"))
+        stages.append(stage_of(body, end))
     function.open(body)
     for stage in stages:
         if isinstance(stage, _OutputStage):
             stage.accumulator()
     yield tuple(stages)
-    explicit = [stage.signalled() for stage in stages if isinstance(stage, ConsumerStage)] if op == "consume_explicit" else []
-    results = [like(value) for value in taken]
+    for stage in stages:
+        stage.close()
+    explicit = [stage.signalled() for stage in stages if isinstance(stage, ReadStage)] if op == "consume_explicit" else []
+    results = [like(end.initial) for end in ends]
     bindings = dict(zip(ends, results))
     results += close_scope(function, body, explicit)
     bound = [(stage.argument, " = ", value) for stage, value in zip(stages, taken)]

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from .errors import BuildError
@@ -65,17 +65,20 @@ class MemRef(Type):
         shape: The extents; None for one that is known when the kernel is launched.
         element: MLIR's name of the element type, such as "f8E4M3FN".
         strides: In elements, None for unknown ones; row-major without gaps if left out.
+        offset: Of the first element, in elements, None for an unknown one.
     """
 
     shape: tuple[int | None, ...]
     element: str
     strides: tuple[int | None, ...] | None = None
+    offset: int | None = 0
     noun: ClassVar[str] = "array"
 
     def spell(self, name: Speller) -> str:
         layout = ""
         if self.strides is not None:
-            layout = ", strided<[" + ", ".join("?" if s is None else str(s) for s in self.strides) + "]>"
+            offset = "" if self.offset == 0 else f", offset: {'?' if self.offset is None else self.offset}"
+            layout = ", strided<[" + ", ".join("?" if s is None else str(s) for s in self.strides) + f"]{offset}>"
         return f"memref<{_by(self.shape, self.element)}{layout}>"
 
 
@@ -190,6 +193,39 @@ class OutputPipeline(Type):
 
 
 @dataclass(frozen=True)
+class WorkQueue(Type):
+    """A ring of `stages` answers of cluster launch control."""
+
+    stages: int
+    alias: ClassVar[str] = "work_queue"
+
+    def spell(self, name: Speller) -> str:
+        return f"!fp8.work_queue<{self.stages}>"
+
+
+@dataclass(frozen=True)
+class SumExchange(Type):
+    """Where `ctas` CTAs that divide K exchange shares of their sums."""
+
+    ctas: int
+    fragment: Fragment
+    alias: ClassVar[str] = "exchange"
+    noun: ClassVar[str] = "exchange"
+    linear: ClassVar[bool] = True
+
+    @property
+    def share(self) -> Fragment:
+        """What each CTA gets: an equal part of the columns, or of layout "warpgroup_columns" of the rows."""
+        rows, columns = self.fragment.shape
+        if self.fragment.layout == "warpgroup_columns":
+            return replace(self.fragment, shape=(rows // self.ctas, columns))
+        return replace(self.fragment, shape=(rows, columns // self.ctas))
+
+    def spell(self, name: Speller) -> str:
+        return f"!fp8.exchange<{self.ctas}, {name(self.fragment)}>"
+
+
+@dataclass(frozen=True)
 class StoreQueue(Type):
     """The staging tiles, `depth` slots for each of `warps` warps, through which a role stores."""
 
@@ -210,12 +246,19 @@ class Handle(Type):
 
     Attributes:
         mnemonic: The dialect's word: "producer", "consumer_stage", "mma_warp" and so on.
-        ring: A `Pipeline` or an `OutputPipeline`; of a "signalled" one the stage.
+        ring: A `Pipeline`, an `OutputPipeline` or a `WorkQueue`; of a "signalled" one the stage, of a "ready" one the end.
     """
 
     mnemonic: str
     ring: Type
     linear: ClassVar[bool] = True
+
+    @property
+    def state(self) -> str:
+        """What was done to the end or the stage last, as messages say it."""
+        if self.mnemonic.endswith("_stage"):
+            return "acquired"
+        return {"signalled": "handed over", "ready": "waited for"}.get(self.mnemonic, "released")
 
     def spell(self, name: Speller) -> str:
         return f"!fp8.{self.mnemonic}<{name(self.ring)}>"

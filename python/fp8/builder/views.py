@@ -5,11 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from .errors import BuildError
 from .ir import Function, Value
 from .scalars import Operand, Scalar, as_scalar
-from .types import INDEX, MemRef, Number, TensorMap
+from .types import INDEX, MemRef, Number, TensorMap, Tile
+
+if TYPE_CHECKING:
+    from .stages import Stage
 
 
 def coordinates(function: Function, indices: Operand | Sequence[Operand]) -> list[Scalar]:
@@ -34,6 +38,33 @@ class Array(Value):
         extent = Scalar(self.function, INDEX)
         self.function.emit("memref.dim ", [self, as_scalar(self.function, axis, INDEX)], " : ", self.type, results=[extent])
         return extent
+
+    def stride(self, axis: int) -> Scalar:
+        """Emits a read of the distance between neighbours along `axis`, in elements."""
+        rank = len(self.type.shape)
+        base = Value(self.function, MemRef((), self.type.element), "base")
+        sizes = [Scalar(self.function, INDEX, hint) for hint in ("offset", *["size"] * rank, *["stride"] * rank)]
+        self.function.emit("memref.extract_strided_metadata ", self, " : ", self.type, " -> ", [base.type, *(size.type for size in sizes)],
+                           results=[base, *sizes])
+        return sizes[1 + rank + axis]
+
+    def cast(self, type: MemRef) -> Array:
+        """Returns the array as one of another type: of the same element, with extents, strides or an offset known or unknown."""
+        expect(type, MemRef, f"the type that {self.noun} is cast to")
+        array = Array(self.function, type, self.hint)
+        self.function.emit("memref.cast ", self, " : ", self.type, " to ", type, results=[array])
+        return array
+
+    def whole_units(self) -> WholeUnits:
+        """Returns the array as one whose tensor map leaves out what follows the last whole 16 bytes of a row, as stores with `rest` need."""
+        return WholeUnits(self)
+
+
+@dataclass(frozen=True)
+class WholeUnits:
+    """An array of whose rows a tensor map describes the whole 16 bytes; see `Array.whole_units`."""
+
+    array: Array
 
 
 @dataclass(frozen=True)
@@ -65,7 +96,22 @@ class Map(Value):
 
 
 class TileView(Value):
-    """A tile in shared memory, lent by a stage."""
+    """A tile in shared memory, lent by a stage: `tile[j]` reads an element of its only row, the same one in all threads.
+
+    Attributes:
+        lender: The stage.
+    """
+
+    type: Tile
+    lender: Stage | None = None
+
+    def __getitem__(self, column: int) -> Scalar:
+        expect(column, int, f"the column of {self.noun}")
+        if not 0 <= column < self.type.shape[1]:
+            raise BuildError(f"{self.noun} has no column {column} (F7); give one of 0 to {self.type.shape[1] - 1}", ("made here", self.location))
+        element = Scalar(self.function, Number(self.type.element))
+        self.function.emit("fp8.read_element ", self, f"[{column}] : ", self.type, results=[element])
+        return element
 
 
 class AccumulatorView(Value):
@@ -73,7 +119,13 @@ class AccumulatorView(Value):
 
 
 class Barrier(Value):
-    """The barrier on which a stage is handed over, lent by it."""
+    """The barrier on which a stage is handed over, lent by it.
+
+    Attributes:
+        lender: The stage.
+    """
+
+    lender: Stage | None = None
 
 
 def expect(thing: object, kind: type, what: str) -> None:
