@@ -133,7 +133,9 @@ def _check_capture(call: Call, operands: Operands, kernel: Kernel) -> None:
     """While a CUDA graph is captured nothing may be loaded or allocated, which would end the capture."""
     index = operands.index
     missing = [] if kernel.is_loaded(index) else ["the kernel for these shapes"]
-    missing += [f"{SAID.get(name, name)} = {value}" for name, value in operands.numbers.items() if isinstance(value, float) and not get_device(index).has_number(value)]
+    for name, value in operands.numbers.items():
+        if isinstance(value, float) and not get_device(index).has_number(value):
+            missing.append(f"{SAID.get(name, name)} = {value}")
     made_by = package(call.a)
     if missing and made_by and made_by.is_capturing(index):
         raise DeviceError(f"a CUDA graph is being captured, and {missing[0]} is not on the GPU yet: make the same call once before the capture")
