@@ -34,7 +34,7 @@ def test_python_md():
     assert run(str(path), path.read_text(encoding="utf-8")) >= 5
 
 
-@pytest.mark.parametrize("text", ["```python\nprint(1)\n```\n```text\n2\n```\n", "```python\nx\n```\n"])
-def test_the_check_itself(text):
-    with pytest.raises((AssertionError, NameError)):
+@pytest.mark.parametrize("text, error", [("```python\nprint(1)\n```\n```text\n2\n```\n", AssertionError), ("```python\nx\n```\n", NameError)])
+def test_the_check_itself(text, error):
+    with pytest.raises(error):
         run("page.md", text)
