@@ -11,6 +11,7 @@ arrays too, where there is cupy. With --times, also what calls cost the host. Pr
 import argparse
 import atexit
 import glob
+import itertools
 import os
 import shutil
 import subprocess
@@ -69,6 +70,29 @@ print(taken)
 """
 
 
+ORDER = """
+import importlib, sys
+sys.path.insert(0, %r)
+for name in %r:
+    importlib.import_module(name)
+    if name == "fp8":
+        sys.modules[name].verify("module {}")  # loads the library, and LLVM with it
+import torch, fp8, triton, triton.language as tl
+
+@triton.jit
+def twice(x, size: tl.constexpr):
+    at = tl.arange(0, size)
+    tl.store(x + at, tl.load(x + at) * 2)
+
+a = torch.ones(16, 128, device="cuda").to(torch.float8_e4m3fn)
+s, t = torch.ones(1, 16, device="cuda"), torch.ones(1, 1, device="cuda")
+d = fp8.gemm(a, s, a, t, scale_layout="k_major", out_dtype=torch.float32)
+twice[(1,)](d, 256)
+assert (d == 256).all(), d
+fp8.compile(fp8.GemmSpec(config="tile = 64 x 16 x 128"), cache=False)
+"""
+
+
 def begin(script, environment):
     return subprocess.Popen([sys.executable, "-c", script], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
@@ -86,6 +110,14 @@ def check_processes(place):
         done = subprocess.run([sys.executable, "-c", FORK % place], capture_output=True, text=True, timeout=120)
         if done.returncode:
             raise AssertionError("status %d: %s" % (done.returncode, done.stderr[-300:]))
+    # Triton has an LLVM of its own.
+    for order in itertools.permutations(("torch", "triton", "fp8")):
+        with report.test("package-import-" + "-".join(order)), tempfile.NamedTemporaryFile("w", suffix=".py") as script:
+            script.write(ORDER % (place, order))  # a file, for Triton reads the source of its kernels
+            script.flush()
+            done = subprocess.run([sys.executable, script.name], capture_output=True, text=True, timeout=120)
+            if done.returncode:
+                raise AssertionError("status %d: %s" % (done.returncode, done.stderr[-300:]))
     with report.test("package-cache") as tell, tempfile.TemporaryDirectory() as folder:
         for m in (64, 1024):
             script = COLD % (place, m, m)

@@ -73,13 +73,23 @@ def check_beta(torch, fp8, generator):
 def check_scaled_mm(torch, fp8, generator):
     with report.test("package-scaled-mm") as tell:
         a, sa, b, sb, by_torch = torch_operands(torch, 256, 1024, 2048, generator)
-        ours, theirs = fp8.gemm(a, sa, b, sb, scale_layout="row_major"), by_torch()
-        for d in (ours, theirs):
+        theirs = by_torch()
+        run = lambda: fp8.gemm(a, sa, b, sb, scale_layout="row_major")
+        ours = {"eagerly": run(), "under torch.compile": torch.compile(run, fullgraph=True)()}
+        torch.cuda.synchronize()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            ours["in a CUDA graph"] = run()
+        ours["in a CUDA graph"].fill_(float("nan"))
+        graph.replay()
+        told = []
+        for how, d in {**ours, "by scaled_mm": theirs}.items():
             assert_close(d, a, sa, b, sb, scale_layout="row_major")
-        distance = ((ours.double() - theirs.double()).norm() / theirs.double().norm()).item()
-        if distance > 2e-3:
-            raise AssertionError("Frobenius distance %.3g" % distance)
-        tell("Frobenius distance to scaled_mm %.3g" % distance)
+            distance = ((d.double() - theirs.double()).norm() / theirs.double().norm()).item()
+            if distance > 2e-3:
+                raise AssertionError("%s: Frobenius distance to scaled_mm %.3g" % (how, distance))
+            told.append("%s %.3g" % (how, distance))
+        tell("Frobenius distance to scaled_mm: " + ", ".join(told[:-1]))
 
 
 def check_compile_and_graph(torch, fp8, generator):

@@ -248,6 +248,7 @@ def test_wrong_tuning(on_gpu, call, words):
 
 
 def test_a_hang_while_tuning(on_gpu):
+    """It is an error, and nothing that the kernel may use is freed: the driver would wait for it, where this one aborts."""
     assert "a graph of" in on_gpu("""
         expect(fp8.GemmSpec(config="tile = 16 x 64 x 128"))
         set_watchdog = _library.functions().fp8DeviceSetWatchdog
@@ -257,5 +258,4 @@ def test_a_hang_while_tuning(on_gpu):
             fp8.tune(m, n, k, top=1)
         except fp8.HangError as error:
             print(error)
-            os._exit(0)
     """, FP8_FAKE_HANG="1")
