@@ -8,11 +8,14 @@ import os
 import struct
 import threading
 from dataclasses import dataclass
-from typing import Any, Callable
+from typing import Any, Callable, Iterable
 
 from . import _library
 from ._arrays import Array
 from ._errors import DeviceError
+
+
+_DEFAULT = 1  # another name of the default stream, 0 (CUDA Driver API, CU_STREAM_LEGACY)
 
 
 @dataclass(frozen=True)
@@ -74,24 +77,27 @@ class Device:
         """Waits until what was enqueued to it is done."""
         _library.call("fp8DeviceAwait", self.handle, stream)
 
-    def has_number(self, value: float) -> bool:
-        return _bits(value) in self._numbers
+    def await_producers(self, arrays: Iterable[Array], stream: int) -> None:
+        """Waits for other streams than that one that still write to the arrays, as these say."""
+        for array in arrays:
+            if array.stream is not None and (array.stream or _DEFAULT) != (stream or _DEFAULT):
+                self.await_stream(array.stream)
+
+    def known_number(self, value: float) -> int | None:
+        """The address of a float32 that is on the device already, or None."""
+        try:
+            buffer = self._numbers.get(struct.pack("=f", value))
+        except OverflowError:
+            return None
+        return buffer.address if buffer else None
 
     def number(self, value: float) -> int:
         """The address of a float32 on the device. It stays there: a captured CUDA graph may read it whenever it is replayed."""
-        bits = _bits(value)
-        buffer = self._numbers.get(bits)
-        if buffer is None:
-            with _lock:
-                buffer = self._numbers.setdefault(bits, Buffer(self, bits))
-        return buffer.address
-
-
-def _bits(value: float) -> bytes:
-    try:
-        return struct.pack("=f", value)
-    except OverflowError:
-        raise ValueError(f"{value} is past the largest float32: pass a smaller number") from None
+        bits = struct.pack("=f", value)
+        with _lock:
+            if bits not in self._numbers:
+                self._numbers[bits] = Buffer(self, bits)
+            return self._numbers[bits].address
 
 
 class Buffer:

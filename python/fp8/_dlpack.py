@@ -22,7 +22,6 @@ class _DLTensor(ctypes.Structure):
     ]
 
 
-_CUDA = 2
 # DLDeviceType: kDLCPU, kDLCUDA, kDLCUDAHost, kDLCUDAManaged.
 _DEVICES = {1: "cpu", 2: "cuda", 3: "cpu", 13: "cuda"}
 # DLDataTypeCode and bits. 10 is kDLFloat8_e4m3fn, 12 kDLFloat8_e5m2.
@@ -50,7 +49,7 @@ def read(array: Any, name: str, stream: int | None) -> tuple[str, int, str, int,
 
     The capsule is not consumed: its maker's destructor releases it, when what keeps it goes.
     """
-    on_gpu = hasattr(array, "__dlpack_device__") and array.__dlpack_device__()[0] == _CUDA
+    on_gpu = hasattr(array, "__dlpack_device__") and _DEVICES.get(array.__dlpack_device__()[0]) == "cuda"
     # Its maker lets that stream wait for what still writes to it; 1 is the default stream (the array API standard, __dlpack__).
     capsule = array.__dlpack__(stream=stream or 1) if on_gpu else array.__dlpack__()
     tensor = _DLTensor.from_address(_get_pointer(capsule, b"dltensor"))

@@ -18,15 +18,15 @@ from ._errors import DeviceError, Fp8Error
 from ._kernel import Kernel, compile
 from ._layout import make_output
 from ._operands import SAID, Call, Operands
-from ._packages import current_stream, package
+from ._packages import current_stream, package, stream_address
 from ._spec import GemmSpec
-
-_DEFAULT = 1  # another name of the default stream, 0 (CUDA Driver API, CU_STREAM_LEGACY)
 
 _lock = threading.Lock()
 _kernels: dict[tuple[Any, ...], Kernel] = {}
 _being_made: dict[tuple[Any, ...], threading.Lock] = {}
 _MANY = 65536  # problems, after which their kernels are looked for again
+generation = 0
+"""How often choices were forgotten: what was chosen before is not kept."""
 
 
 @functools.lru_cache(maxsize=None)
@@ -50,12 +50,15 @@ def kernel_for(spec: GemmSpec, chip: str, problem: tuple[int, int, int], gpu: st
         found = _kernels.get(key)
         if found:
             return found
+        began = generation
         made = _compile_for(spec, chip, problem, gpu)
         with _lock:
+            _being_made.pop(key, None)
+            if began != generation:
+                return made
             if len(_kernels) >= _MANY:
                 _kernels.clear()
             kernel = _kernels[key] = _kernels.setdefault((made.key,), made)
-            _being_made.pop(key, None)
         return kernel
 
 
@@ -69,7 +72,9 @@ def _compile_for(spec: GemmSpec, chip: str, problem: tuple[int, int, int], gpu: 
 
 def forget_choices() -> None:
     """Kernels are chosen anew from now on."""
+    global generation
     with _lock:
+        generation += 1
         _kernels.clear()
     if _torch_part:
         _torch_part.forget_plans()
@@ -97,11 +102,9 @@ def launch(call: Call) -> Launched:
     kernel = _kernel_on(index, operands)
     _check_capture(call, operands, kernel)
     stream = call.stream or 0
-    for _, array in operands.named():
-        if array.stream is not None and (array.stream or _DEFAULT) != (stream or _DEFAULT):
-            get_device(index).await_stream(array.stream)
+    get_device(index).await_producers(operands.given(), stream)
     with _all_on(call, index, stream):
-        written, result = make_output(call.a, operands.place, operands.d_shape, operands.spec.out_dtype, call.out)
+        written, result = make_output(call.a, operands.place, operands.d_shape, operands.spec.out_dtype, call.out, operands.out)
         arrays = operands.arrays(written)
         prepared = kernel.loaded(index).prepare(arrays)
         prepared.enqueue(stream, *(array.address for array in arrays))
@@ -134,7 +137,7 @@ def _check_capture(call: Call, operands: Operands, kernel: Kernel) -> None:
     index = operands.index
     missing = [] if kernel.is_loaded(index) else ["the kernel for these shapes"]
     for name, value in operands.numbers.items():
-        if isinstance(value, float) and not get_device(index).has_number(value):
+        if isinstance(value, float) and get_device(index).known_number(value) is None:
             missing.append(f"{SAID.get(name, name)} = {value}")
     made_by = package(call.a)
     if missing and made_by and made_by.is_capturing(index):
@@ -190,7 +193,7 @@ def gemm(
     out: Any = None,
     scale_layout: str | None = None,
     b_block: int = 128,
-    stream: int | None = None,
+    stream: Any = None,
     simulate: bool = False,
     chip: str | None = None,
 ) -> Any:
@@ -216,7 +219,7 @@ def gemm(
         scale_layout: of scales of single rows: "row_major" if a_scale is M x K/128, "k_major" if it is K/128 x M; needed where its
             shape can be both.
         b_block: rows of B that share a scale: 128, 64, or 1, when b_scale is N x K/128 or K/128 x N, in the layout of a_scale.
-        stream: a CUDA stream's address; None: the current one.
+        stream: a CUDA stream of torch or cupy, or its address; None: the current one.
         simulate: run on the simulator, on arrays in the host's memory.
         chip: with `simulate`, the chip to compile for: "sm_90a" if None.
 
@@ -228,6 +231,8 @@ def gemm(
         DeviceError: there is no GPU that can do it, or its driver fails.
         CompileError: no kernel could be made.
     """
+    if stream is not None:
+        stream = stream_address(stream)
     if is_torch(a) and a.is_cuda and not simulate and chip is None:
         on_torch = _torch_part or _import_torch_part()
         if not on_torch.is_compiling():
@@ -246,7 +251,7 @@ def _simulate(call: Call, chip: str) -> Any:
     if operands.device != CPU:
         raise ValueError(f"a is on {operands.place}, and the simulator works on the host's memory: copy the operands there")
     kernel = kernel_for(operands.spec, chip, (operands.m, operands.n, operands.k))
-    written, result = make_output(call.a, operands.place, operands.d_shape, operands.spec.out_dtype, call.out)
+    written, result = make_output(call.a, operands.place, operands.d_shape, operands.spec.out_dtype, call.out, operands.out)
     kernel.simulate(*operands.arrays(written))
     return result()
 

@@ -16,7 +16,7 @@ from ._arrays import CPU, CUDA, Array, describe, spelt, stands_for
 from ._compiler import KernelObject, Module, Resources, run_pipeline, source_of
 from ._device import LoadedKernel, as_arguments, get_device
 from ._errors import CompileError, SimulationError
-from ._packages import current_stream
+from ._packages import current_stream, stream_address
 from ._progress import Progress
 from ._ptxas import find_ptxas
 
@@ -112,14 +112,16 @@ class Kernel:
         for kernel in module.report(self.chip):
             if kernel["kernel"] == self.name:
                 return kernel
-        raise ValueError(f"kernel '{self.name}' was compiled from a phase without pipelines, and a report is made of those: compile it from phase 0, 1 or 2")
+        raise ValueError(
+            f"kernel '{self.name}' was compiled from a phase without pipelines, and a report is made of those: compile it from phase 0, 1 or 2"
+        )
 
-    def _bind(self, arrays: tuple[Any, ...]) -> tuple[Array, ...]:
-        """Describes the arrays as the manifest's types; what else is wrong with them the library says."""
+    def _bind(self, arrays: tuple[Any, ...], stream: int | None = None) -> tuple[Array, ...]:
+        """Describes the arrays, to be used in that stream, as the manifest's types; what else is wrong with them the library says."""
         bound = []
         for specification, given in zip(self.manifest["arguments"], arrays):
             name = specification["name"]
-            array = describe(given, name)
+            array = describe(given, name, stream)
             wanted = specification["dtype"]
             if not stands_for(array.dtype, wanted):
                 raise TypeError(f"{name} is of {spelt(array.dtype)} and the kernel takes {spelt(wanted)}")
@@ -185,32 +187,38 @@ class Kernel:
                 self._loaded[ordinal] = LoadedKernel(device, image, self._object.manifest)
             return self._loaded[ordinal]
 
-    def launch(self, *arrays: Any, stream: int | None = None) -> None:
+    def launch(self, *arrays: Any, stream: Any = None) -> None:
         """Enqueues the kernel on a GPU.
 
         Args:
             arrays: as `arguments` names them, all on one GPU.
-            stream: a CUDA stream's address; None: the current one of the arrays' package.
+            stream: a CUDA stream of torch or cupy, or its address; None: the current one of the package of the first array.
 
         Raises:
             DeviceError: the GPU or its driver cannot.
             TypeError, ValueError: the arrays do not fit.
         """
-        bound = self._bind(arrays)
+        wanted = stream_address(stream) if stream is not None else _current_stream(arrays)
+        bound = self._bind(arrays, wanted)
         places = {array.place for array in bound}
         if len(places) != 1 or bound[0].device != CUDA:
             raise ValueError(f"the arrays are on {', '.join(sorted(places))}; they must be on one cuda device")
         index = bound[0].index
-        if stream is None:
-            stream = current_stream(arrays[0], index)
+        get_device(index).await_producers(bound, wanted)
         launch = self.loaded(index).prepare(bound)
-        launch.enqueue(stream, *(array.address for array in bound))
+        launch.enqueue(wanted, *(array.address for array in bound))
 
     def __repr__(self) -> str:
         resources = self.resources
         made = f"{resources.registers} registers" if resources else "PTX only"
         launch = self.manifest["launch"]
         return f"<fp8.Kernel {self.name} for {self.chip}: {launch['block'][0]} threads, {launch['shared_memory_bytes']} bytes of shared memory, {made}>"
+
+
+def _current_stream(arrays: tuple[Any, ...]) -> int:
+    """That of the package that the first array is of."""
+    first = describe(arrays[0], "the first array") if arrays else None
+    return current_stream(arrays[0], first.index) if first and first.device == CUDA else 0
 
 
 def compile(

@@ -98,9 +98,18 @@ def in_rows(name: str, array: Array, by_tma: bool) -> Array:
     return describe(copy, name).as_type(array.dtype).laid_out(array.shape, strides)
 
 
-def make_output(like: Any, place: str, shape: tuple[int, ...], dtype: str, out: Any) -> tuple[Array, Callable[[], Any]]:
-    """Where D goes, and a function that gives it in the form that the caller wants, once it is there."""
-    return _new_output(like, shape, dtype) if out is None else _given_output(place, shape, dtype, out)
+def make_output(like: Any, place: str, shape: tuple[int, ...], dtype: str, out: Any, given: Array | None) -> tuple[Array, Callable[[], Any]]:
+    """Where D goes, and a function that gives it in the form that the caller wants, once it is there.
+
+    Args:
+        like: A, of whose package a new D is.
+        place: where A is.
+        shape: of D.
+        dtype: of D.
+        out: what the caller passed for D, or None.
+        given: what that is.
+    """
+    return _new_output(like, shape, dtype) if given is None else _given_output(place, shape, dtype, out, given)
 
 
 def _new_output(like: Any, shape: tuple[int, ...], dtype: str) -> tuple[Array, Callable[[], Any]]:
@@ -113,8 +122,7 @@ def _new_output(like: Any, shape: tuple[int, ...], dtype: str) -> tuple[Array, C
     return array, lambda: made if extents == shape else made_by.contiguous(made_by.view(made, shape, strides))
 
 
-def _given_output(place: str, shape: tuple[int, ...], dtype: str, out: Any) -> tuple[Array, Callable[[], Any]]:
-    given = describe(out, "out")
+def _given_output(place: str, shape: tuple[int, ...], dtype: str, out: Any, given: Array) -> tuple[Array, Callable[[], Any]]:
     if given.shape != shape:
         raise ValueError(f"out is {by(given.shape)}; it must be {'L x ' * (len(shape) - 2)}M x N, {by(shape)}")
     if not stands_for(given.dtype, dtype):
@@ -123,6 +131,8 @@ def _given_output(place: str, shape: tuple[int, ...], dtype: str, out: Any) -> t
         raise ValueError(f"out is on {given.place} and a on {place}: they must be on one device")
     if given.read_only:
         raise ValueError("out is read-only; it is what the GEMM writes to: pass one that can be written")
+    if any(stride == 0 and extent > 1 for stride, extent in zip(given.strides, shape)):
+        raise ValueError(f"out has strides of {by(given.strides)} elements, so that elements share memory: pass one that has room for each")
     given = given.as_type(dtype)
     given = given.laid_out(shape, _tidy_strides(given))
     if _is_laid_out(given, by_tma=True):

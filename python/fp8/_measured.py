@@ -41,7 +41,8 @@ def find(gpu: str, spec: GemmSpec, problem: tuple[int, int, int]) -> str | None:
 def keep(gpu: str, spec: GemmSpec, problem: tuple[int, int, int], config: str) -> None:
     """Remembers it, for later processes too. Of two that write at once, one is lost."""
     with _lock:
-        _by_gpu.pop(gpu, None)  # what another process has written since counts
-        configurations: dict[str, Any] = _configurations(gpu)
+        mine = _by_gpu.pop(gpu, {})
+        configurations: dict[str, Any] = _configurations(gpu)  # as another process may have written it since
+        configurations.update(mine)
         configurations[_key(spec, problem)] = config
         _cache.write(_file(gpu), {"build": _cache.key(), "configurations": configurations})

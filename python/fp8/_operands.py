@@ -53,7 +53,12 @@ def _typed(name: str, given: Any, wanted: tuple[Format, ...], stream: int | None
 def as_number(value: Any) -> float | None:
     """The number that `value` is, one of numpy among them; None: it is none, but an array perhaps."""
     is_array = package_of(value) or hasattr(value, "__cuda_array_interface__") or hasattr(value, "__dlpack__")
-    return float(value) if isinstance(value, numbers.Real) or not is_array and hasattr(value, "__float__") else None
+    if isinstance(value, numbers.Real) or not is_array and hasattr(value, "__float__"):
+        try:
+            return float(value)
+        except OverflowError:
+            return math.inf if value > 0 else -math.inf
+    return None
 
 
 class Operands:
@@ -76,13 +81,14 @@ class Operands:
         self.c = self._residual(call.residual) if call.residual is not None and beta != 0 else None
         self.bias = self._bias(call.bias)
         self.device, self.index, self.place = self.a.device, self.a.index, self.a.place
-        # What the kernel reads as one number, each a float or an array.
-        self.numbers: dict[str, Any] = {}
+        # What the kernel reads as one number.
+        self.numbers: dict[str, float | Array] = {}
         if self.c and beta != 1:
-            self.numbers["beta"] = call.beta if beta is None else beta
+            self.numbers["beta"] = self._number("beta", call.beta)
         if call.out_scale is not None and out_scale != 1:
-            self.numbers["d_scale"] = call.out_scale if out_scale is None else out_scale
-        default = BF16.mlir if call.out is None else describe(call.out, "out").dtype
+            self.numbers["d_scale"] = self._number("out_scale", call.out_scale)
+        self.out = None if call.out is None else describe(call.out, "out", self.stream)
+        default = self.out.dtype if self.out else BF16.mlir
         self.spec = GemmSpec(
             out_dtype=_output_type(call, default),
             a_scale_dtype=self.a_scale.dtype,
@@ -162,17 +168,30 @@ class Operands:
         """What the kernel takes, in its order; copies where it cannot read an operand."""
         by_tma = self.spec.read_by_tma
         found = {name: in_rows(SAID.get(name, name), array, name in by_tma) for name, array in self.named()}
-        found |= {name: self._number(SAID.get(name, name), value) for name, value in self.numbers.items()}
+        found |= {name: self._in_memory(value) for name, value in self.numbers.items()}
         found["d"] = out
         return tuple(found[name] for name in self.spec.arguments)
 
-    def _number(self, name: str, given: Any) -> Array:
+    def given(self) -> list[Array]:
+        """All arrays of the call, where they are."""
+        others = [*self.numbers.values(), self.out]
+        return [array for _, array in self.named()] + [array for array in others if isinstance(array, Array)]
+
+    def _in_memory(self, number: float | Array) -> Array:
         """One number, where the kernel reads it."""
-        if isinstance(given, float):
-            if self.device == CPU:
-                value = ctypes.c_float(given)
-                return Array("f32", ctypes.addressof(value), (1, 1), (1, 1), CPU, 0, value)
-            return Array("f32", get_device(self.index).number(given), (1, 1), (1, 1), CUDA, self.index)
+        if isinstance(number, Array):
+            return number
+        if self.device == CUDA:
+            return Array("f32", get_device(self.index).number(number), (1, 1), (1, 1), CUDA, self.index)
+        value = ctypes.c_float(number)
+        return Array("f32", ctypes.addressof(value), (1, 1), (1, 1), CPU, 0, value)
+
+    def _number(self, name: str, given: Any) -> float | Array:
+        number = as_number(given)
+        if number is not None:
+            if math.isfinite(number) and abs(number) > F32.largest or math.isinf(number) and given not in (math.inf, -math.inf):
+                raise ValueError(f"{name} is past the largest float32: pass a smaller number")
+            return number
         try:
             array = self._typed(name, given, (F32,))
         except TypeError as error:

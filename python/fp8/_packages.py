@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import operator
 from typing import Any, ContextManager
 
 from ._arrays import package_of
@@ -156,6 +157,20 @@ def package(array: Any) -> Package | None:
     if name == "torch":
         return _Torch(array)
     return _NumPy() if name == "numpy" else _CuPy() if name == "cupy" else None
+
+
+def stream_address(stream: Any) -> int:
+    """The address of a CUDA stream that is given as such, or as a stream of torch or cupy.
+
+    Raises:
+        TypeError: it is neither.
+    """
+    for name in ("cuda_stream", "ptr"):
+        stream = getattr(stream, name, stream)
+    try:
+        return operator.index(stream)
+    except TypeError:
+        raise TypeError(f"stream is a {type(stream).__name__}; it must be a stream of torch or cupy, or the address of one") from None
 
 
 def current_stream(array: Any, index: int) -> int:

@@ -9,6 +9,7 @@ from typing import Any, Callable
 
 import torch
 
+from . import _gemm
 from ._arrays import Array, contiguous_strides
 from ._device import get_device
 from ._errors import DeviceError
@@ -29,7 +30,7 @@ except AttributeError:  # a torch without CUDA
 class _Plan:
     """A call that can be repeated with other tensors of the same types, shapes and strides, none of which is copied."""
 
-    __slots__ = ("launch", "handle", "pack", "call", "shape", "strides", "dtype", "device", "index", "names", "count", "masks", "constants", "number")
+    __slots__ = ("launch", "handle", "pack", "call", "shape", "strides", "dtype", "device", "index", "names", "count", "masks", "constants", "known_number")
 
     def __init__(self, call: Call, done: Launched):
         operands, spec = done.operands, done.operands.spec
@@ -41,7 +42,7 @@ class _Plan:
         # The bits that no address may have.
         self.masks = tuple(15 if name in spec.read_by_tma else 0 for name in spec.arguments)
         self.constants = frozenset(name for name, value in operands.numbers.items() if isinstance(value, float))
-        self.number = get_device(operands.index).number
+        self.known_number = get_device(operands.index).known_number
 
 
 _plans: dict[tuple[Any, ...], _Plan] = {}
@@ -54,9 +55,7 @@ def _key(
     scale_layout: Any, b_block: int,
 ) -> tuple[Any, ...]:
     if torch.is_grad_enabled():
-        for tensor in (a_scale, b_scale, bias, residual):
-            if tensor is not None and tensor.requires_grad:
-                raise ValueError("fp8.gemm has no gradient, and an operand requires one: call it under torch.no_grad(), or detach the operand")
+        _refuse_gradients(a, a_scale, b, b_scale, bias, residual, beta, out_scale, out)
     key: tuple[Any, ...] = (
         a.shape,
         a.stride(),
@@ -86,6 +85,12 @@ def _key(
     if residual is not None:
         key += _mark(beta)
     return key if out_scale is None else key + _mark(out_scale)
+
+
+def _refuse_gradients(*operands: Any) -> None:
+    for operand in operands:
+        if getattr(operand, "requires_grad", False):
+            raise ValueError("fp8.gemm has no gradient, and an operand requires one: call it under torch.no_grad(), or detach the operand")
 
 
 def _mark(value: Any) -> tuple[Any, ...]:
@@ -131,7 +136,10 @@ def gemm(
     if plan.count > 5:
         for name in plan.names[4:-1]:
             given = residual if name == "c" else bias if name == "bias" else beta if name == "beta" else out_scale
-            addresses.append(plan.number(float(given)) if name in plan.constants else given.data_ptr())
+            address = plan.known_number(float(given)) if name in plan.constants else given.data_ptr()
+            if address is None:  # a number that is not on the GPU yet
+                return _cold(None, Call(a, a_scale, b, b_scale, out_dtype, bias, residual, beta, out_scale, out, scale_layout, b_block, stream))
+            addresses.append(address)
     addresses.append(result.data_ptr())
     for address, mask in zip(addresses, plan.masks):
         if address & mask:  # parts of tensors, which TMA may not read where they are
@@ -143,13 +151,15 @@ def gemm(
 
 def _cold(key: tuple[Any, ...] | None, call: Call) -> torch.Tensor:
     """A call that is checked, and one whose operands are copied each time."""
+    began = _gemm.generation
     done = launch(call)
     if key is not None and _reads_in_place(call, done):
         plan = _Plan(call, done)
         with _lock:
             if len(_plans) >= _MANY:
                 _plans.clear()
-            _plans[key] = plan
+            if began == _gemm.generation:
+                _plans[key] = plan
     result: torch.Tensor = done.result
     return result
 
@@ -223,6 +233,8 @@ def compiled(call: Call) -> torch.Tensor:
     """A call that torch.compile reads."""
     if call.stream is not None:
         raise ValueError("stream cannot be given under torch.compile, which has its own: leave it out")
+    if torch.is_grad_enabled():
+        _refuse_gradients(call.a, call.a_scale, call.b, call.b_scale, call.bias, call.residual, call.beta, call.out_scale, call.out)
     dtype = call.out_dtype
     if dtype is not None and not isinstance(dtype, torch.dtype):
         dtype = getattr(torch, format_of(dtype, "out_dtype").name)

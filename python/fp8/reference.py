@@ -52,7 +52,7 @@ def reference_gemm(a: Any, a_scale: Any, b: Any, b_scale: Any, *, out_dtype: Any
 def accumulate(xp: NumPy | Torch, a: Any, a_scale: Any, b: Any, b_scale: Any, bias: Any, residual: Any, beta: Any, out_scale: Any,
                b_block: int, scale_layout: str | None) -> tuple[Any, Any]:
     """Returns D in float64, and the magnitude of what it is the sum of: `|out_scale| * (sum |a_scale * b_scale| * sum |A| |B| + |beta * C| + |bias|)`."""
-    beta, out_scale = (float(factor.item() if hasattr(factor, "item") else factor) for factor in (beta, 1.0 if out_scale is None else out_scale))
+    beta, out_scale = _number("beta", beta), _number("out_scale", 1.0 if out_scale is None else out_scale)
     wide_a, wide_b = (xp.widen(operand, E4M3) for operand in (a, b))
     if len(a.shape) != len(b.shape) or len(a.shape) not in (2, 3) or a.shape[-1] != b.shape[-1] or a.shape[:-2] != b.shape[:-2]:
         raise ValueError(f"A is {by(a.shape)} and B {by(b.shape)}; A is M x K and B N x K, or both have a batch extent before that")
@@ -86,6 +86,12 @@ def accumulate(xp: NumPy | Torch, a: Any, a_scale: Any, b: Any, b_scale: Any, bi
             added = xp.widen(bias).reshape(n)
             total, magnitude = total + added, magnitude + abs(added)
         return total * out_scale, magnitude * abs(out_scale)
+
+
+def _number(name: str, factor: Any) -> float:
+    if math.prod(getattr(factor, "shape", ())) != 1:
+        raise ValueError(f"{name} is {by(factor.shape)}; it is a number, or an array of one")
+    return float(factor.item() if hasattr(factor, "item") else factor)
 
 
 def _check_shape(array: Any, name: str, shape: tuple[int, ...]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import math
+import operator
 import os
 import random
 import struct
@@ -23,6 +24,7 @@ from ._spec import GemmSpec
 from ._types import BY_MLIR
 
 _NAN = bytes((0x7F, 0xFF))
+_MANY = 1024  # sets of operands
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,7 @@ def tune(
         DeviceError: there is no GPU that can do it, or its driver fails.
         HangError: a kernel does not end.
     """
+    m, n, k = map(operator.index, (m, n, k))
     if min(m, n, k) < 1 or k % 16 or top < 1:
         raise ValueError(f"M, N and K are {m}, {n} and {k}, of {top} configurations; they must be 1 or more, K a multiple of 16")
     if spec.batch:
@@ -99,17 +102,23 @@ def tune(
 
 
 def _operand_sets(device: Device, spec: GemmSpec, problem: tuple[int, int, int]) -> Iterator[list[Array]]:
-    """Sets of operands, of random numbers, that together are larger than four times the L2 cache."""
+    """Sets of operands, of random numbers, that together are larger than four times the L2 cache, as far as 1024 sets reach."""
     shapes = _shapes(spec, problem)
-    sizes = {name: rows * row * BY_MLIR[dtype].size for name, (dtype, rows, _, row) in shapes.items()}
-    count = max(1, min(4 * device.info.l2_cache_bytes // sum(sizes.values()) + 1, device.info.memory_bytes // 2 // sum(sizes.values())))
-    contents = {name: _random(dtype, sizes[name]) for name, (dtype, *_) in shapes.items()}
-    for _ in range(count):
-        arrays = []
-        for name, (dtype, rows, columns, row) in shapes.items():
-            buffer = Buffer(device, contents[name])
-            arrays.append(Array(dtype, buffer.address, (rows, columns), (row, 1), CUDA, device.info.ordinal, buffer))
-        yield arrays
+    content, places = b"", {}
+    for name, (dtype, rows, _, row) in shapes.items():
+        places[name] = len(content)
+        content += _random(dtype, _aligned(rows * row * BY_MLIR[dtype].size))
+    wanted, room = 4 * device.info.l2_cache_bytes // len(content) + 1, device.info.memory_bytes // 2 // len(content)
+    for _ in range(max(1, min(wanted, room, _MANY))):
+        buffer = Buffer(device, content)
+        yield [
+            Array(dtype, buffer.address + places[name], (rows, columns), (row, 1), CUDA, device.info.ordinal, buffer)
+            for name, (dtype, rows, columns, row) in shapes.items()
+        ]
+
+
+def _aligned(size: int) -> int:
+    return -(-size // 256) * 256
 
 
 def _shapes(spec: GemmSpec, problem: tuple[int, int, int]) -> dict[str, tuple[str, int, int, int]]:

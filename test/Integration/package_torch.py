@@ -65,7 +65,9 @@ def check_beta(torch, fp8, generator):
         if not (d[3].isnan().all() and not d[:3].isnan().any() and not d[4:].isnan().any()):
             raise AssertionError("a NaN scale of one row must give NaN in that row and no other")
     with report.test("package-gradient"):
-        must_raise(ValueError, "has no gradient", lambda: fp8.gemm(a, sa, b, sb, bias=torch.zeros(256, device="cuda", requires_grad=True)))
+        for wrong in ({"bias": torch.zeros(256, device="cuda", requires_grad=True)}, {"residual": c, "beta": torch.ones(1, device="cuda", requires_grad=True)}):
+            must_raise(ValueError, "has no gradient", lambda: fp8.gemm(a, sa, b, sb, **wrong))
+        must_raise(ValueError, "has no gradient", lambda: fp8.gemm(a.detach().requires_grad_(), sa, b, sb))
         with torch.no_grad():
             fp8.gemm(a, sa, b, sb, bias=torch.zeros(256, device="cuda", requires_grad=True))
 
@@ -134,6 +136,8 @@ def check_compile_and_graph(torch, fp8, generator):
         tell("replayed on other numbers, the same bits")
     with report.test("package-cuda-graph-cold"):
         a, sa, b, sb = operands(torch, 96, 640, 512, generator)
+        c = torch.randn(96, 640, device="cuda", generator=generator)
+        fp8.gemm(a, sa, b, sb, residual=c, beta=0.5)
         torch.cuda.synchronize()
         said = []
         with torch.cuda.graph(torch.cuda.CUDAGraph()):
@@ -141,8 +145,13 @@ def check_compile_and_graph(torch, fp8, generator):
                 fp8.gemm(a, sa, b, sb, bias=torch.zeros(640, device="cuda", dtype=torch.float16))
             except fp8.DeviceError as error:
                 said.append(str(error))
-        if not said or "make the same call once before the capture" not in said[0]:
-            raise AssertionError("the message is: %s" % said)
+            for beta in (0.5, 0.75):  # of which the first is known
+                try:
+                    fp8.gemm(a, sa, b, sb, residual=c, beta=beta)
+                except fp8.DeviceError as error:
+                    said.append(str(error))
+        if len(said) != 2 or not all("make the same call once before the capture" in one for one in said) or "beta = 0.75" not in said[1]:
+            raise AssertionError("the messages are: %s" % said)
 
 
 def check_streams_and_outputs(torch, fp8, generator):

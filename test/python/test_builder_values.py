@@ -65,6 +65,31 @@ def numbers_of_python(made):
     ceildiv(4, 2)  # error
 
 
+def bits_of_an_index(made):
+    with made.kernel.role("read", warps=4):
+        ~made.count  # error
+
+
+def axis_before_the_first(made):
+    with made.kernel.role("read", warps=4):
+        made.values.stride(-1)  # error
+
+
+def axis_past_the_last(made):
+    with made.kernel.role("read", warps=4):
+        made.values.extent(2)  # error
+
+
+def indices_of_another_rank(made):
+    with made.kernel.role("read", warps=4):
+        made.values[0]  # error
+
+
+def no_value_of_the_kernel(made):
+    with made.kernel.role("read", warps=4):
+        math("powf", 1.0, 2.0)  # error
+
+
 def no_operand(made):
     math("tanh")  # error
 
@@ -164,6 +189,11 @@ CASES = [
     (wrong_operator, "value 'count' is of type index, which has no such operator"),
     (wrong_type, "value is of type f32 where index is needed"),
     (numbers_of_python, "neither operand is a value of the kernel; compute it in Python"),
+    (bits_of_an_index, "~ of a value of type index; it negates conditions"),
+    (axis_before_the_first, "array 'values' has no axis -1; name one from 0 to 1"),
+    (axis_past_the_last, "array 'values' has no axis 2; name one from 0 to 1"),
+    (indices_of_another_rank, "array 'values' has 2 dimensions and gets 1 indices; give one for each"),
+    (no_value_of_the_kernel, "no operand of math.powf is a value of the kernel; compute it in Python"),
     (no_operand, "math.tanh has no operand; give at least one value of the kernel"),
     (parameter_twice, "kernel 'k' has two parameters 'count'; give each a name of its own"),
     (op_after_its_kernel, "an op stands outside of kernel 'k'; put it inside its 'with'"),

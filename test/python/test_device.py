@@ -128,7 +128,7 @@ def test_a_number_stays_on_the_device(on_gpu):
     """) == "True 0.5 0\n"
 
 
-@pytest.mark.parametrize("beta", ["1e300", "np.float64(-1e39)"])
+@pytest.mark.parametrize("beta", ["1e300", "np.float64(-1e39)", "10**400"])
 def test_a_number_past_float32(on_gpu, beta):
     assert "is past the largest float32" in on_gpu(f"""
         try:
@@ -177,8 +177,66 @@ def test_waits_for_the_stream_that_writes(on_gpu):
         for stream in (None, 1, 0x77, 0x88):
             fp8.gemm(Foreign(a, stream), *map(Foreign, (a_scale, b, b_scale)), out=Foreign(d), stream=0x88)
         fp8.gemm(Foreign(a, 1), *map(Foreign, (a_scale, b, b_scale)), out=Foreign(d))
+        gemm(stream=0x99)  # what of the arrays is in no stream is not waited for
+        fp8.gemm(*map(Foreign, (a, a_scale, b, b_scale)), out=Foreign(d, 0x55))
         print([line.split()[1] for line in log("cuEventRecord")])
-    """) == "['0x1', '0x77']\n"
+        one = aligned((1,), np.float32)
+        expect(fp8.GemmSpec(out_dtype="f32", residual_dtype="f32", beta=True, out_scale=True))
+        gemm(residual=Foreign(c, 0x44), beta=Foreign(one, 0x66), out_scale=Foreign(one, 0x33))
+        kernel = fp8.compile(fp8.GemmSpec(out_dtype="f32"), problem=(m, n, k), assemble=False)
+        expect(fp8.GemmSpec(out_dtype="f32"))
+        kernel.launch(*map(Foreign, (a, a_scale, b, b_scale)), Foreign(d, 0x22), stream=0x77)
+        print([line.split()[1] for line in log("cuEventRecord")][3:])
+    """) == "['0x1', '0x77', '0x55']\n['0x44', '0x66', '0x33', '0x22']\n"
+
+
+@pytest.mark.parametrize("stream", ["'0x77'", "1.5", "object()"])
+def test_wrong_streams(on_gpu, stream):
+    assert "it must be a stream of torch or cupy, or the address of one" in on_gpu(f"""
+        try:
+            gemm(stream={stream})
+        except TypeError as error:
+            print(error)
+    """)
+
+
+def test_streams_of_packages(on_gpu):
+    assert on_gpu("""
+        class Stream:
+            ptr = 0x77
+
+        expect(fp8.GemmSpec(out_dtype="f32"))
+        gemm(stream=Stream())
+        gemm(stream=np.int64(0x77))
+        print(len(log("cuLaunchKernelEx")))
+    """) == "2\n"
+
+
+def test_a_choice_under_way_does_not_outlive_tuning(on_gpu):
+    """A kernel that was chosen before is not kept for calls after."""
+    assert on_gpu("""
+        original = _gemm._compile_for
+
+        def slow(*arguments):
+            made = original(*arguments)
+            _gemm.forget_choices()
+            return made
+
+        _gemm._compile_for = slow
+        expect(fp8.GemmSpec(out_dtype="f32"))
+        gemm()
+        print(len(_gemm._kernels))
+    """) == "0\n"
+
+
+def test_measurements_without_a_cache(on_gpu):
+    """They last as long as the process."""
+    assert on_gpu("""
+        from fp8 import _measured
+        for size in (16, 32):
+            _measured.keep("gpu", fp8.GemmSpec(), (size, size, size), f"tile = {size}")
+        print(_measured.find("gpu", fp8.GemmSpec(), (16, 16, 16)), _measured.find("gpu", fp8.GemmSpec(), (32, 32, 32)))
+    """, FP8_CACHE_DIR="") == "tile = 16 tile = 32\n"
 
 
 def test_memory_that_is_not_the_drivers(on_gpu):
@@ -220,7 +278,7 @@ def test_tuning(on_gpu):
     lines = """
         expect(fp8.GemmSpec(out_dtype="f32", config="tile = 16 x 64 x 128"))
         spec = fp8.GemmSpec(out_dtype="f32")
-        found = fp8.tune(m, n, k, spec, top=3, progress=True) if os.environ["TUNE"] else ()
+        found = fp8.tune(np.int64(m), n, k, spec, top=3, progress=True) if os.environ["TUNE"] else ()
         print(len(found), [one.us for one in found] == sorted(one.us for one in found))
         expect(spec)
         gemm()

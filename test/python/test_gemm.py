@@ -199,6 +199,9 @@ WRONG = {
     "type of out alone": (lambda p: {"out": np.zeros((16, 32))}, TypeError, "out is of float64; it must be of bfloat16, float16, float32 or float8_e4m3fn"),
     "complex": (lambda p: {"bias": p.bias.astype(np.complex64)}, TypeError, "bias is an array of complex64, which no kernel takes: convert it"),
     "shape of a_scale, undecided": (lambda p: {"a_scale": p.a_scale[:, :1], "scale_layout": None}, ValueError, "a_scale is 16 x 1; it must be M x K/128, 16 x 2 or K/128 x M, 2 x 16"),
+    "large beta": (lambda p: {"residual": p.c, "beta": 1e300}, ValueError, "beta is past the largest float32: pass a smaller number"),
+    "overlapping out": (lambda p: {"out": np.lib.stride_tricks.as_strided(np.zeros(32, np.float32), (16, 32), (0, 4))}, ValueError,
+                        "out has strides of 0 x 1 elements, so that elements share memory"),
     "chip": (lambda p: {"chip": "sm_80"}, ValueError, "there is no chip 'sm_80'; there are sm_90a"),
 }
 

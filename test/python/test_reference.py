@@ -135,6 +135,7 @@ def test_output_types():
     ({"b_block": 32}, "b_block is 32"),
     ({"bias": np.zeros(M)}, "the bias is 130; it has one number for each of 140 columns"),
     ({"residual": np.zeros((N, M))}, "the residual C is 140 x 130; it is 130 x 140"),
+    ({"beta": np.ones(2)}, "beta is 2; it is a number, or an array of one"),
     ({"scale_layout": "rows"}, "scale_layout is 'rows'; it must be 'row_major'"),
     ({"a_scale": np.zeros((3, 2, M))}, "a_scale is 3 x 2 x 130; it must be M x K/128, 130 x 2 or"),
 ])

@@ -72,13 +72,24 @@ class Scalar(Value):
     def __mod__(self, other: Operand) -> Scalar:
         return self._binary(("arith.remui", ""), other)
 
+    def __rmod__(self, other: Operand) -> Scalar:
+        return self._binary(("arith.remui", ""), other, swapped=True)
+
     def __and__(self, other: Operand) -> Scalar:
         return self._binary(("arith.andi", ""), other)
+
+    def __rand__(self, other: Operand) -> Scalar:
+        return self._binary(("arith.andi", ""), other, swapped=True)
 
     def __or__(self, other: Operand) -> Scalar:
         return self._binary(("arith.ori", ""), other)
 
+    def __ror__(self, other: Operand) -> Scalar:
+        return self._binary(("arith.ori", ""), other, swapped=True)
+
     def __invert__(self) -> Scalar:
+        if self.type != BOOL:
+            raise BuildError(f"~ of a value of type {self.type}; it negates conditions")
         return self._binary(("arith.xori", ""), True)
 
     def __eq__(self, other: Operand) -> Scalar:  # type: ignore[override]
@@ -174,11 +185,14 @@ def maximum(left: Operand, right: Operand) -> Scalar:
     return compute("arith.maximumf" if _is_float(left.type) else "arith.maxui", left, right)
 
 
-def math(name: str, *operands: Scalar) -> Scalar:
+def math(name: str, *operands: Operand) -> Scalar:
     """Emits an op of the math dialect on f32, such as `math("tanh", x)`; those that have instructions are listed at E4."""
     if not operands:
         raise BuildError(f"math.{name} has no operand; give at least one value of the kernel")
-    return compute(f"math.{name}", *operands)
+    value = next((operand for operand in operands if isinstance(operand, Scalar)), None)
+    if value is None:
+        raise BuildError(f"no operand of math.{name} is a value of the kernel; compute it in Python")
+    return compute(f"math.{name}", *(as_scalar(value.function, operand, value.type) for operand in operands))
 
 
 def select(condition: Scalar, left: Operand, right: Operand) -> Scalar:

@@ -30,23 +30,32 @@ class Array(Value):
 
     def __getitem__(self, indices: Operand | Sequence[Operand]) -> Scalar:
         element = Scalar(self.function, Number(self.type.element))
-        self.function.emit("memref.load ", self, "[", coordinates(self.function, indices), "] : ", self.type, results=[element])
+        places = coordinates(self.function, indices)
+        if len(places) != len(self.type.shape):
+            raise BuildError(f"{self.noun} has {len(self.type.shape)} dimensions and gets {len(places)} indices; give one for each")
+        self.function.emit("memref.load ", self, "[", places, "] : ", self.type, results=[element])
         return element
 
     def extent(self, axis: int) -> Scalar:
         """Emits a read of the extent along `axis`, in elements."""
+        self._check_axis(axis)
         extent = Scalar(self.function, INDEX)
         self.function.emit("memref.dim ", [self, as_scalar(self.function, axis, INDEX)], " : ", self.type, results=[extent])
         return extent
 
     def stride(self, axis: int) -> Scalar:
         """Emits a read of the distance between neighbours along `axis`, in elements."""
+        self._check_axis(axis)
         rank = len(self.type.shape)
         base = Value(self.function, MemRef((), self.type.element), "base")
         sizes = [Scalar(self.function, INDEX, hint) for hint in ("offset", *["size"] * rank, *["stride"] * rank)]
         self.function.emit("memref.extract_strided_metadata ", self, " : ", self.type, " -> ", [base.type, *(size.type for size in sizes)],
                            results=[base, *sizes])
         return sizes[1 + rank + axis]
+
+    def _check_axis(self, axis: int) -> None:
+        if not 0 <= axis < len(self.type.shape):
+            raise BuildError(f"{self.noun} has no axis {axis}; name one from 0 to {len(self.type.shape) - 1}")
 
     def cast(self, type: MemRef) -> Array:
         """Returns the array as one of another type: of the same element, with extents, strides or an offset known or unknown."""
