@@ -170,6 +170,38 @@ def test_a_fork_leaves_the_parents_gpu_alone(on_gpu):
     """) == "0\n"
 
 
+def test_a_capture_is_not_ended(on_gpu):
+    """What would have to be loaded or allocated is an error, as long as a CUDA graph is captured."""
+    assert on_gpu("""
+        import contextlib
+
+        class Capturing:
+            def is_capturing(self, index):
+                return True
+
+            def on(self, index, stream):
+                return contextlib.nullcontext()
+
+        expect(fp8.GemmSpec(out_dtype="f32", residual_dtype="f32", beta=True))
+        package = _gemm.package
+        for index in range(2):
+            _gemm.package = lambda array: Capturing()
+            for beta in (0.5, 0.75):
+                try:
+                    gemm(residual=Foreign(c), beta=beta)
+                    print(beta, "captured")
+                except fp8.DeviceError as error:
+                    print(str(error).split("captured, and ")[1])
+            _gemm.package = package
+            gemm(residual=Foreign(c), beta=0.5)
+    """).splitlines() == [
+        "the kernel for these shapes is not on the GPU yet: make the same call once before the capture",
+        "the kernel for these shapes is not on the GPU yet: make the same call once before the capture",
+        "0.5 captured",
+        "beta = 0.75 is not on the GPU yet: make the same call once before the capture",
+    ]
+
+
 def test_waits_for_the_stream_that_writes(on_gpu):
     """What the array interface says of its stream, unless it is the kernel's."""
     assert on_gpu("""
