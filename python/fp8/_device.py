@@ -71,7 +71,9 @@ class Device:
 
     def _chip(self) -> str:
         can_run = _library.functions().fp8DeviceCanRun
-        return next((chip for chip in _library.chips() if can_run(self.handle, chip.encode()) == 0), "")
+        # Its own, sm_103a, before that of a family, sm_100f.
+        chips = sorted(_library.chips(), key=lambda chip: not chip.endswith("a"))
+        return next((chip for chip in chips if can_run(self.handle, chip.encode()) == 0), "")
 
     def await_stream(self, stream: int) -> None:
         """Waits until what was enqueued to it is done."""

@@ -78,6 +78,11 @@ def test_launches(on_gpu):
     """) == "1 2 sm_90a\n"
 
 
+@pytest.mark.parametrize("capability, chip", [("9.0", "sm_90a"), ("10.0", "sm_100a"), ("10.3", "sm_103a"), ("8.9", "")])
+def test_chips(on_gpu, capability, chip):
+    assert on_gpu("print(fp8.device_info().chip)", FP8_FAKE_CAPABILITY=capability) == chip + "\n"
+
+
 def test_an_old_driver(on_gpu):
     told = on_gpu("""
         try:
