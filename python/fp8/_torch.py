@@ -54,8 +54,11 @@ def _key(
     a: Any, a_scale: Any, b: Any, b_scale: Any, out_dtype: Any, bias: Any, residual: Any, beta: Any, out_scale: Any, out: Any,
     scale_layout: Any, b_block: int,
 ) -> tuple[Any, ...]:
-    if torch.is_grad_enabled():
-        _refuse_gradients(a, a_scale, b, b_scale, bias, residual, beta, out_scale, out)
+    if torch.is_grad_enabled() and (
+        a.requires_grad or a_scale.requires_grad or b.requires_grad or b_scale.requires_grad  # one by one, which is the quickest
+        or _any_requires_gradient(bias, residual, beta, out_scale, out)
+    ):
+        raise ValueError(_NO_GRADIENT)
     key: tuple[Any, ...] = (
         a.shape,
         a.stride(),
@@ -87,10 +90,14 @@ def _key(
     return key if out_scale is None else key + _mark(out_scale)
 
 
-def _refuse_gradients(*operands: Any) -> None:
+_NO_GRADIENT = "fp8.gemm has no gradient, and an operand requires one: call it under torch.no_grad(), or detach the operand"
+
+
+def _any_requires_gradient(*operands: Any) -> bool:
     for operand in operands:
-        if getattr(operand, "requires_grad", False):
-            raise ValueError("fp8.gemm has no gradient, and an operand requires one: call it under torch.no_grad(), or detach the operand")
+        if operand is not None and getattr(operand, "requires_grad", False):
+            return True
+    return False
 
 
 def _mark(value: Any) -> tuple[Any, ...]:
@@ -233,8 +240,8 @@ def compiled(call: Call) -> torch.Tensor:
     """A call that torch.compile reads."""
     if call.stream is not None:
         raise ValueError("stream cannot be given under torch.compile, which has its own: leave it out")
-    if torch.is_grad_enabled():
-        _refuse_gradients(call.a, call.a_scale, call.b, call.b_scale, call.bias, call.residual, call.beta, call.out_scale, call.out)
+    if torch.is_grad_enabled() and _any_requires_gradient(*call):
+        raise ValueError(_NO_GRADIENT)
     dtype = call.out_dtype
     if dtype is not None and not isinstance(dtype, torch.dtype):
         dtype = getattr(torch, format_of(dtype, "out_dtype").name)
