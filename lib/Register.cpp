@@ -20,6 +20,7 @@ void fp8::registerFp8Dialect(DialectRegistry &registry) {
 void fp8::registerFp8Passes() {
   registerFp8TransformsPasses();
   registerFp8ConversionPasses();
+  registerFp8TargetPasses();
 }
 
 void fp8::registerFp8Pipelines() { registerGemmToPTXPipeline(); }
@@ -29,6 +30,5 @@ void fp8::registerFp8Tool(DialectRegistry &registry) {
   registerFp8Dialect(registry);
   registerFp8Passes();
   registerFp8Pipelines();
-  registerFp8TargetPasses();
   registerTranslationInterfaces(registry);
 }

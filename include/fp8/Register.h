@@ -13,8 +13,8 @@ namespace mlir::fp8 {
 /// Registers the fp8 dialect.
 void registerFp8Dialect(DialectRegistry &registry);
 
-/// Registers the fp8 passes under their command-line names (fp8-...,
-/// convert-fp8-to-nvvm).
+/// Registers all passes under their command-line names (fp8-...,
+/// convert-fp8-to-nvvm, convert-linalg-to-fp8).
 void registerFp8Passes();
 
 /// Registers the pass pipelines (fp8-gemm-to-ptx).
