@@ -240,7 +240,8 @@ def compiled(call: Call) -> torch.Tensor:
     """A call that torch.compile reads."""
     if call.stream is not None:
         raise ValueError("stream cannot be given under torch.compile, which has its own: leave it out")
-    if torch.is_grad_enabled() and _any_requires_gradient(*call):
+    operands = (call.a, call.a_scale, call.b, call.b_scale)
+    if torch.is_grad_enabled() and _any_requires_gradient(*operands, call.bias, call.residual, call.beta, call.out_scale, call.out):
         raise ValueError(_NO_GRADIENT)
     dtype = call.out_dtype
     if dtype is not None and not isinstance(dtype, torch.dtype):
@@ -248,7 +249,6 @@ def compiled(call: Call) -> torch.Tensor:
     options = {"bias": call.bias, "residual": call.residual, "scale_layout": call.scale_layout, "b_block": call.b_block, "out_dtype": dtype}
     for name, value in (("beta", call.beta), ("out_scale", call.out_scale)):
         options[f"{name}_tensor" if isinstance(value, torch.Tensor) else name] = value
-    operands = (call.a, call.a_scale, call.b, call.b_scale)
     if call.out is None:
         result: torch.Tensor = torch.ops.fp8.gemm(*operands, **options)
         return result
