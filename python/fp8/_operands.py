@@ -41,15 +41,6 @@ def _blocks(extent: int, block: int = _BLOCK) -> int:
     return -(-extent // block)
 
 
-def _typed(name: str, given: Any, wanted: tuple[Format, ...], stream: int | None) -> Array:
-    """What `given` is, as one of the types that it may be, to be used in that stream."""
-    array = describe(given, name, stream)
-    for format in wanted:
-        if stands_for(array.dtype, format.mlir):
-            return array.as_type(format.mlir)
-    raise TypeError(f"{name} is of {spelt(array.dtype)}; it must be of {one_of(wanted)}")
-
-
 def as_number(value: Any) -> float | None:
     """The number that `value` is, one of numpy among them; None: it is none, but an array perhaps."""
     is_array = package_of(value) or hasattr(value, "__cuda_array_interface__") or hasattr(value, "__dlpack__")
@@ -103,7 +94,12 @@ class Operands:
         self._check_places()
 
     def _typed(self, name: str, given: Any, wanted: tuple[Format, ...]) -> Array:
-        return _typed(name, given, wanted, self.stream)
+        """What `given` is, as one of the types that it may be."""
+        array = describe(given, name, self.stream)
+        for format in wanted:
+            if stands_for(array.dtype, format.mlir):
+                return array.as_type(format.mlir)
+        raise TypeError(f"{name} is of {spelt(array.dtype)}; it must be of {one_of(wanted)}")
 
     @property
     def d_shape(self) -> tuple[int, ...]:

@@ -33,7 +33,8 @@ class Measurement:
 
     Attributes:
         config: as `GemmSpec.config` pins it.
-        us: microseconds of a launch, the median over replays of a CUDA graph of launches on operands that are not in the L2 cache.
+        us: microseconds of a launch, the median over replays of a CUDA graph of launches on up to 1024 sets of operands. Those of very
+            small problems stay in the L2 cache.
         predicted_us: what the cost model expected.
     """
 
@@ -136,7 +137,11 @@ def _shapes(spec: GemmSpec, problem: tuple[int, int, int]) -> dict[str, tuple[st
         "bias": (spec.bias_dtype or "", 1, n),
         "d": (spec.out_dtype, m, n),
     }
-    return {name: (*shapes[name], padded_row(shapes[name][2], shapes[name][0]) if name in spec.read_by_tma else shapes[name][2]) for name in spec.arguments}
+    by_tma = spec.read_by_tma
+    return {
+        name: (dtype, rows, columns, padded_row(columns, dtype) if name in by_tma else columns)
+        for name, (dtype, rows, columns) in ((name, shapes[name]) for name in spec.arguments)
+    }
 
 
 def _random(dtype: str, size: int) -> bytes:

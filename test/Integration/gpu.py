@@ -165,7 +165,8 @@ class Packer:
             return "packed without " + LIBRARY
         if any(key in case for key in ("assemble", "gemms")) and not find_ptxas():
             return "packed without ptxas"
-        if "host" in case and not all(os.path.exists(path) for path in (os.path.join(LLVM, "bin", "mlir-opt"), os.path.join(self.build, "lib", HOST_LIBRARY))):
+        needed = [os.path.join(LLVM, "bin", "mlir-opt"), os.path.join(self.build, "lib", HOST_LIBRARY)]
+        if "host" in case and not all(map(os.path.exists, needed)):
             return "packed without MLIR's tools, or " + HOST_LIBRARY
         if "wheel" in case and not self.wheels:
             return "packed without the Python package (./dev wheel)"
