@@ -8,19 +8,38 @@
 
 #include "AliveSet.h"
 
+#include "LentUse.h"
 #include "LiveRange.h"
 #include "fp8/IR/Fp8.h"
+
+#include "llvm/Support/Endian.h"
+#include "llvm/Support/SipHash.h"
+
+#include <random>
 
 using namespace mlir;
 using namespace mlir::fp8;
 
-/// What a handle adds to the sum: its number, mixed so that sums of few
-/// handles do not coincide (the finalizer of the SplitMix64 generator).
-static uint64_t mix(uint64_t handle) {
-  uint64_t x = (handle + 1) * 0x9e3779b97f4a7c15;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-  return x ^ (x >> 31);
+namespace {
+/// The key of this process's sums. Nobody who writes a program knows it, so
+/// nobody can choose handles of which two sets have one sum.
+struct Key {
+  Key() {
+    std::random_device random;
+    for (uint8_t &byte : bytes)
+      byte = uint8_t(random());
+  }
+  uint8_t bytes[16];
+};
+} // namespace
+
+/// What a handle adds to the sum.
+static uint64_t getSummand(uint32_t handle) {
+  static const Key key;
+  uint8_t number[sizeof(handle)], hash[8];
+  llvm::support::endian::write32le(number, handle);
+  llvm::getSipHash_2_4_64(number, key.bytes, hash);
+  return llvm::support::endian::read64le(hash);
 }
 
 /// The number of ops that control may reach as far as each region tells.
@@ -87,13 +106,13 @@ bool AliveSet::walkFrom(Point point) {
 /// Takes account of what the op does with its operands.
 bool AliveSet::visit(Operation *op) {
   ++numVisited;
-  SmallVector<unsigned> borrowed, consumed;
+  Uses uses;
   for (OpOperand &use : op->getOpOperands())
-    if (!useOperand(use, borrowed, consumed))
+    if (!useOperand(use, uses))
       return false;
-  if (!borrowed.empty() && !lend(op, borrowed))
+  if (!uses.derived.empty() && !lend(uses))
     return false;
-  for (unsigned handle : consumed) {
+  for (unsigned handle : uses.consumed) {
     if (!handles[handle].isAlive)
       return false; // twice by this op
     toggle(handle);
@@ -101,40 +120,47 @@ bool AliveSet::visit(Operation *op) {
   return true;
 }
 
-/// Adds the handles that the op borrows, those of which it uses something lent,
-/// and those that it consumes.
-bool AliveSet::useOperand(OpOperand &use, SmallVectorImpl<unsigned> &borrowed,
-                          SmallVectorImpl<unsigned> &consumed) {
+/// Adds what the op does with the operand to `uses`. Returns false if that
+/// breaks a rule, or if its result is not for this walk to follow.
+bool AliveSet::useOperand(OpOperand &use, Uses &uses) {
   Operation *op = use.getOwner();
-  if (!isLinear(use.get().getType())) {
-    auto it = lenders.find(use.get());
-    if (it == lenders.end())
-      return true;
-    borrowed.append(it->second.begin(), it->second.end());
-    return getLoopVariablesFrom(use).empty() &&
-           llvm::all_of(it->second,
-                        [&](unsigned handle) { return isUsable(handle, op); });
-  }
-  // A linear value may be lent, too.
-  if (auto lent = lenders.find(use.get()); lent != lenders.end()) {
-    borrowed.append(lent->second.begin(), lent->second.end());
-    if (isForwarded(use) || isa<YieldOp>(op) ||
-        !llvm::all_of(lent->second,
-                      [&](unsigned handle) { return isUsable(handle, op); }))
+  auto isUsableHere = [&](unsigned handle) { return isUsable(handle, op); };
+  auto lent = lenders.find(use.get());
+  if (lent != lenders.end()) {
+    llvm::append_range(uses.borrowed, lent->second);
+    if (!llvm::all_of(lent->second, isUsableHere) || !addDerived(use, uses))
       return false;
   }
+  if (!isLinear(use.get().getType()))
+    return true;
+  // A linear value that is lent is consumed while its lenders live.
+  if (lent != lenders.end() && letsEscape(use))
+    return false;
   UseKind kind = classifyUse(use);
   auto it = ids.find(use.get());
   if (it == ids.end()) // selected, or used before it is defined
     return kind != UseKind::Illegal && selected.contains(use.get());
   if (kind == UseKind::Illegal || !isUsable(it->second, op))
     return false;
-  if (kind == UseKind::Borrow)
-    borrowed.push_back(it->second);
-  else if (handles[it->second].isManaged)
+  if (kind == UseKind::Borrow) {
+    uses.borrowed.push_back(it->second);
+    return addDerived(use, uses);
+  }
+  if (handles[it->second].isManaged)
     return false;
-  else if (!isa<BranchOpInterface>(op)) // hands on along each edge on its own
-    consumed.push_back(it->second);
+  if (!isa<BranchOpInterface>(op)) // hands on along each edge on its own
+    uses.consumed.push_back(it->second);
+  return true;
+}
+
+/// Adds what the op computes from the operand. What reaches arguments of
+/// regions, such as a loop's variable, is left to the walk of each handle.
+bool AliveSet::addDerived(OpOperand &use, Uses &uses) {
+  for (Value value : getDerivedValues(use)) {
+    if (!isa<OpResult>(value))
+      return false;
+    uses.derived.push_back(value);
+  }
   return true;
 }
 
@@ -146,20 +172,14 @@ bool AliveSet::isUsable(unsigned handle, Operation *op) const {
 
 /// What a borrow lends, and what is computed from that alone, belongs to the
 /// handles (L9).
-bool AliveSet::lend(Operation *op, ArrayRef<unsigned> borrowed) {
-  auto linear = dyn_cast<LinearOpInterface>(op);
-  bool computes = op->getNumRegions() == 0 && isMemoryEffectFree(op);
-  for (OpResult result : op->getResults())
-    if ((computes && !isLinear(result.getType())) ||
-        (linear && linear.lendsResult(result))) {
-      SmallVector<unsigned, 1> &of = lenders[result];
-      of.assign(borrowed.begin(), borrowed.end());
-      llvm::sort(of);
-      of.erase(llvm::unique(of), of.end());
-      // What is made of many handles is cheaper to follow from each.
-      if (of.size() > 8)
-        return false;
-    }
+bool AliveSet::lend(Uses &uses) {
+  llvm::sort(uses.borrowed);
+  uses.borrowed.erase(llvm::unique(uses.borrowed), uses.borrowed.end());
+  // What is made of many handles is cheaper to follow from each.
+  if (uses.borrowed.size() > 8)
+    return false;
+  for (Value value : uses.derived)
+    lenders[value].assign(uses.borrowed.begin(), uses.borrowed.end());
   return true;
 }
 
@@ -199,9 +219,8 @@ bool AliveSet::leaveAlong(BranchOpInterface branch) {
 void AliveSet::enterRegions(Operation *op) {
   if (op->getNumRegions() == 0)
     return;
-  auto linear = dyn_cast<LinearOpInterface>(op);
   auto branch = dyn_cast<RegionBranchOpInterface>(op);
-  bool captures = !branch || (linear && linear.refusesCapture());
+  bool captures = !runsRegionsInPlace(op);
   Scope outer = scopes.lookup(op->getParentRegion());
   for (Region &region : op->getRegions()) {
     Scope &scope = scopes[&region];
@@ -243,7 +262,8 @@ void AliveSet::define(ValueRange values) {
     bool isManaged = owner && owner.managesArgument(argument);
     unsigned handle = handles.size();
     ids[value] = handle;
-    handles.push_back({value.getParentRegion(), isManaged, isManaged});
+    handles.push_back(
+        {value.getParentRegion(), getSummand(handle), isManaged, isManaged});
     if (!isManaged)
       toggle(handle);
   }
@@ -255,7 +275,7 @@ void AliveSet::toggle(unsigned handle) {
   unsigned &numAlive = scopes[which.home].numAlive;
   which.isAlive = !which.isAlive;
   numAlive = which.isAlive ? numAlive + 1 : numAlive - 1;
-  aliveSum = which.isAlive ? aliveSum + mix(handle) : aliveSum - mix(handle);
+  aliveSum += which.isAlive ? which.summand : -which.summand;
 }
 
 void AliveSet::rollBack(size_t mark) {

@@ -30,6 +30,7 @@ private:
   using Point = llvm::PointerUnion<Block *, Operation *>;
   struct Handle {
     Region *home;
+    uint64_t summand; ///< what it adds to the sum while it is alive
     bool isManaged; ///< consumed by the op around its region
     bool isAlive = false;
   };
@@ -37,6 +38,12 @@ private:
     unsigned depth = 0;
     unsigned barrier = 0;  ///< handles of regions above this depth are captured
     unsigned numAlive = 0; ///< the region's own handles
+  };
+  /// What one op does with handles.
+  struct Uses {
+    SmallVector<unsigned> borrowed; ///< by itself, or through what they lent
+    SmallVector<unsigned> consumed;
+    SmallVector<Value> derived; ///< the results that come from the borrowed
   };
   struct Edge {
     Point target;
@@ -47,10 +54,10 @@ private:
   bool walk(Operation *function);
   bool walkFrom(Point point);
   bool visit(Operation *op);
-  bool useOperand(OpOperand &use, SmallVectorImpl<unsigned> &borrowed,
-                  SmallVectorImpl<unsigned> &consumed);
+  bool useOperand(OpOperand &use, Uses &uses);
+  bool addDerived(OpOperand &use, Uses &uses);
   bool isUsable(unsigned handle, Operation *op) const;
-  bool lend(Operation *op, ArrayRef<unsigned> borrowed);
+  bool lend(Uses &uses);
   bool leaveBlock(Block *block);
   bool leaveAlong(BranchOpInterface branch);
   void enterRegions(Operation *op);
@@ -70,8 +77,9 @@ private:
   SmallVector<Edge> worklist;
   /// The handles that came alive or were consumed on the way to here.
   SmallVector<unsigned> trail;
-  /// Stands for the set of handles alive: the sum of a number for each. Two
-  /// sets with the same sum are equal but for one chance in 2^64.
+  /// Stands for the set of handles alive: the sum of a number for each, drawn
+  /// by a key of the process. Two sets with the same sum are equal but for one
+  /// chance in 2^64, whatever the program.
   uint64_t aliveSum = 0;
   llvm::DenseMap<Point, uint64_t> sumAt;
   size_t numVisited = 0;

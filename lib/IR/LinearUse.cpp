@@ -6,7 +6,6 @@
 
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
-#include "mlir/Interfaces/LoopLikeInterface.h"
 
 using namespace mlir;
 using namespace mlir::fp8;
@@ -59,30 +58,66 @@ SelectLikeOpInterface fp8::getSelect(OpOperand &use) {
                                                       : SelectLikeOpInterface();
 }
 
-SmallVector<Value> fp8::getLoopVariablesFrom(OpOperand &use) {
-  auto loop = dyn_cast<LoopLikeOpInterface>(use.getOwner());
-  if (!loop)
-    return {};
-  OpFoldResult value = use.get();
-  auto contains = [&](std::optional<SmallVector<OpFoldResult>> bounds) {
-    return bounds && llvm::is_contained(*bounds, value);
-  };
-  std::optional<SmallVector<Value>> variables = loop.getLoopInductionVars();
-  if (!variables ||
-      !(contains(loop.getLoopLowerBounds()) || contains(loop.getLoopSteps())))
-    return {};
-  return *variables;
-}
-
 bool fp8::isSelected(Value value) {
   return llvm::any_of(value.getUses(),
                       [](OpOperand &use) { return getSelect(use) != nullptr; });
+}
+
+bool fp8::runsRegionsInPlace(Operation *op) {
+  if (!isa<RegionBranchOpInterface>(op))
+    return false;
+  if (auto linear = dyn_cast<LinearOpInterface>(op))
+    return !linear.refusesCapture();
+  // The interface does not say which threads run a region, or when: that of
+  // acc.parallel or async.execute runs elsewhere. These dialects say so.
+  return llvm::is_contained({"scf", "affine", "memref"},
+                            op->getName().getDialectNamespace());
+}
+
+void fp8::visitRegionEdges(
+    RegionBranchOpInterface op, Operation *from,
+    llvm::function_ref<void(OperandRange, ValueRange)> visit) {
+  auto terminator = dyn_cast<RegionBranchTerminatorOpInterface>(from);
+  if (from != op && !terminator)
+    return;
+  SmallVector<RegionSuccessor> successors;
+  op.getSuccessorRegions(from == op ? RegionBranchPoint::parent()
+                                    : RegionBranchPoint(terminator),
+                         successors);
+  for (RegionSuccessor &successor : successors)
+    visit(from == op ? op.getEntrySuccessorOperands(successor)
+                     : terminator.getSuccessorOperands(successor),
+          successor.getSuccessorInputs());
+}
+
+/// True if each value that the operand is handed to along the edges of a region
+/// op has the operand's type.
+static bool keepsType(OpOperand &use) {
+  Operation *op = use.getOwner();
+  auto region = dyn_cast<RegionBranchOpInterface>(op);
+  if (!region && isa<RegionBranchTerminatorOpInterface>(op))
+    region = dyn_cast_or_null<RegionBranchOpInterface>(op->getParentOp());
+  if (!region)
+    return true; // a branch's or a call's own verifier compares types
+  if (!runsRegionsInPlace(region))
+    return false;
+  bool isKept = true;
+  visitRegionEdges(region, op, [&](OperandRange from, ValueRange to) {
+    if (!isWithin(use, from))
+      return;
+    unsigned index = use.getOperandNumber() - from.getBeginOperandIndex();
+    if (index >= to.size() || to[index].getType() != use.get().getType())
+      isKept = false;
+  });
+  return isKept;
 }
 
 UseKind fp8::classifyUse(OpOperand &use) {
   if (auto linear = dyn_cast<LinearOpInterface>(use.getOwner()))
     return linear.getLinearUse(use) == LinearUse::Borrow ? UseKind::Borrow
                                                          : UseKind::Consume;
-  return isForwarded(use) || getSelect(use) ? UseKind::Consume
+  if (getSelect(use))
+    return UseKind::Consume;
+  return isForwarded(use) && keepsType(use) ? UseKind::Consume
                                             : UseKind::Illegal;
 }

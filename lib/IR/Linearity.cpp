@@ -5,6 +5,7 @@
 #include "fp8/IR/Linearity.h"
 
 #include "AliveSet.h"
+#include "LentUse.h"
 #include "LiveRange.h"
 #include "fp8/IR/Fp8.h"
 
@@ -14,19 +15,6 @@
 
 using namespace mlir;
 using namespace mlir::fp8;
-
-/// True if the op writes the operand's value to memory. Stores and atomics of
-/// other dialects take the value first, then the memory and the indices; an op
-/// that names no memory (a print) keeps nothing.
-static bool storesValue(OpOperand &use) {
-  Operation *op = use.getOwner();
-  auto isNumber = [](Type type) { return type.isIntOrIndexOrFloat(); };
-  return use.getOperandNumber() == 0 && !isa<LinearOpInterface>(op) &&
-         !isa_and_nonnull<Fp8Dialect>(op->getDialect()) &&
-         !isa<BaseMemRefType>(use.get().getType()) &&
-         !llvm::all_of(op->getOperandTypes(), isNumber) &&
-         hasEffect<MemoryEffects::Write>(op);
-}
 
 namespace {
 
@@ -44,6 +32,10 @@ private:
   void checkManaged(Value value, Operation *owner, ArrayRef<OpOperand *> uses);
   bool reportCapture(Value value, const LiveRange &range);
   void checkMaker(Operation *op);
+  void checkMaker(Block *block);
+  void checkEdges(RegionBranchOpInterface op);
+  void checkCopyable(Value value);
+  void reportMaker(Value value, Operation *maker);
   void checkCall(Operation *op);
   bool collectLent(Value value, SmallVectorImpl<OpOperand *> &uses);
   bool collectUsesOfLent(Value lent, Operation *lender,
@@ -64,6 +56,8 @@ private:
   Operation *function;
   DominanceInfo dominance;
   AliveSet alive;
+  llvm::DenseMap<Type, bool> holdsHandlesByType;
+  llvm::DenseSet<Value> forged; ///< reported: nothing says who owns them
   bool failed = false;
 };
 
@@ -84,34 +78,106 @@ LogicalResult Checker::run() {
     region.walk<WalkOrder::PreOrder>([&](Block *block) {
       if (!dominance.isReachableFromEntry(block))
         return WalkResult::skip();
+      checkMaker(block);
       for (BlockArgument argument : block->getArguments())
-        if (isLinear(argument.getType()))
-          checkValue(argument);
+        checkValue(argument);
       for (Operation &op : *block) {
         checkMaker(&op);
         checkCall(&op);
         for (OpResult result : op.getResults())
-          if (isLinear(result.getType()))
-            checkValue(result);
+          checkValue(result);
       }
       return WalkResult::advance();
     });
   return success(!failed);
 }
 
-/// (L6) Only an op that says what it does may make a linear value.
+void Checker::reportMaker(Value value, Operation *maker) {
+  forged.insert(value);
+  InFlightDiagnostic diagnostic =
+      error(value)
+      << "is made by '" << maker->getName()
+      << "', which does not declare what it does with linear values (L6); "
+         "it must implement LinearOpInterface";
+  if (value.getDefiningOp() != maker)
+    diagnostic.attachNote(maker->getLoc()) << "made here";
+}
+
+/// (L6) Only an op that says what it does may make a linear value. A region op
+/// makes none: each one that comes out of it came in along an edge.
 void Checker::checkMaker(Operation *op) {
-  if (isa<LinearOpInterface, RegionBranchOpInterface, CallOpInterface,
-          SelectLikeOpInterface>(op))
+  if (isa<LinearOpInterface, CallOpInterface, SelectLikeOpInterface>(op))
     return;
+  if (auto branch = dyn_cast<RegionBranchOpInterface>(op))
+    return checkEdges(branch);
   for (OpResult result : op->getResults())
-    if (isLinear(result.getType())) {
-      error(result)
-          << "is made by '" << op->getName()
-          << "', which does not declare what it does with linear values (L6); "
-             "it must implement LinearOpInterface";
-      return;
+    if (isLinear(result.getType()))
+      return reportMaker(result, op);
+}
+
+/// (L6) The linear arguments of a block come from a function's caller, from an
+/// op that declares them, or along edges.
+void Checker::checkMaker(Block *block) {
+  Operation *parent = block->getParentOp();
+  for (BlockArgument argument : block->getArguments()) {
+    if (!isLinear(argument.getType()))
+      continue;
+    if (block->isEntryBlock()) {
+      if (!isa<FunctionOpInterface, LinearOpInterface,
+               RegionBranchOpInterface>(parent))
+        reportMaker(argument, parent);
+      continue;
     }
+    for (Block::pred_iterator it = block->pred_begin(); it != block->pred_end();
+         ++it) {
+      auto branch = dyn_cast<BranchOpInterface>((*it)->getTerminator());
+      if (branch && !branch.getSuccessorOperands(it.getSuccessorIndex())
+                         .isOperandProduced(argument.getArgNumber()))
+        continue;
+      reportMaker(argument, (*it)->getTerminator());
+      break;
+    }
+  }
+}
+
+/// (L6) Each linear value that a region op's regions or results receive is
+/// handed on from a value of the same type.
+void Checker::checkEdges(RegionBranchOpInterface op) {
+  llvm::SmallDenseSet<Value> received;
+  auto receive = [&](OperandRange from, ValueRange to) {
+    for (auto [source, target] : llvm::zip(from, to))
+      if (source.getType() == target.getType())
+        received.insert(target);
+  };
+  auto check = [&](ValueRange values) {
+    for (Value value : values)
+      if (isLinear(value.getType()) &&
+          (!runsRegionsInPlace(op) || !received.contains(value)))
+        return reportMaker(value, op);
+  };
+  visitRegionEdges(op, op, receive);
+  for (Region &region : op->getRegions())
+    for (Block &block : region)
+      if (Operation *terminator = getTerminator(&block))
+        visitRegionEdges(op, terminator, receive);
+  for (Region &region : op->getRegions())
+    if (!region.empty())
+      check(region.getArguments());
+  check(op->getResults());
+}
+
+/// (L6) A value that can be copied holds no handle.
+void Checker::checkCopyable(Value value) {
+  auto [known, isNew] = holdsHandlesByType.insert({value.getType(), false});
+  if (isNew)
+    known->second = holdsHandles(value.getType());
+  if (!known->second)
+    return;
+  failed = true;
+  emitError(value.getLoc())
+      << "a value of type " << value.getType()
+      << " holds handles and can be copied (L6); pass each handle as a value "
+         "of its own";
 }
 
 /// (L5) A callee takes ownership, so it must be a function that is checked.
@@ -143,7 +209,9 @@ void Checker::checkCall(Operation *op) {
 }
 
 void Checker::checkValue(Value value) {
-  if (!checkUses(value))
+  if (!isLinear(value.getType()))
+    return checkCopyable(value);
+  if (forged.contains(value) || !checkUses(value))
     return;
   SmallVector<OpOperand *> uses;
   for (OpOperand &use : value.getUses())
@@ -231,7 +299,7 @@ bool Checker::collectUsesOfLent(Value lent, Operation *lender,
       continue;
     for (OpOperand &use : next.getUses()) {
       Operation *user = use.getOwner();
-      if (isForwarded(use) || storesValue(use) || isa<YieldOp>(user)) {
+      if (letsEscape(use)) {
         failed = true;
         InFlightDiagnostic diagnostic =
             emitError(lender->getLoc())
@@ -242,14 +310,7 @@ bool Checker::collectUsesOfLent(Value lent, Operation *lender,
         return false;
       }
       uses.push_back(&use);
-      // What is computed from a lent value alone is as short-lived as it.
-      if (isMemoryEffectFree(user) && user->getNumRegions() == 0)
-        worklist.append(user->result_begin(), user->result_end());
-      else if (auto other = dyn_cast<LinearOpInterface>(user))
-        for (OpResult result : user->getResults())
-          if (other.lendsResult(result))
-            worklist.push_back(result);
-      llvm::append_range(worklist, getLoopVariablesFrom(use));
+      llvm::append_range(worklist, getDerivedValues(use));
     }
   }
   return true;

@@ -50,9 +50,7 @@ void LiveRange::collect(ArrayRef<OpOperand *> uses) {
       if (op->getParentRegion() == home)
         break;
       Operation *parent = op->getParentOp();
-      auto linear = dyn_cast_or_null<LinearOpInterface>(parent);
-      if (!isa_and_nonnull<RegionBranchOpInterface>(parent) ||
-          (linear && linear.refusesCapture())) {
+      if (!parent || !runsRegionsInPlace(parent)) {
         capture = parent;
         return;
       }

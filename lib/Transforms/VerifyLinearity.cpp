@@ -18,7 +18,9 @@ using namespace mlir::fp8;
 
 /// True if a linear value occurs in the function's signature or body.
 static bool handlesLinearValues(FunctionOpInterface function) {
-  auto isLinearType = [](Type type) { return isLinear(type); };
+  auto isLinearType = [](Type type) {
+    return isLinear(type) || holdsHandles(type);
+  };
   if (llvm::any_of(function.getArgumentTypes(), isLinearType) ||
       llvm::any_of(function.getResultTypes(), isLinearType))
     return true;

@@ -311,7 +311,9 @@ func.func @scope_stage_captured(%c: !fp8.consumer<!ring>, %n: index) -> !fp8.con
 // Where order does not matter to MLIR (it knows nothing of this region), it matters to the check.
 !ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
 func.func @used_before_it_is_made() attributes {fp8.linear} {
+  // expected-note @below {{made here}}
   "foreign.with"() ({
+  // expected-error @below {{consumer end is made by 'foreign.with', which does not declare what it does with linear values (L6); it must implement LinearOpInterface}}
   ^bb0(%x: !fp8.consumer<!ring>):
     // expected-note @below {{consumed again here}}
     fp8.close %n : !fp8.consumer<!ring>

@@ -17,6 +17,10 @@ enum class LinearUse { Consume, Borrow };
 /// True if values of the type are consumed exactly once on every path (L1).
 bool isLinear(Type type);
 
+/// True if a value of the type holds handles and can be copied (L6): a tensor,
+/// a tuple or an asynchronous value of linear ones.
+bool holdsHandles(Type type);
+
 /// The operands that are tiles or accumulators.
 SmallVector<Value> getViewOperands(Operation *op);
 

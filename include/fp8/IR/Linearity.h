@@ -34,9 +34,17 @@ bool isForwarded(OpOperand &use);
 /// is not of that kind.
 SelectLikeOpInterface getSelect(OpOperand &use);
 
-/// The variables of a loop that begin at the used value or advance by it; none
-/// if it is not used so.
-SmallVector<Value> getLoopVariablesFrom(OpOperand &use);
+/// True if the op runs its regions where it stands: on the threads that come to
+/// it, one region at a time, so that handles may live on in them. An op of
+/// another dialect says so by LinearOpInterface.
+bool runsRegionsInPlace(Operation *op);
+
+/// Calls `visit` for each edge of the region op that leaves `from`, the op
+/// itself or the terminator of one of its blocks, with the operands that are
+/// handed on along the edge and the values that receive them.
+void visitRegionEdges(
+    RegionBranchOpInterface op, Operation *from,
+    llvm::function_ref<void(OperandRange, ValueRange)> visit);
 
 /// True if a select uses the value.
 bool isSelected(Value value);

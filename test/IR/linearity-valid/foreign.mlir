@@ -4,39 +4,27 @@
 !end = !fp8.consumer<!fp8.pipeline<3, s: !fp8.tile<1x128xf32>>>
 !stage = !fp8.consumer_stage<!fp8.pipeline<3, s: !fp8.tile<1x128xf32>>>
 
-// A region of another dialect is given a handle as its argument, and consumes it.
-func.func @foreign_argument() attributes {fp8.linear} {
-  "foreign.with"() ({
-  ^bb0(%x: !end):
-    %s = fp8.acquire %x : !end
-    %n = fp8.release %s : !stage
-    fp8.close %n : !end
-    "foreign.end"() : () -> ()
-  }) : () -> ()
-  return
-}
-
-// The same, while a handle from outside is alive around it.
+// A handle from outside is alive around a region of another dialect.
 func.func @foreign_region(%x: !end) -> !end attributes {fp8.linear} {
   "foreign.region"() ({
-  ^bb0(%e: !end):
-    fp8.close %e : !end
-    "foreign.end"() : () -> ()
+  ^bb0(%i: index):
+    "foreign.end"(%i) : (index) -> ()
   }) : () -> ()
   return %x : !end
 }
 
-// A region of another dialect with blocks: the argument is consumed on each way out.
-func.func @foreign_blocks(%c: i1) attributes {fp8.linear} {
-  "foreign.with"() ({
-  ^bb0(%x: !end):
-    cf.cond_br %c, ^left, ^right(%x : !end)
-  ^left:
-    fp8.close %x : !end
-    "foreign.end"() : () -> ()
-  ^right(%y: !end):
-    fp8.close %y : !end
-    "foreign.end"() : () -> ()
-  }) : () -> ()
-  return
+// A number that a slot lends is stored nowhere: it says where to store another number, is printed, and chooses what is read.
+func.func @lent_number_is_an_address(%x: !end, %m: memref<4xf32>, %table: memref<4xindex>, %w: index, %v: f32, %p: !llvm.ptr) -> (!end, f32, f32, f32) attributes {fp8.linear} {
+  %s = fp8.acquire %x : !end
+  %slot = fp8.index %s : !stage
+  memref.store %v, %m[%slot] : memref<4xf32>
+  memref.store %w, %table[%slot] : memref<4xindex>
+  %old = memref.atomic_rmw addf %v, %m[%slot] : (f32, memref<4xf32>) -> f32
+  gpu.printf "slot %d\n", %slot : index
+  %data = memref.load %m[%slot] : memref<4xf32>
+  %i = arith.index_cast %slot : index to i64
+  %address = llvm.getelementptr %p[%i] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+  %more = llvm.load %address : !llvm.ptr -> f32
+  %n = fp8.release %s : !stage
+  return %n, %old, %data, %more : !end, f32, f32, f32
 }
