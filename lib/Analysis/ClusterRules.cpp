@@ -55,20 +55,21 @@ LogicalResult KernelPlan::checkSharedSlots(Operation *op,
   for (auto &[number, use] : flow->getStageUses()) {
     StagePlan stage = stages.lookup(number);
     for (AcquireOp acquire : use.acquires)
-      if (getRingOf(acquire.getEnd()) == op && ring.ctaGroup == 1 &&
+      if (llvm::is_contained(getRings(acquire.getEnd()), op) && ring.ctaGroup == 1 &&
           getLeadingGrouping(acquire) && cluster.getSize() > 1)
         return acquire.emitOpError()
                << "takes a slot that CTAs fill for one another, so it must not "
                   "stand in an 'fp8.leading_cta' (C4); every CTA copies its "
                   "share and hands the slot back";
     for (TileCopyOpInterface copy : use.copies)
-      if (getRingOf(copy.getFilledStage()) == op && !stage.bytesAtAcquire)
+      if (llvm::is_contained(getRings(copy.getFilledStage()), op) &&
+          !stage.bytesAtAcquire)
         return copy->emitOpError()
                << "copies into a slot that CTAs share, so it must stand in the "
                   "block of the slot's acquire (C4), where its bytes are "
                   "announced before another CTA's arrive";
     for (AcquireOp acquire : use.acquires)
-      if (getRingOf(acquire.getEnd()) == op &&
+      if (llvm::is_contained(getRings(acquire.getEnd()), op) &&
           isa<ConsumerType>(getEndOf(acquire.getEnd().getType())) &&
           ring.ctaGroup == 2 && !stage.usedByMma)
         return acquire.emitOpError()
@@ -84,7 +85,7 @@ LogicalResult KernelPlan::checkSharedSlots(Operation *op,
 LogicalResult KernelPlan::checkWorkQueue(WorkQueueOp queue) const {
   for (auto &[number, use] : flow->getStageUses())
     for (AcquireOp acquire : use.acquires) {
-      if (getRingOf(acquire.getEnd()) != queue)
+      if (!llvm::is_contained(getRings(acquire.getEnd()), queue))
         continue;
       std::optional<CtaGrouping> grouping = getLeadingGrouping(acquire);
       if (isa<ConsumerType>(getEndOf(acquire.getEnd().getType()))) {

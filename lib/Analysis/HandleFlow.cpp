@@ -37,7 +37,12 @@ void HandleFlow::joinPair(Value from, Value to) {
   if (!isLinear(from.getType()) || !isLinear(to.getType()))
     return;
   stages.join(from, to);
+  joinEnds(from, to);
+}
+
+void HandleFlow::joinEnds(Value from, Value to) {
   ends.join(from, to);
+  successors[from].push_back(to);
 }
 
 /// Joins what the op hands on along control flow.
@@ -80,15 +85,35 @@ HandleFlow::HandleFlow(Operation *kernel) {
     // What goes on as the same end although it changes its type.
     if (isa<AcquireOp, ReleaseOp, WaitOp, ArriveOp, StepOp, CreateMmaWarpOp,
             CreateEpilogueWarpOp>(op))
-      ends.join(op->getOperand(0), op->getResult(0));
+      joinEnds(op->getOperand(0), op->getResult(0));
     if (isa<ArriveOp>(op))
       stages.join(op->getOperand(0), op->getResult(0));
     if (auto store = dyn_cast<StoreOp>(op))
-      ends.join(store.getQueue(), store.getNext());
+      joinEnds(store.getQueue(), store.getNext());
     if (auto reduce = dyn_cast<ReduceScatterOp>(op))
-      ends.join(reduce.getExchange(), reduce.getNext());
+      joinEnds(reduce.getExchange(), reduce.getNext());
   });
+  traceRings(kernel);
   collectUses(kernel);
+}
+
+/// Follows each ring's ends from the op that makes them. Unlike the groups,
+/// this keeps apart what flows together later.
+void HandleFlow::traceRings(Operation *kernel) {
+  kernel->walk([&](Operation *op) {
+    if (!isa<PipelineOp, OutputPipelineOp, WorkQueueOp>(op))
+      return;
+    SmallVector<Value> worklist(op->getResults());
+    while (!worklist.empty()) {
+      Value value = worklist.pop_back_val();
+      SmallVector<Operation *, 1> &known = rings[value];
+      if (llvm::is_contained(known, op))
+        continue;
+      known.push_back(op);
+      if (auto it = successors.find(value); it != successors.end())
+        llvm::append_range(worklist, it->second);
+    }
+  });
 }
 
 /// The stage that a tile or an accumulator was lent from, null if it comes from
@@ -132,6 +157,12 @@ void HandleFlow::collectUses(Operation *kernel) {
 }
 
 unsigned HandleFlow::getEnd(Value value) const { return ends.find(value); }
+
+ArrayRef<Operation *> HandleFlow::getRings(Value handle) const {
+  auto it = rings.find(handle);
+  return it == rings.end() ? ArrayRef<Operation *>()
+                           : ArrayRef<Operation *>(it->second);
+}
 
 ArrayRef<Operation *> HandleFlow::getAcquires(unsigned end) const {
   auto it = acquires.find(end);

@@ -128,7 +128,10 @@ LogicalResult KernelPlan::checkRoles(FunctionOpInterface kernel) {
 static LogicalResult checkEvidence(CreateEpilogueWarpOp op,
                                    const HandleFlow &flow) {
   auto wait = op.getReady().getDefiningOp<WaitTmemOp>();
-  if (wait && flow.getEnd(wait.getEnd()) == flow.getEnd(op.getEnd()))
+  // An end that may be of two rings needs the evidence of the very same value.
+  if (wait && (wait.getEnd() == op.getEnd() ||
+               (flow.getRings(op.getEnd()).size() == 1 &&
+                flow.getRings(wait.getEnd()) == flow.getRings(op.getEnd()))))
     return success();
   InFlightDiagnostic diagnostic =
       op.emitOpError() << "needs the evidence of an fp8.wait_tmem on its own "

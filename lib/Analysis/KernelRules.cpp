@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Rules that a kernel keeps as a whole beside its counts: nothing waits for
-// what nobody does, and nothing is read that nobody wrote (K1 to K7).
+// what nobody does, and nothing is read that nobody wrote (K2 to K7).
 
 #include "fp8/Analysis/KernelPlan.h"
 
@@ -12,21 +12,6 @@
 
 using namespace mlir;
 using namespace mlir::fp8;
-
-/// (K1) Whole-CTA synchronisation and memory that the kernel's layout does not
-/// know. Named by text: the gpu dialect is no dependency of the analysis.
-static LogicalResult checkForeign(Operation *op) {
-  StringRef name = op->getName().getStringRef();
-  if (name == "gpu.barrier" && op->getParentOfType<RoleOp>())
-    return op->emitOpError()
-           << "waits for all warps of the CTA, but only those of its role come "
-              "here (K1); hand over through a ring";
-  if (name == "gpu.dynamic_shared_memory")
-    return op->emitOpError() << "is memory that the layout of the kernel's "
-                                "rings does not know of "
-                                "(K1); add a tile to a pipeline";
-  return success();
-}
 
 /// (K2) A handle of an output pipeline is made on every path: the other side
 /// waits for it.
@@ -105,9 +90,11 @@ static LogicalResult checkSource(Operation *op) {
 }
 
 LogicalResult KernelPlan::checkRules(FunctionOpInterface kernel) {
+  if (failed(checkForeign(kernel)))
+    return failure();
   WalkResult result = kernel->walk([](Operation *op) {
-    return failed(checkForeign(op)) || failed(checkCreate(op)) ||
-                   failed(checkViews(op)) || failed(checkSource(op))
+    return failed(checkCreate(op)) || failed(checkViews(op)) ||
+                   failed(checkSource(op))
                ? WalkResult::interrupt()
                : WalkResult::advance();
   });

@@ -29,39 +29,61 @@ static LogicalResult checkStated(Operation *ring, std::optional<int64_t> stated,
   return diagnostic;
 }
 
-Operation *KernelPlan::getRingOf(Value handle) const {
-  for (const auto &[op, plan] : rings)
-    for (Value end : op->getResults())
-      if (flow->getEnd(end) == flow->getEnd(handle))
-        return op;
-  return nullptr;
-}
-
 /// Notes along which axes of the cluster other CTAs copy into the ring's slots,
 /// and whether threads copy elements into them.
-void KernelPlan::planSharing() {
-  for (auto &[stage, use] : flow->getStageUses())
-    for (TileCopyOpInterface copy : use.copies) {
-      auto load = dyn_cast<TmaLoadOp>(copy.getOperation());
-      Operation *op =
-          load && load.getMulticast() ? getRingOf(load.getStage()) : nullptr;
-      if (!op)
-        continue;
-      RingPlan &ring = rings[op];
-      bool alongN = *load.getMulticast() == ClusterAxis::N;
-      (alongN ? ring.sharedAlongN : ring.sharedAlongM) = true;
-    }
-  for (auto &[stage, use] : flow->getStageUses())
-    for (LoadElementOp load : use.elementLoads)
-      if (Operation *op = getRingOf(load.getStage()))
-        rings[op].hasElements = true;
-  for (auto &[stage, use] : flow->getStageUses())
-    for (AcquireOp acquire : use.acquires)
-      if (Operation *op = getRingOf(acquire.getEnd())) {
-        stages[stage].sharedAlongM = rings[op].sharedAlongM;
-        stages[stage].sharedAlongN = rings[op].sharedAlongN;
-        stages[stage].hasElements = rings[op].hasElements;
+LogicalResult KernelPlan::planSharing() {
+  for (auto &[stage, use] : flow->getStageUses()) {
+    for (TileCopyOpInterface copy : use.copies)
+      if (auto load = dyn_cast<TmaLoadOp>(copy.getOperation());
+          load && load.getMulticast()) {
+        bool alongN = *load.getMulticast() == ClusterAxis::N;
+        for (Operation *op : flow->getRings(load.getStage()))
+          (alongN ? rings[op].sharedAlongN : rings[op].sharedAlongM) = true;
       }
+    for (LoadElementOp load : use.elementLoads)
+      for (Operation *op : flow->getRings(load.getStage()))
+        rings[op].hasElements = true;
+  }
+  for (auto &[number, use] : flow->getStageUses()) {
+    StagePlan &stage = stages[number];
+    Operation *first = nullptr;
+    for (AcquireOp acquire : use.acquires)
+      for (Operation *op : flow->getRings(acquire.getEnd())) {
+        if (!first)
+          first = op;
+        const RingPlan &ring = rings[op];
+        if (failed(checkExchanged(acquire, first, op)))
+          return failure();
+        stage.sharedAlongM = ring.sharedAlongM;
+        stage.sharedAlongN = ring.sharedAlongN;
+        stage.hasElements = ring.hasElements;
+      }
+  }
+  return success();
+}
+
+/// (C6) Where the slots of two rings are handed over by one op, the same CTAs
+/// fill and empty both, in the same way.
+LogicalResult KernelPlan::checkExchanged(AcquireOp acquire, Operation *first,
+                                         Operation *other) const {
+  const RingPlan &one = getRing(first), &two = getRing(other);
+  StringRef difference;
+  if (one.sharedAlongM != two.sharedAlongM ||
+      one.sharedAlongN != two.sharedAlongN)
+    difference = "multicast copies fill one of them and not the other";
+  else if (isa<ProducerType>(getEndOf(acquire.getEnd().getType())) &&
+           one.hasElements != two.hasElements)
+    difference = "elements are copied into one of them and not the other";
+  else
+    return success();
+  InFlightDiagnostic diagnostic =
+      acquire.emitOpError()
+      << "takes slots of two rings that are handed over differently (C6): "
+      << difference
+      << "; fill both alike, or give each ring an acquire of its own";
+  diagnostic.attachNote(first->getLoc()) << "one ring";
+  diagnostic.attachNote(other->getLoc()) << "the other ring";
+  return diagnostic;
 }
 
 int64_t RingPlan::getNumReleasers(ClusterShape cluster) const {
@@ -84,11 +106,13 @@ LogicalResult KernelPlan::planRings(FunctionOpInterface kernel) {
     if (isa<PipelineOp, OutputPipelineOp, WorkQueueOp>(op))
       rings[&op].ctaGroup = getCtaGroup(
           cast<EndTypeInterface>(op.getResult(0).getType()).getRing());
-  planSharing();
+  if (failed(planSharing()))
+    return failure();
   for (auto &[op, ring] : rings)
     if (failed(planRing(op, ring)))
       return failure();
-  return planQueues(kernel);
+  return failure(failed(checkHandoffThreads(kernel)) ||
+                 failed(planQueues(kernel)));
 }
 
 static LogicalResult checkNamedBarrier(Operation *op, int64_t barrier) {
@@ -152,18 +176,18 @@ LogicalResult KernelPlan::planRing(Operation *op, RingPlan &ring) {
 /// a handle of their end, or its hand-off waits for ever.
 LogicalResult KernelPlan::checkHandoff(OutputPipelineOp output, RoleOp mma,
                                        RoleOp epilogue) {
-  auto makes = [&](RoleOp role, Value end, auto kind) {
+  auto makes = [&](RoleOp role, auto kind) {
     using CreateOp = decltype(kind);
     return role
         ->walk([&](CreateOp op) {
-          return flow->getEnd(op.getEnd()) == flow->getEnd(end)
+          return llvm::is_contained(flow->getRings(op.getEnd()), output)
                      ? WalkResult::interrupt()
                      : WalkResult::advance();
         })
         .wasInterrupted();
   };
-  bool allocates = makes(mma, output.getProducer(), CreateMmaWarpOp());
-  bool reads = makes(epilogue, output.getConsumer(), CreateEpilogueWarpOp());
+  bool allocates = makes(mma, CreateMmaWarpOp());
+  bool reads = makes(epilogue, CreateEpilogueWarpOp());
   if (allocates == reads)
     return success();
   InFlightDiagnostic diagnostic =
@@ -187,13 +211,38 @@ LogicalResult KernelPlan::planOutput(OutputPipelineOp output) {
   OutputPlan plan;
   plan.deallocArrivals = rings[output].ctaGroup * epilogue->getWarps();
   plan.handoffThreads = 32 * (mma->getWarps() + epilogue->getWarps());
-  plan.namedBarrier =
-      1 + outputs.size() / 2; // 0 is the barrier of the whole CTA
+  plan.namedBarrier = 1 + outputs.size(); // 0 is that of the whole CTA
   if (failed(checkNamedBarrier(output, plan.namedBarrier)))
     return failure();
-  outputs[flow->getEnd(output.getProducer())] = plan;
-  outputs[flow->getEnd(output.getConsumer())] = plan;
+  outputs[output] = plan;
   return success();
+}
+
+/// An end that may be of several output pipelines meets the same number of
+/// threads, whichever it is.
+LogicalResult
+KernelPlan::checkHandoffThreads(FunctionOpInterface kernel) const {
+  WalkResult result = kernel->walk([&](Operation *op) {
+    if (!isa<CreateMmaWarpOp, WaitTmemOp>(op))
+      return WalkResult::advance();
+    ArrayRef<Operation *> made = flow->getRings(op->getOperand(0));
+    for (Operation *ring : made)
+      if (int64_t threads = outputs.lookup(ring).handoffThreads,
+          expected = outputs.lookup(made.front()).handoffThreads;
+          threads != expected) {
+        InFlightDiagnostic diagnostic =
+            op->emitOpError()
+            << "hands over the tensor memory of one of two output pipelines, "
+               "whose roles have "
+            << expected << " and " << threads
+            << " threads (C6); do it before control flow exchanges their ends";
+        diagnostic.attachNote(made.front()->getLoc()) << "one pipeline";
+        diagnostic.attachNote(ring->getLoc()) << "the other pipeline";
+        return WalkResult::interrupt();
+      }
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
 }
 
 void KernelPlan::planStages() {
@@ -230,15 +279,14 @@ bool KernelPlan::isConsumedByMma(Value end) const {
 
 int64_t KernelPlan::getFullBytes(Operation *ring) const {
   // Each producer fills its part of a slot, the same way every time.
-  llvm::DenseMap<unsigned, int64_t> bytesOf;
-  for (const auto &[number, use] : flow->getStageUses())
-    for (AcquireOp acquire : use.acquires)
-      if (getRingOf(acquire.getEnd()) == ring) {
-        int64_t &bytes = bytesOf[flow->getEnd(acquire.getEnd())];
-        bytes = std::max(bytes, stages.lookup(number).bytes);
-      }
   int64_t total = 0;
-  for (auto [end, bytes] : bytesOf)
+  for (Value end : ring->getResults()) {
+    int64_t bytes = 0;
+    for (Operation *op : flow->getAcquires(flow->getEnd(end)))
+      if (auto acquire = dyn_cast<AcquireOp>(op);
+          acquire && llvm::is_contained(flow->getRings(op->getOperand(0)), ring))
+        bytes = std::max(bytes, getStage(acquire.getStage()).bytes);
     total += bytes;
+  }
   return total;
 }

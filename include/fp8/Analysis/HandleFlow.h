@@ -8,7 +8,7 @@
 #include "fp8/IR/Fp8.h"
 
 #include "llvm/ADT/DenseMap.h"
-#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/MapVector.h"
 
 namespace mlir::fp8 {
 
@@ -34,8 +34,8 @@ public:
 
   /// A number for the stage that the value names; equal for equal stages.
   unsigned getStage(Value value) const { return stages.find(value); }
-  /// What happens to each stage, by its number.
-  const llvm::DenseMap<unsigned, StageUse> &getStageUses() const {
+  /// What happens to each stage, by its number, in the order of the text.
+  const llvm::MapVector<unsigned, StageUse> &getStageUses() const {
     return stageUses;
   }
   /// A number for the end (or warp handle, or store queue) that the value
@@ -44,6 +44,9 @@ public:
   /// All ops that take the end's next slot, or wait for it, in the order of the
   /// text. The end is their first operand.
   ArrayRef<Operation *> getAcquires(unsigned end) const;
+  /// The ops that made the rings to which the handle may belong, in the order
+  /// of the text: several where control flow exchanges ends of one type.
+  ArrayRef<Operation *> getRings(Value handle) const;
 
 private:
   /// Union-find over values.
@@ -60,10 +63,15 @@ private:
 
   void joinForwarded(Operation *op);
   void joinPair(Value from, Value to);
+  void joinEnds(Value from, Value to);
   void collectUses(Operation *kernel);
+  void traceRings(Operation *kernel);
 
   mutable Groups stages, ends;
-  llvm::DenseMap<unsigned, StageUse> stageUses;
+  /// What each value goes on as, in the direction of control flow.
+  llvm::DenseMap<Value, SmallVector<Value, 2>> successors;
+  llvm::DenseMap<Value, SmallVector<Operation *, 1>> rings;
+  llvm::MapVector<unsigned, StageUse> stageUses;
   llvm::DenseMap<unsigned, SmallVector<Operation *>> acquires;
 };
 

@@ -105,7 +105,7 @@ public:
   int64_t getNumWarps() const { return numWarps; }
   int64_t getNumIdleWarps() const { return numIdleWarps; }
   const RegisterPlan &getRegisters() const { return registers; }
-  int64_t getNumOutputs() const { return outputs.size() / 2; }
+  int64_t getNumOutputs() const { return outputs.size(); }
   const RingPlan &getRing(Operation *ring) const {
     return rings.find(ring)->second;
   }
@@ -113,11 +113,16 @@ public:
   bool isConsumedByMma(Value end) const;
   /// The bytes of the copies that fill one slot of the ring in one CTA.
   int64_t getFullBytes(Operation *ring) const;
-  /// The op that made the ring to which a handle belongs.
-  Operation *getRingOf(Value handle) const;
-  /// The output pipeline to which the end of a role belongs.
+  /// The ops that made the rings to which a handle may belong: several where
+  /// control flow exchanges ends of one type. What the hand-over of a stage
+  /// depends on is the same for all of them.
+  ArrayRef<Operation *> getRings(Value handle) const {
+    return flow->getRings(handle);
+  }
+  /// The output pipeline to which the end of a role belongs. Where that may be
+  /// one of several, their plans differ in the named barrier alone.
   const OutputPlan &getOutput(Value end) const {
-    return outputs.find(flow->getEnd(end))->second;
+    return outputs.find(getRings(end).front())->second;
   }
   int64_t getQueueOffset(StoreQueueOp queue) const {
     return queues.lookup(queue);
@@ -179,9 +184,12 @@ private:
   LogicalResult checkRoles(FunctionOpInterface kernel);
   LogicalResult checkTileOp(Operation *op);
   static LogicalResult checkRules(FunctionOpInterface kernel);
+  static LogicalResult checkForeign(FunctionOpInterface kernel);
   LogicalResult checkStages() const;
   void planStages();
-  void planSharing();
+  LogicalResult planSharing();
+  LogicalResult checkExchanged(AcquireOp acquire, Operation *first,
+                               Operation *other) const;
   LogicalResult planRings(FunctionOpInterface kernel);
   LogicalResult planRing(Operation *op, RingPlan &ring);
   LogicalResult checkCluster() const;
@@ -192,6 +200,7 @@ private:
   LogicalResult planQueues(FunctionOpInterface kernel);
   LogicalResult checkHandoff(OutputPipelineOp output, RoleOp mma,
                              RoleOp epilogue);
+  LogicalResult checkHandoffThreads(FunctionOpInterface kernel) const;
   /// The role that takes the end; an error at the ring if none does.
   FailureOr<RoleOp> getRoleOf(Value end);
   LogicalResult layOutSharedMemory(FunctionOpInterface kernel);
@@ -200,7 +209,7 @@ private:
   std::shared_ptr<HandleFlow> flow;
   llvm::MapVector<Operation *, WarpRange> roles;
   llvm::MapVector<Operation *, RingPlan> rings;
-  llvm::DenseMap<unsigned, OutputPlan> outputs; ///< by the number of either end
+  llvm::MapVector<Operation *, OutputPlan> outputs;
   llvm::DenseMap<unsigned, StagePlan> stages;   ///< by the number of the stage
   llvm::DenseMap<Operation *, int64_t> queues, exchanges;
   llvm::DenseMap<unsigned, int64_t> queueBarriers; ///< by the queue's number

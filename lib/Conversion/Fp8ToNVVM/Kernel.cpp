@@ -120,7 +120,9 @@ findFenced(FunctionOpInterface kernel, const KernelPlan &plan,
     Value stage = op->getOperand(0);
     if (!isa<ConsumerStageType>(stage.getType()) ||
         !plan.getStage(stage).loadedByThreads ||
-        plan.getFullBytes(plan.getRingOf(stage)) == 0)
+        llvm::all_of(plan.getRings(stage), [&](Operation *ring) {
+          return plan.getFullBytes(ring) == 0;
+        }))
       return;
     // The lanes meet behind it.
     while (synchronised.contains(op))

@@ -1,43 +1,5 @@
-// The rules that a kernel keeps as a whole beside its counts (K1 to K7).
+// The rules that a kernel keeps as a whole beside its counts (K2 to K7).
 // RUN: fp8-opt %s --convert-fp8-to-nvvm -split-input-file -verify-diagnostics
-
-!ring = !fp8.pipeline<2, s: !fp8.tile<1x128xf32>>
-gpu.module @m {
-  gpu.func @whole_cta() kernel attributes {fp8.linear} {
-    %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
-    fp8.role "load" warps(1) (%e = %p) : !fp8.producer<!ring> {
-      // expected-error @below {{'gpu.barrier' op waits for all warps of the CTA, but only those of its role come here (K1); hand over through a ring}}
-      gpu.barrier
-      fp8.close %e : !fp8.producer<!ring>
-    }
-    fp8.role "read" warps(1) (%e = %c) : !fp8.consumer<!ring> {
-      fp8.close %e : !fp8.consumer<!ring>
-    }
-    gpu.return
-  }
-}
-
-// -----
-
-!ring = !fp8.pipeline<2, s: !fp8.tile<1x128xf32>>
-gpu.module @m {
-  gpu.func @unknown_memory(%x: i8) kernel attributes {fp8.linear} {
-    %c0 = arith.constant 0 : index
-    %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
-    // expected-error @below {{'gpu.dynamic_shared_memory' op is memory that the layout of the kernel's rings does not know of (K1); add a tile to a pipeline}}
-    %m = gpu.dynamic_shared_memory : memref<?xi8, #gpu.address_space<workgroup>>
-    memref.store %x, %m[%c0] : memref<?xi8, #gpu.address_space<workgroup>>
-    fp8.role "load" warps(1) (%e = %p) : !fp8.producer<!ring> {
-      fp8.close %e : !fp8.producer<!ring>
-    }
-    fp8.role "read" warps(1) (%e = %c) : !fp8.consumer<!ring> {
-      fp8.close %e : !fp8.consumer<!ring>
-    }
-    gpu.return
-  }
-}
-
-// -----
 
 !acc = !fp8.output_pipeline<2, 128x128xf32>
 gpu.module @m {

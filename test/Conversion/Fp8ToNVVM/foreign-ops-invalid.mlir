@@ -1,0 +1,217 @@
+// What ops of other dialects may do in a kernel (K1).
+// RUN: fp8-opt %s --convert-fp8-to-nvvm -split-input-file -verify-diagnostics
+
+!ring = !fp8.pipeline<2, s: !fp8.tile<1x128xf32>>
+gpu.module @m {
+  gpu.func @whole_cta() kernel attributes {fp8.linear} {
+    %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
+    fp8.role "load" warps(1) (%e = %p) : !fp8.producer<!ring> {
+      // expected-error @below {{'gpu.barrier' op may wait for warps of other roles, which do not come here (K1); hand over through a ring}}
+      gpu.barrier
+      fp8.close %e : !fp8.producer<!ring>
+    }
+    fp8.role "read" warps(1) (%e = %c) : !fp8.consumer<!ring> {
+      fp8.close %e : !fp8.consumer<!ring>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!ring = !fp8.pipeline<2, s: !fp8.tile<1x128xf32>>
+gpu.module @m {
+  gpu.func @nvvm_barrier(%x: i32) kernel attributes {fp8.linear} {
+    %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
+    fp8.role "load" warps(1) (%e = %p) : !fp8.producer<!ring> {
+      // expected-error @below {{'nvvm.barrier' op may wait for warps of other roles, which do not come here (K1); hand over through a ring}}
+      nvvm.barrier
+      fp8.close %e : !fp8.producer<!ring>
+    }
+    fp8.role "read" warps(1) (%e = %c) : !fp8.consumer<!ring> {
+      fp8.close %e : !fp8.consumer<!ring>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!ring = !fp8.pipeline<2, s: !fp8.tile<1x128xf32>>
+gpu.module @m {
+  gpu.func @nvvm_barrier_of_some(%x: i32) kernel attributes {fp8.linear} {
+    %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
+    fp8.role "load" warps(1) (%e = %p) : !fp8.producer<!ring> {
+      // expected-error @below {{'nvvm.barrier' op may wait for warps of other roles, which do not come here (K1); hand over through a ring}}
+      nvvm.barrier id = %x number_of_threads = %x
+      fp8.close %e : !fp8.producer<!ring>
+    }
+    fp8.role "read" warps(1) (%e = %c) : !fp8.consumer<!ring> {
+      fp8.close %e : !fp8.consumer<!ring>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!ring = !fp8.pipeline<2, s: !fp8.tile<1x128xf32>>
+gpu.module @m {
+  gpu.func @all_reduce(%x: i32) kernel attributes {fp8.linear} {
+    %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
+    fp8.role "load" warps(1) (%e = %p) : !fp8.producer<!ring> {
+      // expected-error @below {{'gpu.all_reduce' op may wait for warps of other roles, which do not come here (K1); hand over through a ring}}
+      %sum = gpu.all_reduce add %x {} : (i32) -> (i32)
+      fp8.close %e : !fp8.producer<!ring>
+    }
+    fp8.role "read" warps(1) (%e = %c) : !fp8.consumer<!ring> {
+      fp8.close %e : !fp8.consumer<!ring>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!ring = !fp8.pipeline<2, s: !fp8.tile<1x128xf32>>
+gpu.module @m {
+  gpu.func @cluster(%x: i32) kernel attributes {fp8.linear} {
+    %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
+    fp8.role "load" warps(1) (%e = %p) : !fp8.producer<!ring> {
+      // expected-error @below {{'nvvm.cluster.arrive' op may wait for warps of other roles, which do not come here (K1); hand over through a ring}}
+      nvvm.cluster.arrive
+      fp8.close %e : !fp8.producer<!ring>
+    }
+    fp8.role "read" warps(1) (%e = %c) : !fp8.consumer<!ring> {
+      fp8.close %e : !fp8.consumer<!ring>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!ring = !fp8.pipeline<2, s: !fp8.tile<1x128xf32>>
+gpu.module @m {
+  gpu.func @assembly(%x: i32) kernel attributes {fp8.linear} {
+    %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
+    fp8.role "load" warps(1) (%e = %p) : !fp8.producer<!ring> {
+      // expected-error @below {{'llvm.inline_asm' op may wait for warps of other roles, which do not come here (K1); hand over through a ring}}
+      llvm.inline_asm has_side_effects "{ .reg .pred p; barrier.cta.sync 3, 64; }", "" : () -> ()
+      fp8.close %e : !fp8.producer<!ring>
+    }
+    fp8.role "read" warps(1) (%e = %c) : !fp8.consumer<!ring> {
+      fp8.close %e : !fp8.consumer<!ring>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!ring = !fp8.pipeline<2, s: !fp8.tile<1x128xf32>>
+gpu.module @m {
+  func.func private @helper() {
+    // expected-note @below {{the wait}}
+    gpu.barrier
+    return
+  }
+  gpu.func @called(%x: i32) kernel attributes {fp8.linear} {
+    %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
+    fp8.role "load" warps(1) (%e = %p) : !fp8.producer<!ring> {
+      // expected-error @below {{'func.call' op may wait for warps of other roles, which do not come here (K1); hand over through a ring}}
+      func.call @helper() : () -> ()
+      fp8.close %e : !fp8.producer<!ring>
+    }
+    fp8.role "read" warps(1) (%e = %c) : !fp8.consumer<!ring> {
+      fp8.close %e : !fp8.consumer<!ring>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!ring = !fp8.pipeline<2, s: !fp8.tile<1x128xf32>>
+gpu.module @m {
+  func.func private @elsewhere()
+  gpu.func @declared(%x: i32) kernel attributes {fp8.linear} {
+    %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
+    fp8.role "load" warps(1) (%e = %p) : !fp8.producer<!ring> {
+      // expected-error @below {{'func.call' op may wait for warps of other roles, which do not come here (K1); hand over through a ring}}
+      func.call @elsewhere() : () -> ()
+      fp8.close %e : !fp8.producer<!ring>
+    }
+    fp8.role "read" warps(1) (%e = %c) : !fp8.consumer<!ring> {
+      fp8.close %e : !fp8.consumer<!ring>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!ring = !fp8.pipeline<2, s: !fp8.tile<1x128xf32>>
+gpu.module @m {
+  gpu.func @attribution(%x: i32) workgroup(%buffer: memref<32xf32, 3>
+      // expected-error @above {{shared memory of a kernel is memory that the layout of the kernel's rings does not know of (K1); add a tile to a pipeline}}
+      ) kernel attributes {fp8.linear} {
+    %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
+    fp8.role "load" warps(1) (%e = %p) : !fp8.producer<!ring> {
+      %e2 = arith.addi %x, %x : i32
+      fp8.close %e : !fp8.producer<!ring>
+    }
+    fp8.role "read" warps(1) (%e = %c) : !fp8.consumer<!ring> {
+      fp8.close %e : !fp8.consumer<!ring>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// Ops of other dialects that stay within a warp, and memory of other spaces, are welcome.
+!ring = !fp8.pipeline<2, s: !fp8.tile<1x128xf32>>
+gpu.module @m {
+  func.func private @twice(%x: i32) -> i32 {
+    %y = arith.addi %x, %x : i32
+    return %y : i32
+  }
+  gpu.func @welcome(%x: i32, %m: memref<?xi32>) kernel attributes {fp8.linear} {
+    %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
+    fp8.role "load" warps(1) (%e = %p) : !fp8.producer<!ring> {
+      %c0 = arith.constant 0 : index
+      %y = func.call @twice(%x) : (i32) -> i32
+      %sum = gpu.subgroup_reduce add %y : (i32) -> i32
+      nvvm.bar.warp.sync %x : i32
+      %z = llvm.inline_asm "bar.warp.sync 0xffffffff; mbarrier.test_wait.shared.b64 p, [$1], 0; mov.u32 $0, $1;", "=r,r" %sum : (i32) -> i32
+      memref.store %z, %m[%c0] : memref<?xi32>
+      gpu.printf "%d", %z : i32
+      fp8.close %e : !fp8.producer<!ring>
+    }
+    fp8.role "read" warps(1) (%e = %c) : !fp8.consumer<!ring> {
+      fp8.close %e : !fp8.consumer<!ring>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!ring = !fp8.pipeline<2, s: !fp8.tile<1x128xf32>>
+gpu.module @m {
+  gpu.func @unknown_memory(%x: i8) kernel attributes {fp8.linear} {
+    %c0 = arith.constant 0 : index
+    %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
+    // expected-error @below {{'gpu.dynamic_shared_memory' op is memory that the layout of the kernel's rings does not know of (K1); add a tile to a pipeline}}
+    %m = gpu.dynamic_shared_memory : memref<?xi8, #gpu.address_space<workgroup>>
+    memref.store %x, %m[%c0] : memref<?xi8, #gpu.address_space<workgroup>>
+    fp8.role "load" warps(1) (%e = %p) : !fp8.producer<!ring> {
+      fp8.close %e : !fp8.producer<!ring>
+    }
+    fp8.role "read" warps(1) (%e = %c) : !fp8.consumer<!ring> {
+      fp8.close %e : !fp8.consumer<!ring>
+    }
+    gpu.return
+  }
+}
