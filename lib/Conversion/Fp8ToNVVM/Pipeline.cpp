@@ -54,6 +54,8 @@ struct LowerAcquire : public KernelPattern<AcquireOp> {
     EndTypeInterface end = getEndOf(op.getEnd().getType());
     if (!isa<ReadyType>(op.getEnd().getType()))
       cursor.wait(instructions, end, lowering.waitLimit);
+    if (isSignalledWithoutMeeting(op))
+      instructions.syncWarp();
     // What the other side did to tensor memory before its hand-over comes
     // before what this side does now (PTX ISA, tcgen05.fence).
     if (isa<MmaWarpType, EpilogueWarpType>(end))
@@ -64,6 +66,20 @@ struct LowerAcquire : public KernelPattern<AcquireOp> {
   }
 
 private:
+  /// True if the slot is handed over by an engine that the elected lane sets to
+  /// work, without a meeting of the warp. All lanes have waited by then: one
+  /// that lags by a lap would wait for a phase whose parity is back, which PTX
+  /// does not allow (PTX ISA, mbarrier.test_wait: the current phase or the one
+  /// before it), and for ever.
+  bool isSignalledWithoutMeeting(AcquireOp op) const {
+    Type type = op.getStage().getType();
+    if (isa<ProducerStageType, MmaStageType>(type))
+      return true;
+    StagePlan stage = lowering.plan.getStage(op.getStage());
+    return isa<ConsumerStageType>(type) && stage.usedByMma &&
+           !stage.usedByThreads;
+  }
+
   /// The full barrier is told of the bytes to come, those of both CTAs where a
   /// pair fills the slot: its leading CTA's barrier counts for both.
   void announceBytes(AcquireOp op, const RingCursor &cursor,
