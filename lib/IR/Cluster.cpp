@@ -64,9 +64,13 @@ LogicalResult LeadingCtaOp::verify() {
                          << " results";
   if (failed(verifyResultTypes(*this, types, "what it takes")))
     return failure();
-  auto yield = dyn_cast<YieldOp>(getBody().front().back());
-  if (!yield || !llvm::equal(yield.getOperandTypes(), types))
-    return emitOpError() << "yields values of the types that it takes";
+  for (Block &block : getBody()) {
+    if (!block.hasNoSuccessors())
+      continue;
+    auto yield = block.empty() ? YieldOp() : dyn_cast<YieldOp>(block.back());
+    if (!yield || !llvm::equal(yield.getOperandTypes(), types))
+      return emitOpError() << "yields values of the types that it takes";
+  }
   if (getGrouping() == CtaGrouping::Pair && getClusterShape(*this).m % 2)
     return emitOpError() << "needs clusters of an even number of CTAs along M, "
                             "which a CTA pair divides; state '"

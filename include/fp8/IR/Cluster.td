@@ -7,7 +7,6 @@
 include "fp8/IR/Fp8Base.td"
 
 def Fp8_LeadingCtaOp : Fp8_Op<"leading_cta", [InLinearFunction, Fp8_LinearOpInterface,
-    SingleBlockImplicitTerminator<"::mlir::fp8::YieldOp">,
     DeclareOpInterfaceMethods<RegionBranchOpInterface, ["getEntrySuccessorOperands"]>]> {
   let summary = "what one CTA does for its pair or its cluster";
   let description = [{
@@ -33,7 +32,7 @@ def Fp8_LeadingCtaOp : Fp8_Op<"leading_cta", [InLinearFunction, Fp8_LinearOpInte
   }];
   let arguments = (ins Fp8_CtaGroupingAttr:$grouping, Variadic<AnyType>:$inits);
   let results = (outs Variadic<AnyType>:$results);
-  let regions = (region SizedRegion<1>:$body);
+  let regions = (region MinSizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
 }

@@ -260,31 +260,31 @@ static LogicalResult updateLaunch(gpu::LaunchFuncOp launch,
   return success();
 }
 
-/// Puts the blocks of a role with several into one op, so that the role can
-/// become a branch.
-static void wrapBlocks(RoleOp role) {
-  if (role.getBody().hasOneBlock())
+/// Puts the blocks of a role, or of what a leading CTA does, into one op, so
+/// that the role can become a branch.
+static void wrapBlocks(Operation *op) {
+  Region &body = op->getRegion(0);
+  if (body.hasOneBlock())
     return;
-  OpBuilder builder(role.getContext());
-  Block &first = role.getBody().front();
+  OpBuilder builder(op->getContext());
+  Block &first = body.front();
   Block *entry = new Block();
-  role.getBody().push_front(entry);
+  body.push_front(entry);
   for (BlockArgument argument : first.getArguments())
     argument.replaceAllUsesWith(
         entry->addArgument(argument.getType(), argument.getLoc()));
   first.eraseArguments(0, first.getNumArguments());
   builder.setInsertionPointToStart(entry);
-  auto wrapper =
-      scf::ExecuteRegionOp::create(builder, role.getLoc(), TypeRange());
-  YieldOp::create(builder, role.getLoc());
+  auto wrapper = scf::ExecuteRegionOp::create(builder, op->getLoc(),
+                                              op->getResultTypes());
+  YieldOp::create(builder, op->getLoc(), wrapper.getResults());
   Region &target = wrapper.getRegion();
-  target.getBlocks().splice(target.end(), role.getBody().getBlocks(),
-                            std::next(role.getBody().begin()),
-                            role.getBody().end());
+  target.getBlocks().splice(target.end(), body.getBlocks(),
+                            std::next(body.begin()), body.end());
   for (Block &block : target)
     if (auto yield = dyn_cast<YieldOp>(block.getTerminator())) {
       builder.setInsertionPoint(yield);
-      scf::YieldOp::create(builder, yield.getLoc());
+      scf::YieldOp::create(builder, yield.getLoc(), yield.getOperands());
       yield.erase();
     }
 }
@@ -344,8 +344,10 @@ static LogicalResult convertKernel(gpu::GPUFuncOp kernel,
 
 static LogicalResult lowerKernel(ModuleOp module, gpu::GPUFuncOp kernel,
                                  PopulatePatternsFn populateMore) {
-  for (RoleOp role : kernel.getBody().front().getOps<RoleOp>())
-    wrapBlocks(role);
+  kernel.walk([](Operation *op) {
+    if (isa<RoleOp, LeadingCtaOp>(op))
+      wrapBlocks(op);
+  });
   FailureOr<KernelPlan> plan = KernelPlan::analyze(kernel);
   if (failed(plan) || failed(updateLaunches(module, kernel, *plan)))
     return failure();
