@@ -145,7 +145,7 @@ void Machine::issue(std::unique_ptr<AsyncOp> op) {
     return;
   }
   for (const SharedRun &run : op->shared)
-    ctas[run.cta]->shared.own(run);
+    ctas[run.cta]->shared.own(run, *op);
   for (const TensorRegion &region : op->tensor)
     ctas[region.cta]->tensor.own(region, 1);
   async.add(std::move(op), now);
@@ -153,7 +153,7 @@ void Machine::issue(std::unique_ptr<AsyncOp> op) {
 
 void Machine::complete(std::unique_ptr<AsyncOp> op) {
   for (const SharedRun &run : op->shared)
-    ctas[run.cta]->shared.disown(run);
+    ctas[run.cta]->shared.disown(run, *op);
   for (const TensorRegion &region : op->tensor)
     ctas[region.cta]->tensor.own(region, -1);
   op->complete();
