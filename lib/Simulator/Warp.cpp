@@ -97,6 +97,16 @@ void Warp::release(SyncClocks &into) {
   into.join(mine);
 }
 
+Clock Warp::knowledge() const {
+  Clock known = clocks.all;
+  for (Role role : {Role::Generic, Role::OneLane})
+    known.raise(agent(role), epoch);
+  if (oneLane())
+    for (Role role : kShared)
+      known.lower(agent(role), met.get(agent(role)));
+  return known;
+}
+
 void Warp::acquire(const SyncClocks &from) {
   // Lanes that have all arrived where this wait ends have met there.
   for (Role role : kShared)

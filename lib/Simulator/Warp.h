@@ -146,6 +146,8 @@ public:
   /// others have done before they last met.
   void release(SyncClocks &into);
   void acquire(const SyncClocks &from);
+  /// Accesses that come before what the current instruction issues.
+  Clock knowledge() const;
   /// The lanes meet: each knows what the others have done (PTX ISA,
   /// bar.warp.sync).
   void meet();
