@@ -77,7 +77,7 @@ issuePart(Warp &w, const Inst &i, int lane, const BulkLoad &load, Cta &cta,
   uint32_t bytes = load.bytes;
   m.checkEarlyArrival(*barrier, w.clocks, w, i, lane);
   Clock waits;
-  w.releaseWarpWaits(waits);
+  w.releaseWaits(waits);
   op->complete = [warp, &i, lane, target, offset, bytes, barrier, phase, read,
                   actor =
                       GlobalActor{tag, false, nullptr,

@@ -77,12 +77,6 @@ void Warp::releaseWaits(Clock &into) const {
   into.raise(globalIndex * 2 + 1, waits);
 }
 
-void Warp::releaseWarpWaits(Clock &into) const {
-  into.join(clocks.waits);
-  into.raise(globalIndex * 2, waits);
-  into.raise(globalIndex * 2 + 1, waits);
-}
-
 void Warp::release(SyncClocks &into) {
   advance();
   releaseWaits(into.waits);
