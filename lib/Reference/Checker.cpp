@@ -36,18 +36,33 @@ double boundRatio(OutputType type, double got, double expected, double bound) {
   return std::fabs(measurable(type, got) - target) / bound;
 }
 
+/// sqrt(2 ln(10^6)): as many standard deviations of its largest element a
+/// result of few elements may be off by, beside the floor of a large one
+/// (docs/Numerics.md).
+constexpr double kDeviations = 5.256521769756932;
+/// pi / 2: the root mean square of products of normal numbers, in units of
+/// their mean magnitude.
+constexpr double kNormalProducts = 1.5707963267948966;
+
 class FrobeniusNorm {
 public:
-  /// `expected` is finite.
-  void add(double got, double expected) {
+  /// `expected` is finite. `typical`: typicalSize of the element.
+  void add(double got, double expected, double typical) {
     double difference = got - expected;
     distance += std::isfinite(difference) ? difference * difference : infinity;
     size += expected * expected;
+    typicalSize += typical * typical;
     largest = std::max(largest, std::fabs(expected));
+    largestTypical = std::max(largestTypical, typical);
   }
-  /// What one flipped rounding of the largest element makes.
-  double oneFlip(OutputType type) const {
-    return size == 0 ? 0 : ulpAt(type, largest) / std::sqrt(size);
+  /// The floor for these elements, where `floor` is that of a large result.
+  /// Infinite where all of them are rounded to zero: each is judged by itself.
+  double floorOf(OutputType type, double floor) const {
+    if (size == 0)
+      return typicalSize == 0 ? floor : infinity;
+    double norm = std::sqrt(size), typicalNorm = std::sqrt(typicalSize);
+    return floor * std::max(1.0, typicalNorm / norm) +
+           (ulpAt(type, largest) + kDeviations * floor * largestTypical) / norm;
   }
   double relative() const {
     if (distance == 0)
@@ -56,7 +71,8 @@ public:
   }
 
 private:
-  double distance = 0, size = 0, largest = 0;
+  double distance = 0, size = 0, typicalSize = 0;
+  double largest = 0, largestTypical = 0;
 };
 
 /// An element and what is thought of it; right when the ratio is at most 1.
@@ -108,6 +124,18 @@ bool isOfInfinity(const GemmReference &reference, OutputType type, double got) {
                        return got == stored ||
                               (std::isnan(got) && std::isnan(stored));
                      });
+}
+
+/// The root mean square of an element whose products have these magnitudes and
+/// random signs.
+double typicalSize(const BlockwiseData &data, const GemmReference &reference,
+                   int64_t row, int64_t column) {
+  double magnitude = reference.magnitude[reference.index(row, column)];
+  // What an infinity saturates to does not err.
+  if (!std::isfinite(magnitude))
+    return 0;
+  return kNormalProducts * magnitude /
+         std::sqrt(static_cast<double>(std::max<int64_t>(1, data.k)));
 }
 
 void addHint(const BlockwiseData &data, const GemmReference &reference,
@@ -211,8 +239,9 @@ CheckResult check(const BlockwiseData &data, const GemmReference &reference,
       double nearest = roundTo(type, element.expected);
       // Special values are judged one by one.
       if (std::isfinite(nearest) && !judged.unspecified) {
-        exact.add(element.got, element.expected);
-        rounded.add(element.got, nearest);
+        double typical = typicalSize(data, reference, row, column);
+        exact.add(element.got, element.expected, typical);
+        rounded.add(element.got, nearest, typical);
       }
       if (judged.ratio <= 1)
         continue;
@@ -232,7 +261,7 @@ CheckResult check(const BlockwiseData &data, const GemmReference &reference,
   result.relativeError = exact.relative();
   result.frobenius = rounded.relative();
   result.frobeniusFloor =
-      frobeniusFloor(type, data.k, sums) + rounded.oneFlip(type);
+      rounded.floorOf(type, frobeniusFloor(type, data.k, sums));
   return result;
 }
 

@@ -33,7 +33,7 @@ Expected<PreparedLaunch> PreparedLaunch::make(Kernel kernel,
   launch.sharedMemoryBytes = plan.sharedMemoryBytes;
   launch.options = options;
   launch.options.programmaticSerialization |= plan.programmatic;
-  const Driver &driver = launch.kernel().device()->driver();
+  const Device &device = *launch.kernel().device();
   launch.parameters.resize(plan.parameters.size());
   launch.addressesOf.resize(plan.parameters.size());
   for (size_t i = 0; i < plan.parameters.size(); ++i) {
@@ -55,9 +55,9 @@ Expected<PreparedLaunch> PreparedLaunch::make(Kernel kernel,
     from.argument = std::get<launch::TensorMapSpec>(spec).argument;
     from.name = manifest.arguments[*from.argument].name;
     from.inTensorMap = true;
-    if (auto error =
-            encodeTensorMap(driver, std::get<launch::BoundTensorMap>(bound),
-                            from.name, launch.parameters[i]))
+    if (auto error = encodeTensorMap(device.driver(), device.info().capability,
+                                     std::get<launch::BoundTensorMap>(bound),
+                                     from.name, launch.parameters[i]))
       return *error;
   }
   return launch;
@@ -66,6 +66,7 @@ Expected<PreparedLaunch> PreparedLaunch::make(Kernel kernel,
 std::optional<Error>
 PreparedLaunch::enqueueAt(cu::Stream stream, const uint64_t *addresses) const {
   std::vector<Parameter> values = parameters;
+  const Device &device = *launchedKernel.device();
   for (size_t i = 0; i < values.size(); ++i) {
     const AddressOf &from = addressesOf[i];
     if (!from.argument)
@@ -73,8 +74,9 @@ PreparedLaunch::enqueueAt(cu::Stream stream, const uint64_t *addresses) const {
     uint64_t address = addresses[*from.argument];
     if (!from.inTensorMap)
       std::memcpy(&values[i], &address, sizeof(address));
-    else if (auto error = moveTensorMap(launchedKernel.device()->driver(),
-                                        address, from.name, values[i]))
+    else if (auto error =
+                 moveTensorMap(device.driver(), device.info().capability,
+                               address, from.name, values[i]))
       return error;
   }
   return enqueue(stream, values);

@@ -129,9 +129,44 @@ std::optional<std::string> brokenRule(const launch::BoundTensorMap &map) {
            std::string(launch::spelling(map.swizzle));
   return std::nullopt;
 }
+
+/// Bit 85 of a map, which drivers set for every map on Blackwell. There it is
+/// wrong for a tensor that is not dense and whose memory is below 128 KiB:
+/// copies may fault now and then (release notes of driver 595.71.05, known
+/// issues, which say to clear it; CUTLASS, copy_traits_sm90_tma.hpp, clears it
+/// for dense tensors too). On Hopper the bit means nothing. No version of the
+/// driver is known to be free of the fault: forward-compatible ones report the
+/// number of a driver that is.
+constexpr size_t faultyWord = 1;
+constexpr uint64_t faultyBit = uint64_t(1) << 21;
+constexpr uint64_t faultyBelowBytes = 131072;
+
+bool mayHaveFaultyBit(Capability capability) {
+  return capability.major == 10 || capability.major == 12;
+}
+
+/// Whether no byte lies between the elements.
+bool isDense(const launch::BoundTensorMap &map) {
+  uint64_t packed = launch::byteSize(map.dtype);
+  for (size_t i = 0; i + 1 < map.dims.size(); ++i) {
+    packed *= map.dims[i];
+    if (map.stridesBytes[i] != packed)
+      return false;
+  }
+  return true;
+}
+
+/// From the first byte of the tensor to its last.
+uint64_t spannedBytes(const launch::BoundTensorMap &map) {
+  uint64_t bytes = map.dims[0] * launch::byteSize(map.dtype);
+  for (size_t i = 1; i < map.dims.size(); ++i)
+    bytes += (map.dims[i] - 1) * map.stridesBytes[i - 1];
+  return bytes;
+}
 } // namespace
 
 std::optional<Error> encodeTensorMap(const Driver &driver,
+                                     Capability capability,
                                      const launch::BoundTensorMap &map,
                                      const std::string &operand,
                                      cu::TensorMap &encoded) {
@@ -146,22 +181,30 @@ std::optional<Error> encodeTensorMap(const Driver &driver,
                      : cu::TensorMapOobFill::None;
   const uint64_t *dims = map.dims.data(), *stridesBytes = strides.data();
   const uint32_t *box = map.box.data(), *steps = map.elementStrides.data();
-  return driver.call(
+  auto error = driver.call(
       driver.tensorMapEncodeTiled, what + " (" + describe(map) + ")", &encoded,
       dataType(map.dtype), uint32_t(map.dims.size()),
       reinterpret_cast<void *>(map.address), dims, stridesBytes, box, steps,
       interleave(map.interleave), swizzle(map.swizzle),
       l2Promotion(map.l2Promotion), oobFill);
+  if (!error && mayHaveFaultyBit(capability) && !isDense(map) &&
+      spannedBytes(map) < faultyBelowBytes)
+    encoded.opaque[faultyWord] &= ~faultyBit;
+  return error;
 }
 
-std::optional<Error> moveTensorMap(const Driver &driver, uint64_t address,
-                                   const std::string &operand,
+std::optional<Error> moveTensorMap(const Driver &driver, Capability capability,
+                                   uint64_t address, const std::string &operand,
                                    cu::TensorMap &encoded) {
   auto what = [&] { return "cannot make the tensor map of '" + operand + "'"; };
   if (address % 16)
     return Error{what() + ": the address is not aligned to 16 bytes"};
-  return driver.call(driver.tensorMapReplaceAddress, what, &encoded,
-                     reinterpret_cast<void *>(address));
+  bool cleared = !(encoded.opaque[faultyWord] & faultyBit);
+  auto error = driver.call(driver.tensorMapReplaceAddress, what, &encoded,
+                           reinterpret_cast<void *>(address));
+  if (!error && cleared && mayHaveFaultyBit(capability))
+    encoded.opaque[faultyWord] &= ~faultyBit;
+  return error;
 }
 
 } // namespace fp8::runtime

@@ -40,64 +40,105 @@ uint64_t AsyncQueue::delay(Habit habit) {
   return 1;
 }
 
+void DueList::put(size_t slot, AsyncOp *op) {
+  slots[slot] = op;
+  size_t node = slots.size() + slot;
+  tree[node].count = op ? 1 : 0;
+  tree[node].due = op ? op->due : ~uint64_t(0);
+  while (node /= 2) {
+    const Node &low = tree[2 * node], &high = tree[2 * node + 1];
+    tree[node] = {low.count + high.count, std::min(low.due, high.due)};
+  }
+}
+
+/// Closes the gaps, and leaves as many free slots as there are operations.
+void DueList::makeRoom() {
+  std::vector<AsyncOp *> ops;
+  for (AsyncOp *op : slots)
+    if (op)
+      ops.push_back(op);
+  size_t capacity = 16;
+  while (capacity < 2 * ops.size() + 1)
+    capacity *= 2;
+  slots.assign(capacity, nullptr);
+  tree.assign(2 * capacity, {});
+  end = 0;
+  for (AsyncOp *op : ops)
+    put(end++, op);
+}
+
+void DueList::add(AsyncOp *op) {
+  if (end == slots.size())
+    makeRoom();
+  put(end++, op);
+}
+
+AsyncOp *DueList::takeSlot(size_t node) {
+  size_t slot = node - slots.size();
+  AsyncOp *op = slots[slot];
+  put(slot, nullptr);
+  return op;
+}
+
+AsyncOp *DueList::take(size_t index) {
+  size_t node = 1;
+  while (node < slots.size()) {
+    node *= 2;
+    if (index >= tree[node].count)
+      index -= tree[node++].count;
+  }
+  return takeSlot(node);
+}
+
+AsyncOp *DueList::takeDue(uint64_t now) {
+  if (earliest() > now)
+    return nullptr;
+  size_t node = 1;
+  while (node < slots.size()) {
+    node *= 2;
+    if (tree[node].due > now)
+      ++node;
+  }
+  return takeSlot(node);
+}
+
 void AsyncQueue::add(std::unique_ptr<AsyncOp> op, uint64_t now) {
   op->due = now + delay(habits[unsigned(op->engine)]);
+  op->serial = issued++;
   AsyncOp *raw = op.get();
-  pending.push_back(std::move(op));
+  raw->place = pending.insert(pending.end(), std::move(op));
   if (raw->pipe >= 0) {
     std::deque<AsyncOp *> &pipe = pipes[raw->pipe];
     pipe.push_back(raw);
     if (pipe.size() > 1)
       return;
   }
-  eligible.push_back(raw);
-  earliest = std::min(earliest, raw->due);
+  eligible.add(raw);
 }
 
-void AsyncQueue::refresh() {
-  earliest = ~uint64_t(0);
-  for (const AsyncOp *op : eligible)
-    earliest = std::min(earliest, op->due);
-}
-
-std::unique_ptr<AsyncOp> AsyncQueue::take(size_t eligibleIndex) {
-  AsyncOp *op = eligible[eligibleIndex];
-  eligible.erase(eligible.begin() + int64_t(eligibleIndex));
+std::unique_ptr<AsyncOp> AsyncQueue::release(AsyncOp *op) {
   if (op->pipe >= 0) {
     std::deque<AsyncOp *> &pipe = pipes[op->pipe];
     pipe.pop_front();
     if (pipe.empty())
       pipes.erase(op->pipe);
     else
-      eligible.push_back(pipe.front());
+      eligible.add(pipe.front());
   }
-  refresh();
-  auto it = std::find_if(pending.begin(), pending.end(),
-                         [&](const auto &p) { return p.get() == op; });
-  std::unique_ptr<AsyncOp> taken = std::move(*it);
-  pending.erase(it);
+  std::unique_ptr<AsyncOp> taken = std::move(*op->place);
+  pending.erase(taken->place);
   return taken;
 }
 
 std::unique_ptr<AsyncOp> AsyncQueue::takeDue(uint64_t now) {
-  if (earliest > now)
-    return nullptr;
-  for (size_t i = 0; i < eligible.size(); ++i)
-    if (eligible[i]->due <= now)
-      return take(i);
-  return nullptr;
+  AsyncOp *op = eligible.takeDue(now);
+  return op ? release(op) : nullptr;
 }
 
 std::unique_ptr<AsyncOp> AsyncQueue::takeAny() {
-  if (eligible.empty())
+  size_t count = eligible.size();
+  if (!count)
     return nullptr;
-  return take(lastFirst && random.below(4) ? eligible.size() - 1
-                                           : random.below(eligible.size()));
-}
-
-void AsyncQueue::clear() {
-  pending.clear();
-  eligible.clear();
-  pipes.clear();
-  earliest = ~uint64_t(0);
+  return release(eligible.take(
+      lastFirst && random.below(4) ? count - 1 : random.below(count)));
 }

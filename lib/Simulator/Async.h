@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <list>
 #include <memory>
 #include <unordered_map>
 #include <vector>
@@ -72,12 +73,44 @@ struct AsyncOp {
   int lane = 0;
   Engine engine = Engine::BulkLoad;
   uint64_t due = 0;
+  uint64_t serial = 0; ///< by order of issue
   /// Operations of one pipe complete in the order of issue; -1: on its own.
   int64_t pipe = -1;
   std::vector<SharedRun> shared;
   std::vector<TensorRegion> tensor;
   int32_t signals = -1; ///< rank of the CTA whose mbarrier it arrives at
   std::function<void()> complete;
+  std::list<std::unique_ptr<AsyncOp>>::iterator place; ///< in the queue
+};
+
+/// Operations in the order in which they were added, and when they are due.
+/// Every function takes time logarithmic in their number.
+class DueList {
+public:
+  size_t size() const { return tree.empty() ? 0 : tree[1].count; }
+  uint64_t earliest() const {
+    return tree.empty() ? ~uint64_t(0) : tree[1].due;
+  }
+  void add(AsyncOp *op);
+  /// Takes the `index`-th of them out; less than size().
+  AsyncOp *take(size_t index);
+  /// Takes out the first that is due at `now`; null when there is none.
+  AsyncOp *takeDue(uint64_t now);
+
+private:
+  /// A binary tree over `slots`, whose leaves begin at slots.size(): how many
+  /// operations lie below a node, and when the earliest of them is due.
+  struct Node {
+    uint32_t count = 0;
+    uint64_t due = ~uint64_t(0);
+  };
+  std::vector<Node> tree;
+  std::vector<AsyncOp *> slots; ///< null where one was taken out
+  size_t end = 0;               ///< the first slot that was never used
+
+  void put(size_t slot, AsyncOp *op);
+  AsyncOp *takeSlot(size_t node);
+  void makeRoom();
 };
 
 /// Pending operations and when they complete.
@@ -85,33 +118,30 @@ class AsyncQueue {
 public:
   AsyncQueue(uint64_t seed) : random(seed ^ 0xa5a5a5a5) { chooseHabits(); }
 
-  bool empty() const { return pending.empty(); }
-  uint64_t nextDue() const { return earliest; }
   void add(std::unique_ptr<AsyncOp> op, uint64_t now);
   /// Takes an operation that is due, or null.
   std::unique_ptr<AsyncOp> takeDue(uint64_t now);
   /// Takes any operation that may complete next.
   std::unique_ptr<AsyncOp> takeAny();
-  const std::vector<std::unique_ptr<AsyncOp>> &operations() const {
+  /// In the order of issue.
+  const std::list<std::unique_ptr<AsyncOp>> &operations() const {
     return pending;
   }
-  /// Forgets everything, at the end of a cluster.
-  void clear();
 
 private:
   Random random;
-  std::vector<std::unique_ptr<AsyncOp>> pending;
-  std::vector<AsyncOp *> eligible;
+  std::list<std::unique_ptr<AsyncOp>> pending;
+  uint64_t issued = 0;
+  DueList eligible; ///< those that no earlier one of their pipe holds up
   std::unordered_map<int64_t, std::deque<AsyncOp *>> pipes;
-  uint64_t earliest = ~uint64_t(0);
   enum class Habit : uint8_t { Soon, Medium, Late, AsLateAsPossible, Mixed };
   Habit habits[kEngines];
   bool lastFirst = false;
 
   void chooseHabits();
   uint64_t delay(Habit habit);
-  std::unique_ptr<AsyncOp> take(size_t eligibleIndex);
-  void refresh();
+  /// What has been taken out of `eligible` leaves the queue.
+  std::unique_ptr<AsyncOp> release(AsyncOp *op);
 };
 
 } // namespace fp8::sim

@@ -35,9 +35,10 @@ static bool signalAddress(Warp &w, const Inst &i, int lane,
 }
 
 /// The part of the copy that goes to one CTA.
-static bool issuePart(Warp &w, const Inst &i, int lane, const BulkLoad &load,
-                      Cta &cta, uint32_t offset,
-                      const std::function<void(uint8_t *)> &read) {
+static bool
+issuePart(Warp &w, const Inst &i, int lane, const BulkLoad &load, Cta &cta,
+          uint32_t offset,
+          const std::function<void(uint8_t *, const GlobalActor &)> &read) {
   Machine &m = w.machine;
   uint64_t address;
   if (!m.checkPresent(cta, w, i, lane) ||
@@ -76,10 +77,13 @@ static bool issuePart(Warp &w, const Inst &i, int lane, const BulkLoad &load,
   uint32_t bytes = load.bytes;
   m.checkEarlyArrival(*barrier, w.clocks, w, i, lane);
   Clock waits;
-  w.releaseWarpWaits(waits);
+  w.releaseWaits(waits);
   op->complete = [warp, &i, lane, target, offset, bytes, barrier, phase, read,
+                  actor =
+                      GlobalActor{tag, false, nullptr,
+                                  load.readsGlobal ? w.knowledge() : Clock()},
                   waits = std::move(waits)] {
-    read(target->shared.data() + offset);
+    read(target->shared.data() + offset, actor);
     if (!warp->machine.stopped && !barrier->cta->ended)
       warp->machine.completeTransactions(*barrier, bytes, phase, *warp, i, lane,
                                          waits);
@@ -88,8 +92,9 @@ static bool issuePart(Warp &w, const Inst &i, int lane, const BulkLoad &load,
   return true;
 }
 
-void fp8::sim::issueLoad(Warp &w, const Inst &i, int lane, const BulkLoad &load,
-                         std::function<void(uint8_t *)> read) {
+void fp8::sim::issueLoad(
+    Warp &w, const Inst &i, int lane, const BulkLoad &load,
+    std::function<void(uint8_t *, const GlobalActor &)> read) {
   Machine &m = w.machine;
   Cta *first;
   uint32_t offset;
@@ -110,9 +115,10 @@ void fp8::sim::issueLoad(Warp &w, const Inst &i, int lane, const BulkLoad &load,
       return;
 }
 
-void fp8::sim::issueStore(Warp &w, const Inst &i, int lane, uint64_t source,
-                          uint32_t bytes,
-                          std::function<void(const uint8_t *)> write) {
+void fp8::sim::issueStore(
+    Warp &w, const Inst &i, int lane, uint64_t source, uint32_t bytes,
+    bool reduces,
+    std::function<void(const uint8_t *, const GlobalActor &)> write) {
   Machine &m = w.machine;
   Cta *cta;
   uint32_t offset;
@@ -145,8 +151,11 @@ void fp8::sim::issueStore(Warp &w, const Inst &i, int lane, uint64_t source,
         --(read ? p.reads : p.writes);
     warp->wake(WaitKind::BulkGroups);
   };
+  GlobalActor actor{AccessTag(w.agent(Role::BulkWrite), time, i.index), reduces,
+                    nullptr, w.knowledge()};
   // First the source is read, which .read waits for; then the writes land.
-  op->complete = [warp, &i, lane, cta, offset, bytes, write, update] {
+  op->complete = [warp, &i, lane, cta, offset, bytes, write, update,
+                  actor = std::move(actor)] {
     auto data = std::make_shared<std::vector<uint8_t>>(
         cta->shared.data() + offset, cta->shared.data() + offset + bytes);
     update(true);
@@ -155,8 +164,8 @@ void fp8::sim::issueStore(Warp &w, const Inst &i, int lane, uint64_t source,
     second->issuer = warp;
     second->lane = lane;
     second->engine = Engine::BulkStore;
-    second->complete = [data, write, update] {
-      write(data->data());
+    second->complete = [data, write, update, actor] {
+      write(data->data(), actor);
       update(false);
     };
     warp->machine.issue(std::move(second));

@@ -29,6 +29,8 @@ Flow bulkWait(Warp &w, const Inst &i, uint32_t mask) {
   forLanes(mask, [&](int l) {
     uint32_t time = w.bulk[size_t(l)].observe(uint32_t(i.imm), i.aux);
     w.clocks.all.raise(w.agent(Role::BulkRead), time);
+    if (!i.aux)
+      w.clocks.all.raise(w.agent(Role::BulkWrite), time);
   });
   w.machine.progress();
   return Flow::Next;
@@ -73,11 +75,14 @@ Flow bulkLoad(Warp &w, const Inst &i, uint32_t mask) {
         !w.machine.global(w, i, l, o.source, o.bytes, false))
       return;
     Warp *warp = &w;
-    issueLoad(w, i, l, loadOf(w, i, l, o), [warp, &i, l, o](uint8_t *bytes) {
-      if (const uint8_t *from =
-              warp->machine.global(*warp, i, l, o.source, o.bytes, false))
-        std::copy_n(from, o.bytes, bytes);
-    });
+    BulkLoad load = loadOf(w, i, l, o);
+    load.readsGlobal = true;
+    issueLoad(w, i, l, load,
+              [warp, &i, l, o](uint8_t *bytes, const GlobalActor &actor) {
+                if (const uint8_t *from = warp->machine.accessGlobal(
+                        *warp, i, l, actor, o.source, o.bytes, false))
+                  std::copy_n(from, o.bytes, bytes);
+              });
   });
   return Flow::Next;
 }
@@ -93,7 +98,7 @@ Flow bulkShared(Warp &w, const Inst &i, uint32_t mask) {
       return;
     BulkLoad load = loadOf(w, i, l, o);
     load.source = {from->rank, offset, o.bytes, false};
-    issueLoad(w, i, l, load, [from, offset, o](uint8_t *bytes) {
+    issueLoad(w, i, l, load, [from, offset, o](uint8_t *bytes, auto &) {
       std::copy_n(from->shared.data() + offset, o.bytes, bytes);
     });
   });
@@ -107,12 +112,12 @@ Flow bulkStore(Warp &w, const Inst &i, uint32_t mask) {
         !w.machine.global(w, i, l, o.target, o.bytes, true))
       return;
     Warp *warp = &w;
-    issueStore(
-        w, i, l, o.source, o.bytes, [warp, &i, l, o](const uint8_t *bytes) {
-          if (uint8_t *to =
-                  warp->machine.global(*warp, i, l, o.target, o.bytes, true))
-            std::copy_n(bytes, o.bytes, to);
-        });
+    issueStore(w, i, l, o.source, o.bytes, false,
+               [warp, &i, l, o](const uint8_t *bytes, const GlobalActor &a) {
+                 if (uint8_t *to = warp->machine.accessGlobal(
+                         *warp, i, l, a, o.target, o.bytes, true, bytes))
+                   std::copy_n(bytes, o.bytes, to);
+               });
   });
   return Flow::Next;
 }
@@ -140,9 +145,10 @@ Flow storeAsync(Warp &w, const Inst &i, uint32_t mask) {
     std::array<uint8_t, 32> value{};
     for (uint32_t n = 0; n < i.listCount; ++n)
       std::memcpy(&value[n * i.aux], &w.row(rows[n])[l], i.aux);
-    issueLoad(w, i, l, load, [value, bytes = load.bytes](uint8_t *target) {
-      std::memcpy(target, value.data(), bytes);
-    });
+    issueLoad(w, i, l, load,
+              [value, bytes = load.bytes](uint8_t *target, auto &) {
+                std::memcpy(target, value.data(), bytes);
+              });
   });
   return Flow::Next;
 }

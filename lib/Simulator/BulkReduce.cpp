@@ -92,12 +92,12 @@ Flow bulkReduce(Warp &w, const Inst &i, uint32_t mask) {
         !w.machine.global(w, i, l, o.target, o.bytes, true))
       return;
     Warp *warp = &w;
-    issueStore(
-        w, i, l, o.source, o.bytes, [warp, &i, l, o](const uint8_t *bytes) {
-          if (uint8_t *to =
-                  warp->machine.global(*warp, i, l, o.target, o.bytes, true))
-            reduceBytes(ElementType(i.aux), i.aux2, to, bytes, o.bytes);
-        });
+    issueStore(w, i, l, o.source, o.bytes, true,
+               [warp, &i, l, o](const uint8_t *bytes, const GlobalActor &a) {
+                 if (uint8_t *to = warp->machine.accessGlobal(
+                         *warp, i, l, a, o.target, o.bytes, true))
+                   reduceBytes(ElementType(i.aux), i.aux2, to, bytes, o.bytes);
+               });
   });
   return Flow::Next;
 }

@@ -21,13 +21,14 @@ enum class Role : uint8_t {
   OneLane,          ///< and those of an instruction that one lane executes
   CopyAsync,        ///< cp.async
   BulkRead,         ///< shared memory read by its bulk stores
+  BulkWrite,        ///< and global memory written by them
   Mma,              ///< tcgen05.mma (and wgmma)
   TensorLoad,       ///< tcgen05.ld, waited for and fenced
   TensorStore,      ///< tcgen05.st, waited for and fenced
   TensorLoadWaited, ///< tcgen05.ld, waited for
   TensorStoreWaited,
 };
-constexpr unsigned kRoles = 9;
+constexpr unsigned kRoles = 10;
 
 class Clock {
 public:

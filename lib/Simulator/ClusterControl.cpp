@@ -69,7 +69,7 @@ void tryCancelLane(Warp &w, const Inst &i, int lane) {
   load.multicast = i.aux;
   load.ctaMask = (1u << m.ctas.size()) - 1;
   load.engine = Engine::ClusterControl;
-  issueLoad(w, i, lane, load, [response](uint8_t *target) {
+  issueLoad(w, i, lane, load, [response](uint8_t *target, auto &) {
     std::memcpy(target, response.data(), sizeof(Response));
   });
 }

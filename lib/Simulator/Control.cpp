@@ -119,6 +119,35 @@ bool decodeBrx(Decoder &d, Inst &i) {
   return true;
 }
 
+/// What programs call that CUDA's driver defines, and what to do without (CUDA
+/// C++ Programming Guide, formatted output, assertion).
+constexpr struct {
+  std::string_view name, cure;
+} kSystemCalls[] = {
+    {"vprintf", "leave out gpu.printf or printf, and let the kernel store what "
+                "it should say"},
+    {"__assertfail", "leave out the assertion, or let the kernel execute trap"},
+};
+
+bool decodeCall(Decoder &d, Inst &) {
+  std::string callee;
+  while (callee.empty())
+    if (const ast::Operand *operand =
+            d.operandsLeft() ? d.takeOperand() : nullptr;
+        !operand)
+      break;
+    else if (operand->kind == ast::Operand::Kind::Symbol)
+      callee = operand->name;
+  for (auto [name, cure] : kSystemCalls)
+    if (callee == name)
+      return d.fail("the simulator has no function '" + callee + "'; " +
+                    std::string(cure));
+  return d.fail(
+      "calls are not supported" +
+      (callee.empty() ? "" : ", and this one is of '" + callee + "'") +
+      "; compile with every function inlined");
+}
+
 } // namespace
 
 void fp8::sim::addControlDecoders(DecodeTable &t) {
@@ -137,10 +166,7 @@ void fp8::sim::addControlDecoders(DecodeTable &t) {
     i.fn = trap;
     return true;
   };
-  t["call"] = [](Decoder &d, Inst &) {
-    return d.fail(
-        "calls are not supported; compile with every function inlined");
-  };
+  t["call"] = decodeCall;
   t["nanosleep"] = [](Decoder &d, Inst &i) {
     i.fn = nanosleep;
     return d.take("u32") && d.source(i, Type::U32);

@@ -105,13 +105,15 @@ Flow copyAsync(Warp &w, const Inst &i, uint32_t mask) {
     return Flow::Next;
   Warp *warp = &w;
   uint32_t bytes = i.aux;
-  op->complete = [warp, &i, copies = std::move(copies), bytes] {
+  op->complete = [warp, &i, copies = std::move(copies), bytes,
+                  actor = GlobalActor{tag, false, nullptr, w.knowledge()}] {
     for (const LaneCopy &c : copies) {
       uint8_t *target = warp->cta.shared.data() + c.target;
       if (const uint8_t *source =
-              c.sourceBytes ? warp->machine.global(*warp, i, c.lane, c.source,
-                                                   c.sourceBytes, false)
-                            : nullptr)
+              c.sourceBytes
+                  ? warp->machine.accessGlobal(*warp, i, c.lane, actor,
+                                               c.source, c.sourceBytes, false)
+                  : nullptr)
         std::memcpy(target, source, c.sourceBytes);
       std::memset(target + c.sourceBytes, 0, bytes - c.sourceBytes);
       for (CopyGroups::Pending &p : warp->copies[size_t(c.lane)].groups)

@@ -23,16 +23,21 @@ struct BulkLoad {
   Engine engine = Engine::BulkLoad;
   Proxy proxy = Proxy::Async;
   SharedRun source{0, 0, 0, false}; ///< shared memory that it reads, if any
+  bool readsGlobal = false;         ///< `read` is given a whole actor
 };
 
-/// Issues the copy. `read` fills the bytes at completion.
+/// Issues the copy. `read` fills the bytes at completion, as the actor that it
+/// is given.
 void issueLoad(Warp &warp, const Inst &inst, int lane, const BulkLoad &load,
-               std::function<void(uint8_t *)> read);
+               std::function<void(uint8_t *, const GlobalActor &)> read);
 
 /// Issues a copy of `bytes` from shared memory at `source`, as part of the
-/// lane's open bulk group.
-void issueStore(Warp &warp, const Inst &inst, int lane, uint64_t source,
-                uint32_t bytes, std::function<void(const uint8_t *)> write);
+/// lane's open bulk group. `write` is given its bytes and the actor that writes
+/// them; `reduces`: by a reduction, whose accesses are strong.
+void issueStore(
+    Warp &warp, const Inst &inst, int lane, uint64_t source, uint32_t bytes,
+    bool reduces,
+    std::function<void(const uint8_t *, const GlobalActor &)> write);
 
 /// cp.async.bulk of all kinds.
 bool decodeBulk(Decoder &decoder, Inst &inst);

@@ -146,6 +146,9 @@ void Decoder::placeSymbols() {
         local = alignUp(local, variable.align);
         symbols[variable.name] = {ConstantRow::Kind::Value, local};
         local += variable.size;
+      } else if (variable.space == ast::Space::Param) {
+        // Of a call, which is what the errors should name.
+        symbols[variable.name] = {ConstantRow::Kind::Value, 0};
       }
     }
   };

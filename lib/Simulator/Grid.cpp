@@ -90,10 +90,13 @@ void Grid::run() {
   unsigned turns = 0;
   while (!stopped) {
     while (resident.size() < most)
-      if (std::optional<ClusterIndex> index = takePending())
-        resident.push_back(std::make_unique<Machine>(*this, *index, started++));
-      else
+      if (std::optional<ClusterIndex> index = takePending()) {
+        resident.push_back(
+            std::make_unique<Machine>(*this, *index, uint32_t(started.size())));
+        started.push_back(*index);
+      } else {
         break;
+      }
     if (resident.empty())
       break;
     if (++turns % kRetry == 0)

@@ -7,6 +7,7 @@
 
 #include "Async.h"
 #include "BarrierLog.h"
+#include "GlobalMemory.h"
 #include "Program.h"
 #include "fp8/Simulator/Simulator.h"
 
@@ -29,6 +30,9 @@ public:
   /// Runs all clusters, several at a time.
   void run();
 
+  /// Where the cluster that started as the `ordinal`-th begins.
+  ClusterIndex clusterIndex(uint32_t ordinal) const { return started[ordinal]; }
+
   /// Takes a cluster that has not started, which then never will; or nothing
   /// when there is none left.
   std::optional<ClusterIndex> takePending();
@@ -41,6 +45,7 @@ public:
   std::vector<uint8_t> parameters;
   std::vector<TensorMap> tensorMaps;
   BarrierLog barrierLog;
+  GlobalMemory memory;
   bool stopped = false;
   /// Now and then a request for a cluster fails although there are more, as it
   /// does when other work wants the device.
@@ -51,7 +56,7 @@ private:
   bool inOrder; ///< clusters start in the order of their index
   std::vector<ClusterIndex> pending; ///< the next at the end
   std::vector<std::unique_ptr<Machine>> resident;
-  uint64_t started = 0;
+  std::vector<ClusterIndex> started;
 
   void listClusters();
   size_t residents();

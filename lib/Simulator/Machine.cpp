@@ -20,13 +20,13 @@ constexpr uint64_t kTimeJump = 1 << 24;
 constexpr unsigned kRankChange = 256;
 } // namespace
 
-Machine::Machine(Grid &grid, ClusterIndex first, uint64_t ordinal)
+Machine::Machine(Grid &grid, ClusterIndex first, uint32_t ordinal)
     : grid(grid), device(grid.device), program(grid.program),
       config(grid.config), options(grid.options), report(grid.report),
-      parameters(grid.parameters), stopped(grid.stopped),
+      parameters(grid.parameters), ordinal(ordinal), stopped(grid.stopped),
       checksOrder(options.completion == Completion::Late),
-      random(options.scheduleSeed * 2 + 1 + (ordinal << 32)),
-      async(options.scheduleSeed + (ordinal << 32)) {
+      random(options.scheduleSeed * 2 + 1 + (uint64_t(ordinal) << 32)),
+      async(options.scheduleSeed + (uint64_t(ordinal) << 32)) {
   makeCtas(first);
   if (random.below(2))
     for (size_t i = 0; i < warps.size(); ++i)
@@ -145,7 +145,7 @@ void Machine::issue(std::unique_ptr<AsyncOp> op) {
     return;
   }
   for (const SharedRun &run : op->shared)
-    ctas[run.cta]->shared.own(run);
+    ctas[run.cta]->shared.own(run, *op);
   for (const TensorRegion &region : op->tensor)
     ctas[region.cta]->tensor.own(region, 1);
   async.add(std::move(op), now);
@@ -153,7 +153,7 @@ void Machine::issue(std::unique_ptr<AsyncOp> op) {
 
 void Machine::complete(std::unique_ptr<AsyncOp> op) {
   for (const SharedRun &run : op->shared)
-    ctas[run.cta]->shared.disown(run);
+    ctas[run.cta]->shared.disown(run, *op);
   for (const TensorRegion &region : op->tensor)
     ctas[region.cta]->tensor.own(region, -1);
   op->complete();
@@ -275,47 +275,4 @@ bool Machine::clusterAddress(Warp &warp, const Inst &inst, int lane,
   cta = ctas[rank].get();
   offset = uint32_t(address) & kSharedOffsetMask;
   return true;
-}
-
-uint8_t *Machine::global(Warp &warp, const Inst &inst, int lane,
-                         uint64_t address, uint64_t count, bool write) {
-  globalReads += !write;
-  Buffer *buffer = lastBuffer && lastBuffer->contains(address, count)
-                       ? lastBuffer
-                       : device.find(address, count);
-  if (!buffer || (write && buffer->readOnly)) {
-    std::string message =
-        "'" + mnemonic(&inst) + "' " + (write ? "writes " : "reads ") +
-        std::to_string(count) + " bytes of global memory at address " +
-        std::to_string(address);
-    if (buffer) {
-      message += " in buffer '" + buffer->name + "', which is read-only";
-    } else if (const Buffer *near = device.nearest(address)) {
-      message += ", outside every buffer; the nearest is '" + near->name +
-                 "' of " + std::to_string(near->size) + " bytes, ";
-      message +=
-          address < near->address
-              ? std::to_string(near->address - address) + " bytes further up"
-              : "at its offset " + std::to_string(address - near->address);
-    } else {
-      message += ", and there is no buffer";
-    }
-    error(ErrorKind::OutOfBounds, message, &warp, &inst, lane, true);
-    return nullptr;
-  }
-  lastBuffer = buffer;
-  uint64_t offset = address - buffer->address;
-  if (!buffer->initialised.empty()) {
-    auto begin = buffer->initialised.begin() + int64_t(offset),
-         end = begin + int64_t(count);
-    if (write)
-      std::fill(begin, end, uint8_t(1));
-    else if (std::find(begin, end, uint8_t(0)) != end)
-      error(ErrorKind::UninitialisedMemory,
-            "'" + mnemonic(&inst) + "' reads bytes of buffer '" + buffer->name +
-                "' at offset " + std::to_string(offset) +
-                " that nothing has written",
-            &warp, &inst, lane);
-  }
-  return buffer->bytes.data() + offset;
 }

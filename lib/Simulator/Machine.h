@@ -30,8 +30,7 @@ struct ClusterBarrier {
 
 class Machine {
 public:
-  /// `ordinal`: how many clusters started before it.
-  Machine(Grid &grid, ClusterIndex first, uint64_t ordinal);
+  Machine(Grid &grid, ClusterIndex first, uint32_t ordinal);
 
   /// Lets up to `turns` warps go on. Sets `stuck` when none can.
   void run(unsigned turns);
@@ -52,7 +51,8 @@ public:
   /// By address: what the writers of flags (volatile, atomic, release) knew.
   std::unordered_map<uint64_t, SyncClocks> strongClocks;
   uint64_t now = 0;
-  bool &stopped; ///< the whole grid's
+  const uint32_t ordinal; ///< how many clusters started before it
+  bool &stopped;          ///< the whole grid's
   bool checksOrder =
       true; ///< ownership and happens-before; off when work completes at issue
   Random random;
@@ -127,14 +127,23 @@ public:
   uint32_t warpsInCluster = 0;
   void tryCompleteCluster();
 
-  /// Global memory; null after an error.
+  /// Global memory, without an access to it; null after an error.
   uint8_t *global(Warp &warp, const Inst &inst, int lane, uint64_t address,
                   uint64_t count, bool write);
+  /// Global memory that `actor` is about to read or write; null after an
+  /// error. `value`: what it is about to write, null for what it combines with
+  /// the bytes there.
+  uint8_t *accessGlobal(Warp &warp, const Inst &inst, int lane,
+                        const GlobalActor &actor, uint64_t address,
+                        uint64_t count, bool write,
+                        const uint8_t *value = nullptr);
   Buffer *lastBuffer = nullptr;
   const TensorMap *tensorMapAt(Warp &warp, const Inst &inst, int lane,
                                uint64_t address);
 
 private:
+  void reportRace(Warp &warp, const Inst &inst, int lane, bool write,
+                  const GlobalMemory::Race &race);
   void completePhaseIfDone(Mbarrier &barrier, Warp &warp, const Inst &inst,
                            int lane);
   void checkMissedPhase(Mbarrier &barrier, Warp &warp, const Inst &inst,

@@ -223,7 +223,7 @@ bool Machine::arrive(Mbarrier &barrier, uint32_t count, Warp &warp,
 bool Machine::expectTransactions(Mbarrier &barrier, int64_t bytes, Warp &warp,
                                  const Inst &inst, int lane) {
   barrier.transactions += bytes;
-  warp.releaseWarpWaits(barrier.arriving.waits);
+  warp.releaseWaits(barrier.arriving.waits);
   barrier.log.add(BarrierSource::Kind::Expect, warp, uint64_t(bytes));
   progress();
   if (bytes > kMaxTransactions || barrier.transactions > kMaxTransactions) {

@@ -93,7 +93,9 @@ static uint8_t *accessSpace(Warp &w, const Inst &i, int lane, AccessSpace space,
     [[fallthrough]];
   case AccessSpace::Global:
   case AccessSpace::Const:
-    return w.machine.global(w, i, lane, address, count, write);
+    return w.machine.accessGlobal(
+        w, i, lane, {w.tag(i), strength != Strength::Weak, &w, {}}, address,
+        count, write, value);
   case AccessSpace::Shared:
     return accessShared(w, i, lane, address, count, write, strength, value,
                         false);
@@ -199,6 +201,7 @@ Flow store(Warp &w, const Inst &i, uint32_t mask) {
   AccessSpace space = spaceOf(i);
   Strength strength = strengthOf(i);
   w.machine.progress();
+  w.machine.grid.memory.beginStore();
   forLanes(mask, [&](int l) {
     if (w.machine.stopped)
       return;

@@ -14,6 +14,7 @@ using namespace fp8::sim;
 
 namespace {
 constexpr uint16_t kBarrierFlag = 0x8000;
+constexpr uint32_t kOwnerBlock = 1024;
 
 bool overlaps(const SharedRun &run, uint32_t cta, uint32_t offset,
               uint32_t count) {
@@ -23,7 +24,8 @@ bool overlaps(const SharedRun &run, uint32_t cta, uint32_t offset,
 } // namespace
 
 SharedMemory::SharedMemory(Cta &cta, uint32_t size)
-    : cta(cta), bytes(size), writes(size), reads(size), busy(size / 16 + 1) {}
+    : cta(cta), bytes(size), writes(size), reads(size), busy(size / 16 + 1),
+      readers(size / kOwnerBlock + 1), writers(readers) {}
 
 bool SharedMemory::inBounds(Warp &warp, const Inst &inst, int lane,
                             uint64_t offset, uint64_t count) {
@@ -82,11 +84,34 @@ AccessTag SharedMemory::unorderedRead(const Warp &warp, uint32_t offset) const {
   return {};
 }
 
+const AsyncOp *SharedMemory::conflicting(uint32_t offset, uint32_t count,
+                                         bool write, int64_t pipe) const {
+  const AsyncOp *first = nullptr;
+  auto look = [&](const std::vector<const AsyncOp *> &ops) {
+    for (const AsyncOp *op : ops) {
+      if ((pipe >= 0 && op->pipe == pipe) ||
+          (first && first->serial <= op->serial))
+        continue;
+      for (const SharedRun &run : op->shared)
+        if (overlaps(run, cta.rank, offset, count) && (run.write || write))
+          first = op;
+    }
+  };
+  for (uint32_t block = offset / kOwnerBlock,
+                last = (offset + count - 1) / kOwnerBlock;
+       block <= last; ++block) {
+    look(writers[block]);
+    if (write)
+      look(readers[block]);
+  }
+  return first;
+}
+
 /// Reports a conflict with an operation in flight, or an ordinary access to an
 /// mbarrier.
 bool SharedMemory::checkBusy(Warp &warp, const Inst &inst, int lane,
                              uint32_t offset, uint32_t count, bool write,
-                             int64_t pipe, bool async) {
+                             int64_t pipe) {
   Machine &machine = cta.machine;
   for (uint32_t at = offset & ~7u; at < offset + count; at += 8) {
     if (!(busy[at / 16] & kBarrierFlag))
@@ -107,40 +132,36 @@ bool SharedMemory::checkBusy(Warp &warp, const Inst &inst, int lane,
   }
   if (!machine.checksOrder)
     return true;
-  for (const auto &op : machine.queue().operations()) {
-    if (pipe >= 0 && op->pipe == pipe)
-      continue;
-    for (const SharedRun &run : op->shared) {
-      if (!overlaps(run, cta.rank, offset, count) || (!run.write && !write))
-        continue;
-      std::string range =
-          machine.sharedName(run.begin) + " to +" + std::to_string(run.size);
-      SimulationError &error = machine.error(
-          ErrorKind::MemoryInFlight,
-          "'" + Machine::mnemonic(&inst) +
-              (write ? "' overwrites " : "' reads ") + range +
-              ", which an unfinished '" + Machine::mnemonic(op->inst) +
-              (run.write ? "' still writes" : "' still reads") +
-              "; wait for its completion first (" +
-              (op->engine == Engine::BulkStore
-                   ? "cp.async.bulk.wait_group and a barrier"
-               : op->engine == Engine::Mma ? "tcgen05.commit and its mbarrier"
-               : op->engine == Engine::Wgmma
-                   ? "wgmma.commit_group, wgmma.wait_group and a barrier"
-               : op->engine == Engine::CopyAsync
-                   ? "cp.async.wait_group and a barrier"
-                   : "the mbarrier it completes on") +
-              ")",
-          &warp, &inst, lane);
-      error.notes.push_back(machine.note(
-          op->inst, "the unfinished operation was issued here, by block rank " +
-                        std::to_string(op->issuer->cta.rank) + " warp " +
-                        std::to_string(op->issuer->id)));
-      return false;
-    }
-  }
-  (void)async;
-  return true;
+  const AsyncOp *op = conflicting(offset, count, write, pipe);
+  if (!op)
+    return true;
+  const SharedRun &run =
+      *std::find_if(op->shared.begin(), op->shared.end(), [&](const auto &r) {
+        return overlaps(r, cta.rank, offset, count) && (r.write || write);
+      });
+  std::string range =
+      machine.sharedName(run.begin) + " to +" + std::to_string(run.size);
+  SimulationError &error = machine.error(
+      ErrorKind::MemoryInFlight,
+      "'" + Machine::mnemonic(&inst) + (write ? "' overwrites " : "' reads ") +
+          range + ", which an unfinished '" + Machine::mnemonic(op->inst) +
+          (run.write ? "' still writes" : "' still reads") +
+          "; wait for its completion first (" +
+          (op->engine == Engine::BulkStore
+               ? "cp.async.bulk.wait_group and a barrier"
+           : op->engine == Engine::Mma ? "tcgen05.commit and its mbarrier"
+           : op->engine == Engine::Wgmma
+               ? "wgmma.commit_group, wgmma.wait_group and a barrier"
+           : op->engine == Engine::CopyAsync
+               ? "cp.async.wait_group and a barrier"
+               : "the mbarrier it completes on") +
+          ")",
+      &warp, &inst, lane);
+  error.notes.push_back(machine.note(
+      op->inst, "the unfinished operation was issued here, by block rank " +
+                    std::to_string(op->issuer->cta.rank) + " warp " +
+                    std::to_string(op->issuer->id)));
+  return false;
 }
 
 static SimulationError &reportRace(Machine &machine, Warp &warp,
@@ -172,7 +193,7 @@ bool SharedMemory::checkRead(Warp &warp, const Inst &inst, int lane,
   uint32_t offset = uint32_t(wide);
   Machine &machine = cta.machine;
   if (anyBusy(offset, count) &&
-      !checkBusy(warp, inst, lane, offset, count, false, -1, false))
+      !checkBusy(warp, inst, lane, offset, count, false, -1))
     return true;
   AccessTag mine = warp.tag(inst);
   AccessTag good;
@@ -205,7 +226,7 @@ bool SharedMemory::checkWrite(Warp &warp, const Inst &inst, int lane,
   uint32_t offset = uint32_t(wide);
   Machine &machine = cta.machine;
   if (anyBusy(offset, count) &&
-      !checkBusy(warp, inst, lane, offset, count, true, -1, false))
+      !checkBusy(warp, inst, lane, offset, count, true, -1))
     return true;
   AccessTag mine = warp.tag(inst);
   bool check = machine.checksOrder && strength == Strength::Weak;
@@ -269,7 +290,7 @@ bool SharedMemory::checkAsync(Warp &warp, const Inst &inst, int lane,
     return true;
   Machine &machine = cta.machine;
   if (anyBusy(run.begin, run.size) &&
-      !checkBusy(warp, inst, lane, run.begin, run.size, run.write, pipe, true))
+      !checkBusy(warp, inst, lane, run.begin, run.size, run.write, pipe))
     return true;
   AccessTag good, goodRead;
   for (uint32_t i = run.begin; i < run.begin + run.size; ++i) {
@@ -328,16 +349,29 @@ bool SharedMemory::checkReadsBefore(Warp &warp, const Inst &inst, int lane,
   return true;
 }
 
-void SharedMemory::own(const SharedRun &run) {
-  for (uint32_t g = run.begin / 16, last = (run.begin + run.size - 1) / 16;
-       run.size && g <= last; ++g)
-    ++busy[g];
+void SharedMemory::own(const SharedRun &run, const AsyncOp &op) {
+  if (!run.size)
+    return;
+  uint32_t last = run.begin + run.size - 1;
+  for (uint32_t granule = run.begin / 16; granule <= last / 16; ++granule)
+    ++busy[granule];
+  for (uint32_t block = run.begin / kOwnerBlock; block <= last / kOwnerBlock;
+       ++block)
+    (run.write ? writers : readers)[block].push_back(&op);
 }
 
-void SharedMemory::disown(const SharedRun &run) {
-  for (uint32_t g = run.begin / 16, last = (run.begin + run.size - 1) / 16;
-       run.size && g <= last; ++g)
-    --busy[g];
+void SharedMemory::disown(const SharedRun &run, const AsyncOp &op) {
+  if (!run.size)
+    return;
+  uint32_t last = run.begin + run.size - 1;
+  for (uint32_t granule = run.begin / 16; granule <= last / 16; ++granule)
+    --busy[granule];
+  for (uint32_t block = run.begin / kOwnerBlock; block <= last / kOwnerBlock;
+       ++block) {
+    std::vector<const AsyncOp *> &ops = (run.write ? writers : readers)[block];
+    *std::find(ops.begin(), ops.end(), &op) = ops.back();
+    ops.pop_back();
+  }
 }
 
 void SharedMemory::markBarrier(uint32_t offset, bool isLive) {

@@ -54,8 +54,9 @@ public:
   /// ordered.
   bool checkAsync(Warp &warp, const Inst &inst, int lane, const SharedRun &run,
                   AccessTag tag, int64_t pipe, Proxy proxy);
-  void own(const SharedRun &run);
-  void disown(const SharedRun &run);
+  /// The operation owns the run from its issue to its completion.
+  void own(const SharedRun &run, const AsyncOp &op);
+  void disown(const SharedRun &run, const AsyncOp &op);
 
   /// mbarrier objects: ordinary accesses to them are errors.
   void markBarrier(uint32_t offset, bool live);
@@ -71,12 +72,20 @@ private:
   /// A granule of 16 bytes: number of operations in flight on it, and
   /// kBarrierFlag.
   std::vector<uint16_t> busy;
+  /// A block of kOwnerBlock bytes: the operations in flight that read it, and
+  /// those that write it.
+  using Owners = std::vector<std::vector<const AsyncOp *>>;
+  Owners readers, writers;
 
+  /// Of the operations in flight that may not share the bytes with such an
+  /// access, the first that was issued; null when there is none.
+  const AsyncOp *conflicting(uint32_t offset, uint32_t count, bool write,
+                             int64_t pipe) const;
   bool inBounds(Warp &warp, const Inst &inst, int lane, uint64_t offset,
                 uint64_t count);
   bool anyBusy(uint32_t offset, uint32_t count) const;
   bool checkBusy(Warp &warp, const Inst &inst, int lane, uint32_t offset,
-                 uint32_t count, bool write, int64_t pipe, bool async);
+                 uint32_t count, bool write, int64_t pipe);
   bool ordered(const Warp &warp, AccessTag tag) const;
   void markRead(uint32_t offset, AccessTag tag);
   /// What has read a byte and `warp` does not know of, or none.

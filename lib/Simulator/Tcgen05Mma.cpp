@@ -256,7 +256,7 @@ Flow commit(Warp &w, const Inst &i, uint32_t mask) {
     }
     auto carried = std::make_shared<SyncClocks>();
     w.release(*carried);
-    w.releaseWarpWaits(carried->waits);
+    w.releaseWaits(carried->waits);
     carried->all.raise(w.agent(Role::Mma), ++w.mmaTime);
     carried->reached.raise(w.agent(Role::Mma), w.mmaTime);
     if (!(i.aux & 2)) {

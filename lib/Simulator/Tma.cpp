@@ -176,25 +176,27 @@ Flow tensorLoad(Warp &w, const Inst &i, uint32_t mask) {
     if (load.multicast)
       load.ctaMask = uint32_t(w.row(i.s[3])[l]) & 0xffff;
     load.pair = i.aux2;
+    load.readsGlobal = true;
     Warp *warp = &w;
     uint32_t base = uint32_t(target) & kSharedOffsetMask;
     // The box must lie in global memory wherever it is inside the tensor; say
     // so at issue.
-    issueLoad(
-        w, i, l, load, [warp, &i, l, map, coordinates, base](uint8_t *box) {
-          walkBox(
-              *map, coordinates, base,
-              [&](uint64_t global, uint32_t shared, uint32_t count) {
-                if (warp->machine.stopped)
-                  return;
-                if (const uint8_t *from =
-                        warp->machine.global(*warp, i, l, global, count, false))
-                  std::memcpy(box + shared, from, count);
-              },
-              [&](uint32_t shared, uint32_t count) {
-                fillBytes(*map, box + shared, count);
+    issueLoad(w, i, l, load,
+              [warp, &i, l, map, coordinates, base](uint8_t *box,
+                                                    const GlobalActor &actor) {
+                walkBox(
+                    *map, coordinates, base,
+                    [&](uint64_t global, uint32_t shared, uint32_t count) {
+                      if (warp->machine.stopped)
+                        return;
+                      if (const uint8_t *from = warp->machine.accessGlobal(
+                              *warp, i, l, actor, global, count, false))
+                        std::memcpy(box + shared, from, count);
+                    },
+                    [&](uint32_t shared, uint32_t count) {
+                      fillBytes(*map, box + shared, count);
+                    });
               });
-        });
   });
   return Flow::Next;
 }
@@ -228,21 +230,22 @@ Flow tensorStore(Warp &w, const Inst &i, uint32_t mask) {
     }
     Warp *warp = &w;
     uint32_t base = uint32_t(source) & kSharedOffsetMask;
-    issueStore(
-        w, i, l, source, uint32_t(map->boxBytes()),
-        [warp, &i, l, map = withWholeUnits(*map), coordinates,
-         base](const uint8_t *box) {
-          walkBox(
-              map, coordinates, base,
-              [&](uint64_t global, uint32_t shared, uint32_t count) {
-                if (warp->machine.stopped)
-                  return;
-                if (uint8_t *to =
-                        warp->machine.global(*warp, i, l, global, count, true))
-                  reduceBytes(map.elementType, i.aux2, to, box + shared, count);
-              },
-              [](uint32_t, uint32_t) {});
-        });
+    issueStore(w, i, l, source, uint32_t(map->boxBytes()), i.aux2 != 0,
+               [warp, &i, l, map = withWholeUnits(*map), coordinates,
+                base](const uint8_t *box, const GlobalActor &actor) {
+                 walkBox(
+                     map, coordinates, base,
+                     [&](uint64_t global, uint32_t shared, uint32_t count) {
+                       if (warp->machine.stopped)
+                         return;
+                       if (uint8_t *to = warp->machine.accessGlobal(
+                               *warp, i, l, actor, global, count, true,
+                               i.aux2 ? nullptr : box + shared))
+                         reduceBytes(map.elementType, i.aux2, to, box + shared,
+                                     count);
+                     },
+                     [](uint32_t, uint32_t) {});
+               });
   });
   return Flow::Next;
 }

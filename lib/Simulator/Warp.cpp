@@ -77,12 +77,6 @@ void Warp::releaseWaits(Clock &into) const {
   into.raise(globalIndex * 2 + 1, waits);
 }
 
-void Warp::releaseWarpWaits(Clock &into) const {
-  into.join(clocks.waits);
-  into.raise(globalIndex * 2, waits);
-  into.raise(globalIndex * 2 + 1, waits);
-}
-
 void Warp::release(SyncClocks &into) {
   advance();
   releaseWaits(into.waits);
@@ -95,6 +89,16 @@ void Warp::release(SyncClocks &into) {
     for (Clock *clock : {&mine.all, &mine.tensor})
       clock->lower(agent(role), met.get(agent(role)));
   into.join(mine);
+}
+
+Clock Warp::knowledge() const {
+  Clock known = clocks.all;
+  for (Role role : {Role::Generic, Role::OneLane})
+    known.raise(agent(role), epoch);
+  if (oneLane())
+    for (Role role : kShared)
+      known.lower(agent(role), met.get(agent(role)));
+  return known;
 }
 
 void Warp::acquire(const SyncClocks &from) {

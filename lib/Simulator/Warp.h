@@ -146,6 +146,8 @@ public:
   /// others have done before they last met.
   void release(SyncClocks &into);
   void acquire(const SyncClocks &from);
+  /// Accesses that come before what the current instruction issues.
+  Clock knowledge() const;
   /// The lanes meet: each knows what the others have done (PTX ISA,
   /// bar.warp.sync).
   void meet();
@@ -171,10 +173,6 @@ public:
   uint32_t waitAgent() const { return globalIndex * 2 + oneLane(); }
   /// The waits that are over for who executes the current instruction.
   void releaseWaits(Clock &into) const;
-  /// And those that are taken to be over when a lane issues asynchronous work:
-  /// all of its warp's, although its lanes need not have met
-  /// (docs/Rationale.md).
-  void releaseWarpWaits(Clock &into) const;
   uint32_t waits = 0; ///< for phases, that have succeeded
   /// Of these, those before all lanes last executed a .sync instruction
   /// together: each waits there for the others, though only bar.warp.sync

@@ -29,7 +29,7 @@ from documents import markdown_files
 FENCE = re.compile(r"(?:<!-- (not run|excerpt of): ([^\n]+) -->\n)?```([\w-]*)\n(.*?)^```$", re.S | re.M)
 # Of a value, block or register; what a constant is stands in its name.
 NAME = r"[%^$](?!c\d|true\b|false\b)\w+"
-MEASURED = re.compile(r'\d+(?= ms\b| registers\b)|(?<="us":)[\d.]+')
+MEASURED = re.compile(r'\d+(?= ms\b| registers\b)|(?<="us":)[\d.]+|(?<="host_us":)[\d.]+')
 
 
 def look_like_root(binaries, root, directory):

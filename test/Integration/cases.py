@@ -214,7 +214,7 @@ def near(case, simulated, other, element):
 
 def describe(line):
     text = []
-    if "us" in line:
+    if line.get("us") is not None:
         text.append("%.1f us" % line["us"])
     if "tflops" in line:
         text.append("%.3g TFLOP/s over %d sets of operands" % (line["tflops"], line["operand_sets"]))

@@ -218,6 +218,97 @@ TEST(CheckerFloor, OneFlippedRoundingOfASmallResultIsRight) {
   EXPECT_FALSE(check(data, reference, OutputType::BF16, d.data(), 8).ok());
 }
 
+namespace {
+/// D in f32 as wgmma on sm_90a forms its sums: of 32 products and the sum so
+/// far, each is cut off at 2^-13 of the largest, as is their sum.
+std::vector<uint8_t> resultOf14Bits(const BlockwiseData &data) {
+  auto cut = [](double value, int exponent) {
+    return std::ldexp(std::trunc(std::ldexp(value, 13 - exponent)),
+                      exponent - 13);
+  };
+  std::vector<uint8_t> d(data.m * data.n * 4);
+  for (int64_t m = 0; m < data.m; ++m)
+    for (int64_t n = 0; n < data.n; ++n) {
+      float sum = 0;
+      double terms[33] = {};
+      for (int64_t k = 0; k < data.k; ++k) {
+        terms[1 + k % 32] = double(decodeE4M3FN(data.a[m * data.k + k])) *
+                            decodeE4M3FN(data.b[n * data.k + k]);
+        if (k % 32 != 31)
+          continue;
+        double largest = 0, next = 0;
+        for (double term : terms)
+          largest = std::max(largest, std::fabs(term));
+        for (double term : terms)
+          next += cut(term, std::ilogb(largest));
+        terms[0] = next == 0 ? 0 : cut(next, std::ilogb(next));
+        if (k % 128 != 127)
+          continue;
+        float scale = data.aScale[k / 128 * data.aScaleStride + m] *
+                      data.bScale[n / 128 * data.kBlocks() + k / 128];
+        sum = std::fma(scale, float(terms[0]), sum);
+        terms[0] = 0;
+      }
+      store(OutputType::F32, d.data(), m * data.n + n, sum);
+    }
+  return d;
+}
+} // namespace
+
+TEST(CheckerFloor, FewElementsMayErrByMoreThanMany) {
+  constexpr auto sums = PartialSums::FourteenBits;
+  double floor = frobeniusFloor(OutputType::F32, 0, sums);
+  struct Shape {
+    int64_t m, n, k;
+    unsigned beyond; ///< of 100 seeds, how many are beyond F at least
+  };
+  for (Shape shape : {Shape{1, 1, 128, 10}, Shape{4, 4, 256, 3},
+                      Shape{65, 1, 1024, 1}, Shape{24, 16, 256, 0}}) {
+    unsigned beyond = 0;
+    for (uint64_t seed = 0; seed < 100; ++seed) {
+      BlockwiseData data = makeBlockwiseData(shape.m, shape.n, shape.k, seed);
+      GemmReference reference = computeReference(data);
+      std::vector<uint8_t> d = resultOf14Bits(data);
+      CheckResult result =
+          check(data, reference, OutputType::F32, d.data(), data.n, sums);
+      EXPECT_TRUE(result.ok()) << seed << ": " << result.str();
+      beyond += result.frobenius > floor;
+      // A K block left out is a fault of every size.
+      d = kernelResult(data, OutputType::F32, 0);
+      EXPECT_FALSE(
+          check(data, reference, OutputType::F32, d.data(), data.n, sums).ok());
+    }
+    EXPECT_GE(beyond, shape.beyond) << shape.m;
+  }
+}
+
+TEST(CheckerFloor, ManyElementsAreHeldToTheFloor) {
+  BlockwiseData data = makeBlockwiseData(128, 128, 256, 3);
+  std::vector<uint8_t> d = kernelResult(data, OutputType::F32);
+  CheckResult result = check(data, computeReference(data), OutputType::F32,
+                             d.data(), data.n, PartialSums::FourteenBits);
+  double floor =
+      frobeniusFloor(OutputType::F32, data.k, PartialSums::FourteenBits);
+  EXPECT_GT(result.frobeniusFloor, floor);
+  EXPECT_LT(result.frobeniusFloor, 1.15 * floor);
+}
+
+TEST(CheckerFloor, ASumThatCancelsErrsLikeOthers) {
+  // 448 * 448 - 448 * 448 + 1, where 14 bits keep nothing of the 1.
+  BlockwiseData data = makeBlockwiseData(1, 1, 128, 3, DataKind::Ones);
+  std::fill_n(data.a.begin(), 128, uint8_t(0));
+  data.a[0] = data.b[0] = data.b[1] = 0x7e, data.a[1] = 0xfe, data.a[2] = 0x38;
+  GemmReference reference = computeReference(data);
+  ASSERT_EQ(reference.value[0], 1);
+  auto ok = [&](float value) {
+    return check(data, reference, OutputType::F32, &value, 1,
+                 PartialSums::FourteenBits)
+        .ok();
+  };
+  EXPECT_TRUE(ok(0));
+  EXPECT_FALSE(ok(1 + 448 * 448)) << "a lost product";
+}
+
 TEST(CheckerFloor, SumsOf14BitsRoundTheOtherWayMoreOften) {
   EXPECT_EQ(partialSumsOf("sm_90a"), PartialSums::FourteenBits);
   EXPECT_EQ(partialSumsOf("sm_100a"), PartialSums::Float32);

@@ -21,6 +21,7 @@ public:
   explicit FakeBackend(const Options &options) : options(options) {}
 
   std::string name() const override { return "fake"; }
+  std::string device() const override { return deviceName; }
   launch::DeviceProperties properties() const override { return {}; }
   std::optional<launch::Error>
   checkKernel(const launch::Manifest &) const override {
@@ -97,6 +98,7 @@ public:
   }
 
   bool forgetful = false; ///< launches that are timed store nothing
+  std::string deviceName = "Fake GPU";
   size_t failingUpload = 99;
   int failingSchedule = -1, wrongSchedule = -1;
   unsigned launches = 0;
@@ -139,6 +141,7 @@ TEST_F(Run, ReportsSuccess) {
   EXPECT_EQ(json["schedules"], 5);
   EXPECT_EQ(json["distinct_schedules"], 3);
   EXPECT_EQ(json["us"], 96.0);
+  EXPECT_FALSE(json.contains("host_us"));
   EXPECT_EQ(json["elements"], 288);
   EXPECT_EQ(json["wrong"], 0);
   EXPECT_EQ(json["frobenius"], 0.0);
@@ -147,6 +150,14 @@ TEST_F(Run, ReportsSuccess) {
   EXPECT_LE(json["max_bound_ratio"], 1.0);
   EXPECT_EQ(summary.json().find('\n'), std::string::npos);
   EXPECT_THAT(log, HasSubstr("schedule 5/5"));
+}
+
+TEST_F(Run, TheHostsTimeIsNotTheKernels) {
+  FakeBackend backend(options);
+  backend.deviceName = "";
+  run(backend);
+  EXPECT_TRUE(json["us"].is_null());
+  EXPECT_EQ(json["host_us"], 96.0);
 }
 
 TEST_F(Run, StopsAtABrokenRule) {

@@ -10,6 +10,8 @@
 //   FP8_FAKE_CAPABILITY=M.N  what the device is; 9.0 unless given
 //   FP8_FAKE_WRITE=P:O:N  a launch zeroes N bytes, O behind parameter P's
 //                         address
+//   FP8_FAKE_WORD=W       a launch writes down 64-bit word W of its first
+//                         parameter, too
 //   FP8_FAKE_PARAMETERS=B,...  the bytes of the kernel's parameters
 //   FP8_FAKE_WAITS=O:P:W:X,... a launch leaves a record of a wait for the
 //                         barrier at offset O, parity P, of warp W of CTA X,
@@ -421,6 +423,7 @@ FAKE cuTensorMapEncodeTiled(TensorMap *map, TensorMapDataType type,
        int(swizzle), int(promotion), int(fill));
   std::memset(map, 0, sizeof(*map));
   map->opaque[0] = reinterpret_cast<uint64_t>(address);
+  map->opaque[1] = ~uint64_t(0); // bit 85 among them, as drivers set it
   return success;
 }
 
@@ -429,6 +432,7 @@ FAKE cuTensorMapReplaceAddress(TensorMap *map, void *address) {
   note("cuTensorMapReplaceAddress address=%#llx",
        reinterpret_cast<unsigned long long>(address));
   map->opaque[0] = reinterpret_cast<uint64_t>(address);
+  map->opaque[1] = ~uint64_t(0);
   return success;
 }
 
@@ -455,6 +459,9 @@ FAKE cuLaunchKernelEx(const LaunchConfig *config, Function function,
        config->blockY, config->blockZ, config->sharedMemoryBytes,
        attributes.c_str(), extra != nullptr,
        *static_cast<unsigned long long *>(parameters[0]));
+  if (const char *word = std::getenv("FP8_FAKE_WORD"))
+    note("word=%#llx",
+         static_cast<unsigned long long *>(parameters[0])[std::atoi(word)]);
   launched();
   leaveRecords();
   unsigned index = 0;

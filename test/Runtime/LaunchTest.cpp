@@ -26,9 +26,10 @@ protected:
       return value;
     };
     using Type = launch::DataType;
+    launch::ArgumentValue a = matrix(Type::F8E4M3FN, 256, 384, 0x10000);
+    a.strides[0] = aStride;
     auto bound = launch::bindLaunch(manifest,
-                                    {matrix(Type::F8E4M3FN, 256, 384, 0x10000),
-                                     matrix(Type::F32, 3, 256, 0x20000),
+                                    {a, matrix(Type::F32, 3, 256, 0x20000),
                                      matrix(Type::F8E4M3FN, 192, 384, 0x30000),
                                      matrix(Type::F32, 2, 3, 0x40000),
                                      matrix(Type::BF16, 256, 192, 0x50000)},
@@ -57,6 +58,7 @@ protected:
   launch::Manifest manifest =
       test::readManifest(FP8_RUN_INPUTS "/blockwise.ptx.json");
   std::shared_ptr<Device> device = open();
+  int64_t aStride = 384; ///< elements from one row of A to the next
 };
 } // namespace
 
@@ -150,6 +152,21 @@ TEST_F(LaunchTest, GoesToOtherArraysOfTheSameShapes) {
   EXPECT_THAT(prepared->enqueueAt(nullptr, odd)->message,
               testing::StrEq("cannot make the tensor map of 'a': the address "
                              "is not aligned to 16 bytes"));
+}
+
+TEST_F(LaunchTest, MapsOfSmallTensorsWithGapsLackBit85OnBlackwell) {
+  set("FP8_FAKE_WORD", "1");
+  set("FP8_FAKE_CAPABILITY", "10.0");
+  device = open();
+  // A's rows have 384 of 400 bytes: 102384 from the first to the last.
+  aStride = 400;
+  auto prepared = PreparedLaunch::make(kernel(), manifest, plan());
+  ASSERT_TRUE(prepared) << prepared.error();
+  EXPECT_FALSE(prepared->enqueue(nullptr));
+  EXPECT_EQ(count("word=0xffffffffffdfffff"), 1u);
+  const uint64_t other[] = {0x910000, 0x920000, 0x930000, 0x940000, 0x950000};
+  EXPECT_FALSE(prepared->enqueueAt(nullptr, other));
+  EXPECT_EQ(count("word=0xffffffffffdfffff"), 2u);
 }
 
 TEST_F(LaunchTest, ALaunchThatIsRefused) {

@@ -25,8 +25,19 @@ protected:
   }
   std::string error() {
     cu::TensorMap encoded = {};
-    auto failed = encodeTensorMap(**Driver::load(), map, "a", encoded);
+    auto failed = encodeTensorMap(**Driver::load(), {9, 0}, map, "a", encoded);
     return failed ? failed->message : "none";
+  }
+  /// The second word of the map for a GPU of this compute capability, as it is
+  /// encoded and after it is moved. The fake driver sets all of its bits.
+  std::pair<uint64_t, uint64_t> secondWord(Capability capability) {
+    auto driver = *Driver::load();
+    cu::TensorMap encoded = {};
+    EXPECT_FALSE(encodeTensorMap(*driver, capability, map, "a", encoded));
+    uint64_t first = encoded.opaque[1];
+    EXPECT_FALSE(moveTensorMap(*driver, capability, 0x2000, "a", encoded));
+    EXPECT_EQ(encoded.opaque[0], 0x2000u);
+    return {first, encoded.opaque[1]};
   }
   launch::BoundTensorMap map;
 };
@@ -114,6 +125,47 @@ TEST_F(TensorMapTest, BrokenRulesNameTheOperand) {
          "strides");
   map.dims.clear();
   expect("its rank is 0; TMA takes 1 to 5");
+}
+
+TEST_F(TensorMapTest, SmallTensorsWithGapsLackBit85OnBlackwell) {
+  constexpr uint64_t set = ~uint64_t(0), clear = ~(uint64_t(1) << 21);
+  auto expect = [&](Capability capability, uint64_t word) {
+    EXPECT_EQ(secondWord(capability), std::make_pair(word, word))
+        << capability.str() << ", " << map.dims[0] << " x " << map.dims[1];
+  };
+  auto matrix = [&](uint64_t columns, uint64_t rows, uint64_t stride) {
+    map.dims = {columns, rows};
+    map.stridesBytes = {stride};
+  };
+  // 511 * 256 + 240 bytes.
+  matrix(240, 512, 256);
+  for (Capability blackwell : {Capability{10, 0}, {10, 3}, {12, 0}, {12, 1}})
+    expect(blackwell, clear);
+  for (Capability other : {Capability{9, 0}, {11, 0}, {13, 0}})
+    expect(other, set);
+  matrix(256, 512, 256); // dense, and 128 KiB
+  expect({10, 0}, set);
+  matrix(128, 64, 128); // dense
+  expect({10, 0}, set);
+  matrix(240, 513, 256); // beyond 128 KiB
+  expect({10, 0}, set);
+  // The last byte: 8191 * 16 + 16 bytes are 128 KiB, one less are not.
+  matrix(16, 4096, 32);
+  expect({10, 0}, clear);
+  matrix(15, 8192, 16);
+  expect({10, 0}, clear);
+  matrix(16, 8192, 16);
+  expect({10, 0}, set);
+  // Elements of several bytes, and the gap between the matrices of a batch.
+  map.dtype = launch::DataType::F32;
+  map.dims = {4, 16, 3};
+  map.stridesBytes = {16, 512};
+  map.box = {4, 4, 1};
+  map.elementStrides = {1, 1, 1};
+  map.swizzle = launch::Swizzle::None;
+  expect({10, 0}, clear);
+  map.stridesBytes = {16, 256};
+  expect({10, 0}, set);
 }
 
 TEST_F(TensorMapTest, WhatTheDriverRefusesIsDescribed) {

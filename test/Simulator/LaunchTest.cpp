@@ -6,6 +6,7 @@
 #include "GemmKernel.h"
 #include "fp8/Simulator/Variables.h"
 
+#include <algorithm>
 #include <gmock/gmock.h>
 
 using namespace fp8::sim;
@@ -135,9 +136,36 @@ TEST(Launch, UnknownInstructionsAreNamedInFull) {
       unsupported("tcgen05.alloc.cta_group::2.sync.aligned.b32 [%d0], 32; "
                   "tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r0, 32;"),
       HasSubstr("has another .cta_group than an earlier tcgen05 instruction"));
-  EXPECT_THAT(unsupported("call foo;"), HasSubstr("calls are not supported"));
+  EXPECT_THAT(unsupported("call foo;"),
+              HasSubstr("calls are not supported, and this one is of 'foo'"));
   EXPECT_THAT(unsupported("frobnicate.b32 %r0;"),
               HasSubstr("unknown instruction 'frobnicate.b32'"));
+}
+
+TEST(Launch, CallsOfTheDriverAreNamedAndNothingElse) {
+  // As LLVM's NVPTX backend writes them.
+  auto call = [](const std::string &name) {
+    std::string text =
+        kernel("", ".reg .b64 %d<2>; .reg .b32 %r<2>; mov.b64 %d0, 0;\n"
+                   "{ .param .b64 param0; .param .b64 param1;\n"
+                   ".param .b32 retval0; st.param.b64 [param0], %d0;\n"
+                   "st.param.b64 [param1], %d0;\n"
+                   "call.uni (retval0), " +
+                       name +
+                       ", (param0, param1);\n"
+                       "ld.param.b32 %r1, [retval0]; } ret;");
+    size_t at = text.find(".visible");
+    return text.insert(at, ".extern .func (.param .b32 r) " + name +
+                               "(.param .b64 a, .param .b64 b);\n");
+  };
+  for (auto [name, cure] :
+       {std::pair{"vprintf", "'; leave out gpu.printf or printf"},
+        std::pair{"__assertfail", "'; leave out the assertion"}}) {
+    std::string error = errorOf(call(name));
+    EXPECT_THAT(error, HasSubstr("'call.uni': the simulator has no function '" +
+                                 std::string(name) + cure));
+    EXPECT_EQ(std::count(error.begin(), error.end(), '\n'), 1) << error;
+  }
 }
 
 TEST(Launch, MutatedKernelsNeverCrash) {

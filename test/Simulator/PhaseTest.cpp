@@ -117,6 +117,40 @@ TEST(Phase, AnotherWarpMustHandItBack) {
   }
 }
 
+TEST(Phase, LanesOfALoaderMeetBehindItsWaits) {
+  // All lanes wait for the slot, and one of them fills it. The others may lag
+  // behind, and find the slot empty for the second time or not at all.
+  auto kernel = [](const std::string &meeting) {
+    std::string load = R"(
+  setp.ge.u32 %p1, %t, 32; setp.eq.u32 %p2, %t, 32;
+  add.u32 %r1, %r50, 128; add.u32 %r2, %r50, 64;
+  @%p0 st.shared.v2.u64 [%r50+64], {1, 2}; @%p0 fence.proxy.async;
+  @%p1 bra CONSUMER;
+)",
+                consume = "bra END;\nCONSUMER:\n";
+    for (unsigned turn = 0; turn < 3; ++turn) {
+      std::string n = std::to_string(turn);
+      load += wait("P" + n, ~turn & 1, "%r50+8") + meeting + R"(
+  @%p0 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r50], 16;
+  @%p0 cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%r1], [%r2], 16, [%r50];
+)";
+      consume += wait("C" + n, turn & 1) +
+                 "bar.warp.sync -1;\n"
+                 "@%p2 mbarrier.arrive.shared::cta.b64 _, [%r50+8];\n";
+    }
+    return init(1) + load + consume + "END: bar.sync 0;\n";
+  };
+  expectOk(kernel("bar.warp.sync -1;\n"), 64);
+  for (uint64_t seed = 0; seed < 10; ++seed) {
+    Report report = reportOf(kernel(""), seed, 64);
+    ASSERT_TRUE(has(report, ErrorKind::MissedPhase)) << report.str();
+    EXPECT_THAT(report.str(),
+                HasSubstr("completes phase 0 of the mbarrier at shared memory "
+                          "offset 1032 (s+8) while lanes of warp 0 may still "
+                          "wait for the phase before the first"));
+  }
+}
+
 TEST(Phase, BytesComeAfterWhatTheirIssuerWaitedFor) {
   // They are announced before the consumer is known to have seen the phase
   // before, and copied after.

@@ -16,8 +16,8 @@ struct Outcome {
   /// Errors that the backend found, each with its notes, ready to print; the
   /// result means nothing when there is one.
   std::vector<std::string> errors;
-  std::string failure; ///< why there is no result; empty when there is one
-  double microseconds = 0;
+  std::string failure;     ///< why there is no result; empty when there is one
+  double microseconds = 0; ///< the kernel's on a GPU, the host's elsewhere
   uint64_t scheduleHash = 0; ///< tells orders of barrier events apart
   std::string summary;       ///< a few words for a person
   std::string barriers; ///< JSON: what mbarriers saw; empty unless asked for

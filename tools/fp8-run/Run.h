@@ -25,7 +25,7 @@ struct Summary {
   unsigned schedules = 0; ///< runs made
   unsigned distinctSchedules = 0;
   uint64_t backendErrors = 0;
-  double microseconds = 0;               ///< of the fastest run
+  double microseconds = 0; ///< of the fastest run, of the simulator the host's
   std::optional<runtime::Timing> timing; ///< if it was asked for
   unsigned operandSets = 0;              ///< that the timed launches ran over
   std::string barriers; ///< JSON, of the last run; empty unless asked for

@@ -23,10 +23,10 @@ enum class PartialSums {
 PartialSums partialSumsOf(std::string_view chip);
 
 /// The largest relative Frobenius distance from the reference, rounded to the
-/// output type, that is right for a large result. A result of any size may
-/// differ by one rounding more, that of its largest element. That of f32 grows
-/// past a K of 8192: an accumulator to which all of K is added is rounded as
-/// often.
+/// output type, that is right for a large result. CheckResult::frobeniusFloor
+/// allows for chance in a result of few elements as well. The floor of f32
+/// grows past a K of 8192: an accumulator to which all of K is added is rounded
+/// as often.
 double frobeniusFloor(OutputType type, int64_t k = 0,
                       PartialSums sums = PartialSums::Float32);
 

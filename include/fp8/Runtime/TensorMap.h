@@ -6,21 +6,25 @@
 
 #include "fp8/Launch/LaunchPlan.h"
 #include "fp8/Runtime/Driver.h"
+#include "fp8/Runtime/Target.h"
 
 namespace fp8::runtime {
 
 /// Encodes `map` into `encoded`; errors name `operand`. The rules of
 /// cuTensorMapEncodeTiled that the driver would answer with one and the same
-/// code are checked first, each with a message of its own.
+/// code are checked first, each with a message of its own. `capability` is that
+/// of the GPU that is to read the map: for Blackwell it clears a bit that
+/// drivers set wrongly (docs/Runtime.md).
 std::optional<Error> encodeTensorMap(const Driver &driver,
+                                     Capability capability,
                                      const launch::BoundTensorMap &map,
                                      const std::string &operand,
                                      cu::TensorMap &encoded);
 
 /// Lets an encoded map describe an array of the same shape at `address`, a
-/// multiple of 16.
-std::optional<Error> moveTensorMap(const Driver &driver, uint64_t address,
-                                   const std::string &operand,
+/// multiple of 16. The bit that encodeTensorMap has cleared stays clear.
+std::optional<Error> moveTensorMap(const Driver &driver, Capability capability,
+                                   uint64_t address, const std::string &operand,
                                    cu::TensorMap &encoded);
 
 } // namespace fp8::runtime

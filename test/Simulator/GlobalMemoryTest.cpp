@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Races in global memory: between threads, copies and clusters.
+
+#include "Kernels.h"
+
+#include <gmock/gmock.h>
+
+using namespace fp8::sim;
+using namespace fp8::sim::test;
+using testing::HasSubstr;
+
+namespace {
+constexpr uint64_t kSeeds = 8;
+
+/// The errors of `body` under one seed, with %out a buffer of 64 words, %t the
+/// thread's number and %w its warp's, in `blocks` CTAs of two warps.
+std::string errorsOf(const std::string &body, uint64_t seed,
+                     uint32_t blocks = 1) {
+  std::string text = kernel(".param .u64 out", R"(
+  .reg .pred %p<10>; .reg .b32 %r<20>; .reg .b64 %d<20>;
+  .reg .b64 %out; .reg .b32 %t, %w, %b;
+  ld.param.u64 %out, [out]; mov.u32 %t, %tid.x; shr.u32 %w, %t, 5; mov.u32 %b, %ctaid.x;
+  setp.eq.u32 %p0, %w, 0; setp.eq.u32 %p1, %w, 1; setp.eq.u32 %p2, %t, 0;
+  setp.eq.u32 %p3, %b, 0; setp.eq.u32 %p4, %b, 1; setp.eq.u32 %p5, %t, 32;
+)" + body + "\n  ret;",
+                            "sm_90a", ".shared .align 128 .b8 s[256];\n");
+  Device device;
+  uint64_t address = *device.allocate("out", 256);
+  LaunchConfig config;
+  config.grid = {blocks, 1, 1};
+  config.block = {64, 1, 1};
+  Options options;
+  options.scheduleSeed = seed;
+  return run(device, text, {KernelArgument::value(address)}, config, options)
+      .str();
+}
+
+void expectRight(const std::string &body, uint32_t blocks = 1) {
+  for (uint64_t seed = 0; seed < kSeeds; ++seed)
+    EXPECT_EQ(errorsOf(body, seed, blocks), "") << body;
+}
+
+/// A race is reported under every seed, whoever comes first.
+void expectRace(const std::string &body, const std::string &message,
+                uint32_t blocks = 1) {
+  for (uint64_t seed = 0; seed < kSeeds; ++seed) {
+    std::string errors = errorsOf(body, seed, blocks);
+    EXPECT_THAT(errors, HasSubstr("[race]")) << body;
+    EXPECT_THAT(errors, HasSubstr(message)) << body;
+  }
+}
+
+const char *kNoBarrier =
+    "with no synchronisation after 'st.global.u32' wrote it; order the two by "
+    "a barrier that both sides take part in";
+} // namespace
+
+TEST(GlobalMemory, StoresOfTwoWarps) {
+  expectRace("st.global.u32 [%out+8], %w;",
+             "'st.global.u32' writes buffer 'out' at offset 8 " +
+                 std::string(kNoBarrier));
+  expectRight("st.global.u32 [%out+8], 7;"); // what is there already
+  expectRight("@%p0 st.global.u32 [%out], 1; bar.sync 0; @%p1 st.global.u32 "
+              "[%out], 2;");
+  expectRight("mul.wide.u32 %d0, %t, 4; add.s64 %d0, %d0, %out; "
+              "st.global.u32 [%d0], %t; st.global.u32 [%d0], %w;");
+  // Bytes beside each other are different places.
+  expectRight("cvt.u64.u32 %d0, %t; add.s64 %d0, %d0, %out; "
+              "st.global.u8 [%d0], %t;");
+}
+
+TEST(GlobalMemory, StoresOfTheLanesOfOneInstruction) {
+  expectRace("@%p0 st.global.u32 [%out], %t;",
+             "wrote it in another lane, with another value, and which one "
+             "stays is undefined; let one lane write, or use red or atom");
+  expectRight("@%p0 st.global.u32 [%out], 5; @%p0 st.global.u32 [%out], 6;");
+}
+
+TEST(GlobalMemory, ReadsAndWrites) {
+  expectRace("@%p0 st.global.u32 [%out], 1; @%p1 ld.global.u32 %r0, [%out];",
+             "the other access is here, by warp ");
+  expectRight("@%p0 st.global.u32 [%out], 1; bar.sync 0; @%p1 ld.global.u32 "
+              "%r0, [%out]; bar.sync 0; @%p0 st.global.u32 [%out], 2;");
+  expectRight("ld.global.u32 %r0, [%out];");
+}
+
+TEST(GlobalMemory, Atomics) {
+  expectRight("red.global.add.u32 [%out], %t; "
+              "atom.global.add.u32 %r0, [%out+4], %t;",
+              4);
+  expectRace("@%p0 st.global.u32 [%out], 7; @%p1 red.global.add.u32 [%out], 1;",
+             "with no synchronisation after ");
+  expectRight("@%p2 st.global.u32 [%out], 7; bar.sync 0; "
+              "red.global.add.u32 [%out], 1; bar.sync 0; "
+              "@%p5 st.global.u32 [%out], 8;");
+}
+
+TEST(GlobalMemory, StoresOfTwoClusters) {
+  std::string body = "add.u32 %r0, %b, 1; @%p2 st.global.u32 [%out], %r0;";
+  expectRace(body,
+             "wrote it, in another cluster; let one cluster alone access it, "
+             "or hand it over by a flag that the one writes with .release and "
+             "the other reads with .acquire",
+             2);
+  expectRace(body, ", in the cluster that begins at block (", 2);
+  // Handed over: the second waits for the first.
+  auto handOver = [](const std::string &write, const std::string &read) {
+    return "@%p2 bra ONE; ret; ONE: @%p4 bra SECOND;\n"
+           "st.global.u32 [%out], 1; " +
+           write +
+           " [%out+128], 1; ret;\n"
+           "SECOND: " +
+           read +
+           " %r0, [%out+128]; setp.eq.u32 %p6, %r0, 0; @%p6 bra SECOND;\n"
+           "ld.global.u32 %r1, [%out]; st.global.u32 [%out], 2;";
+  };
+  for (uint64_t seed = 0; seed < kSeeds; ++seed) {
+    EXPECT_EQ(errorsOf(handOver("st.release.gpu.global.u32",
+                                "ld.acquire.gpu.global.u32"),
+                       seed, 2),
+              "");
+    EXPECT_THAT(errorsOf(handOver("st.global.u32", "ld.global.u32"), seed, 2),
+                HasSubstr("[race]"));
+  }
+}
+
+TEST(GlobalMemory, BulkStores) {
+  // One thread writes a place twice, with other bytes each time.
+  auto twice = [](const std::string &first, const std::string &wait,
+                  const std::string &second) {
+    return "@%p2 st.shared.v4.u32 [s], {1, 1, 1, 1}; "
+           "@%p2 st.shared.v4.u32 [s+16], {2, 2, 2, 2}; "
+           "@%p2 fence.proxy.async.shared::cta; @%p2 bra ONE; ret;\nONE: " +
+           first + " [%out], [s], 16; cp.async.bulk.commit_group;\n" + wait +
+           "\n" + second +
+           " [%out], [s+16], 16; cp.async.bulk.commit_group; "
+           "cp.async.bulk.wait_group 0;";
+  };
+  const std::string store = "cp.async.bulk.global.shared::cta.bulk_group",
+                    reduce = "cp.reduce.async.bulk.global.shared::cta.bulk_"
+                             "group.add.u32";
+  const std::string cure = "; wait for it first, with cp.async.bulk.wait_group "
+                           "without .read";
+  expectRace(twice(store, "", store), cure);
+  expectRace(twice(store, "cp.async.bulk.wait_group.read 0;", store), cure);
+  expectRight(twice(store, "cp.async.bulk.wait_group 0;", store));
+  expectRace(twice(store, "", reduce), cure);
+  expectRight(twice(reduce, "", reduce));
+}
+
+TEST(GlobalMemory, ABulkStoreAndAnotherWarp) {
+  auto body = [](const std::string &wait) {
+    return "@%p2 st.shared.v4.u32 [s], {1, 1, 1, 1}; "
+           "@%p2 fence.proxy.async.shared::cta; @!%p2 bra REST;\n"
+           "cp.async.bulk.global.shared::cta.bulk_group [%out], [s], 16; "
+           "cp.async.bulk.commit_group; " +
+           wait +
+           "\nREST: bar.warp.sync -1; bar.sync 0; "
+           "@%p5 st.global.u32 [%out], 3;";
+  };
+  expectRight(body("cp.async.bulk.wait_group 0;"));
+  expectRace(body("cp.async.bulk.wait_group.read 0;"),
+             "with no synchronisation after ");
+}
+
+TEST(GlobalMemory, AtIssueNothingIsOutOfOrder) {
+  std::string text = kernel(".param .u64 out", R"(
+  .reg .b64 %d; .reg .b32 %t; ld.param.u64 %d, [out]; mov.u32 %t, %tid.x;
+  shr.u32 %t, %t, 5; st.global.u32 [%d], %t; ret;)");
+  Device device;
+  uint64_t address = *device.allocate("out", 4);
+  LaunchConfig config;
+  config.block = {64, 1, 1};
+  Options options;
+  options.completion = Completion::AtIssue;
+  EXPECT_TRUE(
+      run(device, text, {KernelArgument::value(address)}, config, options)
+          .ok());
+}
