@@ -29,6 +29,9 @@ public:
   /// Runs all clusters, several at a time.
   void run();
 
+  /// Tells the caller, who may end the run.
+  void reportProgress();
+
   /// Takes a cluster that has not started, which then never will; or nothing
   /// when there is none left.
   std::optional<ClusterIndex> takePending();
@@ -56,8 +59,6 @@ private:
   void listClusters();
   size_t residents();
   Machine *pick();
-  /// False if the caller wants no more.
-  bool reportProgress();
 };
 
 } // namespace fp8::sim
