@@ -6,7 +6,8 @@
 #include "Run.h"
 #include "SimulatorBackend.h"
 
-#include <ostream>
+#include <exception>
+#include <iostream>
 #include <unistd.h>
 
 namespace fp8::run {
@@ -156,6 +157,19 @@ int runTool(const Options &options, std::ostream &out, std::ostream &log) {
   log << prefix << (summary.ok ? "PASS" : "FAIL") << std::endl;
   out << summary.json() << std::endl;
   return summary.ok ? 0 : 1;
+}
+
+int runProgram(int argc, const char *const *argv) {
+  try {
+    int exitCode = 0;
+    auto options = parseCommandLine(argc, argv, exitCode);
+    return options ? runTool(*options, std::cout, std::cerr) : exitCode;
+  } catch (const std::bad_alloc &) {
+    std::cerr << prefix << "error: out of memory; choose smaller sizes\n";
+  } catch (const std::exception &error) {
+    std::cerr << prefix << "error: " << error.what() << "\n";
+  }
+  return 1;
 }
 
 } // namespace fp8::run
