@@ -87,7 +87,7 @@ def _key(
             key += (None,)
     if residual is not None:
         key += _mark(beta)
-    elif type(beta) is not float or beta != 1:
+    elif not isinstance(beta, (float, int)) or beta != 1:
         return None  # an error or not, as `launch` finds
     return key if out_scale is None else key + _mark(out_scale)
 

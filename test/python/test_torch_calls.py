@@ -43,5 +43,5 @@ def test_torch_compile_says_what_is_wrong(operands):
 
 
 def test_a_full_graph_is_refused(operands):
-    with pytest.raises(Exception, match="run_uncompiled|torch.compiler.disable"):
-        torch.compile(compute, backend="eager", fullgraph=True)(*operands)
+    with pytest.raises(Exception, match="run_uncompiled"):
+        torch.compile(lambda *tensors: fp8.gemm(*tensors, simulate=True) + 1, backend="eager", fullgraph=True)(*operands)
