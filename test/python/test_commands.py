@@ -29,7 +29,7 @@ def native():
 def test_opt_is_the_tool_of_the_build(native, arguments):
     ours, theirs = run(BIN / "fp8-opt", *arguments), run(native / "fp8-opt", *arguments)
     assert (ours.returncode, ours.stdout) == (theirs.returncode, theirs.stdout)
-    assert ours.stderr.replace(str(BIN), "") == theirs.stderr.replace(str(native), "")
+    assert ours.stderr == theirs.stderr.replace(f"{native}/", "")
 
 
 def test_opt_reads_standard_input():
