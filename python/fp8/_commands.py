@@ -21,8 +21,9 @@ def _run(name: str, function: str) -> NoReturn:
             raise Fp8Error(f"{_library.library_path()} has no {name}: let $FP8_LIBRARY name the Python package's libfp8.so, or leave it unset")
     except Fp8Error as error:
         sys.exit(f"{name}: error: {error}")
-    # Python handles these in ways that a program in C++ does not expect.
-    for number in (signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ):
+    # Python ignores two signals that end a program in C++, and makes an exception of a third unless that is ignored.
+    interrupt = [signal.SIGINT] if signal.getsignal(signal.SIGINT) is signal.default_int_handler else []
+    for number in (signal.SIGPIPE, signal.SIGXFSZ, *interrupt):
         signal.signal(number, signal.SIG_DFL)
     # The tools know the places of CUDA, and not those of Python's packages.
     ptxas = find_ptxas()

@@ -53,7 +53,10 @@ def test_run_refuses_as_the_tool_does(native):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_signals_end_it(number):
-    process = subprocess.Popen([str(BIN / "fp8-opt")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    # What is started in the background is told to ignore Ctrl-C.
+    process = subprocess.Popen(
+        [str(BIN / "fp8-opt")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)
+    )
     # Once it waits for its input, in a read of file 0, the tool runs and not Python.
     while not pathlib.Path(f"/proc/{process.pid}/syscall").read_text().startswith("0 0x0 "):
         assert process.poll() is None

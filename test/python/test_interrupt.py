@@ -23,7 +23,9 @@ def interrupt_after(seconds):
     # By the system's clock, so that a signal comes at any moment, not where Python lets another thread run.
     signal.setitimer(signal.ITIMER_REAL, seconds)
 
-signal.signal(signal.SIGALRM, signal.default_int_handler)
+# What is started in the background is told to ignore Ctrl-C.
+for number in (signal.SIGALRM, signal.SIGINT):
+    signal.signal(number, signal.default_int_handler)
 """
 
 
