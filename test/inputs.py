@@ -38,8 +38,8 @@ def built_files(build):
     for folder in BUILT:
         for parent, folders, names in os.walk(os.path.join(build, folder)):
             folders.sort()
-            # Archives are linked into what is here; the logs and outputs of tests are no input.
-            yield from (os.path.join(parent, name) for name in sorted(names) if not name.endswith((".a", ".o")) and "CMakeFiles" not in parent)
+            # Archives are linked into what is here; of tests lit keeps how long they took.
+            yield from (os.path.join(parent, name) for name in sorted(names) if not name.endswith((".a", ".o", ".lit_test_times.txt")) and "CMakeFiles" not in parent)
 
 
 def add_file(digest, path):
