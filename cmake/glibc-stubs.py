@@ -78,7 +78,7 @@ def main():
         for name, kind, version, is_newer in symbols_of(soname, number(newest), cc):
             stubs[home_of(name, library, is_newer)].append((name, kind, version))
     if not stubs["c"]:
-        sys.exit("error: this system's libc.so.6 has no symbols of glibc %s; leave out -DFP8_GLIBC to link this system's" % newest)
+        sys.exit("error: this system's libc.so.6 has no symbols of glibc %s: pass -DFP8_GLIBC= to CMake, to link this system's" % newest)
     for library, symbols in stubs.items():
         write_stub(directory, library, symbols, cc)
     # What -lc and so on mean. libc_nonshared.a is this system's: glibc's functions that are linked statically, such as atexit.

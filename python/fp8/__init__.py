@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING
 from . import _log
 from ._cache import clear as clear_cache
 from ._cache import directory as cache_directory
+from ._compile import compile
 from ._compiler import KernelObject, Resources, run_pipeline, verify
 from ._device import DeviceInfo
 from ._errors import CompileError, DeviceError, Diagnostic, Fp8Error, HangError, SimulationError
 from ._gemm import gemm
-from ._kernel import PHASES, Kernel, SimulationStatistics, compile
+from ._kernel import PHASES, Kernel, SimulationStatistics
 from ._library import chips, version
 from ._spec import GemmSpec
 

@@ -14,9 +14,10 @@ from typing import Any, NamedTuple
 from . import _measured
 from ._annotations import AnyArray, DType, Number, Operand
 from ._arrays import CPU, Array, describe, is_torch, package_of
+from ._compile import compile
 from ._device import Device, Launch, get_device
 from ._errors import DeviceError, Fp8Error
-from ._kernel import Kernel, compile
+from ._kernel import Kernel
 from ._layout import make_output
 from ._operands import SAID, Call, Operands
 from ._packages import current_stream, package, stream_address

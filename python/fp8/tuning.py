@@ -13,9 +13,9 @@ from typing import Iterator
 
 from . import _gemm, _measured
 from ._arrays import CUDA, Array
+from ._compile import compile
 from ._compiler import explain_configurations
 from ._device import Buffer, Device, Launch, get_device, time_launches
-from ._kernel import compile
 from ._layout import padded_row
 from ._progress import Progress
 from ._spec import GemmSpec, check_problem
