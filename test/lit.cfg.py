@@ -102,7 +102,6 @@ for variable in ("FP8_PTXAS", "FP8_TEST_FULL", "CUDA_HOME", "CUDA_PATH", "FP8_CU
 config.substitutions += [
     ("%pytest", (pytest or "python-with-pytest-and-numpy-not-found") + " -m pytest -q -p no:cacheprovider"),
     ("%fp8_wheel", wheels[0] if wheels else "no-wheel"),
-    ("%llvm_root", os.path.dirname(config.llvm_tools_dir)),
     ("%python", shutil.which("python3")),
     ("%fp8_source", config.fp8_source_dir),
     ("%fp8_build", config.fp8_binary_dir),

@@ -1,17 +1,27 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Are the objects that a target is linked from compiled alike in two build folders?
+"""Are the objects that a target is linked from compiled alike in a build and in one that is configured as pip does?
 
-usage: compare-builds.py BUILD OTHER TARGET
+usage: compare-builds.py BUILD SOURCE OTHER TARGET
 
-Compares the commands of ninja, after the names of the folders. Prints the number of objects; exit status 1 if one differs.
+Configures OTHER, for the compilers and the kind of build that BUILD is of, and compares the commands of ninja, but for the names of the folders. Prints
+the number of objects; exit status 1 if one differs.
 """
 
+import os
 import re
 import subprocess
 import sys
 
+SAME = ("CMAKE_BUILD_TYPE", "CMAKE_C_COMPILER", "CMAKE_CXX_COMPILER", "CMAKE_PREFIX_PATH", "FP8_ENABLE_ASSERTIONS", "FP8_SANITIZE")
 SOURCE = re.compile(r" -c (\S+)$")
+
+
+def configure(build, source, other):
+    with open(os.path.join(build, "CMakeCache.txt"), encoding="utf-8") as file:
+        cache = dict(re.findall(r"^(\w+):\w+=(.*)$", file.read(), flags=re.MULTILINE))
+    options = [f"-D{name}={cache[name]}" for name in SAME if cache.get(name)]
+    subprocess.run(["cmake", "-G", "Ninja", "-S", source, "-B", other, "-DFP8_INCLUDE_TESTS=OFF", *options], check=True, stdout=subprocess.DEVNULL)
 
 
 def commands(build, target):
@@ -27,7 +37,8 @@ def commands(build, target):
 
 
 def main():
-    build, other, target = sys.argv[1:]
+    build, source, other, target = sys.argv[1:]
+    configure(build, source, other)
     here, there = commands(build, target), commands(other, target)
     if not there or set(here) != set(there):
         sys.exit("error: compiled in one build only: " + ", ".join(sorted(set(here) ^ set(there))))
