@@ -19,9 +19,3 @@ configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/Fp8Config.cmake.in Fp8
 write_basic_package_version_file(Fp8ConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/Fp8Config.cmake ${PROJECT_BINARY_DIR}/Fp8ConfigVersion.cmake
   DESTINATION ${FP8_PACKAGE_DIR})
-
-# What the Python package has beside its own files: pip installs this component alone, into the package.
-if(TARGET fp8)
-  install(TARGETS fp8 LIBRARY DESTINATION lib COMPONENT python EXCLUDE_FROM_ALL)
-  install(DIRECTORY ${PROJECT_SOURCE_DIR}/benchmark/tuned DESTINATION . COMPONENT python EXCLUDE_FROM_ALL FILES_MATCHING PATTERN "*.json")
-endif()

@@ -10,6 +10,7 @@
 #include "fp8/Target/PTX.h"
 #include "fp8/Target/Passes.h"
 #include "fp8/Transforms/Passes.h"
+#include "mlir/IR/DialectRegistry.h"
 
 using namespace mlir;
 
@@ -31,4 +32,10 @@ void fp8::registerFp8Tool(DialectRegistry &registry) {
   registerFp8Passes();
   registerFp8Pipelines();
   registerTranslationInterfaces(registry);
+}
+
+int fp8::runFp8Opt(int argc, char **argv) {
+  DialectRegistry registry;
+  registerFp8Tool(registry);
+  return runDriver(argc, argv, registry);
 }

@@ -10,7 +10,7 @@
 #   nvdisasm  NVIDIA's disassembler was found likewise
 #   gpu       there is a CUDA driver with a device; gpu-sm_90a etc.: it runs code for that chip
 #   torch     python3 has PyTorch
-#   pytest-torch, pytest-ml_dtypes  so has the Python that runs the package's tests, or ml_dtypes
+#   pytest-torch, pytest-ml_dtypes, pytest-ipykernel  so has the Python that runs the package's tests, or ml_dtypes, or IPython's kernel
 #   wheel     the Python package was built (./dev wheel)
 #   full      FP8_TEST_FULL=1 (./dev check --full): every point of every matrix
 # Substitutions: the tools by name; %python; %pytest, the first Python that has it and NumPy; %fp8_source, %fp8_build; %ptxas, %nvcc, %nvdisasm; %fp8_fakecuda and
@@ -85,7 +85,7 @@ if has_module("torch"):
 # FP8_PYTHON, the Python on PATH, or the system's: Debian's packages are for the latter.
 pythons = [os.environ.get("FP8_PYTHON"), shutil.which("python3"), "/usr/bin/python3"]
 pytest = next((p for p in pythons if p and os.access(p, os.X_OK) and has_module("pytest", p) and has_module("numpy", p)), None)
-for module in ("torch", "ml_dtypes"):
+for module in ("torch", "ml_dtypes", "ipykernel"):
     if pytest and has_module(module, pytest):
         config.available_features.add("pytest-" + module)
 

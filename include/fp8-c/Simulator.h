@@ -21,8 +21,8 @@ typedef struct Fp8SimulatorOptions {
   uint32_t multiprocessors;  /* that the device has */
   uint32_t residentClusters; /* 0: some, as the seed chooses */
   uint64_t memoryLimit;      /* bytes of all arguments together */
-  /* Called now and then with the CTAs that have ended, of how many; not 0 ends
-   * the run with an error. NULL: nobody is told. */
+  /* Called up to 50 times a second, and at the end, with the CTAs that have
+   * ended, of how many; not 0 ends the run with an error. NULL: no calls. */
   int (*progress)(uint64_t ended, uint64_t ctas, void *data);
   void *progressData;
 } Fp8SimulatorOptions;

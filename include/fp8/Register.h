@@ -25,6 +25,10 @@ void registerFp8Pipelines();
 /// any of the pipelines, and to emit what they make.
 void registerFp8Tool(DialectRegistry &registry);
 
+/// The whole of fp8-opt: runDriver with what registerFp8Tool registers. Returns
+/// the exit status.
+int runFp8Opt(int argc, char **argv);
+
 } // namespace mlir::fp8
 
 #endif // FP8_REGISTER_H

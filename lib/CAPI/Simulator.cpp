@@ -6,10 +6,15 @@
 #include "Guarded.h"
 #include "fp8/SimulatedLaunch/Kernel.h"
 
+#include <chrono>
+
 using namespace fp8;
 using namespace fp8::capi;
 
 static constexpr uint64_t kDefaultMemory = uint64_t(8) << 30;
+/// Between two calls of a caller's `progress`, which may have to wait for an
+/// interpreter's lock.
+static constexpr std::chrono::milliseconds kProgressInterval(20);
 
 void fp8SimulatorOptionsInit(Fp8SimulatorOptions *options) {
   sim::Options defaults;
@@ -34,8 +39,14 @@ static sim::Options optionsOf(const Fp8SimulatorOptions &from) {
   options.maxErrors = from.maxErrors;
   options.multiprocessorCount = from.multiprocessors;
   options.residentClusters = from.residentClusters;
+  using Clock = std::chrono::steady_clock;
   if (from.progress)
-    options.progress = [&from](uint64_t ended, uint64_t ctas) {
+    options.progress = [&from, next = Clock::time_point()](
+                           uint64_t ended, uint64_t ctas) mutable {
+      Clock::time_point now = Clock::now();
+      if (now < next && ended < ctas)
+        return true;
+      next = now + kProgressInterval;
       return from.progress(ended, ctas, from.progressData) == 0;
     };
   return options;

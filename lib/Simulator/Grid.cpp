@@ -18,7 +18,7 @@ constexpr uint32_t kResidentClusters = 4;
 /// Turns after which a cluster that could not go on tries again: another may
 /// have written what it polls.
 constexpr unsigned kRetry = 64;
-/// Turns of a cluster that is alone, after which the caller hears of progress.
+/// Turns of a cluster that is alone, before others get a turn.
 constexpr unsigned kTurnsAlone = 1 << 12;
 } // namespace
 
@@ -72,16 +72,16 @@ Machine *Grid::pick() {
   return nullptr;
 }
 
-bool Grid::reportProgress() {
+void Grid::reportProgress() {
   const auto &[x, y, z] = config.grid;
-  if (!options.progress ||
+  if (stopped || !options.progress ||
       options.progress(report.statistics.blocks, uint64_t(x) * y * z))
-    return true;
+    return;
   SimulationError error;
   error.kind = ErrorKind::LimitExceeded;
   error.message = "the caller ended the run before the kernel had";
   report.errors.push_back(std::move(error));
-  return false;
+  stopped = true;
 }
 
 void Grid::run() {
@@ -109,8 +109,7 @@ void Grid::run() {
     }
     machine->run(resident.size() > 1 ? 1 + unsigned(random.below(64))
                                      : kTurnsAlone);
-    if (!reportProgress())
-      break;
+    reportProgress();
     if (!machine->finished())
       continue;
     turns = kRetry - 1;

@@ -32,6 +32,8 @@ public:
 
   /// Where the cluster that started as the `ordinal`-th begins.
   ClusterIndex clusterIndex(uint32_t ordinal) const { return started[ordinal]; }
+  /// Tells the caller, who may end the run.
+  void reportProgress();
 
   /// Takes a cluster that has not started, which then never will; or nothing
   /// when there is none left.
@@ -61,8 +63,6 @@ private:
   void listClusters();
   size_t residents();
   Machine *pick();
-  /// False if the caller wants no more.
-  bool reportProgress();
 };
 
 } // namespace fp8::sim

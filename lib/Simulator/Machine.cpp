@@ -76,6 +76,7 @@ void Machine::run(unsigned turns) {
   while (!stopped && turns) {
     while (auto op = async.takeDue(now))
       complete(std::move(op));
+    grid.reportProgress();
     if (stopped)
       return;
     runnable.clear();

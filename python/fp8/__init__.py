@@ -12,23 +12,27 @@ docs/Python.md is the guide. Nothing beside Python is needed to compile; arrays 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from . import _log
 from ._cache import clear as clear_cache
 from ._cache import directory as cache_directory
+from ._compile import compile
 from ._compiler import KernelObject, Resources, run_pipeline, verify
 from ._device import DeviceInfo
 from ._errors import CompileError, DeviceError, Diagnostic, Fp8Error, HangError, SimulationError
 from ._gemm import gemm
-from ._kernel import PHASES, Kernel, SimulationStatistics, compile
+from ._kernel import PHASES, Kernel, SimulationStatistics
 from ._library import chips, version
 from ._spec import GemmSpec
 
 if TYPE_CHECKING:
-    from . import builder, testing
+    from . import builder, quantize, reference, testing, tuning
     from .quantize import quantize_blockwise
     from .reference import reference_gemm
     from .tuning import tune
+
+__version__ = "0.1.0"
 
 __all__ = [
     "CompileError",
@@ -44,6 +48,7 @@ __all__ = [
     "Resources",
     "SimulationError",
     "SimulationStatistics",
+    "__version__",
     "builder",
     "cache_directory",
     "chips",
@@ -51,11 +56,14 @@ __all__ = [
     "compile",
     "device_info",
     "gemm",
+    "quantize",
     "quantize_blockwise",
+    "reference",
     "reference_gemm",
     "run_pipeline",
     "testing",
     "tune",
+    "tuning",
     "verify",
     "version",
 ]
@@ -72,13 +80,24 @@ def device_info(ordinal: int = 0) -> DeviceInfo:
     return get_device(ordinal).info
 
 
-def __getattr__(name: str) -> Any:
-    # What needs numpy, or is seldom needed, is imported when it is asked for.
-    import importlib
+# What needs numpy, or is seldom needed, is imported when it is asked for.
+_MODULES = ("builder", "quantize", "reference", "testing", "tuning")
+_HOMES = {"quantize_blockwise": ".quantize", "reference_gemm": ".reference", "tune": ".tuning"}
 
-    if name in ("builder", "testing"):
-        return importlib.import_module(f".{name}", __name__)
-    homes = {"quantize_blockwise": ".quantize", "reference_gemm": ".reference", "tune": ".tuning"}
-    if name in homes:
-        return getattr(importlib.import_module(homes[name], __name__), name)
-    raise AttributeError(f"module 'fp8' has no attribute {name!r}")
+if not TYPE_CHECKING:  # which knows these names from the imports above, and all others for mistakes
+
+    def __getattr__(name):
+        import importlib
+
+        if name in _MODULES:
+            return importlib.import_module(f".{name}", __name__)
+        if name in _HOMES:
+            return getattr(importlib.import_module(_HOMES[name], __name__), name)
+        raise AttributeError(f"module 'fp8' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})
+
+
+_log.configure()

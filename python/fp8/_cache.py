@@ -8,6 +8,7 @@ whole file or none; what does not read back as it was written counts as not ther
 from __future__ import annotations
 
 import base64
+import contextlib
 import hashlib
 import json
 import os
@@ -20,6 +21,7 @@ from typing import Any
 
 from . import _library
 from ._compiler import KernelObject, Resources
+from ._log import logger
 
 _FORMAT = 1
 _OURS = re.compile(r"[0-9a-f]{40}\.json|\.fp8-.*\.tmp")
@@ -65,9 +67,16 @@ def read(name: str) -> dict[str, Any] | None:
     try:
         checksum, _, body = (folder / f"{name}.json").read_text().partition("\n")
         fields = json.loads(body) if checksum == _checksum(body) else None
-        return fields if isinstance(fields, dict) else None
-    except (OSError, ValueError):
+    except FileNotFoundError:
+        logger.debug("cache: no %s in %s", name, folder)
         return None
+    except (OSError, ValueError):
+        fields = None
+    if not isinstance(fields, dict):
+        logger.debug("cache: %s in %s is damaged", name, folder)
+        return None
+    logger.debug("cache: found %s in %s", name, folder)
+    return fields
 
 
 def load(name: str) -> KernelObject | None:
@@ -120,6 +129,7 @@ def write(name: str, fields: dict[str, Any]) -> None:
         with os.fdopen(descriptor, "w") as file:
             file.write(f"{_checksum(body)}\n{body}")
         os.replace(temporary, folder / f"{name}.json")
+        logger.debug("cache: wrote %s to %s, %d bytes", name, folder, len(body))
     except OSError as error:
         if temporary and os.path.exists(temporary):
             os.unlink(temporary)
@@ -133,13 +143,24 @@ def write(name: str, fields: dict[str, Any]) -> None:
             )
 
 
+def _files() -> list[Path]:
+    """The kernels in the cache, and what a process left that was killed; nothing that somebody else has put there."""
+    folder = directory()
+    return [path for path in folder.iterdir() if _OURS.fullmatch(path.name)] if folder and folder.is_dir() else []
+
+
+def usage() -> tuple[int, int]:
+    """How many files of kernels the cache has, and their bytes."""
+    sizes = []
+    for path in _files():
+        with contextlib.suppress(OSError):  # another process has removed it
+            sizes.append(path.stat().st_size)
+    return len(sizes), sum(sizes)
+
+
 def clear() -> int:
     """Removes what is in the cache on disk; how many files that were."""
-    folder = directory()
-    removed = 0
-    for path in folder.iterdir() if folder and folder.is_dir() else ():
-        # Nothing that somebody else has put there; of ours, also what a process left that was killed.
-        if _OURS.fullmatch(path.name):
-            path.unlink(missing_ok=True)
-            removed += 1
-    return removed
+    files = _files()
+    for path in files:
+        path.unlink(missing_ok=True)
+    return len(files)

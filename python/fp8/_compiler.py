@@ -5,15 +5,21 @@ from __future__ import annotations
 
 import ctypes
 import json
+import os
+import re
+import tempfile
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Any
 
 from . import _library
+from ._annotations import Source
 from ._errors import CompileError, Diagnostic
 from ._ptxas import find_ptxas
 
 _SEVERITIES = ("error", "warning", "remark", "note")
 _BYTECODE_MAGIC = b"ML\xefR"
+_FILE_NAME = re.compile(r".+\.(mlir|mlirbc|bc)")  # one line
 
 
 @dataclass(frozen=True)
@@ -58,18 +64,32 @@ def _convert(diagnostic: _library.CDiagnostic) -> Diagnostic:
     )
 
 
-def source_of(source: Any) -> str | bytes:
+def source_of(source: Source) -> str | bytes:
     """MLIR text or bytecode, of whatever has it.
 
     Raises:
         TypeError: it is none.
+        ValueError: it is text that names a file.
+        OSError: the file that it is the path of cannot be read.
     """
+    if isinstance(source, str) and (_FILE_NAME.fullmatch(source.strip()) or "\n" not in source and os.path.isfile(source)):
+        raise ValueError(f"the source is the text {source!r}, which names a file and is no module: pass pathlib.Path({source!r}) to have the file read")
     if isinstance(source, (str, bytes)):
         return source
+    if isinstance(source, os.PathLike):
+        return Path(source).read_bytes()
     write = getattr(source, "mlir", None)
     if not callable(write):
-        raise TypeError(f"the source is a {type(source).__name__}; it must be MLIR text or bytecode, an fp8.GemmSpec, or a module of fp8.builder")
+        raise TypeError(
+            f"the source is a {type(source).__name__}; it must be MLIR text or bytecode, the pathlib.Path of a file that has it, an fp8.GemmSpec, or a "
+            "module of fp8.builder"
+        )
     return str(write())
+
+
+def name_of(source: Source, otherwise: str) -> str:
+    """What diagnostics call the source: the path of a file."""
+    return os.fspath(source) if isinstance(source, os.PathLike) else otherwise
 
 
 class Module:
@@ -77,13 +97,13 @@ class Module:
 
     Args:
         source: MLIR text or bytecode, or what has it, as `source_of` says.
-        name: of the file, for diagnostics.
+        name: of the module, for diagnostics.
 
     Raises:
         CompileError: it does not parse, or a verifier refuses it.
     """
 
-    def __init__(self, source: Any, name: str = "module.mlir"):
+    def __init__(self, source: Source, name: str = "module.mlir"):
         text = source_of(source)
         data = text.encode() if isinstance(text, str) else text
         self._text = None if data.startswith(_BYTECODE_MAGIC) else data.decode(errors="replace")
@@ -157,12 +177,12 @@ class Module:
         )
 
 
-def verify(source: Any, *, name: str = "module.mlir") -> tuple[Diagnostic, ...]:
+def verify(source: Source, *, name: str | None = None) -> tuple[Diagnostic, ...]:
     """Verifies a module: each op by itself, and that what is linear is consumed exactly once on every path.
 
     Args:
-        source: MLIR text or bytecode, in any phase, or a module of `fp8.builder`.
-        name: of the file, for diagnostics.
+        source: MLIR text or bytecode, in any phase; the pathlib.Path of a file that has it; or a module of `fp8.builder`.
+        name: of the file, for diagnostics; None: that of the path, or "module.mlir".
 
     Returns:
         Warnings and remarks.
@@ -170,24 +190,35 @@ def verify(source: Any, *, name: str = "module.mlir") -> tuple[Diagnostic, ...]:
     Raises:
         CompileError: with the diagnostics.
     """
-    module = Module(source, name)
+    module = Module(source, name or name_of(source, "module.mlir"))
     module.verify()
     return tuple(module.diagnostics)
 
 
-def run_pipeline(source: Any, pipeline: str, *, name: str = "module.mlir", locations: bool = False) -> str:
+def run_pipeline(source: Source, pipeline: str, *, name: str | None = None, locations: bool = False) -> str:
     """Runs passes on a module and returns it as text.
 
     Args:
-        source: MLIR text or bytecode, a GemmSpec, or a module of `fp8.builder`.
+        source: MLIR text or bytecode, the pathlib.Path of a file that has it, a GemmSpec, or a module of `fp8.builder`.
         pipeline: as fp8-opt's --pass-pipeline has it, with or without the "builtin.module(...)" around it:
             "fp8-gemm-to-ptx{chip=sm_90a phase=linear}".
-        name: of the file, for diagnostics.
+        name: of the file, for diagnostics; None: that of the path, or "module.mlir".
         locations: print where each op is from.
 
     Raises:
         CompileError: the module or the pipeline is wrong, or a pass fails.
     """
-    module = Module(source, name)
+    module = Module(source, name or name_of(source, "module.mlir"))
     module.run(pipeline)
     return module.text(locations=locations)
+
+
+def explain_configurations(source: Source, options: str) -> list[dict[str, Any]]:
+    """What --fp8-explain-config tells of each GEMM op (docs/Chooser.md)."""
+    module = Module(source)
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "configurations.json")
+        module.run(f"fp8-explain-config{{{options} format=json output={path}}}")
+        with open(path, encoding="utf-8") as file:
+            explained: list[dict[str, Any]] = json.load(file)
+    return explained

@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from . import _measured
+from ._annotations import AnyArray, DType, Number, Operand
 from ._arrays import CPU, Array, describe, is_torch, package_of
+from ._compile import compile
 from ._device import Device, Launch, get_device
 from ._errors import DeviceError, Fp8Error
-from ._kernel import Kernel, compile
+from ._kernel import Kernel
 from ._layout import make_output
 from ._operands import SAID, Call, Operands
 from ._packages import current_stream, package, stream_address
@@ -167,6 +169,14 @@ def _import_torch_part() -> Any:
     return _torch
 
 
+def is_compiling() -> bool:
+    """Whether torch.compile reads the code that runs."""
+    import torch
+
+    compiler = getattr(torch, "compiler", None)  # that of torch 2.1 and later
+    return compiler is not None and bool(compiler.is_compiling())
+
+
 def _explain_host() -> Fp8Error:
     reason = ""
     try:
@@ -180,23 +190,23 @@ def _explain_host() -> Fp8Error:
 
 
 def gemm(
-    a: Any,
-    a_scale: Any,
-    b: Any,
-    b_scale: Any,
+    a: AnyArray,
+    a_scale: Operand,
+    b: Operand,
+    b_scale: Operand,
     *,
-    out_dtype: Any = None,
-    bias: Any = None,
-    residual: Any = None,
-    beta: Any = 1.0,
-    out_scale: Any = None,
-    out: Any = None,
+    out_dtype: DType | None = None,
+    bias: Operand | None = None,
+    residual: Operand | None = None,
+    beta: Number = 1.0,
+    out_scale: Number | None = None,
+    out: Operand | None = None,
     scale_layout: str | None = None,
     b_block: int = 128,
     stream: Any = None,
     simulate: bool = False,
     chip: str | None = None,
-) -> Any:
+) -> AnyArray:
     """D = out_scale * (sum over blocks of 128 of K of a_scale * b_scale * (A B^T) + beta * C + bias): the blockwise-scaled FP8 GEMM.
 
     Sums are in f32; D is rounded once; there is no gradient. Works on arrays of torch, cupy and, with `out`, on whatever has DLPack or
@@ -213,7 +223,7 @@ def gemm(
         out_dtype: of D: bfloat16 (if None, and `out` is None), float16, float32 or float8_e4m3fn, which saturates.
         bias: N elements of bfloat16, float16 or float32, added to each row.
         residual: C, M x N of bfloat16, float16 or float32.
-        beta: the factor of C: a number or an array of one float32 on the device. With the number 0, C is not read.
+        beta: the factor of C: a number or an array of one float32 on the device. With the number 0, C is not read. Without a residual it is 0 or 1.
         out_scale: the factor of all that, likewise; None: 1.
         out: D, M x N, to write to; None: a new array.
         scale_layout: of scales of single rows: "row_major" if a_scale is M x K/128, "k_major" if it is K/128 x M; needed where its
@@ -233,12 +243,20 @@ def gemm(
     """
     if stream is not None:
         stream = stream_address(stream)
-    if is_torch(a) and a.is_cuda and not simulate and chip is None:
+    array: Any = a
+    if is_torch(array) and array.is_cuda and not simulate and chip is None:
         on_torch = _torch_part or _import_torch_part()
         if not on_torch.is_compiling():
-            return on_torch.gemm(a, a_scale, b, b_scale, out_dtype, bias, residual, beta, out_scale, out, scale_layout, b_block, stream)
-        return on_torch.compiled(Call(a, a_scale, b, b_scale, out_dtype, bias, residual, beta, out_scale, out, scale_layout, b_block, stream))
+            return on_torch.gemm(a, a_scale, b, b_scale, out_dtype, bias, residual, beta, out_scale, out, scale_layout, b_block, stream)  # type: ignore[no-any-return]
+        result: AnyArray = on_torch.compiled(Call(a, a_scale, b, b_scale, out_dtype, bias, residual, beta, out_scale, out, scale_layout, b_block, stream))
+        return result
     call = Call(a, a_scale, b, b_scale, out_dtype, bias, residual, beta, out_scale, out, scale_layout, b_block, stream)
+    result = _import_torch_part().run_uncompiled(call, simulate, chip) if is_torch(array) and is_compiling() else run_call(call, simulate, chip)
+    return result
+
+
+def run_call(call: Call, simulate: bool, chip: str | None) -> Any:
+    """A call that is checked, and made where its arguments say."""
     if simulate:
         return _simulate(call, chip or "sm_90a")
     if chip is not None:

@@ -5,20 +5,18 @@ from __future__ import annotations
 
 import ctypes
 import json
-import os
 import threading
 from dataclasses import dataclass, fields
-from pathlib import Path
 from typing import Any
 
-from . import _cache, _library
+from . import _library
 from ._arrays import CPU, CUDA, Array, describe, spelt, stands_for
-from ._compiler import KernelObject, Module, Resources, run_pipeline, source_of
+from ._compiler import KernelObject, Module, Resources, run_pipeline
 from ._device import LoadedKernel, as_arguments, get_device
-from ._errors import CompileError, SimulationError
+from ._errors import SimulationError
+from ._interrupt import run_interruptibly
 from ._packages import current_stream, stream_address
 from ._progress import Progress
-from ._ptxas import find_ptxas
 
 PHASES = ("op", "structured", "linear", "barriers", "llvm")
 
@@ -69,10 +67,21 @@ class Kernel:
         self._loaded: dict[int, LoadedKernel] = {}
         self._lock = threading.Lock()
 
-    name = property(lambda self: self._object.name)
-    chip = property(lambda self: self._object.chip)
-    ptx = property(lambda self: self._object.ptx)
-    cubin = property(lambda self: self._object.cubin)
+    @property
+    def name(self) -> str:
+        return self._object.name
+
+    @property
+    def chip(self) -> str:
+        return self._object.chip
+
+    @property
+    def ptx(self) -> str:
+        return self._object.ptx
+
+    @property
+    def cubin(self) -> bytes | None:
+        return self._object.cubin
 
     @property
     def resources(self) -> Resources | None:
@@ -153,26 +162,41 @@ class Kernel:
         _library.functions().fp8SimulatorOptionsInit(ctypes.byref(options))
         options.schedule_seed = schedule_seed
         options.multiprocessors = multiprocessors or options.multiprocessors
+        with Progress(f"simulating {self.name}", progress) as shown:
+            return run_interruptibly(lambda stop: self._simulate(bound, options, shown, stop))
+
+    def _simulate(self, bound: tuple[Array, ...], options: _library.SimulatorOptions, shown: Progress, stop: threading.Event) -> SimulationStatistics:
+        """A run that ends soon after `stop` is set."""
+        failures: list[BaseException] = []
+
+        def update(done: int, total: int, _: Any) -> int:
+            """Not 0 ends the run. Nothing may be raised here: the caller is the C library."""
+            try:
+                shown.update(done, total)
+            except BaseException as error:
+                failures.append(error)
+            return int(stop.is_set() or bool(failures))
+
+        options.progress = _library.Progress(update)
         statistics = _library.SimulatorStatistics()
         ptx = self.ptx.encode()
-        with Progress(f"simulating {self.name}", progress) as shown:
-            options.progress = _library.Progress(shown.update)
-            try:
-                _library.call(
-                    "fp8Simulate",
-                    ptx,
-                    len(ptx),
-                    f"{self.name}.ptx".encode(),
-                    self._object.manifest.encode(),
-                    as_arguments(bound),
-                    len(bound),
-                    ctypes.byref(options),
-                    ctypes.byref(statistics),
-                    error=SimulationError,
-                )
-            except SimulationError:
-                shown.raise_interrupt()
-                raise
+        try:
+            _library.call(
+                "fp8Simulate",
+                ptx,
+                len(ptx),
+                f"{self.name}.ptx".encode(),
+                self._object.manifest.encode(),
+                as_arguments(bound),
+                len(bound),
+                ctypes.byref(options),
+                ctypes.byref(statistics),
+                error=SimulationError,
+            )
+        except SimulationError:
+            if failures:
+                raise failures[0] from None
+            raise
         return SimulationStatistics(**{field.name: getattr(statistics, field.name) for field in fields(SimulationStatistics)})
 
     def is_loaded(self, ordinal: int) -> bool:
@@ -219,72 +243,3 @@ def _current_stream(arrays: tuple[Any, ...]) -> int:
     """That of the package that the first array is of."""
     first = describe(arrays[0], "the first array") if arrays else None
     return current_stream(arrays[0], first.index) if first and first.device == CUDA else 0
-
-
-def compile(
-    source: Any,
-    *,
-    chip: str = "sm_90a",
-    problem: tuple[int | None, int | None, int | None] | None = None,
-    tuned: str | None = None,
-    debug_waits: int = 0,
-    assemble: bool | None = None,
-    strict: bool = False,
-    cache: bool = True,
-) -> Kernel:
-    """Compiles a kernel.
-
-    Args:
-        source: a GemmSpec, a module of `fp8.builder`, or MLIR text or bytecode of a module with one kernel, in any phase.
-        chip: what to compile for; `fp8.chips()` lists them.
-        problem: M, N and K to choose a configuration for, where the types leave them open; None: not known.
-        tuned: a table of measured configurations, written by ./dev bench --tune, which is asked first.
-        debug_waits: milliseconds after which a wait gives up and says what it waited for; 0: never.
-        assemble: to machine code, by NVIDIA's ptxas; None: if there is one. Without, the driver does it, slower.
-        strict: a spilled register or a warning of ptxas is an error.
-        cache: keep the result on disk, or take it from there.
-
-    Raises:
-        CompileError: with what the compiler says.
-        TypeError, ValueError: the source is none, there is no such chip, or no such table.
-    """
-    if chip not in _library.chips():
-        raise ValueError(f"there is no chip {chip!r}; there are {', '.join(_library.chips())}")
-    text = source_of(source)
-    options = f"chip={chip}"
-    if problem is not None:
-        options += " problem=" + "x".join("?" if extent is None else str(extent) for extent in problem)
-    if tuned:
-        options += f" tuned='{tuned}'"
-    if debug_waits:
-        options += f" debug-waits={debug_waits}"
-    try:
-        table = Path(tuned).read_text() if tuned else ""
-    except OSError as error:
-        raise ValueError(f"cannot read the table of configurations {tuned}: {error.strerror}") from None
-    how = f"{assemble} {strict} {os.environ.get('FP8_PTXAS', '')}"
-    request = _cache.key("request", text, options, table, how)
-    found = _cache.follow(request) if cache else None
-    if found and (found[1].cubin or assemble is False or not find_ptxas()):
-        return Kernel(text, options, found[1], found[0])
-    if assemble is None:
-        assemble = find_ptxas() is not None
-    elif assemble and not find_ptxas():
-        raise CompileError(
-            "there is no ptxas of CUDA 12.9 or later to assemble with: install CUDA, or 'pip install nvidia-cuda-nvcc', or name one in "
-            "$FP8_PTXAS; without assemble=True the driver assembles when the kernel is loaded"
-        )
-    module = Module(text, "kernel.mlir")
-    module.run(f"fp8-gemm-to-ptx{{{options} phase=op}}")
-    # Requests that get the same configuration get the same kernel. Its lines name the places in the source.
-    key = _cache.key("kernel", module.text(locations=True), chip, str(debug_waits), str(assemble), how)
-    built = _cache.load(key) if cache else None
-    if built is None:
-        module.run(f"fp8-gemm-to-ptx{{{options}}}")
-        built = module.object(assemble=assemble, strict=strict)
-        if cache:
-            _cache.store(key, built)
-    if cache:
-        _cache.store_request(request, key)
-    return Kernel(text, options, built, key)
-

@@ -6,15 +6,18 @@ from __future__ import annotations
 import ctypes
 import math
 import numbers
+import sys
 from typing import Any, NamedTuple
 
 from ._arrays import CPU, CUDA, Array, by, describe, package_of, spelt, stands_for
 from ._device import get_device
 from ._layout import in_rows, padded_row, scale_layout
-from ._spec import GemmSpec
+from ._spec import LARGEST_EXTENT, GemmSpec
 from ._types import ADDENDS, BF16, E4M3, F32, OUTPUTS, SCALES, Format, format_of, one_of
 
 _BLOCK = 128
+_QUANTISED = ("f64", "f32", "f16", "bf16")  # types of numbers that quantize_blockwise takes
+NO_GRADIENT = "fp8.gemm has no gradient, and an operand requires one: call it under torch.no_grad(), or detach the operand"
 # What the caller calls the kernel's arguments.
 SAID = {"c": "residual", "d_scale": "out_scale", "d": "out"}
 
@@ -52,6 +55,23 @@ def as_number(value: Any) -> float | None:
     return None
 
 
+def requires_gradient(*operands: Any) -> bool:
+    """Whether torch is to compute a gradient of one of these tensors; what is none does not count."""
+    return any(operand is not None and getattr(operand, "requires_grad", False) for operand in operands)
+
+
+def refuse_gradients(call: Call) -> None:
+    """There is no gradient, and to leave one out unseen would be wrong.
+
+    Raises:
+        ValueError: an operand requires one.
+    """
+    torch = sys.modules.get("torch")
+    operands = (call.a, call.a_scale, call.b, call.b_scale, call.bias, call.residual, call.beta, call.out_scale, call.out)
+    if torch is not None and requires_gradient(*operands) and torch.is_grad_enabled():
+        raise ValueError(NO_GRADIENT)
+
+
 class Operands:
     """The arrays of a call, described and checked, in the kernel's order and orientation.
 
@@ -60,6 +80,7 @@ class Operands:
     """
 
     def __init__(self, call: Call):
+        refuse_gradients(call)
         self.stream = call.stream
         self.a, self.b = self._typed("a", call.a, (E4M3,)), self._typed("b", call.b, (E4M3,))
         self._check_extents()
@@ -69,6 +90,8 @@ class Operands:
         self.b_scale = self._b_scale(call)
         # With the factor 1 C is added as it is; with 0 it is not read.
         beta, out_scale = as_number(call.beta), as_number(call.out_scale)
+        if call.residual is None and beta not in (0, 1):
+            raise ValueError(f"beta is {'an array' if beta is None else beta}, the factor of a residual, and there is none: pass residual, or leave beta out")
         self.c = self._residual(call.residual) if call.residual is not None and beta != 0 else None
         self.bias = self._bias(call.bias)
         self.device, self.index, self.place = self.a.device, self.a.index, self.a.place
@@ -99,7 +122,8 @@ class Operands:
         for format in wanted:
             if stands_for(array.dtype, format.mlir):
                 return array.as_type(format.mlir)
-        raise TypeError(f"{name} is of {spelt(array.dtype)}; it must be of {one_of(wanted)}")
+        cure = f": fp8.quantize_blockwise makes {name} and its scales of numbers" if wanted == (E4M3,) and array.dtype in _QUANTISED else ""
+        raise TypeError(f"{name} is of {spelt(array.dtype)}; it must be of {one_of(wanted)}{cure}")
 
     @property
     def d_shape(self) -> tuple[int, ...]:
@@ -114,6 +138,9 @@ class Operands:
             raise ValueError(f"a is {by(a)} and b is {by(b)}: they must be matrices, or batches of as many")
         if a[-1] != b[-1]:
             raise ValueError(f"a is {by(a)} and b is {by(b)}: both have K columns, b is not transposed")
+        for name, extent in (("M", a[-2]), ("N", b[-2]), ("K", a[-1]), *(("L", extent) for extent in a[:-2])):
+            if extent > LARGEST_EXTENT:
+                raise ValueError(f"{name} is {extent}; it must be below 2^31, the range of TMA coordinates: compute the product in parts")
         if a[-1] % 16:
             raise ValueError(f"K is {a[-1]}; it must be a multiple of 16: pad a and b with columns of zeros")
 

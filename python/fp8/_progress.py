@@ -6,7 +6,6 @@ from __future__ import annotations
 import sys
 import time
 from types import TracebackType
-from typing import Any
 
 _PATIENCE = 1.0  # seconds after which a bar appears
 _WIDTH = 30
@@ -27,19 +26,12 @@ class Progress:
         if wanted:
             self._start -= _PATIENCE
         self._drawn = False
-        self._interrupt: BaseException | None = None
 
-    def update(self, done: int, total: int, _: Any = None) -> int:
-        """Called by what works; not 0 if it shall end."""
-        try:
-            now = time.monotonic()
-            if self._enabled and now - self._start >= _PATIENCE and (now - self._shown >= 0.1 or done == total):
-                self._draw(done, total)
-                self._shown = now
-            return 0
-        except BaseException as interrupt:  # Ctrl-C arrives here, and must not end in the C library
-            self._interrupt = interrupt
-            return 1
+    def update(self, done: int, total: int) -> None:
+        now = time.monotonic()
+        if self._enabled and now - self._start >= _PATIENCE and (now - self._shown >= 0.1 or done == total):
+            self._draw(done, total)
+            self._shown = now
 
     def _draw(self, done: int, total: int) -> None:
         filled = _WIDTH * done // max(total, 1)
@@ -47,11 +39,6 @@ class Progress:
         sys.stderr.write(f"\r{self._what} [{bar}] {done}/{total}, {time.monotonic() - self._start:.0f} s")
         sys.stderr.flush()
         self._drawn = True
-
-    def raise_interrupt(self) -> None:
-        """Raises what interrupted `update`, if anything did."""
-        if self._interrupt is not None:
-            raise self._interrupt
 
     def __enter__(self) -> Progress:
         return self

@@ -20,7 +20,8 @@ _IN_PACKAGES = (
 _LEAST = (12, 9)  # the CUDA that brought PTX ISA 8.8
 
 
-def _version(program: str) -> tuple[int, int]:
+def version_of(program: str) -> tuple[int, int]:
+    """The CUDA that a ptxas is of, major and minor; 0, 0 if it does not tell."""
     try:
         text = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=20).stdout
         major, minor = text.split("release ")[1].split(",")[0].split(".")
@@ -41,7 +42,7 @@ def _candidates() -> list[str]:
 def _search(named: str | None) -> str | None:
     if named:
         return named
-    return next((path for path in _candidates() if _version(path) >= _LEAST), None)
+    return next((path for path in _candidates() if version_of(path) >= _LEAST), None)
 
 
 def find_ptxas() -> str | None:

@@ -8,8 +8,20 @@ from dataclasses import dataclass
 from ._types import ADDENDS, OUTPUTS, SCALES, format_of
 
 
+LARGEST_EXTENT = 2**31 - 1
+"""Coordinates of TMA are 32-bit numbers with a sign (rule G6 of docs/Semantics.md)."""
+
 NUMBERS = frozenset(("beta", "d_scale"))
 """The arguments that are one float32."""
+
+
+def check_problem(problem: tuple[int | None, int | None, int | None]) -> None:
+    """Raises a ValueError if these are not M, N and K, each None or an extent that a kernel can have."""
+    if len(problem) != 3:
+        raise ValueError(f"problem is {problem!r}; it must be M, N and K, with None for what is not known")
+    for name, extent in zip("MNK", problem):
+        if extent is not None and not (isinstance(extent, int) and 1 <= extent <= LARGEST_EXTENT):
+            raise ValueError(f"{name} is {extent!r} in problem; it must be from 1 to 2^31 - 1, the range of TMA coordinates, or None if it is not known")
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from ._device import get_device
 from ._errors import DeviceError
 from ._gemm import Launched, launch
 from ._library import last_error
-from ._operands import Call, as_number
+from ._operands import NO_GRADIENT, Call, as_number, requires_gradient
 from ._packages import package
 from ._types import BY_MLIR, format_of
 
@@ -53,12 +53,12 @@ _MANY = 65536  # plans, after which all are forgotten
 def _key(
     a: Any, a_scale: Any, b: Any, b_scale: Any, out_dtype: Any, bias: Any, residual: Any, beta: Any, out_scale: Any, out: Any,
     scale_layout: Any, b_block: int,
-) -> tuple[Any, ...]:
+) -> tuple[Any, ...] | None:
     if torch.is_grad_enabled() and (
         a.requires_grad or a_scale.requires_grad or b.requires_grad or b_scale.requires_grad  # one by one, which is the quickest
-        or _any_requires_gradient(bias, residual, beta, out_scale, out)
+        or requires_gradient(bias, residual, beta, out_scale, out)
     ):
-        raise ValueError(_NO_GRADIENT)
+        raise ValueError(NO_GRADIENT)
     key: tuple[Any, ...] = (
         a.shape,
         a.stride(),
@@ -87,17 +87,9 @@ def _key(
             key += (None,)
     if residual is not None:
         key += _mark(beta)
+    elif not isinstance(beta, (float, int)) or beta != 1:
+        return None  # an error or not, as `launch` finds
     return key if out_scale is None else key + _mark(out_scale)
-
-
-_NO_GRADIENT = "fp8.gemm has no gradient, and an operand requires one: call it under torch.no_grad(), or detach the operand"
-
-
-def _any_requires_gradient(*operands: Any) -> bool:
-    for operand in operands:
-        if operand is not None and getattr(operand, "requires_grad", False):
-            return True
-    return False
 
 
 def _mark(value: Any) -> tuple[Any, ...]:
@@ -236,13 +228,20 @@ torch.library.register_fake("fp8::gemm", _fake)
 torch.library.register_fake("fp8::gemm_out", _fake_out)
 
 
+@torch.compiler.disable  # type: ignore[untyped-decorator, unused-ignore]
+def run_uncompiled(call: Call, simulate: bool, chip: str | None) -> torch.Tensor:
+    """A call that torch.compile does not read, for which there is no operator: what is before it and behind it is compiled."""
+    result: torch.Tensor = _gemm.run_call(call, simulate, chip)
+    return result
+
+
 def compiled(call: Call) -> torch.Tensor:
     """A call that torch.compile reads."""
     if call.stream is not None:
         raise ValueError("stream cannot be given under torch.compile, which has its own: leave it out")
     operands = (call.a, call.a_scale, call.b, call.b_scale)
-    if torch.is_grad_enabled() and _any_requires_gradient(*operands, call.bias, call.residual, call.beta, call.out_scale, call.out):
-        raise ValueError(_NO_GRADIENT)
+    if torch.is_grad_enabled() and requires_gradient(*operands, call.bias, call.residual, call.beta, call.out_scale, call.out):
+        raise ValueError(NO_GRADIENT)
     dtype = call.out_dtype
     if dtype is not None and not isinstance(dtype, torch.dtype):
         dtype = getattr(torch, format_of(dtype, "out_dtype").name)
@@ -256,6 +255,4 @@ def compiled(call: Call) -> torch.Tensor:
     return call.out
 
 
-def is_compiling() -> bool:
-    """Whether torch.compile reads the code that runs."""
-    return bool(torch.compiler.is_compiling())
+is_compiling: Callable[[], bool] = torch.compiler.is_compiling

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ._annotations import DType, NumPyOrTorch
 from ._numeric import NumPy, Torch, arrays_of, round_to
 from ._types import E4M3, SCALES, Format, format_of, type_name
 
@@ -12,8 +13,8 @@ _SMALLEST_SCALE = 2.0**-126
 _INPUTS = ("float16", "bfloat16", "float32", "float64")
 
 
-def quantize_blockwise(x: Any, block: tuple[int, int] = (1, 128), *, scale_dtype: Any = "float32", scale_layout: str | None = None
-                       ) -> tuple[Any, Any]:
+def quantize_blockwise(x: NumPyOrTorch, block: tuple[int, int] = (1, 128), *, scale_dtype: DType = "float32", scale_layout: str | None = None
+                       ) -> tuple[NumPyOrTorch, NumPyOrTorch]:
     """Quantises a matrix block by block: `values = e4m3(x / scale)`, `scale = amax / 448` of the block.
 
     Activations have `block=(1, 128)`, weights `block=(128, 128)`. The last blocks of a row or a column may be shorter. Rounding is to nearest

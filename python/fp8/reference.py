@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ._annotations import DType, Number, NumPyOrTorch, Operand
 from ._arrays import by
 from ._layout import scale_layout as layout_of
 from ._numeric import NumPy, Torch, arrays_of, round_to
@@ -14,8 +15,9 @@ from ._types import E4M3, format_of
 K_BLOCK = 128
 
 
-def reference_gemm(a: Any, a_scale: Any, b: Any, b_scale: Any, *, out_dtype: Any = None, bias: Any = None, residual: Any = None,
-                   beta: Any = 1.0, out_scale: Any = 1.0, b_block: int = 128, scale_layout: str | None = None) -> Any:
+def reference_gemm(a: NumPyOrTorch, a_scale: Operand, b: Operand, b_scale: Operand, *, out_dtype: DType | None = None,
+                   bias: Operand | None = None, residual: Operand | None = None, beta: Number = 1.0, out_scale: Number | None = 1.0,
+                   b_block: int = 128, scale_layout: str | None = None) -> NumPyOrTorch:
     """Computes `D = out_scale * (sum over K blocks of a_scale * b_scale * (A * B^T) + beta * C + bias)` in float64 and rounds it once.
 
     All operands are arrays of NumPy, or tensors of PyTorch on one device. A, B, their scales, C and D may have a leading batch extent.
@@ -44,9 +46,11 @@ def reference_gemm(a: Any, a_scale: Any, b: Any, b_scale: Any, *, out_dtype: Any
     xp = arrays_of(a)
     total, _ = accumulate(xp, a, a_scale, b, b_scale, bias, residual, beta, out_scale, b_block, scale_layout)
     if out_dtype is None:
-        return total
+        unrounded: NumPyOrTorch = total
+        return unrounded
     target = format_of(out_dtype, "out_dtype")
-    return xp.narrow(round_to(xp, total, target), target)
+    rounded: NumPyOrTorch = xp.narrow(round_to(xp, total, target), target)
+    return rounded
 
 
 def accumulate(xp: NumPy | Torch, a: Any, a_scale: Any, b: Any, b_scale: Any, bias: Any, residual: Any, beta: Any, out_scale: Any,

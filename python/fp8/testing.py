@@ -7,6 +7,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from ._annotations import DType, Number
 from ._numeric import NumPy, Torch, arrays_of, round_to, spacing
 from ._types import Format, format_of, type_name
 from .reference import accumulate
@@ -61,8 +62,8 @@ class Comparison:
         return "\n".join([f"<Comparison: {head}>", *(f"  {mismatch}" for mismatch in self.mismatches)])
 
 
-def compare(d: Any, a: Any, a_scale: Any, b: Any, b_scale: Any, *, out_dtype: Any = None, bias: Any = None, residual: Any = None,
-            beta: Any = 1.0, out_scale: Any = 1.0, b_block: int = 128, scale_layout: str | None = None) -> Comparison:
+def compare(d: Any, a: Any, a_scale: Any, b: Any, b_scale: Any, *, out_dtype: DType | None = None, bias: Any = None, residual: Any = None,
+            beta: Number = 1.0, out_scale: Number | None = 1.0, b_block: int = 128, scale_layout: str | None = None) -> Comparison:
     """Compares D with the reference of its operands: `|d - ref| <= ulp(ref) + 2^-11 * sum |a_scale * b_scale| * sum |A| |B|`.
 
     NaN must be NaN. Where the bound of the reference reaches past the largest number of D's type, that number and infinity are both right. Where

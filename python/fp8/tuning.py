@@ -3,24 +3,22 @@
 
 from __future__ import annotations
 
-import json
 import math
 import operator
 import os
 import random
 import struct
-import tempfile
 from dataclasses import dataclass, replace
 from typing import Iterator
 
 from . import _gemm, _measured
 from ._arrays import CUDA, Array
-from ._compiler import Module
+from ._compile import compile
+from ._compiler import explain_configurations
 from ._device import Buffer, Device, Launch, get_device, time_launches
-from ._kernel import compile
 from ._layout import padded_row
 from ._progress import Progress
-from ._spec import GemmSpec
+from ._spec import GemmSpec, check_problem
 from ._types import BY_MLIR
 
 _NAN = bytes((0x7F, 0xFF))
@@ -45,13 +43,7 @@ class Measurement:
 
 def candidates(spec: GemmSpec, chip: str, problem: tuple[int, int, int], top: int) -> list[tuple[str, float]]:
     """The configurations that the cost model puts first, with the microseconds that it predicts."""
-    module = Module(spec)
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "candidates.json")
-        extents = "x".join(map(str, problem))
-        module.run(f"fp8-explain-config{{chip={chip} problem={extents} top={top} format=json output={path}}}")
-        with open(path, encoding="utf-8") as file:
-            (explained,) = json.load(file)
+    (explained,) = explain_configurations(spec, f"chip={chip} problem={'x'.join(map(str, problem))} top={top}")
     return [(candidate["config"], candidate["us"]) for candidate in explained["candidates"]]
 
 
@@ -86,6 +78,7 @@ def tune(
         raise ValueError(f"the spec pins the configuration '{spec.config}': leave config out")
     device = get_device(ordinal)
     problem = (m, n, k)
+    check_problem(problem)
     found = candidates(spec, _gemm.chip_of(device), problem, top)
     measurements = []
     with Progress(f"tuning {m} x {n} x {k}", progress) as shown:
@@ -95,7 +88,6 @@ def tune(
             launches = [Launch(kernel, tuple(arrays)) for arrays in sets]
             measurements.append(Measurement(config, time_launches(launches), predicted))
             shown.update(index + 1, len(found))
-            shown.raise_interrupt()
     measurements.sort(key=lambda measurement: measurement.us)
     _measured.keep(device.info.name, spec, problem, measurements[0].config)
     _gemm.forget_choices()

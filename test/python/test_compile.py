@@ -114,8 +114,35 @@ def test_pipelines():
 @pytest.mark.parametrize("source", [None, 3, ["module {}"]])
 def test_wrong_sources(source):
     for take in (fp8.compile, fp8.verify, lambda wrong: fp8.run_pipeline(wrong, "canonicalize")):
-        with pytest.raises(TypeError, match=f"the source is a {type(source).__name__}; it must be MLIR text or bytecode, an fp8.GemmSpec"):
+        with pytest.raises(TypeError, match=f"the source is a {type(source).__name__}; it must be MLIR text or bytecode, the pathlib.Path of a file"):
             take(source)
+
+
+def test_files(tmp_path):
+    path = tmp_path / "leak.mlir"
+    path.write_text(LEAK)
+    with pytest.raises(fp8.CompileError) as raised:
+        fp8.verify(path)
+    assert raised.value.diagnostics[0].file == str(path) and str(raised.value).splitlines()[1] == "  %stage = fp8.acquire %end : !fp8.consumer<!ring>"
+    path.write_text(fp8.GemmSpec().mlir())
+    assert fp8.compile(path, assemble=False).mlir() == fp8.compile(fp8.GemmSpec(), assemble=False).mlir()
+    assert "fp8.acquire" in fp8.run_pipeline(path, "fp8-gemm-to-ptx{chip=sm_90a phase=linear}")
+    with pytest.raises(FileNotFoundError, match="none.mlir"):
+        fp8.compile(tmp_path / "none.mlir")
+
+
+@pytest.mark.parametrize("name", ["gemm.mlir", "/none/gemm.mlirbc", __file__])
+def test_text_that_names_a_file(name):
+    for take in (fp8.compile, fp8.verify, lambda wrong: fp8.run_pipeline(wrong, "canonicalize")):
+        with pytest.raises(ValueError, match=f"the source is the text '{name}', which names a file and is no module: pass pathlib.Path"):
+            take(name)
+
+
+@pytest.mark.parametrize("problem, words", [((2**31, 64, 64), "M is 2147483648 in problem; it must be from 1 to 2.31 - 1"), ((1, 0, 64), "N is 0"),
+                                            ((1, None, 6.5), "K is 6.5"), ((1, 2), "it must be M, N and K")])
+def test_wrong_problems(problem, words):
+    with pytest.raises(ValueError, match=words):
+        fp8.compile(fp8.GemmSpec(), problem=problem)
 
 
 def test_a_table_that_is_not_there():

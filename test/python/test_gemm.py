@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import sys
+import types
+
 import fp8
 import ml_dtypes
 import numpy as np
@@ -99,6 +102,31 @@ def test_beta_of_0_does_not_read_c():
     p.check(simulate(p, residual=np.full((16, 32), np.nan, np.float32), beta=0))
 
 
+@pytest.mark.parametrize("beta", [0, 1, np.float32(0)])
+def test_beta_without_a_residual(beta):
+    """These leave nothing out."""
+    p = Problem(16, 32, 128)
+    p.check(simulate(p, beta=beta))
+
+
+class Recorded(np.ndarray):
+    """What a tensor is that torch computes a gradient of."""
+
+    requires_grad = True
+
+
+def test_gradients_are_refused(monkeypatch):
+    p = Problem(16, 32, 128)
+    enabled = True
+    monkeypatch.setitem(sys.modules, "torch", types.SimpleNamespace(is_grad_enabled=lambda: enabled, Tensor=()))
+    for name in ("a_scale", "bias"):
+        operand = {"a_scale": p.a_scale, "bias": p.bias}[name].view(Recorded)
+        with pytest.raises(ValueError, match="fp8.gemm has no gradient, and an operand requires one: call it under torch.no_grad"):
+            without(p, **{name: operand})
+    enabled = False
+    p.check(without(p, bias=p.bias.view(Recorded), out_dtype="float32"), bias=p.bias)
+
+
 def test_scale_layouts():
     p = Problem(40, 72, 288)
     want = simulate(p)
@@ -173,7 +201,14 @@ def without(problem, **changed):
 
 
 WRONG = {
-    "type of a": (lambda p: {"a": p.a.astype(np.float32)}, TypeError, "a is of float32; it must be of float8_e4m3fn"),
+    "type of a": (lambda p: {"a": p.a.astype(np.float32)}, TypeError,
+                  "a is of float32; it must be of float8_e4m3fn: fp8.quantize_blockwise makes a and its scales of numbers"),
+    "type of b": (lambda p: {"b": p.b.astype(ml_dtypes.bfloat16)}, TypeError, "b is of bfloat16; it must be of float8_e4m3fn: fp8.quantize_blockwise makes b"),
+    "integers": (lambda p: {"a": p.a.astype(np.int32)}, TypeError, "a is of int32; it must be of float8_e4m3fn"),
+    "huge M": (lambda p: {"a": np.broadcast_to(p.a[:1], (2**31, 256))}, ValueError, "M is 2147483648; it must be below 2^31, the range of TMA coordinates"),
+    "huge N": (lambda p: {"b": np.broadcast_to(p.b[:1], (2**40, 256))}, ValueError, "N is 1099511627776; it must be below 2^31"),
+    "beta without a residual": (lambda p: {"beta": 2.0}, ValueError, "beta is 2.0, the factor of a residual, and there is none: pass residual, or leave beta out"),
+    "array of beta without a residual": (lambda p: {"beta": np.ones(1, np.float32)}, ValueError, "beta is an array, the factor of a residual, and there is none"),
     "type of scales": (lambda p: {"a_scale": p.a_scale.astype(np.float64)}, TypeError, "a_scale is of float64; it must be of float32 or bfloat16"),
     "type of c": (lambda p: {"residual": p.c.astype(np.int32)}, TypeError, "residual is of int32; it must be of bfloat16, float16 or float32"),
     "type of d": (lambda p: {"out_dtype": "int8"}, TypeError, "out_dtype is int8; it must be bfloat16, float16, float32 or float8_e4m3fn"),

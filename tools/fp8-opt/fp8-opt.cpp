@@ -2,11 +2,5 @@
 // fp8-opt: runs passes on a module and writes MLIR, LLVM IR, PTX or a cubin.
 
 #include "fp8/Register.h"
-#include "fp8/Target/Driver.h"
-#include "mlir/IR/DialectRegistry.h"
 
-int main(int argc, char **argv) {
-  mlir::DialectRegistry registry;
-  mlir::fp8::registerFp8Tool(registry);
-  return mlir::fp8::runDriver(argc, argv, registry);
-}
+int main(int argc, char **argv) { return mlir::fp8::runFp8Opt(argc, argv); }

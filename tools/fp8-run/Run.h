@@ -53,6 +53,9 @@ Summary runBytes(const Options &options, const launch::Manifest &manifest,
 /// everything was right.
 int runTool(const Options &options, std::ostream &out, std::ostream &log);
 
+/// The whole program, on standard output and error. Returns the exit code.
+int runProgram(int argc, const char *const *argv);
+
 } // namespace fp8::run
 
 #endif // FP8_TOOLS_FP8RUN_RUN_H

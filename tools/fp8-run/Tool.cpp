@@ -6,7 +6,8 @@
 #include "Run.h"
 #include "SimulatorBackend.h"
 
-#include <ostream>
+#include <exception>
+#include <iostream>
 #include <unistd.h>
 
 namespace fp8::run {
@@ -156,6 +157,31 @@ int runTool(const Options &options, std::ostream &out, std::ostream &log) {
   log << prefix << (summary.ok ? "PASS" : "FAIL") << std::endl;
   out << summary.json() << std::endl;
   return summary.ok ? 0 : 1;
+}
+
+/// The exit code, or 1 where the output did not get to where it should.
+static int finishOutput(int exitCode) {
+  std::cout.flush();
+  if (std::cout)
+    return exitCode;
+  std::cerr << prefix
+            << "error: cannot write to standard output; make room on its disk, "
+               "or keep its reader alive\n";
+  return exitCode ? exitCode : 1;
+}
+
+int runProgram(int argc, const char *const *argv) {
+  try {
+    int exitCode = 0;
+    auto options = parseCommandLine(argc, argv, exitCode);
+    return finishOutput(
+        options ? runTool(*options, std::cout, std::cerr) : exitCode);
+  } catch (const std::bad_alloc &) {
+    std::cerr << prefix << "error: out of memory; choose smaller sizes\n";
+  } catch (const std::exception &error) {
+    std::cerr << prefix << "error: " << error.what() << "\n";
+  }
+  return 1;
 }
 
 } // namespace fp8::run

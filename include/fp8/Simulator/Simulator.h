@@ -82,9 +82,9 @@ struct Options {
   /// Adds up fp8 products exactly even where the chip does not (sm_90a;
   /// docs/Numerics.md).
   bool exactAccumulation = false;
-  /// Called now and then, at least once for each cluster, with the CTAs that
-  /// have ended, of how many; false ends the run with an error. It changes
-  /// nothing else. May be empty.
+  /// Called after some hundred warp instructions, and at least once for each
+  /// cluster, with the CTAs that have ended, of how many; false ends the run
+  /// with an error. It changes nothing else. May be empty.
   std::function<bool(uint64_t ended, uint64_t ctas)> progress;
 };
 

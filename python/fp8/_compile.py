@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""fp8.compile: from a source to a kernel, by the cache or by the compiler."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from pathlib import Path
+
+from . import _cache, _library
+from ._annotations import Source
+from ._compiler import Module, explain_configurations, name_of, source_of
+from ._errors import CompileError
+from ._kernel import Kernel
+from ._log import logger
+from ._ptxas import find_ptxas
+from ._spec import check_problem
+
+
+def _read_table(tuned: str | None) -> str:
+    try:
+        return Path(tuned).read_text() if tuned else ""
+    except OSError as error:
+        raise ValueError(f"cannot read the table of configurations {tuned}: {error.strerror}") from None
+
+
+def _options(chip: str, problem: tuple[int | None, int | None, int | None] | None, tuned: str | None) -> str:
+    """What all pipelines that choose a configuration take."""
+    options = f"chip={chip}"
+    if problem is not None:
+        check_problem(problem)
+        options += " problem=" + "x".join("?" if extent is None else str(extent) for extent in problem)
+    if tuned:
+        options += f" tuned='{tuned}'"
+    return options
+
+
+def _decide_to_assemble(assemble: bool | None) -> bool:
+    if assemble and not find_ptxas():
+        raise CompileError(
+            "there is no ptxas of CUDA 12.9 or later to assemble with: install CUDA, or 'pip install nvidia-cuda-nvcc', or name one in "
+            "$FP8_PTXAS; without assemble=True the driver assembles when the kernel is loaded"
+        )
+    return find_ptxas() is not None if assemble is None else assemble
+
+
+def _log_configurations(source: str | bytes, options: str) -> None:
+    """Which configurations the GEMMs get, and why."""
+    if not logger.isEnabledFor(logging.INFO):
+        return
+    for gemm in explain_configurations(source, f"{options} top=1"):
+        logger.info("%s for %s: configuration %s, by the %s: %s", gemm["function"], gemm["chip"], gemm.get("config", "left open"), _CHOOSERS[gemm["source"]], gemm["reason"])
+
+
+# By what --fp8-explain-config calls them.
+_CHOOSERS = {"pinned": "source", "table": "table of measurements", "model": "cost model", "lowering": "lowering"}
+
+
+def compile(
+    source: Source,
+    *,
+    chip: str = "sm_90a",
+    problem: tuple[int | None, int | None, int | None] | None = None,
+    tuned: str | None = None,
+    debug_waits: int = 0,
+    assemble: bool | None = None,
+    strict: bool = False,
+    cache: bool = True,
+) -> Kernel:
+    """Compiles a kernel.
+
+    Args:
+        source: a GemmSpec, a module of `fp8.builder`, or a module with one kernel, in any phase: MLIR text or bytecode, or the pathlib.Path of a
+            file that has it.
+        chip: what to compile for; `fp8.chips()` lists them.
+        problem: M, N and K to choose a configuration for, where the types leave them open; None: not known.
+        tuned: a table of measured configurations, written by ./dev bench --tune, which is asked first.
+        debug_waits: milliseconds after which a wait gives up and says what it waited for; 0: never.
+        assemble: to machine code, by NVIDIA's ptxas; None: if there is one. Without, the driver does it, slower.
+        strict: a spilled register or a warning of ptxas is an error.
+        cache: keep the result on disk, or take it from there.
+
+    Raises:
+        CompileError: with what the compiler says.
+        TypeError, ValueError: the source is none, there is no such chip, or no such table.
+        OSError: the file of the source cannot be read.
+    """
+    if chip not in _library.chips():
+        raise ValueError(f"there is no chip {chip!r}; there are {', '.join(_library.chips())}")
+    text, name = source_of(source), name_of(source, "kernel.mlir")
+    choice = _options(chip, problem, tuned)
+    options = f"{choice} debug-waits={debug_waits}" if debug_waits else choice
+    how = f"{assemble} {strict} {os.environ.get('FP8_PTXAS', '')}"
+    request = _cache.key("request", text, name, options, _read_table(tuned), how)
+    found = _cache.follow(request) if cache else None
+    if found and (found[1].cubin or assemble is False or not find_ptxas()):
+        return Kernel(text, options, found[1], found[0])
+    assemble = _decide_to_assemble(assemble)
+    _log_configurations(text, choice)
+    began = time.perf_counter()
+    module = Module(text, name)
+    module.run(f"fp8-gemm-to-ptx{{{options} phase=op}}")
+    # Requests that get the same configuration get the same kernel. Its lines name the places in the source.
+    key = _cache.key("kernel", module.text(locations=True), chip, str(debug_waits), str(assemble), how)
+    built = _cache.load(key) if cache else None
+    if built is None:
+        module.run(f"fp8-gemm-to-ptx{{{options}}}")
+        lowered = time.perf_counter()
+        built = module.object(assemble=assemble, strict=strict)
+        logger.info(
+            "%s for %s: lowered in %.3f s, made into %s in %.3f s", built.name, chip, lowered - began, "PTX and machine code" if built.cubin else "PTX",
+            time.perf_counter() - lowered,
+        )
+        if cache:
+            _cache.store(key, built)
+    if cache:
+        _cache.store_request(request, key)
+    return Kernel(text, options, built, key)
