@@ -112,16 +112,25 @@ void Proxy::amend(json::Object &answer) {
 void Proxy::amendHover(const Request &request, json::Value &result) {
   auto position = read<llvm::lsp::Position>(request.parameters, "position");
   std::string text = getDocumentation(getNameAt(request.text, position));
+  json::Object *hover = result.getAsObject();
+  const json::Object *contents = hover ? hover->getObject("contents") : nullptr;
+  StringRef answer =
+      contents ? contents->getString("value").value_or("") : StringRef();
+  // Of a value, MLIR's server names the op that makes it.
+  constexpr StringLiteral kMaker = "Operation: \"";
+  if (text.empty() && answer.starts_with(kMaker))
+    text = getDocumentation(
+        answer.drop_front(kMaker.size()).take_until([](char c) {
+          return c == '"';
+        }));
   if (text.empty())
     return;
-  json::Object *hover = result.getAsObject();
+  if (!answer.empty())
+    text += "\n\n---\n\n" + answer.str();
   if (!hover) {
     result = json::Object{};
     hover = result.getAsObject();
   }
-  // What MLIR's server says of the operation follows.
-  if (const json::Object *contents = hover->getObject("contents"))
-    text += "\n\n---\n\n" + contents->getString("value").value_or("").str();
   (*hover)["contents"] =
       json::Object{{"kind", "markdown"}, {"value", std::move(text)}};
 }
