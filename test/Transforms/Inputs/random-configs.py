@@ -82,7 +82,8 @@ def make_function(rng, chip):
     text += "    outs(%s)" % join([add("d", output, rng.random() < 0.3)])
     if rng.random() < 0.3:
         text += " scale(%s)" % join([add("ds", None, type="memref<1x1xf32>")])
-    text += " config <%s>" % make_config(rng, chip)
+    if rng.random() < 0.85:
+        text += " config <%s>" % make_config(rng, chip)
     if block != 128:
         text += " {b_block = %d}" % block
     if rng.random() < 0.3:
@@ -92,10 +93,16 @@ def make_function(rng, chip):
     return 'func.func @gemm(%s) attributes {fp8.problem = "blockwise_gemm"} {\n%s\n  return\n}\n' % (signature, text)
 
 
-def lower(opt, functions, chip, path):
+def make_options(rng, chip):
+    """The options of the pipeline: where the op pins no configuration, one is chosen for the problem."""
+    extents = [rng.choice([1, 8, 24, 64, 200, 4096]), rng.choice([8, 64, 520, 7168]), rng.choice([16, 128, 2048, 16384])]
+    return "chip=" + chip + (" problem=" + "x".join(map(str, extents)) if rng.random() < 0.8 else "")
+
+
+def lower(opt, functions, options, path):
     with open(path, "w", encoding="utf-8") as file:
         file.write(SEPARATOR.join(functions))
-    return subprocess.run([opt, path, "--split-input-file", "--fp8-gemm-to-ptx=chip=" + chip, "-o", os.devnull],
+    return subprocess.run([opt, path, "--split-input-file", "--fp8-gemm-to-ptx=" + options, "-o", os.devnull],
                           capture_output=True, text=True, check=False)
 
 
@@ -118,21 +125,22 @@ def main():
     for first in range(0, count, BATCH):
         chip = CHIPS[first // BATCH % len(CHIPS)]
         functions = [make_function(rng, chip) for _ in range(min(BATCH, count - first))]
-        result = lower(opt, functions, chip, path)
+        options = make_options(rng, chip)
+        result = lower(opt, functions, options, path)
         if result.returncode not in (0, 1):
             # Which of them it was.
             for function in functions:
-                alone = lower(opt, [function], chip, path)
+                alone = lower(opt, [function], options, path)
                 if alone.returncode not in (0, 1):
-                    faults.append("%s: aborts\n%s%s" % (chip, function, alone.stderr[:2000]))
+                    faults.append("%s: aborts\n%s%s" % (options, function, alone.stderr[:2000]))
             continue
         errors = ERROR.findall(result.stderr)
         refused += len({line for line, _ in errors})
         total += len(functions)
-        faults += ["%s: not at the op: %s\n%s" % (chip, message, get_function(functions, int(line)))
+        faults += ["%s: not at the op: %s\n%s" % (options, message, get_function(functions, int(line)))
                    for line, message in errors if OTHER_OP.search(message) or "failed to" in message]
         if bool(errors) != bool(result.returncode):
-            faults.append("%s: status %d, but %d errors" % (chip, result.returncode, len(errors)))
+            faults.append("%s: status %d, but %d errors" % (options, result.returncode, len(errors)))
     for fault in faults:
         print(fault)
     print("%d configurations: %d kernels, %d refused at the op" % (total, total - refused, refused))
