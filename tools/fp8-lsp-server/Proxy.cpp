@@ -67,11 +67,9 @@ void Proxy::observe(const json::Object &message) {
     return;
   StringRef uri = getUri(*parameters);
   std::lock_guard<std::mutex> lock(mutex);
-  if (method == "textDocument/didOpen")
-    documents[uri] = parameters->getObject("textDocument")
-                         ->getString("text")
-                         .value_or("")
-                         .str();
+  const json::Object *opened = parameters->getObject("textDocument");
+  if (method == "textDocument/didOpen" && opened)
+    documents[uri] = opened->getString("text").value_or("").str();
   else if (method == "textDocument/didChange")
     changeDocument(uri, *parameters);
   else if (method == "textDocument/didClose")
@@ -145,11 +143,13 @@ void Proxy::amendCompletions(const Request &request, json::Value &result) {
   if (!items || front.empty())
     return;
   for (json::Value &item : *items) {
-    json::Object &completion = *item.getAsObject();
+    json::Object *completion = item.getAsObject();
+    if (!completion)
+      continue;
     std::string text = getDocumentation(
-        front + completion.getString("label").value_or("").str());
+        front + completion->getString("label").value_or("").str());
     if (!text.empty())
-      completion["documentation"] =
+      (*completion)["documentation"] =
           json::Object{{"kind", "markdown"}, {"value", std::move(text)}};
   }
 }

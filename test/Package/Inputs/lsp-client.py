@@ -136,6 +136,9 @@ def ask(server, opt, uri, text, verb, words, line, scratch):
 def main():
     binary, opt, cases, scratch = sys.argv[1:]
     server = Server([binary])
+    # What is malformed does not end it.
+    for method in ("textDocument/didOpen", "textDocument/didChange", "textDocument/hover"):
+        server.notify(method, {})
     for path in sorted(glob.glob(os.path.join(cases, "*.mlir"))):
         with open(path, encoding="utf-8") as file:
             text = file.read()
