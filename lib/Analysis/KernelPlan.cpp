@@ -46,15 +46,22 @@ LogicalResult KernelPlan::dealWarps(FunctionOpInterface kernel) {
   return success();
 }
 
-/// A select would read registers that are still being written.
+/// A select of what a stage lends, or of registers that are being written.
 static LogicalResult checkSelect(Operation *op) {
-  if (!isa<arith::SelectOp>(op) ||
-      !isa<PendingType>(op->getResult(0).getType()))
+  if (!isa<arith::SelectOp>(op))
     return success();
-  return op->emitOpError()
-         << "selects a pending product, whose registers "
-            "are still being written; wait for both and select "
-            "the fragments";
+  Type type = op->getResult(0).getType();
+  if (isa<TileType, TmemType, MBarrierType>(type))
+    return op->emitOpError()
+           << "selects between views of stages, so that nothing tells which "
+              "stage is in use; select the stages, and take the view of the "
+              "selected one";
+  if (isa<PendingType>(type))
+    return op->emitOpError()
+           << "selects a pending product, whose registers "
+              "are still being written; wait for both and select "
+              "the fragments";
+  return success();
 }
 
 /// Work that is lowered for the warps of a role, and so must stand in one.
@@ -76,12 +83,50 @@ static StringRef getMissingPass(Operation *op) {
     return "--fp8-flatten-scopes";
   if (isa<ForEachTileOp>(op))
     return "--fp8-lower-tile-loops";
-  auto isLinearType = [](Type type) { return isLinear(type); };
-  if (isa<CallOpInterface>(op) &&
-      (llvm::any_of(op->getOperandTypes(), isLinearType) ||
-       llvm::any_of(op->getResultTypes(), isLinearType)))
-    return "--inline";
   return "";
+}
+
+/// True if calls lead from the one function to the other.
+static bool reaches(FunctionOpInterface from, FunctionOpInterface to,
+                    SmallPtrSetImpl<Operation *> &seen) {
+  return from
+      ->walk([&](CallOpInterface call) {
+        auto next =
+            dyn_cast_or_null<FunctionOpInterface>(call.resolveCallable());
+        bool arrives = next && (next == to || (seen.insert(next).second &&
+                                               reaches(next, to, seen)));
+        return arrives ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// Calls that pass linear values are inlined before. Says what keeps the
+/// inliner from it, if something does.
+static LogicalResult checkCall(Operation *op) {
+  auto call = dyn_cast<CallOpInterface>(op);
+  auto isLinearType = [](Type type) { return isLinear(type); };
+  if (!call || (llvm::none_of(op->getOperandTypes(), isLinearType) &&
+                llvm::none_of(op->getResultTypes(), isLinearType)))
+    return success();
+  InFlightDiagnostic diagnostic = op->emitOpError();
+  auto callee = dyn_cast_or_null<FunctionOpInterface>(call.resolveCallable());
+  if (!callee || callee.isExternal())
+    return diagnostic << "passes linear values to a function without a body, "
+                         "which cannot be inlined; give it one";
+  SmallPtrSet<Operation *, 8> seen;
+  if (reaches(callee, callee, seen))
+    return diagnostic << "passes linear values to a function that calls "
+                         "itself, which cannot be inlined; write a loop";
+  Operation *parent = op->getParentOp();
+  size_t blocks = callee.getFunctionBody().getBlocks().size();
+  if (blocks > 1 && parent->hasTrait<mlir::OpTrait::SingleBlock>())
+    return diagnostic << "passes linear values to a function of " << blocks
+                      << " blocks, which cannot be inlined into an '"
+                      << parent->getName()
+                      << "' of one; write its branches as scf.if, or run "
+                         "--convert-scf-to-cf and --inline before";
+  return diagnostic << "is not of phase 2, where kernels are linear and flat; "
+                       "run --inline before";
 }
 
 LogicalResult KernelPlan::checkPhase(FunctionOpInterface kernel) {
@@ -94,8 +139,9 @@ LogicalResult KernelPlan::checkPhase(FunctionOpInterface kernel) {
   WalkResult result = kernel->walk<WalkOrder::PreOrder>([](Operation *op) {
     StringRef pass = getMissingPass(op);
     if (pass.empty())
-      return failed(checkSelect(op)) ? WalkResult::interrupt()
-                                     : WalkResult::advance();
+      return failed(checkSelect(op)) || failed(checkCall(op))
+                 ? WalkResult::interrupt()
+                 : WalkResult::advance();
     op->emitOpError() << "is not of phase 2, where kernels are linear and "
                          "flat; run "
                       << pass << " before";

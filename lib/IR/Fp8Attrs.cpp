@@ -4,6 +4,7 @@
 #include "fp8/IR/Fp8.h"
 
 #include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -23,60 +24,46 @@ void Fp8Dialect::registerAttributes() {
       >();
 }
 
-/// Parses `field = value`, one of the fields after the tile.
-static ParseResult parseConfigField(AsmParser &parser, int64_t &ctaGroup,
-                                    int64_t &clusterM, int64_t &clusterN,
-                                    int64_t &splitK, int64_t &stages,
-                                    int64_t &accumulators,
-                                    SchedulerKind &scheduler,
-                                    bool &programmatic) {
-  StringRef field, kind;
-  SMLoc loc = parser.getCurrentLocation();
-  if (parser.parseKeyword(&field) || parser.parseEqual())
-    return failure();
-  if (field == "stages")
-    return parser.parseInteger(stages);
-  if (field == "accumulators")
-    return parser.parseInteger(accumulators);
-  if (field == "split_k")
-    return parser.parseInteger(splitK);
-  if (field == "cta_group")
-    return parser.parseInteger(ctaGroup);
-  if (field == "cluster")
-    return failure(parser.parseInteger(clusterM) || parser.parseKeyword("x") ||
-                   parser.parseInteger(clusterN));
-  if (field == "launch" && succeeded(parser.parseKeyword(&kind)) &&
-      (kind == "programmatic" || kind == "serial")) {
-    programmatic = kind == "programmatic";
-    return success();
-  }
-  std::optional<SchedulerKind> parsed;
-  if (field == "scheduler" && succeeded(parser.parseKeyword(&kind)))
-    parsed = symbolizeSchedulerKind(kind);
-  if (!parsed)
+namespace {
+
+/// Reads the fields of a configuration.
+class ConfigParser {
+public:
+  explicit ConfigParser(AsmParser &parser) : parser(parser) {}
+
+  Attribute parse();
+
+private:
+  ParseResult parseTile();
+  /// Parses `field = value`, one of the fields after the tile.
+  ParseResult parseField();
+  ParseResult parseValue(StringRef field);
+  /// Parses one of the words, and gives its number.
+  FailureOr<size_t> parseWord(ArrayRef<StringRef> words);
+  ParseResult emitUnexpected(SMLoc loc) {
     return parser.emitError(loc,
                             "expected cta_group, cluster, split_k, stages, "
                             "accumulators, a launch that is serial or "
                             "programmatic, or a scheduler that is one_tile, "
                             "persistent or clc");
-  scheduler = *parsed;
-  return success();
-}
+  }
 
-Attribute GemmConfigAttr::parse(AsmParser &parser, Type) {
-  SMLoc loc = parser.getCurrentLocation();
-  int64_t tileM, tileN, tileK, ctaGroup = 1, clusterM = 0, clusterN = 0;
-  int64_t splitK = 1, stages = 0, accumulators = 0;
+  AsmParser &parser;
+  llvm::SmallDenseSet<StringRef, 8> given;
+  int64_t tileM = 0, tileN = 0, tileK = 0, ctaGroup = 1, clusterM = 0,
+          clusterN = 0, splitK = 1, stages = 0, accumulators = 0;
   SchedulerKind scheduler = SchedulerKind::Persistent;
   bool programmatic = false;
-  if (parser.parseLess() || parser.parseKeyword("tile") ||
-      parser.parseEqual() || parser.parseInteger(tileM) ||
-      parser.parseKeyword("x") || parser.parseInteger(tileN) ||
-      parser.parseKeyword("x") || parser.parseInteger(tileK))
+};
+
+} // namespace
+
+Attribute ConfigParser::parse() {
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseLess() || parseTile())
     return {};
   while (succeeded(parser.parseOptionalComma()))
-    if (parseConfigField(parser, ctaGroup, clusterM, clusterN, splitK, stages,
-                         accumulators, scheduler, programmatic))
+    if (parseField())
       return {};
   if (parser.parseGreater())
     return {};
@@ -88,6 +75,69 @@ Attribute GemmConfigAttr::parse(AsmParser &parser, Type) {
   return parser.getChecked<GemmConfigAttr>(
       loc, parser.getContext(), tileM, tileN, tileK, ctaGroup, clusterM,
       clusterN, splitK, stages, accumulators, scheduler, programmatic);
+}
+
+ParseResult ConfigParser::parseTile() {
+  return failure(parser.parseKeyword("tile") || parser.parseEqual() ||
+                 parser.parseInteger(tileM) || parser.parseKeyword("x") ||
+                 parser.parseInteger(tileN) || parser.parseKeyword("x") ||
+                 parser.parseInteger(tileK));
+}
+
+ParseResult ConfigParser::parseField() {
+  static constexpr StringRef fields[] = {
+      "cta_group",    "cluster",   "split_k", "stages",
+      "accumulators", "scheduler", "launch"};
+  SMLoc loc = parser.getCurrentLocation();
+  FailureOr<size_t> index = parseWord(fields);
+  if (failed(index))
+    return emitUnexpected(loc);
+  if (!given.insert(fields[*index]).second)
+    return parser.emitError(loc)
+           << "a configuration has each field once, but '" << fields[*index]
+           << "' stands twice; leave one out";
+  if (parser.parseEqual())
+    return failure();
+  return parseValue(fields[*index]);
+}
+
+ParseResult ConfigParser::parseValue(StringRef field) {
+  if (field == "cluster")
+    return failure(parser.parseInteger(clusterM) || parser.parseKeyword("x") ||
+                   parser.parseInteger(clusterN));
+  if (field != "scheduler" && field != "launch")
+    return parser.parseInteger(*llvm::StringSwitch<int64_t *>(field)
+                                    .Case("cta_group", &ctaGroup)
+                                    .Case("split_k", &splitK)
+                                    .Case("stages", &stages)
+                                    .Case("accumulators", &accumulators));
+  SMLoc loc = parser.getCurrentLocation();
+  SmallVector<StringRef> words{"serial", "programmatic"};
+  if (field == "scheduler") {
+    words.clear();
+    for (uint32_t kind = 0; kind <= getMaxEnumValForSchedulerKind(); ++kind)
+      words.push_back(stringifySchedulerKind(SchedulerKind(kind)));
+  }
+  FailureOr<size_t> word = parseWord(words);
+  if (failed(word))
+    return emitUnexpected(loc);
+  if (field == "launch")
+    programmatic = *word == 1;
+  else
+    scheduler = SchedulerKind(*word);
+  return success();
+}
+
+FailureOr<size_t> ConfigParser::parseWord(ArrayRef<StringRef> words) {
+  StringRef word;
+  // The words are what an editor offers to complete.
+  if (parser.parseOptionalKeyword(&word, words))
+    return failure();
+  return llvm::find(words, word) - words.begin();
+}
+
+Attribute GemmConfigAttr::parse(AsmParser &parser, Type) {
+  return ConfigParser(parser).parse();
 }
 
 void GemmConfigAttr::print(AsmPrinter &printer) const {

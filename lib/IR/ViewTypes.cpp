@@ -39,6 +39,15 @@ static int64_t getSwizzleSpan(Swizzle swizzle) {
              : int64_t(16) << static_cast<uint32_t>(swizzle);
 }
 
+/// What a tensor map can describe (CUDA driver API, CUtensorMapDataType), in
+/// types that say what their bits mean.
+static bool isTileElement(Type type) {
+  if (type.isSignlessInteger())
+    return llvm::is_contained({8, 16, 32, 64}, type.getIntOrFloatBitWidth());
+  return isa<Float8E4M3FNType, Float8E5M2Type, BFloat16Type, Float16Type,
+             Float32Type, Float64Type>(type);
+}
+
 LogicalResult TileType::verify(function_ref<InFlightDiagnostic()> emitError,
                                ArrayRef<int64_t> shape, Type elementType,
                                Swizzle swizzle) {
@@ -49,9 +58,10 @@ LogicalResult TileType::verify(function_ref<InFlightDiagnostic()> emitError,
       return emitError() << "extents of a tile must be in 1..256, TMA's limit "
                             "for a box (T1), but got "
                          << extent;
-  if (!elementType.isIntOrFloat() || elementType.getIntOrFloatBitWidth() % 8)
-    return emitError() << "a tile's elements must be integers or floats of "
-                          "whole bytes, but got "
+  if (!isTileElement(elementType))
+    return emitError() << "a tile's elements must be f8E4M3FN, f8E5M2, bf16, "
+                          "f16, f32, f64, i8, i16, i32 or i64, which a tensor "
+                          "map can describe (T4), but got "
                        << elementType;
   int64_t rowBytes = shape[1] * elementType.getIntOrFloatBitWidth() / 8;
   if (rowBytes % 16)
@@ -62,8 +72,8 @@ LogicalResult TileType::verify(function_ref<InFlightDiagnostic()> emitError,
   // The pattern takes its bits from the row: rows must not cross those.
   if (span && span % rowBytes)
     return emitError() << "a row under " << stringifySwizzle(swizzle)
-                       << " divides its " << span
-                       << " bytes (T3), but got " << rowBytes;
+                       << " divides its " << span << " bytes (T3), but got "
+                       << rowBytes;
   return success();
 }
 

@@ -8,9 +8,9 @@ import re
 import subprocess
 import sys
 
-# In --help: pipelines are indented by six, their options by eight.
-ENTRY = re.compile(r"^ {6}--([\w-]+) +- +(.*)$")
-OPTION = re.compile(r"^ {8}--([\w-]+)(?:=<\w+>)? +- (.*)$")
+# In --help: pipelines are indented by two, their options by four, and the words of an option stand behind "=".
+ENTRY = re.compile(r"^ {2}--([\w-]+) +- +(.*)$")
+OPTION = re.compile(r"^ {4}--([\w-]+)(?:=<\w+>)? +- (.*)$")
 
 
 def run(*command, **options):
@@ -20,13 +20,11 @@ def run(*command, **options):
 def pipelines(text):
     """(name, summary, options) of each pipeline."""
     found = []
-    for line in text[text.index("    Pass Pipelines:\n"):].splitlines()[1:]:
+    for line in text.split("\nPipelines of fp8:\n")[1].split("\nPasses of fp8:\n")[0].splitlines():
         if ENTRY.match(line):
             found.append((*ENTRY.match(line).groups(), []))
         elif OPTION.match(line):
             found[-1][2].append(OPTION.match(line).groups())
-        else:
-            return found
     return found
 
 

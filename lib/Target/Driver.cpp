@@ -2,6 +2,7 @@
 // The command line of fp8-opt: mlir-opt's, and --emit.
 
 #include "fp8/Target/Driver.h"
+#include "fp8/Target/CommandLine.h"
 #include "fp8/Target/Emit.h"
 #include "fp8/Target/PTX.h"
 #include "mlir/Parser/Parser.h"
@@ -20,7 +21,9 @@ namespace cl = llvm::cl;
 namespace {
 /// Options are objects, not globals, so that they exist in fp8-opt only.
 struct CommandLine {
-  cl::OptionCategory category{"fp8-opt options"};
+  // Categories are listed by name; "Generic Options" has --help.
+  cl::OptionCategory category{"Emitting kernels"};
+  cl::OptionCategory others{"MLIR options often wanted"};
   cl::opt<EmitKind> kind{
       "emit", cl::desc("What to write once the passes have run"),
       cl::init(EmitKind::MLIR), cl::cat(category),
@@ -137,11 +140,50 @@ static LogicalResult readAndEmit(StringRef input, EmitOptions options,
       llvm::nulls(), config.inputSplitMarker());
 }
 
+/// What --help shows of mlir-opt.
+static constexpr StringRef kShownOptions[] = {"pass-pipeline",
+                                              "split-input-file",
+                                              "verify-diagnostics",
+                                              "verify-each",
+                                              "emit-bytecode",
+                                              "mlir-print-debuginfo",
+                                              "mlir-print-ir-after-all",
+                                              "mlir-print-op-generic",
+                                              "mlir-timing"};
+
+/// The arguments, with what differs from mlir-opt: the operation at which an
+/// error stands is not printed after it, for it may be the whole module.
+static SmallVector<const char *> getArguments(int argc, char **argv) {
+  constexpr StringLiteral kPrintOp = "mlir-print-op-on-diagnostic";
+  SmallVector<const char *> arguments(argv, argv + argc);
+  if (llvm::none_of(arguments, [&](StringRef argument) {
+        return argument.ltrim('-').starts_with(kPrintOp);
+      }))
+    arguments.insert(arguments.begin() + 1,
+                     "--mlir-print-op-on-diagnostic=false");
+  return arguments;
+}
+
 int mlir::fp8::runDriver(int argc, char **argv, DialectRegistry &registry) {
   llvm::InitLLVM initialise(argc, argv);
+  beginCommandLine("fp8-opt");
   CommandLine commandLine;
-  auto [input, output] =
-      registerAndParseCLIOptions(argc, argv, "fp8 optimizer driver", registry);
+  std::string header = registerCLIOptions("fp8-opt: GEMM kernels from MLIR to "
+                                          "PTX",
+                                          registry);
+  showOnly(commandLine.category, kShownOptions, commandLine.others);
+  SmallVector<const char *> arguments = getArguments(argc, argv);
+  auto parseArguments = [&](size_t count) {
+    return parseCLIOptions(count, const_cast<char **>(arguments.data()),
+                           header);
+  };
+  if (asksForHelp(argc, argv)) {
+    parseArguments(1);
+    cl::PrintHelpMessage(/*Hidden=*/false, /*Categorized=*/true);
+    printOwnPasses();
+    return 0;
+  }
+  auto [input, output] = parseArguments(arguments.size());
   EmitOptions options = commandLine.getEmitOptions(output);
   if (options.kind == EmitKind::MLIR)
     return asMainReturnCode(MlirOptMain(argc, argv, input, output, registry));

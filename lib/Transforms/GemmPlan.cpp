@@ -372,13 +372,16 @@ static LogicalResult checkMma(BlockwiseGemmOp op, const GemmPlan &plan,
       return fail() << "each of the " << plan.cluster.k
                     << " CTAs that divide K stores a share of tile M, whole "
                        "eights of rows where it is below 64, but got "
-                    << plan.tileM << " rows";
+                    << plan.tileM << " rows; take a multiple of "
+                    << 8 * plan.cluster.k;
     if ((!plan.swapsOperands() && plan.tileN % (8 * plan.cluster.k)) ||
         plan.getStoredColumns() * bits % 128)
       return fail() << "each of the " << plan.cluster.k
                     << " CTAs that divide K stores a share of tile N, whole "
                        "eights of columns in rows of whole 16 bytes, but got "
-                    << plan.tileN << " columns of " << plan.outputType;
+                    << plan.tileN << " columns of " << plan.outputType
+                    << "; take a multiple of "
+                    << std::max<int64_t>(8, 16 * 8 / bits) * plan.cluster.k;
   }
   if (plan.usesWarpgroups) {
     if (plan.ctaGroup != 1)
@@ -405,7 +408,33 @@ static LogicalResult checkMma(BlockwiseGemmOp op, const GemmPlan &plan,
   return success();
 }
 
-/// TMA and threads read rows in chunks of 16 bytes.
+/// The threads that read tensor memory touch rows in chunks of 16 bytes, each
+/// chunk by one thread.
+static LogicalResult checkChunks(BlockwiseGemmOp op, const GemmPlan &plan) {
+  FragmentType fragment = plan.getFragment();
+  int64_t columns = fragment.getColumnsPerThread();
+  // Two lanes of a warp that share a row can fill it together (Q2).
+  bool sharesRows = fragment.getLayout() == FragmentLayout::LaneHalves;
+  Type bScale =
+      plan.hasColumnScales() ? plan.bScaleType.getElementType() : Type();
+  std::pair<Type, StringRef> uses[] = {
+      {sharesRows ? Type() : plan.outputType, "stores D"},
+      {bScale, "reads B scales"},
+      {plan.epilogue.residual, "reads the residual"},
+      {plan.epilogue.bias, "reads the bias"}};
+  for (auto [element, use] : uses) {
+    int64_t chunk = element ? 16 * 8 / element.getIntOrFloatBitWidth() : 1;
+    if (columns % chunk)
+      return op->emitOpError()
+             << "tile N of " << plan.tileN << " gives a thread " << columns
+             << " columns, but it " << use << " in chunks of " << chunk
+             << " (16 bytes); take a tile N that is a multiple of "
+             << chunk * plan.tileN / columns;
+  }
+  return success();
+}
+
+/// TMA copies rows of whole 16 bytes.
 static LogicalResult checkTile(BlockwiseGemmOp op, const GemmPlan &plan) {
   int64_t bits = plan.outputType.getIntOrFloatBitWidth();
   if (plan.tileN * bits % (16 * 8))
@@ -416,23 +445,7 @@ static LogicalResult checkTile(BlockwiseGemmOp op, const GemmPlan &plan) {
            << ", but TMA copies such alone; take a tile N that is a multiple "
               "of "
            << 16 * 8 / bits;
-  if (plan.usesWarpgroups)
-    return success();
-  int64_t columns = plan.getFragment().getColumnsPerThread();
-  Type bScale =
-      plan.hasColumnScales() ? plan.bScaleType.getElementType() : Type();
-  std::pair<Type, StringRef> uses[] = {{bScale, "B scales"},
-                                       {plan.epilogue.residual, "the residual"},
-                                       {plan.epilogue.bias, "the bias"}};
-  for (auto [element, use] : uses) {
-    int64_t chunk = element ? 16 * 8 / element.getIntOrFloatBitWidth() : 1;
-    if (columns % chunk)
-      return op->emitOpError()
-             << "tile N of " << plan.tileN << " gives a thread " << columns
-             << " columns, but it reads " << use << " in chunks of " << chunk
-             << " (16 bytes); take a larger tile N";
-  }
-  return success();
+  return plan.usesWarpgroups ? success() : checkChunks(op, plan);
 }
 
 /// Makes the ring of accumulators as deep as `config` (may be null) says, or
@@ -478,6 +491,14 @@ static LogicalResult chooseStages(BlockwiseGemmOp op, GemmConfigAttr config,
                                   GemmPlan &plan) {
   auto [fixed, perStage] = getRingSpace(plan);
   int64_t maxStages = (kMaxSharedMemoryBytes - fixed) / perStage;
+  if (maxStages < 1)
+    return op->emitOpError()
+           << "leaves no room for a stage of A and B: with a tile of "
+           << plan.tileM << " x " << plan.tileN << " it takes " << perStage
+           << " bytes and the rest of the kernel " << fixed << ", of the "
+           << kMaxSharedMemoryBytes
+           << " that shared memory has; take a smaller tile"
+           << (plan.cluster.k > 1 ? ", or leave split_k out" : "");
   plan.stages = config && config.getStages() ? config.getStages() : maxStages;
   if (plan.stages > maxStages)
     return op->emitOpError()

@@ -115,7 +115,7 @@ class GemmSpec:
         if self.out_scale:
             op += f" scale(%d_scale : {types['d_scale']})"
         if self.config:
-            op += f" config <{self.config}>"
+            op += f"\n    config <{self.config}>"  # a line of its own, for errors point at it
         if self.b_block != 128:
             op += f" {{b_block = {self.b_block}}}"
         return f"""func.func @gemm({parameters}) attributes {{fp8.problem = "blockwise_gemm"}} {{

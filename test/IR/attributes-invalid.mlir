@@ -42,3 +42,18 @@ func.func private @table() attributes {fp8.wait_table = 2000 : i64}
 
 // expected-error @below {{'func.func' op attribute 'fp8.programmatic' must be a unit attribute}}
 func.func private @early() attributes {fp8.programmatic = true}
+
+// -----
+
+// expected-error @below {{a configuration has each field once, but 'stages' stands twice; leave one out}}
+func.func private @twice() attributes {config = #fp8.gemm_config<tile = 128 x 128 x 128, stages = 2, stages = 3>}
+
+// -----
+
+// expected-error @below {{a configuration has each field once, but 'launch' stands twice; leave one out}}
+func.func private @apart() attributes {config = #fp8.gemm_config<tile = 128 x 128 x 128, launch = serial, stages = 3, launch = programmatic>}
+
+// -----
+
+// expected-error @below {{expected cta_group, cluster, split_k, stages, accumulators, a launch that is serial or programmatic, or a scheduler that is one_tile, persistent or clc}}
+func.func private @scheduler() attributes {config = #fp8.gemm_config<tile = 128 x 128 x 128, scheduler = static>}

@@ -101,3 +101,43 @@ func.func @unswizzled(%d: !fp8.tmem<128x128xf32>, %a: !a) attributes {fp8.linear
   fp8.mma %d, %a, %a : !fp8.tmem<128x128xf32>, !a, !a
   return
 }
+
+// -----
+
+// expected-error @below {{a tile's elements must be f8E4M3FN, f8E5M2, bf16, f16, f32, f64, i8, i16, i32 or i64, which a tensor map can describe (T4), but got 'i0'}}
+func.func private @no_bits(!fp8.tile<1x128xi0>)
+
+// -----
+
+// expected-error @below {{a tile's elements must be f8E4M3FN, f8E5M2, bf16, f16, f32, f64, i8, i16, i32 or i64, which a tensor map can describe (T4), but got 'i24'}}
+func.func private @three_bytes(!fp8.tile<1x128xi24>)
+
+// -----
+
+// expected-error @below {{a tile's elements must be f8E4M3FN, f8E5M2, bf16, f16, f32, f64, i8, i16, i32 or i64, which a tensor map can describe (T4), but got 'i128'}}
+func.func private @quad(!fp8.tile<1x128xi128>)
+
+// -----
+
+// expected-error @below {{a tile's elements must be f8E4M3FN, f8E5M2, bf16, f16, f32, f64, i8, i16, i32 or i64, which a tensor map can describe (T4), but got 'f80'}}
+func.func private @extended(!fp8.tile<1x128xf80>)
+
+// -----
+
+// expected-error @below {{a tile's elements must be f8E4M3FN, f8E5M2, bf16, f16, f32, f64, i8, i16, i32 or i64, which a tensor map can describe (T4), but got 'si32'}}
+func.func private @signed(!fp8.tile<1x128xsi32>)
+
+// -----
+
+// expected-error @below {{a tile's elements must be f8E4M3FN, f8E5M2, bf16, f16, f32, f64, i8, i16, i32 or i64, which a tensor map can describe (T4), but got 'i4'}}
+func.func private @half_byte(!fp8.tile<1x128xi4>)
+
+// -----
+
+// expected-error @below {{a tile's elements must be f8E4M3FN, f8E5M2, bf16, f16, f32, f64, i8, i16, i32 or i64, which a tensor map can describe (T4), but got 'f8E8M0FNU'}}
+func.func private @e8m0(!fp8.tile<1x128xf8E8M0FNU>)
+
+// -----
+
+// expected-error @below {{a tile's elements must be f8E4M3FN, f8E5M2, bf16, f16, f32, f64, i8, i16, i32 or i64, which a tensor map can describe (T4), but got 'index'}}
+func.func private @index(!fp8.tile<1x128xindex>)

@@ -1,8 +1,37 @@
-// RUN: fp8-opt %s --fp8-structure-gemm=chip=sm_90a -verify-diagnostics
+// RUN: fp8-opt %s --fp8-structure-gemm=chip=sm_90a -split-input-file -verify-diagnostics
 
 func.func @rows_of_24_bytes(%a: memref<?x?xf8E4M3FN>, %s: memref<?x?xf32>, %d: memref<?x?xf8E4M3FN>) {
   // expected-error @below {{tile N of 24 makes rows that are no multiple of 16 bytes of 'f8E4M3FN', but TMA copies such alone; take a tile N that is a multiple of 16}}
   fp8.blockwise_gemm ins(%a, %s, %a, %s : memref<?x?xf8E4M3FN>, memref<?x?xf32>, memref<?x?xf8E4M3FN>, memref<?x?xf32>)
     outs(%d : memref<?x?xf8E4M3FN>) config <tile = 64 x 24 x 128>
+  return
+}
+
+// -----
+
+// The sums that three CTAs exchange leave no room.
+func.func @no_stage_beside_exchange(%a: memref<?x?xf8E4M3FN>, %s: memref<?x?xf32>, %c: memref<?x?xf32>, %d: memref<?x?xf32>) {
+  // expected-error @below {{leaves no room for a stage of A and B: with a tile of 256 x 96 it takes}}
+  fp8.blockwise_gemm ins(%a, %s, %a, %s : memref<?x?xf8E4M3FN>, memref<?x?xf32>, memref<?x?xf8E4M3FN>, memref<?x?xf32>)
+    residual(%c : memref<?x?xf32>) outs(%d : memref<?x?xf32>) config <tile = 256 x 96 x 128, split_k = 3>
+  return
+}
+
+// -----
+
+func.func @no_stage(%a: memref<?x?xf8E4M3FN>, %s: memref<?x?xf32>, %d: memref<?x?xf32>) {
+  // expected-error @below {{of the 232448 that shared memory has; take a smaller tile, or leave split_k out}}
+  fp8.blockwise_gemm ins(%a, %s, %a, %s : memref<?x?xf8E4M3FN>, memref<?x?xf32>, memref<?x?xf8E4M3FN>, memref<?x?xf32>)
+    outs(%d : memref<?x?xf32>) config <tile = 256 x 128 x 128, split_k = 2>
+  return
+}
+
+// -----
+
+// With stages asked for it is the same error.
+func.func @no_stage_of_two(%a: memref<?x?xf8E4M3FN>, %s: memref<?x?xf32>, %d: memref<?x?xbf16>) {
+  // expected-error @below {{leaves no room for a stage of A and B: with a tile of 256 x 256 it takes}}
+  fp8.blockwise_gemm ins(%a, %s, %a, %s : memref<?x?xf8E4M3FN>, memref<?x?xf32>, memref<?x?xf8E4M3FN>, memref<?x?xf32>)
+    outs(%d : memref<?x?xbf16>) config <tile = 256 x 256 x 128, split_k = 2, stages = 2>
   return
 }

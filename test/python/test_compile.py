@@ -174,6 +174,9 @@ def test_wrong_specs():
         fp8.GemmSpec(beta=True)
     with pytest.raises(fp8.CompileError, match="stages"):
         fp8.compile(fp8.GemmSpec(config="tile = 128 x 128 x 128, stages = 99"), chip="sm_90a")
+    with pytest.raises(fp8.CompileError, match="tile M must be") as raised:
+        fp8.compile(fp8.GemmSpec(config="tile = 100 x 128 x 128"), chip="sm_90a")
+    assert str(raised.value).splitlines()[1:3] == ["    config <tile = 100 x 128 x 128>", " " * 11 + "^"]
 
 
 def test_no_assembler(monkeypatch, tmp_path):

@@ -4,12 +4,14 @@
 
 #include "fp8/Reducer/Patterns.h"
 #include "fp8/Register.h"
+#include "fp8/Target/CommandLine.h"
 
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Tools/mlir-reduce/MlirReduceMain.h"
 
 int main(int argc, char **argv) {
+  mlir::fp8::beginCommandLine("fp8-reduce");
   mlir::DialectRegistry registry;
   mlir::fp8::registerFp8Tool(registry);
   mlir::fp8::registerReductionPatterns(registry);

@@ -64,7 +64,7 @@ def Fp8_GemmConfigAttr : AttrDef<Fp8_Dialect, "GemmConfig"> {
     an MMA, swaps the operands: columns of D are then the MMA's rows, and tile N is a multiple of 64. `cluster` counts CTAs along
     M and N. With `split_k` as many CTAs, a cluster of their own, divide the K blocks of a tile and then add their sums up. With `launch = programmatic` the kernel may start while the one in front of it in its stream ends (programmatic dependent launch); else it is `serial`.
     `stages` counts the slots of the ring with A and B, `accumulators` those in tensor memory; as many as fit, if left out. A slot holds one K block, or where one
-    warpgroup alone multiplies into its registers up to four: as many as leave room for the stages, or for three. All but the tile may be left out, and stand in any order.
+    warpgroup alone multiplies into its registers up to four: as many as leave room for the stages, or for three. The tile comes first. The other fields stand in any order, each at most once, and may be left out.
 
     ```mlir
     func.func @config() attributes {config = #fp8.gemm_config<tile = 256 x 128 x 128, cta_group = 2, cluster = 2 x 2, stages = 3,

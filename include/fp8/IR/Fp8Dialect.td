@@ -27,7 +27,7 @@ def Fp8_Dialect : Dialect {
     | L3 | a linear value from outside a loop is consumed inside only through the loop's carried arguments |
     | L4 | the arms of a branch agree on what they consume |
     | L5 | block arguments, region results, function arguments and results transfer ownership |
-    | L6 | a linear value is not captured by a role, stored, cast, selected between, or passed to an op that does not declare what it does with it |
+    | L6 | a linear value is not captured by a role, stored, cast, or passed to an op that does not declare what it does with it |
     | L7 | an op that borrows a linear value says so through `LinearOpInterface` |
     | L8 | effects are declared, so that stock passes keep L1 to L7 |
     | L9 | what a borrow lends (a tile, an accumulator, an index) is not used after its handle is consumed and does not outlive it through yields, block arguments, memory or calls |

@@ -22,7 +22,8 @@ def Fp8_TileType : Fp8_Type<"Tile", "tile"> {
     A row-major tile of `rows x columns` elements in shared memory, its 16-byte chunks permuted by `swizzle`.
 
     (T1) both extents are in 1..256, TMA's limit for a box (PTX ISA, tensor copies); (T2) a row is a multiple of 16 bytes; (T3) a
-    swizzled row divides the swizzle's span (32, 64 or 128 bytes).
+    swizzled row divides the swizzle's span (32, 64 or 128 bytes); (T4) its elements are f8E4M3FN, f8E5M2, bf16, f16, f32, f64, i8, i16, i32
+    or i64, which a tensor map can describe (CUDA driver API, CUtensorMapDataType).
 
     Example: `!fp8.tile<128x128xf8E4M3FN, swizzle_128b>`, `!fp8.tile<1x128xf32>`.
   }];

@@ -104,6 +104,37 @@ void fp8::populateTypeConversions(TypeConverter &converter) {
 
 namespace {
 
+/// Gives an execute_region the parts of what it yields as results. Its blocks
+/// and terminators have patterns of their own.
+struct LowerExecuteRegion : public OpConversionPattern<scf::ExecuteRegionOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(scf::ExecuteRegionOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    SmallVector<Type> types;
+    SmallVector<size_t> counts;
+    for (Type type : op.getResultTypes()) {
+      size_t before = types.size();
+      if (failed(getTypeConverter()->convertType(type, types)))
+        return failure();
+      counts.push_back(types.size() - before);
+    }
+    auto converted = scf::ExecuteRegionOp::create(rewriter, op.getLoc(), types,
+                                                  op.getNoInline());
+    rewriter.inlineRegionBefore(op.getRegion(), converted.getRegion(),
+                                converted.getRegion().end());
+    SmallVector<ValueRange> parts;
+    ValueRange rest = converted.getResults();
+    for (size_t count : counts) {
+      parts.push_back(rest.take_front(count));
+      rest = rest.drop_front(count);
+    }
+    rewriter.replaceOpWithMultiple(op, parts);
+    return success();
+  }
+};
+
 /// A select of handles, or of fragments, selects each of their parts. A select
 /// of views stays, and fails: who reads which stage could not be told.
 struct LowerSelect : public OpConversionPattern<arith::SelectOp> {
@@ -330,13 +361,17 @@ static LogicalResult convertKernel(gpu::GPUFuncOp kernel,
                                                        target);
   cf::populateCFStructuralTypeConversionsAndLegality(converter, patterns,
                                                      target);
-  patterns.add<LowerSelect, LowerMapCast>(converter, context);
+  patterns.add<LowerExecuteRegion, LowerSelect, LowerMapCast>(converter,
+                                                              context);
   populateFunctionOpInterfaceTypeConversionPattern<gpu::GPUFuncOp>(patterns,
                                                                    converter);
   target.addIllegalDialect<Fp8Dialect>();
   target.addDynamicallyLegalOp<gpu::GPUFuncOp>([&](gpu::GPUFuncOp op) {
     return converter.isSignatureLegal(op.getFunctionType());
   });
+  // MLIR's patterns leave the yields of other ops than theirs as they are.
+  target.addDynamicallyLegalOp<scf::YieldOp>(
+      [&](scf::YieldOp op) { return converter.isLegal(op.getOperandTypes()); });
   target.markUnknownOpDynamicallyLegal(
       [&](Operation *op) { return converter.isLegal(op); });
   return applyPartialConversion(kernel, target, std::move(patterns));

@@ -300,3 +300,84 @@ gpu.module @kernels {
     gpu.return
   }
 }
+
+// -----
+
+// Calls that the inliner leaves, and why.
+!ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
+!end = !fp8.consumer<!ring>
+gpu.module @m {
+  func.func @branches(%end: !end, %skip: i1) -> !end attributes {fp8.linear} {
+    cf.cond_br %skip, ^exit(%end : !end), ^take
+  ^take:
+    %stage = fp8.acquire %end : !end
+    %next = fp8.release %stage : !fp8.consumer_stage<!ring>
+    cf.br ^exit(%next : !end)
+  ^exit(%last: !end):
+    return %last : !end
+  }
+  gpu.func @in_loop(%n: index, %skip: i1) kernel attributes {fp8.linear} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %p, %c = fp8.pipeline : !fp8.producer<!ring>, !end
+    fp8.role "read" warps(4) (%first = %c) : !end {
+      %last = scf.for %i = %c0 to %n step %c1 iter_args(%end = %first) -> (!end) {
+        // expected-error @below {{passes linear values to a function of 3 blocks, which cannot be inlined into an 'scf.for' of one; write its branches as scf.if, or run --convert-scf-to-cf and --inline before}}
+        %next = func.call @branches(%end, %skip) : (!end, i1) -> !end
+        scf.yield %next : !end
+      }
+      fp8.close %last : !end
+    }
+    fp8.role "write" warps(1) (%end = %p) : !fp8.producer<!ring> {
+      fp8.close %end : !fp8.producer<!ring>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
+!end = !fp8.consumer<!ring>
+gpu.module @m {
+  func.func @even(%end: !end) -> !end attributes {fp8.linear} {
+    %next = func.call @odd(%end) : (!end) -> !end
+    return %next : !end
+  }
+  func.func @odd(%end: !end) -> !end attributes {fp8.linear} {
+    %next = func.call @even(%end) : (!end) -> !end
+    return %next : !end
+  }
+  gpu.func @recursive() kernel attributes {fp8.linear} {
+    %p, %c = fp8.pipeline : !fp8.producer<!ring>, !end
+    fp8.role "read" warps(4) (%first = %c) : !end {
+      // expected-error @below {{passes linear values to a function that calls itself, which cannot be inlined; write a loop}}
+      %last = func.call @even(%first) : (!end) -> !end
+      fp8.close %last : !end
+    }
+    fp8.role "write" warps(1) (%end = %p) : !fp8.producer<!ring> {
+      fp8.close %end : !fp8.producer<!ring>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
+!end = !fp8.consumer<!ring>
+gpu.module @m {
+  func.func private @elsewhere(!end) -> !end attributes {fp8.linear}
+  gpu.func @external() kernel attributes {fp8.linear} {
+    %p, %c = fp8.pipeline : !fp8.producer<!ring>, !end
+    fp8.role "read" warps(4) (%first = %c) : !end {
+      // expected-error @below {{passes linear values to a function without a body, which cannot be inlined; give it one}}
+      %last = func.call @elsewhere(%first) : (!end) -> !end
+      fp8.close %last : !end
+    }
+    fp8.role "write" warps(1) (%end = %p) : !fp8.producer<!ring> {
+      fp8.close %end : !fp8.producer<!ring>
+    }
+    gpu.return
+  }
+}

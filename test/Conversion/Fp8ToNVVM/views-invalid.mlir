@@ -93,3 +93,32 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+// A view that is one of two: its stage is selected instead.
+!t = !fp8.tile<128x64xbf16, swizzle_128b>
+!ring = !fp8.pipeline<2, t: !t, u: !t>
+!sum = !fp8.fragment<128x128xf32, 4>
+gpu.module @m {
+  gpu.func @selected_view(%one: i1) kernel attributes {fp8.linear} {
+    %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
+    fp8.role "read" warps(4) (%e = %c) : !fp8.consumer<!ring> {
+      %sum = fp8.zero : !sum
+      %s = fp8.acquire %e : !fp8.consumer<!ring>
+      %t = fp8.tile %s["t"] : !fp8.consumer_stage<!ring>
+      %u = fp8.tile %s["u"] : !fp8.consumer_stage<!ring>
+      // expected-error @below {{'arith.select' op selects between views of stages, so that nothing tells which stage is in use; select the stages, and take the view of the selected one}}
+      %v = arith.select %one, %t, %u : !t
+      %d = fp8.add_tile %sum[0], %v : !sum, !t
+      %n = fp8.release %s : !fp8.consumer_stage<!ring>
+      fp8.close %n : !fp8.consumer<!ring>
+    }
+    fp8.role "write" warps(1) (%e = %p) : !fp8.producer<!ring> {
+      %s = fp8.acquire %e : !fp8.producer<!ring>
+      %n = fp8.release %s : !fp8.producer_stage<!ring>
+      fp8.close %n : !fp8.producer<!ring>
+    }
+    gpu.return
+  }
+}
