@@ -12,8 +12,9 @@
 #   torch     python3 has PyTorch
 #   pytest-torch, pytest-ml_dtypes, pytest-ipykernel  so has the Python that runs the package's tests, or ml_dtypes, or IPython's kernel
 #   wheel     the Python package was built (./dev wheel)
+#   sentryward-0.1.1  a Python has this version of the verifier that judges kernels (docs/Judge.md)
 #   full      FP8_TEST_FULL=1 (./dev check --full): every point of every matrix
-# Substitutions: the tools by name; %python; %pytest, the first Python that has it and NumPy; %fp8_source, %fp8_build; %ptxas, %nvcc, %nvdisasm; %fp8_fakecuda and
+# Substitutions: the tools by name; %python; %pytest, the first Python that has it and NumPy; %judge, the one that has SentryWard; %fp8_source, %fp8_build; %ptxas, %nvcc, %nvdisasm; %fp8_fakecuda and
 # %fp8_oldcuda, the drivers without a GPU of test/Runtime; %mlir_c_runner_utils, what programs print with, in %mlir_lib.
 
 import glob
@@ -89,6 +90,18 @@ for module in ("torch", "ml_dtypes", "ipykernel"):
     if pytest and has_module(module, pytest):
         config.available_features.add("pytest-" + module)
 
+
+
+def has_sentryward(python, version="0.1.1"):
+    code = "import importlib.metadata, sys; sys.exit(importlib.metadata.version('sentryward') != '%s')" % version
+    return os.access(python, os.X_OK) and not subprocess.run([python, "-c", code], check=False, stderr=subprocess.DEVNULL).returncode
+
+
+judges = [python for python in pythons if python] + [os.path.join(config.fp8_binary_dir, "judge", "bin", "python")]
+judge = next(filter(has_sentryward, judges), None)
+if judge:
+    config.available_features.add("sentryward-0.1.1")
+
 wheels = glob.glob(os.path.join(config.fp8_binary_dir, "python", "*.whl"))
 if wheels:
     config.available_features.add("wheel")
@@ -101,6 +114,7 @@ for variable in ("FP8_PTXAS", "FP8_TEST_FULL", "CUDA_HOME", "CUDA_PATH", "FP8_CU
 
 config.substitutions += [
     ("%pytest", (pytest or "python-with-pytest-and-numpy-not-found") + " -m pytest -q -p no:cacheprovider"),
+    ("%judge", judge or "python-with-sentryward-not-found"),
     ("%fp8_wheel", wheels[0] if wheels else "no-wheel"),
     ("%python", shutil.which("python3")),
     ("%fp8_source", config.fp8_source_dir),

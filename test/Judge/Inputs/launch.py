@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Binds a launch manifest (docs/manifest.schema.json) to the sizes of a GEMM, and writes the launch as SentryWard's kernel input
+(docs/input-json.md of its source package)."""
+
+import math
+import operator
+
+# What SentryWard may take for granted; all five are named, so that a change of its defaults changes no verdict.
+ASSUMPTIONS = {
+    "representative_election": True,  # `elect.sync` chooses one lane, which is the same for every analysis
+    "clc_always_fails": True,  # no request for another tile is granted
+    "duplicate_tma_store_benign": False,
+    "representative_branches": False,
+    "bounded_computation_loops": False,
+}
+
+OPERATORS = {
+    "add": operator.add, "sub": operator.sub, "mul": operator.mul, "min": min, "max": max,
+    "floordiv": operator.floordiv, "ceildiv": lambda a, b: -(-a // b), "rem": lambda a, b: int(math.fmod(a, b)),
+    "eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge,
+    "and": operator.and_, "or": operator.or_,
+}
+BYTES = {"f8E4M3FN": 1, "f8E5M2": 1, "bf16": 2, "f16": 2, "f32": 4}
+ELEMENTS = {"f8E4M3FN": "u8", "f8E5M2": "u8", "bf16": "bf16", "f16": "f16", "f32": "f32"}
+COMMON = ("beta", "bias", "d_scale")  # a batch has one of each
+PADDED = ("a_scale", "b_scale_row", "bias")  # rows begin at multiples of 16 bytes, which TMA asks for
+ONE = 0x3F800000  # 1.0 in f32
+
+
+def matrices(sizes, b_block):
+    """The extents of each operand of a GEMM, as fp8-run names them."""
+    m, n, k = sizes["m"], sizes["n"], sizes["k"]
+    blocks = -(-k // 128)
+    columns = (blocks, n)
+    return {"a": (m, k), "b": (n, k), "c": (m, n), "d": (m, n), "bias": (1, n), "beta": (1, 1), "d_scale": (1, 1),
+            "a_scale": (blocks, m), "b_scale_row": columns, "b_scale": columns if b_block == 1 else (-(-n // b_block), blocks)}
+
+
+class Binding:
+    """The numbers of one launch. `sizes` has m, n, k, and batch for a kernel that takes one."""
+
+    def __init__(self, manifest, sizes, multiprocessors):
+        self.manifest, self.multiprocessors = manifest, multiprocessors
+        self.shapes, self.strides = {}, {}
+        b_block = manifest.get("problem_options", {}).get("b_block", 128)
+        extents, padded = matrices(sizes, b_block), PADDED if b_block > 1 else (*PADDED, "b_scale")
+        for argument in manifest["arguments"]:
+            name = argument["name"]
+            shape = extents[name]
+            if len(argument["shape"]) == 3 and name not in COMMON:
+                shape = (sizes["batch"], *shape)
+            self.shapes[name], self.strides[name] = shape, self.lay_out(argument, shape, name in padded)
+        for constraint in manifest["constraints"]:
+            if not self.number(constraint["condition"]):
+                raise ValueError(f"{manifest['kernel']} cannot be launched: {constraint['rule']}")
+
+    @staticmethod
+    def lay_out(argument, shape, padded):
+        """The strides that the manifest fixes; where it leaves them open, rows lie one after another, as fp8-run lays them out."""
+        step = 16 // BYTES[argument["dtype"]] if padded else 1
+        packed = [1, -(-shape[-1] // step) * step]
+        packed += [packed[1] * shape[-2]] * (len(shape) - 2)
+        return [stride if fixed is None else fixed for fixed, stride in zip(argument["strides"], reversed(packed))]
+
+    def number(self, expression):
+        if isinstance(expression, int):
+            return expression
+        (name, operands), = expression.items()
+        if name in ("dim", "stride"):
+            return (self.shapes if name == "dim" else self.strides)[operands[0]][operands[1]]
+        if name == "device":
+            return self.multiprocessors
+        if name == "select":
+            return self.number(operands[1] if self.number(operands[0]) else operands[2])
+        return int(OPERATORS[name](*map(self.number, operands)))
+
+    def grid(self):
+        return [self.number(extent) for extent in self.manifest["launch"]["grid"]]
+
+    def tensor_map(self, index, parameter):
+        return {"parameter": index, "object": parameter["argument"], "element_type": ELEMENTS[parameter["dtype"]],
+                "global_shape": [self.number(extent) for extent in parameter["dims"]],
+                "global_strides_bytes": [self.number(stride) for stride in parameter["strides_bytes"]],
+                "box_shape": parameter["box"], "element_strides": parameter["element_strides"],
+                "swizzle": parameter["swizzle"], "interleave": parameter["interleave"], "oob_fill": parameter["oob_fill"]}
+
+    def kernel_input(self):
+        launch = self.manifest["launch"]
+        written = {"schema": "spverify.kernel-input/v1", "entry": self.manifest["kernel"], "assumptions": ASSUMPTIONS,
+                   "launch": {"grid_dim": self.grid(), "block_dim": launch["block"], "dynamic_shared_bytes": launch["shared_memory_bytes"]},
+                   "declarations": [], "arguments": [], "tma_descriptors": [], "shape_arrays": []}
+        if launch["cluster"] != [1, 1, 1]:
+            written["launch"]["cluster_dim"] = launch["cluster"]
+        for index, parameter in enumerate(self.manifest["parameters"]):
+            kind = parameter["kind"]
+            if kind == "scalar":
+                bits = int(parameter["type"][1:])
+                written["arguments"].append({"parameter": index, "type": f"u{bits}", "value": self.number(parameter["value"]) % 2**bits})
+            elif parameter["argument"] == "beta":  # the kernel branches on its value
+                written["shape_arrays"].append({"parameter": index, "element_type": "u32", "shapes": [[ONE]]})
+            else:
+                space = {} if kind == "tensor_map" else {"space": "global"}
+                written["declarations"].append({"parameter": index, "type": kind, "object": parameter["argument"], **space})
+            if kind == "tensor_map":
+                written["tma_descriptors"].append(self.tensor_map(index, parameter))
+        return written
