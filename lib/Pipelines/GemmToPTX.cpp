@@ -28,12 +28,16 @@ static void addStructurePasses(OpPassManager &pm,
 }
 
 /// Phase 2: the scopes flattened.
-static void addLinearPasses(OpPassManager &pm) {
+static void addLinearPasses(OpPassManager &pm,
+                            const GemmToPTXOptions &options) {
   // Of kernels only: a function that launches one stays the only one that does.
   pm.nest<gpu::GPUModuleOp>().addPass(createInlinerPass());
   pm.addPass(createFp8FlattenScopes());
   pm.addPass(createFp8LowerTileLoops());
-  pm.addPass(createFp8UnrollLaps());
+  // A wait that gives up needs registers of its own, which copies of the loop's
+  // body leave none of.
+  if (!options.debugWaits)
+    pm.addPass(createFp8UnrollLaps());
 }
 
 /// Phase 3: rings as barriers.
@@ -69,7 +73,7 @@ void fp8::buildGemmToPTXPipeline(OpPassManager &pm,
                                  const GemmToPTXOptions &options) {
   addStructurePasses(pm, options);
   if (options.phase > Phase::Structured)
-    addLinearPasses(pm);
+    addLinearPasses(pm, options);
   if (options.phase > Phase::Linear)
     addBarrierPasses(pm, options);
   if (options.phase < Phase::LLVM)

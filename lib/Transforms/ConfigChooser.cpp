@@ -24,9 +24,12 @@ static bool spills(const GemmPlan &plan) {
   constexpr int64_t kMost = 192;
   // Columns of two products of a warpgroup, where they have several B scales.
   constexpr int64_t kMostStraddling = 72;
-  if (!plan.usesWarpgroups)
-    return plan.tileN > GemmPlan::kMaxSums;
+  // Columns of a row that a thread sums beside what it loads from tensor
+  // memory.
+  constexpr int64_t kMostOfRow = 160;
   int64_t sums = plan.getFragment().getColumnsPerThread();
+  if (!plan.usesWarpgroups)
+    return plan.tileN > GemmPlan::kMaxSums || sums > kMostOfRow;
   int64_t product = plan.getProduct().getColumnsPerThread();
   if (sums > product && plan.getNumBScales() > 1 && !plan.swapsOperands() &&
       plan.tileN > kMostStraddling)

@@ -21,10 +21,20 @@ static int64_t getNumSlots(Type type) {
   return end ? cast<RingTypeInterface>(end.getRing()).getNumStages() : 0;
 }
 
-/// The trips of a loop that is worth unrolling: few, and laps of a ring.
+/// True if the loop starts products in the registers of warpgroups. Unrolled,
+/// the addresses of all slots take the registers of the sums.
+static bool startsProducts(scf::ForOp loop) {
+  return loop.walk([](WarpgroupMmaOp) { return WalkResult::interrupt(); })
+      .wasInterrupted();
+}
+
+/// True for a loop that is worth unrolling: few trips, which are laps of a
+/// ring.
 static bool makesLaps(scf::ForOp loop, int64_t maxTrips) {
   std::optional<APInt> trips = loop.getStaticTripCount();
   if (!trips || trips->ugt(maxTrips) || trips->isZero())
+    return false;
+  if (startsProducts(loop))
     return false;
   return llvm::any_of(loop.getInitArgs().getTypes(), [&](Type type) {
     int64_t slots = getNumSlots(type);

@@ -91,3 +91,34 @@ func.func @warp(%warp: !fp8.mma_warp<!acc>, %count: index) -> (!fp8.mma_warp<!ac
   }
   return %last, %sum : !fp8.mma_warp<!acc>, index
 }
+
+// -----
+
+!a = !fp8.tile<64x128xf8E4M3FN, swizzle_128b>
+!b = !fp8.tile<64x128xf8E4M3FN, swizzle_128b>
+!s = !fp8.tile<1x64xf32>
+!ring = !fp8.pipeline<2, a: !a, b: !b, s: !s>
+!sum = !fp8.fragment<64x64xf32, 4, warpgroups>
+
+// Products of warpgroups: their addresses would take the registers of the sums.
+// CHECK-LABEL: func.func @products(
+// CHECK: scf.for
+// CHECK-COUNT-1: fp8.warpgroup_mma
+// CHECK-NOT: fp8.warpgroup_mma
+func.func @products(%end: !fp8.consumer<!ring>, %sum: !sum, %scale: f32) -> (!fp8.consumer<!ring>, !sum) attributes {fp8.linear} {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %two = arith.constant 2 : index
+  %last:2 = scf.for %i = %zero to %two step %one iter_args(%inner = %end, %sums = %sum) -> (!fp8.consumer<!ring>, !sum) {
+    %stage = fp8.acquire %inner : !fp8.consumer<!ring>
+    %a = fp8.tile %stage["a"] : !fp8.consumer_stage<!ring>
+    %b = fp8.tile %stage["b"] : !fp8.consumer_stage<!ring>
+    %s = fp8.tile %stage["s"] : !fp8.consumer_stage<!ring>
+    %pending = fp8.warpgroup_mma %a, %b : !a, !b -> !fp8.pending<!sum>
+    %product = fp8.wait_mma %pending : !fp8.pending<!sum>
+    %more = fp8.promote %sums, %product scales(%s, %scale) : !sum, !sum, !s
+    %next = fp8.release %stage : !fp8.consumer_stage<!ring>
+    scf.yield %next, %more : !fp8.consumer<!ring>, !sum
+  }
+  return %last#0, %last#1 : !fp8.consumer<!ring>, !sum
+}

@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace mlir::fp8;
@@ -107,6 +108,45 @@ static void addTileRow(TileType tile, Value address, Value rowOffset,
   instructions.pin(pairs);
 }
 
+RoleValues fp8::getRoleAfterSums(const KernelLowering &lowering, Operation *op,
+                                 Instructions &instructions) {
+  RoleValues role = lowering.getRole(op);
+  if (role.promotes)
+    role.lane = instructions.keepInLoop(role.lane);
+  return role;
+}
+
+/// Adds the ops that a map made for the value, operands first: all without
+/// effects up to those that take an element out of a pair.
+static void collectOfMap(Value value, llvm::SetVector<Operation *> &ops) {
+  Operation *op = value.getDefiningOp();
+  if (!op || op->getNumRegions() || !isMemoryEffectFree(op) || ops.contains(op))
+    return;
+  bool takesElement =
+      !isa<VectorType>(value.getType()) &&
+      llvm::any_of(op->getOperandTypes(), llvm::IsaPred<VectorType>);
+  if (!takesElement)
+    for (Value operand : op->getOperands())
+      collectOfMap(operand, ops);
+  ops.insert(op);
+}
+
+void fp8::computeHere(ValueRange ofMap, ConversionPatternRewriter &rewriter) {
+  llvm::SetVector<Operation *> ops;
+  for (Value value : ofMap)
+    collectOfMap(value, ops);
+  // The values themselves have no users yet; else another op needs them before.
+  llvm::SmallPtrSet<Operation *, 16> moved;
+  for (Operation *op : llvm::reverse(ops))
+    if (llvm::all_of(op->getUsers(),
+                     [&](Operation *user) { return moved.contains(user); }))
+      moved.insert(op);
+  for (Operation *op : ops)
+    if (moved.contains(op))
+      rewriter.moveOpBefore(op, rewriter.getInsertionBlock(),
+                            rewriter.getInsertionPoint());
+}
+
 namespace {
 
 //===----------------------------------------------------------------------===//
@@ -175,7 +215,8 @@ struct LowerAddRow : public KernelPattern<AddRowOp> {
   LogicalResult lower(AddRowOp op, Adaptor operands,
                       ConversionPatternRewriter &rewriter) const override {
     Instructions instructions(rewriter, op.getLoc());
-    FragmentPart part(op.getFragment().getType(), lowering.getRole(op),
+    FragmentPart part(op.getFragment().getType(),
+                      getRoleAfterSums(lowering, op, instructions),
                       instructions);
     TileType tile = op.getRow().getType();
     int64_t bytes = getBytes(tile.getElementType());
@@ -273,8 +314,8 @@ LogicalResult LowerAddTile::lower(AddTileOp op, Adaptor operands,
                                   ConversionPatternRewriter &rewriter) const {
   Location loc = op.getLoc();
   Instructions instructions(rewriter, loc);
-  FragmentPart part(op.getFragment().getType(), lowering.getRole(op),
-                    instructions);
+  FragmentPart part(op.getFragment().getType(),
+                    getRoleAfterSums(lowering, op, instructions), instructions);
   TileType tile = op.getTile().getType();
   int64_t bytes = getBytes(tile.getElementType());
   int64_t first = op.getColumn(), end = first + tile.getColumns();

@@ -32,6 +32,17 @@ Value loadAScale(PromoteOp op, KernelPattern<PromoteOp>::Adaptor operands,
                  const RoleValues &role, int64_t rowOffset,
                  ConversionPatternRewriter &rewriter);
 
+/// The role of an op that follows the loop over K blocks. What depends on its
+/// lane is computed at the insertion point. LLVM would move it in front of the
+/// loop, where the sums need the registers.
+RoleValues getRoleAfterSums(const KernelLowering &lowering, Operation *op,
+                            Instructions &instructions);
+
+/// Moves what a map computes for these values alone to the insertion point.
+/// ptxas starts so much of a function of a whole fragment at once that it
+/// spills; next to the stores, each result frees its registers.
+void computeHere(ValueRange ofMap, ConversionPatternRewriter &rewriter);
+
 /// The bits by which the swizzle changes a chunk's address, from the offset of
 /// its row within the tile.
 Value getSwizzleBits(Value rowOffset, Swizzle swizzle,

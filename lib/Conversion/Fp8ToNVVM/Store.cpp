@@ -37,9 +37,10 @@ struct LowerStore : public KernelPattern<StoreOp> {
                       ConversionPatternRewriter &rewriter) const override;
 
 private:
-  /// Writes the thread's columns of a row from `byteColumn` on, an i32.
-  void writeRow(ArrayRef<Value> pairs, TileType tile, Value address,
-                Value byteColumn, Value lane, Location loc,
+  /// Writes the thread's columns of a row from `byteColumn` on, an i32;
+  /// `isMapped` says that a map made them.
+  void writeRow(ArrayRef<Value> pairs, bool isMapped, TileType tile,
+                Value address, Value byteColumn, Value lane, Location loc,
                 ConversionPatternRewriter &rewriter) const;
 };
 
@@ -144,8 +145,9 @@ Value fp8::storeWarpTiles(
   return slot;
 }
 
-void LowerStore::writeRow(ArrayRef<Value> pairs, TileType tile, Value address,
-                          Value byteColumn, Value lane, Location loc,
+void LowerStore::writeRow(ArrayRef<Value> pairs, bool isMapped, TileType tile,
+                          Value address, Value byteColumn, Value lane,
+                          Location loc,
                           ConversionPatternRewriter &rewriter) const {
   Instructions instructions(rewriter, loc);
   Type element = tile.getElementType();
@@ -162,6 +164,8 @@ void LowerStore::writeRow(ArrayRef<Value> pairs, TileType tile, Value address,
   Value begin =
       byteColumn ? instructions.add(rowOffset, byteColumn) : rowOffset;
   for (size_t first = 0; first < pairs.size(); first += pairsPerPiece) {
+    if (isMapped)
+      computeHere(pairs.slice(first, pairsPerPiece), rewriter);
     Value piece =
         instructions.roundAndPack(pairs.slice(first, pairsPerPiece), element);
     Value offset = instructions.bitXor(
@@ -207,10 +211,11 @@ LogicalResult LowerStore::lower(StoreOp op, Adaptor operands,
   }
 
   SmallVector<Value> pairs(operands.getFragment());
+  bool isMapped = op.getFragment().getDefiningOp<MapOp>() != nullptr;
   auto write = [&](int64_t index, Value address) {
     int64_t share = std::min(columns, tile.getColumns());
     writeRow(ArrayRef(pairs).slice(index * tile.getColumns() / 2, share / 2),
-             tile, address, byteColumn, lane, loc, rewriter);
+             isMapped, tile, address, byteColumn, lane, loc, rewriter);
   };
   auto getPlace = [&](int64_t index, int64_t box) {
     Value step = arith::ConstantIndexOp::create(
