@@ -280,6 +280,7 @@ bool Machine::clusterAddress(Warp &warp, const Inst &inst, int lane,
 uint8_t *Machine::global(Warp &warp, const Inst &inst, int lane,
                          uint64_t address, uint64_t count, bool write) {
   globalReads += !write;
+  checkBehindGridWait(warp, inst, lane);
   Buffer *buffer = lastBuffer && lastBuffer->contains(address, count)
                        ? lastBuffer
                        : device.find(address, count);
