@@ -19,6 +19,7 @@ from ._errors import CompileError, SimulationError
 from ._packages import current_stream, stream_address
 from ._progress import Progress
 from ._ptxas import find_ptxas
+from ._spec import GemmSpec
 
 PHASES = ("op", "structured", "linear", "barriers", "llvm")
 
@@ -252,6 +253,8 @@ def compile(
         raise ValueError(f"there is no chip {chip!r}; there are {', '.join(_library.chips())}")
     text = source_of(source)
     options = f"chip={chip}"
+    if isinstance(source, GemmSpec):
+        options += f" launch={source.launch}"
     if problem is not None:
         options += " problem=" + "x".join("?" if extent is None else str(extent) for extent in problem)
     if tuned:

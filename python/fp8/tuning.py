@@ -44,12 +44,12 @@ class Measurement:
 
 
 def candidates(spec: GemmSpec, chip: str, problem: tuple[int, int, int], top: int) -> list[tuple[str, float]]:
-    """The configurations that the cost model puts first, with the microseconds that it predicts."""
+    """The configurations that the cost model puts first, all if `top` is 0, with the microseconds that it predicts."""
     module = Module(spec)
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "candidates.json")
         extents = "x".join(map(str, problem))
-        module.run(f"fp8-explain-config{{chip={chip} problem={extents} top={top} format=json output={path}}}")
+        module.run(f"fp8-explain-config{{chip={chip} problem={extents} launch={spec.launch} top={top} format=json output={path}}}")
         with open(path, encoding="utf-8") as file:
             (explained,) = json.load(file)
     return [(candidate["config"], candidate["us"]) for candidate in explained["candidates"]]
@@ -65,7 +65,7 @@ def tune(
         n: rows of B, columns of D.
         k: columns of A and B, a multiple of 16.
         spec: types, and what follows the sum.
-        top: how many configurations to time.
+        top: how many configurations to time. The fastest is timed with the other launch, too, if the spec leaves that open.
         ordinal: the GPU's number.
         progress: shows a bar; None: if it takes long and standard error is a terminal.
 
@@ -86,20 +86,36 @@ def tune(
         raise ValueError(f"the spec pins the configuration '{spec.config}': leave config out")
     device = get_device(ordinal)
     problem = (m, n, k)
-    found = candidates(spec, _gemm.chip_of(device), problem, top)
-    measurements = []
+    chip = _gemm.chip_of(device)
+    found = candidates(spec, chip, problem, top)
+    measurements: list[Measurement] = []
     with Progress(f"tuning {m} x {n} x {k}", progress) as shown:
         sets = list(_operand_sets(device, spec, problem))
-        for index, (config, predicted) in enumerate(found):
-            kernel = compile(replace(spec, config=config), chip=device.info.chip).loaded(ordinal)
+
+        def measure(config: str, predicted: float) -> None:
+            kernel = compile(replace(spec, config=config, programmatic=None), chip=chip).loaded(ordinal)
             launches = [Launch(kernel, tuple(arrays)) for arrays in sets]
             measurements.append(Measurement(config, time_launches(launches), predicted))
-            shown.update(index + 1, len(found))
+            shown.update(len(measurements), len(found) + 1)
             shown.raise_interrupt()
+
+        for config, predicted in found:
+            measure(config, predicted)
+        measurements.sort(key=lambda measurement: measurement.us)
+        if spec.programmatic is None:
+            measure(*_with_other_launch(measurements[0].config, spec, chip, problem))
     measurements.sort(key=lambda measurement: measurement.us)
     _measured.keep(device.info.name, spec, problem, measurements[0].config)
     _gemm.forget_choices()
     return tuple(measurements)
+
+
+def _with_other_launch(config: str, spec: GemmSpec, chip: str, problem: tuple[int, int, int]) -> tuple[str, float]:
+    """The configuration, programmatic if it is serial, else serial, with the microseconds that the cost model predicts."""
+    early = ", launch = programmatic"
+    other = config.removesuffix(early) if config.endswith(early) else config + early
+    predicted = dict(candidates(replace(spec, programmatic=other.endswith(early)), chip, problem, top=0))
+    return other, predicted[other]
 
 
 def _operand_sets(device: Device, spec: GemmSpec, problem: tuple[int, int, int]) -> Iterator[list[Array]]:

@@ -173,6 +173,7 @@ def without(problem, **changed):
 
 
 WRONG = {
+    "programmatic": (lambda p: {"programmatic": 1}, TypeError, "programmatic is 1; it must be True, False or None"),
     "type of a": (lambda p: {"a": p.a.astype(np.float32)}, TypeError, "a is of float32; it must be of float8_e4m3fn"),
     "type of scales": (lambda p: {"a_scale": p.a_scale.astype(np.float64)}, TypeError, "a_scale is of float64; it must be of float32 or bfloat16"),
     "type of c": (lambda p: {"residual": p.c.astype(np.int32)}, TypeError, "residual is of int32; it must be of bfloat16, float16 or float32"),
