@@ -212,7 +212,8 @@ _library.define(f"gemm_out({_OPERANDS}, ScalarType? out_dtype=None, Tensor(a!) o
 
 def _run(
     a: Any, a_scale: Any, b: Any, b_scale: Any, *, out_dtype: Any = None, bias: Any = None, residual: Any = None, beta: float = 1.0,
-    beta_tensor: Any = None, out_scale: float | None = None, out_scale_tensor: Any = None, out: Any = None, scale_layout: Any = None, b_block: int = 128, programmatic: bool | None = None,
+    beta_tensor: Any = None, out_scale: float | None = None, out_scale_tensor: Any = None, out: Any = None, scale_layout: Any = None, b_block: int = 128,
+    programmatic: bool | None = None,
 ) -> torch.Tensor:
     if beta_tensor is not None:
         beta = beta_tensor
@@ -249,7 +250,7 @@ def compiled(call: Call) -> torch.Tensor:
     dtype = call.out_dtype
     if dtype is not None and not isinstance(dtype, torch.dtype):
         dtype = getattr(torch, format_of(dtype, "out_dtype").name)
-    options = {"bias": call.bias, "residual": call.residual, "scale_layout": call.scale_layout, "b_block": call.b_block, "out_dtype": dtype, "programmatic": call.programmatic}
+    options = {name: getattr(call, name) for name in ("bias", "residual", "scale_layout", "b_block", "programmatic")} | {"out_dtype": dtype}
     for name, value in (("beta", call.beta), ("out_scale", call.out_scale)):
         options[f"{name}_tensor" if isinstance(value, torch.Tensor) else name] = value
     if call.out is None:
