@@ -7,9 +7,8 @@ there, and how much longer than the fastest that is.
 usage: chooser.py [CSV] [--fp8-opt=FILE] [--chip=NAME] [--most=PERCENT]
 
 CSV is by default that of benchmark/results whose measurements are the latest. Where the model's first
-choice was not measured, marked with a star, the first of its ranking that was counts. Kernels of
-programmatic launches are left out: those are for the user to ask for, not to be chosen. Exit status 0
-only if the geometric mean of the losses is at most PERCENT.
+choice was not measured, marked with a star, the first of its ranking that was counts. The ranking has each
+configuration with either launch. Exit status 0 only if the geometric mean of the losses is at most PERCENT.
 """
 
 import argparse
@@ -36,16 +35,24 @@ func.func @row_{m}_{n}_{k}(%a: memref<{m}x{k}xf8E4M3FN>, %as: memref<{kb}x{m}xf3
 """
 
 
-def explain(fp8_opt, shapes, chip, top=0):
+def explain(fp8_opt, shapes, chip, top=0, launch="fastest"):
     """What --fp8-explain-config says of each shape (m, n, k)."""
     text = ""
     for m, n, k in shapes:
         text += FUNCTION.format(m=m, n=n, k=k, kb=-(-k // 128), nb=-(-n // 128), stride=-(-m // 4) * 4)
-    command = [fp8_opt, "-", "--fp8-explain-config=chip=%s top=%d format=json output=-" % (chip, top), "-o", os.devnull]
+    command = [fp8_opt, "-", "--fp8-explain-config=chip=%s top=%d launch=%s format=json output=-" % (chip, top, launch), "-o", os.devnull]
     result = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
     if result.returncode:
         sys.exit("%s\n%s" % (" ".join(command), result.stderr.strip()))
     return dict(zip(shapes, json.loads(result.stdout)))
+
+
+def rank(fp8_opt, shapes, chip):
+    """The candidates of each shape with either launch: what is chosen, then all by their predicted time."""
+    chosen = explain(fp8_opt, shapes, chip, top=1)
+    either = [explain(fp8_opt, shapes, chip, launch=launch) for launch in ("serial", "programmatic")]
+    return {shape: chosen[shape]["candidates"] + sorted((one for each in either for one in each[shape]["candidates"]), key=lambda one: one["us"])
+            for shape in shapes}
 
 
 def normal(config):
@@ -54,19 +61,15 @@ def normal(config):
     return ", ".join(" ".join(field.split()) for field in spaced.split(","))
 
 
-def is_chosen(config):
-    """False for what is never chosen, but for the user to ask for: programmatic launches."""
-    return "launch = programmatic" not in normal(config)
-
-
 def config_of(name, kernels):
     """The configuration of a kernel by its name in the CSV file."""
     if name in kernels:
         return normal(kernels[name]["config"])
-    tile = re.fullmatch(r"(\d+)x(\d+)(?:-k(\d+))?", name)  # as tune.py names them
+    tile = re.fullmatch(r"(\d+)x(\d+)(?:-k(\d+))?(-early)?", name)  # as tune.py names them
     if not tile:
         return None
-    return "tile = %s x %s x 128" % tile.groups()[:2] + (", split_k = " + tile[3] if tile[3] else "")
+    return ("tile = %s x %s x 128" % tile.groups()[:2] + (", split_k = " + tile[3] if tile[3] else "") +
+            (", launch = programmatic" if tile[4] else ""))
 
 
 def last_measured():
@@ -83,7 +86,7 @@ def read_measured(path, kernels):
     with open(path, encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
             config = config_of(row["configuration"], kernels) if row["peer"] == OURS else None
-            if not config or not is_chosen(config) or row["right"] != "True" or not row["us"]:
+            if not config or row["right"] != "True" or not row["us"]:
                 continue
             of_shape = measured.setdefault((int(row["m"]), int(row["n"]), int(row["k"])), {})
             of_shape[config] = min(float(row["us"]), of_shape.get(config, math.inf))
@@ -91,15 +94,15 @@ def read_measured(path, kernels):
 
 
 def short(config):
-    return re.sub(r"^tile = (\d+ x \d+) x 128", r"\1", config)
+    return re.sub(r"^tile = (\d+ x \d+) x 128", r"\1", config).replace(", launch = programmatic", ", early")
 
 
-def compare(measured, explained):
+def compare(measured, ranking):
     """Lines of a table, and the losses."""
     lines = ["| M | N | K | chosen | predicted us | measured us | best us | best | loss |", "|--:|--:|--:|--|--:|--:|--:|--|--:|"]
     losses, stars = [], 0
     for shape in sorted(measured):
-        of_shape, candidates = measured[shape], explained[shape]["candidates"]
+        of_shape, candidates = measured[shape], ranking[shape]
         ranked = [one for one in candidates if one["config"] in of_shape]
         if not ranked:
             lines.append("| %d | %d | %d | none of the candidates was measured |" % shape)
@@ -126,7 +129,7 @@ def main():
         measured = read_measured(path, json.load(file)["kernels"])
     if not measured:
         sys.exit("chooser.py: %s has no right measurement of ours" % path)
-    lines, losses, stars = compare(measured, explain(options.fp8_opt, sorted(measured), options.chip))
+    lines, losses, stars = compare(measured, rank(options.fp8_opt, sorted(measured), options.chip))
     print("\n".join(lines))
     mean = 100 * (math.exp(sum(map(math.log, losses)) / len(losses)) - 1)
     print("\n%s: %d rows, %d of whose first choices were not measured; lost: %.2f %% in the geometric mean, %.1f %% at most" % (

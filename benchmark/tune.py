@@ -7,7 +7,7 @@ usage: tune.py candidates OUTPUT [--fp8-opt=FILE] [--rows=MxNxK,...] [--top=N]
        tune.py table CSV [--configurations=FILE] [--chip=NAME] [--output=FILE]
 
 The first writes which kernels to time on each row, as benchmark/gpu/configurations.json does: those
-that the model puts first, and those of that file. The second writes the fastest of each row of
+that the model puts first, some with both launches, and those of that file. The second writes the fastest of each row of
 the measurements as a table for --fp8-choose-config=tuned=FILE, by default benchmark/tuned/GPU.json;
 rows of a table that is there already and was not measured now stay.
 """
@@ -22,17 +22,27 @@ import sys
 import chooser
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+# Of that many favourites of a row, both launches are timed.
+EITHER_LAUNCH = 3
 CONFIGURATIONS = os.path.join(HERE, "gpu", "configurations.json")
 
 
 def name_of(config):
-    """A short name for a file: 64x32, 256x128-g2-c4x1-s3."""
+    """A short name for a file: 64x32, 64x32-k2-early, 256x128-g2-c4x1-s3."""
     tile, *others = config.split(", ")
     name = tile.replace("tile = ", "").replace(" ", "").rsplit("x", 1)[0]
     for field in others:
         key, _, value = field.partition(" = ")
+        if field == "launch = programmatic":
+            name += "-early"
+            continue
         name += "-" + {"cta_group": "g", "split_k": "k"}.get(key, key[0]) + re.sub(r"\W", "", value)
     return name
+
+
+def with_other_launch(config):
+    early = ", launch = programmatic"
+    return config[:-len(early)] if config.endswith(early) else config + early
 
 
 def parse_rows(names):
@@ -65,6 +75,7 @@ def candidates(options):
     for shape in shapes:
         row = "%dx%dx%d" % shape
         configs = [one["config"] for one in explained[shape]["candidates"]]
+        configs += [with_other_launch(config) for config in configs[:EITHER_LAUNCH]]
         for config in configs:
             kernels.setdefault(names.setdefault(config, name_of(config)), {"config": config})
         rows[row] = list(dict.fromkeys([names[config] for config in configs] + configured["rows"].get(row, [])))
@@ -76,9 +87,8 @@ def candidates(options):
 
 def fastest(path, kernels):
     """The GPU's name, and for each shape (us, config) of what was fastest. Kernels that need more than their
-    configuration to be made or launched are not what a configuration gives; some configurations are never chosen."""
-    plain = {name: kernel for name, kernel in kernels.items()
-             if set(kernel) == {"config"} and chooser.is_chosen(kernel["config"])}
+    configuration to be made or launched are not what a configuration gives."""
+    plain = {name: kernel for name, kernel in kernels.items() if set(kernel) == {"config"}}
     with open(path, encoding="utf-8", newline="") as file:
         measured = [row for row in csv.DictReader(file) if row["peer"] == chooser.OURS]
     left_out = {row["configuration"] for row in measured} - set(plain)

@@ -67,7 +67,8 @@ Fp8Status fp8KernelLoad(Fp8Device *device, const void *image, size_t bytes,
 void fp8KernelFree(Fp8Kernel *kernel);
 
 /* Checks the arguments against the manifest, encodes tensor maps and
- * parameters. `programmatic` not 0: programmatic stream serialization. */
+ * parameters. `programmatic` not 0: the kernel may start before the one in
+ * front of it has ended, as where the manifest says so: it must wait itself. */
 Fp8Status fp8LaunchPrepare(const Fp8Kernel *kernel,
                            const Fp8Argument *arguments, size_t count,
                            int programmatic, Fp8Launch **launch);

@@ -21,8 +21,8 @@ using namespace mlir::fp8;
 static void addStructurePasses(OpPassManager &pm,
                                const GemmToPTXOptions &options) {
   pm.addPass(createFp8VerifyLinearity());
-  pm.addPass(
-      createFp8ChooseConfig({options.chip, options.problem, options.tuned}));
+  pm.addPass(createFp8ChooseConfig(
+      {options.chip, options.problem, options.tuned, options.launch}));
   if (options.phase > Phase::Op)
     pm.addPass(createFp8StructureGemm({options.chip}));
 }

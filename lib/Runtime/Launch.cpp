@@ -32,8 +32,12 @@ Expected<PreparedLaunch> PreparedLaunch::make(Kernel kernel,
   launch.cluster = plan.cluster;
   launch.sharedMemoryBytes = plan.sharedMemoryBytes;
   launch.options = options;
-  launch.options.programmaticSerialization |= plan.programmatic;
+  // Earlier drivers cannot capture such a launch in a graph, and the kernel is
+  // right without.
+  constexpr int kProgrammaticGraphs = 12030;
   const Device &device = *launch.kernel().device();
+  launch.options.programmaticSerialization |=
+      plan.programmatic && device.info().driverVersion >= kProgrammaticGraphs;
   launch.parameters.resize(plan.parameters.size());
   launch.addressesOf.resize(plan.parameters.size());
   for (size_t i = 0; i < plan.parameters.size(); ++i) {

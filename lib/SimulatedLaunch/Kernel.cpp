@@ -78,6 +78,7 @@ launch::Expected<Outcome> Kernel::run(sim::Device &device,
   config.block = plan.block;
   config.cluster = plan.cluster;
   config.dynamicSharedBytes = plan.sharedMemoryBytes;
+  config.programmatic = plan.programmatic;
   std::optional<uint64_t> records;
   sim::Variables variables;
   if (manifest.debugWaits) {

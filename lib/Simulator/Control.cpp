@@ -172,11 +172,6 @@ void fp8::sim::addControlDecoders(DecodeTable &t) {
     return d.take("u32") && d.source(i, Type::U32);
   };
   t["setmaxnreg"] = decodeSetMaxRegisters;
-  // Programmatic dependent launch: there is one kernel, so nothing to wait for.
-  t["griddepcontrol"] = [](Decoder &d, Inst &i) {
-    i.fn = nothing;
-    return d.takeOneOf({"launch_dependents", "wait"}) >= 0;
-  };
   t["pmevent"] = [](Decoder &d, Inst &i) {
     d.take("mask");
     i.fn = nothing;

@@ -66,6 +66,8 @@ public:
   SharedMemory shared;
   TensorMemory tensor;
   PairRequest pairRequest;
+  /// The first griddepcontrol.launch_dependents; null: none yet.
+  const Inst *startedNext = nullptr;
   std::unordered_map<uint32_t, RemoteAccess> remote; ///< by agent
   bool ended = false; ///< its last warp has exited
   std::vector<std::unique_ptr<Warp>> warps;

@@ -88,6 +88,7 @@ const DecodeTable &fp8::sim::decodeTable() {
     addMatrixDecoders(t);
     addTcgen05Decoders(t);
     addClusterControlDecoders(t);
+    addProgrammaticDecoders(t);
     addWgmmaDecoders(t);
     return t;
   }();

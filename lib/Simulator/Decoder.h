@@ -78,6 +78,7 @@ void addTmaDecoders(DecodeTable &table);
 void addMatrixDecoders(DecodeTable &table);
 void addTcgen05Decoders(DecodeTable &table);
 void addClusterControlDecoders(DecodeTable &table);
+void addProgrammaticDecoders(DecodeTable &table);
 void addWgmmaDecoders(DecodeTable &table);
 
 class Decoder {

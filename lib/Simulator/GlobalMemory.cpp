@@ -128,6 +128,7 @@ void GlobalMemory::acquire(uint32_t cluster, uint64_t address) {
 uint8_t *Machine::global(Warp &warp, const Inst &inst, int lane,
                          uint64_t address, uint64_t count, bool write) {
   globalReads += !write;
+  checkBehindGridWait(warp, inst, lane);
   Buffer *buffer = lastBuffer && lastBuffer->contains(address, count)
                        ? lastBuffer
                        : device.find(address, count);

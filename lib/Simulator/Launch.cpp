@@ -67,7 +67,7 @@ private:
 
   bool checkConfig() {
     const Entry &entry = function->signature;
-    const auto &[grid, block, cluster, dynamic] = config;
+    const auto &[grid, block, cluster, dynamic, programmatic] = config;
     uint64_t threads = 1, blocks = 1, clusterSize = 1;
     for (unsigned i = 0; i < 3; ++i) {
       if (!grid[i] || !block[i] || !cluster[i])

@@ -111,6 +111,16 @@ public:
   /// Complaints about others that still use a CTA that ends.
   void checkRemoteUse(Cta &cta);
 
+  // Programmatic launches (ProgrammaticLaunch.cpp).
+  std::vector<AccessTag> gridWaits; ///< each griddepcontrol.wait
+  /// Whether the kernel in front has ended when the lane goes on.
+  bool isBehindGridWait(const Warp &warp, int lane) const;
+  /// Complains about an access that may come before that.
+  bool checkBehindGridWait(Warp &warp, const Inst &inst, int lane);
+  /// Complains where a kernel in front or behind may make an allocation wait
+  /// for ever, or be made to.
+  bool checkProgrammaticAllocation(Warp &warp, const Inst &inst, int lane);
+
   // Cluster launch control.
   /// A request of this cluster for one that has not started.
   std::optional<ClusterIndex> cancelCluster();

@@ -64,6 +64,8 @@ std::string_view fp8::sim::errorKindName(ErrorKind kind) {
     return "work-in-flight";
   case ErrorKind::ExitedCta:
     return "exited-cta";
+  case ErrorKind::EarlyAccess:
+    return "early-access";
   case ErrorKind::InvalidOperation:
     return "invalid-operation";
   }

@@ -136,6 +136,8 @@ Flow alloc(Warp &w, const Inst &i, uint32_t mask) {
                     "CTA may not allocate");
     return Flow::Next;
   }
+  if (!w.group().arrived)
+    m.checkProgrammaticAllocation(w, i, lane);
   if (i.imm == 2) {
     PairRequest request;
     request.kind = PairRequest::Kind::Alloc;

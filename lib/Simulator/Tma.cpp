@@ -163,6 +163,7 @@ Flow tensorLoad(Warp &w, const Inst &i, uint32_t mask) {
     if (m.stopped)
       return;
     const TensorMap *map = m.tensorMapAt(w, i, l, w.row(i.s[1])[l] + i.imm);
+    m.checkBehindGridWait(w, i, l);
     std::array<int64_t, 5> coordinates{};
     uint64_t target = w.row(i.s[0])[l] + uint64_t(i.offset);
     if (!map || !coordinatesOf(w, i, l, *map, Direction::Load, coordinates) ||
@@ -217,6 +218,7 @@ Flow tensorStore(Warp &w, const Inst &i, uint32_t mask) {
     if (m.stopped)
       return;
     const TensorMap *map = m.tensorMapAt(w, i, l, w.row(i.s[1])[l] + i.imm);
+    m.checkBehindGridWait(w, i, l);
     std::array<int64_t, 5> coordinates{};
     uint64_t source = w.row(i.s[0])[l] + uint64_t(i.offset);
     if (!map || !coordinatesOf(w, i, l, *map, Direction::Store, coordinates) ||

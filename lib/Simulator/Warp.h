@@ -181,6 +181,8 @@ public:
   SyncClocks fenced;   ///< what relaxed writes and arrivals after a fence carry
   SyncClocks observed; ///< by relaxed reads: known after the next fence
 
+  uint32_t waitedForGrid = 0; ///< lanes behind their griddepcontrol.wait
+
   // Asynchronous work of this warp.
   std::vector<CopyGroups> bulk;   ///< by lane
   std::vector<CopyGroups> copies; ///< by lane, cp.async

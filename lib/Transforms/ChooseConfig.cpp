@@ -26,10 +26,10 @@ struct ChooseConfigPass
         gemms.push_back(op);
     });
     // Modules without such ops come with any chip.
-    if (gemms.empty() && problem.empty() && tuned.empty())
+    if (gemms.empty() && problem.empty() && tuned.empty() && launch.empty())
       return markAllAnalysesPreserved();
     FailureOr<ConfigChooser> chooser = ConfigChooser::create(
-        getOperation(), getArgument(), {chip, problem, tuned});
+        getOperation(), getArgument(), {chip, problem, tuned, launch});
     if (failed(chooser))
       return signalPassFailure();
     for (BlockwiseGemmOp op : gemms)

@@ -6,6 +6,7 @@
 #include "GemmPlan.h"
 
 #include "mlir/IR/Diagnostics.h"
+#include "llvm/ADT/StringSwitch.h"
 
 #include <numeric>
 
@@ -86,6 +87,16 @@ static std::optional<GemmPlan> tryPlan(BlockwiseGemmOp op, const Chip &chip,
   return *plan;
 }
 
+/// A configuration that leaves open what the plan can choose.
+static GemmConfigAttr getConfig(MLIRContext *context, int64_t tileM,
+                                int64_t tileN, int64_t group, int64_t m,
+                                int64_t n, int64_t k) {
+  return GemmConfigAttr::get(
+      context, tileM, tileN, GemmPlan::kScaleBlock, group, m, n, k,
+      /*stages=*/0, /*accumulators=*/0, SchedulerKind::Persistent,
+      /*programmatic=*/false);
+}
+
 /// Tile N's from 16 to 256: fine steps where they make one wave of two, coarse
 /// ones where each further part of the columns costs registers.
 static SmallVector<int64_t> getTileNs() {
@@ -102,10 +113,7 @@ static SmallVector<GemmConfigAttr> getCandidates(MLIRContext *context,
   SmallVector<GemmConfigAttr> configs;
   auto add = [&](int64_t tileM, int64_t tileN, int64_t group, int64_t m,
                  int64_t n, int64_t k) {
-    configs.push_back(GemmConfigAttr::get(
-        context, tileM, tileN, GemmPlan::kScaleBlock, group, m, n, k,
-        /*stages=*/0, /*accumulators=*/0, SchedulerKind::Persistent,
-        /*programmatic=*/false));
+    configs.push_back(getConfig(context, tileM, tileN, group, m, n, k));
   };
   auto addCluster = [&](int64_t tileM, int64_t tileN, int64_t group, int64_t m,
                         int64_t n) {
@@ -171,25 +179,48 @@ static void preferFewTiles(SmallVectorImpl<RankedConfig> &ranked) {
     std::rotate(ranked.begin(), fewest, std::next(fewest));
 }
 
-static SmallVector<RankedConfig, 0> rank(BlockwiseGemmOp op, const Chip &chip,
-                                         const tuning::Machine &machine,
-                                         const GemmExtents &extents) {
+static GemmConfigAttr setLaunch(GemmConfigAttr config, bool programmatic) {
+  return GemmConfigAttr::get(
+      config.getContext(), config.getTileM(), config.getTileN(),
+      config.getTileK(), config.getCtaGroup(), config.getClusterM(),
+      config.getClusterN(), config.getSplitK(), config.getStages(),
+      config.getAccumulators(), config.getScheduler(), programmatic);
+}
+
+/// The configuration, with that launch or the faster one, and its time.
+static RankedConfig predict(GemmConfigAttr config, const GemmPlan &plan,
+                            const tuning::Machine &machine,
+                            const GemmExtents &extents, LaunchChoice launch) {
   auto bytes = [](Type element) {
     return element ? element.getIntOrFloatBitWidth() / 8 : 0;
   };
+  tuning::Problem problem{extents.m,
+                          extents.n,
+                          extents.k,
+                          extents.batch,
+                          bytes(plan.outputType),
+                          bytes(plan.epilogue.residual)};
+  auto launched = [&](bool programmatic) {
+    tuning::KernelShape shape = getShape(plan);
+    shape.programmatic = programmatic;
+    return RankedConfig{setLaunch(config, programmatic),
+                        tuning::predict(machine, problem, shape)};
+  };
+  if (launch != LaunchChoice::Fastest)
+    return launched(launch == LaunchChoice::Programmatic);
+  RankedConfig serial = launched(false), early = launched(true);
+  return early.prediction.total < serial.prediction.total ? early : serial;
+}
+
+static SmallVector<RankedConfig, 0> rank(BlockwiseGemmOp op, const Chip &chip,
+                                         const tuning::Machine &machine,
+                                         const GemmExtents &extents,
+                                         LaunchChoice launch) {
   SmallVector<RankedConfig, 0> ranked;
   for (GemmConfigAttr config :
        getCandidates(op.getContext(), chip, machine, extents)) {
-    std::optional<GemmPlan> plan = tryPlan(op, chip, config);
-    if (!plan)
-      continue;
-    tuning::Problem problem{extents.m,
-                            extents.n,
-                            extents.k,
-                            extents.batch,
-                            bytes(plan->outputType),
-                            bytes(plan->epilogue.residual)};
-    ranked.push_back({config, predict(machine, problem, getShape(*plan))});
+    if (std::optional<GemmPlan> plan = tryPlan(op, chip, config))
+      ranked.push_back(predict(config, *plan, machine, extents, launch));
   }
   llvm::stable_sort(ranked, [](const RankedConfig &a, const RankedConfig &b) {
     return a.prediction.total < b.prediction.total;
@@ -214,6 +245,15 @@ StringRef mlir::fp8::stringifyConfigSource(ConfigSource source) {
     return "lowering";
   }
   llvm_unreachable("no other source");
+}
+
+/// Nothing for what is no choice.
+static std::optional<LaunchChoice> parseLaunch(StringRef text) {
+  return llvm::StringSwitch<std::optional<LaunchChoice>>(text)
+      .Cases({"", "fastest"}, LaunchChoice::Fastest)
+      .Case("serial", LaunchChoice::Serial)
+      .Case("programmatic", LaunchChoice::Programmatic)
+      .Default(std::nullopt);
 }
 
 /// MxNxK, each a number or a question mark.
@@ -242,6 +282,11 @@ FailureOr<ConfigChooser> ConfigChooser::create(ModuleOp module, StringRef pass,
     return fail() << "problem must be MxNxK, such as 64x7168x2048, or ?x7168"
                      "x2048 where M is not known, but got '"
                   << options.problem << "'";
+  std::optional<LaunchChoice> launch = parseLaunch(options.launch);
+  if (!launch)
+    return fail() << "launch must be serial, programmatic or fastest, but got '"
+                  << options.launch << "'";
+  chooser.launch = *launch;
   if (options.tuned.empty())
     return chooser;
   FailureOr<TunedTable> table =
@@ -285,23 +330,44 @@ std::optional<GemmExtents> ConfigChooser::getExtents(BlockwiseGemmOp op) const {
                      orGuess(extents[2]), std::max<int64_t>(batch, 1)};
 }
 
+GemmConfigAttr ConfigChooser::lookup(BlockwiseGemmOp op,
+                                     const GemmExtents &extents) const {
+  const TunedTable::Entry *entry = table ? table->lookup(extents) : nullptr;
+  if (!entry)
+    return {};
+  std::optional<GemmPlan> plan = tryPlan(op, *chip, entry->config);
+  if (!plan)
+    return {};
+  // Which launch is the faster depends on the rows of tiles: where M has others
+  // than the M that was measured, the model says.
+  auto rows = [&](int64_t m) {
+    return llvm::divideCeil(m, entry->config.getTileM());
+  };
+  if (launch == LaunchChoice::Fastest && rows(entry->m) == rows(extents.m))
+    return entry->config;
+  return predict(entry->config, *plan, getMachine(), extents, launch).config;
+}
+
 ConfigChoice ConfigChooser::choose(BlockwiseGemmOp op) const {
   ConfigChoice choice{
       ConfigSource::Lowering, op.getConfigAttr(), getExtents(op), {}};
   if (choice.extents)
-    choice.ranked = rank(op, *chip, getMachine(), *choice.extents);
+    choice.ranked = rank(op, *chip, getMachine(), *choice.extents, launch);
   if (choice.config) {
     choice.source = ConfigSource::Pinned;
     return choice;
   }
-  const TunedTable::Entry *entry =
-      table && choice.extents ? table->lookup(*choice.extents) : nullptr;
-  if (entry && tryPlan(op, *chip, entry->config)) {
-    choice.config = entry->config;
+  if (GemmConfigAttr config =
+          choice.extents ? lookup(op, *choice.extents) : nullptr) {
+    choice.config = config;
     choice.source = ConfigSource::Table;
   } else if (!choice.ranked.empty()) {
     choice.config = choice.ranked.front().config;
     choice.source = ConfigSource::Model;
+  } else if (!choice.extents && launch == LaunchChoice::Programmatic) {
+    choice.config = setLaunch(getConfig(op.getContext(), GemmPlan::kDefaultTile,
+                                        GemmPlan::kDefaultTile, 1, 1, 1, 1),
+                              /*programmatic=*/true);
   }
   return choice;
 }

@@ -38,9 +38,16 @@ struct ConfigChoice {
   SmallVector<RankedConfig, 0> ranked;
 };
 
+/// How a chosen kernel is launched.
+enum class LaunchChoice {
+  Fastest, ///< as the model, or a measurement, says
+  Serial,
+  Programmatic,
+};
+
 /// The options of a pass that chooses.
 struct ChooserOptions {
-  std::string chip, problem, tuned;
+  std::string chip, problem, tuned, launch;
 };
 
 class ConfigChooser {
@@ -64,10 +71,15 @@ private:
   /// if all of M, N and K would be guessed.
   std::optional<GemmExtents> getExtents(BlockwiseGemmOp op) const;
 
+  /// What the table has for the op; null if it has nothing, or what it has
+  /// cannot be a kernel.
+  GemmConfigAttr lookup(BlockwiseGemmOp op, const GemmExtents &extents) const;
+
   const Chip *chip;
   /// M, N and K, or ShapedType::kDynamic.
   std::array<int64_t, 3> hint;
   std::optional<TunedTable> table;
+  LaunchChoice launch = LaunchChoice::Fastest;
 };
 
 } // namespace mlir::fp8

@@ -41,7 +41,8 @@ struct Term {
 
 static SmallVector<Term> getTerms(const tuning::Prediction &prediction) {
   SmallVector<Term> terms = {{"launch", prediction.launch},
-                             {"epilogue", prediction.epilogue}};
+                             {"epilogue", prediction.epilogue},
+                             {"fill", prediction.fill}};
   for (int bound = 0; bound < tuning::kNumBounds; ++bound)
     terms.push_back(
         {getName(static_cast<tuning::Bound>(bound)), prediction.bounds[bound]});
@@ -61,8 +62,8 @@ static std::string compare(const RankedConfig &best,
   Term most{"", 0}, instead{"", 0};
   for (auto [mine, its] :
        llvm::zip_equal(getTerms(best.prediction), getTerms(other.prediction))) {
-    bool counts =
-        its.name == bound || its.name == "launch" || its.name == "epilogue";
+    bool counts = its.name == bound || its.name == "launch" ||
+                  its.name == "epilogue" || its.name == "fill";
     if (!counts || its.us - mine.us <= most.us - instead.us)
       continue;
     most = its;
@@ -90,10 +91,11 @@ static std::string describe(const RankedConfig &config) {
 /// Why the op has its configuration.
 static std::string getReason(const ConfigChoice &choice) {
   if (!choice.extents)
-    return choice.config ? "pinned by the op; nothing is known of M, N and K"
-                         : "nothing is known of M, N and K, so the lowering "
-                           "takes tiles of 128 x 128; name them with "
-                           "problem=MxNxK";
+    return choice.source == ConfigSource::Pinned
+               ? "pinned by the op; nothing is known of M, N and K"
+               : "nothing is known of M, N and K, so the lowering "
+                 "takes tiles of 128 x 128; name them with "
+                 "problem=MxNxK";
   if (choice.ranked.empty())
     return "no candidate can be a kernel, so the lowering says why";
   const RankedConfig &best = choice.ranked.front();
@@ -205,7 +207,7 @@ struct ExplainConfigPass
       return signalPassFailure();
     }
     FailureOr<ConfigChooser> chooser = ConfigChooser::create(
-        getOperation(), getArgument(), {chip, problem, tuned});
+        getOperation(), getArgument(), {chip, problem, tuned, launch});
     if (failed(chooser) ||
         failed(writeOutput(getOperation(), getArgument(), output,
                            [&](raw_ostream &os) { print(*chooser, os); })))

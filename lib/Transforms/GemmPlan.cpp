@@ -327,9 +327,9 @@ static MemRefType getRestType(MemRefType d) {
 
 /// The plan as far as the configuration pins it.
 static GemmPlan getPinned(BlockwiseGemmOp op) {
-  GemmPlan plan{128,
-                128,
-                128,
+  GemmPlan plan{GemmPlan::kDefaultTile,
+                GemmPlan::kDefaultTile,
+                GemmPlan::kScaleBlock,
                 1,
                 {},
                 1,

@@ -85,6 +85,8 @@ struct GemmPlan {
   /// Slots of the ring of scales: the group in use, the next, and one that is
   /// on its way.
   static constexpr int64_t kScaleStages = 3;
+  /// Tile M and N of an op without a configuration.
+  static constexpr int64_t kDefaultTile = 128;
   /// K elements that share a scale.
   static constexpr int64_t kScaleBlock = 128;
   /// M, N and K stay below this: coordinates are 32-bit (PTX ISA,

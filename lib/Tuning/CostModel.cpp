@@ -147,6 +147,41 @@ static double getDramUs(const Machine &machine, const Problem &problem,
   return (move(tiles - last) + move(last)) / 1e3;
 }
 
+/// What TMA takes to fill the rows of boxes that lie beyond M.
+static double getFillUs(const Machine &machine, const Problem &problem,
+                        const KernelShape &kernel) {
+  int64_t rows = kernel.ctaRows * kernel.ctaGroup;
+  double beyond =
+      double(ceilDiv(problem.m, rows) * rows - problem.m) * problem.batch;
+  double boxes = double(ceilDiv(problem.n, kernel.tileN)) *
+                 ceilDiv(problem.k, kBlock) /
+                 (kernel.sharesA ? kernel.clusterN : 1);
+  return beyond * boxes * machine.fillPs / 1e6;
+}
+
+/// By how much longer than `body` the loop of a programmatic launch takes, if
+/// that is more than the launch gains; less is within what the model knows of
+/// tiles, and would choose between them.
+static double getEarlyLossUs(const Machine &machine, const Problem &problem,
+                             const KernelShape &kernel,
+                             const Prediction &prediction, double body) {
+  // A launch leaves few SMs idle if it leaves one in sixteen.
+  constexpr int64_t kFew = 16;
+  int64_t idle =
+      machine.multiprocessors - std::min(prediction.tiles, prediction.resident);
+  bool leavesSome = idle > machine.multiprocessors / kFew &&
+                    idle < machine.multiprocessors / 2;
+  bool isCluster = kernel.clusterM * kernel.clusterN * kernel.splitK > 1;
+  bool sharesColumns = problem.m > kernel.ctaRows * kernel.ctaGroup;
+  double share = 0;
+  if (sharesColumns || (leavesSome && isCluster))
+    share += machine.earlyTogetherShare;
+  if (leavesSome && !isCluster)
+    share += machine.earlyIdleShare;
+  double loss = share * body;
+  return loss > machine.earlyUs ? loss : 0;
+}
+
 Prediction fp8::tuning::predict(const Machine &machine, const Problem &problem,
                                 const KernelShape &kernel) {
   Prediction result;
@@ -189,8 +224,13 @@ Prediction fp8::tuning::predict(const Machine &machine, const Problem &problem,
   result.epilogue = result.waves * epilogue;
   result.launch = machine.launchUs + (cluster > 1 ? machine.clusterUs : 0);
   double tiles = combine(loop) + (result.waves - 1) * epilogue;
-  result.total =
-      result.launch + combine(std::array<double, 2>{tiles, dram}) + epilogue;
+  double body = combine(std::array<double, 2>{tiles, dram});
+  if (kernel.programmatic) {
+    result.launch -= machine.earlyUs;
+    body += getEarlyLossUs(machine, problem, kernel, result, body);
+  }
+  result.fill = getFillUs(machine, problem, kernel);
+  result.total = result.launch + body + epilogue + result.fill;
   return result;
 }
 
@@ -215,9 +255,13 @@ const Machine fp8::tuning::h200 = {
     /*dramBytesPerNs=*/3950,
     /*dramBytesPerNsOfOne=*/60,
     /*loadLatencyNs=*/700,
+    /*fillPs=*/17,
     /*launchUs=*/2.4,
     /*clusterUs=*/0.5,
     /*exchangeUs=*/0.5,
+    /*earlyUs=*/0.8,
+    /*earlyIdleShare=*/0.07,
+    /*earlyTogetherShare=*/0.2,
     /*clusterMultiprocessors=*/112,
     /*epilogueCycles=*/1000,
     /*epilogueColumnCycles=*/5};
@@ -239,9 +283,13 @@ const Machine fp8::tuning::b200 = {
     /*dramBytesPerNs=*/6600,
     /*dramBytesPerNsOfOne=*/90,
     /*loadLatencyNs=*/800,
+    /*fillPs=*/17,
     /*launchUs=*/2.4,
     /*clusterUs=*/0.5,
     /*exchangeUs=*/0.5,
+    /*earlyUs=*/0.8,
+    /*earlyIdleShare=*/0.07,
+    /*earlyTogetherShare=*/0.2,
     /*clusterMultiprocessors=*/148,
     /*epilogueCycles=*/1000,
     /*epilogueColumnCycles=*/5};

@@ -15,7 +15,7 @@ from ._errors import CompileError
 from ._kernel import Kernel
 from ._log import logger
 from ._ptxas import find_ptxas
-from ._spec import check_problem
+from ._spec import GemmSpec, check_problem
 
 
 def _read_table(tuned: str | None) -> str:
@@ -25,9 +25,11 @@ def _read_table(tuned: str | None) -> str:
         raise ValueError(f"cannot read the table of configurations {tuned}: {error.strerror}") from None
 
 
-def _options(chip: str, problem: tuple[int | None, int | None, int | None] | None, tuned: str | None) -> str:
+def _options(source: Source, chip: str, problem: tuple[int | None, int | None, int | None] | None, tuned: str | None) -> str:
     """What all pipelines that choose a configuration take."""
     options = f"chip={chip}"
+    if isinstance(source, GemmSpec):
+        options += f" launch={source.launch}"
     if problem is not None:
         check_problem(problem)
         options += " problem=" + "x".join("?" if extent is None else str(extent) for extent in problem)
@@ -89,7 +91,7 @@ def compile(
     if chip not in _library.chips():
         raise ValueError(f"there is no chip {chip!r}; there are {', '.join(_library.chips())}")
     text, name = source_of(source), name_of(source, "kernel.mlir")
-    choice = _options(chip, problem, tuned)
+    choice = _options(source, chip, problem, tuned)
     options = f"{choice} debug-waits={debug_waits}" if debug_waits else choice
     how = f"{assemble} {strict} {os.environ.get('FP8_PTXAS', '')}"
     request = _cache.key("request", text, name, options, _read_table(tuned), how)

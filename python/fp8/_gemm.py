@@ -67,7 +67,7 @@ def kernel_for(spec: GemmSpec, chip: str, problem: tuple[int, int, int], gpu: st
 def _compile_for(spec: GemmSpec, chip: str, problem: tuple[int, int, int], gpu: str) -> Kernel:
     measured = _measured.find(gpu, spec, problem) if gpu else None
     if measured:
-        return compile(replace(spec, config=measured), chip=chip)
+        return compile(replace(spec, config=measured, programmatic=None), chip=chip)
     m, n, k = (extent or None for extent in problem)
     return compile(spec, chip=chip, problem=(m, n, k), tuned=_tuned_table(gpu) if gpu else None)
 
@@ -204,6 +204,7 @@ def gemm(
     scale_layout: str | None = None,
     b_block: int = 128,
     stream: Any = None,
+    programmatic: bool | None = None,
     simulate: bool = False,
     chip: str | None = None,
 ) -> AnyArray:
@@ -230,6 +231,8 @@ def gemm(
             shape can be both.
         b_block: rows of B that share a scale: 128, 64, or 1, when b_scale is N x K/128 or K/128 x N, in the layout of a_scale.
         stream: a CUDA stream of torch or cupy, or its address; None: the current one.
+        programmatic: whether the kernel may start while the one in front of it in the stream ends. It waits for that one, and for all before,
+            before it touches an operand. None: where that is expected to be faster.
         simulate: run on the simulator, on arrays in the host's memory.
         chip: with `simulate`, the chip to compile for: "sm_90a" if None.
 
@@ -247,10 +250,10 @@ def gemm(
     if is_torch(array) and array.is_cuda and not simulate and chip is None:
         on_torch = _torch_part or _import_torch_part()
         if not on_torch.is_compiling():
-            return on_torch.gemm(a, a_scale, b, b_scale, out_dtype, bias, residual, beta, out_scale, out, scale_layout, b_block, stream)  # type: ignore[no-any-return]
-        result: AnyArray = on_torch.compiled(Call(a, a_scale, b, b_scale, out_dtype, bias, residual, beta, out_scale, out, scale_layout, b_block, stream))
+            return on_torch.gemm(a, a_scale, b, b_scale, out_dtype, bias, residual, beta, out_scale, out, scale_layout, b_block, stream, programmatic)  # type: ignore[no-any-return]
+        result: AnyArray = on_torch.compiled(Call(a, a_scale, b, b_scale, out_dtype, bias, residual, beta, out_scale, out, scale_layout, b_block, stream, programmatic))
         return result
-    call = Call(a, a_scale, b, b_scale, out_dtype, bias, residual, beta, out_scale, out, scale_layout, b_block, stream)
+    call = Call(a, a_scale, b, b_scale, out_dtype, bias, residual, beta, out_scale, out, scale_layout, b_block, stream, programmatic)
     result = _import_torch_part().run_uncompiled(call, simulate, chip) if is_torch(array) and is_compiling() else run_call(call, simulate, chip)
     return result
 

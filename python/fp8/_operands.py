@@ -38,6 +38,7 @@ class Call(NamedTuple):
     scale_layout: str | None
     b_block: int
     stream: int | None
+    programmatic: bool | None = None
 
 
 def _blocks(extent: int, block: int = _BLOCK) -> int:
@@ -113,6 +114,7 @@ class Operands:
             beta="beta" in self.numbers,
             out_scale="d_scale" in self.numbers,
             batch=bool(batch),
+            programmatic=call.programmatic,
         )
         self._check_places()
 

@@ -41,9 +41,11 @@ class GemmSpec:
         out_scale: whether the sum of all that has a factor, which is read likewise.
         batch: whether A, B, C, D and scales have a leading extent.
         config: pins the tile and so on: "tile = 128 x 128 x 128, stages = 4"; None: the compiler chooses.
+        programmatic: whether the kernel may start while the one in front of it in its stream ends, for which it waits; None: where the
+            compiler expects a gain. A config says so itself, by "launch = programmatic".
 
     Raises:
-        TypeError, ValueError: a type or b_block is none that there is, or beta has no residual.
+        TypeError, ValueError: a type or b_block is none that there is, beta has no residual, or programmatic stands beside a config.
     """
 
     out_dtype: str = "bf16"
@@ -56,6 +58,7 @@ class GemmSpec:
     out_scale: bool = False
     batch: bool = False
     config: str | None = None
+    programmatic: bool | None = None
 
     def __post_init__(self) -> None:
         for name, known in (("out_dtype", OUTPUTS), ("a_scale_dtype", SCALES), ("b_scale_dtype", SCALES), ("bias_dtype", ADDENDS), ("residual_dtype", ADDENDS)):
@@ -66,6 +69,10 @@ class GemmSpec:
             raise ValueError(f"b_block is {self.b_block!r}; it must be 128, 64 or 1")
         if self.beta and not self.residual_dtype:
             raise ValueError("beta is the factor of a residual, and there is none: set residual_dtype")
+        if self.programmatic is not None and not isinstance(self.programmatic, bool):
+            raise TypeError(f"programmatic is {self.programmatic!r}; it must be True, False or None")
+        if self.programmatic is not None and self.config:
+            raise ValueError("the config pins the launch, too: leave programmatic out, and add 'launch = programmatic' to the config if it is wanted")
 
     @property
     def arguments(self) -> tuple[str, ...]:
@@ -76,6 +83,11 @@ class GemmSpec:
     def read_by_tma(self) -> frozenset[str]:
         """The names of the arguments that TMA copies; threads load the others: numbers, and B's scales for blocks of rows."""
         return frozenset(self.arguments) - NUMBERS - ({"b_scale"} if self.b_block != 1 else set())
+
+    @property
+    def launch(self) -> str:
+        """How the kernel of a chosen configuration is launched, as the compiler's passes call it."""
+        return "fastest" if self.programmatic is None else "programmatic" if self.programmatic else "serial"
 
     def _arguments(self) -> list[tuple[str, str, str]]:
         """Name, type and access of each argument."""

@@ -52,7 +52,7 @@ _MANY = 65536  # plans, after which all are forgotten
 
 def _key(
     a: Any, a_scale: Any, b: Any, b_scale: Any, out_dtype: Any, bias: Any, residual: Any, beta: Any, out_scale: Any, out: Any,
-    scale_layout: Any, b_block: int,
+    scale_layout: Any, b_block: int, programmatic: bool | None,
 ) -> tuple[Any, ...] | None:
     if torch.is_grad_enabled() and (
         a.requires_grad or a_scale.requires_grad or b.requires_grad or b_scale.requires_grad  # one by one, which is the quickest
@@ -79,6 +79,7 @@ def _key(
         out_dtype,
         scale_layout,
         b_block,
+        programmatic,
     )
     for tensor in (bias, residual, out):
         if tensor is not None:
@@ -114,15 +115,16 @@ def gemm(
     scale_layout: str | None,
     b_block: int,
     stream: int | None,
+    programmatic: bool | None,
 ) -> torch.Tensor:
     """fp8.gemm of tensors on a cuda device."""
     try:
-        key = _key(a, a_scale, b, b_scale, out_dtype, bias, residual, beta, out_scale, out, scale_layout, b_block)
+        key = _key(a, a_scale, b, b_scale, out_dtype, bias, residual, beta, out_scale, out, scale_layout, b_block, programmatic)
     except AttributeError:
         key = None  # not all are tensors, which is an error or not, as `launch` finds
     plan = _plans.get(key)  # type: ignore[arg-type]
     if plan is None:
-        return _cold(key, Call(a, a_scale, b, b_scale, out_dtype, bias, residual, beta, out_scale, out, scale_layout, b_block, stream))
+        return _cold(key, Call(a, a_scale, b, b_scale, out_dtype, bias, residual, beta, out_scale, out, scale_layout, b_block, stream, programmatic))
     if out is not None:
         result = out
     elif stream is None:
@@ -137,12 +139,12 @@ def gemm(
             given = residual if name == "c" else bias if name == "bias" else beta if name == "beta" else out_scale
             address = plan.known_number(float(given)) if name in plan.constants else given.data_ptr()
             if address is None:  # a number that is not on the GPU yet
-                return _cold(None, Call(a, a_scale, b, b_scale, out_dtype, bias, residual, beta, out_scale, out, scale_layout, b_block, stream))
+                return _cold(None, Call(a, a_scale, b, b_scale, out_dtype, bias, residual, beta, out_scale, out, scale_layout, b_block, stream, programmatic))
             addresses.append(address)
     addresses.append(result.data_ptr())
     for address, mask in zip(addresses, plan.masks):
         if address & mask:  # parts of tensors, which TMA may not read where they are
-            return _cold(None, Call(a, a_scale, b, b_scale, out_dtype, bias, residual, beta, out_scale, out, scale_layout, b_block, stream))
+            return _cold(None, Call(a, a_scale, b, b_scale, out_dtype, bias, residual, beta, out_scale, out, scale_layout, b_block, stream, programmatic))
     if plan.call(plan.handle, plan.pack(*addresses), plan.count, _raw_stream(plan.index) if stream is None else stream):
         raise DeviceError(last_error())
     return result
@@ -192,7 +194,8 @@ os.register_at_fork(after_in_child=_forget)
 
 _OPERANDS = (
     "Tensor a, Tensor a_scale, Tensor b, Tensor b_scale, *, Tensor? bias=None, Tensor? residual=None, float beta=1.0, "
-    "Tensor? beta_tensor=None, float? out_scale=None, Tensor? out_scale_tensor=None, str? scale_layout=None, int b_block=128"
+    "Tensor? beta_tensor=None, float? out_scale=None, Tensor? out_scale_tensor=None, str? scale_layout=None, int b_block=128, "
+    "bool? programmatic=None"
 )
 _library = torch.library.Library("fp8", "DEF")
 _library.define(f"gemm({_OPERANDS}, ScalarType? out_dtype=None) -> Tensor")
@@ -202,12 +205,13 @@ _library.define(f"gemm_out({_OPERANDS}, ScalarType? out_dtype=None, Tensor(a!) o
 def _run(
     a: Any, a_scale: Any, b: Any, b_scale: Any, *, out_dtype: Any = None, bias: Any = None, residual: Any = None, beta: float = 1.0,
     beta_tensor: Any = None, out_scale: float | None = None, out_scale_tensor: Any = None, out: Any = None, scale_layout: Any = None, b_block: int = 128,
+    programmatic: bool | None = None,
 ) -> torch.Tensor:
     if beta_tensor is not None:
         beta = beta_tensor
     if out_scale_tensor is not None:
         out_scale = out_scale_tensor
-    return gemm(a, a_scale, b, b_scale, out_dtype, bias, residual, beta, out_scale, out, scale_layout, b_block, None)
+    return gemm(a, a_scale, b, b_scale, out_dtype, bias, residual, beta, out_scale, out, scale_layout, b_block, None, programmatic)
 
 
 def _run_out(*operands: Any, **options: Any) -> None:
@@ -245,7 +249,7 @@ def compiled(call: Call) -> torch.Tensor:
     dtype = call.out_dtype
     if dtype is not None and not isinstance(dtype, torch.dtype):
         dtype = getattr(torch, format_of(dtype, "out_dtype").name)
-    options = {"bias": call.bias, "residual": call.residual, "scale_layout": call.scale_layout, "b_block": call.b_block, "out_dtype": dtype}
+    options = {name: getattr(call, name) for name in ("bias", "residual", "scale_layout", "b_block", "programmatic")} | {"out_dtype": dtype}
     for name, value in (("beta", call.beta), ("out_scale", call.out_scale)):
         options[f"{name}_tensor" if isinstance(value, torch.Tensor) else name] = value
     if call.out is None:

@@ -42,8 +42,9 @@ class Measurement:
 
 
 def candidates(spec: GemmSpec, chip: str, problem: tuple[int, int, int], top: int) -> list[tuple[str, float]]:
-    """The configurations that the cost model puts first, with the microseconds that it predicts."""
-    (explained,) = explain_configurations(spec, f"chip={chip} problem={'x'.join(map(str, problem))} top={top}")
+    """The configurations that the cost model puts first, all if `top` is 0, with the microseconds that it predicts."""
+    extents = "x".join(map(str, problem))
+    (explained,) = explain_configurations(spec, f"chip={chip} problem={extents} launch={spec.launch} top={top}")
     return [(candidate["config"], candidate["us"]) for candidate in explained["candidates"]]
 
 
@@ -57,7 +58,7 @@ def tune(
         n: rows of B, columns of D.
         k: columns of A and B, a multiple of 16.
         spec: types, and what follows the sum.
-        top: how many configurations to time.
+        top: how many configurations to time. The fastest is timed with the other launch, too, if the spec leaves that open.
         ordinal: the GPU's number.
         progress: shows a bar; None: if it takes long and standard error is a terminal.
 
@@ -79,19 +80,35 @@ def tune(
     device = get_device(ordinal)
     problem = (m, n, k)
     check_problem(problem)
-    found = candidates(spec, _gemm.chip_of(device), problem, top)
-    measurements = []
+    chip = _gemm.chip_of(device)
+    found = candidates(spec, chip, problem, top)
+    measurements: list[Measurement] = []
     with Progress(f"tuning {m} x {n} x {k}", progress) as shown:
         sets = list(_operand_sets(device, spec, problem))
-        for index, (config, predicted) in enumerate(found):
-            kernel = compile(replace(spec, config=config), chip=device.info.chip).loaded(ordinal)
+
+        def measure(config: str, predicted: float) -> None:
+            kernel = compile(replace(spec, config=config, programmatic=None), chip=chip).loaded(ordinal)
             launches = [Launch(kernel, tuple(arrays)) for arrays in sets]
             measurements.append(Measurement(config, time_launches(launches), predicted))
-            shown.update(index + 1, len(found))
+            shown.update(len(measurements), len(found) + 1)
+
+        for config, predicted in found:
+            measure(config, predicted)
+        measurements.sort(key=lambda measurement: measurement.us)
+        if spec.programmatic is None:
+            measure(*_with_other_launch(measurements[0].config, spec, chip, problem))
     measurements.sort(key=lambda measurement: measurement.us)
     _measured.keep(device.info.name, spec, problem, measurements[0].config)
     _gemm.forget_choices()
     return tuple(measurements)
+
+
+def _with_other_launch(config: str, spec: GemmSpec, chip: str, problem: tuple[int, int, int]) -> tuple[str, float]:
+    """The configuration, programmatic if it is serial, else serial, with the microseconds that the cost model predicts."""
+    early = ", launch = programmatic"
+    other = config.removesuffix(early) if config.endswith(early) else config + early
+    predicted = dict(candidates(replace(spec, programmatic=other.endswith(early)), chip, problem, top=0))
+    return other, predicted[other]
 
 
 def _operand_sets(device: Device, spec: GemmSpec, problem: tuple[int, int, int]) -> Iterator[list[Array]]:

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Uses the Python package on a GPU as PyTorch's users do: from its wheel, eagerly, under torch.compile and in a CUDA graph.
 
-usage: package.py DIR [--seconds=N] [--seed=N] [--times]
+usage: package.py DIR [--seconds=N] [--seed=N] [--only=torch|cupy|launches|none] [--times]
 
 DIR has the wheel. Each result is judged element by element against a float64 reference, and those of torch's scaled_mm beside it; on cupy's
-arrays too, where there is cupy. With --times, also what calls cost the host. Prints a line for each test; exit status 0 if none failed.
+arrays too, where there is cupy. With --times, also what calls cost the host, and what programmatic launches gain. Prints a line for each test;
+exit status 0 if none failed.
 """
 
 import argparse
@@ -161,6 +162,7 @@ def main():
     parser.add_argument("directory")
     parser.add_argument("--seconds", type=float, default=300, help="what is not begun by then counts as failed")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", choices=["torch", "cupy", "launches", "none"], help="these checks, and none of processes")
     parser.add_argument("--times", action="store_true")
     options = parser.parse_args()
     end = time.monotonic() + options.seconds
@@ -169,19 +171,24 @@ def main():
 
     import fp8
     import package_cupy
+    import package_launches
     import package_torch
+
+    groups = {"torch": package_torch.CHECKS, "cupy": package_cupy.CHECKS, "launches": package_launches.CHECKS}
 
     report.tell("package-install", None, "by %s, with torch %s; %r" % (how, torch.__version__, fp8.device_info()))
     generator = torch.Generator("cuda").manual_seed(options.seed)
     if options.times:  # first: once torch.compile was used, each call of a Python function costs more
         time_calls(torch, fp8, generator)
-    for check in (*package_torch.CHECKS, *package_cupy.CHECKS):
+        package_launches.time_launches(torch, fp8, generator)
+    for check in itertools.chain(*(checks for name, checks in groups.items() if options.only in (None, name))):
         if time.monotonic() > end:
             report.tell("package-" + check.__name__, "not begun in time")
             continue
         with report.whole("package-" + check.__name__):
             check(torch, fp8, generator)
-    check_processes(place)
+    if not options.only:
+        check_processes(place)
     sys.exit(report.failed > 0)
 
 

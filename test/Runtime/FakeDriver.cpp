@@ -8,6 +8,8 @@
 //   FP8_FAKE_HANG=1       kernels do not end: after a launch no event comes,
 //                         and what would wait for them aborts
 //   FP8_FAKE_CAPABILITY=M.N  what the device is; 9.0 unless given
+//   FP8_FAKE_VERSION=N    of CUDA, as cuDriverGetVersion has it; 13000
+//                         unless given
 //   FP8_FAKE_WRITE=P:O:N  a launch zeroes N bytes, O behind parameter P's
 //                         address
 //   FP8_FAKE_WORD=W       a launch writes down 64-bit word W of its first
@@ -183,7 +185,8 @@ FAKE cuInit(unsigned) {
 }
 #ifndef FP8_FAKE_INCOMPLETE // a driver too old to have the rest
 FAKE cuDriverGetVersion(int *version) {
-  *version = 13000;
+  const char *given = std::getenv("FP8_FAKE_VERSION");
+  *version = given ? std::atoi(given) : 13000;
   return success;
 }
 FAKE cuGetErrorName(Result error, const char **name) {

@@ -122,6 +122,24 @@ TEST_F(LaunchTest, ProgrammaticDependentLaunch) {
   EXPECT_THAT(log(), HasSubstr("cluster=3x1x1 programmatic=1 extra=0"));
 }
 
+TEST_F(LaunchTest, TheManifestAsksForAProgrammaticLaunch) {
+  manifest.launch.programmatic = true;
+  EXPECT_FALSE(run());
+  EXPECT_THAT(log(), HasSubstr("shared=49216 programmatic=1 extra=0"));
+}
+
+TEST_F(LaunchTest, GraphsOfOldDriversCannotHoldProgrammaticLaunches) {
+  set("FP8_FAKE_VERSION", "12020");
+  device = open();
+  manifest.launch.programmatic = true;
+  EXPECT_FALSE(run());
+  EXPECT_THAT(log(), HasSubstr("shared=49216 extra=0"));
+  LaunchOptions options;
+  options.programmaticSerialization = true;
+  EXPECT_FALSE(run(options));
+  EXPECT_THAT(log(), HasSubstr("shared=49216 programmatic=1 extra=0"));
+}
+
 TEST_F(LaunchTest, PersistentGridsFollowTheDevice) {
   manifest.launch.grid[0] = launch::Expression::multiprocessorCount();
   EXPECT_FALSE(run());

@@ -5,17 +5,17 @@
 // RUN: fp8-opt %s --fp8-choose-config | FileCheck %s --check-prefix=BLACKWELL
 // RUN: fp8-opt %s --fp8-gemm-to-ptx="chip=sm_90a problem=64x7168x2048 tuned=%S/Inputs/tuned.json" | FileCheck %s --check-prefix=PIPELINE
 
-// Few rows, few columns: a tile for each SM.
+// Few rows, few columns: a tile for each SM, or for half of them where none of its rows lies beyond M.
 // CHECK-LABEL: func.func @few
-// CHECK: outs({{.*}}) config <tile = 64 x 32 x 128, split_k = 2>
+// CHECK: outs({{.*}}) config <tile = 48 x 64 x 128, split_k = 2, launch = programmatic>
 // Types say more than a hint.
 // ALL-LABEL: func.func @few
-// ALL: outs({{.*}}) config <tile = 64 x 32 x 128, split_k = 2>
+// ALL: outs({{.*}}) config <tile = 48 x 64 x 128, split_k = 2, launch = programmatic>
 // The nearest M of the table that has as many eights of rows.
 // TUNED-LABEL: func.func @few
 // TUNED: outs({{.*}}) config <tile = 48 x 64 x 128, stages = 2>
 // BLACKWELL-LABEL: func.func @few
-// BLACKWELL: outs({{.*}}) config <tile = 64 x 16 x 128>
+// BLACKWELL: outs({{.*}}) config <tile = 64 x {{16|24|32}} x 128, launch = programmatic>
 func.func @few(%a: memref<48x7168xf8E4M3FN>, %as: memref<56x48xf32>, %b: memref<2112x7168xf8E4M3FN>, %bs: memref<17x56xf32>, %d: memref<48x2112xbf16>) {
   fp8.blockwise_gemm ins(%a, %as, %b, %bs : memref<48x7168xf8E4M3FN>, memref<56x48xf32>, memref<2112x7168xf8E4M3FN>, memref<17x56xf32>)
     outs(%d : memref<48x2112xbf16>)
@@ -24,9 +24,9 @@ func.func @few(%a: memref<48x7168xf8E4M3FN>, %as: memref<56x48xf32>, %b: memref<
 
 // Fewer rows than an MMA has: columns in their place.
 // CHECK-LABEL: func.func @fewer
-// CHECK: outs({{.*}}) config <tile = 16 x 64 x 128>
+// CHECK: outs({{.*}}) config <tile = 16 x 64 x 128, launch = programmatic>
 // TUNED-LABEL: func.func @fewer
-// TUNED: outs({{.*}}) config <tile = 16 x 64 x 128>
+// TUNED: outs({{.*}}) config <tile = 16 x 64 x 128, launch = programmatic>
 // BLACKWELL-LABEL: func.func @fewer
 // BLACKWELL: outs({{.*}}) config <tile = 64 x {{[0-9]+}} x 128
 func.func @fewer(%a: memref<12x2048xf8E4M3FN>, %as: memref<16x12xf32>, %b: memref<7168x2048xf8E4M3FN>, %bs: memref<56x16xf32>, %d: memref<12x7168xbf16>) {
@@ -63,7 +63,7 @@ func.func @pinned(%a: memref<?x?xf8E4M3FN>, %as: memref<?x?xf32>, %b: memref<?x?
 // HINT-LABEL: func.func @dynamic
 // HINT: outs({{.*}}) config <tile = 256 x 128 x 128>
 // ALL-LABEL: func.func @dynamic
-// ALL: outs({{.*}}) config <tile = 64 x 64 x 128>
+// ALL: outs({{.*}}) config <tile = 64 x 64 x 128, launch = programmatic>
 // TUNED-LABEL: func.func @dynamic
 // TUNED: outs({{.*}} : memref<?x?xbf16>){{$}}
 // A kernel of one warpgroup; the lowering's has two.
@@ -87,7 +87,7 @@ func.func @partly(%a: memref<64x?x7168xf8E4M3FN>, %as: memref<?x56x256xf32>, %b:
 
 // Rows of 24 bytes, which TMA does not copy, are no candidates.
 // CHECK-LABEL: func.func @bytes
-// CHECK: outs({{.*}}) config <tile = 64 x 32 x 128, split_k = 2>
+// CHECK: outs({{.*}}) config <tile = 64 x 32 x 128, split_k = 2, launch = programmatic>
 func.func @bytes(%a: memref<64x7168xf8E4M3FN>, %as: memref<56x64xf32>, %b: memref<2112x7168xf8E4M3FN>, %bs: memref<17x56xf32>, %d: memref<64x2112xf8E4M3FN>) {
   fp8.blockwise_gemm ins(%a, %as, %b, %bs : memref<64x7168xf8E4M3FN>, memref<56x64xf32>, memref<2112x7168xf8E4M3FN>, memref<17x56xf32>)
     outs(%d : memref<64x2112xf8E4M3FN>)

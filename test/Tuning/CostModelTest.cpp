@@ -155,3 +155,49 @@ TEST(CostModel, TheLargestProblemsAreFinite) {
   EXPECT_GT(prediction.get(Bound::Tensor), 1e20);
   EXPECT_GT(prediction.get(Bound::Depth), 1e20);
 }
+
+TEST(CostModel, RowsBeyondMCost) {
+  KernelShape kernel = warpgroupKernel(64, 64);
+  EXPECT_EQ(predict(h200, {64, 4096, 7168}, kernel).fill, 0);
+  double some = predict(h200, {48, 4096, 7168}, kernel).fill,
+         most = predict(h200, {1, 4096, 7168}, kernel).fill;
+  // 64 tiles of 56 blocks, 16 rows of each.
+  EXPECT_DOUBLE_EQ(some, 64 * 56 * 16 * h200.fillPs / 1e6);
+  EXPECT_DOUBLE_EQ(most, some * 63 / 16);
+  EXPECT_DOUBLE_EQ(predict(h200, {65, 4096, 7168}, kernel).fill, most);
+  EXPECT_DOUBLE_EQ(predict(h200, {48, 4096, 7168, 3}, kernel).fill, 3 * some);
+  EXPECT_GT(totalUs({1, 4096, 7168}, kernel),
+            totalUs({64, 4096, 7168}, kernel));
+}
+
+TEST(CostModel, AProgrammaticLaunchGainsUnlessItsCtasFindOddPlaces) {
+  auto gain = [](const Problem &problem, KernelShape kernel,
+                 const Machine &machine = h200) {
+    double serial = totalUs(problem, kernel, machine);
+    kernel.programmatic = true;
+    return serial - totalUs(problem, kernel, machine);
+  };
+  // All SMs but few have a tile; so few that the next kernel finds as many; or
+  // tiles for several waves.
+  for (int64_t n : {132 * 64, 128 * 64, 60 * 64, 300 * 64})
+    EXPECT_NEAR(gain({64, n, 16384}, warpgroupKernel(64, 64)), h200.earlyUs,
+                1e-9);
+  // Some are idle: the more there is to do, the more is lost.
+  EXPECT_NEAR(gain({64, 112 * 64, 2048}, warpgroupKernel(64, 64)), h200.earlyUs,
+              1e-9);
+  EXPECT_LT(gain({64, 112 * 64, 16384}, warpgroupKernel(64, 64)), 0);
+  // So are clusters, which find fewer places.
+  KernelShape halves = warpgroupKernel(64, 48);
+  halves.splitK = 2;
+  EXPECT_LT(gain({48, 2112, 7168}, halves), 0);
+  halves.tileN = 64;
+  EXPECT_NEAR(gain({48, 2112, 7168}, halves), h200.earlyUs, 1e-9);
+  // Rows of tiles share B.
+  EXPECT_LT(gain({128, 64 * 64, 7168}, warpgroupKernel(64, 64)), 0);
+  EXPECT_LT(gain({4096, 4096, 7168}, warpgroupKernel(128, 128)), 0);
+  // A pair's tile has the rows of both.
+  KernelShape pair{128, 128};
+  pair.ctaGroup = pair.clusterM = 2;
+  EXPECT_GT(gain({256, 148 * 64, 7168}, pair, b200), 0);
+  EXPECT_LT(gain({257, 148 * 64, 7168}, pair, b200), 0);
+}

@@ -46,6 +46,24 @@ def test_a_problem_chooses_the_configuration():
     assert small.key != large.key == fp8.compile(fp8.GemmSpec(), chip="sm_90a", problem=(None, 7168, 2048)).key
 
 
+def is_programmatic(kernel):
+    assert kernel.manifest["launch"].get("programmatic", False) == ("griddepcontrol.wait" in kernel.ptx)
+    return "griddepcontrol.wait" in kernel.ptx
+
+
+@pytest.mark.parametrize("chip", ["sm_90a", "sm_100a"])
+def test_launches_are_programmatic_where_that_gains(chip):
+    def make(m, **options):
+        return fp8.compile(fp8.GemmSpec(**options), chip=chip, problem=(m, 7168, 2048), assemble=False)
+
+    for m in (1, 16, 64, 128):
+        assert is_programmatic(make(m)) and not is_programmatic(make(m, programmatic=False))
+    assert not is_programmatic(make(4096)) and is_programmatic(make(4096, programmatic=True))
+    assert not is_programmatic(fp8.compile(fp8.GemmSpec(), chip=chip, assemble=False))
+    unknown = fp8.compile(fp8.GemmSpec(programmatic=True), chip=chip, assemble=False)
+    assert is_programmatic(unknown) and "launch = programmatic" in unknown.mlir()
+
+
 def test_simulates():
     p = Problem(40, 72, 160)
     kernel = fp8.compile(fp8.GemmSpec(out_dtype="f32"), chip="sm_100a")
@@ -172,6 +190,10 @@ def test_wrong_specs():
     assert fp8.GemmSpec(out_dtype="float32", bias_dtype="bfloat16") == fp8.GemmSpec(out_dtype="f32", bias_dtype="bf16")
     with pytest.raises(ValueError, match="beta is the factor of a residual, and there is none"):
         fp8.GemmSpec(beta=True)
+    with pytest.raises(TypeError, match="programmatic is 1; it must be True, False or None"):
+        fp8.GemmSpec(programmatic=1)
+    with pytest.raises(ValueError, match="the config pins the launch, too: leave programmatic out, and add 'launch = programmatic' to the config"):
+        fp8.GemmSpec(config="tile = 128 x 128 x 128", programmatic=True)
     with pytest.raises(fp8.CompileError, match="stages"):
         fp8.compile(fp8.GemmSpec(config="tile = 128 x 128 x 128, stages = 99"), chip="sm_90a")
     with pytest.raises(fp8.CompileError, match="tile M must be") as raised:

@@ -78,6 +78,15 @@ def test_launches(on_gpu):
     """) == "1 2 sm_90a\n"
 
 
+def test_programmatic_launches(on_gpu):
+    assert on_gpu("""
+        for programmatic in (None, False, True):
+            expect(fp8.GemmSpec(out_dtype="f32", programmatic=programmatic))
+            gemm(programmatic=programmatic)
+        print(["programmatic=1" in line for line in log("cuLaunchKernelEx")])
+    """) == "[True, False, True]\n"
+
+
 @pytest.mark.parametrize("capability, chip", [("9.0", "sm_90a"), ("10.0", "sm_100a"), ("10.3", "sm_103a"), ("8.9", "")])
 def test_chips(on_gpu, capability, chip):
     assert on_gpu("print(fp8.device_info().chip)", FP8_FAKE_CAPABILITY=capability) == chip + "\n"
@@ -316,16 +325,17 @@ def test_tuning(on_gpu):
         expect(fp8.GemmSpec(out_dtype="f32", config="tile = 16 x 64 x 128"))
         spec = fp8.GemmSpec(out_dtype="f32")
         found = fp8.tune(np.int64(m), n, k, spec, top=3, progress=True) if os.environ["TUNE"] else ()
-        print(len(found), [one.us for one in found] == sorted(one.us for one in found))
+        tiles = [one.config.split(", launch")[0] for one in found]
+        print(len(found), len(set(tiles)), tiles.count(tiles[0]) if found else 0, [one.us for one in found] == sorted(one.us for one in found))
         expect(spec)
         gemm()
         print(next(iter(_gemm._kernels.values())).mlir().split("config <")[1].split(">")[0], [one.config for one in found[:1]])
     """
     count, chosen = on_gpu(lines, TUNE="1").splitlines()
-    assert count == "3 True"
+    assert count == "4 3 2 True"  # of the fastest, both launches
     config = chosen.split(" ['")[0]
     assert chosen == f"{config} ['{config}']"
-    assert on_gpu(lines, TUNE="").splitlines() == ["0 True", f"{config} []"]
+    assert on_gpu(lines, TUNE="").splitlines() == ["0 0 0 True", f"{config} []"]
 
 
 @pytest.mark.parametrize("call, words", [

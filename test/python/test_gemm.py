@@ -201,6 +201,7 @@ def without(problem, **changed):
 
 
 WRONG = {
+    "programmatic": (lambda p: {"programmatic": 1}, TypeError, "programmatic is 1; it must be True, False or None"),
     "type of a": (lambda p: {"a": p.a.astype(np.float32)}, TypeError,
                   "a is of float32; it must be of float8_e4m3fn: fp8.quantize_blockwise makes a and its scales of numbers"),
     "type of b": (lambda p: {"b": p.b.astype(ml_dtypes.bfloat16)}, TypeError, "b is of bfloat16; it must be of float8_e4m3fn: fp8.quantize_blockwise makes b"),

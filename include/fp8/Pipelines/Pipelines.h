@@ -31,6 +31,10 @@ struct GemmToPTXOptions : public PassPipelineOptions<GemmToPTXOptions> {
       *this, "tuned",
       llvm::cl::desc("a table of measured configurations, written by ./dev "
                      "bench --tune")};
+  Option<std::string> launch{
+      *this, "launch",
+      llvm::cl::desc("how kernels of chosen configurations are launched: "
+                     "serial, programmatic or fastest (the default)")};
   Option<Phase> phase{
       *this, "phase", llvm::cl::desc("the last phase to reach"),
       llvm::cl::values(

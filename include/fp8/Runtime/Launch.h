@@ -54,6 +54,7 @@ std::optional<Error> checkRunnable(const Device &device,
 struct LaunchOptions {
   /// Programmatic dependent launch: blocks may start before the kernel before
   /// in the stream has ended, if that one allows it (griddepcontrol).
+  /// Where the manifest says so it is set, with drivers of CUDA 12.3 or later.
   bool programmaticSerialization = false;
 };
 

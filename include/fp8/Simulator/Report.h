@@ -54,6 +54,8 @@ enum class ErrorKind : uint8_t {
                  ///< an invalid field
   WorkInFlight,  ///< a CTA ends while asynchronous work still uses its memory
   ExitedCta,     ///< a CTA of the cluster is accessed after its end, or may be
+  EarlyAccess, ///< global memory accessed before griddepcontrol.wait, where the
+               ///< launch is programmatic
   InvalidOperation, ///< anything else that PTX declares undefined
 };
 

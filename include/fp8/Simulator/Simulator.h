@@ -60,6 +60,8 @@ struct LaunchConfig {
   std::array<uint32_t, 3> block{1, 1, 1}; ///< threads
   std::array<uint32_t, 3> cluster{1, 1, 1};
   uint64_t dynamicSharedBytes = 0;
+  /// May start before the kernel in front of it has ended.
+  bool programmatic = false;
 };
 
 /// When asynchronous work takes effect. AtIssue shows which faults only late

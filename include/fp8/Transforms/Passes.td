@@ -14,7 +14,8 @@ def Fp8ChooseConfig : Pass<"fp8-choose-config", "::mlir::ModuleOp"> {
   let summary = "gives GEMM ops without a config the one that is predicted to be the fastest";
   let description = [{
     Each `fp8.blockwise_gemm` that pins no `config` gets one, chosen for its extents and the `chip`: that of the table `tuned`, if it has the shape, else the
-    one that takes least by the cost model. `docs/Chooser.md` says how. An op that pins one stays as it is.
+    one that takes least by the cost model. `docs/Chooser.md` says how. An op that pins one stays as it is. `launch` of `serial` or `programmatic` says how the
+    kernels of chosen configurations are launched; else that is chosen, too.
 
     Extents are those of the op's types; of what they leave open, those of `problem`, MxNxK, each a number or `?`; where that leaves one open, too, 4096 is
     assumed, and one batch. If nothing at all is known of M, N and K the op stays as it is, and is lowered with tiles of 128 x 128. The kernel is right
@@ -35,7 +36,7 @@ def Fp8ChooseConfig : Pass<"fp8-choose-config", "::mlir::ModuleOp"> {
     ```mlir
     func.func @after(%a: memref<64x7168xf8E4M3FN>, %as: memref<56x64xf32>, %b: memref<2112x7168xf8E4M3FN>, %bs: memref<17x56xf32>, %d: memref<64x2112xbf16>) {
       fp8.blockwise_gemm ins(%a, %as, %b, %bs : memref<64x7168xf8E4M3FN>, memref<56x64xf32>, memref<2112x7168xf8E4M3FN>, memref<17x56xf32>)
-        outs(%d : memref<64x2112xbf16>) config <tile = 64 x 32 x 128, split_k = 2>
+        outs(%d : memref<64x2112xbf16>) config <tile = 64 x 32 x 128, split_k = 2, launch = programmatic>
       return
     }
     ```
@@ -43,7 +44,8 @@ def Fp8ChooseConfig : Pass<"fp8-choose-config", "::mlir::ModuleOp"> {
   let options = [
     Option<"chip", "chip", "std::string", "\"sm_100a\"", "the chip that kernels are made for">,
     Option<"problem", "problem", "std::string", "\"\"", "MxNxK, what extents to expect where types leave them open">,
-    Option<"tuned", "tuned", "std::string", "\"\"", "a table of measured configurations, written by ./dev bench --tune">
+    Option<"tuned", "tuned", "std::string", "\"\"", "a table of measured configurations, written by ./dev bench --tune">,
+    Option<"launch", "launch", "std::string", "\"\"", "how kernels are launched: serial, programmatic or fastest (the default)">
   ];
   let dependentDialects = ["::mlir::fp8::Fp8Dialect"];
 }
@@ -54,7 +56,7 @@ def Fp8ExplainConfig : Pass<"fp8-explain-config", "::mlir::ModuleOp"> {
     For each `fp8.blockwise_gemm`: the configuration that `fp8-choose-config` gives it or that it pins, the reason in a sentence, and the `top` candidates, the
     fastest first, with the terms of the cost model in microseconds. The module stays as it is.
 
-    `chip`, `problem` and `tuned` are those of `fp8-choose-config`; `top` of 0 prints all candidates. `format` is `text` or `json`; `output` names a file, `-` is
+    `chip`, `problem`, `tuned` and `launch` are those of `fp8-choose-config`; `top` of 0 prints all candidates. `format` is `text` or `json`; `output` names a file, `-` is
     standard output.
 
     For example:
@@ -71,6 +73,7 @@ def Fp8ExplainConfig : Pass<"fp8-explain-config", "::mlir::ModuleOp"> {
     Option<"chip", "chip", "std::string", "\"sm_100a\"", "the chip that kernels are made for">,
     Option<"problem", "problem", "std::string", "\"\"", "MxNxK, what extents to expect where types leave them open">,
     Option<"tuned", "tuned", "std::string", "\"\"", "a table of measured configurations, written by ./dev bench --tune">,
+    Option<"launch", "launch", "std::string", "\"\"", "how kernels are launched: serial, programmatic or fastest (the default)">,
     Option<"top", "top", "unsigned", "8", "the candidates to print, 0 for all">,
     Option<"format", "format", "std::string", "\"text\"", "text or json">,
     Option<"output", "output", "std::string", "\"-\"", "the file to write, - for standard output">

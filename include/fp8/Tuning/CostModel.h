@@ -34,9 +34,17 @@ struct Machine {
   double dramBytesPerNs, dramBytesPerNsOfOne;
   /// From a copy's start to its bytes, under load.
   double loadLatencyNs;
+  /// What a row of a box costs that lies beyond the operand, all SMs together.
+  double fillPs;
   /// To begin and end a kernel; what a cluster takes longer; to exchange sums
   /// among two CTAs, and for each doubling of their number.
   double launchUs, clusterUs, exchangeUs;
+  /// Of a launch, what a programmatic one does while the kernel in front ends.
+  double earlyUs;
+  /// By which part the loop of such a kernel takes longer where it leaves SMs
+  /// idle but not half of them, for its CTAs stand where SMs were free; and
+  /// where those are CTAs of clusters, or several rows of tiles read the same B.
+  double earlyIdleShare, earlyTogetherShare;
   /// SMs that clusters of more than two CTAs find: they do not cross GPCs.
   int64_t clusterMultiprocessors;
   /// To store a tile: once, and for each column of a warpgroup's 64 rows.
@@ -71,6 +79,8 @@ struct KernelShape {
   bool swapped = false; ///< columns are the rows of warpgroups' products
   bool overlaps = false; ///< the next product is started before one's promotion
   int64_t scaleParts = 1; ///< equal parts of the columns, by their B scales
+  /// Launched programmatically: begins while the kernel in front ends.
+  bool programmatic = false;
 };
 
 /// What the loops over K and the tiles may be bound by.
@@ -85,6 +95,7 @@ struct Prediction {
   double total;
   double launch;
   double epilogue; ///< of all of a CTA's tiles
+  double fill;     ///< of rows beyond M
   /// What the loops would take if nothing else bound them.
   std::array<double, kNumBounds> bounds;
   int64_t tiles;    ///< of CTAs

@@ -106,6 +106,8 @@ void Instructions::leaveCluster() {
 }
 void Instructions::waitForEarlierKernels() {
   NVVM::GriddepcontrolOp::create(builder, loc, NVVM::GridDepActionKind::wait);
+}
+void Instructions::startNextKernel() {
   NVVM::GriddepcontrolOp::create(builder, loc,
                                  NVVM::GridDepActionKind::launch_dependents);
 }

@@ -104,10 +104,12 @@ public:
   /// The same at the end, where what was sent to other CTAs has come there.
   void leaveCluster();
   void syncWarp();
-  /// Waits until the kernels in front of this one in its stream have ended and
-  /// what they wrote can be read; then lets the one behind it start (PTX ISA,
-  /// griddepcontrol).
+  /// Waits until the kernel in front of this one in its stream has ended and
+  /// what it wrote can be read (PTX ISA, griddepcontrol).
   void waitForEarlierKernels();
+  /// Lets the kernel behind this one in its stream start, once all CTAs have
+  /// come here or ended (PTX ISA, griddepcontrol).
+  void startNextKernel();
   /// Waits at a named barrier until `threads` threads have arrived.
   void syncNamedBarrier(Value id, int64_t threads);
   /// Arrives at a named barrier without waiting.

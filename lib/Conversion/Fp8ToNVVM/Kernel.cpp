@@ -206,6 +206,21 @@ static void dealRegisters(Block &entry, const KernelLowering &lowering) {
   });
 }
 
+/// Lets the kernel behind this one start when this CTA needs nothing more that
+/// another may hold. Tensor memory is such a thing: the CTA of another kernel
+/// may take it and keep it while it waits for this kernel to end (PTX ISA,
+/// tcgen05.alloc, griddepcontrol).
+static void startNextKernel(FunctionOpInterface kernel, OpBuilder builder) {
+  SmallVector<CreateMmaWarpOp> allocations;
+  kernel->walk([&](CreateMmaWarpOp op) { allocations.push_back(op); });
+  // The first of several signals would count: the end of the kernel is one.
+  if (allocations.size() > 1)
+    return;
+  if (!allocations.empty())
+    builder.setInsertionPointAfter(allocations.front());
+  Instructions(builder, kernel.getLoc()).startNextKernel();
+}
+
 KernelLowering fp8::buildPrologue(FunctionOpInterface kernel,
                                   const KernelPlan &plan) {
   Block &entry = kernel.getFunctionBody().front();
@@ -248,10 +263,12 @@ KernelLowering fp8::buildPrologue(FunctionOpInterface kernel,
     instructions.meetCluster();
   else
     instructions.syncThreads();
-  // All that went before touched this CTA's own memory alone. The kernel behind
-  // may start at once: it waits in the same way.
-  if (kernel->removeAttr(Fp8Dialect::kProgrammaticAttrName))
+  // All that went before touched this CTA's own memory alone. Every thread
+  // waits, so that the kernel ends behind all that were in front of it.
+  if (kernel->removeAttr(Fp8Dialect::kProgrammaticAttrName)) {
     instructions.waitForEarlierKernels();
+    startNextKernel(kernel, builder);
+  }
 
   for (RoleOp role : entry.getOps<RoleOp>()) {
     builder.setInsertionPointToStart(&role.getBody().front());

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The structured-kernel suite: every MMA shape, cluster and scheduler, each right under five schedules.
+"""The structured-kernel suite: every MMA shape, cluster, scheduler and launch, each right under five schedules.
 
 suite.py FP8-OPT FP8-RUN GEMM.mlir WORKDIR [--hopper] [--sample COUNT] [--ptxas PTXAS] [--run FLAG]
 
@@ -18,6 +18,7 @@ REFUSALS = ["it reads B scales in chunks of"]
 CLUSTERS = {1: [(1, 1), (2, 1), (2, 2), (4, 4), (8, 2)], 2: [(2, 1), (2, 2), (4, 4), (8, 2)]}
 CHIPS = ["sm_100a", "sm_100f", "sm_103a"]
 SCHEDULERS = ["persistent", "one_tile", "clc"]
+LAUNCHES = ["serial", "programmatic"]
 HOPPER_CHIPS, HOPPER_SCHEDULERS = ["sm_90a"], ["persistent", "one_tile"]
 # (M, N, K): ragged in each, K = 320 among them.
 SHAPES = [(500, 576, 320), (260, 328, 400), (130, 1064, 128)]
@@ -70,7 +71,7 @@ def main():
     tally = tools.Tally()
     for index, (group, rows, columns, cluster) in enumerate(chosen):
         config = (f"tile = {rows} x {columns} x 128, cta_group = {group}, cluster = {cluster[0]} x {cluster[1]}, "
-                  f"scheduler = {schedulers[index % len(schedulers)]}")
+                  f"scheduler = {schedulers[index % len(schedulers)]}, launch = {LAUNCHES[index // 2 % len(LAUNCHES)]}")
         source, ptx = f"{work}.mlir", f"{work}.ptx"
         with open(source, "w") as file:
             file.write(re.sub(r"outs\(.*\)", lambda match: f"{match[0]} config<{config}>", text))
