@@ -90,8 +90,9 @@ def sample(count):
 def text(point):
     argument = '%{0}: {1} {{fp8.name = "{0}", fp8.access = "{2}"}}'.format
     extents, strides = ("?x?x?", "[?, ?, 1]") if point["batch"] else ("?x?", "[?, 1]")
-    types = [f"memref<{extents}xf8E4M3FN>", f"memref<{extents}xf32, strided<{strides}>>", f"memref<{extents}xf8E4M3FN>",
-             f"memref<{extents}xf32>"]
+    a_scale, b_scale, b_block = (point.get(axis, default) for axis, default in [("a_scale", "f32"), ("b_scale", "f32"), ("b_block", 128)])
+    types = [f"memref<{extents}xf8E4M3FN>", f"memref<{extents}x{a_scale}, strided<{strides}>>", f"memref<{extents}xf8E4M3FN>",
+             f"memref<{extents}x{b_scale}{f', strided<{strides}>' if b_block == 1 else ''}>"]
     arguments = [argument(name, type, "read") for name, type in zip(["a", "a_scale", "b", "b_scale"], types)]
     clauses = ""
     layout = f", strided<{strides}>" if point.get("strided") else ""
@@ -113,6 +114,8 @@ def text(point):
         clauses += f" scale(%d_scale : {number})"
     if point["config"]:
         clauses += f" config <{point['config']}>"
+    if b_block != 128:
+        clauses += f" {{b_block = {b_block}}}"
     if point["function"]:
         clauses += " map (%x) {\n" + FUNCTIONS[point["function"]] + "    }"
     return """func.func @gemm({}) attributes {{fp8.problem = "blockwise_gemm"}} {{

@@ -2,6 +2,7 @@
 """Lowers, assembles and simulates one kernel after another, and counts what became of them."""
 import collections
 import json
+import re
 import subprocess
 
 
@@ -24,9 +25,10 @@ def simulate(runner, ptx, options):
 
 def assemble(ptxas, ptx, chip="sm_100a"):
     """What ptxas refused or did otherwise than it was told, if anything (it says so as info: C7507, setmaxnreg ignored; C7510 and
-    others, wgmma serialised), and whether the kernel spills."""
+    others, wgmma serialised), and the bytes that the kernel spills."""
     result = run([ptxas, f"-arch={chip}", "-v", "-o", "/dev/null", ptx])
-    return (result.stderr if result.returncode or "(C75" in result.stderr else ""), "0 bytes spill stores, 0 bytes spill loads" not in result.stderr
+    spilled = sum(map(int, re.findall(r"(\d+) bytes spill (?:stores|loads)", result.stderr)))
+    return (result.stderr if result.returncode or "(C75" in result.stderr else ""), spilled
 
 
 class Tally:
