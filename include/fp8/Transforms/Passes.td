@@ -187,7 +187,8 @@ def Fp8UnrollLaps : Pass<"fp8-unroll-laps"> {
     the ring's slots, becomes as many copies of its body. Each copy then has a slot of its own: what is around the loop comes back to the same slot, so that
     addresses need not be computed anew, and if the laps are even in number, nor do parities.
 
-    Requires: phase 1 or 2. Loops of more than `max-trips` stay as they are.
+    Requires: phase 1 or 2. Loops of more than `max-trips` stay as they are, and so do loops that start products in the registers of warpgroups:
+    the addresses of all slots would take registers that the sums need.
 
     Before:
 
