@@ -232,7 +232,12 @@ torch.library.register_fake("fp8::gemm", _fake)
 torch.library.register_fake("fp8::gemm_out", _fake_out)
 
 
-@torch.compiler.disable  # type: ignore[untyped-decorator, unused-ignore]
+# What torch uses for its own functions: unlike torch.compiler.disable, it does not import torch._dynamo, which takes seconds, before the
+# first call that is compiled.
+_disable: Any = getattr(torch, "_disable_dynamo", None) or torch.compiler.disable
+
+
+@_disable  # type: ignore[untyped-decorator, unused-ignore]
 def run_uncompiled(call: Call, simulate: bool, chip: str | None) -> torch.Tensor:
     """A call that torch.compile does not read, for which there is no operator: what is before it and behind it is compiled."""
     result: torch.Tensor = _gemm.run_call(call, simulate, chip)

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import fp8
 import pytest
 
@@ -45,3 +47,10 @@ def test_torch_compile_says_what_is_wrong(operands):
 def test_a_full_graph_is_refused(operands):
     with pytest.raises(Exception, match="run_uncompiled"):
         torch.compile(lambda *tensors: fp8.gemm(*tensors, simulate=True) + 1, backend="eager", fullgraph=True)(*operands)
+
+
+def test_a_call_imports_no_compiler():
+    """torch._dynamo takes seconds to import, and only torch.compile needs it."""
+    program = "import sys, torch, fp8._torch; print('torch._dynamo' in sys.modules)"
+    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert told.strip() == "False"
