@@ -8,6 +8,7 @@
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Regex.h"
 #include "llvm/Support/ScopedPrinter.h"
@@ -19,114 +20,181 @@ using namespace mlir::fp8;
 // Waiting for other warps
 //===----------------------------------------------------------------------===//
 
-/// Ops whose effects MLIR does not declare and that involve one warp at most.
+/// Ops whose effects MLIR does not declare and that wait for no other warp.
 /// Named by text: their dialects are no dependency of the analysis.
-static bool staysInWarp(Operation *op) {
+static bool staysInWarp(StringRef name) {
   static const llvm::StringSet<> ops = {
-      "gpu.subgroup_reduce",    "nvvm.bar.warp.sync",   "nvvm.elect.sync",
-      "nvvm.fence.proxy",       "nvvm.ldmatrix",        "nvvm.match.sync",
-      "nvvm.memory.barrier",    "nvvm.mma.sync",        "nvvm.nanosleep",
-      "nvvm.redux.sync",        "nvvm.shfl.sync",       "nvvm.stmatrix",
-      "nvvm.vote.sync",         "nvvm.wmma.load",       "nvvm.wmma.mma",
-      "nvvm.wmma.store",        "gpu.subgroup_mma_compute",
-      "gpu.subgroup_mma_load_matrix", "gpu.subgroup_mma_store_matrix"};
-  StringRef name = op->getName().getStringRef();
-  // No instruction of LLVM IR waits; what an intrinsic does, only its name
-  // says.
-  if (op->getName().getDialectNamespace() == "llvm")
-    return name != "llvm.call_intrinsic";
-  return ops.contains(name);
+      // Among the lanes of a warp.
+      "gpu.subgroup_mma_compute", "gpu.subgroup_mma_load_matrix",
+      "gpu.subgroup_mma_store_matrix", "gpu.subgroup_reduce",
+      "nvvm.bar.warp.sync", "nvvm.elect.sync", "nvvm.ldmatrix",
+      "nvvm.match.sync", "nvvm.mma.sync", "nvvm.redux.sync", "nvvm.shfl.sync",
+      "nvvm.stmatrix", "nvvm.vote.sync", "nvvm.wmma.load", "nvvm.wmma.mma",
+      "nvvm.wmma.store",
+      // Fences, and waits for what the thread itself has started.
+      "nvvm.cp.async.bulk.commit.group", "nvvm.cp.async.bulk.wait_group",
+      "nvvm.cp.async.commit.group", "nvvm.cp.async.wait.group",
+      "nvvm.fence.mbarrier.init", "nvvm.fence.proxy",
+      "nvvm.fence.proxy.acquire", "nvvm.fence.proxy.release",
+      "nvvm.fence.sc.cluster", "nvvm.memory.barrier", "nvvm.tcgen05.fence",
+      "nvvm.tcgen05.wait", "nvvm.wgmma.commit.group.sync.aligned",
+      "nvvm.wgmma.fence.aligned", "nvvm.wgmma.wait.group.sync.aligned",
+      // Of one thread.
+      "nvvm.breakpoint", "nvvm.griddepcontrol", "nvvm.mbarrier.test.wait",
+      "nvvm.nanosleep", "nvvm.prefetch", "nvvm.prefetch.tensormap"};
+  // No instruction of LLVM IR waits. Special registers are read.
+  return ops.contains(name) || name.starts_with("llvm.") ||
+         name.starts_with("nvvm.read.ptx.sreg.");
+}
+
+/// True if the intrinsic may let warps wait for one another.
+static bool isBarrier(StringRef intrinsic) {
+  StringRef name = intrinsic;
+  if (!name.consume_front("llvm.nvvm."))
+    return false;
+  return (name.starts_with("bar") && !name.starts_with("bar.warp")) ||
+         name.starts_with("cluster") || name.starts_with("setmaxnreg") ||
+         name.starts_with("tcgen05.alloc");
+}
+
+/// The text without what the assembler skips: comments, and blanks in front of
+/// a dot.
+static std::string strip(StringRef assembly) {
+  std::string text;
+  while (!assembly.empty()) {
+    if (assembly.consume_front("/*"))
+      assembly = assembly.split("*/").second;
+    else if (assembly.consume_front("//"))
+      assembly = assembly.split('\n').second;
+    else {
+      if (assembly.front() == '.')
+        while (!text.empty() && llvm::isSpace(text.back()))
+          text.pop_back();
+      text.push_back(assembly.front());
+      assembly = assembly.drop_front();
+    }
+  }
+  return text;
 }
 
 /// True if the assembly text has an instruction by which warps of a CTA or of a
-/// cluster wait for one another (PTX ISA, bar, barrier, barrier.cluster).
-static bool hasBarrier(StringRef assembly) {
-  static const llvm::Regex barrier(
-      "(^|[^[:alnum:]_.])(bar|barrier)\\.(cta|cluster|sync|arrive|red|wait)");
-  return barrier.match(assembly);
+/// cluster wait for one another (PTX ISA, bar, barrier, barrier.cluster), takes
+/// what the kernel's layout deals out (setmaxnreg, tcgen05.alloc, variables in
+/// shared memory), or alternatives of LLVM's, which hide either.
+static bool reachesOtherWarps(StringRef assembly) {
+  static const llvm::Regex instruction(
+      "(^|[^[:alnum:]_.%$])((bar|barrier)\\.(cta|cluster|sync|arrive|red|wait)"
+      "|setmaxnreg\\.|tcgen05\\.alloc)|(^|[[:space:];{}])\\.shared|\\$\\(");
+  return instruction.match(strip(assembly));
 }
 
-/// The op that may wait for warps of other roles when this one runs: itself, or
-/// one in a function that it calls; null if there is none.
-static Operation *findWait(Operation *op,
-                           llvm::SmallPtrSetImpl<Operation *> &called) {
+/// True if the op itself, whatever it calls, may wait for warps of other roles.
+static bool mayWait(Operation *op) {
   if (isa_and_nonnull<Fp8Dialect>(op->getDialect()) ||
       isa<LinearOpInterface>(op) ||
       op->hasTrait<mlir::OpTrait::IsTerminator>() ||
       op->hasTrait<mlir::OpTrait::HasRecursiveMemoryEffects>())
-    return nullptr; // ours, declared, or ops with what is in their regions
-  if (auto call = dyn_cast<CallOpInterface>(op)) {
-    auto symbol =
-        dyn_cast_if_present<SymbolRefAttr>(call.getCallableForCallee());
-    Operation *callee =
-        symbol ? SymbolTable::lookupNearestSymbolFrom(op, symbol) : nullptr;
-    if (!callee || callee->getNumRegions() == 0 ||
-        callee->getRegion(0).empty())
-      return op;
-    if (!called.insert(callee).second)
-      return nullptr;
-    Operation *wait = nullptr;
-    callee->getRegion(0).walk([&](Operation *inner) {
-      wait = findWait(inner, called);
-      return wait ? WalkResult::interrupt() : WalkResult::advance();
-    });
-    return wait;
-  }
-  if (auto assembly = op->getAttrOfType<StringAttr>("asm_string"))
-    return hasBarrier(assembly) ? op : nullptr;
-  return hasUnknownEffects(op) && !staysInWarp(op) ? op : nullptr;
+    return false; // ours, declared, or ops with what is in their regions
+  StringRef name = op->getName().getStringRef();
+  for (StringRef text : {"asm_string", "ptxCode"})
+    if (auto assembly = op->getAttrOfType<StringAttr>(text))
+      return reachesOtherWarps(assembly);
+  if (auto intrinsic = op->getAttrOfType<StringAttr>("intrin"))
+    return isBarrier(intrinsic);
+  return hasUnknownEffects(op) && !staysInWarp(name);
 }
 
 //===----------------------------------------------------------------------===//
 // Shared memory
 //===----------------------------------------------------------------------===//
 
-/// True for memrefs and pointers of shared memory.
+/// True for memrefs and pointers of shared memory, of this CTA or of its
+/// cluster, and vectors of them.
 static bool isShared(Type type) {
   if (auto memref = dyn_cast<BaseMemRefType>(type)) {
     Attribute space = memref.getMemorySpace();
     auto number = dyn_cast_if_present<IntegerAttr>(space);
-    return number ? number.getInt() == 3
+    return number ? number.getInt() == 3 || number.getInt() == 7
                   : space && llvm::to_string(space) ==
                                  "#gpu.address_space<workgroup>";
   }
-  return llvm::to_string(type) == "!llvm.ptr<3>";
+  std::string text = llvm::to_string(getElementTypeOrSelf(type));
+  return text == "!llvm.ptr<3>" || text == "!llvm.ptr<7>";
 }
 
 /// True if the op makes an address in shared memory that does not come from one
 /// of its operands.
 static bool makesSharedMemory(Operation *op) {
   return !isa_and_nonnull<Fp8Dialect>(op->getDialect()) &&
-         !isa<LinearOpInterface>(op) &&
+         !isa<LinearOpInterface, CallOpInterface>(op) &&
          llvm::any_of(op->getResultTypes(), isShared) &&
          llvm::none_of(op->getOperandTypes(), isShared);
 }
 
+//===----------------------------------------------------------------------===//
+// The rule
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// What an op of another dialect must not do.
+struct Misdeed {
+  Operation *op; ///< null if there is none
+  bool waits;    ///< else it makes shared memory
+};
+} // namespace
+
+/// What the op, or one in a function that it calls, does; waits matter in roles
+/// only.
+static Misdeed find(Operation *op, bool isInRole,
+                    llvm::SmallPtrSetImpl<Operation *> &called) {
+  if (makesSharedMemory(op))
+    return {op, false};
+  auto call = dyn_cast<CallOpInterface>(op);
+  if (!call)
+    return {isInRole && mayWait(op) ? op : nullptr, true};
+  auto symbol = dyn_cast_if_present<SymbolRefAttr>(call.getCallableForCallee());
+  Operation *callee =
+      symbol ? SymbolTable::lookupNearestSymbolFrom(op, symbol) : nullptr;
+  if (!callee || callee->getNumRegions() == 0 || callee->getRegion(0).empty())
+    return {isInRole ? op : nullptr, true};
+  Misdeed found{nullptr, true};
+  if (called.insert(callee).second)
+    callee->getRegion(0).walk([&](Operation *inner) {
+      found = find(inner, isInRole, called);
+      return found.op ? WalkResult::interrupt() : WalkResult::advance();
+    });
+  return found;
+}
+
 LogicalResult KernelPlan::checkForeign(FunctionOpInterface kernel) {
-  StringRef cure = "is memory that the layout of the kernel's rings does not "
-                   "know of (K1); add a tile to a pipeline";
+  StringRef memory = "is memory that the layout of the kernel's rings does not "
+                     "know of (K1); add a tile to a pipeline";
   for (BlockArgument argument : kernel.getArguments())
     if (argument.getArgNumber() >= kernel.getNumArguments() ||
         isShared(argument.getType()))
-      return emitError(argument.getLoc()) << "shared memory of a kernel " << cure;
-  llvm::SmallPtrSet<Operation *, 4> called;
+      return emitError(argument.getLoc())
+             << "shared memory of a kernel " << memory;
+  llvm::SmallPtrSet<Operation *, 4> called, calledInRoles;
   WalkResult result = kernel->walk([&](Operation *op) {
-    if (makesSharedMemory(op)) {
-      op->emitOpError() << cure;
-      return WalkResult::interrupt();
-    }
-    if (!op->getParentOfType<RoleOp>())
+    bool isInRole = op->getParentOfType<RoleOp>();
+    Misdeed found = find(op, isInRole, isInRole ? calledInRoles : called);
+    if (!found.op)
       return WalkResult::advance();
-    Operation *wait = findWait(op, called);
-    if (!wait)
-      return WalkResult::advance();
-    InFlightDiagnostic diagnostic =
-        op->emitOpError()
-        << "may wait for warps of other roles, which do not come here (K1); "
-           "hand over through a ring";
-    if (wait != op)
-      diagnostic.attachNote(wait->getLoc()) << "the wait";
-    else if (!isa<CallOpInterface>(op) &&
+    InFlightDiagnostic diagnostic = op->emitOpError();
+    if (!found.waits && found.op == op)
+      diagnostic << memory;
+    else if (!found.waits)
+      diagnostic << "calls a function with shared memory of its own, which the "
+                    "layout of the kernel's rings does not know of (K1); add a "
+                    "tile to a pipeline";
+    else
+      diagnostic << "may wait for warps of other roles, which do not come here "
+                    "(K1); hand over through a ring";
+    if (found.op != op)
+      diagnostic.attachNote(found.op->getLoc())
+          << (found.waits ? "the wait" : "the memory");
+    else if (found.waits && !isa<CallOpInterface>(op) &&
+             hasUnknownEffects(op) &&
              !llvm::is_contained({"gpu", "nvvm", "llvm"},
                                  op->getName().getDialectNamespace()))
       diagnostic.attachNote(op->getLoc())

@@ -291,7 +291,8 @@ static LogicalResult checkTrips(Operation *ring, const HandleFlow &flow) {
   std::optional<SmallVector<LoopLikeOpInterface>> loops;
   for (Value end : ring->getResults()) {
     ArrayRef<Operation *> acquires = flow.getAcquires(flow.getEnd(end));
-    if (acquires.size() != 1)
+    if (acquires.size() != 1 ||
+        flow.getRings(acquires.front()->getOperand(0)).size() != 1)
       return success();
     std::optional<SmallVector<LoopLikeOpInterface>> mine =
         getLoops(acquires.front());

@@ -20,7 +20,9 @@ using namespace mlir::fp8;
 /// True for numbers, and vectors and tensors of them: values that no memory
 /// lies behind.
 static bool isNumber(Type type) {
-  return isa<VectorType, TensorType>(type) || type.isIntOrIndexOrFloat();
+  if (auto vector = dyn_cast<VectorType>(type))
+    type = vector.getElementType();
+  return type.isIntOrIndexOrFloat() || isa<TensorType, ComplexType>(type);
 }
 
 /// True if the op, which writes to the target, may write the value there.
@@ -28,8 +30,12 @@ static bool mayWriteTo(Operation *op, Value target, Value value) {
   auto memory = dyn_cast<BaseMemRefType>(target.getType());
   if (!memory)
     return true; // a pointer says nothing of what lies behind it
-  if (getElementTypeOrSelf(memory.getElementType()) !=
-      getElementTypeOrSelf(value.getType()))
+  // A region that is given the number may compute something else of it.
+  Type element = getElementTypeOrSelf(value.getType());
+  for (Region &region : op->getRegions())
+    if (llvm::is_contained(region.getArgumentTypes(), element))
+      return true;
+  if (getElementTypeOrSelf(memory.getElementType()) != element)
     return false;
   // A number of the memory's type may still be an index into it.
   auto store = dyn_cast<PromotableMemOpInterface>(op);
@@ -50,6 +56,15 @@ static bool mayStore(OpOperand &use) {
     return false;
   std::optional<SmallVector<MemoryEffects::EffectInstance>> effects =
       getEffectsRecursively(op);
+  // What is only read through is an address of data.
+  auto isOf = [&](const MemoryEffects::EffectInstance &effect) {
+    return effect.getValue() == use.get();
+  };
+  auto isRead = [&](const MemoryEffects::EffectInstance &effect) {
+    return isOf(effect) && isa<MemoryEffects::Read>(effect.getEffect());
+  };
+  if (effects && llvm::any_of(*effects, isRead))
+    return false;
   SmallVector<Value> targets;
   bool writes = !effects;
   bool isKnown = effects.has_value();
@@ -65,13 +80,17 @@ static bool mayStore(OpOperand &use) {
   }
   if (!writes)
     return false;
-  if (!isNumber(use.get().getType()))
-    return isKnown && !llvm::is_contained(targets, use.get());
+  auto isAddress = [](Value operand) { return !isNumber(operand.getType()); };
+  if (!isNumber(use.get().getType())) {
+    if (llvm::is_contained(targets, use.get()))
+      return false;
+    // Of two addresses, an op of unknown effects may write one to the other.
+    return isKnown || llvm::count_if(op->getOperands(), isAddress) > 1;
+  }
   if (!isKnown && op->getNumRegions())
     return true; // its regions may write to memory around it
   if (!isKnown)
-    llvm::copy_if(op->getOperands(), std::back_inserter(targets),
-                  [](Value operand) { return !isNumber(operand.getType()); });
+    llvm::copy_if(op->getOperands(), std::back_inserter(targets), isAddress);
   return llvm::any_of(targets, [&](Value target) {
     return mayWriteTo(op, target, use.get());
   });
@@ -86,6 +105,10 @@ bool fp8::letsEscape(OpOperand &use) {
   if (op->hasTrait<mlir::OpTrait::IsTerminator>() &&
       !isa<BranchOpInterface>(op) &&
       (op->getNumRegions() || !isa<RegionBranchTerminatorOpInterface>(op)))
+    return true;
+  // A tensor that becomes memory is stored there.
+  if (isa<TensorType>(use.get().getType()) &&
+      llvm::any_of(op->getResultTypes(), llvm::IsaPred<BaseMemRefType>))
     return true;
   return mayStore(use);
 }

@@ -199,3 +199,55 @@ func.func @lent_linalg_generic_memref(%e: !end, %m: memref<1xindex>) -> !end att
   %n = fp8.release %s : !stage
   return %n : !end
 }
+
+// -----
+
+!end = !fp8.consumer<!fp8.pipeline<3, s: !fp8.tile<1x128xf32>>>
+!stage = !fp8.consumer_stage<!fp8.pipeline<3, s: !fp8.tile<1x128xf32>>>
+func.func @address_stored_volatile(%e: !end, %p: !llvm.ptr, %q: !llvm.ptr) -> !end attributes {fp8.linear} {
+  %s = fp8.acquire %e : !end
+  // expected-error @below {{what 'fp8.index' lends must not outlive its handle (L9); pass the handle on and borrow again}}
+  %slot = fp8.index %s : !stage
+  %i = arith.index_cast %slot : index to i64
+  %a = llvm.getelementptr %p[%i] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+  // expected-note @below {{passed on here}}
+  llvm.store volatile %a, %q : !llvm.ptr, !llvm.ptr
+  %n = fp8.release %s : !stage
+  return %n : !end
+}
+
+// -----
+
+#v = affine_map<(d0) -> (d0)>
+#s = affine_map<(d0) -> ()>
+!end = !fp8.consumer<!fp8.pipeline<3, s: !fp8.tile<1x128xf32>>>
+!stage = !fp8.consumer_stage<!fp8.pipeline<3, s: !fp8.tile<1x128xf32>>>
+func.func @converted_and_stored(%e: !end, %m: memref<4xi32>) -> !end attributes {fp8.linear} {
+  %s = fp8.acquire %e : !end
+  // expected-error @below {{what 'fp8.index' lends must not outlive its handle (L9); pass the handle on and borrow again}}
+  %slot = fp8.index %s : !stage
+  // expected-note @below {{passed on here}}
+  linalg.generic {indexing_maps = [#s, #v], iterator_types = ["parallel"]} ins(%slot : index) outs(%m : memref<4xi32>) {
+  ^bb0(%a: index, %b: i32):
+    %c = arith.index_cast %a : index to i32
+    linalg.yield %c : i32
+  }
+  %n = fp8.release %s : !stage
+  return %n : !end
+}
+
+// -----
+
+!end = !fp8.consumer<!fp8.pipeline<3, s: !fp8.tile<1x128xf32>>>
+!stage = !fp8.consumer_stage<!fp8.pipeline<3, s: !fp8.tile<1x128xf32>>>
+func.func @tensor_becomes_memory(%e: !end, %t: tensor<1xindex>) -> !end attributes {fp8.linear} {
+  %s = fp8.acquire %e : !end
+  // expected-error @below {{what 'fp8.index' lends must not outlive its handle (L9); pass the handle on and borrow again}}
+  %slot = fp8.index %s : !stage
+  %c0 = arith.constant 0 : index
+  %u = tensor.insert %slot into %t[%c0] : tensor<1xindex>
+  // expected-note @below {{passed on here}}
+  %m = bufferization.to_buffer %u : tensor<1xindex> to memref<1xindex>
+  %n = fp8.release %s : !stage
+  return %n : !end
+}

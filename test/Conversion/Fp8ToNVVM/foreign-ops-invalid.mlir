@@ -184,6 +184,9 @@ gpu.module @m {
       %y = func.call @twice(%x) : (i32) -> i32
       %sum = gpu.subgroup_reduce add %y : (i32) -> i32
       nvvm.bar.warp.sync %x : i32
+      nvvm.fence.mbarrier.init
+      nvvm.cp.async.bulk.wait_group 0
+      llvm.inline_asm has_side_effects "// bar.sync 0 stands in a comment\0Afence.proxy.async;", "" : () -> ()
       %z = llvm.inline_asm "bar.warp.sync 0xffffffff; mbarrier.test_wait.shared.b64 p, [$1], 0; mov.u32 $0, $1;", "=r,r" %sum : (i32) -> i32
       memref.store %z, %m[%c0] : memref<?xi32>
       gpu.printf "%d", %z : i32
@@ -207,6 +210,155 @@ gpu.module @m {
     %m = gpu.dynamic_shared_memory : memref<?xi8, #gpu.address_space<workgroup>>
     memref.store %x, %m[%c0] : memref<?xi8, #gpu.address_space<workgroup>>
     fp8.role "load" warps(1) (%e = %p) : !fp8.producer<!ring> {
+      fp8.close %e : !fp8.producer<!ring>
+    }
+    fp8.role "read" warps(1) (%e = %c) : !fp8.consumer<!ring> {
+      fp8.close %e : !fp8.consumer<!ring>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!ring = !fp8.pipeline<2, s: !fp8.tile<1x128xf32>>
+gpu.module @m {
+  gpu.func @assembly_with_blank(%x: i32) kernel attributes {fp8.linear} {
+    %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
+    fp8.role "load" warps(1) (%e = %p) : !fp8.producer<!ring> {
+      // expected-error @below {{'llvm.inline_asm' op may wait for warps of other roles, which do not come here (K1); hand over through a ring}}
+      llvm.inline_asm has_side_effects "bar .sync 0;", "" : () -> ()
+      fp8.close %e : !fp8.producer<!ring>
+    }
+    fp8.role "read" warps(1) (%e = %c) : !fp8.consumer<!ring> {
+      fp8.close %e : !fp8.consumer<!ring>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!ring = !fp8.pipeline<2, s: !fp8.tile<1x128xf32>>
+gpu.module @m {
+  gpu.func @assembly_with_comment(%x: i32) kernel attributes {fp8.linear} {
+    %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
+    fp8.role "load" warps(1) (%e = %p) : !fp8.producer<!ring> {
+      // expected-error @below {{'llvm.inline_asm' op may wait for warps of other roles, which do not come here (K1); hand over through a ring}}
+      llvm.inline_asm has_side_effects "bar/* here */.sync 0;", "" : () -> ()
+      fp8.close %e : !fp8.producer<!ring>
+    }
+    fp8.role "read" warps(1) (%e = %c) : !fp8.consumer<!ring> {
+      fp8.close %e : !fp8.consumer<!ring>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!ring = !fp8.pipeline<2, s: !fp8.tile<1x128xf32>>
+gpu.module @m {
+  gpu.func @assembly_with_alternatives(%x: i32) kernel attributes {fp8.linear} {
+    %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
+    fp8.role "load" warps(1) (%e = %p) : !fp8.producer<!ring> {
+      // expected-error @below {{'llvm.inline_asm' op may wait for warps of other roles, which do not come here (K1); hand over through a ring}}
+      llvm.inline_asm has_side_effects "$(bar$|bar$).sync 0;", "" : () -> ()
+      fp8.close %e : !fp8.producer<!ring>
+    }
+    fp8.role "read" warps(1) (%e = %c) : !fp8.consumer<!ring> {
+      fp8.close %e : !fp8.consumer<!ring>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!ring = !fp8.pipeline<2, s: !fp8.tile<1x128xf32>>
+gpu.module @m {
+  gpu.func @assembly_with_registers(%x: i32) kernel attributes {fp8.linear} {
+    %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
+    fp8.role "load" warps(1) (%e = %p) : !fp8.producer<!ring> {
+      // expected-error @below {{'llvm.inline_asm' op may wait for warps of other roles, which do not come here (K1); hand over through a ring}}
+      llvm.inline_asm has_side_effects "setmaxnreg.inc.sync.aligned.u32 200;", "" : () -> ()
+      fp8.close %e : !fp8.producer<!ring>
+    }
+    fp8.role "read" warps(1) (%e = %c) : !fp8.consumer<!ring> {
+      fp8.close %e : !fp8.consumer<!ring>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!ring = !fp8.pipeline<2, s: !fp8.tile<1x128xf32>>
+gpu.module @m {
+  gpu.func @assembly_with_variable(%x: i32) kernel attributes {fp8.linear} {
+    %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
+    fp8.role "load" warps(1) (%e = %p) : !fp8.producer<!ring> {
+      // expected-error @below {{'llvm.inline_asm' op may wait for warps of other roles, which do not come here (K1); hand over through a ring}}
+      llvm.inline_asm has_side_effects ".shared .b8 buffer[64];", "" : () -> ()
+      fp8.close %e : !fp8.producer<!ring>
+    }
+    fp8.role "read" warps(1) (%e = %c) : !fp8.consumer<!ring> {
+      fp8.close %e : !fp8.consumer<!ring>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!ring = !fp8.pipeline<2, s: !fp8.tile<1x128xf32>>
+gpu.module @m {
+  gpu.func @intrinsic(%x: i32) kernel attributes {fp8.linear} {
+    %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
+    fp8.role "load" warps(1) (%e = %p) : !fp8.producer<!ring> {
+      // expected-error @below {{'llvm.call_intrinsic' op may wait for warps of other roles, which do not come here (K1); hand over through a ring}}
+      llvm.call_intrinsic "llvm.nvvm.barrier.cluster.arrive"() : () -> ()
+      fp8.close %e : !fp8.producer<!ring>
+    }
+    fp8.role "read" warps(1) (%e = %c) : !fp8.consumer<!ring> {
+      fp8.close %e : !fp8.consumer<!ring>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!ring = !fp8.pipeline<2, s: !fp8.tile<1x128xf32>>
+gpu.module @m {
+  func.func private @buffered() {
+    // expected-note @below {{the memory}}
+    %m = gpu.dynamic_shared_memory : memref<?xi8, #gpu.address_space<workgroup>>
+    return
+  }
+  gpu.func @called_memory(%x: i32) kernel attributes {fp8.linear} {
+    %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
+    fp8.role "load" warps(1) (%e = %p) : !fp8.producer<!ring> {
+      // expected-error @below {{'func.call' op calls a function with shared memory of its own, which the layout of the kernel's rings does not know of (K1); add a tile to a pipeline}}
+      func.call @buffered() : () -> ()
+      fp8.close %e : !fp8.producer<!ring>
+    }
+    fp8.role "read" warps(1) (%e = %c) : !fp8.consumer<!ring> {
+      fp8.close %e : !fp8.consumer<!ring>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!ring = !fp8.pipeline<2, s: !fp8.tile<1x128xf32>>
+gpu.module @m {
+  gpu.func @of_the_cluster(%x: i32) kernel attributes {fp8.linear} {
+    %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
+    fp8.role "load" warps(1) (%e = %p) : !fp8.producer<!ring> {
+      // expected-error @below {{'llvm.inttoptr' op is memory that the layout of the kernel's rings does not know of (K1); add a tile to a pipeline}}
+      %address = llvm.inttoptr %x : i32 to !llvm.ptr<7>
       fp8.close %e : !fp8.producer<!ring>
     }
     fp8.role "read" warps(1) (%e = %c) : !fp8.consumer<!ring> {

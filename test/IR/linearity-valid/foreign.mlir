@@ -28,3 +28,14 @@ func.func @lent_number_is_an_address(%x: !end, %m: memref<4xf32>, %table: memref
   %n = fp8.release %s : !stage
   return %n, %old, %data, %more : !end, f32, f32, f32
 }
+
+// What is read through a lent address is data.
+func.func @lent_view_is_copied(%x: !end, %m: memref<?xf32>, %to: memref<1xf32, strided<[1], offset: ?>>) -> !end attributes {fp8.linear} {
+  %c1 = arith.constant 1 : index
+  %s = fp8.acquire %x : !end
+  %slot = fp8.index %s : !stage
+  %view = memref.subview %m[%slot][1][1] : memref<?xf32> to memref<1xf32, strided<[1], offset: ?>>
+  memref.copy %view, %to : memref<1xf32, strided<[1], offset: ?>> to memref<1xf32, strided<[1], offset: ?>>
+  %n = fp8.release %s : !stage
+  return %n : !end
+}
