@@ -118,3 +118,43 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+// One side exchanges the ends on every trip, the other takes a slot of each: equally many, which the trips do not tell (K7).
+!row = !fp8.tile<1x4xf32>
+!ring = !fp8.pipeline<2, r: !row>
+!p = !fp8.producer<!ring>
+!c = !fp8.consumer<!ring>
+gpu.module @m {
+  gpu.func @one_side_exchanges(%row: !fp8.tensor_map<!row>) kernel attributes {fp8.linear} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c40 = arith.constant 40 : index
+    %c80 = arith.constant 80 : index
+    %p1, %e1 = fp8.pipeline : !p, !c
+    %p2, %e2 = fp8.pipeline : !p, !c
+    fp8.role "load" warps(1) (%x = %p1, %y = %p2) : !p, !p {
+      %l1, %l2 = scf.for %i = %c0 to %c80 step %c1 iter_args(%end = %x, %other = %y) -> (!p, !p) {
+        %s = fp8.acquire %end : !p
+        fp8.tma_load %row[%c0, %c0], %s["r"] : !fp8.tensor_map<!row>, !fp8.producer_stage<!ring>
+        %n = fp8.release %s : !fp8.producer_stage<!ring>
+        scf.yield %other, %n : !p, !p
+      }
+      fp8.close %l1 : !p
+      fp8.close %l2 : !p
+    }
+    fp8.role "read" warps(1) (%x = %e1, %y = %e2) : !c, !c {
+      %l1, %l2 = scf.for %i = %c0 to %c40 step %c1 iter_args(%one = %x, %two = %y) -> (!c, !c) {
+        %s1 = fp8.acquire %one : !c
+        %n1 = fp8.release %s1 : !fp8.consumer_stage<!ring>
+        %s2 = fp8.acquire %two : !c
+        %n2 = fp8.release %s2 : !fp8.consumer_stage<!ring>
+        scf.yield %n1, %n2 : !c, !c
+      }
+      fp8.close %l1 : !c
+      fp8.close %l2 : !c
+    }
+    gpu.return
+  }
+}
