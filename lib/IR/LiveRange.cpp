@@ -123,7 +123,10 @@ void LiveRange::visitBranch(BranchOpInterface branch, Block *block) {
     if (use->get() != value)
       reached.insert(use); // a condition that the value lent
   llvm::SmallDenseSet<Block *> consumedTo;
+  Block *known = getKnownSuccessor(block);
   for (auto [index, successor] : llvm::enumerate(branch->getSuccessors())) {
+    if (known && successor != known)
+      continue;
     OperandRange operands =
         branch.getSuccessorOperands(index).getForwardedOperands();
     bool consumed = false;
@@ -160,6 +163,33 @@ bool LiveRange::isTaken(OpOperand &use) const {
   return (&use == first) == *side;
 }
 
+/// Where the block's branch goes on this side, if it is on the condition of a
+/// select in the block; null if that is not known.
+Block *LiveRange::getKnownSuccessor(Block *block) const {
+  auto select = side ? selects.find(block) : selects.end();
+  auto branch = dyn_cast_or_null<BranchOpInterface>(getTerminator(block));
+  if (select == selects.end() || !branch)
+    return nullptr;
+  SmallVector<Attribute> known(branch->getNumOperands());
+  for (auto [index, operand] : llvm::enumerate(branch->getOperands()))
+    if (operand == SelectLikeOpInterface(select->second).getCondition())
+      known[index] = BoolAttr::get(branch->getContext(), *side);
+  return branch.getSuccessorForOperands(known);
+}
+
+/// True if control comes to the block only by a branch that goes elsewhere on
+/// this side.
+bool LiveRange::isOnOtherSide(Block *block) const {
+  return side && llvm::any_of(selects, [&](auto &entry) {
+           Block *from = entry.first, *known = getKnownSuccessor(from);
+           return known && llvm::any_of(from->getSuccessors(), [&](Block *other) {
+                    return other != known && other->getSinglePredecessor() &&
+                           other->getParent() == block->getParent() &&
+                           dominance.dominates(other, block);
+                  });
+         });
+}
+
 /// The regions that the op may run first; beside a select, on a side of its
 /// condition.
 void LiveRange::getEntry(RegionBranchOpInterface op,
@@ -179,6 +209,8 @@ bool LiveRange::isOnThisSide(OpOperand *use) const {
     return true;
   Operation *op = use->getOwner();
   for (; op->getParentRegion() != home; op = op->getParentOp()) {
+    if (isOnOtherSide(op->getBlock()))
+      return false;
     auto parent = dyn_cast<RegionBranchOpInterface>(op->getParentOp());
     if (!parent || !selects.contains(parent->getBlock()))
       continue;
@@ -191,7 +223,7 @@ bool LiveRange::isOnThisSide(OpOperand *use) const {
         }))
       return false;
   }
-  return isTaken(*use);
+  return !isOnOtherSide(op->getBlock()) && isTaken(*use);
 }
 
 /// Sends the value into the regions that the op may run first. What comes after
@@ -213,10 +245,16 @@ bool LiveRange::enterRegions(Operation *op, Block *block) {
 
 void LiveRange::leaveBlock(Block *block) {
   Operation *terminator = getTerminator(block);
-  // The condition is known to be the same within the block only.
+  // The condition is known to be the same within the block, and where a branch
+  // on it goes.
   if (auto select = selects.find(block); select != selects.end()) {
-    halfSelect = HalfSelect{select->second, nullptr, terminator};
-    return;
+    Block *known = getKnownSuccessor(block);
+    if (!known) {
+      halfSelect = HalfSelect{select->second, nullptr, terminator};
+      return;
+    }
+    aliveAtEnd.insert(block);
+    return leaveAlong(known, block, terminator);
   }
   aliveAtEnd.insert(block);
   if (!terminator || terminator->getNumSuccessors() == 0)
@@ -309,8 +347,10 @@ void LiveRange::findConflict() {
 
 std::optional<LiveRange::Conflict> LiveRange::findBlockConflict(Block *block) {
   for (Block *predecessor : block->getPredecessors()) {
+    Block *known = getKnownSuccessor(predecessor);
     if (aliveEdges.contains({predecessor, block}) ||
-        !dominance.isReachableFromEntry(predecessor))
+        !dominance.isReachableFromEntry(predecessor) ||
+        (known && known != block) || isOnOtherSide(predecessor))
       continue;
     bool isLoop = dominance.dominates(block, predecessor);
     return Conflict{isLoop ? &predecessor->back() : &block->front(),

@@ -86,6 +86,8 @@ private:
   /// others.
   void visitBranch(BranchOpInterface branch, Block *block);
   bool isTaken(OpOperand &use) const;
+  Block *getKnownSuccessor(Block *block) const;
+  bool isOnOtherSide(Block *block) const;
   void getEntry(RegionBranchOpInterface op,
                 SmallVectorImpl<RegionSuccessor> &successors) const;
   bool enterRegions(Operation *op, Block *block);

@@ -115,3 +115,45 @@ func.func @selected_in_a_loop(
   }
   return
 }
+
+// -----
+
+!end = !fp8.consumer<!fp8.pipeline<3, s: !fp8.tile<1x128xf32>>>
+// What the branch on the condition should consume leaks on its side.
+// expected-error @below {{consumer end leaks: it is never consumed (L1); consume it with 'fp8.close'}}
+func.func @forgotten_in_blocks(%x: !end, %y: !end, %cond: i1) -> !end attributes {fp8.linear} {
+  %a = arith.select %cond, %x, %y : !end
+  // expected-note @below {{on the path that takes successor #1 of this 'cf.cond_br'}}
+  cf.cond_br %cond, ^left, ^right
+^left:
+  fp8.close %y : !end
+  cf.br ^meet
+^right:
+  cf.br ^meet
+^meet:
+  // expected-note @below {{still alive where control leaves its region}}
+  return %a : !end
+}
+
+// -----
+
+!end = !fp8.consumer<!fp8.pipeline<3, s: !fp8.tile<1x128xf32>>>
+// The wrong one of two is consumed on each side.
+// expected-error @below {{consumer end is consumed twice (L1); keep one, or go on with the handle that the first gives back}}
+// expected-error @below {{consumer end leaks: it is never consumed (L1); consume it with 'fp8.close'}}
+func.func @wrong_one_in_blocks(%x: !end, %y: !end, %cond: i1) -> !end attributes {fp8.linear} {
+  // expected-note @below {{consumed here}}
+  %a = arith.select %cond, %x, %y : !end
+  // expected-note @below {{on the path that takes successor #0 of this 'cf.cond_br'}}
+  cf.cond_br %cond, ^left, ^right
+^left:
+  // expected-note @below {{consumed again here}}
+  fp8.close %x : !end
+  cf.br ^meet
+^right:
+  fp8.close %y : !end
+  cf.br ^meet
+^meet:
+  // expected-note @below {{still alive where control leaves its region}}
+  return %a : !end
+}

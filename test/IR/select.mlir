@@ -2,6 +2,8 @@
 // RUN: fp8-opt %s --canonicalize --verify-roundtrip | FileCheck %s
 // RUN: fp8-opt %s --canonicalize --cse --control-flow-sink --sccp --remove-dead-values --loop-invariant-code-motion -o %t
 // RUN: fp8-opt %t --canonicalize --cse --control-flow-sink --sccp --remove-dead-values --loop-invariant-code-motion -o /dev/null
+// RUN: fp8-opt %s --canonicalize --convert-scf-to-cf -o %t.blocks
+// RUN: fp8-opt %t.blocks --canonicalize --cse --sccp -o /dev/null
 
 !end = !fp8.consumer<!fp8.pipeline<3, s: !fp8.tile<1x128xf32>>>
 !stage = !fp8.consumer_stage<!fp8.pipeline<3, s: !fp8.tile<1x128xf32>>>
@@ -130,5 +132,22 @@ func.func @borrowed_before(%x: !stage, %y: !stage, %cond: i1, %m: memref<?xf32>)
 // CHECK-NOT: arith.select
 func.func @same_on_both_sides(%x: !end, %cond: i1) -> !end attributes {fp8.linear} {
   %a = arith.select %cond, %x, %x : !end
+  return %a : !end
+}
+
+// A branch of blocks on the condition consumes what is not selected, and goes on with it.
+// CHECK-LABEL: func.func @one_of_two_in_blocks(
+func.func @one_of_two_in_blocks(%x: !end, %y: !end, %cond: i1) -> !end attributes {fp8.linear} {
+  %a = arith.select %cond, %x, %y : !end
+  cf.cond_br %cond, ^left, ^right
+^left:
+  fp8.close %y : !end
+  cf.br ^meet
+^right:
+  %s = fp8.acquire %x : !end
+  %n = fp8.release %s : !stage
+  fp8.close %n : !end
+  cf.br ^meet
+^meet:
   return %a : !end
 }

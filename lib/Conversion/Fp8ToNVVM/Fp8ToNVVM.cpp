@@ -4,6 +4,7 @@
 
 #include "fp8/Conversion/Fp8ToNVVM.h"
 
+#include "Blocks.h"
 #include "Lowering.h"
 #include "fp8/Conversion/Passes.h"
 
@@ -291,35 +292,6 @@ static LogicalResult updateLaunch(gpu::LaunchFuncOp launch,
   return success();
 }
 
-/// Puts the blocks of a role, or of what a leading CTA does, into one op, so
-/// that the role can become a branch.
-static void wrapBlocks(Operation *op) {
-  Region &body = op->getRegion(0);
-  if (body.hasOneBlock())
-    return;
-  OpBuilder builder(op->getContext());
-  Block &first = body.front();
-  Block *entry = new Block();
-  body.push_front(entry);
-  for (BlockArgument argument : first.getArguments())
-    argument.replaceAllUsesWith(
-        entry->addArgument(argument.getType(), argument.getLoc()));
-  first.eraseArguments(0, first.getNumArguments());
-  builder.setInsertionPointToStart(entry);
-  auto wrapper = scf::ExecuteRegionOp::create(builder, op->getLoc(),
-                                              op->getResultTypes());
-  YieldOp::create(builder, op->getLoc(), wrapper.getResults());
-  Region &target = wrapper.getRegion();
-  target.getBlocks().splice(target.end(), body.getBlocks(),
-                            std::next(body.begin()), body.end());
-  for (Block &block : target)
-    if (auto yield = dyn_cast<YieldOp>(block.getTerminator())) {
-      builder.setInsertionPoint(yield);
-      scf::YieldOp::create(builder, yield.getLoc(), yield.getOperands());
-      yield.erase();
-    }
-}
-
 static LogicalResult updateLaunches(ModuleOp module, gpu::GPUFuncOp kernel,
                                     const KernelPlan &plan) {
   WalkResult result = module.walk([&](gpu::LaunchFuncOp launch) {
@@ -379,10 +351,7 @@ static LogicalResult convertKernel(gpu::GPUFuncOp kernel,
 
 static LogicalResult lowerKernel(ModuleOp module, gpu::GPUFuncOp kernel,
                                  PopulatePatternsFn populateMore) {
-  kernel.walk([](Operation *op) {
-    if (isa<RoleOp, LeadingCtaOp>(op))
-      wrapBlocks(op);
-  });
+  prepareBlocks(kernel);
   FailureOr<KernelPlan> plan = KernelPlan::analyze(kernel);
   if (failed(plan) || failed(updateLaunches(module, kernel, *plan)))
     return failure();
