@@ -55,7 +55,8 @@ LogicalResult KernelPlan::checkSharedSlots(Operation *op,
   for (auto &[number, use] : flow->getStageUses()) {
     StagePlan stage = stages.lookup(number);
     for (AcquireOp acquire : use.acquires)
-      if (llvm::is_contained(getRings(acquire.getEnd()), op) && ring.ctaGroup == 1 &&
+      if (llvm::is_contained(getRings(acquire.getEnd()), op) &&
+          ring.ctaGroup == 1 &&
           getLeadingGrouping(acquire) && cluster.getSize() > 1)
         return acquire.emitOpError()
                << "takes a slot that CTAs fill for one another, so it must not "
