@@ -91,9 +91,16 @@ void fp8::visitRegionEdges(
 }
 
 /// True if each value that the operand is handed to along the edges of a region
-/// op has the operand's type.
+/// op, or by a return, has the operand's type.
 static bool keepsType(OpOperand &use) {
   Operation *op = use.getOwner();
+  if (auto function = dyn_cast_or_null<FunctionOpInterface>(op->getParentOp());
+      function && op->hasTrait<mlir::OpTrait::IsTerminator>() &&
+      op->getNumSuccessors() == 0) {
+    ArrayRef<Type> results = function.getResultTypes();
+    unsigned index = use.getOperandNumber();
+    return index < results.size() && results[index] == use.get().getType();
+  }
   auto region = dyn_cast<RegionBranchOpInterface>(op);
   if (!region && isa<RegionBranchTerminatorOpInterface>(op))
     region = dyn_cast_or_null<RegionBranchOpInterface>(op->getParentOp());

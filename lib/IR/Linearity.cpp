@@ -34,7 +34,8 @@ private:
   void checkMaker(Operation *op);
   void checkMaker(Block *block);
   void checkEdges(RegionBranchOpInterface op);
-  void checkCopyable(Value value);
+  void checkCopyable(Type type, Location loc);
+  void checkSignature();
   void reportMaker(Value value, Operation *maker);
   void checkCall(Operation *op);
   bool collectLent(Value value, SmallVectorImpl<OpOperand *> &uses);
@@ -89,6 +90,8 @@ LogicalResult Checker::run() {
       }
       return WalkResult::advance();
     });
+  if (!failed)
+    checkSignature();
   return success(!failed);
 }
 
@@ -167,17 +170,29 @@ void Checker::checkEdges(RegionBranchOpInterface op) {
 }
 
 /// (L6) A value that can be copied holds no handle.
-void Checker::checkCopyable(Value value) {
-  auto [known, isNew] = holdsHandlesByType.insert({value.getType(), false});
+void Checker::checkCopyable(Type type, Location loc) {
+  auto [known, isNew] = holdsHandlesByType.insert({type, false});
   if (isNew)
-    known->second = holdsHandles(value.getType());
+    known->second = holdsHandles(type);
   if (!known->second)
     return;
   failed = true;
-  emitError(value.getLoc())
-      << "a value of type " << value.getType()
-      << " holds handles and can be copied (L6); pass each handle as a value "
-         "of its own";
+  emitError(loc) << "a value of type " << type
+                 << " holds handles and can be copied (L6); pass each handle "
+                    "as a value of its own";
+}
+
+/// (L6) What a caller passes or gets may have another type than any value in
+/// the body, or there is no body.
+void Checker::checkSignature() {
+  auto signature = dyn_cast<FunctionOpInterface>(function);
+  if (!signature)
+    return;
+  for (ArrayRef<Type> types :
+       {signature.getArgumentTypes(), signature.getResultTypes()})
+    for (Type type : types)
+      if (!isLinear(type))
+        checkCopyable(type, function->getLoc());
 }
 
 /// (L5) A callee takes ownership, so it must be a function that is checked.
@@ -210,7 +225,7 @@ void Checker::checkCall(Operation *op) {
 
 void Checker::checkValue(Value value) {
   if (!isLinear(value.getType()))
-    return checkCopyable(value);
+    return checkCopyable(value.getType(), value.getLoc());
   if (forged.contains(value) || !checkUses(value))
     return;
   SmallVector<OpOperand *> uses;

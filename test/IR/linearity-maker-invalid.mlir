@@ -68,3 +68,10 @@ func.func @foreign_branch() attributes {fp8.linear} {
   fp8.close %end : !end
   return
 }
+
+// -----
+
+// A declaration has no value of the type that its callers get.
+!end = !fp8.consumer<!fp8.pipeline<3, s: !fp8.tile<1x128xf32>>>
+// expected-error @below {{a value of type 'tuple<!fp8.consumer<!fp8.pipeline<3, s: !fp8.tile<1x128xf32>>>>' holds handles and can be copied (L6); pass each handle as a value of its own}}
+func.func private @declared() -> tuple<!end> attributes {fp8.linear}

@@ -84,3 +84,19 @@ func.func @affine(%end: !end, %n: index) -> !end attributes {fp8.linear} {
   }
   return %last : !end
 }
+
+// -----
+
+// A function that boxes what it returns. Its callers hold no handle, and nobody checks them.
+!end = !fp8.consumer<!fp8.pipeline<3, s: !fp8.tile<1x128xf32>>>
+// expected-error @below {{consumer end is passed to 'async.return', which does not declare what it does with it (L6); only branches, calls and ops with LinearOpInterface may take it}}
+async.func @boxed_by_return(%end: !end) -> !async.value<!end> attributes {fp8.linear} {
+  // expected-note @below {{used here}}
+  return %end : !end
+}
+
+// -----
+
+!end = !fp8.consumer<!fp8.pipeline<3, s: !fp8.tile<1x128xf32>>>
+// expected-error @below {{a value of type '!async.value<!fp8.consumer<!fp8.pipeline<3, s: !fp8.tile<1x128xf32>>>>' holds handles and can be copied (L6); pass each handle as a value of its own}}
+async.func private @declared_box() -> !async.value<!end> attributes {fp8.linear}
