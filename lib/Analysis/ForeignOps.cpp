@@ -4,6 +4,7 @@
 // and have no shared memory of their own.
 
 #include "fp8/Analysis/KernelPlan.h"
+#include "fp8/IR/Assembly.h"
 
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/CallInterfaces.h"
@@ -96,9 +97,8 @@ static bool mayWait(Operation *op) {
       op->hasTrait<mlir::OpTrait::HasRecursiveMemoryEffects>())
     return false; // ours, declared, or ops with what is in their regions
   StringRef name = op->getName().getStringRef();
-  for (StringRef text : {"asm_string", "ptxCode"})
-    if (auto assembly = op->getAttrOfType<StringAttr>(text))
-      return reachesOtherWarps(assembly);
+  if (std::optional<StringRef> assembly = getAssembly(op))
+    return reachesOtherWarps(*assembly);
   if (auto intrinsic = op->getAttrOfType<StringAttr>("intrin"))
     return isBarrier(intrinsic);
   return hasUnknownEffects(op) && !staysInWarp(name);

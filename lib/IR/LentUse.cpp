@@ -4,6 +4,7 @@
 
 #include "LentUse.h"
 
+#include "fp8/IR/Assembly.h"
 #include "fp8/IR/Fp8.h"
 #include "fp8/IR/Linearity.h"
 
@@ -23,6 +24,39 @@ static bool isNumber(Type type) {
   if (auto vector = dyn_cast<VectorType>(type))
     type = vector.getElementType();
   return type.isIntOrIndexOrFloat() || isa<TensorType, ComplexType>(type);
+}
+
+/// True if assembly text may take a value of this type for an address. All but
+/// floats and integers of fewer than 32 bits may be one: addresses in shared
+/// memory have 32 bits. A vector or a structure is what its elements are.
+static bool mayHoldAddress(Type type) {
+  bool isAddress = isa<PtrLikeTypeInterface>(type), hasParts = false;
+  type.walkImmediateSubElements([](Attribute) {},
+                                [&](Type part) {
+                                  hasParts = true;
+                                  isAddress |= mayHoldAddress(part);
+                                });
+  if (hasParts)
+    return isAddress;
+  return !isa<FloatType>(type) &&
+         !(isa<IntegerType>(type) && type.getIntOrFloatBitWidth() < 32);
+}
+
+/// True if assembly text that is given the operand may write it to memory: a
+/// number at any address, an address at another one.
+static bool mayStoreInAssembly(OpOperand &use) {
+  bool isAddress = !isNumber(use.get().getType());
+  return llvm::count_if(use.getOwner()->getOperandTypes(), mayHoldAddress) >
+         (isAddress ? 1 : 0);
+}
+
+/// True if the op reads what lies behind the operand.
+static bool readsThrough(OpOperand &use,
+                         ArrayRef<MemoryEffects::EffectInstance> effects) {
+  return llvm::any_of(effects, [&](const auto &effect) {
+    return isa<MemoryEffects::Read>(effect.getEffect()) &&
+           effect.template getEffectValue<OpOperand *>() == &use;
+  });
 }
 
 /// True if the op, which writes to the target, may write the value there.
@@ -54,16 +88,11 @@ static bool mayStore(OpOperand &use) {
   if (isa<LinearOpInterface, RegionBranchOpInterface, BranchOpInterface>(op) ||
       isa_and_nonnull<Fp8Dialect>(op->getDialect()))
     return false;
+  if (getAssembly(op))
+    return !isMemoryEffectFree(op) && mayStoreInAssembly(use);
   std::optional<SmallVector<MemoryEffects::EffectInstance>> effects =
       getEffectsRecursively(op);
-  // What is only read through is an address of data.
-  auto isOf = [&](const MemoryEffects::EffectInstance &effect) {
-    return effect.getValue() == use.get();
-  };
-  auto isRead = [&](const MemoryEffects::EffectInstance &effect) {
-    return isOf(effect) && isa<MemoryEffects::Read>(effect.getEffect());
-  };
-  if (effects && llvm::any_of(*effects, isRead))
+  if (effects && readsThrough(use, *effects))
     return false;
   SmallVector<Value> targets;
   bool writes = !effects;
@@ -132,14 +161,32 @@ static SmallVector<Value> getLoopVariables(OpOperand &use) {
   return *variables;
 }
 
-/// True if the result may be what the op was given, or an address in it. What
-/// an op with effects gets through an address is data; without one it can only
-/// hand on what it was given, as a shuffle between lanes does.
+/// True if an op with effects may hand on the operand in the result: the value
+/// itself, an address in it, or what is computed from it. What the op gets
+/// through an address is data; without one it can only hand on what it was
+/// given, as a shuffle between lanes does.
 static bool mayCarry(OpResult result, OpOperand &use) {
-  Type type = result.getType();
+  Operation *op = use.getOwner();
+  Type type = result.getType(), given = use.get().getType();
+  // A reader of views gets data through them, at the place that an index says.
+  if (auto reader = dyn_cast<ViewReaderOpInterface>(op))
+    return !given.isIndex() &&
+           !llvm::is_contained(reader.getViewsRead(), use.get());
+  if (getAssembly(op))
+    return isNumber(given) || mayHoldAddress(type);
   if (isNumber(type))
-    return llvm::all_of(result.getOwner()->getOperandTypes(), isNumber);
-  return isa<PtrLikeTypeInterface>(type) || type == use.get().getType();
+    return llvm::all_of(op->getOperandTypes(), isNumber);
+  auto effects = getEffectsRecursively(op);
+  return (isa<PtrLikeTypeInterface>(type) || type == given) &&
+         !(effects && readsThrough(use, *effects));
+}
+
+/// True if the operand only decides between other values.
+static bool isCondition(OpOperand &use) {
+  auto select = dyn_cast<SelectLikeOpInterface>(use.getOwner());
+  Value value = use.get();
+  return select && value == select.getCondition() &&
+         value != select.getTrueValue() && value != select.getFalseValue();
 }
 
 SmallVector<Value> fp8::getDerivedValues(OpOperand &use) {
@@ -148,12 +195,13 @@ SmallVector<Value> fp8::getDerivedValues(OpOperand &use) {
   auto linear = dyn_cast<LinearOpInterface>(op);
   if (isa<RegionBranchOpInterface, CallOpInterface>(op) && !linear)
     return derived; // what it forwards escapes; a condition is not followed
+  if (isCondition(use))
+    return derived; // control that depends on it is not followed
   bool isPure = isMemoryEffectFree(op);
-  bool isDeclared = linear || isa_and_nonnull<Fp8Dialect>(op->getDialect());
   for (OpResult result : op->getResults())
     if ((linear && linear.lendsResult(result)) ||
         (!isLinear(result.getType()) &&
-         (isPure || (!isDeclared && mayCarry(result, use)))))
+         (isPure || (!linear && mayCarry(result, use)))))
       derived.push_back(result);
   return derived;
 }

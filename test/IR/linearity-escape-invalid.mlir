@@ -45,25 +45,6 @@ func.func @lent_linalg_fill_escape(%e: !end, %m: memref<?xf32>, %tn: tensor<1xin
 
 !end = !fp8.consumer<!fp8.pipeline<3, s: !fp8.tile<1x128xf32>>>
 !stage = !fp8.consumer_stage<!fp8.pipeline<3, s: !fp8.tile<1x128xf32>>>
-func.func @lent_inline_asm(%e: !end, %m: memref<?xf32>) -> (!end, f32) attributes {fp8.linear} {
-  // expected-error @below {{consumer stage was consumed before the last use of what it lent (L9); consume it after that}}
-  %s = fp8.acquire %e : !end
-  %slot = fp8.index %s : !stage
-  %i = arith.index_cast %slot : index to i32
-  %j = llvm.inline_asm has_side_effects "mov.u32 $0, $1;", "=r,r" %i : (i32) -> i32
-  // expected-note @below {{lent here}}
-  %r = arith.index_cast %j : i32 to index
-  // expected-note @below {{consumed here}}
-  %n = fp8.release %s : !stage
-  // expected-note @below {{used here}}
-  %x = memref.load %m[%r] : memref<?xf32>
-  return %n, %x : !end, f32
-}
-
-// -----
-
-!end = !fp8.consumer<!fp8.pipeline<3, s: !fp8.tile<1x128xf32>>>
-!stage = !fp8.consumer_stage<!fp8.pipeline<3, s: !fp8.tile<1x128xf32>>>
 func.func @lent_shfl(%e: !end, %m: memref<?xf32>) -> (!end, f32) attributes {fp8.linear} {
   // expected-error @below {{consumer stage was consumed before the last use of what it lent (L9); consume it after that}}
   %s = fp8.acquire %e : !end

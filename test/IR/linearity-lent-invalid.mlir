@@ -72,3 +72,22 @@ func.func @counted_from_what_was_lent(%end: !fp8.consumer<!ring>, %m: memref<?xf
   %next = fp8.release %last : !fp8.consumer_stage<!ring>
   return %next : !fp8.consumer<!ring>
 }
+
+// -----
+
+// A sum is computed with its scales, wherever the products come from.
+!ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
+!acc = !fp8.output_pipeline<2, 128x128xf32>
+!sum = !fp8.fragment<128x128xf32, 4>
+func.func @lent_is_promoted(%acc: !fp8.epilogue_stage<!acc>, %stage: !fp8.consumer_stage<!ring>, %f: !sum) -> (!fp8.epilogue_stage<!acc>, !fp8.consumer<!ring>, !sum) attributes {fp8.linear} {
+  %partial = fp8.accumulator %acc : !fp8.epilogue_stage<!acc>
+  %scale = fp8.tile %stage["s"] : !fp8.consumer_stage<!ring>
+  // expected-error @below {{what 'fp8.index' lends must not outlive its handle (L9); pass the handle on and borrow again}}
+  %slot = fp8.index %stage : !fp8.consumer_stage<!ring>
+  %i = arith.index_cast %slot : index to i32
+  %x = arith.sitofp %i : i32 to f32
+  %sum = fp8.promote %f, %partial scales(%scale, %x) : !sum, !fp8.tmem<128x128xf32>, !fp8.tile<1x128xf32>
+  %next = fp8.release %stage : !fp8.consumer_stage<!ring>
+  // expected-note @below {{passed on here}}
+  return %acc, %next, %sum : !fp8.epilogue_stage<!acc>, !fp8.consumer<!ring>, !sum
+}

@@ -39,3 +39,21 @@ func.func @lent_view_is_copied(%x: !end, %m: memref<?xf32>, %to: memref<1xf32, s
   %n = fp8.release %s : !stage
   return %n : !end
 }
+
+// So is a pointer that is read there, and what assembly reads there as a float. What a lent number decides between is its own.
+func.func @data_lives_on(%x: !end, %p: !llvm.ptr, %q: !llvm.ptr, %v: f32, %w: f32) -> (!end, f32, f32, f32) attributes {fp8.linear} {
+  %c0 = arith.constant 0 : index
+  %s = fp8.acquire %x : !end
+  %slot = fp8.index %s : !stage
+  %i = arith.index_cast %slot : index to i64
+  %address = llvm.getelementptr %p[%i] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.ptr
+  %other = llvm.load %address : !llvm.ptr -> !llvm.ptr
+  %float = llvm.getelementptr %q[%i] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+  llvm.inline_asm has_side_effects "st.global.f32 [$0], $1;", "l,f" %float, %v : (!llvm.ptr, f32) -> ()
+  %read = llvm.inline_asm has_side_effects "ld.global.f32 $0, [$1];", "=f,l" %float : (!llvm.ptr) -> f32
+  %first = arith.cmpi eq, %slot, %c0 : index
+  %chosen = arith.select %first, %v, %w : f32
+  %n = fp8.release %s : !stage
+  %data = llvm.load %other : !llvm.ptr -> f32
+  return %n, %read, %chosen, %data : !end, f32, f32, f32
+}
