@@ -348,13 +348,21 @@ static void noteConsumptions(InFlightDiagnostic &diagnostic, Value value,
 }
 
 bool Checker::reportCapture(Value value, const LiveRange &range) {
-  Operation *capture = range.getCapture();
-  if (!capture)
+  if (!range.getCapture())
     return false;
-  InFlightDiagnostic diagnostic = error(value)
-                                  << "is captured by '" << capture->getName()
-                                  << "' (L6); pass it as an operand";
+  auto [capture, use] = *range.getCapture();
+  InFlightDiagnostic diagnostic = error(value);
+  if (use->get() == value)
+    diagnostic << "is captured by '" << capture->getName()
+               << "' (L6); pass it as an operand";
+  else
+    diagnostic << "lends a value that '" << capture->getName()
+               << "' captures (L6); read what its regions need in front of it";
   diagnostic.attachNote(capture->getLoc()) << "captured here";
+  if (use->get() != value) {
+    diagnostic.attachNote(use->getOwner()->getLoc()) << "used here";
+    diagnostic.attachNote(use->get().getLoc()) << "lent here";
+  }
   return true;
 }
 
@@ -382,8 +390,7 @@ bool Checker::reportLateUse(Value value, ArrayRef<OpOperand *> uses,
   if (range.getConsumptions().empty())
     return false;
   for (OpOperand *use : uses)
-    if (!range.isReachedAlive(use) && range.isOnThisSide(use) &&
-        dominance.isReachableFromEntry(use->getOwner()->getBlock()) &&
+    if (!range.isReachedAlive(use) && range.isReachable(use) &&
         dominance.properlyDominates(value, use->getOwner())) {
       reportLateUse(value, range, use);
       return true;

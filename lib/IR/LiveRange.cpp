@@ -51,7 +51,7 @@ void LiveRange::collect(ArrayRef<OpOperand *> uses) {
         break;
       Operation *parent = op->getParentOp();
       if (!parent || !runsRegionsInPlace(parent)) {
-        capture = parent;
+        capture = Capture{parent, use};
         return;
       }
     }
@@ -190,6 +190,21 @@ bool LiveRange::isOnOtherSide(Block *block) const {
          });
 }
 
+/// False if a branch hands the value on only to where it does not go on this
+/// side.
+bool LiveRange::isOnKnownEdge(OpOperand &use) const {
+  auto branch = dyn_cast<BranchOpInterface>(use.getOwner());
+  Block *known = branch ? getKnownSuccessor(branch->getBlock()) : nullptr;
+  if (!known || !isForwarded(use))
+    return true;
+  for (auto [index, successor] : llvm::enumerate(branch->getSuccessors()))
+    if (successor == known &&
+        isWithin(use,
+                 branch.getSuccessorOperands(index).getForwardedOperands()))
+      return true;
+  return false;
+}
+
 /// The regions that the op may run first; beside a select, on a side of its
 /// condition.
 void LiveRange::getEntry(RegionBranchOpInterface op,
@@ -223,7 +238,36 @@ bool LiveRange::isOnThisSide(OpOperand *use) const {
         }))
       return false;
   }
-  return !isOnOtherSide(op->getBlock()) && isTaken(*use);
+  return !isOnOtherSide(op->getBlock()) && isTaken(*use) && isOnKnownEdge(*use);
+}
+
+/// True if control may come to the region from the op around it.
+static bool isEntered(Region *region) {
+  auto op = dyn_cast<RegionBranchOpInterface>(region->getParentOp());
+  if (!op)
+    return true;
+  SmallVector<RegionSuccessor> worklist;
+  op.getSuccessorRegions(RegionBranchPoint::parent(), worklist);
+  llvm::SmallDenseSet<Region *> seen;
+  while (!worklist.empty()) {
+    Region *next = worklist.pop_back_val().getSuccessor();
+    if (next == region)
+      return true;
+    if (next && seen.insert(next).second)
+      op.getSuccessorRegions(*next, worklist); // adds to it
+  }
+  return false;
+}
+
+bool LiveRange::isReachable(OpOperand *use) const {
+  for (Operation *op = use->getOwner();; op = op->getParentOp()) {
+    if (!dominance.isReachableFromEntry(op->getBlock()))
+      return false;
+    if (op->getParentRegion() == home)
+      return isOnThisSide(use);
+    if (!isEntered(op->getParentRegion()))
+      return false;
+  }
 }
 
 /// Sends the value into the regions that the op may run first. What comes after

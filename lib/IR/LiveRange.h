@@ -43,6 +43,12 @@ public:
     Operation *end;    ///< the terminator that is reached with the value alive
   };
 
+  /// A use inside an op whose regions the value may not enter.
+  struct Capture {
+    Operation *by;
+    OpOperand *use; ///< of the value, or of what it lent
+  };
+
   /// `uses` are the direct uses of `value` and the uses of what was lent from
   /// it. A value that is selected has two live ranges: that in which the
   /// conditions are true (`side`), and the other.
@@ -53,13 +59,12 @@ public:
   const std::optional<Leak> &getLeak() const { return leak; }
   const std::optional<Conflict> &getConflict() const { return conflict; }
   const std::optional<HalfSelect> &getHalfSelect() const { return halfSelect; }
-  /// An op around a use whose regions the value may not enter, null if there is
-  /// none.
-  Operation *getCapture() const { return capture; }
+  /// The first capture that was found; the others are not looked for.
+  const std::optional<Capture> &getCapture() const { return capture; }
   /// True if the value is alive when the use is reached.
   bool isReachedAlive(OpOperand *use) const { return reached.contains(use); }
-  /// True if control may come to the use on this side of the conditions.
-  bool isOnThisSide(OpOperand *use) const;
+  /// True if control may come to the use, on this side of the conditions.
+  bool isReachable(OpOperand *use) const;
 
   /// Adds a note for each decision on the path from the definition to the end
   /// of `block`.
@@ -86,8 +91,10 @@ private:
   /// others.
   void visitBranch(BranchOpInterface branch, Block *block);
   bool isTaken(OpOperand &use) const;
+  bool isOnThisSide(OpOperand *use) const;
   Block *getKnownSuccessor(Block *block) const;
   bool isOnOtherSide(Block *block) const;
+  bool isOnKnownEdge(OpOperand &use) const;
   void getEntry(RegionBranchOpInterface op,
                 SmallVectorImpl<RegionSuccessor> &successors) const;
   bool enterRegions(Operation *op, Block *block);
@@ -124,7 +131,7 @@ private:
   SmallVector<OpOperand *> consumptions;
   std::optional<Leak> leak;
   std::optional<Conflict> conflict;
-  Operation *capture = nullptr;
+  std::optional<Capture> capture;
 };
 
 /// Where control may go from the end of a region's block. A terminator that

@@ -75,6 +75,26 @@ func.func @counted_from_what_was_lent(%end: !fp8.consumer<!ring>, %m: memref<?xf
 
 // -----
 
+!ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
+#map = affine_map<(d0) -> (d0)>
+func.func @lent_is_captured(%end: !fp8.consumer<!ring>, %m: memref<?xf32>, %t: tensor<4xf32>) -> (!fp8.consumer<!ring>, tensor<4xf32>) attributes {fp8.linear} {
+  // expected-error @below {{consumer stage lends a value that 'linalg.generic' captures (L6); read what its regions need in front of it}}
+  %stage = fp8.acquire %end : !fp8.consumer<!ring>
+  // expected-note @below {{lent here}}
+  %slot = fp8.index %stage : !fp8.consumer_stage<!ring>
+  // expected-note @below {{captured here}}
+  %r = linalg.generic {indexing_maps = [#map], iterator_types = ["parallel"]} outs(%t : tensor<4xf32>) {
+  ^bb0(%z: f32):
+    // expected-note @below {{used here}}
+    %x = memref.load %m[%slot] : memref<?xf32>
+    linalg.yield %x : f32
+  } -> tensor<4xf32>
+  %next = fp8.release %stage : !fp8.consumer_stage<!ring>
+  return %next, %r : !fp8.consumer<!ring>, tensor<4xf32>
+}
+
+// -----
+
 // A sum is computed with its scales, wherever the products come from.
 !ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
 !acc = !fp8.output_pipeline<2, 128x128xf32>

@@ -157,3 +157,28 @@ func.func @wrong_one_in_blocks(%x: !end, %y: !end, %cond: i1) -> !end attributes
   // expected-note @below {{still alive where control leaves its region}}
   return %a : !end
 }
+
+// -----
+
+// The branch hands on what is selected, not the other.
+!end = !fp8.consumer<!fp8.pipeline<3, s: !fp8.tile<1x128xf32>>>
+func.func @selected_along_edges(
+    // expected-error @below {{consumer end is consumed twice (L1); keep one, or go on with the handle that the first gives back}}
+    %x: !end,
+    // expected-error @below {{consumer end leaks: it is never consumed (L1); consume it with 'fp8.close'}}
+    %y: !end, %cond: i1) -> !end attributes {fp8.linear} {
+  // expected-note @below {{consumed here}}
+  %a = arith.select %cond, %x, %y : !end
+  // expected-note @below {{consumed again here}}
+  // expected-note @below {{on the path that takes successor #0 of this 'cf.cond_br'}}
+  cf.cond_br %cond, ^left(%x : !end), ^right(%y : !end)
+^left(%p: !end):
+  fp8.close %p : !end
+  cf.br ^meet
+^right(%q: !end):
+  fp8.close %q : !end
+  cf.br ^meet
+^meet:
+  // expected-note @below {{still alive where control leaves its region}}
+  return %a : !end
+}

@@ -151,3 +151,20 @@ func.func @one_of_two_in_blocks(%x: !end, %y: !end, %cond: i1) -> !end attribute
 ^meet:
   return %a : !end
 }
+
+// The branch itself hands on what is not selected.
+// CHECK-LABEL: func.func @one_of_two_along_edges(
+func.func @one_of_two_along_edges(%x: !end, %y: !end, %cond: i1) -> !end attributes {fp8.linear} {
+  %a = arith.select %cond, %x, %y : !end
+  cf.cond_br %cond, ^left(%y : !end), ^right(%x : !end)
+^left(%p: !end):
+  fp8.close %p : !end
+  cf.br ^meet
+^right(%q: !end):
+  %s = fp8.acquire %q : !end
+  %n = fp8.release %s : !stage
+  fp8.close %n : !end
+  cf.br ^meet
+^meet:
+  return %a : !end
+}

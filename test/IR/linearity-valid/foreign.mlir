@@ -57,3 +57,17 @@ func.func @data_lives_on(%x: !end, %p: !llvm.ptr, %q: !llvm.ptr, %v: f32, %w: f3
   %data = llvm.load %other : !llvm.ptr -> f32
   return %n, %read, %chosen, %data : !end, f32, f32, f32
 }
+
+// A region that may run elsewhere captures what was read in front of it.
+#map = affine_map<(d0) -> (d0)>
+func.func @read_in_front(%x: !end, %m: memref<?xf32>, %t: tensor<4xf32>) -> (!end, tensor<4xf32>) attributes {fp8.linear} {
+  %s = fp8.acquire %x : !end
+  %slot = fp8.index %s : !stage
+  %value = memref.load %m[%slot] : memref<?xf32>
+  %r = linalg.generic {indexing_maps = [#map], iterator_types = ["parallel"]} outs(%t : tensor<4xf32>) {
+  ^bb0(%z: f32):
+    linalg.yield %value : f32
+  } -> tensor<4xf32>
+  %n = fp8.release %s : !stage
+  return %n, %r : !end, tensor<4xf32>
+}

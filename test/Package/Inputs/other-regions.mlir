@@ -100,3 +100,19 @@ async.func @boxed_by_return(%end: !end) -> !async.value<!end> attributes {fp8.li
 !end = !fp8.consumer<!fp8.pipeline<3, s: !fp8.tile<1x128xf32>>>
 // expected-error @below {{a value of type '!async.value<!fp8.consumer<!fp8.pipeline<3, s: !fp8.tile<1x128xf32>>>>' holds handles and can be copied (L6); pass each handle as a value of its own}}
 async.func private @declared_box() -> !async.value<!end> attributes {fp8.linear}
+
+// -----
+
+// A loop that never runs uses nothing, neither a handle nor what one lent.
+!end = !fp8.consumer<!fp8.pipeline<3, s: !fp8.tile<1x128xf32>>>
+!stage = !fp8.consumer_stage<!fp8.pipeline<3, s: !fp8.tile<1x128xf32>>>
+func.func @no_trips(%end: !end, %stage: !stage, %m: memref<?xf32>) -> !end attributes {fp8.linear} {
+  %slot = fp8.index %stage : !stage
+  affine.for %i = 0 to 0 {
+    %cursor = fp8.index %end : !end
+    %x = memref.load %m[%slot] : memref<?xf32>
+  }
+  fp8.close %end : !end
+  %next = fp8.release %stage : !stage
+  return %next : !end
+}
