@@ -4,6 +4,7 @@
 // layout of memory in MemoryLayout.cpp, registers in Registers.cpp.
 
 #include "fp8/Analysis/KernelPlan.h"
+#include "fp8/IR/Linearity.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Interfaces/CallInterfaces.h"
@@ -184,6 +185,10 @@ static LogicalResult checkEvidence(CreateEpilogueWarpOp op,
                           "end, in the same role";
   if (wait)
     diagnostic.attachNote(wait.getLoc()) << "this one waits for another ring";
+  else if (Operation *maker = op.getReady().getDefiningOp())
+    diagnostic.attachNote(maker->getLoc())
+        << "this one comes from '" << maker->getName()
+        << "'; pass on the result of the fp8.wait_tmem itself";
   return diagnostic;
 }
 
@@ -230,7 +235,15 @@ FailureOr<RoleOp> KernelPlan::getRoleOf(Value end) {
   for (Operation *user : end.getUsers()) // the others borrow it
     if (auto role = dyn_cast<RoleOp>(user))
       return role;
-  return emitError(end.getLoc())
-         << cast<LinearTypeInterface>(end.getType()).getHandleName()
-         << " is taken by no role; pass it to the role that works on it";
+  InFlightDiagnostic diagnostic =
+      emitError(end.getLoc())
+      << cast<LinearTypeInterface>(end.getType()).getHandleName()
+      << " is taken by no role; pass it to one as the ring made it";
+  auto consumes = [](OpOperand &use) {
+    return classifyUse(use) == UseKind::Consume;
+  };
+  if (auto use = llvm::find_if(end.getUses(), consumes); use != end.use_end())
+    diagnostic.attachNote(use->getOwner()->getLoc())
+        << "'" << use->getOwner()->getName() << "' takes it; do that in a role";
+  return diagnostic;
 }

@@ -1,4 +1,4 @@
-// Ends of two rings that control flow exchanges, where one hand-over cannot serve both (C6).
+// Ends of two rings that control flow exchanges, where one hand-over cannot serve both (C6), or that it may not exchange.
 // RUN: fp8-opt %s --convert-fp8-to-nvvm -split-input-file -verify-diagnostics
 
 !tile = !fp8.tile<16x128xf8E4M3FN, swizzle_128b>
@@ -154,6 +154,62 @@ gpu.module @m {
       }
       fp8.close %l1 : !c
       fp8.close %l2 : !c
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!ring = !fp8.pipeline<2, s: !fp8.tile<1x4xf32>>
+!p = !fp8.producer<!ring>
+!c = !fp8.consumer<!ring>
+gpu.module @m {
+  gpu.func @exchanged_outside_roles(%cond: i1) kernel attributes {fp8.linear} {
+    // expected-error @below {{consumer end is taken by no role; pass it to one as the ring made it}}
+    %p1, %c1 = fp8.pipeline : !p, !c
+    %p2, %c2 = fp8.pipeline : !p, !c
+    %x = arith.select %cond, %c1, %c2 : !c
+    // expected-note @below {{'arith.select' takes it; do that in a role}}
+    %y = arith.select %cond, %c2, %c1 : !c
+    fp8.role "read" warps(1) (%e1 = %x, %e2 = %y) : !c, !c {
+      fp8.close %e1 : !c
+      fp8.close %e2 : !c
+    }
+    fp8.role "load" warps(1) (%e1 = %p1, %e2 = %p2) : !p, !p {
+      fp8.close %e1 : !p
+      fp8.close %e2 : !p
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!acc = !fp8.output_pipeline<1, 128x128xf32>
+!e = !fp8.consumer<!acc>
+!ready = !fp8.tmem_ready<!acc>
+gpu.module @m {
+  gpu.func @exchanged_evidence(%cond: i1) kernel attributes {fp8.linear} {
+    %p1, %c1 = fp8.output_pipeline : !acc
+    %p2, %c2 = fp8.output_pipeline : !acc
+    fp8.role "epilogue" warps(4) (%e1 = %c1, %e2 = %c2) : !e, !e {
+      %r1 = fp8.wait_tmem %e1 : !e -> !ready
+      %r2 = fp8.wait_tmem %e2 : !e -> !ready
+      // expected-note @below {{this one comes from 'arith.select'; pass on the result of the fp8.wait_tmem itself}}
+      %x = arith.select %cond, %r1, %r2 : !ready
+      %y = arith.select %cond, %r2, %r1 : !ready
+      // expected-error @below {{needs the evidence of an fp8.wait_tmem on its own end, in the same role}}
+      %w1 = fp8.create_epilogue_warp %e1, %x : !e, !ready -> !fp8.epilogue_warp<!acc>
+      %w2 = fp8.create_epilogue_warp %e2, %y : !e, !ready -> !fp8.epilogue_warp<!acc>
+      fp8.release_epilogue_warp %w1 : !fp8.epilogue_warp<!acc>
+      fp8.release_epilogue_warp %w2 : !fp8.epilogue_warp<!acc>
+    }
+    fp8.role "mma" warps(1) (%e1 = %p1, %e2 = %p2) : !fp8.producer<!acc>, !fp8.producer<!acc> {
+      %w1 = fp8.create_mma_warp %e1 : !fp8.producer<!acc> -> !fp8.mma_warp<!acc>
+      %w2 = fp8.create_mma_warp %e2 : !fp8.producer<!acc> -> !fp8.mma_warp<!acc>
+      fp8.release_mma_warp %w1 : !fp8.mma_warp<!acc>
+      fp8.release_mma_warp %w2 : !fp8.mma_warp<!acc>
     }
     gpu.return
   }
