@@ -26,12 +26,16 @@ static bool spills(const GemmPlan &plan) {
   // Columns of two products of a warpgroup, where they have several B scales.
   constexpr int64_t kMostStraddling = 72;
   // Columns of a row that a thread sums beside what it loads from tensor
-  // memory, with up to two B scales and with more.
-  constexpr int64_t kMostOfRow = 160, kMostOfManyScales = 128;
+  // memory; where it holds more than two B scales or computes a function; and
+  // where two threads share the row, and have fewer registers.
+  constexpr int64_t kMostOfRow = 160, kMostBesideMore = 128,
+                    kMostOfSharedRow = 80;
   int64_t sums = plan.getFragment().getColumnsPerThread();
   if (!plan.usesWarpgroups)
-    return plan.tileN > GemmPlan::kMaxSums ||
-           sums > (plan.getNumBScales() > 2 ? kMostOfManyScales : kMostOfRow);
+    return sums > (plan.getEpilogueWarps() > 4 ? kMostOfSharedRow
+                   : plan.getNumBScales() > 2 || plan.epilogue.function
+                       ? kMostBesideMore
+                       : kMostOfRow);
   int64_t product = plan.getProduct().getColumnsPerThread();
   if (sums > product && plan.getNumBScales() > 1 && !plan.swapsOperands() &&
       plan.tileN > kMostStraddling)

@@ -63,7 +63,10 @@ int64_t GemmPlan::getScaleGroup() const {
   return kAbout;
 }
 bool GemmPlan::hasWholeGroups() const {
-  return getEpilogueWarps() == 4 && getFragment().getColumnsPerThread() <= 128;
+  int64_t columns = getFragment().getColumnsPerThread();
+  bool holdsLittleElse = epilogue.isEmpty() && getNumBScales() == 1;
+  return getEpilogueWarps() == 4 &&
+         (columns < 128 || (columns == 128 && holdsLittleElse));
 }
 TileType GemmPlan::getBScaleTile() const {
   return TileType::get(outputType.getContext(), {1, tileN},

@@ -39,6 +39,12 @@ struct GemmEpilogue {
 
   /// True if there is something to load for each tile.
   bool hasAddends() const { return residual || bias; }
+  /// True if ptxas keeps loads of several addends, or of f32 ones, in flight.
+  bool takesManyRegisters() const {
+    return (residual && residual.isF32()) || (hasAddends() && function);
+  }
+  /// True if the sums are stored as they are, but for their type.
+  bool isEmpty() const { return !hasAddends() && !scale && !function; }
 };
 
 /// Everything that is chosen about a kernel. Extents in elements.
@@ -68,6 +74,9 @@ struct GemmPlan {
   /// Columns of a row that a thread can sum in its 255 registers beside what it
   /// loads: 192 take 248, 256 spill (ptxas 13.0).
   static constexpr int64_t kMaxSums = 192;
+  /// The same where the epilogue takes more registers: 128 spill in one kernel
+  /// of ten.
+  static constexpr int64_t kMaxSumsBesideMore = 112;
   /// Tiles a warp of the store queue; a warpgroup has up to twice as many.
   static constexpr int64_t kStoreDepth = 2;
   /// Tiles of C, each some columns of the output tile, that are under way. One
@@ -123,9 +132,10 @@ struct GemmPlan {
   /// group has a slot of its own. B scales for each column come one by one.
   int64_t getScaleGroup() const;
   /// True if groups of that many K blocks have a loop of their own, which can
-  /// be unrolled, and the rest another. ptxas keeps more sums than 128 a thread
-  /// in place only where one loop adds to them; and of 128 too where eight
-  /// epilogue warps leave 168 registers each.
+  /// be unrolled, and the rest another. Where one loop adds to the sums, ptxas
+  /// keeps more than 128 a thread in place. Two loops keep 128, unless eight
+  /// epilogue warps leave 168 registers a thread, an epilogue follows or a tile
+  /// has two B scales: ptxas 13.0 spilled in 7 of 60 such kernels.
   bool hasWholeGroups() const;
   /// The B scales of a tile's columns, where each column has its own.
   TileType getBScaleTile() const;
@@ -166,6 +176,10 @@ struct GemmPlan {
       return kBand;
     return std::max<int64_t>(kBandColumns / (tileN * cluster.n), 1);
   }
+  /// The columns of a row that a thread can sum.
+  int64_t getMostSums() const {
+    return epilogue.takesManyRegisters() ? kMaxSumsBesideMore : kMaxSums;
+  }
   /// The warps that promote and store. Each owns a quarter of the rows; two
   /// share them where one had more sums than registers. Two warpgroups share
   /// the rows of all tiles but the smallest, so that one promotes while the
@@ -173,7 +187,7 @@ struct GemmPlan {
   int64_t getEpilogueWarps() const {
     if (usesWarpgroups)
       return tileM <= 64 ? 4 : 8;
-    return getCtaRows() == 128 && tileN > kMaxSums ? 8 : 4;
+    return getCtaRows() == 128 && tileN > getMostSums() ? 8 : 4;
   }
   OutputPipelineType getAccumulatorRing() const;
   /// The columns of a tile that a CTA stores: where several divide K, each

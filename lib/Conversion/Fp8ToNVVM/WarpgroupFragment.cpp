@@ -210,10 +210,14 @@ void LowerStoreProduct::lowerFragment(
     StoreOp op, Adaptor operands, ConversionPatternRewriter &rewriter) const {
   Location loc = op.getLoc();
   Instructions instructions(rewriter, loc);
-  const RoleValues &role = lowering.getRole(op);
   FragmentType type = op.getFragment().getType();
   StoreQueueType queue = op.getQueue().getType();
   TileType tile = queue.getTile();
+  // Pairs of one byte have as many addresses as a row of the tile has pairs.
+  // LLVM would keep them in registers while the role adds up.
+  RoleValues role = getBytes(tile.getElementType()) == 1
+                        ? getRoleAfterSums(lowering, op, instructions)
+                        : lowering.getRole(op);
   FragmentPart part(type, role, instructions);
   int64_t slotBytes = KernelPlan::getSlotStride(queue);
   Value base = operands.getQueue()[0], slot = operands.getQueue()[1],

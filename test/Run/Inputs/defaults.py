@@ -63,7 +63,6 @@ AXES = {
     "a_scale": ["f32", "f32", "bf16"],
     "b_scale": ["f32", "f32", "bf16"],
     "b_block": [128, 128, 64, 1],
-    "waits": [None, None, None, True],
 }
 # Shapes whose kernels differ: swapped operands, 64 rows, few and many tiles, pairs.
 PROBLEMS = [(None, None, None), (16, 7168, 2048), (48, 32768, 512), (64, 4096, 7168), (128, 24576, 1536), (128, 7168, 16384),
@@ -113,8 +112,7 @@ def try_point(options, index, point):
     source, ptx = (os.path.join(options.work, f"{index}.{suffix}") for suffix in ("mlir", "ptx"))
     with open(source, "w") as file:
         file.write(epilogues.text(point))
-    lowering = get_options(point) + (" debug-waits=1000" if point["waits"] else "")
-    problem, spilled = tools.lower(options.opt, source, ptx, lowering), 0
+    problem, spilled = tools.lower(options.opt, source, ptx, get_options(point)), 0
     if not problem:
         problem, spilled = tools.assemble(options.ptxas, ptx, point["chip"])
     if not problem and options.run and point["function"] in (None, "relu", "abs", "silu"):
