@@ -14,19 +14,19 @@
 
 using namespace mlir;
 
-void fp8::registerFp8Dialect(DialectRegistry &registry) {
+void mlir::fp8::registerFp8Dialect(DialectRegistry &registry) {
   registry.insert<Fp8Dialect>();
 }
 
-void fp8::registerFp8Passes() {
+void mlir::fp8::registerFp8Passes() {
   registerFp8TransformsPasses();
   registerFp8ConversionPasses();
   registerFp8TargetPasses();
 }
 
-void fp8::registerFp8Pipelines() { registerGemmToPTXPipeline(); }
+void mlir::fp8::registerFp8Pipelines() { registerGemmToPTXPipeline(); }
 
-void fp8::registerFp8Tool(DialectRegistry &registry) {
+void mlir::fp8::registerFp8Tool(DialectRegistry &registry) {
   registerUpstream(registry);
   registerFp8Dialect(registry);
   registerFp8Passes();
@@ -34,7 +34,7 @@ void fp8::registerFp8Tool(DialectRegistry &registry) {
   registerTranslationInterfaces(registry);
 }
 
-int fp8::runFp8Opt(int argc, char **argv) {
+int mlir::fp8::runFp8Opt(int argc, char **argv) {
   DialectRegistry registry;
   registerFp8Tool(registry);
   return runDriver(argc, argv, registry);

@@ -21,8 +21,8 @@ void acme::AcmeDialect::initialize() {
 
 // What the linearity rules ask of an op: fp8's analysis then knows that the
 // stage is still there behind it, and that it must be there in front of it.
-fp8::LinearUse acme::AccumulateOp::getLinearUse(OpOperand &) {
-  return fp8::LinearUse::Borrow;
+mlir::fp8::LinearUse acme::AccumulateOp::getLinearUse(OpOperand &) {
+  return mlir::fp8::LinearUse::Borrow;
 }
 
 namespace {
@@ -34,15 +34,16 @@ struct LowerAccumulate : public OpRewritePattern<acme::AccumulateOp> {
                                 PatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
     auto tile = [&](StringRef name) -> Value {
-      return fp8::TileOp::create(rewriter, loc, op.getStage(), name);
+      return mlir::fp8::TileOp::create(rewriter, loc, op.getStage(), name);
     };
     Value a = tile("a"), b = tile("b"), aScale = tile("s");
-    auto pending = fp8::WarpgroupMmaOp::create(
+    auto pending = mlir::fp8::WarpgroupMmaOp::create(
         rewriter, loc,
-        fp8::PendingType::get(op.getContext(), op.getSum().getType()), a, b,
+        mlir::fp8::PendingType::get(op.getContext(), op.getSum().getType()), a,
+        b,
         /*accumulator=*/Value(), /*part=*/0);
-    Value product = fp8::WaitMmaOp::create(rewriter, loc, pending);
-    rewriter.replaceOpWithNewOp<fp8::PromoteOp>(
+    Value product = mlir::fp8::WaitMmaOp::create(rewriter, loc, pending);
+    rewriter.replaceOpWithNewOp<mlir::fp8::PromoteOp>(
         op, op.getSum().getType(), op.getSum(), product, aScale,
         /*a_row=*/Value(), ValueRange{op.getBScale()}, /*b_row=*/Value(),
         /*part=*/0);

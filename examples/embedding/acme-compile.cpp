@@ -22,7 +22,8 @@ int main(int argc, char **argv) {
     return 2;
   }
   DialectRegistry registry;
-  fp8::registerFp8Tool(registry); // fp8, and what of MLIR its pipelines use
+  mlir::fp8::registerFp8Tool(
+      registry); // fp8, and what of MLIR its pipelines use
   registry.insert<acme::AcmeDialect>();
   MLIRContext context(registry);
   context.printOpOnDiagnostic(false); // a kernel is thousands of lines
@@ -43,12 +44,13 @@ int main(int argc, char **argv) {
 
   PassManager manager(&context);
   manager.addPass(acme::createLowerPass());
-  manager.addPass(fp8::createConvertLinalgToFp8()); // GEMMs of front ends
-  fp8::GemmToPTXOptions options;
+  manager.addPass(mlir::fp8::createConvertLinalgToFp8()); // GEMMs of front ends
+  mlir::fp8::GemmToPTXOptions options;
   options.chip = argv[2];
-  fp8::buildGemmToPTXPipeline(manager, options);
-  fp8::EmitOptions emission;
+  mlir::fp8::buildGemmToPTXPipeline(manager, options);
+  mlir::fp8::EmitOptions emission;
   emission.kernel = argv[3];
   emission.output = argv[4]; // beside it OUTPUT.ptx.json, the launch manifest
-  return failed(manager.run(*module)) || failed(fp8::emit(*module, emission));
+  return failed(manager.run(*module)) ||
+         failed(mlir::fp8::emit(*module, emission));
 }

@@ -258,10 +258,10 @@ void KernelReport::print(raw_ostream &os) const {
   }
   os << llvm::formatv("  shared memory: {0} of {1} bytes, {2} of them to stage "
                       "stores\n",
-                      sharedMemoryBytes, kMaxSharedMemoryBytes,
+                      sharedMemoryBytes, chip::getMostSharedMemory(),
                       storeQueueBytes);
   os << llvm::formatv("  tensor memory: {0} of {1} columns\n", tmemColumns,
-                      kTmemColumns);
+                      chip::getMostTensorMemoryColumns());
   os << llvm::formatv("  registers: at most {0} a thread", getMaxRegisters());
   for (auto [i, range] : llvm::enumerate(registers.takers))
     os << (i ? " and " : " in warps ") << range.first << " to "

@@ -111,13 +111,13 @@ LogicalResult KernelPlan::layOutSharedMemory(FunctionOpInterface kernel) {
                     // the tensor memory
   }
   sharedMemoryBytes = offset;
-  if (sharedMemoryBytes <= kMaxSharedMemoryBytes)
+  if (sharedMemoryBytes <= chip::getMostSharedMemory())
     return success();
   InFlightDiagnostic diagnostic =
       kernel->emitOpError()
       << "needs " << sharedMemoryBytes
       << " bytes of shared memory, but a CTA has at most "
-      << kMaxSharedMemoryBytes << "; take fewer stages or smaller tiles";
+      << chip::getMostSharedMemory() << "; take fewer stages or smaller tiles";
   for (auto &[op, bytes] : contributors)
     diagnostic.attachNote(op->getLoc())
         << bytes << " bytes for this '" << op->getName() << "'";
@@ -134,13 +134,13 @@ LogicalResult KernelPlan::checkTensorMemory(FunctionOpInterface kernel) {
   };
   for (OutputPipelineOp op : all)
     columns += getColumns(op);
-  if (columns <= kTmemColumns)
+  if (columns <= chip::getMostTensorMemoryColumns())
     return success();
   InFlightDiagnostic diagnostic =
       kernel->emitOpError()
       << "allocates " << columns
-      << " columns of tensor memory, but a multiprocessor has " << kTmemColumns
-      << "; take fewer stages";
+      << " columns of tensor memory, but a multiprocessor has "
+      << chip::getMostTensorMemoryColumns() << "; take fewer stages";
   for (OutputPipelineOp op : all)
     diagnostic.attachNote(op.getLoc())
         << getColumns(op) << " columns for this ring";

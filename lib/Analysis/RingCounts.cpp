@@ -94,7 +94,7 @@ int64_t RingPlan::getNumReleasers(ClusterShape cluster) const {
   return alongM + alongN - 1;
 }
 
-int64_t fp8::getCtaGroup(Type ring) {
+int64_t mlir::fp8::getCtaGroup(Type ring) {
   if (auto output = dyn_cast<OutputPipelineType>(ring))
     return output.getCtaGroup();
   auto pipeline = dyn_cast<PipelineType>(ring);
@@ -284,7 +284,8 @@ int64_t KernelPlan::getFullBytes(Operation *ring) const {
     int64_t bytes = 0;
     for (Operation *op : flow->getAcquires(flow->getEnd(end)))
       if (auto acquire = dyn_cast<AcquireOp>(op);
-          acquire && llvm::is_contained(flow->getRings(op->getOperand(0)), ring))
+          acquire &&
+          llvm::is_contained(flow->getRings(op->getOperand(0)), ring))
         bytes = std::max(bytes, getStage(acquire.getStage()).bytes);
     total += bytes;
   }

@@ -6,7 +6,7 @@
 #include "Common.h"
 #include "Diagnostics.h"
 #include "fp8/Register.h"
-#include "fp8/Target/Chip.h"
+#include "fp8/Chip/Chip.h"
 #include "fp8/Target/KernelObject.h"
 #include "fp8/Transforms/KernelReports.h"
 #include "fp8/Transforms/Passes.h"
@@ -79,8 +79,10 @@ size_t fp8TextSize(const Fp8Text *text) { return text->text.size(); }
 void fp8TextFree(Fp8Text *text) { delete text; }
 
 const char *fp8ChipName(size_t index) {
-  ArrayRef<Chip> chips = getChips();
-  return index < chips.size() ? chips[index].name.data() : nullptr;
+  ::fp8::chip::Chips chips = ::fp8::chip::getChips();
+  return index < static_cast<size_t>(chips.end() - chips.begin())
+             ? chips.begin()[index].name
+             : nullptr;
 }
 
 Fp8Status fp8ContextCreate(Fp8Context **context) {

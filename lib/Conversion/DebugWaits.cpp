@@ -16,7 +16,8 @@ using namespace mlir::fp8;
 
 namespace {
 
-struct DebugWaitsPass : public fp8::impl::Fp8DebugWaitsBase<DebugWaitsPass> {
+struct DebugWaitsPass
+    : public mlir::fp8::impl::Fp8DebugWaitsBase<DebugWaitsPass> {
   using Base::Base;
 
   void runOnOperation() override {

@@ -9,7 +9,7 @@
 using namespace mlir;
 using namespace mlir::fp8;
 
-std::optional<StringRef> fp8::getAssembly(Operation *op) {
+std::optional<StringRef> mlir::fp8::getAssembly(Operation *op) {
   for (StringRef name : {"asm_string", "ptxCode"})
     if (auto text = op->getAttrOfType<StringAttr>(name))
       return text.getValue();

@@ -9,9 +9,10 @@
 using namespace mlir;
 using namespace mlir::fp8;
 
-ParseResult fp8::parseBindingRegion(OpAsmParser &parser, OperationState &result,
-                                    BindingTypeFn argumentType,
-                                    StringRef expected) {
+ParseResult mlir::fp8::parseBindingRegion(OpAsmParser &parser,
+                                          OperationState &result,
+                                          BindingTypeFn argumentType,
+                                          StringRef expected) {
   SmallVector<OpAsmParser::Argument> arguments;
   SmallVector<OpAsmParser::UnresolvedOperand> operands;
   auto parseBinding = [&]() -> ParseResult {
@@ -43,8 +44,8 @@ ParseResult fp8::parseBindingRegion(OpAsmParser &parser, OperationState &result,
       parser.parseRegion(*result.addRegion(), arguments));
 }
 
-void fp8::printBindingRegion(OpAsmPrinter &printer, Operation *op,
-                             ValueRange operands, Region &body) {
+void mlir::fp8::printBindingRegion(OpAsmPrinter &printer, Operation *op,
+                                   ValueRange operands, Region &body) {
   if (!operands.empty()) {
     printer << '(';
     llvm::interleaveComma(
@@ -56,7 +57,7 @@ void fp8::printBindingRegion(OpAsmPrinter &printer, Operation *op,
   printer.printOptionalArrowTypeList(op->getResultTypes());
 }
 
-void fp8::ensureYield(Region &body, Location loc) {
+void mlir::fp8::ensureYield(Region &body, Location loc) {
   if (body.empty())
     body.emplaceBlock();
   Block &last = body.back();
@@ -68,8 +69,8 @@ void fp8::ensureYield(Region &body, Location loc) {
   YieldOp::create(builder, loc);
 }
 
-void fp8::printBody(OpAsmPrinter &printer, Operation *op, Region &body,
-                    ArrayRef<StringRef> elidedAttrs) {
+void mlir::fp8::printBody(OpAsmPrinter &printer, Operation *op, Region &body,
+                          ArrayRef<StringRef> elidedAttrs) {
   printer.printOptionalAttrDictWithKeyword(op->getAttrs(), elidedAttrs);
   printer << ' ';
   bool bareYield = body.hasOneBlock() && !body.front().empty() &&
@@ -79,9 +80,10 @@ void fp8::printBody(OpAsmPrinter &printer, Operation *op, Region &body,
                       /*printBlockTerminators=*/!bareYield);
 }
 
-LogicalResult fp8::verifyBindingRegion(Operation *op, ValueRange operands,
-                                       Region &body, BindingTypeFn argumentType,
-                                       StringRef expected) {
+LogicalResult mlir::fp8::verifyBindingRegion(Operation *op, ValueRange operands,
+                                             Region &body,
+                                             BindingTypeFn argumentType,
+                                             StringRef expected) {
   if (body.getNumArguments() != operands.size())
     return op->emitOpError()
            << "binds " << operands.size() << " operands, but its region has "
@@ -98,7 +100,7 @@ LogicalResult fp8::verifyBindingRegion(Operation *op, ValueRange operands,
   return verifyYieldedValues(op, body);
 }
 
-LogicalResult fp8::verifyYieldedValues(Operation *op, Region &body) {
+LogicalResult mlir::fp8::verifyYieldedValues(Operation *op, Region &body) {
   for (Block &block : body)
     if (!block.empty() &&
         llvm::is_contained(block.back().getOperands(), Value()))
@@ -108,7 +110,7 @@ LogicalResult fp8::verifyYieldedValues(Operation *op, Region &body) {
   return success();
 }
 
-LogicalResult fp8::verifyInEntryBlock(Operation *op, StringRef label) {
+LogicalResult mlir::fp8::verifyInEntryBlock(Operation *op, StringRef label) {
   auto function = dyn_cast_or_null<FunctionOpInterface>(op->getParentOp());
   if (function && op->getBlock() == &function.getFunctionBody().front())
     return success();
@@ -116,8 +118,9 @@ LogicalResult fp8::verifyInEntryBlock(Operation *op, StringRef label) {
                            << label << ")";
 }
 
-LogicalResult fp8::verifyCoordinates(Operation *op, ValueRange coordinates,
-                                     TensorMapType map) {
+LogicalResult mlir::fp8::verifyCoordinates(Operation *op,
+                                           ValueRange coordinates,
+                                           TensorMapType map) {
   int64_t rank = map.getRank();
   if (static_cast<int64_t>(coordinates.size()) == rank)
     return success();
@@ -130,8 +133,9 @@ LogicalResult fp8::verifyCoordinates(Operation *op, ValueRange coordinates,
   return error << ", but got " << coordinates.size();
 }
 
-LogicalResult fp8::verifyResultTypes(Operation *op, ArrayRef<Type> expected,
-                                     StringRef what) {
+LogicalResult mlir::fp8::verifyResultTypes(Operation *op,
+                                           ArrayRef<Type> expected,
+                                           StringRef what) {
   if (op->getNumResults() < expected.size())
     return op->emitOpError()
            << "expected at least " << expected.size() << " results, " << what

@@ -9,7 +9,7 @@
 using namespace mlir;
 using namespace mlir::fp8;
 
-ClusterShape fp8::getClusterShape(Operation *op) {
+ClusterShape mlir::fp8::getClusterShape(Operation *op) {
   auto function = dyn_cast<FunctionOpInterface>(op);
   if (!function)
     function = op->getParentOfType<FunctionOpInterface>();

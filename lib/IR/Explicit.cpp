@@ -13,7 +13,7 @@ using namespace mlir::fp8;
 // Types
 //===----------------------------------------------------------------------===//
 
-EndTypeInterface fp8::getEndOf(Type type) {
+EndTypeInterface mlir::fp8::getEndOf(Type type) {
   if (auto ready = dyn_cast<ReadyType>(type))
     type = ready.getEnd();
   return dyn_cast<EndTypeInterface>(type);

@@ -202,14 +202,15 @@ LogicalResult GemmConfigAttr::verify(
   if (splitK > 1 && clusterM * clusterN > 1)
     return emitError() << "the CTAs that divide K are a cluster of their own; "
                           "leave cluster and cta_group out beside split_k";
-  constexpr int64_t kMaxStages = kMaxSharedMemoryBytes / 16;
+  const int64_t kMaxStages = chip::getMostSharedMemory() / 16;
   if (stages < 0 || stages > kMaxStages)
     return emitError() << "stages must be 0 to " << kMaxStages
                        << ", as many as fit if each takes 16 bytes of shared "
                           "memory, but got "
                        << stages;
-  if (accumulators < 0 || accumulators > kTmemColumns)
-    return emitError() << "accumulators must be 0 to " << kTmemColumns
+  if (accumulators < 0 || accumulators > chip::getMostTensorMemoryColumns())
+    return emitError() << "accumulators must be 0 to "
+                       << chip::getMostTensorMemoryColumns()
                        << ", the columns of tensor memory, but got "
                        << accumulators;
   return success();

@@ -29,17 +29,16 @@ void Fp8Dialect::registerTypes() {
       >();
 }
 
-bool fp8::isLinear(Type type) { return isa<LinearTypeInterface>(type); }
+bool mlir::fp8::isLinear(Type type) { return isa<LinearTypeInterface>(type); }
 
-bool fp8::holdsHandles(Type type) {
+bool mlir::fp8::holdsHandles(Type type) {
   if (isLinear(type))
     return false;
   return type
       .walk<WalkOrder::PreOrder>([](Type part) {
         if (isa<FunctionType>(part))
           return WalkResult::skip(); // names a function and holds nothing
-        return isLinear(part) ? WalkResult::interrupt()
-                              : WalkResult::advance();
+        return isLinear(part) ? WalkResult::interrupt() : WalkResult::advance();
       })
       .wasInterrupted();
 }

@@ -9,7 +9,7 @@
 using namespace mlir;
 using namespace mlir::fp8;
 
-SmallVector<Value> fp8::getViewOperands(Operation *op) {
+SmallVector<Value> mlir::fp8::getViewOperands(Operation *op) {
   return llvm::filter_to_vector(op->getOperands(), [](Value operand) {
     return isa<TileType, TmemType>(operand.getType());
   });
@@ -218,7 +218,7 @@ static bool isMathInstruction(Operation *op) {
   return llvm::is_contained(names, op->getName().getStringRef());
 }
 
-LogicalResult fp8::verifyElementwiseBody(Operation *op, Block &body) {
+LogicalResult mlir::fp8::verifyElementwiseBody(Operation *op, Block &body) {
   if (failed(verifyYieldedValues(op, *body.getParent())))
     return failure();
   auto yield = dyn_cast<YieldOp>(body.back());

@@ -262,14 +262,15 @@ static LogicalResult checkEpilogue(OperandChecker &checker, int64_t m,
                  succeeded(checkNumber(checker, op.getDScale(), "d_scale")));
 }
 
-ParseResult fp8::parseElementwise(OpAsmParser &parser, Region &body) {
+ParseResult mlir::fp8::parseElementwise(OpAsmParser &parser, Region &body) {
   OpAsmParser::Argument argument;
   argument.type = parser.getBuilder().getF32Type();
   return failure(parser.parseLParen() || parser.parseArgument(argument) ||
                  parser.parseRParen() || parser.parseRegion(body, argument));
 }
 
-void fp8::printElementwise(OpAsmPrinter &printer, Operation *, Region &body) {
+void mlir::fp8::printElementwise(OpAsmPrinter &printer, Operation *,
+                                 Region &body) {
   printer << '(' << body.getArgument(0) << ") ";
   printer.printRegion(body, /*printEntryBlockArgs=*/false);
 }

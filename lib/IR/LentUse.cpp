@@ -120,12 +120,11 @@ static bool mayStore(OpOperand &use) {
     return true; // its regions may write to memory around it
   if (!isKnown)
     llvm::copy_if(op->getOperands(), std::back_inserter(targets), isAddress);
-  return llvm::any_of(targets, [&](Value target) {
-    return mayWriteTo(op, target, use.get());
-  });
+  return llvm::any_of(
+      targets, [&](Value target) { return mayWriteTo(op, target, use.get()); });
 }
 
-bool fp8::letsEscape(OpOperand &use) {
+bool mlir::fp8::letsEscape(OpOperand &use) {
   Operation *op = use.getOwner();
   if (isForwarded(use) || isa<YieldOp>(op))
     return true;
@@ -189,7 +188,7 @@ static bool isCondition(OpOperand &use) {
          value != select.getTrueValue() && value != select.getFalseValue();
 }
 
-SmallVector<Value> fp8::getDerivedValues(OpOperand &use) {
+SmallVector<Value> mlir::fp8::getDerivedValues(OpOperand &use) {
   Operation *op = use.getOwner();
   SmallVector<Value> derived = getLoopVariables(use);
   auto linear = dyn_cast<LinearOpInterface>(op);

@@ -10,13 +10,13 @@
 using namespace mlir;
 using namespace mlir::fp8;
 
-bool fp8::isWithin(OpOperand &use, OperandRange range) {
+bool mlir::fp8::isWithin(OpOperand &use, OperandRange range) {
   unsigned index = use.getOperandNumber();
   return !range.empty() && index >= range.getBeginOperandIndex() &&
          index < range.getBeginOperandIndex() + range.size();
 }
 
-bool fp8::isForwarded(OpOperand &use) {
+bool mlir::fp8::isForwarded(OpOperand &use) {
   Operation *op = use.getOwner();
   auto contains = [&](OperandRange range) { return isWithin(use, range); };
   if (auto branch = dyn_cast<BranchOpInterface>(op)) {
@@ -52,18 +52,18 @@ bool fp8::isForwarded(OpOperand &use) {
          isa_and_nonnull<FunctionOpInterface>(op->getParentOp());
 }
 
-SelectLikeOpInterface fp8::getSelect(OpOperand &use) {
+SelectLikeOpInterface mlir::fp8::getSelect(OpOperand &use) {
   auto select = dyn_cast<SelectLikeOpInterface>(use.getOwner());
   return select && use.get() != select.getCondition() ? select
                                                       : SelectLikeOpInterface();
 }
 
-bool fp8::isSelected(Value value) {
+bool mlir::fp8::isSelected(Value value) {
   return llvm::any_of(value.getUses(),
                       [](OpOperand &use) { return getSelect(use) != nullptr; });
 }
 
-bool fp8::runsRegionsInPlace(Operation *op) {
+bool mlir::fp8::runsRegionsInPlace(Operation *op) {
   if (!isa<RegionBranchOpInterface>(op))
     return false;
   if (auto linear = dyn_cast<LinearOpInterface>(op))
@@ -74,7 +74,7 @@ bool fp8::runsRegionsInPlace(Operation *op) {
                             op->getName().getDialectNamespace());
 }
 
-void fp8::visitRegionEdges(
+void mlir::fp8::visitRegionEdges(
     RegionBranchOpInterface op, Operation *from,
     llvm::function_ref<void(OperandRange, ValueRange)> visit) {
   auto terminator = dyn_cast<RegionBranchTerminatorOpInterface>(from);
@@ -119,7 +119,7 @@ static bool keepsType(OpOperand &use) {
   return isKept;
 }
 
-UseKind fp8::classifyUse(OpOperand &use) {
+UseKind mlir::fp8::classifyUse(OpOperand &use) {
   if (auto linear = dyn_cast<LinearOpInterface>(use.getOwner()))
     return linear.getLinearUse(use) == LinearUse::Borrow ? UseKind::Borrow
                                                          : UseKind::Consume;

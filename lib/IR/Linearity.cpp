@@ -126,8 +126,8 @@ void Checker::checkMaker(Block *block) {
     if (!isLinear(argument.getType()))
       continue;
     if (block->isEntryBlock()) {
-      if (!isa<FunctionOpInterface, LinearOpInterface,
-               RegionBranchOpInterface>(parent))
+      if (!isa<FunctionOpInterface, LinearOpInterface, RegionBranchOpInterface>(
+              parent))
         reportMaker(argument, parent);
       continue;
     }
@@ -514,7 +514,7 @@ static bool isWellFormed(Operation *function) {
   return !result.wasInterrupted();
 }
 
-LogicalResult fp8::verifyLinearity(Operation *function) {
+LogicalResult mlir::fp8::verifyLinearity(Operation *function) {
   // What is malformed is reported by its own verifier, which runs next.
   if (!isWellFormed(function))
     return success();

@@ -200,8 +200,8 @@ void LiveRange::leaveAlong(Block *successor, Block *block,
   flowTo(successor, block, terminator);
 }
 
-SmallVector<RegionSuccessor> fp8::getSuccessors(RegionBranchOpInterface op,
-                                                Operation *terminator) {
+SmallVector<RegionSuccessor>
+mlir::fp8::getSuccessors(RegionBranchOpInterface op, Operation *terminator) {
   SmallVector<RegionSuccessor> successors;
   auto branch = dyn_cast_or_null<RegionBranchTerminatorOpInterface>(terminator);
   op.getSuccessorRegions(branch ? RegionBranchPoint(branch)
@@ -215,7 +215,7 @@ static bool isRegionExit(Block *block) {
   return block->getNumSuccessors() == 0;
 }
 
-Operation *fp8::getTerminator(Block *block) {
+Operation *mlir::fp8::getTerminator(Block *block) {
   return block->mightHaveTerminator() ? block->getTerminator() : nullptr;
 }
 

@@ -10,9 +10,9 @@ using namespace mlir::fp8;
 // pipeline
 //===----------------------------------------------------------------------===//
 
-LogicalResult fp8::verifyRingEnds(Operation *op,
-                                  function_ref<bool(Type)> isRing,
-                                  StringRef what) {
+LogicalResult mlir::fp8::verifyRingEnds(Operation *op,
+                                        function_ref<bool(Type)> isRing,
+                                        StringRef what) {
   if (failed(verifyInEntryBlock(op, "P3")))
     return failure();
   bool sawConsumer = false;

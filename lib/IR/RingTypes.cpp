@@ -57,11 +57,11 @@ LogicalResult PipelineType::verify(function_ref<InFlightDiagnostic()> emitError,
                                    ArrayRef<TileType> tiles, int64_t ctaGroup) {
   if (ctaGroup != 1 && ctaGroup != 2)
     return emitError() << "a CTA group has 1 or 2 CTAs, but got " << ctaGroup;
-  if (numStages < 1 || numStages > kMaxSharedMemoryBytes / 16)
+  if (numStages < 1 || numStages > chip::getMostSharedMemory() / 16)
     return emitError()
            << "a pipeline has at least one stage and at most as many as "
               "shared memory has room for barriers, "
-           << kMaxSharedMemoryBytes / 16 << ", but got " << numStages;
+           << chip::getMostSharedMemory() / 16 << ", but got " << numStages;
   if (names.size() != tiles.size())
     return emitError() << "a pipeline names each of its tiles, but got "
                        << names.size() << " names for " << tiles.size()
@@ -118,11 +118,13 @@ OutputPipelineType::verify(function_ref<InFlightDiagnostic()> emitError,
   if (failed(TmemType::verify(emitError, shape, elementType, ctaGroup)))
     return failure();
   int64_t columns = ctaGroup == 2 && shape[0] == 128 ? shape[1] / 2 : shape[1];
-  if (numStages > kTmemColumns / columns)
+  if (numStages > chip::getMostTensorMemoryColumns() / columns)
     return emitError() << numStages << " stages of " << columns
-                       << " columns do not fit the " << kTmemColumns
+                       << " columns do not fit the "
+                       << chip::getMostTensorMemoryColumns()
                        << " columns of tensor memory (O3); at most "
-                       << kTmemColumns / columns << " stages do";
+                       << chip::getMostTensorMemoryColumns() / columns
+                       << " stages do";
   return success();
 }
 
@@ -139,10 +141,10 @@ int64_t OutputPipelineType::getAllocatedColumns() const {
 LogicalResult
 WorkQueueType::verify(function_ref<InFlightDiagnostic()> emitError,
                       int64_t numStages) {
-  if (numStages < 1 || numStages > kMaxSharedMemoryBytes / 32)
+  if (numStages < 1 || numStages > chip::getMostSharedMemory() / 32)
     return emitError() << "a work queue has at least one stage and at most as "
                           "many as shared memory has room for, "
-                       << kMaxSharedMemoryBytes / 32 << ", but got "
+                       << chip::getMostSharedMemory() / 32 << ", but got "
                        << numStages;
   return success();
 }
@@ -181,7 +183,7 @@ FragmentType ExchangeType::getShare() const {
 LogicalResult
 StoreQueueType::verify(function_ref<InFlightDiagnostic()> emitError,
                        int64_t depth, TileType tile, int64_t warps) {
-  if (depth < 1 || depth > kMaxSharedMemoryBytes / tile.getSizeInBytes())
+  if (depth < 1 || depth > chip::getMostSharedMemory() / tile.getSizeInBytes())
     return emitError() << "a store queue holds at least one tile and at most "
                           "what shared memory does, but got "
                        << depth;

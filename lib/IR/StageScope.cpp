@@ -7,12 +7,13 @@
 using namespace mlir;
 using namespace mlir::fp8;
 
-Type fp8::getStageTypeOf(Type end) {
+Type mlir::fp8::getStageTypeOf(Type end) {
   EndTypeInterface endType = getEndOf(end);
   return endType ? endType.getStageType() : Type();
 }
 
-LogicalResult fp8::verifyIsUsable(Operation *op, Type end, StringRef what) {
+LogicalResult mlir::fp8::verifyIsUsable(Operation *op, Type end,
+                                        StringRef what) {
   EndTypeInterface type = getEndOf(end);
   if (isa<ProducerType, ConsumerType>(type) &&
       isa<OutputPipelineType>(type.getRing()))
@@ -23,21 +24,22 @@ LogicalResult fp8::verifyIsUsable(Operation *op, Type end, StringRef what) {
   return success();
 }
 
-ParseResult fp8::parseStageScope(OpAsmParser &parser, OperationState &result) {
+ParseResult mlir::fp8::parseStageScope(OpAsmParser &parser,
+                                       OperationState &result) {
   if (parseBindingRegion(parser, result, getStageTypeOf, "the end of a ring"))
     return failure();
   ensureYield(*result.regions.front(), result.location);
   return success();
 }
 
-void fp8::printStageScope(OpAsmPrinter &printer, Operation *op, ValueRange ends,
-                          Region &body) {
+void mlir::fp8::printStageScope(OpAsmPrinter &printer, Operation *op,
+                                ValueRange ends, Region &body) {
   printBindingRegion(printer, op, ends, body);
   printBody(printer, op, body);
 }
 
-LogicalResult fp8::verifyStageScope(Operation *op, ValueRange ends,
-                                    Region &body) {
+LogicalResult mlir::fp8::verifyStageScope(Operation *op, ValueRange ends,
+                                          Region &body) {
   if (ends.empty())
     return op->emitOpError()
            << "expected at least one end to acquire a stage of";
@@ -53,7 +55,7 @@ LogicalResult fp8::verifyStageScope(Operation *op, ValueRange ends,
   return verifyResultTypes(op, advanced, "the ends, advanced");
 }
 
-void fp8::getOnceRegionSuccessors(
+void mlir::fp8::getOnceRegionSuccessors(
     Operation *op, Region &body, RegionBranchPoint point,
     unsigned numLeadingResults, SmallVectorImpl<RegionSuccessor> &successors) {
   if (point.isParent())

@@ -111,7 +111,8 @@ static LogicalResult verifyOperandTile(Operation *op, TileType tile) {
   return success();
 }
 
-LogicalResult fp8::verifyOperandTiles(Operation *op, TileType a, TileType b) {
+LogicalResult mlir::fp8::verifyOperandTiles(Operation *op, TileType a,
+                                            TileType b) {
   if (failed(verifyOperandTile(op, a)) || failed(verifyOperandTile(op, b)))
     return failure();
   if (a.getElementType() != b.getElementType() &&

@@ -6,9 +6,9 @@
 using namespace mlir;
 using namespace mlir::fp8;
 
-ParseResult fp8::parseShapedElement(AsmParser &parser,
-                                    SmallVectorImpl<int64_t> &shape,
-                                    Type &elementType) {
+ParseResult mlir::fp8::parseShapedElement(AsmParser &parser,
+                                          SmallVectorImpl<int64_t> &shape,
+                                          Type &elementType) {
   SMLoc loc = parser.getCurrentLocation();
   if (parser.parseDimensionList(shape, /*allowDynamic=*/false))
     return failure();
@@ -18,12 +18,13 @@ ParseResult fp8::parseShapedElement(AsmParser &parser,
   return parser.parseType(elementType);
 }
 
-void fp8::printShapedElement(AsmPrinter &printer, ArrayRef<int64_t> shape,
-                             Type elementType) {
+void mlir::fp8::printShapedElement(AsmPrinter &printer, ArrayRef<int64_t> shape,
+                                   Type elementType) {
   printer << shape[0] << 'x' << shape[1] << 'x' << elementType;
 }
 
-ParseResult fp8::parseCtaGroupValue(AsmParser &parser, int64_t &ctaGroup) {
+ParseResult mlir::fp8::parseCtaGroupValue(AsmParser &parser,
+                                          int64_t &ctaGroup) {
   SMLoc loc = parser.getCurrentLocation();
   if (parser.parseEqual() || parser.parseInteger(ctaGroup))
     return failure();
@@ -33,7 +34,8 @@ ParseResult fp8::parseCtaGroupValue(AsmParser &parser, int64_t &ctaGroup) {
   return success();
 }
 
-ParseResult fp8::parseOptionalCtaGroup(AsmParser &parser, int64_t &ctaGroup) {
+ParseResult mlir::fp8::parseOptionalCtaGroup(AsmParser &parser,
+                                             int64_t &ctaGroup) {
   ctaGroup = 1;
   if (failed(parser.parseOptionalComma()))
     return success();
@@ -41,7 +43,7 @@ ParseResult fp8::parseOptionalCtaGroup(AsmParser &parser, int64_t &ctaGroup) {
                  parseCtaGroupValue(parser, ctaGroup));
 }
 
-void fp8::printOptionalCtaGroup(AsmPrinter &printer, int64_t ctaGroup) {
+void mlir::fp8::printOptionalCtaGroup(AsmPrinter &printer, int64_t ctaGroup) {
   if (ctaGroup != 1)
     printer << ", cta_group = " << ctaGroup;
 }

@@ -219,7 +219,8 @@ LogicalResult FragmentType::verify(function_ref<InFlightDiagnostic()> emitError,
                        << warps;
   // A thread's columns, in pairs, fill whole 16-byte chunks of f32.
   int64_t step = (isHalved ? 2 : warps / 4) * 4;
-  if (shape[1] < 1 || shape[1] > kTmemColumns || shape[1] % step)
+  if (shape[1] < 1 || shape[1] > chip::getMostTensorMemoryColumns() ||
+      shape[1] % step)
     return emitError() << "a fragment of " << rows << " rows and " << warps
                        << " warps must have a multiple of " << step
                        << " columns, but got " << shape[1];

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The pipeline from GEMM ops to kernels that PTX can be emitted for.
 
+#include "fp8/Chip/Chip.h"
 #include "fp8/Conversion/Passes.h"
 #include "fp8/Pipelines/Pipelines.h"
-#include "fp8/Target/Chip.h"
 #include "fp8/Target/Passes.h"
 #include "fp8/Transforms/Passes.h"
 
@@ -48,6 +48,9 @@ static void addBarrierPasses(OpPassManager &pm,
     waits.limit = options.debugWaits;
     pm.addPass(createFp8DebugWaits(waits));
   }
+  Fp8AttachChipOptions chip;
+  chip.chip = options.chip;
+  pm.addPass(createFp8AttachChip(chip));
   pm.addPass(createConvertFp8ToNVVM());
 }
 
@@ -69,22 +72,18 @@ static void addLLVMPasses(OpPassManager &pm) {
   kernels.addPass(createCSEPass());
 }
 
-void fp8::buildGemmToPTXPipeline(OpPassManager &pm,
-                                 const GemmToPTXOptions &options) {
+void mlir::fp8::buildGemmToPTXPipeline(OpPassManager &pm,
+                                       const GemmToPTXOptions &options) {
   addStructurePasses(pm, options);
   if (options.phase > Phase::Structured)
     addLinearPasses(pm, options);
   if (options.phase > Phase::Linear)
     addBarrierPasses(pm, options);
-  if (options.phase < Phase::LLVM)
-    return;
-  Fp8AttachChipOptions chip;
-  chip.chip = options.chip;
-  pm.addPass(createFp8AttachChip(chip));
-  addLLVMPasses(pm);
+  if (options.phase == Phase::LLVM)
+    addLLVMPasses(pm);
 }
 
-void fp8::registerGemmToPTXPipeline() {
+void mlir::fp8::registerGemmToPTXPipeline() {
   PassPipelineRegistration<GemmToPTXOptions>(
       "fp8-gemm-to-ptx",
       "lowers GEMM ops, or kernels in phase 1 or 2, until PTX can be emitted",

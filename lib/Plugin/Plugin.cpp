@@ -15,8 +15,8 @@ using namespace mlir;
 /// then enough, and both are no error.
 static void registerPassesOnce() {
   static bool once = [] {
-    fp8::registerFp8Passes();
-    fp8::registerFp8Pipelines();
+    mlir::fp8::registerFp8Passes();
+    mlir::fp8::registerFp8Pipelines();
     return true;
   }();
   (void)once;
@@ -26,7 +26,7 @@ extern "C" LLVM_ATTRIBUTE_VISIBILITY_DEFAULT ::mlir::DialectPluginLibraryInfo
 mlirGetDialectPluginInfo() {
   return {MLIR_PLUGIN_API_VERSION, "Fp8", FP8_VERSION,
           [](DialectRegistry *registry) {
-            fp8::registerFp8Dialect(*registry);
+            mlir::fp8::registerFp8Dialect(*registry);
             registerPassesOnce();
           }};
 }

@@ -166,9 +166,9 @@ std::string describe(const BadElement &bad) {
 }
 } // namespace
 
-PartialSums partialSumsOf(std::string_view chip) {
-  return chip.substr(0, 5) == "sm_90" ? PartialSums::FourteenBits
-                                      : PartialSums::Float32;
+PartialSums partialSumsOf(std::string_view name) {
+  const chip::Chip *found = chip::lookup(name);
+  return found ? found->partialSums : PartialSums::Float32;
 }
 
 double frobeniusFloor(OutputType type, int64_t k, PartialSums sums) {

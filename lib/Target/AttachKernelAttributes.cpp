@@ -63,7 +63,7 @@ static void alignDynamicSharedMemory(LLVM::GlobalOp global) {
 
 namespace {
 struct AttachKernelAttributes
-    : fp8::impl::Fp8AttachKernelAttributesBase<AttachKernelAttributes> {
+    : mlir::fp8::impl::Fp8AttachKernelAttributesBase<AttachKernelAttributes> {
   void runOnOperation() override {
     for (Operation &op : *getOperation().getBody()) {
       if (auto global = dyn_cast<LLVM::GlobalOp>(op))

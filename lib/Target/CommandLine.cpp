@@ -24,7 +24,7 @@ static void hideOptions(function_ref<bool(StringRef, cl::Option &)> isShown) {
   }
 }
 
-void fp8::beginCommandLine(StringRef tool) {
+void mlir::fp8::beginCommandLine(StringRef tool) {
   hideOptions([](StringRef, cl::Option &) { return false; });
   cl::SetVersionPrinter([name = tool.str()](raw_ostream &os) {
     os << name << ", fp8 " << FP8_VERSION << '\n';
@@ -32,8 +32,9 @@ void fp8::beginCommandLine(StringRef tool) {
   });
 }
 
-void fp8::showOnly(cl::OptionCategory &category, ArrayRef<StringRef> names,
-                   cl::OptionCategory &others) {
+void mlir::fp8::showOnly(cl::OptionCategory &category,
+                         ArrayRef<StringRef> names,
+                         cl::OptionCategory &others) {
   hideOptions([&](StringRef name, cl::Option &option) {
     if (llvm::is_contained(names, name)) {
       option.addCategory(others);
@@ -43,13 +44,13 @@ void fp8::showOnly(cl::OptionCategory &category, ArrayRef<StringRef> names,
   });
 }
 
-bool fp8::asksForHelp(int argc, const char *const *argv) {
+bool mlir::fp8::asksForHelp(int argc, const char *const *argv) {
   return llvm::any_of(ArrayRef(argv, argc).drop_front(), [](StringRef word) {
     return word == "--help" || word == "-help" || word == "-h";
   });
 }
 
-void fp8::printOwnPasses() {
+void mlir::fp8::printOwnPasses() {
   // A pass is an option of its name.
   SmallVector<StringRef> names;
   for (StringRef name : cl::getRegisteredOptions().keys())

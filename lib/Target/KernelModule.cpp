@@ -41,7 +41,7 @@ static LogicalResult checkLowered(gpu::GPUModuleOp gpuModule) {
   return failure(result.wasInterrupted());
 }
 
-static FailureOr<const Chip *> findChip(gpu::GPUModuleOp gpuModule) {
+static FailureOr<const chip::Chip *> findChip(gpu::GPUModuleOp gpuModule) {
   auto targets = gpuModule.getTargetsAttr();
   if (!targets || targets.size() != 1 ||
       !isa<NVVM::NVVMTargetAttr>(targets[0])) {
@@ -50,10 +50,10 @@ static FailureOr<const Chip *> findChip(gpu::GPUModuleOp gpuModule) {
            << gpuModule.getName() << " [#nvvm.target<chip = \"sm_100a\">]";
   }
   StringRef name = cast<NVVM::NVVMTargetAttr>(targets[0]).getChip();
-  if (const Chip *chip = lookupChip(name))
+  if (const chip::Chip *chip = chip::lookup(name))
     return chip;
   return gpuModule.emitOpError("names an unknown chip '")
-         << name << "'; known are " << getChipNames();
+         << name << "'; known are " << chip::getNames();
 }
 
 FailureOr<KernelModule>
@@ -61,7 +61,7 @@ mlir::fp8::getKernelModule(FunctionOpInterface function) {
   auto gpuModule = function->getParentOfType<gpu::GPUModuleOp>();
   if (failed(checkLowered(gpuModule)))
     return failure();
-  FailureOr<const Chip *> chip = findChip(gpuModule);
+  FailureOr<const chip::Chip *> chip = findChip(gpuModule);
   if (failed(chip))
     return failure();
   return KernelModule{gpuModule, function, *chip};

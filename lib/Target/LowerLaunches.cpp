@@ -106,7 +106,7 @@ private:
 };
 
 struct LowerLaunchesPass
-    : public fp8::impl::Fp8LowerLaunchesBase<LowerLaunchesPass> {
+    : public mlir::fp8::impl::Fp8LowerLaunchesBase<LowerLaunchesPass> {
   using Base::Base;
 
   void getDependentDialects(DialectRegistry &registry) const override {

@@ -71,8 +71,8 @@ static tuning::KernelShape getShape(const GemmPlan &plan) {
 
 /// The plan of the op with that configuration, if it is a kernel that is worth
 /// trying: errors are not shown.
-static std::optional<GemmPlan> tryPlan(BlockwiseGemmOp op, const Chip &chip,
-                                       GemmConfigAttr config) {
+static std::optional<GemmPlan>
+tryPlan(BlockwiseGemmOp op, const chip::Chip &chip, GemmConfigAttr config) {
   ScopedDiagnosticHandler silent(op.getContext(),
                                  [](Diagnostic &) { return success(); });
   GemmConfigAttr pinned = op.getConfigAttr();
@@ -112,10 +112,11 @@ static SmallVector<int64_t> getTileNs() {
 }
 
 static SmallVector<GemmConfigAttr> getCandidates(MLIRContext *context,
-                                                 const Chip &chip,
-                                                 const tuning::Machine &machine,
+                                                 const chip::Chip &chip,
+                                                 const chip::Machine &machine,
                                                  const GemmExtents &extents) {
   SmallVector<GemmConfigAttr> configs;
+  bool usesWarpgroups = chip.engine == chip::MmaEngine::Warpgroup;
   auto add = [&](int64_t tileM, int64_t tileN, int64_t group, int64_t m,
                  int64_t n, int64_t k) {
     configs.push_back(getConfig(context, tileM, tileN, group, m, n, k));
@@ -124,7 +125,7 @@ static SmallVector<GemmConfigAttr> getCandidates(MLIRContext *context,
                         int64_t n) {
     // On an H200 clusters gained 1 to 6 % on some shapes and lost on the
     // others, and the model cannot tell which (docs/Chooser.md).
-    if (chip.wgmma && m * n > 1)
+    if (usesWarpgroups && m * n > 1)
       return;
     // No cluster is wider than the result.
     if ((m > group && extents.m <= tileM / group * (m - 1)) ||
@@ -138,7 +139,7 @@ static SmallVector<GemmConfigAttr> getCandidates(MLIRContext *context,
     // Extents and batches below 2^31 can have more tiles than can be counted.
     double tiles = double(extents.batch) * llvm::divideCeil(extents.m, tileM) *
                    llvm::divideCeil(extents.n, tileN);
-    if (chip.wgmma && tiles * k <= machine.multiprocessors &&
+    if (usesWarpgroups && tiles * k <= machine.multiprocessors &&
         extents.k >= k * kLeastBlocks * GemmPlan::kScaleBlock)
       add(tileM, tileN, 1, 1, 1, k);
   };
@@ -154,7 +155,7 @@ static SmallVector<GemmConfigAttr> getCandidates(MLIRContext *context,
         addSplit(tileM, tileN, k);
   // Where an MMA has more rows than the result, operands swapped.
   constexpr int64_t kMmaRows = 64;
-  if (!chip.wgmma || extents.m >= kMmaRows)
+  if (!usesWarpgroups || extents.m >= kMmaRows)
     return configs;
   // CTAs that divide K want eight rows each.
   int64_t most = llvm::alignTo(extents.m, 16);
@@ -194,7 +195,7 @@ static GemmConfigAttr setLaunch(GemmConfigAttr config, bool programmatic) {
 
 /// The configuration, with that launch or the faster one, and its time.
 static RankedConfig predict(GemmConfigAttr config, const GemmPlan &plan,
-                            const tuning::Machine &machine,
+                            const chip::Machine &machine,
                             const GemmExtents &extents, LaunchChoice launch) {
   auto bytes = [](Type element) {
     return element ? element.getIntOrFloatBitWidth() / 8 : 0;
@@ -217,10 +218,9 @@ static RankedConfig predict(GemmConfigAttr config, const GemmPlan &plan,
   return early.prediction.total < serial.prediction.total ? early : serial;
 }
 
-static SmallVector<RankedConfig, 0> rank(BlockwiseGemmOp op, const Chip &chip,
-                                         const tuning::Machine &machine,
-                                         const GemmExtents &extents,
-                                         LaunchChoice launch) {
+static SmallVector<RankedConfig, 0>
+rank(BlockwiseGemmOp op, const chip::Chip &chip, const chip::Machine &machine,
+     const GemmExtents &extents, LaunchChoice launch) {
   SmallVector<RankedConfig, 0> ranked;
   for (GemmConfigAttr config :
        getCandidates(op.getContext(), chip, machine, extents)) {
@@ -278,10 +278,10 @@ FailureOr<ConfigChooser> ConfigChooser::create(ModuleOp module, StringRef pass,
                                                const ChooserOptions &options) {
   auto fail = [&]() { return module.emitError() << "--" << pass << ": "; };
   ConfigChooser chooser;
-  chooser.chip = lookupChip(options.chip);
+  chooser.chip = chip::lookup(options.chip);
   if (!chooser.chip)
     return module.emitError() << "unknown chip '" << options.chip
-                              << "'; known are " << getChipNames();
+                              << "'; known are " << chip::getNames();
   chooser.hint.fill(ShapedType::kDynamic);
   if (!options.problem.empty() && !parseHint(options.problem, chooser.hint))
     return fail() << "problem must be MxNxK, such as 64x7168x2048, or ?x7168"

@@ -61,10 +61,8 @@ public:
   /// chooses the one that it is to have.
   ConfigChoice choose(BlockwiseGemmOp op) const;
 
-  const Chip &getChip() const { return *chip; }
-  const tuning::Machine &getMachine() const {
-    return chip->wgmma ? tuning::h200 : tuning::b200;
-  }
+  const chip::Chip &getChip() const { return *chip; }
+  const chip::Machine &getMachine() const { return *chip->machine; }
 
 private:
   /// What the op's types say of its extents, else the hint, else a guess; none
@@ -75,7 +73,7 @@ private:
   /// cannot be a kernel.
   GemmConfigAttr lookup(BlockwiseGemmOp op, const GemmExtents &extents) const;
 
-  const Chip *chip;
+  const chip::Chip *chip;
   /// M, N and K, or ShapedType::kDynamic.
   std::array<int64_t, 3> hint;
   std::optional<TunedTable> table;

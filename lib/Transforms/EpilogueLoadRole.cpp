@@ -71,6 +71,7 @@ void EpilogueLoadRole::build(ValueRange inits) {
   });
 }
 
-void fp8::buildEpilogueLoadRole(const KernelBuilder &base, ValueRange ends) {
+void mlir::fp8::buildEpilogueLoadRole(const KernelBuilder &base,
+                                      ValueRange ends) {
   EpilogueLoadRole(base).build(ends);
 }

@@ -93,6 +93,6 @@ KernelBuilder::Carried EpilogueRole::promote(ValueRange state, Value input,
       });
 }
 
-void fp8::buildEpilogueRole(const KernelBuilder &base, ValueRange ends) {
+void mlir::fp8::buildEpilogueRole(const KernelBuilder &base, ValueRange ends) {
   EpilogueRole(base).build(ends);
 }

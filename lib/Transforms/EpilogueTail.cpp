@@ -97,8 +97,8 @@ Value EpilogueTail::map(Value sums, Value scale) {
   })[0];
 }
 
-void fp8::buildEpilogueTail(const KernelBuilder &base, Value sums,
-                            ArrayRef<Value> place,
-                            MutableArrayRef<Value> ends) {
+void mlir::fp8::buildEpilogueTail(const KernelBuilder &base, Value sums,
+                                  ArrayRef<Value> place,
+                                  MutableArrayRef<Value> ends) {
   EpilogueTail(base).build(sums, place, ends);
 }

@@ -124,7 +124,7 @@ struct FlattenRoleYield : public OpRewritePattern<YieldOp> {
 };
 
 struct FlattenScopesPass
-    : public fp8::impl::Fp8FlattenScopesBase<FlattenScopesPass> {
+    : public mlir::fp8::impl::Fp8FlattenScopesBase<FlattenScopesPass> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns.add<FlattenStageScope<ProduceOp>, FlattenStageScope<ConsumeOp>,

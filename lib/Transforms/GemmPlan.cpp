@@ -362,10 +362,13 @@ static GemmPlan getPinned(BlockwiseGemmOp op) {
 
 /// What one MMA of the chip computes.
 static LogicalResult checkMma(BlockwiseGemmOp op, const GemmPlan &plan,
-                              const Chip &chip) {
+                              const chip::Chip &chip) {
   auto fail = [&]() {
     return op->emitOpError() << "cannot be a kernel for " << chip.name << ": ";
   };
+  if (plan.isDynamic() && !chip.has(chip::Feature::ClusterLaunchControl))
+    return fail() << "it has no cluster launch control; take scheduler = "
+                     "persistent";
   if (plan.cluster.k > 1) {
     if (!plan.usesWarpgroups)
       return fail() << "split_k adds up sums that warpgroups hold, which it "
@@ -394,9 +397,6 @@ static LogicalResult checkMma(BlockwiseGemmOp op, const GemmPlan &plan,
       return fail() << "accumulators are stages of tensor memory, which it "
                        "has not; sums are kept in registers: leave "
                        "'accumulators' out";
-    if (plan.isDynamic())
-      return fail() << "it has no cluster launch control; take scheduler = "
-                       "persistent";
     return success();
   }
   // PTX ISA, tcgen05.mma shapes.
@@ -454,9 +454,11 @@ static LogicalResult checkTile(BlockwiseGemmOp op, const GemmPlan &plan) {
 /// Makes the ring of accumulators as deep as `config` (may be null) says, or
 /// tensor memory allows.
 static LogicalResult chooseAccumulators(BlockwiseGemmOp op,
-                                        GemmConfigAttr config, GemmPlan &plan) {
+                                        GemmConfigAttr config,
+                                        const chip::Chip &chip,
+                                        GemmPlan &plan) {
   int64_t columns = plan.getAccumulatorRing().getStageColumns();
-  int64_t maxAccumulators = kTmemColumns / columns;
+  int64_t maxAccumulators = chip.tensorMemoryColumns / columns;
   plan.accumulators = config && config.getAccumulators()
                           ? config.getAccumulators()
                           : maxAccumulators;
@@ -491,15 +493,15 @@ static std::pair<int64_t, int64_t> getRingSpace(const GemmPlan &plan) {
 /// Makes the input ring as deep as `config` (may be null) says, or shared
 /// memory allows.
 static LogicalResult chooseStages(BlockwiseGemmOp op, GemmConfigAttr config,
-                                  GemmPlan &plan) {
+                                  const chip::Chip &chip, GemmPlan &plan) {
   auto [fixed, perStage] = getRingSpace(plan);
-  int64_t maxStages = (kMaxSharedMemoryBytes - fixed) / perStage;
+  int64_t maxStages = (chip.sharedMemoryPerCta - fixed) / perStage;
   if (maxStages < 1)
     return op->emitOpError()
            << "leaves no room for a stage of A and B: with a tile of "
            << plan.tileM << " x " << plan.tileN << " it takes " << perStage
            << " bytes and the rest of the kernel " << fixed << ", of the "
-           << kMaxSharedMemoryBytes
+           << chip.sharedMemoryPerCta
            << " that shared memory has; take a smaller tile"
            << (plan.cluster.k > 1 ? ", or leave split_k out" : "");
   plan.stages = config && config.getStages() ? config.getStages() : maxStages;
@@ -518,7 +520,8 @@ int64_t GemmPlan::getNumBScales() const {
 /// As many K blocks a slot as hide the start of one product behind the
 /// promotion of another, as long as there are the slots that `config` (may be
 /// null) says, or slots enough to hide the copies.
-static int64_t chooseKGroup(GemmConfigAttr config, GemmPlan plan) {
+static int64_t chooseKGroup(GemmConfigAttr config, const chip::Chip &chip,
+                            GemmPlan plan) {
   constexpr int64_t kLeastStages = 3;
   int64_t stages =
       config && config.getStages() ? config.getStages() : kLeastStages;
@@ -527,21 +530,23 @@ static int64_t chooseKGroup(GemmConfigAttr config, GemmPlan plan) {
   for (int64_t blocks : {4, 2}) {
     plan.kGroup = blocks;
     auto [fixed, perStage] = getRingSpace(plan);
-    if (fixed + stages * perStage <= kMaxSharedMemoryBytes)
+    if (fixed + stages * perStage <= chip.sharedMemoryPerCta)
       return blocks;
   }
   return 1;
 }
 
-FailureOr<GemmPlan> GemmPlan::choose(BlockwiseGemmOp op, const Chip &chip) {
+FailureOr<GemmPlan> GemmPlan::choose(BlockwiseGemmOp op,
+                                     const chip::Chip &chip) {
   GemmPlan plan = getPinned(op);
-  plan.usesWarpgroups = chip.wgmma;
+  plan.usesWarpgroups = chip.engine == chip::MmaEngine::Warpgroup;
   GemmConfigAttr config = op.getConfigAttr();
   if (failed(checkMma(op, plan, chip)) || failed(checkTile(op, plan)))
     return failure();
-  plan.kGroup = chooseKGroup(config, plan);
-  if ((!plan.usesWarpgroups && failed(chooseAccumulators(op, config, plan))) ||
-      failed(chooseStages(op, config, plan)))
+  plan.kGroup = chooseKGroup(config, chip, plan);
+  if ((!plan.usesWarpgroups &&
+       failed(chooseAccumulators(op, config, chip, plan))) ||
+      failed(chooseStages(op, config, chip, plan)))
     return failure();
   return plan;
 }

@@ -5,7 +5,7 @@
 #define FP8_LIB_TRANSFORMS_GEMMPLAN_H
 
 #include "fp8/IR/Fp8.h"
-#include "fp8/Target/Chip.h"
+#include "fp8/Chip/Chip.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -104,7 +104,7 @@ struct GemmPlan {
 
   /// Chooses what the op's configuration leaves open. Fails with an error at
   /// the op if what it pins does not fit, or not the chip.
-  static FailureOr<GemmPlan> choose(BlockwiseGemmOp op, const Chip &chip);
+  static FailureOr<GemmPlan> choose(BlockwiseGemmOp op, const chip::Chip &chip);
 
   /// What the kernel takes, in order.
   SmallVector<GemmParameter> getParameters() const;

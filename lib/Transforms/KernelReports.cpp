@@ -11,8 +11,8 @@
 using namespace mlir;
 using namespace mlir::fp8;
 
-FailureOr<SmallVector<KernelReport, 0>> fp8::reportKernels(ModuleOp module,
-                                                           StringRef chip) {
+FailureOr<SmallVector<KernelReport, 0>>
+mlir::fp8::reportKernels(ModuleOp module, StringRef chip) {
   // The module goes on as it came; a copy is taken to where it can be read.
   OwningOpRef<ModuleOp> copy = module.clone();
   PassManager passes(module.getContext());

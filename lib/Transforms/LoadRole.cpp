@@ -150,6 +150,6 @@ void LoadRole::build(ValueRange producers) {
   });
 }
 
-void fp8::buildLoadRole(const KernelBuilder &base, ValueRange ends) {
+void mlir::fp8::buildLoadRole(const KernelBuilder &base, ValueRange ends) {
   LoadRole(base).build(ends);
 }

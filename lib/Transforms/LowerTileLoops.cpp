@@ -234,7 +234,7 @@ private:
 };
 
 struct LowerTileLoopsPass
-    : public fp8::impl::Fp8LowerTileLoopsBase<LowerTileLoopsPass> {
+    : public mlir::fp8::impl::Fp8LowerTileLoopsBase<LowerTileLoopsPass> {
   void runOnOperation() override {
     WalkResult agree = getOperation()->walk([](FunctionOpInterface function) {
       return failed(checkAgreement(function)) ? WalkResult::interrupt()

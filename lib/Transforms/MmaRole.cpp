@@ -55,6 +55,6 @@ KernelBuilder::Carried MmaRole::buildLoop(ValueRange inits) {
   });
 }
 
-void fp8::buildMmaRole(const KernelBuilder &base, ValueRange ends) {
+void mlir::fp8::buildMmaRole(const KernelBuilder &base, ValueRange ends) {
   MmaRole(base).build(ends);
 }

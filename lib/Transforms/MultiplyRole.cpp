@@ -220,6 +220,6 @@ KernelBuilder::Carried MultiplyRole::multiplySlot(Value stage, Value sums,
   return {ReleaseOp::create(builder, loc, stage), sums};
 }
 
-void fp8::buildMultiplyRole(const KernelBuilder &base, ValueRange ends) {
+void mlir::fp8::buildMultiplyRole(const KernelBuilder &base, ValueRange ends) {
   MultiplyRole(base).build(ends);
 }

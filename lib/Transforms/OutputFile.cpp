@@ -8,9 +8,9 @@
 
 using namespace mlir;
 
-LogicalResult fp8::writeOutput(ModuleOp module, StringRef pass,
-                               StringRef output,
-                               function_ref<void(raw_ostream &)> print) {
+LogicalResult mlir::fp8::writeOutput(ModuleOp module, StringRef pass,
+                                     StringRef output,
+                                     function_ref<void(raw_ostream &)> print) {
   std::error_code error;
   llvm::ToolOutputFile file(output, error, llvm::sys::fs::OF_None);
   if (error)

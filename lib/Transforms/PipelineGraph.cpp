@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Draws the roles, rings and barriers of each kernel.
 
-#include "fp8/Transforms/KernelReports.h"
 #include "OutputFile.h"
+#include "fp8/Transforms/KernelReports.h"
 #include "fp8/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -22,7 +22,7 @@ using namespace mlir::fp8;
 namespace {
 
 struct PipelineGraphPass
-    : public fp8::impl::Fp8PipelineGraphBase<PipelineGraphPass> {
+    : public mlir::fp8::impl::Fp8PipelineGraphBase<PipelineGraphPass> {
   using Fp8PipelineGraphBase::Fp8PipelineGraphBase;
 
   void runOnOperation() override {

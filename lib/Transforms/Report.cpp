@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Prints what is derived for each kernel.
 
-#include "fp8/Transforms/KernelReports.h"
 #include "OutputFile.h"
+#include "fp8/Transforms/KernelReports.h"
 #include "fp8/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -22,7 +22,7 @@ using namespace mlir::fp8;
 
 namespace {
 
-struct ReportPass : public fp8::impl::Fp8ReportBase<ReportPass> {
+struct ReportPass : public mlir::fp8::impl::Fp8ReportBase<ReportPass> {
   using Fp8ReportBase::Fp8ReportBase;
 
   void runOnOperation() override {

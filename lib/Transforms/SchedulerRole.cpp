@@ -40,6 +40,6 @@ void SchedulerRole::build(ValueRange ends) {
   });
 }
 
-void fp8::buildSchedulerRole(const KernelBuilder &base, ValueRange ends) {
+void mlir::fp8::buildSchedulerRole(const KernelBuilder &base, ValueRange ends) {
   SchedulerRole(base).build(ends);
 }

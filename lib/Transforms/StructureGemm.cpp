@@ -310,7 +310,7 @@ namespace {
 /// of its own.
 struct StructureBlockwiseGemm : public OpRewritePattern<BlockwiseGemmOp> {
   StructureBlockwiseGemm(MLIRContext *context, SymbolTable &symbols,
-                         const Chip &chip)
+                         const chip::Chip &chip)
       : OpRewritePattern(context), symbols(symbols), chip(chip) {}
 
   LogicalResult matchAndRewrite(BlockwiseGemmOp op,
@@ -351,11 +351,11 @@ private:
   }
 
   SymbolTable &symbols;
-  const Chip &chip;
+  const chip::Chip &chip;
 };
 
 struct StructureGemmPass
-    : public fp8::impl::Fp8StructureGemmBase<StructureGemmPass> {
+    : public mlir::fp8::impl::Fp8StructureGemmBase<StructureGemmPass> {
   using Fp8StructureGemmBase::Fp8StructureGemmBase;
 
   void runOnOperation() override {
@@ -364,10 +364,10 @@ struct StructureGemmPass
     module.walk([&](BlockwiseGemmOp op) { gemms.push_back(op); });
     if (gemms.empty())
       return markAllAnalysesPreserved();
-    const Chip *known = lookupChip(chip);
+    const chip::Chip *known = chip::lookup(chip);
     if (!known) {
       module.emitError() << "unknown chip '" << chip << "'; known are "
-                         << getChipNames();
+                         << chip::getNames();
       return signalPassFailure();
     }
     module->setAttr(gpu::GPUDialect::getContainerModuleAttrName(),

@@ -123,10 +123,11 @@ void StructuredKernel::buildTensorMemoryRoles() {
     buildEpilogueLoadRole(*this, addends);
 }
 
-gpu::GPUFuncOp fp8::buildStructuredKernel(OpBuilder &builder, Location loc,
-                                          gpu::GPUModuleOp module,
-                                          StringRef name,
-                                          const GemmPlan &plan) {
+gpu::GPUFuncOp mlir::fp8::buildStructuredKernel(OpBuilder &builder,
+                                                Location loc,
+                                                gpu::GPUModuleOp module,
+                                                StringRef name,
+                                                const GemmPlan &plan) {
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToEnd(module.getBody());
   SmallVector<Type> types;

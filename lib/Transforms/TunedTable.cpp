@@ -44,7 +44,7 @@ static bool readEntry(const llvm::json::Value &value, MLIRContext *context,
 }
 
 FailureOr<TunedTable>
-TunedTable::read(StringRef path, const Chip &chip, MLIRContext *context,
+TunedTable::read(StringRef path, const chip::Chip &chip, MLIRContext *context,
                  function_ref<InFlightDiagnostic()> emitError) {
   auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
   if (!file)

@@ -4,8 +4,8 @@
 #ifndef FP8_LIB_TRANSFORMS_TUNEDTABLE_H
 #define FP8_LIB_TRANSFORMS_TUNEDTABLE_H
 
+#include "fp8/Chip/Chip.h"
 #include "fp8/IR/Fp8.h"
-#include "fp8/Target/Chip.h"
 
 namespace mlir::fp8 {
 
@@ -25,7 +25,7 @@ public:
 
   /// Reads a file; reports what is wrong with it.
   static FailureOr<TunedTable>
-  read(StringRef path, const Chip &chip, MLIRContext *context,
+  read(StringRef path, const chip::Chip &chip, MLIRContext *context,
        function_ref<InFlightDiagnostic()> emitError);
 
   /// The entry with the same N and K, and an M of as many times 64 rows, for

@@ -44,7 +44,8 @@ static bool makesLaps(scf::ForOp loop, int64_t maxTrips) {
 
 namespace {
 
-struct UnrollLapsPass : public fp8::impl::Fp8UnrollLapsBase<UnrollLapsPass> {
+struct UnrollLapsPass
+    : public mlir::fp8::impl::Fp8UnrollLapsBase<UnrollLapsPass> {
   using Fp8UnrollLapsBase::Fp8UnrollLapsBase;
 
   void runOnOperation() override {

@@ -36,7 +36,7 @@ static bool handlesLinearValues(FunctionOpInterface function) {
 namespace {
 
 struct VerifyLinearityPass
-    : public fp8::impl::Fp8VerifyLinearityBase<VerifyLinearityPass> {
+    : public mlir::fp8::impl::Fp8VerifyLinearityBase<VerifyLinearityPass> {
   void runOnOperation() override {
     getOperation().walk([&](FunctionOpInterface function) {
       if (function->hasAttr(Fp8Dialect::kLinearAttrName) ||

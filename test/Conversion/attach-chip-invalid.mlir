@@ -1,13 +1,13 @@
-// What a chip has no instruction for, named as the op that it was made of, whether the chip is the pass' or the module's own.
-// RUN: fp8-opt %s --convert-fp8-to-nvvm --fp8-attach-chip=chip=sm_90a -split-input-file -verify-diagnostics
+// Ops that a chip cannot run, whether the chip is the pass's or the module's own.
+// RUN: fp8-opt %s --fp8-attach-chip=chip=sm_90a -split-input-file -verify-diagnostics
 
 !work = !fp8.work_queue<2>
 gpu.module @work {
   gpu.func @kernel() kernel attributes {fp8.linear} {
+    // expected-error @below {{'fp8.work_queue' op requires cluster launch control, which sm_90a lacks; take another scheduler, or lower for sm_100a, sm_100f or sm_103a}}
     %p, %c = fp8.work_queue : !fp8.producer<!work>, !fp8.consumer<!work>
     fp8.role "scheduler" warps(1) (%e = %p) : !fp8.producer<!work> {
       %s = fp8.acquire %e : !fp8.producer<!work>
-      // expected-error @below {{'fp8.request_work' op needs cluster launch control, which sm_90a does not have; take another scheduler, or lower for a chip of the sm_100 family}}
       fp8.request_work %s : !fp8.producer_stage<!work>
       %n = fp8.release %s : !fp8.producer_stage<!work>
       fp8.close %n : !fp8.producer<!work>
@@ -26,7 +26,7 @@ gpu.module @work {
 
 gpu.module @answer {
   gpu.func @kernel(%answer: i128) kernel {
-    // expected-error @below {{'fp8.next_work' op needs cluster launch control, which sm_90a does not have}}
+    // expected-error @below {{'nvvm.clusterlaunchcontrol.query.cancel' op requires cluster launch control, which sm_90a lacks; take another scheduler, or lower for sm_100a, sm_100f or sm_103a}}
     %more = nvvm.clusterlaunchcontrol.query.cancel query = is_canceled, %answer : i1
     gpu.return
   }
@@ -36,7 +36,7 @@ gpu.module @answer {
 
 gpu.module @tensor_memory [#nvvm.target<chip = "sm_90a", verifyTarget = false>] {
   gpu.func @kernel() kernel {
-    // expected-error @below {{'nvvm.tcgen05.relinquish_alloc_permit' op needs tensor memory, which sm_90a does not have}}
+    // expected-error @below {{'nvvm.tcgen05.relinquish_alloc_permit' op requires tensor memory, which sm_90a lacks; lower for sm_100a, sm_100f or sm_103a}}
     nvvm.tcgen05.relinquish_alloc_permit
     gpu.return
   }
@@ -44,11 +44,11 @@ gpu.module @tensor_memory [#nvvm.target<chip = "sm_90a", verifyTarget = false>] 
 
 // -----
 
-// Of several targets each; one that is not in the table is the emission's business. Other assembly keeps its own name.
+// Each of several targets is checked; one that is not in the table is the emission's business.
 gpu.module @several [#nvvm.target<chip = "sm_42", verifyTarget = false>, #nvvm.target<chip = "sm_90a">, #nvvm.target<chip = "sm_100a">] {
   gpu.func @kernel() kernel {
-    // expected-error @below {{'llvm.inline_asm' op multiplies in the registers of warpgroups, which sm_100a does not; lower for sm_90a}}
-    llvm.inline_asm has_side_effects "wgmma.fence.sync.aligned;", "" : () -> ()
+    // expected-error @below {{'nvvm.wgmma.fence.aligned' op requires matrix products of warpgroups, which sm_100a lacks; lower for sm_90a}}
+    nvvm.wgmma.fence.aligned
     gpu.return
   }
 }
@@ -65,7 +65,7 @@ gpu.module @product [#nvvm.target<chip = "sm_100a">] {
     fp8.role "multiply" warps(4) (%e = %c) : !fp8.consumer<!ring> {
       %s = fp8.acquire %e : !fp8.consumer<!ring>
       %a = fp8.tile %s["a"] : !fp8.consumer_stage<!ring>
-      // expected-error @below {{'fp8.warpgroup_mma' op multiplies in the registers of warpgroups, which sm_100a does not; lower for sm_90a}}
+      // expected-error @below {{'fp8.warpgroup_mma' op requires matrix products of warpgroups, which sm_100a lacks; lower for sm_90a}}
       %x = fp8.warpgroup_mma %a, %a : !a, !a -> !fp8.pending<!product>
       %f = fp8.wait_mma %x : !fp8.pending<!product>
       %n = fp8.release %s : !fp8.consumer_stage<!ring>

@@ -5,6 +5,7 @@
 // with what it was.
 #include "CudaBackend.h"
 
+#include "fp8/Chip/Chip.h"
 #include "fp8/Launch/KernelCheck.h"
 #include "fp8/Runtime/Timer.h"
 
@@ -275,10 +276,9 @@ launch::Expected<std::string> listDevices() {
     line["shared_memory_per_block"] = info.maxSharedMemoryPerBlock;
     line["driver"] = info.driverVersion;
     line["runs"] = nlohmann::ordered_json::array();
-    for (const char *chip : {"sm_80", "sm_89", "sm_90", "sm_90a", "sm_100",
-                             "sm_100a", "sm_100f", "sm_103a", "sm_120a"})
-      if (!runtime::whyNotRunnable(chip, info.capability))
-        line["runs"].push_back(chip);
+    for (const chip::Chip &chip : chip::getChips())
+      if (!runtime::whyNotRunnable(chip.name, info.capability))
+        line["runs"].push_back(chip.name);
     lines += line.dump() + "\n";
   }
 }

@@ -147,7 +147,10 @@ def Fp8AttachChip : Pass<"fp8-attach-chip", "::mlir::ModuleOp"> {
   let summary = "names the chip that kernels are lowered for";
   let description = [{
     Gives each `gpu.module` without a target the `#nvvm.target` of the chip, with the PTX version that its
-    instructions need. An unknown chip, and a kernel that needs what the chip has not, are errors; where the module has targets, what one of those has not.
+    instructions need. An unknown chip is an error, and so is the first op that requires a feature which the chip lacks (FeatureOpInterface; ops of NVVM by
+    their names). Where the module has targets, each of those must have the feature.
+
+    Requires: phase 2. Behind it `--convert-fp8-to-nvvm` makes assembly of some ops, which nothing checks before ptxas does.
 
     Before:
 

@@ -36,6 +36,16 @@ public:
     return impl::verifyInLinearFunction(op);
   }
 };
+
+/// The op always requires the feature of its chip (FeatureOpInterface).
+template <chip::Feature feature>
+struct RequiresFeature {
+  template <typename ConcreteType>
+  class Impl : public mlir::OpTrait::TraitBase<ConcreteType, Impl> {
+  public:
+    static chip::FeatureSet getRequiredFeatures() { return feature; }
+  };
+};
 } // namespace OpTrait
 
 } // namespace mlir::fp8

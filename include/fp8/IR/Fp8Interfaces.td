@@ -120,4 +120,21 @@ def Fp8_ViewReaderOpInterface : OpInterface<"ViewReaderOpInterface"> {
   ];
 }
 
+def Fp8_FeatureOpInterface : OpInterface<"FeatureOpInterface"> {
+  let cppNamespace = "::mlir::fp8";
+  let description = [{
+    An op whose instructions some chips lack. `--fp8-attach-chip` reports the first op of a kernel that its chip cannot run.
+  }];
+  let methods = [
+    InterfaceMethod<"The features that a chip must have.", "::fp8::chip::FeatureSet", "getRequiredFeatures">
+  ];
+}
+
+// Of an op that always requires `feature`, an enumerator of fp8::chip::Feature.
+class Fp8_RequiresFeature<string feature>
+    : ParamNativeOpTrait<"RequiresFeature", "::fp8::chip::Feature::" # feature> {
+  let cppNamespace = "::mlir::fp8::OpTrait";
+}
+class Fp8_Requires<string feature> : TraitList<[Fp8_FeatureOpInterface, Fp8_RequiresFeature<feature>]>;
+
 #endif // FP8_IR_FP8INTERFACES

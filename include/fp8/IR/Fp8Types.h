@@ -4,6 +4,8 @@
 #ifndef FP8_IR_FP8TYPES_H
 #define FP8_IR_FP8TYPES_H
 
+#include "fp8/Chip/Chip.h"
+
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Dialect.h"
@@ -24,15 +26,15 @@ bool holdsHandles(Type type);
 /// The operands that are tiles or accumulators.
 SmallVector<Value> getViewOperands(Operation *op);
 
-/// The columns of tensor memory and its lanes (PTX ISA, tcgen05 tensor memory).
-inline constexpr int64_t kTmemColumns = 512;
+/// The compiler reads the facts of chips under this name.
+namespace chip = ::fp8::chip;
+
+/// The lanes of tensor memory (PTX ISA, tcgen05 tensor memory).
 inline constexpr int64_t kTmemLanes = 128;
 
-/// The warps of the largest CTA, and the dynamic shared memory that one can
-/// have on Hopper and Blackwell, in bytes: 228 KiB less the 1 KiB that the
-/// system keeps (CUDA programming guide, technical specifications).
+/// The warps of the largest CTA (CUDA programming guide, technical
+/// specifications).
 inline constexpr int64_t kMaxWarps = 32;
-inline constexpr int64_t kMaxSharedMemoryBytes = 232448;
 
 /// The strides that a tensor map takes, in bytes, are below this (CUDA driver
 /// API, cuTensorMapEncodeTiled).

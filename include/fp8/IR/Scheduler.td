@@ -65,7 +65,8 @@ def Fp8_ForEachTileOp : Fp8_Op<"for_each_tile", [SingleBlockImplicitTerminator<"
 // Cluster launch control
 //===----------------------------------------------------------------------===//
 
-def Fp8_WorkQueueOp : Fp8_Op<"work_queue", [InLinearFunction, Fp8_LinearOpInterface, MemoryEffects<[MemAlloc<Fp8_BarrierResource>]>]> {
+def Fp8_WorkQueueOp : Fp8_Op<"work_queue", [InLinearFunction, Fp8_LinearOpInterface, Fp8_Requires<"ClusterLaunchControl">,
+    MemoryEffects<[MemAlloc<Fp8_BarrierResource>]>]> {
   let summary = "makes a work queue and its ends";
   let description = [{
     Yields the producer end, which the scheduler asks through, and a consumer end for each role that reads the answers (the scheduler too, to know when to stop). Stands in the
@@ -86,7 +87,7 @@ def Fp8_WorkQueueOp : Fp8_Op<"work_queue", [InLinearFunction, Fp8_LinearOpInterf
   let hasVerifier = 1;
 }
 
-def Fp8_RequestWorkOp : Fp8_Op<"request_work", [InLinearFunction, Fp8_LinearOpInterface,
+def Fp8_RequestWorkOp : Fp8_Op<"request_work", [InLinearFunction, Fp8_LinearOpInterface, Fp8_Requires<"ClusterLaunchControl">,
     MemoryEffects<[MemRead<Fp8_BarrierResource>, MemWrite<Fp8_BarrierResource>]>]> {
   let summary = "asks for the work of a cluster that has not started";
   let description = [{
@@ -113,7 +114,8 @@ def Fp8_RequestWorkOp : Fp8_Op<"request_work", [InLinearFunction, Fp8_LinearOpIn
   }];
 }
 
-def Fp8_NextWorkOp : Fp8_Op<"next_work", [InLinearFunction, Fp8_LinearOpInterface, MemoryEffects<[MemRead<Fp8_BarrierResource>]>]> {
+def Fp8_NextWorkOp : Fp8_Op<"next_work", [InLinearFunction, Fp8_LinearOpInterface, Fp8_Requires<"ClusterLaunchControl">,
+    MemoryEffects<[MemRead<Fp8_BarrierResource>]>]> {
   let summary = "reads an answer: whether there is more work, and which cluster's";
   let description = [{
     Borrows the stage. `cluster` is the number of the cluster whose work this one takes over; without more work it means nothing.

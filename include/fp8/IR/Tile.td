@@ -84,7 +84,7 @@ def Fp8_LoadElementOp : Fp8_Op<"load_element", [InLinearFunction, Fp8_LinearOpIn
   }];
 }
 
-def Fp8_MmaOp : Fp8_Op<"mma", [InLinearFunction,
+def Fp8_MmaOp : Fp8_Op<"mma", [InLinearFunction, Fp8_Requires<"TensorMemory">,
     MemoryEffects<[MemRead<Fp8_BarrierResource>, MemWrite<Fp8_BarrierResource>]>]> {
   let summary = "D = A * B^T, or D += A * B^T, in tensor memory";
   let description = [{

@@ -6,7 +6,7 @@
 
 include "fp8/IR/Fp8Base.td"
 
-def Fp8_WarpgroupMmaOp : Fp8_Op<"warpgroup_mma", [InLinearFunction, Fp8_LinearOpInterface, Fp8_ViewReaderOpInterface,
+def Fp8_WarpgroupMmaOp : Fp8_Op<"warpgroup_mma", [InLinearFunction, Fp8_LinearOpInterface, Fp8_ViewReaderOpInterface, Fp8_Requires<"WarpgroupMma">,
     MemoryEffects<[MemRead<Fp8_BarrierResource>, MemWrite<Fp8_BarrierResource>]>]> {
   let summary = "D = A * B^T, or D += A * B^T, in the registers of warpgroups";
   let description = [{

@@ -5,6 +5,7 @@
 #ifndef FP8_REFERENCE_CHECKER_H
 #define FP8_REFERENCE_CHECKER_H
 
+#include "fp8/Chip/Chip.h"
 #include "fp8/Reference/Gemm.h"
 #include "fp8/Reference/OutputType.h"
 
@@ -14,13 +15,10 @@
 
 namespace fp8::reference {
 
-/// What a chip's tensor cores keep of a sum of products of 8 bits.
-enum class PartialSums {
-  Float32,     ///< tcgen05.mma, and every chip for operands of 16 bits
-  FourteenBits ///< wgmma on sm_90a (docs/Numerics.md)
-};
-/// Of a chip by the name that ptxas knows it by, "sm_90a".
-PartialSums partialSumsOf(std::string_view chip);
+using chip::PartialSums;
+/// What the chip called `name` keeps of sums of products of 8 bits; Float32 if
+/// there is no such chip.
+PartialSums partialSumsOf(std::string_view name);
 
 /// The largest relative Frobenius distance from the reference, rounded to the
 /// output type, that is right for a large result. CheckResult::frobeniusFloor

@@ -4,7 +4,7 @@
 #ifndef FP8_TARGET_KERNELMODULE_H
 #define FP8_TARGET_KERNELMODULE_H
 
-#include "fp8/Target/Chip.h"
+#include "fp8/Chip/Chip.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 
@@ -14,7 +14,7 @@ namespace mlir::fp8 {
 struct KernelModule {
   gpu::GPUModuleOp gpuModule;
   FunctionOpInterface function; ///< an llvm.func with `nvvm.kernel`
-  const Chip *chip;
+  const ::fp8::chip::Chip *chip;
 
   StringRef getName() const;
 };

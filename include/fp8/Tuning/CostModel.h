@@ -5,56 +5,14 @@
 #ifndef FP8_TUNING_COSTMODEL_H
 #define FP8_TUNING_COSTMODEL_H
 
+#include "fp8/Chip/Machine.h"
+
 #include <array>
 #include <cstdint>
 
 namespace fp8::tuning {
 
-/// What the model knows of a GPU. Cycles are of an SM.
-struct Machine {
-  const char *name;
-  int64_t multiprocessors;
-  double gigahertz;
-  /// Multiply-adds of e4m3 that the tensor cores of an SM do in a cycle.
-  double multiplyAddsPerCycle;
-  /// The rows that an MMA takes as long for as for fewer.
-  int64_t mmaRows;
-  /// The part of that rate that lasts; and the cycles that a byte from L2 costs
-  /// beside, for both take power.
-  double sustainedShare, l2PowerCycles;
-  /// From a warpgroup's wait for operands to its product, beside the MMA; what
-  /// is left of it where the next product is started early.
-  double productCycles, overlappedProductCycles;
-  /// To promote a product beside one multiply-add a sum; for each further part
-  /// of the columns that has B scales of its own.
-  double promotionCycles, scalePartCycles;
-  /// Bytes that an SM takes in, and that L2 gives to all, in a cycle.
-  double l1BytesPerCycle, l2BytesPerCycle;
-  /// Bytes that memory moves in a nanosecond, and that one SM draws of them.
-  double dramBytesPerNs, dramBytesPerNsOfOne;
-  /// From a copy's start to its bytes, under load.
-  double loadLatencyNs;
-  /// What a row of a box costs that lies beyond the operand, all SMs together.
-  double fillPs;
-  /// To begin and end a kernel; what a cluster takes longer; to exchange sums
-  /// among two CTAs, and for each doubling of their number.
-  double launchUs, clusterUs, exchangeUs;
-  /// Of a launch, what a programmatic one does while the kernel in front ends.
-  double earlyUs;
-  /// By which part the loop of such a kernel takes longer where it leaves SMs
-  /// idle but not half of them, for its CTAs stand where SMs were free; and
-  /// where those are CTAs of clusters, or several rows of tiles read the same B.
-  double earlyIdleShare, earlyTogetherShare;
-  /// SMs that clusters of more than two CTAs find: they do not cross GPCs.
-  int64_t clusterMultiprocessors;
-  /// To store a tile: once, and for each column of a warpgroup's 64 rows.
-  double epilogueCycles, epilogueColumnCycles;
-};
-
-/// Measured, for the most part.
-extern const Machine h200;
-/// From data sheets and the H200: nothing was measured.
-extern const Machine b200;
+using chip::Machine;
 
 struct Problem {
   int64_t m, n, k;

@@ -53,8 +53,8 @@ static void wrapBlocks(Operation *op) {
         entry->addArgument(argument.getType(), argument.getLoc()));
   first.eraseArguments(0, first.getNumArguments());
   builder.setInsertionPointToStart(entry);
-  auto wrapper = scf::ExecuteRegionOp::create(builder, op->getLoc(),
-                                              op->getResultTypes());
+  auto wrapper =
+      scf::ExecuteRegionOp::create(builder, op->getLoc(), op->getResultTypes());
   YieldOp::create(builder, op->getLoc(), wrapper.getResults());
   Region &target = wrapper.getRegion();
   target.getBlocks().splice(target.end(), body.getBlocks(),
@@ -67,7 +67,7 @@ static void wrapBlocks(Operation *op) {
     }
 }
 
-void fp8::prepareBlocks(FunctionOpInterface kernel) {
+void mlir::fp8::prepareBlocks(FunctionOpInterface kernel) {
   SmallVector<cf::SwitchOp> switches;
   kernel.walk([&](cf::SwitchOp op) { switches.push_back(op); });
   for (cf::SwitchOp op : switches)

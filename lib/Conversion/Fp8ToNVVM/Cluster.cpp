@@ -200,9 +200,9 @@ struct LowerLeadingYield : public KernelPattern<YieldOp> {
 
 } // namespace
 
-void fp8::populateClusterPatterns(const TypeConverter &converter,
-                                  RewritePatternSet &patterns,
-                                  const KernelLowering &lowering) {
+void mlir::fp8::populateClusterPatterns(const TypeConverter &converter,
+                                        RewritePatternSet &patterns,
+                                        const KernelLowering &lowering) {
   patterns.add<LowerLeadingCta, LowerLeadingYield>(
       converter, patterns.getContext(), lowering);
 }

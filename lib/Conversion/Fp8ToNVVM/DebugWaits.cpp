@@ -35,7 +35,7 @@ static constexpr int64_t kRecordBytes = 64;
 // The kernel's side
 //===----------------------------------------------------------------------===//
 
-void fp8::declareWaitRecords(Operation *gpuModule, Location loc) {
+void mlir::fp8::declareWaitRecords(Operation *gpuModule, Location loc) {
   if (SymbolTable::lookupSymbolIn(gpuModule, kRecordsName))
     return;
   OpBuilder builder = OpBuilder::atBlockBegin(&gpuModule->getRegion(0).front());
@@ -145,8 +145,8 @@ void Instructions::giveUp(Value address, Value parity, Value waited) {
 // What records mean
 //===----------------------------------------------------------------------===//
 
-DictionaryAttr fp8::makeWaitTable(FunctionOpInterface kernel,
-                                  const KernelPlan &plan, int64_t limit) {
+DictionaryAttr mlir::fp8::makeWaitTable(FunctionOpInterface kernel,
+                                        const KernelPlan &plan, int64_t limit) {
   Builder builder(kernel.getContext());
   auto entry = [&](StringRef name, Attribute value) {
     return builder.getNamedAttr(name, value);

@@ -140,9 +140,9 @@ LowerReduceScatter::lower(ReduceScatterOp op, Adaptor operands,
   return success();
 }
 
-void fp8::populateExchangePatterns(const TypeConverter &converter,
-                                   RewritePatternSet &patterns,
-                                   const KernelLowering &lowering) {
+void mlir::fp8::populateExchangePatterns(const TypeConverter &converter,
+                                         RewritePatternSet &patterns,
+                                         const KernelLowering &lowering) {
   patterns.add<LowerExchange, LowerReduceScatter>(
       converter, patterns.getContext(), lowering);
 }

@@ -111,9 +111,9 @@ struct LowerTmaCopy : public KernelPattern<TmaCopyOp> {
 
 } // namespace
 
-void fp8::populateExplicitPatterns(const TypeConverter &converter,
-                                   RewritePatternSet &patterns,
-                                   const KernelLowering &lowering) {
+void mlir::fp8::populateExplicitPatterns(const TypeConverter &converter,
+                                         RewritePatternSet &patterns,
+                                         const KernelLowering &lowering) {
   patterns.add<LowerTryWait, LowerWait, LowerStep, LowerMbarrier, LowerTmaCopy>(
       converter, patterns.getContext(), lowering);
 }

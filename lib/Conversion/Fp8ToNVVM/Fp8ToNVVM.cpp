@@ -29,7 +29,7 @@ using namespace mlir::fp8;
 // Types
 //===----------------------------------------------------------------------===//
 
-void fp8::populateTypeConversions(TypeConverter &converter) {
+void mlir::fp8::populateTypeConversions(TypeConverter &converter) {
   converter.addConversion([](Type type) { return type; });
   auto addCursor = [](Type type,
                       SmallVectorImpl<Type> &results) -> LogicalResult {
@@ -369,8 +369,8 @@ static LogicalResult lowerKernel(ModuleOp module, gpu::GPUFuncOp kernel,
   return convertKernel(kernel, lowering, populateMore);
 }
 
-LogicalResult fp8::convertFp8ToNVVM(ModuleOp module,
-                                    PopulatePatternsFn populateMore) {
+LogicalResult mlir::fp8::convertFp8ToNVVM(ModuleOp module,
+                                          PopulatePatternsFn populateMore) {
   SmallVector<gpu::GPUFuncOp> kernels;
   module.walk([&](gpu::GPUFuncOp function) {
     if (function.isKernel() && function->hasAttr(Fp8Dialect::kLinearAttrName))
@@ -384,7 +384,7 @@ LogicalResult fp8::convertFp8ToNVVM(ModuleOp module,
 
 namespace {
 struct ConvertFp8ToNVVMPass
-    : public fp8::impl::ConvertFp8ToNVVMBase<ConvertFp8ToNVVMPass> {
+    : public mlir::fp8::impl::ConvertFp8ToNVVMBase<ConvertFp8ToNVVMPass> {
   void runOnOperation() override {
     if (failed(convertFp8ToNVVM(getOperation())))
       signalPassFailure();

@@ -32,8 +32,9 @@ static int64_t getLoadColumns(int64_t columns) {
   return load;
 }
 
-SmallVector<Value> fp8::readAccumulator(Value address, const FragmentPart &part,
-                                        Instructions &instructions) {
+SmallVector<Value> mlir::fp8::readAccumulator(Value address,
+                                              const FragmentPart &part,
+                                              Instructions &instructions) {
   address = instructions.add(address, part.tmemOffset);
   // All loads, then one wait: a wait waits for all that were started, so that
   // loads overlap only between two. ptxas starts them as registers come free,
@@ -48,15 +49,15 @@ SmallVector<Value> fp8::readAccumulator(Value address, const FragmentPart &part,
 
 /// Bits 7.. of the offset within the swizzle's pattern are XORed into bits 4..
 /// (PTX ISA, swizzling modes).
-Value fp8::getSwizzleBits(Value rowOffset, Swizzle swizzle,
-                          Instructions &instructions) {
+Value mlir::fp8::getSwizzleBits(Value rowOffset, Swizzle swizzle,
+                                Instructions &instructions) {
   int64_t mask = (int64_t(1) << static_cast<uint32_t>(swizzle)) - 1;
   return instructions.shiftLeft(
       instructions.bitAnd(instructions.shiftRight(rowOffset, 7), mask), 4);
 }
 
-Value fp8::getElementAddress(TileType tile, Value address, Value row,
-                             Value column, Instructions &instructions) {
+Value mlir::fp8::getElementAddress(TileType tile, Value address, Value row,
+                                   Value column, Instructions &instructions) {
   Value rowOffset = instructions.mul(row, tile.getRowBytes());
   Value offset = instructions.add(
       rowOffset, instructions.mul(column, getBytes(tile.getElementType())));
@@ -66,9 +67,10 @@ Value fp8::getElementAddress(TileType tile, Value address, Value row,
           offset, getSwizzleBits(rowOffset, tile.getSwizzle(), instructions)));
 }
 
-SmallVector<Value> fp8::readTileRow(TileType tile, Value address,
-                                    Value rowOffset, Value byteColumn,
-                                    int64_t count, Instructions &instructions) {
+SmallVector<Value> mlir::fp8::readTileRow(TileType tile, Value address,
+                                          Value rowOffset, Value byteColumn,
+                                          int64_t count,
+                                          Instructions &instructions) {
   int64_t perChunk =
       kChunkBytes * 8 / tile.getElementType().getIntOrFloatBitWidth();
   Value swizzle = getSwizzleBits(rowOffset, tile.getSwizzle(), instructions);
@@ -108,8 +110,9 @@ static void addTileRow(TileType tile, Value address, Value rowOffset,
   instructions.pin(pairs);
 }
 
-RoleValues fp8::getRoleAfterSums(const KernelLowering &lowering, Operation *op,
-                                 Instructions &instructions) {
+RoleValues mlir::fp8::getRoleAfterSums(const KernelLowering &lowering,
+                                       Operation *op,
+                                       Instructions &instructions) {
   RoleValues role = lowering.getRole(op);
   if (role.promotes)
     role.lane = instructions.keepInLoop(role.lane);
@@ -131,7 +134,8 @@ static void collectOfMap(Value value, llvm::SetVector<Operation *> &ops) {
   ops.insert(op);
 }
 
-void fp8::computeHere(ValueRange ofMap, ConversionPatternRewriter &rewriter) {
+void mlir::fp8::computeHere(ValueRange ofMap,
+                            ConversionPatternRewriter &rewriter) {
   llvm::SetVector<Operation *> ops;
   for (Value value : ofMap)
     collectOfMap(value, ops);
@@ -381,9 +385,9 @@ struct LowerReadElement : public KernelPattern<ReadElementOp> {
 
 } // namespace
 
-void fp8::populateFragmentPatterns(const TypeConverter &converter,
-                                   RewritePatternSet &patterns,
-                                   const KernelLowering &lowering) {
+void mlir::fp8::populateFragmentPatterns(const TypeConverter &converter,
+                                         RewritePatternSet &patterns,
+                                         const KernelLowering &lowering) {
   patterns.add<LowerZero, LowerRead, LowerAddTile, LowerAddRow,
                LowerReadElement, LowerMap>(converter, patterns.getContext(),
                                            lowering);

@@ -57,7 +57,7 @@ FragmentPart::FragmentPart(FragmentType type, const RoleValues &role,
   }
 }
 
-SmallVector<PairOffset> fp8::getPairOffsets(FragmentType type) {
+SmallVector<PairOffset> mlir::fp8::getPairOffsets(FragmentType type) {
   SmallVector<PairOffset> offsets;
   bool swapped = type.isSwapped();
   for (int64_t part = 0; part < type.getNumParts(); ++part)

@@ -19,11 +19,11 @@ static constexpr unsigned kSharedCluster = 7;
 
 static constexpr StringLiteral kSharedMemoryName = "fp8_shared_memory";
 
-Type fp8::getTensorMapPointerType(MLIRContext *context) {
+Type mlir::fp8::getTensorMapPointerType(MLIRContext *context) {
   return LLVM::LLVMPointerType::get(context);
 }
 
-void fp8::declareSharedMemory(Operation *gpuModule, Location loc) {
+void mlir::fp8::declareSharedMemory(Operation *gpuModule, Location loc) {
   if (SymbolTable::lookupSymbolIn(gpuModule, kSharedMemoryName))
     return;
   OpBuilder builder = OpBuilder::atBlockBegin(&gpuModule->getRegion(0).front());

@@ -221,8 +221,8 @@ static void startNextKernel(FunctionOpInterface kernel, OpBuilder builder) {
   Instructions(builder, kernel.getLoc()).startNextKernel();
 }
 
-KernelLowering fp8::buildPrologue(FunctionOpInterface kernel,
-                                  const KernelPlan &plan) {
+KernelLowering mlir::fp8::buildPrologue(FunctionOpInterface kernel,
+                                        const KernelPlan &plan) {
   Block &entry = kernel.getFunctionBody().front();
   Location loc = kernel.getLoc();
   OpBuilder builder = OpBuilder::atBlockBegin(&entry);

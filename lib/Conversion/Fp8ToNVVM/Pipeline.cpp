@@ -269,9 +269,9 @@ struct LowerIndex : public KernelPattern<IndexOp> {
 
 } // namespace
 
-void fp8::populatePipelinePatterns(const TypeConverter &converter,
-                                   RewritePatternSet &patterns,
-                                   const KernelLowering &lowering) {
+void mlir::fp8::populatePipelinePatterns(const TypeConverter &converter,
+                                         RewritePatternSet &patterns,
+                                         const KernelLowering &lowering) {
   patterns.add<LowerRing<PipelineOp>, LowerRing<OutputPipelineOp>,
                LowerRing<WorkQueueOp>, LowerAcquire, LowerHandOver<ReleaseOp>,
                LowerHandOver<ArriveOp>, LowerClose, LowerTile, LowerIndex>(

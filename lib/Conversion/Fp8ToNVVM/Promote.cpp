@@ -103,10 +103,10 @@ static Value getLater(Value lhs, Value rhs) {
   return first && (!second || second->isBeforeInBlock(first)) ? lhs : rhs;
 }
 
-Value fp8::getAScaleAddress(PromoteOp op,
-                            KernelPattern<PromoteOp>::Adaptor operands,
-                            const RoleValues &role, int64_t rowOffset,
-                            OpBuilder &builder) {
+Value mlir::fp8::getAScaleAddress(PromoteOp op,
+                                  KernelPattern<PromoteOp>::Adaptor operands,
+                                  const RoleValues &role, int64_t rowOffset,
+                                  OpBuilder &builder) {
   Value address = operands.getAScale()[0], ready = address;
   TileType tile = op.getAScale().getType();
   bool isOneOfSeveral = !operands.getARow().empty();
@@ -123,9 +123,10 @@ Value fp8::getAScaleAddress(PromoteOp op,
   return early.add(address, offset);
 }
 
-Value fp8::loadAScale(PromoteOp op, KernelPattern<PromoteOp>::Adaptor operands,
-                      const RoleValues &role, int64_t rowOffset,
-                      ConversionPatternRewriter &rewriter) {
+Value mlir::fp8::loadAScale(PromoteOp op,
+                            KernelPattern<PromoteOp>::Adaptor operands,
+                            const RoleValues &role, int64_t rowOffset,
+                            ConversionPatternRewriter &rewriter) {
   OpBuilder::InsertionGuard guard(rewriter);
   Value address = getAScaleAddress(op, operands, role, rowOffset, rewriter);
   return Instructions(rewriter, op.getLoc())
@@ -158,8 +159,8 @@ Value PartScales::getPair(int64_t column) {
   return pair;
 }
 
-void fp8::populatePromotePatterns(const TypeConverter &converter,
-                                  RewritePatternSet &patterns,
-                                  const KernelLowering &lowering) {
+void mlir::fp8::populatePromotePatterns(const TypeConverter &converter,
+                                        RewritePatternSet &patterns,
+                                        const KernelLowering &lowering) {
   patterns.add<LowerPromote>(converter, patterns.getContext(), lowering);
 }

@@ -73,9 +73,9 @@ struct LowerNextWork : public KernelPattern<NextWorkOp> {
 
 } // namespace
 
-void fp8::populateSchedulerPatterns(const TypeConverter &converter,
-                                    RewritePatternSet &patterns,
-                                    const KernelLowering &lowering) {
+void mlir::fp8::populateSchedulerPatterns(const TypeConverter &converter,
+                                          RewritePatternSet &patterns,
+                                          const KernelLowering &lowering) {
   patterns.add<LowerRequestWork, LowerNextWork>(
       converter, patterns.getContext(), lowering);
 }

@@ -97,7 +97,7 @@ void RowRest::store(TileType tile, Value address, ValueRange coordinates,
   }
 }
 
-Value fp8::storeWarpTiles(
+Value mlir::fp8::storeWarpTiles(
     StoreOp op, KernelPattern<StoreOp>::Adaptor operands,
     const RoleValues &role, int64_t tiles, int64_t boxes,
     function_ref<void(int64_t tile, Value address)> write,
@@ -231,9 +231,9 @@ LogicalResult LowerStore::lower(StoreOp op, Adaptor operands,
   return success();
 }
 
-void fp8::populateStorePatterns(const TypeConverter &converter,
-                                RewritePatternSet &patterns,
-                                const KernelLowering &lowering) {
+void mlir::fp8::populateStorePatterns(const TypeConverter &converter,
+                                      RewritePatternSet &patterns,
+                                      const KernelLowering &lowering) {
   patterns.add<LowerStoreQueue, LowerStore>(converter, patterns.getContext(),
                                             lowering);
 }

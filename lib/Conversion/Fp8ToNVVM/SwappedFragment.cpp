@@ -292,9 +292,9 @@ void LowerStoreSwapped::lowerFragment(
   rewriter.replaceOpWithMultiple(op, {{operands.getQueue()[0], slot}});
 }
 
-void fp8::populateSwappedFragmentPatterns(const TypeConverter &converter,
-                                          RewritePatternSet &patterns,
-                                          const KernelLowering &lowering) {
+void mlir::fp8::populateSwappedFragmentPatterns(
+    const TypeConverter &converter, RewritePatternSet &patterns,
+    const KernelLowering &lowering) {
   patterns.add<LowerPromoteSwapped, LowerAddTileSwapped, LowerAddRowSwapped,
                LowerStoreSwapped>(converter, patterns.getContext(), lowering);
 }

@@ -190,9 +190,9 @@ private:
 
 } // namespace
 
-void fp8::populateTilePatterns(const TypeConverter &converter,
-                               RewritePatternSet &patterns,
-                               const KernelLowering &lowering) {
+void mlir::fp8::populateTilePatterns(const TypeConverter &converter,
+                                     RewritePatternSet &patterns,
+                                     const KernelLowering &lowering) {
   patterns.add<LowerAccumulator, LowerTmaLoad, LowerLoadElement, LowerMma>(
       converter, patterns.getContext(), lowering);
 }

@@ -165,9 +165,9 @@ struct LowerReleaseEpilogueWarp : public KernelPattern<ReleaseEpilogueWarpOp> {
 
 } // namespace
 
-void fp8::populateWarpPatterns(const TypeConverter &converter,
-                               RewritePatternSet &patterns,
-                               const KernelLowering &lowering) {
+void mlir::fp8::populateWarpPatterns(const TypeConverter &converter,
+                                     RewritePatternSet &patterns,
+                                     const KernelLowering &lowering) {
   patterns
       .add<LowerRole, LowerCreateMmaWarp, LowerReleaseMmaWarp, LowerWaitTmem,
            LowerCreateEpilogueWarp, LowerReleaseEpilogueWarp>(

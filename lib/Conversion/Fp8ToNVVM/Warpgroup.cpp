@@ -177,9 +177,9 @@ struct LowerWaitMma : public KernelPattern<WaitMmaOp> {
 
 } // namespace
 
-void fp8::populateWarpgroupPatterns(const TypeConverter &converter,
-                                    RewritePatternSet &patterns,
-                                    const KernelLowering &lowering) {
+void mlir::fp8::populateWarpgroupPatterns(const TypeConverter &converter,
+                                          RewritePatternSet &patterns,
+                                          const KernelLowering &lowering) {
   patterns.add<LowerWarpgroupMma, LowerWaitMma>(
       converter, patterns.getContext(), lowering);
 }

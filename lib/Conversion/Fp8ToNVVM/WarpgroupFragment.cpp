@@ -60,14 +60,15 @@ private:
 
 } // namespace
 
-bool fp8::isBeforeProduct(PromoteOp op) {
+bool mlir::fp8::isBeforeProduct(PromoteOp op) {
   return llvm::any_of(
       llvm::make_range(std::next(op->getIterator()), op->getBlock()->end()),
       [](Operation &later) { return isa<WarpgroupMmaOp>(later); });
 }
 
-SmallVector<Value> fp8::loadEighths(Value address, Type element, int64_t count,
-                                    Instructions &instructions) {
+SmallVector<Value> mlir::fp8::loadEighths(Value address, Type element,
+                                          int64_t count,
+                                          Instructions &instructions) {
   SmallVector<Value> pairs;
   for (int64_t i = 0; i < count; i += 8)
     llvm::append_range(
@@ -302,9 +303,9 @@ void LowerStoreProduct::lowerFragment(
   rewriter.replaceOpWithMultiple(op, {{operands.getQueue()[0], slot}});
 }
 
-void fp8::populateWarpgroupFragmentPatterns(const TypeConverter &converter,
-                                            RewritePatternSet &patterns,
-                                            const KernelLowering &lowering) {
+void mlir::fp8::populateWarpgroupFragmentPatterns(
+    const TypeConverter &converter, RewritePatternSet &patterns,
+    const KernelLowering &lowering) {
   patterns.add<LowerPromoteProduct, LowerAddTileProduct, LowerAddRowProduct,
                LowerStoreProduct>(converter, patterns.getContext(), lowering);
 }

@@ -265,7 +265,7 @@ static void report(const Converter &converter) {
 namespace {
 
 struct ConvertLinalgToFp8Pass
-    : public fp8::impl::ConvertLinalgToFp8Base<ConvertLinalgToFp8Pass> {
+    : public mlir::fp8::impl::ConvertLinalgToFp8Base<ConvertLinalgToFp8Pass> {
   // Whether parts of a buffer are disjoint is asked by their offsets' bounds.
   void getDependentDialects(DialectRegistry &registry) const override {
     ConvertLinalgToFp8Base::getDependentDialects(registry);
