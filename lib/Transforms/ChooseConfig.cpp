@@ -2,7 +2,7 @@
 // Gives each GEMM op that pins no configuration the one that is predicted, or
 // was measured, to be the fastest.
 
-#include "ConfigChooser.h"
+#include "Gemm/ConfigChooser.h"
 #include "fp8/Transforms/Passes.h"
 
 namespace mlir::fp8 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Prints what configuration each GEMM op gets, and why.
 
-#include "ConfigChooser.h"
+#include "Gemm/ConfigChooser.h"
 #include "OutputFile.h"
 #include "fp8/Transforms/Passes.h"
 

@@ -2,7 +2,7 @@
 // Makes each GEMM op a structured kernel and its launch (phase 0 to 1). This
 // file holds the host side.
 
-#include "StructuredKernel.h"
+#include "Gemm/StructuredKernel.h"
 #include "fp8/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -25,8 +25,9 @@ namespace {
 /// Writes the host code of one launch.
 class LaunchBuilder {
 public:
-  LaunchBuilder(OpBuilder &builder, BlockwiseGemmOp op, const GemmPlan &plan)
-      : builder(builder), loc(op.getLoc()), op(op), plan(plan) {}
+  LaunchBuilder(OpBuilder &builder, BlockwiseGemmOp op,
+                const GemmSchedule &schedule)
+      : builder(builder), loc(op.getLoc()), op(op), schedule(schedule) {}
 
   void checkOperands();
   void launch(gpu::GPUFuncOp kernel);
@@ -38,7 +39,7 @@ private:
   /// An extent of the operand's matrices.
   Value dim(Value memref, int64_t axis) {
     return memref::DimOp::create(builder, loc, memref,
-                                 plan.getMatrixAxis() + axis);
+                                 schedule.problem.getMatrixAxis() + axis);
   }
   Value getBatch(Value memref) {
     return memref::DimOp::create(builder, loc, memref, 0);
@@ -73,7 +74,7 @@ private:
   OpBuilder &builder;
   Location loc;
   BlockwiseGemmOp op;
-  const GemmPlan &plan;
+  const GemmSchedule &schedule;
 };
 
 } // namespace
@@ -88,10 +89,10 @@ void LaunchBuilder::checkOperands() {
   Value a = op.getA(), aScale = op.getAScale(), b = op.getB(), d = op.getD();
   if (!llvm::all_of(op->getOperands(), isStatic)) {
     Value m = dim(a, 0), n = dim(b, 0), k = dim(a, 1);
-    Value blocks = ceilDiv(k, GemmPlan::kScaleBlock);
+    Value blocks = ceilDiv(k, GemmSchedule::kScaleBlock);
     for (auto [extent, name] :
          {std::pair(m, "M"), std::pair(n, "N"), std::pair(k, "K")})
-      requireBelow(extent, GemmPlan::kMaxExtent,
+      requireBelow(extent, GemmSchedule::kMaxExtent,
                    Twine(name) + " must be below 2^31, the range of TMA "
                                  "coordinates (G4)");
     requireEqual(dim(b, 1), k, "a and b must agree in K");
@@ -113,22 +114,22 @@ void LaunchBuilder::checkOperands() {
     requireRowBytes(op.getC(), "c");
   if (op.getBias())
     requireRowBytes(op.getBias(), "bias");
-  if (plan.hasColumnScales())
+  if (schedule.problem.hasColumnScales())
     requireRowBytes(op.getBScale(), "b_scale");
-  if (plan.isBatch)
+  if (schedule.problem.isBatch)
     checkBatch();
 }
 
 void LaunchBuilder::requireBScale(Value n, Value blocks) {
   Value bScale = op.getBScale();
-  if (plan.hasColumnScales()) {
+  if (schedule.problem.hasColumnScales()) {
     requireEqual(dim(bScale, 0), blocks,
                  "b_scale must have ceil(K/128) rows (G2)");
     requireEqual(dim(bScale, 1), n, "b_scale must have N columns (G2)");
     return;
   }
-  requireEqual(dim(bScale, 0), ceilDiv(n, plan.bBlock),
-               "b_scale must have ceil(N/" + Twine(plan.bBlock) +
+  requireEqual(dim(bScale, 0), ceilDiv(n, schedule.problem.bBlock),
+               "b_scale must have ceil(N/" + Twine(schedule.problem.bBlock) +
                    ") rows (G2)");
   requireEqual(dim(bScale, 1), blocks,
                "b_scale must have ceil(K/128) columns (G2)");
@@ -137,7 +138,7 @@ void LaunchBuilder::requireBScale(Value n, Value blocks) {
 void LaunchBuilder::checkBatch() {
   Value batch = getBatch(op.getA());
   if (!llvm::all_of(op->getOperands(), isStatic)) {
-    requireBelow(batch, GemmPlan::kMaxExtent,
+    requireBelow(batch, GemmSchedule::kMaxExtent,
                  "the batch extent must be below 2^31, the range of TMA "
                  "coordinates (G6)");
     for (auto [memref, name] :
@@ -155,9 +156,9 @@ void LaunchBuilder::checkBatch() {
   requireBelow(arith::MulIOp::create(builder, loc,
                                      getArgument(GemmParameter::TilesM),
                                      getArgument(GemmParameter::TilesN)),
-               GemmPlan::kMaxExtent,
+               GemmSchedule::kMaxExtent,
                "the tiles of a batch must be fewer than 2^31 (G6)");
-  if (plan.hasColumnScales())
+  if (schedule.problem.hasColumnScales())
     return;
   auto bScale =
       memref::ExtractStridedMetadataOp::create(builder, loc, op.getBScale());
@@ -167,7 +168,7 @@ void LaunchBuilder::checkBatch() {
     Value reach = arith::MulIOp::create(builder, loc, extent, stride);
     span = span ? arith::AddIOp::create(builder, loc, span, reach) : reach;
   }
-  requireBelow(span, GemmPlan::kMaxExtent,
+  requireBelow(span, GemmSchedule::kMaxExtent,
                "the elements of b_scale must lie within 2^31 of one another "
                "(G6)");
 }
@@ -214,11 +215,11 @@ void LaunchBuilder::requireRowBytes(Value memref, StringRef name) {
 
 Value LaunchBuilder::getGrid(Value tilesM, Value tilesN) {
   // Whole clusters: those at the edges compute tiles past the result too.
-  int64_t size = plan.cluster.getSize();
+  int64_t size = schedule.cluster.getSize();
   Value clusters =
-      arith::MulIOp::create(builder, loc, ceilDiv(tilesM, plan.cluster.m),
-                            ceilDiv(tilesN, plan.cluster.n));
-  if (plan.scheduler == SchedulerKind::Persistent) {
+      arith::MulIOp::create(builder, loc, ceilDiv(tilesM, schedule.cluster.m),
+                            ceilDiv(tilesN, schedule.cluster.n));
+  if (schedule.scheduler == SchedulerKind::Persistent) {
     Value resident = MultiprocessorCountOp::create(builder, loc);
     if (size > 1)
       resident = arith::MaxUIOp::create(
@@ -233,7 +234,7 @@ Value LaunchBuilder::getGrid(Value tilesM, Value tilesN) {
 }
 
 Value LaunchBuilder::getArgument(GemmParameter parameter) {
-  Type type = plan.getParameterType(parameter);
+  Type type = schedule.getParameterType(parameter);
   auto map = [&](Value memref, bool wholeUnits = false) -> Value {
     return TensorMapOp::create(builder, loc, type, memref, wholeUnits);
   };
@@ -245,28 +246,29 @@ Value LaunchBuilder::getArgument(GemmParameter parameter) {
   case GemmParameter::BMap:
     return map(op.getB());
   case GemmParameter::DMap:
-    return map(op.getD(), plan.restType != nullptr);
+    return map(op.getD(), schedule.problem.restType != nullptr);
   case GemmParameter::BScale:
     return builder.createOrFold<memref::CastOp>(loc, type, op.getBScale());
   case GemmParameter::BScaleMap:
     return map(op.getBScale());
   case GemmParameter::TilesM:
-    if (!plan.isBatch)
-      return ceilDiv(dim(op.getA(), 0), plan.getCtaRows());
+    if (!schedule.problem.isBatch)
+      return ceilDiv(dim(op.getA(), 0), schedule.getCtaRows());
     return arith::MulIOp::create(builder, loc, getBatch(op.getA()),
                                  getArgument(GemmParameter::BatchTilesM));
   case GemmParameter::BatchTilesM: {
     // Whole clusters, so that none reaches into the next product.
-    Value tiles = ceilDiv(dim(op.getA(), 0), plan.getCtaRows());
-    if (plan.cluster.m == 1)
+    Value tiles = ceilDiv(dim(op.getA(), 0), schedule.getCtaRows());
+    if (schedule.cluster.m == 1)
       return tiles;
-    return arith::MulIOp::create(builder, loc, ceilDiv(tiles, plan.cluster.m),
-                                 constant(plan.cluster.m));
+    return arith::MulIOp::create(builder, loc,
+                                 ceilDiv(tiles, schedule.cluster.m),
+                                 constant(schedule.cluster.m));
   }
   case GemmParameter::TilesN:
-    return ceilDiv(dim(op.getB(), 0), plan.tileN);
+    return ceilDiv(dim(op.getB(), 0), schedule.tileN);
   case GemmParameter::Blocks:
-    return ceilDiv(dim(op.getA(), 1), plan.tileK);
+    return ceilDiv(dim(op.getA(), 1), schedule.tileK);
   case GemmParameter::CMap:
     return map(op.getC());
   case GemmParameter::BiasMap:
@@ -282,7 +284,7 @@ Value LaunchBuilder::getArgument(GemmParameter parameter) {
 }
 
 void LaunchBuilder::launch(gpu::GPUFuncOp kernel) {
-  SmallVector<GemmParameter> parameters = plan.getParameters();
+  SmallVector<GemmParameter> parameters = schedule.problem.getParameters();
   SmallVector<Value> arguments;
   for (GemmParameter parameter : parameters)
     arguments.push_back(getArgument(parameter));
@@ -294,14 +296,14 @@ void LaunchBuilder::launch(gpu::GPUFuncOp kernel) {
   Value one = constant(1);
   auto launch = gpu::LaunchFuncOp::create(
       builder, loc, kernel, gpu::KernelDim3{grid, one, one},
-      gpu::KernelDim3{constant(32 * plan.getNumWarps()), one, one},
+      gpu::KernelDim3{constant(32 * schedule.getNumWarps()), one, one},
       /*dynamicSharedMemorySize=*/Value(), arguments);
   // What the operands' types do not say.
-  if (plan.bBlock != GemmPlan::kScaleBlock)
-    launch->setAttr(
-        Fp8Dialect::kProblemOptionsAttrName,
-        builder.getDictionaryAttr(builder.getNamedAttr(
-            op.getBBlockAttrName(), builder.getI64IntegerAttr(plan.bBlock))));
+  if (schedule.problem.bBlock != GemmSchedule::kScaleBlock)
+    launch->setAttr(Fp8Dialect::kProblemOptionsAttrName,
+                    builder.getDictionaryAttr(builder.getNamedAttr(
+                        op.getBBlockAttrName(),
+                        builder.getI64IntegerAttr(schedule.problem.bBlock))));
 }
 
 namespace {
@@ -322,13 +324,15 @@ struct StructureBlockwiseGemm : public OpRewritePattern<BlockwiseGemmOp> {
     if (function->getParentOp() != symbols.getOp())
       return op.emitOpError() << "must stand in a function of the outermost "
                                  "module, beside which its kernel is put";
-    FailureOr<GemmPlan> plan = GemmPlan::choose(op, chip);
-    if (failed(plan))
+    FailureOr<std::unique_ptr<GemmSchedule>> chosen =
+        GemmSchedule::choose(op, op.getConfigAttr(), chip);
+    if (failed(chosen))
       return failure();
 
-    LaunchBuilder launch(rewriter, op, *plan);
+    const GemmSchedule &schedule = **chosen;
+    LaunchBuilder launch(rewriter, op, schedule);
     launch.checkOperands();
-    gpu::GPUFuncOp kernel = createKernel(op, function, *plan, rewriter);
+    gpu::GPUFuncOp kernel = createKernel(op, function, schedule, rewriter);
     launch.launch(kernel);
     rewriter.eraseOp(op);
     return success();
@@ -336,7 +340,7 @@ struct StructureBlockwiseGemm : public OpRewritePattern<BlockwiseGemmOp> {
 
 private:
   gpu::GPUFuncOp createKernel(BlockwiseGemmOp op, FunctionOpInterface function,
-                              const GemmPlan &plan,
+                              const GemmSchedule &schedule,
                               PatternRewriter &rewriter) const {
     OpBuilder::InsertionGuard guard(rewriter);
     rewriter.setInsertionPoint(function);
@@ -347,7 +351,7 @@ private:
     std::string kernelName = symbols.insert(module).str();
     kernelName.erase(kernelName.find("_kernels", name.size()) + 7, 1);
     return buildStructuredKernel(rewriter, op.getLoc(), module, kernelName,
-                                 plan);
+                                 schedule);
   }
 
   SymbolTable &symbols;

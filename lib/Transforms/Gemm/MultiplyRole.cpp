@@ -7,6 +7,7 @@
 // fills; the exchange, if CTAs divide K.
 
 #include "BScales.h"
+#include "WarpgroupSchedule.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -17,7 +18,8 @@ namespace {
 
 class MultiplyRole : public KernelBuilder {
 public:
-  explicit MultiplyRole(const KernelBuilder &base) : KernelBuilder(base) {}
+  MultiplyRole(const KernelBuilder &base, const WarpgroupSchedule &own)
+      : KernelBuilder(base), own(own) {}
 
   void build(ValueRange ends);
 
@@ -32,7 +34,7 @@ private:
   /// in one stretch with the promotion, in front of which ptxas then asks for
   /// it. That takes another copy of the body for the last slot; a warpgroup
   /// that is alone mostly has one tile, and loses more by fetching that.
-  bool waitsAhead() const { return plan.getEpilogueWarps() > 4; }
+  bool waitsAhead() const { return schedule.getEpilogueWarps() > 4; }
   /// What the loop over slots carries: the end or, ahead, the next stage.
   Value begin(Value end) {
     return waitsAhead() ? AcquireOp::create(builder, loc, end).getStage() : end;
@@ -54,26 +56,28 @@ private:
   Value getNumSlots();
   /// The B scales that the ring brings.
   SmallVector<Value> readScales(Value stage, int64_t index, BScales &scales);
+
+  const WarpgroupSchedule &own; ///< the schedule, as what it is
 };
 
 } // namespace
 
 void MultiplyRole::build(ValueRange inits) {
-  role("multiply", plan.getEpilogueWarps(), inits, [&](ValueRange ends) {
+  role("multiply", schedule.getEpilogueWarps(), inits, [&](ValueRange ends) {
     return forEachTile(
         ends, [&](Value row, Value column, ValueRange carried) -> Carried {
-          Value zero = ZeroOp::create(builder, loc, plan.getFragment());
+          Value zero = ZeroOp::create(builder, loc, schedule.getFragment());
           Value hasBlocks =
               arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne,
                                     getNumBlocks(), constant(0));
           Carried results =
               ifThen(hasBlocks, {carried[0], zero}, [&](ValueRange state) {
                 return multiplyTile(state[0], state[1],
-                                    scaled(column, plan.tileN));
+                                    scaled(column, schedule.tileN));
               });
           Value sums = results.pop_back_val(), exchange;
           llvm::append_range(results, carried.drop_front());
-          if (plan.cluster.k > 1) {
+          if (schedule.cluster.k > 1) {
             auto reduce = ReduceScatterOp::create(builder, loc, sums,
                                                   results.pop_back_val());
             sums = reduce.getShare();
@@ -92,7 +96,7 @@ void MultiplyRole::build(ValueRange inits) {
 KernelBuilder::Carried MultiplyRole::multiplyTile(Value end, Value sums,
                                                   Value firstColumn) {
   BScales scales(*this, firstColumn);
-  if (!plan.bringsBScales() && !plan.hasColumnScales())
+  if (!schedule.bringsBScales() && !schedule.problem.hasColumnScales())
     return multiplyGroups(end, sums, scales);
   Carried state = multiplySlots({begin(end), sums}, getNumSlots(),
                                 [&](Value stage, Value, int64_t index) {
@@ -105,12 +109,12 @@ KernelBuilder::Carried MultiplyRole::multiplyTile(Value end, Value sums,
 
 SmallVector<Value> MultiplyRole::readScales(Value stage, int64_t index,
                                             BScales &scales) {
-  if (plan.hasColumnScales())
+  if (schedule.problem.hasColumnScales())
     return {};
-  Value tile =
-      TileOp::create(builder, loc, stage, plan.getTileName("b_scale", index));
+  Value tile = TileOp::create(builder, loc, stage,
+                              schedule.getTileName("b_scale", index));
   SmallVector<Value> ofRows;
-  for (int64_t i = 0; i < plan.getNumBScales(); ++i)
+  for (int64_t i = 0; i < schedule.getNumBScales(); ++i)
     ofRows.push_back(ReadElementOp::create(builder, loc, tile, i));
   return scales.spread(ofRows);
 }
@@ -118,8 +122,8 @@ SmallVector<Value> MultiplyRole::readScales(Value stage, int64_t index,
 Value MultiplyRole::getNumSlots() {
   Value lastBlock =
       arith::SubIOp::create(builder, loc, getNumBlocks(), constant(1));
-  Value last =
-      arith::DivUIOp::create(builder, loc, lastBlock, constant(plan.kGroup));
+  Value last = arith::DivUIOp::create(builder, loc, lastBlock,
+                                      constant(schedule.kGroup));
   return waitsAhead()
              ? last
              : Value(arith::AddIOp::create(builder, loc, last, constant(1)));
@@ -128,12 +132,12 @@ Value MultiplyRole::getNumSlots() {
 KernelBuilder::Carried MultiplyRole::multiplyGroups(Value end, Value sums,
                                                     BScales scales) {
   // A slot that is left to finish is one more of the rest.
-  int64_t size = plan.getScaleGroup() / plan.kGroup;
+  int64_t size = schedule.getScaleGroup() / schedule.kGroup;
   Value slots = getNumSlots();
   Value rest = arith::RemUIOp::create(builder, loc, slots, constant(size)),
         whole = arith::SubIOp::create(builder, loc, slots, rest);
   auto blockOf = [&](Value slot, int64_t index) -> Value {
-    Value block = scaled(slot, plan.kGroup);
+    Value block = scaled(slot, schedule.kGroup);
     return index ? arith::AddIOp::create(builder, loc, block, constant(index))
                  : block;
   };
@@ -183,43 +187,46 @@ KernelBuilder::Carried MultiplyRole::multiplySlots(ValueRange state,
 
 KernelBuilder::Carried MultiplyRole::multiplySlot(Value stage, Value sums,
                                                   ScalesOf bScalesOf) {
-  FragmentType fragment = plan.getFragment();
-  Type pendingType = PendingType::get(builder.getContext(), plan.getProduct());
-  int64_t parts = fragment.getNumParts(), count = parts * plan.kGroup;
+  FragmentType fragment = schedule.getFragment();
+  Type pendingType = PendingType::get(builder.getContext(), own.getProduct());
+  int64_t parts = fragment.getNumParts(), count = parts * schedule.kGroup;
   SmallVector<SmallVector<Value>> bScales;
-  for (int64_t i = 0; i < plan.kGroup; ++i)
+  for (int64_t i = 0; i < schedule.kGroup; ++i)
     bScales.push_back(bScalesOf(stage, i));
   auto tile = [&](StringRef operand, int64_t product) -> Value {
     return TileOp::create(builder, loc, stage,
-                          plan.getTileName(operand, product / parts));
+                          schedule.getTileName(operand, product / parts));
   };
   // Parts of a block, one block after another.
   SmallVector<Value> aScales, bRows;
   auto start = [&](int64_t product) -> Value {
     Value a = tile("a", product), b = tile("b", product);
     aScales.push_back(tile("a_scale", product));
-    bRows.push_back(plan.hasColumnScales() ? tile("b_scale", product)
-                                           : Value());
+    bRows.push_back(schedule.problem.hasColumnScales()
+                        ? tile("b_scale", product)
+                        : Value());
     return WarpgroupMmaOp::create(builder, loc, pendingType, a, b,
                                   /*accumulator=*/Value(), product % parts);
   };
   Value pending = start(0), next;
   for (int64_t product = 0; product < count; ++product) {
     bool hasNext = product + 1 < count;
-    if (hasNext && plan.holdsTwoProducts())
+    if (hasNext && own.holdsTwoProducts())
       next = start(product + 1);
     Value computed = WaitMmaOp::create(builder, loc, pending);
     sums = PromoteOp::create(builder, loc, fragment, sums, computed,
                              aScales[product], /*block=*/Value(),
                              bScales[product / parts], bRows[product],
                              product % parts);
-    if (hasNext && !plan.holdsTwoProducts())
+    if (hasNext && !own.holdsTwoProducts())
       next = start(product + 1);
     pending = next;
   }
   return {ReleaseOp::create(builder, loc, stage), sums};
 }
 
-void mlir::fp8::buildMultiplyRole(const KernelBuilder &base, ValueRange ends) {
-  MultiplyRole(base).build(ends);
+void mlir::fp8::buildMultiplyRole(const KernelBuilder &base,
+                                  const WarpgroupSchedule &schedule,
+                                  ValueRange ends) {
+  MultiplyRole(base, schedule).build(ends);
 }

@@ -32,10 +32,10 @@ private:
 } // namespace
 
 void EpilogueRole::build(ValueRange inits) {
-  FragmentType fragmentType = plan.getFragment();
-  role("epilogue", plan.getEpilogueWarps(), inits, [&](ValueRange ends) {
+  FragmentType fragmentType = schedule.getFragment();
+  role("epilogue", schedule.getEpilogueWarps(), inits, [&](ValueRange ends) {
     Type warpType =
-        EpilogueWarpType::get(builder.getContext(), plan.getAccumulatorRing());
+        EpilogueWarpType::get(builder.getContext(), getOutputRing(ends[0]));
     return scope<EpilogueWarpOp>(
         ends[0], warpType, SmallVector<Type>(ends.drop_front().getTypes()),
         [&](ValueRange warp) {
@@ -44,8 +44,8 @@ void EpilogueRole::build(ValueRange inits) {
           return forEachTile(
               handles,
               [&](Value row, Value column, ValueRange carried) -> Carried {
-                Value m = scaled(row, plan.getCtaRows()),
-                      n = scaled(column, plan.tileN);
+                Value m = scaled(row, schedule.getCtaRows()),
+                      n = scaled(column, schedule.tileN);
                 Value zero = ZeroOp::create(builder, loc, fragmentType);
                 Carried results = BScales(*this, n).forEachGroup(
                     {carried[0], carried[1], zero},
@@ -83,7 +83,7 @@ KernelBuilder::Carried EpilogueRole::promote(ValueRange state, Value input,
                                              Value block, ValueRange bScales) {
   Type fragment = state[1].getType();
   Value aScales = TileOp::create(builder, loc, input, "a_scale"), bRow;
-  if (plan.hasColumnScales())
+  if (schedule.problem.hasColumnScales())
     bRow = TileOp::create(builder, loc, input, "b_scale");
   return stageScope<PerKStageOp>(
       state[0], fragment, [&](ValueRange stages) -> Carried {

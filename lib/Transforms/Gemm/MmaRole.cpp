@@ -24,9 +24,9 @@ private:
 
 void MmaRole::build(ValueRange inits) {
   Type warpType =
-      MmaWarpType::get(builder.getContext(), plan.getAccumulatorRing());
+      MmaWarpType::get(builder.getContext(), getOutputRing(inits[0]));
   auto forTile = [&](Value, Value, ValueRange carried) {
-    if (plan.ctaGroup == 1)
+    if (schedule.ctaGroup == 1)
       return buildLoop(carried);
     return inLeadingCta(CtaGrouping::Pair, carried,
                         [&](ValueRange inner) { return buildLoop(inner); });

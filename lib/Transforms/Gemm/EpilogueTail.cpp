@@ -33,16 +33,17 @@ void EpilogueTail::build(Value sums, ArrayRef<Value> place,
   // through the loop over K.
   Value beta = loadNumber(GemmParameter::Beta),
         scale = loadNumber(GemmParameter::DScale);
-  if (plan.epilogue.bias)
+  if (schedule.problem.epilogue.bias)
     sums = addBias(sums, ends[1]);
-  if (plan.epilogue.residual)
+  if (schedule.problem.epilogue.residual)
     sums = addResidual(sums, beta, ends.back());
-  if (plan.epilogue.function || scale)
+  if (schedule.problem.epilogue.function || scale)
     sums = map(sums, scale);
   Value &queue = ends.front();
   queue = StoreOp::create(
       builder, loc, queue.getType(), sums, argument(GemmParameter::DMap), queue,
-      place, plan.restType ? argument(GemmParameter::DRest) : Value());
+      place,
+      schedule.problem.restType ? argument(GemmParameter::DRest) : Value());
 }
 
 Value EpilogueTail::addBias(Value sums, Value &end) {
@@ -59,8 +60,9 @@ Value EpilogueTail::addResidual(Value sums, Value beta, Value &end) {
   Carried results =
       unlessZero(beta, {end, sums}, [&](ValueRange inits) -> Carried {
         Carried state(inits);
-        int64_t width = plan.getResidualTile().getColumns();
-        for (int64_t first = 0; first < plan.getStoredColumns(); first += width)
+        int64_t width = schedule.getResidualTile().getColumns();
+        for (int64_t first = 0; first < schedule.getStoredColumns();
+             first += width)
           state = stageScope<ConsumeOp>(
               state[0], sums.getType(), [&](ValueRange stages) -> Carried {
                 Value tile = TileOp::create(builder, loc, stages[0], "c");
@@ -75,7 +77,7 @@ Value EpilogueTail::addResidual(Value sums, Value beta, Value &end) {
 
 Value EpilogueTail::map(Value sums, Value scale) {
   IRMapping mapping;
-  Block *function = plan.epilogue.function;
+  Block *function = schedule.problem.epilogue.function;
   // The constants that the function uses from around it.
   if (function)
     for (Operation &op : *function)

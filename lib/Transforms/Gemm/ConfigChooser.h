@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Chooses the configuration of a GEMM op (docs/Chooser.md).
 
-#ifndef FP8_LIB_TRANSFORMS_CONFIGCHOOSER_H
-#define FP8_LIB_TRANSFORMS_CONFIGCHOOSER_H
+#ifndef FP8_LIB_TRANSFORMS_GEMM_CONFIGCHOOSER_H
+#define FP8_LIB_TRANSFORMS_GEMM_CONFIGCHOOSER_H
 
 #include "TunedTable.h"
 #include "fp8/Tuning/CostModel.h"
@@ -82,4 +82,4 @@ private:
 
 } // namespace mlir::fp8
 
-#endif // FP8_LIB_TRANSFORMS_CONFIGCHOOSER_H
+#endif // FP8_LIB_TRANSFORMS_GEMM_CONFIGCHOOSER_H

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Chooses the configuration of a GEMM op: makes every candidate's plan, and
+// Chooses the configuration of a GEMM op: makes every candidate's schedule, and
 // ranks those that can be kernels by the cost model.
 
 #include "ConfigChooser.h"
-#include "GemmPlan.h"
+#include "GemmSchedule.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -17,155 +17,25 @@ using namespace mlir::fp8;
 // Candidates
 //===----------------------------------------------------------------------===//
 
-/// Whether ptxas (13.0) is known to spill sums of the kernel, bf16, in the
-/// survey of docs/Chooser.md.
-static bool spills(const GemmPlan &plan) {
-  // Sums and products of a thread: 192 were the most that all tiles had room
-  // for.
-  constexpr int64_t kMost = 192;
-  // Columns of two products of a warpgroup, where they have several B scales.
-  constexpr int64_t kMostStraddling = 72;
-  // Columns of a row that a thread sums beside what it loads from tensor
-  // memory; where it holds more than two B scales or computes a function; and
-  // where two threads share the row, and have fewer registers.
-  constexpr int64_t kMostOfRow = 160, kMostBesideMore = 128,
-                    kMostOfSharedRow = 80;
-  int64_t sums = plan.getFragment().getColumnsPerThread();
-  if (!plan.usesWarpgroups)
-    return sums > (plan.getEpilogueWarps() > 4 ? kMostOfSharedRow
-                   : plan.getNumBScales() > 2 || plan.epilogue.function
-                       ? kMostBesideMore
-                       : kMostOfRow);
-  int64_t product = plan.getProduct().getColumnsPerThread();
-  if (sums > product && plan.getNumBScales() > 1 && !plan.swapsOperands() &&
-      plan.tileN > kMostStraddling)
-    return true;
-  return sums + (plan.holdsTwoProducts() ? 2 : 1) * product > kMost;
-}
-
-/// Equal parts of a tile's columns, of which each has a B scale of its own.
-static int64_t getScaleParts(const GemmPlan &plan) {
-  // Swapped, they are columns of different products.
-  if (plan.hasColumnScales() || plan.getNumBScales() == 1 ||
-      plan.swapsOperands())
-    return 1;
-  return plan.tileN / std::gcd(plan.tileN, plan.bBlock);
-}
-
-static tuning::KernelShape getShape(const GemmPlan &plan) {
-  tuning::KernelShape shape{plan.getCtaRows(), plan.tileN};
-  shape.ctaGroup = plan.ctaGroup;
-  shape.clusterM = plan.cluster.m;
-  shape.clusterN = plan.cluster.n;
-  shape.splitK = plan.cluster.k;
-  shape.sharesA = plan.multicastsA();
-  shape.sharesB = plan.multicastsB();
-  shape.stages = plan.stages;
-  shape.blocksPerStage = plan.kGroup;
-  shape.warpgroups = plan.usesWarpgroups ? plan.getEpilogueWarps() / 4 : 0;
-  shape.swapped = plan.swapsOperands();
-  shape.overlaps = plan.holdsTwoProducts();
-  shape.scaleParts = getScaleParts(plan);
-  return shape;
-}
-
-/// The plan of the op with that configuration, if it is a kernel that is worth
-/// trying: errors are not shown.
-static std::optional<GemmPlan>
-tryPlan(BlockwiseGemmOp op, const chip::Chip &chip, GemmConfigAttr config) {
+/// The schedule of the op with that configuration; null if it is no kernel that
+/// is worth trying. Errors are not shown.
+static std::unique_ptr<GemmSchedule>
+trySchedule(BlockwiseGemmOp op, const chip::Chip &chip, GemmConfigAttr config) {
   ScopedDiagnosticHandler silent(op.getContext(),
                                  [](Diagnostic &) { return success(); });
-  GemmConfigAttr pinned = op.getConfigAttr();
-  op.setConfigAttr(config);
-  FailureOr<GemmPlan> plan = GemmPlan::choose(op, chip);
-  if (pinned)
-    op.setConfigAttr(pinned);
-  else
-    op.removeConfigAttr();
+  FailureOr<std::unique_ptr<GemmSchedule>> chosen =
+      GemmSchedule::choose(op, config, chip);
   constexpr int64_t kLeastStages = 2;
-  if (failed(plan) || plan->stages < kLeastStages || spills(*plan))
-    return std::nullopt;
+  if (failed(chosen))
+    return nullptr;
+  const GemmSchedule &schedule = **chosen;
+  if (schedule.stages < kLeastStages || schedule.spills())
+    return nullptr;
   // CTAs that copy nothing for one another need not wait for one another.
-  if ((plan->cluster.n > 1 && !plan->multicastsA()) ||
-      (plan->cluster.m > plan->ctaGroup && !plan->multicastsB()))
-    return std::nullopt;
-  return *plan;
-}
-
-/// A configuration that leaves open what the plan can choose.
-static GemmConfigAttr getConfig(MLIRContext *context, int64_t tileM,
-                                int64_t tileN, int64_t group, int64_t m,
-                                int64_t n, int64_t k) {
-  return GemmConfigAttr::get(
-      context, tileM, tileN, GemmPlan::kScaleBlock, group, m, n, k,
-      /*stages=*/0, /*accumulators=*/0, SchedulerKind::Persistent,
-      /*programmatic=*/false);
-}
-
-/// Tile N's from 16 to 256: fine steps where they make one wave of two, coarse
-/// ones where each further part of the columns costs registers.
-static SmallVector<int64_t> getTileNs() {
-  SmallVector<int64_t> columns;
-  for (int64_t n = 16; n <= 256; n += n < 64 ? 8 : n < 96 ? 16 : 32)
-    columns.push_back(n);
-  return columns;
-}
-
-static SmallVector<GemmConfigAttr> getCandidates(MLIRContext *context,
-                                                 const chip::Chip &chip,
-                                                 const chip::Machine &machine,
-                                                 const GemmExtents &extents) {
-  SmallVector<GemmConfigAttr> configs;
-  bool usesWarpgroups = chip.engine == chip::MmaEngine::Warpgroup;
-  auto add = [&](int64_t tileM, int64_t tileN, int64_t group, int64_t m,
-                 int64_t n, int64_t k) {
-    configs.push_back(getConfig(context, tileM, tileN, group, m, n, k));
-  };
-  auto addCluster = [&](int64_t tileM, int64_t tileN, int64_t group, int64_t m,
-                        int64_t n) {
-    // On an H200 clusters gained 1 to 6 % on some shapes and lost on the
-    // others, and the model cannot tell which (docs/Chooser.md).
-    if (usesWarpgroups && m * n > 1)
-      return;
-    // No cluster is wider than the result.
-    if ((m > group && extents.m <= tileM / group * (m - 1)) ||
-        (n > 1 && extents.n <= tileN * (n - 1)))
-      return;
-    add(tileM, tileN, group, m, n, /*k=*/1);
-  };
-  // Where tiles leave multiprocessors free, and each CTA keeps some blocks.
-  auto addSplit = [&](int64_t tileM, int64_t tileN, int64_t k) {
-    constexpr int64_t kLeastBlocks = 4;
-    // Extents and batches below 2^31 can have more tiles than can be counted.
-    double tiles = double(extents.batch) * llvm::divideCeil(extents.m, tileM) *
-                   llvm::divideCeil(extents.n, tileN);
-    if (usesWarpgroups && tiles * k <= machine.multiprocessors &&
-        extents.k >= k * kLeastBlocks * GemmPlan::kScaleBlock)
-      add(tileM, tileN, 1, 1, 1, k);
-  };
-  for (int64_t group : {1, 2})
-    for (int64_t tileM : {64, 128, 256})
-      for (int64_t tileN : getTileNs())
-        if (tileM >= 64 * group)
-          for (auto [m, n] : {std::pair(1, 1), {2, 1}, {1, 2}, {2, 2}})
-            addCluster(tileM, tileN, group, m * group, n);
-  for (int64_t tileM : {64, 128})
-    for (int64_t tileN : getTileNs())
-      for (int64_t k : {2, 4, 8})
-        addSplit(tileM, tileN, k);
-  // Where an MMA has more rows than the result, operands swapped.
-  constexpr int64_t kMmaRows = 64;
-  if (!usesWarpgroups || extents.m >= kMmaRows)
-    return configs;
-  // CTAs that divide K want eight rows each.
-  int64_t most = llvm::alignTo(extents.m, 16);
-  for (int64_t tileM = 8; tileM <= most && tileM < kMmaRows; tileM += 8)
-    for (int64_t tileN = kMmaRows; tileN <= 256; tileN += kMmaRows) {
-      add(tileM, tileN, 1, 1, 1, 1);
-      for (int64_t k : {2, 4, 8})
-        addSplit(tileM, tileN, k);
-    }
-  return configs;
+  if ((schedule.cluster.n > 1 && !schedule.multicastsA()) ||
+      (schedule.cluster.m > schedule.ctaGroup && !schedule.multicastsB()))
+    return nullptr;
+  return std::move(*chosen);
 }
 
 /// Puts first the one with the fewest tiles of those that the model cannot tell
@@ -194,7 +64,7 @@ static GemmConfigAttr setLaunch(GemmConfigAttr config, bool programmatic) {
 }
 
 /// The configuration, with that launch or the faster one, and its time.
-static RankedConfig predict(GemmConfigAttr config, const GemmPlan &plan,
+static RankedConfig predict(GemmConfigAttr config, const GemmSchedule &schedule,
                             const chip::Machine &machine,
                             const GemmExtents &extents, LaunchChoice launch) {
   auto bytes = [](Type element) {
@@ -204,10 +74,10 @@ static RankedConfig predict(GemmConfigAttr config, const GemmPlan &plan,
                           extents.n,
                           extents.k,
                           extents.batch,
-                          bytes(plan.outputType),
-                          bytes(plan.epilogue.residual)};
+                          bytes(schedule.problem.outputType),
+                          bytes(schedule.problem.epilogue.residual)};
   auto launched = [&](bool programmatic) {
-    tuning::KernelShape shape = getShape(plan);
+    tuning::KernelShape shape = schedule.getShape();
     shape.programmatic = programmatic;
     return RankedConfig{setLaunch(config, programmatic),
                         tuning::predict(machine, problem, shape)};
@@ -218,15 +88,16 @@ static RankedConfig predict(GemmConfigAttr config, const GemmPlan &plan,
   return early.prediction.total < serial.prediction.total ? early : serial;
 }
 
-static SmallVector<RankedConfig, 0>
-rank(BlockwiseGemmOp op, const chip::Chip &chip, const chip::Machine &machine,
-     const GemmExtents &extents, LaunchChoice launch) {
+static SmallVector<RankedConfig, 0> rank(BlockwiseGemmOp op,
+                                         const chip::Chip &chip,
+                                         const GemmExtents &extents,
+                                         LaunchChoice launch) {
   SmallVector<RankedConfig, 0> ranked;
   for (GemmConfigAttr config :
-       getCandidates(op.getContext(), chip, machine, extents)) {
-    if (std::optional<GemmPlan> plan = tryPlan(op, chip, config))
-      ranked.push_back(predict(config, *plan, machine, extents, launch));
-  }
+       GemmSchedule::getCandidates(op.getContext(), chip, extents))
+    if (auto schedule = trySchedule(op, chip, config))
+      ranked.push_back(
+          predict(config, *schedule, *chip.machine, extents, launch));
   llvm::stable_sort(ranked, [](const RankedConfig &a, const RankedConfig &b) {
     return a.prediction.total < b.prediction.total;
   });
@@ -269,7 +140,7 @@ static bool parseHint(StringRef text, std::array<int64_t, 3> &hint) {
     return false;
   for (auto [part, extent] : llvm::zip_equal(parts, hint))
     if (part != "?" && (part.getAsInteger(10, extent) || extent < 1 ||
-                        extent >= GemmPlan::kMaxExtent))
+                        extent >= GemmSchedule::kMaxExtent))
       return false;
   return true;
 }
@@ -340,8 +211,8 @@ GemmConfigAttr ConfigChooser::lookup(BlockwiseGemmOp op,
   const TunedTable::Entry *entry = table ? table->lookup(extents) : nullptr;
   if (!entry)
     return {};
-  std::optional<GemmPlan> plan = tryPlan(op, *chip, entry->config);
-  if (!plan)
+  auto schedule = trySchedule(op, *chip, entry->config);
+  if (!schedule)
     return {};
   // Which launch is the faster depends on the rows of tiles: where M has others
   // than the M that was measured, the model says.
@@ -350,14 +221,15 @@ GemmConfigAttr ConfigChooser::lookup(BlockwiseGemmOp op,
   };
   if (launch == LaunchChoice::Fastest && rows(entry->m) == rows(extents.m))
     return entry->config;
-  return predict(entry->config, *plan, getMachine(), extents, launch).config;
+  return predict(entry->config, *schedule, getMachine(), extents, launch)
+      .config;
 }
 
 ConfigChoice ConfigChooser::choose(BlockwiseGemmOp op) const {
   ConfigChoice choice{
       ConfigSource::Lowering, op.getConfigAttr(), getExtents(op), {}};
   if (choice.extents)
-    choice.ranked = rank(op, *chip, getMachine(), *choice.extents, launch);
+    choice.ranked = rank(op, *chip, *choice.extents, launch);
   if (choice.config) {
     choice.source = ConfigSource::Pinned;
     return choice;
@@ -370,9 +242,10 @@ ConfigChoice ConfigChooser::choose(BlockwiseGemmOp op) const {
     choice.config = choice.ranked.front().config;
     choice.source = ConfigSource::Model;
   } else if (!choice.extents && launch == LaunchChoice::Programmatic) {
-    choice.config = setLaunch(getConfig(op.getContext(), GemmPlan::kDefaultTile,
-                                        GemmPlan::kDefaultTile, 1, 1, 1, 1),
-                              /*programmatic=*/true);
+    choice.config = GemmConfigAttr::get(
+        op.getContext(), GemmSchedule::kDefaultTile, GemmSchedule::kDefaultTile,
+        GemmSchedule::kScaleBlock, /*ctaGroup=*/1, 1, 1, 1, /*stages=*/0,
+        /*accumulators=*/0, SchedulerKind::Persistent, /*programmatic=*/true);
   }
   return choice;
 }

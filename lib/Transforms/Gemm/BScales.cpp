@@ -14,22 +14,23 @@ using namespace mlir::fp8;
 
 BScales::BScales(const KernelBuilder &base, Value firstColumn)
     : KernelBuilder(base), firstColumn(firstColumn) {
-  if (plan.hasColumnScales())
+  if (schedule.problem.hasColumnScales())
     return;
   lane = gpu::LaneIdOp::create(builder, loc, nullptr);
   std::tie(firstBlock, last) = getBlocks();
-  if (plan.cluster.k > 1)
+  if (schedule.cluster.k > 1)
     last = arith::AddIOp::create(builder, loc, last, firstBlock);
   last = arith::SubIOp::create(builder, loc, last, constant(1));
-  if (plan.getNumBScales() == 1)
+  if (schedule.getNumBScales() == 1)
     return;
-  Value within =
-      arith::RemUIOp::create(builder, loc, firstColumn, constant(plan.bBlock));
-  split = arith::SubIOp::create(builder, loc, constant(plan.bBlock), within);
+  Value within = arith::RemUIOp::create(builder, loc, firstColumn,
+                                        constant(schedule.problem.bBlock));
+  split = arith::SubIOp::create(builder, loc, constant(schedule.problem.bBlock),
+                                within);
 }
 
 KernelBuilder::Carried BScales::forEachGroup(ValueRange inits, GroupBody body) {
-  if (plan.hasColumnScales())
+  if (schedule.problem.hasColumnScales())
     return KernelBuilder::forEachGroup(
         inits, [&](Value, Value count, ValueRange state) {
           return body(count, state, [](Value) { return SmallVector<Value>(); });
@@ -62,12 +63,12 @@ SmallVector<Value> BScales::get(ValueRange ofLanes, Value block) {
 }
 
 SmallVector<Value> BScales::loadGroup(Value first) {
-  if (plan.cluster.k > 1)
+  if (schedule.cluster.k > 1)
     first = arith::AddIOp::create(builder, loc, first, firstBlock);
   Value block = arith::AddIOp::create(builder, loc, first, lane);
   SmallVector<Value> scales =
       load(arith::MinUIOp::create(builder, loc, block, last));
-  if (plan.kGroup == 1)
+  if (schedule.kGroup == 1)
     return scales;
   // Blocks past the last are computed, of zeros: an infinite scale would make
   // them NaN.
@@ -91,31 +92,31 @@ SmallVector<Value> BScales::loadFirstGroup() {
     };
   };
   return SmallVector<Value>(
-      scf::IfOp::create(builder, loc, hasBlocks,
-                        branch([&] { return loadGroup(constant(0)); }),
-                        branch([&] {
-                          Value none = arith::ConstantOp::create(
-                              builder, loc, builder.getF32FloatAttr(0));
-                          return SmallVector<Value>(plan.getNumBScales(), none);
-                        }))
+      scf::IfOp::create(
+          builder, loc, hasBlocks,
+          branch([&] { return loadGroup(constant(0)); }), branch([&] {
+            Value none = arith::ConstantOp::create(builder, loc,
+                                                   builder.getF32FloatAttr(0));
+            return SmallVector<Value>(schedule.getNumBScales(), none);
+          }))
           .getResults());
 }
 
 SmallVector<Value> BScales::getRows() {
-  Value row =
-      arith::DivUIOp::create(builder, loc, firstColumn, constant(plan.bBlock));
+  Value row = arith::DivUIOp::create(builder, loc, firstColumn,
+                                     constant(schedule.problem.bBlock));
   // Blocks past the last row belong to columns that are not stored, all but the
   // first of a tile or all of a tile that fills a cluster up: read the last row
   // instead.
   auto clamp = [&](Value at) -> Value {
     Value rows =
         memref::DimOp::create(builder, loc, argument(GemmParameter::BScale),
-                              constant(plan.getMatrixAxis()));
+                              constant(schedule.problem.getMatrixAxis()));
     Value last = arith::SubIOp::create(builder, loc, rows, constant(1));
     return arith::MinUIOp::create(builder, loc, at, last);
   };
-  SmallVector<Value> rows{plan.cluster.n > 1 ? clamp(row) : row};
-  for (int64_t i = 1; i < plan.getNumBScales(); ++i)
+  SmallVector<Value> rows{schedule.cluster.n > 1 ? clamp(row) : row};
+  for (int64_t i = 1; i < schedule.getNumBScales(); ++i)
     rows.push_back(
         clamp(arith::AddIOp::create(builder, loc, row, constant(i))));
   return rows;
@@ -137,10 +138,11 @@ SmallVector<Value> BScales::spread(ValueRange scales) {
   if (scales.size() < 2)
     return scales;
   // A part lies between two places where a block can end, in one of two blocks.
-  int64_t part = std::gcd(plan.tileN, plan.bBlock);
+  int64_t part = std::gcd(schedule.tileN, schedule.problem.bBlock);
   SmallVector<Value> result;
-  for (int64_t column = 0; column < plan.tileN; column += part) {
-    int64_t block = column / plan.bBlock, within = column % plan.bBlock;
+  for (int64_t column = 0; column < schedule.tileN; column += part) {
+    int64_t block = column / schedule.problem.bBlock,
+            within = column % schedule.problem.bBlock;
     Value scale = scales[block];
     if (within) {
       Value isFirst = arith::CmpIOp::create(

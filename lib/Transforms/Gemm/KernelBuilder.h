@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What the roles of a GEMM's structured kernel are built with.
 
-#ifndef FP8_LIB_TRANSFORMS_KERNELBUILDER_H
-#define FP8_LIB_TRANSFORMS_KERNELBUILDER_H
+#ifndef FP8_LIB_TRANSFORMS_GEMM_KERNELBUILDER_H
+#define FP8_LIB_TRANSFORMS_GEMM_KERNELBUILDER_H
 
-#include "StructuredKernel.h"
+#include "GemmSchedule.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 
 namespace mlir::fp8 {
+
+class WarpgroupSchedule;
 
 /// Writes role regions, scopes and loops over ends. A body gets the arguments
 /// of its region and returns what the region yields.
@@ -20,17 +24,23 @@ public:
   using GroupBody =
       function_ref<Carried(Value first, Value count, ValueRange carried)>;
 
-  KernelBuilder(OpBuilder &builder, Location loc, const GemmPlan &plan,
+  KernelBuilder(OpBuilder &builder, Location loc, const GemmSchedule &schedule,
                 gpu::GPUFuncOp kernel)
-      : builder(builder), loc(loc), plan(plan), kernel(kernel) {}
+      : builder(builder), loc(loc), schedule(schedule), kernel(kernel) {}
 
 protected:
+  /// The producer end, then the consumer ends.
+  ResultRange makeRing(PipelineType ring, int64_t consumers);
+  /// The rings with the bias and the residual: their producer ends, and adds
+  /// the consumer ends to `epilogue`.
+  SmallVector<Value> makeAddendRings(SmallVectorImpl<Value> &epilogue);
+
   Value constant(int64_t value);
   Value scaled(Value tile, int64_t extent);
   /// The place of a row and a column in an operand: with that of the tile's
   /// matrix before them, in a batch.
   SmallVector<Value> place(Value row, Value column);
-  /// The kernel's argument for a parameter that the plan has.
+  /// The kernel's argument for a parameter that the problem has.
   Value argument(GemmParameter parameter);
 
   /// The K blocks that this CTA adds up: the first, and how many. All of them
@@ -50,14 +60,14 @@ protected:
   Carried forEach(Value begin, Value end, int64_t step, ValueRange inits,
                   BlockBody body);
   /// The groups of K blocks of a tile whose scales share a slot. One of them
-  /// may have fewer blocks than the others: the first, where the plan has whole
-  /// groups, whose number of blocks is then a constant; else the last.
+  /// may have fewer blocks than the others: the first, where the schedule has
+  /// whole groups, whose number of blocks is then a constant; else the last.
   Carried forEachGroup(ValueRange inits, GroupBody body);
   /// What the body yields if the condition holds, else `inits`.
   Carried ifThen(Value condition, ValueRange inits, Body body);
   Carried inLeadingCta(CtaGrouping grouping, ValueRange inits, Body body);
-  /// The number that the memref of a parameter holds; null if the plan has no
-  /// such parameter.
+  /// The number that the memref of a parameter holds; null if the problem has
+  /// no such parameter.
   Value loadNumber(GemmParameter parameter);
   /// Runs the body unless the factor is 0, when `inits` pass. The body gives
   /// values of their types back. Without a factor it always runs.
@@ -77,12 +87,17 @@ protected:
     llvm::append_range(resultTypes, extraTypes);
     return scope<ScopeOp>(ends, getStageTypes(ends), resultTypes, body);
   }
+  /// The output pipeline of an end.
+  static OutputPipelineType getOutputRing(Value end) {
+    return cast<OutputPipelineType>(
+        cast<EndTypeInterface>(end.getType()).getRing());
+  }
   /// Gives the op its body. Returns the op's results.
   Carried fillBody(Operation *op, TypeRange argumentTypes, Body body);
 
   OpBuilder &builder;
   Location loc;
-  const GemmPlan &plan;
+  const GemmSchedule &schedule;
   gpu::GPUFuncOp kernel;
   /// In the loop over the tiles of a batch: the matrix that the tile is of.
   Value batch;
@@ -91,11 +106,12 @@ private:
   static SmallVector<Type> getStageTypes(ValueRange ends);
 };
 
-/// Each takes its ends in the order of the text of its file.
+/// Ends are passed in the order that is listed at the top of each role's file.
 void buildLoadRole(const KernelBuilder &base, ValueRange ends);
 void buildMmaRole(const KernelBuilder &base, ValueRange ends);
 void buildEpilogueRole(const KernelBuilder &base, ValueRange ends);
-void buildMultiplyRole(const KernelBuilder &base, ValueRange ends);
+void buildMultiplyRole(const KernelBuilder &base,
+                       const WarpgroupSchedule &schedule, ValueRange ends);
 void buildSchedulerRole(const KernelBuilder &base, ValueRange ends);
 void buildEpilogueLoadRole(const KernelBuilder &base, ValueRange ends);
 
@@ -107,4 +123,4 @@ void buildEpilogueTail(const KernelBuilder &base, Value sums,
 
 } // namespace mlir::fp8
 
-#endif // FP8_LIB_TRANSFORMS_KERNELBUILDER_H
+#endif // FP8_LIB_TRANSFORMS_GEMM_KERNELBUILDER_H

@@ -47,16 +47,16 @@ void EpilogueLoadRole::build(ValueRange inits) {
       std::tie(m, n) = getStoredPlace(row, column);
       // In the order in which the epilogue takes them.
       Carried next;
-      if (plan.epilogue.bias)
+      if (schedule.problem.epilogue.bias)
         next.push_back(
             load(carried[0], GemmParameter::BiasMap, {constant(0), n}, "bias"));
-      if (!plan.epilogue.residual)
+      if (!schedule.problem.epilogue.residual)
         return next;
       next.append(
           unlessZero(beta, carried.back(), [&](ValueRange inner) -> Carried {
             Value end = inner[0];
-            int64_t width = plan.getResidualTile().getColumns();
-            for (int64_t first = 0; first < plan.getStoredColumns();
+            int64_t width = schedule.getResidualTile().getColumns();
+            for (int64_t first = 0; first < schedule.getStoredColumns();
                  first += width) {
               Value at = first ? arith::AddIOp::create(builder, loc, n,
                                                        constant(first))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The B scales of the columns of an output tile, by K block.
 
-#ifndef FP8_LIB_TRANSFORMS_BSCALES_H
-#define FP8_LIB_TRANSFORMS_BSCALES_H
+#ifndef FP8_LIB_TRANSFORMS_GEMM_BSCALES_H
+#define FP8_LIB_TRANSFORMS_GEMM_BSCALES_H
 
 #include "KernelBuilder.h"
 
@@ -55,4 +55,4 @@ private:
 
 } // namespace mlir::fp8
 
-#endif // FP8_LIB_TRANSFORMS_BSCALES_H
+#endif // FP8_LIB_TRANSFORMS_GEMM_BSCALES_H

@@ -25,9 +25,9 @@ SmallVector<Value> KernelBuilder::place(Value row, Value column) {
 }
 
 Value KernelBuilder::argument(GemmParameter parameter) {
-  SmallVector<GemmParameter> parameters = plan.getParameters();
+  SmallVector<GemmParameter> parameters = schedule.problem.getParameters();
   auto *place = llvm::find(parameters, parameter);
-  assert(place != parameters.end() && "the plan has no such parameter");
+  assert(place != parameters.end() && "the problem has no such parameter");
   return kernel.getArgument(place - parameters.begin());
 }
 
@@ -38,11 +38,11 @@ static Value getRank(OpBuilder &builder, Location loc) {
 
 std::pair<Value, Value> KernelBuilder::getBlocks() {
   Value all = argument(GemmParameter::Blocks);
-  if (plan.cluster.k == 1)
+  if (schedule.cluster.k == 1)
     return {constant(0), all};
   Value slots = arith::CeilDivUIOp::create(
-      builder, loc, all, constant(plan.kGroup * plan.cluster.k));
-  Value share = scaled(slots, plan.kGroup);
+      builder, loc, all, constant(schedule.kGroup * schedule.cluster.k));
+  Value share = scaled(slots, schedule.kGroup);
   Value first = arith::MinUIOp::create(
       builder, loc,
       arith::MulIOp::create(builder, loc, getRank(builder, loc), share), all);
@@ -51,18 +51,37 @@ std::pair<Value, Value> KernelBuilder::getBlocks() {
 }
 
 std::pair<Value, Value> KernelBuilder::getStoredPlace(Value row, Value column) {
-  Value m = scaled(row, plan.getCtaRows()), n = scaled(column, plan.tileN);
-  if (plan.cluster.k == 1)
+  Value m = scaled(row, schedule.getCtaRows()),
+        n = scaled(column, schedule.tileN);
+  if (schedule.cluster.k == 1)
     return {m, n};
   auto addShare = [&](Value &first, int64_t extent) {
     first = arith::AddIOp::create(builder, loc, first,
                                   scaled(getRank(builder, loc), extent));
   };
-  if (plan.swapsOperands())
-    addShare(m, plan.getStoredRows());
+  if (schedule.swapsOperands())
+    addShare(m, schedule.getStoredRows());
   else
-    addShare(n, plan.getStoredColumns());
+    addShare(n, schedule.getStoredColumns());
   return {m, n};
+}
+
+ResultRange KernelBuilder::makeRing(PipelineType ring, int64_t consumers) {
+  MLIRContext *context = builder.getContext();
+  SmallVector<Type> ends{ProducerType::get(context, ring)};
+  ends.append(consumers, ConsumerType::get(context, ring));
+  return PipelineOp::create(builder, loc, ends, nullptr, nullptr).getEnds();
+}
+
+SmallVector<Value>
+KernelBuilder::makeAddendRings(SmallVectorImpl<Value> &epilogue) {
+  SmallVector<Value> producers;
+  for (PipelineType type : schedule.getAddendRings()) {
+    ResultRange ring = makeRing(type, 1);
+    producers.push_back(ring[0]);
+    epilogue.push_back(ring[1]);
+  }
+  return producers;
 }
 
 void KernelBuilder::role(StringRef name, int64_t warps, ValueRange inits,
@@ -75,26 +94,26 @@ KernelBuilder::Carried KernelBuilder::forEachTile(ValueRange inits,
                                                   TileBody body) {
   Value work;
   SmallVector<Type> results;
-  if (plan.isDynamic()) {
+  if (schedule.isDynamic()) {
     work = inits.back();
     inits = inits.drop_back();
     results.push_back(work.getType());
   }
   llvm::append_range(results, inits.getTypes());
-  IntegerAttr band = plan.scheduler == SchedulerKind::OneTile
+  IntegerAttr band = schedule.scheduler == SchedulerKind::OneTile
                          ? IntegerAttr()
-                         : builder.getI64IntegerAttr(plan.getBand());
+                         : builder.getI64IntegerAttr(schedule.getBand());
   auto op = ForEachTileOp::create(
       builder, loc, results,
-      SchedulerKindAttr::get(builder.getContext(), plan.scheduler), band,
-      band && plan.hasBandsOfColumns() ? builder.getUnitAttr() : UnitAttr(),
+      SchedulerKindAttr::get(builder.getContext(), schedule.scheduler), band,
+      band && schedule.hasBandsOfColumns() ? builder.getUnitAttr() : UnitAttr(),
       argument(GemmParameter::TilesM), argument(GemmParameter::TilesN), work,
       inits);
   SmallVector<Type> types(2, builder.getIndexType());
   llvm::append_range(types, inits.getTypes());
   fillBody(op, types, [&](ValueRange arguments) {
     Value row = arguments[0];
-    if (plan.isBatch) {
+    if (schedule.problem.isBatch) {
       // The grids of the products lie one below the other, each a whole number
       // of clusters high.
       Value rows = argument(GemmParameter::BatchTilesM);
@@ -129,9 +148,9 @@ KernelBuilder::Carried KernelBuilder::forEachBlock(ValueRange inits,
 
 KernelBuilder::Carried KernelBuilder::forEachGroup(ValueRange inits,
                                                    GroupBody body) {
-  Value blocks = getNumBlocks(), size = constant(plan.getScaleGroup());
-  if (!plan.hasWholeGroups())
-    return forEach(constant(0), blocks, plan.getScaleGroup(), inits,
+  Value blocks = getNumBlocks(), size = constant(schedule.getScaleGroup());
+  if (!schedule.hasWholeGroups())
+    return forEach(constant(0), blocks, schedule.getScaleGroup(), inits,
                    [&](Value first, ValueRange state) {
                      Value left =
                          arith::SubIOp::create(builder, loc, blocks, first);
@@ -146,7 +165,7 @@ KernelBuilder::Carried KernelBuilder::forEachGroup(ValueRange inits,
     return body(constant(0), rest, state);
   });
   return forEach(
-      rest, blocks, plan.getScaleGroup(), carried,
+      rest, blocks, schedule.getScaleGroup(), carried,
       [&](Value first, ValueRange state) { return body(first, size, state); });
 }
 
@@ -175,7 +194,7 @@ KernelBuilder::inLeadingCta(CtaGrouping grouping, ValueRange inits, Body body) {
 }
 
 Value KernelBuilder::loadNumber(GemmParameter parameter) {
-  if (!llvm::is_contained(plan.getParameters(), parameter))
+  if (!llvm::is_contained(schedule.problem.getParameters(), parameter))
     return {};
   Value zero = constant(0);
   return memref::LoadOp::create(builder, loc, argument(parameter),

@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Configurations that were the fastest where they were measured.
 
-#ifndef FP8_LIB_TRANSFORMS_TUNEDTABLE_H
-#define FP8_LIB_TRANSFORMS_TUNEDTABLE_H
+#ifndef FP8_LIB_TRANSFORMS_GEMM_TUNEDTABLE_H
+#define FP8_LIB_TRANSFORMS_GEMM_TUNEDTABLE_H
 
-#include "fp8/Chip/Chip.h"
-#include "fp8/IR/Fp8.h"
+#include "GemmProblem.h"
 
 namespace mlir::fp8 {
-
-/// The extents that a choice is made for.
-struct GemmExtents {
-  int64_t m, n, k, batch;
-};
 
 /// A table that `./dev bench --tune` wrote.
 class TunedTable {
@@ -39,4 +33,4 @@ private:
 
 } // namespace mlir::fp8
 
-#endif // FP8_LIB_TRANSFORMS_TUNEDTABLE_H
+#endif // FP8_LIB_TRANSFORMS_GEMM_TUNEDTABLE_H

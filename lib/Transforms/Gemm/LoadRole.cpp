@@ -52,20 +52,20 @@ void LoadRole::load(Value map, ValueRange coordinates, Value stage,
 KernelBuilder::Carried LoadRole::loadBlocks(Value end, Value block, Value m,
                                             Value n, Value column) {
   using Axis = std::optional<ClusterAxis>;
-  Axis aAxis = plan.multicastsA() ? Axis(ClusterAxis::N) : std::nullopt,
-       bAxis = plan.multicastsB() ? Axis(ClusterAxis::M) : std::nullopt;
+  Axis aAxis = schedule.multicastsA() ? Axis(ClusterAxis::N) : std::nullopt,
+       bAxis = schedule.multicastsB() ? Axis(ClusterAxis::M) : std::nullopt;
   return stageScope<ProduceOp>(end, {}, [&](ValueRange stages) -> Carried {
-    for (int64_t i = 0; i < plan.kGroup; ++i) {
+    for (int64_t i = 0; i < schedule.kGroup; ++i) {
       if (i > 0)
         block = arith::AddIOp::create(builder, loc, block, constant(1));
-      Value k = scaled(block, plan.tileK);
-      if (plan.bringsBScales())
+      Value k = scaled(block, schedule.tileK);
+      if (schedule.bringsBScales())
         loadBScales(stages[0], block, i);
       load(argument(GemmParameter::AMap), place(m, k), stages[0],
-           plan.getTileName("a", i), aAxis);
+           schedule.getTileName("a", i), aAxis);
       load(argument(GemmParameter::BMap), place(n, k), stages[0],
-           plan.getTileName("b", i), bAxis);
-      if (plan.usesWarpgroups)
+           schedule.getTileName("b", i), bAxis);
+      if (!schedule.hasScaleRing())
         loadScales(stages[0], block, m, column, i);
     }
     return {};
@@ -75,44 +75,44 @@ KernelBuilder::Carried LoadRole::loadBlocks(Value end, Value block, Value m,
 void LoadRole::loadScales(Value stage, Value first, Value m, Value column,
                           int64_t index) {
   load(argument(GemmParameter::AScaleMap), place(first, m), stage,
-       plan.getTileName("a_scale", index), std::nullopt);
-  if (plan.hasColumnScales())
+       schedule.getTileName("a_scale", index), std::nullopt);
+  if (schedule.problem.hasColumnScales())
     load(argument(GemmParameter::BScaleMap),
-         place(first, scaled(column, plan.tileN)), stage,
-         plan.getTileName("b_scale", index), std::nullopt);
+         place(first, scaled(column, schedule.tileN)), stage,
+         schedule.getTileName("b_scale", index), std::nullopt);
 }
 
 void LoadRole::loadBScales(Value stage, Value block, int64_t index) {
   // Blocks past the last are computed, of zeros: an infinite scale would make
   // them NaN.
   Value exists;
-  if (plan.kGroup > 1)
+  if (schedule.kGroup > 1)
     exists = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult,
                                    block, argument(GemmParameter::Blocks));
   for (auto [column, row] : llvm::enumerate(bScaleRows))
-    LoadElementOp::create(builder, loc, argument(GemmParameter::BScale),
-                          place(row, block), stage,
-                          plan.getTileName("b_scale", index), column, exists);
+    LoadElementOp::create(
+        builder, loc, argument(GemmParameter::BScale), place(row, block), stage,
+        schedule.getTileName("b_scale", index), column, exists);
 }
 
 Value LoadRole::getBRow(Value row, Value column) {
-  Value first = scaled(column, plan.tileN);
-  if (plan.ctaGroup == 1)
+  Value first = scaled(column, schedule.tileN);
+  if (schedule.ctaGroup == 1)
     return first;
   // The CTAs of a pair are neighbours along M and hold half of B's rows each.
   Value half = arith::RemUIOp::create(builder, loc, row, constant(2));
   return arith::AddIOp::create(builder, loc, first,
-                               scaled(half, plan.getCtaColumns()));
+                               scaled(half, schedule.getCtaColumns()));
 }
 
 void LoadRole::build(ValueRange producers) {
   role("load", 1, producers, [&](ValueRange ends) {
     return forEachTile(ends, [&](Value row, Value column, ValueRange carried) {
-      Value m = scaled(row, plan.getCtaRows()), n = getBRow(row, column);
-      if (plan.bringsBScales())
-        bScaleRows = BScales(*this, scaled(column, plan.tileN)).getRows();
+      Value m = scaled(row, schedule.getCtaRows()), n = getBRow(row, column);
+      if (schedule.bringsBScales())
+        bScaleRows = BScales(*this, scaled(column, schedule.tileN)).getRows();
       Carried throttle;
-      if (plan.isDynamic()) {
+      if (schedule.isDynamic()) {
         // Lets the scheduler ask for the next tile.
         throttle = inLeadingCta(
             CtaGrouping::Cluster, carried.back(), [&](ValueRange inner) {
@@ -121,11 +121,11 @@ void LoadRole::build(ValueRange producers) {
             });
         carried = carried.drop_back();
       }
-      if (plan.usesWarpgroups)
+      if (!schedule.hasScaleRing())
         // Past the last block TMA fills with zeros.
-        return forEach(constant(0), getNumBlocks(), plan.kGroup, carried,
+        return forEach(constant(0), getNumBlocks(), schedule.kGroup, carried,
                        [&](Value block, ValueRange end) {
-                         if (plan.cluster.k > 1)
+                         if (schedule.cluster.k > 1)
                            block = arith::AddIOp::create(builder, loc, block,
                                                          getBlocks().first);
                          return loadBlocks(end[0], block, m, n, column);

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What the schedules of all MMA engines share, and the choice of an engine's.
+
+#include "TensorMemorySchedule.h"
+#include "WarpgroupSchedule.h"
+#include "fp8/Analysis/KernelPlan.h"
+
+#include "llvm/Support/MathExtras.h"
+
+#include <numeric>
+
+using namespace mlir;
+using namespace mlir::fp8;
+
+//===----------------------------------------------------------------------===//
+// Engines
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// What an engine's schedule is made of.
+struct Engine {
+  std::unique_ptr<GemmSchedule> (*create)(const GemmProblem &problem);
+  void (*addCandidates)(const CandidateSink &add, const chip::Chip &chip,
+                        const GemmExtents &extents);
+};
+
+} // namespace
+
+template <typename Schedule>
+static Engine makeEngine() {
+  return {[](const GemmProblem &problem) -> std::unique_ptr<GemmSchedule> {
+            return std::make_unique<Schedule>(problem);
+          },
+          Schedule::addCandidates};
+}
+
+static Engine getEngine(const chip::Chip &chip) {
+  switch (chip.engine) {
+  case chip::MmaEngine::TensorMemory:
+    return makeEngine<TensorMemorySchedule>();
+  case chip::MmaEngine::Warpgroup:
+    return makeEngine<WarpgroupSchedule>();
+  }
+  llvm_unreachable("no other engine");
+}
+
+SmallVector<GemmConfigAttr>
+GemmSchedule::getCandidates(MLIRContext *context, const chip::Chip &chip,
+                            const GemmExtents &extents) {
+  SmallVector<GemmConfigAttr> configs;
+  auto add = [&](int64_t tileM, int64_t tileN, int64_t group,
+                 ClusterShape cluster) {
+    configs.push_back(GemmConfigAttr::get(
+        context, tileM, tileN, kScaleBlock, group, cluster.m, cluster.n,
+        cluster.k, /*stages=*/0, /*accumulators=*/0, SchedulerKind::Persistent,
+        /*programmatic=*/false));
+  };
+  getEngine(chip).addCandidates(add, chip, extents);
+  return configs;
+}
+
+SmallVector<int64_t> GemmSchedule::getTileNs() {
+  // Fine steps where they make one wave of two, coarse ones where each further
+  // part of the columns costs registers.
+  SmallVector<int64_t> columns;
+  for (int64_t n = 16; n <= 256; n += n < 64 ? 8 : n < 96 ? 16 : 32)
+    columns.push_back(n);
+  return columns;
+}
+
+FailureOr<std::unique_ptr<GemmSchedule>>
+GemmSchedule::choose(BlockwiseGemmOp op, GemmConfigAttr config,
+                     const chip::Chip &chip) {
+  std::unique_ptr<GemmSchedule> schedule =
+      getEngine(chip).create(GemmProblem::get(op));
+  if (config) {
+    schedule->tileM = config.getTileM();
+    schedule->tileN = config.getTileN();
+    schedule->tileK = config.getTileK();
+    schedule->ctaGroup = config.getCtaGroup();
+    schedule->cluster = {config.getClusterM(), config.getClusterN(),
+                         config.getSplitK()};
+    schedule->scheduler = config.getScheduler();
+    schedule->programmatic = config.getProgrammatic();
+  }
+  if (schedule->isDynamic() && !chip.has(chip::Feature::ClusterLaunchControl))
+    return emitNoKernel(op, chip) << "it has no cluster launch control; take "
+                                     "scheduler = persistent";
+  if (failed(schedule->fit(op, config, chip)))
+    return failure();
+  return schedule;
+}
+
+InFlightDiagnostic mlir::fp8::emitNoKernel(BlockwiseGemmOp op,
+                                           const chip::Chip &chip) {
+  return op->emitOpError() << "cannot be a kernel for " << chip.name << ": ";
+}
+
+//===----------------------------------------------------------------------===//
+// A, B and their scales
+//===----------------------------------------------------------------------===//
+
+static TileType getOperandTile(const GemmSchedule &schedule, int64_t rows) {
+  MLIRContext *context = schedule.problem.getContext();
+  return TileType::get(context, {rows, schedule.tileK},
+                       Float8E4M3FNType::get(context), Swizzle::B128);
+}
+
+/// A share of a copy is a whole number of swizzle atoms, eight rows each.
+static bool canShare(int64_t rows, int64_t sharers) {
+  return sharers > 1 && rows % (8 * sharers) == 0;
+}
+
+bool GemmSchedule::multicastsA() const {
+  return canShare(getCtaRows(), cluster.n);
+}
+bool GemmSchedule::multicastsB() const {
+  return canShare(getCtaColumns(), cluster.m / ctaGroup);
+}
+TileType GemmSchedule::getATile() const {
+  return getOperandTile(*this, getCtaRows());
+}
+TileType GemmSchedule::getBTile() const {
+  return getOperandTile(*this, getCtaColumns());
+}
+TileType GemmSchedule::getABox() const {
+  return getOperandTile(*this, getCtaRows() / (multicastsA() ? cluster.n : 1));
+}
+TileType GemmSchedule::getBBox() const {
+  return getOperandTile(*this, getCtaColumns() /
+                                   (multicastsB() ? cluster.m / ctaGroup : 1));
+}
+TileType GemmSchedule::getAScaleTile() const {
+  return TileType::get(getContext(), {getScaleBlocks(), getCtaRows()},
+                       problem.aScaleElement, Swizzle::None);
+}
+TileType GemmSchedule::getBScaleTile() const {
+  return TileType::get(getContext(), {1, tileN},
+                       problem.bScaleType.getElementType(), Swizzle::None);
+}
+int64_t GemmSchedule::getNumBScales() const {
+  int64_t lastStart = problem.bBlock - std::gcd(tileN, problem.bBlock);
+  return llvm::divideCeil(lastStart + tileN, problem.bBlock);
+}
+
+//===----------------------------------------------------------------------===//
+// D, C and the bias
+//===----------------------------------------------------------------------===//
+
+TileType GemmSchedule::getOutputTile(int64_t rows, Type element,
+                                     int64_t multiple) const {
+  int64_t bits = element.getIntOrFloatBitWidth();
+  int64_t columns = 128 * 8 / bits;
+  while (multiple % columns)
+    columns /= 2;
+  // Threads that share a row and meet in the middle of a chunk fill a tile of
+  // whole rows together.
+  if (columns * bits % (16 * 8))
+    columns = getStoredColumns();
+  int64_t rowBytes = columns * bits / 8;
+  Swizzle swizzle = rowBytes == 128  ? Swizzle::B128
+                    : rowBytes == 64 ? Swizzle::B64
+                    : rowBytes == 32 ? Swizzle::B32
+                                     : Swizzle::None;
+  return TileType::get(element.getContext(), {rows, columns}, element, swizzle);
+}
+StoreQueueType GemmSchedule::getStoreQueue() const {
+  return StoreQueueType::get(getContext(), getStoreDepth(), getStoreTile(),
+                             getEpilogueWarps());
+}
+TileType GemmSchedule::getResidualTile() const {
+  return getOutputTile(getStoredRows(), problem.epilogue.residual,
+                       getOwnedColumns());
+}
+TileType GemmSchedule::getBiasTile() const {
+  return TileType::get(getContext(), {1, getStoredColumns()},
+                       problem.epilogue.bias, Swizzle::None);
+}
+SmallVector<PipelineType> GemmSchedule::getAddendRings() const {
+  // Two tiles of C, each some columns of the output tile, are under way. One
+  // bias is: the epilogue is done with it first.
+  constexpr int64_t kBiasStages = 1, kResidualStages = 2;
+  SmallVector<PipelineType> rings;
+  auto add = [&](int64_t stages, StringRef name, TileType tile) {
+    rings.push_back(PipelineType::get(
+        getContext(), stages, StringAttr::get(getContext(), name), tile, 1));
+  };
+  if (problem.epilogue.bias)
+    add(kBiasStages, "bias", getBiasTile());
+  if (problem.epilogue.residual)
+    add(kResidualStages, "c", getResidualTile());
+  return rings;
+}
+
+LogicalResult GemmSchedule::checkRows(BlockwiseGemmOp op) const {
+  // TMA copies rows of whole 16 bytes.
+  int64_t bits = problem.outputType.getIntOrFloatBitWidth();
+  if (tileN * bits % (16 * 8) == 0)
+    return success();
+  return op->emitOpError()
+         << "tile N of " << tileN
+         << " makes rows that are no multiple of 16 bytes of "
+         << problem.outputType
+         << ", but TMA copies such alone; take a tile N that is a multiple of "
+         << 16 * 8 / bits;
+}
+
+//===----------------------------------------------------------------------===//
+// Parameters
+//===----------------------------------------------------------------------===//
+
+Type GemmSchedule::getParameterType(GemmParameter parameter) const {
+  auto map = [&](TileType box) {
+    return TensorMapType::get(box.getContext(), box, 2 + problem.isBatch);
+  };
+  switch (parameter) {
+  case GemmParameter::AMap:
+    return map(getABox());
+  case GemmParameter::AScaleMap:
+    return map(getAScaleTile());
+  case GemmParameter::BMap:
+    return map(getBBox());
+  case GemmParameter::DMap:
+    return map(getStoreTile());
+  case GemmParameter::BScale:
+    return problem.bScaleType;
+  case GemmParameter::BScaleMap:
+    return map(getBScaleTile());
+  case GemmParameter::TilesM:
+  case GemmParameter::TilesN:
+  case GemmParameter::Blocks:
+  case GemmParameter::BatchTilesM:
+    return IndexType::get(getContext());
+  case GemmParameter::CMap:
+    return map(getResidualTile());
+  case GemmParameter::BiasMap:
+    // A batch has it in common.
+    return TensorMapType::get(getContext(), getBiasTile(), 2);
+  case GemmParameter::Beta:
+    return problem.epilogue.beta;
+  case GemmParameter::DScale:
+    return problem.epilogue.scale;
+  case GemmParameter::DRest:
+    return problem.restType;
+  }
+  llvm_unreachable("no other parameter");
+}
+
+//===----------------------------------------------------------------------===//
+// Shared memory
+//===----------------------------------------------------------------------===//
+
+int64_t GemmSchedule::getFixedSpace() const {
+  // What barriers, the tensor-memory address and alignment gaps take at most.
+  constexpr int64_t kReserve = 2048;
+  int64_t bytes = kReserve + KernelPlan::getQueueBytes(getStoreQueue());
+  for (PipelineType ring : getAddendRings())
+    bytes += llvm::alignTo(KernelPlan::getPayloadBytes(ring),
+                           KernelPlan::kPayloadAlignment);
+  return bytes;
+}
+
+LogicalResult GemmSchedule::chooseStages(BlockwiseGemmOp op,
+                                         GemmConfigAttr config,
+                                         const chip::Chip &chip) {
+  auto [fixed, perStage] = getRingSpace();
+  int64_t maxStages = (chip.sharedMemoryPerCta - fixed) / perStage;
+  if (maxStages < 1)
+    return op->emitOpError()
+           << "leaves no room for a stage of A and B: with a tile of " << tileM
+           << " x " << tileN << " it takes " << perStage
+           << " bytes and the rest of the kernel " << fixed << ", of the "
+           << chip.sharedMemoryPerCta
+           << " that shared memory has; take a smaller tile"
+           << (cluster.k > 1 ? ", or leave split_k out" : "");
+  stages = config && config.getStages() ? config.getStages() : maxStages;
+  if (stages > maxStages)
+    return op->emitOpError()
+           << stages << " stages of " << perStage
+           << " bytes do not fit shared memory; at most " << maxStages << " do";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Cost
+//===----------------------------------------------------------------------===//
+
+/// Equal parts of a tile's columns, of which each has a B scale of its own.
+static int64_t getScaleParts(const GemmSchedule &schedule) {
+  if (schedule.problem.hasColumnScales() || schedule.getNumBScales() == 1)
+    return 1;
+  return schedule.tileN / std::gcd(schedule.tileN, schedule.problem.bBlock);
+}
+
+tuning::KernelShape GemmSchedule::getShape() const {
+  tuning::KernelShape shape{getCtaRows(), tileN};
+  shape.ctaGroup = ctaGroup;
+  shape.clusterM = cluster.m;
+  shape.clusterN = cluster.n;
+  shape.splitK = cluster.k;
+  shape.sharesA = multicastsA();
+  shape.sharesB = multicastsB();
+  shape.stages = stages;
+  shape.blocksPerStage = kGroup;
+  shape.scaleParts = getScaleParts(*this);
+  describe(shape);
+  return shape;
+}

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What is chosen about the kernel of a GEMM, and the types that follow from it.
+//
+// A schedule belongs to one kind of MMA engine, which decides the roles, where
+// sums are kept and which rings there are. The base class has what all
+// schedules share; TensorMemorySchedule and WarpgroupSchedule have the rest.
+
+#ifndef FP8_LIB_TRANSFORMS_GEMM_GEMMSCHEDULE_H
+#define FP8_LIB_TRANSFORMS_GEMM_GEMMSCHEDULE_H
+
+#include "GemmProblem.h"
+#include "fp8/Tuning/CostModel.h"
+
+#include <memory>
+
+namespace mlir::fp8 {
+
+namespace tuning = ::fp8::tuning;
+
+class KernelBuilder;
+
+/// Takes a tile M, a tile N, a CTA group and a cluster.
+using CandidateSink = llvm::function_ref<void(
+    int64_t tileM, int64_t tileN, int64_t ctaGroup, ClusterShape cluster)>;
+
+/// Extents in elements.
+class GemmSchedule {
+public:
+  /// Rows of clusters' tiles that are computed together, for L2.
+  static constexpr int64_t kBand = 8;
+  /// Tile M and N of an op without a configuration.
+  static constexpr int64_t kDefaultTile = 128;
+  /// K elements that share a scale.
+  static constexpr int64_t kScaleBlock = 128;
+  /// M, N and K stay below this: coordinates are 32-bit (PTX ISA,
+  /// cp.async.bulk.tensor).
+  static constexpr int64_t kMaxExtent = int64_t(1) << 31;
+  /// Answers of cluster launch control under way, and tiles that the scheduler
+  /// may be ahead of the load role.
+  static constexpr int64_t kWorkStages = 2;
+
+  const GemmProblem problem;
+  int64_t tileM = kDefaultTile, tileN = kDefaultTile,
+          tileK = kScaleBlock; ///< what one MMA computes
+  int64_t ctaGroup = 1;        ///< the CTAs that compute it together, 1 or 2
+  ClusterShape cluster;
+  int64_t stages = 1; ///< slots of the input pipeline
+  SchedulerKind scheduler = SchedulerKind::Persistent;
+  /// The kernel may start while the one in front ends.
+  bool programmatic = false;
+  /// The K blocks of a slot of the input ring.
+  int64_t kGroup = 1;
+
+  virtual ~GemmSchedule() = default;
+
+  /// Chooses for the op what `config` (may be null) leaves open. Fails with an
+  /// error at the op if what it pins does not fit, or the chip has no such
+  /// kernel.
+  static FailureOr<std::unique_ptr<GemmSchedule>>
+  choose(BlockwiseGemmOp op, GemmConfigAttr config, const chip::Chip &chip);
+
+  /// Configurations that are worth ranking for the extents. They leave open
+  /// what a schedule chooses.
+  static SmallVector<GemmConfigAttr> getCandidates(MLIRContext *context,
+                                                   const chip::Chip &chip,
+                                                   const GemmExtents &extents);
+
+  Type getParameterType(GemmParameter parameter) const;
+
+  //===--------------------------------------------------------------------===//
+  // Threads
+  //===--------------------------------------------------------------------===//
+
+  /// The warps that promote and store.
+  virtual int64_t getEpilogueWarps() const = 0;
+  virtual int64_t getNumWarps() const = 0;
+  /// The sums that those warps keep in registers.
+  virtual FragmentType getFragment() const = 0;
+  /// True if cluster launch control hands the tiles out.
+  bool isDynamic() const {
+    return scheduler == SchedulerKind::ClusterLaunchControl;
+  }
+
+  //===--------------------------------------------------------------------===//
+  // A, B and their scales
+  //===--------------------------------------------------------------------===//
+
+  /// The rows of D that one CTA computes, and the rows of B that it holds.
+  int64_t getCtaRows() const { return tileM / ctaGroup; }
+  int64_t getCtaColumns() const { return tileN / ctaGroup; }
+
+  TileType getATile() const;
+  TileType getBTile() const;
+  /// The boxes of the copies: a share of the tile where CTAs copy it for one
+  /// another.
+  TileType getABox() const;
+  TileType getBBox() const;
+  bool multicastsA() const;
+  bool multicastsB() const;
+  /// A's scales of getScaleBlocks() K blocks.
+  TileType getAScaleTile() const;
+  /// The B scales of a tile's columns, where each column has its own.
+  TileType getBScaleTile() const;
+  /// The blocks of B scales that a tile's columns can fall into: it starts at
+  /// any multiple of tile N, so up to b_block - gcd(tile N, b_block) columns
+  /// into the first.
+  int64_t getNumBScales() const;
+  /// The ring of A and B.
+  virtual PipelineType getInputRing() const = 0;
+  /// The name of an operand's tile in that ring, of the `index`th K block of a
+  /// slot.
+  std::string getTileName(StringRef operand, int64_t index) const {
+    return operand.str() + (kGroup > 1 ? std::to_string(index) : "");
+  }
+  /// True if the scales that TMA brings have a ring beside that of A and B.
+  virtual bool hasScaleRing() const = 0;
+  /// True if the input ring brings B scales that columns share.
+  virtual bool bringsBScales() const { return false; }
+  /// The K blocks whose scales a thread loads, waits for and hands back
+  /// together.
+  virtual int64_t getScaleGroup() const = 0;
+  /// True if groups of that many K blocks have a loop of their own, which can
+  /// be unrolled, and the rest another.
+  virtual bool hasWholeGroups() const = 0;
+
+  //===--------------------------------------------------------------------===//
+  // D, C and the bias
+  //===--------------------------------------------------------------------===//
+
+  /// True if columns of D are the rows of an MMA.
+  virtual bool swapsOperands() const { return false; }
+  /// The rows and columns of a tile of D that a CTA stores.
+  virtual int64_t getStoredRows() const { return getCtaRows(); }
+  virtual int64_t getStoredColumns() const { return tileN; }
+  virtual TileType getStoreTile() const = 0;
+  StoreQueueType getStoreQueue() const;
+  /// All stored rows of some columns of C, and all columns of the bias.
+  TileType getResidualTile() const;
+  TileType getBiasTile() const;
+  /// The rings with the bias and the residual, as far as there are such.
+  SmallVector<PipelineType> getAddendRings() const;
+
+  //===--------------------------------------------------------------------===//
+  // Tiles in turn
+  //===--------------------------------------------------------------------===//
+
+  /// True if neighbouring clusters share rows of A, else columns of B.
+  virtual bool hasBandsOfColumns() const { return false; }
+  /// Clusters' tiles, across the neighbours, that are computed together.
+  virtual int64_t getBand() const { return kBand; }
+
+  //===--------------------------------------------------------------------===//
+  // Kernel and cost
+  //===--------------------------------------------------------------------===//
+
+  /// Makes the rings, deals their ends to the roles, and builds these.
+  virtual void buildRoles(const KernelBuilder &base) const = 0;
+
+  /// What the cost model knows of the kernel.
+  tuning::KernelShape getShape() const;
+  /// Whether ptxas is known to spill sums of the kernel.
+  virtual bool spills() const = 0;
+
+protected:
+  explicit GemmSchedule(const GemmProblem &problem) : problem(problem) {}
+
+  /// Checks what `config` (may be null) pins, and chooses the rest.
+  virtual LogicalResult fit(BlockwiseGemmOp op, GemmConfigAttr config,
+                            const chip::Chip &chip) = 0;
+  /// Columns that a thread, or a warpgroup, has side by side.
+  virtual int64_t getOwnedColumns() const = 0;
+  virtual int64_t getStoreDepth() const = 0;
+  /// The K blocks of A's scales that one copy brings.
+  virtual int64_t getScaleBlocks() const = 0;
+  /// Adds what the engine decides to the shape.
+  virtual void describe(tuning::KernelShape &shape) const = 0;
+  /// The bytes of shared memory beside the input ring, and those of a slot.
+  virtual std::pair<int64_t, int64_t> getRingSpace() const = 0;
+
+  MLIRContext *getContext() const { return problem.getContext(); }
+  /// Some columns of a tile of D. The widest row that the 128-byte swizzle
+  /// takes and that divides `multiple` columns.
+  TileType getOutputTile(int64_t rows, Type element, int64_t multiple) const;
+  /// Tile N's from 16 to 256 that are worth ranking.
+  static SmallVector<int64_t> getTileNs();
+  /// Checks that TMA can copy rows of a tile of D.
+  LogicalResult checkRows(BlockwiseGemmOp op) const;
+  /// Shared memory beside all rings but those of the addends, in bytes.
+  int64_t getFixedSpace() const;
+  /// Makes the input ring as deep as `config` says, or shared memory allows.
+  LogicalResult chooseStages(BlockwiseGemmOp op, GemmConfigAttr config,
+                             const chip::Chip &chip);
+};
+
+/// Begins an error at the op: it cannot be a kernel for the chip.
+InFlightDiagnostic emitNoKernel(BlockwiseGemmOp op, const chip::Chip &chip);
+
+} // namespace mlir::fp8
+
+#endif // FP8_LIB_TRANSFORMS_GEMM_GEMMSCHEDULE_H

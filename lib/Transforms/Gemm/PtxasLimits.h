@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What ptxas (13.0) can keep in registers, found by surveys of kernels
+// (docs/Chooser.md). No other file states such a number.
+
+#ifndef FP8_LIB_TRANSFORMS_GEMM_PTXASLIMITS_H
+#define FP8_LIB_TRANSFORMS_GEMM_PTXASLIMITS_H
+
+#include "GemmProblem.h"
+
+namespace mlir::fp8::ptxas {
+
+/// The registers that a thread can have.
+inline constexpr int64_t kRegisters = 255;
+
+//===----------------------------------------------------------------------===//
+// Sums of products in tensor memory: columns of a row
+//===----------------------------------------------------------------------===//
+
+/// The columns that a thread can sum beside what it loads: 192 take 248
+/// registers, 256 spill.
+inline constexpr int64_t kRow = 192;
+/// The same where the epilogue takes more registers: 128 spill in one kernel of
+/// ten.
+inline constexpr int64_t kRowBesideAddends = 112;
+
+/// The columns of a row that a thread can sum. ptxas keeps loads of several
+/// addends, or of f32 ones, in flight.
+inline int64_t getMostColumns(const GemmEpilogue &epilogue) {
+  bool takesMore = (epilogue.residual && epilogue.residual.isF32()) ||
+                   (epilogue.hasAddends() && epilogue.function);
+  return takesMore ? kRowBesideAddends : kRow;
+}
+
+/// Whether a kernel that is chosen may sum so many columns a thread: fewer
+/// where it holds more than two B scales or computes a function, and where two
+/// threads share a row, and have fewer registers.
+inline bool spillsRow(int64_t columns, bool sharesRow, int64_t bScales,
+                      const GemmEpilogue &epilogue) {
+  constexpr int64_t kMost = 160, kMostBesideMore = 128, kMostShared = 80;
+  return columns > (sharesRow                          ? kMostShared
+                    : bScales > 2 || epilogue.function ? kMostBesideMore
+                                                       : kMost);
+}
+
+/// Whether sums stay in place where two loops add to them. One loop keeps more
+/// than 128 a thread. Two keep 128 unless an epilogue follows or a tile has two
+/// B scales: 7 of 60 such kernels spilled.
+inline bool keepsSumsInTwoLoops(int64_t columns, int64_t bScales,
+                                const GemmEpilogue &epilogue) {
+  return columns < 128 ||
+         (columns == 128 && epilogue.isEmpty() && bScales == 1);
+}
+
+/// With so few columns a thread, ptxas starts so many loads of two unrolled
+/// laps at once that it spills.
+inline constexpr int64_t kFewColumns = 32;
+
+//===----------------------------------------------------------------------===//
+// Sums and products of warpgroups: registers of a thread
+//===----------------------------------------------------------------------===//
+
+/// Whether a thread has registers for its sums, two products and what it needs
+/// beside: addresses, scales, loop counters.
+inline bool holdsTwoProducts(int64_t sums, int64_t product) {
+  constexpr int64_t kOthers = 40;
+  return sums + 2 * product + kOthers <= kRegisters;
+}
+
+/// Whether a kernel that is chosen may have such sums and products. `straddles`
+/// says that the columns of a product have several B scales.
+inline bool spillsProducts(int64_t sums, int64_t product, int64_t products,
+                           int64_t tileN, bool straddles) {
+  // 192 were the most that all tiles had room for.
+  constexpr int64_t kMost = 192, kMostStraddling = 72;
+  if (sums > product && straddles && tileN > kMostStraddling)
+    return true;
+  return sums + products * product > kMost;
+}
+
+} // namespace mlir::fp8::ptxas
+
+#endif // FP8_LIB_TRANSFORMS_GEMM_PTXASLIMITS_H

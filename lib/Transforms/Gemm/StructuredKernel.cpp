@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The structured kernel (phase 1) of a blockwise-scaled GEMM. The schedule of
+// the chip's MMA engine builds its rings and roles.
+
+#include "StructuredKernel.h"
+#include "KernelBuilder.h"
+
+using namespace mlir;
+using namespace mlir::fp8;
+
+gpu::GPUFuncOp mlir::fp8::buildStructuredKernel(OpBuilder &builder,
+                                                Location loc,
+                                                gpu::GPUModuleOp module,
+                                                StringRef name,
+                                                const GemmSchedule &schedule) {
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToEnd(module.getBody());
+  SmallVector<Type> types;
+  for (GemmParameter parameter : schedule.problem.getParameters())
+    types.push_back(schedule.getParameterType(parameter));
+  auto kernel = gpu::GPUFuncOp::create(builder, loc, name,
+                                       builder.getFunctionType(types, {}));
+  kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(),
+                  builder.getUnitAttr());
+  kernel->setAttr(Fp8Dialect::kLinearAttrName, builder.getUnitAttr());
+  SmallVector<int64_t> shape{schedule.cluster.m, schedule.cluster.n};
+  if (schedule.cluster.k > 1)
+    shape.push_back(schedule.cluster.k);
+  if (schedule.cluster.getSize() > 1)
+    kernel->setAttr(Fp8Dialect::kClusterAttrName,
+                    builder.getDenseI64ArrayAttr(shape));
+  if (schedule.programmatic)
+    kernel->setAttr(Fp8Dialect::kProgrammaticAttrName, builder.getUnitAttr());
+  builder.setInsertionPointToStart(&kernel.getBody().front());
+  schedule.buildRoles(KernelBuilder(builder, loc, schedule, kernel));
+  gpu::ReturnOp::create(builder, loc);
+  return kernel;
+}

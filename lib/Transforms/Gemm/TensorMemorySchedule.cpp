@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The schedule for chips with tensor memory.
+
+#include "TensorMemorySchedule.h"
+#include "PtxasLimits.h"
+#include "fp8/Analysis/KernelPlan.h"
+
+using namespace mlir;
+using namespace mlir::fp8;
+
+/// Slots of the ring of scales: the group in use, the next, and one that is on
+/// its way.
+static constexpr int64_t kScaleStages = 3;
+
+void TensorMemorySchedule::addCandidates(const CandidateSink &add,
+                                         const chip::Chip &,
+                                         const GemmExtents &extents) {
+  for (int64_t group : {1, 2})
+    for (int64_t tileM : {64, 128, 256})
+      for (int64_t tileN : getTileNs())
+        for (auto [rows, n] : {std::pair(1, 1), {2, 1}, {1, 2}, {2, 2}}) {
+          int64_t m = rows * group;
+          // No cluster is wider than the result.
+          bool isWider = (m > group && extents.m <= tileM / group * (m - 1)) ||
+                         (n > 1 && extents.n <= tileN * (n - 1));
+          if (tileM >= 64 * group && !isWider)
+            add(tileM, tileN, group, {m, n, 1});
+        }
+}
+
+//===----------------------------------------------------------------------===//
+// Threads
+//===----------------------------------------------------------------------===//
+
+int64_t TensorMemorySchedule::getEpilogueWarps() const {
+  int64_t most = ptxas::getMostColumns(problem.epilogue);
+  return getCtaRows() == 128 && tileN > most ? 8 : 4;
+}
+int64_t TensorMemorySchedule::getNumWarps() const {
+  int64_t loadAndMma = 2;
+  return getEpilogueWarps() + loadAndMma + isDynamic() +
+         problem.epilogue.hasAddends();
+}
+FragmentType TensorMemorySchedule::getFragment() const {
+  return FragmentType::get(
+      getContext(), {getCtaRows(), tileN}, Float32Type::get(getContext()),
+      getEpilogueWarps(),
+      getAccumulatorRing().getAccumulator().getFragmentLayout());
+}
+bool TensorMemorySchedule::spills() const {
+  return ptxas::spillsRow(getFragment().getColumnsPerThread(), sharesRows(),
+                          getNumBScales(), problem.epilogue);
+}
+
+//===----------------------------------------------------------------------===//
+// Rings
+//===----------------------------------------------------------------------===//
+
+OutputPipelineType TensorMemorySchedule::getAccumulatorRing() const {
+  return OutputPipelineType::get(getContext(), accumulators, {tileM, tileN},
+                                 Float32Type::get(getContext()), ctaGroup);
+}
+PipelineType TensorMemorySchedule::getInputRing() const {
+  auto name = [&](StringRef operand) {
+    return StringAttr::get(getContext(), operand);
+  };
+  return PipelineType::get(getContext(), stages, {name("a"), name("b")},
+                           {getATile(), getBTile()}, ctaGroup);
+}
+PipelineType TensorMemorySchedule::getScaleRing() const {
+  SmallVector<StringAttr> names{StringAttr::get(getContext(), "a_scale")};
+  SmallVector<TileType> tiles{getAScaleTile()};
+  if (!problem.hasColumnScales())
+    return PipelineType::get(getContext(), kScaleStages, names, tiles, 1);
+  names.push_back(StringAttr::get(getContext(), "b_scale"));
+  tiles.push_back(getBScaleTile());
+  return PipelineType::get(getContext(), stages, names, tiles, 1);
+}
+int64_t TensorMemorySchedule::getScaleGroup() const {
+  constexpr int64_t kAbout = 8, kMost = 16;
+  if (problem.hasColumnScales())
+    return 1;
+  // After two laps of the ring of accumulators both slot and parity are the
+  // same again, after one the slot is.
+  bool isNarrow = getFragment().getColumnsPerThread() <= ptxas::kFewColumns;
+  for (int64_t laps :
+       {isNarrow ? accumulators : 2 * accumulators, accumulators})
+    if (laps <= kMost)
+      return laps * std::max<int64_t>(kAbout / laps, 1);
+  return kAbout;
+}
+bool TensorMemorySchedule::hasWholeGroups() const {
+  return !sharesRows() &&
+         ptxas::keepsSumsInTwoLoops(getFragment().getColumnsPerThread(),
+                                    getNumBScales(), problem.epilogue);
+}
+std::pair<int64_t, int64_t> TensorMemorySchedule::getRingSpace() const {
+  int64_t perStage = getATile().getSizeInBytes() + getBTile().getSizeInBytes();
+  int64_t scales = KernelPlan::getTileStride(getAScaleTile());
+  if (problem.hasColumnScales())
+    return {getFixedSpace(),
+            perStage + scales + KernelPlan::getTileStride(getBScaleTile())};
+  return {getFixedSpace() + kScaleStages * scales, perStage};
+}
+
+//===----------------------------------------------------------------------===//
+// D
+//===----------------------------------------------------------------------===//
+
+int64_t TensorMemorySchedule::getOwnedColumns() const {
+  return getFragment().getColumnsPerThread();
+}
+TileType TensorMemorySchedule::getStoreTile() const {
+  return getOutputTile(getFragment().getRowsPerWarp(), problem.outputType,
+                       getOwnedColumns());
+}
+int64_t TensorMemorySchedule::getStoreDepth() const {
+  // A tile of whole rows is the only one of its output tile: the one before was
+  // copied out long ago.
+  constexpr int64_t kDepth = 2;
+  return getStoreTile().getColumns() == getStoredColumns() ? 1 : kDepth;
+}
+
+//===----------------------------------------------------------------------===//
+// Choice
+//===----------------------------------------------------------------------===//
+
+LogicalResult TensorMemorySchedule::checkMma(BlockwiseGemmOp op,
+                                             const chip::Chip &chip) const {
+  if (cluster.k > 1)
+    return emitNoKernel(op, chip)
+           << "split_k adds up sums that warpgroups hold, which it keeps in "
+              "tensor memory; leave split_k out";
+  // PTX ISA, tcgen05.mma shapes.
+  if (tileM != 64 * ctaGroup && tileM != 128 * ctaGroup)
+    return emitNoKernel(op, chip)
+           << "its tile M is " << 64 * ctaGroup << " or " << 128 * ctaGroup
+           << " with cta_group = " << ctaGroup << ", but the config says "
+           << tileM;
+  if (tileM != 64 && tileN % 16)
+    return emitNoKernel(op, chip)
+           << "its tile N is a multiple of 16 with a tile M of " << tileM
+           << ", but the config says " << tileN;
+  return success();
+}
+
+LogicalResult TensorMemorySchedule::checkChunks(BlockwiseGemmOp op) const {
+  FragmentType fragment = getFragment();
+  int64_t columns = fragment.getColumnsPerThread();
+  // Two lanes of a warp that share a row can fill it together (Q2).
+  bool fillTogether = fragment.getLayout() == FragmentLayout::LaneHalves;
+  Type bScale =
+      problem.hasColumnScales() ? problem.bScaleType.getElementType() : Type();
+  std::pair<Type, StringRef> uses[] = {
+      {fillTogether ? Type() : problem.outputType, "stores D"},
+      {bScale, "reads B scales"},
+      {problem.epilogue.residual, "reads the residual"},
+      {problem.epilogue.bias, "reads the bias"}};
+  for (auto [element, use] : uses) {
+    int64_t chunk = element ? 16 * 8 / element.getIntOrFloatBitWidth() : 1;
+    if (columns % chunk)
+      return op->emitOpError()
+             << "tile N of " << tileN << " gives a thread " << columns
+             << " columns, but it " << use << " in chunks of " << chunk
+             << " (16 bytes); take a tile N that is a multiple of "
+             << chunk * tileN / columns;
+  }
+  return success();
+}
+
+LogicalResult TensorMemorySchedule::chooseAccumulators(BlockwiseGemmOp op,
+                                                       GemmConfigAttr config,
+                                                       const chip::Chip &chip) {
+  int64_t columns = getAccumulatorRing().getStageColumns();
+  int64_t most = chip.tensorMemoryColumns / columns;
+  accumulators =
+      config && config.getAccumulators() ? config.getAccumulators() : most;
+  if (accumulators > most)
+    return op->emitOpError()
+           << accumulators << " accumulators of " << columns
+           << " columns do not fit tensor memory; at most " << most << " do";
+  return success();
+}
+
+LogicalResult TensorMemorySchedule::fit(BlockwiseGemmOp op,
+                                        GemmConfigAttr config,
+                                        const chip::Chip &chip) {
+  if (failed(checkMma(op, chip)) || failed(checkRows(op)) ||
+      failed(checkChunks(op)) || failed(chooseAccumulators(op, config, chip)))
+    return failure();
+  return chooseStages(op, config, chip);
+}

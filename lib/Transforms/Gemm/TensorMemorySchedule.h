@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The schedule for chips with tensor memory: one warp starts the products
+// there, and an epilogue role reads them, scales them and adds them up.
+
+#ifndef FP8_LIB_TRANSFORMS_GEMM_TENSORMEMORYSCHEDULE_H
+#define FP8_LIB_TRANSFORMS_GEMM_TENSORMEMORYSCHEDULE_H
+
+#include "GemmSchedule.h"
+
+namespace mlir::fp8 {
+
+class TensorMemorySchedule : public GemmSchedule {
+public:
+  explicit TensorMemorySchedule(const GemmProblem &problem)
+      : GemmSchedule(problem) {}
+
+  static void addCandidates(const CandidateSink &add, const chip::Chip &chip,
+                            const GemmExtents &extents);
+
+  OutputPipelineType getAccumulatorRing() const;
+  /// The ring of scales, "a_scale" and perhaps "b_scale", those of a group of K
+  /// blocks a slot. Threads read them, so it is never shared by CTAs.
+  PipelineType getScaleRing() const;
+
+  /// Each warp owns a quarter of the rows; two share them where one had more
+  /// sums than registers.
+  int64_t getEpilogueWarps() const final;
+  int64_t getNumWarps() const final;
+  FragmentType getFragment() const final;
+  PipelineType getInputRing() const final;
+  bool hasScaleRing() const final { return true; }
+  /// About eight, and laps of the ring of accumulators, so that each block of a
+  /// group has a slot of its own. B scales for each column come one by one.
+  int64_t getScaleGroup() const final;
+  bool hasWholeGroups() const final;
+  TileType getStoreTile() const final;
+  void buildRoles(const KernelBuilder &base) const final;
+  bool spills() const final;
+
+private:
+  LogicalResult fit(BlockwiseGemmOp op, GemmConfigAttr config,
+                    const chip::Chip &chip) final;
+  int64_t getOwnedColumns() const final;
+  int64_t getStoreDepth() const final;
+  int64_t getScaleBlocks() const final { return getScaleGroup(); }
+  void describe(tuning::KernelShape &) const final {}
+  std::pair<int64_t, int64_t> getRingSpace() const final;
+
+  /// What one MMA computes.
+  LogicalResult checkMma(BlockwiseGemmOp op, const chip::Chip &chip) const;
+  /// The threads that read tensor memory touch rows in chunks of 16 bytes, each
+  /// chunk by one thread.
+  LogicalResult checkChunks(BlockwiseGemmOp op) const;
+  /// Makes the ring of accumulators as deep as `config` says, or tensor memory
+  /// allows.
+  LogicalResult chooseAccumulators(BlockwiseGemmOp op, GemmConfigAttr config,
+                                   const chip::Chip &chip);
+  bool sharesRows() const { return getEpilogueWarps() > 4; }
+
+  int64_t accumulators = 1; ///< stages of the output pipeline
+};
+
+} // namespace mlir::fp8
+
+#endif // FP8_LIB_TRANSFORMS_GEMM_TENSORMEMORYSCHEDULE_H

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The roles where products are computed in the registers of warpgroups: these
+// multiply, scale and add up. A load role fills one ring with A, B and the
+// scales. Where there is a residual or a bias, another role loads it.
+
+#include "KernelBuilder.h"
+#include "WarpgroupSchedule.h"
+
+using namespace mlir;
+using namespace mlir::fp8;
+
+namespace {
+
+/// Makes the rings and deals their ends to the roles.
+class WarpgroupRoles : public KernelBuilder {
+public:
+  WarpgroupRoles(const KernelBuilder &base, const WarpgroupSchedule &own)
+      : KernelBuilder(base), own(own) {}
+
+  void build();
+
+private:
+  const WarpgroupSchedule &own; ///< the schedule, as what it is
+};
+
+} // namespace
+
+void WarpgroupRoles::build() {
+  ResultRange input = makeRing(schedule.getInputRing(), 1);
+  Value queue = StoreQueueOp::create(builder, loc, schedule.getStoreQueue());
+  SmallVector<Value> multiply{input[1], queue};
+  SmallVector<Value> addends = makeAddendRings(multiply);
+  if (schedule.cluster.k > 1)
+    multiply.push_back(ExchangeOp::create(builder, loc, own.getExchange()));
+  // First come whole warpgroups.
+  buildMultiplyRole(*this, own, multiply);
+  buildLoadRole(*this, input[0]);
+  if (!addends.empty())
+    buildEpilogueLoadRole(*this, addends);
+}
+
+void WarpgroupSchedule::buildRoles(const KernelBuilder &base) const {
+  WarpgroupRoles(base, *this).build();
+}

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The schedule for chips whose warpgroups multiply into registers.
+
+#include "WarpgroupSchedule.h"
+#include "PtxasLimits.h"
+#include "fp8/Analysis/KernelPlan.h"
+#include "fp8/Chip/Machine.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::fp8;
+
+/// Rows of an MMA, and of a warpgroup's product.
+static constexpr int64_t kMmaRows = 64;
+
+void WarpgroupSchedule::addCandidates(const CandidateSink &add,
+                                      const chip::Chip &chip,
+                                      const GemmExtents &extents) {
+  // Where tiles leave multiprocessors free, and each CTA keeps some blocks.
+  auto addSplit = [&](int64_t tileM, int64_t tileN) {
+    constexpr int64_t kLeastBlocks = 4;
+    // Extents and batches below 2^31 can have more tiles than can be counted.
+    double tiles = double(extents.batch) * llvm::divideCeil(extents.m, tileM) *
+                   llvm::divideCeil(extents.n, tileN);
+    for (int64_t k : {2, 4, 8})
+      if (tiles * k <= chip.machine->multiprocessors &&
+          extents.k >= k * kLeastBlocks * kScaleBlock)
+        add(tileM, tileN, /*ctaGroup=*/1, {1, 1, k});
+  };
+  // No clusters but those: on an H200 they gained 1 to 6 % on some shapes and
+  // lost on the others, and the model cannot tell which (docs/Chooser.md).
+  for (int64_t tileM : {64, 128, 256})
+    for (int64_t tileN : getTileNs())
+      add(tileM, tileN, /*ctaGroup=*/1, {1, 1, 1});
+  for (int64_t tileM : {64, 128})
+    for (int64_t tileN : getTileNs())
+      addSplit(tileM, tileN);
+  // Where an MMA has more rows than the result, operands swapped.
+  if (extents.m >= kMmaRows)
+    return;
+  // CTAs that divide K want eight rows each.
+  int64_t most = llvm::alignTo(extents.m, 16);
+  for (int64_t tileM = 8; tileM <= most && tileM < kMmaRows; tileM += 8)
+    for (int64_t tileN = kMmaRows; tileN <= 256; tileN += kMmaRows) {
+      add(tileM, tileN, /*ctaGroup=*/1, {1, 1, 1});
+      addSplit(tileM, tileN);
+    }
+}
+
+//===----------------------------------------------------------------------===//
+// Threads
+//===----------------------------------------------------------------------===//
+
+int64_t WarpgroupSchedule::getNumWarps() const {
+  int64_t load = 1;
+  int64_t warps =
+      getEpilogueWarps() + load + isDynamic() + problem.epilogue.hasAddends();
+  // Three warpgroups deal registers out, and so are whole.
+  return warps > 8 ? llvm::alignTo(warps, 4) : warps;
+}
+FragmentType WarpgroupSchedule::getFragment() const {
+  return FragmentType::get(getContext(), {getCtaRows(), tileN},
+                           Float32Type::get(getContext()), getEpilogueWarps(),
+                           swapsOperands() ? FragmentLayout::WarpgroupColumns
+                                           : FragmentLayout::Warpgroups);
+}
+FragmentType WarpgroupSchedule::getProduct() const {
+  return getFragment().withExtent(/*axis=*/swapsOperands(),
+                                  16 * getEpilogueWarps());
+}
+bool WarpgroupSchedule::holdsTwoProducts() const {
+  // Two warpgroups hide the start of one's product behind the other's.
+  return getEpilogueWarps() == 4 &&
+         ptxas::holdsTwoProducts(getFragment().getColumnsPerThread(),
+                                 getProduct().getColumnsPerThread());
+}
+bool WarpgroupSchedule::spills() const {
+  return ptxas::spillsProducts(
+      getFragment().getColumnsPerThread(), getProduct().getColumnsPerThread(),
+      /*products=*/holdsTwoProducts() ? 2 : 1, tileN,
+      /*straddles=*/getNumBScales() > 1 && !swapsOperands());
+}
+void WarpgroupSchedule::describe(tuning::KernelShape &shape) const {
+  shape.warpgroups = getEpilogueWarps() / 4;
+  shape.swapped = swapsOperands();
+  shape.overlaps = holdsTwoProducts();
+  // Swapped, the columns of D are those of different products.
+  if (swapsOperands())
+    shape.scaleParts = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Rings
+//===----------------------------------------------------------------------===//
+
+bool WarpgroupSchedule::bringsBScales() const {
+  return !problem.hasColumnScales() &&
+         problem.bScaleType.getElementType().isF32() &&
+         (tileM <= 64 || (tileM == 128 && tileN > 64 && tileN <= 128));
+}
+TileType WarpgroupSchedule::getBScalesTile() const {
+  // Rows of tiles are multiples of 16 bytes.
+  return TileType::get(getContext(),
+                       {1, int64_t(llvm::alignTo(getNumBScales(), 4))},
+                       problem.bScaleType.getElementType(), Swizzle::None);
+}
+PipelineType WarpgroupSchedule::getInputRing() const {
+  SmallVector<StringAttr> names;
+  SmallVector<TileType> tiles;
+  auto add = [&](StringRef operand, int64_t block, TileType tile) {
+    names.push_back(StringAttr::get(getContext(), getTileName(operand, block)));
+    tiles.push_back(tile);
+  };
+  for (int64_t block = 0; block < kGroup; ++block) {
+    add("a", block, getATile());
+    add("b", block, getBTile());
+    add("a_scale", block, getAScaleTile());
+    if (problem.hasColumnScales())
+      add("b_scale", block, getBScaleTile());
+    if (bringsBScales())
+      add("b_scale", block, getBScalesTile());
+  }
+  return PipelineType::get(getContext(), stages, names, tiles, ctaGroup);
+}
+ExchangeType WarpgroupSchedule::getExchange() const {
+  return ExchangeType::get(getContext(), cluster.k, getFragment());
+}
+bool WarpgroupSchedule::hasWholeGroups() const {
+  return getEpilogueWarps() == 4 &&
+         ptxas::keepsSumsInTwoLoops(getFragment().getColumnsPerThread(),
+                                    getNumBScales(), problem.epilogue);
+}
+std::pair<int64_t, int64_t> WarpgroupSchedule::getRingSpace() const {
+  int64_t fixed = getFixedSpace();
+  if (cluster.k > 1)
+    fixed += llvm::alignTo(KernelPlan::getExchangeBytes(getExchange()),
+                           KernelPlan::kPayloadAlignment);
+  return {fixed, KernelPlan::getPayloadBytes(getInputRing()) / stages};
+}
+
+//===----------------------------------------------------------------------===//
+// D
+//===----------------------------------------------------------------------===//
+
+int64_t WarpgroupSchedule::getStoredRows() const {
+  return swapsOperands() ? tileM / cluster.k : getCtaRows();
+}
+int64_t WarpgroupSchedule::getStoredColumns() const {
+  return swapsOperands() ? tileN : tileN / cluster.k;
+}
+TileType WarpgroupSchedule::getStoreTile() const {
+  // What a warp has of a part of a swapped product.
+  constexpr int64_t kWarpColumns = 16;
+  return swapsOperands()
+             ? getOutputTile(getStoredRows(), problem.outputType, kWarpColumns)
+             : getOutputTile(kMmaRows, problem.outputType, getOwnedColumns());
+}
+int64_t WarpgroupSchedule::getStoreDepth() const {
+  // Tiles a warp of the store queue; a warpgroup has up to twice as many. All
+  // of the output tile, if that is little: its copies are then read while the
+  // next is computed.
+  constexpr int64_t kDepth = 2;
+  int64_t parts = getFragment().getNumParts();
+  if (swapsOperands())
+    return std::min(parts, kDepth);
+  return std::min(parts * getStoredColumns() / getStoreTile().getColumns(),
+                  2 * kDepth);
+}
+int64_t WarpgroupSchedule::getBand() const {
+  // Columns of D, where neighbours share rows of A.
+  constexpr int64_t kBandColumns = 2048;
+  if (!hasBandsOfColumns())
+    return kBand;
+  return std::max<int64_t>(kBandColumns / (tileN * cluster.n), 1);
+}
+
+//===----------------------------------------------------------------------===//
+// Choice
+//===----------------------------------------------------------------------===//
+
+LogicalResult WarpgroupSchedule::checkSplit(BlockwiseGemmOp op,
+                                            const chip::Chip &chip) const {
+  int64_t bits = problem.outputType.getIntOrFloatBitWidth();
+  if (swapsOperands() && tileM % (8 * cluster.k))
+    return emitNoKernel(op, chip)
+           << "each of the " << cluster.k
+           << " CTAs that divide K stores a share of tile M, whole eights of "
+              "rows where it is below 64, but got "
+           << tileM << " rows; take a multiple of " << 8 * cluster.k;
+  if ((!swapsOperands() && tileN % (8 * cluster.k)) ||
+      getStoredColumns() * bits % 128)
+    return emitNoKernel(op, chip)
+           << "each of the " << cluster.k
+           << " CTAs that divide K stores a share of tile N, whole eights of "
+              "columns in rows of whole 16 bytes, but got "
+           << tileN << " columns of " << problem.outputType
+           << "; take a multiple of "
+           << std::max<int64_t>(8, 16 * 8 / bits) * cluster.k;
+  return success();
+}
+
+void WarpgroupSchedule::chooseKGroup(GemmConfigAttr config,
+                                     const chip::Chip &chip) {
+  constexpr int64_t kLeastStages = 3;
+  kGroup = 1;
+  if (!holdsTwoProducts() || problem.hasColumnScales())
+    return;
+  int64_t least =
+      config && config.getStages() ? config.getStages() : kLeastStages;
+  for (int64_t blocks : {4, 2, 1}) {
+    kGroup = blocks;
+    auto [fixed, perStage] = getRingSpace();
+    if (fixed + least * perStage <= chip.sharedMemoryPerCta)
+      return;
+  }
+}
+
+LogicalResult WarpgroupSchedule::fit(BlockwiseGemmOp op, GemmConfigAttr config,
+                                     const chip::Chip &chip) {
+  if (cluster.k > 1 && failed(checkSplit(op, chip)))
+    return failure();
+  if (ctaGroup != 1)
+    return emitNoKernel(op, chip)
+           << "cta_group = 2 makes CTAs share an MMA in tensor memory, which "
+              "it has not; take cta_group = 1";
+  if (config && config.getAccumulators())
+    return emitNoKernel(op, chip)
+           << "accumulators are stages of tensor memory, which it has not; "
+              "sums are kept in registers: leave 'accumulators' out";
+  if (failed(checkRows(op)))
+    return failure();
+  chooseKGroup(config, chip);
+  return chooseStages(op, config, chip);
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The schedule for chips whose warpgroups multiply into registers, where they
+// add up and scale the products, too.
+
+#ifndef FP8_LIB_TRANSFORMS_GEMM_WARPGROUPSCHEDULE_H
+#define FP8_LIB_TRANSFORMS_GEMM_WARPGROUPSCHEDULE_H
+
+#include "GemmSchedule.h"
+
+namespace mlir::fp8 {
+
+class WarpgroupSchedule : public GemmSchedule {
+public:
+  explicit WarpgroupSchedule(const GemmProblem &problem)
+      : GemmSchedule(problem) {}
+
+  static void addCandidates(const CandidateSink &add, const chip::Chip &chip,
+                            const GemmExtents &extents);
+
+  /// The product that warpgroups compute at a time: 64 rows each, or columns.
+  FragmentType getProduct() const;
+  /// True if the next product is started before one is promoted: there is only
+  /// one warpgroup, and its threads have registers for both.
+  bool holdsTwoProducts() const;
+  /// Where CTAs that divide K exchange their sums.
+  ExchangeType getExchange() const;
+  /// True if columns of D are the rows of an MMA, for it has more of them than
+  /// the tile has.
+  bool swapsOperands() const final { return tileM < 64; }
+
+  /// Two warpgroups share the rows of all tiles but the smallest, so that one
+  /// promotes while the other multiplies.
+  int64_t getEpilogueWarps() const final { return tileM <= 64 ? 4 : 8; }
+  int64_t getNumWarps() const final;
+  FragmentType getFragment() const final;
+  /// With the scales that TMA or a thread brings.
+  PipelineType getInputRing() const final;
+  bool hasScaleRing() const final { return false; }
+  /// B scales must be as wide as the elements that threads can copy. To bring
+  /// them saves their loads at the start of a tile; 256x128, 128x192, 128x160
+  /// and 128x64 lost by it on an H200 (benchmark/NOTES.md).
+  bool bringsBScales() const final;
+  int64_t getScaleGroup() const final {
+    return problem.hasColumnScales() ? 1 : 8;
+  }
+  bool hasWholeGroups() const final;
+  /// Where several CTAs divide K, each stores a share, of the rows if the
+  /// operands are swapped.
+  int64_t getStoredRows() const final;
+  int64_t getStoredColumns() const final;
+  TileType getStoreTile() const final;
+  /// Neighbours share rows of A where these are the larger part of what a tile
+  /// reads (measured: benchmark/NOTES.md).
+  bool hasBandsOfColumns() const final { return tileM > tileN; }
+  int64_t getBand() const final;
+  void buildRoles(const KernelBuilder &base) const final;
+  bool spills() const final;
+
+private:
+  LogicalResult fit(BlockwiseGemmOp op, GemmConfigAttr config,
+                    const chip::Chip &chip) final;
+  int64_t getOwnedColumns() const final { return getStoredColumns(); }
+  int64_t getStoreDepth() const final;
+  int64_t getScaleBlocks() const final { return 1; }
+  void describe(tuning::KernelShape &shape) const final;
+  std::pair<int64_t, int64_t> getRingSpace() const final;
+
+  /// The tile with the B scales of a K block, in the input ring.
+  TileType getBScalesTile() const;
+  /// Checks that the CTAs that divide K store whole shares.
+  LogicalResult checkSplit(BlockwiseGemmOp op, const chip::Chip &chip) const;
+  /// As many K blocks a slot as hide the start of one product behind the
+  /// promotion of another, as long as there are the slots that `config` says,
+  /// or slots enough to hide the copies.
+  void chooseKGroup(GemmConfigAttr config, const chip::Chip &chip);
+};
+
+} // namespace mlir::fp8
+
+#endif // FP8_LIB_TRANSFORMS_GEMM_WARPGROUPSCHEDULE_H
