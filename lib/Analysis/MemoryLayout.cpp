@@ -73,7 +73,6 @@ int64_t KernelPlan::getPayloadBytes(PipelineType ring) {
 LogicalResult KernelPlan::layOutSharedMemory(FunctionOpInterface kernel) {
   // Swizzled tiles need the widest alignment, so they come first; barriers fill
   // the end.
-  constexpr int64_t kPayloadAlignment = 1024;
   int64_t offset = 0;
   SmallVector<std::pair<Operation *, int64_t>> contributors;
   for (Operation &op : kernel.getFunctionBody().front()) {

@@ -13,7 +13,7 @@ mlir::fp8::makeKernelObject(const KernelModule &kernel,
                             const std::optional<PtxasOptions> &ptxas) {
   KernelObject object;
   object.name = kernel.getName().str();
-  object.chip = kernel.chip->name.str();
+  object.chip = kernel.chip->name;
   FailureOr<std::string> ptx = emitPTX(kernel);
   if (failed(ptx))
     return failure();

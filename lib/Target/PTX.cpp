@@ -46,7 +46,7 @@ createTargetMachine(const KernelModule &kernel) {
   }
   std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
       llvm::Triple("nvptx64-nvidia-cuda"), kernel.chip->name,
-      kernel.chip->features, llvm::TargetOptions(), llvm::Reloc::PIC_,
+      kernel.chip->llvmFeatures, llvm::TargetOptions(), llvm::Reloc::PIC_,
       std::nullopt, llvm::CodeGenOptLevel::Aggressive));
   if (!machine)
     function.emitError("the NVPTX backend does not know ") << kernel.chip->name;

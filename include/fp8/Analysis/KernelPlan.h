@@ -152,6 +152,9 @@ public:
   /// Who has slots of its own in a store queue: each warp or, where a tile has
   /// the rows of a warpgroup, each warpgroup.
   static int64_t getNumStagers(StoreQueueType queue);
+  /// Payloads begin at multiples of the widest alignment, that of swizzled
+  /// tiles.
+  static constexpr int64_t kPayloadAlignment = 1024;
   static int64_t getQueueBytes(StoreQueueType queue) {
     return getNumStagers(queue) * queue.getDepth() * getSlotStride(queue);
   }
@@ -210,7 +213,7 @@ private:
   llvm::MapVector<Operation *, WarpRange> roles;
   llvm::MapVector<Operation *, RingPlan> rings;
   llvm::MapVector<Operation *, OutputPlan> outputs;
-  llvm::DenseMap<unsigned, StagePlan> stages;   ///< by the number of the stage
+  llvm::DenseMap<unsigned, StagePlan> stages; ///< by the number of the stage
   llvm::DenseMap<Operation *, int64_t> queues, exchanges;
   llvm::DenseMap<unsigned, int64_t> queueBarriers; ///< by the queue's number
   ClusterShape cluster;

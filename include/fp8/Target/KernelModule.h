@@ -10,11 +10,13 @@
 
 namespace mlir::fp8 {
 
+namespace chip = ::fp8::chip;
+
 /// A kernel in phase 4 (LLVM and NVVM dialects only) and the chip it is for.
 struct KernelModule {
   gpu::GPUModuleOp gpuModule;
   FunctionOpInterface function; ///< an llvm.func with `nvvm.kernel`
-  const ::fp8::chip::Chip *chip;
+  const chip::Chip *chip;
 
   StringRef getName() const;
 };
