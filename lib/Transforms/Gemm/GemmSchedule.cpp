@@ -85,7 +85,8 @@ GemmSchedule::choose(BlockwiseGemmOp op, GemmConfigAttr config,
     schedule->programmatic = config.getProgrammatic();
   }
   if (schedule->isDynamic() && !chip.has(chip::Feature::ClusterLaunchControl))
-    return emitNoKernel(op, chip) << "it has no cluster launch control; take "
+    return emitNoKernel(op, chip) << "scheduler = clc requires cluster launch "
+                                     "control, which it lacks; take "
                                      "scheduler = persistent";
   if (failed(schedule->fit(op, config, chip)))
     return failure();
@@ -199,10 +200,10 @@ LogicalResult GemmSchedule::checkRows(BlockwiseGemmOp op) const {
   if (tileN * bits % (16 * 8) == 0)
     return success();
   return op->emitOpError()
-         << "tile N of " << tileN
-         << " makes rows that are no multiple of 16 bytes of "
-         << problem.outputType
-         << ", but TMA copies such alone; take a tile N that is a multiple of "
+         << "tile N of " << tileN << " makes rows of " << tileN * bits / 8
+         << " bytes of " << problem.outputType
+         << ", but TMA copies whole 16 bytes; take a tile N that is a multiple "
+            "of "
          << 16 * 8 / bits;
 }
 

@@ -129,8 +129,8 @@ LogicalResult TensorMemorySchedule::checkMma(BlockwiseGemmOp op,
                                              const chip::Chip &chip) const {
   if (cluster.k > 1)
     return emitNoKernel(op, chip)
-           << "split_k adds up sums that warpgroups hold, which it keeps in "
-              "tensor memory; leave split_k out";
+           << "split_k adds up sums in registers of warpgroups, but here they "
+              "are in tensor memory; leave split_k out";
   // PTX ISA, tcgen05.mma shapes.
   if (tileM != 64 * ctaGroup && tileM != 128 * ctaGroup)
     return emitNoKernel(op, chip)

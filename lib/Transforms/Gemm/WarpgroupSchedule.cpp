@@ -222,12 +222,12 @@ LogicalResult WarpgroupSchedule::fit(BlockwiseGemmOp op, GemmConfigAttr config,
     return failure();
   if (ctaGroup != 1)
     return emitNoKernel(op, chip)
-           << "cta_group = 2 makes CTAs share an MMA in tensor memory, which "
-              "it has not; take cta_group = 1";
+           << "cta_group = 2 requires tensor memory, which it lacks; take "
+              "cta_group = 1";
   if (config && config.getAccumulators())
     return emitNoKernel(op, chip)
-           << "accumulators are stages of tensor memory, which it has not; "
-              "sums are kept in registers: leave 'accumulators' out";
+           << "'accumulators' requires tensor memory, which it lacks; leave "
+              "'accumulators' out";
   if (failed(checkRows(op)))
     return failure();
   chooseKGroup(config, chip);
