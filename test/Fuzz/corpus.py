@@ -15,9 +15,11 @@ import subprocess
 import sys
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
-sys.path.insert(0, f"{ROOT}/test/Mutants/corpus")
+sys.path[:0] = [f"{ROOT}/test/Mutants/corpus", f"{ROOT}/test/Launch"]
 
-import kernels  # pylint: disable=wrong-import-position
+# pylint: disable=wrong-import-position
+import kernels
+import manifests
 
 # For Hopper: small, so that a run comes far; by few rows, in a pair, divided along K, and from the example.
 HOPPER = [
@@ -112,8 +114,9 @@ class Corpus:
                 shutil.copy(f"{path}.json", self.path(f"{name}.json"))
             else:
                 self.write(f"{name}.json", json.dumps(manifest_for(read(path)), indent=1))
-        for path in files("test/Launch/Inputs/*/*.json"):
-            self.write(f"manifest-{os.path.basename(path)[:-len('.json')]}.ptx.json", read(path))
+        for _, examples in manifests.groups():
+            for name, text in examples:
+                self.write(f"manifest-{name}.ptx.json", text)
         self.add_snippets()
 
     def add_snippets(self):

@@ -25,7 +25,7 @@ The table of cases is cases.json. Keys of a case:
   options       more options of --fp8-gemm-to-ptx
   drop          lines of the PTX that have this text are left out of it: a fault
   assemble      the PTX that ptxas makes it of
-  manifest      its launch manifest, if that is not KERNEL.json
+  patch         the JSON Patch (RFC 6902) that makes its launch manifest of KERNEL.json
   shapes        [M, N, K] of each run; the case becomes as many
   arguments     of fp8-run
   compare       true: the bytes that the kernel writes must be the simulator's; "near": only
@@ -67,7 +67,7 @@ CHIP = "sm_90a"
 MODULES = {HERE: ["gemms.py", "shapes.py", "stress.py"],
            BENCHMARK: ["clock.py", "operands.py", "runtime.py", "table.py", "rows.csv", "configurations.json"]}
 
-sys.path += [os.path.join(SOURCE, "test", "Run", "Inputs"), BENCHMARK]
+sys.path += [os.path.join(SOURCE, "test", "Run", "Inputs"), os.path.join(SOURCE, "test", "lib"), BENCHMARK]
 
 
 def fail(text):
@@ -117,13 +117,23 @@ def write_gemm(options, config, target):
         file.write(epilogues.text(epilogues.parse(options) | {"config": config}))
 
 
-def copy_found(name, places, directory):
-    target = os.path.join(directory, name)
+def find(name, places):
     for place in places:
         if os.path.exists(os.path.join(place, name)):
-            shutil.copy(os.path.join(place, name), target)
-            return
+            return os.path.join(place, name)
     fail("there is no %s in %s" % (name, ", ".join(places)))
+
+
+def copy_found(name, places, directory):
+    shutil.copy(find(name, places), os.path.join(directory, name))
+
+
+def write_manifest(case, places, directory):
+    """The case's own manifest, its kernel's after a patch."""
+    from patched import read_patched
+    case["manifest"] = case["name"] + ".json"
+    with open(os.path.join(directory, case["manifest"]), "w", encoding="utf-8") as file:
+        file.write(read_patched(find(case["kernel"] + ".json", places), case.pop("patch")))
 
 
 def drop_lines(path, text):
@@ -201,8 +211,7 @@ class Packer:
             shutil.copy(origin + ".json", target + ".json")
             return execute([find_ptxas(), "-arch=" + CHIP, origin, "-o", target])
         copy_found(case["kernel"], self.places, self.directory)
-        if "manifest" not in case:
-            copy_found(case["kernel"] + ".json", self.places, self.directory)
+        copy_found(case["kernel"] + ".json", self.places, self.directory)
         return None
 
     def make_host(self, case):
@@ -282,8 +291,8 @@ def make(directory, build, table, groups):
     write_cases(cases, mark)  # marks the folder as made here, also if a kernel then fails
     packer, wanted = Packer(directory, build, table), {}
     for case in cases:
-        if "manifest" in case:
-            copy_found(case["manifest"], packer.places, directory)
+        if "patch" in case:
+            write_manifest(case, packer.places, directory)
         reason = packer.missing(case)
         if reason:
             case["missing"] = reason

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Validates every manifest under a directory and counts, directory by directory, how many the schema accepts."""
+"""Validates every example manifest and counts, group by group, how many the schema accepts.
+
+usage: check-schema.py SCHEMA
+"""
 
 import json
 import pathlib
@@ -7,15 +10,15 @@ import sys
 
 sys.path.append("/usr/lib/python3/dist-packages")  # Debian's python3-jsonschema, for a python3 from elsewhere
 import jsonschema
+import manifests
 
 schema = json.loads(pathlib.Path(sys.argv[1]).read_text())
 jsonschema.Draft202012Validator.check_schema(schema)
 validator = jsonschema.Draft202012Validator(schema)
-for directory in ("valid", "invalid", "beyond-schema"):
+for group, examples in manifests.groups():
     accepted, refused = [], []
-    for path in sorted((pathlib.Path(sys.argv[2]) / directory).glob("*.json")):
-        valid = validator.is_valid(json.loads(path.read_text()))
-        (accepted if valid else refused).append(path.stem)
-    print(f"{directory}: {len(accepted)} accepted, {len(refused)} refused")
-    for path in refused if directory != "invalid" else accepted:
-        print(f"  not as expected: {path}")
+    for name, text in examples:
+        (accepted if validator.is_valid(json.loads(text)) else refused).append(name)
+    print(f"{group}: {len(accepted)} accepted, {len(refused)} refused")
+    for name in refused if group != "invalid" else accepted:
+        print(f"  not as expected: {name}")

@@ -1,22 +1,32 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Breaks each linear type in each construct in each way, and compares what
-fp8-opt says, whole and with its notes, with golden/TYPE.txt.
+fp8-opt says, whole and with its notes, with golden.txt.
 
 usage: generate.py FP8-OPT [--update] [--show TYPE CONSTRUCT FAULT]
 
 A type is one row of TYPES (each linear type that Fp8Types.td declares must have
 one), a construct one function that writes its faults. A point that makes no
 sense has a reason instead of a body; it is counted.
+
+golden.txt has one section for a construct and a fault. What fp8-opt says is the
+same for every type but for {handle}, what it calls the handle, and {op}, the op
+that consumes it; where types differ otherwise, each section names its types. An
+op that differs from type to type ends in a comment that names its role, such as
+`consume 2`. golden.txt places a diagnostic at a role, or at the text in
+backticks, which starts at its line and column; `#2` marks the second such line
+of the module.
 """
 
 import dataclasses
+import difflib
 import os
 import re
 import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+GOLDEN = os.path.join(HERE, "golden.txt")
 DECLARATIONS = os.path.join(HERE, "../../../include/fp8/IR/Fp8Types.td")
 
 ALIASES = """\
@@ -45,7 +55,7 @@ class Linear:
     """A linear type. In `consume` and `borrow`, {h} is the handle, and {k} a
     number that makes the names of results unique."""
 
-    name: str  # of its golden file
+    name: str  # in golden.txt
     handle: str  # what diagnostics call it
     type: str
     consume: list  # ops that consume it, and whatever they give back
@@ -54,6 +64,10 @@ class Linear:
     cleanup: list = dataclasses.field(default_factory=list)  # for a linear value that `borrow` makes
     made_of: str = ""  # the type of the handle that `made_by` makes it of; none: a call makes it
     made_by: str = "fp8.acquire"
+
+    def consumer(self):
+        """The name of the op that consumes the handle."""
+        return re.search(r"fp8\.\w+", next(op for op in self.consume if "{h}" in op))[0]
 
 
 LOAD = "memref.load %m[%l{k}] : memref<?xf32>"
@@ -122,31 +136,31 @@ class Body:
         self.linear = linear
         self.count = 0
 
-    def expand(self, ops, handle="%h"):
-        return "\n".join(ops).format(h=handle, k=self.count)
+    def expand(self, ops, role, handle="%h"):
+        """The ops, with the role behind the one that takes the handle."""
+        return "\n".join(op.format(h=handle, k=self.count) + (" // %s %d" % (role, self.count) if "{h}" in op else "") for op in ops)
 
     def make(self, name="%h"):
         """The handle, from a call: anywhere."""
-        return "%s = func.call @make() : () -> !h" % name
+        return "%s = func.call @make() : () -> !h // make %s" % (name, name)
 
     def first(self):
         """The handle as it is usually made: once, in the function's entry block."""
         if self.linear.made_of:
-            return "%%h = %s %%end : %s" % (self.linear.made_by, self.linear.made_of)
+            return "%%h = %s %%end : %s // make %%h" % (self.linear.made_by, self.linear.made_of)
         return self.make()
 
     def consume(self, handle="%h"):
         self.count += 1
-        return self.expand(self.linear.consume, handle)
+        return self.expand(self.linear.consume, "consume", handle)
 
     def borrow(self):
         self.count += 1
-        return self.expand([self.linear.borrow] + self.linear.cleanup)
+        return self.expand([self.linear.borrow] + self.linear.cleanup, "borrow")
 
     def use(self):
         """Uses what the last borrow lent."""
-        lines = self.linear.lends.format(k=self.count)
-        return "%use = " + lines
+        return "%use = " + self.linear.lends.format(k=self.count) + " // use"
 
     def captured(self):
         """An op of another dialect, with the handle consumed in its region."""
@@ -326,7 +340,7 @@ def write_module(linear, construct, fault):
 
 
 def run(tool, modules):
-    """What fp8-opt says about each module: lists of (line, column, kind, message, source line)."""
+    """What fp8-opt says about each module: lists of (line, column, kind, message)."""
     separator = "// -----\n"
     text = separator.join(modules)
     result = subprocess.run([tool, "-", "-split-input-file", "-allow-unregistered-dialect", "-o", os.devnull],
@@ -335,27 +349,25 @@ def run(tool, modules):
     for index, module in enumerate(modules):
         owner += [(index, number) for number in range(1, module.count("\n") + 2)]
     said = [[] for _ in modules]
-    source = text.splitlines()
     for line in result.stderr.splitlines():
         match = re.match(r"[^ ]*:(\d+):(\d+): (error|note): (.*)", line)
         if match:
-            number = int(match[1])
-            index, local = owner[number - 1]
-            said[index].append((local, int(match[2]), match[3], match[4], source[number - 1]))
+            index, local = owner[int(match[1]) - 1]
+            said[index].append((local, int(match[2]), match[3], match[4]))
         elif re.match(r"\S.*(error|note|warning|Assertion|PLEASE)", line):
             sys.exit("unexpected output of fp8-opt: " + line)
     return said
 
 
 def check_point(linear, name, module, said):
-    """What holds for every diagnostic, whatever its golden file says."""
+    """What holds for every diagnostic, whatever golden.txt says."""
     errors = [entry for entry in said if entry[2] == "error"]
     definition = [number for number, line in enumerate(module.splitlines(), 1)
                   if re.search(r"(^|[(, ])%[hg](:| =)", line)]
     problems = []
     if len(errors) != 1:
         problems.append("%d errors instead of one" % len(errors))
-    for number, _, _, message, _ in errors:
+    for number, _, _, message in errors:
         if number not in definition:
             problems.append("the error is not where the handle is made")
         if not message.startswith(linear.handle + " "):
@@ -367,15 +379,38 @@ def check_point(linear, name, module, said):
     return ["%s: %s" % (name, problem) for problem in problems]
 
 
-def render(linear, points, said, skipped):
-    """The golden text of a type."""
-    out = ["%s: %s" % (linear.handle, linear.type)]
-    for (construct, fault), entries in zip(points, said):
-        out += ["", "%s, %s" % (construct, fault)]
-        for number, column, kind, message, source in entries:
-            out += ["  %d:%d: %s: %s" % (number, column, kind, message), "      %s" % source]
-    out += [""] + ["not applicable: %s, %s: %s" % (construct, fault, reason) for construct, fault, reason in skipped]
-    return "\n".join(out) + "\n"
+def place(module, number, column):
+    """What is at a line and a column of a module."""
+    lines = [line.split(" // ") for line in module.splitlines()]
+    text, *role = lines[number - 1]
+    start = text.index(" = ") + 3 if text.startswith("%") else 0
+    name = role[0] if role and column == start + 1 else "`%s`" % text[column - 1:]
+    same = [other for other, line in enumerate(lines, 1) if line[-1] == lines[number - 1][-1]]
+    return name + (" #%d" % (same.index(number) + 1) if len(same) > 1 else "")
+
+
+def render(linear, module, said):
+    """The lines of golden.txt for a point."""
+    return ["  %s at %s: %s" % (kind, place(module, number, column),
+                                re.sub("^%s " % linear.handle, "{handle} ", message).replace("'%s'" % linear.consumer(), "'{op}'"))
+            for number, column, kind, message in said]
+
+
+def section(construct, fault, types):
+    """The section of a construct and a fault; the lines of each type are given, or why there are none."""
+    alike, skipped = {}, {}
+    for name, lines in types.items():
+        if isinstance(lines, Skip):
+            skipped.setdefault(str(lines), []).append(name)
+        else:
+            alike.setdefault("\n".join(lines), []).append(name)
+    out = []
+    for lines, names in alike.items():
+        out += ["%s, %s%s" % (construct, fault, ": " + ", ".join(names) if len(alike) > 1 else ""), lines, ""]
+    for reason, names in skipped.items():
+        every = len(names) == len(TYPES)
+        out += ["%s, %s is not applicable%s: %s" % (construct, fault, "" if every else " to " + ", ".join(names), reason), ""]
+    return out
 
 
 def check_types():
@@ -395,47 +430,44 @@ def show(arguments):
     print(write_module(linear, construct, fault), end="")
 
 
+def run_points(tool):
+    """What fp8-opt says, {(construct, fault): {name of a type: its lines, or Skip}}; the number of modules; the errors that check_point finds."""
+    points = {(construct, fault): {} for construct in CONSTRUCTS for fault in FAULTS}
+    count, failures = 0, []
+    for linear in TYPES:
+        modules = {}
+        for point in points:
+            try:
+                modules[point] = write_module(linear, *point)
+            except Skip as reason:
+                points[point][linear.name] = reason
+        count += len(modules)
+        for (point, module), said in zip(modules.items(), run(tool, list(modules.values()))):
+            failures += check_point(linear, "%s, %s, %s" % (linear.name, *point), module, said)
+            points[point][linear.name] = render(linear, module, said)
+    return points, count, failures
+
+
 def main():
     tool, *options = sys.argv[1:]
     if options[:1] == ["--show"]:
         return show(options[1:])
-    failures, count, reasons = check_types(), 0, {}
-    for linear in TYPES:
-        points, modules, skipped = [], [], []
-        for construct in CONSTRUCTS:
-            for fault in FAULTS:
-                try:
-                    modules.append(write_module(linear, construct, fault))
-                    points.append((construct, fault))
-                except Skip as reason:
-                    skipped.append((construct, fault, reason))
-                    reasons[str(reason)] = reasons.get(str(reason), 0) + 1
-        said = run(tool, modules)
-        count += len(points)
-        for point, module, entries in zip(points, modules, said):
-            failures += check_point(linear, "%s, %s, %s" % (linear.name, *point), module, entries)
-        text = render(linear, points, said, skipped)
-        path = os.path.join(HERE, "golden", linear.name + ".txt")
-        if options == ["--update"]:
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(text)
-            continue
-        with open(path, encoding="utf-8") as file:
-            golden = file.read().splitlines()
-        for index, line in enumerate(text.splitlines()):
-            if index >= len(golden) or golden[index] != line:
-                failures.append("%s:%d: expected '%s', got '%s'" % (
-                    path, index + 1, golden[index] if index < len(golden) else "", line))
-                break
-        else:
-            if len(golden) != len(text.splitlines()):
-                failures.append("%s has more lines than there are diagnostics" % path)
+    points, count, failures = run_points(tool)
+    failures += check_types()
+    text = "\n".join(line for point, types in points.items() for line in section(*point, types))
+    if options == ["--update"]:
+        with open(GOLDEN, "w", encoding="utf-8") as file:
+            file.write(text)
+    with open(GOLDEN, encoding="utf-8") as file:
+        golden = file.read()
+    failures += difflib.unified_diff(golden.splitlines(), text.splitlines(), "golden.txt", "fp8-opt", lineterm="")
     for failure in failures:
         print("error:", failure)
-    for reason, number in sorted(reasons.items()):
-        print("not applicable: %d (%s)" % (number, reason))
-    print("%d types, %d constructs, %d faults: %d points refused as they should be, %d not applicable, %d wrong" % (
-        len(TYPES), len(CONSTRUCTS), len(FAULTS), count - len(failures), sum(reasons.values()), len(failures)))
+    reasons = [str(said) for types in points.values() for said in types.values() if isinstance(said, Skip)]
+    for reason in sorted(set(reasons)):
+        print("not applicable: %d (%s)" % (reasons.count(reason), reason))
+    print("%d types, %d constructs, %d faults: %d points, %d not applicable; %s" % (
+        len(TYPES), len(CONSTRUCTS), len(FAULTS), count, len(reasons), "not as expected" if failures else "all as expected"))
     return 1 if failures else 0
 
 

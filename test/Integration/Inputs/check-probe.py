@@ -96,7 +96,7 @@ def expected(name, manifest):
     sys.exit("check-probe.py: nothing is known of " + name)
 
 
-right = 0
+right, launches = 0, set()
 with open(os.path.join(folder, "cases.json"), encoding="utf-8") as file:
     cases = [case for case in json.load(file) if case["group"] == "probes"]
 for case in cases:
@@ -105,7 +105,9 @@ for case in cases:
     subprocess.run([fp8_run, os.path.join(folder, case["kernel"]), "--manifest=" + manifest, "--backend=sim",
                     "--schedules=8", "--dump=" + dump], check=True, capture_output=True)
     with open(manifest, encoding="utf-8") as file:
-        wanted = expected(case["name"], json.load(file))
+        text = file.read()
+    launches.add((case["kernel"], text))
+    wanted = expected(case["name"], json.loads(text))
     with open(dump, "rb") as file:
         found = file.read()
     wrong = [i for i, pair in enumerate(zip(wanted, found)) if pair[0] != pair[1]]
@@ -113,4 +115,4 @@ for case in cases:
         print("%s: %d of %d bytes differ, first %s" % (case["name"], len(wrong), len(wanted), wrong[:8]))
     else:
         right += 1
-print("%d probes are as they should be" % right)
+print("%d probes are as they should be, %d launches differ" % (right, len(launches)))
