@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The tables of chips and of features.
+// The tables of chips, of machines and of features.
 #include "fp8/Chip/Chip.h"
 
 #include "fp8/Chip/Machine.h"
@@ -12,6 +12,64 @@
 namespace fp8::chip {
 namespace {
 
+// Of the H200 most constants were measured; those of the others are from data
+// sheets and the H200 (docs/Chooser.md).
+constexpr Machine kH200 = {
+    /*name=*/"NVIDIA H200",
+    /*multiprocessors=*/132,
+    /*gigahertz=*/1.965,
+    /*multiplyAddsPerCycle=*/4096,
+    /*mmaRows=*/64,
+    /*sustainedShare=*/0.75,
+    /*l2PowerCycles=*/0.002,
+    /*productCycles=*/160,
+    /*overlappedProductCycles=*/40,
+    /*promotionCycles=*/95,
+    /*scalePartCycles=*/20,
+    /*l1BytesPerCycle=*/64,
+    /*l2BytesPerCycle=*/132 * 64,
+    /*dramBytesPerNs=*/3950,
+    /*dramBytesPerNsOfOne=*/60,
+    /*loadLatencyNs=*/700,
+    /*fillPs=*/17,
+    /*launchUs=*/2.4,
+    /*clusterUs=*/0.5,
+    /*exchangeUs=*/0.5,
+    /*earlyUs=*/0.8,
+    /*earlyIdleShare=*/0.07,
+    /*earlyTogetherShare=*/0.2,
+    /*clusterMultiprocessors=*/112,
+    /*epilogueCycles=*/1000,
+    /*epilogueColumnCycles=*/5};
+
+constexpr Machine kB200 = {
+    /*name=*/"NVIDIA B200",
+    /*multiprocessors=*/148,
+    /*gigahertz=*/1.85,
+    /*multiplyAddsPerCycle=*/8192,
+    /*mmaRows=*/128,
+    /*sustainedShare=*/0.75,
+    /*l2PowerCycles=*/0.002,
+    /*productCycles=*/160,
+    /*overlappedProductCycles=*/40,
+    /*promotionCycles=*/28,
+    /*scalePartCycles=*/4,
+    /*l1BytesPerCycle=*/64,
+    /*l2BytesPerCycle=*/148 * 64,
+    /*dramBytesPerNs=*/6600,
+    /*dramBytesPerNsOfOne=*/90,
+    /*loadLatencyNs=*/800,
+    /*fillPs=*/17,
+    /*launchUs=*/2.4,
+    /*clusterUs=*/0.5,
+    /*exchangeUs=*/0.5,
+    /*earlyUs=*/0.8,
+    /*earlyIdleShare=*/0.07,
+    /*earlyTogetherShare=*/0.2,
+    /*clusterMultiprocessors=*/148,
+    /*epilogueCycles=*/1000,
+    /*epilogueColumnCycles=*/5};
+
 // Chapters of the PTX ISA 9.0: 9.7.15 wgmma (sm_90a), 9.7.16 tcgen05 (sm_100a,
 // sm_100f, sm_103a), 9.7.13 clusterlaunchcontrol (sm_100 and later).
 constexpr FeatureSet kHopper = Feature::WarpgroupMma;
@@ -21,10 +79,10 @@ constexpr FeatureSet kBlackwell =
 // clang-format off
 constexpr Chip kChips[] = {
     // name      LLVM      engine                   features    sums                       smem    tmem machine
-    {"sm_90a",  "+ptx88", MmaEngine::Warpgroup,    kHopper,    PartialSums::FourteenBits, 232448, 0,   &h200},
-    {"sm_100a", "+ptx88", MmaEngine::TensorMemory, kBlackwell, PartialSums::Float32,      232448, 512, &b200},
-    {"sm_100f", "+ptx88", MmaEngine::TensorMemory, kBlackwell, PartialSums::Float32,      232448, 512, &b200},
-    {"sm_103a", "+ptx88", MmaEngine::TensorMemory, kBlackwell, PartialSums::Float32,      232448, 512, &b200},
+    {"sm_90a",  "+ptx88", MmaEngine::Warpgroup,    kHopper,    PartialSums::FourteenBits, 232448, 0,   &kH200},
+    {"sm_100a", "+ptx88", MmaEngine::TensorMemory, kBlackwell, PartialSums::Float32,      232448, 512, &kB200},
+    {"sm_100f", "+ptx88", MmaEngine::TensorMemory, kBlackwell, PartialSums::Float32,      232448, 512, &kB200},
+    {"sm_103a", "+ptx88", MmaEngine::TensorMemory, kBlackwell, PartialSums::Float32,      232448, 512, &kB200},
 };
 
 constexpr FeatureInfo kFeatures[] = {

@@ -3,11 +3,16 @@
 // The cost model: what must hold whatever its constants are.
 #include "fp8/Tuning/CostModel.h"
 
+#include "fp8/Chip/Chip.h"
+
 #include <gtest/gtest.h>
 
 using namespace fp8::tuning;
 
 namespace {
+
+const Machine &h200 = *fp8::chip::lookup("sm_90a")->machine;
+const Machine &b200 = *fp8::chip::lookup("sm_100a")->machine;
 
 KernelShape warpgroupKernel(int64_t rows, int64_t tileN) {
   KernelShape kernel{rows, tileN};

@@ -52,11 +52,6 @@ struct Machine {
   double epilogueCycles, epilogueColumnCycles;
 };
 
-/// Measured, for the most part.
-extern const Machine h200;
-/// From data sheets and the H200: nothing was measured.
-extern const Machine b200;
-
 } // namespace fp8::chip
 
 #endif // FP8_CHIP_MACHINE_H
