@@ -70,8 +70,36 @@ constexpr Machine kB200 = {
     /*epilogueCycles=*/1000,
     /*epilogueColumnCycles=*/5};
 
+constexpr Machine kThor = {
+    /*name=*/"NVIDIA Jetson T5000",
+    /*multiprocessors=*/20,
+    /*gigahertz=*/1.575,
+    /*multiplyAddsPerCycle=*/8192,
+    /*mmaRows=*/128,
+    /*sustainedShare=*/0.75,
+    /*l2PowerCycles=*/0.002,
+    /*productCycles=*/160,
+    /*overlappedProductCycles=*/40,
+    /*promotionCycles=*/28,
+    /*scalePartCycles=*/4,
+    /*l1BytesPerCycle=*/64,
+    /*l2BytesPerCycle=*/20 * 64,
+    /*dramBytesPerNs=*/230,
+    /*dramBytesPerNsOfOne=*/60,
+    /*loadLatencyNs=*/800,
+    /*fillPs=*/17,
+    /*launchUs=*/2.4,
+    /*clusterUs=*/0.5,
+    /*exchangeUs=*/0.5,
+    /*earlyUs=*/0.8,
+    /*earlyIdleShare=*/0.07,
+    /*earlyTogetherShare=*/0.2,
+    /*clusterMultiprocessors=*/20,
+    /*epilogueCycles=*/1000,
+    /*epilogueColumnCycles=*/5};
+
 // Chapters of the PTX ISA 9.0: 9.7.15 wgmma (sm_90a), 9.7.16 tcgen05 (sm_100a,
-// sm_100f, sm_103a), 9.7.13 clusterlaunchcontrol (sm_100 and later).
+// sm_100f, sm_103a, sm_110a), 9.7.13 clusterlaunchcontrol (sm_100 and later).
 constexpr FeatureSet kHopper = Feature::WarpgroupMma;
 constexpr FeatureSet kBlackwell =
     Feature::TensorMemory | Feature::ClusterLaunchControl;
@@ -83,6 +111,7 @@ constexpr Chip kChips[] = {
     {"sm_100a", "+ptx88", MmaEngine::TensorMemory, kBlackwell, PartialSums::Float32,      232448, 512, &kB200},
     {"sm_100f", "+ptx88", MmaEngine::TensorMemory, kBlackwell, PartialSums::Float32,      232448, 512, &kB200},
     {"sm_103a", "+ptx88", MmaEngine::TensorMemory, kBlackwell, PartialSums::Float32,      232448, 512, &kB200},
+    {"sm_110a", "+ptx90", MmaEngine::TensorMemory, kBlackwell, PartialSums::Float32,      232448, 512, &kThor},
 };
 
 constexpr FeatureInfo kFeatures[] = {

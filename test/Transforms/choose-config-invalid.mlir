@@ -3,7 +3,7 @@
 // DEFINE: %{refused} = not fp8-opt %t/gemm.mlir --fp8-choose-config="%{options}" 2>&1 | FileCheck %s --check-prefix
 
 // RUN: not fp8-opt %t/gemm.mlir --fp8-choose-config=chip=sm_42 2>&1 | FileCheck %s --check-prefix=CHIP
-// CHIP: error: unknown chip 'sm_42'; known are sm_90a, sm_100a, sm_100f, sm_103a
+// CHIP: error: unknown chip 'sm_42'; known are sm_90a, sm_100a, sm_100f, sm_103a, sm_110a
 // REDEFINE: %{options} = problem=64x128
 // RUN: %{refused}=PROBLEM
 // REDEFINE: %{options} = problem=64x128x0

@@ -16,7 +16,7 @@ import tools
 
 REFUSALS = ["it reads B scales in chunks of"]
 CLUSTERS = {1: [(1, 1), (2, 1), (2, 2), (4, 4), (8, 2)], 2: [(2, 1), (2, 2), (4, 4), (8, 2)]}
-CHIPS = ["sm_100a", "sm_100f", "sm_103a"]
+CHIPS = ["sm_100a", "sm_100f", "sm_103a", "sm_110a"]
 SCHEDULERS = ["persistent", "one_tile", "clc"]
 LAUNCHES = ["serial", "programmatic"]
 HOPPER_CHIPS, HOPPER_SCHEDULERS = ["sm_90a"], ["persistent", "one_tile"]

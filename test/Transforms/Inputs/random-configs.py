@@ -11,7 +11,7 @@ import re
 import subprocess
 import sys
 
-CHIPS = ["sm_90a", "sm_100a", "sm_100f", "sm_103a"]
+CHIPS = ["sm_90a", "sm_100a", "sm_100f", "sm_103a", "sm_110a"]
 BATCH = 40  # ops that one process lowers
 SEPARATOR = "// -----\n"
 ERROR = re.compile(r"^[^\n:]*:(\d+):\d+: error: (.*)$", re.M)
