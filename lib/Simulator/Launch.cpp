@@ -3,8 +3,8 @@
 // Checks a launch, decodes the kernel, prepares parameters and module
 // variables, and runs the grid.
 
-#include "Decoder.h"
-#include "Machine.h"
+#include "Machine/Machine.h"
+#include "Program/Decoder.h"
 #include "fp8/Simulator/Variables.h"
 
 #include <cstring>

@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Logic, shifts and bit fields (PTX ISA 9.7.1, 9.7.8).
+
+#include "ISA/Alu/Alu.h"
+
+using namespace fp8::sim;
+
+namespace {
+
+enum class Logic { And, Or, Xor };
+
+template <Logic L>
+Flow logic(Warp &w, const Inst &i, uint32_t mask) {
+  uint64_t *d = w.row(i.d[0]);
+  const uint64_t *a = w.row(i.s[0]), *b = w.row(i.s[1]);
+  eachLane(mask, [&](int l) {
+    d[l] = L == Logic::And  ? a[l] & b[l]
+           : L == Logic::Or ? a[l] | b[l]
+                            : a[l] ^ b[l];
+  });
+  // Immediates are masked to the type and registers zero-extended, but a wider
+  // register may stand as source.
+  if (i.imm != ~uint64_t(0))
+    eachLane(mask, [&](int l) { d[l] &= i.imm; });
+  return Flow::Next;
+}
+
+template <Logic L>
+Flow logicPredicate(Warp &w, const Inst &i, uint32_t mask) {
+  uint32_t a = w.predicate(i, 0), b = w.predicate(i, 1);
+  w.setPredicate(i, 0, mask,
+                 L == Logic::And  ? a & b
+                 : L == Logic::Or ? a | b
+                                  : a ^ b);
+  return Flow::Next;
+}
+
+uint64_t widthMask(Type type) {
+  return typeSize(type) == 8 ? ~uint64_t(0)
+                             : (uint64_t(1) << typeSize(type) * 8) - 1;
+}
+
+template <Logic L>
+bool decodeLogic(Decoder &d, Inst &i) {
+  Type type = d.takeType();
+  if (type == Type::Pred) {
+    i.fn = logicPredicate<L>;
+    return d.predicateDestination(i) && d.predicateSource(i) &&
+           d.predicateSource(i);
+  }
+  if (type != Type::B16 && type != Type::B32 && type != Type::B64)
+    return d.fail("needs type b16, b32, b64 or pred");
+  i.fn = logic<L>;
+  i.imm = widthMask(type);
+  return operands(d, i, type, 2);
+}
+
+Flow notBits(Warp &w, const Inst &i, uint32_t mask) {
+  uint64_t *d = w.row(i.d[0]);
+  const uint64_t *a = w.row(i.s[0]);
+  eachLane(mask, [&](int l) { d[l] = ~a[l] & i.imm; });
+  return Flow::Next;
+}
+Flow notPredicate(Warp &w, const Inst &i, uint32_t mask) {
+  w.setPredicate(i, 0, mask, ~w.predicate(i, 0));
+  return Flow::Next;
+}
+
+template <typename T, bool Left>
+Flow shift(Warp &w, const Inst &i, uint32_t mask) {
+  uint64_t *d = w.row(i.d[0]);
+  const uint64_t *a = w.row(i.s[0]), *b = w.row(i.s[1]);
+  constexpr unsigned bits = sizeof(T) * 8;
+  eachLane(mask, [&](int l) {
+    uint32_t n = uint32_t(b[l]);
+    T value = T(a[l]);
+    if (Left)
+      d[l] = n >= bits ? 0 : put(T(uint64_t(value) << n));
+    else
+      d[l] = put(n >= bits ? T(std::is_signed_v<T> && value < 0 ? -1 : 0)
+                           : T(value >> n));
+  });
+  return Flow::Next;
+}
+template <typename T>
+struct ShiftLeft {
+  static constexpr Handler handler = shift<T, true>;
+};
+template <typename T>
+struct ShiftRight {
+  static constexpr Handler handler = shift<T, false>;
+};
+
+template <bool Left, bool Wrap>
+Flow funnel(Warp &w, const Inst &i, uint32_t mask) {
+  uint64_t *d = w.row(i.d[0]);
+  const uint64_t *a = w.row(i.s[0]), *b = w.row(i.s[1]), *c = w.row(i.s[2]);
+  eachLane(mask, [&](int l) {
+    uint32_t n = Wrap                  ? uint32_t(c[l]) & 31
+                 : uint32_t(c[l]) > 32 ? 32
+                                       : uint32_t(c[l]);
+    uint64_t both = b[l] << 32 | uint32_t(a[l]);
+    d[l] =
+        Left ? uint32_t(n == 32 ? both : both << n >> 32) : uint32_t(both >> n);
+  });
+  return Flow::Next;
+}
+
+Flow lop3(Warp &w, const Inst &i, uint32_t mask) {
+  uint64_t *d = w.row(i.d[0]);
+  const uint64_t *pa = w.row(i.s[0]), *pb = w.row(i.s[1]), *pc = w.row(i.s[2]);
+  uint32_t table = uint32_t(i.imm);
+  eachLane(mask, [&](int l) {
+    uint32_t a = uint32_t(pa[l]), b = uint32_t(pb[l]), c = uint32_t(pc[l]),
+             r = 0;
+    r |= table & 1 ? ~a & ~b & ~c : 0;
+    r |= table & 2 ? ~a & ~b & c : 0;
+    r |= table & 4 ? ~a & b & ~c : 0;
+    r |= table & 8 ? ~a & b & c : 0;
+    r |= table & 16 ? a & ~b & ~c : 0;
+    r |= table & 32 ? a & ~b & c : 0;
+    r |= table & 64 ? a & b & ~c : 0;
+    r |= table & 128 ? a & b & c : 0;
+    d[l] = r;
+  });
+  return Flow::Next;
+}
+
+enum class Prmt { Index, F4e, B4e, Rc8, Ecl, Ecr, Rc16 };
+Flow prmt(Warp &w, const Inst &i, uint32_t mask) {
+  uint64_t *d = w.row(i.d[0]);
+  const uint64_t *a = w.row(i.s[0]), *b = w.row(i.s[1]), *c = w.row(i.s[2]);
+  forLanes(mask, [&](int l) {
+    uint64_t source = b[l] << 32 | uint32_t(a[l]);
+    uint32_t control = uint32_t(c[l]), n = control & 3, r = 0;
+    for (uint32_t k = 0; k < 4; ++k) {
+      uint32_t s = 0;
+      switch (Prmt(i.aux)) {
+      case Prmt::Index:
+        s = control >> (4 * k) & 15;
+        break;
+      case Prmt::F4e:
+        s = n + k;
+        break;
+      case Prmt::B4e:
+        s = (n - k) & 7;
+        break;
+      case Prmt::Rc8:
+        s = n;
+        break;
+      case Prmt::Ecl:
+        s = k > n ? k : n;
+        break;
+      case Prmt::Ecr:
+        s = k < n ? k : n;
+        break;
+      case Prmt::Rc16:
+        s = (n & 1) * 2 + (k & 1);
+        break;
+      }
+      uint32_t byte = uint32_t(source >> ((s & 7) * 8)) & 0xff;
+      if (s & 8)
+        byte = byte & 0x80 ? 0xff : 0;
+      r |= byte << (8 * k);
+    }
+    d[l] = r;
+  });
+  return Flow::Next;
+}
+
+template <typename T>
+Flow bfe(Warp &w, const Inst &i, uint32_t mask) {
+  uint64_t *d = w.row(i.d[0]);
+  const uint64_t *a = w.row(i.s[0]), *b = w.row(i.s[1]), *c = w.row(i.s[2]);
+  constexpr int bits = sizeof(T) * 8;
+  forLanes(mask, [&](int l) {
+    int pos = int(b[l] & 0xff), len = int(c[l] & 0xff);
+    T value = T(a[l]);
+    bool sign = std::is_signed_v<T> && len &&
+                (value >> std::min(pos + len - 1, bits - 1) & 1);
+    uint64_t r = 0;
+    for (int k = 0; k < bits; ++k) {
+      bool bit = k < len && pos + k < bits ? value >> (pos + k) & 1 : sign;
+      r |= uint64_t(bit) << k;
+    }
+    d[l] = r;
+  });
+  return Flow::Next;
+}
+
+template <typename T>
+Flow bfi(Warp &w, const Inst &i, uint32_t mask) {
+  uint64_t *d = w.row(i.d[0]);
+  const uint64_t *a = w.row(i.s[0]), *b = w.row(i.s[1]), *c = w.row(i.s[2]),
+                 *e = w.row(i.s[3]);
+  constexpr int bits = sizeof(T) * 8;
+  forLanes(mask, [&](int l) {
+    int pos = int(c[l] & 0xff), len = int(e[l] & 0xff);
+    T r = T(b[l]);
+    for (int k = 0; k < len && pos + k < bits; ++k) {
+      T bit = T(T(1) << (pos + k));
+      r = T((r & ~bit) | (T(a[l]) >> k & 1 ? bit : 0));
+    }
+    d[l] = r;
+  });
+  return Flow::Next;
+}
+
+template <typename T, bool Amount>
+Flow bfind(Warp &w, const Inst &i, uint32_t mask) {
+  uint64_t *d = w.row(i.d[0]);
+  const uint64_t *a = w.row(i.s[0]);
+  constexpr int bits = sizeof(T) * 8;
+  forLanes(mask, [&](int l) {
+    T value = T(a[l]);
+    if (value < 0)
+      value = T(~value);
+    int found = -1;
+    for (int k = bits - 1; k >= 0 && found < 0; --k)
+      if (value >> k & 1)
+        found = k;
+    d[l] = uint32_t(found < 0 ? -1 : Amount ? bits - 1 - found : found);
+  });
+  return Flow::Next;
+}
+
+template <typename T>
+Flow brev(Warp &w, const Inst &i, uint32_t mask) {
+  uint64_t *d = w.row(i.d[0]);
+  const uint64_t *a = w.row(i.s[0]);
+  forLanes(mask, [&](int l) {
+    T r = 0;
+    for (unsigned k = 0; k < sizeof(T) * 8; ++k)
+      r = T(r << 1 | (a[l] >> k & 1));
+    d[l] = r;
+  });
+  return Flow::Next;
+}
+template <bool Is64>
+Flow clz(Warp &w, const Inst &i, uint32_t mask) {
+  uint64_t *d = w.row(i.d[0]);
+  const uint64_t *a = w.row(i.s[0]);
+  eachLane(mask, [&](int l) {
+    uint64_t v = Is64 ? a[l] : uint32_t(a[l]);
+    d[l] = v ? unsigned(__builtin_clzll(v)) - (Is64 ? 0 : 32) : Is64 ? 64 : 32;
+  });
+  return Flow::Next;
+}
+template <bool Is64>
+Flow popc(Warp &w, const Inst &i, uint32_t mask) {
+  uint64_t *d = w.row(i.d[0]);
+  const uint64_t *a = w.row(i.s[0]);
+  eachLane(mask, [&](int l) {
+    d[l] = unsigned(__builtin_popcountll(Is64 ? a[l] : uint32_t(a[l])));
+  });
+  return Flow::Next;
+}
+template <bool Clamp>
+Flow bmsk(Warp &w, const Inst &i, uint32_t mask) {
+  uint64_t *d = w.row(i.d[0]);
+  const uint64_t *a = w.row(i.s[0]), *b = w.row(i.s[1]);
+  forLanes(mask, [&](int l) {
+    uint32_t pos = uint32_t(a[l]), len = uint32_t(b[l]);
+    if (!Clamp) {
+      pos &= 31;
+      len &= 31;
+    }
+    uint64_t ones = len >= 32 ? 0xffffffff : (uint64_t(1) << len) - 1;
+    d[l] = pos >= 32 ? 0 : uint32_t(ones << pos);
+  });
+  return Flow::Next;
+}
+
+template <template <typename> class Maker>
+bool decodeShift(Decoder &d, Inst &i) {
+  Type type = d.takeType();
+  i.fn = forInteger<Maker>(type);
+  return d.destination(i, type) && d.source(i, type) && d.source(i, Type::U32);
+}
+
+template <Handler F32, Handler F64>
+bool decodeCount(Decoder &d, Inst &i) {
+  Type type = d.takeType();
+  i.fn = type == Type::B64 ? F64 : type == Type::B32 ? F32 : nullptr;
+  return d.destination(i, Type::U32) && d.source(i, type);
+}
+
+bool decodeBfe(Decoder &d, Inst &i) {
+  Type type = d.takeType();
+  i.fn = type == Type::U32   ? bfe<uint32_t>
+         : type == Type::S32 ? bfe<int32_t>
+         : type == Type::U64 ? bfe<uint64_t>
+         : type == Type::S64 ? bfe<int64_t>
+                             : nullptr;
+  return d.destination(i, type) && d.source(i, type) &&
+         d.source(i, Type::U32) && d.source(i, Type::U32);
+}
+
+bool decodeBfind(Decoder &d, Inst &i) {
+  bool amount = d.take("shiftamt");
+  Type type = d.takeType();
+  switch (type) {
+  case Type::U32:
+    i.fn = amount ? bfind<uint32_t, true> : bfind<uint32_t, false>;
+    break;
+  case Type::S32:
+    i.fn = amount ? bfind<int32_t, true> : bfind<int32_t, false>;
+    break;
+  case Type::U64:
+    i.fn = amount ? bfind<uint64_t, true> : bfind<uint64_t, false>;
+    break;
+  case Type::S64:
+    i.fn = amount ? bfind<int64_t, true> : bfind<int64_t, false>;
+    break;
+  default:
+    break;
+  }
+  return d.destination(i, Type::U32) && d.source(i, type);
+}
+
+} // namespace
+
+void fp8::sim::addBitDecoders(DecodeTable &t) {
+  t["and"] = decodeLogic<Logic::And>;
+  t["or"] = decodeLogic<Logic::Or>;
+  t["xor"] = decodeLogic<Logic::Xor>;
+  t["not"] = [](Decoder &d, Inst &i) {
+    Type type = d.takeType();
+    if (type == Type::Pred) {
+      i.fn = notPredicate;
+      return d.predicateDestination(i) && d.predicateSource(i);
+    }
+    i.fn = notBits;
+    i.imm = widthMask(type);
+    return operands(d, i, type, 1);
+  };
+  t["shl"] = decodeShift<ShiftLeft>;
+  t["shr"] = decodeShift<ShiftRight>;
+  t["shf"] = [](Decoder &d, Inst &i) {
+    int side = d.takeOneOf({"l", "r"}), mode = d.takeOneOf({"wrap", "clamp"});
+    if (side < 0 || mode < 0 || !d.take("b32"))
+      return d.fail("needs .l or .r, .wrap or .clamp, and .b32");
+    i.fn = side == 0 ? (mode == 0 ? funnel<true, true> : funnel<true, false>)
+                     : (mode == 0 ? funnel<false, true> : funnel<false, false>);
+    return operands(d, i, Type::B32, 3);
+  };
+  t["lop3"] = [](Decoder &d, Inst &i) {
+    i.fn = lop3;
+    return d.take("b32") && operands(d, i, Type::B32, 3) && d.immediate(i.imm);
+  };
+  t["prmt"] = [](Decoder &d, Inst &i) {
+    i.fn = prmt;
+    i.aux =
+        uint32_t(d.takeOneOf({"f4e", "b4e", "rc8", "ecl", "ecr", "rc16"}) + 1);
+    return d.take("b32") && operands(d, i, Type::B32, 3);
+  };
+  t["bfe"] = decodeBfe;
+  t["bfi"] = [](Decoder &d, Inst &i) {
+    Type type = d.takeType();
+    i.fn = type == Type::B32   ? bfi<uint32_t>
+           : type == Type::B64 ? bfi<uint64_t>
+                               : nullptr;
+    return d.destination(i, type) && d.source(i, type) && d.source(i, type) &&
+           d.source(i, Type::U32) && d.source(i, Type::U32);
+  };
+  t["bfind"] = decodeBfind;
+  t["brev"] = [](Decoder &d, Inst &i) {
+    Type type = d.takeType();
+    i.fn = type == Type::B32   ? brev<uint32_t>
+           : type == Type::B64 ? brev<uint64_t>
+                               : nullptr;
+    return operands(d, i, type, 1);
+  };
+  t["clz"] = decodeCount<clz<false>, clz<true>>;
+  t["popc"] = decodeCount<popc<false>, popc<true>>;
+  t["bmsk"] = [](Decoder &d, Inst &i) {
+    i.fn = d.takeOneOf({"clamp", "wrap"}) == 0 ? bmsk<true> : bmsk<false>;
+    return d.take("b32") && operands(d, i, Type::B32, 2);
+  };
+}

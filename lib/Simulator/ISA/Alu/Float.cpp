@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Floating-point arithmetic (PTX ISA 9.7.3, 9.7.4): f32, f64, f16, bf16. The
+// approximate functions are computed as exactly as the host can.
+
+#include "ISA/Alu/Alu.h"
+
+#include <cfenv>
+#include <cmath>
+#include <limits>
+
+using namespace fp8::sim;
+
+namespace fp8::sim {
+bool decodeFloatArithmetic(Decoder &d, Inst &i);
+bool decodePackedFloat(Decoder &d, Inst &i, Type type);
+} // namespace fp8::sim
+
+namespace {
+
+// Modifiers in Inst::aux.
+constexpr uint32_t kFtz = 1, kSat = 2, kNaN = 4, kRelu = 8, kXorSign = 16;
+
+template <typename T>
+T canonical(T value) {
+  if (value != value)
+    return sizeof(T) == 4 ? T(bitCast<float>(0x7fffffffu))
+                          : T(bitCast<double>(uint64_t(0x7fffffffffffffff)));
+  return value;
+}
+float flush(float value) {
+  return std::fabs(value) < 0x1p-126f ? std::copysign(0.0f, value) : value;
+}
+double flush(double value) { return value; }
+
+template <typename T>
+T finish(T value, uint32_t modifiers) {
+  if (modifiers & kFtz)
+    value = flush(value);
+  if (modifiers & kSat)
+    value = value >= T(1) ? T(1) : value > T(0) ? value : T(0);
+  if (modifiers & kRelu)
+    value = value > T(0) || value != value ? value : T(0);
+  return value;
+}
+
+struct FAdd {
+  template <typename T>
+  static T apply(T a, T b) {
+    return a + b;
+  }
+};
+struct FSub {
+  template <typename T>
+  static T apply(T a, T b) {
+    return a - b;
+  }
+};
+struct FMul {
+  template <typename T>
+  static T apply(T a, T b) {
+    return a * b;
+  }
+};
+struct FDiv {
+  template <typename T>
+  static T apply(T a, T b) {
+    return a / b;
+  }
+};
+struct Fma {
+  template <typename T>
+  static T apply(T a, T b, T c) {
+    return std::fma(a, b, c);
+  }
+};
+struct Rcp {
+  template <typename T>
+  static T apply(T a) {
+    return T(1) / a;
+  }
+};
+struct Sqrt {
+  template <typename T>
+  static T apply(T a) {
+    return std::sqrt(a);
+  }
+};
+struct Rsqrt {
+  template <typename T>
+  static T apply(T a) {
+    return T(1 / std::sqrt(double(a)));
+  }
+};
+struct Ex2 {
+  template <typename T>
+  static T apply(T a) {
+    return std::exp2(a);
+  }
+};
+struct Lg2 {
+  template <typename T>
+  static T apply(T a) {
+    return std::log2(a);
+  }
+};
+struct Sin {
+  template <typename T>
+  static T apply(T a) {
+    return std::sin(a);
+  }
+};
+struct Cos {
+  template <typename T>
+  static T apply(T a) {
+    return std::cos(a);
+  }
+};
+struct Tanh {
+  template <typename T>
+  static T apply(T a) {
+    return std::tanh(a);
+  }
+};
+
+/// The value type of a format, and rounding of a result into it.
+template <typename Format>
+struct Value {
+  using Type = float;
+  static Format pack(float v) { return Format::from(double(v)); }
+};
+template <>
+struct Value<float> {
+  using Type = float;
+  static float pack(float v) { return canonical(v); }
+};
+template <>
+struct Value<double> {
+  using Type = double;
+  static double pack(double v) { return canonical(v); }
+};
+
+template <typename Format, typename Op, unsigned Arity>
+Flow plain(Warp &w, const Inst &i, uint32_t mask) {
+  using T = typename Value<Format>::Type;
+  // 16-bit formats compute in double: products and sums of two are exact, so
+  // rounding happens once.
+  using C = std::conditional_t<std::is_same_v<Format, Half> ||
+                                   std::is_same_v<Format, BFloat>,
+                               double, T>;
+  uint64_t *d = w.row(i.d[0]);
+  const uint64_t *a = w.row(i.s[0]), *b = w.row(i.s[Arity > 1 ? 1 : 0]),
+                 *c = w.row(i.s[Arity > 2 ? 2 : 0]);
+  uint32_t modifiers = i.aux;
+  auto load = [&](uint64_t bits) {
+    T value = T(get<Format>(bits));
+    return C(modifiers & kFtz ? flush(value) : value);
+  };
+  auto compute = [&](int l) {
+    C r;
+    if constexpr (Arity == 1)
+      r = Op::apply(load(a[l]));
+    else if constexpr (Arity == 2)
+      r = Op::apply(load(a[l]), load(b[l]));
+    else
+      r = Op::apply(load(a[l]), load(b[l]), load(c[l]));
+    if (modifiers)
+      r = finish(r, modifiers);
+    if constexpr (std::is_same_v<Format, Half> ||
+                  std::is_same_v<Format, BFloat>)
+      d[l] = put(Format::from(r));
+    else
+      d[l] = put(Value<Format>::pack(r));
+  };
+  eachLane(mask, compute);
+  return Flow::Next;
+}
+
+/// The same under a directed rounding mode (Inst::aux2).
+template <typename Format, typename Op, unsigned Arity>
+Flow directed(Warp &w, const Inst &i, uint32_t mask) {
+  static const int modes[] = {FE_TONEAREST, FE_TOWARDZERO, FE_DOWNWARD,
+                              FE_UPWARD};
+  std::fesetround(modes[i.aux2]);
+  Flow flow = plain<Format, Op, Arity>(w, i, mask);
+  std::fesetround(FE_TONEAREST);
+  return flow;
+}
+
+template <typename Format, bool Max>
+Flow minMax(Warp &w, const Inst &i, uint32_t mask) {
+  using T = typename Value<Format>::Type;
+  uint64_t *d = w.row(i.d[0]);
+  forLanes(mask, [&](int l) {
+    T r = 0;
+    bool sign = false;
+    for (unsigned n = 0; n < i.sources; ++n) {
+      T x = T(get<Format>(w.row(i.s[n])[l]));
+      if (i.aux & kFtz)
+        x = flush(x);
+      if (i.aux & kXorSign) {
+        sign ^= std::signbit(x);
+        x = std::fabs(x);
+      }
+      if (n == 0)
+        r = x;
+      else if (r != r || x != x)
+        r = i.aux & kNaN ? std::numeric_limits<T>::quiet_NaN() : r != r ? x : r;
+      else if (Max ? x > r || (x == r && !std::signbit(x))
+                   : x < r || (x == r && std::signbit(x)))
+        r = x;
+    }
+    if (i.aux & kXorSign)
+      r = std::copysign(r, T(sign ? -1 : 1));
+    d[l] = put(Value<Format>::pack(r));
+  });
+  return Flow::Next;
+}
+
+/// abs and neg work on the sign bit.
+template <bool Neg, unsigned Bits>
+Flow sign(Warp &w, const Inst &i, uint32_t mask) {
+  uint64_t *d = w.row(i.d[0]);
+  const uint64_t *a = w.row(i.s[0]);
+  constexpr uint64_t bit = uint64_t(1) << (Bits - 1);
+  eachLane(mask, [&](int l) {
+    uint64_t v = a[l];
+    if (Bits == 32 && i.aux & kFtz)
+      v = put(flush(get<float>(v)));
+    d[l] = Neg ? v ^ bit : v & ~bit;
+  });
+  return Flow::Next;
+}
+
+template <typename Op, unsigned Arity>
+Handler pick(Type type, uint32_t rounding) {
+  if (rounding)
+    return type == Type::F32   ? directed<float, Op, Arity>
+           : type == Type::F64 ? directed<double, Op, Arity>
+                               : nullptr;
+  return type == Type::F32    ? plain<float, Op, Arity>
+         : type == Type::F64  ? plain<double, Op, Arity>
+         : type == Type::F16  ? plain<Half, Op, Arity>
+         : type == Type::BF16 ? plain<BFloat, Op, Arity>
+                              : nullptr;
+}
+
+template <bool Max>
+Handler pickMinMax(Type type) {
+  return type == Type::F32    ? minMax<float, Max>
+         : type == Type::F64  ? minMax<double, Max>
+         : type == Type::F16  ? minMax<Half, Max>
+         : type == Type::BF16 ? minMax<BFloat, Max>
+                              : nullptr;
+}
+
+template <bool Neg>
+Handler pickSign(Type type) {
+  return typeSize(type) == 4   ? sign<Neg, 32>
+         : typeSize(type) == 8 ? sign<Neg, 64>
+                               : sign<Neg, 16>;
+}
+
+bool isPackedType(Type type) {
+  return type == Type::F16x2 || type == Type::BF16x2 || type == Type::F32x2;
+}
+
+void takeModifiers(Decoder &d, Inst &i) {
+  i.aux |= d.take("ftz") ? kFtz : 0;
+  i.aux |= d.take("sat") ? kSat : 0;
+  i.aux |= d.take("NaN") ? kNaN : 0;
+  i.aux |= d.take("relu") ? kRelu : 0;
+  i.aux |= d.take("xorsign") ? (d.take("abs") ? kXorSign : 0) : 0;
+  i.aux2 = uint32_t(std::max(0, d.takeOneOf({"rn", "rz", "rm", "rp"})));
+}
+
+bool decodeFunction(Decoder &d, Inst &i) {
+  const std::string &op = d.text().opcode;
+  bool approximate = d.take("approx");
+  d.take("full");
+  takeModifiers(d, i);
+  Type type = d.takeType();
+  if (op == "ex2" && isPackedType(type))
+    return d.fail("is not supported with packed types");
+  if (op != "rcp" && op != "sqrt" && !approximate && op != "ex2")
+    return d.fail("needs .approx");
+  i.fn = op == "rcp"     ? pick<Rcp, 1>(type, i.aux2)
+         : op == "sqrt"  ? pick<Sqrt, 1>(type, i.aux2)
+         : op == "rsqrt" ? pick<Rsqrt, 1>(type, 0)
+         : op == "ex2"   ? pick<Ex2, 1>(type, 0)
+         : op == "lg2"   ? pick<Lg2, 1>(type, 0)
+         : op == "sin"   ? pick<Sin, 1>(type, 0)
+         : op == "cos"   ? pick<Cos, 1>(type, 0)
+                         : pick<Tanh, 1>(type, 0);
+  return operands(d, i, type, 1);
+}
+
+template <typename T>
+Flow copysign(Warp &w, const Inst &i, uint32_t mask) {
+  uint64_t *d = w.row(i.d[0]);
+  const uint64_t *a = w.row(i.s[0]), *b = w.row(i.s[1]);
+  // copysign.a,b: the sign of a, the magnitude of b.
+  eachLane(mask, [&](int l) {
+    d[l] = put(std::copysign(get<T>(b[l]), get<T>(a[l])));
+  });
+  return Flow::Next;
+}
+
+template <typename T>
+Flow testp(Warp &w, const Inst &i, uint32_t mask) {
+  const uint64_t *a = w.row(i.s[0]);
+  uint32_t result = 0;
+  forLanes(mask, [&](int l) {
+    int c = std::fpclassify(get<T>(a[l]));
+    bool r = false;
+    switch (i.aux) {
+    case 0:
+      r = c != FP_NAN && c != FP_INFINITE;
+      break;
+    case 1:
+      r = c == FP_INFINITE;
+      break;
+    case 2:
+      r = c != FP_NAN;
+      break;
+    case 3:
+      r = c == FP_NAN;
+      break;
+    case 4:
+      r = c == FP_NORMAL;
+      break;
+    case 5:
+      r = c == FP_SUBNORMAL;
+      break;
+    }
+    result |= uint32_t(r) << l;
+  });
+  w.setPredicate(i, 0, mask, result);
+  return Flow::Next;
+}
+
+} // namespace
+
+bool fp8::sim::decodeFloatArithmetic(Decoder &d, Inst &i) {
+  const std::string op = d.text().opcode;
+  d.takeOneOf({"approx", "full"});
+  takeModifiers(d, i);
+  Type type = d.takeType();
+  if (isPackedType(type))
+    return decodePackedFloat(d, i, type);
+  if (op == "min" || op == "max") {
+    i.fn = op == "max" ? pickMinMax<true>(type) : pickMinMax<false>(type);
+    return operands(d, i, type, d.operandsLeft() == 4 ? 3 : 2);
+  }
+  if (op == "abs" || op == "neg") {
+    i.fn = op == "neg" ? pickSign<true>(type) : pickSign<false>(type);
+    return operands(d, i, type, 1);
+  }
+  if (i.aux & (kNaN | kXorSign))
+    return d.fail("takes neither .NaN nor .xorsign");
+  unsigned arity = op == "fma" || op == "mad" ? 3 : 2;
+  i.fn = op == "add"   ? pick<FAdd, 2>(type, i.aux2)
+         : op == "sub" ? pick<FSub, 2>(type, i.aux2)
+         : op == "mul" ? pick<FMul, 2>(type, i.aux2)
+         : op == "div" ? pick<FDiv, 2>(type, i.aux2)
+                       : pick<Fma, 3>(type, i.aux2);
+  return operands(d, i, type, arity);
+}
+
+void fp8::sim::addFloatDecoders(DecodeTable &t) {
+  t["fma"] = decodeFloatArithmetic;
+  for (const char *name :
+       {"rcp", "sqrt", "rsqrt", "ex2", "lg2", "sin", "cos", "tanh"})
+    t[name] = decodeFunction;
+  t["copysign"] = [](Decoder &d, Inst &i) {
+    Type type = d.takeType();
+    i.fn = type == Type::F32   ? copysign<float>
+           : type == Type::F64 ? copysign<double>
+                               : nullptr;
+    return operands(d, i, type, 2);
+  };
+  t["testp"] = [](Decoder &d, Inst &i) {
+    int what = d.takeOneOf(
+        {"finite", "infinite", "number", "notanumber", "normal", "subnormal"});
+    if (what < 0)
+      return d.fail("needs a class such as .finite");
+    i.aux = uint32_t(what);
+    Type type = d.takeType();
+    i.fn = type == Type::F32   ? testp<float>
+           : type == Type::F64 ? testp<double>
+                               : nullptr;
+    return d.predicateDestination(i) && d.source(i, type);
+  };
+}

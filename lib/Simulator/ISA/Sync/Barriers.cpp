@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// bar, barrier.cta, barrier.cluster, bar.warp.sync, fences (PTX ISA 9.7.13.1
+// to 9.7.13.6).
+
+#include "ISA/Alu/Alu.h"
+#include "Machine/Machine.h"
+
+using namespace fp8::sim;
+
+namespace {
+
+enum class Named : uint32_t { Sync, Arrive, RedAnd, RedOr, RedPopc };
+
+/// aux: Named; imm 1: a thread count is given; aux2 1: .aligned, so that a warp
+/// counts as a whole.
+Flow namedBarrier(Warp &w, const Inst &i, uint32_t mask) {
+  Machine &m = w.machine;
+  int lane = __builtin_ctz(mask);
+  uint64_t id = uint32_t(w.row(i.s[0])[lane]);
+  LaneGroup &group = w.group();
+  if (id >= 16) {
+    m.error(ErrorKind::NamedBarrierMisuse,
+            "named barrier " + std::to_string(id) +
+                " does not exist; there are 0 to 15",
+            &w, &i, lane, true);
+    return Flow::Next;
+  }
+  NamedBarrier &barrier = w.cta.namedBarriers[id];
+  Named kind = Named(i.aux);
+  if (!group.arrived) {
+    bool wholeCta = !i.imm;
+    uint32_t expected = wholeCta ? 0 : uint32_t(w.row(i.s[1])[lane]);
+    if (!wholeCta && (expected == 0 || expected % 32)) {
+      m.error(ErrorKind::NamedBarrierMisuse,
+              "'" + Machine::mnemonic(&i) + "' expects " +
+                  std::to_string(expected) +
+                  " threads; the count must be a positive multiple of 32",
+              &w, &i, lane, true);
+      return Flow::Next;
+    }
+    if (barrier.arrived &&
+        (barrier.wholeCta != wholeCta || barrier.expected != expected)) {
+      SimulationError &e =
+          m.error(ErrorKind::NamedBarrierMisuse,
+                  "named barrier " + std::to_string(id) + " expects " +
+                      (barrier.wholeCta
+                           ? std::string("the whole CTA")
+                           : std::to_string(barrier.expected) + " threads") +
+                      ", and '" + Machine::mnemonic(&i) + "' says " +
+                      (wholeCta ? std::string("the whole CTA")
+                                : std::to_string(expected)) +
+                      "; all that take part must agree",
+                  &w, &i, lane, true);
+      e.notes.push_back(
+          m.note(barrier.first, "the other count was given here"));
+      return Flow::Next;
+    }
+    if (!barrier.arrived)
+      barrier.first = &i;
+    barrier.wholeCta = wholeCta;
+    barrier.expected = expected;
+    uint32_t threads = i.aux2 ? 32 : uint32_t(__builtin_popcount(mask));
+    barrier.arrived += threads;
+    if (!wholeCta && barrier.arrived > expected) {
+      m.error(ErrorKind::NamedBarrierMisuse,
+              "named barrier " + std::to_string(id) + " expects " +
+                  std::to_string(expected) + " threads, and " +
+                  std::to_string(barrier.arrived) + " arrive",
+              &w, &i, lane, true);
+      return Flow::Next;
+    }
+    if (kind >= Named::RedAnd) {
+      uint32_t p = w.predicate(i, 0) & mask;
+      barrier.reduceAnd &= p == mask;
+      barrier.reduceOr |= p != 0;
+      barrier.reducePopc += uint32_t(__builtin_popcount(p));
+    }
+    m.progress();
+    w.release(barrier.arriving);
+    group.ticket = barrier.generation + 1;
+    group.id = uint32_t(id);
+    w.cta.tryCompleteNamed(barrier);
+    if (kind == Named::Arrive)
+      return Flow::Next;
+    group.arrived = true;
+  }
+  if (barrier.generation < group.ticket)
+    return w.waitFor(WaitKind::Named);
+  w.acquire(barrier.done);
+  if (kind == Named::RedPopc) {
+    uint64_t *d = w.row(i.d[0]);
+    forLanes(mask, [&](int l) { d[l] = barrier.resultPopc; });
+  } else if (kind != Named::Sync) {
+    w.setPredicate(
+        i, 0, mask,
+        (kind == Named::RedAnd ? barrier.resultAnd : barrier.resultOr) ? ~0u
+                                                                       : 0);
+  }
+  return Flow::Next;
+}
+
+Flow warpSync(Warp &w, const Inst &, uint32_t) {
+  w.meet();
+  w.machine.progress();
+  return Flow::Next;
+}
+
+/// aux: .relaxed, which carries only what came before a fence.
+Flow clusterArrive(Warp &w, const Inst &i, uint32_t mask) {
+  Machine &m = w.machine;
+  if (w.clusterArrived & mask) {
+    m.error(ErrorKind::BarrierMisuse,
+            "'" + Machine::mnemonic(&i) +
+                "' arrives again before barrier.cluster.wait",
+            &w, &i, __builtin_ctz(w.clusterArrived & mask), true);
+    return Flow::Next;
+  }
+  w.clusterArrived |= mask;
+  w.clusterCounted |= mask;
+  w.clusterTicket = m.clusterBarrier.phase + 1;
+  // What is under way to another CTA need not have come there: an H200 ended
+  // such CTAs early (benchmark/NOTES.md).
+  if (i.aux)
+    w.releaseFenced(m.clusterBarrier.arriving);
+  else
+    w.release(m.clusterBarrier.arriving);
+  m.clusterBarrier.arrived += uint32_t(__builtin_popcount(mask));
+  m.progress();
+  m.tryCompleteCluster();
+  return Flow::Next;
+}
+
+Flow clusterWait(Warp &w, const Inst &i, uint32_t mask) {
+  Machine &m = w.machine;
+  if (mask & ~w.clusterArrived) {
+    m.error(ErrorKind::BarrierMisuse,
+            "'" + Machine::mnemonic(&i) +
+                "' without barrier.cluster.arrive before it",
+            &w, &i, __builtin_ctz(mask & ~w.clusterArrived), true);
+    return Flow::Next;
+  }
+  if (m.clusterBarrier.phase < w.clusterTicket)
+    return w.waitFor(WaitKind::ClusterBarrier);
+  w.clusterArrived &= ~mask;
+  w.acquire(m.clusterBarrier.done);
+  m.progress();
+  return Flow::Next;
+}
+
+bool decodeNamed(Decoder &d, Inst &i, bool aligned) {
+  int kind = d.takeOneOf({"sync", "arrive", "red"});
+  if (kind < 0)
+    return d.fail("needs .sync, .arrive or .red");
+  i.fn = namedBarrier;
+  i.aux = uint32_t(kind);
+  i.aux2 = aligned;
+  if (aligned)
+    i.convergence = Convergence::Aligned;
+  if (kind == 2) {
+    int op = d.takeOneOf({"and", "or", "popc"});
+    bool ok = op == 2 ? d.take("u32") && d.destination(i, Type::U32)
+                      : d.take("pred") && d.predicateDestination(i);
+    if (op < 0 || !ok)
+      return d.fail("needs .and.pred, .or.pred or .popc.u32");
+    i.aux = uint32_t(Named::RedAnd) + uint32_t(op);
+  }
+  size_t extra = kind == 2 ? 1 : 0;
+  if (!d.source(i, Type::U32))
+    return false;
+  if (d.operandsLeft() > extra) {
+    i.imm = 1;
+    if (!d.source(i, Type::U32))
+      return false;
+  } else if (kind == 1) {
+    return d.fail("needs a number of threads");
+  }
+  return kind != 2 || d.predicateSource(i);
+}
+
+bool decodeBar(Decoder &d, Inst &i) {
+  if (d.take("warp")) {
+    i.fn = warpSync;
+    i.convergence = Convergence::Members;
+    return d.take("sync") && d.source(i, Type::B32);
+  }
+  d.take("cta");
+  return decodeNamed(d, i, true);
+}
+
+bool decodeBarrier(Decoder &d, Inst &i) {
+  if (!d.take("cluster")) {
+    d.take("cta");
+    return decodeNamed(d, i, d.take("aligned"));
+  }
+  int kind = d.takeOneOf({"arrive", "wait"});
+  if (kind < 0)
+    return d.fail("needs .arrive or .wait");
+  i.aux = d.take("relaxed");
+  d.takeOneOf({"release", "acquire"});
+  if (d.take("aligned"))
+    i.convergence = Convergence::Aligned;
+  i.fn = kind == 0 ? clusterArrive : clusterWait;
+  return true;
+}
+
+Flow fenceThread(Warp &w, const Inst &, uint32_t) {
+  w.fenceThread();
+  return Flow::Next;
+}
+
+Flow fenceProxyAsync(Warp &w, const Inst &, uint32_t) {
+  w.fenceProxy();
+  return Flow::Next;
+}
+
+Flow fenceMbarrierInit(Warp &w, const Inst &, uint32_t) {
+  w.fenceThread();
+  for (Mbarrier &barrier : w.cta.mbarriers)
+    if (w.isOwnAccess(barrier.initAgent) ||
+        w.clocks.all.get(barrier.initAgent) >= barrier.initTime)
+      barrier.initFenced = true;
+  return Flow::Next;
+}
+
+bool decodeFence(Decoder &d, Inst &i) {
+  i.fn = fenceThread;
+  if (d.take("mbarrier_init")) {
+    i.fn = fenceMbarrierInit;
+    d.take("release");
+    return d.take("cluster");
+  }
+  if (d.take("proxy")) {
+    if (d.takeOneOf({"async", "async::generic"}) >= 0) {
+      i.fn = fenceProxyAsync;
+      d.takeOneOf({"global", "shared::cta", "shared::cluster"});
+      if (d.take("acquire") || d.take("release")) {
+        d.take("sync_restrict::shared::cluster");
+        d.take("sync_restrict::shared::cta");
+        d.take("cluster");
+      }
+      return true;
+    }
+    if (d.take("alias"))
+      return true;
+    // Tensor maps in memory: the simulator reads them at issue, after
+    // everything before it.
+    if (d.take("tensormap::generic")) {
+      int direction = d.takeOneOf({"acquire", "release"});
+      d.takeOneOf({"cta", "cluster", "gpu", "sys"});
+      if (direction == 0)
+        return d.address(i) && d.immediate(i.imm);
+      return direction == 1;
+    }
+    return d.fail("is not supported with this proxy");
+  }
+  d.takeOneOf({"sc", "acq_rel", "acquire", "release"});
+  d.takeOneOf({"sync_restrict::shared::cta", "sync_restrict::shared::cluster"});
+  return d.takeOneOf({"cta", "cluster", "gpu", "sys"}) >= 0 ||
+         d.fail("needs a scope");
+}
+
+} // namespace
+
+void Machine::tryCompleteCluster() {
+  uint32_t needed = 0;
+  for (const Warp *warp : warps)
+    needed += uint32_t(__builtin_popcount(warp->live));
+  // Arrivals of lanes that exited since count for the phase they arrived in.
+  uint32_t gone = 0;
+  for (const Warp *warp : warps)
+    gone += uint32_t(__builtin_popcount(warp->clusterCounted & ~warp->live));
+  if (!clusterBarrier.arrived || clusterBarrier.arrived < needed + gone)
+    return;
+  for (Warp *warp : warps)
+    warp->clusterCounted = 0;
+  clusterBarrier.arrived = 0;
+  ++clusterBarrier.phase;
+  clusterBarrier.done.join(clusterBarrier.arriving);
+  wakeAll(WaitKind::ClusterBarrier);
+}
+
+void fp8::sim::addBarrierDecoders(DecodeTable &t) {
+  t["bar"] = decodeBar;
+  t["barrier"] = decodeBarrier;
+  t["fence"] = decodeFence;
+  t["membar"] = [](Decoder &d, Inst &i) {
+    i.fn = fenceThread;
+    return d.takeOneOf({"cta", "gl", "sys"}) >= 0 || d.fail("needs a level");
+  };
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// wgmma.mma_async: descriptors, fragments, and the product itself (PTX
+// ISA 9.7.15.5).
+
+#ifndef FP8_LIB_SIMULATOR_ISA_TENSORCORE_WGMMAOPERATION_H
+#define FP8_LIB_SIMULATOR_ISA_TENSORCORE_WGMMAOPERATION_H
+
+#include "ISA/TensorCore/TensorCore.h"
+#include "Machine/Warp.h"
+#include "Numerics/Accumulation.h"
+
+namespace fp8::sim {
+
+constexpr uint32_t kWgmmaM = 64;
+
+/// The matrix descriptor of wgmma, whose fields lie as tcgen05's do, but for
+/// the swizzle (PTX ISA 9.7.15.5.1.2.2). Says what is wrong, if anything.
+std::optional<std::string> decodeWgmmaDescriptor(uint64_t bits,
+                                                 unsigned elementBytes,
+                                                 MatrixDescriptor &out);
+
+/// Everything one operation needs at completion.
+struct WgmmaOperation {
+  MmaShape shape;
+  MatrixDescriptor a, b;
+  bool registerA;
+  bool accumulate;
+  Accumulation mode;
+  const uint32_t *rows; ///< of registers: D's, then A's
+  std::array<Warp *, kWarpgroup> warps;
+
+  /// Computes the product into the registers.
+  void run() const;
+
+private:
+  uint64_t &result(uint32_t row, uint32_t column) const;
+  void loadFragment(double *out) const;
+};
+
+} // namespace fp8::sim
+
+#endif // FP8_LIB_SIMULATOR_ISA_TENSORCORE_WGMMAOPERATION_H

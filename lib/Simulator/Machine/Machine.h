@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The machine that runs one cluster of CTAs: scheduling, virtual
+// time, asynchronous completion, errors.
+
+#ifndef FP8_LIB_SIMULATOR_MACHINE_MACHINE_H
+#define FP8_LIB_SIMULATOR_MACHINE_MACHINE_H
+
+#include "Machine/Cta.h"
+#include "Machine/Grid.h"
+#include "Machine/Warp.h"
+#include "Memory/Async.h"
+#include "fp8/Simulator/Simulator.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace fp8::sim {
+
+/// Arrivals of barrier.cluster.
+struct ClusterBarrier {
+  uint64_t phase = 0;
+  uint32_t arrived = 0;
+  SyncClocks arriving;
+  SyncClocks done;
+};
+
+class Machine {
+public:
+  Machine(Grid &grid, ClusterIndex first, uint32_t ordinal);
+
+  /// Lets up to `turns` warps go on. Sets `stuck` when none can.
+  void run(unsigned turns);
+  bool finished() const { return done; }
+  bool stuck = false;
+  void reportDeadlock();
+
+  Grid &grid;
+  Device &device;
+  const Program &program;
+  const LaunchConfig &config;
+  const Options &options;
+  Report &report;
+  const std::vector<uint8_t> &parameters;
+
+  std::vector<std::unique_ptr<Cta>> ctas; ///< by rank
+  ClusterBarrier clusterBarrier;
+  /// By address: what the writers of flags (volatile, atomic, release) knew.
+  std::unordered_map<uint64_t, SyncClocks> strongClocks;
+  uint64_t now = 0;
+  const uint32_t ordinal; ///< how many clusters started before it
+  bool &stopped;          ///< the whole grid's
+  bool checksOrder =
+      true; ///< ownership and happens-before; off when work completes at issue
+  Random random;
+
+  // Errors.
+  /// Adds an error, unless one of its kind was reported at this instruction.
+  /// The run stops at `fatal` ones and when there are enough.
+  SimulationError &error(ErrorKind kind, std::string message, const Warp *warp,
+                         const Inst *inst, int lane = -1, bool fatal = false);
+  SourcePoint point(const Inst *inst) const;
+  SimulationNote note(const Inst *inst, std::string message) const {
+    return {point(inst), std::move(message)};
+  }
+  /// "shared memory 0x2400 (smem+1024)".
+  std::string sharedName(uint64_t offset) const;
+  std::string agentName(uint32_t agent) const;
+  static std::string mnemonic(const Inst *inst);
+
+  // Asynchronous work.
+  void issue(std::unique_ptr<AsyncOp> op);
+  AsyncQueue &queue() { return async; }
+  void progress() { stuckRounds = 0; } ///< something observable happened
+  void wakeAll(WaitKind kind);
+
+  // mbarriers (Mbarrier.cpp).
+  Mbarrier *barrierAt(Warp &warp, const Inst &inst, int lane,
+                      uint64_t clusterAddress, bool async = false);
+  bool arrive(Mbarrier &barrier, uint32_t count, Warp &warp, const Inst &inst,
+              int lane, const SyncClocks *carried, bool relaxed = false);
+  bool expectTransactions(Mbarrier &barrier, int64_t bytes, Warp &warp,
+                          const Inst &inst, int lane);
+  /// Complains if what brings an arrival or bytes to the barrier, knowing
+  /// this, may do so before the phase before has completed.
+  void checkEarlyArrival(Mbarrier &barrier, const SyncClocks &known, Warp &warp,
+                         const Inst &inst, int lane);
+  /// `waits`: those that were over when who brings the bytes issued them.
+  void completeTransactions(Mbarrier &barrier, int64_t bytes, uint64_t phase,
+                            Warp &warp, const Inst &inst, int lane,
+                            const Clock &waits);
+  /// A lane's wait has found a phase complete.
+  void sawPhase(Mbarrier &barrier, Warp &warp, int lane);
+  /// What the lanes that wait by `inst` know after it.
+  void waitSucceeded(Mbarrier &barrier, Warp &warp, const Inst &inst,
+                     bool parity, bool relaxed);
+  void barrierEvent(unsigned what, const Mbarrier &barrier, const Warp *warp);
+
+  // Other CTAs of the cluster (Remote.cpp).
+  /// The other CTA of the warp's pair; null after an error.
+  Cta *pairPeer(Warp &warp, const Inst &inst, int lane);
+  /// Whether the CTA is still there to be accessed; reports it if not.
+  bool checkPresent(const Cta &target, Warp &warp, const Inst &inst, int lane);
+  /// The warp accesses `target`, which may end only when it knows that `agent`
+  /// has reached `time`.
+  void touchRemote(Cta &target, Warp &warp, const Inst &inst, uint32_t agent,
+                   uint32_t time);
+  /// Complaints about others that still use a CTA that ends.
+  void checkRemoteUse(Cta &cta);
+
+  // Programmatic launches (ProgrammaticLaunch.cpp).
+  std::vector<AccessTag> gridWaits; ///< each griddepcontrol.wait
+  /// Whether the kernel in front has ended when the lane goes on.
+  bool isBehindGridWait(const Warp &warp, int lane) const;
+  /// Complains about an access that may come before that.
+  bool checkBehindGridWait(Warp &warp, const Inst &inst, int lane);
+  /// Complains where a kernel in front or behind may make an allocation wait
+  /// for ever, or be made to.
+  bool checkProgrammaticAllocation(Warp &warp, const Inst &inst, int lane);
+
+  // Cluster launch control.
+  /// A request of this cluster for one that has not started.
+  std::optional<ClusterIndex> cancelCluster();
+  /// The mbarrier phase that the first request which failed completes on.
+  uint32_t failedRequestOffset = 0, failedRequestTime = 0;
+
+  // Addresses.
+  /// Splits a shared::cluster address. False after an error.
+  bool clusterAddress(Warp &warp, const Inst &inst, int lane, uint64_t address,
+                      Cta *&cta, uint32_t &offset);
+  uint32_t newAgent() {
+    return nextAgent < kMaxAgents ? nextAgent++ : kMaxAgents - 1;
+  }
+  uint32_t warpsInCluster = 0;
+  void tryCompleteCluster();
+
+  /// Global memory, without an access to it; null after an error.
+  uint8_t *global(Warp &warp, const Inst &inst, int lane, uint64_t address,
+                  uint64_t count, bool write);
+  /// Global memory that `actor` is about to read or write; null after an
+  /// error. `value`: what it is about to write, null for what it combines with
+  /// the bytes there.
+  uint8_t *accessGlobal(Warp &warp, const Inst &inst, int lane,
+                        const GlobalActor &actor, uint64_t address,
+                        uint64_t count, bool write,
+                        const uint8_t *value = nullptr);
+  Buffer *lastBuffer = nullptr;
+  const TensorMap *tensorMapAt(Warp &warp, const Inst &inst, int lane,
+                               uint64_t address);
+
+private:
+  void reportRace(Warp &warp, const Inst &inst, int lane, bool write,
+                  const GlobalMemory::Race &race);
+  void completePhaseIfDone(Mbarrier &barrier, Warp &warp, const Inst &inst,
+                           int lane);
+  void checkMissedPhase(Mbarrier &barrier, Warp &warp, const Inst &inst,
+                        int lane);
+
+  AsyncQueue async;
+  unsigned stuckRounds = 0;
+  uint32_t nextAgent = 0;
+  uint64_t globalReads = 0;
+  uint64_t readsWhenStuck = 0; ///< globalReads when nothing could go on
+  bool done = false;
+  bool requestsFail = false; ///< from the first that failed on
+  std::vector<Warp *> warps;
+  std::vector<Warp *> runnable;
+  /// By warp: who goes first of those that can; empty: all are equal.
+  std::vector<uint64_t> ranks;
+
+  void makeCtas(ClusterIndex first);
+  Warp *choose(uint64_t r);
+  void reportStepLimit();
+  void complete(std::unique_ptr<AsyncOp> op);
+  bool unstick();
+  void describeWaiter(SimulationError &error, const Warp &warp,
+                      const LaneGroup &group);
+  void checkClusterEnd();
+};
+
+} // namespace fp8::sim
+
+#endif // FP8_LIB_SIMULATOR_MACHINE_MACHINE_H
