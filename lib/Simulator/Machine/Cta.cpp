@@ -12,8 +12,8 @@ using namespace fp8::sim;
 Cta::Cta(Machine &machine, uint32_t rank, std::array<uint32_t, 3> index,
          std::array<uint32_t, 3> indexInCluster, uint32_t sharedBytes)
     : machine(machine), rank(rank), index(index),
-      indexInCluster(indexInCluster), shared(*this, sharedBytes), tensor(*this),
-      barrierSlots(sharedBytes / 8 + 2, -1) {}
+      indexInCluster(indexInCluster), shared(machine, rank, sharedBytes),
+      tensor(machine, rank), barrierSlots(sharedBytes / 8 + 2, -1) {}
 
 Cta::~Cta() = default;
 

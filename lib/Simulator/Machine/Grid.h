@@ -35,6 +35,9 @@ public:
   /// Tells the caller, who may end the run.
   void reportProgress();
 
+  /// Writes the 128 bytes of a tensor map parameter to `target`.
+  void passTensorMap(const TensorMap &map, uint8_t *target);
+
   /// Takes a cluster that has not started, which then never will; or nothing
   /// when there is none left.
   std::optional<ClusterIndex> takePending();

@@ -21,12 +21,10 @@ constexpr unsigned kRankChange = 256;
 } // namespace
 
 Machine::Machine(Grid &grid, ClusterIndex first, uint32_t ordinal)
-    : grid(grid), device(grid.device), program(grid.program),
-      config(grid.config), options(grid.options), report(grid.report),
-      parameters(grid.parameters), ordinal(ordinal), stopped(grid.stopped),
-      checksOrder(options.completion == Completion::Late),
-      random(options.scheduleSeed * 2 + 1 + (uint64_t(ordinal) << 32)),
-      async(options.scheduleSeed + (uint64_t(ordinal) << 32)) {
+    : ClusterContext(grid.program, grid.config, grid.options, grid.report,
+                     grid.stopped, ordinal),
+      grid(grid), device(grid.device), parameters(grid.parameters),
+      random(options.scheduleSeed * 2 + 1 + (uint64_t(ordinal) << 32)) {
   makeCtas(first);
   if (random.below(2))
     for (size_t i = 0; i < warps.size(); ++i)
@@ -36,13 +34,10 @@ Machine::Machine(Grid &grid, ClusterIndex first, uint32_t ordinal)
 void Machine::makeCtas(ClusterIndex first) {
   const auto &cluster = config.cluster;
   uint32_t threads = config.block[0] * config.block[1] * config.block[2];
-  uint32_t warpsPerCta = (threads + 31) / 32;
-  uint32_t ctaCount = cluster[0] * cluster[1] * cluster[2];
   uint32_t sharedBytes = uint32_t(
       (program.staticSharedEnd + config.dynamicSharedBytes + 15) / 16 * 16);
-  warpsInCluster = warpsPerCta * ctaCount;
   nextAgent = kRoles * warpsInCluster;
-  for (uint32_t rank = 0; rank < ctaCount; ++rank) {
+  for (uint32_t rank = 0; rank < ctasInCluster; ++rank) {
     std::array<uint32_t, 3> inCluster{rank % cluster[0],
                                       rank / cluster[0] % cluster[1],
                                       rank / cluster[0] / cluster[1]};
@@ -51,11 +46,11 @@ void Machine::makeCtas(ClusterIndex first) {
                                   first[2] + inCluster[2]};
     ctas.push_back(
         std::make_unique<Cta>(*this, rank, index, inCluster, sharedBytes));
-    for (uint32_t w = 0; w < warpsPerCta; ++w) {
+    for (uint32_t w = 0; w < warpsInCta; ++w) {
       uint32_t lanes =
           threads - w * 32 >= 32 ? ~0u : (1u << (threads - w * 32)) - 1;
       ctas.back()->warps.push_back(std::make_unique<Warp>(
-          *ctas.back(), w, rank * warpsPerCta + w, lanes));
+          *ctas.back(), w, rank * warpsInCta + w, lanes));
       warps.push_back(ctas.back()->warps.back().get());
     }
   }
@@ -196,73 +191,6 @@ bool Machine::unstick() {
   return false;
 }
 
-SourcePoint Machine::point(const Inst *inst) const {
-  SourcePoint p;
-  if (!inst || !inst->text)
-    return p;
-  p.ptxLine = inst->text->line;
-  const ast::Location &location =
-      program.function->locations[inst->text->location];
-  auto file = program.module->files.find(location.file);
-  if (location.line && file != program.module->files.end()) {
-    p.file = file->second;
-    p.line = location.line;
-  }
-  return p;
-}
-
-std::string Machine::mnemonic(const Inst *inst) {
-  return inst && inst->text ? inst->text->mnemonic() : "?";
-}
-
-SimulationError &Machine::error(ErrorKind kind, std::string message,
-                                const Warp *warp, const Inst *inst, int lane,
-                                bool fatal) {
-  static thread_local SimulationError repeated;
-  SourcePoint where = point(inst);
-  if (fatal)
-    stopped = true;
-  for (const SimulationError &e : report.errors)
-    if (e.kind == kind && e.where.ptxLine == where.ptxLine && where.ptxLine) {
-      repeated = {};
-      repeated.kind = kind;
-      return repeated;
-    }
-  report.errors.emplace_back();
-  SimulationError &e = report.errors.back();
-  e.kind = kind;
-  e.message = std::move(message);
-  e.where = std::move(where);
-  if (warp) {
-    e.inThread = true;
-    e.block = warp->cta.index;
-    e.warp = int(warp->id);
-    e.lane = lane;
-  }
-  if (report.errors.size() >= options.maxErrors)
-    stopped = true;
-  return e;
-}
-
-std::string Machine::sharedName(uint64_t offset) const {
-  std::string name = "shared memory offset " + std::to_string(offset);
-  if (const SharedSymbol *best = program.symbolAt(offset))
-    name +=
-        " (" + best->name + "+" + std::to_string(offset - best->offset) + ")";
-  return name;
-}
-
-std::string Machine::agentName(uint32_t agent) const {
-  if (agent >= kRoles * warpsInCluster)
-    return "by a copy that completes on an mbarrier";
-  uint32_t warp = agent % warpsInCluster;
-  uint32_t perCta = warpsInCluster / uint32_t(ctas.size());
-  std::string name = "by warp " + std::to_string(warp % perCta);
-  return ctas.size() > 1
-             ? name + " of CTA rank " + std::to_string(warp / perCta)
-             : name;
-}
-
 bool Machine::clusterAddress(Warp &warp, const Inst &inst, int lane,
                              uint64_t address, Cta *&cta, uint32_t &offset) {
   uint32_t rank = uint32_t(address >> kSharedRankShift);
@@ -276,4 +204,35 @@ bool Machine::clusterAddress(Warp &warp, const Inst &inst, int lane,
   cta = ctas[rank].get();
   offset = uint32_t(address) & kSharedOffsetMask;
   return true;
+}
+
+void Machine::tryCompleteCluster() {
+  uint32_t needed = 0;
+  for (const Warp *warp : warps)
+    needed += uint32_t(__builtin_popcount(warp->live()));
+  // Arrivals of lanes that exited since count for the phase they arrived in.
+  uint32_t gone = 0;
+  for (const Warp *warp : warps)
+    gone += uint32_t(__builtin_popcount(warp->clusterCounted & ~warp->live()));
+  if (!clusterBarrier.arrived || clusterBarrier.arrived < needed + gone)
+    return;
+  for (Warp *warp : warps)
+    warp->clusterCounted = 0;
+  clusterBarrier.arrived = 0;
+  ++clusterBarrier.phase;
+  clusterBarrier.done.join(clusterBarrier.arriving);
+  wakeAll(WaitKind::ClusterBarrier);
+}
+
+std::optional<ClusterIndex> Machine::cancelCluster() {
+  if (grid.requestsFailEarly && random.below(8) == 0)
+    requestsFail = true;
+  std::optional<ClusterIndex> taken;
+  if (!requestsFail)
+    taken = grid.takePending();
+  if (taken)
+    ++report.statistics.canceledClusters;
+  else
+    requestsFail = true;
+  return taken;
 }

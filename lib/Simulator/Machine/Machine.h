@@ -9,7 +9,7 @@
 #include "Machine/Cta.h"
 #include "Machine/Grid.h"
 #include "Machine/Warp.h"
-#include "Memory/Async.h"
+#include "Memory/ClusterContext.h"
 #include "fp8/Simulator/Simulator.h"
 
 #include <memory>
@@ -28,7 +28,7 @@ struct ClusterBarrier {
   SyncClocks done;
 };
 
-class Machine {
+class Machine : public ClusterContext {
 public:
   Machine(Grid &grid, ClusterIndex first, uint32_t ordinal);
 
@@ -40,10 +40,6 @@ public:
 
   Grid &grid;
   Device &device;
-  const Program &program;
-  const LaunchConfig &config;
-  const Options &options;
-  Report &report;
   const std::vector<uint8_t> &parameters;
 
   std::vector<std::unique_ptr<Cta>> ctas; ///< by rank
@@ -51,29 +47,10 @@ public:
   /// By address: what the writers of flags (volatile, atomic, release) knew.
   std::unordered_map<uint64_t, SyncClocks> strongClocks;
   uint64_t now = 0;
-  const uint32_t ordinal; ///< how many clusters started before it
-  bool &stopped;          ///< the whole grid's
-  bool checksOrder =
-      true; ///< ownership and happens-before; off when work completes at issue
   Random random;
-
-  // Errors.
-  /// Adds an error, unless one of its kind was reported at this instruction.
-  /// The run stops at `fatal` ones and when there are enough.
-  SimulationError &error(ErrorKind kind, std::string message, const Warp *warp,
-                         const Inst *inst, int lane = -1, bool fatal = false);
-  SourcePoint point(const Inst *inst) const;
-  SimulationNote note(const Inst *inst, std::string message) const {
-    return {point(inst), std::move(message)};
-  }
-  /// "shared memory 0x2400 (smem+1024)".
-  std::string sharedName(uint64_t offset) const;
-  std::string agentName(uint32_t agent) const;
-  static std::string mnemonic(const Inst *inst);
 
   // Asynchronous work.
   void issue(std::unique_ptr<AsyncOp> op);
-  AsyncQueue &queue() { return async; }
   void progress() { stuckRounds = 0; } ///< something observable happened
   void wakeAll(WaitKind kind);
 
@@ -134,7 +111,6 @@ public:
   uint32_t newAgent() {
     return nextAgent < kMaxAgents ? nextAgent++ : kMaxAgents - 1;
   }
-  uint32_t warpsInCluster = 0;
   void tryCompleteCluster();
 
   /// Global memory, without an access to it; null after an error.
@@ -159,7 +135,6 @@ private:
   void checkMissedPhase(Mbarrier &barrier, Warp &warp, const Inst &inst,
                         int lane);
 
-  AsyncQueue async;
   unsigned stuckRounds = 0;
   uint32_t nextAgent = 0;
   uint64_t globalReads = 0;

@@ -34,7 +34,7 @@ Mbarrier *Machine::barrierAt(Warp &warp, const Inst &inst, int lane,
       !checkPresent(*cta, warp, inst, lane))
     return nullptr;
   if (!asyncUse)
-    touchRemote(*cta, warp, inst, warp.accessAgent(), warp.epoch);
+    touchRemote(*cta, warp, inst, warp.accessAgent(), warp.time());
   Mbarrier *barrier = offset % 8 == 0 ? cta->findBarrier(offset) : nullptr;
   if (!barrier || !barrier->live) {
     std::string why = offset % 8 ? "is not aligned to 8 bytes"
@@ -50,7 +50,7 @@ Mbarrier *Machine::barrierAt(Warp &warp, const Inst &inst, int lane,
   if (!checksOrder)
     return barrier;
   bool own = warp.isOwnAccess(barrier->initAgent);
-  if (!own && warp.clocks.all.get(barrier->initAgent) < barrier->initTime) {
+  if (!own && !warp.knows(barrier->initAgent, barrier->initTime)) {
     SimulationError &e = error(
         ErrorKind::Race,
         "'" + mnemonic(&inst) + "' uses the mbarrier at " + sharedName(offset) +
@@ -63,7 +63,7 @@ Mbarrier *Machine::barrierAt(Warp &warp, const Inst &inst, int lane,
              "initialised here, " + agentName(barrier->initAgent)));
     barrier->initTime = 0;
   } else if (asyncUse && !barrier->initFenced &&
-             warp.clocks.proxy.get(barrier->initAgent) < barrier->initTime) {
+             warp.clocks().proxy.get(barrier->initAgent) < barrier->initTime) {
     SimulationError &e = error(
         ErrorKind::MissingProxyFence,
         "'" + mnemonic(&inst) + "' makes the async proxy use the mbarrier at " +
@@ -92,7 +92,7 @@ void Machine::checkMissedPhase(Mbarrier &barrier, Warp &warp, const Inst &inst,
     uint32_t waiter = wait.agent / 2;
     std::string who =
         (wait.agent % 2 ? "one lane of warp " : "lanes of warp ") +
-        std::to_string(waiter % (warpsInCluster / uint32_t(ctas.size())));
+        std::to_string(waiter % warpsInCta);
     SimulationError &e = error(
         ErrorKind::MissedPhase,
         "'" + mnemonic(&inst) + "' completes phase " +
@@ -190,12 +190,12 @@ bool Machine::arrive(Mbarrier &barrier, uint32_t count, Warp &warp,
           &warp, &inst, lane, true);
     return false;
   }
-  checkEarlyArrival(barrier, carried ? *carried : warp.clocks, warp, inst,
+  checkEarlyArrival(barrier, carried ? *carried : warp.clocks(), warp, inst,
                     lane);
   if (carried)
     barrier.arrivals.landed = true;
   else
-    barrier.arrivals.made.push_back({warp.accessAgent(), warp.epoch});
+    barrier.arrivals.made.push_back({warp.accessAgent(), warp.time()});
   barrierEvent(1, barrier, &warp);
   barrier.log.add(BarrierLog::arrivalKind(inst), warp, count);
   if (carried)
@@ -286,13 +286,13 @@ void Machine::waitSucceeded(Mbarrier &barrier, Warp &warp, const Inst &inst,
     warp.acquireRelaxed(barrier.done);
   else
     warp.acquire(barrier.done);
-  ++warp.waits;
+  uint32_t number = warp.countWait();
   if (!parity)
     return;
   for (PhaseWait &wait : barrier.waits)
     if (wait.agent == warp.waitAgent()) {
-      wait = {warp.waitAgent(), warp.waits, &inst};
+      wait = {warp.waitAgent(), number, &inst};
       return;
     }
-  barrier.waits.push_back({warp.waitAgent(), warp.waits, &inst});
+  barrier.waits.push_back({warp.waitAgent(), number, &inst});
 }

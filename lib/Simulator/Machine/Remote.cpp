@@ -58,19 +58,19 @@ void Machine::checkRemoteUse(Cta &cta) {
   const char *const asyncCure =
       "; wait for the phase of the mbarrier that it arrives in";
   for (const auto &op : async.operations()) {
-    const Cta &from = op->issuer->cta;
-    if (op->signals != int32_t(cta.rank) || &from == &cta)
+    uint32_t from = op->issuer->ctaRank;
+    if (op->signals != int32_t(cta.rank) || from == cta.rank)
       continue;
     error(ErrorKind::WorkInFlight,
           rankName(cta.rank) + " ends while '" + mnemonic(op->inst) + "' of " +
-              rankName(from.rank) +
-              " has still to arrive at one of its mbarriers" + asyncCure,
+              rankName(from) + " has still to arrive at one of its mbarriers" +
+              asyncCure,
           op->issuer, op->inst, op->lane);
     return;
   }
   Clock known;
   for (const auto &warp : cta.warps)
-    known.join(warp->clocks.reached);
+    known.join(warp->clocks().reached);
   // The first in program order, so that reports do not depend on hashing.
   const RemoteAccess *worst = nullptr;
   bool lands = false; ///< an arrival at a barrier, whose phase tells of it
@@ -79,7 +79,7 @@ void Machine::checkRemoteUse(Cta &cta) {
         (!worst || access.inst->index < worst->inst->index ||
          (access.inst == worst->inst && access.rank < worst->rank))) {
       worst = &access;
-      lands = agent >= kRoles * warpsInCluster;
+      lands = !isWarp(agent);
     }
   if (!worst)
     return;

@@ -12,8 +12,9 @@
 using namespace fp8::sim;
 
 Warp::Warp(Cta &cta, uint32_t id, uint32_t globalIndex, uint32_t lanes)
-    : machine(cta.machine), cta(cta), id(id), globalIndex(globalIndex),
-      live(lanes), lanes(lanes) {
+    : WarpOrder({cta.index, cta.rank, id, globalIndex},
+                cta.machine.warpsInCluster, lanes),
+      machine(cta.machine), cta(cta) {
   const Program &program = machine.program;
   size_t rows = program.registers + program.constants.size();
   values.resize(rows * 32);
@@ -40,90 +41,6 @@ Warp::Warp(Cta &cta, uint32_t id, uint32_t globalIndex, uint32_t lanes)
   recount();
 }
 
-uint32_t Warp::agent(Role role) const {
-  return uint32_t(role) * machine.warpsInCluster + globalIndex;
-}
-
-// What the lanes of a warp do together, and one of them does not know of the
-// others until they meet. An MMA or a bulk copy belongs to who issues it.
-static constexpr Role kShared[] = {Role::Generic, Role::TensorLoad,
-                                   Role::TensorStore, Role::TensorLoadWaited,
-                                   Role::TensorStoreWaited};
-
-void Warp::advance() {
-  for (Role role : {Role::Generic, Role::OneLane}) {
-    clocks.reached.raise(agent(role), epoch);
-    clocks.all.raise(agent(role), epoch);
-  }
-  ++epoch;
-}
-
-void Warp::releaseRelaxed(SyncClocks &into) {
-  for (Role role : {Role::Generic, Role::OneLane})
-    clocks.reached.raise(agent(role), epoch);
-  into.reached.join(clocks.reached);
-  releaseFenced(into);
-}
-
-void Warp::releaseFenced(SyncClocks &into) {
-  ++epoch;
-  into.join(fenced);
-  releaseWaits(into.waits);
-}
-
-void Warp::releaseWaits(Clock &into) const {
-  into.join(clocks.waits);
-  into.raise(globalIndex * 2, oneLane() ? waitsMet : waits);
-  into.raise(globalIndex * 2 + 1, waits);
-}
-
-void Warp::release(SyncClocks &into) {
-  advance();
-  releaseWaits(into.waits);
-  if (!oneLane()) {
-    into.join(clocks);
-    return;
-  }
-  SyncClocks mine = clocks;
-  for (Role role : kShared)
-    for (Clock *clock : {&mine.all, &mine.tensor})
-      clock->lower(agent(role), met.get(agent(role)));
-  into.join(mine);
-}
-
-Clock Warp::knowledge() const {
-  Clock known = clocks.all;
-  for (Role role : {Role::Generic, Role::OneLane})
-    known.raise(agent(role), epoch);
-  if (oneLane())
-    for (Role role : kShared)
-      known.lower(agent(role), met.get(agent(role)));
-  return known;
-}
-
-void Warp::acquire(const SyncClocks &from) {
-  // Lanes that have all arrived where this wait ends have met there.
-  for (Role role : kShared)
-    met.raise(agent(role), from.all.get(agent(role)));
-  clocks.join(from);
-}
-
-void Warp::meet() {
-  advance();
-  for (Role role : kShared)
-    met.raise(agent(role), clocks.all.get(agent(role)));
-}
-
-void Warp::fenceProxy() {
-  advance();
-  clocks.proxy.join(clocks.all);
-}
-
-void Warp::fenceThread() {
-  acquire(observed);
-  release(fenced);
-}
-
 void Warp::recount() {
   runnableGroups = 0;
   for (const LaneGroup &g : groups)
@@ -138,13 +55,13 @@ void Warp::wake(WaitKind kind) {
 }
 
 void Warp::exitLanes(uint32_t mask) {
-  live &= ~mask;
+  exit(mask);
   current.mask &= ~mask;
   // Those who wait for the others at an aligned instruction look again.
   for (LaneGroup &g : groups)
     if (g.wait == WaitKind::Converge)
       g.wait = WaitKind::None;
-  if (!live)
+  if (finished())
     checkWgmmaExit(*this);
 }
 
@@ -296,7 +213,7 @@ void Warp::markReady(const Inst &inst, uint32_t mask) {
 }
 
 bool Warp::converged(const Inst &inst, uint32_t mask) {
-  uint32_t needed = live;
+  uint32_t needed = live();
   if (inst.convergence == Convergence::Members) {
     uint32_t members =
         uint32_t(row(inst.s[inst.sources - 1])[__builtin_ctz(mask)]);
@@ -373,10 +290,10 @@ void Warp::run(unsigned quantum, bool preferLowest, uint64_t pick) {
           break;
         }
         if (mask & (mask - 1))
-          waitsMet = waits;
+          meetForWaits();
       }
       uint32_t before = uint32_t(groups.size());
-      executing = mask;
+      execute(mask);
       Flow flow = inst.fn(*this, inst, mask);
       if (flow == Flow::Wait) {
         if (uint32_t rest = current.mask & ~mask) {

@@ -6,8 +6,9 @@
 #ifndef FP8_LIB_SIMULATOR_MACHINE_WARP_H
 #define FP8_LIB_SIMULATOR_MACHINE_WARP_H
 
+#include "Machine/CopyGroups.h"
 #include "Machine/Warpgroup.h"
-#include "Memory/Clocks.h"
+#include "Memory/WarpOrder.h"
 #include "Program/Program.h"
 
 #include <cstdint>
@@ -51,37 +52,12 @@ struct LaneGroup {
   bool runnable() const { return wait == WaitKind::None; }
 };
 
-/// Groups of asynchronous copies of one lane (bulk and non-bulk alike).
-struct CopyGroups {
-  uint32_t open = 0; ///< number of groups committed
-  struct Pending {
-    uint32_t group;
-    uint32_t reads = 0;  ///< sources not yet read
-    uint32_t writes = 0; ///< not yet complete
-    bool waitedRead = false;
-    uint32_t time = 0; ///< the agent's time of the latest operation
-    const Inst *inst = nullptr;
-  };
-  std::vector<Pending> groups;
-
-  Pending &current(const Inst &inst);
-  /// Whether all but the `latest` most recent groups are complete (or read).
-  bool complete(uint32_t latest, bool readOnly) const;
-  /// Forgets complete groups that a wait covered; returns the latest time among
-  /// the covered.
-  uint32_t observe(uint32_t latest, bool readOnly);
-};
-
-class Warp {
+class Warp : public WarpOrder {
 public:
   Warp(Cta &cta, uint32_t id, uint32_t globalIndex, uint32_t lanes);
 
   Machine &machine;
   Cta &cta;
-  const uint32_t id;          ///< in the CTA
-  const uint32_t globalIndex; ///< in the cluster
-  uint32_t live;              ///< lanes that have not exited
-  const uint32_t lanes;       ///< lanes that exist
 
   uint64_t *row(uint32_t index) { return &values[size_t(index) * 32]; }
   const uint64_t *row(uint32_t index) const {
@@ -94,7 +70,7 @@ public:
   /// Executes up to `quantum` instructions of one group.
   void run(unsigned quantum, bool preferLowest, uint64_t pick);
   bool runnable() const { return runnableGroups != 0; }
-  bool finished() const { return live == 0; }
+  bool finished() const { return !live(); }
   std::vector<LaneGroup> groups;
   void recount();
 
@@ -123,63 +99,6 @@ public:
   /// A register that is undefined or in flight, and used.
   void reportUndefined(const Inst &inst, uint32_t row, uint32_t lanes,
                        bool write);
-
-  // Happens-before.
-  SyncClocks clocks;
-  uint32_t epoch = 1;
-  uint32_t agent(Role role) const;
-  uint32_t executing = 0; ///< lanes that execute the current instruction
-  bool oneLane() const {
-    return !(executing & (executing - 1)) && executing != live;
-  }
-  /// Of accesses through the generic proxy by the current instruction.
-  uint32_t accessAgent() const {
-    return agent(oneLane() ? Role::OneLane : Role::Generic);
-  }
-  bool isOwnAccess(uint32_t other) const {
-    return other == agent(Role::Generic) || other == agent(Role::OneLane);
-  }
-  AccessTag tag(const Inst &inst) const {
-    return AccessTag(accessAgent(), epoch, inst.index);
-  }
-  /// What this warp has done becomes part of `into`; of a lane alone, what the
-  /// others have done before they last met.
-  void release(SyncClocks &into);
-  void acquire(const SyncClocks &from);
-  /// Accesses that come before what the current instruction issues.
-  Clock knowledge() const;
-  /// The lanes meet: each knows what the others have done (PTX ISA,
-  /// bar.warp.sync).
-  void meet();
-  /// Whether what the warp did at `time` is known to who executes the current
-  /// instruction.
-  bool knowsOwn(AccessTag tag) const {
-    return !oneLane() || tag.agent() != agent(Role::Generic) ||
-           tag.time() <= met.get(tag.agent());
-  }
-  /// The relaxed forms order memory only together with fences.
-  void releaseRelaxed(SyncClocks &into);
-  /// Of what went before, what a fence stands behind, and nothing else.
-  void releaseFenced(SyncClocks &into);
-  void acquireRelaxed(const SyncClocks &from) {
-    clocks.reached.join(from.reached);
-    clocks.waits.join(from.waits);
-    observed.join(from);
-  }
-  void fenceProxy();
-  void fenceThread();
-  Clock met; ///< of the warp's own roles, as they were when its lanes last met
-  /// Its place in the clocks of waits: lanes together, or one alone.
-  uint32_t waitAgent() const { return globalIndex * 2 + oneLane(); }
-  /// The waits that are over for who executes the current instruction.
-  void releaseWaits(Clock &into) const;
-  uint32_t waits = 0; ///< for phases, that have succeeded
-  /// Of these, those before all lanes last executed a .sync instruction
-  /// together: each waits there for the others, though only bar.warp.sync
-  /// orders memory (PTX ISA, shfl.sync, elect.sync, bar.warp.sync).
-  uint32_t waitsMet = 0;
-  SyncClocks fenced;   ///< what relaxed writes and arrivals after a fence carry
-  SyncClocks observed; ///< by relaxed reads: known after the next fence
 
   uint32_t waitedForGrid = 0; ///< lanes behind their griddepcontrol.wait
 
@@ -212,7 +131,6 @@ private:
   size_t currentIndex = 0;
   unsigned runnableGroups = 0;
 
-  void advance(); ///< to the next epoch; what was done in this is known here
   const Inst *owner(uint32_t row) const; ///< asynchronous, of a register
   uint32_t nextMeeting() const;
   bool checkReady(const Inst &inst, uint32_t mask);
@@ -222,16 +140,6 @@ private:
   void mergeCurrent();
   uint64_t specialValue(const ConstantRow &constant, unsigned lane) const;
 };
-
-/// Executes a piece of code for each lane of a mask.
-template <typename F>
-inline void forLanes(uint32_t mask, F f) {
-  while (mask) {
-    int lane = __builtin_ctz(mask);
-    mask &= mask - 1;
-    f(lane);
-  }
-}
 
 } // namespace fp8::sim
 

@@ -16,7 +16,6 @@
 
 namespace fp8::sim {
 
-class Decoder;
 class Warp;
 struct Inst;
 
@@ -70,10 +69,6 @@ const Inst *wgmmaOwner(const Warp &warp, uint32_t row);
 void touchFragments(Warp &warp, const Inst &inst);
 /// A warp exits: nothing may be in flight.
 void checkWgmmaExit(Warp &warp);
-/// wgmma.mma_async, from its shape on.
-bool decodeWgmmaMma(Decoder &decoder, Inst &inst);
-/// setmaxnreg.
-bool decodeSetMaxRegisters(Decoder &decoder, Inst &inst);
 
 } // namespace fp8::sim
 

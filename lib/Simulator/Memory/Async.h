@@ -16,7 +16,7 @@
 
 namespace fp8::sim {
 
-class Warp;
+class WarpOrder;
 struct Inst;
 
 /// A small, fast, seeded generator (splitmix64).
@@ -69,7 +69,7 @@ constexpr unsigned kEngines = 9;
 
 struct AsyncOp {
   const Inst *inst = nullptr;
-  Warp *issuer = nullptr;
+  const WarpOrder *issuer = nullptr;
   int lane = 0;
   Engine engine = Engine::BulkLoad;
   uint64_t due = 0;

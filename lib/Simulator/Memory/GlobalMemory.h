@@ -15,7 +15,7 @@
 
 namespace fp8::sim {
 
-class Warp;
+class WarpOrder;
 
 /// Who accesses global memory. An asynchronous operation keeps what its issuer
 /// knew when it issued it.
@@ -24,7 +24,7 @@ struct GlobalActor {
   /// A strong access (PTX ISA 8.3): two of them are no race.
   bool strong = false;
   /// The warp, of a generic access: it is ordered after the warp's own.
-  const Warp *warp = nullptr;
+  const WarpOrder *warp = nullptr;
   Clock known; ///< of an asynchronous operation
 };
 

@@ -5,7 +5,7 @@
 
 #include "Memory/SharedMemory.h"
 
-#include "Machine/Machine.h"
+#include "Memory/ClusterContext.h"
 
 #include <algorithm>
 #include <cstring>
@@ -23,23 +23,24 @@ bool overlaps(const SharedRun &run, uint32_t cta, uint32_t offset,
 }
 } // namespace
 
-SharedMemory::SharedMemory(Cta &cta, uint32_t size)
-    : cta(cta), bytes(size), writes(size), reads(size), busy(size / 16 + 1),
-      readers(size / kOwnerBlock + 1), writers(readers) {}
+SharedMemory::SharedMemory(ClusterContext &context, uint32_t rank,
+                           uint32_t size)
+    : context(context), rank(rank), bytes(size), writes(size), reads(size),
+      busy(size / 16 + 1), readers(size / kOwnerBlock + 1), writers(readers) {}
 
-bool SharedMemory::inBounds(Warp &warp, const Inst &inst, int lane,
+bool SharedMemory::inBounds(WarpOrder &warp, const Inst &inst, int lane,
                             uint64_t offset, uint64_t count) {
   if (offset >= kSharedReserved && count <= bytes.size() &&
       offset <= bytes.size() - count)
     return true;
-  cta.machine.error(ErrorKind::OutOfBounds,
-                    "'" + Machine::mnemonic(&inst) + "' accesses " +
-                        std::to_string(count) +
-                        " bytes of shared memory at offset " +
-                        std::to_string(offset) + ", outside the CTA's " +
-                        std::to_string(bytes.size() - kSharedReserved) +
-                        " bytes from " + std::to_string(kSharedReserved),
-                    &warp, &inst, lane, true);
+  context.error(ErrorKind::OutOfBounds,
+                "'" + ClusterContext::mnemonic(&inst) + "' accesses " +
+                    std::to_string(count) +
+                    " bytes of shared memory at offset " +
+                    std::to_string(offset) + ", outside the CTA's " +
+                    std::to_string(bytes.size() - kSharedReserved) +
+                    " bytes from " + std::to_string(kSharedReserved),
+                &warp, &inst, lane, true);
   return false;
 }
 
@@ -51,10 +52,10 @@ bool SharedMemory::anyBusy(uint32_t offset, uint32_t count) const {
   return false;
 }
 
-bool SharedMemory::ordered(const Warp &warp, AccessTag tag) const {
+bool SharedMemory::ordered(const WarpOrder &warp, AccessTag tag) const {
   if (warp.isOwnAccess(tag.agent()))
     return true;
-  return tag.none() || warp.clocks.all.get(tag.agent()) >= tag.time();
+  return tag.none() || warp.knows(tag);
 }
 
 void SharedMemory::markRead(uint32_t offset, AccessTag tag) {
@@ -73,7 +74,8 @@ void SharedMemory::markRead(uint32_t offset, AccessTag tag) {
   last = tag;
 }
 
-AccessTag SharedMemory::unorderedRead(const Warp &warp, uint32_t offset) const {
+AccessTag SharedMemory::unorderedRead(const WarpOrder &warp,
+                                      uint32_t offset) const {
   if (!ordered(warp, reads[offset]))
     return reads[offset];
   auto others = otherReads.find(offset);
@@ -93,7 +95,7 @@ const AsyncOp *SharedMemory::conflicting(uint32_t offset, uint32_t count,
           (first && first->serial <= op->serial))
         continue;
       for (const SharedRun &run : op->shared)
-        if (overlaps(run, cta.rank, offset, count) && (run.write || write))
+        if (overlaps(run, rank, offset, count) && (run.write || write))
           first = op;
     }
   };
@@ -109,42 +111,42 @@ const AsyncOp *SharedMemory::conflicting(uint32_t offset, uint32_t count,
 
 /// Reports a conflict with an operation in flight, or an ordinary access to an
 /// mbarrier.
-bool SharedMemory::checkBusy(Warp &warp, const Inst &inst, int lane,
+bool SharedMemory::checkBusy(WarpOrder &warp, const Inst &inst, int lane,
                              uint32_t offset, uint32_t count, bool write,
                              int64_t pipe) {
-  Machine &machine = cta.machine;
   for (uint32_t at = offset & ~7u; at < offset + count; at += 8) {
     if (!(busy[at / 16] & kBarrierFlag))
       continue;
-    Mbarrier *barrier = cta.findBarrier(at);
-    if (!barrier || !barrier->live)
+    auto barrier = barriers.find(at);
+    if (barrier == barriers.end())
       continue;
     SimulationError &error =
-        machine.error(ErrorKind::BarrierMisuse,
-                      "'" + Machine::mnemonic(&inst) + "' accesses " +
-                          machine.sharedName(at) +
+        context.error(ErrorKind::BarrierMisuse,
+                      "'" + ClusterContext::mnemonic(&inst) + "' accesses " +
+                          context.sharedName(at) +
                           ", which holds a live mbarrier; only mbarrier "
                           "operations may, until mbarrier.inval",
                       &warp, &inst, lane);
     error.notes.push_back(
-        machine.note(barrier->initInst, "the mbarrier was initialised here"));
+        context.note(barrier->second, "the mbarrier was initialised here"));
     return false;
   }
-  if (!machine.checksOrder)
+  if (!context.checksOrder)
     return true;
   const AsyncOp *op = conflicting(offset, count, write, pipe);
   if (!op)
     return true;
   const SharedRun &run =
       *std::find_if(op->shared.begin(), op->shared.end(), [&](const auto &r) {
-        return overlaps(r, cta.rank, offset, count) && (r.write || write);
+        return overlaps(r, rank, offset, count) && (r.write || write);
       });
   std::string range =
-      machine.sharedName(run.begin) + " to +" + std::to_string(run.size);
-  SimulationError &error = machine.error(
+      context.sharedName(run.begin) + " to +" + std::to_string(run.size);
+  SimulationError &error = context.error(
       ErrorKind::MemoryInFlight,
-      "'" + Machine::mnemonic(&inst) + (write ? "' overwrites " : "' reads ") +
-          range + ", which an unfinished '" + Machine::mnemonic(op->inst) +
+      "'" + ClusterContext::mnemonic(&inst) +
+          (write ? "' overwrites " : "' reads ") + range +
+          ", which an unfinished '" + ClusterContext::mnemonic(op->inst) +
           (run.write ? "' still writes" : "' still reads") +
           "; wait for its completion first (" +
           (op->engine == Engine::BulkStore
@@ -157,23 +159,24 @@ bool SharedMemory::checkBusy(Warp &warp, const Inst &inst, int lane,
                : "the mbarrier it completes on") +
           ")",
       &warp, &inst, lane);
-  error.notes.push_back(machine.note(
+  error.notes.push_back(context.note(
       op->inst, "the unfinished operation was issued here, by block rank " +
-                    std::to_string(op->issuer->cta.rank) + " warp " +
+                    std::to_string(op->issuer->ctaRank) + " warp " +
                     std::to_string(op->issuer->id)));
   return false;
 }
 
-static SimulationError &reportRace(Machine &machine, Warp &warp,
+static SimulationError &reportRace(ClusterContext &context, WarpOrder &warp,
                                    const Inst &inst, int lane, uint32_t offset,
                                    AccessTag other, bool otherWrites,
                                    bool writes) {
-  const Inst *earlier = &machine.program.code[other.instruction()];
-  SimulationError &error = machine.error(
+  const Inst *earlier = &context.program.code[other.instruction()];
+  SimulationError &error = context.error(
       ErrorKind::Race,
-      "'" + Machine::mnemonic(&inst) + (writes ? "' writes " : "' reads ") +
-          machine.sharedName(offset) + " with no synchronisation after '" +
-          Machine::mnemonic(earlier) +
+      "'" + ClusterContext::mnemonic(&inst) +
+          (writes ? "' writes " : "' reads ") + context.sharedName(offset) +
+          " with no synchronisation after '" +
+          ClusterContext::mnemonic(earlier) +
           (otherWrites ? "' wrote it" : "' read it") +
           (warp.isOwnAccess(other.agent())
                ? " in other lanes of the warp; execute bar.warp.sync between "
@@ -181,17 +184,16 @@ static SimulationError &reportRace(Machine &machine, Warp &warp,
                : "; order the two by a barrier that both sides take part in"),
       &warp, &inst, lane);
   error.notes.push_back(
-      machine.note(earlier, std::string("the other access is here, ") +
-                                machine.agentName(other.agent())));
+      context.note(earlier, std::string("the other access is here, ") +
+                                context.agentName(other.agent())));
   return error;
 }
 
-bool SharedMemory::checkRead(Warp &warp, const Inst &inst, int lane,
+bool SharedMemory::checkRead(WarpOrder &warp, const Inst &inst, int lane,
                              uint64_t wide, uint32_t count, Strength strength) {
   if (!inBounds(warp, inst, lane, wide, count))
     return false;
   uint32_t offset = uint32_t(wide);
-  Machine &machine = cta.machine;
   if (anyBusy(offset, count) &&
       !checkBusy(warp, inst, lane, offset, count, false, -1))
     return true;
@@ -200,16 +202,16 @@ bool SharedMemory::checkRead(Warp &warp, const Inst &inst, int lane,
   for (uint32_t i = offset; i < offset + count; ++i) {
     AccessTag tag = writes[i];
     if (tag.none()) {
-      machine.error(ErrorKind::UninitialisedMemory,
-                    "'" + Machine::mnemonic(&inst) + "' reads " +
-                        machine.sharedName(i) +
+      context.error(ErrorKind::UninitialisedMemory,
+                    "'" + ClusterContext::mnemonic(&inst) + "' reads " +
+                        context.sharedName(i) +
                         ", which nothing has written in this CTA",
                     &warp, &inst, lane);
       return true;
     }
-    if (tag != good && machine.checksOrder && strength == Strength::Weak &&
+    if (tag != good && context.checksOrder && strength == Strength::Weak &&
         !ordered(warp, tag)) {
-      reportRace(machine, warp, inst, lane, i, tag, true, false);
+      reportRace(context, warp, inst, lane, i, tag, true, false);
       return true;
     }
     good = tag;
@@ -218,29 +220,28 @@ bool SharedMemory::checkRead(Warp &warp, const Inst &inst, int lane,
   return true;
 }
 
-bool SharedMemory::checkWrite(Warp &warp, const Inst &inst, int lane,
+bool SharedMemory::checkWrite(WarpOrder &warp, const Inst &inst, int lane,
                               uint64_t wide, uint32_t count, Strength strength,
                               const uint8_t *value) {
   if (!inBounds(warp, inst, lane, wide, count))
     return false;
   uint32_t offset = uint32_t(wide);
-  Machine &machine = cta.machine;
   if (anyBusy(offset, count) &&
       !checkBusy(warp, inst, lane, offset, count, true, -1))
     return true;
   AccessTag mine = warp.tag(inst);
-  bool check = machine.checksOrder && strength == Strength::Weak;
+  bool check = context.checksOrder && strength == Strength::Weak;
   for (uint32_t i = offset; i < offset + count; ++i) {
     if (check && !ordered(warp, writes[i])) {
       // Two warps that store the same value do no harm.
       if (!value || bytes[i] != value[i - offset]) {
-        reportRace(machine, warp, inst, lane, i, writes[i], true, true);
+        reportRace(context, warp, inst, lane, i, writes[i], true, true);
         check = false;
       }
     } else if (AccessTag read = check ? unorderedRead(warp, i) : AccessTag();
                !read.none()) {
       if (!value || bytes[i] != value[i - offset]) {
-        reportRace(machine, warp, inst, lane, i, read, false, true);
+        reportRace(context, warp, inst, lane, i, read, false, true);
         check = false;
       }
     }
@@ -254,41 +255,40 @@ bool SharedMemory::checkWrite(Warp &warp, const Inst &inst, int lane,
 
 /// Whether fence.proxy.async stands between a generic access and one of the
 /// async proxy; reports it if not.
-bool SharedMemory::fenced(Warp &warp, const Inst &inst, int lane,
+bool SharedMemory::fenced(WarpOrder &warp, const Inst &inst, int lane,
                           uint32_t offset, AccessTag earlier,
                           bool earlierWrites, bool isWrite) {
-  Machine &machine = cta.machine;
   uint32_t genericAgents =
-      (uint32_t(Role::CopyAsync) + 1) * machine.warpsInCluster;
+      (uint32_t(Role::CopyAsync) + 1) * context.warpsInCluster;
   if (earlier.none() || earlier.agent() >= genericAgents ||
-      warp.clocks.proxy.get(earlier.agent()) >= earlier.time())
+      warp.clocks().proxy.get(earlier.agent()) >= earlier.time())
     return true;
-  const Inst *other = &machine.program.code[earlier.instruction()];
-  SimulationError &error = machine.error(
+  const Inst *other = &context.program.code[earlier.instruction()];
+  SimulationError &error = context.error(
       ErrorKind::MissingProxyFence,
-      "'" + Machine::mnemonic(&inst) +
+      "'" + ClusterContext::mnemonic(&inst) +
           (isWrite ? "' overwrites " : "' reads ") +
-          machine.sharedName(offset) + " through the async proxy, but '" +
-          Machine::mnemonic(other) + (earlierWrites ? "' wrote" : "' read") +
+          context.sharedName(offset) + " through the async proxy, but '" +
+          ClusterContext::mnemonic(other) +
+          (earlierWrites ? "' wrote" : "' read") +
           " it through the generic proxy and no fence.proxy.async stands "
           "between; execute fence.proxy.async after the " +
           (earlierWrites ? "write" : "read") +
           ", before the barrier that hands the data over",
       &warp, &inst, lane);
   error.notes.push_back(
-      machine.note(other, std::string(earlierWrites ? "written" : "read") +
-                              " here, " + machine.agentName(earlier.agent())));
+      context.note(other, std::string(earlierWrites ? "written" : "read") +
+                              " here, " + context.agentName(earlier.agent())));
   return false;
 }
 
-bool SharedMemory::checkAsync(Warp &warp, const Inst &inst, int lane,
+bool SharedMemory::checkAsync(WarpOrder &warp, const Inst &inst, int lane,
                               const SharedRun &run, AccessTag tag, int64_t pipe,
                               Proxy proxy) {
   if (!inBounds(warp, inst, lane, run.begin, run.size))
     return false;
   if (!run.size)
     return true;
-  Machine &machine = cta.machine;
   if (anyBusy(run.begin, run.size) &&
       !checkBusy(warp, inst, lane, run.begin, run.size, run.write, pipe))
     return true;
@@ -296,16 +296,16 @@ bool SharedMemory::checkAsync(Warp &warp, const Inst &inst, int lane,
   for (uint32_t i = run.begin; i < run.begin + run.size; ++i) {
     AccessTag written = writes[i];
     if (!run.write && written.none()) {
-      machine.error(ErrorKind::UninitialisedMemory,
-                    "'" + Machine::mnemonic(&inst) + "' reads " +
-                        machine.sharedName(i) +
+      context.error(ErrorKind::UninitialisedMemory,
+                    "'" + ClusterContext::mnemonic(&inst) + "' reads " +
+                        context.sharedName(i) +
                         ", which nothing has written in this CTA",
                     &warp, &inst, lane);
       return true;
     }
-    if (written != good && machine.checksOrder) {
+    if (written != good && context.checksOrder) {
       if (!ordered(warp, written) || !warp.knowsOwn(written)) {
-        reportRace(machine, warp, inst, lane, i, written, true, run.write);
+        reportRace(context, warp, inst, lane, i, written, true, run.write);
         return true;
       }
       if (proxy == Proxy::Async &&
@@ -314,7 +314,7 @@ bool SharedMemory::checkAsync(Warp &warp, const Inst &inst, int lane,
     }
     good = written;
     bool shared = run.write && !otherReads.empty() && otherReads.count(i);
-    if (run.write && (reads[i] != goodRead || shared) && machine.checksOrder &&
+    if (run.write && (reads[i] != goodRead || shared) && context.checksOrder &&
         !checkReadsBefore(warp, inst, lane, i, proxy))
       return true;
     goodRead = reads[i];
@@ -332,14 +332,14 @@ bool SharedMemory::checkAsync(Warp &warp, const Inst &inst, int lane,
 
 /// Before an asynchronous operation writes a byte: whether it knows of all who
 /// have read it, and the proxy of them. Reports it if not.
-bool SharedMemory::checkReadsBefore(Warp &warp, const Inst &inst, int lane,
+bool SharedMemory::checkReadsBefore(WarpOrder &warp, const Inst &inst, int lane,
                                     uint32_t offset, Proxy proxy) {
   std::vector<AccessTag> readers = {reads[offset]};
   if (auto others = otherReads.find(offset); others != otherReads.end())
     readers.insert(readers.end(), others->second.begin(), others->second.end());
   for (AccessTag read : readers) {
     if (!ordered(warp, read) || !warp.knowsOwn(read)) {
-      reportRace(cta.machine, warp, inst, lane, offset, read, false, true);
+      reportRace(context, warp, inst, lane, offset, read, false, true);
       return false;
     }
     if (proxy == Proxy::Async &&
@@ -374,11 +374,13 @@ void SharedMemory::disown(const SharedRun &run, const AsyncOp &op) {
   }
 }
 
-void SharedMemory::markBarrier(uint32_t offset, bool isLive) {
+void SharedMemory::markBarrier(uint32_t offset, const Inst *init) {
+  if (init)
+    barriers[offset] = init;
+  else
+    barriers.erase(offset);
   uint32_t granule = offset / 16;
-  Mbarrier *low = cta.findBarrier(granule * 16),
-           *high = cta.findBarrier(granule * 16 + 8);
-  bool any = isLive || (low && low->live) || (high && high->live);
+  bool any = barriers.count(granule * 16) || barriers.count(granule * 16 + 8);
   busy[granule] = uint16_t(any ? busy[granule] | kBarrierFlag
                                : busy[granule] & ~kBarrierFlag);
 }

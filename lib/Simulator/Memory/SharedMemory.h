@@ -15,9 +15,9 @@
 
 namespace fp8::sim {
 
+class ClusterContext;
+class WarpOrder;
 struct Inst;
-class Cta;
-class Warp;
 
 /// How an access synchronises.
 enum class Strength : uint8_t {
@@ -36,34 +36,38 @@ enum class Proxy : uint8_t {
 
 class SharedMemory {
 public:
-  SharedMemory(Cta &cta, uint32_t size);
+  /// `rank`: of its CTA.
+  SharedMemory(ClusterContext &context, uint32_t rank, uint32_t size);
 
   uint32_t size() const { return uint32_t(bytes.size()); }
   uint8_t *data() { return bytes.data(); }
 
   /// Generic-proxy accesses by one lane. False after an error; the bytes are
   /// then unusable (out of bounds only).
-  bool checkRead(Warp &warp, const Inst &inst, int lane, uint64_t offset,
+  bool checkRead(WarpOrder &warp, const Inst &inst, int lane, uint64_t offset,
                  uint32_t count, Strength strength);
-  bool checkWrite(Warp &warp, const Inst &inst, int lane, uint64_t offset,
+  bool checkWrite(WarpOrder &warp, const Inst &inst, int lane, uint64_t offset,
                   uint32_t count, Strength strength, const uint8_t *value);
 
   /// An asynchronous operation of `warp` is about to be issued that reads or
   /// writes this run: bounds, ownership, happens-before and proxy fences. `tag`
   /// is what the access is recorded as. `pipe`: operations of the same pipe are
   /// ordered.
-  bool checkAsync(Warp &warp, const Inst &inst, int lane, const SharedRun &run,
-                  AccessTag tag, int64_t pipe, Proxy proxy);
+  bool checkAsync(WarpOrder &warp, const Inst &inst, int lane,
+                  const SharedRun &run, AccessTag tag, int64_t pipe,
+                  Proxy proxy);
   /// The operation owns the run from its issue to its completion.
   void own(const SharedRun &run, const AsyncOp &op);
   void disown(const SharedRun &run, const AsyncOp &op);
 
   /// mbarrier objects: ordinary accesses to them are errors.
-  void markBarrier(uint32_t offset, bool live);
+  /// `init`: what initialised the mbarrier at `offset`; null: it is no more.
+  void markBarrier(uint32_t offset, const Inst *init);
   void markInitialised(uint32_t offset, uint32_t count, AccessTag tag);
 
 private:
-  Cta &cta;
+  ClusterContext &context;
+  const uint32_t rank;
   std::vector<uint8_t> bytes;
   std::vector<AccessTag> writes;
   std::vector<AccessTag> reads; ///< the last of each byte
@@ -72,6 +76,8 @@ private:
   /// A granule of 16 bytes: number of operations in flight on it, and
   /// kBarrierFlag.
   std::vector<uint16_t> busy;
+  /// The live mbarriers by offset, and what initialised them.
+  std::unordered_map<uint32_t, const Inst *> barriers;
   /// A block of kOwnerBlock bytes: the operations in flight that read it, and
   /// those that write it.
   using Owners = std::vector<std::vector<const AsyncOp *>>;
@@ -81,18 +87,18 @@ private:
   /// access, the first that was issued; null when there is none.
   const AsyncOp *conflicting(uint32_t offset, uint32_t count, bool write,
                              int64_t pipe) const;
-  bool inBounds(Warp &warp, const Inst &inst, int lane, uint64_t offset,
+  bool inBounds(WarpOrder &warp, const Inst &inst, int lane, uint64_t offset,
                 uint64_t count);
   bool anyBusy(uint32_t offset, uint32_t count) const;
-  bool checkBusy(Warp &warp, const Inst &inst, int lane, uint32_t offset,
+  bool checkBusy(WarpOrder &warp, const Inst &inst, int lane, uint32_t offset,
                  uint32_t count, bool write, int64_t pipe);
-  bool ordered(const Warp &warp, AccessTag tag) const;
+  bool ordered(const WarpOrder &warp, AccessTag tag) const;
   void markRead(uint32_t offset, AccessTag tag);
   /// What has read a byte and `warp` does not know of, or none.
-  AccessTag unorderedRead(const Warp &warp, uint32_t offset) const;
-  bool checkReadsBefore(Warp &warp, const Inst &inst, int lane, uint32_t offset,
-                        Proxy proxy);
-  bool fenced(Warp &warp, const Inst &inst, int lane, uint32_t offset,
+  AccessTag unorderedRead(const WarpOrder &warp, uint32_t offset) const;
+  bool checkReadsBefore(WarpOrder &warp, const Inst &inst, int lane,
+                        uint32_t offset, Proxy proxy);
+  bool fenced(WarpOrder &warp, const Inst &inst, int lane, uint32_t offset,
               AccessTag earlier, bool earlierWrites, bool writes);
 };
 

@@ -4,13 +4,14 @@
 
 #include "Memory/TensorMemory.h"
 
-#include "Machine/Machine.h"
+#include "Memory/ClusterContext.h"
 
 #include <algorithm>
 
 using namespace fp8::sim;
 
-TensorMemory::TensorMemory(Cta &cta) : cta(cta) {}
+TensorMemory::TensorMemory(ClusterContext &context, uint32_t rank)
+    : context(context), rank(rank) {}
 
 static bool isFree(const std::vector<TensorMemory::Allocation> &live,
                    uint32_t column, uint32_t count) {
@@ -112,14 +113,13 @@ static std::string cellName(uint32_t unit, uint32_t column) {
          std::to_string(unit * 16 + 15) + ", column " + std::to_string(column);
 }
 
-bool TensorMemory::checkBusy(Warp &warp, const Inst &inst,
+bool TensorMemory::checkBusy(WarpOrder &warp, const Inst &inst,
                              const TensorRegion &region, int64_t pipe) {
-  Machine &machine = cta.machine;
-  for (const auto &op : machine.queue().operations()) {
+  for (const auto &op : context.queue().operations()) {
     if (pipe >= 0 && op->pipe == pipe)
       continue;
     for (const TensorRegion &other : op->tensor) {
-      if (other.cta != cta.rank)
+      if (other.cta != rank)
         continue;
       uint32_t first = std::max(region.column, other.column);
       uint32_t last =
@@ -133,16 +133,16 @@ bool TensorMemory::checkBusy(Warp &warp, const Inst &inst,
           : other.write
               ? "execute tcgen05.wait::st and hand over by a barrier first"
               : "execute tcgen05.wait::ld and hand over by a barrier first";
-      SimulationError &error = machine.error(
+      SimulationError &error = context.error(
           ErrorKind::MemoryInFlight,
-          "'" + Machine::mnemonic(&inst) +
+          "'" + ClusterContext::mnemonic(&inst) +
               (region.write ? "' overwrites " : "' reads ") +
               "tensor memory columns " + std::to_string(first) + " to " +
               std::to_string(last - 1) + ", which an unfinished '" +
-              Machine::mnemonic(op->inst) +
+              ClusterContext::mnemonic(op->inst) +
               (other.write ? "' still writes; " : "' still reads; ") + cure,
           &warp, &inst, -1);
-      error.notes.push_back(machine.note(
+      error.notes.push_back(context.note(
           op->inst, "the unfinished operation was issued here, by warp " +
                         std::to_string(op->issuer->id)));
       return false;
@@ -154,53 +154,52 @@ bool TensorMemory::checkBusy(Warp &warp, const Inst &inst,
 /// Whether `earlier` is ordered before an access by `warp`. Same-thread pairs
 /// need the wait but no fence; others need tcgen05.fence on both sides (PTX
 /// ISA 9.7.16.6).
-bool TensorMemory::checkOrder(Warp &warp, const Inst &inst, AccessTag earlier,
-                              bool earlierWrites, bool nowWrites, uint32_t unit,
-                              uint32_t column, bool byMma) {
+bool TensorMemory::checkOrder(WarpOrder &warp, const Inst &inst,
+                              AccessTag earlier, bool earlierWrites,
+                              bool nowWrites, uint32_t unit, uint32_t column,
+                              bool byMma) {
   if (earlier.none())
     return true;
-  Machine &machine = cta.machine;
   uint32_t agent = earlier.agent();
-  bool own = agent % machine.warpsInCluster == warp.globalIndex;
-  Role role = Role(agent / machine.warpsInCluster);
+  bool own = context.warpOf(agent) == warp.globalIndex;
+  Role role = context.roleOf(agent);
   if (own && role == Role::Mma && byMma)
     return true; // pipelined
-  if (warp.clocks.tensor.get(agent) >= earlier.time())
+  if (warp.clocks().tensor.get(agent) >= earlier.time())
     return true;
-  uint32_t reached = warp.clocks.all.get(agent);
+  uint32_t reached = warp.clocks().all.get(agent);
   bool synchronised = reached >= earlier.time();
   if (own && role == Role::Mma && synchronised)
     return true;
   if (!synchronised && role != Role::Mma) {
     Role waited = role == Role::TensorLoad ? Role::TensorLoadWaited
                                            : Role::TensorStoreWaited;
-    uint32_t waitedAgent = uint32_t(waited) * machine.warpsInCluster +
-                           agent % machine.warpsInCluster;
-    if (warp.clocks.all.get(waitedAgent) >= earlier.time()) {
+    uint32_t waitedAgent = context.inRole(agent, waited);
+    if (warp.clocks().all.get(waitedAgent) >= earlier.time()) {
       if (own)
         return true;
       synchronised = true;
     }
   }
-  const Inst *other = &machine.program.code[earlier.instruction()];
+  const Inst *other = &context.program.code[earlier.instruction()];
   std::string verb = std::string(nowWrites ? "' overwrites " : "' reads ") +
                      cellName(unit, column);
-  std::string what =
-      "'" + Machine::mnemonic(other) + (earlierWrites ? "' wrote" : "' read");
+  std::string what = "'" + ClusterContext::mnemonic(other) +
+                     (earlierWrites ? "' wrote" : "' read");
   SimulationError &error =
       synchronised
-          ? machine.error(
+          ? context.error(
                 ErrorKind::MissingTcgen05Fence,
-                "'" + Machine::mnemonic(&inst) + verb + " that " + what +
+                "'" + ClusterContext::mnemonic(&inst) + verb + " that " + what +
                     ", and the two are synchronised without tcgen05.fence; "
                     "execute "
                     "tcgen05.fence::before_thread_sync before the barrier's "
                     "arrive (tcgen05.commit implies "
                     "it) and tcgen05.fence::after_thread_sync after its wait",
                 &warp, &inst)
-          : machine.error(
+          : context.error(
                 ErrorKind::Race,
-                "'" + Machine::mnemonic(&inst) + verb +
+                "'" + ClusterContext::mnemonic(&inst) + verb +
                     " with no synchronisation after " + what +
                     " it; the other side must " +
                     (role == Role::Mma
@@ -209,29 +208,27 @@ bool TensorMemory::checkOrder(Warp &warp, const Inst &inst, AccessTag earlier,
                          ? "execute tcgen05.wait::ld before it arrives"
                          : "execute tcgen05.wait::st before it arrives"),
                 &warp, &inst);
-  error.notes.push_back(machine.note(other, "the other access is here, " +
-                                                machine.agentName(agent)));
+  error.notes.push_back(context.note(other, "the other access is here, " +
+                                                context.agentName(agent)));
   return false;
 }
 
 /// The agent that knows when a tcgen05.ld or .st of another agent was waited
 /// for.
-static uint32_t waitedAgent(const Machine &machine, uint32_t agent) {
-  Role role = Role(agent / machine.warpsInCluster);
+static uint32_t waitedAgent(const ClusterContext &context, uint32_t agent) {
+  Role role = context.roleOf(agent);
   if (role != Role::TensorLoad && role != Role::TensorStore)
     return agent;
   Role waited = role == Role::TensorLoad ? Role::TensorLoadWaited
                                          : Role::TensorStoreWaited;
-  return uint32_t(waited) * machine.warpsInCluster +
-         agent % machine.warpsInCluster;
+  return context.inRole(agent, waited);
 }
 
 /// tcgen05.dealloc is synchronous (PTX ISA 9.7.16.6.1): what used the memory
 /// must be over, and fences are for what is still under way.
-bool TensorMemory::checkFree(Warp &warp, const Inst &inst, uint32_t column,
+bool TensorMemory::checkFree(WarpOrder &warp, const Inst &inst, uint32_t column,
                              uint32_t count) {
-  Machine &machine = cta.machine;
-  if (!machine.checksOrder || cells.empty())
+  if (!context.checksOrder || cells.empty())
     return true;
   for (uint32_t unit = 0; unit < kTensorUnits; ++unit)
     for (uint32_t c = column; c < column + count; ++c)
@@ -239,39 +236,39 @@ bool TensorMemory::checkFree(Warp &warp, const Inst &inst, uint32_t column,
         AccessTag earlier = (write ? writes : reads)[unit * kTensorColumns + c];
         uint32_t agent = earlier.agent();
         if (earlier.none() ||
-            warp.clocks.all.get(waitedAgent(machine, agent)) >=
+            warp.clocks().all.get(waitedAgent(context, agent)) >=
                 earlier.time() ||
-            agent % machine.warpsInCluster == warp.globalIndex)
+            context.warpOf(agent) == warp.globalIndex)
           continue;
-        const Inst *other = &machine.program.code[earlier.instruction()];
-        machine
+        const Inst *other = &context.program.code[earlier.instruction()];
+        context
             .error(ErrorKind::Race,
-                   "'" + Machine::mnemonic(&inst) + "' frees " +
+                   "'" + ClusterContext::mnemonic(&inst) + "' frees " +
                        cellName(unit, c) + " with no synchronisation after '" +
-                       Machine::mnemonic(other) +
+                       ClusterContext::mnemonic(other) +
                        (write ? "' wrote" : "' read") +
                        " it; the other side must wait for its operation before "
                        "it arrives, and this side for that",
                    &warp, &inst)
-            .notes.push_back(machine.note(other, "the other access is here, " +
-                                                     machine.agentName(agent)));
+            .notes.push_back(context.note(other, "the other access is here, " +
+                                                     context.agentName(agent)));
         return false;
       }
   return true;
 }
 
-bool TensorMemory::check(Warp &warp, const Inst &inst,
+bool TensorMemory::check(WarpOrder &warp, const Inst &inst,
                          const TensorRegion &region, AccessTag tag,
                          int64_t pipe) {
-  Machine &machine = cta.machine;
   uint32_t end = uint32_t(region.column) + region.count;
   if (end > kTensorColumns || !inAllocation(region.column, region.count)) {
-    machine.error(
-        ErrorKind::OutOfBounds,
-        "'" + Machine::mnemonic(&inst) + "' accesses tensor memory columns " +
-            std::to_string(region.column) + " to " + std::to_string(end - 1) +
-            ", which lie outside what the CTA has allocated",
-        &warp, &inst, -1, true);
+    context.error(ErrorKind::OutOfBounds,
+                  "'" + ClusterContext::mnemonic(&inst) +
+                      "' accesses tensor memory columns " +
+                      std::to_string(region.column) + " to " +
+                      std::to_string(end - 1) +
+                      ", which lie outside what the CTA has allocated",
+                  &warp, &inst, -1, true);
     return false;
   }
   // A load of 32 lanes may find an accumulator of M 64 in 16 of them; the other
@@ -294,8 +291,8 @@ bool TensorMemory::check(Warp &warp, const Inst &inst,
       anyFlight |= busy[at] != 0;
       if (!region.write && !initialised[at] && !busy[at] &&
           !(undefined >> unit & 1)) {
-        machine.error(ErrorKind::UninitialisedMemory,
-                      "'" + Machine::mnemonic(&inst) + "' reads " +
+        context.error(ErrorKind::UninitialisedMemory,
+                      "'" + ClusterContext::mnemonic(&inst) + "' reads " +
                           cellName(unit, c) +
                           ", which nothing has written since its allocation",
                       &warp, &inst);
@@ -304,7 +301,7 @@ bool TensorMemory::check(Warp &warp, const Inst &inst,
       }
     }
   }
-  if (!machine.checksOrder)
+  if (!context.checksOrder)
     return true;
   if (anyFlight && !checkBusy(warp, inst, region, pipe))
     return true;

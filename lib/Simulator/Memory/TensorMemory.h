@@ -17,7 +17,8 @@
 
 namespace fp8::sim {
 
-class Cta;
+class ClusterContext;
+class WarpOrder;
 
 constexpr uint32_t kTensorLanes = 128;
 constexpr uint32_t kTensorColumns = 512;
@@ -25,7 +26,8 @@ constexpr uint32_t kTensorUnits = kTensorLanes / 16;
 
 class TensorMemory {
 public:
-  explicit TensorMemory(Cta &cta);
+  /// `rank`: of its CTA.
+  TensorMemory(ClusterContext &context, uint32_t rank);
 
   uint32_t &cell(uint32_t lane, uint32_t column) {
     return cells[lane * kTensorColumns + column];
@@ -48,10 +50,11 @@ public:
 
   /// Bounds (lanes, columns, allocation), initialisation, ownership,
   /// happens-before.
-  bool check(Warp &warp, const Inst &inst, const TensorRegion &region,
+  bool check(WarpOrder &warp, const Inst &inst, const TensorRegion &region,
              AccessTag tag, int64_t pipe);
   /// Before `warp` frees these columns: whether all that used them is over.
-  bool checkFree(Warp &warp, const Inst &inst, uint32_t column, uint32_t count);
+  bool checkFree(WarpOrder &warp, const Inst &inst, uint32_t column,
+                 uint32_t count);
   bool inAllocation(uint32_t column, uint32_t count) const;
   /// Whether anything wrote to a cell of `region` in that 16-lane unit.
   bool anyInitialised(uint32_t unit, const TensorRegion &region) const;
@@ -60,7 +63,8 @@ public:
   bool anyBusy(uint32_t column, uint32_t count) const;
 
 private:
-  Cta &cta;
+  ClusterContext &context;
+  const uint32_t rank;
   std::vector<uint32_t> cells;
   std::vector<AccessTag> writes; ///< [unit][column]
   std::vector<AccessTag> reads;
@@ -68,10 +72,10 @@ private:
   std::vector<uint16_t> busy;
   std::vector<Allocation> live;
 
-  bool checkOrder(Warp &warp, const Inst &inst, AccessTag earlier,
+  bool checkOrder(WarpOrder &warp, const Inst &inst, AccessTag earlier,
                   bool earlierWrites, bool writes, uint32_t unit,
                   uint32_t column, bool byMma);
-  bool checkBusy(Warp &warp, const Inst &inst, const TensorRegion &region,
+  bool checkBusy(WarpOrder &warp, const Inst &inst, const TensorRegion &region,
                  int64_t pipe);
 };
 

@@ -90,6 +90,7 @@ const DecodeTable &fp8::sim::decodeTable() {
     addClusterControlDecoders(t);
     addProgrammaticDecoders(t);
     addWgmmaDecoders(t);
+    addRegisterPoolDecoders(t);
     return t;
   }();
   return table;

@@ -80,6 +80,7 @@ void addTcgen05Decoders(DecodeTable &table);
 void addClusterControlDecoders(DecodeTable &table);
 void addProgrammaticDecoders(DecodeTable &table);
 void addWgmmaDecoders(DecodeTable &table);
+void addRegisterPoolDecoders(DecodeTable &table);
 
 class Decoder {
 public:

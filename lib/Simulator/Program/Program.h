@@ -69,6 +69,16 @@ struct Inst {
   const ast::Instruction *text = nullptr;
 };
 
+/// Executes a piece of code for each lane of a mask.
+template <typename F>
+inline void forLanes(uint32_t mask, F f) {
+  while (mask) {
+    int lane = __builtin_ctz(mask);
+    mask &= mask - 1;
+    f(lane);
+  }
+}
+
 /// A row that does not change while a warp runs.
 struct ConstantRow {
   enum class Kind : uint8_t { Value, Special, Shared } kind = Kind::Value;

@@ -34,7 +34,7 @@ static uint8_t *accessShared(Warp &w, const Inst &i, int lane, uint64_t address,
   }
   if (!w.machine.checkPresent(*cta, w, i, lane))
     return nullptr;
-  w.machine.touchRemote(*cta, w, i, w.accessAgent(), w.epoch);
+  w.machine.touchRemote(*cta, w, i, w.accessAgent(), w.time());
   SharedMemory &shared = cta->shared;
   bool ok = write
                 ? shared.checkWrite(w, i, lane, offset, count, strength, value)

@@ -171,7 +171,6 @@ void fp8::sim::addControlDecoders(DecodeTable &t) {
     i.fn = nanosleep;
     return d.take("u32") && d.source(i, Type::U32);
   };
-  t["setmaxnreg"] = decodeSetMaxRegisters;
   t["pmevent"] = [](Decoder &d, Inst &i) {
     d.take("mask");
     i.fn = nothing;

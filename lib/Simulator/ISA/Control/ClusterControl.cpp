@@ -166,19 +166,6 @@ bool decodeQuery(Decoder &d, Inst &i) {
 
 } // namespace
 
-std::optional<ClusterIndex> Machine::cancelCluster() {
-  if (grid.requestsFailEarly && random.below(8) == 0)
-    requestsFail = true;
-  std::optional<ClusterIndex> taken;
-  if (!requestsFail)
-    taken = grid.takePending();
-  if (taken)
-    ++report.statistics.canceledClusters;
-  else
-    requestsFail = true;
-  return taken;
-}
-
 void fp8::sim::addClusterControlDecoders(DecodeTable &t) {
   t["clusterlaunchcontrol"] = [](Decoder &d, Inst &i) {
     if (d.take("try_cancel"))

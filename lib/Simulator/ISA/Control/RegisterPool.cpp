@@ -67,7 +67,7 @@ static Flow setMaxRegisters(Warp &w, const Inst &i, uint32_t) {
   return Flow::Next;
 }
 
-bool fp8::sim::decodeSetMaxRegisters(Decoder &d, Inst &i) {
+static bool decodeSetMaxRegisters(Decoder &d, Inst &i) {
   int action = d.takeOneOf({"inc", "dec"});
   if (action < 0 || !d.take("sync") || !d.take("aligned") || !d.take("u32"))
     return d.fail("needs .inc or .dec and .sync.aligned.u32");
@@ -78,4 +78,8 @@ bool fp8::sim::decodeSetMaxRegisters(Decoder &d, Inst &i) {
     return false;
   return (i.imm >= 24 && i.imm <= 256 && i.imm % 8 == 0) ||
          d.fail("needs a multiple of 8 from 24 to 256");
+}
+
+void fp8::sim::addRegisterPoolDecoders(DecodeTable &t) {
+  t["setmaxnreg"] = decodeSetMaxRegisters;
 }

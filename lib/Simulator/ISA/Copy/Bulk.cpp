@@ -28,9 +28,9 @@ Flow bulkWait(Warp &w, const Inst &i, uint32_t mask) {
     return w.waitFor(WaitKind::BulkGroups);
   forLanes(mask, [&](int l) {
     uint32_t time = w.bulk[size_t(l)].observe(uint32_t(i.imm), i.aux);
-    w.clocks.all.raise(w.agent(Role::BulkRead), time);
+    w.learn(Role::BulkRead, time);
     if (!i.aux)
-      w.clocks.all.raise(w.agent(Role::BulkWrite), time);
+      w.learn(Role::BulkWrite, time);
   });
   w.machine.progress();
   return Flow::Next;

@@ -75,7 +75,7 @@ issuePart(Warp &w, const Inst &i, int lane, const BulkLoad &load, Cta &cta,
   Warp *warp = &w;
   Cta *target = &cta;
   uint32_t bytes = load.bytes;
-  m.checkEarlyArrival(*barrier, w.clocks, w, i, lane);
+  m.checkEarlyArrival(*barrier, w.clocks(), w, i, lane);
   Clock waits;
   w.releaseWaits(waits);
   op->complete = [warp, &i, lane, target, offset, bytes, barrier, phase, read,

@@ -11,37 +11,6 @@
 
 using namespace fp8::sim;
 
-CopyGroups::Pending &CopyGroups::current(const Inst &inst) {
-  if (groups.empty() || groups.back().group != open) {
-    groups.emplace_back();
-    groups.back().group = open;
-  }
-  groups.back().inst = &inst;
-  return groups.back();
-}
-
-bool CopyGroups::complete(uint32_t latest, bool readOnly) const {
-  for (const Pending &p : groups)
-    if (p.group < open && open - p.group > latest &&
-        (p.reads || (!readOnly && p.writes)))
-      return false;
-  return true;
-}
-
-uint32_t CopyGroups::observe(uint32_t latest, bool readOnly) {
-  uint32_t time = 0;
-  for (size_t i = groups.size(); i-- > 0;) {
-    Pending &p = groups[i];
-    if (p.group >= open || open - p.group <= latest)
-      continue;
-    time = std::max(time, p.time);
-    p.waitedRead = true;
-    if (!readOnly && !p.writes)
-      groups.erase(groups.begin() + int64_t(i));
-  }
-  return time;
-}
-
 namespace {
 
 /// The copies of a warp, and the arrivals that follow them, complete in order.
@@ -146,7 +115,7 @@ Flow copyWait(Warp &w, const Inst &i, uint32_t mask) {
     return w.waitFor(WaitKind::CopyGroups);
   forLanes(mask, [&](int l) {
     uint32_t time = w.copies[size_t(l)].observe(uint32_t(i.imm), false);
-    w.clocks.all.raise(w.agent(Role::CopyAsync), time);
+    w.learn(Role::CopyAsync, time);
   });
   w.machine.progress();
   return Flow::Next;
@@ -165,7 +134,7 @@ Flow copyArrive(Warp &w, const Inst &i, uint32_t mask) {
       return;
     if (!i.aux)
       ++barrier->pending;
-    auto carried = std::make_shared<SyncClocks>(w.clocks);
+    auto carried = std::make_shared<SyncClocks>(w.clocks());
     w.releaseWaits(carried->waits);
     carried->all.raise(w.agent(Role::CopyAsync), w.copyTime);
     auto op = std::make_unique<AsyncOp>();

@@ -7,6 +7,7 @@
 
 #include "ISA/Alu/Alu.h"
 #include "ISA/Copy/Copy.h"
+#include "Memory/Swizzle.h"
 
 #include <algorithm>
 #include <cstring>

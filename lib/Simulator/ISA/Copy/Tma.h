@@ -14,23 +14,6 @@
 
 namespace fp8::sim {
 
-/// The swizzled place of a byte: the 16-byte chunk index is exchanged by XOR
-/// with the row bits above it. Works on addresses, so `address` counts from a
-/// multiple of 1024 bytes.
-inline uint32_t swizzleAddress(Swizzle swizzle, uint32_t address) {
-  switch (swizzle) {
-  case Swizzle::None:
-    return address;
-  case Swizzle::B32:
-    return address ^ (address >> 3 & 0x10);
-  case Swizzle::B64:
-    return address ^ (address >> 3 & 0x30);
-  case Swizzle::B128:
-    return address ^ (address >> 3 & 0x70);
-  }
-  return address;
-}
-
 /// Calls `run(global, shared, bytes)` for every piece of the box at
 /// `coordinates` that lies in the tensor and is contiguous on both sides (16
 /// bytes at most when swizzled), and `fill(shared, bytes)` for every piece

@@ -218,7 +218,7 @@ Flow fenceMbarrierInit(Warp &w, const Inst &, uint32_t) {
   w.fenceThread();
   for (Mbarrier &barrier : w.cta.mbarriers)
     if (w.isOwnAccess(barrier.initAgent) ||
-        w.clocks.all.get(barrier.initAgent) >= barrier.initTime)
+        w.knows(barrier.initAgent, barrier.initTime))
       barrier.initFenced = true;
   return Flow::Next;
 }
@@ -261,24 +261,6 @@ bool decodeFence(Decoder &d, Inst &i) {
 }
 
 } // namespace
-
-void Machine::tryCompleteCluster() {
-  uint32_t needed = 0;
-  for (const Warp *warp : warps)
-    needed += uint32_t(__builtin_popcount(warp->live));
-  // Arrivals of lanes that exited since count for the phase they arrived in.
-  uint32_t gone = 0;
-  for (const Warp *warp : warps)
-    gone += uint32_t(__builtin_popcount(warp->clusterCounted & ~warp->live));
-  if (!clusterBarrier.arrived || clusterBarrier.arrived < needed + gone)
-    return;
-  for (Warp *warp : warps)
-    warp->clusterCounted = 0;
-  clusterBarrier.arrived = 0;
-  ++clusterBarrier.phase;
-  clusterBarrier.done.join(clusterBarrier.arriving);
-  wakeAll(WaitKind::ClusterBarrier);
-}
 
 void fp8::sim::addBarrierDecoders(DecodeTable &t) {
   t["bar"] = decodeBar;

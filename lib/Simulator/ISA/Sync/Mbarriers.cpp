@@ -88,7 +88,7 @@ Flow init(Warp &w, const Inst &i, uint32_t mask) {
     b.transactions = 0;
     b.phase = 0;
     b.initAgent = w.accessAgent();
-    b.initTime = w.epoch;
+    b.initTime = w.time();
     b.initFenced = false;
     b.initInst = &i;
     b.arriving = {};
@@ -96,7 +96,7 @@ Flow init(Warp &w, const Inst &i, uint32_t mask) {
     b.waits.clear();
     b.arrivals = {};
     m.grid.barrierLog.open(b);
-    cta->shared.markBarrier(offset, true);
+    cta->shared.markBarrier(offset, &i);
     m.progress();
   });
   return Flow::Next;
@@ -115,7 +115,7 @@ Flow inval(Warp &w, const Inst &i, uint32_t mask) {
                       &w, &i, l);
     b->live = false;
     w.machine.grid.barrierLog.close(*b);
-    b->cta->shared.markBarrier(b->offset, false);
+    b->cta->shared.markBarrier(b->offset, nullptr);
     w.machine.progress();
   });
   return Flow::Next;

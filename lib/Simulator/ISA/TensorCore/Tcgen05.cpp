@@ -50,8 +50,7 @@ Flow waitLoads(Warp &w, const Inst &, uint32_t) {
   for (const Warp::RowInFlight &flight : w.rowsInFlight)
     w.ready[flight.row] = flight.lanes;
   w.rowsInFlight.clear();
-  w.clocks.all.raise(w.agent(Role::TensorLoadWaited), w.tensorLoadTime);
-  w.clocks.tensor.raise(w.agent(Role::TensorLoadWaited), w.tensorLoadTime);
+  w.learnTensorLoads(w.tensorLoadTime);
   w.machine.progress();
   return Flow::Next;
 }
@@ -61,22 +60,18 @@ Flow waitStores(Warp &w, const Inst &, uint32_t) {
     w.group().arrived = true;
     return w.waitFor(WaitKind::TensorStores);
   }
-  w.clocks.all.raise(w.agent(Role::TensorStoreWaited), w.tensorStoreTime);
+  w.learn(Role::TensorStoreWaited, w.tensorStoreTime);
   w.machine.progress();
   return Flow::Next;
 }
 
-/// Publishes the tcgen05 accesses that were waited for.
 Flow fenceBefore(Warp &w, const Inst &, uint32_t) {
-  w.clocks.all.raise(w.agent(Role::TensorLoad),
-                     w.clocks.all.get(w.agent(Role::TensorLoadWaited)));
-  w.clocks.all.raise(w.agent(Role::TensorStore),
-                     w.clocks.all.get(w.agent(Role::TensorStoreWaited)));
+  w.fenceTensorBefore();
   return Flow::Next;
 }
 
 Flow fenceAfter(Warp &w, const Inst &, uint32_t) {
-  w.clocks.tensor.join(w.clocks.all);
+  w.fenceTensorAfter();
   return Flow::Next;
 }
 

@@ -4,7 +4,7 @@
 
 #include "ISA/TensorCore/TensorCore.h"
 
-#include "ISA/Copy/Tma.h"
+#include "Memory/Swizzle.h"
 #include "Numerics/Accumulation.h"
 #include "Numerics/Formats.h"
 #include "Program/Program.h"

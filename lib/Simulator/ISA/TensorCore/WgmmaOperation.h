@@ -12,7 +12,12 @@
 
 namespace fp8::sim {
 
+class Decoder;
+
 constexpr uint32_t kWgmmaM = 64;
+
+/// wgmma.mma_async, from its shape on.
+bool decodeWgmmaMma(Decoder &decoder, Inst &inst);
 
 /// The matrix descriptor of wgmma, whose fields lie as tcgen05's do, but for
 /// the swizzle (PTX ISA 9.7.15.5.1.2.2). Says what is wrong, if anything.

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// griddepcontrol (PTX ISA, griddepcontrol).
+
+#include "Machine/Machine.h"
+#include "Program/Decoder.h"
+
+using namespace fp8::sim;
+
+/// There is one kernel here, so the wait is over at once.
+static Flow waitForGrid(Warp &w, const Inst &i, uint32_t mask) {
+  if (mask & ~w.waitedForGrid)
+    w.machine.gridWaits.push_back(w.tag(i));
+  w.waitedForGrid |= mask;
+  return Flow::Next;
+}
+
+static Flow launchDependents(Warp &w, const Inst &i, uint32_t) {
+  if (!w.cta.startedNext)
+    w.cta.startedNext = &i;
+  return Flow::Next;
+}
+
+void fp8::sim::addProgrammaticDecoders(DecodeTable &table) {
+  table["griddepcontrol"] = [](Decoder &d, Inst &i) {
+    int action = d.takeOneOf({"launch_dependents", "wait"});
+    i.fn = action == 0 ? launchDependents : waitForGrid;
+    return action >= 0;
+  };
+}
