@@ -3,6 +3,7 @@
 // Checks a launch, decodes the kernel, prepares parameters and module
 // variables, and runs the grid.
 
+#include "ISA/Families.h"
 #include "Machine/Machine.h"
 #include "Program/Decoder.h"
 #include "fp8/Simulator/Variables.h"
@@ -149,7 +150,7 @@ private:
   }
 
   bool decode() {
-    Decoder decoder(module, *function, program);
+    Decoder decoder(instructionSet(), module, *function, program);
     if (!decoder.run(report.errors, options.maxErrors))
       return false;
     program.predicates = uint32_t(function->registers.size());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The table of instructions, symbols and qualifiers: what all families share.
+// Symbols, labels and qualifiers: what all families share.
 
 #include "Program/Decoder.h"
 
@@ -8,97 +8,9 @@
 
 using namespace fp8::sim;
 
-Type fp8::sim::typeByName(std::string_view name) {
-  static const std::unordered_map<std::string_view, Type> types = {
-      {"b8", Type::B8},         {"u8", Type::U8},
-      {"s8", Type::S8},         {"b16", Type::B16},
-      {"u16", Type::U16},       {"s16", Type::S16},
-      {"f16", Type::F16},       {"bf16", Type::BF16},
-      {"b32", Type::B32},       {"u32", Type::U32},
-      {"s32", Type::S32},       {"f32", Type::F32},
-      {"tf32", Type::TF32},     {"b64", Type::B64},
-      {"u64", Type::U64},       {"s64", Type::S64},
-      {"f64", Type::F64},       {"b128", Type::B128},
-      {"pred", Type::Pred},     {"f16x2", Type::F16x2},
-      {"bf16x2", Type::BF16x2}, {"f32x2", Type::F32x2},
-      {"u16x2", Type::U16x2},   {"s16x2", Type::S16x2},
-      {"e4m3x2", Type::E4M3x2}, {"e5m2x2", Type::E5M2x2},
-      {"e4m3x4", Type::E4M3x4}, {"e5m2x4", Type::E5M2x4}};
-  auto it = types.find(name);
-  return it == types.end() ? Type::None : it->second;
-}
-
-unsigned fp8::sim::typeSize(Type type) {
-  switch (type) {
-  case Type::B8:
-  case Type::U8:
-  case Type::S8:
-    return 1;
-  case Type::B16:
-  case Type::U16:
-  case Type::S16:
-  case Type::F16:
-  case Type::BF16:
-  case Type::E4M3x2:
-  case Type::E5M2x2:
-    return 2;
-  case Type::B64:
-  case Type::U64:
-  case Type::S64:
-  case Type::F64:
-  case Type::F32x2:
-    return 8;
-  case Type::B128:
-    return 16;
-  case Type::None:
-  case Type::Pred:
-    return 0;
-  default:
-    return 4;
-  }
-}
-
-bool fp8::sim::isSignedType(Type type) {
-  return type == Type::S8 || type == Type::S16 || type == Type::S32 ||
-         type == Type::S64;
-}
-bool fp8::sim::isFloatType(Type type) {
-  return type == Type::F16 || type == Type::BF16 || type == Type::F32 ||
-         type == Type::F64 || type == Type::TF32;
-}
-
-const DecodeTable &fp8::sim::decodeTable() {
-  static const DecodeTable table = [] {
-    DecodeTable t;
-    addMoveDecoders(t);
-    addIntegerDecoders(t);
-    addBitDecoders(t);
-    addFloatDecoders(t);
-    addPackedDecoders(t);
-    addConvertDecoders(t);
-    addCompareDecoders(t);
-    addControlDecoders(t);
-    addWarpDecoders(t);
-    addMemoryDecoders(t);
-    addAtomicDecoders(t);
-    addBarrierDecoders(t);
-    addMbarrierDecoders(t);
-    addCopyDecoders(t);
-    addTmaDecoders(t);
-    addMatrixDecoders(t);
-    addTcgen05Decoders(t);
-    addClusterControlDecoders(t);
-    addProgrammaticDecoders(t);
-    addWgmmaDecoders(t);
-    addRegisterPoolDecoders(t);
-    return t;
-  }();
-  return table;
-}
-
-Decoder::Decoder(const ast::Module &module, const ast::Function &function,
-                 Program &program)
-    : program(program), module(module), function(function) {
+Decoder::Decoder(const OpcodeTable &opcodes, const ast::Module &module,
+                 const ast::Function &function, Program &program)
+    : program(program), module(module), function(function), opcodes(opcodes) {
   program.module = &module;
   program.function = &function;
   // A 128-bit register takes two rows, so register indices are mapped through
@@ -238,8 +150,8 @@ bool Decoder::fail(std::string message) {
 }
 
 bool Decoder::decodeOne(Inst &inst) {
-  auto it = decodeTable().find(current->opcode);
-  if (it == decodeTable().end()) {
+  DecodeFn decode = opcodes.find(current->opcode);
+  if (!decode) {
     failed = true;
     failure = "unknown instruction '" + current->mnemonic() +
               "'; the simulator has no rule for it";
@@ -250,7 +162,7 @@ bool Decoder::decodeOne(Inst &inst) {
   cacheHint = false;
   inst.guard = current->guard;
   inst.guardNegated = current->guardNegated;
-  if (!it->second(*this, inst) || failed)
+  if (!decode(*this, inst) || failed)
     return false;
   for (size_t i = 0; i < current->qualifiers.size(); ++i)
     if (!qualifierUsed[i])

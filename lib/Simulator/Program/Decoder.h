@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Turns parsed instructions into a Program. Each family of instructions
-// registers decode functions by opcode; what a function does not consume of
-// qualifiers and operands is an error, so nothing is ever skipped.
+// Turns parsed instructions into a Program. An opcode's decode function
+// consumes the qualifiers and operands; what it leaves is an error, so nothing
+// is ever skipped.
 
 #ifndef FP8_LIB_SIMULATOR_PROGRAM_DECODER_H
 #define FP8_LIB_SIMULATOR_PROGRAM_DECODER_H
 
+#include "Program/OpcodeTable.h"
 #include "Program/Program.h"
+#include "Program/Types.h"
 #include "fp8/Simulator/Report.h"
 
-#include <functional>
 #include <initializer_list>
 #include <map>
 #include <string_view>
@@ -18,74 +19,10 @@
 
 namespace fp8::sim {
 
-enum class Type : uint8_t {
-  None,
-  B8,
-  U8,
-  S8,
-  B16,
-  U16,
-  S16,
-  F16,
-  BF16,
-  B32,
-  U32,
-  S32,
-  F32,
-  TF32,
-  B64,
-  U64,
-  S64,
-  F64,
-  B128,
-  Pred,
-  F16x2,
-  BF16x2,
-  F32x2,
-  U16x2,
-  S16x2,
-  E4M3x2,
-  E5M2x2,
-  E4M3x4,
-  E5M2x4
-};
-Type typeByName(std::string_view name);
-unsigned typeSize(Type type);
-bool isSignedType(Type type);
-bool isFloatType(Type type);
-
-class Decoder;
-/// Decodes the current instruction into `inst`. False after `Decoder::fail`.
-using DecodeFn = bool (*)(Decoder &decoder, Inst &inst);
-using DecodeTable = std::unordered_map<std::string_view, DecodeFn>;
-
-// One a family; each adds its opcodes.
-void addMoveDecoders(DecodeTable &table);
-void addIntegerDecoders(DecodeTable &table);
-void addBitDecoders(DecodeTable &table);
-void addFloatDecoders(DecodeTable &table);
-void addPackedDecoders(DecodeTable &table);
-void addConvertDecoders(DecodeTable &table);
-void addCompareDecoders(DecodeTable &table);
-void addControlDecoders(DecodeTable &table);
-void addWarpDecoders(DecodeTable &table);
-void addMemoryDecoders(DecodeTable &table);
-void addAtomicDecoders(DecodeTable &table);
-void addBarrierDecoders(DecodeTable &table);
-void addMbarrierDecoders(DecodeTable &table);
-void addCopyDecoders(DecodeTable &table);
-void addTmaDecoders(DecodeTable &table);
-void addMatrixDecoders(DecodeTable &table);
-void addTcgen05Decoders(DecodeTable &table);
-void addClusterControlDecoders(DecodeTable &table);
-void addProgrammaticDecoders(DecodeTable &table);
-void addWgmmaDecoders(DecodeTable &table);
-void addRegisterPoolDecoders(DecodeTable &table);
-
 class Decoder {
 public:
-  Decoder(const ast::Module &module, const ast::Function &function,
-          Program &program);
+  Decoder(const OpcodeTable &opcodes, const ast::Module &module,
+          const ast::Function &function, Program &program);
 
   /// Decodes all instructions. Errors (Unsupported or InvalidLaunch) go to
   /// `errors`.
@@ -139,6 +76,7 @@ public:
   const ast::Function &function;
 
 private:
+  const OpcodeTable &opcodes;
   const ast::Instruction *current = nullptr;
   std::vector<bool> qualifierUsed;
   size_t nextOperand = 0;
@@ -158,8 +96,6 @@ private:
   bool decodeOne(Inst &inst);
   uint32_t constantRow(ConstantRow constant);
 };
-
-const DecodeTable &decodeTable();
 
 } // namespace fp8::sim
 

@@ -2,6 +2,8 @@
 //
 // atom and red (PTX ISA 9.7.13). Lanes of a warp take effect one after another.
 
+#include "ISA/Families.h"
+
 #include "ISA/Access/Access.h"
 #include "ISA/Alu/Alu.h"
 
@@ -232,7 +234,7 @@ bool decodeAtomic(Decoder &d, Inst &i, bool result) {
 
 } // namespace
 
-void fp8::sim::addAtomicDecoders(DecodeTable &t) {
-  t["atom"] = [](Decoder &d, Inst &i) { return decodeAtomic(d, i, true); };
-  t["red"] = [](Decoder &d, Inst &i) { return decodeAtomic(d, i, false); };
+void fp8::sim::addAtomicOpcodes(OpcodeTable &t) {
+  t.add("atom", [](Decoder &d, Inst &i) { return decodeAtomic(d, i, true); });
+  t.add("red", [](Decoder &d, Inst &i) { return decodeAtomic(d, i, false); });
 }

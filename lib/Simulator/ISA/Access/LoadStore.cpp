@@ -2,8 +2,9 @@
 //
 // ld, st, prefetch and hints (PTX ISA 9.7.9).
 
-#include "ISA/Access/Access.h"
+#include "ISA/Families.h"
 
+#include "ISA/Access/Access.h"
 #include "ISA/Copy/Copy.h"
 
 #include <cstring>
@@ -314,27 +315,27 @@ bool decodePrefetch(Decoder &d, Inst &i) {
 
 } // namespace
 
-void fp8::sim::addMemoryDecoders(DecodeTable &t) {
-  t["ld"] = [](Decoder &d, Inst &i) { return decodeAccess(d, i, true); };
-  t["ldu"] = t["ld"];
-  t["st"] = [](Decoder &d, Inst &i) {
+void fp8::sim::addLoadStoreOpcodes(OpcodeTable &t) {
+  for (const char *name : {"ld", "ldu"})
+    t.add(name, [](Decoder &d, Inst &i) { return decodeAccess(d, i, true); });
+  t.add("st", [](Decoder &d, Inst &i) {
     if (d.hasQualifier("async"))
       return decodeStoreAsync(d, i);
     return decodeAccess(d, i, false);
-  };
-  t["prefetch"] = decodePrefetch;
-  t["prefetchu"] = [](Decoder &d, Inst &i) {
+  });
+  t.add("prefetch", decodePrefetch);
+  t.add("prefetchu", [](Decoder &d, Inst &i) {
     i.fn = nothing;
     return d.take("L1") && d.address(i);
-  };
+  });
   for (const char *name : {"discard", "applypriority"})
-    t[name] = [](Decoder &d, Inst &i) {
+    t.add(name, [](Decoder &d, Inst &i) {
       d.take("global");
       d.takeOneOf({"L2", "L2::evict_normal"});
       i.fn = nothing;
       return d.address(i) && d.immediate(i.imm);
-    };
-  t["createpolicy"] = [](Decoder &d, Inst &i) {
+    });
+  t.add("createpolicy", [](Decoder &d, Inst &i) {
     // A cache policy is an opaque word that only hints use.
     int kind = d.takeOneOf({"fractional", "range", "cvt"});
     if (kind < 0)
@@ -358,5 +359,5 @@ void fp8::sim::addMemoryDecoders(DecodeTable &t) {
     if (d.operandsLeft())
       d.takeOperand();
     return true;
-  };
+  });
 }

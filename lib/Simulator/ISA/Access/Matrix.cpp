@@ -2,6 +2,8 @@
 //
 // ldmatrix and stmatrix of 8x8 tiles of 16-bit elements (PTX ISA 9.7.14.5).
 
+#include "ISA/Families.h"
+
 #include "ISA/Access/Access.h"
 #include "ISA/Alu/Alu.h"
 
@@ -80,7 +82,9 @@ bool decodeMatrix(Decoder &d, Inst &i, bool isStore) {
 
 } // namespace
 
-void fp8::sim::addMatrixDecoders(DecodeTable &t) {
-  t["ldmatrix"] = [](Decoder &d, Inst &i) { return decodeMatrix(d, i, false); };
-  t["stmatrix"] = [](Decoder &d, Inst &i) { return decodeMatrix(d, i, true); };
+void fp8::sim::addMatrixOpcodes(OpcodeTable &t) {
+  t.add("ldmatrix",
+        [](Decoder &d, Inst &i) { return decodeMatrix(d, i, false); });
+  t.add("stmatrix",
+        [](Decoder &d, Inst &i) { return decodeMatrix(d, i, true); });
 }

@@ -123,6 +123,12 @@ inline bool operands(Decoder &d, Inst &i, Type type, unsigned count) {
   return true;
 }
 
+// Families share opcodes: `add` is decoded by the family of integers, which
+// leaves other types to these.
+bool decodeFloatArithmetic(Decoder &decoder, Inst &inst);
+bool decodePackedFloat(Decoder &decoder, Inst &inst, Type type);
+bool decodePackedInteger(Decoder &decoder, Inst &inst);
+
 } // namespace fp8::sim
 
 #endif // FP8_LIB_SIMULATOR_ISA_ALU_ALU_H

@@ -2,6 +2,8 @@
 //
 // Logic, shifts and bit fields (PTX ISA 9.7.1, 9.7.8).
 
+#include "ISA/Families.h"
+
 #include "ISA/Alu/Alu.h"
 
 using namespace fp8::sim;
@@ -321,11 +323,11 @@ bool decodeBfind(Decoder &d, Inst &i) {
 
 } // namespace
 
-void fp8::sim::addBitDecoders(DecodeTable &t) {
-  t["and"] = decodeLogic<Logic::And>;
-  t["or"] = decodeLogic<Logic::Or>;
-  t["xor"] = decodeLogic<Logic::Xor>;
-  t["not"] = [](Decoder &d, Inst &i) {
+void fp8::sim::addBitsOpcodes(OpcodeTable &t) {
+  t.add("and", decodeLogic<Logic::And>);
+  t.add("or", decodeLogic<Logic::Or>);
+  t.add("xor", decodeLogic<Logic::Xor>);
+  t.add("not", [](Decoder &d, Inst &i) {
     Type type = d.takeType();
     if (type == Type::Pred) {
       i.fn = notPredicate;
@@ -334,48 +336,48 @@ void fp8::sim::addBitDecoders(DecodeTable &t) {
     i.fn = notBits;
     i.imm = widthMask(type);
     return operands(d, i, type, 1);
-  };
-  t["shl"] = decodeShift<ShiftLeft>;
-  t["shr"] = decodeShift<ShiftRight>;
-  t["shf"] = [](Decoder &d, Inst &i) {
+  });
+  t.add("shl", decodeShift<ShiftLeft>);
+  t.add("shr", decodeShift<ShiftRight>);
+  t.add("shf", [](Decoder &d, Inst &i) {
     int side = d.takeOneOf({"l", "r"}), mode = d.takeOneOf({"wrap", "clamp"});
     if (side < 0 || mode < 0 || !d.take("b32"))
       return d.fail("needs .l or .r, .wrap or .clamp, and .b32");
     i.fn = side == 0 ? (mode == 0 ? funnel<true, true> : funnel<true, false>)
                      : (mode == 0 ? funnel<false, true> : funnel<false, false>);
     return operands(d, i, Type::B32, 3);
-  };
-  t["lop3"] = [](Decoder &d, Inst &i) {
+  });
+  t.add("lop3", [](Decoder &d, Inst &i) {
     i.fn = lop3;
     return d.take("b32") && operands(d, i, Type::B32, 3) && d.immediate(i.imm);
-  };
-  t["prmt"] = [](Decoder &d, Inst &i) {
+  });
+  t.add("prmt", [](Decoder &d, Inst &i) {
     i.fn = prmt;
     i.aux =
         uint32_t(d.takeOneOf({"f4e", "b4e", "rc8", "ecl", "ecr", "rc16"}) + 1);
     return d.take("b32") && operands(d, i, Type::B32, 3);
-  };
-  t["bfe"] = decodeBfe;
-  t["bfi"] = [](Decoder &d, Inst &i) {
+  });
+  t.add("bfe", decodeBfe);
+  t.add("bfi", [](Decoder &d, Inst &i) {
     Type type = d.takeType();
     i.fn = type == Type::B32   ? bfi<uint32_t>
            : type == Type::B64 ? bfi<uint64_t>
                                : nullptr;
     return d.destination(i, type) && d.source(i, type) && d.source(i, type) &&
            d.source(i, Type::U32) && d.source(i, Type::U32);
-  };
-  t["bfind"] = decodeBfind;
-  t["brev"] = [](Decoder &d, Inst &i) {
+  });
+  t.add("bfind", decodeBfind);
+  t.add("brev", [](Decoder &d, Inst &i) {
     Type type = d.takeType();
     i.fn = type == Type::B32   ? brev<uint32_t>
            : type == Type::B64 ? brev<uint64_t>
                                : nullptr;
     return operands(d, i, type, 1);
-  };
-  t["clz"] = decodeCount<clz<false>, clz<true>>;
-  t["popc"] = decodeCount<popc<false>, popc<true>>;
-  t["bmsk"] = [](Decoder &d, Inst &i) {
+  });
+  t.add("clz", decodeCount<clz<false>, clz<true>>);
+  t.add("popc", decodeCount<popc<false>, popc<true>>);
+  t.add("bmsk", [](Decoder &d, Inst &i) {
     i.fn = d.takeOneOf({"clamp", "wrap"}) == 0 ? bmsk<true> : bmsk<false>;
     return d.take("b32") && operands(d, i, Type::B32, 2);
-  };
+  });
 }

@@ -2,6 +2,8 @@
 //
 // setp, set, selp, slct (PTX ISA 9.7.6, 9.7.7).
 
+#include "ISA/Families.h"
+
 #include "ISA/Alu/Alu.h"
 
 #include <cmath>
@@ -225,10 +227,10 @@ Flow slct(Warp &w, const Inst &i, uint32_t mask) {
 
 } // namespace
 
-void fp8::sim::addCompareDecoders(DecodeTable &t) {
-  t["setp"] = decodeSetp;
-  t["set"] = decodeSet;
-  t["selp"] = [](Decoder &d, Inst &i) {
+void fp8::sim::addCompareOpcodes(OpcodeTable &t) {
+  t.add("setp", decodeSetp);
+  t.add("set", decodeSet);
+  t.add("selp", [](Decoder &d, Inst &i) {
     Type type = d.takeType();
     if (type == Type::Pred) {
       i.fn = selectPredicate;
@@ -241,8 +243,8 @@ void fp8::sim::addCompareDecoders(DecodeTable &t) {
     i.imm = typeSize(type) == 8 ? ~uint64_t(0)
                                 : (uint64_t(1) << typeSize(type) * 8) - 1;
     return operands(d, i, type, 2) && d.predicateSource(i);
-  };
-  t["slct"] = [](Decoder &d, Inst &i) {
+  });
+  t.add("slct", [](Decoder &d, Inst &i) {
     d.take("ftz");
     Type type = d.takeType(), selector = d.takeType();
     i.fn = selector == Type::F32   ? slct<true>
@@ -250,5 +252,5 @@ void fp8::sim::addCompareDecoders(DecodeTable &t) {
                                    : nullptr;
     return d.destination(i, type) && d.source(i, type) && d.source(i, type) &&
            d.source(i, selector);
-  };
+  });
 }

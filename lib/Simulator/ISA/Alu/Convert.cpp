@@ -2,6 +2,8 @@
 //
 // cvt and cvta (PTX ISA 9.7.9).
 
+#include "ISA/Families.h"
+
 #include "ISA/Alu/Alu.h"
 
 #include <algorithm>
@@ -330,4 +332,4 @@ bool decodeCvt(Decoder &d, Inst &i) {
 
 } // namespace
 
-void fp8::sim::addConvertDecoders(DecodeTable &t) { t["cvt"] = decodeCvt; }
+void fp8::sim::addConvertOpcodes(OpcodeTable &t) { t.add("cvt", decodeCvt); }

@@ -3,6 +3,8 @@
 // Floating-point arithmetic (PTX ISA 9.7.3, 9.7.4): f32, f64, f16, bf16. The
 // approximate functions are computed as exactly as the host can.
 
+#include "ISA/Families.h"
+
 #include "ISA/Alu/Alu.h"
 
 #include <cfenv>
@@ -10,11 +12,6 @@
 #include <limits>
 
 using namespace fp8::sim;
-
-namespace fp8::sim {
-bool decodeFloatArithmetic(Decoder &d, Inst &i);
-bool decodePackedFloat(Decoder &d, Inst &i, Type type);
-} // namespace fp8::sim
 
 namespace {
 
@@ -367,19 +364,19 @@ bool fp8::sim::decodeFloatArithmetic(Decoder &d, Inst &i) {
   return operands(d, i, type, arity);
 }
 
-void fp8::sim::addFloatDecoders(DecodeTable &t) {
-  t["fma"] = decodeFloatArithmetic;
+void fp8::sim::addFloatOpcodes(OpcodeTable &t) {
+  t.add("fma", decodeFloatArithmetic);
   for (const char *name :
        {"rcp", "sqrt", "rsqrt", "ex2", "lg2", "sin", "cos", "tanh"})
-    t[name] = decodeFunction;
-  t["copysign"] = [](Decoder &d, Inst &i) {
+    t.add(name, decodeFunction);
+  t.add("copysign", [](Decoder &d, Inst &i) {
     Type type = d.takeType();
     i.fn = type == Type::F32   ? copysign<float>
            : type == Type::F64 ? copysign<double>
                                : nullptr;
     return operands(d, i, type, 2);
-  };
-  t["testp"] = [](Decoder &d, Inst &i) {
+  });
+  t.add("testp", [](Decoder &d, Inst &i) {
     int what = d.takeOneOf(
         {"finite", "infinite", "number", "notanumber", "normal", "subnormal"});
     if (what < 0)
@@ -390,5 +387,5 @@ void fp8::sim::addFloatDecoders(DecodeTable &t) {
            : type == Type::F64 ? testp<double>
                                : nullptr;
     return d.predicateDestination(i) && d.source(i, type);
-  };
+  });
 }

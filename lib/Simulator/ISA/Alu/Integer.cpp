@@ -3,6 +3,8 @@
 // Integer arithmetic (PTX ISA 9.7.1, 9.7.2): add sub mul mad div rem abs neg
 // min max, with carry, sad, dp4a.
 
+#include "ISA/Families.h"
+
 #include "ISA/Alu/Alu.h"
 
 #include <algorithm>
@@ -303,11 +305,6 @@ bool decodeDp4a(Decoder &d, Inst &i) {
 
 } // namespace
 
-namespace fp8::sim {
-bool decodeFloatArithmetic(Decoder &d, Inst &i);
-bool decodePackedInteger(Decoder &d, Inst &i);
-} // namespace fp8::sim
-
 /// Whether the last type qualifier belongs to another family.
 static bool isFloating(Decoder &d) {
   for (const char *type :
@@ -320,8 +317,8 @@ static bool isPacked(Decoder &d) {
   return d.hasQualifier("u16x2") || d.hasQualifier("s16x2");
 }
 
-void fp8::sim::addIntegerDecoders(DecodeTable &t) {
-  t["add"] = [](Decoder &d, Inst &i) {
+void fp8::sim::addIntegerOpcodes(OpcodeTable &t) {
+  t.add("add", [](Decoder &d, Inst &i) {
     if (isFloating(d))
       return decodeFloatArithmetic(d, i);
     if (isPacked(d))
@@ -333,8 +330,8 @@ void fp8::sim::addIntegerDecoders(DecodeTable &t) {
       return d.take("s32") && operands(d, i, Type::S32, 2);
     }
     return decodeBinary<Add>(d, i);
-  };
-  t["sub"] = [](Decoder &d, Inst &i) {
+  });
+  t.add("sub", [](Decoder &d, Inst &i) {
     if (isFloating(d))
       return decodeFloatArithmetic(d, i);
     if (d.hasQualifier("cc"))
@@ -344,15 +341,15 @@ void fp8::sim::addIntegerDecoders(DecodeTable &t) {
       return d.take("s32") && operands(d, i, Type::S32, 2);
     }
     return decodeBinary<Sub>(d, i);
-  };
-  t["addc"] = [](Decoder &d, Inst &i) {
-    return decodeCarry(d, i, false, true);
-  };
-  t["subc"] = [](Decoder &d, Inst &i) { return decodeCarry(d, i, true, true); };
-  t["mul"] = [](Decoder &d, Inst &i) {
+  });
+  t.add("addc",
+        [](Decoder &d, Inst &i) { return decodeCarry(d, i, false, true); });
+  t.add("subc",
+        [](Decoder &d, Inst &i) { return decodeCarry(d, i, true, true); });
+  t.add("mul", [](Decoder &d, Inst &i) {
     return isFloating(d) ? decodeFloatArithmetic(d, i) : decodeMul(d, i);
-  };
-  t["mad"] = [](Decoder &d, Inst &i) {
+  });
+  t.add("mad", [](Decoder &d, Inst &i) {
     if (isFloating(d))
       return decodeFloatArithmetic(d, i);
     if (d.hasQualifier("cc"))
@@ -368,33 +365,33 @@ void fp8::sim::addIntegerDecoders(DecodeTable &t) {
            : part == 0 ? forInteger<With<MadLo, 3>::Maker>(type)
                        : nullptr;
     return operands(d, i, type, 3);
-  };
-  t["madc"] = [](Decoder &d, Inst &i) { return decodeMadCarry(d, i, true); };
-  t["div"] = [](Decoder &d, Inst &i) {
+  });
+  t.add("madc", [](Decoder &d, Inst &i) { return decodeMadCarry(d, i, true); });
+  t.add("div", [](Decoder &d, Inst &i) {
     return isFloating(d) ? decodeFloatArithmetic(d, i)
                          : decodeBinary<Div>(d, i);
-  };
-  t["rem"] = decodeBinary<Rem>;
-  t["min"] = [](Decoder &d, Inst &i) {
+  });
+  t.add("rem", decodeBinary<Rem>);
+  t.add("min", [](Decoder &d, Inst &i) {
     return isFloating(d) ? decodeFloatArithmetic(d, i)
            : isPacked(d) ? decodePackedInteger(d, i)
                          : decodeBinary<Min>(d, i);
-  };
-  t["max"] = [](Decoder &d, Inst &i) {
+  });
+  t.add("max", [](Decoder &d, Inst &i) {
     return isFloating(d) ? decodeFloatArithmetic(d, i)
            : isPacked(d) ? decodePackedInteger(d, i)
                          : decodeBinary<Max>(d, i);
-  };
-  t["abs"] = [](Decoder &d, Inst &i) {
+  });
+  t.add("abs", [](Decoder &d, Inst &i) {
     return isFloating(d) ? decodeFloatArithmetic(d, i) : decodeUnary<Abs>(d, i);
-  };
-  t["neg"] = [](Decoder &d, Inst &i) {
+  });
+  t.add("neg", [](Decoder &d, Inst &i) {
     return isFloating(d) ? decodeFloatArithmetic(d, i) : decodeUnary<Neg>(d, i);
-  };
-  t["sad"] = [](Decoder &d, Inst &i) {
+  });
+  t.add("sad", [](Decoder &d, Inst &i) {
     Type type = d.takeType();
     i.fn = forInteger<With<Sad, 3>::Maker>(type);
     return operands(d, i, type, 3);
-  };
-  t["dp4a"] = decodeDp4a;
+  });
+  t.add("dp4a", decodeDp4a);
 }

@@ -3,6 +3,8 @@
 // mov, cvta, isspacep, mapa: values and addresses from place to place (PTX
 // ISA 9.7.9).
 
+#include "ISA/Families.h"
+
 #include "ISA/Alu/Alu.h"
 #include "Machine/Machine.h"
 
@@ -231,28 +233,28 @@ Flow getctarank(Warp &w, const Inst &i, uint32_t mask) {
 
 } // namespace
 
-void fp8::sim::addMoveDecoders(DecodeTable &t) {
-  t["mov"] = decodeMov;
-  t["cvta"] = decodeCvta;
-  t["isspacep"] = [](Decoder &d, Inst &i) {
+void fp8::sim::addMoveOpcodes(OpcodeTable &t) {
+  t.add("mov", decodeMov);
+  t.add("cvta", decodeCvta);
+  t.add("isspacep", [](Decoder &d, Inst &i) {
     int space = takeSpace(d, i.imm);
     if (space < 0)
       return d.fail("needs a state space");
     i.aux = uint32_t(space);
     i.fn = isspacep;
     return d.predicateDestination(i) && d.source(i, Type::B64);
-  };
-  t["mapa"] = [](Decoder &d, Inst &i) {
+  });
+  t.add("mapa", [](Decoder &d, Inst &i) {
     i.imm = d.takeOneOf({"shared::cluster"}) == 0 ? 0 : kSharedWindow;
     Type type = d.takeType();
     i.fn = mapa;
     return d.destination(i, type) && d.source(i, type) &&
            d.source(i, Type::U32);
-  };
-  t["getctarank"] = [](Decoder &d, Inst &i) {
+  });
+  t.add("getctarank", [](Decoder &d, Inst &i) {
     i.imm = d.takeOneOf({"shared::cluster"}) == 0 ? 0 : kSharedWindow;
     Type type = d.takeType();
     i.fn = getctarank;
     return d.destination(i, Type::U32) && d.source(i, type);
-  };
+  });
 }

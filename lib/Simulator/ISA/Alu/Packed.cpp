@@ -9,11 +9,6 @@
 
 using namespace fp8::sim;
 
-namespace fp8::sim {
-bool decodePackedFloat(Decoder &d, Inst &i, Type type);
-bool decodePackedInteger(Decoder &d, Inst &i);
-} // namespace fp8::sim
-
 namespace {
 
 enum class Op { Add, Sub, Mul, Fma, Min, Max, Abs, Neg };
@@ -154,5 +149,3 @@ bool fp8::sim::decodePackedInteger(Decoder &d, Inst &i) {
                        : nullptr;
   return operands(d, i, type, 2);
 }
-
-void fp8::sim::addPackedDecoders(DecodeTable &) {}

@@ -3,6 +3,8 @@
 // Control flow and instructions without effect on a functional simulation (PTX
 // ISA 9.7.12, 9.7.19).
 
+#include "ISA/Families.h"
+
 #include "ISA/Alu/Alu.h"
 #include "Machine/Machine.h"
 
@@ -150,30 +152,30 @@ bool decodeCall(Decoder &d, Inst &) {
 
 } // namespace
 
-void fp8::sim::addControlDecoders(DecodeTable &t) {
-  t["bra"] = decodeBra;
-  t["brx"] = decodeBrx;
-  t["ret"] = [](Decoder &d, Inst &i) {
+void fp8::sim::addBranchesOpcodes(OpcodeTable &t) {
+  t.add("bra", decodeBra);
+  t.add("brx", decodeBrx);
+  t.add("ret", [](Decoder &d, Inst &i) {
     d.take("uni");
     i.fn = exitThread;
     return true;
-  };
-  t["exit"] = [](Decoder &, Inst &i) {
+  });
+  t.add("exit", [](Decoder &, Inst &i) {
     i.fn = exitThread;
     return true;
-  };
-  t["trap"] = [](Decoder &, Inst &i) {
+  });
+  t.add("trap", [](Decoder &, Inst &i) {
     i.fn = trap;
     return true;
-  };
-  t["call"] = decodeCall;
-  t["nanosleep"] = [](Decoder &d, Inst &i) {
+  });
+  t.add("call", decodeCall);
+  t.add("nanosleep", [](Decoder &d, Inst &i) {
     i.fn = nanosleep;
     return d.take("u32") && d.source(i, Type::U32);
-  };
-  t["pmevent"] = [](Decoder &d, Inst &i) {
+  });
+  t.add("pmevent", [](Decoder &d, Inst &i) {
     d.take("mask");
     i.fn = nothing;
     return d.immediate(i.imm);
-  };
+  });
 }

@@ -3,6 +3,8 @@
 // clusterlaunchcontrol (PTX ISA 9.7.13.17, 9.7.13.18): a running cluster takes
 // over one that has not started.
 
+#include "ISA/Families.h"
+
 #include "ISA/Access/Access.h"
 #include "ISA/Alu/Alu.h"
 #include "ISA/Copy/Copy.h"
@@ -166,11 +168,11 @@ bool decodeQuery(Decoder &d, Inst &i) {
 
 } // namespace
 
-void fp8::sim::addClusterControlDecoders(DecodeTable &t) {
-  t["clusterlaunchcontrol"] = [](Decoder &d, Inst &i) {
+void fp8::sim::addClusterControlOpcodes(OpcodeTable &t) {
+  t.add("clusterlaunchcontrol", [](Decoder &d, Inst &i) {
     if (d.take("try_cancel"))
       return decodeTryCancel(d, i);
     return d.take("query_cancel") ? decodeQuery(d, i)
                                   : d.fail("is not supported");
-  };
+  });
 }

@@ -2,6 +2,8 @@
 //
 // griddepcontrol (PTX ISA, griddepcontrol).
 
+#include "ISA/Families.h"
+
 #include "Machine/Machine.h"
 #include "Program/Decoder.h"
 
@@ -21,10 +23,10 @@ static Flow launchDependents(Warp &w, const Inst &i, uint32_t) {
   return Flow::Next;
 }
 
-void fp8::sim::addProgrammaticDecoders(DecodeTable &table) {
-  table["griddepcontrol"] = [](Decoder &d, Inst &i) {
+void fp8::sim::addGridDependencyOpcodes(OpcodeTable &t) {
+  t.add("griddepcontrol", [](Decoder &d, Inst &i) {
     int action = d.takeOneOf({"launch_dependents", "wait"});
     i.fn = action == 0 ? launchDependents : waitForGrid;
     return action >= 0;
-  };
+  });
 }

@@ -3,6 +3,8 @@
 // Instructions between the lanes of a warp: shfl, vote, match, redux, elect,
 // activemask (PTX ISA 9.7.9, 9.7.13).
 
+#include "ISA/Families.h"
+
 #include "ISA/Alu/Alu.h"
 #include "Machine/Machine.h"
 
@@ -241,14 +243,14 @@ Flow activemask(Warp &w, const Inst &i, uint32_t mask) {
 
 } // namespace
 
-void fp8::sim::addWarpDecoders(DecodeTable &t) {
-  t["shfl"] = decodeShfl;
-  t["vote"] = decodeVote;
-  t["match"] = decodeMatch;
-  t["redux"] = decodeRedux;
-  t["elect"] = decodeElect;
-  t["activemask"] = [](Decoder &d, Inst &i) {
+void fp8::sim::addLanesOpcodes(OpcodeTable &t) {
+  t.add("shfl", decodeShfl);
+  t.add("vote", decodeVote);
+  t.add("match", decodeMatch);
+  t.add("redux", decodeRedux);
+  t.add("elect", decodeElect);
+  t.add("activemask", [](Decoder &d, Inst &i) {
     i.fn = activemask;
     return d.take("b32") && d.destination(i, Type::B32);
-  };
+  });
 }

@@ -3,6 +3,8 @@
 // setmaxnreg (PTX ISA 9.7.19.5): what a CTA's warps give up goes to a pool,
 // from which others take.
 
+#include "ISA/Families.h"
+
 #include "ISA/Alu/Alu.h"
 #include "Machine/Machine.h"
 
@@ -80,6 +82,6 @@ static bool decodeSetMaxRegisters(Decoder &d, Inst &i) {
          d.fail("needs a multiple of 8 from 24 to 256");
 }
 
-void fp8::sim::addRegisterPoolDecoders(DecodeTable &t) {
-  t["setmaxnreg"] = decodeSetMaxRegisters;
+void fp8::sim::addRegisterPoolOpcodes(OpcodeTable &t) {
+  t.add("setmaxnreg", decodeSetMaxRegisters);
 }

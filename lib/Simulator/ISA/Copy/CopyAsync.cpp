@@ -3,9 +3,10 @@
 // cp.async and its groups (PTX ISA 9.7.9.25.3). Bulk copies are in BulkOps.cpp,
 // those of tensors in Tma.cpp.
 
-#include "ISA/Copy/Copy.h"
+#include "ISA/Families.h"
 
 #include "ISA/Alu/Alu.h"
+#include "ISA/Copy/Copy.h"
 
 #include <cstring>
 
@@ -207,4 +208,4 @@ bool decodeCp(Decoder &d, Inst &i) {
 
 } // namespace
 
-void fp8::sim::addCopyDecoders(DecodeTable &t) { t["cp"] = decodeCp; }
+void fp8::sim::addCopyAsyncOpcodes(OpcodeTable &t) { t.add("cp", decodeCp); }

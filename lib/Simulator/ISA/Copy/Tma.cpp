@@ -378,5 +378,3 @@ bool fp8::sim::decodeReduceTensor(Decoder &d, Inst &i) {
     return d.fail("needs .global");
   return takeReduction(d, i.aux2) && decodeStore(d, i);
 }
-
-void fp8::sim::addTmaDecoders(DecodeTable &) {}

@@ -3,6 +3,8 @@
 // bar, barrier.cta, barrier.cluster, bar.warp.sync, fences (PTX ISA 9.7.13.1
 // to 9.7.13.6).
 
+#include "ISA/Families.h"
+
 #include "ISA/Alu/Alu.h"
 #include "Machine/Machine.h"
 
@@ -262,12 +264,12 @@ bool decodeFence(Decoder &d, Inst &i) {
 
 } // namespace
 
-void fp8::sim::addBarrierDecoders(DecodeTable &t) {
-  t["bar"] = decodeBar;
-  t["barrier"] = decodeBarrier;
-  t["fence"] = decodeFence;
-  t["membar"] = [](Decoder &d, Inst &i) {
+void fp8::sim::addBarriersOpcodes(OpcodeTable &t) {
+  t.add("bar", decodeBar);
+  t.add("barrier", decodeBarrier);
+  t.add("fence", decodeFence);
+  t.add("membar", [](Decoder &d, Inst &i) {
     i.fn = fenceThread;
     return d.takeOneOf({"cta", "gl", "sys"}) >= 0 || d.fail("needs a level");
-  };
+  });
 }

@@ -2,6 +2,8 @@
 //
 // The mbarrier instructions (PTX ISA 9.7.13.15).
 
+#include "ISA/Families.h"
+
 #include "ISA/Access/Access.h"
 #include "ISA/Alu/Alu.h"
 #include "Machine/Machine.h"
@@ -346,6 +348,6 @@ bool decodeMbarrier(Decoder &d, Inst &i) {
 
 } // namespace
 
-void fp8::sim::addMbarrierDecoders(DecodeTable &t) {
-  t["mbarrier"] = decodeMbarrier;
+void fp8::sim::addMbarriersOpcodes(OpcodeTable &t) {
+  t.add("mbarrier", decodeMbarrier);
 }

@@ -3,8 +3,9 @@
 // tcgen05: waits and fences (PTX ISA 9.7.16.6), and what its instructions
 // share.
 
-#include "ISA/TensorCore/Tcgen05.h"
+#include "ISA/Families.h"
 
+#include "ISA/TensorCore/Tcgen05.h"
 #include "Machine/Machine.h"
 
 using namespace fp8::sim;
@@ -103,6 +104,6 @@ bool decodeTcgen05(Decoder &d, Inst &i) {
 
 } // namespace
 
-void fp8::sim::addTcgen05Decoders(DecodeTable &t) {
-  t["tcgen05"] = decodeTcgen05;
+void fp8::sim::addTcgen05Opcodes(OpcodeTable &t) {
+  t.add("tcgen05", decodeTcgen05);
 }

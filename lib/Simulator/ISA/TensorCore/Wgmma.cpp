@@ -2,8 +2,9 @@
 //
 // The fence, groups and waits of wgmma (PTX ISA 9.7.15.7).
 
-#include "ISA/TensorCore/WgmmaOperation.h"
+#include "ISA/Families.h"
 
+#include "ISA/TensorCore/WgmmaOperation.h"
 #include "Machine/Machine.h"
 #include "Program/Decoder.h"
 
@@ -92,4 +93,4 @@ bool decodeWgmma(Decoder &d, Inst &i) {
 
 } // namespace
 
-void fp8::sim::addWgmmaDecoders(DecodeTable &t) { t["wgmma"] = decodeWgmma; }
+void fp8::sim::addWgmmaOpcodes(OpcodeTable &t) { t.add("wgmma", decodeWgmma); }
