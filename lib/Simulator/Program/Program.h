@@ -9,6 +9,7 @@
 #define FP8_LIB_SIMULATOR_PROGRAM_PROGRAM_H
 
 #include "PTX/Ast.h"
+#include "Program/Payload.h"
 
 #include <cstdint>
 #include <string>
@@ -67,6 +68,20 @@ struct Inst {
   uint32_t target = 0;
   uint32_t index = 0; ///< its own place in the program
   const ast::Instruction *text = nullptr;
+
+  /// Of the decoder: gives the handlers a `T`.
+  template <typename T>
+  T &make() {
+    return payload.make<T>();
+  }
+  /// Of the handlers: the `T` that the decoder has made.
+  template <typename T>
+  const T &get() const {
+    return payload.get<T>();
+  }
+
+private:
+  Payload payload;
 };
 
 /// Executes a piece of code for each lane of a mask.

@@ -50,6 +50,30 @@ inline uint64_t put(T value) {
     return uint64_t(std::make_unsigned_t<T>(value));
 }
 
+/// Ones in the lowest `count` bits.
+inline uint64_t lowBits(unsigned count) {
+  return count >= 64 ? ~uint64_t(0) : (uint64_t(1) << count) - 1;
+}
+
+/// Payload of what keeps only the bits that the type has: a wider register may
+/// stand as source.
+struct KeptBits {
+  uint64_t mask;
+  static KeptBits of(Type type) { return {lowBits(typeSize(type) * 8)}; }
+};
+
+/// Payload of floating-point arithmetic: the modifiers.
+struct FloatModifiers {
+  bool flush = false;    ///< .ftz
+  bool saturate = false; ///< .sat
+  bool nan = false;      ///< .NaN
+  bool relu = false;
+  bool xorSign = false; ///< .xorsign.abs
+  Rounding rounding = Rounding::NearestEven;
+
+  bool any() const { return flush || saturate || nan || relu || xorSign; }
+};
+
 /// f(lane) for the lanes of the mask; a plain loop, which vectorises, when all
 /// are there.
 template <typename F>
@@ -126,7 +150,8 @@ inline bool operands(Decoder &d, Inst &i, Type type, unsigned count) {
 // Families share opcodes: `add` is decoded by the family of integers, which
 // leaves other types to these.
 bool decodeFloatArithmetic(Decoder &decoder, Inst &inst);
-bool decodePackedFloat(Decoder &decoder, Inst &inst, Type type);
+bool decodePackedFloat(Decoder &decoder, Inst &inst, Type type,
+                       const FloatModifiers &modifiers);
 bool decodePackedInteger(Decoder &decoder, Inst &inst);
 
 } // namespace fp8::sim

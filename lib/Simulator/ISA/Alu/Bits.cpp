@@ -21,10 +21,9 @@ Flow logic(Warp &w, const Inst &i, uint32_t mask) {
            : L == Logic::Or ? a[l] | b[l]
                             : a[l] ^ b[l];
   });
-  // Immediates are masked to the type and registers zero-extended, but a wider
-  // register may stand as source.
-  if (i.imm != ~uint64_t(0))
-    eachLane(mask, [&](int l) { d[l] &= i.imm; });
+  uint64_t keep = i.get<KeptBits>().mask;
+  if (keep != ~uint64_t(0))
+    eachLane(mask, [&](int l) { d[l] &= keep; });
   return Flow::Next;
 }
 
@@ -38,11 +37,6 @@ Flow logicPredicate(Warp &w, const Inst &i, uint32_t mask) {
   return Flow::Next;
 }
 
-uint64_t widthMask(Type type) {
-  return typeSize(type) == 8 ? ~uint64_t(0)
-                             : (uint64_t(1) << typeSize(type) * 8) - 1;
-}
-
 template <Logic L>
 bool decodeLogic(Decoder &d, Inst &i) {
   Type type = d.takeType();
@@ -54,14 +48,15 @@ bool decodeLogic(Decoder &d, Inst &i) {
   if (type != Type::B16 && type != Type::B32 && type != Type::B64)
     return d.fail("needs type b16, b32, b64 or pred");
   i.fn = logic<L>;
-  i.imm = widthMask(type);
+  i.make<KeptBits>() = KeptBits::of(type);
   return operands(d, i, type, 2);
 }
 
 Flow notBits(Warp &w, const Inst &i, uint32_t mask) {
   uint64_t *d = w.row(i.d[0]);
   const uint64_t *a = w.row(i.s[0]);
-  eachLane(mask, [&](int l) { d[l] = ~a[l] & i.imm; });
+  uint64_t keep = i.get<KeptBits>().mask;
+  eachLane(mask, [&](int l) { d[l] = ~a[l] & keep; });
   return Flow::Next;
 }
 Flow notPredicate(Warp &w, const Inst &i, uint32_t mask) {
@@ -109,10 +104,15 @@ Flow funnel(Warp &w, const Inst &i, uint32_t mask) {
   return Flow::Next;
 }
 
+/// Payload of lop3: bit abc is the result for the bits a, b and c.
+struct TruthTable {
+  uint64_t bits;
+};
+
 Flow lop3(Warp &w, const Inst &i, uint32_t mask) {
   uint64_t *d = w.row(i.d[0]);
   const uint64_t *pa = w.row(i.s[0]), *pb = w.row(i.s[1]), *pc = w.row(i.s[2]);
-  uint32_t table = uint32_t(i.imm);
+  uint32_t table = uint32_t(i.get<TruthTable>().bits);
   eachLane(mask, [&](int l) {
     uint32_t a = uint32_t(pa[l]), b = uint32_t(pb[l]), c = uint32_t(pc[l]),
              r = 0;
@@ -129,16 +129,18 @@ Flow lop3(Warp &w, const Inst &i, uint32_t mask) {
   return Flow::Next;
 }
 
+/// Payload of prmt: how the bytes are selected.
 enum class Prmt { Index, F4e, B4e, Rc8, Ecl, Ecr, Rc16 };
 Flow prmt(Warp &w, const Inst &i, uint32_t mask) {
   uint64_t *d = w.row(i.d[0]);
   const uint64_t *a = w.row(i.s[0]), *b = w.row(i.s[1]), *c = w.row(i.s[2]);
+  Prmt mode = i.get<Prmt>();
   forLanes(mask, [&](int l) {
     uint64_t source = b[l] << 32 | uint32_t(a[l]);
     uint32_t control = uint32_t(c[l]), n = control & 3, r = 0;
     for (uint32_t k = 0; k < 4; ++k) {
       uint32_t s = 0;
-      switch (Prmt(i.aux)) {
+      switch (mode) {
       case Prmt::Index:
         s = control >> (4 * k) & 15;
         break;
@@ -334,7 +336,7 @@ void fp8::sim::addBitsOpcodes(OpcodeTable &t) {
       return d.predicateDestination(i) && d.predicateSource(i);
     }
     i.fn = notBits;
-    i.imm = widthMask(type);
+    i.make<KeptBits>() = KeptBits::of(type);
     return operands(d, i, type, 1);
   });
   t.add("shl", decodeShift<ShiftLeft>);
@@ -349,12 +351,13 @@ void fp8::sim::addBitsOpcodes(OpcodeTable &t) {
   });
   t.add("lop3", [](Decoder &d, Inst &i) {
     i.fn = lop3;
-    return d.take("b32") && operands(d, i, Type::B32, 3) && d.immediate(i.imm);
+    return d.take("b32") && operands(d, i, Type::B32, 3) &&
+           d.immediate(i.make<TruthTable>().bits);
   });
   t.add("prmt", [](Decoder &d, Inst &i) {
     i.fn = prmt;
-    i.aux =
-        uint32_t(d.takeOneOf({"f4e", "b4e", "rc8", "ecl", "ecr", "rc16"}) + 1);
+    i.make<Prmt>() =
+        Prmt(d.takeOneOf({"f4e", "b4e", "rc8", "ecl", "ecr", "rc16"}) + 1);
     return d.take("b32") && operands(d, i, Type::B32, 3);
   });
   t.add("bfe", decodeBfe);

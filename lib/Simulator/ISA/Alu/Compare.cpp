@@ -36,6 +36,22 @@ const std::initializer_list<std::string_view> kComparisons = {
     "eq", "ne",  "lt",  "le",  "gt",  "ge",  "lo",  "ls",  "hi",
     "hs", "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan"};
 
+enum class Combination : uint8_t { None, And, Or, Xor };
+
+/// Payload of setp and set.
+struct Test {
+  Comparison comparison;
+  Combination combination; ///< of the result with predicate source 0
+  bool flush;              ///< .ftz
+  uint64_t truth;          ///< what set writes for true
+
+  uint32_t combine(uint32_t result, uint32_t other) const {
+    return combination == Combination::And  ? result & other
+           : combination == Combination::Or ? result | other
+                                            : result ^ other;
+  }
+};
+
 template <typename T>
 bool compare(Comparison comparison, T a, T b) {
   bool unordered = a != a || b != b;
@@ -79,34 +95,33 @@ bool compare(Comparison comparison, T a, T b) {
 template <typename T>
 uint32_t compareRows(Warp &w, const Inst &i, uint32_t mask) {
   const uint64_t *a = w.row(i.s[0]), *b = w.row(i.s[1]);
-  Comparison comparison = Comparison(i.aux & 0xff);
+  const Test &test = i.get<Test>();
   uint32_t result = 0;
   auto load = [&](uint64_t bits) {
     if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat>) {
       return float(get<T>(bits));
     } else if constexpr (std::is_same_v<T, float>) {
       float v = get<float>(bits);
-      return i.aux >> 16 & 1 && std::fabs(v) < 0x1p-126f
-                 ? std::copysign(0.0f, v)
-                 : v;
+      return test.flush && std::fabs(v) < 0x1p-126f ? std::copysign(0.0f, v)
+                                                    : v;
     } else {
       return get<T>(bits);
     }
   };
   forLanes(mask, [&](int l) {
-    result |= uint32_t(compare(comparison, load(a[l]), load(b[l]))) << l;
+    result |= uint32_t(compare(test.comparison, load(a[l]), load(b[l]))) << l;
   });
   return result;
 }
 
-/// aux bits 8-9: how the result is combined with predicate source 0 (0: not).
 template <typename T>
 Flow setp(Warp &w, const Inst &i, uint32_t mask) {
+  const Test &test = i.get<Test>();
   uint32_t result = compareRows<T>(w, i, mask), inverse = ~result;
-  if (uint32_t op = i.aux >> 8 & 3) {
+  if (test.combination != Combination::None) {
     uint32_t c = w.predicate(i, 0);
-    result = op == 1 ? result & c : op == 2 ? result | c : result ^ c;
-    inverse = op == 1 ? inverse & c : op == 2 ? inverse | c : inverse ^ c;
+    result = test.combine(result, c);
+    inverse = test.combine(inverse, c);
   }
   w.setPredicate(i, 0, mask, result);
   if (i.predicateDestinations > 1)
@@ -116,13 +131,12 @@ Flow setp(Warp &w, const Inst &i, uint32_t mask) {
 
 template <typename T>
 Flow set(Warp &w, const Inst &i, uint32_t mask) {
+  const Test &test = i.get<Test>();
   uint32_t result = compareRows<T>(w, i, mask);
-  if (uint32_t op = i.aux >> 8 & 3) {
-    uint32_t c = w.predicate(i, 0);
-    result = op == 1 ? result & c : op == 2 ? result | c : result ^ c;
-  }
+  if (test.combination != Combination::None)
+    result = test.combine(result, w.predicate(i, 0));
   uint64_t *d = w.row(i.d[0]);
-  forLanes(mask, [&](int l) { d[l] = result >> l & 1 ? i.imm : 0; });
+  forLanes(mask, [&](int l) { d[l] = result >> l & 1 ? test.truth : 0; });
   return Flow::Next;
 }
 
@@ -160,47 +174,50 @@ Type asUnsigned(Type type, Comparison comparison) {
                                : Type::U64;
 }
 
-bool takeComparison(Decoder &d, Inst &i) {
+bool takeComparison(Decoder &d, Test &test) {
   int comparison = d.takeOneOf(kComparisons);
   if (comparison < 0)
     return d.fail("needs a comparison such as .eq");
-  int combine = d.takeOneOf({"and", "or", "xor"}) + 1;
-  i.aux = uint32_t(comparison) | uint32_t(combine) << 8 |
-          uint32_t(d.take("ftz")) << 16;
+  test.comparison = Comparison(comparison);
+  test.combination = Combination(d.takeOneOf({"and", "or", "xor"}) + 1);
+  test.flush = d.take("ftz");
   return true;
 }
 
-/// `c` of a combined comparison.
-bool takeCombined(Decoder &d, Inst &i) {
-  return !(i.aux >> 8 & 3) || d.predicateSource(i);
+/// What is compared, and `c` of a combined comparison.
+bool takeCompared(Decoder &d, Inst &i, Type type) {
+  return d.source(i, type) && d.source(i, type) &&
+         (i.get<Test>().combination == Combination::None ||
+          d.predicateSource(i));
 }
 
 bool decodeSetp(Decoder &d, Inst &i) {
-  if (!takeComparison(d, i))
+  Test &test = i.make<Test>();
+  if (!takeComparison(d, test))
     return false;
   Type type = d.takeType();
-  i.fn = forType<SetpMaker>(asUnsigned(type, Comparison(i.aux & 0xff)));
-  return d.predicateDestination(i) && d.source(i, type) && d.source(i, type) &&
-         takeCombined(d, i);
+  i.fn = forType<SetpMaker>(asUnsigned(type, test.comparison));
+  return d.predicateDestination(i) && takeCompared(d, i, type);
 }
 
 bool decodeSet(Decoder &d, Inst &i) {
-  if (!takeComparison(d, i))
+  Test &test = i.make<Test>();
+  if (!takeComparison(d, test))
     return false;
   Type target = d.takeType(), type = d.takeType();
-  i.imm = target == Type::F32 ? 0x3f800000 : 0xffffffff;
+  test.truth = target == Type::F32 ? 0x3f800000 : 0xffffffff;
   if (typeSize(target) != 4)
     return d.fail("needs a 32-bit destination");
-  i.fn = forType<SetMaker>(asUnsigned(type, Comparison(i.aux & 0xff)));
-  return d.destination(i, target) && d.source(i, type) && d.source(i, type) &&
-         takeCombined(d, i);
+  i.fn = forType<SetMaker>(asUnsigned(type, test.comparison));
+  return d.destination(i, target) && takeCompared(d, i, type);
 }
 
 Flow selp(Warp &w, const Inst &i, uint32_t mask) {
   const uint64_t *a = w.row(i.s[0]), *b = w.row(i.s[1]);
   uint64_t *d = w.row(i.d[0]);
   uint32_t p = w.predicate(i, 0);
-  eachLane(mask, [&](int l) { d[l] = (p >> l & 1 ? a[l] : b[l]) & i.imm; });
+  uint64_t keep = i.get<KeptBits>().mask;
+  eachLane(mask, [&](int l) { d[l] = (p >> l & 1 ? a[l] : b[l]) & keep; });
   // Only what was chosen needs to be defined.
   uint32_t defined = (p & w.ready[i.s[0]]) | (~p & w.ready[i.s[1]]);
   w.ready[i.d[0]] = (w.ready[i.d[0]] & ~mask) | (defined & mask);
@@ -240,8 +257,7 @@ void fp8::sim::addCompareOpcodes(OpcodeTable &t) {
     i.fn = selp;
     i.copies = true;
     i.keepsReady = true;
-    i.imm = typeSize(type) == 8 ? ~uint64_t(0)
-                                : (uint64_t(1) << typeSize(type) * 8) - 1;
+    i.make<KeptBits>() = KeptBits::of(type);
     return operands(d, i, type, 2) && d.predicateSource(i);
   });
   t.add("slct", [](Decoder &d, Inst &i) {

@@ -14,7 +14,25 @@ using namespace fp8::sim;
 
 namespace {
 
-constexpr uint32_t kFtz = 1, kSat = 2, kRelu = 4, kFinite = 8, kInteger = 16;
+/// Payload of cvt.
+struct Conversion {
+  Type from, to;
+  Rounding rounding;
+  bool flush;    ///< .ftz
+  bool saturate; ///< .sat
+  bool relu;     ///< .relu
+  bool finite;   ///< .satfinite
+  bool integral; ///< .rni and the like: rounded to an integer
+  bool tiesAway; ///< .rna
+  uint64_t kept; ///< the bits that the destination register has
+
+  bool modifies() const {
+    return flush || saturate || relu || finite || integral;
+  }
+  double clampNegative(double value) const {
+    return !relu || value > 0 || value != value ? value : 0;
+  }
+};
 
 int64_t signExtend(uint64_t value, unsigned bytes) {
   unsigned shift = 64 - bytes * 8;
@@ -61,26 +79,17 @@ double roundToInteger(double value, Rounding rounding) {
   return value;
 }
 
-// Inst::aux holds the modifiers, aux2 the types and the rounding, imm the
-// destination register's width.
-Type from(const Inst &i) { return Type(i.aux2 & 0xff); }
-Type to(const Inst &i) { return Type(i.aux2 >> 8 & 0xff); }
-Rounding rounding(const Inst &i) { return Rounding(i.aux2 >> 16 & 0xff); }
-
 Flow integerToInteger(Warp &w, const Inst &i, uint32_t mask) {
+  const Conversion &c = i.get<Conversion>();
   uint64_t *d = w.row(i.d[0]);
   const uint64_t *a = w.row(i.s[0]);
-  unsigned fromBytes = typeSize(from(i)), toBytes = typeSize(to(i));
-  bool fromSigned = isSignedType(from(i)), toSigned = isSignedType(to(i));
-  uint64_t keep = i.imm >= 8 ? ~uint64_t(0) : (uint64_t(1) << i.imm * 8) - 1;
-  uint64_t narrow =
-      toBytes == 8 ? ~uint64_t(0) : (uint64_t(1) << toBytes * 8) - 1;
-  uint64_t source =
-      fromBytes == 8 ? ~uint64_t(0) : (uint64_t(1) << fromBytes * 8) - 1;
+  unsigned fromBytes = typeSize(c.from), toBytes = typeSize(c.to);
+  bool fromSigned = isSignedType(c.from), toSigned = isSignedType(c.to);
+  uint64_t narrow = lowBits(toBytes * 8), source = lowBits(fromBytes * 8);
   forLanes(mask, [&](int l) {
     __int128 value = fromSigned ? __int128(signExtend(a[l], fromBytes))
                                 : __int128(a[l] & source);
-    if (i.aux & kSat) {
+    if (c.saturate) {
       __int128 high = toSigned ? __int128(narrow >> 1) : __int128(narrow);
       __int128 low = toSigned ? -high - 1 : 0;
       value = std::clamp(value, low, high);
@@ -88,54 +97,53 @@ Flow integerToInteger(Warp &w, const Inst &i, uint32_t mask) {
     uint64_t bits = uint64_t(value) & narrow;
     if (toSigned && toBytes < 8)
       bits = uint64_t(signExtend(bits, toBytes));
-    d[l] = bits & keep;
+    d[l] = bits & c.kept;
   });
   return Flow::Next;
 }
 
 Flow floatToInteger(Warp &w, const Inst &i, uint32_t mask) {
+  const Conversion &c = i.get<Conversion>();
   uint64_t *d = w.row(i.d[0]);
   const uint64_t *a = w.row(i.s[0]);
-  unsigned bits = typeSize(to(i)) * 8;
-  bool toSigned = isSignedType(to(i));
+  unsigned bits = typeSize(c.to) * 8;
+  bool toSigned = isSignedType(c.to);
   double high = std::ldexp(1.0, int(bits) - (toSigned ? 1 : 0));
   double low = toSigned ? -high : 0;
-  uint64_t keep = i.imm >= 8 ? ~uint64_t(0) : (uint64_t(1) << i.imm * 8) - 1;
   forLanes(mask, [&](int l) {
-    double value = loadFloat(from(i), a[l]);
-    if (i.aux & kFtz && std::fabs(value) < 0x1p-126)
+    double value = loadFloat(c.from, a[l]);
+    if (c.flush && std::fabs(value) < 0x1p-126)
       value = 0;
-    value = roundToInteger(value, rounding(i));
+    value = roundToInteger(value, c.rounding);
     uint64_t r;
-    uint64_t most = toSigned     ? (uint64_t(1) << (bits - 1)) - 1
-                    : bits == 64 ? ~uint64_t(0)
-                                 : (uint64_t(1) << bits) - 1;
+    uint64_t most = lowBits(toSigned ? bits - 1 : bits);
     if (value != value) // NaN becomes 0, or the most negative number from f64
                         // and to 64 bits (PTX ISA 9.7.9.21)
-      r = bits == 64 || from(i) == Type::F64 ? uint64_t(1) << (bits - 1) : 0;
+      r = bits == 64 || c.from == Type::F64 ? uint64_t(1) << (bits - 1) : 0;
     else if (value >= high)
       r = most;
     else if (value < low)
       r = toSigned ? ~most : 0;
     else
       r = toSigned ? uint64_t(int64_t(value)) : uint64_t(value);
-    d[l] = r & keep;
-    if (!toSigned && bits < 64)
-      d[l] &= (uint64_t(1) << bits) - 1;
+    d[l] = r & c.kept;
+    if (!toSigned)
+      d[l] &= lowBits(bits);
   });
   return Flow::Next;
 }
 
 Flow integerToFloat(Warp &w, const Inst &i, uint32_t mask) {
+  const Conversion &c = i.get<Conversion>();
   uint64_t *d = w.row(i.d[0]);
   const uint64_t *a = w.row(i.s[0]);
-  unsigned bytes = typeSize(from(i));
-  bool fromSigned = isSignedType(from(i));
-  uint64_t source = bytes == 8 ? ~uint64_t(0) : (uint64_t(1) << bytes * 8) - 1;
+  unsigned bytes = typeSize(c.from);
+  bool fromSigned = isSignedType(c.from);
+  uint64_t source = lowBits(bytes * 8);
   forLanes(mask, [&](int l) {
     if (bytes == 8 &&
-        to(i) == Type::F32) { // not through double: that would round twice
-      if (rounding(i) == Rounding::NearestEven) {
+        c.to == Type::F32) { // not through double: that would round twice
+      if (c.rounding == Rounding::NearestEven) {
         d[l] = fromSigned ? put(float(int64_t(a[l]))) : put(float(a[l]));
         return;
       }
@@ -144,7 +152,7 @@ Flow integerToFloat(Warp &w, const Inst &i, uint32_t mask) {
       float r = float(exact);
       long double back = r;
       float up = std::numeric_limits<float>::infinity();
-      Rounding mode = rounding(i);
+      Rounding mode = c.rounding;
       bool down =
           mode == Rounding::Down || (mode == Rounding::TowardZero && exact > 0);
       if (down && back > exact)
@@ -156,26 +164,26 @@ Flow integerToFloat(Warp &w, const Inst &i, uint32_t mask) {
     }
     double value =
         fromSigned ? double(signExtend(a[l], bytes)) : double(a[l] & source);
-    d[l] = storeFloat(to(i), value, rounding(i), false);
+    d[l] = storeFloat(c.to, value, c.rounding, false);
   });
   return Flow::Next;
 }
 
 Flow floatToFloat(Warp &w, const Inst &i, uint32_t mask) {
+  const Conversion &c = i.get<Conversion>();
   uint64_t *d = w.row(i.d[0]);
   const uint64_t *a = w.row(i.s[0]);
   forLanes(mask, [&](int l) {
-    double value = loadFloat(from(i), a[l]);
-    if (i.aux & kFtz && from(i) == Type::F32 && std::fabs(value) < 0x1p-126)
+    double value = loadFloat(c.from, a[l]);
+    if (c.flush && c.from == Type::F32 && std::fabs(value) < 0x1p-126)
       value = std::copysign(0.0, value);
-    if (i.aux & kInteger)
-      value = roundToInteger(value, rounding(i));
-    if (i.aux & kSat)
+    if (c.integral)
+      value = roundToInteger(value, c.rounding);
+    if (c.saturate)
       value = value >= 1 ? 1 : value > 0 ? value : 0;
-    if (i.aux & kRelu)
-      value = value > 0 || value != value ? value : 0;
-    uint64_t bits = storeFloat(to(i), value, rounding(i), i.aux & kFinite);
-    if (i.aux & kFtz && to(i) == Type::F32 && (bits & 0x7f800000) == 0)
+    value = c.clampNegative(value);
+    uint64_t bits = storeFloat(c.to, value, c.rounding, c.finite);
+    if (c.flush && c.to == Type::F32 && (bits & 0x7f800000) == 0)
       bits &= 0x80000000;
     d[l] = bits;
   });
@@ -184,20 +192,20 @@ Flow floatToFloat(Warp &w, const Inst &i, uint32_t mask) {
 
 /// cvt.…x2.f32 d, a, b: a goes to the upper half.
 Flow packPair(Warp &w, const Inst &i, uint32_t mask) {
+  const Conversion &c = i.get<Conversion>();
   uint64_t *d = w.row(i.d[0]);
   const uint64_t *a = w.row(i.s[0]), *b = w.row(i.s[1]);
-  FloatFormat format = to(i) == Type::F16x2    ? kF16
-                       : to(i) == Type::BF16x2 ? kBF16
-                       : to(i) == Type::E4M3x2 ? kE4M3
-                                               : kE5M2;
-  unsigned bits = typeSize(to(i)) * 4;
+  FloatFormat format = c.to == Type::F16x2    ? kF16
+                       : c.to == Type::BF16x2 ? kBF16
+                       : c.to == Type::E4M3x2 ? kE4M3
+                                              : kE5M2;
+  unsigned bits = typeSize(c.to) * 4;
   auto encode = [&](double value) {
-    if (i.aux & kRelu)
-      value = value > 0 || value != value ? value : 0;
-    return uint64_t(encodeFloat(format, value, rounding(i), i.aux & kFinite));
+    value = c.clampNegative(value);
+    return uint64_t(encodeFloat(format, value, c.rounding, c.finite));
   };
-  if (bits == 16 && !i.aux && rounding(i) == Rounding::NearestEven &&
-      to(i) == Type::BF16x2) {
+  if (bits == 16 && !c.modifies() && c.rounding == Rounding::NearestEven &&
+      c.to == Type::BF16x2) {
     eachLane(mask, [&](int l) {
       d[l] = uint32_t(floatToBF16(get<float>(a[l]))) << 16 |
              floatToBF16(get<float>(b[l]));
@@ -212,16 +220,16 @@ Flow packPair(Warp &w, const Inst &i, uint32_t mask) {
 
 /// cvt.e4m3x2.f16x2 and the like: both halves of one source.
 Flow packedToPair(Warp &w, const Inst &i, uint32_t mask) {
+  const Conversion &c = i.get<Conversion>();
   uint64_t *d = w.row(i.d[0]);
   const uint64_t *a = w.row(i.s[0]);
-  FloatFormat format = to(i) == Type::E4M3x2 ? kE4M3 : kE5M2;
+  FloatFormat format = c.to == Type::E4M3x2 ? kE4M3 : kE5M2;
   forLanes(mask, [&](int l) {
     uint64_t r = 0;
     for (int k = 0; k < 2; ++k) {
-      double value = loadFloat(from(i) == Type::F16x2 ? Type::F16 : Type::BF16,
+      double value = loadFloat(c.from == Type::F16x2 ? Type::F16 : Type::BF16,
                                a[l] >> (16 * k));
-      if (i.aux & kRelu)
-        value = value > 0 || value != value ? value : 0;
+      value = c.clampNegative(value);
       r |= uint64_t(encodeFloat(format, value, Rounding::NearestEven, true))
            << (8 * k);
     }
@@ -232,15 +240,15 @@ Flow packedToPair(Warp &w, const Inst &i, uint32_t mask) {
 
 /// cvt.rn.f16x2.e4m3x2 and cvt.rn.f16x2.e5m2x2.
 Flow pairToHalves(Warp &w, const Inst &i, uint32_t mask) {
+  const Conversion &c = i.get<Conversion>();
   uint64_t *d = w.row(i.d[0]);
   const uint64_t *a = w.row(i.s[0]);
-  const auto &table = from(i) == Type::E4M3x2 ? e4m3Table() : e5m2Table();
+  const auto &table = c.from == Type::E4M3x2 ? e4m3Table() : e5m2Table();
   forLanes(mask, [&](int l) {
     uint64_t r = 0;
     for (int k = 0; k < 2; ++k) {
       double value = table[a[l] >> (8 * k) & 0xff];
-      if (i.aux & kRelu)
-        value = value > 0 || value != value ? value : 0;
+      value = c.clampNegative(value);
       r |= uint64_t(doubleToF16(value)) << (16 * k);
     }
     d[l] = r;
@@ -249,15 +257,16 @@ Flow pairToHalves(Warp &w, const Inst &i, uint32_t mask) {
 }
 
 Flow toTF32(Warp &w, const Inst &i, uint32_t mask) {
+  const Conversion &c = i.get<Conversion>();
   uint64_t *d = w.row(i.d[0]);
   const uint64_t *a = w.row(i.s[0]);
   forLanes(mask, [&](int l) {
     uint32_t bits = uint32_t(a[l]);
     if ((bits & 0x7fffffff) > 0x7f800000)
       bits = 0x7fffffff;
-    else if (i.aux2 >> 16 == 0)
+    else if (!c.tiesAway && c.rounding == Rounding::NearestEven)
       bits = (bits + 0xfff + (bits >> 13 & 1)) & 0xffffe000;
-    else if (i.aux2 >> 16 == 4) // .rna: ties away from zero
+    else if (c.tiesAway)
       bits = (bits + 0x1000) & 0xffffe000;
     else
       bits &= 0xffffe000;
@@ -290,19 +299,21 @@ bool isPair(Type type) {
 bool decodeCvt(Decoder &d, Inst &i) {
   int mode = d.takeOneOf({"rn", "rz", "rm", "rp", "rna"});
   int integral = mode < 0 ? d.takeOneOf({"rni", "rzi", "rmi", "rpi"}) : -1;
-  i.aux |= d.take("ftz") ? kFtz : 0;
-  i.aux |= d.take("sat") ? kSat : 0;
-  i.aux |= d.take("satfinite") ? kFinite : 0;
-  i.aux |= d.take("relu") ? kRelu : 0;
-  i.aux |= integral >= 0 ? kInteger : 0;
-  Type target = d.takeType(), source = d.takeType();
-  i.aux2 = uint32_t(source) | uint32_t(target) << 8 |
-           uint32_t(std::max({mode, integral, 0})) << 16;
+  Conversion &c = i.make<Conversion>();
+  c.flush = d.take("ftz");
+  c.saturate = d.take("sat");
+  c.finite = d.take("satfinite");
+  c.relu = d.take("relu");
+  c.integral = integral >= 0;
+  c.tiesAway = mode == 4;
+  c.rounding = c.tiesAway ? Rounding::NearestEven
+                          : Rounding(std::max({mode, integral, 0}));
+  Type target = c.to = d.takeType(), source = c.from = d.takeType();
   if (target == Type::TF32) {
     i.fn = toTF32;
     return source == Type::F32 && operands(d, i, Type::B32, 1);
   }
-  if (mode == 4)
+  if (c.tiesAway)
     return d.fail("takes .rna only to tf32");
   if (isPair(target) && source == Type::F32) {
     i.fn = packPair;
@@ -326,7 +337,7 @@ bool decodeCvt(Decoder &d, Inst &i) {
   i.fn = fromInteger ? (toInteger ? integerToInteger : integerToFloat)
                      : (toInteger ? floatToInteger : floatToFloat);
   const ast::Operand *operand = d.peekOperand();
-  i.imm = operand ? d.registerBytes(*operand) : 0;
+  c.kept = lowBits(operand ? d.registerBytes(*operand) * 8 : 0);
   return d.destination(i, target) && d.source(i, source);
 }
 

@@ -15,9 +15,6 @@ using namespace fp8::sim;
 
 namespace {
 
-// Modifiers in Inst::aux.
-constexpr uint32_t kFtz = 1, kSat = 2, kNaN = 4, kRelu = 8, kXorSign = 16;
-
 template <typename T>
 T canonical(T value) {
   if (value != value)
@@ -31,12 +28,12 @@ float flush(float value) {
 double flush(double value) { return value; }
 
 template <typename T>
-T finish(T value, uint32_t modifiers) {
-  if (modifiers & kFtz)
+T finish(T value, const FloatModifiers &modifiers) {
+  if (modifiers.flush)
     value = flush(value);
-  if (modifiers & kSat)
+  if (modifiers.saturate)
     value = value >= T(1) ? T(1) : value > T(0) ? value : T(0);
-  if (modifiers & kRelu)
+  if (modifiers.relu)
     value = value > T(0) || value != value ? value : T(0);
   return value;
 }
@@ -148,10 +145,11 @@ Flow plain(Warp &w, const Inst &i, uint32_t mask) {
   uint64_t *d = w.row(i.d[0]);
   const uint64_t *a = w.row(i.s[0]), *b = w.row(i.s[Arity > 1 ? 1 : 0]),
                  *c = w.row(i.s[Arity > 2 ? 2 : 0]);
-  uint32_t modifiers = i.aux;
+  const FloatModifiers &modifiers = i.get<FloatModifiers>();
+  const bool modified = modifiers.any(), flushes = modifiers.flush;
   auto load = [&](uint64_t bits) {
     T value = T(get<Format>(bits));
-    return C(modifiers & kFtz ? flush(value) : value);
+    return C(flushes ? flush(value) : value);
   };
   auto compute = [&](int l) {
     C r;
@@ -161,7 +159,7 @@ Flow plain(Warp &w, const Inst &i, uint32_t mask) {
       r = Op::apply(load(a[l]), load(b[l]));
     else
       r = Op::apply(load(a[l]), load(b[l]), load(c[l]));
-    if (modifiers)
+    if (modified)
       r = finish(r, modifiers);
     if constexpr (std::is_same_v<Format, Half> ||
                   std::is_same_v<Format, BFloat>)
@@ -173,12 +171,12 @@ Flow plain(Warp &w, const Inst &i, uint32_t mask) {
   return Flow::Next;
 }
 
-/// The same under a directed rounding mode (Inst::aux2).
+/// The same under a directed rounding mode.
 template <typename Format, typename Op, unsigned Arity>
 Flow directed(Warp &w, const Inst &i, uint32_t mask) {
   static const int modes[] = {FE_TONEAREST, FE_TOWARDZERO, FE_DOWNWARD,
                               FE_UPWARD};
-  std::fesetround(modes[i.aux2]);
+  std::fesetround(modes[size_t(i.get<FloatModifiers>().rounding)]);
   Flow flow = plain<Format, Op, Arity>(w, i, mask);
   std::fesetround(FE_TONEAREST);
   return flow;
@@ -188,26 +186,29 @@ template <typename Format, bool Max>
 Flow minMax(Warp &w, const Inst &i, uint32_t mask) {
   using T = typename Value<Format>::Type;
   uint64_t *d = w.row(i.d[0]);
+  const FloatModifiers &modifiers = i.get<FloatModifiers>();
   forLanes(mask, [&](int l) {
     T r = 0;
     bool sign = false;
     for (unsigned n = 0; n < i.sources; ++n) {
       T x = T(get<Format>(w.row(i.s[n])[l]));
-      if (i.aux & kFtz)
+      if (modifiers.flush)
         x = flush(x);
-      if (i.aux & kXorSign) {
+      if (modifiers.xorSign) {
         sign ^= std::signbit(x);
         x = std::fabs(x);
       }
       if (n == 0)
         r = x;
       else if (r != r || x != x)
-        r = i.aux & kNaN ? std::numeric_limits<T>::quiet_NaN() : r != r ? x : r;
+        r = modifiers.nan ? std::numeric_limits<T>::quiet_NaN()
+            : r != r      ? x
+                          : r;
       else if (Max ? x > r || (x == r && !std::signbit(x))
                    : x < r || (x == r && std::signbit(x)))
         r = x;
     }
-    if (i.aux & kXorSign)
+    if (modifiers.xorSign)
       r = std::copysign(r, T(sign ? -1 : 1));
     d[l] = put(Value<Format>::pack(r));
   });
@@ -220,9 +221,10 @@ Flow sign(Warp &w, const Inst &i, uint32_t mask) {
   uint64_t *d = w.row(i.d[0]);
   const uint64_t *a = w.row(i.s[0]);
   constexpr uint64_t bit = uint64_t(1) << (Bits - 1);
+  const bool flushes = Bits == 32 && i.get<FloatModifiers>().flush;
   eachLane(mask, [&](int l) {
     uint64_t v = a[l];
-    if (Bits == 32 && i.aux & kFtz)
+    if (flushes)
       v = put(flush(get<float>(v)));
     d[l] = Neg ? v ^ bit : v & ~bit;
   });
@@ -230,8 +232,8 @@ Flow sign(Warp &w, const Inst &i, uint32_t mask) {
 }
 
 template <typename Op, unsigned Arity>
-Handler pick(Type type, uint32_t rounding) {
-  if (rounding)
+Handler pick(Type type, Rounding rounding = Rounding::NearestEven) {
+  if (rounding != Rounding::NearestEven)
     return type == Type::F32   ? directed<float, Op, Arity>
            : type == Type::F64 ? directed<double, Op, Arity>
                                : nullptr;
@@ -262,33 +264,36 @@ bool isPackedType(Type type) {
   return type == Type::F16x2 || type == Type::BF16x2 || type == Type::F32x2;
 }
 
-void takeModifiers(Decoder &d, Inst &i) {
-  i.aux |= d.take("ftz") ? kFtz : 0;
-  i.aux |= d.take("sat") ? kSat : 0;
-  i.aux |= d.take("NaN") ? kNaN : 0;
-  i.aux |= d.take("relu") ? kRelu : 0;
-  i.aux |= d.take("xorsign") ? (d.take("abs") ? kXorSign : 0) : 0;
-  i.aux2 = uint32_t(std::max(0, d.takeOneOf({"rn", "rz", "rm", "rp"})));
+const FloatModifiers &takeModifiers(Decoder &d, Inst &i) {
+  FloatModifiers &modifiers = i.make<FloatModifiers>();
+  modifiers.flush = d.take("ftz");
+  modifiers.saturate = d.take("sat");
+  modifiers.nan = d.take("NaN");
+  modifiers.relu = d.take("relu");
+  modifiers.xorSign = d.take("xorsign") && d.take("abs");
+  modifiers.rounding =
+      Rounding(std::max(0, d.takeOneOf({"rn", "rz", "rm", "rp"})));
+  return modifiers;
 }
 
 bool decodeFunction(Decoder &d, Inst &i) {
   const std::string &op = d.text().opcode;
   bool approximate = d.take("approx");
   d.take("full");
-  takeModifiers(d, i);
+  Rounding rounding = takeModifiers(d, i).rounding;
   Type type = d.takeType();
   if (op == "ex2" && isPackedType(type))
     return d.fail("is not supported with packed types");
   if (op != "rcp" && op != "sqrt" && !approximate && op != "ex2")
     return d.fail("needs .approx");
-  i.fn = op == "rcp"     ? pick<Rcp, 1>(type, i.aux2)
-         : op == "sqrt"  ? pick<Sqrt, 1>(type, i.aux2)
-         : op == "rsqrt" ? pick<Rsqrt, 1>(type, 0)
-         : op == "ex2"   ? pick<Ex2, 1>(type, 0)
-         : op == "lg2"   ? pick<Lg2, 1>(type, 0)
-         : op == "sin"   ? pick<Sin, 1>(type, 0)
-         : op == "cos"   ? pick<Cos, 1>(type, 0)
-                         : pick<Tanh, 1>(type, 0);
+  i.fn = op == "rcp"     ? pick<Rcp, 1>(type, rounding)
+         : op == "sqrt"  ? pick<Sqrt, 1>(type, rounding)
+         : op == "rsqrt" ? pick<Rsqrt, 1>(type)
+         : op == "ex2"   ? pick<Ex2, 1>(type)
+         : op == "lg2"   ? pick<Lg2, 1>(type)
+         : op == "sin"   ? pick<Sin, 1>(type)
+         : op == "cos"   ? pick<Cos, 1>(type)
+                         : pick<Tanh, 1>(type);
   return operands(d, i, type, 1);
 }
 
@@ -303,33 +308,40 @@ Flow copysign(Warp &w, const Inst &i, uint32_t mask) {
   return Flow::Next;
 }
 
+/// Payload of testp.
+enum class NumberClass {
+  Finite,
+  Infinite,
+  Number,
+  NotANumber,
+  Normal,
+  Subnormal
+};
+
+bool belongs(int found, NumberClass asked) {
+  switch (asked) {
+  case NumberClass::Finite:
+    return found != FP_NAN && found != FP_INFINITE;
+  case NumberClass::Infinite:
+    return found == FP_INFINITE;
+  case NumberClass::Number:
+    return found != FP_NAN;
+  case NumberClass::NotANumber:
+    return found == FP_NAN;
+  case NumberClass::Normal:
+    return found == FP_NORMAL;
+  case NumberClass::Subnormal:
+    return found == FP_SUBNORMAL;
+  }
+  return false;
+}
+
 template <typename T>
 Flow testp(Warp &w, const Inst &i, uint32_t mask) {
   const uint64_t *a = w.row(i.s[0]);
   uint32_t result = 0;
   forLanes(mask, [&](int l) {
-    int c = std::fpclassify(get<T>(a[l]));
-    bool r = false;
-    switch (i.aux) {
-    case 0:
-      r = c != FP_NAN && c != FP_INFINITE;
-      break;
-    case 1:
-      r = c == FP_INFINITE;
-      break;
-    case 2:
-      r = c != FP_NAN;
-      break;
-    case 3:
-      r = c == FP_NAN;
-      break;
-    case 4:
-      r = c == FP_NORMAL;
-      break;
-    case 5:
-      r = c == FP_SUBNORMAL;
-      break;
-    }
+    bool r = belongs(std::fpclassify(get<T>(a[l])), i.get<NumberClass>());
     result |= uint32_t(r) << l;
   });
   w.setPredicate(i, 0, mask, result);
@@ -341,10 +353,10 @@ Flow testp(Warp &w, const Inst &i, uint32_t mask) {
 bool fp8::sim::decodeFloatArithmetic(Decoder &d, Inst &i) {
   const std::string op = d.text().opcode;
   d.takeOneOf({"approx", "full"});
-  takeModifiers(d, i);
+  const FloatModifiers &modifiers = takeModifiers(d, i);
   Type type = d.takeType();
   if (isPackedType(type))
-    return decodePackedFloat(d, i, type);
+    return decodePackedFloat(d, i, type, modifiers);
   if (op == "min" || op == "max") {
     i.fn = op == "max" ? pickMinMax<true>(type) : pickMinMax<false>(type);
     return operands(d, i, type, d.operandsLeft() == 4 ? 3 : 2);
@@ -353,14 +365,14 @@ bool fp8::sim::decodeFloatArithmetic(Decoder &d, Inst &i) {
     i.fn = op == "neg" ? pickSign<true>(type) : pickSign<false>(type);
     return operands(d, i, type, 1);
   }
-  if (i.aux & (kNaN | kXorSign))
+  if (modifiers.nan || modifiers.xorSign)
     return d.fail("takes neither .NaN nor .xorsign");
   unsigned arity = op == "fma" || op == "mad" ? 3 : 2;
-  i.fn = op == "add"   ? pick<FAdd, 2>(type, i.aux2)
-         : op == "sub" ? pick<FSub, 2>(type, i.aux2)
-         : op == "mul" ? pick<FMul, 2>(type, i.aux2)
-         : op == "div" ? pick<FDiv, 2>(type, i.aux2)
-                       : pick<Fma, 3>(type, i.aux2);
+  i.fn = op == "add"   ? pick<FAdd, 2>(type, modifiers.rounding)
+         : op == "sub" ? pick<FSub, 2>(type, modifiers.rounding)
+         : op == "mul" ? pick<FMul, 2>(type, modifiers.rounding)
+         : op == "div" ? pick<FDiv, 2>(type, modifiers.rounding)
+                       : pick<Fma, 3>(type, modifiers.rounding);
   return operands(d, i, type, arity);
 }
 
@@ -381,7 +393,7 @@ void fp8::sim::addFloatOpcodes(OpcodeTable &t) {
         {"finite", "infinite", "number", "notanumber", "normal", "subnormal"});
     if (what < 0)
       return d.fail("needs a class such as .finite");
-    i.aux = uint32_t(what);
+    i.make<NumberClass>() = NumberClass(what);
     Type type = d.takeType();
     i.fn = type == Type::F32   ? testp<float>
            : type == Type::F64 ? testp<double>

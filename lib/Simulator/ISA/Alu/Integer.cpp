@@ -203,13 +203,16 @@ bool decodeMul(Decoder &d, Inst &i) {
   return operands(d, i, type, 2);
 }
 
-/// The carry flag is a predicate mask of the warp; it lives in the row that no
-/// register uses.
+/// Payload of what carries: the row of the flag, which no register uses.
+struct CarryFlag {
+  uint32_t row;
+};
+
 template <typename T, bool Subtract, bool In, bool Out>
 Flow carry(Warp &w, const Inst &i, uint32_t mask) {
   uint64_t *d = w.row(i.d[0]);
   const uint64_t *a = w.row(i.s[0]), *b = w.row(i.s[1]);
-  uint64_t *flag = w.row(i.aux);
+  uint64_t *flag = w.row(i.get<CarryFlag>().row);
   forLanes(mask, [&](int l) {
     unsigned __int128 x = T(a[l]), y = T(b[l]), in = In ? flag[l] & 1 : 0;
     unsigned __int128 r = Subtract ? x - y - in : x + y + in;
@@ -236,7 +239,7 @@ bool decodeCarry(Decoder &d, Inst &i, bool subtract, bool in) {
     i.fn = carryHandler<uint32_t>(subtract, in, out);
   else if (typeSize(type) == 8)
     i.fn = carryHandler<uint64_t>(subtract, in, out);
-  i.aux = d.scratchRow() + 1;
+  i.make<CarryFlag>().row = d.scratchRow() + 1;
   return operands(d, i, type, 2);
 }
 
@@ -244,7 +247,7 @@ template <typename T, bool Hi, bool In, bool Out>
 Flow madCarry(Warp &w, const Inst &i, uint32_t mask) {
   uint64_t *d = w.row(i.d[0]);
   const uint64_t *a = w.row(i.s[0]), *b = w.row(i.s[1]), *c = w.row(i.s[2]);
-  uint64_t *flag = w.row(i.aux);
+  uint64_t *flag = w.row(i.get<CarryFlag>().row);
   forLanes(mask, [&](int l) {
     T product =
         Hi ? MulHi::apply(T(a[l]), T(b[l])) : MulLo::apply(T(a[l]), T(b[l]));
@@ -271,7 +274,7 @@ bool decodeMadCarry(Decoder &d, Inst &i, bool in) {
   int part = d.takeOneOf({"lo", "hi"});
   bool out = d.take("cc");
   Type type = d.takeType();
-  i.aux = d.scratchRow() + 1;
+  i.make<CarryFlag>().row = d.scratchRow() + 1;
   i.fn = type == Type::S32     ? madCarryHandler<int32_t>(part == 1, in, out)
          : type == Type::S64   ? madCarryHandler<int64_t>(part == 1, in, out)
          : typeSize(type) == 4 ? madCarryHandler<uint32_t>(part == 1, in, out)

@@ -16,7 +16,8 @@ namespace {
 Flow move(Warp &w, const Inst &i, uint32_t mask) {
   uint64_t *d = w.row(i.d[0]);
   const uint64_t *a = w.row(i.s[0]);
-  eachLane(mask, [&](int l) { d[l] = a[l] & i.imm; });
+  uint64_t keep = i.get<KeptBits>().mask;
+  eachLane(mask, [&](int l) { d[l] = a[l] & keep; });
   return Flow::Next;
 }
 
@@ -33,21 +34,32 @@ Flow movePredicate(Warp &w, const Inst &i, uint32_t mask) {
   w.setPredicate(i, 0, mask, w.predicate(i, 0));
   return Flow::Next;
 }
+/// Payload of mov.pred with a number as source.
+struct PredicateValue {
+  uint64_t value;
+};
+
 Flow setPredicateConstant(Warp &w, const Inst &i, uint32_t mask) {
-  w.setPredicate(i, 0, mask, i.imm ? ~0u : 0);
+  w.setPredicate(i, 0, mask, i.get<PredicateValue>().value ? ~0u : 0);
   return Flow::Next;
 }
 
-/// mov.b64 d, {a, b}: element 0 goes to the low bits. aux: bits of an element.
+/// Payload of mov of vectors: element 0 lies in the low bits.
+struct Elements {
+  unsigned bits; ///< of one
+};
+
+/// mov.b64 d, {a, b}.
 Flow pack(Warp &w, const Inst &i, uint32_t mask) {
   const uint32_t *rows = &w.machine.program.lists[i.list];
-  uint64_t keep = i.aux >= 64 ? ~uint64_t(0) : (uint64_t(1) << i.aux) - 1;
+  unsigned bits = i.get<Elements>().bits;
+  uint64_t keep = lowBits(bits);
   uint64_t *d = w.row(i.d[0]), *high = w.row(i.d[0] + 1);
-  bool wide = i.aux * i.listCount > 64;
+  bool wide = bits * i.listCount > 64;
   forLanes(mask, [&](int l) {
     unsigned __int128 value = 0;
     for (uint32_t n = 0; n < i.listCount; ++n)
-      value |= (unsigned __int128)(w.row(rows[n])[l] & keep) << (n * i.aux);
+      value |= (unsigned __int128)(w.row(rows[n])[l] & keep) << (n * bits);
     d[l] = uint64_t(value);
     if (wide)
       high[l] = uint64_t(value >> 64);
@@ -57,26 +69,43 @@ Flow pack(Warp &w, const Inst &i, uint32_t mask) {
 
 Flow unpack(Warp &w, const Inst &i, uint32_t mask) {
   const uint32_t *rows = &w.machine.program.lists[i.list];
-  uint64_t keep = i.aux >= 64 ? ~uint64_t(0) : (uint64_t(1) << i.aux) - 1;
+  unsigned bits = i.get<Elements>().bits;
+  uint64_t keep = lowBits(bits);
   const uint64_t *a = w.row(i.s[0]), *high = w.row(i.s[0] + 1);
-  bool wide = i.aux * i.listCount > 64;
+  bool wide = bits * i.listCount > 64;
   forLanes(mask, [&](int l) {
     unsigned __int128 value = a[l];
     if (wide)
       value |= (unsigned __int128)high[l] << 64;
     for (uint32_t n = 0; n < i.listCount; ++n)
-      w.row(rows[n])[l] = uint64_t(value >> (n * i.aux)) & keep;
+      w.row(rows[n])[l] = uint64_t(value >> (n * bits)) & keep;
   });
   return Flow::Next;
 }
 
+/// Payload of mov from a clock: the part of it.
+enum class ClockPart { Low, High, Whole };
+
 Flow moveClock(Warp &w, const Inst &i, uint32_t mask) {
   uint64_t *d = w.row(i.d[0]);
   uint64_t now = w.machine.now;
-  eachLane(mask, [&](int l) {
-    d[l] = i.aux == 1 ? now >> 32 : i.aux == 2 ? now : now & 0xffffffff;
-  });
+  ClockPart part = i.get<ClockPart>();
+  uint64_t value = part == ClockPart::High  ? now >> 32
+                   : part == ClockPart::Low ? now & 0xffffffff
+                                            : now;
+  eachLane(mask, [&](int l) { d[l] = value; });
   return Flow::Next;
+}
+
+/// The vector of a mov.
+bool elements(Decoder &d, Inst &i, unsigned count, unsigned bits,
+              bool isDestination) {
+  i.make<Elements>().bits = bits;
+  Type type = bits == 64   ? Type::B64
+              : bits == 32 ? Type::B32
+              : bits == 16 ? Type::B16
+                           : Type::B8;
+  return d.list(i, count, type, isDestination);
 }
 
 bool decodeMov(Decoder &d, Inst &i) {
@@ -87,7 +116,7 @@ bool decodeMov(Decoder &d, Inst &i) {
     const Operand *operand = d.peekOperand();
     if (operand && operand->kind == Operand::Kind::Integer) {
       i.fn = setPredicateConstant;
-      return d.immediate(i.imm);
+      return d.immediate(i.make<PredicateValue>().value);
     }
     i.fn = movePredicate;
     return d.predicateSource(i);
@@ -102,12 +131,7 @@ bool decodeMov(Decoder &d, Inst &i) {
     if (count < 2 || bits % count)
       return d.fail("cannot split its source into that many registers");
     i.fn = unpack;
-    i.aux = bits / count;
-    Type element = i.aux == 64   ? Type::B64
-                   : i.aux == 32 ? Type::B32
-                   : i.aux == 16 ? Type::B16
-                                 : Type::B8;
-    return d.list(i, count, element, true) && d.source(i, type);
+    return elements(d, i, count, bits / count, true) && d.source(i, type);
   }
   if (!d.destination(i, type))
     return false;
@@ -119,20 +143,17 @@ bool decodeMov(Decoder &d, Inst &i) {
     if (count < 2 || bits % count)
       return d.fail("cannot pack that many registers");
     i.fn = pack;
-    i.aux = bits / count;
-    Type element = i.aux == 64   ? Type::B64
-                   : i.aux == 32 ? Type::B32
-                   : i.aux == 16 ? Type::B16
-                                 : Type::B8;
-    return d.list(i, count, element, false);
+    return elements(d, i, count, bits / count, false);
   }
   if (second->kind == Operand::Kind::Special &&
       (second->name.rfind("%clock", 0) == 0 ||
        second->name.rfind("%globaltimer", 0) == 0)) {
     i.fn = moveClock;
-    i.aux = second->name == "%clock64" || second->name == "%globaltimer"
-                ? 2
-                : second->name.find("_hi") != std::string::npos;
+    i.make<ClockPart>() =
+        second->name == "%clock64" || second->name == "%globaltimer"
+            ? ClockPart::Whole
+        : second->name.find("_hi") != std::string::npos ? ClockPart::High
+                                                        : ClockPart::Low;
     d.takeOperand();
     return true;
   }
@@ -141,26 +162,46 @@ bool decodeMov(Decoder &d, Inst &i) {
     return d.source(i, type);
   }
   i.fn = move;
-  i.imm = bits >= 64 ? ~uint64_t(0) : (uint64_t(1) << bits) - 1;
+  i.make<KeptBits>() = KeptBits::of(type);
   return d.source(i, type);
 }
 
-/// imm: what is added to (aux 0), or taken from (aux 1), the address.
+/// Payload of what converts addresses: the window of a state space within the
+/// generic space.
+struct Window {
+  uint64_t base;
+  bool leave; ///< cvta.to: from generic addresses to those of the space
+};
+
 Flow cvta(Warp &w, const Inst &i, uint32_t mask) {
+  const Window window = i.get<Window>();
   uint64_t *d = w.row(i.d[0]);
   const uint64_t *a = w.row(i.s[0]);
   eachLane(mask, [&](int l) {
     uint64_t value = a[l] + uint64_t(i.offset);
-    d[l] = i.aux ? value - i.imm : value + i.imm;
-    if (i.imm && i.aux)
+    d[l] = window.leave ? value - window.base : value + window.base;
+    if (window.base && window.leave)
       d[l] &= 0xffffffff;
   });
   return Flow::Next;
 }
 
-int takeSpace(Decoder &d, uint64_t &window) {
-  int space = d.takeOneOf({"global", "shared", "local", "const", "param",
-                           "shared::cta", "shared::cluster", "param::entry"});
+enum class SpaceName {
+  Global,
+  Shared,
+  Local,
+  Const,
+  Param,
+  SharedCta,
+  SharedCluster,
+  ParamEntry
+};
+
+bool takeSpace(Decoder &d, SpaceName &space, uint64_t &window) {
+  int name = d.takeOneOf({"global", "shared", "local", "const", "param",
+                          "shared::cta", "shared::cluster", "param::entry"});
+  if (name < 0)
+    return d.fail("needs a state space");
   static const uint64_t windows[] = {0,
                                      kSharedWindow,
                                      kLocalWindow,
@@ -169,42 +210,69 @@ int takeSpace(Decoder &d, uint64_t &window) {
                                      kSharedWindow,
                                      kSharedWindow,
                                      kParamWindow};
-  if (space >= 0)
-    window = windows[space];
-  return space;
+  space = SpaceName(name);
+  window = windows[name];
+  return true;
 }
 
 bool decodeCvta(Decoder &d, Inst &i) {
-  i.aux = d.take("to");
-  if (takeSpace(d, i.imm) < 0)
-    return d.fail("needs a state space");
+  Window &window = i.make<Window>();
+  window.leave = d.take("to");
+  SpaceName space;
+  if (!takeSpace(d, space, window.base))
+    return false;
   Type type = d.takeType();
   i.fn = cvta;
   // The 32-bit forms belong to 32-bit addressing; module text says 64.
   return d.destination(i, type) && d.source(i, type);
 }
 
+/// Payload of isspacep.
+struct SpaceQuery {
+  SpaceName space;
+  uint64_t window;
+
+  /// Whether the generic address lies in the space; shared means that of CTA
+  /// `rank`.
+  bool covers(uint64_t address, uint32_t rank) const {
+    switch (space) {
+    case SpaceName::Global: // what lies in no window
+      return address < kParamWindow;
+    case SpaceName::Const:
+      return false;
+    case SpaceName::Shared:
+    case SpaceName::SharedCta:
+      if ((address - kSharedWindow) >> kSharedRankShift != rank)
+        return false;
+      break;
+    default:
+      break;
+    }
+    return address >= window && address - window < kWindowSize;
+  }
+};
+
 Flow isspacep(Warp &w, const Inst &i, uint32_t mask) {
   const uint64_t *a = w.row(i.s[0]);
+  const SpaceQuery &query = i.get<SpaceQuery>();
   uint32_t result = 0;
   forLanes(mask, [&](int l) {
-    uint64_t address = a[l];
-    bool in;
-    if (i.aux == 0) // global: what lies in no window
-      in = address < kParamWindow;
-    else if (i.aux == 3)
-      in = false;
-    else
-      in = address >= i.imm && address - i.imm < kWindowSize;
-    if (in && (i.aux == 1 || i.aux == 5)) // shared means the CTA's own
-      in = (address - kSharedWindow) >> kSharedRankShift == w.cta.rank;
-    result |= uint32_t(in) << l;
+    result |= uint32_t(query.covers(a[l], w.cta.rank)) << l;
   });
   w.setPredicate(i, 0, mask, result);
   return Flow::Next;
 }
 
+bool decodeIsspacep(Decoder &d, Inst &i) {
+  SpaceQuery &query = i.make<SpaceQuery>();
+  if (!takeSpace(d, query.space, query.window))
+    return false;
+  i.fn = isspacep;
+  return d.predicateDestination(i) && d.source(i, Type::B64);
+}
+
 Flow mapa(Warp &w, const Inst &i, uint32_t mask) {
+  uint64_t window = i.get<Window>().base;
   uint64_t *d = w.row(i.d[0]);
   const uint64_t *a = w.row(i.s[0]), *b = w.row(i.s[1]);
   forLanes(mask, [&](int l) {
@@ -217,17 +285,18 @@ Flow mapa(Warp &w, const Inst &i, uint32_t mask) {
                       &w, &i, l, true);
       return;
     }
-    uint64_t address = a[l] - i.imm;
-    d[l] = ((address & kSharedOffsetMask) | rank << kSharedRankShift) + i.imm;
+    uint64_t address = a[l] - window;
+    d[l] = ((address & kSharedOffsetMask) | rank << kSharedRankShift) + window;
   });
   return Flow::Next;
 }
 
 Flow getctarank(Warp &w, const Inst &i, uint32_t mask) {
+  uint64_t window = i.get<Window>().base;
   uint64_t *d = w.row(i.d[0]);
   const uint64_t *a = w.row(i.s[0]);
   forLanes(mask,
-           [&](int l) { d[l] = (a[l] - i.imm) >> kSharedRankShift & 0xff; });
+           [&](int l) { d[l] = (a[l] - window) >> kSharedRankShift & 0xff; });
   return Flow::Next;
 }
 
@@ -236,23 +305,16 @@ Flow getctarank(Warp &w, const Inst &i, uint32_t mask) {
 void fp8::sim::addMoveOpcodes(OpcodeTable &t) {
   t.add("mov", decodeMov);
   t.add("cvta", decodeCvta);
-  t.add("isspacep", [](Decoder &d, Inst &i) {
-    int space = takeSpace(d, i.imm);
-    if (space < 0)
-      return d.fail("needs a state space");
-    i.aux = uint32_t(space);
-    i.fn = isspacep;
-    return d.predicateDestination(i) && d.source(i, Type::B64);
-  });
+  t.add("isspacep", decodeIsspacep);
   t.add("mapa", [](Decoder &d, Inst &i) {
-    i.imm = d.takeOneOf({"shared::cluster"}) == 0 ? 0 : kSharedWindow;
+    i.make<Window>().base = d.take("shared::cluster") ? 0 : kSharedWindow;
     Type type = d.takeType();
     i.fn = mapa;
     return d.destination(i, type) && d.source(i, type) &&
            d.source(i, Type::U32);
   });
   t.add("getctarank", [](Decoder &d, Inst &i) {
-    i.imm = d.takeOneOf({"shared::cluster"}) == 0 ? 0 : kSharedWindow;
+    i.make<Window>().base = d.take("shared::cluster") ? 0 : kSharedWindow;
     Type type = d.takeType();
     i.fn = getctarank;
     return d.destination(i, Type::U32) && d.source(i, type);

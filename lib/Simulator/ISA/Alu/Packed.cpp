@@ -12,7 +12,6 @@ using namespace fp8::sim;
 namespace {
 
 enum class Op { Add, Sub, Mul, Fma, Min, Max, Abs, Neg };
-constexpr uint32_t kFtz = 1, kSat = 2, kNaN = 4, kRelu = 8;
 
 template <Op O, typename T>
 T compute(T a, T b, T c) {
@@ -39,6 +38,7 @@ T compute(T a, T b, T c) {
 
 template <Op O, typename Format>
 Flow halves(Warp &w, const Inst &i, uint32_t mask) {
+  const FloatModifiers &modifiers = i.get<FloatModifiers>();
   uint64_t *d = w.row(i.d[0]);
   const uint64_t *a = w.row(i.s[0]), *b = w.row(i.s[i.sources > 1 ? 1 : 0]),
                  *c = w.row(i.s[i.sources > 2 ? 2 : 0]);
@@ -49,11 +49,11 @@ Flow halves(Warp &w, const Inst &i, uint32_t mask) {
              y = double(float(get<Format>(b[l] >> shift)));
       double z = double(float(get<Format>(c[l] >> shift)));
       double r = compute<O, double>(x, y, z);
-      if (i.aux & kNaN && (x != x || y != y))
+      if (modifiers.nan && (x != x || y != y))
         r = std::nan("");
-      if (i.aux & kSat)
+      if (modifiers.saturate)
         r = r >= 1 ? 1 : r > 0 ? r : 0;
-      if (i.aux & kRelu)
+      if (modifiers.relu)
         r = r > 0 || r != r ? r : 0;
       uint64_t bits = O == Op::Neg   ? (a[l] >> shift & 0xffff) ^ 0x8000
                       : O == Op::Abs ? a[l] >> shift & 0x7fff
@@ -108,12 +108,13 @@ Flow integers(Warp &w, const Inst &i, uint32_t mask) {
 
 } // namespace
 
-bool fp8::sim::decodePackedFloat(Decoder &d, Inst &i, Type type) {
+bool fp8::sim::decodePackedFloat(Decoder &d, Inst &i, Type type,
+                                 const FloatModifiers &modifiers) {
   const std::string &op = d.text().opcode;
-  if (i.aux2)
+  if (modifiers.rounding != Rounding::NearestEven)
     return d.fail("rounds packed pairs to nearest only");
   if (type == Type::F32x2) {
-    if (i.aux)
+    if (modifiers.any())
       return d.fail("takes no .ftz or .sat on f32x2");
     i.fn = op == "add"   ? singles<Op::Add>
            : op == "sub" ? singles<Op::Sub>
