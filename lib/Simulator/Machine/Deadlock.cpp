@@ -93,7 +93,7 @@ void Machine::describeWaiter(SimulationError &report, const Warp &warp,
   }
   case WaitKind::Registers:
     text += "waits in '" + mnemonic(inst) + "' for " +
-            std::to_string(inst->imm - warp.registers) +
+            std::to_string(group.ticket - warp.registers) +
             " registers a thread, and the CTA's other warps have given up " +
             std::to_string(warp.cta.freeRegisters) +
             " that nobody took; a setmaxnreg.dec must free them";

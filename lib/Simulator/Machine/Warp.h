@@ -43,7 +43,7 @@ struct LaneGroup {
   uint32_t pc = 0;
   WaitKind wait = WaitKind::None;
   Mbarrier *barrier = nullptr;
-  uint64_t ticket = 0; ///< phase or generation waited for
+  uint64_t ticket = 0; ///< phase, generation or registers waited for
   uint32_t id = 0;
   bool arrived =
       false; ///< resumes an instruction that has already taken effect

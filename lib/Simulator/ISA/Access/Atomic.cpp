@@ -54,13 +54,17 @@ T combine(Op op, T old, T b, T c) {
   return old;
 }
 
-// Inst::aux: space, aux2: operation, imm: 1 with .acquire or .release.
-Strength strengthOf(const Inst &i) {
-  return i.imm ? Strength::Strong : Strength::Relaxed;
-}
+/// Payload of atom and red.
+struct Atomic {
+  AccessSpace space;
+  Op op;
+  Strength strength;
+  uint32_t elementBytes; ///< of red's vectors
+};
 
 template <typename T>
 Flow atomic(Warp &w, const Inst &i, uint32_t mask) {
+  const Atomic &a = i.get<Atomic>();
   const uint64_t *base = w.row(i.s[0]), *b = w.row(i.s[1]),
                  *c = w.row(i.s[i.sources > 2 ? 2 : 1]);
   w.machine.progress();
@@ -68,16 +72,16 @@ Flow atomic(Warp &w, const Inst &i, uint32_t mask) {
     if (w.machine.stopped)
       return;
     uint64_t address = base[l] + uint64_t(i.offset);
-    const uint8_t *source = access(w, i, l, AccessSpace(i.aux), address,
-                                   sizeof(T), false, strengthOf(i));
-    uint8_t *target = source ? access(w, i, l, AccessSpace(i.aux), address,
-                                      sizeof(T), true, strengthOf(i))
-                             : nullptr;
+    const uint8_t *source =
+        access(w, i, l, a.space, address, sizeof(T), false, a.strength);
+    uint8_t *target =
+        source ? access(w, i, l, a.space, address, sizeof(T), true, a.strength)
+               : nullptr;
     if (!target)
       return;
     T old;
     std::memcpy(&old, target, sizeof(T));
-    T value = combine<T>(Op(i.aux2), old, get<T>(b[l]), get<T>(c[l]));
+    T value = combine<T>(a.op, old, get<T>(b[l]), get<T>(c[l]));
     std::memcpy(target, &value, sizeof(T));
     if (i.destinations)
       w.row(i.d[0])[l] = put(old);
@@ -88,14 +92,14 @@ Flow atomic(Warp &w, const Inst &i, uint32_t mask) {
 /// Adds to pairs of 16-bit numbers, each by itself.
 template <typename Format>
 Flow atomicHalves(Warp &w, const Inst &i, uint32_t mask) {
+  const Atomic &a = i.get<Atomic>();
   const uint64_t *base = w.row(i.s[0]), *b = w.row(i.s[1]);
   w.machine.progress();
   forLanes(mask, [&](int l) {
     if (w.machine.stopped)
       return;
-    uint8_t *target =
-        access(w, i, l, AccessSpace(i.aux), base[l] + uint64_t(i.offset), 4,
-               true, strengthOf(i));
+    uint8_t *target = access(w, i, l, a.space, base[l] + uint64_t(i.offset), 4,
+                             true, a.strength);
     if (!target)
       return;
     uint32_t old, value = 0;
@@ -122,17 +126,16 @@ Format sum(Format a, Format b) {
 /// register holds as many numbers as fit, or one of 16 bits.
 template <typename T>
 Flow vectorAdd(Warp &w, const Inst &i, uint32_t mask) {
+  const Atomic &a = i.get<Atomic>();
   const uint64_t *base = w.row(i.s[0]);
   const uint32_t *rows = &w.machine.program.lists[i.list];
-  uint32_t elementBytes = uint32_t(i.offset2),
-           bytes = elementBytes * i.listCount;
+  uint32_t elementBytes = a.elementBytes, bytes = elementBytes * i.listCount;
   w.machine.progress();
   forLanes(mask, [&](int l) {
     if (w.machine.stopped)
       return;
-    uint8_t *target =
-        access(w, i, l, AccessSpace(i.aux), base[l] + uint64_t(i.offset), bytes,
-               true, strengthOf(i));
+    uint8_t *target = access(w, i, l, a.space, base[l] + uint64_t(i.offset),
+                             bytes, true, a.strength);
     for (uint32_t at = 0; target && at < bytes; at += sizeof(T)) {
       T old;
       std::memcpy(&old, target + at, sizeof(T));
@@ -145,87 +148,88 @@ Flow vectorAdd(Warp &w, const Inst &i, uint32_t mask) {
 }
 
 /// PTX ISA 9.7.13.6, red, the forms with .vec_16_bit and .vec_32_bit.
-bool decodeVectorAdd(Decoder &d, Inst &i, uint32_t count) {
+bool decodeVectorAdd(Decoder &d, Inst &i, Atomic &a, uint32_t count) {
   Type type = d.takeType();
   i.fn = type == Type::F32                            ? vectorAdd<float>
          : type == Type::F16 || type == Type::F16x2   ? vectorAdd<Half>
          : type == Type::BF16 || type == Type::BF16x2 ? vectorAdd<BFloat>
                                                       : nullptr;
-  i.offset2 = typeSize(type);
-  if (!i.fn || Op(i.aux2) != Op::Add || count * i.offset2 > 16)
+  a.elementBytes = typeSize(type);
+  if (!i.fn || a.op != Op::Add || count * a.elementBytes > 16)
     return d.fail("is a vector of f32, f16, bf16 or pairs, of at most 16 "
                   "bytes, with .add only");
   return d.address(i) && d.list(i, count, type, false) &&
          (!d.cacheHint || d.takeOperand());
 }
 
+/// Null where the type does not have the operation.
+Handler handlerOf(Type type, Op op) {
+  bool adds = op == Op::Add;
+  switch (type) {
+  case Type::U32:
+  case Type::B32:
+    return atomic<uint32_t>;
+  case Type::S32:
+    return atomic<int32_t>;
+  case Type::U64:
+  case Type::B64:
+    return atomic<uint64_t>;
+  case Type::S64:
+    return atomic<int64_t>;
+  case Type::B16:
+    return op == Op::Cas || op == Op::Exch ? atomic<uint16_t> : nullptr;
+  case Type::F32:
+    return adds ? atomic<float> : nullptr;
+  case Type::F64:
+    return adds ? atomic<double> : nullptr;
+  case Type::F16x2:
+    return adds ? atomicHalves<Half> : nullptr;
+  case Type::BF16x2:
+    return adds ? atomicHalves<BFloat> : nullptr;
+  default:
+    return nullptr;
+  }
+}
+
 bool decodeAtomic(Decoder &d, Inst &i, bool result) {
   if (d.hasQualifier("async"))
     return d.fail("red.async is not supported");
-  i.imm = d.takeOneOf({"relaxed", "acquire", "release", "acq_rel"}) > 0;
+  Atomic &a = i.make<Atomic>();
+  a.strength = d.takeOneOf({"relaxed", "acquire", "release", "acq_rel"}) > 0
+                   ? Strength::Strong
+                   : Strength::Relaxed;
   d.takeOneOf({"cta", "cluster", "gpu", "sys"});
   switch (d.takeOneOf({"global", "shared", "shared::cta", "shared::cluster"})) {
   case 0:
-    i.aux = uint32_t(AccessSpace::Global);
+    a.space = AccessSpace::Global;
     break;
   case 1:
   case 2:
-    i.aux = uint32_t(AccessSpace::Shared);
+    a.space = AccessSpace::Shared;
     break;
   case 3:
-    i.aux = uint32_t(AccessSpace::SharedCluster);
+    a.space = AccessSpace::SharedCluster;
     break;
   default:
-    i.aux = uint32_t(AccessSpace::Generic);
+    a.space = AccessSpace::Generic;
   }
   int op = d.takeOneOf(kOps);
   if (op < 0)
     return d.fail("needs an operation such as .add");
   d.take("noftz");
   d.dropCacheHints();
-  i.aux2 = uint32_t(op);
+  a.op = Op(op);
   if (!result && (d.hasQualifier("f16") || d.hasQualifier("bf16")))
-    return decodeVectorAdd(d, i, 1u << (d.takeOneOf({"v2", "v4", "v8"}) + 1));
+    return decodeVectorAdd(d, i, a,
+                           1u << (d.takeOneOf({"v2", "v4", "v8"}) + 1));
   int vector = d.takeOneOf({"v2", "v4"});
   if (!result && vector >= 0)
-    return decodeVectorAdd(d, i, 2u << vector);
+    return decodeVectorAdd(d, i, a, 2u << vector);
   Type type = d.takeType();
-  switch (type) {
-  case Type::U32:
-  case Type::B32:
-    i.fn = atomic<uint32_t>;
-    break;
-  case Type::S32:
-    i.fn = atomic<int32_t>;
-    break;
-  case Type::U64:
-  case Type::B64:
-    i.fn = atomic<uint64_t>;
-    break;
-  case Type::S64:
-    i.fn = atomic<int64_t>;
-    break;
-  case Type::B16:
-    i.fn = Op(op) == Op::Cas || Op(op) == Op::Exch ? atomic<uint16_t> : nullptr;
-    break;
-  case Type::F32:
-    i.fn = Op(op) == Op::Add ? atomic<float> : nullptr;
-    break;
-  case Type::F64:
-    i.fn = Op(op) == Op::Add ? atomic<double> : nullptr;
-    break;
-  case Type::F16x2:
-    i.fn = Op(op) == Op::Add ? atomicHalves<Half> : nullptr;
-    break;
-  case Type::BF16x2:
-    i.fn = Op(op) == Op::Add ? atomicHalves<BFloat> : nullptr;
-    break;
-  default:
-    break;
-  }
+  i.fn = handlerOf(type, a.op);
   bool ok =
       (!result || d.destination(i, type)) && d.address(i) && d.source(i, type);
-  if (ok && Op(op) == Op::Cas)
+  if (ok && a.op == Op::Cas)
     ok = d.source(i, type);
   if (ok && d.cacheHint)
     d.takeOperand();

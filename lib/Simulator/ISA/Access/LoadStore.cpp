@@ -5,6 +5,7 @@
 #include "ISA/Families.h"
 
 #include "ISA/Access/Access.h"
+#include "ISA/Alu/Alu.h"
 #include "ISA/Copy/Copy.h"
 
 #include <cstring>
@@ -158,35 +159,36 @@ uint8_t *fp8::sim::access(Warp &w, const Inst &i, int lane, AccessSpace space,
 
 namespace {
 
-// Inst::aux packs: space 0-7, bytes of an element 8-15, elements 16-23, signed
-// 24, Strength 25-26.
-AccessSpace spaceOf(const Inst &i) { return AccessSpace(i.aux & 0xff); }
-uint32_t elementBytesOf(const Inst &i) { return i.aux >> 8 & 0xff; }
-uint32_t elementsOf(const Inst &i) { return i.aux >> 16 & 0xff; }
-Strength strengthOf(const Inst &i) { return Strength(i.aux >> 25 & 3); }
+/// Payload of ld and st.
+struct Access {
+  AccessSpace space;
+  Strength strength;
+  bool isSigned;
+  uint32_t bytes;    ///< of an element
+  uint32_t elements; ///< of the vector
+  uint64_t kept;     ///< the bits that a register has
+};
 
 Flow load(Warp &w, const Inst &i, uint32_t mask) {
+  const Access &a = i.get<Access>();
+  const uint32_t bytes = a.bytes, elements = a.elements;
   const uint64_t *base = w.row(i.s[0]);
   const uint32_t *rows = &w.machine.program.lists[i.list];
-  uint32_t bytes = elementBytesOf(i), elements = elementsOf(i);
-  bool isSigned = i.aux >> 24 & 1;
-  uint64_t keep = i.imm >= 8 ? ~uint64_t(0) : (uint64_t(1) << i.imm * 8) - 1;
-  AccessSpace space = spaceOf(i);
-  Strength strength = strengthOf(i);
   forLanes(mask, [&](int l) {
     if (w.machine.stopped)
       return;
-    const uint8_t *source = access(w, i, l, space, base[l] + uint64_t(i.offset),
-                                   bytes * elements, false, strength);
+    const uint8_t *source =
+        access(w, i, l, a.space, base[l] + uint64_t(i.offset), bytes * elements,
+               false, a.strength);
     if (!source)
       return;
     for (uint32_t n = 0; n < elements; ++n) {
       uint64_t value = 0;
       std::memcpy(&value, source + n * bytes, bytes > 8 ? 8 : bytes);
-      if (isSigned && bytes < 8)
+      if (a.isSigned && bytes < 8)
         value =
             uint64_t(int64_t(value << (64 - bytes * 8)) >> (64 - bytes * 8)) &
-            keep;
+            a.kept;
       w.row(rows[n])[l] = value;
       if (bytes == 16)
         std::memcpy(&w.row(rows[n] + 1)[l], source + n * bytes + 8, 8);
@@ -196,11 +198,10 @@ Flow load(Warp &w, const Inst &i, uint32_t mask) {
 }
 
 Flow store(Warp &w, const Inst &i, uint32_t mask) {
+  const Access &a = i.get<Access>();
+  const uint32_t bytes = a.bytes, elements = a.elements;
   const uint64_t *base = w.row(i.s[0]);
   const uint32_t *rows = &w.machine.program.lists[i.list];
-  uint32_t bytes = elementBytesOf(i), elements = elementsOf(i);
-  AccessSpace space = spaceOf(i);
-  Strength strength = strengthOf(i);
   w.machine.progress();
   w.machine.grid.memory.beginStore();
   forLanes(mask, [&](int l) {
@@ -212,74 +213,65 @@ Flow store(Warp &w, const Inst &i, uint32_t mask) {
       if (bytes == 16)
         std::memcpy(value + n * bytes + 8, &w.row(rows[n] + 1)[l], 8);
     }
-    uint8_t *target = access(w, i, l, space, base[l] + uint64_t(i.offset),
-                             bytes * elements, true, strength, value);
+    uint8_t *target = access(w, i, l, a.space, base[l] + uint64_t(i.offset),
+                             bytes * elements, true, a.strength, value);
     if (target)
       std::memcpy(target, value, bytes * elements);
   });
   return Flow::Next;
 }
 
-bool takeSpace(Decoder &d, AccessSpace &space) {
+AccessSpace takeSpace(Decoder &d) {
   switch (d.takeOneOf({"global", "shared", "shared::cta", "shared::cluster",
                        "local", "param", "param::entry", "const"})) {
   case 0:
-    space = AccessSpace::Global;
-    break;
+    return AccessSpace::Global;
   case 1:
   case 2:
-    space = AccessSpace::Shared;
-    break;
+    return AccessSpace::Shared;
   case 3:
-    space = AccessSpace::SharedCluster;
-    break;
+    return AccessSpace::SharedCluster;
   case 4:
-    space = AccessSpace::Local;
-    break;
+    return AccessSpace::Local;
   case 5:
   case 6:
-    space = AccessSpace::Param;
-    break;
+    return AccessSpace::Param;
   case 7:
-    space = AccessSpace::Const;
-    break;
+    return AccessSpace::Const;
   default:
-    space = AccessSpace::Generic;
+    return AccessSpace::Generic;
   }
-  return true;
 }
 
 bool decodeAccess(Decoder &d, Inst &i, bool isLoad) {
-  Strength strength = Strength::Weak;
+  Access &access = i.make<Access>();
+  access.strength = Strength::Weak;
   d.take("weak");
   if (d.takeOneOf({"volatile", "acquire", "release", "mmio"}) >= 0)
-    strength = Strength::Strong;
-  if (d.take("relaxed") && strength == Strength::Weak)
-    strength = Strength::Relaxed;
+    access.strength = Strength::Strong;
+  if (d.take("relaxed") && access.strength == Strength::Weak)
+    access.strength = Strength::Relaxed;
   d.takeOneOf({"cta", "cluster", "gpu", "sys"});
-  AccessSpace space;
-  takeSpace(d, space);
+  access.space = takeSpace(d);
   d.take("nc");
   d.dropCacheHints();
   int vector = d.takeOneOf({"v2", "v4", "v8"});
   d.takeOneOf({"unified"});
-  unsigned elements = vector < 0 ? 1 : 2u << vector;
+  access.elements = vector < 0 ? 1 : 2u << vector;
   Type type = d.takeType();
-  unsigned bytes = typeSize(type);
-  if (!bytes || elements * bytes > 32)
+  access.bytes = typeSize(type);
+  access.isSigned = isSignedType(type);
+  if (!access.bytes || access.elements * access.bytes > 32)
     return d.fail("cannot access elements of that type and number");
-  i.aux = uint32_t(space) | bytes << 8 | elements << 16 |
-          uint32_t(isSignedType(type)) << 24 | uint32_t(strength) << 25;
   i.fn = isLoad ? load : store;
   auto element = [&]() -> bool {
     const ast::Operand *operand = d.peekOperand();
     if (operand && operand->kind == ast::Operand::Kind::Vector &&
         !operand->elements.empty())
       operand = &operand->elements[0];
-    i.imm = operand ? d.registerBytes(*operand) : 8;
-    if (!i.imm)
-      i.imm = 8;
-    return d.list(i, elements, type, isLoad);
+    unsigned width = operand ? d.registerBytes(*operand) : 0;
+    access.kept = lowBits(width ? width * 8 : 64);
+    return d.list(i, access.elements, type, isLoad);
   };
   bool ok = isLoad ? element() && d.address(i) : d.address(i) && element();
   if (ok && d.cacheHint)
@@ -289,12 +281,18 @@ bool decodeAccess(Decoder &d, Inst &i, bool isLoad) {
 
 Flow nothing(Warp &, const Inst &, uint32_t) { return Flow::Next; }
 
+/// Payload of prefetch.tensormap: the window of the map's state space.
+struct MapWindow {
+  uint64_t base;
+};
+
 /// prefetch.tensormap and prefetch.param.tensormap look at the map they name.
 Flow prefetchTensorMap(Warp &w, const Inst &i, uint32_t mask) {
   const uint64_t *base = w.row(i.s[0]);
   forLanes(mask, [&](int l) {
     if (!w.machine.stopped)
-      w.machine.tensorMapAt(w, i, l, base[l] + uint64_t(i.offset) + i.imm);
+      w.machine.tensorMapAt(
+          w, i, l, base[l] + uint64_t(i.offset) + i.get<MapWindow>().base);
   });
   return Flow::Next;
 }
@@ -304,7 +302,7 @@ bool decodePrefetch(Decoder &d, Inst &i) {
       d.takeOneOf({"global", "local", "param", "const", "param::entry"});
   if (d.take("tensormap")) {
     i.fn = prefetchTensorMap;
-    i.imm = space == 2 || space == 4 ? kParamWindow : 0;
+    i.make<MapWindow>().base = space == 2 || space == 4 ? kParamWindow : 0;
     return d.address(i);
   }
   if (d.takeOneOf({"L1", "L2", "L2::evict_last", "L2::evict_normal"}) < 0)
@@ -333,7 +331,8 @@ void fp8::sim::addLoadStoreOpcodes(OpcodeTable &t) {
       d.take("global");
       d.takeOneOf({"L2", "L2::evict_normal"});
       i.fn = nothing;
-      return d.address(i) && d.immediate(i.imm);
+      uint64_t bytes; // that the hint covers
+      return d.address(i) && d.immediate(bytes);
     });
   t.add("createpolicy", [](Decoder &d, Inst &i) {
     // A cache policy is an opaque word that only hints use.

@@ -13,13 +13,19 @@ using namespace fp8::sim;
 
 namespace {
 
-/// aux: number of tiles; aux2: transposed; imm: store. Lanes 8t to 8t+7 give
-/// the row addresses of tile t.
+/// Payload of ldmatrix and stmatrix.
+struct Tiles {
+  AccessSpace space;
+  uint32_t count;
+  bool transposed;
+};
+
+/// Lanes 8t to 8t+7 give the row addresses of tile t.
 template <bool Store>
 Flow matrix(Warp &w, const Inst &i, uint32_t mask) {
   const uint64_t *base = w.row(i.s[0]);
   const uint32_t *rows = &w.machine.program.lists[i.list];
-  AccessSpace space = i.imm ? AccessSpace::Generic : AccessSpace::Shared;
+  const Tiles &tiles = i.get<Tiles>();
   if (mask != w.lanes) {
     w.machine.error(ErrorKind::DivergentAligned,
                     "'" + Machine::mnemonic(&i) +
@@ -29,14 +35,14 @@ Flow matrix(Warp &w, const Inst &i, uint32_t mask) {
   }
   if (Store)
     w.machine.progress();
-  for (uint32_t tile = 0; tile < i.aux; ++tile) {
+  for (uint32_t tile = 0; tile < tiles.count; ++tile) {
     uint16_t elements[8][8];
     uint64_t *fragment = w.row(rows[tile]);
     // Lane 4r + c holds elements (r, 2c) and (r, 2c+1), transposed the other
     // way round.
     auto at = [&](int lane, int half) -> uint16_t & {
       int r = lane / 4, c = lane % 4 * 2 + half;
-      return i.aux2 ? elements[c][r] : elements[r][c];
+      return tiles.transposed ? elements[c][r] : elements[r][c];
     };
     if (Store)
       for (int lane = 0; lane < 32; ++lane)
@@ -47,8 +53,9 @@ Flow matrix(Warp &w, const Inst &i, uint32_t mask) {
       uint8_t value[16];
       if (Store)
         std::memcpy(value, elements[r], 16);
-      uint8_t *row = access(w, i, lane, space, base[lane] + uint64_t(i.offset),
-                            16, Store, Strength::Weak, value);
+      uint8_t *row =
+          access(w, i, lane, tiles.space, base[lane] + uint64_t(i.offset), 16,
+                 Store, Strength::Weak, value);
       if (!row)
         return Flow::Next;
       if (Store)
@@ -69,15 +76,18 @@ bool decodeMatrix(Decoder &d, Inst &i, bool isStore) {
   int count = d.takeOneOf({"x1", "x2", "x4"});
   if (count < 0)
     return d.fail("needs .x1, .x2 or .x4");
-  i.aux = 1u << count;
-  i.aux2 = d.take("trans");
-  i.imm = d.takeOneOf({"shared", "shared::cta"}) < 0;
+  Tiles &tiles = i.make<Tiles>();
+  tiles.count = 1u << count;
+  tiles.transposed = d.take("trans");
+  tiles.space = d.takeOneOf({"shared", "shared::cta"}) < 0
+                    ? AccessSpace::Generic
+                    : AccessSpace::Shared;
   if (!d.take("b16"))
     return d.fail("is supported with .b16 only");
   i.convergence = Convergence::Aligned;
   i.fn = isStore ? matrix<true> : matrix<false>;
-  return isStore ? d.address(i) && d.list(i, i.aux, Type::B32, false)
-                 : d.list(i, i.aux, Type::B32, true) && d.address(i);
+  return isStore ? d.address(i) && d.list(i, tiles.count, Type::B32, false)
+                 : d.list(i, tiles.count, Type::B32, true) && d.address(i);
 }
 
 } // namespace

@@ -13,13 +13,24 @@ using ast::Operand;
 
 namespace {
 
+/// Payload of bra: an index into the program.
+struct Target {
+  uint32_t pc;
+};
+
+/// Payload of brx: an index into Program::branchTables.
+struct TargetTable {
+  uint32_t index;
+};
+
 Flow bra(Warp &w, const Inst &i, uint32_t mask) {
-  w.branch(mask, i.target);
+  w.branch(mask, i.get<Target>().pc);
   return Flow::Jump;
 }
 
 Flow brx(Warp &w, const Inst &i, uint32_t mask) {
-  const std::vector<uint32_t> &table = w.machine.program.branchTables[i.aux];
+  const std::vector<uint32_t> &table =
+      w.machine.program.branchTables[i.get<TargetTable>().index];
   const uint64_t *index = w.row(i.s[0]);
   uint32_t left = mask;
   bool first = true;
@@ -94,7 +105,7 @@ bool decodeBra(Decoder &d, Inst &i) {
   if (!target || target->kind != Operand::Kind::Symbol)
     return d.fail("needs a label");
   i.fn = bra;
-  return d.label(target->name, i.target);
+  return d.label(target->name, i.make<Target>().pc);
 }
 
 bool decodeBrx(Decoder &d, Inst &i) {
@@ -115,7 +126,7 @@ bool decodeBrx(Decoder &d, Inst &i) {
       return false;
     table.push_back(target);
   }
-  i.aux = uint32_t(d.program.branchTables.size());
+  i.make<TargetTable>().index = uint32_t(d.program.branchTables.size());
   d.program.branchTables.push_back(std::move(table));
   i.fn = brx;
   return true;
@@ -176,6 +187,7 @@ void fp8::sim::addBranchesOpcodes(OpcodeTable &t) {
   t.add("pmevent", [](Decoder &d, Inst &i) {
     d.take("mask");
     i.fn = nothing;
-    return d.immediate(i.imm);
+    uint64_t events;
+    return d.immediate(events);
   });
 }

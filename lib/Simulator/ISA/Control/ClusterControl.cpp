@@ -20,8 +20,16 @@ namespace {
 constexpr uint32_t kResponse = 0xc1c05ea0;
 using Response = std::array<uint32_t, 4>;
 
+/// Payload of clusterlaunchcontrol.try_cancel.
+struct CancelRequest {
+  bool multicast;
+  bool generic;           ///< the addresses are
+  uint64_t barrierOffset; ///< of the mbarrier's address
+};
+
 bool sharedOperand(Warp &w, const Inst &i, int lane, uint64_t &address) {
-  bool isShared = !i.aux2 || genericToShared(address, address);
+  bool isShared =
+      !i.get<CancelRequest>().generic || genericToShared(address, address);
   if (isShared && address >> kSharedRankShift == w.cta.rank)
     return true;
   w.machine.error(ErrorKind::OutOfBounds,
@@ -31,12 +39,12 @@ bool sharedOperand(Warp &w, const Inst &i, int lane, uint64_t &address) {
   return false;
 }
 
-// aux: .multicast; aux2: generic addresses; imm: offset of the mbarrier.
 void tryCancelLane(Warp &w, const Inst &i, int lane) {
   Machine &m = w.machine;
+  const CancelRequest &request = i.get<CancelRequest>();
   BulkLoad load;
   load.target = w.row(i.s[0])[lane] + uint64_t(i.offset);
-  load.barrier = w.row(i.s[1])[lane] + i.imm;
+  load.barrier = w.row(i.s[1])[lane] + request.barrierOffset;
   if (!sharedOperand(w, i, lane, load.target) ||
       !sharedOperand(w, i, lane, load.barrier))
     return;
@@ -68,7 +76,7 @@ void tryCancelLane(Warp &w, const Inst &i, int lane) {
   if (taken)
     response = {(*taken)[0], (*taken)[1], (*taken)[2], kResponse + 1};
   load.bytes = sizeof(Response);
-  load.multicast = i.aux;
+  load.multicast = request.multicast;
   load.ctaMask = (1u << m.ctas.size()) - 1;
   load.engine = Engine::ClusterControl;
   issueLoad(w, i, lane, load, [response](uint8_t *target, auto &) {
@@ -110,8 +118,12 @@ Flow isCanceled(Warp &w, const Inst &i, uint32_t mask) {
   return Flow::Next;
 }
 
-/// aux: the dimension; 3: all of them, to the list.
+/// Payload of query_cancel.get_first_ctaid: the dimension asked for.
+enum class Dimension { X, Y, Z, All };
+
+/// All dimensions go to the list.
 Flow firstCta(Warp &w, const Inst &i, uint32_t mask) {
+  Dimension dimension = i.get<Dimension>();
   forLanes(mask, [&](int lane) {
     Response response;
     if (w.machine.stopped || !responseOf(w, i, lane, response))
@@ -125,8 +137,8 @@ Flow firstCta(Warp &w, const Inst &i, uint32_t mask) {
       return;
     }
     response[3] = 0;
-    if (i.aux < 3) {
-      w.row(i.d[0])[lane] = response[i.aux];
+    if (dimension != Dimension::All) {
+      w.row(i.d[0])[lane] = response[size_t(dimension)];
       return;
     }
     for (uint32_t n = 0; n < 4; ++n)
@@ -138,10 +150,11 @@ Flow firstCta(Warp &w, const Inst &i, uint32_t mask) {
 bool decodeTryCancel(Decoder &d, Inst &i) {
   if (!d.take("async") || !d.take("mbarrier::complete_tx::bytes"))
     return d.fail("needs .async and .mbarrier::complete_tx::bytes");
-  i.aux2 = !d.take("shared::cta");
-  i.aux = d.take("multicast::cluster::all");
+  CancelRequest &request = i.make<CancelRequest>();
+  request.generic = !d.take("shared::cta");
+  request.multicast = d.take("multicast::cluster::all");
   i.fn = tryCancel;
-  return d.take("b128") ? d.address(i) && d.address(i, i.imm)
+  return d.take("b128") ? d.address(i) && d.address(i, request.barrierOffset)
                         : d.fail("needs .b128");
 }
 
@@ -153,7 +166,7 @@ bool decodeQuery(Decoder &d, Inst &i) {
   }
   i.fn = firstCta;
   if (d.take("get_first_ctaid")) {
-    i.aux = 3;
+    i.make<Dimension>() = Dimension::All;
     return d.take("v4") && d.take("b32") && d.take("b128") &&
            d.list(i, 4, Type::B32, true) && d.source(i, Type::B128);
   }
@@ -161,7 +174,7 @@ bool decodeQuery(Decoder &d, Inst &i) {
       {"get_first_ctaid::x", "get_first_ctaid::y", "get_first_ctaid::z"});
   if (dimension < 0)
     return d.fail("needs .is_canceled or .get_first_ctaid");
-  i.aux = uint32_t(dimension);
+  i.make<Dimension>() = Dimension(dimension);
   return d.take("b32") && d.take("b128") && d.destination(i, Type::B32) &&
          d.source(i, Type::B128);
 }

@@ -14,7 +14,9 @@ using namespace fp8::sim;
 
 namespace {
 
-/// imm of shfl: 0 up, 1 down, 2 bfly, 3 idx.
+/// Payload of shfl.
+enum class Shuffle { Up, Down, Butterfly, Index };
+
 Flow shfl(Warp &w, const Inst &i, uint32_t mask) {
   uint64_t *d = w.row(i.d[0]);
   uint64_t source[32];
@@ -29,20 +31,20 @@ Flow shfl(Warp &w, const Inst &i, uint32_t mask) {
     uint32_t minLane = lane & segment;
     uint32_t from = lane;
     bool in = false;
-    switch (i.aux) {
-    case 0:
+    switch (i.get<Shuffle>()) {
+    case Shuffle::Up:
       from = lane - n;
       in = int32_t(from) >= int32_t(maxLane);
       break;
-    case 1:
+    case Shuffle::Down:
       from = lane + n;
       in = from <= maxLane;
       break;
-    case 2:
+    case Shuffle::Butterfly:
       from = lane ^ n;
       in = from <= maxLane;
       break;
-    case 3:
+    case Shuffle::Index:
       from = minLane | (n & ~segment);
       in = from <= maxLane;
       break;
@@ -68,7 +70,7 @@ bool decodeShfl(Decoder &d, Inst &i) {
   int mode = d.takeOneOf({"up", "down", "bfly", "idx"});
   if (mode < 0 || !d.take("b32"))
     return d.fail("needs a mode and .b32");
-  i.aux = uint32_t(mode);
+  i.make<Shuffle>() = Shuffle(mode);
   const ast::Operand *target = d.takeOperand();
   if (!target)
     return false;
@@ -88,17 +90,20 @@ bool decodeShfl(Decoder &d, Inst &i) {
          d.source(i, Type::B32) && d.source(i, Type::B32);
 }
 
-/// aux: 0 all, 1 any, 2 uni, 3 ballot.
+/// Payload of vote.
+enum class Vote { All, Any, Uniform, Ballot };
+
 Flow vote(Warp &w, const Inst &i, uint32_t mask) {
   uint32_t p = w.predicate(i, 0) & mask;
-  if (i.aux == 3) {
+  Vote kind = i.get<Vote>();
+  if (kind == Vote::Ballot) {
     uint64_t *d = w.row(i.d[0]);
     forLanes(mask, [&](int l) { d[l] = p; });
     return Flow::Next;
   }
-  bool result = i.aux == 0   ? p == mask
-                : i.aux == 1 ? p != 0
-                             : p == 0 || p == mask;
+  bool result = kind == Vote::All   ? p == mask
+                : kind == Vote::Any ? p != 0
+                                    : p == 0 || p == mask;
   w.setPredicate(i, 0, mask, result ? ~0u : 0);
   return Flow::Next;
 }
@@ -109,7 +114,7 @@ bool decodeVote(Decoder &d, Inst &i) {
   int mode = d.takeOneOf({"all", "any", "uni", "ballot"});
   if (mode < 0)
     return d.fail("needs a mode");
-  i.aux = uint32_t(mode);
+  i.make<Vote>() = Vote(mode);
   i.fn = vote;
   i.convergence = Convergence::Members;
   bool ok = mode == 3 ? d.take("b32") && d.destination(i, Type::B32)
@@ -158,6 +163,7 @@ bool decodeMatch(Decoder &d, Inst &i) {
   return d.source(i, type) && d.source(i, Type::B32);
 }
 
+/// Payload of redux.
 enum class Redux { Add, Min, Max, And, Or, Xor };
 template <typename T>
 Flow redux(Warp &w, const Inst &i, uint32_t mask) {
@@ -166,7 +172,7 @@ Flow redux(Warp &w, const Inst &i, uint32_t mask) {
   T r = T(a[__builtin_ctz(mask)]);
   forLanes(mask & (mask - 1), [&](int l) {
     T x = T(a[l]);
-    switch (Redux(i.aux)) {
+    switch (i.get<Redux>()) {
     case Redux::Add:
       r = T(uint32_t(r) + uint32_t(x));
       break;
@@ -197,7 +203,7 @@ bool decodeRedux(Decoder &d, Inst &i) {
   int op = d.takeOneOf({"add", "min", "max", "and", "or", "xor"});
   if (op < 0)
     return d.fail("needs an operation");
-  i.aux = uint32_t(op);
+  i.make<Redux>() = Redux(op);
   Type type = d.takeType();
   i.fn = type == Type::S32                        ? redux<int32_t>
          : type == Type::U32 || type == Type::B32 ? redux<uint32_t>

@@ -32,10 +32,18 @@ static uint32_t registersAtLaunch(const Entry &entry) {
   return std::min(kMostRegisters, kRegisters / (warps * 32) / 8 * 8);
 }
 
-/// imm: registers; aux 1: inc.
+namespace {
+/// Payload of setmaxnreg.
+struct RegisterRequest {
+  bool grows;      ///< .inc
+  uint64_t wanted; ///< registers a thread
+};
+} // namespace
+
 static Flow setMaxRegisters(Warp &w, const Inst &i, uint32_t) {
   Machine &m = w.machine;
-  uint32_t wanted = uint32_t(i.imm);
+  const bool grows = i.get<RegisterRequest>().grows;
+  const uint32_t wanted = uint32_t(i.get<RegisterRequest>().wanted);
   if (!w.group().arrived) {
     if (!joinWarpgroup(w, i, {}))
       return Flow::Next;
@@ -44,20 +52,21 @@ static Flow setMaxRegisters(Warp &w, const Inst &i, uint32_t) {
       w.registers = registersAtLaunch(m.program.function->signature);
     if (!w.registers)
       return Flow::Next;
-    if (i.aux ? wanted < w.registers : wanted > w.registers) {
+    if (grows ? wanted < w.registers : wanted > w.registers) {
       m.error(ErrorKind::InvalidOperation,
               "'" + Machine::mnemonic(&i) + "' asks for " +
                   std::to_string(wanted) + " registers a thread, " +
-                  (i.aux ? "fewer" : "more") + " than the " +
+                  (grows ? "fewer" : "more") + " than the " +
                   std::to_string(w.registers) +
-                  " that it has; use setmaxnreg." + (i.aux ? "dec" : "inc"),
+                  " that it has; use setmaxnreg." + (grows ? "dec" : "inc"),
               &w, &i, -1, true);
       return Flow::Next;
     }
   }
-  if (i.aux && wanted > w.registers &&
+  if (grows && wanted > w.registers &&
       w.cta.freeRegisters < wanted - w.registers) {
     w.group().arrived = true;
+    w.group().ticket = wanted;
     return w.waitFor(WaitKind::Registers);
   }
   w.cta.freeRegisters += w.registers - wanted; // may be negative, and wrap
@@ -73,12 +82,14 @@ static bool decodeSetMaxRegisters(Decoder &d, Inst &i) {
   int action = d.takeOneOf({"inc", "dec"});
   if (action < 0 || !d.take("sync") || !d.take("aligned") || !d.take("u32"))
     return d.fail("needs .inc or .dec and .sync.aligned.u32");
-  i.aux = action == 0;
+  RegisterRequest &request = i.make<RegisterRequest>();
+  request.grows = action == 0;
   i.fn = setMaxRegisters;
   i.convergence = Convergence::Aligned;
-  if (!d.immediate(i.imm))
+  if (!d.immediate(request.wanted))
     return false;
-  return (i.imm >= 24 && i.imm <= 256 && i.imm % 8 == 0) ||
+  return (request.wanted >= 24 && request.wanted <= kMostRegisters &&
+          request.wanted % 8 == 0) ||
          d.fail("needs a multiple of 8 from 24 to 256");
 }
 

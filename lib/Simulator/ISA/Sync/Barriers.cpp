@@ -12,10 +12,15 @@ using namespace fp8::sim;
 
 namespace {
 
-enum class Named : uint32_t { Sync, Arrive, RedAnd, RedOr, RedPopc };
+enum class Named { Sync, Arrive, RedAnd, RedOr, RedPopc };
 
-/// aux: Named; imm 1: a thread count is given; aux2 1: .aligned, so that a warp
-/// counts as a whole.
+/// Payload of bar and barrier.cta.
+struct NamedUse {
+  Named kind;
+  bool counted; ///< a number of threads is given
+  bool aligned; ///< so that a warp counts as a whole
+};
+
 Flow namedBarrier(Warp &w, const Inst &i, uint32_t mask) {
   Machine &m = w.machine;
   int lane = __builtin_ctz(mask);
@@ -29,9 +34,9 @@ Flow namedBarrier(Warp &w, const Inst &i, uint32_t mask) {
     return Flow::Next;
   }
   NamedBarrier &barrier = w.cta.namedBarriers[id];
-  Named kind = Named(i.aux);
+  const NamedUse &use = i.get<NamedUse>();
   if (!group.arrived) {
-    bool wholeCta = !i.imm;
+    bool wholeCta = !use.counted;
     uint32_t expected = wholeCta ? 0 : uint32_t(w.row(i.s[1])[lane]);
     if (!wholeCta && (expected == 0 || expected % 32)) {
       m.error(ErrorKind::NamedBarrierMisuse,
@@ -62,7 +67,7 @@ Flow namedBarrier(Warp &w, const Inst &i, uint32_t mask) {
       barrier.first = &i;
     barrier.wholeCta = wholeCta;
     barrier.expected = expected;
-    uint32_t threads = i.aux2 ? 32 : uint32_t(__builtin_popcount(mask));
+    uint32_t threads = use.aligned ? 32 : uint32_t(__builtin_popcount(mask));
     barrier.arrived += threads;
     if (!wholeCta && barrier.arrived > expected) {
       m.error(ErrorKind::NamedBarrierMisuse,
@@ -72,7 +77,7 @@ Flow namedBarrier(Warp &w, const Inst &i, uint32_t mask) {
               &w, &i, lane, true);
       return Flow::Next;
     }
-    if (kind >= Named::RedAnd) {
+    if (use.kind >= Named::RedAnd) {
       uint32_t p = w.predicate(i, 0) & mask;
       barrier.reduceAnd &= p == mask;
       barrier.reduceOr |= p != 0;
@@ -83,21 +88,21 @@ Flow namedBarrier(Warp &w, const Inst &i, uint32_t mask) {
     group.ticket = barrier.generation + 1;
     group.id = uint32_t(id);
     w.cta.tryCompleteNamed(barrier);
-    if (kind == Named::Arrive)
+    if (use.kind == Named::Arrive)
       return Flow::Next;
     group.arrived = true;
   }
   if (barrier.generation < group.ticket)
     return w.waitFor(WaitKind::Named);
   w.acquire(barrier.done);
-  if (kind == Named::RedPopc) {
+  if (use.kind == Named::RedPopc) {
     uint64_t *d = w.row(i.d[0]);
     forLanes(mask, [&](int l) { d[l] = barrier.resultPopc; });
-  } else if (kind != Named::Sync) {
+  } else if (use.kind != Named::Sync) {
     w.setPredicate(
         i, 0, mask,
-        (kind == Named::RedAnd ? barrier.resultAnd : barrier.resultOr) ? ~0u
-                                                                       : 0);
+        (use.kind == Named::RedAnd ? barrier.resultAnd : barrier.resultOr) ? ~0u
+                                                                           : 0);
   }
   return Flow::Next;
 }
@@ -108,7 +113,11 @@ Flow warpSync(Warp &w, const Inst &, uint32_t) {
   return Flow::Next;
 }
 
-/// aux: .relaxed, which carries only what came before a fence.
+/// Payload of barrier.cluster.
+struct ClusterUse {
+  bool relaxed; ///< carries only what came before a fence
+};
+
 Flow clusterArrive(Warp &w, const Inst &i, uint32_t mask) {
   Machine &m = w.machine;
   if (w.clusterArrived & mask) {
@@ -123,7 +132,7 @@ Flow clusterArrive(Warp &w, const Inst &i, uint32_t mask) {
   w.clusterTicket = m.clusterBarrier.phase + 1;
   // What is under way to another CTA need not have come there: an H200 ended
   // such CTAs early (benchmark/NOTES.md).
-  if (i.aux)
+  if (i.get<ClusterUse>().relaxed)
     w.releaseFenced(m.clusterBarrier.arriving);
   else
     w.release(m.clusterBarrier.arriving);
@@ -155,8 +164,9 @@ bool decodeNamed(Decoder &d, Inst &i, bool aligned) {
   if (kind < 0)
     return d.fail("needs .sync, .arrive or .red");
   i.fn = namedBarrier;
-  i.aux = uint32_t(kind);
-  i.aux2 = aligned;
+  NamedUse &use = i.make<NamedUse>();
+  use.kind = Named(kind);
+  use.aligned = aligned;
   if (aligned)
     i.convergence = Convergence::Aligned;
   if (kind == 2) {
@@ -165,13 +175,13 @@ bool decodeNamed(Decoder &d, Inst &i, bool aligned) {
                       : d.take("pred") && d.predicateDestination(i);
     if (op < 0 || !ok)
       return d.fail("needs .and.pred, .or.pred or .popc.u32");
-    i.aux = uint32_t(Named::RedAnd) + uint32_t(op);
+    use.kind = Named(int(Named::RedAnd) + op);
   }
   size_t extra = kind == 2 ? 1 : 0;
   if (!d.source(i, Type::U32))
     return false;
   if (d.operandsLeft() > extra) {
-    i.imm = 1;
+    use.counted = true;
     if (!d.source(i, Type::U32))
       return false;
   } else if (kind == 1) {
@@ -198,7 +208,7 @@ bool decodeBarrier(Decoder &d, Inst &i) {
   int kind = d.takeOneOf({"arrive", "wait"});
   if (kind < 0)
     return d.fail("needs .arrive or .wait");
-  i.aux = d.take("relaxed");
+  i.make<ClusterUse>().relaxed = d.take("relaxed");
   d.takeOneOf({"release", "acquire"});
   if (d.take("aligned"))
     i.convergence = Convergence::Aligned;
@@ -250,8 +260,9 @@ bool decodeFence(Decoder &d, Inst &i) {
     if (d.take("tensormap::generic")) {
       int direction = d.takeOneOf({"acquire", "release"});
       d.takeOneOf({"cta", "cluster", "gpu", "sys"});
+      uint64_t bytes;
       if (direction == 0)
-        return d.address(i) && d.immediate(i.imm);
+        return d.address(i) && d.immediate(bytes);
       return direction == 1;
     }
     return d.fail("is not supported with this proxy");

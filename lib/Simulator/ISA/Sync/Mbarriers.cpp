@@ -28,10 +28,18 @@ bool sharedOperand(Warp &w, const Inst &i, int lane, uint64_t address,
   return false;
 }
 
-// Inst::aux bits: generic address 0, remote allowed 1, expect_tx 3, drop 4,
-// noComplete 5, .relaxed 6.
-constexpr uint32_t kGeneric = 1, kRemote = 2, kExpect = 8, kDrop = 16,
-                   kNoComplete = 32, kRelaxed = 64;
+/// Payload of the mbarrier instructions.
+struct MbarrierUse {
+  bool generic;    ///< the address is
+  bool remote;     ///< .shared::cluster: another CTA's is allowed
+  bool relaxed;    ///< .relaxed
+  bool expects;    ///< .expect_tx: the operand counts bytes
+  bool completes;  ///< complete_tx
+  bool drops;      ///< arrive_drop
+  bool keepsPhase; ///< .noComplete
+  bool parity;     ///< of waits: by parity, not by state
+  bool mayPark;    ///< of waits: try_wait
+};
 
 uint64_t token(const Mbarrier &b) { return b.phase << 32 | b.pending; }
 
@@ -39,7 +47,7 @@ Mbarrier *find(Warp &w, const Inst &i, int lane) {
   uint64_t shared;
   if (w.machine.stopped ||
       !sharedOperand(w, i, lane, w.row(i.s[0])[lane] + uint64_t(i.offset),
-                     i.aux & kGeneric, shared))
+                     i.get<MbarrierUse>().generic, shared))
     return nullptr;
   return w.machine.barrierAt(w, i, lane, shared);
 }
@@ -52,7 +60,7 @@ Flow init(Warp &w, const Inst &i, uint32_t mask) {
     uint32_t offset;
     if (m.stopped ||
         !sharedOperand(w, i, l, w.row(i.s[0])[l] + uint64_t(i.offset),
-                       i.aux & kGeneric, address) ||
+                       i.get<MbarrierUse>().generic, address) ||
         !m.clusterAddress(w, i, l, address, cta, offset))
       return;
     uint64_t count = uint32_t(w.row(i.s[1])[l]);
@@ -126,7 +134,8 @@ Flow inval(Warp &w, const Inst &i, uint32_t mask) {
 /// Another CTA's mbarrier is reached through .shared::cluster only, and gives
 /// no state back.
 bool mayReach(Warp &w, const Inst &i, int lane, const Mbarrier &b) {
-  if (b.cta == &w.cta || (i.aux & (kRemote | kGeneric) && !i.destinations))
+  const MbarrierUse &use = i.get<MbarrierUse>();
+  if (b.cta == &w.cta || ((use.remote || use.generic) && !i.destinations))
     return true;
   w.machine.error(ErrorKind::BarrierMisuse,
                   "'" + Machine::mnemonic(&i) +
@@ -139,13 +148,14 @@ bool mayReach(Warp &w, const Inst &i, int lane, const Mbarrier &b) {
 
 Flow arriveOp(Warp &w, const Inst &i, uint32_t mask) {
   Machine &m = w.machine;
+  const MbarrierUse &use = i.get<MbarrierUse>();
   forLanes(mask, [&](int l) {
     Mbarrier *b = find(w, i, l);
     if (!b || !mayReach(w, i, l, *b))
       return;
     uint64_t operand = i.sources > 1 ? uint32_t(w.row(i.s[1])[l]) : 1;
     uint64_t state = token(*b);
-    if (i.aux & kExpect) {
+    if (use.expects) {
       if (!m.expectTransactions(*b, int64_t(operand), w, i, l))
         return;
       operand = 1;
@@ -157,9 +167,9 @@ Flow arriveOp(Warp &w, const Inst &i, uint32_t mask) {
               &w, &i, l, true);
       return;
     }
-    if (i.aux & kDrop)
+    if (use.drops)
       b->expected -= std::min<uint32_t>(b->expected, uint32_t(operand));
-    if (i.aux & kNoComplete && b->pending <= operand) {
+    if (use.keepsPhase && b->pending <= operand) {
       m.error(
           ErrorKind::BarrierMisuse,
           "'" + Machine::mnemonic(&i) +
@@ -167,21 +177,21 @@ Flow arriveOp(Warp &w, const Inst &i, uint32_t mask) {
           &w, &i, l, true);
       return;
     }
-    m.arrive(*b, uint32_t(operand), w, i, l, nullptr, i.aux & kRelaxed);
+    m.arrive(*b, uint32_t(operand), w, i, l, nullptr, use.relaxed);
     if (i.destinations)
       w.row(i.d[0])[l] = state;
   });
   return Flow::Next;
 }
 
-/// aux2: 1 expect_tx, 2 complete_tx.
+/// expect_tx and complete_tx.
 Flow transactions(Warp &w, const Inst &i, uint32_t mask) {
   forLanes(mask, [&](int l) {
     Mbarrier *b = find(w, i, l);
     if (!b)
       return;
     int64_t bytes = uint32_t(w.row(i.s[1])[l]);
-    if (i.aux2 == 1)
+    if (!i.get<MbarrierUse>().completes)
       w.machine.expectTransactions(*b, bytes, w, i, l);
     else {
       Clock waits;
@@ -192,12 +202,12 @@ Flow transactions(Warp &w, const Inst &i, uint32_t mask) {
   return Flow::Next;
 }
 
-// aux2 of waits: parity form 1, try 2.
 Flow wait(Warp &w, const Inst &i, uint32_t mask) {
   Machine &m = w.machine;
   LaneGroup &group = w.group();
   uint32_t result = 0;
-  bool parity = i.aux2 & 1, mayPark = i.aux2 & 2;
+  const MbarrierUse &use = i.get<MbarrierUse>();
+  const bool parity = use.parity, mayPark = use.mayPark;
   Mbarrier *blocker = nullptr, *seen = nullptr;
   uint64_t ticket = 0;
   forLanes(mask, [&](int l) {
@@ -221,7 +231,7 @@ Flow wait(Warp &w, const Inst &i, uint32_t mask) {
       m.sawPhase(*b, w, l);
       // What all lanes learn alike.
       if (b != seen)
-        m.waitSucceeded(*b, w, i, parity, i.aux & kRelaxed);
+        m.waitSucceeded(*b, w, i, parity, use.relaxed);
       seen = b;
     } else if (!blocker) {
       blocker = b;
@@ -256,29 +266,25 @@ Flow pendingCount(Warp &w, const Inst &i, uint32_t mask) {
   return Flow::Next;
 }
 
-void takeSpace(Decoder &d, Inst &i) {
-  switch (d.takeOneOf({"shared", "shared::cta", "shared::cluster"})) {
-  case -1:
-    i.aux |= kGeneric;
-    break;
-  case 2:
-    i.aux |= kRemote;
-    break;
-  }
+void takeSpace(Decoder &d, MbarrierUse &use) {
+  int space = d.takeOneOf({"shared", "shared::cta", "shared::cluster"});
+  use.generic = space < 0;
+  use.remote = space == 2;
 }
 
-void takeSemantics(Decoder &d, Inst &i) {
-  i.aux |= d.take("relaxed") ? kRelaxed : 0;
+void takeSemantics(Decoder &d, MbarrierUse &use) {
+  use.relaxed = d.take("relaxed");
   d.takeOneOf({"release", "acquire"});
   d.takeOneOf({"cta", "cluster"});
 }
 
 bool decodeArrive(Decoder &d, Inst &i, bool drop) {
-  i.aux |= drop ? kDrop : 0;
-  i.aux |= d.take("expect_tx") ? kExpect : 0;
-  i.aux |= d.take("noComplete") ? kNoComplete : 0;
-  takeSemantics(d, i);
-  takeSpace(d, i);
+  MbarrierUse &use = i.make<MbarrierUse>();
+  use.drops = drop;
+  use.expects = d.take("expect_tx");
+  use.keepsPhase = d.take("noComplete");
+  takeSemantics(d, use);
+  takeSpace(d, use);
   if (!d.take("b64"))
     return d.fail("needs .b64");
   i.fn = arriveOp;
@@ -293,19 +299,20 @@ bool decodeArrive(Decoder &d, Inst &i, bool drop) {
     return false;
   if (d.operandsLeft())
     return d.source(i, Type::U32);
-  return !(i.aux & (kExpect | kNoComplete)) || d.fail("needs a count");
+  return !(use.expects || use.keepsPhase) || d.fail("needs a count");
 }
 
 bool decodeWait(Decoder &d, Inst &i, bool mayPark) {
-  bool parity = d.take("parity");
-  takeSemantics(d, i);
-  takeSpace(d, i);
+  MbarrierUse &use = i.make<MbarrierUse>();
+  use.parity = d.take("parity");
+  use.mayPark = mayPark;
+  takeSemantics(d, use);
+  takeSpace(d, use);
   if (!d.take("b64"))
     return d.fail("needs .b64");
   i.fn = wait;
-  i.aux2 = uint32_t(parity) | uint32_t(mayPark) << 1;
   if (!d.predicateDestination(i) || !d.address(i) ||
-      !d.source(i, parity ? Type::U32 : Type::B64))
+      !d.source(i, use.parity ? Type::U32 : Type::B64))
     return false;
   if (mayPark && d.operandsLeft())
     return d.source(i, Type::U32);
@@ -313,9 +320,10 @@ bool decodeWait(Decoder &d, Inst &i, bool mayPark) {
 }
 
 bool decodeMbarrier(Decoder &d, Inst &i) {
+  MbarrierUse &use = i.make<MbarrierUse>();
   if (d.take("init") || d.hasQualifier("inval")) {
     bool isInit = !d.take("inval");
-    takeSpace(d, i);
+    takeSpace(d, use);
     if (!d.take("b64"))
       return d.fail("needs .b64");
     i.fn = isInit ? init : inval;
@@ -337,12 +345,12 @@ bool decodeMbarrier(Decoder &d, Inst &i) {
   int kind = d.takeOneOf({"expect_tx", "complete_tx"});
   if (kind < 0)
     return d.fail("is not supported");
-  takeSemantics(d, i);
-  takeSpace(d, i);
+  takeSemantics(d, use);
+  takeSpace(d, use);
   if (!d.take("b64"))
     return d.fail("needs .b64");
   i.fn = transactions;
-  i.aux2 = uint32_t(kind) + 1;
+  use.completes = kind == 1;
   return d.address(i) && d.source(i, Type::U32);
 }
 
