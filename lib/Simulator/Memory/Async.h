@@ -68,6 +68,10 @@ enum class Engine : uint8_t {
 constexpr unsigned kEngines = 9;
 
 struct AsyncOp {
+  AsyncOp() = default;
+  AsyncOp(const Inst &inst, const WarpOrder &issuer, int lane, Engine engine)
+      : inst(&inst), issuer(&issuer), lane(lane), engine(engine) {}
+
   const Inst *inst = nullptr;
   const WarpOrder *issuer = nullptr;
   int lane = 0;

@@ -20,31 +20,35 @@ Flow bulkCommit(Warp &w, const Inst &, uint32_t mask) {
 }
 
 Flow bulkWait(Warp &w, const Inst &i, uint32_t mask) {
+  const GroupWait &wait = i.get<GroupWait>();
+  uint32_t pending = uint32_t(wait.pending);
   bool complete = true;
   forLanes(mask, [&](int l) {
-    complete &= w.bulk[size_t(l)].complete(uint32_t(i.imm), i.aux);
+    complete &= w.bulk[size_t(l)].complete(pending, wait.readOnly);
   });
   if (!complete)
     return w.waitFor(WaitKind::BulkGroups);
   forLanes(mask, [&](int l) {
-    uint32_t time = w.bulk[size_t(l)].observe(uint32_t(i.imm), i.aux);
+    uint32_t time = w.bulk[size_t(l)].observe(pending, wait.readOnly);
     w.learn(Role::BulkRead, time);
-    if (!i.aux)
+    if (!wait.readOnly)
       w.learn(Role::BulkWrite, time);
   });
   w.machine.progress();
   return Flow::Next;
 }
 
-// Sources of copies: 0 target, 1 source, 2 bytes, then of loads 3 the mbarrier
-// and 4 the CTA mask. offset, imm and offset2: of target, source and mbarrier.
-} // namespace
+struct BulkOperands {
+  uint64_t target, source;
+  uint32_t bytes;
+};
 
-bool fp8::sim::bulkOperands(Warp &w, const Inst &i, int lane, BulkOperands &o) {
+/// The addresses and the size of a bulk copy; false after an error.
+bool bulkOperands(Warp &w, const Inst &i, int lane, BulkOperands &o) {
   if (w.machine.stopped)
     return false;
   o.target = w.row(i.s[0])[lane] + uint64_t(i.offset);
-  o.source = w.row(i.s[1])[lane] + i.imm;
+  o.source = w.row(i.s[1])[lane] + i.get<BulkCopy>().sourceOffset;
   o.bytes = uint32_t(w.row(i.s[2])[lane]);
   if (o.target % 16 == 0 && o.source % 16 == 0 && o.bytes % 16 == 0)
     return true;
@@ -55,13 +59,11 @@ bool fp8::sim::bulkOperands(Warp &w, const Inst &i, int lane, BulkOperands &o) {
   return false;
 }
 
-namespace {
-
 BulkLoad loadOf(Warp &w, const Inst &i, int lane, const BulkOperands &o) {
   BulkLoad load;
   load.target = o.target;
   load.bytes = o.bytes;
-  load.barrier = w.row(i.s[3])[lane] + i.offset2;
+  load.barrier = w.row(i.s[3])[lane] + i.get<BulkCopy>().barrierOffset;
   load.multicast = i.sources > 4;
   if (load.multicast)
     load.ctaMask = uint32_t(w.row(i.s[4])[lane]) & 0xffff;
@@ -105,33 +107,22 @@ Flow bulkShared(Warp &w, const Inst &i, uint32_t mask) {
   return Flow::Next;
 }
 
-Flow bulkStore(Warp &w, const Inst &i, uint32_t mask) {
-  forLanes(mask, [&](int l) {
-    BulkOperands o;
-    if (!bulkOperands(w, i, l, o) ||
-        !w.machine.global(w, i, l, o.target, o.bytes, true))
-      return;
-    Warp *warp = &w;
-    issueStore(w, i, l, o.source, o.bytes, false,
-               [warp, &i, l, o](const uint8_t *bytes, const GlobalActor &a) {
-                 if (uint8_t *to = warp->machine.accessGlobal(
-                         *warp, i, l, a, o.target, o.bytes, true, bytes))
-                   std::copy_n(bytes, o.bytes, to);
-               });
-  });
-  return Flow::Next;
-}
+/// Payload of st.async. List: the elements. Sources: 0 target, 1 mbarrier.
+struct StoreAsync {
+  uint32_t elementBytes;
+  uint64_t barrierOffset;
+};
 
-/// aux: bytes of an element; list: the elements. Sources: 0 target, 1 mbarrier.
 Flow storeAsync(Warp &w, const Inst &i, uint32_t mask) {
   const uint32_t *rows = &w.machine.program.lists[i.list];
+  const StoreAsync &store = i.get<StoreAsync>();
   forLanes(mask, [&](int l) {
     if (w.machine.stopped)
       return;
     BulkLoad load;
     load.target = w.row(i.s[0])[l] + uint64_t(i.offset);
-    load.barrier = w.row(i.s[1])[l] + i.offset2;
-    load.bytes = i.aux * i.listCount;
+    load.barrier = w.row(i.s[1])[l] + store.barrierOffset;
+    load.bytes = store.elementBytes * i.listCount;
     load.engine = Engine::RemoteStore;
     load.proxy = Proxy::Generic;
     if (load.target % load.bytes) {
@@ -144,7 +135,8 @@ Flow storeAsync(Warp &w, const Inst &i, uint32_t mask) {
     }
     std::array<uint8_t, 32> value{};
     for (uint32_t n = 0; n < i.listCount; ++n)
-      std::memcpy(&value[n * i.aux], &w.row(rows[n])[l], i.aux);
+      std::memcpy(&value[n * store.elementBytes], &w.row(rows[n])[l],
+                  store.elementBytes);
     issueLoad(w, i, l, load,
               [value, bytes = load.bytes](uint8_t *target, auto &) {
                 std::memcpy(target, value.data(), bytes);
@@ -167,11 +159,34 @@ bool decodeToShared(Decoder &d, Inst &i) {
     return d.fail("needs .mbarrier::complete_tx::bytes");
   bool multicast = !fromShared && d.take("multicast::cluster");
   i.fn = fromShared ? bulkShared : bulkLoad;
-  return d.address(i) && d.address(i, i.imm) && d.source(i, Type::U32) &&
-         d.address(i, i.offset2) && (!multicast || d.source(i, Type::U16));
+  BulkCopy &copy = i.make<BulkCopy>();
+  return d.address(i) && d.address(i, copy.sourceOffset) &&
+         d.source(i, Type::U32) && d.address(i, copy.barrierOffset) &&
+         (!multicast || d.source(i, Type::U16));
 }
 
 } // namespace
+
+Flow fp8::sim::bulkStore(Warp &w, const Inst &i, uint32_t mask) {
+  const BulkCopy &copy = i.get<BulkCopy>();
+  const bool reduces = copy.reduction != Reduction::None;
+  forLanes(mask, [&](int l) {
+    BulkOperands o;
+    if (!bulkOperands(w, i, l, o) ||
+        !w.machine.global(w, i, l, o.target, o.bytes, true))
+      return;
+    Warp *warp = &w;
+    issueStore(w, i, l, o.source, o.bytes, reduces,
+               [warp, &i, &copy, l, o, reduces](const uint8_t *bytes,
+                                                const GlobalActor &actor) {
+                 if (uint8_t *to = warp->machine.accessGlobal(
+                         *warp, i, l, actor, o.target, o.bytes, true,
+                         reduces ? nullptr : bytes))
+                   reduceBytes(copy.type, copy.reduction, to, bytes, o.bytes);
+               });
+  });
+  return Flow::Next;
+}
 
 bool fp8::sim::decodeBulk(Decoder &d, Inst &i) {
   if (d.take("commit_group")) {
@@ -180,8 +195,9 @@ bool fp8::sim::decodeBulk(Decoder &d, Inst &i) {
   }
   if (d.take("wait_group")) {
     i.fn = bulkWait;
-    i.aux = d.take("read");
-    return d.immediate(i.imm);
+    GroupWait &wait = i.make<GroupWait>();
+    wait.readOnly = d.take("read");
+    return d.immediate(wait.pending);
   }
   if (d.hasQualifier("tensor"))
     return decodeBulkTensor(d, i);
@@ -207,7 +223,8 @@ bool fp8::sim::decodeBulk(Decoder &d, Inst &i) {
         !d.take("bulk_group"))
       return d.fail("is not supported in this form");
     i.fn = bulkStore;
-    if (!d.address(i) || !d.address(i, i.imm) || !d.source(i, Type::U32))
+    if (!d.address(i) || !d.address(i, i.make<BulkCopy>().sourceOffset) ||
+        !d.source(i, Type::U32))
       return false;
   }
   if (d.cacheHint)
@@ -223,11 +240,12 @@ bool fp8::sim::decodeStoreAsync(Decoder &d, Inst &i) {
     return d.fail("needs .shared::cluster and .mbarrier::complete_tx::bytes");
   int vector = d.takeOneOf({"v2", "v4"});
   Type type = d.takeType();
-  i.aux = typeSize(type);
+  StoreAsync &store = i.make<StoreAsync>();
+  store.elementBytes = typeSize(type);
   i.fn = storeAsync;
-  if (i.aux != 4 && i.aux != 8)
+  if (store.elementBytes != 4 && store.elementBytes != 8)
     return d.fail("stores elements of 4 or 8 bytes");
   return d.address(i) &&
          d.list(i, vector < 0 ? 1 : 2u << vector, type, false) &&
-         d.address(i, i.offset2);
+         d.address(i, store.barrierOffset);
 }

@@ -63,11 +63,7 @@ issuePart(Warp &w, const Inst &i, int lane, const BulkLoad &load, Cta &cta,
     ++m.report.statistics.tmaLoads;
     m.report.statistics.tmaLoadBytes += load.bytes;
   }
-  auto op = std::make_unique<AsyncOp>();
-  op->inst = &i;
-  op->issuer = &w;
-  op->lane = lane;
-  op->engine = load.engine;
+  auto op = std::make_unique<AsyncOp>(i, w, lane, load.engine);
   op->shared.push_back(run);
   if (load.source.size)
     op->shared.push_back(load.source);
@@ -138,11 +134,7 @@ void fp8::sim::issueStore(
   ++pending.writes;
   pending.time = time;
   uint32_t group = groups.open;
-  auto op = std::make_unique<AsyncOp>();
-  op->inst = &i;
-  op->issuer = &w;
-  op->lane = lane;
-  op->engine = Engine::BulkStore;
+  auto op = std::make_unique<AsyncOp>(i, w, lane, Engine::BulkStore);
   op->shared.push_back(run);
   Warp *warp = &w;
   auto update = [warp, lane, group](bool read) {
@@ -159,11 +151,7 @@ void fp8::sim::issueStore(
     auto data = std::make_shared<std::vector<uint8_t>>(
         cta->shared.data() + offset, cta->shared.data() + offset + bytes);
     update(true);
-    auto second = std::make_unique<AsyncOp>();
-    second->inst = &i;
-    second->issuer = warp;
-    second->lane = lane;
-    second->engine = Engine::BulkStore;
+    auto second = std::make_unique<AsyncOp>(i, *warp, lane, Engine::BulkStore);
     second->complete = [data, write, update, actor] {
       write(data->data(), actor);
       update(false);

@@ -9,13 +9,14 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 using namespace fp8::sim;
 
 namespace {
 
 template <typename T>
-void reduceElements(unsigned op, uint8_t *target, const uint8_t *source,
+void reduceElements(Reduction op, uint8_t *target, const uint8_t *source,
                     uint32_t bytes) {
   for (uint32_t at = 0; at + sizeof(T) <= bytes; at += sizeof(T)) {
     T a, b;
@@ -23,23 +24,25 @@ void reduceElements(unsigned op, uint8_t *target, const uint8_t *source,
     std::memcpy(&b, source + at, sizeof(T));
     if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat>) {
       float x = a, y = b;
-      a = T::from(op == 1   ? double(x) + double(y)
-                  : op == 2 ? double(std::min(x, y))
-                            : double(std::max(x, y)));
+      a = T::from(op == Reduction::Add   ? double(x) + double(y)
+                  : op == Reduction::Min ? double(std::min(x, y))
+                                         : double(std::max(x, y)));
     } else {
-      a = op == 1 ? T(a + b) : op == 2 ? std::min(a, b) : std::max(a, b);
+      a = op == Reduction::Add   ? T(a + b)
+          : op == Reduction::Min ? std::min(a, b)
+                                 : std::max(a, b);
       if constexpr (std::is_integral_v<T>) {
         T old;
         std::memcpy(&old, target + at, sizeof(T));
-        if (op == 4)
+        if (op == Reduction::Inc)
           a = old >= b ? T(0) : T(old + 1);
-        if (op == 5)
+        if (op == Reduction::Dec)
           a = old == 0 || old > b ? b : T(old - 1);
-        if (op == 6)
+        if (op == Reduction::And)
           a = T(old & b);
-        if (op == 7)
+        if (op == Reduction::Or)
           a = T(old | b);
-        if (op == 8)
+        if (op == Reduction::Xor)
           a = T(old ^ b);
       }
     }
@@ -49,9 +52,9 @@ void reduceElements(unsigned op, uint8_t *target, const uint8_t *source,
 
 } // namespace
 
-void fp8::sim::reduceBytes(ElementType type, unsigned op, uint8_t *target,
+void fp8::sim::reduceBytes(ElementType type, Reduction op, uint8_t *target,
                            const uint8_t *source, uint32_t bytes) {
-  if (!op) {
+  if (op == Reduction::None) {
     std::copy_n(source, bytes, target);
     return;
   }
@@ -75,34 +78,28 @@ void fp8::sim::reduceBytes(ElementType type, unsigned op, uint8_t *target,
   }
 }
 
-bool fp8::sim::takeReduction(Decoder &d, uint32_t &op) {
+bool fp8::sim::takeReduction(Decoder &d, Reduction &op) {
   int index =
       d.takeOneOf({"add", "min", "max", "inc", "dec", "and", "or", "xor"});
-  op = uint32_t(index) + 1;
+  op = Reduction(index + 1);
   return index >= 0 || d.fail("needs an operation such as .add");
 }
 
-namespace {
-
-/// aux: ElementType; aux2: operation.
-Flow bulkReduce(Warp &w, const Inst &i, uint32_t mask) {
-  forLanes(mask, [&](int l) {
-    BulkOperands o;
-    if (!bulkOperands(w, i, l, o) ||
-        !w.machine.global(w, i, l, o.target, o.bytes, true))
-      return;
-    Warp *warp = &w;
-    issueStore(w, i, l, o.source, o.bytes, true,
-               [warp, &i, l, o](const uint8_t *bytes, const GlobalActor &a) {
-                 if (uint8_t *to = warp->machine.accessGlobal(
-                         *warp, i, l, a, o.target, o.bytes, true))
-                   reduceBytes(ElementType(i.aux), i.aux2, to, bytes, o.bytes);
-               });
-  });
-  return Flow::Next;
+static bool takeElementType(Decoder &d, ElementType &type) {
+  static const std::pair<Type, ElementType> types[] = {
+      {Type::F16, ElementType::F16}, {Type::BF16, ElementType::BF16},
+      {Type::F32, ElementType::F32}, {Type::F64, ElementType::F64},
+      {Type::S32, ElementType::S32}, {Type::U32, ElementType::U32},
+      {Type::B32, ElementType::U32}, {Type::S64, ElementType::S64},
+      {Type::U64, ElementType::U64}, {Type::B64, ElementType::U64}};
+  Type given = d.takeType();
+  for (auto [name, element] : types)
+    if (given == name) {
+      type = element;
+      return true;
+    }
+  return d.fail("is not supported with this type");
 }
-
-} // namespace
 
 bool fp8::sim::decodeReduceBulk(Decoder &d, Inst &i) {
   if (!d.take("reduce") || !d.take("async") || !d.take("bulk"))
@@ -112,45 +109,16 @@ bool fp8::sim::decodeReduceBulk(Decoder &d, Inst &i) {
   d.dropCacheHints();
   if (!d.take("global") || !d.take("shared::cta") || !d.take("bulk_group"))
     return d.fail("reduces from .shared::cta to .global with .bulk_group only");
-  if (!takeReduction(d, i.aux2))
+  BulkCopy &copy = i.make<BulkCopy>();
+  if (!takeReduction(d, copy.reduction))
     return false;
   bool flushes = !d.take("noftz");
-  bool wide = true;
-  switch (d.takeType()) {
-  case Type::F16:
-    i.aux = uint32_t(ElementType::F16);
-    wide = false;
-    break;
-  case Type::BF16:
-    i.aux = uint32_t(ElementType::BF16);
-    wide = false;
-    break;
-  case Type::F32:
-    i.aux = uint32_t(ElementType::F32);
-    break;
-  case Type::F64:
-    i.aux = uint32_t(ElementType::F64);
-    break;
-  case Type::S32:
-    i.aux = uint32_t(ElementType::S32);
-    break;
-  case Type::U32:
-  case Type::B32:
-    i.aux = uint32_t(ElementType::U32);
-    break;
-  case Type::S64:
-    i.aux = uint32_t(ElementType::S64);
-    break;
-  case Type::U64:
-  case Type::B64:
-    i.aux = uint32_t(ElementType::U64);
-    break;
-  default:
-    return d.fail("is not supported with this type");
-  }
-  if (!wide && flushes && i.aux2 == 1)
+  if (!takeElementType(d, copy.type))
+    return false;
+  if (elementBytes(copy.type) == 2 && flushes &&
+      copy.reduction == Reduction::Add)
     return d.fail("needs .noftz to add numbers of 16 bits");
-  i.fn = bulkReduce;
-  return d.address(i) && d.address(i, i.imm) && d.source(i, Type::U32) &&
-         (!d.cacheHint || d.takeOperand());
+  i.fn = bulkStore;
+  return d.address(i) && d.address(i, copy.sourceOffset) &&
+         d.source(i, Type::U32) && (!d.cacheHint || d.takeOperand());
 }

@@ -12,6 +12,24 @@
 
 namespace fp8::sim {
 
+enum class Reduction : uint8_t { None, Add, Min, Max, Inc, Dec, And, Or, Xor };
+
+/// Payload of cp.async.bulk and cp.reduce.async.bulk. Sources: 0 target, 1
+/// source, 2 bytes, then of loads 3 the mbarrier and 4 the CTA mask.
+struct BulkCopy {
+  uint64_t sourceOffset;
+  uint64_t barrierOffset;
+  ElementType type;    ///< of a reduction
+  Reduction reduction; ///< None: a copy
+};
+
+/// Payload of waits for groups of copies.
+struct GroupWait {
+  uint64_t pending; ///< groups that may stay so
+  bool all;         ///< .wait_all, which covers what is not committed too
+  bool readOnly;    ///< .read
+};
+
 /// A copy to shared memory that completes on an mbarrier.
 struct BulkLoad {
   uint64_t target = 0; ///< shared::cluster address
@@ -49,17 +67,14 @@ bool decodeBulkTensor(Decoder &decoder, Inst &inst);
 bool decodeReduceBulk(Decoder &decoder, Inst &inst);
 bool decodeReduceTensor(Decoder &decoder, Inst &inst);
 
-/// The operation of a reduction, from 1 on; 0 of reduceBytes is a copy.
-bool takeReduction(Decoder &decoder, uint32_t &op);
-void reduceBytes(ElementType type, unsigned op, uint8_t *target,
+bool takeReduction(Decoder &decoder, Reduction &reduction);
+/// Combines `bytes` bytes at `target` with those at `source`; without a
+/// reduction, copies them.
+void reduceBytes(ElementType type, Reduction reduction, uint8_t *target,
                  const uint8_t *source, uint32_t bytes);
 
-/// The addresses and the size of a bulk copy; false after an error.
-struct BulkOperands {
-  uint64_t target, source;
-  uint32_t bytes;
-};
-bool bulkOperands(Warp &warp, const Inst &inst, int lane, BulkOperands &o);
+/// From shared to global memory, as BulkCopy says.
+Flow bulkStore(Warp &warp, const Inst &inst, uint32_t mask);
 
 } // namespace fp8::sim
 

@@ -17,10 +17,16 @@ namespace {
 /// The copies of a warp, and the arrivals that follow them, complete in order.
 int64_t copyPipe(const Warp &w) { return int64_t(w.globalIndex) * 2 + 1; }
 
-/// cp.async: aux bytes of a copy; source 2, if any, the bytes really read;
-/// predicate source 0: ignore-src.
+/// Payload of cp.async. Source 2, if any: the bytes really read. Predicate
+/// source 0: ignore-src.
+struct AsyncCopy {
+  uint64_t bytes;
+  uint64_t sourceOffset;
+};
+
 Flow copyAsync(Warp &w, const Inst &i, uint32_t mask) {
   Machine &m = w.machine;
+  const uint32_t bytes = uint32_t(i.get<AsyncCopy>().bytes);
   struct LaneCopy {
     int lane;
     uint32_t target;
@@ -28,11 +34,8 @@ Flow copyAsync(Warp &w, const Inst &i, uint32_t mask) {
     uint32_t sourceBytes;
     uint64_t source;
   };
-  auto op = std::make_unique<AsyncOp>();
-  op->inst = &i;
-  op->issuer = &w;
-  op->lane = __builtin_ctz(mask);
-  op->engine = Engine::CopyAsync;
+  auto op =
+      std::make_unique<AsyncOp>(i, w, __builtin_ctz(mask), Engine::CopyAsync);
   op->pipe = copyPipe(w);
   std::vector<LaneCopy> copies;
   uint32_t time = ++w.copyTime;
@@ -41,13 +44,13 @@ Flow copyAsync(Warp &w, const Inst &i, uint32_t mask) {
     if (m.stopped)
       return;
     uint64_t address = w.row(i.s[0])[l] + uint64_t(i.offset);
-    uint32_t sourceBytes = i.aux;
+    uint32_t sourceBytes = bytes;
     if (i.sources > 2)
       sourceBytes = std::min<uint32_t>(sourceBytes, uint32_t(w.row(i.s[2])[l]));
     if (i.predicateSources && w.predicate(i, 0) >> l & 1)
       sourceBytes = 0;
-    uint64_t source = w.row(i.s[1])[l] + i.imm;
-    if (address % i.aux || source % i.aux) {
+    uint64_t source = w.row(i.s[1])[l] + i.get<AsyncCopy>().sourceOffset;
+    if (address % bytes || source % bytes) {
       m.error(ErrorKind::Misaligned,
               "'" + Machine::mnemonic(&i) +
                   "' needs addresses that are multiples of its size",
@@ -58,7 +61,7 @@ Flow copyAsync(Warp &w, const Inst &i, uint32_t mask) {
     uint32_t offset;
     if (!m.clusterAddress(w, i, l, address, cta, offset))
       return;
-    SharedRun run{cta->rank, offset, i.aux, true};
+    SharedRun run{cta->rank, offset, bytes, true};
     if (!cta->shared.checkAsync(w, i, l, run, tag, -1, Proxy::Generic))
       return;
     if (sourceBytes && !m.global(w, i, l, source, sourceBytes, false))
@@ -74,7 +77,6 @@ Flow copyAsync(Warp &w, const Inst &i, uint32_t mask) {
   if (m.stopped)
     return Flow::Next;
   Warp *warp = &w;
-  uint32_t bytes = i.aux;
   op->complete = [warp, &i, copies = std::move(copies), bytes,
                   actor = GlobalActor{tag, false, nullptr, w.knowledge()}] {
     for (const LaneCopy &c : copies) {
@@ -103,27 +105,31 @@ Flow copyCommit(Warp &w, const Inst &, uint32_t mask) {
   return Flow::Next;
 }
 
-/// imm: groups that may stay pending; aux 1: wait_all, which covers what is not
-/// committed too.
 Flow copyWait(Warp &w, const Inst &i, uint32_t mask) {
-  if (i.aux)
+  const GroupWait &wait = i.get<GroupWait>();
+  uint32_t pending = uint32_t(wait.pending);
+  if (wait.all)
     forLanes(mask, [&](int l) { ++w.copies[size_t(l)].open; });
   bool complete = true;
   forLanes(mask, [&](int l) {
-    complete &= w.copies[size_t(l)].complete(uint32_t(i.imm), false);
+    complete &= w.copies[size_t(l)].complete(pending, false);
   });
   if (!complete)
     return w.waitFor(WaitKind::CopyGroups);
   forLanes(mask, [&](int l) {
-    uint32_t time = w.copies[size_t(l)].observe(uint32_t(i.imm), false);
+    uint32_t time = w.copies[size_t(l)].observe(pending, false);
     w.learn(Role::CopyAsync, time);
   });
   w.machine.progress();
   return Flow::Next;
 }
 
-/// cp.async.mbarrier.arrive: arrives when all prior cp.async of the thread are
-/// complete. aux 1: noinc.
+/// Payload of cp.async.mbarrier.arrive.
+struct CopyArrival {
+  bool counted; ///< .noinc: the mbarrier's count has it
+};
+
+/// Arrives when all prior cp.async of the thread are complete.
 Flow copyArrive(Warp &w, const Inst &i, uint32_t mask) {
   Machine &m = w.machine;
   forLanes(mask, [&](int l) {
@@ -133,16 +139,12 @@ Flow copyArrive(Warp &w, const Inst &i, uint32_t mask) {
     Mbarrier *barrier = m.barrierAt(w, i, l, address);
     if (!barrier)
       return;
-    if (!i.aux)
+    if (!i.get<CopyArrival>().counted)
       ++barrier->pending;
     auto carried = std::make_shared<SyncClocks>(w.clocks());
     w.releaseWaits(carried->waits);
     carried->all.raise(w.agent(Role::CopyAsync), w.copyTime);
-    auto op = std::make_unique<AsyncOp>();
-    op->inst = &i;
-    op->issuer = &w;
-    op->lane = l;
-    op->engine = Engine::Arrival;
+    auto op = std::make_unique<AsyncOp>(i, w, l, Engine::Arrival);
     op->pipe = copyPipe(w);
     Warp *warp = &w;
     op->complete = [warp, &i, l, barrier, carried] {
@@ -166,17 +168,17 @@ bool decodeCp(Decoder &d, Inst &i) {
   }
   if (d.take("wait_group")) {
     i.fn = copyWait;
-    return d.immediate(i.imm);
+    return d.immediate(i.make<GroupWait>().pending);
   }
   if (d.take("wait_all")) {
     i.fn = copyWait;
-    i.aux = 1;
+    i.make<GroupWait>().all = true;
     return true;
   }
   if (d.take("mbarrier")) {
     if (!d.take("arrive"))
       return d.fail("is not supported");
-    i.aux = d.take("noinc");
+    i.make<CopyArrival>().counted = d.take("noinc");
     d.takeOneOf({"shared", "shared::cta"});
     i.fn = copyArrive;
     return d.take("b64") && d.address(i);
@@ -187,12 +189,13 @@ bool decodeCp(Decoder &d, Inst &i) {
     return d.fail("is not supported in this form");
   d.dropCacheHints();
   i.fn = copyAsync;
-  uint64_t bytes;
-  if (!d.address(i) || !d.address(i, i.imm) || !d.immediate(bytes))
+  AsyncCopy &copy = i.make<AsyncCopy>();
+  if (!d.address(i) || !d.address(i, copy.sourceOffset) ||
+      !d.immediate(copy.bytes))
     return false;
+  uint64_t bytes = copy.bytes;
   if (!(bytes == 16 || (level == 0 && (bytes == 4 || bytes == 8))))
     return d.fail("copies 4, 8 or 16 bytes (.ca), or 16 (.cg)");
-  i.aux = uint32_t(bytes);
   size_t hint = d.cacheHint;
   if (d.operandsLeft() > hint) {
     const ast::Operand *next = d.peekOperand();

@@ -93,11 +93,15 @@ void fillBytes(const TensorMap &map, uint8_t *target, uint32_t bytes) {
     }
 }
 
-// Inst::aux: rank; aux2: of a load 1 for .cta_group::2, else reduction (0 none,
-// 1 add, 2 min, 3 max, 4 inc, 5 dec, 6 and, 7 or, 8 xor); sources: 0 shared
-// address, 1 map, 2 mbarrier (loads), then the CTA mask if multicast; list:
-// coordinates. offset: of the shared address; imm: of the map (with its
-// window); offset2: of the mbarrier.
+/// Payload of copies of tensors. Sources: 0 shared address, 1 map, 2 mbarrier
+/// of loads, then the CTA mask if multicast. List: coordinates.
+struct TensorCopy {
+  uint64_t mapOffset; ///< with the window of the map's state space
+  uint64_t barrierOffset;
+  uint8_t rank;
+  bool pair; ///< of loads: .cta_group::2
+  Reduction reduction;
+};
 
 enum class Direction { Load, Store, Prefetch };
 
@@ -130,21 +134,21 @@ bool checkCoordinates(Warp &w, const Inst &i, int lane, const TensorMap &map,
 
 bool coordinatesOf(Warp &w, const Inst &i, int lane, const TensorMap &map,
                    Direction direction, std::array<int64_t, 5> &out) {
-  if (map.rank != i.aux) {
+  const uint32_t rank = i.get<TensorCopy>().rank;
+  if (map.rank != rank) {
     w.machine.error(
         ErrorKind::TensorMap,
-        "'" + Machine::mnemonic(&i) + "' has " + std::to_string(i.aux) +
+        "'" + Machine::mnemonic(&i) + "' has " + std::to_string(rank) +
             " dimensions and its tensor map " + std::to_string(map.rank),
         &w, &i, lane, true);
     return false;
   }
-  for (uint32_t n = 0; n < i.aux; ++n)
+  for (uint32_t n = 0; n < rank; ++n)
     out[n] = int32_t(w.row(w.machine.program.lists[i.list + n])[lane]);
   return checkCoordinates(w, i, lane, map, out, direction);
 }
 
-bool checkSharedAlignment(Warp &w, const Inst &i, int lane,
-                          const TensorMap &map, uint64_t address) {
+bool checkSharedAlignment(Warp &w, const Inst &i, int lane, uint64_t address) {
   // 128 bytes always; a swizzled box must start where the pattern repeats for
   // the addresses here to be what they seem.
   if (address % 128 == 0)
@@ -154,49 +158,66 @@ bool checkSharedAlignment(Warp &w, const Inst &i, int lane,
                       w.machine.sharedName(address & kSharedOffsetMask) +
                       ", the rule is a multiple of 128 bytes",
                   &w, &i, lane, true);
-  (void)map;
   return false;
 }
 
+const TensorMap *mapOf(Warp &w, const Inst &i, int lane) {
+  return w.machine.tensorMapAt(
+      w, i, lane, w.row(i.s[1])[lane] + i.get<TensorCopy>().mapOffset);
+}
+
+/// One lane's box: in the tensor, and in shared memory.
+struct Box {
+  const TensorMap *map;
+  std::array<int64_t, 5> coordinates{};
+  uint64_t shared; ///< shared::cluster address
+
+  uint32_t base() const { return uint32_t(shared) & kSharedOffsetMask; }
+};
+
+/// False after an error.
+bool boxOf(Warp &w, const Inst &i, int lane, Direction direction, Box &box) {
+  if (w.machine.stopped)
+    return false;
+  box.map = mapOf(w, i, lane);
+  w.machine.checkBehindGridWait(w, i, lane);
+  box.shared = w.row(i.s[0])[lane] + uint64_t(i.offset);
+  return box.map &&
+         coordinatesOf(w, i, lane, *box.map, direction, box.coordinates) &&
+         checkSharedAlignment(w, i, lane, box.shared);
+}
+
 Flow tensorLoad(Warp &w, const Inst &i, uint32_t mask) {
-  Machine &m = w.machine;
+  const TensorCopy &copy = i.get<TensorCopy>();
   forLanes(mask, [&](int l) {
-    if (m.stopped)
-      return;
-    const TensorMap *map = m.tensorMapAt(w, i, l, w.row(i.s[1])[l] + i.imm);
-    m.checkBehindGridWait(w, i, l);
-    std::array<int64_t, 5> coordinates{};
-    uint64_t target = w.row(i.s[0])[l] + uint64_t(i.offset);
-    if (!map || !coordinatesOf(w, i, l, *map, Direction::Load, coordinates) ||
-        !checkSharedAlignment(w, i, l, *map, target))
+    Box box;
+    if (!boxOf(w, i, l, Direction::Load, box))
       return;
     BulkLoad load;
-    load.target = target;
-    load.bytes = uint32_t(map->boxBytes());
-    load.barrier = w.row(i.s[2])[l] + i.offset2;
+    load.target = box.shared;
+    load.bytes = uint32_t(box.map->boxBytes());
+    load.barrier = w.row(i.s[2])[l] + copy.barrierOffset;
     load.multicast = i.sources > 3;
     if (load.multicast)
       load.ctaMask = uint32_t(w.row(i.s[3])[l]) & 0xffff;
-    load.pair = i.aux2;
+    load.pair = copy.pair;
     load.readsGlobal = true;
     Warp *warp = &w;
-    uint32_t base = uint32_t(target) & kSharedOffsetMask;
     // The box must lie in global memory wherever it is inside the tensor; say
     // so at issue.
     issueLoad(w, i, l, load,
-              [warp, &i, l, map, coordinates, base](uint8_t *box,
-                                                    const GlobalActor &actor) {
+              [warp, &i, l, box](uint8_t *bytes, const GlobalActor &actor) {
                 walkBox(
-                    *map, coordinates, base,
+                    *box.map, box.coordinates, box.base(),
                     [&](uint64_t global, uint32_t shared, uint32_t count) {
                       if (warp->machine.stopped)
                         return;
                       if (const uint8_t *from = warp->machine.accessGlobal(
                               *warp, i, l, actor, global, count, false))
-                        std::memcpy(box + shared, from, count);
+                        std::memcpy(bytes + shared, from, count);
                     },
                     [&](uint32_t shared, uint32_t count) {
-                      fillBytes(*map, box + shared, count);
+                      fillBytes(*box.map, bytes + shared, count);
                     });
               });
   });
@@ -214,38 +235,33 @@ TensorMap withWholeUnits(TensorMap map) {
 }
 
 Flow tensorStore(Warp &w, const Inst &i, uint32_t mask) {
-  Machine &m = w.machine;
+  const Reduction reduction = i.get<TensorCopy>().reduction;
+  const bool reduces = reduction != Reduction::None;
   forLanes(mask, [&](int l) {
-    if (m.stopped)
+    Box box;
+    if (!boxOf(w, i, l, Direction::Store, box))
       return;
-    const TensorMap *map = m.tensorMapAt(w, i, l, w.row(i.s[1])[l] + i.imm);
-    m.checkBehindGridWait(w, i, l);
-    std::array<int64_t, 5> coordinates{};
-    uint64_t source = w.row(i.s[0])[l] + uint64_t(i.offset);
-    if (!map || !coordinatesOf(w, i, l, *map, Direction::Store, coordinates) ||
-        !checkSharedAlignment(w, i, l, *map, source))
-      return;
-    if (i.aux2 && elementBytes(map->elementType) < 2) {
-      m.error(ErrorKind::TensorMap,
-              "'" + Machine::mnemonic(&i) + "' cannot reduce 8-bit elements",
-              &w, &i, l, true);
+    if (reduces && elementBytes(box.map->elementType) < 2) {
+      w.machine.error(ErrorKind::TensorMap,
+                      "'" + Machine::mnemonic(&i) +
+                          "' cannot reduce 8-bit elements",
+                      &w, &i, l, true);
       return;
     }
     Warp *warp = &w;
-    uint32_t base = uint32_t(source) & kSharedOffsetMask;
-    issueStore(w, i, l, source, uint32_t(map->boxBytes()), i.aux2 != 0,
-               [warp, &i, l, map = withWholeUnits(*map), coordinates,
-                base](const uint8_t *box, const GlobalActor &actor) {
+    issueStore(w, i, l, box.shared, uint32_t(box.map->boxBytes()), reduces,
+               [warp, &i, l, box, map = withWholeUnits(*box.map), reduction,
+                reduces](const uint8_t *bytes, const GlobalActor &actor) {
                  walkBox(
-                     map, coordinates, base,
+                     map, box.coordinates, box.base(),
                      [&](uint64_t global, uint32_t shared, uint32_t count) {
                        if (warp->machine.stopped)
                          return;
                        if (uint8_t *to = warp->machine.accessGlobal(
                                *warp, i, l, actor, global, count, true,
-                               i.aux2 ? nullptr : box + shared))
-                         reduceBytes(map.elementType, i.aux2, to, box + shared,
-                                     count);
+                               reduces ? nullptr : bytes + shared))
+                         reduceBytes(map.elementType, reduction, to,
+                                     bytes + shared, count);
                      },
                      [](uint32_t, uint32_t) {});
                });
@@ -258,15 +274,14 @@ Flow tensorPrefetch(Warp &w, const Inst &i, uint32_t mask) {
     std::array<int64_t, 5> coordinates;
     if (w.machine.stopped)
       return;
-    if (const TensorMap *map =
-            w.machine.tensorMapAt(w, i, l, w.row(i.s[1])[l] + i.imm))
+    if (const TensorMap *map = mapOf(w, i, l))
       coordinatesOf(w, i, l, *map, Direction::Prefetch, coordinates);
   });
   return Flow::Next;
 }
 
 /// `[map, {coordinates}]`: source 1, and the list.
-bool mapAndCoordinates(Decoder &d, Inst &i) {
+bool mapAndCoordinates(Decoder &d, Inst &i, TensorCopy &copy) {
   const ast::Operand *whole;
   int64_t offset = i.offset;
   if (!d.address(i, &whole))
@@ -275,18 +290,18 @@ bool mapAndCoordinates(Decoder &d, Inst &i) {
       whole->elements[1].kind != ast::Operand::Kind::Vector)
     return d.fail("needs a tensor operand [map, {coordinates}]");
   const std::vector<ast::Operand> &coordinates = whole->elements[1].elements;
-  if (coordinates.size() != i.aux)
-    return d.fail("needs " + std::to_string(i.aux) + " coordinates, not " +
+  if (coordinates.size() != copy.rank)
+    return d.fail("needs " + std::to_string(copy.rank) + " coordinates, not " +
                   std::to_string(coordinates.size()));
-  i.imm = uint64_t(std::exchange(i.offset, offset));
+  copy.mapOffset = uint64_t(std::exchange(i.offset, offset));
   // A parameter's name stands for its address in parameter space.
   const ast::Operand &base = whole->elements[0];
   if (base.kind == ast::Operand::Kind::Symbol)
     for (const EntryParameter &parameter : d.function.signature.parameters)
       if (parameter.name == base.name)
-        i.imm += kParamWindow;
+        copy.mapOffset += kParamWindow;
   i.list = uint32_t(d.program.lists.size());
-  i.listCount = i.aux;
+  i.listCount = copy.rank;
   for (const ast::Operand &coordinate : coordinates) {
     uint32_t row;
     if (!d.row(coordinate, Type::S32, row))
@@ -296,11 +311,11 @@ bool mapAndCoordinates(Decoder &d, Inst &i) {
   return true;
 }
 
-bool takeRank(Decoder &d, Inst &i) {
+bool takeRank(Decoder &d, TensorCopy &copy) {
   int rank = d.takeOneOf({"1d", "2d", "3d", "4d", "5d"});
   if (rank < 0)
     return d.fail("needs .1d to .5d");
-  i.aux = uint32_t(rank) + 1;
+  copy.rank = uint8_t(rank + 1);
   if (d.hasQualifier("im2col") || d.hasQualifier("im2col_no_offs") ||
       d.hasQualifier("tile::gather4") || d.hasQualifier("tile::scatter4"))
     return d.fail("is supported in tile mode only");
@@ -309,13 +324,13 @@ bool takeRank(Decoder &d, Inst &i) {
 
 bool finishHint(Decoder &d) { return !d.cacheHint || d.takeOperand(); }
 
-bool decodeStore(Decoder &d, Inst &i) {
+bool decodeStore(Decoder &d, Inst &i, TensorCopy &copy) {
   i.fn = tensorStore;
   if (d.takeOneOf({"shared::cta"}) < 0 || !d.take("bulk_group"))
     return d.fail("stores from .shared::cta with .bulk_group only");
   // The map comes first in the text; the shared address is source 0 for all
   // copies.
-  if (!mapAndCoordinates(d, i))
+  if (!mapAndCoordinates(d, i, copy))
     return false;
   i.s[1] = i.s[0];
   i.sources = 0;
@@ -328,9 +343,10 @@ bool decodeStore(Decoder &d, Inst &i) {
 } // namespace
 
 bool fp8::sim::decodeBulkTensor(Decoder &d, Inst &i) {
+  TensorCopy &copy = i.make<TensorCopy>();
   d.take("tensor");
   bool prefetch = d.take("prefetch");
-  if (!takeRank(d, i))
+  if (!takeRank(d, copy))
     return false;
   d.take("tile");
   d.dropCacheHints();
@@ -338,7 +354,7 @@ bool fp8::sim::decodeBulkTensor(Decoder &d, Inst &i) {
     i.fn = tensorPrefetch;
     if (!d.take("L2") || !d.take("global"))
       return d.fail("is not supported in this form");
-    if (!mapAndCoordinates(d, i))
+    if (!mapAndCoordinates(d, i, copy))
       return false;
     i.s[1] = i.s[0];
     i.sources = 2;
@@ -354,15 +370,16 @@ bool fp8::sim::decodeBulkTensor(Decoder &d, Inst &i) {
   if (!d.take("global"))
     return d.fail("needs .global");
   if (global < shared)
-    return decodeStore(d, i);
+    return decodeStore(d, i, copy);
   if (d.takeOneOf({"shared::cluster", "shared::cta"}) < 0)
     return d.fail("loads to .shared::cluster or .shared::cta");
   if (!d.take("mbarrier::complete_tx::bytes"))
     return d.fail("needs .mbarrier::complete_tx::bytes");
   bool multicast = d.take("multicast::cluster");
-  i.aux2 = d.takeOneOf({"cta_group::1", "cta_group::2"}) == 1;
+  copy.pair = d.takeOneOf({"cta_group::1", "cta_group::2"}) == 1;
   i.fn = tensorLoad;
-  if (!d.address(i) || !mapAndCoordinates(d, i) || !d.address(i, i.offset2))
+  if (!d.address(i) || !mapAndCoordinates(d, i, copy) ||
+      !d.address(i, copy.barrierOffset))
     return false;
   if (multicast && !d.source(i, Type::U16))
     return false;
@@ -370,11 +387,12 @@ bool fp8::sim::decodeBulkTensor(Decoder &d, Inst &i) {
 }
 
 bool fp8::sim::decodeReduceTensor(Decoder &d, Inst &i) {
-  if (!takeRank(d, i))
+  TensorCopy &copy = i.make<TensorCopy>();
+  if (!takeRank(d, copy))
     return false;
   d.take("tile");
   d.dropCacheHints();
   if (!d.take("global"))
     return d.fail("needs .global");
-  return takeReduction(d, i.aux2) && decodeStore(d, i);
+  return takeReduction(d, copy.reduction) && decodeStore(d, i, copy);
 }

@@ -207,11 +207,7 @@ void issueArrival(Warp &w, const Inst &i, int lane, uint64_t target,
   Mbarrier *barrier = m.barrierAt(w, i, lane, target, true);
   if (!barrier)
     return;
-  auto op = std::make_unique<AsyncOp>();
-  op->inst = &i;
-  op->issuer = &w;
-  op->lane = lane;
-  op->engine = Engine::Arrival;
+  auto op = std::make_unique<AsyncOp>(i, w, lane, Engine::Arrival);
   op->pipe = mmaPipe(w);
   op->signals = int32_t(barrier->cta->rank);
   // The pipe orders the MMAs; arrivals that they trigger land when they land,
@@ -219,11 +215,7 @@ void issueArrival(Warp &w, const Inst &i, int lane, uint64_t target,
   Warp *warp = &w;
   int32_t rank = op->signals;
   op->complete = [warp, &i, lane, barrier, carried, rank] {
-    auto arrival = std::make_unique<AsyncOp>();
-    arrival->inst = &i;
-    arrival->issuer = warp;
-    arrival->lane = lane;
-    arrival->engine = Engine::Arrival;
+    auto arrival = std::make_unique<AsyncOp>(i, *warp, lane, Engine::Arrival);
     arrival->signals = rank;
     arrival->complete = [warp, &i, lane, barrier, carried] {
       Machine &machine = warp->machine;

@@ -106,10 +106,7 @@ Flow tensorLoad(Warp &w, const Inst &i, uint32_t mask) {
       w.ready[rows[n]] |= defined;
   }
   ++w.tensorLoadsPending;
-  auto op = std::make_unique<AsyncOp>();
-  op->inst = &i;
-  op->issuer = &w;
-  op->engine = Engine::TensorLoad;
+  auto op = std::make_unique<AsyncOp>(i, w, 0, Engine::TensorLoad);
   op->tensor.push_back(r);
   Warp *warp = &w;
   uint32_t column = r.column;
@@ -160,10 +157,7 @@ Flow tensorStore(Warp &w, const Inst &i, uint32_t mask) {
   for (uint32_t n = 0; n < i.listCount; ++n)
     for (uint32_t t = 0; t < 32; ++t)
       (*values)[n * 32 + t] = uint32_t(w.row(rows[n])[t]);
-  auto op = std::make_unique<AsyncOp>();
-  op->inst = &i;
-  op->issuer = &w;
-  op->engine = Engine::TensorLoad;
+  auto op = std::make_unique<AsyncOp>(i, w, 0, Engine::TensorLoad);
   op->tensor.push_back(r);
   Warp *warp = &w;
   op->complete = [warp, &i, values, firstLane, r, mask] {

@@ -200,10 +200,7 @@ private:
     uint32_t first = w.id / kWarpgroup * kWarpgroup;
     for (uint32_t n = 0; n < kWarpgroup; ++n)
       operation.warps[n] = w.cta.warps[first + n].get();
-    auto op = std::make_unique<AsyncOp>();
-    op->inst = &i;
-    op->issuer = &w;
-    op->engine = Engine::Wgmma;
+    auto op = std::make_unique<AsyncOp>(i, w, 0, Engine::Wgmma);
     op->pipe = int64_t(operation.warps[0]->globalIndex) * 2;
     op->shared = step.shared;
     Warpgroup *group = &w.cta.warpgroups[w.id / kWarpgroup];
