@@ -60,12 +60,7 @@ struct Inst {
   int32_t pd[2] = {-1, -1}; ///< -1: sink
   uint32_t list = 0; ///< further rows: Program::lists[list .. list + listCount)
   uint32_t listCount = 0;
-  int64_t offset = 0;   ///< of the address
-  uint64_t offset2 = 0; ///< of a further one: of copies the mbarrier
-  uint64_t imm = 0;
-  uint32_t aux = 0;
-  uint32_t aux2 = 0;
-  uint32_t target = 0;
+  int64_t offset = 0; ///< of the address
   uint32_t index = 0; ///< its own place in the program
   const ast::Instruction *text = nullptr;
 

@@ -24,15 +24,16 @@ uint32_t fp8::sim::sameInAllLanes(Warp &w, const Inst &i, uint32_t mask,
   return first;
 }
 
-bool fp8::sim::takeCtaGroup(Decoder &d, uint64_t &group) {
+bool fp8::sim::takeCtaGroup(Decoder &d, bool &pair) {
   int index = d.takeOneOf({"cta_group::1", "cta_group::2"});
   if (index < 0)
     return d.fail("needs .cta_group::1 or .cta_group::2");
-  group = uint64_t(index) + 1;
+  pair = index == 1;
+  unsigned group = unsigned(index) + 1;
   if (d.program.ctaGroup && d.program.ctaGroup != group)
     return d.fail("has another .cta_group than an earlier tcgen05 instruction; "
                   "all of a kernel must have the same");
-  d.program.ctaGroup = unsigned(group);
+  d.program.ctaGroup = group;
   return true;
 }
 

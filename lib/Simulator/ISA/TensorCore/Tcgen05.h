@@ -14,7 +14,8 @@ namespace fp8::sim {
 uint32_t sameInAllLanes(Warp &warp, const Inst &inst, uint32_t mask,
                         uint32_t row, const char *what);
 
-bool takeCtaGroup(Decoder &decoder, uint64_t &group);
+/// .cta_group, which all of a kernel's instructions must agree on; `pair`: 2.
+bool takeCtaGroup(Decoder &decoder, bool &pair);
 bool takeSyncAligned(Decoder &decoder, Inst &inst);
 
 bool decodeTcgen05Allocation(Decoder &decoder, Inst &inst);

@@ -16,6 +16,12 @@ using namespace fp8::sim;
 
 namespace {
 
+/// Payload of the allocation instructions.
+struct Allocation {
+  bool pair;         ///< .cta_group::2
+  AccessSpace space; ///< of the address that alloc writes to
+};
+
 bool validColumns(uint32_t count) {
   return count >= 32 && count <= kTensorColumns && !(count & (count - 1));
 }
@@ -110,14 +116,12 @@ void writeAddress(Warp &w, const Inst &i, int lane, uint32_t column) {
   uint64_t address = w.row(i.s[0])[lane] + uint64_t(i.offset);
   uint8_t bytes[4];
   std::memcpy(bytes, &column, 4);
-  AccessSpace space = i.aux ? AccessSpace::Generic : AccessSpace::Shared;
-  if (uint8_t *target =
-          access(w, i, lane, space, address, 4, true, Strength::Weak, bytes))
+  if (uint8_t *target = access(w, i, lane, i.get<Allocation>().space, address,
+                               4, true, Strength::Weak, bytes))
     std::memcpy(target, bytes, 4);
   w.machine.progress();
 }
 
-/// aux: generic address; imm: cta_group.
 Flow alloc(Warp &w, const Inst &i, uint32_t mask) {
   Machine &m = w.machine;
   uint32_t count = sameInAllLanes(w, i, mask, i.s[1], "number of columns");
@@ -138,7 +142,7 @@ Flow alloc(Warp &w, const Inst &i, uint32_t mask) {
   }
   if (!w.group().arrived)
     m.checkProgrammaticAllocation(w, i, lane);
-  if (i.imm == 2) {
+  if (i.get<Allocation>().pair) {
     PairRequest request;
     request.kind = PairRequest::Kind::Alloc;
     request.columns = count;
@@ -187,7 +191,7 @@ Flow dealloc(Warp &w, const Inst &i, uint32_t mask) {
     else if (!w.cta.tensor.checkFree(w, i, column, count))
       return Flow::Next;
   }
-  if (i.imm == 2) {
+  if (i.get<Allocation>().pair) {
     PairRequest request;
     request.kind = PairRequest::Kind::Dealloc;
     request.columns = count;
@@ -202,7 +206,7 @@ Flow dealloc(Warp &w, const Inst &i, uint32_t mask) {
 }
 
 Flow relinquish(Warp &w, const Inst &i, uint32_t) {
-  if (i.imm == 2) {
+  if (i.get<Allocation>().pair) {
     PairRequest request;
     request.kind = PairRequest::Kind::Relinquish;
     request.inst = &i;
@@ -218,11 +222,13 @@ Flow relinquish(Warp &w, const Inst &i, uint32_t) {
 
 bool fp8::sim::decodeTcgen05Allocation(Decoder &d, Inst &i) {
   int kind = d.takeOneOf({"alloc", "dealloc", "relinquish_alloc_permit"});
-  if (!takeCtaGroup(d, i.imm) || !takeSyncAligned(d, i))
+  Allocation &allocation = i.make<Allocation>();
+  if (!takeCtaGroup(d, allocation.pair) || !takeSyncAligned(d, i))
     return false;
   switch (kind) {
   case 0:
-    i.aux = d.takeOneOf({"shared::cta"}) < 0;
+    allocation.space =
+        d.take("shared::cta") ? AccessSpace::Shared : AccessSpace::Generic;
     i.fn = alloc;
     return d.take("b32") && d.address(i) && d.source(i, Type::U32);
   case 1:

@@ -15,18 +15,24 @@ namespace {
 
 int64_t mmaPipe(const Warp &w) { return int64_t(w.globalIndex) * 2; }
 
-// aux: kind; aux2 bit 0: A in tensor memory, bit 1: disable-output-lane, bit 2:
-// scale-input-d (imm), bit 3: cta_group::2. Sources: D, A, B, instruction
-// descriptor. Predicate source 0: enable-input-d. List: lane mask.
-constexpr uint32_t kTensorA = 1, kLaneMask = 2, kScaleD = 4, kPair = 8;
+/// Payload of tcgen05.mma. Sources: D, A, B, instruction descriptor. Predicate
+/// source 0: enable-input-d. List: disable-output-lane.
+struct MmaForm {
+  MmaKind kind;
+  bool pair;         ///< .cta_group::2
+  bool tensorA;      ///< A lies in tensor memory
+  bool masksLanes;   ///< disable-output-lane is given
+  bool scalesInput;  ///< scale-input-d is given
+  uint64_t exponent; ///< scale-input-d: D is multiplied by 2 to minus this
+};
 
 /// One MMA on its way from the operands of the instruction to the queue.
 class MmaIssue {
 public:
   MmaIssue(Warp &w, const Inst &i, int lane)
-      : w(w), i(i), lane(lane), m(w.machine), pair(i.aux2 & kPair),
-        operation(std::make_shared<MmaOperation>()), shape(operation->shape),
-        op(std::make_unique<AsyncOp>()) {}
+      : w(w), i(i), lane(lane), m(w.machine), form(i.get<MmaForm>()),
+        pair(form.pair), operation(std::make_shared<MmaOperation>()),
+        shape(operation->shape), op(std::make_unique<AsyncOp>()) {}
 
   void run() {
     if (!findCtas() || !readOperands())
@@ -66,7 +72,8 @@ private:
   const Inst &i;
   int lane;
   Machine &m;
-  bool pair;
+  const MmaForm &form;
+  const bool pair;
   std::shared_ptr<MmaOperation> operation;
   MmaShape &shape;
   std::unique_ptr<AsyncOp> op;
@@ -95,8 +102,7 @@ private:
 
   bool readOperands() {
     uint32_t idesc = uint32_t(w.row(i.s[3])[lane]);
-    if (auto wrong =
-            decodeInstructionDescriptor(idesc, MmaKind(i.aux), pair, shape))
+    if (auto wrong = decodeInstructionDescriptor(idesc, form.kind, pair, shape))
       return bad(ErrorKind::BadDescriptor,
                  "in the instruction descriptor " + *wrong);
     uint32_t address = uint32_t(w.row(i.s[0])[lane]) + uint32_t(i.offset);
@@ -106,9 +112,9 @@ private:
                      std::to_string(address >> 16));
     operation->dColumn = address & 0xffff;
     operation->accumulate = w.predicate(i, 0) >> lane & 1;
-    if (i.aux2 & kScaleD)
-      operation->scaleD = 1.0 / double(uint64_t(1) << i.imm);
-    if (i.aux2 & kLaneMask)
+    if (form.scalesInput)
+      operation->scaleD = 1.0 / double(uint64_t(1) << form.exponent);
+    if (form.masksLanes)
       for (uint32_t n = 0; n < i.listCount; ++n)
         operation->disabledLanes[n] =
             uint32_t(w.row(m.program.lists[i.list + n])[lane]);
@@ -145,7 +151,7 @@ private:
   }
 
   bool takeA() {
-    if (!(i.aux2 & kTensorA))
+    if (!form.tensorA)
       return takeShared(1, shape.transposeA, shape.aRows(), operation->a, "A");
     uint32_t address = uint32_t(w.row(i.s[1])[lane]);
     if (address >> 16 || shape.transposeA)
@@ -230,17 +236,24 @@ void issueArrival(Warp &w, const Inst &i, int lane, uint64_t target,
   m.issue(std::move(op));
 }
 
-/// aux bit 0: generic address, bit 1: multicast.
+/// Payload of tcgen05.commit.
+struct Commit {
+  bool pair;    ///< .cta_group::2
+  bool generic; ///< the address is
+  bool multicast;
+};
+
 Flow commit(Warp &w, const Inst &i, uint32_t mask) {
+  const Commit &form = i.get<Commit>();
   Machine &m = w.machine;
   forLanes(mask, [&](int l) {
     if (m.stopped)
       return;
     uint64_t address = w.row(i.s[0])[l] + uint64_t(i.offset);
-    if (i.aux & 1)
+    if (form.generic)
       genericToShared(address, address);
-    uint32_t ctas = i.aux & 2 ? uint32_t(w.row(i.s[1])[l]) & 0xffff : 0;
-    if (i.aux & 2 && !ctas) {
+    uint32_t ctas = form.multicast ? uint32_t(w.row(i.s[1])[l]) & 0xffff : 0;
+    if (form.multicast && !ctas) {
       m.error(ErrorKind::InvalidOperation,
               "'" + Machine::mnemonic(&i) + "' has an empty CTA mask", &w, &i,
               l, true);
@@ -251,7 +264,7 @@ Flow commit(Warp &w, const Inst &i, uint32_t mask) {
     w.releaseWaits(carried->waits);
     carried->all.raise(w.agent(Role::Mma), ++w.mmaTime);
     carried->reached.raise(w.agent(Role::Mma), w.mmaTime);
-    if (!(i.aux & 2)) {
+    if (!form.multicast) {
       issueArrival(w, i, l, address, carried);
       return;
     }
@@ -268,8 +281,8 @@ Flow commit(Warp &w, const Inst &i, uint32_t mask) {
 } // namespace
 
 bool fp8::sim::decodeTcgen05Mma(Decoder &d, Inst &i) {
-  uint64_t group;
-  if (!takeCtaGroup(d, group))
+  MmaForm &form = i.make<MmaForm>();
+  if (!takeCtaGroup(d, form.pair))
     return false;
   if (d.hasQualifier("sp") || d.hasQualifier("ws") ||
       d.hasQualifier("block_scale"))
@@ -282,15 +295,14 @@ bool fp8::sim::decodeTcgen05Mma(Decoder &d, Inst &i) {
   d.takeOneOf({"collector::a::fill", "collector::a::use",
                "collector::a::lastuse", "collector::a::discard"});
   d.take("ashift");
-  i.aux = uint32_t(kind);
-  i.aux2 = group == 2 ? kPair : 0;
+  form.kind = MmaKind(kind);
   i.fn = mma;
   if (!d.address(i))
     return false;
   const ast::Operand *a = d.peekOperand();
   uint64_t offset = 0;
   if (a && a->kind == ast::Operand::Kind::Address) {
-    i.aux2 |= kTensorA;
+    form.tensorA = true;
     if (!d.address(i, offset))
       return false;
     if (offset)
@@ -302,31 +314,31 @@ bool fp8::sim::decodeTcgen05Mma(Decoder &d, Inst &i) {
     return false;
   const ast::Operand *lanes = d.peekOperand();
   if (lanes && lanes->kind == ast::Operand::Kind::Vector) {
-    i.aux2 |= kLaneMask;
-    if (!d.list(i, group == 2 ? 8 : 4, Type::B32, false))
+    form.masksLanes = true;
+    if (!d.list(i, form.pair ? 8 : 4, Type::B32, false))
       return false;
   }
   if (!d.predicateSource(i))
     return false;
   if (d.operandsLeft()) {
-    i.aux2 |= kScaleD;
-    if (!d.immediate(i.imm))
+    form.scalesInput = true;
+    if (!d.immediate(form.exponent))
       return false;
-    return i.imm <= 15 || d.fail("takes scale-input-d from 0 to 15");
+    return form.exponent <= 15 || d.fail("takes scale-input-d from 0 to 15");
   }
   return true;
 }
 
 bool fp8::sim::decodeTcgen05Commit(Decoder &d, Inst &i) {
-  if (!takeCtaGroup(d, i.imm))
+  Commit &form = i.make<Commit>();
+  if (!takeCtaGroup(d, form.pair))
     return false;
   if (!d.take("mbarrier::arrive::one"))
     return d.fail("needs .mbarrier::arrive::one");
-  i.aux = d.takeOneOf({"shared::cluster"}) < 0;
-  bool multicast = d.take("multicast::cluster");
-  i.aux |= multicast ? 2 : 0;
+  form.generic = !d.take("shared::cluster");
+  form.multicast = d.take("multicast::cluster");
   if (!d.take("b64"))
     return d.fail("needs .b64");
   i.fn = commit;
-  return d.address(i) && (!multicast || d.source(i, Type::U16));
+  return d.address(i) && (!form.multicast || d.source(i, Type::U16));
 }

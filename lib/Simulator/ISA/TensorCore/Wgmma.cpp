@@ -47,16 +47,21 @@ void landFlights(Warp &w, uint32_t upTo) {
   flights.erase(flights.begin(), rest);
 }
 
-/// imm: groups that may stay pending.
+/// Payload of wgmma.wait_group: groups that may stay pending.
+struct PendingGroups {
+  uint64_t count;
+};
+
 Flow wait(Warp &w, const Inst &i, uint32_t) {
   LaneGroup &lanes = w.group();
   if (!lanes.arrived && joinWarpgroup(w, i, {}))
     leaveWarpgroup(w);
   if (w.machine.stopped)
     return Flow::Next;
+  uint64_t pending = i.get<PendingGroups>().count;
   const std::vector<uint32_t> &commits = w.wgmma.commits;
   uint32_t upTo =
-      commits.size() > i.imm ? commits[commits.size() - 1 - i.imm] : 0;
+      commits.size() > pending ? commits[commits.size() - 1 - pending] : 0;
   const Warpgroup &group = w.cta.warpgroups[w.id / kWarpgroup];
   if (group.complete < upTo) {
     lanes.arrived = true;
@@ -87,8 +92,9 @@ bool decodeWgmma(Decoder &d, Inst &i) {
   i.fn = kind == 0 ? fence : kind == 1 ? commit : wait;
   if (kind < 2)
     return true;
-  return d.immediate(i.imm) && (i.imm < 8 || d.fail("waits for all but 0 to 7 "
-                                                    "groups"));
+  PendingGroups &pending = i.make<PendingGroups>();
+  return d.immediate(pending.count) &&
+         (pending.count < 8 || d.fail("waits for all but 0 to 7 groups"));
 }
 
 } // namespace

@@ -13,38 +13,49 @@ using namespace fp8::sim;
 
 namespace {
 
-// aux: N, and from bit 12 and 16 on the formats of A and B. aux2: the flags
-// below. Sources: A's descriptor, unless kRegisterA; B's. Predicate source:
-// scale-d, unless an immediate. List: D, then A's registers.
-constexpr uint32_t kRegisterA = 1, kNegateA = 2, kNegateB = 4, kScaleD = 8;
 constexpr uint32_t kMaxN = 256;
 
-MmaShape shapeOf(const Inst &i) {
-  MmaShape s{};
-  s.a = MmaFormat(i.aux >> 12 & 15);
-  s.b = MmaFormat(i.aux >> 16 & 15);
-  s.f32Accumulator = true;
-  s.negateA = i.aux2 & kNegateA;
-  s.negateB = i.aux2 & kNegateB;
-  s.m = kWgmmaM;
-  s.n = i.aux & 0xfff;
-  s.elementBytes = s.a == MmaFormat::TF32                            ? 4
-                   : s.a == MmaFormat::F16 || s.a == MmaFormat::BF16 ? 2
-                                                                     : 1;
-  s.k = 32 / s.elementBytes;
-  return s;
-}
-uint32_t resultRows(const Inst &i) { return (i.aux & 0xfff) / 2; }
-bool sameShape(const Inst &a, const Inst &b) {
-  return (a.aux & 0xfff) == (b.aux & 0xfff) &&
-         shapeOf(a).elementBytes == shapeOf(b).elementBytes;
-}
+/// Payload of wgmma.mma_async. Sources: A's descriptor, unless A lies in
+/// registers; B's. Predicate source: scale-d, unless an immediate. List: D,
+/// then A's registers.
+struct WgmmaForm {
+  uint32_t n;
+  MmaFormat a, b;
+  bool registerA;
+  bool negateA, negateB;
+  bool accumulates; ///< by an immediate scale-d
+
+  unsigned elementBytes() const {
+    return a == MmaFormat::TF32                          ? 4
+           : a == MmaFormat::F16 || a == MmaFormat::BF16 ? 2
+                                                         : 1;
+  }
+  uint32_t k() const { return 32 / elementBytes(); }
+  uint32_t resultRows() const { return n / 2; }
+  bool sameShape(const WgmmaForm &other) const {
+    return n == other.n && elementBytes() == other.elementBytes();
+  }
+
+  MmaShape shape() const {
+    MmaShape s{};
+    s.a = a;
+    s.b = b;
+    s.f32Accumulator = true;
+    s.negateA = negateA;
+    s.negateB = negateB;
+    s.m = kWgmmaM;
+    s.n = n;
+    s.elementBytes = elementBytes();
+    s.k = k();
+    return s;
+  }
+};
 
 /// One warp's part in issuing the operation.
 class WgmmaIssue {
 public:
   WgmmaIssue(Warp &w, const Inst &i, uint32_t mask)
-      : w(w), i(i), mask(mask), m(w.machine) {}
+      : w(w), i(i), form(i.get<WgmmaForm>()), mask(mask), m(w.machine) {}
 
   bool run() {
     if (!wholeWarpgroup() || !readOperands() || !takeRegisters())
@@ -68,6 +79,7 @@ public:
 private:
   Warp &w;
   const Inst &i;
+  const WgmmaForm &form;
   uint32_t mask;
   Machine &m;
   WgmmaOperation operation{};
@@ -103,8 +115,8 @@ private:
   }
 
   bool readOperands() {
-    operation.shape = shapeOf(i);
-    bool registerA = i.aux2 & kRegisterA;
+    operation.shape = form.shape();
+    bool registerA = form.registerA;
     uint64_t &a = operands[0], &b = operands[1];
     if ((!registerA && !same(a, w.row(i.s[0]), "descriptor of A")) ||
         !same(b, w.row(i.s[registerA ? 0 : 1]), "descriptor of B"))
@@ -117,7 +129,7 @@ private:
     if (auto wrong = decodeWgmmaDescriptor(b, bytes, operation.b))
       return bad(ErrorKind::BadDescriptor, "in the descriptor of B " + *wrong);
     uint32_t scale = i.predicateSources ? w.predicate(i, 0)
-                     : i.aux2 & kScaleD ? ~0u
+                     : form.accumulates ? ~0u
                                         : 0;
     if (scale && ~scale)
       return bad(ErrorKind::InvalidOperation,
@@ -141,9 +153,10 @@ private:
       const uint32_t *at = std::find(rows, rows + earlier.listCount, row);
       if (at == rows + earlier.listCount)
         continue;
-      bool result = n < resultRows(i), was = at < rows + resultRows(earlier);
+      const WgmmaForm &other = earlier.get<WgmmaForm>();
+      bool result = n < form.resultRows(), was = at < rows + other.resultRows();
       // Reading A's registers twice does no harm.
-      return result ? was && at - rows == n && sameShape(i, earlier) : !was;
+      return result ? was && at - rows == n && form.sameShape(other) : !was;
     }
     return false;
   }
@@ -153,7 +166,7 @@ private:
     for (uint32_t n = 0; n < i.listCount; ++n) {
       uint32_t row = operation.rows[n];
       uint32_t undefined = ~w.ready[row];
-      bool needed = n >= resultRows(i) || operation.accumulate;
+      bool needed = n >= form.resultRows() || operation.accumulate;
       if (undefined && !chained(n) && (needed || wgmmaOwner(w, row))) {
         w.reportUndefined(i, row, undefined, !needed);
         return false;
@@ -179,7 +192,7 @@ private:
     const MmaShape &s = operation.shape;
     if (step.warps == 1) {
       step.shared = operandRuns(operation.b, w.cta.rank, s.n, s.k);
-      if (!(i.aux2 & kRegisterA)) {
+      if (!form.registerA) {
         std::vector<SharedRun> a =
             operandRuns(operation.a, w.cta.rank, kWgmmaM, s.k);
         step.shared.insert(step.shared.end(), a.begin(), a.end());
@@ -204,7 +217,7 @@ private:
     op->pipe = int64_t(operation.warps[0]->globalIndex) * 2;
     op->shared = step.shared;
     Warpgroup *group = &w.cta.warpgroups[w.id / kWarpgroup];
-    operation.registerA = i.aux2 & kRegisterA;
+    operation.registerA = form.registerA;
     op->complete = [operation = operation, group] {
       operation.run();
       ++group->complete;
@@ -227,7 +240,7 @@ Flow mma(Warp &w, const Inst &i, uint32_t mask) {
 }
 
 /// `.m64nNkK.f32.A.B`.
-bool takeShape(Decoder &d, Inst &i) {
+bool takeShape(Decoder &d, WgmmaForm &form) {
   const std::vector<std::string> &q = d.text().qualifiers;
   auto at = std::find_if(q.begin(), q.end(), [](const std::string &s) {
     return s.rfind("m64n", 0) == 0;
@@ -246,22 +259,23 @@ bool takeShape(Decoder &d, Inst &i) {
     return d.fail("mixes e4m3 and e5m2 only");
   if (at[1] != "f32")
     return d.fail("is supported with an accumulator of .f32 only");
-  i.aux = formats[0] << 12 | formats[1] << 16;
-  uint32_t k = shapeOf(i).k;
+  form.a = MmaFormat(formats[0]);
+  form.b = MmaFormat(formats[1]);
+  uint32_t k = form.k();
   uint32_t n = uint32_t(std::strtoul(at->c_str() + 4, nullptr, 10));
   if (*at != "m64n" + std::to_string(n) + "k" + std::to_string(k) || n < 8 ||
       n > kMaxN || n % 8)
     return d.fail("has the shape ." + *at + "; with ." + at[2] +
                   " it is .m64nNk" + std::to_string(k) +
                   ", N a multiple of 8 from 8 to 256");
-  i.aux |= n;
+  form.n = n;
   for (int part = 0; part < 4; ++part)
     d.take(at[part]);
   return true;
 }
 
 /// A as a descriptor or as four registers.
-bool takeA(Decoder &d, Inst &i) {
+bool takeA(Decoder &d, Inst &i, WgmmaForm &form) {
   const ast::Operand *a = d.peekOperand();
   if (!a || a->kind != ast::Operand::Kind::Vector)
     return d.source(i, Type::B64);
@@ -269,7 +283,7 @@ bool takeA(Decoder &d, Inst &i) {
   if (a->elements.size() != 4)
     return d.fail("takes A in 4 registers, not " +
                   std::to_string(a->elements.size()));
-  i.aux2 |= kRegisterA;
+  form.registerA = true;
   i.listCount += 4;
   for (const ast::Operand &element : a->elements) {
     uint32_t row;
@@ -282,12 +296,13 @@ bool takeA(Decoder &d, Inst &i) {
   return true;
 }
 
-bool takeScale(Decoder &d, Inst &i, uint32_t flag) {
+/// imm-scale-a and imm-scale-b.
+bool takeScale(Decoder &d, bool &negates) {
   uint64_t scale;
   if (!d.immediate(scale))
     return false;
   if (int64_t(scale) == -1 || uint32_t(scale) == ~0u)
-    i.aux2 |= flag;
+    negates = true;
   else if (scale != 1)
     return d.fail("takes 1 or -1 as imm-scale-a and imm-scale-b");
   return true;
@@ -298,23 +313,24 @@ bool takeScale(Decoder &d, Inst &i, uint32_t flag) {
 bool fp8::sim::decodeWgmmaMma(Decoder &d, Inst &i) {
   if (d.hasQualifier("sp"))
     return d.fail("is supported dense only");
-  if (!takeShape(d, i) || !d.list(i, resultRows(i), Type::F32, true) ||
-      !takeA(d, i) || !d.source(i, Type::B64))
+  WgmmaForm &form = i.make<WgmmaForm>();
+  if (!takeShape(d, form) || !d.list(i, form.resultRows(), Type::F32, true) ||
+      !takeA(d, i, form) || !d.source(i, Type::B64))
     return false;
   i.wgmma = i.keepsReady = true;
   i.fn = mma;
   const ast::Operand *scale = d.peekOperand();
   if (scale && scale->kind == ast::Operand::Kind::Integer) {
-    i.aux2 |= scale->value ? kScaleD : 0;
+    form.accumulates = scale->value != 0;
     d.takeOperand();
   } else if (!d.predicateSource(i)) {
     return false;
   }
-  if (!takeScale(d, i, kNegateA) || !takeScale(d, i, kNegateB))
+  if (!takeScale(d, form.negateA) || !takeScale(d, form.negateB))
     return false;
-  if (shapeOf(i).elementBytes != 2)
+  if (form.elementBytes() != 2)
     return true;
-  for (int n = i.aux2 & kRegisterA ? 1 : 0; n < 2; ++n) {
+  for (int n = form.registerA ? 1 : 0; n < 2; ++n) {
     uint64_t transposed;
     if (!d.immediate(transposed))
       return false;
