@@ -65,12 +65,10 @@ void Cta::tryCompleteNamed(NamedBarrier &barrier) {
   ++barrier.generation;
   machine.progress();
   uint32_t id = uint32_t(&barrier - namedBarriers.data());
-  for (auto &warp : warps) {
-    for (LaneGroup &group : warp->groups)
-      if (group.wait == WaitKind::Named && group.id == id)
-        group.wait = WaitKind::None;
-    warp->recount();
-  }
+  for (auto &warp : warps)
+    warp->wakeIf([&](const LaneGroup &group) {
+      return group.wait == WaitKind::Named && group.id == id;
+    });
 }
 
 void Cta::threadsExited() {

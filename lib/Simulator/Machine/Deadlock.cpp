@@ -119,7 +119,7 @@ void Machine::reportDeadlock() {
   const Warp *firstWarp = nullptr;
   for (const Warp *warp : warps) {
     bool aligned = false;
-    for (const LaneGroup &group : warp->groups) {
+    for (const LaneGroup &group : warp->laneGroups()) {
       if (!first) {
         first = &program.code[group.pc];
         firstWarp = warp;
@@ -141,6 +141,6 @@ void Machine::reportDeadlock() {
                   "pending; the notes list every waiter",
                   firstWarp, first, -1, true);
   for (const Warp *warp : warps)
-    for (const LaneGroup &group : warp->groups)
+    for (const LaneGroup &group : warp->laneGroups())
       describeWaiter(e, *warp, group);
 }

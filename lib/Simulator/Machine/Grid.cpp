@@ -66,7 +66,7 @@ Machine *Grid::pick() {
   size_t first = random.below(resident.size());
   for (size_t i = 0; i < resident.size(); ++i) {
     Machine *machine = resident[(first + i) % resident.size()].get();
-    if (!machine->stuck)
+    if (!machine->isStuck())
       return machine;
   }
   return nullptr;
@@ -101,7 +101,7 @@ void Grid::run() {
       break;
     if (++turns % kRetry == 0)
       for (auto &machine : resident)
-        machine->stuck = false;
+        machine->retry();
     Machine *machine = pick();
     if (!machine) {
       resident.front()->reportDeadlock();

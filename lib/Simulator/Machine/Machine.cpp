@@ -23,7 +23,7 @@ constexpr unsigned kRankChange = 256;
 Machine::Machine(Grid &grid, ClusterIndex first, uint32_t ordinal)
     : ClusterContext(grid.program, grid.config, grid.options, grid.report,
                      grid.stopped, ordinal),
-      grid(grid), device(grid.device), parameters(grid.parameters),
+      parameters(grid.parameters), grid(grid), device(grid.device),
       random(options.scheduleSeed * 2 + 1 + (uint64_t(ordinal) << 32)) {
   makeCtas(first);
   if (random.below(2))
@@ -63,7 +63,7 @@ void Machine::reportStepLimit() {
                 std::to_string(options.stepLimit) + " warp instructions",
             nullptr, nullptr, -1, true);
   for (Warp *warp : warps)
-    for (const LaneGroup &group : warp->groups)
+    for (const LaneGroup &group : warp->laneGroups())
       describeWaiter(e, *warp, group);
 }
 
@@ -170,15 +170,8 @@ bool Machine::unstick() {
     return true;
   }
   bool any = false;
-  for (Warp *warp : warps) {
-    for (LaneGroup &group : warp->groups)
-      if (group.wait == WaitKind::Mbarrier || group.wait == WaitKind::Sleep) {
-        group.wait = WaitKind::None;
-        group.timedOut = true;
-        any = true;
-      }
-    warp->recount();
-  }
+  for (Warp *warp : warps)
+    any |= warp->timeOut();
   now += kTimeJump;
   if (!stuckRounds)
     readsWhenStuck = globalReads;
@@ -235,4 +228,30 @@ std::optional<ClusterIndex> Machine::cancelCluster() {
   else
     requestsFail = true;
   return taken;
+}
+
+void Machine::requestFails(const Mbarrier &barrier) {
+  if (!failedRequest.time)
+    failedRequest = {barrier.offset, barrier.time() + 1};
+}
+
+// Release and acquire are taken for both, and volatile for them; that misses
+// races but invents none.
+void Machine::synchroniseStrong(Warp &warp, uint64_t address, bool write,
+                                bool relaxed) {
+  if (write) {
+    SyncClocks &flag = strongClocks[address];
+    if (relaxed)
+      warp.releaseRelaxed(flag);
+    else
+      warp.release(flag);
+    return;
+  }
+  auto known = strongClocks.find(address);
+  if (known == strongClocks.end())
+    return;
+  if (relaxed)
+    warp.acquireRelaxed(known->second);
+  else
+    warp.acquire(known->second);
 }

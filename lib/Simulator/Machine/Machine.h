@@ -32,22 +32,23 @@ class Machine : public ClusterContext {
 public:
   Machine(Grid &grid, ClusterIndex first, uint32_t ordinal);
 
-  /// Lets up to `turns` warps go on. Sets `stuck` when none can.
+  /// Lets up to `turns` warps go on.
   void run(unsigned turns);
   bool finished() const { return done; }
-  bool stuck = false;
+  /// No warp could go on, and only another cluster could help.
+  bool isStuck() const { return stuck; }
+  void retry() { stuck = false; }
   void reportDeadlock();
 
-  Grid &grid;
-  Device &device;
   const std::vector<uint8_t> &parameters;
-
   std::vector<std::unique_ptr<Cta>> ctas; ///< by rank
   ClusterBarrier clusterBarrier;
-  /// By address: what the writers of flags (volatile, atomic, release) knew.
-  std::unordered_map<uint64_t, SyncClocks> strongClocks;
-  uint64_t now = 0;
-  Random random;
+
+  /// Virtual time, in instructions.
+  uint64_t time() const { return now; }
+  void pass(uint64_t instructions) { now += instructions; }
+  /// True once in `n` times, as the seed decides.
+  bool oneIn(unsigned n) { return random.below(n) == 0; }
 
   // Asynchronous work.
   void issue(std::unique_ptr<AsyncOp> op);
@@ -55,6 +56,7 @@ public:
   void wakeAll(WaitKind kind);
 
   // mbarriers (Mbarrier.cpp).
+  BarrierLog &barrierLog() { return grid.barrierLog; }
   Mbarrier *barrierAt(Warp &warp, const Inst &inst, int lane,
                       uint64_t clusterAddress, bool async = false);
   bool arrive(Mbarrier &barrier, uint32_t count, Warp &warp, const Inst &inst,
@@ -89,7 +91,8 @@ public:
   void checkRemoteUse(Cta &cta);
 
   // Programmatic launches (ProgrammaticLaunch.cpp).
-  std::vector<AccessTag> gridWaits; ///< each griddepcontrol.wait
+  /// griddepcontrol.wait. There is one kernel here, so it is over at once.
+  void waitForGrid(Warp &warp, const Inst &inst, uint32_t mask);
   /// Whether the kernel in front has ended when the lane goes on.
   bool isBehindGridWait(const Warp &warp, int lane) const;
   /// Complains about an access that may come before that.
@@ -101,8 +104,8 @@ public:
   // Cluster launch control.
   /// A request of this cluster for one that has not started.
   std::optional<ClusterIndex> cancelCluster();
-  /// The mbarrier phase that the first request which failed completes on.
-  uint32_t failedRequestOffset = 0, failedRequestTime = 0;
+  /// A request has failed whose response completes on the mbarrier.
+  void requestFails(const Mbarrier &barrier);
 
   // Addresses.
   /// Splits a shared::cluster address. False after an error.
@@ -123,7 +126,13 @@ public:
                         const GlobalActor &actor, uint64_t address,
                         uint64_t count, bool write,
                         const uint8_t *value = nullptr);
-  Buffer *lastBuffer = nullptr;
+  /// A store instruction begins (GlobalMemory::beginStore).
+  void beginStore() { grid.memory.beginStore(); }
+  /// A strong access: what a warp did before a strong write is known to who
+  /// reads that place by a strong read; of relaxed ones, what came before a
+  /// fence of the writer, after a fence of the reader (PTX ISA 8.9).
+  void synchroniseStrong(Warp &warp, uint64_t address, bool write,
+                         bool relaxed);
   const TensorMap *tensorMapAt(Warp &warp, const Inst &inst, int lane,
                                uint64_t address);
 
@@ -135,6 +144,20 @@ private:
   void checkMissedPhase(Mbarrier &barrier, Warp &warp, const Inst &inst,
                         int lane);
 
+  Grid &grid;
+  Device &device;
+  Random random;
+  uint64_t now = 0;
+  /// By address: what the writers of flags (volatile, atomic, release) knew.
+  std::unordered_map<uint64_t, SyncClocks> strongClocks;
+  std::vector<AccessTag> gridWaits; ///< each griddepcontrol.wait
+  /// The mbarrier phase that the first failed request completes on; time 0:
+  /// none has failed.
+  struct {
+    uint32_t offset = 0, time = 0;
+  } failedRequest;
+  Buffer *lastBuffer = nullptr;
+  bool stuck = false;
   unsigned stuckRounds = 0;
   uint32_t nextAgent = 0;
   uint64_t globalReads = 0;

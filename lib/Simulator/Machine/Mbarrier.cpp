@@ -165,16 +165,10 @@ void Machine::completePhaseIfDone(Mbarrier &barrier, Warp &warp,
   grid.barrierLog.completePhase(barrier);
   barrierEvent(2, barrier, nullptr);
   progress();
-  for (Warp *waiter : warps) {
-    bool woken = false;
-    for (LaneGroup &group : waiter->groups)
-      if (group.wait == WaitKind::Mbarrier && group.barrier == &barrier) {
-        group.wait = WaitKind::None;
-        woken = true;
-      }
-    if (woken)
-      waiter->recount();
-  }
+  for (Warp *waiter : warps)
+    waiter->wakeIf([&](const LaneGroup &group) {
+      return group.wait == WaitKind::Mbarrier && group.barrier == &barrier;
+    });
   wakeAll(WaitKind::Sleep);
 }
 
@@ -273,8 +267,8 @@ void Machine::completeTransactions(Mbarrier &barrier, int64_t bytes,
 }
 
 void Machine::sawPhase(Mbarrier &barrier, Warp &warp, int lane) {
-  if (failedRequestTime && barrier.offset == failedRequestOffset &&
-      barrier.time() >= failedRequestTime)
+  if (failedRequest.time && barrier.offset == failedRequest.offset &&
+      barrier.time() >= failedRequest.time)
     warp.sawFailedRequest |= 1u << lane;
   barrierEvent(3, barrier, &warp);
   progress();

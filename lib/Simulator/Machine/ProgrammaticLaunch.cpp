@@ -8,6 +8,12 @@
 
 using namespace fp8::sim;
 
+void Machine::waitForGrid(Warp &warp, const Inst &inst, uint32_t mask) {
+  if (mask & ~warp.waitedForGrid)
+    gridWaits.push_back(warp.tag(inst));
+  warp.waitedForGrid |= mask;
+}
+
 bool Machine::isBehindGridWait(const Warp &warp, int lane) const {
   if (!config.programmatic || warp.waitedForGrid >> lane & 1)
     return true;

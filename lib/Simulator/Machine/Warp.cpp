@@ -35,9 +35,8 @@ Warp::Warp(Cta &cta, uint32_t id, uint32_t globalIndex, uint32_t lanes)
   bulk.resize(32);
   copies.resize(32);
   local.resize(32);
-  LaneGroup group;
-  group.mask = lanes;
-  groups.push_back(group);
+  groups.emplace_back();
+  groups.back().mask = lanes;
   recount();
 }
 
@@ -47,11 +46,16 @@ void Warp::recount() {
     runnableGroups += g.runnable();
 }
 
-void Warp::wake(WaitKind kind) {
+bool Warp::timeOut() {
+  bool any = false;
   for (LaneGroup &g : groups)
-    if (g.wait == kind)
+    if (g.wait == WaitKind::Mbarrier || g.wait == WaitKind::Sleep) {
       g.wait = WaitKind::None;
+      g.timedOut = true;
+      any = true;
+    }
   recount();
+  return any;
 }
 
 void Warp::exitLanes(uint32_t mask) {
@@ -65,18 +69,22 @@ void Warp::exitLanes(uint32_t mask) {
     checkWgmmaExit(*this);
 }
 
-void Warp::branch(uint32_t mask, uint32_t target) {
-  uint32_t rest = current.mask & ~mask;
-  if (!rest) {
-    current.pc = target;
-    return;
-  }
-  LaneGroup other;
-  other.mask = rest;
-  other.pc = current.pc + 1;
+static LaneGroup groupAt(uint32_t mask, uint32_t pc) {
+  LaneGroup group;
+  group.mask = mask;
+  group.pc = pc;
+  return group;
+}
+
+void Warp::split(uint32_t mask) {
+  if (uint32_t rest = current.mask & ~mask)
+    groups.push_back(groupAt(rest, current.pc + 1));
   current.mask = mask;
-  current.pc = target;
-  groups.push_back(other);
+}
+
+void Warp::fork(uint32_t mask, uint32_t target) {
+  current.mask &= ~mask;
+  groups.push_back(groupAt(mask, target));
 }
 
 /// The lowest place at or ahead of the current group where other lanes are that
@@ -164,18 +172,10 @@ bool Warp::checkReady(const Inst &inst, uint32_t mask) {
   if (inst.listCount && !inst.listIsDestination)
     for (uint32_t i = 0; i < inst.listCount; ++i)
       ok &= source(lists[inst.list + i]);
-  for (unsigned i = 0; i < inst.predicateSources; ++i) {
-    uint32_t lanes = mask & ~predicateReady[inst.p[i]];
-    if (!lanes)
-      continue;
-    machine.error(
-        ErrorKind::UninitialisedRegister,
-        "predicate " + machine.program.rowNames[2 * inst.p[i]] +
-            " is read before anything wrote it; write it on every path to here",
-        this, &inst, __builtin_ctz(lanes));
-    predicateReady[inst.p[i]] |= lanes;
-    ok = false;
-  }
+  for (unsigned i = 0; i < inst.predicateSources; ++i)
+    ok &= checkPredicate(
+        inst.p[i], mask, inst,
+        " is read before anything wrote it; write it on every path to here");
   if ((rowsInFlight.empty() && wgmma.flights.empty()) || inst.wgmma)
     return ok;
   auto target = [&](uint32_t index) {
@@ -228,29 +228,93 @@ bool Warp::converged(const Inst &inst, uint32_t mask) {
   return (needed & ~mask) == 0;
 }
 
-void Warp::run(unsigned quantum, bool preferLowest, uint64_t pick) {
+/// Whether the predicate is defined; reports it once if not.
+bool Warp::checkPredicate(uint32_t index, uint32_t mask, const Inst &inst,
+                          const char *problem) {
+  uint32_t undefined = mask & ~predicateReady[index];
+  if (!undefined)
+    return true;
+  machine.error(ErrorKind::UninitialisedRegister,
+                "predicate " + machine.program.rowNames[2 * size_t(index)] +
+                    problem,
+                this, &inst, __builtin_ctz(undefined));
+  predicateReady[index] |= undefined;
+  return false;
+}
+
+/// The lanes of the current group that execute the instruction.
+uint32_t Warp::guarded(const Inst &inst) {
+  if (inst.guard < 0)
+    return current.mask;
+  checkPredicate(uint32_t(inst.guard), current.mask, inst,
+                 " guards an instruction before anything wrote it");
+  uint32_t value = predicates[size_t(inst.guard)];
+  return current.mask & (inst.guardNegated ? ~value : value);
+}
+
+bool Warp::meetAt(const Inst &inst, uint32_t mask) {
+  if (!current.arrived && !converged(inst, mask)) {
+    split(mask);
+    current.wait = WaitKind::Converge;
+    return false;
+  }
+  if (mask & (mask - 1))
+    meetForWaits();
+  return true;
+}
+
+inline Warp::Step Warp::step(const Inst &inst, uint32_t mask) {
+  if (!checkReady(inst, mask) && machine.stopped)
+    return Step::Stop;
+  if (inst.touchesFragments)
+    touchFragments(*this, inst);
+  if (inst.convergence != Convergence::None && !meetAt(inst, mask))
+    return Step::Stop;
+  size_t before = groups.size();
+  execute(mask);
+  Flow flow = inst.fn(*this, inst, mask);
+  if (flow == Flow::Wait) {
+    split(mask);
+    return Step::Stop;
+  }
+  current.arrived = current.timedOut = false;
+  if (machine.stopped)
+    return Step::Stop;
+  if (flow == Flow::Next) {
+    markReady(inst, mask);
+    ++current.pc;
+  } else if (!current.mask) {
+    return Step::Stop;
+  }
+  return flow == Flow::Jump || groups.size() != before ? Step::Regrouped
+                                                       : Step::Next;
+}
+
+/// The runnable group at the lowest place; or the `pick`-th, counted round.
+size_t Warp::chooseGroup(bool preferLowest, uint64_t pick) const {
   size_t best = groups.size();
   uint64_t seen = 0;
   for (size_t i = 0; i < groups.size(); ++i) {
     if (!groups[i].runnable())
       continue;
-    bool take = preferLowest
-                    ? best == groups.size() || groups[i].pc < groups[best].pc
-                    : seen == pick % runnableGroups;
-    if (take)
+    if (preferLowest ? best == groups.size() || groups[i].pc < groups[best].pc
+                     : seen == pick % runnableGroups)
       best = i;
     ++seen;
   }
-  currentIndex = best;
-  current = groups[best];
+  return best;
+}
+
+void Warp::run(unsigned quantum, bool preferLowest, uint64_t pick) {
+  currentIndex = chooseGroup(preferLowest, pick);
+  current = groups[currentIndex];
   if (groups.size() > 1 && !current.arrived)
     mergeCurrent();
   const Inst *code = machine.program.code.data();
   const uint32_t end = uint32_t(machine.program.code.size() - 1);
-  uint32_t meeting = groups.size() > 1 ? nextMeeting() : ~0u;
+  uint32_t meeting = nextMeeting();
   uint64_t executed = 0;
   while (executed < quantum) {
-    const Inst &inst = code[current.pc];
     ++executed;
     if (current.pc >= end) { // falling off the end returns
       exitLanes(current.mask);
@@ -258,75 +322,24 @@ void Warp::run(unsigned quantum, bool preferLowest, uint64_t pick) {
         cta.threadsExited();
       break;
     }
-    uint32_t mask = current.mask;
-    if (inst.guard >= 0) {
-      uint32_t undefined = mask & ~predicateReady[size_t(inst.guard)];
-      if (undefined) {
-        machine.error(ErrorKind::UninitialisedRegister,
-                      "predicate " +
-                          machine.program.rowNames[2 * size_t(inst.guard)] +
-                          " guards an instruction before anything wrote it",
-                      this, &inst, __builtin_ctz(undefined));
-        predicateReady[size_t(inst.guard)] |= undefined;
-      }
-      uint32_t value = predicates[size_t(inst.guard)];
-      mask &= inst.guardNegated ? ~value : value;
-    }
-    if (mask) {
-      if (!checkReady(inst, mask) && machine.stopped)
+    const Inst &inst = code[current.pc];
+    if (uint32_t mask = guarded(inst)) {
+      Step result = step(inst, mask);
+      if (result == Step::Stop)
         break;
-      if (inst.touchesFragments)
-        fp8::sim::touchFragments(*this, inst);
-      if (inst.convergence != Convergence::None) {
-        if (!current.arrived && !converged(inst, mask)) {
-          if (uint32_t rest = current.mask & ~mask) {
-            LaneGroup other;
-            other.mask = rest;
-            other.pc = current.pc + 1;
-            groups.push_back(other);
-          }
-          current.mask = mask;
-          current.wait = WaitKind::Converge;
-          break;
-        }
-        if (mask & (mask - 1))
-          meetForWaits();
-      }
-      uint32_t before = uint32_t(groups.size());
-      execute(mask);
-      Flow flow = inst.fn(*this, inst, mask);
-      if (flow == Flow::Wait) {
-        if (uint32_t rest = current.mask & ~mask) {
-          LaneGroup other;
-          other.mask = rest;
-          other.pc = current.pc + 1;
-          groups.push_back(other);
-        }
-        current.mask = mask;
-        break;
-      }
-      current.arrived = current.timedOut = false;
-      if (machine.stopped)
-        break;
-      if (flow == Flow::Next) {
-        markReady(inst, mask);
-        ++current.pc;
-      } else if (!current.mask) {
-        break;
-      }
-      if (flow == Flow::Jump || groups.size() != before)
-        meeting = groups.size() > 1 ? nextMeeting() : ~0u;
+      if (result == Step::Regrouped)
+        meeting = nextMeeting();
     } else {
       ++current.pc;
     }
     if (current.pc == meeting) {
       mergeCurrent();
-      meeting = groups.size() > 1 ? nextMeeting() : ~0u;
+      meeting = nextMeeting();
     } else if (current.pc > meeting) {
       break; // others are behind now: let them catch up
     }
   }
-  machine.now += executed;
+  machine.pass(executed);
   machine.report.statistics.warpInstructions += executed;
   storeCurrent();
 }

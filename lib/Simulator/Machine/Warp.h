@@ -63,16 +63,32 @@ public:
   const uint64_t *row(uint32_t index) const {
     return &values[size_t(index) * 32];
   }
-  std::vector<uint32_t> ready;      ///< by row: lanes whose value is defined
-  std::vector<uint32_t> predicates; ///< by register
-  std::vector<uint32_t> predicateReady;
+  std::vector<uint32_t> ready; ///< by row: lanes whose value is defined
 
   /// Executes up to `quantum` instructions of one group.
   void run(unsigned quantum, bool preferLowest, uint64_t pick);
   bool runnable() const { return runnableGroups != 0; }
   bool finished() const { return !live(); }
-  std::vector<LaneGroup> groups;
-  void recount();
+  const std::vector<LaneGroup> &laneGroups() const { return groups; }
+
+  // For what ends waits.
+  /// Lets the groups go on whose wait is over.
+  template <typename F>
+  void wakeIf(F isOver) {
+    bool any = false;
+    for (LaneGroup &g : groups)
+      if (!g.runnable() && isOver(g)) {
+        g.wait = WaitKind::None;
+        any = true;
+      }
+    if (any)
+      recount();
+  }
+  void wake(WaitKind kind) {
+    wakeIf([=](const LaneGroup &g) { return g.wait == kind; });
+  }
+  /// Lets every timed wait fail; false when there is none.
+  bool timeOut();
 
   // For handlers.
   LaneGroup &group() { return current; }
@@ -80,8 +96,16 @@ public:
     current.wait = kind;
     return Flow::Wait;
   }
-  void branch(uint32_t mask, uint32_t target); ///< the other lanes of the group
-                                               ///< go on behind the branch
+  /// Only these lanes stay in the group; the others go on behind the
+  /// instruction.
+  void split(uint32_t mask);
+  /// These lanes go on at `target`, the group's others behind the branch.
+  void branch(uint32_t mask, uint32_t target) {
+    split(mask);
+    current.pc = target;
+  }
+  /// These lanes of the group go on at `target` as one of their own.
+  void fork(uint32_t mask, uint32_t target);
   void exitLanes(uint32_t mask);
   uint32_t predicate(const Inst &inst, unsigned index) const {
     uint32_t value = predicates[inst.p[index]];
@@ -123,10 +147,12 @@ public:
   uint32_t clusterCounted = 0; ///< lanes that arrived in the current phase
 
   std::vector<std::vector<uint8_t>> local; ///< by lane
-  void wake(WaitKind kind);
 
 private:
   std::vector<uint64_t> values;
+  std::vector<uint32_t> predicates; ///< by register
+  std::vector<uint32_t> predicateReady;
+  std::vector<LaneGroup> groups;
   LaneGroup current;
   size_t currentIndex = 0;
   unsigned runnableGroups = 0;
@@ -136,8 +162,19 @@ private:
   bool checkReady(const Inst &inst, uint32_t mask);
   void markReady(const Inst &inst, uint32_t mask);
   bool converged(const Inst &inst, uint32_t mask);
+  /// Whether the lanes may execute it now; else they wait for the others.
+  bool meetAt(const Inst &inst, uint32_t mask);
+  bool checkPredicate(uint32_t index, uint32_t mask, const Inst &inst,
+                      const char *problem);
+  uint32_t guarded(const Inst &inst);
+  /// What an instruction did to the current group.
+  enum class Step { Next, Regrouped, Stop };
+  Step step(const Inst &inst, uint32_t mask);
+
+  size_t chooseGroup(bool preferLowest, uint64_t pick) const;
   void storeCurrent();
   void mergeCurrent();
+  void recount();
   uint64_t specialValue(const ConstantRow &constant, unsigned lane) const;
 };
 

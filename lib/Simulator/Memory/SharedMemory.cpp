@@ -189,14 +189,26 @@ static SimulationError &reportRace(ClusterContext &context, WarpOrder &warp,
   return error;
 }
 
+SharedMemory::Obstacle SharedMemory::findObstacle(WarpOrder &warp,
+                                                  const Inst &inst, int lane,
+                                                  uint64_t offset,
+                                                  uint32_t count, bool write,
+                                                  int64_t pipe) {
+  if (!inBounds(warp, inst, lane, offset, count))
+    return Obstacle::Bounds;
+  return count && anyBusy(uint32_t(offset), count) &&
+                 !checkBusy(warp, inst, lane, uint32_t(offset), count, write,
+                            pipe)
+             ? Obstacle::InUse
+             : Obstacle::None;
+}
+
 bool SharedMemory::checkRead(WarpOrder &warp, const Inst &inst, int lane,
                              uint64_t wide, uint32_t count, Strength strength) {
-  if (!inBounds(warp, inst, lane, wide, count))
-    return false;
+  Obstacle met = findObstacle(warp, inst, lane, wide, count, false, -1);
+  if (met != Obstacle::None)
+    return met != Obstacle::Bounds;
   uint32_t offset = uint32_t(wide);
-  if (anyBusy(offset, count) &&
-      !checkBusy(warp, inst, lane, offset, count, false, -1))
-    return true;
   AccessTag mine = warp.tag(inst);
   AccessTag good;
   for (uint32_t i = offset; i < offset + count; ++i) {
@@ -223,12 +235,10 @@ bool SharedMemory::checkRead(WarpOrder &warp, const Inst &inst, int lane,
 bool SharedMemory::checkWrite(WarpOrder &warp, const Inst &inst, int lane,
                               uint64_t wide, uint32_t count, Strength strength,
                               const uint8_t *value) {
-  if (!inBounds(warp, inst, lane, wide, count))
-    return false;
+  Obstacle met = findObstacle(warp, inst, lane, wide, count, true, -1);
+  if (met != Obstacle::None)
+    return met != Obstacle::Bounds;
   uint32_t offset = uint32_t(wide);
-  if (anyBusy(offset, count) &&
-      !checkBusy(warp, inst, lane, offset, count, true, -1))
-    return true;
   AccessTag mine = warp.tag(inst);
   bool check = context.checksOrder && strength == Strength::Weak;
   for (uint32_t i = offset; i < offset + count; ++i) {
@@ -285,13 +295,10 @@ bool SharedMemory::fenced(WarpOrder &warp, const Inst &inst, int lane,
 bool SharedMemory::checkAsync(WarpOrder &warp, const Inst &inst, int lane,
                               const SharedRun &run, AccessTag tag, int64_t pipe,
                               Proxy proxy) {
-  if (!inBounds(warp, inst, lane, run.begin, run.size))
-    return false;
-  if (!run.size)
-    return true;
-  if (anyBusy(run.begin, run.size) &&
-      !checkBusy(warp, inst, lane, run.begin, run.size, run.write, pipe))
-    return true;
+  Obstacle met =
+      findObstacle(warp, inst, lane, run.begin, run.size, run.write, pipe);
+  if (met != Obstacle::None)
+    return met != Obstacle::Bounds;
   AccessTag good, goodRead;
   for (uint32_t i = run.begin; i < run.begin + run.size; ++i) {
     AccessTag written = writes[i];

@@ -92,6 +92,12 @@ private:
   bool anyBusy(uint32_t offset, uint32_t count) const;
   bool checkBusy(WarpOrder &warp, const Inst &inst, int lane, uint32_t offset,
                  uint32_t count, bool write, int64_t pipe);
+  /// What an access meets before its order is looked at, and reports: bounds
+  /// that it exceeds, or bytes that are in use.
+  enum class Obstacle { None, Bounds, InUse };
+  Obstacle findObstacle(WarpOrder &warp, const Inst &inst, int lane,
+                        uint64_t offset, uint32_t count, bool write,
+                        int64_t pipe);
   bool ordered(const WarpOrder &warp, AccessTag tag) const;
   void markRead(uint32_t offset, AccessTag tag);
   /// What has read a byte and `warp` does not know of, or none.

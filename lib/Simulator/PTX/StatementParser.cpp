@@ -287,6 +287,59 @@ bool Parser::parseOperandAtom(Operand &operand) {
   return parseName(operand);
 }
 
+/// Whether the simulator knows the special register (PTX ISA 10).
+static bool isSpecialRegister(std::string_view name) {
+  static const std::unordered_set<std::string_view> known = {
+      "%tid.x",
+      "%tid.y",
+      "%tid.z",
+      "%ntid.x",
+      "%ntid.y",
+      "%ntid.z",
+      "%ctaid.x",
+      "%ctaid.y",
+      "%ctaid.z",
+      "%nctaid.x",
+      "%nctaid.y",
+      "%nctaid.z",
+      "%laneid",
+      "%warpid",
+      "%nwarpid",
+      "%smid",
+      "%nsmid",
+      "%gridid",
+      "%clusterid.x",
+      "%clusterid.y",
+      "%clusterid.z",
+      "%nclusterid.x",
+      "%nclusterid.y",
+      "%nclusterid.z",
+      "%cluster_ctaid.x",
+      "%cluster_ctaid.y",
+      "%cluster_ctaid.z",
+      "%cluster_nctaid.x",
+      "%cluster_nctaid.y",
+      "%cluster_nctaid.z",
+      "%cluster_ctarank",
+      "%cluster_nctarank",
+      "%is_explicit_cluster",
+      "%lanemask_eq",
+      "%lanemask_lt",
+      "%lanemask_le",
+      "%lanemask_gt",
+      "%lanemask_ge",
+      "%clock",
+      "%clock_hi",
+      "%clock64",
+      "%globaltimer",
+      "%globaltimer_lo",
+      "%globaltimer_hi",
+      "%dynamic_smem_size",
+      "%total_smem_size",
+      "%aggr_smem_size"};
+  return known.count(name) != 0;
+}
+
 bool Parser::parseName(Operand &operand) {
   const Token &token = peek();
   if (!expectIdentifier(operand.name, "an operand"))
@@ -307,55 +360,7 @@ bool Parser::parseName(Operand &operand) {
     operand.kind = Operand::Kind::Special;
     if (peek().kind == Token::Kind::Directive && peek().adjacent)
       operand.name += "." + std::string(take().text);
-    static const std::unordered_set<std::string> known = {
-        "%tid.x",
-        "%tid.y",
-        "%tid.z",
-        "%ntid.x",
-        "%ntid.y",
-        "%ntid.z",
-        "%ctaid.x",
-        "%ctaid.y",
-        "%ctaid.z",
-        "%nctaid.x",
-        "%nctaid.y",
-        "%nctaid.z",
-        "%laneid",
-        "%warpid",
-        "%nwarpid",
-        "%smid",
-        "%nsmid",
-        "%gridid",
-        "%clusterid.x",
-        "%clusterid.y",
-        "%clusterid.z",
-        "%nclusterid.x",
-        "%nclusterid.y",
-        "%nclusterid.z",
-        "%cluster_ctaid.x",
-        "%cluster_ctaid.y",
-        "%cluster_ctaid.z",
-        "%cluster_nctaid.x",
-        "%cluster_nctaid.y",
-        "%cluster_nctaid.z",
-        "%cluster_ctarank",
-        "%cluster_nctarank",
-        "%is_explicit_cluster",
-        "%lanemask_eq",
-        "%lanemask_lt",
-        "%lanemask_le",
-        "%lanemask_gt",
-        "%lanemask_ge",
-        "%clock",
-        "%clock_hi",
-        "%clock64",
-        "%globaltimer",
-        "%globaltimer_lo",
-        "%globaltimer_hi",
-        "%dynamic_smem_size",
-        "%total_smem_size",
-        "%aggr_smem_size"};
-    if (!known.count(operand.name))
+    if (!isSpecialRegister(operand.name))
       return fail(token, "register '" + operand.name + "' is not declared");
     return true;
   }

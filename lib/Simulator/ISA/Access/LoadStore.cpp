@@ -112,31 +112,6 @@ static uint8_t *accessSpace(Warp &w, const Inst &i, int lane, AccessSpace space,
   return nullptr;
 }
 
-/// Flags: what a warp did before a strong write is known to who reads that
-/// place by a strong read; of relaxed ones, what came before a fence of the
-/// writer, after a fence of the reader (PTX ISA 8.9). Release and acquire are
-/// taken for both, and volatile for them; that misses races but invents none.
-static void synchroniseStrong(Warp &w, AccessSpace space, uint64_t address,
-                              bool write, bool relaxed) {
-  if (space == AccessSpace::Shared || space == AccessSpace::SharedCluster)
-    address += kSharedWindow;
-  if (write) {
-    SyncClocks &flag = w.machine.strongClocks[address];
-    if (relaxed)
-      w.releaseRelaxed(flag);
-    else
-      w.release(flag);
-    return;
-  }
-  auto known = w.machine.strongClocks.find(address);
-  if (known == w.machine.strongClocks.end())
-    return;
-  if (relaxed)
-    w.acquireRelaxed(known->second);
-  else
-    w.acquire(known->second);
-}
-
 uint8_t *fp8::sim::access(Warp &w, const Inst &i, int lane, AccessSpace space,
                           uint64_t address, uint32_t count, bool write,
                           Strength strength, const uint8_t *value) {
@@ -152,8 +127,12 @@ uint8_t *fp8::sim::access(Warp &w, const Inst &i, int lane, AccessSpace space,
   }
   uint8_t *bytes =
       accessSpace(w, i, lane, space, address, count, write, strength, value);
-  if (bytes && strength != Strength::Weak)
-    synchroniseStrong(w, space, address, write, strength == Strength::Relaxed);
+  if (bytes && strength != Strength::Weak) {
+    bool shared =
+        space == AccessSpace::Shared || space == AccessSpace::SharedCluster;
+    w.machine.synchroniseStrong(w, shared ? address + kSharedWindow : address,
+                                write, strength == Strength::Relaxed);
+  }
   return bytes;
 }
 
@@ -203,7 +182,7 @@ Flow store(Warp &w, const Inst &i, uint32_t mask) {
   const uint64_t *base = w.row(i.s[0]);
   const uint32_t *rows = &w.machine.program.lists[i.list];
   w.machine.progress();
-  w.machine.grid.memory.beginStore();
+  w.machine.beginStore();
   forLanes(mask, [&](int l) {
     if (w.machine.stopped)
       return;

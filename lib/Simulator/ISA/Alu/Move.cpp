@@ -88,7 +88,7 @@ enum class ClockPart { Low, High, Whole };
 
 Flow moveClock(Warp &w, const Inst &i, uint32_t mask) {
   uint64_t *d = w.row(i.d[0]);
-  uint64_t now = w.machine.now;
+  uint64_t now = w.machine.time();
   ClockPart part = i.get<ClockPart>();
   uint64_t value = part == ClockPart::High  ? now >> 32
                    : part == ClockPart::Low ? now & 0xffffffff

@@ -32,9 +32,8 @@ Flow brx(Warp &w, const Inst &i, uint32_t mask) {
   const std::vector<uint32_t> &table =
       w.machine.program.branchTables[i.get<TargetTable>().index];
   const uint64_t *index = w.row(i.s[0]);
-  uint32_t left = mask;
-  bool first = true;
-  uint32_t pc = w.group().pc;
+  uint32_t left = mask, firstLanes = 0, firstTarget = 0;
+  w.split(mask);
   while (left) {
     uint32_t value = uint32_t(index[__builtin_ctz(left)]);
     uint32_t same = 0;
@@ -48,25 +47,15 @@ Flow brx(Warp &w, const Inst &i, uint32_t mask) {
                       &w, &i, __builtin_ctz(left), true);
       return Flow::Next;
     }
-    if (first) {
-      uint32_t rest = w.group().mask & ~mask;
-      if (rest) {
-        LaneGroup other;
-        other.mask = rest;
-        other.pc = pc + 1;
-        w.groups.push_back(other);
-      }
-      w.group().mask = same;
-      w.group().pc = table[value];
-      first = false;
+    if (firstLanes) {
+      w.fork(same, table[value]);
     } else {
-      LaneGroup other;
-      other.mask = same;
-      other.pc = table[value];
-      w.groups.push_back(other);
+      firstLanes = same;
+      firstTarget = table[value];
     }
     left &= ~same;
   }
+  w.branch(firstLanes, firstTarget);
   return Flow::Jump;
 }
 
@@ -94,7 +83,7 @@ Flow nothing(Warp &, const Inst &, uint32_t) { return Flow::Next; }
 Flow nanosleep(Warp &w, const Inst &, uint32_t) {
   if (w.group().arrived)
     return Flow::Next;
-  w.machine.now += 16;
+  w.machine.pass(16);
   w.group().arrived = true;
   return w.waitFor(WaitKind::None);
 }

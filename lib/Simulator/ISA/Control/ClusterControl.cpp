@@ -68,10 +68,8 @@ void tryCancelLane(Warp &w, const Inst &i, int lane) {
   if (!barrier)
     return;
   std::optional<ClusterIndex> taken = m.cancelCluster();
-  if (!taken && !m.failedRequestTime) {
-    m.failedRequestOffset = barrier->offset;
-    m.failedRequestTime = barrier->time() + 1;
-  }
+  if (!taken)
+    m.requestFails(*barrier);
   Response response{0, 0, 0, kResponse};
   if (taken)
     response = {(*taken)[0], (*taken)[1], (*taken)[2], kResponse + 1};

@@ -9,11 +9,8 @@
 
 using namespace fp8::sim;
 
-/// There is one kernel here, so the wait is over at once.
 static Flow waitForGrid(Warp &w, const Inst &i, uint32_t mask) {
-  if (mask & ~w.waitedForGrid)
-    w.machine.gridWaits.push_back(w.tag(i));
-  w.waitedForGrid |= mask;
+  w.machine.waitForGrid(w, i, mask);
   return Flow::Next;
 }
 

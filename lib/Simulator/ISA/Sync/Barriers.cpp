@@ -21,61 +21,88 @@ struct NamedUse {
   bool aligned; ///< so that a warp counts as a whole
 };
 
-Flow namedBarrier(Warp &w, const Inst &i, uint32_t mask) {
-  Machine &m = w.machine;
-  int lane = __builtin_ctz(mask);
-  uint64_t id = uint32_t(w.row(i.s[0])[lane]);
-  LaneGroup &group = w.group();
-  if (id >= 16) {
-    m.error(ErrorKind::NamedBarrierMisuse,
-            "named barrier " + std::to_string(id) +
-                " does not exist; there are 0 to 15",
-            &w, &i, lane, true);
+/// One warp's part in a named barrier.
+class NamedBarrierUse {
+public:
+  NamedBarrierUse(Warp &w, const Inst &i, uint32_t mask)
+      : w(w), i(i), mask(mask), lane(__builtin_ctz(mask)), m(w.machine),
+        use(i.get<NamedUse>()), id(uint32_t(w.row(i.s[0])[lane])) {}
+
+  Flow run() {
+    if (id >= w.cta.namedBarriers.size()) {
+      bad("named barrier " + std::to_string(id) +
+          " does not exist; there are 0 to 15");
+      return Flow::Next;
+    }
+    NamedBarrier &barrier = w.cta.namedBarriers[id];
+    LaneGroup &group = w.group();
+    if (!group.arrived) {
+      if (!arrive(barrier) || use.kind == Named::Arrive)
+        return Flow::Next;
+      group.arrived = true;
+    }
+    if (barrier.generation < group.ticket)
+      return w.waitFor(WaitKind::Named);
+    w.acquire(barrier.done);
+    takeResult(barrier);
     return Flow::Next;
   }
-  NamedBarrier &barrier = w.cta.namedBarriers[id];
-  const NamedUse &use = i.get<NamedUse>();
-  if (!group.arrived) {
+
+private:
+  Warp &w;
+  const Inst &i;
+  const uint32_t mask;
+  const int lane;
+  Machine &m;
+  const NamedUse &use;
+  const uint32_t id;
+
+  SimulationError &bad(std::string message) {
+    return m.error(ErrorKind::NamedBarrierMisuse, std::move(message), &w, &i,
+                   lane, true);
+  }
+
+  /// Whether the barrier's count is one, and that of the others who take part.
+  bool checkCount(const NamedBarrier &barrier, bool wholeCta,
+                  uint32_t expected) {
+    if (!wholeCta && (expected == 0 || expected % 32)) {
+      bad("'" + Machine::mnemonic(&i) + "' expects " +
+          std::to_string(expected) +
+          " threads; the count must be a positive multiple of 32");
+      return false;
+    }
+    if (!barrier.arrived ||
+        (barrier.wholeCta == wholeCta && barrier.expected == expected))
+      return true;
+    auto count = [](bool whole, const std::string &threads) {
+      return whole ? std::string("the whole CTA") : threads;
+    };
+    bad("named barrier " + std::to_string(id) + " expects " +
+        count(barrier.wholeCta, std::to_string(barrier.expected) + " threads") +
+        ", and '" + Machine::mnemonic(&i) + "' says " +
+        count(wholeCta, std::to_string(expected)) +
+        "; all that take part must agree")
+        .notes.push_back(
+            m.note(barrier.first, "the other count was given here"));
+    return false;
+  }
+
+  /// False after an error.
+  bool arrive(NamedBarrier &barrier) {
     bool wholeCta = !use.counted;
     uint32_t expected = wholeCta ? 0 : uint32_t(w.row(i.s[1])[lane]);
-    if (!wholeCta && (expected == 0 || expected % 32)) {
-      m.error(ErrorKind::NamedBarrierMisuse,
-              "'" + Machine::mnemonic(&i) + "' expects " +
-                  std::to_string(expected) +
-                  " threads; the count must be a positive multiple of 32",
-              &w, &i, lane, true);
-      return Flow::Next;
-    }
-    if (barrier.arrived &&
-        (barrier.wholeCta != wholeCta || barrier.expected != expected)) {
-      SimulationError &e =
-          m.error(ErrorKind::NamedBarrierMisuse,
-                  "named barrier " + std::to_string(id) + " expects " +
-                      (barrier.wholeCta
-                           ? std::string("the whole CTA")
-                           : std::to_string(barrier.expected) + " threads") +
-                      ", and '" + Machine::mnemonic(&i) + "' says " +
-                      (wholeCta ? std::string("the whole CTA")
-                                : std::to_string(expected)) +
-                      "; all that take part must agree",
-                  &w, &i, lane, true);
-      e.notes.push_back(
-          m.note(barrier.first, "the other count was given here"));
-      return Flow::Next;
-    }
+    if (!checkCount(barrier, wholeCta, expected))
+      return false;
     if (!barrier.arrived)
       barrier.first = &i;
     barrier.wholeCta = wholeCta;
     barrier.expected = expected;
-    uint32_t threads = use.aligned ? 32 : uint32_t(__builtin_popcount(mask));
-    barrier.arrived += threads;
+    barrier.arrived += use.aligned ? 32 : uint32_t(__builtin_popcount(mask));
     if (!wholeCta && barrier.arrived > expected) {
-      m.error(ErrorKind::NamedBarrierMisuse,
-              "named barrier " + std::to_string(id) + " expects " +
-                  std::to_string(expected) + " threads, and " +
-                  std::to_string(barrier.arrived) + " arrive",
-              &w, &i, lane, true);
-      return Flow::Next;
+      bad("named barrier " + std::to_string(id) + " expects " +
+          std::to_string(expected) + " threads, and " +
+          std::to_string(barrier.arrived) + " arrive");
+      return false;
     }
     if (use.kind >= Named::RedAnd) {
       uint32_t p = w.predicate(i, 0) & mask;
@@ -85,26 +112,26 @@ Flow namedBarrier(Warp &w, const Inst &i, uint32_t mask) {
     }
     m.progress();
     w.release(barrier.arriving);
-    group.ticket = barrier.generation + 1;
-    group.id = uint32_t(id);
+    w.group().ticket = barrier.generation + 1;
+    w.group().id = id;
     w.cta.tryCompleteNamed(barrier);
-    if (use.kind == Named::Arrive)
-      return Flow::Next;
-    group.arrived = true;
+    return true;
   }
-  if (barrier.generation < group.ticket)
-    return w.waitFor(WaitKind::Named);
-  w.acquire(barrier.done);
-  if (use.kind == Named::RedPopc) {
-    uint64_t *d = w.row(i.d[0]);
-    forLanes(mask, [&](int l) { d[l] = barrier.resultPopc; });
-  } else if (use.kind != Named::Sync) {
-    w.setPredicate(
-        i, 0, mask,
-        (use.kind == Named::RedAnd ? barrier.resultAnd : barrier.resultOr) ? ~0u
-                                                                           : 0);
+
+  void takeResult(const NamedBarrier &barrier) {
+    if (use.kind == Named::RedPopc) {
+      uint64_t *d = w.row(i.d[0]);
+      forLanes(mask, [&](int l) { d[l] = barrier.resultPopc; });
+    } else if (use.kind != Named::Sync) {
+      uint32_t result =
+          use.kind == Named::RedAnd ? barrier.resultAnd : barrier.resultOr;
+      w.setPredicate(i, 0, mask, result ? ~0u : 0);
+    }
   }
-  return Flow::Next;
+};
+
+Flow namedBarrier(Warp &w, const Inst &i, uint32_t mask) {
+  return NamedBarrierUse(w, i, mask).run();
 }
 
 Flow warpSync(Warp &w, const Inst &, uint32_t) {

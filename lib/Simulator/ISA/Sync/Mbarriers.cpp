@@ -105,7 +105,7 @@ Flow init(Warp &w, const Inst &i, uint32_t mask) {
     b.done = {};
     b.waits.clear();
     b.arrivals = {};
-    m.grid.barrierLog.open(b);
+    m.barrierLog().open(b);
     cta->shared.markBarrier(offset, &i);
     m.progress();
   });
@@ -124,7 +124,7 @@ Flow inval(Warp &w, const Inst &i, uint32_t mask) {
                           " bytes pending; wait for them first",
                       &w, &i, l);
     b->live = false;
-    w.machine.grid.barrierLog.close(*b);
+    w.machine.barrierLog().close(*b);
     b->cta->shared.markBarrier(b->offset, nullptr);
     w.machine.progress();
   });
@@ -244,8 +244,7 @@ Flow wait(Warp &w, const Inst &i, uint32_t mask) {
   // hardware is in the mood to return early. A test_wait, which never waits,
   // lets others go first once and then says false.
   bool timeUp = group.timedOut || (group.arrived && !mayPark);
-  if (!result && blocker && !timeUp &&
-      (mayPark ? m.random.below(8) != 0 : true)) {
+  if (!result && blocker && !timeUp && (!mayPark || !m.oneIn(8))) {
     group.barrier = blocker;
     group.ticket = ticket;
     group.arrived = !mayPark;
