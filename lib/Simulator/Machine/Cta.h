@@ -24,7 +24,7 @@ class Warp;
 
 /// One of the 16 barriers of bar.sync and bar.arrive.
 struct NamedBarrier {
-  uint32_t expected = 0; ///< threads; 0 while nobody is there
+  uint32_t expected = 0; ///< threads; 0 before the first arrival
   uint32_t arrived = 0;
   bool wholeCta = false; ///< expects all threads that have not exited
   uint64_t generation = 0;
@@ -86,7 +86,7 @@ public:
   void tryCompleteNamed(NamedBarrier &barrier);
   /// After a warp's lanes exited.
   void threadsExited();
-  /// Complaints about what the CTA leaves behind.
+  /// Reports what the CTA leaves behind.
   void checkEnd();
 
 private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Clusters take turns. PTX promises no order among them, nor that two of them
+// Clusters take turns. PTX promises neither an order of clusters nor that two
 // run at the same time, so the seed decides both.
 
 #include "Machine/Grid.h"

@@ -32,7 +32,7 @@ public:
 
   /// Where the cluster that started as the `ordinal`-th begins.
   ClusterIndex clusterIndex(uint32_t ordinal) const { return started[ordinal]; }
-  /// Tells the caller, who may end the run.
+  /// Calls Options::progress, which may end the run.
   void reportProgress();
 
   /// Writes the 128 bytes of a tensor map parameter to `target`.

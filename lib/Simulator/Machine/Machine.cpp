@@ -105,7 +105,7 @@ void Machine::run(unsigned turns) {
 
 // Ranks that seldom change let one warp run ahead of another as far as the
 // kernel's waits allow, which equal chances never do (probabilistic concurrency
-// testing). Now and then anyone may go, for those who are polled.
+// testing). Now and then any warp may go, since others may poll its writes.
 Warp *Machine::choose(uint64_t r) {
   size_t any = r % runnable.size();
   if (ranks.empty() || random.below(32) == 0)

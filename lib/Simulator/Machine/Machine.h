@@ -63,11 +63,11 @@ public:
               int lane, const SyncClocks *carried, bool relaxed = false);
   bool expectTransactions(Mbarrier &barrier, int64_t bytes, Warp &warp,
                           const Inst &inst, int lane);
-  /// Complains if what brings an arrival or bytes to the barrier, knowing
-  /// this, may do so before the phase before has completed.
+  /// Reports a signal that may land in the previous phase. `known`: what the
+  /// signal comes after.
   void checkEarlyArrival(Mbarrier &barrier, const SyncClocks &known, Warp &warp,
                          const Inst &inst, int lane);
-  /// `waits`: those that were over when who brings the bytes issued them.
+  /// `waits`: waits that had completed when the bytes' copy was issued.
   void completeTransactions(Mbarrier &barrier, int64_t bytes, uint64_t phase,
                             Warp &warp, const Inst &inst, int lane,
                             const Clock &waits);
@@ -87,7 +87,7 @@ public:
   /// has reached `time`.
   void touchRemote(Cta &target, Warp &warp, const Inst &inst, uint32_t agent,
                    uint32_t time);
-  /// Complaints about others that still use a CTA that ends.
+  /// Reports other CTAs' accesses that may reach a CTA after its end.
   void checkRemoteUse(Cta &cta);
 
   // Programmatic launches (ProgrammaticLaunch.cpp).
@@ -95,10 +95,10 @@ public:
   void waitForGrid(Warp &warp, const Inst &inst, uint32_t mask);
   /// Whether the kernel in front has ended when the lane goes on.
   bool isBehindGridWait(const Warp &warp, int lane) const;
-  /// Complains about an access that may come before that.
+  /// Reports an access that may come before it.
   bool checkBehindGridWait(Warp &warp, const Inst &inst, int lane);
-  /// Complains where a kernel in front or behind may make an allocation wait
-  /// for ever, or be made to.
+  /// Reports an allocation that may deadlock with the kernel in front or
+  /// behind.
   bool checkProgrammaticAllocation(Warp &warp, const Inst &inst, int lane);
 
   // Cluster launch control.
@@ -128,9 +128,10 @@ public:
                         const uint8_t *value = nullptr);
   /// A store instruction begins (GlobalMemory::beginStore).
   void beginStore() { grid.memory.beginStore(); }
-  /// A strong access: what a warp did before a strong write is known to who
-  /// reads that place by a strong read; of relaxed ones, what came before a
-  /// fence of the writer, after a fence of the reader (PTX ISA 8.9).
+  /// Synchronises by a strong access. A strong read of an address learns what
+  /// came before the strong writes to it. Relaxed accesses carry what came
+  /// before a fence of the writer to what follows a fence of the reader (PTX
+  /// ISA 8.9).
   void synchroniseStrong(Warp &warp, uint64_t address, bool write,
                          bool relaxed);
   const TensorMap *tensorMapAt(Warp &warp, const Inst &inst, int lane,
@@ -166,7 +167,7 @@ private:
   bool requestsFail = false; ///< from the first that failed on
   std::vector<Warp *> warps;
   std::vector<Warp *> runnable;
-  /// By warp: who goes first of those that can; empty: all are equal.
+  /// By warp: the highest runnable rank goes first. Empty: all are equal.
   std::vector<uint64_t> ranks;
 
   void makeCtas(ClusterIndex first);

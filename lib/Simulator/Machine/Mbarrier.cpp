@@ -115,8 +115,8 @@ void Machine::checkMissedPhase(Mbarrier &barrier, Warp &warp, const Inst &inst,
   barrier.waits.clear();
 }
 
-/// Whether who knows this knows as well that the latest phase has completed:
-/// by a wait, its own or another's, or since it comes after all that did it.
+/// Whether what is known includes the completion of the latest phase: by a wait
+/// for it, or by knowing of all arrivals that completed it.
 static bool knowsCompletion(const Mbarrier &barrier, const SyncClocks &known) {
   if (!barrier.phase || known.waits.get(barrier.agent) >= barrier.time())
     return true;

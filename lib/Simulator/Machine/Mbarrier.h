@@ -29,7 +29,7 @@ struct PhaseWait {
 /// What brought a phase to its end.
 struct PhaseArrivals {
   struct Arrival {
-    uint32_t agent, time; ///< of who executed it, in Clock reached
+    uint32_t agent, time; ///< of the arriving warp, in Clock reached
   };
   std::vector<Arrival> made;
   bool landed = false; ///< bytes, or arrivals of issued work, are among them

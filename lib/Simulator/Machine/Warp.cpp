@@ -61,7 +61,7 @@ bool Warp::timeOut() {
 void Warp::exitLanes(uint32_t mask) {
   exit(mask);
   current.mask &= ~mask;
-  // Those who wait for the others at an aligned instruction look again.
+  // Groups that wait at an .aligned instruction check again.
   for (LaneGroup &g : groups)
     if (g.wait == WaitKind::Converge)
       g.wait = WaitKind::None;

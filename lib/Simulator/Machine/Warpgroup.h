@@ -34,10 +34,10 @@ struct Warpgroup {
   std::deque<Step> steps; ///< that not all four have executed
   uint32_t stepsDone = 0; ///< by all
   uint32_t complete = 0;  ///< of its wgmma.mma_async, which are in order
-  Clock waits;            ///< that come before those that were issued
+  Clock waits;            ///< that come before the issued operations
 };
 
-/// What a warp has to do with wgmma.
+/// A warp's part in the operations of its warpgroup.
 struct WgmmaState {
   uint32_t steps = 0;            ///< of its warpgroup that it has executed
   uint32_t issued = 0;           ///< wgmma.mma_async among them
@@ -60,7 +60,7 @@ Warpgroup::Step *joinWarpgroup(Warp &warp, const Inst &inst,
                                const std::array<uint64_t, 3> &operands);
 /// After the step's own work: forgets it when all warps have executed it.
 void leaveWarpgroup(Warp &warp);
-/// How many warps the warp's warpgroup has: 4, but for the last of a CTA.
+/// Warps of the warp's warpgroup: 4, or fewer in the last one of a CTA.
 uint32_t warpgroupSize(const Warp &warp);
 
 /// The unfinished wgmma that owns the register, or null.

@@ -136,7 +136,7 @@ private:
   Random random;
   std::list<std::unique_ptr<AsyncOp>> pending;
   uint64_t issued = 0;
-  DueList eligible; ///< those that no earlier one of their pipe holds up
+  DueList eligible; ///< the first of each pipe, and all without a pipe
   std::unordered_map<int64_t, std::deque<AsyncOp *>> pipes;
   enum class Habit : uint8_t { Soon, Medium, Late, AsLateAsPossible, Mixed };
   Habit habits[kEngines];

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Vector clocks: who knows of which accesses. Agents are warps (in several
-// roles) and mbarriers. Clocks are kept a warp, not a thread, but for what one
-// lane does alone: it does not know what the others have done since they last
-// met.
+// Vector clocks: which agents know of which accesses. Agents are warps, in
+// several roles, and mbarriers. A warp has one clock for all its lanes. A lane
+// that acts alone does not know what the others have done since they last met.
 
 #ifndef FP8_LIB_SIMULATOR_MEMORY_CLOCKS_H
 #define FP8_LIB_SIMULATOR_MEMORY_CLOCKS_H

@@ -337,8 +337,8 @@ bool SharedMemory::checkAsync(WarpOrder &warp, const Inst &inst, int lane,
   return true;
 }
 
-/// Before an asynchronous operation writes a byte: whether it knows of all who
-/// have read it, and the proxy of them. Reports it if not.
+/// Before an asynchronous operation writes a byte: whether it comes after all
+/// reads of the byte, and a proxy fence after them. Reports it if not.
 bool SharedMemory::checkReadsBefore(WarpOrder &warp, const Inst &inst, int lane,
                                     uint32_t offset, Proxy proxy) {
   std::vector<AccessTag> readers = {reads[offset]};

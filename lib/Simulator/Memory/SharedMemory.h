@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The shared memory of one CTA: bytes, who wrote and read each last, and which
-// asynchronous operations own them.
+// The shared memory of one CTA: bytes, the last write and read of each, and
+// which asynchronous operations own them.
 
 #ifndef FP8_LIB_SIMULATOR_MEMORY_SHAREDMEMORY_H
 #define FP8_LIB_SIMULATOR_MEMORY_SHAREDMEMORY_H

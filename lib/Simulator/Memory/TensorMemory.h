@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Tensor memory of one SM: 128 lanes x 512 columns of 32 bits (PTX
-// ISA 9.7.16.1), its allocation, and who accessed and who owns each part.
+// ISA 9.7.16.1), its allocation, and the accesses and the owner of each
+// part.
 // Accesses are tracked in units of 16 lanes x 1 column, which all tcgen05
 // shapes cover whole.
 

@@ -6,8 +6,8 @@
 
 using namespace fp8::sim;
 
-// What the lanes of a warp do together, and one of them does not know of the
-// others until they meet. An MMA or a bulk copy belongs to who issues it.
+// The roles that lanes of a warp share: a lane does not know of the others'
+// accesses until they meet. An MMA or a bulk copy belongs to the issuing lane.
 static constexpr Role kShared[] = {Role::Generic, Role::TensorLoad,
                                    Role::TensorStore, Role::TensorLoadWaited,
                                    Role::TensorStoreWaited};

@@ -27,7 +27,7 @@ struct WarpPlace {
 /// last met.
 class WarpOrder : public WarpPlace {
 public:
-  /// `lanes`: those that exist.
+  /// `lanes`: the lanes that exist.
   WarpOrder(const WarpPlace &place, uint32_t warpsInCluster, uint32_t lanes)
       : WarpPlace(place), lanes(lanes), warpsInCluster(warpsInCluster),
         alive(lanes) {}
@@ -58,8 +58,8 @@ public:
     return known.all.get(agent) >= time;
   }
   bool knows(AccessTag tag) const { return knows(tag.agent(), tag.time()); }
-  /// Whether what the warp did at `time` is known to who executes the current
-  /// instruction.
+  /// Whether the lanes that execute the current instruction know of this access
+  /// of the warp's own.
   bool knowsOwn(AccessTag tag) const {
     return !oneLane() || tag.agent() != agent(Role::Generic) || metSince(tag);
   }
@@ -106,7 +106,7 @@ public:
   uint32_t waitAgent() const { return globalIndex * 2 + oneLane(); }
   /// A wait for a phase has succeeded; returns its number.
   uint32_t countWait() { return ++waits; }
-  /// The waits that are over for who executes the current instruction.
+  /// Adds the waits that the executing lanes have completed.
   void releaseWaits(Clock &into) const;
 
 protected:

@@ -118,7 +118,7 @@ bool Decoder::run(std::vector<SimulationError> &errors, unsigned maxErrors) {
   return errors.empty();
 }
 
-/// Marks who else uses the registers of wgmma instructions.
+/// Marks the other instructions that use registers of wgmma instructions.
 void Decoder::findFragments() {
   std::vector<bool> &fragment = program.fragmentRows;
   for (const Inst &inst : program.code)

@@ -62,7 +62,8 @@ private:
                    lane, true);
   }
 
-  /// Whether the barrier's count is one, and that of the others who take part.
+  /// Whether the number of threads is legal, and the same as in earlier
+  /// arrivals.
   bool checkCount(const NamedBarrier &barrier, bool wholeCta,
                   uint32_t expected) {
     if (!wholeCta && (expected == 0 || expected % 32)) {

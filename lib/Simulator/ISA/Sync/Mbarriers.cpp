@@ -240,9 +240,9 @@ Flow wait(Warp &w, const Inst &i, uint32_t mask) {
   });
   if (m.stopped)
     return Flow::Next;
-  // Lanes whose phase is incomplete wait, unless their time is up or the
-  // hardware is in the mood to return early. A test_wait, which never waits,
-  // lets others go first once and then says false.
+  // Lanes whose phase is incomplete wait, until their time is up or, at random,
+  // not at all: try_wait may return early. A test_wait lets other warps go
+  // first once, and then returns false.
   bool timeUp = group.timedOut || (group.arrived && !mayPark);
   if (!result && blocker && !timeUp && (!mayPark || !m.oneIn(8))) {
     group.barrier = blocker;

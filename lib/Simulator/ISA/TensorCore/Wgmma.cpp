@@ -28,8 +28,8 @@ Flow commit(Warp &w, const Inst &i, uint32_t) {
   return Flow::Next;
 }
 
-/// The registers of what was waited for belong to the warp again, but for
-/// those that a later operation has.
+/// Gives the registers of completed operations back to the warp, except those
+/// that a later operation owns.
 void landFlights(Warp &w, uint32_t upTo) {
   std::vector<WgmmaState::Flight> &flights = w.wgmma.flights;
   const uint32_t *lists = w.machine.program.lists.data();

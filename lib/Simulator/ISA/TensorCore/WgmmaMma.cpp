@@ -198,7 +198,8 @@ private:
         step.shared.insert(step.shared.end(), a.begin(), a.end());
       }
     }
-    // All four warps must know of who wrote the operands: each reads them.
+    // Each of the four warps reads the operands, so each must be ordered after
+    // their writes.
     Warp &first = *w.cta.warps[w.id / kWarpgroup * kWarpgroup];
     AccessTag tag(first.agent(Role::Mma), w.wgmma.issued + 1, i.index);
     for (const SharedRun &run : step.shared)

@@ -19,8 +19,8 @@ constexpr uint32_t kWgmmaM = 64;
 /// wgmma.mma_async, from its shape on.
 bool decodeWgmmaMma(Decoder &decoder, Inst &inst);
 
-/// The matrix descriptor of wgmma, whose fields lie as tcgen05's do, but for
-/// the swizzle (PTX ISA 9.7.15.5.1.2.2). Says what is wrong, if anything.
+/// Decodes the matrix descriptor of wgmma: only the swizzle field differs from
+/// tcgen05's (PTX ISA 9.7.15.5.1.2.2). Returns the broken rule, if any.
 std::optional<std::string> decodeWgmmaDescriptor(uint64_t bits,
                                                  unsigned elementBytes,
                                                  MatrixDescriptor &out);
