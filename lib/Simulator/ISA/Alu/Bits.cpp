@@ -64,6 +64,15 @@ Flow notPredicate(Warp &w, const Inst &i, uint32_t mask) {
   return Flow::Next;
 }
 
+/// cnot: 1 for zero, else 0.
+Flow isZero(Warp &w, const Inst &i, uint32_t mask) {
+  uint64_t *d = w.row(i.d[0]);
+  const uint64_t *a = w.row(i.s[0]);
+  uint64_t keep = i.get<KeptBits>().mask;
+  eachLane(mask, [&](int l) { d[l] = (a[l] & keep) == 0; });
+  return Flow::Next;
+}
+
 template <typename T, bool Left>
 Flow shift(Warp &w, const Inst &i, uint32_t mask) {
   uint64_t *d = w.row(i.d[0]);
@@ -336,6 +345,14 @@ void fp8::sim::addBitsOpcodes(OpcodeTable &t) {
       return d.predicateDestination(i) && d.predicateSource(i);
     }
     i.fn = notBits;
+    i.make<KeptBits>() = KeptBits::of(type);
+    return operands(d, i, type, 1);
+  });
+  t.add("cnot", [](Decoder &d, Inst &i) {
+    Type type = d.takeType();
+    if (type != Type::B16 && type != Type::B32 && type != Type::B64)
+      return d.fail("needs type b16, b32 or b64");
+    i.fn = isZero;
     i.make<KeptBits>() = KeptBits::of(type);
     return operands(d, i, type, 1);
   });

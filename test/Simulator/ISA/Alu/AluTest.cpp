@@ -67,6 +67,9 @@ TEST(Alu, Bits) {
             0xf0f0f0f0u ^ 0xccccccccu ^ 0xaaaaaaaau);
   EXPECT_EQ(one("lop3.b32 %r0, 0xf0f0f0f0, 0xcccccccc, 0xaaaaaaaa, 0xca;"),
             (0xf0f0f0f0u & 0xccccccccu) | (~0xf0f0f0f0u & 0xaaaaaaaau));
+  EXPECT_EQ(one("cnot.b32 %r0, 0;"), 1u);
+  EXPECT_EQ(one("cnot.b32 %r0, 6;"), 0u);
+  EXPECT_EQ(one("cnot.b64 %d0, 0x100000000; cvt.u32.u64 %r0, %d0;"), 0u);
   EXPECT_EQ(one("shl.b32 %r0, 3, 31;"), 0x80000000u);
   EXPECT_EQ(one("shl.b32 %r0, 3, 32;"), 0u);
   EXPECT_EQ(one("shr.s32 %r0, -8, 40;"), 0xffffffffu);
