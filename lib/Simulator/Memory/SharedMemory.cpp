@@ -189,6 +189,15 @@ static SimulationError &reportRace(ClusterContext &context, WarpOrder &warp,
   return error;
 }
 
+static void reportUnwritten(ClusterContext &context, WarpOrder &warp,
+                            const Inst &inst, int lane, uint32_t offset) {
+  context.error(ErrorKind::UninitialisedMemory,
+                "'" + ClusterContext::mnemonic(&inst) + "' reads " +
+                    context.sharedName(offset) +
+                    ", which nothing has written in this CTA",
+                &warp, &inst, lane);
+}
+
 SharedMemory::Obstacle SharedMemory::findObstacle(WarpOrder &warp,
                                                   const Inst &inst, int lane,
                                                   uint64_t offset,
@@ -214,11 +223,7 @@ bool SharedMemory::checkRead(WarpOrder &warp, const Inst &inst, int lane,
   for (uint32_t i = offset; i < offset + count; ++i) {
     AccessTag tag = writes[i];
     if (tag.none()) {
-      context.error(ErrorKind::UninitialisedMemory,
-                    "'" + ClusterContext::mnemonic(&inst) + "' reads " +
-                        context.sharedName(i) +
-                        ", which nothing has written in this CTA",
-                    &warp, &inst, lane);
+      reportUnwritten(context, warp, inst, lane, i);
       return true;
     }
     if (tag != good && context.checksOrder && strength == Strength::Weak &&
@@ -303,11 +308,7 @@ bool SharedMemory::checkAsync(WarpOrder &warp, const Inst &inst, int lane,
   for (uint32_t i = run.begin; i < run.begin + run.size; ++i) {
     AccessTag written = writes[i];
     if (!run.write && written.none()) {
-      context.error(ErrorKind::UninitialisedMemory,
-                    "'" + ClusterContext::mnemonic(&inst) + "' reads " +
-                        context.sharedName(i) +
-                        ", which nothing has written in this CTA",
-                    &warp, &inst, lane);
+      reportUnwritten(context, warp, inst, lane, i);
       return true;
     }
     if (written != good && context.checksOrder) {

@@ -38,84 +38,22 @@ T finish(T value, const FloatModifiers &modifiers) {
   return value;
 }
 
-struct FAdd {
-  template <typename T>
-  static T apply(T a, T b) {
-    return a + b;
-  }
+// The operations, on values of one type.
+constexpr auto kAdd = [](auto a, auto b) { return a + b; };
+constexpr auto kSub = [](auto a, auto b) { return a - b; };
+constexpr auto kMul = [](auto a, auto b) { return a * b; };
+constexpr auto kDiv = [](auto a, auto b) { return a / b; };
+constexpr auto kFma = [](auto a, auto b, auto c) { return std::fma(a, b, c); };
+constexpr auto kRcp = [](auto a) { return decltype(a)(1) / a; };
+constexpr auto kSqrt = [](auto a) { return std::sqrt(a); };
+constexpr auto kRsqrt = [](auto a) {
+  return decltype(a)(1 / std::sqrt(double(a)));
 };
-struct FSub {
-  template <typename T>
-  static T apply(T a, T b) {
-    return a - b;
-  }
-};
-struct FMul {
-  template <typename T>
-  static T apply(T a, T b) {
-    return a * b;
-  }
-};
-struct FDiv {
-  template <typename T>
-  static T apply(T a, T b) {
-    return a / b;
-  }
-};
-struct Fma {
-  template <typename T>
-  static T apply(T a, T b, T c) {
-    return std::fma(a, b, c);
-  }
-};
-struct Rcp {
-  template <typename T>
-  static T apply(T a) {
-    return T(1) / a;
-  }
-};
-struct Sqrt {
-  template <typename T>
-  static T apply(T a) {
-    return std::sqrt(a);
-  }
-};
-struct Rsqrt {
-  template <typename T>
-  static T apply(T a) {
-    return T(1 / std::sqrt(double(a)));
-  }
-};
-struct Ex2 {
-  template <typename T>
-  static T apply(T a) {
-    return std::exp2(a);
-  }
-};
-struct Lg2 {
-  template <typename T>
-  static T apply(T a) {
-    return std::log2(a);
-  }
-};
-struct Sin {
-  template <typename T>
-  static T apply(T a) {
-    return std::sin(a);
-  }
-};
-struct Cos {
-  template <typename T>
-  static T apply(T a) {
-    return std::cos(a);
-  }
-};
-struct Tanh {
-  template <typename T>
-  static T apply(T a) {
-    return std::tanh(a);
-  }
-};
+constexpr auto kEx2 = [](auto a) { return std::exp2(a); };
+constexpr auto kLg2 = [](auto a) { return std::log2(a); };
+constexpr auto kSin = [](auto a) { return std::sin(a); };
+constexpr auto kCos = [](auto a) { return std::cos(a); };
+constexpr auto kTanh = [](auto a) { return std::tanh(a); };
 
 /// The value type of a format, and rounding of a result into it.
 template <typename Format>
@@ -134,7 +72,7 @@ struct Value<double> {
   static double pack(double v) { return canonical(v); }
 };
 
-template <typename Format, typename Op, unsigned Arity>
+template <typename Format, const auto &Op, unsigned Arity>
 Flow plain(Warp &w, const Inst &i, uint32_t mask) {
   using T = typename Value<Format>::Type;
   // 16-bit formats compute in double: products and sums of two are exact, so
@@ -154,11 +92,11 @@ Flow plain(Warp &w, const Inst &i, uint32_t mask) {
   auto compute = [&](int l) {
     C r;
     if constexpr (Arity == 1)
-      r = Op::apply(load(a[l]));
+      r = Op(load(a[l]));
     else if constexpr (Arity == 2)
-      r = Op::apply(load(a[l]), load(b[l]));
+      r = Op(load(a[l]), load(b[l]));
     else
-      r = Op::apply(load(a[l]), load(b[l]), load(c[l]));
+      r = Op(load(a[l]), load(b[l]), load(c[l]));
     if (modified)
       r = finish(r, modifiers);
     if constexpr (std::is_same_v<Format, Half> ||
@@ -172,7 +110,7 @@ Flow plain(Warp &w, const Inst &i, uint32_t mask) {
 }
 
 /// The same under a directed rounding mode.
-template <typename Format, typename Op, unsigned Arity>
+template <typename Format, const auto &Op, unsigned Arity>
 Flow directed(Warp &w, const Inst &i, uint32_t mask) {
   static const int modes[] = {FE_TONEAREST, FE_TOWARDZERO, FE_DOWNWARD,
                               FE_UPWARD};
@@ -231,7 +169,7 @@ Flow sign(Warp &w, const Inst &i, uint32_t mask) {
   return Flow::Next;
 }
 
-template <typename Op, unsigned Arity>
+template <const auto &Op, unsigned Arity>
 Handler pick(Type type, Rounding rounding = Rounding::NearestEven) {
   if (rounding != Rounding::NearestEven)
     return type == Type::F32   ? directed<float, Op, Arity>
@@ -286,14 +224,14 @@ bool decodeFunction(Decoder &d, Inst &i) {
     return d.fail("is not supported with packed types");
   if (op != "rcp" && op != "sqrt" && !approximate && op != "ex2")
     return d.fail("needs .approx");
-  i.fn = op == "rcp"     ? pick<Rcp, 1>(type, rounding)
-         : op == "sqrt"  ? pick<Sqrt, 1>(type, rounding)
-         : op == "rsqrt" ? pick<Rsqrt, 1>(type)
-         : op == "ex2"   ? pick<Ex2, 1>(type)
-         : op == "lg2"   ? pick<Lg2, 1>(type)
-         : op == "sin"   ? pick<Sin, 1>(type)
-         : op == "cos"   ? pick<Cos, 1>(type)
-                         : pick<Tanh, 1>(type);
+  i.fn = op == "rcp"     ? pick<kRcp, 1>(type, rounding)
+         : op == "sqrt"  ? pick<kSqrt, 1>(type, rounding)
+         : op == "rsqrt" ? pick<kRsqrt, 1>(type)
+         : op == "ex2"   ? pick<kEx2, 1>(type)
+         : op == "lg2"   ? pick<kLg2, 1>(type)
+         : op == "sin"   ? pick<kSin, 1>(type)
+         : op == "cos"   ? pick<kCos, 1>(type)
+                         : pick<kTanh, 1>(type);
   return operands(d, i, type, 1);
 }
 
@@ -368,11 +306,11 @@ bool fp8::sim::decodeFloatArithmetic(Decoder &d, Inst &i) {
   if (modifiers.nan || modifiers.xorSign)
     return d.fail("takes neither .NaN nor .xorsign");
   unsigned arity = op == "fma" || op == "mad" ? 3 : 2;
-  i.fn = op == "add"   ? pick<FAdd, 2>(type, modifiers.rounding)
-         : op == "sub" ? pick<FSub, 2>(type, modifiers.rounding)
-         : op == "mul" ? pick<FMul, 2>(type, modifiers.rounding)
-         : op == "div" ? pick<FDiv, 2>(type, modifiers.rounding)
-                       : pick<Fma, 3>(type, modifiers.rounding);
+  i.fn = op == "add"   ? pick<kAdd, 2>(type, modifiers.rounding)
+         : op == "sub" ? pick<kSub, 2>(type, modifiers.rounding)
+         : op == "mul" ? pick<kMul, 2>(type, modifiers.rounding)
+         : op == "div" ? pick<kDiv, 2>(type, modifiers.rounding)
+                       : pick<kFma, 3>(type, modifiers.rounding);
   return operands(d, i, type, arity);
 }
 
