@@ -7,6 +7,7 @@
 #define FP8_LIB_SIMULATOR_MACHINE_WARP_H
 
 #include "Machine/CopyGroups.h"
+#include "Machine/LaneGroup.h"
 #include "Machine/Warpgroup.h"
 #include "Memory/WarpOrder.h"
 #include "Program/Program.h"
@@ -19,39 +20,9 @@ namespace fp8::sim {
 
 class Cta;
 class Machine;
-struct Mbarrier;
 
-enum class WaitKind : uint8_t {
-  None,
-  Converge,       ///< other lanes must come to an .aligned or .sync instruction
-  Mbarrier,       ///< a phase of `barrier`
-  Named,          ///< generation `ticket` of named barrier `id`
-  ClusterBarrier, ///< barrier.cluster.wait
-  TensorLoads,    ///< tcgen05.wait::ld
-  TensorStores,   ///< tcgen05.wait::st
-  BulkGroups,     ///< cp.async.bulk.wait_group
-  CopyGroups,     ///< cp.async.wait_group
-  TensorAlloc,    ///< tcgen05.alloc
-  Wgmma,          ///< wgmma.wait_group
-  Registers,      ///< setmaxnreg.inc
-  Sleep,          ///< a failed poll: goes on when something happens
-};
-
-/// Lanes at one program counter.
-struct LaneGroup {
-  uint32_t mask = 0;
-  uint32_t pc = 0;
-  WaitKind wait = WaitKind::None;
-  Mbarrier *barrier = nullptr;
-  uint64_t ticket = 0; ///< phase, generation or registers waited for
-  uint32_t id = 0;
-  bool arrived =
-      false; ///< resumes an instruction that has already taken effect
-  bool timedOut = false; ///< resumes because nothing else could go on
-
-  bool runnable() const { return wait == WaitKind::None; }
-};
-
+/// Executes instructions for up to 32 lanes. Handlers read and write its
+/// registers, and say how its current group of lanes goes on.
 class Warp : public WarpOrder {
 public:
   Warp(Cta &cta, uint32_t id, uint32_t globalIndex, uint32_t lanes);
