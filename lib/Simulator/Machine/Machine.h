@@ -76,7 +76,6 @@ public:
   /// What the lanes that wait by `inst` know after it.
   void waitSucceeded(Mbarrier &barrier, Warp &warp, const Inst &inst,
                      bool parity, bool relaxed);
-  void barrierEvent(unsigned what, const Mbarrier &barrier, const Warp *warp);
 
   // Other CTAs of the cluster (Remote.cpp).
   /// The other CTA of the warp's pair; null after an error.
@@ -93,9 +92,7 @@ public:
   // Programmatic launches (ProgrammaticLaunch.cpp).
   /// griddepcontrol.wait. There is one kernel here, so it is over at once.
   void waitForGrid(Warp &warp, const Inst &inst, uint32_t mask);
-  /// Whether the kernel in front has ended when the lane goes on.
-  bool isBehindGridWait(const Warp &warp, int lane) const;
-  /// Reports an access that may come before it.
+  /// Reports an access that may come before the kernel in front has ended.
   bool checkBehindGridWait(Warp &warp, const Inst &inst, int lane);
   /// Reports an allocation that may deadlock with the kernel in front or
   /// behind.
@@ -138,6 +135,10 @@ public:
                                uint64_t address);
 
 private:
+  /// Enters an event into the hash of their order.
+  void barrierEvent(unsigned what, const Mbarrier &barrier, const Warp *warp);
+  /// Whether the kernel in front has ended when the lane goes on.
+  bool isBehindGridWait(const Warp &warp, int lane) const;
   void reportRace(Warp &warp, const Inst &inst, int lane, bool write,
                   const GlobalMemory::Race &race);
   void completePhaseIfDone(Mbarrier &barrier, Warp &warp, const Inst &inst,
