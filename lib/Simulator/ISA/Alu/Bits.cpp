@@ -238,37 +238,29 @@ Flow bfind(Warp &w, const Inst &i, uint32_t mask) {
   return Flow::Next;
 }
 
-template <typename T>
-Flow brev(Warp &w, const Inst &i, uint32_t mask) {
-  uint64_t *d = w.row(i.d[0]);
-  const uint64_t *a = w.row(i.s[0]);
-  forLanes(mask, [&](int l) {
+struct LeadingZeros {
+  static unsigned apply(uint32_t v) {
+    return v ? unsigned(__builtin_clz(v)) : 32;
+  }
+  static unsigned apply(uint64_t v) {
+    return v ? unsigned(__builtin_clzll(v)) : 64;
+  }
+};
+struct Ones {
+  static unsigned apply(uint64_t v) {
+    return unsigned(__builtin_popcountll(v));
+  }
+};
+struct Reversed {
+  template <typename T>
+  static T apply(T v) {
     T r = 0;
     for (unsigned k = 0; k < sizeof(T) * 8; ++k)
-      r = T(r << 1 | (a[l] >> k & 1));
-    d[l] = r;
-  });
-  return Flow::Next;
-}
-template <bool Is64>
-Flow clz(Warp &w, const Inst &i, uint32_t mask) {
-  uint64_t *d = w.row(i.d[0]);
-  const uint64_t *a = w.row(i.s[0]);
-  eachLane(mask, [&](int l) {
-    uint64_t v = Is64 ? a[l] : uint32_t(a[l]);
-    d[l] = v ? unsigned(__builtin_clzll(v)) - (Is64 ? 0 : 32) : Is64 ? 64 : 32;
-  });
-  return Flow::Next;
-}
-template <bool Is64>
-Flow popc(Warp &w, const Inst &i, uint32_t mask) {
-  uint64_t *d = w.row(i.d[0]);
-  const uint64_t *a = w.row(i.s[0]);
-  eachLane(mask, [&](int l) {
-    d[l] = unsigned(__builtin_popcountll(Is64 ? a[l] : uint32_t(a[l])));
-  });
-  return Flow::Next;
-}
+      r = T(r << 1 | (v >> k & 1));
+    return r;
+  }
+};
+
 template <bool Clamp>
 Flow bmsk(Warp &w, const Inst &i, uint32_t mask) {
   uint64_t *d = w.row(i.d[0]);
@@ -389,13 +381,14 @@ void fp8::sim::addBitsOpcodes(OpcodeTable &t) {
   t.add("bfind", decodeBfind);
   t.add("brev", [](Decoder &d, Inst &i) {
     Type type = d.takeType();
-    i.fn = type == Type::B32   ? brev<uint32_t>
-           : type == Type::B64 ? brev<uint64_t>
+    i.fn = type == Type::B32   ? unary<uint32_t, Reversed>
+           : type == Type::B64 ? unary<uint64_t, Reversed>
                                : nullptr;
     return operands(d, i, type, 1);
   });
-  t.add("clz", decodeCount<clz<false>, clz<true>>);
-  t.add("popc", decodeCount<popc<false>, popc<true>>);
+  t.add("clz", decodeCount<unary<uint32_t, LeadingZeros>,
+                           unary<uint64_t, LeadingZeros>>);
+  t.add("popc", decodeCount<unary<uint32_t, Ones>, unary<uint64_t, Ones>>);
   t.add("bmsk", [](Decoder &d, Inst &i) {
     i.fn = d.takeOneOf({"clamp", "wrap"}) == 0 ? bmsk<true> : bmsk<false>;
     return d.take("b32") && operands(d, i, Type::B32, 2);

@@ -218,42 +218,36 @@ Flow packPair(Warp &w, const Inst &i, uint32_t mask) {
   return Flow::Next;
 }
 
-/// cvt.e4m3x2.f16x2 and the like: both halves of one source.
-Flow packedToPair(Warp &w, const Inst &i, uint32_t mask) {
-  const Conversion &c = i.get<Conversion>();
+/// Converts both numbers of a pair: of `from` bits each, to `to` bits.
+template <typename F>
+Flow convertBoth(Warp &w, const Inst &i, uint32_t mask, unsigned from,
+                 unsigned to, F convert) {
   uint64_t *d = w.row(i.d[0]);
   const uint64_t *a = w.row(i.s[0]);
-  FloatFormat format = c.to == Type::E4M3x2 ? kE4M3 : kE5M2;
   forLanes(mask, [&](int l) {
-    uint64_t r = 0;
-    for (int k = 0; k < 2; ++k) {
-      double value = loadFloat(c.from == Type::F16x2 ? Type::F16 : Type::BF16,
-                               a[l] >> (16 * k));
-      value = c.clampNegative(value);
-      r |= uint64_t(encodeFloat(format, value, Rounding::NearestEven, true))
-           << (8 * k);
-    }
-    d[l] = r;
+    d[l] = uint64_t(convert(a[l])) | uint64_t(convert(a[l] >> from)) << to;
   });
   return Flow::Next;
+}
+
+/// cvt.e4m3x2.f16x2 and the like.
+Flow packedToPair(Warp &w, const Inst &i, uint32_t mask) {
+  const Conversion &c = i.get<Conversion>();
+  FloatFormat format = c.to == Type::E4M3x2 ? kE4M3 : kE5M2;
+  Type half = c.from == Type::F16x2 ? Type::F16 : Type::BF16;
+  return convertBoth(w, i, mask, 16, 8, [&](uint64_t bits) {
+    return encodeFloat(format, c.clampNegative(loadFloat(half, bits)),
+                       Rounding::NearestEven, true);
+  });
 }
 
 /// cvt.rn.f16x2.e4m3x2 and cvt.rn.f16x2.e5m2x2.
 Flow pairToHalves(Warp &w, const Inst &i, uint32_t mask) {
   const Conversion &c = i.get<Conversion>();
-  uint64_t *d = w.row(i.d[0]);
-  const uint64_t *a = w.row(i.s[0]);
   const auto &table = c.from == Type::E4M3x2 ? e4m3Table() : e5m2Table();
-  forLanes(mask, [&](int l) {
-    uint64_t r = 0;
-    for (int k = 0; k < 2; ++k) {
-      double value = table[a[l] >> (8 * k) & 0xff];
-      value = c.clampNegative(value);
-      r |= uint64_t(doubleToF16(value)) << (16 * k);
-    }
-    d[l] = r;
+  return convertBoth(w, i, mask, 8, 16, [&](uint64_t bits) {
+    return doubleToF16(c.clampNegative(table[bits & 0xff]));
   });
-  return Flow::Next;
 }
 
 Flow toTF32(Warp &w, const Inst &i, uint32_t mask) {
