@@ -3,8 +3,9 @@
 // Checks a launch, decodes the kernel, prepares parameters and module
 // variables, and runs the grid.
 
-#include "Decoder.h"
-#include "Machine.h"
+#include "ISA/Families.h"
+#include "Machine/Machine.h"
+#include "Program/Decoder.h"
 #include "fp8/Simulator/Variables.h"
 
 #include <cstring>
@@ -12,10 +13,6 @@
 using namespace fp8::sim;
 
 namespace {
-
-/// What a tensor map parameter holds: a handle that a copy of the bytes keeps,
-/// and nothing else has.
-constexpr char kHandleMagic[8] = {'f', 'p', '8', 't', 'm', 'a', 'p', '\1'};
 
 class Launcher {
 public:
@@ -153,7 +150,7 @@ private:
   }
 
   bool decode() {
-    Decoder decoder(module, *function, program);
+    Decoder decoder(instructionSet(), module, *function, program);
     if (!decoder.run(report.errors, options.maxErrors))
       return false;
     program.predicates = uint32_t(function->registers.size());
@@ -218,55 +215,13 @@ private:
       if (std::optional<std::string> broken = map.validate())
         return fail("parameter '" + parameter.name + "': " + *broken,
                     ErrorKind::TensorMap);
-      uint64_t index = grid.tensorMaps.size();
-      grid.tensorMaps.push_back(map);
-      std::memset(target, 0x5a, 128);
-      std::memcpy(target, kHandleMagic, 8);
-      std::memcpy(target + 8, &index, 8);
+      grid.passTensorMap(map, target);
     }
     return true;
   }
 };
 
 } // namespace
-
-const TensorMap *Machine::tensorMapAt(Warp &warp, const Inst &inst, int lane,
-                                      uint64_t address) {
-  uint8_t handle[16];
-  bool found = false;
-  if (address % 64) {
-    error(ErrorKind::TensorMap,
-          "'" + mnemonic(&inst) +
-              "' takes a tensor map that is not aligned to 64 bytes",
-          &warp, &inst, lane, true);
-    return nullptr;
-  }
-  if (address >= kParamWindow &&
-      address - kParamWindow + 128 <= parameters.size()) {
-    std::memcpy(handle, parameters.data() + (address - kParamWindow), 16);
-    found = true;
-  } else if (address >= kLocalWindow) {
-    error(ErrorKind::TensorMap,
-          "'" + mnemonic(&inst) +
-              "' takes a tensor map in local or shared memory; it must be a "
-              "kernel parameter (.param, grid constant), "
-              "or lie in constant or global memory",
-          &warp, &inst, lane, true);
-    return nullptr;
-  } else {
-    found = device.read(address, handle, 16);
-  }
-  uint64_t index;
-  std::memcpy(&index, handle + 8, 8);
-  if (!found || std::memcmp(handle, kHandleMagic, 8) != 0 ||
-      index >= grid.tensorMaps.size()) {
-    error(ErrorKind::TensorMap,
-          "'" + mnemonic(&inst) + "' takes an address that holds no tensor map",
-          &warp, &inst, lane, true);
-    return nullptr;
-  }
-  return &grid.tensorMaps[index];
-}
 
 Report fp8::sim::launch(Device &device, const PTXModule &module,
                         std::string_view entry,

@@ -9,7 +9,7 @@ import os
 import re
 import sys
 
-INCLUDE = re.compile(r'^\s*#?\s*include\s+["<]([^">]+)[">]')
+INCLUDE = re.compile(r'^\s*#?\s*include\s+(["<])([^">]+)[">]')
 FREE = re.compile(r"\*\*Layers\.\*\*(.*?)use neither MLIR nor LLVM", re.S)
 # The compiler's part of the C API.
 EXCEPT = ("lib/CAPI/Compiler.cpp", "lib/CAPI/Diagnostics.cpp", "lib/CAPI/Diagnostics.h")
@@ -22,6 +22,31 @@ RULES = {
     "Runtime": (r"fp8/(Simulator|SimulatedLaunch)/", "the runtime does not use the simulator"),
     "IR": (r"fp8/(Conversion|Pipelines|Target|Transforms)/", "lib/IR knows no lowering"),
 }
+
+# Libraries whose folders are layers, in rows from the ground up: a file uses its own folder and the rows below. What lies in
+# the library's own folder uses all of them, and none of them uses it.
+STACKS = {
+    "Simulator": (
+        ("Numerics",), ("PTX",), ("Program",), ("Memory",), ("Machine",),
+        ("ISA",), ("ISA/Alu",), ("ISA/Copy",), ("ISA/Access",), ("ISA/Control", "ISA/Sync", "ISA/TensorCore"),
+    ),
+}
+
+
+def stack_rule(path, include):
+    """The rule of its library's stack that the file breaks by this include, or None."""
+    top, library, *inner = path.split("/")
+    if top != "lib" or library not in STACKS or len(inner) == 1:
+        return None
+    rows = {folder: row for row, folders in enumerate(STACKS[library]) for folder in folders}
+    mine, other = "/".join(inner[:-1]), os.path.dirname(include)
+    if mine not in rows:
+        return f"lib/{library}/{mine} is in no row of STACKS; give it one"
+    if other.startswith("fp8/"):
+        return None
+    if other not in rows:
+        return f"name a private header by its folder in lib/{library}"
+    return f"lib/{library}/{mine} does not use lib/{library}/{other}" if other != mine and rows[other] >= rows[mine] else None
 
 
 def free_layers(root):
@@ -46,12 +71,12 @@ def files(root):
 
 
 def includes(root, path):
-    """The number of each line that includes a file, and the file."""
+    """The number of each line that includes a file, the file, and whether it stands in quotes."""
     with open(os.path.join(root, path), encoding="utf-8") as file:
         for number, line in enumerate(file, 1):
             include = INCLUDE.match(line)
             if include:
-                yield number, include.group(1)
+                yield number, include.group(2), include.group(1) == '"'
 
 
 def main():
@@ -60,9 +85,10 @@ def main():
     seen, using = set(), set()
     for path, layer in files(root):
         seen.add(layer)
-        for number, include in includes(root, path):
+        for number, include, quoted in includes(root, path):
             checked += 1
             broken = [rule for pattern, rule in (TOOLS, RULES.get(layer, NONE)) if re.match(pattern, include)]
+            broken += filter(None, [stack_rule(path, include)] if quoted else [])
             if UPSTREAM.match(include) and path not in EXCEPT:
                 using.add(layer)
                 if layer in named:

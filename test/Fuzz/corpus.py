@@ -123,7 +123,7 @@ class Corpus:
         """The instructions in the simulator's unit tests, a kernel for each text."""
         literal = r'"(?:[^"\\\n]|\\.)*"'
         texts = set()
-        for path in files("test/Simulator/*Test.cpp", "test/Simulator/*.h"):
+        for path in files("test/Simulator/**/*Test.cpp", "test/Simulator/**/*.h"):
             code = read(path)
             texts.update(re.findall(r'R"\((.*?)\)"', code, re.DOTALL))
             for found in re.findall(rf"{literal}(?:\s*{literal})*", code):

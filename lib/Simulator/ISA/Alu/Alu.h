@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// How arithmetic handlers are made: an operation on values, applied to all
+// lanes of a mask.
+
+#ifndef FP8_LIB_SIMULATOR_ISA_ALU_ALU_H
+#define FP8_LIB_SIMULATOR_ISA_ALU_ALU_H
+
+#include "Machine/Warp.h"
+#include "Numerics/Formats.h"
+#include "Program/Decoder.h"
+
+#include <type_traits>
+
+namespace fp8::sim {
+
+/// 16-bit formats as types, computed with in f32.
+struct Half {
+  uint16_t bits;
+  operator float() const { return f16ToFloat(bits); }
+  static Half from(double value) { return {doubleToF16(value)}; }
+};
+struct BFloat {
+  uint16_t bits;
+  operator float() const { return bf16ToFloat(bits); }
+  static BFloat from(double value) { return {doubleToBF16(value)}; }
+};
+
+/// A register's bits as a value, and back (zero-extended).
+template <typename T>
+inline T get(uint64_t bits) {
+  if constexpr (std::is_same_v<T, float>)
+    return bitCast<float>(uint32_t(bits));
+  else if constexpr (std::is_same_v<T, double>)
+    return bitCast<double>(bits);
+  else if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat>)
+    return T{uint16_t(bits)};
+  else
+    return T(bits);
+}
+template <typename T>
+inline uint64_t put(T value) {
+  if constexpr (std::is_same_v<T, float>)
+    return bitCast<uint32_t>(value);
+  else if constexpr (std::is_same_v<T, double>)
+    return bitCast<uint64_t>(value);
+  else if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat>)
+    return value.bits;
+  else
+    return uint64_t(std::make_unsigned_t<T>(value));
+}
+
+/// Ones in the lowest `count` bits.
+inline uint64_t lowBits(unsigned count) {
+  return count >= 64 ? ~uint64_t(0) : (uint64_t(1) << count) - 1;
+}
+
+/// Payload of what keeps only the bits that the type has: a wider register may
+/// stand as source.
+struct KeptBits {
+  uint64_t mask;
+  static KeptBits of(Type type) { return {lowBits(typeSize(type) * 8)}; }
+};
+
+/// Payload of floating-point arithmetic: the modifiers.
+struct FloatModifiers {
+  bool flush = false;    ///< .ftz
+  bool saturate = false; ///< .sat
+  bool nan = false;      ///< .NaN
+  bool relu = false;
+  bool xorSign = false; ///< .xorsign.abs
+  Rounding rounding = Rounding::NearestEven;
+
+  bool any() const { return flush || saturate || nan || relu || xorSign; }
+};
+
+/// f(lane) for the lanes of the mask; a plain loop, which vectorises, when all
+/// are there.
+template <typename F>
+inline void eachLane(uint32_t mask, F f) {
+  if (mask == ~0u) {
+    for (int lane = 0; lane < 32; ++lane)
+      f(lane);
+    return;
+  }
+  forLanes(mask, f);
+}
+
+template <typename T, typename Op>
+Flow unary(Warp &w, const Inst &i, uint32_t mask) {
+  uint64_t *d = w.row(i.d[0]);
+  const uint64_t *a = w.row(i.s[0]);
+  eachLane(mask, [&](int l) { d[l] = put(Op::apply(get<T>(a[l]))); });
+  return Flow::Next;
+}
+
+template <typename T, typename Op>
+Flow binary(Warp &w, const Inst &i, uint32_t mask) {
+  uint64_t *d = w.row(i.d[0]);
+  const uint64_t *a = w.row(i.s[0]), *b = w.row(i.s[1]);
+  eachLane(mask,
+           [&](int l) { d[l] = put(Op::apply(get<T>(a[l]), get<T>(b[l]))); });
+  return Flow::Next;
+}
+
+template <typename T, typename Op>
+Flow ternary(Warp &w, const Inst &i, uint32_t mask) {
+  uint64_t *d = w.row(i.d[0]);
+  const uint64_t *a = w.row(i.s[0]), *b = w.row(i.s[1]), *c = w.row(i.s[2]);
+  eachLane(mask, [&](int l) {
+    d[l] = put(Op::apply(get<T>(a[l]), get<T>(b[l]), get<T>(c[l])));
+  });
+  return Flow::Next;
+}
+
+/// The handler `Maker<T>` for an integer type; null for others.
+template <template <typename> class Maker>
+Handler forInteger(Type type) {
+  switch (type) {
+  case Type::U16:
+  case Type::B16:
+    return Maker<uint16_t>::handler;
+  case Type::S16:
+    return Maker<int16_t>::handler;
+  case Type::U32:
+  case Type::B32:
+    return Maker<uint32_t>::handler;
+  case Type::S32:
+    return Maker<int32_t>::handler;
+  case Type::U64:
+  case Type::B64:
+    return Maker<uint64_t>::handler;
+  case Type::S64:
+    return Maker<int64_t>::handler;
+  default:
+    return nullptr;
+  }
+}
+
+/// One destination and `count` sources of `type`.
+inline bool operands(Decoder &d, Inst &i, Type type, unsigned count) {
+  if (!d.destination(i, type))
+    return false;
+  for (unsigned n = 0; n < count; ++n)
+    if (!d.source(i, type))
+      return false;
+  return true;
+}
+
+// Families share opcodes: `add` is decoded by the family of integers, which
+// leaves other types to these.
+bool decodeFloatArithmetic(Decoder &decoder, Inst &inst);
+bool decodePackedFloat(Decoder &decoder, Inst &inst, Type type,
+                       const FloatModifiers &modifiers);
+bool decodePackedInteger(Decoder &decoder, Inst &inst);
+
+} // namespace fp8::sim
+
+#endif // FP8_LIB_SIMULATOR_ISA_ALU_ALU_H

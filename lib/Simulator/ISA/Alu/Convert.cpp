@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// cvt and cvta (PTX ISA 9.7.9).
+
+#include "ISA/Families.h"
+
+#include "ISA/Alu/Alu.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+using namespace fp8::sim;
+
+namespace {
+
+/// Payload of cvt.
+struct Conversion {
+  Type from, to;
+  Rounding rounding;
+  bool flush;    ///< .ftz
+  bool saturate; ///< .sat
+  bool relu;     ///< .relu
+  bool finite;   ///< .satfinite
+  bool integral; ///< .rni and the like: rounded to an integer
+  bool tiesAway; ///< .rna
+  uint64_t kept; ///< the bits that the destination register has
+
+  bool modifies() const {
+    return flush || saturate || relu || finite || integral;
+  }
+  double clampNegative(double value) const {
+    return !relu || value > 0 || value != value ? value : 0;
+  }
+};
+
+int64_t signExtend(uint64_t value, unsigned bytes) {
+  unsigned shift = 64 - bytes * 8;
+  return int64_t(value << shift) >> shift;
+}
+
+double loadFloat(Type type, uint64_t bits) {
+  switch (type) {
+  case Type::F16:
+    return double(f16ToFloat(uint16_t(bits)));
+  case Type::BF16:
+    return double(bf16ToFloat(uint16_t(bits)));
+  case Type::F64:
+    return get<double>(bits);
+  default:
+    return double(get<float>(bits));
+  }
+}
+
+uint64_t storeFloat(Type type, double value, Rounding rounding, bool finite) {
+  switch (type) {
+  case Type::F16:
+    return encodeFloat(kF16, value, rounding, finite);
+  case Type::BF16:
+    return encodeFloat(kBF16, value, rounding, finite);
+  case Type::F64:
+    return value != value ? 0x7fffffffffffffff : put(value);
+  default:
+    return value != value ? 0x7fffffff : put(roundToFloat(value, rounding));
+  }
+}
+
+double roundToInteger(double value, Rounding rounding) {
+  switch (rounding) {
+  case Rounding::NearestEven:
+    return std::nearbyint(value);
+  case Rounding::TowardZero:
+    return std::trunc(value);
+  case Rounding::Down:
+    return std::floor(value);
+  case Rounding::Up:
+    return std::ceil(value);
+  }
+  return value;
+}
+
+Flow integerToInteger(Warp &w, const Inst &i, uint32_t mask) {
+  const Conversion &c = i.get<Conversion>();
+  uint64_t *d = w.row(i.d[0]);
+  const uint64_t *a = w.row(i.s[0]);
+  unsigned fromBytes = typeSize(c.from), toBytes = typeSize(c.to);
+  bool fromSigned = isSignedType(c.from), toSigned = isSignedType(c.to);
+  uint64_t narrow = lowBits(toBytes * 8), source = lowBits(fromBytes * 8);
+  forLanes(mask, [&](int l) {
+    __int128 value = fromSigned ? __int128(signExtend(a[l], fromBytes))
+                                : __int128(a[l] & source);
+    if (c.saturate) {
+      __int128 high = toSigned ? __int128(narrow >> 1) : __int128(narrow);
+      __int128 low = toSigned ? -high - 1 : 0;
+      value = std::clamp(value, low, high);
+    }
+    uint64_t bits = uint64_t(value) & narrow;
+    if (toSigned && toBytes < 8)
+      bits = uint64_t(signExtend(bits, toBytes));
+    d[l] = bits & c.kept;
+  });
+  return Flow::Next;
+}
+
+Flow floatToInteger(Warp &w, const Inst &i, uint32_t mask) {
+  const Conversion &c = i.get<Conversion>();
+  uint64_t *d = w.row(i.d[0]);
+  const uint64_t *a = w.row(i.s[0]);
+  unsigned bits = typeSize(c.to) * 8;
+  bool toSigned = isSignedType(c.to);
+  double high = std::ldexp(1.0, int(bits) - (toSigned ? 1 : 0));
+  double low = toSigned ? -high : 0;
+  forLanes(mask, [&](int l) {
+    double value = loadFloat(c.from, a[l]);
+    if (c.flush && std::fabs(value) < 0x1p-126)
+      value = 0;
+    value = roundToInteger(value, c.rounding);
+    uint64_t r;
+    uint64_t most = lowBits(toSigned ? bits - 1 : bits);
+    if (value != value) // NaN becomes 0, or the most negative number from f64
+                        // and to 64 bits (PTX ISA 9.7.9.21)
+      r = bits == 64 || c.from == Type::F64 ? uint64_t(1) << (bits - 1) : 0;
+    else if (value >= high)
+      r = most;
+    else if (value < low)
+      r = toSigned ? ~most : 0;
+    else
+      r = toSigned ? uint64_t(int64_t(value)) : uint64_t(value);
+    d[l] = r & c.kept;
+    if (!toSigned)
+      d[l] &= lowBits(bits);
+  });
+  return Flow::Next;
+}
+
+Flow integerToFloat(Warp &w, const Inst &i, uint32_t mask) {
+  const Conversion &c = i.get<Conversion>();
+  uint64_t *d = w.row(i.d[0]);
+  const uint64_t *a = w.row(i.s[0]);
+  unsigned bytes = typeSize(c.from);
+  bool fromSigned = isSignedType(c.from);
+  uint64_t source = lowBits(bytes * 8);
+  forLanes(mask, [&](int l) {
+    if (bytes == 8 &&
+        c.to == Type::F32) { // not through double: that would round twice
+      if (c.rounding == Rounding::NearestEven) {
+        d[l] = fromSigned ? put(float(int64_t(a[l]))) : put(float(a[l]));
+        return;
+      }
+      long double exact =
+          fromSigned ? (long double)(int64_t(a[l])) : (long double)(a[l]);
+      float r = float(exact);
+      long double back = r;
+      float up = std::numeric_limits<float>::infinity();
+      Rounding mode = c.rounding;
+      bool down =
+          mode == Rounding::Down || (mode == Rounding::TowardZero && exact > 0);
+      if (down && back > exact)
+        r = std::nextafter(r, -up);
+      if (!down && back < exact)
+        r = std::nextafter(r, up);
+      d[l] = put(r);
+      return;
+    }
+    double value =
+        fromSigned ? double(signExtend(a[l], bytes)) : double(a[l] & source);
+    d[l] = storeFloat(c.to, value, c.rounding, false);
+  });
+  return Flow::Next;
+}
+
+Flow floatToFloat(Warp &w, const Inst &i, uint32_t mask) {
+  const Conversion &c = i.get<Conversion>();
+  uint64_t *d = w.row(i.d[0]);
+  const uint64_t *a = w.row(i.s[0]);
+  forLanes(mask, [&](int l) {
+    double value = loadFloat(c.from, a[l]);
+    if (c.flush && c.from == Type::F32 && std::fabs(value) < 0x1p-126)
+      value = std::copysign(0.0, value);
+    if (c.integral)
+      value = roundToInteger(value, c.rounding);
+    if (c.saturate)
+      value = value >= 1 ? 1 : value > 0 ? value : 0;
+    value = c.clampNegative(value);
+    uint64_t bits = storeFloat(c.to, value, c.rounding, c.finite);
+    if (c.flush && c.to == Type::F32 && (bits & 0x7f800000) == 0)
+      bits &= 0x80000000;
+    d[l] = bits;
+  });
+  return Flow::Next;
+}
+
+/// cvt.…x2.f32 d, a, b: a goes to the upper half.
+Flow packPair(Warp &w, const Inst &i, uint32_t mask) {
+  const Conversion &c = i.get<Conversion>();
+  uint64_t *d = w.row(i.d[0]);
+  const uint64_t *a = w.row(i.s[0]), *b = w.row(i.s[1]);
+  FloatFormat format = c.to == Type::F16x2    ? kF16
+                       : c.to == Type::BF16x2 ? kBF16
+                       : c.to == Type::E4M3x2 ? kE4M3
+                                              : kE5M2;
+  unsigned bits = typeSize(c.to) * 4;
+  auto encode = [&](double value) {
+    value = c.clampNegative(value);
+    return uint64_t(encodeFloat(format, value, c.rounding, c.finite));
+  };
+  if (bits == 16 && !c.modifies() && c.rounding == Rounding::NearestEven &&
+      c.to == Type::BF16x2) {
+    eachLane(mask, [&](int l) {
+      d[l] = uint32_t(floatToBF16(get<float>(a[l]))) << 16 |
+             floatToBF16(get<float>(b[l]));
+    });
+    return Flow::Next;
+  }
+  forLanes(mask, [&](int l) {
+    d[l] = encode(get<float>(a[l])) << bits | encode(get<float>(b[l]));
+  });
+  return Flow::Next;
+}
+
+/// Converts both numbers of a pair: of `from` bits each, to `to` bits.
+template <typename F>
+Flow convertBoth(Warp &w, const Inst &i, uint32_t mask, unsigned from,
+                 unsigned to, F convert) {
+  uint64_t *d = w.row(i.d[0]);
+  const uint64_t *a = w.row(i.s[0]);
+  forLanes(mask, [&](int l) {
+    d[l] = uint64_t(convert(a[l])) | uint64_t(convert(a[l] >> from)) << to;
+  });
+  return Flow::Next;
+}
+
+/// cvt.e4m3x2.f16x2 and the like.
+Flow packedToPair(Warp &w, const Inst &i, uint32_t mask) {
+  const Conversion &c = i.get<Conversion>();
+  FloatFormat format = c.to == Type::E4M3x2 ? kE4M3 : kE5M2;
+  Type half = c.from == Type::F16x2 ? Type::F16 : Type::BF16;
+  return convertBoth(w, i, mask, 16, 8, [&](uint64_t bits) {
+    return encodeFloat(format, c.clampNegative(loadFloat(half, bits)),
+                       Rounding::NearestEven, true);
+  });
+}
+
+/// cvt.rn.f16x2.e4m3x2 and cvt.rn.f16x2.e5m2x2.
+Flow pairToHalves(Warp &w, const Inst &i, uint32_t mask) {
+  const Conversion &c = i.get<Conversion>();
+  const auto &table = c.from == Type::E4M3x2 ? e4m3Table() : e5m2Table();
+  return convertBoth(w, i, mask, 8, 16, [&](uint64_t bits) {
+    return doubleToF16(c.clampNegative(table[bits & 0xff]));
+  });
+}
+
+Flow toTF32(Warp &w, const Inst &i, uint32_t mask) {
+  const Conversion &c = i.get<Conversion>();
+  uint64_t *d = w.row(i.d[0]);
+  const uint64_t *a = w.row(i.s[0]);
+  forLanes(mask, [&](int l) {
+    uint32_t bits = uint32_t(a[l]);
+    if ((bits & 0x7fffffff) > 0x7f800000)
+      bits = 0x7fffffff;
+    else if (!c.tiesAway && c.rounding == Rounding::NearestEven)
+      bits = (bits + 0xfff + (bits >> 13 & 1)) & 0xffffe000;
+    else if (c.tiesAway)
+      bits = (bits + 0x1000) & 0xffffe000;
+    else
+      bits &= 0xffffe000;
+    d[l] = bits;
+  });
+  return Flow::Next;
+}
+
+bool isInteger(Type type) {
+  switch (type) {
+  case Type::U8:
+  case Type::S8:
+  case Type::U16:
+  case Type::S16:
+  case Type::U32:
+  case Type::S32:
+  case Type::U64:
+  case Type::S64:
+    return true;
+  default:
+    return false;
+  }
+}
+
+bool isPair(Type type) {
+  return type == Type::F16x2 || type == Type::BF16x2 || type == Type::E4M3x2 ||
+         type == Type::E5M2x2;
+}
+
+bool decodeCvt(Decoder &d, Inst &i) {
+  int mode = d.takeOneOf({"rn", "rz", "rm", "rp", "rna"});
+  int integral = mode < 0 ? d.takeOneOf({"rni", "rzi", "rmi", "rpi"}) : -1;
+  Conversion &c = i.make<Conversion>();
+  c.flush = d.take("ftz");
+  c.saturate = d.take("sat");
+  c.finite = d.take("satfinite");
+  c.relu = d.take("relu");
+  c.integral = integral >= 0;
+  c.tiesAway = mode == 4;
+  c.rounding = c.tiesAway ? Rounding::NearestEven
+                          : Rounding(std::max({mode, integral, 0}));
+  Type target = c.to = d.takeType(), source = c.from = d.takeType();
+  if (target == Type::TF32) {
+    i.fn = toTF32;
+    return source == Type::F32 && operands(d, i, Type::B32, 1);
+  }
+  if (c.tiesAway)
+    return d.fail("takes .rna only to tf32");
+  if (isPair(target) && source == Type::F32) {
+    i.fn = packPair;
+    return d.destination(i, target) && d.source(i, Type::F32) &&
+           d.source(i, Type::F32);
+  }
+  if ((target == Type::E4M3x2 || target == Type::E5M2x2) &&
+      (source == Type::F16x2 || source == Type::BF16x2)) {
+    i.fn = packedToPair;
+    return d.destination(i, target) && d.source(i, source);
+  }
+  if (target == Type::F16x2 &&
+      (source == Type::E4M3x2 || source == Type::E5M2x2)) {
+    i.fn = pairToHalves;
+    return d.destination(i, target) && d.source(i, source);
+  }
+  bool fromInteger = isInteger(source), toInteger = isInteger(target);
+  if ((!fromInteger && !isFloatType(source)) ||
+      (!toInteger && !isFloatType(target)))
+    return d.fail("is not supported between these types");
+  i.fn = fromInteger ? (toInteger ? integerToInteger : integerToFloat)
+                     : (toInteger ? floatToInteger : floatToFloat);
+  const ast::Operand *operand = d.peekOperand();
+  c.kept = lowBits(operand ? d.registerBytes(*operand) * 8 : 0);
+  return d.destination(i, target) && d.source(i, source);
+}
+
+} // namespace
+
+void fp8::sim::addConvertOpcodes(OpcodeTable &t) { t.add("cvt", decodeCvt); }

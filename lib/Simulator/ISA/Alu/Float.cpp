@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Floating-point arithmetic (PTX ISA 9.7.3, 9.7.4): f32, f64, f16, bf16. The
+// approximate functions are computed as exactly as the host can.
+
+#include "ISA/Families.h"
+
+#include "ISA/Alu/Alu.h"
+
+#include <cfenv>
+#include <cmath>
+#include <limits>
+
+using namespace fp8::sim;
+
+namespace {
+
+template <typename T>
+T canonical(T value) {
+  if (value != value)
+    return sizeof(T) == 4 ? T(bitCast<float>(0x7fffffffu))
+                          : T(bitCast<double>(uint64_t(0x7fffffffffffffff)));
+  return value;
+}
+float flush(float value) {
+  return std::fabs(value) < 0x1p-126f ? std::copysign(0.0f, value) : value;
+}
+double flush(double value) { return value; }
+
+template <typename T>
+T finish(T value, const FloatModifiers &modifiers) {
+  if (modifiers.flush)
+    value = flush(value);
+  if (modifiers.saturate)
+    value = value >= T(1) ? T(1) : value > T(0) ? value : T(0);
+  if (modifiers.relu)
+    value = value > T(0) || value != value ? value : T(0);
+  return value;
+}
+
+// The operations, on values of one type.
+constexpr auto kAdd = [](auto a, auto b) { return a + b; };
+constexpr auto kSub = [](auto a, auto b) { return a - b; };
+constexpr auto kMul = [](auto a, auto b) { return a * b; };
+constexpr auto kDiv = [](auto a, auto b) { return a / b; };
+constexpr auto kFma = [](auto a, auto b, auto c) { return std::fma(a, b, c); };
+constexpr auto kRcp = [](auto a) { return decltype(a)(1) / a; };
+constexpr auto kSqrt = [](auto a) { return std::sqrt(a); };
+constexpr auto kRsqrt = [](auto a) {
+  return decltype(a)(1 / std::sqrt(double(a)));
+};
+constexpr auto kEx2 = [](auto a) { return std::exp2(a); };
+constexpr auto kLg2 = [](auto a) { return std::log2(a); };
+constexpr auto kSin = [](auto a) { return std::sin(a); };
+constexpr auto kCos = [](auto a) { return std::cos(a); };
+constexpr auto kTanh = [](auto a) { return std::tanh(a); };
+
+/// The value type of a format, and rounding of a result into it.
+template <typename Format>
+struct Value {
+  using Type = float;
+  static Format pack(float v) { return Format::from(double(v)); }
+};
+template <>
+struct Value<float> {
+  using Type = float;
+  static float pack(float v) { return canonical(v); }
+};
+template <>
+struct Value<double> {
+  using Type = double;
+  static double pack(double v) { return canonical(v); }
+};
+
+template <typename Format, const auto &Op, unsigned Arity>
+Flow plain(Warp &w, const Inst &i, uint32_t mask) {
+  using T = typename Value<Format>::Type;
+  // 16-bit formats compute in double: products and sums of two are exact, so
+  // rounding happens once.
+  using C = std::conditional_t<std::is_same_v<Format, Half> ||
+                                   std::is_same_v<Format, BFloat>,
+                               double, T>;
+  uint64_t *d = w.row(i.d[0]);
+  const uint64_t *a = w.row(i.s[0]), *b = w.row(i.s[Arity > 1 ? 1 : 0]),
+                 *c = w.row(i.s[Arity > 2 ? 2 : 0]);
+  const FloatModifiers &modifiers = i.get<FloatModifiers>();
+  const bool modified = modifiers.any(), flushes = modifiers.flush;
+  auto load = [&](uint64_t bits) {
+    T value = T(get<Format>(bits));
+    return C(flushes ? flush(value) : value);
+  };
+  auto compute = [&](int l) {
+    C r;
+    if constexpr (Arity == 1)
+      r = Op(load(a[l]));
+    else if constexpr (Arity == 2)
+      r = Op(load(a[l]), load(b[l]));
+    else
+      r = Op(load(a[l]), load(b[l]), load(c[l]));
+    if (modified)
+      r = finish(r, modifiers);
+    if constexpr (std::is_same_v<Format, Half> ||
+                  std::is_same_v<Format, BFloat>)
+      d[l] = put(Format::from(r));
+    else
+      d[l] = put(Value<Format>::pack(r));
+  };
+  eachLane(mask, compute);
+  return Flow::Next;
+}
+
+/// The same under a directed rounding mode.
+template <typename Format, const auto &Op, unsigned Arity>
+Flow directed(Warp &w, const Inst &i, uint32_t mask) {
+  static const int modes[] = {FE_TONEAREST, FE_TOWARDZERO, FE_DOWNWARD,
+                              FE_UPWARD};
+  std::fesetround(modes[size_t(i.get<FloatModifiers>().rounding)]);
+  Flow flow = plain<Format, Op, Arity>(w, i, mask);
+  std::fesetround(FE_TONEAREST);
+  return flow;
+}
+
+template <typename Format, bool Max>
+Flow minMax(Warp &w, const Inst &i, uint32_t mask) {
+  using T = typename Value<Format>::Type;
+  uint64_t *d = w.row(i.d[0]);
+  const FloatModifiers &modifiers = i.get<FloatModifiers>();
+  forLanes(mask, [&](int l) {
+    T r = 0;
+    bool sign = false;
+    for (unsigned n = 0; n < i.sources; ++n) {
+      T x = T(get<Format>(w.row(i.s[n])[l]));
+      if (modifiers.flush)
+        x = flush(x);
+      if (modifiers.xorSign) {
+        sign ^= std::signbit(x);
+        x = std::fabs(x);
+      }
+      if (n == 0)
+        r = x;
+      else if (r != r || x != x)
+        r = modifiers.nan ? std::numeric_limits<T>::quiet_NaN()
+            : r != r      ? x
+                          : r;
+      else if (Max ? x > r || (x == r && !std::signbit(x))
+                   : x < r || (x == r && std::signbit(x)))
+        r = x;
+    }
+    if (modifiers.xorSign)
+      r = std::copysign(r, T(sign ? -1 : 1));
+    d[l] = put(Value<Format>::pack(r));
+  });
+  return Flow::Next;
+}
+
+/// abs and neg work on the sign bit.
+template <bool Neg, unsigned Bits>
+Flow sign(Warp &w, const Inst &i, uint32_t mask) {
+  uint64_t *d = w.row(i.d[0]);
+  const uint64_t *a = w.row(i.s[0]);
+  constexpr uint64_t bit = uint64_t(1) << (Bits - 1);
+  const bool flushes = Bits == 32 && i.get<FloatModifiers>().flush;
+  eachLane(mask, [&](int l) {
+    uint64_t v = a[l];
+    if (flushes)
+      v = put(flush(get<float>(v)));
+    d[l] = Neg ? v ^ bit : v & ~bit;
+  });
+  return Flow::Next;
+}
+
+template <const auto &Op, unsigned Arity>
+Handler pick(Type type, Rounding rounding = Rounding::NearestEven) {
+  if (rounding != Rounding::NearestEven)
+    return type == Type::F32   ? directed<float, Op, Arity>
+           : type == Type::F64 ? directed<double, Op, Arity>
+                               : nullptr;
+  return type == Type::F32    ? plain<float, Op, Arity>
+         : type == Type::F64  ? plain<double, Op, Arity>
+         : type == Type::F16  ? plain<Half, Op, Arity>
+         : type == Type::BF16 ? plain<BFloat, Op, Arity>
+                              : nullptr;
+}
+
+template <bool Max>
+Handler pickMinMax(Type type) {
+  return type == Type::F32    ? minMax<float, Max>
+         : type == Type::F64  ? minMax<double, Max>
+         : type == Type::F16  ? minMax<Half, Max>
+         : type == Type::BF16 ? minMax<BFloat, Max>
+                              : nullptr;
+}
+
+template <bool Neg>
+Handler pickSign(Type type) {
+  return typeSize(type) == 4   ? sign<Neg, 32>
+         : typeSize(type) == 8 ? sign<Neg, 64>
+                               : sign<Neg, 16>;
+}
+
+bool isPackedType(Type type) {
+  return type == Type::F16x2 || type == Type::BF16x2 || type == Type::F32x2;
+}
+
+const FloatModifiers &takeModifiers(Decoder &d, Inst &i) {
+  FloatModifiers &modifiers = i.make<FloatModifiers>();
+  modifiers.flush = d.take("ftz");
+  modifiers.saturate = d.take("sat");
+  modifiers.nan = d.take("NaN");
+  modifiers.relu = d.take("relu");
+  modifiers.xorSign = d.take("xorsign") && d.take("abs");
+  modifiers.rounding =
+      Rounding(std::max(0, d.takeOneOf({"rn", "rz", "rm", "rp"})));
+  return modifiers;
+}
+
+bool decodeFunction(Decoder &d, Inst &i) {
+  const std::string &op = d.text().opcode;
+  bool approximate = d.take("approx");
+  d.take("full");
+  Rounding rounding = takeModifiers(d, i).rounding;
+  Type type = d.takeType();
+  if (op == "ex2" && isPackedType(type))
+    return d.fail("is not supported with packed types");
+  if (op != "rcp" && op != "sqrt" && !approximate && op != "ex2")
+    return d.fail("needs .approx");
+  i.fn = op == "rcp"     ? pick<kRcp, 1>(type, rounding)
+         : op == "sqrt"  ? pick<kSqrt, 1>(type, rounding)
+         : op == "rsqrt" ? pick<kRsqrt, 1>(type)
+         : op == "ex2"   ? pick<kEx2, 1>(type)
+         : op == "lg2"   ? pick<kLg2, 1>(type)
+         : op == "sin"   ? pick<kSin, 1>(type)
+         : op == "cos"   ? pick<kCos, 1>(type)
+                         : pick<kTanh, 1>(type);
+  return operands(d, i, type, 1);
+}
+
+template <typename T>
+Flow copysign(Warp &w, const Inst &i, uint32_t mask) {
+  uint64_t *d = w.row(i.d[0]);
+  const uint64_t *a = w.row(i.s[0]), *b = w.row(i.s[1]);
+  // copysign.a,b: the sign of a, the magnitude of b.
+  eachLane(mask, [&](int l) {
+    d[l] = put(std::copysign(get<T>(b[l]), get<T>(a[l])));
+  });
+  return Flow::Next;
+}
+
+/// Payload of testp.
+enum class NumberClass {
+  Finite,
+  Infinite,
+  Number,
+  NotANumber,
+  Normal,
+  Subnormal
+};
+
+bool belongs(int found, NumberClass asked) {
+  switch (asked) {
+  case NumberClass::Finite:
+    return found != FP_NAN && found != FP_INFINITE;
+  case NumberClass::Infinite:
+    return found == FP_INFINITE;
+  case NumberClass::Number:
+    return found != FP_NAN;
+  case NumberClass::NotANumber:
+    return found == FP_NAN;
+  case NumberClass::Normal:
+    return found == FP_NORMAL;
+  case NumberClass::Subnormal:
+    return found == FP_SUBNORMAL;
+  }
+  return false;
+}
+
+template <typename T>
+Flow testp(Warp &w, const Inst &i, uint32_t mask) {
+  const uint64_t *a = w.row(i.s[0]);
+  uint32_t result = 0;
+  forLanes(mask, [&](int l) {
+    bool r = belongs(std::fpclassify(get<T>(a[l])), i.get<NumberClass>());
+    result |= uint32_t(r) << l;
+  });
+  w.setPredicate(i, 0, mask, result);
+  return Flow::Next;
+}
+
+} // namespace
+
+bool fp8::sim::decodeFloatArithmetic(Decoder &d, Inst &i) {
+  const std::string op = d.text().opcode;
+  d.takeOneOf({"approx", "full"});
+  const FloatModifiers &modifiers = takeModifiers(d, i);
+  Type type = d.takeType();
+  if (isPackedType(type))
+    return decodePackedFloat(d, i, type, modifiers);
+  if (op == "min" || op == "max") {
+    i.fn = op == "max" ? pickMinMax<true>(type) : pickMinMax<false>(type);
+    return operands(d, i, type, d.operandsLeft() == 4 ? 3 : 2);
+  }
+  if (op == "abs" || op == "neg") {
+    i.fn = op == "neg" ? pickSign<true>(type) : pickSign<false>(type);
+    return operands(d, i, type, 1);
+  }
+  if (modifiers.nan || modifiers.xorSign)
+    return d.fail("takes neither .NaN nor .xorsign");
+  unsigned arity = op == "fma" || op == "mad" ? 3 : 2;
+  i.fn = op == "add"   ? pick<kAdd, 2>(type, modifiers.rounding)
+         : op == "sub" ? pick<kSub, 2>(type, modifiers.rounding)
+         : op == "mul" ? pick<kMul, 2>(type, modifiers.rounding)
+         : op == "div" ? pick<kDiv, 2>(type, modifiers.rounding)
+                       : pick<kFma, 3>(type, modifiers.rounding);
+  return operands(d, i, type, arity);
+}
+
+void fp8::sim::addFloatOpcodes(OpcodeTable &t) {
+  t.add("fma", decodeFloatArithmetic);
+  for (const char *name :
+       {"rcp", "sqrt", "rsqrt", "ex2", "lg2", "sin", "cos", "tanh"})
+    t.add(name, decodeFunction);
+  t.add("copysign", [](Decoder &d, Inst &i) {
+    Type type = d.takeType();
+    i.fn = type == Type::F32   ? copysign<float>
+           : type == Type::F64 ? copysign<double>
+                               : nullptr;
+    return operands(d, i, type, 2);
+  });
+  t.add("testp", [](Decoder &d, Inst &i) {
+    int what = d.takeOneOf(
+        {"finite", "infinite", "number", "notanumber", "normal", "subnormal"});
+    if (what < 0)
+      return d.fail("needs a class such as .finite");
+    i.make<NumberClass>() = NumberClass(what);
+    Type type = d.takeType();
+    i.fn = type == Type::F32   ? testp<float>
+           : type == Type::F64 ? testp<double>
+                               : nullptr;
+    return d.predicateDestination(i) && d.source(i, type);
+  });
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// setmaxnreg (PTX ISA 9.7.19.5): what a CTA's warps give up goes to a pool,
+// from which others take.
+
+#include "ISA/Families.h"
+
+#include "ISA/Alu/Alu.h"
+#include "Machine/Machine.h"
+
+using namespace fp8::sim;
+
+// Of a multiprocessor, and of a thread (CUDA C++ Programming Guide, technical
+// specifications).
+static constexpr uint32_t kRegisters = 65536, kMostRegisters = 256;
+
+/// What a thread has at launch: what .maxnreg says; else what the most threads
+/// of the CTA leave to each. 0 where neither is known, and setmaxnreg then has
+/// no effect.
+static uint32_t registersAtLaunch(const Entry &entry) {
+  if (entry.maxRegisters)
+    return (entry.maxRegisters + 7) / 8 * 8;
+  const auto &bound =
+      entry.requiredThreads[0] ? entry.requiredThreads : entry.maxThreads;
+  uint32_t threads = 1;
+  for (uint32_t extent : bound)
+    threads *= std::max(extent, 1u);
+  if (!bound[0])
+    return 0;
+  uint32_t warps =
+      (threads + 31) / 32 * std::max(entry.minCtasPerMultiprocessor, 1u);
+  return std::min(kMostRegisters, kRegisters / (warps * 32) / 8 * 8);
+}
+
+namespace {
+/// Payload of setmaxnreg.
+struct RegisterRequest {
+  bool grows;      ///< .inc
+  uint64_t wanted; ///< registers a thread
+};
+} // namespace
+
+static Flow setMaxRegisters(Warp &w, const Inst &i, uint32_t) {
+  Machine &m = w.machine;
+  const bool grows = i.get<RegisterRequest>().grows;
+  const uint32_t wanted = uint32_t(i.get<RegisterRequest>().wanted);
+  if (!w.group().arrived) {
+    if (!joinWarpgroup(w, i, {}))
+      return Flow::Next;
+    leaveWarpgroup(w);
+    if (!w.registers)
+      w.registers = registersAtLaunch(m.program.function->signature);
+    if (!w.registers)
+      return Flow::Next;
+    if (grows ? wanted < w.registers : wanted > w.registers) {
+      m.error(ErrorKind::InvalidOperation,
+              "'" + Machine::mnemonic(&i) + "' asks for " +
+                  std::to_string(wanted) + " registers a thread, " +
+                  (grows ? "fewer" : "more") + " than the " +
+                  std::to_string(w.registers) +
+                  " that it has; use setmaxnreg." + (grows ? "dec" : "inc"),
+              &w, &i, -1, true);
+      return Flow::Next;
+    }
+  }
+  if (grows && wanted > w.registers &&
+      w.cta.freeRegisters < wanted - w.registers) {
+    w.group().arrived = true;
+    w.group().ticket = wanted;
+    return w.waitFor(WaitKind::Registers);
+  }
+  w.cta.freeRegisters += w.registers - wanted; // may be negative, and wrap
+  w.registers = wanted;
+  m.progress();
+  for (auto &warp : w.cta.warps)
+    if (warp.get() != &w)
+      warp->wake(WaitKind::Registers);
+  return Flow::Next;
+}
+
+static bool decodeSetMaxRegisters(Decoder &d, Inst &i) {
+  int action = d.takeOneOf({"inc", "dec"});
+  if (action < 0 || !d.take("sync") || !d.take("aligned") || !d.take("u32"))
+    return d.fail("needs .inc or .dec and .sync.aligned.u32");
+  RegisterRequest &request = i.make<RegisterRequest>();
+  request.grows = action == 0;
+  i.fn = setMaxRegisters;
+  i.convergence = Convergence::Aligned;
+  if (!d.immediate(request.wanted))
+    return false;
+  return (request.wanted >= 24 && request.wanted <= kMostRegisters &&
+          request.wanted % 8 == 0) ||
+         d.fail("needs a multiple of 8 from 24 to 256");
+}
+
+void fp8::sim::addRegisterPoolOpcodes(OpcodeTable &t) {
+  t.add("setmaxnreg", decodeSetMaxRegisters);
+}

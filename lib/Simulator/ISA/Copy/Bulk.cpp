@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// cp.async.bulk without tensors, bulk groups, and st.async (PTX ISA 9.7.9.12,
+// 9.7.9.25.4). Tensor copies are in Tma.cpp.
+
+#include "ISA/Alu/Alu.h"
+#include "ISA/Copy/Copy.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+using namespace fp8::sim;
+
+namespace {
+
+Flow bulkCommit(Warp &w, const Inst &, uint32_t mask) {
+  forLanes(mask, [&](int l) { ++w.bulk[size_t(l)].open; });
+  return Flow::Next;
+}
+
+Flow bulkWait(Warp &w, const Inst &i, uint32_t mask) {
+  const GroupWait &wait = i.get<GroupWait>();
+  uint32_t pending = uint32_t(wait.pending);
+  bool complete = true;
+  forLanes(mask, [&](int l) {
+    complete &= w.bulk[size_t(l)].complete(pending, wait.readOnly);
+  });
+  if (!complete)
+    return w.waitFor(WaitKind::BulkGroups);
+  forLanes(mask, [&](int l) {
+    uint32_t time = w.bulk[size_t(l)].observe(pending, wait.readOnly);
+    w.learn(Role::BulkRead, time);
+    if (!wait.readOnly)
+      w.learn(Role::BulkWrite, time);
+  });
+  w.machine.progress();
+  return Flow::Next;
+}
+
+struct BulkOperands {
+  uint64_t target, source;
+  uint32_t bytes;
+};
+
+/// The addresses and the size of a bulk copy; false after an error.
+bool bulkOperands(Warp &w, const Inst &i, int lane, BulkOperands &o) {
+  if (w.machine.stopped)
+    return false;
+  o.target = w.row(i.s[0])[lane] + uint64_t(i.offset);
+  o.source = w.row(i.s[1])[lane] + i.get<BulkCopy>().sourceOffset;
+  o.bytes = uint32_t(w.row(i.s[2])[lane]);
+  if (o.target % 16 == 0 && o.source % 16 == 0 && o.bytes % 16 == 0)
+    return true;
+  w.machine.error(ErrorKind::Misaligned,
+                  "'" + Machine::mnemonic(&i) +
+                      "' needs addresses and a size that are multiples of 16",
+                  &w, &i, lane, true);
+  return false;
+}
+
+BulkLoad loadOf(Warp &w, const Inst &i, int lane, const BulkOperands &o) {
+  BulkLoad load;
+  load.target = o.target;
+  load.bytes = o.bytes;
+  load.barrier = w.row(i.s[3])[lane] + i.get<BulkCopy>().barrierOffset;
+  load.multicast = i.sources > 4;
+  if (load.multicast)
+    load.ctaMask = uint32_t(w.row(i.s[4])[lane]) & 0xffff;
+  return load;
+}
+
+Flow bulkLoad(Warp &w, const Inst &i, uint32_t mask) {
+  forLanes(mask, [&](int l) {
+    BulkOperands o;
+    if (!bulkOperands(w, i, l, o) ||
+        !w.machine.global(w, i, l, o.source, o.bytes, false))
+      return;
+    Warp *warp = &w;
+    BulkLoad load = loadOf(w, i, l, o);
+    load.readsGlobal = true;
+    issueLoad(w, i, l, load,
+              [warp, &i, l, o](uint8_t *bytes, const GlobalActor &actor) {
+                if (const uint8_t *from = warp->machine.accessGlobal(
+                        *warp, i, l, actor, o.source, o.bytes, false))
+                  std::copy_n(from, o.bytes, bytes);
+              });
+  });
+  return Flow::Next;
+}
+
+/// From this CTA's shared memory to another's.
+Flow bulkShared(Warp &w, const Inst &i, uint32_t mask) {
+  forLanes(mask, [&](int l) {
+    BulkOperands o;
+    Cta *from;
+    uint32_t offset;
+    if (!bulkOperands(w, i, l, o) ||
+        !w.machine.clusterAddress(w, i, l, o.source, from, offset))
+      return;
+    BulkLoad load = loadOf(w, i, l, o);
+    load.source = {from->rank, offset, o.bytes, false};
+    issueLoad(w, i, l, load, [from, offset, o](uint8_t *bytes, auto &) {
+      std::copy_n(from->shared.data() + offset, o.bytes, bytes);
+    });
+  });
+  return Flow::Next;
+}
+
+/// Payload of st.async. List: the elements. Sources: 0 target, 1 mbarrier.
+struct StoreAsync {
+  uint32_t elementBytes;
+  uint64_t barrierOffset;
+};
+
+Flow storeAsync(Warp &w, const Inst &i, uint32_t mask) {
+  const uint32_t *rows = &w.machine.program.lists[i.list];
+  const StoreAsync &store = i.get<StoreAsync>();
+  forLanes(mask, [&](int l) {
+    if (w.machine.stopped)
+      return;
+    BulkLoad load;
+    load.target = w.row(i.s[0])[l] + uint64_t(i.offset);
+    load.barrier = w.row(i.s[1])[l] + store.barrierOffset;
+    load.bytes = store.elementBytes * i.listCount;
+    load.engine = Engine::RemoteStore;
+    load.proxy = Proxy::Generic;
+    if (load.target % load.bytes) {
+      w.machine.error(ErrorKind::Misaligned,
+                      "'" + Machine::mnemonic(&i) +
+                          "' needs an address that is a multiple of its " +
+                          std::to_string(load.bytes) + " bytes",
+                      &w, &i, l, true);
+      return;
+    }
+    std::array<uint8_t, 32> value{};
+    for (uint32_t n = 0; n < i.listCount; ++n)
+      std::memcpy(&value[n * store.elementBytes], &w.row(rows[n])[l],
+                  store.elementBytes);
+    issueLoad(w, i, l, load,
+              [value, bytes = load.bytes](uint8_t *target, auto &) {
+                std::memcpy(target, value.data(), bytes);
+              });
+  });
+  return Flow::Next;
+}
+
+Flow nothing(Warp &, const Inst &, uint32_t) { return Flow::Next; }
+
+bool decodeToShared(Decoder &d, Inst &i) {
+  // The destination's state space comes first.
+  bool fromShared =
+      d.text().qualifiers[2] == "shared::cluster" && d.take("shared::cta");
+  d.takeOneOf({"shared::cluster", "shared::cta"});
+  if (!fromShared && !d.take("global"))
+    return d.fail("copies to shared memory from .global, or from .shared::cta "
+                  "to .shared::cluster");
+  if (!d.take("mbarrier::complete_tx::bytes"))
+    return d.fail("needs .mbarrier::complete_tx::bytes");
+  bool multicast = !fromShared && d.take("multicast::cluster");
+  i.fn = fromShared ? bulkShared : bulkLoad;
+  BulkCopy &copy = i.make<BulkCopy>();
+  return d.address(i) && d.address(i, copy.sourceOffset) &&
+         d.source(i, Type::U32) && d.address(i, copy.barrierOffset) &&
+         (!multicast || d.source(i, Type::U16));
+}
+
+} // namespace
+
+Flow fp8::sim::bulkStore(Warp &w, const Inst &i, uint32_t mask) {
+  const BulkCopy &copy = i.get<BulkCopy>();
+  const bool reduces = copy.reduction != Reduction::None;
+  forLanes(mask, [&](int l) {
+    BulkOperands o;
+    if (!bulkOperands(w, i, l, o) ||
+        !w.machine.global(w, i, l, o.target, o.bytes, true))
+      return;
+    Warp *warp = &w;
+    issueStore(w, i, l, o.source, o.bytes, reduces,
+               [warp, &i, &copy, l, o, reduces](const uint8_t *bytes,
+                                                const GlobalActor &actor) {
+                 if (uint8_t *to = warp->machine.accessGlobal(
+                         *warp, i, l, actor, o.target, o.bytes, true,
+                         reduces ? nullptr : bytes))
+                   reduceBytes(copy.type, copy.reduction, to, bytes, o.bytes);
+               });
+  });
+  return Flow::Next;
+}
+
+bool fp8::sim::decodeBulk(Decoder &d, Inst &i) {
+  if (d.take("commit_group")) {
+    i.fn = bulkCommit;
+    return true;
+  }
+  if (d.take("wait_group")) {
+    i.fn = bulkWait;
+    GroupWait &wait = i.make<GroupWait>();
+    wait.readOnly = d.take("read");
+    return d.immediate(wait.pending);
+  }
+  if (d.hasQualifier("tensor"))
+    return decodeBulkTensor(d, i);
+  if (d.take("prefetch")) {
+    i.fn = nothing;
+    if (!d.take("L2") || !d.take("global"))
+      return d.fail("is not supported in this form");
+    d.dropCacheHints();
+    if (!d.address(i) || !d.source(i, Type::U32))
+      return false;
+    if (d.cacheHint)
+      d.takeOperand();
+    return true;
+  }
+  d.dropCacheHints();
+  bool toShared = d.text().qualifiers.size() > 2 &&
+                  d.text().qualifiers[2].rfind("shared", 0) == 0;
+  if (toShared) {
+    if (!decodeToShared(d, i))
+      return false;
+  } else {
+    if (!d.take("global") || d.takeOneOf({"shared::cta"}) < 0 ||
+        !d.take("bulk_group"))
+      return d.fail("is not supported in this form");
+    i.fn = bulkStore;
+    if (!d.address(i) || !d.address(i, i.make<BulkCopy>().sourceOffset) ||
+        !d.source(i, Type::U32))
+      return false;
+  }
+  if (d.cacheHint)
+    d.takeOperand();
+  return true;
+}
+
+bool fp8::sim::decodeStoreAsync(Decoder &d, Inst &i) {
+  d.take("async");
+  d.take("weak");
+  if (d.takeOneOf({"shared::cluster"}) < 0 ||
+      !d.take("mbarrier::complete_tx::bytes"))
+    return d.fail("needs .shared::cluster and .mbarrier::complete_tx::bytes");
+  int vector = d.takeOneOf({"v2", "v4"});
+  Type type = d.takeType();
+  StoreAsync &store = i.make<StoreAsync>();
+  store.elementBytes = typeSize(type);
+  i.fn = storeAsync;
+  if (store.elementBytes != 4 && store.elementBytes != 8)
+    return d.fail("stores elements of 4 or 8 bytes");
+  return d.address(i) &&
+         d.list(i, vector < 0 ? 1 : 2u << vector, type, false) &&
+         d.address(i, store.barrierOffset);
+}

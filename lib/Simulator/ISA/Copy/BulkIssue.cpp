@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Issue and completion of bulk copies, with and without tensors.
+
+#include "ISA/Copy/Copy.h"
+
+using namespace fp8::sim;
+
+/// The mbarrier that a copy to CTA `rank` signals, as a shared::cluster
+/// address; false after an error. It lies in the CTA that receives the bytes;
+/// with .cta_group::2 that CTA or its peer, as the operand's rank is even or
+/// odd (PTX ISA 9.7.9.27.1.2).
+static bool signalAddress(Warp &w, const Inst &i, int lane,
+                          const BulkLoad &load, uint32_t rank,
+                          uint64_t &address) {
+  uint32_t given = uint32_t(load.barrier >> kSharedRankShift);
+  uint32_t signalled = load.pair        ? (rank & ~1u) | (given & 1)
+                       : load.multicast ? rank
+                                        : given;
+  address = (load.barrier & kSharedOffsetMask) | uint64_t(signalled)
+                                                     << kSharedRankShift;
+  bool right =
+      load.multicast || (load.pair ? signalled == given : given == rank);
+  if (right)
+    return true;
+  w.machine.error(ErrorKind::BarrierMisuse,
+                  "'" + Machine::mnemonic(&i) + "' copies to CTA rank " +
+                      std::to_string(rank) +
+                      " and names an mbarrier of CTA rank " +
+                      std::to_string(given) +
+                      "; it must lie in the CTA that receives the bytes, or "
+                      "with .cta_group::2 in that CTA's pair",
+                  &w, &i, lane, true);
+  return false;
+}
+
+/// The part of the copy that goes to one CTA.
+static bool
+issuePart(Warp &w, const Inst &i, int lane, const BulkLoad &load, Cta &cta,
+          uint32_t offset,
+          const std::function<void(uint8_t *, const GlobalActor &)> &read) {
+  Machine &m = w.machine;
+  uint64_t address;
+  if (!m.checkPresent(cta, w, i, lane) ||
+      !signalAddress(w, i, lane, load, cta.rank, address))
+    return false;
+  Mbarrier *barrier = m.barrierAt(w, i, lane, address, true);
+  if (!barrier)
+    return false;
+  SharedRun run{cta.rank, offset, load.bytes, true};
+  AccessTag tag(barrier->agent, barrier->time() + 1, i.index);
+  if (load.source.size && !m.ctas[load.source.cta]->shared.checkAsync(
+                              w, i, lane, load.source, tag, -1, load.proxy))
+    return false;
+  uint64_t phase = barrier->phase;
+  uint32_t time = barrier->time() + 1;
+  if (!cta.shared.checkAsync(w, i, lane, run, tag, -1, load.proxy))
+    return false;
+  m.touchRemote(*barrier->cta, w, i, barrier->agent, time);
+  if (&cta != barrier->cta || &cta != &w.cta)
+    cta.remote[barrier->agent] = {time, w.cta.rank, &i};
+  if (load.engine == Engine::BulkLoad) {
+    ++m.report.statistics.tmaLoads;
+    m.report.statistics.tmaLoadBytes += load.bytes;
+  }
+  auto op = std::make_unique<AsyncOp>(i, w, lane, load.engine);
+  op->shared.push_back(run);
+  if (load.source.size)
+    op->shared.push_back(load.source);
+  op->signals = int32_t(barrier->cta->rank);
+  Warp *warp = &w;
+  Cta *target = &cta;
+  uint32_t bytes = load.bytes;
+  m.checkEarlyArrival(*barrier, w.clocks(), w, i, lane);
+  Clock waits;
+  w.releaseWaits(waits);
+  op->complete = [warp, &i, lane, target, offset, bytes, barrier, phase, read,
+                  actor =
+                      GlobalActor{tag, false, nullptr,
+                                  load.readsGlobal ? w.knowledge() : Clock()},
+                  waits = std::move(waits)] {
+    read(target->shared.data() + offset, actor);
+    if (!warp->machine.stopped && !barrier->cta->ended)
+      warp->machine.completeTransactions(*barrier, bytes, phase, *warp, i, lane,
+                                         waits);
+  };
+  m.issue(std::move(op));
+  return true;
+}
+
+void fp8::sim::issueLoad(
+    Warp &w, const Inst &i, int lane, const BulkLoad &load,
+    std::function<void(uint8_t *, const GlobalActor &)> read) {
+  Machine &m = w.machine;
+  Cta *first;
+  uint32_t offset;
+  if (!m.clusterAddress(w, i, lane, load.target, first, offset))
+    return;
+  uint32_t mask = load.multicast ? load.ctaMask : 1u << first->rank;
+  if (!mask || mask >> m.ctas.size()) {
+    m.error(ErrorKind::InvalidOperation,
+            "'" + Machine::mnemonic(&i) + "' has CTA mask " +
+                std::to_string(mask) + " in a cluster of " +
+                std::to_string(m.ctas.size()),
+            &w, &i, lane, true);
+    return;
+  }
+  for (uint32_t rank = 0; rank < m.ctas.size() && !m.stopped; ++rank)
+    if (mask >> rank & 1 &&
+        !issuePart(w, i, lane, load, *m.ctas[rank], offset, read))
+      return;
+}
+
+void fp8::sim::issueStore(
+    Warp &w, const Inst &i, int lane, uint64_t source, uint32_t bytes,
+    bool reduces,
+    std::function<void(const uint8_t *, const GlobalActor &)> write) {
+  Machine &m = w.machine;
+  Cta *cta;
+  uint32_t offset;
+  if (!m.clusterAddress(w, i, lane, source, cta, offset))
+    return;
+  uint32_t time = ++w.bulkTime;
+  SharedRun run{cta->rank, offset, bytes, false};
+  if (!cta->shared.checkAsync(w, i, lane, run,
+                              AccessTag(w.agent(Role::BulkRead), time, i.index),
+                              -1, Proxy::Async))
+    return;
+  ++m.report.statistics.tmaStores;
+  m.report.statistics.tmaStoreBytes += bytes;
+  CopyGroups &groups = w.bulk[size_t(lane)];
+  CopyGroups::Pending &pending = groups.current(i);
+  ++pending.reads;
+  ++pending.writes;
+  pending.time = time;
+  uint32_t group = groups.open;
+  auto op = std::make_unique<AsyncOp>(i, w, lane, Engine::BulkStore);
+  op->shared.push_back(run);
+  Warp *warp = &w;
+  auto update = [warp, lane, group](bool read) {
+    for (CopyGroups::Pending &p : warp->bulk[size_t(lane)].groups)
+      if (p.group == group)
+        --(read ? p.reads : p.writes);
+    warp->wake(WaitKind::BulkGroups);
+  };
+  GlobalActor actor{AccessTag(w.agent(Role::BulkWrite), time, i.index), reduces,
+                    nullptr, w.knowledge()};
+  // First the source is read, which .read waits for; then the writes land.
+  op->complete = [warp, &i, lane, cta, offset, bytes, write, update,
+                  actor = std::move(actor)] {
+    auto data = std::make_shared<std::vector<uint8_t>>(
+        cta->shared.data() + offset, cta->shared.data() + offset + bytes);
+    update(true);
+    auto second = std::make_unique<AsyncOp>(i, *warp, lane, Engine::BulkStore);
+    second->complete = [data, write, update, actor] {
+      write(data->data(), actor);
+      update(false);
+    };
+    warp->machine.issue(std::move(second));
+  };
+  m.issue(std::move(op));
+}

@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// cp.async.bulk.tensor and cp.reduce.async.bulk.tensor in tile mode (PTX
+// ISA 9.7.9.27).
+
+#include "ISA/Copy/Tma.h"
+
+#include "ISA/Alu/Alu.h"
+#include "ISA/Copy/Copy.h"
+#include "Memory/Swizzle.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+using namespace fp8::sim;
+
+void fp8::sim::walkBox(
+    const TensorMap &map, const std::array<int64_t, 5> &coordinates,
+    uint32_t sharedBase,
+    const std::function<void(uint64_t, uint32_t, uint32_t)> &run,
+    const std::function<void(uint32_t, uint32_t)> &fill) {
+  uint32_t element = elementBytes(map.elementType);
+  std::array<uint32_t, 5> extent{1, 1, 1, 1, 1};
+  for (unsigned i = 0; i < map.rank; ++i)
+    extent[i] =
+        (map.box[i] + map.elementStrides[i] - 1) / map.elementStrides[i];
+  uint32_t innerBytes = extent[0] * element;
+  bool contiguous = map.elementStrides[0] == 1;
+  uint32_t chunk = map.swizzle != Swizzle::None ? 16
+                   : contiguous                 ? innerBytes
+                                                : element;
+  if (!contiguous)
+    chunk = element;
+  std::array<uint32_t, 5> at{};
+  uint32_t logical = 0; // offset within the box before swizzling
+  while (true) {
+    bool rowInside = true;
+    uint64_t row = map.globalAddress;
+    for (unsigned i = 1; i < map.rank; ++i) {
+      int64_t c = coordinates[i] + int64_t(at[i]) * map.elementStrides[i];
+      rowInside &= c >= 0 && uint64_t(c) < map.dims[i];
+      row += uint64_t(c) * map.strides[i - 1];
+    }
+    for (uint32_t x = 0; x < innerBytes; x += chunk) {
+      uint32_t bytes = std::min(chunk, innerBytes - x);
+      uint32_t shared =
+          swizzleAddress(map.swizzle, sharedBase + logical + x) - sharedBase;
+      int64_t first =
+          coordinates[0] + int64_t(x / element) * map.elementStrides[0];
+      int64_t count = bytes / element;
+      int64_t below = std::clamp<int64_t>(-first, 0, count);
+      int64_t above =
+          std::clamp<int64_t>(first + count - int64_t(map.dims[0]), 0, count);
+      if (!contiguous)
+        above = first >= int64_t(map.dims[0]) ? count : 0;
+      if (!rowInside || below + above >= count) {
+        fill(shared, bytes);
+        continue;
+      }
+      uint32_t skip = uint32_t(below) * element,
+               tail = uint32_t(above) * element;
+      if (skip)
+        fill(shared, skip);
+      run(row + uint64_t((first + below) * int64_t(element)), shared + skip,
+          bytes - skip - tail);
+      if (tail)
+        fill(shared + bytes - tail, tail);
+    }
+    logical += innerBytes;
+    unsigned i = 1;
+    while (i < map.rank && ++at[i] == extent[i])
+      at[i++] = 0;
+    if (i >= map.rank)
+      return;
+  }
+}
+
+namespace {
+
+/// NaN fill writes a quiet NaN of the type that NVIDIA does not name. An H200
+/// writes 0x7ff7 for bf16; other types are not measured.
+void fillBytes(const TensorMap &map, uint8_t *target, uint32_t bytes) {
+  if (map.oobFill == OobFill::Zero) {
+    std::memset(target, 0, bytes);
+    return;
+  }
+  std::memset(target, 0xff, bytes);
+  if (elementBytes(map.elementType) == 2)
+    for (uint32_t i = 0; i + 1 < bytes; i += 2) {
+      target[i] = 0xf7;
+      target[i + 1] = 0x7f;
+    }
+}
+
+/// Payload of copies of tensors. Sources: 0 shared address, 1 map, 2 mbarrier
+/// of loads, then the CTA mask if multicast. List: coordinates.
+struct TensorCopy {
+  uint64_t mapOffset; ///< with the window of the map's state space
+  uint64_t barrierOffset;
+  uint8_t rank;
+  bool pair; ///< of loads: .cta_group::2
+  Reduction reduction;
+};
+
+enum class Direction { Load, Store, Prefetch };
+
+/// An H200 ends the kernel with an illegal instruction where a box does not
+/// begin at 16 bytes within the tensor's rows and, of stores, where a
+/// coordinate is negative (test/Integration, probe-store and probe-box).
+bool checkCoordinates(Warp &w, const Inst &i, int lane, const TensorMap &map,
+                      const std::array<int64_t, 5> &coordinates,
+                      Direction direction) {
+  auto fail = [&](unsigned dimension, const std::string &rule) {
+    w.machine.error(ErrorKind::TensorMap,
+                    "'" + Machine::mnemonic(&i) + "' has coordinate " +
+                        std::to_string(coordinates[dimension]) +
+                        " in dimension " + std::to_string(dimension) +
+                        ", the rule is " + rule,
+                    &w, &i, lane, true);
+    return false;
+  };
+  int64_t unit = 16 / elementBytes(map.elementType);
+  if (direction != Direction::Prefetch && map.interleave == Interleave::None &&
+      coordinates[0] % unit)
+    return fail(0, "a multiple of " + std::to_string(unit) +
+                       ", 16 bytes of the tensor's elements");
+  for (unsigned n = 0; direction == Direction::Store && n < map.rank; ++n)
+    if (coordinates[n] < 0)
+      return fail(n, "0 or more for stores; only loads fill what lies in "
+                     "front of the tensor");
+  return true;
+}
+
+bool coordinatesOf(Warp &w, const Inst &i, int lane, const TensorMap &map,
+                   Direction direction, std::array<int64_t, 5> &out) {
+  const uint32_t rank = i.get<TensorCopy>().rank;
+  if (map.rank != rank) {
+    w.machine.error(
+        ErrorKind::TensorMap,
+        "'" + Machine::mnemonic(&i) + "' has " + std::to_string(rank) +
+            " dimensions and its tensor map " + std::to_string(map.rank),
+        &w, &i, lane, true);
+    return false;
+  }
+  for (uint32_t n = 0; n < rank; ++n)
+    out[n] = int32_t(w.row(w.machine.program.lists[i.list + n])[lane]);
+  return checkCoordinates(w, i, lane, map, out, direction);
+}
+
+bool checkSharedAlignment(Warp &w, const Inst &i, int lane, uint64_t address) {
+  // 128 bytes always; a swizzled box must start where the pattern repeats for
+  // the addresses here to be what they seem.
+  if (address % 128 == 0)
+    return true;
+  w.machine.error(ErrorKind::Misaligned,
+                  "'" + Machine::mnemonic(&i) + "' uses " +
+                      w.machine.sharedName(address & kSharedOffsetMask) +
+                      ", the rule is a multiple of 128 bytes",
+                  &w, &i, lane, true);
+  return false;
+}
+
+const TensorMap *mapOf(Warp &w, const Inst &i, int lane) {
+  return w.machine.tensorMapAt(
+      w, i, lane, w.row(i.s[1])[lane] + i.get<TensorCopy>().mapOffset);
+}
+
+/// One lane's box: in the tensor, and in shared memory.
+struct Box {
+  const TensorMap *map;
+  std::array<int64_t, 5> coordinates{};
+  uint64_t shared; ///< shared::cluster address
+
+  uint32_t base() const { return uint32_t(shared) & kSharedOffsetMask; }
+};
+
+/// False after an error.
+bool boxOf(Warp &w, const Inst &i, int lane, Direction direction, Box &box) {
+  if (w.machine.stopped)
+    return false;
+  box.map = mapOf(w, i, lane);
+  w.machine.checkBehindGridWait(w, i, lane);
+  box.shared = w.row(i.s[0])[lane] + uint64_t(i.offset);
+  return box.map &&
+         coordinatesOf(w, i, lane, *box.map, direction, box.coordinates) &&
+         checkSharedAlignment(w, i, lane, box.shared);
+}
+
+Flow tensorLoad(Warp &w, const Inst &i, uint32_t mask) {
+  const TensorCopy &copy = i.get<TensorCopy>();
+  forLanes(mask, [&](int l) {
+    Box box;
+    if (!boxOf(w, i, l, Direction::Load, box))
+      return;
+    BulkLoad load;
+    load.target = box.shared;
+    load.bytes = uint32_t(box.map->boxBytes());
+    load.barrier = w.row(i.s[2])[l] + copy.barrierOffset;
+    load.multicast = i.sources > 3;
+    if (load.multicast)
+      load.ctaMask = uint32_t(w.row(i.s[3])[l]) & 0xffff;
+    load.pair = copy.pair;
+    load.readsGlobal = true;
+    Warp *warp = &w;
+    // The box must lie in global memory wherever it is inside the tensor; say
+    // so at issue.
+    issueLoad(w, i, l, load,
+              [warp, &i, l, box](uint8_t *bytes, const GlobalActor &actor) {
+                walkBox(
+                    *box.map, box.coordinates, box.base(),
+                    [&](uint64_t global, uint32_t shared, uint32_t count) {
+                      if (warp->machine.stopped)
+                        return;
+                      if (const uint8_t *from = warp->machine.accessGlobal(
+                              *warp, i, l, actor, global, count, false))
+                        std::memcpy(bytes + shared, from, count);
+                    },
+                    [&](uint32_t shared, uint32_t count) {
+                      fillBytes(*box.map, bytes + shared, count);
+                    });
+              });
+  });
+  return Flow::Next;
+}
+
+/// The tensor as a store of it sees it: the last 16 bytes of a row are written
+/// whole, with what the box has behind the row's end (measured on an H200).
+TensorMap withWholeUnits(TensorMap map) {
+  if (map.elementStrides[0] == 1) {
+    uint64_t unit = 16 / elementBytes(map.elementType);
+    map.dims[0] = (map.dims[0] + unit - 1) / unit * unit;
+  }
+  return map;
+}
+
+Flow tensorStore(Warp &w, const Inst &i, uint32_t mask) {
+  const Reduction reduction = i.get<TensorCopy>().reduction;
+  const bool reduces = reduction != Reduction::None;
+  forLanes(mask, [&](int l) {
+    Box box;
+    if (!boxOf(w, i, l, Direction::Store, box))
+      return;
+    if (reduces && elementBytes(box.map->elementType) < 2) {
+      w.machine.error(ErrorKind::TensorMap,
+                      "'" + Machine::mnemonic(&i) +
+                          "' cannot reduce 8-bit elements",
+                      &w, &i, l, true);
+      return;
+    }
+    Warp *warp = &w;
+    issueStore(w, i, l, box.shared, uint32_t(box.map->boxBytes()), reduces,
+               [warp, &i, l, box, map = withWholeUnits(*box.map), reduction,
+                reduces](const uint8_t *bytes, const GlobalActor &actor) {
+                 walkBox(
+                     map, box.coordinates, box.base(),
+                     [&](uint64_t global, uint32_t shared, uint32_t count) {
+                       if (warp->machine.stopped)
+                         return;
+                       if (uint8_t *to = warp->machine.accessGlobal(
+                               *warp, i, l, actor, global, count, true,
+                               reduces ? nullptr : bytes + shared))
+                         reduceBytes(map.elementType, reduction, to,
+                                     bytes + shared, count);
+                     },
+                     [](uint32_t, uint32_t) {});
+               });
+  });
+  return Flow::Next;
+}
+
+Flow tensorPrefetch(Warp &w, const Inst &i, uint32_t mask) {
+  forLanes(mask, [&](int l) {
+    std::array<int64_t, 5> coordinates;
+    if (w.machine.stopped)
+      return;
+    if (const TensorMap *map = mapOf(w, i, l))
+      coordinatesOf(w, i, l, *map, Direction::Prefetch, coordinates);
+  });
+  return Flow::Next;
+}
+
+/// `[map, {coordinates}]`: source 1, and the list.
+bool mapAndCoordinates(Decoder &d, Inst &i, TensorCopy &copy) {
+  const ast::Operand *whole;
+  int64_t offset = i.offset;
+  if (!d.address(i, &whole))
+    return false;
+  if (whole->elements.size() != 2 ||
+      whole->elements[1].kind != ast::Operand::Kind::Vector)
+    return d.fail("needs a tensor operand [map, {coordinates}]");
+  const std::vector<ast::Operand> &coordinates = whole->elements[1].elements;
+  if (coordinates.size() != copy.rank)
+    return d.fail("needs " + std::to_string(copy.rank) + " coordinates, not " +
+                  std::to_string(coordinates.size()));
+  copy.mapOffset = uint64_t(std::exchange(i.offset, offset));
+  // A parameter's name stands for its address in parameter space.
+  const ast::Operand &base = whole->elements[0];
+  if (base.kind == ast::Operand::Kind::Symbol)
+    for (const EntryParameter &parameter : d.function.signature.parameters)
+      if (parameter.name == base.name)
+        copy.mapOffset += kParamWindow;
+  i.list = uint32_t(d.program.lists.size());
+  i.listCount = copy.rank;
+  for (const ast::Operand &coordinate : coordinates) {
+    uint32_t row;
+    if (!d.row(coordinate, Type::S32, row))
+      return false;
+    d.program.lists.push_back(row);
+  }
+  return true;
+}
+
+bool takeRank(Decoder &d, TensorCopy &copy) {
+  int rank = d.takeOneOf({"1d", "2d", "3d", "4d", "5d"});
+  if (rank < 0)
+    return d.fail("needs .1d to .5d");
+  copy.rank = uint8_t(rank + 1);
+  if (d.hasQualifier("im2col") || d.hasQualifier("im2col_no_offs") ||
+      d.hasQualifier("tile::gather4") || d.hasQualifier("tile::scatter4"))
+    return d.fail("is supported in tile mode only");
+  return true;
+}
+
+bool finishHint(Decoder &d) { return !d.cacheHint || d.takeOperand(); }
+
+bool decodeStore(Decoder &d, Inst &i, TensorCopy &copy) {
+  i.fn = tensorStore;
+  if (d.takeOneOf({"shared::cta"}) < 0 || !d.take("bulk_group"))
+    return d.fail("stores from .shared::cta with .bulk_group only");
+  // The map comes first in the text; the shared address is source 0 for all
+  // copies.
+  if (!mapAndCoordinates(d, i, copy))
+    return false;
+  i.s[1] = i.s[0];
+  i.sources = 0;
+  if (!d.address(i))
+    return false;
+  i.sources = 2;
+  return finishHint(d);
+}
+
+} // namespace
+
+bool fp8::sim::decodeBulkTensor(Decoder &d, Inst &i) {
+  TensorCopy &copy = i.make<TensorCopy>();
+  d.take("tensor");
+  bool prefetch = d.take("prefetch");
+  if (!takeRank(d, copy))
+    return false;
+  d.take("tile");
+  d.dropCacheHints();
+  if (prefetch) {
+    i.fn = tensorPrefetch;
+    if (!d.take("L2") || !d.take("global"))
+      return d.fail("is not supported in this form");
+    if (!mapAndCoordinates(d, i, copy))
+      return false;
+    i.s[1] = i.s[0];
+    i.sources = 2;
+    return finishHint(d);
+  }
+  const std::vector<std::string> &q = d.text().qualifiers;
+  size_t global = size_t(std::find(q.begin(), q.end(), "global") - q.begin());
+  size_t shared = size_t(std::find_if(q.begin(), q.end(),
+                                      [](const std::string &s) {
+                                        return s.rfind("shared", 0) == 0;
+                                      }) -
+                         q.begin());
+  if (!d.take("global"))
+    return d.fail("needs .global");
+  if (global < shared)
+    return decodeStore(d, i, copy);
+  if (d.takeOneOf({"shared::cluster", "shared::cta"}) < 0)
+    return d.fail("loads to .shared::cluster or .shared::cta");
+  if (!d.take("mbarrier::complete_tx::bytes"))
+    return d.fail("needs .mbarrier::complete_tx::bytes");
+  bool multicast = d.take("multicast::cluster");
+  copy.pair = d.takeOneOf({"cta_group::1", "cta_group::2"}) == 1;
+  i.fn = tensorLoad;
+  if (!d.address(i) || !mapAndCoordinates(d, i, copy) ||
+      !d.address(i, copy.barrierOffset))
+    return false;
+  if (multicast && !d.source(i, Type::U16))
+    return false;
+  return finishHint(d);
+}
+
+bool fp8::sim::decodeReduceTensor(Decoder &d, Inst &i) {
+  TensorCopy &copy = i.make<TensorCopy>();
+  if (!takeRank(d, copy))
+    return false;
+  d.take("tile");
+  d.dropCacheHints();
+  if (!d.take("global"))
+    return d.fail("needs .global");
+  return takeReduction(d, copy.reduction) && decodeStore(d, i, copy);
+}

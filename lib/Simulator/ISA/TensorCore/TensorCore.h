@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// tcgen05.mma: descriptors, and the product itself (PTX
+// ISA 9.7.16.4, 9.7.16.10).
+
+#ifndef FP8_LIB_SIMULATOR_ISA_TENSORCORE_TENSORCORE_H
+#define FP8_LIB_SIMULATOR_ISA_TENSORCORE_TENSORCORE_H
+
+#include "Memory/Async.h"
+#include "Memory/TensorMemory.h"
+#include "fp8/Simulator/TensorMap.h"
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace fp8::sim {
+
+enum class MmaKind : uint8_t { F8F6F4, F16, TF32 };
+enum class MmaFormat : uint8_t { E4M3, E5M2, F16, BF16, TF32 };
+
+/// The instruction descriptor, decoded (dense kinds). M and N are those of the
+/// whole product, over both CTAs of a pair.
+struct MmaShape {
+  bool pair; ///< .cta_group::2
+  MmaFormat a, b;
+  bool f32Accumulator; ///< else f16
+  bool negateA, negateB;
+  bool transposeA, transposeB; ///< MN-major
+  uint32_t m, n, k;            ///< k in elements: 256 bits
+  unsigned elementBytes;
+
+  /// Rows of A, and of B, that one CTA's shared memory holds.
+  uint32_t aRows() const { return pair ? m / 2 : m; }
+  uint32_t bRows() const { return pair ? n / 2 : n; }
+  /// A pair with M 128 keeps the right half of N below the left one, in lanes
+  /// 64 to 127 (PTX ISA 9.7.16.10.5, layout B).
+  bool folded() const { return pair && m == 128; }
+  /// Columns of tensor memory that the accumulator takes.
+  uint32_t dColumns() const { return folded() ? n / 2 : n; }
+  /// Lane of tensor memory that the CTA's row `r` lies in (layouts A, B, D, F).
+  uint32_t lane(uint32_t r) const {
+    return !pair && m == 64 ? r / 16 * 32 + r % 16 : r;
+  }
+  /// 16-lane units that the accumulator covers.
+  uint8_t units() const { return !pair && m == 64 ? 0x55 : 0xff; }
+};
+
+/// Decodes, or says which field is wrong.
+std::optional<std::string> decodeInstructionDescriptor(uint32_t bits,
+                                                       MmaKind kind, bool pair,
+                                                       MmaShape &shape);
+
+/// The shared-memory matrix descriptor of tcgen05, decoded.
+struct MatrixDescriptor {
+  uint32_t start = 0;   ///< offset in the CTA's shared memory
+  uint32_t leading = 0; ///< bytes
+  uint32_t stride = 0;  ///< bytes
+  uint32_t baseOffset = 0;
+  Swizzle swizzle = Swizzle::None;
+  bool mnMajor = false;
+  unsigned elementBytes = 1;
+
+  /// Where element (row, k) begins.
+  uint32_t address(uint32_t row, uint32_t k) const;
+};
+std::optional<std::string> decodeMatrixDescriptor(uint64_t bits, bool mnMajor,
+                                                  unsigned elementBytes,
+                                                  MatrixDescriptor &descriptor);
+/// The bytes that rows x k elements cover, as runs.
+std::vector<SharedRun> operandRuns(const MatrixDescriptor &descriptor,
+                                   uint32_t cta, uint32_t rows, uint32_t k);
+
+double decodeElement(MmaFormat format, const uint8_t *at);
+/// Decodes `rows` rows of an operand in shared memory; element (r, k) goes to
+/// out[r * rowPitch + k * kPitch].
+void loadOperand(const MatrixDescriptor &descriptor, const MmaShape &shape,
+                 MmaFormat format, bool negate, const uint8_t *shared,
+                 uint32_t rows, double *out, uint32_t rowPitch,
+                 uint32_t kPitch);
+
+/// Everything one MMA needs at completion.
+struct MmaOperation {
+  MmaShape shape;
+  MatrixDescriptor a, b;
+  bool aInTensorMemory = false;
+  uint32_t aColumn = 0;
+  uint32_t dColumn = 0;
+  bool accumulate = false;
+  double scaleD = 1;                       ///< scale-input-d: 2^-n
+  std::array<uint32_t, 8> disabledLanes{}; ///< 4 words a CTA
+};
+
+/// One CTA's part of the operands and the accumulator.
+struct MmaSide {
+  const uint8_t *shared = nullptr;
+  TensorMemory *tensor = nullptr;
+};
+
+/// Computes the product. f32 accumulators are rounded once for each
+/// instruction, from a double sum.
+/// `sides`: the CTA, or the even and the odd CTA of a pair.
+void multiply(const MmaOperation &operation,
+              const std::array<MmaSide, 2> &sides);
+
+} // namespace fp8::sim
+
+#endif // FP8_LIB_SIMULATOR_ISA_TENSORCORE_TENSORCORE_H

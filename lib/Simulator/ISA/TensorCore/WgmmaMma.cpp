@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// wgmma.mma_async (PTX ISA 9.7.15.5): its four warps issue it one by one; it
+// starts when all have, and completes late, after those before it.
+
+#include "ISA/TensorCore/WgmmaOperation.h"
+#include "Machine/Machine.h"
+#include "Program/Decoder.h"
+
+#include <algorithm>
+
+using namespace fp8::sim;
+
+namespace {
+
+constexpr uint32_t kMaxN = 256;
+
+/// Payload of wgmma.mma_async. Sources: A's descriptor, unless A lies in
+/// registers; B's. Predicate source: scale-d, unless an immediate. List: D,
+/// then A's registers.
+struct WgmmaForm {
+  uint32_t n;
+  MmaFormat a, b;
+  bool registerA;
+  bool negateA, negateB;
+  bool accumulates; ///< by an immediate scale-d
+
+  unsigned elementBytes() const {
+    return a == MmaFormat::TF32                          ? 4
+           : a == MmaFormat::F16 || a == MmaFormat::BF16 ? 2
+                                                         : 1;
+  }
+  uint32_t k() const { return 32 / elementBytes(); }
+  uint32_t resultRows() const { return n / 2; }
+  bool sameShape(const WgmmaForm &other) const {
+    return n == other.n && elementBytes() == other.elementBytes();
+  }
+
+  MmaShape shape() const {
+    MmaShape s{};
+    s.a = a;
+    s.b = b;
+    s.f32Accumulator = true;
+    s.negateA = negateA;
+    s.negateB = negateB;
+    s.m = kWgmmaM;
+    s.n = n;
+    s.elementBytes = elementBytes();
+    s.k = k();
+    return s;
+  }
+};
+
+/// One warp's part in issuing the operation.
+class WgmmaIssue {
+public:
+  WgmmaIssue(Warp &w, const Inst &i, uint32_t mask)
+      : w(w), i(i), form(i.get<WgmmaForm>()), mask(mask), m(w.machine) {}
+
+  bool run() {
+    if (!wholeWarpgroup() || !readOperands() || !takeRegisters())
+      return false;
+    Warpgroup::Step *step = joinWarpgroup(w, i, operands);
+    if (!step || !takeShared(*step))
+      return false;
+    w.releaseWaits(w.cta.warpgroups[w.id / kWarpgroup].waits);
+    if (m.checksOrder)
+      w.wgmma.flights.push_back({&i, ++w.wgmma.issued});
+    else
+      ++w.wgmma.issued;
+    for (uint32_t n = 0; n < i.listCount; ++n)
+      w.ready[m.program.lists[i.list + n]] = m.checksOrder ? 0 : ~0u;
+    if (step->warps == kWarpgroup)
+      start(*step);
+    leaveWarpgroup(w);
+    return true;
+  }
+
+private:
+  Warp &w;
+  const Inst &i;
+  const WgmmaForm &form;
+  uint32_t mask;
+  Machine &m;
+  WgmmaOperation operation{};
+  std::array<uint64_t, 3> operands{};
+
+  bool bad(ErrorKind kind, const std::string &message, int lane = -1) {
+    m.error(kind, "'" + Machine::mnemonic(&i) + "': " + message, &w, &i, lane,
+            true);
+    return false;
+  }
+
+  bool wholeWarpgroup() {
+    if (warpgroupSize(w) < kWarpgroup)
+      return bad(ErrorKind::InvalidOperation,
+                 "warp " + std::to_string(w.id) +
+                     " is in no warpgroup: these are 4 warps, the first a "
+                     "multiple of 4; launch blocks of a multiple of 128 "
+                     "threads");
+    if (mask != ~0u)
+      return bad(ErrorKind::DivergentAligned, "needs all lanes of the warp",
+                 __builtin_ctz(~mask));
+    return true;
+  }
+
+  bool same(uint64_t &value, const uint64_t *row, const char *what) {
+    value = row[0];
+    for (int lane = 1; lane < 32; ++lane)
+      if (row[lane] != value)
+        return bad(ErrorKind::InvalidOperation,
+                   std::string("needs the same ") + what + " in all lanes",
+                   lane);
+    return true;
+  }
+
+  bool readOperands() {
+    operation.shape = form.shape();
+    bool registerA = form.registerA;
+    uint64_t &a = operands[0], &b = operands[1];
+    if ((!registerA && !same(a, w.row(i.s[0]), "descriptor of A")) ||
+        !same(b, w.row(i.s[registerA ? 0 : 1]), "descriptor of B"))
+      return false;
+    unsigned bytes = operation.shape.elementBytes;
+    if (!registerA)
+      if (auto wrong = decodeWgmmaDescriptor(a, bytes, operation.a))
+        return bad(ErrorKind::BadDescriptor,
+                   "in the descriptor of A " + *wrong);
+    if (auto wrong = decodeWgmmaDescriptor(b, bytes, operation.b))
+      return bad(ErrorKind::BadDescriptor, "in the descriptor of B " + *wrong);
+    uint32_t scale = i.predicateSources ? w.predicate(i, 0)
+                     : form.accumulates ? ~0u
+                                        : 0;
+    if (scale && ~scale)
+      return bad(ErrorKind::InvalidOperation,
+                 "needs the same scale-d in all lanes");
+    operands[2] = operation.accumulate = scale != 0;
+    operation.mode = bytes == 1 && !m.options.exactAccumulation
+                         ? Accumulation::Hopper
+                         : Accumulation::Exact;
+    operation.rows = &m.program.lists[i.list];
+    return true;
+  }
+
+  /// Whether the register is the accumulator of an operation in flight that
+  /// this one goes on with: of the same shape, at the same place.
+  bool chained(uint32_t n) {
+    uint32_t row = operation.rows[n];
+    std::vector<WgmmaState::Flight> &flights = w.wgmma.flights;
+    for (auto it = flights.rbegin(); it != flights.rend(); ++it) {
+      const Inst &earlier = *it->inst;
+      const uint32_t *rows = &m.program.lists[earlier.list];
+      const uint32_t *at = std::find(rows, rows + earlier.listCount, row);
+      if (at == rows + earlier.listCount)
+        continue;
+      const WgmmaForm &other = earlier.get<WgmmaForm>();
+      bool result = n < form.resultRows(), was = at < rows + other.resultRows();
+      // Reading A's registers twice does no harm.
+      return result ? was && at - rows == n && form.sameShape(other) : !was;
+    }
+    return false;
+  }
+
+  bool takeRegisters() {
+    WgmmaState &state = w.wgmma;
+    for (uint32_t n = 0; n < i.listCount; ++n) {
+      uint32_t row = operation.rows[n];
+      uint32_t undefined = ~w.ready[row];
+      bool needed = n >= form.resultRows() || operation.accumulate;
+      if (undefined && !chained(n) && (needed || wgmmaOwner(w, row))) {
+        w.reportUndefined(i, row, undefined, !needed);
+        return false;
+      }
+      if (!m.checksOrder ||
+          (state.fences &&
+           (state.touched.empty() || state.touched[row] <= state.fences)))
+        continue;
+      m.error(ErrorKind::MissingWgmmaFence,
+              "'" + Machine::mnemonic(&i) + "' uses register " +
+                  m.program.rowNames[row] +
+                  (state.fences ? ", which another instruction has used since "
+                                  "the last wgmma.fence"
+                                : " and no wgmma.fence stands before it") +
+                  "; execute wgmma.fence between the two",
+              &w, &i, 0);
+      return !m.stopped;
+    }
+    return true;
+  }
+
+  bool takeShared(Warpgroup::Step &step) {
+    const MmaShape &s = operation.shape;
+    if (step.warps == 1) {
+      step.shared = operandRuns(operation.b, w.cta.rank, s.n, s.k);
+      if (!form.registerA) {
+        std::vector<SharedRun> a =
+            operandRuns(operation.a, w.cta.rank, kWgmmaM, s.k);
+        step.shared.insert(step.shared.end(), a.begin(), a.end());
+      }
+    }
+    // Each of the four warps reads the operands, so each must be ordered after
+    // their writes.
+    Warp &first = *w.cta.warps[w.id / kWarpgroup * kWarpgroup];
+    AccessTag tag(first.agent(Role::Mma), w.wgmma.issued + 1, i.index);
+    for (const SharedRun &run : step.shared)
+      if (!w.cta.shared.checkAsync(w, i, 0, run, tag, -1, Proxy::Async) ||
+          m.stopped)
+        return false;
+    return true;
+  }
+
+  void start(const Warpgroup::Step &step) {
+    ++m.report.statistics.mmas;
+    uint32_t first = w.id / kWarpgroup * kWarpgroup;
+    for (uint32_t n = 0; n < kWarpgroup; ++n)
+      operation.warps[n] = w.cta.warps[first + n].get();
+    auto op = std::make_unique<AsyncOp>(i, w, 0, Engine::Wgmma);
+    op->pipe = int64_t(operation.warps[0]->globalIndex) * 2;
+    op->shared = step.shared;
+    Warpgroup *group = &w.cta.warpgroups[w.id / kWarpgroup];
+    operation.registerA = form.registerA;
+    op->complete = [operation = operation, group] {
+      operation.run();
+      ++group->complete;
+      for (Warp *warp : operation.warps)
+        warp->wake(WaitKind::Wgmma);
+    };
+    m.issue(std::move(op));
+  }
+};
+
+Flow mma(Warp &w, const Inst &i, uint32_t mask) {
+  if (!w.group().arrived && !WgmmaIssue(w, i, mask).run())
+    return Flow::Next;
+  // Where work completes at issue, that is when the last warp comes.
+  if (w.machine.checksOrder ||
+      w.cta.warpgroups[w.id / kWarpgroup].complete >= w.wgmma.issued)
+    return Flow::Next;
+  w.group().arrived = true;
+  return w.waitFor(WaitKind::Wgmma);
+}
+
+/// `.m64nNkK.f32.A.B`.
+bool takeShape(Decoder &d, WgmmaForm &form) {
+  const std::vector<std::string> &q = d.text().qualifiers;
+  auto at = std::find_if(q.begin(), q.end(), [](const std::string &s) {
+    return s.rfind("m64n", 0) == 0;
+  });
+  if (q.end() - at < 4)
+    return d.fail("needs a shape .m64nNkK, the type of D, of A and of B");
+  static const char *const names[] = {"e4m3", "e5m2", "f16", "bf16", "tf32"};
+  uint32_t formats[2];
+  for (int n = 0; n < 2; ++n) {
+    auto name = std::find(std::begin(names), std::end(names), at[2 + n]);
+    if (name == std::end(names))
+      return d.fail("is supported with e4m3, e5m2, f16, bf16 and tf32 only");
+    formats[n] = uint32_t(name - names);
+  }
+  if (formats[0] != formats[1] && (formats[0] > 1 || formats[1] > 1))
+    return d.fail("mixes e4m3 and e5m2 only");
+  if (at[1] != "f32")
+    return d.fail("is supported with an accumulator of .f32 only");
+  form.a = MmaFormat(formats[0]);
+  form.b = MmaFormat(formats[1]);
+  uint32_t k = form.k();
+  uint32_t n = uint32_t(std::strtoul(at->c_str() + 4, nullptr, 10));
+  if (*at != "m64n" + std::to_string(n) + "k" + std::to_string(k) || n < 8 ||
+      n > kMaxN || n % 8)
+    return d.fail("has the shape ." + *at + "; with ." + at[2] +
+                  " it is .m64nNk" + std::to_string(k) +
+                  ", N a multiple of 8 from 8 to 256");
+  form.n = n;
+  for (int part = 0; part < 4; ++part)
+    d.take(at[part]);
+  return true;
+}
+
+/// A as a descriptor or as four registers.
+bool takeA(Decoder &d, Inst &i, WgmmaForm &form) {
+  const ast::Operand *a = d.peekOperand();
+  if (!a || a->kind != ast::Operand::Kind::Vector)
+    return d.source(i, Type::B64);
+  d.takeOperand();
+  if (a->elements.size() != 4)
+    return d.fail("takes A in 4 registers, not " +
+                  std::to_string(a->elements.size()));
+  form.registerA = true;
+  i.listCount += 4;
+  for (const ast::Operand &element : a->elements) {
+    uint32_t row;
+    if (element.kind != ast::Operand::Kind::Register)
+      return d.fail("takes A in registers");
+    if (!d.row(element, Type::B32, row))
+      return false;
+    d.program.lists.push_back(row);
+  }
+  return true;
+}
+
+/// imm-scale-a and imm-scale-b.
+bool takeScale(Decoder &d, bool &negates) {
+  uint64_t scale;
+  if (!d.immediate(scale))
+    return false;
+  if (int64_t(scale) == -1 || uint32_t(scale) == ~0u)
+    negates = true;
+  else if (scale != 1)
+    return d.fail("takes 1 or -1 as imm-scale-a and imm-scale-b");
+  return true;
+}
+
+} // namespace
+
+bool fp8::sim::decodeWgmmaMma(Decoder &d, Inst &i) {
+  if (d.hasQualifier("sp"))
+    return d.fail("is supported dense only");
+  WgmmaForm &form = i.make<WgmmaForm>();
+  if (!takeShape(d, form) || !d.list(i, form.resultRows(), Type::F32, true) ||
+      !takeA(d, i, form) || !d.source(i, Type::B64))
+    return false;
+  i.wgmma = i.keepsReady = true;
+  i.fn = mma;
+  const ast::Operand *scale = d.peekOperand();
+  if (scale && scale->kind == ast::Operand::Kind::Integer) {
+    form.accumulates = scale->value != 0;
+    d.takeOperand();
+  } else if (!d.predicateSource(i)) {
+    return false;
+  }
+  if (!takeScale(d, form.negateA) || !takeScale(d, form.negateB))
+    return false;
+  if (form.elementBytes() != 2)
+    return true;
+  for (int n = form.registerA ? 1 : 0; n < 2; ++n) {
+    uint64_t transposed;
+    if (!d.immediate(transposed))
+      return false;
+    if (transposed)
+      return d.fail("is supported with K-major operands only: imm-trans-a and "
+                    "imm-trans-b must be 0");
+  }
+  return true;
+}

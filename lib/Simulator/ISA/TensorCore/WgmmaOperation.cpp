@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The descriptors and the product of wgmma.mma_async.
+
+#include "ISA/TensorCore/WgmmaOperation.h"
+
+#include "Machine/Cta.h"
+#include "Numerics/Formats.h"
+
+using namespace fp8::sim;
+
+static constexpr uint32_t kMaxN = 256, kMaxK = 32;
+
+std::optional<std::string>
+fp8::sim::decodeWgmmaDescriptor(uint64_t bits, unsigned elementBytes,
+                                MatrixDescriptor &out) {
+  auto field = [&](unsigned low, unsigned count) {
+    return uint32_t(bits >> low & ((uint64_t(1) << count) - 1));
+  };
+  if (field(14, 2) || field(30, 2) || field(46, 3) || field(52, 10))
+    return std::string(
+        "a bit is set that no field has (14-15, 30-31, 46-48 or 52-61); the "
+        "descriptor of tcgen05.mma is another");
+  static const Swizzle swizzles[] = {Swizzle::None, Swizzle::B128, Swizzle::B64,
+                                     Swizzle::B32};
+  out.swizzle = swizzles[field(62, 2)];
+  out.start = field(0, 14) << 4;
+  out.leading = field(16, 14) << 4;
+  out.stride = field(32, 14) << 4;
+  out.baseOffset = field(49, 3);
+  out.elementBytes = elementBytes;
+  if (out.baseOffset)
+    return std::string("the base offset is not zero, which is not supported: "
+                       "start the pattern on its boundary");
+  return std::nullopt;
+}
+
+/// Row r of D has its even and odd columns in four lanes of one warp.
+uint64_t &WgmmaOperation::result(uint32_t r, uint32_t column) const {
+  uint32_t n = column / 8 * 4 + r % 16 / 8 * 2 + column % 2;
+  return warps[r / 16]->row(rows[n])[r % 8 * 4 + column % 8 / 2];
+}
+
+/// A's fragment: a register holds 4 bytes of a row, the second and the
+/// fourth of them of the row 8 below, the third and the fourth of the other
+/// half of K.
+void WgmmaOperation::loadFragment(double *out) const {
+  const uint32_t *registers = rows + shape.n / 2;
+  for (uint32_t r = 0; r < kWgmmaM; ++r)
+    for (uint32_t byte = 0; byte < 32; byte += shape.elementBytes) {
+      uint32_t n = byte / 16 * 2 + r % 16 / 8;
+      uint32_t bits =
+          uint32_t(warps[r / 16]->row(registers[n])[r % 8 * 4 + byte % 16 / 4]);
+      uint8_t bytes[4];
+      std::memcpy(bytes, &bits, 4);
+      double value = decodeElement(shape.a, bytes + byte % 4);
+      out[r * kMaxK + byte / shape.elementBytes] =
+          shape.negateA ? -value : value;
+    }
+}
+
+/// 2 to the least exponent of a format of 8 bits.
+static double leastPower(MmaFormat format) {
+  return format == MmaFormat::E4M3 ? 0x1p-6 : 0x1p-14;
+}
+
+void WgmmaOperation::run() const {
+  static thread_local std::vector<double> aMatrix(kWgmmaM * kMaxK),
+      bMatrix(kMaxN * kMaxK), aPowers(aMatrix.size()), bPowers(bMatrix.size());
+  static thread_local std::array<double, kMaxN> sum;
+  const uint8_t *shared = warps[0]->cta.shared.data();
+  loadOperand(b, shape, shape.b, shape.negateB, shared, shape.n, bMatrix.data(),
+              1, kMaxN);
+  if (registerA)
+    loadFragment(aMatrix.data());
+  else
+    loadOperand(a, shape, shape.a, shape.negateA, shared, kWgmmaM,
+                aMatrix.data(), kMaxK, 1);
+  if (mode == Accumulation::Hopper) {
+    for (size_t i = 0; i < aMatrix.size(); ++i)
+      aPowers[i] = powerOf(aMatrix[i], leastPower(shape.a));
+    for (size_t i = 0; i < bMatrix.size(); ++i)
+      bPowers[i] = powerOf(bMatrix[i], leastPower(shape.b));
+  }
+  for (uint32_t r = 0; r < kWgmmaM; ++r) {
+    for (uint32_t x = 0; x < shape.n; ++x)
+      sum[x] = accumulate ? double(bitCast<float>(uint32_t(result(r, x)))) : 0;
+    accumulateRow(mode, sum.data(), {&aMatrix[r * kMaxK], &aPowers[r * kMaxK]},
+                  {bMatrix.data(), bPowers.data()}, shape.n, shape.k, kMaxN);
+    for (uint32_t x = 0; x < shape.n; ++x) {
+      float value = float(sum[x]);
+      result(r, x) = value != value ? 0x7fffffffu : bitCast<uint32_t>(value);
+    }
+  }
+}

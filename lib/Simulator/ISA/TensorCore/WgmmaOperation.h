@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// wgmma.mma_async: descriptors, fragments, and the product itself (PTX
+// ISA 9.7.15.5).
+
+#ifndef FP8_LIB_SIMULATOR_ISA_TENSORCORE_WGMMAOPERATION_H
+#define FP8_LIB_SIMULATOR_ISA_TENSORCORE_WGMMAOPERATION_H
+
+#include "ISA/TensorCore/TensorCore.h"
+#include "Machine/Warp.h"
+#include "Numerics/Accumulation.h"
+
+namespace fp8::sim {
+
+class Decoder;
+
+constexpr uint32_t kWgmmaM = 64;
+
+/// wgmma.mma_async, from its shape on.
+bool decodeWgmmaMma(Decoder &decoder, Inst &inst);
+
+/// Decodes the matrix descriptor of wgmma: only the swizzle field differs from
+/// tcgen05's (PTX ISA 9.7.15.5.1.2.2). Returns the broken rule, if any.
+std::optional<std::string> decodeWgmmaDescriptor(uint64_t bits,
+                                                 unsigned elementBytes,
+                                                 MatrixDescriptor &out);
+
+/// Everything one operation needs at completion.
+struct WgmmaOperation {
+  MmaShape shape;
+  MatrixDescriptor a, b;
+  bool registerA;
+  bool accumulate;
+  Accumulation mode;
+  const uint32_t *rows; ///< of registers: D's, then A's
+  std::array<Warp *, kWarpgroup> warps;
+
+  /// Computes the product into the registers.
+  void run() const;
+
+private:
+  uint64_t &result(uint32_t row, uint32_t column) const;
+  void loadFragment(double *out) const;
+};
+
+} // namespace fp8::sim
+
+#endif // FP8_LIB_SIMULATOR_ISA_TENSORCORE_WGMMAOPERATION_H

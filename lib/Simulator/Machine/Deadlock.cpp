@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The report of a deadlock: every waiter and what it waits for.
+
+#include "Machine/Machine.h"
+
+using namespace fp8::sim;
+
+static std::string laneList(uint32_t mask) {
+  if (mask == ~0u)
+    return "all lanes";
+  std::string text = (mask & (mask - 1)) ? "lanes " : "lane ";
+  bool first = true;
+  for (int lane = 0; lane < 32; ++lane) {
+    if (!(mask >> lane & 1))
+      continue;
+    int last = lane;
+    while (last < 31 && mask >> (last + 1) & 1)
+      ++last;
+    text += (first ? "" : ",") + std::to_string(lane) +
+            (last > lane ? "-" + std::to_string(last) : "");
+    first = false;
+    lane = last;
+  }
+  return text;
+}
+
+void Machine::describeWaiter(SimulationError &report, const Warp &warp,
+                             const LaneGroup &group) {
+  const Inst *inst = &program.code[group.pc];
+  std::string text = "block (" + std::to_string(warp.cta.index[0]) + "," +
+                     std::to_string(warp.cta.index[1]) + "," +
+                     std::to_string(warp.cta.index[2]) + ") warp " +
+                     std::to_string(warp.id) + " " + laneList(group.mask) +
+                     ": ";
+  auto barrierState = [&](const Mbarrier &b) {
+    return "the mbarrier at " + sharedName(b.offset) + " (initialised at " +
+           point(b.initInst).str() + "): current phase " +
+           std::to_string(b.phase) + ", " + std::to_string(b.pending) + " of " +
+           std::to_string(b.expected) + " arrivals pending, " +
+           std::to_string(b.transactions) + " bytes pending";
+  };
+  switch (group.wait) {
+  case WaitKind::None:
+  case WaitKind::Sleep:
+  case WaitKind::Mbarrier:
+    if (group.barrier)
+      text += "waits for phase " + std::to_string(group.ticket) + " (parity " +
+              std::to_string(group.ticket & 1) + ") of " +
+              barrierState(*group.barrier);
+    else
+      text += "is at '" + mnemonic(inst) + "'";
+    break;
+  case WaitKind::Converge:
+    text +=
+        "waits at '" + mnemonic(inst) +
+        "' for the warp's other lanes, which are elsewhere or wait themselves";
+    break;
+  case WaitKind::Named: {
+    const NamedBarrier &b = warp.cta.namedBarriers[group.id];
+    text += "waits at named barrier " + std::to_string(group.id) + ": " +
+            std::to_string(b.arrived) + " of " +
+            std::to_string(b.wholeCta ? warp.cta.liveThreads() : b.expected) +
+            " threads have arrived";
+    break;
+  }
+  case WaitKind::ClusterBarrier:
+    text += "waits at the cluster barrier: " +
+            std::to_string(clusterBarrier.arrived) + " threads have arrived";
+    break;
+  case WaitKind::TensorLoads:
+    text += "waits for tcgen05.ld";
+    break;
+  case WaitKind::TensorStores:
+    text += "waits for tcgen05.st";
+    break;
+  case WaitKind::BulkGroups:
+    text += "waits for bulk copy groups";
+    break;
+  case WaitKind::CopyGroups:
+    text += "waits for cp.async groups";
+    break;
+  case WaitKind::Wgmma: {
+    const Warpgroup &g = warp.cta.warpgroups[warp.id / kWarpgroup];
+    text += "waits for wgmma";
+    if (!g.steps.empty())
+      text += ": " + std::to_string(g.steps.front().warps) + " of the " +
+              std::to_string(warpgroupSize(warp)) +
+              " warps of the warpgroup have executed '" +
+              mnemonic(g.steps.front().inst) + "' at " +
+              point(g.steps.front().inst).str();
+    break;
+  }
+  case WaitKind::Registers:
+    text += "waits in '" + mnemonic(inst) + "' for " +
+            std::to_string(group.ticket - warp.registers) +
+            " registers a thread, and the CTA's other warps have given up " +
+            std::to_string(warp.cta.freeRegisters) +
+            " that nobody took; a setmaxnreg.dec must free them";
+    break;
+  case WaitKind::TensorAlloc:
+    if (warp.cta.pairRequest.kind != PairRequest::Kind::None &&
+        ctas[warp.cta.rank ^ 1]->pairRequest.kind == PairRequest::Kind::None) {
+      text += "waits in '" + mnemonic(inst) +
+              "' for a warp of the peer CTA, rank " +
+              std::to_string(warp.cta.rank ^ 1) + ", to execute it too";
+      break;
+    }
+    text += "waits in tcgen05.alloc for free tensor memory columns, or because "
+            "the CTA gave up its right to allocate";
+    break;
+  }
+  report.notes.push_back(note(inst, std::move(text)));
+}
+
+void Machine::reportDeadlock() {
+  bool onlyDivergence = true;
+  const Inst *first = nullptr;
+  const Warp *firstWarp = nullptr;
+  for (const Warp *warp : warps) {
+    bool aligned = false;
+    for (const LaneGroup &group : warp->laneGroups()) {
+      if (!first) {
+        first = &program.code[group.pc];
+        firstWarp = warp;
+      }
+      aligned |= group.wait == WaitKind::Converge;
+    }
+    onlyDivergence &= aligned || warp->finished();
+  }
+  SimulationError &e =
+      onlyDivergence
+          ? error(ErrorKind::DivergentAligned,
+                  "lanes of a warp cannot meet at '" + mnemonic(first) +
+                      "': an .aligned instruction must be executed by all live "
+                      "lanes of the warp together, a .sync one "
+                      "by all that its mask names",
+                  firstWarp, first, -1, true)
+          : error(ErrorKind::Deadlock,
+                  "deadlock: no warp can go on and no asynchronous work is "
+                  "pending; the notes list every waiter",
+                  firstWarp, first, -1, true);
+  for (const Warp *warp : warps)
+    for (const LaneGroup &group : warp->laneGroups())
+      describeWaiter(e, *warp, group);
+}

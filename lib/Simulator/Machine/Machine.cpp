@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Scheduling of a cluster, completion of asynchronous work, errors. PTX
+// promises no more than that the CTAs of one cluster run together, so a kernel
+// that needs more is not guaranteed to finish.
+
+#include "Machine/Machine.h"
+
+#include <algorithm>
+
+using namespace fp8::sim;
+
+namespace {
+/// Rounds of "all waits time out" without any effect after which the state is
+/// called a deadlock.
+constexpr unsigned kStuckRounds = 64;
+/// Virtual nanoseconds or cycles that such a round takes.
+constexpr uint64_t kTimeJump = 1 << 24;
+/// Turns in which a warp's rank changes once, on average.
+constexpr unsigned kRankChange = 256;
+} // namespace
+
+Machine::Machine(Grid &grid, ClusterIndex first, uint32_t ordinal)
+    : ClusterContext(grid.program, grid.config, grid.options, grid.report,
+                     grid.stopped, ordinal),
+      parameters(grid.parameters), grid(grid), device(grid.device),
+      random(options.scheduleSeed * 2 + 1 + (uint64_t(ordinal) << 32)) {
+  makeCtas(first);
+  if (random.below(2))
+    for (size_t i = 0; i < warps.size(); ++i)
+      ranks.push_back(random.next());
+}
+
+void Machine::makeCtas(ClusterIndex first) {
+  const auto &cluster = config.cluster;
+  uint32_t threads = config.block[0] * config.block[1] * config.block[2];
+  uint32_t sharedBytes = uint32_t(
+      (program.staticSharedEnd + config.dynamicSharedBytes + 15) / 16 * 16);
+  nextAgent = kRoles * warpsInCluster;
+  for (uint32_t rank = 0; rank < ctasInCluster; ++rank) {
+    std::array<uint32_t, 3> inCluster{rank % cluster[0],
+                                      rank / cluster[0] % cluster[1],
+                                      rank / cluster[0] / cluster[1]};
+    std::array<uint32_t, 3> index{first[0] + inCluster[0],
+                                  first[1] + inCluster[1],
+                                  first[2] + inCluster[2]};
+    ctas.push_back(
+        std::make_unique<Cta>(*this, rank, index, inCluster, sharedBytes));
+    for (uint32_t w = 0; w < warpsInCta; ++w) {
+      uint32_t lanes =
+          threads - w * 32 >= 32 ? ~0u : (1u << (threads - w * 32)) - 1;
+      ctas.back()->warps.push_back(std::make_unique<Warp>(
+          *ctas.back(), w, rank * warpsInCta + w, lanes));
+      warps.push_back(ctas.back()->warps.back().get());
+    }
+  }
+}
+
+void Machine::reportStepLimit() {
+  SimulationError &e =
+      error(ErrorKind::LimitExceeded,
+            "the launch exceeds the step limit of " +
+                std::to_string(options.stepLimit) + " warp instructions",
+            nullptr, nullptr, -1, true);
+  for (Warp *warp : warps)
+    for (const LaneGroup &group : warp->laneGroups())
+      describeWaiter(e, *warp, group);
+}
+
+void Machine::run(unsigned turns) {
+  while (!stopped && turns) {
+    while (auto op = async.takeDue(now))
+      complete(std::move(op));
+    grid.reportProgress();
+    if (stopped)
+      return;
+    runnable.clear();
+    bool alive = false;
+    for (Warp *warp : warps) {
+      alive |= !warp->finished();
+      if (warp->runnable())
+        runnable.push_back(warp);
+    }
+    if (!alive) {
+      checkClusterEnd();
+      done = true;
+      return;
+    }
+    if (runnable.empty()) {
+      if (unstick())
+        continue;
+      stuck = true;
+      return;
+    }
+    if (report.statistics.warpInstructions > options.stepLimit)
+      return reportStepLimit();
+    uint64_t r = random.next();
+    Warp *warp = choose(r >> 32);
+    unsigned quantum =
+        r & 3 ? 1 + unsigned(r >> 8 & 63) : 1 + unsigned(r >> 8 & 1023);
+    warp->run(quantum, (r >> 24 & 15) != 0, r >> 28);
+    --turns;
+  }
+}
+
+// Ranks that seldom change let one warp run ahead of another as far as the
+// kernel's waits allow, which equal chances never do (probabilistic concurrency
+// testing). Now and then any warp may go, since others may poll its writes.
+Warp *Machine::choose(uint64_t r) {
+  size_t any = r % runnable.size();
+  if (ranks.empty() || random.below(32) == 0)
+    return runnable[any];
+  if (random.below(kRankChange) == 0)
+    ranks[runnable[any]->globalIndex] = random.next();
+  return *std::max_element(
+      runnable.begin(), runnable.end(), [&](const Warp *a, const Warp *b) {
+        return ranks[a->globalIndex] < ranks[b->globalIndex];
+      });
+}
+
+void Machine::checkClusterEnd() {
+  // What no longer needs the CTA (global writes of bulk stores, arrivals)
+  // completes.
+  while (!stopped) {
+    auto op = async.takeAny();
+    if (!op)
+      break;
+    complete(std::move(op));
+  }
+  report.statistics.blocks += ctas.size();
+  for (auto &cta : ctas)
+    for (Mbarrier &barrier : cta->mbarriers)
+      if (barrier.live)
+        grid.barrierLog.close(barrier);
+}
+
+void Machine::issue(std::unique_ptr<AsyncOp> op) {
+  progress();
+  if (options.completion == Completion::AtIssue) {
+    op->complete();
+    return;
+  }
+  for (const SharedRun &run : op->shared)
+    ctas[run.cta]->shared.own(run, *op);
+  for (const TensorRegion &region : op->tensor)
+    ctas[region.cta]->tensor.own(region, 1);
+  async.add(std::move(op), now);
+}
+
+void Machine::complete(std::unique_ptr<AsyncOp> op) {
+  for (const SharedRun &run : op->shared)
+    ctas[run.cta]->shared.disown(run, *op);
+  for (const TensorRegion &region : op->tensor)
+    ctas[region.cta]->tensor.own(region, -1);
+  op->complete();
+  progress();
+  wakeAll(WaitKind::Sleep);
+}
+
+void Machine::wakeAll(WaitKind kind) {
+  for (Warp *warp : warps)
+    warp->wake(kind);
+}
+
+/// No warp can run: completes some asynchronous work, or lets every timed wait
+/// fail. False when only another cluster could help.
+bool Machine::unstick() {
+  if (auto op = async.takeAny()) {
+    complete(std::move(op));
+    return true;
+  }
+  bool any = false;
+  for (Warp *warp : warps)
+    any |= warp->timeOut();
+  now += kTimeJump;
+  if (!stuckRounds)
+    readsWhenStuck = globalReads;
+  if (any && ++stuckRounds < kStuckRounds)
+    return true;
+  // Who reads no global memory will not see what other clusters write.
+  if (globalReads == readsWhenStuck)
+    reportDeadlock();
+  stuckRounds = 0;
+  return false;
+}
+
+bool Machine::clusterAddress(Warp &warp, const Inst &inst, int lane,
+                             uint64_t address, Cta *&cta, uint32_t &offset) {
+  uint32_t rank = uint32_t(address >> kSharedRankShift);
+  if (address >> 32 || rank >= ctas.size()) {
+    error(ErrorKind::OutOfBounds,
+          "'" + mnemonic(&inst) + "' uses shared address " +
+              std::to_string(address) + ", which lies in no CTA of the cluster",
+          &warp, &inst, lane, true);
+    return false;
+  }
+  cta = ctas[rank].get();
+  offset = uint32_t(address) & kSharedOffsetMask;
+  return true;
+}
+
+void Machine::tryCompleteCluster() {
+  uint32_t needed = 0;
+  for (const Warp *warp : warps)
+    needed += uint32_t(__builtin_popcount(warp->live()));
+  // Arrivals of lanes that exited since count for the phase they arrived in.
+  uint32_t gone = 0;
+  for (const Warp *warp : warps)
+    gone += uint32_t(__builtin_popcount(warp->clusterCounted & ~warp->live()));
+  if (!clusterBarrier.arrived || clusterBarrier.arrived < needed + gone)
+    return;
+  for (Warp *warp : warps)
+    warp->clusterCounted = 0;
+  clusterBarrier.arrived = 0;
+  ++clusterBarrier.phase;
+  clusterBarrier.done.join(clusterBarrier.arriving);
+  wakeAll(WaitKind::ClusterBarrier);
+}
+
+std::optional<ClusterIndex> Machine::cancelCluster() {
+  if (grid.requestsFailEarly && random.below(8) == 0)
+    requestsFail = true;
+  std::optional<ClusterIndex> taken;
+  if (!requestsFail)
+    taken = grid.takePending();
+  if (taken)
+    ++report.statistics.canceledClusters;
+  else
+    requestsFail = true;
+  return taken;
+}
+
+void Machine::requestFails(const Mbarrier &barrier) {
+  if (!failedRequest.time)
+    failedRequest = {barrier.offset, barrier.time() + 1};
+}
+
+// Release and acquire are taken for both, and volatile for them; that misses
+// races but invents none.
+void Machine::synchroniseStrong(Warp &warp, uint64_t address, bool write,
+                                bool relaxed) {
+  if (write) {
+    SyncClocks &flag = strongClocks[address];
+    if (relaxed)
+      warp.releaseRelaxed(flag);
+    else
+      warp.release(flag);
+    return;
+  }
+  auto known = strongClocks.find(address);
+  if (known == strongClocks.end())
+    return;
+  if (relaxed)
+    warp.acquireRelaxed(known->second);
+  else
+    warp.acquire(known->second);
+}

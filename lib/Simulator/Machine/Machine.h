@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The machine that runs one cluster of CTAs: scheduling, virtual
+// time, asynchronous completion, errors.
+
+#ifndef FP8_LIB_SIMULATOR_MACHINE_MACHINE_H
+#define FP8_LIB_SIMULATOR_MACHINE_MACHINE_H
+
+#include "Machine/Cta.h"
+#include "Machine/Grid.h"
+#include "Machine/Warp.h"
+#include "Memory/ClusterContext.h"
+#include "fp8/Simulator/Simulator.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace fp8::sim {
+
+/// Arrivals of barrier.cluster.
+struct ClusterBarrier {
+  uint64_t phase = 0;
+  uint32_t arrived = 0;
+  SyncClocks arriving;
+  SyncClocks done;
+};
+
+class Machine : public ClusterContext {
+public:
+  Machine(Grid &grid, ClusterIndex first, uint32_t ordinal);
+
+  /// Lets up to `turns` warps go on.
+  void run(unsigned turns);
+  bool finished() const { return done; }
+  /// No warp could go on, and only another cluster could help.
+  bool isStuck() const { return stuck; }
+  void retry() { stuck = false; }
+  void reportDeadlock();
+
+  const std::vector<uint8_t> &parameters;
+  std::vector<std::unique_ptr<Cta>> ctas; ///< by rank
+  ClusterBarrier clusterBarrier;
+
+  /// Virtual time, in instructions.
+  uint64_t time() const { return now; }
+  void pass(uint64_t instructions) { now += instructions; }
+  /// True once in `n` times, as the seed decides.
+  bool oneIn(unsigned n) { return random.below(n) == 0; }
+
+  // Asynchronous work.
+  void issue(std::unique_ptr<AsyncOp> op);
+  void progress() { stuckRounds = 0; } ///< something observable happened
+  void wakeAll(WaitKind kind);
+
+  // mbarriers (Mbarrier.cpp).
+  BarrierLog &barrierLog() { return grid.barrierLog; }
+  Mbarrier *barrierAt(Warp &warp, const Inst &inst, int lane,
+                      uint64_t clusterAddress, bool async = false);
+  bool arrive(Mbarrier &barrier, uint32_t count, Warp &warp, const Inst &inst,
+              int lane, const SyncClocks *carried, bool relaxed = false);
+  bool expectTransactions(Mbarrier &barrier, int64_t bytes, Warp &warp,
+                          const Inst &inst, int lane);
+  /// Reports a signal that may land in the previous phase. `known`: what the
+  /// signal comes after.
+  void checkEarlyArrival(Mbarrier &barrier, const SyncClocks &known, Warp &warp,
+                         const Inst &inst, int lane);
+  /// `waits`: waits that had completed when the bytes' copy was issued.
+  void completeTransactions(Mbarrier &barrier, int64_t bytes, uint64_t phase,
+                            Warp &warp, const Inst &inst, int lane,
+                            const Clock &waits);
+  /// A lane's wait has found a phase complete.
+  void sawPhase(Mbarrier &barrier, Warp &warp, int lane);
+  /// What the lanes that wait by `inst` know after it.
+  void waitSucceeded(Mbarrier &barrier, Warp &warp, const Inst &inst,
+                     bool parity, bool relaxed);
+
+  // Other CTAs of the cluster (Remote.cpp).
+  /// The other CTA of the warp's pair; null after an error.
+  Cta *pairPeer(Warp &warp, const Inst &inst, int lane);
+  /// Whether the CTA is still there to be accessed; reports it if not.
+  bool checkPresent(const Cta &target, Warp &warp, const Inst &inst, int lane);
+  /// The warp accesses `target`, which may end only when it knows that `agent`
+  /// has reached `time`.
+  void touchRemote(Cta &target, Warp &warp, const Inst &inst, uint32_t agent,
+                   uint32_t time);
+  /// Reports other CTAs' accesses that may reach a CTA after its end.
+  void checkRemoteUse(Cta &cta);
+
+  // Programmatic launches (ProgrammaticLaunch.cpp).
+  /// griddepcontrol.wait. There is one kernel here, so it is over at once.
+  void waitForGrid(Warp &warp, const Inst &inst, uint32_t mask);
+  /// Reports an access that may come before the kernel in front has ended.
+  bool checkBehindGridWait(Warp &warp, const Inst &inst, int lane);
+  /// Reports an allocation that may deadlock with the kernel in front or
+  /// behind.
+  bool checkProgrammaticAllocation(Warp &warp, const Inst &inst, int lane);
+
+  // Cluster launch control.
+  /// A request of this cluster for one that has not started.
+  std::optional<ClusterIndex> cancelCluster();
+  /// A request has failed whose response completes on the mbarrier.
+  void requestFails(const Mbarrier &barrier);
+
+  // Addresses.
+  /// Splits a shared::cluster address. False after an error.
+  bool clusterAddress(Warp &warp, const Inst &inst, int lane, uint64_t address,
+                      Cta *&cta, uint32_t &offset);
+  uint32_t newAgent() {
+    return nextAgent < kMaxAgents ? nextAgent++ : kMaxAgents - 1;
+  }
+  void tryCompleteCluster();
+
+  /// Global memory, without an access to it; null after an error.
+  uint8_t *global(Warp &warp, const Inst &inst, int lane, uint64_t address,
+                  uint64_t count, bool write);
+  /// Global memory that `actor` is about to read or write; null after an
+  /// error. `value`: what it is about to write, null for what it combines with
+  /// the bytes there.
+  uint8_t *accessGlobal(Warp &warp, const Inst &inst, int lane,
+                        const GlobalActor &actor, uint64_t address,
+                        uint64_t count, bool write,
+                        const uint8_t *value = nullptr);
+  /// A store instruction begins (GlobalMemory::beginStore).
+  void beginStore() { grid.memory.beginStore(); }
+  /// Synchronises by a strong access. A strong read of an address learns what
+  /// came before the strong writes to it. Relaxed accesses carry what came
+  /// before a fence of the writer to what follows a fence of the reader (PTX
+  /// ISA 8.9).
+  void synchroniseStrong(Warp &warp, uint64_t address, bool write,
+                         bool relaxed);
+  const TensorMap *tensorMapAt(Warp &warp, const Inst &inst, int lane,
+                               uint64_t address);
+
+private:
+  /// Enters an event into the hash of their order.
+  void barrierEvent(unsigned what, const Mbarrier &barrier, const Warp *warp);
+  /// Whether the kernel in front has ended when the lane goes on.
+  bool isBehindGridWait(const Warp &warp, int lane) const;
+  void reportRace(Warp &warp, const Inst &inst, int lane, bool write,
+                  const GlobalMemory::Race &race);
+  void completePhaseIfDone(Mbarrier &barrier, Warp &warp, const Inst &inst,
+                           int lane);
+  void checkMissedPhase(Mbarrier &barrier, Warp &warp, const Inst &inst,
+                        int lane);
+
+  Grid &grid;
+  Device &device;
+  Random random;
+  uint64_t now = 0;
+  /// By address: what the writers of flags (volatile, atomic, release) knew.
+  std::unordered_map<uint64_t, SyncClocks> strongClocks;
+  std::vector<AccessTag> gridWaits; ///< each griddepcontrol.wait
+  /// The mbarrier phase that the first failed request completes on; time 0:
+  /// none has failed.
+  struct {
+    uint32_t offset = 0, time = 0;
+  } failedRequest;
+  Buffer *lastBuffer = nullptr;
+  bool stuck = false;
+  unsigned stuckRounds = 0;
+  uint32_t nextAgent = 0;
+  uint64_t globalReads = 0;
+  uint64_t readsWhenStuck = 0; ///< globalReads when nothing could go on
+  bool done = false;
+  bool requestsFail = false; ///< from the first that failed on
+  std::vector<Warp *> warps;
+  std::vector<Warp *> runnable;
+  /// By warp: the highest runnable rank goes first. Empty: all are equal.
+  std::vector<uint64_t> ranks;
+
+  void makeCtas(ClusterIndex first);
+  Warp *choose(uint64_t r);
+  void reportStepLimit();
+  void complete(std::unique_ptr<AsyncOp> op);
+  bool unstick();
+  void describeWaiter(SimulationError &error, const Warp &warp,
+                      const LaneGroup &group);
+  void checkClusterEnd();
+};
+
+} // namespace fp8::sim
+
+#endif // FP8_LIB_SIMULATOR_MACHINE_MACHINE_H

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What happens to an mbarrier: arrivals, transactions, phase completion.
+
+#include "Machine/Mbarrier.h"
+
+#include "Machine/Machine.h"
+
+#include <algorithm>
+
+using namespace fp8::sim;
+
+static std::string state(const Mbarrier &b) {
+  return "phase " + std::to_string(b.phase) + ", " + std::to_string(b.pending) +
+         " of " + std::to_string(b.expected) + " arrivals pending, " +
+         std::to_string(b.transactions) + " bytes pending";
+}
+
+void Machine::barrierEvent(unsigned what, const Mbarrier &barrier,
+                           const Warp *warp) {
+  uint64_t event = what | uint64_t(warp ? warp->id + 1 : 0) << 4 |
+                   uint64_t(barrier.offset) << 16 |
+                   uint64_t(barrier.cta->rank) << 48;
+  report.barrierEventHash =
+      (report.barrierEventHash ^ event) * 0x100000001b3u + 0x9e3779b97f4a7c15u;
+  ++report.barrierEventCount;
+}
+
+Mbarrier *Machine::barrierAt(Warp &warp, const Inst &inst, int lane,
+                             uint64_t address, bool asyncUse) {
+  Cta *cta;
+  uint32_t offset;
+  if (!clusterAddress(warp, inst, lane, address, cta, offset) ||
+      !checkPresent(*cta, warp, inst, lane))
+    return nullptr;
+  if (!asyncUse)
+    touchRemote(*cta, warp, inst, warp.accessAgent(), warp.time());
+  Mbarrier *barrier = offset % 8 == 0 ? cta->findBarrier(offset) : nullptr;
+  if (!barrier || !barrier->live) {
+    std::string why = offset % 8 ? "is not aligned to 8 bytes"
+                      : barrier
+                          ? "was invalidated by mbarrier.inval"
+                          : "holds no mbarrier; execute mbarrier.init first";
+    error(ErrorKind::BarrierUninitialised,
+          "'" + mnemonic(&inst) + "' uses " + sharedName(offset) + ", which " +
+              why,
+          &warp, &inst, lane, true);
+    return nullptr;
+  }
+  if (!checksOrder)
+    return barrier;
+  bool own = warp.isOwnAccess(barrier->initAgent);
+  if (!own && !warp.knows(barrier->initAgent, barrier->initTime)) {
+    SimulationError &e = error(
+        ErrorKind::Race,
+        "'" + mnemonic(&inst) + "' uses the mbarrier at " + sharedName(offset) +
+            " with no synchronisation after its mbarrier.init; put a CTA or "
+            "cluster barrier "
+            "between the two",
+        &warp, &inst, lane);
+    e.notes.push_back(
+        note(barrier->initInst,
+             "initialised here, " + agentName(barrier->initAgent)));
+    barrier->initTime = 0;
+  } else if (asyncUse && !barrier->initFenced &&
+             warp.clocks().proxy.get(barrier->initAgent) < barrier->initTime) {
+    SimulationError &e = error(
+        ErrorKind::MissingProxyFence,
+        "'" + mnemonic(&inst) + "' makes the async proxy use the mbarrier at " +
+            sharedName(offset) +
+            ", whose mbarrier.init no fence has made visible to it; execute "
+            "fence.mbarrier_init or fence.proxy.async after mbarrier.init",
+        &warp, &inst, lane);
+    e.notes.push_back(
+        note(barrier->initInst,
+             "initialised here, " + agentName(barrier->initAgent)));
+    barrier->initFenced = true;
+  }
+  return barrier;
+}
+
+// A wait by parity that comes only after the next phase has completed takes
+// that for the phase before its own, and waits for one too late or for ever
+// (PTX ISA, mbarrier.test_wait, .parity). So what completes a phase must come
+// after all waits for the one before. In this schedule it did; in another only
+// if clocks say so.
+void Machine::checkMissedPhase(Mbarrier &barrier, Warp &warp, const Inst &inst,
+                               int lane) {
+  for (const PhaseWait &wait : barrier.waits) {
+    if (barrier.arriving.waits.get(wait.agent) >= wait.time || !checksOrder)
+      continue;
+    uint32_t waiter = wait.agent / 2;
+    std::string who =
+        (wait.agent % 2 ? "one lane of warp " : "lanes of warp ") +
+        std::to_string(waiter % warpsInCta);
+    SimulationError &e = error(
+        ErrorKind::MissedPhase,
+        "'" + mnemonic(&inst) + "' completes phase " +
+            std::to_string(barrier.phase) + " of the mbarrier at " +
+            sharedName(barrier.offset) +
+            (ctas.size() > 1
+                 ? " of CTA rank " + std::to_string(barrier.cta->rank)
+                 : "") +
+            " while " + who + " may still wait for " +
+            (barrier.phase ? "phase " + std::to_string(barrier.phase - 1)
+                           : "the phase before the first") +
+            ", which a parity cannot tell from phase " +
+            std::to_string(barrier.phase + 1) +
+            "; arrive only after that wait: let the lanes meet "
+            "(bar.warp.sync) before one of them signals for all, or let each "
+            "signal",
+        &warp, &inst, lane);
+    e.notes.push_back(note(wait.inst, who + " waited here"));
+  }
+  barrier.waits.clear();
+}
+
+/// Whether what is known includes the completion of the latest phase: by a wait
+/// for it, or by knowing of all arrivals that completed it.
+static bool knowsCompletion(const Mbarrier &barrier, const SyncClocks &known) {
+  if (!barrier.phase || known.waits.get(barrier.agent) >= barrier.time())
+    return true;
+  return !barrier.earlier.landed &&
+         std::all_of(barrier.earlier.made.begin(), barrier.earlier.made.end(),
+                     [&](const PhaseArrivals::Arrival &a) {
+                       return known.reached.get(a.agent) >= a.time;
+                     });
+}
+
+// What does not come after the completion of the phase before may land in it,
+// and that phase then completes too early, or has an arrival too many.
+void Machine::checkEarlyArrival(Mbarrier &barrier, const SyncClocks &known,
+                                Warp &warp, const Inst &inst, int lane) {
+  if (!checksOrder || knowsCompletion(barrier, known))
+    return;
+  std::string before = std::to_string(barrier.phase - 1);
+  error(ErrorKind::EarlyArrival,
+        "'" + mnemonic(&inst) + "' signals phase " +
+            std::to_string(barrier.phase) + " of the mbarrier at " +
+            sharedName(barrier.offset) +
+            (ctas.size() > 1
+                 ? " of CTA rank " + std::to_string(barrier.cta->rank)
+                 : "") +
+            " and may do so while phase " + before +
+            " is incomplete; first wait for phase " + before +
+            ", or for one who has",
+        &warp, &inst, lane);
+}
+
+void Machine::completePhaseIfDone(Mbarrier &barrier, Warp &warp,
+                                  const Inst &inst, int lane) {
+  if (barrier.pending || barrier.transactions)
+    return;
+  checkMissedPhase(barrier, warp, inst, lane);
+  ++barrier.phase;
+  std::swap(barrier.earlier, barrier.arrivals);
+  barrier.arrivals.made.clear();
+  barrier.arrivals.landed = false;
+  barrier.pending = barrier.expected;
+  barrier.arriving.all.raise(barrier.agent, barrier.time());
+  barrier.arriving.reached.raise(barrier.agent, barrier.time());
+  barrier.arriving.waits.raise(barrier.agent, barrier.time());
+  barrier.done.join(barrier.arriving);
+  ++report.statistics.barrierPhases;
+  grid.barrierLog.completePhase(barrier);
+  barrierEvent(2, barrier, nullptr);
+  progress();
+  for (Warp *waiter : warps)
+    waiter->wakeIf([&](const LaneGroup &group) {
+      return group.wait == WaitKind::Mbarrier && group.barrier == &barrier;
+    });
+  wakeAll(WaitKind::Sleep);
+}
+
+bool Machine::arrive(Mbarrier &barrier, uint32_t count, Warp &warp,
+                     const Inst &inst, int lane, const SyncClocks *carried,
+                     bool relaxed) {
+  if (barrier.pending < count) {
+    error(ErrorKind::TooManyArrivals,
+          "'" + mnemonic(&inst) + "' arrives " + std::to_string(count) +
+              " time(s) at the mbarrier at " + sharedName(barrier.offset) +
+              ", which has " + state(barrier) +
+              "; no phase may see more arrivals than mbarrier.init announced",
+          &warp, &inst, lane, true);
+    return false;
+  }
+  checkEarlyArrival(barrier, carried ? *carried : warp.clocks(), warp, inst,
+                    lane);
+  if (carried)
+    barrier.arrivals.landed = true;
+  else
+    barrier.arrivals.made.push_back({warp.accessAgent(), warp.time()});
+  barrierEvent(1, barrier, &warp);
+  barrier.log.add(BarrierLog::arrivalKind(inst), warp, count);
+  if (carried)
+    barrier.arriving.join(*carried);
+  else if (relaxed)
+    warp.releaseRelaxed(barrier.arriving);
+  else
+    warp.release(barrier.arriving);
+  barrier.pending -= count;
+  if (!barrier.pending && barrier.transactions < 0) {
+    error(ErrorKind::TransactionOverrun,
+          "the mbarrier at " + sharedName(barrier.offset) + " has received " +
+              std::to_string(-barrier.transactions) +
+              " bytes more than its phase expects (all arrivals are in); "
+              "expect_tx must announce every byte of the "
+              "copies that complete on it",
+          &warp, &inst, lane, true);
+    return false;
+  }
+  progress();
+  completePhaseIfDone(barrier, warp, inst, lane);
+  return true;
+}
+
+bool Machine::expectTransactions(Mbarrier &barrier, int64_t bytes, Warp &warp,
+                                 const Inst &inst, int lane) {
+  barrier.transactions += bytes;
+  warp.releaseWaits(barrier.arriving.waits);
+  barrier.log.add(BarrierSource::Kind::Expect, warp, uint64_t(bytes));
+  progress();
+  if (bytes > kMaxTransactions || barrier.transactions > kMaxTransactions) {
+    error(ErrorKind::TransactionOverrun,
+          "the mbarrier at " + sharedName(barrier.offset) + " is to expect " +
+              std::to_string(barrier.transactions) +
+              " bytes, the limit of its tx-count is 2^20 - 1",
+          &warp, &inst, lane, true);
+    return false;
+  }
+  return true;
+}
+
+void Machine::completeTransactions(Mbarrier &barrier, int64_t bytes,
+                                   uint64_t phase, Warp &warp, const Inst &inst,
+                                   int lane, const Clock &waits) {
+  progress();
+  if (!barrier.live)
+    return; // reported when the barrier was invalidated
+  if (barrier.phase != phase) {
+    error(ErrorKind::TransactionOverrun,
+          std::to_string(bytes) + " bytes of '" + mnemonic(&inst) +
+              "' reach the mbarrier at " + sharedName(barrier.offset) +
+              " after the phase they were issued in (" + std::to_string(phase) +
+              ") has completed; it has " + state(barrier) +
+              "; expect_tx must announce every byte of the copies that "
+              "complete on it",
+          &warp, &inst, lane, true);
+    return;
+  }
+  barrier.transactions -= bytes;
+  barrier.log.add(BarrierSource::Kind::Bytes, warp, uint64_t(bytes));
+  barrier.arriving.waits.join(waits);
+  barrier.arrivals.landed = true;
+  if (barrier.transactions < -kMaxTransactions ||
+      (barrier.transactions < 0 && !barrier.pending)) {
+    error(ErrorKind::TransactionOverrun,
+          "the mbarrier at " + sharedName(barrier.offset) + " has received " +
+              std::to_string(-barrier.transactions) +
+              " bytes more than its phase expects; expect_tx must announce "
+              "every byte of the copies that complete on "
+              "it",
+          &warp, &inst, lane, true);
+    return;
+  }
+  completePhaseIfDone(barrier, warp, inst, lane);
+}
+
+void Machine::sawPhase(Mbarrier &barrier, Warp &warp, int lane) {
+  if (failedRequest.time && barrier.offset == failedRequest.offset &&
+      barrier.time() >= failedRequest.time)
+    warp.sawFailedRequest |= 1u << lane;
+  barrierEvent(3, barrier, &warp);
+  progress();
+}
+
+void Machine::waitSucceeded(Mbarrier &barrier, Warp &warp, const Inst &inst,
+                            bool parity, bool relaxed) {
+  if (relaxed)
+    warp.acquireRelaxed(barrier.done);
+  else
+    warp.acquire(barrier.done);
+  uint32_t number = warp.countWait();
+  if (!parity)
+    return;
+  for (PhaseWait &wait : barrier.waits)
+    if (wait.agent == warp.waitAgent()) {
+      wait = {warp.waitAgent(), number, &inst};
+      return;
+    }
+  barrier.waits.push_back({warp.waitAgent(), number, &inst});
+}

@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The interpreter's loop: groups of lanes, divergence and reconvergence, and
+// the check that registers are defined.
+
+#include "Machine/Warp.h"
+
+#include "Machine/Machine.h"
+
+#include <algorithm>
+
+using namespace fp8::sim;
+
+Warp::Warp(Cta &cta, uint32_t id, uint32_t globalIndex, uint32_t lanes)
+    : WarpOrder({cta.index, cta.rank, id, globalIndex},
+                cta.machine.warpsInCluster, lanes),
+      machine(cta.machine), cta(cta) {
+  const Program &program = machine.program;
+  size_t rows = program.registers + program.constants.size();
+  values.resize(rows * 32);
+  ready.resize(rows);
+  for (size_t i = 0; i < program.constants.size(); ++i) {
+    const ConstantRow &constant = program.constants[i];
+    ready[program.registers + i] = ~0u;
+    uint64_t *target = row(uint32_t(program.registers + i));
+    for (unsigned lane = 0; lane < 32; ++lane)
+      target[lane] = constant.kind == ConstantRow::Kind::Value ? constant.value
+                     : constant.kind == ConstantRow::Kind::Shared
+                         ? constant.value | uint64_t(cta.rank)
+                                                << kSharedRankShift
+                         : specialValue(constant, lane);
+  }
+  predicates.resize(program.predicates);
+  predicateReady.resize(program.predicates);
+  bulk.resize(32);
+  copies.resize(32);
+  local.resize(32);
+  groups.emplace_back();
+  groups.back().mask = lanes;
+  recount();
+}
+
+void Warp::recount() {
+  runnableGroups = 0;
+  for (const LaneGroup &g : groups)
+    runnableGroups += g.runnable();
+}
+
+bool Warp::timeOut() {
+  bool any = false;
+  for (LaneGroup &g : groups)
+    if (g.wait == WaitKind::Mbarrier || g.wait == WaitKind::Sleep) {
+      g.wait = WaitKind::None;
+      g.timedOut = true;
+      any = true;
+    }
+  recount();
+  return any;
+}
+
+void Warp::exitLanes(uint32_t mask) {
+  exit(mask);
+  current.mask &= ~mask;
+  // Groups that wait at an .aligned instruction check again.
+  for (LaneGroup &g : groups)
+    if (g.wait == WaitKind::Converge)
+      g.wait = WaitKind::None;
+  if (finished())
+    checkWgmmaExit(*this);
+}
+
+static LaneGroup groupAt(uint32_t mask, uint32_t pc) {
+  LaneGroup group;
+  group.mask = mask;
+  group.pc = pc;
+  return group;
+}
+
+void Warp::split(uint32_t mask) {
+  if (uint32_t rest = current.mask & ~mask)
+    groups.push_back(groupAt(rest, current.pc + 1));
+  current.mask = mask;
+}
+
+void Warp::fork(uint32_t mask, uint32_t target) {
+  current.mask &= ~mask;
+  groups.push_back(groupAt(mask, target));
+}
+
+/// The lowest place at or ahead of the current group where other lanes are that
+/// it could join.
+uint32_t Warp::nextMeeting() const {
+  uint32_t best = ~0u;
+  for (size_t i = 0; i < groups.size(); ++i)
+    if (i != currentIndex &&
+        (groups[i].runnable() || groups[i].wait == WaitKind::Converge) &&
+        !groups[i].arrived && groups[i].pc >= current.pc)
+      best = std::min(best, groups[i].pc);
+  return best;
+}
+
+void Warp::mergeCurrent() {
+  for (size_t i = groups.size(); i-- > 0;) {
+    LaneGroup &g = groups[i];
+    if (i == currentIndex || g.pc != current.pc || g.arrived ||
+        (!g.runnable() && g.wait != WaitKind::Converge))
+      continue;
+    current.mask |= g.mask;
+    groups.erase(groups.begin() + int64_t(i));
+    if (currentIndex > i)
+      --currentIndex;
+  }
+}
+
+void Warp::storeCurrent() {
+  if (current.mask)
+    groups[currentIndex] = current;
+  else
+    groups.erase(groups.begin() + int64_t(currentIndex));
+  recount();
+}
+
+void Warp::reportUndefined(const Inst &inst, uint32_t row, uint32_t lanes,
+                           bool write) {
+  int lane = __builtin_ctz(lanes);
+  std::string name = row < machine.program.rowNames.size()
+                         ? machine.program.rowNames[row]
+                         : "a constant";
+  if (const Inst *flight = owner(row)) {
+    SimulationError &error = machine.error(
+        ErrorKind::RegisterInFlight,
+        "register " + name + (write ? " is written" : " is read") + " while '" +
+            Machine::mnemonic(flight) + "' still owns it; execute " +
+            (flight->wgmma ? "wgmma.commit_group and a wgmma.wait_group that "
+                             "covers it"
+                           : "tcgen05.wait::ld") +
+            " between the two",
+        this, &inst, lane);
+    error.notes.push_back(
+        machine.note(flight, flight->wgmma ? "the wgmma was issued here"
+                                           : "the load was issued here"));
+    return;
+  }
+  machine.error(
+      ErrorKind::UninitialisedRegister,
+      "register " + name +
+          " is read before anything wrote it; write it on every path to here",
+      this, &inst, lane);
+}
+
+const Inst *Warp::owner(uint32_t row) const {
+  for (const RowInFlight &flight : rowsInFlight)
+    if (flight.row == row)
+      return flight.inst;
+  return wgmmaOwner(*this, row);
+}
+
+bool Warp::checkReady(const Inst &inst, uint32_t mask) {
+  const std::vector<uint32_t> &lists = machine.program.lists;
+  auto bad = [&](uint32_t index) { return mask & ~ready[index]; };
+  auto source = [&](uint32_t index) {
+    uint32_t lanes = bad(index);
+    if (!lanes || (inst.copies && !owner(index)))
+      return true;
+    reportUndefined(inst, index, lanes, false);
+    ready[index] |= lanes; // say it once
+    return false;
+  };
+  bool ok = true;
+  for (unsigned i = 0; i < inst.sources; ++i)
+    ok &= source(inst.s[i]);
+  if (inst.listCount && !inst.listIsDestination)
+    for (uint32_t i = 0; i < inst.listCount; ++i)
+      ok &= source(lists[inst.list + i]);
+  for (unsigned i = 0; i < inst.predicateSources; ++i)
+    ok &= checkPredicate(
+        inst.p[i], mask, inst,
+        " is read before anything wrote it; write it on every path to here");
+  if ((rowsInFlight.empty() && wgmma.flights.empty()) || inst.wgmma)
+    return ok;
+  auto target = [&](uint32_t index) {
+    uint32_t lanes = bad(index);
+    if (lanes && owner(index))
+      reportUndefined(inst, index, lanes, true);
+  };
+  for (unsigned i = 0; i < inst.destinations; ++i)
+    target(inst.d[i]);
+  if (inst.listCount && inst.listIsDestination)
+    for (uint32_t i = 0; i < inst.listCount; ++i)
+      target(lists[inst.list + i]);
+  return ok;
+}
+
+void Warp::markReady(const Inst &inst, uint32_t mask) {
+  if (inst.keepsReady)
+    return;
+  uint32_t undefined = 0;
+  if (inst.copies) {
+    for (unsigned i = 0; i < inst.sources; ++i)
+      undefined |= ~ready[inst.s[i]];
+    if (!inst.listIsDestination)
+      for (uint32_t i = 0; i < inst.listCount; ++i)
+        undefined |= ~ready[machine.program.lists[inst.list + i]];
+  }
+  uint32_t defined = mask & ~undefined;
+  for (unsigned i = 0; i < inst.destinations; ++i)
+    ready[inst.d[i]] = (ready[inst.d[i]] & ~mask) | defined;
+  if (inst.listIsDestination)
+    for (uint32_t i = 0; i < inst.listCount; ++i) {
+      uint32_t &r = ready[machine.program.lists[inst.list + i]];
+      r = (r & ~mask) | defined;
+    }
+}
+
+bool Warp::converged(const Inst &inst, uint32_t mask) {
+  uint32_t needed = live();
+  if (inst.convergence == Convergence::Members) {
+    uint32_t members =
+        uint32_t(row(inst.s[inst.sources - 1])[__builtin_ctz(mask)]);
+    uint32_t outside = mask & ~members;
+    if (outside)
+      machine.error(ErrorKind::InvalidOperation,
+                    "lane executes '" + Machine::mnemonic(&inst) +
+                        "' but its member mask does not name the lane",
+                    this, &inst, __builtin_ctz(outside));
+    needed &= members;
+  }
+  return (needed & ~mask) == 0;
+}
+
+/// Whether the predicate is defined; reports it once if not.
+bool Warp::checkPredicate(uint32_t index, uint32_t mask, const Inst &inst,
+                          const char *problem) {
+  uint32_t undefined = mask & ~predicateReady[index];
+  if (!undefined)
+    return true;
+  machine.error(ErrorKind::UninitialisedRegister,
+                "predicate " + machine.program.rowNames[2 * size_t(index)] +
+                    problem,
+                this, &inst, __builtin_ctz(undefined));
+  predicateReady[index] |= undefined;
+  return false;
+}
+
+/// The lanes of the current group that execute the instruction.
+uint32_t Warp::guarded(const Inst &inst) {
+  if (inst.guard < 0)
+    return current.mask;
+  checkPredicate(uint32_t(inst.guard), current.mask, inst,
+                 " guards an instruction before anything wrote it");
+  uint32_t value = predicates[size_t(inst.guard)];
+  return current.mask & (inst.guardNegated ? ~value : value);
+}
+
+bool Warp::meetAt(const Inst &inst, uint32_t mask) {
+  if (!current.arrived && !converged(inst, mask)) {
+    split(mask);
+    current.wait = WaitKind::Converge;
+    return false;
+  }
+  if (mask & (mask - 1))
+    meetForWaits();
+  return true;
+}
+
+inline Warp::Step Warp::step(const Inst &inst, uint32_t mask) {
+  if (!checkReady(inst, mask) && machine.stopped)
+    return Step::Stop;
+  if (inst.touchesFragments)
+    touchFragments(*this, inst);
+  if (inst.convergence != Convergence::None && !meetAt(inst, mask))
+    return Step::Stop;
+  size_t before = groups.size();
+  execute(mask);
+  Flow flow = inst.fn(*this, inst, mask);
+  if (flow == Flow::Wait) {
+    split(mask);
+    return Step::Stop;
+  }
+  current.arrived = current.timedOut = false;
+  if (machine.stopped)
+    return Step::Stop;
+  if (flow == Flow::Next) {
+    markReady(inst, mask);
+    ++current.pc;
+  } else if (!current.mask) {
+    return Step::Stop;
+  }
+  return flow == Flow::Jump || groups.size() != before ? Step::Regrouped
+                                                       : Step::Next;
+}
+
+/// The runnable group at the lowest place; or the `pick`-th, counted round.
+size_t Warp::chooseGroup(bool preferLowest, uint64_t pick) const {
+  size_t best = groups.size();
+  uint64_t seen = 0;
+  for (size_t i = 0; i < groups.size(); ++i) {
+    if (!groups[i].runnable())
+      continue;
+    if (preferLowest ? best == groups.size() || groups[i].pc < groups[best].pc
+                     : seen == pick % runnableGroups)
+      best = i;
+    ++seen;
+  }
+  return best;
+}
+
+void Warp::run(unsigned quantum, bool preferLowest, uint64_t pick) {
+  currentIndex = chooseGroup(preferLowest, pick);
+  current = groups[currentIndex];
+  if (groups.size() > 1 && !current.arrived)
+    mergeCurrent();
+  const Inst *code = machine.program.code.data();
+  const uint32_t end = uint32_t(machine.program.code.size() - 1);
+  uint32_t meeting = nextMeeting();
+  uint64_t executed = 0;
+  while (executed < quantum) {
+    ++executed;
+    if (current.pc >= end) { // falling off the end returns
+      exitLanes(current.mask);
+      if (finished())
+        cta.threadsExited();
+      break;
+    }
+    const Inst &inst = code[current.pc];
+    if (uint32_t mask = guarded(inst)) {
+      Step result = step(inst, mask);
+      if (result == Step::Stop)
+        break;
+      if (result == Step::Regrouped)
+        meeting = nextMeeting();
+    } else {
+      ++current.pc;
+    }
+    if (current.pc == meeting) {
+      mergeCurrent();
+      meeting = nextMeeting();
+    } else if (current.pc > meeting) {
+      break; // others are behind now: let them catch up
+    }
+  }
+  machine.pass(executed);
+  machine.report.statistics.warpInstructions += executed;
+  storeCurrent();
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A warp: 32 lanes with a program counter each, grouped by where they are;
+// registers as rows of 32 values.
+
+#ifndef FP8_LIB_SIMULATOR_MACHINE_WARP_H
+#define FP8_LIB_SIMULATOR_MACHINE_WARP_H
+
+#include "Machine/CopyGroups.h"
+#include "Machine/LaneGroup.h"
+#include "Machine/Warpgroup.h"
+#include "Memory/WarpOrder.h"
+#include "Program/Program.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace fp8::sim {
+
+class Cta;
+class Machine;
+
+/// Executes instructions for up to 32 lanes. Handlers read and write its
+/// registers, and say how its current group of lanes goes on.
+class Warp : public WarpOrder {
+public:
+  Warp(Cta &cta, uint32_t id, uint32_t globalIndex, uint32_t lanes);
+
+  Machine &machine;
+  Cta &cta;
+
+  uint64_t *row(uint32_t index) { return &values[size_t(index) * 32]; }
+  const uint64_t *row(uint32_t index) const {
+    return &values[size_t(index) * 32];
+  }
+  std::vector<uint32_t> ready; ///< by row: lanes whose value is defined
+
+  /// Executes up to `quantum` instructions of one group.
+  void run(unsigned quantum, bool preferLowest, uint64_t pick);
+  bool runnable() const { return runnableGroups != 0; }
+  bool finished() const { return !live(); }
+  const std::vector<LaneGroup> &laneGroups() const { return groups; }
+
+  // For what ends waits.
+  /// Lets the groups go on whose wait is over.
+  template <typename F>
+  void wakeIf(F isOver) {
+    bool any = false;
+    for (LaneGroup &g : groups)
+      if (!g.runnable() && isOver(g)) {
+        g.wait = WaitKind::None;
+        any = true;
+      }
+    if (any)
+      recount();
+  }
+  void wake(WaitKind kind) {
+    wakeIf([=](const LaneGroup &g) { return g.wait == kind; });
+  }
+  /// Lets every timed wait fail; false when there is none.
+  bool timeOut();
+
+  // For handlers.
+  LaneGroup &group() { return current; }
+  Flow waitFor(WaitKind kind) {
+    current.wait = kind;
+    return Flow::Wait;
+  }
+  /// Only these lanes stay in the group; the others go on behind the
+  /// instruction.
+  void split(uint32_t mask);
+  /// These lanes go on at `target`, the group's others behind the branch.
+  void branch(uint32_t mask, uint32_t target) {
+    split(mask);
+    current.pc = target;
+  }
+  /// These lanes of the group go on at `target` as one of their own.
+  void fork(uint32_t mask, uint32_t target);
+  void exitLanes(uint32_t mask);
+  uint32_t predicate(const Inst &inst, unsigned index) const {
+    uint32_t value = predicates[inst.p[index]];
+    return inst.predicateNegations >> index & 1 ? ~value : value;
+  }
+  void setPredicate(const Inst &inst, unsigned index, uint32_t mask,
+                    uint32_t value) {
+    if (inst.pd[index] < 0)
+      return;
+    uint32_t &p = predicates[size_t(inst.pd[index])];
+    p = (p & ~mask) | (value & mask);
+    predicateReady[size_t(inst.pd[index])] |= mask;
+  }
+
+  /// A register that is undefined or in flight, and used.
+  void reportUndefined(const Inst &inst, uint32_t row, uint32_t lanes,
+                       bool write);
+
+  uint32_t waitedForGrid = 0; ///< lanes behind their griddepcontrol.wait
+
+  // Asynchronous work of this warp.
+  std::vector<CopyGroups> bulk;   ///< by lane
+  std::vector<CopyGroups> copies; ///< by lane, cp.async
+  uint32_t bulkTime = 0, copyTime = 0, mmaTime = 0;
+  uint32_t tensorLoadTime = 0, tensorStoreTime = 0;
+  uint32_t tensorLoadsPending = 0, tensorStoresPending = 0;
+  struct RowInFlight {
+    uint32_t row;
+    uint32_t lanes; ///< that it defines
+    const Inst *inst;
+  };
+  std::vector<RowInFlight> rowsInFlight;
+  WgmmaState wgmma;
+  uint32_t registers = 0; ///< that a thread has; 0: unknown (RegisterPool.cpp)
+  /// Lanes that waited for a failed clusterlaunchcontrol.try_cancel.
+  uint32_t sawFailedRequest = 0;
+  uint64_t clusterTicket = 0;  ///< phase of the cluster barrier arrived at
+  uint32_t clusterArrived = 0; ///< lanes that arrived and did not wait yet
+  uint32_t clusterCounted = 0; ///< lanes that arrived in the current phase
+
+  std::vector<std::vector<uint8_t>> local; ///< by lane
+
+private:
+  std::vector<uint64_t> values;
+  std::vector<uint32_t> predicates; ///< by register
+  std::vector<uint32_t> predicateReady;
+  std::vector<LaneGroup> groups;
+  LaneGroup current;
+  size_t currentIndex = 0;
+  unsigned runnableGroups = 0;
+
+  const Inst *owner(uint32_t row) const; ///< asynchronous, of a register
+  uint32_t nextMeeting() const;
+  bool checkReady(const Inst &inst, uint32_t mask);
+  void markReady(const Inst &inst, uint32_t mask);
+  bool converged(const Inst &inst, uint32_t mask);
+  /// Whether the lanes may execute it now; else they wait for the others.
+  bool meetAt(const Inst &inst, uint32_t mask);
+  bool checkPredicate(uint32_t index, uint32_t mask, const Inst &inst,
+                      const char *problem);
+  uint32_t guarded(const Inst &inst);
+  /// What an instruction did to the current group.
+  enum class Step { Next, Regrouped, Stop };
+  Step step(const Inst &inst, uint32_t mask);
+
+  size_t chooseGroup(bool preferLowest, uint64_t pick) const;
+  void storeCurrent();
+  void mergeCurrent();
+  void recount();
+  uint64_t specialValue(const ConstantRow &constant, unsigned lane) const;
+};
+
+} // namespace fp8::sim
+
+#endif // FP8_LIB_SIMULATOR_MACHINE_WARP_H

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Reports of a cluster, and the names that they use.
+
+#include "Memory/ClusterContext.h"
+
+using namespace fp8::sim;
+
+static uint32_t volume(const std::array<uint32_t, 3> &extents) {
+  return extents[0] * extents[1] * extents[2];
+}
+
+ClusterContext::ClusterContext(const Program &program,
+                               const LaunchConfig &config,
+                               const Options &options, Report &report,
+                               bool &stopped, uint32_t ordinal)
+    : program(program), config(config), options(options), report(report),
+      ordinal(ordinal), stopped(stopped),
+      checksOrder(options.completion == Completion::Late),
+      ctasInCluster(volume(config.cluster)),
+      warpsInCta((volume(config.block) + 31) / 32),
+      warpsInCluster(warpsInCta * ctasInCluster),
+      async(options.scheduleSeed + (uint64_t(ordinal) << 32)) {}
+
+SourcePoint ClusterContext::point(const Inst *inst) const {
+  SourcePoint p;
+  if (!inst || !inst->text)
+    return p;
+  p.ptxLine = inst->text->line;
+  const ast::Location &location =
+      program.function->locations[inst->text->location];
+  auto file = program.module->files.find(location.file);
+  if (location.line && file != program.module->files.end()) {
+    p.file = file->second;
+    p.line = location.line;
+  }
+  return p;
+}
+
+std::string ClusterContext::mnemonic(const Inst *inst) {
+  return inst && inst->text ? inst->text->mnemonic() : "?";
+}
+
+SimulationError &ClusterContext::error(ErrorKind kind, std::string message,
+                                       const WarpOrder *warp, const Inst *inst,
+                                       int lane, bool fatal) {
+  static thread_local SimulationError repeated;
+  SourcePoint where = point(inst);
+  if (fatal)
+    stopped = true;
+  for (const SimulationError &e : report.errors)
+    if (e.kind == kind && e.where.ptxLine == where.ptxLine && where.ptxLine) {
+      repeated = {};
+      repeated.kind = kind;
+      return repeated;
+    }
+  report.errors.emplace_back();
+  SimulationError &e = report.errors.back();
+  e.kind = kind;
+  e.message = std::move(message);
+  e.where = std::move(where);
+  if (warp) {
+    e.inThread = true;
+    e.block = warp->block;
+    e.warp = int(warp->id);
+    e.lane = lane;
+  }
+  if (report.errors.size() >= options.maxErrors)
+    stopped = true;
+  return e;
+}
+
+std::string ClusterContext::sharedName(uint64_t offset) const {
+  std::string name = "shared memory offset " + std::to_string(offset);
+  if (const SharedSymbol *best = program.symbolAt(offset))
+    name +=
+        " (" + best->name + "+" + std::to_string(offset - best->offset) + ")";
+  return name;
+}
+
+std::string ClusterContext::agentName(uint32_t agent) const {
+  if (!isWarp(agent))
+    return "by a copy that completes on an mbarrier";
+  uint32_t warp = warpOf(agent);
+  std::string name = "by warp " + std::to_string(warp % warpsInCta);
+  return ctasInCluster > 1
+             ? name + " of CTA rank " + std::to_string(warp / warpsInCta)
+             : name;
+}

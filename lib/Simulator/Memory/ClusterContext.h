@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the memories of a cluster's CTAs share with the machine that runs it:
+// the kernel, the asynchronous operations in flight, and the report.
+
+#ifndef FP8_LIB_SIMULATOR_MEMORY_CLUSTERCONTEXT_H
+#define FP8_LIB_SIMULATOR_MEMORY_CLUSTERCONTEXT_H
+
+#include "Memory/Async.h"
+#include "Memory/WarpOrder.h"
+#include "Program/Program.h"
+#include "fp8/Simulator/Simulator.h"
+
+#include <string>
+
+namespace fp8::sim {
+
+class ClusterContext {
+public:
+  /// `ordinal`: how many clusters started before it. `stopped`: the whole
+  /// grid's.
+  ClusterContext(const Program &program, const LaunchConfig &config,
+                 const Options &options, Report &report, bool &stopped,
+                 uint32_t ordinal);
+
+  const Program &program;
+  const LaunchConfig &config;
+  const Options &options;
+  Report &report;
+  const uint32_t ordinal;
+  bool &stopped;
+  /// Ownership and happens-before are checked; not when work completes at
+  /// issue.
+  const bool checksOrder;
+  const uint32_t ctasInCluster, warpsInCta, warpsInCluster;
+
+  const AsyncQueue &queue() const { return async; }
+
+  // Errors.
+  /// Adds an error, unless one of its kind was reported at this instruction.
+  /// The run stops at `fatal` ones and when there are enough.
+  SimulationError &error(ErrorKind kind, std::string message,
+                         const WarpOrder *warp, const Inst *inst, int lane = -1,
+                         bool fatal = false);
+  SourcePoint point(const Inst *inst) const;
+  SimulationNote note(const Inst *inst, std::string message) const {
+    return {point(inst), std::move(message)};
+  }
+  /// "opcode.q1.q2".
+  static std::string mnemonic(const Inst *inst);
+  /// "shared memory offset 9216 (smem+1024)".
+  std::string sharedName(uint64_t offset) const;
+
+  // Agents: the warps, each in every role, then the mbarriers.
+  bool isWarp(uint32_t agent) const { return agent < kRoles * warpsInCluster; }
+  /// Of a warp's agent.
+  Role roleOf(uint32_t agent) const { return Role(agent / warpsInCluster); }
+  uint32_t warpOf(uint32_t agent) const { return agent % warpsInCluster; }
+  uint32_t inRole(uint32_t agent, Role role) const {
+    return uint32_t(role) * warpsInCluster + warpOf(agent);
+  }
+  /// "by warp 2 of CTA rank 1".
+  std::string agentName(uint32_t agent) const;
+
+protected:
+  AsyncQueue async;
+};
+
+} // namespace fp8::sim
+
+#endif // FP8_LIB_SIMULATOR_MEMORY_CLUSTERCONTEXT_H

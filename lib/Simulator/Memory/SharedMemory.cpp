@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Checks on shared memory: bounds, initialisation, ownership, happens-before,
+// proxy fences.
+
+#include "Memory/SharedMemory.h"
+
+#include "Memory/ClusterContext.h"
+
+#include <algorithm>
+#include <cstring>
+
+using namespace fp8::sim;
+
+namespace {
+constexpr uint16_t kBarrierFlag = 0x8000;
+constexpr uint32_t kOwnerBlock = 1024;
+
+bool overlaps(const SharedRun &run, uint32_t cta, uint32_t offset,
+              uint32_t count) {
+  return run.cta == cta && run.begin < offset + count &&
+         offset < run.begin + run.size;
+}
+} // namespace
+
+SharedMemory::SharedMemory(ClusterContext &context, uint32_t rank,
+                           uint32_t size)
+    : context(context), rank(rank), bytes(size), writes(size), reads(size),
+      busy(size / 16 + 1), readers(size / kOwnerBlock + 1), writers(readers) {}
+
+bool SharedMemory::inBounds(WarpOrder &warp, const Inst &inst, int lane,
+                            uint64_t offset, uint64_t count) {
+  if (offset >= kSharedReserved && count <= bytes.size() &&
+      offset <= bytes.size() - count)
+    return true;
+  context.error(ErrorKind::OutOfBounds,
+                "'" + ClusterContext::mnemonic(&inst) + "' accesses " +
+                    std::to_string(count) +
+                    " bytes of shared memory at offset " +
+                    std::to_string(offset) + ", outside the CTA's " +
+                    std::to_string(bytes.size() - kSharedReserved) +
+                    " bytes from " + std::to_string(kSharedReserved),
+                &warp, &inst, lane, true);
+  return false;
+}
+
+bool SharedMemory::anyBusy(uint32_t offset, uint32_t count) const {
+  for (uint32_t g = offset / 16, last = (offset + count - 1) / 16; g <= last;
+       ++g)
+    if (busy[g])
+      return true;
+  return false;
+}
+
+bool SharedMemory::ordered(const WarpOrder &warp, AccessTag tag) const {
+  if (warp.isOwnAccess(tag.agent()))
+    return true;
+  return tag.none() || warp.knows(tag);
+}
+
+void SharedMemory::markRead(uint32_t offset, AccessTag tag) {
+  AccessTag &last = reads[offset];
+  if (!last.none() && last.agent() != tag.agent()) {
+    std::vector<AccessTag> &others = otherReads[offset];
+    auto same =
+        std::find_if(others.begin(), others.end(), [&](AccessTag other) {
+          return other.agent() == last.agent();
+        });
+    if (same == others.end())
+      others.push_back(last);
+    else
+      *same = last;
+  }
+  last = tag;
+}
+
+AccessTag SharedMemory::unorderedRead(const WarpOrder &warp,
+                                      uint32_t offset) const {
+  if (!ordered(warp, reads[offset]))
+    return reads[offset];
+  auto others = otherReads.find(offset);
+  if (others != otherReads.end())
+    for (AccessTag other : others->second)
+      if (!ordered(warp, other))
+        return other;
+  return {};
+}
+
+const AsyncOp *SharedMemory::conflicting(uint32_t offset, uint32_t count,
+                                         bool write, int64_t pipe) const {
+  const AsyncOp *first = nullptr;
+  auto look = [&](const std::vector<const AsyncOp *> &ops) {
+    for (const AsyncOp *op : ops) {
+      if ((pipe >= 0 && op->pipe == pipe) ||
+          (first && first->serial <= op->serial))
+        continue;
+      for (const SharedRun &run : op->shared)
+        if (overlaps(run, rank, offset, count) && (run.write || write))
+          first = op;
+    }
+  };
+  for (uint32_t block = offset / kOwnerBlock,
+                last = (offset + count - 1) / kOwnerBlock;
+       block <= last; ++block) {
+    look(writers[block]);
+    if (write)
+      look(readers[block]);
+  }
+  return first;
+}
+
+/// Reports a conflict with an operation in flight, or an ordinary access to an
+/// mbarrier.
+bool SharedMemory::checkBusy(WarpOrder &warp, const Inst &inst, int lane,
+                             uint32_t offset, uint32_t count, bool write,
+                             int64_t pipe) {
+  for (uint32_t at = offset & ~7u; at < offset + count; at += 8) {
+    if (!(busy[at / 16] & kBarrierFlag))
+      continue;
+    auto barrier = barriers.find(at);
+    if (barrier == barriers.end())
+      continue;
+    SimulationError &error =
+        context.error(ErrorKind::BarrierMisuse,
+                      "'" + ClusterContext::mnemonic(&inst) + "' accesses " +
+                          context.sharedName(at) +
+                          ", which holds a live mbarrier; only mbarrier "
+                          "operations may, until mbarrier.inval",
+                      &warp, &inst, lane);
+    error.notes.push_back(
+        context.note(barrier->second, "the mbarrier was initialised here"));
+    return false;
+  }
+  if (!context.checksOrder)
+    return true;
+  const AsyncOp *op = conflicting(offset, count, write, pipe);
+  if (!op)
+    return true;
+  const SharedRun &run =
+      *std::find_if(op->shared.begin(), op->shared.end(), [&](const auto &r) {
+        return overlaps(r, rank, offset, count) && (r.write || write);
+      });
+  std::string range =
+      context.sharedName(run.begin) + " to +" + std::to_string(run.size);
+  SimulationError &error = context.error(
+      ErrorKind::MemoryInFlight,
+      "'" + ClusterContext::mnemonic(&inst) +
+          (write ? "' overwrites " : "' reads ") + range +
+          ", which an unfinished '" + ClusterContext::mnemonic(op->inst) +
+          (run.write ? "' still writes" : "' still reads") +
+          "; wait for its completion first (" +
+          (op->engine == Engine::BulkStore
+               ? "cp.async.bulk.wait_group and a barrier"
+           : op->engine == Engine::Mma ? "tcgen05.commit and its mbarrier"
+           : op->engine == Engine::Wgmma
+               ? "wgmma.commit_group, wgmma.wait_group and a barrier"
+           : op->engine == Engine::CopyAsync
+               ? "cp.async.wait_group and a barrier"
+               : "the mbarrier it completes on") +
+          ")",
+      &warp, &inst, lane);
+  error.notes.push_back(context.note(
+      op->inst, "the unfinished operation was issued here, by block rank " +
+                    std::to_string(op->issuer->ctaRank) + " warp " +
+                    std::to_string(op->issuer->id)));
+  return false;
+}
+
+static SimulationError &reportRace(ClusterContext &context, WarpOrder &warp,
+                                   const Inst &inst, int lane, uint32_t offset,
+                                   AccessTag other, bool otherWrites,
+                                   bool writes) {
+  const Inst *earlier = &context.program.code[other.instruction()];
+  SimulationError &error = context.error(
+      ErrorKind::Race,
+      "'" + ClusterContext::mnemonic(&inst) +
+          (writes ? "' writes " : "' reads ") + context.sharedName(offset) +
+          " with no synchronisation after '" +
+          ClusterContext::mnemonic(earlier) +
+          (otherWrites ? "' wrote it" : "' read it") +
+          (warp.isOwnAccess(other.agent())
+               ? " in other lanes of the warp; execute bar.warp.sync between "
+                 "the two"
+               : "; order the two by a barrier that both sides take part in"),
+      &warp, &inst, lane);
+  error.notes.push_back(
+      context.note(earlier, std::string("the other access is here, ") +
+                                context.agentName(other.agent())));
+  return error;
+}
+
+static void reportUnwritten(ClusterContext &context, WarpOrder &warp,
+                            const Inst &inst, int lane, uint32_t offset) {
+  context.error(ErrorKind::UninitialisedMemory,
+                "'" + ClusterContext::mnemonic(&inst) + "' reads " +
+                    context.sharedName(offset) +
+                    ", which nothing has written in this CTA",
+                &warp, &inst, lane);
+}
+
+SharedMemory::Obstacle SharedMemory::findObstacle(WarpOrder &warp,
+                                                  const Inst &inst, int lane,
+                                                  uint64_t offset,
+                                                  uint32_t count, bool write,
+                                                  int64_t pipe) {
+  if (!inBounds(warp, inst, lane, offset, count))
+    return Obstacle::Bounds;
+  return count && anyBusy(uint32_t(offset), count) &&
+                 !checkBusy(warp, inst, lane, uint32_t(offset), count, write,
+                            pipe)
+             ? Obstacle::InUse
+             : Obstacle::None;
+}
+
+bool SharedMemory::checkRead(WarpOrder &warp, const Inst &inst, int lane,
+                             uint64_t wide, uint32_t count, Strength strength) {
+  Obstacle met = findObstacle(warp, inst, lane, wide, count, false, -1);
+  if (met != Obstacle::None)
+    return met != Obstacle::Bounds;
+  uint32_t offset = uint32_t(wide);
+  AccessTag mine = warp.tag(inst);
+  AccessTag good;
+  for (uint32_t i = offset; i < offset + count; ++i) {
+    AccessTag tag = writes[i];
+    if (tag.none()) {
+      reportUnwritten(context, warp, inst, lane, i);
+      return true;
+    }
+    if (tag != good && context.checksOrder && strength == Strength::Weak &&
+        !ordered(warp, tag)) {
+      reportRace(context, warp, inst, lane, i, tag, true, false);
+      return true;
+    }
+    good = tag;
+    markRead(i, mine);
+  }
+  return true;
+}
+
+bool SharedMemory::checkWrite(WarpOrder &warp, const Inst &inst, int lane,
+                              uint64_t wide, uint32_t count, Strength strength,
+                              const uint8_t *value) {
+  Obstacle met = findObstacle(warp, inst, lane, wide, count, true, -1);
+  if (met != Obstacle::None)
+    return met != Obstacle::Bounds;
+  uint32_t offset = uint32_t(wide);
+  AccessTag mine = warp.tag(inst);
+  bool check = context.checksOrder && strength == Strength::Weak;
+  for (uint32_t i = offset; i < offset + count; ++i) {
+    if (check && !ordered(warp, writes[i])) {
+      // Two warps that store the same value do no harm.
+      if (!value || bytes[i] != value[i - offset]) {
+        reportRace(context, warp, inst, lane, i, writes[i], true, true);
+        check = false;
+      }
+    } else if (AccessTag read = check ? unorderedRead(warp, i) : AccessTag();
+               !read.none()) {
+      if (!value || bytes[i] != value[i - offset]) {
+        reportRace(context, warp, inst, lane, i, read, false, true);
+        check = false;
+      }
+    }
+    writes[i] = mine;
+    reads[i] = {};
+    if (!otherReads.empty())
+      otherReads.erase(i);
+  }
+  return true;
+}
+
+/// Whether fence.proxy.async stands between a generic access and one of the
+/// async proxy; reports it if not.
+bool SharedMemory::fenced(WarpOrder &warp, const Inst &inst, int lane,
+                          uint32_t offset, AccessTag earlier,
+                          bool earlierWrites, bool isWrite) {
+  uint32_t genericAgents =
+      (uint32_t(Role::CopyAsync) + 1) * context.warpsInCluster;
+  if (earlier.none() || earlier.agent() >= genericAgents ||
+      warp.clocks().proxy.get(earlier.agent()) >= earlier.time())
+    return true;
+  const Inst *other = &context.program.code[earlier.instruction()];
+  SimulationError &error = context.error(
+      ErrorKind::MissingProxyFence,
+      "'" + ClusterContext::mnemonic(&inst) +
+          (isWrite ? "' overwrites " : "' reads ") +
+          context.sharedName(offset) + " through the async proxy, but '" +
+          ClusterContext::mnemonic(other) +
+          (earlierWrites ? "' wrote" : "' read") +
+          " it through the generic proxy and no fence.proxy.async stands "
+          "between; execute fence.proxy.async after the " +
+          (earlierWrites ? "write" : "read") +
+          ", before the barrier that hands the data over",
+      &warp, &inst, lane);
+  error.notes.push_back(
+      context.note(other, std::string(earlierWrites ? "written" : "read") +
+                              " here, " + context.agentName(earlier.agent())));
+  return false;
+}
+
+bool SharedMemory::checkAsync(WarpOrder &warp, const Inst &inst, int lane,
+                              const SharedRun &run, AccessTag tag, int64_t pipe,
+                              Proxy proxy) {
+  Obstacle met =
+      findObstacle(warp, inst, lane, run.begin, run.size, run.write, pipe);
+  if (met != Obstacle::None)
+    return met != Obstacle::Bounds;
+  AccessTag good, goodRead;
+  for (uint32_t i = run.begin; i < run.begin + run.size; ++i) {
+    AccessTag written = writes[i];
+    if (!run.write && written.none()) {
+      reportUnwritten(context, warp, inst, lane, i);
+      return true;
+    }
+    if (written != good && context.checksOrder) {
+      if (!ordered(warp, written) || !warp.knowsOwn(written)) {
+        reportRace(context, warp, inst, lane, i, written, true, run.write);
+        return true;
+      }
+      if (proxy == Proxy::Async &&
+          !fenced(warp, inst, lane, i, written, true, run.write))
+        return true;
+    }
+    good = written;
+    bool shared = run.write && !otherReads.empty() && otherReads.count(i);
+    if (run.write && (reads[i] != goodRead || shared) && context.checksOrder &&
+        !checkReadsBefore(warp, inst, lane, i, proxy))
+      return true;
+    goodRead = reads[i];
+    if (!run.write) {
+      markRead(i, tag);
+      continue;
+    }
+    writes[i] = tag;
+    reads[i] = {};
+    if (shared)
+      otherReads.erase(i);
+  }
+  return true;
+}
+
+/// Before an asynchronous operation writes a byte: whether it comes after all
+/// reads of the byte, and a proxy fence after them. Reports it if not.
+bool SharedMemory::checkReadsBefore(WarpOrder &warp, const Inst &inst, int lane,
+                                    uint32_t offset, Proxy proxy) {
+  std::vector<AccessTag> readers = {reads[offset]};
+  if (auto others = otherReads.find(offset); others != otherReads.end())
+    readers.insert(readers.end(), others->second.begin(), others->second.end());
+  for (AccessTag read : readers) {
+    if (!ordered(warp, read) || !warp.knowsOwn(read)) {
+      reportRace(context, warp, inst, lane, offset, read, false, true);
+      return false;
+    }
+    if (proxy == Proxy::Async &&
+        !fenced(warp, inst, lane, offset, read, false, true))
+      return false;
+  }
+  return true;
+}
+
+void SharedMemory::own(const SharedRun &run, const AsyncOp &op) {
+  if (!run.size)
+    return;
+  uint32_t last = run.begin + run.size - 1;
+  for (uint32_t granule = run.begin / 16; granule <= last / 16; ++granule)
+    ++busy[granule];
+  for (uint32_t block = run.begin / kOwnerBlock; block <= last / kOwnerBlock;
+       ++block)
+    (run.write ? writers : readers)[block].push_back(&op);
+}
+
+void SharedMemory::disown(const SharedRun &run, const AsyncOp &op) {
+  if (!run.size)
+    return;
+  uint32_t last = run.begin + run.size - 1;
+  for (uint32_t granule = run.begin / 16; granule <= last / 16; ++granule)
+    --busy[granule];
+  for (uint32_t block = run.begin / kOwnerBlock; block <= last / kOwnerBlock;
+       ++block) {
+    std::vector<const AsyncOp *> &ops = (run.write ? writers : readers)[block];
+    *std::find(ops.begin(), ops.end(), &op) = ops.back();
+    ops.pop_back();
+  }
+}
+
+void SharedMemory::markBarrier(uint32_t offset, const Inst *init) {
+  if (init)
+    barriers[offset] = init;
+  else
+    barriers.erase(offset);
+  uint32_t granule = offset / 16;
+  bool any = barriers.count(granule * 16) || barriers.count(granule * 16 + 8);
+  busy[granule] = uint16_t(any ? busy[granule] | kBarrierFlag
+                               : busy[granule] & ~kBarrierFlag);
+}
+
+void SharedMemory::markInitialised(uint32_t offset, uint32_t count,
+                                   AccessTag tag) {
+  std::fill(writes.begin() + offset, writes.begin() + offset + count, tag);
+}

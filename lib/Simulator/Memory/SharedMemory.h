@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The shared memory of one CTA: bytes, the last write and read of each, and
+// which asynchronous operations own them.
+
+#ifndef FP8_LIB_SIMULATOR_MEMORY_SHAREDMEMORY_H
+#define FP8_LIB_SIMULATOR_MEMORY_SHAREDMEMORY_H
+
+#include "Memory/Async.h"
+#include "Memory/Clocks.h"
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+namespace fp8::sim {
+
+class ClusterContext;
+class WarpOrder;
+struct Inst;
+
+/// How an access synchronises.
+enum class Strength : uint8_t {
+  Weak,    ///< an ordinary access: unordered conflicts are races
+  Relaxed, ///< orders itself, and other accesses only together with fences
+  Strong,  ///< volatile, acquire, release: orders what is around it as well
+};
+
+/// How an asynchronous operation accesses shared memory.
+enum class Proxy : uint8_t {
+  Generic, ///< cp.async, which needs no proxy fence
+  Async,   ///< reads need a fence after generic writes, and writes one after
+           ///< all generic accesses: on an H200, a copy overtakes loads whose
+           ///< thread has arrived on the mbarrier that it was waiting for
+};
+
+class SharedMemory {
+public:
+  /// `rank`: of its CTA.
+  SharedMemory(ClusterContext &context, uint32_t rank, uint32_t size);
+
+  uint32_t size() const { return uint32_t(bytes.size()); }
+  uint8_t *data() { return bytes.data(); }
+
+  /// Generic-proxy accesses by one lane. False after an error; the bytes are
+  /// then unusable (out of bounds only).
+  bool checkRead(WarpOrder &warp, const Inst &inst, int lane, uint64_t offset,
+                 uint32_t count, Strength strength);
+  bool checkWrite(WarpOrder &warp, const Inst &inst, int lane, uint64_t offset,
+                  uint32_t count, Strength strength, const uint8_t *value);
+
+  /// An asynchronous operation of `warp` is about to be issued that reads or
+  /// writes this run: bounds, ownership, happens-before and proxy fences. `tag`
+  /// is what the access is recorded as. `pipe`: operations of the same pipe are
+  /// ordered.
+  bool checkAsync(WarpOrder &warp, const Inst &inst, int lane,
+                  const SharedRun &run, AccessTag tag, int64_t pipe,
+                  Proxy proxy);
+  /// The operation owns the run from its issue to its completion.
+  void own(const SharedRun &run, const AsyncOp &op);
+  void disown(const SharedRun &run, const AsyncOp &op);
+
+  /// mbarrier objects: ordinary accesses to them are errors.
+  /// `init`: what initialised the mbarrier at `offset`; null: it is no more.
+  void markBarrier(uint32_t offset, const Inst *init);
+  void markInitialised(uint32_t offset, uint32_t count, AccessTag tag);
+
+private:
+  ClusterContext &context;
+  const uint32_t rank;
+  std::vector<uint8_t> bytes;
+  std::vector<AccessTag> writes;
+  std::vector<AccessTag> reads; ///< the last of each byte
+  /// Of bytes that several have read since they were written: the others.
+  std::unordered_map<uint32_t, std::vector<AccessTag>> otherReads;
+  /// A granule of 16 bytes: number of operations in flight on it, and
+  /// kBarrierFlag.
+  std::vector<uint16_t> busy;
+  /// The live mbarriers by offset, and what initialised them.
+  std::unordered_map<uint32_t, const Inst *> barriers;
+  /// A block of kOwnerBlock bytes: the operations in flight that read it, and
+  /// those that write it.
+  using Owners = std::vector<std::vector<const AsyncOp *>>;
+  Owners readers, writers;
+
+  /// Of the operations in flight that may not share the bytes with such an
+  /// access, the first that was issued; null when there is none.
+  const AsyncOp *conflicting(uint32_t offset, uint32_t count, bool write,
+                             int64_t pipe) const;
+  bool inBounds(WarpOrder &warp, const Inst &inst, int lane, uint64_t offset,
+                uint64_t count);
+  bool anyBusy(uint32_t offset, uint32_t count) const;
+  bool checkBusy(WarpOrder &warp, const Inst &inst, int lane, uint32_t offset,
+                 uint32_t count, bool write, int64_t pipe);
+  /// What an access meets before its order is looked at, and reports: bounds
+  /// that it exceeds, or bytes that are in use.
+  enum class Obstacle { None, Bounds, InUse };
+  Obstacle findObstacle(WarpOrder &warp, const Inst &inst, int lane,
+                        uint64_t offset, uint32_t count, bool write,
+                        int64_t pipe);
+  bool ordered(const WarpOrder &warp, AccessTag tag) const;
+  void markRead(uint32_t offset, AccessTag tag);
+  /// What has read a byte and `warp` does not know of, or none.
+  AccessTag unorderedRead(const WarpOrder &warp, uint32_t offset) const;
+  bool checkReadsBefore(WarpOrder &warp, const Inst &inst, int lane,
+                        uint32_t offset, Proxy proxy);
+  bool fenced(WarpOrder &warp, const Inst &inst, int lane, uint32_t offset,
+              AccessTag earlier, bool earlierWrites, bool writes);
+};
+
+} // namespace fp8::sim
+
+#endif // FP8_LIB_SIMULATOR_MEMORY_SHAREDMEMORY_H

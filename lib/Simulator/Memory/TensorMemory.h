@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Tensor memory of one SM: 128 lanes x 512 columns of 32 bits (PTX
+// ISA 9.7.16.1), its allocation, and the accesses and the owner of each
+// part.
+// Accesses are tracked in units of 16 lanes x 1 column, which all tcgen05
+// shapes cover whole.
+
+#ifndef FP8_LIB_SIMULATOR_MEMORY_TENSORMEMORY_H
+#define FP8_LIB_SIMULATOR_MEMORY_TENSORMEMORY_H
+
+#include "Memory/Async.h"
+#include "Memory/Clocks.h"
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+namespace fp8::sim {
+
+class ClusterContext;
+class WarpOrder;
+
+constexpr uint32_t kTensorLanes = 128;
+constexpr uint32_t kTensorColumns = 512;
+constexpr uint32_t kTensorUnits = kTensorLanes / 16;
+
+class TensorMemory {
+public:
+  /// `rank`: of its CTA.
+  TensorMemory(ClusterContext &context, uint32_t rank);
+
+  uint32_t &cell(uint32_t lane, uint32_t column) {
+    return cells[lane * kTensorColumns + column];
+  }
+  uint32_t *lane(uint32_t lane) { return &cells[lane * kTensorColumns]; }
+
+  /// First column of `count` that are free, here and in `other`; or -1.
+  int firstFree(uint32_t count, const TensorMemory *other) const;
+  void take(uint32_t column, uint32_t count, const Inst &inst);
+  bool isAllocation(uint32_t column, uint32_t count) const;
+  /// False when no allocation of that size starts there.
+  bool release(uint32_t column, uint32_t count);
+  bool permitRelinquished = false;
+  struct Allocation {
+    uint32_t column;
+    uint32_t count;
+    const Inst *inst;
+  };
+  const std::vector<Allocation> &allocations() const { return live; }
+
+  /// Bounds (lanes, columns, allocation), initialisation, ownership,
+  /// happens-before.
+  bool check(WarpOrder &warp, const Inst &inst, const TensorRegion &region,
+             AccessTag tag, int64_t pipe);
+  /// Before `warp` frees these columns: whether all that used them is over.
+  bool checkFree(WarpOrder &warp, const Inst &inst, uint32_t column,
+                 uint32_t count);
+  bool inAllocation(uint32_t column, uint32_t count) const;
+  /// Whether anything wrote to a cell of `region` in that 16-lane unit.
+  bool anyInitialised(uint32_t unit, const TensorRegion &region) const;
+  void markInitialised(const TensorRegion &region);
+  void own(const TensorRegion &region, int change);
+  bool anyBusy(uint32_t column, uint32_t count) const;
+
+private:
+  ClusterContext &context;
+  const uint32_t rank;
+  std::vector<uint32_t> cells;
+  std::vector<AccessTag> writes; ///< [unit][column]
+  std::vector<AccessTag> reads;
+  std::vector<uint8_t> initialised;
+  std::vector<uint16_t> busy;
+  std::vector<Allocation> live;
+
+  bool checkOrder(WarpOrder &warp, const Inst &inst, AccessTag earlier,
+                  bool earlierWrites, bool writes, uint32_t unit,
+                  uint32_t column, bool byMma);
+  bool checkBusy(WarpOrder &warp, const Inst &inst, const TensorRegion &region,
+                 int64_t pipe);
+};
+
+} // namespace fp8::sim
+
+#endif // FP8_LIB_SIMULATOR_MEMORY_TENSORMEMORY_H

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a warp's synchronisation carries from and to other threads.
+
+#include "Memory/WarpOrder.h"
+
+using namespace fp8::sim;
+
+// The roles that lanes of a warp share: a lane does not know of the others'
+// accesses until they meet. An MMA or a bulk copy belongs to the issuing lane.
+static constexpr Role kShared[] = {Role::Generic, Role::TensorLoad,
+                                   Role::TensorStore, Role::TensorLoadWaited,
+                                   Role::TensorStoreWaited};
+
+void WarpOrder::advance() {
+  for (Role role : {Role::Generic, Role::OneLane}) {
+    known.reached.raise(agent(role), epoch);
+    known.all.raise(agent(role), epoch);
+  }
+  ++epoch;
+}
+
+void WarpOrder::learnTensorLoads(uint32_t time) {
+  learn(Role::TensorLoadWaited, time);
+  known.tensor.raise(agent(Role::TensorLoadWaited), time);
+}
+
+void WarpOrder::fenceTensorBefore() {
+  learn(Role::TensorLoad, known.all.get(agent(Role::TensorLoadWaited)));
+  learn(Role::TensorStore, known.all.get(agent(Role::TensorStoreWaited)));
+}
+
+void WarpOrder::releaseRelaxed(SyncClocks &into) {
+  for (Role role : {Role::Generic, Role::OneLane})
+    known.reached.raise(agent(role), epoch);
+  into.reached.join(known.reached);
+  releaseFenced(into);
+}
+
+void WarpOrder::releaseFenced(SyncClocks &into) {
+  ++epoch;
+  into.join(fenced);
+  releaseWaits(into.waits);
+}
+
+void WarpOrder::releaseWaits(Clock &into) const {
+  into.join(known.waits);
+  into.raise(globalIndex * 2, oneLane() ? waitsMet : waits);
+  into.raise(globalIndex * 2 + 1, waits);
+}
+
+void WarpOrder::release(SyncClocks &into) {
+  advance();
+  releaseWaits(into.waits);
+  if (!oneLane()) {
+    into.join(known);
+    return;
+  }
+  SyncClocks mine = known;
+  for (Role role : kShared)
+    for (Clock *clock : {&mine.all, &mine.tensor})
+      clock->lower(agent(role), met.get(agent(role)));
+  into.join(mine);
+}
+
+Clock WarpOrder::knowledge() const {
+  Clock all = known.all;
+  for (Role role : {Role::Generic, Role::OneLane})
+    all.raise(agent(role), epoch);
+  if (oneLane())
+    for (Role role : kShared)
+      all.lower(agent(role), met.get(agent(role)));
+  return all;
+}
+
+void WarpOrder::acquire(const SyncClocks &from) {
+  // Lanes that have all arrived where this wait ends have met there.
+  for (Role role : kShared)
+    met.raise(agent(role), from.all.get(agent(role)));
+  known.join(from);
+}
+
+void WarpOrder::acquireRelaxed(const SyncClocks &from) {
+  known.reached.join(from.reached);
+  known.waits.join(from.waits);
+  observed.join(from);
+}
+
+void WarpOrder::meet() {
+  advance();
+  for (Role role : kShared)
+    met.raise(agent(role), known.all.get(agent(role)));
+}
+
+void WarpOrder::fenceProxy() {
+  advance();
+  known.proxy.join(known.all);
+}
+
+void WarpOrder::fenceThread() {
+  acquire(observed);
+  release(fenced);
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A warp's place in the happens-before order: what it has done, what it knows
+// of others, and what it hands on.
+
+#ifndef FP8_LIB_SIMULATOR_MEMORY_WARPORDER_H
+#define FP8_LIB_SIMULATOR_MEMORY_WARPORDER_H
+
+#include "Memory/Clocks.h"
+#include "Program/Program.h"
+
+#include <array>
+#include <cstdint>
+
+namespace fp8::sim {
+
+/// Where a warp is.
+struct WarpPlace {
+  std::array<uint32_t, 3> block; ///< %ctaid of its CTA
+  uint32_t ctaRank;              ///< of its CTA in the cluster
+  uint32_t id;                   ///< in the CTA
+  uint32_t globalIndex;          ///< in the cluster
+};
+
+/// The clocks of a warp are those of its lanes together. A lane that executes
+/// an instruction alone knows of the others' accesses up to where the lanes
+/// last met.
+class WarpOrder : public WarpPlace {
+public:
+  /// `lanes`: the lanes that exist.
+  WarpOrder(const WarpPlace &place, uint32_t warpsInCluster, uint32_t lanes)
+      : WarpPlace(place), lanes(lanes), warpsInCluster(warpsInCluster),
+        alive(lanes) {}
+
+  const uint32_t lanes;
+  /// Lanes that have not exited.
+  uint32_t live() const { return alive; }
+
+  uint32_t agent(Role role) const {
+    return uint32_t(role) * warpsInCluster + globalIndex;
+  }
+  /// Of accesses through the generic proxy by the current instruction.
+  uint32_t accessAgent() const {
+    return agent(oneLane() ? Role::OneLane : Role::Generic);
+  }
+  bool isOwnAccess(uint32_t other) const {
+    return other == agent(Role::Generic) || other == agent(Role::OneLane);
+  }
+  /// The warp's own time: its accesses since it last handed something on.
+  uint32_t time() const { return epoch; }
+  AccessTag tag(const Inst &inst) const {
+    return AccessTag(accessAgent(), epoch, inst.index);
+  }
+
+  const SyncClocks &clocks() const { return known; }
+  /// Whether what the agent did at `time` happens before what comes now.
+  bool knows(uint32_t agent, uint32_t time) const {
+    return known.all.get(agent) >= time;
+  }
+  bool knows(AccessTag tag) const { return knows(tag.agent(), tag.time()); }
+  /// Whether the lanes that execute the current instruction know of this access
+  /// of the warp's own.
+  bool knowsOwn(AccessTag tag) const {
+    return !oneLane() || tag.agent() != agent(Role::Generic) || metSince(tag);
+  }
+  /// Whether the lanes have met since this access of theirs.
+  bool metSince(AccessTag tag) const {
+    return met.get(agent(Role::Generic)) >= tag.time();
+  }
+  /// Accesses that come before what the current instruction issues.
+  Clock knowledge() const;
+
+  /// Asynchronous work of the warp, up to `time`, happens before what comes.
+  void learn(Role role, uint32_t time) { known.all.raise(agent(role), time); }
+  /// An agent's work up to `time` is over.
+  void learnDone(uint32_t agent, uint32_t time) {
+    known.all.raise(agent, time);
+    known.reached.raise(agent, time);
+  }
+  /// These waits are over.
+  void learnWaits(const Clock &others) { known.waits.join(others); }
+  /// tcgen05.ld up to `time` has been waited for.
+  void learnTensorLoads(uint32_t time);
+  /// tcgen05.fence::before_thread_sync: hands on the tcgen05 accesses that were
+  /// waited for.
+  void fenceTensorBefore();
+  /// tcgen05.fence::after_thread_sync.
+  void fenceTensorAfter() { known.tensor.join(known.all); }
+
+  /// What this warp has done becomes part of `into`; of a lane alone, what the
+  /// others have done before they last met.
+  void release(SyncClocks &into);
+  void acquire(const SyncClocks &from);
+  /// The relaxed forms order memory only together with fences.
+  void releaseRelaxed(SyncClocks &into);
+  void acquireRelaxed(const SyncClocks &from);
+  /// Of what went before, what a fence stands behind, and nothing else.
+  void releaseFenced(SyncClocks &into);
+  void fenceProxy();
+  void fenceThread();
+  /// The lanes meet: each knows what the others have done (PTX ISA,
+  /// bar.warp.sync).
+  void meet();
+
+  /// Its place in the clocks of waits: lanes together, or one alone.
+  uint32_t waitAgent() const { return globalIndex * 2 + oneLane(); }
+  /// A wait for a phase has succeeded; returns its number.
+  uint32_t countWait() { return ++waits; }
+  /// Adds the waits that the executing lanes have completed.
+  void releaseWaits(Clock &into) const;
+
+protected:
+  /// The lanes execute the next instruction.
+  void execute(uint32_t mask) { executing = mask; }
+  /// All lanes execute a .sync instruction together: each waits there for the
+  /// others, though only bar.warp.sync orders memory (PTX ISA, shfl.sync,
+  /// elect.sync, bar.warp.sync).
+  void meetForWaits() { waitsMet = waits; }
+  void exit(uint32_t mask) { alive &= ~mask; }
+
+private:
+  const uint32_t warpsInCluster;
+  uint32_t alive;
+  uint32_t executing = 0;
+  uint32_t epoch = 1;
+  SyncClocks known;
+  SyncClocks fenced;   ///< what relaxed writes and arrivals after a fence carry
+  SyncClocks observed; ///< by relaxed reads: known after the next fence
+  Clock met;           ///< of its own roles, when its lanes last met
+  uint32_t waits = 0;  ///< for phases, that have succeeded
+  uint32_t waitsMet = 0; ///< of these, those before the lanes last waited for
+                         ///< one another
+
+  bool oneLane() const {
+    return !(executing & (executing - 1)) && executing != alive;
+  }
+  void advance(); ///< to the next epoch; what was done in this is known here
+};
+
+} // namespace fp8::sim
+
+#endif // FP8_LIB_SIMULATOR_MEMORY_WARPORDER_H

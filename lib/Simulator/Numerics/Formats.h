@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Conversions between the floating-point formats of PTX: e4m3 (finite only, NaN
+// 0x7f), e5m2, f16, bf16, tf32, f32. PTX ISA 5.2.3 (alternate floating-point
+// data formats) and 9.7.9 (cvt).
+
+#ifndef FP8_LIB_SIMULATOR_NUMERICS_FORMATS_H
+#define FP8_LIB_SIMULATOR_NUMERICS_FORMATS_H
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+
+namespace fp8::sim {
+
+enum class Rounding : uint8_t { NearestEven, TowardZero, Down, Up };
+
+template <typename To, typename From>
+inline To bitCast(From from) {
+  static_assert(sizeof(To) == sizeof(From), "sizes must agree");
+  To to;
+  std::memcpy(&to, &from, sizeof(To));
+  return to;
+}
+
+/// A small binary format: 1 sign bit, `exponentBits`, `mantissaBits`.
+struct FloatFormat {
+  unsigned exponentBits;
+  unsigned mantissaBits;
+  bool hasInfinity; ///< false: e4m3, whose largest exponent holds numbers and
+                    ///< one NaN
+};
+inline constexpr FloatFormat kE4M3{4, 3, false};
+inline constexpr FloatFormat kE5M2{5, 2, true};
+inline constexpr FloatFormat kF16{5, 10, true};
+inline constexpr FloatFormat kBF16{8, 7, true};
+
+/// The value of `bits`, exactly.
+double decodeFloat(FloatFormat format, uint32_t bits);
+
+/// Rounds `value` into `format`. With `saturate`, what is beyond the range
+/// becomes the largest finite number
+/// (.satfinite); else infinity, or NaN where the format has none.
+uint32_t encodeFloat(FloatFormat format, double value, Rounding rounding,
+                     bool saturate);
+
+/// Rounds a double into f32 in the given direction.
+float roundToFloat(double value, Rounding rounding);
+
+/// All 256 values.
+const std::array<double, 256> &e4m3Table();
+const std::array<double, 256> &e5m2Table();
+
+inline float f16ToFloat(uint16_t bits) {
+  uint32_t sign = uint32_t(bits & 0x8000) << 16;
+  uint32_t exponent = (bits >> 10) & 31;
+  uint32_t mantissa = bits & 0x3ff;
+  if (exponent == 31)
+    return bitCast<float>(sign | 0x7f800000u | mantissa << 13);
+  if (exponent)
+    return bitCast<float>(sign | (exponent + 112) << 23 | mantissa << 13);
+  float magnitude = float(mantissa) * 0x1p-24f;
+  return sign ? -magnitude : magnitude;
+}
+inline float bf16ToFloat(uint16_t bits) {
+  return bitCast<float>(uint32_t(bits) << 16);
+}
+uint16_t floatToF16(float value);
+uint16_t floatToBF16(float value);
+uint16_t doubleToF16(double value);
+uint16_t doubleToBF16(double value);
+
+/// tf32 keeps 10 mantissa bits of an f32.
+inline float truncateTF32(float value) {
+  return bitCast<float>(bitCast<uint32_t>(value) & 0xffffe000u);
+}
+
+} // namespace fp8::sim
+
+#endif // FP8_LIB_SIMULATOR_NUMERICS_FORMATS_H

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The PTX parser: module-level directives and variables in Parser.cpp, function
+// bodies in StatementParser.cpp.
+
+#ifndef FP8_LIB_SIMULATOR_PTX_PARSER_H
+#define FP8_LIB_SIMULATOR_PTX_PARSER_H
+
+#include "PTX/Ast.h"
+#include "PTX/Lexer.h"
+
+#include <string>
+#include <unordered_map>
+
+namespace fp8::sim {
+
+/// Stops at the first error: what follows one in PTX is rarely worth reading.
+class Parser {
+public:
+  Parser(std::vector<Token> tokens, std::vector<Diagnostic> &diagnostics)
+      : tokens(std::move(tokens)), diagnostics(diagnostics) {}
+
+  /// False after an error.
+  bool parse(ast::Module &module);
+
+private:
+  std::vector<Token> tokens;
+  std::vector<Diagnostic> &diagnostics;
+  size_t at = 0;
+  ast::Module *module = nullptr;
+  ast::Function *function = nullptr;
+  uint32_t scope = 0;
+  uint32_t location = 0;
+  unsigned depth = 0;
+  /// One table of register names a scope.
+  std::vector<std::unordered_map<std::string, uint32_t>> registerScopes;
+  std::vector<std::pair<std::string, uint32_t>> registerRanges;
+
+  const Token &peek(size_t ahead = 0) const {
+    return tokens[std::min(at + ahead, tokens.size() - 1)];
+  }
+  const Token &take() { return tokens[at + 1 < tokens.size() ? at++ : at]; }
+  bool atEnd() const { return peek().kind == Token::Kind::End; }
+  bool fail(std::string message) { return fail(peek(), std::move(message)); }
+  bool fail(const Token &token, std::string message);
+  bool expect(char punctuation, const char *where);
+  bool expectInteger(uint64_t &value, const char *what);
+  bool expectIdentifier(std::string &name, const char *what);
+  bool accept(char punctuation);
+  static std::string describe(const Token &token);
+
+  // Parser.cpp
+  bool parseDirective();
+  bool parseVersion();
+  bool parseTarget();
+  bool parseFile();
+  bool skipStatement();
+  bool skipSection();
+  bool parseVariable(std::vector<ast::Variable> &into, bool isExtern);
+  bool parseInitialiser(ast::Variable &variable);
+  bool parseInitialiserValue(ast::Variable &variable, uint64_t &offset);
+  bool parseAlign(uint64_t &align);
+  bool parseFunction(bool isEntry);
+  bool parseParameters(std::vector<EntryParameter> &into);
+  bool parseParameter(EntryParameter &parameter);
+  bool parseBounds(Entry &entry);
+  bool parseTriple(std::array<uint32_t, 3> &into);
+
+  // StatementParser.cpp
+  bool parseBody();
+  bool parseStatement();
+  bool parseBodyDirective();
+  bool parseRegisters();
+  bool parseLocation();
+  bool parseBranchTargets(const std::string &label);
+  bool parseInstruction();
+  bool parseOperand(ast::Operand &operand);
+  bool parseOperandAtom(ast::Operand &operand);
+  bool parseRestOfPair(ast::Operand &operand);
+  bool parseAddress(ast::Operand &operand);
+  bool parseOperandList(std::vector<ast::Operand> &into, char close);
+  bool parseName(ast::Operand &operand);
+  const uint32_t *findRegister(const std::string &name) const;
+};
+
+/// Bytes of a fundamental type's name ("b32", "f64", "pred" is 0), or -1 when
+/// it is none.
+int typeBytes(std::string_view name);
+
+} // namespace fp8::sim
+
+#endif // FP8_LIB_SIMULATOR_PTX_PARSER_H

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Symbols, labels and qualifiers: what all families share.
+
+#include "Program/Decoder.h"
+
+#include <algorithm>
+
+using namespace fp8::sim;
+
+Decoder::Decoder(const OpcodeTable &opcodes, const ast::Module &module,
+                 const ast::Function &function, Program &program)
+    : program(program), module(module), function(function), opcodes(opcodes) {
+  program.module = &module;
+  program.function = &function;
+  // A 128-bit register takes two rows, so register indices are mapped through
+  // rowOf; to keep that a plain identity, every register has two rows.
+  program.registers = uint32_t(function.registers.size()) * 2;
+  program.rowNames.resize(program.registers);
+  for (size_t i = 0; i < function.registers.size(); ++i)
+    program.rowNames[2 * i] = program.rowNames[2 * i + 1] =
+        function.registers[i].name;
+  sinkRow = constantRow({ConstantRow::Kind::Special, 0, "_"});
+  constantRow({ConstantRow::Kind::Special, 1, "_"});
+  placeSymbols();
+}
+
+static uint64_t alignUp(uint64_t value, uint64_t align) {
+  return align ? (value + align - 1) / align * align : value;
+}
+
+void Decoder::placeSymbols() {
+  uint64_t offset = 0;
+  for (const EntryParameter &parameter : function.signature.parameters) {
+    offset = alignUp(offset, parameter.alignBytes);
+    program.parameterOffsets.push_back(offset);
+    symbols[parameter.name] = {ConstantRow::Kind::Value, offset};
+    offset += parameter.sizeBytes;
+  }
+  program.parameterBytes = offset;
+  for (const Program::Global &global : program.globals)
+    symbols[global.variable->name] = {ConstantRow::Kind::Value, global.address};
+
+  uint64_t shared = kSharedReserved, local = 0;
+  std::vector<const ast::Variable *> dynamic;
+  uint64_t dynamicAlign = 16;
+  auto place = [&](const std::vector<ast::Variable> &variables) {
+    for (const ast::Variable &variable : variables) {
+      if (variable.space == ast::Space::Shared) {
+        if (variable.unsized || variable.isExtern) {
+          dynamic.push_back(&variable);
+          dynamicAlign = std::max(dynamicAlign, variable.align);
+          continue;
+        }
+        shared = alignUp(shared, variable.align);
+        program.sharedSymbols.push_back({variable.name, shared, variable.size});
+        symbols[variable.name] = {ConstantRow::Kind::Shared, shared};
+        shared += variable.size;
+      } else if (variable.space == ast::Space::Local) {
+        local = alignUp(local, variable.align);
+        symbols[variable.name] = {ConstantRow::Kind::Value, local};
+        local += variable.size;
+      } else if (variable.space == ast::Space::Param) {
+        // Of a call, which is what the errors should name.
+        symbols[variable.name] = {ConstantRow::Kind::Value, 0};
+      }
+    }
+  };
+  place(module.variables);
+  place(function.variables);
+  // Alignments above 1 KiB count from the start of the window, where the
+  // reserved bytes end at 1024.
+  program.staticSharedEnd =
+      dynamic.empty() ? shared : alignUp(shared, dynamicAlign);
+  for (const ast::Variable *variable : dynamic) {
+    program.sharedSymbols.push_back(
+        {variable->name, program.staticSharedEnd, 0});
+    symbols[variable->name] = {ConstantRow::Kind::Shared,
+                               program.staticSharedEnd};
+  }
+  program.localBytes = local;
+}
+
+uint32_t Decoder::constantRow(ConstantRow constant) {
+  auto key = std::make_pair(int(constant.kind),
+                            std::make_pair(constant.value, constant.name));
+  auto it = constantRows.find(key);
+  if (it != constantRows.end())
+    return it->second;
+  uint32_t row = program.registers + uint32_t(program.constants.size());
+  program.constants.push_back(std::move(constant));
+  constantRows.emplace(std::move(key), row);
+  return row;
+}
+
+uint32_t Decoder::constant(uint64_t value) {
+  return constantRow({ConstantRow::Kind::Value, value, ""});
+}
+
+bool Decoder::run(std::vector<SimulationError> &errors, unsigned maxErrors) {
+  program.code.resize(function.instructions.size() + 1);
+  for (size_t i = 0;
+       i < function.instructions.size() && errors.size() < maxErrors; ++i) {
+    current = &function.instructions[i];
+    Inst &inst = program.code[i];
+    inst.index = uint32_t(i);
+    inst.text = current;
+    failed = false;
+    if (decodeOne(inst))
+      continue;
+    SimulationError error;
+    error.kind = ErrorKind::Unsupported;
+    error.message = failure;
+    error.where.ptxLine = current->line;
+    errors.push_back(std::move(error));
+  }
+  findFragments();
+  return errors.empty();
+}
+
+/// Marks the other instructions that use registers of wgmma instructions.
+void Decoder::findFragments() {
+  std::vector<bool> &fragment = program.fragmentRows;
+  for (const Inst &inst : program.code)
+    if (inst.wgmma) {
+      fragment.resize(program.registers);
+      for (uint32_t n = 0; n < inst.listCount; ++n)
+        fragment[program.lists[inst.list + n]] = true;
+    }
+  if (fragment.empty())
+    return;
+  for (Inst &inst : program.code) {
+    auto uses = [&](const uint32_t *rows, uint32_t count) {
+      for (uint32_t n = 0; n < count; ++n)
+        inst.touchesFragments |= rows[n] < fragment.size() && fragment[rows[n]];
+    };
+    if (inst.wgmma)
+      continue;
+    uses(inst.d, inst.destinations);
+    uses(inst.s, inst.sources);
+    uses(program.lists.data() + inst.list, inst.listCount);
+  }
+}
+
+bool Decoder::fail(std::string message) {
+  if (!failed)
+    failure = "instruction '" + current->mnemonic() + "': " + message;
+  failed = true;
+  return false;
+}
+
+bool Decoder::decodeOne(Inst &inst) {
+  DecodeFn decode = opcodes.find(current->opcode);
+  if (!decode) {
+    failed = true;
+    failure = "unknown instruction '" + current->mnemonic() +
+              "'; the simulator has no rule for it";
+    return false;
+  }
+  qualifierUsed.assign(current->qualifiers.size(), false);
+  nextOperand = 0;
+  cacheHint = false;
+  inst.guard = current->guard;
+  inst.guardNegated = current->guardNegated;
+  if (!decode(*this, inst) || failed)
+    return false;
+  for (size_t i = 0; i < current->qualifiers.size(); ++i)
+    if (!qualifierUsed[i])
+      return fail("the qualifier '." + current->qualifiers[i] +
+                  "' is not supported here");
+  if (operandsLeft())
+    return fail("has " + std::to_string(operandsLeft()) +
+                " operand(s) more than this form takes");
+  return inst.fn || fail("is not supported with this type");
+}
+
+bool Decoder::take(std::string_view qualifier) {
+  for (size_t i = 0; i < current->qualifiers.size(); ++i)
+    if (!qualifierUsed[i] && current->qualifiers[i] == qualifier) {
+      qualifierUsed[i] = true;
+      return true;
+    }
+  return false;
+}
+
+bool Decoder::hasQualifier(std::string_view qualifier) const {
+  return std::find(current->qualifiers.begin(), current->qualifiers.end(),
+                   qualifier) != current->qualifiers.end();
+}
+
+int Decoder::takeOneOf(std::initializer_list<std::string_view> qualifiers) {
+  int index = 0;
+  for (std::string_view qualifier : qualifiers) {
+    if (take(qualifier))
+      return index;
+    ++index;
+  }
+  return -1;
+}
+
+Type Decoder::takeType() {
+  for (size_t i = 0; i < current->qualifiers.size(); ++i) {
+    if (qualifierUsed[i])
+      continue;
+    Type type = typeByName(current->qualifiers[i]);
+    if (type == Type::None)
+      continue;
+    qualifierUsed[i] = true;
+    return type;
+  }
+  fail("has no type that the simulator knows");
+  return Type::None;
+}
+
+void Decoder::dropCacheHints() {
+  takeOneOf({"ca", "cg", "cs", "lu", "cv", "wb", "wt"});
+  takeOneOf({"L1::evict_normal", "L1::evict_unchanged", "L1::evict_first",
+             "L1::evict_last", "L1::no_allocate"});
+  takeOneOf({"L2::evict_normal", "L2::evict_first", "L2::evict_last"});
+  takeOneOf({"L2::64B", "L2::128B", "L2::256B"});
+  cacheHint |= take("L2::cache_hint");
+}
+
+bool Decoder::label(const std::string &name, uint32_t &target) {
+  for (int32_t scope = int32_t(current->scope); scope >= 0;
+       scope = function.scopeParents[size_t(scope)]) {
+    auto it = function.labels.find({uint32_t(scope), name});
+    if (it != function.labels.end()) {
+      target = it->second;
+      return true;
+    }
+  }
+  return fail("label '" + name + "' is not defined");
+}
+
+const std::vector<std::string> *
+Decoder::branchTargets(const std::string &name) const {
+  for (int32_t scope = int32_t(current->scope); scope >= 0;
+       scope = function.scopeParents[size_t(scope)]) {
+    auto it = function.branchTargets.find({uint32_t(scope), name});
+    if (it != function.branchTargets.end())
+      return &it->second;
+  }
+  return nullptr;
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A decoded kernel: instructions with a handler and resolved operands. A value
+// row is one register of all 32 lanes; immediates, symbols and special
+// registers are rows as well, filled when a warp starts, so that handlers read
+// every operand the same way.
+
+#ifndef FP8_LIB_SIMULATOR_PROGRAM_PROGRAM_H
+#define FP8_LIB_SIMULATOR_PROGRAM_PROGRAM_H
+
+#include "PTX/Ast.h"
+#include "Program/Payload.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace fp8::sim {
+
+class Warp;
+struct Inst;
+
+/// What an instruction did with the lanes that executed it.
+enum class Flow : uint8_t {
+  Next, ///< go on behind it
+  Jump, ///< the handler moved them
+  Wait, ///< they stay until the wait that the handler set is over, then execute
+        ///< it again
+};
+
+using Handler = Flow (*)(Warp &warp, const Inst &inst, uint32_t mask);
+
+enum class Convergence : uint8_t {
+  None,
+  Aligned, ///< all live lanes of the warp execute it together
+  Members, ///< the lanes that the last source operand names execute it together
+};
+
+struct Inst {
+  Handler fn = nullptr;
+  int32_t guard = -1;
+  bool guardNegated = false;
+  Convergence convergence = Convergence::None;
+  bool copies = false; ///< an undefined source makes an undefined destination,
+                       ///< not an error
+  bool keepsReady =
+      false; ///< the handler itself says which destinations are defined
+  bool listIsDestination = false;
+  bool wgmma = false; ///< wgmma.mma_async: the handler checks the list's
+                      ///< registers, which are the warpgroup's fragments
+  bool touchesFragments = false; ///< no wgmma, but uses registers of one
+  uint8_t destinations = 0;
+  uint8_t sources = 0;
+  uint8_t predicateSources = 0;
+  uint8_t predicateDestinations = 0;
+  uint8_t predicateNegations = 0; ///< one bit a predicate source
+  uint32_t d[2] = {0, 0};
+  uint32_t s[6] = {0, 0, 0, 0, 0, 0};
+  uint32_t p[3] = {0, 0, 0};
+  int32_t pd[2] = {-1, -1}; ///< -1: sink
+  uint32_t list = 0; ///< further rows: Program::lists[list .. list + listCount)
+  uint32_t listCount = 0;
+  int64_t offset = 0; ///< of the address
+  uint32_t index = 0; ///< its own place in the program
+  const ast::Instruction *text = nullptr;
+
+  /// Of the decoder: gives the handlers a `T`.
+  template <typename T>
+  T &make() {
+    return payload.make<T>();
+  }
+  /// Of the handlers: the `T` that the decoder has made.
+  template <typename T>
+  const T &get() const {
+    return payload.get<T>();
+  }
+
+private:
+  Payload payload;
+};
+
+/// Executes a piece of code for each lane of a mask.
+template <typename F>
+inline void forLanes(uint32_t mask, F f) {
+  while (mask) {
+    int lane = __builtin_ctz(mask);
+    mask &= mask - 1;
+    f(lane);
+  }
+}
+
+/// A row that does not change while a warp runs.
+struct ConstantRow {
+  enum class Kind : uint8_t { Value, Special, Shared } kind = Kind::Value;
+  uint64_t value = 0; ///< Shared: the offset in the CTA's shared memory
+  std::string name;   ///< Special
+};
+
+struct SharedSymbol {
+  std::string name;
+  uint64_t offset;
+  uint64_t size; ///< 0: dynamic, to the end
+};
+
+struct Program {
+  const ast::Module *module = nullptr;
+  const ast::Function *function = nullptr;
+  std::vector<Inst> code;
+  std::vector<uint32_t> lists;
+  std::vector<std::vector<uint32_t>> branchTables;
+  uint32_t registers =
+      0; ///< rows of registers; predicates have rows too, unused
+  uint32_t predicates = 0;
+  std::vector<std::string> predicateNames;
+  std::vector<ConstantRow> constants; ///< rows from `registers` on
+  std::vector<std::string> rowNames;  ///< of registers
+  std::vector<SharedSymbol> sharedSymbols;
+  uint64_t staticSharedEnd = 0; ///< offset where dynamic shared memory starts
+  uint64_t localBytes = 0;      ///< per lane
+  std::vector<uint64_t> parameterOffsets;
+  uint64_t parameterBytes = 0;
+  std::vector<bool> fragmentRows; ///< by register row; empty: there is no wgmma
+  unsigned ctaGroup = 0; ///< of the tcgen05 instructions; 0: there are none
+  /// Module variables: where the decoder placed them.
+  struct Global {
+    const ast::Variable *variable;
+    uint64_t address;
+  };
+  std::vector<Global> globals;
+
+  /// The variable that a shared-memory offset lies in, or null.
+  const SharedSymbol *symbolAt(uint64_t offset) const {
+    const SharedSymbol *best = nullptr;
+    for (const SharedSymbol &symbol : sharedSymbols)
+      if (offset >= symbol.offset &&
+          (!symbol.size || offset < symbol.offset + symbol.size) &&
+          (!best || symbol.offset >= best->offset))
+        best = &symbol;
+    return best;
+  }
+};
+
+// Address windows of the generic space, and the layout of addresses.
+constexpr uint64_t kSharedWindow = uint64_t(0x7f) << 40;
+constexpr uint64_t kLocalWindow = uint64_t(0x7e) << 40;
+constexpr uint64_t kParamWindow = uint64_t(0x7d) << 40;
+constexpr uint64_t kWindowSize = uint64_t(1) << 32;
+/// A shared::cluster address is the CTA's rank in these bits and the offset
+/// below; a CTA's own shared::cta addresses are the same numbers.
+constexpr unsigned kSharedRankShift = 24;
+constexpr uint32_t kSharedOffsetMask = (1u << kSharedRankShift) - 1;
+/// The first bytes of shared memory belong to the system (sm_90 and later).
+constexpr uint32_t kSharedReserved = 1024;
+
+} // namespace fp8::sim
+
+#endif // FP8_LIB_SIMULATOR_PROGRAM_PROGRAM_H
