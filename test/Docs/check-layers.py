@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Checks by the #includes that the layers of CONTRIBUTING.md are kept, and that it names all that use neither MLIR nor LLVM.
+"""Checks by the #includes that the layers of docs/Architecture.md are kept, that its picture shows them, and that CONTRIBUTING.md names all that
+use neither MLIR nor LLVM.
 
-usage: check-layers.py ROOT
+usage: check-layers.py ROOT [--picture]
+
+--picture prints the picture, for docs/Architecture.md.
 """
 
 import os
@@ -14,14 +17,28 @@ FREE = re.compile(r"\*\*Layers\.\*\*(.*?)use neither MLIR nor LLVM", re.S)
 # The compiler's part of the C API.
 EXCEPT = ("lib/CAPI/Compiler.cpp", "lib/CAPI/Diagnostics.cpp", "lib/CAPI/Diagnostics.h")
 TOOLS = (r"(\.\./)*tools/", "nothing depends on tools/")
-NONE = (r"$.", "")
 UPSTREAM = re.compile(r"(mlir|llvm)(-c)?/")
-RULES = {
-    "Simulator": (r"fp8/(Runtime|SimulatedLaunch)/", "the simulator does not use the runtime"),
-    "SimulatedLaunch": (r"fp8/Runtime/", "the simulator does not use the runtime"),
-    "Runtime": (r"fp8/(Simulator|SimulatedLaunch)/", "the runtime does not use the simulator"),
-    "IR": (r"fp8/(Conversion|Pipelines|Target|Transforms)/", "lib/IR knows no lowering"),
+# The folders that each folder of lib/ may include.
+LAYERS = {
+    "Chip": [],
+    "Launch": ["Chip"],
+    "Tuning": ["Chip"],
+    "Reference": ["Chip"],
+    "Runtime": ["Chip", "Launch"],
+    "Simulator": ["Chip"],
+    "SimulatedLaunch": ["Chip", "Launch", "Simulator"],
+    "IR": ["Chip"],
+    "Analysis": ["Chip", "IR"],
+    "Transforms": ["Analysis", "Chip", "IR", "Tuning"],
+    "Conversion": ["Analysis", "Chip", "IR"],
+    "Target": ["Chip", "IR"],
+    "Pipelines": ["Chip", "Conversion", "Target", "Transforms"],
+    "Reducer": ["IR"],
+    "Register": ["Conversion", "IR", "Pipelines", "Target", "Transforms"],
+    "Plugin": ["Register"],
+    "CAPI": ["Chip", "Launch", "Register", "Runtime", "SimulatedLaunch", "Target", "Transforms"],
 }
+OURS = re.compile(r"fp8(-c)?/(\w+)")
 
 # Libraries whose folders are layers, in rows from the ground up: a file uses its own folder and the rows below. What lies in
 # the library's own folder uses all of them, and none of them uses it.
@@ -79,16 +96,59 @@ def includes(root, path):
                 yield number, include.group(2), include.group(1) == '"'
 
 
+def layer_of(include):
+    """The folder of lib/ that the include is of, or None."""
+    ours = OURS.match(include)
+    return ("CAPI" if ours.group(1) else ours.group(2)) if ours else None
+
+
+def layer_rule(layer, include):
+    """The rule of LAYERS that a file of the layer breaks by this include, or None."""
+    other = layer_of(include)
+    if not other or other == layer:
+        return None
+    return f"lib/{layer} does not use lib/{other}" if other not in LAYERS[layer] else None
+
+
+def reduced(graph):
+    """The arrows of the graph that do not follow from others."""
+    def reach(layer):
+        found, left = set(), [layer]
+        while left:
+            next_layer = left.pop()
+            found.add(next_layer)
+            left += graph[next_layer] - found
+        return found
+
+    return [(layer, other) for layer in graph for other in sorted(graph[layer])
+            if not any(other in reach(between) for between in graph[layer] - {other})]
+
+
+def picture(graph, free):
+    """A fence that GitHub draws."""
+    lines = ["```mermaid", "graph TD"]
+    lines += [f"  {layer}({layer})" if layer in free else f"  {layer}[{layer}]" for layer in graph]
+    lines += [f"  {layer} --> {other}" for layer, other in reduced(graph)]
+    return "\n".join([*lines, "```"])
+
+
 def main():
     root = sys.argv[1]
     named, checked, errors = set(free_layers(root)), 0, []
-    seen, using = set(), set()
+    seen, using, graph = set(), set(), {}
     for path, layer in files(root):
+        layer = os.path.splitext(layer)[0]
+        if layer == "CMakeLists":
+            continue
+        if layer not in LAYERS and layer not in seen:
+            errors.append(f"{path}: error: lib/{layer} is in no row of LAYERS; say what it may use")
         seen.add(layer)
+        uses = graph.setdefault(layer, set())
         for number, include, quoted in includes(root, path):
             checked += 1
-            broken = [rule for pattern, rule in (TOOLS, RULES.get(layer, NONE)) if re.match(pattern, include)]
-            broken += filter(None, [stack_rule(path, include)] if quoted else [])
+            broken = [TOOLS[1]] if re.match(TOOLS[0], include) else []
+            broken += filter(None, [layer_rule(layer, include) if layer in LAYERS else None, stack_rule(path, include) if quoted else None])
+            uses.update({layer_of(include)} - {layer, None})
             if UPSTREAM.match(include) and path not in EXCEPT:
                 using.add(layer)
                 if layer in named:
@@ -97,6 +157,13 @@ def main():
     errors += [f"CONTRIBUTING.md: error: there is no lib/{layer}" for layer in sorted(named - seen)]
     libraries = {layer for layer in seen if os.path.isdir(os.path.join(root, "lib", layer))}
     errors += [f"CONTRIBUTING.md: error: lib/{layer} uses neither MLIR nor LLVM, too; say so" for layer in sorted(libraries - using - named)]
+    drawing = picture({layer: graph[layer] & seen for layer in LAYERS if layer in graph}, libraries - using)
+    if "--picture" in sys.argv[2:]:
+        print(drawing)
+        return 0
+    with open(os.path.join(root, "docs/Architecture.md"), encoding="utf-8") as file:
+        if drawing not in file.read():
+            errors.append("docs/Architecture.md: error: the picture is not that of the #includes; paste what --picture prints")
     print("\n".join([*errors, f"{checked} includes checked, {len(errors)} errors"]))
     return bool(errors)
 

@@ -5,6 +5,7 @@
 #ifndef FP8_LAUNCH_EXPRESSION_H
 #define FP8_LAUNCH_EXPRESSION_H
 
+#include "fp8/Chip/Chip.h"
 #include "fp8/Launch/DataType.h"
 #include "fp8/Launch/Expected.h"
 
@@ -18,9 +19,8 @@ namespace fp8::launch {
 /// What the device that runs the kernel says about itself.
 struct DeviceProperties {
   int64_t multiprocessorCount = 1;
-  /// Bytes of shared memory a block may opt in to (227 KiB on sm_90 and
-  /// sm_100; CUDA C++ Programming Guide, "Technical Specifications").
-  int64_t maxSharedMemoryPerBlock = 232448;
+  /// Bytes of shared memory a block may opt in to.
+  int64_t maxSharedMemoryPerBlock = chip::getMostSharedMemory();
 };
 
 /// One argument of the call: a strided array in global memory.

@@ -2,13 +2,14 @@
 //
 // Executes a PTX kernel functionally, for sm_90a and sm_100a: numbers, and
 // every broken rule of the asynchronous machinery (mbarriers, TMA, tensor
-// memory, wgmma, fences). Asynchronous work completes late, in an order that a seed
-// chooses, and its data is poison until then. Runs are deterministic for a
+// memory, wgmma, fences). Asynchronous work completes late, in an order that a
+// seed chooses, and its data is poison until then. Runs are deterministic for a
 // given seed.
 
 #ifndef FP8_SIMULATOR_SIMULATOR_H
 #define FP8_SIMULATOR_SIMULATOR_H
 
+#include "fp8/Chip/Chip.h"
 #include "fp8/Simulator/Device.h"
 #include "fp8/Simulator/PTXModule.h"
 #include "fp8/Simulator/Report.h"
@@ -75,8 +76,8 @@ struct Options {
                        << 33; ///< warp instructions in the whole launch
   uint64_t gridLimit = uint64_t(1) << 20; ///< CTAs
   unsigned maxErrors = 8;                 ///< the run stops after that many
-  uint64_t sharedMemoryLimit =
-      232448; ///< bytes a CTA may use (227 KiB on sm_90 and sm_100)
+  /// Bytes of shared memory that a CTA may use.
+  uint64_t sharedMemoryLimit = chip::getMostSharedMemory();
   unsigned multiprocessorCount = 148; ///< %nsmid
   /// Clusters that run at the same time; 0: some, as the seed chooses. A kernel
   /// whose clusters wait for each other needs as many as its grid has.

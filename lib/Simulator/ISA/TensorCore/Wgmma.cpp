@@ -7,9 +7,11 @@
 #include "ISA/TensorCore/WgmmaOperation.h"
 #include "Machine/Machine.h"
 #include "Program/Decoder.h"
+#include "fp8/Chip/Chip.h"
 
 #include <algorithm>
 
+using namespace fp8;
 using namespace fp8::sim;
 
 namespace {
@@ -79,8 +81,10 @@ Flow wait(Warp &w, const Inst &i, uint32_t) {
 }
 
 bool decodeWgmma(Decoder &d, Inst &i) {
-  if (d.module.target != "sm_90a")
-    return d.fail("is for .target sm_90a only");
+  const chip::Chip *chip = chip::lookup(d.module.target);
+  if (!chip || !chip->has(chip::Feature::WarpgroupMma))
+    return d.fail("is for .target " +
+                  chip::getNames(chip::Feature::WarpgroupMma) + " only");
   int kind = d.takeOneOf({"fence", "commit_group", "wait_group", "mma_async"});
   if (kind < 0)
     return d.fail("needs .fence, .commit_group, .wait_group or .mma_async");
