@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import operator
+import sys
 from typing import Any, ContextManager
 
 from ._arrays import package_of
@@ -171,6 +172,12 @@ def stream_address(stream: Any) -> int:
         return operator.index(stream)
     except TypeError:
         raise TypeError(f"stream is a {type(stream).__name__}; it must be a stream of torch or cupy, or the address of one") from None
+
+
+def torch_is_compiling() -> bool:
+    """Returns whether torch.compile reads the code that runs. torch must have been imported."""
+    compiler = getattr(sys.modules["torch"], "compiler", None)  # of torch 2.1 and later
+    return compiler is not None and bool(compiler.is_compiling())
 
 
 def current_stream(array: Any, index: int) -> int:

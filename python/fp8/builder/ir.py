@@ -10,14 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from .errors import BuildError, Location, caller
 from .types import Handle, Type
-
-if TYPE_CHECKING:
-    from .scalars import Scalar
-    from .scopes import Scope
 
 V = TypeVar("V", bound="Value")
 
@@ -203,6 +199,13 @@ class Loop(Region):
         return self.define(Value(self.function, outside.type, outside.hint))
 
 
+class CalledScope(Protocol):
+    """A scope that was made by a call, to be entered by `with`."""
+
+    name: str
+    location: Location
+
+
 class Function:
     """A kernel or a host function while it is built.
 
@@ -224,8 +227,8 @@ class Function:
         self.body = Region(self, None, noun)
         self.current: Region | None = None
         self.arguments: list[Value] = []
-        self.constants: dict[tuple[Type, str], Scalar] = {}
-        self.scopes: dict[Scope[Any], None] = {}
+        self.constants: dict[tuple[Type, str], Value] = {}
+        self.scopes: dict[CalledScope, None] = {}
         self.abandoned: Location | None = None
         self._made = 0
 

@@ -143,6 +143,7 @@ def as_scalar(function: Function, operand: Operand, type: Type) -> Scalar:
         hint = f"c{text.split(' ')[0]}" if type == INDEX else text if type == BOOL else "cst"
         constant = function.constants[type, text] = Scalar(function, type, hint)
         function.body.lend(Op([f"arith.constant {text}"], [constant], constant.location))
+    assert isinstance(constant, Scalar)
     return constant
 
 

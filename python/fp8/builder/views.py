@@ -5,15 +5,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from .errors import BuildError
 from .ir import Function, Value
 from .scalars import Operand, Scalar, as_scalar
 from .types import INDEX, MemRef, Number, TensorMap, Tile
 
-if TYPE_CHECKING:
-    from .stages import Stage
+
+class Lender(Protocol):
+    """A stage, for as long as which its views live."""
+
+    noun: str
 
 
 def coordinates(function: Function, indices: Operand | Sequence[Operand]) -> list[Scalar]:
@@ -112,7 +115,7 @@ class TileView(Value):
     """
 
     type: Tile
-    lender: Stage | None = None
+    lender: Lender | None = None
 
     def __getitem__(self, column: int) -> Scalar:
         expect(column, int, f"the column of {self.noun}")
@@ -134,7 +137,7 @@ class Barrier(Value):
         lender: The stage.
     """
 
-    lender: Stage | None = None
+    lender: Lender | None = None
 
 
 def expect(thing: object, kind: type, what: str) -> None:
