@@ -10,12 +10,12 @@ import re
 import tempfile
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
 
 from . import _library
 from ._annotations import Source
 from ._errors import CompileError, Diagnostic
 from ._ptxas import find_ptxas
+from ._reports import Choice, Report
 
 _SEVERITIES = ("error", "warning", "remark", "note")
 _BYTECODE_MAGIC = b"ML\xefR"
@@ -118,13 +118,13 @@ class Module:
     def _failure(self, error: CompileError) -> CompileError:
         return CompileError(str(error), tuple(self.diagnostics), self._text)
 
-    def _make(self, make: str, free: str, *arguments: Any) -> _library.Owned:
+    def _make(self, make: str, free: str, *arguments: object) -> _library.Owned:
         try:
             return _library.Owned(make, free, *arguments, error=CompileError)
         except CompileError as error:
             raise self._failure(error) from None
 
-    def _call(self, name: str, *arguments: Any) -> None:
+    def _call(self, name: str, *arguments: object) -> None:
         try:
             _library.call(name, self._module.handle, *arguments, error=CompileError)
         except CompileError as error:
@@ -149,10 +149,10 @@ class Module:
     def text(self, *, locations: bool = False) -> str:
         return self._print(1 if locations else 0).decode()
 
-    def report(self, chip: str) -> list[dict[str, Any]]:
+    def report(self, chip: str) -> list[Report]:
         text = _library.Handle()
         self._call("fp8ModuleReport", chip.encode(), ctypes.byref(text))
-        kernels: list[dict[str, Any]] = json.loads(_library.take_text(text))
+        kernels: list[Report] = json.loads(_library.take_text(text))
         return kernels
 
     def object(self, kernel: str | None = None, *, assemble: bool = False, strict: bool = False) -> KernelObject:
@@ -213,12 +213,12 @@ def run_pipeline(source: Source, pipeline: str, *, name: str | None = None, loca
     return module.text(locations=locations)
 
 
-def explain_configurations(source: Source, options: str) -> list[dict[str, Any]]:
+def explain_configurations(source: Source, options: str) -> list[Choice]:
     """What --fp8-explain-config tells of each GEMM op (docs/Chooser.md)."""
     module = Module(source)
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "configurations.json")
         module.run(f"fp8-explain-config{{{options} format=json output={path}}}")
         with open(path, encoding="utf-8") as file:
-            explained: list[dict[str, Any]] = json.load(file)
+            explained: list[Choice] = json.load(file)
     return explained

@@ -8,7 +8,7 @@ import os
 import struct
 import threading
 from dataclasses import dataclass
-from typing import Any, Callable, Iterable
+from typing import Callable, Iterable
 
 from . import _library
 from ._arrays import Array
@@ -66,7 +66,7 @@ class Device:
         )
 
     @property
-    def handle(self) -> Any:
+    def handle(self) -> ctypes.c_void_p | None:
         return self._owned.handle
 
     def _chip(self) -> str:
@@ -145,7 +145,7 @@ def get_device(ordinal: int = 0) -> Device:
         return _devices[ordinal]
 
 
-def as_arguments(arrays: tuple[Array, ...]) -> Any:
+def as_arguments(arrays: tuple[Array, ...]) -> ctypes.Array[_library.Argument]:
     """A C array of Fp8Argument."""
     arguments = (_library.Argument * len(arrays))()
     for argument, array in zip(arguments, arrays):

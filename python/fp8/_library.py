@@ -7,7 +7,6 @@ import ctypes
 import functools
 import os
 from pathlib import Path
-from typing import Any
 
 from ._errors import DeviceError, Fp8Error, HangError
 
@@ -218,7 +217,7 @@ def last_error() -> str:
     return str(functions().fp8LastError(), errors="replace")
 
 
-def call(name: str, *arguments: Any, error: type[Fp8Error] = DeviceError) -> None:
+def call(name: str, *arguments: object, error: type[Fp8Error] = DeviceError) -> None:
     """Calls a function that returns a status; a failure raises `error`, or HangError, with the library's message."""
     check(getattr(functions(), name)(*arguments), error)
 
@@ -236,7 +235,7 @@ class Owned:
 
     __slots__ = ("handle", "_free", "_process", "__weakref__")
 
-    def __init__(self, make: str, free: str, *arguments: Any, error: type[Fp8Error] = DeviceError):
+    def __init__(self, make: str, free: str, *arguments: object, error: type[Fp8Error] = DeviceError):
         self.handle: ctypes.c_void_p | None = Handle()
         self._free, self._process = getattr(functions(), free), os.getpid()
         call(make, *arguments, ctypes.byref(self.handle), error=error)

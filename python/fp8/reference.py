@@ -13,6 +13,8 @@ from ._layout import scale_layout as layout_of
 from ._numeric import NumPy, Torch, arrays_of, round_to
 from ._types import E4M3, format_of
 
+__all__ = ["reference_gemm"]
+
 
 def reference_gemm(a: NumPyOrTorch, a_scale: Operand, b: Operand, b_scale: Operand, *, out_dtype: DType | None = None,
                    bias: Operand | None = None, residual: Operand | None = None, beta: Number = 1.0, out_scale: Number | None = 1.0,

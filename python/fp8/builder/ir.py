@@ -8,9 +8,9 @@ to the op around it when it ends: a loop carries it, a scope yields it, a role t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import NoReturn, Protocol, TypeVar, Union
 
 from .errors import BuildError, Location, caller
 from .types import Handle, Type
@@ -52,7 +52,7 @@ class Value:
         raise BuildError(f"{self.noun} is not known while the kernel is built; branch on it by 'with kernel.when(...)'",
                          ("made here", self.location))
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> NoReturn:
         raise BuildError(f"{self.noun} cannot be iterated over in Python; loop over it by 'with kernel.range(...)'",
                          ("made here", self.location))
 
@@ -90,14 +90,15 @@ class Variable:
         home.bindings[self] = value
 
 
+#: What the text of an op is made of: a string, a value, a type, a region, a tuple of parts, which follow one another, or a list of them, with commas between.
+Part = Union[str, Value, Type, "Region", tuple["Part", ...], Sequence["Part"]]
+
+
 @dataclass(eq=False)
 class Op:
-    """An op: its text in parts, and its results.
+    """An op: its text in parts, and its results."""
 
-    A part is a string, a value, a type, a region, a tuple of parts, which follow one another, or a list of them, with commas between.
-    """
-
-    parts: list[Any]
+    parts: list[Part]
     results: list[Value]
     location: Location
 
@@ -258,7 +259,7 @@ class Function:
             raise BuildError(f"{value.noun} is used outside of the {value.region.noun} that it belongs to (L2); use it inside",
                              ("made here", value.location), (f"the {value.region.noun}", value.region.location))
 
-    def emit(self, *parts: Any, results: Iterable[Value] = ()) -> None:
+    def emit(self, *parts: Part, results: Iterable[Value] = ()) -> None:
         """Adds an op, of these parts, that defines these results, to the current region."""
         region = self.here()
         for value in _values(parts):
@@ -290,7 +291,7 @@ class Function:
         self.close(self.body)
 
 
-def _values(parts: Any) -> Iterator[Value]:
+def _values(parts: Part) -> Iterator[Value]:
     if isinstance(parts, Value):
         yield parts.resolve()
     elif isinstance(parts, (list, tuple)):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TypeVar
 
 from .errors import BuildError, caller
-from .ir import Function, Gone, Loop, Op, Value
+from .ir import Function, Gone, Loop, Op, Part, Value
 from .regions import Branch, arrow, close_loop, like, terminate, types
 from .registers import Exchange, Product, Queue, Registers
 from .rings import AccumulatorRing, Ring, Role, TileRing, WorkRing, check_free
@@ -140,7 +140,7 @@ class Kernel(Function):
         for variable, value in closed.items():
             check_free(role, variable, value)
         terminate(role, "fp8.yield", list(closed.values()))
-        inits = ["(", role.inits, ") : ", [init[2].type for init in role.inits], " "] if role.inits else []
+        inits: list[Part] = ["(", role.inits, ") : ", [init[2].type for init in role.inits], " "] if role.inits else []
         self.body.append(Op([f'fp8.role "{name}" warps({warps}) ', *inits, role], [], location))
 
     # Loops and branches.

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from .errors import BuildError, caller
-from .ir import Function, Op, Region, Value, Variable
+from .ir import Function, Op, Part, Region, Value, Variable
 from .regions import terminate, types
 from .scalars import Operand, Scalar, as_scalar
 from .stages import EpilogueStage
@@ -30,7 +30,7 @@ class Registers:
         """Returns what it holds now."""
         return self.function.here().read(self._variable)
 
-    def _become(self, *parts: object) -> None:
+    def _become(self, *parts: Part) -> None:
         result = Value(self.function, self.type, "sum")
         self.function.emit(*parts, results=[result])
         self.function.here().bindings[self._variable] = result

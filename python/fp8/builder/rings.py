@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from .ends import End, S
 from .errors import BuildError, caller
@@ -33,7 +32,7 @@ class Role(Region):
         self._outside: dict[Variable, Value] = {}
 
     @property
-    def inits(self) -> list[Any]:
+    def inits(self) -> list[tuple[Value, str, Value]]:
         """What it is given: (argument, value outside) of each."""
         return [(self.captured[variable], " = ", self._outside[variable]) for variable in self.carried() if variable in self._outside]
 
