@@ -8,7 +8,7 @@ import json
 import threading
 from dataclasses import dataclass, fields
 
-from . import _library
+from . import _binding, _library
 from ._annotations import Operand, Stream
 from ._arrays import CPU, CUDA, Array, describe, spelt, stands_for
 from ._compiler import KernelObject, Module, Resources, run_pipeline
@@ -160,14 +160,14 @@ class Kernel:
         for name, array in zip(self.arguments, bound):
             if array.device != CPU:
                 raise ValueError(f"{name} is on {array.place}, and the simulator works on the host's memory: copy it there")
-        options = _library.SimulatorOptions()
+        options = _binding.SimulatorOptions()
         _library.functions().fp8SimulatorOptionsInit(ctypes.byref(options))
         options.schedule_seed = schedule_seed
         options.multiprocessors = multiprocessors or options.multiprocessors
         with Progress(f"simulating {self.name}", progress) as shown:
             return run_interruptibly(lambda stop: self._simulate(bound, options, shown, stop))
 
-    def _simulate(self, bound: tuple[Array, ...], options: _library.SimulatorOptions, shown: Progress, stop: threading.Event) -> SimulationStatistics:
+    def _simulate(self, bound: tuple[Array, ...], options: _binding.SimulatorOptions, shown: Progress, stop: threading.Event) -> SimulationStatistics:
         """A run that ends soon after `stop` is set."""
         failures: list[BaseException] = []
 
@@ -179,8 +179,8 @@ class Kernel:
                 failures.append(error)
             return int(stop.is_set() or bool(failures))
 
-        options.progress = _library.Progress(update)
-        statistics = _library.SimulatorStatistics()
+        options.progress = _binding.Progress(update)
+        statistics = _binding.SimulatorStatistics()
         ptx = self.ptx.encode()
         try:
             _library.call(
