@@ -23,7 +23,7 @@ from ._spec import GemmSpec, check_problem
 from ._types import BY_MLIR
 
 _NAN = bytes((0x7F, 0xFF))
-_MOST_SETS = 1024  # of operands
+_MAX_OPERAND_SETS = 1024
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ def _operand_sets(device: Device, spec: GemmSpec, problem: tuple[int, int, int])
         places[name] = len(content)
         content += _random(dtype, _aligned(rows * row * BY_MLIR[dtype].size))
     wanted, room = 4 * device.info.l2_cache_bytes // len(content) + 1, device.info.memory_bytes // 2 // len(content)
-    for _ in range(max(1, min(wanted, room, _MOST_SETS))):
+    for _ in range(max(1, min(wanted, room, _MAX_OPERAND_SETS))):
         buffer = Buffer(device, content)
         yield [
             Array(dtype, buffer.address + places[name], (rows, columns), (row, 1), CUDA, device.info.ordinal, buffer)

@@ -58,8 +58,8 @@ class Value:
 
 
 @dataclass(frozen=True)
-class Gone:
-    """In place of a variable's value: where it went.
+class Unavailable:
+    """Stands in place of a variable's value where the variable cannot be used.
 
     Attributes:
         why: What is wrong with using the variable now, the rule and the cure.
@@ -121,7 +121,7 @@ class Region:
         self.noun = noun
         self.location = caller()
         self.ops: list[Op] = []
-        self.bindings: dict[Variable, Value | Gone] = {}
+        self.bindings: dict[Variable, Value | Unavailable] = {}
         self.captured: dict[Variable, Value] = {}
         self.obligations: list[tuple[Value, str]] = []
         self.terminator: Op | None = None
@@ -162,7 +162,7 @@ class Region:
         value = self.bindings.get(variable)
         if value is None:
             value = self.captured[variable] = self.bindings[variable] = self.capture(variable)
-        if isinstance(value, Gone):
+        if isinstance(value, Unavailable):
             raise BuildError(f"{variable.noun} {value.why}", (value.note, value.location))
         return value
 
@@ -180,9 +180,9 @@ class Region:
         return sorted(self.captured, key=lambda variable: variable.order)
 
     def final(self, variable: Variable, why: str) -> Value:
-        """Returns what the variable holds at the region's end, which must be of the type that it came with; `why` it must not be gone."""
+        """Returns what the variable holds at the region's end, which must be of the type that it came with; `why` says what is wrong if it has no value then."""
         value, before = self.bindings[variable], self.captured[variable]
-        if isinstance(value, Gone):
+        if isinstance(value, Unavailable):
             raise BuildError(f"{variable.noun} {why}", (value.note, value.location), (f"the {self.noun}", self.location))
         if isinstance(value.type, Handle) and value.type != before.type:
             state = value.type.state

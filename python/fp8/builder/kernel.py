@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TypeVar
 
 from .errors import BuildError, caller
-from .ir import Function, Gone, Loop, Op, Part, Value
+from .ir import Function, Unavailable, Loop, Op, Part, Value
 from .regions import Branch, arrow, close_loop, like, terminate, types
 from .registers import Exchange, Product, Queue, Registers
 from .rings import AccumulatorRing, Ring, Role, TileRing, WorkRing, check_free
@@ -172,7 +172,7 @@ class Kernel(Function):
             if answers[end].type != end.initial.type:
                 raise BuildError(f"{end.noun} has been waited for, but a tile loop waits itself; leave 'wait' out",
                                  ("waited for here", answers[end].location))
-            outer.bindings[end] = Gone("is read by a tile loop (L2); end that one first", "read here", location)
+            outer.bindings[end] = Unavailable("is read by a tile loop (L2); end that one first", "read here", location)
         loop = Loop(self, outer, "loop")
         place = loop.define(Scalar(self, INDEX, "tile_m")), loop.define(Scalar(self, INDEX, "tile_n"))
         self.open(loop)

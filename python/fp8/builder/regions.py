@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from .errors import BuildError, Location, caller
-from .ir import Function, Gone, Loop, Op, Part, Region, Value, Variable
+from .ir import Function, Unavailable, Loop, Op, Part, Region, Value, Variable
 from .types import Handle, Type
 
 
@@ -42,7 +42,7 @@ def close_scope(function: Function, body: Region, first: Sequence[Value] = ()) -
     yields, results = list(first), []
     for variable in body.changed():
         value = body.bindings[variable]
-        if isinstance(value, Gone):
+        if isinstance(value, Unavailable):
             outer.bindings[variable] = value
             continue
         result = like(value)
@@ -141,7 +141,7 @@ class Branch:
 
     def _at_end(self, arm: Region, variable: Variable) -> Value:
         value = arm.bindings.get(variable, self.before[variable])
-        if isinstance(value, Gone):
+        if isinstance(value, Unavailable):
             raise BuildError(f"{variable.noun} is consumed on one path but not on another (L4); consume it after they meet",
                              (value.note, value.location), ("the branch", self.location))
         return value

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from .ends import End, S
 from .errors import BuildError, caller
-from .ir import Function, Gone, Op, Region, Value, Variable
+from .ir import Function, Unavailable, Op, Region, Value, Variable
 from .regions import arrow, close_scope, types
 from .scopes import scope
 from .stages import AnswerStage, ConsumerStage, EpilogueStage, MmaStage, ProducerStage, RequestStage, Stage, hold
@@ -41,7 +41,7 @@ class Role(Region):
         if not outside.type.linear:
             return outside
         assert self.parent is not None
-        self.parent.bindings[variable] = Gone(f"is already in the hands of another role (L6); use it in {self.noun} alone", "given away here",
+        self.parent.bindings[variable] = Unavailable(f"is already in the hands of another role (L6); use it in {self.noun} alone", "given away here",
                                               caller())
         self._outside[variable] = outside
         return self.define(Value(self.function, outside.type, outside.hint))
@@ -214,7 +214,7 @@ class AccumulatorRing(Ring):
     def _warp(self, side: str, op: str) -> Iterator[Variable]:
         location, outer, end = caller(), self.function.here(), self.end(side)
         before = outer.read(end)
-        outer.bindings[end] = Gone(f"is used after the scope of its '{op}' (L2); use it inside", "the scope", location)
+        outer.bindings[end] = Unavailable(f"is used after the scope of its '{op}' (L2); use it inside", "the scope", location)
         body = Region(self.function, outer, f"'{op}'")
         warp = Value(self.function, Handle(op, self.type), "warp")
         variable = Variable(f"{op.replace('_', ' ')} of {self.noun}", body, warp, self.function.next(Variable.WARP))

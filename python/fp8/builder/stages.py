@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TypeVar, cast
 
 from .errors import BuildError, Location, caller
-from .ir import Function, Gone, Op, Region, Value, Variable
+from .ir import Function, Unavailable, Op, Region, Value, Variable
 from .regions import close_scope, like, types
 from .scalars import Operand, Scalar, as_scalar
 from .types import BOOL, INDEX, Accumulator, Handle, Number, OutputPipeline, Pipeline, Tile, Type, WorkQueue
@@ -235,7 +235,7 @@ def hold(function: Function, op: str, ends: Sequence[Variable]) -> Iterator[tupl
     taken, stages = [], []
     for end in ends:
         taken.append(free(outer, end))
-        outer.bindings[end] = Gone("is held by another scope (L2); end that one first", "held here", location)
+        outer.bindings[end] = Unavailable("is held by another scope (L2); end that one first", "held here", location)
         stages.append(stage_of(body, end))
     function.open(body)
     for stage in stages:
