@@ -106,6 +106,7 @@ class Module:
     def __init__(self, source: Source, name: str = "module.mlir"):
         text = source_of(source)
         data = text.encode() if isinstance(text, str) else text
+        self._name = name
         self._text = None if data.startswith(_BYTECODE_MAGIC) else data.decode(errors="replace")
         self._context = _library.own("fp8ContextCreate", "fp8ContextFree")
         self.diagnostics: list[Diagnostic] = []
@@ -116,7 +117,7 @@ class Module:
         self._module = self._make("fp8ModuleParse", "fp8ModuleFree", self._context.handle, data, len(data), name.encode())
 
     def _failure(self, error: CompileError) -> CompileError:
-        return CompileError(str(error), tuple(self.diagnostics), self._text)
+        return CompileError(str(error), tuple(self.diagnostics), self._text, self._name)
 
     def _make(self, make: str, free: str, *arguments: object) -> _binding.Owned:
         try:

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 
 import fp8
 import numpy as np
 import pytest
+from fp8.builder import Module, Tile
 from problem import Problem
 
 LEAK = """\
@@ -218,3 +220,24 @@ def test_threads_compile_at_the_same_time():
     for thread in threads:
         thread.join()
     assert len(texts) == 3 and len(set(texts)) == 1
+
+
+def test_errors_show_the_lines_of_python():
+    """Those that made the ops, and not the lines of those numbers in the module's text."""
+    ring_tile, box = Tile((1, 128), "f32"), Tile((1, 64), "f32")
+    module = Module()
+    with module.kernel("copy") as kernel:
+        source = kernel.tensor_map("source", box)
+        ring = kernel.pipeline(2, row=ring_tile)
+        with kernel.role("load", warps=1):
+            with ring.produce() as stage:
+                stage.load(row=source[0, 0])  # refused
+        with kernel.role("read", warps=4):
+            with ring.consume() as stage:
+                stage.index()
+    with pytest.raises(fp8.CompileError, match=r"must be the stage's tile '!fp8.tile<1x128xf32>' \(M1\)") as caught:
+        fp8.verify(module)
+    place, line, mark = str(caught.value).splitlines()
+    assert place.startswith(f"{__file__}:") and line.endswith("stage.load(row=source[0, 0])  # refused")
+    # Python tells columns from 3.11 on.
+    assert mark.index("^") == (line.index("stage.load") if sys.version_info >= (3, 11) else 0)
