@@ -47,8 +47,6 @@ class Stage:
         for known in self._views.get(op + suffix, ()):
             if any(known.region is region for region in self.function.here().ancestors()):
                 return cast(V, known)
-        if isinstance(view, (TileView, Barrier)):
-            view.lender = self
         if self._end is None:
             self._views.setdefault(op + suffix, []).append(view)
         lending = Op([f"fp8.{op} ", value, f"{suffix} : ", value.type], [view], caller())
