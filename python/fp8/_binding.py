@@ -16,6 +16,12 @@ HANG = 2
 """The status of a function that gave up waiting for a kernel."""
 
 Handle = ctypes.c_void_p
+_CType = Union[type[ctypes.c_int32], type[ctypes.c_int64], type[ctypes.c_uint32], type[ctypes.c_uint64], type[ctypes.c_double]]
+
+
+def _each(kind: _CType, *names: str) -> list[tuple[str, _CType]]:
+    """Returns fields of a structure that are of one type."""
+    return [(name, kind) for name in names]
 
 
 class Argument(ctypes.Structure):
@@ -35,13 +41,7 @@ class DeviceInfo(ctypes.Structure):
 
     _fields_ = [
         ("name", ctypes.c_char_p),
-        ("ordinal", ctypes.c_int32),
-        ("major", ctypes.c_int32),
-        ("minor", ctypes.c_int32),
-        ("multiprocessor_count", ctypes.c_int32),
-        ("l2_cache_bytes", ctypes.c_int32),
-        ("max_shared_memory_per_block", ctypes.c_int32),
-        ("driver_version", ctypes.c_int32),
+        *_each(ctypes.c_int32, "ordinal", "major", "minor", "multiprocessor_count", "l2_cache_bytes", "max_shared_memory_per_block", "driver_version"),
         ("memory_bytes", ctypes.c_uint64),
     ]
 
@@ -78,13 +78,7 @@ class KernelObjectOptions(ctypes.Structure):
 class KernelResources(ctypes.Structure):
     """Fp8KernelResources"""
 
-    _fields_ = [
-        ("registers", ctypes.c_int64),
-        ("spill_store_bytes", ctypes.c_int64),
-        ("spill_load_bytes", ctypes.c_int64),
-        ("stack_bytes", ctypes.c_int64),
-        ("shared_memory_bytes", ctypes.c_int64),
-    ]
+    _fields_ = _each(ctypes.c_int64, "registers", "spill_store_bytes", "spill_load_bytes", "stack_bytes", "shared_memory_bytes")
 
 
 class SimulatorOptions(ctypes.Structure):
@@ -107,31 +101,18 @@ class SimulatorOptions(ctypes.Structure):
 class SimulatorStatistics(ctypes.Structure):
     """Fp8SimulatorStatistics"""
 
-    _fields_ = [
-        (name, ctypes.c_uint64)
-        for name in (
-            "warp_instructions",
-            "mmas",
-            "tma_loads",
-            "tma_load_bytes",
-            "tma_stores",
-            "tma_store_bytes",
-            "barrier_phases",
-            "ctas",
-            "schedule_hash",
-        )
-    ]
+    _fields_ = _each(
+        ctypes.c_uint64, "warp_instructions", "mmas", "tma_loads", "tma_load_bytes", "tma_stores", "tma_store_bytes", "barrier_phases", "ctas",
+        "schedule_hash",
+    )
 
 
 class Timing(ctypes.Structure):
     """Fp8Timing"""
 
     _fields_ = [
-        ("median_microseconds", ctypes.c_double),
-        ("fastest_microseconds", ctypes.c_double),
-        ("slowest_microseconds", ctypes.c_double),
-        ("replays", ctypes.c_uint32),
-        ("launches_per_replay", ctypes.c_uint32),
+        *_each(ctypes.c_double, "median_microseconds", "fastest_microseconds", "slowest_microseconds"),
+        *_each(ctypes.c_uint32, "replays", "launches_per_replay"),
     ]
 
 

@@ -14,6 +14,7 @@ from .types import BOOL, INDEX, Accumulator, Handle, Number, OutputPipeline, Pip
 from .views import AccumulatorView, Array, Barrier, Box, TileView, coordinates, expect
 
 V = TypeVar("V", bound=Value)
+S = TypeVar("S", bound="Stage")
 
 
 class Stage:
@@ -249,6 +250,13 @@ def hold(function: Function, op: str, ends: Sequence[Variable]) -> Iterator[tupl
     bound = [(stage.argument, " = ", value) for stage, value in zip(stages, taken)]
     outer.append(Op([f"fp8.{op}(", bound, ") : ", types(taken), " -> (", types(results), ") ", body], results, location))
     outer.bindings.update(bindings)
+
+
+def hold_one(function: Function, op: str, end: Variable, kind: type[S]) -> Iterator[S]:
+    """Holds a slot of one end, of a kind of stage that is known."""
+    for (stage,) in hold(function, op, [end]):
+        assert isinstance(stage, kind)
+        yield stage
 
 
 def _handle(type: Type) -> Handle:
