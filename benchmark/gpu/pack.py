@@ -104,6 +104,7 @@ def main():
     for name in sorted(os.listdir(HERE)):
         if name.endswith(".py") and name not in ("pack.py", "run.py"):
             shutil.copy(os.path.join(HERE, name), directory)
+    shutil.copy(os.path.join(SOURCE, "python", "fp8", "_binding.py"), directory)
     shutil.copy(options.configurations, os.path.join(directory, "configurations.json"))
     shutil.copy(os.path.join(HERE, "run.py"), os.path.join(directory, "run"))
     os.chmod(os.path.join(directory, "run"), 0o755)

@@ -9,10 +9,14 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from . import _dlpack, _library
 from ._types import BY_MLIR
+
+if TYPE_CHECKING:
+    import torch
 
 CPU, CUDA = "cpu", "cuda"
 
@@ -36,7 +40,7 @@ class Array:
     strides: tuple[int, ...]
     device: str
     index: int
-    keep: Any = None
+    keep: object = None
     read_only: bool = False
     stream: int | None = None
 
@@ -77,7 +81,7 @@ def contiguous_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(reversed(strides))
 
 
-def package_of(array: Any) -> str | None:
+def package_of(array: object) -> str | None:
     """The package whose array this is: "torch", "numpy" or "cupy", without an import of any; None: another's."""
     for package, kind in (("torch", "Tensor"), ("numpy", "ndarray"), ("cupy", "ndarray")):
         module = sys.modules.get(package)
@@ -86,12 +90,12 @@ def package_of(array: Any) -> str | None:
     return None
 
 
-def is_torch(array: Any) -> bool:
+def is_torch(array: object) -> bool:
     # By name first, which is the quickest, for calls that are repeated.
     return type(array).__module__ in ("torch", "torch.nn.parameter") or package_of(array) == "torch"
 
 
-def _from_torch(tensor: Any, name: str) -> Array:
+def _from_torch(tensor: torch.Tensor, name: str) -> Array:
     dtype = _BY_NAME.get(str(tensor.dtype).removeprefix("torch."))
     if dtype is None:
         raise TypeError(f"{name} is a tensor of {tensor.dtype}, which no kernel takes: convert it")
@@ -101,7 +105,7 @@ def _from_torch(tensor: Any, name: str) -> Array:
     return Array(dtype, address, shape, strides, tensor.device.type, tensor.device.index or 0, tensor)
 
 
-def _from_interface(array: Any, interface: dict[str, Any], name: str, device: str, index: int) -> Array:
+def _from_interface(array: object, interface: Mapping[str, Any], name: str, device: str, index: int) -> Array:
     typestr = interface["typestr"]
     # NumPy's extensions, such as ml_dtypes', have a name and no type string.
     named = type_name if (type_name := str(getattr(getattr(array, "dtype", None), "name", ""))) in _BY_NAME else ""
@@ -118,7 +122,7 @@ def _from_interface(array: Any, interface: dict[str, Any], name: str, device: st
     return Array(dtype, address or 0, shape, elements, device, index, array, read_only)
 
 
-def describe(array: Any, name: str, stream: int | None = None) -> Array:
+def describe(array: object, name: str, stream: int | None = None) -> Array:
     """What `array` is. Errors call it `name`; `stream` is the CUDA stream in which it will be used, None: the default one.
 
     Raises:
@@ -135,11 +139,11 @@ def describe(array: Any, name: str, stream: int | None = None) -> Array:
         found = _from_interface(array, interface, name, CUDA, 0)
         # cupy enqueues to its current stream, which is the kernel's.
         if package_of(array) == "cupy":
-            return replace(found, index=array.device.id)
+            return replace(found, index=getattr(array, "device").id)
         return replace(found, index=_library.ordinal_of(found.address) if found.address else 0, stream=interface.get("stream"))
     # Of numpy's arrays only: a number of numpy has the interface of a temporary that is gone when it is read.
     if package_of(array) == "numpy":
-        return _from_interface(array, array.__array_interface__, name, CPU, 0)
+        return _from_interface(array, getattr(array, "__array_interface__"), name, CPU, 0)
     if hasattr(array, "__dlpack__"):
         kind, index, dtype, address, shape, strides, keep = _dlpack.read(array, name, stream)
         return Array(dtype, address, shape, strides if strides is not None else contiguous_strides(shape), kind, index, (array, keep))

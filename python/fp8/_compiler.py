@@ -10,12 +10,12 @@ import re
 import tempfile
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
 
-from . import _library
+from . import _binding, _library
 from ._annotations import Source
 from ._errors import CompileError, Diagnostic
 from ._ptxas import find_ptxas
+from ._reports import Choice, Report
 
 _SEVERITIES = ("error", "warning", "remark", "note")
 _BYTECODE_MAGIC = b"ML\xefR"
@@ -53,7 +53,7 @@ class KernelObject:
     resources: Resources | None = None
 
 
-def _convert(diagnostic: _library.CDiagnostic) -> Diagnostic:
+def _convert(diagnostic: _binding.CDiagnostic) -> Diagnostic:
     return Diagnostic(
         _SEVERITIES[diagnostic.severity],
         diagnostic.message.decode(errors="replace"),
@@ -106,25 +106,26 @@ class Module:
     def __init__(self, source: Source, name: str = "module.mlir"):
         text = source_of(source)
         data = text.encode() if isinstance(text, str) else text
+        self._name = name
         self._text = None if data.startswith(_BYTECODE_MAGIC) else data.decode(errors="replace")
-        self._context = _library.Owned("fp8ContextCreate", "fp8ContextFree")
+        self._context = _library.own("fp8ContextCreate", "fp8ContextFree")
         self.diagnostics: list[Diagnostic] = []
         heard = self.diagnostics
         # ctypes keeps no reference to a callback.
-        self._handler = _library.DiagnosticHandler(lambda diagnostic, _: heard.append(_convert(diagnostic[0])))
+        self._handler = _binding.DiagnosticHandler(lambda diagnostic, _: heard.append(_convert(diagnostic[0])))
         _library.functions().fp8ContextSetDiagnosticHandler(self._context.handle, self._handler, None)
         self._module = self._make("fp8ModuleParse", "fp8ModuleFree", self._context.handle, data, len(data), name.encode())
 
     def _failure(self, error: CompileError) -> CompileError:
-        return CompileError(str(error), tuple(self.diagnostics), self._text)
+        return CompileError(str(error), tuple(self.diagnostics), self._text, self._name)
 
-    def _make(self, make: str, free: str, *arguments: Any) -> _library.Owned:
+    def _make(self, make: str, free: str, *arguments: object) -> _binding.Owned:
         try:
-            return _library.Owned(make, free, *arguments, error=CompileError)
+            return _library.own(make, free, *arguments, error=CompileError)
         except CompileError as error:
             raise self._failure(error) from None
 
-    def _call(self, name: str, *arguments: Any) -> None:
+    def _call(self, name: str, *arguments: object) -> None:
         try:
             _library.call(name, self._module.handle, *arguments, error=CompileError)
         except CompileError as error:
@@ -142,30 +143,30 @@ class Module:
         self._call("fp8ModuleRunPipeline", pipeline.encode())
 
     def _print(self, format: int) -> bytes:
-        text = _library.Handle()
+        text = _binding.Handle()
         self._call("fp8ModulePrint", format, ctypes.byref(text))
         return _library.take_text(text)
 
     def text(self, *, locations: bool = False) -> str:
         return self._print(1 if locations else 0).decode()
 
-    def report(self, chip: str) -> list[dict[str, Any]]:
-        text = _library.Handle()
+    def report(self, chip: str) -> list[Report]:
+        text = _binding.Handle()
         self._call("fp8ModuleReport", chip.encode(), ctypes.byref(text))
-        kernels: list[dict[str, Any]] = json.loads(_library.take_text(text))
+        kernels: list[Report] = json.loads(_library.take_text(text))
         return kernels
 
     def object(self, kernel: str | None = None, *, assemble: bool = False, strict: bool = False) -> KernelObject:
         """The kernel of a module in phase 4; `assemble` needs a ptxas."""
         ptxas = find_ptxas() if assemble else None
-        options = _library.KernelObjectOptions(
+        options = _binding.KernelObjectOptions(
             kernel.encode() if kernel else None, int(assemble), ptxas.encode() if ptxas else None, int(strict)
         )
         made = self._make("fp8KernelObjectCreate", "fp8KernelObjectFree", self._module.handle, ctypes.byref(options))
         library, handle = _library.functions(), made.handle
         size = ctypes.c_size_t()
         cubin = library.fp8KernelObjectCubin(handle, ctypes.byref(size))
-        resources = _library.KernelResources()
+        resources = _binding.KernelResources()
         has_resources = library.fp8KernelObjectResources(handle, ctypes.byref(resources))
         return KernelObject(
             name=library.fp8KernelObjectName(handle).decode(),
@@ -213,12 +214,12 @@ def run_pipeline(source: Source, pipeline: str, *, name: str | None = None, loca
     return module.text(locations=locations)
 
 
-def explain_configurations(source: Source, options: str) -> list[dict[str, Any]]:
+def explain_configurations(source: Source, options: str) -> list[Choice]:
     """What --fp8-explain-config tells of each GEMM op (docs/Chooser.md)."""
     module = Module(source)
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "configurations.json")
         module.run(f"fp8-explain-config{{{options} format=json output={path}}}")
         with open(path, encoding="utf-8") as file:
-            explained: list[dict[str, Any]] = json.load(file)
+            explained: list[Choice] = json.load(file)
     return explained

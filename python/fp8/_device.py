@@ -8,9 +8,9 @@ import os
 import struct
 import threading
 from dataclasses import dataclass
-from typing import Any, Callable, Iterable
+from typing import Callable, Iterable
 
-from . import _library
+from . import _binding, _library
 from ._arrays import Array
 from ._errors import DeviceError
 
@@ -49,9 +49,9 @@ class Device:
     """A GPU that has been opened; one for each number in a process."""
 
     def __init__(self, ordinal: int):
-        self._owned = _library.Owned("fp8DeviceOpen", "fp8DeviceClose", None, ordinal)
+        self._owned = _library.own("fp8DeviceOpen", "fp8DeviceClose", None, ordinal)
         self._numbers: dict[bytes, Buffer] = {}
-        info = _library.DeviceInfo()
+        info = _binding.DeviceInfo()
         _library.functions().fp8DeviceGetInfo(self._owned.handle, ctypes.byref(info))
         self.info = DeviceInfo(
             info.name.decode(),
@@ -66,7 +66,7 @@ class Device:
         )
 
     @property
-    def handle(self) -> Any:
+    def handle(self) -> ctypes.c_void_p | None:
         return self._owned.handle
 
     def _chip(self) -> str:
@@ -107,7 +107,7 @@ class Buffer:
 
     def __init__(self, device: Device, data: bytes):
         self._device = device
-        self._owned = _library.Owned("fp8BufferAllocate", "fp8BufferFree", device.handle, b"scalar", len(data))
+        self._owned = _library.own("fp8BufferAllocate", "fp8BufferFree", device.handle, b"scalar", len(data))
         _library.call("fp8BufferUpload", self._owned.handle, data, len(data))
         self.address: int = _library.functions().fp8BufferAddress(self._owned.handle)
 
@@ -145,17 +145,9 @@ def get_device(ordinal: int = 0) -> Device:
         return _devices[ordinal]
 
 
-def as_arguments(arrays: tuple[Array, ...]) -> Any:
+def as_arguments(arrays: tuple[Array, ...]) -> ctypes.Array[_binding.Argument]:
     """A C array of Fp8Argument."""
-    arguments = (_library.Argument * len(arrays))()
-    for argument, array in zip(arguments, arrays):
-        rank = len(array.shape)
-        argument.dtype = array.dtype.encode()
-        argument.address = array.address
-        argument.rank = rank
-        argument.shape = (ctypes.c_int64 * rank)(*array.shape)
-        argument.strides = (ctypes.c_int64 * rank)(*array.strides)
-    return arguments
+    return _binding.make_arguments([(array.dtype, array.address, array.shape, array.strides) for array in arrays])
 
 
 class LoadedKernel:
@@ -163,7 +155,7 @@ class LoadedKernel:
 
     def __init__(self, device: Device, image: bytes, manifest: str):
         self.device = device
-        self._owned = _library.Owned("fp8KernelLoad", "fp8KernelFree", device.handle, image, len(image), manifest.encode())
+        self._owned = _library.own("fp8KernelLoad", "fp8KernelFree", device.handle, image, len(image), manifest.encode())
 
     def prepare(self, arrays: tuple[Array, ...]) -> Launch:
         return Launch(self, arrays)
@@ -177,7 +169,7 @@ class Launch:
 
     def __init__(self, kernel: LoadedKernel, arrays: tuple[Array, ...]):
         self._kernel = kernel  # lives as long
-        self._owned = _library.Owned("fp8LaunchPrepare", "fp8LaunchFree", kernel._owned.handle, as_arguments(arrays), len(arrays), 0)
+        self._owned = _library.own("fp8LaunchPrepare", "fp8LaunchFree", kernel._owned.handle, as_arguments(arrays), len(arrays), 0)
         # A warm call costs little more than these lookups would.
         self.handle: int = (self._owned.handle and self._owned.handle.value) or 0
         self.count = len(arrays)
@@ -200,7 +192,7 @@ def time_launches(launches: list[Launch], replays: int = 30) -> float:
         DeviceError: the driver refuses it.
         HangError: it does not end.
     """
-    handles = (_library.Handle * len(launches))(*(launch.handle for launch in launches))
-    timing = _library.Timing()
+    handles = (_binding.Handle * len(launches))(*(launch.handle for launch in launches))
+    timing = _binding.Timing()
     _library.call("fp8LaunchTime", handles, len(launches), replays, 0, ctypes.byref(timing))
     return float(timing.median_microseconds)

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import ctypes
-from typing import Any
 
 
 class _DLTensor(ctypes.Structure):
@@ -44,14 +43,15 @@ _get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
 _get_pointer.argtypes, _get_pointer.restype = [ctypes.py_object, ctypes.c_char_p], ctypes.c_void_p
 
 
-def read(array: Any, name: str, stream: int | None) -> tuple[str, int, str, int, tuple[int, ...], tuple[int, ...] | None, Any]:
+def read(array: object, name: str, stream: int | None) -> tuple[str, int, str, int, tuple[int, ...], tuple[int, ...] | None, object]:
     """Device kind and number, type, address, shape, strides (None: contiguous) and what keeps the memory. Errors call it `name`.
 
     The capsule is not consumed: its maker's destructor releases it, when what keeps it goes.
     """
-    on_gpu = hasattr(array, "__dlpack_device__") and _DEVICES.get(array.__dlpack_device__()[0]) == "cuda"
+    device, export = getattr(array, "__dlpack_device__", None), getattr(array, "__dlpack__")
+    on_gpu = device is not None and _DEVICES.get(device()[0]) == "cuda"
     # Its maker lets that stream wait for what still writes to it; 1 is the default stream (the array API standard, __dlpack__).
-    capsule = array.__dlpack__(stream=stream or 1) if on_gpu else array.__dlpack__()
+    capsule = export(stream=stream or 1) if on_gpu else export()
     tensor = _DLTensor.from_address(_get_pointer(capsule, b"dltensor"))
     kind = _DEVICES.get(tensor.device_type)
     if kind is None:

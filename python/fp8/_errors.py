@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import linecache
 from dataclasses import dataclass, field
 
 
@@ -41,28 +42,37 @@ class CompileError(Fp8Error):
     Attributes:
         diagnostics: all that it said, errors first to last, each with its notes.
         text: the input, if it was text.
+        name: what the diagnostics call the input. They name other files where the input says that it was made from these: the
+            lines of Python of a module of `fp8.builder`.
     """
 
-    def __init__(self, message: str, diagnostics: tuple[Diagnostic, ...] = (), text: str | None = None):
+    def __init__(self, message: str, diagnostics: tuple[Diagnostic, ...] = (), text: str | None = None, name: str = ""):
         super().__init__(message)
         self.diagnostics = diagnostics
         self.text = text
+        self.name = name
 
     def __str__(self) -> str:
         errors = [d for d in self.diagnostics if d.severity == "error"]
         if not errors:
             return super().__str__()
         lines = self.text.splitlines() if self.text else []
-        return "\n".join(_with_source(error, lines) for error in errors)
+        return "\n".join(_with_source(error, {self.name: lines}) for error in errors)
 
 
-def _with_source(diagnostic: Diagnostic, lines: list[str]) -> str:
-    """The diagnostic with the lines that it and its notes are about, as compilers print it."""
+def _with_source(diagnostic: Diagnostic, sources: dict[str, list[str]]) -> str:
+    """The diagnostic with the lines that it and its notes are about, as compilers print it.
+
+    Args:
+        diagnostic: to be shown.
+        sources: the lines of inputs that are no files, by their names.
+    """
     shown = []
     for part in (diagnostic, *diagnostic.notes):
         shown.append(str(Diagnostic(part.severity, part.message, part.file, part.line, part.column)))
+        lines = sources[part.file] if part.file in sources else linecache.getlines(part.file)
         if 0 < part.line <= len(lines):
-            shown += [lines[part.line - 1], " " * max(part.column - 1, 0) + "^"]
+            shown += [lines[part.line - 1].rstrip("\n"), " " * max(part.column - 1, 0) + "^"]
     return "\n".join(shown)
 
 

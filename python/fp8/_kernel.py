@@ -7,9 +7,9 @@ import ctypes
 import json
 import threading
 from dataclasses import dataclass, fields
-from typing import Any
 
-from . import _library
+from . import _binding, _library
+from ._annotations import Operand, Stream
 from ._arrays import CPU, CUDA, Array, describe, spelt, stands_for
 from ._compiler import KernelObject, Module, Resources, run_pipeline
 from ._device import LoadedKernel, as_arguments, get_device
@@ -17,6 +17,7 @@ from ._errors import SimulationError
 from ._interrupt import run_interruptibly
 from ._packages import current_stream, stream_address
 from ._progress import Progress
+from ._reports import Manifest, Report
 
 PHASES = ("op", "structured", "linear", "barriers", "llvm")
 
@@ -63,7 +64,7 @@ class Kernel:
 
     def __init__(self, source: str | bytes, options: str, built: KernelObject, key: str):
         self._source, self._options, self._object, self.key = source, options, built, key
-        self._manifest: dict[str, Any] | None = None
+        self._manifest: Manifest | None = None
         self._loaded: dict[int, LoadedKernel] = {}
         self._lock = threading.Lock()
 
@@ -88,9 +89,10 @@ class Kernel:
         return self._object.resources
 
     @property
-    def manifest(self) -> dict[str, Any]:
+    def manifest(self) -> Manifest:
         if self._manifest is None:
-            self._manifest = json.loads(self._object.manifest)
+            manifest: Manifest = json.loads(self._object.manifest)
+            self._manifest = manifest
         return self._manifest
 
     @property
@@ -110,7 +112,7 @@ class Kernel:
         return run_pipeline(self._source, f"fp8-gemm-to-ptx{{{self._options} phase={phase}}}", locations=locations)
 
     @property
-    def report(self) -> dict[str, Any]:
+    def report(self) -> Report:
         """What the compiler derived: roles, rings, barriers with their counts and bytes, shared and tensor memory.
 
         Raises:
@@ -125,7 +127,7 @@ class Kernel:
             f"kernel '{self.name}' was compiled from a phase without pipelines, and a report is made of those: compile it from phase 0, 1 or 2"
         )
 
-    def _bind(self, arrays: tuple[Any, ...], stream: int | None = None) -> tuple[Array, ...]:
+    def _bind(self, arrays: tuple[Operand | Array, ...], stream: int | None = None) -> tuple[Array, ...]:
         """Describes the arrays, to be used in that stream, as the manifest's types; what else is wrong with them the library says."""
         bound = []
         for specification, given in zip(self.manifest["arguments"], arrays):
@@ -141,7 +143,7 @@ class Kernel:
             raise TypeError(f"kernel '{self.name}' takes {len(self.arguments)} arrays, {', '.join(self.arguments)}, and got {len(arrays)}")
         return tuple(bound)
 
-    def simulate(self, *arrays: Any, schedule_seed: int = 0, multiprocessors: int = 0, progress: bool | None = None) -> SimulationStatistics:
+    def simulate(self, *arrays: Operand | Array, schedule_seed: int = 0, multiprocessors: int = 0, progress: bool | None = None) -> SimulationStatistics:
         """Runs on the simulator, on arrays in the host's memory; what the kernel writes is written to them.
 
         Args:
@@ -158,18 +160,18 @@ class Kernel:
         for name, array in zip(self.arguments, bound):
             if array.device != CPU:
                 raise ValueError(f"{name} is on {array.place}, and the simulator works on the host's memory: copy it there")
-        options = _library.SimulatorOptions()
+        options = _binding.SimulatorOptions()
         _library.functions().fp8SimulatorOptionsInit(ctypes.byref(options))
         options.schedule_seed = schedule_seed
         options.multiprocessors = multiprocessors or options.multiprocessors
         with Progress(f"simulating {self.name}", progress) as shown:
             return run_interruptibly(lambda stop: self._simulate(bound, options, shown, stop))
 
-    def _simulate(self, bound: tuple[Array, ...], options: _library.SimulatorOptions, shown: Progress, stop: threading.Event) -> SimulationStatistics:
+    def _simulate(self, bound: tuple[Array, ...], options: _binding.SimulatorOptions, shown: Progress, stop: threading.Event) -> SimulationStatistics:
         """A run that ends soon after `stop` is set."""
         failures: list[BaseException] = []
 
-        def update(done: int, total: int, _: Any) -> int:
+        def update(done: int, total: int, _: object) -> int:
             """Not 0 ends the run. Nothing may be raised here: the caller is the C library."""
             try:
                 shown.update(done, total)
@@ -177,8 +179,8 @@ class Kernel:
                 failures.append(error)
             return int(stop.is_set() or bool(failures))
 
-        options.progress = _library.Progress(update)
-        statistics = _library.SimulatorStatistics()
+        options.progress = _binding.Progress(update)
+        statistics = _binding.SimulatorStatistics()
         ptx = self.ptx.encode()
         try:
             _library.call(
@@ -211,7 +213,7 @@ class Kernel:
                 self._loaded[ordinal] = LoadedKernel(device, image, self._object.manifest)
             return self._loaded[ordinal]
 
-    def launch(self, *arrays: Any, stream: Any = None) -> None:
+    def launch(self, *arrays: Operand | Array, stream: Stream | None = None) -> None:
         """Enqueues the kernel on a GPU.
 
         Args:
@@ -239,7 +241,7 @@ class Kernel:
         return f"<fp8.Kernel {self.name} for {self.chip}: {launch['block'][0]} threads, {launch['shared_memory_bytes']} bytes of shared memory, {made}>"
 
 
-def _current_stream(arrays: tuple[Any, ...]) -> int:
+def _current_stream(arrays: tuple[Operand | Array, ...]) -> int:
     """That of the package that the first array is of."""
     first = describe(arrays[0], "the first array") if arrays else None
     return current_stream(arrays[0], first.index) if first and first.device == CUDA else 0

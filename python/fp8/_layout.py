@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from typing import Callable
 
+from ._annotations import Operand
 from ._arrays import Array, by, contiguous_strides, describe, spelt, stands_for
 from ._packages import package
 from ._types import BY_MLIR
@@ -98,7 +99,7 @@ def in_rows(name: str, array: Array, by_tma: bool) -> Array:
     return describe(copy, name).as_type(array.dtype).laid_out(array.shape, strides)
 
 
-def make_output(like: Any, place: str, shape: tuple[int, ...], dtype: str, out: Any, given: Array | None) -> tuple[Array, Callable[[], Any]]:
+def make_output(like: object, place: str, shape: tuple[int, ...], dtype: str, out: Operand | None, given: Array | None) -> tuple[Array, Callable[[], Operand]]:
     """Where D goes, and a function that gives it in the form that the caller wants, once it is there.
 
     Args:
@@ -109,10 +110,10 @@ def make_output(like: Any, place: str, shape: tuple[int, ...], dtype: str, out: 
         out: what the caller passed for D, or None.
         given: what that is.
     """
-    return _new_output(like, shape, dtype) if given is None else _given_output(place, shape, dtype, out, given)
+    return _new_output(like, shape, dtype) if out is None or given is None else _given_output(place, shape, dtype, out, given)
 
 
-def _new_output(like: Any, shape: tuple[int, ...], dtype: str) -> tuple[Array, Callable[[], Any]]:
+def _new_output(like: object, shape: tuple[int, ...], dtype: str) -> tuple[Array, Callable[[], Operand]]:
     made_by = package(like)
     if made_by is None:
         raise ValueError(f"a is a {type(like).__name__}, of which no new array can be made here: pass out")
@@ -122,7 +123,7 @@ def _new_output(like: Any, shape: tuple[int, ...], dtype: str) -> tuple[Array, C
     return array, lambda: made if extents == shape else made_by.contiguous(made_by.view(made, shape, strides))
 
 
-def _given_output(place: str, shape: tuple[int, ...], dtype: str, out: Any, given: Array) -> tuple[Array, Callable[[], Any]]:
+def _given_output(place: str, shape: tuple[int, ...], dtype: str, out: Operand, given: Array) -> tuple[Array, Callable[[], Operand]]:
     if given.shape != shape:
         raise ValueError(f"out is {by(given.shape)}; it must be {'L x ' * (len(shape) - 2)}M x N, {by(shape)}")
     if not stands_for(given.dtype, dtype):
@@ -146,7 +147,7 @@ def _given_output(place: str, shape: tuple[int, ...], dtype: str, out: Any, give
     extents, strides = _padded(shape, dtype)
     temporary = made_by.empty_like(extents, out)
 
-    def copy_back() -> Any:
+    def copy_back() -> Operand:
         made_by.copy(out, made_by.view(temporary, shape, strides))
         return out
 

@@ -7,7 +7,6 @@ import json
 import re
 import threading
 from dataclasses import asdict, replace
-from typing import Any
 
 from . import _cache
 from ._spec import GemmSpec
@@ -42,7 +41,7 @@ def keep(gpu: str, spec: GemmSpec, problem: tuple[int, int, int], config: str) -
     """Remembers it, for later processes too. Of two that write at once, one is lost."""
     with _lock:
         mine = _by_gpu.pop(gpu, {})
-        configurations: dict[str, Any] = _configurations(gpu)  # as another process may have written it since
+        configurations: dict[str, str] = _configurations(gpu)  # as another process may have written it since
         configurations.update(mine)
         configurations[_key(spec, problem)] = config
         _cache.write(_file(gpu), {"build": _cache.key(), "configurations": configurations})

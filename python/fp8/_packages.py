@@ -6,8 +6,10 @@ from __future__ import annotations
 import contextlib
 import importlib
 import operator
+import sys
 from typing import Any, ContextManager
 
+from ._annotations import Stream
 from ._arrays import package_of
 from ._types import Format
 
@@ -151,7 +153,7 @@ class _CuPy(_NumPy):
         )
 
 
-def package(array: Any) -> Package | None:
+def package(array: object) -> Package | None:
     """What makes arrays like this one; None if nobody here knows."""
     name = package_of(array)
     if name == "torch":
@@ -159,21 +161,28 @@ def package(array: Any) -> Package | None:
     return _NumPy() if name == "numpy" else _CuPy() if name == "cupy" else None
 
 
-def stream_address(stream: Any) -> int:
+def stream_address(stream: Stream) -> int:
     """The address of a CUDA stream that is given as such, or as a stream of torch or cupy.
 
     Raises:
         TypeError: it is neither.
     """
+    address: object = stream
     for name in ("cuda_stream", "ptr"):
-        stream = getattr(stream, name, stream)
+        address = getattr(address, name, address)
     try:
-        return operator.index(stream)
+        return operator.index(address)  # type: ignore[arg-type]  # TypeError is what tells
     except TypeError:
-        raise TypeError(f"stream is a {type(stream).__name__}; it must be a stream of torch or cupy, or the address of one") from None
+        raise TypeError(f"stream is a {type(address).__name__}; it must be a stream of torch or cupy, or the address of one") from None
 
 
-def current_stream(array: Any, index: int) -> int:
+def torch_is_compiling() -> bool:
+    """Returns whether torch.compile reads the code that runs. torch must have been imported."""
+    compiler = getattr(sys.modules["torch"], "compiler", None)  # of torch 2.1 and later
+    return compiler is not None and bool(compiler.is_compiling())
+
+
+def current_stream(array: object, index: int) -> int:
     """The CUDA stream that whoever made `array` enqueues to at present; 0, the default stream, if that is not known."""
     found = package(array)
     return found.current_stream(index) if found and package_of(array) != "numpy" else 0

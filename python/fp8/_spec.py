@@ -5,15 +5,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ._types import ADDENDS, OUTPUTS, SCALES, format_of
-
+from ._call import PARAMETERS, Parameter
+from ._types import format_of
 
 LARGEST_EXTENT = 2**31 - 1
 """Coordinates of TMA are 32-bit numbers with a sign (rule G6 of docs/Semantics.md)."""
-
-NUMBERS = frozenset(("beta", "d_scale"))
-"""The arguments that are one float32."""
-
 
 def check_problem(problem: tuple[int | None, int | None, int | None]) -> None:
     """Raises a ValueError if these are not M, N and K, each None or an extent that a kernel can have."""
@@ -61,10 +57,10 @@ class GemmSpec:
     programmatic: bool | None = None
 
     def __post_init__(self) -> None:
-        for name, known in (("out_dtype", OUTPUTS), ("a_scale_dtype", SCALES), ("b_scale_dtype", SCALES), ("bias_dtype", ADDENDS), ("residual_dtype", ADDENDS)):
-            value = getattr(self, name)
-            if value is not None or known is not ADDENDS:
-                object.__setattr__(self, name, format_of(value, name, known).mlir)
+        for parameter in PARAMETERS:
+            name = parameter.field
+            if name.endswith("_dtype") and (getattr(self, name) is not None or name not in ("bias_dtype", "residual_dtype")):
+                object.__setattr__(self, name, format_of(getattr(self, name), name, parameter.formats).mlir)
         if self.b_block not in (128, 64, 1):
             raise ValueError(f"b_block is {self.b_block!r}; it must be 128, 64 or 1")
         if self.beta and not self.residual_dtype:
@@ -75,47 +71,44 @@ class GemmSpec:
             raise ValueError("the config pins the launch, too: leave programmatic out, and add 'launch = programmatic' to the config if it is wanted")
 
     @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The operands that the kernel takes, in its order."""
+        return tuple(parameter for parameter in PARAMETERS if not parameter.field or getattr(self, parameter.field))
+
+    @property
     def arguments(self) -> tuple[str, ...]:
         """The names of the kernel's arguments, in order."""
-        return tuple(name for name, _, _ in self._arguments())
+        return tuple(parameter.argument for parameter in self.parameters)
 
     @property
     def read_by_tma(self) -> frozenset[str]:
         """The names of the arguments that TMA copies; threads load the others: numbers, and B's scales for blocks of rows."""
-        return frozenset(self.arguments) - NUMBERS - ({"b_scale"} if self.b_block != 1 else set())
+        by_threads = {"b_scale"} if self.b_block != 1 else set()
+        return frozenset(parameter.argument for parameter in self.parameters if not parameter.is_number) - by_threads
+
+    def dtype_of(self, parameter: Parameter) -> str:
+        """Returns the type of an operand's elements, as MLIR spells it."""
+        return str(getattr(self, parameter.field)) if parameter.field.endswith("_dtype") else parameter.formats[0].mlir
 
     @property
     def launch(self) -> str:
         """How the kernel of a chosen configuration is launched, as the compiler's passes call it."""
         return "fastest" if self.programmatic is None else "programmatic" if self.programmatic else "serial"
 
-    def _arguments(self) -> list[tuple[str, str, str]]:
-        """Name, type and access of each argument."""
-        rows = "memref<?x?x?x{}, strided<[?, ?, 1]>>" if self.batch else "memref<?x?x{}, strided<[?, 1]>>"
-        number = "memref<1x1xf32>"
-        b_scale = rows.format(self.b_scale_dtype)
-        arguments = [
-            ("a", rows.format("f8E4M3FN"), "read"),
-            ("a_scale", rows.format(self.a_scale_dtype), "read"),
-            ("b", rows.format("f8E4M3FN"), "read"),
-            ("b_scale", b_scale, "read"),
-        ]
-        if self.residual_dtype:
-            arguments.append(("c", rows.format(self.residual_dtype), "read"))
-        if self.beta:
-            arguments.append(("beta", number, "read"))
-        if self.bias_dtype:
-            arguments.append(("bias", f"memref<1x?x{self.bias_dtype}, strided<[?, 1]>>", "read"))
-        if self.out_scale:
-            arguments.append(("d_scale", number, "read"))
-        return [*arguments, ("d", rows.format(self.out_dtype), "write")]
+    def _type_of(self, parameter: Parameter) -> str:
+        """The type of the kernel's argument in MLIR."""
+        extents = ["1" if extent == "1" else "?" for extent in parameter.extents]
+        strides = ["?", "1"]
+        if self.batch and parameter.is_batched:
+            extents, strides = ["?", *extents], ["?", *strides]
+        layout = "" if parameter.is_number else f", strided<[{', '.join(strides)}]>"
+        return f"memref<{'x'.join(extents)}x{self.dtype_of(parameter)}{layout}>"
 
     def mlir(self) -> str:
         """The module of phase 0."""
-        types = {name: kind for name, kind, _ in self._arguments()}
-        parameters = ", ".join(
-            f'%{name}: {kind} {{fp8.name = "{name}", fp8.access = "{access}"}}' for name, kind, access in self._arguments()
-        )
+        types = {parameter.argument: self._type_of(parameter) for parameter in self.parameters}
+        access = {name: "write" if name == "d" else "read" for name in types}
+        parameters = ", ".join(f'%{name}: {type} {{fp8.name = "{name}", fp8.access = "{access[name]}"}}' for name, type in types.items())
         inputs = ("a", "a_scale", "b", "b_scale")
         op = f"fp8.blockwise_gemm ins({', '.join('%' + i for i in inputs)} : {', '.join(types[i] for i in inputs)})"
         if self.residual_dtype:

@@ -3,21 +3,24 @@
 
 from __future__ import annotations
 
-import os
-import threading
-from typing import Any, Callable
+from typing import Callable, Union
 
 import torch
 
-from . import _gemm
+from . import _choice
+from ._annotations import Number, Operand
 from ._arrays import Array, contiguous_strides
+from ._call import BY_ARGUMENT, PARAMETERS, Call
 from ._device import get_device
 from ._errors import DeviceError
-from ._gemm import Launched, launch
+from ._launch import Launched, launch
+from ._launch import run as run_anywhere
 from ._library import last_error
-from ._operands import NO_GRADIENT, Call, as_number, requires_gradient
+from ._operands import NO_GRADIENT, as_number, requires_gradient
 from ._packages import package
 from ._types import BY_MLIR, format_of
+
+_Key = tuple[object, ...]
 
 try:
     _raw_stream: Callable[[int], int] = torch._C._cuda_getCurrentRawStream
@@ -28,38 +31,41 @@ except AttributeError:  # a torch without CUDA
 
 
 class _Plan:
-    """A call that can be repeated with other tensors of the same types, shapes and strides, none of which is copied."""
+    """A call that can be repeated with other tensors of the same types, shapes and strides, none of which is copied.
 
-    __slots__ = ("launch", "handle", "pack", "call", "shape", "strides", "dtype", "device", "index", "names", "count", "masks", "constants", "known_number")
+    Attributes:
+        others: of each argument between B's scales and D, its place in a `Call`, and whether it is a number of Python.
+        masks: of each argument, the bits that its address may not have.
+    """
+
+    __slots__ = ("launch", "handle", "pack", "call", "shape", "strides", "dtype", "device", "index", "others", "count", "masks", "known_number")
 
     def __init__(self, call: Call, done: Launched):
         operands, spec = done.operands, done.operands.spec
         self.launch = done.launch
         self.handle, self.pack, self.call, self.count = done.launch.handle, done.launch.pack, done.launch.call, done.launch.count
         self.shape, self.strides, self.dtype = operands.d_shape, contiguous_strides(operands.d_shape), getattr(torch, BY_MLIR[spec.out_dtype].name)
-        self.device, self.index = call.a.device, operands.index
-        self.names = spec.arguments
-        # The bits that no address may have.
+        self.device, self.index = getattr(call.a, "device"), operands.index
+        self.others = tuple(
+            (Call._fields.index(BY_ARGUMENT[name].keyword), isinstance(operands.numbers.get(name), float)) for name in spec.arguments[4:-1]
+        )
         self.masks = tuple(15 if name in spec.read_by_tma else 0 for name in spec.arguments)
-        self.constants = frozenset(name for name, value in operands.numbers.items() if isinstance(value, float))
         self.known_number = get_device(operands.index).known_number
 
 
-_plans: dict[tuple[Any, ...], _Plan] = {}
-_lock = threading.Lock()
-_MANY = 65536  # plans, after which all are forgotten
+_plans: _choice.Remembered[_Key, _Plan] = _choice.Remembered()
 
 
-def _key(
-    a: Any, a_scale: Any, b: Any, b_scale: Any, out_dtype: Any, bias: Any, residual: Any, beta: Any, out_scale: Any, out: Any,
-    scale_layout: Any, b_block: int, programmatic: bool | None,
-) -> tuple[Any, ...] | None:
+def _key(call: Call) -> _Key | None:
+    """Returns what calls of one plan have in common; None if only `launch` can tell whether the call is right."""
+    fields: tuple[torch.Tensor, ...] = call
+    a, a_scale, b, b_scale, out_dtype, bias, residual, beta, out_scale, out, scale_layout, b_block, _, programmatic = fields
     if torch.is_grad_enabled() and (
         a.requires_grad or a_scale.requires_grad or b.requires_grad or b_scale.requires_grad  # one by one, which is the quickest
         or requires_gradient(bias, residual, beta, out_scale, out)
     ):
         raise ValueError(NO_GRADIENT)
-    key: tuple[Any, ...] = (
+    key: _Key = (
         a.shape,
         a.stride(),
         a.dtype,
@@ -87,142 +93,129 @@ def _key(
         else:
             key += (None,)
     if residual is not None:
-        key += _mark(beta)
+        key += _key_of_number(beta)
     elif not isinstance(beta, (float, int)) or beta != 1:
-        return None  # an error or not, as `launch` finds
-    return key if out_scale is None else key + _mark(out_scale)
+        return None
+    return key if out_scale is None else key + _key_of_number(out_scale)
 
 
-def _mark(value: Any) -> tuple[Any, ...]:
-    """Whether it is an array, or a number, of which 0 and 1 make other kernels."""
+def _key_of_number(value: Number) -> _Key:
+    """Tells arrays from numbers, and of these 0 and 1, which make other kernels."""
     number = as_number(value)
     if number is None:
-        return value.shape, value.dtype, value.get_device()
+        tensor: torch.Tensor = value
+        return tensor.shape, tensor.dtype, tensor.get_device()
     return (number if number in (0, 1) else "number",)
 
 
-def gemm(
-    a: Any,
-    a_scale: Any,
-    b: Any,
-    b_scale: Any,
-    out_dtype: Any,
-    bias: Any,
-    residual: Any,
-    beta: Any,
-    out_scale: Any,
-    out: Any,
-    scale_layout: str | None,
-    b_block: int,
-    stream: int | None,
-    programmatic: bool | None,
-) -> torch.Tensor:
-    """fp8.gemm of tensors on a cuda device."""
+def run(call: Call, simulate: bool, chip: str | None) -> torch.Tensor:
+    """fp8.gemm of tensors: of those on a cuda device, or of any while torch.compile reads the code."""
+    if not is_compiling():
+        return _gemm(call)
+    if getattr(call.a, "is_cuda") and not simulate and chip is None:
+        return _call_operator(call)
+    return run_uncompiled(call, simulate, chip)
+
+
+def _gemm(call: Call) -> torch.Tensor:
+    """A call of tensors on a cuda device, by its plan if there is one."""
     try:
-        key = _key(a, a_scale, b, b_scale, out_dtype, bias, residual, beta, out_scale, out, scale_layout, b_block, programmatic)
+        key = _key(call)
     except AttributeError:
-        key = None  # not all are tensors, which is an error or not, as `launch` finds
-    plan = _plans.get(key)  # type: ignore[arg-type]
+        key = None  # not all are tensors; `launch` finds whether that is an error
+    plan = _plans.entries.get(key)  # type: ignore[arg-type]
     if plan is None:
-        return _cold(key, Call(a, a_scale, b, b_scale, out_dtype, bias, residual, beta, out_scale, out, scale_layout, b_block, stream, programmatic))
-    if out is not None:
-        result = out
+        return _launch_and_plan(key, call)
+    stream = call.stream
+    if call.out is not None:
+        result: torch.Tensor = call.out
     elif stream is None:
         # Quicker than torch.empty, which works the strides out.
         result = torch.empty_strided(plan.shape, plan.strides, dtype=plan.dtype, device=plan.device)
     else:
-        with package(a).on(plan.index, stream):  # type: ignore[union-attr]
+        with package(call.a).on(plan.index, stream):  # type: ignore[union-attr]
             result = torch.empty_strided(plan.shape, plan.strides, dtype=plan.dtype, device=plan.device)
-    addresses = [a.data_ptr(), a_scale.data_ptr(), b.data_ptr(), b_scale.data_ptr()]
-    if plan.count > 5:
-        for name in plan.names[4:-1]:
-            given = residual if name == "c" else bias if name == "bias" else beta if name == "beta" else out_scale
-            address = plan.known_number(float(given)) if name in plan.constants else given.data_ptr()
-            if address is None:  # a number that is not on the GPU yet
-                return _cold(None, Call(a, a_scale, b, b_scale, out_dtype, bias, residual, beta, out_scale, out, scale_layout, b_block, stream, programmatic))
-            addresses.append(address)
+    fields: tuple[torch.Tensor, ...] = call
+    addresses = [fields[0].data_ptr(), fields[1].data_ptr(), fields[2].data_ptr(), fields[3].data_ptr()]
+    for place, is_number in plan.others:
+        given = fields[place]
+        address = plan.known_number(float(given)) if is_number else given.data_ptr()
+        if address is None:  # a number that is not on the GPU yet
+            return _launch_and_plan(None, call)
+        addresses.append(address)
     addresses.append(result.data_ptr())
     for address, mask in zip(addresses, plan.masks):
         if address & mask:  # parts of tensors, which TMA may not read where they are
-            return _cold(None, Call(a, a_scale, b, b_scale, out_dtype, bias, residual, beta, out_scale, out, scale_layout, b_block, stream, programmatic))
+            return _launch_and_plan(None, call)
     if plan.call(plan.handle, plan.pack(*addresses), plan.count, _raw_stream(plan.index) if stream is None else stream):
         raise DeviceError(last_error())
     return result
 
 
-def _cold(key: tuple[Any, ...] | None, call: Call) -> torch.Tensor:
-    """A call that is checked, and one whose operands are copied each time."""
-    began = _gemm.generation
+def _launch_and_plan(key: _Key | None, call: Call) -> torch.Tensor:
+    """Checks and launches a call, and keeps a plan for its key, unless that is None or an operand was copied."""
+    since = _choice.generation()
     done = launch(call)
-    if key is not None and _reads_in_place(call, done):
-        plan = _Plan(call, done)
-        with _lock:
-            if len(_plans) >= _MANY:
-                _plans.clear()
-            if began == _gemm.generation:
-                _plans[key] = plan
+    if key is not None and _reads_in_place(done):
+        _plans.keep(key, _Plan(call, done), since)
     result: torch.Tensor = done.result
     return result
 
 
-def _reads_in_place(call: Call, done: Launched) -> bool:
+def _reads_in_place(done: Launched) -> bool:
     """Whether the kernel works on the operands themselves, and on what is returned."""
-    originals = {array.address for _, array in done.operands.named()}
+    originals = {array.address for array in done.operands.matrices.values()}
     reads: dict[str, Array] = dict(zip(done.operands.spec.arguments, done.arrays))
-    written = reads.pop("d")
-    return all(array.address in originals for name, array in reads.items() if name not in done.operands.numbers) and written.address == done.result.data_ptr()
-
-
-def forget_plans() -> None:
-    """Other kernels may have been chosen since."""
-    with _lock:
-        _plans.clear()
-
-
-def _forget() -> None:
-    """In a process that was forked."""
-    global _lock
-    _lock = threading.Lock()
-    _plans.clear()
-
-
-os.register_at_fork(after_in_child=_forget)
+    written, result = reads.pop("d"), done.result
+    is_result = written.address == getattr(result, "data_ptr")()
+    return is_result and all(array.address in originals for name, array in reads.items() if name not in done.operands.numbers)
 
 
 # -- The operators, which are what torch.compile sees --------------------------------------------------------------------------
 
 
-_OPERANDS = (
-    "Tensor a, Tensor a_scale, Tensor b, Tensor b_scale, *, Tensor? bias=None, Tensor? residual=None, float beta=1.0, "
-    "Tensor? beta_tensor=None, float? out_scale=None, Tensor? out_scale_tensor=None, str? scale_layout=None, int b_block=128, "
-    "bool? programmatic=None"
-)
+_NUMBERS = tuple(parameter.keyword for parameter in PARAMETERS if parameter.is_number)
+# Types of the options of a Call as torch's schemas spell them; those of operands are "Tensor". What the operator cannot take is left out.
+_SCHEMA_TYPES = {
+    "bias": "Tensor?", "residual": "Tensor?", "beta": "float", "out_scale": "float?", "scale_layout": "str?", "b_block": "int",
+    "programmatic": "bool?", "out_dtype": "ScalarType?",
+}
+
+
+def _schema() -> str:
+    """The operator's parameters: those of a `Call`. A number may also be a tensor, of another name."""
+    defaults = Call._field_defaults
+    options = [f"{type} {name}={defaults[name]}" for name, type in _SCHEMA_TYPES.items()]
+    options += [f"Tensor? {name}_tensor=None" for name in _NUMBERS]
+    return ", ".join([*(f"Tensor {name}" for name in Call._fields if name not in defaults), "*", *options])
+
+
 _library = torch.library.Library("fp8", "DEF")
-_library.define(f"gemm({_OPERANDS}, ScalarType? out_dtype=None) -> Tensor")
-_library.define(f"gemm_out({_OPERANDS}, ScalarType? out_dtype=None, Tensor(a!) out) -> ()")
+_library.define(f"gemm({_schema()}) -> Tensor")
+_library.define(f"gemm_out({_schema()}, Tensor(a!) out) -> ()")
+
+_Runner = Callable[[Call, bool, Union[str, None]], "torch.Tensor"]
+_Option = Union[Operand, float, str, "torch.dtype", None]
 
 
-def _run(
-    a: Any, a_scale: Any, b: Any, b_scale: Any, *, out_dtype: Any = None, bias: Any = None, residual: Any = None, beta: float = 1.0,
-    beta_tensor: Any = None, out_scale: float | None = None, out_scale_tensor: Any = None, out: Any = None, scale_layout: Any = None, b_block: int = 128,
-    programmatic: bool | None = None,
-) -> torch.Tensor:
-    if beta_tensor is not None:
-        beta = beta_tensor
-    if out_scale_tensor is not None:
-        out_scale = out_scale_tensor
-    return gemm(a, a_scale, b, b_scale, out_dtype, bias, residual, beta, out_scale, out, scale_layout, b_block, None, programmatic)
+def _run(*operands: torch.Tensor, **options: _Option) -> torch.Tensor:
+    for name in _NUMBERS:
+        tensor = options.pop(f"{name}_tensor", None)
+        if tensor is not None:
+            options[name] = tensor
+    return _gemm(Call(*operands, **options))  # type: ignore[arg-type]
 
 
-def _run_out(*operands: Any, **options: Any) -> None:
+def _run_out(*operands: torch.Tensor, **options: _Option) -> None:
     _run(*operands, **options)
 
 
-def _fake(a: Any, a_scale: Any, b: Any, b_scale: Any, *, out_dtype: Any = None, **_: Any) -> torch.Tensor:
+def _fake(a: torch.Tensor, a_scale: torch.Tensor, b: torch.Tensor, b_scale: torch.Tensor, *, out_dtype: torch.dtype | None = None,
+          **_: _Option) -> torch.Tensor:
     return a.new_empty((*a.shape[:-1], b.shape[-2]), dtype=torch.bfloat16 if out_dtype is None else out_dtype)
 
 
-def _fake_out(*_: Any, **__: Any) -> None:
+def _fake_out(*_: torch.Tensor, **__: _Option) -> None:
     pass
 
 
@@ -234,33 +227,33 @@ torch.library.register_fake("fp8::gemm_out", _fake_out)
 
 # What torch uses for its own functions: unlike torch.compiler.disable, it does not import torch._dynamo, which takes seconds, before the
 # first call that is compiled.
-_disable: Any = getattr(torch, "_disable_dynamo", None) or torch.compiler.disable
+_disable: Callable[[_Runner], _Runner] = getattr(torch, "_disable_dynamo", None) or torch.compiler.disable
 
 
-@_disable  # type: ignore[untyped-decorator, unused-ignore]
+@_disable
 def run_uncompiled(call: Call, simulate: bool, chip: str | None) -> torch.Tensor:
     """A call that torch.compile does not read, for which there is no operator: what is before it and behind it is compiled."""
-    result: torch.Tensor = _gemm.run_call(call, simulate, chip)
+    result: torch.Tensor = run_anywhere(call, simulate, chip)
     return result
 
 
-def compiled(call: Call) -> torch.Tensor:
+def _call_operator(call: Call) -> torch.Tensor:
     """A call that torch.compile reads."""
     if call.stream is not None:
         raise ValueError("stream cannot be given under torch.compile, which has its own: leave it out")
-    operands = (call.a, call.a_scale, call.b, call.b_scale)
-    if torch.is_grad_enabled() and requires_gradient(*operands, call.bias, call.residual, call.beta, call.out_scale, call.out):
+    if torch.is_grad_enabled() and requires_gradient(*call.operands()):
         raise ValueError(NO_GRADIENT)
+    options = {name: getattr(call, name) for name in _SCHEMA_TYPES}
     dtype = call.out_dtype
     if dtype is not None and not isinstance(dtype, torch.dtype):
-        dtype = getattr(torch, format_of(dtype, "out_dtype").name)
-    options = {name: getattr(call, name) for name in ("bias", "residual", "scale_layout", "b_block", "programmatic")} | {"out_dtype": dtype}
-    for name, value in (("beta", call.beta), ("out_scale", call.out_scale)):
-        options[f"{name}_tensor" if isinstance(value, torch.Tensor) else name] = value
+        options["out_dtype"] = getattr(torch, format_of(dtype, "out_dtype").name)
+    for name in _NUMBERS:
+        if isinstance(options[name], torch.Tensor):
+            options[f"{name}_tensor"] = options.pop(name)
     if call.out is None:
-        result: torch.Tensor = torch.ops.fp8.gemm(*operands, **options)
+        result: torch.Tensor = torch.ops.fp8.gemm(*call[:4], **options)
         return result
-    torch.ops.fp8.gemm_out(*operands, **options, out=call.out)
+    torch.ops.fp8.gemm_out(*call[:4], **options, out=call.out)
     return call.out
 
 

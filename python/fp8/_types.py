@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Iterable
+from typing import Iterable
+
+from ._annotations import DType
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ FORMATS = {format.name: format for format in OUTPUTS}
 BY_MLIR = {format.mlir: format for format in OUTPUTS}
 
 
-def type_name(dtype: Any) -> str:
+def type_name(dtype: DType) -> str:
     """The name of a type of NumPy, ml_dtypes or PyTorch, or what is given as a name: "float32"."""
     if isinstance(dtype, str):
         return dtype.removeprefix("torch.")
@@ -56,7 +58,7 @@ def one_of(formats: Iterable[Format]) -> str:
     return f"{', '.join(others)} or {last}" if others else last
 
 
-def format_of(dtype: Any, argument: str, known: tuple[Format, ...] = OUTPUTS) -> Format:
+def format_of(dtype: DType, argument: str, known: tuple[Format, ...] = OUTPUTS) -> Format:
     """The format that a type of NumPy, ml_dtypes or PyTorch is, or that is given by name, also by MLIR's.
 
     Raises:

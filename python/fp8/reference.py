@@ -8,11 +8,12 @@ from typing import Any
 
 from ._annotations import DType, Number, NumPyOrTorch, Operand
 from ._arrays import by
+from ._call import BLOCK, Call, blocks
 from ._layout import scale_layout as layout_of
 from ._numeric import NumPy, Torch, arrays_of, round_to
 from ._types import E4M3, format_of
 
-K_BLOCK = 128
+__all__ = ["reference_gemm"]
 
 
 def reference_gemm(a: NumPyOrTorch, a_scale: Operand, b: Operand, b_scale: Operand, *, out_dtype: DType | None = None,
@@ -44,7 +45,8 @@ def reference_gemm(a: NumPyOrTorch, a_scale: Operand, b: Operand, b_scale: Opera
         TypeError: There is no such output, or an operand is of a type that is none's.
     """
     xp = arrays_of(a)
-    total, _ = accumulate(xp, a, a_scale, b, b_scale, bias, residual, beta, out_scale, b_block, scale_layout)
+    call = Call(a, a_scale, b, b_scale, bias=bias, residual=residual, beta=beta, out_scale=out_scale, b_block=b_block, scale_layout=scale_layout)
+    total, _ = accumulate(xp, call)
     if out_dtype is None:
         unrounded: NumPyOrTorch = total
         return unrounded
@@ -53,9 +55,10 @@ def reference_gemm(a: NumPyOrTorch, a_scale: Operand, b: Operand, b_scale: Opera
     return rounded
 
 
-def accumulate(xp: NumPy | Torch, a: Any, a_scale: Any, b: Any, b_scale: Any, bias: Any, residual: Any, beta: Any, out_scale: Any,
-               b_block: int, scale_layout: str | None) -> tuple[Any, Any]:
+def accumulate(xp: NumPy | Torch, call: Call) -> tuple[Any, Any]:
     """Returns D in float64, and the magnitude of what it is the sum of: `|out_scale| * (sum |a_scale * b_scale| * sum |A| |B| + |beta * C| + |bias|)`."""
+    fields: tuple[Any, ...] = call
+    a, a_scale, b, b_scale, _, bias, residual, beta, out_scale, _, scale_layout, b_block, *_ = fields
     beta, out_scale = _number("beta", beta), _number("out_scale", 1.0 if out_scale is None else out_scale)
     wide_a, wide_b = (xp.widen(operand, E4M3) for operand in (a, b))
     if len(a.shape) != len(b.shape) or len(a.shape) not in (2, 3) or a.shape[-1] != b.shape[-1] or a.shape[:-2] != b.shape[:-2]:
@@ -64,18 +67,18 @@ def accumulate(xp: NumPy | Torch, a: Any, a_scale: Any, b: Any, b_scale: Any, bi
         raise ValueError(f"b_block is {b_block}; B has a scale for 128, 64 or 1 of its rows")
     m, n, k = a.shape[-2], b.shape[-2], a.shape[-1]
     batch = tuple(a.shape[:-2])
-    num_blocks = -(-k // K_BLOCK)
+    num_blocks = blocks(k)
     a_rows = _row_scales(xp, a_scale, "a_scale", batch, ("M", m), num_blocks, scale_layout)
     if b_block == 1:
         b_rows = _row_scales(xp, b_scale, "b_scale", batch, ("N", n), num_blocks, scale_layout)
     else:
-        _check_shape(b_scale, "b_scale", (*batch, -(-n // b_block), num_blocks))
+        _check_shape(b_scale, "b_scale", (*batch, blocks(n, b_block), num_blocks))
         b_rows = xp.repeat_rows(xp.widen(b_scale), b_block)[..., :n, :]
     total = xp.full((*batch, m, n), 0.0, "float64")
     magnitude = xp.full((*batch, m, n), 0.0, "float64")
     with xp.quiet():
         for block in range(num_blocks):
-            part = slice(block * K_BLOCK, (block + 1) * K_BLOCK)
+            part = slice(block * BLOCK, (block + 1) * BLOCK)
             scale = a_rows[..., :, block, None] * b_rows[..., None, :, block]
             left, right = wide_a[..., part], wide_b[..., part].swapaxes(-1, -2)
             total = total + scale * (left @ right)

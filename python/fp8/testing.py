@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Callable, ParamSpec
 
-from ._annotations import DType, Number
+from ._annotations import DType, Number, NumPyOrTorch, Operand
+from ._call import Call
 from ._numeric import NumPy, Torch, arrays_of, round_to, spacing
 from ._types import Format, format_of, type_name
 from .reference import accumulate
@@ -62,8 +64,9 @@ class Comparison:
         return "\n".join([f"<Comparison: {head}>", *(f"  {mismatch}" for mismatch in self.mismatches)])
 
 
-def compare(d: Any, a: Any, a_scale: Any, b: Any, b_scale: Any, *, out_dtype: DType | None = None, bias: Any = None, residual: Any = None,
-            beta: Number = 1.0, out_scale: Number | None = 1.0, b_block: int = 128, scale_layout: str | None = None) -> Comparison:
+def compare(d: NumPyOrTorch, a: NumPyOrTorch, a_scale: Operand, b: Operand, b_scale: Operand, *, out_dtype: DType | None = None,
+            bias: Operand | None = None, residual: Operand | None = None, beta: Number = 1.0, out_scale: Number | None = 1.0, b_block: int = 128,
+            scale_layout: str | None = None) -> Comparison:
     """Compares D with the reference of its operands: `|d - ref| <= ulp(ref) + 2^-11 * sum |a_scale * b_scale| * sum |A| |B|`.
 
     NaN must be NaN. Where the bound of the reference reaches past the largest number of D's type, that number and infinity are both right. Where
@@ -77,7 +80,8 @@ def compare(d: Any, a: Any, a_scale: Any, b: Any, b_scale: Any, *, out_dtype: DT
     """
     xp = arrays_of(d)
     target = format_of(d.dtype, "D") if out_dtype is None else format_of(out_dtype, "out_dtype")
-    expected, magnitude = accumulate(xp, a, a_scale, b, b_scale, bias, residual, beta, out_scale, b_block, scale_layout)
+    call = Call(a, a_scale, b, b_scale, bias=bias, residual=residual, beta=beta, out_scale=out_scale, b_block=b_block, scale_layout=scale_layout)
+    expected, magnitude = accumulate(xp, call)
     if tuple(d.shape) != tuple(expected.shape):
         raise ValueError(f"D has the shape {tuple(d.shape)}; it is {tuple(expected.shape)} for these operands")
     if type_name(d.dtype) != target.name and type_name(d.dtype) != f"uint{8 * target.size}":
@@ -113,16 +117,28 @@ def _judge(xp: NumPy | Torch, actual: Any, expected: Any, magnitude: Any, target
                       float((distance**2).sum()) ** 0.5 / norm if norm else 0.0, mismatches)
 
 
-def assert_close(d: Any, a: Any, a_scale: Any, b: Any, b_scale: Any, **options: Any) -> Comparison:
-    """Compares as `compare` does.
+P = ParamSpec("P")
 
-    Returns:
-        What the comparison found.
 
-    Raises:
-        AssertionError: An element is wrong; the message names the first ones.
-    """
-    result = compare(d, a, a_scale, b, b_scale, **options)
-    if not result:
-        raise AssertionError(repr(result))
-    return result
+def _raising(comparing: Callable[P, Comparison]) -> Callable[P, Comparison]:
+    """Returns a function of the same parameters that raises where `comparing` finds wrong elements."""
+
+    def assert_close(*operands: P.args, **options: P.kwargs) -> Comparison:
+        """Compares as `compare` does.
+
+        Returns:
+            What the comparison found.
+
+        Raises:
+            AssertionError: An element is wrong; the message names the first ones.
+        """
+        result = comparing(*operands, **options)
+        if not result:
+            raise AssertionError(repr(result))
+        return result
+
+    assert_close.__signature__ = inspect.signature(comparing)  # type: ignore[attr-defined]
+    return assert_close
+
+
+assert_close = _raising(compare)

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 import operator
 import os
 import random
@@ -11,8 +10,10 @@ import struct
 from dataclasses import dataclass, replace
 from typing import Iterator
 
-from . import _gemm, _measured
+from . import _measured
 from ._arrays import CUDA, Array
+from ._call import extents_of
+from ._choice import chip_of, forget_choices
 from ._compile import compile
 from ._compiler import explain_configurations
 from ._device import Buffer, Device, Launch, get_device, time_launches
@@ -22,7 +23,7 @@ from ._spec import GemmSpec, check_problem
 from ._types import BY_MLIR
 
 _NAN = bytes((0x7F, 0xFF))
-_MANY = 1024  # sets of operands
+_MAX_OPERAND_SETS = 1024
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ def tune(
     device = get_device(ordinal)
     problem = (m, n, k)
     check_problem(problem)
-    chip = _gemm.chip_of(device)
+    chip = chip_of(device)
     found = candidates(spec, chip, problem, top)
     measurements: list[Measurement] = []
     with Progress(f"tuning {m} x {n} x {k}", progress) as shown:
@@ -99,7 +100,7 @@ def tune(
             measure(*_with_other_launch(measurements[0].config, spec, chip, problem))
     measurements.sort(key=lambda measurement: measurement.us)
     _measured.keep(device.info.name, spec, problem, measurements[0].config)
-    _gemm.forget_choices()
+    forget_choices()
     return tuple(measurements)
 
 
@@ -119,7 +120,7 @@ def _operand_sets(device: Device, spec: GemmSpec, problem: tuple[int, int, int])
         places[name] = len(content)
         content += _random(dtype, _aligned(rows * row * BY_MLIR[dtype].size))
     wanted, room = 4 * device.info.l2_cache_bytes // len(content) + 1, device.info.memory_bytes // 2 // len(content)
-    for _ in range(max(1, min(wanted, room, _MANY))):
+    for _ in range(max(1, min(wanted, room, _MAX_OPERAND_SETS))):
         buffer = Buffer(device, content)
         yield [
             Array(dtype, buffer.address + places[name], (rows, columns), (row, 1), CUDA, device.info.ordinal, buffer)
@@ -134,23 +135,13 @@ def _aligned(size: int) -> int:
 def _shapes(spec: GemmSpec, problem: tuple[int, int, int]) -> dict[str, tuple[str, int, int, int]]:
     """Of each argument, in the kernel's order: type, rows, columns, and elements from a row to the next."""
     m, n, k = problem
-    blocks, b_rows = math.ceil(k / 128), math.ceil(n / spec.b_block)
-    shapes = {
-        "a": ("f8E4M3FN", m, k),
-        "a_scale": (spec.a_scale_dtype, blocks, m),
-        "b": ("f8E4M3FN", n, k),
-        "b_scale": (spec.b_scale_dtype, *((blocks, n) if spec.b_block == 1 else (b_rows, blocks))),
-        "c": (spec.residual_dtype or "", m, n),
-        "beta": ("f32", 1, 1),
-        "d_scale": ("f32", 1, 1),
-        "bias": (spec.bias_dtype or "", 1, n),
-        "d": (spec.out_dtype, m, n),
-    }
     by_tma = spec.read_by_tma
-    return {
-        name: (dtype, rows, columns, padded_row(columns, dtype) if name in by_tma else columns)
-        for name, (dtype, rows, columns) in ((name, shapes[name]) for name in spec.arguments)
-    }
+    shapes = {}
+    for parameter in spec.parameters:
+        name, dtype = parameter.argument, spec.dtype_of(parameter)
+        rows, columns = extents_of(parameter, m, n, k, spec.b_block)
+        shapes[name] = (dtype, rows, columns, padded_row(columns, dtype) if name in by_tma else columns)
+    return shapes
 
 
 def _random(dtype: str, size: int) -> bytes:

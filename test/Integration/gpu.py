@@ -65,6 +65,7 @@ HOST_PASSES = ["--convert-linalg-to-loops", "--expand-strided-metadata", "--lowe
 CHIP = "sm_90a"
 # What the programs among the cases import, and read.
 MODULES = {HERE: ["gemms.py", "shapes.py", "stress.py"],
+           os.path.join(SOURCE, "python", "fp8"): ["_binding.py"],
            BENCHMARK: ["clock.py", "operands.py", "runtime.py", "table.py", "rows.csv", "configurations.json"]}
 
 sys.path += [os.path.join(SOURCE, "test", "Run", "Inputs"), os.path.join(SOURCE, "test", "lib"), BENCHMARK]

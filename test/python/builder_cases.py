@@ -2,6 +2,7 @@
 """What the tests of the builder's errors share: each case is a function whose lines are marked '# error' and '# note'."""
 
 import inspect
+import re
 
 import pytest
 
@@ -24,10 +25,28 @@ class Made:
         self.ring = kernel.pipeline(2, row=ROW)
 
 
+def marked_lines(case):
+    """The lines of a case's source: the first one, how many there are, and those of each mark."""
+    lines, first = inspect.getsourcelines(case)
+    return first, len(lines), {mark: [first + i for i, line in enumerate(lines) if f"# {mark}" in line] for mark in ("error", "note")}
+
+
+def refuse_by_compiler(case, message, compiler):
+    """Builds the case in a kernel, and checks the text and places of what the compiler says of the module."""
+    _, _, marked = marked_lines(case)
+    module = Module()
+    with module.kernel("k") as kernel:
+        case(Made(module, kernel))
+    told = compiler.run(str(module)).stderr
+    found = re.findall(r"^(.*):(\d+):\d+: (error|note): (.*)$", told, flags=re.MULTILINE)
+    assert {file for file, *_ in found} == {inspect.getsourcefile(case)}, told
+    assert [text for _, _, kind, text in found if kind == "error"] == [message]
+    assert {mark: sorted({int(line) for _, line, kind, _ in found if kind == mark}) for mark in marked} == marked, told
+
+
 def refuse(case, message):
     """Builds the case, in a module and a kernel as its parameters ask, and checks the error's text and places."""
-    lines, first = inspect.getsourcelines(case)
-    marked = {mark: [first + i for i, line in enumerate(lines) if f"# {mark}" in line] for mark in ("error", "note")}
+    first, count, marked = marked_lines(case)
     with pytest.raises(BuildError) as caught:
         if "module" in inspect.signature(case).parameters:
             case(Module())
@@ -38,6 +57,6 @@ def refuse(case, message):
     error = caught.value
     assert error.message == message
     assert [error.location.line] == marked["error"], str(error)
-    notes = {place.line for _, place in error.notes if first <= place.line < first + len(lines)}
+    notes = {place.line for _, place in error.notes if first <= place.line < first + count}
     assert sorted(notes) == marked["note"], str(error)
     assert str(error).splitlines()[0] == f"{inspect.getsourcefile(case)}:{error.location.line}:{error.location.column}: error: {message}"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Ends, work queues, exchanges and copies that Python sees to be used wrongly are refused at their line, with notes at the causes."""
+"""Ends, work queues, exchanges and copies that are used wrongly are refused at their line of Python, with notes at the causes."""
 
 import pytest
-from builder_cases import ARRAY, ROW, TOTAL, refuse
+from builder_cases import ARRAY, ROW, TOTAL, refuse, refuse_by_compiler
 
 from fp8.builder import Fragment
 
@@ -178,30 +178,10 @@ def work_queue_in_a_role(made):
         made.kernel.work_queue(2)  # error
 
 
-def copy_of_two_stages(made):
-    other = made.kernel.pipeline(2, row=ROW)
-    with made.kernel.role("load", warps=1):
-        with made.ring.produce() as stage, other.produce() as second:
-            made.kernel.copy(made.source[0, 0], stage["row"], second.mbarrier())  # error # note
-
-
-def copy_into_what_is_read(made):
-    with made.kernel.role("read", warps=4):
-        with made.ring.consume() as stage:
-            made.kernel.copy(made.source[0, 0], stage["row"], stage.mbarrier())  # error # note
-
-
 def multicast_copy(made):
     with made.kernel.role("load", warps=1):
         with made.ring.produce() as stage:
             made.kernel.copy(made.source[0, 0].multicast("m"), stage["row"], stage.mbarrier())  # error
-
-
-def column_outside(made):
-    with made.kernel.role("read", warps=4):
-        with made.ring.consume() as stage:
-            row = stage["row"]  # note
-            row[128]  # error
 
 
 def variable_of_another_type(made):
@@ -252,10 +232,7 @@ CASES = [
     (exchange_of_another_fragment, f"the exchange is of {PRODUCT} (J2), but the fragment is {TOTAL}; make both of one type"),
     (exchange_in_a_role, "an exchange stands in the role 'multiply' (P3); put it directly under kernel 'k'"),
     (work_queue_in_a_role, "a work queue stands in the role 'scheduler' (P3); put it directly under kernel 'k'"),
-    (copy_of_two_stages, "the tile and the barrier of a copy are of two stages (X2); take both from the stage that is filled"),
-    (copy_into_what_is_read, f"the tile of a copy is lent by a {STAGE} (X2); take it from a stage of 'produce'"),
     (multicast_copy, "a copy into views has no multicast; write it as 'stage.load'"),
-    (column_outside, "tile 'row' has no column 128 (F7); give one of 0 to 127"),
     (variable_of_another_type, "value 'count' is of type index where f32 is needed"),
     (variable_of_no_role, "variable of type f32 is changed in role 'read' but belongs to no role; make it in the role"),
     (no_index_of_whole_units, "the argument for value 'count' is an array; give a number"),
@@ -265,3 +242,46 @@ CASES = [
 @pytest.mark.parametrize("case, message", CASES, ids=lambda x: getattr(x, "__name__", ""))
 def test_error(case, message):
     refuse(case, message)
+
+
+def copy_of_two_stages(made):
+    other = made.kernel.pipeline(2, row=ROW)
+    with made.kernel.role("load", warps=1):
+        with made.ring.produce() as stage, other.produce() as second:
+            tile = stage["row"]  # note
+            barrier = second.mbarrier()  # note
+            made.kernel.copy(made.source[0, 0], tile, barrier)  # error
+    with made.kernel.role("read", warps=4):
+        with made.ring.consume(), other.consume():
+            pass
+
+
+def copy_into_what_is_read(made):
+    with made.kernel.role("load", warps=1):
+        with made.ring.produce():
+            pass
+    with made.kernel.role("read", warps=4):
+        with made.ring.consume() as stage:
+            made.kernel.copy(made.source[0, 0], stage["row"], stage.mbarrier())  # error # note
+
+
+def column_outside(made):
+    with made.kernel.role("load", warps=1):
+        with made.ring.produce():
+            pass
+    with made.kernel.role("read", warps=4):
+        with made.ring.consume() as stage:
+            stage["row"][128]  # error
+
+
+COPY = "'fp8.tma_copy' op the tile and the barrier must be lent by one producer stage, with fp8.tile and fp8.mbarrier (X2)"
+
+
+@pytest.mark.parametrize("case, message", [
+    (copy_of_two_stages, COPY),
+    (copy_into_what_is_read, COPY),
+    (column_outside, "'fp8.read_element' op column 128 lies outside the 128 columns of the row (F7)"),
+])
+def test_compilers_error(case, message, compiler):
+    """Rules that the verifier checks: its errors and notes stand at the lines of Python that made the ops."""
+    refuse_by_compiler(case, message, compiler)

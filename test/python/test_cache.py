@@ -152,7 +152,7 @@ def test_a_fork_compiles_too(folder):
 
 def test_a_fork_while_another_thread_compiles(folder):
     """The child is not left with a lock that nobody will release."""
-    from fp8._gemm import kernel_for
+    from fp8._choice import kernel_for
 
     threads = [threading.Thread(target=kernel_for, args=(fp8.GemmSpec(config=f"tile = 64 x {n} x 128"), "sm_90a", (64, 64, 128))) for n in (32, 48)]
     for thread in threads:

@@ -3,11 +3,18 @@
 
 from __future__ import annotations
 
+import json
+import sys
 import threading
+import types
+import typing
 
 import fp8
 import numpy as np
 import pytest
+from conftest import ROOT
+from fp8 import _reports
+from fp8.builder import Module, Tile
 from problem import Problem
 
 LEAK = """\
@@ -218,3 +225,61 @@ def test_threads_compile_at_the_same_time():
     for thread in threads:
         thread.join()
     assert len(texts) == 3 and len(set(texts)) == 1
+
+
+def test_errors_show_the_lines_of_python():
+    """Those that made the ops, and not the lines of those numbers in the module's text."""
+    ring_tile, box = Tile((1, 128), "f32"), Tile((1, 64), "f32")
+    module = Module()
+    with module.kernel("copy") as kernel:
+        source = kernel.tensor_map("source", box)
+        ring = kernel.pipeline(2, row=ring_tile)
+        with kernel.role("load", warps=1):
+            with ring.produce() as stage:
+                stage.load(row=source[0, 0])  # refused
+        with kernel.role("read", warps=4):
+            with ring.consume() as stage:
+                stage.index()
+    with pytest.raises(fp8.CompileError, match=r"must be the stage's tile '!fp8.tile<1x128xf32>' \(M1\)") as caught:
+        fp8.verify(module)
+    place, line, mark = str(caught.value).splitlines()
+    assert place.startswith(f"{__file__}:") and line.endswith("stage.load(row=source[0, 0])  # refused")
+    # Python tells columns from 3.11 on.
+    assert mark.index("^") == (line.index("stage.load") if sys.version_info >= (3, 11) else 0)
+
+
+def conforms(hint, value):
+    """Whether a value of JSON is of a type of `fp8._reports`."""
+    origin, parts = typing.get_origin(hint), typing.get_args(hint)
+    if typing.is_typeddict(hint):
+        hints = typing.get_type_hints(hint)
+        return hint.__required_keys__ <= set(value) <= set(hints) and all(conforms(hints[key], inner) for key, inner in value.items())
+    if origin is list:
+        return isinstance(value, list) and all(conforms(parts[0], inner) for inner in value)
+    if origin is dict:
+        return isinstance(value, dict) and all(conforms(parts[1], inner) for inner in value.values())
+    if origin in (typing.Union, types.UnionType):
+        return any(conforms(part, value) for part in parts)
+    return value in parts if origin is typing.Literal else isinstance(value, origin or hint)
+
+
+@pytest.mark.parametrize("chip, spec, debug_waits", [
+    ("sm_90a", fp8.GemmSpec(b_block=64, programmatic=True), 0),
+    ("sm_100a", fp8.GemmSpec(bias_dtype="f32", residual_dtype="bf16", beta=True, out_scale=True, batch=True), 100),
+])
+def test_manifests_and_reports_are_of_their_types(chip, spec, debug_waits):
+    kernel = fp8.compile(spec, chip=chip, debug_waits=debug_waits, assemble=False, cache=False)
+    assert conforms(_reports.Manifest, kernel.manifest) and conforms(_reports.Report, kernel.report)
+    assert ("debug_waits" in kernel.manifest) == bool(debug_waits)
+
+
+def test_the_types_of_manifests_are_those_of_the_schema():
+    schema = json.loads((ROOT / "docs" / "manifest.schema.json").read_text())
+    defined = schema["$defs"]
+    barrier = defined["debugWaits"]["properties"]["barriers"]["items"]
+    for type, described in {
+        _reports.Manifest: schema, _reports.Argument: defined["argument"], _reports.Constraint: defined["constraint"], _reports.Launch: defined["launch"],
+        _reports.TensorMap: defined["tensorMap"], _reports.Pointer: defined["pointer"], _reports.Scalar: defined["scalar"],
+        _reports.DebugWaits: defined["debugWaits"], _reports.DebugBarrier: barrier,
+    }.items():
+        assert set(typing.get_type_hints(type)) == set(described["properties"]) and type.__required_keys__ == set(described["required"]), type

@@ -16,7 +16,7 @@ import pytest
 BEGIN = """
 import ctypes, gc, os
 import fp8, numpy as np
-from fp8 import _gemm, _library
+from fp8 import _choice, _launch, _library
 from fp8._device import get_device
 
 class Foreign:
@@ -171,7 +171,7 @@ def test_a_fork_leaves_the_parents_gpu_alone(on_gpu):
         before = len(log("cu"))
         child = os.fork()
         if child == 0:
-            _gemm._kernels.clear()
+            _choice._kernels.entries.clear()
             get = get_device.__globals__["_devices"]
             get.clear()
             gc.collect()
@@ -197,16 +197,16 @@ def test_a_capture_is_not_ended(on_gpu):
                 return contextlib.nullcontext()
 
         expect(fp8.GemmSpec(out_dtype="f32", residual_dtype="f32", beta=True))
-        package = _gemm.package
+        package = _launch.package
         for index in range(2):
-            _gemm.package = lambda array: Capturing()
+            _launch.package = lambda array: Capturing()
             for beta in (0.5, 0.75):
                 try:
                     gemm(residual=Foreign(c), beta=beta)
                     print(beta, "captured")
                 except fp8.DeviceError as error:
                     print(str(error).split("captured, and ")[1])
-            _gemm.package = package
+            _launch.package = package
             gemm(residual=Foreign(c), beta=0.5)
     """).splitlines() == [
         "the kernel for these shapes is not on the GPU yet: make the same call once before the capture",
@@ -261,17 +261,17 @@ def test_streams_of_packages(on_gpu):
 def test_a_choice_under_way_does_not_outlive_tuning(on_gpu):
     """A kernel that was chosen before is not kept for calls after."""
     assert on_gpu("""
-        original = _gemm._compile_for
+        original = _choice._compile_for
 
         def slow(*arguments):
             made = original(*arguments)
-            _gemm.forget_choices()
+            _choice.forget_choices()
             return made
 
-        _gemm._compile_for = slow
+        _choice._compile_for = slow
         expect(fp8.GemmSpec(out_dtype="f32"))
         gemm()
-        print(len(_gemm._kernels))
+        print(len(_choice._kernels.entries))
     """) == "0\n"
 
 
@@ -329,7 +329,7 @@ def test_tuning(on_gpu):
         print(len(found), len(set(tiles)), tiles.count(tiles[0]) if found else 0, [one.us for one in found] == sorted(one.us for one in found))
         expect(spec)
         gemm()
-        print(next(iter(_gemm._kernels.values())).mlir().split("config <")[1].split(">")[0], [one.config for one in found[:1]])
+        print(next(iter(_choice._kernels.entries.values())).mlir().split("config <")[1].split(">")[0], [one.config for one in found[:1]])
     """
     count, chosen = on_gpu(lines, TUNE="1").splitlines()
     assert count == "4 3 2 True"  # of the fastest, both launches

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 import types
 
@@ -10,6 +11,7 @@ import fp8
 import ml_dtypes
 import numpy as np
 import pytest
+from fp8._call import PARAMETERS, Call
 from problem import Problem
 
 
@@ -263,3 +265,12 @@ def test_says_what_is_missing_without_a_gpu(monkeypatch):
     monkeypatch.setenv("FP8_CUDA_LIBRARY", "/none/libcuda.so")
     with pytest.raises(fp8.DeviceError, match="simulate=True.*there is no GPU to copy them to: no CUDA driver: cannot load /none/libcuda.so"):
         without(Problem(16, 32, 128), simulate=False)
+
+
+def test_one_list_of_operands():
+    """`gemm` spells out the fields of a Call, with their defaults, for its readers; the table has every array among them."""
+    parameters = {name: parameter.default for name, parameter in inspect.signature(fp8.gemm).parameters.items()}
+    where = {"simulate": False, "chip": None}
+    assert parameters == {name: Call._field_defaults.get(name, inspect.Parameter.empty) for name in Call._fields} | where
+    options = ("out_dtype", "scale_layout", "b_block", "stream", "programmatic")
+    assert {parameter.keyword for parameter in PARAMETERS} == set(Call._fields) - set(options)

@@ -3,10 +3,14 @@
 
 from __future__ import annotations
 
+import inspect
 import subprocess
 import sys
+
 import fp8
 import pytest
+from fp8._call import Call
+from test_device import on_gpu  # a fixture
 
 torch = pytest.importorskip("torch")
 
@@ -54,3 +58,66 @@ def test_a_call_imports_no_compiler():
     program = "import sys, torch, fp8._torch; print('torch._dynamo' in sys.modules)"
     told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
     assert told.strip() == "False"
+
+
+def test_the_operator_takes_what_a_call_does():
+    """Names and defaults, but for a stream, and that a number may be a tensor, too."""
+    from fp8 import _torch
+
+    arguments = torch.ops.fp8.gemm.default._schema.arguments
+    parameters = {argument.name: argument.default_value if argument.has_default_value() else inspect.Parameter.empty for argument in arguments}
+    tensors = {f"{name}_tensor": None for name in ("beta", "out_scale")}
+    call = {name: Call._field_defaults.get(name, inspect.Parameter.empty) for name in Call._fields if name not in ("out", "stream")}
+    assert parameters == call | tensors and _torch._NUMBERS == ("beta", "out_scale")
+
+
+def test_a_call_that_was_made_before(on_gpu):
+    """Tensors of the same types, shapes and strides are launched without a check; others, and numbers that are not on the GPU, are checked."""
+    assert on_gpu("""
+        import torch
+        from fp8 import _torch
+
+        class Tensor:
+            requires_grad, is_cuda, device = False, True, torch.device("cuda", 0)
+
+            def __init__(self, array, dtype=torch.float32):
+                self.array, self.dtype, self.shape = array, dtype, torch.Size(array.shape)
+
+            def stride(self):
+                return tuple(stride // self.array.itemsize for stride in self.array.strides)
+
+            def get_device(self):
+                return 0
+
+            def data_ptr(self):
+                return self.array.ctypes.data
+
+        Tensor.__module__ = "torch"
+        e4m3, checked = torch.float8_e4m3fn, []
+        original = _launch.Operands
+        _launch.Operands = lambda call: checked.append(call) or original(call)
+
+        def tensors(**options):
+            shapes = ((m, k), np.uint8, e4m3), ((1, m), np.float32, torch.float32), ((n, k), np.uint8, e4m3), ((1, 1), np.float32, torch.float32)
+            operands = [Tensor(aligned(shape, dtype), kind) for shape, dtype, kind in shapes]
+            out = Tensor(aligned((m, n), np.float32))
+            assert fp8.gemm(*operands, out=out, stream=0x77, **options) is out
+            return len(checked), len(log("cuLaunchKernelEx")), len(_torch._plans.entries)
+
+        expect(fp8.GemmSpec(out_dtype="f32"))
+        print(tensors(), tensors())
+        _choice.forget_choices()
+        print(tensors(), tensors())
+        expect(fp8.GemmSpec(out_dtype="f32", residual_dtype="f32", beta=True))
+        residual = Tensor(aligned((m, n), np.float32))
+        print(tensors(residual=residual, beta=0.5), tensors(residual=residual, beta=0.5), tensors(residual=residual, beta=0.75))
+        try:
+            tensors(residual=Tensor(aligned((m, n + 1), np.float32)))
+        except ValueError as error:
+            print(error)
+    """).splitlines() == [
+        "(1, 1, 1) (1, 2, 1)",
+        "(2, 3, 1) (2, 4, 1)",
+        "(3, 5, 2) (3, 6, 2) (4, 7, 2)",
+        "residual is 16 x 33; it must be M x N, 16 x 32",
+    ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Generic, TypeVar
 
-from .ir import Function, Value, Variable
+from .ir import Function, Part, Value, Variable
 from .scalars import Scalar, as_scalar
 from .stages import Stage, free, stage_of
 from .types import BOOL, INDEX, Handle
@@ -26,7 +26,7 @@ class End(Generic[S]):
     def __repr__(self) -> str:
         return f"<{self._variable.noun}, made at {self._variable.location}>"
 
-    def _become(self, op: str, *operands: object, type: Handle, hint: str) -> None:
+    def _become(self, op: str, *operands: Part, type: Handle, hint: str) -> None:
         region = self.function.here()
         value, result = free(region, self._variable), Value(self.function, type, hint)
         self.function.emit(f"fp8.{op} ", value, *operands, " : ", value.type, results=[result])

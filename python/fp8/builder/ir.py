@@ -8,16 +8,12 @@ to the op around it when it ends: a loop carries it, a scope yields it, a role t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import NoReturn, Protocol, TypeVar, Union
 
 from .errors import BuildError, Location, caller
 from .types import Handle, Type
-
-if TYPE_CHECKING:
-    from .scalars import Scalar
-    from .scopes import Scope
 
 V = TypeVar("V", bound="Value")
 
@@ -56,14 +52,14 @@ class Value:
         raise BuildError(f"{self.noun} is not known while the kernel is built; branch on it by 'with kernel.when(...)'",
                          ("made here", self.location))
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> NoReturn:
         raise BuildError(f"{self.noun} cannot be iterated over in Python; loop over it by 'with kernel.range(...)'",
                          ("made here", self.location))
 
 
 @dataclass(frozen=True)
-class Gone:
-    """In place of a variable's value: where it went.
+class Unavailable:
+    """Stands in place of a variable's value where the variable cannot be used.
 
     Attributes:
         why: What is wrong with using the variable now, the rule and the cure.
@@ -94,14 +90,15 @@ class Variable:
         home.bindings[self] = value
 
 
+#: What the text of an op is made of: a string, a value, a type, a region, a tuple of parts, which follow one another, or a list of them, with commas between.
+Part = Union[str, Value, Type, "Region", tuple["Part", ...], Sequence["Part"]]
+
+
 @dataclass(eq=False)
 class Op:
-    """An op: its text in parts, and its results.
+    """An op: its text in parts, and its results."""
 
-    A part is a string, a value, a type, a region, a tuple of parts, which follow one another, or a list of them, with commas between.
-    """
-
-    parts: list[Any]
+    parts: list[Part]
     results: list[Value]
     location: Location
 
@@ -124,7 +121,7 @@ class Region:
         self.noun = noun
         self.location = caller()
         self.ops: list[Op] = []
-        self.bindings: dict[Variable, Value | Gone] = {}
+        self.bindings: dict[Variable, Value | Unavailable] = {}
         self.captured: dict[Variable, Value] = {}
         self.obligations: list[tuple[Value, str]] = []
         self.terminator: Op | None = None
@@ -165,7 +162,7 @@ class Region:
         value = self.bindings.get(variable)
         if value is None:
             value = self.captured[variable] = self.bindings[variable] = self.capture(variable)
-        if isinstance(value, Gone):
+        if isinstance(value, Unavailable):
             raise BuildError(f"{variable.noun} {value.why}", (value.note, value.location))
         return value
 
@@ -183,9 +180,9 @@ class Region:
         return sorted(self.captured, key=lambda variable: variable.order)
 
     def final(self, variable: Variable, why: str) -> Value:
-        """Returns what the variable holds at the region's end, which must be of the type that it came with; `why` it must not be gone."""
+        """Returns what the variable holds at the region's end, which must be of the type that it came with; `why` says what is wrong if it has no value then."""
         value, before = self.bindings[variable], self.captured[variable]
-        if isinstance(value, Gone):
+        if isinstance(value, Unavailable):
             raise BuildError(f"{variable.noun} {why}", (value.note, value.location), (f"the {self.noun}", self.location))
         if isinstance(value.type, Handle) and value.type != before.type:
             state = value.type.state
@@ -201,6 +198,13 @@ class Loop(Region):
     def capture(self, variable: Variable) -> Value:
         outside = super().capture(variable)
         return self.define(Value(self.function, outside.type, outside.hint))
+
+
+class CalledScope(Protocol):
+    """A scope that was made by a call, to be entered by `with`."""
+
+    name: str
+    location: Location
 
 
 class Function:
@@ -224,8 +228,8 @@ class Function:
         self.body = Region(self, None, noun)
         self.current: Region | None = None
         self.arguments: list[Value] = []
-        self.constants: dict[tuple[Type, str], Scalar] = {}
-        self.scopes: dict[Scope[Any], None] = {}
+        self.constants: dict[tuple[Type, str], Value] = {}
+        self.scopes: dict[CalledScope, None] = {}
         self.abandoned: Location | None = None
         self._made = 0
 
@@ -255,7 +259,7 @@ class Function:
             raise BuildError(f"{value.noun} is used outside of the {value.region.noun} that it belongs to (L2); use it inside",
                              ("made here", value.location), (f"the {value.region.noun}", value.region.location))
 
-    def emit(self, *parts: Any, results: Iterable[Value] = ()) -> None:
+    def emit(self, *parts: Part, results: Iterable[Value] = ()) -> None:
         """Adds an op, of these parts, that defines these results, to the current region."""
         region = self.here()
         for value in _values(parts):
@@ -287,7 +291,7 @@ class Function:
         self.close(self.body)
 
 
-def _values(parts: Any) -> Iterator[Value]:
+def _values(parts: Part) -> Iterator[Value]:
     if isinstance(parts, Value):
         yield parts.resolve()
     elif isinstance(parts, (list, tuple)):

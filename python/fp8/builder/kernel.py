@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from typing import TypeVar
 
 from .errors import BuildError, caller
-from .ir import Function, Gone, Loop, Op, Value
+from .ir import Function, Unavailable, Loop, Op, Part, Value
 from .regions import Branch, arrow, close_loop, like, terminate, types
 from .registers import Exchange, Product, Queue, Registers
 from .rings import AccumulatorRing, Ring, Role, TileRing, WorkRing, check_free
 from .scalars import Operand, Scalar, ScalarVariable, as_scalar
 from .scopes import scope
-from .stages import ProducerStage, free
+from .stages import free
 from .types import (BOOL, F32, INDEX, Fragment, MemRef, OutputPipeline, Pending, Pipeline, StoreQueue, SumExchange, TensorMap, Tile,
                     WorkQueue)
 from .views import Array, Barrier, Box, Map, TileView, expect
@@ -140,7 +140,7 @@ class Kernel(Function):
         for variable, value in closed.items():
             check_free(role, variable, value)
         terminate(role, "fp8.yield", list(closed.values()))
-        inits = ["(", role.inits, ") : ", [init[2].type for init in role.inits], " "] if role.inits else []
+        inits: list[Part] = ["(", role.inits, ") : ", [init[2].type for init in role.inits], " "] if role.inits else []
         self.body.append(Op([f'fp8.role "{name}" warps({warps}) ', *inits, role], [], location))
 
     # Loops and branches.
@@ -172,7 +172,7 @@ class Kernel(Function):
             if answers[end].type != end.initial.type:
                 raise BuildError(f"{end.noun} has been waited for, but a tile loop waits itself; leave 'wait' out",
                                  ("waited for here", answers[end].location))
-            outer.bindings[end] = Gone("is read by a tile loop (L2); end that one first", "read here", location)
+            outer.bindings[end] = Unavailable("is read by a tile loop (L2); end that one first", "read here", location)
         loop = Loop(self, outer, "loop")
         place = loop.define(Scalar(self, INDEX, "tile_m")), loop.define(Scalar(self, INDEX, "tile_n"))
         self.open(loop)
@@ -247,12 +247,6 @@ class Kernel(Function):
         """Starts a TMA copy of the box into a tile, and counts its bytes on the barrier; one producer stage lends them both (X2)."""
         for thing, kind, what in ((box, Box, "what is copied"), (tile, TileView, "the tile of the copy"), (mbarrier, Barrier, "the barrier")):
             expect(thing, kind, what)
-        if tile.lender is not mbarrier.lender:
-            raise BuildError("the tile and the barrier of a copy are of two stages (X2); take both from the stage that is filled",
-                             ("the tile", tile.location), ("the barrier", mbarrier.location))
-        if tile.lender and not isinstance(tile.lender, ProducerStage):
-            raise BuildError(f"the tile of a copy is lent by a {tile.lender.noun} (X2); take it from a stage of 'produce'",
-                             ("the tile", tile.location))
         if box.axis:
             raise BuildError("a copy into views has no multicast; write it as 'stage.load'")
         self.emit("fp8.tma_copy ", box.map, "[", box.coordinates, "], ", [tile, mbarrier], " : ", [box.map.type, tile.type])

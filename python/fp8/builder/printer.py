@@ -5,11 +5,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
 
 from .errors import Location
 from .host import Host
-from .ir import Function, Op, Region, Value
+from .ir import Function, Op, Part, Region, Value
 from .kernel import Kernel
 from .types import Type
 
@@ -77,7 +76,7 @@ class Printer:
         text = "".join(self._part(part, depth) for part in op.parts)
         return f"{results} = {text}{self._location(op.location)}" if results else text + self._location(op.location)
 
-    def _part(self, part: Any, depth: int) -> str:
+    def _part(self, part: Part, depth: int) -> str:
         if isinstance(part, str):
             return part
         if isinstance(part, Value):

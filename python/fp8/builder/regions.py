@@ -5,10 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from .errors import BuildError, Location, caller
-from .ir import Function, Gone, Loop, Op, Region, Value, Variable
+from .ir import Function, Unavailable, Loop, Op, Part, Region, Value, Variable
 from .types import Handle, Type
 
 
@@ -16,7 +15,7 @@ def types(values: Sequence[Value]) -> list[Type]:
     return [value.type for value in values]
 
 
-def arrow(values: Sequence[Value]) -> tuple[Any, ...]:
+def arrow(values: Sequence[Value]) -> tuple[Part, ...]:
     """Returns the part of an op that names the types of its results; nothing if there are none."""
     return (" -> (", types(values), ")") if values else ()
 
@@ -43,7 +42,7 @@ def close_scope(function: Function, body: Region, first: Sequence[Value] = ()) -
     yields, results = list(first), []
     for variable in body.changed():
         value = body.bindings[variable]
-        if isinstance(value, Gone):
+        if isinstance(value, Unavailable):
             outer.bindings[variable] = value
             continue
         result = like(value)
@@ -58,11 +57,11 @@ def close_scope(function: Function, body: Region, first: Sequence[Value] = ()) -
 class Carried:
     """What a loop carries: (argument of the body, value before the loop) of each, and the results."""
 
-    inits: list[Any]
+    inits: list[tuple[Value, str, Value]]
     results: list[Value]
 
     @property
-    def parts(self) -> tuple[Any, ...]:
+    def parts(self) -> tuple[Part, ...]:
         return (" iter_args(", self.inits, ")", *arrow(self.results)) if self.inits else ()
 
 
@@ -142,7 +141,7 @@ class Branch:
 
     def _at_end(self, arm: Region, variable: Variable) -> Value:
         value = arm.bindings.get(variable, self.before[variable])
-        if isinstance(value, Gone):
+        if isinstance(value, Unavailable):
             raise BuildError(f"{variable.noun} is consumed on one path but not on another (L4); consume it after they meet",
                              (value.note, value.location), ("the branch", self.location))
         return value

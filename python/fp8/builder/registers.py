@@ -4,14 +4,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Generic, TypeVar
 
 from .errors import BuildError, caller
-from .ir import Function, Op, Region, Value, Variable
+from .ir import Function, Op, Part, Region, Value, Variable
 from .regions import terminate, types
 from .scalars import Operand, Scalar, as_scalar
 from .stages import EpilogueStage
 from .types import F32, INDEX, Fragment, Pending, StoreQueue, SumExchange
 from .views import Array, Box, TileView, expect
+
+T = TypeVar("T", StoreQueue, SumExchange)
 
 
 class Registers:
@@ -30,7 +33,7 @@ class Registers:
         """Returns what it holds now."""
         return self.function.here().read(self._variable)
 
-    def _become(self, *parts: object) -> None:
+    def _become(self, *parts: Part) -> None:
         result = Value(self.function, self.type, "sum")
         self.function.emit(*parts, results=[result])
         self.function.here().bindings[self._variable] = result
@@ -119,42 +122,39 @@ class Product:
         return Registers(self.function, product)
 
 
-class Queue:
-    """A store queue: the staging tiles of one role, through which it stores fragments by TMA."""
+class _Resource(Generic[T]):
+    """A value that the kernel's entry makes and one role holds: each op that uses it gives the next one."""
 
-    def __init__(self, function: Function, type: StoreQueue) -> None:
+    def __init__(self, function: Function, type: T) -> None:
         self.function = function
-        self.type = type
-        value = Value(function, type, "queue")
-        function.emit("fp8.store_queue : ", type, results=[value])
-        self._variable = Variable("store queue", function.here(), value, function.next(Variable.ENTRY))
+        self.type: T = type
+        value = self._next()
+        function.emit(f"fp8.{type.alias} : ", type, results=[value])
+        self._variable = Variable(type.noun, function.here(), value, function.next(Variable.ENTRY))
 
     def __repr__(self) -> str:
-        return f"<store queue: {self.type}, made at {self._variable.location}>"
+        return f"<{self.type.noun}: {self.type}, made at {self._variable.location}>"
+
+    def _next(self) -> Value:
+        return Value(self.function, self.type, self.type.alias.rpartition("_")[2])
+
+
+class Queue(_Resource[StoreQueue]):
+    """A store queue: the staging tiles of one role, through which it stores fragments by TMA."""
 
     def store(self, fragment: Registers, box: Box, rest: Array | None = None) -> None:
         """Rounds the fragment to the box's elements and copies it there; `rest` is the array for what TMA leaves at the end of its rows."""
         expect(box, Box, "the place of the store")
         queue, value = self.function.here().read(self._variable), fragment.value()
-        following = Value(self.function, self.type, "queue")
+        following = self._next()
         ragged = (" rest(", rest, " : ", rest.type, ")") if rest is not None else ()
         self.function.emit("fp8.store ", value, ", ", box.map, "[", box.coordinates, "] through ", queue, ragged, " : ",
                            types([value, box.map, queue]), results=[following])
         self.function.here().bindings[self._variable] = following
 
 
-class Exchange:
+class Exchange(_Resource[SumExchange]):
     """Where the CTAs that divide K add up their sums: each gets its share of the columns, or of swapped products its rows."""
-
-    def __init__(self, function: Function, type: SumExchange) -> None:
-        self.function = function
-        self.type = type
-        value = Value(function, type, "exchange")
-        function.emit("fp8.exchange : ", type, results=[value])
-        self._variable = Variable("exchange", function.here(), value, function.next(Variable.ENTRY))
-
-    def __repr__(self) -> str:
-        return f"<exchange: {self.type}, made at {self._variable.location}>"
 
     def reduce_scatter(self, fragment: Registers) -> Registers:
         """Adds up what all of the CTAs hold, and returns this CTA's share."""
@@ -162,7 +162,7 @@ class Exchange:
             raise BuildError(f"the exchange is of {self.type.fragment} (J2), but the fragment is {fragment.type}; make both of one type",
                              ("the exchange", self._variable.location))
         exchange, value = self.function.here().read(self._variable), fragment.value()
-        share, following = Value(self.function, self.type.share, "share"), Value(self.function, self.type, "exchange")
+        share, following = Value(self.function, self.type.share, "share"), self._next()
         self.function.emit("fp8.reduce_scatter ", value, " through ", exchange, " : ", types([value, exchange]), results=[share, following])
         self.function.here().bindings[self._variable] = following
         return Registers(self.function, share)

@@ -4,15 +4,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Generic, TypeVar
 
 from .ends import End, S
 from .errors import BuildError, caller
-from .ir import Function, Gone, Op, Region, Value, Variable
+from .ir import Function, Unavailable, Op, Region, Value, Variable
 from .regions import arrow, close_scope, types
 from .scopes import scope
-from .stages import AnswerStage, ConsumerStage, EpilogueStage, MmaStage, ProducerStage, RequestStage, Stage, hold
+from .stages import AnswerStage, ConsumerStage, EpilogueStage, MmaStage, ProducerStage, RequestStage, Stage, hold, hold_one
 from .types import Handle, OutputPipeline, Pipeline, WorkQueue
+
+P = TypeVar("P", bound=Stage)
+C = TypeVar("C", bound=Stage)
 
 
 def check_free(region: Region, variable: Variable, last: Value) -> None:
@@ -33,7 +36,7 @@ class Role(Region):
         self._outside: dict[Variable, Value] = {}
 
     @property
-    def inits(self) -> list[Any]:
+    def inits(self) -> list[tuple[Value, str, Value]]:
         """What it is given: (argument, value outside) of each."""
         return [(self.captured[variable], " = ", self._outside[variable]) for variable in self.carried() if variable in self._outside]
 
@@ -42,7 +45,7 @@ class Role(Region):
         if not outside.type.linear:
             return outside
         assert self.parent is not None
-        self.parent.bindings[variable] = Gone(f"is already in the hands of another role (L6); use it in {self.noun} alone", "given away here",
+        self.parent.bindings[variable] = Unavailable(f"is already in the hands of another role (L6); use it in {self.noun} alone", "given away here",
                                               caller())
         self._outside[variable] = outside
         return self.define(Value(self.function, outside.type, outside.hint))
@@ -100,63 +103,46 @@ class Ring:
         self._op.parts = [f"fp8.{self.type.alias} ", f"{{{self._attributes}}} " if self._attributes else "", ": ", result_types]
 
 
-class WorkRing(Ring):
+class _StageRing(Ring, Generic[P, C]):
+    """A ring whose slots a role holds by a `with`, or by an end that acquires them: of stages `P` to be filled, and `C` to be read."""
+
+    _produced: type[P]
+    _consumed: type[C]
+
+    def producer(self) -> End[P]:
+        """Returns this role's producer end."""
+        return End(self.function, self.end("producer"), self._produced)
+
+    def consumer(self) -> End[C]:
+        """Returns this role's consumer end."""
+        return End(self.function, self.end("consumer"), self._consumed)
+
+    @scope
+    def produce(self) -> Iterator[P]:
+        """Holds an empty slot, to be filled; of a work queue, to ask for an answer in it."""
+        yield from hold_one(self.function, "produce", self.end("producer"), self._produced)
+
+    @scope
+    def consume(self) -> Iterator[C]:
+        """Holds a full slot, to be read."""
+        yield from hold_one(self.function, "consume", self.end("consumer"), self._consumed)
+
+
+class WorkRing(_StageRing[RequestStage, AnswerStage]):
     """A `work_queue`: slots of answers of cluster launch control."""
 
-    def producer(self) -> End[RequestStage]:
-        """Returns this role's producer end."""
-        return End(self.function, self.end("producer"), RequestStage)
-
-    def consumer(self) -> End[AnswerStage]:
-        """Returns this role's consumer end."""
-        return End(self.function, self.end("consumer"), AnswerStage)
-
-    @scope
-    def produce(self) -> Iterator[RequestStage]:
-        """Holds an empty slot, in which an answer is asked for."""
-        for (stage,) in hold(self.function, "produce", [self.end("producer")]):
-            assert isinstance(stage, RequestStage)
-            yield stage
-
-    @scope
-    def consume(self) -> Iterator[AnswerStage]:
-        """Holds an answer, to be read."""
-        for (stage,) in hold(self.function, "consume", [self.end("consumer")]):
-            assert isinstance(stage, AnswerStage)
-            yield stage
+    _produced, _consumed = RequestStage, AnswerStage
 
 
-class TileRing(Ring):
+class TileRing(_StageRing[ProducerStage, ConsumerStage]):
     """A `pipeline`: slots of tiles in shared memory."""
 
-    def producer(self) -> End[ProducerStage]:
-        """Returns this role's producer end."""
-        return End(self.function, self.end("producer"), ProducerStage)
-
-    def consumer(self) -> End[ConsumerStage]:
-        """Returns this role's consumer end."""
-        return End(self.function, self.end("consumer"), ConsumerStage)
-
-    @scope
-    def produce(self) -> Iterator[ProducerStage]:
-        """Holds an empty slot, to be filled."""
-        for (stage,) in hold(self.function, "produce", [self.end("producer")]):
-            assert isinstance(stage, ProducerStage)
-            yield stage
-
-    @scope
-    def consume(self) -> Iterator[ConsumerStage]:
-        """Holds a full slot, to be read."""
-        for (stage,) in hold(self.function, "consume", [self.end("consumer")]):
-            assert isinstance(stage, ConsumerStage)
-            yield stage
+    _produced, _consumed = ProducerStage, ConsumerStage
 
     @scope
     def consume_explicit(self) -> Iterator[ConsumerStage]:
         """Holds a full slot, which the body hands over by `stage.arrive()`."""
-        for (stage,) in hold(self.function, "consume_explicit", [self.end("consumer")]):
-            assert isinstance(stage, ConsumerStage)
-            yield stage
+        yield from hold_one(self.function, "consume_explicit", self.end("consumer"), ConsumerStage)
 
 
 class _Warp(End[S]):
@@ -174,9 +160,7 @@ class MmaWarp(_Warp[MmaStage]):
     @scope
     def produce(self) -> Iterator[MmaStage]:
         """Holds an accumulator, to be filled."""
-        for (stage,) in hold(self.function, "produce", [self._variable]):
-            assert isinstance(stage, MmaStage)
-            yield stage
+        yield from hold_one(self.function, "produce", self._variable, MmaStage)
 
 
 class EpilogueWarp(_Warp[EpilogueStage]):
@@ -185,16 +169,12 @@ class EpilogueWarp(_Warp[EpilogueStage]):
     @scope
     def consume(self) -> Iterator[EpilogueStage]:
         """Holds an accumulator, to be read."""
-        for (stage,) in hold(self.function, "consume", [self._variable]):
-            assert isinstance(stage, EpilogueStage)
-            yield stage
+        yield from hold_one(self.function, "consume", self._variable, EpilogueStage)
 
     @scope
     def consume_explicit(self) -> Iterator[EpilogueStage]:
         """Holds an accumulator, which the body hands over by `stage.arrive()`."""
-        for (stage,) in hold(self.function, "consume_explicit", [self._variable]):
-            assert isinstance(stage, EpilogueStage)
-            yield stage
+        yield from hold_one(self.function, "consume_explicit", self._variable, EpilogueStage)
 
 
 class AccumulatorRing(Ring):
@@ -215,7 +195,7 @@ class AccumulatorRing(Ring):
     def _warp(self, side: str, op: str) -> Iterator[Variable]:
         location, outer, end = caller(), self.function.here(), self.end(side)
         before = outer.read(end)
-        outer.bindings[end] = Gone(f"is used after the scope of its '{op}' (L2); use it inside", "the scope", location)
+        outer.bindings[end] = Unavailable(f"is used after the scope of its '{op}' (L2); use it inside", "the scope", location)
         body = Region(self.function, outer, f"'{op}'")
         warp = Value(self.function, Handle(op, self.type), "warp")
         variable = Variable(f"{op.replace('_', ' ')} of {self.noun}", body, warp, self.function.next(Variable.WARP))

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Union
 
 from .errors import BuildError
@@ -15,6 +16,34 @@ I32 = Number("i32")
 Operand = Union["Scalar", int, float]
 
 
+_Method = Callable[["Scalar", Operand], "Scalar"]
+
+
+def _operators(integer: str, floating: str) -> tuple[_Method, _Method]:
+    """Returns the methods of a binary operator, with the number on the left and on the right: the op on integers and the one on f32, empty if there is none."""
+
+    def compute_op(number: Scalar, left: Operand, right: Operand) -> Scalar:
+        name = floating if _is_float(number.type) else integer
+        operands = [as_scalar(number.function, operand, number.type) for operand in (left, right)]
+        if not name:
+            raise BuildError(f"{number.noun} is of type {number.type}, which has no such operator", ("made here", number.location))
+        return compute(name, *operands)
+
+    return lambda self, other: compute_op(self, self, other), lambda self, other: compute_op(self, other, self)
+
+
+def _comparison(integer: str, floating: str) -> _Method:
+    """Returns the method of a comparison: its predicate on unsigned integers and the one on f32."""
+
+    def method(self: Scalar, other: Operand) -> Scalar:
+        right, result = as_scalar(self.function, other, self.type), Scalar(self.function, BOOL)
+        op = f"arith.cmpf {floating}, " if _is_float(self.type) else f"arith.cmpi {integer}, "
+        self.function.emit(op, [self, right], " : ", self.type, results=[result])
+        return result
+
+    return method
+
+
 class Scalar(Value):
     """A number of the kernel.
 
@@ -22,94 +51,26 @@ class Scalar(Value):
     false where an operand is NaN, but for `!=`. Conditions have `&`, `|` and `~`.
     """
 
-    def _binary(self, ops: tuple[str, str], other: Operand, swapped: bool = False) -> Scalar:
-        left, right = (self, as_scalar(self.function, other, self.type))
-        if swapped:
-            left, right = right, left
-        name = ops[_is_float(self.type)]
-        if not name:
-            raise BuildError(f"{self.noun} is of type {self.type}, which has no such operator", ("made here", self.location))
-        return compute(name, left, right)
-
-    def _compare(self, predicates: tuple[str, str], other: Operand) -> Scalar:
-        right = as_scalar(self.function, other, self.type)
-        is_float = _is_float(self.type)
-        result = Scalar(self.function, BOOL)
-        name = "arith.cmpf" if is_float else "arith.cmpi"
-        self.function.emit(f"{name} {predicates[is_float]}, ", [self, right], " : ", self.type, results=[result])
-        return result
-
-    def __add__(self, other: Operand) -> Scalar:
-        return self._binary(("arith.addi", "arith.addf"), other)
-
-    def __radd__(self, other: Operand) -> Scalar:
-        return self._binary(("arith.addi", "arith.addf"), other, swapped=True)
-
-    def __sub__(self, other: Operand) -> Scalar:
-        return self._binary(("arith.subi", "arith.subf"), other)
-
-    def __rsub__(self, other: Operand) -> Scalar:
-        return self._binary(("arith.subi", "arith.subf"), other, swapped=True)
-
-    def __mul__(self, other: Operand) -> Scalar:
-        return self._binary(("arith.muli", "arith.mulf"), other)
-
-    def __rmul__(self, other: Operand) -> Scalar:
-        return self._binary(("arith.muli", "arith.mulf"), other, swapped=True)
-
-    def __truediv__(self, other: Operand) -> Scalar:
-        return self._binary(("", "arith.divf"), other)
-
-    def __rtruediv__(self, other: Operand) -> Scalar:
-        return self._binary(("", "arith.divf"), other, swapped=True)
-
-    def __floordiv__(self, other: Operand) -> Scalar:
-        return self._binary(("arith.divui", ""), other)
-
-    def __rfloordiv__(self, other: Operand) -> Scalar:
-        return self._binary(("arith.divui", ""), other, swapped=True)
-
-    def __mod__(self, other: Operand) -> Scalar:
-        return self._binary(("arith.remui", ""), other)
-
-    def __rmod__(self, other: Operand) -> Scalar:
-        return self._binary(("arith.remui", ""), other, swapped=True)
-
-    def __and__(self, other: Operand) -> Scalar:
-        return self._binary(("arith.andi", ""), other)
-
-    def __rand__(self, other: Operand) -> Scalar:
-        return self._binary(("arith.andi", ""), other, swapped=True)
-
-    def __or__(self, other: Operand) -> Scalar:
-        return self._binary(("arith.ori", ""), other)
-
-    def __ror__(self, other: Operand) -> Scalar:
-        return self._binary(("arith.ori", ""), other, swapped=True)
+    __add__, __radd__ = _operators("arith.addi", "arith.addf")
+    __sub__, __rsub__ = _operators("arith.subi", "arith.subf")
+    __mul__, __rmul__ = _operators("arith.muli", "arith.mulf")
+    __truediv__, __rtruediv__ = _operators("", "arith.divf")
+    __floordiv__, __rfloordiv__ = _operators("arith.divui", "")
+    __mod__, __rmod__ = _operators("arith.remui", "")
+    __and__, __rand__ = _operators("arith.andi", "")
+    __or__, __ror__ = _operators("arith.ori", "")
 
     def __invert__(self) -> Scalar:
         if self.type != BOOL:
             raise BuildError(f"~ of a value of type {self.type}; it negates conditions")
-        return self._binary(("arith.xori", ""), True)
+        return compute("arith.xori", self, as_scalar(self.function, True, BOOL))
 
-    def __eq__(self, other: Operand) -> Scalar:  # type: ignore[override]
-        return self._compare(("eq", "oeq"), other)
-
-    def __ne__(self, other: Operand) -> Scalar:  # type: ignore[override]
-        return self._compare(("ne", "une"), other)
-
-    def __lt__(self, other: Operand) -> Scalar:
-        return self._compare(("ult", "olt"), other)
-
-    def __le__(self, other: Operand) -> Scalar:
-        return self._compare(("ule", "ole"), other)
-
-    def __gt__(self, other: Operand) -> Scalar:
-        return self._compare(("ugt", "ogt"), other)
-
-    def __ge__(self, other: Operand) -> Scalar:
-        return self._compare(("uge", "oge"), other)
-
+    __eq__ = _comparison("eq", "oeq")  # type: ignore[assignment]
+    __ne__ = _comparison("ne", "une")  # type: ignore[assignment]
+    __lt__ = _comparison("ult", "olt")
+    __le__ = _comparison("ule", "ole")
+    __gt__ = _comparison("ugt", "ogt")
+    __ge__ = _comparison("uge", "oge")
     __hash__ = Value.__hash__
 
     def __index__(self) -> int:
@@ -143,6 +104,7 @@ def as_scalar(function: Function, operand: Operand, type: Type) -> Scalar:
         hint = f"c{text.split(' ')[0]}" if type == INDEX else text if type == BOOL else "cst"
         constant = function.constants[type, text] = Scalar(function, type, hint)
         function.body.lend(Op([f"arith.constant {text}"], [constant], constant.location))
+    assert isinstance(constant, Scalar)
     return constant
 
 

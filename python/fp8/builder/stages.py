@@ -7,13 +7,14 @@ from collections.abc import Iterator, Sequence
 from typing import TypeVar, cast
 
 from .errors import BuildError, Location, caller
-from .ir import Function, Gone, Op, Region, Value, Variable
+from .ir import Function, Unavailable, Op, Region, Value, Variable
 from .regions import close_scope, like, types
 from .scalars import Operand, Scalar, as_scalar
 from .types import BOOL, INDEX, Accumulator, Handle, Number, OutputPipeline, Pipeline, Tile, Type, WorkQueue
 from .views import AccumulatorView, Array, Barrier, Box, TileView, coordinates, expect
 
 V = TypeVar("V", bound=Value)
+S = TypeVar("S", bound="Stage")
 
 
 class Stage:
@@ -47,8 +48,6 @@ class Stage:
         for known in self._views.get(op + suffix, ()):
             if any(known.region is region for region in self.function.here().ancestors()):
                 return cast(V, known)
-        if isinstance(view, (TileView, Barrier)):
-            view.lender = self
         if self._end is None:
             self._views.setdefault(op + suffix, []).append(view)
         lending = Op([f"fp8.{op} ", value, f"{suffix} : ", value.type], [view], caller())
@@ -235,7 +234,7 @@ def hold(function: Function, op: str, ends: Sequence[Variable]) -> Iterator[tupl
     taken, stages = [], []
     for end in ends:
         taken.append(free(outer, end))
-        outer.bindings[end] = Gone("is held by another scope (L2); end that one first", "held here", location)
+        outer.bindings[end] = Unavailable("is held by another scope (L2); end that one first", "held here", location)
         stages.append(stage_of(body, end))
     function.open(body)
     for stage in stages:
@@ -251,6 +250,13 @@ def hold(function: Function, op: str, ends: Sequence[Variable]) -> Iterator[tupl
     bound = [(stage.argument, " = ", value) for stage, value in zip(stages, taken)]
     outer.append(Op([f"fp8.{op}(", bound, ") : ", types(taken), " -> (", types(results), ") ", body], results, location))
     outer.bindings.update(bindings)
+
+
+def hold_one(function: Function, op: str, end: Variable, kind: type[S]) -> Iterator[S]:
+    """Holds a slot of one end, of a kind of stage that is known."""
+    for (stage,) in hold(function, op, [end]):
+        assert isinstance(stage, kind)
+        yield stage
 
 
 def _handle(type: Type) -> Handle:

@@ -5,15 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
-
 from .errors import BuildError
 from .ir import Function, Value
 from .scalars import Operand, Scalar, as_scalar
 from .types import INDEX, MemRef, Number, TensorMap, Tile
-
-if TYPE_CHECKING:
-    from .stages import Stage
 
 
 def coordinates(function: Function, indices: Operand | Sequence[Operand]) -> list[Scalar]:
@@ -105,19 +100,12 @@ class Map(Value):
 
 
 class TileView(Value):
-    """A tile in shared memory, lent by a stage: `tile[j]` reads an element of its only row, the same one in all threads.
-
-    Attributes:
-        lender: The stage.
-    """
+    """A tile in shared memory, lent by a stage: `tile[j]` reads an element of its only row, the same one in all threads."""
 
     type: Tile
-    lender: Stage | None = None
 
     def __getitem__(self, column: int) -> Scalar:
         expect(column, int, f"the column of {self.noun}")
-        if not 0 <= column < self.type.shape[1]:
-            raise BuildError(f"{self.noun} has no column {column} (F7); give one of 0 to {self.type.shape[1] - 1}", ("made here", self.location))
         element = Scalar(self.function, Number(self.type.element))
         self.function.emit("fp8.read_element ", self, f"[{column}] : ", self.type, results=[element])
         return element
@@ -128,13 +116,7 @@ class AccumulatorView(Value):
 
 
 class Barrier(Value):
-    """The barrier on which a stage is handed over, lent by it.
-
-    Attributes:
-        lender: The stage.
-    """
-
-    lender: Stage | None = None
+    """The barrier on which a stage is handed over, lent by it."""
 
 
 def expect(thing: object, kind: type, what: str) -> None:

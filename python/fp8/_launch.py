@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A call of fp8.gemm, made: its operands checked, its kernel found, and launched on a GPU or simulated."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import NamedTuple
+
+from ._annotations import Operand
+from ._arrays import CPU, Array, describe, package_of
+from ._call import BY_ARGUMENT, Call
+from ._choice import chip_of, kernel_for
+from ._device import Launch, get_device
+from ._errors import DeviceError, Fp8Error
+from ._kernel import Kernel
+from ._layout import make_output
+from ._operands import Operands
+from ._packages import current_stream, package
+
+
+class Launched(NamedTuple):
+    """A call on a GPU that has been enqueued."""
+
+    operands: Operands
+    arrays: tuple[Array, ...]  # in the kernel's order
+    launch: Launch
+    result: Operand
+
+
+def run(call: Call, simulate: bool, chip: str | None) -> Operand:
+    """Checks a call and makes it: on the simulator, or on the GPU that has its arrays. Returns D."""
+    if simulate:
+        return _simulate(call, chip or "sm_90a")
+    if chip is not None:
+        raise ValueError("chip is for simulate=True; on a GPU kernels are compiled for the one that is there")
+    return launch(call).result
+
+
+def launch(call: Call) -> Launched:
+    """Checks the operands, copies those that a kernel cannot read where they are, and enqueues the kernel."""
+    first = describe(call.a, "a", call.stream)
+    if first.device == CPU:
+        Operands(call)  # reports an operand that is wrong first
+        raise _explain_host()
+    index = first.index
+    if call.stream is None:
+        call = call._replace(stream=current_stream(call.a, index))
+    operands = Operands(call)
+    device = get_device(index)
+    kernel = kernel_for(operands.spec, chip_of(device), (operands.m, operands.n, operands.k), device.info.name)
+    _check_capture(call, operands, kernel)
+    stream = call.stream or 0
+    device.await_producers(operands.given(), stream)
+    with _all_on(call, index, stream):
+        written, result = make_output(call.a, operands.place, operands.d_shape, operands.spec.out_dtype, call.out, operands.out)
+        arrays = operands.arrays(written)
+        prepared = kernel.loaded(index).prepare(arrays)
+        prepared.enqueue(stream, *(array.address for array in arrays))
+        return Launched(operands, arrays, prepared, result())
+
+
+def _simulate(call: Call, chip: str) -> Operand:
+    operands = Operands(call)
+    if operands.device != CPU:
+        raise ValueError(f"a is on {operands.place}, and the simulator works on the host's memory: copy the operands there")
+    kernel = kernel_for(operands.spec, chip, (operands.m, operands.n, operands.k))
+    written, result = make_output(call.a, operands.place, operands.d_shape, operands.spec.out_dtype, call.out, operands.out)
+    kernel.simulate(*operands.arrays(written))
+    d: Operand = result()
+    return d
+
+
+def _check_capture(call: Call, operands: Operands, kernel: Kernel) -> None:
+    """Refuses to load or allocate while a CUDA graph is captured, for either ends the capture."""
+    index = operands.index
+    missing = [] if kernel.is_loaded(index) else ["the kernel for these shapes"]
+    for name, value in operands.numbers.items():
+        if isinstance(value, float) and get_device(index).known_number(value) is None:
+            missing.append(f"{BY_ARGUMENT[name].keyword} = {value}")
+    made_by = package(call.a)
+    if missing and made_by and made_by.is_capturing(index):
+        raise DeviceError(f"a CUDA graph is being captured, and {missing[0]} is not on the GPU yet: make the same call once before the capture")
+
+
+def _all_on(call: Call, index: int, stream: int) -> contextlib.ExitStack:
+    """Makes every package copy on the kernel's GPU and in its stream."""
+    stack = contextlib.ExitStack()
+    for array in {package_of(array): array for array in call.operands()}.values():
+        made_by = package(array)
+        if made_by:
+            stack.enter_context(made_by.on(index, stream))
+    return stack
+
+
+def _explain_host() -> Fp8Error:
+    reason = ""
+    try:
+        get_device(0)
+    except Fp8Error as error:
+        reason = f"; there is no GPU to copy them to: {error}"
+    return DeviceError(
+        f"the arrays are in the host's memory, and kernels run on a GPU: pass arrays of torch or cupy on a cuda device, or simulate=True, "
+        f"which computes the same on the simulator, slowly{reason}"
+    )
