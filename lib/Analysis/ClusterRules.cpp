@@ -27,7 +27,7 @@ static LogicalResult checkPairLeader(Operation *op, StringRef what) {
   if (getLeadingGrouping(op) == CtaGrouping::Pair)
     return success();
   return op->emitOpError() << what
-                           << ", so it must stand in an 'fp8.leading_cta of "
+                           << ", so it must be in an 'fp8.leading_cta of "
                               "pair' (C2)";
 }
 
@@ -43,7 +43,7 @@ static LogicalResult checkAcquire(Operation *acquire, int64_t ctaGroup) {
                            "waits for the tiles of both CTAs of a pair");
   if (getLeadingGrouping(acquire))
     return acquire->emitOpError()
-           << "is one CTA's part of a pair's work, so it must not stand in an "
+           << "is one CTA's part of a pair's work, so it must not be in an "
               "'fp8.leading_cta' (C3); both CTAs do theirs";
   return success();
 }
@@ -56,8 +56,8 @@ LogicalResult KernelPlan::checkSharedSlots(Operation *op,
     StagePlan stage = stages.lookup(number);
     for (AcquireOp acquire : use.acquires)
       if (llvm::is_contained(getRings(acquire.getEnd()), op) &&
-          ring.ctaGroup == 1 &&
-          getLeadingGrouping(acquire) && cluster.getSize() > 1)
+          ring.ctaGroup == 1 && getLeadingGrouping(acquire) &&
+          cluster.getSize() > 1)
         return acquire.emitOpError()
                << "takes a slot that CTAs fill for one another, so it must not "
                   "stand in an 'fp8.leading_cta' (C4); every CTA copies its "
@@ -66,7 +66,7 @@ LogicalResult KernelPlan::checkSharedSlots(Operation *op,
       if (llvm::is_contained(getRings(copy.getFilledStage()), op) &&
           !stage.bytesAtAcquire)
         return copy->emitOpError()
-               << "copies into a slot that CTAs share, so it must stand in the "
+               << "copies into a slot that CTAs share, so it must be in the "
                   "block of the slot's acquire (C4), where its bytes are "
                   "announced before another CTA's arrive";
     for (AcquireOp acquire : use.acquires)
@@ -93,12 +93,12 @@ LogicalResult KernelPlan::checkWorkQueue(WorkQueueOp queue) const {
         if (grouping)
           return acquire.emitOpError()
                  << "reads an answer that every CTA of the cluster gets, so it "
-                    "must not stand in an 'fp8.leading_cta' (W3)";
+                    "must not be in an 'fp8.leading_cta' (W3)";
         continue;
       }
       if (grouping != CtaGrouping::Cluster && cluster.getSize() > 1)
         return acquire.emitOpError()
-               << "is the scheduler's, so it must stand in an 'fp8.leading_cta "
+               << "is the scheduler's, so it must be in an 'fp8.leading_cta "
                   "of cluster' (W3)";
       if (use.requests.size() == 1 && use.acquires.size() == 1 &&
           use.requests.front()->getBlock() == acquire->getBlock())

@@ -65,7 +65,7 @@ static LogicalResult checkSelect(Operation *op) {
   return success();
 }
 
-/// Work that is lowered for the warps of a role, and so must stand in one.
+/// Work that is lowered for the warps of a role, and so must be in one.
 static bool needsRole(Operation *op) {
   return isa<AcquireOp, ReleaseOp, CloseOp, TryWaitOp, WaitOp, ArriveOp, StepOp,
              TileCopyOpInterface, LoadElementOp, MmaOp, ViewReaderOpInterface,
@@ -155,7 +155,7 @@ LogicalResult KernelPlan::checkRoles(FunctionOpInterface kernel) {
   WalkResult outside = kernel->walk([](Operation *op) {
     if (!needsRole(op) || op->getParentOfType<RoleOp>())
       return WalkResult::advance();
-    op->emitOpError() << "must stand in an fp8.role, whose warps do it";
+    op->emitOpError() << "must be in an fp8.role, whose warps do it";
     return WalkResult::interrupt();
   });
   if (outside.wasInterrupted())

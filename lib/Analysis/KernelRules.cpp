@@ -23,7 +23,7 @@ static LogicalResult checkCreate(Operation *op) {
       parent->getName().getStringRef() == "scf.execute_region")
     return success();
   InFlightDiagnostic diagnostic =
-      op->emitOpError() << "must stand in the body of its role (K2): the other "
+      op->emitOpError() << "must be in the body of its role (K2): the other "
                            "side of the output pipeline waits for it";
   diagnostic.attachNote(parent->getLoc()) << "here it may not run";
   return diagnostic;

@@ -114,7 +114,7 @@ LogicalResult mlir::fp8::verifyInEntryBlock(Operation *op, StringRef label) {
   auto function = dyn_cast_or_null<FunctionOpInterface>(op->getParentOp());
   if (function && op->getBlock() == &function.getFunctionBody().front())
     return success();
-  return op->emitOpError() << "must stand in the entry block of its kernel ("
+  return op->emitOpError() << "must be in the entry block of its kernel ("
                            << label << ")";
 }
 

@@ -95,7 +95,7 @@ ParseResult ConfigParser::parseField() {
   if (!given.insert(fields[*index]).second)
     return parser.emitError(loc)
            << "a configuration has each field once, but '" << fields[*index]
-           << "' stands twice; leave one out";
+           << "' is given twice; remove one";
   if (parser.parseEqual())
     return failure();
   return parseValue(fields[*index]);

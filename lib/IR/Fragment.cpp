@@ -228,7 +228,7 @@ LogicalResult mlir::fp8::verifyElementwiseBody(Operation *op, Block &body) {
   for (Operation &inner : body.without_terminator()) {
     if (!isPure(&inner) || inner.getNumRegions())
       return inner.emitOpError()
-             << "may not stand in an fp8.map, whose ops are "
+             << "may not be in an fp8.map, whose ops are "
                 "pure and have no regions (E3)";
     if (inner.getName().getDialectNamespace() == "math" &&
         !isMathInstruction(&inner))

@@ -52,7 +52,7 @@ static FailureOr<gpu::LaunchFuncOp> findLaunch(ModuleOp module,
 static FailureOr<func::FuncOp> findHost(gpu::LaunchFuncOp launch) {
   auto host = dyn_cast<func::FuncOp>(launch->getParentOp());
   if (!host || !host.getBody().hasOneBlock())
-    return launch.emitOpError("must stand in the only block of a func.func to "
+    return launch.emitOpError("must be in the only block of a func.func to "
                               "be written to a launch manifest");
   for (Operation &op : host.getBody().front()) {
     bool isExported =

@@ -320,9 +320,9 @@ struct StructureBlockwiseGemm : public OpRewritePattern<BlockwiseGemmOp> {
     auto function = op->getParentOfType<FunctionOpInterface>();
     if (!function)
       return op.emitOpError()
-             << "must stand in a function, from which its kernel is launched";
+             << "must be in a function, from which its kernel is launched";
     if (function->getParentOp() != symbols.getOp())
-      return op.emitOpError() << "must stand in a function of the outermost "
+      return op.emitOpError() << "must be in a function of the outermost "
                                  "module, beside which its kernel is put";
     FailureOr<std::unique_ptr<GemmSchedule>> chosen =
         GemmSchedule::choose(op, op.getConfigAttr(), chip);

@@ -45,12 +45,12 @@ func.func private @early() attributes {fp8.programmatic = true}
 
 // -----
 
-// expected-error @below {{a configuration has each field once, but 'stages' stands twice; leave one out}}
+// expected-error @below {{a configuration has each field once, but 'stages' is given twice; remove one}}
 func.func private @twice() attributes {config = #fp8.gemm_config<tile = 128 x 128 x 128, stages = 2, stages = 3>}
 
 // -----
 
-// expected-error @below {{a configuration has each field once, but 'launch' stands twice; leave one out}}
+// expected-error @below {{a configuration has each field once, but 'launch' is given twice; remove one}}
 func.func private @apart() attributes {config = #fp8.gemm_config<tile = 128 x 128 x 128, launch = serial, stages = 3, launch = programmatic>}
 
 // -----

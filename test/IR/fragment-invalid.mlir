@@ -215,7 +215,7 @@ func.func @argument_type(%f: !frag) attributes {fp8.linear} {
 !frag = !fp8.fragment<128x128xf32, 4>
 func.func @effect(%f: !frag, %m: memref<f32>) attributes {fp8.linear} {
   %r = fp8.map(%x = %f) : !frag -> !frag {
-    // expected-error @below {{may not stand in an fp8.map, whose ops are pure and have no regions (E3)}}
+    // expected-error @below {{may not be in an fp8.map, whose ops are pure and have no regions (E3)}}
     %y = memref.load %m[] : memref<f32>
     fp8.yield %y : f32
   }

@@ -5,7 +5,7 @@ func.func @nested_role(%n: index) attributes {fp8.linear} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   scf.for %i = %c0 to %n step %c1 {
-    // expected-error @below {{'fp8.role' op must stand in the entry block of its kernel (R1)}}
+    // expected-error @below {{'fp8.role' op must be in the entry block of its kernel (R1)}}
     fp8.role "nested" warps(1) {
     }
   }

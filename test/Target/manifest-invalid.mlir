@@ -95,7 +95,7 @@ module @conditional_launch attributes {gpu.container_module} {
   func.func @host(%a: memref<8xf32>, %p: i1) {
     %c1 = arith.constant 1 : index
     scf.if %p {
-      // expected-error @below {{'gpu.launch_func' op must stand in the only block of a func.func to be written to a launch manifest}}
+      // expected-error @below {{'gpu.launch_func' op must be in the only block of a func.func to be written to a launch manifest}}
       gpu.launch_func @module::@kernel blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1)
     }
     return

@@ -49,7 +49,7 @@ func.func @bias_chunks(%a: memref<?x?xf8E4M3FN>, %s: memref<?x?xf32>, %bias: mem
 module @outer {
   module @inner {
     func.func @nested(%a: memref<?x?xf8E4M3FN>, %s: memref<?x?xf32>, %d: memref<?x?xbf16>) {
-      // expected-error @below {{must stand in a function of the outermost module, beside which its kernel is put}}
+      // expected-error @below {{must be in a function of the outermost module, beside which its kernel is put}}
       fp8.blockwise_gemm ins(%a, %s, %a, %s : memref<?x?xf8E4M3FN>, memref<?x?xf32>, memref<?x?xf8E4M3FN>, memref<?x?xf32>)
         outs(%d : memref<?x?xbf16>)
       return

@@ -60,7 +60,7 @@ gpu.module @m {
       %acc = fp8.accumulator %d : !fp8.mma_stage<!acc>
       %ta = fp8.tile %s["a"] : !fp8.consumer_stage<!ring>
       %tb = fp8.tile %s["b"] : !fp8.consumer_stage<!ring>
-      // expected-error @below {{'fp8.mma' op works on the accumulator of a CTA pair, so it must stand in an 'fp8.leading_cta of pair' (C2)}}
+      // expected-error @below {{'fp8.mma' op works on the accumulator of a CTA pair, so it must be in an 'fp8.leading_cta of pair' (C2)}}
       fp8.mma %acc, %ta, %tb : !fp8.tmem<256x128xf32, cta_group = 2>, !a, !b
       %in2 = fp8.release %s : !fp8.consumer_stage<!ring>
       %w2 = fp8.release %d : !fp8.mma_stage<!acc>
@@ -84,7 +84,7 @@ gpu.module @m {
     }
     fp8.role "mma" warps(1) (%end = %mp) : !fp8.producer<!acc> {
       %w = fp8.create_mma_warp %end : !fp8.producer<!acc> -> !fp8.mma_warp<!acc>
-      // expected-error @below {{'fp8.acquire' op takes an accumulator of a CTA pair, so it must stand in an 'fp8.leading_cta of pair' (C2)}}
+      // expected-error @below {{'fp8.acquire' op takes an accumulator of a CTA pair, so it must be in an 'fp8.leading_cta of pair' (C2)}}
       %d = fp8.acquire %w : !fp8.mma_warp<!acc>
       %w2 = fp8.release %d : !fp8.mma_stage<!acc>
       fp8.release_mma_warp %w2 : !fp8.mma_warp<!acc>
@@ -103,7 +103,7 @@ gpu.module @m {
     %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
     fp8.role "load" warps(1) (%e = %p) : !fp8.producer<!ring> {
       %r = fp8.leading_cta of pair (%l = %e) : !fp8.producer<!ring> -> !fp8.producer<!ring> {
-        // expected-error @below {{'fp8.acquire' op is one CTA's part of a pair's work, so it must not stand in an 'fp8.leading_cta' (C3); both CTAs do theirs}}
+        // expected-error @below {{'fp8.acquire' op is one CTA's part of a pair's work, so it must not be in an 'fp8.leading_cta' (C3); both CTAs do theirs}}
         %s = fp8.acquire %l : !fp8.producer<!ring>
         fp8.tma_load %map[%c0, %c0], %s["a"] : !fp8.tensor_map<!a>, !fp8.producer_stage<!ring>
         %n = fp8.release %s : !fp8.producer_stage<!ring>
@@ -129,7 +129,7 @@ gpu.module @m {
     fp8.role "load" warps(1) (%e = %p) : !fp8.producer<!ring> {
       %s = fp8.acquire %e : !fp8.producer<!ring>
       scf.if %cond {
-        // expected-error @below {{'fp8.tma_load' op copies into a slot that CTAs share, so it must stand in the block of the slot's acquire (C4), where its bytes are announced before another CTA's arrive}}
+        // expected-error @below {{'fp8.tma_load' op copies into a slot that CTAs share, so it must be in the block of the slot's acquire (C4), where its bytes are announced before another CTA's arrive}}
         fp8.tma_load %map[%c0, %c0], %s["a"] : !fp8.tensor_map<!a>, !fp8.producer_stage<!ring>
       }
       %n = fp8.release %s : !fp8.producer_stage<!ring>
@@ -199,7 +199,7 @@ gpu.module @m {
   gpu.func @everyone_asks() kernel attributes {fp8.linear, fp8.cluster = array<i64: 2, 1>} {
     %p, %c = fp8.work_queue : !fp8.producer<!work>, !fp8.consumer<!work>
     fp8.role "scheduler" warps(1) (%e = %p) : !fp8.producer<!work> {
-      // expected-error @below {{'fp8.acquire' op is the scheduler's, so it must stand in an 'fp8.leading_cta of cluster' (W3)}}
+      // expected-error @below {{'fp8.acquire' op is the scheduler's, so it must be in an 'fp8.leading_cta of cluster' (W3)}}
       %s = fp8.acquire %e : !fp8.producer<!work>
       fp8.request_work %s : !fp8.producer_stage<!work>
       %n = fp8.release %s : !fp8.producer_stage<!work>
@@ -246,7 +246,7 @@ gpu.module @m {
     }
     fp8.role "load" warps(1) (%e = %c) : !fp8.consumer<!work> {
       %r = fp8.leading_cta of cluster (%l = %e) : !fp8.consumer<!work> -> !fp8.consumer<!work> {
-        // expected-error @below {{'fp8.acquire' op reads an answer that every CTA of the cluster gets, so it must not stand in an 'fp8.leading_cta' (W3)}}
+        // expected-error @below {{'fp8.acquire' op reads an answer that every CTA of the cluster gets, so it must not be in an 'fp8.leading_cta' (W3)}}
         %s = fp8.acquire %l : !fp8.consumer<!work>
         %more, %cluster = fp8.next_work %s : !fp8.consumer_stage<!work>
         %n = fp8.release %s : !fp8.consumer_stage<!work>
@@ -268,7 +268,7 @@ gpu.module @kernels {
     %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
     fp8.role "read" warps(4) (%in = %c) : !fp8.consumer<!ring> {
       %end = fp8.leading_cta of cluster (%l = %in) : !fp8.consumer<!ring> -> !fp8.consumer<!ring> {
-        // expected-error @below {{takes a slot that CTAs fill for one another, so it must not stand in an 'fp8.leading_cta' (C4); every CTA copies its share and hands the slot back}}
+        // expected-error @below {{takes a slot that CTAs fill for one another, so it must not be in an 'fp8.leading_cta' (C4); every CTA copies its share and hands the slot back}}
         %stage = fp8.acquire %l : !fp8.consumer<!ring>
         %next = fp8.release %stage : !fp8.consumer_stage<!ring>
         fp8.yield %next : !fp8.consumer<!ring>

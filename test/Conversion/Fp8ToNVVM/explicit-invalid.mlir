@@ -30,7 +30,7 @@ gpu.module @m {
 gpu.module @m {
   gpu.func @outside_a_role() kernel attributes {fp8.linear} {
     %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
-    // expected-error @below {{'fp8.try_wait' op must stand in an fp8.role, whose warps do it}}
+    // expected-error @below {{'fp8.try_wait' op must be in an fp8.role, whose warps do it}}
     %done = fp8.try_wait %c : !fp8.consumer<!ring>
     fp8.role "read" warps(4) (%e = %c) : !fp8.consumer<!ring> {
       fp8.close %e : !fp8.consumer<!ring>
@@ -94,7 +94,7 @@ gpu.module @m {
     }
     fp8.role "mma" warps(1) (%end = %mp) : !fp8.producer<!acc> {
       %w = fp8.create_mma_warp %end : !fp8.producer<!acc> -> !fp8.mma_warp<!acc>
-      // expected-error @below {{'fp8.wait' op takes an accumulator of a CTA pair, so it must stand in an 'fp8.leading_cta of pair' (C2)}}
+      // expected-error @below {{'fp8.wait' op takes an accumulator of a CTA pair, so it must be in an 'fp8.leading_cta of pair' (C2)}}
       %ready = fp8.wait %w : !fp8.mma_warp<!acc>
       %d = fp8.acquire %ready : !fp8.ready<!fp8.mma_warp<!acc>>
       %w2 = fp8.release %d : !fp8.mma_stage<!acc>

@@ -79,7 +79,7 @@ gpu.module @m {
     fp8.role "read" warps(4) (%e = %c) : !fp8.consumer<!ring> {
       fp8.close %e : !fp8.consumer<!ring>
     }
-    // expected-error @below {{'fp8.close' op must stand in an fp8.role, whose warps do it}}
+    // expected-error @below {{'fp8.close' op must be in an fp8.role, whose warps do it}}
     fp8.close %p : !fp8.producer<!ring>
     gpu.return
   }

@@ -13,7 +13,7 @@ gpu.module @m {
     fp8.role "mma" warps(1) (%end = %p) : !fp8.producer<!acc> {
       // expected-note @below {{here it may not run}}
       scf.if %cond {
-        // expected-error @below {{'fp8.create_mma_warp' op must stand in the body of its role (K2): the other side of the output pipeline waits for it}}
+        // expected-error @below {{'fp8.create_mma_warp' op must be in the body of its role (K2): the other side of the output pipeline waits for it}}
         %w = fp8.create_mma_warp %end : !fp8.producer<!acc> -> !fp8.mma_warp<!acc>
         fp8.release_mma_warp %w : !fp8.mma_warp<!acc>
       } else {

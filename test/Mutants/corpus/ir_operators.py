@@ -23,7 +23,7 @@ SCOPES = {"fp8.role", "fp8.epilogue_warp", "fp8.mma_warp", "fp8.for_each_tile"}
 
 
 def replacements(module, op):
-    """For each result that is used, a value that may stand in its place: an operand of that type, or the nearest."""
+    """For each result that is used, a value that may be in its place: an operand of that type, or the nearest."""
     names = {}
     for result in op.results():
         if not module.uses([result]):
