@@ -90,41 +90,60 @@ void mlir::fp8::visitRegionEdges(
           successor.getSuccessorInputs());
 }
 
-/// True if each value that the operand is handed to along the edges of a region
-/// op, or by a return, has the operand's type.
-static bool keepsType(OpOperand &use) {
-  Operation *op = use.getOwner();
-  if (auto function = dyn_cast_or_null<FunctionOpInterface>(op->getParentOp());
-      function && op->hasTrait<mlir::OpTrait::IsTerminator>() &&
-      op->getNumSuccessors() == 0) {
-    ArrayRef<Type> results = function.getResultTypes();
-    unsigned index = use.getOperandNumber();
-    return index < results.size() && results[index] == use.get().getType();
-  }
-  auto region = dyn_cast<RegionBranchOpInterface>(op);
-  if (!region && isa<RegionBranchTerminatorOpInterface>(op))
-    region = dyn_cast_or_null<RegionBranchOpInterface>(op->getParentOp());
-  if (!region)
-    return true; // a branch's or a call's own verifier compares types
+/// The op whose regions the op is of: itself, or that of a terminator.
+static RegionBranchOpInterface getRegionOp(Operation *op) {
+  if (auto region = dyn_cast<RegionBranchOpInterface>(op))
+    return region;
+  return isa<RegionBranchTerminatorOpInterface>(op)
+             ? dyn_cast_or_null<RegionBranchOpInterface>(op->getParentOp())
+             : RegionBranchOpInterface();
+}
+
+/// True if the operand is handed along edges of the region op, whose regions
+/// run in place, to values of its type.
+static bool isForwardedByRegions(OpOperand &use,
+                                 RegionBranchOpInterface region) {
   if (!runsRegionsInPlace(region))
     return false;
-  bool isKept = true;
-  visitRegionEdges(region, op, [&](OperandRange from, ValueRange to) {
-    if (!isWithin(use, from))
-      return;
-    unsigned index = use.getOperandNumber() - from.getBeginOperandIndex();
-    if (index >= to.size() || to[index].getType() != use.get().getType())
-      isKept = false;
-  });
-  return isKept;
+  bool isForwarded = false, keepsType = true;
+  visitRegionEdges(
+      region, use.getOwner(), [&](OperandRange from, ValueRange to) {
+        if (!isWithin(use, from))
+          return;
+        isForwarded = true;
+        unsigned index = use.getOperandNumber() - from.getBeginOperandIndex();
+        keepsType &=
+            index < to.size() && to[index].getType() == use.get().getType();
+      });
+  return isForwarded && keepsType;
+}
+
+/// True if a return hands the operand to a result of its type.
+static bool isReturned(OpOperand &use) {
+  auto function =
+      dyn_cast_or_null<FunctionOpInterface>(use.getOwner()->getParentOp());
+  if (!function)
+    return false;
+  ArrayRef<Type> results = function.getResultTypes();
+  unsigned index = use.getOperandNumber();
+  return index < results.size() && results[index] == use.get().getType();
 }
 
 UseKind mlir::fp8::classifyUse(OpOperand &use) {
-  if (auto linear = dyn_cast<LinearOpInterface>(use.getOwner()))
+  Operation *op = use.getOwner();
+  if (auto linear = dyn_cast<LinearOpInterface>(op))
     return linear.getLinearUse(use) == LinearUse::Borrow ? UseKind::Borrow
                                                          : UseKind::Consume;
   if (getSelect(use))
     return UseKind::Consume;
-  return isForwarded(use) && keepsType(use) ? UseKind::Consume
-                                            : UseKind::Illegal;
+  bool isConsumed;
+  if (RegionBranchOpInterface region = getRegionOp(op))
+    isConsumed = isForwardedByRegions(use, region);
+  else if (op->hasTrait<mlir::OpTrait::IsTerminator>() &&
+           op->getNumSuccessors() == 0)
+    isConsumed = isForwarded(use) && isReturned(use);
+  else
+    // The verifiers of branches and calls compare types.
+    isConsumed = isForwarded(use);
+  return isConsumed ? UseKind::Consume : UseKind::Illegal;
 }
