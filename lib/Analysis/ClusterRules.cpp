@@ -60,7 +60,7 @@ LogicalResult KernelPlan::checkSharedSlots(Operation *op,
           cluster.getSize() > 1)
         return acquire.emitOpError()
                << "takes a slot that CTAs fill for one another, so it must not "
-                  "stand in an 'fp8.leading_cta' (C4); every CTA copies its "
+                  "be in an 'fp8.leading_cta' (C4); every CTA copies its "
                   "share and hands the slot back";
     for (TileCopyOpInterface copy : use.copies)
       if (llvm::is_contained(getRings(copy.getFilledStage()), op) &&
