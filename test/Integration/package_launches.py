@@ -54,10 +54,10 @@ def is_programmatic(kernel):
 
 def kernel_of(fp8, m, n, k, **options):
     """The kernel that fp8.gemm takes on this GPU."""
-    from fp8 import _gemm
+    from fp8 import _choice
 
     info = fp8.device_info()
-    return _gemm.kernel_for(fp8.GemmSpec(**options), info.chip, (m, n, k), info.name)
+    return _choice.kernel_for(fp8.GemmSpec(**options), info.chip, (m, n, k), info.name)
 
 
 def must_equal(what, d, want):

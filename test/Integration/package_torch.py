@@ -226,10 +226,10 @@ def check_tuning(torch, fp8, generator):
         found = fp8.tune(48, 2112, 7168, top=6)
         if [one.us for one in found] != sorted(one.us for one in found) or not 2 < found[0].us < 100:
             raise AssertionError("the measurements are %s" % (found,))
-        from fp8 import _gemm
+        from fp8 import _choice
 
         assert_close(fp8.gemm(a, sa, b, sb), a, sa, b, sb)
-        if "config <%s>" % found[0].config not in next(iter(_gemm._kernels.values())).mlir():
+        if "config <%s>" % found[0].config not in next(iter(_choice._kernels.entries.values())).mlir():
             raise AssertionError("the fastest is not what is taken")
         tell("%s takes %.2f us, %.2f predicted, the slowest of %d %.2f" % (found[0].config, found[0].us, found[0].predicted_us, len(found), found[-1].us))
 
