@@ -79,10 +79,8 @@ size_t fp8TextSize(const Fp8Text *text) { return text->text.size(); }
 void fp8TextFree(Fp8Text *text) { delete text; }
 
 const char *fp8ChipName(size_t index) {
-  ::fp8::chip::Chips chips = ::fp8::chip::getChips();
-  return index < static_cast<size_t>(chips.end() - chips.begin())
-             ? chips.begin()[index].name
-             : nullptr;
+  ::fp8::chip::Table<::fp8::chip::Chip> chips = ::fp8::chip::getChips();
+  return index < chips.size() ? chips[index].name : nullptr;
 }
 
 Fp8Status fp8ContextCreate(Fp8Context **context) {

@@ -9,7 +9,7 @@ for the fences behind it in the same file. Directly before it `<!-- not run: REA
 not. A `text` fence that follows, with no other fence between, is all that it
 prints, on both streams: `...` stands for what is left out, a time or a number
 of registers for any, and white space is not compared. What prints an error must fail; nothing else
-may. `<!-- excerpt of: FILE -->` before a fence says that it stands in that file,
+may. `<!-- excerpt of: FILE -->` before a fence says that it is in that file,
 but for white space, for what `...` leaves out, and for the names of values,
 blocks and registers, of which different ones are different there, too.
 
@@ -102,7 +102,7 @@ class Document:
             if mark:
                 self.counts[mark] += 1
             if mark == "excerpt of" and not stands_in(body, os.path.join(self.directory, argument)):
-                self.report(match, "this does not stand in %s" % argument)
+                self.report(match, "this is not in %s" % argument)
             result = None
             if language == "sh" and mark != "not run":
                 self.counts["run"] += 1

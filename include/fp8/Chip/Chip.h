@@ -6,6 +6,7 @@
 #ifndef FP8_CHIP_CHIP_H
 #define FP8_CHIP_CHIP_H
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -13,6 +14,23 @@
 namespace fp8::chip {
 
 struct Machine;
+
+/// The rows of a constant table.
+template <typename Row>
+class Table {
+public:
+  template <size_t rows>
+  constexpr Table(const Row (&table)[rows]) : first(table), count(rows) {}
+
+  constexpr const Row *begin() const { return first; }
+  constexpr const Row *end() const { return first + count; }
+  constexpr size_t size() const { return count; }
+  constexpr const Row &operator[](size_t index) const { return first[index]; }
+
+private:
+  const Row *first;
+  size_t count;
+};
 
 /// Where a matrix product's sums lie, and which threads start it.
 enum class MmaEngine {
@@ -87,13 +105,7 @@ struct Chip {
 };
 
 /// Every chip, in the order in which messages list them.
-struct Chips {
-  const Chip *first, *last;
-
-  const Chip *begin() const { return first; }
-  const Chip *end() const { return last; }
-};
-Chips getChips();
+Table<Chip> getChips();
 
 /// The chip called `name`, or null.
 const Chip *lookup(std::string_view name);
@@ -102,13 +114,7 @@ const Chip *lookup(std::string_view name);
 std::string getNames(FeatureSet features = {});
 
 /// Every feature, the one that a lack is reported of first at the front.
-struct Features {
-  const FeatureInfo *first, *last;
-
-  const FeatureInfo *begin() const { return first; }
-  const FeatureInfo *end() const { return last; }
-};
-Features getFeatures();
+Table<FeatureInfo> getFeatures();
 
 /// What a diagnostic says about code for `chip` that requires `required`:
 /// "requires tensor memory, which sm_90a lacks; lower for sm_100a or sm_103a".

@@ -141,6 +141,9 @@ private:
   bool isBehindGridWait(const Warp &warp, int lane) const;
   void reportRace(Warp &warp, const Inst &inst, int lane, bool write,
                   const GlobalMemory::Race &race);
+  /// More bytes have completed on the barrier than its phase expects.
+  void reportOverrun(const Mbarrier &barrier, const char *arrivals, Warp &warp,
+                     const Inst &inst, int lane);
   void completePhaseIfDone(Mbarrier &barrier, Warp &warp, const Inst &inst,
                            int lane);
   void checkMissedPhase(Mbarrier &barrier, Warp &warp, const Inst &inst,

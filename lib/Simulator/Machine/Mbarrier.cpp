@@ -147,6 +147,17 @@ void Machine::checkEarlyArrival(Mbarrier &barrier, const SyncClocks &known,
         &warp, &inst, lane);
 }
 
+void Machine::reportOverrun(const Mbarrier &barrier, const char *arrivals,
+                            Warp &warp, const Inst &inst, int lane) {
+  error(ErrorKind::TransactionOverrun,
+        "the mbarrier at " + sharedName(barrier.offset) + " has received " +
+            std::to_string(-barrier.transactions) +
+            " bytes more than its phase expects" + arrivals +
+            "; expect_tx must announce every byte of the copies that complete "
+            "on it",
+        &warp, &inst, lane, true);
+}
+
 void Machine::completePhaseIfDone(Mbarrier &barrier, Warp &warp,
                                   const Inst &inst, int lane) {
   if (barrier.pending || barrier.transactions)
@@ -200,13 +211,7 @@ bool Machine::arrive(Mbarrier &barrier, uint32_t count, Warp &warp,
     warp.release(barrier.arriving);
   barrier.pending -= count;
   if (!barrier.pending && barrier.transactions < 0) {
-    error(ErrorKind::TransactionOverrun,
-          "the mbarrier at " + sharedName(barrier.offset) + " has received " +
-              std::to_string(-barrier.transactions) +
-              " bytes more than its phase expects (all arrivals are in); "
-              "expect_tx must announce every byte of the "
-              "copies that complete on it",
-          &warp, &inst, lane, true);
+    reportOverrun(barrier, " (all arrivals are in)", warp, inst, lane);
     return false;
   }
   progress();
@@ -254,13 +259,7 @@ void Machine::completeTransactions(Mbarrier &barrier, int64_t bytes,
   barrier.arrivals.landed = true;
   if (barrier.transactions < -kMaxTransactions ||
       (barrier.transactions < 0 && !barrier.pending)) {
-    error(ErrorKind::TransactionOverrun,
-          "the mbarrier at " + sharedName(barrier.offset) + " has received " +
-              std::to_string(-barrier.transactions) +
-              " bytes more than its phase expects; expect_tx must announce "
-              "every byte of the copies that complete on "
-              "it",
-          &warp, &inst, lane, true);
+    reportOverrun(barrier, "", warp, inst, lane);
     return;
   }
   completePhaseIfDone(barrier, warp, inst, lane);

@@ -185,7 +185,8 @@ protected:
   static SmallVector<int64_t> getTileNs();
   /// Checks that TMA can copy rows of a tile of D.
   LogicalResult checkRows(BlockwiseGemmOp op) const;
-  /// Shared memory beside all rings but those of the addends, in bytes.
+  /// The bytes of shared memory that do not grow with the number of stages:
+  /// the store queue, the rings of addends, barriers and alignment.
   int64_t getFixedSpace() const;
   /// Makes the input ring as deep as `config` says, or shared memory allows.
   LogicalResult chooseStages(BlockwiseGemmOp op, GemmConfigAttr config,

@@ -18,8 +18,9 @@ namespace {
 
 class MultiplyRole : public KernelBuilder {
 public:
-  MultiplyRole(const KernelBuilder &base, const WarpgroupSchedule &own)
-      : KernelBuilder(base), own(own) {}
+  MultiplyRole(const KernelBuilder &base,
+               const WarpgroupSchedule &warpgroupSchedule)
+      : KernelBuilder(base), warpgroupSchedule(warpgroupSchedule) {}
 
   void build(ValueRange ends);
 
@@ -57,7 +58,7 @@ private:
   /// The B scales that the ring brings.
   SmallVector<Value> readScales(Value stage, int64_t index, BScales &scales);
 
-  const WarpgroupSchedule &own; ///< the schedule, as what it is
+  const WarpgroupSchedule &warpgroupSchedule;
 };
 
 } // namespace
@@ -188,7 +189,8 @@ KernelBuilder::Carried MultiplyRole::multiplySlots(ValueRange state,
 KernelBuilder::Carried MultiplyRole::multiplySlot(Value stage, Value sums,
                                                   ScalesOf bScalesOf) {
   FragmentType fragment = schedule.getFragment();
-  Type pendingType = PendingType::get(builder.getContext(), own.getProduct());
+  Type pendingType =
+      PendingType::get(builder.getContext(), warpgroupSchedule.getProduct());
   int64_t parts = fragment.getNumParts(), count = parts * schedule.kGroup;
   SmallVector<SmallVector<Value>> bScales;
   for (int64_t i = 0; i < schedule.kGroup; ++i)
@@ -211,14 +213,14 @@ KernelBuilder::Carried MultiplyRole::multiplySlot(Value stage, Value sums,
   Value pending = start(0), next;
   for (int64_t product = 0; product < count; ++product) {
     bool hasNext = product + 1 < count;
-    if (hasNext && own.holdsTwoProducts())
+    if (hasNext && warpgroupSchedule.holdsTwoProducts())
       next = start(product + 1);
     Value computed = WaitMmaOp::create(builder, loc, pending);
     sums = PromoteOp::create(builder, loc, fragment, sums, computed,
                              aScales[product], /*block=*/Value(),
                              bScales[product / parts], bRows[product],
                              product % parts);
-    if (hasNext && !own.holdsTwoProducts())
+    if (hasNext && !warpgroupSchedule.holdsTwoProducts())
       next = start(product + 1);
     pending = next;
   }

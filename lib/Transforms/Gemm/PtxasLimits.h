@@ -31,9 +31,9 @@ inline int64_t getMostColumns(const GemmEpilogue &epilogue) {
   return takesMore ? kRowBesideAddends : kRow;
 }
 
-/// Whether a kernel that is chosen may sum so many columns a thread: fewer
-/// where it holds more than two B scales or computes a function, and where two
-/// threads share a row, and have fewer registers.
+/// Whether ptxas may spill where a thread sums so many columns. It spills
+/// earlier where a thread holds more than two B scales or computes a function,
+/// and where two threads share a row, since each has fewer registers.
 inline bool spillsRow(int64_t columns, bool sharesRow, int64_t bScales,
                       const GemmEpilogue &epilogue) {
   constexpr int64_t kMost = 160, kMostBesideMore = 128, kMostShared = 80;
@@ -66,8 +66,8 @@ inline bool holdsTwoProducts(int64_t sums, int64_t product) {
   return sums + 2 * product + kOthers <= kRegisters;
 }
 
-/// Whether a kernel that is chosen may have such sums and products. `straddles`
-/// says that the columns of a product have several B scales.
+/// Whether ptxas may spill with such sums and products. `straddles` says that
+/// the columns of a product have several B scales.
 inline bool spillsProducts(int64_t sums, int64_t product, int64_t products,
                            int64_t tileN, bool straddles) {
   // 192 were the most that all tiles had room for.

@@ -6,10 +6,10 @@
 // with scales; the MMA role turns each input stage into a fresh accumulator;
 // the epilogue role adds each accumulator, scaled, to the tile that it keeps in
 // registers, and stores the tile after the last K block. It reads A's scales,
-// and B's where each column has its own, in a ring of their own, where a slot
-// has those of several K blocks. Under cluster launch control a fourth role,
-// the scheduler, asks for the next tile. Where there is a residual or a bias,
-// another role loads it for the epilogue.
+// and B's where each column has its tensorMemorySchedule, in a ring of their
+// tensorMemorySchedule, where a slot has those of several K blocks. Under
+// cluster launch control a fourth role, the scheduler, asks for the next tile.
+// Where there is a residual or a bias, another role loads it for the epilogue.
 
 #include "KernelBuilder.h"
 #include "TensorMemorySchedule.h"
@@ -22,13 +22,14 @@ namespace {
 /// Makes the rings and deals their ends to the roles.
 class TensorMemoryRoles : public KernelBuilder {
 public:
-  TensorMemoryRoles(const KernelBuilder &base, const TensorMemorySchedule &own)
-      : KernelBuilder(base), own(own) {}
+  TensorMemoryRoles(const KernelBuilder &base,
+                    const TensorMemorySchedule &tensorMemorySchedule)
+      : KernelBuilder(base), tensorMemorySchedule(tensorMemorySchedule) {}
 
   void build();
 
 private:
-  const TensorMemorySchedule &own; ///< the schedule, as what it is
+  const TensorMemorySchedule &tensorMemorySchedule;
 };
 
 } // namespace
@@ -36,9 +37,9 @@ private:
 void TensorMemoryRoles::build() {
   MLIRContext *context = builder.getContext();
   ResultRange input = makeRing(schedule.getInputRing(), 1);
-  ResultRange scales = makeRing(own.getScaleRing(), 1);
+  ResultRange scales = makeRing(tensorMemorySchedule.getScaleRing(), 1);
   SmallVector<Value> producers{input[0], scales[0]};
-  OutputPipelineType accumulators = own.getAccumulatorRing();
+  OutputPipelineType accumulators = tensorMemorySchedule.getAccumulatorRing();
   auto output = OutputPipelineOp::create(
       builder, loc, ProducerType::get(context, accumulators),
       ConsumerType::get(context, accumulators), nullptr, nullptr);

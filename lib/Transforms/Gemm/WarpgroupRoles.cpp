@@ -14,13 +14,14 @@ namespace {
 /// Makes the rings and deals their ends to the roles.
 class WarpgroupRoles : public KernelBuilder {
 public:
-  WarpgroupRoles(const KernelBuilder &base, const WarpgroupSchedule &own)
-      : KernelBuilder(base), own(own) {}
+  WarpgroupRoles(const KernelBuilder &base,
+                 const WarpgroupSchedule &warpgroupSchedule)
+      : KernelBuilder(base), warpgroupSchedule(warpgroupSchedule) {}
 
   void build();
 
 private:
-  const WarpgroupSchedule &own; ///< the schedule, as what it is
+  const WarpgroupSchedule &warpgroupSchedule;
 };
 
 } // namespace
@@ -31,9 +32,10 @@ void WarpgroupRoles::build() {
   SmallVector<Value> multiply{input[1], queue};
   SmallVector<Value> addends = makeAddendRings(multiply);
   if (schedule.cluster.k > 1)
-    multiply.push_back(ExchangeOp::create(builder, loc, own.getExchange()));
+    multiply.push_back(
+        ExchangeOp::create(builder, loc, warpgroupSchedule.getExchange()));
   // First come whole warpgroups.
-  buildMultiplyRole(*this, own, multiply);
+  buildMultiplyRole(*this, warpgroupSchedule, multiply);
   buildLoadRole(*this, input[0]);
   if (!addends.empty())
     buildEpilogueLoadRole(*this, addends);

@@ -54,8 +54,7 @@ void WarpgroupSchedule::addCandidates(const CandidateSink &add,
 
 int64_t WarpgroupSchedule::getNumWarps() const {
   int64_t load = 1;
-  int64_t warps =
-      getEpilogueWarps() + load + isDynamic() + problem.epilogue.hasAddends();
+  int64_t warps = getEpilogueWarps() + load + problem.epilogue.hasAddends();
   // Three warpgroups deal registers out, and so are whole.
   return warps > 8 ? llvm::alignTo(warps, 4) : warps;
 }

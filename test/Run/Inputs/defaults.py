@@ -18,7 +18,7 @@ import sys
 import epilogues
 import tools
 
-CHIPS = ["sm_90a", "sm_100a", "sm_100f", "sm_103a", "sm_110a"]
+CHIPS = tools.HOPPER + tools.BLACKWELL
 epilogues.FUNCTIONS |= {
     "gelu": """      %a0 = arith.constant 0.0356774081 : f32
       %a1 = arith.constant 0.797884561 : f32

@@ -16,10 +16,9 @@ import tools
 
 REFUSALS = ["it reads B scales in chunks of"]
 CLUSTERS = {1: [(1, 1), (2, 1), (2, 2), (4, 4), (8, 2)], 2: [(2, 1), (2, 2), (4, 4), (8, 2)]}
-CHIPS = ["sm_100a", "sm_100f", "sm_103a", "sm_110a"]
 SCHEDULERS = ["persistent", "one_tile", "clc"]
 LAUNCHES = ["serial", "programmatic"]
-HOPPER_CHIPS, HOPPER_SCHEDULERS = ["sm_90a"], ["persistent", "one_tile"]
+HOPPER_SCHEDULERS = ["persistent", "one_tile"]
 # (M, N, K): ragged in each, K = 320 among them.
 SHAPES = [(500, 576, 320), (260, 328, 400), (130, 1064, 128)]
 
@@ -65,7 +64,7 @@ def main():
     opt, runner, gemm, work = options.paths
     text = open(gemm).read()
     points = list(hopper_configurations() if options.hopper else configurations())
-    chips = HOPPER_CHIPS if options.hopper else CHIPS
+    chips = tools.HOPPER if options.hopper else tools.BLACKWELL
     schedulers = HOPPER_SCHEDULERS if options.hopper else SCHEDULERS
     chosen = sample(points, options.sample) if options.sample else points
     tally = tools.Tally()

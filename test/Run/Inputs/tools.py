@@ -5,6 +5,10 @@ import json
 import re
 import subprocess
 
+# The chips of each family, as `chip=` names them.
+HOPPER = ["sm_90a"]
+BLACKWELL = ["sm_100a", "sm_100f", "sm_103a", "sm_110a"]
+
 
 def run(command):
     return subprocess.run(command, capture_output=True, text=True)
