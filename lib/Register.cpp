@@ -6,9 +6,9 @@
 #include "fp8/Conversion/Passes.h"
 #include "fp8/IR/Fp8.h"
 #include "fp8/Pipelines/Pipelines.h"
-#include "fp8/Target/Driver.h"
-#include "fp8/Target/PTX.h"
-#include "fp8/Target/Passes.h"
+#include "fp8/Backend/OptMain.h"
+#include "fp8/Backend/PTX.h"
+#include "fp8/Backend/Passes.h"
 #include "fp8/Transforms/Passes.h"
 #include "mlir/IR/DialectRegistry.h"
 
@@ -21,7 +21,7 @@ void mlir::fp8::registerFp8Dialect(DialectRegistry &registry) {
 void mlir::fp8::registerFp8Passes() {
   registerFp8TransformsPasses();
   registerFp8ConversionPasses();
-  registerFp8TargetPasses();
+  registerFp8BackendPasses();
 }
 
 void mlir::fp8::registerFp8Pipelines() { registerGemmToPTXPipeline(); }

@@ -5,7 +5,7 @@
 #include "fp8/Conversion/Passes.h"
 #include "fp8/Pipelines/Pipelines.h"
 #include "fp8/Register.h"
-#include "fp8/Target/Emit.h"
+#include "fp8/Backend/Emit.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Parser/Parser.h"

@@ -7,8 +7,8 @@
 #include "Diagnostics.h"
 #include "fp8/Register.h"
 #include "fp8/Chip/Chip.h"
-#include "fp8/Target/KernelObject.h"
-#include "fp8/Transforms/KernelReports.h"
+#include "fp8/Backend/KernelObject.h"
+#include "fp8/Transforms/ReportKernels.h"
 #include "fp8/Transforms/Passes.h"
 
 #include "mlir/Bytecode/BytecodeWriter.h"

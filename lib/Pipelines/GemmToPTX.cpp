@@ -4,7 +4,7 @@
 #include "fp8/Chip/Chip.h"
 #include "fp8/Conversion/Passes.h"
 #include "fp8/Pipelines/Pipelines.h"
-#include "fp8/Target/Passes.h"
+#include "fp8/Backend/Passes.h"
 #include "fp8/Transforms/Passes.h"
 
 #include "mlir/Conversion/GPUToNVVM/GPUToNVVMPass.h"

@@ -2,7 +2,7 @@
 // Draws the roles, rings and barriers of each kernel.
 
 #include "OutputFile.h"
-#include "fp8/Transforms/KernelReports.h"
+#include "fp8/Transforms/ReportKernels.h"
 #include "fp8/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -2,7 +2,7 @@
 // Prints what is derived for each kernel.
 
 #include "OutputFile.h"
-#include "fp8/Transforms/KernelReports.h"
+#include "fp8/Transforms/ReportKernels.h"
 #include "fp8/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -31,12 +31,12 @@ LAYERS = {
     "Analysis": ["Chip", "IR"],
     "Transforms": ["Analysis", "Chip", "IR", "Tuning"],
     "Conversion": ["Analysis", "Chip", "IR"],
-    "Target": ["Chip", "IR"],
-    "Pipelines": ["Chip", "Conversion", "Target", "Transforms"],
+    "Backend": ["Chip", "IR"],
+    "Pipelines": ["Chip", "Conversion", "Backend", "Transforms"],
     "Reducer": ["IR"],
-    "Register": ["Conversion", "IR", "Pipelines", "Target", "Transforms"],
+    "Register": ["Conversion", "IR", "Pipelines", "Backend", "Transforms"],
     "Plugin": ["Register"],
-    "CAPI": ["Chip", "Launch", "Register", "Runtime", "SimulatedLaunch", "Target", "Transforms"],
+    "CAPI": ["Chip", "Launch", "Register", "Runtime", "SimulatedLaunch", "Backend", "Transforms"],
 }
 OURS = re.compile(r"fp8(-c)?/(\w+)")
 

@@ -6,8 +6,8 @@
 #include "Worker.h"
 
 #include "fp8/Register.h"
-#include "fp8/Target/Manifest.h"
-#include "fp8/Target/PTX.h"
+#include "fp8/Backend/Manifest.h"
+#include "fp8/Backend/PTX.h"
 
 #include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/Bytecode/BytecodeWriter.h"

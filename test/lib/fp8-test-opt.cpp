@@ -2,7 +2,7 @@
 // fp8-test-opt: fp8-opt with the passes of the tests.
 
 #include "fp8/Register.h"
-#include "fp8/Target/Driver.h"
+#include "fp8/Backend/OptMain.h"
 #include "mlir/IR/DialectRegistry.h"
 
 namespace mlir::fp8 {

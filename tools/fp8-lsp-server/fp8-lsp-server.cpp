@@ -9,7 +9,7 @@
 #include "Proxy.h"
 
 #include "fp8/Register.h"
-#include "fp8/Target/CommandLine.h"
+#include "fp8/Backend/CommandLine.h"
 
 #include "mlir/Tools/mlir-lsp-server/MlirLspServerMain.h"
 #include "llvm/Support/raw_ostream.h"

@@ -4,7 +4,7 @@
 
 #include "fp8/Reducer/Patterns.h"
 #include "fp8/Register.h"
-#include "fp8/Target/CommandLine.h"
+#include "fp8/Backend/CommandLine.h"
 
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/MLIRContext.h"

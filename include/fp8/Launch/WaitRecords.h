@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What a kernel leaves when a wait gives up (fp8-debug-waits), and what it
-// means. The kernel's side is lib/Conversion/Fp8ToNVVM/DebugWaits.cpp.
+// means. The kernel's side is lib/Conversion/Fp8ToNVVM/WaitLimits.cpp.
 //
 // A variable of the kernel's module holds the address of the records, u64, 0 if
 // nobody wants them, and behind it the number of waits that have given up, u32.

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What a kernel is once it is compiled: PTX, launch manifest, cubin.
+
+#ifndef FP8_BACKEND_KERNELOBJECT_H
+#define FP8_BACKEND_KERNELOBJECT_H
+
+#include "fp8/Backend/Cubin.h"
+#include "fp8/Backend/KernelModule.h"
+#include <optional>
+
+namespace mlir::fp8 {
+
+struct KernelObject {
+  std::string name; ///< of the kernel: the .entry of the PTX
+  std::string chip;
+  std::string ptx;
+  std::string manifest;       ///< JSON; see Manifest.h
+  std::optional<Cubin> cubin; ///< if asked for
+};
+
+struct KernelObjectOptions {
+  std::string kernel;       ///< needed when there are several
+  bool wantManifest = true; ///< the host function that launches it is read
+  /// Assembles the PTX, with these options of ptxas.
+  std::optional<PtxasOptions> assemble;
+};
+
+/// Makes the object of the kernel in `module`, which is in phase 4 and is not
+/// changed. Emits an error when there is no such kernel, or what one of the
+/// parts refuses, and ptxas' warnings as one at the kernel.
+FailureOr<KernelObject> makeKernelObject(ModuleOp module,
+                                         const KernelObjectOptions &options);
+
+/// The same of a kernel that was found, without a manifest.
+FailureOr<KernelObject>
+makeKernelObject(const KernelModule &kernel,
+                 const std::optional<PtxasOptions> &ptxas);
+
+} // namespace mlir::fp8
+
+#endif // FP8_BACKEND_KERNELOBJECT_H

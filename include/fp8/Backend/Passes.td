@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Passes on phase 4, the LLVM and NVVM dialects.
+
+#ifndef FP8_BACKEND_PASSES_TD
+#define FP8_BACKEND_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def Fp8AttachKernelAttributes
+    : Pass<"fp8-attach-kernel-attributes", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "Give kernels the argument attributes that gpu.func cannot carry";
+  let description = [{
+    A TMA descriptor is a 128-byte kernel parameter that the kernel names by
+    its address in parameter space (CUDA driver API, `CUtensorMap`; PTX ISA
+    5.5.8). In LLVM that takes three argument attributes, which `gpu.func`
+    refuses or `convert-gpu-to-nvvm` drops; without them the kernel reads
+    its descriptor from the wrong place, and nothing reports it.
+
+    The pass reads the function attribute `fp8.tensor_map_args`, which lists
+    the indices of such arguments and survives that conversion, and attaches
+    `llvm.byval`, `nvvm.grid_constant` and `llvm.align = 64` to them.
+    It also aligns dynamic shared memory (a zero-length external array in
+    address space 3) to 1024 bytes, as the 128-byte swizzle of TMA and of the
+    tensor cores demands (PTX ISA 5.5.6). Other functions and attributes stay as
+    they are; the pass is idempotent.
+
+    Before:
+
+    ```mlir
+    gpu.module @kernels {
+      llvm.func @before(%a: !llvm.ptr, %n: i32)
+          attributes {gpu.kernel, nvvm.kernel, fp8.tensor_map_args = array<i32: 0>} {
+        llvm.return
+      }
+    }
+    ```
+
+    After:
+
+    ```mlir
+    gpu.module @kernels {
+      llvm.func @after(%a: !llvm.ptr {llvm.align = 64 : i64,
+                                      llvm.byval = !llvm.array<128 x i8>,
+                                      nvvm.grid_constant}, %n: i32)
+          attributes {gpu.kernel, nvvm.kernel, fp8.tensor_map_args = array<i32: 0>} {
+        llvm.return
+      }
+    }
+    ```
+  }];
+}
+
+def Fp8LowerLaunches : Pass<"fp8-lower-launches", "::mlir::ModuleOp"> {
+  let summary = "Embed kernels, and launch them by a call of the runtime's C API";
+  let description = [{
+    Takes host and device code to one program. Each `gpu.launch_func` becomes a call of `fp8HostLaunch`
+    (`fp8-c/Host.h`, `libfp8host.so`), which loads the kernel at its first launch, launches it and waits for its
+    end. PTX or a cubin (`emit`) and the launch manifest are constants of the module. A call that fails ends the
+    program with a message, as `cf.assert` does.
+
+    Requires: what `--emit=ptx` requires of kernels, and of each function that launches one: it does nothing else, and
+    its arguments are strided memrefs. Its checks are left to the runtime, which finds them in the manifest. A
+    kernel may be launched by several functions.
+
+    Ensures: no `gpu.module` that was launched is left, and nothing of the fp8 and gpu dialects in the functions that launched
+    them: memref, arith and llvm ops are there instead. Everything else stays as it is, a `gpu.module` that
+    nothing launches as well. MLIR's own passes lower the rest.
+
+    Of this, nothing but the constants and the function is left, which calls:
+
+    ```mlir
+    module attributes {gpu.container_module} {
+      gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
+        llvm.func @scale(%x: !llvm.ptr) attributes {gpu.kernel, nvvm.kernel} { llvm.return }
+      }
+      func.func @launch(%x: memref<?xf32> {fp8.name = "x", fp8.access = "readwrite"}) {
+        %c0 = arith.constant 0 : index
+        %c1 = arith.constant 1 : index
+        %c128 = arith.constant 128 : index
+        %n = memref.dim %x, %c0 : memref<?xf32>
+        %blocks = arith.ceildivui %n, %c128 : index
+        gpu.launch_func @kernels::@scale blocks in (%blocks, %c1, %c1) threads in (%c128, %c1, %c1) args(%x : memref<?xf32>)
+        return
+      }
+    }
+    ```
+
+    ```mlir-fragment
+    llvm.mlir.global internal @scale() : !llvm.struct<(ptr, i64, ptr, ptr)> { ... }  // image, bytes, manifest, loaded
+    func.func @launch(%x: memref<?xf32>) {
+      %stack = llvm.intr.stacksave : !llvm.ptr
+      %arguments = llvm.alloca %c1 x !llvm.struct<(ptr, i64, i64, ptr, ptr)> : (i64) -> !llvm.ptr
+      ...                                                           // type, address, rank, shape and strides of x
+      %kernel = llvm.mlir.addressof @scale : !llvm.ptr
+      llvm.call @fp8HostLaunch(%kernel, %arguments, %c1) : (!llvm.ptr, !llvm.ptr, i64) -> ()
+      llvm.intr.stackrestore %stack : !llvm.ptr
+      return
+    }
+    ```
+  }];
+  let options = [
+    Option<"kind", "emit", "::mlir::fp8::EmitKind", "::mlir::fp8::EmitKind::PTX", "what is embedded: ptx or cubin", [{
+      ::llvm::cl::values(clEnumValN(::mlir::fp8::EmitKind::PTX, "ptx", "PTX, which the driver or the simulator compiles"),
+                         clEnumValN(::mlir::fp8::EmitKind::Cubin, "cubin", "a cubin (runs ptxas)"))}]>,
+    Option<"ptxas", "ptxas", "std::string", "", "the ptxas to run (default: $FP8_PTXAS, PATH, CUDA)">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect"];
+}
+
+#endif // FP8_BACKEND_PASSES_TD

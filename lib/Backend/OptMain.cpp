@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The command line of fp8-opt: mlir-opt's, and --emit.
+
+#include "fp8/Backend/OptMain.h"
+#include "fp8/Backend/CommandLine.h"
+#include "fp8/Backend/Emit.h"
+#include "fp8/Backend/PTX.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Support/FileUtilities.h"
+#include "mlir/Support/Timing.h"
+#include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/SourceMgr.h"
+
+using namespace mlir;
+using namespace mlir::fp8;
+namespace cl = llvm::cl;
+
+namespace {
+/// Options are objects, not globals, so that they exist in fp8-opt only.
+struct CommandLine {
+  // Categories are listed by name; "Generic Options" has --help.
+  cl::OptionCategory category{"Emitting kernels"};
+  cl::OptionCategory others{"MLIR options often wanted"};
+  cl::opt<EmitKind> kind{
+      "emit", cl::desc("What to write once the passes have run"),
+      cl::init(EmitKind::MLIR), cl::cat(category),
+      cl::values(
+          clEnumValN(EmitKind::MLIR, "mlir", "MLIR (the default)"),
+          clEnumValN(EmitKind::LLVM, "llvm", "optimised LLVM IR"),
+          clEnumValN(EmitKind::PTX, "ptx", "PTX, and OUT.json for a launcher"),
+          clEnumValN(EmitKind::Cubin, "cubin",
+                     "a cubin (runs ptxas), and OUT.json for a launcher"))};
+  cl::opt<std::string> kernel{"kernel", cl::cat(category),
+                              cl::desc("The kernel to emit, among several")};
+  cl::opt<bool> noManifest{"no-manifest", cl::cat(category),
+                           cl::desc("Do not write OUT.json")};
+  cl::opt<std::string> ptxas{
+      "ptxas", cl::cat(category),
+      cl::desc("The ptxas to run (default: $FP8_PTXAS, PATH, CUDA)")};
+  cl::opt<bool> strict{
+      "ptxas-strict", cl::cat(category),
+      cl::desc("A register spill or a warning of ptxas is an error")};
+  cl::opt<bool> resources{
+      "report-resources", cl::cat(category),
+      cl::desc("Print the cubin's registers, spills and shared memory")};
+
+  EmitOptions getEmitOptions(StringRef output) const {
+    EmitOptions options;
+    options.kind = kind;
+    options.output = output.str();
+    options.kernel = kernel;
+    options.writeManifest = !noManifest;
+    options.reportResources = resources;
+    options.ptxas = {ptxas, strict};
+    return options;
+  }
+};
+} // namespace
+
+static OwningOpRef<ModuleOp> parse(std::shared_ptr<llvm::SourceMgr> sources,
+                                   MLIRContext &context,
+                                   const MlirOptMainConfig &config) {
+  ParserConfig parserConfig(&context, config.shouldVerifyOnParsing());
+  return parseSourceFile<ModuleOp>(sources, parserConfig);
+}
+
+static LogicalResult runPasses(ModuleOp module,
+                               const MlirOptMainConfig &config) {
+  DefaultTimingManager timing;
+  applyDefaultTimingManagerCLOptions(timing);
+  TimingScope scope = timing.getRootScope();
+  PassManager passes(module.getContext(), ModuleOp::getOperationName());
+  passes.enableVerifier(config.shouldVerifyPasses());
+  if (failed(applyPassManagerCLOptions(passes)))
+    return failure();
+  passes.enableTiming(scope);
+  if (failed(config.setupPassPipeline(passes)))
+    return failure();
+  return passes.run(module);
+}
+
+static LogicalResult parseAndEmit(std::shared_ptr<llvm::SourceMgr> sources,
+                                  MLIRContext &context,
+                                  const MlirOptMainConfig &config,
+                                  const EmitOptions &options) {
+  OwningOpRef<ModuleOp> module = parse(sources, context, config);
+  if (!module || failed(runPasses(*module, config)))
+    return failure();
+  return emit(*module, options);
+}
+
+/// Parses, lowers and emits one module in a context of its own.
+static LogicalResult process(std::unique_ptr<llvm::MemoryBuffer> buffer,
+                             const MlirOptMainConfig &config,
+                             const EmitOptions &options,
+                             DialectRegistry &registry) {
+  // One kernel keeps one thread busy; a thread pool costs more than it gives.
+  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+  context.allowUnregisteredDialects(config.shouldAllowUnregisteredDialects());
+  // The message names the rule; the whole kernel after it would bury that.
+  context.printOpOnDiagnostic(false);
+  auto sources = std::make_shared<llvm::SourceMgr>();
+  sources->AddNewSourceBuffer(std::move(buffer), llvm::SMLoc());
+  if (!config.shouldVerifyDiagnostics()) {
+    SourceMgrDiagnosticHandler diagnostics(*sources, &context);
+    return parseAndEmit(sources, context, config, options);
+  }
+  SourceMgrDiagnosticVerifierHandler diagnostics(
+      *sources, &context, config.verifyDiagnosticsLevel());
+  (void)parseAndEmit(sources, context, config, options);
+  return diagnostics.verify();
+}
+
+static LogicalResult readAndEmit(StringRef input, EmitOptions options,
+                                 DialectRegistry &registry) {
+  MlirOptMainConfig config = MlirOptMainConfig::createFromCLOptions();
+  options.writeFiles = !config.shouldVerifyDiagnostics();
+  if (config.shouldVerifyRoundtrip() ||
+      (!config.inputSplitMarker().empty() && options.writeFiles)) {
+    llvm::errs() << "error: --emit writes the files of one module: "
+                    "--verify-roundtrip cannot be given with it, and "
+                    "--split-input-file only with --verify-diagnostics, which "
+                    "writes none\n";
+    return failure();
+  }
+  std::string message;
+  std::unique_ptr<llvm::MemoryBuffer> buffer = openInputFile(input, &message);
+  if (!buffer) {
+    llvm::errs() << "error: " << message << "\n";
+    return failure();
+  }
+  return splitAndProcessBuffer(
+      std::move(buffer),
+      [&](std::unique_ptr<llvm::MemoryBuffer> chunk, raw_ostream &) {
+        return process(std::move(chunk), config, options, registry);
+      },
+      llvm::nulls(), config.inputSplitMarker());
+}
+
+/// What --help shows of mlir-opt.
+static constexpr StringRef kShownOptions[] = {"pass-pipeline",
+                                              "split-input-file",
+                                              "verify-diagnostics",
+                                              "verify-each",
+                                              "emit-bytecode",
+                                              "mlir-print-debuginfo",
+                                              "mlir-print-ir-after-all",
+                                              "mlir-print-op-generic",
+                                              "mlir-timing"};
+
+/// The arguments, with what differs from mlir-opt: the operation at which an
+/// error stands is not printed after it, for it may be the whole module.
+static SmallVector<const char *> getArguments(int argc, char **argv) {
+  constexpr StringLiteral kPrintOp = "mlir-print-op-on-diagnostic";
+  SmallVector<const char *> arguments(argv, argv + argc);
+  if (llvm::none_of(arguments, [&](StringRef argument) {
+        return argument.ltrim('-').starts_with(kPrintOp);
+      }))
+    arguments.insert(arguments.begin() + 1,
+                     "--mlir-print-op-on-diagnostic=false");
+  return arguments;
+}
+
+int mlir::fp8::runDriver(int argc, char **argv, DialectRegistry &registry) {
+  llvm::InitLLVM initialise(argc, argv);
+  beginCommandLine("fp8-opt");
+  CommandLine commandLine;
+  std::string header = registerCLIOptions("fp8-opt: GEMM kernels from MLIR to "
+                                          "PTX",
+                                          registry);
+  showOnly(commandLine.category, kShownOptions, commandLine.others);
+  SmallVector<const char *> arguments = getArguments(argc, argv);
+  auto parseArguments = [&](size_t count) {
+    return parseCLIOptions(count, const_cast<char **>(arguments.data()),
+                           header);
+  };
+  if (asksForHelp(argc, argv)) {
+    parseArguments(1);
+    cl::PrintHelpMessage(/*Hidden=*/false, /*Categorized=*/true);
+    printOwnPasses();
+    return 0;
+  }
+  auto [input, output] = parseArguments(arguments.size());
+  EmitOptions options = commandLine.getEmitOptions(output);
+  if (options.kind == EmitKind::MLIR)
+    return asMainReturnCode(MlirOptMain(argc, argv, input, output, registry));
+  return asMainReturnCode(readAndEmit(input, options, registry));
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The reports of a module's kernels, for the passes that print them.
+
+#include "fp8/Transforms/ReportKernels.h"
+#include "fp8/Transforms/Passes.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace mlir::fp8;
+
+FailureOr<SmallVector<KernelReport, 0>>
+mlir::fp8::reportKernels(ModuleOp module, StringRef chip) {
+  // The module goes on as it came; a copy is taken to where it can be read.
+  OwningOpRef<ModuleOp> copy = module.clone();
+  PassManager passes(module.getContext());
+  passes.addPass(createFp8ChooseConfig({chip.str(), "", ""}));
+  passes.addPass(createFp8StructureGemm({chip.str()}));
+  passes.addPass(createInlinerPass());
+  passes.addPass(createFp8FlattenScopes());
+  passes.addPass(createFp8LowerTileLoops());
+  if (failed(passes.run(*copy)))
+    return failure();
+  SmallVector<KernelReport, 0> reports;
+  WalkResult result = copy->walk([&](gpu::GPUFuncOp kernel) {
+    if (!kernel.isKernel() || !kernel->hasAttr(Fp8Dialect::kLinearAttrName))
+      return WalkResult::advance();
+    FailureOr<KernelPlan> plan = KernelPlan::analyze(kernel);
+    if (failed(plan))
+      return WalkResult::interrupt();
+    reports.emplace_back(kernel, *plan);
+    return WalkResult::advance();
+  });
+  if (result.wasInterrupted())
+    return failure();
+  return reports;
+}
