@@ -6,6 +6,7 @@
 #include "fp8/Conversion/Passes.h"
 #include "fp8/IR/Fp8.h"
 #include "fp8/Pipelines/Pipelines.h"
+#include "fp8/Planning/Passes.h"
 #include "fp8/Backend/OptMain.h"
 #include "fp8/Backend/PTX.h"
 #include "fp8/Backend/Passes.h"
@@ -20,6 +21,7 @@ void mlir::fp8::registerFp8Dialect(DialectRegistry &registry) {
 
 void mlir::fp8::registerFp8Passes() {
   registerFp8TransformsPasses();
+  registerFp8PlanningPasses();
   registerFp8ConversionPasses();
   registerFp8BackendPasses();
 }

@@ -49,7 +49,7 @@ static LogicalResult checkAcquire(Operation *acquire, int64_t ctaGroup) {
 }
 
 LogicalResult KernelPlan::checkSharedSlots(Operation *op,
-                                           const RingPlan &ring) const {
+                                           const PlannedRing &ring) const {
   if (!ring.isShared())
     return success();
   for (auto &[number, use] : flow->getStageUses()) {

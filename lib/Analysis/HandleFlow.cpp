@@ -79,19 +79,25 @@ void HandleFlow::joinForwarded(Operation *op) {
   }
 }
 
+/// Joins what goes on as the same handle although it changes its type.
+void HandleFlow::joinContinued(Operation *op) {
+  auto handler = dyn_cast<HandleOpInterface>(op);
+  if (!handler)
+    return;
+  for (OpOperand &handle : op->getOpOperands()) {
+    OpResult next = handler.getContinuation(handle);
+    if (!next)
+      continue;
+    joinEnds(handle.get(), next);
+    if (isa<SignalledType>(next.getType()))
+      stages.join(handle.get(), next);
+  }
+}
+
 HandleFlow::HandleFlow(Operation *kernel) {
   kernel->walk([&](Operation *op) {
     joinForwarded(op);
-    // What goes on as the same end although it changes its type.
-    if (isa<AcquireOp, ReleaseOp, WaitOp, ArriveOp, StepOp, CreateMmaWarpOp,
-            CreateEpilogueWarpOp>(op))
-      joinEnds(op->getOperand(0), op->getResult(0));
-    if (isa<ArriveOp>(op))
-      stages.join(op->getOperand(0), op->getResult(0));
-    if (auto store = dyn_cast<StoreOp>(op))
-      joinEnds(store.getQueue(), store.getNext());
-    if (auto reduce = dyn_cast<ReduceScatterOp>(op))
-      joinEnds(reduce.getExchange(), reduce.getNext());
+    joinContinued(op);
   });
   traceRings(kernel);
   collectUses(kernel);
@@ -101,7 +107,7 @@ HandleFlow::HandleFlow(Operation *kernel) {
 /// this keeps apart what flows together later.
 void HandleFlow::traceRings(Operation *kernel) {
   kernel->walk([&](Operation *op) {
-    if (!isa<PipelineOp, OutputPipelineOp, WorkQueueOp>(op))
+    if (!isa<RingOpInterface>(op))
       return;
     SmallVector<Value> worklist(op->getResults());
     while (!worklist.empty()) {
@@ -137,8 +143,8 @@ void HandleFlow::collectUses(Operation *kernel) {
       acquires[ends.find(acquire.getEnd())].push_back(acquire);
     } else if (isa<TryWaitOp, WaitOp>(op)) {
       acquires[ends.find(op->getOperand(0))].push_back(op);
-    } else if (isa<ReleaseOp, ArriveOp>(op)) {
-      stageUses[stages.find(op->getOperand(0))].handOvers.push_back(op);
+    } else if (Value stage = getHandedOver(op)) {
+      stageUses[stages.find(stage)].handOvers.push_back(op);
     } else if (auto copy = dyn_cast<TileCopyOpInterface>(op)) {
       stageUses[stages.find(copy.getFilledStage())].copies.push_back(copy);
     } else if (auto load = dyn_cast<LoadElementOp>(op)) {
@@ -154,6 +160,11 @@ void HandleFlow::collectUses(Operation *kernel) {
         addReader(view, [&](StageUse &use) { use.readers.push_back(op); });
     }
   });
+}
+
+Value mlir::fp8::getHandedOver(Operation *op) {
+  auto handler = dyn_cast<HandleOpInterface>(op);
+  return handler ? handler.getHandedOver() : Value();
 }
 
 unsigned HandleFlow::getEnd(Value value) const { return ends.find(value); }

@@ -4,7 +4,7 @@
 // layout of memory in MemoryLayout.cpp, registers in Registers.cpp.
 
 #include "fp8/Analysis/KernelPlan.h"
-#include "fp8/IR/Linearity.h"
+#include "fp8/IR/LinearUse.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Interfaces/CallInterfaces.h"
@@ -65,26 +65,21 @@ static LogicalResult checkSelect(Operation *op) {
   return success();
 }
 
-/// Work that is lowered for the warps of a role, and so must be in one.
-static bool needsRole(Operation *op) {
-  return isa<AcquireOp, ReleaseOp, CloseOp, TryWaitOp, WaitOp, ArriveOp, StepOp,
-             TileCopyOpInterface, LoadElementOp, MmaOp, ViewReaderOpInterface,
-             StoreOp, ReduceScatterOp, LeadingCtaOp, RequestWorkOp, NextWorkOp,
-             CreateMmaWarpOp, ReleaseMmaWarpOp, WaitTmemOp,
-             CreateEpilogueWarpOp, ReleaseEpilogueWarpOp>(op);
+/// The warps that the op's role must have; none if the op needs no role.
+static std::optional<RoleWarps> getRoleWarps(Operation *op) {
+  if (auto work = dyn_cast<RoleWorkOpInterface>(op))
+    return work.getRoleWarps();
+  if (isa<TileCopyOpInterface>(op))
+    return RoleWarps::One;
+  if (isa<ViewReaderOpInterface>(op))
+    return RoleWarps::Warpgroups;
+  return std::nullopt;
 }
 
 /// The pass that would have taken the op to phase 2, empty if there is none.
 static StringRef getMissingPass(Operation *op) {
-  if (isa<ProduceOp, ConsumeOp, ConsumeExplicitOp, PerKStageOp, MmaWarpOp,
-          EpilogueWarpOp>(op))
-    return "--fp8-flatten-scopes";
-  if (auto yield = dyn_cast<YieldOp>(op);
-      yield && isa<RoleOp>(op->getParentOp()) && yield->getNumOperands())
-    return "--fp8-flatten-scopes";
-  if (isa<ForEachTileOp>(op))
-    return "--fp8-lower-tile-loops";
-  return "";
+  auto earlier = dyn_cast<EarlierPhaseOpInterface>(op);
+  return earlier ? earlier.getLoweringPass() : "";
 }
 
 /// True if calls lead from the one function to the other.
@@ -153,7 +148,7 @@ LogicalResult KernelPlan::checkPhase(FunctionOpInterface kernel) {
 
 LogicalResult KernelPlan::checkRoles(FunctionOpInterface kernel) {
   WalkResult outside = kernel->walk([](Operation *op) {
-    if (!needsRole(op) || op->getParentOfType<RoleOp>())
+    if (!getRoleWarps(op) || op->getParentOfType<RoleOp>())
       return WalkResult::advance();
     op->emitOpError() << "must be in an fp8.role, whose warps do it";
     return WalkResult::interrupt();
@@ -193,8 +188,8 @@ static LogicalResult checkEvidence(CreateEpilogueWarpOp op,
 }
 
 LogicalResult KernelPlan::checkTileOp(Operation *op) {
-  if (!isa<TileCopyOpInterface, LoadElementOp, MmaOp, ViewReaderOpInterface,
-           StoreOp, ReduceScatterOp, CreateMmaWarpOp, CreateEpilogueWarpOp>(op))
+  RoleWarps needed = getRoleWarps(op).value_or(RoleWarps::Any);
+  if (needed == RoleWarps::Any)
     return success();
   auto role = op->getParentOfType<RoleOp>();
   WarpRange warps = roles.lookup(role);
@@ -205,13 +200,10 @@ LogicalResult KernelPlan::checkTileOp(Operation *op) {
         << " to " << warps.first + warps.count - 1;
     return diagnostic;
   };
-  if (isa<TileCopyOpInterface, LoadElementOp, MmaOp, CreateMmaWarpOp>(op) &&
-      warps.count != 1)
+  if (needed == RoleWarps::One && warps.count != 1)
     return fail(
         "is for a role of one warp (R3); give its work to a role of its own");
-  if (isa<ViewReaderOpInterface, StoreOp, ReduceScatterOp,
-          CreateEpilogueWarpOp>(op) &&
-      (warps.count % 4 || warps.first % 4))
+  if (needed == RoleWarps::Warpgroups && (warps.count % 4 || warps.first % 4))
     return fail("is for a role with a multiple of 4 warps that starts at a "
                 "multiple of 4 (R2); put such roles first");
   if (auto mma = dyn_cast<MmaOp>(op))

@@ -10,7 +10,7 @@ using namespace mlir;
 using namespace mlir::fp8;
 
 static Type getRingType(Operation *op) {
-  return cast<EndTypeInterface>(op->getResult(0).getType()).getRing();
+  return cast<RingOpInterface>(op).getRing();
 }
 
 static std::string getRingName(Operation *op) {
@@ -38,31 +38,34 @@ static std::string getWaiters(const BarrierReport &barrier) {
 // Collection
 //===----------------------------------------------------------------------===//
 
-KernelReport::KernelReport(FunctionOpInterface kernel, const KernelPlan &plan)
-    : name(kernel.getName()), cluster(plan.getCluster()),
-      threads(32 * plan.getNumWarps()), registers(plan.getRegisters()),
-      sharedMemoryBytes(plan.getSharedMemoryBytes()), storeQueueBytes(0),
-      tmemColumns(0) {
+KernelReport::KernelReport(FunctionOpInterface kernel)
+    : name(kernel.getName()), cluster(getClusterShape(kernel)),
+      cta(getPlan<CtaPlanAttr>(kernel)), takers(getTakers(kernel)) {
   for (Operation &op : kernel.getFunctionBody().front()) {
-    if (auto role = dyn_cast<RoleOp>(op))
-      roles.push_back({role.getName().str(), plan.getWarps(role)});
-    if (isa<PipelineOp, OutputPipelineOp, WorkQueueOp>(op))
-      addRing(&op, plan);
+    if (auto role = dyn_cast<RoleOp>(op)) {
+      auto plan = getPlan<RolePlanAttr>(role);
+      roles.push_back(
+          {role.getName().str(), {plan.firstWarp, int64_t(role.getWarps())}});
+      if (plan.takes)
+        takenRegisters = plan.registers;
+    }
+    if (isa<RingOpInterface>(op))
+      addRing(&op);
     if (auto exchange = dyn_cast<ExchangeOp>(op))
-      addExchange(exchange, plan);
+      addExchange(exchange);
     if (auto queue = dyn_cast<StoreQueueOp>(op)) {
       StoreQueueType type = queue.getQueue().getType();
       storeQueueBytes += KernelPlan::getQueueBytes(type);
-      addQueue(queue, plan);
+      addQueue(queue);
     }
   }
 }
 
 /// How the consumers of a ring hand a slot back.
-static StringRef getHandBack(const KernelPlan &plan, Value end) {
-  if (isa<WorkQueueType>(cast<EndTypeInterface>(end.getType()).getRing()))
+static StringRef getHandBack(Type ring, bool consumedByMma) {
+  if (isa<WorkQueueType>(ring))
     return "one lane of each warp of every CTA, after a proxy fence";
-  return plan.isConsumedByMma(end)
+  return consumedByMma
              ? StringRef("tcgen05.commit, when the MMAs that read it are "
                          "complete")
              : StringRef("one lane of each warp, after its reads");
@@ -75,10 +78,10 @@ static StringRef getFill(Type ring, int64_t bytes) {
                : "one lane of each warp, after its writes";
 }
 
-void KernelReport::addRing(Operation *op, const KernelPlan &plan) {
+void KernelReport::addRing(Operation *op) {
   Type ring = getRingType(op);
   int64_t stages = cast<RingTypeInterface>(ring).getNumStages();
-  const RingPlan &counts = plan.getRing(op);
+  auto counts = getPlan<RingPlanAttr>(op);
   RingReport report{getRingName(op), stages, 0, 0, {}};
   if (auto pipeline = dyn_cast<PipelineType>(ring))
     report.sharedMemoryBytes = KernelPlan::getPayloadBytes(pipeline);
@@ -104,14 +107,13 @@ void KernelReport::addRing(Operation *op, const KernelPlan &plan) {
             "lap n waits for parity (n + 1) mod 2; lap 0 passes",
             {},
             {}};
-  full.bytes = isa<WorkQueueType>(ring)
-                   ? KernelPlan::kAnswerBytes
-                   : plan.getFullBytes(op) * counts.ctaGroup;
+  full.bytes = isa<WorkQueueType>(ring) ? KernelPlan::kAnswerBytes
+                                        : counts.bytes * getCtaGroup(ring);
   int64_t consumerWarps = 0;
   for (Value end : op->getResults())
     if (!cast<EndTypeInterface>(end.getType()).isProducer())
       consumerWarps += getRole(end).getWarps();
-  for (Value end : op->getResults()) {
+  for (OpResult end : op->getResults()) {
     RoleOp role = getRole(end);
     int64_t warps = role.getWarps();
     if (cast<EndTypeInterface>(end.getType()).isProducer()) {
@@ -124,22 +126,23 @@ void KernelReport::addRing(Operation *op, const KernelPlan &plan) {
                                  "that it copied are there"});
     } else {
       full.waiters.push_back(role.getName().str());
-      empty.arrivers.push_back({role.getName().str(),
-                                warps * counts.emptyArrivals / consumerWarps,
-                                getHandBack(plan, end).str()});
+      empty.arrivers.push_back(
+          {role.getName().str(), warps * counts.emptyArrivals / consumerWarps,
+           getHandBack(ring, counts.mmaEnds >> end.getResultNumber() & 1)
+               .str()});
     }
   }
   report.barriers = {full, empty};
   if (auto output = dyn_cast<OutputPipelineOp>(op))
-    addOutputBarriers(output, plan, report);
+    addOutputBarriers(output, report);
   rings.push_back(std::move(report));
 }
 
-void KernelReport::addExchange(ExchangeOp op, const KernelPlan &plan) {
+void KernelReport::addExchange(ExchangeOp op) {
   ExchangeType type = op.getExchange().getType();
   std::string role = getRole(op.getExchange()).getName().str();
   int64_t bytes = type.getCtas() * KernelPlan::getShareBytes(type),
-          offset = plan.getExchangeOffset(op),
+          offset = getPlan<RingPlanAttr>(op).payloadOffset,
           warps = type.getCtas() * type.getFragment().getWarps();
   BarrierReport full{"full",
                      1,
@@ -163,7 +166,7 @@ void KernelReport::addExchange(ExchangeOp op, const KernelPlan &plan) {
   rings.push_back({"exchange", 1, bytes, 0, {full, empty}});
 }
 
-void KernelReport::addQueue(StoreQueueOp op, const KernelPlan &plan) {
+void KernelReport::addQueue(StoreQueueOp op) {
   StoreQueueType type = op.getQueue().getType();
   int64_t stagers = KernelPlan::getNumStagers(type);
   if (stagers == type.getWarps())
@@ -173,7 +176,7 @@ void KernelReport::addQueue(StoreQueueOp op, const KernelPlan &plan) {
                         stagers,
                         128,
                         0,
-                        plan.getQueueBarrier(op.getQueue()),
+                        getPlan<RingPlanAttr>(op).namedBarrier,
                         "one of each warpgroup, before and after it stages",
                         {role},
                         {{role, 128, "by waiting"}}};
@@ -184,11 +187,9 @@ void KernelReport::addQueue(StoreQueueOp op, const KernelPlan &plan) {
   rings.push_back(std::move(report));
 }
 
-void KernelReport::addOutputBarriers(OutputPipelineOp op,
-                                     const KernelPlan &plan,
-                                     RingReport &report) {
+void KernelReport::addOutputBarriers(OutputPipelineOp op, RingReport &report) {
   auto ring = cast<OutputPipelineType>(getRingType(op));
-  const OutputPlan &output = plan.getOutput(op.getProducer());
+  auto output = getPlan<RingPlanAttr>(op);
   std::string mma = getRole(op.getProducer()).getName().str(),
               epilogue = getRole(op.getConsumer()).getName().str();
   report.barriers.push_back(
@@ -196,8 +197,7 @@ void KernelReport::addOutputBarriers(OutputPipelineOp op,
        1,
        output.deallocArrivals,
        0,
-       plan.getRing(op).barrierOffset +
-           KernelPlan::getDeallocBarrierOffset(ring),
+       output.barrierOffset + KernelPlan::getDeallocBarrierOffset(ring),
        "used once, parity 0",
        {mma},
        {{epilogue, output.deallocArrivals,
@@ -221,7 +221,7 @@ void KernelReport::addOutputBarriers(OutputPipelineOp op,
 //===----------------------------------------------------------------------===//
 
 void KernelReport::print(raw_ostream &os) const {
-  os << "kernel " << name << ": " << threads << " threads";
+  os << "kernel " << name << ": " << 32 * cta.warps << " threads";
   if (cluster.k > 1)
     os << ", clusters of " << cluster.k << " CTAs that divide K";
   else if (cluster.getSize() > 1)
@@ -258,16 +258,16 @@ void KernelReport::print(raw_ostream &os) const {
   }
   os << llvm::formatv("  shared memory: {0} of {1} bytes, {2} of them to stage "
                       "stores\n",
-                      sharedMemoryBytes, chip::getMostSharedMemory(),
+                      cta.sharedMemory, chip::getMostSharedMemory(),
                       storeQueueBytes);
   os << llvm::formatv("  tensor memory: {0} of {1} columns\n", tmemColumns,
                       chip::getMostTensorMemoryColumns());
   os << llvm::formatv("  registers: at most {0} a thread", getMaxRegisters());
-  for (auto [i, range] : llvm::enumerate(registers.takers))
+  for (auto [i, range] : llvm::enumerate(takers))
     os << (i ? " and " : " in warps ") << range.first << " to "
        << range.first + range.count - 1;
-  if (registers.isDealt())
-    os << ", " << registers.others << " in the others";
+  if (!takers.empty())
+    os << ", " << cta.idleRegisters << " in the others";
   os << "\n";
 }
 
@@ -307,19 +307,19 @@ llvm::json::Value KernelReport::toJSON() const {
                            {"tmem_columns", ring.tmemColumns},
                            {"barriers", std::move(barriers)}});
   }
-  int64_t others = registers.isDealt() ? registers.others : registers.atEntry;
+  int64_t others = takers.empty() ? cta.registers : cta.idleRegisters;
   return llvm::json::Object{
       {"kernel", toText(name)},
-      {"threads", threads},
+      {"threads", 32 * cta.warps},
       {"cluster", llvm::json::Array{cluster.m, cluster.n}},
       {"split_k", cluster.k},
       {"roles", std::move(roleArray)},
       {"rings", std::move(ringArray)},
-      {"shared_memory_bytes", sharedMemoryBytes},
+      {"shared_memory_bytes", cta.sharedMemory},
       {"store_queue_bytes", storeQueueBytes},
       {"tmem_columns", tmemColumns},
       {"max_registers_per_thread", getMaxRegisters()},
-      {"registers", llvm::json::Object{{"entry", registers.atEntry},
+      {"registers", llvm::json::Object{{"entry", cta.registers},
                                        {"multiply", getMaxRegisters()},
                                        {"others", others}}}};
 }

@@ -3,7 +3,10 @@
 
 #include "fp8/Analysis/KernelPlan.h"
 
+#include "llvm/Support/DebugLog.h"
 #include "llvm/Support/MathExtras.h"
+
+#define DEBUG_TYPE "fp8-plan-kernels"
 
 using namespace mlir;
 using namespace mlir::fp8;
@@ -79,11 +82,11 @@ LogicalResult KernelPlan::layOutSharedMemory(FunctionOpInterface kernel) {
     int64_t start = llvm::alignTo(offset, kPayloadAlignment);
     if (auto queue = dyn_cast<StoreQueueOp>(op)) {
       StoreQueueType type = queue.getQueue().getType();
-      queues[queue] = start;
+      queues[&op].payloadOffset = start;
       offset = start + getQueueBytes(type);
       contributors.push_back({&op, offset - start});
     } else if (auto exchange = dyn_cast<ExchangeOp>(op)) {
-      exchanges[exchange] = start;
+      queues[&op].payloadOffset = start;
       offset = start + getExchangeBytes(exchange.getExchange().getType());
       contributors.push_back({&op, offset - start});
     } else if (auto pipeline = dyn_cast<PipelineOp>(op)) {
@@ -99,7 +102,7 @@ LogicalResult KernelPlan::layOutSharedMemory(FunctionOpInterface kernel) {
   offset = llvm::alignTo(offset, 16);
   for (auto &[op, plan] : rings) {
     plan.barrierOffset = offset;
-    Type ring = cast<EndTypeInterface>(op->getResult(0).getType()).getRing();
+    Type ring = cast<RingOpInterface>(op).getRing();
     offset += 16 * cast<RingTypeInterface>(ring).getNumStages();
     if (isa<WorkQueueOp>(op)) {
       plan.payloadOffset = offset;
@@ -109,6 +112,9 @@ LogicalResult KernelPlan::layOutSharedMemory(FunctionOpInterface kernel) {
       offset += 16; // the barrier that guards deallocation, and the address of
                     // the tensor memory
   }
+  for (auto &[op, bytes] : contributors)
+    LDBG() << bytes << " bytes of shared memory for '" << op->getName()
+           << "' at " << op->getLoc();
   sharedMemoryBytes = offset;
   if (sharedMemoryBytes <= chip::getMostSharedMemory())
     return success();

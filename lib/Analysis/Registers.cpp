@@ -3,7 +3,10 @@
 
 #include "fp8/Analysis/KernelPlan.h"
 
+#include "llvm/Support/DebugLog.h"
 #include "llvm/Support/MathExtras.h"
+
+#define DEBUG_TYPE "fp8-plan-kernels"
 
 using namespace mlir;
 using namespace mlir::fp8;
@@ -64,8 +67,11 @@ void KernelPlan::planRegisters() {
       takers.push_back(warps);
   }
   int64_t takerGroups = takerWarps / kWarpsPerGroup;
-  if (!multiplies || takerGroups == groups || share > kMaxRegistersPerThread)
+  if (!multiplies || takerGroups == groups || share > kMaxRegistersPerThread) {
+    LDBG() << "all threads keep the " << registers.atEntry
+           << " registers that they start with";
     return;
+  }
   numIdleWarps = kWarpsPerGroup * groups - numWarps;
   numWarps += numIdleWarps;
   registers.takers = std::move(takers);
@@ -73,4 +79,7 @@ void KernelPlan::planRegisters() {
   int64_t left = share * groups - kCopyingThread * (groups - takerGroups);
   registers.multiply = std::min<int64_t>(
       kMostTaken, llvm::alignDown(left / takerGroups, kGranule));
+  LDBG() << "threads of " << takerGroups << " of " << groups
+         << " warpgroups take " << registers.multiply
+         << " registers, the others keep " << registers.others;
 }

@@ -51,7 +51,7 @@ LogicalResult KernelPlan::planSharing() {
       for (Operation *op : flow->getRings(acquire.getEnd())) {
         if (!first)
           first = op;
-        const RingPlan &ring = rings[op];
+        const PlannedRing &ring = rings[op];
         if (failed(checkExchanged(acquire, first, op)))
           return failure();
         stage.sharedAlongM = ring.sharedAlongM;
@@ -66,7 +66,7 @@ LogicalResult KernelPlan::planSharing() {
 /// fill and empty both, in the same way.
 LogicalResult KernelPlan::checkExchanged(AcquireOp acquire, Operation *first,
                                          Operation *other) const {
-  const RingPlan &one = getRing(first), &two = getRing(other);
+  const PlannedRing &one = getRing(first), &two = getRing(other);
   StringRef difference;
   if (one.sharedAlongM != two.sharedAlongM ||
       one.sharedAlongN != two.sharedAlongN)
@@ -86,7 +86,7 @@ LogicalResult KernelPlan::checkExchanged(AcquireOp acquire, Operation *first,
   return diagnostic;
 }
 
-int64_t RingPlan::getNumReleasers(ClusterShape cluster) const {
+int64_t PlannedRing::getNumReleasers(ClusterShape cluster) const {
   // The consumers of this CTA's row of the cluster and of its column; its own,
   // or those of its pair, are in both.
   int64_t alongM = sharedAlongM ? cluster.m / ctaGroup : 1;
@@ -102,10 +102,8 @@ int64_t mlir::fp8::getCtaGroup(Type ring) {
 }
 
 LogicalResult KernelPlan::planRings(FunctionOpInterface kernel) {
-  for (Operation &op : kernel.getFunctionBody().front())
-    if (isa<PipelineOp, OutputPipelineOp, WorkQueueOp>(op))
-      rings[&op].ctaGroup = getCtaGroup(
-          cast<EndTypeInterface>(op.getResult(0).getType()).getRing());
+  for (auto ring : kernel.getFunctionBody().front().getOps<RingOpInterface>())
+    rings[ring].ctaGroup = getCtaGroup(ring.getRing());
   if (failed(planSharing()))
     return failure();
   for (auto &[op, ring] : rings)
@@ -123,12 +121,13 @@ static LogicalResult checkNamedBarrier(Operation *op, int64_t barrier) {
 }
 
 LogicalResult KernelPlan::planQueues(FunctionOpInterface kernel) {
-  int64_t next = 1 + getNumOutputs();
+  int64_t next = 1 + outputs.size();
   for (auto queue : kernel.getFunctionBody().front().getOps<StoreQueueOp>()) {
     StoreQueueType type = queue.getQueue().getType();
+    queueMakers[flow->getEnd(queue.getQueue())] = queue;
     if (getNumStagers(type) == type.getWarps())
       continue; // warps stage by themselves
-    queueBarriers[flow->getEnd(queue.getQueue())] = next;
+    queues[queue].namedBarrier = next;
     next += getNumStagers(type);
     if (failed(checkNamedBarrier(queue, next - 1)))
       return failure();
@@ -136,7 +135,7 @@ LogicalResult KernelPlan::planQueues(FunctionOpInterface kernel) {
   return success();
 }
 
-LogicalResult KernelPlan::planRing(Operation *op, RingPlan &ring) {
+LogicalResult KernelPlan::planRing(Operation *op, PlannedRing &ring) {
   SmallVector<RoleOp> producers, consumers;
   for (Value end : op->getResults()) {
     FailureOr<RoleOp> role = getRoleOf(end);
@@ -208,14 +207,12 @@ LogicalResult KernelPlan::planOutput(OutputPipelineOp output) {
     return failure();
   if (failed(checkHandoff(output, *mma, *epilogue)))
     return failure();
-  OutputPlan plan;
-  plan.deallocArrivals = rings[output].ctaGroup * epilogue->getWarps();
-  plan.handoffThreads = 32 * (mma->getWarps() + epilogue->getWarps());
-  plan.namedBarrier = 1 + outputs.size(); // 0 is that of the whole CTA
-  if (failed(checkNamedBarrier(output, plan.namedBarrier)))
-    return failure();
-  outputs[output] = plan;
-  return success();
+  PlannedRing &ring = rings[output];
+  ring.deallocArrivals = ring.ctaGroup * epilogue->getWarps();
+  ring.handoffThreads = 32 * (mma->getWarps() + epilogue->getWarps());
+  ring.namedBarrier = 1 + outputs.size(); // 0 is that of the whole CTA
+  outputs.push_back(output);
+  return checkNamedBarrier(output, ring.namedBarrier);
 }
 
 /// An end that may be of several output pipelines meets the same number of
@@ -227,8 +224,8 @@ KernelPlan::checkHandoffThreads(FunctionOpInterface kernel) const {
       return WalkResult::advance();
     ArrayRef<Operation *> made = flow->getRings(op->getOperand(0));
     for (Operation *ring : made)
-      if (int64_t threads = outputs.lookup(ring).handoffThreads,
-          expected = outputs.lookup(made.front()).handoffThreads;
+      if (int64_t threads = getRing(ring).handoffThreads,
+          expected = getRing(made.front()).handoffThreads;
           threads != expected) {
         InFlightDiagnostic diagnostic =
             op->emitOpError()

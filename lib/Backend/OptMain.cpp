@@ -11,6 +11,7 @@
 #include "mlir/Support/Timing.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/Debug.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/SourceMgr.h"
 
@@ -46,6 +47,27 @@ struct CommandLine {
   cl::opt<bool> resources{
       "report-resources", cl::cat(category),
       cl::desc("Print the cubin's registers, spills and shared memory")};
+  // LLVM has this option only where it was built with assertions; our own
+  // decisions are logged in each build.
+  std::optional<cl::list<std::string>> debugOnly;
+
+  CommandLine() {
+    if (!cl::getRegisteredOptions().contains("debug-only"))
+      debugOnly.emplace("debug-only", cl::CommaSeparated, cl::cat(category),
+                        cl::value_desc("pass,..."),
+                        cl::desc("Print what these passes decide, and why"));
+  }
+
+  /// Has the passes of `--debug-only` say what they decide.
+  void startLogging() const {
+    if (!debugOnly || debugOnly->empty())
+      return;
+    SmallVector<const char *> types;
+    for (const std::string &type : *debugOnly)
+      types.push_back(type.c_str());
+    llvm::DebugFlag = true;
+    llvm::setCurrentDebugTypes(types.data(), types.size());
+  }
 
   EmitOptions getEmitOptions(StringRef output) const {
     EmitOptions options;
@@ -184,6 +206,7 @@ int mlir::fp8::runDriver(int argc, char **argv, DialectRegistry &registry) {
     return 0;
   }
   auto [input, output] = parseArguments(arguments.size());
+  commandLine.startLogging();
   EmitOptions options = commandLine.getEmitOptions(output);
   if (options.kind == EmitKind::MLIR)
     return asMainReturnCode(MlirOptMain(argc, argv, input, output, registry));

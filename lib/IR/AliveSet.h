@@ -5,7 +5,7 @@
 #ifndef FP8_LIB_IR_ALIVESET_H
 #define FP8_LIB_IR_ALIVESET_H
 
-#include "fp8/IR/Linearity.h"
+#include "fp8/IR/LinearUse.h"
 
 #include "mlir/IR/Dominance.h"
 #include "llvm/ADT/DenseMap.h"

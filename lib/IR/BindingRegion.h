@@ -72,6 +72,15 @@ LogicalResult verifyResultTypes(Operation *op, ArrayRef<Type> expected,
 LogicalResult verifyRingEnds(Operation *op, function_ref<bool(Type)> isRing,
                              StringRef what);
 
+/// The text of a product's registers: `accumulate(%sum : type)` or
+/// `into(%old : type)`; nothing where the product has registers of its own.
+ParseResult
+parseRegisters(OpAsmParser &parser,
+               std::optional<OpAsmParser::UnresolvedOperand> &registers,
+               Type &type, UnitAttr &overwrites);
+void printRegisters(OpAsmPrinter &printer, WarpgroupMmaOp op, Value registers,
+                    Type type, UnitAttr overwrites);
+
 } // namespace mlir::fp8
 
 #endif // FP8_LIB_IR_BINDINGREGION_H

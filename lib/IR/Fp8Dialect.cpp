@@ -53,8 +53,7 @@ struct Fp8InlinerInterface : public DialectInlinerInterface {
   /// What belongs in a kernel's entry block (P3, R1) goes nowhere else.
   bool isLegalToInline(Operation *op, Region *target, bool,
                        IRMapping &) const final {
-    return !isa<PipelineOp, OutputPipelineOp, WorkQueueOp, StoreQueueOp,
-                ExchangeOp, RoleOp>(op) ||
+    return !op->hasTrait<mlir::fp8::OpTrait::InEntryBlock>() ||
            isa<FunctionOpInterface>(target->getParentOp());
   }
   bool isLegalToInline(Region *, Region *, bool, IRMapping &) const final {
@@ -124,6 +123,10 @@ LogicalResult Fp8Dialect::verifyOperationAttribute(Operation *op,
     return expect(areIntegers(value) &&
                       op->getName().getStringRef() == "gpu.launch_func",
                   "a dictionary of integers, on a gpu.launch_func");
+  if (name == kPlanAttrName)
+    return expect(isa<CtaPlanAttr, RolePlanAttr, RingPlanAttr, StagePlanAttr,
+                      WaitPlanAttr>(value),
+                  "a plan; --fp8-plan-kernels writes it");
   if (name == kTensorMapArgsAttrName)
     return expect(isa<DenseI32ArrayAttr>(value), "an array of i32");
   if (name == kSharedMemoryAttrName)

@@ -6,7 +6,7 @@
 
 #include "fp8/IR/Assembly.h"
 #include "fp8/IR/Fp8.h"
-#include "fp8/IR/Linearity.h"
+#include "fp8/IR/LinearUse.h"
 
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"

@@ -2,7 +2,7 @@
 // What an op does with a linear value that it uses.
 
 #include "fp8/IR/Fp8.h"
-#include "fp8/IR/Linearity.h"
+#include "fp8/IR/LinearUse.h"
 
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"

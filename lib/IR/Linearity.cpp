@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The whole-function check of linear values: what to look at, and what to say
-// about each broken rule.
+// The whole-function check of linear values: what to look at. LinearityReport.h
+// says what is wrong with the life of a value.
 
 #include "fp8/IR/Linearity.h"
 
 #include "AliveSet.h"
 #include "LentUse.h"
+#include "LinearityReport.h"
 #include "LiveRange.h"
 #include "fp8/IR/Fp8.h"
+#include "fp8/IR/LinearUse.h"
 
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/CallInterfaces.h"
@@ -30,7 +32,6 @@ private:
   void checkValue(Value value);
   bool checkUses(Value value);
   void checkManaged(Value value, Operation *owner, ArrayRef<OpOperand *> uses);
-  bool reportCapture(Value value, const LiveRange &range);
   void checkMaker(Operation *op);
   void checkMaker(Block *block);
   void checkEdges(RegionBranchOpInterface op);
@@ -42,15 +43,6 @@ private:
   bool collectUsesOfLent(Value lent, Operation *lender,
                          SmallVectorImpl<OpOperand *> &uses,
                          llvm::DenseSet<Value> &seen);
-  bool reportRange(Value value, ArrayRef<OpOperand *> uses,
-                   std::optional<bool> side);
-  bool reportLateUse(Value value, ArrayRef<OpOperand *> uses,
-                     const LiveRange &range);
-  void reportHalfSelect(Value value, const LiveRange::HalfSelect &select,
-                        bool side);
-  void reportLeak(Value value, const LiveRange &range);
-  void reportConflict(Value value, const LiveRange &range);
-  void reportLateUse(Value value, const LiveRange &range, OpOperand *use);
 
   InFlightDiagnostic error(Value value);
 
@@ -64,14 +56,9 @@ private:
 
 } // namespace
 
-static LinearTypeInterface getLinearType(Value value) {
-  return cast<LinearTypeInterface>(value.getType());
-}
-
 InFlightDiagnostic Checker::error(Value value) {
   failed = true;
-  return emitError(value.getLoc())
-         << getLinearType(value).getHandleName() << ' ';
+  return emitHandleError(value);
 }
 
 LogicalResult Checker::run() {
@@ -249,9 +236,10 @@ void Checker::checkValue(Value value) {
       return checkManaged(value, owner, uses);
   }
   if (!isSelected(value))
-    reportRange(value, uses, std::nullopt);
-  else if (!reportRange(value, uses, true))
-    reportRange(value, uses, false);
+    failed |= reportRange(value, uses, dominance);
+  else
+    failed |= reportRange(value, uses, dominance, true) ||
+              reportRange(value, uses, dominance, false);
 }
 
 /// (L6) Every direct use is declared.
@@ -286,7 +274,7 @@ void Checker::checkManaged(Value value, Operation *owner,
     diagnostic.attachNote(use.getOwner()->getLoc()) << "consumed here";
     return;
   }
-  reportCapture(value, LiveRange(value, uses, dominance));
+  failed |= reportCapture(value, LiveRange(value, uses, dominance));
 }
 
 /// Adds the uses of everything that was lent from the value (L9).
@@ -329,160 +317,6 @@ bool Checker::collectUsesOfLent(Value lent, Operation *lender,
     }
   }
   return true;
-}
-
-//===----------------------------------------------------------------------===//
-// Reports
-//===----------------------------------------------------------------------===//
-
-/// Adds a note for each op that consumes the value, in the order of the text.
-static void noteConsumptions(InFlightDiagnostic &diagnostic, Value value,
-                             const LiveRange &range) {
-  llvm::SmallPtrSet<Operation *, 4> ops;
-  for (OpOperand *use : range.getConsumptions())
-    ops.insert(use->getOwner());
-  value.getParentRegion()->walk<WalkOrder::PreOrder>([&](Operation *op) {
-    if (ops.contains(op))
-      diagnostic.attachNote(op->getLoc()) << "consumed here";
-  });
-}
-
-bool Checker::reportCapture(Value value, const LiveRange &range) {
-  if (!range.getCapture())
-    return false;
-  auto [capture, use] = *range.getCapture();
-  InFlightDiagnostic diagnostic = error(value);
-  if (use->get() == value)
-    diagnostic << "is captured by '" << capture->getName()
-               << "' (L6); pass it as an operand";
-  else
-    diagnostic << "lends a value that '" << capture->getName()
-               << "' captures (L6); read what its regions need in front of it";
-  diagnostic.attachNote(capture->getLoc()) << "captured here";
-  if (use->get() != value) {
-    diagnostic.attachNote(use->getOwner()->getLoc()) << "used here";
-    diagnostic.attachNote(use->get().getLoc()) << "lent here";
-  }
-  return true;
-}
-
-bool Checker::reportRange(Value value, ArrayRef<OpOperand *> uses,
-                          std::optional<bool> side) {
-  LiveRange range(value, uses, dominance, side);
-  if (reportCapture(value, range))
-    return true;
-  if (range.getHalfSelect())
-    reportHalfSelect(value, *range.getHalfSelect(), side.value_or(true));
-  // Where paths disagree, what leaks behind their meeting point is only the
-  // consequence.
-  else if (range.getConflict())
-    reportConflict(value, range);
-  else if (range.getLeak())
-    reportLeak(value, range);
-  else
-    return reportLateUse(value, uses, range);
-  return true;
-}
-
-bool Checker::reportLateUse(Value value, ArrayRef<OpOperand *> uses,
-                            const LiveRange &range) {
-  // What is never consumed is reached alive, or not at all.
-  if (range.getConsumptions().empty())
-    return false;
-  for (OpOperand *use : uses)
-    if (!range.isReachedAlive(use) && range.isReachable(use) &&
-        dominance.properlyDominates(value, use->getOwner())) {
-      reportLateUse(value, range, use);
-      return true;
-    }
-  return false;
-}
-
-void Checker::reportHalfSelect(Value value, const LiveRange::HalfSelect &half,
-                               bool side) {
-  InFlightDiagnostic diagnostic = error(value);
-  if (half.other)
-    diagnostic << "is selected on two conditions in one block (L4); select it "
-                  "on one, or branch";
-  else
-    diagnostic << "is selected when the condition is "
-               << (side ? "false" : "true")
-               << ", but nothing consumes it when that is "
-               << (side ? "true" : "false")
-               << " (L4); select it on both sides, in one block";
-  diagnostic.attachNote(half.select->getLoc()) << "selected here";
-  if (half.other)
-    diagnostic.attachNote(half.other->getLoc()) << "and here";
-  if (half.end)
-    diagnostic.attachNote(half.end->getLoc()) << "still alive here";
-}
-
-void Checker::reportLeak(Value value, const LiveRange &range) {
-  StringRef cure = getLinearType(value).getConsumerName();
-  InFlightDiagnostic diagnostic = error(value);
-  if (range.getConsumptions().empty())
-    diagnostic << "leaks: it is never consumed (L1); consume it with '" << cure
-               << "'";
-  else
-    diagnostic
-        << "leaks: it is not consumed on every path (L1); consume it with '"
-        << cure << "' on this one too";
-  range.describePath(diagnostic, range.getLeak()->from);
-  diagnostic.attachNote(range.getLeak()->at->getLoc())
-      << "still alive where control leaves its region";
-  noteConsumptions(diagnostic, value, range);
-}
-
-void Checker::reportConflict(Value value, const LiveRange &range) {
-  const LiveRange::Conflict &conflict = *range.getConflict();
-  InFlightDiagnostic diagnostic = error(value);
-  if (conflict.isLoop)
-    diagnostic << "is consumed inside a loop that may run again, or not at all "
-                  "(L3); carry it as a loop argument";
-  else
-    diagnostic << "is consumed on one path but not on another (L4); consume it "
-                  "on both, or after they meet";
-  noteConsumptions(diagnostic, value, range);
-  Operation *join = conflict.join;
-  Block *from = conflict.aliveFrom;
-  if (conflict.isLoop) {
-    diagnostic.attachNote(join->getLoc())
-        << (conflict.isBlock ? "the loop begins again here" : "the loop");
-  } else if (conflict.isBlock) {
-    range.describePath(diagnostic, from);
-    diagnostic.attachNote(join->getLoc())
-        << "the paths meet here, one of them with the value still alive";
-  } else if (from) {
-    diagnostic.attachNote(from->empty() ? join->getLoc()
-                                        : from->back().getLoc())
-        << "still alive at the end of region #"
-        << from->getParent()->getRegionNumber() << " of this '"
-        << join->getName() << "'";
-  } else {
-    diagnostic.attachNote(join->getLoc())
-        << "still alive when this '" << join->getName()
-        << "' runs none of its regions";
-  }
-}
-
-void Checker::reportLateUse(Value value, const LiveRange &range,
-                            OpOperand *use) {
-  InFlightDiagnostic diagnostic = error(value);
-  bool direct = use->get() == value;
-  bool again = direct && classifyUse(*use) == UseKind::Consume;
-  if (again)
-    diagnostic << "is consumed twice (L1); keep one, or go on with the handle "
-                  "that the first gives back";
-  else if (direct)
-    diagnostic << "is used after it was consumed (L2); use it before";
-  else
-    diagnostic << "was consumed before the last use of what it lent (L9); "
-                  "consume it after that";
-  noteConsumptions(diagnostic, value, range);
-  diagnostic.attachNote(use->getOwner()->getLoc())
-      << (again ? "consumed again here" : "used here");
-  if (!direct)
-    diagnostic.attachNote(use->get().getLoc()) << "lent here";
 }
 
 /// True if the ops whose control flow the check asks for are well formed. The

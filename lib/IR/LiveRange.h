@@ -5,7 +5,7 @@
 #ifndef FP8_LIB_IR_LIVERANGE_H
 #define FP8_LIB_IR_LIVERANGE_H
 
-#include "fp8/IR/Linearity.h"
+#include "fp8/IR/LinearUse.h"
 
 #include "mlir/IR/Dominance.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"

@@ -67,6 +67,11 @@ LogicalResult RoleOp::verify() {
   return success();
 }
 
+StringRef YieldOp::getLoweringPass() {
+  bool closesEnds = isa<RoleOp>((*this)->getParentOp()) && getNumOperands();
+  return closesEnds ? "--fp8-flatten-scopes" : "";
+}
+
 OperandRange RoleOp::getEntrySuccessorOperands(RegionSuccessor) {
   return getInits();
 }

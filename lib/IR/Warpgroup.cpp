@@ -6,6 +6,25 @@
 using namespace mlir;
 using namespace mlir::fp8;
 
+ParseResult mlir::fp8::parseRegisters(OpAsmParser &parser,
+               std::optional<OpAsmParser::UnresolvedOperand> &registers,
+               Type &type, UnitAttr &overwrites) {
+  if (succeeded(parser.parseOptionalKeyword("into")))
+    overwrites = parser.getBuilder().getUnitAttr();
+  else if (failed(parser.parseOptionalKeyword("accumulate")))
+    return success();
+  return failure(parser.parseLParen() ||
+                 parser.parseOperand(registers.emplace()) ||
+                 parser.parseColonType(type) || parser.parseRParen());
+}
+
+void mlir::fp8::printRegisters(OpAsmPrinter &printer, WarpgroupMmaOp,
+                           Value registers, Type type, UnitAttr overwrites) {
+  if (registers)
+    printer << (overwrites ? "into(" : "accumulate(") << registers << " : "
+            << type << ')';
+}
+
 LogicalResult WarpgroupMmaOp::verify() {
   TileType a = getA().getType(), b = getB().getType();
   if (failed(verifyOperandTiles(*this, a, b)))
@@ -34,6 +53,9 @@ LogicalResult WarpgroupMmaOp::verify() {
                          << " rows of " << wholeName << " has as many "
                          << (swapped ? "rows" : "columns") << " (A5), but got "
                          << product;
+  if (getOverwrites() && !getAccumulator())
+    return emitOpError() << "overwrites the registers of no fragment (A5); "
+                            "name one with into(...)";
   if (getAccumulator() && getAccumulator().getType() != product)
     return emitOpError() << "adds to a fragment of the product's type "
                          << product << " (A5), but got "

@@ -4,6 +4,7 @@
 #include "fp8/Chip/Chip.h"
 #include "fp8/Conversion/Passes.h"
 #include "fp8/Pipelines/Pipelines.h"
+#include "fp8/Planning/Passes.h"
 #include "fp8/Backend/Passes.h"
 #include "fp8/Transforms/Passes.h"
 
@@ -51,6 +52,10 @@ static void addBarrierPasses(OpPassManager &pm,
   Fp8AttachChipOptions chip;
   chip.chip = options.chip;
   pm.addPass(createFp8AttachChip(chip));
+  OpPassManager &kernels = pm.nest<gpu::GPUModuleOp>();
+  kernels.addPass(createFp8PlanKernels());
+  kernels.addPass(createFp8PlaceFences());
+  kernels.addPass(createFp8ReuseRegisters());
   pm.addPass(createConvertFp8ToNVVM());
 }
 

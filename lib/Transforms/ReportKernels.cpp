@@ -2,6 +2,8 @@
 // The reports of a module's kernels, for the passes that print them.
 
 #include "fp8/Transforms/ReportKernels.h"
+
+#include "fp8/Planning/Passes.h"
 #include "fp8/Transforms/Passes.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -21,19 +23,13 @@ mlir::fp8::reportKernels(ModuleOp module, StringRef chip) {
   passes.addPass(createInlinerPass());
   passes.addPass(createFp8FlattenScopes());
   passes.addPass(createFp8LowerTileLoops());
+  passes.nest<gpu::GPUModuleOp>().addPass(createFp8PlanKernels());
   if (failed(passes.run(*copy)))
     return failure();
   SmallVector<KernelReport, 0> reports;
-  WalkResult result = copy->walk([&](gpu::GPUFuncOp kernel) {
-    if (!kernel.isKernel() || !kernel->hasAttr(Fp8Dialect::kLinearAttrName))
-      return WalkResult::advance();
-    FailureOr<KernelPlan> plan = KernelPlan::analyze(kernel);
-    if (failed(plan))
-      return WalkResult::interrupt();
-    reports.emplace_back(kernel, *plan);
-    return WalkResult::advance();
+  copy->walk([&](gpu::GPUFuncOp kernel) {
+    if (isPlanned(kernel))
+      reports.emplace_back(kernel);
   });
-  if (result.wasInterrupted())
-    return failure();
   return reports;
 }

@@ -6,11 +6,14 @@
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SCF/Utils/Utils.h"
+#include "llvm/Support/DebugLog.h"
 
 namespace mlir::fp8 {
 #define GEN_PASS_DEF_FP8UNROLLLAPS
 #include "fp8/Transforms/Passes.h.inc"
 } // namespace mlir::fp8
+
+#define DEBUG_TYPE "fp8-unroll-laps"
 
 using namespace mlir;
 using namespace mlir::fp8;
@@ -34,8 +37,11 @@ static bool makesLaps(scf::ForOp loop, int64_t maxTrips) {
   std::optional<APInt> trips = loop.getStaticTripCount();
   if (!trips || trips->ugt(maxTrips) || trips->isZero())
     return false;
-  if (startsProducts(loop))
+  if (startsProducts(loop)) {
+    LDBG() << "keeps the loop at " << loop.getLoc()
+           << ": it starts products in registers";
     return false;
+  }
   return llvm::any_of(loop.getInitArgs().getTypes(), [&](Type type) {
     int64_t slots = getNumSlots(type);
     return slots && trips->getSExtValue() % slots == 0;
@@ -55,6 +61,7 @@ struct UnrollLapsPass
       if (makesLaps(loop, maxTrips))
         loops.push_back(loop);
     });
+    LDBG() << "unrolls " << loops.size() << " loops";
     for (scf::ForOp loop : loops)
       if (failed(loopUnrollFull(loop)))
         return signalPassFailure();

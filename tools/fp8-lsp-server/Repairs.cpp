@@ -5,7 +5,7 @@
 #include "CheckedSource.h"
 
 #include "fp8/IR/Fp8.h"
-#include "fp8/IR/Linearity.h"
+#include "fp8/IR/LinearUse.h"
 
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 

@@ -15,7 +15,7 @@ namespace mlir::fp8 {
 /// What was done with one acquired stage, whatever names it had on the way.
 struct StageUse {
   SmallVector<AcquireOp> acquires;
-  SmallVector<Operation *> handOvers;      ///< its releases and arrives
+  SmallVector<Operation *> handOvers;      ///< ops that hand it over
   SmallVector<TileCopyOpInterface> copies; ///< copies into its tiles
   SmallVector<LoadElementOp> elementLoads; ///< copies of single elements
   SmallVector<RequestWorkOp> requests;
@@ -24,6 +24,10 @@ struct StageUse {
   SmallVector<Operation *>
       readers; ///< ops by which threads read its tiles or its accumulator
 };
+
+/// The stage that the op hands over to the other side of its ring; null if it
+/// hands none over.
+Value getHandedOver(Operation *op);
 
 /// The linear values of a kernel, grouped. Two values are of one *stage* if one
 /// is handed on or signalled as the other; of one *end* if one is handed on,
@@ -62,6 +66,7 @@ private:
   };
 
   void joinForwarded(Operation *op);
+  void joinContinued(Operation *op);
   void joinPair(Value from, Value to);
   void joinEnds(Value from, Value to);
   void collectUses(Operation *kernel);

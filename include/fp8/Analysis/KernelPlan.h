@@ -21,21 +21,11 @@ struct WarpRange {
 /// The CTAs whose slots the ring hands over together, 1 or 2.
 int64_t getCtaGroup(Type ring);
 
-/// One ring of a kernel: the arrivals its barriers expect and where it lies in
-/// shared memory. Offsets in bytes.
-struct RingPlan {
-  int64_t fullArrivals = 0;  ///< arrivals that complete a full barrier, beside
-                             ///< the bytes of the copies
-  int64_t emptyArrivals = 0; ///< arrivals that complete an empty barrier
-  int64_t barrierOffset = 0; ///< full barriers, then empty barriers, 8 bytes
-                             ///< each; see OutputPlan for what follows them
-  int64_t payloadOffset = 0; ///< the tiles of a pipeline, the answers of a work
-                             ///< queue; unused for an output pipeline
+/// One ring of a kernel, with what its plan is derived from.
+struct PlannedRing : RingPlan {
   int64_t ctaGroup = 1;      ///< the CTAs whose slots are handed over together
   bool sharedAlongM = false; ///< the CTAs along M copy into each other's slots
   bool sharedAlongN = false; ///< those along N do
-  bool hasElements = false;  ///< threads copy elements into the slots, and each
-                             ///< hand-over arrives for these too
 
   /// True if other CTAs copy into the slots, or wait for them.
   bool isShared() const {
@@ -44,31 +34,6 @@ struct RingPlan {
   /// The CTAs whose MMA warps, or consuming threads, hand a slot of one CTA
   /// back.
   int64_t getNumReleasers(ClusterShape cluster) const;
-};
-
-/// What an output pipeline has beside its ring.
-struct OutputPlan {
-  int64_t deallocArrivals = 0; ///< epilogue warps that the MMA warp waits for
-                               ///< before it frees tensor memory
-  int64_t namedBarrier = 0;    ///< the named barrier (1..15) over which the
-                               ///< address of the tensor memory is handed
-  int64_t handoffThreads =
-      0; ///< threads that meet there: the MMA warp and the epilogue warps
-};
-
-/// What the hand-over of a stage depends on. Plain data: it outlives the ops
-/// that it was read from.
-struct StagePlan {
-  int64_t bytes = 0;           ///< of the copies issued into the stage
-  bool bytesAtAcquire = false; ///< they are all issued in the block of the one
-                               ///< acquire, so it can announce them
-  bool usedByMma = false;      ///< an asynchronous MMA reads or writes it
-  bool usedByThreads = false;  ///< threads read it, or their products do
-  bool loadedByThreads =
-      false;                 ///< they load from it, through the generic proxy
-  bool sharedAlongM = false; ///< other CTAs along M copy into it
-  bool sharedAlongN = false; ///< other CTAs along N do
-  bool hasElements = false;  ///< its hand-over arrives for copied elements
 };
 
 /// The registers of a thread. A kernel starts with as many for each as its
@@ -86,6 +51,13 @@ struct RegisterPlan {
   bool takes(WarpRange warps) const;
 };
 
+/// The ranges of the warps that take registers, in a kernel that is planned:
+/// roles side by side are one range.
+SmallVector<WarpRange> getTakers(FunctionOpInterface kernel);
+
+/// True if `--fp8-plan-kernels` has planned the kernel.
+bool isPlanned(FunctionOpInterface kernel);
+
 /// Everything that lowering a kernel needs to know and that its text does not
 /// state.
 class KernelPlan {
@@ -93,6 +65,12 @@ public:
   /// Analyses the kernel, or reports what is wrong with it at the op, with
   /// notes at the causes.
   static FailureOr<KernelPlan> analyze(FunctionOpInterface kernel);
+
+  /// Writes the plan on the kernel and its ops, as `fp8.plan`.
+  void write(FunctionOpInterface kernel) const;
+  /// An error at the first op whose plan is not this one: the kernel has
+  /// changed since it was planned.
+  LogicalResult check(FunctionOpInterface kernel) const;
 
   /// What the hand-over of the stage depends on.
   StagePlan getStage(Value stage) const {
@@ -103,42 +81,15 @@ public:
   /// The warps to launch: those of the roles and, where registers are dealt out
   /// to warpgroups, idle ones that make the last of these whole.
   int64_t getNumWarps() const { return numWarps; }
-  int64_t getNumIdleWarps() const { return numIdleWarps; }
-  const RegisterPlan &getRegisters() const { return registers; }
-  int64_t getNumOutputs() const { return outputs.size(); }
-  const RingPlan &getRing(Operation *ring) const {
+  const PlannedRing &getRing(Operation *ring) const {
     return rings.find(ring)->second;
   }
-  /// True if MMAs read the stages that the consumer end takes.
-  bool isConsumedByMma(Value end) const;
-  /// The bytes of the copies that fill one slot of the ring in one CTA.
-  int64_t getFullBytes(Operation *ring) const;
   /// The ops that made the rings to which a handle may belong: several where
   /// control flow exchanges ends of one type. What the hand-over of a stage
   /// depends on is the same for all of them.
   ArrayRef<Operation *> getRings(Value handle) const {
     return flow->getRings(handle);
   }
-  /// The output pipeline to which the end of a role belongs. Where that may be
-  /// one of several, their plans differ in the named barrier alone.
-  const OutputPlan &getOutput(Value end) const {
-    return outputs.find(getRings(end).front())->second;
-  }
-  int64_t getQueueOffset(StoreQueueOp queue) const {
-    return queues.lookup(queue);
-  }
-  /// The named barrier over which the first warpgroup that stages in the queue
-  /// meets; those of the others follow it.
-  int64_t getQueueBarrier(Value queue) const {
-    return queueBarriers.lookup(flow->getEnd(queue));
-  }
-  /// Where the slots of an exchange begin; its barriers follow them, first that
-  /// of what has come, then that of what has been read.
-  int64_t getExchangeOffset(ExchangeOp exchange) const {
-    return exchanges.lookup(exchange);
-  }
-  int64_t getSharedMemoryBytes() const { return sharedMemoryBytes; }
-
   /// The size of an answer of cluster launch control, in bytes (PTX ISA,
   /// clusterlaunchcontrol.try_cancel).
   static constexpr int64_t kAnswerBytes = 16;
@@ -181,6 +132,14 @@ public:
   }
 
 private:
+  /// What is written on the op; null on most.
+  Attribute getAttribute(Operation *op) const;
+  StagePlan getStagePlan(Operation *op, Value stage) const;
+  RingPlan getRingPlan(Operation *maker) const;
+  /// True if MMAs read the stages that the consumer end takes.
+  bool isConsumedByMma(Value end) const;
+  /// The bytes of the copies that fill one slot of the ring in one CTA.
+  int64_t getFullBytes(Operation *ring) const;
   LogicalResult checkPhase(FunctionOpInterface kernel);
   LogicalResult dealWarps(FunctionOpInterface kernel);
   void planRegisters();
@@ -194,9 +153,9 @@ private:
   LogicalResult checkExchanged(AcquireOp acquire, Operation *first,
                                Operation *other) const;
   LogicalResult planRings(FunctionOpInterface kernel);
-  LogicalResult planRing(Operation *op, RingPlan &ring);
+  LogicalResult planRing(Operation *op, PlannedRing &ring);
   LogicalResult checkCluster() const;
-  LogicalResult checkSharedSlots(Operation *op, const RingPlan &ring) const;
+  LogicalResult checkSharedSlots(Operation *op, const PlannedRing &ring) const;
   LogicalResult checkWorkQueue(WorkQueueOp queue) const;
   static LogicalResult checkMma(MmaOp mma);
   LogicalResult planOutput(OutputPipelineOp output);
@@ -211,11 +170,13 @@ private:
 
   std::shared_ptr<HandleFlow> flow;
   llvm::MapVector<Operation *, WarpRange> roles;
-  llvm::MapVector<Operation *, RingPlan> rings;
-  llvm::MapVector<Operation *, OutputPlan> outputs;
+  llvm::MapVector<Operation *, PlannedRing> rings;
+  SmallVector<Operation *> outputs;           ///< the output pipelines
   llvm::DenseMap<unsigned, StagePlan> stages; ///< by the number of the stage
-  llvm::DenseMap<Operation *, int64_t> queues, exchanges;
-  llvm::DenseMap<unsigned, int64_t> queueBarriers; ///< by the queue's number
+  /// Store queues and exchanges.
+  llvm::MapVector<Operation *, RingPlan> queues;
+  /// The op that makes a store queue, by the queue's number.
+  llvm::DenseMap<unsigned, Operation *> queueMakers;
   ClusterShape cluster;
   RegisterPlan registers;
   int64_t numWarps = 0;

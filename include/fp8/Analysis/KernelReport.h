@@ -46,10 +46,11 @@ struct RoleReport {
   WarpRange warps;
 };
 
-/// Everything that is derived about a linear kernel (phase 2).
+/// Everything that is derived about a linear kernel, read from its plan.
 class KernelReport {
 public:
-  KernelReport(FunctionOpInterface kernel, const KernelPlan &plan);
+  /// The kernel must be planned (isPlanned).
+  explicit KernelReport(FunctionOpInterface kernel);
 
   ArrayRef<RoleReport> getRoles() const { return roles; }
   ArrayRef<RingReport> getRings() const { return rings; }
@@ -61,14 +62,13 @@ public:
   void printGraph(raw_ostream &os) const;
 
 private:
-  void addRing(Operation *op, const KernelPlan &plan);
-  void addQueue(StoreQueueOp op, const KernelPlan &plan);
-  void addExchange(ExchangeOp op, const KernelPlan &plan);
-  void addOutputBarriers(OutputPipelineOp op, const KernelPlan &plan,
-                         RingReport &report);
+  void addRing(Operation *op);
+  void addQueue(StoreQueueOp op);
+  void addExchange(ExchangeOp op);
+  void addOutputBarriers(OutputPipelineOp op, RingReport &report);
   /// Of a thread, in the role that has the most.
   int64_t getMaxRegisters() const {
-    return registers.isDealt() ? registers.multiply : registers.atEntry;
+    return takers.empty() ? cta.registers : takenRegisters;
   }
   /// The role that works on the end.
   static RoleOp getRole(Value end);
@@ -77,11 +77,11 @@ private:
   ClusterShape cluster;
   SmallVector<RoleReport, 0> roles;
   SmallVector<RingReport, 0> rings;
-  int64_t threads;
-  RegisterPlan registers;
-  int64_t sharedMemoryBytes;
-  int64_t storeQueueBytes;
-  int64_t tmemColumns;
+  CtaPlan cta;
+  SmallVector<WarpRange> takers;
+  int64_t takenRegisters = 0;
+  int64_t storeQueueBytes = 0;
+  int64_t tmemColumns = 0;
 };
 
 } // namespace mlir::fp8

@@ -6,7 +6,7 @@
 
 include "fp8/IR/Fp8Base.td"
 
-def Fp8_LeadingCtaOp : Fp8_Op<"leading_cta", [InLinearFunction, Fp8_LinearOpInterface,
+def Fp8_LeadingCtaOp : Fp8_Op<"leading_cta", [Fp8_RoleWork<"Any">, InLinearFunction, Fp8_LinearOpInterface,
     DeclareOpInterfaceMethods<RegionBranchOpInterface, ["getEntrySuccessorOperands"]>]> {
   let summary = "what one CTA does for its pair or its cluster";
   let description = [{

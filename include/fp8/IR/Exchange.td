@@ -6,7 +6,7 @@
 
 include "fp8/IR/Fp8Base.td"
 
-def Fp8_ExchangeOp : Fp8_Op<"exchange", [InLinearFunction, Fp8_LinearOpInterface, MemoryEffects<[MemAlloc<Fp8_BarrierResource>]>]> {
+def Fp8_ExchangeOp : Fp8_Op<"exchange", [InEntryBlock, InLinearFunction, Fp8_LinearOpInterface, MemoryEffects<[MemAlloc<Fp8_BarrierResource>]>]> {
   let summary = "makes the place where the CTAs that divide K exchange sums";
   let description = [{
     Lays out, in the shared memory of each of the CTAs, a slot for the share that each of them sends it, and the two barriers that guard them. Like a pipeline, it stands in the
@@ -28,7 +28,7 @@ def Fp8_ExchangeOp : Fp8_Op<"exchange", [InLinearFunction, Fp8_LinearOpInterface
   let hasVerifier = 1;
 }
 
-def Fp8_ReduceScatterOp : Fp8_ConsumingOp<"reduce_scatter", [DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
+def Fp8_ReduceScatterOp : Fp8_ConsumingOp<"reduce_scatter", [Fp8_HandleOpInterface, Fp8_RoleWork<"Warpgroups">, DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
   let summary = "adds the fragments of the CTAs that divide K up, and gives each a share";
   let description = [{
     The `r`th of the CTAs along K gets the `r`th of as many equal parts of the columns, of a fragment of layout `warpgroup_columns` of the rows, summed over the CTAs in the order of their numbers: the same sums every time. Each thread
@@ -50,6 +50,11 @@ def Fp8_ReduceScatterOp : Fp8_ConsumingOp<"reduce_scatter", [DeclareOpInterfaceM
   let results = (outs Fp8_FragmentType:$share, Fp8_ExchangeType:$next);
   let assemblyFormat = "$fragment `through` $exchange attr-dict `:` qualified(type($fragment)) `,` qualified(type($exchange))";
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::OpResult getContinuation(::mlir::OpOperand &handle) {
+      return handle.get() == getExchange() ? ::llvm::cast<::mlir::OpResult>(getNext()) : ::mlir::OpResult();
+    }
+  }];
 }
 
 #endif // FP8_IR_EXCHANGE

@@ -12,7 +12,7 @@ include "fp8/IR/Pipeline.td"
 //===----------------------------------------------------------------------===//
 
 def Fp8_TryWaitOp
-    : Fp8_BorrowingOp<"try_wait", [MemoryEffects<[MemRead<Fp8_BarrierResource>, MemWrite<Fp8_BarrierResource>]>]> {
+    : Fp8_BorrowingOp<"try_wait", [Fp8_RoleWork<"Any">, MemoryEffects<[MemRead<Fp8_BarrierResource>, MemWrite<Fp8_BarrierResource>]>]> {
   let summary = "tests whether the end's next slot has been handed over";
   let description = [{
     Borrows the end and lends the answer (L9): true if `fp8.wait` on it would return at once. Never blocks. All lanes of a warp get the
@@ -37,7 +37,7 @@ def Fp8_TryWaitOp
   let hasVerifier = 1;
 }
 
-def Fp8_WaitOp : Fp8_ConsumingOp<"wait", [DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
+def Fp8_WaitOp : Fp8_ConsumingOp<"wait", [Fp8_HandleOpInterface, Fp8_RoleWork<"Any">, DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
   let summary = "waits for the end's next slot, without taking it";
   let description = [{
     The first half of `fp8.acquire`: consumes the end and waits until the other side has handed its next slot over. Yields the end as
@@ -67,7 +67,7 @@ def Fp8_WaitOp : Fp8_ConsumingOp<"wait", [DeclareOpInterfaceMethods<InferTypeOpI
 // The halves of release: signal, advance
 //===----------------------------------------------------------------------===//
 
-def Fp8_ArriveOp : Fp8_ConsumingOp<"arrive", [DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
+def Fp8_ArriveOp : Fp8_ConsumingOp<"arrive", [Fp8_HandleOpInterface, Fp8_RoleWork<"Any">, DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
   let summary = "hands the slot over to the other side, without advancing";
   let description = [{
     The first half of `fp8.release`: signals the other side now, in the way that release would. Consumes the stage, so nothing that it
@@ -87,9 +87,12 @@ def Fp8_ArriveOp : Fp8_ConsumingOp<"arrive", [DeclareOpInterfaceMethods<InferTyp
   let arguments = (ins Fp8_AnyStage:$stage);
   let results = (outs Fp8_SignalledType:$signalled);
   let assemblyFormat = "$stage attr-dict `:` type($stage)";
+  let extraClassDeclaration = [{
+    ::mlir::Value getHandedOver() { return getStage(); }
+  }];
 }
 
-def Fp8_StepOp : Fp8_ConsumingOp<"step", [DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
+def Fp8_StepOp : Fp8_ConsumingOp<"step", [Fp8_HandleOpInterface, Fp8_RoleWork<"Any">, DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
   let summary = "gives the end back, advanced";
   let description = [{
     The second half of `fp8.release`: makes the end of a stage that was signalled, on its next slot. Signals nobody.
@@ -175,7 +178,7 @@ def Fp8_TmaCopyOp : Fp8_Op<"tma_copy", [InLinearFunction, Fp8_TileCopyOpInterfac
 // Scoped form (phase 1)
 //===----------------------------------------------------------------------===//
 
-def Fp8_ConsumeExplicitOp : Fp8_BindingRegionOp<"consume_explicit", [Fp8_LinearOpInterface]> {
+def Fp8_ConsumeExplicitOp : Fp8_BindingRegionOp<"consume_explicit", [Fp8_EarlierPhaseOpInterface, Fp8_LinearOpInterface]> {
   let summary = "empties slots of rings, and says when each is handed over";
   let description = [{
     Acquires a stage of each consuming end, in that order, for the body, which owns them: it signals each of them with `fp8.arrive`,

@@ -37,6 +37,21 @@ public:
   }
 };
 
+/// The op's work is done by a role of such warps (RoleWorkOpInterface).
+template <RoleWarps warps>
+struct NeedsRole {
+  template <typename ConcreteType>
+  class Impl : public mlir::OpTrait::TraitBase<ConcreteType, Impl> {
+  public:
+    static RoleWarps getRoleWarps() { return warps; }
+  };
+};
+
+/// The op belongs in the entry block of its kernel (P3, R1).
+template <typename ConcreteType>
+class InEntryBlock
+    : public mlir::OpTrait::TraitBase<ConcreteType, InEntryBlock> {};
+
 /// The op always requires the feature of its chip (FeatureOpInterface).
 template <chip::Feature feature>
 struct RequiresFeature {
@@ -54,5 +69,16 @@ struct RequiresFeature {
 
 #define GET_OP_CLASSES
 #include "fp8/IR/Fp8Ops.h.inc"
+
+namespace mlir::fp8 {
+
+/// The record that `--fp8-plan-kernels` has written on the op. The op must
+/// carry one of that kind: lib/Analysis checks plans before they are read.
+template <typename PlanAttr>
+auto getPlan(Operation *op) {
+  return op->getAttrOfType<PlanAttr>(Fp8Dialect::kPlanAttrName).getPlan();
+}
+
+} // namespace mlir::fp8
 
 #endif // FP8_IR_FP8_H

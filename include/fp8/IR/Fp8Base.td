@@ -14,6 +14,11 @@ def InLinearFunction : NativeOpTrait<"InLinearFunction"> {
   let cppNamespace = "::mlir::fp8::OpTrait";
 }
 
+// (P3, R1) The op belongs in the entry block of its kernel.
+def InEntryBlock : NativeOpTrait<"InEntryBlock"> {
+  let cppNamespace = "::mlir::fp8::OpTrait";
+}
+
 // The resource that waiting, signalling and asynchronous copies read and write: it keeps them in order and alive (L8).
 def Fp8_BarrierResource : Resource<"::mlir::fp8::BarrierResource">;
 

@@ -47,6 +47,8 @@ def Fp8_Dialect : Dialect {
     /// On a kernel, a unit attribute: it may be launched before the kernel in front of it in its stream has ended, for which it waits before it
     /// touches global memory, and lets the one behind it start early (PTX ISA, griddepcontrol). The launch carries it on to the manifest.
     static constexpr ::llvm::StringLiteral kProgrammaticAttrName = "fp8.programmatic";
+    /// On the ops of a kernel: what `--fp8-plan-kernels` has derived for them, one of the attributes of Plan.td.
+    static constexpr ::llvm::StringLiteral kPlanAttrName = "fp8.plan";
     /// On a host function: which problem the kernel solves ("blockwise_gemm", "gemm"); it travels to the launch manifest.
     static constexpr ::llvm::StringLiteral kProblemAttrName = "fp8.problem";
     /// On a launch: what the problem leaves open, integers by name ({b_block = 64}); they travel to the launch manifest.

@@ -94,6 +94,70 @@ def Fp8_LinearOpInterface : OpInterface<"LinearOpInterface"> {
   ];
 }
 
+def Fp8_HandleOpInterface : OpInterface<"HandleOpInterface"> {
+  let cppNamespace = "::mlir::fp8";
+  let description = [{
+    An op that takes a handle (an end, a stage, a warp handle, a store queue) and gives it back as a result. Counts, bytes and fences are derived for a
+    handle under all the names that it has, so that an op of another dialect takes part in them by this interface. Such an op is lowered to ops of fp8
+    before `--convert-fp8-to-nvvm`.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+        The result as which the handle that is this operand goes on; null if the handle ends here. By default the first operand goes on as the first result.
+      }], "::mlir::OpResult", "getContinuation", (ins "::mlir::OpOperand &":$handle), /*methodBody=*/[{}],
+      /*defaultImplementation=*/[{
+        return handle.getOperandNumber() == 0 && $_op->getNumResults() ? $_op->getResult(0) : ::mlir::OpResult();
+      }]>,
+    InterfaceMethod<[{
+        The stage whose slot the op hands over to the other side of its ring, as `fp8.release` does; null by default.
+      }], "::mlir::Value", "getHandedOver", (ins), /*methodBody=*/[{}], /*defaultImplementation=*/[{
+        return ::mlir::Value();
+      }]>
+  ];
+}
+
+def Fp8_RingOpInterface : OpInterface<"RingOpInterface"> {
+  let cppNamespace = "::mlir::fp8";
+  let description = [{
+    An op that makes a ring. Its results are the ring's ends.
+  }];
+  let methods = [
+    InterfaceMethod<"The ring's type.", "::mlir::Type", "getRing", (ins), /*methodBody=*/[{}], /*defaultImplementation=*/[{
+        return ::llvm::cast<::mlir::fp8::EndTypeInterface>($_op->getResult(0).getType()).getRing();
+      }]>
+  ];
+}
+
+def Fp8_RoleWorkOpInterface : OpInterface<"RoleWorkOpInterface"> {
+  let cppNamespace = "::mlir::fp8";
+  let description = [{
+    Work that is lowered for the warps of a role, and so must be in one. Ops that copy tiles (TileCopyOpInterface) or read views (ViewReaderOpInterface) are
+    such work without implementing this interface.
+  }];
+  let methods = [
+    InterfaceMethod<"The warps that the role must have.", "::mlir::fp8::RoleWarps", "getRoleWarps">
+  ];
+}
+
+// Of an op whose role must have `warps`, an enumerator of RoleWarps.
+class Fp8_NeedsRole<string warps> : ParamNativeOpTrait<"NeedsRole", "::mlir::fp8::RoleWarps::" # warps> {
+  let cppNamespace = "::mlir::fp8::OpTrait";
+}
+class Fp8_RoleWork<string warps> : TraitList<[Fp8_RoleWorkOpInterface, Fp8_NeedsRole<warps>]>;
+
+def Fp8_EarlierPhaseOpInterface : OpInterface<"EarlierPhaseOpInterface"> {
+  let cppNamespace = "::mlir::fp8";
+  let description = [{
+    An op that kernels of phase 2 no longer have.
+  }];
+  let methods = [
+    InterfaceMethod<"The pass that takes the op to phase 2, with its dashes; empty if this very op may stay.", "::llvm::StringRef", "getLoweringPass", (ins),
+      /*methodBody=*/[{}], /*defaultImplementation=*/[{
+        return "--fp8-flatten-scopes";
+      }]>
+  ];
+}
+
 def Fp8_TileCopyOpInterface : OpInterface<"TileCopyOpInterface"> {
   let cppNamespace = "::mlir::fp8";
   let description = [{

@@ -4,6 +4,7 @@
 #ifndef FP8_IR_FP8OPS
 #define FP8_IR_FP8OPS
 
+include "fp8/IR/Barrier.td"
 include "fp8/IR/Cluster.td"
 include "fp8/IR/Exchange.td"
 include "fp8/IR/Explicit.td"
@@ -12,6 +13,7 @@ include "fp8/IR/Gemm.td"
 include "fp8/IR/Host.td"
 include "fp8/IR/OutputPipeline.td"
 include "fp8/IR/Pipeline.td"
+include "fp8/IR/Plan.td"
 include "fp8/IR/Scheduler.td"
 include "fp8/IR/Store.td"
 include "fp8/IR/Tile.td"

@@ -5,6 +5,7 @@
 #define FP8_IR_FP8TYPES_H
 
 #include "fp8/Chip/Chip.h"
+#include "fp8/IR/Plan.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -15,6 +16,10 @@ namespace mlir::fp8 {
 
 /// What an op does with a linear operand (L6, L7).
 enum class LinearUse { Consume, Borrow };
+
+/// The warps that a role must have for some work: any number, one (R3), or
+/// whole warpgroups, groups of four (R2).
+enum class RoleWarps { Any, One, Warpgroups };
 
 /// True if values of the type are consumed exactly once on every path (L1).
 bool isLinear(Type type);

@@ -5,7 +5,6 @@
 #define FP8_IR_LINEARITY_H
 
 #include "mlir/IR/Operation.h"
-#include "mlir/Interfaces/ControlFlowInterfaces.h"
 
 namespace mlir::fp8 {
 
@@ -14,43 +13,6 @@ namespace mlir::fp8 {
 /// unverified: it reports, or stays silent, but never crashes. Its cost is
 /// linear in the size of the function if nothing is wrong.
 LogicalResult verifyLinearity(Operation *function);
-
-/// What an op does with a value that it uses, as far as linearity goes.
-enum class UseKind {
-  Borrow,  ///< uses the value and leaves it alive
-  Consume, ///< ends its life: consumed by the op, or handed on along control
-           ///< flow or a call (L5)
-  Illegal, ///< neither is declared (L6)
-};
-
-/// Classifies one use of a linear value.
-UseKind classifyUse(OpOperand &use);
-
-/// True if the use hands its value on: to a block argument, a region argument
-/// or result, a caller or a callee.
-bool isForwarded(OpOperand &use);
-
-/// The select that chooses between the used value and another; null if the use
-/// is not of that kind.
-SelectLikeOpInterface getSelect(OpOperand &use);
-
-/// True if the op runs its regions where it stands: on the threads that come to
-/// it, one region at a time, so that handles may live on in them. An op of
-/// another dialect says so by LinearOpInterface.
-bool runsRegionsInPlace(Operation *op);
-
-/// Calls `visit` for each edge of the region op that leaves `from`, the op
-/// itself or the terminator of one of its blocks, with the operands that are
-/// handed on along the edge and the values that receive them.
-void visitRegionEdges(
-    RegionBranchOpInterface op, Operation *from,
-    llvm::function_ref<void(OperandRange, ValueRange)> visit);
-
-/// True if a select uses the value.
-bool isSelected(Value value);
-
-/// True if the operand is one of the range's.
-bool isWithin(OpOperand &use, OperandRange range);
 
 } // namespace mlir::fp8
 

@@ -7,7 +7,7 @@
 include "fp8/IR/Pipeline.td"
 
 def Fp8_OutputPipelineOp
-    : Fp8_Op<"output_pipeline", [InLinearFunction, Fp8_LinearOpInterface, Fp8_Requires<"TensorMemory">, MemoryEffects<[MemAlloc<Fp8_BarrierResource>]>]> {
+    : Fp8_Op<"output_pipeline", [InEntryBlock, Fp8_RingOpInterface, InLinearFunction, Fp8_LinearOpInterface, Fp8_Requires<"TensorMemory">, MemoryEffects<[MemAlloc<Fp8_BarrierResource>]>]> {
   let summary = "makes a ring of accumulators and its two ends";
   let description = [{
     Yields the producer end, of which a role makes an MMA warp, and the consumer end, of which another makes its epilogue warps. The

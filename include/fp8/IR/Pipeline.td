@@ -6,7 +6,7 @@
 
 include "fp8/IR/Fp8Base.td"
 
-def Fp8_PipelineOp : Fp8_Op<"pipeline", [InLinearFunction, Fp8_LinearOpInterface, MemoryEffects<[MemAlloc<Fp8_BarrierResource>]>]> {
+def Fp8_PipelineOp : Fp8_Op<"pipeline", [InEntryBlock, Fp8_RingOpInterface, InLinearFunction, Fp8_LinearOpInterface, MemoryEffects<[MemAlloc<Fp8_BarrierResource>]>]> {
   let summary = "makes a ring of shared-memory slots and its ends";
   let description = [{
     Lays the ring out in shared memory, initialises its barriers and yields one end for each role that takes part: first the producer
@@ -35,7 +35,7 @@ def Fp8_PipelineOp : Fp8_Op<"pipeline", [InLinearFunction, Fp8_LinearOpInterface
   let hasVerifier = 1;
 }
 
-def Fp8_AcquireOp : Fp8_ConsumingOp<"acquire", [DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
+def Fp8_AcquireOp : Fp8_ConsumingOp<"acquire", [Fp8_HandleOpInterface, Fp8_RoleWork<"Any">, DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
   let summary = "waits for the end's next slot and takes it";
   let description = [{
     Consumes the end and waits until the other side has handed its next slot over: a producer (or MMA warp) until the slot is empty, a
@@ -57,7 +57,7 @@ def Fp8_AcquireOp : Fp8_ConsumingOp<"acquire", [DeclareOpInterfaceMethods<InferT
   let hasVerifier = 1;
 }
 
-def Fp8_ReleaseOp : Fp8_ConsumingOp<"release", [DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
+def Fp8_ReleaseOp : Fp8_ConsumingOp<"release", [Fp8_HandleOpInterface, Fp8_RoleWork<"Any">, DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
   let summary = "hands the slot over to the other side and gives the end back, advanced";
   let description = [{
     The whole hand-over, for every kind of stage: it signals the other side and advances. How it signals is derived from what was done
@@ -76,9 +76,12 @@ def Fp8_ReleaseOp : Fp8_ConsumingOp<"release", [DeclareOpInterfaceMethods<InferT
   let arguments = (ins Fp8_AnyStage:$stage);
   let results = (outs Fp8_AnyEnd:$end);
   let assemblyFormat = "$stage attr-dict `:` type($stage)";
+  let extraClassDeclaration = [{
+    ::mlir::Value getHandedOver() { return getStage(); }
+  }];
 }
 
-def Fp8_CloseOp : Fp8_ConsumingOp<"close"> {
+def Fp8_CloseOp : Fp8_ConsumingOp<"close", [Fp8_RoleWork<"Any">]> {
   let summary = "ends a role's part in a ring or a store queue";
   let description = [{
     Consumes the end. A producer waits until every slot that it filled was handed back, so that nothing is signalled, copied or
@@ -143,7 +146,7 @@ def Fp8_IndexOp : Fp8_BorrowingOp<"index", [Pure]> {
 // Scoped forms (phase 1)
 //===----------------------------------------------------------------------===//
 
-class Fp8_StageScopeOp<string mnemonic> : Fp8_BindingRegionOp<mnemonic, [Fp8_LinearOpInterface]> {
+class Fp8_StageScopeOp<string mnemonic> : Fp8_BindingRegionOp<mnemonic, [Fp8_EarlierPhaseOpInterface, Fp8_LinearOpInterface]> {
   let extraClassDeclaration = [{
     bool managesArgument(::mlir::BlockArgument) { return true; }
   }];

@@ -7,7 +7,7 @@
 include "fp8/IR/Pipeline.td"
 include "mlir/Interfaces/LoopLikeInterface.td"
 
-def Fp8_ForEachTileOp : Fp8_Op<"for_each_tile", [SingleBlockImplicitTerminator<"::mlir::fp8::YieldOp">, AttrSizedOperandSegments,
+def Fp8_ForEachTileOp : Fp8_Op<"for_each_tile", [Fp8_EarlierPhaseOpInterface, SingleBlockImplicitTerminator<"::mlir::fp8::YieldOp">, AttrSizedOperandSegments,
     Fp8_LinearOpInterface,
     DeclareOpInterfaceMethods<RegionBranchOpInterface, ["getEntrySuccessorOperands"]>,
     DeclareOpInterfaceMethods<LoopLikeOpInterface, ["getLoopResults", "getRegionIterArgs",
@@ -56,6 +56,7 @@ def Fp8_ForEachTileOp : Fp8_Op<"for_each_tile", [SingleBlockImplicitTerminator<"
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
   let extraClassDeclaration = [{
+    ::llvm::StringRef getLoweringPass() { return "--fp8-lower-tile-loops"; }
     /// The results that the body carries, without the work queue's end.
     ::mlir::ResultRange getCarriedResults() { return getResults().drop_front(getWork() ? 1 : 0); }
   }];
@@ -65,7 +66,7 @@ def Fp8_ForEachTileOp : Fp8_Op<"for_each_tile", [SingleBlockImplicitTerminator<"
 // Cluster launch control
 //===----------------------------------------------------------------------===//
 
-def Fp8_WorkQueueOp : Fp8_Op<"work_queue", [InLinearFunction, Fp8_LinearOpInterface, Fp8_Requires<"ClusterLaunchControl">,
+def Fp8_WorkQueueOp : Fp8_Op<"work_queue", [InEntryBlock, Fp8_RingOpInterface, InLinearFunction, Fp8_LinearOpInterface, Fp8_Requires<"ClusterLaunchControl">,
     MemoryEffects<[MemAlloc<Fp8_BarrierResource>]>]> {
   let summary = "makes a work queue and its ends";
   let description = [{
@@ -87,7 +88,7 @@ def Fp8_WorkQueueOp : Fp8_Op<"work_queue", [InLinearFunction, Fp8_LinearOpInterf
   let hasVerifier = 1;
 }
 
-def Fp8_RequestWorkOp : Fp8_Op<"request_work", [InLinearFunction, Fp8_LinearOpInterface, Fp8_Requires<"ClusterLaunchControl">,
+def Fp8_RequestWorkOp : Fp8_Op<"request_work", [Fp8_RoleWork<"Any">, InLinearFunction, Fp8_LinearOpInterface, Fp8_Requires<"ClusterLaunchControl">,
     MemoryEffects<[MemRead<Fp8_BarrierResource>, MemWrite<Fp8_BarrierResource>]>]> {
   let summary = "asks for the work of a cluster that has not started";
   let description = [{
@@ -114,7 +115,7 @@ def Fp8_RequestWorkOp : Fp8_Op<"request_work", [InLinearFunction, Fp8_LinearOpIn
   }];
 }
 
-def Fp8_NextWorkOp : Fp8_Op<"next_work", [InLinearFunction, Fp8_LinearOpInterface, Fp8_Requires<"ClusterLaunchControl">,
+def Fp8_NextWorkOp : Fp8_Op<"next_work", [Fp8_RoleWork<"Any">, InLinearFunction, Fp8_LinearOpInterface, Fp8_Requires<"ClusterLaunchControl">,
     MemoryEffects<[MemRead<Fp8_BarrierResource>]>]> {
   let summary = "reads an answer: whether there is more work, and which cluster's";
   let description = [{

@@ -6,7 +6,7 @@
 
 include "fp8/IR/Fp8Base.td"
 
-def Fp8_StoreQueueOp : Fp8_Op<"store_queue", [InLinearFunction, Fp8_LinearOpInterface, MemoryEffects<[MemAlloc<Fp8_BarrierResource>]>]> {
+def Fp8_StoreQueueOp : Fp8_Op<"store_queue", [InEntryBlock, InLinearFunction, Fp8_LinearOpInterface, MemoryEffects<[MemAlloc<Fp8_BarrierResource>]>]> {
   let summary = "makes the staging tiles of a role that stores";
   let description = [{
     Lays `depth` slots for each warp, or of 64-row tiles for each warpgroup, out in shared memory. Like a pipeline, it stands in the kernel's entry block (P3).
@@ -25,7 +25,7 @@ def Fp8_StoreQueueOp : Fp8_Op<"store_queue", [InLinearFunction, Fp8_LinearOpInte
   let hasVerifier = 1;
 }
 
-def Fp8_StoreOp : Fp8_ConsumingOp<"store", [AllTypesMatch<["queue", "next"]>, AttrSizedOperandSegments]> {
+def Fp8_StoreOp : Fp8_ConsumingOp<"store", [Fp8_HandleOpInterface, Fp8_RoleWork<"Warpgroups">, AllTypesMatch<["queue", "next"]>, AttrSizedOperandSegments]> {
   let summary = "stores a fragment to global memory";
   let description = [{
     Rounds the fragment to the map's element type and copies it, tile by tile through the queue, to the box at `coordinates` (row, column, in
@@ -60,6 +60,11 @@ def Fp8_StoreOp : Fp8_ConsumingOp<"store", [AllTypesMatch<["queue", "next"]>, At
     $fragment `,` $map `[` $coordinates `]` `through` $queue (`rest` `(` $rest^ `:` type($rest) `)`)? attr-dict `:` qualified(type($fragment)) `,` qualified(type($map)) `,` qualified(type($queue))
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::OpResult getContinuation(::mlir::OpOperand &handle) {
+      return handle.get() == getQueue() ? ::llvm::cast<::mlir::OpResult>(getNext()) : ::mlir::OpResult();
+    }
+  }];
 }
 
 #endif // FP8_IR_STORE

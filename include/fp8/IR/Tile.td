@@ -47,7 +47,7 @@ def Fp8_TmaLoadOp : Fp8_Op<"tma_load", [InLinearFunction, Fp8_LinearOpInterface,
   }];
 }
 
-def Fp8_LoadElementOp : Fp8_Op<"load_element", [InLinearFunction, Fp8_LinearOpInterface, AttrSizedOperandSegments,
+def Fp8_LoadElementOp : Fp8_Op<"load_element", [Fp8_RoleWork<"One">, InLinearFunction, Fp8_LinearOpInterface, AttrSizedOperandSegments,
     MemoryEffects<[MemRead, MemWrite<Fp8_BarrierResource>]>]> {
   let summary = "copies one element of global memory into a tile of a stage";
   let description = [{
@@ -84,7 +84,7 @@ def Fp8_LoadElementOp : Fp8_Op<"load_element", [InLinearFunction, Fp8_LinearOpIn
   }];
 }
 
-def Fp8_MmaOp : Fp8_Op<"mma", [InLinearFunction, Fp8_Requires<"TensorMemory">,
+def Fp8_MmaOp : Fp8_Op<"mma", [Fp8_RoleWork<"One">, InLinearFunction, Fp8_Requires<"TensorMemory">,
     MemoryEffects<[MemRead<Fp8_BarrierResource>, MemWrite<Fp8_BarrierResource>]>]> {
   let summary = "D = A * B^T, or D += A * B^T, in tensor memory";
   let description = [{

@@ -6,7 +6,7 @@
 
 include "fp8/IR/Fp8Base.td"
 
-def Fp8_YieldOp : Fp8_Op<"yield", [Pure, Terminator, InLinearFunction, Fp8_LinearOpInterface,
+def Fp8_YieldOp : Fp8_Op<"yield", [DeclareOpInterfaceMethods<Fp8_EarlierPhaseOpInterface, ["getLoweringPass"]>, Pure, Terminator, InLinearFunction, Fp8_LinearOpInterface,
     ParentOneOf<["RoleOp", "ProduceOp", "ConsumeOp", "PerKStageOp", "MmaWarpOp", "EpilogueWarpOp", "ForEachTileOp",
                   "LeadingCtaOp", "ConsumeExplicitOp", "MapOp", "BlockwiseGemmOp"]>,
     DeclareOpInterfaceMethods<RegionBranchTerminatorOpInterface, ["getMutableSuccessorOperands"]>]> {
@@ -29,7 +29,7 @@ def Fp8_YieldOp : Fp8_Op<"yield", [Pure, Terminator, InLinearFunction, Fp8_Linea
   let builders = [OpBuilder<(ins), [{ build($_builder, $_state, ::mlir::ValueRange()); }]>];
 }
 
-def Fp8_RoleOp : Fp8_Op<"role", [InLinearFunction, Fp8_LinearOpInterface,
+def Fp8_RoleOp : Fp8_Op<"role", [InEntryBlock, InLinearFunction, Fp8_LinearOpInterface,
     DeclareOpInterfaceMethods<RegionBranchOpInterface, ["getEntrySuccessorOperands"]>]> {
   let summary = "what a group of warps does";
   let description = [{
@@ -67,7 +67,7 @@ def Fp8_RoleOp : Fp8_Op<"role", [InLinearFunction, Fp8_LinearOpInterface,
 // Linear forms (phase 2)
 //===----------------------------------------------------------------------===//
 
-def Fp8_CreateMmaWarpOp : Fp8_ConsumingOp<"create_mma_warp"> {
+def Fp8_CreateMmaWarpOp : Fp8_ConsumingOp<"create_mma_warp", [Fp8_HandleOpInterface, Fp8_RoleWork<"One">]> {
   let summary = "allocates the tensor memory of an output pipeline and announces it";
   let description = [{
     The whole warp allocates the columns of the ring, writes their address to shared memory and arrives at the hand-off barrier on which
@@ -87,7 +87,7 @@ def Fp8_CreateMmaWarpOp : Fp8_ConsumingOp<"create_mma_warp"> {
   let hasVerifier = 1;
 }
 
-def Fp8_ReleaseMmaWarpOp : Fp8_ConsumingOp<"release_mma_warp"> {
+def Fp8_ReleaseMmaWarpOp : Fp8_ConsumingOp<"release_mma_warp", [Fp8_RoleWork<"Any">]> {
   let summary = "waits for the epilogue warps and frees the tensor memory";
   let description = [{
     Waits until every epilogue warp has been released, then frees the columns.
@@ -104,7 +104,7 @@ def Fp8_ReleaseMmaWarpOp : Fp8_ConsumingOp<"release_mma_warp"> {
   let assemblyFormat = "$warp attr-dict `:` qualified(type($warp))";
 }
 
-def Fp8_WaitTmemOp : Fp8_Op<"wait_tmem", [InLinearFunction, Fp8_LinearOpInterface,
+def Fp8_WaitTmemOp : Fp8_Op<"wait_tmem", [Fp8_RoleWork<"Any">, InLinearFunction, Fp8_LinearOpInterface,
     MemoryEffects<[MemRead<Fp8_BarrierResource>, MemWrite<Fp8_BarrierResource>]>]> {
   let summary = "waits until the tensor memory is allocated";
   let description = [{
@@ -127,7 +127,7 @@ def Fp8_WaitTmemOp : Fp8_Op<"wait_tmem", [InLinearFunction, Fp8_LinearOpInterfac
   }];
 }
 
-def Fp8_CreateEpilogueWarpOp : Fp8_ConsumingOp<"create_epilogue_warp"> {
+def Fp8_CreateEpilogueWarpOp : Fp8_ConsumingOp<"create_epilogue_warp", [Fp8_HandleOpInterface, Fp8_RoleWork<"Warpgroups">]> {
   let summary = "makes the epilogue warps' handle";
   let description = [{
     Consumes the end and the evidence that its tensor memory is there.
@@ -147,7 +147,7 @@ def Fp8_CreateEpilogueWarpOp : Fp8_ConsumingOp<"create_epilogue_warp"> {
   let hasVerifier = 1;
 }
 
-def Fp8_ReleaseEpilogueWarpOp : Fp8_ConsumingOp<"release_epilogue_warp"> {
+def Fp8_ReleaseEpilogueWarpOp : Fp8_ConsumingOp<"release_epilogue_warp", [Fp8_RoleWork<"Any">]> {
   let summary = "tells the MMA warp that the tensor memory is no longer read";
   let description = [{
     Each warp arrives at the barrier on which `fp8.release_mma_warp` waits.
@@ -168,7 +168,7 @@ def Fp8_ReleaseEpilogueWarpOp : Fp8_ConsumingOp<"release_epilogue_warp"> {
 // Scoped forms (phase 1)
 //===----------------------------------------------------------------------===//
 
-class Fp8_WarpScopeOp<string mnemonic> : Fp8_BindingRegionOp<mnemonic, [Fp8_LinearOpInterface]>;
+class Fp8_WarpScopeOp<string mnemonic> : Fp8_BindingRegionOp<mnemonic, [Fp8_EarlierPhaseOpInterface, Fp8_LinearOpInterface]>;
 
 def Fp8_MmaWarpOp : Fp8_WarpScopeOp<"mma_warp"> {
   let summary = "an MMA warp for the length of the body";

@@ -11,7 +11,8 @@ def Fp8_WarpgroupMmaOp : Fp8_Op<"warpgroup_mma", [InLinearFunction, Fp8_LinearOp
   let summary = "D = A * B^T, or D += A * B^T, in the registers of warpgroups";
   let description = [{
     Starts the asynchronous product of some rows of A with all of B (wgmma.mma_async). Each of the role's warpgroups has as many consecutive rows of A; of these it takes
-    64, those of part `part`, counted from 0. With `accumulate` the product is added to that fragment. The product is waited for by `fp8.wait_mma`, before the stage of the tiles is
+    64, those of part `part`, counted from 0. With `accumulate` the product is added to that fragment; with `into` it is
+    computed into the registers of that fragment, which is not read. The product is waited for by `fp8.wait_mma`, before the stage of the tiles is
     released (L9).
 
     (A1) A is M x K and B is N x K, K-major, `swizzle_128b`, of f8E4M3FN or f8E5M2 each, or both of bf16 or f16; (A3) a row is 128 bytes, the span of the swizzle;
@@ -19,6 +20,8 @@ def Fp8_WarpgroupMmaOp : Fp8_Op<"warpgroup_mma", [InLinearFunction, Fp8_LinearOp
 
     A product of layout `warpgroup_columns` swaps the operands: D^T = B * A^T. All that is said of A's rows then holds for those of B: it is B that has 64 of them for each warpgroup, of which the part
     exists (A4), and all of A is taken. The product has M rows, fewer than 64, and 64 columns for each warpgroup (A5).
+
+    The fragment of `accumulate` or `into` has the product's type (A5).
 
     ```mlir
     !a = !fp8.tile<256x128xf8E4M3FN, swizzle_128b>
@@ -51,10 +54,10 @@ def Fp8_WarpgroupMmaOp : Fp8_Op<"warpgroup_mma", [InLinearFunction, Fp8_LinearOp
     ```
   }];
   let arguments = (ins Fp8_TileType:$a, Fp8_TileType:$b, Optional<Fp8_FragmentType>:$accumulator,
-                       DefaultValuedAttr<ConfinedAttr<I64Attr, [IntNonNegative]>, "0">:$part);
+                       DefaultValuedAttr<ConfinedAttr<I64Attr, [IntNonNegative]>, "0">:$part, UnitAttr:$overwrites);
   let results = (outs Fp8_PendingType:$pending);
   let assemblyFormat = [{
-    $a `,` $b (`part` $part^)? (`accumulate` `(` $accumulator^ `:` qualified(type($accumulator)) `)`)? attr-dict
+    $a `,` $b (`part` $part^)? custom<Registers>($accumulator, type($accumulator), $overwrites) attr-dict
     `:` qualified(type($a)) `,` qualified(type($b)) `->` qualified(type($pending))
   }];
   let hasVerifier = 1;

@@ -136,15 +136,10 @@ struct LowerLeadingCta : public KernelPattern<LeadingCtaOp> {
   LogicalResult lower(LeadingCtaOp op, Adaptor operands,
                       ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
-    SmallVector<Value> inits;
-    SmallVector<Type> types;
-    for (ValueRange values : operands.getInits()) {
-      llvm::append_range(inits, values);
-      llvm::append_range(types, values.getTypes());
-    }
-    auto branch =
-        scf::IfOp::create(rewriter, loc, types, isLeading(op, loc, rewriter),
-                          /*withElseRegion=*/true);
+    SmallVector<Value> inits = getAllParts(operands.getInits());
+    auto branch = scf::IfOp::create(
+        rewriter, loc, ValueRange(inits).getTypes(),
+        isLeading(op, loc, rewriter), /*withElseRegion=*/true);
     TypeConverter::SignatureConversion signature(
         op.getBody().getNumArguments());
     (void)getTypeConverter()->convertSignatureArgs(
@@ -190,9 +185,7 @@ struct LowerLeadingYield : public KernelPattern<YieldOp> {
                       ConversionPatternRewriter &rewriter) const override {
     if (!isa<scf::IfOp>(op->getParentOp()))
       return rewriter.notifyMatchFailure(op, "its parent is lowered first");
-    SmallVector<Value> values;
-    for (ValueRange range : operands.getOperands())
-      llvm::append_range(values, range);
+    SmallVector<Value> values = getAllParts(operands.getOperands());
     rewriter.replaceOpWithNewOp<scf::YieldOp>(op, values);
     return success();
   }

@@ -19,7 +19,7 @@ struct LowerExchange : public KernelPattern<ExchangeOp> {
                       ConversionPatternRewriter &rewriter) const override {
     Instructions instructions(rewriter, op.getLoc());
     Value base = instructions.add(lowering.sharedMemory,
-                                  lowering.plan.getExchangeOffset(op));
+                                  getPlan<RingPlanAttr>(op).payloadOffset);
     rewriter.replaceOpWithMultiple(op, {{base, instructions.i32(0)}});
     return success();
   }

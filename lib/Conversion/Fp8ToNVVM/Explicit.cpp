@@ -49,6 +49,18 @@ struct LowerWait : public KernelPattern<WaitOp> {
   }
 };
 
+/// fence_async_proxy: the instruction.
+struct LowerFenceAsyncProxy : public KernelPattern<FenceAsyncProxyOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult lower(FenceAsyncProxyOp op, Adaptor,
+                      ConversionPatternRewriter &rewriter) const override {
+    Instructions(rewriter, op.getLoc()).fenceAsyncProxy();
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
 /// step: the cursor on the next slot.
 struct LowerStep : public KernelPattern<StepOp> {
   using KernelPattern::KernelPattern;
@@ -87,10 +99,8 @@ struct LowerTmaCopy : public KernelPattern<TmaCopyOp> {
 
   LogicalResult lower(TmaCopyOp op, Adaptor operands,
                       ConversionPatternRewriter &rewriter) const override {
-    SmallVector<Value> coordinates;
-    for (ValueRange coordinate : operands.getCoordinates())
-      coordinates.push_back(coordinate[0]);
-    bool announced = lowering.plan.getStage(op.getFilledStage()).bytesAtAcquire;
+    SmallVector<Value> coordinates = getSingles(operands.getCoordinates());
+    bool announced = getPlan<StagePlanAttr>(op).bytesAtAcquire;
     int64_t ctaGroup = getCtaGroup(
         cast<StageTypeInterface>(op.getFilledStage().getType()).getRing());
     Instructions(rewriter, op.getLoc())
@@ -114,6 +124,7 @@ struct LowerTmaCopy : public KernelPattern<TmaCopyOp> {
 void mlir::fp8::populateExplicitPatterns(const TypeConverter &converter,
                                          RewritePatternSet &patterns,
                                          const KernelLowering &lowering) {
-  patterns.add<LowerTryWait, LowerWait, LowerStep, LowerMbarrier, LowerTmaCopy>(
-      converter, patterns.getContext(), lowering);
+  patterns.add<LowerTryWait, LowerWait, LowerStep, LowerMbarrier, LowerTmaCopy,
+               LowerFenceAsyncProxy>(converter, patterns.getContext(),
+                                     lowering);
 }

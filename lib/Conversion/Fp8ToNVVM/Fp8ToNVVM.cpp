@@ -7,6 +7,7 @@
 #include "Blocks.h"
 #include "Lowering.h"
 #include "fp8/Conversion/Passes.h"
+#include "fp8/Planning/Planning.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/Transforms/StructuralTypeConversions.h"
@@ -182,7 +183,8 @@ static int32_t getNumLoweredArguments(Type type) {
 }
 
 /// Writes what launchers need to know about the kernel on it.
-static void annotateKernel(gpu::GPUFuncOp kernel, const KernelPlan &plan) {
+static void annotateKernel(gpu::GPUFuncOp kernel) {
+  auto plan = getPlan<CtaPlanAttr>(kernel);
   Builder builder(kernel.getContext());
   // Read off when memrefs are descriptors, so they count as those.
   SmallVector<int32_t> tensorMaps;
@@ -195,25 +197,21 @@ static void annotateKernel(gpu::GPUFuncOp kernel, const KernelPlan &plan) {
   kernel->setAttr(Fp8Dialect::kTensorMapArgsAttrName,
                   builder.getDenseI32ArrayAttr(tensorMaps));
   kernel->setAttr(Fp8Dialect::kSharedMemoryAttrName,
-                  builder.getI64IntegerAttr(plan.getSharedMemoryBytes()));
+                  builder.getI64IntegerAttr(plan.sharedMemory));
   kernel.setKnownBlockSizeAttr(builder.getDenseI32ArrayAttr(
-      {static_cast<int32_t>(32 * plan.getNumWarps()), 1, 1}));
-  if (int64_t size = plan.getCluster().getSize(); size > 1)
+      {static_cast<int32_t>(32 * plan.warps), 1, 1}));
+  if (int64_t size = getClusterShape(kernel).getSize(); size > 1)
     kernel.setKnownClusterSizeAttr(
         builder.getDenseI32ArrayAttr({static_cast<int32_t>(size), 1, 1}));
-  kernel->removeAttr(Fp8Dialect::kClusterAttrName);
   // One CTA a multiprocessor is enough: ptxas would hold registers back for a
   // second one, which shared memory has no room for, and wait for each load
   // before it starts the next.
   kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
                   builder.getI32IntegerAttr(1));
-  kernel->removeAttr(Fp8Dialect::kLinearAttrName);
 }
 
 /// Gives a launch the cluster of its kernel, along x.
-static LogicalResult updateCluster(gpu::LaunchFuncOp launch,
-                                   const KernelPlan &plan) {
-  int64_t size = plan.getCluster().getSize();
+static LogicalResult updateCluster(gpu::LaunchFuncOp launch, int64_t size) {
   if (!launch.hasClusterSize()) {
     if (size == 1)
       return success();
@@ -245,9 +243,10 @@ static LogicalResult updateCluster(gpu::LaunchFuncOp launch,
 /// Gives a launch the shared memory of its kernel, and checks that it starts
 /// the kernel's warps.
 static LogicalResult updateLaunch(gpu::LaunchFuncOp launch,
-                                  const KernelPlan &plan) {
+                                  gpu::GPUFuncOp kernel) {
+  auto plan = getPlan<CtaPlanAttr>(kernel);
   OpBuilder builder(launch);
-  int64_t threads = 32 * plan.getNumWarps();
+  int64_t threads = 32 * plan.warps;
   APInt stated;
   auto differs = [&](Value value, int64_t expected) {
     return value && matchPattern(value, m_ConstantInt(&stated)) &&
@@ -257,30 +256,29 @@ static LogicalResult updateLaunch(gpu::LaunchFuncOp launch,
     InFlightDiagnostic diagnostic = launch.emitOpError()
                                     << "starts " << stated.getSExtValue()
                                     << " threads, but ";
-    if (int64_t idle = plan.getNumIdleWarps())
+    if (int64_t idle = plan.idleWarps)
       return diagnostic << "its kernel has " << threads << ": the "
-                        << plan.getNumWarps() - idle
+                        << plan.warps - idle
                         << " warps of its roles are filled up with " << idle
                         << " idle ones to whole warpgroups, which hand "
                            "registers over";
     return diagnostic << "the roles of its kernel have " << threads << " ("
-                      << plan.getNumWarps() << " warps)";
+                      << plan.warps << " warps)";
   }
   for (Value size : {launch.getBlockSizeY(), launch.getBlockSizeZ()})
     if (differs(size, 1))
       return launch.emitOpError()
              << "starts blocks of several rows, but warps are dealt to roles "
                 "along x; y and z must be 1";
-  if (differs(launch.getDynamicSharedMemorySize(), plan.getSharedMemoryBytes()))
+  if (differs(launch.getDynamicSharedMemorySize(), plan.sharedMemory))
     return launch.emitOpError()
            << "states " << stated.getSExtValue()
            << " bytes of shared memory, but its kernel needs "
-           << plan.getSharedMemoryBytes() << "; leave the number out";
-  if (failed(updateCluster(launch, plan)))
+           << plan.sharedMemory << "; leave the number out";
+  if (failed(updateCluster(launch, getClusterShape(kernel).getSize())))
     return failure();
   Value bytes = arith::ConstantOp::create(
-      builder, launch.getLoc(),
-      builder.getI32IntegerAttr(plan.getSharedMemoryBytes()));
+      builder, launch.getLoc(), builder.getI32IntegerAttr(plan.sharedMemory));
   launch.getDynamicSharedMemorySizeMutable().assign(bytes);
   for (OpOperand &operand : launch.getKernelOperandsMutable())
     if (isa<TensorMapType>(operand.get().getType()))
@@ -292,16 +290,15 @@ static LogicalResult updateLaunch(gpu::LaunchFuncOp launch,
   return success();
 }
 
-static LogicalResult updateLaunches(ModuleOp module, gpu::GPUFuncOp kernel,
-                                    const KernelPlan &plan) {
+static LogicalResult updateLaunches(ModuleOp module, gpu::GPUFuncOp kernel) {
   WalkResult result = module.walk([&](gpu::LaunchFuncOp launch) {
     if (SymbolTable::lookupNearestSymbolFrom(launch, launch.getKernelAttr()) !=
         kernel)
       return WalkResult::advance();
     if (Attribute early = kernel->getAttr(Fp8Dialect::kProgrammaticAttrName))
       launch->setAttr(Fp8Dialect::kProgrammaticAttrName, early);
-    return failed(updateLaunch(launch, plan)) ? WalkResult::interrupt()
-                                              : WalkResult::advance();
+    return failed(updateLaunch(launch, kernel)) ? WalkResult::interrupt()
+                                                : WalkResult::advance();
   });
   return failure(result.wasInterrupted());
 }
@@ -349,24 +346,45 @@ static LogicalResult convertKernel(gpu::GPUFuncOp kernel,
   return applyPartialConversion(kernel, target, std::move(patterns));
 }
 
+/// Plans a kernel that has no plan. A plan that was made before must be that of
+/// the kernel as it is now.
+static LogicalResult planAsNeeded(gpu::GPUFuncOp kernel) {
+  if (!isPlanned(kernel)) {
+    if (failed(planKernel(kernel)))
+      return failure();
+    placeFences(kernel);
+    reuseRegisters(kernel);
+    return success();
+  }
+  FailureOr<KernelPlan> plan = KernelPlan::analyze(kernel);
+  return failure(failed(plan) || failed(plan->check(kernel)) ||
+                 failed(checkFences(kernel)));
+}
+
 static LogicalResult lowerKernel(ModuleOp module, gpu::GPUFuncOp kernel,
                                  PopulatePatternsFn populateMore) {
-  prepareBlocks(kernel);
-  FailureOr<KernelPlan> plan = KernelPlan::analyze(kernel);
-  if (failed(plan) || failed(updateLaunches(module, kernel, *plan)))
+  if (failed(planAsNeeded(kernel)) || failed(updateLaunches(module, kernel)))
     return failure();
+  prepareBlocks(kernel);
   declareSharedMemory(kernel->getParentOp(), kernel.getLoc());
   auto limit =
       module->getAttrOfType<IntegerAttr>(Fp8Dialect::kDebugWaitsAttrName);
   if (limit) {
     declareWaitRecords(kernel->getParentOp(), kernel.getLoc());
     kernel->setAttr(Fp8Dialect::kWaitTableAttrName,
-                    makeWaitTable(kernel, *plan, limit.getInt()));
+                    makeWaitTable(kernel, limit.getInt()));
   }
-  annotateKernel(kernel, *plan);
-  KernelLowering lowering = buildPrologue(kernel, *plan);
+  annotateKernel(kernel);
+  KernelLowering lowering = buildPrologue(kernel);
   lowering.waitLimit = limit ? limit.getInt() * 1'000'000 : 0;
-  return convertKernel(kernel, lowering, populateMore);
+  if (failed(convertKernel(kernel, lowering, populateMore)))
+    return failure();
+  // What the kernel was lowered by is not true of what it is now.
+  for (StringRef name :
+       {Fp8Dialect::kClusterAttrName, Fp8Dialect::kLinearAttrName,
+        Fp8Dialect::kPlanAttrName})
+    kernel->removeAttr(name);
+  return success();
 }
 
 LogicalResult mlir::fp8::convertFp8ToNVVM(ModuleOp module,

@@ -228,14 +228,12 @@ public:
 
   // Warpgroups (PTX ISA, wgmma).
   /// Starts D = A * B^T for the 64 rows and the K extent of two tiles, as one
-  /// group; `product` describes it. D is in the registers of `accumulator`, to
-  /// which it is added, or in those of `reused`, or in new ones if both are
-  /// empty.
+  /// group; `product` describes it. D is in `registers`, f32 each, to whose
+  /// contents it is added if `accumulates`, or in new ones if there are none.
   SmallVector<Value> startWarpgroupMma(const WarpgroupProduct &product,
                                        ArrayRef<Value> aDescriptors,
                                        ArrayRef<Value> bDescriptors,
-                                       ValueRange accumulator,
-                                       ValueRange reused);
+                                       ValueRange registers, bool accumulates);
   /// Waits for all products of the warpgroup but the last `behind`; yields what
   /// is in the registers.
   SmallVector<Value> waitWarpgroupMma(ValueRange registers, int64_t behind);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the patterns that lower one kernel share: the plan, the values set up at
-// its start, the cursors of its rings.
+// What the patterns that lower one kernel share: the values set up at its
+// start, the cursors of its rings.
 
 #ifndef FP8_LIB_CONVERSION_FP8TONVVM_LOWERING_H
 #define FP8_LIB_CONVERSION_FP8TONVVM_LOWERING_H
@@ -96,27 +96,14 @@ struct CursorWay {
 
 /// The state of lowering one kernel.
 struct KernelLowering {
-  const KernelPlan &plan;
   Value sharedMemory; ///< i32: where the kernel's shared memory begins
   Value warpId;       ///< i32: the warp's number within the CTA
   ClusterValues cluster;
   /// The role values for each fp8 op inside a role, whatever becomes of the
   /// role.
   llvm::DenseMap<Operation *, RoleValues> roleOf;
-  /// Releases that directly follow one whose lanes meet: they need not meet
-  /// again.
-  llvm::DenseSet<Operation *> synchronised;
-  /// Hand-overs, and waits for products, that a fence goes in front of: the
-  /// threads have read what TMA overwrites next.
-  llvm::DenseSet<Operation *> fenced;
-
   /// The way of each cursor that has been advanced, by its index.
   mutable llvm::DenseMap<Value, CursorWay> ways;
-  /// For each wait for a product, those that have been started behind it.
-  llvm::DenseMap<Operation *, int64_t> productsBehind;
-  /// Products that were waited for in a block: the registers that the next ones
-  /// may take, the oldest first.
-  mutable llvm::DenseMap<Block *, SmallVector<SmallVector<Value>>> products;
   /// The ns after which a wait gives up; 0 if none does.
   int64_t waitLimit = 0;
 
@@ -189,8 +176,21 @@ struct ExchangeHandle {
 
 /// What the records of waits mean that give up after `limit` ms: names of
 /// roles, rings and barriers, for the launch manifest.
-DictionaryAttr makeWaitTable(FunctionOpInterface kernel, const KernelPlan &plan,
-                             int64_t limit);
+DictionaryAttr makeWaitTable(FunctionOpInterface kernel, int64_t limit);
+
+/// The values of operands that became one value each.
+inline SmallVector<Value> getSingles(ArrayRef<ValueRange> operands) {
+  return llvm::map_to_vector(operands,
+                             [](ValueRange parts) { return parts[0]; });
+}
+
+/// The parts of all operands, in order.
+inline SmallVector<Value> getAllParts(ArrayRef<ValueRange> operands) {
+  SmallVector<Value> all;
+  for (ValueRange parts : operands)
+    llvm::append_range(all, parts);
+  return all;
+}
 
 /// A pattern that knows the kernel it works in, with 1:N operands.
 template <typename OpT>
@@ -264,8 +264,7 @@ void populateWarpgroupPatterns(const TypeConverter &converter,
 /// Writes the kernel's start: addresses, warp number, barrier initialisation,
 /// and each role's values; and its end: no CTA leaves while another of its
 /// cluster may still reach it.
-KernelLowering buildPrologue(FunctionOpInterface kernel,
-                             const KernelPlan &plan);
+KernelLowering buildPrologue(FunctionOpInterface kernel);
 
 } // namespace mlir::fp8
 

@@ -17,7 +17,7 @@ struct LowerRing : public KernelPattern<RingOp> {
   LogicalResult lower(RingOp op, typename KernelPattern<RingOp>::Adaptor,
                       ConversionPatternRewriter &rewriter) const override {
     Instructions instructions(rewriter, op.getLoc());
-    const RingPlan &ring = this->lowering.plan.getRing(op);
+    auto ring = getPlan<RingPlanAttr>(op);
     Value barriers =
         instructions.add(this->lowering.sharedMemory, ring.barrierOffset);
     Value base = getBase(op, ring, instructions);
@@ -36,8 +36,7 @@ private:
   Value getBase(RingOp op, const RingPlan &ring,
                 Instructions &instructions) const {
     if constexpr (std::is_same_v<RingOp, OutputPipelineOp>)
-      return instructions.i32(
-          this->lowering.plan.getOutput(op.getProducer()).namedBarrier);
+      return instructions.i32(ring.namedBarrier);
     else
       return instructions.add(this->lowering.sharedMemory, ring.payloadOffset);
   }
@@ -75,7 +74,7 @@ private:
     Type type = op.getStage().getType();
     if (isa<ProducerStageType, MmaStageType>(type))
       return true;
-    StagePlan stage = lowering.plan.getStage(op.getStage());
+    auto stage = getPlan<StagePlanAttr>(op);
     return isa<ConsumerStageType>(type) && stage.usedByMma &&
            !stage.usedByThreads;
   }
@@ -84,7 +83,7 @@ private:
   /// pair fills the slot: its leading CTA's barrier counts for both.
   void announceBytes(AcquireOp op, const RingCursor &cursor,
                      Instructions &instructions) const {
-    StagePlan stage = lowering.plan.getStage(op.getStage());
+    auto stage = getPlan<StagePlanAttr>(op);
     if (!stage.bytesAtAcquire)
       return;
     Type ring = getEndOf(op.getEnd().getType()).getRing();
@@ -114,8 +113,6 @@ struct LowerHandOver : public KernelPattern<HandOverOp> {
     Instructions instructions(rewriter, op.getLoc());
     RingCursor cursor(operands.getStage());
     Type ring = cast<StageTypeInterface>(op.getStage().getType()).getRing();
-    if (lowering.fenced.contains(op))
-      instructions.fenceAsyncProxy();
     signal(op, cursor, ring, instructions);
     if constexpr (std::is_same_v<HandOverOp, ReleaseOp>)
       cursor = lowering.advance(cursor, ring, instructions);
@@ -133,7 +130,7 @@ private:
       return fills ? cursor.getFullBarrier(inner, ring)
                    : cursor.getEmptyBarrier(inner, ring);
     };
-    StagePlan stage = lowering.plan.getStage(op.getStage());
+    auto stage = getPlan<StagePlanAttr>(op);
     if (isa<ProducerStageType>(type) && stage.hasElements)
       instructions.ifThen(leader, [&](Instructions &inner) {
         inner.arriveAfterCopies(getBarrier(inner));
@@ -162,7 +159,7 @@ private:
     if (isa<WorkQueueType>(ring))
       instructions.fenceAsyncProxy();
     // All lanes have done their part before one of them speaks for the warp.
-    if (!lowering.synchronised.contains(op))
+    if (!stage.converged)
       instructions.syncWarp();
     // The MMA warp of a pair waits in its leading CTA, the scheduler in that of
     // the cluster.

@@ -11,36 +11,33 @@ using namespace mlir;
 using namespace mlir::fp8;
 
 /// Initialises the barriers of one ring.
-static void initRing(Operation *ring, const KernelPlan &plan,
-                     Value sharedMemory, OpBuilder &builder) {
+static void initRing(Operation *ring, Value sharedMemory, OpBuilder &builder) {
   Instructions instructions(builder, ring->getLoc());
-  const RingPlan &ringPlan = plan.getRing(ring);
-  Type type = cast<EndTypeInterface>(ring->getResult(0).getType()).getRing();
+  auto plan = getPlan<RingPlanAttr>(ring);
+  Type type = cast<RingOpInterface>(ring).getRing();
   int64_t stages = cast<RingTypeInterface>(type).getNumStages();
   for (int64_t i = 0; i < 2 * stages; ++i)
     instructions.initBarrier(
-        instructions.add(sharedMemory, ringPlan.barrierOffset + 8 * i),
-        i < stages ? ringPlan.fullArrivals : ringPlan.emptyArrivals);
-  if (auto output = dyn_cast<OutputPipelineOp>(ring)) {
+        instructions.add(sharedMemory, plan.barrierOffset + 8 * i),
+        i < stages ? plan.fullArrivals : plan.emptyArrivals);
+  if (auto output = dyn_cast<OutputPipelineType>(type)) {
     int64_t offset =
-        ringPlan.barrierOffset +
-        KernelPlan::getDeallocBarrierOffset(cast<OutputPipelineType>(type));
-    instructions.initBarrier(
-        instructions.add(sharedMemory, offset),
-        plan.getOutput(output.getProducer()).deallocArrivals);
+        plan.barrierOffset + KernelPlan::getDeallocBarrierOffset(output);
+    instructions.initBarrier(instructions.add(sharedMemory, offset),
+                             plan.deallocArrivals);
   }
 }
 
 /// Initialises the barriers of an exchange: that of what has come, and that of
 /// what has been read.
-static void initExchange(ExchangeOp op, const KernelPlan &plan,
-                         Value sharedMemory, OpBuilder &builder) {
+static void initExchange(ExchangeOp op, Value sharedMemory,
+                         OpBuilder &builder) {
   Instructions instructions(builder, op.getLoc());
   ExchangeType type = op.getExchange().getType();
+  int64_t offset = getPlan<RingPlanAttr>(op).payloadOffset;
   auto init = [&](int64_t barrier, int64_t arrivals) {
-    instructions.initBarrier(
-        instructions.add(sharedMemory, plan.getExchangeOffset(op) + barrier),
-        arrivals);
+    instructions.initBarrier(instructions.add(sharedMemory, offset + barrier),
+                             arrivals);
   };
   // The bytes, beside the arrival that announces them; each warp of each CTA.
   init(KernelPlan::getExchangeFullBarrier(type), 1);
@@ -48,122 +45,13 @@ static void initExchange(ExchangeOp op, const KernelPlan &plan,
        type.getCtas() * type.getFragment().getWarps());
 }
 
-/// Releases of slots that threads read, where the op before is a release of
-/// that kind: its lanes meet. An accumulator's release is none of them, since
-/// each lane orders its loads before they meet.
-static llvm::DenseSet<Operation *> findSynchronised(FunctionOpInterface kernel,
-                                                    const KernelPlan &plan) {
-  auto isRead = [&](Value stage) {
-    auto type = dyn_cast<ConsumerStageType>(stage.getType());
-    return type && isa<PipelineType>(type.getRing()) &&
-           !plan.getStage(stage).usedByMma;
-  };
-  llvm::DenseSet<Operation *> result;
-  kernel->walk([&](ReleaseOp op) {
-    auto previous = dyn_cast_or_null<ReleaseOp>(op->getPrevNode());
-    if (previous && isRead(op.getStage()) &&
-        (isRead(previous.getStage()) ||
-         isa<EpilogueStageType>(previous.getStage().getType())))
-      result.insert(op);
-  });
-  return result;
-}
-
-/// Whether a promotion behind `wait` has loaded the A scale in front of it, and
-/// reads nothing else from shared memory (loadAScale).
-static bool hasLoadedBefore(PromoteOp op, WaitMmaOp wait) {
-  auto isBefore = [&](Value value) {
-    Operation *def = value.getDefiningOp();
-    return !def || def->getBlock() != wait->getBlock() ||
-           def->isBeforeInBlock(wait);
-  };
-  return isBefore(op.getAScale()) && !op.getBRow() &&
-         (!op.getARow() || isBefore(op.getARow()));
-}
-
-/// Where the fence goes that orders what threads have read from a slot before
-/// what TMA writes there next: without it, loads may still be under way when
-/// the copy lands, although their thread has arrived. It waits for them: in
-/// front of a wait for a product, that takes no time.
-static Operation *findFencePlace(Operation *handOver) {
-  for (Operation *op = handOver->getPrevNode(); op; op = op->getPrevNode()) {
-    auto wait = dyn_cast<WaitMmaOp>(op);
-    if (!wait) {
-      // Which stage it reads does not matter: few blocks read several.
-      WalkResult reads = op->walk([](Operation *inner) {
-        return isa<ViewReaderOpInterface>(inner) && !isa<WarpgroupMmaOp>(inner)
-                   ? WalkResult::interrupt()
-                   : WalkResult::advance();
-      });
-      if (reads.wasInterrupted() && !isa<PromoteOp>(op))
-        return handOver;
-      continue;
-    }
-    for (Operation *late = wait->getNextNode(); late != handOver;
-         late = late->getNextNode())
-      if (auto promote = dyn_cast<PromoteOp>(late);
-          promote && !hasLoadedBefore(promote, wait))
-        return handOver;
-    return wait;
-  }
-  return handOver;
-}
-
-/// What fences go in front of (KernelLowering::fenced).
-static llvm::DenseSet<Operation *>
-findFenced(FunctionOpInterface kernel, const KernelPlan &plan,
-           const llvm::DenseSet<Operation *> &synchronised) {
-  llvm::DenseSet<Operation *> result;
-  kernel->walk([&](Operation *op) {
-    if (!isa<ReleaseOp, ArriveOp>(op))
-      return;
-    Value stage = op->getOperand(0);
-    if (!isa<ConsumerStageType>(stage.getType()) ||
-        !plan.getStage(stage).loadedByThreads ||
-        llvm::all_of(plan.getRings(stage), [&](Operation *ring) {
-          return plan.getFullBytes(ring) == 0;
-        }))
-      return;
-    // The lanes meet behind it.
-    while (synchronised.contains(op))
-      op = op->getPrevNode();
-    result.insert(findFencePlace(op));
-  });
-  return result;
-}
-
-/// For each wait, the products that were started in its block since its own
-/// was, and may still be running.
-static llvm::DenseMap<Operation *, int64_t>
-countProductsBehind(FunctionOpInterface kernel) {
-  llvm::DenseMap<Operation *, int64_t> result;
-  kernel->walk([&](WaitMmaOp wait) {
-    Operation *start = wait.getPending().getDefiningOp();
-    if (!start || start->getBlock() != wait->getBlock())
-      return;
-    // Products complete in order: where a later one was waited for, only those
-    // behind that may be running.
-    for (Operation *op = start->getNextNode(); op != wait;
-         op = op->getNextNode())
-      if (auto other = dyn_cast<WaitMmaOp>(op))
-        if (Operation *later = other.getPending().getDefiningOp();
-            later && later->getBlock() == start->getBlock() &&
-            start->isBeforeInBlock(later))
-          start = later;
-    for (Operation *op = start->getNextNode(); op != wait;
-         op = op->getNextNode())
-      result[wait] += isa<WarpgroupMmaOp>(op);
-  });
-  return result;
-}
-
 /// Whether the warp is one of those that hand registers back.
-static Value handsBack(const KernelLowering &lowering,
+static Value handsBack(ArrayRef<WarpRange> ranges, Value warpId,
                        Instructions &instructions, OpBuilder &builder,
                        Location loc) {
   Value result;
-  for (WarpRange takers : lowering.plan.getRegisters().takers) {
-    Value number = lowering.warpId;
+  for (WarpRange takers : ranges) {
+    Value number = warpId;
     if (takers.first) // else one comparison: it wraps below the first warp
       number = instructions.add(number, -takers.first);
     Value isOutside = instructions.atLeast(number, takers.count);
@@ -179,27 +67,28 @@ static Value handsBack(const KernelLowering &lowering,
 /// back. All warps of a warpgroup must do so at one place (PTX ISA,
 /// setmaxnreg), so that the roles of the others, and warps without a role,
 /// begin with a branch of their own.
-static void dealRegisters(Block &entry, const KernelLowering &lowering) {
-  const RegisterPlan &registers = lowering.plan.getRegisters();
-  if (!registers.isDealt())
+static void dealRegisters(FunctionOpInterface kernel, Value warpId) {
+  int64_t left = getPlan<CtaPlanAttr>(kernel).idleRegisters;
+  if (!left)
     return;
   SmallVector<RoleOp> others;
-  for (RoleOp role : entry.getOps<RoleOp>()) {
-    if (!registers.takes(lowering.plan.getWarps(role))) {
+  for (RoleOp role : kernel.getFunctionBody().front().getOps<RoleOp>()) {
+    auto plan = getPlan<RolePlanAttr>(role);
+    if (!plan.takes) {
       others.push_back(role);
       continue;
     }
     OpBuilder atStart = OpBuilder::atBlockBegin(&role.getBody().front());
     Instructions(atStart, role.getLoc())
-        .setRegisters(registers.multiply, /*takes=*/true);
+        .setRegisters(plan.registers, /*takes=*/true);
   }
   // Where the last one stands, all that they use has been made.
   OpBuilder builder(others.back());
   Instructions instructions(builder, others.back().getLoc());
-  Value isOther =
-      handsBack(lowering, instructions, builder, others.back().getLoc());
+  Value isOther = handsBack(getTakers(kernel), warpId, instructions, builder,
+                            others.back().getLoc());
   instructions.ifThen(isOther, [&](Instructions &inner) {
-    inner.setRegisters(registers.others, /*takes=*/false);
+    inner.setRegisters(left, /*takes=*/false);
     for (RoleOp role : others)
       role->moveBefore(builder.getInsertionBlock(),
                        builder.getInsertionPoint());
@@ -221,37 +110,27 @@ static void startNextKernel(FunctionOpInterface kernel, OpBuilder builder) {
   Instructions(builder, kernel.getLoc()).startNextKernel();
 }
 
-KernelLowering mlir::fp8::buildPrologue(FunctionOpInterface kernel,
-                                        const KernelPlan &plan) {
+KernelLowering mlir::fp8::buildPrologue(FunctionOpInterface kernel) {
   Block &entry = kernel.getFunctionBody().front();
   Location loc = kernel.getLoc();
   OpBuilder builder = OpBuilder::atBlockBegin(&entry);
   Instructions instructions(builder, loc);
   Value sharedMemory = instructions.sharedMemory();
-  llvm::DenseSet<Operation *> synchronised = findSynchronised(kernel, plan);
+  ClusterShape cluster = getClusterShape(kernel);
   KernelLowering lowering{
-      plan,
-      sharedMemory,
-      instructions.warpId(),
-      ClusterValues::build(plan.getCluster(), sharedMemory, instructions),
+      sharedMemory, instructions.warpId(),
+      ClusterValues::build(cluster, sharedMemory, instructions),
       llvm::DenseMap<Operation *, RoleValues>(),
-      synchronised,
-      findFenced(kernel, plan, synchronised),
-      llvm::DenseMap<Value, CursorWay>(),
-      countProductsBehind(kernel),
-      llvm::DenseMap<Block *, SmallVector<SmallVector<Value>>>()};
-  bool isCluster = plan.getCluster().getSize() > 1;
+      llvm::DenseMap<Value, CursorWay>()};
+  bool isCluster = cluster.getSize() > 1;
 
-  auto isRing = [](Operation &op) {
-    return isa<PipelineOp, OutputPipelineOp, WorkQueueOp>(op);
-  };
   Value isFirst = instructions.equal(instructions.threadId(), 0);
   instructions.ifThen(isFirst, [&](Instructions &first) {
     for (Operation &op : entry)
-      if (isRing(op))
-        initRing(&op, plan, lowering.sharedMemory, builder);
+      if (isa<RingOpInterface>(op))
+        initRing(&op, sharedMemory, builder);
     for (auto exchange : entry.getOps<ExchangeOp>())
-      initExchange(exchange, plan, lowering.sharedMemory, builder);
+      initExchange(exchange, sharedMemory, builder);
     first.fenceBarrierInit();
     // What else a kernel that starts early can do before it waits.
     if (kernel->hasAttr(Fp8Dialect::kProgrammaticAttrName))
@@ -277,14 +156,15 @@ KernelLowering mlir::fp8::buildPrologue(FunctionOpInterface kernel,
     // to the thread that issued them.
     RoleValues values;
     values.leader = atStart.elect();
-    values.warp = atStart.add(lowering.warpId, -plan.getWarps(role).first);
+    values.warp =
+        atStart.add(lowering.warpId, -getPlan<RolePlanAttr>(role).firstWarp);
     values.lane = atStart.laneId();
     role->walk([&](PromoteOp) { values.promotes = true; });
     role->walk([&](Operation *op) { lowering.roleOf[op] = values; });
   }
-  dealRegisters(entry, lowering);
+  dealRegisters(kernel, lowering.warpId);
   // Those that divide K wait for one another where they close the exchange.
-  if (isCluster && plan.getCluster().k == 1)
+  if (isCluster && cluster.k == 1)
     kernel->walk([](gpu::ReturnOp end) {
       OpBuilder atEnd(end);
       Instructions(atEnd, end.getLoc()).leaveCluster();

@@ -23,7 +23,7 @@ struct LowerStoreQueue : public KernelPattern<StoreQueueOp> {
                       ConversionPatternRewriter &rewriter) const override {
     Instructions instructions(rewriter, op.getLoc());
     Value base = instructions.add(lowering.sharedMemory,
-                                  lowering.plan.getQueueOffset(op));
+                                  getPlan<RingPlanAttr>(op).payloadOffset);
     rewriter.replaceOpWithMultiple(op, {{base, instructions.i32(0)}});
     return success();
   }

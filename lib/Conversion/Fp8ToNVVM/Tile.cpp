@@ -39,10 +39,8 @@ struct LowerTmaLoad : public KernelPattern<TmaLoadOp> {
     auto ring = cast<PipelineType>(op.getStage().getType().getRing());
     TileType tile = ring.getTile(op.getName());
     RingCursor cursor(operands.getStage());
-    SmallVector<Value> coordinates;
-    for (ValueRange coordinate : operands.getCoordinates())
-      coordinates.push_back(coordinate[0]);
-    bool announced = lowering.plan.getStage(op.getStage()).bytesAtAcquire;
+    SmallVector<Value> coordinates = getSingles(operands.getCoordinates());
+    bool announced = getPlan<StagePlanAttr>(op).bytesAtAcquire;
     int64_t ctaGroup = ring.getCtaGroup();
     Instructions(rewriter, op.getLoc())
         .ifThen(lowering.getRole(op).leader, [&](Instructions &leader) {
@@ -88,9 +86,7 @@ struct LowerLoadElement : public KernelPattern<LoadElementOp> {
     auto ring = cast<PipelineType>(op.getStage().getType().getRing());
     TileType tile = ring.getTile(op.getName());
     RingCursor cursor(operands.getStage());
-    SmallVector<Value> indices;
-    for (ValueRange index : operands.getIndices())
-      indices.push_back(index[0]);
+    SmallVector<Value> indices = getSingles(operands.getIndices());
     Value exists = op.getExists() ? operands.getExists()[0] : Value();
     Instructions(rewriter, op.getLoc())
         .ifThen(lowering.getRole(op).leader, [&](Instructions &leader) {

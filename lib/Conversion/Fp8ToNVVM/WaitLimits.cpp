@@ -146,7 +146,7 @@ void Instructions::giveUp(Value address, Value parity, Value waited) {
 //===----------------------------------------------------------------------===//
 
 DictionaryAttr mlir::fp8::makeWaitTable(FunctionOpInterface kernel,
-                                        const KernelPlan &plan, int64_t limit) {
+                                        int64_t limit) {
   Builder builder(kernel.getContext());
   auto entry = [&](StringRef name, Attribute value) {
     return builder.getNamedAttr(name, value);
@@ -154,7 +154,7 @@ DictionaryAttr mlir::fp8::makeWaitTable(FunctionOpInterface kernel,
   auto text = [&](StringRef value) { return builder.getStringAttr(value); };
   auto number = [&](int64_t value) { return builder.getI64IntegerAttr(value); };
 
-  KernelReport report(kernel, plan);
+  KernelReport report(kernel);
   SmallVector<Attribute> roles, barriers;
   for (const RoleReport &role : report.getRoles())
     roles.push_back(builder.getDictionaryAttr(

@@ -21,14 +21,13 @@ struct LowerRole : public KernelPattern<RoleOp> {
       return rewriter.notifyMatchFailure(
           op, "roles of several blocks are wrapped before");
     Location loc = op.getLoc();
-    WarpRange warps = lowering.plan.getWarps(op);
+    WarpRange warps{getPlan<RolePlanAttr>(op).firstWarp,
+                    int64_t(op.getWarps())};
     auto branch =
         scf::IfOp::create(rewriter, loc, isInRange(warps, loc, rewriter),
                           /*withElseRegion=*/false);
     Block *then = branch.thenBlock();
-    SmallVector<Value> inits;
-    for (ValueRange values : operands.getInits())
-      llvm::append_range(inits, values);
+    SmallVector<Value> inits = getAllParts(operands.getInits());
     TypeConverter::SignatureConversion signature = convertArguments(op);
     Block *body = rewriter.applySignatureConversion(
         &op.getBody().front(), signature, getTypeConverter());
@@ -74,12 +73,12 @@ struct LowerCreateMmaWarp : public KernelPattern<CreateMmaWarpOp> {
     int64_t ctaGroup = ring.getCtaGroup();
     instructions.allocateColumns(slot, ring.getAllocatedColumns(), ctaGroup);
     // Nobody of the CTA may allocate after this (PTX ISA, tcgen05.alloc).
-    if (lowering.plan.getNumOutputs() == 1)
+    auto plan = getPlan<RingPlanAttr>(op);
+    if (plan.allocatesAlone)
       instructions.relinquishAllocation(ctaGroup);
     // The whole warp allocates, so each lane reads behind its own write.
     Value address = instructions.loadShared(slot, rewriter.getI32Type());
-    instructions.arriveNamedBarrier(
-        end.base, lowering.plan.getOutput(op.getEnd()).handoffThreads);
+    instructions.arriveNamedBarrier(end.base, plan.handoffThreads);
     rewriter.replaceOpWithMultiple(
         op, {RingCursor(end.barriers, address, end.index, end.phase).pack()});
     return success();
@@ -115,8 +114,8 @@ struct LowerWaitTmem : public KernelPattern<WaitTmemOp> {
     Instructions instructions(rewriter, op.getLoc());
     RingCursor end(operands.getEnd());
     OutputPipelineType ring = op.getReady().getType().getRing();
-    instructions.syncNamedBarrier(
-        end.base, lowering.plan.getOutput(op.getEnd()).handoffThreads);
+    instructions.syncNamedBarrier(end.base,
+                                  getPlan<RingPlanAttr>(op).handoffThreads);
     Value slot =
         instructions.add(end.barriers, KernelPlan::getTmemAddressOffset(ring));
     rewriter.replaceOp(op,

@@ -44,36 +44,18 @@ struct LowerWarpgroupMma : public KernelPattern<WarpgroupMmaOp> {
       aDescriptors.push_back(advance(aFirst, byte, loc, rewriter));
       bDescriptors.push_back(advance(bFirst, byte, loc, rewriter));
     }
-    SmallVector<Value> accumulator;
-    if (op.getAccumulator())
-      for (Value pair : operands.getAccumulator())
-        for (int64_t i : {0, 1})
-          accumulator.push_back(instructions.extract(pair, i));
-    SmallVector<Value> reused;
-    if (accumulator.empty())
-      reused = takeRegisters(op->getBlock(), product.getColumnsPerThread());
+    SmallVector<Value> registers;
+    for (Value pair : operands.getAccumulator())
+      for (int64_t i : {0, 1})
+        registers.push_back(instructions.extract(pair, i));
     rewriter.replaceOpWithMultiple(
         op, {instructions.startWarpgroupMma(
                 {b.getRows(), getFormat(a), getFormat(b)}, aDescriptors,
-                bDescriptors, accumulator, reused)});
+                bDescriptors, registers, !op.getOverwrites())});
     return success();
   }
 
 private:
-  /// The registers of the oldest product of that size that the block is done
-  /// with.
-  SmallVector<Value> takeRegisters(Block *block, int64_t count) const {
-    auto &waited = lowering.products[block];
-    auto *found = llvm::find_if(waited, [&](const SmallVector<Value> &values) {
-      return int64_t(values.size()) == count;
-    });
-    if (found == waited.end())
-      return {};
-    SmallVector<Value> registers = std::move(*found);
-    waited.erase(found);
-    return registers;
-  }
-
   static StringRef getFormat(TileType tile) {
     Type element = tile.getElementType();
     if (element.isBF16())
@@ -160,16 +142,13 @@ struct LowerWaitMma : public KernelPattern<WaitMmaOp> {
   LogicalResult lower(WaitMmaOp op, Adaptor operands,
                       ConversionPatternRewriter &rewriter) const override {
     Instructions instructions(rewriter, op.getLoc());
-    if (lowering.fenced.contains(op))
-      instructions.fenceAsyncProxy();
     SmallVector<Value> registers = instructions.waitWarpgroupMma(
-        operands.getPending(), lowering.productsBehind.lookup(op));
+        operands.getPending(), getPlan<WaitPlanAttr>(op).behind);
     SmallVector<Value> pairs;
     for (size_t i = 0; i < registers.size(); i += 2)
       pairs.push_back(instructions.insert(
           instructions.insert(instructions.undefPair(), registers[i], 0),
           registers[i + 1], 1));
-    lowering.products[op->getBlock()].push_back(std::move(registers));
     rewriter.replaceOpWithMultiple(op, {pairs});
     return success();
   }

@@ -230,8 +230,7 @@ void LowerStoreProduct::lowerFragment(
       role.leader, instructions.equal(instructions.bitAnd(role.warp, 3), 0));
   auto meet = [&] {
     instructions.syncNamedBarrier(
-        instructions.add(warpgroup,
-                         lowering.plan.getQueueBarrier(op.getQueue())),
+        instructions.add(warpgroup, getPlan<RingPlanAttr>(op).namedBarrier),
         /*threads=*/128);
   };
   SmallVector<Value> coordinates;

@@ -53,9 +53,8 @@ static SmallVector<Value> buildTiedAsm(OpBuilder &builder, Location loc,
 // through the loop.
 SmallVector<Value> Instructions::startWarpgroupMma(
     const WarpgroupProduct &product, ArrayRef<Value> aDescriptors,
-    ArrayRef<Value> bDescriptors, ValueRange accumulator, ValueRange reused) {
+    ArrayRef<Value> bDescriptors, ValueRange tied, bool accumulates) {
   size_t count = product.columns / 2;
-  ValueRange tied = accumulator.empty() ? reused : accumulator;
   bool isFloat8 = product.aType.starts_with("e");
   std::string mnemonic = ("wgmma.mma_async.sync.aligned.m64n" +
                           Twine(product.columns) + (isFloat8 ? "k32" : "k16") +
@@ -69,7 +68,7 @@ SmallVector<Value> Instructions::startWarpgroupMma(
                          .str();
   SmallVector<Value> descriptors;
   for (auto [step, a, b] : llvm::enumerate(aDescriptors, bDescriptors)) {
-    bool adds = step > 0 || !accumulator.empty();
+    bool adds = step > 0 || (accumulates && !tied.empty());
     if (step < 2)
       text += ("setp.ne.b32 adds, " + Twine(int(adds)) + ", 0;\n").str();
     text +=

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Puts a fence in front of each hand-over of a slot that threads have read and
+// TMA overwrites.
+
+#include "fp8/Planning/Planning.h"
+
+#include "fp8/Planning/Passes.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "llvm/Support/DebugLog.h"
+
+namespace mlir::fp8 {
+#define GEN_PASS_DEF_FP8PLACEFENCES
+#include "fp8/Planning/Passes.h.inc"
+} // namespace mlir::fp8
+
+#define DEBUG_TYPE "fp8-place-fences"
+
+using namespace mlir;
+using namespace mlir::fp8;
+
+/// Whether a promotion behind `wait` has loaded the A scale in front of it, and
+/// reads nothing else from shared memory (loadAScale).
+static bool hasLoadedBefore(PromoteOp op, WaitMmaOp wait) {
+  auto isBefore = [&](Value value) {
+    Operation *def = value.getDefiningOp();
+    return !def || def->getBlock() != wait->getBlock() ||
+           def->isBeforeInBlock(wait);
+  };
+  return isBefore(op.getAScale()) && !op.getBRow() &&
+         (!op.getARow() || isBefore(op.getARow()));
+}
+
+/// Where the fence goes that orders what threads have read from a slot before
+/// what TMA writes there next: without it, loads may still be under way when
+/// the copy lands, although their thread has arrived. It waits for them: in
+/// front of a wait for a product, that takes no time.
+static Operation *findFencePlace(Operation *handOver) {
+  for (Operation *op = handOver->getPrevNode(); op; op = op->getPrevNode()) {
+    auto wait = dyn_cast<WaitMmaOp>(op);
+    if (!wait) {
+      // Which stage it reads does not matter: few blocks read several.
+      WalkResult reads = op->walk([](Operation *inner) {
+        return isa<ViewReaderOpInterface>(inner) && !isa<WarpgroupMmaOp>(inner)
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      });
+      if (reads.wasInterrupted() && !isa<PromoteOp>(op))
+        return handOver;
+      continue;
+    }
+    for (Operation *late = wait->getNextNode(); late != handOver;
+         late = late->getNextNode())
+      if (auto promote = dyn_cast<PromoteOp>(late);
+          promote && !hasLoadedBefore(promote, wait))
+        return handOver;
+    return wait;
+  }
+  return handOver;
+}
+
+/// The ops that a fence goes in front of.
+static llvm::SetVector<Operation *> findPlaces(FunctionOpInterface kernel) {
+  llvm::SetVector<Operation *> places;
+  kernel->walk([&](Operation *op) {
+    Value handedOver = getHandedOver(op);
+    if (!handedOver || !isa<ConsumerStageType>(handedOver.getType()))
+      return;
+    auto stage = getPlan<StagePlanAttr>(op);
+    if (!stage.loadedByThreads || !stage.overwrittenByTma)
+      return;
+    // The lanes meet behind it.
+    while (getPlan<StagePlanAttr>(op).converged)
+      op = op->getPrevNode();
+    places.insert(findFencePlace(op));
+  });
+  return places;
+}
+
+static bool hasFence(Operation *place) {
+  return isa_and_nonnull<FenceAsyncProxyOp>(place->getPrevNode());
+}
+
+void mlir::fp8::placeFences(FunctionOpInterface kernel) {
+  for (Operation *place : findPlaces(kernel)) {
+    if (hasFence(place))
+      continue;
+    LDBG() << "a fence in front of '" << place->getName() << "' at "
+           << place->getLoc();
+    OpBuilder builder(place);
+    FenceAsyncProxyOp::create(builder, place->getLoc());
+  }
+}
+
+LogicalResult mlir::fp8::checkFences(FunctionOpInterface kernel) {
+  for (Operation *place : findPlaces(kernel))
+    if (!hasFence(place))
+      return place->emitOpError()
+             << "needs an fp8.fence_async_proxy in front of it, since TMA "
+                "overwrites what threads have read; run --fp8-place-fences";
+  return success();
+}
+
+namespace {
+
+struct PlaceFencesPass
+    : public mlir::fp8::impl::Fp8PlaceFencesBase<PlaceFencesPass> {
+  void runOnOperation() override {
+    for (auto kernel : getOperation().getOps<gpu::GPUFuncOp>())
+      if (isPlanned(kernel))
+        placeFences(kernel);
+  }
+};
+
+} // namespace
