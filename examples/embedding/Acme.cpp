@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The acme dialect, and the pass that takes it to fp8.
+// The acme dialect, and the passes that take it to fp8.
 
 #include "Acme.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Transforms/WalkPatternRewriteDriver.h"
 
 using namespace mlir;
@@ -24,6 +26,21 @@ void acme::AcmeDialect::initialize() {
 mlir::fp8::LinearUse acme::AccumulateOp::getLinearUse(OpOperand &) {
   return mlir::fp8::LinearUse::Borrow;
 }
+
+LogicalResult acme::ReleaseLateOp::inferReturnTypes(
+    MLIRContext *, std::optional<Location>, ValueRange operands, DictionaryAttr,
+    OpaqueProperties, RegionRange, SmallVectorImpl<Type> &types) {
+  auto stage =
+      dyn_cast<mlir::fp8::StageTypeInterface>(operands[0].getType());
+  if (!stage)
+    return failure();
+  types.push_back(stage.getEndType());
+  return success();
+}
+
+// What the plan of a kernel asks of an op: the stage goes on as the end (the
+// default), and its slot is handed over.
+Value acme::ReleaseLateOp::getHandedOver() { return getStage(); }
 
 namespace {
 
@@ -51,6 +68,22 @@ struct LowerAccumulate : public OpRewritePattern<acme::AccumulateOp> {
   }
 };
 
+struct LowerReleaseLate : public OpRewritePattern<acme::ReleaseLateOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(acme::ReleaseLateOp op,
+                                PatternRewriter &rewriter) const override {
+    Value ns = arith::ConstantOp::create(rewriter, op.getLoc(), op.getNsAttr());
+    NVVM::NanosleepOp::create(rewriter, op.getLoc(), ns);
+    auto release =
+        rewriter.replaceOpWithNewOp<mlir::fp8::ReleaseOp>(op, op.getStage());
+    // What fp8 has derived for the hand-over holds for the op that makes it.
+    StringRef plan = mlir::fp8::Fp8Dialect::kPlanAttrName;
+    release->setAttr(plan, op->getAttr(plan));
+    return success();
+  }
+};
+
 struct LowerPass : public PassWrapper<LowerPass, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(LowerPass)
 
@@ -63,7 +96,29 @@ struct LowerPass : public PassWrapper<LowerPass, OperationPass<ModuleOp>> {
   }
 };
 
+struct LowerPlannedPass
+    : public PassWrapper<LowerPlannedPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(LowerPlannedPass)
+
+  StringRef getArgument() const override { return "acme-lower-planned"; }
+  StringRef getDescription() const override {
+    return "takes acme ops of planned kernels to fp8";
+  }
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry.insert<arith::ArithDialect, NVVM::NVVMDialect>();
+  }
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    patterns.add<LowerReleaseLate>(&getContext());
+    walkAndApplyPatterns(getOperation(), std::move(patterns));
+  }
+};
+
 } // namespace
+
+std::unique_ptr<Pass> acme::createLowerPlannedPass() {
+  return std::make_unique<LowerPlannedPass>();
+}
 
 std::unique_ptr<Pass> acme::createLowerPass() {
   return std::make_unique<LowerPass>();

@@ -17,8 +17,11 @@
 
 namespace acme {
 
-/// Takes acme ops to fp8 ops, in kernels of phase 1 or 2.
+/// Takes acme.accumulate to fp8 ops, in kernels of phase 1 or 2.
 std::unique_ptr<mlir::Pass> createLowerPass();
+
+/// Takes acme.release_late to fp8 ops, in kernels that fp8 has planned.
+std::unique_ptr<mlir::Pass> createLowerPlannedPass();
 
 } // namespace acme
 

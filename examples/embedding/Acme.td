@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A dialect built on fp8: one op that handles linear values.
+// A dialect built on fp8: ops that handle linear values.
 
 #ifndef ACME
 #define ACME
@@ -22,6 +22,19 @@ def Acme_AccumulateOp : Op<Acme_Dialect, "accumulate", [InLinearFunction, AllTyp
   let arguments = (ins Fp8_FragmentType:$sum, Fp8_ConsumerStageType:$stage, F32:$b_scale);
   let results = (outs Fp8_FragmentType:$result);
   let assemblyFormat = "$sum `,` $stage `scaled` $b_scale attr-dict `:` qualified(type($sum)) `,` qualified(type($stage))";
+}
+
+def Acme_ReleaseLateOp : Op<Acme_Dialect, "release_late", [InLinearFunction, Fp8_LinearOpInterface, Fp8_RoleWork<"Any">,
+    DeclareOpInterfaceMethods<Fp8_HandleOpInterface, ["getHandedOver"]>, DeclareOpInterfaceMethods<InferTypeOpInterface>,
+    MemoryEffects<[MemRead<Fp8_BarrierResource>, MemWrite<Fp8_BarrierResource>]>]> {
+  let summary = "hands a slot over after a while";
+  let description = [{
+    What `fp8.release` does, `ns` nanoseconds later: a test that delays one role finds out whether another one relies on its speed. fp8 counts the arrival and
+    places the fence as for its own op; `acme-lower-planned` then makes `fp8.release` of it.
+  }];
+  let arguments = (ins Fp8_AnyStage:$stage, ConfinedAttr<I32Attr, [IntPositive]>:$ns);
+  let results = (outs Fp8_AnyEnd:$end);
+  let assemblyFormat = "$stage `after` $ns attr-dict `:` type($stage)";
 }
 
 #endif // ACME

@@ -4,9 +4,11 @@
 #include "Acme.h"
 #include "fp8/Conversion/Passes.h"
 #include "fp8/Pipelines/Pipelines.h"
+#include "fp8/Planning/Passes.h"
 #include "fp8/Register.h"
 #include "fp8/Backend/Emit.h"
 
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
@@ -47,6 +49,14 @@ int main(int argc, char **argv) {
   manager.addPass(mlir::fp8::createConvertLinalgToFp8()); // GEMMs of front ends
   mlir::fp8::GemmToPTXOptions options;
   options.chip = argv[2];
+  // Our own hand-over takes part in the plan, and becomes fp8's behind it.
+  options.phase = mlir::fp8::Phase::Linear;
+  mlir::fp8::buildGemmToPTXPipeline(manager, options);
+  OpPassManager &kernels = manager.nest<gpu::GPUModuleOp>();
+  kernels.addPass(mlir::fp8::createFp8PlanKernels());
+  kernels.addPass(mlir::fp8::createFp8PlaceFences());
+  manager.addPass(acme::createLowerPlannedPass());
+  options.phase = mlir::fp8::Phase::LLVM;
   mlir::fp8::buildGemmToPTXPipeline(manager, options);
   mlir::fp8::EmitOptions emission;
   emission.kernel = argv[3];

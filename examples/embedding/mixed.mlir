@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a compiler may hold: a kernel written by hand with an op of its own dialect, a GEMM as linalg, a GEMM op, a kernel of GPU ops alone, and
+// What a compiler may hold: a kernel written by hand with ops of its own dialect, a GEMM as linalg, a GEMM op, a kernel of GPU ops alone, and
 // functions of the host.
 
 !a_tile = !fp8.tile<128x128xf8E4M3FN, swizzle_128b>
@@ -28,10 +28,9 @@ module attributes {gpu.container_module} {
           %zero = fp8.zero : !sum
           %e2, %sum = scf.for %kb = %c0 to %blocks step %c1 iter_args(%ek = %e, %f = %zero) -> (!fp8.consumer<!ring>, !sum) {
             %bs = memref.load %b_scale[%tn, %kb] : memref<?x?xf32>
-            %e3, %f2 = fp8.consume(%stage = %ek) : !fp8.consumer<!ring> -> (!fp8.consumer<!ring>, !sum) {
-              %f3 = acme.accumulate %f, %stage scaled %bs : !sum, !fp8.consumer_stage<!ring>
-              fp8.yield %f3 : !sum
-            }
+            %stage = fp8.acquire %ek : !fp8.consumer<!ring>
+            %f2 = acme.accumulate %f, %stage scaled %bs : !sum, !fp8.consumer_stage<!ring>
+            %e3 = acme.release_late %stage after 100 : !fp8.consumer_stage<!ring>
             scf.yield %e3, %f2 : !fp8.consumer<!ring>, !sum
           }
           %q3 = fp8.store %sum, %d[%m, %n] through %qi : !sum, !fp8.tensor_map<!d_tile>, !queue
