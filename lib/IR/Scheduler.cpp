@@ -10,14 +10,9 @@ using namespace mlir::fp8;
 ParseResult ForEachTileOp::parse(OpAsmParser &parser, OperationState &result) {
   Builder &builder = parser.getBuilder();
   Type index = builder.getIndexType();
-  StringRef keyword;
-  SMLoc loc = parser.getCurrentLocation();
-  if (parser.parseKeyword(&keyword))
+  FailureOr<SchedulerKind> kind = parseScheduler(parser);
+  if (failed(kind))
     return failure();
-  std::optional<SchedulerKind> kind = symbolizeSchedulerKind(keyword);
-  if (!kind)
-    return parser.emitError(loc)
-           << "expected one_tile, persistent or clc, but got " << keyword;
   result.addAttribute("scheduler",
                       SchedulerKindAttr::get(parser.getContext(), *kind));
   IntegerAttr band;
@@ -84,7 +79,7 @@ ParseResult ForEachTileOp::parse(OpAsmParser &parser, OperationState &result) {
 
 void ForEachTileOp::print(OpAsmPrinter &printer) {
   Block &body = getBody().front();
-  printer << ' ' << stringifySchedulerKind(getScheduler());
+  printer << ' ' << config::stringify(getScheduler());
   if (std::optional<int64_t> band = getBand())
     printer << " band(" << *band << (getBandOfColumns() ? " columns)" : ")");
   printer << " (" << body.getArgument(0) << ", " << body.getArgument(1)
