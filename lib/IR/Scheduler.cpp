@@ -99,6 +99,19 @@ void ForEachTileOp::print(OpAsmPrinter &printer) {
             {"scheduler", "band", "band_of_columns", "operandSegmentSizes"});
 }
 
+void ForEachTileOp::getAsmBlockArgumentNames(Region &region,
+                                             OpAsmSetValueNameFn setName) {
+  static constexpr StringLiteral place[] = {"row", "column"};
+  Block::BlockArgListType arguments = region.getArguments();
+  for (auto [argument, name] : llvm::zip(arguments, place))
+    setName(argument, name);
+  // Types name no argument of an op that names one itself.
+  for (BlockArgument carried :
+       arguments.drop_front(std::min<size_t>(arguments.size(), 2)))
+    if (auto type = dyn_cast<OpAsmTypeInterface>(carried.getType()))
+      type.getAsmName([&](StringRef name) { setName(carried, name); });
+}
+
 LogicalResult ForEachTileOp::verify() {
   Block &body = getBody().front();
   if (body.getNumArguments() != getInits().size() + 2)
