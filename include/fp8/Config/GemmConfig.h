@@ -46,6 +46,10 @@ struct GemmConfig {
   SchedulerKind scheduler = SchedulerKind::Persistent;
   /// The kernel may start while the kernel in front of it ends.
   bool programmatic = false;
+
+  /// The rows of D that one CTA computes, and the rows of B that it holds.
+  int64_t getCtaRows() const { return tileM / ctaGroup; }
+  int64_t getCtaColumns() const { return tileN / ctaGroup; }
 };
 
 /// The values of a number: multiples of `step` in least..most.

@@ -72,7 +72,7 @@ static RankedConfig predict(const GemmConfig &config,
                           bytes(schedule.problem.epilogue.residual)};
   auto launched = [&](bool programmatic) {
     tuning::KernelShape shape = schedule.getShape();
-    shape.programmatic = programmatic;
+    shape.config.programmatic = programmatic;
     RankedConfig ranked{config, tuning::predict(machine, problem, shape)};
     ranked.config.programmatic = programmatic;
     return ranked;

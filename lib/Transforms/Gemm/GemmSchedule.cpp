@@ -281,14 +281,10 @@ static int64_t getScaleParts(const GemmSchedule &schedule) {
 }
 
 tuning::KernelShape GemmSchedule::getShape() const {
-  tuning::KernelShape shape{getCtaRows(), tileN};
-  shape.ctaGroup = ctaGroup;
-  shape.clusterM = cluster.m;
-  shape.clusterN = cluster.n;
-  shape.splitK = cluster.k;
+  tuning::KernelShape shape;
+  shape.config = *this;
   shape.sharesA = multicastsA();
   shape.sharesB = multicastsB();
-  shape.stages = stages;
   shape.blocksPerStage = kGroup;
   shape.scaleParts = getScaleParts(*this);
   describe(shape);

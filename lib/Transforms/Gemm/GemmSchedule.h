@@ -78,10 +78,6 @@ public:
   // A, B and their scales
   //===--------------------------------------------------------------------===//
 
-  /// The rows of D that one CTA computes, and the rows of B that it holds.
-  int64_t getCtaRows() const { return tileM / ctaGroup; }
-  int64_t getCtaColumns() const { return tileN / ctaGroup; }
-
   TileType getATile() const;
   TileType getBTile() const;
   /// The boxes of the copies: a share of the tile where CTAs copy it for one
