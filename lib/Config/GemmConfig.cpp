@@ -108,6 +108,10 @@ static std::vector<Field> makeFields() {
           "scheduler", getSchedulerWords(),
           "how output tiles are given to CTAs; `clc` is cluster launch "
           "control"),
+      makeField<&GemmConfig::band>(
+          "band", Limits{0, 256, "more than the multiprocessors of a GPU"},
+          "rows, or columns, of tiles that are computed together, so that "
+          "their reads meet in L2; chosen, if left out"),
       makeField<&GemmConfig::programmatic>(
           "launch", {"serial", "programmatic"},
           "`programmatic`: the kernel may start before the kernel in front of "

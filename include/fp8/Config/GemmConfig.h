@@ -44,6 +44,9 @@ struct GemmConfig {
   int64_t stages = 0;       ///< slots of the ring of A and B; 0: as many as fit
   int64_t accumulators = 0; ///< in tensor memory; 0: as many as fit
   SchedulerKind scheduler = SchedulerKind::Persistent;
+  /// Rows, or columns, of clusters' tiles that are computed together, for L2;
+  /// 0: the schedule chooses.
+  int64_t band = 0;
   /// The kernel may start while the kernel in front of it ends.
   bool programmatic = false;
 

@@ -77,6 +77,9 @@ GemmSchedule::choose(BlockwiseGemmOp op, const GemmConfig &config,
                                      "scheduler = persistent";
   if (failed(schedule->fit(op, chip)))
     return failure();
+  // The tiles of a grid that is launched at once need no order.
+  if (!schedule->band && schedule->scheduler != SchedulerKind::OneTile)
+    schedule->band = schedule->getBand();
   return schedule;
 }
 

@@ -135,7 +135,8 @@ public:
 
   /// True if neighbouring clusters share rows of A, else columns of B.
   virtual bool hasBandsOfColumns() const { return false; }
-  /// Clusters' tiles, across the neighbours, that are computed together.
+  /// Clusters' tiles, across the neighbours, that are computed together where
+  /// the configuration leaves it open.
   virtual int64_t getBand() const { return kBand; }
 
   //===--------------------------------------------------------------------===//
