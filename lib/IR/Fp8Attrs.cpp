@@ -4,7 +4,7 @@
 #include "fp8/IR/Fp8.h"
 
 #include "mlir/IR/DialectImplementation.h"
-#include "llvm/ADT/StringSwitch.h"
+#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -24,9 +24,55 @@ void Fp8Dialect::registerAttributes() {
       >();
 }
 
+//===----------------------------------------------------------------------===//
+// The scheduler of tiles
+//===----------------------------------------------------------------------===//
+
+FailureOr<SchedulerKind> mlir::fp8::parseScheduler(AsmParser &parser) {
+  const std::vector<std::string_view> &words = config::getSchedulerWords();
+  SMLoc loc = parser.getCurrentLocation();
+  StringRef word;
+  if (parser.parseKeyword(&word))
+    return failure();
+  auto place = llvm::find(words, std::string_view(word));
+  if (place == words.end())
+    return parser.emitError(loc)
+           << "expected " << config::list(words) << ", but got " << word;
+  return SchedulerKind(place - words.begin());
+}
+
+Attribute SchedulerKindAttr::parse(AsmParser &parser, Type) {
+  if (parser.parseLess())
+    return {};
+  FailureOr<SchedulerKind> kind = parseScheduler(parser);
+  if (failed(kind) || parser.parseGreater())
+    return {};
+  return get(parser.getContext(), *kind);
+}
+
+void SchedulerKindAttr::print(AsmPrinter &printer) const {
+  printer << '<' << config::stringify(getValue()) << '>';
+}
+
+//===----------------------------------------------------------------------===//
+// The configuration of a GEMM
+//===----------------------------------------------------------------------===//
+
+namespace fp8::config {
+
+llvm::hash_code hash_value(const GemmConfig &config) {
+  llvm::hash_code hash(0);
+  for (const Field &field : getFields())
+    for (const Number &number : field.numbers)
+      hash = llvm::hash_combine(hash, number.get(config));
+  return hash;
+}
+
+} // namespace fp8::config
+
 namespace {
 
-/// Reads the fields of a configuration.
+/// Reads the fields of a configuration, by their table.
 class ConfigParser {
 public:
   explicit ConfigParser(AsmParser &parser) : parser(parser) {}
@@ -34,106 +80,82 @@ public:
   Attribute parse();
 
 private:
-  ParseResult parseTile();
-  /// Parses `field = value`, one of the fields after the tile.
+  /// Parses `name = value` of a field that may be left out.
   ParseResult parseField();
-  ParseResult parseValue(StringRef field);
-  /// Parses one of the words, and gives its number.
-  FailureOr<size_t> parseWord(ArrayRef<StringRef> words);
-  ParseResult emitUnexpected(SMLoc loc) {
-    return parser.emitError(loc,
-                            "expected cta_group, cluster, split_k, stages, "
-                            "accumulators, a launch that is serial or "
-                            "programmatic, or a scheduler that is one_tile, "
-                            "persistent or clc");
-  }
+  ParseResult parseValue(const config::Field &field);
+  ParseResult parseWord(const config::Field &field);
 
   AsmParser &parser;
-  llvm::SmallDenseSet<StringRef, 8> given;
-  int64_t tileM = 0, tileN = 0, tileK = 0, ctaGroup = 1, clusterM = 0,
-          clusterN = 0, splitK = 1, stages = 0, accumulators = 0;
-  SchedulerKind scheduler = SchedulerKind::Persistent;
-  bool programmatic = false;
+  GemmConfig config;
+  llvm::SmallPtrSet<const config::Field *, 8> given;
 };
 
 } // namespace
 
+static SmallVector<StringRef> toStringRefs(ArrayRef<std::string_view> words) {
+  return SmallVector<StringRef>(words);
+}
+
 Attribute ConfigParser::parse() {
+  ArrayRef<config::Field> fields = config::getFields();
   SMLoc loc = parser.getCurrentLocation();
-  if (parser.parseLess() || parseTile())
+  if (parser.parseLess() || parser.parseKeyword(fields.front().name) ||
+      parser.parseEqual() || parseValue(fields.front()))
     return {};
   while (succeeded(parser.parseOptionalComma()))
     if (parseField())
       return {};
   if (parser.parseGreater())
     return {};
-  // A pair is the smallest cluster that has one.
-  if (clusterM == 0 && clusterN == 0) {
-    clusterM = ctaGroup;
-    clusterN = 1;
-  }
-  return parser.getChecked<GemmConfigAttr>(
-      loc, parser.getContext(), tileM, tileN, tileK, ctaGroup, clusterM,
-      clusterN, splitK, stages, accumulators, scheduler, programmatic);
-}
-
-ParseResult ConfigParser::parseTile() {
-  return failure(parser.parseKeyword("tile") || parser.parseEqual() ||
-                 parser.parseInteger(tileM) || parser.parseKeyword("x") ||
-                 parser.parseInteger(tileN) || parser.parseKeyword("x") ||
-                 parser.parseInteger(tileK));
+  for (const config::Field &field : fields.drop_front())
+    if (!given.contains(&field))
+      field.setDefault(config);
+  return parser.getChecked<GemmConfigAttr>(loc, parser.getContext(), config);
 }
 
 ParseResult ConfigParser::parseField() {
-  static constexpr StringRef fields[] = {
-      "cta_group",    "cluster",   "split_k", "stages",
-      "accumulators", "scheduler", "launch"};
+  ArrayRef<config::Field> fields(config::getFields());
+  fields = fields.drop_front();
+  std::vector<std::string_view> names;
+  for (const config::Field &field : fields)
+    names.push_back(field.name);
   SMLoc loc = parser.getCurrentLocation();
-  FailureOr<size_t> index = parseWord(fields);
-  if (failed(index))
-    return emitUnexpected(loc);
-  if (!given.insert(fields[*index]).second)
-    return parser.emitError(loc)
-           << "a configuration has each field once, but '" << fields[*index]
-           << "' is given twice; remove one";
-  if (parser.parseEqual())
-    return failure();
-  return parseValue(fields[*index]);
+  StringRef name;
+  // The names are what an editor offers to complete.
+  if (parser.parseOptionalKeyword(&name, toStringRefs(names)))
+    return parser.emitError(loc) << "expected " << config::list(names);
+  const config::Field &field =
+      *llvm::find_if(fields, [&](const config::Field &candidate) {
+        return StringRef(candidate.name) == name;
+      });
+  if (!given.insert(&field).second)
+    return parser.emitError(loc) << "a configuration has each field once, but '"
+                                 << name << "' is given twice; remove one";
+  return failure(parser.parseEqual() || parseValue(field));
 }
 
-ParseResult ConfigParser::parseValue(StringRef field) {
-  if (field == "cluster")
-    return failure(parser.parseInteger(clusterM) || parser.parseKeyword("x") ||
-                   parser.parseInteger(clusterN));
-  if (field != "scheduler" && field != "launch")
-    return parser.parseInteger(*llvm::StringSwitch<int64_t *>(field)
-                                    .Case("cta_group", &ctaGroup)
-                                    .Case("split_k", &splitK)
-                                    .Case("stages", &stages)
-                                    .Case("accumulators", &accumulators));
-  SMLoc loc = parser.getCurrentLocation();
-  SmallVector<StringRef> words{"serial", "programmatic"};
-  if (field == "scheduler") {
-    words.clear();
-    for (uint32_t kind = 0; kind <= getMaxEnumValForSchedulerKind(); ++kind)
-      words.push_back(stringifySchedulerKind(SchedulerKind(kind)));
+ParseResult ConfigParser::parseValue(const config::Field &field) {
+  if (!field.words.empty())
+    return parseWord(field);
+  for (const config::Number &number : field.numbers) {
+    int64_t value;
+    if ((&number != &field.numbers.front() && parser.parseKeyword("x")) ||
+        parser.parseInteger(value))
+      return failure();
+    number.set(config, value);
   }
-  FailureOr<size_t> word = parseWord(words);
-  if (failed(word))
-    return emitUnexpected(loc);
-  if (field == "launch")
-    programmatic = *word == 1;
-  else
-    scheduler = SchedulerKind(*word);
   return success();
 }
 
-FailureOr<size_t> ConfigParser::parseWord(ArrayRef<StringRef> words) {
+ParseResult ConfigParser::parseWord(const config::Field &field) {
+  SMLoc loc = parser.getCurrentLocation();
   StringRef word;
-  // The words are what an editor offers to complete.
-  if (parser.parseOptionalKeyword(&word, words))
-    return failure();
-  return llvm::find(words, word) - words.begin();
+  if (parser.parseOptionalKeyword(&word, toStringRefs(field.words)))
+    return parser.emitError(loc) << "expected a " << StringRef(field.name)
+                                 << " that is " << config::list(field.words);
+  auto place = llvm::find(field.words, std::string_view(word));
+  field.numbers.front().set(config, place - field.words.begin());
+  return success();
 }
 
 Attribute GemmConfigAttr::parse(AsmParser &parser, Type) {
@@ -141,77 +163,12 @@ Attribute GemmConfigAttr::parse(AsmParser &parser, Type) {
 }
 
 void GemmConfigAttr::print(AsmPrinter &printer) const {
-  printer << "<tile = " << getTileM() << " x " << getTileN() << " x "
-          << getTileK();
-  if (getCtaGroup() != 1)
-    printer << ", cta_group = " << getCtaGroup();
-  if (getClusterM() != getCtaGroup() || getClusterN() != 1)
-    printer << ", cluster = " << getClusterM() << " x " << getClusterN();
-  if (getSplitK() != 1)
-    printer << ", split_k = " << getSplitK();
-  if (getStages())
-    printer << ", stages = " << getStages();
-  if (getAccumulators())
-    printer << ", accumulators = " << getAccumulators();
-  if (getScheduler() != SchedulerKind::Persistent)
-    printer << ", scheduler = " << stringifySchedulerKind(getScheduler());
-  if (getProgrammatic())
-    printer << ", launch = programmatic";
-  printer << '>';
+  printer << '<' << config::stringify(getValue()) << '>';
 }
 
-LogicalResult GemmConfigAttr::verify(
-    function_ref<InFlightDiagnostic()> emitError, int64_t tileM, int64_t tileN,
-    int64_t tileK, int64_t ctaGroup, int64_t clusterM, int64_t clusterN,
-    int64_t splitK, int64_t stages, int64_t accumulators, SchedulerKind, bool) {
-  if (ctaGroup != 1 && ctaGroup != 2)
-    return emitError() << "cta_group must be 1 or 2, but got " << ctaGroup;
-  // What some chip computes; which does is the lowering's to say.
-  bool swapsOperands =
-      ctaGroup == 1 && tileM > 0 && tileM < 64 && tileM % 8 == 0;
-  if (tileM != 64 * ctaGroup && tileM != 128 * ctaGroup && tileM != 256 &&
-      !swapsOperands)
-    return emitError() << "tile M must be "
-                       << (ctaGroup == 1
-                               ? "64, 128 or 256, or a multiple of 8 below 64"
-                               : "128 or 256")
-                       << " with cta_group = " << ctaGroup << ", but got "
-                       << tileM;
-  if (tileN < 8 || tileN > 256 || tileN % 8)
-    return emitError() << "tile N must be a multiple of 8 in 8..256, but got "
-                       << tileN;
-  if (swapsOperands && tileN % 64)
-    return emitError() << "tile N must be a multiple of 64 with a tile M below "
-                          "64, for columns are then the MMA's rows, but got "
-                       << tileN;
-  if (tileK != 128)
-    return emitError()
-           << "tile K must be 128, the depth of a scale block, but got "
-           << tileK;
-  if (clusterM < 1 || clusterN < 1 || clusterM > kMaxClusterSize ||
-      clusterN > kMaxClusterSize || clusterM * clusterN > kMaxClusterSize)
-    return emitError() << "a cluster has 1 to " << kMaxClusterSize
-                       << " CTAs, but got " << clusterM << " x " << clusterN;
-  if (clusterM % ctaGroup)
-    return emitError() << "a cluster has a whole number of CTA pairs along M, "
-                          "but got "
-                       << clusterM << " CTAs";
-  if (splitK < 1 || splitK > kMaxClusterSize)
-    return emitError() << "split_k must be 1 to " << kMaxClusterSize
-                       << ", the CTAs of a cluster, but got " << splitK;
-  if (splitK > 1 && clusterM * clusterN > 1)
-    return emitError() << "the CTAs that divide K are a cluster of their own; "
-                          "leave cluster and cta_group out beside split_k";
-  const int64_t kMaxStages = chip::getMostSharedMemory() / 16;
-  if (stages < 0 || stages > kMaxStages)
-    return emitError() << "stages must be 0 to " << kMaxStages
-                       << ", as many as fit if each takes 16 bytes of shared "
-                          "memory, but got "
-                       << stages;
-  if (accumulators < 0 || accumulators > chip::getMostTensorMemoryColumns())
-    return emitError() << "accumulators must be 0 to "
-                       << chip::getMostTensorMemoryColumns()
-                       << ", the columns of tensor memory, but got "
-                       << accumulators;
-  return success();
+LogicalResult
+GemmConfigAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                       GemmConfig config) {
+  std::string fault = config::findFault(config);
+  return fault.empty() ? success() : LogicalResult(emitError() << fault);
 }

@@ -90,6 +90,10 @@ LogicalResult ReleaseOp::inferReturnTypes(MLIRContext *,
 // tile
 //===----------------------------------------------------------------------===//
 
+void TileOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getResult(), getName());
+}
+
 LogicalResult TileOp::inferReturnTypes(MLIRContext *,
                                        std::optional<Location> location,
                                        ValueRange operands,

@@ -10,14 +10,9 @@ using namespace mlir::fp8;
 ParseResult ForEachTileOp::parse(OpAsmParser &parser, OperationState &result) {
   Builder &builder = parser.getBuilder();
   Type index = builder.getIndexType();
-  StringRef keyword;
-  SMLoc loc = parser.getCurrentLocation();
-  if (parser.parseKeyword(&keyword))
+  FailureOr<SchedulerKind> kind = parseScheduler(parser);
+  if (failed(kind))
     return failure();
-  std::optional<SchedulerKind> kind = symbolizeSchedulerKind(keyword);
-  if (!kind)
-    return parser.emitError(loc)
-           << "expected one_tile, persistent or clc, but got " << keyword;
   result.addAttribute("scheduler",
                       SchedulerKindAttr::get(parser.getContext(), *kind));
   IntegerAttr band;
@@ -84,7 +79,7 @@ ParseResult ForEachTileOp::parse(OpAsmParser &parser, OperationState &result) {
 
 void ForEachTileOp::print(OpAsmPrinter &printer) {
   Block &body = getBody().front();
-  printer << ' ' << stringifySchedulerKind(getScheduler());
+  printer << ' ' << config::stringify(getScheduler());
   if (std::optional<int64_t> band = getBand())
     printer << " band(" << *band << (getBandOfColumns() ? " columns)" : ")");
   printer << " (" << body.getArgument(0) << ", " << body.getArgument(1)
@@ -102,6 +97,19 @@ void ForEachTileOp::print(OpAsmPrinter &printer) {
   }
   printBody(printer, *this, getBody(),
             {"scheduler", "band", "band_of_columns", "operandSegmentSizes"});
+}
+
+void ForEachTileOp::getAsmBlockArgumentNames(Region &region,
+                                             OpAsmSetValueNameFn setName) {
+  static constexpr StringLiteral place[] = {"row", "column"};
+  Block::BlockArgListType arguments = region.getArguments();
+  for (auto [argument, name] : llvm::zip(arguments, place))
+    setName(argument, name);
+  // Types name no argument of an op that names one itself.
+  for (BlockArgument carried :
+       arguments.drop_front(std::min<size_t>(arguments.size(), 2)))
+    if (auto type = dyn_cast<OpAsmTypeInterface>(carried.getType()))
+      type.getAsmName([&](StringRef name) { setName(carried, name); });
 }
 
 LogicalResult ForEachTileOp::verify() {

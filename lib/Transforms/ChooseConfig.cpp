@@ -33,8 +33,8 @@ struct ChooseConfigPass
     if (failed(chooser))
       return signalPassFailure();
     for (BlockwiseGemmOp op : gemms)
-      if (GemmConfigAttr config = chooser->choose(op).config)
-        op.setConfigAttr(config);
+      if (std::optional<GemmConfig> config = chooser->choose(op).config)
+        op.setConfigAttr(GemmConfigAttr::get(&getContext(), *config));
   }
 };
 

@@ -22,16 +22,6 @@ using llvm::formatv;
 // Words
 //===----------------------------------------------------------------------===//
 
-/// What stands between the angle brackets.
-static std::string getText(GemmConfigAttr config) {
-  std::string text;
-  llvm::raw_string_ostream(text) << config;
-  StringRef inner(text);
-  inner.consume_front("#fp8.gemm_config<");
-  inner.consume_back(">");
-  return inner.str();
-}
-
 namespace {
 struct Term {
   StringRef name;
@@ -52,7 +42,7 @@ static SmallVector<Term> getTerms(const tuning::Prediction &prediction) {
 /// What the other falls behind by, of what its time is mostly made of.
 static std::string compare(const RankedConfig &best,
                            const RankedConfig &other) {
-  std::string text = formatv("'{0}' would take {1:F2}", getText(other.config),
+  std::string text = formatv("'{0}' would take {1:F2}", stringify(other.config),
                              other.prediction.total);
   if (other.prediction.total <= best.prediction.total)
     return text + formatv(", which is alike, but has {0} tiles",
@@ -82,7 +72,7 @@ static std::string describe(const RankedConfig &config) {
                 (double(prediction.waves) * prediction.resident);
   return formatv("'{0}': {1} tiles in {2} wave{3} of {4} CTAs, {5:P0} full; "
                  "{6:F2} us, bound by {7} ({8:F2}), launch {9:F2}",
-                 getText(config.config), prediction.tiles, prediction.waves,
+                 stringify(config.config), prediction.tiles, prediction.waves,
                  prediction.waves == 1 ? "" : "s", prediction.resident, fill,
                  prediction.total, getName(bound), prediction.get(bound),
                  prediction.launch);
@@ -132,7 +122,7 @@ static void printText(raw_ostream &os, BlockwiseGemmOp op,
   }
   os << "\n  ";
   if (choice.config)
-    os << getText(choice.config) << ", by the "
+    os << stringify(*choice.config) << ", by the "
        << (choice.source == ConfigSource::Pinned
                ? StringRef("op")
                : stringifyConfigSource(choice.source));
@@ -152,7 +142,7 @@ static void printText(raw_ostream &os, BlockwiseGemmOp op,
     os << formatv(" {0,7} {1,5}  {2,-9}  {3}\n", config.prediction.tiles,
                   config.prediction.waves,
                   getName(config.prediction.getLargest()),
-                  getText(config.config));
+                  stringify(config.config));
   }
 }
 
@@ -160,7 +150,7 @@ static llvm::json::Value toJSON(const RankedConfig &config) {
   llvm::json::Object terms;
   for (const Term &term : getTerms(config.prediction))
     terms[term.name] = term.us;
-  return llvm::json::Object{{"config", getText(config.config)},
+  return llvm::json::Object{{"config", stringify(config.config)},
                             {"us", config.prediction.total},
                             {"terms", std::move(terms)},
                             {"tiles", config.prediction.tiles},
@@ -182,7 +172,7 @@ static llvm::json::Value toJSON(BlockwiseGemmOp op,
                             {"reason", getReason(choice)},
                             {"candidates", std::move(candidates)}};
   if (choice.config)
-    object["config"] = getText(choice.config);
+    object["config"] = stringify(*choice.config);
   if (const auto &extents = choice.extents) {
     object["m"] = extents->m;
     object["n"] = extents->n;

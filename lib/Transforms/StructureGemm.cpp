@@ -325,7 +325,7 @@ struct StructureBlockwiseGemm : public OpRewritePattern<BlockwiseGemmOp> {
       return op.emitOpError() << "must be in a function of the outermost "
                                  "module, beside which its kernel is put";
     FailureOr<std::unique_ptr<GemmSchedule>> chosen =
-        GemmSchedule::choose(op, op.getConfigAttr(), chip);
+        GemmSchedule::choose(op, op.getConfig().value_or(GemmConfig()), chip);
     if (failed(chosen))
       return failure();
 

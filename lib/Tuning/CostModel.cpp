@@ -35,10 +35,10 @@ double combine(const Values &values) {
 
 /// The rows of the products of a tile, and their columns.
 int64_t getProductRows(const KernelShape &kernel) {
-  return kernel.swapped ? kernel.tileN : kernel.ctaRows;
+  return kernel.swapped ? kernel.config.tileN : kernel.config.getCtaRows();
 }
 int64_t getProductColumns(const KernelShape &kernel) {
-  return kernel.swapped ? kernel.ctaRows : kernel.tileN;
+  return kernel.swapped ? kernel.config.getCtaRows() : kernel.config.tileN;
 }
 
 /// The cycles of one K block of one tile, by bound; none of memory.
@@ -55,7 +55,7 @@ public:
   /// The time of one warpgroup, or of the warps that promote beside the MMA.
   double getPromotion() const {
     if (!kernel.warpgroups)
-      return promote(kernel.ctaRows);
+      return promote(kernel.config.getCtaRows());
     double mma = getMma(kProductRows), promotion = promote(kProductRows);
     double product = kernel.overlaps ? machine.overlappedProductCycles +
                                            std::max(mma, promotion)
@@ -73,8 +73,8 @@ public:
   /// to last that long.
   double getDepth() const {
     double latency = machine.loadLatencyNs * machine.gigahertz;
-    return latency /
-           (std::max<int64_t>(kernel.stages - 1, 1) * kernel.blocksPerStage);
+    return latency / (std::max<int64_t>(kernel.config.stages - 1, 1) *
+                      kernel.blocksPerStage);
   }
 
 private:
@@ -89,12 +89,13 @@ private:
   }
   /// One CTA's part of what is copied once for a cluster.
   double bytesFromL2() const {
-    return bytesOfA() / (kernel.sharesA ? kernel.clusterN : 1) +
-           bytesOfB() /
-               (kernel.sharesB ? kernel.clusterM / kernel.ctaGroup : 1);
+    return bytesOfA() / (kernel.sharesA ? kernel.config.cluster.n : 1) +
+           bytesOfB() / (kernel.sharesB
+                             ? kernel.config.cluster.m / kernel.config.ctaGroup
+                             : 1);
   }
-  double bytesOfA() const { return kernel.ctaRows * kBlock; }
-  double bytesOfB() const { return kernel.tileN / kernel.ctaGroup * kBlock; }
+  double bytesOfA() const { return kernel.config.getCtaRows() * kBlock; }
+  double bytesOfB() const { return kernel.config.getCtaColumns() * kBlock; }
 
   const Machine &machine;
   const KernelShape &kernel;
@@ -150,12 +151,12 @@ static double getDramUs(const Machine &machine, const Problem &problem,
 /// What TMA takes to fill the rows of boxes that lie beyond M.
 static double getFillUs(const Machine &machine, const Problem &problem,
                         const KernelShape &kernel) {
-  int64_t rows = kernel.ctaRows * kernel.ctaGroup;
+  int64_t rows = kernel.config.tileM;
   double beyond =
       double(ceilDiv(problem.m, rows) * rows - problem.m) * problem.batch;
-  double boxes = double(ceilDiv(problem.n, kernel.tileN)) *
+  double boxes = double(ceilDiv(problem.n, kernel.config.tileN)) *
                  ceilDiv(problem.k, kBlock) /
-                 (kernel.sharesA ? kernel.clusterN : 1);
+                 (kernel.sharesA ? kernel.config.cluster.n : 1);
   return beyond * boxes * machine.fillPs / 1e6;
 }
 
@@ -171,8 +172,8 @@ static double getEarlyLossUs(const Machine &machine, const Problem &problem,
       machine.multiprocessors - std::min(prediction.tiles, prediction.resident);
   bool leavesSome = idle > machine.multiprocessors / kFew &&
                     idle < machine.multiprocessors / 2;
-  bool isCluster = kernel.clusterM * kernel.clusterN * kernel.splitK > 1;
-  bool sharesColumns = problem.m > kernel.ctaRows * kernel.ctaGroup;
+  bool isCluster = kernel.config.cluster.getSize() > 1;
+  bool sharesColumns = problem.m > kernel.config.tileM;
   double share = 0;
   if (sharesColumns || (leavesSome && isCluster))
     share += machine.earlyTogetherShare;
@@ -185,11 +186,12 @@ static double getEarlyLossUs(const Machine &machine, const Problem &problem,
 Prediction fp8::tuning::predict(const Machine &machine, const Problem &problem,
                                 const KernelShape &kernel) {
   Prediction result;
-  int64_t cluster = kernel.clusterM * kernel.clusterN * kernel.splitK;
+  int64_t cluster = kernel.config.cluster.getSize();
   double clusters =
       double(problem.batch) *
-      ceilDiv(ceilDiv(problem.m, kernel.ctaRows), kernel.clusterM) *
-      ceilDiv(ceilDiv(problem.n, kernel.tileN), kernel.clusterN);
+      ceilDiv(ceilDiv(problem.m, kernel.config.getCtaRows()),
+              kernel.config.cluster.m) *
+      ceilDiv(ceilDiv(problem.n, kernel.config.tileN), kernel.config.cluster.n);
   // Extents and batches below 2^31 can have more tiles than can be counted.
   result.tiles = std::min(clusters * cluster, 0x1p62);
   int64_t multiprocessors =
@@ -200,9 +202,10 @@ Prediction fp8::tuning::predict(const Machine &machine, const Problem &problem,
   auto us = [&](double cycles) { return cycles / machine.gigahertz / 1e3; };
   // CTAs divide whole slots.
   int64_t blocksOfOne = ceilDiv(problem.k, kBlock);
-  if (kernel.splitK > 1)
-    blocksOfOne = ceilDiv(blocksOfOne, kernel.splitK * kernel.blocksPerStage) *
-                  kernel.blocksPerStage;
+  if (kernel.config.cluster.k > 1)
+    blocksOfOne =
+        ceilDiv(blocksOfOne, kernel.config.cluster.k * kernel.blocksPerStage) *
+        kernel.blocksPerStage;
   double blocks = double(result.waves) * blocksOfOne;
   Block block(machine, kernel, std::min(result.tiles, result.resident));
   std::array<double, 5> loop = {
@@ -217,15 +220,16 @@ Prediction fp8::tuning::predict(const Machine &machine, const Problem &problem,
   int64_t products =
       ceilDiv(getProductRows(kernel),
               kProductRows * std::max<int64_t>(kernel.warpgroups, 1));
-  double epilogue = us(machine.epilogueCycles + machine.epilogueColumnCycles *
-                                                    getProductColumns(kernel) /
-                                                    kernel.splitK * products) +
-                    machine.exchangeUs * std::log2(double(kernel.splitK));
+  double epilogue =
+      us(machine.epilogueCycles + machine.epilogueColumnCycles *
+                                      getProductColumns(kernel) /
+                                      kernel.config.cluster.k * products) +
+      machine.exchangeUs * std::log2(double(kernel.config.cluster.k));
   result.epilogue = result.waves * epilogue;
   result.launch = machine.launchUs + (cluster > 1 ? machine.clusterUs : 0);
   double tiles = combine(loop) + (result.waves - 1) * epilogue;
   double body = combine(std::array<double, 2>{tiles, dram});
-  if (kernel.programmatic) {
+  if (kernel.config.programmatic) {
     result.launch -= machine.earlyUs;
     body += getEarlyLossUs(machine, problem, kernel, result, body);
   }

@@ -55,5 +55,25 @@ func.func private @apart() attributes {config = #fp8.gemm_config<tile = 128 x 12
 
 // -----
 
-// expected-error @below {{expected cta_group, cluster, split_k, stages, accumulators, a launch that is serial or programmatic, or a scheduler that is one_tile, persistent or clc}}
+// expected-error @below {{expected a scheduler that is one_tile, persistent or clc}}
 func.func private @scheduler() attributes {config = #fp8.gemm_config<tile = 128 x 128 x 128, scheduler = static>}
+
+// -----
+
+// expected-error @below {{expected a launch that is serial or programmatic}}
+func.func private @launch() attributes {config = #fp8.gemm_config<tile = 128 x 128 x 128, launch = early>}
+
+// -----
+
+// expected-error @below {{expected cta_group, cluster, split_k, stages, accumulators, scheduler, band or launch}}
+func.func private @no_field() attributes {config = #fp8.gemm_config<tile = 128 x 128 x 128, tile = 128 x 128 x 128>}
+
+// -----
+
+// expected-error @below {{expected 'tile'}}
+func.func private @no_tile() attributes {config = #fp8.gemm_config<stages = 2>}
+
+// -----
+
+// expected-error @below {{band must be 0 to 256, more than the multiprocessors of a GPU, but got 257}}
+func.func private @band() attributes {config = #fp8.gemm_config<tile = 128 x 128 x 128, band = 257>}

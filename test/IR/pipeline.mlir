@@ -5,9 +5,9 @@
 
 // CHECK-LABEL: func.func @linear
 func.func @linear() attributes {fp8.linear} {
-  // CHECK: %[[ENDS:.*]]:3 = fp8.pipeline : !fp8.producer<!pipeline>, !fp8.consumer<!pipeline>, !fp8.consumer<!pipeline>
+  // CHECK: %[[ENDSP:.*]], %[[ENDSC0:.*]], %[[ENDSC1:.*]] = fp8.pipeline : !fp8.producer<!pipeline>, !fp8.consumer<!pipeline>, !fp8.consumer<!pipeline>
   %p, %c0, %c1 = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>, !fp8.consumer<!ring>
-  // CHECK: %[[STAGE:.*]] = fp8.acquire %[[ENDS]]#1 : !fp8.consumer<!pipeline>
+  // CHECK: %[[STAGE:.*]] = fp8.acquire %[[ENDSC0]] : !fp8.consumer<!pipeline>
   %stage = fp8.acquire %c0 : !fp8.consumer<!ring>
   // CHECK: fp8.tile %[[STAGE]]["s"] : !fp8.consumer_stage<!pipeline>
   %tile = fp8.tile %stage["s"] : !fp8.consumer_stage<!ring>

@@ -45,7 +45,7 @@ func.func @dynamic(%m: index, %n: index, %work: !fp8.consumer<!work>, %x: f32) -
 
 // CHECK-LABEL: func.func @ask_and_read
 func.func @ask_and_read() attributes {fp8.linear} {
-  // CHECK: %[[Q:.*]]:2 = fp8.work_queue : !fp8.producer<!fp8.work_queue<2>>, !fp8.consumer<!fp8.work_queue<2>>
+  // CHECK: %[[QP:.*]], %[[QC:.*]] = fp8.work_queue : !fp8.producer<!fp8.work_queue<2>>, !fp8.consumer<!fp8.work_queue<2>>
   %p, %c = fp8.work_queue : !fp8.producer<!work>, !fp8.consumer<!work>
   %p2 = fp8.produce(%stage = %p) : !fp8.producer<!work> -> !fp8.producer<!work> {
     // CHECK: fp8.request_work %{{.*}} : !fp8.producer_stage<!fp8.work_queue<2>>

@@ -2,12 +2,12 @@
 
 // What follows the sum: a ring of one bias, a ring of two tiles of C, and a role that fills them. Both roles read beta, and skip C
 // where it is 0; the ends pass through the other arm. The function and the scale are one map; constants come along.
-// CHECK: gpu.func @epilogue_kernel({{.*}}: index, %[[CM:[a-z0-9]*]]: !fp8.tensor_map<!{{[a-z0-9]*}}>, %[[BM:[a-z0-9]*]]: !fp8.tensor_map<!{{[a-z0-9]*}}>, %[[BETA:.*]]: memref<1x1xf32>, %[[SCALE:.*]]: memref<1x1xf32>) kernel
+// CHECK: gpu.func @epilogue_kernel({{.*}}: index, %[[CM:[a-z0-9_]*]]: !fp8.tensor_map<!{{[a-z0-9]*}}>, %[[BM:[a-z0-9_]*]]: !fp8.tensor_map<!{{[a-z0-9]*}}>, %[[BETA:.*]]: memref<1x1xf32>, %[[SCALE:.*]]: memref<1x1xf32>) kernel
 // CHECK: fp8.store_queue
-// CHECK: %[[BIAS:.*]]:2 = fp8.pipeline : !fp8.producer<![[BIASRING:[a-z0-9]*]]>
-// CHECK: %[[C:.*]]:2 = fp8.pipeline : !fp8.producer<![[CRING:[a-z0-9]*]]>
+// CHECK: %[[BIASP:.*]], %[[BIASC:.*]] = fp8.pipeline : !fp8.producer<![[BIASRING:[a-z0-9]*]]>
+// CHECK: %[[CP:.*]], %[[CC:.*]] = fp8.pipeline : !fp8.producer<![[CRING:[a-z0-9]*]]>
 // CHECK: fp8.work_queue : !fp8.producer<!fp8.work_queue<2>>, !fp8.consumer<!fp8.work_queue<2>>, !fp8.consumer<!fp8.work_queue<2>>, !fp8.consumer<!fp8.work_queue<2>>, !fp8.consumer<!fp8.work_queue<2>>, !fp8.consumer<!fp8.work_queue<2>>
-// CHECK: fp8.role "epilogue" warps(4) (%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}, %{{.*}} = %[[BIAS]]#1, %{{.*}} = %[[C]]#1, %{{.*}} = %{{.*}})
+// CHECK: fp8.role "epilogue" warps(4) (%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}, %{{.*}} = %[[BIASC]], %{{.*}} = %[[CC]], %{{.*}} = %{{.*}})
 // CHECK: fp8.promote
 // CHECK: %[[BETAV:.*]] = memref.load %[[BETA]]
 // CHECK: %[[SCALEV:.*]] = memref.load %[[SCALE]]
@@ -26,7 +26,7 @@
 // CHECK-NEXT: %[[Z:.*]] = arith.mulf %[[Y]], %[[SCALEV]]
 // CHECK-NEXT: fp8.yield %[[Z]]
 // CHECK: fp8.store
-// CHECK: fp8.role "epilogue_load" warps(1) (%{{.*}} = %[[BIAS]]#0, %{{.*}} = %[[C]]#0, %{{.*}} = %{{.*}})
+// CHECK: fp8.role "epilogue_load" warps(1) (%{{.*}} = %[[BIASP]], %{{.*}} = %[[CP]], %{{.*}} = %{{.*}})
 // CHECK: memref.load %[[BETA]]
 // CHECK: fp8.for_each_tile clc
 // CHECK: fp8.tma_load %[[BM]]

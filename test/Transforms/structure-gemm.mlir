@@ -8,11 +8,11 @@
 // CHECK: module attributes {gpu.container_module}
 // CHECK: gpu.module @gemm_kernels
 // CHECK: gpu.func @gemm_kernel(%[[A:.*]]: !fp8.tensor_map<!tile>, %[[AS:.*]]: !fp8.tensor_map<!tile1>, %[[B:.*]]: !fp8.tensor_map<!tile>, %[[D:.*]]: !fp8.tensor_map<!tile2>, %[[BS:.*]]: memref<?x?xf32>, %[[TM:.*]]: index, %[[TN:.*]]: index, %[[KB:.*]]: index) kernel attributes {fp8.linear}
-// CHECK: %[[IN:.*]]:2 = fp8.pipeline : !fp8.producer<!pipeline>, !fp8.consumer<!pipeline>
-// CHECK: %[[SC:.*]]:2 = fp8.pipeline : !fp8.producer<!pipeline1>, !fp8.consumer<!pipeline1>
+// CHECK: %[[INP:.*]], %[[INC:.*]] = fp8.pipeline : !fp8.producer<!pipeline>, !fp8.consumer<!pipeline>
+// CHECK: %[[SCP:.*]], %[[SCC:.*]] = fp8.pipeline : !fp8.producer<!pipeline1>, !fp8.consumer<!pipeline1>
 // CHECK: %[[MMA:.*]], %[[EPI:.*]] = fp8.output_pipeline : !output_pipeline
 // CHECK: %[[Q:.*]] = fp8.store_queue : !store_queue
-// CHECK: fp8.role "epilogue" warps(4) (%{{.*}} = %[[EPI]], %{{.*}} = %[[SC]]#1, %{{.*}} = %[[Q]])
+// CHECK: fp8.role "epilogue" warps(4) (%{{.*}} = %[[EPI]], %{{.*}} = %[[SCC]], %{{.*}} = %[[Q]])
 // CHECK: fp8.epilogue_warp
 // CHECK: fp8.for_each_tile persistent
 // CHECK: fp8.zero
@@ -30,7 +30,7 @@
 // CHECK: fp8.per_k_stage
 // CHECK: fp8.promote %{{.*}} scales(%{{.*}}[%[[I]]], %{{.*}})
 // CHECK: fp8.store %{{.*}}, %[[D]][%{{.*}}, %{{.*}}] through
-// CHECK: fp8.role "load" warps(1) (%{{.*}} = %[[IN]]#0, %{{.*}} = %[[SC]]#0)
+// CHECK: fp8.role "load" warps(1) (%{{.*}} = %[[INP]], %{{.*}} = %[[SCP]])
 // CHECK: fp8.produce
 // CHECK: fp8.tma_load %[[AS]]
 // CHECK: fp8.produce
@@ -41,7 +41,7 @@
 // CHECK: fp8.produce
 // CHECK: fp8.tma_load %[[A]]
 // CHECK: fp8.tma_load %[[B]]
-// CHECK: fp8.role "mma" warps(1) (%{{.*}} = %[[MMA]], %{{.*}} = %[[IN]]#1)
+// CHECK: fp8.role "mma" warps(1) (%{{.*}} = %[[MMA]], %{{.*}} = %[[INC]])
 // CHECK: fp8.mma_warp
 // CHECK: fp8.mma
 
@@ -79,7 +79,7 @@ func.func @pinned(%a: memref<256x512xf8E4M3FN>, %as: memref<4x256xf32>, %b: memr
 }
 
 // A scale for each column comes by TMA, beside A's; bf16 as it is.
-// CHECK: gpu.func @columns_kernel(%{{[^ ]*}}: !fp8.tensor_map<!tile>, %{{.*}}: !fp8.tensor_map<!tile{{[0-9]*}}>, %{{[^ ]*}}: !fp8.tensor_map<!tile{{[0-9]*}}>, %{{.*}}: !fp8.tensor_map<!tile{{[0-9]*}}>, %[[BS:[a-z0-9]+]]: !fp8.tensor_map<!tile{{[0-9]*}}>, %{{.*}}: index, %{{.*}}: index, %{{.*}}: index)
+// CHECK: gpu.func @columns_kernel(%{{[^ ]*}}: !fp8.tensor_map<!tile>, %{{.*}}: !fp8.tensor_map<!tile{{[0-9]*}}>, %{{[^ ]*}}: !fp8.tensor_map<!tile{{[0-9]*}}>, %{{.*}}: !fp8.tensor_map<!tile{{[0-9]*}}>, %[[BS:[a-z0-9_]+]]: !fp8.tensor_map<!tile{{[0-9]*}}>, %{{.*}}: index, %{{.*}}: index, %{{.*}}: index)
 // CHECK: fp8.role "epilogue"
 // CHECK-NOT: memref.load
 // CHECK: scf.for
@@ -115,8 +115,8 @@ func.func @blocks_of_64(%a: memref<?x?xf8E4M3FN>, %as: memref<?x?xbf16>, %b: mem
 }
 
 // A batch: the row of the grid says the matrix, and every copy's first coordinate is that.
-// CHECK: gpu.func @batch_kernel(%[[A:[a-z0-9]+]]: !fp8.tensor_map<!tile{{[0-9]*}}, rank = 3>, {{.*}}, %[[BS:[a-z0-9]+]]: memref<?x?x?xf32>, %{{.*}}: index, %{{.*}}: index, %{{.*}}: index, %[[ROWS:[a-z0-9]+]]: index)
-// CHECK: fp8.for_each_tile persistent band(8) (%[[ROW:[a-z0-9]+]], %{{.*}}) in
+// CHECK: gpu.func @batch_kernel(%[[A:[a-z0-9_]+]]: !fp8.tensor_map<!tile{{[0-9]*}}, rank = 3>, {{.*}}, %[[BS:[a-z0-9_]+]]: memref<?x?x?xf32>, %{{.*}}: index, %{{.*}}: index, %{{.*}}: index, %[[ROWS:[a-z0-9_]+]]: index)
+// CHECK: fp8.for_each_tile persistent band(8) (%[[ROW:[a-z0-9_]+]], %{{.*}}) in
 // CHECK: %[[L:.*]] = arith.divui %[[ROW]], %[[ROWS]]
 // CHECK: %[[M:.*]] = arith.remui %[[ROW]], %[[ROWS]]
 // CHECK: arith.muli %[[M]], %c128

@@ -14,8 +14,24 @@ namespace {
 const Machine &h200 = *fp8::chip::lookup("sm_90a")->machine;
 const Machine &b200 = *fp8::chip::lookup("sm_100a")->machine;
 
+/// A kernel of four stages.
+KernelShape makeKernel(int64_t tileM, int64_t tileN) {
+  KernelShape kernel;
+  kernel.config.tileM = tileM;
+  kernel.config.tileN = tileN;
+  kernel.config.stages = 4;
+  return kernel;
+}
+
+/// The kernel of a CTA pair.
+KernelShape makePair(int64_t tileM, int64_t tileN) {
+  KernelShape pair = makeKernel(tileM, tileN);
+  pair.config.ctaGroup = pair.config.cluster.m = 2;
+  return pair;
+}
+
 KernelShape warpgroupKernel(int64_t rows, int64_t tileN) {
-  KernelShape kernel{rows, tileN};
+  KernelShape kernel = makeKernel(rows, tileN);
   kernel.warpgroups = rows == 64 ? 1 : 2;
   kernel.overlaps = rows == 64 && tileN <= 128;
   return kernel;
@@ -30,7 +46,7 @@ double totalUs(const Problem &problem, const KernelShape &kernel,
 
 TEST(CostModel, GrowsWithEachExtent) {
   for (const Machine *machine : {&h200, &b200}) {
-    KernelShape kernel{128, 128};
+    KernelShape kernel = makeKernel(128, 128);
     kernel.warpgroups = machine == &h200 ? 2 : 0;
     Problem small{256, 512, 1024};
     for (Problem larger :
@@ -56,8 +72,8 @@ TEST(CostModel, CountsWaves) {
 
 TEST(CostModel, CountsWholeClusters) {
   KernelShape kernel = warpgroupKernel(128, 128);
-  kernel.clusterM = 2;
-  kernel.clusterN = 4;
+  kernel.config.cluster.m = 2;
+  kernel.config.cluster.n = 4;
   Prediction prediction = predict(h200, {3 * 128, 5 * 128, 1024}, kernel);
   EXPECT_EQ(prediction.tiles, 4 * 8);
   // Clusters do not cross GPCs.
@@ -71,7 +87,7 @@ TEST(CostModel, CtasThatDivideKTakeAPartOfTheBlocksEach) {
   Problem problem{64, 2112, 7168};
   KernelShape kernel = warpgroupKernel(64, 32);
   Prediction whole = predict(h200, problem, kernel);
-  kernel.splitK = 2;
+  kernel.config.cluster.k = 2;
   Prediction halves = predict(h200, problem, kernel);
   EXPECT_EQ(halves.tiles, 2 * whole.tiles);
   EXPECT_EQ(halves.waves, 1);
@@ -80,16 +96,16 @@ TEST(CostModel, CtasThatDivideKTakeAPartOfTheBlocksEach) {
   // In whole slots: three blocks of two are four.
   problem.k = 6 * 128;
   kernel.blocksPerStage = 2;
-  kernel.splitK = 1;
+  kernel.config.cluster.k = 1;
   double all = predict(h200, problem, kernel).get(Bound::L1);
-  kernel.splitK = 2;
+  kernel.config.cluster.k = 2;
   EXPECT_DOUBLE_EQ(predict(h200, problem, kernel).get(Bound::L1), all * 4 / 6);
 }
 
 TEST(CostModel, ACopyForAClusterTakesLessOfL2ButAsMuchOfL1) {
   Problem problem{4096, 4096, 4096};
   KernelShape kernel = warpgroupKernel(128, 128);
-  kernel.clusterN = 2;
+  kernel.config.cluster.n = 2;
   Prediction alone = predict(h200, problem, kernel);
   kernel.sharesA = true;
   Prediction shared = predict(h200, problem, kernel);
@@ -100,8 +116,7 @@ TEST(CostModel, ACopyForAClusterTakesLessOfL2ButAsMuchOfL1) {
 }
 
 TEST(CostModel, APairHoldsHalfOfB) {
-  KernelShape one{128, 256}, pair{128, 256};
-  pair.ctaGroup = pair.clusterM = 2;
+  KernelShape one = makeKernel(128, 256), pair = makePair(256, 256);
   Problem problem{4096, 4096, 4096};
   EXPECT_DOUBLE_EQ(predict(b200, problem, pair).get(Bound::L1),
                    predict(b200, problem, one).get(Bound::L1) * 2 / 3);
@@ -115,7 +130,7 @@ TEST(CostModel, MoreInFlightIsNoSlower) {
   KernelShape kernel = warpgroupKernel(64, 64);
   double last = 1e9;
   for (int64_t stages : {2, 3, 4, 8}) {
-    kernel.stages = stages;
+    kernel.config.stages = stages;
     double us = totalUs(problem, kernel);
     EXPECT_LT(us, last);
     last = us;
@@ -179,7 +194,7 @@ TEST(CostModel, AProgrammaticLaunchGainsUnlessItsCtasFindOddPlaces) {
   auto gain = [](const Problem &problem, KernelShape kernel,
                  const Machine &machine = h200) {
     double serial = totalUs(problem, kernel, machine);
-    kernel.programmatic = true;
+    kernel.config.programmatic = true;
     return serial - totalUs(problem, kernel, machine);
   };
   // All SMs but few have a tile; so few that the next kernel finds as many; or
@@ -193,16 +208,15 @@ TEST(CostModel, AProgrammaticLaunchGainsUnlessItsCtasFindOddPlaces) {
   EXPECT_LT(gain({64, 112 * 64, 16384}, warpgroupKernel(64, 64)), 0);
   // So are clusters, which find fewer places.
   KernelShape halves = warpgroupKernel(64, 48);
-  halves.splitK = 2;
+  halves.config.cluster.k = 2;
   EXPECT_LT(gain({48, 2112, 7168}, halves), 0);
-  halves.tileN = 64;
+  halves.config.tileN = 64;
   EXPECT_NEAR(gain({48, 2112, 7168}, halves), h200.earlyUs, 1e-9);
   // Rows of tiles share B.
   EXPECT_LT(gain({128, 64 * 64, 7168}, warpgroupKernel(64, 64)), 0);
   EXPECT_LT(gain({4096, 4096, 7168}, warpgroupKernel(128, 128)), 0);
   // A pair's tile has the rows of both.
-  KernelShape pair{128, 128};
-  pair.ctaGroup = pair.clusterM = 2;
+  KernelShape pair = makePair(256, 128);
   EXPECT_GT(gain({256, 148 * 64, 7168}, pair, b200), 0);
   EXPECT_LT(gain({257, 148 * 64, 7168}, pair, b200), 0);
 }

@@ -12,7 +12,7 @@ include "fp8/IR/Pipeline.td"
 //===----------------------------------------------------------------------===//
 
 def Fp8_TryWaitOp
-    : Fp8_BorrowingOp<"try_wait", [Fp8_RoleWork<"Any">, MemoryEffects<[MemRead<Fp8_BarrierResource>, MemWrite<Fp8_BarrierResource>]>]> {
+    : Fp8_BorrowingOp<"try_wait", [Fp8_NamesResult<"done">, Fp8_RoleWork<"Any">, MemoryEffects<[MemRead<Fp8_BarrierResource>, MemWrite<Fp8_BarrierResource>]>]> {
   let summary = "tests whether the end's next slot has been handed over";
   let description = [{
     Borrows the end and lends the answer (L9): true if `fp8.wait` on it would return at once. Never blocks. All lanes of a warp get the

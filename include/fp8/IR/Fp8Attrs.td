@@ -16,16 +16,14 @@ def Fp8_Swizzle : I32EnumAttr<"Swizzle", "how TMA permutes the 16-byte chunks of
   let genSpecializedAttr = 0;
 }
 
-def Fp8_SchedulerKind : I32EnumAttr<"SchedulerKind", "how output tiles are given to CTAs", [
-    I32EnumAttrCase<"OneTile", 0, "one_tile">,
-    I32EnumAttrCase<"Persistent", 1, "persistent">,
-    I32EnumAttrCase<"ClusterLaunchControl", 2, "clc">]> {
-  let cppNamespace = "::mlir::fp8";
-  let genSpecializedAttr = 0;
-}
-
-def Fp8_SchedulerKindAttr : EnumAttr<Fp8_Dialect, Fp8_SchedulerKind, "scheduler"> {
-  let assemblyFormat = "`<` $value `>`";
+// Configurations have the enumeration too, so it is not generated here (fp8/Config/GemmConfig.h).
+def Fp8_SchedulerKindAttr : AttrDef<Fp8_Dialect, "SchedulerKind"> {
+  let mnemonic = "scheduler";
+  let summary = "how output tiles are given to CTAs";
+  let parameters = (ins "::mlir::fp8::SchedulerKind":$value);
+  let hasCustomAssemblyFormat = 1;
+  let returnType = "::mlir::fp8::SchedulerKind";
+  let convertFromStorage = "$_self.getValue()";
 }
 
 def Fp8_FragmentLayout : I32EnumAttr<"FragmentLayout", "which part of a tile each thread of a role holds", [
@@ -73,16 +71,9 @@ def Fp8_GemmConfigAttr : AttrDef<Fp8_Dialect, "GemmConfig"> {
     func.func @swapped() attributes {config = #fp8.gemm_config<tile = 16 x 128 x 128>} { return }
     ```
   }];
-  let parameters = (ins
-    "int64_t":$tileM, "int64_t":$tileN, "int64_t":$tileK,
-    DefaultValuedParameter<"int64_t", "1">:$ctaGroup,
-    DefaultValuedParameter<"int64_t", "1">:$clusterM,
-    DefaultValuedParameter<"int64_t", "1">:$clusterN,
-    DefaultValuedParameter<"int64_t", "1">:$splitK,
-    DefaultValuedParameter<"int64_t", "0">:$stages,
-    DefaultValuedParameter<"int64_t", "0">:$accumulators,
-    DefaultValuedParameter<"::mlir::fp8::SchedulerKind", "::mlir::fp8::SchedulerKind::Persistent">:$scheduler,
-    DefaultValuedParameter<"bool", "false">:$programmatic);
+  let parameters = (ins "::mlir::fp8::GemmConfig":$value);
+  let returnType = "::mlir::fp8::GemmConfig";
+  let convertFromStorage = "$_self.getValue()";
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
 }

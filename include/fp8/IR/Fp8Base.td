@@ -5,6 +5,7 @@
 #define FP8_IR_FP8BASE
 
 include "fp8/IR/Fp8Types.td"
+include "mlir/IR/OpAsmInterface.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
@@ -21,6 +22,23 @@ def InEntryBlock : NativeOpTrait<"InEntryBlock"> {
 
 // The resource that waiting, signalling and asynchronous copies read and write: it keeps them in order and alive (L8).
 def Fp8_BarrierResource : Resource<"::mlir::fp8::BarrierResource">;
+
+// Names the result in printed IR, where its type does not say what it is.
+class Fp8_NamesResult<string name> : NativeOpTrait<"OpAsmOpInterface::Trait", [], [{
+    void getAsmResultNames(::mlir::OpAsmSetValueNameFn setName) { setName(getResult(), "}] # name # [{"); }
+  }]> {
+  let cppNamespace = "::mlir";
+}
+
+// Names the arguments of a function of elements in printed IR.
+def Fp8_NamesElements : NativeOpTrait<"OpAsmOpInterface::Trait", [], [{
+    void getAsmBlockArgumentNames(::mlir::Region &region, ::mlir::OpAsmSetValueNameFn setName) {
+      for (::mlir::BlockArgument element : region.getArguments())
+        setName(element, "x");
+    }
+  }]> {
+  let cppNamespace = "::mlir";
+}
 
 class Fp8_Op<string mnemonic, list<Trait> traits = []> : Op<Fp8_Dialect, mnemonic, traits>;
 

@@ -5,6 +5,7 @@
 #define FP8_IR_FP8TYPES_H
 
 #include "fp8/Chip/Chip.h"
+#include "fp8/Config/GemmConfig.h"
 #include "fp8/IR/Plan.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
@@ -34,6 +35,13 @@ SmallVector<Value> getViewOperands(Operation *op);
 /// The compiler reads the facts of chips under this name.
 namespace chip = ::fp8::chip;
 
+/// And a GEMM's configuration under this one.
+namespace config = ::fp8::config;
+using config::ClusterShape;
+using config::GemmConfig;
+using config::kMaxClusterSize;
+using config::SchedulerKind;
+
 /// The lanes of tensor memory (PTX ISA, tcgen05 tensor memory).
 inline constexpr int64_t kTmemLanes = 128;
 
@@ -45,20 +53,20 @@ inline constexpr int64_t kMaxWarps = 32;
 /// API, cuTensorMapEncodeTiled).
 inline constexpr int64_t kMaxTmaStride = int64_t(1) << 40;
 
-/// The CTAs of the largest cluster; more than 8 need the launcher's consent
-/// (CUDA programming guide, thread block clusters).
-inline constexpr int64_t kMaxClusterSize = 16;
-
-/// The CTAs of a cluster along M and N, and those that divide K.
-struct ClusterShape {
-  int64_t m = 1, n = 1, k = 1;
-  int64_t getSize() const { return m * n * k; }
-};
-
 /// The cluster of the kernel in which the op stands, or which it is.
 ClusterShape getClusterShape(Operation *op);
 
+/// Parses one of the words of a scheduler.
+FailureOr<SchedulerKind> parseScheduler(AsmParser &parser);
+
 } // namespace mlir::fp8
+
+namespace fp8::config {
+
+/// Makes configurations keys of attributes.
+llvm::hash_code hash_value(const GemmConfig &config);
+
+} // namespace fp8::config
 
 #include "fp8/IR/Fp8Enums.h.inc"
 

@@ -8,7 +8,16 @@ include "fp8/IR/Fp8Attrs.td"
 include "fp8/IR/Fp8Dialect.td"
 include "fp8/IR/Fp8Interfaces.td"
 
-class Fp8_Type<string name, string typeMnemonic, list<Trait> traits = []> : TypeDef<Fp8_Dialect, name, traits> {
+// Names values of the type in printed IR, unless their op names them.
+class Fp8_NamesValues<string name> : NativeTypeTrait<"OpAsmTypeInterface::Trait", [{
+    void getAsmName(::mlir::OpAsmSetNameFn setName) const { setName("}] # name # [{"); }
+  }]> {
+  let cppNamespace = "::mlir";
+}
+
+// Printed IR calls values of the type by `valueName`.
+class Fp8_Type<string name, string typeMnemonic, list<Trait> traits = [], string valueName = typeMnemonic>
+    : TypeDef<Fp8_Dialect, name, traits # [Fp8_NamesValues<valueName>]> {
   let mnemonic = typeMnemonic;
 }
 
@@ -41,7 +50,7 @@ def Fp8_TileType : Fp8_Type<"Tile", "tile"> {
   }];
 }
 
-def Fp8_TensorMapType : Fp8_Type<"TensorMap", "tensor_map"> {
+def Fp8_TensorMapType : Fp8_Type<"TensorMap", "tensor_map", [], "map"> {
   let summary = "a TMA descriptor whose box is a tile";
   let description = [{
     A 128-byte tensor map (CUtensorMap) that copies boxes of the tile's shape, element type and swizzle. `rank` counts the dimensions of the tensor that it
@@ -55,7 +64,7 @@ def Fp8_TensorMapType : Fp8_Type<"TensorMap", "tensor_map"> {
   let genVerifyDecl = 1;
 }
 
-def Fp8_TmemType : Fp8_Type<"Tmem", "tmem"> {
+def Fp8_TmemType : Fp8_Type<"Tmem", "tmem", [], "accumulator"> {
   let summary = "an accumulator in tensor memory";
   let description = [{
     `rows x columns` f32 values in tensor memory, the result of one tcgen05.mma (O1, O2). With `cta_group = 2` they lie in both CTAs of a
@@ -78,7 +87,7 @@ def Fp8_TmemType : Fp8_Type<"Tmem", "tmem"> {
   }];
 }
 
-def Fp8_FragmentType : Fp8_Type<"Fragment", "fragment"> {
+def Fp8_FragmentType : Fp8_Type<"Fragment", "fragment", [], "sum"> {
   let summary = "a tile of f32 values in the registers of a role";
   let description = [{
     A tile that the `warps` warps of a role hold in registers. Which part a thread holds follows from what makes it. An accumulator that comes from tensor
@@ -209,12 +218,13 @@ def Fp8_MBarrierType : Fp8_Type<"MBarrier", "mbarrier"> {
 // Linear handles
 //===----------------------------------------------------------------------===//
 
-class Fp8_LinearType<string name, string typeMnemonic, list<Trait> traits> : Fp8_Type<name, typeMnemonic, traits>;
+class Fp8_LinearType<string name, string typeMnemonic, list<Trait> traits, string valueName = typeMnemonic>
+    : Fp8_Type<name, typeMnemonic, traits, valueName>;
 
 // A linear type whose parameter is a ring, `!fp8.name<ring>`. A ring that is wrong is reported once, by its own parser.
 class Fp8_RingHandleType<string name, string typeMnemonic, string handle, string consumer, string ring,
-                         list<Trait> traits, code declarations = "">
-    : Fp8_LinearType<name, typeMnemonic, traits> {
+                         list<Trait> traits, code declarations = "", string valueName = typeMnemonic>
+    : Fp8_LinearType<name, typeMnemonic, traits, valueName> {
   let parameters = (ins ring:$ring);
   let hasCustomAssemblyFormat = 1;
   let extraClassDeclaration = [{
@@ -236,7 +246,7 @@ class Fp8_RingEndType<string name, string typeMnemonic, string handle, string co
 class Fp8_RingStageType<string name, string typeMnemonic, string handle, string ring>
     : Fp8_RingHandleType<name, typeMnemonic, handle, "fp8.release", ring, [Fp8_StageTypeInterface], [{
     ::mlir::Type getEndType() const;
-  }]>;
+  }], "stage">;
 
 def Fp8_ProducerType
     : Fp8_RingEndType<"Producer", "producer", "producer end", "fp8.close", "::mlir::Type", "true"> {

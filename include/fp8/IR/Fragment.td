@@ -11,7 +11,7 @@ class Fp8_ViewReaderOp<string mnemonic, list<Trait> traits = []>
     : Fp8_Op<mnemonic, !listconcat([InLinearFunction, Fp8_ViewReaderOpInterface, MemoryEffects<[MemRead<Fp8_BarrierResource>]>],
                                    traits)>;
 
-def Fp8_ZeroOp : Fp8_Op<"zero", [Pure]> {
+def Fp8_ZeroOp : Fp8_Op<"zero", [Pure, Fp8_NamesResult<"zero">]> {
   let summary = "a fragment of zeros";
   let results = (outs Fp8_FragmentType:$fragment);
   let description = [{
@@ -139,7 +139,7 @@ def Fp8_AddRowOp : Fp8_ViewReaderOp<"add_row", [AllTypesMatch<["fragment", "resu
   let hasVerifier = 1;
 }
 
-def Fp8_ReadElementOp : Fp8_ViewReaderOp<"read_element"> {
+def Fp8_ReadElementOp : Fp8_ViewReaderOp<"read_element", [Fp8_NamesResult<"element">]> {
   let summary = "reads an element of a row in shared memory";
   let description = [{
     All threads of the role get the same element, such as a B scale.
@@ -161,7 +161,7 @@ def Fp8_ReadElementOp : Fp8_ViewReaderOp<"read_element"> {
   let hasVerifier = 1;
 }
 
-def Fp8_MapOp : Fp8_Op<"map", [InLinearFunction, Pure, SingleBlock]> {
+def Fp8_MapOp : Fp8_Op<"map", [InLinearFunction, Pure, SingleBlock, Fp8_NamesElements]> {
   let summary = "computes each element of a fragment from those of others";
   let description = [{
     Runs the body for every element, on registers: the block's arguments are the elements of the operands at one place, what it yields is the

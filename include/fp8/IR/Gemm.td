@@ -6,7 +6,7 @@
 
 include "fp8/IR/Fp8Base.td"
 
-def Fp8_BlockwiseGemmOp : Fp8_Op<"blockwise_gemm", [AttrSizedOperandSegments]> {
+def Fp8_BlockwiseGemmOp : Fp8_Op<"blockwise_gemm", [AttrSizedOperandSegments, Fp8_NamesElements]> {
   let summary = "D = sum over K blocks of a_scale * b_scale * (A * B^T)";
   let description = [{
     The blockwise-scaled FP8 product: for each 128-deep block kb of K,

@@ -28,7 +28,7 @@ def Fp8_TensorMapOp : Fp8_Op<"tensor_map", [Pure]> {
   let hasVerifier = 1;
 }
 
-def Fp8_MultiprocessorCountOp : Fp8_Op<"multiprocessor_count", [Pure]> {
+def Fp8_MultiprocessorCountOp : Fp8_Op<"multiprocessor_count", [Pure, Fp8_NamesResult<"multiprocessors">]> {
   let summary = "the number of multiprocessors of the device that the launch goes to";
   let description = [{
     ```mlir

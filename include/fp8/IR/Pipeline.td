@@ -100,7 +100,8 @@ def Fp8_CloseOp : Fp8_ConsumingOp<"close", [Fp8_RoleWork<"Any">]> {
   let assemblyFormat = "$end attr-dict `:` type($end)";
 }
 
-def Fp8_TileOp : Fp8_BorrowingOp<"tile", [Pure, DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
+def Fp8_TileOp : Fp8_BorrowingOp<"tile", [Pure, DeclareOpInterfaceMethods<InferTypeOpInterface>,
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
   let summary = "lends the view of one tile of a stage";
   let description = [{
     Borrows the stage and lends its tile of that name (L9).
@@ -120,7 +121,7 @@ def Fp8_TileOp : Fp8_BorrowingOp<"tile", [Pure, DeclareOpInterfaceMethods<InferT
   let assemblyFormat = "$stage `[` $name `]` attr-dict `:` type($stage)";
 }
 
-def Fp8_IndexOp : Fp8_BorrowingOp<"index", [Pure]> {
+def Fp8_IndexOp : Fp8_BorrowingOp<"index", [Pure, Fp8_NamesResult<"slot">]> {
   let summary = "lends the number of the slot";
   let description = [{
     Borrows the stage and lends the number of its slot, in 0 .. stages-1 (L9). Of an end it is the slot that `fp8.acquire` would take

@@ -8,7 +8,7 @@ include "fp8/IR/Pipeline.td"
 include "mlir/Interfaces/LoopLikeInterface.td"
 
 def Fp8_ForEachTileOp : Fp8_Op<"for_each_tile", [Fp8_EarlierPhaseOpInterface, SingleBlockImplicitTerminator<"::mlir::fp8::YieldOp">, AttrSizedOperandSegments,
-    Fp8_LinearOpInterface,
+    Fp8_LinearOpInterface, DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>,
     DeclareOpInterfaceMethods<RegionBranchOpInterface, ["getEntrySuccessorOperands"]>,
     DeclareOpInterfaceMethods<LoopLikeOpInterface, ["getLoopResults", "getRegionIterArgs",
                                                     "getYieldedValuesMutable"]>]> {

@@ -66,7 +66,7 @@ def Fp8_WarpgroupMmaOp : Fp8_Op<"warpgroup_mma", [InLinearFunction, Fp8_LinearOp
   }];
 }
 
-def Fp8_WaitMmaOp : Fp8_ConsumingOp<"wait_mma", [
+def Fp8_WaitMmaOp : Fp8_ConsumingOp<"wait_mma", [Fp8_NamesResult<"product">,
     TypesMatchWith<"the result is the product", "pending", "fragment", "::llvm::cast<::mlir::fp8::PendingType>($_self).getFragment()">]> {
   let summary = "waits for a product in registers";
   let description = [{

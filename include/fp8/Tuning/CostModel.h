@@ -6,6 +6,7 @@
 #define FP8_TUNING_COSTMODEL_H
 
 #include "fp8/Chip/Machine.h"
+#include "fp8/Config/GemmConfig.h"
 
 #include <array>
 #include <cstdint>
@@ -23,13 +24,8 @@ struct Problem {
 
 /// What matters of a kernel.
 struct KernelShape {
-  int64_t ctaRows; ///< of the output tile that one CTA computes
-  int64_t tileN;
-  int64_t ctaGroup = 1; ///< the CTAs that share one MMA, and its B
-  int64_t clusterM = 1, clusterN = 1;
-  int64_t splitK = 1; ///< the CTAs, a cluster, that divide the K blocks
+  config::GemmConfig config; ///< leaves nothing open
   bool sharesA = false, sharesB = false; ///< each is copied once for a cluster
-  int64_t stages = 4;
   int64_t blocksPerStage = 1;
   /// Warpgroups that multiply into registers and promote. 0: the MMA writes
   /// tensor memory, and other warps promote meanwhile.
@@ -37,8 +33,6 @@ struct KernelShape {
   bool swapped = false; ///< columns are the rows of warpgroups' products
   bool overlaps = false; ///< the next product is started before one's promotion
   int64_t scaleParts = 1; ///< equal parts of the columns, by their B scales
-  /// Launched programmatically: begins while the kernel in front ends.
-  bool programmatic = false;
 };
 
 /// What the loops over K and the tiles may be bound by.

@@ -19,8 +19,9 @@ using namespace mlir::fp8;
 
 /// The schedule of the op with that configuration; null if it is no kernel that
 /// is worth trying. Errors are not shown.
-static std::unique_ptr<GemmSchedule>
-trySchedule(BlockwiseGemmOp op, const chip::Chip &chip, GemmConfigAttr config) {
+static std::unique_ptr<GemmSchedule> trySchedule(BlockwiseGemmOp op,
+                                                 const chip::Chip &chip,
+                                                 const GemmConfig &config) {
   ScopedDiagnosticHandler silent(op.getContext(),
                                  [](Diagnostic &) { return success(); });
   FailureOr<std::unique_ptr<GemmSchedule>> chosen =
@@ -55,16 +56,9 @@ static void preferFewTiles(SmallVectorImpl<RankedConfig> &ranked) {
     std::rotate(ranked.begin(), fewest, std::next(fewest));
 }
 
-static GemmConfigAttr setLaunch(GemmConfigAttr config, bool programmatic) {
-  return GemmConfigAttr::get(
-      config.getContext(), config.getTileM(), config.getTileN(),
-      config.getTileK(), config.getCtaGroup(), config.getClusterM(),
-      config.getClusterN(), config.getSplitK(), config.getStages(),
-      config.getAccumulators(), config.getScheduler(), programmatic);
-}
-
 /// The configuration, with that launch or the faster one, and its time.
-static RankedConfig predict(GemmConfigAttr config, const GemmSchedule &schedule,
+static RankedConfig predict(const GemmConfig &config,
+                            const GemmSchedule &schedule,
                             const chip::Machine &machine,
                             const GemmExtents &extents, LaunchChoice launch) {
   auto bytes = [](Type element) {
@@ -78,9 +72,10 @@ static RankedConfig predict(GemmConfigAttr config, const GemmSchedule &schedule,
                           bytes(schedule.problem.epilogue.residual)};
   auto launched = [&](bool programmatic) {
     tuning::KernelShape shape = schedule.getShape();
-    shape.programmatic = programmatic;
-    return RankedConfig{setLaunch(config, programmatic),
-                        tuning::predict(machine, problem, shape)};
+    shape.config.programmatic = programmatic;
+    RankedConfig ranked{config, tuning::predict(machine, problem, shape)};
+    ranked.config.programmatic = programmatic;
+    return ranked;
   };
   if (launch != LaunchChoice::Fastest)
     return launched(launch == LaunchChoice::Programmatic);
@@ -93,8 +88,7 @@ static SmallVector<RankedConfig, 0> rank(BlockwiseGemmOp op,
                                          const GemmExtents &extents,
                                          LaunchChoice launch) {
   SmallVector<RankedConfig, 0> ranked;
-  for (GemmConfigAttr config :
-       GemmSchedule::getCandidates(op.getContext(), chip, extents))
+  for (const GemmConfig &config : GemmSchedule::getCandidates(chip, extents))
     if (auto schedule = trySchedule(op, chip, config))
       ranked.push_back(
           predict(config, *schedule, *chip.machine, extents, launch));
@@ -206,18 +200,18 @@ std::optional<GemmExtents> ConfigChooser::getExtents(BlockwiseGemmOp op) const {
                      orGuess(extents[2]), std::max<int64_t>(batch, 1)};
 }
 
-GemmConfigAttr ConfigChooser::lookup(BlockwiseGemmOp op,
-                                     const GemmExtents &extents) const {
+std::optional<GemmConfig>
+ConfigChooser::lookup(BlockwiseGemmOp op, const GemmExtents &extents) const {
   const TunedTable::Entry *entry = table ? table->lookup(extents) : nullptr;
   if (!entry)
-    return {};
+    return std::nullopt;
   auto schedule = trySchedule(op, *chip, entry->config);
   if (!schedule)
-    return {};
+    return std::nullopt;
   // Which launch is the faster depends on the rows of tiles: where M has others
   // than the M that was measured, the model says.
   auto rows = [&](int64_t m) {
-    return llvm::divideCeil(m, entry->config.getTileM());
+    return llvm::divideCeil(m, entry->config.tileM);
   };
   if (launch == LaunchChoice::Fastest && rows(entry->m) == rows(extents.m))
     return entry->config;
@@ -227,25 +221,22 @@ GemmConfigAttr ConfigChooser::lookup(BlockwiseGemmOp op,
 
 ConfigChoice ConfigChooser::choose(BlockwiseGemmOp op) const {
   ConfigChoice choice{
-      ConfigSource::Lowering, op.getConfigAttr(), getExtents(op), {}};
+      ConfigSource::Lowering, op.getConfig(), getExtents(op), {}};
   if (choice.extents)
     choice.ranked = rank(op, *chip, *choice.extents, launch);
   if (choice.config) {
     choice.source = ConfigSource::Pinned;
     return choice;
   }
-  if (GemmConfigAttr config =
-          choice.extents ? lookup(op, *choice.extents) : nullptr) {
-    choice.config = config;
+  if (choice.extents)
+    choice.config = lookup(op, *choice.extents);
+  if (choice.config) {
     choice.source = ConfigSource::Table;
   } else if (!choice.ranked.empty()) {
     choice.config = choice.ranked.front().config;
     choice.source = ConfigSource::Model;
   } else if (!choice.extents && launch == LaunchChoice::Programmatic) {
-    choice.config = GemmConfigAttr::get(
-        op.getContext(), GemmSchedule::kDefaultTile, GemmSchedule::kDefaultTile,
-        GemmSchedule::kScaleBlock, /*ctaGroup=*/1, 1, 1, 1, /*stages=*/0,
-        /*accumulators=*/0, SchedulerKind::Persistent, /*programmatic=*/true);
+    choice.config.emplace().programmatic = true;
   }
   return choice;
 }

@@ -15,7 +15,7 @@ namespace tuning = ::fp8::tuning;
 
 /// A configuration that can be made into a kernel, and its time.
 struct RankedConfig {
-  GemmConfigAttr config;
+  GemmConfig config;
   tuning::Prediction prediction;
 };
 
@@ -32,7 +32,7 @@ StringRef stringifyConfigSource(ConfigSource source);
 
 struct ConfigChoice {
   ConfigSource source;
-  GemmConfigAttr config;              ///< null if the lowering chooses
+  std::optional<GemmConfig> config;   ///< none if the lowering chooses
   std::optional<GemmExtents> extents; ///< that it is for
   /// The fastest first, but before it one of fewer tiles that is as good.
   SmallVector<RankedConfig, 0> ranked;
@@ -69,9 +69,10 @@ private:
   /// if all of M, N and K would be guessed.
   std::optional<GemmExtents> getExtents(BlockwiseGemmOp op) const;
 
-  /// What the table has for the op; null if it has nothing, or what it has
+  /// What the table has for the op; none if it has nothing, or what it has
   /// cannot be a kernel.
-  GemmConfigAttr lookup(BlockwiseGemmOp op, const GemmExtents &extents) const;
+  std::optional<GemmConfig> lookup(BlockwiseGemmOp op,
+                                   const GemmExtents &extents) const;
 
   const chip::Chip *chip;
   /// M, N and K, or ShapedType::kDynamic.

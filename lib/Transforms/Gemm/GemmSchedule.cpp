@@ -20,7 +20,8 @@ namespace {
 
 /// What an engine's schedule is made of.
 struct Engine {
-  std::unique_ptr<GemmSchedule> (*create)(const GemmProblem &problem);
+  std::unique_ptr<GemmSchedule> (*create)(const GemmProblem &problem,
+                                          const GemmConfig &config);
   void (*addCandidates)(const CandidateSink &add, const chip::Chip &chip,
                         const GemmExtents &extents);
 };
@@ -29,8 +30,9 @@ struct Engine {
 
 template <typename Schedule>
 static Engine makeEngine() {
-  return {[](const GemmProblem &problem) -> std::unique_ptr<GemmSchedule> {
-            return std::make_unique<Schedule>(problem);
+  return {[](const GemmProblem &problem,
+             const GemmConfig &config) -> std::unique_ptr<GemmSchedule> {
+            return std::make_unique<Schedule>(problem, config);
           },
           Schedule::addCandidates};
 }
@@ -45,18 +47,13 @@ static Engine getEngine(const chip::Chip &chip) {
   llvm_unreachable("no other engine");
 }
 
-SmallVector<GemmConfigAttr>
-GemmSchedule::getCandidates(MLIRContext *context, const chip::Chip &chip,
+SmallVector<GemmConfig>
+GemmSchedule::getCandidates(const chip::Chip &chip,
                             const GemmExtents &extents) {
-  SmallVector<GemmConfigAttr> configs;
-  auto add = [&](int64_t tileM, int64_t tileN, int64_t group,
-                 ClusterShape cluster) {
-    configs.push_back(GemmConfigAttr::get(
-        context, tileM, tileN, kScaleBlock, group, cluster.m, cluster.n,
-        cluster.k, /*stages=*/0, /*accumulators=*/0, SchedulerKind::Persistent,
-        /*programmatic=*/false));
-  };
-  getEngine(chip).addCandidates(add, chip, extents);
+  SmallVector<GemmConfig> configs;
+  getEngine(chip).addCandidates(
+      [&](const GemmConfig &config) { configs.push_back(config); }, chip,
+      extents);
   return configs;
 }
 
@@ -70,26 +67,19 @@ SmallVector<int64_t> GemmSchedule::getTileNs() {
 }
 
 FailureOr<std::unique_ptr<GemmSchedule>>
-GemmSchedule::choose(BlockwiseGemmOp op, GemmConfigAttr config,
+GemmSchedule::choose(BlockwiseGemmOp op, const GemmConfig &config,
                      const chip::Chip &chip) {
   std::unique_ptr<GemmSchedule> schedule =
-      getEngine(chip).create(GemmProblem::get(op));
-  if (config) {
-    schedule->tileM = config.getTileM();
-    schedule->tileN = config.getTileN();
-    schedule->tileK = config.getTileK();
-    schedule->ctaGroup = config.getCtaGroup();
-    schedule->cluster = {config.getClusterM(), config.getClusterN(),
-                         config.getSplitK()};
-    schedule->scheduler = config.getScheduler();
-    schedule->programmatic = config.getProgrammatic();
-  }
+      getEngine(chip).create(GemmProblem::get(op), config);
   if (schedule->isDynamic() && !chip.has(chip::Feature::ClusterLaunchControl))
     return emitNoKernel(op, chip) << "scheduler = clc requires cluster launch "
                                      "control, which it lacks; take "
                                      "scheduler = persistent";
-  if (failed(schedule->fit(op, config, chip)))
+  if (failed(schedule->fit(op, chip)))
     return failure();
+  // The tiles of a grid that is launched at once need no order.
+  if (!schedule->band && schedule->scheduler != SchedulerKind::OneTile)
+    schedule->band = schedule->getBand();
   return schedule;
 }
 
@@ -263,7 +253,6 @@ int64_t GemmSchedule::getFixedSpace() const {
 }
 
 LogicalResult GemmSchedule::chooseStages(BlockwiseGemmOp op,
-                                         GemmConfigAttr config,
                                          const chip::Chip &chip) {
   auto [fixed, perStage] = getRingSpace();
   int64_t maxStages = (chip.sharedMemoryPerCta - fixed) / perStage;
@@ -275,7 +264,7 @@ LogicalResult GemmSchedule::chooseStages(BlockwiseGemmOp op,
            << chip.sharedMemoryPerCta
            << " that shared memory has; take a smaller tile"
            << (cluster.k > 1 ? ", or leave split_k out" : "");
-  stages = config && config.getStages() ? config.getStages() : maxStages;
+  stages = pinned.stages ? pinned.stages : maxStages;
   if (stages > maxStages)
     return op->emitOpError()
            << stages << " stages of " << perStage
@@ -295,14 +284,10 @@ static int64_t getScaleParts(const GemmSchedule &schedule) {
 }
 
 tuning::KernelShape GemmSchedule::getShape() const {
-  tuning::KernelShape shape{getCtaRows(), tileN};
-  shape.ctaGroup = ctaGroup;
-  shape.clusterM = cluster.m;
-  shape.clusterN = cluster.n;
-  shape.splitK = cluster.k;
+  tuning::KernelShape shape;
+  shape.config = *this;
   shape.sharesA = multicastsA();
   shape.sharesB = multicastsB();
-  shape.stages = stages;
   shape.blocksPerStage = kGroup;
   shape.scaleParts = getScaleParts(*this);
   describe(shape);

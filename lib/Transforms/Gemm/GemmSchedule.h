@@ -19,17 +19,14 @@ namespace tuning = ::fp8::tuning;
 
 class KernelBuilder;
 
-/// Takes a tile M, a tile N, a CTA group and a cluster.
-using CandidateSink = llvm::function_ref<void(
-    int64_t tileM, int64_t tileN, int64_t ctaGroup, ClusterShape cluster)>;
+using CandidateSink = llvm::function_ref<void(const GemmConfig &candidate)>;
 
-/// Extents in elements.
-class GemmSchedule {
+/// A configuration that leaves nothing open, and what follows from it. Extents
+/// are in elements.
+class GemmSchedule : public GemmConfig {
 public:
   /// Rows of clusters' tiles that are computed together, for L2.
   static constexpr int64_t kBand = 8;
-  /// Tile M and N of an op without a configuration.
-  static constexpr int64_t kDefaultTile = 128;
   /// K elements that share a scale.
   static constexpr int64_t kScaleBlock = 128;
   /// M, N and K stay below this: coordinates are 32-bit (PTX ISA,
@@ -40,30 +37,26 @@ public:
   static constexpr int64_t kWorkStages = 2;
 
   const GemmProblem problem;
-  int64_t tileM = kDefaultTile, tileN = kDefaultTile,
-          tileK = kScaleBlock; ///< what one MMA computes
-  int64_t ctaGroup = 1;        ///< the CTAs that compute it together, 1 or 2
-  ClusterShape cluster;
-  int64_t stages = 1; ///< slots of the input pipeline
-  SchedulerKind scheduler = SchedulerKind::Persistent;
-  /// The kernel may start while the one in front ends.
-  bool programmatic = false;
+  const GemmConfig pinned; ///< the configuration that the schedule is made of
   /// The K blocks of a slot of the input ring.
   int64_t kGroup = 1;
 
+  GemmSchedule(const GemmProblem &problem, const GemmConfig &pinned)
+      : GemmConfig(pinned), problem(problem), pinned(pinned) {
+    // The types of rings are asked for before their depths are chosen.
+    stages = accumulators = 1;
+  }
   virtual ~GemmSchedule() = default;
 
-  /// Chooses for the op what `config` (may be null) leaves open. Fails with an
-  /// error at the op if what it pins does not fit, or the chip has no such
-  /// kernel.
+  /// Chooses for the op what `config` leaves open. Fails with an error at the
+  /// op if what it pins does not fit, or the chip has no such kernel.
   static FailureOr<std::unique_ptr<GemmSchedule>>
-  choose(BlockwiseGemmOp op, GemmConfigAttr config, const chip::Chip &chip);
+  choose(BlockwiseGemmOp op, const GemmConfig &config, const chip::Chip &chip);
 
   /// Configurations that are worth ranking for the extents. They leave open
   /// what a schedule chooses.
-  static SmallVector<GemmConfigAttr> getCandidates(MLIRContext *context,
-                                                   const chip::Chip &chip,
-                                                   const GemmExtents &extents);
+  static SmallVector<GemmConfig> getCandidates(const chip::Chip &chip,
+                                               const GemmExtents &extents);
 
   Type getParameterType(GemmParameter parameter) const;
 
@@ -84,10 +77,6 @@ public:
   //===--------------------------------------------------------------------===//
   // A, B and their scales
   //===--------------------------------------------------------------------===//
-
-  /// The rows of D that one CTA computes, and the rows of B that it holds.
-  int64_t getCtaRows() const { return tileM / ctaGroup; }
-  int64_t getCtaColumns() const { return tileN / ctaGroup; }
 
   TileType getATile() const;
   TileType getBTile() const;
@@ -146,7 +135,8 @@ public:
 
   /// True if neighbouring clusters share rows of A, else columns of B.
   virtual bool hasBandsOfColumns() const { return false; }
-  /// Clusters' tiles, across the neighbours, that are computed together.
+  /// Clusters' tiles, across the neighbours, that are computed together where
+  /// the configuration leaves it open.
   virtual int64_t getBand() const { return kBand; }
 
   //===--------------------------------------------------------------------===//
@@ -162,11 +152,8 @@ public:
   virtual bool spills() const = 0;
 
 protected:
-  explicit GemmSchedule(const GemmProblem &problem) : problem(problem) {}
-
-  /// Checks what `config` (may be null) pins, and chooses the rest.
-  virtual LogicalResult fit(BlockwiseGemmOp op, GemmConfigAttr config,
-                            const chip::Chip &chip) = 0;
+  /// Checks what the configuration pins, and chooses what it leaves open.
+  virtual LogicalResult fit(BlockwiseGemmOp op, const chip::Chip &chip) = 0;
   /// Columns that a thread, or a warpgroup, has side by side.
   virtual int64_t getOwnedColumns() const = 0;
   virtual int64_t getStoreDepth() const = 0;
@@ -188,9 +175,8 @@ protected:
   /// The bytes of shared memory that do not grow with the number of stages:
   /// the store queue, the rings of addends, barriers and alignment.
   int64_t getFixedSpace() const;
-  /// Makes the input ring as deep as `config` says, or shared memory allows.
-  LogicalResult chooseStages(BlockwiseGemmOp op, GemmConfigAttr config,
-                             const chip::Chip &chip);
+  /// Makes the input ring as deep as it is pinned, or shared memory allows.
+  LogicalResult chooseStages(BlockwiseGemmOp op, const chip::Chip &chip);
 };
 
 /// Begins an error at the op: it cannot be a kernel for the chip.

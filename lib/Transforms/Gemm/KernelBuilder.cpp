@@ -100,9 +100,8 @@ KernelBuilder::Carried KernelBuilder::forEachTile(ValueRange inits,
     results.push_back(work.getType());
   }
   llvm::append_range(results, inits.getTypes());
-  IntegerAttr band = schedule.scheduler == SchedulerKind::OneTile
-                         ? IntegerAttr()
-                         : builder.getI64IntegerAttr(schedule.getBand());
+  IntegerAttr band =
+      schedule.band ? builder.getI64IntegerAttr(schedule.band) : IntegerAttr();
   auto op = ForEachTileOp::create(
       builder, loc, results,
       SchedulerKindAttr::get(builder.getContext(), schedule.scheduler), band,

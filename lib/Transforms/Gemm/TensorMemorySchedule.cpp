@@ -12,6 +12,16 @@ using namespace mlir::fp8;
 /// its way.
 static constexpr int64_t kScaleStages = 3;
 
+static GemmConfig makeCandidate(int64_t tileM, int64_t tileN, int64_t ctaGroup,
+                                ClusterShape cluster) {
+  GemmConfig config;
+  config.tileM = tileM;
+  config.tileN = tileN;
+  config.ctaGroup = ctaGroup;
+  config.cluster = cluster;
+  return config;
+}
+
 void TensorMemorySchedule::addCandidates(const CandidateSink &add,
                                          const chip::Chip &,
                                          const GemmExtents &extents) {
@@ -24,7 +34,7 @@ void TensorMemorySchedule::addCandidates(const CandidateSink &add,
           bool isWider = (m > group && extents.m <= tileM / group * (m - 1)) ||
                          (n > 1 && extents.n <= tileN * (n - 1));
           if (tileM >= 64 * group && !isWider)
-            add(tileM, tileN, group, {m, n, 1});
+            add(makeCandidate(tileM, tileN, group, {m, n, 1}));
         }
 }
 
@@ -169,12 +179,10 @@ LogicalResult TensorMemorySchedule::checkChunks(BlockwiseGemmOp op) const {
 }
 
 LogicalResult TensorMemorySchedule::chooseAccumulators(BlockwiseGemmOp op,
-                                                       GemmConfigAttr config,
                                                        const chip::Chip &chip) {
   int64_t columns = getAccumulatorRing().getStageColumns();
   int64_t most = chip.tensorMemoryColumns / columns;
-  accumulators =
-      config && config.getAccumulators() ? config.getAccumulators() : most;
+  accumulators = pinned.accumulators ? pinned.accumulators : most;
   if (accumulators > most)
     return op->emitOpError()
            << accumulators << " accumulators of " << columns
@@ -183,10 +191,9 @@ LogicalResult TensorMemorySchedule::chooseAccumulators(BlockwiseGemmOp op,
 }
 
 LogicalResult TensorMemorySchedule::fit(BlockwiseGemmOp op,
-                                        GemmConfigAttr config,
                                         const chip::Chip &chip) {
   if (failed(checkMma(op, chip)) || failed(checkRows(op)) ||
-      failed(checkChunks(op)) || failed(chooseAccumulators(op, config, chip)))
+      failed(checkChunks(op)) || failed(chooseAccumulators(op, chip)))
     return failure();
-  return chooseStages(op, config, chip);
+  return chooseStages(op, chip);
 }

@@ -11,8 +11,7 @@ namespace mlir::fp8 {
 
 class TensorMemorySchedule : public GemmSchedule {
 public:
-  explicit TensorMemorySchedule(const GemmProblem &problem)
-      : GemmSchedule(problem) {}
+  using GemmSchedule::GemmSchedule;
 
   static void addCandidates(const CandidateSink &add, const chip::Chip &chip,
                             const GemmExtents &extents);
@@ -38,8 +37,7 @@ public:
   bool spills() const final;
 
 private:
-  LogicalResult fit(BlockwiseGemmOp op, GemmConfigAttr config,
-                    const chip::Chip &chip) final;
+  LogicalResult fit(BlockwiseGemmOp op, const chip::Chip &chip) final;
   int64_t getOwnedColumns() const final;
   int64_t getStoreDepth() const final;
   int64_t getScaleBlocks() const final { return getScaleGroup(); }
@@ -51,13 +49,10 @@ private:
   /// The threads that read tensor memory touch rows in chunks of 16 bytes, each
   /// chunk by one thread.
   LogicalResult checkChunks(BlockwiseGemmOp op) const;
-  /// Makes the ring of accumulators as deep as `config` says, or tensor memory
+  /// Makes the ring of accumulators as deep as it is pinned, or tensor memory
   /// allows.
-  LogicalResult chooseAccumulators(BlockwiseGemmOp op, GemmConfigAttr config,
-                                   const chip::Chip &chip);
+  LogicalResult chooseAccumulators(BlockwiseGemmOp op, const chip::Chip &chip);
   bool sharesRows() const { return getEpilogueWarps() > 4; }
-
-  int64_t accumulators = 1; ///< stages of the output pipeline
 };
 
 } // namespace mlir::fp8

@@ -12,15 +12,17 @@
 using namespace mlir;
 using namespace mlir::fp8;
 
-/// Null if the text is no configuration; what is wrong goes to `problem`.
-static GemmConfigAttr parseConfig(StringRef text, MLIRContext *context,
-                                  std::string &problem) {
+/// None if the text is no configuration; what is wrong goes to `problem`.
+static std::optional<GemmConfig>
+parseConfig(StringRef text, MLIRContext *context, std::string &problem) {
   ScopedDiagnosticHandler handler(context, [&](Diagnostic &diagnostic) {
     problem = diagnostic.str();
     return success();
   });
   std::string attribute = ("#fp8.gemm_config<" + text + ">").str();
-  return dyn_cast_or_null<GemmConfigAttr>(parseAttribute(attribute, context));
+  auto config =
+      dyn_cast_or_null<GemmConfigAttr>(parseAttribute(attribute, context));
+  return config ? std::optional(config.getValue()) : std::nullopt;
 }
 
 /// False, with what is wrong in `problem`, if the entry is none.
@@ -30,7 +32,7 @@ static bool readEntry(const llvm::json::Value &value, MLIRContext *context,
   auto extent = [&](StringRef key) {
     return object ? object->getInteger(key).value_or(0) : 0;
   };
-  entry = {extent("m"), extent("n"), extent("k"), nullptr, 0};
+  entry = {extent("m"), extent("n"), extent("k"), {}, 0};
   auto config =
       object ? object->getString("config") : std::optional<StringRef>();
   auto us = object ? object->getNumber("us") : std::optional<double>();
@@ -39,8 +41,9 @@ static bool readEntry(const llvm::json::Value &value, MLIRContext *context,
     return false;
   }
   entry.us = *us;
-  entry.config = parseConfig(*config, context, problem);
-  return bool(entry.config);
+  std::optional<GemmConfig> parsed = parseConfig(*config, context, problem);
+  entry.config = parsed.value_or(GemmConfig());
+  return parsed.has_value();
 }
 
 FailureOr<TunedTable>

@@ -13,7 +13,7 @@ class TunedTable {
 public:
   struct Entry {
     int64_t m, n, k;
-    GemmConfigAttr config;
+    GemmConfig config;
     double us;
   };
 

@@ -14,6 +14,15 @@ using namespace mlir::fp8;
 /// Rows of an MMA, and of a warpgroup's product.
 static constexpr int64_t kMmaRows = 64;
 
+static GemmConfig makeCandidate(int64_t tileM, int64_t tileN,
+                                ClusterShape cluster = {}) {
+  GemmConfig config;
+  config.tileM = tileM;
+  config.tileN = tileN;
+  config.cluster = cluster;
+  return config;
+}
+
 void WarpgroupSchedule::addCandidates(const CandidateSink &add,
                                       const chip::Chip &chip,
                                       const GemmExtents &extents) {
@@ -26,13 +35,13 @@ void WarpgroupSchedule::addCandidates(const CandidateSink &add,
     for (int64_t k : {2, 4, 8})
       if (tiles * k <= chip.machine->multiprocessors &&
           extents.k >= k * kLeastBlocks * kScaleBlock)
-        add(tileM, tileN, /*ctaGroup=*/1, {1, 1, k});
+        add(makeCandidate(tileM, tileN, {1, 1, k}));
   };
   // No clusters but those: on an H200 they gained 1 to 6 % on some shapes and
   // lost on the others, and the model cannot tell which (docs/Chooser.md).
   for (int64_t tileM : {64, 128, 256})
     for (int64_t tileN : getTileNs())
-      add(tileM, tileN, /*ctaGroup=*/1, {1, 1, 1});
+      add(makeCandidate(tileM, tileN));
   for (int64_t tileM : {64, 128})
     for (int64_t tileN : getTileNs())
       addSplit(tileM, tileN);
@@ -43,7 +52,7 @@ void WarpgroupSchedule::addCandidates(const CandidateSink &add,
   int64_t most = llvm::alignTo(extents.m, 16);
   for (int64_t tileM = 8; tileM <= most && tileM < kMmaRows; tileM += 8)
     for (int64_t tileN = kMmaRows; tileN <= 256; tileN += kMmaRows) {
-      add(tileM, tileN, /*ctaGroup=*/1, {1, 1, 1});
+      add(makeCandidate(tileM, tileN));
       addSplit(tileM, tileN);
     }
 }
@@ -199,14 +208,12 @@ LogicalResult WarpgroupSchedule::checkSplit(BlockwiseGemmOp op,
   return success();
 }
 
-void WarpgroupSchedule::chooseKGroup(GemmConfigAttr config,
-                                     const chip::Chip &chip) {
+void WarpgroupSchedule::chooseKGroup(const chip::Chip &chip) {
   constexpr int64_t kLeastStages = 3;
   kGroup = 1;
   if (!holdsTwoProducts() || problem.hasColumnScales())
     return;
-  int64_t least =
-      config && config.getStages() ? config.getStages() : kLeastStages;
+  int64_t least = pinned.stages ? pinned.stages : kLeastStages;
   for (int64_t blocks : {4, 2, 1}) {
     kGroup = blocks;
     auto [fixed, perStage] = getRingSpace();
@@ -215,7 +222,7 @@ void WarpgroupSchedule::chooseKGroup(GemmConfigAttr config,
   }
 }
 
-LogicalResult WarpgroupSchedule::fit(BlockwiseGemmOp op, GemmConfigAttr config,
+LogicalResult WarpgroupSchedule::fit(BlockwiseGemmOp op,
                                      const chip::Chip &chip) {
   if (cluster.k > 1 && failed(checkSplit(op, chip)))
     return failure();
@@ -223,12 +230,12 @@ LogicalResult WarpgroupSchedule::fit(BlockwiseGemmOp op, GemmConfigAttr config,
     return emitNoKernel(op, chip)
            << "cta_group = 2 requires tensor memory, which it lacks; take "
               "cta_group = 1";
-  if (config && config.getAccumulators())
+  if (pinned.accumulators)
     return emitNoKernel(op, chip)
            << "'accumulators' requires tensor memory, which it lacks; leave "
               "'accumulators' out";
   if (failed(checkRows(op)))
     return failure();
-  chooseKGroup(config, chip);
-  return chooseStages(op, config, chip);
+  chooseKGroup(chip);
+  return chooseStages(op, chip);
 }

@@ -11,8 +11,7 @@ namespace mlir::fp8 {
 
 class WarpgroupSchedule : public GemmSchedule {
 public:
-  explicit WarpgroupSchedule(const GemmProblem &problem)
-      : GemmSchedule(problem) {}
+  using GemmSchedule::GemmSchedule;
 
   static void addCandidates(const CandidateSink &add, const chip::Chip &chip,
                             const GemmExtents &extents);
@@ -57,8 +56,7 @@ public:
   bool spills() const final;
 
 private:
-  LogicalResult fit(BlockwiseGemmOp op, GemmConfigAttr config,
-                    const chip::Chip &chip) final;
+  LogicalResult fit(BlockwiseGemmOp op, const chip::Chip &chip) final;
   int64_t getOwnedColumns() const final { return getStoredColumns(); }
   int64_t getStoreDepth() const final;
   int64_t getScaleBlocks() const final { return 1; }
@@ -70,9 +68,9 @@ private:
   /// Checks that the CTAs that divide K store whole shares.
   LogicalResult checkSplit(BlockwiseGemmOp op, const chip::Chip &chip) const;
   /// As many K blocks a slot as hide the start of one product behind the
-  /// promotion of another, as long as there are the slots that `config` says,
-  /// or slots enough to hide the copies.
-  void chooseKGroup(GemmConfigAttr config, const chip::Chip &chip);
+  /// promotion of another, as long as there are the slots that are pinned, or
+  /// slots enough to hide the copies.
+  void chooseKGroup(const chip::Chip &chip);
 };
 
 } // namespace mlir::fp8
