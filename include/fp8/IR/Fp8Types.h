@@ -53,6 +53,9 @@ struct ClusterShape {
 /// The cluster of the kernel in which the op stands, or which it is.
 ClusterShape getClusterShape(Operation *op);
 
+/// Where the elements of a fragment are ("fp8/IR/RegisterLayout.h").
+class RegisterLayout;
+
 } // namespace mlir::fp8
 
 #include "fp8/IR/Fp8Enums.h.inc"
