@@ -3,6 +3,7 @@
 // was read.
 
 #include "BindingRegion.h"
+#include "fp8/IR/RegisterLayout.h"
 
 #include "mlir/IR/Matchers.h"
 
@@ -34,31 +35,29 @@ static LogicalResult verifyShape(Operation *op, TmemType accumulator,
 /// Checks that the rows are those of one part of the fragment.
 static LogicalResult verifyPart(PromoteOp op, FragmentType rows,
                                 FragmentType fragment) {
-  bool swapped = fragment.isSwapped();
-  FragmentType part = fragment.withExtent(
-      swapped, fragment.getShape()[swapped] / fragment.getNumParts());
-  if (rows != part || !fragment.isOfWarpgroups())
+  RegisterLayout layout(fragment);
+  int64_t parts = layout.getExtent(RegisterLayout::Unit::Part);
+  std::optional<RegisterLayout::Axis> axis = layout.getPartAxis();
+  if (!axis ||
+      rows != fragment.withExtent(*axis, fragment.getShape()[*axis] / parts))
     return op.emitOpError() << "a product in registers must be a part of the "
                                "fragment, in the layout warpgroups or "
                                "warpgroup_columns (S1), but got "
                             << rows << " and " << fragment;
-  if (int64_t(op.getPart()) < fragment.getNumParts())
+  if (int64_t(op.getPart()) < parts)
     return success();
-  return op.emitOpError() << "the fragment has " << fragment.getNumParts()
-                          << " parts of 64 " << (swapped ? "columns" : "rows")
+  return op.emitOpError() << "the fragment has " << parts << " parts of 64 "
+                          << (axis == RegisterLayout::Row ? "rows" : "columns")
                           << " for each warpgroup (S1), but got part "
                           << op.getPart();
 }
 
-/// A thread reads its part of a row of such elements in chunks of 16 bytes; of
-/// what warpgroups hold, two elements.
-static LogicalResult verifyChunks(Operation *op, FragmentType fragment,
+/// A thread that holds one row reads it, of such elements, in chunks of 16
+/// bytes; another reads a pair, or an element, at a time.
+static LogicalResult verifyChunks(Operation *op, const RegisterLayout &layout,
                                   Type element) {
-  if (fragment.isOfWarpgroups())
-    return success();
-  int64_t bits =
-      fragment.getColumnsPerThread() * element.getIntOrFloatBitWidth();
-  if (bits % (16 * 8) == 0)
+  int64_t bits = layout.getNumRegisters() * element.getIntOrFloatBitWidth();
+  if (!layout.isOneRow() || bits % (16 * 8) == 0)
     return success();
   return op->emitOpError() << "a thread's part of a row must be a multiple of "
                               "16 bytes (F5), but is "
@@ -96,6 +95,7 @@ LogicalResult PromoteOp::verify() {
                             "but got "
                          << getPartial().getType();
   }
+  RegisterLayout layout(fragment);
   int64_t rows = fragment.getShape()[0], columns = fragment.getShape()[1];
   TileType aScale = getAScale().getType();
   if (!(getARow() ? areRows(aScale, rows) : isRow(aScale, rows)))
@@ -117,10 +117,9 @@ LogicalResult PromoteOp::verify() {
                               "of 1x"
                            << columns << " f32 or bf16 (S4), but got "
                            << row.getType();
-    return verifyChunks(*this, fragment, row.getType().getElementType());
+    return verifyChunks(*this, layout, row.getType().getElementType());
   }
-  int64_t scales = getBScales().size();
-  int64_t step = fragment.isSwapped() ? 64 : fragment.isOfWarpgroups() ? 8 : 2;
+  int64_t scales = getBScales().size(), step = layout.getScaleStep();
   if (scales == 0 || columns % (step * scales))
     return emitOpError() << "the B scales must divide the " << columns
                          << " columns into equal parts of a multiple of "
@@ -147,31 +146,29 @@ LogicalResult AddTileOp::verify() {
     return emitOpError() << "the tile's columns are " << first << " to "
                          << end - 1 << " of the fragment, which has "
                          << fragment.getShape()[1] << " (F2)";
-  if (fragment.isOfWarpgroups()) {
-    int64_t step = fragment.isSwapped() ? 16 : 8;
-    if (first % step == 0 && end % step == 0)
-      return success();
-    return emitOpError() << "the tile's columns, " << first << " to " << end - 1
-                         << ", must begin and end at multiples of " << step
-                         << " (F3)";
-  }
-  int64_t owned = fragment.getColumnsPerThread();
-  bool ofOneThread = first / owned == (end - 1) / owned;
-  bool wholeThreads = first % owned == 0 && end % owned == 0;
-  if (first % 2 || (!ofOneThread && !wholeThreads))
-    return emitOpError() << "the tile's columns, " << first << " to " << end - 1
-                         << ", must begin at an even one and lie within the "
-                         << owned
-                         << " that a thread owns, or be a multiple of them "
-                            "(F3)";
-  return ofOneThread ? success() : verifyChunks(*this, fragment, element);
+  RegisterLayout layout(fragment);
+  int64_t step = layout.getColumnStep(), block = layout.getColumnBlock();
+  bool isOfOneThread =
+      layout.isOneRow() && first % 2 == 0 && first / block == (end - 1) / block;
+  if (isOfOneThread)
+    return success();
+  if (first % step == 0 && end % step == 0)
+    return verifyChunks(*this, layout, element);
+  InFlightDiagnostic error = emitOpError()
+                             << "the tile's columns, " << first << " to "
+                             << end - 1 << ", must begin ";
+  if (layout.isOneRow())
+    return error << "at an even one and lie within the " << block
+                 << " that a thread owns, or be a multiple of them (F3)";
+  return error << "and end at multiples of " << step << " (F3)";
 }
 
 LogicalResult AddRowOp::verify() {
   FragmentType fragment = getFragment().getType();
   int64_t columns = fragment.getShape()[1];
   if (isRow(getRow().getType(), columns, /*orF16=*/true))
-    return verifyChunks(*this, fragment, getRow().getType().getElementType());
+    return verifyChunks(*this, RegisterLayout(fragment),
+                        getRow().getType().getElementType());
   return emitOpError() << "the row must be an unswizzled tile of 1x" << columns
                        << " f32, bf16 or f16 (F4), but got "
                        << getRow().getType();
@@ -227,9 +224,8 @@ LogicalResult mlir::fp8::verifyElementwiseBody(Operation *op, Block &body) {
     return op->emitOpError() << "the body must yield one f32 (E2)";
   for (Operation &inner : body.without_terminator()) {
     if (!isPure(&inner) || inner.getNumRegions())
-      return inner.emitOpError()
-             << "may not be in an fp8.map, whose ops are "
-                "pure and have no regions (E3)";
+      return inner.emitOpError() << "may not be in an fp8.map, whose ops are "
+                                    "pure and have no regions (E3)";
     if (inner.getName().getDialectNamespace() == "math" &&
         !isMathInstruction(&inner))
       return inner.emitOpError()

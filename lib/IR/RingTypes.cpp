@@ -4,6 +4,7 @@
 
 #include "TypeParsing.h"
 #include "fp8/IR/Fp8.h"
+#include "fp8/IR/RegisterLayout.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -158,16 +159,18 @@ LogicalResult ExchangeType::verify(function_ref<InFlightDiagnostic()> emitError,
   if (ctas < 2 || ctas > kMaxClusterSize)
     return emitError() << "an exchange is among 2 to " << kMaxClusterSize
                        << " CTAs, but got " << ctas;
-  if (!fragment.isOfWarpgroups())
+  std::optional<RegisterLayout::Axis> parts =
+      fragment.getRegisterLayout().getPartAxis();
+  if (!parts)
     return emitError() << "an exchange is of what warpgroups hold, in layout "
                           "warpgroups or warpgroup_columns (J2), but got "
                        << fragment;
-  bool swapped = fragment.isSwapped();
-  if (fragment.getShape()[!swapped] % (8 * ctas))
+  RegisterLayout::Axis divided = RegisterLayout::getOther(*parts);
+  if (fragment.getShape()[divided] % (8 * ctas))
     return emitError() << "each of the " << ctas
                        << " CTAs of an exchange gets whole eights of "
-                       << (swapped ? "rows" : "columns") << " (J2), but got "
-                       << fragment;
+                       << (divided == RegisterLayout::Row ? "rows" : "columns")
+                       << " (J2), but got " << fragment;
   return success();
 }
 

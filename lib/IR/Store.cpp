@@ -2,6 +2,7 @@
 // The store family: the queue of staging tiles and the copy out of it.
 
 #include "BindingRegion.h"
+#include "fp8/IR/RegisterLayout.h"
 
 using namespace mlir;
 using namespace mlir::fp8;
@@ -37,29 +38,32 @@ LogicalResult StoreOp::verify() {
                               "space (Q5), but got "
                            << rest.getType();
   }
-  bool ofWarpgroups = fragment.isOfWarpgroups() && !fragment.isSwapped();
-  int64_t rows = ofWarpgroups ? 64 : fragment.getRowsPerWarp();
+  RegisterLayout layout(fragment);
+  RegisterLayout::Unit stager = layout.getStager();
+  int64_t rows = layout.getRun(RegisterLayout::Row, stager);
   if (tile.getRows() != rows)
     return emitOpError() << "the tile must have as many rows as a "
-                         << (ofWarpgroups ? "warpgroup's part" : "warp holds")
+                         << (stager == RegisterLayout::Unit::Warp
+                                 ? "warpgroup's part"
+                                 : "warp holds")
                          << " of the fragment (Q1), " << rows << ", but got "
                          << tile.getRows();
-  if (fragment.isSwapped() && tile.getColumns() != 16)
-    return emitOpError() << "the tile must have the 16 columns that a warp "
-                            "holds of a part (Q2), but got "
-                         << tile.getColumns();
-  int64_t owned = fragment.isOfWarpgroups() ? fragment.getShape()[1]
-                                            : fragment.getColumnsPerThread();
-  bool isWholeRow = fragment.getLayout() == FragmentLayout::LaneHalves &&
-                    tile.getColumns() == 2 * owned;
-  if (owned % tile.getColumns() && !isWholeRow)
-    return emitOpError() << "the tile's " << tile.getColumns()
-                         << " columns must divide the " << owned
-                         << (fragment.isOfWarpgroups() ? " of the fragment (Q2)"
-                                                       : " that a thread owns "
-                                                         "(Q2)");
-  if (fragment.isOfWarpgroups() && tile.getColumns() % 8)
-    return emitOpError() << "the tile's " << tile.getColumns()
+  int64_t columns = tile.getColumns(), block = layout.getColumnBlock();
+  if (layout.getPartAxis() == RegisterLayout::Column && columns != block)
+    return emitOpError() << "the tile must have the " << block
+                         << " columns that a warp holds of a part (Q2), but "
+                            "got "
+                         << columns;
+  // Both threads of a row may stage it as one.
+  bool isOfWarp = columns == layout.getRun(RegisterLayout::Column,
+                                           RegisterLayout::Unit::Lane);
+  if (block % columns && !isOfWarp)
+    return emitOpError() << "the tile's " << columns
+                         << " columns must divide the " << block
+                         << (layout.isOneRow() ? " that a thread owns (Q2)"
+                                               : " of the fragment (Q2)");
+  if (!layout.isOneRow() && columns % layout.getColumnStep())
+    return emitOpError() << "the tile's " << columns
                          << " columns must be whole eights of a warpgroup's "
                             "fragment (Q2)";
   if (queue.getWarps() != fragment.getWarps())

@@ -4,6 +4,8 @@
 
 #include "TypeParsing.h"
 
+#include "fp8/IR/RegisterLayout.h"
+
 using namespace mlir;
 using namespace mlir::fp8;
 
@@ -161,6 +163,31 @@ void FragmentType::print(AsmPrinter &printer) const {
   if (getLayout() != FragmentLayout::Rows)
     printer << ", " << stringifyFragmentLayout(getLayout());
   printer << '>';
+}
+
+RegisterLayout FragmentType::getRegisterLayout() const {
+  return RegisterLayout(*this);
+}
+
+int64_t FragmentType::getColumnsPerThread() const {
+  return getRegisterLayout().getNumRegisters();
+}
+
+int64_t FragmentType::getRowsPerWarp() const {
+  return getRegisterLayout().getRun(RegisterLayout::Row,
+                                    RegisterLayout::Unit::Lane);
+}
+
+bool FragmentType::isOfWarpgroups() const {
+  return getRegisterLayout().getPartAxis().has_value();
+}
+
+bool FragmentType::isSwapped() const {
+  return getRegisterLayout().getPartAxis() == RegisterLayout::Column;
+}
+
+int64_t FragmentType::getNumParts() const {
+  return getRegisterLayout().getExtent(RegisterLayout::Unit::Part);
 }
 
 FragmentType FragmentType::withExtent(int64_t axis, int64_t extent) const {

@@ -2,6 +2,7 @@
 // The warpgroup family: products in registers.
 
 #include "BindingRegion.h"
+#include "fp8/IR/RegisterLayout.h"
 
 using namespace mlir;
 using namespace mlir::fp8;
@@ -31,11 +32,12 @@ LogicalResult WarpgroupMmaOp::verify() {
     return failure();
   FragmentType product = getPending().getType().getFragment();
   // What warpgroups divide, and what each has all of.
-  bool swapped = product.isSwapped();
+  RegisterLayout::Axis m = *product.getRegisterLayout().getPartAxis(),
+                       n = RegisterLayout::getOther(m);
+  bool swapped = m == RegisterLayout::Column;
   TileType divided = swapped ? b : a, whole = swapped ? a : b;
   StringRef dividedName = swapped ? "B" : "A", wholeName = swapped ? "A" : "B";
-  int64_t rows = product.getShape()[swapped],
-          warpgroups = product.getWarps() / 4;
+  int64_t rows = product.getShape()[m], warpgroups = product.getWarps() / 4;
   if (divided.getRows() % rows)
     return emitOpError() << dividedName << " must have 64 rows for each of the "
                          << warpgroups
@@ -48,7 +50,7 @@ LogicalResult WarpgroupMmaOp::verify() {
                          << " parts of 64 rows for each warpgroup (A4), but "
                             "got part "
                          << getPart();
-  if (whole.getRows() != product.getShape()[!swapped])
+  if (whole.getRows() != product.getShape()[n])
     return emitOpError() << "the product with " << whole.getRows()
                          << " rows of " << wholeName << " has as many "
                          << (swapped ? "rows" : "columns") << " (A5), but got "

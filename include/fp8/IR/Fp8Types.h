@@ -59,6 +59,9 @@ ClusterShape getClusterShape(Operation *op);
 /// Parses one of the words of a scheduler.
 FailureOr<SchedulerKind> parseScheduler(AsmParser &parser);
 
+/// Where the elements of a fragment are ("fp8/IR/RegisterLayout.h").
+class RegisterLayout;
+
 } // namespace mlir::fp8
 
 namespace fp8::config {

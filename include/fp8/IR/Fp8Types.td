@@ -110,20 +110,18 @@ def Fp8_FragmentType : Fp8_Type<"Fragment", "fragment", [], "sum"> {
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    /// The elements that a thread holds: but for a warpgroup's, consecutive columns of one row.
-    int64_t getColumnsPerThread() const { return getShape()[0] * getShape()[1] / (32 * getWarps()); }
-    /// The consecutive rows that a warp owns.
-    int64_t getRowsPerWarp() const {
-      if (isSwapped())
-        return getShape()[0];
-      return getLayout() == ::mlir::fp8::FragmentLayout::LaneHalves || isOfWarpgroups() ? 16 : 32;
-    }
-    /// True if a part comes from a product in registers (wgmma).
-    bool isOfWarpgroups() const { return getLayout() == ::mlir::fp8::FragmentLayout::Warpgroups || isSwapped(); }
-    /// True if columns are the rows of that product: its operands were swapped.
-    bool isSwapped() const { return getLayout() == ::mlir::fp8::FragmentLayout::WarpgroupColumns; }
+    /// Which register of which thread holds which row and column ("fp8/IR/RegisterLayout.h").
+    ::mlir::fp8::RegisterLayout getRegisterLayout() const;
+    /// The elements that a thread holds.
+    int64_t getColumnsPerThread() const;
+    /// The consecutive rows that a warp holds.
+    int64_t getRowsPerWarp() const;
+    /// True if it consists of products in registers (wgmma).
+    bool isOfWarpgroups() const;
+    /// True if columns are the rows of these products: their operands were swapped.
+    bool isSwapped() const;
     /// The parts of 64 rows, swapped of 64 columns, that each warpgroup has.
-    int64_t getNumParts() const { return isOfWarpgroups() ? getShape()[isSwapped()] / (16 * getWarps()) : 1; }
+    int64_t getNumParts() const;
     /// The fragment with `extent` in place of its rows, or if `axis` is 1 of its columns.
     ::mlir::fp8::FragmentType withExtent(int64_t axis, int64_t extent) const;
   }];

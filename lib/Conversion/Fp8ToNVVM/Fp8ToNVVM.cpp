@@ -318,12 +318,11 @@ static LogicalResult convertKernel(gpu::GPUFuncOp kernel,
   populateWarpPatterns(converter, patterns, lowering);
   populateTilePatterns(converter, patterns, lowering);
   populateFragmentPatterns(converter, patterns, lowering);
+  populateAddPatterns(converter, patterns, lowering);
   populatePromotePatterns(converter, patterns, lowering);
   populateStorePatterns(converter, patterns, lowering);
   populateExchangePatterns(converter, patterns, lowering);
   populateWarpgroupPatterns(converter, patterns, lowering);
-  populateSwappedFragmentPatterns(converter, patterns, lowering);
-  populateWarpgroupFragmentPatterns(converter, patterns, lowering);
   if (populateMore)
     populateMore(converter, patterns);
   scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns,

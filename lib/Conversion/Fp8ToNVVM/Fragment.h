@@ -1,36 +1,98 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// How a thread reads its part of a fragment from tensor and shared memory.
+// How a thread reaches its part of a fragment, in tensor memory and beside
+// tiles in shared memory.
 
 #ifndef FP8_LIB_CONVERSION_FP8TONVVM_FRAGMENT_H
 #define FP8_LIB_CONVERSION_FP8TONVVM_FRAGMENT_H
 
 #include "Lowering.h"
+#include "fp8/IR/RegisterLayout.h"
 
 namespace mlir::fp8 {
+
+using Axis = RegisterLayout::Axis;
+using Unit = RegisterLayout::Unit;
+
+/// The units that distinguish threads.
+inline constexpr Unit kThreadUnits[] = {Unit::Warp, Unit::Warpgroup,
+                                        Unit::Lane};
+
+/// Which part of a fragment a thread holds: the digits of its layout that
+/// threads have, as values.
+class FragmentPart {
+public:
+  /// Computes the place at the insertion point.
+  FragmentPart(FragmentType type, const RoleValues &role,
+               Instructions &instructions);
+
+  /// The place of the thread's first register along the axis, an i32. The other
+  /// registers are RegisterLayout::getOffset further.
+  Value getPlace(Axis axis) const {
+    return axis == RegisterLayout::Row ? row : column;
+  }
+  /// What the digits of these units, the ones with a stride in [from, to), add
+  /// to it; 0 if there are none.
+  Value getPlace(Axis axis, ArrayRef<Unit> units, Instructions &instructions,
+                 int64_t from = 1, int64_t to = INT64_MAX) const;
+  /// True if there are any.
+  bool hasDigits(Axis axis, ArrayRef<Unit> units, int64_t from = 1) const;
+
+  const RegisterLayout layout;
+  const RoleValues role;
+  /// i32: what to add to an accumulator's address to reach the warp's lanes,
+  /// and the thread's first column there.
+  Value tmemOffset;
+
+private:
+  /// The thread's number of that unit.
+  Value getNumber(Unit unit, Instructions &instructions) const;
+
+  Value row, column;
+};
+
+/// The addresses of a tile's elements from a place on, of which the row and the
+/// column are i32, or null for 0.
+class TileAddresses {
+public:
+  TileAddresses(TileType tile, Value address, Value row, Value column,
+                Instructions &instructions);
+  /// Of the elements of a row, of which each belongs to a place along an axis
+  /// of a fragment, from the thread's first place on; they will be read `width`
+  /// at a time. The tile is not swizzled.
+  static TileAddresses beside(TileType tile, Value address, Value row,
+                              const FragmentPart &part, Axis axis,
+                              int64_t width, Instructions &instructions);
+
+  /// Of the element that lies so many rows and columns further.
+  Value get(int64_t rows, int64_t columns);
+  /// That element, as f32.
+  Value load(int64_t rows, int64_t columns);
+  /// What lies beside the pair of registers at these places, as pairs of f32:
+  /// `count` elements of the row of `first`, or if that is 1 one for each
+  /// register.
+  SmallVector<Value> loadPairs(RegisterLayout::Place first,
+                               RegisterLayout::Place second, int64_t count);
+
+private:
+  /// The offsets of the place's row, or of one further on, and of the place in
+  /// it, and how the swizzle changes offsets there.
+  struct Start {
+    Value row, place, swizzle;
+  };
+  const Start &getStart(int64_t rows);
+  /// The offset so many columns from the place on.
+  Value getOffset(Value ofRow, int64_t columns);
+
+  TileType tile;
+  Value address, row, column;
+  Instructions &instructions;
+  llvm::SmallDenseMap<int64_t, Start> starts;
+};
 
 /// The thread's part of an accumulator: its loads are started together and
 /// waited for once.
 SmallVector<Value> readAccumulator(Value address, const FragmentPart &part,
                                    Instructions &instructions);
-
-/// `count` elements of a row of a tile, as pairs of f32. The row begins at
-/// `rowOffset` bytes into the tile and is read from `byteColumn` on, a multiple
-/// of 16, both i32.
-SmallVector<Value> readTileRow(TileType tile, Value address, Value rowOffset,
-                               Value byteColumn, int64_t count,
-                               Instructions &instructions);
-
-/// Where the A scale of a thread's first row of a promotion lies, or of one
-/// that is `rowOffset` further. Moves the builder to where its tile is there:
-/// that is often before the wait for the accumulator, which then hides the
-/// load.
-Value getAScaleAddress(PromoteOp op, KernelPattern<PromoteOp>::Adaptor operands,
-                       const RoleValues &role, int64_t rowOffset,
-                       OpBuilder &builder);
-/// Loads it there.
-Value loadAScale(PromoteOp op, KernelPattern<PromoteOp>::Adaptor operands,
-                 const RoleValues &role, int64_t rowOffset,
-                 ConversionPatternRewriter &rewriter);
 
 /// The role of an op that follows the loop over K blocks. What depends on its
 /// lane is computed at the insertion point. LLVM would move it in front of the
@@ -38,88 +100,9 @@ Value loadAScale(PromoteOp op, KernelPattern<PromoteOp>::Adaptor operands,
 RoleValues getRoleAfterSums(const KernelLowering &lowering, Operation *op,
                             Instructions &instructions);
 
-/// Moves what a map computes for these values alone to the insertion point.
-/// ptxas starts so much of a function of a whole fragment at once that it
-/// spills; next to the stores, each result frees its registers.
-void computeHere(ValueRange ofMap, ConversionPatternRewriter &rewriter);
-
-/// The bits by which the swizzle changes a chunk's address, from the offset of
-/// its row within the tile.
-Value getSwizzleBits(Value rowOffset, Swizzle swizzle,
-                     Instructions &instructions);
-
-/// Where an element of a tile lies; its row and column are i32.
-Value getElementAddress(TileType tile, Value address, Value row, Value column,
-                        Instructions &instructions);
-
 inline int64_t getBytes(Type element) {
   return element.getIntOrFloatBitWidth() / 8;
 }
-
-/// True if a later product stands in the promotion's block, which may take the
-/// registers of the one that is promoted.
-bool isBeforeProduct(PromoteOp op);
-
-/// The pair at an address in shared memory and those that lie multiples of
-/// eight elements behind it, of a row of `count` elements.
-SmallVector<Value> loadEighths(Value address, Type element, int64_t count,
-                               Instructions &instructions);
-
-/// The patterns for products go before those for the other layouts; `swapped`
-/// says for which products.
-template <typename OpT, bool swapped>
-class ProductPattern : public KernelPattern<OpT> {
-public:
-  ProductPattern(const TypeConverter &converter, MLIRContext *context,
-                 const KernelLowering &lowering)
-      : KernelPattern<OpT>(converter, context, lowering, /*benefit=*/2) {}
-  using Adaptor = typename KernelPattern<OpT>::Adaptor;
-
-private:
-  LogicalResult lower(OpT op, Adaptor operands,
-                      ConversionPatternRewriter &rewriter) const final {
-    FragmentType type = op.getFragment().getType();
-    if (!type.isOfWarpgroups() || type.isSwapped() != swapped)
-      return rewriter.notifyMatchFailure(op, "of another layout");
-    lowerFragment(op, operands, rewriter);
-    return success();
-  }
-  virtual void lowerFragment(OpT op, Adaptor operands,
-                             ConversionPatternRewriter &rewriter) const = 0;
-};
-
-/// Stages tiles of a warp, one after another, and copies each out as `boxes`
-/// boxes. `write` fills a tile at an address, an i32; `getPlace` says where the
-/// box of a tile goes. Returns the queue's next slot.
-Value storeWarpTiles(
-    StoreOp op, KernelPattern<StoreOp>::Adaptor operands,
-    const RoleValues &role, int64_t tiles, int64_t boxes,
-    function_ref<void(int64_t tile, Value address)> write,
-    function_ref<SmallVector<Value>(int64_t tile, int64_t box)> getPlace,
-    Instructions &instructions);
-
-/// What a store leaves to the threads, since TMA writes whole 16 bytes: the
-/// elements behind the last of these in each row of D.
-class RowRest {
-public:
-  /// Null values if the store has none.
-  RowRest(Value memref, Instructions &instructions);
-  explicit operator bool() const { return memref != nullptr; }
-
-  /// Where to store a box that begins at a column, an index, instead: beside
-  /// the map if that has no whole 16 bytes of D.
-  Value getBoxColumn(Value column, Instructions &instructions) const;
-  /// `threads` threads, of which this is number `thread`, an i32, store what
-  /// the box staged at `address` has of the rest. The coordinates are the
-  /// box's, as index.
-  void store(TileType tile, Value address, ValueRange coordinates, Value thread,
-             int64_t threads, Instructions &instructions) const;
-
-private:
-  Value memref;
-  Value whole; ///< i32: the column at which the rest begins
-  Value count; ///< i32: its elements
-};
 
 } // namespace mlir::fp8
 

@@ -55,26 +55,6 @@ struct ClusterValues {
                               Instructions &instructions) const;
 };
 
-/// The part of a fragment that a thread holds: `columns` columns of one row; of
-/// what warpgroups hold, the first two, which repeat (getPairOffsets). Of a
-/// swapped product `row` and the next are the two, of one column.
-struct FragmentPart {
-  int64_t columns;
-  Value row;         ///< i32: within the fragment
-  Value firstColumn; ///< i32: within the fragment
-  Value firstRow;    ///< i32: the warp's first row
-  Value warpColumn;  ///< i32: swapped, the warp's first column
-  /// i32: what to add to an accumulator's address to reach the warp's quarter
-  /// of the lanes, and the thread's first column there.
-  Value tmemOffset;
-  /// The columns between what the two halves of a warp's lanes load; 0 if all
-  /// load the same ones.
-  int64_t laneHalfDistance;
-
-  FragmentPart(FragmentType type, const RoleValues &role,
-               Instructions &instructions);
-};
-
 /// Where a pair of a warpgroup's fragment lies, from the thread's first on.
 struct PairOffset {
   int64_t row, column;
@@ -241,6 +221,9 @@ void populateTilePatterns(const TypeConverter &converter,
 void populateFragmentPatterns(const TypeConverter &converter,
                               RewritePatternSet &patterns,
                               const KernelLowering &lowering);
+void populateAddPatterns(const TypeConverter &converter,
+                         RewritePatternSet &patterns,
+                         const KernelLowering &lowering);
 void populatePromotePatterns(const TypeConverter &converter,
                              RewritePatternSet &patterns,
                              const KernelLowering &lowering);
@@ -250,13 +233,6 @@ void populateStorePatterns(const TypeConverter &converter,
 void populateExchangePatterns(const TypeConverter &converter,
                               RewritePatternSet &patterns,
                               const KernelLowering &lowering);
-/// Fragments in the layout of warpgroups.
-void populateSwappedFragmentPatterns(const TypeConverter &converter,
-                                     RewritePatternSet &patterns,
-                                     const KernelLowering &lowering);
-void populateWarpgroupFragmentPatterns(const TypeConverter &converter,
-                                       RewritePatternSet &patterns,
-                                       const KernelLowering &lowering);
 void populateWarpgroupPatterns(const TypeConverter &converter,
                                RewritePatternSet &patterns,
                                const KernelLowering &lowering);

@@ -2,11 +2,10 @@
 // Lowers the store queue: fragments are rounded, staged in swizzled tiles, and
 // copied out by TMA.
 //
-// Each warp stages and stores its own rows, so that no warp waits for another;
-// a lane writes its part of a row in 16-byte chunks, which the swizzle spreads
-// over the banks.
+// Who stages a tile together, a warp or a warpgroup, follows from the layout of
+// the fragment, and so does how a thread writes its registers.
 
-#include "Fragment.h"
+#include "Store.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -29,127 +28,278 @@ struct LowerStoreQueue : public KernelPattern<StoreQueueOp> {
   }
 };
 
-/// store: for each tile of the thread's columns, stage and copy.
+/// The threads that stage tiles together, one slot of the queue after another.
+struct Stagers {
+  Stagers(StoreOp op, KernelPattern<StoreOp>::Adaptor operands,
+          const FragmentPart &part, Value lane, const KernelPlan &plan,
+          Instructions &instructions);
+
+  /// Waits until all have come here.
+  void meet(Instructions &instructions) const;
+
+  bool areWarpgroup; ///< else a warp
+  int64_t threads = 32;
+  int64_t batch = 1;   ///< the slots that they fill at a time
+  int64_t barrier = 0; ///< where the first warpgroup meets
+  Value number;        ///< i32: which stagers of the role they are
+  Value slots;         ///< i32: where their slots begin
+  Value thread;        ///< i32: the thread's number among them
+  Value leader;        ///< i1: true in the thread that issues their copies
+  /// Where in the tensor what they hold begins, as index: the outer
+  /// coordinates, which say the matrix of a batch, then row and column.
+  SmallVector<Value> coordinates;
+};
+
+/// Stages a fragment and copies it out.
+class FragmentStore {
+public:
+  /// Addresses in the queue are computed from `role`, those of the rest that
+  /// warps store from `lane`.
+  FragmentStore(StoreOp op, KernelPattern<StoreOp>::Adaptor operands,
+                const RoleValues &role, Value lane, const KernelPlan &plan,
+                ConversionPatternRewriter &rewriter);
+
+  /// Returns the queue's next slot.
+  Value lower();
+
+private:
+  /// Stages the slots from `first` on, and starts their copies.
+  void lowerBatch(int64_t first, int64_t count, Value address);
+  /// Writes what belongs in a slot to an address.
+  void writeSlot(int64_t slot, Value address);
+  /// The three ways to write registers: in pieces of a row, as matrices, and
+  /// pair by pair.
+  void writeRow(ArrayRef<Value> pairs, TileAddresses &addresses);
+  void writeMatrices(ArrayRef<Value> pairs, Value address);
+  void writePairs(ArrayRef<Value> pairs, TileAddresses &addresses);
+  /// Where a thread's first register of a slot lies in it.
+  std::pair<Value, Value> getPlaceInSlot();
+  /// The coordinates of a box of a slot.
+  SmallVector<Value> getCoordinates(int64_t slot, int64_t box);
+
+  StoreOp op;
+  KernelPattern<StoreOp>::Adaptor operands;
+  ConversionPatternRewriter &rewriter;
+  Instructions instructions;
+  FragmentPart part;
+  StoreQueueType queue;
+  TileType tile;
+  Stagers stagers;
+  RowRest rest;
+  /// The boxes of a slot, and the columns between them: halves of the lanes
+  /// that have columns of their own have boxes of their own.
+  int64_t boxes = 1, boxDistance = 0;
+  int64_t registersPerSlot;
+};
+
+/// store: slot by slot, stage and copy.
 struct LowerStore : public KernelPattern<StoreOp> {
   using KernelPattern::KernelPattern;
 
   LogicalResult lower(StoreOp op, Adaptor operands,
-                      ConversionPatternRewriter &rewriter) const override;
-
-private:
-  /// Writes the thread's columns of a row from `byteColumn` on, an i32;
-  /// `isMapped` says that a map made them.
-  void writeRow(ArrayRef<Value> pairs, bool isMapped, TileType tile,
-                Value address, Value byteColumn, Value lane, Location loc,
-                ConversionPatternRewriter &rewriter) const;
+                      ConversionPatternRewriter &rewriter) const override {
+    Instructions instructions(rewriter, op.getLoc());
+    RegisterLayout layout(op.getFragment().getType());
+    // Where a thread stores is not worth registers while it sums up in others.
+    // Pairs of one byte have as many addresses as a row of the tile has pairs.
+    Type element = op.getQueue().getType().getTile().getElementType();
+    bool hasManyAddresses =
+        layout.isOneRow() ||
+        (layout.getStager() == Unit::Warp && getBytes(element) == 1);
+    RoleValues role = lowering.getRole(op);
+    Value slot = FragmentStore(op, operands,
+                               hasManyAddresses ? getRoleAfterSums(lowering, op,
+                                                                   instructions)
+                                                : role,
+                               role.lane, rewriter)
+                     .lower();
+    rewriter.replaceOpWithMultiple(op, {{operands.getQueue()[0], slot}});
+    return success();
+  }
 };
 
 } // namespace
 
-RowRest::RowRest(Value memref, Instructions &instructions) : memref(memref) {
-  if (!memref)
+//===----------------------------------------------------------------------===//
+// Stagers
+//===----------------------------------------------------------------------===//
+
+Stagers::Stagers(StoreOp op, KernelPattern<StoreOp>::Adaptor operands,
+                 const FragmentPart &part, Value lane, const KernelPlan &plan,
+                 Instructions &instructions)
+    : areWarpgroup(part.layout.getStager() == Unit::Warp) {
+  const RoleValues &role = part.role;
+  StoreQueueType type = op.getQueue().getType();
+  Value queue = operands.getQueue()[0];
+  int64_t slotsBytes = type.getDepth() * KernelPlan::getSlotStride(type);
+  auto setCoordinates = [&](ArrayRef<Unit> units) {
+    coordinates = getSingles(operands.getCoordinates());
+    size_t row = coordinates.size() - 2;
+    for (Axis axis : {RegisterLayout::Row, RegisterLayout::Column})
+      if (part.hasDigits(axis, units))
+        coordinates[row + axis] = instructions.add(
+            coordinates[row + axis],
+            instructions.toIndex(part.getPlace(axis, units, instructions)));
+  };
+  if (!areWarpgroup) {
+    setCoordinates({Unit::Warp, Unit::Warpgroup});
+    number = role.warp;
+    slots = instructions.add(queue, instructions.mul(number, slotsBytes));
+    thread = lane;
+    leader = role.leader;
     return;
-  auto type = cast<MemRefType>(memref.getType());
-  int64_t unit = 16 / getBytes(type.getElementType());
-  Value columns = instructions.extent(memref, type.getRank() - 1);
-  count = instructions.bitAnd(columns, unit - 1);
-  whole = instructions.sub(columns, count);
-}
-
-Value RowRest::getBoxColumn(Value column, Instructions &instructions) const {
-  if (!memref)
-    return column;
-  // The map has 16 bytes then: those behind them are nowhere.
-  int64_t unit =
-      16 / getBytes(cast<MemRefType>(memref.getType()).getElementType());
-  return instructions.toIndex(instructions.select(instructions.equal(whole, 0),
-                                                  instructions.i32(unit),
-                                                  instructions.toI32(column)));
-}
-
-void RowRest::store(TileType tile, Value address, ValueRange coordinates,
-                    Value thread, int64_t threads,
-                    Instructions &instructions) const {
-  int64_t rank = coordinates.size();
-  SmallVector<Value> place;
-  for (Value coordinate : coordinates)
-    place.push_back(instructions.toI32(coordinate));
-  Value column = instructions.sub(whole, place[rank - 1]),
-        firstRow = place[rank - 2];
-  place[rank - 1] = whole;
-  // A column in front of the box wraps.
-  Value hasRest =
-      instructions.bitAnd(instructions.below(column, tile.getColumns()),
-                          instructions.atLeast(count, 1));
-  for (int64_t first = 0; first < tile.getRows(); first += threads) {
-    Value row = instructions.add(thread, first);
-    place[rank - 2] = instructions.add(firstRow, row);
-    Value hasRow = instructions.bitAnd(
-        hasRest, instructions.atLeast(instructions.extent(memref, rank - 2),
-                                      instructions.add(place[rank - 2], 1)));
-    if (tile.getRows() < first + threads)
-      hasRow =
-          instructions.bitAnd(hasRow, instructions.below(row, tile.getRows()));
-    instructions.ifThen(hasRow, [&](Instructions &inner) {
-      inner.storeElements(getElementAddress(tile, address, row, column, inner),
-                          memref, place, count);
-    });
   }
+  threads = 128;
+  // Half of the slots, while those in the other half are copied out.
+  batch = std::max<int64_t>(type.getDepth() / 2, 1);
+  barrier = getPlan<RingPlanAttr>(op).namedBarrier;
+  number = instructions.shiftRight(role.warp, 2);
+  slots = instructions.add(queue, instructions.mul(number, slotsBytes));
+  // One thread issues all copies: groups are a thread's own.
+  Value warp = instructions.bitAnd(role.warp, 3);
+  leader = instructions.bitAnd(role.leader, instructions.equal(warp, 0));
+  thread = instructions.add(instructions.mul(warp, 32), role.lane);
+  setCoordinates(Unit::Warpgroup);
 }
 
-Value mlir::fp8::storeWarpTiles(
-    StoreOp op, KernelPattern<StoreOp>::Adaptor operands,
-    const RoleValues &role, int64_t tiles, int64_t boxes,
-    function_ref<void(int64_t tile, Value address)> write,
-    function_ref<SmallVector<Value>(int64_t tile, int64_t box)> getPlace,
-    Instructions &instructions) {
-  StoreQueueType queue = op.getQueue().getType();
-  TileType tile = queue.getTile();
-  int64_t slotBytes = KernelPlan::getSlotStride(queue);
-  Value base = operands.getQueue()[0], slot = operands.getQueue()[1];
-  Value warpBase = instructions.add(
-      base, instructions.mul(role.warp, queue.getDepth() * slotBytes));
-  RowRest rest(op.getRest() ? operands.getRest()[0] : Value(), instructions);
-  for (int64_t index = 0; index < tiles; ++index) {
-    // The slot was last used `depth` copies ago: all but the latest depth-1 of
-    // this warp's copies must have been read.
-    instructions.ifThen(role.leader, [&](Instructions &leader) {
-      leader.waitStores(queue.getDepth() - 1, /*readOnly=*/true);
-    });
+void Stagers::meet(Instructions &instructions) const {
+  if (areWarpgroup)
+    instructions.syncNamedBarrier(instructions.add(number, barrier), threads);
+  else
     instructions.syncWarp();
-    Value address =
-        instructions.add(warpBase, instructions.mul(slot, slotBytes));
-    write(index, address);
-    // The copy reads through the async proxy: every lane's writes are fenced
-    // before one lane starts it.
-    instructions.fenceAsyncProxy();
-    instructions.syncWarp();
-    auto getBox = [&](int64_t box, Instructions &inner) {
-      return inner.add(address, box * tile.getSizeInBytes());
-    };
-    instructions.ifThen(role.leader, [&](Instructions &leader) {
-      for (int64_t box = 0; box < boxes; ++box) {
-        SmallVector<Value> place = getPlace(index, box);
-        place.back() = rest.getBoxColumn(place.back(), leader);
-        leader.storeTile(getBox(box, leader), operands.getMap()[0], place);
-      }
-      leader.commitStores();
+}
+
+//===----------------------------------------------------------------------===//
+// FragmentStore
+//===----------------------------------------------------------------------===//
+
+FragmentStore::FragmentStore(StoreOp op,
+                             KernelPattern<StoreOp>::Adaptor operands,
+                             const RoleValues &role, Value lane,
+                             const KernelPlan &plan,
+                             ConversionPatternRewriter &rewriter)
+    : op(op), operands(operands), rewriter(rewriter),
+      instructions(rewriter, op.getLoc()),
+      part(op.getFragment().getType(), role, instructions),
+      queue(op.getQueue().getType()), tile(queue.getTile()),
+      stagers(op, operands, part, lane, plan, instructions),
+      rest(op.getRest() ? operands.getRest()[0] : Value(), instructions) {
+  for (const RegisterLayout::Digit &digit : part.layout.getDigits())
+    if (digit.unit == Unit::Lane && digit.axis == RegisterLayout::Column &&
+        digit.stride >= tile.getColumns()) {
+      boxes = digit.extent;
+      boxDistance = digit.stride;
+    }
+  registersPerSlot =
+      boxes * tile.getRows() * tile.getColumns() / stagers.threads;
+}
+
+Value FragmentStore::lower() {
+  int64_t slots = part.layout.getNumRegisters() / registersPerSlot,
+          depth = queue.getDepth(), batch = stagers.batch,
+          slotBytes = KernelPlan::getSlotStride(queue);
+  Value slot = operands.getQueue()[1];
+  for (int64_t first = 0; first < slots; first += batch) {
+    // The slots were last used one lap ago: all but the latest of the stagers'
+    // copies must have been read.
+    instructions.ifThen(stagers.leader, [&](Instructions &leader) {
+      leader.waitStores(depth / batch - 1, /*readOnly=*/true);
     });
-    for (int64_t box = 0; rest && box < boxes; ++box)
-      rest.store(tile, getBox(box, instructions), getPlace(index, box),
-                 role.lane, /*threads=*/32, instructions);
-    Value next = instructions.add(slot, 1);
-    slot = instructions.select(instructions.equal(next, queue.getDepth()),
-                               instructions.i32(0), next);
+    stagers.meet(instructions);
+    lowerBatch(
+        first, std::min(batch, slots - first),
+        instructions.add(stagers.slots, instructions.mul(slot, slotBytes)));
+    Value next = instructions.add(slot, batch);
+    slot = instructions.select(
+        batch == 1 ? instructions.equal(next, depth)
+                   : instructions.atLeast(next, depth - batch + 1),
+        instructions.i32(0), next);
   }
   return slot;
 }
 
-void LowerStore::writeRow(ArrayRef<Value> pairs, bool isMapped, TileType tile,
-                          Value address, Value byteColumn, Value lane,
-                          Location loc,
-                          ConversionPatternRewriter &rewriter) const {
-  Instructions instructions(rewriter, loc);
+void FragmentStore::lowerBatch(int64_t first, int64_t count, Value address) {
+  int64_t slotBytes = KernelPlan::getSlotStride(queue);
+  for (int64_t i = 0; i < count; ++i)
+    writeSlot(first + i, instructions.add(address, i * slotBytes));
+  // The copies read through the async proxy: every thread's writes are fenced
+  // before one starts them.
+  instructions.fenceAsyncProxy();
+  stagers.meet(instructions);
+  auto getBox = [&](Value start, int64_t i, int64_t box, Instructions &inner) {
+    return inner.add(start, i * slotBytes + box * tile.getSizeInBytes());
+  };
+  instructions.ifThen(stagers.leader, [&](Instructions &leader) {
+    // Were it a constant, ptxas would keep the addresses of the K loop in
+    // vector registers, and move them over for each product.
+    Value start = stagers.areWarpgroup ? leader.keepInLoop(address) : address;
+    for (int64_t i = 0; i < count; ++i)
+      for (int64_t box = 0; box < boxes; ++box) {
+        SmallVector<Value> place = getCoordinates(first + i, box);
+        place.back() = rest.getBoxColumn(place.back(), leader);
+        leader.storeTile(getBox(start, i, box, leader), operands.getMap()[0],
+                         place);
+      }
+    leader.commitStores();
+  });
+  for (int64_t i = 0; rest && i < count; ++i)
+    for (int64_t box = 0; box < boxes; ++box)
+      rest.store(tile, getBox(address, i, box, instructions),
+                 getCoordinates(first + i, box), stagers.thread,
+                 stagers.threads, instructions);
+}
+
+SmallVector<Value> FragmentStore::getCoordinates(int64_t slot, int64_t box) {
+  RegisterLayout::Place offset = part.layout.getOffset(slot * registersPerSlot);
+  SmallVector<Value> place(stagers.coordinates);
+  size_t row = place.size() - 2;
+  auto shift = [&](Value &index, int64_t by) {
+    index = arith::AddIOp::create(
+        rewriter, op.getLoc(), index,
+        arith::ConstantIndexOp::create(rewriter, op.getLoc(), by));
+  };
+  shift(place[row], offset.row);
+  shift(place[row + 1], offset.column + box * boxDistance);
+  return place;
+}
+
+//===----------------------------------------------------------------------===//
+// Writing a slot
+//===----------------------------------------------------------------------===//
+
+std::pair<Value, Value> FragmentStore::getPlaceInSlot() {
+  SmallVector<Unit> units{Unit::Lane};
+  if (stagers.areWarpgroup)
+    units.insert(units.begin(), Unit::Warp);
+  Value row = part.getPlace(RegisterLayout::Row, units, instructions),
+        column = part.getPlace(RegisterLayout::Column, units, instructions, 1,
+                               boxes > 1 ? boxDistance : INT64_MAX);
+  // A box follows the rows of the one before.
+  if (boxes > 1)
+    row = instructions.add(
+        row,
+        instructions.mul(instructions.shiftRight(part.role.lane,
+                                                 llvm::Log2_64(tile.getRows())),
+                         tile.getRows()));
+  return {row, column};
+}
+
+void FragmentStore::writeSlot(int64_t slot, Value address) {
+  SmallVector<Value> all(operands.getFragment());
+  ArrayRef<Value> pairs =
+      ArrayRef(all).slice(slot * registersPerSlot / 2, registersPerSlot / 2);
+  if (!part.layout.isOneRow() &&
+      tile.getElementType().getIntOrFloatBitWidth() == 16)
+    return writeMatrices(pairs, address);
+  auto [row, column] = getPlaceInSlot();
+  TileAddresses addresses(tile, address, row, column, instructions);
+  if (part.layout.isOneRow())
+    writeRow(pairs, addresses);
+  else
+    writePairs(pairs, addresses);
+}
+
+void FragmentStore::writeRow(ArrayRef<Value> pairs, TileAddresses &addresses) {
   Type element = tile.getElementType();
   int64_t pairBytes = 2 * getBytes(element);
   // A store of 16 bytes takes four registers in a row: where they are the sums
@@ -157,78 +307,64 @@ void LowerStore::writeRow(ArrayRef<Value> pairs, bool isMapped, TileType tile,
   bool storesSums = element.isF32();
   // Two threads that share a row may meet in the middle of a chunk.
   bool isWhole = pairs.size() * pairBytes % 16 == 0;
-  int64_t pieceBytes = isWhole && !storesSums ? 16 : 8;
-  int64_t pairsPerPiece = pieceBytes / pairBytes;
-  Value rowOffset = instructions.mul(lane, tile.getRowBytes());
-  Value swizzle = getSwizzleBits(rowOffset, tile.getSwizzle(), instructions);
-  Value begin =
-      byteColumn ? instructions.add(rowOffset, byteColumn) : rowOffset;
+  int64_t pairsPerPiece = (isWhole && !storesSums ? 16 : 8) / pairBytes;
+  bool isMapped = op.getFragment().getDefiningOp<MapOp>() != nullptr;
   for (size_t first = 0; first < pairs.size(); first += pairsPerPiece) {
+    ArrayRef<Value> piece = pairs.slice(first, pairsPerPiece);
     if (isMapped)
-      computeHere(pairs.slice(first, pairsPerPiece), rewriter);
-    Value piece =
-        instructions.roundAndPack(pairs.slice(first, pairsPerPiece), element);
-    Value offset = instructions.bitXor(
-        instructions.add(begin, first / pairsPerPiece * pieceBytes), swizzle);
-    instructions.storeShared(instructions.add(address, offset), piece,
+      computeHere(piece, rewriter);
+    Value packed = instructions.roundAndPack(piece, element);
+    instructions.storeShared(addresses.get(0, 2 * first), packed,
                              /*alone=*/storesSums);
   }
 }
 
-LogicalResult LowerStore::lower(StoreOp op, Adaptor operands,
-                                ConversionPatternRewriter &rewriter) const {
-  Location loc = op.getLoc();
-  Instructions instructions(rewriter, loc);
-  const RoleValues &role = lowering.getRole(op);
-  StoreQueueType queue = op.getQueue().getType();
-  TileType tile = queue.getTile();
-  int64_t columns = op.getFragment().getType().getColumnsPerThread();
-  FragmentPart part(op.getFragment().getType(), role, instructions);
-  // The outer ones, which say the matrix of a batch, then row and column.
-  SmallVector<Value> coordinates;
-  for (ValueRange coordinate : operands.getCoordinates())
-    coordinates.push_back(coordinate[0]);
-  Value firstColumn = coordinates.pop_back_val();
-  coordinates.back() = arith::AddIOp::create(
-      rewriter, loc, coordinates.back(), instructions.toIndex(part.firstRow));
-  // A tile takes all columns of a row, or some of one thread's. In the latter
-  // case, where each half of the lanes has columns of its own, so has each half
-  // of the slot.
-  bool takesRows = tile.getColumns() > columns;
-  int64_t boxes = takesRows ? 1 : 32 / tile.getRows();
-  // Where a thread stores is not worth registers while it sums up in others.
-  Value lane = role.lane, byteColumn;
-  if (role.promotes)
-    lane = instructions.keepInLoop(lane);
-  if (takesRows) {
-    lane = instructions.bitAnd(lane, tile.getRows() - 1);
-    byteColumn =
-        instructions.mul(part.firstColumn, getBytes(tile.getElementType()));
-  } else if (boxes == 1) {
-    // The copies do not follow the thread's column otherwise.
-    firstColumn = arith::AddIOp::create(rewriter, loc, firstColumn,
-                                        instructions.toIndex(part.firstColumn));
+void FragmentStore::writeMatrices(ArrayRef<Value> pairs, Value address) {
+  // Four pairs of registers are four 8x8 matrices, of which lanes 8i to 8i+7
+  // give the addresses of the i-th one's rows (PTX ISA, stmatrix). The second
+  // and the third lie where their registers do; the fourth where both say.
+  Value lane = part.role.lane,
+        place[] = {instructions.bitAnd(lane, 7), Value()};
+  auto addMatrix = [&](int64_t reg, Value isThere) {
+    RegisterLayout::Place offset = part.layout.getOffset(reg);
+    Value &along = place[offset.row == 0];
+    Value by = instructions.mul(isThere, offset.row + offset.column);
+    along = along ? instructions.add(along, by) : by;
+  };
+  addMatrix(2, instructions.bitAnd(instructions.shiftRight(lane, 3), 1));
+  if (pairs.size() > 2)
+    addMatrix(4, instructions.shiftRight(lane, 4));
+  if (stagers.areWarpgroup)
+    place[0] = instructions.add(
+        part.getPlace(RegisterLayout::Row, Unit::Warp, instructions), place[0]);
+  TileAddresses addresses(tile, address, place[0], place[1], instructions);
+  bool transposed = part.layout.getPairAxis() == RegisterLayout::Row;
+  for (size_t first = 0; first < pairs.size(); first += 4) {
+    SmallVector<Value> matrices;
+    for (Value pair : pairs.drop_front(first).take_front(4))
+      matrices.push_back(instructions.roundPair(pair, tile.getElementType()));
+    RegisterLayout::Place offset = part.layout.getOffset(2 * first);
+    instructions.storeMatrices(addresses.get(offset.row, offset.column),
+                               matrices, transposed);
   }
+}
 
-  SmallVector<Value> pairs(operands.getFragment());
-  bool isMapped = op.getFragment().getDefiningOp<MapOp>() != nullptr;
-  auto write = [&](int64_t index, Value address) {
-    int64_t share = std::min(columns, tile.getColumns());
-    writeRow(ArrayRef(pairs).slice(index * tile.getColumns() / 2, share / 2),
-             isMapped, tile, address, byteColumn, lane, loc, rewriter);
-  };
-  auto getPlace = [&](int64_t index, int64_t box) {
-    Value step = arith::ConstantIndexOp::create(
-        rewriter, loc, index * tile.getColumns() + box * columns);
-    SmallVector<Value> place(coordinates);
-    place.push_back(arith::AddIOp::create(rewriter, loc, firstColumn, step));
-    return place;
-  };
-  Value slot = storeWarpTiles(op, operands, role,
-                              llvm::divideCeil(columns, tile.getColumns()),
-                              boxes, write, getPlace, instructions);
-  rewriter.replaceOpWithMultiple(op, {{operands.getQueue()[0], slot}});
-  return success();
+void FragmentStore::writePairs(ArrayRef<Value> pairs,
+                               TileAddresses &addresses) {
+  Type element = tile.getElementType();
+  bool isOfRow = part.layout.getPairAxis() == RegisterLayout::Column;
+  for (auto [i, pair] : llvm::enumerate(pairs)) {
+    RegisterLayout::Place place = part.layout.getOffset(2 * i);
+    if (isOfRow) {
+      instructions.storeShared(addresses.get(place.row, place.column),
+                               instructions.roundPair(pair, element));
+      continue;
+    }
+    for (auto [j, value] :
+         llvm::enumerate(instructions.roundApart(pair, element)))
+      instructions.storeShared(addresses.get(place.row + j, place.column),
+                               value);
+  }
 }
 
 void mlir::fp8::populateStorePatterns(const TypeConverter &converter,

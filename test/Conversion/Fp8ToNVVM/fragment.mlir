@@ -65,7 +65,7 @@ gpu.module @kernels {
       %f4 = fp8.promote %f3, %accumulator scales(%scales, row %scales) : !sum, !fp8.tmem<128x128xf32>, !scales, !scales
       // Two values, one for each half: which one a warp takes is decided once.
       // CHECK: %[[SECOND:.*]] = arith.cmpi eq, %[[FIRST]], %c64_i32 : i32
-      // CHECK: arith.select %[[SECOND]], %{{.*}}, %{{.*}} : vector<2xf32>
+      // CHECK: arith.select %[[SECOND]], %{{.*}}, %{{.*}} : f32
       // CHECK-NOT: arith.select
       // CHECK: nvvm.fence.proxy
       %f5 = fp8.promote %f4, %accumulator scales(%scales, %beta, %out) : !sum, !fp8.tmem<128x128xf32>, !scales

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What a store does beside staging and copying tiles: it computes maps late,
+// and its threads store what TMA cannot.
+
+#include "Store.h"
+
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace mlir::fp8;
+
+//===----------------------------------------------------------------------===//
+// Maps
+//===----------------------------------------------------------------------===//
+
+/// Adds the ops that a map made for the value, operands first: all without
+/// effects up to those that take an element out of a pair.
+static void collectOfMap(Value value, llvm::SetVector<Operation *> &ops) {
+  Operation *op = value.getDefiningOp();
+  if (!op || op->getNumRegions() || !isMemoryEffectFree(op) || ops.contains(op))
+    return;
+  bool takesElement =
+      !isa<VectorType>(value.getType()) &&
+      llvm::any_of(op->getOperandTypes(), llvm::IsaPred<VectorType>);
+  if (!takesElement)
+    for (Value operand : op->getOperands())
+      collectOfMap(operand, ops);
+  ops.insert(op);
+}
+
+void mlir::fp8::computeHere(ValueRange ofMap,
+                            ConversionPatternRewriter &rewriter) {
+  llvm::SetVector<Operation *> ops;
+  for (Value value : ofMap)
+    collectOfMap(value, ops);
+  // The values themselves have no users yet; else another op needs them before.
+  llvm::SmallPtrSet<Operation *, 16> moved;
+  for (Operation *op : llvm::reverse(ops))
+    if (llvm::all_of(op->getUsers(),
+                     [&](Operation *user) { return moved.contains(user); }))
+      moved.insert(op);
+  for (Operation *op : ops)
+    if (moved.contains(op))
+      rewriter.moveOpBefore(op, rewriter.getInsertionBlock(),
+                            rewriter.getInsertionPoint());
+}
+
+//===----------------------------------------------------------------------===//
+// The rest of a row
+//===----------------------------------------------------------------------===//
+
+RowRest::RowRest(Value memref, Instructions &instructions) : memref(memref) {
+  if (!memref)
+    return;
+  auto type = cast<MemRefType>(memref.getType());
+  int64_t unit = 16 / getBytes(type.getElementType());
+  Value columns = instructions.extent(memref, type.getRank() - 1);
+  count = instructions.bitAnd(columns, unit - 1);
+  whole = instructions.sub(columns, count);
+}
+
+Value RowRest::getBoxColumn(Value column, Instructions &instructions) const {
+  if (!memref)
+    return column;
+  // The map has 16 bytes then: those behind them are nowhere.
+  int64_t unit =
+      16 / getBytes(cast<MemRefType>(memref.getType()).getElementType());
+  return instructions.toIndex(instructions.select(instructions.equal(whole, 0),
+                                                  instructions.i32(unit),
+                                                  instructions.toI32(column)));
+}
+
+void RowRest::store(TileType tile, Value address, ValueRange coordinates,
+                    Value thread, int64_t threads,
+                    Instructions &instructions) const {
+  int64_t rank = coordinates.size();
+  SmallVector<Value> place;
+  for (Value coordinate : coordinates)
+    place.push_back(instructions.toI32(coordinate));
+  Value column = instructions.sub(whole, place[rank - 1]),
+        firstRow = place[rank - 2];
+  place[rank - 1] = whole;
+  // A column in front of the box wraps.
+  Value hasRest =
+      instructions.bitAnd(instructions.below(column, tile.getColumns()),
+                          instructions.atLeast(count, 1));
+  for (int64_t first = 0; first < tile.getRows(); first += threads) {
+    Value row = instructions.add(thread, first);
+    place[rank - 2] = instructions.add(firstRow, row);
+    Value hasRow = instructions.bitAnd(
+        hasRest, instructions.atLeast(instructions.extent(memref, rank - 2),
+                                      instructions.add(place[rank - 2], 1)));
+    if (tile.getRows() < first + threads)
+      hasRow =
+          instructions.bitAnd(hasRow, instructions.below(row, tile.getRows()));
+    instructions.ifThen(hasRow, [&](Instructions &inner) {
+      inner.storeElements(
+          TileAddresses(tile, address, row, column, inner).get(0, 0), memref,
+          place, count);
+    });
+  }
+}
