@@ -17,8 +17,7 @@ SWITCH = re.compile(r"\bTypeSwitch<.*?;", re.S)
 CASE = re.compile(r"\.Case<([^<>]*)>|\.Case\(\[[^\]]*\]\((?:const )?(?:auto )?(\w+)")
 # Clang-format puts the braces of a definition at the start of a line, or two columns in for a member.
 OPENS = re.compile(r"^(?P<indent>(?:  )?)(?P<head>[^\s#/}].*)\{$")
-NOT_A_FUNCTION = re.compile(r"^(namespace|struct|class|enum|union|extern|template <[^>]*> (struct|class)|.*[=,(]\s*\{$|.*= \[)")
-TABLE = re.compile(r"\b(const|constexpr)\b[^()]*\[\] = \{$|\[\]\s*=")
+NOT_A_FUNCTION = re.compile(r"^(namespace|struct|class|enum|union|extern|return|if|else|for|while|do|switch|case|template <[^>]*> (struct|class)|.*[=,(]\s*\{$|.*= \[)")
 
 
 def files(root):
