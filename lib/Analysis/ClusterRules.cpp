@@ -43,8 +43,8 @@ static LogicalResult checkAcquire(Operation *acquire, int64_t ctaGroup) {
                            "waits for the tiles of both CTAs of a pair");
   if (getLeadingGrouping(acquire))
     return acquire->emitOpError()
-           << "is one CTA's part of a pair's work, so it must not be in an "
-              "'fp8.leading_cta' (C3); both CTAs do theirs";
+           << "must not be in an 'fp8.leading_cta' (C3), since both CTAs of "
+              "the pair do this work; move it out";
   return success();
 }
 
@@ -59,25 +59,24 @@ LogicalResult KernelPlan::checkSharedSlots(Operation *op,
           ring.ctaGroup == 1 && getLeadingGrouping(acquire) &&
           cluster.getSize() > 1)
         return acquire.emitOpError()
-               << "takes a slot that CTAs fill for one another, so it must not "
-                  "be in an 'fp8.leading_cta' (C4); every CTA copies its "
-                  "share and hands the slot back";
+               << "takes a slot that several CTAs fill, so it must not be in "
+                  "an 'fp8.leading_cta' (C4); move it out, since every CTA "
+                  "copies its share and hands the slot back";
     for (TileCopyOpInterface copy : use.copies)
       if (llvm::is_contained(getRings(copy.getFilledStage()), op) &&
           !stage.bytesAtAcquire)
         return copy->emitOpError()
                << "copies into a slot that CTAs share, so it must be in the "
-                  "block of the slot's acquire (C4), where its bytes are "
-                  "announced before another CTA's arrive";
+                  "block of the slot's acquire (C4), which announces its bytes "
+                  "before those of another CTA arrive";
     for (AcquireOp acquire : use.acquires)
       if (llvm::is_contained(getRings(acquire.getEnd()), op) &&
           isa<ConsumerType>(getEndOf(acquire.getEnd().getType())) &&
           ring.ctaGroup == 2 && !stage.usedByMma)
         return acquire.emitOpError()
-               << "empties a slot of a CTA pair, but no MMA reads it (C4): the "
-                  "commit of the leading CTA's MMA reaches both CTAs, an "
-                  "arrival does not; give what threads read a pipeline of its "
-                  "own";
+               << "takes a slot of a CTA pair that no MMA reads (C4), but only "
+                  "the commit of an MMA hands it back to both CTAs; put what "
+                  "threads read into a pipeline of its own";
   }
   return success();
 }
@@ -98,18 +97,18 @@ LogicalResult KernelPlan::checkWorkQueue(WorkQueueOp queue) const {
       }
       if (grouping != CtaGrouping::Cluster && cluster.getSize() > 1)
         return acquire.emitOpError()
-               << "is the scheduler's, so it must be in an 'fp8.leading_cta "
-                  "of cluster' (W3)";
+               << "takes a slot of a work queue to fill it, so it must be in "
+                  "an 'fp8.leading_cta of cluster' (W3)";
       if (use.requests.size() == 1 && use.acquires.size() == 1 &&
           use.requests.front()->getBlock() == acquire->getBlock())
         continue;
       InFlightDiagnostic diagnostic =
-          acquire.emitOpError() << "takes a slot of a work queue, which needs "
-                                   "exactly one 'fp8.request_work' in the same "
-                                   "block (W2), but has "
-                                << use.requests.size();
+          acquire.emitOpError()
+          << "needs exactly one 'fp8.request_work' in its block (W2), since it "
+             "takes a slot of a work queue, but has "
+          << use.requests.size();
       for (RequestWorkOp request : use.requests)
-        diagnostic.attachNote(request.getLoc()) << "asked for here";
+        diagnostic.attachNote(request.getLoc()) << "requested here";
       return diagnostic;
     }
   return success();
@@ -124,8 +123,8 @@ LogicalResult KernelPlan::checkCluster() const {
     }
     if (ring.ctaGroup == 2 && cluster.m % 2)
       return op->emitOpError()
-             << "is of a CTA pair, but clusters have " << cluster.m
-             << " CTAs along M; state an even number in '"
+             << "needs pairs of CTAs, but clusters have " << cluster.m
+             << " CTAs along M; set an even number in '"
              << Fp8Dialect::kClusterAttrName << "' (C1)";
     if (failed(checkSharedSlots(op, ring)))
       return failure();
@@ -144,8 +143,10 @@ LogicalResult KernelPlan::checkCluster() const {
           InFlightDiagnostic diagnostic =
               acquire->emitOpError()
               << "runs in " << describe(grouping)
-              << ", but the other side of its ring in " << describe(expected)
-              << " (C5); one would wait for ever";
+              << ", but the other side of its ring runs in "
+              << describe(expected)
+              << " (C5), so that one of them waits forever; run both in the "
+                 "same CTAs";
           diagnostic.attachNote(first->getLoc()) << "the other side";
           return diagnostic;
         }

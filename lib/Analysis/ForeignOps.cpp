@@ -167,8 +167,8 @@ static Misdeed find(Operation *op, bool isInRole,
 }
 
 LogicalResult KernelPlan::checkForeign(FunctionOpInterface kernel) {
-  StringRef memory = "is memory that the layout of the kernel's rings does not "
-                     "know of (K1); add a tile to a pipeline";
+  StringRef memory = "is outside the layout of the kernel's rings (K1); add a "
+                     "tile to a pipeline";
   for (BlockArgument argument : kernel.getArguments())
     if (argument.getArgNumber() >= kernel.getNumArguments() ||
         isShared(argument.getType()))
@@ -184,11 +184,11 @@ LogicalResult KernelPlan::checkForeign(FunctionOpInterface kernel) {
     if (!found.waits && found.op == op)
       diagnostic << memory;
     else if (!found.waits)
-      diagnostic << "calls a function with shared memory of its own, which the "
-                    "layout of the kernel's rings does not know of (K1); add a "
-                    "tile to a pipeline";
+      diagnostic
+          << "calls a function with its own shared memory, which is outside "
+             "the layout of the kernel's rings (K1); add a tile to a pipeline";
     else
-      diagnostic << "may wait for warps of other roles, which do not come here "
+      diagnostic << "may wait for warps of other roles, which never execute it "
                     "(K1); hand over through a ring";
     if (found.op != op)
       diagnostic.attachNote(found.op->getLoc())
@@ -198,8 +198,8 @@ LogicalResult KernelPlan::checkForeign(FunctionOpInterface kernel) {
              !llvm::is_contained({"gpu", "nvvm", "llvm"},
                                  op->getName().getDialectNamespace()))
       diagnostic.attachNote(op->getLoc())
-          << "its effects are unknown: an op that waits for nobody declares "
-             "them with MemoryEffectOpInterface";
+          << "its effects are unknown; an op that does not wait declares its "
+             "effects with MemoryEffectOpInterface";
     return WalkResult::interrupt();
   });
   return failure(result.wasInterrupted());

@@ -38,7 +38,7 @@ LogicalResult KernelPlan::dealWarps(FunctionOpInterface kernel) {
   }
   if (roles.empty())
     return kernel->emitOpError()
-           << "has no fp8.role: a kernel's work is done by its roles";
+           << "has no fp8.role; add one, since roles do the work of a kernel";
   if (numWarps > kMaxWarps)
     return kernel->emitOpError()
            << "has " << numWarps
@@ -53,10 +53,9 @@ static LogicalResult checkSelect(Operation *op) {
     return success();
   Type type = op->getResult(0).getType();
   if (isa<TileType, TmemType, MBarrierType>(type))
-    return op->emitOpError()
-           << "selects between views of stages, so that nothing tells which "
-              "stage is in use; select the stages, and take the view of the "
-              "selected one";
+    return op->emitOpError() << "selects between views of stages, which hides "
+                                "the stage that is in use; select the stages, "
+                                "then take the view of the selected one";
   if (isa<PendingType>(type))
     return op->emitOpError()
            << "selects a pending product, whose registers "
@@ -150,7 +149,7 @@ LogicalResult KernelPlan::checkRoles(FunctionOpInterface kernel) {
   WalkResult outside = kernel->walk([](Operation *op) {
     if (!getRoleWarps(op) || op->getParentOfType<RoleOp>())
       return WalkResult::advance();
-    op->emitOpError() << "must be in an fp8.role, whose warps do it";
+    op->emitOpError() << "must be in an fp8.role, whose warps execute it";
     return WalkResult::interrupt();
   });
   if (outside.wasInterrupted())
@@ -175,15 +174,15 @@ static LogicalResult checkEvidence(CreateEpilogueWarpOp op,
                (flow.getRings(op.getEnd()).size() == 1 &&
                 flow.getRings(wait.getEnd()) == flow.getRings(op.getEnd()))))
     return success();
-  InFlightDiagnostic diagnostic =
-      op.emitOpError() << "needs the evidence of an fp8.wait_tmem on its own "
-                          "end, in the same role";
+  InFlightDiagnostic diagnostic = op.emitOpError()
+                                  << "needs the result of an fp8.wait_tmem on "
+                                     "the same end, in the same role";
   if (wait)
     diagnostic.attachNote(wait.getLoc()) << "this one waits for another ring";
   else if (Operation *maker = op.getReady().getDefiningOp())
     diagnostic.attachNote(maker->getLoc())
         << "this one comes from '" << maker->getName()
-        << "'; pass on the result of the fp8.wait_tmem itself";
+        << "'; pass the result of the fp8.wait_tmem directly";
   return diagnostic;
 }
 
@@ -202,9 +201,9 @@ LogicalResult KernelPlan::checkTileOp(Operation *op) {
   };
   if (needed == RoleWarps::One && warps.count != 1)
     return fail(
-        "is for a role of one warp (R3); give its work to a role of its own");
+        "must be in a role of one warp (R3); move it to a role of its own");
   if (needed == RoleWarps::Warpgroups && (warps.count % 4 || warps.first % 4))
-    return fail("is for a role with a multiple of 4 warps that starts at a "
+    return fail("must be in a role with a multiple of 4 warps that starts at a "
                 "multiple of 4 (R2); put such roles first");
   if (auto mma = dyn_cast<MmaOp>(op))
     return checkMma(mma);
@@ -218,7 +217,7 @@ LogicalResult KernelPlan::checkTileOp(Operation *op) {
       fragment = pending.getFragment();
     if (fragment && fragment.getWarps() != warps.count)
       return fail("works on a fragment of " + Twine(fragment.getWarps()) +
-                  " warps, which must be the role's");
+                  " warps, but its role has another number");
   }
   return success();
 }
@@ -230,12 +229,13 @@ FailureOr<RoleOp> KernelPlan::getRoleOf(Value end) {
   InFlightDiagnostic diagnostic =
       emitError(end.getLoc())
       << cast<LinearTypeInterface>(end.getType()).getHandleName()
-      << " is taken by no role; pass it to one as the ring made it";
+      << " is passed to no role; pass it to one unchanged";
   auto consumes = [](OpOperand &use) {
     return classifyUse(use) == UseKind::Consume;
   };
   if (auto use = llvm::find_if(end.getUses(), consumes); use != end.use_end())
     diagnostic.attachNote(use->getOwner()->getLoc())
-        << "'" << use->getOwner()->getName() << "' takes it; do that in a role";
+        << "'" << use->getOwner()->getName()
+        << "' takes it; move that op into a role";
   return diagnostic;
 }

@@ -25,7 +25,7 @@ static LogicalResult checkCreate(Operation *op) {
   InFlightDiagnostic diagnostic =
       op->emitOpError() << "must be in the body of its role (K2): the other "
                            "side of the output pipeline waits for it";
-  diagnostic.attachNote(parent->getLoc()) << "here it may not run";
+  diagnostic.attachNote(parent->getLoc()) << "it may not run here";
   return diagnostic;
 }
 
@@ -41,7 +41,7 @@ static LogicalResult checkViews(Operation *op) {
     InFlightDiagnostic diagnostic =
         op->emitOpError() << what << " must be lent by " << stage << " (K3)";
     if (lender)
-      diagnostic.attachNote(lender->getLoc()) << "this one is not";
+      diagnostic.attachNote(lender->getLoc()) << "this value is not";
     return diagnostic;
   };
   auto isConsumer = [](Type type) { return isa<ConsumerStageType>(type); };
@@ -79,14 +79,16 @@ static LogicalResult checkViews(Operation *op) {
 static LogicalResult checkSource(Operation *op) {
   if (auto store = dyn_cast<StoreOp>(op);
       store && store.getRest() && !isa<BlockArgument>(store.getRest()))
-    return store.emitOpError() << "stores the rest of its rows to what is no "
-                                  "argument of the kernel (Q5); take one, "
-                                  "which is in global memory";
+    return store.emitOpError()
+           << "stores the rest of its rows to a memref that is not an argument "
+              "of the kernel (Q5); pass one, since arguments are in global "
+              "memory";
   auto load = dyn_cast<LoadElementOp>(op);
   if (!load || isa<BlockArgument>(load.getSource()))
     return success();
-  return load.emitOpError() << "copies from what is no argument of the kernel "
-                               "(M5); take one, which is in global memory";
+  return load.emitOpError()
+         << "copies from a memref that is not an argument of the kernel (M5); "
+            "pass one, since arguments are in global memory";
 }
 
 LogicalResult KernelPlan::checkRules(FunctionOpInterface kernel) {
@@ -117,8 +119,8 @@ static LogicalResult checkBothSides(Operation *ring, const HandleFlow &flow) {
     return success();
   InFlightDiagnostic diagnostic =
       taker->emitOpError()
-      << "takes slots of a ring of which another end takes "
-         "none (K4); it would wait for ever";
+      << "takes slots of a ring, but another end of the ring takes none (K4), "
+         "so that this one waits forever; take slots there too";
   diagnostic.attachNote((*idle.user_begin())->getLoc())
       << "this role closes its end unused";
   return diagnostic;
@@ -199,8 +201,8 @@ static LogicalResult checkFilled(Operation *ring, const HandleFlow &flow) {
                                                  "ring"
                                                : "them");
       else
-        diagnostic << "reads an accumulator that no MMA writes (K6); issue "
-                      "one into the MMA stage";
+        diagnostic << "reads an accumulator that no MMA writes (K6); add an "
+                      "MMA to the MMA stage";
       diagnostic.attachNote(ring->getLoc()) << "the ring";
       return diagnostic;
     }
@@ -331,9 +333,11 @@ static LogicalResult checkTrips(Operation *ring, const HandleFlow &flow) {
         << "takes " << std::abs(more)
         << (std::abs(more) > 1 ? " slots " : " slot ")
         << (more > 0 ? "more" : "less")
-        << " than another end of its ring (K7); they would wait for each other";
+        << " than another end of its ring (K7), so that one of them waits "
+           "forever; make the loops agree";
     diagnostic.attachNote(uneven.getLoc()) << "this loop's bound differs";
-    diagnostic.attachNote(first->getLoc()) << "from that around the other end";
+    diagnostic.attachNote(first->getLoc())
+        << "from the bound of this loop around the other end";
     return diagnostic;
   }
   return success();

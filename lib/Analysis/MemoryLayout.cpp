@@ -122,7 +122,7 @@ LogicalResult KernelPlan::layOutSharedMemory(FunctionOpInterface kernel) {
       kernel->emitOpError()
       << "needs " << sharedMemoryBytes
       << " bytes of shared memory, but a CTA has at most "
-      << chip::getMostSharedMemory() << "; take fewer stages or smaller tiles";
+      << chip::getMostSharedMemory() << "; use fewer stages or smaller tiles";
   for (auto &[op, bytes] : contributors)
     diagnostic.attachNote(op->getLoc())
         << bytes << " bytes for this '" << op->getName() << "'";
@@ -145,7 +145,7 @@ LogicalResult KernelPlan::checkTensorMemory(FunctionOpInterface kernel) {
       kernel->emitOpError()
       << "allocates " << columns
       << " columns of tensor memory, but a multiprocessor has "
-      << chip::getMostTensorMemoryColumns() << "; take fewer stages";
+      << chip::getMostTensorMemoryColumns() << "; use fewer stages";
   for (OutputPipelineOp op : all)
     diagnostic.attachNote(op.getLoc())
         << getColumns(op) << " columns for this ring";

@@ -13,16 +13,16 @@ static LogicalResult checkStated(Operation *ring, std::optional<int64_t> stated,
                                  bool hasElements = false) {
   if (!stated || *stated == derived)
     return success();
-  InFlightDiagnostic diagnostic =
-      ring->emitOpError() << "states " << *stated << ' ' << what
-                          << ", but its roles make " << derived
-                          << "; leave the number out, or mend the roles";
+  InFlightDiagnostic diagnostic = ring->emitOpError()
+                                  << "states " << *stated << ' ' << what
+                                  << ", but its roles make " << derived
+                                  << "; remove the attribute, or fix the roles";
   for (RoleOp role : contributors) {
     Diagnostic &note = diagnostic.attachNote(role.getLoc());
     note << "role \"" << role.getName() << "\" arrives once for each of its "
          << role.getWarps() << " warps";
     if (hasElements)
-      note << ", and once more for the elements that it copies";
+      note << ", and again for the elements that it copies";
     if (ctas > 1)
       note << ", in each of " << ctas << " CTAs that use the slot";
   }
@@ -116,8 +116,9 @@ LogicalResult KernelPlan::planRings(FunctionOpInterface kernel) {
 static LogicalResult checkNamedBarrier(Operation *op, int64_t barrier) {
   if (barrier < 16)
     return success();
-  return op->emitOpError() << "needs a named barrier, but a CTA has 16 (PTX "
-                              "ISA, barrier) and all are taken";
+  return op->emitOpError()
+         << "needs a named barrier, but a CTA has 16 (PTX ISA, barrier) and "
+            "all are in use; use fewer output pipelines or store queues";
 }
 
 LogicalResult KernelPlan::planQueues(FunctionOpInterface kernel) {
@@ -172,7 +173,7 @@ LogicalResult KernelPlan::planRing(Operation *op, PlannedRing &ring) {
 }
 
 /// Tensor memory is allocated by the one side and read by the other: both make
-/// a handle of their end, or its hand-off waits for ever.
+/// a handle of their end, or its hand-off waits forever.
 LogicalResult KernelPlan::checkHandoff(OutputPipelineOp output, RoleOp mma,
                                        RoleOp epilogue) {
   auto makes = [&](RoleOp role, auto kind) {
@@ -190,11 +191,10 @@ LogicalResult KernelPlan::checkHandoff(OutputPipelineOp output, RoleOp mma,
   if (allocates == reads)
     return success();
   InFlightDiagnostic diagnostic =
-      output.emitOpError() << "is made "
-                           << (allocates ? "an mma warp" : "epilogue warps")
-                           << " of, but not "
-                           << (allocates ? "epilogue warps" : "an mma warp")
-                           << "; one waits for the other";
+      output.emitOpError() << "has "
+                           << (allocates ? "an mma warp but no epilogue warps"
+                                         : "epilogue warps but no mma warp")
+                           << ", so that one side waits forever; make both";
   diagnostic.attachNote(allocates ? epilogue.getLoc() : mma.getLoc())
       << "this role closes its end unused";
   return diagnostic;
@@ -232,7 +232,8 @@ KernelPlan::checkHandoffThreads(FunctionOpInterface kernel) const {
             << "hands over the tensor memory of one of two output pipelines, "
                "whose roles have "
             << expected << " and " << threads
-            << " threads (C6); do it before control flow exchanges their ends";
+            << " threads (C6); hand it over before control flow exchanges "
+               "their ends";
         diagnostic.attachNote(made.front()->getLoc()) << "one pipeline";
         diagnostic.attachNote(ring->getLoc()) << "the other pipeline";
         return WalkResult::interrupt();

@@ -104,9 +104,8 @@ LogicalResult mlir::fp8::verifyYieldedValues(Operation *op, Region &body) {
   for (Block &block : body)
     if (!block.empty() &&
         llvm::is_contained(block.back().getOperands(), Value()))
-      return op->emitOpError()
-             << "has a region that ends with a null operand; a tool has taken "
-                "out what made it";
+      return op->emitOpError() << "has a region that ends with a null operand; "
+                                  "a tool removed the op that defined it";
   return success();
 }
 

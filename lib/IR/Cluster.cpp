@@ -59,9 +59,9 @@ LogicalResult LeadingCtaOp::verify() {
     return failure();
   SmallVector<Type> types(getInits().getTypes());
   if (getNumResults() != types.size())
-    return emitOpError() << "gives back what it takes, " << types.size()
-                         << " values, but has " << getNumResults()
-                         << " results";
+    return emitOpError() << "must have a result for each of its "
+                         << types.size() << " values, but has "
+                         << getNumResults() << " results";
   if (failed(verifyResultTypes(*this, types, "what it takes")))
     return failure();
   for (Block &block : getBody()) {
@@ -69,11 +69,11 @@ LogicalResult LeadingCtaOp::verify() {
       continue;
     auto yield = block.empty() ? YieldOp() : dyn_cast<YieldOp>(block.back());
     if (!yield || !llvm::equal(yield.getOperandTypes(), types))
-      return emitOpError() << "yields values of the types that it takes";
+      return emitOpError() << "must yield values of the types of its operands";
   }
   if (getGrouping() == CtaGrouping::Pair && getClusterShape(*this).m % 2)
-    return emitOpError() << "needs clusters of an even number of CTAs along M, "
-                            "which a CTA pair divides; state '"
+    return emitOpError() << "needs clusters with an even number of CTAs along "
+                            "M, since a CTA pair takes two; set '"
                          << Fp8Dialect::kClusterAttrName << "' on the kernel";
   return success();
 }

@@ -39,7 +39,7 @@ void ReadyType::print(AsmPrinter &printer) const {
 LogicalResult ReadyType::verify(function_ref<InFlightDiagnostic()> emitError,
                                 Type end) {
   if (!isa<EndTypeInterface>(end))
-    return emitError() << "what is ready is the end of a ring, but got " << end;
+    return emitError() << "only an end of a ring can be ready, but got " << end;
   return success();
 }
 
@@ -53,7 +53,7 @@ LogicalResult
 SignalledType::verify(function_ref<InFlightDiagnostic()> emitError,
                       Type stage) {
   if (!isa<StageTypeInterface>(stage))
-    return emitError() << "what is signalled is the stage of a ring, but got "
+    return emitError() << "only a stage of a ring can be signalled, but got "
                        << stage;
   return success();
 }
@@ -75,13 +75,14 @@ LogicalResult WaitOp::verify() {
   if (test && test.getEnd() == getEnd())
     return success();
   InFlightDiagnostic diagnostic =
-      emitOpError() << "is left out only where an fp8.try_wait on the same end "
-                       "answered true (X1)";
+      emitOpError() << "may be left out only where an fp8.try_wait on the same "
+                       "end returned true (X1)";
   if (test)
-    diagnostic.attachNote(test.getLoc()) << "this one tests another end";
+    diagnostic.attachNote(test.getLoc())
+        << "this fp8.try_wait tests another end";
   else
     diagnostic.attachNote(getDone().getLoc())
-        << "this is not the answer of an fp8.try_wait";
+        << "this is not the result of an fp8.try_wait";
   return diagnostic;
 }
 
@@ -193,8 +194,8 @@ static LogicalResult verifySignalledYield(ConsumeExplicitOp op) {
     if (actual == expected)
       continue;
     InFlightDiagnostic diagnostic =
-        op.emitOpError() << "yields first, for each end, the stage that its "
-                            "body signalled: operand "
+        op.emitOpError() << "must yield first, for each end, the stage that "
+                            "its body signalled: operand "
                          << index << " must be " << expected << ", but ";
     if (actual)
       diagnostic << "got " << actual;

@@ -31,7 +31,7 @@ LogicalResult OutputPipelineOp::verify() {
     return emitOpError()
            << "makes the ends of an !fp8.output_pipeline, but got " << ring;
   if (getConsumer().getType().getRing() != ring)
-    return emitOpError() << "makes the ends of one ring, but got " << ring
+    return emitOpError() << "must make the ends of one ring, but got " << ring
                          << " and " << getConsumer().getType().getRing();
   return success();
 }

@@ -21,25 +21,26 @@ LogicalResult mlir::fp8::verifyRingEnds(Operation *op,
   for (Type type : op->getResultTypes()) {
     if (!isa<ProducerType, ConsumerType>(type))
       return op->emitOpError()
-             << "yields producer and consumer ends, but got " << type;
+             << "must make producer and consumer ends, but got " << type;
     auto end = cast<EndTypeInterface>(type);
     if (!isRing(end.getRing()))
       return op->emitOpError()
              << "makes the ends of " << what << ", but got " << end.getRing();
     if (ring && ring != end.getRing())
-      return op->emitOpError() << "makes the ends of one ring (P2), but got "
-                               << ring << " and " << end.getRing();
+      return op->emitOpError()
+             << "must make the ends of one ring (P2), but got " << ring
+             << " and " << end.getRing();
     ring = end.getRing();
     if (end.isProducer() && sawConsumer)
       return op->emitOpError()
-             << "yields its producer ends before its consumer ends";
+             << "must list its producer ends before its consumer ends";
     sawConsumer |= !end.isProducer();
     (end.isProducer() ? producers : consumers)++;
   }
   if (producers == 0 || consumers == 0)
-    return op->emitOpError()
-           << "has at least one producer and one consumer end (P1), but got "
-           << producers << " and " << consumers;
+    return op->emitOpError() << "must have at least one producer end and one "
+                                "consumer end (P1), but got "
+                             << producers << " and " << consumers;
   return success();
 }
 

@@ -157,13 +157,13 @@ WorkQueueType::verify(function_ref<InFlightDiagnostic()> emitError,
 LogicalResult ExchangeType::verify(function_ref<InFlightDiagnostic()> emitError,
                                    int64_t ctas, FragmentType fragment) {
   if (ctas < 2 || ctas > kMaxClusterSize)
-    return emitError() << "an exchange is among 2 to " << kMaxClusterSize
+    return emitError() << "an exchange needs 2 to " << kMaxClusterSize
                        << " CTAs, but got " << ctas;
   std::optional<RegisterLayout::Axis> parts =
       fragment.getRegisterLayout().getPartAxis();
   if (!parts)
-    return emitError() << "an exchange is of what warpgroups hold, in layout "
-                          "warpgroups or warpgroup_columns (J2), but got "
+    return emitError() << "an exchange needs a fragment of layout warpgroups "
+                          "or warpgroup_columns (J2), but got "
                        << fragment;
   RegisterLayout::Axis divided = RegisterLayout::getOther(*parts);
   if (fragment.getShape()[divided] % (8 * ctas))
@@ -187,14 +187,14 @@ LogicalResult
 StoreQueueType::verify(function_ref<InFlightDiagnostic()> emitError,
                        int64_t depth, TileType tile, int64_t warps) {
   if (depth < 1 || depth > chip::getMostSharedMemory() / tile.getSizeInBytes())
-    return emitError() << "a store queue holds at least one tile and at most "
-                          "what shared memory does, but got "
+    return emitError() << "a store queue must hold at least one tile and fit "
+                          "in shared memory, but got "
                        << depth;
   if (tile.getRows() > 64 || tile.getRows() % 8)
     return emitError()
-           << "a store queue's tile has 32 rows, one for each lane, or 16, or "
-              "the 64 of a warpgroup, or swapped a multiple of 8 below 64 "
-              "(Q1), but got "
+           << "a store queue's tile must have 32 rows (one for each lane), 16, "
+              "64 (those of a warpgroup) or, of a swapped product, a multiple "
+              "of 8 below 64 (Q1), but got "
            << tile.getRows();
   if (warps < 4 || warps % 4 || warps > kMaxWarps)
     return emitError()

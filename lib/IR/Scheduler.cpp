@@ -127,8 +127,7 @@ LogicalResult ForEachTileOp::verify() {
     return emitOpError()
            << (isDynamic ? "takes its tiles from a work queue (W1); add "
                            "'from' with a consumer end of one"
-                         : "knows its tiles and reads no work queue (W1); drop "
-                           "'from'");
+                         : "reads no work queue (W1); remove 'from'");
   SmallVector<Type> expected;
   if (getWork())
     expected.push_back(getWork().getType());
@@ -171,8 +170,9 @@ LogicalResult WorkQueueOp::verify() {
     return cast<EndTypeInterface>(type).isProducer();
   });
   if (producers != 1)
-    return emitOpError() << "has one producer end, the scheduler's, but got "
-                         << producers;
+    return emitOpError()
+           << "must have one producer end, for the scheduler, but got "
+           << producers;
   return success();
 }
 

@@ -17,10 +17,10 @@ LogicalResult mlir::fp8::verifyIsUsable(Operation *op, Type end,
   EndTypeInterface type = getEndOf(end);
   if (isa<ProducerType, ConsumerType>(type) &&
       isa<OutputPipelineType>(type.getRing()))
-    return op->emitOpError()
-           << "cannot " << what
-           << " the bare end of an output pipeline, whose tensor memory is not "
-              "there yet; make an mma warp or epilogue warps of it";
+    return op->emitOpError() << "cannot " << what
+                             << " the end of an output pipeline, since its "
+                                "tensor memory is not allocated yet; make an "
+                                "mma warp or epilogue warps of the end first";
   return success();
 }
 

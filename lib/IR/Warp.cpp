@@ -62,7 +62,7 @@ LogicalResult RoleOp::verify() {
         if (!isa<ProducerType, ConsumerType, StoreQueueType, ExchangeType>(
                 end.getType()))
           return emitOpError()
-                 << "yields only what fp8.close can close, but got "
+                 << "may yield only values that fp8.close can close, but got "
                  << end.getType();
   return success();
 }
@@ -144,8 +144,8 @@ static LogicalResult verifyWarpScope(Operation *op, ValueRange ends,
   auto yield = dyn_cast<YieldOp>(body.front().back());
   if (!yield || yield.getNumOperands() == 0 ||
       yield.getOperand(0).getType() != argumentType(ends[0].getType()))
-    return op->emitOpError()
-           << "yields its warp handle first, so that the scope can release it";
+    return op->emitOpError() << "must yield its warp handle first, so that the "
+                                "scope can release it";
   return success();
 }
 

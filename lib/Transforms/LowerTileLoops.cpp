@@ -50,8 +50,8 @@ static LogicalResult checkAgreement(FunctionOpInterface function) {
         InFlightDiagnostic diagnostic =
             loop.emitOpError()
             << "has another " << differs
-            << " than another loop of its kernel (W4); the roles "
-               "would work on different tiles";
+            << " than another loop of its kernel (W4), so that the roles work "
+               "on different tiles; make the loops agree";
         diagnostic.attachNote(first.getLoc()) << "the other loop";
         return WalkResult::interrupt();
       });

@@ -40,9 +40,9 @@ func.func @committed_twice(%stage: !stage) -> (!fp8.signalled<!stage>, !fp8.mma_
 !ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
 func.func @test_of_the_other_side(%p: !fp8.producer<!ring>, %c: !fp8.consumer<!ring>)
     -> (!fp8.producer<!ring>, !fp8.ready<!fp8.consumer<!ring>>) attributes {fp8.linear} {
-  // expected-note @below {{this one tests another end}}
+  // expected-note @below {{this fp8.try_wait tests another end}}
   %done = fp8.try_wait %p : !fp8.producer<!ring>
-  // expected-error @below {{'fp8.wait' op is left out only where an fp8.try_wait on the same end answered true (X1)}}
+  // expected-error @below {{'fp8.wait' op may be left out only where an fp8.try_wait on the same end returned true (X1)}}
   %ready = fp8.wait %c unless %done : !fp8.consumer<!ring>
   return %p, %ready : !fp8.producer<!ring>, !fp8.ready<!fp8.consumer<!ring>>
 }

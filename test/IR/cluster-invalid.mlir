@@ -43,7 +43,7 @@ func.func private @too_many(!fp8.mma_warp<!fp8.output_pipeline<9, 128x128xf32, c
 // -----
 
 func.func @odd_cluster() attributes {fp8.cluster = array<i64: 3, 1>} {
-  // expected-error @below {{'fp8.leading_cta' op needs clusters of an even number of CTAs along M, which a CTA pair divides; state 'fp8.cluster' on the kernel}}
+  // expected-error @below {{'fp8.leading_cta' op needs clusters with an even number of CTAs along M, since a CTA pair takes two; set 'fp8.cluster' on the kernel}}
   fp8.leading_cta of pair {
   }
   return
@@ -52,7 +52,7 @@ func.func @odd_cluster() attributes {fp8.cluster = array<i64: 3, 1>} {
 // -----
 
 func.func @other_type(%i: index, %f: f32) attributes {fp8.cluster = array<i64: 2, 1>} {
-  // expected-error @below {{'fp8.leading_cta' op yields values of the types that it takes}}
+  // expected-error @below {{'fp8.leading_cta' op must yield values of the types of its operands}}
   %r = fp8.leading_cta of pair (%j = %i) : index -> index {
     fp8.yield %f : f32
   }
@@ -62,7 +62,7 @@ func.func @other_type(%i: index, %f: f32) attributes {fp8.cluster = array<i64: 2
 // -----
 
 func.func @no_result(%i: index) attributes {fp8.cluster = array<i64: 2, 1>} {
-  // expected-error @below {{'fp8.leading_cta' op gives back what it takes, 1 values, but has 0 results}}
+  // expected-error @below {{'fp8.leading_cta' op must have a result for each of its 1 values, but has 0 results}}
   fp8.leading_cta of pair (%j = %i) : index {
     fp8.yield %j : index
   }

@@ -59,7 +59,7 @@ func.func private @parts_of_eights(!fp8.exchange<4, !fp8.fragment<64x48xf32, 4, 
 
 // -----
 
-// expected-error @below {{an exchange is of what warpgroups hold, in layout warpgroups or warpgroup_columns (J2), but got '!fp8.fragment<128x64xf32, 4>'}}
+// expected-error @below {{an exchange needs a fragment of layout warpgroups or warpgroup_columns (J2), but got '!fp8.fragment<128x64xf32, 4>'}}
 func.func private @rows(!fp8.exchange<2, !fp8.fragment<128x64xf32, 4>>)
 
 // -----
@@ -69,7 +69,7 @@ func.func private @rows_of_swapped(!fp8.exchange<2, !fp8.fragment<24x64xf32, 4, 
 
 // -----
 
-// expected-error @below {{an exchange is among 2 to 16 CTAs, but got 1}}
+// expected-error @below {{an exchange needs 2 to 16 CTAs, but got 1}}
 func.func private @alone(!fp8.exchange<1, !fp8.fragment<64x64xf32, 4, warpgroups>>)
 
 // -----

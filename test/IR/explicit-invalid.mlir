@@ -2,9 +2,9 @@
 
 !ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
 func.func @foreign_condition(%end: !fp8.consumer<!ring>) -> !fp8.ready<!fp8.consumer<!ring>> attributes {fp8.linear} {
-  // expected-note @below {{this is not the answer of an fp8.try_wait}}
+  // expected-note @below {{this is not the result of an fp8.try_wait}}
   %true = arith.constant true
-  // expected-error @below {{'fp8.wait' op is left out only where an fp8.try_wait on the same end answered true (X1)}}
+  // expected-error @below {{'fp8.wait' op may be left out only where an fp8.try_wait on the same end returned true (X1)}}
   %ready = fp8.wait %end unless %true : !fp8.consumer<!ring>
   return %ready : !fp8.ready<!fp8.consumer<!ring>>
 }
@@ -13,9 +13,9 @@ func.func @foreign_condition(%end: !fp8.consumer<!ring>) -> !fp8.ready<!fp8.cons
 
 !ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
 func.func @argument_condition(%end: !fp8.consumer<!ring>,
-                              // expected-note @below {{this is not the answer of an fp8.try_wait}}
+                              // expected-note @below {{this is not the result of an fp8.try_wait}}
                               %done: i1) -> !fp8.ready<!fp8.consumer<!ring>> attributes {fp8.linear} {
-  // expected-error @below {{'fp8.wait' op is left out only where an fp8.try_wait on the same end answered true (X1)}}
+  // expected-error @below {{'fp8.wait' op may be left out only where an fp8.try_wait on the same end returned true (X1)}}
   %ready = fp8.wait %end unless %done : !fp8.consumer<!ring>
   return %ready : !fp8.ready<!fp8.consumer<!ring>>
 }
@@ -25,9 +25,9 @@ func.func @argument_condition(%end: !fp8.consumer<!ring>,
 !ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
 !end = !fp8.consumer<!ring>
 func.func @other_end(%a: !end, %b: !end) -> (!fp8.ready<!end>, !end) attributes {fp8.linear} {
-  // expected-note @below {{this one tests another end}}
+  // expected-note @below {{this fp8.try_wait tests another end}}
   %done = fp8.try_wait %b : !end
-  // expected-error @below {{'fp8.wait' op is left out only where an fp8.try_wait on the same end answered true (X1)}}
+  // expected-error @below {{'fp8.wait' op may be left out only where an fp8.try_wait on the same end returned true (X1)}}
   %ready = fp8.wait %a unless %done : !end
   return %ready, %b : !fp8.ready<!end>, !end
 }
@@ -66,7 +66,7 @@ func.func @late_answer(%end: !fp8.consumer<!ring>) -> !fp8.ready<!fp8.consumer<!
 
 !acc = !fp8.output_pipeline<2, 128x128xf32>
 func.func @try_bare_end(%end: !fp8.consumer<!acc>) -> !fp8.consumer<!acc> attributes {fp8.linear} {
-  // expected-error @below {{'fp8.try_wait' op cannot wait for the bare end of an output pipeline, whose tensor memory is not there yet; make an mma warp or epilogue warps of it}}
+  // expected-error @below {{'fp8.try_wait' op cannot wait for the end of an output pipeline, since its tensor memory is not allocated yet; make an mma warp or epilogue warps of the end first}}
   %done = fp8.try_wait %end : !fp8.consumer<!acc>
   return %end : !fp8.consumer<!acc>
 }
@@ -75,7 +75,7 @@ func.func @try_bare_end(%end: !fp8.consumer<!acc>) -> !fp8.consumer<!acc> attrib
 
 !acc = !fp8.output_pipeline<2, 128x128xf32>
 func.func @wait_bare_end(%end: !fp8.producer<!acc>) -> !fp8.ready<!fp8.producer<!acc>> attributes {fp8.linear} {
-  // expected-error @below {{'fp8.wait' op cannot wait for the bare end of an output pipeline, whose tensor memory is not there yet; make an mma warp or epilogue warps of it}}
+  // expected-error @below {{'fp8.wait' op cannot wait for the end of an output pipeline, since its tensor memory is not allocated yet; make an mma warp or epilogue warps of the end first}}
   %ready = fp8.wait %end : !fp8.producer<!acc>
   return %ready : !fp8.ready<!fp8.producer<!acc>>
 }
@@ -84,7 +84,7 @@ func.func @wait_bare_end(%end: !fp8.producer<!acc>) -> !fp8.ready<!fp8.producer<
 
 !acc = !fp8.output_pipeline<2, 128x128xf32>
 func.func @acquire_bare_end(%end: !fp8.ready<!fp8.producer<!acc>>) -> !fp8.producer_stage<!acc> attributes {fp8.linear} {
-  // expected-error @below {{'fp8.acquire' op cannot acquire from the bare end of an output pipeline, whose tensor memory is not there yet; make an mma warp or epilogue warps of it}}
+  // expected-error @below {{'fp8.acquire' op cannot acquire from the end of an output pipeline, since its tensor memory is not allocated yet; make an mma warp or epilogue warps of the end first}}
   %stage = fp8.acquire %end : !fp8.ready<!fp8.producer<!acc>>
   return %stage : !fp8.producer_stage<!acc>
 }
@@ -186,7 +186,7 @@ func.func @view_after_arrive(%end: !fp8.consumer<!ring>, %frag: !fp8.fragment<12
 
 !ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
 func.func @yield_unsignalled(%end: !fp8.consumer<!ring>) -> !fp8.consumer<!ring> attributes {fp8.linear} {
-  // expected-error @below {{'fp8.consume_explicit' op yields first, for each end, the stage that its body signalled: operand 0 must be '!fp8.signalled<!fp8.consumer_stage<!fp8.pipeline<3, s: !fp8.tile<1x128xf32>>>>', but got '!fp8.consumer_stage<!fp8.pipeline<3, s: !fp8.tile<1x128xf32>>>'; signal it with fp8.arrive}}
+  // expected-error @below {{'fp8.consume_explicit' op must yield first, for each end, the stage that its body signalled: operand 0 must be '!fp8.signalled<!fp8.consumer_stage<!fp8.pipeline<3, s: !fp8.tile<1x128xf32>>>>', but got '!fp8.consumer_stage<!fp8.pipeline<3, s: !fp8.tile<1x128xf32>>>'; signal it with fp8.arrive}}
   %next = fp8.consume_explicit(%stage = %end) : !fp8.consumer<!ring> -> !fp8.consumer<!ring> {
     fp8.yield %stage : !fp8.consumer_stage<!ring>
   }
@@ -197,7 +197,7 @@ func.func @yield_unsignalled(%end: !fp8.consumer<!ring>) -> !fp8.consumer<!ring>
 
 !ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
 func.func @yield_nothing(%end: !fp8.consumer<!ring>) -> !fp8.consumer<!ring> attributes {fp8.linear} {
-  // expected-error @below {{'fp8.consume_explicit' op yields first, for each end, the stage that its body signalled: operand 0 must be '!fp8.signalled<!fp8.consumer_stage<!fp8.pipeline<3, s: !fp8.tile<1x128xf32>>>>', but there is none; signal it with fp8.arrive}}
+  // expected-error @below {{'fp8.consume_explicit' op must yield first, for each end, the stage that its body signalled: operand 0 must be '!fp8.signalled<!fp8.consumer_stage<!fp8.pipeline<3, s: !fp8.tile<1x128xf32>>>>', but there is none; signal it with fp8.arrive}}
   %next = fp8.consume_explicit(%stage = %end) : !fp8.consumer<!ring> -> !fp8.consumer<!ring> {
     %signalled = fp8.arrive %stage : !fp8.consumer_stage<!ring>
     fp8.yield
@@ -343,10 +343,10 @@ func.func @copy_after_arrive(%end: !fp8.producer<!ring>, %map: !fp8.tensor_map<!
 
 // -----
 
-// expected-error @below {{what is ready is the end of a ring, but got 'index'}}
+// expected-error @below {{only an end of a ring can be ready, but got 'index'}}
 func.func private @ready_of_nothing(!fp8.ready<index>)
 
 // -----
 
-// expected-error @below {{what is signalled is the stage of a ring, but got '!fp8.consumer<!fp8.pipeline<3, s: !fp8.tile<1x128xf32>>>'}}
+// expected-error @below {{only a stage of a ring can be signalled, but got '!fp8.consumer<!fp8.pipeline<3, s: !fp8.tile<1x128xf32>>>'}}
 func.func private @signalled_end(!fp8.signalled<!fp8.consumer<!fp8.pipeline<3, s: !fp8.tile<1x128xf32>>>>)

@@ -2,7 +2,7 @@
 
 !ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
 func.func @no_consumer() attributes {fp8.linear} {
-  // expected-error @below {{'fp8.pipeline' op has at least one producer and one consumer end (P1), but got 1 and 0}}
+  // expected-error @below {{'fp8.pipeline' op must have at least one producer end and one consumer end (P1), but got 1 and 0}}
   %p = fp8.pipeline : !fp8.producer<!ring>
   fp8.close %p : !fp8.producer<!ring>
   return
@@ -83,7 +83,7 @@ func.func @consume_of_mma_warp(%w: !fp8.mma_warp<!acc>) -> !fp8.mma_warp<!acc> a
 
 !acc = !fp8.output_pipeline<2, 128x128xf32>
 func.func @produce_of_a_bare_end(%p: !fp8.producer<!acc>) -> !fp8.producer<!acc> attributes {fp8.linear} {
-  // expected-error @below {{'fp8.produce' op cannot acquire from the bare end of an output pipeline, whose tensor memory is not there yet; make an mma warp or epilogue warps of it}}
+  // expected-error @below {{'fp8.produce' op cannot acquire from the end of an output pipeline, since its tensor memory is not allocated yet; make an mma warp or epilogue warps of the end first}}
   %n = fp8.produce(%stage = %p) : !fp8.producer<!acc> -> !fp8.producer<!acc> {
   }
   return %n : !fp8.producer<!acc>
@@ -93,7 +93,7 @@ func.func @produce_of_a_bare_end(%p: !fp8.producer<!acc>) -> !fp8.producer<!acc>
 
 !acc = !fp8.output_pipeline<2, 128x128xf32>
 func.func @consume_of_a_bare_end(%c: !fp8.consumer<!acc>) -> !fp8.consumer<!acc> attributes {fp8.linear} {
-  // expected-error @below {{'fp8.consume' op cannot acquire from the bare end of an output pipeline, whose tensor memory is not there yet; make an mma warp or epilogue warps of it}}
+  // expected-error @below {{'fp8.consume' op cannot acquire from the end of an output pipeline, since its tensor memory is not allocated yet; make an mma warp or epilogue warps of the end first}}
   %n = fp8.consume(%stage = %c) : !fp8.consumer<!acc> -> !fp8.consumer<!acc> {
   }
   return %n : !fp8.consumer<!acc>

@@ -29,7 +29,7 @@ func.func @no_queue(%m: index) {
 
 !work = !fp8.consumer<!fp8.work_queue<2>>
 func.func @needless_queue(%m: index, %work: !work) -> !work attributes {fp8.linear} {
-  // expected-error @below {{knows its tiles and reads no work queue (W1); drop 'from'}}
+  // expected-error @below {{reads no work queue (W1); remove 'from'}}
   %r = fp8.for_each_tile persistent (%i, %j) in (%m, %m) from(%work : !work) {
   }
   return %r : !work
@@ -54,7 +54,7 @@ func.func private @no_stage(!fp8.producer<!fp8.work_queue<0>>)
 
 !work = !fp8.work_queue<2>
 func.func @two_schedulers() attributes {fp8.linear} {
-  // expected-error @below {{has one producer end, the scheduler's, but got 2}}
+  // expected-error @below {{must have one producer end, for the scheduler, but got 2}}
   %p, %q, %c = fp8.work_queue : !fp8.producer<!work>, !fp8.producer<!work>, !fp8.consumer<!work>
   fp8.close %p : !fp8.producer<!work>
   fp8.close %q : !fp8.producer<!work>

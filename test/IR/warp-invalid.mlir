@@ -15,7 +15,7 @@ func.func @nested_role(%n: index) attributes {fp8.linear} {
 // -----
 
 func.func @yields_a_number(%i: index) attributes {fp8.linear} {
-  // expected-error @below {{yields only what fp8.close can close, but got 'index'}}
+  // expected-error @below {{may yield only values that fp8.close can close, but got 'index'}}
   fp8.role "r" warps(1) (%x = %i) : index {
     fp8.yield %x : index
   }
@@ -37,7 +37,7 @@ func.func @other_ring(%end: !fp8.producer<!one>) attributes {fp8.linear} {
 
 !acc = !fp8.output_pipeline<1, 128x128xf32>
 func.func @handle_not_given_back(%end: !fp8.producer<!acc>) attributes {fp8.linear} {
-  // expected-error @below {{yields its warp handle first, so that the scope can release it}}
+  // expected-error @below {{must yield its warp handle first, so that the scope can release it}}
   fp8.mma_warp(%w = %end) : !fp8.producer<!acc> {
     fp8.release_mma_warp %w : !fp8.mma_warp<!acc>
   }

@@ -4,7 +4,7 @@
 !ring = !fp8.pipeline<2, a: !fp8.tile<128x128xf8E4M3FN, swizzle_128b>, cta_group = 2>
 gpu.module @m {
   gpu.func @alone() kernel attributes {fp8.linear} {
-    // expected-error @below {{'fp8.pipeline' op is of a CTA pair, but clusters have 1 CTAs along M; state an even number in 'fp8.cluster' (C1)}}
+    // expected-error @below {{'fp8.pipeline' op needs pairs of CTAs, but clusters have 1 CTAs along M; set an even number in 'fp8.cluster' (C1)}}
     %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
     fp8.role "load" warps(1) (%e = %p) : !fp8.producer<!ring> {
       fp8.close %e : !fp8.producer<!ring>
@@ -26,7 +26,7 @@ gpu.module @m {
       fp8.close %e : !fp8.producer<!ring>
     }
     fp8.role "mma" warps(1) (%e = %c) : !fp8.consumer<!ring> {
-      // expected-error @below {{'fp8.acquire' op empties a slot of a CTA pair, but no MMA reads it (C4): the commit of the leading CTA's MMA reaches both CTAs, an arrival does not; give what threads read a pipeline of its own}}
+      // expected-error @below {{'fp8.acquire' op takes a slot of a CTA pair that no MMA reads (C4), but only the commit of an MMA hands it back to both CTAs; put what threads read into a pipeline of its own}}
       %s = fp8.acquire %e : !fp8.consumer<!ring>
       %n = fp8.release %s : !fp8.consumer_stage<!ring>
       fp8.close %n : !fp8.consumer<!ring>
@@ -103,7 +103,7 @@ gpu.module @m {
     %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
     fp8.role "load" warps(1) (%e = %p) : !fp8.producer<!ring> {
       %r = fp8.leading_cta of pair (%l = %e) : !fp8.producer<!ring> -> !fp8.producer<!ring> {
-        // expected-error @below {{'fp8.acquire' op is one CTA's part of a pair's work, so it must not be in an 'fp8.leading_cta' (C3); both CTAs do theirs}}
+        // expected-error @below {{'fp8.acquire' op must not be in an 'fp8.leading_cta' (C3), since both CTAs of the pair do this work; move it out}}
         %s = fp8.acquire %l : !fp8.producer<!ring>
         fp8.tma_load %map[%c0, %c0], %s["a"] : !fp8.tensor_map<!a>, !fp8.producer_stage<!ring>
         %n = fp8.release %s : !fp8.producer_stage<!ring>
@@ -129,7 +129,7 @@ gpu.module @m {
     fp8.role "load" warps(1) (%e = %p) : !fp8.producer<!ring> {
       %s = fp8.acquire %e : !fp8.producer<!ring>
       scf.if %cond {
-        // expected-error @below {{'fp8.tma_load' op copies into a slot that CTAs share, so it must be in the block of the slot's acquire (C4), where its bytes are announced before another CTA's arrive}}
+        // expected-error @below {{'fp8.tma_load' op copies into a slot that CTAs share, so it must be in the block of the slot's acquire (C4), which announces its bytes before those of another CTA arrive}}
         fp8.tma_load %map[%c0, %c0], %s["a"] : !fp8.tensor_map<!a>, !fp8.producer_stage<!ring>
       }
       %n = fp8.release %s : !fp8.producer_stage<!ring>
@@ -156,7 +156,7 @@ gpu.module @m {
     }
     fp8.role "read" warps(4) (%e = %c) : !fp8.consumer<!ring> {
       %r = fp8.leading_cta of cluster (%l = %e) : !fp8.consumer<!ring> -> !fp8.consumer<!ring> {
-        // expected-error @below {{'fp8.acquire' op runs in the leading CTA of the cluster, but the other side of its ring in all CTAs (C5); one would wait for ever}}
+        // expected-error @below {{'fp8.acquire' op runs in the leading CTA of the cluster, but the other side of its ring runs in all CTAs (C5), so that one of them waits forever; run both in the same CTAs}}
         %s = fp8.acquire %l : !fp8.consumer<!ring>
         %n = fp8.release %s : !fp8.consumer_stage<!ring>
         fp8.yield %n : !fp8.consumer<!ring>
@@ -176,7 +176,7 @@ gpu.module @m {
 gpu.module @m {
   gpu.func @stated(%map: !fp8.tensor_map<!share>) kernel attributes {fp8.linear, fp8.cluster = array<i64: 1, 4>} {
     %c0 = arith.constant 0 : index
-    // expected-error @below {{'fp8.pipeline' op states 1 consumer arrivals, but its roles make 4; leave the number out, or mend the roles}}
+    // expected-error @below {{'fp8.pipeline' op states 1 consumer arrivals, but its roles make 4; remove the attribute, or fix the roles}}
     %p, %c = fp8.pipeline {consumer_arrivals = 1} : !fp8.producer<!ring>, !fp8.consumer<!ring>
     fp8.role "load" warps(1) (%e = %p) : !fp8.producer<!ring> {
       %s = fp8.acquire %e : !fp8.producer<!ring>
@@ -199,7 +199,7 @@ gpu.module @m {
   gpu.func @everyone_asks() kernel attributes {fp8.linear, fp8.cluster = array<i64: 2, 1>} {
     %p, %c = fp8.work_queue : !fp8.producer<!work>, !fp8.consumer<!work>
     fp8.role "scheduler" warps(1) (%e = %p) : !fp8.producer<!work> {
-      // expected-error @below {{'fp8.acquire' op is the scheduler's, so it must be in an 'fp8.leading_cta of cluster' (W3)}}
+      // expected-error @below {{'fp8.acquire' op takes a slot of a work queue to fill it, so it must be in an 'fp8.leading_cta of cluster' (W3)}}
       %s = fp8.acquire %e : !fp8.producer<!work>
       fp8.request_work %s : !fp8.producer_stage<!work>
       %n = fp8.release %s : !fp8.producer_stage<!work>
@@ -219,11 +219,11 @@ gpu.module @m {
   gpu.func @asked_twice() kernel attributes {fp8.linear} {
     %p, %c = fp8.work_queue : !fp8.producer<!work>, !fp8.consumer<!work>
     fp8.role "scheduler" warps(1) (%e = %p) : !fp8.producer<!work> {
-      // expected-error @below {{'fp8.acquire' op takes a slot of a work queue, which needs exactly one 'fp8.request_work' in the same block (W2), but has 2}}
+      // expected-error @below {{'fp8.acquire' op needs exactly one 'fp8.request_work' in its block (W2), since it takes a slot of a work queue, but has 2}}
       %s = fp8.acquire %e : !fp8.producer<!work>
-      // expected-note @below {{asked for here}}
+      // expected-note @below {{requested here}}
       fp8.request_work %s : !fp8.producer_stage<!work>
-      // expected-note @below {{asked for here}}
+      // expected-note @below {{requested here}}
       fp8.request_work %s : !fp8.producer_stage<!work>
       %n = fp8.release %s : !fp8.producer_stage<!work>
       fp8.close %n : !fp8.producer<!work>
@@ -268,7 +268,7 @@ gpu.module @kernels {
     %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
     fp8.role "read" warps(4) (%in = %c) : !fp8.consumer<!ring> {
       %end = fp8.leading_cta of cluster (%l = %in) : !fp8.consumer<!ring> -> !fp8.consumer<!ring> {
-        // expected-error @below {{takes a slot that CTAs fill for one another, so it must not be in an 'fp8.leading_cta' (C4); every CTA copies its share and hands the slot back}}
+        // expected-error @below {{takes a slot that several CTAs fill, so it must not be in an 'fp8.leading_cta' (C4); move it out, since every CTA copies its share and hands the slot back}}
         %stage = fp8.acquire %l : !fp8.consumer<!ring>
         %next = fp8.release %stage : !fp8.consumer_stage<!ring>
         fp8.yield %next : !fp8.consumer<!ring>

@@ -39,7 +39,7 @@ gpu.module @kernels {
     }
     fp8.role "load" warps(1) (%in = %p) : !fp8.producer<!ring> {
       %stage = fp8.acquire %in : !fp8.producer<!ring>
-      // expected-error @below {{copies from what is no argument of the kernel (M5); take one, which is in global memory}}
+      // expected-error @below {{copies from a memref that is not an argument of the kernel (M5); pass one, since arguments are in global memory}}
       fp8.load_element %stack[%i], %stage["s", 0] : memref<4xf32>, !fp8.producer_stage<!ring>
       %next = fp8.release %stage : !fp8.producer_stage<!ring>
       fp8.close %next : !fp8.producer<!ring>
@@ -58,7 +58,7 @@ gpu.module @kernels {
     %stack = memref.alloca() : memref<4x4xf32>
     fp8.role "store" warps(4) (%q = %queue) : !queue {
       %zero = fp8.zero : !fp8.fragment<128x32xf32, 4>
-      // expected-error @below {{stores the rest of its rows to what is no argument of the kernel (Q5); take one, which is in global memory}}
+      // expected-error @below {{stores the rest of its rows to a memref that is not an argument of the kernel (Q5); pass one, since arguments are in global memory}}
       %next = fp8.store %zero, %map[%i, %i] through %q rest(%stack : memref<4x4xf32>) : !fp8.fragment<128x32xf32, 4>, !fp8.tensor_map<!tile>, !queue
       fp8.close %next : !queue
     }

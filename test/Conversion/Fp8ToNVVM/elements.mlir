@@ -13,7 +13,7 @@
 // REPORT-NEXT: load arrives 1x, one thread, with the announcement of the bytes
 // REPORT-NEXT: load arrives 1x, cp.async.mbarrier.arrive, when the elements that it copied are there
 // STATED: error: 'fp8.pipeline' op states 1 producer arrivals, but its roles make 2
-// STATED: note: role "load" arrives once for each of its 1 warps, and once more for the elements that it copies
+// STATED: note: role "load" arrives once for each of its 1 warps, and again for the elements that it copies
 gpu.module @kernels {
   gpu.func @kernel(%am: !fp8.tensor_map<!a>, %scales: memref<?x?xf32, strided<[?, 1]>>, %row: index, %block: index, %exists: i1, %out: memref<?xf32>)
       kernel attributes {fp8.linear} {

@@ -109,7 +109,7 @@ gpu.module @m {
     fp8.role "mma" warps(1) (%e1 = %p1, %e2 = %p2) : !p, !p {
       %x = arith.select %cond, %e1, %e2 : !p
       %y = arith.select %cond, %e2, %e1 : !p
-      // expected-error @below {{'fp8.create_mma_warp' op hands over the tensor memory of one of two output pipelines, whose roles have 160 and 288 threads (C6); do it before control flow exchanges their ends}}
+      // expected-error @below {{'fp8.create_mma_warp' op hands over the tensor memory of one of two output pipelines, whose roles have 160 and 288 threads (C6); hand it over before control flow exchanges their ends}}
       %w1 = fp8.create_mma_warp %x : !p -> !w
       %w2 = fp8.create_mma_warp %y : !p -> !w
       fp8.release_mma_warp %w1 : !w
@@ -166,11 +166,11 @@ gpu.module @m {
 !c = !fp8.consumer<!ring>
 gpu.module @m {
   gpu.func @exchanged_outside_roles(%cond: i1) kernel attributes {fp8.linear} {
-    // expected-error @below {{consumer end is taken by no role; pass it to one as the ring made it}}
+    // expected-error @below {{consumer end is passed to no role; pass it to one unchanged}}
     %p1, %c1 = fp8.pipeline : !p, !c
     %p2, %c2 = fp8.pipeline : !p, !c
     %x = arith.select %cond, %c1, %c2 : !c
-    // expected-note @below {{'arith.select' takes it; do that in a role}}
+    // expected-note @below {{'arith.select' takes it; move that op into a role}}
     %y = arith.select %cond, %c2, %c1 : !c
     fp8.role "read" warps(1) (%e1 = %x, %e2 = %y) : !c, !c {
       fp8.close %e1 : !c
@@ -196,10 +196,10 @@ gpu.module @m {
     fp8.role "epilogue" warps(4) (%e1 = %c1, %e2 = %c2) : !e, !e {
       %r1 = fp8.wait_tmem %e1 : !e -> !ready
       %r2 = fp8.wait_tmem %e2 : !e -> !ready
-      // expected-note @below {{this one comes from 'arith.select'; pass on the result of the fp8.wait_tmem itself}}
+      // expected-note @below {{this one comes from 'arith.select'; pass the result of the fp8.wait_tmem directly}}
       %x = arith.select %cond, %r1, %r2 : !ready
       %y = arith.select %cond, %r2, %r1 : !ready
-      // expected-error @below {{needs the evidence of an fp8.wait_tmem on its own end, in the same role}}
+      // expected-error @below {{needs the result of an fp8.wait_tmem on the same end, in the same role}}
       %w1 = fp8.create_epilogue_warp %e1, %x : !e, !ready -> !fp8.epilogue_warp<!acc>
       %w2 = fp8.create_epilogue_warp %e2, %y : !e, !ready -> !fp8.epilogue_warp<!acc>
       fp8.release_epilogue_warp %w1 : !fp8.epilogue_warp<!acc>

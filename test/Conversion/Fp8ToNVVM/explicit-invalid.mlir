@@ -15,7 +15,7 @@ gpu.module @m {
       %stage = fp8.acquire %e : !fp8.producer<!ring>
       %to = fp8.tile %stage["s"] : !fp8.producer_stage<!ring>
       %full = fp8.mbarrier %stage : !fp8.producer_stage<!ring>
-      // expected-error @below {{'fp8.tma_copy' op is for a role of one warp (R3); give its work to a role of its own}}
+      // expected-error @below {{'fp8.tma_copy' op must be in a role of one warp (R3); move it to a role of its own}}
       fp8.tma_copy %map[%c0, %c0], %to, %full : !fp8.tensor_map<!tile>, !tile
       %next = fp8.release %stage : !fp8.producer_stage<!ring>
       fp8.close %next : !fp8.producer<!ring>
@@ -30,7 +30,7 @@ gpu.module @m {
 gpu.module @m {
   gpu.func @outside_a_role() kernel attributes {fp8.linear} {
     %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
-    // expected-error @below {{'fp8.try_wait' op must be in an fp8.role, whose warps do it}}
+    // expected-error @below {{'fp8.try_wait' op must be in an fp8.role, whose warps execute it}}
     %done = fp8.try_wait %c : !fp8.consumer<!ring>
     fp8.role "read" warps(4) (%e = %c) : !fp8.consumer<!ring> {
       fp8.close %e : !fp8.consumer<!ring>

@@ -6,7 +6,7 @@ gpu.module @m {
   gpu.func @whole_cta() kernel attributes {fp8.linear} {
     %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
     fp8.role "load" warps(1) (%e = %p) : !fp8.producer<!ring> {
-      // expected-error @below {{'gpu.barrier' op may wait for warps of other roles, which do not come here (K1); hand over through a ring}}
+      // expected-error @below {{'gpu.barrier' op may wait for warps of other roles, which never execute it (K1); hand over through a ring}}
       gpu.barrier
       fp8.close %e : !fp8.producer<!ring>
     }
@@ -24,7 +24,7 @@ gpu.module @m {
   gpu.func @nvvm_barrier(%x: i32) kernel attributes {fp8.linear} {
     %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
     fp8.role "load" warps(1) (%e = %p) : !fp8.producer<!ring> {
-      // expected-error @below {{'nvvm.barrier' op may wait for warps of other roles, which do not come here (K1); hand over through a ring}}
+      // expected-error @below {{'nvvm.barrier' op may wait for warps of other roles, which never execute it (K1); hand over through a ring}}
       nvvm.barrier
       fp8.close %e : !fp8.producer<!ring>
     }
@@ -42,7 +42,7 @@ gpu.module @m {
   gpu.func @nvvm_barrier_of_some(%x: i32) kernel attributes {fp8.linear} {
     %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
     fp8.role "load" warps(1) (%e = %p) : !fp8.producer<!ring> {
-      // expected-error @below {{'nvvm.barrier' op may wait for warps of other roles, which do not come here (K1); hand over through a ring}}
+      // expected-error @below {{'nvvm.barrier' op may wait for warps of other roles, which never execute it (K1); hand over through a ring}}
       nvvm.barrier id = %x number_of_threads = %x
       fp8.close %e : !fp8.producer<!ring>
     }
@@ -60,7 +60,7 @@ gpu.module @m {
   gpu.func @all_reduce(%x: i32) kernel attributes {fp8.linear} {
     %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
     fp8.role "load" warps(1) (%e = %p) : !fp8.producer<!ring> {
-      // expected-error @below {{'gpu.all_reduce' op may wait for warps of other roles, which do not come here (K1); hand over through a ring}}
+      // expected-error @below {{'gpu.all_reduce' op may wait for warps of other roles, which never execute it (K1); hand over through a ring}}
       %sum = gpu.all_reduce add %x {} : (i32) -> (i32)
       fp8.close %e : !fp8.producer<!ring>
     }
@@ -78,7 +78,7 @@ gpu.module @m {
   gpu.func @cluster(%x: i32) kernel attributes {fp8.linear} {
     %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
     fp8.role "load" warps(1) (%e = %p) : !fp8.producer<!ring> {
-      // expected-error @below {{'nvvm.cluster.arrive' op may wait for warps of other roles, which do not come here (K1); hand over through a ring}}
+      // expected-error @below {{'nvvm.cluster.arrive' op may wait for warps of other roles, which never execute it (K1); hand over through a ring}}
       nvvm.cluster.arrive
       fp8.close %e : !fp8.producer<!ring>
     }
@@ -96,7 +96,7 @@ gpu.module @m {
   gpu.func @assembly(%x: i32) kernel attributes {fp8.linear} {
     %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
     fp8.role "load" warps(1) (%e = %p) : !fp8.producer<!ring> {
-      // expected-error @below {{'llvm.inline_asm' op may wait for warps of other roles, which do not come here (K1); hand over through a ring}}
+      // expected-error @below {{'llvm.inline_asm' op may wait for warps of other roles, which never execute it (K1); hand over through a ring}}
       llvm.inline_asm has_side_effects "{ .reg .pred p; barrier.cta.sync 3, 64; }", "" : () -> ()
       fp8.close %e : !fp8.producer<!ring>
     }
@@ -119,7 +119,7 @@ gpu.module @m {
   gpu.func @called(%x: i32) kernel attributes {fp8.linear} {
     %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
     fp8.role "load" warps(1) (%e = %p) : !fp8.producer<!ring> {
-      // expected-error @below {{'func.call' op may wait for warps of other roles, which do not come here (K1); hand over through a ring}}
+      // expected-error @below {{'func.call' op may wait for warps of other roles, which never execute it (K1); hand over through a ring}}
       func.call @helper() : () -> ()
       fp8.close %e : !fp8.producer<!ring>
     }
@@ -138,7 +138,7 @@ gpu.module @m {
   gpu.func @declared(%x: i32) kernel attributes {fp8.linear} {
     %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
     fp8.role "load" warps(1) (%e = %p) : !fp8.producer<!ring> {
-      // expected-error @below {{'func.call' op may wait for warps of other roles, which do not come here (K1); hand over through a ring}}
+      // expected-error @below {{'func.call' op may wait for warps of other roles, which never execute it (K1); hand over through a ring}}
       func.call @elsewhere() : () -> ()
       fp8.close %e : !fp8.producer<!ring>
     }
@@ -154,7 +154,7 @@ gpu.module @m {
 !ring = !fp8.pipeline<2, s: !fp8.tile<1x128xf32>>
 gpu.module @m {
   gpu.func @attribution(%x: i32) workgroup(%buffer: memref<32xf32, 3>
-      // expected-error @above {{shared memory of a kernel is memory that the layout of the kernel's rings does not know of (K1); add a tile to a pipeline}}
+      // expected-error @above {{shared memory of a kernel is outside the layout of the kernel's rings (K1); add a tile to a pipeline}}
       ) kernel attributes {fp8.linear} {
     %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
     fp8.role "load" warps(1) (%e = %p) : !fp8.producer<!ring> {
@@ -206,7 +206,7 @@ gpu.module @m {
   gpu.func @unknown_memory(%x: i8) kernel attributes {fp8.linear} {
     %c0 = arith.constant 0 : index
     %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
-    // expected-error @below {{'gpu.dynamic_shared_memory' op is memory that the layout of the kernel's rings does not know of (K1); add a tile to a pipeline}}
+    // expected-error @below {{'gpu.dynamic_shared_memory' op is outside the layout of the kernel's rings (K1); add a tile to a pipeline}}
     %m = gpu.dynamic_shared_memory : memref<?xi8, #gpu.address_space<workgroup>>
     memref.store %x, %m[%c0] : memref<?xi8, #gpu.address_space<workgroup>>
     fp8.role "load" warps(1) (%e = %p) : !fp8.producer<!ring> {
@@ -226,7 +226,7 @@ gpu.module @m {
   gpu.func @assembly_with_blank(%x: i32) kernel attributes {fp8.linear} {
     %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
     fp8.role "load" warps(1) (%e = %p) : !fp8.producer<!ring> {
-      // expected-error @below {{'llvm.inline_asm' op may wait for warps of other roles, which do not come here (K1); hand over through a ring}}
+      // expected-error @below {{'llvm.inline_asm' op may wait for warps of other roles, which never execute it (K1); hand over through a ring}}
       llvm.inline_asm has_side_effects "bar .sync 0;", "" : () -> ()
       fp8.close %e : !fp8.producer<!ring>
     }
@@ -244,7 +244,7 @@ gpu.module @m {
   gpu.func @assembly_with_comment(%x: i32) kernel attributes {fp8.linear} {
     %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
     fp8.role "load" warps(1) (%e = %p) : !fp8.producer<!ring> {
-      // expected-error @below {{'llvm.inline_asm' op may wait for warps of other roles, which do not come here (K1); hand over through a ring}}
+      // expected-error @below {{'llvm.inline_asm' op may wait for warps of other roles, which never execute it (K1); hand over through a ring}}
       llvm.inline_asm has_side_effects "bar/* here */.sync 0;", "" : () -> ()
       fp8.close %e : !fp8.producer<!ring>
     }
@@ -262,7 +262,7 @@ gpu.module @m {
   gpu.func @assembly_with_alternatives(%x: i32) kernel attributes {fp8.linear} {
     %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
     fp8.role "load" warps(1) (%e = %p) : !fp8.producer<!ring> {
-      // expected-error @below {{'llvm.inline_asm' op may wait for warps of other roles, which do not come here (K1); hand over through a ring}}
+      // expected-error @below {{'llvm.inline_asm' op may wait for warps of other roles, which never execute it (K1); hand over through a ring}}
       llvm.inline_asm has_side_effects "$(bar$|bar$).sync 0;", "" : () -> ()
       fp8.close %e : !fp8.producer<!ring>
     }
@@ -280,7 +280,7 @@ gpu.module @m {
   gpu.func @assembly_with_registers(%x: i32) kernel attributes {fp8.linear} {
     %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
     fp8.role "load" warps(1) (%e = %p) : !fp8.producer<!ring> {
-      // expected-error @below {{'llvm.inline_asm' op may wait for warps of other roles, which do not come here (K1); hand over through a ring}}
+      // expected-error @below {{'llvm.inline_asm' op may wait for warps of other roles, which never execute it (K1); hand over through a ring}}
       llvm.inline_asm has_side_effects "setmaxnreg.inc.sync.aligned.u32 200;", "" : () -> ()
       fp8.close %e : !fp8.producer<!ring>
     }
@@ -298,7 +298,7 @@ gpu.module @m {
   gpu.func @assembly_with_variable(%x: i32) kernel attributes {fp8.linear} {
     %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
     fp8.role "load" warps(1) (%e = %p) : !fp8.producer<!ring> {
-      // expected-error @below {{'llvm.inline_asm' op may wait for warps of other roles, which do not come here (K1); hand over through a ring}}
+      // expected-error @below {{'llvm.inline_asm' op may wait for warps of other roles, which never execute it (K1); hand over through a ring}}
       llvm.inline_asm has_side_effects ".shared .b8 buffer[64];", "" : () -> ()
       fp8.close %e : !fp8.producer<!ring>
     }
@@ -316,7 +316,7 @@ gpu.module @m {
   gpu.func @intrinsic(%x: i32) kernel attributes {fp8.linear} {
     %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
     fp8.role "load" warps(1) (%e = %p) : !fp8.producer<!ring> {
-      // expected-error @below {{'llvm.call_intrinsic' op may wait for warps of other roles, which do not come here (K1); hand over through a ring}}
+      // expected-error @below {{'llvm.call_intrinsic' op may wait for warps of other roles, which never execute it (K1); hand over through a ring}}
       llvm.call_intrinsic "llvm.nvvm.barrier.cluster.arrive"() : () -> ()
       fp8.close %e : !fp8.producer<!ring>
     }
@@ -339,7 +339,7 @@ gpu.module @m {
   gpu.func @called_memory(%x: i32) kernel attributes {fp8.linear} {
     %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
     fp8.role "load" warps(1) (%e = %p) : !fp8.producer<!ring> {
-      // expected-error @below {{'func.call' op calls a function with shared memory of its own, which the layout of the kernel's rings does not know of (K1); add a tile to a pipeline}}
+      // expected-error @below {{'func.call' op calls a function with its own shared memory, which is outside the layout of the kernel's rings (K1); add a tile to a pipeline}}
       func.call @buffered() : () -> ()
       fp8.close %e : !fp8.producer<!ring>
     }
@@ -357,7 +357,7 @@ gpu.module @m {
   gpu.func @of_the_cluster(%x: i32) kernel attributes {fp8.linear} {
     %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
     fp8.role "load" warps(1) (%e = %p) : !fp8.producer<!ring> {
-      // expected-error @below {{'llvm.inttoptr' op is memory that the layout of the kernel's rings does not know of (K1); add a tile to a pipeline}}
+      // expected-error @below {{'llvm.inttoptr' op is outside the layout of the kernel's rings (K1); add a tile to a pipeline}}
       %address = llvm.inttoptr %x : i32 to !llvm.ptr<7>
       fp8.close %e : !fp8.producer<!ring>
     }

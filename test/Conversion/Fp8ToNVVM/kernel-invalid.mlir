@@ -2,7 +2,7 @@
 // RUN: fp8-opt %s --convert-fp8-to-nvvm -split-input-file -verify-diagnostics
 
 gpu.module @m {
-  // expected-error @below {{has no fp8.role: a kernel's work is done by its roles}}
+  // expected-error @below {{has no fp8.role; add one, since roles do the work of a kernel}}
   gpu.func @no_role() kernel attributes {fp8.linear} {
     gpu.return
   }
@@ -13,7 +13,7 @@ gpu.module @m {
 !ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
 gpu.module @m {
   gpu.func @stated_count() kernel attributes {fp8.linear} {
-    // expected-error @below {{'fp8.pipeline' op states 128 consumer arrivals, but its roles make 4; leave the number out, or mend the roles}}
+    // expected-error @below {{'fp8.pipeline' op states 128 consumer arrivals, but its roles make 4; remove the attribute, or fix the roles}}
     %p, %c = fp8.pipeline {consumer_arrivals = 128} : !fp8.producer<!ring>, !fp8.consumer<!ring>
     // expected-note @below {{role "read" arrives once for each of its 4 warps}}
     fp8.role "read" warps(4) (%e = %c) : !fp8.consumer<!ring> {
@@ -40,7 +40,7 @@ gpu.module @m {
     // expected-note @below {{role "load" has warps 4 to 5}}
     fp8.role "load" warps(2) (%e = %p) : !fp8.producer<!ring> {
       %stage = fp8.acquire %e : !fp8.producer<!ring>
-      // expected-error @below {{'fp8.tma_load' op is for a role of one warp (R3); give its work to a role of its own}}
+      // expected-error @below {{'fp8.tma_load' op must be in a role of one warp (R3); move it to a role of its own}}
       fp8.tma_load %map[%c0, %c0], %stage["s"] : !fp8.tensor_map<!tile>, !fp8.producer_stage<!ring>
       %next = fp8.release %stage : !fp8.producer_stage<!ring>
       fp8.close %next : !fp8.producer<!ring>
@@ -62,7 +62,7 @@ gpu.module @m {
     // expected-note @below {{role "epilogue" has warps 1 to 4}}
     fp8.role "epilogue" warps(4) (%e = %c) : !fp8.consumer<!acc> {
       %ready = fp8.wait_tmem %e : !fp8.consumer<!acc> -> !fp8.tmem_ready<!acc>
-      // expected-error @below {{is for a role with a multiple of 4 warps that starts at a multiple of 4 (R2); put such roles first}}
+      // expected-error @below {{must be in a role with a multiple of 4 warps that starts at a multiple of 4 (R2); put such roles first}}
       %w = fp8.create_epilogue_warp %e, %ready : !fp8.consumer<!acc>, !fp8.tmem_ready<!acc> -> !fp8.epilogue_warp<!acc>
       fp8.release_epilogue_warp %w : !fp8.epilogue_warp<!acc>
     }
@@ -79,7 +79,7 @@ gpu.module @m {
     fp8.role "read" warps(4) (%e = %c) : !fp8.consumer<!ring> {
       fp8.close %e : !fp8.consumer<!ring>
     }
-    // expected-error @below {{'fp8.close' op must be in an fp8.role, whose warps do it}}
+    // expected-error @below {{'fp8.close' op must be in an fp8.role, whose warps execute it}}
     fp8.close %p : !fp8.producer<!ring>
     gpu.return
   }
@@ -89,7 +89,7 @@ gpu.module @m {
 
 !ring = !fp8.pipeline<15, a: !fp8.tile<128x128xf8E4M3FN, swizzle_128b>>
 gpu.module @m {
-  // expected-error @below {{needs 246000 bytes of shared memory, but a CTA has at most 232448; take fewer stages or smaller tiles}}
+  // expected-error @below {{needs 246000 bytes of shared memory, but a CTA has at most 232448; use fewer stages or smaller tiles}}
   gpu.func @large() kernel attributes {fp8.linear} {
     // expected-note @below {{245760 bytes for this 'fp8.pipeline'}}
     %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
@@ -178,7 +178,7 @@ gpu.module @m {
 !acc = !fp8.output_pipeline<2, 128x128xf32>
 gpu.module @m {
   gpu.func @nobody_reads() kernel attributes {fp8.linear} {
-    // expected-error @below {{'fp8.output_pipeline' op is made an mma warp of, but not epilogue warps; one waits for the other}}
+    // expected-error @below {{'fp8.output_pipeline' op has an mma warp but no epilogue warps, so that one side waits forever; make both}}
     %p, %c = fp8.output_pipeline : !acc
     // expected-note @below {{this role closes its end unused}}
     fp8.role "epilogue" warps(4) (%e = %c) : !fp8.consumer<!acc> {
@@ -203,7 +203,7 @@ gpu.module @m {
       %r = fp8.wait_tmem %e : !fp8.consumer<!acc> -> !fp8.tmem_ready<!acc>
       // expected-note @below {{this one waits for another ring}}
       %r2 = fp8.wait_tmem %e2 : !fp8.consumer<!acc> -> !fp8.tmem_ready<!acc>
-      // expected-error @below {{needs the evidence of an fp8.wait_tmem on its own end, in the same role}}
+      // expected-error @below {{needs the result of an fp8.wait_tmem on the same end, in the same role}}
       %w = fp8.create_epilogue_warp %e, %r2 : !fp8.consumer<!acc>, !fp8.tmem_ready<!acc> -> !fp8.epilogue_warp<!acc>
       %w2 = fp8.create_epilogue_warp %e2, %r : !fp8.consumer<!acc>, !fp8.tmem_ready<!acc> -> !fp8.epilogue_warp<!acc>
       fp8.release_epilogue_warp %w : !fp8.epilogue_warp<!acc>
@@ -291,7 +291,7 @@ module attributes {gpu.container_module} {
 gpu.module @kernels {
   gpu.func @too_many_meetings() kernel attributes {fp8.linear} {
     %q0 = fp8.store_queue : !queue
-    // expected-error @below {{'fp8.store_queue' op needs a named barrier, but a CTA has 16 (PTX ISA, barrier) and all are taken}}
+    // expected-error @below {{'fp8.store_queue' op needs a named barrier, but a CTA has 16 (PTX ISA, barrier) and all are in use; use fewer output pipelines or store queues}}
     %q1 = fp8.store_queue : !queue
     fp8.role "store" warps(32) (%a = %q0, %b = %q1) : !queue, !queue {
       fp8.close %a : !queue

@@ -11,7 +11,7 @@ gpu.module @m {
       fp8.release_epilogue_warp %w : !fp8.epilogue_warp<!acc>
     }
     fp8.role "mma" warps(1) (%end = %p) : !fp8.producer<!acc> {
-      // expected-note @below {{here it may not run}}
+      // expected-note @below {{it may not run here}}
       scf.if %cond {
         // expected-error @below {{'fp8.create_mma_warp' op must be in the body of its role (K2): the other side of the output pipeline waits for it}}
         %w = fp8.create_mma_warp %end : !fp8.producer<!acc> -> !fp8.mma_warp<!acc>
@@ -45,7 +45,7 @@ gpu.module @m {
       %s = fp8.acquire %in : !fp8.producer<!ring>
       fp8.tma_load %map[%c0, %c0], %s["a"] : !fp8.tensor_map<!a>, !fp8.producer_stage<!ring>
       %acc = fp8.accumulator %d : !fp8.mma_stage<!acc>
-      // expected-note @below {{this one is not}}
+      // expected-note @below {{this value is not}}
       %t = fp8.tile %s["a"] : !fp8.producer_stage<!ring>
       // expected-error @below {{'fp8.mma' op A must be lent by a consumer stage (K3)}}
       fp8.mma %acc, %t, %t : !fp8.tmem<128x128xf32>, !a, !a
@@ -72,7 +72,7 @@ gpu.module @m {
       fp8.close %e : !fp8.producer<!ring>
     }
     fp8.role "read" warps(1) (%e = %c) : !fp8.consumer<!ring> {
-      // expected-error @below {{'fp8.acquire' op takes slots of a ring of which another end takes none (K4); it would wait for ever}}
+      // expected-error @below {{'fp8.acquire' op takes slots of a ring, but another end of the ring takes none (K4), so that this one waits forever; take slots there too}}
       %s = fp8.acquire %e : !fp8.consumer<!ring>
       %n = fp8.release %s : !fp8.consumer_stage<!ring>
       fp8.close %n : !fp8.consumer<!ring>
@@ -163,7 +163,7 @@ gpu.module @m {
       %w = fp8.create_epilogue_warp %end, %ready : !fp8.consumer<!acc>, !fp8.tmem_ready<!acc> -> !fp8.epilogue_warp<!acc>
       %s = fp8.acquire %w : !fp8.epilogue_warp<!acc>
       %partial = fp8.accumulator %s : !fp8.epilogue_stage<!acc>
-      // expected-error @below {{'fp8.read' op reads an accumulator that no MMA writes (K6); issue one into the MMA stage}}
+      // expected-error @below {{'fp8.read' op reads an accumulator that no MMA writes (K6); add an MMA to the MMA stage}}
       %f = fp8.read %partial : !fp8.tmem<128x128xf32> -> !fp8.fragment<128x128xf32, 4>
       %w2 = fp8.release %s : !fp8.epilogue_stage<!acc>
       fp8.release_epilogue_warp %w2 : !fp8.epilogue_warp<!acc>
@@ -188,7 +188,7 @@ gpu.module @m {
     %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
     fp8.role "give" warps(1) (%e = %p) : !fp8.producer<!ring> {
       %e2 = scf.for %i = %c0 to %n step %c1 iter_args(%x = %e) -> (!fp8.producer<!ring>) {
-        // expected-note @below {{from that around the other end}}
+        // expected-note @below {{from the bound of this loop around the other end}}
         %s = fp8.acquire %x : !fp8.producer<!ring>
         %y = fp8.release %s : !fp8.producer_stage<!ring>
         scf.yield %y : !fp8.producer<!ring>
@@ -199,7 +199,7 @@ gpu.module @m {
       %more = arith.addi %n, %c1 : index
       // expected-note @below {{this loop's bound differs}}
       %e2 = scf.for %i = %c0 to %more step %c1 iter_args(%x = %e) -> (!fp8.consumer<!ring>) {
-        // expected-error @below {{'fp8.acquire' op takes 1 slot more than another end of its ring (K7); they would wait for each other}}
+        // expected-error @below {{'fp8.acquire' op takes 1 slot more than another end of its ring (K7), so that one of them waits forever; make the loops agree}}
         %s = fp8.acquire %x : !fp8.consumer<!ring>
         %y = fp8.release %s : !fp8.consumer_stage<!ring>
         scf.yield %y : !fp8.consumer<!ring>

@@ -11,7 +11,7 @@ gpu.module @m {
     fp8.role "write" warps(4) (%e = %p) : !fp8.producer<!ring> {
       %sum = fp8.zero : !sum
       %s = fp8.acquire %e : !fp8.producer<!ring>
-      // expected-note @below {{this one is not}}
+      // expected-note @below {{this value is not}}
       %t = fp8.tile %s["t"] : !fp8.producer_stage<!ring>
       // expected-error @below {{'fp8.add_tile' op the tile must be lent by a consumer stage (K3)}}
       %d = fp8.add_tile %sum[0], %t : !sum, !t
@@ -39,7 +39,7 @@ gpu.module @m {
     fp8.role "write" warps(4) (%e = %p) : !fp8.producer<!ring> {
       %sum = fp8.zero : !sum
       %s = fp8.acquire %e : !fp8.producer<!ring>
-      // expected-note @below {{this one is not}}
+      // expected-note @below {{this value is not}}
       %t = fp8.tile %s["row"] : !fp8.producer_stage<!ring>
       // expected-error @below {{'fp8.add_row' op the row must be lent by a consumer stage (K3)}}
       %d = fp8.add_row %sum, %t : !sum, !row
@@ -70,7 +70,7 @@ gpu.module @m {
       %is = fp8.acquire %in : !fp8.consumer<!ring>
       %s = fp8.acquire %e : !fp8.producer<!ring>
       %a = fp8.tile %is["row"] : !fp8.consumer_stage<!ring>
-      // expected-note @below {{this one is not}}
+      // expected-note @below {{this value is not}}
       %b = fp8.tile %s["row"] : !fp8.producer_stage<!ring>
       // expected-error @below {{'fp8.promote' op the B scales must be lent by a consumer stage (K3)}}
       %d = fp8.promote %sum, %sum scales(%a, row %b) : !sum, !sum, !row, !row
@@ -108,7 +108,7 @@ gpu.module @m {
       %s = fp8.acquire %e : !fp8.consumer<!ring>
       %t = fp8.tile %s["t"] : !fp8.consumer_stage<!ring>
       %u = fp8.tile %s["u"] : !fp8.consumer_stage<!ring>
-      // expected-error @below {{'arith.select' op selects between views of stages, so that nothing tells which stage is in use; select the stages, and take the view of the selected one}}
+      // expected-error @below {{'arith.select' op selects between views of stages, which hides the stage that is in use; select the stages, then take the view of the selected one}}
       %v = arith.select %one, %t, %u : !t
       %d = fp8.add_tile %sum[0], %v : !sum, !t
       %n = fp8.release %s : !fp8.consumer_stage<!ring>
