@@ -18,6 +18,10 @@ static int64_t getNumSharers(ClusterShape cluster, ClusterAxis axis,
   return axis == ClusterAxis::N ? cluster.n : cluster.m / ctaGroup;
 }
 
+LogicalResult TmaPrefetchOp::verify() {
+  return verifyCoordinates(*this, getCoordinates(), getMap().getType());
+}
+
 LogicalResult TmaLoadOp::verify() {
   if (failed(verifyCoordinates(*this, getCoordinates(), getMap().getType())))
     return failure();

@@ -20,6 +20,14 @@ func.func @one_coordinate(%stage: !fp8.producer_stage<!ring>, %map: !fp8.tensor_
 
 // -----
 
+func.func @prefetch_of_a_row(%map: !fp8.tensor_map<!fp8.tile<1x128xf32>>, %i: index) {
+  // expected-error @below {{expected two coordinates, row and column, but got 1}}
+  fp8.tma_prefetch %map[%i] : !fp8.tensor_map<!fp8.tile<1x128xf32>>
+  return
+}
+
+// -----
+
 !ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
 func.func @no_batch_coordinate(%stage: !fp8.producer_stage<!ring>, %map: !fp8.tensor_map<!fp8.tile<1x128xf32>, rank = 3>, %i: index)
     -> !fp8.producer_stage<!ring> attributes {fp8.linear} {

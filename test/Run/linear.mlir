@@ -8,6 +8,13 @@
 // RUN: fp8-run %t.ptx --backend=sim --m=128 --n=64 --k=128 --schedules=10 | FileCheck %s
 // RUN: fp8-run %t.ptx --backend=sim --m=200 --n=200 --k=1168 --schedules=10 | FileCheck %s
 // RUN: fp8-run %t.ptx --backend=sim --m=1 --n=8 --k=16 --schedules=10 | FileCheck %s
+
+// With the boxes of A prefetched the kernel computes the same.
+// RUN: sed 's/^\( *\)fp8.tma_load \(%%a\[%%m, %%k\]\), %%as\["a"\] : \(!fp8.tensor_map<!a_tile>\).*/\1fp8.tma_prefetch \2 : \3\n&/' %s > %t.prefetch.mlir
+// RUN: fp8-opt %t.prefetch.mlir --fp8-gemm-to-ptx=chip=sm_100a --emit=ptx -o %t.prefetch.ptx
+// RUN: FileCheck %s --check-prefix=PREFETCH < %t.prefetch.ptx
+// RUN: fp8-run %t.prefetch.ptx --backend=sim --m=200 --n=200 --k=1168 --schedules=10 | FileCheck %s
+// PREFETCH: cp.async.bulk.prefetch.tensor.2d.L2.global.tile
 // CHECK: {"ok":true,{{.*}}"errors":0,{{.*}}"schedules":10,"distinct_schedules":{{8|9|10}},{{.*}}"wrong":0,"unwritten":0,
 
 !a_tile = !fp8.tile<128x128xf8E4M3FN, swizzle_128b>

@@ -47,6 +47,31 @@ def Fp8_TmaLoadOp : Fp8_Op<"tma_load", [InLinearFunction, Fp8_LinearOpInterface,
   }];
 }
 
+def Fp8_TmaPrefetchOp : Fp8_Op<"tma_prefetch", [Fp8_RoleWork<"Any">, MemoryEffects<[MemRead, MemWrite<Fp8_BarrierResource>]>]> {
+  let summary = "brings a box of global memory into the L2 cache";
+  let description = [{
+    Starts the copy of the box at `coordinates`, those of an `fp8.tma_load`, from global memory into the L2 cache. Nothing waits for it: a later
+    `fp8.tma_load` of the box is faster if it is complete by then (PTX ISA, cp.async.bulk.prefetch.tensor). One thread of each warp of the role starts it.
+
+    There is a coordinate for each dimension of the map.
+
+    ```mlir
+    !t = !fp8.tile<1x128xf32>
+    !ring = !fp8.pipeline<3, s: !t>
+    func.func @fill(%end: !fp8.producer<!ring>, %map: !fp8.tensor_map<!t>, %i: index, %next_i: index) -> !fp8.producer<!ring> attributes {fp8.linear} {
+      %stage = fp8.acquire %end : !fp8.producer<!ring>
+      fp8.tma_load %map[%i, %i], %stage["s"] : !fp8.tensor_map<!t>, !fp8.producer_stage<!ring>
+      fp8.tma_prefetch %map[%next_i, %i] : !fp8.tensor_map<!t>
+      %next = fp8.release %stage : !fp8.producer_stage<!ring>
+      return %next : !fp8.producer<!ring>
+    }
+    ```
+  }];
+  let arguments = (ins Fp8_TensorMapType:$map, Variadic<Index>:$coordinates);
+  let assemblyFormat = "$map `[` $coordinates `]` attr-dict `:` qualified(type($map))";
+  let hasVerifier = 1;
+}
+
 def Fp8_LoadElementOp : Fp8_Op<"load_element", [Fp8_RoleWork<"One">, InLinearFunction, Fp8_LinearOpInterface, AttrSizedOperandSegments,
     MemoryEffects<[MemRead, MemWrite<Fp8_BarrierResource>]>]> {
   let summary = "copies one element of global memory into a tile of a stage";

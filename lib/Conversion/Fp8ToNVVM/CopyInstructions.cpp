@@ -54,6 +54,12 @@ void Instructions::loadTile(Value destination, Value map,
       NVVM::TMALoadMode::TILE, /*isCTAOnly=*/false,
       getPairAttr(builder, ctaGroup), /*predicate=*/Value());
 }
+void Instructions::prefetchTile(Value map, ValueRange coordinates) {
+  NVVM::CpAsyncBulkTensorPrefetchOp::create(
+      builder, loc, map, getBox(*this, coordinates),
+      /*im2colOffsets=*/ValueRange(), NVVM::TMALoadMode::TILE,
+      /*l2CacheHint=*/Value());
+}
 void Instructions::prefetchMap(Value map) {
   Value pointer =
       UnrealizedConversionCastOp::create(

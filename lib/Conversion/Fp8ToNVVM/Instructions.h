@@ -170,6 +170,8 @@ public:
   /// i32; with `ctaGroup` 2 the barrier may be that of the pair's other CTA.
   void loadTile(Value destination, Value map, ValueRange coordinates,
                 Value barrier, Value mask, int64_t ctaGroup);
+  /// Brings a box near, to the L2 cache.
+  void prefetchTile(Value map, ValueRange coordinates);
   /// Brings a map, an argument of the kernel, near to where copies read it.
   void prefetchMap(Value map);
   void storeTile(Value source, Value map, ValueRange coordinates);

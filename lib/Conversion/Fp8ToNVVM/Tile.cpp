@@ -77,6 +77,22 @@ struct LowerTmaLoad : public KernelPattern<TmaLoadOp> {
   }
 };
 
+/// tma_prefetch: one lane starts the copy.
+struct LowerTmaPrefetch : public KernelPattern<TmaPrefetchOp> {
+  using KernelPattern::KernelPattern;
+
+  LogicalResult lower(TmaPrefetchOp op, Adaptor operands,
+                      ConversionPatternRewriter &rewriter) const override {
+    SmallVector<Value> coordinates = getSingles(operands.getCoordinates());
+    Instructions(rewriter, op.getLoc())
+        .ifThen(lowering.getRole(op).leader, [&](Instructions &leader) {
+          leader.prefetchTile(operands.getMap()[0], coordinates);
+        });
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
 /// load_element: one lane starts the copy, for which the hand-over arrives.
 struct LowerLoadElement : public KernelPattern<LoadElementOp> {
   using KernelPattern::KernelPattern;
@@ -189,6 +205,6 @@ private:
 void mlir::fp8::populateTilePatterns(const TypeConverter &converter,
                                      RewritePatternSet &patterns,
                                      const KernelLowering &lowering) {
-  patterns.add<LowerAccumulator, LowerTmaLoad, LowerLoadElement, LowerMma>(
+  patterns.add<LowerAccumulator, LowerTmaLoad, LowerTmaPrefetch, LowerLoadElement, LowerMma>(
       converter, patterns.getContext(), lowering);
 }
