@@ -75,7 +75,7 @@ def waits():
 
 
 def copies():
-    """A copy into views."""
+    """A copy into views, and a prefetch of the next."""
     module = Module()
     with module.kernel("k") as kernel:
         source, ring = kernel.tensor_map("source", ROW), kernel.pipeline(2, row=ROW)
@@ -83,6 +83,7 @@ def copies():
             with kernel.for_each_tile(1, 1, scheduler="one_tile") as (i, j):
                 with ring.produce() as stage:
                     kernel.copy(source[i, j], stage["row"], stage.mbarrier())
+                    kernel.prefetch(source[i, j])
         with kernel.role("read", warps=4):
             with kernel.for_each_tile(1, 1, scheduler="one_tile"):
                 with ring.consume() as stage:
@@ -162,7 +163,7 @@ def parts():
 WORDS = [
     (answers, "sm_100a", ["fp8.work_queue", "fp8.request_work", "fp8.next_work"]),
     (waits, "sm_100a", ["fp8.try_wait", "fp8.wait ", "unless %", "fp8.index", "fp8.acquire", "fp8.release", "problem_options = {b_block = 64"]),
-    (copies, "sm_90a", ["fp8.tma_copy", "for_each_tile one_tile"]),
+    (copies, "sm_90a", ["fp8.tma_copy", "fp8.tma_prefetch", "for_each_tile one_tile"]),
     (numbers, "sm_90a", ["band(4 columns)", "gpu.shuffle", "arith.select", "gpu.lane_id", "gpu.cluster_block_id"]),
     (accumulators, "sm_100a", ["fp8.consume_explicit", "{consumer_arrivals = 4 : i64, producer_arrivals = 1 : i64}"]),
     (parts, "sm_90a", ["part 1,", "row %"]),

@@ -251,6 +251,11 @@ class Kernel(Function):
             raise BuildError("a copy into views has no multicast; write it as 'stage.load'")
         self.emit("fp8.tma_copy ", box.map, "[", box.coordinates, "], ", [tile, mbarrier], " : ", [box.map.type, tile.type])
 
+    def prefetch(self, box: Box) -> None:
+        """Starts the copy of the box to the L2 cache, where a later load of it finds it. Nothing waits for the copy."""
+        expect(box, Box, "what is prefetched")
+        self.emit("fp8.tma_prefetch ", box.map, "[", box.coordinates, "] : ", box.map.type)
+
     # Registers.
 
     def variable(self, initial: Operand) -> ScalarVariable:
