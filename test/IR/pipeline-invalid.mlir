@@ -13,7 +13,7 @@ func.func @no_consumer() attributes {fp8.linear} {
 !ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
 !other = !fp8.pipeline<2, s: !fp8.tile<1x128xf32>>
 func.func @two_rings() attributes {fp8.linear} {
-  // expected-error @below {{makes the ends of one ring (P2), but got}}
+  // expected-error @below {{must make the ends of one ring (P2), but got}}
   %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!other>
   fp8.close %p : !fp8.producer<!ring>
   fp8.close %c : !fp8.consumer<!other>

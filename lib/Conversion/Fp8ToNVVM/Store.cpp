@@ -31,8 +31,7 @@ struct LowerStoreQueue : public KernelPattern<StoreQueueOp> {
 /// The threads that stage tiles together, one slot of the queue after another.
 struct Stagers {
   Stagers(StoreOp op, KernelPattern<StoreOp>::Adaptor operands,
-          const FragmentPart &part, Value lane, const KernelPlan &plan,
-          Instructions &instructions);
+          const FragmentPart &part, Value lane, Instructions &instructions);
 
   /// Waits until all have come here.
   void meet(Instructions &instructions) const;
@@ -56,7 +55,7 @@ public:
   /// Addresses in the queue are computed from `role`, those of the rest that
   /// warps store from `lane`.
   FragmentStore(StoreOp op, KernelPattern<StoreOp>::Adaptor operands,
-                const RoleValues &role, Value lane, const KernelPlan &plan,
+                const RoleValues &role, Value lane,
                 ConversionPatternRewriter &rewriter);
 
   /// Returns the queue's next slot.
@@ -125,7 +124,7 @@ struct LowerStore : public KernelPattern<StoreOp> {
 //===----------------------------------------------------------------------===//
 
 Stagers::Stagers(StoreOp op, KernelPattern<StoreOp>::Adaptor operands,
-                 const FragmentPart &part, Value lane, const KernelPlan &plan,
+                 const FragmentPart &part, Value lane,
                  Instructions &instructions)
     : areWarpgroup(part.layout.getStager() == Unit::Warp) {
   const RoleValues &role = part.role;
@@ -176,13 +175,12 @@ void Stagers::meet(Instructions &instructions) const {
 FragmentStore::FragmentStore(StoreOp op,
                              KernelPattern<StoreOp>::Adaptor operands,
                              const RoleValues &role, Value lane,
-                             const KernelPlan &plan,
                              ConversionPatternRewriter &rewriter)
     : op(op), operands(operands), rewriter(rewriter),
       instructions(rewriter, op.getLoc()),
       part(op.getFragment().getType(), role, instructions),
       queue(op.getQueue().getType()), tile(queue.getTile()),
-      stagers(op, operands, part, lane, plan, instructions),
+      stagers(op, operands, part, lane, instructions),
       rest(op.getRest() ? operands.getRest()[0] : Value(), instructions) {
   for (const RegisterLayout::Digit &digit : part.layout.getDigits())
     if (digit.unit == Unit::Lane && digit.axis == RegisterLayout::Column &&
