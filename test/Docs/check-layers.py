@@ -21,13 +21,15 @@ UPSTREAM = re.compile(r"(mlir|llvm)(-c)?/")
 # The folders that each folder of lib/ may include.
 LAYERS = {
     "Chip": [],
-    "Launch": ["Chip"],
+    "Tensor": [],
+    "Gemm": ["Tensor"],
+    "Launch": ["Chip", "Tensor"],
     "Tuning": ["Chip"],
-    "Reference": ["Chip"],
-    "Runtime": ["Chip", "Launch"],
-    "Simulator": ["Chip"],
-    "SimulatedLaunch": ["Chip", "Launch", "Simulator"],
-    "IR": ["Chip"],
+    "Reference": ["Chip", "Gemm", "Tensor"],
+    "Runtime": ["Chip", "Launch", "Tensor"],
+    "Simulator": ["Chip", "Tensor"],
+    "SimulatedLaunch": ["Chip", "Launch", "Simulator", "Tensor"],
+    "IR": ["Chip", "Gemm", "Tensor"],
     "Analysis": ["Chip", "IR"],
     "Transforms": ["Analysis", "Chip", "IR", "Tuning"],
     "Conversion": ["Analysis", "Chip", "IR"],
@@ -36,7 +38,7 @@ LAYERS = {
     "Reducer": ["IR"],
     "Register": ["Conversion", "IR", "Pipelines", "Target", "Transforms"],
     "Plugin": ["Register"],
-    "CAPI": ["Chip", "Launch", "Register", "Runtime", "SimulatedLaunch", "Target", "Transforms"],
+    "CAPI": ["Chip", "Gemm", "Launch", "Register", "Runtime", "SimulatedLaunch", "Target", "Tensor", "Transforms"],
 }
 OURS = re.compile(r"fp8(-c)?/(\w+)")
 
