@@ -13,7 +13,8 @@ constexpr ElementTypes kScales = {ElementType::F32, ElementType::BF16};
 constexpr ElementTypes kAddends = {ElementType::BF16, ElementType::F16,
                                    ElementType::F32};
 constexpr ElementTypes kOutputs = {ElementType::BF16, ElementType::F16,
-                                   ElementType::F32, ElementType::F8E4M3FN};
+                                   ElementType::F32, ElementType::F8E4M3FN,
+                                   ElementType::F8E5M2};
 constexpr ElementTypes kNumbers = {ElementType::F32};
 
 constexpr Extent kOne, kM{Axis::M}, kN{Axis::N}, kK{Axis::K},

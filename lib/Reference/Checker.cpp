@@ -28,7 +28,7 @@ double boundRatio(ElementType type, double got, double expected, double bound) {
     return std::isnan(got) ? 0 : infinity;
   if (std::isinf(expected))
     return got == expected ? 0 : infinity;
-  if (std::isnan(got))
+  if (std::isnan(got) || (std::isinf(got) && floatFormat(type)->saturates))
     return infinity;
   double rounded = roundTo(type, expected);
   if (got == rounded)

@@ -74,7 +74,7 @@ def compare(d: NumPyOrTorch, a: NumPyOrTorch, a_scale: Operand, b: Operand, b_sc
     the sum of magnitudes is no finite f32, any value is right.
 
     Args:
-        d: The result, of bfloat16, float16, float32 or float8_e4m3fn, M x N.
+        d: The result, of bfloat16, float16, float32, float8_e4m3fn or float8_e5m2, M x N.
         d_dtype: D's type, if `d` is given by its bits as uint8 or uint16.
 
     The other arguments are those of `fp8.reference_gemm`.

@@ -114,7 +114,7 @@ TEST(Problem, ChecksTypesAndStrides) {
   manifest.arguments[4].dtype = tensor::ElementType::I32;
   EXPECT_EQ(errorOf(manifest, sizes(1, 8, 16)),
             "argument 'd' has element type i32; fp8-run can check bf16, f16, "
-            "f32 and f8E4M3FN");
+            "f32, f8E4M3FN and f8E5M2");
   manifest = gemmManifest();
   manifest.arguments[4].strides[0] = 4;
   EXPECT_EQ(errorOf(manifest, sizes(1, 8, 16)),

@@ -190,7 +190,7 @@ def test_the_lines_of_ptx_are_the_sources():
 
 
 def test_wrong_specs():
-    with pytest.raises(TypeError, match="d_dtype is f64; it must be bfloat16, float16, float32 or float8_e4m3fn"):
+    with pytest.raises(TypeError, match="d_dtype is f64; it must be bfloat16, float16, float32, float8_e4m3fn or float8_e5m2"):
         fp8.GemmSpec(d_dtype="f64")
     with pytest.raises(TypeError, match="a_scale_dtype is float16; it must be float32 or bfloat16"):
         fp8.GemmSpec(a_scale_dtype="float16")

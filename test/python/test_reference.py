@@ -124,7 +124,7 @@ def test_output_types():
         d = reference_gemm(one, scale * 1e6, one, scale, d_dtype=name)
         assert NumPy().widen(d, by_name()[name]).tolist() == [[large]]
     assert reference_gemm(one, scale, one, scale).dtype == np.float64
-    with pytest.raises(TypeError, match="d_dtype is int8; it must be bfloat16, float16, float32 or float8_e4m3fn"):
+    with pytest.raises(TypeError, match="d_dtype is int8; it must be bfloat16, float16, float32, float8_e4m3fn or float8_e5m2"):
         reference_gemm(one, scale, one, scale, d_dtype=np.int8)
 
 
