@@ -14,10 +14,10 @@ M, N, K = 40, 72, 272
 LARGEST_ERROR = {"float32": 1e-3, "bfloat16": 4e-3}  # Frobenius, relative; of bfloat16 mostly the rounding of D
 
 
-def judge(where, d, expected, out_dtype):
+def judge(where, d, expected, d_dtype):
     error = np.linalg.norm(d - expected) / np.linalg.norm(expected)
-    print(f"{where}: {M} x {N} of {out_dtype}, relative error {error:.1e}")
-    if not error <= LARGEST_ERROR[out_dtype]:
+    print(f"{where}: {M} x {N} of {d_dtype}, relative error {error:.1e}")
+    if not error <= LARGEST_ERROR[d_dtype]:
         sys.exit(f"error: {where}: D is wrong")
 
 
@@ -37,7 +37,7 @@ def main():
     expected = fp8.reference_gemm(a, a_scale, b, b_scale)
 
     for chip in ("sm_90a", "sm_100a"):
-        d = fp8.gemm(a, a_scale, b, b_scale, out_dtype="float32", simulate=True, chip=chip)
+        d = fp8.gemm(a, a_scale, b, b_scale, d_dtype="float32", simulate=True, chip=chip)
         judge(f"{chip}, simulated", d, expected, "float32")
 
     torch = gpu()

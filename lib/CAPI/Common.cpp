@@ -25,10 +25,10 @@ capi::argumentsOf(const Fp8Argument *arguments, size_t count) {
   for (size_t i = 0; i < count; ++i) {
     const Fp8Argument &from = arguments[i];
     const std::string name = "argument " + std::to_string(i);
-    auto type = launch::parseDataType(textOf(from.dtype));
+    auto type = tensor::parseElementType(textOf(from.dtype));
     if (!type)
       return launch::Error{name + " has no known type; there are " +
-                           std::string(launch::allDataTypeSpellings())};
+                           tensor::kElementTypes.str()};
     if (from.rank && (!from.shape || !from.strides))
       return launch::Error{name + " has rank " + std::to_string(from.rank) +
                            " and no " + (from.shape ? "strides" : "shape")};

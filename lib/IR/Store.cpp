@@ -2,6 +2,7 @@
 // The store family: the queue of staging tiles and the copy out of it.
 
 #include "BindingRegion.h"
+#include "fp8/IR/GemmOperands.h"
 #include "fp8/IR/RegisterLayout.h"
 
 using namespace mlir;
@@ -19,9 +20,10 @@ LogicalResult StoreOp::verify() {
     return emitOpError() << "the map's box " << getMap().getType().getTile()
                          << " must be the queue's tile " << tile << " (Q1)";
   Type element = tile.getElementType();
-  if (!element.isF32() && !element.isBF16() && !element.isF16() &&
-      !isa<Float8E4M3FNType>(element))
-    return emitOpError() << "stores bf16, f16, f32 or f8E4M3FN (Q4), but got "
+  auto stored = gemm::getOperand(gemm::Operand::D).types;
+  auto elementType = getElementType(element);
+  if (!elementType || !stored.contains(*elementType))
+    return emitOpError() << "stores " << stored.str("or") << " (Q4), but got "
                          << element;
   if (Value rest = getRest()) {
     auto type = dyn_cast<MemRefType>(rest.getType());

@@ -3,6 +3,8 @@
 // products that become fragments.
 
 #include "TypeParsing.h"
+#include "fp8/IR/GemmOperands.h"
+#include "fp8/Tensor/TensorMap.h"
 
 #include "fp8/IR/RegisterLayout.h"
 
@@ -34,43 +36,30 @@ void TileType::print(AsmPrinter &printer) const {
   printer << '>';
 }
 
-/// The bytes over which a swizzle permutes, 0 for none.
-static int64_t getSwizzleSpan(Swizzle swizzle) {
-  return swizzle == Swizzle::None
-             ? 0
-             : int64_t(16) << static_cast<uint32_t>(swizzle);
-}
-
-/// What a tensor map can describe (CUDA driver API, CUtensorMapDataType), in
-/// types that say what their bits mean.
-static bool isTileElement(Type type) {
-  if (type.isSignlessInteger())
-    return llvm::is_contained({8, 16, 32, 64}, type.getIntOrFloatBitWidth());
-  return isa<Float8E4M3FNType, Float8E5M2Type, BFloat16Type, Float16Type,
-             Float32Type, Float64Type>(type);
-}
+// The dialect spells the launcher's swizzles.
+static_assert(static_cast<int>(Swizzle::B128) ==
+              static_cast<int>(::fp8::tensor::Swizzle::B128));
 
 LogicalResult TileType::verify(function_ref<InFlightDiagnostic()> emitError,
                                ArrayRef<int64_t> shape, Type elementType,
                                Swizzle swizzle) {
+  using namespace ::fp8::tensor;
   if (shape.size() != 2)
     return emitError() << "a tile has two extents, but got " << shape.size();
   for (int64_t extent : shape)
-    if (extent < 1 || extent > 256)
-      return emitError() << "extents of a tile must be in 1..256, TMA's limit "
-                            "for a box (T1), but got "
-                         << extent;
-  if (!isTileElement(elementType))
-    return emitError() << "a tile's elements must be f8E4M3FN, f8E5M2, bf16, "
-                          "f16, f32, f64, i8, i16, i32 or i64, which a tensor "
-                          "map can describe (T4), but got "
+    if (extent < 1 || extent > kMaxBoxExtent)
+      return emitError() << "extents of a tile must be in 1.." << kMaxBoxExtent
+                         << ", TMA's limit for a box (T1), but got " << extent;
+  if (!mlir::fp8::getElementType(elementType))
+    return emitError() << "a tile's elements must be "
+                       << kElementTypes.str("or")
+                       << ", which a tensor map can describe (T4), but got "
                        << elementType;
   int64_t rowBytes = shape[1] * elementType.getIntOrFloatBitWidth() / 8;
-  if (rowBytes % 16)
-    return emitError()
-           << "a tile's row must be a multiple of 16 bytes (T2), but got "
-           << rowBytes;
-  int64_t span = getSwizzleSpan(swizzle);
+  if (rowBytes % kGranuleBytes)
+    return emitError() << "a tile's row must be a multiple of " << kGranuleBytes
+                       << " bytes (T2), but got " << rowBytes;
+  int64_t span = spanBytes(static_cast<::fp8::tensor::Swizzle>(swizzle));
   // The pattern takes its bits from the row: rows must not cross those.
   if (span && span % rowBytes)
     return emitError() << "a row under " << stringifySwizzle(swizzle)

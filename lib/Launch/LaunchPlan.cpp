@@ -146,11 +146,11 @@ bindParameter(const ParameterSpec &spec, const Manifest &manifest,
   if (const auto *scalar = std::get_if<ScalarSpec>(&spec))
     return bindScalar(*scalar, arguments, device);
   const auto &map = std::get<TensorMapSpec>(spec);
-  Expected<BoundTensorMap> bound = bindTensorMap(map, arguments, device);
+  Expected<tensor::TensorMap> bound = bindTensorMap(map, arguments, device);
   if (!bound)
     return Error{"tensor map of '" + manifest.arguments[map.argument].name +
                  "': " + bound.error()};
-  return BoundParameter(*bound);
+  return BoundParameter(std::move(*bound));
 }
 } // namespace
 

@@ -15,18 +15,14 @@ constexpr int64_t maxThreadsPerBlock = 1024;
 constexpr int64_t maxBlockZ = 64;
 constexpr int64_t maxPortableCluster = 8;
 constexpr int64_t maxCluster = 16;
-// CUDA driver API, cuTensorMapEncodeTiled.
-constexpr size_t maxTensorMapRank = 5;
-constexpr int64_t maxBoxExtent = 256;
-constexpr int64_t maxElementStride = 8;
 constexpr size_t maxArgumentRank = 8;
 
-DataType readDataType(const JsonValue &json) {
+ElementType readElementType(const JsonValue &json) {
   std::string text = json.string();
-  if (std::optional<DataType> type = parseDataType(text))
+  if (std::optional<ElementType> type = tensor::parseElementType(text))
     return *type;
   json.fail("'" + JsonValue::printable(text) + "' is not one of " +
-            std::string(allDataTypeSpellings()));
+            tensor::kElementTypes.str());
 }
 
 std::vector<std::optional<int64_t>> readStaticSizes(const JsonValue &json,
@@ -49,7 +45,7 @@ ArgumentSpec readArgument(const JsonValue &json, const Manifest &manifest) {
     json["name"].fail("another argument is named '" +
                       JsonValue::printable(argument.name) +
                       "' too; names must be unique");
-  argument.dtype = readDataType(json["dtype"]);
+  argument.dtype = readElementType(json["dtype"]);
   argument.shape = readStaticSizes(json["shape"], 0);
   argument.strides = readStaticSizes(json["strides"], 0);
   if (argument.shape.size() > maxArgumentRank)
@@ -142,18 +138,20 @@ TensorMapSpec readTensorMap(const JsonValue &json, const Manifest &manifest) {
                     {});
   TensorMapSpec map;
   map.argument = readArgumentReference(json["argument"], manifest);
-  map.dtype = readDataType(json["dtype"]);
+  map.dtype = readElementType(json["dtype"]);
   for (const JsonValue &dim : json["dims"].array())
     map.dims.push_back(readExpression(dim, manifest));
   size_t rank = map.dims.size();
-  if (rank < 1 || rank > maxTensorMapRank)
+  if (rank < 1 || rank > tensor::kMaxRank)
     json["dims"].fail("a tensor map has 1 to 5 dimensions, found " +
                       std::to_string(rank));
   for (const JsonValue &stride : json["strides_bytes"].array(rank - 1))
     map.stridesBytes.push_back(readExpression(stride, manifest));
-  map.box = readExtents(json["box"], rank, maxBoxExtent);
+  map.box = readExtents(json["box"], rank, tensor::kMaxBoxExtent);
   map.elementStrides =
-      readExtents(json["element_strides"], rank, maxElementStride);
+      readExtents(json["element_strides"], rank, tensor::kMaxElementStride);
+  using tensor::Swizzle, tensor::Interleave, tensor::L2Promotion,
+      tensor::OobFill;
   map.swizzle = json["swizzle"].oneOf<Swizzle>({{"none", Swizzle::None},
                                                 {"32B", Swizzle::B32},
                                                 {"64B", Swizzle::B64},
@@ -174,10 +172,10 @@ TensorMapSpec readTensorMap(const JsonValue &json, const Manifest &manifest) {
 
 ScalarSpec readScalar(const JsonValue &json, const Manifest &manifest) {
   json.expectObject({"kind", "type", "value"}, {});
-  return {json["type"].oneOf<DataType>({{"i8", DataType::I8},
-                                        {"i16", DataType::I16},
-                                        {"i32", DataType::I32},
-                                        {"i64", DataType::I64}}),
+  return {json["type"].oneOf<ElementType>({{"i8", ElementType::I8},
+                                           {"i16", ElementType::I16},
+                                           {"i32", ElementType::I32},
+                                           {"i64", ElementType::I64}}),
           readExpression(json["value"], manifest)};
 }
 
@@ -313,34 +311,6 @@ std::optional<unsigned> Manifest::findArgument(std::string_view name) const {
     if (arguments[i].name == name)
       return i;
   return std::nullopt;
-}
-
-std::string_view spelling(Swizzle swizzle) {
-  switch (swizzle) {
-  case Swizzle::None:
-    return "none";
-  case Swizzle::B32:
-    return "32B";
-  case Swizzle::B64:
-    return "64B";
-  case Swizzle::B128:
-    return "128B";
-  }
-  return "";
-}
-
-unsigned spanBytes(Swizzle swizzle) {
-  switch (swizzle) {
-  case Swizzle::None:
-    return 0;
-  case Swizzle::B32:
-    return 32;
-  case Swizzle::B64:
-    return 64;
-  case Swizzle::B128:
-    return 128;
-  }
-  return 0;
 }
 
 } // namespace fp8::launch

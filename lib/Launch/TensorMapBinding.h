@@ -9,7 +9,7 @@
 namespace fp8::launch {
 
 /// Evaluates `spec` and checks the rules of cuTensorMapEncodeTiled.
-Expected<BoundTensorMap>
+Expected<tensor::TensorMap>
 bindTensorMap(const TensorMapSpec &spec,
               const std::vector<ArgumentValue> &arguments,
               const DeviceProperties &device);

@@ -58,15 +58,17 @@ float maximumMagnitude(const float *values, int64_t count) {
 }
 
 /// To elements of `out` from `first` on.
-void quantise(const float *values, int64_t count, float scale, OperandType type,
+void quantise(const float *values, int64_t count, float scale, ElementType type,
               std::vector<uint8_t> &out, int64_t first) {
   for (int64_t i = 0; i < count; ++i)
-    encode(type, out.data(), first + i, values[i] / scale);
+    store(type, out.data(), first + i, values[i] / scale);
 }
 
 /// 16 bits have exponents enough to do without.
-float scaleFor(OperandType type, float amax) {
-  return isFloat8(type) && amax > 0 ? amax / largestOf(type) : 1;
+float scaleFor(ElementType type, float amax) {
+  return isFloat8(type) && amax > 0
+             ? amax / static_cast<float>(floatFormat(type)->largest())
+             : 1;
 }
 
 void makeA(BlockwiseData &data, uint64_t seed) {
@@ -125,15 +127,15 @@ void plantSpecials(BlockwiseData &data, uint64_t seed) {
   auto element = [&](uint64_t which, int64_t rows) {
     return pick(which, rows) * data.k + pick(which + 1, data.k);
   };
-  OperandType aType = data.types.a;
-  encodeNaN(aType, data.a.data(), element(0, data.m), false);
-  encodeNaN(aType, data.a.data(), element(2, data.m), true);
-  encodeNaN(data.types.b, data.b.data(), element(4, data.n), false);
+  ElementType aType = data.types.a;
+  storeNaN(aType, data.a.data(), element(0, data.m), false);
+  storeNaN(aType, data.a.data(), element(2, data.m), true);
+  storeNaN(data.types.b, data.b.data(), element(4, data.n), false);
   int64_t zeroRow = pick(6, data.m);
   for (int64_t i = 0; i < data.k; ++i)
-    encode(aType, data.a.data(), zeroRow * data.k + i, -0.0f);
-  if (hasInfinity(aType))
-    encodeInfinity(aType, data.a.data(), element(7, data.m));
+    store(aType, data.a.data(), zeroRow * data.k + i, -0.0f);
+  if (floatFormat(aType)->hasInfinity)
+    storeInfinity(aType, data.a.data(), element(7, data.m));
   const float scales[] = {nan, infinity, -infinity, 0.0f, -1.5f, 0x1p-140f};
   uint64_t counter = 16;
   for (float scale : scales) {
@@ -165,9 +167,9 @@ BlockwiseData makeBlockwiseData(int64_t m, int64_t n, int64_t k, uint64_t seed,
     std::fill_n(data.aScale.data() + block * data.aScaleStride, m, 1.0f);
   if (kind == DataKind::Ones) {
     for (int64_t i = 0; i < m * k; ++i)
-      encode(types.a, data.a.data(), i, 1);
+      store(types.a, data.a.data(), i, 1);
     for (int64_t i = 0; i < n * k; ++i)
-      encode(types.b, data.b.data(), i, 1);
+      store(types.b, data.b.data(), i, 1);
     return data;
   }
   makeA(data, seed);

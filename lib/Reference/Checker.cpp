@@ -4,6 +4,7 @@
 #include "fp8/Reference/Checker.h"
 
 #include "Hints.h"
+#include "fp8/Gemm/Accuracy.h"
 
 #include <algorithm>
 #include <cmath>
@@ -16,17 +17,18 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// An overflowed value, as a number that can be subtracted: past the largest
 /// finite one, but next to it.
-double measurable(OutputType type, double got) {
-  return std::isinf(got) ? std::copysign(overflowThreshold(type), got) : got;
+double measurable(ElementType type, double got) {
+  double past = std::ldexp(1.0, floatFormat(type)->overflowExponent());
+  return std::isinf(got) ? std::copysign(past, got) : got;
 }
 
 /// |got - expected| in units of the bound.
-double boundRatio(OutputType type, double got, double expected, double bound) {
+double boundRatio(ElementType type, double got, double expected, double bound) {
   if (std::isnan(expected))
     return std::isnan(got) ? 0 : infinity;
   if (std::isinf(expected))
     return got == expected ? 0 : infinity;
-  if (std::isnan(got))
+  if (std::isnan(got) || (std::isinf(got) && floatFormat(type)->saturates))
     return infinity;
   double rounded = roundTo(type, expected);
   if (got == rounded)
@@ -57,7 +59,7 @@ public:
   }
   /// The floor for these elements, where `floor` is that of a large result.
   /// Infinite where all of them are rounded to zero: each is judged by itself.
-  double floorOf(OutputType type, double floor) const {
+  double floorOf(ElementType type, double floor) const {
     if (size == 0)
       return typicalSize == 0 ? floor : infinity;
     double norm = std::sqrt(size), typicalNorm = std::sqrt(typicalSize);
@@ -82,7 +84,7 @@ struct Judgement {
   bool unspecified = false;
 };
 
-Judgement judge(const GemmReference &reference, double factor, OutputType type,
+Judgement judge(const GemmReference &reference, double factor, ElementType type,
                 const void *d, uint64_t at, int64_t row, int64_t column) {
   Judgement result;
   BadElement &element = result.element;
@@ -117,7 +119,8 @@ bool hasInfiniteScale(const BlockwiseData &data) {
 }
 
 /// Whether the value is one that an infinity of either sign, or NaN, becomes.
-bool isOfInfinity(const GemmReference &reference, OutputType type, double got) {
+bool isOfInfinity(const GemmReference &reference, ElementType type,
+                  double got) {
   return std::any_of(reference.ofInfinity.begin(), reference.ofInfinity.end(),
                      [&](double value) {
                        double stored = roundTo(type, saturate(type, value));
@@ -139,7 +142,7 @@ double typicalSize(const BlockwiseData &data, const GemmReference &reference,
 }
 
 void addHint(const BlockwiseData &data, const GemmReference &reference,
-             OutputType type, BadElement &element) {
+             ElementType type, BadElement &element) {
   if (element.unwritten || !std::isfinite(element.got) ||
       !std::isfinite(element.expected))
     return;
@@ -171,50 +174,27 @@ PartialSums partialSumsOf(std::string_view name) {
   return found ? found->partialSums : PartialSums::Float32;
 }
 
-double frobeniusFloor(OutputType type, int64_t k, PartialSums sums) {
-  // A sum that is off by 2^-13 of itself rounds the other way more often.
-  bool coarse = sums == PartialSums::FourteenBits;
-  switch (type) {
-  case OutputType::F8E4M3FN:
-    return coarse ? 4e-3 : 2e-4;
-  case OutputType::BF16:
-    return coarse ? 1e-3 : 2e-4;
-  case OutputType::F16:
-    return coarse ? 4e-4 : 5e-5;
-  case OutputType::F32:
-    break;
-  }
-  return coarse
-             ? 2e-4
-             : 5e-7 * std::sqrt(std::max(1.0, static_cast<double>(k) / 8192));
+double frobeniusFloor(ElementType type, int64_t k, PartialSums sums) {
+  const gemm::FrobeniusFloors &floors = *gemm::frobeniusFloors(type);
+  if (sums == PartialSums::FourteenBits)
+    return floors.fourteenBits;
+  if (type != ElementType::F32)
+    return floors.float32;
+  return floors.float32 *
+         std::sqrt(std::max(1.0, static_cast<double>(k) / 8192));
 }
 
-double tanhFloor(OutputType type) {
-  // Of h * tanh(h) + h, tanh errs by 2^-11 of itself. docs/Numerics.md has how
-  // these come of it.
-  switch (type) {
-  case OutputType::F8E4M3FN:
-    return 5.6e-3;
-  case OutputType::BF16:
-    return 1.4e-3;
-  case OutputType::F16:
-    return 5e-4;
-  case OutputType::F32:
-    break;
-  }
-  return 3.5e-4;
-}
+double tanhFloor(ElementType type) { return gemm::frobeniusFloors(type)->tanh; }
 
 double magnitudeFactor(const BlockwiseData &data) {
-  constexpr double most = 0x1p-11;
   if (isFloat8(data.types.a) || isFloat8(data.types.b))
-    return most;
+    return gemm::kMagnitudeShare;
   double products = std::max<int64_t>(1, (data.k + 15) / 16);
-  return std::min(most, 0x1p-21 * products);
+  return std::min(gemm::kMagnitudeShare, 0x1p-21 * products);
 }
 
 CheckResult check(const BlockwiseData &data, const GemmReference &reference,
-                  OutputType type, const void *d, int64_t rowStride,
+                  ElementType type, const void *d, int64_t rowStride,
                   PartialSums sums) {
   if (!isFloat8(data.types.a) && !isFloat8(data.types.b))
     sums = PartialSums::Float32;

@@ -69,7 +69,7 @@ void applyEpilogue(const Epilogue &epilogue, GemmReference &reference) {
     value = epilogue.scale * applyElementwise(epilogue.function, value);
 }
 
-std::vector<double> makeAddend(OutputType type, int64_t count, uint64_t seed,
+std::vector<double> makeAddend(ElementType type, int64_t count, uint64_t seed,
                                uint64_t stream) {
   std::vector<double> values(count);
   for (int64_t i = 0; i < count; ++i)

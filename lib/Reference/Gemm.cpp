@@ -93,7 +93,7 @@ private:
   }
 
   /// A K block of one row to `line`; zeros if there is no such row.
-  void decodeRow(OperandType type, const std::vector<uint8_t> &operand,
+  void decodeRow(ElementType type, const std::vector<uint8_t> &operand,
                  bool exists, int64_t row, int64_t kBlock) {
     if (exists)
       decode(type, operand.data(), row * data.k + kBlock * scaleBlock,

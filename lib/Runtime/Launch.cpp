@@ -60,7 +60,7 @@ Expected<PreparedLaunch> PreparedLaunch::make(Kernel kernel,
     from.name = manifest.arguments[*from.argument].name;
     from.inTensorMap = true;
     if (auto error = encodeTensorMap(device.driver(), device.info().capability,
-                                     std::get<launch::BoundTensorMap>(bound),
+                                     std::get<tensor::TensorMap>(bound),
                                      from.name, launch.parameters[i]))
       return *error;
   }

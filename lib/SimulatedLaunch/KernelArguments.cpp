@@ -9,57 +9,31 @@ namespace fp8::simulated {
 namespace {
 /// TMA knows no 8-bit floats: they travel as bytes, as with
 /// CU_TENSOR_MAP_DATA_TYPE_UINT8.
-sim::ElementType elementType(launch::DataType type) {
+sim::ElementType elementType(tensor::ElementType type) {
   switch (type) {
-  case launch::DataType::F8E4M3FN:
-  case launch::DataType::F8E5M2:
-  case launch::DataType::I8:
+  case tensor::ElementType::F8E4M3FN:
+  case tensor::ElementType::F8E5M2:
+  case tensor::ElementType::I8:
     return sim::ElementType::U8;
-  case launch::DataType::BF16:
+  case tensor::ElementType::BF16:
     return sim::ElementType::BF16;
-  case launch::DataType::F16:
+  case tensor::ElementType::F16:
     return sim::ElementType::F16;
-  case launch::DataType::F32:
+  case tensor::ElementType::F32:
     return sim::ElementType::F32;
-  case launch::DataType::F64:
+  case tensor::ElementType::F64:
     return sim::ElementType::F64;
-  case launch::DataType::I16:
+  case tensor::ElementType::I16:
     return sim::ElementType::U16;
-  case launch::DataType::I32:
+  case tensor::ElementType::I32:
     return sim::ElementType::S32;
-  case launch::DataType::I64:
+  case tensor::ElementType::I64:
     return sim::ElementType::S64;
   }
   return sim::ElementType::U8;
 }
 
-sim::Swizzle swizzle(launch::Swizzle swizzle) {
-  switch (swizzle) {
-  case launch::Swizzle::None:
-    return sim::Swizzle::None;
-  case launch::Swizzle::B32:
-    return sim::Swizzle::B32;
-  case launch::Swizzle::B64:
-    return sim::Swizzle::B64;
-  case launch::Swizzle::B128:
-    return sim::Swizzle::B128;
-  }
-  return sim::Swizzle::None;
-}
-
-sim::Interleave interleave(launch::Interleave interleave) {
-  switch (interleave) {
-  case launch::Interleave::None:
-    return sim::Interleave::None;
-  case launch::Interleave::B16:
-    return sim::Interleave::B16;
-  case launch::Interleave::B32:
-    return sim::Interleave::B32;
-  }
-  return sim::Interleave::None;
-}
-
-sim::TensorMap tensorMap(const launch::BoundTensorMap &bound) {
+sim::TensorMap tensorMap(const tensor::TensorMap &bound) {
   // L2 promotion changes speed only, which the simulator does not model.
   sim::TensorMap map;
   map.elementType = elementType(bound.dtype);
@@ -71,15 +45,14 @@ sim::TensorMap tensorMap(const launch::BoundTensorMap &bound) {
   std::copy(bound.box.begin(), bound.box.end(), map.box.begin());
   std::copy(bound.elementStrides.begin(), bound.elementStrides.end(),
             map.elementStrides.begin());
-  map.interleave = interleave(bound.interleave);
-  map.swizzle = swizzle(bound.swizzle);
-  map.oobFill = bound.oobFill == launch::OobFill::NaN ? sim::OobFill::NaN
-                                                      : sim::OobFill::Zero;
+  map.interleave = bound.interleave;
+  map.swizzle = bound.swizzle;
+  map.oobFill = bound.oobFill;
   return map;
 }
 
 sim::KernelArgument scalar(const launch::BoundScalar &bound) {
-  std::vector<uint8_t> bytes(launch::byteSize(bound.type));
+  std::vector<uint8_t> bytes(tensor::byteSize(bound.type));
   for (size_t i = 0; i < bytes.size(); ++i)
     bytes[i] =
         static_cast<uint8_t>(static_cast<uint64_t>(bound.value) >> (8 * i));
@@ -91,7 +64,7 @@ std::vector<sim::KernelArgument>
 kernelArguments(const std::vector<launch::BoundParameter> &parameters) {
   std::vector<sim::KernelArgument> arguments;
   for (const launch::BoundParameter &parameter : parameters) {
-    if (const auto *map = std::get_if<launch::BoundTensorMap>(&parameter))
+    if (const auto *map = std::get_if<tensor::TensorMap>(&parameter))
       arguments.push_back(sim::KernelArgument::tensorMap(tensorMap(*map)));
     else if (const auto *pointer =
                  std::get_if<launch::BoundPointer>(&parameter))

@@ -23,10 +23,6 @@ unsigned fp8::sim::elementBytes(ElementType type) {
   }
 }
 
-unsigned fp8::sim::swizzleBytes(Swizzle swizzle) {
-  return swizzle == Swizzle::None ? 0 : 16u << unsigned(swizzle);
-}
-
 static bool isFloatingPoint(ElementType type) {
   switch (type) {
   case ElementType::U8:
@@ -81,10 +77,10 @@ std::optional<std::string> TensorMap::validate() const {
     if (inner % 16)
       return "tensor map's box is " + number(inner) +
              " bytes in dimension 0, the rule is a multiple of 16";
-    if (swizzle != Swizzle::None && inner > swizzleBytes(swizzle))
+    if (swizzle != Swizzle::None && inner > spanBytes(swizzle))
       return "tensor map's box is " + number(inner) +
              " bytes in dimension 0, the rule is at most the swizzle's " +
-             number(swizzleBytes(swizzle));
+             number(spanBytes(swizzle));
   } else if (interleave == Interleave::B32 && swizzle != Swizzle::B32) {
     return "tensor map with 32-byte interleave needs the 32-byte swizzle";
   }

@@ -3,6 +3,7 @@
 // file holds the host side.
 
 #include "Gemm/StructuredKernel.h"
+#include "fp8/IR/GemmOperands.h"
 #include "fp8/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -27,7 +28,13 @@ class LaunchBuilder {
 public:
   LaunchBuilder(OpBuilder &builder, BlockwiseGemmOp op,
                 const GemmSchedule &schedule)
-      : builder(builder), loc(op.getLoc()), op(op), schedule(schedule) {}
+      : builder(builder), loc(op.getLoc()), op(op), schedule(schedule) {
+    // Those that every GEMM has come first, as in the constraints of manifests.
+    for (bool optional : {false, true})
+      for (const gemm::OperandInfo &info : gemm::getOperands(op.getBBlock()))
+        if (info.optional == optional && getOperand(op, info.operand))
+          operands.push_back(info);
+  }
 
   void checkOperands();
   void launch(gpu::GPUFuncOp kernel);
@@ -62,11 +69,17 @@ private:
                                   constant(limit)),
             rule);
   }
-  void requireBScale(Value n, Value blocks);
-  /// What is asked of a batch.
+  Value getValue(const gemm::OperandInfo &info) {
+    return getOperand(op, info.operand);
+  }
+  /// Asserts what the rules ask of M, N and K, and of operands of these.
+  void checkExtents();
+  void requireExtents(const gemm::OperandInfo &info,
+                      function_ref<Value(gemm::Extent)> evaluate);
+  /// Asserts what the rules ask of a batch.
   void checkBatch();
-  void requireRowBytes(Value memref, StringRef name);
-  void checkAddendExtents(Value m, Value n);
+  void requireBScaleSpan();
+  void requireRowBytes(const gemm::OperandInfo &info);
   /// The CTAs to launch.
   Value getGrid(Value tilesM, Value tilesN);
   Value getArgument(GemmParameter parameter);
@@ -75,6 +88,7 @@ private:
   Location loc;
   BlockwiseGemmOp op;
   const GemmSchedule &schedule;
+  SmallVector<gemm::OperandInfo, 9> operands; ///< that the op has
 };
 
 } // namespace
@@ -86,80 +100,88 @@ static bool isStatic(Value memref) {
 /// What the op's verifier could not see because an extent is dynamic is
 /// asserted; the launch manifest carries it on.
 void LaunchBuilder::checkOperands() {
-  Value a = op.getA(), aScale = op.getAScale(), b = op.getB(), d = op.getD();
-  if (!llvm::all_of(op->getOperands(), isStatic)) {
-    Value m = dim(a, 0), n = dim(b, 0), k = dim(a, 1);
-    Value blocks = ceilDiv(k, GemmSchedule::kScaleBlock);
-    for (auto [extent, name] :
-         {std::pair(m, "M"), std::pair(n, "N"), std::pair(k, "K")})
-      requireBelow(extent, GemmSchedule::kMaxExtent,
-                   Twine(name) + " must be below 2^31, the range of TMA "
-                                 "coordinates (G4)");
-    requireEqual(dim(b, 1), k, "a and b must agree in K");
-    Value rest = arith::RemUIOp::create(builder, loc, k, constant(16));
-    requireEqual(rest, constant(0), "K must be a multiple of 16 (G4)");
-    requireEqual(dim(aScale, 0), blocks,
-                 "a_scale must have ceil(K/128) rows (G2)");
-    requireEqual(dim(aScale, 1), m, "a_scale must have M columns (G2)");
-    requireBScale(n, blocks);
-    requireEqual(dim(d, 0), m, "d must have M rows (G3)");
-    requireEqual(dim(d, 1), n, "d must have N columns (G3)");
-    checkAddendExtents(m, n);
-  }
-  requireRowBytes(a, "a");
-  requireRowBytes(aScale, "a_scale");
-  requireRowBytes(b, "b");
-  requireRowBytes(d, "d");
-  if (op.getC())
-    requireRowBytes(op.getC(), "c");
-  if (op.getBias())
-    requireRowBytes(op.getBias(), "bias");
-  if (schedule.problem.hasColumnScales())
-    requireRowBytes(op.getBScale(), "b_scale");
+  if (!llvm::all_of(op->getOperands(), isStatic))
+    checkExtents();
+  // B's scales last: TMA copies them only if each column has one.
+  for (bool ofBScale : {false, true})
+    for (const gemm::OperandInfo &info : operands)
+      if (info.byTma && (info.operand == gemm::Operand::BScale) == ofBScale)
+        requireRowBytes(info);
   if (schedule.problem.isBatch)
     checkBatch();
 }
 
-void LaunchBuilder::requireBScale(Value n, Value blocks) {
-  Value bScale = op.getBScale();
-  if (schedule.problem.hasColumnScales()) {
-    requireEqual(dim(bScale, 0), blocks,
-                 "b_scale must have ceil(K/128) rows (G2)");
-    requireEqual(dim(bScale, 1), n, "b_scale must have N columns (G2)");
-    return;
-  }
-  requireEqual(dim(bScale, 0), ceilDiv(n, schedule.problem.bBlock),
-               "b_scale must have ceil(N/" + Twine(schedule.problem.bBlock) +
-                   ") rows (G2)");
-  requireEqual(dim(bScale, 1), blocks,
-               "b_scale must have ceil(K/128) columns (G2)");
+void LaunchBuilder::checkExtents() {
+  Value m = dim(op.getA(), 0), n = dim(op.getB(), 0), k = dim(op.getA(), 1);
+  auto evaluate = [&](gemm::Extent extent) -> Value {
+    switch (extent.axis) {
+    case gemm::Axis::One:
+      return constant(1);
+    case gemm::Axis::M:
+      return ceilDiv(m, extent.block);
+    case gemm::Axis::N:
+      return ceilDiv(n, extent.block);
+    case gemm::Axis::K:
+      return ceilDiv(k, extent.block);
+    }
+    llvm_unreachable("no other axis");
+  };
+  for (auto [extent, name] :
+       {std::pair(m, "M"), std::pair(n, "N"), std::pair(k, "K")})
+    requireBelow(extent, gemm::kExtentLimit,
+                 Twine(name) + " must be below 2^31, the range of TMA "
+                               "coordinates (G4)");
+  // M, N and K are the extents of A and B, which agree in the last.
+  requireEqual(dim(op.getB(), 1), k, "a and b must agree in K");
+  Value rest =
+      arith::RemUIOp::create(builder, loc, k, constant(gemm::kStepOfK));
+  requireEqual(rest, constant(0),
+               "K must be a multiple of " + Twine(gemm::kStepOfK) + " (G4)");
+  for (const gemm::OperandInfo &info : operands)
+    if (info.operand != gemm::Operand::A && info.operand != gemm::Operand::B &&
+        !info.isNumber())
+      requireExtents(info, evaluate);
+}
+
+void LaunchBuilder::requireExtents(const gemm::OperandInfo &info,
+                                   function_ref<Value(gemm::Extent)> evaluate) {
+  Value memref = getValue(info);
+  int64_t first = cast<MemRefType>(memref.getType()).getRank() - 2;
+  auto require = [&](int64_t axis, gemm::Extent extent, const Twine &what) {
+    Value actual = memref::DimOp::create(builder, loc, memref, first + axis);
+    requireEqual(actual, evaluate(extent),
+                 Twine(info.name) + " must have " + what + " (" + info.rule +
+                     ")");
+  };
+  if (info.rows.axis == gemm::Axis::One)
+    require(0, info.rows, "one row");
+  else
+    require(0, info.rows, info.rows.str() + " rows");
+  require(1, info.columns, info.columns.str() + " columns");
 }
 
 void LaunchBuilder::checkBatch() {
-  Value batch = getBatch(op.getA());
   if (!llvm::all_of(op->getOperands(), isStatic)) {
-    requireBelow(batch, GemmSchedule::kMaxExtent,
+    Value batch = getBatch(op.getA());
+    requireBelow(batch, gemm::kExtentLimit,
                  "the batch extent must be below 2^31, the range of TMA "
                  "coordinates (G6)");
-    for (auto [memref, name] :
-         {std::pair<Value, StringRef>(op.getAScale(), "a_scale"),
-          {op.getB(), "b"},
-          {op.getBScale(), "b_scale"},
-          {op.getC(), "c"},
-          {op.getD(), "d"}})
-      if (memref)
-        requireEqual(getBatch(memref), batch,
-                     Twine("a and ") + name +
+    for (const gemm::OperandInfo &info : gemm::getOperands())
+      if (info.batched && info.operand != gemm::Operand::A && getValue(info))
+        requireEqual(getBatch(getValue(info)), batch,
+                     Twine("a and ") + info.name +
                          " must agree in the batch extent (G6)");
   }
   // Kernels number tiles, and B's scales, in 32 bits.
-  requireBelow(arith::MulIOp::create(builder, loc,
-                                     getArgument(GemmParameter::TilesM),
-                                     getArgument(GemmParameter::TilesN)),
-               GemmSchedule::kMaxExtent,
-               "the tiles of a batch must be fewer than 2^31 (G6)");
-  if (schedule.problem.hasColumnScales())
-    return;
+  requireBelow(
+      arith::MulIOp::create(builder, loc, getArgument(GemmParameter::TilesM),
+                            getArgument(GemmParameter::TilesN)),
+      gemm::kExtentLimit, "the tiles of a batch must be fewer than 2^31 (G6)");
+  if (!schedule.problem.hasColumnScales())
+    requireBScaleSpan();
+}
+
+void LaunchBuilder::requireBScaleSpan() {
   auto bScale =
       memref::ExtractStridedMetadataOp::create(builder, loc, op.getBScale());
   Value span;
@@ -168,27 +190,13 @@ void LaunchBuilder::checkBatch() {
     Value reach = arith::MulIOp::create(builder, loc, extent, stride);
     span = span ? arith::AddIOp::create(builder, loc, span, reach) : reach;
   }
-  requireBelow(span, GemmSchedule::kMaxExtent,
+  requireBelow(span, gemm::kExtentLimit,
                "the elements of b_scale must lie within 2^31 of one another "
                "(G6)");
 }
 
-void LaunchBuilder::checkAddendExtents(Value m, Value n) {
-  if (Value c = op.getC()) {
-    requireEqual(dim(c, 0), m, "c must have M rows (G7)");
-    requireEqual(dim(c, 1), n, "c must have N columns (G7)");
-  }
-  if (Value bias = op.getBias()) {
-    // A batch has it in common.
-    auto extent = [&](int64_t axis) -> Value {
-      return memref::DimOp::create(builder, loc, bias, axis);
-    };
-    requireEqual(extent(0), constant(1), "bias must have one row (G8)");
-    requireEqual(extent(1), n, "bias must have N columns (G8)");
-  }
-}
-
-void LaunchBuilder::requireRowBytes(Value memref, StringRef name) {
+void LaunchBuilder::requireRowBytes(const gemm::OperandInfo &info) {
+  Value memref = getValue(info);
   auto type = cast<MemRefType>(memref.getType());
   SmallVector<int64_t> strides;
   int64_t offset;
@@ -207,7 +215,8 @@ void LaunchBuilder::requireRowBytes(Value memref, StringRef name) {
     Value rest = arith::RemUIOp::create(builder, loc, bytes, constant(16));
     requireEqual(
         rest, constant(0),
-        Twine("the ") + (axis < rows ? "matrices" : "rows") + " of " + name +
+        Twine("the ") + (axis < rows ? "matrices" : "rows") + " of " +
+            info.name +
             " must be a multiple of 16 bytes apart, because TMA copies "
             "them (G4)");
   }
@@ -299,7 +308,7 @@ void LaunchBuilder::launch(gpu::GPUFuncOp kernel) {
       gpu::KernelDim3{constant(32 * schedule.getNumWarps()), one, one},
       /*dynamicSharedMemorySize=*/Value(), arguments);
   // What the operands' types do not say.
-  if (schedule.problem.bBlock != GemmSchedule::kScaleBlock)
+  if (schedule.problem.bBlock != gemm::kDefaultBBlock)
     launch->setAttr(Fp8Dialect::kProblemOptionsAttrName,
                     builder.getDictionaryAttr(builder.getNamedAttr(
                         op.getBBlockAttrName(),

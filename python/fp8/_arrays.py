@@ -7,13 +7,14 @@ torch's tensors are asked directly; cupy's and all others that have it by `__cud
 
 from __future__ import annotations
 
+import functools
 import sys
 from dataclasses import dataclass, replace
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from . import _dlpack, _library
-from ._types import BY_MLIR
+from ._types import by_mlir, by_name
 
 if TYPE_CHECKING:
     import torch
@@ -21,10 +22,14 @@ if TYPE_CHECKING:
 CPU, CUDA = "cpu", "cuda"
 
 _INTEGERS = {f"{prefix}int{bits}": f"{'u' if prefix else 'i'}{bits}" for prefix in ("", "u") for bits in (8, 16, 32, 64)}
-_BY_NAME = {"float8_e5m2": "f8E5M2", "float64": "f64", **{format.name: mlir for mlir, format in BY_MLIR.items()}, **_INTEGERS}
-_NAMES = {mlir: name for name, mlir in _BY_NAME.items()}
 # Type strings of the array interfaces, without the order of bytes.
 _BY_TYPESTR = {"f2": "f16", "f4": "f32", "f8": "f64", **{f"{name[0]}{int(name[1:]) // 8}": name for name in _INTEGERS.values()}}
+
+
+@functools.lru_cache(maxsize=None)
+def _names() -> dict[str, str]:
+    """The types of arrays, as MLIR spells them, by the names of NumPy and PyTorch."""
+    return {**{name: format.mlir for name, format in by_name().items()}, **_INTEGERS}
 
 
 @dataclass(frozen=True)
@@ -64,13 +69,13 @@ def by(extents: tuple[int, ...]) -> str:
 
 def spelt(dtype: str) -> str:
     """A type of MLIR as NumPy and PyTorch call it."""
-    return _NAMES.get(dtype, dtype)
+    return next((name for name, mlir in _names().items() if mlir == dtype), dtype)
 
 
 def stands_for(found: str, wanted: str) -> bool:
     """Whether an array of type `found` can be meant as one of `wanted`, of which packages without it have the bits."""
-    format = BY_MLIR.get(wanted)
-    return found == wanted or format is not None and wanted in ("f8E4M3FN", "bf16") and found == f"u{8 * format.size}"
+    format = by_mlir().get(wanted)
+    return found == wanted or format is not None and not format.is_native and found == f"u{8 * format.size}"
 
 
 def contiguous_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -96,7 +101,7 @@ def is_torch(array: object) -> bool:
 
 
 def _from_torch(tensor: torch.Tensor, name: str) -> Array:
-    dtype = _BY_NAME.get(str(tensor.dtype).removeprefix("torch."))
+    dtype = _names().get(str(tensor.dtype).removeprefix("torch."))
     if dtype is None:
         raise TypeError(f"{name} is a tensor of {tensor.dtype}, which no kernel takes: convert it")
     if tensor.device.type not in (CPU, CUDA):
@@ -108,8 +113,8 @@ def _from_torch(tensor: torch.Tensor, name: str) -> Array:
 def _from_interface(array: object, interface: Mapping[str, Any], name: str, device: str, index: int) -> Array:
     typestr = interface["typestr"]
     # NumPy's extensions, such as ml_dtypes', have a name and no type string.
-    named = type_name if (type_name := str(getattr(getattr(array, "dtype", None), "name", ""))) in _BY_NAME else ""
-    dtype = _BY_NAME.get(named) or _BY_TYPESTR.get(typestr[1:])
+    named = type_name if (type_name := str(getattr(getattr(array, "dtype", None), "name", ""))) in _names() else ""
+    dtype = _names().get(named) or _BY_TYPESTR.get(typestr[1:])
     if dtype is None or typestr[0] == ">":
         raise TypeError(f"{name} is an array of {type_name or typestr}{' in big-endian order' * (typestr[0] == '>')}, which no kernel takes: convert it")
     size = int(typestr[2:])

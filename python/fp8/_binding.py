@@ -154,10 +154,13 @@ COMPILER: _Signatures = {
     "fp8ModuleReport": [Handle, ctypes.c_char_p, POINTER(Handle)],
     "fp8KernelObjectCreate": [Handle, POINTER(KernelObjectOptions), POINTER(Handle)],
 }
-# Parameters and results of the others; all libraries have the first two.
+# Parameters and results of the others; all libraries have the first five.
 _OTHERS: dict[str, tuple[Sequence[object], object]] = {
     "fp8LastError": ([], ctypes.c_char_p),
     "fp8Version": ([], ctypes.c_char_p),
+    "fp8GemmOperands": ([ctypes.c_int64], ctypes.c_char_p),
+    "fp8ElementTypes": ([], ctypes.c_char_p),
+    "fp8MagnitudeShare": ([], ctypes.c_double),
     "fp8ChipName": ([ctypes.c_size_t], ctypes.c_char_p),
     "fp8TextData": ([Handle], ctypes.c_void_p),
     "fp8TextSize": ([Handle], ctypes.c_size_t),

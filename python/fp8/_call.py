@@ -1,16 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the blockwise-scaled GEMM takes: the operands and options of a call with their defaults, and the types and extents that operands must have."""
+"""What the blockwise-scaled GEMM takes: the operands and options of a call with their defaults, and the library's table of the operands."""
 
 from __future__ import annotations
 
+import functools
+import json
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict, TypeVar
 
+from . import _library
 from ._annotations import DType, Number, Operand
-from ._types import ADDENDS, E4M3, F32, OUTPUTS, SCALES, Format
+from ._types import Format, by_mlir
+
+T = TypeVar("T")
 
 BLOCK = 128
-"""Elements of K that share a scale."""
+"""Elements of K that share a scale, and rows of B, if nothing else is said."""
+
+
+def merge(name: str, value: T, alias: str, aliased: T) -> T:
+    """Returns what was passed by a keyword or by its alias.
+
+    Raises:
+        TypeError: it was passed by both.
+    """
+    if value is not None and aliased is not None:
+        raise TypeError(f"{name} and {alias} are one argument: pass {name}")
+    return aliased if value is None else value
 
 
 class Call(NamedTuple):
@@ -20,20 +36,64 @@ class Call(NamedTuple):
     a_scale: Operand
     b: Operand
     b_scale: Operand
-    out_dtype: DType | None = None
+    d_dtype: DType | None = None
     bias: Operand | None = None
-    residual: Operand | None = None
+    c: Operand | None = None
     beta: Number = 1.0
-    out_scale: Number | None = None
-    out: Operand | None = None
+    d_scale: Number | None = None
+    d: Operand | None = None
     scale_layout: str | None = None
     b_block: int = BLOCK
     stream: int | None = None
     programmatic: bool | None = None
 
     def operands(self) -> tuple[Number | None, ...]:
-        """Returns what was passed for each operand, in the order of `PARAMETERS`; None where nothing was."""
-        return tuple(getattr(self, parameter.keyword) for parameter in PARAMETERS)
+        """Returns what was passed for each operand, in the order of `parameters`; None where nothing was."""
+        return tuple(getattr(self, parameter.name) for parameter in parameters())
+
+
+class _Extent(TypedDict):
+    axis: str
+    block: int
+
+
+class _Operand(TypedDict):
+    """A row of fp8GemmOperands, as far as it is read here."""
+
+    name: str
+    dtypes: list[str]
+    rows: _Extent
+    columns: _Extent
+    optional: bool
+    batched: bool
+    by_tma: bool
+    written: bool
+    rule: str
+
+
+@dataclass(frozen=True)
+class Extent:
+    """The blocks that cover an axis, rounded up.
+
+    Attributes:
+        axis: "M", "N" or "K"; "1" of an extent of 1.
+        block: elements of the axis.
+    """
+
+    axis: str
+    block: int
+
+    def __str__(self) -> str:
+        return self.axis if self.block == 1 else f"{self.axis}/{self.block}"
+
+    @property
+    def formula(self) -> str:
+        """As rules have it: "M", "ceil(K/128)"."""
+        return self.axis if self.block == 1 else f"ceil({self})"
+
+    def of(self, m: int, n: int, k: int) -> int:
+        """Returns the extent in a problem."""
+        return blocks({"M": m, "N": n, "K": k, "1": 1}[self.axis], self.block)
 
 
 @dataclass(frozen=True)
@@ -41,45 +101,62 @@ class Parameter:
     """An operand of the GEMM.
 
     Attributes:
-        keyword: what `fp8.gemm` and its messages call it.
-        argument: what the kernel and its manifest call it.
+        name: in fp8.gemm and its messages, in kernels and their manifests.
         formats: the types that its elements may have.
-        extents: of the kernel's argument, slowest first: M, N, K, "K/128" and "N/b", which are rounded up, and 1. b is the block of rows of B that
-            share a scale. In a batch, all but a bias and numbers have L in front.
-        field: the attribute of `GemmSpec` that has its type, or says whether there is one; empty where both are fixed.
+        extents: rows and columns of the kernel's argument, behind the extent of a batch.
+        optional: whether a GEMM may lack it.
+        batched: whether it has one matrix for each product of a batch.
+        by_tma: whether TMA copies it; threads load the others.
+        written: whether it is the result.
+        rule: the label in docs/Semantics.md.
     """
 
-    keyword: str
-    argument: str
+    name: str
     formats: tuple[Format, ...]
-    extents: tuple[str, str]
-    field: str = ""
+    extents: tuple[Extent, Extent]
+    optional: bool
+    batched: bool
+    by_tma: bool
+    written: bool
+    rule: str
 
     @property
     def is_number(self) -> bool:
         """True if the kernel reads it as one number."""
-        return self.extents == ("1", "1")
+        return all(extent.axis == "1" for extent in self.extents)
 
     @property
-    def is_batched(self) -> bool:
-        """True if it has one matrix for each product of a batch."""
-        return self.extents[0] != "1"
+    def field(self) -> str:
+        """The attribute of `GemmSpec` that has its type, or says whether there is one; empty where both are fixed."""
+        if self.is_number:
+            return self.name
+        return "" if len(self.formats) == 1 else f"{self.name}_dtype"
 
 
-# In the kernel's order.
-PARAMETERS = (
-    Parameter("a", "a", (E4M3,), ("M", "K")),
-    Parameter("a_scale", "a_scale", SCALES, ("K/128", "M"), "a_scale_dtype"),
-    Parameter("b", "b", (E4M3,), ("N", "K")),
-    Parameter("b_scale", "b_scale", SCALES, ("N/b", "K/128"), "b_scale_dtype"),
-    Parameter("residual", "c", ADDENDS, ("M", "N"), "residual_dtype"),
-    Parameter("beta", "beta", (F32,), ("1", "1"), "beta"),
-    Parameter("bias", "bias", ADDENDS, ("1", "N"), "bias_dtype"),
-    Parameter("out_scale", "d_scale", (F32,), ("1", "1"), "out_scale"),
-    Parameter("out", "d", OUTPUTS, ("M", "N"), "out_dtype"),
-)
-BY_KEYWORD = {parameter.keyword: parameter for parameter in PARAMETERS}
-BY_ARGUMENT = {parameter.argument: parameter for parameter in PARAMETERS}
+@functools.lru_cache(maxsize=None)
+def parameters(b_block: int = BLOCK) -> tuple[Parameter, ...]:
+    """The operands in the kernel's order, D last. `b_block` rows of B share a scale: 128, 64 or 1."""
+    rows: list[_Operand] = json.loads(_library.functions().fp8GemmOperands(b_block))
+    known = by_mlir()
+    found = [
+        Parameter(
+            row["name"],
+            tuple(known[dtype] for dtype in row["dtypes"]),
+            (Extent(**row["rows"]), Extent(**row["columns"])),
+            row["optional"],
+            row["batched"],
+            row["by_tma"],
+            row["written"],
+            row["rule"],
+        )
+        for row in rows
+    ]
+    return tuple(sorted(found, key=lambda parameter: parameter.written))
+
+
+def find_parameter(name: str, b_block: int = BLOCK) -> Parameter:
+    """The operand of that name."""
+    return next(found for found in parameters(b_block) if found.name == name)
 
 
 def blocks(extent: int, block: int = BLOCK) -> int:
@@ -87,9 +164,7 @@ def blocks(extent: int, block: int = BLOCK) -> int:
     return -(-extent // block)
 
 
-def extents_of(parameter: Parameter, m: int, n: int, k: int, b_block: int) -> tuple[int, int]:
+def extents_of(parameter: Parameter, m: int, n: int, k: int) -> tuple[int, int]:
     """Returns the extents of the kernel's argument for a problem, without that of a batch."""
-    known = {"M": m, "N": n, "K": k, "K/128": blocks(k), "N/b": blocks(n, b_block), "1": 1}
-    rows, columns = (known[letter] for letter in parameter.extents)
-    # Scales of single rows of B are laid out as those of A.
-    return (columns, rows) if parameter.keyword == "b_scale" and b_block == 1 else (rows, columns)
+    rows, columns = parameter.extents
+    return rows.of(m, n, k), columns.of(m, n, k)

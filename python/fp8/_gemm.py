@@ -7,7 +7,7 @@ from typing import Callable
 
 from ._annotations import AnyArray, DType, Number, Operand, Stream
 from ._arrays import is_torch
-from ._call import Call
+from ._call import Call, merge
 from ._launch import run
 from ._packages import stream_address, torch_is_compiling
 
@@ -30,22 +30,26 @@ def gemm(
     b: Operand,
     b_scale: Operand,
     *,
-    out_dtype: DType | None = None,
+    d_dtype: DType | None = None,
     bias: Operand | None = None,
-    residual: Operand | None = None,
+    c: Operand | None = None,
     beta: Number = 1.0,
-    out_scale: Number | None = None,
-    out: Operand | None = None,
+    d_scale: Number | None = None,
+    d: Operand | None = None,
     scale_layout: str | None = None,
     b_block: int = 128,
     stream: Stream | None = None,
     programmatic: bool | None = None,
     simulate: bool = False,
     chip: str | None = None,
+    out_dtype: DType | None = None,
+    residual: Operand | None = None,
+    out_scale: Number | None = None,
+    out: Operand | None = None,
 ) -> AnyArray:
-    """D = out_scale * (sum over blocks of 128 of K of a_scale * b_scale * (A B^T) + beta * C + bias): the blockwise-scaled FP8 GEMM.
+    """D = d_scale * (sum over blocks of 128 of K of a_scale * b_scale * (A B^T) + beta * C + bias): the blockwise-scaled FP8 GEMM.
 
-    Sums are in f32; D is rounded once; there is no gradient. Works on arrays of torch, cupy and, with `out`, on whatever has DLPack or
+    Sums are in f32; D is rounded once; there is no gradient. Works on arrays of torch, cupy and, with `d`, on whatever has DLPack or
     `__cuda_array_interface__`, in the current stream of torch or cupy. The first call with a new shape compiles or finds a kernel;
     later ones launch it.
 
@@ -56,12 +60,12 @@ def gemm(
             contiguous dimension and rows are a multiple of 16 bytes apart; else copied by the array's package.
         b: N x K of float8_e4m3fn.
         b_scale: float32 or bfloat16, N/128 x K/128, or as `b_block` says.
-        out_dtype: of D: bfloat16 (if None, and `out` is None), float16, float32 or float8_e4m3fn, which saturates.
+        d_dtype: of D: bfloat16 (if None, and `d` is None), float16, float32 or float8_e4m3fn, which saturates.
         bias: N elements of bfloat16, float16 or float32, added to each row.
-        residual: C, M x N of bfloat16, float16 or float32.
-        beta: the factor of C: a number or an array of one float32 on the device. With the number 0, C is not read. Without a residual it is 0 or 1.
-        out_scale: the factor of all that, likewise; None: 1.
-        out: D, M x N, to write to; None: a new array.
+        c: C, M x N of bfloat16, float16 or float32.
+        beta: the factor of C: a number or an array of one float32 on the device. With the number 0, C is not read. Without C it is 0 or 1.
+        d_scale: the factor of all that, likewise; None: 1.
+        d: D, M x N, to write to; None: a new array.
         scale_layout: of scales of single rows: "row_major" if a_scale is M x K/128, "k_major" if it is K/128 x M; needed where its
             shape can be both.
         b_block: rows of B that share a scale: 128, 64, or 1, when b_scale is N x K/128 or K/128 x N, in the layout of a_scale.
@@ -70,6 +74,10 @@ def gemm(
             before it touches an operand. None: where that is expected to be faster.
         simulate: run on the simulator, on arrays in the host's memory.
         chip: with `simulate`, the chip to compile for: "sm_90a" if None.
+        out_dtype: another keyword of `d_dtype`.
+        residual: another keyword of `c`.
+        out_scale: another keyword of `d_scale`.
+        out: another keyword of `d`.
 
     Returns:
         D, an array of the package of `a`.
@@ -79,8 +87,13 @@ def gemm(
         DeviceError: there is no GPU that can do it, or its driver fails.
         CompileError: no kernel could be made.
     """
+    if out_dtype is not None or residual is not None or out_scale is not None or out is not None:
+        d_dtype = merge("d_dtype", d_dtype, "out_dtype", out_dtype)
+        c = merge("c", c, "residual", residual)
+        d_scale = merge("d_scale", d_scale, "out_scale", out_scale)
+        d = merge("d", d, "out", out)
     address = None if stream is None else stream_address(stream)
-    call = Call(a, a_scale, b, b_scale, out_dtype, bias, residual, beta, out_scale, out, scale_layout, b_block, address, programmatic)
+    call = Call(a, a_scale, b, b_scale, d_dtype, bias, c, beta, d_scale, d, scale_layout, b_block, address, programmatic)
     on_gpu = not simulate and chip is None
     made_by_torch = is_torch(a) and (on_gpu and getattr(a, "is_cuda") or torch_is_compiling())
     runner = (_run_on_torch or _import_run_on_torch()) if made_by_torch else run

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ._annotations import Operand
 from ._arrays import CPU, Array, describe, package_of
-from ._call import BY_ARGUMENT, Call
+from ._call import Call
 from ._choice import chip_of, kernel_for
 from ._device import Launch, get_device
 from ._errors import DeviceError, Fp8Error
@@ -52,7 +52,7 @@ def launch(call: Call) -> Launched:
     stream = call.stream or 0
     device.await_producers(operands.given(), stream)
     with _all_on(call, index, stream):
-        written, result = make_output(call.a, operands.place, operands.d_shape, operands.spec.out_dtype, call.out, operands.out)
+        written, result = make_output(call.a, operands.place, operands.d_shape, operands.spec.d_dtype, call.d, operands.d)
         arrays = operands.arrays(written)
         prepared = kernel.loaded(index).prepare(arrays)
         prepared.enqueue(stream, *(array.address for array in arrays))
@@ -64,7 +64,7 @@ def _simulate(call: Call, chip: str) -> Operand:
     if operands.device != CPU:
         raise ValueError(f"a is on {operands.place}, and the simulator works on the host's memory: copy the operands there")
     kernel = kernel_for(operands.spec, chip, (operands.m, operands.n, operands.k))
-    written, result = make_output(call.a, operands.place, operands.d_shape, operands.spec.out_dtype, call.out, operands.out)
+    written, result = make_output(call.a, operands.place, operands.d_shape, operands.spec.d_dtype, call.d, operands.d)
     kernel.simulate(*operands.arrays(written))
     d: Operand = result()
     return d
@@ -76,7 +76,7 @@ def _check_capture(call: Call, operands: Operands, kernel: Kernel) -> None:
     missing = [] if kernel.is_loaded(index) else ["the kernel for these shapes"]
     for name, value in operands.numbers.items():
         if isinstance(value, float) and get_device(index).known_number(value) is None:
-            missing.append(f"{BY_ARGUMENT[name].keyword} = {value}")
+            missing.append(f"{name} = {value}")
     made_by = package(call.a)
     if missing and made_by and made_by.is_capturing(index):
         raise DeviceError(f"a CUDA graph is being captured, and {missing[0]} is not on the GPU yet: make the same call once before the capture")

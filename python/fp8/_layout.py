@@ -8,7 +8,7 @@ from typing import Callable
 from ._annotations import Operand
 from ._arrays import Array, by, contiguous_strides, describe, spelt, stands_for
 from ._packages import package
-from ._types import BY_MLIR
+from ._types import by_mlir
 
 ALIGNMENT = 16  # bytes: of addresses and rows that TMA copies (PTX ISA, tensor maps)
 
@@ -50,7 +50,7 @@ def scale_layout(name: str, shape: tuple[int, ...], rows: tuple[str, int], block
 
 def padded_row(columns: int, dtype: str) -> int:
     """The elements from a row to the next that TMA wants."""
-    step = ALIGNMENT // BY_MLIR[dtype].size
+    step = ALIGNMENT // by_mlir()[dtype].size
     return max(-(-columns // step), 1) * step
 
 
@@ -66,7 +66,7 @@ def _tidy_strides(array: Array) -> tuple[int, ...]:
 def _is_laid_out(array: Array, by_tma: bool) -> bool:
     """Whether rows are contiguous, neither they nor matrices overlap and, for TMA, all are aligned."""
     *outer, row, element = array.strides
-    size, rows = BY_MLIR[array.dtype].size, array.shape[-2]
+    size, rows = by_mlir()[array.dtype].size, array.shape[-2]
     is_apart = element == 1 and row >= array.shape[-1] and all(stride >= rows * row for stride in outer)
     is_aligned = array.address % ALIGNMENT == 0 and all(stride * size % ALIGNMENT == 0 for stride in (*outer, row))
     return is_apart and (is_aligned or not by_tma)
@@ -99,7 +99,7 @@ def in_rows(name: str, array: Array, by_tma: bool) -> Array:
     return describe(copy, name).as_type(array.dtype).laid_out(array.shape, strides)
 
 
-def make_output(like: object, place: str, shape: tuple[int, ...], dtype: str, out: Operand | None, given: Array | None) -> tuple[Array, Callable[[], Operand]]:
+def make_output(like: object, place: str, shape: tuple[int, ...], dtype: str, d: Operand | None, given: Array | None) -> tuple[Array, Callable[[], Operand]]:
     """Where D goes, and a function that gives it in the form that the caller wants, once it is there.
 
     Args:
@@ -107,48 +107,48 @@ def make_output(like: object, place: str, shape: tuple[int, ...], dtype: str, ou
         place: where A is.
         shape: of D.
         dtype: of D.
-        out: what the caller passed for D, or None.
+        d: what the caller passed for D, or None.
         given: what that is.
     """
-    return _new_output(like, shape, dtype) if out is None or given is None else _given_output(place, shape, dtype, out, given)
+    return _new_output(like, shape, dtype) if d is None or given is None else _given_output(place, shape, dtype, d, given)
 
 
 def _new_output(like: object, shape: tuple[int, ...], dtype: str) -> tuple[Array, Callable[[], Operand]]:
     made_by = package(like)
     if made_by is None:
-        raise ValueError(f"a is a {type(like).__name__}, of which no new array can be made here: pass out")
+        raise ValueError(f"a is a {type(like).__name__}, of which no new array can be made here: pass d")
     extents, strides = _padded(shape, dtype)
-    made = made_by.empty(extents, BY_MLIR[dtype])
-    array = describe(made, "out").as_type(dtype).laid_out(shape, strides)
+    made = made_by.empty(extents, by_mlir()[dtype])
+    array = describe(made, "d").as_type(dtype).laid_out(shape, strides)
     return array, lambda: made if extents == shape else made_by.contiguous(made_by.view(made, shape, strides))
 
 
-def _given_output(place: str, shape: tuple[int, ...], dtype: str, out: Operand, given: Array) -> tuple[Array, Callable[[], Operand]]:
+def _given_output(place: str, shape: tuple[int, ...], dtype: str, d: Operand, given: Array) -> tuple[Array, Callable[[], Operand]]:
     if given.shape != shape:
-        raise ValueError(f"out is {by(given.shape)}; it must be {'L x ' * (len(shape) - 2)}M x N, {by(shape)}")
+        raise ValueError(f"d is {by(given.shape)}; it must be {'L x ' * (len(shape) - 2)}M x N, {by(shape)}")
     if not stands_for(given.dtype, dtype):
-        raise TypeError(f"out is of {spelt(given.dtype)} and out_dtype is {spelt(dtype)}: they must be one type, or out has the bits of it")
+        raise TypeError(f"d is of {spelt(given.dtype)} and d_dtype is {spelt(dtype)}: they must be one type, or d has the bits of it")
     if given.place != place:
-        raise ValueError(f"out is on {given.place} and a on {place}: they must be on one device")
+        raise ValueError(f"d is on {given.place} and a on {place}: they must be on one device")
     if given.read_only:
-        raise ValueError("out is read-only; it is what the GEMM writes to: pass one that can be written")
+        raise ValueError("d is read-only; it is what the GEMM writes to: pass one that can be written")
     if any(stride == 0 and extent > 1 for stride, extent in zip(given.strides, shape)):
-        raise ValueError(f"out has strides of {by(given.strides)} elements, so that elements share memory: pass one that has room for each")
+        raise ValueError(f"d has strides of {by(given.strides)} elements, so that elements share memory: pass one that has room for each")
     given = given.as_type(dtype)
     given = given.laid_out(shape, _tidy_strides(given))
     if _is_laid_out(given, by_tma=True):
-        return given, lambda: out
-    made_by = package(out)
+        return given, lambda: d
+    made_by = package(d)
     if made_by is None:
         raise ValueError(
-            "the rows of out must be contiguous, aligned to 16 bytes and a multiple of 16 bytes apart; only arrays of torch, cupy and numpy "
+            "the rows of d must be contiguous, aligned to 16 bytes and a multiple of 16 bytes apart; only arrays of torch, cupy and numpy "
             "are copied"
         )
     extents, strides = _padded(shape, dtype)
-    temporary = made_by.empty_like(extents, out)
+    temporary = made_by.empty_like(extents, d)
 
     def copy_back() -> Operand:
-        made_by.copy(out, made_by.view(temporary, shape, strides))
-        return out
+        made_by.copy(d, made_by.view(temporary, shape, strides))
+        return d
 
-    return describe(temporary, "out").as_type(dtype).laid_out(shape, strides), copy_back
+    return describe(temporary, "d").as_type(dtype).laid_out(shape, strides), copy_back

@@ -9,7 +9,7 @@ import importlib
 from typing import Any
 
 from ._arrays import package_of
-from ._types import BF16, E4M3, Format, type_name
+from ._types import E4M3, Format, type_name
 
 
 def numpy() -> Any:
@@ -53,7 +53,7 @@ class NumPy:
 
     def narrow(self, array: Any, target: Format) -> Any:
         """Returns numbers of `target` that are given in float64 as such, or if NumPy lacks the type as bits."""
-        if target.name in ("float16", "float32"):
+        if target.is_native:
             return self.cast(array, target.name)
         return self.typed(_bits(self.module, array, target), target)
 
@@ -75,11 +75,11 @@ class NumPy:
         return self.typed(code | (array.view("uint32") >> 24 & 0x80).astype("uint8"), E4M3)
 
     def widen(self, array: Any, bits_of: Format | None = None) -> Any:
-        """Returns the numbers in float64; uint16 has the bits of bfloat16, and uint8 those of e4m3 if that is `bits_of`."""
-        if array.dtype == "uint16" and (bits_of is None or bits_of is BF16):
+        """Returns the numbers in float64; uint16 has the bits of bfloat16, and uint8 those of `bits_of` if that has 8."""
+        if array.dtype == "uint16" and (bits_of is None or bits_of.size == 2):
             return (array.astype("uint32") << 16).view("float32").astype("float64")
-        if array.dtype == "uint8" and bits_of is E4M3:
-            return _table().take(array)
+        if array.dtype == "uint8" and bits_of is not None and bits_of.size == 1:
+            return _table(bits_of).take(array)
         if array.dtype.kind in "iub":
             raise TypeError(_NO_OPERAND.format(type_name(array.dtype)))
         return self.cast(array, "float64")
@@ -116,10 +116,10 @@ class Torch:
         return self.cast(self.cast(array, "float32"), target.name)
 
     def widen(self, array: Any, bits_of: Format | None = None) -> Any:
-        if array.dtype == self.module.uint16 and (bits_of is None or bits_of is BF16):
+        if array.dtype == self.module.uint16 and (bits_of is None or bits_of.size == 2):
             array = self.view(array, "bfloat16")
-        elif array.dtype == self.module.uint8 and bits_of is E4M3:
-            array = self.view(array, "float8_e4m3fn")
+        elif array.dtype == self.module.uint8 and bits_of is not None and bits_of.size == 1:
+            array = self.view(array, bits_of.name)
         elif not array.dtype.is_floating_point:
             raise TypeError(_NO_OPERAND.format(type_name(array.dtype)))
         return self.cast(array, "float64")
@@ -176,18 +176,20 @@ def _bits(module: Any, array: Any, target: Format) -> Any:
     xp = NumPy()
     magnitude = module.where(module.isnan(array), 0.0, abs(array))
     units = magnitude / spacing(xp, magnitude, target)
-    # A normal number has 8 to 15 units, a subnormal one fewer; the exponent counts on from the latter.
-    code = units.astype("int64") + (_exponents(xp, magnitude, target) - target.emin) * 8
+    # Of e4m3 a normal number has 8 to 15 units, a subnormal one fewer; the exponent counts on from the latter.
+    code = units.astype("int64") + (_exponents(xp, magnitude, target) - target.emin) * 2 ** (target.precision - 1)
     code = module.where(module.isnan(array), 0x7F, code)
     return (code | module.signbit(array) * 0x80).astype("uint8")
 
 
 @functools.lru_cache(maxsize=None)
-def _table() -> Any:
-    """Returns the 256 numbers of e4m3."""
+def _table(target: Format) -> Any:
+    """Returns the 256 numbers of a format of 8 bits."""
     module = numpy()
-    code = module.arange(256)
-    exponent, mantissa = code >> 3 & 15, code & 7
-    magnitude = module.where(exponent == 0, mantissa * 2.0**-9, (8 + mantissa) * 2.0 ** (exponent - 10.0))
-    magnitude = module.where(code & 0x7F == 0x7F, module.nan, magnitude)
+    code, units = module.arange(256), 2 ** (target.precision - 1)
+    exponent, mantissa = (code & 0x7F) // units, code % units
+    magnitude = module.where(exponent == 0, mantissa, mantissa + units) * 2.0 ** (module.maximum(exponent, 1) - 1 + target.emin - target.precision + 1)
+    # What is past the largest number is NaN, but for the infinity of a format that has one, its mantissa 0.
+    past = module.where((mantissa == 0) & (magnitude > target.largest), module.inf, module.nan)
+    magnitude = module.where(magnitude > target.largest, past, magnitude)
     return module.where(code & 0x80 != 0, -magnitude, magnitude)

@@ -9,7 +9,7 @@ import numbers
 import sys
 
 from ._arrays import CPU, CUDA, Array, by, describe, package_of, spelt, stands_for
-from ._call import BY_KEYWORD, PARAMETERS, Call, Parameter, blocks, extents_of
+from ._call import Call, Parameter, blocks, extents_of, find_parameter, parameters
 from ._device import get_device
 from ._layout import in_rows, padded_row, scale_layout
 from ._spec import LARGEST_EXTENT, GemmSpec
@@ -52,7 +52,7 @@ class Operands:
     Attributes:
         matrices: by the kernel's names, the arrays that are read; those of more than one number.
         numbers: likewise, what the kernel reads as one number.
-        out: D, if the caller passed it.
+        d: D, if the caller passed it.
         spec: the GEMM that these operands are for.
 
     Raises:
@@ -62,58 +62,58 @@ class Operands:
     def __init__(self, call: Call):
         refuse_gradients(call)
         self.call = call
-        self.a, self.b = (self._typed(BY_KEYWORD[name], given) for name, given in (("a", call.a), ("b", call.b)))
+        self.a, self.b = (self._typed(find_parameter(name), given) for name, given in (("a", call.a), ("b", call.b)))
         _check_extents(self.a.shape, self.b.shape)
         (*batch, self.m, self.k), self.n = self.a.shape, self.b.shape[-2]
         self.batch = tuple(batch)
         self.device, self.index, self.place = self.a.device, self.a.index, self.a.place
-        a_scale = self._row_scales(BY_KEYWORD["a_scale"], call.a_scale)
-        b_scale = self._b_scale(BY_KEYWORD["b_scale"], call.b_scale)
+        a_scale = self._row_scales(find_parameter("a_scale"), call.a_scale)
+        b_scale = self._b_scale(call.b_scale)
         # With the factor 1 C is added as it is; with 0 it is not read.
-        beta, out_scale = as_number(call.beta), as_number(call.out_scale)
-        if call.residual is None and beta not in (0, 1):
-            raise ValueError(f"beta is {'an array' if beta is None else beta}, the factor of a residual, and there is none: pass residual, or leave beta out")
-        adds_residual = call.residual is not None and beta != 0
+        beta, d_scale = as_number(call.beta), as_number(call.d_scale)
+        if call.c is None and beta not in (0, 1):
+            raise ValueError(f"beta is {'an array' if beta is None else beta}, the factor of C, and there is none: pass c, or leave beta out")
+        adds_c = call.c is not None and beta != 0
         given = {
             "a": self.a,
             "a_scale": a_scale,
             "b": self.b,
             "b_scale": b_scale,
-            "c": self._residual(BY_KEYWORD["residual"], call.residual) if adds_residual else None,
-            "bias": self._bias(BY_KEYWORD["bias"], call.bias) if call.bias is not None else None,
+            "c": self._c(find_parameter("c"), call.c) if adds_c else None,
+            "bias": self._bias(find_parameter("bias"), call.bias) if call.bias is not None else None,
         }
         self.matrices = {name: array for name, array in given.items() if array is not None}
         self.numbers: dict[str, float | Array] = {}
-        if adds_residual and beta != 1:
-            self.numbers["beta"] = self._number(BY_KEYWORD["beta"], call.beta)
-        if call.out_scale is not None and out_scale != 1:
-            self.numbers["d_scale"] = self._number(BY_KEYWORD["out_scale"], call.out_scale)
-        self.out = None if call.out is None else describe(call.out, "out", call.stream)
+        if adds_c and beta != 1:
+            self.numbers["beta"] = self._number(find_parameter("beta"), call.beta)
+        if call.d_scale is not None and d_scale != 1:
+            self.numbers["d_scale"] = self._number(find_parameter("d_scale"), call.d_scale)
+        self.d = None if call.d is None else describe(call.d, "d", call.stream)
         self.spec = self._spec()
         self._check_places()
 
     def _spec(self) -> GemmSpec:
         types = {name: array.dtype for name, array in self.matrices.items()}
         return GemmSpec(
-            out_dtype=self._output_type(),
+            d_dtype=self._output_type(),
             a_scale_dtype=types["a_scale"],
             b_scale_dtype=types["b_scale"],
             b_block=self.call.b_block,
             bias_dtype=types.get("bias"),
-            residual_dtype=types.get("c"),
+            c_dtype=types.get("c"),
             beta="beta" in self.numbers,
-            out_scale="d_scale" in self.numbers,
+            d_scale="d_scale" in self.numbers,
             batch=bool(self.batch),
             programmatic=self.call.programmatic,
         )
 
     def _output_type(self) -> str:
-        default = self.out.dtype if self.out else BF16.mlir
-        if self.call.out_dtype is not None:
-            return format_of(self.call.out_dtype, "out_dtype").mlir
-        formats = BY_KEYWORD["out"].formats
-        if self.out and default not in [format.mlir for format in formats]:
-            raise TypeError(f"out is of {spelt(default)}; it must be of {one_of(formats)}, or have the bits of one that out_dtype names")
+        default = self.d.dtype if self.d else BF16.mlir
+        formats = find_parameter("d").formats
+        if self.call.d_dtype is not None:
+            return format_of(self.call.d_dtype, "d_dtype", formats).mlir
+        if self.d and default not in [format.mlir for format in formats]:
+            raise TypeError(f"d is of {spelt(default)}; it must be of {one_of(formats)}, or have the bits of one that d_dtype names")
         return default
 
     @property
@@ -129,7 +129,7 @@ class Operands:
 
     def _typed(self, parameter: Parameter, given: object) -> Array:
         """The array as one of the types that the operand may have."""
-        name = parameter.keyword
+        name = parameter.name
         array = describe(given, name, self.call.stream)
         for format in parameter.formats:
             if stands_for(array.dtype, format.mlir):
@@ -140,27 +140,28 @@ class Operands:
     def _row_scales(self, parameter: Parameter, given: object) -> Array:
         """The scales of single rows, as K/128 x rows."""
         array = self._typed(parameter, given)
-        rows = ("M", self.m) if parameter.keyword == "a_scale" else ("N", self.n)
-        if scale_layout(parameter.keyword, array.shape, rows, blocks(self.k), self.call.scale_layout, self.batch) == "k_major":
+        rows = ("M", self.m) if parameter.name == "a_scale" else ("N", self.n)
+        if scale_layout(parameter.name, array.shape, rows, blocks(self.k), self.call.scale_layout, self.batch) == "k_major":
             return array
         return array.laid_out(_transposed(array.shape), _transposed(array.strides))
 
-    def _b_scale(self, parameter: Parameter, given: object) -> Array:
+    def _b_scale(self, given: object) -> Array:
         block = self.call.b_block
         if block not in (128, 64, 1):
             raise ValueError(f"b_block is {block!r}; it must be 128, 64 or 1")
+        parameter = find_parameter("b_scale", block)
         if block == 1:
             return self._row_scales(parameter, given)
         array = self._typed(parameter, given)
-        shape = (*self.batch, *extents_of(parameter, self.m, self.n, self.k, block))
+        shape = (*self.batch, *extents_of(parameter, self.m, self.n, self.k))
         if array.shape != shape:
-            raise ValueError(f"b_scale is {by(array.shape)}; it must be {self._lead}N/{block} x K/128, {by(shape)}")
+            raise ValueError(f"b_scale is {by(array.shape)}; it must be {self._lead}{parameter.extents[0]} x {parameter.extents[1]}, {by(shape)}")
         return array
 
-    def _residual(self, parameter: Parameter, given: object) -> Array:
+    def _c(self, parameter: Parameter, given: object) -> Array:
         array = self._typed(parameter, given)
         if array.shape != self.d_shape:
-            raise ValueError(f"residual is {by(array.shape)}; it must be {self._lead}M x N, {by(self.d_shape)}")
+            raise ValueError(f"c is {by(array.shape)}; it must be {self._lead}M x N, {by(self.d_shape)}")
         return array
 
     def _bias(self, parameter: Parameter, given: object) -> Array:
@@ -171,7 +172,7 @@ class Operands:
         return array.laid_out((1, self.n), (padded_row(self.n, array.dtype), array.strides[-1]))
 
     def _number(self, parameter: Parameter, given: object) -> float | Array:
-        name, number = parameter.keyword, as_number(given)
+        name, number = parameter.name, as_number(given)
         if number is not None:
             if math.isfinite(number) and abs(number) > F32.largest or math.isinf(number) and given not in (math.inf, -math.inf):
                 raise ValueError(f"{name} is past the largest float32: pass a smaller number")
@@ -185,28 +186,28 @@ class Operands:
         return array.laid_out((1, 1), (1, 1))
 
     def _check_places(self) -> None:
-        for parameter in PARAMETERS:
-            array = self.matrices.get(parameter.argument)
+        for parameter in parameters():
+            array = self.matrices.get(parameter.name)
             if array is not None and array.place != self.place:
-                raise ValueError(f"{parameter.keyword} is on {array.place} and a on {self.place}: they must be on one device")
+                raise ValueError(f"{parameter.name} is on {array.place} and a on {self.place}: they must be on one device")
 
     # What the kernel gets.
 
-    def arrays(self, out: Array) -> tuple[Array, ...]:
+    def arrays(self, d: Array) -> tuple[Array, ...]:
         """Returns what the kernel takes, in its order; copies where it cannot read an operand."""
         by_tma = self.spec.read_by_tma
-        taken = {"d": out}
-        for parameter in PARAMETERS:
-            name = parameter.argument
+        taken = {"d": d}
+        for parameter in parameters():
+            name = parameter.name
             if name in self.matrices:
-                taken[name] = in_rows(parameter.keyword, self.matrices[name], name in by_tma)
+                taken[name] = in_rows(parameter.name, self.matrices[name], name in by_tma)
             elif name in self.numbers:
                 taken[name] = self._in_memory(self.numbers[name])
         return tuple(taken[name] for name in self.spec.arguments)
 
     def given(self) -> list[Array]:
         """Returns all arrays of the call, where they are."""
-        others = [*self.numbers.values(), self.out]
+        others = [*self.numbers.values(), self.d]
         return [*self.matrices.values(), *(array for array in others if isinstance(array, Array))]
 
     def _in_memory(self, number: float | Array) -> Array:

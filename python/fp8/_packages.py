@@ -94,13 +94,13 @@ class _NumPy(Package):
         return contextlib.nullcontext()
 
     def _dtype(self, format: Format) -> Any:
-        if format.name in ("float16", "float32"):
+        if format.is_native:
             return format.name
         try:
             return getattr(importlib.import_module("ml_dtypes"), format.name)
         except ImportError:
             raise TypeError(
-                f"numpy has no {format.name} without the package ml_dtypes: install it, or ask for out_dtype float32 or float16"
+                f"numpy has no {format.name} without the package ml_dtypes: install it, or ask for d_dtype float32 or float16"
             ) from None
 
     def empty(self, shape: tuple[int, ...], format: Format) -> Any:
@@ -145,11 +145,11 @@ class _CuPy(_NumPy):
                 yield
 
     def _dtype(self, format: Format) -> Any:
-        if format.name in ("float16", "float32"):
+        if format.is_native:
             return format.name
         raise TypeError(
-            f"cupy has no {format.name}: ask for out_dtype float32 or float16, or pass its bits to write to, out of uint{8 * format.size} "
-            f"with out_dtype={format.name!r}"
+            f"cupy has no {format.name}: ask for d_dtype float32 or float16, or pass its bits to write to, d of uint{8 * format.size} "
+            f"with d_dtype={format.name!r}"
         )
 
 

@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
-from ._call import PARAMETERS, Parameter
+from ._annotations import DType
+from ._call import Parameter, merge, parameters
 from ._types import format_of
 
 LARGEST_EXTENT = 2**31 - 1
@@ -20,71 +21,112 @@ def check_problem(problem: tuple[int | None, int | None, int | None]) -> None:
             raise ValueError(f"{name} is {extent!r} in problem; it must be from 1 to 2^31 - 1, the range of TMA coordinates, or None if it is not known")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class GemmSpec:
     """A blockwise-scaled GEMM, D = A B^T with scales: types, and what follows the sum. Extents are those of the launch.
 
-    Types may be given as `gemm` takes them; they are kept as MLIR spells them.
+    Types may be given as `gemm` takes them; they are kept as MLIR spells them. `out_dtype`, `residual_dtype` and `out_scale` are other keywords of
+    `d_dtype`, `c_dtype` and `d_scale`.
 
     Attributes:
-        out_dtype: of D: "bf16", "f16", "f32" or "f8E4M3FN".
+        d_dtype: of D: "bf16", "f16", "f32" or "f8E4M3FN".
         a_scale_dtype: "f32" or "bf16".
         b_scale_dtype: "f32" or "bf16".
         b_block: rows of B that share a scale: 128, 64 or 1.
         bias_dtype: of a bias for each column, "bf16", "f16" or "f32"; None: there is none.
-        residual_dtype: of the C that is added; None: none is.
+        c_dtype: of the C that is added; None: none is.
         beta: whether C has a factor, which is read when the kernel runs.
-        out_scale: whether the sum of all that has a factor, which is read likewise.
+        d_scale: whether the sum of all that has a factor, which is read likewise.
         batch: whether A, B, C, D and scales have a leading extent.
         config: pins the tile and so on: "tile = 128 x 128 x 128, stages = 4"; None: the compiler chooses.
         programmatic: whether the kernel may start while the one in front of it in its stream ends, for which it waits; None: where the
             compiler expects a gain. A config says so itself, by "launch = programmatic".
 
     Raises:
-        TypeError, ValueError: a type or b_block is none that there is, beta has no residual, or programmatic stands beside a config.
+        TypeError, ValueError: a type or b_block is none that there is, beta has no C, or programmatic stands beside a config.
     """
 
-    out_dtype: str = "bf16"
+    d_dtype: str = "bf16"
     a_scale_dtype: str = "f32"
     b_scale_dtype: str = "f32"
     b_block: int = 128
     bias_dtype: str | None = None
-    residual_dtype: str | None = None
+    c_dtype: str | None = None
     beta: bool = False
-    out_scale: bool = False
+    d_scale: bool = False
     batch: bool = False
     config: str | None = None
     programmatic: bool | None = None
 
-    def __post_init__(self) -> None:
-        for parameter in PARAMETERS:
-            name = parameter.field
-            if name.endswith("_dtype") and (getattr(self, name) is not None or name not in ("bias_dtype", "residual_dtype")):
-                object.__setattr__(self, name, format_of(getattr(self, name), name, parameter.formats).mlir)
+    def __init__(
+        self,
+        d_dtype: DType | None = None,
+        a_scale_dtype: DType = "f32",
+        b_scale_dtype: DType = "f32",
+        b_block: int = 128,
+        bias_dtype: DType | None = None,
+        c_dtype: DType | None = None,
+        beta: bool = False,
+        d_scale: bool | None = None,
+        batch: bool = False,
+        config: str | None = None,
+        programmatic: bool | None = None,
+        *,
+        out_dtype: DType | None = None,
+        residual_dtype: DType | None = None,
+        out_scale: bool | None = None,
+    ) -> None:
+        d_dtype = merge("d_dtype", d_dtype, "out_dtype", out_dtype)
+        c_dtype = merge("c_dtype", c_dtype, "residual_dtype", residual_dtype)
+        d_scale = merge("d_scale", d_scale, "out_scale", out_scale)
+        values = (d_dtype or "bf16", a_scale_dtype, b_scale_dtype, b_block, bias_dtype, c_dtype, beta, bool(d_scale), batch, config, programmatic)
+        for field, value in zip(fields(self), values):
+            object.__setattr__(self, field.name, value)
+        self._check()
+
+    def _check(self) -> None:
         if self.b_block not in (128, 64, 1):
             raise ValueError(f"b_block is {self.b_block!r}; it must be 128, 64 or 1")
-        if self.beta and not self.residual_dtype:
-            raise ValueError("beta is the factor of a residual, and there is none: set residual_dtype")
+        for parameter in parameters():
+            name = parameter.field
+            if name.endswith("_dtype") and (getattr(self, name) is not None or not parameter.optional):
+                object.__setattr__(self, name, format_of(getattr(self, name), name, parameter.formats).mlir)
+        if self.beta and not self.c_dtype:
+            raise ValueError("beta is the factor of C, and there is none: set c_dtype")
         if self.programmatic is not None and not isinstance(self.programmatic, bool):
             raise TypeError(f"programmatic is {self.programmatic!r}; it must be True, False or None")
         if self.programmatic is not None and self.config:
             raise ValueError("the config pins the launch, too: leave programmatic out, and add 'launch = programmatic' to the config if it is wanted")
 
     @property
+    def out_dtype(self) -> str:
+        """`d_dtype`."""
+        return self.d_dtype
+
+    @property
+    def residual_dtype(self) -> str | None:
+        """`c_dtype`."""
+        return self.c_dtype
+
+    @property
+    def out_scale(self) -> bool:
+        """`d_scale`."""
+        return self.d_scale
+
+    @property
     def parameters(self) -> tuple[Parameter, ...]:
         """The operands that the kernel takes, in its order."""
-        return tuple(parameter for parameter in PARAMETERS if not parameter.field or getattr(self, parameter.field))
+        return tuple(parameter for parameter in parameters(self.b_block) if not parameter.field or getattr(self, parameter.field))
 
     @property
     def arguments(self) -> tuple[str, ...]:
         """The names of the kernel's arguments, in order."""
-        return tuple(parameter.argument for parameter in self.parameters)
+        return tuple(parameter.name for parameter in self.parameters)
 
     @property
     def read_by_tma(self) -> frozenset[str]:
         """The names of the arguments that TMA copies; threads load the others: numbers, and B's scales for blocks of rows."""
-        by_threads = {"b_scale"} if self.b_block != 1 else set()
-        return frozenset(parameter.argument for parameter in self.parameters if not parameter.is_number) - by_threads
+        return frozenset(parameter.name for parameter in self.parameters if parameter.by_tma)
 
     def dtype_of(self, parameter: Parameter) -> str:
         """Returns the type of an operand's elements, as MLIR spells it."""
@@ -97,33 +139,33 @@ class GemmSpec:
 
     def _type_of(self, parameter: Parameter) -> str:
         """The type of the kernel's argument in MLIR."""
-        extents = ["1" if extent == "1" else "?" for extent in parameter.extents]
+        extents = ["1" if extent.axis == "1" else "?" for extent in parameter.extents]
         strides = ["?", "1"]
-        if self.batch and parameter.is_batched:
+        if self.batch and parameter.batched:
             extents, strides = ["?", *extents], ["?", *strides]
         layout = "" if parameter.is_number else f", strided<[{', '.join(strides)}]>"
         return f"memref<{'x'.join(extents)}x{self.dtype_of(parameter)}{layout}>"
 
     def mlir(self) -> str:
         """The module of phase 0."""
-        types = {parameter.argument: self._type_of(parameter) for parameter in self.parameters}
-        access = {name: "write" if name == "d" else "read" for name in types}
-        parameters = ", ".join(f'%{name}: {type} {{fp8.name = "{name}", fp8.access = "{access[name]}"}}' for name, type in types.items())
+        types = {parameter.name: self._type_of(parameter) for parameter in self.parameters}
+        access = {parameter.name: "write" if parameter.written else "read" for parameter in self.parameters}
+        arguments = ", ".join(f'%{name}: {type} {{fp8.name = "{name}", fp8.access = "{access[name]}"}}' for name, type in types.items())
         inputs = ("a", "a_scale", "b", "b_scale")
         op = f"fp8.blockwise_gemm ins({', '.join('%' + i for i in inputs)} : {', '.join(types[i] for i in inputs)})"
-        if self.residual_dtype:
+        if self.c_dtype:
             scaled = (" scaled %beta", f", {types['beta']}") if self.beta else ("", "")
             op += f" residual(%c{scaled[0]} : {types['c']}{scaled[1]})"
         if self.bias_dtype:
             op += f" bias(%bias : {types['bias']})"
         op += f" outs(%d : {types['d']})"
-        if self.out_scale:
+        if self.d_scale:
             op += f" scale(%d_scale : {types['d_scale']})"
         if self.config:
             op += f"\n    config <{self.config}>"  # a line of its own, for errors point at it
         if self.b_block != 128:
             op += f" {{b_block = {self.b_block}}}"
-        return f"""func.func @gemm({parameters}) attributes {{fp8.problem = "blockwise_gemm"}} {{
+        return f"""func.func @gemm({arguments}) attributes {{fp8.problem = "blockwise_gemm"}} {{
   {op}
   return
 }}

@@ -10,7 +10,7 @@ import torch
 from . import _choice
 from ._annotations import Number, Operand
 from ._arrays import Array, contiguous_strides
-from ._call import BY_ARGUMENT, PARAMETERS, Call
+from ._call import Call, find_parameter, parameters
 from ._device import get_device
 from ._errors import DeviceError
 from ._launch import Launched, launch
@@ -18,7 +18,7 @@ from ._launch import run as run_anywhere
 from ._library import last_error
 from ._operands import NO_GRADIENT, as_number, requires_gradient
 from ._packages import package
-from ._types import BY_MLIR, format_of
+from ._types import by_mlir, format_of
 
 _Key = tuple[object, ...]
 
@@ -44,10 +44,10 @@ class _Plan:
         operands, spec = done.operands, done.operands.spec
         self.launch = done.launch
         self.handle, self.pack, self.call, self.count = done.launch.handle, done.launch.pack, done.launch.call, done.launch.count
-        self.shape, self.strides, self.dtype = operands.d_shape, contiguous_strides(operands.d_shape), getattr(torch, BY_MLIR[spec.out_dtype].name)
+        self.shape, self.strides, self.dtype = operands.d_shape, contiguous_strides(operands.d_shape), getattr(torch, by_mlir()[spec.d_dtype].name)
         self.device, self.index = getattr(call.a, "device"), operands.index
         self.others = tuple(
-            (Call._fields.index(BY_ARGUMENT[name].keyword), isinstance(operands.numbers.get(name), float)) for name in spec.arguments[4:-1]
+            (Call._fields.index(name), isinstance(operands.numbers.get(name), float)) for name in spec.arguments[4:-1]
         )
         self.masks = tuple(15 if name in spec.read_by_tma else 0 for name in spec.arguments)
         self.known_number = get_device(operands.index).known_number
@@ -59,10 +59,10 @@ _plans: _choice.Remembered[_Key, _Plan] = _choice.Remembered()
 def _key(call: Call) -> _Key | None:
     """Returns what calls of one plan have in common; None if only `launch` can tell whether the call is right."""
     fields: tuple[torch.Tensor, ...] = call
-    a, a_scale, b, b_scale, out_dtype, bias, residual, beta, out_scale, out, scale_layout, b_block, _, programmatic = fields
+    a, a_scale, b, b_scale, d_dtype, bias, c, beta, d_scale, d, scale_layout, b_block, _, programmatic = fields
     if torch.is_grad_enabled() and (
         a.requires_grad or a_scale.requires_grad or b.requires_grad or b_scale.requires_grad  # one by one, which is the quickest
-        or requires_gradient(bias, residual, beta, out_scale, out)
+        or requires_gradient(bias, c, beta, d_scale, d)
     ):
         raise ValueError(NO_GRADIENT)
     key: _Key = (
@@ -82,21 +82,21 @@ def _key(call: Call) -> _Key | None:
         b_scale.stride(),
         b_scale.dtype,
         b_scale.get_device(),
-        out_dtype,
+        d_dtype,
         scale_layout,
         b_block,
         programmatic,
     )
-    for tensor in (bias, residual, out):
+    for tensor in (bias, c, d):
         if tensor is not None:
             key += (tensor.shape, tensor.stride(), tensor.dtype, tensor.get_device())
         else:
             key += (None,)
-    if residual is not None:
+    if c is not None:
         key += _key_of_number(beta)
     elif not isinstance(beta, (float, int)) or beta != 1:
         return None
-    return key if out_scale is None else key + _key_of_number(out_scale)
+    return key if d_scale is None else key + _key_of_number(d_scale)
 
 
 def _key_of_number(value: Number) -> _Key:
@@ -127,8 +127,8 @@ def _gemm(call: Call) -> torch.Tensor:
     if plan is None:
         return _launch_and_plan(key, call)
     stream = call.stream
-    if call.out is not None:
-        result: torch.Tensor = call.out
+    if call.d is not None:
+        result: torch.Tensor = call.d
     elif stream is None:
         # Quicker than torch.empty, which works the strides out.
         result = torch.empty_strided(plan.shape, plan.strides, dtype=plan.dtype, device=plan.device)
@@ -174,25 +174,24 @@ def _reads_in_place(done: Launched) -> bool:
 # -- The operators, which are what torch.compile sees --------------------------------------------------------------------------
 
 
-_NUMBERS = tuple(parameter.keyword for parameter in PARAMETERS if parameter.is_number)
-# Types of the options of a Call as torch's schemas spell them; those of operands are "Tensor". What the operator cannot take is left out.
-_SCHEMA_TYPES = {
-    "bias": "Tensor?", "residual": "Tensor?", "beta": "float", "out_scale": "float?", "scale_layout": "str?", "b_block": "int",
-    "programmatic": "bool?", "out_dtype": "ScalarType?",
-}
+_NUMBERS = tuple(parameter.name for parameter in parameters() if parameter.is_number)
+_OPTIONS = tuple(name for name in Call._fields if name in Call._field_defaults and name not in ("d", "stream"))
+"""The options of a `Call` that the operator takes; D is another operator's."""
+_SCHEMA_TYPES = {"d_dtype": "ScalarType?", "beta": "float", "d_scale": "float?", "scale_layout": "str?", "b_block": "int", "programmatic": "bool?"}
+"""Their types as torch's schemas spell them; operands that are not here are "Tensor?"."""
 
 
 def _schema() -> str:
     """The operator's parameters: those of a `Call`. A number may also be a tensor, of another name."""
     defaults = Call._field_defaults
-    options = [f"{type} {name}={defaults[name]}" for name, type in _SCHEMA_TYPES.items()]
+    options = [f"{_SCHEMA_TYPES.get(name, 'Tensor?')} {name}={defaults[name]}" for name in _OPTIONS]
     options += [f"Tensor? {name}_tensor=None" for name in _NUMBERS]
     return ", ".join([*(f"Tensor {name}" for name in Call._fields if name not in defaults), "*", *options])
 
 
 _library = torch.library.Library("fp8", "DEF")
 _library.define(f"gemm({_schema()}) -> Tensor")
-_library.define(f"gemm_out({_schema()}, Tensor(a!) out) -> ()")
+_library.define(f"gemm_out({_schema()}, Tensor(a!) d) -> ()")
 
 _Runner = Callable[[Call, bool, Union[str, None]], "torch.Tensor"]
 _Option = Union[Operand, float, str, "torch.dtype", None]
@@ -210,9 +209,9 @@ def _run_out(*operands: torch.Tensor, **options: _Option) -> None:
     _run(*operands, **options)
 
 
-def _fake(a: torch.Tensor, a_scale: torch.Tensor, b: torch.Tensor, b_scale: torch.Tensor, *, out_dtype: torch.dtype | None = None,
+def _fake(a: torch.Tensor, a_scale: torch.Tensor, b: torch.Tensor, b_scale: torch.Tensor, *, d_dtype: torch.dtype | None = None,
           **_: _Option) -> torch.Tensor:
-    return a.new_empty((*a.shape[:-1], b.shape[-2]), dtype=torch.bfloat16 if out_dtype is None else out_dtype)
+    return a.new_empty((*a.shape[:-1], b.shape[-2]), dtype=torch.bfloat16 if d_dtype is None else d_dtype)
 
 
 def _fake_out(*_: torch.Tensor, **__: _Option) -> None:
@@ -243,18 +242,18 @@ def _call_operator(call: Call) -> torch.Tensor:
         raise ValueError("stream cannot be given under torch.compile, which has its own: leave it out")
     if torch.is_grad_enabled() and requires_gradient(*call.operands()):
         raise ValueError(NO_GRADIENT)
-    options = {name: getattr(call, name) for name in _SCHEMA_TYPES}
-    dtype = call.out_dtype
+    options = {name: getattr(call, name) for name in _OPTIONS}
+    dtype = call.d_dtype
     if dtype is not None and not isinstance(dtype, torch.dtype):
-        options["out_dtype"] = getattr(torch, format_of(dtype, "out_dtype").name)
+        options["d_dtype"] = getattr(torch, format_of(dtype, "d_dtype", find_parameter("d").formats).name)
     for name in _NUMBERS:
         if isinstance(options[name], torch.Tensor):
             options[f"{name}_tensor"] = options.pop(name)
-    if call.out is None:
+    if call.d is None:
         result: torch.Tensor = torch.ops.fp8.gemm(*call[:4], **options)
         return result
-    torch.ops.fp8.gemm_out(*call[:4], **options, out=call.out)
-    return call.out
+    torch.ops.fp8.gemm_out(*call[:4], **options, d=call.d)
+    return call.d
 
 
 is_compiling: Callable[[], bool] = torch.compiler.is_compiling

@@ -1,12 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Types of elements: what MLIR, NumPy and PyTorch call them, and what numbers they have."""
+"""Types of elements: what MLIR, NumPy and PyTorch call them, and what numbers they have. The library has the table."""
 
 from __future__ import annotations
 
+import functools
+import json
 from dataclasses import dataclass
-from typing import Iterable
+from typing import Iterable, TypedDict
 
+from . import _library
 from ._annotations import DType
+
+
+class _Facts(TypedDict):
+    """A row of fp8ElementTypes, as far as it is read here."""
+
+    dtype: str
+    name: str
+    bytes: int
+    exponent_bits: int
+    mantissa_bits: int
+    saturates: bool
+    largest: float
+
+
+@functools.lru_cache(maxsize=None)
+def _facts() -> dict[str, _Facts]:
+    """The rows of the library's table, by MLIR's name."""
+    rows: list[_Facts] = json.loads(_library.functions().fp8ElementTypes())
+    return {row["dtype"]: row for row in rows}
 
 
 @dataclass(frozen=True)
@@ -16,34 +38,57 @@ class Format:
     Attributes:
         name: As NumPy (with ml_dtypes) and PyTorch name it.
         mlir: As MLIR and launch manifests name it.
-        precision: Significant bits, the hidden one included.
-        emin: The exponent of the smallest normal number.
-        largest: The largest finite number.
-        saturates: True if larger numbers become that, as in e4m3, which has no infinity; else they become infinite.
-        size: In bytes.
     """
 
     name: str
     mlir: str
-    precision: int
-    emin: int
-    largest: float
-    saturates: bool
-    size: int
+
+    @property
+    def precision(self) -> int:
+        """Significant bits, the hidden one included."""
+        return _facts()[self.mlir]["mantissa_bits"] + 1
+
+    @property
+    def emin(self) -> int:
+        """The exponent of the smallest normal number."""
+        return int(2 - 2 ** (_facts()[self.mlir]["exponent_bits"] - 1))
+
+    @property
+    def largest(self) -> float:
+        """The largest finite number."""
+        return _facts()[self.mlir]["largest"]
+
+    @property
+    def saturates(self) -> bool:
+        """True if larger numbers become the largest; else they become infinite."""
+        return _facts()[self.mlir]["saturates"]
+
+    @property
+    def size(self) -> int:
+        """In bytes."""
+        return _facts()[self.mlir]["bytes"]
+
+    @property
+    def is_native(self) -> bool:
+        """True if NumPy has the type itself. Arrays of packages without a type hold its bits."""
+        return self.name in ("float16", "float32", "float64")
 
 
-BF16 = Format("bfloat16", "bf16", 8, -126, (2 - 2.0**-7) * 2.0**127, False, 2)
-F16 = Format("float16", "f16", 11, -14, 65504.0, False, 2)
-F32 = Format("float32", "f32", 24, -126, (2 - 2.0**-23) * 2.0**127, False, 4)
-E4M3 = Format("float8_e4m3fn", "f8E4M3FN", 4, -6, 448.0, True, 1)
+BF16 = Format("bfloat16", "bf16")
+F32 = Format("float32", "f32")
+E4M3 = Format("float8_e4m3fn", "f8E4M3FN")
 
-# What the operands of a GEMM may be.
-OUTPUTS = (BF16, F16, F32, E4M3)
-SCALES = (F32, BF16)
-ADDENDS = (BF16, F16, F32)
 
-FORMATS = {format.name: format for format in OUTPUTS}
-BY_MLIR = {format.mlir: format for format in OUTPUTS}
+@functools.lru_cache(maxsize=None)
+def by_mlir() -> dict[str, Format]:
+    """All formats, by MLIR's name."""
+    return {mlir: Format(row["name"], mlir) for mlir, row in _facts().items()}
+
+
+@functools.lru_cache(maxsize=None)
+def by_name() -> dict[str, Format]:
+    """All formats, by the name of NumPy and PyTorch."""
+    return {format.name: format for format in by_mlir().values()}
 
 
 def type_name(dtype: DType) -> str:
@@ -58,7 +103,7 @@ def one_of(formats: Iterable[Format]) -> str:
     return f"{', '.join(others)} or {last}" if others else last
 
 
-def format_of(dtype: DType, argument: str, known: tuple[Format, ...] = OUTPUTS) -> Format:
+def format_of(dtype: DType, argument: str, known: Iterable[Format]) -> Format:
     """The format that a type of NumPy, ml_dtypes or PyTorch is, or that is given by name, also by MLIR's.
 
     Raises:

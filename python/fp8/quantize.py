@@ -6,8 +6,9 @@ from __future__ import annotations
 from typing import Any
 
 from ._annotations import DType, NumPyOrTorch
+from ._call import find_parameter
 from ._numeric import NumPy, Torch, arrays_of, round_to
-from ._types import E4M3, SCALES, Format, format_of, type_name
+from ._types import E4M3, Format, format_of, type_name
 
 _SMALLEST_SCALE = 2.0**-126
 _INPUTS = ("float16", "bfloat16", "float32", "float64")
@@ -39,7 +40,7 @@ def quantize_blockwise(x: NumPyOrTorch, block: tuple[int, int] = (1, 128), *, sc
         ImportError: Scales in bfloat16 are asked for in NumPy without ml_dtypes.
     """
     xp = arrays_of(x)
-    scale_format = format_of(scale_dtype, "scale_dtype", SCALES)
+    scale_format = format_of(scale_dtype, "scale_dtype", find_parameter("a_scale").formats)
     rows, columns = block
     layout = scale_layout or ("k_major" if rows == 1 else "row_major")
     if len(x.shape) != 2:

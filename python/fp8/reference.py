@@ -8,7 +8,7 @@ from typing import Any
 
 from ._annotations import DType, Number, NumPyOrTorch, Operand
 from ._arrays import by
-from ._call import BLOCK, Call, blocks
+from ._call import BLOCK, Call, blocks, find_parameter, merge
 from ._layout import scale_layout as layout_of
 from ._numeric import NumPy, Torch, arrays_of, round_to
 from ._types import E4M3, format_of
@@ -16,10 +16,11 @@ from ._types import E4M3, format_of
 __all__ = ["reference_gemm"]
 
 
-def reference_gemm(a: NumPyOrTorch, a_scale: Operand, b: Operand, b_scale: Operand, *, out_dtype: DType | None = None,
-                   bias: Operand | None = None, residual: Operand | None = None, beta: Number = 1.0, out_scale: Number | None = 1.0,
-                   b_block: int = 128, scale_layout: str | None = None) -> NumPyOrTorch:
-    """Computes `D = out_scale * (sum over K blocks of a_scale * b_scale * (A * B^T) + beta * C + bias)` in float64 and rounds it once.
+def reference_gemm(a: NumPyOrTorch, a_scale: Operand, b: Operand, b_scale: Operand, *, d_dtype: DType | None = None,
+                   bias: Operand | None = None, c: Operand | None = None, beta: Number = 1.0, d_scale: Number | None = None,
+                   b_block: int = 128, scale_layout: str | None = None, out_dtype: DType | None = None, residual: Operand | None = None,
+                   out_scale: Number | None = None) -> NumPyOrTorch:
+    """Computes `D = d_scale * (sum over K blocks of a_scale * b_scale * (A * B^T) + beta * C + bias)` in float64 and rounds it once.
 
     All operands are arrays of NumPy, or tensors of PyTorch on one device. A, B, their scales, C and D may have a leading batch extent.
 
@@ -28,13 +29,16 @@ def reference_gemm(a: NumPyOrTorch, a_scale: Operand, b: Operand, b_scale: Opera
         a_scale: A's scales, one for each row and K block of 128: (ceil(K/128), M) "k_major" or (M, ceil(K/128)) "row_major".
         b: B, N x K, like A.
         b_scale: B's scales, (ceil(N/b_block), ceil(K/128)); with `b_block=1` in A's layouts.
-        out_dtype: "bfloat16", "float16", "float32" or "float8_e4m3fn", by name or as a dtype; float64, unrounded, if left out.
+        d_dtype: "bfloat16", "float16", "float32" or "float8_e4m3fn", by name or as a dtype; float64, unrounded, if left out.
         bias: N numbers, one for each column.
-        residual: C, M x N.
+        c: C, M x N.
         beta: What C is multiplied by, a number or an array of one. If it is 0, C is not read.
-        out_scale: What all that is multiplied by, likewise.
+        d_scale: What all that is multiplied by, likewise; None: 1.
         b_block: The rows of B that share a scale: 128, 64 or 1.
         scale_layout: "k_major" or "row_major", of scales of single rows; needed where their shape fits both.
+        out_dtype: Another keyword of `d_dtype`.
+        residual: Another keyword of `c`.
+        out_scale: Another keyword of `d_scale`.
 
     Returns:
         D, M x N. Types that NumPy lacks without ml_dtypes are given by their bits, as uint8 or uint16. Of float8_e4m3fn, numbers past 448 and
@@ -45,21 +49,24 @@ def reference_gemm(a: NumPyOrTorch, a_scale: Operand, b: Operand, b_scale: Opera
         TypeError: There is no such output, or an operand is of a type that is none's.
     """
     xp = arrays_of(a)
-    call = Call(a, a_scale, b, b_scale, bias=bias, residual=residual, beta=beta, out_scale=out_scale, b_block=b_block, scale_layout=scale_layout)
+    d_dtype = merge("d_dtype", d_dtype, "out_dtype", out_dtype)
+    c = merge("c", c, "residual", residual)
+    d_scale = merge("d_scale", d_scale, "out_scale", out_scale)
+    call = Call(a, a_scale, b, b_scale, bias=bias, c=c, beta=beta, d_scale=d_scale, b_block=b_block, scale_layout=scale_layout)
     total, _ = accumulate(xp, call)
-    if out_dtype is None:
+    if d_dtype is None:
         unrounded: NumPyOrTorch = total
         return unrounded
-    target = format_of(out_dtype, "out_dtype")
+    target = format_of(d_dtype, "d_dtype", find_parameter("d").formats)
     rounded: NumPyOrTorch = xp.narrow(round_to(xp, total, target), target)
     return rounded
 
 
 def accumulate(xp: NumPy | Torch, call: Call) -> tuple[Any, Any]:
-    """Returns D in float64, and the magnitude of what it is the sum of: `|out_scale| * (sum |a_scale * b_scale| * sum |A| |B| + |beta * C| + |bias|)`."""
+    """Returns D in float64, and the magnitude of what it is the sum of: `|d_scale| * (sum |a_scale * b_scale| * sum |A| |B| + |beta * C| + |bias|)`."""
     fields: tuple[Any, ...] = call
-    a, a_scale, b, b_scale, _, bias, residual, beta, out_scale, _, scale_layout, b_block, *_ = fields
-    beta, out_scale = _number("beta", beta), _number("out_scale", 1.0 if out_scale is None else out_scale)
+    a, a_scale, b, b_scale, _, bias, c, beta, d_scale, _, scale_layout, b_block, *_ = fields
+    beta, d_scale = _number("beta", beta), _number("d_scale", 1.0 if d_scale is None else d_scale)
     wide_a, wide_b = (xp.widen(operand, E4M3) for operand in (a, b))
     if len(a.shape) != len(b.shape) or len(a.shape) not in (2, 3) or a.shape[-1] != b.shape[-1] or a.shape[:-2] != b.shape[:-2]:
         raise ValueError(f"A is {by(a.shape)} and B {by(b.shape)}; A is M x K and B N x K, or both have a batch extent before that")
@@ -83,16 +90,16 @@ def accumulate(xp: NumPy | Torch, call: Call) -> tuple[Any, Any]:
             left, right = wide_a[..., part], wide_b[..., part].swapaxes(-1, -2)
             total = total + scale * (left @ right)
             magnitude = magnitude + abs(scale) * (abs(left) @ abs(right))
-        if residual is not None and beta != 0:
-            _check_shape(residual, "the residual C", (*batch, m, n))
-            added = xp.widen(residual) * beta
+        if c is not None and beta != 0:
+            _check_shape(c, "C", (*batch, m, n))
+            added = xp.widen(c) * beta
             total, magnitude = total + added, magnitude + abs(added)
         if bias is not None:
             if math.prod(bias.shape) != n:
                 raise ValueError(f"the bias is {by(bias.shape)}; it has one number for each of {n} columns")
             added = xp.widen(bias).reshape(n)
             total, magnitude = total + added, magnitude + abs(added)
-        return total * out_scale, magnitude * abs(out_scale)
+        return total * d_scale, magnitude * abs(d_scale)
 
 
 def _number(name: str, factor: Any) -> float:

@@ -8,14 +8,14 @@ import math
 from dataclasses import dataclass
 from typing import Any, Callable, ParamSpec
 
+from . import _library
 from ._annotations import DType, Number, NumPyOrTorch, Operand
-from ._call import Call
+from ._call import Call, find_parameter, merge
 from ._numeric import NumPy, Torch, arrays_of, round_to, spacing
 from ._types import Format, format_of, type_name
 from .reference import accumulate
 
 _SHOWN = 5
-_SLACK = 2.0**-11
 _LARGEST_SUM = (2 - 2.0**-23) * 2.0**127
 
 
@@ -64,28 +64,33 @@ class Comparison:
         return "\n".join([f"<Comparison: {head}>", *(f"  {mismatch}" for mismatch in self.mismatches)])
 
 
-def compare(d: NumPyOrTorch, a: NumPyOrTorch, a_scale: Operand, b: Operand, b_scale: Operand, *, out_dtype: DType | None = None,
-            bias: Operand | None = None, residual: Operand | None = None, beta: Number = 1.0, out_scale: Number | None = 1.0, b_block: int = 128,
-            scale_layout: str | None = None) -> Comparison:
+def compare(d: NumPyOrTorch, a: NumPyOrTorch, a_scale: Operand, b: Operand, b_scale: Operand, *, d_dtype: DType | None = None,
+            bias: Operand | None = None, c: Operand | None = None, beta: Number = 1.0, d_scale: Number | None = None, b_block: int = 128,
+            scale_layout: str | None = None, out_dtype: DType | None = None, residual: Operand | None = None,
+            out_scale: Number | None = None) -> Comparison:
     """Compares D with the reference of its operands: `|d - ref| <= ulp(ref) + 2^-11 * sum |a_scale * b_scale| * sum |A| |B|`.
 
     NaN must be NaN. Where the bound of the reference reaches past the largest number of D's type, that number and infinity are both right. Where
     the sum of magnitudes is no finite f32, any value is right.
 
     Args:
-        d: The result, of bfloat16, float16, float32 or float8_e4m3fn, M x N.
-        out_dtype: D's type, if `d` is given by its bits as uint8 or uint16.
+        d: The result, of bfloat16, float16, float32, float8_e4m3fn or float8_e5m2, M x N.
+        d_dtype: D's type, if `d` is given by its bits as uint8 or uint16.
 
     The other arguments are those of `fp8.reference_gemm`.
     """
     xp = arrays_of(d)
-    target = format_of(d.dtype, "D") if out_dtype is None else format_of(out_dtype, "out_dtype")
-    call = Call(a, a_scale, b, b_scale, bias=bias, residual=residual, beta=beta, out_scale=out_scale, b_block=b_block, scale_layout=scale_layout)
+    d_dtype = merge("d_dtype", d_dtype, "out_dtype", out_dtype)
+    c = merge("c", c, "residual", residual)
+    d_scale = merge("d_scale", d_scale, "out_scale", out_scale)
+    formats = find_parameter("d").formats
+    target = format_of(d.dtype, "D", formats) if d_dtype is None else format_of(d_dtype, "d_dtype", formats)
+    call = Call(a, a_scale, b, b_scale, bias=bias, c=c, beta=beta, d_scale=d_scale, b_block=b_block, scale_layout=scale_layout)
     expected, magnitude = accumulate(xp, call)
     if tuple(d.shape) != tuple(expected.shape):
         raise ValueError(f"D has the shape {tuple(d.shape)}; it is {tuple(expected.shape)} for these operands")
     if type_name(d.dtype) != target.name and type_name(d.dtype) != f"uint{8 * target.size}":
-        raise ValueError(f"D is of type {d.dtype}, not {target.name}; leave out_dtype out, or convert D")
+        raise ValueError(f"D is of type {d.dtype}, not {target.name}; leave d_dtype out, or convert D")
     with xp.quiet():
         return _judge(xp, xp.widen(d, target), expected, magnitude, target)
 
@@ -96,7 +101,7 @@ def _judge(xp: NumPy | Torch, actual: Any, expected: Any, magnitude: Any, target
     exact = expected
     if target.saturates:
         expected = expected.clip(-target.largest, target.largest)
-    bound = spacing(xp, expected, target) + _SLACK * magnitude
+    bound = spacing(xp, expected, target) + _library.functions().fp8MagnitudeShare() * magnitude
     right = m.isnan(actual) & m.isnan(expected) | (actual == expected)
     if target.saturates:
         lowest, highest = ((exact + sign * bound).clip(-target.largest, target.largest) for sign in (-1, 1))

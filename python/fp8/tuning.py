@@ -20,7 +20,7 @@ from ._device import Buffer, Device, Launch, get_device, time_launches
 from ._layout import padded_row
 from ._progress import Progress
 from ._spec import GemmSpec, check_problem
-from ._types import BY_MLIR
+from ._types import by_mlir
 
 _NAN = bytes((0x7F, 0xFF))
 _MAX_OPERAND_SETS = 1024
@@ -118,7 +118,7 @@ def _operand_sets(device: Device, spec: GemmSpec, problem: tuple[int, int, int])
     content, places = b"", {}
     for name, (dtype, rows, _, row) in shapes.items():
         places[name] = len(content)
-        content += _random(dtype, _aligned(rows * row * BY_MLIR[dtype].size))
+        content += _random(dtype, _aligned(rows * row * by_mlir()[dtype].size))
     wanted, room = 4 * device.info.l2_cache_bytes // len(content) + 1, device.info.memory_bytes // 2 // len(content)
     for _ in range(max(1, min(wanted, room, _MAX_OPERAND_SETS))):
         buffer = Buffer(device, content)
@@ -135,12 +135,11 @@ def _aligned(size: int) -> int:
 def _shapes(spec: GemmSpec, problem: tuple[int, int, int]) -> dict[str, tuple[str, int, int, int]]:
     """Of each argument, in the kernel's order: type, rows, columns, and elements from a row to the next."""
     m, n, k = problem
-    by_tma = spec.read_by_tma
     shapes = {}
     for parameter in spec.parameters:
-        name, dtype = parameter.argument, spec.dtype_of(parameter)
-        rows, columns = extents_of(parameter, m, n, k, spec.b_block)
-        shapes[name] = (dtype, rows, columns, padded_row(columns, dtype) if name in by_tma else columns)
+        dtype = spec.dtype_of(parameter)
+        rows, columns = extents_of(parameter, m, n, k)
+        shapes[parameter.name] = (dtype, rows, columns, padded_row(columns, dtype) if parameter.by_tma else columns)
     return shapes
 
 

@@ -22,13 +22,15 @@ UPSTREAM = re.compile(r"(mlir|llvm)(-c)?/")
 LAYERS = {
     "Chip": [],
     "Config": ["Chip"],
-    "Launch": ["Chip"],
+    "Tensor": [],
+    "Gemm": ["Tensor"],
+    "Launch": ["Chip", "Tensor"],
     "Tuning": ["Chip", "Config"],
-    "Reference": ["Chip"],
-    "Runtime": ["Chip", "Launch"],
-    "Simulator": ["Chip"],
-    "SimulatedLaunch": ["Chip", "Launch", "Simulator"],
-    "IR": ["Chip", "Config"],
+    "Reference": ["Chip", "Gemm", "Tensor"],
+    "Runtime": ["Chip", "Launch", "Tensor"],
+    "Simulator": ["Chip", "Tensor"],
+    "SimulatedLaunch": ["Chip", "Launch", "Simulator", "Tensor"],
+    "IR": ["Chip", "Config", "Gemm", "Tensor"],
     "Analysis": ["Chip", "IR"],
     "Planning": ["Analysis", "IR"],
     "Transforms": ["Analysis", "Chip", "Config", "IR", "Planning", "Tuning"],
@@ -38,7 +40,7 @@ LAYERS = {
     "Reducer": ["IR"],
     "Register": ["Conversion", "IR", "Pipelines", "Planning", "Backend", "Transforms"],
     "Plugin": ["Register"],
-    "CAPI": ["Chip", "Launch", "Register", "Runtime", "SimulatedLaunch", "Backend", "Transforms"],
+    "CAPI": ["Backend", "Chip", "Gemm", "Launch", "Register", "Runtime", "SimulatedLaunch", "Tensor", "Transforms"],
 }
 OURS = re.compile(r"fp8(-c)?/(\w+)")
 

@@ -9,7 +9,7 @@ func.func @rank(%a: memref<?xf32>) {
 // -----
 
 func.func @stride(%a: memref<4x129xf32>) {
-  // expected-error @below {{the rows of the source must be a multiple of 16 bytes apart (H2), but are 516; pad them by a strided layout}}
+  // expected-error @below {{the rows of the source must be a multiple of 16 bytes apart, because TMA copies them (H2), but are 516; pad them by a strided layout}}
   %map = fp8.tensor_map %a : memref<4x129xf32> -> !fp8.tensor_map<!fp8.tile<1x128xf32>>
   return
 }
@@ -17,7 +17,7 @@ func.func @stride(%a: memref<4x129xf32>) {
 // -----
 
 func.func @far_apart(%a: memref<4x128xf32, strided<[4611686018427387904, 1]>>) {
-  // expected-error @below {{the rows of the source must be less than 2^40 bytes apart, and none before the other (H2), but are 4611686018427387904 elements apart}}
+  // expected-error @below {{the rows of the source must be less than 2^40 bytes apart, and none before the other, because TMA copies them (H2), but are 4611686018427387904 elements apart}}
   %map = fp8.tensor_map %a : memref<4x128xf32, strided<[4611686018427387904, 1]>> -> !fp8.tensor_map<!fp8.tile<1x128xf32>>
   return
 }
@@ -25,7 +25,7 @@ func.func @far_apart(%a: memref<4x128xf32, strided<[4611686018427387904, 1]>>) {
 // -----
 
 func.func @backwards(%a: memref<4x128xf32, strided<[-128, 1]>>) {
-  // expected-error @below {{the rows of the source must be less than 2^40 bytes apart, and none before the other (H2), but are -128 elements apart}}
+  // expected-error @below {{the rows of the source must be less than 2^40 bytes apart, and none before the other, because TMA copies them (H2), but are -128 elements apart}}
   %map = fp8.tensor_map %a : memref<4x128xf32, strided<[-128, 1]>> -> !fp8.tensor_map<!fp8.tile<1x128xf32>>
   return
 }
@@ -41,7 +41,7 @@ func.func @batch_rank(%a: memref<?x?xf32>) {
 // -----
 
 func.func @batch_stride(%a: memref<2x4x128xf32, strided<[514, 128, 1]>>) {
-  // expected-error @below {{the matrices of the source must be a multiple of 16 bytes apart (H2), but are 2056; pad them by a strided layout}}
+  // expected-error @below {{the matrices of the source must be a multiple of 16 bytes apart, because TMA copies them (H2), but are 2056; pad them by a strided layout}}
   %map = fp8.tensor_map %a : memref<2x4x128xf32, strided<[514, 128, 1]>> -> !fp8.tensor_map<!fp8.tile<1x128xf32>, rank = 3>
   return
 }

@@ -10,10 +10,10 @@ func.func @other_warps(%f: !fp8.fragment<128x128xf32, 8>, %map: !fp8.tensor_map<
 
 // -----
 
-!tile = !fp8.tile<32x128xf8E5M2, swizzle_128b>
-func.func @other_float8(%f: !fp8.fragment<128x128xf32, 4>, %map: !fp8.tensor_map<!tile>, %q: !fp8.store_queue<2, !tile, 4>, %i: index)
+!tile = !fp8.tile<32x128xi8, swizzle_128b>
+func.func @integers(%f: !fp8.fragment<128x128xf32, 4>, %map: !fp8.tensor_map<!tile>, %q: !fp8.store_queue<2, !tile, 4>, %i: index)
     -> !fp8.store_queue<2, !tile, 4> attributes {fp8.linear} {
-  // expected-error @below {{stores bf16, f16, f32 or f8E4M3FN (Q4), but got 'f8E5M2'}}
+  // expected-error @below {{stores bf16, f16, f32, f8E4M3FN or f8E5M2 (Q4), but got 'i8'}}
   %n = fp8.store %f, %map[%i, %i] through %q : !fp8.fragment<128x128xf32, 4>, !fp8.tensor_map<!tile>, !fp8.store_queue<2, !tile, 4>
   return %n : !fp8.store_queue<2, !tile, 4>
 }

@@ -87,7 +87,7 @@ def twice(x, size: tl.constexpr):
 
 a = torch.ones(16, 128, device="cuda").to(torch.float8_e4m3fn)
 s, t = torch.ones(1, 16, device="cuda"), torch.ones(1, 1, device="cuda")
-d = fp8.gemm(a, s, a, t, scale_layout="k_major", out_dtype=torch.float32)
+d = fp8.gemm(a, s, a, t, scale_layout="k_major", d_dtype=torch.float32)
 twice[(1,)](d, 256)
 assert (d == 256).all(), d
 fp8.compile(fp8.GemmSpec(config="tile = 64 x 16 x 128"), cache=False)

@@ -82,8 +82,8 @@ def check_late_operands(torch, fp8, generator):
         with report.test("package-launch-late-%dx%dx%d" % (m, n, k)):
             a, sa, b, sb = operands(torch, m, n, k, generator)
             c, bias = torch.randn(m, n, device="cuda", generator=generator), torch.randn(n, device="cuda", generator=generator)
-            numbers = {"beta": torch.full((1,), 0.5, device="cuda"), "out_scale": torch.full((1,), 2.0, device="cuda")}
-            given = {"a": a, "a_scale": sa, "b": b, "b_scale": sb, "residual": c, "bias": bias, **numbers}
+            numbers = {"beta": torch.full((1,), 0.5, device="cuda"), "d_scale": torch.full((1,), 2.0, device="cuda")}
+            given = {"a": a, "a_scale": sa, "b": b, "b_scale": sb, "c": c, "bias": bias, **numbers}
             want = fp8.gemm(**given, programmatic=False)
             for name, tensor in given.items():
                 late = like(tensor)
@@ -167,14 +167,14 @@ def check_foreign_kernels(torch, fp8, generator):
         for value in range(20):
             d.fill_(value)
             copy_late(kept, d)  # reads D's old numbers
-            fp8.gemm(a, sa, b, sb, out=d, programmatic=True)
+            fp8.gemm(a, sa, b, sb, d=d, programmatic=True)
             must_equal("what was read of D before", kept, torch.full_like(kept, value))
             must_equal("D", d, want)
     with report.test("package-launch-written-in-front"):
         zeros = torch.zeros_like(d)
         for _ in range(20):
             copy_late(d, zeros)  # writes D first
-            fp8.gemm(a, sa, b, sb, out=d, programmatic=True)
+            fp8.gemm(a, sa, b, sb, d=d, programmatic=True)
             must_equal("D is written before", d, want)
 
 
@@ -182,7 +182,7 @@ def chain(fp8, a, sa, b, sb, launches, **options):
     """D of each launch is A of the next: e4m3 of about the same size."""
     d = [torch.empty_like(a), torch.empty_like(a)]
     for index in range(launches):
-        a = fp8.gemm(a, sa, b, sb, out=d[index % 2], **options)
+        a = fp8.gemm(a, sa, b, sb, d=d[index % 2], **options)
     return a.clone()
 
 
@@ -208,7 +208,7 @@ def check_chains(torch, fp8, generator):
         for programmatic in (False, True):
             d = torch.zeros(64, 2048, device="cuda")
             for _ in range(200):
-                fp8.gemm(a, sa, b, sb, residual=d, beta=-0.5, out=d, programmatic=programmatic)
+                fp8.gemm(a, sa, b, sb, c=d, beta=-0.5, d=d, programmatic=programmatic)
             results.append(d)
         must_equal("D is C", results[1], results[0])
     with report.test("package-launch-same-out"):
@@ -216,7 +216,7 @@ def check_chains(torch, fp8, generator):
         wants = [fp8.gemm(one, sa, b, sb, programmatic=False) for one in (a, other)]
         d = torch.empty_like(wants[0])
         for index in range(2000):
-            fp8.gemm((a, other)[index % 2], sa, b, sb, out=d, programmatic=True)
+            fp8.gemm((a, other)[index % 2], sa, b, sb, d=d, programmatic=True)
             if index % 100 > 97:
                 must_equal("the last of %d launches on one D" % (index + 1), d.clone(), wants[index % 2])
     with report.test("package-launch-two-streams"):
@@ -256,14 +256,14 @@ def check_graphs(torch, fp8, generator):
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph):
             late.copy_(given)
-            first = fp8.gemm(late, sa, b, sb, out_dtype="float8_e4m3fn", programmatic=True)
+            first = fp8.gemm(late, sa, b, sb, d_dtype="float8_e4m3fn", programmatic=True)
             doubled = (first.float() * 2).to(torch.float8_e4m3fn)
             second = fp8.gemm(doubled, sa, b, sb, programmatic=True)
         for index in range(50):
             flat(given).copy_(flat(a).roll(-index * n))
             graph.replay()
             again = second.clone()
-            first_again = fp8.gemm(given, sa, b, sb, out_dtype="float8_e4m3fn", programmatic=False)
+            first_again = fp8.gemm(given, sa, b, sb, d_dtype="float8_e4m3fn", programmatic=False)
             want = fp8.gemm((first_again.float() * 2).to(torch.float8_e4m3fn), sa, b, sb, programmatic=False)
             must_equal("replay %d" % index, again, want)
 
@@ -318,7 +318,7 @@ def time_launches(torch, fp8, generator):
 
             def graph_of(programmatic, between):
                 def one(a, sa, b, sb, d):
-                    fp8.gemm(a, sa, b, sb, scale_layout="k_major", out=d, programmatic=programmatic)
+                    fp8.gemm(a, sa, b, sb, scale_layout="k_major", d=d, programmatic=programmatic)
                     if between:
                         d.mul_(0.5)
 

@@ -15,8 +15,8 @@ def check_shapes(torch, fp8, generator):
                 for repeat in range(2):  # cold, warm
                     d = fp8.gemm(a, scales, b, sb, scale_layout=layout)
                     worst = max(worst, assert_close(d, a, scales, b, sb, scale_layout=layout).largest)
-                epilogue = {"residual": c, "beta": 0.5, "bias": bias, "scale_layout": layout}
-                d = fp8.gemm(a, scales, b, sb, out_dtype=torch.float32, **epilogue)
+                epilogue = {"c": c, "beta": 0.5, "bias": bias, "scale_layout": layout}
+                d = fp8.gemm(a, scales, b, sb, d_dtype=torch.float32, **epilogue)
                 worst = max(worst, assert_close(d, a, scales, b, sb, **epilogue).largest)
         tell("error up to %.2f of the bound" % worst)
     with report.test("package-b-block"):
@@ -24,7 +24,7 @@ def check_shapes(torch, fp8, generator):
         wide = torch.randn(200, 384, device="cuda", generator=generator)
         for block in (64, 1):
             b, sb = fp8.quantize_blockwise(wide, block=(block, 128))
-            for options in ({}, {"out_dtype": "float8_e4m3fn"}):
+            for options in ({}, {"d_dtype": "float8_e4m3fn"}):
                 assert_close(fp8.gemm(a, sa, b, sb, b_block=block, **options), a, sa, b, sb, b_block=block)
 
 
@@ -34,17 +34,17 @@ def check_batch(torch, fp8, generator):
             parts = [operands(torch, m, n, k, generator) for _ in range(length)]
             a, sa, b, sb = (torch.stack(part) for part in zip(*parts))
             c = torch.randn(length, m, n, device="cuda", generator=generator)
-            for options in ({}, {"residual": c, "beta": 0.5, "out_scale": 0.125}):
+            for options in ({}, {"c": c, "beta": 0.5, "d_scale": 0.125}):
                 for dtype in (torch.bfloat16, torch.float8_e4m3fn):
                     for repeat in range(2):
-                        assert_close(fp8.gemm(a, sa, b, sb, out_dtype=dtype, **options), a, sa, b, sb, **options)
+                        assert_close(fp8.gemm(a, sa, b, sb, d_dtype=dtype, **options), a, sa, b, sb, **options)
             compiled = torch.compile(lambda *x: fp8.gemm(*x), fullgraph=True)
             if not torch.equal(compiled(a, sa, b, sb), fp8.gemm(a, sa, b, sb)):
                 raise AssertionError("torch.compile computes something else")
     with report.test("package-out-scale"):
         for scale in (0.5, torch.full((1,), 3.0, device="cuda"), 1.0, -2):
             for repeat in range(2):
-                assert_close(fp8.gemm(*parts[0], out_scale=scale), *parts[0], out_scale=scale)
+                assert_close(fp8.gemm(*parts[0], d_scale=scale), *parts[0], d_scale=scale)
 
 
 def check_beta(torch, fp8, generator):
@@ -52,12 +52,12 @@ def check_beta(torch, fp8, generator):
     c = torch.randn(64, 256, device="cuda", generator=generator)
     with report.test("package-beta-zero"):
         nothing = torch.full((64, 256), float("nan"), device="cuda")
-        assert_close(fp8.gemm(a, sa, b, sb, residual=nothing, beta=0.0), a, sa, b, sb)
+        assert_close(fp8.gemm(a, sa, b, sb, c=nothing, beta=0.0), a, sa, b, sb)
     with report.test("package-beta"):
         for beta in (torch.full((1,), 3.0, device="cuda"), torch.full((1, 1), -2.0, device="cuda"), 0.5, 1, -1.25, 1.0, 0.5):
             for repeat in range(2):
-                assert_close(fp8.gemm(a, sa, b, sb, residual=c, beta=beta), a, sa, b, sb, residual=c, beta=float(beta))
-        must_raise(TypeError, "beta is of float64", lambda: fp8.gemm(a, sa, b, sb, residual=c, beta=torch.full((1,), 3.0, device="cuda", dtype=torch.float64)))
+                assert_close(fp8.gemm(a, sa, b, sb, c=c, beta=beta), a, sa, b, sb, c=c, beta=float(beta))
+        must_raise(TypeError, "beta is of float64", lambda: fp8.gemm(a, sa, b, sb, c=c, beta=torch.full((1,), 3.0, device="cuda", dtype=torch.float64)))
     with report.test("package-nan-scale"):
         sa = sa.clone()
         sa[:, 3] = float("nan")
@@ -65,7 +65,7 @@ def check_beta(torch, fp8, generator):
         if not (d[3].isnan().all() and not d[:3].isnan().any() and not d[4:].isnan().any()):
             raise AssertionError("a NaN scale of one row must give NaN in that row and no other")
     with report.test("package-gradient"):
-        for wrong in ({"bias": torch.zeros(256, device="cuda", requires_grad=True)}, {"residual": c, "beta": torch.ones(1, device="cuda", requires_grad=True)}):
+        for wrong in ({"bias": torch.zeros(256, device="cuda", requires_grad=True)}, {"c": c, "beta": torch.ones(1, device="cuda", requires_grad=True)}):
             must_raise(ValueError, "has no gradient", lambda: fp8.gemm(a, sa, b, sb, **wrong))
         must_raise(ValueError, "has no gradient", lambda: fp8.gemm(a.detach().requires_grad_(), sa, b, sb))
         with torch.no_grad():
@@ -98,7 +98,7 @@ def check_compile_and_graph(torch, fp8, generator):
     with report.test("package-torch-compile") as tell:
         a, sa, b, sb = operands(torch, 128, 512, 1024, generator)
         c, beta = torch.randn(128, 512, device="cuda", generator=generator), torch.full((1,), 0.5, device="cuda")
-        for options in ({}, {"out_dtype": "float32"}, {"out_dtype": torch.float16}, {"residual": c, "beta": 0.25}, {"residual": c, "beta": beta}):
+        for options in ({}, {"d_dtype": "float32"}, {"d_dtype": torch.float16}, {"c": c, "beta": 0.25}, {"c": c, "beta": beta}):
             compiled = torch.compile(lambda *x: fp8.gemm(*x, **options) * 2, fullgraph=True)
             if not torch.equal(compiled(a, sa, b, sb), fp8.gemm(a, sa, b, sb, **options) * 2):
                 raise AssertionError("the numbers with %s are not those of eager mode" % options)
@@ -107,24 +107,24 @@ def check_compile_and_graph(torch, fp8, generator):
         out = torch.full((128, 512), float("nan"), device="cuda")
 
         def write(*x):
-            fp8.gemm(*x, out=out)
+            fp8.gemm(*x, d=out)
             return out * 2
 
-        if not torch.equal(torch.compile(write, fullgraph=True)(a, sa, b, sb), fp8.gemm(a, sa, b, sb, out_dtype="float32") * 2):
+        if not torch.equal(torch.compile(write, fullgraph=True)(a, sa, b, sb), fp8.gemm(a, sa, b, sb, d_dtype="float32") * 2):
             raise AssertionError("the numbers are not those of eager mode")
     with report.test("package-opcheck"):
         for operator in (torch.ops.fp8.gemm.default, torch.ops.fp8.gemm_out.default):
-            more = {"out": out} if operator is torch.ops.fp8.gemm_out.default else {}
+            more = {"d": out} if operator is torch.ops.fp8.gemm_out.default else {}
             torch.library.opcheck(operator, (a, sa, b, sb), more, test_utils="test_faketensor")  # test_schema multiplies what is 8 bits wide
     with report.test("package-cuda-graph") as tell:
         graph = torch.cuda.CUDAGraph()
-        options = {"residual": c, "beta": 0.75}
+        options = {"c": c, "beta": 0.75}
         eager = fp8.gemm(a, sa, b, sb, **options) * 2
         torch.cuda.synchronize()
         with torch.cuda.graph(graph):
             d = fp8.gemm(a, sa, b, sb, **options) * 2
         for index in range(300):  # other numbers do not take the place of the one that the graph reads
-            fp8.gemm(a, sa, b, sb, residual=c, beta=index + 2.0)
+            fp8.gemm(a, sa, b, sb, c=c, beta=index + 2.0)
         for tensor in (a, c):
             tensor.copy_(tensor.flip(0))
         sa.copy_(sa.flip(1))
@@ -137,7 +137,7 @@ def check_compile_and_graph(torch, fp8, generator):
     with report.test("package-cuda-graph-cold"):
         a, sa, b, sb = operands(torch, 96, 640, 512, generator)
         c = torch.randn(96, 640, device="cuda", generator=generator)
-        fp8.gemm(a, sa, b, sb, residual=c, beta=0.5)
+        fp8.gemm(a, sa, b, sb, c=c, beta=0.5)
         torch.cuda.synchronize()
         said = []
         with torch.cuda.graph(torch.cuda.CUDAGraph()):
@@ -147,7 +147,7 @@ def check_compile_and_graph(torch, fp8, generator):
                 said.append(str(error))
             for beta in (0.5, 0.8125):  # of which the first is known
                 try:
-                    fp8.gemm(a, sa, b, sb, residual=c, beta=beta)
+                    fp8.gemm(a, sa, b, sb, c=c, beta=beta)
                 except fp8.DeviceError as error:
                     said.append(str(error))
         if len(said) != 2 or not all("make the same call once before the capture" in one for one in said) or "beta = 0.8125" not in said[1]:
@@ -177,7 +177,7 @@ def check_streams_and_outputs(torch, fp8, generator):
                 torch.cuda._sleep(20_000_000)
                 late.copy_(a)
                 turned = late.t().contiguous().t()
-            d = fp8.gemm(turned, sa, b, sb, out=target, stream=stream.cuda_stream)
+            d = fp8.gemm(turned, sa, b, sb, d=target, stream=stream.cuda_stream)
             stream.synchronize()
             if not torch.equal(d, want):
                 raise AssertionError("a stream that is given is not honoured")
@@ -185,8 +185,8 @@ def check_streams_and_outputs(torch, fp8, generator):
         out = torch.full((512, 1100), float("nan"), device="cuda", dtype=torch.bfloat16)
         for view in (out[:, :1024], out[:, 3:1027]):
             out.fill_(float("nan"))
-            if fp8.gemm(a, sa, b, sb, out=view) is not view or not torch.equal(view, want) or not out[:, 1030:].isnan().all():
-                raise AssertionError("out is not what was to be written")
+            if fp8.gemm(a, sa, b, sb, d=view) is not view or not torch.equal(view, want) or not out[:, 1030:].isnan().all():
+                raise AssertionError("d is not what was to be written")
     with report.test("package-interface"):
         class Foreign:
             """Has the protocol and nothing else."""
@@ -198,7 +198,7 @@ def check_streams_and_outputs(torch, fp8, generator):
                                                  "typestr": typestr, "data": (tensor.data_ptr(), False), "version": 3}
 
         d = torch.full((512, 1024), float("nan"), device="cuda", dtype=torch.float32)
-        fp8.gemm(Foreign(a, "|u1"), Foreign(sa, "<f4"), Foreign(b, "|u1"), Foreign(sb, "<f4"), out=Foreign(d, "<f4"),
+        fp8.gemm(Foreign(a, "|u1"), Foreign(sa, "<f4"), Foreign(b, "|u1"), Foreign(sb, "<f4"), d=Foreign(d, "<f4"),
                  stream=torch.cuda.current_stream().cuda_stream)
         assert_close(d, a, sa, b, sb)
     with report.test("package-dlpack"):
@@ -215,7 +215,7 @@ def check_streams_and_outputs(torch, fp8, generator):
                 return self.tensor.__dlpack_device__()
 
         d.fill_(float("nan"))
-        fp8.gemm(*map(Packed, (a.view(torch.uint8), sa, b.view(torch.uint8), sb)), out=Packed(d), stream=torch.cuda.current_stream().cuda_stream)
+        fp8.gemm(*map(Packed, (a.view(torch.uint8), sa, b.view(torch.uint8), sb)), d=Packed(d), stream=torch.cuda.current_stream().cuda_stream)
         assert_close(d, a, sa, b, sb)
 
 

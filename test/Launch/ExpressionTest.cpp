@@ -98,7 +98,8 @@ TEST(Expression, OverflowAndDivisionByZeroAreErrors) {
 }
 
 TEST(Expression, ReadsArgumentsAndDevice) {
-  std::vector<ArgumentValue> arguments{{DataType::F32, {3, 5}, {8, 1}, 0x1000}};
+  std::vector<ArgumentValue> arguments{
+      {ElementType::F32, {3, 5}, {8, 1}, 0x1000}};
   DeviceProperties device;
   device.multiprocessorCount = 132;
   auto value = [&](const Expression &expression) {

@@ -12,7 +12,7 @@ using namespace fp8::launch;
 namespace {
 ArgumentValue array(std::vector<int64_t> shape, std::vector<int64_t> strides) {
   ArgumentValue value;
-  value.dtype = DataType::BF16;
+  value.dtype = ElementType::BF16;
   value.shape = std::move(shape);
   value.strides = std::move(strides);
   value.address = 0x1000;

@@ -22,11 +22,11 @@ Manifest parse(const std::string &text) {
 std::vector<ArgumentValue> gemmArguments(int64_t m, int64_t n, int64_t k) {
   int64_t kBlocks = (k + 127) / 128, nBlocks = (n + 127) / 128;
   int64_t padded = (m + 3) / 4 * 4;
-  return {{DataType::F8E4M3FN, {m, k}, {k, 1}, 0x10000},
-          {DataType::F32, {kBlocks, m}, {padded, 1}, 0x20000},
-          {DataType::F8E4M3FN, {n, k}, {k, 1}, 0x30000},
-          {DataType::F32, {nBlocks, kBlocks}, {kBlocks, 1}, 0x40000},
-          {DataType::BF16, {m, n}, {n, 1}, 0x50000}};
+  return {{ElementType::F8E4M3FN, {m, k}, {k, 1}, 0x10000},
+          {ElementType::F32, {kBlocks, m}, {padded, 1}, 0x20000},
+          {ElementType::F8E4M3FN, {n, k}, {k, 1}, 0x30000},
+          {ElementType::F32, {nBlocks, kBlocks}, {kBlocks, 1}, 0x40000},
+          {ElementType::BF16, {m, n}, {n, 1}, 0x50000}};
 }
 
 DeviceProperties device() {
@@ -54,12 +54,12 @@ TEST(LaunchPlan, BindsTheGemm) {
   EXPECT_EQ(plan.block, (std::array<uint32_t, 3>{192, 1, 1}));
   EXPECT_EQ(plan.sharedMemoryBytes, 199680u);
   ASSERT_EQ(plan.parameters.size(), 6u);
-  const auto &a = std::get<BoundTensorMap>(plan.parameters[0]);
+  const auto &a = std::get<fp8::tensor::TensorMap>(plan.parameters[0]);
   EXPECT_EQ(a.address, 0x10000u);
   EXPECT_EQ(a.dims, (std::vector<uint64_t>{320, 1000}));
   EXPECT_EQ(a.stridesBytes, (std::vector<uint64_t>{320}));
-  EXPECT_EQ(a.swizzle, Swizzle::B128);
-  const auto &scale = std::get<BoundTensorMap>(plan.parameters[2]);
+  EXPECT_EQ(a.swizzle, fp8::tensor::Swizzle::B128);
+  const auto &scale = std::get<fp8::tensor::TensorMap>(plan.parameters[2]);
   EXPECT_EQ(scale.stridesBytes, (std::vector<uint64_t>{4000}));
   EXPECT_EQ(std::get<BoundPointer>(plan.parameters[3]).address, 0x40000u);
   EXPECT_EQ(std::get<BoundScalar>(plan.parameters[5]).value, 1000);
@@ -87,14 +87,14 @@ TEST(LaunchPlan, AnEmptyTensorMapIsLegal) {
       bindLaunch(parse(gemmText()), gemmArguments(128, 128, 0), device());
   ASSERT_TRUE(plan) << plan.error();
   EXPECT_FALSE(plan->nothingToLaunch());
-  const auto &a = std::get<BoundTensorMap>(plan->parameters[0]);
+  const auto &a = std::get<fp8::tensor::TensorMap>(plan->parameters[0]);
   EXPECT_EQ(a.dims, (std::vector<uint64_t>{1, 128}));
   EXPECT_EQ(a.stridesBytes, (std::vector<uint64_t>{16}));
 }
 
 TEST(LaunchPlan, PrintsTheBrokenRule) {
   auto arguments = gemmArguments(128, 128, 256);
-  arguments[2] = {DataType::F8E4M3FN, {128, 128}, {128, 1}, 0x30000};
+  arguments[2] = {ElementType::F8E4M3FN, {128, 128}, {128, 1}, 0x30000};
   EXPECT_EQ(errorOf(arguments),
             "a and b must agree in K (eq(a.shape[1], b.shape[1]) does not "
             "hold: a.shape[1] = 256, b.shape[1] = 128)");
@@ -108,10 +108,10 @@ TEST(LaunchPlan, ChecksTheArguments) {
   arguments.pop_back();
   EXPECT_EQ(errorOf(arguments), "the kernel takes 5 arguments, got 4");
   arguments = gemmArguments(128, 128, 128);
-  arguments[4].dtype = DataType::F16;
+  arguments[4].dtype = ElementType::F16;
   EXPECT_EQ(errorOf(arguments), "argument 'd' has element type f16; the kernel "
                                 "was compiled for bf16");
-  arguments[4] = {DataType::BF16, {128}, {1}, 0};
+  arguments[4] = {ElementType::BF16, {128}, {1}, 0};
   EXPECT_EQ(errorOf(arguments), "argument 'd' has shape [128] and strides [1]; "
                                 "the kernel takes rank 2");
   arguments = gemmArguments(128, 128, 128);
@@ -195,7 +195,7 @@ TEST(LaunchPlan, BindsMatricesOfABatch) {
         bindLaunch(manifest, gemmArguments(128, 128, 128), device());
     if (!plan)
       return plan.error();
-    const auto &bound = std::get<BoundTensorMap>(plan->parameters[0]);
+    const auto &bound = std::get<fp8::tensor::TensorMap>(plan->parameters[0]);
     EXPECT_EQ(bound.dims, (std::vector<uint64_t>{256, 40, 3}));
     EXPECT_EQ(
         bound.stridesBytes,

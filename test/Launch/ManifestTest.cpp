@@ -28,7 +28,7 @@ TEST(Manifest, ReadsTheGemm) {
   EXPECT_EQ(manifest.problem, "blockwise_gemm");
   EXPECT_TRUE(manifest.problemOptions.empty());
   ASSERT_EQ(manifest.arguments.size(), 5u);
-  EXPECT_EQ(manifest.arguments[4].dtype, DataType::BF16);
+  EXPECT_EQ(manifest.arguments[4].dtype, ElementType::BF16);
   EXPECT_EQ(manifest.arguments[4].access, Access::Write);
   EXPECT_EQ(manifest.arguments[0].shape[0], std::nullopt);
   EXPECT_EQ(manifest.arguments[0].strides[1], 1);
@@ -39,10 +39,11 @@ TEST(Manifest, ReadsTheGemm) {
   EXPECT_EQ(manifest.launch.sharedMemoryBytes, 199680u);
   const auto &map = std::get<TensorMapSpec>(manifest.parameters[4]);
   EXPECT_EQ(map.argument, 4u);
-  EXPECT_EQ(map.swizzle, Swizzle::B128);
+  EXPECT_EQ(map.swizzle, fp8::tensor::Swizzle::B128);
   EXPECT_EQ(map.box, (std::vector<uint32_t>{64, 32}));
   EXPECT_EQ(std::get<PointerSpec>(manifest.parameters[3]).argument, 3u);
-  EXPECT_EQ(std::get<ScalarSpec>(manifest.parameters[5]).type, DataType::I32);
+  EXPECT_EQ(std::get<ScalarSpec>(manifest.parameters[5]).type,
+            ElementType::I32);
 }
 
 TEST(ManifestInputs, APatchKeepsTheRestOfTheText) {

@@ -78,14 +78,14 @@ TEST(BlockwiseData, EveryBlockUsesTheFullRangeAndLooksNormal) {
 }
 
 TEST(BlockwiseData, ValuesOf16BitsAreRoundedAsTheyAre) {
-  for (OperandType type : {OperandType::BF16, OperandType::F16}) {
+  for (ElementType type : {ElementType::BF16, ElementType::F16}) {
     BlockwiseData data =
         makeBlockwiseData(64, 72, 520, 3, DataKind::Normal, {type, type});
     ASSERT_EQ(data.a.size(), 2u * 64 * 520);
     ASSERT_EQ(data.b.size(), 2u * 72 * 520);
     std::vector<double> a(64 * 520);
     decode(type, data.a.data(), 0, a.size(), a.data());
-    double epsilon = type == OperandType::BF16 ? 0x1p-8 : 0x1p-11;
+    double epsilon = type == ElementType::BF16 ? 0x1p-8 : 0x1p-11;
     double squares = 0;
     for (size_t i = 0; i < a.size(); ++i) {
       float exact = nearNormalAt(3, 1, i);
@@ -99,7 +99,7 @@ TEST(BlockwiseData, ValuesOf16BitsAreRoundedAsTheyAre) {
 TEST(BlockwiseData, BlocksOfE5M2UseItsFullRange) {
   BlockwiseData data =
       makeBlockwiseData(8, 8, 256, 3, DataKind::Normal,
-                        {OperandType::F8E5M2, OperandType::F8E4M3FN});
+                        {ElementType::F8E5M2, ElementType::F8E4M3FN});
   for (int64_t start = 0; start < 8 * 256; start += scaleBlock) {
     float amax = 0;
     for (int64_t i = start; i < start + scaleBlock; ++i)

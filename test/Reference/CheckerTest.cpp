@@ -18,7 +18,7 @@ namespace {
 /// D as a correct kernel makes it: exact partial sums of a K block, rounded to
 /// f32, promoted by f32 fused multiply-add, rounded to the output type.
 /// `skipBlock` leaves out one K block.
-std::vector<uint8_t> kernelResult(const BlockwiseData &data, OutputType type,
+std::vector<uint8_t> kernelResult(const BlockwiseData &data, ElementType type,
                                   int64_t skipBlock = -1) {
   std::vector<uint8_t> d(data.m * data.n * byteSize(type));
   float decoded[256];
@@ -44,7 +44,7 @@ std::vector<uint8_t> kernelResult(const BlockwiseData &data, OutputType type,
   return d;
 }
 
-class Checker : public testing::TestWithParam<OutputType> {
+class Checker : public testing::TestWithParam<ElementType> {
 protected:
   void SetUp() override { d = kernelResult(data, type); }
   CheckResult run() const {
@@ -60,7 +60,7 @@ protected:
                      at(otherRow, otherColumn));
   }
 
-  OutputType type = GetParam();
+  ElementType type = GetParam();
   BlockwiseData data = makeBlockwiseData(136, 144, 560, 42);
   GemmReference reference = computeReference(data);
   std::vector<uint8_t> d;
@@ -96,7 +96,7 @@ TEST_P(Checker, FailsSwappedRows) {
   EXPECT_GT(result.wrong, data.n);
   EXPECT_EQ(result.first[0].row, 64);
   // In bf16 too many elements of a tile are alike to tell where one belongs.
-  if (type != OutputType::BF16) {
+  if (type != ElementType::BF16) {
     EXPECT_THAT(result.str(), HasSubstr("this is what (65, "));
   }
 }
@@ -186,10 +186,10 @@ TEST_P(Checker, WantsSpecialValuesExactly) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Types, Checker,
-                         testing::Values(OutputType::BF16, OutputType::F16,
-                                         OutputType::F32),
+                         testing::Values(ElementType::BF16, ElementType::F16,
+                                         ElementType::F32),
                          [](const auto &info) {
-                           return std::string(name(info.param));
+                           return std::string(spelling(info.param));
                          });
 
 TEST(CheckerFloor, OneFlippedRoundingOfASmallResultIsRight) {
@@ -198,24 +198,24 @@ TEST(CheckerFloor, OneFlippedRoundingOfASmallResultIsRight) {
   std::vector<uint8_t> d(32 * 2);
   int64_t largest = 0;
   for (int64_t i = 0; i < 32; ++i) {
-    store(OutputType::BF16, d.data(), i, reference.value[i]);
+    store(ElementType::BF16, d.data(), i, reference.value[i]);
     if (std::fabs(reference.value[i]) > std::fabs(reference.value[largest]))
       largest = i;
   }
   auto flip = [&](int64_t element) {
-    double rounded = load(OutputType::BF16, d.data(), element);
-    double ulp = ulpAt(OutputType::BF16, rounded);
+    double rounded = load(ElementType::BF16, d.data(), element);
+    double ulp = ulpAt(ElementType::BF16, rounded);
     bool up = reference.value[element] > rounded;
-    store(OutputType::BF16, d.data(), element, rounded + (up ? ulp : -ulp));
+    store(ElementType::BF16, d.data(), element, rounded + (up ? ulp : -ulp));
   };
   flip(largest);
-  CheckResult result = check(data, reference, OutputType::BF16, d.data(), 8);
+  CheckResult result = check(data, reference, ElementType::BF16, d.data(), 8);
   EXPECT_TRUE(result.ok()) << result.str();
-  EXPECT_GT(result.frobenius, frobeniusFloor(OutputType::BF16));
+  EXPECT_GT(result.frobenius, frobeniusFloor(ElementType::BF16));
   for (int64_t i = 0; i < 32; ++i)
     if (i != largest)
       flip(i);
-  EXPECT_FALSE(check(data, reference, OutputType::BF16, d.data(), 8).ok());
+  EXPECT_FALSE(check(data, reference, ElementType::BF16, d.data(), 8).ok());
 }
 
 namespace {
@@ -249,7 +249,7 @@ std::vector<uint8_t> resultOf14Bits(const BlockwiseData &data) {
         sum = std::fma(scale, float(terms[0]), sum);
         terms[0] = 0;
       }
-      store(OutputType::F32, d.data(), m * data.n + n, sum);
+      store(ElementType::F32, d.data(), m * data.n + n, sum);
     }
   return d;
 }
@@ -257,7 +257,7 @@ std::vector<uint8_t> resultOf14Bits(const BlockwiseData &data) {
 
 TEST(CheckerFloor, FewElementsMayErrByMoreThanMany) {
   constexpr auto sums = PartialSums::FourteenBits;
-  double floor = frobeniusFloor(OutputType::F32, 0, sums);
+  double floor = frobeniusFloor(ElementType::F32, 0, sums);
   struct Shape {
     int64_t m, n, k;
     unsigned beyond; ///< of 100 seeds, how many are beyond F at least
@@ -270,13 +270,14 @@ TEST(CheckerFloor, FewElementsMayErrByMoreThanMany) {
       GemmReference reference = computeReference(data);
       std::vector<uint8_t> d = resultOf14Bits(data);
       CheckResult result =
-          check(data, reference, OutputType::F32, d.data(), data.n, sums);
+          check(data, reference, ElementType::F32, d.data(), data.n, sums);
       EXPECT_TRUE(result.ok()) << seed << ": " << result.str();
       beyond += result.frobenius > floor;
       // A K block left out is a fault of every size.
-      d = kernelResult(data, OutputType::F32, 0);
+      d = kernelResult(data, ElementType::F32, 0);
       EXPECT_FALSE(
-          check(data, reference, OutputType::F32, d.data(), data.n, sums).ok());
+          check(data, reference, ElementType::F32, d.data(), data.n, sums)
+              .ok());
     }
     EXPECT_GE(beyond, shape.beyond) << shape.m;
   }
@@ -284,11 +285,11 @@ TEST(CheckerFloor, FewElementsMayErrByMoreThanMany) {
 
 TEST(CheckerFloor, ManyElementsAreHeldToTheFloor) {
   BlockwiseData data = makeBlockwiseData(128, 128, 256, 3);
-  std::vector<uint8_t> d = kernelResult(data, OutputType::F32);
-  CheckResult result = check(data, computeReference(data), OutputType::F32,
+  std::vector<uint8_t> d = kernelResult(data, ElementType::F32);
+  CheckResult result = check(data, computeReference(data), ElementType::F32,
                              d.data(), data.n, PartialSums::FourteenBits);
   double floor =
-      frobeniusFloor(OutputType::F32, data.k, PartialSums::FourteenBits);
+      frobeniusFloor(ElementType::F32, data.k, PartialSums::FourteenBits);
   EXPECT_GT(result.frobeniusFloor, floor);
   EXPECT_LT(result.frobeniusFloor, 1.15 * floor);
 }
@@ -301,7 +302,7 @@ TEST(CheckerFloor, ASumThatCancelsErrsLikeOthers) {
   GemmReference reference = computeReference(data);
   ASSERT_EQ(reference.value[0], 1);
   auto ok = [&](float value) {
-    return check(data, reference, OutputType::F32, &value, 1,
+    return check(data, reference, ElementType::F32, &value, 1,
                  PartialSums::FourteenBits)
         .ok();
   };
@@ -317,32 +318,32 @@ TEST(CheckerFloor, SumsOf14BitsRoundTheOtherWayMoreOften) {
   std::vector<uint8_t> d(64 * 128 * 4);
   auto storeScaled = [&](double factor) {
     for (int64_t i = 0; i < 64 * 128; ++i)
-      store(OutputType::F32, d.data(), i, reference.value[i] * factor);
+      store(ElementType::F32, d.data(), i, reference.value[i] * factor);
   };
   auto ok = [&](PartialSums sums) {
-    return check(data, reference, OutputType::F32, d.data(), 128, sums).ok();
+    return check(data, reference, ElementType::F32, d.data(), 128, sums).ok();
   };
   storeScaled(1 - 1.5e-4);
   EXPECT_FALSE(ok(PartialSums::Float32));
   EXPECT_TRUE(ok(PartialSums::FourteenBits));
   storeScaled(1 - 3e-4);
   EXPECT_FALSE(ok(PartialSums::FourteenBits));
-  EXPECT_EQ(frobeniusFloor(OutputType::F16, 0, PartialSums::FourteenBits),
+  EXPECT_EQ(frobeniusFloor(ElementType::F16, 0, PartialSums::FourteenBits),
             4e-4);
   // Sums of 16-bit products are kept in f32 everywhere.
-  data.types = {OperandType::BF16, OperandType::BF16};
+  data.types = {ElementType::BF16, ElementType::BF16};
   storeScaled(1 - 1.5e-4);
   EXPECT_FALSE(ok(PartialSums::FourteenBits));
 }
 
 TEST(CheckerFloor, SumsOf14BitsHaveFloorsOfTheirOwn) {
-  auto floorOf = [](OutputType type) {
+  auto floorOf = [](ElementType type) {
     return frobeniusFloor(type, 128, PartialSums::FourteenBits);
   };
-  EXPECT_EQ(floorOf(OutputType::BF16), 1e-3);
-  EXPECT_EQ(floorOf(OutputType::F16), 4e-4);
-  EXPECT_EQ(floorOf(OutputType::F32), 2e-4);
-  EXPECT_EQ(floorOf(OutputType::F8E4M3FN), 4e-3);
+  EXPECT_EQ(floorOf(ElementType::BF16), 1e-3);
+  EXPECT_EQ(floorOf(ElementType::F16), 4e-4);
+  EXPECT_EQ(floorOf(ElementType::F32), 2e-4);
+  EXPECT_EQ(floorOf(ElementType::F8E4M3FN), 4e-3);
 }
 
 TEST(CheckerFloor, CoversWhatAnApproximateTanhErrsBy) {
@@ -353,8 +354,8 @@ TEST(CheckerFloor, CoversWhatAnApproximateTanhErrsBy) {
   Epilogue silu;
   silu.function = Elementwise::Silu;
   applyEpilogue(silu, reference);
-  for (OutputType type : {OutputType::F8E4M3FN, OutputType::BF16,
-                          OutputType::F16, OutputType::F32}) {
+  for (ElementType type : {ElementType::F8E4M3FN, ElementType::BF16,
+                           ElementType::F16, ElementType::F32}) {
     std::vector<uint8_t> d(sums.value.size() * byteSize(type));
     auto excess = [&](double error) {
       for (size_t i = 0; i < sums.value.size(); ++i) {
@@ -382,26 +383,26 @@ TEST(CheckerFloor, SumsOf14BitsMayMissTheSignOfAnInfinity) {
   GemmReference reference = computeReference(data);
   ASSERT_EQ(reference.value[0], std::numeric_limits<double>::infinity());
   std::vector<uint8_t> d(8 * 4);
-  fillWithPoison(OutputType::F32, d.data(), 8);
+  fillWithPoison(ElementType::F32, d.data(), 8);
   for (int64_t i = 0; i < 8; ++i)
-    store(OutputType::F32, d.data(), i, std::nan(""));
+    store(ElementType::F32, d.data(), i, std::nan(""));
   auto wrong = [&](PartialSums sums) {
-    return check(data, reference, OutputType::F32, d.data(), 8, sums).wrong;
+    return check(data, reference, ElementType::F32, d.data(), 8, sums).wrong;
   };
   EXPECT_EQ(wrong(PartialSums::Float32), 1);
   EXPECT_EQ(wrong(PartialSums::FourteenBits), 0);
   // Either infinity, but no number.
-  store(OutputType::F32, d.data(), 0, -INFINITY);
+  store(ElementType::F32, d.data(), 0, -INFINITY);
   EXPECT_EQ(wrong(PartialSums::FourteenBits), 0);
-  store(OutputType::F32, d.data(), 0, 1.0);
+  store(ElementType::F32, d.data(), 0, 1.0);
   EXPECT_EQ(wrong(PartialSums::FourteenBits), 1);
-  store(OutputType::F32, d.data(), 0, std::nan(""));
+  store(ElementType::F32, d.data(), 0, std::nan(""));
   data.a[1] = 0;
   reference = computeReference(data);
   EXPECT_EQ(wrong(PartialSums::FourteenBits), 1);
   // Of zeros alone it is NaN in any case: the other columns.
   for (int64_t i = 0; i < 8; ++i)
-    store(OutputType::F32, d.data(), i, 1.0);
+    store(ElementType::F32, d.data(), i, 1.0);
   EXPECT_EQ(wrong(PartialSums::FourteenBits), 8);
 }
 
@@ -413,22 +414,22 @@ TEST(CheckerFloor, WhatFollowsTheSumMakesOfADoubtfulSign) {
   data.b[0] = data.b[1] = data.b[2] = 0x38;
   data.aScale[0] = std::numeric_limits<float>::infinity();
   GemmReference reference = computeReference(data);
-  auto isRight = [&](OutputType type, double value) {
+  auto isRight = [&](ElementType type, double value) {
     uint8_t d[4];
     store(type, d, 0, value);
     return check(data, reference, type, d, 1, PartialSums::FourteenBits)
                .wrong == 0;
   };
   // Saturated, either is a finite number.
-  EXPECT_TRUE(isRight(OutputType::F8E4M3FN, 448));
-  EXPECT_TRUE(isRight(OutputType::F8E4M3FN, -448));
-  EXPECT_FALSE(isRight(OutputType::F8E4M3FN, 256));
+  EXPECT_TRUE(isRight(ElementType::F8E4M3FN, 448));
+  EXPECT_TRUE(isRight(ElementType::F8E4M3FN, -448));
+  EXPECT_FALSE(isRight(ElementType::F8E4M3FN, 256));
   Epilogue epilogue;
   epilogue.function = Elementwise::Relu;
   applyEpilogue(epilogue, reference);
-  EXPECT_TRUE(isRight(OutputType::F32, INFINITY));
-  EXPECT_TRUE(isRight(OutputType::F32, 0));
-  EXPECT_FALSE(isRight(OutputType::F32, -INFINITY));
+  EXPECT_TRUE(isRight(ElementType::F32, INFINITY));
+  EXPECT_TRUE(isRight(ElementType::F32, 0));
+  EXPECT_FALSE(isRight(ElementType::F32, -INFINITY));
 }
 
 TEST(CheckerOverflow, AllowsTheLargestValueOrInfinityAtTheEdge) {
@@ -437,7 +438,7 @@ TEST(CheckerOverflow, AllowsTheLargestValueOrInfinityAtTheEdge) {
   GemmReference reference = computeReference(data);
   uint16_t infinity = 0x7c00, largest = 0x7bff, half = 0x7800;
   auto ok = [&](const uint16_t &d) {
-    return check(data, reference, OutputType::F16, &d, 1).wrong == 0;
+    return check(data, reference, ElementType::F16, &d, 1).wrong == 0;
   };
   EXPECT_TRUE(ok(infinity));
   EXPECT_TRUE(ok(largest));
@@ -455,22 +456,22 @@ TEST(CheckerOverflow, CountsSumsPastF32AsUnspecified) {
   data.aScale[0] = 3e38f;
   GemmReference reference = computeReference(data);
   float d = INFINITY;
-  CheckResult result = check(data, reference, OutputType::F32, &d, 1);
+  CheckResult result = check(data, reference, ElementType::F32, &d, 1);
   EXPECT_TRUE(result.ok());
   EXPECT_EQ(result.unspecified, 1);
-  fillWithPoison(OutputType::F32, &d, 1);
-  EXPECT_FALSE(check(data, reference, OutputType::F32, &d, 1).ok());
+  fillWithPoison(ElementType::F32, &d, 1);
+  EXPECT_FALSE(check(data, reference, ElementType::F32, &d, 1).ok());
 }
 
 TEST(CheckerBatch, AddsUpMatrices) {
   BlockwiseData data = makeBlockwiseData(16, 32, 256, 3);
   GemmReference reference = computeReference(data);
   auto judge = [&](const std::vector<uint8_t> &d) {
-    return check(data, reference, OutputType::F32, d.data(), data.n);
+    return check(data, reference, ElementType::F32, d.data(), data.n);
   };
-  std::vector<uint8_t> right = kernelResult(data, OutputType::F32),
+  std::vector<uint8_t> right = kernelResult(data, ElementType::F32),
                        wrong = right;
-  store(OutputType::F32, wrong.data(), 5 * 32 + 7, 1e9);
+  store(ElementType::F32, wrong.data(), 5 * 32 + 7, 1e9);
   CheckResult all;
   all.merge(judge(right), 0);
   EXPECT_TRUE(all.ok()) << all.str();

@@ -94,7 +94,8 @@ TEST(Epilogue, LeavesWhatIsAbsent) {
 }
 
 TEST(Epilogue, MakesAddendsThatTheTypeHolds) {
-  for (OutputType type : {OutputType::BF16, OutputType::F16, OutputType::F32}) {
+  for (ElementType type :
+       {ElementType::BF16, ElementType::F16, ElementType::F32}) {
     std::vector<double> values = makeAddend(type, 100, 3, 16);
     EXPECT_EQ(values, makeAddend(type, 100, 3, 16));
     EXPECT_NE(values, makeAddend(type, 100, 3, 17));
@@ -104,20 +105,20 @@ TEST(Epilogue, MakesAddendsThatTheTypeHolds) {
 }
 
 TEST(E4M3Output, RoundsOnceAndSaturates) {
-  constexpr OutputType type = OutputType::F8E4M3FN;
+  constexpr ElementType type = ElementType::F8E4M3FN;
   EXPECT_EQ(roundTo(type, 1.0625), 1); // a tie, to even
   // Above a tie by less than f32 can tell.
   EXPECT_EQ(roundTo(type, 1.0625 + 0x1p-40), 1.125);
   EXPECT_EQ(roundTo(type, 1e9), 448);
   EXPECT_EQ(saturate(type, -std::numeric_limits<double>::infinity()), -448);
   EXPECT_TRUE(std::isnan(saturate(type, std::nan(""))));
-  EXPECT_EQ(saturate(OutputType::BF16, 1e9), 1e9);
+  EXPECT_EQ(saturate(ElementType::BF16, 1e9), 1e9);
   EXPECT_EQ(ulpAt(type, 448), 32);
   EXPECT_EQ(ulpAt(type, 0), 0x1p-9);
 }
 
 TEST(E4M3Output, IsCheckedAgainstWhatTheTypeCanHold) {
-  constexpr OutputType type = OutputType::F8E4M3FN;
+  constexpr ElementType type = ElementType::F8E4M3FN;
   BlockwiseData data = makeBlockwiseData(1, 3, 0, 0);
   GemmReference reference = sums();
   reference.value = {1e6, -std::numeric_limits<double>::infinity(), 3};

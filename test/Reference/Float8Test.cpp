@@ -3,7 +3,7 @@
 // Narrow types: every code, and every float that matters, against a search over
 // all values of the format.
 #include "fp8/Reference/Float8.h"
-#include "fp8/Reference/OutputType.h"
+#include "fp8/Reference/Elements.h"
 
 #include <cmath>
 #include <cstring>
@@ -32,7 +32,7 @@ unsigned nearest(float (*decode)(uint8_t), unsigned largest, double magnitude) {
   return best;
 }
 
-void checkFormat(float (*decode)(uint8_t), uint8_t (*encode)(float),
+void checkFormat(float (*decode)(uint8_t), uint8_t (*encode)(double),
                  unsigned largest) {
   for (unsigned code = 0; code <= largest; ++code) {
     EXPECT_EQ(encode(decode(uint8_t(code))), code);
@@ -110,9 +110,9 @@ TEST(Float8, F16RoundsOnceFromDouble) {
   EXPECT_EQ(encodeF16(0x1.8p-24), 2);
 }
 
-TEST(OutputType, SpacingIsTheDistanceToTheNextValue) {
-  for (OutputType type : {OutputType::BF16, OutputType::F16}) {
-    unsigned infinity = type == OutputType::BF16 ? 0x7f80 : 0x7c00;
+TEST(ElementType, SpacingIsTheDistanceToTheNextValue) {
+  for (ElementType type : {ElementType::BF16, ElementType::F16}) {
+    unsigned infinity = type == ElementType::BF16 ? 0x7f80 : 0x7c00;
     for (uint16_t code = 0; code + 1u < infinity; ++code) {
       uint16_t next = code + 1;
       double value = load(type, &code, 0);
@@ -120,12 +120,13 @@ TEST(OutputType, SpacingIsTheDistanceToTheNextValue) {
       ASSERT_EQ(ulpAt(type, -value), ulpAt(type, value));
     }
   }
-  EXPECT_EQ(ulpAt(OutputType::F32, 1), 0x1p-23);
-  EXPECT_EQ(ulpAt(OutputType::F32, 0), 0x1p-149);
+  EXPECT_EQ(ulpAt(ElementType::F32, 1), 0x1p-23);
+  EXPECT_EQ(ulpAt(ElementType::F32, 0), 0x1p-149);
 }
 
-TEST(OutputType, PoisonIsANaNThatNoConversionGives) {
-  for (OutputType type : {OutputType::BF16, OutputType::F16, OutputType::F32}) {
+TEST(ElementType, PoisonIsANaNThatNoConversionGives) {
+  for (ElementType type :
+       {ElementType::BF16, ElementType::F16, ElementType::F32}) {
     std::vector<uint8_t> data(3 * byteSize(type));
     fillWithPoison(type, data.data(), 3);
     EXPECT_TRUE(std::isnan(load(type, data.data(), 2)));

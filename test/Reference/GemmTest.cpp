@@ -13,7 +13,7 @@ struct Element {
   double value = 0, magnitude = 0;
 };
 
-double at(OperandType type, const std::vector<uint8_t> &operand, int64_t i) {
+double at(ElementType type, const std::vector<uint8_t> &operand, int64_t i) {
   double value;
   decode(type, operand.data(), i, 1, &value);
   return value;
@@ -69,9 +69,9 @@ TEST(Gemm, MatchesTheDefinition) {
 }
 
 TEST(Gemm, MultipliesOtherTypes) {
-  constexpr OperandType e4m3 = OperandType::F8E4M3FN,
-                        e5m2 = OperandType::F8E5M2, bf16 = OperandType::BF16,
-                        f16 = OperandType::F16;
+  constexpr ElementType e4m3 = ElementType::F8E4M3FN,
+                        e5m2 = ElementType::F8E5M2, bf16 = ElementType::BF16,
+                        f16 = ElementType::F16;
   for (OperandTypes types :
        {OperandTypes{e4m3, e5m2}, OperandTypes{e5m2, e4m3},
         OperandTypes{bf16, bf16}, OperandTypes{f16, f16}}) {

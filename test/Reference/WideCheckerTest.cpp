@@ -12,12 +12,12 @@ using namespace fp8::reference;
 
 namespace {
 struct Case {
-  OperandType operand;
-  OutputType output;
+  ElementType operand;
+  ElementType output;
 };
 
 /// Operands of a GEMM without scales.
-BlockwiseData unscaledData(OperandType type) {
+BlockwiseData unscaledData(ElementType type) {
   BlockwiseData data =
       makeBlockwiseData(72, 80, 1096, 42, DataKind::Normal, {type, type});
   std::fill(data.aScale.begin(), data.aScale.end(), 1.0f);
@@ -38,7 +38,7 @@ struct Values {
 /// D as a tensor core makes it that adds 16 products at a time to an f32
 /// accumulator, and truncates. `skip` is the first of 16 elements along K that
 /// are left out.
-std::vector<uint8_t> kernelResult(const BlockwiseData &data, OutputType type,
+std::vector<uint8_t> kernelResult(const BlockwiseData &data, ElementType type,
                                   int64_t skip = -1) {
   Values values(data);
   std::vector<uint8_t> d(data.m * data.n * byteSize(type));
@@ -65,7 +65,7 @@ protected:
   CheckResult run() const {
     return check(data, reference, type, d.data(), data.n);
   }
-  OutputType type = GetParam().output;
+  ElementType type = GetParam().output;
   BlockwiseData data = unscaledData(GetParam().operand);
   GemmReference reference = computeReference(data);
   std::vector<uint8_t> d = kernelResult(data, type);
@@ -76,7 +76,7 @@ TEST_P(WideChecker, PassesTruncatedSums) {
   CheckResult result = run();
   EXPECT_EQ(result.wrong, 0) << result.str();
   // The Frobenius floor of f32 is that of sums that are rounded.
-  if (type != OutputType::F32) {
+  if (type != ElementType::F32) {
     EXPECT_TRUE(result.ok()) << result.str();
   }
 }
@@ -131,30 +131,30 @@ TEST_P(WideChecker, FailsOneDroppedProduct) {
 
 INSTANTIATE_TEST_SUITE_P(
     Types, WideChecker,
-    testing::Values(Case{OperandType::BF16, OutputType::BF16},
-                    Case{OperandType::BF16, OutputType::F32},
-                    Case{OperandType::F16, OutputType::F16},
-                    Case{OperandType::F16, OutputType::F32}));
+    testing::Values(Case{ElementType::BF16, ElementType::BF16},
+                    Case{ElementType::BF16, ElementType::F32},
+                    Case{ElementType::F16, ElementType::F16},
+                    Case{ElementType::F16, ElementType::F32}));
 
 TEST(FrobeniusFloor, OfF32GrowsPastAKOf8192) {
-  EXPECT_EQ(frobeniusFloor(OutputType::F32, 8192), 5e-7);
-  EXPECT_EQ(frobeniusFloor(OutputType::F32, 4 * 8192), 1e-6);
-  EXPECT_EQ(frobeniusFloor(OutputType::BF16, 4 * 8192), 2e-4);
+  EXPECT_EQ(frobeniusFloor(ElementType::F32, 8192), 5e-7);
+  EXPECT_EQ(frobeniusFloor(ElementType::F32, 4 * 8192), 1e-6);
+  EXPECT_EQ(frobeniusFloor(ElementType::BF16, 4 * 8192), 2e-4);
 }
 
 TEST(MagnitudeFactor, GrowsWithTheInstructionsAlongK) {
-  auto factor = [](int64_t k, OperandType a, OperandType b) {
+  auto factor = [](int64_t k, ElementType a, ElementType b) {
     BlockwiseData data;
     data.k = k;
     data.types = {a, b};
     return magnitudeFactor(data);
   };
-  constexpr OperandType bf16 = OperandType::BF16, e4m3 = OperandType::F8E4M3FN;
+  constexpr ElementType bf16 = ElementType::BF16, e4m3 = ElementType::F8E4M3FN;
   EXPECT_EQ(factor(0, bf16, bf16), 0x1p-21);
   EXPECT_EQ(factor(16, bf16, bf16), 0x1p-21);
   EXPECT_EQ(factor(17, bf16, bf16), 0x1p-20);
   EXPECT_EQ(factor(4096, bf16, bf16), 0x1p-13);
   EXPECT_EQ(factor(int64_t(1) << 20, bf16, bf16), 0x1p-11);
   EXPECT_EQ(factor(16, e4m3, e4m3), 0x1p-11);
-  EXPECT_EQ(factor(16, e4m3, OperandType::F8E5M2), 0x1p-11);
+  EXPECT_EQ(factor(16, e4m3, ElementType::F8E5M2), 0x1p-11);
 }

@@ -86,7 +86,7 @@ TEST(Problem, PoisonsAResidualThatIsNotRead) {
   launch::ArgumentSpec c = manifest.arguments[4], beta = c; // d
   c.name = "c";
   beta.name = "beta";
-  beta.dtype = launch::DataType::F32;
+  beta.dtype = tensor::ElementType::F32;
   manifest.arguments.insert(manifest.arguments.end(), {c, beta});
   for (bool isZero : {true, false}) {
     options.beta = isZero ? 0 : 2;
@@ -100,21 +100,21 @@ TEST(Problem, PoisonsAResidualThatIsNotRead) {
 
 TEST(Problem, ChecksTypesAndStrides) {
   launch::Manifest manifest = gemmManifest();
-  manifest.arguments[0].dtype = launch::DataType::F32;
+  manifest.arguments[0].dtype = tensor::ElementType::F32;
   EXPECT_EQ(errorOf(manifest, sizes(1, 8, 16)),
             "argument 'a' has element type f32; blockwise_gemm takes "
             "f8E4M3FN, f8E5M2, bf16 and f16");
-  manifest.arguments[0].dtype = launch::DataType::BF16;
+  manifest.arguments[0].dtype = tensor::ElementType::BF16;
   EXPECT_EQ(errorOf(manifest, sizes(1, 8, 16)),
             "'a' has element type bf16 and 'b' f8E4M3FN; operands wider than 8 "
             "bits are of one type");
-  manifest.arguments[0].dtype = launch::DataType::F8E5M2;
+  manifest.arguments[0].dtype = tensor::ElementType::F8E5M2;
   EXPECT_EQ(errorOf(manifest, sizes(1, 8, 16)), "no error");
   manifest = gemmManifest();
-  manifest.arguments[4].dtype = launch::DataType::I32;
+  manifest.arguments[4].dtype = tensor::ElementType::I32;
   EXPECT_EQ(errorOf(manifest, sizes(1, 8, 16)),
             "argument 'd' has element type i32; fp8-run can check bf16, f16, "
-            "f32 and f8E4M3FN");
+            "f32, f8E4M3FN and f8E5M2");
   manifest = gemmManifest();
   manifest.arguments[4].strides[0] = 4;
   EXPECT_EQ(errorOf(manifest, sizes(1, 8, 16)),
@@ -134,9 +134,9 @@ TEST(Problem, RefusesWhatDoesNotFit) {
 
 TEST(Problem, LaysOutOperandsOf16Bits) {
   launch::Manifest manifest = gemmManifest();
-  manifest.arguments[0].dtype = launch::DataType::BF16;
+  manifest.arguments[0].dtype = tensor::ElementType::BF16;
   manifest.arguments[0].strides[0] = 168; // a
-  manifest.arguments[2].dtype = launch::DataType::BF16;
+  manifest.arguments[2].dtype = tensor::ElementType::BF16;
   auto problem = BlockwiseGemm::make(manifest, sizes(5, 8, 160));
   ASSERT_TRUE(problem) << problem.error();
   problem->prepare();
@@ -145,7 +145,7 @@ TEST(Problem, LaysOutOperandsOf16Bits) {
   EXPECT_EQ(arguments[2].bytes.size(), 8u * 160 * 2);
   auto data = reference::makeBlockwiseData(
       5, 8, 160, 0, reference::DataKind::Normal,
-      {reference::OperandType::BF16, reference::OperandType::BF16});
+      {tensor::ElementType::BF16, tensor::ElementType::BF16});
   EXPECT_EQ(std::memcmp(&arguments[0].bytes[3 * 168 * 2], &data.a[3 * 160 * 2],
                         160 * 2),
             0);

@@ -55,10 +55,10 @@ public:
                                              options.seed);
     auto result = reference::computeReference(data);
     for (size_t i = 0; i < result.value.size(); ++i)
-      reference::store(reference::OutputType::BF16, buffers[4].data(), i,
+      reference::store(tensor::ElementType::BF16, buffers[4].data(), i,
                        result.value[i]);
     if (int(schedule) == wrongSchedule)
-      reference::store(reference::OutputType::BF16, buffers[4].data(), 3,
+      reference::store(tensor::ElementType::BF16, buffers[4].data(), 3,
                        result.value[3] * 2 + 1);
     return outcome;
   }
@@ -86,7 +86,7 @@ public:
                                                *options.k, options.seed);
       auto expected = reference::computeReference(data);
       for (size_t i = 0; i < expected.value.size(); ++i)
-        reference::store(reference::OutputType::BF16, result.data(), i,
+        reference::store(tensor::ElementType::BF16, result.data(), i,
                          expected.value[i]);
       buffers.back() = result;
     }

@@ -10,6 +10,7 @@
 #include <type_traits>
 
 namespace cu = fp8::runtime::cu;
+namespace tensor = fp8::tensor;
 
 namespace {
 template <typename Theirs, typename Ours>
@@ -128,19 +129,19 @@ TEST(DriverTypes, TensorMapNumbers) {
   EXPECT_TRUE(same(CU_TENSOR_MAP_DATA_TYPE_FLOAT32, Type::Float32));
   EXPECT_TRUE(same(CU_TENSOR_MAP_DATA_TYPE_FLOAT64, Type::Float64));
   EXPECT_TRUE(same(CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, Type::BFloat16));
-  EXPECT_TRUE(same(CU_TENSOR_MAP_INTERLEAVE_16B, cu::TensorMapInterleave::B16));
-  EXPECT_TRUE(same(CU_TENSOR_MAP_INTERLEAVE_32B, cu::TensorMapInterleave::B32));
-  EXPECT_TRUE(same(CU_TENSOR_MAP_SWIZZLE_32B, cu::TensorMapSwizzle::B32));
-  EXPECT_TRUE(same(CU_TENSOR_MAP_SWIZZLE_64B, cu::TensorMapSwizzle::B64));
-  EXPECT_TRUE(same(CU_TENSOR_MAP_SWIZZLE_128B, cu::TensorMapSwizzle::B128));
+  EXPECT_TRUE(same(CU_TENSOR_MAP_INTERLEAVE_16B, tensor::Interleave::B16));
+  EXPECT_TRUE(same(CU_TENSOR_MAP_INTERLEAVE_32B, tensor::Interleave::B32));
+  EXPECT_TRUE(same(CU_TENSOR_MAP_SWIZZLE_32B, tensor::Swizzle::B32));
+  EXPECT_TRUE(same(CU_TENSOR_MAP_SWIZZLE_64B, tensor::Swizzle::B64));
+  EXPECT_TRUE(same(CU_TENSOR_MAP_SWIZZLE_128B, tensor::Swizzle::B128));
   EXPECT_TRUE(
-      same(CU_TENSOR_MAP_L2_PROMOTION_L2_64B, cu::TensorMapL2Promotion::B64));
+      same(CU_TENSOR_MAP_L2_PROMOTION_L2_64B, tensor::L2Promotion::B64));
   EXPECT_TRUE(
-      same(CU_TENSOR_MAP_L2_PROMOTION_L2_128B, cu::TensorMapL2Promotion::B128));
+      same(CU_TENSOR_MAP_L2_PROMOTION_L2_128B, tensor::L2Promotion::B128));
   EXPECT_TRUE(
-      same(CU_TENSOR_MAP_L2_PROMOTION_L2_256B, cu::TensorMapL2Promotion::B256));
+      same(CU_TENSOR_MAP_L2_PROMOTION_L2_256B, tensor::L2Promotion::B256));
   EXPECT_TRUE(same(CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA,
-                   cu::TensorMapOobFill::NaN));
+                   tensor::OobFill::NaN));
 }
 
 TEST(DriverTypes, Signatures) {

@@ -23,6 +23,7 @@
 //   FP8_FAKE_ELSEWHERE=1  what was allocated lies on another device
 // What needs a current context fails without one, and writes that down.
 #include "fp8/Runtime/DriverTypes.h"
+#include "fp8/Tensor/TensorMap.h"
 
 #include <atomic>
 #include <cstdarg>
@@ -412,10 +413,10 @@ FAKE cuTensorMapEncodeTiled(TensorMap *map, TensorMapDataType type,
                             uint32_t rank, void *address, const uint64_t *dims,
                             const uint64_t *strides, const uint32_t *box,
                             const uint32_t *steps,
-                            TensorMapInterleave interleave,
-                            TensorMapSwizzle swizzle,
-                            TensorMapL2Promotion promotion,
-                            TensorMapOobFill fill) {
+                            fp8::tensor::Interleave interleave,
+                            fp8::tensor::Swizzle swizzle,
+                            fp8::tensor::L2Promotion promotion,
+                            fp8::tensor::OobFill fill) {
   FAIL_AS_PLANNED();
   note("cuTensorMapEncodeTiled type=%d rank=%u address=%#llx dims=%s "
        "strides=%s box=%s steps=%s interleave=%d swizzle=%d promotion=%d "

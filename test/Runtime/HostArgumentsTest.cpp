@@ -17,7 +17,7 @@ protected:
   HostArguments() {
     for (const Fp8Argument &from : problem.arguments) {
       launch::ArgumentValue &value = arguments.emplace_back();
-      value.dtype = *launch::parseDataType(from.dtype);
+      value.dtype = *tensor::parseElementType(from.dtype);
       value.shape.assign(from.shape, from.shape + from.rank);
       value.strides.assign(from.strides, from.strides + from.rank);
       value.address = from.address;

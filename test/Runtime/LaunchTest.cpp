@@ -16,7 +16,7 @@ namespace {
 class LaunchTest : public FakeDriver {
 protected:
   launch::LaunchPlan plan() {
-    auto matrix = [](launch::DataType type, int64_t rows, int64_t columns,
+    auto matrix = [](tensor::ElementType type, int64_t rows, int64_t columns,
                      uint64_t address) {
       launch::ArgumentValue value;
       value.dtype = type;
@@ -25,7 +25,7 @@ protected:
       value.address = address;
       return value;
     };
-    using Type = launch::DataType;
+    using Type = tensor::ElementType;
     launch::ArgumentValue a = matrix(Type::F8E4M3FN, 256, 384, 0x10000);
     a.strides[0] = aStride;
     auto bound = launch::bindLaunch(manifest,
@@ -149,7 +149,7 @@ TEST_F(LaunchTest, PersistentGridsFollowTheDevice) {
 TEST_F(LaunchTest, ScalarsArriveWhole) {
   // The fake shows the first 8 bytes of the first parameter.
   manifest.parameters = {launch::ScalarSpec{
-      launch::DataType::I64, launch::Expression::constant(0x123456789ab)}};
+      tensor::ElementType::I64, launch::Expression::constant(0x123456789ab)}};
   EXPECT_FALSE(run());
   EXPECT_THAT(log(), HasSubstr("first=0x123456789ab\n"));
 }

@@ -27,7 +27,7 @@ func.func @read(%end: !fp8.consumer<!ring>) attributes {fp8.linear} {
 
 
 def test_a_kernel_and_its_parts():
-    kernel = fp8.compile(fp8.GemmSpec(out_dtype="f32", bias_dtype="f32"), chip="sm_90a")
+    kernel = fp8.compile(fp8.GemmSpec(d_dtype="f32", bias_dtype="f32"), chip="sm_90a")
     assert kernel.chip == "sm_90a" and kernel.name == "gemm_kernel"
     assert ".target sm_90a" in kernel.ptx
     assert kernel.arguments == ("a", "a_scale", "b", "b_scale", "bias", "d")
@@ -73,7 +73,7 @@ def test_launches_are_programmatic_where_that_gains(chip):
 
 def test_simulates():
     p = Problem(40, 72, 160)
-    kernel = fp8.compile(fp8.GemmSpec(out_dtype="f32"), chip="sm_100a")
+    kernel = fp8.compile(fp8.GemmSpec(d_dtype="f32"), chip="sm_100a")
     d = np.full((40, 72), np.nan, np.float32)
     scales = np.ascontiguousarray(p.a_scale.T)
     first = kernel.simulate(p.a, scales, p.b, p.b_scale, d)
@@ -85,7 +85,7 @@ def test_simulates():
 
 def test_simulation_errors_are_the_rules():
     p = Problem(16, 32, 128)
-    kernel = fp8.compile(fp8.GemmSpec(out_dtype="f32"), chip="sm_90a")
+    kernel = fp8.compile(fp8.GemmSpec(d_dtype="f32"), chip="sm_90a")
     d = np.zeros((16, 32), np.float32)
     with pytest.raises(fp8.SimulationError, match="multiple of 16 bytes"):
         kernel.simulate(p.a, np.ones((1, 18), np.float32)[:, :16], p.b, p.b_scale, np.zeros((16, 33), np.float32)[:, :32])
@@ -97,7 +97,7 @@ def test_simulation_errors_are_the_rules():
 
 def test_progress_and_interrupts(capsys, monkeypatch):
     p = Problem(40, 72, 160)
-    kernel = fp8.compile(fp8.GemmSpec(out_dtype="f32"), chip="sm_90a")
+    kernel = fp8.compile(fp8.GemmSpec(d_dtype="f32"), chip="sm_90a")
     arrays = (p.a, np.ascontiguousarray(p.a_scale.T), p.b, p.b_scale, np.full((40, 72), np.nan, np.float32))
     kernel.simulate(*arrays, progress=True)
     assert "simulating gemm_kernel [##" in capsys.readouterr().err
@@ -190,12 +190,12 @@ def test_the_lines_of_ptx_are_the_sources():
 
 
 def test_wrong_specs():
-    with pytest.raises(TypeError, match="out_dtype is f64; it must be bfloat16, float16, float32 or float8_e4m3fn"):
-        fp8.GemmSpec(out_dtype="f64")
+    with pytest.raises(TypeError, match="d_dtype is f64; it must be bfloat16, float16, float32, float8_e4m3fn or float8_e5m2"):
+        fp8.GemmSpec(d_dtype="f64")
     with pytest.raises(TypeError, match="a_scale_dtype is float16; it must be float32 or bfloat16"):
         fp8.GemmSpec(a_scale_dtype="float16")
-    assert fp8.GemmSpec(out_dtype="float32", bias_dtype="bfloat16") == fp8.GemmSpec(out_dtype="f32", bias_dtype="bf16")
-    with pytest.raises(ValueError, match="beta is the factor of a residual, and there is none"):
+    assert fp8.GemmSpec(d_dtype="float32", bias_dtype="bfloat16") == fp8.GemmSpec(d_dtype="f32", bias_dtype="bf16")
+    with pytest.raises(ValueError, match="beta is the factor of C, and there is none"):
         fp8.GemmSpec(beta=True)
     with pytest.raises(TypeError, match="programmatic is 1; it must be True, False or None"):
         fp8.GemmSpec(programmatic=1)
@@ -265,7 +265,7 @@ def conforms(hint, value):
 
 @pytest.mark.parametrize("chip, spec, debug_waits", [
     ("sm_90a", fp8.GemmSpec(b_block=64, programmatic=True), 0),
-    ("sm_100a", fp8.GemmSpec(bias_dtype="f32", residual_dtype="bf16", beta=True, out_scale=True, batch=True), 100),
+    ("sm_100a", fp8.GemmSpec(bias_dtype="f32", c_dtype="bf16", beta=True, d_scale=True, batch=True), 100),
 ])
 def test_manifests_and_reports_are_of_their_types(chip, spec, debug_waits):
     kernel = fp8.compile(spec, chip=chip, debug_waits=debug_waits, assemble=False, cache=False)

@@ -45,7 +45,7 @@ def expect(spec):
     os.environ["FP8_FAKE_PARAMETERS"] = ",".join(map(str, sizes))
 
 def gemm(**options):
-    fp8.gemm(*map(Foreign, (a, a_scale, b, b_scale)), out=Foreign(d), **options)
+    fp8.gemm(*map(Foreign, (a, a_scale, b, b_scale)), d=Foreign(d), **options)
 
 def log(call):
     with open(os.environ["FP8_FAKE_LOG"]) as file:
@@ -71,7 +71,7 @@ def on_gpu(tmp_path):
 
 def test_launches(on_gpu):
     assert on_gpu("""
-        expect(fp8.GemmSpec(out_dtype="f32"))
+        expect(fp8.GemmSpec(d_dtype="f32"))
         gemm()
         gemm()
         print(len(log("cuModuleLoadDataEx")), len(log("cuLaunchKernelEx")), fp8.device_info().chip)
@@ -81,7 +81,7 @@ def test_launches(on_gpu):
 def test_programmatic_launches(on_gpu):
     assert on_gpu("""
         for programmatic in (None, False, True):
-            expect(fp8.GemmSpec(out_dtype="f32", programmatic=programmatic))
+            expect(fp8.GemmSpec(d_dtype="f32", programmatic=programmatic))
             gemm(programmatic=programmatic)
         print(["programmatic=1" in line for line in log("cuLaunchKernelEx")])
     """) == "[True, False, True]\n"
@@ -119,7 +119,7 @@ def test_a_gpu_that_no_kernel_is_for(on_gpu, capability):
 
 def test_a_launch_that_fails(on_gpu):
     assert on_gpu("""
-        expect(fp8.GemmSpec(out_dtype="f32"))
+        expect(fp8.GemmSpec(d_dtype="f32"))
         gemm()
         os.environ["FP8_FAKE_FAIL"] = "cuTensorMapReplaceAddress=1"
         try:
@@ -132,11 +132,11 @@ def test_a_launch_that_fails(on_gpu):
 def test_a_number_stays_on_the_device(on_gpu):
     """A captured graph reads it whenever it is replayed, however many others came since."""
     assert on_gpu("""
-        expect(fp8.GemmSpec(out_dtype="f32", residual_dtype="f32", beta=True))
-        gemm(residual=Foreign(c), beta=0.5)
+        expect(fp8.GemmSpec(d_dtype="f32", c_dtype="f32", beta=True))
+        gemm(c=Foreign(c), beta=0.5)
         first = get_device(0).number(0.5)
         for index in range(1000):
-            gemm(residual=Foreign(c), beta=index + 2.0)
+            gemm(c=Foreign(c), beta=index + 2.0)
         gc.collect()
         print(get_device(0).number(0.5) == first, ctypes.c_float.from_address(first).value, len(log("cuMemFree")))
     """) == "True 0.5 0\n"
@@ -146,7 +146,7 @@ def test_a_number_stays_on_the_device(on_gpu):
 def test_a_number_past_float32(on_gpu, beta):
     assert "is past the largest float32" in on_gpu(f"""
         try:
-            gemm(residual=Foreign(c), beta={beta})
+            gemm(c=Foreign(c), beta={beta})
         except ValueError as error:
             print(error)
     """)
@@ -154,8 +154,8 @@ def test_a_number_past_float32(on_gpu, beta):
 
 def test_copies_are_made_by_those_who_can(on_gpu):
     assert on_gpu("""
-        for wrong in ({"a": a[:, ::-1]}, {"a": aligned((m, k + 1), np.uint8)[:, 1:]}, {"out": aligned((m, n + 1), np.float32)[:, :n]}):
-            operands = {"a": a, "a_scale": a_scale, "b": b, "b_scale": b_scale, "out": d, **wrong}
+        for wrong in ({"a": a[:, ::-1]}, {"a": aligned((m, k + 1), np.uint8)[:, 1:]}, {"d": aligned((m, n + 1), np.float32)[:, :n]}):
+            operands = {"a": a, "a_scale": a_scale, "b": b, "b_scale": b_scale, "d": d, **wrong}
             try:
                 fp8.gemm(**{name: Foreign(array) for name, array in operands.items()})
             except ValueError as error:
@@ -165,7 +165,7 @@ def test_copies_are_made_by_those_who_can(on_gpu):
 
 def test_a_fork_leaves_the_parents_gpu_alone(on_gpu):
     assert on_gpu("""
-        expect(fp8.GemmSpec(out_dtype="f32"))
+        expect(fp8.GemmSpec(d_dtype="f32"))
         gemm()
         get_device(0).number(3.0)
         before = len(log("cu"))
@@ -196,18 +196,18 @@ def test_a_capture_is_not_ended(on_gpu):
             def on(self, index, stream):
                 return contextlib.nullcontext()
 
-        expect(fp8.GemmSpec(out_dtype="f32", residual_dtype="f32", beta=True))
+        expect(fp8.GemmSpec(d_dtype="f32", c_dtype="f32", beta=True))
         package = _launch.package
         for index in range(2):
             _launch.package = lambda array: Capturing()
             for beta in (0.5, 0.75):
                 try:
-                    gemm(residual=Foreign(c), beta=beta)
+                    gemm(c=Foreign(c), beta=beta)
                     print(beta, "captured")
                 except fp8.DeviceError as error:
                     print(str(error).split("captured, and ")[1])
             _launch.package = package
-            gemm(residual=Foreign(c), beta=0.5)
+            gemm(c=Foreign(c), beta=0.5)
     """).splitlines() == [
         "the kernel for these shapes is not on the GPU yet: make the same call once before the capture",
         "the kernel for these shapes is not on the GPU yet: make the same call once before the capture",
@@ -219,18 +219,18 @@ def test_a_capture_is_not_ended(on_gpu):
 def test_waits_for_the_stream_that_writes(on_gpu):
     """What the array interface says of its stream, unless it is the kernel's."""
     assert on_gpu("""
-        expect(fp8.GemmSpec(out_dtype="f32"))
+        expect(fp8.GemmSpec(d_dtype="f32"))
         for stream in (None, 1, 0x77, 0x88):
-            fp8.gemm(Foreign(a, stream), *map(Foreign, (a_scale, b, b_scale)), out=Foreign(d), stream=0x88)
-        fp8.gemm(Foreign(a, 1), *map(Foreign, (a_scale, b, b_scale)), out=Foreign(d))
+            fp8.gemm(Foreign(a, stream), *map(Foreign, (a_scale, b, b_scale)), d=Foreign(d), stream=0x88)
+        fp8.gemm(Foreign(a, 1), *map(Foreign, (a_scale, b, b_scale)), d=Foreign(d))
         gemm(stream=0x99)  # what of the arrays is in no stream is not waited for
-        fp8.gemm(*map(Foreign, (a, a_scale, b, b_scale)), out=Foreign(d, 0x55))
+        fp8.gemm(*map(Foreign, (a, a_scale, b, b_scale)), d=Foreign(d, 0x55))
         print([line.split()[1] for line in log("cuEventRecord")])
         one = aligned((1,), np.float32)
-        expect(fp8.GemmSpec(out_dtype="f32", residual_dtype="f32", beta=True, out_scale=True))
-        gemm(residual=Foreign(c, 0x44), beta=Foreign(one, 0x66), out_scale=Foreign(one, 0x33))
-        kernel = fp8.compile(fp8.GemmSpec(out_dtype="f32"), problem=(m, n, k), assemble=False)
-        expect(fp8.GemmSpec(out_dtype="f32"))
+        expect(fp8.GemmSpec(d_dtype="f32", c_dtype="f32", beta=True, d_scale=True))
+        gemm(c=Foreign(c, 0x44), beta=Foreign(one, 0x66), d_scale=Foreign(one, 0x33))
+        kernel = fp8.compile(fp8.GemmSpec(d_dtype="f32"), problem=(m, n, k), assemble=False)
+        expect(fp8.GemmSpec(d_dtype="f32"))
         kernel.launch(*map(Foreign, (a, a_scale, b, b_scale)), Foreign(d, 0x22), stream=0x77)
         print([line.split()[1] for line in log("cuEventRecord")][3:])
     """) == "['0x1', '0x77', '0x55']\n['0x44', '0x66', '0x33', '0x22']\n"
@@ -251,7 +251,7 @@ def test_streams_of_packages(on_gpu):
         class Stream:
             ptr = 0x77
 
-        expect(fp8.GemmSpec(out_dtype="f32"))
+        expect(fp8.GemmSpec(d_dtype="f32"))
         gemm(stream=Stream())
         gemm(stream=np.int64(0x77))
         print(len(log("cuLaunchKernelEx")))
@@ -269,7 +269,7 @@ def test_a_choice_under_way_does_not_outlive_tuning(on_gpu):
             return made
 
         _choice._compile_for = slow
-        expect(fp8.GemmSpec(out_dtype="f32"))
+        expect(fp8.GemmSpec(d_dtype="f32"))
         gemm()
         print(len(_choice._kernels.entries))
     """) == "0\n"
@@ -308,11 +308,11 @@ def test_dlpack_is_told_the_stream(on_gpu):
                 return self.array.__dlpack__()
 
         try:
-            fp8.gemm(*map(Packed, (a, a_scale, b, b_scale)), out=Packed(d), stream=0x77)
+            fp8.gemm(*map(Packed, (a, a_scale, b, b_scale)), d=Packed(d), stream=0x77)
         except fp8.DeviceError:
             pass  # the capsule says that it is in the host's memory
         try:
-            fp8.gemm(*map(Packed, (a, a_scale, b, b_scale)), out=Packed(d))
+            fp8.gemm(*map(Packed, (a, a_scale, b, b_scale)), d=Packed(d))
         except fp8.DeviceError:
             pass
         print()
@@ -322,8 +322,8 @@ def test_dlpack_is_told_the_stream(on_gpu):
 def test_tuning(on_gpu):
     """The fake driver's first launches are the quickest; what was measured is what is compiled then, in another process too."""
     lines = """
-        expect(fp8.GemmSpec(out_dtype="f32", config="tile = 16 x 64 x 128"))
-        spec = fp8.GemmSpec(out_dtype="f32")
+        expect(fp8.GemmSpec(d_dtype="f32", config="tile = 16 x 64 x 128"))
+        spec = fp8.GemmSpec(d_dtype="f32")
         found = fp8.tune(np.int64(m), n, k, spec, top=3, progress=True) if os.environ["TUNE"] else ()
         tiles = [one.config.split(", launch")[0] for one in found]
         print(len(found), len(set(tiles)), tiles.count(tiles[0]) if found else 0, [one.us for one in found] == sorted(one.us for one in found))

@@ -11,7 +11,7 @@ import fp8
 import ml_dtypes
 import numpy as np
 import pytest
-from fp8._call import PARAMETERS, Call
+from fp8._call import Call, parameters
 from problem import Problem
 
 
@@ -31,30 +31,30 @@ def test_computes(shape, chip):
 @pytest.mark.parametrize("dtype", ["float32", np.float16, "bf16", np.dtype("float32"), ml_dtypes.bfloat16])
 def test_output_types(dtype):
     p = Problem(24, 40, 144)
-    d = simulate(p, out_dtype=dtype)
+    d = simulate(p, d_dtype=dtype)
     assert d.dtype == (ml_dtypes.bfloat16 if dtype == "bf16" else np.dtype(dtype))
     p.check(d)
 
 
 def test_fp8_output_saturates():
     p = Problem(24, 48, 512)
-    d = simulate(p, out_dtype="float8_e4m3fn")
+    d = simulate(p, d_dtype="float8_e4m3fn")
     assert (np.abs(d.astype(np.float32)) == 448).any(), "nothing saturates"
     p.check(d)
 
 
 def test_what_follows_the_sum():
     p = Problem(40, 72, 160)
-    p.check(simulate(p, residual=p.c, beta=-0.5, bias=p.bias, out_dtype="float32"), residual=p.c, beta=-0.5, bias=p.bias)
+    p.check(simulate(p, c=p.c, beta=-0.5, bias=p.bias, d_dtype="float32"), c=p.c, beta=-0.5, bias=p.bias)
     half = p.c.astype(ml_dtypes.bfloat16)
-    p.check(simulate(p, residual=half, out_dtype="float32"), residual=half)
+    p.check(simulate(p, c=half, d_dtype="float32"), c=half)
 
 
 @pytest.mark.parametrize("beta", [3, np.float32(3), np.float64(3), np.int64(3), np.float16(3), ml_dtypes.bfloat16(3), True + 2, np.full((1,), 3, np.float32),
                                   np.full((1, 1), 3, np.float32), np.array(3, np.float32)], ids=lambda beta: type(beta).__name__)
 def test_beta_is_a_number_or_an_array_of_one(beta):
     p = Problem(16, 32, 128)
-    p.check(simulate(p, residual=p.c, beta=beta, out_dtype="float32"), residual=p.c, beta=3)
+    p.check(simulate(p, c=p.c, beta=beta, d_dtype="float32"), c=p.c, beta=3)
 
 
 @pytest.mark.parametrize("chip", ["sm_90a", "sm_100a"])
@@ -63,27 +63,27 @@ def test_beta_is_a_number_or_an_array_of_one(beta):
 def test_any_n(n, dtype, chip):
     """Rows that are no multiple of 16 bytes: of the bias, of C, of D."""
     p = Problem(20, n, 144)
-    addends = {"residual": p.c.astype(dtype), "bias": p.bias.astype(dtype)}
-    p.check(simulate(p, out_dtype=dtype, chip=chip, **addends), **addends)
+    addends = {"c": p.c.astype(dtype), "bias": p.bias.astype(dtype)}
+    p.check(simulate(p, d_dtype=dtype, chip=chip, **addends), **addends)
 
 
-@pytest.mark.parametrize("out_scale", [0.25, np.float32(0.25), np.full((1,), 0.25, np.float32), 1])
+@pytest.mark.parametrize("d_scale", [0.25, np.float32(0.25), np.full((1,), 0.25, np.float32), 1])
 @pytest.mark.parametrize("dtype", ["float8_e4m3fn", "float32"])
-def test_out_scale(out_scale, dtype):
+def test_out_scale(d_scale, dtype):
     p = Problem(24, 48, 256)
-    d = simulate(p, residual=p.c, beta=2.0, bias=p.bias, out_scale=out_scale, out_dtype=dtype)
-    p.check(d, residual=p.c, beta=2.0, bias=p.bias, out_scale=out_scale)
+    d = simulate(p, c=p.c, beta=2.0, bias=p.bias, d_scale=d_scale, d_dtype=dtype)
+    p.check(d, c=p.c, beta=2.0, bias=p.bias, d_scale=d_scale)
 
 
 @pytest.mark.parametrize("b_block", [128, 1])
 @pytest.mark.parametrize("chip", ["sm_90a", "sm_100a"])
 def test_batch(chip, b_block):
     p = Problem(20, 33, 272, b_block=b_block, batch=(3,))
-    d = simulate(p, residual=p.c, beta=0.5, bias=p.bias, b_block=b_block, out_dtype="float32", chip=chip)
+    d = simulate(p, c=p.c, beta=0.5, bias=p.bias, b_block=b_block, d_dtype="float32", chip=chip)
     assert d.shape == (3, 20, 33)
-    p.check(d, residual=p.c, beta=0.5, bias=p.bias)
+    p.check(d, c=p.c, beta=0.5, bias=p.bias)
     turned = [np.swapaxes(scale, -1, -2) if b_block == 1 or scale is p.a_scale else scale for scale in (p.a_scale, p.b_scale)]
-    again = fp8.gemm(p.a, turned[0], p.b, turned[1], residual=p.c, beta=0.5, bias=p.bias, b_block=b_block, out_dtype="float32", chip=chip, simulate=True)
+    again = fp8.gemm(p.a, turned[0], p.b, turned[1], c=p.c, beta=0.5, bias=p.bias, b_block=b_block, d_dtype="float32", chip=chip, simulate=True)
     assert np.array_equal(again, d)
 
 
@@ -95,13 +95,13 @@ def test_batch_where_it_lies():
     apart = np.zeros((2, 40, 128), p.a.dtype)
     apart[:, 3:19] = p.a
     out = np.full((16, 2, 32), np.nan, np.float32).swapaxes(0, 1)
-    assert fp8.gemm(apart[:, 3:19], p.a_scale, *shared, out=out, simulate=True, scale_layout="row_major") is out
+    assert fp8.gemm(apart[:, 3:19], p.a_scale, *shared, d=out, simulate=True, scale_layout="row_major") is out
     p.check(out)
 
 
 def test_beta_of_0_does_not_read_c():
     p = Problem(16, 32, 128)
-    p.check(simulate(p, residual=np.full((16, 32), np.nan, np.float32), beta=0))
+    p.check(simulate(p, c=np.full((16, 32), np.nan, np.float32), beta=0))
 
 
 @pytest.mark.parametrize("beta", [0, 1, np.float32(0)])
@@ -126,7 +126,7 @@ def test_gradients_are_refused(monkeypatch):
         with pytest.raises(ValueError, match="fp8.gemm has no gradient, and an operand requires one: call it under torch.no_grad"):
             without(p, **{name: operand})
     enabled = False
-    p.check(without(p, bias=p.bias.view(Recorded), out_dtype="float32"), bias=p.bias)
+    p.check(without(p, bias=p.bias.view(Recorded), d_dtype="float32"), bias=p.bias)
 
 
 def test_scale_layouts():
@@ -167,14 +167,14 @@ def test_operands_where_they_lie():
     wide = np.zeros((20, 301), ml_dtypes.float8_e4m3fn)
     wide[:, 5:133] = p.a
     p.check(fp8.gemm(wide[:, 5:133], p.a_scale, np.asfortranarray(p.b), p.b_scale, simulate=True))
-    bits = fp8.gemm(p.a.view(np.uint8), p.a_scale, p.b.view(np.uint8), p.b_scale, simulate=True, out_dtype="float32")
+    bits = fp8.gemm(p.a.view(np.uint8), p.a_scale, p.b.view(np.uint8), p.b_scale, simulate=True, d_dtype="float32")
     p.check(bits)
 
 
 def test_out():
     p = Problem(20, 24, 128)
     for out in (np.full((20, 24), np.nan, np.float32), np.full((20, 31), np.nan, np.float32)[:, 3:27]):
-        assert fp8.gemm(*p.operands, simulate=True, out=out) is out
+        assert fp8.gemm(*p.operands, simulate=True, d=out) is out
         p.check(out)
 
 
@@ -185,7 +185,7 @@ def test_nothing_to_compute(shape):
 
 def test_no_k_is_beta_c():
     p = Problem(16, 32, 0)
-    d = fp8.gemm(*p.operands, simulate=True, residual=p.c, beta=2.0, out_dtype="float32", scale_layout="row_major")
+    d = fp8.gemm(*p.operands, simulate=True, c=p.c, beta=2.0, d_dtype="float32", scale_layout="row_major")
     assert np.array_equal(d, 2 * p.c)
 
 
@@ -210,36 +210,36 @@ WRONG = {
     "integers": (lambda p: {"a": p.a.astype(np.int32)}, TypeError, "a is of int32; it must be of float8_e4m3fn"),
     "huge M": (lambda p: {"a": np.broadcast_to(p.a[:1], (2**31, 256))}, ValueError, "M is 2147483648; it must be below 2^31, the range of TMA coordinates"),
     "huge N": (lambda p: {"b": np.broadcast_to(p.b[:1], (2**40, 256))}, ValueError, "N is 1099511627776; it must be below 2^31"),
-    "beta without a residual": (lambda p: {"beta": 2.0}, ValueError, "beta is 2.0, the factor of a residual, and there is none: pass residual, or leave beta out"),
-    "array of beta without a residual": (lambda p: {"beta": np.ones(1, np.float32)}, ValueError, "beta is an array, the factor of a residual, and there is none"),
+    "beta without a residual": (lambda p: {"beta": 2.0}, ValueError, "beta is 2.0, the factor of C, and there is none: pass c, or leave beta out"),
+    "array of beta without a residual": (lambda p: {"beta": np.ones(1, np.float32)}, ValueError, "beta is an array, the factor of C, and there is none"),
     "type of scales": (lambda p: {"a_scale": p.a_scale.astype(np.float64)}, TypeError, "a_scale is of float64; it must be of float32 or bfloat16"),
-    "type of c": (lambda p: {"residual": p.c.astype(np.int32)}, TypeError, "residual is of int32; it must be of bfloat16, float16 or float32"),
-    "type of d": (lambda p: {"out_dtype": "int8"}, TypeError, "out_dtype is int8; it must be bfloat16, float16, float32 or float8_e4m3fn"),
+    "type of c": (lambda p: {"c": p.c.astype(np.int32)}, TypeError, "c is of int32; it must be of bfloat16, float16 or float32"),
+    "type of d": (lambda p: {"d_dtype": "int8"}, TypeError, "d_dtype is int8; it must be bfloat16, float16, float32, float8_e4m3fn or float8_e5m2"),
     "rank": (lambda p: {"a": p.a[0]}, ValueError, "a has 1 dimensions; it must be M x K, or L x M x K of a batch"),
     "b transposed": (lambda p: {"b": p.b.T}, ValueError, "both have K columns, b is not transposed"),
     "batches": (lambda p: {"a": np.stack([p.a, p.a]), "b": np.stack([p.b] * 3)}, ValueError, "a is 2 x 16 x 256 and b is 3 x 32 x 256: they must be matrices, or batches of as many"),
     "batch of a alone": (lambda p: {"a": p.a[None]}, ValueError, "a is 1 x 16 x 256 and b is 32 x 256: they must be matrices, or batches of as many"),
     "batch of scales": (lambda p: {"a": p.a[None], "b": p.b[None]}, ValueError, "a_scale is 16 x 2; it must be L x M x K/128, 1 x 16 x 2"),
-    "type of out_scale": (lambda p: {"out_scale": np.ones(1, np.float16)}, TypeError, "out_scale is of float16; it must be of float32; or a number"),
+    "type of d_scale": (lambda p: {"d_scale": np.ones(1, np.float16)}, TypeError, "d_scale is of float16; it must be of float32; or a number"),
     "k": (lambda p: {"a": p.a[:, :40], "b": p.b[:, :40]}, ValueError, "K is 40; it must be a multiple of 16"),
     "shape of a_scale": (lambda p: {"a_scale": p.a_scale[:, :1]}, ValueError, "a_scale is 16 x 1; it must be M x K/128, 16 x 2, as scale_layout='row_major' says"),
     "shape of b_scale": (lambda p: {"b_scale": p.b_scale[:, :1]}, ValueError, "b_scale is 1 x 1; it must be N/128 x K/128, 1 x 2"),
-    "shape of c": (lambda p: {"residual": p.c[:4]}, ValueError, "residual is 4 x 32; it must be M x N, 16 x 32"),
+    "shape of c": (lambda p: {"c": p.c[:4]}, ValueError, "c is 4 x 32; it must be M x N, 16 x 32"),
     "shape of bias": (lambda p: {"bias": p.bias[:4]}, ValueError, "bias is 4; it must have N elements, 32"),
-    "shape of out": (lambda p: {"out": np.zeros((2, 2), np.float32)}, ValueError, "out is 2 x 2; it must be M x N, 16 x 32"),
-    "type of out": (lambda p: {"out": np.zeros((16, 32), np.float32), "out_dtype": "float16"}, TypeError, "out is of float32 and out_dtype is float16"),
+    "shape of out": (lambda p: {"d": np.zeros((2, 2), np.float32)}, ValueError, "d is 2 x 2; it must be M x N, 16 x 32"),
+    "type of out": (lambda p: {"d": np.zeros((16, 32), np.float32), "d_dtype": "float16"}, TypeError, "d is of float32 and d_dtype is float16"),
     "layout": (lambda p: {"scale_layout": "rows"}, ValueError, "scale_layout is 'rows'"),
     "b_block": (lambda p: {"b_block": 32}, ValueError, "b_block is 32; it must be 128, 64 or 1"),
     "no array": (lambda p: {"a": [[1.0]]}, TypeError, "a is a list; it must be an array of numpy, torch or cupy"),
-    "beta": (lambda p: {"residual": p.c, "beta": np.ones(2, np.float32)}, ValueError, "beta is 2 on cpu; it must be a number, or an array of one float32 on cpu"),
-    "type of beta": (lambda p: {"residual": p.c, "beta": "3"}, TypeError, "beta is a str; it must be an array"),
-    "beta past float32": (lambda p: {"residual": p.c, "beta": np.ones(1)}, TypeError, "beta is of float64; it must be of float32; or a number"),
-    "type of out alone": (lambda p: {"out": np.zeros((16, 32))}, TypeError, "out is of float64; it must be of bfloat16, float16, float32 or float8_e4m3fn"),
+    "beta": (lambda p: {"c": p.c, "beta": np.ones(2, np.float32)}, ValueError, "beta is 2 on cpu; it must be a number, or an array of one float32 on cpu"),
+    "type of beta": (lambda p: {"c": p.c, "beta": "3"}, TypeError, "beta is a str; it must be an array"),
+    "beta past float32": (lambda p: {"c": p.c, "beta": np.ones(1)}, TypeError, "beta is of float64; it must be of float32; or a number"),
+    "type of out alone": (lambda p: {"d": np.zeros((16, 32))}, TypeError, "d is of float64; it must be of bfloat16, float16, float32, float8_e4m3fn or float8_e5m2"),
     "complex": (lambda p: {"bias": p.bias.astype(np.complex64)}, TypeError, "bias is an array of complex64, which no kernel takes: convert it"),
     "shape of a_scale, undecided": (lambda p: {"a_scale": p.a_scale[:, :1], "scale_layout": None}, ValueError, "a_scale is 16 x 1; it must be M x K/128, 16 x 2 or K/128 x M, 2 x 16"),
-    "large beta": (lambda p: {"residual": p.c, "beta": 1e300}, ValueError, "beta is past the largest float32: pass a smaller number"),
-    "overlapping out": (lambda p: {"out": np.lib.stride_tricks.as_strided(np.zeros(32, np.float32), (16, 32), (0, 4))}, ValueError,
-                        "out has strides of 0 x 1 elements, so that elements share memory"),
+    "large beta": (lambda p: {"c": p.c, "beta": 1e300}, ValueError, "beta is past the largest float32: pass a smaller number"),
+    "overlapping out": (lambda p: {"d": np.lib.stride_tricks.as_strided(np.zeros(32, np.float32), (16, 32), (0, 4))}, ValueError,
+                        "d has strides of 0 x 1 elements, so that elements share memory"),
     "chip": (lambda p: {"chip": "sm_80"}, ValueError, "there is no chip 'sm_80'; there are sm_90a"),
 }
 
@@ -257,8 +257,8 @@ def test_read_only_out():
     p = Problem(16, 32, 128)
     out = np.zeros((16, 32), np.float32)
     out.flags.writeable = False
-    with pytest.raises(ValueError, match="out is read-only"):
-        without(p, out=out)
+    with pytest.raises(ValueError, match="d is read-only"):
+        without(p, d=out)
 
 
 def test_says_what_is_missing_without_a_gpu(monkeypatch):
@@ -267,10 +267,34 @@ def test_says_what_is_missing_without_a_gpu(monkeypatch):
         without(Problem(16, 32, 128), simulate=False)
 
 
+ALIASES = {"out_dtype": "d_dtype", "residual": "c", "out_scale": "d_scale", "out": "d"}
+
+
 def test_one_list_of_operands():
-    """`gemm` spells out the fields of a Call, with their defaults, for its readers; the table has every array among them."""
-    parameters = {name: parameter.default for name, parameter in inspect.signature(fp8.gemm).parameters.items()}
-    where = {"simulate": False, "chip": None}
-    assert parameters == {name: Call._field_defaults.get(name, inspect.Parameter.empty) for name in Call._fields} | where
-    options = ("out_dtype", "scale_layout", "b_block", "stream", "programmatic")
-    assert {parameter.keyword for parameter in PARAMETERS} == set(Call._fields) - set(options)
+    """`gemm` spells out the fields of a Call, with their defaults, for its readers; the library's table has every array among them."""
+    given = {name: parameter.default for name, parameter in inspect.signature(fp8.gemm).parameters.items()}
+    others = {"simulate": False, "chip": None} | dict.fromkeys(ALIASES)
+    assert given == {name: Call._field_defaults.get(name, inspect.Parameter.empty) for name in Call._fields} | others
+    options = ("d_dtype", "scale_layout", "b_block", "stream", "programmatic")
+    assert {parameter.name for parameter in parameters()} == set(Call._fields) - set(options)
+
+
+def test_other_keywords_of_operands():
+    p = Problem(16, 32, 128)
+    d = np.full((16, 32), np.nan, np.float32)
+    assert fp8.gemm(*p.operands, residual=p.c, beta=0.5, out_scale=2.0, out=d, out_dtype="float32", simulate=True) is d
+    wanted = fp8.gemm(*p.operands, c=p.c, beta=0.5, d_scale=2.0, d_dtype="float32", simulate=True)
+    assert (d == wanted).all()
+    options = {"residual": p.c, "beta": 0.5, "out_scale": 2.0, "out_dtype": "float32"}
+    assert (fp8.reference_gemm(*p.operands, **options) == fp8.reference_gemm(*p.operands, c=p.c, beta=0.5, d_scale=2.0, d_dtype="float32")).all()
+    assert fp8.testing.compare(d, *p.operands, **options).ok
+    assert not fp8.testing.compare(d, *p.operands, **{**options, "out_scale": 1.0}).ok
+
+
+@pytest.mark.parametrize("alias", ALIASES)
+def test_a_keyword_and_its_alias_are_one(alias):
+    p = Problem(16, 32, 128)
+    given = {"d_dtype": "float32", "c": p.c, "d_scale": 2.0, "d": np.zeros((16, 32), np.float32)}[ALIASES[alias]]
+    with pytest.raises(TypeError, match=f"{ALIASES[alias]} and {alias} are one argument: pass {ALIASES[alias]}"):
+        fp8.gemm(*p.operands, simulate=True, **{alias: given, ALIASES[alias]: given})
+

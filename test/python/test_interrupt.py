@@ -15,7 +15,7 @@ from problem import Problem
 
 # Of this size a simulation takes minutes: one that is not interrupted outlasts the test.
 p = Problem(1024, 1024, 4096)
-kernel = fp8.compile(fp8.GemmSpec(out_dtype="f32", config="tile = 128 x 128 x 128"), chip="sm_90a", assemble=False)
+kernel = fp8.compile(fp8.GemmSpec(d_dtype="f32", config="tile = 128 x 128 x 128"), chip="sm_90a", assemble=False)
 d = np.full((1024, 1024), np.nan, np.float32)
 arrays = (p.a, np.ascontiguousarray(p.a_scale.T), p.b, p.b_scale, d)
 
@@ -86,11 +86,11 @@ def test_twice_in_a_row():
 
 def test_gemm_and_the_signal_of_a_keyboard():
     assert run("""
-        fp8.gemm(*Problem(16, 32, 128).operands, simulate=True, out_dtype="float32")
+        fp8.gemm(*Problem(16, 32, 128).operands, simulate=True, d_dtype="float32")
         timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
         timer.start()
         try:
-            fp8.gemm(*p.operands, simulate=True, out_dtype="float32")
+            fp8.gemm(*p.operands, simulate=True, d_dtype="float32")
         except KeyboardInterrupt:
             print("ended")
     """) == ["ended"]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fp8._numeric import NumPy, round_to
-from fp8._types import FORMATS
+from fp8._types import by_name
 from fp8.quantize import _encode, quantize_blockwise
 from fp8.reference import reference_gemm
 
@@ -29,7 +29,7 @@ def test_bfloat16_of_float32():
     codes = np.random.default_rng(2).integers(0, 2**32, 100000, dtype=np.uint64).astype(np.uint32)
     x = codes.view(np.float32)
     x = x[~np.isnan(x)]
-    rounded = NumPy().narrow(round_to(NumPy(), x.astype(np.float64), FORMATS["bfloat16"]), FORMATS["bfloat16"])
+    rounded = NumPy().narrow(round_to(NumPy(), x.astype(np.float64), by_name()["bfloat16"]), by_name()["bfloat16"])
     np.testing.assert_array_equal(rounded.astype(np.float32), x.astype(ml_dtypes.bfloat16).astype(np.float32))
 
 
@@ -40,5 +40,5 @@ def test_types(dtype):
     assert values.dtype == ml_dtypes.float8_e4m3fn and scales.dtype == ml_dtypes.bfloat16 and scales.strides == (136 * 2, 2)
     quotients = x.astype(np.float32) / scales.astype(np.float32).T[:, np.arange(200) // 128]
     assert (values.view(np.uint8) == quotients.clip(-448, 448).astype(ml_dtypes.float8_e4m3fn).view(np.uint8)).all()
-    d = reference_gemm(values, scales, values, quantize_blockwise(x, (128, 128))[1], out_dtype=ml_dtypes.bfloat16)
+    d = reference_gemm(values, scales, values, quantize_blockwise(x, (128, 128))[1], d_dtype=ml_dtypes.bfloat16)
     assert d.dtype == ml_dtypes.bfloat16

@@ -13,7 +13,7 @@ START = """
 import fp8, numpy as np
 from problem import Problem
 p = Problem(1024, 1024, 4096)
-kernel = fp8.compile(fp8.GemmSpec(out_dtype="f32", config="tile = 128 x 128 x 128"), chip="sm_90a", assemble=False)
+kernel = fp8.compile(fp8.GemmSpec(d_dtype="f32", config="tile = 128 x 128 x 128"), chip="sm_90a", assemble=False)
 arrays = (p.a, np.ascontiguousarray(p.a_scale.T), p.b, p.b_scale, np.full((1024, 1024), np.nan, np.float32))
 """
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from fp8._numeric import NumPy, round_to
-from fp8._types import FORMATS
+from fp8._types import by_name
 from fp8.quantize import quantize_blockwise
 from fp8.reference import reference_gemm
 from fp8.testing import assert_close, compare
@@ -50,11 +50,11 @@ def test_epilogue():
     rng = np.random.default_rng(3)
     bias, residual = rng.standard_normal(N).astype(np.float32), rng.standard_normal((M, N)).astype(np.float16)
     plain = reference_gemm(a, a_scale, b, b_scale)
-    full = reference_gemm(a, a_scale, b, b_scale, bias=bias, residual=residual, beta=0.5)
+    full = reference_gemm(a, a_scale, b, b_scale, bias=bias, c=residual, beta=0.5)
     assert (full == plain + residual.astype(float) * 0.5 + bias).all()
-    unread = reference_gemm(a, a_scale, b, b_scale, residual=np.full((M, N), np.nan), beta=0)
+    unread = reference_gemm(a, a_scale, b, b_scale, c=np.full((M, N), np.nan), beta=0)
     assert (unread == plain).all()
-    empty = reference_gemm(a[:, :0], a_scale[:0], b[:, :0], b_scale[:, :0], residual=residual)
+    empty = reference_gemm(a[:, :0], a_scale[:0], b[:, :0], b_scale[:, :0], c=residual)
     assert (empty == residual).all()
 
 
@@ -108,24 +108,24 @@ def test_rounding_is_numpys(dtype):
     x = np.concatenate([rng.standard_normal(5000) * np.exp2(rng.integers(-170, 140, 5000)), [np.inf, -np.inf, np.nan, 0.0, -0.0, large, -large],
                         large * (1 + limits.eps / 4) * np.array([1, 0.9999999]), small * np.array([0.5, 0.51, 1.5])])
     with np.errstate(over="ignore"):
-        np.testing.assert_array_equal(round_to(NumPy(), x, FORMATS[dtype]), x.astype(dtype).astype(float))
+        np.testing.assert_array_equal(round_to(NumPy(), x, by_name()[dtype]), x.astype(dtype).astype(float))
 
 
 def test_rounding_to_bfloat16_is_done_once():
     tie = 1 + 2.0**-8
     x = np.array([tie, tie + 2.0**-40, tie + 2.0**-7, 3.4e38])
-    assert round_to(NumPy(), x, FORMATS["bfloat16"]).tolist() == [1, 1 + 2.0**-7, 1 + 2.0**-6, np.inf]
+    assert round_to(NumPy(), x, by_name()["bfloat16"]).tolist() == [1, 1 + 2.0**-7, 1 + 2.0**-6, np.inf]
 
 
 def test_output_types():
     one = np.full((1, 1), 0x38, np.uint8)  # 1.0
     scale = np.array([[1.0]], np.float32)
     for name, large in [("float16", np.inf), ("float32", 1e6), ("float8_e4m3fn", 448), ("bfloat16", 999424.0)]:
-        d = reference_gemm(one, scale * 1e6, one, scale, out_dtype=name)
-        assert NumPy().widen(d, FORMATS[name]).tolist() == [[large]]
+        d = reference_gemm(one, scale * 1e6, one, scale, d_dtype=name)
+        assert NumPy().widen(d, by_name()[name]).tolist() == [[large]]
     assert reference_gemm(one, scale, one, scale).dtype == np.float64
-    with pytest.raises(TypeError, match="out_dtype is int8; it must be bfloat16, float16, float32 or float8_e4m3fn"):
-        reference_gemm(one, scale, one, scale, out_dtype=np.int8)
+    with pytest.raises(TypeError, match="d_dtype is int8; it must be bfloat16, float16, float32, float8_e4m3fn or float8_e5m2"):
+        reference_gemm(one, scale, one, scale, d_dtype=np.int8)
 
 
 @pytest.mark.parametrize("change, message", [
@@ -134,7 +134,7 @@ def test_output_types():
     ({"b_scale": np.zeros((2, 3))}, "b_scale is 2 x 3; it is 2 x 2"),
     ({"b_block": 32}, "b_block is 32"),
     ({"bias": np.zeros(M)}, "the bias is 130; it has one number for each of 140 columns"),
-    ({"residual": np.zeros((N, M))}, "the residual C is 140 x 130; it is 130 x 140"),
+    ({"c": np.zeros((N, M))}, "C is 140 x 130; it is 130 x 140"),
     ({"beta": np.ones(2)}, "beta is 2; it is a number, or an array of one"),
     ({"scale_layout": "rows"}, "scale_layout is 'rows'; it must be 'row_major'"),
     ({"a_scale": np.zeros((3, 2, M))}, "a_scale is 3 x 2 x 130; it must be M x K/128, 130 x 2 or"),
@@ -147,7 +147,7 @@ def test_errors(change, message):
 @pytest.fixture(scope="module")
 def right():
     inputs = operands()
-    return reference_gemm(*inputs, out_dtype="float16"), inputs
+    return reference_gemm(*inputs, d_dtype="float16"), inputs
 
 
 def spoil(d, how):
@@ -182,7 +182,7 @@ def test_a_dropped_block_is_found(right):
     d, (a, a_scale, b, b_scale) = right
     a = a.copy()
     a.view(np.uint8)[:, 128:] = 0
-    assert not compare(reference_gemm(a, a_scale, b, b_scale, out_dtype="float16"), *right[1])
+    assert not compare(reference_gemm(a, a_scale, b, b_scale, d_dtype="float16"), *right[1])
 
 
 def test_rounding_down_is_right_but_off(right):
@@ -200,8 +200,8 @@ def test_edges_of_the_type():
     for value, sizes in [(edge[0], {65504: True, 70000: True, 60000: False}), (edge[1], {65520: True, 70000: False, 65504: True})]:
         for size, ok in sizes.items():
             assert compare(np.array([[value]]), one, scale * size, one, scale).ok == ok, (value, size)
-    assert compare(np.array([[0x7E]], np.uint8), one, scale * 1e6, one, scale, out_dtype="float8_e4m3fn").ok
-    assert not compare(np.array([[0x7D]], np.uint8), one, scale * 1e6, one, scale, out_dtype="float8_e4m3fn").ok
+    assert compare(np.array([[0x7E]], np.uint8), one, scale * 1e6, one, scale, d_dtype="float8_e4m3fn").ok
+    assert not compare(np.array([[0x7D]], np.uint8), one, scale * 1e6, one, scale, d_dtype="float8_e4m3fn").ok
     assert compare(np.array([[5.0]], np.float32), one, scale * 2.0**100, one, scale * 2.0**100).ok  # sums that may overflow on the way
     assert compare(np.array([[np.inf]], np.float32), one, scale * np.inf, one, scale).ok
     assert not compare(np.array([[-np.inf]], np.float32), one, scale * np.inf, one, scale).ok
@@ -214,4 +214,4 @@ def test_compare_refuses_other_results(right):
     with pytest.raises(ValueError, match=r"D has the shape \(130, 139\)"):
         compare(d[:, 1:], *inputs)
     with pytest.raises(ValueError, match="D is of type float16, not bfloat16"):
-        compare(d, *inputs, out_dtype="bfloat16")
+        compare(d, *inputs, d_dtype="bfloat16")

@@ -7,7 +7,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from fp8._numeric import Torch, arrays_of, round_to
-from fp8._types import FORMATS
+from fp8._types import by_name
 from fp8.quantize import _encode, quantize_blockwise
 from fp8.reference import reference_gemm
 from fp8.testing import compare
@@ -68,13 +68,13 @@ def test_reference(b_block, device):
     b, b_scale = quantize_blockwise(torch.randn(140, 200, device=device), (b_block, 128))
     bias, residual = torch.randn(140, device=device), torch.randn(130, 140, device=device).to(torch.bfloat16)
     options = {"b_block": b_block, "beta": 0.5}
-    d = reference_gemm(a, a_scale, b, b_scale, bias=bias, residual=residual, **options)
+    d = reference_gemm(a, a_scale, b, b_scale, bias=bias, c=residual, **options)
     assert d.device.type == device and d.dtype == torch.float64
     arrays = [codes(a), a_scale.cpu().numpy(), codes(b), b_scale.cpu().numpy()]
-    expected = reference_gemm(*arrays, bias=bias.cpu().numpy(), residual=residual.cpu().float().numpy(), **options)
+    expected = reference_gemm(*arrays, bias=bias.cpu().numpy(), c=residual.cpu().float().numpy(), **options)
     np.testing.assert_allclose(d.cpu().numpy(), expected, 1e-12, 1e-12)
     for dtype in (torch.bfloat16, torch.float16, torch.float32, torch.float8_e4m3fn):
-        rounded = reference_gemm(a, a_scale, b, b_scale, out_dtype=dtype, **options)
+        rounded = reference_gemm(a, a_scale, b, b_scale, d_dtype=dtype, **options)
         assert rounded.dtype == dtype
         assert compare(rounded, a, a_scale, b, b_scale, **options).ok
         wrong = rounded.clone()
@@ -86,6 +86,6 @@ def test_reference(b_block, device):
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float32])
 def test_rounding_is_torchs(dtype, device):
     x = torch.from_numpy(np.random.default_rng(2).integers(0, 2**32, 100000, dtype=np.uint64).astype(np.uint32).view(np.float32)).to(device)
-    target = FORMATS[str(dtype).removeprefix("torch.")]
+    target = by_name()[str(dtype).removeprefix("torch.")]
     rounded = arrays_of(x).narrow(round_to(arrays_of(x), x.to(torch.float64), target), target)
     assert torch.equal(torch.nan_to_num(rounded.float(), 7.0), torch.nan_to_num(x.to(dtype).float(), 7.0))

@@ -24,7 +24,7 @@ def operands():
 
 
 def compute(a, a_scale, b, b_scale, **options):
-    return fp8.gemm(a, a_scale * 2, b, b_scale, out_dtype=torch.float32, simulate=True, **options) + 1
+    return fp8.gemm(a, a_scale * 2, b, b_scale, d_dtype=torch.float32, simulate=True, **options) + 1
 
 
 def test_gradients_are_refused(operands):
@@ -66,9 +66,9 @@ def test_the_operator_takes_what_a_call_does():
 
     arguments = torch.ops.fp8.gemm.default._schema.arguments
     parameters = {argument.name: argument.default_value if argument.has_default_value() else inspect.Parameter.empty for argument in arguments}
-    tensors = {f"{name}_tensor": None for name in ("beta", "out_scale")}
-    call = {name: Call._field_defaults.get(name, inspect.Parameter.empty) for name in Call._fields if name not in ("out", "stream")}
-    assert parameters == call | tensors and _torch._NUMBERS == ("beta", "out_scale")
+    tensors = {f"{name}_tensor": None for name in ("beta", "d_scale")}
+    call = {name: Call._field_defaults.get(name, inspect.Parameter.empty) for name in Call._fields if name not in ("d", "stream")}
+    assert parameters == call | tensors and _torch._NUMBERS == ("beta", "d_scale")
 
 
 def test_a_call_that_was_made_before(on_gpu):
@@ -101,23 +101,23 @@ def test_a_call_that_was_made_before(on_gpu):
             shapes = ((m, k), np.uint8, e4m3), ((1, m), np.float32, torch.float32), ((n, k), np.uint8, e4m3), ((1, 1), np.float32, torch.float32)
             operands = [Tensor(aligned(shape, dtype), kind) for shape, dtype, kind in shapes]
             out = Tensor(aligned((m, n), np.float32))
-            assert fp8.gemm(*operands, out=out, stream=0x77, **options) is out
+            assert fp8.gemm(*operands, d=out, stream=0x77, **options) is out
             return len(checked), len(log("cuLaunchKernelEx")), len(_torch._plans.entries)
 
-        expect(fp8.GemmSpec(out_dtype="f32"))
+        expect(fp8.GemmSpec(d_dtype="f32"))
         print(tensors(), tensors())
         _choice.forget_choices()
         print(tensors(), tensors())
-        expect(fp8.GemmSpec(out_dtype="f32", residual_dtype="f32", beta=True))
+        expect(fp8.GemmSpec(d_dtype="f32", c_dtype="f32", beta=True))
         residual = Tensor(aligned((m, n), np.float32))
-        print(tensors(residual=residual, beta=0.5), tensors(residual=residual, beta=0.5), tensors(residual=residual, beta=0.75))
+        print(tensors(c=residual, beta=0.5), tensors(c=residual, beta=0.5), tensors(c=residual, beta=0.75))
         try:
-            tensors(residual=Tensor(aligned((m, n + 1), np.float32)))
+            tensors(c=Tensor(aligned((m, n + 1), np.float32)))
         except ValueError as error:
             print(error)
     """).splitlines() == [
         "(1, 1, 1) (1, 2, 1)",
         "(2, 3, 1) (2, 4, 1)",
         "(3, 5, 2) (3, 6, 2) (4, 7, 2)",
-        "residual is 16 x 33; it must be M x N, 16 x 32",
+        "c is 16 x 33; it must be M x N, 16 x 32",
     ]

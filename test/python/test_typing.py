@@ -23,10 +23,10 @@ import numpy as np
 x: np.ndarray[Any, np.dtype[np.float32]] = np.zeros((16, 128), np.float32)
 a, a_scale = fp8.quantize_blockwise(x)
 reveal_type(a)
-d = fp8.gemm(a, a_scale, a, a_scale, b_block=1, simulate=True, out_dtype=np.dtype(np.float32), beta=1.0)
+d = fp8.gemm(a, a_scale, a, a_scale, b_block=1, simulate=True, d_dtype=np.dtype(np.float32), beta=1.0)
 reveal_type(d)
 print(d * 2.0 - d, d[0], d.sum())
-reveal_type(fp8.reference_gemm(a, a_scale, a, a_scale, out_dtype="float32"))
+reveal_type(fp8.reference_gemm(a, a_scale, a, a_scale, d_dtype="float32"))
 kernel = fp8.compile(pathlib.Path("x.mlir"), problem=(16, None, 128))
 reveal_type(kernel)
 reveal_type(kernel.name)
@@ -62,7 +62,7 @@ WRONG = {
     "fp8.gem(1)": "attr-defined",
     "fp8.compile(3)": "arg-type",
     "fp8.gemm(np.zeros(2), [1.0], np.zeros(2), np.zeros(2))": "arg-type",
-    'fp8.GemmSpec(out_dtype="f32", config=3)': "arg-type",
+    'fp8.GemmSpec(d_dtype="f32", config=3)': "arg-type",
     "fp8.compile(fp8.GemmSpec(), chip=90)": "arg-type",
 }
 

@@ -8,85 +8,101 @@
 
 namespace fp8::run {
 namespace {
-using launch::DataType;
 using launch::Error;
 using launch::Manifest;
+using tensor::ElementType;
+using tensor::ElementTypes;
 
-constexpr DataType factors[] = {DataType::F8E4M3FN, DataType::F8E5M2,
-                                DataType::BF16, DataType::F16};
-constexpr DataType scalar[] = {DataType::F32};
-constexpr DataType scales[] = {DataType::F32, DataType::BF16};
-constexpr DataType addends[] = {DataType::BF16, DataType::F16, DataType::F32};
-constexpr DataType outputs[] = {DataType::BF16, DataType::F16, DataType::F32,
-                                DataType::F8E4M3FN};
+/// The types of A and B that can be checked: those of the op, and what other
+/// kernels multiply.
+constexpr ElementTypes kFactors = {ElementType::F8E4M3FN, ElementType::F8E5M2,
+                                   ElementType::BF16, ElementType::F16};
 
-/// An operand's name, its extents as functions of the sizes, and the types that
-/// it may have.
+/// An operand of the problem, with its extents.
 struct Operand {
-  const char *name;
+  std::string_view name;
   int64_t rows, columns;
-  const DataType *types;
-  size_t typeCount;
-  /// Its rows are padded to 16 bytes, as TMA wants them.
-  bool padded = false;
-  /// All products of a batch have it in common.
-  bool common = false;
-
-  template <size_t count>
-  Operand(const char *name, int64_t rows, int64_t columns,
-          const DataType (&types)[count], bool padded = false,
-          bool common = false)
-      : name(name), rows(rows), columns(columns), types(types),
-        typeCount(count), padded(padded), common(common) {}
-
-  bool takes(DataType type) const {
-    return std::find(types, types + typeCount, type) != types + typeCount;
-  }
-  /// "bf16, f16 and f32".
-  std::string typeNames() const {
-    std::string text;
-    for (size_t i = 0; i < typeCount; ++i)
-      text += (i == 0               ? ""
-               : i + 1 == typeCount ? " and "
-                                    : ", ") +
-              std::string(launch::spelling(types[i]));
-    return text;
-  }
+  ElementTypes types;
+  bool padded; ///< its rows are padded to 16 bytes, as TMA wants them
+  bool common; ///< all products of a batch have it in common
+  bool optional;
 };
 
-int64_t blocks(int64_t extent, int64_t block = reference::scaleBlock) {
+int64_t blocks(int64_t extent, int64_t block) {
   return extent / block + (extent % block != 0);
 }
 
-std::vector<Operand> operandsOf(const GemmSizes &sizes) {
-  Operand bScaleRow{"b_scale_row", blocks(sizes.k), sizes.n, scales,
-                    /*padded=*/true};
-  Operand bScale{"b_scale", blocks(sizes.n, sizes.bBlock), blocks(sizes.k),
-                 scales};
-  if (sizes.bBlock == 1) {
-    bScale = bScaleRow;
-    bScale.name = "b_scale";
+int64_t extentOf(gemm::Extent extent, const GemmSizes &sizes) {
+  switch (extent.axis) {
+  case gemm::Axis::One:
+    return 1;
+  case gemm::Axis::M:
+    return blocks(sizes.m, extent.block);
+  case gemm::Axis::N:
+    return blocks(sizes.n, extent.block);
+  case gemm::Axis::K:
+    break;
   }
-  return {{"a", sizes.m, sizes.k, factors},
-          {"a_scale", blocks(sizes.k), sizes.m, scales, /*padded=*/true},
-          {"b", sizes.n, sizes.k, factors},
-          bScale,
-          bScaleRow,
-          {"c", sizes.m, sizes.n, addends},
-          {"beta", 1, 1, scalar, /*padded=*/false, /*common=*/true},
-          {"bias", 1, sizes.n, addends, /*padded=*/true, /*common=*/true},
-          {"d_scale", 1, 1, scalar, /*padded=*/false, /*common=*/true},
-          {"d", sizes.m, sizes.n, outputs}};
+  return blocks(sizes.k, extent.block);
+}
+
+Operand makeOperand(const gemm::OperandInfo &info, const GemmSizes &sizes) {
+  bool isFactor =
+      info.operand == gemm::Operand::A || info.operand == gemm::Operand::B;
+  // Rows of A, B, C and D are as long as the problem says: whether the kernel
+  // takes them is for its constraints to say.
+  bool isMatrix = info.rows.axis != gemm::Axis::One && info.rows.block == 1;
+  return {info.name,
+          extentOf(info.rows, sizes),
+          extentOf(info.columns, sizes),
+          isFactor ? kFactors : info.types,
+          info.byTma && !isMatrix,
+          !info.batched,
+          info.optional};
+}
+
+std::vector<Operand> operandsOf(const GemmSizes &sizes) {
+  std::vector<Operand> operands;
+  for (const gemm::OperandInfo &info : gemm::getOperands(sizes.bBlock)) {
+    operands.push_back(makeOperand(info, sizes));
+    if (info.operand != gemm::Operand::BScale)
+      continue;
+    operands.push_back(
+        makeOperand(gemm::getOperand(info.operand, /*bBlock=*/1), sizes));
+    operands.back().name = kBScaleRow;
+  }
+  return operands;
+}
+
+/// "a, a_scale, b, b_scale or b_scale_row, and d, and may have c and d_scale".
+std::string listOperands(const std::vector<Operand> &operands) {
+  auto list = [&](bool optional) {
+    std::vector<std::string> names;
+    for (const Operand &operand : operands)
+      if (operand.optional == optional)
+        names.emplace_back(operand.name);
+    std::string text;
+    for (size_t i = 0; i < names.size(); ++i) {
+      bool isLast = i + 1 == names.size(), isOther = names[i] == kBScaleRow;
+      text += (i == 0    ? ""
+               : isOther ? " or "
+               : isLast  ? " and "
+                         : ", ") +
+              names[i] + (isOther ? "," : "");
+    }
+    return text;
+  };
+  return list(false) + ", and may have " + list(true);
 }
 
 /// The rows of B that share a scale.
 launch::Expected<int64_t> readBBlock(const Manifest &manifest) {
-  int64_t block = reference::scaleBlock;
+  int64_t block = gemm::kDefaultBBlock;
   for (const auto &[name, value] : manifest.problemOptions) {
     if (name != "b_block")
       return Error{"blockwise_gemm has no option '" + name +
                    "'; what it has is b_block"};
-    if (value < 1 || value > reference::scaleBlock)
+    if (value < 1 || value > gemm::kScaleBlock)
       return Error{"b_block is " + std::to_string(value) +
                    "; from 1 to 128 rows of B can share a scale"};
     block = value;
@@ -131,9 +147,8 @@ std::optional<Error> checkOperands(const Manifest &manifest) {
         [&](const Operand &operand) { return operand.name == argument.name; });
     if (operand == operands.end())
       return Error{"argument '" + argument.name +
-                   "' is not an operand of blockwise_gemm, which has a, "
-                   "a_scale, b, b_scale or b_scale_row, and d, and may have "
-                   "c, beta, bias and d_scale"};
+                   "' is not an operand of blockwise_gemm, which has " +
+                   listOperands(operands)};
     bool inBatch = isBatch(manifest) && !operand->common;
     if (argument.shape.size() != (inBatch ? 3 : 2))
       return Error{"argument '" + argument.name + "' has rank " +
@@ -148,30 +163,15 @@ std::optional<Error> checkOperands(const Manifest &manifest) {
   return checkScales(manifest);
 }
 
-std::optional<reference::OperandType> operandTypeOf(DataType type) {
-  switch (type) {
-  case DataType::F8E4M3FN:
-    return reference::OperandType::F8E4M3FN;
-  case DataType::F8E5M2:
-    return reference::OperandType::F8E5M2;
-  case DataType::BF16:
-    return reference::OperandType::BF16;
-  case DataType::F16:
-    return reference::OperandType::F16;
-  default:
-    return std::nullopt;
-  }
-}
-
 /// A and B as a tensor core multiplies them: both of 8 bits, or of one type.
 launch::Expected<reference::OperandTypes>
 operandTypesOf(const Manifest &manifest) {
-  DataType a = manifest.arguments[*manifest.findArgument("a")].dtype;
-  DataType b = manifest.arguments[*manifest.findArgument("b")].dtype;
-  reference::OperandTypes types{*operandTypeOf(a), *operandTypeOf(b)};
-  if (a != b && !(isFloat8(types.a) && isFloat8(types.b)))
-    return Error{"'a' has element type " + std::string(launch::spelling(a)) +
-                 " and 'b' " + std::string(launch::spelling(b)) +
+  ElementType a = manifest.arguments[*manifest.findArgument("a")].dtype;
+  ElementType b = manifest.arguments[*manifest.findArgument("b")].dtype;
+  reference::OperandTypes types{a, b};
+  if (a != b && (byteSize(a) > 1 || byteSize(b) > 1))
+    return Error{"'a' has element type " + std::string(tensor::spelling(a)) +
+                 " and 'b' " + std::string(tensor::spelling(b)) +
                  "; operands wider than 8 bits are of one type"};
   return types;
 }
@@ -221,7 +221,7 @@ launch::Expected<int64_t> rowStride(const launch::ArgumentSpec &spec,
   if (inner && *inner != 1)
     return Error{"argument '" + spec.name + "' has " + std::to_string(*inner) +
                  " as its inner stride; blockwise_gemm is row-major"};
-  int64_t step = operand.padded ? 16 / launch::byteSize(spec.dtype) : 1;
+  int64_t step = operand.padded ? 16 / tensor::byteSize(spec.dtype) : 1;
   int64_t stride = (columns + step - 1) / step * step;
   if (!fixed)
     return stride;
@@ -277,7 +277,7 @@ layOut(const launch::ArgumentSpec &spec, const Operand &operand,
     argument.elements = *batch ? std::max(argument.elements, all) : 0;
   }
   overflow |= __builtin_mul_overflow(argument.elements,
-                                     launch::byteSize(spec.dtype), &bytes) ||
+                                     tensor::byteSize(spec.dtype), &bytes) ||
               __builtin_add_overflow(memory, bytes, &memory);
   if (overflow || memory > memoryLimit)
     return Error{"the operands take more than " + std::to_string(memoryLimit) +
@@ -338,8 +338,6 @@ launch::Expected<BlockwiseGemm> BlockwiseGemm::make(const Manifest &manifest,
   if (options.beta && !manifest.findArgument("beta"))
     return Error{"--beta is given, but the manifest has no argument 'beta'"};
   gemm.output = *manifest.findArgument("d");
-  DataType dType = manifest.arguments[gemm.output].dtype;
-  std::optional<reference::OutputType> outputType = outputTypeOf(dType);
 
   std::vector<Operand> operands = operandsOf(*sizes);
   uint64_t memory = 0;
@@ -348,12 +346,12 @@ launch::Expected<BlockwiseGemm> BlockwiseGemm::make(const Manifest &manifest,
     auto operand = std::find_if(
         operands.begin(), operands.end(),
         [&](const Operand &candidate) { return candidate.name == spec.name; });
-    if (!operand->takes(spec.dtype))
+    if (!operand->types.contains(spec.dtype))
       return Error{"argument '" + spec.name + "' has element type " +
-                   std::string(launch::spelling(spec.dtype)) +
+                   std::string(tensor::spelling(spec.dtype)) +
                    (spec.name == "d" ? "; fp8-run can check "
                                      : "; blockwise_gemm takes ") +
-                   operand->typeNames()};
+                   operand->types.str("and")};
     auto argument =
         layOut(spec, *operand, sizes->batch, options.memoryLimit, memory);
     if (!argument)
@@ -361,7 +359,7 @@ launch::Expected<BlockwiseGemm> BlockwiseGemm::make(const Manifest &manifest,
     values.push_back(argument->value);
     gemm.prepared.push_back(std::move(*argument));
   }
-  gemm.outputType = *outputType;
+  gemm.outputType = manifest.arguments[gemm.output].dtype;
   auto operandTypes = operandTypesOf(manifest);
   if (!operandTypes)
     return operandTypes.takeError();

@@ -18,25 +18,26 @@
 
 #include "Options.h"
 #include "Upload.h"
+#include "fp8/Gemm/Operands.h"
 #include "fp8/Reference/Checker.h"
 #include "fp8/Reference/Epilogue.h"
 
 namespace fp8::run {
 
+/// The name of B's scales for each column, where the manifest does not say
+/// b_block = 1.
+constexpr std::string_view kBScaleRow = "b_scale_row";
+
 struct GemmSizes {
   int64_t m = 0, n = 0, k = 0;
-  std::optional<int64_t> batch; ///< absent: the operands are matrices
-  int64_t bBlock = 128;         ///< rows of B that share a scale
+  std::optional<int64_t> batch;          ///< absent: the operands are matrices
+  int64_t bBlock = gemm::kDefaultBBlock; ///< rows of B that share a scale
 };
 
 /// Sizes from the flags and from what the manifest's shapes fix. A size that
 /// neither gives, and a flag that differs from the manifest, are errors.
 launch::Expected<GemmSizes> resolveSizes(const launch::Manifest &manifest,
                                          const Options &options);
-
-/// The type that D's elements are checked as; nothing for one that D cannot
-/// have.
-std::optional<reference::OutputType> outputTypeOf(launch::DataType type);
 
 class BlockwiseGemm {
 public:
@@ -69,14 +70,14 @@ private:
   /// Makes one product of a batch, or the only one.
   void prepareMatrix(int64_t matrix);
   bool changesPadding(const std::vector<uint8_t> &d) const;
-  PreparedArgument *find(const char *name);
+  PreparedArgument *find(gemm::Operand operand);
 
   GemmSizes gemmSizes;
   uint64_t seed = 0;
   reference::DataKind kind = reference::DataKind::Normal;
   std::optional<float> beta;
   reference::Elementwise elementwise = reference::Elementwise::None;
-  reference::OutputType outputType = reference::OutputType::F32;
+  tensor::ElementType outputType = tensor::ElementType::F32;
   reference::OperandTypes operandTypes;
   reference::PartialSums sums = reference::PartialSums::Float32;
   bool hardware = false;

@@ -4,34 +4,18 @@
 // verdict.
 #include "Problem.h"
 
-#include "fp8/Reference/Float8.h"
-
 #include <algorithm>
 #include <cstring>
 
 namespace fp8::run {
-using launch::DataType;
-
-std::optional<reference::OutputType> outputTypeOf(DataType type) {
-  switch (type) {
-  case DataType::F8E4M3FN:
-    return reference::OutputType::F8E4M3FN;
-  case DataType::BF16:
-    return reference::OutputType::BF16;
-  case DataType::F16:
-    return reference::OutputType::F16;
-  case DataType::F32:
-    return reference::OutputType::F32;
-  default:
-    return std::nullopt;
-  }
-}
+using gemm::Operand;
+using tensor::ElementType;
 
 namespace {
 /// The rows of `source`, one after another, to a matrix of the argument.
 void fill(PreparedArgument &argument, int64_t matrix,
           const std::vector<uint8_t> &source) {
-  int64_t element = launch::byteSize(argument.value.dtype);
+  int64_t element = tensor::byteSize(argument.value.dtype);
   int64_t row = argument.columns() * element;
   if (row == 0)
     return;
@@ -45,7 +29,7 @@ void fill(PreparedArgument &argument, int64_t matrix,
 template <typename T>
 void fillRounded(PreparedArgument &argument, int64_t matrix,
                  const std::vector<T> &source, int64_t sourceStride) {
-  reference::OutputType type = *outputTypeOf(argument.value.dtype);
+  tensor::ElementType type = argument.value.dtype;
   for (int64_t row = 0; row < argument.rows(); ++row)
     for (int64_t column = 0; column < argument.columns(); ++column)
       reference::store(type, argument.bytes.data(),
@@ -59,9 +43,11 @@ uint64_t seedOf(uint64_t seed, int64_t matrix) {
 }
 } // namespace
 
-PreparedArgument *BlockwiseGemm::find(const char *name) {
+PreparedArgument *BlockwiseGemm::find(Operand operand) {
+  std::string_view name = gemm::getOperand(operand).name;
   for (PreparedArgument &argument : prepared)
-    if (argument.name == name)
+    if (argument.name == name ||
+        (operand == Operand::BScale && argument.name == kBScaleRow))
       return &argument;
   return nullptr;
 }
@@ -69,13 +55,12 @@ PreparedArgument *BlockwiseGemm::find(const char *name) {
 void BlockwiseGemm::adaptScales(reference::BlockwiseData &data) {
   auto adapt = [&](std::vector<float> &values, const PreparedArgument *holder) {
     for (float &value : values)
-      if (!holder)
-        value = 1;
-      else if (holder->value.dtype == DataType::BF16)
-        value = reference::decodeBF16(reference::encodeBF16(value));
+      value = holder ? static_cast<float>(
+                           reference::roundTo(holder->value.dtype, value))
+                     : 1;
   };
-  adapt(data.aScale, find("a_scale"));
-  adapt(data.bScale, find("b_scale") ? find("b_scale") : find("b_scale_row"));
+  adapt(data.aScale, find(Operand::AScale));
+  adapt(data.bScale, find(Operand::BScale));
 }
 
 reference::Epilogue BlockwiseGemm::prepareEpilogue(int64_t matrix) {
@@ -83,33 +68,33 @@ reference::Epilogue BlockwiseGemm::prepareEpilogue(int64_t matrix) {
   // Streams of the seed that the operands of the product do not use.
   constexpr uint64_t cStream = 16, biasStream = 17;
   int64_t m = gemmSizes.m, n = gemmSizes.n;
-  auto addend = [&](const char *name, int64_t count, uint64_t stream) {
-    PreparedArgument *argument = find(name);
+  auto addend = [&](Operand operand, int64_t count, uint64_t stream) {
+    PreparedArgument *argument = find(operand);
     if (!argument)
       return std::vector<double>();
     // What a batch has in common is made again, the same, for each.
     bool common = argument->value.shape.size() == 2;
     std::vector<double> values =
-        reference::makeAddend(*outputTypeOf(argument->value.dtype), count,
+        reference::makeAddend(argument->value.dtype, count,
                               common ? seed : seedOf(seed, matrix), stream);
     fillRounded(*argument, matrix, values, n);
     return values;
   };
-  auto number = [&](const char *name, double value) {
-    PreparedArgument *argument = find(name);
+  auto number = [&](Operand operand, double value) {
+    PreparedArgument *argument = find(operand);
     if (!argument)
       return 1.0;
     fillRounded(*argument, matrix, std::vector<double>{value}, 1);
     return value;
   };
-  epilogue.c = addend("c", m * n, cStream);
-  epilogue.bias = addend("bias", n, biasStream);
+  epilogue.c = addend(Operand::C, m * n, cStream);
+  epilogue.bias = addend(Operand::Bias, n, biasStream);
   // Exact in f32, and unlike what a kernel that forgets them uses.
-  epilogue.beta = number("beta", beta.value_or(-0.75));
-  epilogue.scale = number("d_scale", 0.171875);
+  epilogue.beta = number(Operand::Beta, beta.value_or(-0.75));
+  epilogue.scale = number(Operand::DScale, 0.171875);
   epilogue.function = elementwise;
   // What must not be read is NaN.
-  if (PreparedArgument *c = find("c"); c && epilogue.beta == 0)
+  if (PreparedArgument *c = find(Operand::C); c && epilogue.beta == 0)
     std::fill(c->bytes.begin(), c->bytes.end(), 0xff);
   return epilogue;
 }
@@ -118,7 +103,7 @@ void BlockwiseGemm::prepare() {
   // The padding is 0xff, a NaN of every type.
   for (PreparedArgument &argument : prepared)
     argument.bytes.assign(
-        argument.elements * launch::byteSize(argument.value.dtype), 0xff);
+        argument.elements * tensor::byteSize(argument.value.dtype), 0xff);
   PreparedArgument &d = prepared[output];
   reference::fillWithPoison(outputType, d.bytes.data(), d.elements);
   for (int64_t matrix = 0; matrix < gemmSizes.batch.value_or(1); ++matrix)
@@ -134,24 +119,20 @@ void BlockwiseGemm::prepareMatrix(int64_t matrix) {
   adaptScales(operands);
   expected.push_back(reference::computeReference(operands));
   reference::applyEpilogue(prepareEpilogue(matrix), expected.back());
-  for (PreparedArgument &argument : prepared) {
-    bool isBlocks = argument.name == "b_scale" && gemmSizes.bBlock > 1;
-    if (argument.name == "a") {
-      fill(argument, matrix, operands.a);
-    } else if (argument.name == "b") {
-      fill(argument, matrix, operands.b);
-    } else if (argument.name == "a_scale") {
-      fillRounded(argument, matrix, operands.aScale, operands.aScaleStride);
-    } else if (isBlocks) {
-      fillRounded(argument, matrix, operands.bScale, operands.kBlocks());
-    } else if (argument.name == "b_scale" || argument.name == "b_scale_row") {
-      std::vector<float> rows;
-      for (int64_t block = 0; block < operands.kBlocks(); ++block)
-        for (int64_t column = 0; column < n; ++column)
-          rows.push_back(operands.bScaleAt(column, block));
-      fillRounded(argument, matrix, rows, n);
-    }
-  }
+  fill(*find(Operand::A), matrix, operands.a);
+  fill(*find(Operand::B), matrix, operands.b);
+  if (PreparedArgument *scales = find(Operand::AScale))
+    fillRounded(*scales, matrix, operands.aScale, operands.aScaleStride);
+  PreparedArgument *scales = find(Operand::BScale);
+  if (!scales)
+    return;
+  if (scales->name != kBScaleRow && gemmSizes.bBlock > 1)
+    return fillRounded(*scales, matrix, operands.bScale, operands.kBlocks());
+  std::vector<float> rows;
+  for (int64_t block = 0; block < operands.kBlocks(); ++block)
+    for (int64_t column = 0; column < n; ++column)
+      rows.push_back(operands.bScaleAt(column, block));
+  fillRounded(*scales, matrix, rows, n);
 }
 
 /// True if something outside the matrices of D is not as it was.
@@ -176,7 +157,7 @@ BlockwiseGemm::Verdict
 BlockwiseGemm::judge(const std::vector<uint8_t> &d) const {
   const PreparedArgument &argument = prepared[output];
   auto checkMatrix = [&](int64_t matrix) {
-    uint64_t start = argument.at(matrix, 0) * reference::byteSize(outputType);
+    uint64_t start = argument.at(matrix, 0) * byteSize(outputType);
     reference::CheckResult result =
         reference::check(data[matrix], expected[matrix], outputType,
                          d.data() + start, argument.rowStride(), sums);

@@ -34,7 +34,7 @@ void describe(const BlockwiseGemm &problem, const launch::LaunchPlan &plan,
               std::ostream &log) {
   for (const PreparedArgument &argument : problem.arguments())
     log << prefix << "  " << argument.name << ": "
-        << launch::spelling(argument.value.dtype) << " "
+        << tensor::spelling(argument.value.dtype) << " "
         << list(argument.value.shape) << ", row stride " << argument.rowStride()
         << "\n";
   log << prefix << "  blocks of " << plan.block[0] << "x" << plan.block[1]

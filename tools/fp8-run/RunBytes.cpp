@@ -77,7 +77,7 @@ prepare(const launch::Manifest &manifest, uint64_t memoryLimit) {
     if (!argument)
       return argument.takeError();
     uint64_t bytes = 0;
-    if (__builtin_mul_overflow(argument->elements, launch::byteSize(spec.dtype),
+    if (__builtin_mul_overflow(argument->elements, tensor::byteSize(spec.dtype),
                                &bytes) ||
         __builtin_add_overflow(memory, bytes, &memory) || memory > memoryLimit)
       return launch::Error{"the arguments take more than " +

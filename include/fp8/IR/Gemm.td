@@ -18,10 +18,10 @@ def Fp8_BlockwiseGemmOp : Fp8_Op<"blockwise_gemm", [AttrSizedOperandSegments, Fp
     `D = round(d_scale * f(sum + beta * C + bias))`
 
     with a residual C (`beta` is 1 if left out; where it is 0 when the kernel runs, C is not read), a bias for each column, an elementwise function f (the region) and an output
-    scale. An output of f8E4M3FN saturates as in `fp8.store`.
+    scale. An output of f8E4M3FN or f8E5M2 saturates as in `fp8.store`.
 
     (G1) `a` is M x K and `b` is N x K, both `f8E4M3FN`, rows contiguous; (G2) `a_scale` is ceil(K/128) x M and `b_scale` is ceil(N/128) x
-    ceil(K/128), each f32 or bf16, rows contiguous; (G3) `d` is M x N, bf16, f16, f32 or f8E4M3FN, rows contiguous; (G4) M, N and K are below 2^31, K is a multiple of 16, and the rows of
+    ceil(K/128), each f32 or bf16, rows contiguous; (G3) `d` is M x N, bf16, f16, f32, f8E4M3FN or f8E5M2, rows contiguous; (G4) M, N and K are below 2^31, K is a multiple of 16, and the rows of
     `a_scale` and `d` are multiples of 16 bytes and less than 2^40 apart, because TMA copies them (cuTensorMapEncodeTiled).
     Static extents are checked here, dynamic ones before the launch.
 

@@ -35,12 +35,12 @@ def Fp8_StoreOp : Fp8_ConsumingOp<"store", [Fp8_HandleOpInterface, Fp8_RoleWork<
     TMA stores whole 16 bytes: where a row of the tensor ends within them it would write over what lies behind. For such tensors the map leaves the row's
     last elements out (`fp8.tensor_map whole_units`), and with `rest`, the tensor itself, the threads store them.
 
-    Rounding is to nearest even; to f8E4M3FN it saturates at 448, since that type has no infinity, and keeps NaN. An output scale is a
+    Rounding is to nearest even; to f8E4M3FN and f8E5M2 it saturates, at 448 and 57344, and keeps NaN. An output scale is a
     multiplication in `fp8.map` before the store.
 
     (Q1) the map's box is the queue's tile, which has as many rows as a warp holds, in the layout `warpgroups` 64; (Q2) its columns divide those that a thread owns, or in the layout
     `lane_halves` are those of both threads of a row, in that of `warpgroups` are whole eights and divide the fragment's, and in `warpgroup_columns` are the 16 of a warp; (Q3) the queue and
-    the fragment belong to the same number of warps; (Q4) its elements are bf16, f16, f32 or f8E4M3FN; (Q5) the rest is an argument of the kernel, a
+    the fragment belong to the same number of warps; (Q4) its elements are bf16, f16, f32, f8E4M3FN or f8E5M2; (Q5) the rest is an argument of the kernel, a
     memref of the map's rank with such elements and contiguous rows, without a memory space.
 
     ```mlir

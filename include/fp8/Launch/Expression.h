@@ -6,8 +6,8 @@
 #define FP8_LAUNCH_EXPRESSION_H
 
 #include "fp8/Chip/Chip.h"
-#include "fp8/Launch/DataType.h"
 #include "fp8/Launch/Expected.h"
+#include "fp8/Tensor/ElementType.h"
 
 #include <cstdint>
 #include <string>
@@ -15,6 +15,8 @@
 #include <vector>
 
 namespace fp8::launch {
+
+using tensor::ElementType;
 
 /// What the device that runs the kernel says about itself.
 struct DeviceProperties {
@@ -25,7 +27,7 @@ struct DeviceProperties {
 
 /// One argument of the call: a strided array in global memory.
 struct ArgumentValue {
-  DataType dtype = DataType::F32;
+  ElementType dtype = ElementType::F32;
   std::vector<int64_t> shape;   ///< elements, outermost first
   std::vector<int64_t> strides; ///< elements, outermost first
   uint64_t address = 0;         ///< device address of element 0

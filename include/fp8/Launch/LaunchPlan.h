@@ -9,31 +9,16 @@
 
 namespace fp8::launch {
 
-/// A TensorMapSpec with its numbers; it obeys the rules of
-/// cuTensorMapEncodeTiled (CUDA driver API, "Tensor Map Object Management").
-struct BoundTensorMap {
-  uint64_t address = 0;
-  DataType dtype = DataType::F32;
-  std::vector<uint64_t> dims;         ///< elements, innermost first; 1 to 2^32
-  std::vector<uint64_t> stridesBytes; ///< of dims 1 and up
-  std::vector<uint32_t> box;
-  std::vector<uint32_t> elementStrides;
-  Swizzle swizzle = Swizzle::None;
-  Interleave interleave = Interleave::None;
-  L2Promotion l2Promotion = L2Promotion::None;
-  OobFill oobFill = OobFill::Zero;
-};
-
 struct BoundPointer {
   uint64_t address = 0;
 };
 
 struct BoundScalar {
-  DataType type = DataType::I32;
+  ElementType type = ElementType::I32;
   int64_t value = 0; ///< fits `type`, as signed or as unsigned
 };
 
-using BoundParameter = std::variant<BoundTensorMap, BoundPointer, BoundScalar>;
+using BoundParameter = std::variant<tensor::TensorMap, BoundPointer, BoundScalar>;
 
 struct LaunchPlan {
   std::array<uint32_t, 3> grid{};

@@ -7,6 +7,7 @@
 
 #include "fp8/Launch/Expression.h"
 #include "fp8/Launch/WaitRecords.h"
+#include "fp8/Tensor/TensorMap.h"
 
 #include <array>
 #include <map>
@@ -21,7 +22,7 @@ enum class Access { Read, Write, ReadWrite };
 /// at launch only; strides count elements.
 struct ArgumentSpec {
   std::string name;
-  DataType dtype = DataType::F32;
+  ElementType dtype = ElementType::F32;
   std::vector<std::optional<int64_t>> shape;
   std::vector<std::optional<int64_t>> strides;
   Access access = Access::Read;
@@ -44,24 +45,19 @@ struct LaunchSpec {
                                      ///< it itself, so it may start early
 };
 
-enum class Swizzle { None, B32, B64, B128 };
-enum class Interleave { None, B16, B32 };
-enum class L2Promotion { None, B64, B128, B256 };
-enum class OobFill { Zero, NaN };
-
 /// A CUtensorMap for tiled copies (CUDA driver API, cuTensorMapEncodeTiled).
 /// Lists run innermost dimension first.
 struct TensorMapSpec {
   unsigned argument = 0; ///< index into Manifest::arguments
-  DataType dtype = DataType::F32;
+  ElementType dtype = ElementType::F32;
   std::vector<Expression> dims;         ///< elements; rank 1 to 5
   std::vector<Expression> stridesBytes; ///< of dims 1 and up: rank - 1 of them
   std::vector<uint32_t> box;            ///< elements, 1 to 256
   std::vector<uint32_t> elementStrides; ///< 1 to 8
-  Swizzle swizzle = Swizzle::None;
-  Interleave interleave = Interleave::None;
-  L2Promotion l2Promotion = L2Promotion::None;
-  OobFill oobFill = OobFill::Zero;
+  tensor::Swizzle swizzle = tensor::Swizzle::None;
+  tensor::Interleave interleave = tensor::Interleave::None;
+  tensor::L2Promotion l2Promotion = tensor::L2Promotion::None;
+  tensor::OobFill oobFill = tensor::OobFill::Zero;
 };
 
 /// The 64-bit global address of an argument's element 0.
@@ -71,7 +67,7 @@ struct PointerSpec {
 
 /// An integer passed by value.
 struct ScalarSpec {
-  DataType type = DataType::I32; ///< i8, i16, i32 or i64
+  ElementType type = ElementType::I32; ///< i8, i16, i32 or i64
   Expression value;
 };
 
@@ -106,11 +102,6 @@ struct Manifest {
 /// text is not JSON), the rule and what was found. Unknown and repeated keys
 /// are errors.
 Expected<Manifest> parseManifest(std::string_view json);
-
-std::string_view spelling(Swizzle swizzle);
-
-/// Bytes after which the pattern repeats along a row; 0 for none.
-unsigned spanBytes(Swizzle swizzle);
 
 } // namespace fp8::launch
 

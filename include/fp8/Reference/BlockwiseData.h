@@ -5,7 +5,8 @@
 #ifndef FP8_REFERENCE_BLOCKWISEDATA_H
 #define FP8_REFERENCE_BLOCKWISEDATA_H
 
-#include "fp8/Reference/OperandType.h"
+#include "fp8/Gemm/Operands.h"
+#include "fp8/Reference/Elements.h"
 
 #include <cstdint>
 #include <vector>
@@ -14,7 +15,7 @@ namespace fp8::reference {
 
 /// Elements along K that share a scale; along N, for B, unless data says
 /// otherwise.
-constexpr int64_t scaleBlock = 128;
+constexpr int64_t scaleBlock = gemm::kScaleBlock;
 
 /// A (M,K) and B (N,K), of `types`, row-major, without padding; `aScale` f32
 /// (ceil(K/128), M) with rows of `aScaleStride` elements, M rounded up to a

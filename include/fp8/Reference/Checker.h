@@ -6,8 +6,8 @@
 #define FP8_REFERENCE_CHECKER_H
 
 #include "fp8/Chip/Chip.h"
+#include "fp8/Reference/Elements.h"
 #include "fp8/Reference/Gemm.h"
-#include "fp8/Reference/OutputType.h"
 
 #include <optional>
 #include <string>
@@ -25,11 +25,11 @@ PartialSums partialSumsOf(std::string_view name);
 /// allows for chance in a result of few elements as well. The floor of f32
 /// grows past a K of 8192: an accumulator to which all of K is added is rounded
 /// as often.
-double frobeniusFloor(OutputType type, int64_t k = 0,
+double frobeniusFloor(ElementType type, int64_t k = 0,
                       PartialSums sums = PartialSums::Float32);
 
 /// What joins the floor where tanh.approx.f32 of a GPU made the result by silu.
-double tanhFloor(OutputType type);
+double tanhFloor(ElementType type);
 
 /// What of an element's magnitude its error may be, beside the rounding to the
 /// output type: 2^-11 for operands of 8 bits, of which tensor cores may keep
@@ -82,7 +82,7 @@ struct CheckResult {
 /// the kernel ran. `data` is what `reference` came from. `sums` counts for
 /// operands of 8 bits only.
 CheckResult check(const BlockwiseData &data, const GemmReference &reference,
-                  OutputType type, const void *d, int64_t rowStride,
+                  ElementType type, const void *d, int64_t rowStride,
                   PartialSums sums = PartialSums::Float32);
 
 } // namespace fp8::reference

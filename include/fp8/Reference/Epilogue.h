@@ -5,8 +5,8 @@
 #ifndef FP8_REFERENCE_EPILOGUE_H
 #define FP8_REFERENCE_EPILOGUE_H
 
+#include "fp8/Reference/Elements.h"
 #include "fp8/Reference/Gemm.h"
-#include "fp8/Reference/OutputType.h"
 
 #include <cstdint>
 #include <vector>
@@ -42,7 +42,7 @@ void applyEpilogue(const Epilogue &epilogue, GemmReference &reference);
 
 /// Near-normal values, 256 times as wide as 1, rounded to `type`. The same for
 /// the same arguments on every machine.
-std::vector<double> makeAddend(OutputType type, int64_t count, uint64_t seed,
+std::vector<double> makeAddend(ElementType type, int64_t count, uint64_t seed,
                                uint64_t stream);
 
 } // namespace fp8::reference

@@ -7,6 +7,7 @@
 
 #include "fp8/Launch/Expected.h"
 #include "fp8/Runtime/DriverTypes.h"
+#include "fp8/Tensor/TensorMap.h"
 
 #include <memory>
 #include <optional>
@@ -107,8 +108,8 @@ public:
       "cuFuncGetParamInfo"};
   Entry<cu::TensorMap *, cu::TensorMapDataType, uint32_t, void *,
         const uint64_t *, const uint64_t *, const uint32_t *, const uint32_t *,
-        cu::TensorMapInterleave, cu::TensorMapSwizzle, cu::TensorMapL2Promotion,
-        cu::TensorMapOobFill>
+        tensor::Interleave, tensor::Swizzle, tensor::L2Promotion,
+        tensor::OobFill>
       tensorMapEncodeTiled{"cuTensorMapEncodeTiled"};
   Entry<cu::TensorMap *, void *> tensorMapReplaceAddress{
       "cuTensorMapReplaceAddress"};

@@ -84,13 +84,6 @@ enum class TensorMapDataType : int {
   BFloat16 = 9
 };
 
-/// CUtensorMapInterleave, CUtensorMapSwizzle, CUtensorMapL2promotion and
-/// CUtensorMapFloatOOBfill
-enum class TensorMapInterleave : int { None = 0, B16 = 1, B32 = 2 };
-enum class TensorMapSwizzle : int { None = 0, B32 = 1, B64 = 2, B128 = 3 };
-enum class TensorMapL2Promotion : int { None = 0, B64 = 1, B128 = 2, B256 = 3 };
-enum class TensorMapOobFill : int { None = 0, NaN = 1 };
-
 /// CUtensorMap; aligned to 64 bytes in CUDA 12 and to 128 in CUDA 13
 struct alignas(128) TensorMap {
   uint64_t opaque[16];

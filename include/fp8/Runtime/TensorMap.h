@@ -10,14 +10,14 @@
 
 namespace fp8::runtime {
 
-/// Encodes `map` into `encoded`; errors name `operand`. The rules of
-/// cuTensorMapEncodeTiled that the driver would answer with one and the same
-/// code are checked first, each with a message of its own. `capability` is that
-/// of the GPU that is to read the map: for Blackwell it clears a bit that
-/// drivers set wrongly (docs/Runtime.md).
+/// Encodes `map` into `encoded`; errors name `operand`. The rules of tensor
+/// maps are checked first, each with a message of its own, since the driver
+/// answers all of them with one code. `capability` is that of the GPU that
+/// reads the map: for Blackwell it clears a bit that drivers set wrongly
+/// (docs/Runtime.md).
 std::optional<Error> encodeTensorMap(const Driver &driver,
                                      Capability capability,
-                                     const launch::BoundTensorMap &map,
+                                     const tensor::TensorMap &map,
                                      const std::string &operand,
                                      cu::TensorMap &encoded);
 

@@ -8,6 +8,8 @@
 #ifndef FP8_SIMULATOR_TENSORMAP_H
 #define FP8_SIMULATOR_TENSORMAP_H
 
+#include "fp8/Tensor/TensorMap.h"
+
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -30,16 +32,10 @@ enum class ElementType : uint8_t {
   TF32,
   TF32Ftz
 };
-enum class Interleave : uint8_t { None, B16, B32 };
-enum class Swizzle : uint8_t { None, B32, B64, B128 };
-enum class L2Promotion : uint8_t { None, B64, B128, B256 };
-enum class OobFill : uint8_t { Zero, NaN };
+using tensor::Interleave, tensor::L2Promotion, tensor::OobFill, tensor::Swizzle;
 
 /// Bytes of one element of `type`.
 unsigned elementBytes(ElementType type);
-
-/// Bytes of the swizzle's span; 0 for none.
-unsigned swizzleBytes(Swizzle swizzle);
 
 /// Dimension 0 is the innermost. `strides[i]` is the stride of dimension i + 1
 /// in bytes.

@@ -133,12 +133,15 @@ Value Instructions::computeMath(StringRef mathOp, ValueRange operands) {
              LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr())
       .getResult(0);
 }
-Value Instructions::roundToFloat8(Value pair) {
+/// Rounds two f32 to an element of 8 bits each, which saturates.
+static Value packFloat8(OpBuilder &builder, Location loc, Value upper,
+                           Value lower, Type element) {
+  StringRef format = isa<Float8E5M2Type>(element) ? "e5m2x2" : "e4m3x2";
   // The first source goes to the upper half (PTX ISA, cvt).
   return LLVM::InlineAsmOp::create(
-             builder, loc, builder.getI16Type(),
-             ValueRange{extract(pair, 1), extract(pair, 0)},
-             "cvt.rn.satfinite.e4m3x2.f32 $0, $1, $2;", "=h,f,f",
+             builder, loc, builder.getI16Type(), ValueRange{upper, lower},
+             ("cvt.rn.satfinite." + format + ".f32 $0, $1, $2;").str(),
+             "=h,f,f",
              /*has_side_effects=*/false, /*is_align_stack=*/false,
              LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr())
       .getResult(0);
@@ -153,8 +156,9 @@ Value Instructions::roundAndPack(ArrayRef<Value> pairs, Type element) {
             LLVM::BitcastOp::create(builder, loc, word, extract(pair, i)));
       continue;
     }
-    if (isa<Float8E4M3FNType>(element)) {
-      halves.push_back(roundToFloat8(pair));
+    if (element.getIntOrFloatBitWidth() == 8) {
+      halves.push_back(packFloat8(builder, loc, extract(pair, 1),
+                                     extract(pair, 0), element));
       if (halves.size() < 2)
         continue;
       Value vector = LLVM::UndefOp::create(
@@ -178,8 +182,9 @@ Value Instructions::roundAndPack(ArrayRef<Value> pairs, Type element) {
 Value Instructions::roundPair(Value pair, Type element) {
   if (element.isF32())
     return pair;
-  if (isa<Float8E4M3FNType>(element))
-    return roundToFloat8(pair);
+  if (element.getIntOrFloatBitWidth() == 8)
+    return packFloat8(builder, loc, extract(pair, 1),
+                                     extract(pair, 0), element);
   return LLVM::BitcastOp::create(
       builder, loc, builder.getI32Type(),
       LLVM::FPTruncOp::create(builder, loc, VectorType::get(2, element), pair));
@@ -187,7 +192,8 @@ Value Instructions::roundPair(Value pair, Type element) {
 std::array<Value, 2> Instructions::roundApart(Value pair, Type element) {
   if (element.isF32())
     return {extract(pair, 0), extract(pair, 1)};
-  Value both = roundToFloat8(pair);
+  Value both = packFloat8(builder, loc, extract(pair, 1),
+                                     extract(pair, 0), element);
   Type byte = builder.getI8Type();
   Value bits = LLVM::ConstantOp::create(builder, loc, both.getType(), 8);
   Value upper = LLVM::LShrOp::create(builder, loc, both, bits);

@@ -256,8 +256,6 @@ private:
   /// Writes the record of a wait of `waited` ns, and traps.
   void giveUp(Value address, Value parity, Value waited);
 
-  /// A pair of f32 as two e4m3 in an i16, saturated.
-  Value roundToFloat8(Value pair);
   Value sharedPointer(Value address);
   Value tmemPointer(Value address);
   Value clusterPointer(Value address);

@@ -143,7 +143,7 @@ fp8::sim::decodeMatrixDescriptor(uint64_t bits, bool mnMajor,
 }
 
 uint32_t MatrixDescriptor::address(uint32_t row, uint32_t k) const {
-  uint32_t span = swizzle == Swizzle::None ? 16 : swizzleBytes(swizzle);
+  uint32_t span = swizzle == Swizzle::None ? 16 : spanBytes(swizzle);
   uint32_t offset;
   if (!mnMajor) {
     uint32_t byte = k * elementBytes;

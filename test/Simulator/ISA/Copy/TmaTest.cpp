@@ -77,7 +77,7 @@ DUMP: shl.b32 %r3, %r1, 2; add.u32 %r3, %r3, %r2; add.u32 %r4, %r3, %r0;
 /// within every group of 8 rows of the span, 16-byte chunk c of row r goes to
 /// chunk c XOR r (for spans below 128, r counts 128-byte lines).
 uint32_t naiveSwizzle(Swizzle swizzle, uint32_t i) {
-  unsigned span = swizzleBytes(swizzle);
+  unsigned span = spanBytes(swizzle);
   if (!span)
     return i;
   uint32_t line = i / 128 % 8, chunk = i / 16 % (span / 16);

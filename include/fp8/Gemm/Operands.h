@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The operands of the blockwise-scaled GEMM, fp8.blockwise_gemm: the one table
+// of their names, extents and types. The op's verifier, the host code of a
+// launch, fp8-run and the Python package read it. docs/Semantics.md has the
+// rules.
+#ifndef FP8_GEMM_OPERANDS_H
+#define FP8_GEMM_OPERANDS_H
+
+#include "fp8/Tensor/ElementType.h"
+
+namespace fp8::gemm {
+
+/// Elements along K that share a scale.
+constexpr int64_t kScaleBlock = 128;
+
+/// M, N, K and the batch extent are below this, the range of TMA coordinates.
+constexpr int64_t kExtentLimit = int64_t(1) << 31;
+
+/// K is a multiple of this: rows of A and B are multiples of 16 bytes.
+constexpr int64_t kStepOfK = 16;
+
+/// The rows of B that may share a scale.
+constexpr std::array<int64_t, 3> kBBlocks = {128, 64, 1};
+constexpr int64_t kDefaultBBlock = 128;
+
+/// In the order of the op's operands.
+enum class Operand : unsigned {
+  A,
+  AScale,
+  B,
+  BScale,
+  C,
+  Beta,
+  Bias,
+  D,
+  DScale
+};
+
+/// What an extent of an operand is counted in.
+enum class Axis { One, M, N, K };
+
+/// The number of blocks that cover an axis: 1, N, ceil(K/128).
+struct Extent {
+  Axis axis = Axis::One;
+  int64_t block = 1;
+
+  /// "M", "ceil(K/128)"; "1" of `Axis::One`.
+  std::string str() const;
+};
+
+struct OperandInfo {
+  Operand operand;
+  std::string_view name; ///< of the op, in manifests and in Python
+  Extent rows, columns;  ///< of a matrix; rows are contiguous
+  tensor::ElementTypes types;
+  std::string_view rule; ///< its label in docs/Semantics.md
+  bool optional;
+  bool batched; ///< has a matrix for each product of a batch
+  bool byTma;   ///< TMA copies it, so its rows are multiples of 16 bytes apart
+  bool written; ///< by the kernel; it reads the others
+
+  bool isNumber() const {
+    return rows.axis == Axis::One && columns.axis == Axis::One;
+  }
+};
+
+/// All operands, in the op's order. `bBlock` counts the rows of B that share a
+/// scale: with 1, B's scales are laid out as A's.
+std::array<OperandInfo, 9> getOperands(int64_t bBlock = kDefaultBBlock);
+
+OperandInfo getOperand(Operand operand, int64_t bBlock = kDefaultBBlock);
+
+} // namespace fp8::gemm
+
+#endif // FP8_GEMM_OPERANDS_H
