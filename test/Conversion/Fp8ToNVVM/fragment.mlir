@@ -116,8 +116,8 @@ gpu.module @kernels {
 // CHECK-COUNT-15: tanh.approx
 // CHECK-NOT: tanh.approx
 // The pair's second element is the upper half; four make a word.
-// CHECK: %[[LOW:.*]] = llvm.extractelement %[[PAIR:.*]][%c1_i32 : i32] : vector<2xf32>
-// CHECK: %[[HIGH:.*]] = llvm.extractelement %[[PAIR]][%c0_i32 : i32] : vector<2xf32>
+// CHECK-DAG: %[[HIGH:.*]] = llvm.extractelement %[[PAIR:.*]][%c0_i32 : i32] : vector<2xf32>
+// CHECK-DAG: %[[LOW:.*]] = llvm.extractelement %[[PAIR]][%c1_i32 : i32] : vector<2xf32>
 // CHECK: llvm.inline_asm "cvt.rn.satfinite.e4m3x2.f32 $0, $1, $2;", "=h,f,f" %[[LOW]], %[[HIGH]] : (f32, f32) -> i16
 // CHECK-COUNT-7: cvt.rn.satfinite.e4m3x2.f32
 // CHECK-NOT: cvt.rn.satfinite.e4m3x2.f32
