@@ -174,7 +174,10 @@ def _reads_in_place(done: Launched) -> bool:
 # -- The operators, which are what torch.compile sees --------------------------------------------------------------------------
 
 
+# Read here: torch.compile cannot read code that loads the library.
+_OPERANDS = tuple(parameter.name for parameter in parameters())
 _NUMBERS = tuple(parameter.name for parameter in parameters() if parameter.is_number)
+_D_FORMATS = find_parameter("d").formats
 _OPTIONS = tuple(name for name in Call._fields if name in Call._field_defaults and name not in ("d", "stream"))
 """The options of a `Call` that the operator takes; D is another operator's."""
 _SCHEMA_TYPES = {"d_dtype": "ScalarType?", "beta": "float", "d_scale": "float?", "scale_layout": "str?", "b_block": "int", "programmatic": "bool?"}
@@ -240,12 +243,12 @@ def _call_operator(call: Call) -> torch.Tensor:
     """A call that torch.compile reads."""
     if call.stream is not None:
         raise ValueError("stream cannot be given under torch.compile, which has its own: leave it out")
-    if torch.is_grad_enabled() and requires_gradient(*call.operands()):
+    if torch.is_grad_enabled() and requires_gradient(*(getattr(call, name) for name in _OPERANDS)):
         raise ValueError(NO_GRADIENT)
     options = {name: getattr(call, name) for name in _OPTIONS}
     dtype = call.d_dtype
     if dtype is not None and not isinstance(dtype, torch.dtype):
-        options["d_dtype"] = getattr(torch, format_of(dtype, "d_dtype", find_parameter("d").formats).name)
+        options["d_dtype"] = getattr(torch, format_of(dtype, "d_dtype", _D_FORMATS).name)
     for name in _NUMBERS:
         if isinstance(options[name], torch.Tensor):
             options[f"{name}_tensor"] = options.pop(name)
