@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import _thread
 import threading
 from typing import Callable, Generic, TypeVar
 
@@ -14,18 +15,30 @@ class _Task(Generic[Result]):
 
     def __init__(self, work: Callable[[threading.Event], Result]):
         self._work = work
-        self.stop, self.ended = threading.Event(), threading.Event()
+        self.stop = threading.Event()
+        self.began = self.ended = False
+        # Not an event: an exception that a handler raises within Event.wait can leave the event's own lock held, for which `set` then waits.
+        self._gate = _thread.allocate_lock()
+        self._gate.acquire()
         self._results: list[Result] = []
         self._error: BaseException | None = None
 
     def run(self) -> None:
+        self.began = True
         try:
             if not self.stop.is_set():
                 self._results.append(self._work(self.stop))
         except BaseException as error:  # the thread that waits raises it
             self._error = error
         finally:
-            self.ended.set()
+            self.ended = True
+            self._gate.release()
+
+    def wait(self) -> None:
+        """Returns when the work has ended; called once, or again after an exception."""
+        # A signal that comes right before the lock's wait does not end it; Python sees the signal at the next round.
+        while not self._gate.acquire(timeout=0.05):
+            pass
 
     def result(self) -> Result:
         if self._error is not None:
@@ -46,16 +59,15 @@ def run_interruptibly(work: Callable[[threading.Event], Result]) -> Result:
         What `work` raises. What a handler raises meanwhile, such as KeyboardInterrupt; `work` has ended then.
     """
     task = _Task(work)
-    thread = threading.Thread(target=task.run, name="fp8 simulator")
     try:
-        thread.start()
-        task.ended.wait()
+        _thread.start_new_thread(task.run, ())
+        task.wait()
     except BaseException:
         task.stop.set()
         # A thread that has not got as far as its first instruction finds `stop` set, and does nothing.
-        while thread.is_alive() and not task.ended.is_set():
+        while task.began and not task.ended:
             try:
-                task.ended.wait()
+                task.wait()
             except BaseException:  # a second Ctrl-C: the first is raised already
                 pass
         raise
