@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What is derived from a linear kernel: its roles. Counts are in
 // RingCounts.cpp, the other rules in KernelRules.cpp and ClusterRules.cpp, the
-// layout of memory in MemoryLayout.cpp, registers in Registers.cpp.
+// layout of memory in MemoryLayout.cpp, registers in Registers.cpp, the
+// attributes in PlanAttributes.cpp.
 
 #include "fp8/Analysis/KernelPlan.h"
 #include "fp8/IR/LinearUse.h"
@@ -217,7 +218,7 @@ LogicalResult KernelPlan::checkTileOp(Operation *op) {
       fragment = pending.getFragment();
     if (fragment && fragment.getWarps() != warps.count)
       return fail("works on a fragment of " + Twine(fragment.getWarps()) +
-                  " warps, but its role has another number");
+                  " warps, but its role has " + Twine(warps.count));
   }
   return success();
 }

@@ -40,7 +40,7 @@ static std::string getWaiters(const BarrierReport &barrier) {
 
 KernelReport::KernelReport(FunctionOpInterface kernel)
     : name(kernel.getName()), cluster(getClusterShape(kernel)),
-      cta(getPlan<CtaPlanAttr>(kernel)), takers(getTakers(kernel)) {
+      cta(getPlan<CtaPlanAttr>(kernel)), growing(getGrowingWarps(kernel)) {
   for (Operation &op : kernel.getFunctionBody().front()) {
     if (auto role = dyn_cast<RoleOp>(op)) {
       auto plan = getPlan<RolePlanAttr>(role);
@@ -263,10 +263,10 @@ void KernelReport::print(raw_ostream &os) const {
   os << llvm::formatv("  tensor memory: {0} of {1} columns\n", tmemColumns,
                       chip::getMostTensorMemoryColumns());
   os << llvm::formatv("  registers: at most {0} a thread", getMaxRegisters());
-  for (auto [i, range] : llvm::enumerate(takers))
+  for (auto [i, range] : llvm::enumerate(growing))
     os << (i ? " and " : " in warps ") << range.first << " to "
        << range.first + range.count - 1;
-  if (!takers.empty())
+  if (!growing.empty())
     os << ", " << cta.idleRegisters << " in the others";
   os << "\n";
 }
@@ -307,7 +307,7 @@ llvm::json::Value KernelReport::toJSON() const {
                            {"tmem_columns", ring.tmemColumns},
                            {"barriers", std::move(barriers)}});
   }
-  int64_t others = takers.empty() ? cta.registers : cta.idleRegisters;
+  int64_t others = growing.empty() ? cta.registers : cta.idleRegisters;
   return llvm::json::Object{
       {"kernel", toText(name)},
       {"threads", 32 * cta.warps},

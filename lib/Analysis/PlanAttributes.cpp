@@ -124,6 +124,8 @@ void KernelPlan::write(FunctionOpInterface kernel) const {
   kernel->walk([&](Operation *op) {
     if (Attribute plan = getAttribute(op))
       op->setAttr(Fp8Dialect::kPlanAttrName, plan);
+    else
+      op->removeAttr(Fp8Dialect::kPlanAttrName);
   });
 }
 
@@ -152,18 +154,18 @@ bool mlir::fp8::isPlanned(FunctionOpInterface kernel) {
   return kernel->hasAttrOfType<CtaPlanAttr>(Fp8Dialect::kPlanAttrName);
 }
 
-SmallVector<WarpRange> mlir::fp8::getTakers(FunctionOpInterface kernel) {
-  SmallVector<WarpRange> takers;
+SmallVector<WarpRange> mlir::fp8::getGrowingWarps(FunctionOpInterface kernel) {
+  SmallVector<WarpRange> ranges;
   for (RoleOp role : kernel.getFunctionBody().front().getOps<RoleOp>()) {
     auto plan = getPlan<RolePlanAttr>(role);
     int64_t warps = role.getWarps();
     if (!plan.takes)
       continue;
-    if (!takers.empty() &&
-        takers.back().first + takers.back().count == plan.firstWarp)
-      takers.back().count += warps;
+    if (!ranges.empty() &&
+        ranges.back().first + ranges.back().count == plan.firstWarp)
+      ranges.back().count += warps;
     else
-      takers.push_back({plan.firstWarp, warps});
+      ranges.push_back({plan.firstWarp, warps});
   }
-  return takers;
+  return ranges;
 }

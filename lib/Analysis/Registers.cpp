@@ -26,10 +26,8 @@ static constexpr int64_t kCopyingThread = 40;
 static constexpr int64_t kWarpsPerGroup = 4;
 
 bool RegisterPlan::takes(WarpRange warps) const {
-  return llvm::any_of(takers, [&](WarpRange range) {
-    return warps.first >= range.first &&
-           warps.first < range.first + range.count;
-  });
+  return llvm::any_of(
+      growing, [&](WarpRange range) { return range.first == warps.first; });
 }
 
 /// Whether a thread of the role has parts of tiles in registers.
@@ -47,8 +45,8 @@ void KernelPlan::planRegisters() {
   int64_t share =
       llvm::alignDown(kRegistersPerQuarter / (32 * groups), kGranule);
   registers.atEntry = std::min(kMaxRegistersPerThread, share);
-  SmallVector<WarpRange> takers;
-  int64_t takerWarps = 0;
+  SmallVector<WarpRange> growing;
+  int64_t growingWarps = 0;
   bool multiplies = false;
   for (auto &[op, warps] : roles) {
     if (!holdsFragments(op))
@@ -59,27 +57,24 @@ void KernelPlan::planRegisters() {
     multiplies |= op->walk([](WarpgroupMmaOp) {
                       return WalkResult::interrupt();
                     }).wasInterrupted();
-    takerWarps += warps.count;
-    if (!takers.empty() &&
-        takers.back().first + takers.back().count == warps.first)
-      takers.back().count += warps.count;
-    else
-      takers.push_back(warps);
+    growingWarps += warps.count;
+    growing.push_back(warps);
   }
-  int64_t takerGroups = takerWarps / kWarpsPerGroup;
-  if (!multiplies || takerGroups == groups || share > kMaxRegistersPerThread) {
+  int64_t growingGroups = growingWarps / kWarpsPerGroup;
+  if (!multiplies || growingGroups == groups ||
+      share > kMaxRegistersPerThread) {
     LDBG() << "all threads keep the " << registers.atEntry
            << " registers that they start with";
     return;
   }
   numIdleWarps = kWarpsPerGroup * groups - numWarps;
   numWarps += numIdleWarps;
-  registers.takers = std::move(takers);
+  registers.growing = std::move(growing);
   registers.others = kCopyingThread;
-  int64_t left = share * groups - kCopyingThread * (groups - takerGroups);
+  int64_t left = share * groups - kCopyingThread * (groups - growingGroups);
   registers.multiply = std::min<int64_t>(
-      kMostTaken, llvm::alignDown(left / takerGroups, kGranule));
-  LDBG() << "threads of " << takerGroups << " of " << groups
+      kMostTaken, llvm::alignDown(left / growingGroups, kGranule));
+  LDBG() << "threads of " << growingGroups << " of " << groups
          << " warpgroups take " << registers.multiply
          << " registers, the others keep " << registers.others;
 }

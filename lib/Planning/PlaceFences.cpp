@@ -7,6 +7,7 @@
 #include "fp8/Planning/Passes.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/DebugLog.h"
 
 namespace mlir::fp8 {
@@ -106,9 +107,14 @@ namespace {
 struct PlaceFencesPass
     : public mlir::fp8::impl::Fp8PlaceFencesBase<PlaceFencesPass> {
   void runOnOperation() override {
-    for (auto kernel : getOperation().getOps<gpu::GPUFuncOp>())
-      if (isPlanned(kernel))
-        placeFences(kernel);
+    for (auto kernel : getOperation().getOps<gpu::GPUFuncOp>()) {
+      if (!isPlanned(kernel))
+        continue;
+      // Each op is asked for its plan.
+      if (failed(checkPlan(kernel)))
+        return signalPassFailure();
+      placeFences(kernel);
+    }
   }
 };
 

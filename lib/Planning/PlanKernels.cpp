@@ -24,6 +24,11 @@ LogicalResult mlir::fp8::planKernel(FunctionOpInterface kernel) {
   return success();
 }
 
+LogicalResult mlir::fp8::checkPlan(FunctionOpInterface kernel) {
+  FailureOr<KernelPlan> plan = KernelPlan::analyze(kernel);
+  return failed(plan) ? failure() : plan->check(kernel);
+}
+
 namespace {
 
 struct PlanKernelsPass

@@ -27,8 +27,15 @@ static void reuseInBlock(Block &block) {
     if (auto wait = dyn_cast<WaitMmaOp>(op))
       done.push_back(wait.getFragment());
     auto mma = dyn_cast<WarpgroupMmaOp>(op);
-    if (!mma || mma.getAccumulator())
+    if (!mma)
       continue;
+    if (mma.getAccumulator()) {
+      // Whose registers it has taken already, when the pass runs again.
+      if (auto *taken = llvm::find(done, mma.getAccumulator());
+          mma.getOverwrites() && taken != done.end())
+        done.erase(taken);
+      continue;
+    }
     FragmentType product = mma.getPending().getType().getFragment();
     auto *found = llvm::find_if(
         done, [&](Value value) { return value.getType() == product; });

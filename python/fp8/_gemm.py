@@ -60,7 +60,7 @@ def gemm(
             contiguous dimension and rows are a multiple of 16 bytes apart; else copied by the array's package.
         b: N x K of float8_e4m3fn.
         b_scale: float32 or bfloat16, N/128 x K/128, or as `b_block` says.
-        d_dtype: of D: bfloat16 (if None, and `d` is None), float16, float32 or float8_e4m3fn, which saturates.
+        d_dtype: of D: bfloat16 (if None, and `d` is None), float16, float32, or float8_e4m3fn or float8_e5m2, which saturate.
         bias: N elements of bfloat16, float16 or float32, added to each row.
         c: C, M x N of bfloat16, float16 or float32.
         beta: the factor of C: a number or an array of one float32 on the device. With the number 0, C is not read. Without C it is 0 or 1.

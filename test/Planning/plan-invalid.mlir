@@ -1,4 +1,9 @@
 // RUN: fp8-opt %s --convert-fp8-to-nvvm --split-input-file --verify-diagnostics
+// A stale plan places no fences.
+// RUN: not fp8-opt %s --pass-pipeline='builtin.module(gpu.module(fp8-place-fences))' --split-input-file 2>&1 | FileCheck %s
+// CHECK: has the plan #fp8.ring_plan
+// CHECK: has no plan, but the kernel as it is now needs #fp8.stage_plan<>
+// CHECK-NOT: op needs an fp8.fence_async_proxy
 
 !ring = !fp8.pipeline<2>
 

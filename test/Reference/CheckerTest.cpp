@@ -451,6 +451,18 @@ TEST(CheckerOverflow, AllowsTheLargestValueOrInfinityAtTheEdge) {
   EXPECT_FALSE(ok(infinity));
 }
 
+TEST(CheckerOverflow, FailsAnInfinityWhereConversionsSaturate) {
+  BlockwiseData data = makeBlockwiseData(1, 1, 16, 1, DataKind::Ones);
+  data.aScale[0] = 65536.0f / 16; // past 57344, the largest of f8E5M2
+  GemmReference reference = computeReference(data);
+  uint8_t infinity = 0x7c, largest = 0x7b;
+  auto ok = [&](const uint8_t &d) {
+    return check(data, reference, ElementType::F8E5M2, &d, 1).wrong == 0;
+  };
+  EXPECT_TRUE(ok(largest));
+  EXPECT_FALSE(ok(infinity));
+}
+
 TEST(CheckerOverflow, CountsSumsPastF32AsUnspecified) {
   BlockwiseData data = makeBlockwiseData(1, 1, 16, 1, DataKind::Ones);
   data.aScale[0] = 3e38f;

@@ -41,19 +41,19 @@ struct PlannedRing : RingPlan {
 /// fragments hand some over (PTX ISA, setmaxnreg).
 struct RegisterPlan {
   int64_t atEntry = 0;
-  /// The warps whose threads take more, in order: whole warpgroups. None where
-  /// all keep what they start with.
-  SmallVector<WarpRange> takers;
-  int64_t multiply = 0; ///< of the takers' threads
+  /// The roles whose threads take more, as their warps: whole warpgroups. None
+  /// where all keep what they start with.
+  SmallVector<WarpRange> growing;
+  int64_t multiply = 0; ///< of the threads that take more
   int64_t others = 0;   ///< of all other threads
 
-  bool isDealt() const { return !takers.empty(); }
+  bool isDealt() const { return !growing.empty(); }
   bool takes(WarpRange warps) const;
 };
 
-/// The ranges of the warps that take registers, in a kernel that is planned:
-/// roles side by side are one range.
-SmallVector<WarpRange> getTakers(FunctionOpInterface kernel);
+/// The warps whose threads take more registers, in a kernel that is planned.
+/// Roles side by side are one range.
+SmallVector<WarpRange> getGrowingWarps(FunctionOpInterface kernel);
 
 /// True if `--fp8-plan-kernels` has planned the kernel.
 bool isPlanned(FunctionOpInterface kernel);
@@ -66,7 +66,8 @@ public:
   /// notes at the causes.
   static FailureOr<KernelPlan> analyze(FunctionOpInterface kernel);
 
-  /// Writes the plan on the kernel and its ops, as `fp8.plan`.
+  /// Writes the plan on the kernel and its ops, as `fp8.plan`, in place of the
+  /// one that they may have.
   void write(FunctionOpInterface kernel) const;
   /// An error at the first op whose plan is not this one: the kernel has
   /// changed since it was planned.

@@ -68,7 +68,7 @@ private:
   void addOutputBarriers(OutputPipelineOp op, RingReport &report);
   /// Of a thread, in the role that has the most.
   int64_t getMaxRegisters() const {
-    return takers.empty() ? cta.registers : takenRegisters;
+    return growing.empty() ? cta.registers : takenRegisters;
   }
   /// The role that works on the end.
   static RoleOp getRole(Value end);
@@ -78,7 +78,7 @@ private:
   SmallVector<RoleReport, 0> roles;
   SmallVector<RingReport, 0> rings;
   CtaPlan cta;
-  SmallVector<WarpRange> takers;
+  SmallVector<WarpRange> growing;
   int64_t takenRegisters = 0;
   int64_t storeQueueBytes = 0;
   int64_t tmemColumns = 0;

@@ -75,6 +75,9 @@ def ConvertFp8ToNVVM : Pass<"convert-fp8-to-nvvm", "::mlir::ModuleOp"> {
     loops carry. Roles become branches on the warp number, with one elected lane for each warp. What the barriers expect, the bytes of
     the copies, the fences, the layout of shared memory and the columns of tensor memory are derived from the kernel.
 
+    A kernel without a plan is planned first (`--fp8-plan-kernels`, `--fp8-place-fences`, `--fp8-reuse-registers`). The plan that a kernel has must be the one that
+    is derived from it now.
+
     Requires: kernels in phase 2, with no scoped op and no call that passes linear values (run `inline` before). Kernels lose their `fp8.linear`; they get
     `known_block_size`, `fp8.tensor_map_args` and `fp8.shared_memory_bytes`, and launches of them the dynamic shared memory. Host code stays as it is.
     In a module with `fp8.debug_waits` waits give up after a while, and kernels get `fp8.wait_table`; see `--fp8-debug-waits`.

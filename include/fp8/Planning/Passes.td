@@ -69,7 +69,8 @@ def Fp8PlaceFences : Pass<"fp8-place-fences", "::mlir::gpu::GPUModuleOp"> {
     Puts `fp8.fence_async_proxy` in front of each hand-over of a slot that threads have loaded from and TMA fills again. A wait for a product
     that lies between the last load and the hand-over gets the fence in front of it instead: there it takes no time.
 
-    Requires: kernels that `--fp8-plan-kernels` has planned; others stay as they are. Ensures: no copy overwrites what a load still reads.
+    Requires: kernels with the plan that `--fp8-plan-kernels` gives them; a plan that another pass has made stale is an error, and a kernel without a plan stays
+    as it is. Ensures: no copy overwrites what a load still reads.
 
     Before:
 

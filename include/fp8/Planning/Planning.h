@@ -7,16 +7,19 @@
 
 #include "fp8/Analysis/KernelPlan.h"
 
-#include "llvm/ADT/SetVector.h"
-
 namespace mlir::fp8 {
 
 /// Writes the kernel's plan on its ops (`--fp8-plan-kernels`), or reports what
 /// is wrong with the kernel.
 LogicalResult planKernel(FunctionOpInterface kernel);
 
+/// Derives the plan again. An error where the kernel carries another one, since
+/// it was changed after it was planned.
+LogicalResult checkPlan(FunctionOpInterface kernel);
+
 /// Puts fences where threads and copies follow each other in a slot
-/// (`--fp8-place-fences`). The kernel must be planned.
+/// (`--fp8-place-fences`). The plan must be the
+/// kernel's (checkPlan).
 void placeFences(FunctionOpInterface kernel);
 
 /// An error where a fence is missing in front of a hand-over that needs it.

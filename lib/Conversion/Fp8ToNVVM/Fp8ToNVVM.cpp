@@ -355,9 +355,7 @@ static LogicalResult planAsNeeded(gpu::GPUFuncOp kernel) {
     reuseRegisters(kernel);
     return success();
   }
-  FailureOr<KernelPlan> plan = KernelPlan::analyze(kernel);
-  return failure(failed(plan) || failed(plan->check(kernel)) ||
-                 failed(checkFences(kernel)));
+  return failure(failed(checkPlan(kernel)) || failed(checkFences(kernel)));
 }
 
 static LogicalResult lowerKernel(ModuleOp module, gpu::GPUFuncOp kernel,

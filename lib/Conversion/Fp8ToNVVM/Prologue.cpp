@@ -50,11 +50,11 @@ static Value handsBack(ArrayRef<WarpRange> ranges, Value warpId,
                        Instructions &instructions, OpBuilder &builder,
                        Location loc) {
   Value result;
-  for (WarpRange takers : ranges) {
+  for (WarpRange range : ranges) {
     Value number = warpId;
-    if (takers.first) // else one comparison: it wraps below the first warp
-      number = instructions.add(number, -takers.first);
-    Value isOutside = instructions.atLeast(number, takers.count);
+    if (range.first) // else one comparison: it wraps below the first warp
+      number = instructions.add(number, -range.first);
+    Value isOutside = instructions.atLeast(number, range.count);
     result =
         result
             ? arith::AndIOp::create(builder, loc, result, isOutside).getResult()
@@ -85,8 +85,8 @@ static void dealRegisters(FunctionOpInterface kernel, Value warpId) {
   // Where the last one stands, all that they use has been made.
   OpBuilder builder(others.back());
   Instructions instructions(builder, others.back().getLoc());
-  Value isOther = handsBack(getTakers(kernel), warpId, instructions, builder,
-                            others.back().getLoc());
+  Value isOther = handsBack(getGrowingWarps(kernel), warpId, instructions,
+                            builder, others.back().getLoc());
   instructions.ifThen(isOther, [&](Instructions &inner) {
     inner.setRegisters(left, /*takes=*/false);
     for (RoleOp role : others)

@@ -102,7 +102,7 @@ LogicalResult EpilogueMatcher::takeRounding(const Element *&element) {
     return refusal.because("the result is converted to " +
                                debugString(element->type) +
                                " as arith.truncf does; the GEMM op makes bf16 "
-                               "and f16, and an f8E4M3FN that saturates",
+                               "and f16, and an f8E4M3FN or f8E5M2 that saturates",
                            element->getLoc(), "converted here");
   auto mode = truncation.getRoundingmode();
   if (mode && *mode != arith::RoundingMode::to_nearest_even)
