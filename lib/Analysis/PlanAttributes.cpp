@@ -63,6 +63,13 @@ static Value getPlannedHandle(Operation *op) {
   return isa<CreateMmaWarpOp, WaitTmemOp>(op) ? op->getOperand(0) : Value();
 }
 
+/// True if a later product stands in the block of the op.
+static bool isBeforeProduct(Operation *op) {
+  return llvm::any_of(
+      llvm::make_range(std::next(op->getIterator()), op->getBlock()->end()),
+      llvm::IsaPred<WarpgroupMmaOp>);
+}
+
 StagePlan KernelPlan::getStagePlan(Operation *op, Value stage) const {
   StagePlan plan = getStage(stage);
   plan.overwrittenByTma = llvm::any_of(
@@ -115,6 +122,8 @@ Attribute KernelPlan::getAttribute(Operation *op) const {
                            : getRings(handle).front();
     return RingPlanAttr::get(context, getRingPlan(maker));
   }
+  if (isa<PromoteOp>(op) && isBeforeProduct(op))
+    return SumPlanAttr::get(context, {{}, /*beforeProduct=*/true});
   if (auto wait = dyn_cast<WaitMmaOp>(op))
     return WaitPlanAttr::get(context, {{}, countProductsBehind(wait)});
   return {};
@@ -148,6 +157,11 @@ LogicalResult KernelPlan::check(FunctionOpInterface kernel) const {
     return WalkResult::interrupt();
   });
   return failure(result.wasInterrupted());
+}
+
+bool mlir::fp8::hasRings(FunctionOpInterface kernel) {
+  return kernel->hasAttr(Fp8Dialect::kLinearAttrName) &&
+         !kernel->hasAttr(Fp8Dialect::kBarriersAttrName);
 }
 
 bool mlir::fp8::isPlanned(FunctionOpInterface kernel) {

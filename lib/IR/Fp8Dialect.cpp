@@ -125,7 +125,7 @@ LogicalResult Fp8Dialect::verifyOperationAttribute(Operation *op,
                   "a dictionary of integers, on a gpu.launch_func");
   if (name == kPlanAttrName)
     return expect(isa<CtaPlanAttr, RolePlanAttr, RingPlanAttr, StagePlanAttr,
-                      WaitPlanAttr>(value),
+                      SumPlanAttr, WaitPlanAttr>(value),
                   "a plan; --fp8-plan-kernels writes it");
   if (name == kTensorMapArgsAttrName)
     return expect(isa<DenseI32ArrayAttr>(value), "an array of i32");
@@ -150,12 +150,12 @@ LogicalResult Fp8Dialect::verifyOperationAttribute(Operation *op,
   if (name == kWaitTableAttrName)
     return expect(isa<DictionaryAttr>(value) && isa<FunctionOpInterface>(op),
                   "a dictionary, on a function");
-  if (name != kLinearAttrName)
+  if (name != kLinearAttrName && name != kBarriersAttrName)
     return op->emitOpError() << "has an unknown attribute '" << name << "'";
   if (failed(expect(isa<UnitAttr>(value), "a unit attribute")) ||
       failed(expect(isa<FunctionOpInterface>(op), "on a function")))
     return failure();
-  return verifyLinearity(op);
+  return name == kLinearAttrName ? verifyLinearity(op) : verifyBarriers(op);
 }
 
 LogicalResult mlir::fp8::OpTrait::impl::verifyInLinearFunction(Operation *op) {

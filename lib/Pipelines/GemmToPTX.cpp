@@ -56,6 +56,7 @@ static void addBarrierPasses(OpPassManager &pm,
   kernels.addPass(createFp8PlanKernels());
   kernels.addPass(createFp8PlaceFences());
   kernels.addPass(createFp8ReuseRegisters());
+  kernels.addPass(createConvertRingsToBarriers());
   pm.addPass(createConvertFp8ToNVVM());
 }
 

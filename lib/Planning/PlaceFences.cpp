@@ -108,7 +108,7 @@ struct PlaceFencesPass
     : public mlir::fp8::impl::Fp8PlaceFencesBase<PlaceFencesPass> {
   void runOnOperation() override {
     for (auto kernel : getOperation().getOps<gpu::GPUFuncOp>()) {
-      if (!isPlanned(kernel))
+      if (!hasRings(kernel) || !isPlanned(kernel))
         continue;
       // Each op is asked for its plan.
       if (failed(checkPlan(kernel)))

@@ -35,7 +35,7 @@ struct PlanKernelsPass
     : public mlir::fp8::impl::Fp8PlanKernelsBase<PlanKernelsPass> {
   void runOnOperation() override {
     for (auto kernel : getOperation().getOps<gpu::GPUFuncOp>()) {
-      if (!kernel.isKernel() || !kernel->hasAttr(Fp8Dialect::kLinearAttrName))
+      if (!kernel.isKernel() || !hasRings(kernel))
         continue;
       if (failed(planKernel(kernel)))
         return signalPassFailure();

@@ -59,7 +59,7 @@ struct ReuseRegistersPass
     : public mlir::fp8::impl::Fp8ReuseRegistersBase<ReuseRegistersPass> {
   void runOnOperation() override {
     for (auto kernel : getOperation().getOps<gpu::GPUFuncOp>())
-      if (isPlanned(kernel))
+      if (hasRings(kernel) && isPlanned(kernel))
         reuseRegisters(kernel);
   }
 };

@@ -28,7 +28,7 @@ mlir::fp8::reportKernels(ModuleOp module, StringRef chip) {
     return failure();
   SmallVector<KernelReport, 0> reports;
   copy->walk([&](gpu::GPUFuncOp kernel) {
-    if (isPlanned(kernel))
+    if (hasRings(kernel) && isPlanned(kernel))
       reports.emplace_back(kernel);
   });
   return reports;

@@ -63,6 +63,14 @@ TypedAttr getNonsense(Type type) {
   return IntegerAttr::get(type, llvm::APInt::getAllOnes(width));
 }
 
+Value makeNonsense(Type type, Location loc, OpBuilder &builder) {
+  bool isView = isa<TileType, TmemType>(type);
+  TypedAttr bits = getNonsense(isView ? builder.getI32Type() : type);
+  Value value = arith::ConstantOp::create(builder, loc, bits);
+  return isView ? ViewAtOp::create(builder, loc, type, value).getResult()
+                : value;
+}
+
 /// Lowers a named op to nothing.
 struct LowerToNothing : public ConversionPattern {
   LowerToNothing(const TypeConverter &converter, StringRef op,
@@ -89,8 +97,7 @@ struct LowerToNothing : public ConversionPattern {
         values.assign(same->begin(), same->end());
       else
         for (Type converted : types)
-          values.push_back(arith::ConstantOp::create(rewriter, op->getLoc(),
-                                                     getNonsense(converted)));
+          values.push_back(makeNonsense(converted, op->getLoc(), rewriter));
     }
     rewriter.replaceOpWithMultiple(op, std::move(results));
     return success();

@@ -7,11 +7,13 @@
 
 namespace mlir::fp8 {
 void registerTestNoOpPass();
+void registerTestShuffledConversionPass();
 } // namespace mlir::fp8
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   mlir::fp8::registerFp8Tool(registry);
   mlir::fp8::registerTestNoOpPass();
+  mlir::fp8::registerTestShuffledConversionPass();
   return mlir::fp8::runDriver(argc, argv, registry);
 }

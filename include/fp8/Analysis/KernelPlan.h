@@ -55,6 +55,9 @@ struct RegisterPlan {
 /// Roles side by side are one range.
 SmallVector<WarpRange> getGrowingWarps(FunctionOpInterface kernel);
 
+/// True if the kernel is linear, and its rings are no barriers yet.
+bool hasRings(FunctionOpInterface kernel);
+
 /// True if `--fp8-plan-kernels` has planned the kernel.
 bool isPlanned(FunctionOpInterface kernel);
 

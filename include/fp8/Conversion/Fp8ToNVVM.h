@@ -5,19 +5,21 @@
 #ifndef FP8_CONVERSION_FP8TONVVM_H
 #define FP8_CONVERSION_FP8TONVVM_H
 
+#include "fp8/Conversion/RingsToBarriers.h"
+
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/Transforms/DialectConversion.h"
 
 namespace mlir::fp8 {
 
-/// Adds patterns to those that lower a kernel's ops. One with a benefit above 1
-/// goes before ours.
-using PopulatePatternsFn =
-    llvm::function_ref<void(const TypeConverter &, RewritePatternSet &)>;
+/// Puts the ops of a kernel in the order in which their patterns are applied.
+/// Whatever the order is, the result is the same.
+using OrderOpsFn = llvm::function_ref<void(MutableArrayRef<Operation *>)>;
 
-/// Does what --convert-fp8-to-nvvm does, with more patterns.
+/// Does what --convert-fp8-to-nvvm does, with more patterns, which
+/// convertRingsToBarriers gets, too. `order` is for tests.
 LogicalResult convertFp8ToNVVM(ModuleOp module,
-                               PopulatePatternsFn populateMore = nullptr);
+                               PopulatePatternsFn populateMore = nullptr,
+                               OrderOpsFn order = nullptr);
 
 } // namespace mlir::fp8
 

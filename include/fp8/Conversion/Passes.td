@@ -68,17 +68,95 @@ def ConvertLinalgToFp8 : Pass<"convert-linalg-to-fp8", "::mlir::ModuleOp"> {
                            "::mlir::memref::MemRefDialect"];
 }
 
-def ConvertFp8ToNVVM : Pass<"convert-fp8-to-nvvm", "::mlir::ModuleOp"> {
-  let summary = "takes linear kernels to barriers, tensor memory and TMA (phase 2 to 3)";
+def ConvertRingsToBarriers : Pass<"convert-fp8-rings-to-barriers", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "takes the rings of linear kernels to barriers, parities and addresses (phase 2 to 3)";
   let description = [{
-    Each ring becomes mbarriers and tiles in shared memory, each end a cursor: the ring's addresses, a slot and a phase bit, as SSA values that
-    loops carry. Roles become branches on the warp number, with one elected lane for each warp. What the barriers expect, the bytes of
-    the copies, the fences, the layout of shared memory and the columns of tensor memory are derived from the kernel.
+    Each ring becomes mbarriers and slots in shared memory, each end a cursor: the addresses of barriers and slots, a number and a parity, as i32 that loops carry. To acquire
+    a stage is to wait at a barrier, to hand it over to arrive at one, or to have MMAs arrive when they are complete. Counts, bytes and offsets are those of the plan.
 
-    A kernel without a plan is planned first (`--fp8-plan-kernels`, `--fp8-place-fences`, `--fp8-reuse-registers`). The plan that a kernel has must be the one that
-    is derived from it now.
+    A kernel without a plan is planned first (`--fp8-plan-kernels`, `--fp8-place-fences`, `--fp8-reuse-registers`). The plan that a kernel has must be the one that is
+    derived from it now.
 
-    Requires: kernels in phase 2, with no scoped op and no call that passes linear values (run `inline` before). Kernels lose their `fp8.linear`; they get
+    Requires: kernels in phase 2, with no scoped op and no call that passes linear values (run `inline` before). Ensures: no value of the kernel is a handle of a ring, which `fp8.barriers`
+    says; each role begins with `fp8.role_thread`; one thread runs what `fp8.copy_tile`, arrivals and commits say.
+
+    Before:
+
+    ```mlir
+    !ring = !fp8.pipeline<1>
+    gpu.module @before {
+      gpu.func @kernel() kernel attributes {fp8.linear} {
+        %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
+        fp8.role "fill" warps(1) (%end = %p) : !fp8.producer<!ring> {
+          %stage = fp8.acquire %end : !fp8.producer<!ring>
+          %next = fp8.release %stage : !fp8.producer_stage<!ring>
+          fp8.close %next : !fp8.producer<!ring>
+        }
+        fp8.role "empty" warps(1) (%end = %c) : !fp8.consumer<!ring> {
+          %stage = fp8.acquire %end : !fp8.consumer<!ring>
+          %next = fp8.release %stage : !fp8.consumer_stage<!ring>
+          fp8.close %next : !fp8.consumer<!ring>
+        }
+        gpu.return
+      }
+    }
+    ```
+
+    After:
+
+    ```mlir
+    gpu.module @after {
+      gpu.func @kernel() kernel attributes {fp8.barriers, fp8.linear, fp8.plan = #fp8.cta_plan<warps = 2, shared_memory = 16, registers = 255>} {
+        %c1_i32 = arith.constant 1 : i32
+        %c8_i32 = arith.constant 8 : i32
+        %c0_i32 = arith.constant 0 : i32
+        %shared = fp8.shared_memory
+        %id = fp8.id warp
+        %id_0 = fp8.id thread
+        %0 = arith.cmpi eq, %id_0, %c0_i32 : i32
+        scf.if %0 {
+          fp8.mbarrier_init %shared, 1
+          %1 = arith.addi %shared, %c8_i32 : i32
+          fp8.mbarrier_init %1, 1
+          fp8.fence_mbarrier_init
+        }
+        fp8.sync cta
+        fp8.role "fill" warps(1) attributes {fp8.plan = #fp8.role_plan<>} {
+          %leader, %warp, %lane = fp8.role_thread %id
+          %1 = arith.addi %shared, %c8_i32 : i32
+          fp8.mbarrier_wait %1, %c1_i32
+          fp8.sync warp
+          fp8.sync warp
+          scf.if %leader {
+            fp8.mbarrier_arrive %shared
+          }
+        }
+        fp8.role "empty" warps(1) attributes {fp8.plan = #fp8.role_plan<first_warp = 1>} {
+          %leader, %warp, %lane = fp8.role_thread %id
+          fp8.mbarrier_wait %shared, %c0_i32
+          fp8.sync warp
+          scf.if %leader {
+            %1 = arith.addi %shared, %c8_i32 : i32
+            fp8.mbarrier_arrive %1
+          }
+        }
+        gpu.return
+      }
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect", "::mlir::fp8::Fp8Dialect", "::mlir::scf::SCFDialect"];
+}
+
+def ConvertFp8ToNVVM : Pass<"convert-fp8-to-nvvm", "::mlir::ModuleOp"> {
+  let summary = "takes kernels to instructions: of barriers, tensor memory and TMA (to the end of phase 3)";
+  let description = [{
+    Spells each op of a kernel as its instructions, by one pattern for each op; the order in which ops are visited changes nothing. Views become addresses, fragments and products
+    registers. Then roles become branches on the warp number, with one elected lane for each warp, and deal out registers.
+
+    A kernel that is linear still goes through `--convert-fp8-rings-to-barriers` first.
+
+    Requires: kernels in phase 2, or with `fp8.barriers`. Kernels lose `fp8.linear` and what is derived of them; they get
     `known_block_size`, `fp8.tensor_map_args` and `fp8.shared_memory_bytes`, and launches of them the dynamic shared memory. Host code stays as it is.
     In a module with `fp8.debug_waits` waits give up after a while, and kernels get `fp8.wait_table`; see `--fp8-debug-waits`.
 

@@ -1,13 +1,364 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The barrier family: what a hand-over consists of, each part an op. Passes behind `--fp8-plan-kernels` write these ops.
+// The barrier family: what hand-overs consist of, each part an op. `--fp8-place-fences` and `--fp8-lower-rings` write these ops, and
+// `--convert-fp8-to-nvvm` spells each as its instructions. Addresses are i32, in bytes of the shared-memory window of the CTA or, where the
+// text says so, of the cluster.
 
 #ifndef FP8_IR_BARRIER
 #define FP8_IR_BARRIER
 
 include "fp8/IR/Fp8Base.td"
 
-def Fp8_FenceAsyncProxyOp
-    : Fp8_Op<"fence_async_proxy", [MemoryEffects<[MemRead<Fp8_BarrierResource>, MemWrite<Fp8_BarrierResource>]>]> {
+// An op whose order among hand-overs matters.
+class Fp8_BarrierOp<string mnemonic, list<Trait> traits = []>
+    : Fp8_Op<mnemonic, !listconcat(traits, [MemoryEffects<[MemRead<Fp8_BarrierResource>, MemWrite<Fp8_BarrierResource>]>])>;
+
+def Fp8_CtaGroupAttr : ConfinedAttr<DefaultValuedAttr<I64Attr, "1">, [IntMinValue<1>, IntMaxValue<2>]>;
+
+//===----------------------------------------------------------------------===//
+// Threads
+//===----------------------------------------------------------------------===//
+
+def Fp8_IdOp : Fp8_BarrierOp<"id", [Fp8_NamesResult<"id">]> {
+  let summary = "reads a number of the thread, its warp or its CTA";
+  let description = [{
+    `thread` is the number of the thread in its CTA and `warp` that of its warp, both along x; `cta` is the number of the CTA in the grid, along x (PTX ISA,
+    `%tid`, `%ctaid`). All threads of a warp execute `id warp` together, so that the result is uniform.
+
+    ```mlir
+    func.func @first() -> i32 {
+      %warp = fp8.id warp
+      return %warp : i32
+    }
+    ```
+  }];
+  let arguments = (ins Fp8_IdKindAttr:$kind);
+  let results = (outs I32:$id);
+  let assemblyFormat = "$kind attr-dict";
+}
+
+def Fp8_RoleThreadOp : Fp8_BarrierOp<"role_thread", [HasParent<"RoleOp">, DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
+  let summary = "says which thread of its role this is";
+  let description = [{
+    `leader` is true in one thread of each warp, the same one throughout the role: asynchronous groups and commits belong to the thread that issues them (PTX ISA,
+    elect.sync). `warp` is the number of the warp in the role, `lane` that of the thread in the warp. The operand is the number of the warp in the CTA.
+
+    With `promotes` the threads of the role add up products in registers. What depends on the lane alone is then not kept in registers for the length of a loop.
+
+    (B1) the op stands in the entry block of a role, once. Ops that copy, multiply or store for the role use its results.
+
+    ```mlir
+    func.func @kernel() {
+      %id = fp8.id warp
+      fp8.role "load" warps(1) {
+        %leader, %warp, %lane = fp8.role_thread %id
+        fp8.yield
+      }
+      return
+    }
+    ```
+  }];
+  let arguments = (ins I32:$id, UnitAttr:$promotes);
+  let results = (outs I1:$leader, I32:$warp, I32:$lane);
+  let assemblyFormat = "$id (`promotes` $promotes^)? attr-dict";
+  let hasVerifier = 1;
+}
+
+def Fp8_SyncOp : Fp8_BarrierOp<"sync"> {
+  let summary = "waits until all threads of a scope have come here";
+  let description = [{
+    The scope is the `warp`, the `cta`, or the cluster: `cluster_start` orders what `fp8.fence_mbarrier_init` made visible, `cluster_end` all that was done before it
+    (PTX ISA, bar.warp.sync, barrier.sync, barrier.cluster).
+
+    ```mlir
+    func.func @together() {
+      fp8.sync warp
+      return
+    }
+    ```
+  }];
+  let arguments = (ins Fp8_SyncScopeAttr:$scope);
+  let assemblyFormat = "$scope attr-dict";
+}
+
+def Fp8_NamedBarrierOp : Fp8_BarrierOp<"named_barrier"> {
+  let summary = "arrives at a named barrier of the CTA, and waits for the other threads";
+  let description = [{
+    `threads` threads complete the barrier of that number, 1 to 15. With `arrive` the thread does not wait (PTX ISA, barrier.sync, barrier.arrive).
+
+    ```mlir
+    func.func @hand_over(%id: i32) {
+      fp8.named_barrier arrive %id, 160
+      return
+    }
+    ```
+  }];
+  let arguments = (ins I32:$id, ConfinedAttr<I64Attr, [IntPositive]>:$threads, UnitAttr:$arrive);
+  let assemblyFormat = "(`arrive` $arrive^)? $id `,` $threads attr-dict";
+}
+
+def Fp8_GridDependencyOp : Fp8_BarrierOp<"grid_dependency"> {
+  let summary = "waits for the kernel in front in the stream, or lets the next one start";
+  let description = [{
+    `wait` waits until the kernels in front have ended and their writes can be read; `start_next` lets the kernel behind start once all CTAs have come here or
+    ended (PTX ISA, griddepcontrol).
+
+    ```mlir
+    func.func @early() {
+      fp8.grid_dependency wait
+      fp8.grid_dependency start_next
+      return
+    }
+    ```
+  }];
+  let arguments = (ins Fp8_GridDependencyAttr:$kind);
+  let assemblyFormat = "$kind attr-dict";
+}
+
+def Fp8_KeepInLoopOp : Fp8_BarrierOp<"keep_in_loop", [SameOperandsAndResultType]> {
+  let summary = "computes a value here";
+  let description = [{
+    Yields the operand. What depends on the result is not moved out of a loop or a branch, where it would take up registers, or be computed by threads that do not need it.
+
+    ```mlir
+    func.func @late(%lane: i32) -> i32 {
+      %here = fp8.keep_in_loop %lane
+      return %here : i32
+    }
+    ```
+  }];
+  let arguments = (ins I32:$value);
+  let results = (outs I32:$result);
+  let assemblyFormat = "$value attr-dict";
+}
+
+def Fp8_ComputeHereOp : Fp8_BarrierOp<"compute_here"> {
+  let summary = "has what was computed for these values alone computed here";
+  let description = [{
+    Ops without effects that only the operands need are moved in front of it, when all ops are instructions; then it goes. A store of what an `fp8.map` computes
+    asks for each piece in front of the instruction that writes it, so that the registers of the piece are free behind it.
+
+    ```mlir
+    func.func @piece(%pair: vector<2xf32>) {
+      fp8.compute_here %pair : vector<2xf32>
+      return
+    }
+    ```
+  }];
+  let arguments = (ins Variadic<AnyType>:$values);
+  let assemblyFormat = "$values attr-dict `:` type($values)";
+}
+
+//===----------------------------------------------------------------------===//
+// Addresses
+//===----------------------------------------------------------------------===//
+
+def Fp8_SharedMemoryOp : Fp8_Op<"shared_memory", [Pure, Fp8_NamesResult<"shared">]> {
+  let summary = "the address of the kernel's dynamic shared memory";
+  let description = [{
+    A multiple of 1024, the pattern of the 128-byte swizzle (PTX ISA, swizzling modes).
+
+    ```mlir
+    func.func @begin() -> i32 {
+      %shared = fp8.shared_memory
+      return %shared : i32
+    }
+    ```
+  }];
+  let results = (outs I32:$address);
+  let assemblyFormat = "attr-dict";
+}
+
+def Fp8_MapToCtaOp : Fp8_Op<"map_to_cta", [Pure]> {
+  let summary = "the address of the same place in another CTA of the cluster";
+  let description = [{
+    The result is an address of the cluster's window (PTX ISA, mapa).
+
+    ```mlir
+    func.func @there(%address: i32, %rank: i32) -> i32 {
+      %remote = fp8.map_to_cta %address, %rank
+      return %remote : i32
+    }
+    ```
+  }];
+  let arguments = (ins I32:$address, I32:$rank);
+  let results = (outs I32:$remote);
+  let assemblyFormat = "$address `,` $rank attr-dict";
+}
+
+def Fp8_ViewAtOp : Fp8_Op<"view_at", [Pure]> {
+  let summary = "the tile or accumulator at an address";
+  let description = [{
+    A tile lies at an address of shared memory, an accumulator at one of tensor memory.
+
+    ```mlir
+    func.func @tile(%address: i32) {
+      %tile = fp8.view_at %address : !fp8.tile<1x128xf32>
+      return
+    }
+    ```
+  }];
+  let arguments = (ins I32:$address);
+  let results = (outs AnyTypeOf<[Fp8_TileType, Fp8_TmemType]>:$view);
+  let assemblyFormat = "$address attr-dict `:` qualified(type($view))";
+}
+
+def Fp8_AdvanceOp : Fp8_Op<"advance", [Pure]> {
+  let summary = "goes on to the next slot of a ring";
+  let description = [{
+    A cursor is a number and a parity. In a ring with a power of two of slots, more than one, the number counts the slots used so far: slot and lap are its bits, and the
+    parity is that of the first lap. In other rings the number is the slot, and the parity flips where the ring wraps.
+
+    As many steps as the ring has slots lead back to the slot, with the other parity. `--convert-fp8-rings-to-barriers` says such a lap with the values in front of it, so that whole laps
+    leave a loop's values, addresses and parities invariant.
+
+    ```mlir
+    func.func @lap(%number: i32, %parity: i32) -> (i32, i32) {
+      %n1, %p1 = fp8.advance %number, %parity in 2
+      %n2, %p2 = fp8.advance %n1, %p1 in 2
+      return %n2, %p2 : i32, i32
+    }
+    ```
+  }];
+  let arguments = (ins I32:$number, I32:$parity, ConfinedAttr<I64Attr, [IntPositive]>:$stages);
+  let results = (outs I32:$next_number, I32:$next_parity);
+  let assemblyFormat = "$number `,` $parity `in` $stages attr-dict";
+  let hasCanonicalizeMethod = 1;
+  let extraClassDeclaration = [{
+    /// True if the numbers of such a ring count slots without wrapping. With one slot, to flip the parity is cheaper still.
+    static bool countsSlots(int64_t stages) { return stages > 1 && ::llvm::isPowerOf2_64(stages); }
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Barriers (PTX ISA, mbarrier)
+//===----------------------------------------------------------------------===//
+
+def Fp8_MbarrierInitOp : Fp8_BarrierOp<"mbarrier_init"> {
+  let summary = "initialises a barrier";
+  let description = [{
+    `arrivals` arrivals, and the bytes that are expected, complete each phase (PTX ISA, mbarrier.init).
+
+    ```mlir
+    func.func @init(%barrier: i32) {
+      fp8.mbarrier_init %barrier, 4
+      fp8.fence_mbarrier_init
+      return
+    }
+    ```
+  }];
+  let arguments = (ins I32:$barrier, ConfinedAttr<I64Attr, [IntPositive]>:$arrivals);
+  let assemblyFormat = "$barrier `,` $arrivals attr-dict";
+}
+
+def Fp8_FenceMbarrierInitOp : Fp8_BarrierOp<"fence_mbarrier_init"> {
+  let summary = "makes initialised barriers visible to the async proxy and the cluster";
+  let description = [{
+    PTX ISA, fence.mbarrier_init.
+
+    ```mlir
+    func.func @visible() {
+      fp8.fence_mbarrier_init
+      return
+    }
+    ```
+  }];
+  let assemblyFormat = "attr-dict";
+}
+
+def Fp8_MbarrierWaitOp : Fp8_BarrierOp<"mbarrier_wait"> {
+  let summary = "waits until the phase of a parity has completed";
+  let description = [{
+    On a fresh barrier a wait for parity 1 returns at once (PTX ISA, mbarrier.try_wait). With `cluster` what other CTAs did before they arrived has been done. With a `limit`, in ns,
+    the wait gives up after that time, leaves a record, and traps.
+
+    ```mlir
+    func.func @wait(%barrier: i32, %parity: i32) {
+      fp8.mbarrier_wait %barrier, %parity
+      return
+    }
+    ```
+  }];
+  let arguments = (ins I32:$barrier, I32:$parity, UnitAttr:$cluster, ConfinedAttr<DefaultValuedAttr<I64Attr, "0">, [IntNonNegative]>:$limit);
+  let assemblyFormat = "$barrier `,` $parity (`cluster` $cluster^)? attr-dict";
+}
+
+def Fp8_MbarrierTestOp : Fp8_BarrierOp<"mbarrier_test", [Fp8_NamesResult<"done">]> {
+  let summary = "tells whether the phase of a parity has completed";
+  let description = [{
+    The same answer in all lanes of the warp: true if all of them see the phase complete (PTX ISA, mbarrier.test_wait, vote.sync). Does not wait.
+
+    ```mlir
+    func.func @test(%barrier: i32, %parity: i32) -> i1 {
+      %done = fp8.mbarrier_test %barrier, %parity
+      return %done : i1
+    }
+    ```
+  }];
+  let arguments = (ins I32:$barrier, I32:$parity);
+  let results = (outs I1:$done);
+  let assemblyFormat = "$barrier `,` $parity attr-dict";
+}
+
+def Fp8_MbarrierArriveOp : Fp8_BarrierOp<"mbarrier_arrive"> {
+  let summary = "arrives at a barrier, once";
+  let description = [{
+    With `remote` the address is one of the cluster's window. With `after_copies` the arrival is made when all elements that this thread has copied so far are there, and is
+    part of the barrier's count (PTX ISA, mbarrier.arrive, cp.async.mbarrier.arrive.noinc).
+
+    (B3) an arrival after copies is made at a barrier of this CTA.
+
+    ```mlir
+    func.func @arrive(%barrier: i32) {
+      fp8.mbarrier_arrive %barrier
+      return
+    }
+    ```
+  }];
+  let arguments = (ins I32:$barrier, UnitAttr:$remote, UnitAttr:$after_copies);
+  let assemblyFormat = "(`remote` $remote^)? (`after_copies` $after_copies^)? $barrier attr-dict";
+  let hasVerifier = 1;
+}
+
+def Fp8_MbarrierExpectOp : Fp8_BarrierOp<"mbarrier_expect"> {
+  let summary = "tells a barrier how many bytes the phase waits for";
+  let description = [{
+    With `arrive` it is an arrival, too; with `remote` the address is one of the cluster's window (PTX ISA, mbarrier.expect_tx, mbarrier.arrive.expect_tx).
+
+    (B2) a remote barrier is told with an arrival.
+
+    ```mlir
+    func.func @expect(%barrier: i32) {
+      fp8.mbarrier_expect arrive %barrier, 32768
+      return
+    }
+    ```
+  }];
+  let arguments = (ins I32:$barrier, ConfinedAttr<I64Attr, [IntNonNegative]>:$bytes, UnitAttr:$arrive, UnitAttr:$remote);
+  let assemblyFormat = "(`arrive` $arrive^)? (`remote` $remote^)? $barrier `,` $bytes attr-dict";
+  let hasVerifier = 1;
+}
+
+def Fp8_MbarrierCommitOp : Fp8_BarrierOp<"mbarrier_commit"> {
+  let summary = "arrives at a barrier when this thread's MMAs are complete";
+  let description = [{
+    With a mask it arrives at the same place in each CTA of the cluster whose bit is set. `cta_group` is 2 for the MMAs of a CTA pair (PTX ISA, tcgen05.commit).
+
+    ```mlir
+    func.func @commit(%barrier: i32) {
+      fp8.mbarrier_commit %barrier
+      return
+    }
+    ```
+  }];
+  let arguments = (ins I32:$barrier, Optional<I32>:$mask, Fp8_CtaGroupAttr:$cta_group);
+  let assemblyFormat = "$barrier (`mask` $mask^)? attr-dict";
+}
+
+//===----------------------------------------------------------------------===//
+// Fences
+//===----------------------------------------------------------------------===//
+
+def Fp8_FenceAsyncProxyOp : Fp8_BarrierOp<"fence_async_proxy"> {
   let summary = "orders what a thread did in shared memory before what copies and MMAs do there next";
   let description = [{
     Threads reach shared memory through the generic proxy, TMA and MMAs through the async proxy (PTX ISA, fence.proxy.async). Without the fence, loads
@@ -28,6 +379,242 @@ def Fp8_FenceAsyncProxyOp
     ```
   }];
   let assemblyFormat = "attr-dict";
+}
+
+def Fp8_FenceTmemOp : Fp8_BarrierOp<"fence_tmem", [Fp8_Requires<"TensorMemory">]> {
+  let summary = "orders accesses to tensor memory around a synchronisation of threads";
+  let description = [{
+    `before` stands in front of an arrival, `after` behind the wait for it (PTX ISA, tcgen05.fence).
+
+    ```mlir
+    func.func @order(%barrier: i32) {
+      fp8.fence_tmem before
+      fp8.mbarrier_arrive %barrier
+      return
+    }
+    ```
+  }];
+  let arguments = (ins Fp8_FenceSideAttr:$side);
+  let assemblyFormat = "$side attr-dict";
+}
+
+//===----------------------------------------------------------------------===//
+// Copies
+//===----------------------------------------------------------------------===//
+
+def Fp8_CopyTileOp : Fp8_Op<"copy_tile", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite<Fp8_BarrierResource>]>]> {
+  let summary = "this thread starts the copy of a box of global memory to shared memory";
+  let description = [{
+    The bytes of the box count on the barrier. With a mask the box goes to the same place in each CTA of the cluster whose bit is set. With `cta_group` 2 the barrier
+    may be that of the other CTA of the pair (PTX ISA, cp.async.bulk.tensor).
+
+    ```mlir
+    !t = !fp8.tile<1x128xf32>
+    func.func @copy(%map: !fp8.tensor_map<!t>, %i: index, %tile: i32, %barrier: i32) {
+      fp8.copy_tile %map[%i, %i], %tile, %barrier : !fp8.tensor_map<!t>
+      return
+    }
+    ```
+  }];
+  let arguments = (ins Fp8_TensorMapType:$map, Variadic<Index>:$coordinates, I32:$tile, I32:$barrier, Optional<I32>:$mask, Fp8_CtaGroupAttr:$cta_group);
+  let assemblyFormat = "$map `[` $coordinates `]` `,` $tile `,` $barrier (`mask` $mask^)? attr-dict `:` qualified(type($map))";
+}
+
+def Fp8_CopyElementOp : Fp8_Op<"copy_element", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite<Fp8_BarrierResource>]>]> {
+  let summary = "this thread starts the copy of 4 bytes of global memory to shared memory";
+  let description = [{
+    With `if` zeros are written where the condition is false (PTX ISA, cp.async).
+
+    ```mlir
+    func.func @copy(%scales: memref<?xf32>, %i: index, %address: i32) {
+      fp8.copy_element %scales[%i], %address : memref<?xf32>
+      return
+    }
+    ```
+  }];
+  let arguments = (ins AnyMemRef:$source, Variadic<Index>:$indices, I32:$destination, Optional<I1>:$exists);
+  let assemblyFormat = "$source `[` $indices `]` `,` $destination (`if` $exists^)? attr-dict `:` type($source)";
+}
+
+def Fp8_PrefetchMapOp : Fp8_BarrierOp<"prefetch_map"> {
+  let summary = "brings a tensor map near to where copies read it";
+  let description = [{
+    The map is an argument of the kernel (PTX ISA, prefetch.tensormap).
+
+    ```mlir
+    func.func @near(%map: !fp8.tensor_map<!fp8.tile<1x128xf32>>) {
+      fp8.prefetch_map %map : !fp8.tensor_map<!fp8.tile<1x128xf32>>
+      return
+    }
+    ```
+  }];
+  let arguments = (ins Fp8_TensorMapType:$map);
+  let assemblyFormat = "$map attr-dict `:` qualified(type($map))";
+}
+
+def Fp8_WaitStoresOp : Fp8_BarrierOp<"wait_stores"> {
+  let summary = "waits until what this thread stored by copies has been written";
+  let description = [{
+    PTX ISA, cp.async.bulk.wait_group.
+
+    ```mlir
+    func.func @written() {
+      fp8.wait_stores
+      return
+    }
+    ```
+  }];
+  let assemblyFormat = "attr-dict";
+}
+
+def Fp8_StoreAtOp : Fp8_BarrierOp<"store_at", [Fp8_RoleWork<"Warpgroups">, AttrSizedOperandSegments]> {
+  let summary = "`fp8.store` through slots at an address";
+  let description = [{
+    What `fp8.store` does, with the store queue as an address and a number: where the slots of all warps begin, and the slot of each to use next. `queue` is the type of
+    the queue. Yields the slot to use after that.
+
+    ```mlir
+    !tile = !fp8.tile<32x64xbf16, swizzle_128b>
+    func.func @out(%sum: !fp8.fragment<128x64xf32, 4>, %d: !fp8.tensor_map<!tile>, %m: index, %slots: i32, %slot: i32) -> i32 {
+      %next = fp8.store_at %sum, %d[%m, %m] through %slots[%slot] of !fp8.store_queue<2, !tile, 4>
+        : !fp8.fragment<128x64xf32, 4>, !fp8.tensor_map<!tile>
+      return %next : i32
+    }
+    ```
+  }];
+  let arguments = (ins Fp8_FragmentType:$fragment, Fp8_TensorMapType:$map, Variadic<Index>:$coordinates, I32:$slots, I32:$slot,
+                       Optional<AnyMemRef>:$rest, TypeAttrOf<Fp8_StoreQueueType>:$queue);
+  let results = (outs I32:$next);
+  let assemblyFormat = [{
+    $fragment `,` $map `[` $coordinates `]` `through` $slots `[` $slot `]` `of` $queue (`rest` `(` $rest^ `:` type($rest) `)`)? attr-dict
+    `:` qualified(type($fragment)) `,` qualified(type($map))
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Cluster launch control, tensor memory
+//===----------------------------------------------------------------------===//
+
+def Fp8_RequestAnswerOp : Fp8_BarrierOp<"request_answer", [Fp8_Requires<"ClusterLaunchControl">]> {
+  let summary = "this thread asks for the work of a cluster that has not started";
+  let description = [{
+    The answer, 16 bytes, goes to the slot and counts on the barrier, with `multicast` in every CTA of the cluster (PTX ISA, clusterlaunchcontrol.try_cancel).
+
+    ```mlir
+    func.func @ask(%slot: i32, %barrier: i32) {
+      fp8.request_answer %slot, %barrier
+      return
+    }
+    ```
+  }];
+  let arguments = (ins I32:$slot, I32:$barrier, UnitAttr:$multicast);
+  let assemblyFormat = "(`multicast` $multicast^)? $slot `,` $barrier attr-dict";
+}
+
+def Fp8_ReadAnswerOp : Fp8_BarrierOp<"read_answer", [Fp8_Requires<"ClusterLaunchControl">]> {
+  let summary = "reads an answer: whether there is work, and the first CTA whose work it is";
+  let description = [{
+    `cta` is the number of that CTA along x (PTX ISA, clusterlaunchcontrol.query_cancel).
+
+    ```mlir
+    func.func @read(%slot: i32) -> (i1, i32) {
+      %more, %cta = fp8.read_answer %slot
+      return %more, %cta : i1, i32
+    }
+    ```
+  }];
+  let arguments = (ins I32:$slot);
+  let results = (outs I1:$more, I32:$cta);
+  let assemblyFormat = "$slot attr-dict";
+}
+
+def Fp8_TmemAllocOp : Fp8_BarrierOp<"tmem_alloc", [Fp8_Requires<"TensorMemory">]> {
+  let summary = "the warp allocates columns of tensor memory";
+  let description = [{
+    Writes their address to the slot in shared memory, and yields it. With `last` no warp of the CTA allocates after this. `cta_group` is 2 where the warps of both CTAs of
+    a pair allocate (PTX ISA, tcgen05.alloc, tcgen05.relinquish_alloc_permit).
+
+    ```mlir
+    func.func @columns(%slot: i32) -> i32 {
+      %address = fp8.tmem_alloc %slot, 512 last
+      return %address : i32
+    }
+    ```
+  }];
+  let arguments = (ins I32:$slot, ConfinedAttr<I64Attr, [IntPositive, IntMaxValue<512>]>:$columns, UnitAttr:$last, Fp8_CtaGroupAttr:$cta_group);
+  let results = (outs I32:$address);
+  let assemblyFormat = "$slot `,` $columns (`last` $last^)? attr-dict";
+}
+
+def Fp8_TmemAddressOp : Fp8_BarrierOp<"tmem_address", [Fp8_Requires<"TensorMemory">]> {
+  let summary = "reads the address that an `fp8.tmem_alloc` wrote";
+  let description = [{
+    ```mlir
+    func.func @address(%slot: i32) -> i32 {
+      %address = fp8.tmem_address %slot
+      return %address : i32
+    }
+    ```
+  }];
+  let arguments = (ins I32:$slot);
+  let results = (outs I32:$address);
+  let assemblyFormat = "$slot attr-dict";
+}
+
+def Fp8_TmemFreeOp : Fp8_BarrierOp<"tmem_free", [Fp8_Requires<"TensorMemory">]> {
+  let summary = "the warp frees columns of tensor memory";
+  let description = [{
+    PTX ISA, tcgen05.dealloc.
+
+    ```mlir
+    func.func @free(%address: i32) {
+      fp8.tmem_free %address, 512
+      return
+    }
+    ```
+  }];
+  let arguments = (ins I32:$address, ConfinedAttr<I64Attr, [IntPositive, IntMaxValue<512>]>:$columns, Fp8_CtaGroupAttr:$cta_group);
+  let assemblyFormat = "$address `,` $columns attr-dict";
+}
+
+//===----------------------------------------------------------------------===//
+// Shares of a sum
+//===----------------------------------------------------------------------===//
+
+def Fp8_SendSharesOp : Fp8_BarrierOp<"send_shares", [Fp8_RoleWork<"Warpgroups">]> {
+  let summary = "sends each CTA that divides K its share of a fragment";
+  let description = [{
+    `slot` is where this CTA's share goes, in the shared memory of each receiver; the bytes count on the barrier at the same place there (PTX ISA, st.async). `exchange` is the type
+    of the exchange.
+
+    ```mlir
+    !sum = !fp8.fragment<64x64xf32, 4, warpgroups>
+    func.func @send(%sum: !sum, %slot: i32, %barrier: i32) {
+      fp8.send_shares %sum, %slot, %barrier of !fp8.exchange<4, !sum> : !sum
+      return
+    }
+    ```
+  }];
+  let arguments = (ins Fp8_FragmentType:$fragment, I32:$slot, I32:$barrier, TypeAttrOf<Fp8_ExchangeType>:$exchange);
+  let assemblyFormat = "$fragment `,` $slot `,` $barrier `of` $exchange attr-dict `:` qualified(type($fragment))";
+}
+
+def Fp8_AddSharesOp : Fp8_BarrierOp<"add_shares", [Fp8_RoleWork<"Warpgroups">]> {
+  let summary = "adds up the shares that have come";
+  let description = [{
+    `slots` is where the first CTA's share lies; the others follow in the order of their ranks, in which they are added.
+
+    ```mlir
+    !sum = !fp8.fragment<64x64xf32, 4, warpgroups>
+    func.func @add(%slots: i32) {
+      %share = fp8.add_shares %slots of !fp8.exchange<4, !sum> : !fp8.fragment<64x16xf32, 4, warpgroups>
+      return
+    }
+    ```
+  }];
+  let arguments = (ins I32:$slots, TypeAttrOf<Fp8_ExchangeType>:$exchange);
+  let results = (outs Fp8_FragmentType:$share);
+  let assemblyFormat = "$slots `of` $exchange attr-dict `:` qualified(type($share))";
 }
 
 #endif // FP8_IR_BARRIER

@@ -21,6 +21,9 @@ struct BarrierResource : public SideEffects::Resource::Base<BarrierResource> {
   StringRef getName() final { return "fp8.barrier"; }
 };
 
+/// Checks that the kernel has no handle of a ring any more.
+LogicalResult verifyBarriers(Operation *kernel);
+
 namespace OpTrait {
 namespace impl {
 LogicalResult verifyInLinearFunction(Operation *op);
@@ -71,6 +74,14 @@ struct RequiresFeature {
 #include "fp8/IR/Fp8Ops.h.inc"
 
 namespace mlir::fp8 {
+
+/// The record that `--fp8-plan-kernels` may have written on the op; an empty one
+/// if it has not.
+template <typename PlanAttr>
+auto getPlanOrNone(Operation *op) {
+  auto plan = op->getAttrOfType<PlanAttr>(Fp8Dialect::kPlanAttrName);
+  return plan ? plan.getPlan() : decltype(plan.getPlan())();
+}
 
 /// The record that `--fp8-plan-kernels` has written on the op. The op must
 /// carry one of that kind: lib/Analysis checks plans before they are read.

@@ -54,6 +54,45 @@ def Fp8_CtaGrouping : I32EnumAttr<"CtaGrouping", "CTAs of which one leads", [
 
 def Fp8_CtaGroupingAttr : EnumAttr<Fp8_Dialect, Fp8_CtaGrouping, "grouping">;
 
+def Fp8_IdKind : I32EnumAttr<"IdKind", "what fp8.id numbers", [
+    I32EnumAttrCase<"Thread", 0, "thread">,
+    I32EnumAttrCase<"Warp", 1, "warp">,
+    I32EnumAttrCase<"Cta", 2, "cta">]> {
+  let cppNamespace = "::mlir::fp8";
+  let genSpecializedAttr = 0;
+}
+
+def Fp8_IdKindAttr : EnumAttr<Fp8_Dialect, Fp8_IdKind, "id_kind">;
+
+def Fp8_SyncScope : I32EnumAttr<"SyncScope", "the threads that wait for one another", [
+    I32EnumAttrCase<"Warp", 0, "warp">,
+    I32EnumAttrCase<"Cta", 1, "cta">,
+    I32EnumAttrCase<"ClusterStart", 2, "cluster_start">,
+    I32EnumAttrCase<"ClusterEnd", 3, "cluster_end">]> {
+  let cppNamespace = "::mlir::fp8";
+  let genSpecializedAttr = 0;
+}
+
+def Fp8_SyncScopeAttr : EnumAttr<Fp8_Dialect, Fp8_SyncScope, "sync_scope">;
+
+def Fp8_GridDependency : I32EnumAttr<"GridDependency", "what a kernel does about its neighbours in the stream", [
+    I32EnumAttrCase<"Wait", 0, "wait">,
+    I32EnumAttrCase<"StartNext", 1, "start_next">]> {
+  let cppNamespace = "::mlir::fp8";
+  let genSpecializedAttr = 0;
+}
+
+def Fp8_GridDependencyAttr : EnumAttr<Fp8_Dialect, Fp8_GridDependency, "grid_dependency">;
+
+def Fp8_FenceSide : I32EnumAttr<"FenceSide", "on which side of a synchronisation a fence stands", [
+    I32EnumAttrCase<"Before", 0, "before">,
+    I32EnumAttrCase<"After", 1, "after">]> {
+  let cppNamespace = "::mlir::fp8";
+  let genSpecializedAttr = 0;
+}
+
+def Fp8_FenceSideAttr : EnumAttr<Fp8_Dialect, Fp8_FenceSide, "fence_side">;
+
 def Fp8_GemmConfigAttr : AttrDef<Fp8_Dialect, "GemmConfig"> {
   let mnemonic = "gemm_config";
   let summary = "how a GEMM op is to be made into a kernel";

@@ -41,6 +41,8 @@ def Fp8_Dialect : Dialect {
   let extraClassDeclaration = [{
     /// The unit attribute on functions in which linear values live.
     static constexpr ::llvm::StringLiteral kLinearAttrName = "fp8.linear";
+    /// The unit attribute on kernels whose rings are barriers (`--convert-fp8-rings-to-barriers`): of linear values they have products in registers alone.
+    static constexpr ::llvm::StringLiteral kBarriersAttrName = "fp8.barriers";
     /// On a kernel: the CTAs of its clusters along M and N, `array<i64: 2, 1>`. Clusters lie along x; a CTA's rank in its cluster is (its number along M)
     /// + (CTAs along M) * (its number along N). Without it a CTA is alone.
     static constexpr ::llvm::StringLiteral kClusterAttrName = "fp8.cluster";

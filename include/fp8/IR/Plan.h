@@ -164,6 +164,16 @@ struct StagePlan : PlanRecord<StagePlan> {
   }
 };
 
+/// An addition of a product to sums in registers.
+struct SumPlan : PlanRecord<SumPlan> {
+  /// A later product of the block may take the registers of this one.
+  bool beforeProduct = false;
+
+  static constexpr auto getFields() {
+    return std::tuple(PlanField{"before_product", &SumPlan::beforeProduct});
+  }
+};
+
 /// A wait for a product in registers.
 struct WaitPlan : PlanRecord<WaitPlan> {
   /// Products started behind the one that is waited for, which may still run.

@@ -77,6 +77,31 @@ def Fp8_StagePlanAttr : Fp8_PlanAttr<"StagePlan", "stage_plan", "the hand-over o
   }];
 }
 
+def Fp8_SumPlanAttr : Fp8_PlanAttr<"SumPlan", "sum_plan", "an addition to sums in registers"> {
+  let description = [{
+    On `fp8.promote`, where a later product of the block may take the registers of the one that is added: the addition is complete before that product starts.
+
+    ```mlir
+    !half = !fp8.tile<64x64xbf16, swizzle_128b>
+    !scales = !fp8.tile<1x64xf32>
+    !ring = !fp8.pipeline<3, a: !half, b: !half, s: !scales>
+    !sum = !fp8.fragment<64x64xf32, 4, warpgroups>
+    func.func @product(%stage: !fp8.consumer_stage<!ring>, %zero: !sum, %scale: f32) -> !fp8.consumer<!ring> attributes {fp8.linear} {
+      %a = fp8.tile %stage["a"] : !fp8.consumer_stage<!ring>
+      %b = fp8.tile %stage["b"] : !fp8.consumer_stage<!ring>
+      %s = fp8.tile %stage["s"] : !fp8.consumer_stage<!ring>
+      %first = fp8.warpgroup_mma %a, %b : !half, !half -> !fp8.pending<!sum>
+      %product = fp8.wait_mma %first : !fp8.pending<!sum>
+      %sum = fp8.promote %zero, %product scales(%s, %scale) {fp8.plan = #fp8.sum_plan<before_product>} : !sum, !sum, !scales
+      %second = fp8.warpgroup_mma %a, %b : !half, !half -> !fp8.pending<!sum>
+      %late = fp8.wait_mma %second : !fp8.pending<!sum>
+      %end = fp8.release %stage : !fp8.consumer_stage<!ring>
+      return %end : !fp8.consumer<!ring>
+    }
+    ```
+  }];
+}
+
 def Fp8_WaitPlanAttr : Fp8_PlanAttr<"WaitPlan", "wait_plan", "a wait for a product in registers"> {
   let description = [{
     On `fp8.wait_mma`: the products that may still run when it ends.

@@ -61,12 +61,11 @@ struct LowerAddRow : public KernelPattern<AddRowOp> {
 
 /// The place of a thread that adds: one that holds a row has as many sums as
 /// registers allow.
-static FragmentPart getPart(FragmentType type, const KernelLowering &lowering,
-                            Operation *op, Instructions &instructions) {
+static FragmentPart getPart(FragmentType type, Operation *op, Instructions &instructions) {
   return FragmentPart(type,
                       RegisterLayout(type).isOneRow()
-                          ? getRoleAfterSums(lowering, op, instructions)
-                          : lowering.getRole(op),
+                          ? getRoleAfterSums(op, instructions)
+                          : getRole(op),
                       instructions);
 }
 
@@ -127,7 +126,7 @@ LogicalResult LowerAddTile::lower(AddTileOp op, Adaptor operands,
   Location loc = op.getLoc();
   Instructions instructions(rewriter, loc);
   FragmentType type = op.getFragment().getType();
-  FragmentPart part = getPart(type, lowering, op, instructions);
+  FragmentPart part = getPart(type, op, instructions);
   TileColumns columns(op, part.layout);
   // Within a block all threads that read begin at its first column.
   Value row = part.getPlace(RegisterLayout::Row),
@@ -178,7 +177,7 @@ LogicalResult LowerAddRow::lower(AddRowOp op, Adaptor operands,
                                  ConversionPatternRewriter &rewriter) const {
   Instructions instructions(rewriter, op.getLoc());
   FragmentPart part =
-      getPart(op.getFragment().getType(), lowering, op, instructions);
+      getPart(op.getFragment().getType(), op, instructions);
   const RegisterLayout &layout = part.layout;
   TileType row = op.getRow().getType();
   int64_t width = layout.getAccessColumns(getBytes(row.getElementType()));
@@ -222,8 +221,6 @@ LogicalResult LowerAddRow::lower(AddRowOp op, Adaptor operands,
 }
 
 void mlir::fp8::populateAddPatterns(const TypeConverter &converter,
-                                    RewritePatternSet &patterns,
-                                    const KernelLowering &lowering) {
-  patterns.add<LowerAddTile, LowerAddRow>(converter, patterns.getContext(),
-                                          lowering);
+                                    RewritePatternSet &patterns) {
+  patterns.add<LowerAddTile, LowerAddRow>(converter, patterns.getContext());
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The arithmetic of a lowered kernel: integers, pairs of f32, roundings and
-// functions.
+// The arithmetic of a lowered kernel: pairs of f32, roundings and functions.
 
 #include "Instructions.h"
 
@@ -11,79 +10,9 @@
 using namespace mlir;
 using namespace mlir::fp8;
 
-Value Instructions::i32(int64_t value) {
-  return arith::ConstantOp::create(
-      builder, loc, builder.getI32IntegerAttr(static_cast<int32_t>(value)));
-}
 Value Instructions::i64(int64_t value) {
   return arith::ConstantOp::create(builder, loc,
                                    builder.getI64IntegerAttr(value));
-}
-Value Instructions::add(Value lhs, Value rhs) {
-  return arith::AddIOp::create(builder, loc, lhs, rhs);
-}
-Value Instructions::add(Value lhs, int64_t rhs) {
-  return rhs == 0 ? lhs : add(lhs, i32(rhs));
-}
-Value Instructions::mul(Value lhs, int64_t rhs) {
-  return arith::MulIOp::create(builder, loc, lhs, i32(rhs));
-}
-Value Instructions::bitAnd(Value lhs, int64_t rhs) {
-  return arith::AndIOp::create(builder, loc, lhs, i32(rhs));
-}
-Value Instructions::bitAnd(Value lhs, Value rhs) {
-  return arith::AndIOp::create(builder, loc, lhs, rhs);
-}
-Value Instructions::bitXor(Value lhs, Value rhs) {
-  return arith::XOrIOp::create(builder, loc, lhs, rhs);
-}
-Value Instructions::shiftRight(Value lhs, int64_t rhs) {
-  return arith::ShRUIOp::create(builder, loc, lhs, i32(rhs));
-}
-Value Instructions::shiftLeft(Value lhs, int64_t rhs) {
-  return arith::ShLIOp::create(builder, loc, lhs, i32(rhs));
-}
-Value Instructions::shiftLeft(Value lhs, Value rhs) {
-  return arith::ShLIOp::create(builder, loc, lhs, rhs);
-}
-Value Instructions::bitOr(Value lhs, Value rhs) {
-  return arith::OrIOp::create(builder, loc, lhs, rhs);
-}
-Value Instructions::sub(Value lhs, Value rhs) {
-  return arith::SubIOp::create(builder, loc, lhs, rhs);
-}
-Value Instructions::div(Value lhs, int64_t rhs) {
-  return rhs == 1 ? lhs
-                  : Value(arith::DivUIOp::create(builder, loc, lhs, i32(rhs)));
-}
-Value Instructions::rem(Value lhs, int64_t rhs) {
-  return rhs == 1 ? i32(0)
-                  : Value(arith::RemUIOp::create(builder, loc, lhs, i32(rhs)));
-}
-Value Instructions::equal(Value lhs, int64_t rhs) {
-  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, lhs,
-                               i32(rhs));
-}
-Value Instructions::atLeast(Value lhs, int64_t rhs) {
-  return atLeast(lhs, i32(rhs));
-}
-Value Instructions::atLeast(Value lhs, Value rhs) {
-  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::uge, lhs,
-                               rhs);
-}
-Value Instructions::below(Value lhs, int64_t rhs) {
-  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, lhs,
-                               i32(rhs));
-}
-Value Instructions::select(Value condition, Value ifTrue, Value ifFalse) {
-  return arith::SelectOp::create(builder, loc, condition, ifTrue, ifFalse);
-}
-Value Instructions::toI32(Value index) {
-  return arith::IndexCastOp::create(builder, loc, builder.getI32Type(), index);
-}
-Value Instructions::toIndex(Value value) {
-  return arith::IndexCastUIOp::create(builder, loc, builder.getIndexType(),
-                                      value);
 }
 Value Instructions::insert(Value vector, Value element, int64_t position) {
   return LLVM::InsertElementOp::create(builder, loc, vector, element,

@@ -61,12 +61,8 @@ void Instructions::prefetchTile(Value map, ValueRange coordinates) {
       /*l2CacheHint=*/Value());
 }
 void Instructions::prefetchMap(Value map) {
-  Value pointer =
-      UnrealizedConversionCastOp::create(
-          builder, loc, getTensorMapPointerType(map.getContext()), map)
-          .getResult(0);
   NVVM::PrefetchOp::create(builder, loc, /*cacheLevel=*/nullptr,
-                           /*evictPriority=*/nullptr, pointer,
+                           /*evictPriority=*/nullptr, map,
                            /*predicate=*/Value(), builder.getUnitAttr(),
                            /*uniform=*/nullptr, /*in_param_space=*/nullptr);
 }

@@ -1,22 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Takes linear kernels to barriers, tensor memory and TMA (phase 2 to 3):
-// types, and the pass.
+// Takes kernels to instructions: types, and the pass.
 
 #include "fp8/Conversion/Fp8ToNVVM.h"
 
-#include "Blocks.h"
+#include "../ControlFlow.h"
 #include "Lowering.h"
+#include "fp8/Analysis/KernelPlan.h"
 #include "fp8/Conversion/Passes.h"
-#include "fp8/Planning/Planning.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/ControlFlow/Transforms/StructuralTypeConversions.h"
 #include "mlir/Dialect/Func/Transforms/FuncConversions.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/SCF/Transforms/Patterns.h"
 
 namespace mlir::fp8 {
 #define GEN_PASS_DEF_CONVERTFP8TONVVM
@@ -30,46 +27,9 @@ using namespace mlir::fp8;
 // Types
 //===----------------------------------------------------------------------===//
 
-void mlir::fp8::populateTypeConversions(TypeConverter &converter) {
+/// Fragments and products become registers, views addresses.
+static void populateTypeConversions(TypeConverter &converter) {
   converter.addConversion([](Type type) { return type; });
-  auto addCursor = [](Type type,
-                      SmallVectorImpl<Type> &results) -> LogicalResult {
-    results.append(RingCursor::kNumValues,
-                   IntegerType::get(type.getContext(), 32));
-    return success();
-  };
-  converter.addConversion(
-      [=](EndTypeInterface type,
-          SmallVectorImpl<Type> &results) -> std::optional<LogicalResult> {
-        return addCursor(type, results);
-      });
-  converter.addConversion(
-      [=](StageTypeInterface type,
-          SmallVectorImpl<Type> &results) -> std::optional<LogicalResult> {
-        return addCursor(type, results);
-      });
-  converter.addConversion(
-      [=](ReadyType type,
-          SmallVectorImpl<Type> &results) -> std::optional<LogicalResult> {
-        return addCursor(type, results);
-      });
-  converter.addConversion(
-      [=](SignalledType type,
-          SmallVectorImpl<Type> &results) -> std::optional<LogicalResult> {
-        return addCursor(type, results);
-      });
-  converter.addConversion(
-      [](StoreQueueType type,
-         SmallVectorImpl<Type> &results) -> std::optional<LogicalResult> {
-        results.append(2, IntegerType::get(type.getContext(), 32));
-        return success();
-      });
-  converter.addConversion(
-      [](ExchangeType type,
-         SmallVectorImpl<Type> &results) -> std::optional<LogicalResult> {
-        results.append(2, IntegerType::get(type.getContext(), 32));
-        return success();
-      });
   converter.addConversion(
       [](FragmentType type,
          SmallVectorImpl<Type> &results) -> std::optional<LogicalResult> {
@@ -88,13 +48,9 @@ void mlir::fp8::populateTypeConversions(TypeConverter &converter) {
     return IntegerType::get(type.getContext(), 32);
   };
   converter.addConversion(
-      [=](TmemReadyType type) -> Type { return toAddress(type); });
-  converter.addConversion(
       [=](TileType type) -> Type { return toAddress(type); });
   converter.addConversion(
       [=](TmemType type) -> Type { return toAddress(type); });
-  converter.addConversion(
-      [=](MBarrierType type) -> Type { return toAddress(type); });
   converter.addConversion([](TensorMapType type) -> Type {
     return getTensorMapPointerType(type.getContext());
   });
@@ -103,76 +59,6 @@ void mlir::fp8::populateTypeConversions(TypeConverter &converter) {
 //===----------------------------------------------------------------------===//
 // The pass
 //===----------------------------------------------------------------------===//
-
-namespace {
-
-/// Gives an execute_region the parts of what it yields as results. Its blocks
-/// and terminators have patterns of their own.
-struct LowerExecuteRegion : public OpConversionPattern<scf::ExecuteRegionOp> {
-  using OpConversionPattern::OpConversionPattern;
-
-  LogicalResult
-  matchAndRewrite(scf::ExecuteRegionOp op, OpAdaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    SmallVector<Type> types;
-    SmallVector<size_t> counts;
-    for (Type type : op.getResultTypes()) {
-      size_t before = types.size();
-      if (failed(getTypeConverter()->convertType(type, types)))
-        return failure();
-      counts.push_back(types.size() - before);
-    }
-    auto converted = scf::ExecuteRegionOp::create(rewriter, op.getLoc(), types,
-                                                  op.getNoInline());
-    rewriter.inlineRegionBefore(op.getRegion(), converted.getRegion(),
-                                converted.getRegion().end());
-    SmallVector<ValueRange> parts;
-    ValueRange rest = converted.getResults();
-    for (size_t count : counts) {
-      parts.push_back(rest.take_front(count));
-      rest = rest.drop_front(count);
-    }
-    rewriter.replaceOpWithMultiple(op, parts);
-    return success();
-  }
-};
-
-/// A select of handles, or of fragments, selects each of their parts. A select
-/// of views stays, and fails: who reads which stage could not be told.
-struct LowerSelect : public OpConversionPattern<arith::SelectOp> {
-  using OpConversionPattern::OpConversionPattern;
-
-  LogicalResult
-  matchAndRewrite(arith::SelectOp op, OneToNOpAdaptor operands,
-                  ConversionPatternRewriter &rewriter) const override {
-    if (isa<TileType, TmemType>(op.getType()))
-      return rewriter.notifyMatchFailure(op, "selects a view");
-    SmallVector<Value> parts;
-    for (auto [whenTrue, whenFalse] :
-         llvm::zip(operands.getTrueValue(), operands.getFalseValue()))
-      parts.push_back(arith::SelectOp::create(
-          rewriter, op.getLoc(), op.getCondition(), whenTrue, whenFalse));
-    rewriter.replaceOpWithMultiple(op, {parts});
-    return success();
-  }
-};
-
-/// A tensor map as the pointer that it becomes, which the prologue took ahead.
-struct LowerMapCast : public OpConversionPattern<UnrealizedConversionCastOp> {
-  using OpConversionPattern::OpConversionPattern;
-
-  LogicalResult
-  matchAndRewrite(UnrealizedConversionCastOp op, OneToNOpAdaptor operands,
-                  ConversionPatternRewriter &rewriter) const override {
-    if (op->getNumOperands() != 1 ||
-        !isa<TensorMapType>(op->getOperand(0).getType()))
-      return failure();
-    rewriter.replaceOp(op, operands.getOperands()[0]);
-    return success();
-  }
-};
-
-} // namespace
 
 /// How many arguments convert-gpu-to-nvvm makes of one of that type: of a
 /// memref its descriptor's members (allocated and aligned pointer, offset,
@@ -303,96 +189,114 @@ static LogicalResult updateLaunches(ModuleOp module, gpu::GPUFuncOp kernel) {
   return failure(result.wasInterrupted());
 }
 
-static LogicalResult convertKernel(gpu::GPUFuncOp kernel,
-                                   const KernelLowering &lowering,
-                                   PopulatePatternsFn populateMore) {
+/// Applies the patterns to the ops in this order, or else in that of the text.
+static LogicalResult applyPatterns(gpu::GPUFuncOp kernel,
+                                   const ConversionTarget &target,
+                                   RewritePatternSet patterns,
+                                   OrderOpsFn order) {
+  if (!order)
+    return applyPartialConversion(kernel, target, std::move(patterns));
+  SmallVector<Operation *> ops;
+  kernel.walk([&](Operation *op) { ops.push_back(op); });
+  order(ops);
+  return applyPartialConversion(ops, target, std::move(patterns));
+}
+
+static LogicalResult convertOps(gpu::GPUFuncOp kernel,
+                                PopulatePatternsFn populateMore,
+                                OrderOpsFn order) {
   MLIRContext *context = kernel.getContext();
   TypeConverter converter;
   populateTypeConversions(converter);
   ConversionTarget target(*context);
   RewritePatternSet patterns(context);
-  populateClusterPatterns(converter, patterns, lowering);
-  populatePipelinePatterns(converter, patterns, lowering);
-  populateSchedulerPatterns(converter, patterns, lowering);
-  populateExplicitPatterns(converter, patterns, lowering);
-  populateWarpPatterns(converter, patterns, lowering);
-  populateTilePatterns(converter, patterns, lowering);
-  populateFragmentPatterns(converter, patterns, lowering);
-  populateAddPatterns(converter, patterns, lowering);
-  populatePromotePatterns(converter, patterns, lowering);
-  populateStorePatterns(converter, patterns, lowering);
-  populateExchangePatterns(converter, patterns, lowering);
-  populateWarpgroupPatterns(converter, patterns, lowering);
+  for (auto populate :
+       {populateAddPatterns, populateBarrierPatterns, populateExchangePatterns,
+        populateFragmentPatterns, populatePromotePatterns,
+        populateStorePatterns, populateTilePatterns,
+        populateWarpgroupPatterns})
+    populate(converter, patterns);
   if (populateMore)
     populateMore(converter, patterns);
-  scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns,
-                                                       target);
-  cf::populateCFStructuralTypeConversionsAndLegality(converter, patterns,
-                                                     target);
-  patterns.add<LowerExecuteRegion, LowerSelect, LowerMapCast>(converter,
-                                                              context);
+  populateControlFlowConversions(converter, patterns, target);
   populateFunctionOpInterfaceTypeConversionPattern<gpu::GPUFuncOp>(patterns,
                                                                    converter);
   target.addIllegalDialect<Fp8Dialect>();
   target.addDynamicallyLegalOp<gpu::GPUFuncOp>([&](gpu::GPUFuncOp op) {
     return converter.isSignatureLegal(op.getFunctionType());
   });
-  // MLIR's patterns leave the yields of other ops than theirs as they are.
-  target.addDynamicallyLegalOp<scf::YieldOp>(
-      [&](scf::YieldOp op) { return converter.isLegal(op.getOperandTypes()); });
-  target.markUnknownOpDynamicallyLegal(
-      [&](Operation *op) { return converter.isLegal(op); });
-  return applyPartialConversion(kernel, target, std::move(patterns));
+  // Behind all others: the former say to the latter which thread they are of.
+  target.addLegalOp<ComputeHereOp, RoleOp, RoleThreadOp, YieldOp>();
+  return applyPatterns(kernel, target, std::move(patterns), order);
 }
 
-/// Plans a kernel that has no plan. A plan that was made before must be that of
-/// the kernel as it is now.
-static LogicalResult planAsNeeded(gpu::GPUFuncOp kernel) {
-  if (!isPlanned(kernel)) {
-    if (failed(planKernel(kernel)))
-      return failure();
-    placeFences(kernel);
-    reuseRegisters(kernel);
-    return success();
-  }
-  return failure(failed(checkPlan(kernel)) || failed(checkFences(kernel)));
+/// Checks what the conversion reads of the ops around those that it converts.
+static LogicalResult checkBarriers(gpu::GPUFuncOp kernel) {
+  auto needs = [](Operation *op, StringRef what) {
+    op->emitOpError() << "needs " << what
+                      << " in a kernel whose rings are barriers; "
+                         "--convert-fp8-rings-to-barriers writes it";
+    return WalkResult::interrupt();
+  };
+  if (!isPlanned(kernel))
+    return failure(needs(kernel, "a #fp8.cta_plan").wasInterrupted());
+  WalkResult result = kernel.walk([&](Operation *op) {
+    if (auto role = dyn_cast<RoleOp>(op)) {
+      if (!role->hasAttrOfType<RolePlanAttr>(Fp8Dialect::kPlanAttrName))
+        return needs(op, "a #fp8.role_plan");
+      if (!role.getBody().hasOneBlock() || role.getBody().getNumArguments())
+        return needs(op, "one block without arguments");
+      if (role.getBody().front().getOps<RoleThreadOp>().empty())
+        return needs(op, "an fp8.role_thread");
+    }
+    if (isa<StoreAtOp>(op) &&
+        !op->hasAttrOfType<RingPlanAttr>(Fp8Dialect::kPlanAttrName))
+      return needs(op, "a #fp8.ring_plan");
+    if (isa<WaitMmaOp>(op) &&
+        !op->hasAttrOfType<WaitPlanAttr>(Fp8Dialect::kPlanAttrName))
+      return needs(op, "a #fp8.wait_plan");
+    if (needsRole(op) && !op->getParentOfType<RoleOp>())
+      return needs(op, "a role around it");
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
 }
 
 static LogicalResult lowerKernel(ModuleOp module, gpu::GPUFuncOp kernel,
-                                 PopulatePatternsFn populateMore) {
-  if (failed(planAsNeeded(kernel)) || failed(updateLaunches(module, kernel)))
+                                 PopulatePatternsFn populateMore,
+                                 OrderOpsFn order) {
+  if (hasRings(kernel) &&
+      failed(convertRingsToBarriers(kernel, populateMore)))
     return failure();
-  prepareBlocks(kernel);
+  if (failed(checkBarriers(kernel)) || failed(updateLaunches(module, kernel)))
+    return failure();
   declareSharedMemory(kernel->getParentOp(), kernel.getLoc());
-  auto limit =
-      module->getAttrOfType<IntegerAttr>(Fp8Dialect::kDebugWaitsAttrName);
-  if (limit) {
+  if (kernel->hasAttr(Fp8Dialect::kWaitTableAttrName))
     declareWaitRecords(kernel->getParentOp(), kernel.getLoc());
-    kernel->setAttr(Fp8Dialect::kWaitTableAttrName,
-                    makeWaitTable(kernel, limit.getInt()));
-  }
   annotateKernel(kernel);
-  KernelLowering lowering = buildPrologue(kernel);
-  lowering.waitLimit = limit ? limit.getInt() * 1'000'000 : 0;
-  if (failed(convertKernel(kernel, lowering, populateMore)))
+  if (failed(convertOps(kernel, populateMore, order)))
     return failure();
+  placeComputations(kernel);
+  lowerRoles(kernel);
   // What the kernel was lowered by is not true of what it is now.
   for (StringRef name :
        {Fp8Dialect::kClusterAttrName, Fp8Dialect::kLinearAttrName,
-        Fp8Dialect::kPlanAttrName})
+        Fp8Dialect::kBarriersAttrName, Fp8Dialect::kPlanAttrName,
+        Fp8Dialect::kProgrammaticAttrName})
     kernel->removeAttr(name);
   return success();
 }
 
 LogicalResult mlir::fp8::convertFp8ToNVVM(ModuleOp module,
-                                          PopulatePatternsFn populateMore) {
+                                          PopulatePatternsFn populateMore,
+                                          OrderOpsFn order) {
   SmallVector<gpu::GPUFuncOp> kernels;
   module.walk([&](gpu::GPUFuncOp function) {
     if (function.isKernel() && function->hasAttr(Fp8Dialect::kLinearAttrName))
       kernels.push_back(function);
   });
   for (gpu::GPUFuncOp kernel : kernels)
-    if (failed(lowerKernel(module, kernel, populateMore)))
+    if (failed(lowerKernel(module, kernel, populateMore, order)))
       return failure();
   return success();
 }

@@ -46,10 +46,8 @@ SmallVector<Value> mlir::fp8::readAccumulator(Value address,
   return instructions.finishTmemLoads(loads);
 }
 
-RoleValues mlir::fp8::getRoleAfterSums(const KernelLowering &lowering,
-                                       Operation *op,
-                                       Instructions &instructions) {
-  RoleValues role = lowering.getRole(op);
+RoleValues mlir::fp8::getRoleAfterSums(Operation *op, Instructions &instructions) {
+  RoleValues role = getRole(op);
   if (role.promotes)
     role.lane = instructions.keepInLoop(role.lane);
   return role;
@@ -84,7 +82,7 @@ struct LowerRead : public KernelPattern<ReadOp> {
   LogicalResult lower(ReadOp op, Adaptor operands,
                       ConversionPatternRewriter &rewriter) const override {
     Instructions instructions(rewriter, op.getLoc());
-    FragmentPart part(op.getFragment().getType(), lowering.getRole(op),
+    FragmentPart part(op.getFragment().getType(), getRole(op),
                       instructions);
     rewriter.replaceOpWithMultiple(
         op,
@@ -165,8 +163,7 @@ struct LowerReadElement : public KernelPattern<ReadElementOp> {
 } // namespace
 
 void mlir::fp8::populateFragmentPatterns(const TypeConverter &converter,
-                                         RewritePatternSet &patterns,
-                                         const KernelLowering &lowering) {
+                                         RewritePatternSet &patterns) {
   patterns.add<LowerZero, LowerRead, LowerReadElement, LowerMap>(
-      converter, patterns.getContext(), lowering);
+      converter, patterns.getContext());
 }

@@ -97,8 +97,7 @@ SmallVector<Value> readAccumulator(Value address, const FragmentPart &part,
 /// The role of an op that follows the loop over K blocks. What depends on its
 /// lane is computed at the insertion point. LLVM would move it in front of the
 /// loop, where the sums need the registers.
-RoleValues getRoleAfterSums(const KernelLowering &lowering, Operation *op,
-                            Instructions &instructions);
+RoleValues getRoleAfterSums(Operation *op, Instructions &instructions);
 
 inline int64_t getBytes(Type element) {
   return element.getIntOrFloatBitWidth() / 8;

@@ -96,16 +96,6 @@ bool FragmentPart::hasDigits(Axis axis, ArrayRef<Unit> units,
                       });
 }
 
-SmallVector<PairOffset> mlir::fp8::getPairOffsets(FragmentType type) {
-  RegisterLayout layout(type);
-  SmallVector<PairOffset> offsets;
-  for (int64_t reg = 0; reg < layout.getNumRegisters(); reg += 2) {
-    RegisterLayout::Place place = layout.getOffset(reg);
-    offsets.push_back({place.row, place.column});
-  }
-  return offsets;
-}
-
 //===----------------------------------------------------------------------===//
 // TileAddresses
 //===----------------------------------------------------------------------===//

@@ -8,7 +8,7 @@
 #ifndef FP8_LIB_CONVERSION_FP8TONVVM_INSTRUCTIONS_H
 #define FP8_LIB_CONVERSION_FP8TONVVM_INSTRUCTIONS_H
 
-#include "mlir/IR/Builders.h"
+#include "../Integers.h"
 
 namespace mlir::fp8 {
 
@@ -30,35 +30,12 @@ struct WarpgroupProduct {
 };
 
 /// Builds instructions at a builder's insertion point.
-class Instructions {
+class Instructions : public Integers {
 public:
-  Instructions(OpBuilder &builder, Location loc) : builder(builder), loc(loc) {}
+  using Integers::Integers;
 
-  // Arithmetic.
-  Value i32(int64_t value);
+  // Arithmetic, beside that of Integers.
   Value i64(int64_t value);
-  Value add(Value lhs, Value rhs);
-  Value add(Value lhs, int64_t rhs);
-  Value mul(Value lhs, int64_t rhs);
-  Value bitAnd(Value lhs, int64_t rhs);
-  Value bitAnd(Value lhs, Value rhs);
-  Value bitXor(Value lhs, Value rhs);
-  Value shiftRight(Value lhs, int64_t rhs);
-  Value shiftLeft(Value lhs, int64_t rhs);
-  Value shiftLeft(Value lhs, Value rhs);
-  Value bitOr(Value lhs, Value rhs);
-  Value sub(Value lhs, Value rhs);
-  Value div(Value lhs, int64_t rhs);
-  Value rem(Value lhs, int64_t rhs);
-  Value equal(Value lhs, int64_t rhs);
-  Value atLeast(Value lhs, int64_t rhs); ///< unsigned, as those that follow
-  Value atLeast(Value lhs, Value rhs);
-  Value below(Value lhs, int64_t rhs);
-  Value select(Value condition, Value ifTrue, Value ifFalse);
-  /// An i32 as an index.
-  Value toIndex(Value value);
-  /// An index as i32, the width of coordinates.
-  Value toI32(Value index);
   /// The vector with one element replaced.
   Value insert(Value vector, Value element, int64_t position);
   /// An element of a vector.
@@ -172,7 +149,7 @@ public:
                 Value barrier, Value mask, int64_t ctaGroup);
   /// Brings a box near, to the L2 cache.
   void prefetchTile(Value map, ValueRange coordinates);
-  /// Brings a map, an argument of the kernel, near to where copies read it.
+  /// Brings a map near to where copies read it.
   void prefetchMap(Value map);
   void storeTile(Value source, Value map, ValueRange coordinates);
   void commitStores();
@@ -260,9 +237,6 @@ private:
   Value tmemPointer(Value address);
   Value clusterPointer(Value address);
   Value toMask(Value mask);
-
-  OpBuilder &builder;
-  Location loc;
 };
 
 } // namespace mlir::fp8

@@ -206,18 +206,10 @@ Value PartScales::getPair(int64_t reg) {
 // promote
 //===----------------------------------------------------------------------===//
 
-/// True if a later product stands in the promotion's block, which may take the
-/// registers of the one that is promoted.
-static bool isBeforeProduct(PromoteOp op) {
-  return llvm::any_of(
-      llvm::make_range(std::next(op->getIterator()), op->getBlock()->end()),
-      [](Operation &later) { return isa<WarpgroupMmaOp>(later); });
-}
-
 LogicalResult LowerPromote::lower(PromoteOp op, Adaptor operands,
                                   ConversionPatternRewriter &rewriter) const {
   Instructions instructions(rewriter, op.getLoc());
-  FragmentPart part(op.getFragment().getType(), lowering.getRole(op),
+  FragmentPart part(op.getFragment().getType(), getRole(op),
                     instructions);
   PartScales scales(op, operands, part, rewriter);
   SmallVector<Value> partial(operands.getPartial());
@@ -242,14 +234,13 @@ LogicalResult LowerPromote::lower(PromoteOp op, Adaptor operands,
     }
   // Else LLVM sinks the additions past a later product, which takes these
   // registers, and has to keep what is in them.
-  if (isBeforeProduct(op))
+  if (getPlanOrNone<SumPlanAttr>(op).beforeProduct)
     instructions.pinProduct(MutableArrayRef(sums).slice(first / 2, count / 2));
   rewriter.replaceOpWithMultiple(op, {sums});
   return success();
 }
 
 void mlir::fp8::populatePromotePatterns(const TypeConverter &converter,
-                                        RewritePatternSet &patterns,
-                                        const KernelLowering &lowering) {
-  patterns.add<LowerPromote>(converter, patterns.getContext(), lowering);
+                                        RewritePatternSet &patterns) {
+  patterns.add<LowerPromote>(converter, patterns.getContext());
 }

@@ -1,36 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Lowers the store queue: fragments are rounded, staged in swizzled tiles, and
+// Lowers stores: fragments are rounded, staged in swizzled tiles, and
 // copied out by TMA.
 //
 // Who stages a tile together, a warp or a warpgroup, follows from the layout of
 // the fragment, and so does how a thread writes its registers.
 
 #include "Store.h"
+#include "fp8/Analysis/KernelPlan.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
 using namespace mlir::fp8;
 
+static StoreQueueType getQueueType(StoreAtOp op) {
+  return cast<StoreQueueType>(op.getQueue());
+}
+
 namespace {
-
-/// store_queue: where its tiles begin, and the slot to use next.
-struct LowerStoreQueue : public KernelPattern<StoreQueueOp> {
-  using KernelPattern::KernelPattern;
-
-  LogicalResult lower(StoreQueueOp op, Adaptor,
-                      ConversionPatternRewriter &rewriter) const override {
-    Instructions instructions(rewriter, op.getLoc());
-    Value base = instructions.add(lowering.sharedMemory,
-                                  getPlan<RingPlanAttr>(op).payloadOffset);
-    rewriter.replaceOpWithMultiple(op, {{base, instructions.i32(0)}});
-    return success();
-  }
-};
 
 /// The threads that stage tiles together, one slot of the queue after another.
 struct Stagers {
-  Stagers(StoreOp op, KernelPattern<StoreOp>::Adaptor operands,
+  Stagers(StoreAtOp op, KernelPattern<StoreAtOp>::Adaptor operands,
           const FragmentPart &part, Value lane, Instructions &instructions);
 
   /// Waits until all have come here.
@@ -54,7 +45,7 @@ class FragmentStore {
 public:
   /// Addresses in the queue are computed from `role`, those of the rest that
   /// warps store from `lane`.
-  FragmentStore(StoreOp op, KernelPattern<StoreOp>::Adaptor operands,
+  FragmentStore(StoreAtOp op, KernelPattern<StoreAtOp>::Adaptor operands,
                 const RoleValues &role, Value lane,
                 ConversionPatternRewriter &rewriter);
 
@@ -76,8 +67,8 @@ private:
   /// The coordinates of a box of a slot.
   SmallVector<Value> getCoordinates(int64_t slot, int64_t box);
 
-  StoreOp op;
-  KernelPattern<StoreOp>::Adaptor operands;
+  StoreAtOp op;
+  KernelPattern<StoreAtOp>::Adaptor operands;
   ConversionPatternRewriter &rewriter;
   Instructions instructions;
   FragmentPart part;
@@ -91,28 +82,27 @@ private:
   int64_t registersPerSlot;
 };
 
-/// store: slot by slot, stage and copy.
-struct LowerStore : public KernelPattern<StoreOp> {
+/// store_at: slot by slot, stage and copy.
+struct LowerStore : public KernelPattern<StoreAtOp> {
   using KernelPattern::KernelPattern;
 
-  LogicalResult lower(StoreOp op, Adaptor operands,
+  LogicalResult lower(StoreAtOp op, Adaptor operands,
                       ConversionPatternRewriter &rewriter) const override {
     Instructions instructions(rewriter, op.getLoc());
     RegisterLayout layout(op.getFragment().getType());
     // Where a thread stores is not worth registers while it sums up in others.
     // Pairs of one byte have as many addresses as a row of the tile has pairs.
-    Type element = op.getQueue().getType().getTile().getElementType();
+    Type element = getQueueType(op).getTile().getElementType();
     bool hasManyAddresses =
         layout.isOneRow() ||
         (layout.getStager() == Unit::Warp && getBytes(element) == 1);
-    RoleValues role = lowering.getRole(op);
+    RoleValues role = getRole(op);
     Value slot = FragmentStore(op, operands,
-                               hasManyAddresses ? getRoleAfterSums(lowering, op,
-                                                                   instructions)
+                               hasManyAddresses ? getRoleAfterSums(op, instructions)
                                                 : role,
                                role.lane, rewriter)
                      .lower();
-    rewriter.replaceOpWithMultiple(op, {{operands.getQueue()[0], slot}});
+    rewriter.replaceOp(op, slot);
     return success();
   }
 };
@@ -123,13 +113,13 @@ struct LowerStore : public KernelPattern<StoreOp> {
 // Stagers
 //===----------------------------------------------------------------------===//
 
-Stagers::Stagers(StoreOp op, KernelPattern<StoreOp>::Adaptor operands,
+Stagers::Stagers(StoreAtOp op, KernelPattern<StoreAtOp>::Adaptor operands,
                  const FragmentPart &part, Value lane,
                  Instructions &instructions)
     : areWarpgroup(part.layout.getStager() == Unit::Warp) {
   const RoleValues &role = part.role;
-  StoreQueueType type = op.getQueue().getType();
-  Value queue = operands.getQueue()[0];
+  StoreQueueType type = getQueueType(op);
+  Value queue = operands.getSlots()[0];
   int64_t slotsBytes = type.getDepth() * KernelPlan::getSlotStride(type);
   auto setCoordinates = [&](ArrayRef<Unit> units) {
     coordinates = getSingles(operands.getCoordinates());
@@ -172,14 +162,14 @@ void Stagers::meet(Instructions &instructions) const {
 // FragmentStore
 //===----------------------------------------------------------------------===//
 
-FragmentStore::FragmentStore(StoreOp op,
-                             KernelPattern<StoreOp>::Adaptor operands,
+FragmentStore::FragmentStore(StoreAtOp op,
+                             KernelPattern<StoreAtOp>::Adaptor operands,
                              const RoleValues &role, Value lane,
                              ConversionPatternRewriter &rewriter)
     : op(op), operands(operands), rewriter(rewriter),
       instructions(rewriter, op.getLoc()),
       part(op.getFragment().getType(), role, instructions),
-      queue(op.getQueue().getType()), tile(queue.getTile()),
+      queue(getQueueType(op)), tile(queue.getTile()),
       stagers(op, operands, part, lane, instructions),
       rest(op.getRest() ? operands.getRest()[0] : Value(), instructions) {
   for (const RegisterLayout::Digit &digit : part.layout.getDigits())
@@ -196,7 +186,7 @@ Value FragmentStore::lower() {
   int64_t slots = part.layout.getNumRegisters() / registersPerSlot,
           depth = queue.getDepth(), batch = stagers.batch,
           slotBytes = KernelPlan::getSlotStride(queue);
-  Value slot = operands.getQueue()[1];
+  Value slot = operands.getSlot()[0];
   for (int64_t first = 0; first < slots; first += batch) {
     // The slots were last used one lap ago: all but the latest of the stagers'
     // copies must have been read.
@@ -310,7 +300,7 @@ void FragmentStore::writeRow(ArrayRef<Value> pairs, TileAddresses &addresses) {
   for (size_t first = 0; first < pairs.size(); first += pairsPerPiece) {
     ArrayRef<Value> piece = pairs.slice(first, pairsPerPiece);
     if (isMapped)
-      computeHere(piece, rewriter);
+      ComputeHereOp::create(rewriter, op.getLoc(), piece);
     Value packed = instructions.roundAndPack(piece, element);
     instructions.storeShared(addresses.get(0, 2 * first), packed,
                              /*alone=*/storesSums);
@@ -366,8 +356,6 @@ void FragmentStore::writePairs(ArrayRef<Value> pairs,
 }
 
 void mlir::fp8::populateStorePatterns(const TypeConverter &converter,
-                                      RewritePatternSet &patterns,
-                                      const KernelLowering &lowering) {
-  patterns.add<LowerStoreQueue, LowerStore>(converter, patterns.getContext(),
-                                            lowering);
+                                      RewritePatternSet &patterns) {
+  patterns.add<LowerStore>(converter, patterns.getContext());
 }

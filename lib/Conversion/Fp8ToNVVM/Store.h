@@ -8,11 +8,6 @@
 
 namespace mlir::fp8 {
 
-/// Moves what a map computes for these values alone to the insertion point.
-/// ptxas starts so much of a function of a whole fragment at once that it
-/// spills; next to the stores, each result frees its registers.
-void computeHere(ValueRange ofMap, ConversionPatternRewriter &rewriter);
-
 /// What a store leaves to the threads, since TMA writes whole 16 bytes: the
 /// elements behind the last of these in each row of D.
 class RowRest {

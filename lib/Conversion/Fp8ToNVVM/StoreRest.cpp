@@ -1,49 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a store does beside staging and copying tiles: it computes maps late,
-// and its threads store what TMA cannot.
+// What a store does beside staging and copying tiles: its threads store what
+// TMA cannot.
 
 #include "Store.h"
 
-#include "llvm/ADT/SetVector.h"
-
 using namespace mlir;
 using namespace mlir::fp8;
-
-//===----------------------------------------------------------------------===//
-// Maps
-//===----------------------------------------------------------------------===//
-
-/// Adds the ops that a map made for the value, operands first: all without
-/// effects up to those that take an element out of a pair.
-static void collectOfMap(Value value, llvm::SetVector<Operation *> &ops) {
-  Operation *op = value.getDefiningOp();
-  if (!op || op->getNumRegions() || !isMemoryEffectFree(op) || ops.contains(op))
-    return;
-  bool takesElement =
-      !isa<VectorType>(value.getType()) &&
-      llvm::any_of(op->getOperandTypes(), llvm::IsaPred<VectorType>);
-  if (!takesElement)
-    for (Value operand : op->getOperands())
-      collectOfMap(operand, ops);
-  ops.insert(op);
-}
-
-void mlir::fp8::computeHere(ValueRange ofMap,
-                            ConversionPatternRewriter &rewriter) {
-  llvm::SetVector<Operation *> ops;
-  for (Value value : ofMap)
-    collectOfMap(value, ops);
-  // The values themselves have no users yet; else another op needs them before.
-  llvm::SmallPtrSet<Operation *, 16> moved;
-  for (Operation *op : llvm::reverse(ops))
-    if (llvm::all_of(op->getUsers(),
-                     [&](Operation *user) { return moved.contains(user); }))
-      moved.insert(op);
-  for (Operation *op : ops)
-    if (moved.contains(op))
-      rewriter.moveOpBefore(op, rewriter.getInsertionBlock(),
-                            rewriter.getInsertionPoint());
-}
 
 //===----------------------------------------------------------------------===//
 // The rest of a row

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Lowers TMA loads, element loads and MMAs.
+// Lowers prefetches and MMAs of tensor memory.
 
 #include "Lowering.h"
 
@@ -10,73 +10,6 @@ using namespace mlir::fp8;
 
 namespace {
 
-/// accumulator: the address of the stage's first column.
-struct LowerAccumulator : public KernelPattern<AccumulatorOp> {
-  using KernelPattern::KernelPattern;
-
-  LogicalResult lower(AccumulatorOp op, Adaptor operands,
-                      ConversionPatternRewriter &rewriter) const override {
-    Instructions instructions(rewriter, op.getLoc());
-    RingCursor cursor(operands.getStage());
-    auto ring = cast<OutputPipelineType>(
-        cast<StageTypeInterface>(op.getStage().getType()).getRing());
-    rewriter.replaceOp(
-        op,
-        instructions.add(cursor.base,
-                         instructions.mul(cursor.getSlot(instructions, ring),
-                                          ring.getStageColumns())));
-    return success();
-  }
-};
-
-/// tma_load: one lane starts the copy, which counts its bytes on the stage's
-/// full barrier.
-struct LowerTmaLoad : public KernelPattern<TmaLoadOp> {
-  using KernelPattern::KernelPattern;
-
-  LogicalResult lower(TmaLoadOp op, Adaptor operands,
-                      ConversionPatternRewriter &rewriter) const override {
-    auto ring = cast<PipelineType>(op.getStage().getType().getRing());
-    TileType tile = ring.getTile(op.getName());
-    RingCursor cursor(operands.getStage());
-    SmallVector<Value> coordinates = getSingles(operands.getCoordinates());
-    bool announced = getPlan<StagePlanAttr>(op).bytesAtAcquire;
-    int64_t ctaGroup = ring.getCtaGroup();
-    Instructions(rewriter, op.getLoc())
-        .ifThen(lowering.getRole(op).leader, [&](Instructions &leader) {
-          Value barrier = cursor.getFullBarrier(leader, ring);
-          if (!announced)
-            leader.expectBytes(barrier, tile.getSizeInBytes());
-          // The bytes of both CTAs of a pair count in the leading one.
-          if (ctaGroup == 2)
-            barrier = leader.add(barrier, lowering.cluster.toLeader);
-          Value offset = leader.mul(cursor.getSlot(leader, ring),
-                                    KernelPlan::getTileStride(tile));
-          Value destination =
-              leader.add(leader.add(cursor.base, offset),
-                         KernelPlan::getTileOffset(ring, op.getName()));
-          CopyShare share;
-          if (op.getMulticast())
-            share =
-                lowering.cluster.getShare(*op.getMulticast(), ctaGroup, leader);
-          if (share.index) {
-            int64_t rows = tile.getRows() / share.sharers;
-            destination =
-                leader.add(destination,
-                           leader.mul(share.index, rows * tile.getRowBytes()));
-            Value &firstRow = coordinates[coordinates.size() - 2];
-            firstRow = arith::AddIOp::create(
-                rewriter, op.getLoc(), firstRow,
-                leader.toIndex(leader.mul(share.index, rows)));
-          }
-          leader.loadTile(destination, operands.getMap()[0], coordinates,
-                          barrier, share.mask, ctaGroup);
-        });
-    rewriter.eraseOp(op);
-    return success();
-  }
-};
-
 /// tma_prefetch: one lane starts the copy.
 struct LowerTmaPrefetch : public KernelPattern<TmaPrefetchOp> {
   using KernelPattern::KernelPattern;
@@ -85,35 +18,8 @@ struct LowerTmaPrefetch : public KernelPattern<TmaPrefetchOp> {
                       ConversionPatternRewriter &rewriter) const override {
     SmallVector<Value> coordinates = getSingles(operands.getCoordinates());
     Instructions(rewriter, op.getLoc())
-        .ifThen(lowering.getRole(op).leader, [&](Instructions &leader) {
+        .ifThen(getRole(op).leader, [&](Instructions &leader) {
           leader.prefetchTile(operands.getMap()[0], coordinates);
-        });
-    rewriter.eraseOp(op);
-    return success();
-  }
-};
-
-/// load_element: one lane starts the copy, for which the hand-over arrives.
-struct LowerLoadElement : public KernelPattern<LoadElementOp> {
-  using KernelPattern::KernelPattern;
-
-  LogicalResult lower(LoadElementOp op, Adaptor operands,
-                      ConversionPatternRewriter &rewriter) const override {
-    auto ring = cast<PipelineType>(op.getStage().getType().getRing());
-    TileType tile = ring.getTile(op.getName());
-    RingCursor cursor(operands.getStage());
-    SmallVector<Value> indices = getSingles(operands.getIndices());
-    Value exists = op.getExists() ? operands.getExists()[0] : Value();
-    Instructions(rewriter, op.getLoc())
-        .ifThen(lowering.getRole(op).leader, [&](Instructions &leader) {
-          Value offset = leader.mul(cursor.getSlot(leader, ring),
-                                    KernelPlan::getTileStride(tile));
-          Value destination = leader.add(
-              leader.add(cursor.base, offset),
-              KernelPlan::getTileOffset(ring, op.getName()) +
-                  op.getColumn() * tile.getRowBytes() / tile.getColumns());
-          leader.copyElement(destination, operands.getSource()[0], indices,
-                             exists);
         });
     rewriter.eraseOp(op);
     return success();
@@ -134,7 +40,7 @@ struct LowerMma : public KernelPattern<MmaOp> {
     bool isFloat8 =
         op.getA().getType().getElementType().getIntOrFloatBitWidth() == 8;
     Instructions(rewriter, loc)
-        .ifThen(lowering.getRole(op).leader, [&](Instructions &leader) {
+        .ifThen(getRole(op).leader, [&](Instructions &leader) {
           Value a = getDescriptor(operands.getA()[0], loc, rewriter);
           Value b = getDescriptor(operands.getB()[0], loc, rewriter);
           for (int64_t step = 0; step < steps; ++step) {
@@ -203,8 +109,6 @@ private:
 } // namespace
 
 void mlir::fp8::populateTilePatterns(const TypeConverter &converter,
-                                     RewritePatternSet &patterns,
-                                     const KernelLowering &lowering) {
-  patterns.add<LowerAccumulator, LowerTmaLoad, LowerTmaPrefetch, LowerLoadElement, LowerMma>(
-      converter, patterns.getContext(), lowering);
+                                     RewritePatternSet &patterns) {
+  patterns.add<LowerTmaPrefetch, LowerMma>(converter, patterns.getContext());
 }

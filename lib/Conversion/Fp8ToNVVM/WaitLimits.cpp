@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Waits that give up: the record that they leave, and what it means.
+// Waits that give up, and the record that they leave.
 //
 // What the kernel writes has to outlive it: after a trap the driver answers
 // every call with an error, copies from device memory as well. So records lie
@@ -11,8 +11,8 @@
 // fp8/Launch/WaitRecords.h describes variable and records to those who read
 // them.
 
-#include "Lowering.h"
-#include "fp8/Analysis/KernelReport.h"
+#include "../WaitRecords.h"
+#include "Instructions.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -23,7 +23,6 @@ using namespace mlir;
 using namespace mlir::fp8;
 
 static constexpr unsigned kGlobal = 1; // NVPTX address space
-static constexpr StringLiteral kRecordsName = "fp8_debug_waits";
 
 // The variable: the address of the records, and how many waits gave up.
 static constexpr int64_t kCountOffset = 8;
@@ -36,21 +35,16 @@ static constexpr int64_t kRecordBytes = 64;
 //===----------------------------------------------------------------------===//
 
 void mlir::fp8::declareWaitRecords(Operation *gpuModule, Location loc) {
-  if (SymbolTable::lookupSymbolIn(gpuModule, kRecordsName))
+  if (SymbolTable::lookupSymbolIn(gpuModule, kWaitRecordsName))
     return;
   OpBuilder builder = OpBuilder::atBlockBegin(&gpuModule->getRegion(0).front());
   auto type = LLVM::LLVMArrayType::get(builder.getI64Type(), 2);
   auto global = LLVM::GlobalOp::create(builder, loc, type, /*isConstant=*/false,
-                                       LLVM::Linkage::External, kRecordsName,
+                                       LLVM::Linkage::External, kWaitRecordsName,
                                        Attribute(), /*alignment=*/8, kGlobal);
   builder.createBlock(&global.getInitializerRegion());
   Value zero = LLVM::ZeroOp::create(builder, loc, type);
   LLVM::ReturnOp::create(builder, loc, zero);
-}
-
-static Value compare(OpBuilder &builder, Location loc,
-                     arith::CmpIPredicate predicate, Value lhs, Value rhs) {
-  return arith::CmpIOp::create(builder, loc, predicate, lhs, rhs);
 }
 
 /// A special register, read here: LLVM would read it once for all waits, and
@@ -69,9 +63,9 @@ Value Instructions::checkDeadline(Value address, Value parity, Value deadline,
   // Real time, which clock64 is not: its ticks are as long as the GPU's mood.
   Value now = NVVM::GlobalTimerOp::create(builder, loc, builder.getI64Type());
   Value isFirst =
-      compare(builder, loc, arith::CmpIPredicate::eq, deadline, i64(0));
+      compare(arith::CmpIPredicate::eq, deadline, i64(0));
   Value until = select(isFirst, add(now, i64(limit)), deadline);
-  Value isLate = compare(builder, loc, arith::CmpIPredicate::uge, now, until);
+  Value isLate = compare(arith::CmpIPredicate::uge, now, until);
   // All lanes of a warp wait for the same phase: one of them tells.
   Value tells = arith::AndIOp::create(
       builder, loc, isLate, equal(readSpecial(builder, loc, "laneid"), 0));
@@ -87,7 +81,7 @@ void Instructions::giveUp(Value address, Value parity, Value waited) {
   auto pointerType = LLVM::LLVMPointerType::get(builder.getContext(), kGlobal);
   Type word = builder.getI32Type();
   Value variable =
-      LLVM::AddressOfOp::create(builder, loc, pointerType, kRecordsName);
+      LLVM::AddressOfOp::create(builder, loc, pointerType, kWaitRecordsName);
   auto offset = [&](Value pointer, Value bytes) -> Value {
     return LLVM::GEPOp::create(builder, loc, pointerType, builder.getI8Type(),
                                pointer, ArrayRef<LLVM::GEPArg>{bytes});
@@ -102,8 +96,8 @@ void Instructions::giveUp(Value address, Value parity, Value waited) {
                                        /*isVolatile=*/true);
   Value hasRoom = arith::AndIOp::create(
       builder, loc,
-      compare(builder, loc, arith::CmpIPredicate::ne, records, i64(0)),
-      compare(builder, loc, arith::CmpIPredicate::ult, number, i32(kRecords)));
+      compare(arith::CmpIPredicate::ne, records, i64(0)),
+      compare(arith::CmpIPredicate::ult, number, i32(kRecords)));
   ifThen(hasRoom, [&](Instructions &) {
     Value record = LLVM::IntToPtrOp::create(builder, loc, pointerType, records);
     Value bytes = LLVM::MulOp::create(builder, loc, number, i32(kRecordBytes));
@@ -139,47 +133,4 @@ void Instructions::giveUp(Value address, Value parity, Value waited) {
                        });
     LLVM::Trap::create(builder, loc);
   });
-}
-
-//===----------------------------------------------------------------------===//
-// What records mean
-//===----------------------------------------------------------------------===//
-
-DictionaryAttr mlir::fp8::makeWaitTable(FunctionOpInterface kernel,
-                                        int64_t limit) {
-  Builder builder(kernel.getContext());
-  auto entry = [&](StringRef name, Attribute value) {
-    return builder.getNamedAttr(name, value);
-  };
-  auto text = [&](StringRef value) { return builder.getStringAttr(value); };
-  auto number = [&](int64_t value) { return builder.getI64IntegerAttr(value); };
-
-  KernelReport report(kernel);
-  SmallVector<Attribute> roles, barriers;
-  for (const RoleReport &role : report.getRoles())
-    roles.push_back(builder.getDictionaryAttr(
-        {entry("name", text(role.name)),
-         entry("first_warp", number(role.warps.first)),
-         entry("warps", number(role.warps.count))}));
-  for (const RingReport &ring : report.getRings())
-    for (const BarrierReport &barrier : ring.barriers) {
-      if (barrier.isNamed)
-        continue;
-      SmallVector<Attribute> arrivals;
-      for (const ArrivalReport &arrival : barrier.arrivers)
-        arrivals.push_back(
-            builder.getDictionaryAttr({entry("role", text(arrival.role)),
-                                       entry("count", number(arrival.count)),
-                                       entry("how", text(arrival.how))}));
-      barriers.push_back(builder.getDictionaryAttr(
-          {entry("ring", text(ring.name)), entry("name", text(barrier.name)),
-           entry("offset", number(barrier.offset)),
-           entry("depth", number(barrier.depth)),
-           entry("arrivals", builder.getArrayAttr(arrivals)),
-           entry("bytes", number(barrier.bytes))}));
-    }
-  return builder.getDictionaryAttr(
-      {entry("variable", text(kRecordsName)), entry("limit_ms", number(limit)),
-       entry("roles", builder.getArrayAttr(roles)),
-       entry("barriers", builder.getArrayAttr(barriers))});
 }

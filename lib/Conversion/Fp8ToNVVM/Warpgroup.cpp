@@ -20,7 +20,8 @@ struct LowerWarpgroupMma : public KernelPattern<WarpgroupMmaOp> {
     Location loc = op.getLoc();
     Instructions instructions(rewriter, loc);
     TileType a = op.getA().getType(), b = op.getB().getType();
-    Value aAddress = operands.getA()[0], bAddress = operands.getB()[0];
+    Value aAddress = getAddress(op.getA(), operands.getA()),
+          bAddress = getAddress(op.getB(), operands.getB());
     FragmentType product = op.getPending().getType().getFragment();
     // What the instruction takes for A.
     if (product.isSwapped()) {
@@ -30,7 +31,7 @@ struct LowerWarpgroupMma : public KernelPattern<WarpgroupMmaOp> {
     int64_t warpgroups = product.getWarps() / 4;
     // The warpgroup's rows of it, and the part of them.
     Value firstRow = instructions.add(
-        instructions.mul(instructions.shiftRight(lowering.getRole(op).warp, 2),
+        instructions.mul(instructions.shiftRight(getRole(op).warp, 2),
                          a.getRows() / warpgroups),
         64 * op.getPart());
     aAddress =
@@ -56,6 +57,13 @@ struct LowerWarpgroupMma : public KernelPattern<WarpgroupMmaOp> {
   }
 
 private:
+  /// The address of a tile. Where the IR says what it is the sum of, that sum,
+  /// whether the tile has been converted by now or not.
+  static Value getAddress(Value tile, ValueRange converted) {
+    auto view = tile.getDefiningOp<ViewAtOp>();
+    return view ? Value(view.getAddress()) : converted[0];
+  }
+
   static StringRef getFormat(TileType tile) {
     Type element = tile.getElementType();
     if (element.isBF16())
@@ -157,8 +165,7 @@ struct LowerWaitMma : public KernelPattern<WaitMmaOp> {
 } // namespace
 
 void mlir::fp8::populateWarpgroupPatterns(const TypeConverter &converter,
-                                          RewritePatternSet &patterns,
-                                          const KernelLowering &lowering) {
+                                          RewritePatternSet &patterns) {
   patterns.add<LowerWarpgroupMma, LowerWaitMma>(
-      converter, patterns.getContext(), lowering);
+      converter, patterns.getContext());
 }

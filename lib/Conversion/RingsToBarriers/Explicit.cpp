@@ -2,9 +2,7 @@
 // Lowers the halves of acquire and release, and copies that name their barrier.
 // arrive is lowered with release, in Pipeline.cpp.
 
-#include "Lowering.h"
-
-#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "RingLowering.h"
 
 using namespace mlir;
 using namespace mlir::fp8;
@@ -12,36 +10,36 @@ using namespace mlir::fp8;
 namespace {
 
 /// try_wait: one test of the barrier.
-struct LowerTryWait : public KernelPattern<TryWaitOp> {
-  using KernelPattern::KernelPattern;
+struct LowerTryWait : public RingPattern<TryWaitOp> {
+  using RingPattern::RingPattern;
 
   LogicalResult lower(TryWaitOp op, Adaptor operands,
                       ConversionPatternRewriter &rewriter) const override {
-    Instructions instructions(rewriter, op.getLoc());
+    BarrierBuilder builder(rewriter, op.getLoc());
     auto end = cast<EndTypeInterface>(op.getEnd().getType());
     rewriter.replaceOp(op,
-                       RingCursor(operands.getEnd()).test(instructions, end));
+                       RingCursor(operands.getEnd()).test(builder, end));
     return success();
   }
 };
 
 /// wait: the cursor stays where it is.
-struct LowerWait : public KernelPattern<WaitOp> {
-  using KernelPattern::KernelPattern;
+struct LowerWait : public RingPattern<WaitOp> {
+  using RingPattern::RingPattern;
 
   LogicalResult lower(WaitOp op, Adaptor operands,
                       ConversionPatternRewriter &rewriter) const override {
-    Instructions instructions(rewriter, op.getLoc());
+    BarrierBuilder builder(rewriter, op.getLoc());
     RingCursor cursor(operands.getEnd());
     auto end = cast<EndTypeInterface>(op.getEnd().getType());
     if (operands.getDone().empty()) {
-      cursor.wait(instructions, end, lowering.waitLimit);
+      cursor.wait(builder, end, start.waitLimit);
     } else {
       Value one = arith::ConstantOp::create(rewriter, op.getLoc(),
                                             rewriter.getBoolAttr(true));
-      Value pending = instructions.bitXor(operands.getDone()[0], one);
-      instructions.ifThen(pending, [&](Instructions &inner) {
-        cursor.wait(inner, end, lowering.waitLimit);
+      Value pending = builder.bitXor(operands.getDone()[0], one);
+      builder.ifThen(pending, [&](BarrierBuilder &inner) {
+        cursor.wait(inner, end, start.waitLimit);
       });
     }
     rewriter.replaceOpWithMultiple(op, {cursor.pack()});
@@ -49,70 +47,61 @@ struct LowerWait : public KernelPattern<WaitOp> {
   }
 };
 
-/// fence_async_proxy: the instruction.
-struct LowerFenceAsyncProxy : public KernelPattern<FenceAsyncProxyOp> {
-  using KernelPattern::KernelPattern;
-
-  LogicalResult lower(FenceAsyncProxyOp op, Adaptor,
-                      ConversionPatternRewriter &rewriter) const override {
-    Instructions(rewriter, op.getLoc()).fenceAsyncProxy();
-    rewriter.eraseOp(op);
-    return success();
-  }
-};
-
 /// step: the cursor on the next slot.
-struct LowerStep : public KernelPattern<StepOp> {
-  using KernelPattern::KernelPattern;
+struct LowerStep : public RingPattern<StepOp> {
+  using RingPattern::RingPattern;
 
   LogicalResult lower(StepOp op, Adaptor operands,
                       ConversionPatternRewriter &rewriter) const override {
-    Instructions instructions(rewriter, op.getLoc());
+    BarrierBuilder builder(rewriter, op.getLoc());
     Type ring = cast<EndTypeInterface>(op.getEnd().getType()).getRing();
-    RingCursor next = lowering.advance(RingCursor(operands.getSignalled()),
-                                       ring, instructions);
+    RingCursor next = RingCursor(operands.getSignalled()).advance(builder, ring);
     rewriter.replaceOpWithMultiple(op, {next.pack()});
     return success();
   }
 };
 
 /// mbarrier: the address of the barrier that the stage's hand-over signals.
-struct LowerMbarrier : public KernelPattern<MbarrierOp> {
-  using KernelPattern::KernelPattern;
+struct LowerMbarrier : public RingPattern<MbarrierOp> {
+  using RingPattern::RingPattern;
 
   LogicalResult lower(MbarrierOp op, Adaptor operands,
                       ConversionPatternRewriter &rewriter) const override {
-    Instructions instructions(rewriter, op.getLoc());
+    BarrierBuilder builder(rewriter, op.getLoc());
     RingCursor cursor(operands.getStage());
     auto stage = cast<StageTypeInterface>(op.getStage().getType());
     bool fills = cast<EndTypeInterface>(stage.getEndType()).isProducer();
     rewriter.replaceOp(
-        op, fills ? cursor.getFullBarrier(instructions, stage.getRing())
-                  : cursor.getEmptyBarrier(instructions, stage.getRing()));
+        op, fills ? cursor.getFullBarrier(builder, stage.getRing())
+                  : cursor.getEmptyBarrier(builder, stage.getRing()));
     return success();
   }
 };
 
 /// tma_copy: tma_load, its addresses at hand.
-struct LowerTmaCopy : public KernelPattern<TmaCopyOp> {
-  using KernelPattern::KernelPattern;
+struct LowerTmaCopy : public RingPattern<TmaCopyOp> {
+  using RingPattern::RingPattern;
 
   LogicalResult lower(TmaCopyOp op, Adaptor operands,
                       ConversionPatternRewriter &rewriter) const override {
+    auto tile = operands.getTile()[0].getDefiningOp<ViewAtOp>();
+    if (!tile)
+      return rewriter.notifyMatchFailure(op, "its tile has no address here");
     SmallVector<Value> coordinates = getSingles(operands.getCoordinates());
     bool announced = getPlan<StagePlanAttr>(op).bytesAtAcquire;
     int64_t ctaGroup = getCtaGroup(
         cast<StageTypeInterface>(op.getFilledStage().getType()).getRing());
-    Instructions(rewriter, op.getLoc())
-        .ifThen(lowering.getRole(op).leader, [&](Instructions &leader) {
+    BarrierBuilder(rewriter, op.getLoc())
+        .ifThen(getThread(op).getLeader(), [&](BarrierBuilder &leader) {
           Value barrier = operands.getMbarrier()[0];
           if (!announced)
-            leader.expectBytes(barrier, op.getBytes());
+            leader.make<MbarrierExpectOp>(barrier, op.getBytes());
           // The bytes of both CTAs of a pair count in the leading one.
           if (ctaGroup == 2)
-            barrier = leader.add(barrier, lowering.cluster.toLeader);
-          leader.loadTile(operands.getTile()[0], operands.getMap()[0],
-                          coordinates, barrier, /*mask=*/Value(), ctaGroup);
+            barrier = leader.add(barrier, start.cluster.toPairLeader);
+          leader.make<CopyTileOp>(operands.getMap()[0], coordinates,
+                                  tile.getAddress(), barrier, /*mask=*/Value(),
+                                  ctaGroup);
         });
     rewriter.eraseOp(op);
     return success();
@@ -123,8 +112,7 @@ struct LowerTmaCopy : public KernelPattern<TmaCopyOp> {
 
 void mlir::fp8::populateExplicitPatterns(const TypeConverter &converter,
                                          RewritePatternSet &patterns,
-                                         const KernelLowering &lowering) {
-  patterns.add<LowerTryWait, LowerWait, LowerStep, LowerMbarrier, LowerTmaCopy,
-               LowerFenceAsyncProxy>(converter, patterns.getContext(),
-                                     lowering);
+                                         const KernelStart &start) {
+  patterns.add<LowerTryWait, LowerWait, LowerStep, LowerMbarrier, LowerTmaCopy>(
+      converter, patterns.getContext(), start);
 }

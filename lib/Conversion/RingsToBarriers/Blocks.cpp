@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Blocks of a kernel before the conversion: switches, and roles with several
-// blocks.
+// Blocks of a kernel in front of the conversion: switches, roles with several
+// blocks, and what leading CTAs do.
 
-#include "Blocks.h"
+#include "RingLowering.h"
 
-#include "fp8/IR/Fp8.h"
-
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace mlir::fp8;
@@ -67,6 +63,16 @@ static void wrapBlocks(Operation *op) {
     }
 }
 
+/// Has the body use the ends that the role is given.
+static void dropInits(RoleOp role) {
+  Block &entry = role.getBody().front();
+  for (auto [argument, init] :
+       llvm::zip(entry.getArguments(), role.getInits()))
+    argument.replaceAllUsesWith(init);
+  entry.eraseArguments(0, entry.getNumArguments());
+  role.getInitsMutable().clear();
+}
+
 void mlir::fp8::prepareBlocks(FunctionOpInterface kernel) {
   SmallVector<cf::SwitchOp> switches;
   kernel.walk([&](cf::SwitchOp op) { switches.push_back(op); });
@@ -76,4 +82,35 @@ void mlir::fp8::prepareBlocks(FunctionOpInterface kernel) {
     if (isa<RoleOp, LeadingCtaOp>(op))
       wrapBlocks(op);
   });
+  for (RoleOp role : kernel.getFunctionBody().front().getOps<RoleOp>())
+    dropInits(role);
+}
+
+/// A branch on the CTA's rank.
+static void branch(LeadingCtaOp op, const ClusterValues &cluster) {
+  OpBuilder builder(op);
+  BarrierBuilder atOp(builder, op.getLoc());
+  auto result = scf::IfOp::create(
+      builder, op.getLoc(), op.getResultTypes(),
+      cluster.isLeading(op.getGrouping(), atOp), /*withElseRegion=*/true);
+  Block &body = op.getBody().front(), *then = result.thenBlock();
+  for (auto [argument, init] : llvm::zip(body.getArguments(), op.getInits()))
+    argument.replaceAllUsesWith(init);
+  auto yield = cast<YieldOp>(body.getTerminator());
+  builder.setInsertionPoint(yield);
+  scf::YieldOp::create(builder, yield.getLoc(), yield.getOperands());
+  yield.erase();
+  then->getOperations().splice(then->end(), body.getOperations());
+  builder.setInsertionPointToEnd(result.elseBlock());
+  scf::YieldOp::create(builder, op.getLoc(), op.getInits());
+  op->replaceAllUsesWith(result.getResults());
+  op->erase();
+}
+
+void mlir::fp8::branchOnLeadingCtas(FunctionOpInterface kernel,
+                                    const ClusterValues &cluster) {
+  SmallVector<LeadingCtaOp> ops;
+  kernel.walk([&](LeadingCtaOp op) { ops.push_back(op); });
+  for (LeadingCtaOp op : ops)
+    branch(op, cluster);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Lowers rings, acquire, release and close.
 
-#include "Lowering.h"
+#include "RingLowering.h"
 
 using namespace mlir;
 using namespace mlir::fp8;
@@ -11,21 +11,22 @@ namespace {
 /// A ring: a cursor on its first slot for each end. Its barriers were
 /// initialised by the prologue.
 template <typename RingOp>
-struct LowerRing : public KernelPattern<RingOp> {
-  using KernelPattern<RingOp>::KernelPattern;
+struct LowerRing : public RingPattern<RingOp> {
+  using RingPattern<RingOp>::RingPattern;
+  using RingPattern<RingOp>::start;
 
-  LogicalResult lower(RingOp op, typename KernelPattern<RingOp>::Adaptor,
+  LogicalResult lower(RingOp op, typename RingPattern<RingOp>::Adaptor,
                       ConversionPatternRewriter &rewriter) const override {
-    Instructions instructions(rewriter, op.getLoc());
+    BarrierBuilder builder(rewriter, op.getLoc());
     auto ring = getPlan<RingPlanAttr>(op);
     Value barriers =
-        instructions.add(this->lowering.sharedMemory, ring.barrierOffset);
-    Value base = getBase(op, ring, instructions);
+        builder.add(start.sharedMemory, ring.barrierOffset);
+    Value base = getBase(op, ring, builder);
     SmallVector<SmallVector<Value>> cursors;
     for (Type type : op->getResultTypes()) {
       bool isProducer = cast<EndTypeInterface>(type).isProducer();
-      cursors.push_back(RingCursor(barriers, base, instructions.i32(0),
-                                   instructions.i32(isProducer))
+      cursors.push_back(RingCursor(barriers, base, builder.i32(0),
+                                   builder.i32(isProducer))
                             .pack());
     }
     rewriter.replaceOpWithMultiple(op, std::move(cursors));
@@ -34,32 +35,32 @@ struct LowerRing : public KernelPattern<RingOp> {
 
 private:
   Value getBase(RingOp op, const RingPlan &ring,
-                Instructions &instructions) const {
+                BarrierBuilder &builder) const {
     if constexpr (std::is_same_v<RingOp, OutputPipelineOp>)
-      return instructions.i32(ring.namedBarrier);
+      return builder.i32(ring.namedBarrier);
     else
-      return instructions.add(this->lowering.sharedMemory, ring.payloadOffset);
+      return builder.add(start.sharedMemory, ring.payloadOffset);
   }
 };
 
 /// acquire: wait for the slot; a producer that knows its bytes announces them.
-struct LowerAcquire : public KernelPattern<AcquireOp> {
-  using KernelPattern::KernelPattern;
+struct LowerAcquire : public RingPattern<AcquireOp> {
+  using RingPattern::RingPattern;
 
   LogicalResult lower(AcquireOp op, Adaptor operands,
                       ConversionPatternRewriter &rewriter) const override {
-    Instructions instructions(rewriter, op.getLoc());
+    BarrierBuilder builder(rewriter, op.getLoc());
     RingCursor cursor(operands.getEnd());
     EndTypeInterface end = getEndOf(op.getEnd().getType());
     if (!isa<ReadyType>(op.getEnd().getType()))
-      cursor.wait(instructions, end, lowering.waitLimit);
+      cursor.wait(builder, end, start.waitLimit);
     if (isSignalledWithoutMeeting(op))
-      instructions.syncWarp();
+      builder.syncWarp();
     // What the other side did to tensor memory before its hand-over comes
     // before what this side does now (PTX ISA, tcgen05.fence).
     if (isa<MmaWarpType, EpilogueWarpType>(end))
-      instructions.fenceAfterThreadSync();
-    announceBytes(op, cursor, instructions);
+      builder.make<FenceTmemOp>(FenceSide::After);
+    announceBytes(op, cursor, builder);
     rewriter.replaceOpWithMultiple(op, {cursor.pack()});
     return success();
   }
@@ -82,20 +83,19 @@ private:
   /// The full barrier is told of the bytes to come, those of both CTAs where a
   /// pair fills the slot: its leading CTA's barrier counts for both.
   void announceBytes(AcquireOp op, const RingCursor &cursor,
-                     Instructions &instructions) const {
+                     BarrierBuilder &builder) const {
     auto stage = getPlan<StagePlanAttr>(op);
     if (!stage.bytesAtAcquire)
       return;
     Type ring = getEndOf(op.getEnd().getType()).getRing();
     int64_t ctaGroup = getCtaGroup(ring);
-    Value announces = lowering.getRole(op).leader;
+    Value announces = getThread(op).getLeader();
     if (ctaGroup == 2)
-      announces = instructions.bitAnd(
-          announces,
-          instructions.equal(instructions.bitAnd(lowering.cluster.rank, 1), 0));
-    instructions.ifThen(announces, [&](Instructions &leader) {
-      leader.arriveExpectBytes(cursor.getFullBarrier(leader, ring),
-                               ctaGroup * stage.bytes);
+      announces = builder.bitAnd(
+          announces, start.cluster.isLeading(CtaGrouping::Pair, builder));
+    builder.ifThen(announces, [&](BarrierBuilder &leader) {
+      leader.make<MbarrierExpectOp>(cursor.getFullBarrier(leader, ring),
+                                    ctaGroup * stage.bytes, /*arrive=*/true);
     });
   }
 };
@@ -103,37 +103,38 @@ private:
 /// arrive: signal the other side as the use of the stage demands. release: the
 /// same, and advance.
 template <typename HandOverOp>
-struct LowerHandOver : public KernelPattern<HandOverOp> {
-  using KernelPattern<HandOverOp>::KernelPattern;
-  using KernelPattern<HandOverOp>::lowering;
+struct LowerHandOver : public RingPattern<HandOverOp> {
+  using RingPattern<HandOverOp>::RingPattern;
+  using RingPattern<HandOverOp>::start;
 
   LogicalResult lower(HandOverOp op,
-                      typename KernelPattern<HandOverOp>::Adaptor operands,
+                      typename RingPattern<HandOverOp>::Adaptor operands,
                       ConversionPatternRewriter &rewriter) const override {
-    Instructions instructions(rewriter, op.getLoc());
+    BarrierBuilder builder(rewriter, op.getLoc());
     RingCursor cursor(operands.getStage());
     Type ring = cast<StageTypeInterface>(op.getStage().getType()).getRing();
-    signal(op, cursor, ring, instructions);
+    signal(op, cursor, ring, builder);
     if constexpr (std::is_same_v<HandOverOp, ReleaseOp>)
-      cursor = lowering.advance(cursor, ring, instructions);
+      cursor = cursor.advance(builder, ring);
     rewriter.replaceOpWithMultiple(op, {cursor.pack()});
     return success();
   }
 
 private:
   void signal(HandOverOp op, const RingCursor &cursor, Type ring,
-              Instructions &instructions) const {
+              BarrierBuilder &builder) const {
     Type type = op.getStage().getType();
-    Value leader = lowering.getRole(op).leader;
+    Value leader = getThread(op).getLeader();
     bool fills = isa<ProducerStageType, MmaStageType>(type);
-    auto getBarrier = [&](Instructions &inner) {
+    auto getBarrier = [&](BarrierBuilder &inner) {
       return fills ? cursor.getFullBarrier(inner, ring)
                    : cursor.getEmptyBarrier(inner, ring);
     };
     auto stage = getPlan<StagePlanAttr>(op);
     if (isa<ProducerStageType>(type) && stage.hasElements)
-      instructions.ifThen(leader, [&](Instructions &inner) {
-        inner.arriveAfterCopies(getBarrier(inner));
+      builder.ifThen(leader, [&](BarrierBuilder &inner) {
+        inner.make<MbarrierArriveOp>(getBarrier(inner), /*remote=*/false,
+                                     /*after_copies=*/true);
       });
     if (isa<ProducerStageType>(type) &&
         (stage.bytesAtAcquire || isa<WorkQueueType>(ring)))
@@ -143,49 +144,52 @@ private:
         (isa<ConsumerStageType>(type) && stage.usedByMma)) {
       // The MMAs are asynchronous: the commit arrives when they are complete.
       if (stage.usedByThreads)
-        instructions.syncWarp();
+        builder.syncWarp();
       int64_t ctaGroup = getCtaGroup(ring);
-      instructions.ifThen(leader, [&](Instructions &inner) {
-        inner.commitMmas(
+      builder.ifThen(leader, [&](BarrierBuilder &inner) {
+        inner.make<MbarrierCommitOp>(
             getBarrier(inner),
-            lowering.cluster.getReleaseMask(stage, ctaGroup, inner), ctaGroup);
+            start.cluster.getReleaseMask(stage, ctaGroup, inner), ctaGroup);
       });
       return;
     }
     // Loads from tensor memory are complete: promotion waited for them.
     if (isa<EpilogueStageType>(type))
-      instructions.fenceBeforeThreadSync();
+      builder.make<FenceTmemOp>(FenceSide::Before);
     // The next answer is written through the async proxy.
     if (isa<WorkQueueType>(ring))
-      instructions.fenceAsyncProxy();
+      builder.make<FenceAsyncProxyOp>();
     // All lanes have done their part before one of them speaks for the warp.
     if (!stage.converged)
-      instructions.syncWarp();
+      builder.syncWarp();
     // The MMA warp of a pair waits in its leading CTA, the scheduler in that of
     // the cluster.
     Value distance;
     if (isa<EpilogueStageType>(type) && getCtaGroup(ring) == 2)
-      distance = lowering.cluster.toLeader;
+      distance = start.cluster.toPairLeader;
     else if (isa<WorkQueueType>(ring))
-      distance = lowering.cluster.toFirst;
+      distance = start.cluster.toClusterLeader;
     if (isa<ConsumerStageType>(type))
-      if (auto arrivals = lowering.cluster.getReleaseArrivals(
-              stage, lowering.getRole(op).lane, instructions);
+      if (auto arrivals = start.cluster.getReleaseArrivals(
+              stage, getThread(op).getLane(), builder);
           arrivals.rank) {
         // The other lanes have none: LLVM must not compute its address for
         // them.
-        instructions.ifThen(arrivals.arrives, [&](Instructions &inner) {
-          inner.arriveRemote(inner.mapToCta(getBarrier(inner),
-                                            inner.keepInLoop(arrivals.rank)));
+        builder.ifThen(arrivals.arrives, [&](BarrierBuilder &inner) {
+          inner.make<MbarrierArriveOp>(
+              inner.make<MapToCtaOp>(getBarrier(inner),
+                                     inner.make<KeepInLoopOp>(arrivals.rank)),
+              /*remote=*/true);
         });
         return;
       }
-    instructions.ifThen(leader, [&](Instructions &inner) {
+    builder.ifThen(leader, [&](BarrierBuilder &inner) {
       Value barrier = getBarrier(inner);
       if (distance)
-        inner.arriveRemote(inner.add(barrier, distance));
+        inner.make<MbarrierArriveOp>(inner.add(barrier, distance),
+                                     /*remote=*/true);
       else
-        inner.arrive(barrier);
+        inner.make<MbarrierArriveOp>(barrier);
     });
   }
 };
@@ -194,27 +198,27 @@ private:
 /// copies, an exchange until what it sent has been read. Slots without tiles
 /// are handed back by threads alone, and those of other CTAs do it before they
 /// come to the cluster's last barrier.
-struct LowerClose : public KernelPattern<CloseOp> {
-  using KernelPattern::KernelPattern;
+struct LowerClose : public RingPattern<CloseOp> {
+  using RingPattern::RingPattern;
 
   LogicalResult lower(CloseOp op, Adaptor operands,
                       ConversionPatternRewriter &rewriter) const override {
     Type type = op.getEnd().getType();
     if (isa<StoreQueueType>(type)) {
-      Instructions(rewriter, op.getLoc())
-          .ifThen(lowering.getRole(op).leader, [](Instructions &leader) {
-            leader.waitStores(/*pending=*/0, /*readOnly=*/false);
+      BarrierBuilder(rewriter, op.getLoc())
+          .ifThen(getThread(op).getLeader(), [](BarrierBuilder &leader) {
+            leader.make<WaitStoresOp>();
           });
     } else if (isa<ExchangeType>(type)) {
       // This CTA may end when what the others have to tell it has come.
-      Instructions instructions(rewriter, op.getLoc());
+      BarrierBuilder builder(rewriter, op.getLoc());
       ExchangeHandle(operands.getEnd())
-          .waitUntilRead(instructions, cast<ExchangeType>(type),
-                         lowering.waitLimit);
+          .waitUntilRead(builder, cast<ExchangeType>(type),
+                         start.waitLimit);
     } else if (auto end = dyn_cast<EndTypeInterface>(type);
                end && end.isProducer() && hasData(end.getRing())) {
       RingCursor(operands.getEnd())
-          .drain(rewriter, op.getLoc(), end, lowering.waitLimit);
+          .drain(rewriter, op.getLoc(), end, start.waitLimit);
     }
     rewriter.eraseOp(op);
     return success();
@@ -228,38 +232,33 @@ private:
 };
 
 /// tile: the address of the slot's tile.
-struct LowerTile : public KernelPattern<TileOp> {
-  using KernelPattern::KernelPattern;
+struct LowerTile : public RingPattern<TileOp> {
+  using RingPattern::RingPattern;
 
   LogicalResult lower(TileOp op, Adaptor operands,
                       ConversionPatternRewriter &rewriter) const override {
-    Instructions instructions(rewriter, op.getLoc());
+    BarrierBuilder builder(rewriter, op.getLoc());
     RingCursor cursor(operands.getStage());
     auto ring = cast<PipelineType>(
         cast<StageTypeInterface>(op.getStage().getType()).getRing());
-    Value offset =
-        instructions.mul(cursor.getSlot(instructions, ring),
-                         KernelPlan::getTileStride(op.getTile().getType()));
-    Value address =
-        instructions.add(instructions.add(cursor.base, offset),
-                         KernelPlan::getTileOffset(ring, op.getName()));
-    rewriter.replaceOp(op, address);
+    Value address = cursor.getTile(builder, ring, op.getName());
+    rewriter.replaceOpWithNewOp<ViewAtOp>(op, op.getTile().getType(), address);
     return success();
   }
 };
 
 /// index: the slot's number.
-struct LowerIndex : public KernelPattern<IndexOp> {
-  using KernelPattern::KernelPattern;
+struct LowerIndex : public RingPattern<IndexOp> {
+  using RingPattern::RingPattern;
 
   LogicalResult lower(IndexOp op, Adaptor operands,
                       ConversionPatternRewriter &rewriter) const override {
-    Instructions instructions(rewriter, op.getLoc());
+    BarrierBuilder builder(rewriter, op.getLoc());
     Type type = op.getHandle().getType();
     auto stage = dyn_cast<StageTypeInterface>(type);
     Type ring = stage ? stage.getRing() : getEndOf(type).getRing();
-    Value slot = RingCursor(operands.getHandle()).getSlot(instructions, ring);
-    rewriter.replaceOp(op, instructions.toIndex(slot));
+    Value slot = RingCursor(operands.getHandle()).getSlot(builder, ring);
+    rewriter.replaceOp(op, builder.toIndex(slot));
     return success();
   }
 };
@@ -268,9 +267,9 @@ struct LowerIndex : public KernelPattern<IndexOp> {
 
 void mlir::fp8::populatePipelinePatterns(const TypeConverter &converter,
                                          RewritePatternSet &patterns,
-                                         const KernelLowering &lowering) {
+                                         const KernelStart &start) {
   patterns.add<LowerRing<PipelineOp>, LowerRing<OutputPipelineOp>,
                LowerRing<WorkQueueOp>, LowerAcquire, LowerHandOver<ReleaseOp>,
                LowerHandOver<ArriveOp>, LowerClose, LowerTile, LowerIndex>(
-      converter, patterns.getContext(), lowering);
+      converter, patterns.getContext(), start);
 }
