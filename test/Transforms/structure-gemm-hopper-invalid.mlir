@@ -20,7 +20,7 @@ func.func @no_stage_beside_exchange(%a: memref<?x?xf8E4M3FN>, %s: memref<?x?xf32
 // -----
 
 func.func @no_stage(%a: memref<?x?xf8E4M3FN>, %s: memref<?x?xf32>, %d: memref<?x?xf32>) {
-  // expected-error @below {{of the 232448 that shared memory has; take a smaller tile, or leave split_k out}}
+  // expected-error @below {{shared memory has 232448; use a smaller tile, or remove split_k}}
   fp8.blockwise_gemm ins(%a, %s, %a, %s : memref<?x?xf8E4M3FN>, memref<?x?xf32>, memref<?x?xf8E4M3FN>, memref<?x?xf32>)
     outs(%d : memref<?x?xf32>) config <tile = 256 x 128 x 128, split_k = 2>
   return
