@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * What the parts of the C API have in common: status, errors, arguments, text.
+ * The common parts of the C API: status, errors, arguments, text.
  *
- * Functions that can fail return FP8_OK or another status; fp8LastError() then
- * has the message of this thread's last failure. What fails makes nothing and
- * leaves NULL. Handles are freed by the function named Close or Free, which
- * takes NULL; no other takes that for a handle. Nothing is thrown across the
- * API, and no error ends the process, but for those of fp8-c/Host.h.
+ * A function that can fail returns FP8_OK or another status; fp8LastError()
+ * then returns the message of this thread's last failure. A function that fails
+ * creates nothing and sets its result to NULL. The functions named Close and
+ * Free free handles and accept NULL; no other function accepts NULL as a
+ * handle. No exception crosses the API. No error ends the process, except in
+ * fp8-c/Host.h.
  *
- * Unless its header says otherwise, a handle is used by one thread at a time,
- * whichever, and different handles by as many threads as you like; a context
- * and its modules count as one handle. */
+ * Unless the header says otherwise, one thread at a time may use a handle, and
+ * any number of threads may use different handles. A context and its modules
+ * count as one handle. */
 #ifndef FP8_C_COMMON_H
 #define FP8_C_COMMON_H
 
@@ -30,7 +31,7 @@ typedef enum Fp8Status {
 /* Never NULL; valid until this thread's next call that fails. */
 const char *fp8LastError(void);
 
-/* "0.1.0": of the library. */
+/* The version of the library: "0.1.0". */
 const char *fp8Version(void);
 
 /* An argument of a launch manifest: a strided array. */

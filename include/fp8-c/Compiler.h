@@ -2,9 +2,9 @@
  *
  * The C API of the compiler: MLIR in, kernels out.
  *
- * fp8-c/Common.h says how errors and handles are dealt with. A context and the
- * modules in it are used by one thread at a time; different contexts by as many
- * threads as you like. A module is freed before its context. */
+ * fp8-c/Common.h describes errors and handles. One thread at a time may use a
+ * context and its modules; any number of threads may use different contexts.
+ * Free a module before its context. */
 #ifndef FP8_C_COMPILER_H
 #define FP8_C_COMPILER_H
 
@@ -19,12 +19,12 @@ typedef struct Fp8Module Fp8Module;
 typedef struct Fp8KernelObject Fp8KernelObject;
 typedef struct Fp8Text Fp8Text;
 
-/* Text or bytes that the library has made, with a NUL behind the last. */
+/* Text or bytes of the library, followed by a NUL. */
 const char *fp8TextData(const Fp8Text *text);
 size_t fp8TextSize(const Fp8Text *text);
 void fp8TextFree(Fp8Text *text);
 
-/* The chips that there is code for, "sm_90a" first; NULL behind the last. */
+/* The supported chips, "sm_90a" first; NULL after the last. */
 const char *fp8ChipName(size_t index);
 
 typedef enum Fp8Severity {
@@ -49,24 +49,24 @@ typedef void (*Fp8DiagnosticHandler)(const Fp8Diagnostic *diagnostic,
 
 Fp8Status fp8ContextCreate(Fp8Context **context);
 void fp8ContextFree(Fp8Context *context);
-/* `handler` gets whatever the functions below have to say, while they run, and
- * must not call them; NULL: nobody does. Errors with their notes are in
- * fp8LastError() either way. */
+/* `handler` receives the diagnostics of the functions below while they run, and
+ * must not call these functions. NULL: no handler. In both cases fp8LastError()
+ * has the errors with their notes. */
 void fp8ContextSetDiagnosticHandler(Fp8Context *context,
                                     Fp8DiagnosticHandler handler, void *data);
 
-/* Parses and verifies text or bytecode of `bytes` bytes; `name` is the file's
+/* Parses and verifies text or bytecode of `bytes` bytes; `name` names the file
  * in diagnostics. */
 Fp8Status fp8ModuleParse(Fp8Context *context, const char *text, size_t bytes,
                          const char *name, Fp8Module **module);
 void fp8ModuleFree(Fp8Module *module);
 Fp8Status fp8ModuleClone(const Fp8Module *module, Fp8Module **clone);
-/* Verifiers, and the linearity of all that is linear. */
+/* Runs the verifiers, and checks the linearity of all functions. */
 Fp8Status fp8ModuleVerify(const Fp8Module *module);
-/* `pipeline` is as fp8-opt's --pass-pipeline has it, with or without the
- * "builtin.module(...)" around it: "fp8-gemm-to-ptx{chip=sm_90a}"; an empty one
- * is "". What is left after an error is good for fp8ModuleFree and
- * fp8ModulePrint only. */
+/* `pipeline` has the syntax of fp8-opt's --pass-pipeline, with or without the
+ * "builtin.module(...)" around it: "fp8-gemm-to-ptx{chip=sm_90a}"; an empty
+ * pipeline is "". After an error the module may be passed only to fp8ModuleFree
+ * and fp8ModulePrint. */
 Fp8Status fp8ModuleRunPipeline(Fp8Module *module, const char *pipeline);
 
 typedef enum Fp8Format {
@@ -76,8 +76,8 @@ typedef enum Fp8Format {
 } Fp8Format;
 Fp8Status fp8ModulePrint(const Fp8Module *module, Fp8Format format,
                          Fp8Text **text);
-/* What is derived for each kernel, JSON as of --fp8-report=format=json; kernels
- * of phase 0 are made for `chip`. */
+/* The report of each kernel, in the JSON format of --fp8-report=format=json.
+ * Kernels in phase 0 are lowered for `chip`. */
 Fp8Status fp8ModuleReport(const Fp8Module *module, const char *chip,
                           Fp8Text **json);
 
@@ -88,7 +88,8 @@ typedef struct Fp8KernelObjectOptions {
   int strict;         /* not 0: a spilled register or a warning is an error */
 } Fp8KernelObjectOptions;
 
-/* Of a module in phase 4, which is not changed; `options` may be NULL. */
+/* Compiles a kernel of a module in phase 4, which is not changed. `options` may
+ * be NULL. */
 Fp8Status fp8KernelObjectCreate(const Fp8Module *module,
                                 const Fp8KernelObjectOptions *options,
                                 Fp8KernelObject **object);
@@ -98,7 +99,7 @@ const char *fp8KernelObjectName(const Fp8KernelObject *object);
 const char *fp8KernelObjectChip(const Fp8KernelObject *object);
 const char *fp8KernelObjectPTX(const Fp8KernelObject *object);
 const char *fp8KernelObjectManifest(const Fp8KernelObject *object);
-/* NULL, and no bytes, if there is none. */
+/* NULL, and 0 bytes, if there is none. */
 const void *fp8KernelObjectCubin(const Fp8KernelObject *object, size_t *bytes);
 
 typedef struct Fp8KernelResources {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * What the host code that --fp8-lower-launches makes calls: kernels that are
- * part of a program, launched on arrays wherever these lie. In libfp8host.so
- * and libfp8.so.
+ * The function that host code from --fp8-lower-launches calls: it launches
+ * kernels that are part of a program, on arrays in host or device memory. In
+ * libfp8host.so and libfp8.so.
  *
  * Environment variables, read at every launch:
  *   FP8_BACKEND  cuda: a GPU, the default. sim: the simulator. auto: the GPU if
@@ -21,8 +21,8 @@
 extern "C" {
 #endif
 
-/* A kernel in the program's data. The first three fields and what they point to
- * must not change. */
+/* A kernel in the program's data. The first three fields, and the data that
+ * they point to, must not change. */
 typedef struct Fp8HostKernel {
   const void *image; /* PTX text or a cubin */
   size_t bytes;      /* of the image */
@@ -30,16 +30,17 @@ typedef struct Fp8HostKernel {
   void *loaded; /* the library's own; NULL before the first launch */
 } Fp8HostKernel;
 
-/* Launches the kernel, waits for its end and returns; what the kernel writes is
- * there then. The kernel is loaded at its first launch on a device, and stays
- * loaded. Any number of threads may call at the same time.
+/* Launches the kernel, waits for its end and returns; its output is then
+ * complete. The kernel is loaded at its first launch on a device, and stays
+ * loaded. Any number of threads may call this at the same time.
  *
- * An argument's address may be the device's, or the host's: what the device
- * cannot reach is copied to it, and what the kernel may write is copied back,
- * elements only. Strides of such arguments are not negative, and two of them
- * that overlap are separate to the kernel. On the simulator all are the host's.
+ * An argument may be in device memory or host memory. Memory that the device
+ * cannot access is copied to it, and elements that the kernel may write are
+ * copied back. Strides of such arguments must not be negative. If two of them
+ * overlap, the kernel sees separate copies. On the simulator all arguments are
+ * in host memory.
  *
- * What fails ends the process by abort(), with a message on stderr: wrong
+ * An error ends the process by abort(), with a message on stderr: wrong
  * arguments, a device that cannot run the kernel, a kernel that fails or hangs,
  * a rule that was broken on the simulator. */
 void fp8HostLaunch(Fp8HostKernel *kernel, const Fp8Argument *arguments,

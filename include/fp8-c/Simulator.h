@@ -2,7 +2,7 @@
  *
  * The C API of the simulator: a kernel and its launch manifest without a GPU.
  *
- * fp8-c/Common.h says how errors are dealt with. */
+ * fp8-c/Common.h describes errors. */
 #ifndef FP8_C_SIMULATOR_H
 #define FP8_C_SIMULATOR_H
 
@@ -21,13 +21,14 @@ typedef struct Fp8SimulatorOptions {
   uint32_t multiprocessors;  /* that the device has */
   uint32_t residentClusters; /* 0: some, as the seed chooses */
   uint64_t memoryLimit;      /* bytes of all arguments together */
-  /* Called up to 50 times a second, and at the end, with the CTAs that have
-   * ended, of how many; not 0 ends the run with an error. NULL: no calls. */
+  /* Called up to 50 times a second, and at the end, with the number of CTAs
+   * that have ended and of all CTAs. If it does not return 0, the run ends with
+   * an error. NULL: no calls. */
   int (*progress)(uint64_t ended, uint64_t ctas, void *data);
   void *progressData;
 } Fp8SimulatorOptions;
 
-/* Sets what fp8-run has without options. */
+/* Sets the defaults of fp8-run. */
 void fp8SimulatorOptionsInit(Fp8SimulatorOptions *options);
 
 typedef struct Fp8SimulatorStatistics {
@@ -40,11 +41,11 @@ typedef struct Fp8SimulatorStatistics {
   uint64_t scheduleHash;  /* tells orders of barrier events apart */
 } Fp8SimulatorStatistics;
 
-/* Runs the kernel of `manifest` in `ptx` on arrays in this process' memory, and
- * writes what it computes to those that it may write. A broken rule of the
- * barrier protocol, of TMA, of the tensor cores and so on is an error, with its
- * place in `name`, and nothing is written then. `options` and `statistics` may
- * be NULL. Several threads may simulate at the same time. */
+/* Runs the kernel of `manifest` in `ptx` on arrays in the memory of this
+ * process, and writes the results to the arrays that the kernel may write. A
+ * broken rule of the barrier protocol, of TMA, of the tensor cores and so on is
+ * an error, with its place in `name`; nothing is written then. `options` and
+ * `statistics` may be NULL. Several threads may simulate at the same time. */
 Fp8Status fp8Simulate(const char *ptx, size_t bytes, const char *name,
                       const char *manifest, const Fp8Argument *arguments,
                       size_t count, const Fp8SimulatorOptions *options,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Registration of everything of ours: tools, plugins and embedders call these.
+// Registers dialect, passes and pipelines of fp8, for tools, plugins and
+// embedders.
 
 #ifndef FP8_REGISTER_H
 #define FP8_REGISTER_H
@@ -20,9 +21,9 @@ void registerFp8Passes();
 /// Registers the pass pipelines (fp8-gemm-to-ptx).
 void registerFp8Pipelines();
 
-/// Registers all of the above, the passes on LLVM and NVVM, what of MLIR the
-/// lowering uses, and the translation to LLVM IR: all that a tool needs to run
-/// any of the pipelines, and to emit what they make.
+/// Registers all of the above, the passes on LLVM and NVVM, the parts of MLIR
+/// that the lowering uses, and the translation to LLVM IR. A tool then has
+/// everything it needs to run the pipelines and to emit their results.
 void registerFp8Tool(DialectRegistry &registry);
 
 /// The whole of fp8-opt: runDriver with what registerFp8Tool registers. Returns

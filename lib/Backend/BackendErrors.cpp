@@ -29,7 +29,7 @@ struct DiagnosticForwarder : llvm::DiagnosticHandler {
     hadError |= isError;
     FunctionOpInterface function = kernel.function;
     if (isError)
-      function.emitError("the NVPTX backend refuses kernel '")
+      function.emitError("the NVPTX backend rejects kernel '")
           << kernel.getName() << "' for " << kernel.chip->name << ": "
           << StringRef(message).rtrim();
     else

@@ -150,7 +150,7 @@ Expected<Cubin> mlir::fp8::assemble(StringRef ptx, StringRef kernel,
     return text.takeError();
   if (code != 0)
     return makeError(
-        "'" + *program + "' refuses kernel '" + kernel + "' for " + chip +
+        "'" + *program + "' rejects kernel '" + kernel + "' for " + chip +
         ":\n" +
         (text->empty() ? StringRef(message) : StringRef(*text).rtrim()));
   Expected<std::string> binary = readFile(output);

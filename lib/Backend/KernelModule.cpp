@@ -32,10 +32,9 @@ static LogicalResult checkLowered(gpu::GPUModuleOp gpuModule) {
         if (isa_and_nonnull<LLVM::LLVMDialect, NVVM::NVVMDialect>(
                 op->getDialect()))
           return WalkResult::advance();
-        op->emitOpError(
-            "is not lowered: a kernel to emit holds only the llvm and "
-            "nvvm dialects; run a pipeline that lowers it first, such "
-            "as --fp8-gemm-to-ptx");
+        op->emitOpError("is not lowered: a kernel to emit must contain only "
+                        "ops of the llvm and nvvm dialects; run a pipeline "
+                        "that lowers it first, such as --fp8-gemm-to-ptx");
         return WalkResult::interrupt();
       });
   return failure(result.wasInterrupted());
@@ -73,10 +72,9 @@ FailureOr<KernelModule> mlir::fp8::findKernelModule(ModuleOp module,
   if (kernels.empty()) {
     InFlightDiagnostic error = module.emitError("expected a kernel to emit: ");
     if (name.empty())
-      return error << "no gpu.module holds a function marked as a kernel; run "
-                      "a pipeline that makes one first, such as "
-                      "--fp8-gemm-to-ptx";
-    return error << "no gpu.module holds a kernel called '" << name << "'";
+      return error << "no gpu.module contains a kernel; run a pipeline that "
+                      "creates one first, such as --fp8-gemm-to-ptx";
+    return error << "no gpu.module contains a kernel named '" << name << "'";
   }
   if (kernels.size() > 1) {
     InFlightDiagnostic error =

@@ -257,9 +257,9 @@ LogicalResult LaunchLowering::eraseExported(func::FuncOp host) {
       if (!isOurs)
         continue;
       InFlightDiagnostic error = op.emitOpError(
-          "is there for the launch of a kernel, and its result is needed for "
-          "more; return nothing that depends on it");
-      error.attachNote((*op.user_begin())->getLoc()) << "needed here";
+          "is removed together with the launch of a kernel, but another op "
+          "uses its result; return nothing that depends on it");
+      error.attachNote((*op.user_begin())->getLoc()) << "used here";
       return error;
     }
     if (isExported || isMemoryEffectFree(&op))
@@ -280,7 +280,7 @@ LowerLaunchesPass::emitLaunch(gpu::LaunchFuncOp launch) {
   if (!function)
     return launch.emitOpError("launches ")
            << launch.getKernel()
-           << ", which is in a gpu.binary already; run --fp8-lower-launches "
+           << ", which is already in a gpu.binary; run --fp8-lower-launches "
               "before --gpu-module-to-binary";
   FailureOr<KernelModule> kernel = getKernelModule(function);
   if (failed(kernel))

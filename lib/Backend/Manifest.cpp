@@ -61,7 +61,7 @@ static FailureOr<func::FuncOp> findHost(gpu::LaunchFuncOp launch) {
       continue;
     InFlightDiagnostic error =
         op.emitOpError("has effects that a launch manifest cannot express; "
-                       "the function that launches a kernel does nothing else");
+                       "move it to a function that launches no kernel");
     error.attachNote(launch.getLoc()) << "the kernel is launched here";
     return error;
   }
@@ -96,7 +96,7 @@ static LogicalResult checkText(Operation *op, StringRef text, StringRef what) {
   if (llvm::json::isUTF8(text))
     return success();
   return op->emitOpError("has ")
-         << what << " that is not UTF-8; a launch manifest is";
+         << what << " that is not UTF-8; a launch manifest must be UTF-8";
 }
 
 static FailureOr<Array> emitArguments(func::FuncOp host,

@@ -24,10 +24,9 @@ ManifestExpressions::ManifestExpressions(func::FuncOp host) : host(host) {
 
 static InFlightDiagnostic reportUnexpressible(Operation *op, Operation *user) {
   InFlightDiagnostic error =
-      op->emitOpError("cannot be expressed in a launch manifest; sizes are "
-                      "computed by integer arithmetic from constants, the "
-                      "sizes and strides of memref arguments and device "
-                      "properties");
+      op->emitOpError("cannot be expressed in a launch manifest; compute sizes "
+                      "by integer arithmetic from constants, the sizes and "
+                      "strides of memref arguments, and device properties");
   error.attachNote(user->getLoc()) << "needed by '" << user->getName() << "'";
   return error;
 }
@@ -44,7 +43,7 @@ FailureOr<BlockArgument> ManifestExpressions::getArgument(Value value,
     return reportUnexpressible(op, user);
   return user->emitOpError("uses ")
          << value.getType()
-         << ", which is no memref argument of the host function";
+         << ", which is not a memref argument of the host function";
 }
 
 llvm::json::Value ManifestExpressions::getDim(BlockArgument argument,
@@ -149,7 +148,7 @@ FailureOr<llvm::json::Value> ManifestExpressions::translate(Value value,
                                  : constant.getSExtValue());
   Operation *op = value.getDefiningOp();
   if (!op)
-    return host.emitOpError("launches by its argument ")
+    return host.emitOpError("computes the launch from its argument ")
            << names[cast<BlockArgument>(value).getArgNumber()] << " of type "
            << value.getType()
            << ", which a launch manifest cannot express; only sizes and "
@@ -169,7 +168,7 @@ FailureOr<llvm::json::Value> ManifestExpressions::translate(Value value,
     // MLIR verifies it not: such a size is undefined.
     int64_t rank = cast<MemRefType>(argument->getType()).getRank();
     if (*axis < 0 || *axis >= rank)
-      return op->emitOpError("asks for size ")
+      return op->emitOpError("uses size ")
              << *axis << " of " << argument->getType() << ", whose rank is "
              << rank;
     return getDim(*argument, *axis);

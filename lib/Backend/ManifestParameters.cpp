@@ -163,8 +163,8 @@ static StringRef getSwizzleName(Swizzle swizzle) {
 LogicalResult ParameterEmitter::addTensorMap(Value operand) {
   auto map = operand.getDefiningOp<TensorMapOp>();
   if (!map)
-    return launch.emitOpError("passes a tensor map that no fp8.tensor_map of "
-                              "the host function makes");
+    return launch.emitOpError("passes a tensor map that does not come from an "
+                              "fp8.tensor_map of the host function");
   FailureOr<BlockArgument> argument =
       expressions.getArgument(map.getSource(), map);
   if (failed(argument))

@@ -24,26 +24,29 @@ namespace {
 struct CommandLine {
   // Categories are listed by name; "Generic Options" has --help.
   cl::OptionCategory category{"Emitting kernels"};
-  cl::OptionCategory others{"MLIR options often wanted"};
+  cl::OptionCategory others{"Common options of MLIR"};
   cl::opt<EmitKind> kind{
-      "emit", cl::desc("What to write once the passes have run"),
+      "emit", cl::desc("What to write after the passes"),
       cl::init(EmitKind::MLIR), cl::cat(category),
       cl::values(
           clEnumValN(EmitKind::MLIR, "mlir", "MLIR (the default)"),
           clEnumValN(EmitKind::LLVM, "llvm", "optimised LLVM IR"),
-          clEnumValN(EmitKind::PTX, "ptx", "PTX, and OUT.json for a launcher"),
-          clEnumValN(EmitKind::Cubin, "cubin",
-                     "a cubin (runs ptxas), and OUT.json for a launcher"))};
-  cl::opt<std::string> kernel{"kernel", cl::cat(category),
-                              cl::desc("The kernel to emit, among several")};
+          clEnumValN(EmitKind::PTX, "ptx",
+                     "PTX, and the launch manifest OUT.json"),
+          clEnumValN(
+              EmitKind::Cubin, "cubin",
+              "a cubin (runs ptxas), and the launch manifest OUT.json"))};
+  cl::opt<std::string> kernel{
+      "kernel", cl::cat(category),
+      cl::desc("The kernel to emit if there are several")};
   cl::opt<bool> noManifest{"no-manifest", cl::cat(category),
-                           cl::desc("Do not write OUT.json")};
+                           cl::desc("Do not write the launch manifest")};
   cl::opt<std::string> ptxas{
       "ptxas", cl::cat(category),
       cl::desc("The ptxas to run (default: $FP8_PTXAS, PATH, CUDA)")};
   cl::opt<bool> strict{
       "ptxas-strict", cl::cat(category),
-      cl::desc("A register spill or a warning of ptxas is an error")};
+      cl::desc("Treat register spills and warnings of ptxas as errors")};
   cl::opt<bool> resources{
       "report-resources", cl::cat(category),
       cl::desc("Print the cubin's registers, spills and shared memory")};
@@ -53,9 +56,10 @@ struct CommandLine {
 
   CommandLine() {
     if (!cl::getRegisteredOptions().contains("debug-only"))
-      debugOnly.emplace("debug-only", cl::CommaSeparated, cl::cat(category),
-                        cl::value_desc("pass,..."),
-                        cl::desc("Print what these passes decide, and why"));
+      debugOnly.emplace(
+          "debug-only", cl::CommaSeparated, cl::cat(category),
+          cl::value_desc("pass,..."),
+          cl::desc("Print the decisions of these passes, and the reasons"));
   }
 
   /// Has the passes of `--debug-only` say what they decide.
@@ -142,10 +146,9 @@ static LogicalResult readAndEmit(StringRef input, EmitOptions options,
   options.writeFiles = !config.shouldVerifyDiagnostics();
   if (config.shouldVerifyRoundtrip() ||
       (!config.inputSplitMarker().empty() && options.writeFiles)) {
-    llvm::errs() << "error: --emit writes the files of one module: "
-                    "--verify-roundtrip cannot be given with it, and "
-                    "--split-input-file only with --verify-diagnostics, which "
-                    "writes none\n";
+    llvm::errs() << "error: --emit writes the files of one module; remove "
+                    "--verify-roundtrip, and use --split-input-file only with "
+                    "--verify-diagnostics, which writes no files\n";
     return failure();
   }
   std::string message;

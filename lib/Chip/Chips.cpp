@@ -105,7 +105,7 @@ constexpr FeatureInfo kFeatures[] = {
     // feature                      name                             mnemonic                 cure
     {Feature::TensorMemory,         "tensor memory",                 "tcgen05.",              ""},
     {Feature::WarpgroupMma,         "matrix products of warpgroups", "wgmma.",                ""},
-    {Feature::ClusterLaunchControl, "cluster launch control",        "clusterlaunchcontrol.", "take another scheduler"},
+    {Feature::ClusterLaunchControl, "cluster launch control",        "clusterlaunchcontrol.", "use another scheduler"},
 };
 // clang-format on
 

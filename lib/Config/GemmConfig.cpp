@@ -68,9 +68,8 @@ std::string_view stringify(SchedulerKind kind) {
 }
 
 static std::vector<Field> makeFields() {
-  const Limits kStages{
-      0, chip::getMostSharedMemory() / 16,
-      "as many as fit if each takes 16 bytes of shared memory"};
+  const Limits kStages{0, chip::getMostSharedMemory() / 16,
+                       "the number of 16-byte slots in shared memory"};
   const Limits kAccumulators{0, chip::getMostTensorMemoryColumns(),
                              "the columns of tensor memory"};
   return {
@@ -88,7 +87,7 @@ static std::vector<Field> makeFields() {
        {makeNumber<&GemmConfig::cluster, &ClusterShape::m>("cluster"),
         makeNumber<&GemmConfig::cluster, &ClusterShape::n>("cluster")},
        /*words=*/{},
-       "CTAs along M and N, which copy A and B for one another",
+       "CTAs along M and N, which share their copies of A and B",
        // A pair is the smallest cluster that has one.
        [](GemmConfig &config) {
          config.cluster.m = config.ctaGroup;
@@ -96,26 +95,26 @@ static std::vector<Field> makeFields() {
        }},
       makeField<&GemmConfig::cluster, &ClusterShape::k>(
           "split_k", Limits{1, kMaxClusterSize, "the CTAs of a cluster"},
-          "CTAs that divide K and add their sums up, a cluster of their own"),
+          "CTAs that divide K and add up their sums; they form a cluster"),
       makeField<&GemmConfig::stages>(
           "stages", kStages,
-          "slots of the ring of A and B; as many as fit, if left out"),
+          "slots of the ring of A and B; by default as many as fit"),
       makeField<&GemmConfig::accumulators>(
           "accumulators", kAccumulators,
-          "slots of the ring of sums in tensor memory; as many as fit, if left "
-          "out"),
+          "slots of the ring of sums in tensor memory; by default as many as "
+          "fit"),
       makeField<&GemmConfig::scheduler>(
           "scheduler", getSchedulerWords(),
-          "how output tiles are given to CTAs; `clc` is cluster launch "
+          "how output tiles are assigned to CTAs; `clc` is cluster launch "
           "control"),
       makeField<&GemmConfig::band>(
           "band", Limits{0, 256, "more than the multiprocessors of a GPU"},
-          "rows, or columns, of tiles that are computed together, so that "
-          "their reads meet in L2; chosen, if left out"),
+          "rows, or columns, of tiles that are computed together, so that they "
+          "share reads in L2; chosen by default"),
       makeField<&GemmConfig::programmatic>(
           "launch", {"serial", "programmatic"},
-          "`programmatic`: the kernel may start before the kernel in front of "
-          "it in the stream has ended"),
+          "`programmatic`: the kernel may start before the preceding kernel in "
+          "its stream has ended"),
   };
 }
 
@@ -217,7 +216,7 @@ static std::string findFaultOfTile(const GemmConfig &config) {
            " with cta_group = " + std::to_string(group) + ", but got " +
            std::to_string(m);
   if (swapsOperands && n % 64)
-    return "tile N must be a multiple of 64 with a tile M below 64, for "
+    return "tile N must be a multiple of 64 with a tile M below 64, since its "
            "columns are then the MMA's rows, but got " +
            std::to_string(n);
   return {};
@@ -227,14 +226,14 @@ static std::string findFaultOfCluster(const GemmConfig &config) {
   auto [m, n, k] = config.cluster;
   if (m < 1 || n < 1 || m > kMaxClusterSize || n > kMaxClusterSize ||
       m * n > kMaxClusterSize)
-    return "a cluster has 1 to " + std::to_string(kMaxClusterSize) +
+    return "a cluster must have 1 to " + std::to_string(kMaxClusterSize) +
            " CTAs, but got " + std::to_string(m) + " x " + std::to_string(n);
   if (m % config.ctaGroup)
-    return "a cluster has a whole number of CTA pairs along M, but got " +
+    return "a cluster must have a whole number of CTA pairs along M, but got " +
            std::to_string(m) + " CTAs";
   if (k > 1 && m * n > 1)
-    return "the CTAs that divide K are a cluster of their own; leave cluster "
-           "and cta_group out beside split_k";
+    return "the CTAs that divide K form a cluster by themselves; remove "
+           "cluster and cta_group where split_k is set";
   return {};
 }
 

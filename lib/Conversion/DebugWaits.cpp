@@ -23,7 +23,8 @@ struct DebugWaitsPass
   void runOnOperation() override {
     ModuleOp module = getOperation();
     if (limit < 1 || limit > Fp8Dialect::kMaxDebugWaits) {
-      module.emitError() << "waits may take 1 to " << Fp8Dialect::kMaxDebugWaits
+      module.emitError() << "the time limit must be 1 to "
+                         << Fp8Dialect::kMaxDebugWaits
                          << " milliseconds, but got " << int64_t(limit);
       return signalPassFailure();
     }
@@ -31,9 +32,9 @@ struct DebugWaitsPass
     WalkResult result = module.walk([](FunctionOpInterface kernel) {
       if (!kernel->hasAttr(Fp8Dialect::kSharedMemoryAttrName))
         return WalkResult::advance();
-      kernel.emitOpError("is lowered already, so its waits cannot be given a "
-                         "limit; run --fp8-debug-waits before "
-                         "--convert-fp8-to-nvvm");
+      kernel.emitOpError(
+          "is already lowered, so its waits cannot get a time limit; run "
+          "--fp8-debug-waits before --convert-fp8-to-nvvm");
       return WalkResult::interrupt();
     });
     if (result.wasInterrupted())

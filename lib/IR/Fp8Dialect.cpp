@@ -95,7 +95,7 @@ static LogicalResult verifyCluster(Operation *op, Attribute value) {
   if (m < 1 || n < 1 || m > kMaxClusterSize || n > kMaxClusterSize ||
       m * n > kMaxClusterSize)
     return op->emitOpError()
-           << "a cluster has 1 to " << kMaxClusterSize
+           << "a cluster must have 1 to " << kMaxClusterSize
            << " CTAs (CUDA programming guide, thread block clusters), but got "
            << m << " x " << n;
   return success();
@@ -171,7 +171,8 @@ LogicalResult mlir::fp8::OpTrait::impl::verifyInLinearFunction(Operation *op) {
       return op->emitOpError()
              << "handles linear values in a function without '"
              << Fp8Dialect::kLinearAttrName
-             << "' (L6); add the attribute, so that the function is checked";
+             << "' (L6); add the attribute, so that the verifier checks the "
+                "function";
     }
   return op->emitOpError() << "handles linear values outside a function (L6)";
 }

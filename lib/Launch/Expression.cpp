@@ -173,7 +173,7 @@ Expression::evaluate(const std::vector<ArgumentValue> &arguments,
     return first;
   if (nodeKind == Kind::Select) {
     if (!isTruthValue(*first))
-      return Error{"select needs a truth value, 0 or 1, and got " +
+      return Error{"select needs a truth value, 0 or 1, but got " +
                    std::to_string(*first)};
     return children[*first ? 1 : 2].evaluate(arguments, device);
   }

@@ -44,16 +44,16 @@ Expected<uint64_t> arrayBytes(const std::string &name,
                                uint64_t(argument.strides[axis]), &step) ||
         __builtin_add_overflow(elements, step, &elements))
       return Error{"argument '" + name +
-                   "' reaches over more bytes than there are"};
+                   "' spans more bytes than 64 bits can count"};
   }
   if (!argument.address)
     return Error{"argument '" + name +
-                 "' has elements and no memory: its address is null"};
+                 "' has elements but no memory: its address is null"};
   uint64_t bytes;
   if (__builtin_mul_overflow(elements, uint64_t(byteSize(argument.dtype)),
                              &bytes))
     return Error{"argument '" + name +
-                 "' reaches over more bytes than there are"};
+                 "' spans more bytes than 64 bits can count"};
   return bytes;
 }
 

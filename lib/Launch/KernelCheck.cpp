@@ -21,8 +21,9 @@ std::optional<Error> checkTarget(const std::string &path,
                                  const Manifest &manifest) {
   if (target == manifest.chip)
     return std::nullopt;
-  return Error{path + " is for " + target + " and the manifest for " +
-               manifest.chip + "; they do not belong together"};
+  return Error{path + " is for " + target + ", but the manifest is for " +
+               manifest.chip +
+               "; use the manifest that was written with the kernel"};
 }
 
 std::optional<Error> checkParameters(const std::string &path,
@@ -31,17 +32,17 @@ std::optional<Error> checkParameters(const std::string &path,
   if (bytes.size() != manifest.parameters.size())
     return Error{"kernel '" + manifest.kernel + "' in " + path + " takes " +
                  std::to_string(bytes.size()) +
-                 " parameters and the manifest describes " +
+                 " parameters, but the manifest describes " +
                  std::to_string(manifest.parameters.size()) +
-                 "; they do not belong together"};
+                 "; use the manifest that was written with the kernel"};
   for (size_t i = 0; i < bytes.size(); ++i) {
     uint64_t described = parameterBytes(manifest.parameters[i]);
     if (described != bytes[i])
-      return Error{"parameter " + std::to_string(i) + " of kernel '" +
-                   manifest.kernel + "' in " + path + " takes " +
-                   std::to_string(bytes[i]) +
-                   " bytes and the manifest describes " +
-                   std::to_string(described) + "; they do not belong together"};
+      return Error{
+          "parameter " + std::to_string(i) + " of kernel '" + manifest.kernel +
+          "' in " + path + " takes " + std::to_string(bytes[i]) +
+          " bytes, but the manifest describes " + std::to_string(described) +
+          "; use the manifest that was written with the kernel"};
   }
   return std::nullopt;
 }

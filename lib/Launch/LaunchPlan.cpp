@@ -83,7 +83,7 @@ checkConstraints(const Manifest &manifest,
     if (*holds == 1)
       continue;
     if (*holds != 0)
-      return Error{place + "the condition must be 0 or 1 and is " +
+      return Error{place + "the condition must be 0 or 1, but is " +
                    std::to_string(*holds)};
     std::string leaves;
     describeLeaves(constraint.condition, names, arguments, device, leaves);
@@ -107,7 +107,7 @@ std::optional<Error> bindGrid(const Manifest &manifest,
       return Error{place + extent.error()};
     if (*extent < 0 || *extent > maxGrid[i])
       return Error{place + std::to_string(*extent) +
-                   " blocks are out of range; it must be from 0 to " +
+                   " blocks are out of range; the range is 0 to " +
                    std::to_string(maxGrid[i])};
     plan.grid[i] = *extent;
     empty |= *extent == 0;

@@ -42,9 +42,9 @@ ArgumentSpec readArgument(const JsonValue &json, const Manifest &manifest) {
   ArgumentSpec argument;
   argument.name = json["name"].nonEmptyString();
   if (manifest.findArgument(argument.name))
-    json["name"].fail("another argument is named '" +
+    json["name"].fail("another argument has the name '" +
                       JsonValue::printable(argument.name) +
-                      "' too; names must be unique");
+                      "'; names must be unique");
   argument.dtype = readElementType(json["dtype"]);
   argument.shape = readStaticSizes(json["shape"], 0);
   argument.strides = readStaticSizes(json["strides"], 0);
@@ -97,7 +97,7 @@ LaunchSpec readLaunch(const JsonValue &json, int64_t version,
   LaunchSpec launch;
   if (json.has("programmatic")) {
     if (version < 2)
-      json["programmatic"].fail("is of version 2, but the file says " +
+      json["programmatic"].fail("needs version 2, but the file has version " +
                                 std::to_string(version));
     launch.programmatic = json["programmatic"].boolean();
   }
@@ -242,10 +242,11 @@ int64_t readVersion(const JsonValue &json) {
     return 0;
   int64_t version = json["version"].integer();
   if (version < 1 || version > Manifest::supportedVersion)
-    json["version"].fail("version " + std::to_string(version) +
-                         " is not supported; this reader knows versions 1 to " +
-                         std::to_string(Manifest::supportedVersion) +
-                         (version < 1 ? "" : "; read it with a newer fp8"));
+    json["version"].fail(
+        "version " + std::to_string(version) +
+        " is not supported; this reader supports versions 1 to " +
+        std::to_string(Manifest::supportedVersion) +
+        (version < 1 ? "" : "; read it with a newer fp8"));
   return version;
 }
 
@@ -255,10 +256,10 @@ void readProblem(const JsonValue &json, int64_t version, Manifest &manifest) {
   if (!json.has("problem_options"))
     return;
   if (version < 2)
-    json["problem_options"].fail("is of version 2, but the file says " +
+    json["problem_options"].fail("needs version 2, but the file has version " +
                                  std::to_string(version));
   if (manifest.problem.empty())
-    json["problem_options"].fail("needs the key 'problem' beside it");
+    json["problem_options"].fail("also needs the key 'problem'");
   for (const auto &[name, value] : json["problem_options"].members())
     manifest.problemOptions[name] = value.integer();
 }
@@ -282,7 +283,7 @@ Manifest readManifest(const JsonValue &json) {
     manifest.parameters.push_back(readParameter(parameter, manifest));
   if (json.has("debug_waits")) {
     if (version < 3)
-      json["debug_waits"].fail("is of version 3, but the file says " +
+      json["debug_waits"].fail("needs version 3, but the file has version " +
                                std::to_string(version));
     manifest.debugWaits = readDebugWaits(json["debug_waits"]);
   }

@@ -19,7 +19,7 @@ std::optional<Error> evaluateDims(const TensorMapSpec &spec,
       return Error{place + dim.error()};
     if (*dim < 0 || *dim > tensor::kMaxExtent)
       return Error{place + std::to_string(*dim) +
-                   " is out of range; an extent is from 0 to 2^32"};
+                   " is out of range; an extent must be 0 to 2^32"};
     degenerate |= *dim == 0;
     map.dims.push_back(std::max<int64_t>(*dim, 1));
   }
@@ -48,7 +48,7 @@ std::optional<Error> evaluateStrides(
                         : *stride;
     if (bytes < 0)
       return Error{place + std::to_string(bytes) +
-                   " bytes; TMA takes no negative strides"};
+                   " bytes; TMA does not accept negative strides"};
     map.stridesBytes.push_back(bytes);
     inner = static_cast<uint64_t>(bytes) * map.dims[i + 1];
   }

@@ -53,7 +53,7 @@ std::string describe(const Group &group) {
   text += "the " + barrier.name + " barrier of '" + barrier.ring + "', stage " +
           std::to_string((record.offset - barrier.offset) / barrierBytes) +
           ", parity " + std::to_string(record.parity);
-  const char *link = "; there must come ";
+  const char *link = "; it needs ";
   for (const WaitTable::Arrival &arrival : barrier.arrivals) {
     text += link + std::to_string(arrival.count) + " arrival" +
             (arrival.count == 1 ? "" : "s") + " of '" + arrival.role + "' (" +

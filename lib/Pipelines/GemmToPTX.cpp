@@ -92,6 +92,7 @@ void mlir::fp8::buildGemmToPTXPipeline(OpPassManager &pm,
 void mlir::fp8::registerGemmToPTXPipeline() {
   PassPipelineRegistration<GemmToPTXOptions>(
       "fp8-gemm-to-ptx",
-      "lowers GEMM ops, or kernels in phase 1 or 2, until PTX can be emitted",
+      "lowers GEMM ops, or kernels in phase 1 or 2, to the LLVM and NVVM "
+      "dialects, ready for PTX",
       buildGemmToPTXPipeline);
 }

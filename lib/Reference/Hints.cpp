@@ -18,9 +18,9 @@ std::string guessBlock(const BlockwiseData &data, const BadElement &bad,
     double twice = bad.expected + parts[block];
     std::string name = "K block " + std::to_string(block);
     if (std::fabs(bad.got - left) <= tolerance)
-      return name + " seems left out";
+      return name + " seems to be missing";
     if (std::fabs(bad.got - twice) <= tolerance)
-      return name + " seems counted twice";
+      return name + " seems to be counted twice";
   }
   return {};
 }
@@ -44,8 +44,8 @@ std::string guessElsewhere(const GemmReference &reference,
       }
   if (matches != 1)
     return {};
-  return "this is what (" + std::to_string(foundRow) + ", " +
-         std::to_string(foundColumn) + ") should hold";
+  return "this value is expected at (" + std::to_string(foundRow) + ", " +
+         std::to_string(foundColumn) + ")";
 }
 } // namespace
 

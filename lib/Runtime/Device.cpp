@@ -15,7 +15,7 @@ Device::open(std::shared_ptr<const Driver> driver, int ordinal) {
   if (auto error = device->query())
     return *error;
   const Driver &table = device->driver();
-  std::string what = "cannot make a context on " + device->str();
+  std::string what = "cannot create a context on " + device->str();
   if (auto error = table.call(table.devicePrimaryCtxRetain, what,
                               &device->context, device->handle))
     return *error;
@@ -35,9 +35,10 @@ std::optional<Error> Device::query() {
   if (deviceInfo.ordinal < 0 || deviceInfo.ordinal >= count)
     return Error{"there is no GPU number " +
                  std::to_string(deviceInfo.ordinal) + ": the CUDA driver " +
-                 table.path() + " knows " + std::to_string(count)};
+                 table.path() + " lists " + std::to_string(count) +
+                 (count == 1 ? " GPU" : " GPUs")};
   const std::string what =
-      "cannot ask GPU number " + std::to_string(deviceInfo.ordinal);
+      "cannot query GPU number " + std::to_string(deviceInfo.ordinal);
   char name[256] = {};
   size_t memory = 0;
   std::optional<Error> error;

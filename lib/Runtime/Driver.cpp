@@ -13,13 +13,13 @@ namespace {
 const char *cureFor(cu::Result result) {
   switch (result) {
   case cu::outOfMemory:
-    return "choose smaller sizes, or end what else uses the GPU";
+    return "choose smaller sizes, or end other programs that use the GPU";
   case cu::noDevice:
-    return "use a machine with a GPU that nvidia-smi lists, and look at "
+    return "use a machine with a GPU that nvidia-smi lists, and check "
            "CUDA_VISIBLE_DEVICES";
   case cu::noBinaryForGpu:
   case cu::invalidImage:
-    return "compile for the chip that is there";
+    return "compile for the chip of this GPU";
   case cu::unsupportedPtxVersion:
     return "the driver is older than this PTX: update it, or assemble to a "
            "cubin with ptxas";
@@ -27,14 +27,14 @@ const char *cureFor(cu::Result result) {
   case cu::misalignedAddress:
   case cu::illegalInstruction:
   case cu::launchFailed:
-    return "compute-sanitizer names the instruction, and the simulator "
-           "(fp8-run --backend=sim) the rule";
+    return "run compute-sanitizer to find the instruction, and the simulator "
+           "(fp8-run --backend=sim) to find the broken rule";
   case cu::launchOutOfResources:
-    return "the block asks for more registers or shared memory than a "
+    return "the block needs more registers or shared memory than a "
            "multiprocessor has";
   case cu::invalidClusterSize:
-    return "clusters have 8 blocks at most, or 16 where the manifest allows "
-           "non-portable ones";
+    return "a cluster has at most 8 blocks, or 16 if the manifest allows "
+           "non-portable clusters";
   default:
     return nullptr;
   }
@@ -82,9 +82,8 @@ std::optional<Error> Driver::findEntries(void *library) {
     using Function = decltype(entry.function);
     entry.function = reinterpret_cast<Function>(dlsym(library, entry.name));
     if (!entry.function && needed && !error)
-      error =
-          Error{"the CUDA driver " + libraryPath + " has no function '" +
-                entry.name + "'; it must be of CUDA 12.0 or later: update it"};
+      error = Error{"the CUDA driver " + libraryPath + " has no function '" +
+                    entry.name + "'; update it to CUDA 12.0 or later"};
   };
   auto findAll = [&](auto &...entries) { (find(entries), ...); };
   findAll(init, driverGetVersion, getErrorName, getErrorString, deviceGetCount,
@@ -107,7 +106,7 @@ Error Driver::failure(const char *function, cu::Result result,
                       const std::string &what) const {
   const char *name = nullptr, *meaning = nullptr;
   if (getErrorName.function(result, &name) != cu::success || !name)
-    name = "an error without a name";
+    name = "an unnamed error";
   if (getErrorString.function(result, &meaning) != cu::success)
     meaning = nullptr;
   std::string text = what + ": " + function + " fails with " + name + " (" +

@@ -24,7 +24,7 @@ struct Copy {
 Expected<std::optional<uint64_t>>
 findOnDevice(const Device &device, const std::string &name, uint64_t address) {
   const Driver &driver = device.driver();
-  const std::string what = "cannot tell where argument '" + name + "' lies";
+  const std::string what = "cannot find the memory of argument '" + name + "'";
   auto ask = [&](cu::PointerAttribute attribute, void *value) {
     return driver.pointerGetAttribute.function(value, attribute, address);
   };
@@ -37,8 +37,8 @@ findOnDevice(const Device &device, const std::string &name, uint64_t address) {
   unsigned type = 0;
   if (ask(cu::PointerAttribute::MemoryType, &type) == cu::success &&
       type == cu::memoryTypeDevice)
-    return Error{"argument '" + name + "' lies on a GPU that " + device.str() +
-                 " cannot reach; launch on that one"};
+    return Error{"argument '" + name + "' is on a GPU that " + device.str() +
+                 " cannot reach; launch on that GPU"};
   return std::optional<uint64_t>();
 }
 

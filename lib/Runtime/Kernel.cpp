@@ -28,7 +28,7 @@ Expected<Kernel> Kernel::load(std::shared_ptr<Device> device,
       {Attribute::MaxThreadsPerBlock, &kernel.maxThreadsPerBlock}};
   for (const auto &[attribute, value] : attributes)
     if (auto error = driver.call(driver.funcGetAttribute,
-                                 "cannot ask for the resources of kernel '" +
+                                 "cannot query the resources of kernel '" +
                                      kernelName + "'",
                                  value, attribute, kernel.function))
       return *error;
@@ -72,10 +72,10 @@ std::optional<Error> Kernel::allow(uint32_t dynamicSharedBytes,
             "cannot give kernel '" + kernelName + "' " +
                 std::to_string(dynamicSharedBytes) +
                 " bytes of dynamic shared memory besides " +
-                std::to_string(staticSharedBytes) + " static ones (" +
+                std::to_string(staticSharedBytes) + " static bytes (" +
                 kernelDevice->str() + " has " +
                 std::to_string(kernelDevice->info().maxSharedMemoryPerBlock) +
-                " for a block)"))
+                " per block)"))
       return error;
   if (!nonPortableCluster)
     return std::nullopt;

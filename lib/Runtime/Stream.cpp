@@ -30,7 +30,7 @@ Expected<Stream> Stream::create(std::shared_ptr<const Device> device) {
   // null stream, and may still go on when their calls return (CUDA Driver API,
   // "API synchronization behavior"); other streams wait for it.
   if (auto error = driver.call(driver.streamCreate,
-                               "cannot make a stream on " + device->str(),
+                               "cannot create a stream on " + device->str(),
                                &handle, cu::streamDefault))
     return *error;
   return Stream(std::move(device), handle, &Driver::streamDestroy);
@@ -54,7 +54,7 @@ Expected<Event> Event::create(std::shared_ptr<const Device> device) {
   const Driver &driver = device->driver();
   cu::Event handle = nullptr;
   if (auto error = driver.call(driver.eventCreate,
-                               "cannot make an event on " + device->str(),
+                               "cannot create an event on " + device->str(),
                                &handle, cu::eventDefault))
     return *error;
   return Event(std::move(device), handle, &Driver::eventDestroy);
@@ -97,11 +97,10 @@ std::optional<Error> Event::await(const std::string &what) const {
   std::string message =
       what + " has not ended after " + seconds(limit) +
       " s: it hangs, or needs a longer time limit; " +
-      (waits.empty()
-           ? "the simulator says what a kernel that hangs waits for (fp8-run "
-             "--backend=sim), and so does the kernel when it was lowered with "
-             "debug-waits=MS, fewer milliseconds than that"
-           : tell(waits));
+      (waits.empty() ? "to see what it waits for, run it on the simulator "
+                       "(fp8-run --backend=sim), or lower it with "
+                       "debug-waits=MS, less than this limit"
+                     : tell(waits));
   device().giveUp(message);
   return Error{message};
 }
@@ -110,8 +109,8 @@ Expected<double> Event::microsecondsSince(const Event &start) const {
   const Driver &driver = device().driver();
   float milliseconds = 0;
   if (auto error = driver.call(driver.eventElapsedTime,
-                               "cannot read the clock of events", &milliseconds,
-                               start.handle(), handle()))
+                               "cannot read the time between events",
+                               &milliseconds, start.handle(), handle()))
     return *error;
   return double(milliseconds) * 1000;
 }

@@ -63,10 +63,10 @@ std::optional<std::string> whyNotRunnable(std::string_view target,
                                           Capability device, bool cubin) {
   std::optional<Target> wanted = parse(target);
   if (!wanted)
-    return "'" + std::string(target) + "' is no target such as sm_90a";
+    return "'" + std::string(target) + "' is not a target such as sm_90a";
   std::string version = Capability{wanted->major, wanted->minor}.str();
   auto no = [&](const std::string &rule) {
-    return std::string(target) + " runs on " + rule + ", and this one's is " +
+    return std::string(target) + " runs on " + rule + ", but this device has " +
            device.str();
   };
   bool sameMajor = device.major == wanted->major;

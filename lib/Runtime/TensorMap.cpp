@@ -87,7 +87,7 @@ std::optional<Error> encodeTensorMap(const Driver &driver,
                                      const tensor::TensorMap &map,
                                      const std::string &operand,
                                      cu::TensorMap &encoded) {
-  std::string what = "cannot make the tensor map of '" + operand + "'";
+  std::string what = "cannot create the tensor map of '" + operand + "'";
   if (auto rule = tensor::checkTensorMap(map))
     return Error{what + ": " + *rule};
   // A map of rank 1 has no strides, but the driver wants an address.
@@ -109,7 +109,9 @@ std::optional<Error> encodeTensorMap(const Driver &driver,
 std::optional<Error> moveTensorMap(const Driver &driver, Capability capability,
                                    uint64_t address, const std::string &operand,
                                    cu::TensorMap &encoded) {
-  auto what = [&] { return "cannot make the tensor map of '" + operand + "'"; };
+  auto what = [&] {
+    return "cannot create the tensor map of '" + operand + "'";
+  };
   if (address % 16)
     return Error{what() + ": the address is not aligned to 16 bytes"};
   bool cleared = !(encoded.opaque[faultyWord] & faultyBit);

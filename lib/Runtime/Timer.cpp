@@ -128,7 +128,8 @@ Expected<Timing> timeLaunches(std::shared_ptr<const Device> device,
                               const std::vector<PreparedLaunch> &launches,
                               const TimerOptions &options) {
   if (launches.empty() || !options.replays)
-    return Error{"there is nothing to time: name launches and replays"};
+    return Error{
+        "there is nothing to time; pass launches and a number of replays"};
   return options.clock == Clock::Graph ? timeGraph(device, launches, options)
                                        : timeFlushed(device, launches, options);
 }

@@ -15,8 +15,8 @@ std::optional<Error> Device::keepWaitRecords(cu::Module module,
   for (const KeptRecords &kept : waitRecords)
     if (kept.module == module)
       return std::nullopt;
-  const std::string what = "cannot keep what waits of kernel '" + kernel +
-                           "' leave in '" + table.variable + "'";
+  const std::string what = "cannot record the waits of kernel '" + kernel +
+                           "' in '" + table.variable + "'";
   cu::DevicePointer variable = 0, address = 0;
   size_t bytes = 0;
   if (auto error = driver().call(driver().moduleGetGlobal, what, &variable,
@@ -24,8 +24,8 @@ std::optional<Error> Device::keepWaitRecords(cu::Module module,
     return error;
   if (bytes < sizeof(address))
     return Error{what + ": the variable has " + std::to_string(bytes) +
-                 " bytes, too few for an address; PTX and manifest do not "
-                 "belong together"};
+                 " bytes, too few for an address; use the manifest that was "
+                 "written with the PTX"};
   constexpr size_t size = launch::kWaitRecords * sizeof(launch::WaitRecord);
   void *memory = nullptr;
   if (auto error = driver().call(driver().memHostAlloc, what, &memory, size,

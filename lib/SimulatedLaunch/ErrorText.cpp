@@ -37,7 +37,7 @@ std::string render(const sim::SimulationError &error,
             (error.where.ptxLine
                  ? ptxName + ":" + std::to_string(error.where.ptxLine)
                  : ptxName) +
-            ": note: by this instruction" +
+            ": note: at this instruction" +
             (thread.empty() ? "" : ", in " + thread);
   for (const sim::SimulationNote &note : error.notes) {
     text += "\n" + place(note.where, ptxName) + ": note: " + note.message;

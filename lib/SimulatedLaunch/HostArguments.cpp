@@ -24,8 +24,8 @@ launch::Expected<uint64_t> upload(sim::Device &device,
   options.uninitialised = spec.access == launch::Access::Write;
   auto address = device.allocate(spec.name, bytes, options);
   if (!address)
-    return Error{"no memory on the simulated device for '" + spec.name + "' (" +
-                 std::to_string(bytes) + " bytes)"};
+    return Error{"the simulated device has no memory for '" + spec.name +
+                 "' (" + std::to_string(bytes) + " bytes)"};
   // Not by Device::write, which would make a write-only buffer readable.
   if (bytes)
     copyElements(argument, device.data(*address), hostBytes(argument));

@@ -21,8 +21,8 @@ launch::Expected<uint64_t> placeRecords(const launch::WaitTable &table,
       "records of " + table.variable,
       launch::kWaitRecords * sizeof(launch::WaitRecord), sim::BufferOptions());
   if (!address)
-    return launch::Error{"no memory on the simulated device for the records of "
-                         "waits that give up"};
+    return launch::Error{"the simulated device has no memory for the records "
+                         "of waits that time out"};
   std::vector<uint8_t> bytes(sizeof(*address));
   std::memcpy(bytes.data(), &*address, bytes.size());
   variables[table.variable] = std::move(bytes);
@@ -45,8 +45,8 @@ std::string describeRecords(const launch::WaitTable &table,
 launch::Expected<Kernel> Kernel::parse(std::string_view ptx, std::string name) {
   sim::PTXModule::ParseResult parsed = sim::PTXModule::parse(ptx);
   if (!parsed)
-    return launch::Error{name + " is not PTX that can be read: " +
-                         parsed.diagnostics.front().str(name)};
+    return launch::Error{
+        name + " is not valid PTX: " + parsed.diagnostics.front().str(name)};
   return Kernel(std::move(parsed.module), std::move(name));
 }
 

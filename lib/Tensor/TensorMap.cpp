@@ -75,8 +75,8 @@ Broken checkOverlap(const TensorMap &map) {
     uint64_t stride = map.stridesBytes[i];
     if (stride < span)
       return at("strides_bytes", i) + number(stride) +
-             " bytes are fewer than the " + number(span) +
-             " that the dimensions inside span; rows would overlap";
+             " bytes are less than the " + number(span) +
+             " bytes of the inner dimensions; rows would overlap";
     span = stride * map.dims[i + 1];
   }
   return std::nullopt;

@@ -45,7 +45,7 @@ static std::string compare(const RankedConfig &best,
   std::string text = formatv("'{0}' would take {1:F2}", stringify(other.config),
                              other.prediction.total);
   if (other.prediction.total <= best.prediction.total)
-    return text + formatv(", which is alike, but has {0} tiles",
+    return text + formatv(", which is as fast, but has {0} tiles",
                           other.prediction.tiles)
                       .str();
   StringRef bound = getName(other.prediction.getLargest());
@@ -82,18 +82,18 @@ static std::string describe(const RankedConfig &config) {
 static std::string getReason(const ConfigChoice &choice) {
   if (!choice.extents)
     return choice.source == ConfigSource::Pinned
-               ? "pinned by the op; nothing is known of M, N and K"
-               : "nothing is known of M, N and K, so the lowering "
-                 "takes tiles of 128 x 128; name them with "
-                 "problem=MxNxK";
+               ? "pinned by the op; M, N and K are unknown"
+               : "M, N and K are unknown, so the lowering uses tiles of 128 x "
+                 "128; state them with problem=MxNxK";
   if (choice.ranked.empty())
-    return "no candidate can be a kernel, so the lowering says why";
+    return "no candidate fits the chip; the error of the lowering gives the "
+           "reason";
   const RankedConfig &best = choice.ranked.front();
   switch (choice.source) {
   case ConfigSource::Pinned:
-    return "pinned by the op; the model would take " + describe(best);
+    return "pinned by the op; the model would choose " + describe(best);
   case ConfigSource::Table:
-    return "from the tuned table; the model would take " + describe(best);
+    return "from the tuned table; the model would choose " + describe(best);
   default:
     return describe(best) + (choice.ranked.size() > 1
                                  ? "; " + compare(best, choice.ranked[1])

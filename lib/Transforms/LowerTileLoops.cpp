@@ -49,7 +49,7 @@ static LogicalResult checkAgreement(FunctionOpInterface function) {
           return WalkResult::advance();
         InFlightDiagnostic diagnostic =
             loop.emitOpError()
-            << "has another " << differs
+            << "has a different " << differs
             << " than another loop of its kernel (W4), so that the roles work "
                "on different tiles; make the loops agree";
         diagnostic.attachNote(first.getLoc()) << "the other loop";

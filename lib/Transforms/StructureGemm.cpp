@@ -329,10 +329,10 @@ struct StructureBlockwiseGemm : public OpRewritePattern<BlockwiseGemmOp> {
     auto function = op->getParentOfType<FunctionOpInterface>();
     if (!function)
       return op.emitOpError()
-             << "must be in a function, from which its kernel is launched";
+             << "must be in a function, which launches its kernel";
     if (function->getParentOp() != symbols.getOp())
       return op.emitOpError() << "must be in a function of the outermost "
-                                 "module, beside which its kernel is put";
+                                 "module, which also gets its kernel";
     FailureOr<std::unique_ptr<GemmSchedule>> chosen =
         GemmSchedule::choose(op, op.getConfig().value_or(GemmConfig()), chip);
     if (failed(chosen))

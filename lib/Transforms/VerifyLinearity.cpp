@@ -43,8 +43,9 @@ struct VerifyLinearityPass
           !handlesLinearValues(function))
         return;
       function->emitOpError()
-          << "handles linear values without '" << Fp8Dialect::kLinearAttrName
-          << "' (L6); add the attribute, so that the function is checked";
+          << "uses linear values without '" << Fp8Dialect::kLinearAttrName
+          << "' (L6); add the attribute, so that the verifier checks the "
+             "function";
       signalPassFailure();
     });
     markAllAnalysesPreserved();

@@ -77,7 +77,7 @@ def compile(
             file that has it.
         chip: what to compile for; `fp8.chips()` lists them.
         problem: M, N and K to choose a configuration for, where the types leave them open; None: not known.
-        tuned: a table of measured configurations, written by ./dev bench --tune, which is asked first.
+        tuned: a table of measured configurations from ./dev bench --tune, which is asked first.
         debug_waits: milliseconds after which a wait gives up and says what it waited for; 0: never.
         assemble: to machine code, by NVIDIA's ptxas; None: if there is one. Without, the driver does it, slower.
         strict: a spilled register or a warning of ptxas is an error.

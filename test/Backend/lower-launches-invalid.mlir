@@ -5,7 +5,7 @@
 
 module @not_lowered attributes {gpu.container_module} {
   gpu.module @module [#nvvm.target<chip = "sm_100a">] {
-    // expected-error @below {{'gpu.func' op is not lowered: a kernel to emit holds only the llvm and nvvm dialects; run a pipeline that lowers it first, such as --fp8-gemm-to-ptx}}
+    // expected-error @below {{'gpu.func' op is not lowered: a kernel to emit must contain only ops of the llvm and nvvm dialects; run a pipeline that lowers it first, such as --fp8-gemm-to-ptx}}
     gpu.func @kernel() kernel { gpu.return }
   }
   func.func @host(%a: memref<8xf32>) {
@@ -38,7 +38,7 @@ module @more_than_a_launch attributes {gpu.container_module} {
   func.func @host(%a: memref<8xf32>) {
     %c1 = arith.constant 1 : index
     %zero = arith.constant 0.0 : f32
-    // expected-error @below {{'memref.store' op has effects that a launch manifest cannot express; the function that launches a kernel does nothing else}}
+    // expected-error @below {{'memref.store' op has effects that a launch manifest cannot express; move it to a function that launches no kernel}}
     memref.store %zero, %a[%c1] : memref<8xf32>
     // expected-note @below {{the kernel is launched here}}
     gpu.launch_func @module::@kernel blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1)
@@ -54,10 +54,10 @@ module @returns_the_device attributes {gpu.container_module} {
   }
   func.func @host(%a: memref<8xf32>) -> index {
     %c1 = arith.constant 1 : index
-    // expected-error @below {{'fp8.multiprocessor_count' op is there for the launch of a kernel, and its result is needed for more; return nothing that depends on it}}
+    // expected-error @below {{'fp8.multiprocessor_count' op is removed together with the launch of a kernel, but another op uses its result; return nothing that depends on it}}
     %sms = fp8.multiprocessor_count
     gpu.launch_func @module::@kernel blocks in (%sms, %c1, %c1) threads in (%c1, %c1, %c1)
-    // expected-note @below {{needed here}}
+    // expected-note @below {{used here}}
     return %sms : index
   }
 }
@@ -83,7 +83,7 @@ module @compiled_already attributes {gpu.container_module} {
   gpu.binary @module [#gpu.object<#nvvm.target<chip = "sm_90a">, "cubin">]
   func.func @host(%a: memref<8xf32>) {
     %c1 = arith.constant 1 : index
-    // expected-error @below {{'gpu.launch_func' op launches @module::@kernel, which is in a gpu.binary already; run --fp8-lower-launches before --gpu-module-to-binary}}
+    // expected-error @below {{'gpu.launch_func' op launches @module::@kernel, which is already in a gpu.binary; run --fp8-lower-launches before --gpu-module-to-binary}}
     gpu.launch_func @module::@kernel blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1)
     return
   }

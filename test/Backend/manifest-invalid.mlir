@@ -78,7 +78,7 @@ module @other_effects attributes {gpu.container_module} {
   func.func @host(%a: memref<8xf32>) {
     %c1 = arith.constant 1 : index
     %zero = arith.constant 0.0 : f32
-    // expected-error @below {{'memref.store' op has effects that a launch manifest cannot express; the function that launches a kernel does nothing else}}
+    // expected-error @below {{'memref.store' op has effects that a launch manifest cannot express; move it to a function that launches no kernel}}
     memref.store %zero, %a[%c1] : memref<8xf32>
     // expected-note @below {{the kernel is launched here}}
     gpu.launch_func @module::@kernel blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1)
@@ -112,7 +112,7 @@ module @operator attributes {gpu.container_module} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %m = memref.dim %a, %c0 : memref<?xf32>
-    // expected-error @below {{'arith.shli' op cannot be expressed in a launch manifest; sizes are computed by integer arithmetic from constants, the sizes and strides of memref arguments and device properties}}
+    // expected-error @below {{'arith.shli' op cannot be expressed in a launch manifest; compute sizes by integer arithmetic from constants, the sizes and strides of memref arguments, and device properties}}
     %n = arith.shli %m, %c1 : index
     // expected-note @below {{needed by 'gpu.launch_func'}}
     gpu.launch_func @module::@kernel blocks in (%n, %c1, %c1) threads in (%c1, %c1, %c1)
@@ -162,7 +162,7 @@ module @no_such_size attributes {gpu.container_module} {
   }
   func.func @host(%a: memref<?xf32>) {
     %c1 = arith.constant 1 : index
-    // expected-error @below {{'memref.dim' op asks for size 1 of 'memref<?xf32>', whose rank is 1}}
+    // expected-error @below {{'memref.dim' op uses size 1 of 'memref<?xf32>', whose rank is 1}}
     %m = memref.dim %a, %c1 : memref<?xf32>
     gpu.launch_func @module::@kernel blocks in (%m, %c1, %c1) threads in (%c1, %c1, %c1)
     return
@@ -192,7 +192,7 @@ module @name_in_no_encoding attributes {gpu.container_module} {
   gpu.module @module [#nvvm.target<chip = "sm_100a">] {
     llvm.func @kernel() attributes {gpu.kernel, nvvm.kernel} { llvm.return }
   }
-  // expected-error @below {{'func.func' op has a name of an argument that is not UTF-8; a launch manifest is}}
+  // expected-error @below {{'func.func' op has a name of an argument that is not UTF-8; a launch manifest must be UTF-8}}
   func.func @host(%a: memref<8xf32> {fp8.name = "\FF"}) {
     %c1 = arith.constant 1 : index
     gpu.launch_func @module::@kernel blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1)
@@ -209,7 +209,7 @@ module @rule_in_no_encoding attributes {gpu.container_module} {
   func.func @host(%a: memref<8xf32>) {
     %c1 = arith.constant 1 : index
     %true = arith.constant true
-    // expected-error @below {{'cf.assert' op has a rule that is not UTF-8; a launch manifest is}}
+    // expected-error @below {{'cf.assert' op has a rule that is not UTF-8; a launch manifest must be UTF-8}}
     cf.assert %true, "\FF"
     gpu.launch_func @module::@kernel blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1)
     return

@@ -357,7 +357,7 @@ TEST(CSimulator, RefusesWhatDoesNotFitTheManifest) {
   EXPECT_EQ(
       fp8Simulate("x", 1, nullptr, manifest, nullptr, 0, nullptr, nullptr),
       FP8_ERROR);
-  EXPECT_THAT(fp8LastError(), HasSubstr("is not PTX that can be read"));
+  EXPECT_THAT(fp8LastError(), HasSubstr("is not valid PTX"));
   EXPECT_EQ(
       fp8Simulate(nullptr, 7, nullptr, manifest, nullptr, 0, nullptr, nullptr),
       FP8_ERROR);

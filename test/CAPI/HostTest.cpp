@@ -75,7 +75,7 @@ TEST_F(Host, AutoTakesTheSimulatorAndSaysSoOnce) {
   launch(d);
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
             "fp8: kernel 'naive' runs on the simulator: there is no GPU number "
-            "1: the CUDA driver " FP8_FAKE_LIBRARY " knows 1\n");
+            "1: the CUDA driver " FP8_FAKE_LIBRARY " lists 1 GPU\n");
   EXPECT_THAT(d, Each(sixteen));
 }
 

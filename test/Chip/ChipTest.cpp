@@ -56,7 +56,7 @@ TEST(Chip, ALackNamesTheFeatureTheChipAndTheCure) {
             "lower for sm_90a");
   EXPECT_THAT(describeLack(Feature::ClusterLaunchControl, *lookup("sm_90a")),
               testing::StartsWith("requires cluster launch control, which "
-                                  "sm_90a lacks; take another scheduler, or "
+                                  "sm_90a lacks; use another scheduler, or "
                                   "lower for sm_100a"));
   EXPECT_THAT(describeLack(Feature::TensorMemory, *lookup("sm_100f")),
               IsEmpty());

@@ -119,18 +119,19 @@ TEST(GemmConfig, FindsFaultWithNumbersThatDoNotFitOneAnother) {
   };
   EXPECT_EQ(find(16, 128, 1, {}), "");
   EXPECT_EQ(find(16, 96, 1, {}),
-            "tile N must be a multiple of 64 with a tile M below 64, for "
+            "tile N must be a multiple of 64 with a tile M below 64, since its "
             "columns are then the MMA's rows, but got 96");
   EXPECT_EQ(find(64, 128, 2, {2, 1, 1}),
             "tile M must be 128 or 256 with cta_group = 2, but got 64");
   EXPECT_EQ(find(128, 128, 1, {8, 4, 1}),
-            "a cluster has 1 to 16 CTAs, but got 8 x 4");
-  EXPECT_EQ(find(256, 128, 2, {3, 1, 1}),
-            "a cluster has a whole number of CTA pairs along M, but got 3 "
-            "CTAs");
+            "a cluster must have 1 to 16 CTAs, but got 8 x 4");
+  EXPECT_EQ(
+      find(256, 128, 2, {3, 1, 1}),
+      "a cluster must have a whole number of CTA pairs along M, but got 3 "
+      "CTAs");
   EXPECT_EQ(find(128, 128, 1, {2, 1, 2}),
-            "the CTAs that divide K are a cluster of their own; leave cluster "
-            "and cta_group out beside split_k");
+            "the CTAs that divide K form a cluster by themselves; remove "
+            "cluster and cta_group where split_k is set");
 }
 
 TEST(GemmConfig, FieldsAreDocumented) {

@@ -4,7 +4,7 @@
 !work = !fp8.work_queue<2>
 gpu.module @work {
   gpu.func @kernel() kernel attributes {fp8.linear} {
-    // expected-error @below {{'fp8.work_queue' op requires cluster launch control, which sm_90a lacks; take another scheduler, or lower for sm_100a, sm_100f, sm_103a or sm_110a}}
+    // expected-error @below {{'fp8.work_queue' op requires cluster launch control, which sm_90a lacks; use another scheduler, or lower for sm_100a, sm_100f, sm_103a or sm_110a}}
     %p, %c = fp8.work_queue : !fp8.producer<!work>, !fp8.consumer<!work>
     fp8.role "scheduler" warps(1) (%e = %p) : !fp8.producer<!work> {
       %s = fp8.acquire %e : !fp8.producer<!work>
@@ -26,7 +26,7 @@ gpu.module @work {
 
 gpu.module @answer {
   gpu.func @kernel(%answer: i128) kernel {
-    // expected-error @below {{'nvvm.clusterlaunchcontrol.query.cancel' op requires cluster launch control, which sm_90a lacks; take another scheduler, or lower for sm_100a, sm_100f, sm_103a or sm_110a}}
+    // expected-error @below {{'nvvm.clusterlaunchcontrol.query.cancel' op requires cluster launch control, which sm_90a lacks; use another scheduler, or lower for sm_100a, sm_100f, sm_103a or sm_110a}}
     %more = nvvm.clusterlaunchcontrol.query.cancel query = is_canceled, %answer : i1
     gpu.return
   }

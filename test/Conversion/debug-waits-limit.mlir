@@ -2,8 +2,8 @@
 // RUN: not fp8-opt %s --fp8-debug-waits=limit-ms=3600001 2>&1 | FileCheck %s
 // RUN: not fp8-opt %s --fp8-gemm-to-ptx=debug-waits=-1 2>&1 | FileCheck %s --check-prefix=PIPELINE
 
-// CHECK: error: waits may take 1 to 3600000 milliseconds, but got 3600001
-// PIPELINE: error: waits may take 1 to 3600000 milliseconds, but got -1
-// expected-error @below {{waits may take 1 to 3600000 milliseconds, but got 0}}
+// CHECK: error: the time limit must be 1 to 3600000 milliseconds, but got 3600001
+// PIPELINE: error: the time limit must be 1 to 3600000 milliseconds, but got -1
+// expected-error @below {{the time limit must be 1 to 3600000 milliseconds, but got 0}}
 module {
 }

@@ -10,7 +10,7 @@ module {
 // -----
 
 gpu.module @kernels {
-  // expected-error @below {{'gpu.func' op is lowered already, so its waits cannot be given a limit; run --fp8-debug-waits before --convert-fp8-to-nvvm}}
+  // expected-error @below {{'gpu.func' op is already lowered, so its waits cannot get a time limit; run --fp8-debug-waits before --convert-fp8-to-nvvm}}
   gpu.func @kernel() kernel attributes {fp8.shared_memory_bytes = 1584 : i64} {
     gpu.return
   }

@@ -5,7 +5,7 @@ func.func private @rank() attributes {fp8.cluster = array<i64: 2>}
 
 // -----
 
-// expected-error @below {{'func.func' op a cluster has 1 to 16 CTAs (CUDA programming guide, thread block clusters), but got 8 x 4}}
+// expected-error @below {{'func.func' op a cluster must have 1 to 16 CTAs (CUDA programming guide, thread block clusters), but got 8 x 4}}
 func.func private @large() attributes {fp8.cluster = array<i64: 8, 4>}
 
 // -----

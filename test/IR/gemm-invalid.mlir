@@ -217,7 +217,7 @@ func.func @function_capture(%a: memref<?x?xf8E4M3FN>, %s: memref<?x?xf32>, %d: m
 
 // -----
 
-// expected-error @below {{stages must be 0 to 14528, as many as fit if each takes 16 bytes of shared memory, but got 1152921504606846976}}
+// expected-error @below {{stages must be 0 to 14528, the number of 16-byte slots in shared memory, but got 1152921504606846976}}
 #config = #fp8.gemm_config<tile = 128 x 128 x 128, stages = 1152921504606846976>
 
 // -----

@@ -240,7 +240,7 @@ func.func @call(%end: !fp8.consumer<!ring>) attributes {fp8.linear} {
 
 !ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
 func.func @unmarked(%end: !fp8.consumer<!ring>) {
-  // expected-error @below {{'fp8.close' op handles linear values in a function without 'fp8.linear' (L6); add the attribute, so that the function is checked}}
+  // expected-error @below {{'fp8.close' op handles linear values in a function without 'fp8.linear' (L6); add the attribute, so that the verifier checks the function}}
   fp8.close %end : !fp8.consumer<!ring>
   return
 }

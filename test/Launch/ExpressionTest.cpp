@@ -69,7 +69,7 @@ TEST(Expression, LogicTakesTruthValuesOnly) {
   EXPECT_EQ(apply(Kind::Select, {1, 5, 6}), "5");
   EXPECT_EQ(apply(Kind::Select, {0, 5, 6}), "6");
   EXPECT_EQ(apply(Kind::Select, {7, 5, 6}),
-            "select needs a truth value, 0 or 1, and got 7");
+            "select needs a truth value, 0 or 1, but got 7");
 }
 
 TEST(Expression, SelectComputesOnlyWhatItChooses) {

@@ -39,13 +39,13 @@ TEST(HostArray, WhatHasNoBytes) {
             "argument 'a' has a stride of -1 in dimension 1; copy it so that "
             "no stride is negative");
   constexpr int64_t highest = std::numeric_limits<int64_t>::max();
-  const char *tooMany = "argument 'a' reaches over more bytes than there are";
+  const char *tooMany = "argument 'a' spans more bytes than 64 bits can count";
   EXPECT_EQ(bytes(array({highest, 4}, {4, 1})), tooMany);
   EXPECT_EQ(bytes(array({highest, 2}, {1, highest})), tooMany);
   ArgumentValue nowhere = array({3, 4}, {4, 1});
   nowhere.address = 0;
   EXPECT_EQ(bytes(nowhere),
-            "argument 'a' has elements and no memory: its address is null");
+            "argument 'a' has elements but no memory: its address is null");
   nowhere.shape[0] = 0;
   EXPECT_EQ(bytes(nowhere), "0");
 }

@@ -133,10 +133,10 @@ TEST(LaunchPlan, ChecksTensorMaps) {
             "parameters[0]: tensor map of 'a': strides_bytes[0]: 136 bytes; "
             "TMA takes positive multiples of 16 (pad the rows)");
   arguments[0].strides[0] = 112;
-  EXPECT_EQ(errorOf(arguments),
-            "parameters[0]: tensor map of 'a': strides_bytes[0]: 112 bytes are "
-            "fewer than the 128 that the dimensions inside span; rows would "
-            "overlap");
+  EXPECT_EQ(
+      errorOf(arguments),
+      "parameters[0]: tensor map of 'a': strides_bytes[0]: 112 bytes are less "
+      "than the 128 bytes of the inner dimensions; rows would overlap");
   arguments[0].strides[0] = int64_t(1) << 40;
   EXPECT_EQ(errorOf(arguments),
             "parameters[0]: tensor map of 'a': strides_bytes[0]: 1099511627776 "
@@ -167,9 +167,9 @@ TEST(LaunchPlan, ChecksTheLaunch) {
       errorOf(replaced(text, "/launch/shared_memory_bytes", 232449), arguments),
       "launch.shared_memory_bytes: 232449 bytes are above the device's "
       "limit of 232448 per block");
-  EXPECT_EQ(errorOf(replaced(text, "/launch/grid/1", 65536), arguments),
-            "launch.grid[1]: 65536 blocks are out of range; it must be from 0 "
-            "to 65535");
+  EXPECT_EQ(
+      errorOf(replaced(text, "/launch/grid/1", 65536), arguments),
+      "launch.grid[1]: 65536 blocks are out of range; the range is 0 to 65535");
   EXPECT_EQ(errorOf(replaced(text, "/launch/grid/1", {{"floordiv", {1, 0}}}),
                     arguments),
             "launch.grid[1]: floordiv(1, 0) divides by zero");
@@ -206,14 +206,14 @@ TEST(LaunchPlan, BindsMatricesOfABatch) {
   EXPECT_EQ(bind(272, int64_t(1) << 36), "no error")
       << "slices, past 2^32 elements";
   EXPECT_EQ(bind(768, 256), "no error") << "row by row";
-  EXPECT_EQ(bind(256, 256 * 39),
-            "parameters[0]: tensor map of 'a': strides_bytes[1]: 9984 bytes "
-            "are fewer than the 10240 that the dimensions inside span; rows "
-            "would overlap");
-  EXPECT_EQ(bind(752, 256),
-            "parameters[0]: tensor map of 'a': strides_bytes[0]: 752 bytes are "
-            "fewer than the 768 that the dimensions inside span; rows would "
-            "overlap");
+  EXPECT_EQ(
+      bind(256, 256 * 39),
+      "parameters[0]: tensor map of 'a': strides_bytes[1]: 9984 bytes are less "
+      "than the 10240 bytes of the inner dimensions; rows would overlap");
+  EXPECT_EQ(
+      bind(752, 256),
+      "parameters[0]: tensor map of 'a': strides_bytes[0]: 752 bytes are less "
+      "than the 768 bytes of the inner dimensions; rows would overlap");
   EXPECT_EQ(bind(256, 0),
             "parameters[0]: tensor map of 'a': strides_bytes[1]: 0 bytes; TMA "
             "takes positive multiples of 16 (pad the rows)");

@@ -42,8 +42,8 @@ TEST_F(WaitRecords, NameRoleRingAndStage) {
   record.cta[2] = 7;
   EXPECT_EQ(lines(),
             (Lines{"role 'load', warp 4 of CTA (3, 0, 7) waited 2.01 s for the "
-                   "empty barrier of 'pipeline a, b', stage 2, parity 1; there "
-                   "must come 1 arrival of 'mma' (tcgen05.commit)"}));
+                   "empty barrier of 'pipeline a, b', stage 2, parity 1; it "
+                   "needs 1 arrival of 'mma' (tcgen05.commit)"}));
 }
 
 TEST_F(WaitRecords, NameTheBytesThatMustCome) {
@@ -51,9 +51,8 @@ TEST_F(WaitRecords, NameTheBytesThatMustCome) {
   add(5, 1024);
   EXPECT_EQ(lines(),
             (Lines{"role 'mma', warp 5 of CTA (0, 0, 0) waited 2.01 s for the "
-                   "full barrier of 'pipeline a, b', stage 0, parity 0; there "
-                   "must come 2 arrivals of 'load' (one thread) and 32768 "
-                   "bytes"}));
+                   "full barrier of 'pipeline a, b', stage 0, parity 0; it "
+                   "needs 2 arrivals of 'load' (one thread) and 32768 bytes"}));
 }
 
 TEST_F(WaitRecords, ThoseAlikeAreOneLine) {

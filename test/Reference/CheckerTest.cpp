@@ -97,7 +97,7 @@ TEST_P(Checker, FailsSwappedRows) {
   EXPECT_EQ(result.first[0].row, 64);
   // In bf16 too many elements of a tile are alike to tell where one belongs.
   if (type != ElementType::BF16) {
-    EXPECT_THAT(result.str(), HasSubstr("this is what (65, "));
+    EXPECT_THAT(result.str(), HasSubstr("this value is expected at (65, "));
   }
 }
 
@@ -114,7 +114,7 @@ TEST_P(Checker, FailsADroppedBlock) {
   d = kernelResult(data, type, 3);
   CheckResult result = run();
   EXPECT_FALSE(result.ok());
-  EXPECT_THAT(result.str(), HasSubstr("K block 3 seems left out"));
+  EXPECT_THAT(result.str(), HasSubstr("K block 3 seems to be missing"));
 }
 
 TEST_P(Checker, FailsAnUnwrittenElement) {

@@ -35,7 +35,7 @@ TEST(Problem, TakesStaticSizesFromTheManifest) {
   EXPECT_EQ(found->n, 32);
   EXPECT_EQ(found->k, 256);
   EXPECT_EQ(errorOf(manifest, sizes(65, 32, 256)),
-            "--m=65 conflicts with a.shape[0], compiled to be 64");
+            "--m=65 conflicts with a.shape[0], which the kernel fixes at 64");
   manifest.arguments[2].shape[0] = 48; // b
   EXPECT_EQ(errorOf(manifest, {}), "the manifest contradicts itself: "
                                    "b.shape[0] is 48 and d.shape[1] is 32");
@@ -53,28 +53,27 @@ TEST(Problem, NamesWhatIsMissing) {
   manifest.arguments.erase(manifest.arguments.begin() + 3);
   EXPECT_EQ(errorOf(manifest, sizes(1, 8, 16)),
             "the manifest has no argument 'b_scale', which blockwise_gemm "
-            "needs beside 'a_scale'");
+            "needs together with 'a_scale'");
 }
 
 TEST(Problem, TakesScalesInPairs) {
   launch::Manifest manifest = gemmManifest();
   manifest.arguments[1].name = "b_scale_row"; // a_scale
-  EXPECT_EQ(errorOf(manifest, sizes(1, 8, 16)),
-            "the manifest has both 'b_scale' and 'b_scale_row'; blockwise_gemm "
-            "takes one of them");
-  manifest.arguments.erase(manifest.arguments.begin() + 1);
   EXPECT_EQ(
       errorOf(manifest, sizes(1, 8, 16)),
-      "the manifest has no argument 'a_scale', which blockwise_gemm needs "
-      "beside 'b_scale'");
+      "the manifest has both 'b_scale' and 'b_scale_row'; remove one of them");
+  manifest.arguments.erase(manifest.arguments.begin() + 1);
+  EXPECT_EQ(errorOf(manifest, sizes(1, 8, 16)),
+            "the manifest has no argument 'a_scale', which blockwise_gemm "
+            "needs together with 'b_scale'");
   manifest.arguments[2].name = "beta"; // b_scale
   EXPECT_EQ(errorOf(manifest, sizes(1, 8, 16)),
-            "the manifest has 'beta', but no 'c' for it to multiply");
+            "the manifest has 'beta', but not 'c', which it multiplies");
   manifest = gemmManifest();
   manifest.problem = "gemm";
   EXPECT_EQ(errorOf(manifest, sizes(1, 8, 16)),
-            "the manifest has scales of blocks, which gemm has not; its "
-            "problem is blockwise_gemm");
+            "the manifest has block scales, but its problem is gemm; set the "
+            "problem to blockwise_gemm");
 }
 
 TEST(Problem, PoisonsAResidualThatIsNotRead) {
@@ -107,7 +106,7 @@ TEST(Problem, ChecksTypesAndStrides) {
   manifest.arguments[0].dtype = tensor::ElementType::BF16;
   EXPECT_EQ(errorOf(manifest, sizes(1, 8, 16)),
             "'a' has element type bf16 and 'b' f8E4M3FN; operands wider than 8 "
-            "bits are of one type");
+            "bits must have the same type");
   manifest.arguments[0].dtype = tensor::ElementType::F8E5M2;
   EXPECT_EQ(errorOf(manifest, sizes(1, 8, 16)), "no error");
   manifest = gemmManifest();
@@ -243,13 +242,14 @@ TEST(Problem, ResolvesTheBatch) {
             "--batch is needed: the kernel leaves a.shape[0] open");
   manifest.arguments[2].shape[0] = 3; // b
   EXPECT_EQ(errorOf(manifest, batch(4, 5, 8, 160)),
-            "--batch=4 conflicts with b.shape[0], compiled to be 3");
+            "--batch=4 conflicts with b.shape[0], which the kernel fixes at 3");
   EXPECT_EQ(errorOf(gemmManifest(), batch(4, 5, 8, 160)),
-            "--batch is for kernels whose operands have three dimensions; this "
-            "one's are matrices");
+            "--batch is for kernels whose operands have three dimensions; the "
+            "operands of this kernel are matrices");
   manifest.arguments[0].shape.pop_back();
   EXPECT_EQ(errorOf(manifest, batch(3, 5, 8, 160)),
-            "argument 'a' has rank 2, and d has 3; in a batch it has as many");
+            "argument 'a' has rank 2, but d has rank 3; in a batch both have "
+            "the same rank");
   EXPECT_EQ(errorOf(batchManifest(), batch(0, 5, 8, 160)), "no error");
 }
 
@@ -267,8 +267,9 @@ TEST(Problem, TakesTheGranularityOfScales) {
   EXPECT_EQ(shapeOfScales(1), (std::vector<int64_t>{2, 200})) << "as A's";
   manifest.problemOptions = {{"b_block", 0}};
   EXPECT_EQ(errorOf(manifest, sizes(5, 200, 160)),
-            "b_block is 0; from 1 to 128 rows of B can share a scale");
+            "b_block is 0; 1 to 128 rows of B can share a scale");
   manifest.problemOptions = {{"a_block", 1}};
-  EXPECT_EQ(errorOf(manifest, sizes(5, 200, 160)),
-            "blockwise_gemm has no option 'a_block'; what it has is b_block");
+  EXPECT_EQ(
+      errorOf(manifest, sizes(5, 200, 160)),
+      "blockwise_gemm has no option 'a_block'; its only option is b_block");
 }

@@ -94,8 +94,8 @@ TEST_F(RunBytes, SchedulesMustAgree) {
   EXPECT_FALSE(summary.ok);
   EXPECT_FALSE(summary.output);
   EXPECT_EQ(summary.error,
-            "schedule 3 writes 1 to byte 13 and schedule 1 0; what a kernel "
-            "writes may not depend on the order of its work");
+            "schedule 3 writes 1 to byte 13 and schedule 1 0; the output of a "
+            "kernel must not depend on the schedule");
 }
 
 TEST_F(RunBytes, ExtentsMustBeKnownAndFit) {

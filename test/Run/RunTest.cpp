@@ -169,7 +169,7 @@ TEST_F(Run, StopsAtABrokenRule) {
   EXPECT_EQ(json["ok"], false);
   EXPECT_EQ(json["errors"], 1);
   EXPECT_THAT(log, HasSubstr("gemm.mlir:1: error: a planted error\n"));
-  EXPECT_THAT(log, HasSubstr("1 broken rule, so the numbers mean nothing"));
+  EXPECT_THAT(log, HasSubstr("1 broken rule, so the numbers are meaningless"));
 }
 
 TEST_F(Run, MeasuresAfterwards) {

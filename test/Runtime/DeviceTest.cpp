@@ -30,17 +30,16 @@ TEST_F(DeviceTest, NoDevice) {
   fail("cuInit=100");
   auto device = Device::open(*driver);
   ASSERT_FALSE(device);
-  EXPECT_EQ(device.error(),
-            "cannot start the CUDA driver " FP8_FAKE_LIBRARY
-            ": cuInit fails with CUDA_ERROR_NO_DEVICE (100, as the test "
-            "asked); use a machine with a GPU that nvidia-smi lists, and look "
-            "at CUDA_VISIBLE_DEVICES");
+  EXPECT_EQ(device.error(), "cannot start the CUDA driver " FP8_FAKE_LIBRARY
+                            ": cuInit fails with CUDA_ERROR_NO_DEVICE (100, as "
+                            "the test asked); use a machine with a GPU that "
+                            "nvidia-smi lists, and check CUDA_VISIBLE_DEVICES");
   fail("");
   device = Device::open(*driver, 1);
   ASSERT_FALSE(device);
   EXPECT_EQ(device.error(),
             "there is no GPU number 1: the CUDA driver " FP8_FAKE_LIBRARY
-            " knows 1");
+            " lists 1 GPU");
 }
 
 TEST_F(DeviceTest, EveryStepOfOpeningMayFail) {

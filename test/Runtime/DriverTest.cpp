@@ -31,9 +31,10 @@ TEST_F(DriverTest, AMissingLibrary) {
 TEST_F(DriverTest, AMissingFunction) {
   auto driver = Driver::load(FP8_OLD_LIBRARY);
   ASSERT_FALSE(driver);
-  EXPECT_EQ(driver.error(), "the CUDA driver " FP8_OLD_LIBRARY
-                            " has no function 'cuDriverGetVersion'; it must be "
-                            "of CUDA 12.0 or later: update it");
+  EXPECT_EQ(
+      driver.error(),
+      "the CUDA driver " FP8_OLD_LIBRARY
+      " has no function 'cuDriverGetVersion'; update it to CUDA 12.0 or later");
 }
 
 TEST_F(DriverTest, ErrorsSayWhatWasDoneAndWhatHelps) {
@@ -44,7 +45,8 @@ TEST_F(DriverTest, ErrorsSayWhatWasDoneAndWhatHelps) {
           ->failure("cuMemAlloc_v2", cu::outOfMemory, "cannot do it")
           .message,
       "cannot do it: cuMemAlloc_v2 fails with CUDA_ERROR_OUT_OF_MEMORY (2, as "
-      "the test asked); choose smaller sizes, or end what else uses the GPU");
+      "the test asked); choose smaller sizes, or end other programs that use "
+      "the GPU");
   EXPECT_EQ((*driver)->failure("cuX", 4711, "cannot do it").message,
             "cannot do it: cuX fails with CUDA_ERROR_OF_THE_FAKE (4711, as the "
             "test asked)");

@@ -78,23 +78,24 @@ TEST_F(HostArguments, OfAnotherDeviceAreRefused) {
   ASSERT_TRUE(buffer) << buffer.error();
   arguments[4].address = buffer->address();
   set("FP8_FAKE_ELSEWHERE", "1");
-  EXPECT_EQ(run(), "argument 'd' lies on a GPU that Fake GPU (device 0) cannot "
-                   "reach; launch on that one");
+  EXPECT_EQ(run(), "argument 'd' is on a GPU that Fake GPU (device 0) cannot "
+                   "reach; launch on that GPU");
 }
 
 TEST_F(HostArguments, ThatAreWrong) {
   arguments[0].address = 0;
   EXPECT_EQ(run(),
-            "argument 'a' has elements and no memory: its address is null");
+            "argument 'a' has elements but no memory: its address is null");
   arguments.pop_back();
   EXPECT_EQ(run(), "the kernel takes 5 arguments, got 4");
 }
 
 TEST_F(HostArguments, FailuresOfTheDriverAreErrors) {
   fail("cuPointerGetAttribute=201");
-  EXPECT_EQ(run(), "cannot tell where argument 'a' lies: cuPointerGetAttribute "
-                   "fails with CUDA_ERROR_OF_THE_FAKE (201, as the test "
-                   "asked)");
+  EXPECT_EQ(run(),
+            "cannot find the memory of argument 'a': cuPointerGetAttribute "
+            "fails with CUDA_ERROR_OF_THE_FAKE (201, as the test "
+            "asked)");
   fail("cuMemcpyDtoH_v2=719");
   EXPECT_EQ(run().rfind("cannot copy 88 bytes back from 'd'", 0), 0u) << run();
   EXPECT_THAT(d, Each(7));

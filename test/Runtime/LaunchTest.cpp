@@ -168,7 +168,7 @@ TEST_F(LaunchTest, GoesToOtherArraysOfTheSameShapes) {
   EXPECT_EQ(count(launched + "0x10000"), 1u) << "the launch itself has changed";
   const uint64_t odd[] = {0x910008, 0x920000, 0x930000, 0x940000, 0x950000};
   EXPECT_THAT(prepared->enqueueAt(nullptr, odd)->message,
-              testing::StrEq("cannot make the tensor map of 'a': the address "
+              testing::StrEq("cannot create the tensor map of 'a': the address "
                              "is not aligned to 16 bytes"));
 }
 
@@ -201,9 +201,9 @@ TEST_F(LaunchTest, AKernelThatFails) {
   EXPECT_EQ(run()->message,
             "kernel 'blockwise' (grid 3x2x1, block 160x1x1, cluster 1x1x1, "
             "49216 bytes of dynamic shared memory) failed: cuEventQuery fails "
-            "with CUDA_ERROR_LAUNCH_FAILED (719, as the test asked); "
-            "compute-sanitizer names the instruction, and the simulator "
-            "(fp8-run --backend=sim) the rule");
+            "with CUDA_ERROR_LAUNCH_FAILED (719, as the test asked); run "
+            "compute-sanitizer to find the instruction, and the simulator "
+            "(fp8-run --backend=sim) to find the broken rule");
 }
 
 TEST_F(LaunchTest, TooMuchSharedMemory) {
@@ -211,8 +211,8 @@ TEST_F(LaunchTest, TooMuchSharedMemory) {
   EXPECT_THAT(
       run()->message,
       StartsWith("cannot give kernel 'blockwise' 49216 bytes of dynamic "
-                 "shared memory besides 1024 static ones (Fake GPU "
-                 "(device 0) has 232448 for a block): "
+                 "shared memory besides 1024 static bytes (Fake GPU "
+                 "(device 0) has 232448 per block): "
                  "cuFuncSetAttribute fails with "
                  "CUDA_ERROR_INVALID_VALUE"));
 }
@@ -236,8 +236,7 @@ TEST_F(LaunchTest, AKernelThatHangs) {
   EXPECT_EQ(told,
             "kernel 'blockwise' (grid 3x2x1, block 160x1x1, cluster 1x1x1, "
             "49216 bytes of dynamic shared memory) has not ended after 0.05 s: "
-            "it hangs, or needs a longer time limit; the simulator says what a "
-            "kernel that hangs waits for (fp8-run --backend=sim), and so does "
-            "the kernel when it was lowered with debug-waits=MS, fewer "
-            "milliseconds than that");
+            "it hangs, or needs a longer time limit; to see what it waits for, "
+            "run it on the simulator (fp8-run --backend=sim), or lower it with "
+            "debug-waits=MS, less than this limit");
 }

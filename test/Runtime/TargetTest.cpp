@@ -54,16 +54,16 @@ TEST(Target, DecidesWhoRunsIt) {
 
 TEST(Target, SaysWhyNot) {
   EXPECT_EQ(*whyNotRunnable("sm_100a", {9, 0}),
-            "sm_100a runs on devices of compute capability 10.0 only, and this "
-            "one's is 9.0");
+            "sm_100a runs on devices of compute capability 10.0 only, but this "
+            "device has 9.0");
   EXPECT_EQ(*whyNotRunnable("sm_100f", {9, 0}),
             "sm_100f runs on devices of the family of compute capability 10.0, "
-            "and this one's is 9.0");
+            "but this device has 9.0");
   EXPECT_EQ(*whyNotRunnable("sm_100", {9, 0}),
-            "sm_100 runs on devices of compute capability 10.0 or later, and "
-            "this one's is 9.0");
+            "sm_100 runs on devices of compute capability 10.0 or later, but "
+            "this device has 9.0");
   for (const char *strange :
        {"", "sm_", "sm_9", "compute_90", "sm_90b", "sm_90aa", "sm_99999"})
     EXPECT_EQ(*whyNotRunnable(strange, {9, 0}),
-              "'" + std::string(strange) + "' is no target such as sm_90a");
+              "'" + std::string(strange) + "' is not a target such as sm_90a");
 }

@@ -102,7 +102,7 @@ TEST_F(TensorMapTest, OfEveryType) {
 
 TEST_F(TensorMapTest, BrokenRulesNameTheOperand) {
   map.stridesBytes[0] = 7160;
-  EXPECT_EQ(error(), "cannot make the tensor map of 'a': strides_bytes[0]: "
+  EXPECT_EQ(error(), "cannot create the tensor map of 'a': strides_bytes[0]: "
                      "7160 bytes; TMA takes positive multiples of 16 (pad the "
                      "rows)");
 }
@@ -151,7 +151,7 @@ TEST_F(TensorMapTest, SmallTensorsWithGapsLackBit85OnBlackwell) {
 TEST_F(TensorMapTest, WhatTheDriverRefusesIsDescribed) {
   fail("cuTensorMapEncodeTiled=1");
   EXPECT_THAT(error(),
-              StartsWith("cannot make the tensor map of 'a' (f8E4M3FN, dims "
+              StartsWith("cannot create the tensor map of 'a' (f8E4M3FN, dims "
                          "[7168, 4096], strides [7168] bytes, box [128, 64], "
                          "swizzle 128B): cuTensorMapEncodeTiled fails with "
                          "CUDA_ERROR_INVALID_VALUE (1"));

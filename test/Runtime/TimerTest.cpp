@@ -79,7 +79,7 @@ TEST_F(TimerTest, FailuresEndIt) {
   auto timing = timeLaunches(device, {}, {});
   ASSERT_FALSE(timing);
   EXPECT_EQ(timing.error(),
-            "there is nothing to time: name launches and replays");
+            "there is nothing to time; pass launches and a number of replays");
 }
 
 TEST_F(TimerTest, AHangIsTold) {

@@ -72,15 +72,14 @@ TEST_F(WaitRecordsTest, NoneForAKernelWithoutATable) {
 TEST_F(WaitRecordsTest, AKernelThatGaveUpIsToldInItsWords) {
   set("FP8_FAKE_WAITS", "1056:1:4:3,1024:0:5:3");
   fail("cuEventQuery=719,cuMemcpyDtoH_v2=719");
-  EXPECT_EQ(
-      run()->message,
-      std::string(launchText) +
-          " hangs: role 'load', warp 4 of CTA (3, 0, 0) "
-          "waited 2.01 s for the empty barrier of 'pipeline a', stage 1, "
-          "parity 1; there must come 1 arrival of 'mma' (once)\n"
-          "note: role 'mma', warp 5 of CTA (3, 0, 0) "
-          "waited 2.01 s for the full barrier of 'pipeline a', stage 0, "
-          "parity 0; there must come 1 arrival of 'load' (once) and 8 bytes");
+  EXPECT_EQ(run()->message,
+            std::string(launchText) +
+                " hangs: role 'load', warp 4 of CTA (3, 0, 0) "
+                "waited 2.01 s for the empty barrier of 'pipeline a', stage 1, "
+                "parity 1; it needs 1 arrival of 'mma' (once)\n"
+                "note: role 'mma', warp 5 of CTA (3, 0, 0) "
+                "waited 2.01 s for the full barrier of 'pipeline a', stage 0, "
+                "parity 0; it needs 1 arrival of 'load' (once) and 8 bytes");
 }
 
 TEST_F(WaitRecordsTest, SeveralKernelsAreToldApart) {
@@ -116,15 +115,15 @@ TEST_F(WaitRecordsTest, TheWatchdogTellsWhatIsThere) {
 TEST_F(WaitRecordsTest, ImagesOfOtherManifestsAreRefused) {
   fail("cuModuleGetGlobal_v2=500");
   EXPECT_THAT(run()->message,
-              StartsWith("cannot keep what waits of kernel 'blockwise' leave "
+              StartsWith("cannot record the waits of kernel 'blockwise' "
                          "in 'waits': cuModuleGetGlobal_v2 fails with "
                          "CUDA_ERROR_NOT_FOUND"));
   fail("");
   set("FP8_FAKE_SMALL", "1");
   EXPECT_EQ(run()->message,
-            "cannot keep what waits of kernel 'blockwise' leave in 'waits': "
-            "the variable has 4 bytes, too few for an address; PTX and "
-            "manifest do not belong together");
+            "cannot record the waits of kernel 'blockwise' in 'waits': "
+            "the variable has 4 bytes, too few for an address; use the "
+            "manifest that was written with the PTX");
 }
 
 TEST_F(WaitRecordsTest, AFailureIsNoMemoryKept) {

@@ -61,8 +61,8 @@ TEST(TensorMap, NamesTheBrokenRule) {
       broken([](TensorMap &map) { map.stridesBytes[0] = kStrideLimitBytes; }),
       "strides_bytes[0]: 1099511627776 bytes; TMA takes strides below 2^40");
   EXPECT_EQ(broken([](TensorMap &map) { map.stridesBytes[0] = 7152; }),
-            "strides_bytes[0]: 7152 bytes are fewer than the 7168 that the "
-            "dimensions inside span; rows would overlap");
+            "strides_bytes[0]: 7152 bytes are less than the 7168 bytes of the "
+            "inner dimensions; rows would overlap");
   EXPECT_EQ(broken([](TensorMap &map) { map.box[0] = 120; }),
             "box[0]: 120 bytes a row; TMA takes multiples of 16");
   EXPECT_EQ(broken([](TensorMap &map) { map.box[0] = 256; }),

@@ -10,25 +10,25 @@
 // RUN: %{refused}=PROBLEM
 // REDEFINE: %{options} = problem=64x128x2147483648
 // RUN: %{refused}=PROBLEM
-// PROBLEM: error: --fp8-choose-config: problem must be MxNxK, such as 64x7168x2048, or ?x7168x2048 where M is not known, but got '64x128{{.*}}'
+// PROBLEM: error: --fp8-choose-config: problem must be MxNxK, such as 64x7168x2048, or ?x7168x2048 where M is unknown, but got '64x128{{.*}}'
 // REDEFINE: %{options} = chip=sm_90a tuned=%t/none.json
 // RUN: %{refused}=NONE
 // NONE: error: --fp8-choose-config: cannot read the tuned table '{{.*}}none.json': No such file or directory
 // REDEFINE: %{options} = chip=sm_90a tuned=%t/cut.json
 // RUN: %{refused}=CUT
-// CUT: error: --fp8-choose-config: the tuned table '{{.*}}cut.json' is no JSON: [{{.*}}]: {{.*}}
+// CUT: error: --fp8-choose-config: the tuned table '{{.*}}cut.json' is not valid JSON: [{{.*}}]: {{.*}}
 // REDEFINE: %{options} = chip=sm_90a tuned=%t/list.json
 // RUN: %{refused}=LIST
 // LIST: error: --fp8-choose-config: the tuned table '{{.*}}list.json' needs a "chip" and "entries"; './dev bench --tune' writes one
 // REDEFINE: %{options} = chip=sm_100a tuned=%t/wrong.json
 // RUN: %{refused}=OTHER
-// OTHER: error: --fp8-choose-config: the tuned table '{{.*}}wrong.json' is for sm_90a, but kernels are made for sm_100a; name one that was measured there
+// OTHER: error: --fp8-choose-config: the tuned table '{{.*}}wrong.json' is for sm_90a, but kernels are lowered for sm_100a; use a table that was measured on that chip
 // REDEFINE: %{options} = chip=sm_90a tuned=%t/wrong.json
 // RUN: %{refused}=CONFIG
-// CONFIG: error: --fp8-choose-config: entry 1 of the tuned table '{{.*}}wrong.json' is no configuration of a shape: tile M must be 64, 128 or 256, or a multiple of 8 below 64 with cta_group = 1, but got 65
+// CONFIG: error: --fp8-choose-config: entry 1 of the tuned table '{{.*}}wrong.json' is invalid: tile M must be 64, 128 or 256, or a multiple of 8 below 64 with cta_group = 1, but got 65
 // REDEFINE: %{options} = chip=sm_90a tuned=%t/short.json
 // RUN: %{refused}=SHORT
-// SHORT: error: --fp8-choose-config: entry 0 of the tuned table '{{.*}}short.json' is no configuration of a shape: it needs m, n and k, a config and us
+// SHORT: error: --fp8-choose-config: entry 0 of the tuned table '{{.*}}short.json' is invalid: it needs m, n, k, config and us
 
 //--- gemm.mlir
 func.func @gemm(%a: memref<?x?xf8E4M3FN>, %as: memref<?x?xf32>, %b: memref<?x?xf8E4M3FN>, %bs: memref<?x?xf32>, %d: memref<?x?xbf16>) {

@@ -39,7 +39,7 @@
 // NONE: return
 // RUN: fp8-opt %t/gemm.mlir --fp8-explain-config="chip=sm_90a launch=programmatic" -o /dev/null | FileCheck %s --check-prefix=EXPLAIN
 // EXPLAIN: tile = 128 x 128 x 128, launch = programmatic, by the lowering
-// EXPLAIN-NEXT: nothing is known of M, N and K, so the lowering takes tiles of 128 x 128
+// EXPLAIN-NEXT: M, N and K are unknown, so the lowering uses tiles of 128 x 128
 // RUN: not fp8-opt %t/gemm.mlir --fp8-choose-config=launch=early 2>&1 | FileCheck %s --check-prefix=WORD
 // WORD: error: --fp8-choose-config: launch must be serial, programmatic or fastest, but got 'early'
 

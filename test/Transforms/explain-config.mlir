@@ -17,7 +17,7 @@
 // CHECK-NEXT: 66 1 dram tile = 64 x 64 x 128, split_k = 2, launch = programmatic
 // CHECK-NEXT: 132 1 l1 tile = 64 x 16 x 128, launch = programmatic
 // TUNED: {{^}}  tile = 64 x 48 x 128, stages = 2, by the table
-// TUNED-NEXT: from the tuned table; the model would take 'tile = 64 x 32 x 128, split_k = 2, launch = programmatic': 132 tiles
+// TUNED-NEXT: from the tuned table; the model would choose 'tile = 64 x 32 x 128, split_k = 2, launch = programmatic': 132 tiles
 func.func @gemm(%a: memref<64x7168xf8E4M3FN>, %as: memref<56x64xf32>, %b: memref<2112x7168xf8E4M3FN>, %bs: memref<17x56xf32>, %d: memref<64x2112xbf16>) {
   fp8.blockwise_gemm ins(%a, %as, %b, %bs : memref<64x7168xf8E4M3FN>, memref<56x64xf32>, memref<2112x7168xf8E4M3FN>, memref<17x56xf32>)
     outs(%d : memref<64x2112xbf16>)
@@ -26,7 +26,7 @@ func.func @gemm(%a: memref<64x7168xf8E4M3FN>, %as: memref<56x64xf32>, %b: memref
 
 // CHECK-NEXT: @batch for sm_90a (NVIDIA H200): M=4096 N=512 K=256 batch=3
 // CHECK-NEXT: tile = 128 x 64 x 128, by the op
-// CHECK-NEXT: pinned by the op; the model would take 'tile
+// CHECK-NEXT: pinned by the op; the model would choose 'tile
 // CHECK-NEXT: us launch
 // CHECK-COUNT-3: tile =
 func.func @batch(%a: memref<3x?x256xf8E4M3FN>, %as: memref<3x2x?xf32>, %b: memref<3x512x256xf8E4M3FN>, %bs: memref<3x4x2xf32>, %d: memref<3x?x512xbf16>) {
@@ -37,7 +37,7 @@ func.func @batch(%a: memref<3x?x256xf8E4M3FN>, %as: memref<3x2x?xf32>, %b: memre
 
 // CHECK-NEXT: @dynamic for sm_90a (NVIDIA H200)
 // CHECK-NEXT: no config
-// CHECK-NEXT: nothing is known of M, N and K, so the lowering takes tiles of 128 x 128; name them with problem=MxNxK
+// CHECK-NEXT: M, N and K are unknown, so the lowering uses tiles of 128 x 128; state them with problem=MxNxK
 func.func @dynamic(%a: memref<?x?xf8E4M3FN>, %as: memref<?x?xf32>, %b: memref<?x?xf8E4M3FN>, %bs: memref<?x?xf32>, %d: memref<?x?xbf16>) {
   fp8.blockwise_gemm ins(%a, %as, %b, %bs : memref<?x?xf8E4M3FN>, memref<?x?xf32>, memref<?x?xf8E4M3FN>, memref<?x?xf32>)
     outs(%d : memref<?x?xbf16>)

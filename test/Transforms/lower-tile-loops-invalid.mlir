@@ -4,7 +4,7 @@ func.func @other_band(%m: index, %n: index) {
   // expected-note @below {{the other loop}}
   fp8.for_each_tile persistent band(8) (%i, %j) in (%m, %n) {
   }
-  // expected-error @below {{'fp8.for_each_tile' op has another band than another loop of its kernel (W4), so that the roles work on different tiles; make the loops agree}}
+  // expected-error @below {{'fp8.for_each_tile' op has a different band than another loop of its kernel (W4), so that the roles work on different tiles; make the loops agree}}
   fp8.for_each_tile persistent (%i, %j) in (%m, %n) {
   }
   return
@@ -16,7 +16,7 @@ func.func @other_direction(%m: index, %n: index) {
   // expected-note @below {{the other loop}}
   fp8.for_each_tile persistent band(4) (%i, %j) in (%m, %n) {
   }
-  // expected-error @below {{'fp8.for_each_tile' op has another band than another loop of its kernel (W4), so that the roles work on different tiles; make the loops agree}}
+  // expected-error @below {{'fp8.for_each_tile' op has a different band than another loop of its kernel (W4), so that the roles work on different tiles; make the loops agree}}
   fp8.for_each_tile persistent band(4 columns) (%i, %j) in (%m, %n) {
   }
   return
@@ -28,7 +28,7 @@ func.func @other_scheduler(%m: index, %n: index) {
   // expected-note @below {{the other loop}}
   fp8.for_each_tile persistent (%i, %j) in (%m, %n) {
   }
-  // expected-error @below {{'fp8.for_each_tile' op has another scheduler than another loop of its kernel (W4), so that the roles work on different tiles; make the loops agree}}
+  // expected-error @below {{'fp8.for_each_tile' op has a different scheduler than another loop of its kernel (W4), so that the roles work on different tiles; make the loops agree}}
   fp8.for_each_tile one_tile (%i, %j) in (%m, %n) {
   }
   return
@@ -40,7 +40,7 @@ func.func @other_grid(%m: index, %n: index) {
   // expected-note @below {{the other loop}}
   fp8.for_each_tile persistent (%i, %j) in (%m, %n) {
   }
-  // expected-error @below {{'fp8.for_each_tile' op has another tile grid than another loop of its kernel (W4), so that the roles work on different tiles; make the loops agree}}
+  // expected-error @below {{'fp8.for_each_tile' op has a different tile grid than another loop of its kernel (W4), so that the roles work on different tiles; make the loops agree}}
   fp8.for_each_tile persistent (%i, %j) in (%n, %m) {
   }
   return

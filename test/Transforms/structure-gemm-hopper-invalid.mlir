@@ -1,7 +1,7 @@
 // RUN: fp8-opt %s --fp8-structure-gemm=chip=sm_90a -split-input-file -verify-diagnostics
 
 func.func @rows_of_24_bytes(%a: memref<?x?xf8E4M3FN>, %s: memref<?x?xf32>, %d: memref<?x?xf8E4M3FN>) {
-  // expected-error @below {{tile N of 24 makes rows of 24 bytes of 'f8E4M3FN', but TMA copies whole 16 bytes; take a tile N that is a multiple of 16}}
+  // expected-error @below {{tile N of 24 makes rows of 24 bytes of 'f8E4M3FN', but TMA copies multiples of 16 bytes; set tile N to a multiple of 16}}
   fp8.blockwise_gemm ins(%a, %s, %a, %s : memref<?x?xf8E4M3FN>, memref<?x?xf32>, memref<?x?xf8E4M3FN>, memref<?x?xf32>)
     outs(%d : memref<?x?xf8E4M3FN>) config <tile = 64 x 24 x 128>
   return
@@ -11,7 +11,7 @@ func.func @rows_of_24_bytes(%a: memref<?x?xf8E4M3FN>, %s: memref<?x?xf32>, %d: m
 
 // The sums that three CTAs exchange leave no room.
 func.func @no_stage_beside_exchange(%a: memref<?x?xf8E4M3FN>, %s: memref<?x?xf32>, %c: memref<?x?xf32>, %d: memref<?x?xf32>) {
-  // expected-error @below {{leaves no room for a stage of A and B: with a tile of 256 x 96 it takes}}
+  // expected-error @below {{leaves no room for a stage of A and B: with a tile of 256 x 96 a stage takes}}
   fp8.blockwise_gemm ins(%a, %s, %a, %s : memref<?x?xf8E4M3FN>, memref<?x?xf32>, memref<?x?xf8E4M3FN>, memref<?x?xf32>)
     residual(%c : memref<?x?xf32>) outs(%d : memref<?x?xf32>) config <tile = 256 x 96 x 128, split_k = 3>
   return
@@ -20,7 +20,7 @@ func.func @no_stage_beside_exchange(%a: memref<?x?xf8E4M3FN>, %s: memref<?x?xf32
 // -----
 
 func.func @no_stage(%a: memref<?x?xf8E4M3FN>, %s: memref<?x?xf32>, %d: memref<?x?xf32>) {
-  // expected-error @below {{of the 232448 that shared memory has; take a smaller tile, or leave split_k out}}
+  // expected-error @below {{shared memory has 232448; use a smaller tile, or remove split_k}}
   fp8.blockwise_gemm ins(%a, %s, %a, %s : memref<?x?xf8E4M3FN>, memref<?x?xf32>, memref<?x?xf8E4M3FN>, memref<?x?xf32>)
     outs(%d : memref<?x?xf32>) config <tile = 256 x 128 x 128, split_k = 2>
   return
@@ -30,7 +30,7 @@ func.func @no_stage(%a: memref<?x?xf8E4M3FN>, %s: memref<?x?xf32>, %d: memref<?x
 
 // With stages asked for it is the same error.
 func.func @no_stage_of_two(%a: memref<?x?xf8E4M3FN>, %s: memref<?x?xf32>, %d: memref<?x?xbf16>) {
-  // expected-error @below {{leaves no room for a stage of A and B: with a tile of 256 x 256 it takes}}
+  // expected-error @below {{leaves no room for a stage of A and B: with a tile of 256 x 256 a stage takes}}
   fp8.blockwise_gemm ins(%a, %s, %a, %s : memref<?x?xf8E4M3FN>, memref<?x?xf32>, memref<?x?xf8E4M3FN>, memref<?x?xf32>)
     outs(%d : memref<?x?xbf16>) config <tile = 256 x 256 x 128, split_k = 2, stages = 2>
   return

@@ -29,7 +29,7 @@ func.func @stages_with_residual(%a: memref<?x?xf8E4M3FN>, %s: memref<?x?xf32>, %
 // -----
 
 func.func @residual_chunks(%a: memref<?x?xf8E4M3FN>, %s: memref<?x?xf32>, %c: memref<?x?xbf16>, %d: memref<?x?xf32>) {
-  // expected-error @below {{tile N of 24 gives a thread 12 columns, but it reads the residual in chunks of 8 (16 bytes); take a tile N that is a multiple of 16}}
+  // expected-error @below {{tile N of 24 gives a thread 12 columns, but it reads the residual in chunks of 8 (16 bytes); set tile N to a multiple of 16}}
   fp8.blockwise_gemm ins(%a, %s, %a, %s : memref<?x?xf8E4M3FN>, memref<?x?xf32>, memref<?x?xf8E4M3FN>, memref<?x?xf32>)
     residual(%c : memref<?x?xbf16>) outs(%d : memref<?x?xf32>) config <tile = 64 x 24 x 128>
   return
@@ -38,7 +38,7 @@ func.func @residual_chunks(%a: memref<?x?xf8E4M3FN>, %s: memref<?x?xf32>, %c: me
 // -----
 
 func.func @bias_chunks(%a: memref<?x?xf8E4M3FN>, %s: memref<?x?xf32>, %bias: memref<1x?xf16>, %d: memref<?x?xf32>) {
-  // expected-error @below {{tile N of 24 gives a thread 12 columns, but it reads the bias in chunks of 8 (16 bytes); take a tile N that is a multiple of 16}}
+  // expected-error @below {{tile N of 24 gives a thread 12 columns, but it reads the bias in chunks of 8 (16 bytes); set tile N to a multiple of 16}}
   fp8.blockwise_gemm ins(%a, %s, %a, %s : memref<?x?xf8E4M3FN>, memref<?x?xf32>, memref<?x?xf8E4M3FN>, memref<?x?xf32>)
     bias(%bias : memref<1x?xf16>) outs(%d : memref<?x?xf32>) config <tile = 64 x 24 x 128>
   return
@@ -49,7 +49,7 @@ func.func @bias_chunks(%a: memref<?x?xf8E4M3FN>, %s: memref<?x?xf32>, %bias: mem
 module @outer {
   module @inner {
     func.func @nested(%a: memref<?x?xf8E4M3FN>, %s: memref<?x?xf32>, %d: memref<?x?xbf16>) {
-      // expected-error @below {{must be in a function of the outermost module, beside which its kernel is put}}
+      // expected-error @below {{must be in a function of the outermost module, which also gets its kernel}}
       fp8.blockwise_gemm ins(%a, %s, %a, %s : memref<?x?xf8E4M3FN>, memref<?x?xf32>, memref<?x?xf8E4M3FN>, memref<?x?xf32>)
         outs(%d : memref<?x?xbf16>)
       return
@@ -60,7 +60,7 @@ module @outer {
 // -----
 
 func.func @narrow_row(%a: memref<?x?xf8E4M3FN>, %as: memref<?x?xf32>, %bs: memref<?x?xbf16>, %d: memref<?x?xf32>) {
-  // expected-error @below {{tile N of 8 gives a thread 4 columns, but it reads B scales in chunks of 8 (16 bytes); take a tile N that is a multiple of 16}}
+  // expected-error @below {{tile N of 8 gives a thread 4 columns, but it reads B scales in chunks of 8 (16 bytes); set tile N to a multiple of 16}}
   fp8.blockwise_gemm ins(%a, %as, %a, %bs : memref<?x?xf8E4M3FN>, memref<?x?xf32>, memref<?x?xf8E4M3FN>, memref<?x?xbf16>)
     outs(%d : memref<?x?xf32>) config <tile = 64 x 8 x 128> {b_block = 1}
   return
@@ -79,7 +79,7 @@ func.func @stages_with_column_scales(%a: memref<?x?xf8E4M3FN>, %s: memref<?x?xf3
 
 // Two threads share a row of 240 columns, and no chunk of e4m3 ends in its middle.
 func.func @chunk_of_two_threads(%a: memref<?x?xf8E4M3FN>, %s: memref<?x?xf32>, %d: memref<?x?xf8E4M3FN>) {
-  // expected-error @below {{tile N of 240 gives a thread 120 columns, but it stores D in chunks of 16 (16 bytes); take a tile N that is a multiple of 32}}
+  // expected-error @below {{tile N of 240 gives a thread 120 columns, but it stores D in chunks of 16 (16 bytes); set tile N to a multiple of 32}}
   fp8.blockwise_gemm ins(%a, %s, %a, %s : memref<?x?xf8E4M3FN>, memref<?x?xf32>, memref<?x?xf8E4M3FN>, memref<?x?xf32>)
     outs(%d : memref<?x?xf8E4M3FN>) config <tile = 128 x 240 x 128>
   return

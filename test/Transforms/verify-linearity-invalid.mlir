@@ -2,7 +2,7 @@
 
 !end = !fp8.consumer<!fp8.pipeline<3, s: !fp8.tile<1x128xf32>>>
 // No fp8 op: the dialect does not see this function by itself.
-// expected-error @below {{handles linear values without 'fp8.linear' (L6); add the attribute, so that the function is checked}}
+// expected-error @below {{uses linear values without 'fp8.linear' (L6); add the attribute, so that the verifier checks the function}}
 func.func @drops_its_argument(%x: !end) {
   return
 }
@@ -11,7 +11,7 @@ func.func @drops_its_argument(%x: !end) {
 
 !end = !fp8.consumer<!fp8.pipeline<3, s: !fp8.tile<1x128xf32>>>
 func.func private @make() -> !end attributes {fp8.linear}
-// expected-error @below {{handles linear values without 'fp8.linear' (L6); add the attribute, so that the function is checked}}
+// expected-error @below {{uses linear values without 'fp8.linear' (L6); add the attribute, so that the verifier checks the function}}
 func.func @drops_a_result() {
   %x = func.call @make() : () -> !end
   return

@@ -103,7 +103,7 @@ def test_an_old_driver(on_gpu):
         except fp8.DeviceError as error:
             print(error)
     """, driver="FP8_OLDCUDA")
-    assert told.count("it must be of CUDA 12.0 or later: update it\n") == 2
+    assert told.count("update it to CUDA 12.0 or later\n") == 2
 
 
 @pytest.mark.parametrize("capability", ["8.9", "12.0"])

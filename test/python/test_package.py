@@ -91,7 +91,7 @@ def test_logs_configurations_and_times(caplog, tmp_path):
         "configuration tile = 64 x 32 x 128, by the source: pinned": {"source": fp8.GemmSpec(config="tile = 64 x 32 x 128")},
         "configuration tile = 64 x 64 x 128, by the table of measurements: ": {"source": SPEC, "problem": (64, 7168, 2048), "tuned": str(table)},
         ", by the cost model: 'tile = ": {"source": SPEC, "problem": (64, 7168, 2048)},
-        "configuration left open, by the lowering: nothing is known of M, N and K": {"source": SPEC},
+        "configuration left open, by the lowering: M, N and K are unknown": {"source": SPEC},
     }
     caplog.set_level(logging.INFO, "fp8")
     for words, request in wanted.items():

@@ -57,7 +57,7 @@ public:
   virtual launch::Expected<runtime::Timing>
   time(const launch::Manifest &, const std::vector<launch::LaunchPlan> &) {
     return launch::Error{"--time needs a GPU: the time that the " + name() +
-                         " takes says nothing about one"};
+                         " takes does not predict the time on a GPU"};
   }
 };
 

@@ -45,7 +45,8 @@ void addProblemOptions(CLI::App &app, Options &options) {
   app.add_option("--n", options.n, "Rows of B, columns of D")->check(size);
   app.add_option("--k", options.k, "Columns of A and B")->check(size);
   app.add_option("--batch", options.batch,
-                 "Products, of a kernel whose operands have three dimensions")
+                 "Products in a batch, for kernels whose operands have three "
+                 "dimensions")
       ->check(size);
   app.add_option("--seed", options.seed, "Chooses the operands");
   using reference::DataKind;
@@ -56,17 +57,18 @@ void addProblemOptions(CLI::App &app, Options &options) {
                       "normal: quantised near-normal values; specials: with "
                       "NaN, infinities and zeros; ones: all 1");
   app.add_option("--beta", options.beta,
-                 "The factor of C; with 0, C is all NaN, since it is not read");
+                 "The factor of C; with 0, C is filled with NaN, since the "
+                 "kernel must not read it");
   using reference::Elementwise;
   addChoice<Elementwise>(app, "--elementwise", options.elementwise,
                          {{"none", Elementwise::None},
                           {"relu", Elementwise::Relu},
                           {"abs", Elementwise::Abs},
                           {"silu", Elementwise::Silu}},
-                         "The function that the kernel computes of each "
-                         "element, before the output scale");
+                         "The function that the kernel applies to each element "
+                         "before the output scale");
   app.add_option("--memory-limit", options.memoryLimit,
-                 "Bytes that all buffers together may take");
+                 "Limit for all buffers together, in bytes");
 }
 
 void addDeviceOptions(CLI::App &app, Options &options) {
@@ -75,64 +77,64 @@ void addDeviceOptions(CLI::App &app, Options &options) {
       ->check(CLI::Range(0, 1023))
       ->group(group);
   app.add_flag("--list-devices", options.listDevices,
-               "Print a line of JSON for each GPU and end")
+               "Print a line of JSON for each GPU and exit")
       ->group(group);
   app.add_option("--watchdog", options.watchdogSeconds,
-                 "Seconds after which a kernel that has not ended counts as "
-                 "one that hangs")
+                 "Seconds after which a kernel that still runs counts as hung")
       ->check(CLI::Range(0.001, 86400.0))
       ->group(group);
   app.add_flag("--time{20}", options.replays,
-               "Measure the kernel's time: the median of that many replays")
+               "Measure the kernel's time: the median of this many replays")
       ->check(CLI::Range(1u, 1000000u))
       ->group(group);
   addChoice<bool>(app, "--clock", options.flushClock,
                   {{"graph", false}, {"flush", true}},
                   "What --time measures. graph: a CUDA graph of launches over "
-                  "several sets of operands; flush: single launches, the L2 "
-                  "cache flushed before each")
+                  "several sets of operands; flush: single launches, with the "
+                  "L2 cache flushed before each")
       ->group(group);
   app.add_flag("--programmatic-launch", options.programmaticLaunch,
                "Launch with programmatic stream serialization: the kernel "
-               "waits by itself for the one before (griddepcontrol)")
+               "itself waits for the preceding kernel (griddepcontrol)")
       ->group(group);
 }
 
 void addSimulatorOptions(CLI::App &app, Options &options) {
   const std::string group = "Simulator";
   app.add_option("--schedule-seed", options.scheduleSeed,
-                 "Chooses the order of warps and of asynchronous work")
+                 "Seed of the order of warps and of asynchronous work")
       ->group(group);
   app.add_option("--schedules", options.schedules,
-                 "Runs that many schedule seeds, counting up; on a GPU that "
-                 "many times")
+                 "Run this many schedules, with consecutive seeds; on a GPU, "
+                 "run this many times")
       ->check(CLI::Range(1u, 1000000u))
       ->group(group);
   addChoice<bool>(app, "--completion", options.completeAtIssue,
                   {{"late", false}, {"at-issue", true}},
-                  "late: asynchronous work completes late; at-issue: at once, "
-                  "which hides faults")
+                  "late: asynchronous work completes late; at-issue: it "
+                  "completes at once, which hides faults")
       ->group(group);
   app.add_option("--multiprocessors", options.multiprocessors,
-                 "Multiprocessors the device has")
+                 "Multiprocessors of the simulated device")
       ->check(CLI::Range(1u, 65535u))
       ->group(group);
-  app.add_option("--resident-clusters", options.residentClusters,
-                 "Clusters that run at the same time (0: some, as the schedule "
-                 "seed chooses)")
+  app.add_option(
+         "--resident-clusters", options.residentClusters,
+         "Clusters that run at the same time (0: the schedule seed chooses)")
       ->check(CLI::Range(0u, 1024u))
       ->group(group);
   app.add_option("--step-limit", options.stepLimit,
-                 "Warp instructions a run may take")
+                 "Limit for the warp instructions of a run")
       ->group(group);
   app.add_flag("--barriers", options.barriers,
-               "Add to the JSON what every mbarrier saw: its count, phases, "
-               "arrivals and bytes")
+               "Add every mbarrier to the JSON: its count, phases, arrivals "
+               "and bytes")
       ->group(group);
-  app.add_option("--grid-limit", options.gridLimit, "Blocks a run may have")
+  app.add_option("--grid-limit", options.gridLimit,
+                 "Limit for the blocks of a run")
       ->group(group);
   app.add_option("--max-errors", options.maxErrors,
-                 "Errors after which a run stops")
+                 "Stop a run after this many errors")
       ->check(CLI::Range(1u, 1000000u))
       ->group(group);
 }
@@ -141,7 +143,7 @@ void addSimulatorOptions(CLI::App &app, Options &options) {
 std::optional<Options> parseCommandLine(int argc, const char *const *argv,
                                         int &exitCode) {
   Options options;
-  CLI::App app{"Runs a kernel that fp8-opt made, checks every element of its "
+  CLI::App app{"Runs a kernel that fp8-opt wrote, checks every element of its "
                "result, and prints one line of JSON last."};
   app.set_version_flag("--version", "fp8-run " FP8_VERSION);
   app.option_defaults()->always_capture_default(true);
@@ -151,16 +153,17 @@ std::optional<Options> parseCommandLine(int argc, const char *const *argv,
   app.add_option("--manifest", options.manifestPath,
                  "The launch manifest (default: OUT.ptx.json, or OUT.json)")
       ->type_name("FILE");
-  addChoice<BackendKind>(app, "--backend", options.backend,
-                         {{"sim", BackendKind::Simulator},
-                          {"cuda", BackendKind::CUDA},
-                          {"auto", BackendKind::Auto}},
-                         "Where it runs: a GPU, the simulator, or whichever "
-                         "there is");
+  addChoice<BackendKind>(
+      app, "--backend", options.backend,
+      {{"sim", BackendKind::Simulator},
+       {"cuda", BackendKind::CUDA},
+       {"auto", BackendKind::Auto}},
+      "Where to run the kernel. cuda: a GPU; sim: the simulator; auto: a GPU "
+      "if one can run it, else the simulator");
   app.add_option("--dump", options.dumpPath,
-                 "Write what the kernel wrote, one argument after the other, "
-                 "to a file; a kernel whose manifest names no problem then "
-                 "runs on bytes that tell where they are from")
+                 "Write the arguments that the kernel writes, one after the "
+                 "other, to a file; if the manifest names no problem, the "
+                 "inputs hold an address pattern")
       ->type_name("FILE");
   app.add_flag("-v,--verbose", options.verbose,
                "List the arguments and the launch");

@@ -101,10 +101,10 @@ launch::Expected<int64_t> readBBlock(const Manifest &manifest) {
   for (const auto &[name, value] : manifest.problemOptions) {
     if (name != "b_block")
       return Error{"blockwise_gemm has no option '" + name +
-                   "'; what it has is b_block"};
+                   "'; its only option is b_block"};
     if (value < 1 || value > gemm::kScaleBlock)
       return Error{"b_block is " + std::to_string(value) +
-                   "; from 1 to 128 rows of B can share a scale"};
+                   "; 1 to 128 rows of B can share a scale"};
     block = value;
   }
   return block;
@@ -122,18 +122,18 @@ std::optional<Error> checkScales(const Manifest &manifest) {
   int b = manifest.findArgument("b_scale").has_value() +
           manifest.findArgument("b_scale_row").has_value();
   if (manifest.problem == "gemm" && (a || b))
-    return Error{"the manifest has scales of blocks, which gemm has not; its "
-                 "problem is blockwise_gemm"};
+    return Error{"the manifest has block scales, but its problem is gemm; set "
+                 "the problem to blockwise_gemm"};
   if (b == 2)
-    return Error{"the manifest has both 'b_scale' and 'b_scale_row'; "
-                 "blockwise_gemm takes one of them"};
+    return Error{"the manifest has both 'b_scale' and 'b_scale_row'; remove "
+                 "one of them"};
   if (a != (b == 1))
     return Error{std::string("the manifest has no argument '") +
                  (a ? "b_scale" : "a_scale") +
-                 "', which blockwise_gemm needs beside '" +
+                 "', which blockwise_gemm needs together with '" +
                  (a ? "a_scale" : "b_scale") + "'"};
   if (manifest.findArgument("beta") && !manifest.findArgument("c"))
-    return Error{"the manifest has 'beta', but no 'c' for it to multiply"};
+    return Error{"the manifest has 'beta', but not 'c', which it multiplies"};
   return std::nullopt;
 }
 
@@ -151,10 +151,11 @@ std::optional<Error> checkOperands(const Manifest &manifest) {
                    listOperands(operands)};
     bool inBatch = isBatch(manifest) && !operand->common;
     if (argument.shape.size() != (inBatch ? 3 : 2))
-      return Error{"argument '" + argument.name + "' has rank " +
-                   std::to_string(argument.shape.size()) +
-                   (inBatch ? ", and d has 3; in a batch it has as many"
-                            : "; the operands of blockwise_gemm are matrices")};
+      return Error{
+          "argument '" + argument.name + "' has rank " +
+          std::to_string(argument.shape.size()) +
+          (inBatch ? ", but d has rank 3; in a batch both have the same rank"
+                   : "; the operands of blockwise_gemm are matrices")};
   }
   for (const char *name : {"a", "b", "d"})
     if (!manifest.findArgument(name))
@@ -172,7 +173,7 @@ operandTypesOf(const Manifest &manifest) {
   if (a != b && (byteSize(a) > 1 || byteSize(b) > 1))
     return Error{"'a' has element type " + std::string(tensor::spelling(a)) +
                  " and 'b' " + std::string(tensor::spelling(b)) +
-                 "; operands wider than 8 bits are of one type"};
+                 "; operands wider than 8 bits must have the same type"};
   return types;
 }
 
@@ -203,7 +204,7 @@ resolveSize(const Manifest &manifest, const std::string &flag,
   }
   if (fixed && asked && *asked != *fixed)
     return Error{"--" + flag + "=" + std::to_string(*asked) +
-                 " conflicts with " + fixedBy + ", compiled to be " +
+                 " conflicts with " + fixedBy + ", which the kernel fixes at " +
                  std::to_string(*fixed)};
   if (!fixed && !asked)
     return Error{"--" + flag + " is needed: the kernel leaves " + open +
@@ -317,8 +318,8 @@ launch::Expected<GemmSizes> resolveSizes(const Manifest &manifest,
       return batch.takeError();
     sizes.batch = *batch;
   } else if (options.batch) {
-    return Error{"--batch is for kernels whose operands have three "
-                 "dimensions; this one's are matrices"};
+    return Error{"--batch is for kernels whose operands have three dimensions; "
+                 "the operands of this kernel are matrices"};
   }
   return sizes;
 }

@@ -155,7 +155,7 @@ private:
     if (!outcome.errors.empty()) {
       log << "; " << outcome.errors.size() << " broken rule"
           << (outcome.errors.size() > 1 ? "s" : "")
-          << ", so the numbers mean nothing\n";
+          << ", so the numbers are meaningless\n";
       return;
     }
     log << "; largest error " << shortNumber(verdict.result.maxBoundRatio)
@@ -165,7 +165,7 @@ private:
       log << prefix << "error: wrong result: " << verdict.result.str() << "\n";
     if (verdict.paddingChanged)
       log << prefix
-          << "error: the kernel wrote between the rows of d, past column "
+          << "error: the kernel wrote to the padding of d, past column "
           << problem.sizes().n - 1 << "\n";
   }
 

@@ -115,8 +115,8 @@ public:
     log << prefix << "schedule " << schedule + 1 << "/" << backend.schedules()
         << ": " << outcome.summary << "\n";
     if (!outcome.errors.empty())
-      return launch::Error{"the kernel breaks a rule, so what it wrote means "
-                           "nothing"};
+      return launch::Error{
+          "the kernel breaks a rule, so its output is meaningless"};
     return download(values);
   }
 
@@ -165,7 +165,7 @@ std::string difference(const std::vector<uint8_t> &first,
   return "schedule " + std::to_string(schedule + 1) + " writes " +
          std::to_string(other[at]) + " to byte " + std::to_string(at) +
          " and schedule 1 " + std::to_string(first[at]) +
-         "; what a kernel writes may not depend on the order of its work";
+         "; the output of a kernel must not depend on the schedule";
 }
 } // namespace
 
@@ -184,7 +184,7 @@ Summary runBytes(const Options &options, const launch::Manifest &manifest,
   if (options.m || options.n || options.k || options.batch || options.beta ||
       options.replays)
     return refuse("--m, --n, --k, --batch, --beta and --time are for kernels "
-                  "whose manifest names a problem; this one names none");
+                  "whose manifest names a problem; this manifest names none");
   auto arguments = prepare(manifest, options.memoryLimit);
   if (!arguments)
     return refuse(arguments.error());

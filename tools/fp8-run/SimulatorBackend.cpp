@@ -68,7 +68,7 @@ public:
     bufferOptions.uninitialised = access == launch::Access::Write;
     auto address = device.allocate(name, bytes.size(), bufferOptions);
     if (!address)
-      return launch::Error{"no memory on the simulated device for '" + name +
+      return launch::Error{"the simulated device has no memory for '" + name +
                            "' (" + std::to_string(bytes.size()) + " bytes)"};
     // Not by Device::write, which would make a write-only buffer readable.
     if (!bytes.empty())

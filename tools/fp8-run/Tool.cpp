@@ -27,14 +27,15 @@ launch::Expected<launch::Manifest> loadManifest(const Options &options,
   if (!manifest)
     return launch::Error{path + ": " + manifest.error()};
   if (manifest->problem.empty() && options.dumpPath.empty())
-    return launch::Error{path + ": problem: the manifest names no problem, so "
-                                "fp8-run cannot tell what inputs to make; with "
-                                "--dump=FILE it takes bytes that tell where "
-                                "they are from, and writes what comes back"};
+    return launch::Error{
+        path + ": problem: the manifest names no problem, so fp8-run cannot "
+               "choose inputs; with --dump=FILE it fills the inputs with an "
+               "address pattern and writes the results to FILE"};
   if (!manifest->problem.empty() && manifest->problem != "blockwise_gemm" &&
       manifest->problem != "gemm")
-    return launch::Error{path + ": problem: '" + manifest->problem +
-                         "' is unknown; fp8-run knows blockwise_gemm and gemm"};
+    return launch::Error{
+        path + ": problem: '" + manifest->problem +
+        "' is unknown; fp8-run supports blockwise_gemm and gemm"};
   return manifest;
 }
 
@@ -51,7 +52,7 @@ launch::Expected<launch::Manifest> loadManifest(const Options &options,
   summary.backend = "cuda";
   summary.device = device.info().name;
   summary.kernel = manifest.kernel;
-  log << prefix << "error: " << message << "; this is the launch of "
+  log << prefix << "error: " << message << "; it was launched from "
       << options.ptxPath << "\n"
       << prefix << "FAIL" << std::endl;
   out << summary.json() << std::endl;
@@ -87,21 +88,22 @@ loadBackend(const Options &options, const std::string &image,
       if (manifest.debugWaits &&
           manifest.debugWaits->limitMs >= options.watchdogSeconds * 1000)
         log << prefix
-            << "the watchdog comes before this kernel's waits give up, after "
+            << "the watchdog ends the run before the waits of this kernel give "
+               "up, after "
             << manifest.debugWaits->limitMs
-            << " ms; a longer --watchdog lets it say what hangs\n";
+            << " ms; set a longer --watchdog to see which wait hangs\n";
       return makeCudaBackend(options, *device, image, manifest);
     }
     if (options.backend == BackendKind::CUDA)
-      return launch::Error{device.error() +
-                           " (--backend=cuda was asked for; --backend=sim "
-                           "needs no GPU)"};
+      return launch::Error{
+          device.error() +
+          " (--backend=cuda was given; --backend=sim needs no GPU)"};
     log << prefix << "using the simulator: " << device.error() << "\n";
   }
   if (runtime::isCubin(image))
     return launch::Error{options.ptxPath +
-                         " is a cubin, and the simulator runs PTX only: give "
-                         "it the PTX, or use a GPU"};
+                         " is a cubin, but the simulator runs PTX only; pass "
+                         "the PTX, or use a GPU"};
   return makeSimulatorBackend(options, image);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Which values are one handle: linear values followed through control flow,
-// acquire, release and their halves.
+// Groups linear values that are the same handle: follows them through control
+// flow, acquire, release and their halves.
 
 #ifndef FP8_ANALYSIS_HANDLEFLOW_H
 #define FP8_ANALYSIS_HANDLEFLOW_H
@@ -12,7 +12,7 @@
 
 namespace mlir::fp8 {
 
-/// What was done with one acquired stage, whatever names it had on the way.
+/// All uses of one acquired stage, under all values that name it.
 struct StageUse {
   SmallVector<AcquireOp> acquires;
   SmallVector<Operation *> handOvers;      ///< ops that hand it over
@@ -25,31 +25,32 @@ struct StageUse {
       readers; ///< ops by which threads read its tiles or its accumulator
 };
 
-/// The stage that the op hands over to the other side of its ring; null if it
-/// hands none over.
+/// The stage that the op hands over to the other side of its ring; null if
+/// there is none.
 Value getHandedOver(Operation *op);
 
-/// The linear values of a kernel, grouped. Two values are of one *stage* if one
-/// is handed on or signalled as the other; of one *end* if one is handed on,
-/// waited for, acquired, signalled, released or advanced as the other.
+/// The linear values of a kernel, in groups. Two values are in the same *stage*
+/// if one becomes the other by control flow or a signal. They are in the same
+/// *end* if one becomes the other by control flow, a wait, an acquire, a
+/// signal, a release or a step.
 class HandleFlow {
 public:
   explicit HandleFlow(Operation *kernel);
 
-  /// A number for the stage that the value names; equal for equal stages.
+  /// The number of the value's stage; equal for equal stages.
   unsigned getStage(Value value) const { return stages.find(value); }
-  /// What happens to each stage, by its number, in the order of the text.
+  /// The uses of each stage, by its number, in the order of the text.
   const llvm::MapVector<unsigned, StageUse> &getStageUses() const {
     return stageUses;
   }
-  /// A number for the end (or warp handle, or store queue) that the value
-  /// belongs to; equal for equal ends.
+  /// The number of the value's end (or warp handle, or store queue); equal for
+  /// equal ends.
   unsigned getEnd(Value value) const;
-  /// All ops that take the end's next slot, or wait for it, in the order of the
-  /// text. The end is their first operand.
+  /// All ops that take or await the end's next slot, in the order of the text.
+  /// The end is their first operand.
   ArrayRef<Operation *> getAcquires(unsigned end) const;
-  /// The ops that made the rings to which the handle may belong, in the order
-  /// of the text: several where control flow exchanges ends of one type.
+  /// The ops that make the rings to which the handle may belong, in the order
+  /// of the text. There are several if control flow exchanges ends of one type.
   ArrayRef<Operation *> getRings(Value handle) const;
 
 private:
@@ -73,7 +74,7 @@ private:
   void traceRings(Operation *kernel);
 
   mutable Groups stages, ends;
-  /// What each value goes on as, in the direction of control flow.
+  /// The values that each value becomes, in the direction of control flow.
   llvm::DenseMap<Value, SmallVector<Value, 2>> successors;
   llvm::DenseMap<Value, SmallVector<Operation *, 1>> rings;
   llvm::MapVector<unsigned, StageUse> stageUses;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What is derived from a linear kernel (phase 2): warps, arrival counts, bytes,
+// Derives the plan of a linear kernel (phase 2): warps, arrival counts, bytes,
 // shared memory, tensor memory.
 
 #ifndef FP8_ANALYSIS_KERNELPLAN_H
@@ -18,31 +18,32 @@ struct WarpRange {
   int64_t count = 0;
 };
 
-/// The CTAs whose slots the ring hands over together, 1 or 2.
+/// The number of CTAs whose slots the ring hands over together, 1 or 2.
 int64_t getCtaGroup(Type ring);
 
-/// One ring of a kernel, with what its plan is derived from.
+/// One ring of a kernel, with the facts from which its plan follows.
 struct PlannedRing : RingPlan {
   int64_t ctaGroup = 1;      ///< the CTAs whose slots are handed over together
   bool sharedAlongM = false; ///< the CTAs along M copy into each other's slots
   bool sharedAlongN = false; ///< those along N do
 
-  /// True if other CTAs copy into the slots, or wait for them.
+  /// True if other CTAs copy into the slots or wait for them.
   bool isShared() const {
     return ctaGroup == 2 || sharedAlongM || sharedAlongN;
   }
-  /// The CTAs whose MMA warps, or consuming threads, hand a slot of one CTA
-  /// back.
+  /// The number of CTAs whose MMA warps, or consuming threads, hand back a slot
+  /// of one CTA.
   int64_t getNumReleasers(ClusterShape cluster) const;
 };
 
-/// The registers of a thread. A kernel starts with as many for each as its
-/// warps leave; where warpgroups multiply into theirs, those that hold no
-/// fragments hand some over (PTX ISA, setmaxnreg).
+/// The registers of a thread. A kernel starts with the registers of the
+/// multiprocessor divided by its warps. Where warpgroups multiply into
+/// registers, the warps that hold no fragments give some registers to those
+/// that do (PTX ISA, setmaxnreg).
 struct RegisterPlan {
   int64_t atEntry = 0;
-  /// The roles whose threads take more, as their warps: whole warpgroups. None
-  /// where all keep what they start with.
+  /// The warps of the roles whose threads take more registers, in whole
+  /// warpgroups. Empty if all threads keep the registers that they start with.
   SmallVector<WarpRange> growing;
   int64_t multiply = 0; ///< of the threads that take more
   int64_t others = 0;   ///< of all other threads
@@ -51,8 +52,8 @@ struct RegisterPlan {
   bool takes(WarpRange warps) const;
 };
 
-/// The warps whose threads take more registers, in a kernel that is planned.
-/// Roles side by side are one range.
+/// The warps whose threads take more registers, in a planned kernel. Adjacent
+/// roles form one range.
 SmallVector<WarpRange> getGrowingWarps(FunctionOpInterface kernel);
 
 /// True if the kernel is linear, and its rings are no barriers yet.
@@ -61,36 +62,36 @@ bool hasRings(FunctionOpInterface kernel);
 /// True if `--fp8-plan-kernels` has planned the kernel.
 bool isPlanned(FunctionOpInterface kernel);
 
-/// Everything that lowering a kernel needs to know and that its text does not
+/// Everything that the lowering of a kernel needs and that the kernel does not
 /// state.
 class KernelPlan {
 public:
-  /// Analyses the kernel, or reports what is wrong with it at the op, with
-  /// notes at the causes.
+  /// Analyses the kernel. Reports each broken rule at its op, with notes at the
+  /// causes.
   static FailureOr<KernelPlan> analyze(FunctionOpInterface kernel);
 
-  /// Writes the plan on the kernel and its ops, as `fp8.plan`, in place of the
-  /// one that they may have.
+  /// Writes the plan on the kernel and its ops as `fp8.plan`, and replaces an
+  /// existing plan.
   void write(FunctionOpInterface kernel) const;
-  /// An error at the first op whose plan is not this one: the kernel has
-  /// changed since it was planned.
+  /// Emits an error at the first op whose plan differs from this one: the
+  /// kernel has changed since it was planned.
   LogicalResult check(FunctionOpInterface kernel) const;
 
-  /// What the hand-over of the stage depends on.
+  /// The facts on which the hand-over of the stage depends.
   StagePlan getStage(Value stage) const {
     return stages.lookup(flow->getStage(stage));
   }
   ClusterShape getCluster() const { return cluster; }
   WarpRange getWarps(RoleOp role) const { return roles.lookup(role); }
-  /// The warps to launch: those of the roles and, where registers are dealt out
-  /// to warpgroups, idle ones that make the last of these whole.
+  /// The warps to launch: the warps of the roles and, where warpgroups
+  /// redistribute registers, the idle warps that complete the last warpgroup.
   int64_t getNumWarps() const { return numWarps; }
   const PlannedRing &getRing(Operation *ring) const {
     return rings.find(ring)->second;
   }
-  /// The ops that made the rings to which a handle may belong: several where
-  /// control flow exchanges ends of one type. What the hand-over of a stage
-  /// depends on is the same for all of them.
+  /// The ops that make the rings to which a handle may belong. There are
+  /// several if control flow exchanges ends of one type; the hand-over of a
+  /// stage depends on the same facts for all of them.
   ArrayRef<Operation *> getRings(Value handle) const {
     return flow->getRings(handle);
   }
@@ -104,22 +105,23 @@ public:
   static int64_t getPayloadBytes(PipelineType ring);
   /// The distance between slots of a store queue, in bytes.
   static int64_t getSlotStride(StoreQueueType queue);
-  /// Who has slots of its own in a store queue: each warp or, where a tile has
-  /// the rows of a warpgroup, each warpgroup.
+  /// The number of warps or warpgroups with their own slots in a store queue:
+  /// the warps, or the warpgroups if a tile has the rows of a warpgroup.
   static int64_t getNumStagers(StoreQueueType queue);
-  /// Payloads begin at multiples of the widest alignment, that of swizzled
+  /// Payloads begin at multiples of the largest alignment, that of swizzled
   /// tiles.
   static constexpr int64_t kPayloadAlignment = 1024;
   static int64_t getQueueBytes(StoreQueueType queue) {
     return getNumStagers(queue) * queue.getDepth() * getSlotStride(queue);
   }
-  /// A slot of an exchange, and all that it takes up, in bytes.
+  /// The bytes of one slot of an exchange, and of the whole exchange.
   static int64_t getShareBytes(ExchangeType exchange);
   static int64_t getExchangeBytes(ExchangeType exchange) {
     return getExchangeEmptyBarrier(exchange) + 8;
   }
-  /// Offsets within an exchange, behind its slots, of the barrier of what has
-  /// come and of that of what has been read.
+  /// Offsets in an exchange, after its slots, of the barrier that completes
+  /// when all parts have arrived, and of the barrier that completes when all
+  /// parts have been read.
   static int64_t getExchangeFullBarrier(ExchangeType exchange) {
     return exchange.getCtas() * getShareBytes(exchange);
   }
@@ -136,7 +138,7 @@ public:
   }
 
 private:
-  /// What is written on the op; null on most.
+  /// The attribute to write on the op; null for most ops.
   Attribute getAttribute(Operation *op) const;
   StagePlan getStagePlan(Operation *op, Value stage) const;
   RingPlan getRingPlan(Operation *maker) const;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What was derived for a kernel, for people and for programs to read.
+// The report of a planned kernel, as text, JSON and a graph.
 
 #ifndef FP8_ANALYSIS_KERNELREPORT_H
 #define FP8_ANALYSIS_KERNELREPORT_H
@@ -10,7 +10,7 @@
 
 namespace mlir::fp8 {
 
-/// Who arrives at a barrier in one phase.
+/// The arrivals of one role at a barrier in one phase.
 struct ArrivalReport {
   std::string role;
   int64_t count; ///< arrivals of this role, of all CTAs that arrive
@@ -46,7 +46,7 @@ struct RoleReport {
   WarpRange warps;
 };
 
-/// Everything that is derived about a linear kernel, read from its plan.
+/// The report of a linear kernel, read from its plan.
 class KernelReport {
 public:
   /// The kernel must be planned (isPlanned).
@@ -57,8 +57,9 @@ public:
 
   void print(raw_ostream &os) const;
   llvm::json::Value toJSON() const;
-  /// Roles and rings as a graph, in the language of Graphviz: an edge for each
-  /// role that arrives at a barrier, with its count, and for each that waits.
+  /// Prints roles and rings as a graph in the language of Graphviz. Each role
+  /// that arrives at a barrier has an edge with its count, and each role that
+  /// waits has an edge.
   void printGraph(raw_ostream &os) const;
 
 private:
@@ -66,7 +67,7 @@ private:
   void addQueue(StoreQueueOp op);
   void addExchange(ExchangeOp op);
   void addOutputBarriers(OutputPipelineOp op, RingReport &report);
-  /// Of a thread, in the role that has the most.
+  /// The registers of a thread in the role that has the most.
   int64_t getMaxRegisters() const {
     return growing.empty() ? cta.registers : takenRegisters;
   }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the command lines of our tools have in common: what --help shows and
-// what --version says.
+// The common parts of the command lines of our tools: --help and --version.
 
 #ifndef FP8_BACKEND_COMMANDLINE_H
 #define FP8_BACKEND_COMMANDLINE_H
@@ -14,14 +13,14 @@ class OptionCategory;
 
 namespace mlir::fp8 {
 
-/// Makes `--version` name the tool and the version of fp8 before LLVM's, and
-/// `--help` leave out the options that are registered so far: LLVM's libraries
-/// register several hundred. `--help-hidden` still shows them. Tools call it
-/// before they register options of their own.
+/// Makes `--version` print the tool and the version of fp8 before the version
+/// of LLVM, and hides the options registered so far from `--help`, since LLVM's
+/// libraries register several hundred. `--help-hidden` still shows them. Tools
+/// call this before they register their own options.
 void beginCommandLine(llvm::StringRef tool);
 
-/// Makes `--help` leave out all options but those of `category`, those named in
-/// `names`, which move to `others`, and `--help` and its kin.
+/// Hides all options from `--help`, except the options of `category`, the
+/// options in `names`, which move to `others`, and the `--help` options.
 void showOnly(llvm::cl::OptionCategory &category,
               llvm::ArrayRef<llvm::StringRef> names,
               llvm::cl::OptionCategory &others);
@@ -29,8 +28,8 @@ void showOnly(llvm::cl::OptionCategory &category,
 /// True if an argument asks for `--help`.
 bool asksForHelp(int argc, const char *const *argv);
 
-/// Prints the passes and pipelines of ours with their options: those that have
-/// "fp8" in their name.
+/// Prints our passes and pipelines with their options: those with "fp8" in
+/// their name.
 void printOwnPasses();
 
 } // namespace mlir::fp8

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// PTX to a cubin by NVIDIA's assembler, ptxas, in a process of its own.
+// Assembles PTX to a cubin with NVIDIA's ptxas, in a separate process.
 
 #ifndef FP8_BACKEND_CUBIN_H
 #define FP8_BACKEND_CUBIN_H
@@ -33,17 +33,17 @@ struct PtxasOptions {
   /// The program; empty searches $FP8_PTXAS, PATH, $CUDA_HOME/bin,
   /// $CUDA_PATH/bin and /usr/local/cuda/bin, in this order.
   std::string path;
-  /// A spilled register or a ptxas warning (wgmma serialised, C7510, is one) is
-  /// an error.
+  /// Treats a spilled register or a warning of ptxas (such as C7510, wgmma
+  /// serialised) as an error.
   bool strict = false;
 };
 
-/// The program that `options` name, or an error that says where was looked and
-/// what to do.
+/// The program that `options` name, or an error that lists the places searched
+/// and says what to do.
 llvm::Expected<std::string> findPtxas(const PtxasOptions &options);
 
-/// Assembles `ptx`, whose .entry is `kernel`, for `chip`. The error holds
-/// ptxas' own messages.
+/// Assembles `ptx`, whose .entry is `kernel`, for `chip`. The error contains
+/// the messages of ptxas.
 llvm::Expected<Cubin> assemble(llvm::StringRef ptx, llvm::StringRef kernel,
                                llvm::StringRef chip,
                                const PtxasOptions &options);

@@ -24,8 +24,8 @@ struct EmitOptions {
   PtxasOptions ptxas;
 };
 
-/// Writes the output files of the kernel in `module`: all of them, or none and
-/// an error. `options.kind` is not MLIR.
+/// Writes the output files of the kernel in `module`. On failure it writes none
+/// and emits an error. `options.kind` is not MLIR.
 LogicalResult emit(ModuleOp module, const EmitOptions &options);
 
 } // namespace mlir::fp8

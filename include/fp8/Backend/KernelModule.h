@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Finds the one kernel of a module that is to be emitted.
+// Finds the kernel of a module to emit.
 
 #ifndef FP8_BACKEND_KERNELMODULE_H
 #define FP8_BACKEND_KERNELMODULE_H
@@ -21,13 +21,13 @@ struct KernelModule {
   StringRef getName() const;
 };
 
-/// The kernel `function` of a gpu.module. Emits an error when an op is not
-/// lowered to LLVM or NVVM, and when the gpu.module does not name one known
-/// chip.
+/// The kernel `function` of a gpu.module. Emits an error if an op is not
+/// lowered to LLVM or NVVM, or if the gpu.module does not name exactly one
+/// known chip.
 FailureOr<KernelModule> getKernelModule(FunctionOpInterface function);
 
 /// The kernel called `name`, or the only one when `name` is empty. Emits an
-/// error when there is none, when there are several to choose from, and where
+/// error if there is none, if there are several to choose from, and where
 /// getKernelModule does.
 FailureOr<KernelModule> findKernelModule(ModuleOp module, StringRef name);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a kernel is once it is compiled: PTX, launch manifest, cubin.
+// A compiled kernel: PTX, launch manifest, cubin.
 
 #ifndef FP8_BACKEND_KERNELOBJECT_H
 #define FP8_BACKEND_KERNELOBJECT_H
@@ -25,13 +25,13 @@ struct KernelObjectOptions {
   std::optional<PtxasOptions> assemble;
 };
 
-/// Makes the object of the kernel in `module`, which is in phase 4 and is not
-/// changed. Emits an error when there is no such kernel, or what one of the
-/// parts refuses, and ptxas' warnings as one at the kernel.
+/// Compiles the kernel in `module`, which is in phase 4 and is not changed.
+/// Emits an error if there is no such kernel or if a step fails, and one
+/// warning at the kernel with the warnings of ptxas.
 FailureOr<KernelObject> makeKernelObject(ModuleOp module,
                                          const KernelObjectOptions &options);
 
-/// The same of a kernel that was found, without a manifest.
+/// Compiles a kernel that was found, without a manifest.
 FailureOr<KernelObject>
 makeKernelObject(const KernelModule &kernel,
                  const std::optional<PtxasOptions> &ptxas);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The launch manifest, OUT.json: all that a launcher needs to know.
+// The launch manifest, OUT.json: everything that a launcher needs.
 
 #ifndef FP8_BACKEND_MANIFEST_H
 #define FP8_BACKEND_MANIFEST_H
@@ -13,12 +13,12 @@ namespace mlir::fp8 {
 /// docs/manifest.schema.json), pretty-printed JSON that ends in a newline; the
 /// same IR gives the same bytes.
 ///
-/// It is the symbolic export of the function that the launch is in. That
-/// function may do nothing else: sizes computed by arith from memref sizes,
-/// strides and device properties, cf.assert (a constraint, its message the
+/// The manifest is a symbolic export of the function that contains the launch.
+/// That function may contain only sizes computed by arith from memref sizes,
+/// strides and device properties, cf.assert (a constraint, whose message is the
 /// rule), and gpu.launch_func. Sizes are non-negative, so signed and unsigned
-/// forms of an operator mean the same. Whatever a manifest cannot express is an
-/// error at its op.
+/// forms of an operator are equivalent. An op that a manifest cannot express is
+/// an error at the op.
 ///
 /// Attributes read: on the function `fp8.problem` (string); on its arguments
 /// `fp8.name` (string, default "arg0", ...) and `fp8.access` ("read", "write"
@@ -26,8 +26,8 @@ namespace mlir::fp8 {
 FailureOr<std::string> emitManifest(gpu::LaunchFuncOp launch,
                                     const KernelModule &kernel);
 
-/// The same of the one launch of `kernel` in `module`; an error if there are
-/// none or several.
+/// The manifest of the only launch of `kernel` in `module`; an error if there
+/// is none, or more than one.
 FailureOr<std::string> emitManifest(ModuleOp module,
                                     const KernelModule &kernel);
 

@@ -10,13 +10,12 @@ class DialectRegistry;
 
 namespace mlir::fp8 {
 
-/// Registers the dialects and passes of MLIR that the lowering of a kernel
-/// uses, and no other: each one costs start-up time.
+/// Registers only the dialects and passes of MLIR that the lowering of a kernel
+/// uses, since each costs start-up time.
 void registerUpstream(DialectRegistry &registry);
 
-/// Runs fp8-opt: mlir-opt's command line, and --emit with the options that
-/// belong to it. The registry is one that registerFp8Tool has filled. Returns
-/// the exit status.
+/// Runs fp8-opt: the command line of mlir-opt, and --emit with its options.
+/// registerFp8Tool must have filled the registry. Returns the exit status.
 int runDriver(int argc, char **argv, DialectRegistry &registry);
 
 } // namespace mlir::fp8

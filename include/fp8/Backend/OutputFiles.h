@@ -15,12 +15,13 @@ struct OutputFile {
   std::string contents;
 };
 
-/// True for the standard output and for what exists and is no regular file
-/// (/dev/null, a pipe): written in place, and no second file goes beside it.
+/// True for the standard output, and for an existing path that is not a regular
+/// file (/dev/null, a pipe). Such a path is written in place, and gets no
+/// second file beside it.
 bool isStream(llvm::StringRef path);
 
-/// Writes each file beside its destination under a temporary name, then renames
-/// all. On failure what was there before is left as it was, and the error names
+/// Writes each file under a temporary name beside its destination, then renames
+/// all of them. On failure existing files are unchanged, and the error names
 /// the file.
 llvm::Error writeOutputFiles(llvm::ArrayRef<OutputFile> files);
 

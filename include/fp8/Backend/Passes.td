@@ -8,21 +8,16 @@ include "mlir/Pass/PassBase.td"
 
 def Fp8AttachKernelAttributes
     : Pass<"fp8-attach-kernel-attributes", "::mlir::gpu::GPUModuleOp"> {
-  let summary = "Give kernels the argument attributes that gpu.func cannot carry";
+  let summary = "gives kernels the argument attributes that gpu.func cannot carry";
   let description = [{
-    A TMA descriptor is a 128-byte kernel parameter that the kernel names by
-    its address in parameter space (CUDA driver API, `CUtensorMap`; PTX ISA
-    5.5.8). In LLVM that takes three argument attributes, which `gpu.func`
-    refuses or `convert-gpu-to-nvvm` drops; without them the kernel reads
-    its descriptor from the wrong place, and nothing reports it.
+    A TMA descriptor is a 128-byte kernel parameter that the kernel names by its address in parameter space (CUDA driver API, `CUtensorMap`;
+    PTX ISA 5.5.8). In LLVM such a parameter needs three argument attributes, which `gpu.func` rejects or `convert-gpu-to-nvvm` drops.
+    Without them the kernel reads its descriptor from the wrong address, and no tool reports the error.
 
-    The pass reads the function attribute `fp8.tensor_map_args`, which lists
-    the indices of such arguments and survives that conversion, and attaches
-    `llvm.byval`, `nvvm.grid_constant` and `llvm.align = 64` to them.
-    It also aligns dynamic shared memory (a zero-length external array in
-    address space 3) to 1024 bytes, as the 128-byte swizzle of TMA and of the
-    tensor cores demands (PTX ISA 5.5.6). Other functions and attributes stay as
-    they are; the pass is idempotent.
+    The pass reads the function attribute `fp8.tensor_map_args`, which lists the indices of such arguments and survives that conversion, and
+    attaches `llvm.byval`, `nvvm.grid_constant` and `llvm.align = 64` to them. It also aligns dynamic shared memory (a zero-length external
+    array in address space 3) to 1024 bytes, as the 128-byte swizzle of TMA and of the tensor cores requires (PTX ISA 5.5.6). Other
+    functions and attributes are unchanged. The pass is idempotent.
 
     Before:
 
@@ -51,22 +46,20 @@ def Fp8AttachKernelAttributes
 }
 
 def Fp8LowerLaunches : Pass<"fp8-lower-launches", "::mlir::ModuleOp"> {
-  let summary = "Embed kernels, and launch them by a call of the runtime's C API";
+  let summary = "embeds kernels, and launches them by a call of the runtime's C API";
   let description = [{
-    Takes host and device code to one program. Each `gpu.launch_func` becomes a call of `fp8HostLaunch`
-    (`fp8-c/Host.h`, `libfp8host.so`), which loads the kernel at its first launch, launches it and waits for its
-    end. PTX or a cubin (`emit`) and the launch manifest are constants of the module. A call that fails ends the
-    program with a message, as `cf.assert` does.
+    Combines host and device code in one program. Each `gpu.launch_func` becomes a call of `fp8HostLaunch` (`fp8-c/Host.h`,
+    `libfp8host.so`), which loads the kernel at its first launch, launches it and waits until it ends. PTX or a cubin (`emit`) and the
+    launch manifest are constants of the module. A call that fails ends the program with a message, as `cf.assert` does.
 
-    Requires: what `--emit=ptx` requires of kernels, and of each function that launches one: it does nothing else, and
-    its arguments are strided memrefs. Its checks are left to the runtime, which finds them in the manifest. A
-    kernel may be launched by several functions.
+    Requires: kernels as `--emit=ptx` requires them. A function that launches a kernel does nothing else, and its arguments are strided
+    memrefs. The runtime performs its checks, which it finds in the manifest. Several functions may launch the same kernel.
 
-    Ensures: no `gpu.module` that was launched is left, and nothing of the fp8 and gpu dialects in the functions that launched
-    them: memref, arith and llvm ops are there instead. Everything else stays as it is, a `gpu.module` that
-    nothing launches as well. MLIR's own passes lower the rest.
+    Ensures: no launched `gpu.module` remains, and the functions that launched them contain no op of the fp8 and gpu dialects, but memref,
+    arith and llvm ops instead. Everything else is unchanged, including a `gpu.module` that nothing launches. MLIR's own passes lower the
+    rest.
 
-    Of this, nothing but the constants and the function is left, which calls:
+    Before:
 
     ```mlir
     module attributes {gpu.container_module} {
@@ -85,6 +78,8 @@ def Fp8LowerLaunches : Pass<"fp8-lower-launches", "::mlir::ModuleOp"> {
     }
     ```
 
+    After, with the kernel as a constant:
+
     ```mlir-fragment
     llvm.mlir.global internal @scale() : !llvm.struct<(ptr, i64, ptr, ptr)> { ... }  // image, bytes, manifest, loaded
     func.func @launch(%x: memref<?xf32>) {
@@ -99,7 +94,7 @@ def Fp8LowerLaunches : Pass<"fp8-lower-launches", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [
-    Option<"kind", "emit", "::mlir::fp8::EmitKind", "::mlir::fp8::EmitKind::PTX", "what is embedded: ptx or cubin", [{
+    Option<"kind", "emit", "::mlir::fp8::EmitKind", "::mlir::fp8::EmitKind::PTX", "the image to embed: ptx or cubin", [{
       ::llvm::cl::values(clEnumValN(::mlir::fp8::EmitKind::PTX, "ptx", "PTX, which the driver or the simulator compiles"),
                          clEnumValN(::mlir::fp8::EmitKind::Cubin, "cubin", "a cubin (runs ptxas)"))}]>,
     Option<"ptxas", "ptxas", "std::string", "", "the ptxas to run (default: $FP8_PTXAS, PATH, CUDA)">];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The chips that there is code for, and every fact about them that the
-// compiler, the cost model, the simulator, the checker or a launcher uses.
-// Nothing else compares a chip's name, or states what a chip has.
+// The supported chips, and every fact about them that the compiler, the cost
+// model, the simulator, the checker or a launcher uses. No other code compares
+// the name of a chip or states what a chip has.
 #ifndef FP8_CHIP_CHIP_H
 #define FP8_CHIP_CHIP_H
 
@@ -32,20 +32,20 @@ private:
   size_t count;
 };
 
-/// Where a matrix product's sums lie, and which threads start it.
+/// Where the sums of a matrix product are, and which threads start it.
 enum class MmaEngine {
   Warpgroup,   ///< in the registers of a warpgroup: wgmma
   TensorMemory ///< in tensor memory, one thread starts it: tcgen05.mma
 };
 
-/// What some chips have and others lack.
+/// A feature that only some chips have.
 enum class Feature : uint32_t {
   TensorMemory = 1,
   WarpgroupMma = 2,
   ClusterLaunchControl = 4,
 };
 
-/// Some features: a bit each.
+/// A set of features, one bit for each.
 class FeatureSet {
 public:
   constexpr FeatureSet() = default;
@@ -68,7 +68,7 @@ constexpr FeatureSet operator|(Feature lhs, Feature rhs) {
   return FeatureSet(lhs) | rhs;
 }
 
-/// How diagnostics speak of a feature, and how its instructions begin.
+/// The name of a feature in diagnostics, and the prefix of its instructions.
 struct FeatureInfo {
   Feature feature;
   std::string_view name;     ///< "tensor memory"
@@ -76,29 +76,29 @@ struct FeatureInfo {
   std::string_view cure;     ///< beside another chip; may be empty
 };
 
-/// What a chip's tensor cores keep of a sum of products of 8 bits.
+/// The precision of sums of 8-bit products in the tensor cores of a chip.
 enum class PartialSums {
   Float32,     ///< every bit of f32
   FourteenBits ///< 14 bits of the fraction (docs/Numerics.md)
 };
 
 struct Chip {
-  /// The name of `chip=`, of `.target` in PTX, and of LLVM's processor. Only
-  /// names of one chip (`a`) or family (`f`): the instructions of tensor cores
-  /// exist on no other target.
+  /// The name in `chip=`, in `.target` of PTX, and of LLVM's processor. It ends
+  /// in `a` (one chip) or `f` (a family), since no other target has the
+  /// instructions of tensor cores.
   const char *name;
   const char *llvmFeatures; ///< LLVM's feature string: the PTX ISA version
   MmaEngine engine;
   FeatureSet features;
   PartialSums partialSums;
   /// Bytes of shared memory that one CTA can have, static and dynamic (CUDA
-  /// programming guide, technical specifications): 228 KiB less the 1 KiB that
-  /// the system keeps.
+  /// programming guide, technical specifications): 228 KiB minus the 1 KiB that
+  /// the system reserves.
   int64_t sharedMemoryPerCta;
-  /// Columns of tensor memory of a multiprocessor (PTX ISA 9.7.16.1); 0 where
-  /// there is none.
+  /// Columns of tensor memory of a multiprocessor (PTX ISA 9.7.16.1); 0 if it
+  /// has none.
   int64_t tensorMemoryColumns;
-  /// What the cost model knows of a GPU with the chip.
+  /// The constants of the cost model for a GPU with the chip.
   const Machine *machine;
 
   bool has(FeatureSet others) const { return features.contains(others); }
@@ -113,16 +113,16 @@ const Chip *lookup(std::string_view name);
 /// "sm_90a, sm_100a": the chips that have all of `features`, for messages.
 std::string getNames(FeatureSet features = {});
 
-/// Every feature, the one that a lack is reported of first at the front.
+/// Every feature, in the order in which diagnostics report that one is missing.
 Table<FeatureInfo> getFeatures();
 
-/// What a diagnostic says about code for `chip` that requires `required`:
-/// "requires tensor memory, which sm_90a lacks; lower for sm_100a or sm_103a".
-/// Empty if the chip has all of it.
+/// The text of a diagnostic for code that requires `required`, which `chip`
+/// lacks: "requires tensor memory, which sm_90a lacks; lower for sm_100a or
+/// sm_103a". Empty if the chip has all of it.
 std::string describeLack(FeatureSet required, const Chip &chip);
 
-/// The largest budgets of any chip. Types are checked against these: they know
-/// of no chip.
+/// The largest budgets of any chip. Type verifiers use these, since a type has
+/// no chip.
 int64_t getMostSharedMemory();
 int64_t getMostTensorMemoryColumns();
 

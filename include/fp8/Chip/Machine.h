@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the cost model knows of a GPU: rates, latencies and sizes
-// (docs/Chooser.md says how each was found).
+// The constants of a GPU in the cost model: rates, latencies and sizes.
+// docs/Chooser.md says how each was determined.
 #ifndef FP8_CHIP_MACHINE_H
 #define FP8_CHIP_MACHINE_H
 
@@ -9,46 +9,53 @@
 
 namespace fp8::chip {
 
-/// The constants of the cost model (fp8/Tuning/CostModel.h). Cycles are those
-/// of an SM.
+/// The constants of the cost model (fp8/Tuning/CostModel.h). Cycles are SM
+/// cycles.
 struct Machine {
   const char *name;
   int64_t multiprocessors;
   double gigahertz;
-  /// Multiply-adds of e4m3 that the tensor cores of an SM do in a cycle.
+  /// Multiply-adds of e4m3 that the tensor cores of an SM perform in a cycle.
   double multiplyAddsPerCycle;
   /// The smallest M that an MMA is charged for.
   int64_t mmaRows;
-  /// The part of that rate that lasts; and the cycles that a byte from L2 costs
-  /// beside, for both take power.
+  /// The fraction of that rate that an SM sustains; and the additional cycles
+  /// for each byte from L2, since both take power.
   double sustainedShare, l2PowerCycles;
-  /// From a warpgroup's wait for operands to its product, beside the MMA; what
-  /// is left of it where the next product is started early.
+  /// The latency from a warpgroup's wait for operands to its product, in
+  /// addition to the MMA; and the part of it that remains if the next product
+  /// is started early.
   double productCycles, overlappedProductCycles;
-  /// To promote a product beside one multiply-add a sum; for each further part
-  /// of the columns that has B scales of its own.
+  /// The cost to promote a product, in addition to one multiply-add for each
+  /// sum; and the cost for each further part of the columns with its own B
+  /// scales.
   double promotionCycles, scalePartCycles;
-  /// Bytes that an SM takes in, and that L2 gives to all, in a cycle.
+  /// Bytes that an SM receives in a cycle, and that L2 delivers to all SMs in a
+  /// cycle.
   double l1BytesPerCycle, l2BytesPerCycle;
-  /// Bytes that memory moves in a nanosecond, and that one SM draws of them.
+  /// Bytes that memory moves in a nanosecond, for all SMs and for one SM.
   double dramBytesPerNs, dramBytesPerNsOfOne;
-  /// From a copy's start to its bytes, under load.
+  /// The latency of a copy under load.
   double loadLatencyNs;
-  /// What a row of a box costs that lies beyond the operand, all SMs together.
+  /// The cost of a row of a box outside the operand, for all SMs together.
   double fillPs;
-  /// To begin and end a kernel; what a cluster takes longer; to exchange sums
-  /// among two CTAs, and for each doubling of their number.
+  /// The time to begin and end a kernel; the additional time of a cluster; the
+  /// time to exchange sums between two CTAs, and for each doubling of their
+  /// number.
   double launchUs, clusterUs, exchangeUs;
-  /// Of a launch, what a programmatic one does while the kernel in front ends.
+  /// The part of a launch that a programmatic launch overlaps with the end of
+  /// the preceding kernel.
   double earlyUs;
-  /// By which part the loop of such a kernel takes longer where it leaves SMs
-  /// idle but not half of them, for its CTAs stand where SMs were free; and
-  /// where those are CTAs of clusters, or several rows of tiles read the same
-  /// B.
+  /// The fraction by which the loop of such a kernel takes longer if it leaves
+  /// SMs idle, but fewer than half of them, since its CTAs run where SMs were
+  /// free; and the fraction if those CTAs are in clusters, or if several rows
+  /// of tiles read the same B.
   double earlyIdleShare, earlyTogetherShare;
-  /// SMs that clusters of more than two CTAs find: they do not cross GPCs.
+  /// The SMs that clusters of more than two CTAs can use, since they do not
+  /// cross GPCs.
   int64_t clusterMultiprocessors;
-  /// To store a tile: once, and for each column of a warpgroup's 64 rows.
+  /// The time to store a tile: a constant, and the time for each column of a
+  /// warpgroup's 64 rows.
   double epilogueCycles, epilogueColumnCycles;
 };
 

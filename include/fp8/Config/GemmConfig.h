@@ -14,8 +14,8 @@
 
 namespace fp8::config {
 
-/// The CTAs of the largest cluster; more than 8 need the launcher's consent
-/// (CUDA programming guide, thread block clusters).
+/// The number of CTAs in the largest cluster. More than 8 need a launch
+/// attribute (CUDA programming guide, thread block clusters).
 inline constexpr int64_t kMaxClusterSize = 16;
 
 /// The CTAs of a cluster along M and N, and those that divide K.
@@ -24,14 +24,14 @@ struct ClusterShape {
   int64_t getSize() const { return m * n * k; }
 };
 
-/// How output tiles are given to CTAs.
+/// How output tiles are assigned to CTAs.
 enum class SchedulerKind {
   OneTile,              ///< each CTA computes one
   Persistent,           ///< each CTA computes every Nth, N CTAs being resident
   ClusterLaunchControl, ///< a CTA asks for the next tile
 };
 
-/// The word of each scheduler, in the order of the enumeration.
+/// The name of each scheduler, in the order of the enumeration.
 const std::vector<std::string_view> &getSchedulerWords();
 std::string_view stringify(SchedulerKind kind);
 
@@ -44,10 +44,10 @@ struct GemmConfig {
   int64_t stages = 0;       ///< slots of the ring of A and B; 0: as many as fit
   int64_t accumulators = 0; ///< in tensor memory; 0: as many as fit
   SchedulerKind scheduler = SchedulerKind::Persistent;
-  /// Rows, or columns, of clusters' tiles that are computed together, for L2;
-  /// 0: the schedule chooses.
+  /// Rows, or columns, of blocks that are computed together, for L2; a block is
+  /// the tiles of a cluster. 0: the schedule chooses.
   int64_t band = 0;
-  /// The kernel may start while the kernel in front of it ends.
+  /// The kernel may start while the preceding kernel ends.
   bool programmatic = false;
 
   /// The rows of D that one CTA computes, and the rows of B that it holds.
@@ -55,7 +55,7 @@ struct GemmConfig {
   int64_t getCtaColumns() const { return tileN / ctaGroup; }
 };
 
-/// The values of a number: multiples of `step` in least..most.
+/// The valid values of a number: multiples of `step` in least..most.
 struct Limits {
   int64_t least, most;
   std::string_view reason = {}; ///< in diagnostics; may be empty
@@ -67,7 +67,7 @@ struct Number {
   int64_t (*get)(const GemmConfig &config);
   void (*set)(GemmConfig &config, int64_t value);
   std::string_view name; ///< in diagnostics
-  /// None if the numbers of other fields limit this one.
+  /// None if the limits depend on other fields.
   std::optional<Limits> limits;
 };
 
@@ -76,15 +76,14 @@ struct Field {
   std::string_view name;
   /// The value: numbers with " x " between them.
   std::vector<Number> numbers;
-  /// If there are any, the value is one of these words; the number is its
-  /// place.
+  /// If not empty, the value is one of these words, and the number is its
+  /// index.
   std::vector<std::string_view> words;
   std::string_view documentation; ///< what the field says; docs/Gemm.md has it
-  /// Gives the field the value that it has where it is left out. The fields in
-  /// front of it have their values.
+  /// Sets the field to its default. The preceding fields are set already.
   void (*setDefault)(GemmConfig &config);
 
-  /// True if the field has the value that it has where it is left out.
+  /// True if the field has its default value.
   bool isDefault(const GemmConfig &config) const;
 };
 
@@ -92,11 +91,12 @@ struct Field {
 /// written.
 const std::vector<Field> &getFields();
 
-/// The fields that are not left out: "tile = 64 x 64 x 128, split_k = 4".
+/// The fields without their default values, and the tile: "tile = 64 x 64 x
+/// 128, split_k = 4".
 std::string stringify(const GemmConfig &config);
 
-/// What no chip can compute, as a diagnostic says it; empty if there is
-/// nothing.
+/// The text of a diagnostic if no chip can compute the configuration; empty
+/// otherwise.
 std::string findFault(const GemmConfig &config);
 
 bool operator==(const GemmConfig &lhs, const GemmConfig &rhs);

@@ -7,27 +7,27 @@
 include "mlir/Pass/PassBase.td"
 
 def ConvertLinalgToFp8 : Pass<"convert-linalg-to-fp8", "::mlir::ModuleOp"> {
-  let summary = "makes GEMM ops of linalg ops that compute the same (into phase 0)";
+  let summary = "converts linalg ops that compute a blockwise-scaled GEMM to GEMM ops (into phase 0)";
   let description = [{
-    Finds sums over K of upcast f8E4M3FN operands times the scales of their blocks, in f32, and what is done to the sum after that, and makes one
-    `fp8.blockwise_gemm` of it. It does not go by the names of ops: each op is taken as its indexing maps and its body, so that named ops, `linalg.contract`,
-    `linalg.elementwise` and generics are one form, and one op or several make no difference; expand_shape, collapse_shape, transposes, broadcasts and copies
-    are looked through. `docs/embedding.md` lists what is accepted.
+    Finds sums over K of extended f8E4M3FN operands times the scales of their blocks, in f32, with the steps that follow the sum, and
+    replaces them by one `fp8.blockwise_gemm`. The pass matches the indexing maps and the body of each op, not its name. Named ops,
+    `linalg.contract`, `linalg.elementwise` and generics are therefore equivalent, and so are one op and several. The pass looks through
+    expand_shape, collapse_shape, transposes, broadcasts and copies. `docs/embedding.md` lists what it accepts.
 
-    The GEMM op stands in the place of the last op that it replaces. Ops are taken out with the buffers, fills and views that they alone used;
-    what others read stays.
+    The GEMM op takes the place of the last op that it replaces. The pass removes the replaced ops, with the buffers, fills and views that
+    only they use. Values with other readers remain.
 
-    What is computed: the same sum; its f32 terms may be added in another order, and scales multiply the sum over a block, not each product. It is a GEMM
-    of f8E4M3FN only if everything is computed in f32 and rounded once at the end.
+    The GEMM op computes the same sum. It may add the f32 terms in another order, and scales multiply the sum over a block instead of each
+    product. The pass matches a GEMM of f8E4M3FN only if all of it is computed in f32 and rounded once at the end.
 
-    Requires: D overlaps no operand that is another argument or of another op. That it overlaps none in the same buffer, unless it is C itself, is checked, by
-    the offsets of subviews. A `beta` that is 0 when the kernel runs means that C is not read, so that its NaNs do not reach D. Where ops that stay, between
-    those that are replaced, may write or free an operand, nothing is changed. On tensors, operands are tensors of memrefs (`bufferization.to_tensor` with
-    `restrict`, in the same block) or any other, of which `bufferization.to_buffer` makes memrefs, and the result goes to a memref by
-    `bufferization.materialize_in_destination`.
+    Requires: D overlaps no operand that is another function argument or the result of another op. The pass checks, by the offsets of
+    subviews, that D overlaps no operand in the same buffer, except that D may be C. A `beta` that is 0 when the kernel runs means that C is
+    not read, so that its NaNs do not reach D. If a remaining op between the replaced ops may write or free an operand, the pass changes
+    nothing. On tensors, an operand is a tensor of a memref (`bufferization.to_tensor` with `restrict`, in the same block), or another
+    tensor, which `bufferization.to_buffer` turns into a memref. `bufferization.materialize_in_destination` writes the result to a memref.
 
-    Ensures: a reduction of f8 products is in a GEMM op that verifies, or exactly as it was; then a remark says why, with notes at the causes. Where the GEMM op
-    does not do all that follows, a remark stands at the first op that is left.
+    Ensures: a reduction of f8 products becomes a GEMM op that verifies, or is unchanged. If it is unchanged, a remark says why, with notes
+    at the causes. If the GEMM op covers only some of the steps after the sum, a remark points at the first op that remains.
 
     Before:
 
@@ -193,17 +193,19 @@ def ConvertFp8ToNVVM : Pass<"convert-fp8-to-nvvm", "::mlir::ModuleOp"> {
 }
 
 def Fp8DebugWaits : Pass<"fp8-debug-waits", "::mlir::ModuleOp"> {
-  let summary = "makes the waits of kernels that are lowered later give up, and say what they waited for";
+  let summary = "makes waits of kernels that are lowered later time out and report what they waited for";
   let description = [{
-    For a kernel that hangs on a GPU. Gives the module `fp8.debug_waits`, the limit in milliseconds; `convert-fp8-to-nvvm` then lowers every wait for an
-    mbarrier (of rings, accumulators, work queues, and the one before tensor memory is freed) with a look at the clock after each try that failed: one at the
-    beginning takes as long as ever. Where a phase has not come after that time, the first lane of the warp writes down its CTA, its warp, the
-    barrier, the parity and how long it has waited, for others to do the same waits 50 ms, and traps. The launch manifest then has
-    `debug_waits`: the names of roles, rings and barriers, and the variable through which the runtime and `fp8-run` read the records, which they print.
+    Helps to debug a kernel that hangs on a GPU. The pass sets `fp8.debug_waits` on the module, the limit in milliseconds.
+    `convert-fp8-to-nvvm` then makes every wait for an mbarrier (of rings, accumulators, work queues, and before tensor memory is freed)
+    check the clock after each failed try; the first try costs the same as without the pass. If a phase has not completed within the limit,
+    the first lane of the warp records its CTA, its warp, the barrier, the parity and the time it waited, waits 50 ms for other warps to do
+    the same, and traps. The launch manifest then has `debug_waits`: the names of roles, rings and barriers, and the variable through which
+    the runtime and `fp8-run` read and print the records.
 
-    Named barriers, cluster barriers and waits for stores have no such limit: nothing can interrupt them. `--fp8-gemm-to-ptx=debug-waits=MS` runs this pass.
+    Named barriers, cluster barriers and waits for stores have no such limit, because nothing can interrupt them.
+    `--fp8-gemm-to-ptx=debug-waits=MS` runs this pass.
 
-    Requires: kernels in phase 0, 1 or 2; one that is lowered already is an error.
+    Requires: kernels in phase 0, 1 or 2. A kernel that is already lowered is an error.
 
     Before:
 
@@ -221,17 +223,17 @@ def Fp8DebugWaits : Pass<"fp8-debug-waits", "::mlir::ModuleOp"> {
     }
     ```
   }];
-  let options = [Option<"limit", "limit-ms", "int64_t", "2000", "milliseconds that a wait may take">];
+  let options = [Option<"limit", "limit-ms", "int64_t", "2000", "the time limit of a wait in milliseconds">];
 }
 
 def Fp8AttachChip : Pass<"fp8-attach-chip", "::mlir::ModuleOp"> {
-  let summary = "names the chip that kernels are lowered for";
+  let summary = "attaches the chip that kernels are lowered for";
   let description = [{
-    Gives each `gpu.module` without a target the `#nvvm.target` of the chip, with the PTX version that its
-    instructions need. An unknown chip is an error, and so is the first op that requires a feature which the chip lacks (FeatureOpInterface; ops of NVVM by
-    their names). Where the module has targets, each of those must have the feature.
+    Gives each `gpu.module` without a target the `#nvvm.target` of the chip, with the PTX version that its instructions need. An unknown
+    chip is an error. So is the first op that requires a feature which the chip lacks (FeatureOpInterface; for ops of NVVM, their names). If
+    the module has targets, each of them must have the feature.
 
-    Requires: phase 2. Behind it `--convert-fp8-to-nvvm` makes assembly of some ops, which nothing checks before ptxas does.
+    Requires: phase 2. Later, `--convert-fp8-to-nvvm` turns some ops into inline assembly, which only ptxas checks.
 
     Before:
 

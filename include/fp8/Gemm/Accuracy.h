@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How far a right result of the GEMM may be from the reference.
+// How far a correct result of the GEMM may be from the reference.
 // docs/Numerics.md derives the numbers.
 #ifndef FP8_GEMM_ACCURACY_H
 #define FP8_GEMM_ACCURACY_H
@@ -9,19 +9,20 @@
 
 namespace fp8::gemm {
 
-/// What of the sum of an element's magnitudes its error may be, beside the
-/// rounding to D's type: tensor cores keep few bits of products of 8 bits.
+/// The largest error of an element as a fraction of the sum of its magnitudes,
+/// in addition to the rounding to D's type. Tensor cores keep few bits of sums
+/// of 8-bit products.
 constexpr double kMagnitudeShare = 0x1p-11;
 
-/// Largest relative Frobenius distances of a right, large result from the
+/// The largest relative Frobenius distances of a correct, large result from the
 /// rounded reference, for a type of D.
 struct FrobeniusFloors {
   tensor::ElementType type;
   double float32; ///< where the sums of products are kept in f32
-  /// Where 14 bits of them are kept: a sum that is off by 2^-13 of itself
+  /// If 14 bits of the sums are kept: a sum with a relative error of 2^-13
   /// rounds the other way more often.
   double fourteenBits;
-  /// What joins the floor where tanh.approx.f32 of a GPU made the result.
+  /// What to add to the floor if a GPU's tanh.approx.f32 computed the result.
   double tanh;
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The operands of the blockwise-scaled GEMM, fp8.blockwise_gemm: the one table
+// The operands of the blockwise-scaled GEMM, fp8.blockwise_gemm: the only table
 // of their names, extents and types. The op's verifier, the host code of a
-// launch, fp8-run and the Python package read it. docs/Semantics.md has the
+// launch, fp8-run and the Python package use it. docs/Semantics.md has the
 // rules.
 #ifndef FP8_GEMM_OPERANDS_H
 #define FP8_GEMM_OPERANDS_H
@@ -37,7 +37,7 @@ enum class Operand : unsigned {
   DScale
 };
 
-/// What an extent of an operand is counted in.
+/// The axis that an extent of an operand covers.
 enum class Axis { One, M, N, K };
 
 /// The number of blocks that cover an axis: 1, N, ceil(K/128).

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The cluster family: what CTAs that run together do apart.
+// The cluster family: work that one CTA of a cluster does for the others.
 
 #ifndef FP8_IR_CLUSTER
 #define FP8_IR_CLUSTER
@@ -8,12 +8,14 @@ include "fp8/IR/Fp8Base.td"
 
 def Fp8_LeadingCtaOp : Fp8_Op<"leading_cta", [Fp8_RoleWork<"Any">, InLinearFunction, Fp8_LinearOpInterface,
     DeclareOpInterfaceMethods<RegionBranchOpInterface, ["getEntrySuccessorOperands"]>]> {
-  let summary = "what one CTA does for its pair or its cluster";
+  let summary = "runs its body in the leading CTA of a pair or cluster";
   let description = [{
-    The body runs in the leading CTA alone: `of pair` in the one of even rank, `of cluster` in that of rank 0. It takes values as arguments and gives values of the
-    same types back by its yield; in the other CTAs the operands pass through to the results.
+    The body runs in the leading CTA only: with `of pair`, in the CTA of even rank; with `of cluster`, in the CTA of rank 0. The operands
+    become the body's arguments, and its yield gives the results, which have the same types. In the other CTAs the operands pass through to
+    the results.
 
-    (C1) the op stands in a role; (C2) MMAs on the accumulators of a pair, and the consumers of a pair's pipeline, stand in the leading CTA of the pair.
+    (C1) The op is in a role. (C2) MMAs on the accumulators of a pair, and the consumers of a pair's pipeline, are in the leading CTA of the
+    pair.
 
     ```mlir
     !ring = !fp8.pipeline<3, a: !fp8.tile<128x128xf8E4M3FN, swizzle_128b>, cta_group = 2>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The exchange family: CTAs that divide K add their sums up.
+// The exchange family: CTAs that divide K add up their sums.
 
 #ifndef FP8_IR_EXCHANGE
 #define FP8_IR_EXCHANGE
@@ -7,12 +7,12 @@
 include "fp8/IR/Fp8Base.td"
 
 def Fp8_ExchangeOp : Fp8_Op<"exchange", [InEntryBlock, InLinearFunction, Fp8_LinearOpInterface, MemoryEffects<[MemAlloc<Fp8_BarrierResource>]>]> {
-  let summary = "makes the place where the CTAs that divide K exchange sums";
+  let summary = "makes the shared memory and barriers through which CTAs that divide K exchange sums";
   let description = [{
-    Lays out, in the shared memory of each of the CTAs, a slot for the share that each of them sends it, and the two barriers that guard them. Like a pipeline, it stands in the
-    kernel's entry block (P3).
+    Reserves, in the shared memory of each CTA, one slot for each CTA that sends it a share, and the two barriers that guard the slots. The
+    op is in the kernel's entry block (P3), as `fp8.pipeline` is.
 
-    (J1) the kernel's clusters have as many CTAs along K as the exchange.
+    (J1) The kernel's clusters have as many CTAs along K as the exchange.
 
     ```mlir
     !exchange = !fp8.exchange<4, !fp8.fragment<64x64xf32, 4, warpgroups>>
@@ -29,13 +29,14 @@ def Fp8_ExchangeOp : Fp8_Op<"exchange", [InEntryBlock, InLinearFunction, Fp8_Lin
 }
 
 def Fp8_ReduceScatterOp : Fp8_ConsumingOp<"reduce_scatter", [Fp8_HandleOpInterface, Fp8_RoleWork<"Warpgroups">, DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
-  let summary = "adds the fragments of the CTAs that divide K up, and gives each a share";
+  let summary = "adds up the fragments of the CTAs that divide K, and gives each CTA a share of the sum";
   let description = [{
-    The `r`th of the CTAs along K gets the `r`th of as many equal parts of the columns, of a fragment of layout `warpgroup_columns` of the rows, summed over the CTAs in the order of their numbers: the same sums every time. Each thread
-    sends each CTA, its own too, its part of that CTA's share with `st.async`, whose bytes complete on the receiver's barrier (PTX ISA, `st.async`); what has come is read when all
-    of it has, and a lane of each warp for each CTA then hands the slot back.
+    Divides the columns of the fragment into as many equal parts as there are CTAs along K; of layout `warpgroup_columns`, the rows. CTA `r`
+    gets part `r`, summed over the CTAs in the order of their numbers, so that the result is reproducible. Each thread sends each CTA (its
+    own included) that CTA's part with `st.async`, whose bytes complete on the receiver's barrier (PTX ISA, `st.async`). A CTA reads the
+    parts once all have arrived. Each warp then hands the slots back, with one lane for each CTA.
 
-    (J2) the fragment is the exchange's.
+    (J2) The fragment has the exchange's fragment type.
 
     ```mlir
     !sum = !fp8.fragment<64x64xf32, 4, warpgroups>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The explicit family: the halves of acquire and of release, each an op of its own. A type for each state in between makes what must
-// follow the only thing that can.
+// The explicit family: the halves of acquire and of release, each as its own op. Each intermediate state has its own type,
+// which only the op that must follow takes.
 
 #ifndef FP8_IR_EXPLICIT
 #define FP8_IR_EXPLICIT
@@ -15,10 +15,11 @@ def Fp8_TryWaitOp
     : Fp8_BorrowingOp<"try_wait", [Fp8_NamesResult<"done">, Fp8_RoleWork<"Any">, MemoryEffects<[MemRead<Fp8_BarrierResource>, MemWrite<Fp8_BarrierResource>]>]> {
   let summary = "tests whether the end's next slot has been handed over";
   let description = [{
-    Borrows the end and lends the answer (L9): true if `fp8.wait` on it would return at once. Never blocks. All lanes of a warp get the
-    same answer; the warps of a role may get different ones. Once true, it stays true until the end is consumed.
+    Borrows the end and lends the answer (L9): true if `fp8.wait` on the end would return at once. Never blocks. All lanes of a warp get the
+    same answer; warps of a role may get different answers. Once true, the answer stays true until the end is consumed.
 
-    Its answer changes with time, so two of them are never merged, and none is moved over what touches barriers (L8).
+    The answer changes with time. The declared effects therefore keep passes from merging two tests or moving one across an op that touches
+    barriers (L8).
 
     ```mlir
     !ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
@@ -40,10 +41,10 @@ def Fp8_TryWaitOp
 def Fp8_WaitOp : Fp8_ConsumingOp<"wait", [Fp8_HandleOpInterface, Fp8_RoleWork<"Any">, DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
   let summary = "waits for the end's next slot, without taking it";
   let description = [{
-    The first half of `fp8.acquire`: consumes the end and waits until the other side has handed its next slot over. Yields the end as
-    one that is ready, which can only be acquired. With `unless` the wait is left out where the condition is true.
+    The first half of `fp8.acquire`: consumes the end and waits until the other side has handed over its next slot. The result is a ready
+    end, which only `fp8.acquire` can take. With `unless`, the op skips the wait where the condition is true.
 
-    (X1) the condition of `unless` is what an `fp8.try_wait` on this very end answered.
+    (X1) The condition of `unless` is the result of an `fp8.try_wait` on the same end.
 
     ```mlir
     !ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
@@ -70,9 +71,8 @@ def Fp8_WaitOp : Fp8_ConsumingOp<"wait", [Fp8_HandleOpInterface, Fp8_RoleWork<"A
 def Fp8_ArriveOp : Fp8_ConsumingOp<"arrive", [Fp8_HandleOpInterface, Fp8_RoleWork<"Any">, DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
   let summary = "hands the slot over to the other side, without advancing";
   let description = [{
-    The first half of `fp8.release`: signals the other side now, in the way that release would. Consumes the stage, so nothing that it
-    lent is used afterwards (L9), and yields it as signalled: to signal it again, or to advance without having signalled, cannot be
-    written.
+    The first half of `fp8.release`: signals the other side now, as `fp8.release` would. Consumes the stage, so that nothing it lent is used
+    afterwards (L9), and yields a signalled stage. Its type rules out a second signal, and a step without a signal.
 
     ```mlir
     !ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
@@ -93,9 +93,9 @@ def Fp8_ArriveOp : Fp8_ConsumingOp<"arrive", [Fp8_HandleOpInterface, Fp8_RoleWor
 }
 
 def Fp8_StepOp : Fp8_ConsumingOp<"step", [Fp8_HandleOpInterface, Fp8_RoleWork<"Any">, DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
-  let summary = "gives the end back, advanced";
+  let summary = "advances the end to its next slot";
   let description = [{
-    The second half of `fp8.release`: makes the end of a stage that was signalled, on its next slot. Signals nobody.
+    The second half of `fp8.release`: takes a signalled stage and yields its end, advanced to the next slot. Sends no signal.
 
     ```mlir
     !ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
@@ -118,8 +118,8 @@ def Fp8_StepOp : Fp8_ConsumingOp<"step", [Fp8_HandleOpInterface, Fp8_RoleWork<"A
 def Fp8_MbarrierOp : Fp8_BorrowingOp<"mbarrier", [Pure]> {
   let summary = "lends the barrier on which a stage is handed over";
   let description = [{
-    Borrows the stage and lends the barrier on which its hand-over is signalled (L9): of a stage that is filled the full barrier, of one
-    that is emptied the empty barrier.
+    Borrows the stage and lends the barrier on which its hand-over is signalled (L9): the full barrier for a producer's stage, the empty
+    barrier for a consumer's stage.
 
     ```mlir
     !t = !fp8.tile<1x128xf32>
@@ -143,10 +143,9 @@ def Fp8_TmaCopyOp : Fp8_Op<"tma_copy", [InLinearFunction, Fp8_TileCopyOpInterfac
     MemoryEffects<[MemRead, MemWrite<Fp8_BarrierResource>]>]> {
   let summary = "copies a box of global memory into a tile, and counts its bytes on a barrier";
   let description = [{
-    What `fp8.tma_load` does, written with the views that the stage lent. Its bytes are part of what the stage's barrier expects, as
-    those of `fp8.tma_load` are.
+    Does what `fp8.tma_load` does, but takes views that the stage lent. The bytes count towards what the stage's barrier expects.
 
-    (M1) the map's box is the tile; (X2) the tile and the barrier are lent by one and the same producer stage.
+    (M1) The map's box is the tile. (X2) The same producer stage lends the tile and the barrier.
 
     ```mlir
     !t = !fp8.tile<1x128xf32>
@@ -179,13 +178,14 @@ def Fp8_TmaCopyOp : Fp8_Op<"tma_copy", [InLinearFunction, Fp8_TileCopyOpInterfac
 //===----------------------------------------------------------------------===//
 
 def Fp8_ConsumeExplicitOp : Fp8_BindingRegionOp<"consume_explicit", [Fp8_EarlierPhaseOpInterface, Fp8_LinearOpInterface]> {
-  let summary = "empties slots of rings, and says when each is handed over";
+  let summary = "empties slots of rings, with an explicit hand-over for each";
   let description = [{
-    Acquires a stage of each consuming end, in that order, for the body, which owns them: it signals each of them with `fp8.arrive`,
-    where it is done with it, and yields first, for each end, its signalled stage. Then advances the ends, in the opposite order.
-    Results: the ends, advanced, then what else the body yields. That there is exactly one arrival on every path is linearity (L1).
+    Acquires a stage of each consumer end, in order, and passes the stages to the body, which owns them. The body signals each stage with
+    `fp8.arrive` as soon as it has finished with it, and yields the signalled stages first, one for each end. The op then advances the ends
+    in the opposite order. Results: the advanced ends, then the other values that the body yields. Linearity (L1) ensures exactly one
+    arrival on every path.
 
-    (X3) the ends are of the side that empties slots: consumer ends of pipelines, epilogue warps, or such ends ready.
+    (X3) The ends are on the side that empties slots: consumer ends of pipelines, epilogue warps, or ready ends of these.
 
     ```mlir
     !ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>

@@ -15,8 +15,8 @@
 
 namespace mlir::fp8 {
 
-/// Stands for the barriers, the shared and the tensor memory that waiting,
-/// signalling and asynchronous copies touch.
+/// Represents the barriers, the shared memory and the tensor memory that waits,
+/// signals and asynchronous copies access.
 struct BarrierResource : public SideEffects::Resource::Base<BarrierResource> {
   StringRef getName() final { return "fp8.barrier"; }
 };
@@ -29,8 +29,8 @@ namespace impl {
 LogicalResult verifyInLinearFunction(Operation *op);
 } // namespace impl
 
-/// The op handles linear values, so an enclosing function must carry
-/// `fp8.linear` (L6).
+/// The op uses linear values, so an enclosing function must carry `fp8.linear`
+/// (L6).
 template <typename ConcreteType>
 class InLinearFunction
     : public mlir::OpTrait::TraitBase<ConcreteType, InLinearFunction> {
@@ -40,7 +40,7 @@ public:
   }
 };
 
-/// The op's work is done by a role of such warps (RoleWorkOpInterface).
+/// A role with such warps does the op's work (RoleWorkOpInterface).
 template <RoleWarps warps>
 struct NeedsRole {
   template <typename ConcreteType>
@@ -84,7 +84,8 @@ auto getPlanOrNone(Operation *op) {
 }
 
 /// The record that `--fp8-plan-kernels` has written on the op. The op must
-/// carry one of that kind: lib/Analysis checks plans before they are read.
+/// carry a record of that kind: lib/Analysis checks plans before others read
+/// them.
 template <typename PlanAttr>
 auto getPlan(Operation *op) {
   return op->getAttrOfType<PlanAttr>(Fp8Dialect::kPlanAttrName).getPlan();

@@ -16,10 +16,10 @@ def Fp8_Swizzle : I32EnumAttr<"Swizzle", "how TMA permutes the 16-byte chunks of
   let genSpecializedAttr = 0;
 }
 
-// Configurations have the enumeration too, so it is not generated here (fp8/Config/GemmConfig.h).
+// fp8/Config/GemmConfig.h defines the enumeration, since configurations use it without MLIR.
 def Fp8_SchedulerKindAttr : AttrDef<Fp8_Dialect, "SchedulerKind"> {
   let mnemonic = "scheduler";
-  let summary = "how output tiles are given to CTAs";
+  let summary = "how output tiles are assigned to CTAs";
   let parameters = (ins "::mlir::fp8::SchedulerKind":$value);
   let hasCustomAssemblyFormat = 1;
   let returnType = "::mlir::fp8::SchedulerKind";
@@ -36,7 +36,7 @@ def Fp8_FragmentLayout : I32EnumAttr<"FragmentLayout", "which part of a tile eac
   let genSpecializedAttr = 0;
 }
 
-def Fp8_ClusterAxis : I32EnumAttr<"ClusterAxis", "a direction in which the CTAs of a cluster differ", [
+def Fp8_ClusterAxis : I32EnumAttr<"ClusterAxis", "an axis of a cluster", [
     I32EnumAttrCase<"M", 0, "m">,
     I32EnumAttrCase<"N", 1, "n">]> {
   let cppNamespace = "::mlir::fp8";
@@ -45,7 +45,7 @@ def Fp8_ClusterAxis : I32EnumAttr<"ClusterAxis", "a direction in which the CTAs 
 
 def Fp8_ClusterAxisAttr : EnumAttr<Fp8_Dialect, Fp8_ClusterAxis, "axis">;
 
-def Fp8_CtaGrouping : I32EnumAttr<"CtaGrouping", "CTAs of which one leads", [
+def Fp8_CtaGrouping : I32EnumAttr<"CtaGrouping", "a group of CTAs with a leading CTA", [
     I32EnumAttrCase<"Pair", 0, "pair">,
     I32EnumAttrCase<"Cluster", 1, "cluster">]> {
   let cppNamespace = "::mlir::fp8";
@@ -95,13 +95,16 @@ def Fp8_FenceSideAttr : EnumAttr<Fp8_Dialect, Fp8_FenceSide, "fence_side">;
 
 def Fp8_GemmConfigAttr : AttrDef<Fp8_Dialect, "GemmConfig"> {
   let mnemonic = "gemm_config";
-  let summary = "how a GEMM op is to be made into a kernel";
+  let summary = "the configuration of the kernel that a GEMM op becomes";
   let description = [{
-    Pins what the lowering would otherwise choose. The tile, in elements, is what one MMA computes: of one CTA, or with `cta_group = 2` of a CTA pair. On Hopper a tile M below 64, the rows of
-    an MMA, swaps the operands: columns of D are then the MMA's rows, and tile N is a multiple of 64. `cluster` counts CTAs along
-    M and N. With `split_k` as many CTAs, a cluster of their own, divide the K blocks of a tile and then add their sums up. With `launch = programmatic` the kernel may start while the one in front of it in its stream ends (programmatic dependent launch); else it is `serial`.
-    `stages` counts the slots of the ring with A and B, `accumulators` those in tensor memory; as many as fit, if left out. A slot holds one K block, or where one
-    warpgroup alone multiplies into its registers up to four: as many as leave room for the stages, or for three. The tile comes first. The other fields stand in any order, each at most once, and may be left out.
+    Pins choices that the lowering makes otherwise. `tile` is what one MMA computes, in elements: the tile of one CTA, or with
+    `cta_group = 2` of a CTA pair. On Hopper a tile M below 64, the rows of an MMA, swaps the operands: the columns of D are then the MMA's
+    rows, and tile N is a multiple of 64. `cluster` counts the CTAs along M and N. With `split_k = n`, n CTAs form a cluster, divide the K
+    blocks of a tile, and then add up their sums. With `launch = programmatic` the kernel may start while the preceding kernel in its stream
+    ends (programmatic dependent launch); the default is `serial`. `stages` counts the slots of the ring of A and B, `accumulators` the
+    slots in tensor memory; the default of both is as many as fit. A slot holds one K block. Where a single warpgroup multiplies into its
+    registers, a slot holds up to four K blocks: as many as leave room for `stages` slots, or for three if `stages` is left out. The tile
+    comes first. The other fields are optional and come in any order, each at most once.
 
     ```mlir
     func.func @config() attributes {config = #fp8.gemm_config<tile = 256 x 128 x 128, cta_group = 2, cluster = 2 x 2, stages = 3,

@@ -20,17 +20,17 @@ def InEntryBlock : NativeOpTrait<"InEntryBlock"> {
   let cppNamespace = "::mlir::fp8::OpTrait";
 }
 
-// The resource that waiting, signalling and asynchronous copies read and write: it keeps them in order and alive (L8).
+// The resource that waiting, signalling and asynchronous copies read and write. It keeps passes from reordering or removing them (L8).
 def Fp8_BarrierResource : Resource<"::mlir::fp8::BarrierResource">;
 
-// Names the result in printed IR, where its type does not say what it is.
+// Names the result in printed IR, for ops whose result type gives no good name.
 class Fp8_NamesResult<string name> : NativeOpTrait<"OpAsmOpInterface::Trait", [], [{
     void getAsmResultNames(::mlir::OpAsmSetValueNameFn setName) { setName(getResult(), "}] # name # [{"); }
   }]> {
   let cppNamespace = "::mlir";
 }
 
-// Names the arguments of a function of elements in printed IR.
+// Names the arguments of an elementwise function in printed IR.
 def Fp8_NamesElements : NativeOpTrait<"OpAsmOpInterface::Trait", [], [{
     void getAsmBlockArgumentNames(::mlir::Region &region, ::mlir::OpAsmSetValueNameFn setName) {
       for (::mlir::BlockArgument element : region.getArguments())

@@ -13,10 +13,9 @@ def Fp8_Dialect : Dialect {
   let cppNamespace = "::mlir::fp8";
   let summary = "warp-specialised GPU kernels whose pipelines, stages and warp handles are linear";
   let description = [{
-    A warp-specialised kernel is a set of *roles* (groups of warps) that hand tiles to one another through *rings*:
-    a pipeline over shared memory, an output pipeline over tensor memory. Each role holds one *end* of each ring that it
-    takes part in. To use a slot it *acquires* a stage from the end and *releases* the stage, which hands the slot over to
-    the other side and gives the end back, advanced by one.
+    A warp-specialised kernel is a set of *roles* (groups of warps) that pass tiles to one another through *rings*: a pipeline over shared
+    memory, or an output pipeline over tensor memory. Each role holds one *end* of each ring that it uses. To use a slot, a role *acquires*
+    a stage from the end. To hand the slot over to the other side, it *releases* the stage, which gives back the end, advanced by one slot.
 
     Ends, stages and warp handles are **linear**: each is consumed exactly once on every path.
 
@@ -32,22 +31,22 @@ def Fp8_Dialect : Dialect {
     | L8 | effects are declared, so that stock passes keep L1 to L7 |
     | L9 | what a borrow lends (a tile, an accumulator, an index) is not used after its handle is consumed and does not outlive it through yields, block arguments, memory or calls |
 
-    A function in which linear values live carries the unit attribute `fp8.linear`; the rules are checked on the whole
-    function, after every pass.
+    A function that contains linear values carries the unit attribute `fp8.linear`. The verifier checks the rules on the whole function,
+    after every pass.
   }];
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;
   let hasOperationAttrVerify = 1;
   let extraClassDeclaration = [{
-    /// The unit attribute on functions in which linear values live.
+    /// The unit attribute on functions that contain linear values.
     static constexpr ::llvm::StringLiteral kLinearAttrName = "fp8.linear";
     /// The unit attribute on kernels whose rings are barriers (`--convert-fp8-rings-to-barriers`): of linear values they have products in registers alone.
     static constexpr ::llvm::StringLiteral kBarriersAttrName = "fp8.barriers";
     /// On a kernel: the CTAs of its clusters along M and N, `array<i64: 2, 1>`. Clusters lie along x; a CTA's rank in its cluster is (its number along M)
     /// + (CTAs along M) * (its number along N). Without it a CTA is alone.
     static constexpr ::llvm::StringLiteral kClusterAttrName = "fp8.cluster";
-    /// On a kernel, a unit attribute: it may be launched before the kernel in front of it in its stream has ended, for which it waits before it
-    /// touches global memory, and lets the one behind it start early (PTX ISA, griddepcontrol). The launch carries it on to the manifest.
+    /// On a kernel, a unit attribute: the kernel may be launched before the preceding kernel in its stream has ended. It waits for that kernel before it
+    /// touches global memory, and lets the next kernel start early (PTX ISA, griddepcontrol). The launch passes the attribute on to the manifest.
     static constexpr ::llvm::StringLiteral kProgrammaticAttrName = "fp8.programmatic";
     /// On the ops of a kernel: what `--fp8-plan-kernels` has derived for them, one of the attributes of Plan.td.
     static constexpr ::llvm::StringLiteral kPlanAttrName = "fp8.plan";

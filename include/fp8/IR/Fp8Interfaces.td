@@ -13,10 +13,10 @@ include "mlir/IR/OpBase.td"
 def Fp8_LinearTypeInterface : TypeInterface<"LinearTypeInterface"> {
   let cppNamespace = "::mlir::fp8";
   let description = [{
-    A type whose values are consumed exactly once on every path (L1).
+    A type whose values must be consumed exactly once on every path (L1).
   }];
   let methods = [
-    InterfaceMethod<"What diagnostics call a value of this type, such as \"producer stage\".",
+    InterfaceMethod<"The name of a value of this type in diagnostics, such as \"producer stage\".",
       "::llvm::StringRef", "getHandleName">,
     InterfaceMethod<"The op that a user would write to consume the value, such as \"fp8.release\".",
       "::llvm::StringRef", "getConsumerName">
@@ -36,11 +36,11 @@ def Fp8_RingTypeInterface : TypeInterface<"RingTypeInterface"> {
 def Fp8_EndTypeInterface : TypeInterface<"EndTypeInterface", [Fp8_LinearTypeInterface]> {
   let cppNamespace = "::mlir::fp8";
   let description = [{
-    One side's hold on a ring: the cursor that `fp8.acquire` takes and `fp8.release` gives back, advanced.
+    One side's position in a ring: `fp8.acquire` takes it, and `fp8.release` gives it back, advanced by one slot.
   }];
   let methods = [
     InterfaceMethod<"The ring.", "::mlir::Type", "getRing">,
-    InterfaceMethod<"The type of the stage that `fp8.acquire` makes of this end.", "::mlir::Type", "getStageType">,
+    InterfaceMethod<"The type of the stage that `fp8.acquire` takes from this end.", "::mlir::Type", "getStageType">,
     InterfaceMethod<"True if this side fills the slots, false if it empties them.", "bool", "isProducer">
   ];
 }
@@ -68,14 +68,14 @@ def Fp8_LinearOpInterface : OpInterface<"LinearOpInterface"> {
   }];
   let methods = [
     InterfaceMethod<[{
-        What becomes of the linear operand: consumed (the default) or borrowed.
+        Whether the op consumes the linear operand (the default) or borrows it.
       }], "::mlir::fp8::LinearUse", "getLinearUse", (ins "::mlir::OpOperand &":$operand),
       /*methodBody=*/[{}], /*defaultImplementation=*/[{
         return ::mlir::fp8::LinearUse::Consume;
       }]>,
     InterfaceMethod<[{
-        True if the result is lent: valid only while every linear operand that the op borrows is alive, and every one of which it uses
-        something lent (L9). A result that is linear itself is consumed in that time.
+        True if the op lends the result. A lent result is valid only while the linear operands that the op borrows are alive, and those
+        behind the lent values that it uses (L9). A lent result that is linear must be consumed in that time.
       }], "bool", "lendsResult", (ins "::mlir::OpResult":$result), /*methodBody=*/[{}], /*defaultImplementation=*/[{
         return false;
       }]>,
@@ -87,7 +87,7 @@ def Fp8_LinearOpInterface : OpInterface<"LinearOpInterface"> {
         return false;
       }]>,
     InterfaceMethod<[{
-        True if values may not be captured from around the op's regions when they are linear (a role runs on other warps).
+        True if the op's regions may not capture linear values from outside (a role runs on other warps).
       }], "bool", "refusesCapture", (ins), /*methodBody=*/[{}], /*defaultImplementation=*/[{
         return false;
       }]>
@@ -97,13 +97,14 @@ def Fp8_LinearOpInterface : OpInterface<"LinearOpInterface"> {
 def Fp8_HandleOpInterface : OpInterface<"HandleOpInterface"> {
   let cppNamespace = "::mlir::fp8";
   let description = [{
-    An op that takes a handle (an end, a stage, a warp handle, a store queue) and gives it back as a result. Counts, bytes and fences are derived for a
-    handle under all the names that it has, so that an op of another dialect takes part in them by this interface. Such an op is lowered to ops of fp8
-    before `--convert-fp8-to-nvvm`.
+    An op that takes a handle (an end, a stage, a warp handle, a store queue) and gives it back as a result. The analyses follow a handle
+    through these ops to derive counts, bytes and fences. An op of another dialect takes part by implementing this interface. Such an op
+    must be lowered to fp8 ops before `--convert-fp8-to-nvvm`.
   }];
   let methods = [
     InterfaceMethod<[{
-        The result as which the handle that is this operand goes on; null if the handle ends here. By default the first operand goes on as the first result.
+        The result that continues the handle in this operand; null if the handle ends here. By default the first result continues the first
+        operand.
       }], "::mlir::OpResult", "getContinuation", (ins "::mlir::OpOperand &":$handle), /*methodBody=*/[{}],
       /*defaultImplementation=*/[{
         return handle.getOperandNumber() == 0 && $_op->getNumResults() ? $_op->getResult(0) : ::mlir::OpResult();
@@ -131,15 +132,15 @@ def Fp8_RingOpInterface : OpInterface<"RingOpInterface"> {
 def Fp8_RoleWorkOpInterface : OpInterface<"RoleWorkOpInterface"> {
   let cppNamespace = "::mlir::fp8";
   let description = [{
-    Work that is lowered for the warps of a role, and so must be in one. Ops that copy tiles (TileCopyOpInterface) or read views (ViewReaderOpInterface) are
-    such work without implementing this interface.
+    Work of the warps of a role; the op must be in a role. Ops that copy tiles (TileCopyOpInterface) or read views (ViewReaderOpInterface)
+    are such work without implementing this interface.
   }];
   let methods = [
     InterfaceMethod<"The warps that the role must have.", "::mlir::fp8::RoleWarps", "getRoleWarps">
   ];
 }
 
-// Of an op whose role must have `warps`, an enumerator of RoleWarps.
+// The role of the op must have `warps`, an enumerator of RoleWarps.
 class Fp8_NeedsRole<string warps> : ParamNativeOpTrait<"NeedsRole", "::mlir::fp8::RoleWarps::" # warps> {
   let cppNamespace = "::mlir::fp8::OpTrait";
 }
@@ -148,10 +149,10 @@ class Fp8_RoleWork<string warps> : TraitList<[Fp8_RoleWorkOpInterface, Fp8_Needs
 def Fp8_EarlierPhaseOpInterface : OpInterface<"EarlierPhaseOpInterface"> {
   let cppNamespace = "::mlir::fp8";
   let description = [{
-    An op that kernels of phase 2 no longer have.
+    An op that no kernel in phase 2 contains.
   }];
   let methods = [
-    InterfaceMethod<"The pass that takes the op to phase 2, with its dashes; empty if this very op may stay.", "::llvm::StringRef", "getLoweringPass", (ins),
+    InterfaceMethod<"The pass that lowers the op to phase 2, with its dashes; empty if this instance of the op may remain.", "::llvm::StringRef", "getLoweringPass", (ins),
       /*methodBody=*/[{}], /*defaultImplementation=*/[{
         return "--fp8-flatten-scopes";
       }]>
@@ -161,8 +162,8 @@ def Fp8_EarlierPhaseOpInterface : OpInterface<"EarlierPhaseOpInterface"> {
 def Fp8_TileCopyOpInterface : OpInterface<"TileCopyOpInterface"> {
   let cppNamespace = "::mlir::fp8";
   let description = [{
-    An op that starts an asynchronous copy into a tile of a producer stage, and counts its bytes on the stage's full barrier. What
-    the barrier expects is the sum over these ops.
+    An op that starts an asynchronous copy into a tile of a producer stage and counts its bytes on the stage's full barrier. The barrier
+    expects the sum of the bytes of these ops.
   }];
   let methods = [
     InterfaceMethod<"The stage that the copy fills.", "::mlir::Value", "getFilledStage">,
@@ -173,11 +174,11 @@ def Fp8_TileCopyOpInterface : OpInterface<"TileCopyOpInterface"> {
 def Fp8_ViewReaderOpInterface : OpInterface<"ViewReaderOpInterface"> {
   let cppNamespace = "::mlir::fp8";
   let description = [{
-    An op by which the threads of a role read what stages lend: their reads are complete when the op is, so that the stage's release
-    need only wait for the threads. Such an op stands in a role with a multiple of four warps (R2).
+    An op by which the threads of a role read what stages lend. Its reads are complete when the op is, so that the release of the stage
+    waits for the threads only. The op is in a role with a multiple of four warps (R2).
   }];
   let methods = [
-    InterfaceMethod<"The tiles and accumulators that are read: by default all that are operands.",
+    InterfaceMethod<"The tiles and accumulators that the op reads; by default all its operands of these types.",
       "::llvm::SmallVector<::mlir::Value>", "getViewsRead", (ins), /*methodBody=*/[{}], /*defaultImplementation=*/[{
         return ::mlir::fp8::getViewOperands($_op);
       }]>
@@ -187,14 +188,15 @@ def Fp8_ViewReaderOpInterface : OpInterface<"ViewReaderOpInterface"> {
 def Fp8_FeatureOpInterface : OpInterface<"FeatureOpInterface"> {
   let cppNamespace = "::mlir::fp8";
   let description = [{
-    An op whose instructions some chips lack. `--fp8-attach-chip` reports the first op of a kernel that its chip cannot run.
+    An op whose instructions do not exist on every chip. `--fp8-attach-chip` reports the first op of a kernel that requires a feature the
+    chip lacks.
   }];
   let methods = [
     InterfaceMethod<"The features that a chip must have.", "::fp8::chip::FeatureSet", "getRequiredFeatures">
   ];
 }
 
-// Of an op that always requires `feature`, an enumerator of fp8::chip::Feature.
+// The op always requires `feature`, an enumerator of fp8::chip::Feature.
 class Fp8_RequiresFeature<string feature>
     : ParamNativeOpTrait<"RequiresFeature", "::fp8::chip::Feature::" # feature> {
   let cppNamespace = "::mlir::fp8::OpTrait";

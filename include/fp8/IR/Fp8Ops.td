@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Everything of the dialect that TableGen generates code for.
+// All TableGen definitions of the dialect.
 
 #ifndef FP8_IR_FP8OPS
 #define FP8_IR_FP8OPS

@@ -25,17 +25,17 @@ enum class RoleWarps { Any, One, Warpgroups };
 /// True if values of the type are consumed exactly once on every path (L1).
 bool isLinear(Type type);
 
-/// True if a value of the type holds handles and can be copied (L6): a tensor,
-/// a tuple or an asynchronous value of linear ones.
+/// True if a value of the type contains handles and can be copied (L6): a
+/// tensor, a tuple or an asynchronous value of linear values.
 bool holdsHandles(Type type);
 
 /// The operands that are tiles or accumulators.
 SmallVector<Value> getViewOperands(Operation *op);
 
-/// The compiler reads the facts of chips under this name.
+/// The compiler uses the facts of chips under this name.
 namespace chip = ::fp8::chip;
 
-/// And a GEMM's configuration under this one.
+/// The compiler uses the configuration of a GEMM under this name.
 namespace config = ::fp8::config;
 using config::ClusterShape;
 using config::GemmConfig;
@@ -49,14 +49,14 @@ inline constexpr int64_t kTmemLanes = 128;
 /// specifications).
 inline constexpr int64_t kMaxWarps = 32;
 
-/// The strides that a tensor map takes, in bytes, are below this (CUDA driver
-/// API, cuTensorMapEncodeTiled).
+/// Strides of a tensor map are below this, in bytes (CUDA driver API,
+/// cuTensorMapEncodeTiled).
 inline constexpr int64_t kMaxTmaStride = int64_t(1) << 40;
 
-/// The cluster of the kernel in which the op stands, or which it is.
+/// The cluster of the kernel that is the op, or that contains it.
 ClusterShape getClusterShape(Operation *op);
 
-/// Parses one of the words of a scheduler.
+/// Parses the name of a scheduler.
 FailureOr<SchedulerKind> parseScheduler(AsmParser &parser);
 
 /// Where the elements of a fragment are ("fp8/IR/RegisterLayout.h").
@@ -66,7 +66,7 @@ class RegisterLayout;
 
 namespace fp8::config {
 
-/// Makes configurations keys of attributes.
+/// The hash of a configuration as a key of attributes.
 llvm::hash_code hash_value(const GemmConfig &config);
 
 } // namespace fp8::config
@@ -85,8 +85,8 @@ llvm::hash_code hash_value(const GemmConfig &config);
 
 namespace mlir::fp8 {
 
-/// The end that a value of that type holds: the type itself, or the end that is
-/// ready; null if it is neither.
+/// The type of the end: the type itself, or the end of a ready type; null for
+/// other types.
 EndTypeInterface getEndOf(Type type);
 
 } // namespace mlir::fp8

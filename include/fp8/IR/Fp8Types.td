@@ -30,9 +30,9 @@ def Fp8_TileType : Fp8_Type<"Tile", "tile"> {
   let description = [{
     A row-major tile of `rows x columns` elements in shared memory, its 16-byte chunks permuted by `swizzle`.
 
-    (T1) both extents are in 1..256, TMA's limit for a box (PTX ISA, tensor copies); (T2) a row is a multiple of 16 bytes; (T3) a
-    swizzled row divides the swizzle's span (32, 64 or 128 bytes); (T4) its elements are f8E4M3FN, f8E5M2, bf16, f16, f32, f64, i8, i16, i32
-    or i64, which a tensor map can describe (CUDA driver API, CUtensorMapDataType).
+    (T1) Both extents are in 1..256, TMA's limit for a box (PTX ISA, tensor copies). (T2) A row is a multiple of 16 bytes. (T3) The length
+    of a swizzled row divides the span of the swizzle (32, 64 or 128 bytes). (T4) The elements are f8E4M3FN, f8E5M2, bf16, f16, f32, f64,
+    i8, i16, i32 or i64, which a tensor map can describe (CUDA driver API, CUtensorMapDataType).
 
     Example: `!fp8.tile<128x128xf8E4M3FN, swizzle_128b>`, `!fp8.tile<1x128xf32>`.
   }];
@@ -53,9 +53,9 @@ def Fp8_TileType : Fp8_Type<"Tile", "tile"> {
 def Fp8_TensorMapType : Fp8_Type<"TensorMap", "tensor_map", [], "map"> {
   let summary = "a TMA descriptor whose box is a tile";
   let description = [{
-    A 128-byte tensor map (CUtensorMap) that copies boxes of the tile's shape, element type and swizzle. `rank` counts the dimensions of the tensor that it
-    describes, 2 to 5 (PTX ISA, tensors); of those outside rows and columns, the box takes one place each, so that a tile never reaches from one matrix of a
-    batch into the next.
+    A 128-byte tensor map (CUtensorMap) that copies boxes of the tile's shape, element type and swizzle. `rank` is the rank of the tensor, 2
+    to 5 (PTX ISA, tensors). The box has extent 1 along the dimensions outside rows and columns, so that a tile never crosses from one
+    matrix of a batch into the next.
 
     Example: `!fp8.tensor_map<!fp8.tile<128x128xf8E4M3FN, swizzle_128b>>`, `!fp8.tensor_map<!fp8.tile<128x128xf8E4M3FN, swizzle_128b>, rank = 3>`.
   }];
@@ -67,11 +67,12 @@ def Fp8_TensorMapType : Fp8_Type<"TensorMap", "tensor_map", [], "map"> {
 def Fp8_TmemType : Fp8_Type<"Tmem", "tmem", [], "accumulator"> {
   let summary = "an accumulator in tensor memory";
   let description = [{
-    `rows x columns` f32 values in tensor memory, the result of one tcgen05.mma (O1, O2). With `cta_group = 2` they lie in both CTAs of a
-    pair, the first half of the rows in the leading one.
+    `rows x columns` f32 values in tensor memory, the result of one tcgen05.mma (O1, O2). With `cta_group = 2` the values are in both CTAs
+    of a pair, the first half of the rows in the leading CTA.
 
-    Where row m and column n of a CTA's part lie (PTX ISA, tcgen05 data path layouts): in lane m, column n where a CTA has 128 rows (layouts A and D); of 64 rows of
-    one CTA, row m in lane m mod 16 of quarter m div 16 (layout F); of a CTA's 64 of a pair's 128 rows, in lane m, and the right half of the columns in lane 64 + m, column n - N/2 (layout B).
+    Row m and column n of a CTA's part are at these places (PTX ISA, tcgen05 data path layouts). Of 128 rows in a CTA: lane m, column n
+    (layouts A and D). Of the 64 rows of a single CTA: lane m mod 16 of quarter m div 16 (layout F). Of the 64 rows that a CTA has of a
+    pair's 128: lane m, and for the right half of the columns lane 64 + m, column n - N/2 (layout B).
 
     Example: `!fp8.tmem<128x128xf32>`, `!fp8.tmem<256x128xf32, cta_group = 2>`.
   }];
@@ -82,7 +83,7 @@ def Fp8_TmemType : Fp8_Type<"Tmem", "tmem", [], "accumulator"> {
   let extraClassDeclaration = [{
     /// The rows that lie in one CTA.
     int64_t getRowsPerCta() const { return getShape()[0] / getCtaGroup(); }
-    /// How the threads that read it hold a CTA's part.
+    /// The layout of a CTA's part in the registers of the threads that read it.
     ::mlir::fp8::FragmentLayout getFragmentLayout() const;
   }];
 }
@@ -90,17 +91,17 @@ def Fp8_TmemType : Fp8_Type<"Tmem", "tmem", [], "accumulator"> {
 def Fp8_FragmentType : Fp8_Type<"Fragment", "fragment", [], "sum"> {
   let summary = "a tile of f32 values in the registers of a role";
   let description = [{
-    A tile that the `warps` warps of a role hold in registers. Which part a thread holds follows from what makes it. An accumulator that comes from tensor
-    memory gives each thread part of one row, and a warp reaches only its own quarter of tensor memory (PTX ISA, tcgen05 access restrictions). A product
-    in registers is a warpgroup's, four warps (PTX ISA, wgmma register fragments).
+    A tile that the `warps` warps of a role hold in registers. The source of the fragment decides which part a thread holds. An accumulator
+    read from tensor memory gives each thread part of one row, and a warp reaches only its own quarter of tensor memory (PTX ISA, tcgen05
+    access restrictions). A product in registers belongs to a warpgroup, four warps (PTX ISA, wgmma register fragments).
 
     | layout | rows | warp w, lane l holds |
     |---|---|---|
     | `rows`, the default | 128 | row 32*(w mod 4) + l; with 8 warps the first four hold the left half of the columns |
     | `lane_halves` | 64 | row 16*w + l mod 16; lanes 0 to 15 hold the left half of the columns, 4 warps |
     | `warp_halves` | 64 | row 32*(w mod 2) + l; warps 0 and 1 hold the left half of the columns, 4 warps |
-    | `warpgroups` | 64 for each of p parts of each of warps/4 warpgroups | of each part, rows 16*(w mod 4) + l div 4 and eight further, columns 8*j + 2*(l mod 4) and the next; the parts of warpgroup w div 4 are 64*p rows that follow each other |
-    | `warpgroup_columns` | 8 to 56, a multiple of 8 | the transpose of `warpgroups`, for the operands of the product were swapped: 64 columns for each of p parts of each of warps/4 warpgroups; of each part, columns 16*(w mod 4) + l div 4 and eight further, rows 8*j + 2*(l mod 4) and the next; the parts of warpgroup w div 4 are 64*p columns that follow each other |
+    | `warpgroups` | 64 for each of p parts of each of warps/4 warpgroups | of each part, rows 16*(w mod 4) + l div 4 and that plus 8, columns 8*j + 2*(l mod 4) and the next; the parts of warpgroup w div 4 are 64*p consecutive rows |
+    | `warpgroup_columns` | 8 to 56, a multiple of 8 | the transpose of `warpgroups`, since the operands of the product are swapped: 64 columns for each of p parts of each of warps/4 warpgroups; of each part, columns 16*(w mod 4) + l div 4 and that plus 8, rows 8*j + 2*(l mod 4) and the next; the parts of warpgroup w div 4 are 64*p consecutive columns |
 
     Example: `!fp8.fragment<128x128xf32, 4>`, `!fp8.fragment<64x128xf32, 4, warp_halves>`, `!fp8.fragment<256x128xf32, 8, warpgroups>`,
     `!fp8.fragment<16x128xf32, 4, warpgroup_columns>`.
@@ -118,11 +119,11 @@ def Fp8_FragmentType : Fp8_Type<"Fragment", "fragment", [], "sum"> {
     int64_t getRowsPerWarp() const;
     /// True if it consists of products in registers (wgmma).
     bool isOfWarpgroups() const;
-    /// True if columns are the rows of these products: their operands were swapped.
+    /// True if the operands of these products are swapped: columns are the rows of the products.
     bool isSwapped() const;
-    /// The parts of 64 rows, swapped of 64 columns, that each warpgroup has.
+    /// The parts of each warpgroup, of 64 rows each, or of 64 columns if swapped.
     int64_t getNumParts() const;
-    /// The fragment with `extent` in place of its rows, or if `axis` is 1 of its columns.
+    /// The fragment with `extent` as its number of rows, or of columns if `axis` is 1.
     ::mlir::fp8::FragmentType withExtent(int64_t axis, int64_t extent) const;
   }];
 }
@@ -130,8 +131,8 @@ def Fp8_FragmentType : Fp8_Type<"Fragment", "fragment", [], "sum"> {
 def Fp8_PendingType : Fp8_Type<"Pending", "pending", [Fp8_LinearTypeInterface]> {
   let summary = "a product that warpgroups are computing into their registers (linear)";
   let description = [{
-    Made by `fp8.warpgroup_mma`; `fp8.wait_mma` makes the fragment of it. Until then the tiles are being read, so that the stage that lent them is not
-    released before (L9).
+    Made by `fp8.warpgroup_mma`; `fp8.wait_mma` turns it into a fragment. Until then the warpgroups read the tiles, so that the stage that
+    lent the tiles may not be released (L9).
 
     Example: `!fp8.pending<!fp8.fragment<64x128xf32, 4, warpgroups>>`.
   }];
@@ -147,10 +148,10 @@ def Fp8_PendingType : Fp8_Type<"Pending", "pending", [Fp8_LinearTypeInterface]> 
 def Fp8_PipelineType : Fp8_Type<"Pipeline", "pipeline", [DeclareTypeInterfaceMethods<Fp8_RingTypeInterface>]> {
   let summary = "a ring of shared-memory slots";
   let description = [{
-    A ring of `numStages` slots; each slot holds one tile of each name. Without tiles it only passes turns on.
+    A ring of `numStages` slots; each slot holds one tile of each name. A ring without tiles only synchronises the two sides.
 
-    With `cta_group = 2` the ring is a CTA pair's: each CTA has its own tiles in each slot, and the slot is full when those of both are; the leading CTA
-    alone waits for that (C2).
+    With `cta_group = 2` the ring belongs to a CTA pair. Each CTA has its own tiles in each slot, and a slot is full when the tiles of both
+    CTAs are. Only the leading CTA waits for that (C2).
 
     Example: `!fp8.pipeline<3, a: !fp8.tile<128x128xf8E4M3FN, swizzle_128b>, s: !fp8.tile<1x128xf32>>`.
   }];
@@ -170,8 +171,8 @@ def Fp8_OutputPipelineType
   let description = [{
     A ring of `numStages` accumulators of `rows x columns` f32 in tensor memory, of one CTA or, with `cta_group = 2`, of a CTA pair.
 
-    (O1) rows is 64 or 128, of a pair 128 or 256; (O2) columns is a multiple of 8 in 8..256, of 16 when a CTA has 128 rows or for a pair (PTX ISA,
-    tcgen05.mma shapes); (O3) all stages fit the 512 columns of tensor memory.
+    (O1) `rows` is 64 or 128; for a pair, 128 or 256. (O2) `columns` is a multiple of 8 in 8..256; for a pair, or where a CTA has 128 rows,
+    a multiple of 16 (PTX ISA, tcgen05.mma shapes). (O3) All stages fit the 512 columns of tensor memory.
 
     Example: `!fp8.output_pipeline<2, 128x128xf32>`, `!fp8.output_pipeline<4, 256x128xf32, cta_group = 2>`.
   }];
@@ -182,7 +183,7 @@ def Fp8_OutputPipelineType
   let extraClassDeclaration = [{
     /// The accumulator of one stage.
     ::mlir::fp8::TmemType getAccumulator() const;
-    /// The columns from one stage to the next. The 64 rows that each CTA has of a pair's 128 take half the columns (PTX ISA, tcgen05 data path layout B).
+    /// The columns from one stage to the next. Where each CTA has 64 of a pair's 128 rows, these take half the columns (PTX ISA, tcgen05 data path layout B).
     int64_t getStageColumns() const {
       return getShape()[1] / (getCtaGroup() == 2 && getShape()[0] == 128 ? 2 : 1);
     }
@@ -194,8 +195,8 @@ def Fp8_OutputPipelineType
 def Fp8_WorkQueueType : Fp8_Type<"WorkQueue", "work_queue", [DeclareTypeInterfaceMethods<Fp8_RingTypeInterface>]> {
   let summary = "a ring of answers of cluster launch control";
   let description = [{
-    A ring of `numStages` slots, one answer each, in every CTA of a cluster: the leading CTA of the cluster asks, all CTAs get the answer, and a slot is
-    empty when all have read it (PTX ISA, clusterlaunchcontrol).
+    A ring of `numStages` slots, one answer each, in every CTA of a cluster. The leading CTA of the cluster sends a request, and every CTA
+    gets the answer. A slot is empty when every CTA has read it (PTX ISA, clusterlaunchcontrol).
 
     Example: `!fp8.work_queue<2>`.
   }];
@@ -207,7 +208,7 @@ def Fp8_WorkQueueType : Fp8_Type<"WorkQueue", "work_queue", [DeclareTypeInterfac
 def Fp8_MBarrierType : Fp8_Type<"MBarrier", "mbarrier"> {
   let summary = "a barrier of a ring";
   let description = [{
-    An mbarrier in shared memory (PTX ISA, mbarrier), as `fp8.mbarrier` lends it.
+    An mbarrier in shared memory (PTX ISA, mbarrier); `fp8.mbarrier` lends it.
   }];
   let builderCall = "$_builder.getType<::mlir::fp8::MBarrierType>()";
 }
@@ -219,7 +220,7 @@ def Fp8_MBarrierType : Fp8_Type<"MBarrier", "mbarrier"> {
 class Fp8_LinearType<string name, string typeMnemonic, list<Trait> traits, string valueName = typeMnemonic>
     : Fp8_Type<name, typeMnemonic, traits, valueName>;
 
-// A linear type whose parameter is a ring, `!fp8.name<ring>`. A ring that is wrong is reported once, by its own parser.
+// A linear type whose parameter is a ring, `!fp8.name<ring>`. The ring's own parser reports an invalid ring.
 class Fp8_RingHandleType<string name, string typeMnemonic, string handle, string consumer, string ring,
                          list<Trait> traits, code declarations = "", string valueName = typeMnemonic>
     : Fp8_LinearType<name, typeMnemonic, traits, valueName> {
@@ -293,10 +294,10 @@ def Fp8_TmemReadyType
 def Fp8_StoreQueueType : Fp8_LinearType<"StoreQueue", "store_queue", [Fp8_LinearTypeInterface]> {
   let summary = "the staging tiles through which a role stores fragments by TMA (linear)";
   let description = [{
-    Each of `warps` warps stages its own rows in a ring of `depth` slots and copies each out by TMA: a slot holds as many tiles as the warp's 32 lanes
-    have rows for. A tile of 64 rows is a warpgroup's: each warpgroup has a ring, meets at a named barrier before and after it stages, and fills half of the slots
-    at a time. A warp that holds columns of all rows (`warpgroup_columns`) stages 16 of them at a time,
-    one tile a slot. Closing the queue waits until every copy has been written.
+    Each of `warps` warps stages its own rows in a ring of `depth` slots and copies each slot out by TMA. A slot holds as many tiles as the
+    warp's 32 lanes have rows for. A tile of 64 rows belongs to a warpgroup: each warpgroup has one ring, meets at a named barrier before
+    and after it stages, and fills half of the slots at a time. A warp that holds columns of all rows (`warpgroup_columns`) stages 16
+    columns at a time, one tile in each slot. Closing the queue waits until every copy has been written.
 
     Example: `!fp8.store_queue<2, !fp8.tile<32x64xbf16, swizzle_128b>, 4>`, `!fp8.store_queue<4, !fp8.tile<64x64xbf16, swizzle_128b>, 8>`.
   }];
@@ -310,10 +311,11 @@ def Fp8_StoreQueueType : Fp8_LinearType<"StoreQueue", "store_queue", [Fp8_Linear
 }
 
 def Fp8_ExchangeType : Fp8_LinearType<"Exchange", "exchange", [Fp8_LinearTypeInterface]> {
-  let summary = "where CTAs that divide K exchange shares of their sums (linear)";
+  let summary = "the shared memory through which CTAs that divide K exchange shares of their sums (linear)";
   let description = [{
-    Each of `ctas` CTAs of a cluster holds the fragment, and gets the sum of an equal part of its columns, or of layout `warpgroup_columns` its rows, its share. (J2) The fragment is
-    a product's, of layout `warpgroups` or `warpgroup_columns`, and a share has whole eights of columns, or rows.
+    Each of `ctas` CTAs of a cluster holds the fragment, and gets a share: the sum of an equal part of the columns, or of the rows in layout
+    `warpgroup_columns`. (J2) The fragment is a product, of layout `warpgroups` or `warpgroup_columns`, and a share has a multiple of 8
+    columns (or rows).
 
     Example: `!fp8.exchange<4, !fp8.fragment<64x64xf32, 4, warpgroups>>`.
   }];
@@ -323,7 +325,7 @@ def Fp8_ExchangeType : Fp8_LinearType<"Exchange", "exchange", [Fp8_LinearTypeInt
   let extraClassDeclaration = [{
     ::llvm::StringRef getHandleName() const { return "exchange"; }
     ::llvm::StringRef getConsumerName() const { return "fp8.close"; }
-    /// What CTAs divide: 1, the columns, or swapped 0, the rows.
+    /// The axis that the CTAs divide: 1, the columns; if swapped, 0, the rows.
     int64_t getAxis() const { return !getFragment().isSwapped(); }
     /// What each CTA gets.
     ::mlir::fp8::FragmentType getShare() const;
@@ -334,7 +336,7 @@ def Fp8_ExchangeType : Fp8_LinearType<"Exchange", "exchange", [Fp8_LinearTypeInt
 // States of ends and stages
 //===----------------------------------------------------------------------===//
 
-// A linear type whose parameter is the handle that it is a state of, `!fp8.name<handle>`.
+// A linear type that is a state of the handle in its parameter, `!fp8.name<handle>`.
 class Fp8_StateType<string name, string typeMnemonic, string handle, string consumer>
     : Fp8_LinearType<name, typeMnemonic, [Fp8_LinearTypeInterface]> {
   let hasCustomAssemblyFormat = 1;
@@ -348,7 +350,7 @@ class Fp8_StateType<string name, string typeMnemonic, string handle, string cons
 def Fp8_ReadyType : Fp8_StateType<"Ready", "ready", "ready end", "fp8.acquire"> {
   let summary = "an end whose next slot has been waited for (linear)";
   let description = [{
-    Made by `fp8.wait`; what acquires it does not wait again. `end` is any end.
+    Made by `fp8.wait`; an `fp8.acquire` of it does not wait again. `end` is any end.
 
     Example: `!fp8.ready<!fp8.consumer<!fp8.pipeline<3, s: !fp8.tile<1x128xf32>>>>`.
   }];
@@ -356,9 +358,9 @@ def Fp8_ReadyType : Fp8_StateType<"Ready", "ready", "ready end", "fp8.acquire"> 
 }
 
 def Fp8_SignalledType : Fp8_StateType<"Signalled", "signalled", "signalled stage", "fp8.step"> {
-  let summary = "a stage that has been handed over, its end not advanced yet (linear)";
+  let summary = "a stage that has been handed over, before its end advances (linear)";
   let description = [{
-    Made by `fp8.arrive`; `fp8.step` makes the end of it again. `stage` is any stage.
+    Made by `fp8.arrive`; `fp8.step` turns it back into the end. `stage` is any stage.
 
     Example: `!fp8.signalled<!fp8.consumer_stage<!fp8.pipeline<3, s: !fp8.tile<1x128xf32>>>>`.
   }];

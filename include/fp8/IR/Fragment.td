@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The fragment family: tiles in registers, made of accumulators and of tiles in shared memory.
+// The fragment family: tiles in registers, computed from accumulators and from tiles in shared memory.
 
 #ifndef FP8_IR_FRAGMENT
 #define FP8_IR_FRAGMENT
@@ -26,11 +26,11 @@ def Fp8_ZeroOp : Fp8_Op<"zero", [Pure, Fp8_NamesResult<"zero">]> {
 }
 
 def Fp8_ReadOp : Fp8_ViewReaderOp<"read"> {
-  let summary = "an accumulator as a fragment";
+  let summary = "loads an accumulator into registers";
   let description = [{
-    Loads the accumulator as it is, for a GEMM that adds up all of K in tensor memory.
+    Loads the accumulator unchanged, for a GEMM that adds up all of K in tensor memory.
 
-    (S1) a CTA's rows of the accumulator have the fragment's shape and layout.
+    (S1) A CTA's rows of the accumulator have the fragment's shape and layout.
 
     ```mlir
     !acc = !fp8.output_pipeline<2, 128x64xf32>
@@ -51,13 +51,15 @@ def Fp8_PromoteOp : Fp8_ViewReaderOp<"promote", [AllTypesMatch<["fragment", "res
   let summary = "adds a scaled accumulator to a fragment";
   let description = [{
     `result[m, n] = fragment[m, n] + (a_scale[a_row, m] * b_scale(n)) * partial[m, n]`: one f32 multiplication for the scales and one fused
-    multiply-add for each element. The accumulator is in tensor memory, or a product in the registers of warpgroups; the latter may be one `part` of the fragment, the others stay as they are. A tile may hold the A scales of several K blocks, a row each: `a_row` says which. The B scales are given as values, each for an equal part of the columns, in order; or one for each
-    column, as a row in shared memory. Scales in bf16 are widened, exactly.
+    multiply-add for each element. The accumulator is in tensor memory, or is a product in the registers of warpgroups. Such a product may
+    be one `part` of the fragment; the other parts are unchanged. A tile may hold the A scales of several K blocks, one row for each;
+    `a_row` selects the row. The B scales are values, each for an equal part of the columns, in order; or a row in shared memory with one
+    scale for each column. Scales in bf16 are widened exactly.
 
-    (S1) a CTA's rows of partial, or those of a part, have the fragment's shape and layout; (S2) `a_scale` is an unswizzled 1 x M tile of f32 or bf16, or with an `a_row` one of
-    several rows; (S3) the B scales are values that divide the
-    columns into equal parts, of a multiple of 2 columns, in the layout `warpgroups` of 8 and in `warpgroup_columns` of 64; or (S4) an unswizzled 1 x N tile of f32 or bf16, (F5) of
-    which a thread's part is a multiple of 16 bytes.
+    (S1) A CTA's rows of `partial`, or the rows of a part, have the fragment's shape and layout. (S2) `a_scale` is an unswizzled 1 x M tile
+    of f32 or bf16, or with `a_row` a tile of several such rows. (S3) The B scales are values that divide the columns into equal parts, each
+    a multiple of 2 columns; of 8 in the layout `warpgroups`, of 64 in `warpgroup_columns`. Or (S4) they are an unswizzled 1 x N tile of f32
+    or bf16, (F5) of which a thread's part is a multiple of 16 bytes.
 
     ```mlir
     !acc = !fp8.output_pipeline<2, 128x192xf32>
@@ -90,12 +92,14 @@ def Fp8_PromoteOp : Fp8_ViewReaderOp<"promote", [AllTypesMatch<["fragment", "res
 def Fp8_AddTileOp : Fp8_ViewReaderOp<"add_tile", [AllTypesMatch<["fragment", "result"]>]> {
   let summary = "adds a tile in shared memory to some columns of a fragment";
   let description = [{
-    `result[m, column + j] = fragment[m, column + j] + scale * tile[m, j]`, as one fused multiply-add, or without `scaled` as an addition; the other
-    columns stay. It is how a residual is added, D = A*B + beta*C, with C brought by TMA. A beta of zero is the kernel's business: C is read here whatever the scale is.
+    `result[m, column + j] = fragment[m, column + j] + scale * tile[m, j]`, as one fused multiply-add, or without `scaled` as an addition.
+    The other columns are unchanged. The op adds a residual, D = A*B + beta*C, for which TMA copies C. It reads C whatever the scale is: a
+    kernel that must not read C where beta is zero skips the op.
 
-    (F1) the tile has the fragment's rows and f32, bf16 or f16 elements; (F2) its columns, from `column` on, are columns of the fragment; (F3) they
-    begin at an even one, and lie within those that a thread owns or are a multiple of them, or in the layout `warpgroups` are whole eights, in `warpgroup_columns` whole sixteens; (F5) but there, a thread's part of a row is a multiple of 16
-    bytes.
+    (F1) The tile has the fragment's rows and f32, bf16 or f16 elements. (F2) Its columns, from `column` on, are columns of the fragment.
+    (F3) They begin at an even column, and are within the columns of one thread or a multiple of these; in the layout `warpgroups` they
+    begin and end at multiples of 8, in `warpgroup_columns` at multiples of 16. (F5) In the other layouts, a thread's part of a row is a
+    multiple of 16 bytes.
 
     ```mlir
     !ring = !fp8.pipeline<2, c: !fp8.tile<128x64xbf16, swizzle_128b>>
@@ -121,7 +125,7 @@ def Fp8_AddRowOp : Fp8_ViewReaderOp<"add_row", [AllTypesMatch<["fragment", "resu
   let description = [{
     `result[m, n] = fragment[m, n] + row[0, n]`: a bias for each column.
 
-    (F4) the row is an unswizzled 1 x N tile of f32, bf16 or f16; (F5) a thread's part of it is a multiple of 16 bytes.
+    (F4) The row is an unswizzled 1 x N tile of f32, bf16 or f16. (F5) A thread's part of it is a multiple of 16 bytes.
 
     ```mlir
     !ring = !fp8.pipeline<1, bias: !fp8.tile<1x128xf32>>
@@ -142,9 +146,9 @@ def Fp8_AddRowOp : Fp8_ViewReaderOp<"add_row", [AllTypesMatch<["fragment", "resu
 def Fp8_ReadElementOp : Fp8_ViewReaderOp<"read_element", [Fp8_NamesResult<"element">]> {
   let summary = "reads an element of a row in shared memory";
   let description = [{
-    All threads of the role get the same element, such as a B scale.
+    Every thread of the role gets the same element, such as a B scale.
 
-    (F6) the row is an unswizzled 1 x N tile of f32; (F7) the column lies in it.
+    (F6) The row is an unswizzled 1 x N tile of f32. (F7) The column is inside the row.
 
     ```mlir
     !ring = !fp8.pipeline<3, b_scale: !fp8.tile<1x4xf32>>
@@ -162,14 +166,14 @@ def Fp8_ReadElementOp : Fp8_ViewReaderOp<"read_element", [Fp8_NamesResult<"eleme
 }
 
 def Fp8_MapOp : Fp8_Op<"map", [InLinearFunction, Pure, SingleBlock, Fp8_NamesElements]> {
-  let summary = "computes each element of a fragment from those of others";
+  let summary = "computes each element of a fragment from the same element of other fragments";
   let description = [{
-    Runs the body for every element, on registers: the block's arguments are the elements of the operands at one place, what it yields is the
-    result's element there. The body may use values from around it.
+    Runs the body for every element, in registers. The block's arguments are the operands' elements at one place, and the yielded value is
+    the result's element there. The body may use values from outside.
 
-    (E1) there is at least one operand, and all are of the result's type; (E2) the body has an f32 argument for each and yields one f32; (E3) its ops
-    are pure and have no regions; (E4) of the math dialect it has absf, ceil, exp, exp2, floor, fma, rsqrt, sqrt and tanh, for which there are
-    instructions. exp, exp2, rsqrt and tanh are approximations (PTX ISA, ex2.approx, rsqrt.approx, tanh.approx).
+    (E1) There is at least one operand, and all have the result's type. (E2) The body has an f32 argument for each operand and yields one
+    f32. (E3) Its ops are pure and have no regions. (E4) Of the math dialect it uses only absf, ceil, exp, exp2, floor, fma, rsqrt, sqrt and
+    tanh, for which instructions exist. exp, exp2, rsqrt and tanh are approximations (PTX ISA, ex2.approx, rsqrt.approx, tanh.approx).
 
     ```mlir
     !sum = !fp8.fragment<128x128xf32, 4>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The GEMM family (phase 0): says what is computed, never how.
+// The GEMM family (phase 0): what is computed, without how.
 
 #ifndef FP8_IR_GEMM
 #define FP8_IR_GEMM
@@ -13,28 +13,31 @@ def Fp8_BlockwiseGemmOp : Fp8_Op<"blockwise_gemm", [AttrSizedOperandSegments, Fp
 
     `D[m, n] = sum_kb a_scale[kb, m] * b_scale[n / 128, kb] * sum_k A[m, 128 kb + k] * B[n, 128 kb + k]`
 
-    accumulated in f32 and rounded once to D's element type. What may follow the sum, in f32 and in this order, each part if it is there:
+    accumulated in f32 and rounded once to D's element type. The op may apply further steps to the sum, in f32 and in this order, each one
+    optional:
 
     `D = round(d_scale * f(sum + beta * C + bias))`
 
-    with a residual C (`beta` is 1 if left out; where it is 0 when the kernel runs, C is not read), a bias for each column, an elementwise function f (the region) and an output
-    scale. An output of f8E4M3FN or f8E5M2 saturates as in `fp8.store`.
+    with a residual C, a bias for each column, an elementwise function f (the region) and an output scale. `beta` is 1 if left out; where it
+    is 0 when the kernel runs, C is not read. An output of f8E4M3FN or f8E5M2 saturates as in `fp8.store`.
 
-    (G1) `a` is M x K and `b` is N x K, both `f8E4M3FN`, rows contiguous; (G2) `a_scale` is ceil(K/128) x M and `b_scale` is ceil(N/128) x
-    ceil(K/128), each f32 or bf16, rows contiguous; (G3) `d` is M x N, bf16, f16, f32, f8E4M3FN or f8E5M2, rows contiguous; (G4) M, N and K are below 2^31, K is a multiple of 16, and the rows of
-    `a_scale` and `d` are multiples of 16 bytes and less than 2^40 apart, because TMA copies them (cuTensorMapEncodeTiled).
-    Static extents are checked here, dynamic ones before the launch.
+    (G1) `a` is M x K and `b` is N x K, both `f8E4M3FN`, rows contiguous. (G2) `a_scale` is ceil(K/128) x M and `b_scale` is ceil(N/128) x
+    ceil(K/128), each f32 or bf16, rows contiguous. (G3) `d` is M x N, bf16, f16, f32, f8E4M3FN or f8E5M2, rows contiguous. (G4) M, N and K
+    are below 2^31, K is a multiple of 16, and the rows of `a_scale` and `d` are multiples of 16 bytes and less than 2^40 apart, because TMA
+    copies them (cuTensorMapEncodeTiled). The verifier checks static extents; dynamic extents are checked before the launch.
 
-    `b_block` is the number of rows of B, columns of D, that share a scale: (G5) 128, 64 or 1. With 64 `b_scale` is ceil(N/64) x ceil(K/128). With 1 it is stored
-    like `a_scale`, ceil(K/128) x N with rows that are multiples of 16 bytes apart, because TMA brings a row of it to the tile's columns.
+    `b_block` is the number of rows of B, and so of columns of D, that share a scale: (G5) 128, 64 or 1. With 64, `b_scale` is ceil(N/64) x
+    ceil(K/128). With 1, it is stored as `a_scale` is: ceil(K/128) x N with rows that are multiples of 16 bytes apart, because TMA copies
+    part of a row for the columns of a tile.
 
-    (G6) Either all operands are matrices, or all have a leading batch extent L, below 2^31: `a` is L x M x K, `b_scale` is L x ceil(N/128) x ceil(K/128), and so on. Each
-    of the L products is computed as if it were alone; batches may lie apart as their stride says, which for what TMA copies is a multiple of 16 bytes (G4). They have
-    `bias`, `beta`, `d_scale` and the function in common, which have no batch extent.
+    (G6) Either all operands are matrices, or all have a leading batch extent L below 2^31: `a` is L x M x K, `b_scale` is L x ceil(N/128) x
+    ceil(K/128), and so on. Each of the L products is computed independently. The stride between matrices is free; for operands that TMA
+    copies it is a multiple of 16 bytes (G4). `bias`, `beta`, `d_scale` and the function are shared by all products and have no batch
+    extent.
 
-    What follows the sum: (G7) `c` is M x N, bf16, f16 or f32, rows contiguous, and (G8) `bias` is 1 x N, bf16, f16 or f32, contiguous, both with rows as in G4; (G9) `beta`
-    and `d_scale` are 1 x 1 f32, read when the kernel runs; (G10) the region takes an f32 and yields one, has only ops that `fp8.map` takes (E3, E4), and uses
-    nothing from around it but constants.
+    The steps after the sum have these rules. (G7) `c` is M x N, bf16, f16 or f32, rows contiguous and as in G4. (G8) `bias` is 1 x N, bf16,
+    f16 or f32, contiguous, with rows as in G4. (G9) `beta` and `d_scale` are 1 x 1 f32, read when the kernel runs. (G10) The region takes
+    an f32 and yields one, has only ops that `fp8.map` takes (E3, E4), and uses no value from outside except constants.
 
     ```mlir
     func.func @gemm(%a: memref<?x?xf8E4M3FN>, %a_scale: memref<?x?xf32>, %b: memref<?x?xf8E4M3FN>,
@@ -82,9 +85,9 @@ def Fp8_BlockwiseGemmOp : Fp8_Op<"blockwise_gemm", [AttrSizedOperandSegments, Fp
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
-    /// The axes before those of a matrix: 1 with a batch extent, else 0.
+    /// The number of leading batch axes: 1 with a batch extent, else 0.
     int64_t getBatchAxes();
-    /// True if each column of D has a scale of its own.
+    /// True if each column of D has its own scale.
     bool hasColumnScales() { return getBBlock() == 1; }
   }];
 }

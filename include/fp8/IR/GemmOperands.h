@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The operands of fp8.blockwise_gemm by their table.
+// The operands of fp8.blockwise_gemm, looked up by their table.
 
 #ifndef FP8_IR_GEMMOPERANDS_H
 #define FP8_IR_GEMMOPERANDS_H
@@ -9,13 +9,13 @@
 
 namespace mlir::fp8 {
 
-/// The compiler reads the table under this name.
+/// The compiler uses the table under this name.
 namespace gemm = ::fp8::gemm;
 
 /// The op's operand of that name; null if the op has none.
 Value getOperand(BlockwiseGemmOp op, gemm::Operand operand);
 
-/// What the table calls an element type; none for types that no tensor map can
+/// The table's name of an element type; none for types that no tensor map can
 /// describe.
 std::optional<::fp8::tensor::ElementType> getElementType(Type type);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The host family: what the function that launches a kernel needs beside the gpu dialect.
+// The host family: ops of the function that launches a kernel, in addition to the gpu dialect.
 
 #ifndef FP8_IR_HOST
 #define FP8_IR_HOST
@@ -7,13 +7,15 @@
 include "fp8/IR/Fp8Base.td"
 
 def Fp8_TensorMapOp : Fp8_Op<"tensor_map", [Pure]> {
-  let summary = "encodes a TMA descriptor for a memref";
+  let summary = "encodes the TMA descriptor of a memref";
   let description = [{
-    (H1) the source is a memref of the map's rank with the box's element type and contiguous rows; (H2) its rows, and the matrices of a batch, are a multiple of 16 bytes and less than 2^40 apart and its
-    address is one (cuTensorMapEncodeTiled); static strides are checked here, dynamic ones before the launch. An empty dimension is encoded as 1: no copy may touch it.
+    (H1) The source is a memref of the map's rank with the box's element type and contiguous rows. (H2) Its rows, and the matrices of a
+    batch, are a multiple of 16 bytes and less than 2^40 apart, and its address is a multiple of 16 bytes (cuTensorMapEncodeTiled). The
+    verifier checks static strides; dynamic strides are checked before the launch. An extent of 0 is encoded as 1, and no copy may then
+    touch the tensor.
 
-    With `whole_units` the map leaves out what follows the last whole 16 bytes of a row, over whose end TMA would store (`fp8.store`). A row of fewer bytes
-    counts as 16: no copy may touch it.
+    With `whole_units` the map leaves out the elements after the last whole 16 bytes of a row, because TMA would store past the end of the
+    row (`fp8.store`). A row of less than 16 bytes is encoded as 16 bytes, and no copy may then touch the tensor.
 
     ```mlir
     func.func @map(%a: memref<?x?xf8E4M3FN>) {
@@ -29,7 +31,7 @@ def Fp8_TensorMapOp : Fp8_Op<"tensor_map", [Pure]> {
 }
 
 def Fp8_MultiprocessorCountOp : Fp8_Op<"multiprocessor_count", [Pure, Fp8_NamesResult<"multiprocessors">]> {
-  let summary = "the number of multiprocessors of the device that the launch goes to";
+  let summary = "the number of multiprocessors of the device that runs the launch";
   let description = [{
     ```mlir
     func.func @sms() -> index {

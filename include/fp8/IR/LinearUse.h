@@ -9,7 +9,7 @@
 
 namespace mlir::fp8 {
 
-/// What an op does with a value that it uses, as far as linearity goes.
+/// What an op does with a value that it uses, as to linearity.
 enum class UseKind {
   Borrow,  ///< uses the value and leaves it alive
   Consume, ///< ends its life: consumed by the op, or handed on along control
@@ -20,29 +20,29 @@ enum class UseKind {
 /// Classifies one use of a linear value.
 UseKind classifyUse(OpOperand &use);
 
-/// True if the use hands its value on: to a block argument, a region argument
+/// True if the use passes its value on: to a block argument, a region argument
 /// or result, a caller or a callee.
 bool isForwarded(OpOperand &use);
 
-/// The select that chooses between the used value and another; null if the use
-/// is not of that kind.
+/// The select that chooses between the used value and another value; null if
+/// the user is no such select.
 SelectLikeOpInterface getSelect(OpOperand &use);
 
-/// True if the op runs its regions where it stands: on the threads that come to
-/// it, one region at a time, so that handles may live on in them. An op of
-/// another dialect says so by LinearOpInterface.
+/// True if the op runs its regions in place: on the threads that execute the
+/// op, one region at a time. Handles may then be used inside the regions. An op
+/// of another dialect declares this by LinearOpInterface.
 bool runsRegionsInPlace(Operation *op);
 
-/// Calls `visit` for each edge of the region op that leaves `from`, the op
-/// itself or the terminator of one of its blocks, with the operands that are
-/// handed on along the edge and the values that receive them.
+/// Calls `visit` for each edge of the region op that leaves `from`, which is
+/// the op itself or the terminator of one of its blocks. The arguments are the
+/// operands that the edge passes on and the values that receive them.
 void visitRegionEdges(RegionBranchOpInterface op, Operation *from,
                       llvm::function_ref<void(OperandRange, ValueRange)> visit);
 
 /// True if a select uses the value.
 bool isSelected(Value value);
 
-/// True if the operand is one of the range's.
+/// True if the operand is in the range.
 bool isWithin(OpOperand &use, OperandRange range);
 
 } // namespace mlir::fp8

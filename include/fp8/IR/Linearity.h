@@ -9,9 +9,9 @@
 namespace mlir::fp8 {
 
 /// Checks every linear value in the function's body and reports each broken
-/// rule at the value, with notes at the causes. Runs on IR that is otherwise
-/// unverified: it reports, or stays silent, but never crashes. Its cost is
-/// linear in the size of the function if nothing is wrong.
+/// rule at the value, with notes at the causes. Accepts IR that is not verified
+/// otherwise, and does not crash on it. For a correct function the cost is
+/// linear in the size of the function.
 LogicalResult verifyLinearity(Operation *function);
 
 } // namespace mlir::fp8

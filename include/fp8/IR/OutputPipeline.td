@@ -10,8 +10,8 @@ def Fp8_OutputPipelineOp
     : Fp8_Op<"output_pipeline", [InEntryBlock, Fp8_RingOpInterface, InLinearFunction, Fp8_LinearOpInterface, Fp8_Requires<"TensorMemory">, MemoryEffects<[MemAlloc<Fp8_BarrierResource>]>]> {
   let summary = "makes a ring of accumulators and its two ends";
   let description = [{
-    Yields the producer end, of which a role makes an MMA warp, and the consumer end, of which another makes its epilogue warps. The
-    tensor memory is allocated by the MMA warp. Counts are derived, and may be stated, as those of `fp8.pipeline`.
+    Yields the producer end, from which one role makes an MMA warp, and the consumer end, from which another role makes its epilogue warps.
+    The MMA warp allocates the tensor memory. The arrival counts are derived and may be stated, as for `fp8.pipeline`.
 
     ```mlir
     !acc = !fp8.output_pipeline<2, 128x128xf32>
@@ -53,11 +53,11 @@ def Fp8_AccumulatorOp : Fp8_BorrowingOp<"accumulator", [Pure, DeclareOpInterface
 }
 
 def Fp8_PerKStageOp : Fp8_StageScopeOp<"per_k_stage"> {
-  let summary = "one K block's stage of an output pipeline, together with the input stages it goes with";
+  let summary = "computes one K block: a stage of an output pipeline, together with its input stages";
   let description = [{
-    The first operand is an MMA warp or an epilogue warp, the others are consumer ends of pipelines. Acquires a stage of each, in that
-    order, for the length of the body; then releases them in the opposite order. The body borrows the stages. Results: the
-    handle and the ends, advanced, then what the body yields.
+    The first operand is an MMA warp or epilogue warps; the others are consumer ends of pipelines. Acquires a stage of each, in that order,
+    runs the body, then releases the stages in the opposite order. The body borrows the stages. Results: the advanced handle and ends, then
+    the values that the body yields.
 
     ```mlir
     !a = !fp8.tile<128x128xf8E4M3FN, swizzle_128b>

@@ -9,14 +9,15 @@ include "fp8/IR/Fp8Base.td"
 def Fp8_PipelineOp : Fp8_Op<"pipeline", [InEntryBlock, Fp8_RingOpInterface, InLinearFunction, Fp8_LinearOpInterface, MemoryEffects<[MemAlloc<Fp8_BarrierResource>]>]> {
   let summary = "makes a ring of shared-memory slots and its ends";
   let description = [{
-    Lays the ring out in shared memory, initialises its barriers and yields one end for each role that takes part: first the producer
+    Lays out the ring in shared memory, initialises its barriers, and yields one end for each role that uses the ring: first the producer
     ends, then the consumer ends.
 
-    (P1) there is at least one producer and one consumer; (P2) all ends are of one ring; (P3) the op stands in the kernel's entry block.
+    (P1) There is at least one producer and one consumer. (P2) All ends are ends of the same ring. (P3) The op is in the kernel's entry
+    block.
 
-    What the barriers wait for is derived from the roles: one arrival on `full` for each producing warp, plus the bytes of the copies
-    issued into the stage; one arrival on `empty` for each consuming warp. `producer_arrivals` and `consumer_arrivals` may state the counts; a stated
-    number that differs from the derived one is an error.
+    The compiler derives what the barriers wait for from the roles: on `full`, one arrival for each producing warp, and the bytes of the
+    copies into the stage; on `empty`, one arrival for each consuming warp. `producer_arrivals` and `consumer_arrivals` may state the
+    counts. A stated count that differs from the derived one is an error.
 
     ```mlir
     !ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
@@ -38,9 +39,9 @@ def Fp8_PipelineOp : Fp8_Op<"pipeline", [InEntryBlock, Fp8_RingOpInterface, InLi
 def Fp8_AcquireOp : Fp8_ConsumingOp<"acquire", [Fp8_HandleOpInterface, Fp8_RoleWork<"Any">, DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
   let summary = "waits for the end's next slot and takes it";
   let description = [{
-    Consumes the end and waits until the other side has handed its next slot over: a producer (or MMA warp) until the slot is empty, a
-    consumer (or epilogue warp) until it is full. Yields the slot as a stage. A `!fp8.ready` end has been waited for already, by
-    `fp8.wait`.
+    Consumes the end and waits until the other side has handed over its next slot: a producer (or MMA warp) waits until the slot is empty, a
+    consumer (or epilogue warp) until it is full. Yields the slot as a stage. For a `!fp8.ready` end the op does not wait, since `fp8.wait`
+    already has.
 
     ```mlir
     !ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
@@ -60,9 +61,9 @@ def Fp8_AcquireOp : Fp8_ConsumingOp<"acquire", [Fp8_HandleOpInterface, Fp8_RoleW
 def Fp8_ReleaseOp : Fp8_ConsumingOp<"release", [Fp8_HandleOpInterface, Fp8_RoleWork<"Any">, DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
   let summary = "hands the slot over to the other side and gives the end back, advanced";
   let description = [{
-    The whole hand-over, for every kind of stage: it signals the other side and advances. How it signals is derived from what was done
-    with the stage: a slot that TMA fills is signalled by the arrival of its bytes; a slot that an MMA reads or writes by
-    `tcgen05.commit`; a slot that threads read by an arrival of each warp, after its reads are complete.
+    Performs the whole hand-over, for every kind of stage: signals the other side and advances the end. The compiler derives the kind of
+    signal from the uses of the stage. The arrival of its bytes signals a slot that TMA fills. `tcgen05.commit` signals a slot that an MMA
+    reads or writes. An arrival of each warp, after its reads are complete, signals a slot that threads read.
 
     ```mlir
     !ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
@@ -82,11 +83,11 @@ def Fp8_ReleaseOp : Fp8_ConsumingOp<"release", [Fp8_HandleOpInterface, Fp8_RoleW
 }
 
 def Fp8_CloseOp : Fp8_ConsumingOp<"close", [Fp8_RoleWork<"Any">]> {
-  let summary = "ends a role's part in a ring or a store queue";
+  let summary = "ends a role's use of a ring, a store queue or an exchange";
   let description = [{
-    Consumes the end. A producer waits until every slot that it filled was handed back, so that nothing is signalled, copied or
-    multiplied after the CTA has left; a store queue waits until every copy has been written. A consumer has nothing to wait for,
-    nor has the producer of a ring without tiles.
+    Consumes the end. A producer waits until every slot that it filled has been handed back, so that no signal, copy or MMA is under way
+    when the CTA exits. A store queue waits until every copy has been written. A consumer does not wait, and neither does the producer of a
+    ring without tiles.
 
     ```mlir
     !ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
@@ -102,9 +103,9 @@ def Fp8_CloseOp : Fp8_ConsumingOp<"close", [Fp8_RoleWork<"Any">]> {
 
 def Fp8_TileOp : Fp8_BorrowingOp<"tile", [Pure, DeclareOpInterfaceMethods<InferTypeOpInterface>,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
-  let summary = "lends the view of one tile of a stage";
+  let summary = "lends a view of one tile of a stage";
   let description = [{
-    Borrows the stage and lends its tile of that name (L9).
+    Borrows the stage and lends its tile with that name (L9).
 
     ```mlir
     !ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
@@ -124,7 +125,7 @@ def Fp8_TileOp : Fp8_BorrowingOp<"tile", [Pure, DeclareOpInterfaceMethods<InferT
 def Fp8_IndexOp : Fp8_BorrowingOp<"index", [Pure, Fp8_NamesResult<"slot">]> {
   let summary = "lends the number of the slot";
   let description = [{
-    Borrows the stage and lends the number of its slot, in 0 .. stages-1 (L9). Of an end it is the slot that `fp8.acquire` would take
+    Borrows the stage and lends the number of its slot, in 0 .. stages-1 (L9). For an end, it is the slot that `fp8.acquire` would take
     next.
 
     ```mlir
@@ -156,8 +157,8 @@ class Fp8_StageScopeOp<string mnemonic> : Fp8_BindingRegionOp<mnemonic, [Fp8_Ear
 def Fp8_ProduceOp : Fp8_StageScopeOp<"produce"> {
   let summary = "fills one slot of a ring";
   let description = [{
-    Acquires a stage of the producer end, or of an MMA warp, for the length of the body, then releases it. The body borrows the stage. Results: the
-    end, advanced, then what the body yields.
+    Acquires a stage of the producer end, or of an MMA warp, runs the body, then releases the stage. The body borrows the stage. Results:
+    the advanced end, then the values that the body yields.
 
     ```mlir
     !t = !fp8.tile<1x128xf32>
@@ -176,8 +177,8 @@ def Fp8_ProduceOp : Fp8_StageScopeOp<"produce"> {
 def Fp8_ConsumeOp : Fp8_StageScopeOp<"consume"> {
   let summary = "empties one slot of a ring";
   let description = [{
-    Acquires a stage of the consumer end, or of epilogue warps, for the length of the body, then releases it. The body borrows the stage. Results:
-    the end, advanced, then what the body yields.
+    Acquires a stage of the consumer end, or of epilogue warps, runs the body, then releases the stage. The body borrows the stage. Results:
+    the advanced end, then the values that the body yields.
 
     A kernel that adds up all of K in tensor memory hands one accumulator over for each output tile:
 

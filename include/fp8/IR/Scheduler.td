@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The scheduler family: which output tiles a CTA computes, in which order.
+// The scheduler family: which output tiles a CTA computes, and in which order.
 
 #ifndef FP8_IR_SCHEDULER
 #define FP8_IR_SCHEDULER
@@ -14,20 +14,21 @@ def Fp8_ForEachTileOp : Fp8_Op<"for_each_tile", [Fp8_EarlierPhaseOpInterface, Si
                                                     "getYieldedValuesMutable"]>]> {
   let summary = "runs the body for each output tile of this CTA";
   let description = [{
-    Every role of a kernel runs the same loop, so that all of them see the same tiles in the same order. A cluster takes a block of tiles at a time, one for each of its CTAs;
-    the blocks at the edges reach past the grid of `tiles_m` x `tiles_n`, and so may the tiles of the body.
+    Every role of a kernel runs the same loop, so that all roles see the same tiles in the same order. A cluster takes one block of tiles at
+    a time, one tile for each of its CTAs. Blocks at the edges may extend past the grid of `tiles_m` x `tiles_n`, so the body may see tiles
+    outside the grid.
 
     | scheduler | cluster c of G computes blocks |
     |---|---|
     | `one_tile` | c |
     | `persistent` | c, c+G, c+2G ... |
-    | `clc` | c, then those of clusters that have not started yet and never will: cluster launch control gives their numbers through the work queue `from` which the loop reads |
+    | `clc` | c, then the blocks of clusters that have not started: cluster launch control cancels these clusters and sends their numbers through the work queue `from` |
 
-    Blocks are numbered down the columns of the grid of blocks: block t has row t mod rows. With `band(b)` they are numbered band by band, each of b rows of blocks, so that
-    clusters that run together share rows of A and columns of B in L2; with `band(b columns)` each has b columns of blocks, and they are numbered along its rows. Neighbours,
-    whose reads the L2 merges, then share rows of A rather than of B.
+    Blocks are numbered down the columns of the grid of blocks: block t has row t mod rows. With `band(b)` they are numbered in bands of b
+    rows of blocks, so that clusters that run together share rows of A and columns of B in L2. With `band(b columns)` each band has b
+    columns of blocks, and blocks are numbered along its rows. Neighbours, whose reads L2 merges, then share rows of A rather than of B.
 
-    (W1) `clc` reads a work queue, the others do not.
+    (W1) `clc` reads a work queue; the other schedulers do not.
 
     ```mlir
     func.func @tiles(%tiles_m: index, %tiles_n: index, %x: f32) -> f32 {
@@ -38,7 +39,7 @@ def Fp8_ForEachTileOp : Fp8_Op<"for_each_tile", [Fp8_EarlierPhaseOpInterface, Si
     }
     ```
 
-    With a work queue the results begin with its end:
+    With a work queue, the first result is its end:
 
     ```mlir
     !work = !fp8.consumer<!fp8.work_queue<2>>
@@ -57,7 +58,7 @@ def Fp8_ForEachTileOp : Fp8_Op<"for_each_tile", [Fp8_EarlierPhaseOpInterface, Si
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     ::llvm::StringRef getLoweringPass() { return "--fp8-lower-tile-loops"; }
-    /// The results that the body carries, without the work queue's end.
+    /// The results that the body carries: all but the work queue's end.
     ::mlir::ResultRange getCarriedResults() { return getResults().drop_front(getWork() ? 1 : 0); }
   }];
 }
@@ -70,8 +71,8 @@ def Fp8_WorkQueueOp : Fp8_Op<"work_queue", [InEntryBlock, Fp8_RingOpInterface, I
     MemoryEffects<[MemAlloc<Fp8_BarrierResource>]>]> {
   let summary = "makes a work queue and its ends";
   let description = [{
-    Yields the producer end, which the scheduler asks through, and a consumer end for each role that reads the answers (the scheduler too, to know when to stop). Stands in the
-    kernel's entry block (P3).
+    Yields the producer end, through which the scheduler requests work, and a consumer end for each role that reads the answers. The
+    scheduler has a consumer end too, since it must know when to stop. The op is in the kernel's entry block (P3).
 
     ```mlir
     !work = !fp8.work_queue<2>
@@ -90,12 +91,13 @@ def Fp8_WorkQueueOp : Fp8_Op<"work_queue", [InEntryBlock, Fp8_RingOpInterface, I
 
 def Fp8_RequestWorkOp : Fp8_Op<"request_work", [Fp8_RoleWork<"Any">, InLinearFunction, Fp8_LinearOpInterface, Fp8_Requires<"ClusterLaunchControl">,
     MemoryEffects<[MemRead<Fp8_BarrierResource>, MemWrite<Fp8_BarrierResource>]>]> {
-  let summary = "asks for the work of a cluster that has not started";
+  let summary = "requests the work of a cluster that has not started";
   let description = [{
-    Borrows the stage. The answer arrives in the slot of every CTA of the cluster, and fills it (PTX ISA, clusterlaunchcontrol.try_cancel). Nothing is asked after an answer
-    that there is no more work.
+    Borrows the stage. The answer arrives in the slot of every CTA of the cluster, and fills it (PTX ISA, clusterlaunchcontrol.try_cancel).
+    The op sends no request after an answer that there is no more work.
 
-    (W2) exactly one request for each stage, in the block of its acquire; (W3) in the leading CTA of the cluster (lowering).
+    (W2) There is exactly one request for each stage, in the block of its acquire. (W3) The op is in the leading CTA of the cluster (checked
+    by the lowering).
 
     ```mlir
     !work = !fp8.work_queue<2>
@@ -117,9 +119,9 @@ def Fp8_RequestWorkOp : Fp8_Op<"request_work", [Fp8_RoleWork<"Any">, InLinearFun
 
 def Fp8_NextWorkOp : Fp8_Op<"next_work", [Fp8_RoleWork<"Any">, InLinearFunction, Fp8_LinearOpInterface, Fp8_Requires<"ClusterLaunchControl">,
     MemoryEffects<[MemRead<Fp8_BarrierResource>]>]> {
-  let summary = "reads an answer: whether there is more work, and which cluster's";
+  let summary = "reads an answer: whether there is more work, and of which cluster";
   let description = [{
-    Borrows the stage. `cluster` is the number of the cluster whose work this one takes over; without more work it means nothing.
+    Borrows the stage. `cluster` is the number of the cluster whose work this cluster takes over. It is undefined if there is no more work.
 
     ```mlir
     !work = !fp8.work_queue<2>

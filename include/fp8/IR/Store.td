@@ -9,7 +9,8 @@ include "fp8/IR/Fp8Base.td"
 def Fp8_StoreQueueOp : Fp8_Op<"store_queue", [InEntryBlock, InLinearFunction, Fp8_LinearOpInterface, MemoryEffects<[MemAlloc<Fp8_BarrierResource>]>]> {
   let summary = "makes the staging tiles of a role that stores";
   let description = [{
-    Lays `depth` slots for each warp, or of 64-row tiles for each warpgroup, out in shared memory. Like a pipeline, it stands in the kernel's entry block (P3).
+    Reserves `depth` slots in shared memory for each warp, or for each warpgroup if tiles have 64 rows. The op is in the kernel's entry
+    block (P3), as `fp8.pipeline` is.
 
     ```mlir
     !queue = !fp8.store_queue<2, !fp8.tile<32x64xbf16, swizzle_128b>, 4>
@@ -28,20 +29,23 @@ def Fp8_StoreQueueOp : Fp8_Op<"store_queue", [InEntryBlock, InLinearFunction, Fp
 def Fp8_StoreOp : Fp8_ConsumingOp<"store", [Fp8_HandleOpInterface, Fp8_RoleWork<"Warpgroups">, AllTypesMatch<["queue", "next"]>, AttrSizedOperandSegments]> {
   let summary = "stores a fragment to global memory";
   let description = [{
-    Rounds the fragment to the map's element type and copies it, tile by tile through the queue, to the box at `coordinates` (row, column, in
-    elements; before them, of a map of higher rank, its outer coordinates). What lies outside the tensor is not written. The copies are asynchronous: they are complete when the queue is closed,
-    and until then those of two stores come in any order, so the boxes of stores through a queue do not overlap.
+    Rounds the fragment to the map's element type and copies it, tile by tile through the queue, to the box at `coordinates`. These are a
+    row and a column, in elements; for a map of higher rank, the outer coordinates come first. Elements outside the tensor are not written.
+    The copies are asynchronous and complete when the queue is closed. Until then the copies of two stores have no order, so the boxes of
+    stores through one queue must not overlap.
 
-    TMA stores whole 16 bytes: where a row of the tensor ends within them it would write over what lies behind. For such tensors the map leaves the row's
-    last elements out (`fp8.tensor_map whole_units`), and with `rest`, the tensor itself, the threads store them.
+    TMA stores whole units of 16 bytes. Where a row of the tensor ends inside a unit, TMA would overwrite the bytes after the row. For such
+    tensors the map leaves out the last elements of each row (`fp8.tensor_map whole_units`), and the threads store them to `rest`, the
+    tensor itself.
 
-    Rounding is to nearest even; to f8E4M3FN and f8E5M2 it saturates, at 448 and 57344, and keeps NaN. An output scale is a
-    multiplication in `fp8.map` before the store.
+    The op rounds to nearest even. To f8E4M3FN and f8E5M2 it saturates, at 448 and 57344, and keeps NaN. For an output scale, multiply in
+    `fp8.map` before the store.
 
-    (Q1) the map's box is the queue's tile, which has as many rows as a warp holds, in the layout `warpgroups` 64; (Q2) its columns divide those that a thread owns, or in the layout
-    `lane_halves` are those of both threads of a row, in that of `warpgroups` are whole eights and divide the fragment's, and in `warpgroup_columns` are the 16 of a warp; (Q3) the queue and
-    the fragment belong to the same number of warps; (Q4) its elements are bf16, f16, f32, f8E4M3FN or f8E5M2; (Q5) the rest is an argument of the kernel, a
-    memref of the map's rank with such elements and contiguous rows, without a memory space.
+    (Q1) The map's box is the queue's tile, which has as many rows as a warp holds; in the layout `warpgroups`, 64. (Q2) Its columns divide
+    the columns of one thread. In the layout `lane_halves` they may also be the columns of both threads of a row. In `warpgroups` they are a
+    multiple of 8 and divide the fragment's columns; in `warpgroup_columns` they are the 16 columns of a warp. (Q3) The queue and the
+    fragment have the same number of warps. (Q4) The elements are bf16, f16, f32, f8E4M3FN or f8E5M2. (Q5) `rest` is an argument of the
+    kernel: a memref of the map's rank with such elements and contiguous rows, without a memory space.
 
     ```mlir
     !tile = !fp8.tile<32x64xbf16, swizzle_128b>

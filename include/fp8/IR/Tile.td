@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The tile family: what roles do with tiles (TMA load, element load, MMA).
+// The tile family: copies into tiles, prefetches and MMAs.
 
 #ifndef FP8_IR_TILE
 #define FP8_IR_TILE
@@ -10,13 +10,15 @@ def Fp8_TmaLoadOp : Fp8_Op<"tma_load", [InLinearFunction, Fp8_LinearOpInterface,
     MemoryEffects<[MemRead, MemWrite<Fp8_BarrierResource>]>]> {
   let summary = "copies a box of global memory into a tile of a stage";
   let description = [{
-    Starts the asynchronous copy of the box whose first element is at `coordinates` (row, column, in elements; before them, of a map of higher rank, its outer coordinates) and counts its bytes on the stage's full
-    barrier. What lies outside the tensor is filled with zeros, and counted.
+    Starts the asynchronous copy of the box whose first element is at `coordinates`, and counts its bytes on the stage's full barrier. The
+    coordinates are a row and a column, in elements; for a map of higher rank, the outer coordinates come first. Elements outside the tensor
+    are zero, and count.
 
-    With `multicast` the CTAs of the cluster that differ along that axis alone (and, in the ring of a pair, are the same half of theirs) want the same tile:
-    each copies its share of the rows and sends it to all of them. The coordinates are those of the whole tile.
+    With `multicast`, the CTAs of the cluster that differ only along that axis need the same tile; in the ring of a pair, they also have the
+    same rank in their pairs. Each copies its share of the rows and sends it to all of them. The coordinates are those of the whole tile.
 
-    (M1) the map's box is the stage's tile of that name, with `multicast` one CTA's share of it; (M2) a share has a multiple of 8 rows, those of a swizzle atom.
+    (M1) The map's box is the stage's tile with that name; with `multicast`, one CTA's share of it. (M2) A share has a multiple of 8 rows,
+    the rows of a swizzle atom.
 
     ```mlir
     !tile = !fp8.tile<128x128xf8E4M3FN, swizzle_128b>
@@ -48,12 +50,13 @@ def Fp8_TmaLoadOp : Fp8_Op<"tma_load", [InLinearFunction, Fp8_LinearOpInterface,
 }
 
 def Fp8_TmaPrefetchOp : Fp8_Op<"tma_prefetch", [Fp8_RoleWork<"Any">, MemoryEffects<[MemRead, MemWrite<Fp8_BarrierResource>]>]> {
-  let summary = "brings a box of global memory into the L2 cache";
+  let summary = "prefetches a box of global memory into the L2 cache";
   let description = [{
-    Starts the copy of the box at `coordinates`, those of an `fp8.tma_load`, from global memory into the L2 cache. Nothing waits for it: a later
-    `fp8.tma_load` of the box is faster if it is complete by then (PTX ISA, cp.async.bulk.prefetch.tensor). One thread of each warp of the role starts it.
+    Starts the copy of the box at `coordinates` from global memory into the L2 cache. The coordinates are as in `fp8.tma_load`. No op waits
+    for the copy. A later `fp8.tma_load` of the box is faster if the prefetch is complete by then (PTX ISA, cp.async.bulk.prefetch.tensor).
+    One thread of each warp of the role starts it.
 
-    There is a coordinate for each dimension of the map.
+    The op has one coordinate for each dimension of the map.
 
     ```mlir
     !t = !fp8.tile<1x128xf32>
@@ -76,14 +79,15 @@ def Fp8_LoadElementOp : Fp8_Op<"load_element", [Fp8_RoleWork<"One">, InLinearFun
     MemoryEffects<[MemRead, MemWrite<Fp8_BarrierResource>]>]> {
   let summary = "copies one element of global memory into a tile of a stage";
   let description = [{
-    Starts the asynchronous copy of `source[indices]` into a column of the stage's tile of that name, by a thread (cp.async) rather than by TMA: rows may begin at any
-    element. With `if` nothing is read where the condition is false, and the element is zero.
+    Starts the asynchronous copy of `source[indices]` into a column of the stage's tile with that name. One thread copies it (cp.async), not
+    TMA, so that rows may begin at any element. With `if`, where the condition is false the op reads nothing and the element is zero.
 
-    It adds no bytes to what the full barrier expects. In a ring into which elements are copied, each hand-over of a producer arrives once more, when
-    the elements that the thread has copied so far are there (cp.async.mbarrier.arrive.noinc).
+    The copy adds no bytes to what the full barrier expects. In a ring with element copies, each hand-over of a producer makes one more
+    arrival, once the elements that the thread has copied so far have arrived (cp.async.mbarrier.arrive.noinc).
 
-    (M3) the tile is unswizzled and has one row of the source's elements, which are 4 bytes wide: cp.async copies no fewer; (M4) the column lies in the tile;
-    (M5) the source is an argument of the kernel: strided, of one dimension at least, without a memory space. Its elements lie within 2^31 of one another.
+    (M3) The tile is unswizzled and has one row of the source's elements, which are 4 bytes wide, the least that cp.async copies. (M4) The
+    column is inside the tile. (M5) The source is an argument of the kernel: strided, of one dimension or more, without a memory space. Its
+    elements are within 2^31 of one another.
 
     ```mlir
     !ring = !fp8.pipeline<3, b_scale: !fp8.tile<1x4xf32>>
@@ -113,12 +117,13 @@ def Fp8_MmaOp : Fp8_Op<"mma", [Fp8_RoleWork<"One">, InLinearFunction, Fp8_Requir
     MemoryEffects<[MemRead<Fp8_BarrierResource>, MemWrite<Fp8_BarrierResource>]>]> {
   let summary = "D = A * B^T, or D += A * B^T, in tensor memory";
   let description = [{
-    Starts the asynchronous product of two tiles in shared memory into an accumulator in tensor memory (tcgen05.mma, kinds f8f6f4 and f16). Without `accumulate` the accumulator is overwritten;
-    with it, it is added to where the condition is true. On the accumulator of a CTA pair, A and B are the leading CTA's halves of the rows of each; the other CTA has its
-    halves at the same place of its own shared memory.
+    Starts the asynchronous product of two tiles in shared memory into an accumulator in tensor memory (tcgen05.mma, kinds f8f6f4 and f16).
+    Without `accumulate` the product overwrites the accumulator. With it, the product is added where the condition is true. For the
+    accumulator of a CTA pair, A and B are the leading CTA's halves of the rows of each; the other CTA has its halves at the same place in
+    its own shared memory.
 
-    (A1) A is M x K and B is N x K, K-major, `swizzle_128b`, of f8E4M3FN or f8E5M2 each, or both of bf16 or f16; (A2) the accumulator is M x N, of a pair 2M x 2N;
-    (A3) a row is 128 bytes, the span of the swizzle.
+    (A1) A is M x K and B is N x K, K-major, `swizzle_128b`, each of f8E4M3FN or f8E5M2, or both of bf16 or f16. (A2) The accumulator is M x
+    N; of a pair, 2M x 2N. (A3) A row is 128 bytes, the span of the swizzle.
 
     ```mlir
     !a = !fp8.tile<128x128xf8E4M3FN, swizzle_128b>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The warp family: role regions, and the MMA-warp and epilogue-warp handles with their tensor-memory hand-off.
+// The warp family: roles, and the handles of MMA warps and epilogue warps, which allocate and hand over tensor memory.
 
 #ifndef FP8_IR_WARP
 #define FP8_IR_WARP
@@ -12,7 +12,7 @@ def Fp8_YieldOp : Fp8_Op<"yield", [DeclareOpInterfaceMethods<Fp8_EarlierPhaseOpI
     DeclareOpInterfaceMethods<RegionBranchTerminatorOpInterface, ["getMutableSuccessorOperands"]>]> {
   let summary = "ends an fp8 region";
   let description = [{
-    Passes the operands on: to the results of a scope, to the next iteration of a loop. In a role it takes ends, which are closed.
+    Passes its operands to the results of a scope, or to the next iteration of a loop. In a role it takes ends, and closes them.
 
     ```mlir
     func.func @double(%x: !fp8.fragment<128x64xf32, 4>) attributes {fp8.linear} {
@@ -31,14 +31,15 @@ def Fp8_YieldOp : Fp8_Op<"yield", [DeclareOpInterfaceMethods<Fp8_EarlierPhaseOpI
 
 def Fp8_RoleOp : Fp8_Op<"role", [InEntryBlock, InLinearFunction, Fp8_LinearOpInterface,
     DeclareOpInterfaceMethods<RegionBranchOpInterface, ["getEntrySuccessorOperands"]>]> {
-  let summary = "what a group of warps does";
+  let summary = "the work of a group of warps";
   let description = [{
-    The kernel's warps are dealt to its roles in the order of the text: the first role has warps 0 .. warps-1, and so on. The body runs on
-    those warps alone. It takes the ends of the rings that the role works on as arguments (L6: it captures no linear value) and gives
-    them back by its yields, which close them, or closes them itself.
+    The roles divide the kernel's warps in the order of the text: the first role has warps 0 .. warps-1, and so on. Only those warps run the
+    body. The body takes the ends of the rings that the role uses as arguments (L6: it captures no linear value). It gives them back by its
+    yields, which close them, or closes them itself.
 
-    (R1) the op stands in the kernel's entry block; (R2) a role that reads tensor memory has a multiple of 4 warps and starts at a multiple of 4, since warp w reaches lanes 32*(w mod 4) .. +31
-    only (PTX ISA, tcgen05 access restrictions); (R3) a role that issues copies into a pipeline or MMAs has one warp.
+    (R1) The op is in the kernel's entry block. (R2) A role that reads tensor memory has a multiple of 4 warps and starts at a multiple of
+    4, since warp w reaches only lanes 32*(w mod 4) .. +31 (PTX ISA, tcgen05 access restrictions). (R3) A role that starts copies into a
+    pipeline, or MMAs, has one warp.
 
     ```mlir
     !ring = !fp8.pipeline<3, s: !fp8.tile<1x128xf32>>
@@ -90,7 +91,7 @@ def Fp8_CreateMmaWarpOp : Fp8_ConsumingOp<"create_mma_warp", [Fp8_HandleOpInterf
 def Fp8_ReleaseMmaWarpOp : Fp8_ConsumingOp<"release_mma_warp", [Fp8_RoleWork<"Any">]> {
   let summary = "waits for the epilogue warps and frees the tensor memory";
   let description = [{
-    Waits until every epilogue warp has been released, then frees the columns.
+    Waits until every epilogue warp has been released, then frees the columns of tensor memory.
 
     ```mlir
     !acc = !fp8.output_pipeline<2, 128x128xf32>
@@ -108,7 +109,8 @@ def Fp8_WaitTmemOp : Fp8_Op<"wait_tmem", [Fp8_RoleWork<"Any">, InLinearFunction,
     MemoryEffects<[MemRead<Fp8_BarrierResource>, MemWrite<Fp8_BarrierResource>]>]> {
   let summary = "waits until the tensor memory is allocated";
   let description = [{
-    Borrows the consumer end, waits for the MMA warp's announcement and yields the evidence that `fp8.create_epilogue_warp` needs.
+    Borrows the consumer end, waits until the MMA warp has allocated the tensor memory, and yields the evidence that
+    `fp8.create_epilogue_warp` needs.
 
     ```mlir
     !acc = !fp8.output_pipeline<2, 128x128xf32>
@@ -130,7 +132,7 @@ def Fp8_WaitTmemOp : Fp8_Op<"wait_tmem", [Fp8_RoleWork<"Any">, InLinearFunction,
 def Fp8_CreateEpilogueWarpOp : Fp8_ConsumingOp<"create_epilogue_warp", [Fp8_HandleOpInterface, Fp8_RoleWork<"Warpgroups">]> {
   let summary = "makes the epilogue warps' handle";
   let description = [{
-    Consumes the end and the evidence that its tensor memory is there.
+    Consumes the end and the evidence that its tensor memory is allocated.
 
     ```mlir
     !acc = !fp8.output_pipeline<2, 128x128xf32>
@@ -171,10 +173,10 @@ def Fp8_ReleaseEpilogueWarpOp : Fp8_ConsumingOp<"release_epilogue_warp", [Fp8_Ro
 class Fp8_WarpScopeOp<string mnemonic> : Fp8_BindingRegionOp<mnemonic, [Fp8_EarlierPhaseOpInterface, Fp8_LinearOpInterface]>;
 
 def Fp8_MmaWarpOp : Fp8_WarpScopeOp<"mma_warp"> {
-  let summary = "an MMA warp for the length of the body";
+  let summary = "creates an MMA warp, runs the body, and releases it";
   let description = [{
-    Makes an MMA warp of the producer end, hands it to the body, and releases the handle that the body yields first. Results: what else
-    the body yields.
+    Creates an MMA warp from the producer end, passes it to the body, and releases the handle, which the body yields first. Results: the
+    other values that the body yields.
 
     ```mlir
     !a = !fp8.tile<128x128xf8E4M3FN, swizzle_128b>
@@ -198,10 +200,10 @@ def Fp8_MmaWarpOp : Fp8_WarpScopeOp<"mma_warp"> {
 }
 
 def Fp8_EpilogueWarpOp : Fp8_WarpScopeOp<"epilogue_warp"> {
-  let summary = "epilogue warps for the length of the body";
+  let summary = "creates epilogue warps, runs the body, and releases them";
   let description = [{
-    Waits for the tensor memory, makes the epilogue warps' handle of the consumer end, hands it to the body, and releases the handle
-    that the body yields first. Results: what else the body yields.
+    Waits for the tensor memory, creates the epilogue warps' handle from the consumer end, passes it to the body, and releases the handle,
+    which the body yields first. Results: the other values that the body yields.
 
     ```mlir
     !acc = !fp8.output_pipeline<2, 128x64xf32>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The warpgroup family: products of tiles that four warps together compute into their registers (Hopper).
+// The warpgroup family: products of tiles that four warps together compute in their registers (Hopper).
 
 #ifndef FP8_IR_WARPGROUP
 #define FP8_IR_WARPGROUP
@@ -10,16 +10,18 @@ def Fp8_WarpgroupMmaOp : Fp8_Op<"warpgroup_mma", [InLinearFunction, Fp8_LinearOp
     MemoryEffects<[MemRead<Fp8_BarrierResource>, MemWrite<Fp8_BarrierResource>]>]> {
   let summary = "D = A * B^T, or D += A * B^T, in the registers of warpgroups";
   let description = [{
-    Starts the asynchronous product of some rows of A with all of B (wgmma.mma_async). Each of the role's warpgroups has as many consecutive rows of A; of these it takes
-    64, those of part `part`, counted from 0. With `accumulate` the product is added to that fragment; with `into` it is
-    computed into the registers of that fragment, which is not read. The product is waited for by `fp8.wait_mma`, before the stage of the tiles is
-    released (L9).
+    Starts the asynchronous product of some rows of A with all of B (wgmma.mma_async). Each warpgroup of the role owns the same number of
+    consecutive rows of A, and multiplies 64 of them: those of part `part`, counted from 0. With `accumulate` the product is added to that
+    fragment. With `into` the product overwrites the registers of that fragment, which is not read. `fp8.wait_mma` must wait for the product
+    before the stage of the tiles is released (L9).
 
-    (A1) A is M x K and B is N x K, K-major, `swizzle_128b`, of f8E4M3FN or f8E5M2 each, or both of bf16 or f16; (A3) a row is 128 bytes, the span of the swizzle;
-    (A4) A has 64 rows for each warpgroup, or several times as many, of which the part exists; (A5) the product has 64 rows for each warpgroup and N columns.
+    (A1) A is M x K and B is N x K, K-major, `swizzle_128b`, each of f8E4M3FN or f8E5M2, or both of bf16 or f16. (A3) A row is 128 bytes,
+    the span of the swizzle. (A4) A has 64 rows for each warpgroup, or a multiple of that, and the part exists. (A5) The product has 64 rows
+    for each warpgroup and N columns.
 
-    A product of layout `warpgroup_columns` swaps the operands: D^T = B * A^T. All that is said of A's rows then holds for those of B: it is B that has 64 of them for each warpgroup, of which the part
-    exists (A4), and all of A is taken. The product has M rows, fewer than 64, and 64 columns for each warpgroup (A5).
+    A product of layout `warpgroup_columns` swaps the operands: D^T = B * A^T. The rules on the rows of A then apply to the rows of B: B has
+    64 rows for each warpgroup, or a multiple of that, and the part exists (A4); all of A is multiplied. The product has M rows, fewer than
+    64, and 64 columns for each warpgroup (A5).
 
     The fragment of `accumulate` or `into` has the product's type (A5).
 
@@ -39,7 +41,7 @@ def Fp8_WarpgroupMmaOp : Fp8_Op<"warpgroup_mma", [InLinearFunction, Fp8_LinearOp
       return %next : !fp8.consumer<!ring>
     }
 
-    // Of few rows: columns are the rows of the instruction.
+    // Few rows: columns of the product are the rows of the instruction.
     !few = !fp8.tile<16x128xf8E4M3FN, swizzle_128b>
     !swapped = !fp8.pipeline<3, a: !few, b: !b>
     !columns = !fp8.fragment<16x64xf32, 4, warpgroup_columns>
@@ -70,7 +72,8 @@ def Fp8_WaitMmaOp : Fp8_ConsumingOp<"wait_mma", [Fp8_NamesResult<"product">,
     TypesMatchWith<"the result is the product", "pending", "fragment", "::llvm::cast<::mlir::fp8::PendingType>($_self).getFragment()">]> {
   let summary = "waits for a product in registers";
   let description = [{
-    Waits until the product, and all that the warpgroup started before it, is complete. What was read for it may then be overwritten.
+    Waits until the product, and everything that the warpgroup started before it, is complete. The tiles that it reads may then be
+    overwritten.
 
     ```mlir
     !half = !fp8.tile<64x64xbf16, swizzle_128b>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A value or one error message, for libraries that throw nothing at their
-// callers.
+// A value or one error message, for libraries that throw no exceptions.
 #ifndef FP8_LAUNCH_EXPECTED_H
 #define FP8_LAUNCH_EXPECTED_H
 
@@ -38,12 +37,12 @@ public:
   T *operator->() { return &**this; }
   const T *operator->() const { return &**this; }
 
-  /// The message; only when there is no value.
+  /// The message; call it only if there is no value.
   const std::string &error() const {
     assert(!*this && "no error: check the Expected first");
     return std::get_if<Error>(&state)->message;
   }
-  /// The error itself, to hand on.
+  /// The error itself, to return to a caller.
   Error takeError() const { return Error{error()}; }
 
 private:

@@ -18,10 +18,10 @@ namespace fp8::launch {
 
 using tensor::ElementType;
 
-/// What the device that runs the kernel says about itself.
+/// The properties of the device that runs the kernel.
 struct DeviceProperties {
   int64_t multiprocessorCount = 1;
-  /// Bytes of shared memory a block may opt in to.
+  /// Bytes of shared memory that a block may opt in to.
   int64_t maxSharedMemoryPerBlock = chip::getMostSharedMemory();
 };
 
@@ -34,7 +34,7 @@ struct ArgumentValue {
 };
 
 /// An expression over arguments (by index) and the device. A value type: copies
-/// share nothing.
+/// are independent.
 class Expression {
 public:
   enum class Kind {
@@ -74,8 +74,9 @@ public:
   const std::vector<Expression> &operands() const { return children; }
 
   /// The value, or an error for overflow, division by zero, or a truth value
-  /// that is neither 0 nor 1. Arguments and axes must exist (the manifest
-  /// reader has checked them against the declarations, binding the ranks).
+  /// that is neither 0 nor 1. Arguments and axes must exist: the manifest
+  /// reader checks them against the declarations, and the binding checks the
+  /// ranks.
   Expected<int64_t> evaluate(const std::vector<ArgumentValue> &arguments,
                              const DeviceProperties &device) const;
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Arguments of a launch that lie in the host's memory, for backends that
-// compute elsewhere.
+// Arguments of a launch in host memory, for backends that compute elsewhere.
 #ifndef FP8_LAUNCH_HOSTARRAY_H
 #define FP8_LAUNCH_HOSTARRAY_H
 
@@ -9,14 +8,14 @@
 
 namespace fp8::launch {
 
-/// Bytes from the argument's first element to the end of its last, with what
-/// lies between; 0 if it has no elements. `name` is for errors, which are
-/// negative strides, no address, and more bytes than 64 bits count.
+/// The bytes from the argument's first element to the end of its last, gaps
+/// included; 0 if it has no elements. Negative strides, a null address and more
+/// bytes than 64 bits count are errors, which name `name`.
 Expected<uint64_t> arrayBytes(const std::string &name,
                               const ArgumentValue &argument);
 
-/// Copies the argument's elements between two places of `arrayBytes` bytes, and
-/// nothing of what lies between them.
+/// Copies the argument's elements between two places of `arrayBytes` bytes,
+/// without the gaps between elements.
 void copyElements(const ArgumentValue &argument, void *to, const void *from);
 
 } // namespace fp8::launch

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// Whether a kernel takes what the manifest describes, on any backend.
+// Checks whether a kernel matches its manifest, on any backend.
 #ifndef FP8_LAUNCH_KERNELCHECK_H
 #define FP8_LAUNCH_KERNELCHECK_H
 
@@ -8,12 +7,13 @@
 
 namespace fp8::launch {
 
-/// Whether the file's target is the manifest's chip.
+/// Checks that the file's target is the manifest's chip.
 std::optional<Error> checkTarget(const std::string &path,
                                  const std::string &target,
                                  const Manifest &manifest);
 
-/// Whether the kernel's parameters, of so many bytes each, are the manifest's.
+/// Checks that the kernel's parameters, whose sizes are `bytes`, are the
+/// manifest's.
 std::optional<Error> checkParameters(const std::string &path,
                                      const std::vector<uint64_t> &bytes,
                                      const Manifest &manifest);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A manifest bound to actual arguments: everything as numbers, ready for any
-// backend (the simulator, the CUDA driver) to carry out.
+// A manifest bound to actual arguments: all expressions as numbers, ready for
+// any backend (the simulator, the CUDA driver).
 #ifndef FP8_LAUNCH_LAUNCHPLAN_H
 #define FP8_LAUNCH_LAUNCHPLAN_H
 
@@ -26,27 +26,27 @@ struct LaunchPlan {
   std::array<uint32_t, 3> cluster{};
   uint32_t sharedMemoryBytes = 0;
   bool nonPortableCluster = false;
-  bool programmatic = false; ///< may start before the kernel in front has ended
+  bool programmatic = false; ///< may start before the preceding kernel ends
   /// In the entry's order; empty when there is nothing to launch.
   std::vector<BoundParameter> parameters;
 
-  /// A grid with a zero extent: success without a launch.
+  /// True for a grid with a zero extent: the launch succeeds without work.
   bool nothingToLaunch() const { return !grid[0] || !grid[1] || !grid[2]; }
 };
 
 /// Binds `manifest` to a call. Checks, in this order: count, dtype, rank,
 /// static extents and static strides of the arguments; the constraints, each
 /// with its rule; grid, cluster and shared memory against the device's limits;
-/// every parameter. The first broken one is the error. A grid with a zero
-/// extent ends the checks after the grid. A tensor map's extent of 0 becomes 1,
+/// every parameter. The first broken rule is the error. If the grid has a zero
+/// extent, the checks end after the grid. A tensor map's extent of 0 becomes 1,
 /// and its strides are then raised to the smallest legal ones: a kernel must
 /// not touch such a map.
 Expected<LaunchPlan> bindLaunch(const Manifest &manifest,
                                 const std::vector<ArgumentValue> &arguments,
                                 const DeviceProperties &device);
 
-/// Shape and dtype checks of `bindLaunch` alone, for a caller that has them
-/// before it has memory.
+/// Only the shape and dtype checks of `bindLaunch`, for callers that have no
+/// memory yet.
 std::optional<Error>
 checkArguments(const Manifest &manifest,
                const std::vector<ArgumentValue> &arguments);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The launch manifest, versions 1 to 3: the JSON file beside a PTX file that
-// says all a launcher needs. docs/manifest.schema.json is its schema.
+// The launch manifest, versions 1 to 3: the JSON file beside a PTX file with
+// everything that a launcher needs. docs/manifest.schema.json is its schema.
 #ifndef FP8_LAUNCH_MANIFEST_H
 #define FP8_LAUNCH_MANIFEST_H
 
@@ -18,8 +18,8 @@ namespace fp8::launch {
 
 enum class Access { Read, Write, ReadWrite };
 
-/// What the caller passes: a strided array. A missing extent or stride is known
-/// at launch only; strides count elements.
+/// An argument of the call: a strided array. A missing extent or stride is
+/// known only at the launch; strides count elements.
 struct ArgumentSpec {
   std::string name;
   ElementType dtype = ElementType::F32;
@@ -75,21 +75,21 @@ struct ScalarSpec {
 using ParameterSpec = std::variant<TensorMapSpec, PointerSpec, ScalarSpec>;
 
 struct Manifest {
-  /// The latest; earlier ones are read too. Version 2 added `problem_options`,
-  /// version 3 `debug_waits`.
+  /// The latest version; earlier versions can be read too. Version 2 added
+  /// `problem_options`, version 3 `debug_waits`.
   static constexpr int64_t supportedVersion = 3;
 
   std::string producer;
   std::string chip;
   std::string kernel;  ///< the .entry in the PTX
   std::string problem; ///< empty when the file names none
-  /// What the problem leaves open and the arguments do not say.
+  /// Options of the problem that the arguments do not determine.
   std::map<std::string, int64_t> problemOptions;
   std::vector<ArgumentSpec> arguments;
   std::vector<Constraint> constraints;
   LaunchSpec launch;
   std::vector<ParameterSpec> parameters; ///< in the entry's order
-  /// Of a kernel whose waits give up.
+  /// Present if the waits of the kernel can time out.
   std::optional<WaitTable> debugWaits;
 
   std::vector<std::string> argumentNames() const;
@@ -97,7 +97,7 @@ struct Manifest {
   std::optional<unsigned> findArgument(std::string_view name) const;
 };
 
-/// Reads a manifest. The text is untrusted: any text gives a manifest or one
+/// Reads a manifest. The text is untrusted: every text gives a manifest, or one
 /// error that names the place (`launch.grid[1]`, or a line and column where the
 /// text is not JSON), the rule and what was found. Unknown and repeated keys
 /// are errors.

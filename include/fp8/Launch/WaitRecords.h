@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a kernel leaves when a wait gives up (fp8-debug-waits), and what it
-// means. The kernel's side is lib/Conversion/Fp8ToNVVM/WaitLimits.cpp.
+// The records that a kernel writes when a wait times out (fp8-debug-waits), and
+// their meaning. lib/Conversion/Fp8ToNVVM/WaitLimits.cpp writes them.
 //
-// A variable of the kernel's module holds the address of the records, u64, 0 if
-// nobody wants them, and behind it the number of waits that have given up, u32.
-// The memory that it points to must outlive the kernel, which ends by a trap.
+// A variable of the kernel's module holds the address of the records (u64, 0 if
+// there is no memory for them), followed by the number of waits that have timed
+// out (u32). That memory must outlive the kernel, which ends with a trap.
 #ifndef FP8_LAUNCH_WAITRECORDS_H
 #define FP8_LAUNCH_WAITRECORDS_H
 
@@ -15,7 +15,8 @@
 
 namespace fp8::launch {
 
-/// The names of what a kernel waits for: `debug_waits` of its manifest.
+/// The names of the barriers that a kernel waits for: `debug_waits` of its
+/// manifest.
 struct WaitTable {
   struct Role {
     std::string name;
@@ -41,7 +42,7 @@ struct WaitTable {
   std::vector<Barrier> barriers;
 };
 
-/// A wait that has given up.
+/// A wait that has timed out.
 struct WaitRecord {
   uint32_t isWritten; ///< 1, written last
   uint32_t offset;    ///< of the barrier in dynamic shared memory
@@ -54,11 +55,12 @@ struct WaitRecord {
 };
 static_assert(sizeof(WaitRecord) == 64, "as kernels write it");
 
-/// How many there is room for; later ones leave none.
+/// The number of records that fit; later waits write none.
 constexpr uint32_t kWaitRecords = 64;
 
-/// What the records say, those of one role at one kind of barrier together, the
-/// first to give up first: it is the one that has waited longest.
+/// Describes the records in words. Records of one role at one kind of barrier
+/// form one line. The wait that timed out first comes first, since it waited
+/// longest.
 std::vector<std::string> describe(const WaitTable &table,
                                   const WaitRecord *records);
 

@@ -9,32 +9,32 @@
 
 namespace mlir::fp8 {
 
-/// What a kernel goes through on its way (docs/Phases.md).
+/// The phases of a kernel (docs/Phases.md).
 enum class Phase { Op, Structured, Linear, Barriers, LLVM };
 
-/// Options of the pipeline from GEMM ops to kernels that PTX can be emitted
-/// for.
+/// Options of the pipeline from GEMM ops to kernels that are ready for PTX.
 struct GemmToPTXOptions : public PassPipelineOptions<GemmToPTXOptions> {
   Option<std::string> chip{
       *this, "chip", llvm::cl::desc("the chip to lower for, such as sm_100a"),
       llvm::cl::init("sm_100a")};
   Option<int64_t> debugWaits{
       *this, "debug-waits",
-      llvm::cl::desc("milliseconds after which a wait gives up, says what it "
-                     "waited for and traps; 0: never (see --fp8-debug-waits)"),
+      llvm::cl::desc(
+          "milliseconds after which a wait times out, reports what it waited "
+          "for and traps; 0: never (see --fp8-debug-waits)"),
       llvm::cl::init(0)};
   Option<std::string> problem{
       *this, "problem",
-      llvm::cl::desc("MxNxK, what extents to choose configurations for where "
-                     "types leave them open, such as ?x7168x2048")};
+      llvm::cl::desc("MxNxK, the extents to assume where types leave them "
+                     "open, such as ?x7168x2048")};
   Option<std::string> tuned{
       *this, "tuned",
-      llvm::cl::desc("a table of measured configurations, written by ./dev "
-                     "bench --tune")};
+      llvm::cl::desc("a table of measured configurations, which ./dev bench "
+                     "--tune writes")};
   Option<std::string> launch{
       *this, "launch",
-      llvm::cl::desc("how kernels of chosen configurations are launched: "
-                     "serial, programmatic or fastest (the default)")};
+      llvm::cl::desc("how to launch kernels of chosen configurations: serial, "
+                     "programmatic or fastest (the default)")};
   Option<Phase> phase{
       *this, "phase", llvm::cl::desc("the last phase to reach"),
       llvm::cl::values(
@@ -46,10 +46,10 @@ struct GemmToPTXOptions : public PassPipelineOptions<GemmToPTXOptions> {
       llvm::cl::init(Phase::LLVM)};
 };
 
-/// Takes GEMM ops, or kernels that are written in phase 1 or 2, to the LLVM and
-/// NVVM dialects (phase 4): choice, structure, flatten, barriers, LLVM. Host
-/// functions keep their form, for the launch manifest is read off them. An
-/// unknown chip is an error of the pipeline when it runs.
+/// Lowers GEMM ops, or kernels in phase 1 or 2, to the LLVM and NVVM dialects
+/// (phase 4): choose, structure, flatten, barriers, LLVM. Host functions are
+/// unchanged, since the launch manifest is derived from them. An unknown chip
+/// is an error when the pipeline runs.
 void buildGemmToPTXPipeline(OpPassManager &pm, const GemmToPTXOptions &options);
 
 /// Registers --fp8-gemm-to-ptx.

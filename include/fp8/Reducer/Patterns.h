@@ -10,10 +10,10 @@ class DialectRegistry;
 
 namespace mlir::fp8 {
 
-/// Lets the passes of mlir-reduce take parts out of GEMM ops and of kernels in
-/// phases 1 and 2: what takes ends and gives them back, the work of a role,
-/// rings and roles that nobody needs. The handles of what stays stay linear,
-/// or the result does not verify and the reducer drops it.
+/// Lets the passes of mlir-reduce remove parts of GEMM ops and of kernels in
+/// phases 1 and 2: ops that take ends and give them back, the work of a role,
+/// unused rings and roles. If the remaining handles are not linear, the result
+/// does not verify, and the reducer drops it.
 void registerReductionPatterns(DialectRegistry &registry);
 
 } // namespace mlir::fp8

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Operands of a blockwise-scaled FP8 GEMM, made as a quantiser makes them; and
-// of GEMMs in 16 bits.
+// Operands of a blockwise-scaled FP8 GEMM, quantised as in practice; and
+// operands of 16-bit GEMMs.
 #ifndef FP8_REFERENCE_BLOCKWISEDATA_H
 #define FP8_REFERENCE_BLOCKWISEDATA_H
 
@@ -13,8 +13,8 @@
 
 namespace fp8::reference {
 
-/// Elements along K that share a scale; along N, for B, unless data says
-/// otherwise.
+/// Elements along K that share a scale; also along N for B, unless `bBlock`
+/// differs.
 constexpr int64_t scaleBlock = gemm::kScaleBlock;
 
 /// A (M,K) and B (N,K), of `types`, row-major, without padding; `aScale` f32
@@ -37,31 +37,30 @@ struct BlockwiseData {
 };
 
 enum class DataKind {
-  /// Near-normal values, quantised per block: 1x128 of A and bBlock x 128 of
-  /// B share a scale, amax / 448 (the largest value of the type). Values of 16
-  /// bits are
-  /// rounded as they are. Each scale is then multiplied, so that the products
-  /// follow a Kronecker sequence in row and block over 7 binades around 2^-7:
-  /// they span at least six binades wherever there are 16 of them, and any two
-  /// of one K block less than 144 rows apart differ by 1.5 % and more, so that
-  /// a swap shows.
+  /// Near-normal values, quantised per block: 1x128 of A and bBlock x 128 of B
+  /// share a scale, amax / 448 (the largest value of the type). 16-bit values
+  /// are rounded without scales. Each scale is then multiplied by a factor, so
+  /// that the products follow a Kronecker sequence in row and block over 7
+  /// binades around 2^-7. Any 16 products span at least six binades. Any two
+  /// products of one K block less than 144 rows apart differ by at least 1.5 %,
+  /// so that a swap is visible.
   Normal,
   /// Normal data with NaN in A and B, an infinity in A where its type has one,
-  /// zero rows, and scales that are NaN,
-  /// infinite, zero, negative and denormal, each in a few rows or blocks.
+  /// zero rows, and scales that are NaN, infinite, zero, negative and denormal,
+  /// each in a few rows or blocks.
   Specials,
   /// Every element and every scale 1: D is K.
   Ones
 };
 
-/// The same data for the same arguments on every machine. Sizes from 0.
+/// Makes the same data for the same arguments on every machine. Sizes may be 0.
 BlockwiseData makeBlockwiseData(int64_t m, int64_t n, int64_t k, uint64_t seed,
                                 DataKind kind = DataKind::Normal,
                                 OperandTypes types = {},
                                 int64_t bBlock = scaleBlock);
 
-/// One near-normal value, mean 0, variance 1, of those that the seed gives the
-/// stream. Streams 1 to 15 are those of BlockwiseData.
+/// One near-normal value (mean 0, variance 1) of a stream of random values.
+/// BlockwiseData uses the streams 1 to 15.
 float nearNormalAt(uint64_t seed, uint64_t stream, uint64_t index);
 
 } // namespace fp8::reference

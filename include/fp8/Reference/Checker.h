@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Whether a D that some kernel computed is right. docs/Numerics.md says what
-// right means and why.
+// Checks whether the D of a kernel is correct. docs/Numerics.md defines correct
+// and gives the reasons.
 #ifndef FP8_REFERENCE_CHECKER_H
 #define FP8_REFERENCE_CHECKER_H
 
@@ -16,24 +16,26 @@
 namespace fp8::reference {
 
 using chip::PartialSums;
-/// What the chip called `name` keeps of sums of products of 8 bits; Float32 if
-/// there is no such chip.
+/// The precision of sums of 8-bit products on the chip called `name`; Float32
+/// if there is no such chip.
 PartialSums partialSumsOf(std::string_view name);
 
 /// The largest relative Frobenius distance from the reference, rounded to the
-/// output type, that is right for a large result. CheckResult::frobeniusFloor
-/// allows for chance in a result of few elements as well. The floor of f32
-/// grows past a K of 8192: an accumulator to which all of K is added is rounded
-/// as often.
+/// output type, that a correct large result may have.
+/// CheckResult::frobeniusFloor also allows for chance in results with few
+/// elements. The floor of f32 grows for K above 8192, because one accumulator
+/// for all of K is rounded more often.
 double frobeniusFloor(ElementType type, int64_t k = 0,
                       PartialSums sums = PartialSums::Float32);
 
-/// What joins the floor where tanh.approx.f32 of a GPU made the result by silu.
+/// What to add to the floor if a GPU's tanh.approx.f32 computed silu of the
+/// result.
 double tanhFloor(ElementType type);
 
-/// What of an element's magnitude its error may be, beside the rounding to the
-/// output type: 2^-11 for operands of 8 bits, of which tensor cores may keep
-/// few bits; less for 16 bits, 2^-21 for each MMA of 16 elements along K.
+/// The largest error of an element as a fraction of its magnitude, in addition
+/// to the rounding to the output type: 2^-11 for 8-bit operands, since tensor
+/// cores may keep few bits of their sums; less for 16-bit operands, 2^-21 for
+/// each MMA of 16 elements along K.
 double magnitudeFactor(const BlockwiseData &data);
 
 struct BadElement {
@@ -49,38 +51,38 @@ struct CheckResult {
   int64_t elements = 0; ///< all of them are looked at
   int64_t wrong = 0;    ///< unwritten ones included
   int64_t unwritten = 0;
-  /// Elements whose intermediate sums may pass the f32 range: any value but the
-  /// poison is right. And those of which the kept bits do not tell the sign
-  /// that an infinite scale takes, and that are what some infinity or NaN
-  /// becomes.
+  /// Elements whose intermediate sums may exceed the f32 range: any value but
+  /// the poison is correct. Also elements with an infinite scale and an
+  /// uncertain sign that hold the result of an infinity or NaN.
   int64_t unspecified = 0;
-  /// Largest |got - expected| / bound over elements with a finite bound; right
-  /// up to 1. Infinite when a finite value was due and another came.
+  /// The largest |got - expected| / bound over elements with a finite bound;
+  /// correct up to 1. Infinite if a finite value was expected and the result is
+  /// not finite.
   double maxBoundRatio = 0;
   /// ||got - expected|| / ||expected||, Frobenius, before rounding, over the
-  /// elements whose expected value is finite; infinite when one that came is
-  /// not.
+  /// elements whose expected value is finite; infinite if one of their results
+  /// is not finite.
   double relativeError = 0;
   /// ||got - round(expected)|| / ||round(expected)||, likewise.
   double frobenius = 0;
   double frobeniusFloor = 0;     ///< what it may be, for this result
   std::vector<BadElement> first; ///< in row-major order, at most maxReported
-  /// Of the wrong ones, that with the largest ratio and a finite value.
+  /// The wrong element with the largest ratio and a finite value.
   BadElement worst;
 
   static constexpr size_t maxReported = 8;
   bool ok() const { return wrong == 0 && frobenius <= frobeniusFloor; }
-  /// Takes in the result of the next matrix of a batch, number `matrix`:
-  /// counts add up, of errors the worse one stays.
+  /// Merges the result of the next matrix of a batch, number `matrix`: adds the
+  /// counts and keeps the larger errors.
   void merge(const CheckResult &next, int64_t matrix);
-  /// Lines for a person: what is wrong, and where.
+  /// A description in lines: what is wrong, and where.
   std::string str() const;
 };
 
 /// Compares D, row-major with `rowStride` elements a row, to `reference`, whose
 /// rows start at D's first row. D was filled with the poison of `type` before
-/// the kernel ran. `data` is what `reference` came from. `sums` counts for
-/// operands of 8 bits only.
+/// the kernel ran. `reference` was computed from `data`. `sums` applies to
+/// 8-bit operands only.
 CheckResult check(const BlockwiseData &data, const GemmReference &reference,
                   ElementType type, const void *d, int64_t rowStride,
                   PartialSums sums = PartialSums::Float32);

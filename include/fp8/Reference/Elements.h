@@ -20,8 +20,8 @@ inline bool isFloat8(ElementType type) { return byteSize(type) == 1; }
 
 /// The element at `element`, widened exactly.
 double load(ElementType type, const void *data, uint64_t element);
-/// Stores `value` rounded to nearest even; past the largest value, 8 bits
-/// saturate and others become infinite.
+/// Stores `value` rounded to nearest even. Past the largest value, 8-bit types
+/// saturate and other types become infinite.
 void store(ElementType type, void *data, uint64_t element, double value);
 /// The element's bits.
 uint32_t loadBits(ElementType type, const void *data, uint64_t element);
@@ -41,12 +41,13 @@ double roundTo(ElementType type, double value);
 /// smallest normal.
 double ulpAt(ElementType type, double value);
 
-/// What the type makes of a value that is too large, before rounding: the
-/// largest it has where it saturates, else `value` itself. NaN stays.
+/// Limits a value that is too large for the type, before rounding: to the
+/// largest value if the type saturates; otherwise returns `value`. NaN is
+/// unchanged.
 double saturate(ElementType type, double value);
 
-/// A NaN that no instruction produces: D is filled with it, so that an element
-/// that holds it was not written.
+/// A NaN that no instruction produces. D is filled with it, so that an element
+/// that still holds it was not written.
 uint32_t poisonBits(ElementType type);
 void fillWithPoison(ElementType type, void *data, uint64_t elements);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What may follow the sum over K: a residual, a bias, a function of each
+// The steps after the sum over K: a residual, a bias, a function of each
 // element, an output scale.
 #ifndef FP8_REFERENCE_EPILOGUE_H
 #define FP8_REFERENCE_EPILOGUE_H
@@ -13,21 +13,20 @@
 
 namespace fp8::reference {
 
-/// The functions of an element that can be checked.
+/// The elementwise functions that can be checked.
 enum class Elementwise {
   None,
   Relu, ///< max(x, 0); NaN stays
   Abs,
-  /// x / (1 + exp(-x)), as h * tanh(h) + h with h = x / 2; an infinity below
+  /// x / (1 + exp(-x)), as h * tanh(h) + h with h = x / 2; negative infinity
   /// gives NaN
   Silu,
 };
 
 double applyElementwise(Elementwise function, double x);
 
-/// D = scale * f(sum + beta * C + bias), where what is absent adds nothing. C
-/// is not read where beta is 0. Values are those that the kernel reads,
-/// widened.
+/// D = scale * f(sum + beta * C + bias), where absent terms are zero. C is not
+/// read if beta is 0. Values are those that the kernel reads, widened.
 struct Epilogue {
   std::vector<double> c;    ///< M x N, row-major; empty: no residual
   std::vector<double> bias; ///< N; empty: none
@@ -36,8 +35,9 @@ struct Epilogue {
   Elementwise function = Elementwise::None;
 };
 
-/// Applies it to the reference and to its magnitudes: what an error of the sum
-/// can become, and the approximate instructions' own.
+/// Applies the epilogue to the reference and to its magnitudes. These then also
+/// bound the propagated error of the sum and the error of approximate
+/// instructions.
 void applyEpilogue(const Epilogue &epilogue, GemmReference &reference);
 
 /// Near-normal values, 256 times as wide as 1, rounded to `type`. The same for

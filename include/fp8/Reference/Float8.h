@@ -14,10 +14,10 @@ using tensor::ElementType;
 /// Exact.
 double decodeBits(ElementType type, uint32_t bits);
 
-/// Rounds once to nearest, ties to even; NaN becomes the canonical NaN (all
-/// ones but for the sign), as with cvt.rn. A value past the largest finite one
-/// becomes infinite, or in a type that saturates the largest one with the same
-/// sign, as with cvt.rn.satfinite.
+/// Rounds once to nearest, ties to even. NaN becomes the canonical NaN (all
+/// ones except the sign), as with cvt.rn. A value past the largest finite
+/// number becomes infinite; in a type that saturates it becomes the largest
+/// number with the same sign, as with cvt.rn.satfinite.
 uint32_t encodeBits(ElementType type, double value);
 
 inline float decodeE4M3FN(uint8_t bits) {

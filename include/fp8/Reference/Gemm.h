@@ -20,11 +20,11 @@ struct GemmReference {
   /// a K block of e4m3 values is exact; scaling and the sum over blocks are
   /// rounded to double.
   std::vector<double> value;
-  /// sum_kb |aScale * bScale| * sum_k |a||b|: what cancellation hides. To about
-  /// 1e-5, as the bound needs no more.
+  /// sum_kb |aScale * bScale| * sum_k |a||b|, the sum without cancellation.
+  /// Accurate to about 1e-5, which suffices for the bound.
   std::vector<double> magnitude;
-  /// What an element may be whose sign is doubtful (hasDoubtfulSign): either
-  /// infinity, or NaN, or what follows the sum makes of them.
+  /// The values that an element with a doubtful sign (hasDoubtfulSign) may
+  /// have: either infinity or NaN, after the epilogue.
   std::array<double, 3> ofInfinity = {std::numeric_limits<double>::infinity(),
                                       -std::numeric_limits<double>::infinity(),
                                       std::numeric_limits<double>::quiet_NaN()};
@@ -41,13 +41,13 @@ inline GemmReference computeReference(const BlockwiseData &data) {
   return computeReference(data, 0, data.m);
 }
 
-/// What each K block contributes to one element, scaled.
+/// The scaled contribution of each K block to one element.
 std::vector<double> blockContributions(const BlockwiseData &data, int64_t row,
                                        int64_t column);
 
-/// True if an infinite scale meets a dot product of at most `share` of its
-/// magnitude: sums that are not exact may give it the other sign, or none.
-/// False where a block is NaN in any case, as by an infinite scale of zeros.
+/// True if an infinite scale multiplies a dot product of at most `share` of its
+/// magnitude: inexact sums may then have the other sign, or be zero. False if a
+/// block is NaN in any case, such as an infinite scale of zeros.
 bool hasDoubtfulSign(const BlockwiseData &data, int64_t row, int64_t column,
                      double share);
 

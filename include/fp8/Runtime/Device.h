@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A GPU: its primary context, what it says about itself, its memory, and the
-// modules that were loaded on it.
+// A GPU: its primary context, its properties, its memory, and the modules that
+// are loaded on it.
 #ifndef FP8_RUNTIME_DEVICE_H
 #define FP8_RUNTIME_DEVICE_H
 
@@ -28,17 +28,17 @@ struct DeviceInfo {
   int driverVersion = 0; ///< 1000 * major + 10 * minor of CUDA
 };
 
-/// What happens to work that does not end.
+/// The time limit for work, and the handler for work that exceeds it.
 struct Watchdog {
   std::atomic<double> seconds{30}; ///< may change while threads wait
-  /// Called with the message, once. A kernel that hangs cannot be ended but
-  /// with the process, so a program ends itself here; if this returns, or is
-  /// empty, the message is returned as an error. Set it before work begins.
+  /// Called once with the message. Only the end of the process ends a kernel
+  /// that hangs, so a program ends itself here. If this returns, or is empty,
+  /// the message is returned as an error. Set it before work begins.
   std::function<void(const std::string &)> onHang;
 };
 
-/// A GPU that is in use. Everything but destructors needs its context to be the
-/// calling thread's current one, as `open` leaves it: other threads, and those
+/// An open GPU. All functions except destructors need its context to be current
+/// on the calling thread. `open` makes it current. Other threads, and threads
 /// that have opened another device since, call makeCurrent or hold a
 /// ContextScope.
 class Device : public std::enable_shared_from_this<Device> {
@@ -52,36 +52,36 @@ public:
 
   const Driver &driver() const { return *driverTable; }
   const DeviceInfo &info() const { return deviceInfo; }
-  /// What the expressions of a manifest ask for.
+  /// The properties that the expressions of a manifest use.
   launch::DeviceProperties properties() const;
   /// "NVIDIA H200 (device 0)"
   std::string str() const;
 
-  /// Makes the context the calling thread's current one.
+  /// Makes the context current on the calling thread.
   std::optional<Error> makeCurrent() const;
 
   Watchdog watchdog;
-  /// Takes work for hung: tells the watchdog.
+  /// Treats work as hung: calls the watchdog.
   void giveUp(const std::string &message) const;
-  /// Whether work was given up. The driver waits for it before it frees
-  /// anything, so from then on nothing of the device is freed.
+  /// Whether work has been treated as hung. The driver waits for such work
+  /// before it frees anything, so nothing of the device is freed from then on.
   bool isHung() const { return hung; }
 
-  /// The module made of this image (PTX text or a cubin), which `name` names in
-  /// errors. The same bytes are loaded once, whichever threads ask.
+  /// Loads the module of an image (PTX text or a cubin); errors call it `name`.
+  /// The same bytes are loaded only once, from any thread.
   Expected<cu::Module> loadModule(const std::string &image,
                                   const std::string &name);
   size_t loadedModules() const;
-  /// Lets launches of the function have that much dynamic shared memory.
+  /// Allows launches of the function to use `bytes` of dynamic shared memory.
   std::optional<Error> allowDynamicShared(cu::Function function, uint32_t bytes,
                                           const std::string &what);
-  /// Gives waits of the module that give up (fp8-debug-waits) memory for their
-  /// records, once; `kernel` is its kernel.
+  /// Allocates memory, once, for the records of the module's waits that time
+  /// out (fp8-debug-waits); `kernel` is its kernel.
   std::optional<Error> keepWaitRecords(cu::Module module,
                                        const std::string &kernel,
                                        const launch::WaitTable &table);
-  /// What such waits have left so far, in words; nothing if none gave up. Works
-  /// after a kernel has failed, when nothing else does.
+  /// Describes the records of such waits so far; empty if none timed out. Also
+  /// works after a kernel has failed, when other calls do not.
   std::vector<std::string> waitsGivenUp() const;
 
 private:
@@ -107,12 +107,12 @@ private:
   std::vector<KeptRecords> waitRecords;
 };
 
-/// Remembers this thread's current context and makes it current again at the
-/// end: the thread may be that of a program that uses CUDA by itself.
+/// Saves this thread's current context and restores it at the end, since the
+/// thread may belong to a program that uses CUDA itself.
 class ContextScope {
 public:
   explicit ContextScope(const Driver &driver);
-  /// Makes the device's context current until then.
+  /// Makes the device's context current until the end of the scope.
   explicit ContextScope(const Device &device);
   ~ContextScope();
   ContextScope(const ContextScope &) = delete;
@@ -129,7 +129,7 @@ private:
 /// Memory of a device.
 class DeviceBuffer {
 public:
-  /// `name` is for errors. No bytes are a buffer, too.
+  /// `name` is for errors. `bytes` may be 0.
   static Expected<DeviceBuffer> allocate(std::shared_ptr<const Device> device,
                                          const std::string &name,
                                          uint64_t bytes);

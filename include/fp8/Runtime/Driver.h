@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The CUDA driver, found while the program runs: nothing is linked against it,
-// so a machine without one builds and runs everything else.
+// The CUDA driver, loaded at run time. Nothing links against it, so that a
+// machine without a driver builds and runs everything else.
 #ifndef FP8_RUNTIME_DRIVER_H
 #define FP8_RUNTIME_DRIVER_H
 
@@ -27,14 +27,16 @@ struct Entry {
 
 class Driver {
 public:
-  /// Loads the library at `path`; if that is empty, the one that the
-  /// environment variable FP8_CUDA_LIBRARY names; else libcuda.so.1. It stays
-  /// loaded. An error if there is none, or if it lacks a function.
+  /// Loads the library at `path`; if `path` is empty, the library that the
+  /// environment variable FP8_CUDA_LIBRARY names; otherwise libcuda.so.1. The
+  /// library stays loaded. It is an error if there is no library, or if it
+  /// lacks a function.
   static Expected<std::shared_ptr<const Driver>> load(std::string path = "");
 
   const std::string &path() const { return libraryPath; }
 
-  /// Calls a function. `what` says what was being tried: "cannot allocate ...".
+  /// Calls a function. `what` begins the message of an error: "cannot allocate
+  /// ...".
   template <typename... Parameters, typename... Arguments>
   std::optional<Error> call(const Entry<Parameters...> &entry,
                             const std::string &what,
@@ -44,8 +46,8 @@ public:
       return std::nullopt;
     return failure(entry.name, result, what);
   }
-  /// The same with a function that makes `what`, for calls so frequent that
-  /// only a failure may cost the words.
+  /// The same with a function that makes `what`, for frequent calls, so that
+  /// only a failure builds the text.
   template <typename What, typename... Parameters, typename... Arguments>
   auto call(const Entry<Parameters...> &entry, const What &what,
             Arguments... arguments) const
@@ -57,8 +59,8 @@ public:
     return failure(entry.name, result, what());
   }
 
-  /// The message of a call that failed: what was tried, the function, the
-  /// error's name and meaning, and what helps.
+  /// The message of a failed call: `what`, the function, the name and meaning
+  /// of the error, and the cure.
   Error failure(const char *function, cu::Result result,
                 const std::string &what) const;
 

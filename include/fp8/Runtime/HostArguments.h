@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// Launches on arrays in the host's memory or the device's.
+// Launches on arrays in the memory of the host or the device.
 #ifndef FP8_RUNTIME_HOSTARGUMENTS_H
 #define FP8_RUNTIME_HOSTARGUMENTS_H
 
@@ -9,11 +8,11 @@
 namespace fp8::runtime {
 
 /// Binds the manifest to the arguments, launches and waits for the end. Memory
-/// that the device cannot reach is taken for the host's: it is copied to the
-/// device and, where the kernel may write, back. Elements only come back: what
-/// lies between the rows of a strided argument stays as it is. The strides of
-/// such arguments are not negative, and those that overlap are separate to the
-/// kernel.
+/// that the device cannot access is treated as host memory: it is copied to the
+/// device and, if the kernel may write it, back. Only elements are copied back;
+/// the gaps between the rows of a strided argument are unchanged. The strides
+/// of such arguments must not be negative. If such arguments overlap, the
+/// kernel sees separate copies.
 std::optional<Error>
 runOnHost(const Kernel &kernel, const launch::Manifest &manifest,
           const std::vector<launch::ArgumentValue> &arguments);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// Kernels, and launches of them as a launch plan says.
+// Kernels, and launches of them by a launch plan.
 #ifndef FP8_RUNTIME_LAUNCH_H
 #define FP8_RUNTIME_LAUNCH_H
 
@@ -31,8 +30,9 @@ public:
   /// The bytes of each parameter; nothing if the driver is too old to know.
   std::optional<std::vector<uint64_t>> parameterBytes() const;
 
-  /// Allows this much dynamic shared memory, and clusters of more than 8 blocks
-  /// (CU_FUNC_ATTRIBUTE_...: the driver refuses launches that need it else).
+  /// Allows this much dynamic shared memory, and clusters of more than 8
+  /// blocks. The driver rejects launches that need them otherwise
+  /// (CU_FUNC_ATTRIBUTE_...).
   std::optional<Error> allow(uint32_t dynamicSharedBytes,
                              bool nonPortableCluster);
 
@@ -45,21 +45,22 @@ private:
   cu::Function function = nullptr;
 };
 
-/// Whether the device can run the image, by its target; for a cubin that is the
-/// manifest's chip.
+/// Checks by its target whether the device can run the image; the target of a
+/// cubin is the manifest's chip.
 std::optional<Error> checkRunnable(const Device &device,
                                    const std::string &image,
                                    const launch::Manifest &manifest);
 
 struct LaunchOptions {
-  /// Programmatic dependent launch: blocks may start before the kernel before
-  /// in the stream has ended, if that one allows it (griddepcontrol).
-  /// Where the manifest says so it is set, with drivers of CUDA 12.3 or later.
+  /// Programmatic dependent launch: blocks may start before the preceding
+  /// kernel in the stream ends, if that kernel allows it (griddepcontrol). It
+  /// is also set if the manifest says so and the driver is of CUDA 12.3 or
+  /// later.
   bool programmaticSerialization = false;
 };
 
 /// A launch with its parameters encoded, ready to be enqueued any number of
-/// times. The buffers that it names must outlive it.
+/// times. The buffers that it uses must outlive it.
 class PreparedLaunch {
 public:
   /// The plan must be one of this manifest and launch something.
@@ -75,11 +76,12 @@ public:
   std::optional<Error> enqueue(cu::Stream stream) const {
     return enqueue(stream, parameters);
   }
-  /// The same on other arrays with the same types, shapes and strides; an
-  /// address for each argument of the manifest. Threads may share the launch.
+  /// The same on other arrays with the same types, shapes and strides;
+  /// `addresses` has one address for each argument of the manifest. Several
+  /// threads may use the launch at the same time.
   std::optional<Error> enqueueAt(cu::Stream stream,
                                  const uint64_t *addresses) const;
-  /// Enqueues to a stream of its own, and waits for the end.
+  /// Enqueues to a separate stream, and waits for the end.
   std::optional<Error> run() const;
   /// "kernel 'gemm' (grid 6x1x1, block 384x1x1, cluster 2x1x1, 229376 bytes of
   /// dynamic shared memory)"
@@ -90,7 +92,7 @@ private:
 
   /// A parameter's bytes; as large and aligned as the largest.
   using Parameter = cu::TensorMap;
-  /// Where a parameter's address comes from.
+  /// The source of a parameter's address.
   struct AddressOf {
     std::optional<unsigned> argument; ///< none: the parameter is a scalar
     std::string name;                 ///< of the argument, for errors

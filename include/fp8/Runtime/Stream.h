@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// Streams, events, graphs, and waiting that notices a hang.
+// Streams, events, graphs, and waits that detect a hang.
 #ifndef FP8_RUNTIME_STREAM_H
 #define FP8_RUNTIME_STREAM_H
 
@@ -8,7 +7,7 @@
 
 namespace fp8::runtime {
 
-/// A handle of the driver with the device that it belongs to; freed with it.
+/// A handle of the driver and its device; the destructor frees the handle.
 template <typename Handle>
 class Owned {
 public:
@@ -36,9 +35,9 @@ private:
   Free free;
 };
 
-/// Waits until all that was enqueued to a stream, whoever made it, has ended,
-/// or for as long as the device's watchdog says. `what` is what runs: "kernel
-/// 'gemm' ...".
+/// Waits until all work in a stream has ended, or until the time limit of the
+/// device's watchdog. The stream may be the caller's. `what` is what runs:
+/// "kernel 'gemm' ...".
 std::optional<Error> awaitStream(std::shared_ptr<const Device> device,
                                  cu::Stream stream, const std::string &what);
 
@@ -58,17 +57,17 @@ public:
   std::optional<Error> record(cu::Stream stream) const;
   /// As awaitStream, up to this event.
   std::optional<Error> await(const std::string &what) const;
-  /// Time between two events that have come.
+  /// The time between two completed events.
   Expected<double> microsecondsSince(const Event &start) const;
 
 private:
   using Owned::Owned;
 };
 
-/// Work of a stream, recorded once and launched any number of times.
+/// Work of a stream, recorded once, to launch any number of times.
 class Graph : public Owned<cu::GraphExec> {
 public:
-  /// Calls `enqueue`, which enqueues to the stream it gets.
+  /// Records the work that `enqueue` enqueues to the stream it receives.
   static Expected<Graph>
   capture(std::shared_ptr<const Device> device,
           const std::function<std::optional<Error>(const Stream &)> &enqueue);

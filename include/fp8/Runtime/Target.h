@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which device can run what was compiled for which target (PTX ISA, ".target";
-// CUDA C++ Programming Guide, "Feature set compiler targets").
+// Which device can run code for which target (PTX ISA, ".target"; CUDA C++
+// Programming Guide, "Feature set compiler targets").
 #ifndef FP8_RUNTIME_TARGET_H
 #define FP8_RUNTIME_TARGET_H
 
@@ -24,10 +24,11 @@ std::string ptxTarget(std::string_view ptx);
 /// Whether `image` is an ELF file, that is, a cubin.
 bool isCubin(std::string_view image);
 
-/// Why a device cannot run an image for `target`; nothing if it can. With a
-/// suffix `a` only that very device can; with `f` those of its family, from
-/// that minor version on; without one, PTX runs on it and all later devices, a
-/// cubin on later ones of the same major version.
+/// The reason why a device cannot run an image for `target`; nothing if it can.
+/// With the suffix `a` only that device can. With `f` devices of its family
+/// can, from that minor version on. Without a suffix PTX runs on that device
+/// and all later devices, and a cubin on later devices of the same major
+/// version.
 std::optional<std::string>
 whyNotRunnable(std::string_view target, Capability device, bool cubin = false);
 

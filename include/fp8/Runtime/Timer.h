@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How long launches take when their operands are not in the L2 cache already.
+// Measures the time of launches whose operands are not in the L2 cache.
 #ifndef FP8_RUNTIME_TIMER_H
 #define FP8_RUNTIME_TIMER_H
 
@@ -9,13 +9,13 @@
 namespace fp8::runtime {
 
 enum class Clock {
-  /// One launch at a time between two events; before each, a buffer of more
-  /// than twice the L2 cache is written. Holds the time to start a launch, some
-  /// microseconds, as well.
+  /// One launch at a time between two events; before each launch, a buffer of
+  /// more than twice the L2 cache is written. Includes the time to start a
+  /// launch, some microseconds.
   Flush,
-  /// A CUDA graph of launches over several sets of operands, which together are
-  /// larger than the L2 cache: a set is gone from it when its turn comes again.
-  /// The time of a replay, over its launches.
+  /// A CUDA graph of launches over several sets of operands. Together they are
+  /// larger than the L2 cache, so that a set has left the cache before its next
+  /// launch. The result is the time of a replay divided by its launches.
   Graph
 };
 
@@ -32,12 +32,12 @@ struct Timing {
   unsigned launchesPerReplay = 0;
 };
 
-/// How many sets of operands of `bytes` each the graph clock wants: more than 4
-/// times the L2 cache together, but no more than `limit`.
+/// The number of sets of operands, of `bytes` each, for the graph clock:
+/// together more than 4 times the L2 cache, but at most `limit` sets.
 unsigned operandSetsFor(const DeviceInfo &device, uint64_t bytes,
                         unsigned limit);
 
-/// Times launches of the same kernel, each on operands of its own.
+/// Times launches of the same kernel, each on its own operands.
 Expected<Timing> timeLaunches(std::shared_ptr<const Device> device,
                               const std::vector<PreparedLaunch> &launches,
                               const TimerOptions &options);

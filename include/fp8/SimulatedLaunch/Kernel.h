@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Launch plans and launch manifests on the simulator: what a CUDA launch would
-// do, without a GPU.
+// Launch plans and launch manifests on the simulator: the effect of a CUDA
+// launch, without a GPU.
 #ifndef FP8_SIMULATEDLAUNCH_KERNEL_H
 #define FP8_SIMULATEDLAUNCH_KERNEL_H
 
@@ -10,10 +10,10 @@
 
 namespace fp8::simulated {
 
-/// What a run did.
+/// The outcome of a run.
 struct Outcome {
-  /// Broken rules, each with its notes, ready to print; the result means
-  /// nothing when there is one.
+  /// Broken rules, each with its notes, ready to print. If there is one, the
+  /// result is meaningless.
   std::vector<std::string> errors;
   sim::Report report;
 
@@ -23,27 +23,27 @@ struct Outcome {
 /// PTX that kernels are launched from.
 class Kernel {
 public:
-  /// `name` is the text's in messages: the path of a file, or "gemm.ptx".
+  /// `name` names the text in messages: the path of a file, or "gemm.ptx".
   static launch::Expected<Kernel> parse(std::string_view ptx, std::string name);
 
   const sim::PTXModule &module() const { return ptx; }
 
-  /// Whether the PTX has the manifest's kernel, for its chip and with its
+  /// Checks that the PTX has the manifest's kernel, for its chip and with its
   /// parameters.
   std::optional<launch::Error> check(const launch::Manifest &manifest) const;
 
-  /// Launches what `plan` says on `device`, which holds the buffers. An error
-  /// is one of the simulator's limits; broken rules are in the outcome.
+  /// Launches the kernel by `plan` on `device`, which has the buffers. An error
+  /// is a limit of the simulator; broken rules are in the outcome.
   launch::Expected<Outcome> run(sim::Device &device,
                                 const launch::Manifest &manifest,
                                 const launch::LaunchPlan &plan,
                                 const sim::Options &options) const;
 
-  /// Binds the manifest to arguments in the host's memory, runs, and copies
-  /// what the kernel may write back, unless a rule was broken. Elements only:
-  /// what lies between the rows of a strided argument stays as it is. The
-  /// strides are not negative. Arguments that overlap are separate to the
-  /// kernel: it sees each as it was before.
+  /// Binds the manifest to arguments in host memory, runs, and copies back what
+  /// the kernel may write, unless a rule was broken. Only elements are copied;
+  /// the gaps between the rows of a strided argument are unchanged. The strides
+  /// must not be negative. If arguments overlap, the kernel sees a separate
+  /// copy of each.
   launch::Expected<Outcome>
   runOnHost(const launch::Manifest &manifest,
             const std::vector<launch::ArgumentValue> &arguments,

@@ -24,7 +24,7 @@ struct Buffer {
   uint64_t size = 0;    ///< bytes
   bool readOnly = false;
   std::vector<uint8_t> bytes;
-  /// One flag a byte, 1 when written; empty when the whole buffer counts as
+  /// One flag for each byte, 1 if written; empty if the whole buffer counts as
   /// initialised.
   std::vector<uint8_t> initialised;
 
@@ -33,7 +33,7 @@ struct Buffer {
   }
 };
 
-/// How a buffer is made.
+/// The properties of a buffer.
 struct BufferOptions {
   bool readOnly = false;      ///< a store to it is an error
   bool uninitialised = false; ///< reading a byte nobody wrote is an error
@@ -41,7 +41,7 @@ struct BufferOptions {
 
 class Device {
 public:
-  /// `memoryLimit`: bytes that all buffers together may take.
+  /// `memoryLimit`: the limit for all buffers together, in bytes.
   explicit Device(uint64_t memoryLimit = uint64_t(8) << 30)
       : memoryLimit(memoryLimit) {}
 

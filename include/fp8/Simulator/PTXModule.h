@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A parsed PTX module: what a launcher may ask of it. The text is untrusted: a
-// malformed or truncated module yields diagnostics, never a crash.
+// A parsed PTX module, with the facts that a launcher needs. The text is
+// untrusted: a malformed or truncated module yields diagnostics and never
+// crashes the parser.
 
 #ifndef FP8_SIMULATOR_PTXMODULE_H
 #define FP8_SIMULATOR_PTXMODULE_H
@@ -19,7 +20,7 @@ namespace ast {
 struct Module;
 }
 
-/// A complaint about the PTX text. Lines and columns count from 1.
+/// An error in the PTX text. Lines and columns count from 1.
 struct Diagnostic {
   unsigned line = 0;
   unsigned column = 0;
@@ -36,8 +37,8 @@ struct EntryParameter {
   uint64_t alignBytes = 0;
 };
 
-/// The signature and launch bounds of an `.entry`. A zero in a bound means that
-/// the directive is absent.
+/// The signature and launch bounds of an `.entry`. A bound is zero if the
+/// directive is absent.
 struct Entry {
   std::string name;
   std::vector<EntryParameter> parameters;
@@ -54,8 +55,8 @@ class PTXModule {
 public:
   struct ParseResult;
 
-  /// Parses `text`. Instructions are kept as written; whether the simulator
-  /// knows them is decided by `launch`.
+  /// Parses `text`. Instructions are kept as written; `launch` decides whether
+  /// the simulator supports them.
   static ParseResult parse(std::string_view text);
 
   /// The `.target` chip, e.g. "sm_100a".

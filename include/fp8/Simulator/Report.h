@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a simulated launch reports: broken rules, with the place in the PTX and
+// The report of a simulated launch: broken rules, with the place in the PTX and
 // in the source, and statistics.
 
 #ifndef FP8_SIMULATOR_REPORT_H
@@ -103,8 +103,8 @@ struct Statistics {
   uint64_t canceledClusters = 0; ///< that running ones took over
 };
 
-/// What one warp, or the work that it issued, brought to the phases of an
-/// mbarrier.
+/// The contributions of one warp, or of work that it issued, to the phases of
+/// an mbarrier.
 struct BarrierSource {
   enum class Kind : uint8_t {
     Arrive,    ///< mbarrier.arrive of all forms; a count

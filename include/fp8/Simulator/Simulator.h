@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Executes a PTX kernel functionally, for sm_90a and sm_100a: numbers, and
-// every broken rule of the asynchronous machinery (mbarriers, TMA, tensor
-// memory, wgmma, fences). Asynchronous work completes late, in an order that a
-// seed chooses, and its data is poison until then. Runs are deterministic for a
-// given seed.
+// Executes a PTX kernel functionally, for sm_90a and sm_100a. Computes the
+// numbers and reports every broken rule of the asynchronous machinery
+// (mbarriers, TMA, tensor memory, wgmma, fences). Asynchronous work completes
+// late, in an order that a seed chooses; until then its data is poison. Runs
+// with the same seed are identical.
 
 #ifndef FP8_SIMULATOR_SIMULATOR_H
 #define FP8_SIMULATOR_SIMULATOR_H
@@ -61,12 +61,12 @@ struct LaunchConfig {
   std::array<uint32_t, 3> block{1, 1, 1}; ///< threads
   std::array<uint32_t, 3> cluster{1, 1, 1};
   uint64_t dynamicSharedBytes = 0;
-  /// May start before the kernel in front of it has ended.
+  /// The kernel may start before the preceding kernel ends.
   bool programmatic = false;
 };
 
-/// When asynchronous work takes effect. AtIssue shows which faults only late
-/// completion uncovers.
+/// When asynchronous work takes effect. Comparison with AtIssue shows which
+/// faults only late completion reveals.
 enum class Completion : uint8_t { Late, AtIssue };
 
 struct Options {
@@ -79,20 +79,21 @@ struct Options {
   /// Bytes of shared memory that a CTA may use.
   uint64_t sharedMemoryLimit = chip::getMostSharedMemory();
   unsigned multiprocessorCount = 148; ///< %nsmid
-  /// Clusters that run at the same time; 0: some, as the seed chooses. A kernel
-  /// whose clusters wait for each other needs as many as its grid has.
+  /// Clusters that run at the same time; 0: the seed chooses. A kernel whose
+  /// clusters wait for each other needs all clusters of its grid.
   unsigned residentClusters = 0;
-  /// Adds up fp8 products exactly even where the chip does not (sm_90a;
+  /// Adds fp8 products exactly even if the chip does not (sm_90a;
   /// docs/Numerics.md).
   bool exactAccumulation = false;
   /// Called after some hundred warp instructions, and at least once for each
-  /// cluster, with the CTAs that have ended, of how many; false ends the run
-  /// with an error. It changes nothing else. May be empty.
+  /// cluster, with the number of CTAs that have ended and of all CTAs. If it
+  /// returns false, the run ends with an error. It has no other effect. May be
+  /// empty.
   std::function<bool(uint64_t ended, uint64_t ctas)> progress;
 };
 
 /// Runs `entry` of `module`. Every instruction of the kernel is decoded before
-/// anything runs. Numbers are only to be trusted when the report is ok.
+/// anything runs. The numbers are valid only if the report is ok.
 Report launch(Device &device, const PTXModule &module, std::string_view entry,
               const std::vector<KernelArgument> &arguments,
               const LaunchConfig &config, const Options &options = {});

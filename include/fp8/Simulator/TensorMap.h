@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A tensor map: the description of a tensor in global memory that a TMA copy
-// follows. It carries the same facts as CUtensorMap of the CUDA driver and
-// obeys the rules of cuTensorMapEncodeTiled (CUDA Driver API, "Tensor Map
+// follows. It contains the same facts as CUtensorMap of the CUDA driver and
+// follows the rules of cuTensorMapEncodeTiled (CUDA Driver API, "Tensor Map
 // Object Management").
 
 #ifndef FP8_SIMULATOR_TENSORMAP_H
@@ -60,7 +60,7 @@ struct TensorMap {
   /// floating-point types only.
   std::optional<std::string> validate() const;
 
-  /// Bytes that one box takes in shared memory.
+  /// The bytes of one box in shared memory.
   uint64_t boxBytes() const;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Launches that give a module's variables their values, as a host does that
-// writes to them before.
+// Launches with initial values for a module's variables, as if the host had
+// written them before the launch.
 
 #ifndef FP8_SIMULATOR_VARIABLES_H
 #define FP8_SIMULATOR_VARIABLES_H
@@ -12,7 +12,7 @@
 
 namespace fp8::sim {
 
-/// What variables begin with, by name, instead of their initialisers.
+/// The initial bytes of variables, by name, which replace their initialisers.
 using Variables = std::map<std::string, std::vector<uint8_t>>;
 
 Report launch(Device &device, const PTXModule &module, std::string_view entry,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The element types of tensors in global memory: the one table of their names,
+// The element types of tensors in global memory: the only table of their names,
 // sizes and floating-point formats.
 #ifndef FP8_TENSOR_ELEMENTTYPE_H
 #define FP8_TENSOR_ELEMENTTYPE_H
@@ -27,20 +27,21 @@ enum class ElementType {
 };
 
 /// A binary floating-point format with subnormal numbers and the usual bias.
-/// PTX ISA, "Alternate Floating-Point Data Formats", has those of 8 bits.
+/// The 8-bit formats are in PTX ISA, "Alternate Floating-Point Data Formats".
 struct FloatFormat {
   int exponentBits, mantissaBits;
-  /// As in IEEE 754. Without it only the pattern of all ones is a NaN, and the
-  /// rest of the highest binade are numbers.
+  /// Infinities and NaNs as in IEEE 754. Without them, only the pattern of all
+  /// ones is a NaN, and the rest of the highest binade are numbers.
   bool hasInfinity;
-  /// Conversions to the format make numbers past the largest one the largest
-  /// (cvt.satfinite); else they become infinite.
+  /// Conversions to the format turn numbers past the largest number into the
+  /// largest (cvt.satfinite); otherwise into infinity.
   bool saturates;
 
   int bias() const { return (1 << (exponentBits - 1)) - 1; }
   /// The exponent of the smallest normal number.
   int lowestExponent() const { return 1 - bias(); }
-  /// 2 to this is the first power past the largest finite number.
+  /// 2 to this exponent is the first power of two past the largest finite
+  /// number.
   int overflowExponent() const { return bias() + (hasInfinity ? 1 : 2); }
   /// The largest finite number.
   double largest() const;
@@ -49,10 +50,10 @@ struct FloatFormat {
 /// The MLIR spelling, such as "f8E4M3FN".
 std::string_view spelling(ElementType type);
 
-/// As NumPy, with ml_dtypes, and PyTorch call it: "float8_e4m3fn".
+/// The name in NumPy, with ml_dtypes, and PyTorch: "float8_e4m3fn".
 std::string_view arrayName(ElementType type);
 
-/// Bytes that an element takes.
+/// The size of an element in bytes.
 unsigned byteSize(ElementType type);
 
 /// The format of a floating-point type; null for integers.
@@ -72,8 +73,8 @@ public:
   constexpr const ElementType *end() const { return types.data() + count; }
   constexpr size_t size() const { return count; }
   bool contains(ElementType type) const;
-  /// The spellings: "bf16, f16 or f32", where `last` is "or"; without it all of
-  /// them are separated by commas.
+  /// The spellings: "bf16, f16 or f32", where `last` is "or". Without `last`,
+  /// commas separate all of them.
   std::string str(std::string_view last = {}) const;
 
 private:

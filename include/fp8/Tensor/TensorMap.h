@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tensor maps, which say how TMA copies boxes of a tensor, and their rules
+// Tensor maps, which describe how TMA copies boxes of a tensor, and their rules
 // (CUDA Driver API, "Tensor Map Object Management", cuTensorMapEncodeTiled).
-// The simulator checks the rules by itself.
+// The simulator has its own check of the rules.
 #ifndef FP8_TENSOR_TENSORMAP_H
 #define FP8_TENSOR_TENSORMAP_H
 
@@ -20,10 +20,10 @@ enum class Swizzle : int { None, B32, B64, B128 };
 enum class L2Promotion : int { None, B64, B128, B256 };
 enum class OobFill : int { Zero, NaN };
 
-/// As in manifests: "none", "128B".
+/// The spelling in manifests: "none", "128B".
 std::string_view spelling(Swizzle swizzle);
 
-/// Bytes after which the pattern repeats along a row; 0 for none.
+/// The bytes after which the pattern repeats along a row; 0 without a swizzle.
 constexpr unsigned spanBytes(Swizzle swizzle) {
   return swizzle == Swizzle::None ? 0 : 16u << static_cast<unsigned>(swizzle);
 }
@@ -33,9 +33,9 @@ constexpr int64_t kMaxRank = 5;
 constexpr int64_t kMaxExtent = int64_t(1) << 32; ///< elements of a dimension
 constexpr int64_t kMaxBoxExtent = 256;           ///< elements of a dimension
 constexpr int64_t kMaxElementStride = 8;
-/// Strides and rows of the box are multiples of so many bytes.
+/// Strides and rows of the box are multiples of this many bytes.
 constexpr int64_t kGranuleBytes = 16;
-/// Strides are less bytes than that.
+/// Strides are below this many bytes.
 constexpr int64_t kStrideLimitBytes = int64_t(1) << 40;
 
 /// Lists run innermost dimension first.
@@ -52,11 +52,12 @@ struct TensorMap {
   OobFill oobFill = OobFill::Zero;
 };
 
-/// The multiple of bytes that the map's address and strides must be.
+/// The number of bytes of which the map's address and strides must be
+/// multiples.
 int64_t getGranule(Interleave interleave);
 
-/// Says which rule the map breaks, and where; nothing if it keeps them all.
-/// Also refuses rows that overlap, which the driver takes.
+/// Describes the first rule that the map breaks, and where; nothing if it
+/// breaks none. Also rejects rows that overlap, which the driver accepts.
 std::optional<std::string> checkTensorMap(const TensorMap &map);
 
 } // namespace fp8::tensor

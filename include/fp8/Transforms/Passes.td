@@ -6,20 +6,20 @@
 
 include "mlir/Pass/PassBase.td"
 
-// What a structured kernel and the function that launches it are written in.
+// The dialects of a structured kernel and of the function that launches it.
 defvar StructuredDialects = ["::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect", "::mlir::fp8::Fp8Dialect",
                              "::mlir::gpu::GPUDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
 
 def Fp8ChooseConfig : Pass<"fp8-choose-config", "::mlir::ModuleOp"> {
-  let summary = "gives GEMM ops without a config the one that is predicted to be the fastest";
+  let summary = "gives each GEMM op without a config the one with the shortest predicted time";
   let description = [{
-    Each `fp8.blockwise_gemm` that pins no `config` gets one, chosen for its extents and the `chip`: that of the table `tuned`, if it has the shape, else the
-    one that takes least by the cost model. `docs/Chooser.md` says how. An op that pins one stays as it is. `launch` of `serial` or `programmatic` says how the
-    kernels of chosen configurations are launched; else that is chosen, too.
+    Gives each `fp8.blockwise_gemm` that pins no `config` one for its extents and the `chip`: the entry of the table `tuned`, if it has the
+    shape, else the config with the shortest time in the cost model (`docs/Chooser.md`). An op that pins a config is unchanged. `launch`,
+    `serial` or `programmatic`, sets how kernels of chosen configurations are launched. Without it the pass chooses that too.
 
-    Extents are those of the op's types; of what they leave open, those of `problem`, MxNxK, each a number or `?`; where that leaves one open, too, 4096 is
-    assumed, and one batch. If nothing at all is known of M, N and K the op stays as it is, and is lowered with tiles of 128 x 128. The kernel is right
-    for all extents; the choice only makes it fast for some.
+    The extents come from the op's types. `problem`, MxNxK with a number or `?` for each extent, fills in what the types leave open. For an
+    extent that is still open the pass assumes 4096, and one batch. If nothing is known of M, N and K, the op is unchanged, and the lowering
+    uses tiles of 128 x 128. The kernel is right for all extents; the config affects its speed only.
 
     Before:
 
@@ -42,10 +42,10 @@ def Fp8ChooseConfig : Pass<"fp8-choose-config", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [
-    Option<"chip", "chip", "std::string", "\"sm_100a\"", "the chip that kernels are made for">,
-    Option<"problem", "problem", "std::string", "\"\"", "MxNxK, what extents to expect where types leave them open">,
-    Option<"tuned", "tuned", "std::string", "\"\"", "a table of measured configurations, written by ./dev bench --tune">,
-    Option<"launch", "launch", "std::string", "\"\"", "how kernels are launched: serial, programmatic or fastest (the default)">
+    Option<"chip", "chip", "std::string", "\"sm_100a\"", "the chip to lower kernels for">,
+    Option<"problem", "problem", "std::string", "\"\"", "MxNxK, the extents to assume where types leave them open">,
+    Option<"tuned", "tuned", "std::string", "\"\"", "a table of measured configurations, which ./dev bench --tune writes">,
+    Option<"launch", "launch", "std::string", "\"\"", "how to launch kernels: serial, programmatic or fastest (the default)">
   ];
   let dependentDialects = ["::mlir::fp8::Fp8Dialect"];
 }
@@ -53,11 +53,11 @@ def Fp8ChooseConfig : Pass<"fp8-choose-config", "::mlir::ModuleOp"> {
 def Fp8ExplainConfig : Pass<"fp8-explain-config", "::mlir::ModuleOp"> {
   let summary = "prints what config each GEMM op gets, and why";
   let description = [{
-    For each `fp8.blockwise_gemm`: the configuration that `fp8-choose-config` gives it or that it pins, the reason in a sentence, and the `top` candidates, the
-    fastest first, with the terms of the cost model in microseconds. The module stays as it is.
+    Prints, for each `fp8.blockwise_gemm`, the configuration that `fp8-choose-config` gives it or that it pins, the reason in one sentence,
+    and the `top` candidates, the fastest first, with the terms of the cost model in microseconds. The module is unchanged.
 
-    `chip`, `problem`, `tuned` and `launch` are those of `fp8-choose-config`; `top` of 0 prints all candidates. `format` is `text` or `json`; `output` names a file, `-` is
-    standard output.
+    `chip`, `problem`, `tuned` and `launch` are as in `fp8-choose-config`. `top = 0` prints all candidates. `format` is `text` or `json`.
+    `output` names a file; `-` is standard output.
 
     For example:
 
@@ -70,29 +70,29 @@ def Fp8ExplainConfig : Pass<"fp8-explain-config", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [
-    Option<"chip", "chip", "std::string", "\"sm_100a\"", "the chip that kernels are made for">,
-    Option<"problem", "problem", "std::string", "\"\"", "MxNxK, what extents to expect where types leave them open">,
-    Option<"tuned", "tuned", "std::string", "\"\"", "a table of measured configurations, written by ./dev bench --tune">,
-    Option<"launch", "launch", "std::string", "\"\"", "how kernels are launched: serial, programmatic or fastest (the default)">,
-    Option<"top", "top", "unsigned", "8", "the candidates to print, 0 for all">,
+    Option<"chip", "chip", "std::string", "\"sm_100a\"", "the chip to lower kernels for">,
+    Option<"problem", "problem", "std::string", "\"\"", "MxNxK, the extents to assume where types leave them open">,
+    Option<"tuned", "tuned", "std::string", "\"\"", "a table of measured configurations, which ./dev bench --tune writes">,
+    Option<"launch", "launch", "std::string", "\"\"", "how to launch kernels: serial, programmatic or fastest (the default)">,
+    Option<"top", "top", "unsigned", "8", "how many candidates to print; 0: all">,
     Option<"format", "format", "std::string", "\"text\"", "text or json">,
-    Option<"output", "output", "std::string", "\"-\"", "the file to write, - for standard output">
+    Option<"output", "output", "std::string", "\"-\"", "the file to write; -: standard output">
   ];
   let dependentDialects = ["::mlir::fp8::Fp8Dialect"];
 }
 
 def Fp8StructureGemm : Pass<"fp8-structure-gemm", "::mlir::ModuleOp"> {
-  let summary = "makes each GEMM op a structured kernel and its launch (phase 0 to 1)";
+  let summary = "turns each GEMM op into a structured kernel and its launch (phase 0 to 1)";
   let description = [{
-    Replaces each `fp8.blockwise_gemm` by the checks of its operands' dynamic extents, the tensor maps and a
-    `gpu.launch_func`, and adds a `gpu.module` with the kernel: a load role, an MMA role and an epilogue role, each over
-    the same `fp8.for_each_tile`, tied together by an input pipeline and an output pipeline in their scoped forms. For a `chip` without tensor
-    memory the roles are two: load, and one whose warpgroups multiply into registers, promote and store.
+    Replaces each `fp8.blockwise_gemm` by checks of its operands' dynamic extents, the tensor maps and a `gpu.launch_func`, and adds a
+    `gpu.module` with the kernel. The kernel has a load role, an MMA role and an epilogue role. Each runs the same `fp8.for_each_tile`; an
+    input pipeline and an output pipeline in their scoped forms connect them. For a `chip` without tensor memory the kernel has two roles: a
+    load role, and one whose warpgroups multiply into registers, promote and store.
 
-    What the op's `config` leaves open is chosen here: as many input stages as shared memory holds, as many accumulators as tensor
-    memory does. What it pins and the chip has not is an error.
+    The pass chooses what the op's `config` leaves open: as many input stages as shared memory holds, and as many accumulators as tensor
+    memory holds. A pinned field that requires a feature which the chip lacks is an error.
 
-    Requires: the op stands in a function, its operands are memrefs. Other ops stay as they are.
+    Requires: the op is in a function, and its operands are memrefs. Other ops are unchanged.
 
     For example:
 
@@ -105,16 +105,17 @@ def Fp8StructureGemm : Pass<"fp8-structure-gemm", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [
-    Option<"chip", "chip", "std::string", "\"sm_100a\"", "the chip that kernels are made for">
+    Option<"chip", "chip", "std::string", "\"sm_100a\"", "the chip to lower kernels for">
   ];
   let dependentDialects = StructuredDialects;
 }
 
 def Fp8FlattenScopes : Pass<"fp8-flatten-scopes"> {
-  let summary = "takes scoped ops to acquire and release (phase 1 to 2)";
+  let summary = "lowers scoped ops to acquire and release (phase 1 to 2)";
   let description = [{
-    `produce`, `consume` and `per_k_stage` become an `acquire` for each end, the body, and a `release` for each stage in the opposite
-    order. `consume_explicit` becomes an `acquire` for each end, the body, and a `step` for each signalled stage. `mma_warp` and `epilogue_warp` become the creation of the handle, the body, and its release. The ends that a role yields are closed.
+    `produce`, `consume` and `per_k_stage` become an `acquire` for each end, the body, and a `release` for each stage in the opposite order.
+    `consume_explicit` becomes an `acquire` for each end, the body, and a `step` for each signalled stage. `mma_warp` and `epilogue_warp`
+    become the op that creates the handle, the body, and the op that releases it. An `fp8.close` closes each end that a role yields.
 
     Before:
 
@@ -144,10 +145,10 @@ def Fp8FlattenScopes : Pass<"fp8-flatten-scopes"> {
 }
 
 def Fp8LowerTileLoops : Pass<"fp8-lower-tile-loops"> {
-  let summary = "takes fp8.for_each_tile to scf.for over the CTA's tiles";
+  let summary = "lowers fp8.for_each_tile to scf.for over the CTA's tiles";
   let description = [{
-    `persistent` becomes a loop from the CTA's number to the number of tiles in steps of the grid; `one_tile` becomes the body with the
-    CTA's number as the tile.
+    `persistent` becomes a loop from the CTA's number to the number of tiles, with the grid size as its step. `one_tile` becomes the body,
+    with the CTA's number as the tile.
 
     Before:
 
@@ -181,14 +182,14 @@ def Fp8LowerTileLoops : Pass<"fp8-lower-tile-loops"> {
 }
 
 def Fp8UnrollLaps : Pass<"fp8-unroll-laps"> {
-  let summary = "unrolls loops that go around a ring a whole number of times";
+  let summary = "unrolls loops whose trip count is a multiple of the slots of a ring";
   let description = [{
-    An `scf.for` that carries the end of a ring, or the handle of a warp that works on one, and runs a fixed number of times that is a multiple of
-    the ring's slots, becomes as many copies of its body. Each copy then has a slot of its own: what is around the loop comes back to the same slot, so that
-    addresses need not be computed anew, and if the laps are even in number, nor do parities.
+    Unrolls each `scf.for` that carries an end of a ring, or a warp handle, and has a constant trip count that is a multiple of the ring's
+    slots. Each copy of the body then uses a fixed slot. After the loop the end is back at the slot where it began, so that the lowering
+    need not recompute addresses; after an even number of laps, it need not recompute parities either.
 
-    Requires: phase 1 or 2. Loops of more than `max-trips` stay as they are, and so do loops that start products in the registers of warpgroups:
-    the addresses of all slots would take registers that the sums need.
+    Requires: phase 1 or 2. Loops with more than `max-trips` trips are unchanged. Loops that start products in the registers of warpgroups
+    are unchanged too: the addresses of all slots would take registers that the sums need.
 
     Before:
 
@@ -221,17 +222,17 @@ def Fp8UnrollLaps : Pass<"fp8-unroll-laps"> {
     ```
   }];
   let options = [
-    Option<"maxTrips", "max-trips", "int64_t", "16", "the most trips of a loop that is unrolled">
+    Option<"maxTrips", "max-trips", "int64_t", "16", "the largest trip count of a loop to unroll">
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
 def Fp8VerifyLinearity : Pass<"fp8-verify-linearity", "::mlir::ModuleOp"> {
-  let summary = "refuses functions that handle linear values unchecked";
+  let summary = "rejects functions that use linear values without fp8.linear";
   let description = [{
-    The linearity check runs on functions that carry `fp8.linear`, after every pass. MLIR shows the dialect no function without the
-    attribute whose body has no fp8 op, though it may drop a handle. This pass looks at every function; pipelines begin with
-    it. The module stays as it is.
+    The linearity check runs after every pass, on functions with `fp8.linear`. MLIR calls no hook of the dialect for a function without the
+    attribute whose body has no fp8 op, though such a function may drop a handle. This pass visits every function; pipelines begin with it.
+    The module is unchanged.
 
     For example:
 
@@ -245,13 +246,14 @@ def Fp8VerifyLinearity : Pass<"fp8-verify-linearity", "::mlir::ModuleOp"> {
 }
 
 def Fp8Report : Pass<"fp8-report", "::mlir::ModuleOp"> {
-  let summary = "prints what is derived for each kernel";
+  let summary = "prints roles, barriers and budgets of each kernel";
   let description = [{
-    For each kernel: its roles and their warps; every barrier of every ring with who arrives, how and how often, who waits, the bytes that complete a phase, the rule of its
-    parity; the budget of shared memory, tensor memory and registers. Kernels may be in phase 0 to 2: a copy of the module is taken to phase 2 and read, the module itself stays as it is.
+    Prints, for each kernel: its roles and their warps; for every barrier of every ring, who arrives, how and how often, who waits, the
+    bytes that complete a phase, and the rule of its parity; the budget of shared memory, tensor memory and registers. Kernels may be in
+    phase 0 to 2. The pass lowers a copy of the module to phase 2 and reads it; the module is unchanged.
 
-    `format` is `text` or `json`; `output` names a file, `-` is standard output. `chip` is what kernels of phase 0 are made for, in the configuration that
-    `fp8-choose-config` gives them for what their types say of their extents.
+    `format` is `text` or `json`. `output` names a file; `-` is standard output. Kernels in phase 0 are lowered for `chip`, with the
+    configuration that `fp8-choose-config` chooses for the extents in their types.
 
     For example:
 
@@ -282,9 +284,9 @@ def Fp8Report : Pass<"fp8-report", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [
-    Option<"chip", "chip", "std::string", "\"sm_100a\"", "the chip that kernels are made for">,
+    Option<"chip", "chip", "std::string", "\"sm_100a\"", "the chip to lower kernels for">,
     Option<"format", "format", "std::string", "\"text\"", "text or json">,
-    Option<"output", "output", "std::string", "\"-\"", "the file to write, - for standard output">
+    Option<"output", "output", "std::string", "\"-\"", "the file to write; -: standard output">
   ];
   let dependentDialects = StructuredDialects;
 }
@@ -292,9 +294,9 @@ def Fp8Report : Pass<"fp8-report", "::mlir::ModuleOp"> {
 def Fp8PipelineGraph : Pass<"fp8-pipeline-graph", "::mlir::ModuleOp"> {
   let summary = "draws the roles, rings and barriers of each kernel";
   let description = [{
-    Writes a graph for each kernel in the language of Graphviz: roles with their warps, rings with their stages and bytes, and an edge for each role that arrives at a barrier, with
-    the count of its arrivals, or waits for one. What is handed over is drawn through, what is handed back dashed. Kernels may be in phase 0 to 2, as for `fp8-report`, from which it is taken.
-    `dot -Tsvg` makes a picture of it.
+    Writes a graph for each kernel in the language of Graphviz: roles with their warps, rings with their stages and bytes, and an edge for
+    each role that arrives at a barrier, with the count of its arrivals, or waits for one. A hand-over has a solid edge, a hand-back a
+    dashed edge. Kernels may be in phase 0 to 2, as for `fp8-report`, whose data the graph shows. `dot -Tsvg` draws it.
 
     For example:
 
@@ -325,8 +327,8 @@ def Fp8PipelineGraph : Pass<"fp8-pipeline-graph", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [
-    Option<"chip", "chip", "std::string", "\"sm_100a\"", "the chip that kernels are made for">,
-    Option<"output", "output", "std::string", "\"-\"", "the file to write, - for standard output">
+    Option<"chip", "chip", "std::string", "\"sm_100a\"", "the chip to lower kernels for">,
+    Option<"output", "output", "std::string", "\"-\"", "the file to write; -: standard output">
   ];
   let dependentDialects = StructuredDialects;
 }

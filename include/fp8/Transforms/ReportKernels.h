@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The reports of a module's kernels, which passes and the C API print.
+// The reports of a module's kernels, for passes and the C API.
 
 #ifndef FP8_TRANSFORMS_REPORTKERNELS_H
 #define FP8_TRANSFORMS_REPORTKERNELS_H
@@ -10,8 +10,8 @@
 
 namespace mlir::fp8 {
 
-/// Reports on each kernel of the module, which may be in phase 0 to 2 and stays
-/// as it is; those of phase 0 are made for `chip`.
+/// Reports on each kernel of the module, which may be in phase 0 to 2 and is
+/// not changed. Kernels in phase 0 are lowered for `chip`.
 FailureOr<SmallVector<KernelReport, 0>> reportKernels(ModuleOp module,
                                                       StringRef chip);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How long a GEMM kernel takes on a GPU, predicted from a few constants of the
-// machine, term by term (docs/Chooser.md).
+// The cost model: predicts the time of a GEMM kernel on a GPU from a few
+// constants of the machine, term by term (docs/Chooser.md).
 #ifndef FP8_TUNING_COSTMODEL_H
 #define FP8_TUNING_COSTMODEL_H
 
@@ -22,24 +22,24 @@ struct Problem {
   int64_t residualBytes = 0; ///< of C, if there is one
 };
 
-/// What matters of a kernel.
+/// The properties of a kernel that determine its time.
 struct KernelShape {
   config::GemmConfig config; ///< leaves nothing open
   bool sharesA = false, sharesB = false; ///< each is copied once for a cluster
   int64_t blocksPerStage = 1;
   /// Warpgroups that multiply into registers and promote. 0: the MMA writes
-  /// tensor memory, and other warps promote meanwhile.
+  /// tensor memory, and other warps promote at the same time.
   int64_t warpgroups = 0;
   bool swapped = false; ///< columns are the rows of warpgroups' products
   bool overlaps = false; ///< the next product is started before one's promotion
   int64_t scaleParts = 1; ///< equal parts of the columns, by their B scales
 };
 
-/// What the loops over K and the tiles may be bound by.
+/// The resources that may bound the loops over K and the tiles.
 enum class Bound { Tensor, Promotion, L1, L2, Depth, Dram };
 inline constexpr int kNumBounds = 6;
 
-/// As explanations call it.
+/// The name in explanations.
 const char *getName(Bound bound);
 
 /// In microseconds.
@@ -48,7 +48,7 @@ struct Prediction {
   double launch;
   double epilogue; ///< of all of a CTA's tiles
   double fill;     ///< of rows beyond M
-  /// What the loops would take if nothing else bound them.
+  /// The time of the loops for each bound alone.
   std::array<double, kNumBounds> bounds;
   int64_t tiles;    ///< of CTAs
   int64_t resident; ///< CTAs at a time, at most

@@ -94,16 +94,16 @@ LogicalResult EpilogueMatcher::takeRounding(const Element *&element) {
                         ? dyn_cast<arith::TruncFOp>(element->op)
                         : nullptr;
   if (!truncation || !element->operands[0]->type.isF32())
-    return refusal.because("the result of " + debugString(element->type) +
-                               " is not rounded from f32 once, as the GEMM "
-                               "op's is",
-                           element->getLoc(), "computed here");
+    return refusal.because(
+        "the result of " + debugString(element->type) +
+            " is not rounded once from f32, as the GEMM op does",
+        element->getLoc(), "computed here");
   if (!element->type.isBF16() && !element->type.isF16())
-    return refusal.because("the result is converted to " +
-                               debugString(element->type) +
-                               " as arith.truncf does; the GEMM op makes bf16 "
-                               "and f16, and an f8E4M3FN or f8E5M2 that saturates",
-                           element->getLoc(), "converted here");
+    return refusal.because(
+        "the result is converted to " + debugString(element->type) +
+            " as arith.truncf does; the GEMM op rounds to bf16 and f16, and "
+            "saturates f8E4M3FN and f8E5M2",
+        element->getLoc(), "converted here");
   auto mode = truncation.getRoundingmode();
   if (mode && *mode != arith::RoundingMode::to_nearest_even)
     return refusal.because("the result is rounded " +
@@ -243,8 +243,8 @@ LogicalResult EpilogueMatcher::checkFunction(const Element *element) {
   }
   epilogue.ops.insert_range(element->through);
   if (element->kind != Element::Kind::Compute)
-    return refusal.because("the function of the sum uses what is neither the "
-                           "sum nor a constant (G10)",
+    return refusal.because("the function of the sum uses a value that is "
+                           "neither the sum nor a constant (G10)",
                            element->getLoc(), "used here");
   if (element->is<arith::TruncFOp>() || element->is<arith::ExtFOp>())
     return refusal.because("the sum is rounded before the end; the GEMM op "
@@ -257,18 +257,18 @@ LogicalResult EpilogueMatcher::checkFunction(const Element *element) {
 
 FailureOr<Epilogue> EpilogueMatcher::match(const Element *element) {
   if (!containsSum(element))
-    return refusal.because("the result is not that of the sum's element, at " +
-                           print(getResultIndices(product.rank, context)));
+    return refusal.because(
+        "the result does not use the element of the sum at " +
+        print(getResultIndices(product.rank, context)));
   if (failed(takeRounding(element)))
     return failure();
   takeScale(element);
   if (!findArgument(element))
-    return refusal.because(
-        "what is added to the sum is not what the GEMM op adds: beta * C, C "
-        "read at " +
-            print(getResultIndices(product.rank, context)) +
-            ", and a bias read at [n]",
-        element->getLoc(), "computed here");
+    return refusal.because("the GEMM op cannot add this value to the sum; it "
+                           "adds beta * C, with C read at " +
+                               print(getResultIndices(product.rank, context)) +
+                               ", and a bias read at [n]",
+                           element->getLoc(), "computed here");
   if (areEqual(element, epilogue.argument))
     return epilogue;
   epilogue.function = element;

@@ -137,7 +137,7 @@ LogicalResult GemmBuilder::build(Value target, Refusal &refusal) {
       refusal.notes.emplace_back(operand->element->getLoc(),
                                  "read here at " +
                                      print(operand->element->indices) +
-                                     ", so taken as a transposed view");
+                                     ", so the pass uses a transposed view");
   gemm.erase();
   for (Operation *op : llvm::reverse(created))
     op->erase();
@@ -182,10 +182,10 @@ FailureOr<Result> Converter::getDestination(const Result &result) {
     materialize = dyn_cast<bufferization::MaterializeInDestinationOp>(
         *result.target.user_begin());
   if (!materialize || !isa<MemRefType>(materialize.getDest().getType()))
-    return refusal.because("its result is a tensor that goes to no memref; end "
-                           "with bufferization.materialize_in_destination, or "
-                           "bufferize first",
-                           result.end->getLoc(), "the result");
+    return refusal.because(
+        "its result is a tensor that is not written to a memref; end with "
+        "bufferization.materialize_in_destination, or bufferize first",
+        result.end->getLoc(), "the result");
   return Result{materialize, materialize.getDest()};
 }
 
@@ -198,7 +198,7 @@ LogicalResult Converter::convertTo(const Product &product,
   int64_t rank = cast<ShapedType>(target.getType()).getRank();
   if (rank != product.rank)
     return refusal.because("the sum has " + Twine(product.rank) +
-                               " axes, but its result " + Twine(rank),
+                               " axes, but its result has " + Twine(rank),
                            target.getLoc(), "the result");
   const Element *element = tracer.read(
       target, getResultIndices(rank, end->getContext()), end->getNextNode());
@@ -257,9 +257,9 @@ void Converter::convert(llvm::SmallPtrSetImpl<Operation *> &erased) {
 /// Says what was not done, if anything.
 static void report(const Converter &converter) {
   if (converter.rest)
-    converter.refusal.emit(*converter.rest, "not taken into the GEMM op");
+    converter.refusal.emit(*converter.rest, "not part of the GEMM op");
   else if (!converter.refusal.reason.empty())
-    converter.refusal.emit(converter.location, "not made a GEMM op");
+    converter.refusal.emit(converter.location, "not converted to a GEMM op");
 }
 
 namespace {

@@ -78,18 +78,18 @@ LogicalResult Replacement::checkUnseen(Operation *op, Refusal &refusal) const {
     return success();
   Operation *observer = findObserver(op);
   return refusal.because(
-      "the result up to it is read by others too", observer->getLoc(),
-      observer == op ? "written here to a buffer that they may read"
+      "other ops also read the result before this op", observer->getLoc(),
+      observer == op ? "written here to a buffer that other ops may read"
                      : "read here");
 }
 
 static LogicalResult refuseWritten(const Element *read, Operation *writer,
                                    Refusal &refusal) {
   refusal.notes.emplace_back(read->getLoc(), "read here");
-  return refusal.because("an operand may be overwritten or freed between the "
-                         "op that reads it and the last of the ops, in whose "
-                         "place the GEMM op would read it",
-                         writer->getLoc(), "written or freed here");
+  return refusal.because(
+      "an operand may be overwritten or freed between the op that reads it and "
+      "the last replaced op, where the GEMM op would read it",
+      writer->getLoc(), "written or freed here");
 }
 
 /// What is read must still be there where the GEMM op reads it.
@@ -128,8 +128,8 @@ LogicalResult Replacement::checkTensor(const Element *read,
     return success();
   auto source = tensor.getDefiningOp<bufferization::ToTensorOp>();
   if (!source.getRestrict())
-    return refusal.because("an operand is a tensor of a memref that others may "
-                           "write; say 'restrict'",
+    return refusal.because("an operand is a tensor of a memref that other ops "
+                           "may write; add 'restrict'",
                            source.getLoc(), "the tensor");
   if (source->getBlock() != end->getBlock())
     return refusal.because("an operand is a tensor of a memref in another "
@@ -156,9 +156,9 @@ LogicalResult Replacement::checkOverlap(const Operand &operand,
       read == residual && memref == target && llvm::is_sorted(operand.order);
   if (isInPlace || !overlap(memref, target))
     return success();
-  return refusal.because("the result is written over an operand, which the "
-                         "GEMM op reads meanwhile",
-                         read->getLoc(), "read here");
+  return refusal.because(
+      "the result overwrites an operand while the GEMM op reads it",
+      read->getLoc(), "read here");
 }
 
 /// Nobody may look at the result while it is computed.
@@ -169,8 +169,7 @@ LogicalResult Replacement::checkResult(Refusal &refusal) const {
       first = op;
   for (Operation *op = first; op != end; op = op->getNextNode())
     if (!isReplaced(op) && getAccess(op, getBase(target), aliases).isRef())
-      return refusal.because("what lies in the result before it is complete "
-                             "may be read",
+      return refusal.because("the result may be read before it is complete",
                              op->getLoc(), "read here");
   return success();
 }

@@ -131,8 +131,8 @@ LogicalResult ProductMatcher::nameLoops() {
       sum.op.getNumParallelLoops() != map.getNumResults() || product.rank < 2 ||
       product.rank > 3)
     return refusal.because("its result has " + Twine(product.rank) +
-                           " axes; the GEMM op's are m and n, in a batch "
-                           "after l, each a loop of its own");
+                           " axes; the result of the GEMM op has the axes m "
+                           "and n, in a batch after l, with one loop for each");
   iteration.assign(sum.op.getNumLoops(), nullptr);
   for (auto [axis, index] :
        llvm::enumerate(getResultIndices(product.rank, context)))
@@ -148,7 +148,7 @@ LogicalResult ProductMatcher::nameLoops() {
   if (reductions.size() > 2 || ShapedType::isDynamic(inner))
     return refusal.because("it has " + Twine(reductions.size()) +
                            " reductions; the GEMM op has one, or one over K "
-                           "blocks and one within a block of a static extent");
+                           "blocks and one inside a block of static extent");
   iteration[reductions[0]] = k.floorDiv(inner);
   iteration[reductions[1]] = k % inner;
   blockOp = sum.op;
@@ -236,17 +236,17 @@ LogicalResult ProductMatcher::collectFactors(const Element *element) {
   if (element->is<arith::MulFOp>()) {
     if (!element->type.isF32())
       return refusal.because("it multiplies in " + debugString(element->type) +
-                                 ", but the GEMM op in f32",
+                                 ", but the GEMM op computes in f32",
                              element->getLoc(), "multiplied here");
     return success(succeeded(collectFactors(element->operands[0])) &&
                    succeeded(collectFactors(element->operands[1])));
   }
   if (element->isConstant(1.0))
     return success();
-  return refusal.because("what is added up has a factor that is neither read "
-                         "nor a product; the GEMM op multiplies A and B by "
-                         "their scales",
-                         element->getLoc(), "the factor");
+  return refusal.because(
+      "a factor in the sum is neither read from memory nor a product; the GEMM "
+      "op multiplies A and B by their scales",
+      element->getLoc(), "the factor");
 }
 
 /// `indices` of an operand, after that of the batch.
@@ -264,7 +264,7 @@ LogicalResult ProductMatcher::take(Operand &operand, const Element *element,
   if (!order)
     return refusal.because("it reads " + what + " at " +
                                print(element->indices) +
-                               ", but the GEMM op at " + print(indices),
+                               ", but the GEMM op reads at " + print(indices),
                            element->getLoc(), "read here");
   operand = {element, *order};
   return success();
@@ -280,7 +280,7 @@ LogicalResult ProductMatcher::assignData() {
   if (data.size() != 2)
     return refusal.because("it multiplies f8 elements of " +
                            Twine(data.size()) +
-                           " operands; the GEMM op of two, A and B");
+                           " operands; the GEMM op multiplies two, A and B");
   if (!dependsOn(data[0], kRow))
     std::swap(data[0], data[1]);
   AffineExpr k = getAxis(kDepth);
@@ -313,7 +313,7 @@ LogicalResult ProductMatcher::assignScales() {
     if (scale)
       return refusal.because("it multiplies by more than one scale of A and "
                              "one of B",
-                             element->getLoc(), "one too many");
+                             element->getLoc(), "the extra scale");
     scale = element;
   }
   if (!aScale || !bScale)
@@ -341,7 +341,7 @@ FailureOr<Product> ProductMatcher::match() {
     return failure();
   if (!addend->type.isF32())
     return refusal.because("it adds up in " + debugString(addend->type) +
-                           ", but the GEMM op in f32");
+                           ", but the GEMM op computes in f32");
   if (failed(assignData()) || failed(assignScales()))
     return failure();
   product.ops.insert(sum.op);
@@ -367,9 +367,8 @@ bool fromlinalg::matchProduct(linalg::LinalgOp op, Tracer &tracer,
                               FailureOr<Product> &product, Refusal &refusal) {
   std::optional<Sum> sum = getSum(op);
   if (!sum) {
-    product = refusal.because("it is no sum of products, each added by one "
-                              "arith.addf to a result without the reduction's "
-                              "axis");
+    product = refusal.because("it is not a sum of products that one arith.addf "
+                              "adds to a result without the reduction's axis");
     return multipliesFloat8(op, tracer);
   }
   ProductMatcher matcher(*sum, tracer, refusal);

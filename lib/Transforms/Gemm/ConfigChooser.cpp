@@ -149,8 +149,8 @@ FailureOr<ConfigChooser> ConfigChooser::create(ModuleOp module, StringRef pass,
                               << "'; known are " << chip::getNames();
   chooser.hint.fill(ShapedType::kDynamic);
   if (!options.problem.empty() && !parseHint(options.problem, chooser.hint))
-    return fail() << "problem must be MxNxK, such as 64x7168x2048, or ?x7168"
-                     "x2048 where M is not known, but got '"
+    return fail() << "problem must be MxNxK, such as 64x7168x2048, or "
+                     "?x7168x2048 where M is unknown, but got '"
                   << options.problem << "'";
   std::optional<LaunchChoice> launch = parseLaunch(options.launch);
   if (!launch)

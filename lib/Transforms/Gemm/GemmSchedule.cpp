@@ -72,9 +72,9 @@ GemmSchedule::choose(BlockwiseGemmOp op, const GemmConfig &config,
   std::unique_ptr<GemmSchedule> schedule =
       getEngine(chip).create(GemmProblem::get(op), config);
   if (schedule->isDynamic() && !chip.has(chip::Feature::ClusterLaunchControl))
-    return emitNoKernel(op, chip) << "scheduler = clc requires cluster launch "
-                                     "control, which it lacks; take "
-                                     "scheduler = persistent";
+    return emitNoKernel(op, chip)
+           << "scheduler = clc requires cluster launch control, which the chip "
+              "lacks; set scheduler = persistent";
   if (failed(schedule->fit(op, chip)))
     return failure();
   // The tiles of a grid that is launched at once need no order.
@@ -85,7 +85,8 @@ GemmSchedule::choose(BlockwiseGemmOp op, const GemmConfig &config,
 
 InFlightDiagnostic mlir::fp8::emitNoKernel(BlockwiseGemmOp op,
                                            const chip::Chip &chip) {
-  return op->emitOpError() << "cannot be a kernel for " << chip.name << ": ";
+  return op->emitOpError() << "cannot become a kernel for " << chip.name
+                           << ": ";
 }
 
 //===----------------------------------------------------------------------===//
@@ -189,12 +190,12 @@ LogicalResult GemmSchedule::checkRows(BlockwiseGemmOp op) const {
   int64_t bits = problem.outputType.getIntOrFloatBitWidth();
   if (tileN * bits % (16 * 8) == 0)
     return success();
-  return op->emitOpError()
-         << "tile N of " << tileN << " makes rows of " << tileN * bits / 8
-         << " bytes of " << problem.outputType
-         << ", but TMA copies whole 16 bytes; take a tile N that is a multiple "
-            "of "
-         << 16 * 8 / bits;
+  return op->emitOpError() << "tile N of " << tileN << " makes rows of "
+                           << tileN * bits / 8 << " bytes of "
+                           << problem.outputType
+                           << ", but TMA copies multiples of 16 bytes; set "
+                              "tile N to a multiple of "
+                           << 16 * 8 / bits;
 }
 
 //===----------------------------------------------------------------------===//
@@ -259,11 +260,11 @@ LogicalResult GemmSchedule::chooseStages(BlockwiseGemmOp op,
   if (maxStages < 1)
     return op->emitOpError()
            << "leaves no room for a stage of A and B: with a tile of " << tileM
-           << " x " << tileN << " it takes " << perStage
-           << " bytes and the rest of the kernel " << fixed << ", of the "
-           << chip.sharedMemoryPerCta
-           << " that shared memory has; take a smaller tile"
-           << (cluster.k > 1 ? ", or leave split_k out" : "");
+           << " x " << tileN << " a stage takes " << perStage
+           << " bytes and the rest of the kernel " << fixed
+           << ", but shared memory has " << chip.sharedMemoryPerCta
+           << "; use a smaller tile"
+           << (cluster.k > 1 ? ", or remove split_k" : "");
   stages = pinned.stages ? pinned.stages : maxStages;
   if (stages > maxStages)
     return op->emitOpError()

@@ -139,18 +139,17 @@ LogicalResult TensorMemorySchedule::checkMma(BlockwiseGemmOp op,
                                              const chip::Chip &chip) const {
   if (cluster.k > 1)
     return emitNoKernel(op, chip)
-           << "split_k adds up sums in registers of warpgroups, but here they "
-              "are in tensor memory; leave split_k out";
+           << "split_k needs sums in the registers of warpgroups, but the chip "
+              "accumulates in tensor memory; remove split_k";
   // PTX ISA, tcgen05.mma shapes.
   if (tileM != 64 * ctaGroup && tileM != 128 * ctaGroup)
     return emitNoKernel(op, chip)
-           << "its tile M is " << 64 * ctaGroup << " or " << 128 * ctaGroup
-           << " with cta_group = " << ctaGroup << ", but the config says "
-           << tileM;
+           << "tile M must be " << 64 * ctaGroup << " or " << 128 * ctaGroup
+           << " with cta_group = " << ctaGroup << ", but got " << tileM;
   if (tileM != 64 && tileN % 16)
     return emitNoKernel(op, chip)
-           << "its tile N is a multiple of 16 with a tile M of " << tileM
-           << ", but the config says " << tileN;
+           << "tile N must be a multiple of 16 with a tile M of " << tileM
+           << ", but got " << tileN;
   return success();
 }
 
@@ -172,7 +171,7 @@ LogicalResult TensorMemorySchedule::checkChunks(BlockwiseGemmOp op) const {
       return op->emitOpError()
              << "tile N of " << tileN << " gives a thread " << columns
              << " columns, but it " << use << " in chunks of " << chunk
-             << " (16 bytes); take a tile N that is a multiple of "
+             << " (16 bytes); set tile N to a multiple of "
              << chunk * tileN / columns;
   }
   return success();

@@ -37,7 +37,7 @@ static bool readEntry(const llvm::json::Value &value, MLIRContext *context,
       object ? object->getString("config") : std::optional<StringRef>();
   auto us = object ? object->getNumber("us") : std::optional<double>();
   if (entry.m < 1 || entry.n < 1 || entry.k < 1 || !config || !us) {
-    problem = "it needs m, n and k, a config and us";
+    problem = "it needs m, n, k, config and us";
     return false;
   }
   entry.us = *us;
@@ -56,8 +56,8 @@ TunedTable::read(StringRef path, const chip::Chip &chip, MLIRContext *context,
   llvm::Expected<llvm::json::Value> json =
       llvm::json::parse((*file)->getBuffer());
   if (!json)
-    return emitError() << "the tuned table '" << path
-                       << "' is no JSON: " << llvm::toString(json.takeError());
+    return emitError() << "the tuned table '" << path << "' is not valid JSON: "
+                       << llvm::toString(json.takeError());
   const llvm::json::Object *table = json->getAsObject();
   const llvm::json::Array *entries =
       table ? table->getArray("entries") : nullptr;
@@ -69,14 +69,14 @@ TunedTable::read(StringRef path, const chip::Chip &chip, MLIRContext *context,
                           "--tune' writes one";
   if (*name != chip.name)
     return emitError() << "the tuned table '" << path << "' is for " << *name
-                       << ", but kernels are made for " << chip.name
-                       << "; name one that was measured there";
+                       << ", but kernels are lowered for " << chip.name
+                       << "; use a table that was measured on that chip";
   TunedTable result;
   for (auto [index, value] : llvm::enumerate(*entries)) {
     std::string problem;
     if (!readEntry(value, context, result.entries.emplace_back(), problem))
       return emitError() << "entry " << index << " of the tuned table '" << path
-                         << "' is no configuration of a shape: " << problem;
+                         << "' is invalid: " << problem;
   }
   return result;
 }

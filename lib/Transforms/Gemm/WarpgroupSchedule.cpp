@@ -193,17 +193,17 @@ LogicalResult WarpgroupSchedule::checkSplit(BlockwiseGemmOp op,
   if (swapsOperands() && tileM % (8 * cluster.k))
     return emitNoKernel(op, chip)
            << "each of the " << cluster.k
-           << " CTAs that divide K stores a share of tile M, whole eights of "
-              "rows where it is below 64, but got "
-           << tileM << " rows; take a multiple of " << 8 * cluster.k;
+           << " CTAs that divide K stores a share of tile M, which must be a "
+              "multiple of 8 rows where tile M is below 64, but tile M has "
+           << tileM << " rows; set it to a multiple of " << 8 * cluster.k;
   if ((!swapsOperands() && tileN % (8 * cluster.k)) ||
       getStoredColumns() * bits % 128)
     return emitNoKernel(op, chip)
            << "each of the " << cluster.k
-           << " CTAs that divide K stores a share of tile N, whole eights of "
-              "columns in rows of whole 16 bytes, but got "
+           << " CTAs that divide K stores a share of tile N, which must be a "
+              "multiple of 8 columns and of 16 bytes, but tile N has "
            << tileN << " columns of " << problem.outputType
-           << "; take a multiple of "
+           << "; set it to a multiple of "
            << std::max<int64_t>(8, 16 * 8 / bits) * cluster.k;
   return success();
 }
@@ -227,13 +227,12 @@ LogicalResult WarpgroupSchedule::fit(BlockwiseGemmOp op,
   if (cluster.k > 1 && failed(checkSplit(op, chip)))
     return failure();
   if (ctaGroup != 1)
-    return emitNoKernel(op, chip)
-           << "cta_group = 2 requires tensor memory, which it lacks; take "
-              "cta_group = 1";
+    return emitNoKernel(op, chip) << "cta_group = 2 requires tensor memory, "
+                                     "which the chip lacks; set cta_group = 1";
   if (pinned.accumulators)
     return emitNoKernel(op, chip)
-           << "'accumulators' requires tensor memory, which it lacks; leave "
-              "'accumulators' out";
+           << "'accumulators' requires tensor memory, which the chip lacks; "
+              "remove 'accumulators'";
   if (failed(checkRows(op)))
     return failure();
   chooseKGroup(chip);

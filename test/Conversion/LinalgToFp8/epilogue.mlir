@@ -125,7 +125,7 @@ func.func @two_residuals(%a: !a, %as: !as, %b: !b, %bs: !bs, %c: !f, %e: !f, %d:
       linalg.yield %s : f32
   }
   linalg.add ins(%sum, %c : !f, !f) outs(%sum : !f)
-  // expected-remark @below {{not taken into the GEMM op: the function of the sum uses what is neither the sum nor a constant (G10)}}
+  // expected-remark @below {{not part of the GEMM op: the function of the sum uses a value that is neither the sum nor a constant (G10)}}
   // expected-note @below {{used here}}
   linalg.add ins(%sum, %e : !f, !f) outs(%d : !f)
   return
@@ -158,7 +158,7 @@ func.func @other_readers(%a: !a, %as: !as, %b: !b, %bs: !bs, %d: !h) -> (memref<
       %s = arith.addf %out, %r : f32
       linalg.yield %s : f32
   }
-  // expected-remark @below {{not taken into the GEMM op: the result up to it is read by others too}}
+  // expected-remark @below {{not part of the GEMM op: other ops also read the result before this op}}
   linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%sum : !f) outs(%d : !h) {
     ^bb0(%x: f32, %out: bf16):
       %y = arith.truncf %x : f32 to bf16
@@ -188,7 +188,7 @@ func.func @rounding(%a: !a, %as: !as, %b: !b, %bs: !bs, %d: !h, %e: !h) {
       %s = arith.addf %out, %r : f32
       linalg.yield %s : f32
   }
-  // expected-remark @below {{not taken into the GEMM op: the result is rounded toward_zero; the GEMM op rounds to_nearest_even}}
+  // expected-remark @below {{not part of the GEMM op: the result is rounded toward_zero; the GEMM op rounds to_nearest_even}}
   linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%sum : !f) outs(%d : !h) {
     ^bb0(%x: f32, %out: bf16):
       // expected-note @below {{rounded here}}

@@ -217,7 +217,7 @@ func.func @transposed_sum(%a: memref<128x256xf8E4M3FN>, %as: memref<2x128xf32>, 
   %base = memref.alloc() : memref<128x128xf32>
   %view = memref.transpose %base (i, j) -> (j, i) : memref<128x128xf32> to memref<128x128xf32, strided<[1, 128]>>
   linalg.fill ins(%zero : f32) outs(%base : memref<128x128xf32>)
-  // expected-remark @below {{not made a GEMM op: 'fp8.blockwise_gemm' op the rows of 'd' must be contiguous (G3), but got 'memref<128x128xf32, strided<[1, 128]>>'}}
+  // expected-remark @below {{not converted to a GEMM op: 'fp8.blockwise_gemm' op the rows of 'd' must be contiguous (G3), but got 'memref<128x128xf32, strided<[1, 128]>>'}}
   linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k floordiv 128, m)>,
                                    affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (n floordiv 128, k floordiv 128)>,
                                    affine_map<(m, n, k) -> (m, n)>],

@@ -27,7 +27,7 @@ func.func @overwritten(%a: !a, %as: !as, %b: !b, %bs: !bs, %e: !a, %f: !a, %d: !
   // expected-note @below {{written or freed here}}
   memref.copy %f, %e : !a to !a
   linalg.fill ins(%zero : f32) outs(%d : !d)
-  // expected-remark @below {{not made a GEMM op: an operand may be overwritten or freed between the op that reads it and the last of the ops, in whose place the GEMM op would read it}}
+  // expected-remark @below {{not converted to a GEMM op: an operand may be overwritten or freed between the op that reads it and the last replaced op, where the GEMM op would read it}}
   linalg.generic #sum ins(%af, %as, %b, %bs : !af, !as, !b, !bs) outs(%d : !d) {
     ^bb0(%x: f32, %xs: f32, %y: f8E4M3FN, %ys: f32, %out: f32):
       %yf = arith.extf %y : f8E4M3FN to f32
@@ -64,7 +64,7 @@ func.func @freed(%a: !a, %as: !as, %b: !b, %bs: !bs, %d: !d) {
   // expected-note @below {{written or freed here}}
   memref.dealloc %a : !a
   linalg.fill ins(%zero : f32) outs(%d : !d)
-  // expected-remark @below {{not made a GEMM op: an operand may be overwritten or freed between the op that reads it and the last of the ops, in whose place the GEMM op would read it}}
+  // expected-remark @below {{not converted to a GEMM op: an operand may be overwritten or freed between the op that reads it and the last replaced op, where the GEMM op would read it}}
   linalg.generic #sum ins(%af, %as, %b, %bs : !af, !as, !b, !bs) outs(%d : !d) {
     ^bb0(%x: f32, %xs: f32, %y: f8E4M3FN, %ys: f32, %out: f32):
       %yf = arith.extf %y : f8E4M3FN to f32
@@ -96,7 +96,7 @@ func.func @looked_at(%af: !a, %as: !as, %b: !b, %bs: !bs, %d: !d) -> !d {
   linalg.fill ins(%zero : f32) outs(%d : !d)
   // expected-note @below {{read here}}
   memref.copy %d, %e : !d to !d
-  // expected-remark @below {{not made a GEMM op: what lies in the result before it is complete may be read}}
+  // expected-remark @below {{not converted to a GEMM op: the result may be read before it is complete}}
   linalg.generic #sum ins(%af, %as, %b, %bs : !a, !as, !b, !bs) outs(%d : !d) {
     ^bb0(%x: f8E4M3FN, %xs: f32, %y: f8E4M3FN, %ys: f32, %out: f32):
       %yf = arith.extf %y : f8E4M3FN to f32
@@ -139,7 +139,7 @@ func.func @over_an_operand(%af: !a, %as: !as, %b: !b, %bs: !bs, %d: !d) {
       %s = arith.addf %out, %r : f32
       linalg.yield %s : f32
   }
-  // expected-remark @below {{not taken into the GEMM op: the result is written over an operand, which the GEMM op reads meanwhile}}
+  // expected-remark @below {{not part of the GEMM op: the result overwrites an operand while the GEMM op reads it}}
   // expected-note @below {{read here}}
   linalg.generic {indexing_maps = [#id, affine_map<(d0, d1) -> (0, d1)>, #id], iterator_types = ["parallel", "parallel"]} ins(%sum, %d : !d, !d) outs(%d : !d) {
     ^bb0(%x: f32, %y: f32, %out: f32):

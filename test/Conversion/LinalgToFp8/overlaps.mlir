@@ -63,7 +63,7 @@ func.func @parts_that_overlap(%a: !a, %as: !as, %b: !b, %bs: !bs, %all: memref<2
       %s = arith.addf %out, %r : f32
       linalg.yield %s : f32
   }
-  // expected-remark @below {{not taken into the GEMM op: the result is written over an operand, which the GEMM op reads meanwhile}}
+  // expected-remark @below {{not part of the GEMM op: the result overwrites an operand while the GEMM op reads it}}
   // expected-note @below {{read here}}
   linalg.add ins(%sum, %c : !d, !part) outs(%d : !part)
   return
@@ -90,7 +90,7 @@ func.func @parts_anywhere(%a: !a, %as: !as, %b: !b, %bs: !bs, %all: memref<256x1
       %s = arith.addf %out, %r : f32
       linalg.yield %s : f32
   }
-  // expected-remark @below {{not taken into the GEMM op: the result is written over an operand, which the GEMM op reads meanwhile}}
+  // expected-remark @below {{not part of the GEMM op: the result overwrites an operand while the GEMM op reads it}}
   // expected-note @below {{read here}}
   linalg.add ins(%sum, %c : !d, !part) outs(%d : !part)
   return
@@ -117,7 +117,7 @@ func.func @another_view(%a: !a, %as: !as, %b: !b, %bs: !bs, %all: memref<256x128
       %s = arith.addf %out, %r : f32
       linalg.yield %s : f32
   }
-  // expected-remark @below {{not taken into the GEMM op: the result is written over an operand, which the GEMM op reads meanwhile}}
+  // expected-remark @below {{not part of the GEMM op: the result overwrites an operand while the GEMM op reads it}}
   // expected-note @below {{read here}}
   linalg.add ins(%sum, %c : !d, !part) outs(%d : !part)
   return
@@ -210,7 +210,7 @@ func.func @own_element(%a: memref<?x?xf8E4M3FN>, %as: memref<?x?xf32>, %b: memre
       %s = arith.addf %out, %r : f32
       linalg.yield %s : f32
   }
-  // expected-remark @below {{not taken into the GEMM op: the result up to it is read by others too}}
+  // expected-remark @below {{not part of the GEMM op: other ops also read the result before this op}}
   // expected-note @below {{read here}}
   linalg.generic {indexing_maps = [#id, affine_map<(d0, d1) -> (0, 0)>, #id], iterator_types = ["parallel", "parallel"]}
       ins(%sum, %sum : memref<?x?xf32>, memref<?x?xf32>) outs(%d : memref<?x?xf32>) {

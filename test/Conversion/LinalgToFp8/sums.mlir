@@ -47,7 +47,7 @@ func.func @both_operands(%a: memref<64x512xf8E4M3FN>, %as: memref<4x64xf32>, %b:
   %asum = memref.alloc() : memref<64x4xf32>
   %bsum = memref.alloc() : memref<128x4xf32>
   linalg.fill ins(%zero : f32) outs(%asum : memref<64x4xf32>)
-  // expected-remark @below {{not made a GEMM op: it multiplies f8 elements of 1 operands; the GEMM op of two, A and B}}
+  // expected-remark @below {{not converted to a GEMM op: it multiplies f8 elements of 1 operands; the GEMM op multiplies two, A and B}}
   linalg.generic {indexing_maps = [affine_map<(m, kb, k) -> (m, kb, k)>, affine_map<(m, kb, k) -> (m, kb)>], iterator_types = ["parallel", "parallel", "reduction"]}
       ins(%a3 : memref<64x4x128xf8E4M3FN>) outs(%asum : memref<64x4xf32>) {
     ^bb0(%x: f8E4M3FN, %out: f32):
@@ -56,7 +56,7 @@ func.func @both_operands(%a: memref<64x512xf8E4M3FN>, %as: memref<4x64xf32>, %b:
       linalg.yield %s : f32
   }
   linalg.fill ins(%zero : f32) outs(%bsum : memref<128x4xf32>)
-  // expected-remark @below {{not made a GEMM op: it multiplies f8 elements of 1 operands; the GEMM op of two, A and B}}
+  // expected-remark @below {{not converted to a GEMM op: it multiplies f8 elements of 1 operands; the GEMM op multiplies two, A and B}}
   // expected-note @below {{the second sum}}
   linalg.generic {indexing_maps = [affine_map<(n, kb, k) -> (n, kb, k)>, affine_map<(n, kb, k) -> (n, kb)>], iterator_types = ["parallel", "parallel", "reduction"]}
       ins(%b3 : memref<128x4x128xf8E4M3FN>) outs(%bsum : memref<128x4xf32>) {
@@ -66,7 +66,7 @@ func.func @both_operands(%a: memref<64x512xf8E4M3FN>, %as: memref<4x64xf32>, %b:
       linalg.yield %s : f32
   }
   linalg.fill ins(%zero : f32) outs(%d : memref<64x128xf32>)
-  // expected-remark @below {{not made a GEMM op: it multiplies sums of K blocks with one another; the GEMM op multiplies elements}}
+  // expected-remark @below {{not converted to a GEMM op: it multiplies sums of K blocks with one another; the GEMM op multiplies elements}}
   linalg.generic {indexing_maps = [affine_map<(m, n, kb) -> (m, kb)>, affine_map<(m, n, kb) -> (kb, m)>, affine_map<(m, n, kb) -> (n, kb)>,
                                    affine_map<(m, n, kb) -> (n floordiv 128, kb)>, affine_map<(m, n, kb) -> (m, n)>],
                   iterator_types = ["parallel", "parallel", "reduction"]}
@@ -92,7 +92,7 @@ func.func @one_operand(%a: memref<128x256xf8E4M3FN>, %as: memref<2x128xf32>, %b:
   %b3 = memref.expand_shape %b [[0], [1, 2]] output_shape [128, 2, 128] : memref<128x256xf8E4M3FN> into memref<128x2x128xf8E4M3FN>
   %asum = memref.alloc() : memref<128x2xf32>
   linalg.fill ins(%zero : f32) outs(%asum : memref<128x2xf32>)
-  // expected-remark @below {{not made a GEMM op: it multiplies f8 elements of 1 operands; the GEMM op of two, A and B}}
+  // expected-remark @below {{not converted to a GEMM op: it multiplies f8 elements of 1 operands; the GEMM op multiplies two, A and B}}
   // expected-note @below {{the second sum}}
   linalg.generic {indexing_maps = [affine_map<(m, kb, k) -> (m, kb, k)>, affine_map<(m, kb, k) -> (m, kb)>], iterator_types = ["parallel", "parallel", "reduction"]}
       ins(%a3 : memref<128x2x128xf8E4M3FN>) outs(%asum : memref<128x2xf32>) {
@@ -102,7 +102,7 @@ func.func @one_operand(%a: memref<128x256xf8E4M3FN>, %as: memref<2x128xf32>, %b:
       linalg.yield %s : f32
   }
   linalg.fill ins(%zero : f32) outs(%d : memref<128x128xf32>)
-  // expected-remark @below {{not made a GEMM op: it multiplies sums of K blocks with one another; the GEMM op multiplies elements}}
+  // expected-remark @below {{not converted to a GEMM op: it multiplies sums of K blocks with one another; the GEMM op multiplies elements}}
   linalg.generic {indexing_maps = [affine_map<(m, n, kb, k) -> (m, kb)>, affine_map<(m, n, kb, k) -> (kb, m)>, affine_map<(m, n, kb, k) -> (n, kb, k)>,
                                    affine_map<(m, n, kb, k) -> (n floordiv 128, kb)>, affine_map<(m, n, kb, k) -> (m, n)>],
                   iterator_types = ["parallel", "parallel", "reduction", "reduction"]}
@@ -128,7 +128,7 @@ func.func @odd_loops(%a: memref<128x128xf8E4M3FN>, %as: memref<1x128xf32>, %seve
   %a3 = memref.expand_shape %a [[0], [1, 2]] output_shape [128, 1, 128] : memref<128x128xf8E4M3FN> into memref<128x1x128xf8E4M3FN>
   %asum = memref.alloc() : memref<128x1xf32>
   linalg.fill ins(%zero : f32) outs(%asum : memref<128x1xf32>)
-  // expected-remark @below {{not made a GEMM op: its result has 2 axes; the GEMM op's are m and n, in a batch after l, each a loop of its own}}
+  // expected-remark @below {{not converted to a GEMM op: its result has 2 axes; the result of the GEMM op has the axes m and n, in a batch after l, with one loop for each}}
   linalg.generic {indexing_maps = [affine_map<(m, kb, p, k) -> (m, kb, k)>, affine_map<(m, kb, p, k) -> (p)>, affine_map<(m, kb, p, k) -> (m, kb)>],
                   iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
       ins(%a3, %seven : memref<128x1x128xf8E4M3FN>, memref<7xf32>) outs(%asum : memref<128x1xf32>) {
@@ -146,7 +146,7 @@ func.func @odd_loops(%a: memref<128x128xf8E4M3FN>, %as: memref<1x128xf32>, %seve
       %s = arith.addf %out, %p : f32
       linalg.yield %s : f32
   }
-  // expected-remark @below {{not made a GEMM op: it is no sum of products, each added by one arith.addf to a result without the reduction's axis}}
+  // expected-remark @below {{not converted to a GEMM op: it is not a sum of products that one arith.addf adds to a result without the reduction's axis}}
   linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, k)>],
                   iterator_types = ["parallel", "parallel", "reduction"]}
       ins(%a, %a : memref<128x128xf8E4M3FN>, memref<128x128xf8E4M3FN>) outs(%d : memref<128x128xf32>) {
@@ -168,7 +168,7 @@ func.func @odd_loops(%a: memref<128x128xf8E4M3FN>, %as: memref<1x128xf32>, %seve
 #product = {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>],
             iterator_types = ["parallel", "parallel", "reduction"]}
 func.func @no_sums(%a: memref<128x128xf8E4M3FN>, %d: memref<128x128xf32>, %e: memref<128x128xbf16>) {
-  // expected-remark @below {{not made a GEMM op: it is no sum of products, each added by one arith.addf to a result without the reduction's axis}}
+  // expected-remark @below {{not converted to a GEMM op: it is not a sum of products that one arith.addf adds to a result without the reduction's axis}}
   linalg.generic #product ins(%a, %a : memref<128x128xf8E4M3FN>, memref<128x128xf8E4M3FN>) outs(%d : memref<128x128xf32>) {
     ^bb0(%x: f8E4M3FN, %y: f8E4M3FN, %out: f32):
       %xf = arith.extf %x : f8E4M3FN to f32
@@ -178,7 +178,7 @@ func.func @no_sums(%a: memref<128x128xf8E4M3FN>, %d: memref<128x128xf32>, %e: me
       linalg.yield %s : f32
   }
   // Each partial sum is rounded.
-  // expected-remark @below {{not made a GEMM op: it is no sum of products, each added by one arith.addf to a result without the reduction's axis}}
+  // expected-remark @below {{not converted to a GEMM op: it is not a sum of products that one arith.addf adds to a result without the reduction's axis}}
   linalg.generic #product ins(%a, %a : memref<128x128xf8E4M3FN>, memref<128x128xf8E4M3FN>) outs(%e : memref<128x128xbf16>) {
     ^bb0(%x: f8E4M3FN, %y: f8E4M3FN, %out: bf16):
       %xf = arith.extf %x : f8E4M3FN to f32
@@ -201,7 +201,7 @@ func.func @nested(%a: memref<128x2x128xf8E4M3FN>, %as: memref<2x128xf32>, %b: me
   %zero = arith.constant 0.0 : f32
   %bsum = memref.alloc() : memref<128x2x128xf32>
   linalg.fill ins(%zero : f32) outs(%bsum : memref<128x2x128xf32>)
-  // expected-remark @below {{not made a GEMM op: it multiplies f8 elements of 1 operands; the GEMM op of two, A and B}}
+  // expected-remark @below {{not converted to a GEMM op: it multiplies f8 elements of 1 operands; the GEMM op multiplies two, A and B}}
   // expected-note @below {{the second sum}}
   linalg.generic {indexing_maps = [affine_map<(n, kb, k, j) -> (n, kb, k, j)>, affine_map<(n, kb, k, j) -> (n, kb, k)>],
                   iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
@@ -213,7 +213,7 @@ func.func @nested(%a: memref<128x2x128xf8E4M3FN>, %as: memref<2x128xf32>, %b: me
   }
   %sums = memref.alloc() : memref<2x128x128xf32>
   linalg.fill ins(%zero : f32) outs(%sums : memref<2x128x128xf32>)
-  // expected-remark @below {{not made a GEMM op: it reads A at [m, l, k floordiv 4], but the GEMM op at [l, m, k]}}
+  // expected-remark @below {{not converted to a GEMM op: it reads A at [m, l, k floordiv 4], but the GEMM op reads at [l, m, k]}}
   // expected-note @below {{read here}}
   linalg.generic {indexing_maps = [affine_map<(kb, m, n, k) -> (m, kb, k)>, affine_map<(kb, m, n, k) -> (n, kb, k)>, affine_map<(kb, m, n, k) -> (kb, m, n)>],
                   iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
@@ -225,7 +225,7 @@ func.func @nested(%a: memref<128x2x128xf8E4M3FN>, %as: memref<2x128xf32>, %b: me
       linalg.yield %s : f32
   }
   linalg.fill ins(%zero : f32) outs(%d : memref<128x128xf32>)
-  // expected-remark @below {{not made a GEMM op: it multiplies sums of K blocks with one another; the GEMM op multiplies elements}}
+  // expected-remark @below {{not converted to a GEMM op: it multiplies sums of K blocks with one another; the GEMM op multiplies elements}}
   linalg.generic {indexing_maps = [affine_map<(m, n, kb) -> (kb, m, n)>, affine_map<(m, n, kb) -> (kb, m)>, affine_map<(m, n, kb) -> (n floordiv 128, kb)>,
                                    affine_map<(m, n, kb) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"]}
       ins(%sums, %as, %bs : memref<2x128x128xf32>, memref<2x128xf32>, memref<1x2xf32>) outs(%d : memref<128x128xf32>) {

@@ -58,7 +58,7 @@ func.func @upcast(%a: memref<?x?xf8E4M3FN>, %as: memref<?x?xf32>, %b: tensor<384
 // CHECK-NOT: fp8.blockwise_gemm
 func.func @returned(%a: tensor<64x128xf8E4M3FN>, %as: tensor<1x64xf32>, %b: tensor<128x128xf8E4M3FN>, %bs: tensor<1x1xf32>) -> tensor<64x128xf32> {
   %zeros = arith.constant dense<0.0> : tensor<64x128xf32>
-  // expected-remark @below {{not made a GEMM op: its result is a tensor that goes to no memref; end with bufferization.materialize_in_destination, or bufferize first}}
+  // expected-remark @below {{not converted to a GEMM op: its result is a tensor that is not written to a memref; end with bufferization.materialize_in_destination, or bufferize first}}
   // expected-note @below {{the result}}
   %sum = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k floordiv 128, m)>,
                                    affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (n floordiv 128, k floordiv 128)>,
@@ -86,7 +86,7 @@ func.func @unrestricted(%am: memref<64x128xf8E4M3FN>, %as: tensor<1x64xf32>, %b:
   %zeros = arith.constant dense<0.0> : tensor<64x128xf32>
   // expected-note @below {{the tensor}}
   %a = bufferization.to_tensor %am : memref<64x128xf8E4M3FN> to tensor<64x128xf8E4M3FN>
-  // expected-remark @below {{not made a GEMM op: an operand is a tensor of a memref that others may write; say 'restrict'}}
+  // expected-remark @below {{not converted to a GEMM op: an operand is a tensor of a memref that other ops may write; add 'restrict'}}
   %sum = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k floordiv 128, m)>,
                                    affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (n floordiv 128, k floordiv 128)>,
                                    affine_map<(m, n, k) -> (m, n)>],
@@ -112,7 +112,7 @@ func.func @unrestricted(%am: memref<64x128xf8E4M3FN>, %as: tensor<1x64xf32>, %b:
 // CHECK-NOT: fp8.blockwise_gemm
 func.func @collapsed(%a: tensor<64x128xf8E4M3FN>, %as: tensor<1x64xf32>, %b: tensor<128x128xf8E4M3FN>, %bs: tensor<1x1xf32>, %d: memref<8192xf32>) {
   %zeros = arith.constant dense<0.0> : tensor<64x128xf32>
-  // expected-remark @below {{not made a GEMM op: the sum has 2 axes, but its result 1}}
+  // expected-remark @below {{not converted to a GEMM op: the sum has 2 axes, but its result has 1}}
   %sum = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k floordiv 128, m)>,
                                    affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (n floordiv 128, k floordiv 128)>,
                                    affine_map<(m, n, k) -> (m, n)>],
@@ -145,7 +145,7 @@ func.func @freed(%am: memref<128x128xf8E4M3FN>, %asm: memref<4x128xf32>, %b: ten
   %a = bufferization.to_tensor %am restrict : memref<128x128xf8E4M3FN> to tensor<128x128xf8E4M3FN>
   %all = bufferization.to_tensor %asm restrict : memref<4x128xf32> to tensor<4x128xf32>
   %as = tensor.extract_slice %all[1, 0] [1, 128] [1, 1] : tensor<4x128xf32> to tensor<1x128xf32>
-  // expected-remark @below {{not made a GEMM op: an operand may be overwritten or freed between the op that reads it and the last of the ops, in whose place the GEMM op would read it}}
+  // expected-remark @below {{not converted to a GEMM op: an operand may be overwritten or freed between the op that reads it and the last replaced op, where the GEMM op would read it}}
   // expected-note @below {{read here}}
   %sum = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k floordiv 128, m)>,
                                    affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (n floordiv 128, k floordiv 128)>,
@@ -165,7 +165,7 @@ func.func @freed(%am: memref<128x128xf8E4M3FN>, %asm: memref<4x128xf32>, %b: ten
   // expected-note @below {{written or freed here}}
   memref.dealloc %asm : memref<4x128xf32>
   bufferization.materialize_in_destination %sum in restrict writable %d : (tensor<128x128xf32>, memref<128x128xf32>) -> ()
-  // expected-remark @below {{not made a GEMM op: an operand may be overwritten or freed between the op that reads it and the last of the ops, in whose place the GEMM op would read it}}
+  // expected-remark @below {{not converted to a GEMM op: an operand may be overwritten or freed between the op that reads it and the last replaced op, where the GEMM op would read it}}
   // expected-note @below {{read here}}
   %other = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k floordiv 128, m)>,
                                    affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (n floordiv 128, k floordiv 128)>,
@@ -199,7 +199,7 @@ func.func @in_a_loop(%am: memref<64x128xf8E4M3FN>, %as: tensor<1x64xf32>, %b: te
   // expected-note @below {{the tensor}}
   %a = bufferization.to_tensor %am restrict : memref<64x128xf8E4M3FN> to tensor<64x128xf8E4M3FN>
   scf.for %i = %c0 to %n step %c1 {
-    // expected-remark @below {{not made a GEMM op: an operand is a tensor of a memref in another block}}
+    // expected-remark @below {{not converted to a GEMM op: an operand is a tensor of a memref in another block}}
     %sum = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k floordiv 128, m)>,
                                    affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (n floordiv 128, k floordiv 128)>,
                                    affine_map<(m, n, k) -> (m, n)>],
@@ -251,7 +251,7 @@ func.func @in_place(%am: memref<128x128xf8E4M3FN>, %as: tensor<1x128xf32>, %b: t
       linalg.yield %s : f32
   } -> tensor<128x128xf32>
   bufferization.materialize_in_destination %sum in restrict writable %d : (tensor<128x128xf32>, memref<128x128xf32>) -> ()
-  // expected-remark @below {{not made a GEMM op: the result is written over an operand, which the GEMM op reads meanwhile}}
+  // expected-remark @below {{not converted to a GEMM op: the result overwrites an operand while the GEMM op reads it}}
   %other = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k floordiv 128, m)>,
                                    affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (n floordiv 128, k floordiv 128)>,
                                    affine_map<(m, n, k) -> (m, n)>],
