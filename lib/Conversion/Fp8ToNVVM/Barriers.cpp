@@ -8,36 +8,28 @@ using namespace mlir::fp8;
 
 namespace {
 
-/// Replaces an op by what `function` makes of it: nothing, or a value for each
-/// result.
-template <typename OpT, typename Fn>
-struct Spell : public KernelPattern<OpT> {
-  using Adaptor = typename KernelPattern<OpT>::Adaptor;
-
-  Spell(const TypeConverter &converter, MLIRContext *context, Fn function)
-      : KernelPattern<OpT>(converter, context), function(function) {}
-
-  LogicalResult lower(OpT op, Adaptor operands,
-                      ConversionPatternRewriter &rewriter) const override {
-    Instructions to(rewriter, op.getLoc());
-    if constexpr (OpT::template hasTrait<::mlir::OpTrait::ZeroResults>()) {
-      function(op, operands, to);
-      rewriter.eraseOp(op);
-    } else {
-      rewriter.replaceOp(op, function(op, operands, to));
-    }
-    return success();
-  }
-
-private:
-  Fn function;
-};
-
-/// Collects patterns.
+/// The patterns of ops that are spelt by one function each: `spell(op,
+/// operands, instructions)` returns nothing, or what the results become.
 struct Table {
   template <typename OpT, typename Fn>
-  void add(Fn function) {
-    patterns.add<Spell<OpT, Fn>>(converter, patterns.getContext(), function);
+  void add(Fn spell) {
+    auto lower = [spell](OpT op, Operands<OpT> operands,
+                         ConversionPatternRewriter &rewriter) -> Results {
+      Instructions to(rewriter, op.getLoc());
+      if constexpr (OpT::template hasTrait<::mlir::OpTrait::ZeroResults>()) {
+        spell(op, operands, to);
+        return {};
+      } else {
+        return toResults(spell(op, operands, to));
+      }
+    };
+    patterns.add<FunctionPattern<OpT, decltype(lower)>>(
+        converter, patterns.getContext(), lower);
+  }
+
+  static Results toResults(Value value) { return {{value}}; }
+  static Results toResults(std::pair<Value, Value> values) {
+    return {{values.first}, {values.second}};
   }
 
   const TypeConverter &converter;
@@ -45,11 +37,6 @@ struct Table {
 };
 
 } // namespace
-
-/// The value of an operand that there may not be.
-static Value getOptional(ValueRange operand) {
-  return operand.empty() ? Value() : operand[0];
-}
 
 //===----------------------------------------------------------------------===//
 // Threads and addresses
@@ -98,7 +85,7 @@ static void addThreads(Table &table) {
 }
 
 /// The next slot: the parity flips where the ring wraps.
-static SmallVector<Value> advance(Value number, Value parity, int64_t stages,
+static std::pair<Value, Value> advance(Value number, Value parity, int64_t stages,
                                   Instructions &to) {
   if (stages == 1)
     return {number, to.bitXor(parity, to.i32(1))};
@@ -216,8 +203,7 @@ static void addAnswers(Table &table) {
                    op.getMulticast());
   });
   table.add<ReadAnswerOp>([](ReadAnswerOp, auto operands, Instructions &to) {
-    auto [more, cta] = to.readAnswer(operands.getSlot()[0]);
-    return SmallVector<Value>{more, cta};
+    return to.readAnswer(operands.getSlot()[0]);
   });
 }
 

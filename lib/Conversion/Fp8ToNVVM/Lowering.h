@@ -5,11 +5,11 @@
 #ifndef FP8_LIB_CONVERSION_FP8TONVVM_LOWERING_H
 #define FP8_LIB_CONVERSION_FP8TONVVM_LOWERING_H
 
+#include "../FunctionPattern.h"
 #include "Instructions.h"
 #include "fp8/IR/Fp8.h"
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
-#include "mlir/Transforms/DialectConversion.h"
 
 namespace mlir::fp8 {
 
@@ -35,12 +35,6 @@ void lowerRoles(FunctionOpInterface kernel);
 /// Moves what was computed for the operands of each fp8.compute_here alone in
 /// front of it, and erases it.
 void placeComputations(FunctionOpInterface kernel);
-
-/// The values of operands that became one value each.
-inline SmallVector<Value> getSingles(ArrayRef<ValueRange> operands) {
-  return llvm::map_to_vector(operands,
-                             [](ValueRange parts) { return parts[0]; });
-}
 
 /// A pattern with 1:N operands.
 template <typename OpT>

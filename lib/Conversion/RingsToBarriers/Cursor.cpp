@@ -89,11 +89,10 @@ Value RingCursor::getAwaitedBarrier(BarrierBuilder &builder,
                           : getFullBarrier(builder, end.getRing());
 }
 
-void RingCursor::wait(BarrierBuilder &builder, EndTypeInterface end,
-                      int64_t limit) const {
+void RingCursor::wait(RingBuilder &builder, EndTypeInterface end) const {
   Value awaited = getParity(*this, builder, end.getRing());
   builder.make<MbarrierWaitOp>(getAwaitedBarrier(builder, end), awaited,
-                               /*cluster=*/false, limit);
+                               /*cluster=*/false, builder.start.waitLimit);
 }
 
 Value RingCursor::test(BarrierBuilder &builder, EndTypeInterface end) const {
@@ -101,18 +100,16 @@ Value RingCursor::test(BarrierBuilder &builder, EndTypeInterface end) const {
   return builder.make<MbarrierTestOp>(getAwaitedBarrier(builder, end), awaited);
 }
 
-void RingCursor::drain(OpBuilder &builder, Location loc, EndTypeInterface end,
-                       int64_t limit) const {
-  BarrierBuilder outside(builder, loc);
-  Value first = outside.i32(0), last = outside.i32(getNumStages(end.getRing())),
-        one = outside.i32(1);
-  scf::ForOp::create(
-      builder, loc, first, last, one, ValueRange{number, parity},
-      [&](OpBuilder &inner, Location, Value, ValueRange carried) {
-        BarrierBuilder body(inner, loc);
+void RingCursor::drain(RingBuilder &builder, EndTypeInterface end) const {
+  Value first = builder.i32(0), last = builder.i32(getNumStages(end.getRing())),
+        one = builder.i32(1);
+  builder.make<scf::ForOp>(
+      first, last, one, ValueRange{number, parity},
+      [&](OpBuilder &inner, Location loc, Value, ValueRange carried) {
+        RingBuilder body(inner, loc, builder.start);
         RingCursor cursor(barriers, base, carried[0], carried[1]);
-        cursor.wait(body, end, limit);
+        cursor.wait(body, end);
         RingCursor next = cursor.advance(body, end.getRing());
-        scf::YieldOp::create(inner, loc, ValueRange{next.number, next.parity});
+        body.make<scf::YieldOp>(ValueRange{next.number, next.parity});
       });
 }

@@ -5,13 +5,15 @@
 #ifndef FP8_LIB_CONVERSION_RINGSTOBARRIERS_RINGLOWERING_H
 #define FP8_LIB_CONVERSION_RINGSTOBARRIERS_RINGLOWERING_H
 
+#include "../FunctionPattern.h"
 #include "../Integers.h"
 #include "fp8/Analysis/KernelPlan.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Transforms/DialectConversion.h"
 
 namespace mlir::fp8 {
+
+class RingBuilder;
 
 /// Builds ops of the barrier family, and arithmetic on addresses.
 class BarrierBuilder : public Integers {
@@ -122,14 +124,12 @@ struct RingCursor {
                 StringRef name) const;
   /// The cursor on the next slot.
   RingCursor advance(BarrierBuilder &builder, Type ring) const;
-  /// Waits until this side may use the slot, `limit` ns at most if that is not
-  /// 0.
-  void wait(BarrierBuilder &builder, EndTypeInterface end, int64_t limit) const;
+  /// Waits until this side may use the slot.
+  void wait(RingBuilder &builder, EndTypeInterface end) const;
   /// True, in all lanes of the warp, if this side may use the slot.
   Value test(BarrierBuilder &builder, EndTypeInterface end) const;
   /// Waits, slot by slot, until the other side has handed every slot back.
-  void drain(OpBuilder &builder, Location loc, EndTypeInterface end,
-             int64_t limit) const;
+  void drain(RingBuilder &builder, EndTypeInterface end) const;
 
 private:
   /// The barrier on which the other side hands the slot to this one.
@@ -150,55 +150,49 @@ struct ExchangeHandle {
   Value getFullBarrier(BarrierBuilder &builder, ExchangeType type) const;
   Value getEmptyBarrier(BarrierBuilder &builder, ExchangeType type) const;
   /// Waits until all CTAs have read what they were sent in the last lap.
-  void waitUntilRead(BarrierBuilder &builder, ExchangeType type,
-                     int64_t limit) const;
+  void waitUntilRead(RingBuilder &builder, ExchangeType type) const;
 };
 
 /// What the records of waits mean that give up after `limit` ms: names of
 /// roles, rings and barriers, for the launch manifest.
 DictionaryAttr makeWaitTable(FunctionOpInterface kernel, int64_t limit);
 
-/// The values of operands that became one value each.
-inline SmallVector<Value> getSingles(ArrayRef<ValueRange> operands) {
-  return llvm::map_to_vector(operands,
-                             [](ValueRange parts) { return parts[0]; });
-}
-
-/// A pattern that knows the start of the kernel it works in, with 1:N operands.
-template <typename OpT>
-class RingPattern : public OpConversionPattern<OpT> {
+/// Builds what an op on a ring becomes, knowing the start of the kernel.
+class RingBuilder : public BarrierBuilder {
 public:
-  using Adaptor = typename OpConversionPattern<OpT>::OneToNOpAdaptor;
+  RingBuilder(OpBuilder &builder, Location loc, const KernelStart &start)
+      : BarrierBuilder(builder, loc), start(start) {}
 
-  RingPattern(const TypeConverter &converter, MLIRContext *context,
-              const KernelStart &start)
-      : OpConversionPattern<OpT>(converter, context), start(start) {}
-
-  LogicalResult
-  matchAndRewrite(OpT op, Adaptor operands,
-                  ConversionPatternRewriter &rewriter) const final {
-    return lower(op, operands, rewriter);
-  }
-
-protected:
-  virtual LogicalResult lower(OpT op, Adaptor operands,
-                              ConversionPatternRewriter &rewriter) const = 0;
+  OpBuilder &getBuilder() { return builder; }
 
   const KernelStart &start;
 };
 
-#define FP8_DECLARE_POPULATE(FAMILY)                                           \
-  void populate##FAMILY##Patterns(const TypeConverter &converter,              \
-                                  RewritePatternSet &patterns,                 \
-                                  const KernelStart &start);
-FP8_DECLARE_POPULATE(Pipeline)
-FP8_DECLARE_POPULATE(Explicit)
-FP8_DECLARE_POPULATE(Scheduler)
-FP8_DECLARE_POPULATE(Warp)
-FP8_DECLARE_POPULATE(Tile)
-FP8_DECLARE_POPULATE(Store)
-FP8_DECLARE_POPULATE(Exchange)
-#undef FP8_DECLARE_POPULATE
+/// Patterns for the ops on the rings of one kernel.
+struct RingPatterns {
+  /// Adds one that calls a function.
+  template <typename OpT>
+  void add(Results (*lower)(OpT, Operands<OpT>, RingBuilder &)) {
+    auto build = [lower, &start = start](OpT op, Operands<OpT> operands,
+                                         ConversionPatternRewriter &rewriter) {
+      RingBuilder builder(rewriter, op.getLoc(), start);
+      return lower(op, operands, builder);
+    };
+    patterns.add<FunctionPattern<OpT, decltype(build)>>(
+        converter, patterns.getContext(), build);
+  }
+
+  const TypeConverter &converter;
+  RewritePatternSet &patterns;
+  const KernelStart &start;
+};
+
+void addPipelinePatterns(RingPatterns &patterns);
+void addExplicitPatterns(RingPatterns &patterns);
+void addSchedulerPatterns(RingPatterns &patterns);
+void addWarpPatterns(RingPatterns &patterns);
+void addTilePatterns(RingPatterns &patterns);
+void addQueuePatterns(RingPatterns &patterns);
 
 } // namespace mlir::fp8
 

@@ -50,11 +50,11 @@ static LogicalResult convertRings(FunctionOpInterface kernel,
   populateTypeConversions(converter);
   ConversionTarget target(*context);
   RewritePatternSet patterns(context);
-  for (auto populate :
-       {populatePipelinePatterns, populateExplicitPatterns,
-        populateSchedulerPatterns, populateWarpPatterns, populateTilePatterns,
-        populateStorePatterns, populateExchangePatterns})
-    populate(converter, patterns, start);
+  RingPatterns rings{converter, patterns, start};
+  for (auto add : {addPipelinePatterns, addExplicitPatterns,
+                   addSchedulerPatterns, addWarpPatterns, addTilePatterns,
+                   addQueuePatterns})
+    add(rings);
   if (populateMore)
     populateMore(converter, patterns);
   populateControlFlowConversions(converter, patterns, target);

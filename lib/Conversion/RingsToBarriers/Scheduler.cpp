@@ -8,73 +8,54 @@ using namespace mlir::fp8;
 
 static Value getAnswerSlot(const RingCursor &cursor, Type ring,
                            BarrierBuilder &builder) {
-  return builder.add(cursor.base,
-                          builder.mul(cursor.getSlot(builder, ring),
-                                           KernelPlan::kAnswerBytes));
+  return builder.add(cursor.base, builder.mul(cursor.getSlot(builder, ring),
+                                              KernelPlan::kAnswerBytes));
 }
 
-namespace {
-
 /// request_work: announce the answer to every CTA of the cluster, then ask.
-struct LowerRequestWork : public RingPattern<RequestWorkOp> {
-  using RingPattern::RingPattern;
-
-  LogicalResult lower(RequestWorkOp op, Adaptor operands,
-                      ConversionPatternRewriter &rewriter) const override {
-    Location loc = op.getLoc();
-    BarrierBuilder builder(rewriter, loc);
-    RoleThreadOp thread = getThread(op);
-    RingCursor cursor(operands.getStage());
-    Type ring = cast<StageTypeInterface>(op.getStage().getType()).getRing();
-    Value barrier = cursor.getFullBarrier(builder, ring);
-    int64_t size = start.cluster.shape.getSize();
-    if (size > 1) {
-      // A lane for each CTA.
-      Value announces = builder.below(thread.getLane(), size);
-      builder.ifThen(announces, [&](BarrierBuilder &lane) {
-        // As where a slot is handed back, for these lanes alone.
-        lane.make<MbarrierExpectOp>(
-            lane.make<MapToCtaOp>(barrier,
-                                  lane.make<KeepInLoopOp>(thread.getLane())),
-            KernelPlan::kAnswerBytes, /*arrive=*/true, /*remote=*/true);
-      });
-      builder.syncWarp();
-    }
-    builder.ifThen(thread.getLeader(), [&](BarrierBuilder &leader) {
-      if (size == 1)
-        leader.make<MbarrierExpectOp>(barrier, KernelPlan::kAnswerBytes,
-                                      /*arrive=*/true);
-      leader.make<RequestAnswerOp>(getAnswerSlot(cursor, ring, leader), barrier,
-                                   size > 1);
+static Results lowerRequestWork(RequestWorkOp op,
+                                Operands<RequestWorkOp> operands,
+                                RingBuilder &builder) {
+  RoleThreadOp thread = getThread(op);
+  RingCursor cursor(operands.getStage());
+  Type ring = cast<StageTypeInterface>(op.getStage().getType()).getRing();
+  Value barrier = cursor.getFullBarrier(builder, ring);
+  int64_t size = builder.start.cluster.shape.getSize();
+  if (size > 1) {
+    // A lane for each CTA.
+    Value announces = builder.below(thread.getLane(), size);
+    builder.ifThen(announces, [&](BarrierBuilder &lane) {
+      // As where a slot is handed back, for these lanes alone.
+      lane.make<MbarrierExpectOp>(
+          lane.make<MapToCtaOp>(barrier,
+                                lane.make<KeepInLoopOp>(thread.getLane())),
+          KernelPlan::kAnswerBytes, /*arrive=*/true, /*remote=*/true);
     });
-    rewriter.eraseOp(op);
-    return success();
+    builder.syncWarp();
   }
-};
+  builder.ifThen(thread.getLeader(), [&](BarrierBuilder &leader) {
+    if (size == 1)
+      leader.make<MbarrierExpectOp>(barrier, KernelPlan::kAnswerBytes,
+                                    /*arrive=*/true);
+    leader.make<RequestAnswerOp>(getAnswerSlot(cursor, ring, leader), barrier,
+                                 size > 1);
+  });
+  return {};
+}
 
 /// next_work: every lane reads the answer.
-struct LowerNextWork : public RingPattern<NextWorkOp> {
-  using RingPattern::RingPattern;
+static Results lowerNextWork(NextWorkOp op, Operands<NextWorkOp> operands,
+                             RingBuilder &builder) {
+  RingCursor cursor(operands.getStage());
+  Type ring = cast<StageTypeInterface>(op.getStage().getType()).getRing();
+  auto answer =
+      builder.make<ReadAnswerOp>(getAnswerSlot(cursor, ring, builder));
+  Value cluster =
+      builder.div(answer.getCta(), builder.start.cluster.shape.getSize());
+  return {{answer.getMore()}, {builder.toIndex(cluster)}};
+}
 
-  LogicalResult lower(NextWorkOp op, Adaptor operands,
-                      ConversionPatternRewriter &rewriter) const override {
-    BarrierBuilder builder(rewriter, op.getLoc());
-    RingCursor cursor(operands.getStage());
-    Type ring = cast<StageTypeInterface>(op.getStage().getType()).getRing();
-    auto answer =
-        builder.make<ReadAnswerOp>(getAnswerSlot(cursor, ring, builder));
-    Value cluster =
-        builder.div(answer.getCta(), start.cluster.shape.getSize());
-    rewriter.replaceOp(op, {answer.getMore(), builder.toIndex(cluster)});
-    return success();
-  }
-};
-
-} // namespace
-
-void mlir::fp8::populateSchedulerPatterns(const TypeConverter &converter,
-                                          RewritePatternSet &patterns,
-                                          const KernelStart &start) {
-  patterns.add<LowerRequestWork, LowerNextWork>(
-      converter, patterns.getContext(), start);
+void mlir::fp8::addSchedulerPatterns(RingPatterns &patterns) {
+  patterns.add(lowerRequestWork);
+  patterns.add(lowerNextWork);
 }

@@ -6,100 +6,86 @@
 using namespace mlir;
 using namespace mlir::fp8;
 
-namespace {
+/// tile: the address of the slot's tile.
+static Results lowerTile(TileOp op, Operands<TileOp> operands,
+                         RingBuilder &builder) {
+  auto ring = cast<PipelineType>(
+      cast<StageTypeInterface>(op.getStage().getType()).getRing());
+  Value address =
+      RingCursor(operands.getStage()).getTile(builder, ring, op.getName());
+  return {{builder.make<ViewAtOp>(op.getTile().getType(), address)}};
+}
 
 /// accumulator: the address of the stage's first column.
-struct LowerAccumulator : public RingPattern<AccumulatorOp> {
-  using RingPattern::RingPattern;
-
-  LogicalResult lower(AccumulatorOp op, Adaptor operands,
-                      ConversionPatternRewriter &rewriter) const override {
-    BarrierBuilder builder(rewriter, op.getLoc());
-    RingCursor cursor(operands.getStage());
-    auto ring = cast<OutputPipelineType>(
-        cast<StageTypeInterface>(op.getStage().getType()).getRing());
-    Value address = builder.add(
-        cursor.base,
-        builder.mul(cursor.getSlot(builder, ring), ring.getStageColumns()));
-    rewriter.replaceOpWithNewOp<ViewAtOp>(op, op.getAccumulator().getType(),
-                                          address);
-    return success();
-  }
-};
+static Results lowerAccumulator(AccumulatorOp op,
+                                Operands<AccumulatorOp> operands,
+                                RingBuilder &builder) {
+  RingCursor cursor(operands.getStage());
+  auto ring = cast<OutputPipelineType>(
+      cast<StageTypeInterface>(op.getStage().getType()).getRing());
+  Value address = builder.add(
+      cursor.base,
+      builder.mul(cursor.getSlot(builder, ring), ring.getStageColumns()));
+  return {{builder.make<ViewAtOp>(op.getAccumulator().getType(), address)}};
+}
 
 /// tma_load: one lane starts the copy, which counts its bytes on the stage's
 /// full barrier.
-struct LowerTmaLoad : public RingPattern<TmaLoadOp> {
-  using RingPattern::RingPattern;
-
-  LogicalResult lower(TmaLoadOp op, Adaptor operands,
-                      ConversionPatternRewriter &rewriter) const override {
-    auto ring = cast<PipelineType>(op.getStage().getType().getRing());
-    TileType tile = ring.getTile(op.getName());
-    RingCursor cursor(operands.getStage());
-    SmallVector<Value> coordinates = getSingles(operands.getCoordinates());
-    bool announced = getPlan<StagePlanAttr>(op).bytesAtAcquire;
-    int64_t ctaGroup = ring.getCtaGroup();
-    BarrierBuilder(rewriter, op.getLoc())
-        .ifThen(getThread(op).getLeader(), [&](BarrierBuilder &leader) {
-          Value barrier = cursor.getFullBarrier(leader, ring);
-          if (!announced)
-            leader.make<MbarrierExpectOp>(barrier, tile.getSizeInBytes());
-          // The bytes of both CTAs of a pair count in the leading one.
-          if (ctaGroup == 2)
-            barrier = leader.add(barrier, start.cluster.toPairLeader);
-          Value destination = cursor.getTile(leader, ring, op.getName());
-          CopyShare share;
-          if (op.getMulticast())
-            share =
-                start.cluster.getShare(*op.getMulticast(), ctaGroup, leader);
-          if (share.index) {
-            int64_t rows = tile.getRows() / share.sharers;
-            destination =
-                leader.add(destination,
-                           leader.mul(share.index, rows * tile.getRowBytes()));
-            Value &firstRow = coordinates[coordinates.size() - 2];
-            firstRow = leader.add(
-                firstRow, leader.toIndex(leader.mul(share.index, rows)));
-          }
-          leader.make<CopyTileOp>(operands.getMap()[0], coordinates,
-                                  destination, barrier, share.mask, ctaGroup);
-        });
-    rewriter.eraseOp(op);
-    return success();
-  }
-};
+static Results lowerTmaLoad(TmaLoadOp op, Operands<TmaLoadOp> operands,
+                            RingBuilder &builder) {
+  auto ring = cast<PipelineType>(op.getStage().getType().getRing());
+  TileType tile = ring.getTile(op.getName());
+  RingCursor cursor(operands.getStage());
+  SmallVector<Value> coordinates = getSingles(operands.getCoordinates());
+  bool announced = getPlan<StagePlanAttr>(op).bytesAtAcquire;
+  int64_t ctaGroup = ring.getCtaGroup();
+  const ClusterValues &cluster = builder.start.cluster;
+  builder.ifThen(getThread(op).getLeader(), [&](BarrierBuilder &leader) {
+    Value barrier = cursor.getFullBarrier(leader, ring);
+    if (!announced)
+      leader.make<MbarrierExpectOp>(barrier, tile.getSizeInBytes());
+    // The bytes of both CTAs of a pair count in the leading one.
+    if (ctaGroup == 2)
+      barrier = leader.add(barrier, cluster.toPairLeader);
+    Value destination = cursor.getTile(leader, ring, op.getName());
+    CopyShare share;
+    if (op.getMulticast())
+      share = cluster.getShare(*op.getMulticast(), ctaGroup, leader);
+    if (share.index) {
+      int64_t rows = tile.getRows() / share.sharers;
+      destination = leader.add(
+          destination, leader.mul(share.index, rows * tile.getRowBytes()));
+      Value &firstRow = coordinates[coordinates.size() - 2];
+      firstRow =
+          leader.add(firstRow, leader.toIndex(leader.mul(share.index, rows)));
+    }
+    leader.make<CopyTileOp>(operands.getMap()[0], coordinates, destination,
+                            barrier, share.mask, ctaGroup);
+  });
+  return {};
+}
 
 /// load_element: one lane starts the copy, for which the hand-over arrives.
-struct LowerLoadElement : public RingPattern<LoadElementOp> {
-  using RingPattern::RingPattern;
+static Results lowerLoadElement(LoadElementOp op,
+                                Operands<LoadElementOp> operands,
+                                RingBuilder &builder) {
+  auto ring = cast<PipelineType>(op.getStage().getType().getRing());
+  TileType tile = ring.getTile(op.getName());
+  RingCursor cursor(operands.getStage());
+  builder.ifThen(getThread(op).getLeader(), [&](BarrierBuilder &leader) {
+    Value address = cursor.getTile(leader, ring, op.getName());
+    Value destination = leader.add(
+        address, op.getColumn() * tile.getRowBytes() / tile.getColumns());
+    leader.make<CopyElementOp>(operands.getSource()[0],
+                               getSingles(operands.getIndices()), destination,
+                               getOptional(operands.getExists()));
+  });
+  return {};
+}
 
-  LogicalResult lower(LoadElementOp op, Adaptor operands,
-                      ConversionPatternRewriter &rewriter) const override {
-    auto ring = cast<PipelineType>(op.getStage().getType().getRing());
-    TileType tile = ring.getTile(op.getName());
-    RingCursor cursor(operands.getStage());
-    SmallVector<Value> indices = getSingles(operands.getIndices());
-    Value exists = op.getExists() ? operands.getExists()[0] : Value();
-    BarrierBuilder(rewriter, op.getLoc())
-        .ifThen(getThread(op).getLeader(), [&](BarrierBuilder &leader) {
-          Value tileAddress = cursor.getTile(leader, ring, op.getName());
-          Value destination = leader.add(
-              tileAddress,
-              op.getColumn() * tile.getRowBytes() / tile.getColumns());
-          leader.make<CopyElementOp>(operands.getSource()[0], indices,
-                                     destination, exists);
-        });
-    rewriter.eraseOp(op);
-    return success();
-  }
-};
-
-} // namespace
-
-void mlir::fp8::populateTilePatterns(const TypeConverter &converter,
-                                     RewritePatternSet &patterns,
-                                     const KernelStart &start) {
-  patterns.add<LowerAccumulator, LowerTmaLoad, LowerLoadElement>(
-      converter, patterns.getContext(), start);
+void mlir::fp8::addTilePatterns(RingPatterns &patterns) {
+  patterns.add(lowerTile);
+  patterns.add(lowerAccumulator);
+  patterns.add(lowerTmaLoad);
+  patterns.add(lowerLoadElement);
 }
