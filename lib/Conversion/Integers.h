@@ -72,6 +72,8 @@ public:
     return arith::CmpIOp::create(builder, loc, predicate, lhs, rhs);
   }
 
+  OpBuilder &getBuilder() { return builder; }
+
 protected:
   OpBuilder &builder;
   Location loc;

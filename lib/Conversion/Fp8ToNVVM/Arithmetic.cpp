@@ -25,6 +25,11 @@ Value Instructions::undefPair() {
   return LLVM::UndefOp::create(builder, loc,
                                VectorType::get(2, builder.getF32Type()));
 }
+Value Instructions::zeroPair() {
+  return arith::ConstantOp::create(
+      builder, loc,
+      builder.getZeroAttr(VectorType::get(2, builder.getF32Type())));
+}
 Value Instructions::splatPair(Value value) {
   return insert(insert(undefPair(), value, 0), value, 1);
 }

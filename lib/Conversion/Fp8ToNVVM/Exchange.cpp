@@ -37,76 +37,58 @@ static Value getThreadOffset(Operation *op, Instructions &instructions) {
       instructions.add(instructions.mul(role.warp, 32), role.lane), kChunk);
 }
 
-namespace {
-
 /// send_shares: to each CTA, by stores whose bytes count there.
-struct LowerSendShares : public KernelPattern<SendSharesOp> {
-  using KernelPattern::KernelPattern;
-
-  LogicalResult lower(SendSharesOp op, Adaptor operands,
-                      ConversionPatternRewriter &rewriter) const override {
-    Instructions instructions(rewriter, op.getLoc());
-    auto exchange = cast<ExchangeType>(op.getExchange());
-    FragmentType fragment = exchange.getFragment();
-    int64_t threads = 32 * fragment.getWarps(),
-            extent = exchange.getShare().getShape()[exchange.getAxis()];
-    Value slot = instructions.add(operands.getSlot()[0],
-                                  getThreadOffset(op, instructions));
-    for (int64_t cta = 0; cta < exchange.getCtas(); ++cta) {
-      Value rank = instructions.i32(cta),
-            remote = instructions.mapToCta(slot, rank),
-            barrier = instructions.mapToCta(operands.getBarrier()[0], rank);
-      for (auto [i, rows] : llvm::enumerate(getPairs(
-               fragment, operands.getFragment(), cta * extent, extent))) {
-        SmallVector<Value> values;
-        for (Value pair : {rows.first, rows.second})
-          for (int64_t element : {0, 1})
-            values.push_back(instructions.extract(pair, element));
-        instructions.storeRemote(
-            instructions.add(remote, int64_t(i) * threads * kChunk), values,
-            barrier);
-      }
+static void sendShares(SendSharesOp op, Operands<SendSharesOp> operands,
+                       Instructions &to) {
+  auto exchange = cast<ExchangeType>(op.getExchange());
+  FragmentType fragment = exchange.getFragment();
+  int64_t threads = 32 * fragment.getWarps(),
+          extent = exchange.getShare().getShape()[exchange.getAxis()];
+  Value slot = to.add(operands.getSlot()[0], getThreadOffset(op, to));
+  for (int64_t cta = 0; cta < exchange.getCtas(); ++cta) {
+    Value rank = to.i32(cta), remote = to.mapToCta(slot, rank),
+          barrier = to.mapToCta(operands.getBarrier()[0], rank);
+    for (auto [i, rows] : llvm::enumerate(getPairs(
+             fragment, operands.getFragment(), cta * extent, extent))) {
+      SmallVector<Value> values;
+      for (Value pair : {rows.first, rows.second})
+        for (int64_t element : {0, 1})
+          values.push_back(to.extract(pair, element));
+      to.storeRemote(to.add(remote, int64_t(i) * threads * kChunk), values,
+                     barrier);
     }
-    rewriter.eraseOp(op);
-    return success();
   }
-};
+}
 
 /// add_shares: load, add.
-struct LowerAddShares : public KernelPattern<AddSharesOp> {
-  using KernelPattern::KernelPattern;
-
-  LogicalResult lower(AddSharesOp op, Adaptor operands,
-                      ConversionPatternRewriter &rewriter) const override {
-    Instructions instructions(rewriter, op.getLoc());
-    auto exchange = cast<ExchangeType>(op.getExchange());
-    int64_t threads = 32 * exchange.getFragment().getWarps(),
-            slotBytes = KernelPlan::getShareBytes(exchange);
-    Value mine = getThreadOffset(op, instructions);
-    SmallVector<Value> sums;
-    for (int64_t cta = 0; cta < exchange.getCtas(); ++cta) {
-      Value address = instructions.add(
-          operands.getSlots()[0], instructions.add(mine, cta * slotBytes));
-      for (int64_t i = 0; i < slotBytes / (threads * kChunk); ++i) {
-        SmallVector<Value> pairs = instructions.loadSharedPairs(
-            instructions.add(address, i * threads * kChunk),
-            rewriter.getF32Type(), /*count=*/4);
-        for (int64_t j : {0, 1})
-          if (cta == 0)
-            sums.push_back(pairs[j]);
-          else
-            sums[2 * i + j] = instructions.addPair(sums[2 * i + j], pairs[j]);
-      }
+static SmallVector<Value> addShares(AddSharesOp op,
+                                    Operands<AddSharesOp> operands,
+                                    Instructions &to) {
+  auto exchange = cast<ExchangeType>(op.getExchange());
+  int64_t threads = 32 * exchange.getFragment().getWarps(),
+          slotBytes = KernelPlan::getShareBytes(exchange);
+  Type element = Float32Type::get(op.getContext());
+  Value mine = getThreadOffset(op, to);
+  SmallVector<Value> sums;
+  for (int64_t cta = 0; cta < exchange.getCtas(); ++cta) {
+    Value address =
+        to.add(operands.getSlots()[0], to.add(mine, cta * slotBytes));
+    for (int64_t i = 0; i < slotBytes / (threads * kChunk); ++i) {
+      SmallVector<Value> pairs = to.loadSharedPairs(
+          to.add(address, i * threads * kChunk), element, /*count=*/4);
+      for (int64_t j : {0, 1})
+        if (cta == 0)
+          sums.push_back(pairs[j]);
+        else
+          sums[2 * i + j] = to.addPair(sums[2 * i + j], pairs[j]);
     }
-    rewriter.replaceOpWithMultiple(op, {sums});
-    return success();
   }
-};
-
-} // namespace
+  return sums;
+}
 
 void mlir::fp8::populateExchangePatterns(const TypeConverter &converter,
-                                         RewritePatternSet &patterns) {
-  patterns.add<LowerSendShares, LowerAddShares>(converter,
-                                                patterns.getContext());
+                                         RewritePatternSet &all) {
+  SpellingPatterns patterns{converter, all};
+  patterns.add<SendSharesOp>(sendShares);
+  patterns.add<AddSharesOp>(addShares);
 }

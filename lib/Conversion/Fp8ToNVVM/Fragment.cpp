@@ -53,117 +53,80 @@ RoleValues mlir::fp8::getRoleAfterSums(Operation *op, Instructions &instructions
   return role;
 }
 
-namespace {
-
 //===----------------------------------------------------------------------===//
-// zero, read
+// zero, read, read_element
 //===----------------------------------------------------------------------===//
 
 /// zero: pairs of zeros.
-struct LowerZero : public KernelPattern<ZeroOp> {
-  using KernelPattern::KernelPattern;
-
-  LogicalResult lower(ZeroOp op, Adaptor,
-                      ConversionPatternRewriter &rewriter) const override {
-    auto pairType = VectorType::get(2, rewriter.getF32Type());
-    Value zero = arith::ConstantOp::create(rewriter, op.getLoc(),
-                                           rewriter.getZeroAttr(pairType));
-    SmallVector<Value> pairs(
-        op.getFragment().getType().getColumnsPerThread() / 2, zero);
-    rewriter.replaceOpWithMultiple(op, {pairs});
-    return success();
-  }
-};
+static SmallVector<Value> spellZero(ZeroOp op, Operands<ZeroOp>,
+                                    Instructions &to) {
+  return SmallVector<Value>(op.getFragment().getType().getColumnsPerThread() /
+                                2,
+                            to.zeroPair());
+}
 
 /// read: load and wait.
-struct LowerRead : public KernelPattern<ReadOp> {
-  using KernelPattern::KernelPattern;
+static SmallVector<Value> spellRead(ReadOp op, Operands<ReadOp> operands,
+                                    Instructions &to) {
+  FragmentPart part(op.getFragment().getType(), getRole(op), to);
+  return readAccumulator(operands.getAccumulator()[0], part, to);
+}
 
-  LogicalResult lower(ReadOp op, Adaptor operands,
-                      ConversionPatternRewriter &rewriter) const override {
-    Instructions instructions(rewriter, op.getLoc());
-    FragmentPart part(op.getFragment().getType(), getRole(op),
-                      instructions);
-    rewriter.replaceOpWithMultiple(
-        op,
-        {readAccumulator(operands.getAccumulator()[0], part, instructions)});
-    return success();
-  }
-};
+/// read_element: the same load in every thread.
+static Value spellReadElement(ReadElementOp op,
+                              Operands<ReadElementOp> operands,
+                              Instructions &to) {
+  constexpr int64_t kBytes = 4;
+  Value address = to.add(operands.getRow()[0], kBytes * op.getColumn());
+  return to.loadShared(address, op.getElement().getType());
+}
 
 //===----------------------------------------------------------------------===//
 // map
 //===----------------------------------------------------------------------===//
 
+/// The body of a map, for one element of each operand.
+static Value cloneBody(MapOp op, ValueRange elements, OpBuilder &builder) {
+  Block &body = op.getBody().front();
+  IRMapping mapping;
+  mapping.map(body.getArguments(), elements);
+  for (Operation &inner : body.without_terminator()) {
+    SmallVector<Value> operands;
+    for (Value operand : inner.getOperands())
+      operands.push_back(mapping.lookupOrDefault(operand));
+    if (Value value =
+            Instructions(builder, inner.getLoc())
+                .computeMath(inner.getName().getStringRef(), operands))
+      mapping.map(inner.getResult(0), value);
+    else
+      builder.clone(inner, mapping);
+  }
+  return mapping.lookupOrDefault(body.getTerminator()->getOperand(0));
+}
+
 /// map: the body, once for each element.
-struct LowerMap : public KernelPattern<MapOp> {
-  using KernelPattern::KernelPattern;
-
-  LogicalResult lower(MapOp op, Adaptor operands,
-                      ConversionPatternRewriter &rewriter) const override {
-    Instructions instructions(rewriter, op.getLoc());
-    SmallVector<Value> results;
-    for (size_t i = 0, e = operands.getInits()[0].size(); i < e; ++i) {
-      Value pair;
-      for (int64_t position : {0, 1}) {
-        SmallVector<Value> elements;
-        for (ValueRange pairs : operands.getInits())
-          elements.push_back(instructions.extract(pairs[i], position));
-        Value value = clone(op, elements, rewriter);
-        pair = instructions.insert(pair ? pair : instructions.undefPair(),
-                                   value, position);
-      }
-      results.push_back(pair);
+static SmallVector<Value> spellMap(MapOp op, Operands<MapOp> operands,
+                                   Instructions &to) {
+  SmallVector<Value> results;
+  for (size_t i = 0, e = operands.getInits()[0].size(); i < e; ++i) {
+    Value pair;
+    for (int64_t position : {0, 1}) {
+      SmallVector<Value> elements;
+      for (ValueRange pairs : operands.getInits())
+        elements.push_back(to.extract(pairs[i], position));
+      Value value = cloneBody(op, elements, to.getBuilder());
+      pair = to.insert(pair ? pair : to.undefPair(), value, position);
     }
-    rewriter.replaceOpWithMultiple(op, {results});
-    return success();
+    results.push_back(pair);
   }
-
-private:
-  static Value clone(MapOp op, ValueRange elements,
-                     ConversionPatternRewriter &rewriter) {
-    Block &body = op.getBody().front();
-    IRMapping mapping;
-    mapping.map(body.getArguments(), elements);
-    for (Operation &inner : body.without_terminator()) {
-      SmallVector<Value> operands;
-      for (Value operand : inner.getOperands())
-        operands.push_back(mapping.lookupOrDefault(operand));
-      if (Value value =
-              Instructions(rewriter, inner.getLoc())
-                  .computeMath(inner.getName().getStringRef(), operands))
-        mapping.map(inner.getResult(0), value);
-      else
-        rewriter.clone(inner, mapping);
-    }
-    return mapping.lookupOrDefault(body.getTerminator()->getOperand(0));
-  }
-};
-
-//===----------------------------------------------------------------------===//
-// read_element
-//===----------------------------------------------------------------------===//
-
-/// read_element: the same load in every thread.
-struct LowerReadElement : public KernelPattern<ReadElementOp> {
-  using KernelPattern::KernelPattern;
-
-  LogicalResult lower(ReadElementOp op, Adaptor operands,
-                      ConversionPatternRewriter &rewriter) const override {
-    Instructions instructions(rewriter, op.getLoc());
-    constexpr int64_t kBytes = 4;
-    Value address =
-        instructions.add(operands.getRow()[0], kBytes * op.getColumn());
-    rewriter.replaceOp(
-        op, instructions.loadShared(address, op.getElement().getType()));
-    return success();
-  }
-};
-
-} // namespace
+  return results;
+}
 
 void mlir::fp8::populateFragmentPatterns(const TypeConverter &converter,
-                                         RewritePatternSet &patterns) {
-  patterns.add<LowerZero, LowerRead, LowerReadElement, LowerMap>(
-      converter, patterns.getContext());
+                                         RewritePatternSet &all) {
+  SpellingPatterns patterns{converter, all};
+  patterns.add<ZeroOp>(spellZero);
+  patterns.add<ReadOp>(spellRead);
+  patterns.add<ReadElementOp>(spellReadElement);
+  patterns.add<MapOp>(spellMap);
 }

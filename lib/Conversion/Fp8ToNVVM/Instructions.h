@@ -40,8 +40,10 @@ public:
   Value insert(Value vector, Value element, int64_t position);
   /// An element of a vector.
   Value extract(Value vector, int64_t position);
-  /// Pairs of f32: without a value, of one value twice, and the sum of two.
+  /// Pairs of f32: without a value, of zeros, of one value twice, and the sum of
+  /// two.
   Value undefPair();
+  Value zeroPair();
   Value splatPair(Value value);
   Value addPair(Value lhs, Value rhs);
   /// Rounds pairs of f32 to `element` and packs them into a vector of i32, the

@@ -54,6 +54,38 @@ protected:
                               ConversionPatternRewriter &rewriter) const = 0;
 };
 
+/// The patterns of ops that are spelt by one function each.
+struct SpellingPatterns {
+  /// `spell(op, operands, instructions)` returns what the results become: void
+  /// if there are none, a Value, a pair of them, or the parts of one result.
+  template <typename OpT, typename Fn>
+  void add(Fn spell) {
+    auto lower = [spell](OpT op, Operands<OpT> operands,
+                         ConversionPatternRewriter &rewriter) -> Results {
+      Instructions to(rewriter, op.getLoc());
+      if constexpr (OpT::template hasTrait<::mlir::OpTrait::ZeroResults>()) {
+        spell(op, operands, to);
+        return {};
+      } else {
+        return toResults(spell(op, operands, to));
+      }
+    };
+    patterns.add<FunctionPattern<OpT, decltype(lower)>>(
+        converter, patterns.getContext(), lower);
+  }
+
+  static Results toResults(Value value) { return {{value}}; }
+  static Results toResults(std::pair<Value, Value> values) {
+    return {{values.first}, {values.second}};
+  }
+  static Results toResults(SmallVector<Value> parts) {
+    return {std::move(parts)};
+  }
+
+  const TypeConverter &converter;
+  RewritePatternSet &patterns;
+};
+
 #define FP8_DECLARE_POPULATE(FAMILY)                                           \
   void populate##FAMILY##Patterns(const TypeConverter &converter,              \
                                   RewritePatternSet &patterns);

@@ -8,23 +8,16 @@
 using namespace mlir;
 using namespace mlir::fp8;
 
-namespace {
-
 /// tma_prefetch: one lane starts the copy.
-struct LowerTmaPrefetch : public KernelPattern<TmaPrefetchOp> {
-  using KernelPattern::KernelPattern;
+static void prefetchTile(TmaPrefetchOp op, Operands<TmaPrefetchOp> operands,
+                         Instructions &to) {
+  to.ifThen(getRole(op).leader, [&](Instructions &leader) {
+    leader.prefetchTile(operands.getMap()[0],
+                        getSingles(operands.getCoordinates()));
+  });
+}
 
-  LogicalResult lower(TmaPrefetchOp op, Adaptor operands,
-                      ConversionPatternRewriter &rewriter) const override {
-    SmallVector<Value> coordinates = getSingles(operands.getCoordinates());
-    Instructions(rewriter, op.getLoc())
-        .ifThen(getRole(op).leader, [&](Instructions &leader) {
-          leader.prefetchTile(operands.getMap()[0], coordinates);
-        });
-    rewriter.eraseOp(op);
-    return success();
-  }
-};
+namespace {
 
 /// mma: one lane starts an instruction for each 32 bytes of K.
 struct LowerMma : public KernelPattern<MmaOp> {
@@ -110,5 +103,6 @@ private:
 
 void mlir::fp8::populateTilePatterns(const TypeConverter &converter,
                                      RewritePatternSet &patterns) {
-  patterns.add<LowerTmaPrefetch, LowerMma>(converter, patterns.getContext());
+  SpellingPatterns{converter, patterns}.add<TmaPrefetchOp>(prefetchTile);
+  patterns.add<LowerMma>(converter, patterns.getContext());
 }

@@ -163,8 +163,6 @@ public:
   RingBuilder(OpBuilder &builder, Location loc, const KernelStart &start)
       : BarrierBuilder(builder, loc), start(start) {}
 
-  OpBuilder &getBuilder() { return builder; }
-
   const KernelStart &start;
 };
 
