@@ -24,7 +24,7 @@ namespace {
 struct CommandLine {
   // Categories are listed by name; "Generic Options" has --help.
   cl::OptionCategory category{"Emitting kernels"};
-  cl::OptionCategory others{"Common options of MLIR"};
+  cl::OptionCategory others{"MLIR options in common use"};
   cl::opt<EmitKind> kind{
       "emit", cl::desc("What to write after the passes"),
       cl::init(EmitKind::MLIR), cl::cat(category),

@@ -48,7 +48,7 @@ void addProblemOptions(CLI::App &app, Options &options) {
                  "Products in a batch, for kernels whose operands have three "
                  "dimensions")
       ->check(size);
-  app.add_option("--seed", options.seed, "Chooses the operands");
+  app.add_option("--seed", options.seed, "Seed of the operands");
   using reference::DataKind;
   addChoice<DataKind>(app, "--data", options.data,
                       {{"normal", DataKind::Normal},
