@@ -154,10 +154,10 @@ TileType GemmSchedule::getOutputTile(int64_t rows, Type element,
   if (columns * bits % (16 * 8))
     columns = getStoredColumns();
   int64_t rowBytes = columns * bits / 8;
-  Swizzle swizzle = rowBytes == 128  ? Swizzle::B128
-                    : rowBytes == 64 ? Swizzle::B64
-                    : rowBytes == 32 ? Swizzle::B32
-                                     : Swizzle::None;
+  Swizzle swizzle = Swizzle::None;
+  for (Swizzle each : ::fp8::tensor::kSwizzles)
+    if (spanBytes(each) == rowBytes)
+      swizzle = each;
   return TileType::get(element.getContext(), {rows, columns}, element, swizzle);
 }
 StoreQueueType GemmSchedule::getStoreQueue() const {
