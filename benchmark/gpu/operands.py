@@ -2,10 +2,13 @@
 """Sets of operands on the GPU, their references, and what is right
 (docs/Numerics.md): |d - reference| <= ulp + 2^-11 S, for every element."""
 
+import math
+
 import torch
 
+import numerics
+
 BLOCK = 128
-E4M3_MAX = 448.0
 # What a set's inputs must exceed together: 4 times the L2, and never less than this.
 LEAST_BYTES = 240_000_000
 
@@ -25,7 +28,7 @@ def quantise(rows, columns, row_block, generator, device):
     values = torch.randn(rows, columns, generator=generator, device=device)
     padded = torch.nn.functional.pad(values, (0, -columns % BLOCK, 0, -rows % row_block))
     blocks = padded.view(padded.shape[0] // row_block, row_block, -1, BLOCK)
-    scales = blocks.abs().amax(dim=(1, 3)) / E4M3_MAX
+    scales = blocks.abs().amax(dim=(1, 3)) / torch.finfo(torch.float8_e4m3fn).max
     scaled = (blocks / scales[:, None, :, None]).view(padded.shape)[:rows, :columns]
     # contiguous() would leave the distance of a row from the next where there is one row alone.
     contiguous = scaled.to(torch.float8_e4m3fn).clone(memory_format=torch.contiguous_format)
@@ -74,20 +77,16 @@ class OperandSet:
     def reference(self):
         """The reference in float64, and the bound on each element's error."""
         reference, magnitude = self.sums()
-        return reference, (ulp_bf16(reference) + magnitude * 2.0 ** -11).float()
-
-
-# Bits behind the leading one, and the smallest and largest exponent of what a D may have.
-FORMATS = {torch.bfloat16: (7, -126, 127), torch.float16: (10, -14, 15), torch.float32: (23, -126, 127),
-           torch.float8_e4m3fn: (3, -6, 8)}
+        return reference, (ulp_bf16(reference) + magnitude * numerics.magnitude_share()).float()
 
 
 def ulp(values, dtype):
     """The spacing of the type at each value."""
-    bits, least, most = FORMATS[dtype]
+    form = torch.finfo(dtype)
+    least, most = (math.frexp(extreme)[1] - 1 for extreme in (form.smallest_normal, form.max))
     exponent = torch.frexp(values).exponent - 1
     exponent = torch.where(values == 0, least, exponent).clamp(least, most)
-    return torch.exp2((exponent - bits).double())
+    return torch.exp2(exponent.double()) * form.eps
 
 
 def ulp_bf16(values):

@@ -15,17 +15,7 @@ using namespace mlir::fp8;
 /// cp.async.bulk.tensor), and the size of the swizzle's pattern, eight rows of
 /// the span, where there is one (PTX ISA, swizzling modes).
 static int64_t getTileAlignment(TileType tile) {
-  switch (tile.getSwizzle()) {
-  case Swizzle::None:
-    return 128;
-  case Swizzle::B32:
-    return 256;
-  case Swizzle::B64:
-    return 512;
-  case Swizzle::B128:
-    return 1024;
-  }
-  llvm_unreachable("all swizzles are handled");
+  return std::max<int64_t>(128, 8 * spanBytes(tile.getSwizzle()));
 }
 
 int64_t KernelPlan::getTileStride(TileType tile) {

@@ -145,20 +145,6 @@ LogicalResult ParameterEmitter::addScalar(Value operand) {
       operand.getType());
 }
 
-static StringRef getSwizzleName(Swizzle swizzle) {
-  switch (swizzle) {
-  case Swizzle::None:
-    return "none";
-  case Swizzle::B32:
-    return "32B";
-  case Swizzle::B64:
-    return "64B";
-  case Swizzle::B128:
-    return "128B";
-  }
-  llvm_unreachable("no other swizzle");
-}
-
 /// Lists run innermost dimension first, as cuTensorMapEncodeTiled takes them.
 LogicalResult ParameterEmitter::addTensorMap(Value operand) {
   auto map = operand.getDefiningOp<TensorMapOp>();
@@ -210,7 +196,7 @@ LogicalResult ParameterEmitter::addTensorMap(Value operand) {
   parameter["strides_bytes"] = std::move(strides);
   parameter["box"] = std::move(box);
   parameter["element_strides"] = std::move(elementStrides);
-  parameter["swizzle"] = getSwizzleName(tile.getSwizzle());
+  parameter["swizzle"] = StringRef(spelling(tile.getSwizzle()));
   parameter["interleave"] = "none";
   parameter["l2_promotion"] = "256B";
   parameter["oob_fill"] = "zero";

@@ -27,7 +27,7 @@ std::string Extent::str() const {
   return block == 1 ? name : "ceil(" + name + "/" + std::to_string(block) + ")";
 }
 
-std::array<OperandInfo, 9> getOperands(int64_t bBlock) {
+std::array<OperandInfo, kOperands> getOperands(int64_t bBlock) {
   bool isPerColumn = bBlock == 1;
   Extent blocksOfN{Axis::N, bBlock};
   // Name, rows, columns, types, rule; optional, batched, by TMA, written.

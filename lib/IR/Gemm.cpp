@@ -21,6 +21,11 @@ std::optional<::fp8::tensor::ElementType> mlir::fp8::getElementType(Type type) {
   return ::fp8::tensor::parseElementType(text);
 }
 
+bool mlir::fp8::takes(const gemm::OperandInfo &operand, Type elementType) {
+  auto type = mlir::fp8::getElementType(elementType);
+  return type && operand.types.contains(*type);
+}
+
 int64_t BlockwiseGemmOp::getBatchAxes() {
   return cast<MemRefType>(getA().getType()).getRank() - 2;
 }
@@ -72,7 +77,7 @@ private:
   int64_t evaluate(gemm::Extent extent) const;
 
   BlockwiseGemmOp op;
-  SmallVector<Info, 9> operands;
+  SmallVector<Info, gemm::kOperands> operands;
   int64_t m = 0, n = 0, k = 0;
 };
 
@@ -100,8 +105,7 @@ LogicalResult OperandChecker::checkForm(const Info &info) {
   Type given = mlir::fp8::getOperand(op, info.operand).getType();
   auto type = dyn_cast<MemRefType>(given);
   int64_t rank = type && type.getRank() == 3 && info.batched ? 3 : 2;
-  auto element = type ? getElementType(type.getElementType()) : std::nullopt;
-  if (!element || type.getRank() != rank || !info.types.contains(*element))
+  if (!type || type.getRank() != rank || !takes(info, type.getElementType()))
     return op.emitOpError() << "'" << info.name << "' must be a " << rank
                             << "-D memref of " << info.types.str("or") << " ("
                             << info.rule << "), but got " << given;

@@ -2,7 +2,6 @@
 // What TMA asks of memrefs.
 
 #include "TmaRules.h"
-#include "fp8/Tensor/TensorMap.h"
 
 using namespace mlir;
 using namespace mlir::fp8;

@@ -23,17 +23,18 @@ ParseResult parseOptionalCtaGroup(AsmParser &parser, int64_t &ctaGroup);
 void printOptionalCtaGroup(AsmPrinter &printer, int64_t ctaGroup);
 
 /// Parses `, keyword` of an enum if a comma follows, else leaves `value` as it
-/// is. `keywords` names the choices in the error.
+/// is. `keywords` names the choices in the error; `symbolize` knows them.
 template <typename EnumT>
-ParseResult parseOptionalKeyword(AsmParser &parser, StringRef keywords,
-                                 EnumT &value) {
+ParseResult parseOptionalKeyword(
+    AsmParser &parser, StringRef keywords, EnumT &value,
+    std::optional<EnumT> (*symbolize)(StringRef) = symbolizeEnum<EnumT>) {
   if (failed(parser.parseOptionalComma()))
     return success();
   StringRef keyword;
   SMLoc loc = parser.getCurrentLocation();
   if (parser.parseKeyword(&keyword))
     return failure();
-  std::optional<EnumT> parsed = symbolizeEnum<EnumT>(keyword);
+  std::optional<EnumT> parsed = symbolize(keyword);
   if (!parsed)
     return parser.emitError(loc, "expected ") << keywords;
   value = *parsed;

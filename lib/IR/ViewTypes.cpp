@@ -4,7 +4,6 @@
 
 #include "TypeParsing.h"
 #include "fp8/IR/GemmOperands.h"
-#include "fp8/Tensor/TensorMap.h"
 
 #include "fp8/IR/RegisterLayout.h"
 
@@ -15,13 +14,26 @@ using namespace mlir::fp8;
 // TileType
 //===----------------------------------------------------------------------===//
 
+/// The keyword of a swizzle: "none", "swizzle_128b".
+static std::string getKeyword(Swizzle swizzle) {
+  std::string text = StringRef(::fp8::tensor::spelling(swizzle)).lower();
+  return swizzle == Swizzle::None ? text : "swizzle_" + text;
+}
+
+static std::optional<Swizzle> parseSwizzle(StringRef keyword) {
+  for (Swizzle swizzle : ::fp8::tensor::kSwizzles)
+    if (getKeyword(swizzle) == keyword)
+      return swizzle;
+  return std::nullopt;
+}
+
 Type TileType::parse(AsmParser &parser) {
   SmallVector<int64_t> shape;
   Type elementType;
   Swizzle swizzle = Swizzle::None;
   if (parser.parseLess() || parseShapedElement(parser, shape, elementType) ||
       parseOptionalKeyword(parser, "swizzle_32b, swizzle_64b or swizzle_128b",
-                           swizzle) ||
+                           swizzle, parseSwizzle) ||
       parser.parseGreater())
     return {};
   return parser.getChecked<TileType>(parser.getContext(), ArrayRef(shape),
@@ -32,13 +44,9 @@ void TileType::print(AsmPrinter &printer) const {
   printer << '<';
   printShapedElement(printer, getShape(), getElementType());
   if (getSwizzle() != Swizzle::None)
-    printer << ", " << stringifySwizzle(getSwizzle());
+    printer << ", " << getKeyword(getSwizzle());
   printer << '>';
 }
-
-// The dialect spells the launcher's swizzles.
-static_assert(static_cast<int>(Swizzle::B128) ==
-              static_cast<int>(::fp8::tensor::Swizzle::B128));
 
 LogicalResult TileType::verify(function_ref<InFlightDiagnostic()> emitError,
                                ArrayRef<int64_t> shape, Type elementType,
@@ -59,10 +67,10 @@ LogicalResult TileType::verify(function_ref<InFlightDiagnostic()> emitError,
   if (rowBytes % kGranuleBytes)
     return emitError() << "a tile's row must be a multiple of " << kGranuleBytes
                        << " bytes (T2), but got " << rowBytes;
-  int64_t span = spanBytes(static_cast<::fp8::tensor::Swizzle>(swizzle));
+  int64_t span = spanBytes(swizzle);
   // The pattern takes its bits from the row: rows must not cross those.
   if (span && span % rowBytes)
-    return emitError() << "a row under " << stringifySwizzle(swizzle)
+    return emitError() << "a row under " << getKeyword(swizzle)
                        << " divides its " << span << " bytes (T3), but got "
                        << rowBytes;
   return success();

@@ -7,7 +7,6 @@
 #define FP8_LIB_LAUNCH_JSONREADER_H
 
 #include <cstdint>
-#include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -58,7 +57,7 @@ public:
 
   /// One of a list of names and what each stands for.
   template <typename T>
-  T oneOf(std::initializer_list<std::pair<std::string_view, T>> names) const {
+  T oneOf(const std::vector<std::pair<std::string_view, T>> &names) const {
     std::string text = string(), all;
     for (const auto &[name, meaning] : names) {
       if (name == text)

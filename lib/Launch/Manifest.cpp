@@ -152,10 +152,10 @@ TensorMapSpec readTensorMap(const JsonValue &json, const Manifest &manifest) {
       readExtents(json["element_strides"], rank, tensor::kMaxElementStride);
   using tensor::Swizzle, tensor::Interleave, tensor::L2Promotion,
       tensor::OobFill;
-  map.swizzle = json["swizzle"].oneOf<Swizzle>({{"none", Swizzle::None},
-                                                {"32B", Swizzle::B32},
-                                                {"64B", Swizzle::B64},
-                                                {"128B", Swizzle::B128}});
+  std::vector<std::pair<std::string_view, Swizzle>> swizzles;
+  for (Swizzle swizzle : tensor::kSwizzles)
+    swizzles.emplace_back(spelling(swizzle), swizzle);
+  map.swizzle = json["swizzle"].oneOf<Swizzle>(swizzles);
   map.interleave =
       json["interleave"].oneOf<Interleave>({{"none", Interleave::None},
                                             {"16B", Interleave::B16},

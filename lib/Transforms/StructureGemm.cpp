@@ -83,12 +83,14 @@ private:
   /// The CTAs to launch.
   Value getGrid(Value tilesM, Value tilesN);
   Value getArgument(GemmParameter parameter);
+  Value getArgument(gemm::Operand operand);
+  Value getArgument(GemmExtra extra);
 
   OpBuilder &builder;
   Location loc;
   BlockwiseGemmOp op;
   const GemmSchedule &schedule;
-  SmallVector<gemm::OperandInfo, 9> operands; ///< that the op has
+  SmallVector<gemm::OperandInfo, gemm::kOperands> operands; ///< that the op has
 };
 
 } // namespace
@@ -174,8 +176,8 @@ void LaunchBuilder::checkBatch() {
   }
   // Kernels number tiles, and B's scales, in 32 bits.
   requireBelow(
-      arith::MulIOp::create(builder, loc, getArgument(GemmParameter::TilesM),
-                            getArgument(GemmParameter::TilesN)),
+      arith::MulIOp::create(builder, loc, getArgument(GemmExtra::TilesM),
+                            getArgument(GemmExtra::TilesN)),
       gemm::kExtentLimit, "the tiles of a batch must be fewer than 2^31 (G6)");
   if (!schedule.problem.hasColumnScales())
     requireBScaleSpan();
@@ -243,29 +245,27 @@ Value LaunchBuilder::getGrid(Value tilesM, Value tilesN) {
 }
 
 Value LaunchBuilder::getArgument(GemmParameter parameter) {
-  Type type = schedule.getParameterType(parameter);
-  auto map = [&](Value memref, bool wholeUnits = false) -> Value {
-    return TensorMapOp::create(builder, loc, type, memref, wholeUnits);
-  };
-  switch (parameter) {
-  case GemmParameter::AMap:
-    return map(op.getA());
-  case GemmParameter::AScaleMap:
-    return map(op.getAScale());
-  case GemmParameter::BMap:
-    return map(op.getB());
-  case GemmParameter::DMap:
-    return map(op.getD(), schedule.problem.restType != nullptr);
-  case GemmParameter::BScale:
-    return builder.createOrFold<memref::CastOp>(loc, type, op.getBScale());
-  case GemmParameter::BScaleMap:
-    return map(op.getBScale());
-  case GemmParameter::TilesM:
+  return std::visit([&](auto which) { return getArgument(which); }, parameter);
+}
+
+Value LaunchBuilder::getArgument(gemm::Operand operand) {
+  Type type = schedule.getParameterType(operand);
+  Value memref = getOperand(op, operand);
+  if (isa<MemRefType>(type))
+    return builder.createOrFold<memref::CastOp>(loc, type, memref);
+  bool wholeUnits =
+      operand == gemm::Operand::D && schedule.problem.getRestType();
+  return TensorMapOp::create(builder, loc, type, memref, wholeUnits);
+}
+
+Value LaunchBuilder::getArgument(GemmExtra extra) {
+  switch (extra) {
+  case GemmExtra::TilesM:
     if (!schedule.problem.isBatch)
       return ceilDiv(dim(op.getA(), 0), schedule.getCtaRows());
     return arith::MulIOp::create(builder, loc, getBatch(op.getA()),
-                                 getArgument(GemmParameter::BatchTilesM));
-  case GemmParameter::BatchTilesM: {
+                                 getArgument(GemmExtra::BatchTilesM));
+  case GemmExtra::BatchTilesM: {
     // Whole clusters, so that none reaches into the next product.
     Value tiles = ceilDiv(dim(op.getA(), 0), schedule.getCtaRows());
     if (schedule.cluster.m == 1)
@@ -274,20 +274,13 @@ Value LaunchBuilder::getArgument(GemmParameter parameter) {
                                  ceilDiv(tiles, schedule.cluster.m),
                                  constant(schedule.cluster.m));
   }
-  case GemmParameter::TilesN:
+  case GemmExtra::TilesN:
     return ceilDiv(dim(op.getB(), 0), schedule.tileN);
-  case GemmParameter::Blocks:
+  case GemmExtra::Blocks:
     return ceilDiv(dim(op.getA(), 1), schedule.tileK);
-  case GemmParameter::CMap:
-    return map(op.getC());
-  case GemmParameter::BiasMap:
-    return map(op.getBias());
-  case GemmParameter::Beta:
-    return op.getBeta();
-  case GemmParameter::DScale:
-    return op.getDScale();
-  case GemmParameter::DRest:
-    return builder.createOrFold<memref::CastOp>(loc, type, op.getD());
+  case GemmExtra::DRest:
+    return builder.createOrFold<memref::CastOp>(
+        loc, schedule.getParameterType(extra), op.getD());
   }
   llvm_unreachable("no other parameter");
 }
@@ -297,11 +290,11 @@ void LaunchBuilder::launch(gpu::GPUFuncOp kernel) {
   SmallVector<Value> arguments;
   for (GemmParameter parameter : parameters)
     arguments.push_back(getArgument(parameter));
-  auto tiles = [&](GemmParameter axis) {
-    return arguments[llvm::find(parameters, axis) - parameters.begin()];
+  auto tiles = [&](GemmExtra axis) {
+    const auto *place = llvm::find(parameters, GemmParameter(axis));
+    return arguments[place - parameters.begin()];
   };
-  Value grid =
-      getGrid(tiles(GemmParameter::TilesM), tiles(GemmParameter::TilesN));
+  Value grid = getGrid(tiles(GemmExtra::TilesM), tiles(GemmExtra::TilesN));
   Value one = constant(1);
   auto launch = gpu::LaunchFuncOp::create(
       builder, loc, kernel, gpu::KernelDim3{grid, one, one},

@@ -49,7 +49,7 @@ class Reference(unittest.TestCase):
         exponents = [-7, -7, -6, -133, -8, -133, 120]
         self.assertEqual(operands.ulp_bf16(values).tolist(), [2.0 ** exponent for exponent in exponents])
         for dtype, least, most, one in ((torch.float16, -24, 5, -10), (torch.float32, -149, 104, -23),
-                                        (torch.float8_e4m3fn, -9, 5, -3)):
+                                        (torch.float8_e4m3fn, -9, 5, -3), (torch.float8_e5m2, -16, 13, -2)):
             values = torch.tensor([0.0, 3e38, 1.0], dtype=torch.float64)
             self.assertEqual(operands.ulp(values, dtype).tolist(), [2.0 ** least, 2.0 ** most, 2.0 ** one])
 

@@ -27,15 +27,15 @@ class Differences(unittest.TestCase):
         values = [float(value) for value in range(1, 200)]
         for element, error, right in (("f32", 2e-4, True), ("f32", 5e-4, False), ("f16", 1e-4, True), ("bf16", 0.01, False)):
             other = [value * (1 + error) for value in values]
-            said, problem = cases.near({}, pack(element, values), pack(element, other), element)
+            said, problem = cases.near(4e-4, pack(element, values), pack(element, other), element)
             self.assertEqual(problem is None, right, (element, error))
             self.assertRegex(said or problem, r"\d+ of 199 elements differ, Frobenius distance [\d.e-]+, floor 0.0")
 
     def test_near_wants_every_element(self):
         values = pack("f32", [1.0, 2.0])
-        self.assertIsNone(cases.near({}, values, values, "f32")[1])
-        self.assertIsNotNone(cases.near({}, values, pack("f32", [1.0, float("nan")]), "f32")[1])
-        self.assertIsNotNone(cases.near({}, values, values[:4], "f32")[1])
+        self.assertIsNone(cases.near(4e-4, values, values, "f32")[1])
+        self.assertIsNotNone(cases.near(4e-4, values, pack("f32", [1.0, float("nan")]), "f32")[1])
+        self.assertIsNotNone(cases.near(4e-4, values, values[:4], "f32")[1])
 
 
 if __name__ == "__main__":

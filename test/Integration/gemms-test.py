@@ -27,7 +27,7 @@ def kernel(d="bf16", c=None, beta=None, bias=None, scale=None, function=None, gr
     return gemms.Kernel({"name": name, "tile": tile, "group": group, "point": point, "arguments": arguments})
 
 
-EVERY = [kernel("bf16"), kernel("f16"), kernel("f32"), kernel("f8E4M3FN"), kernel("bf16", "bf16", True, "f32", True),
+EVERY = [kernel("bf16"), kernel("f16"), kernel("f32"), kernel("f8E4M3FN"), kernel("f8E5M2"), kernel("bf16", "bf16", True, "f32", True),
          kernel("f16", "f16", True, "bf16", True), kernel("f32", "f32", True, "f16", True),
          kernel("f8E4M3FN", "bf16", True, "bf16", True)]
 
@@ -42,7 +42,7 @@ class Host:
 
     def enqueue(self, kernel, arguments):
         for (name, dtype), (given, tensor) in zip(kernel.arguments, arguments, strict=True):
-            assert dtype == given and tensor.dtype == gemms.DTYPES[dtype], name
+            assert dtype == given and tensor.dtype == gemms.dtype_of(dtype), name
         values = {name: tensor for (name, _), (_, tensor) in zip(kernel.arguments, arguments)}
         total = 0.0
         for block in range(values["a_scale"].shape[0]):
@@ -60,8 +60,8 @@ class Host:
             total = total / 2 * (torch.tanh(total / 2) * (1 + 2 ** -11.2)) + total / 2
         if kernel.scale:
             total = total * values["d_scale"]
-        if kernel.d == "f8E4M3FN":
-            total = total.clamp(-448, 448)
+        if kernel.d in ("f8E4M3FN", "f8E5M2"):
+            total = total.clamp(*(sign * torch.finfo(values["d"].dtype).max for sign in (-1, 1)))
         values["d"].copy_(total.to(values["d"].dtype))
         self.launches += 1
         if self.fault:
@@ -102,10 +102,11 @@ class Judgement(unittest.TestCase):
 
     def test_tanh(self):
         """An error that tanh.approx may have is within the floor, which without it would be too low."""
-        for d in ("bf16", "f16", "f32", "f8E4M3FN"):
-            judged = judge(kernel(d, function="silu", scale=True))
+        for d in ("bf16", "f16", "f32", "f8E4M3FN", "f8E5M2"):
+            one = kernel(d, function="silu", scale=True)
+            judged = judge(one)
             self.assertIsNone(judged.problem)
-            self.assertGreater(judged.floor, gemms.FLOORS[d] + gemms.cases.TANH_FLOORS[d])
+            self.assertGreater(judged.floor, sum(gemms.floors_of(one)))
 
     def test_one_wrong_element(self):
         for one in EVERY:
@@ -115,7 +116,7 @@ class Judgement(unittest.TestCase):
     def test_unwritten(self):
         def fault(_, one, values):
             values["d"].view(torch.uint8)[3, :one_size(one)] = gemms.POISON
-        one_size = lambda one: gemms.DTYPES[one.d].itemsize
+        one_size = lambda one: gemms.dtype_of(one.d).itemsize
         for one in EVERY:
             self.assertRegex(judge(one, fault).problem, r"^1 of 14000 elements are wrong; first: d\[3,0\] is nan")
 
@@ -128,7 +129,7 @@ class Judgement(unittest.TestCase):
     def test_floor_of_few_elements(self):
         few, many = judge(kernel("f32"), shape=(1, 8, 1040)), judge(kernel("f32"), shape=(200, 200, 16))
         self.assertGreater(few.floor, 2 * many.floor)
-        self.assertLess(many.floor, 1.03 * gemms.FLOORS["f32"])
+        self.assertLess(many.floor, 1.03 * gemms.floors_of(kernel("f32"))[0])
 
     def test_guards(self):
         for at in (gemms.GUARD_BYTES - 1, -gemms.GUARD_BYTES, gemms.GUARD_BYTES + 400):  # before, behind, between rows
@@ -146,7 +147,7 @@ class Judgement(unittest.TestCase):
     def test_beta_is_applied(self):
         def fault(_, __, values):
             values["d"].sub_(0.01 * values["d_scale"].to(values["d"].dtype) * values["c"].to(values["d"].dtype))
-        self.assertIsNotNone(judge(EVERY[6], fault).problem)
+        self.assertIsNotNone(judge(EVERY[7], fault).problem)
 
 
 def printed(function, *arguments):

@@ -16,16 +16,25 @@ import torch
 HERE = os.path.dirname(os.path.abspath(__file__))
 # A packed folder has them beside this file.
 sys.path.append(os.path.join(HERE, "..", "..", "benchmark", "gpu"))
-import cases
 import clock
+import numerics
 import operands
 import runtime
 
-DTYPES = {"bf16": torch.bfloat16, "f16": torch.float16, "f32": torch.float32, "f8E4M3FN": torch.float8_e4m3fn}
-# The floors of sm_90a (docs/Numerics.md).
-FLOORS = {"bf16": 1e-3, "f16": 4e-4, "f32": 2e-4, "f8E4M3FN": 4e-3}
 POISON = 0xff  # of every type a NaN
 GUARD_BYTES = 4096
+
+
+def dtype_of(element):
+    """torch's type of that name in MLIR."""
+    return getattr(torch, numerics.element_types()[element]["name"])
+
+
+def floors_of(kernel):
+    """The Frobenius distance that a large D of a kernel for sm_90a may have, and what an approximate tanh adds to it
+    (docs/Numerics.md)."""
+    floors = numerics.element_types()[kernel.d]["floors"]
+    return floors["fourteen_bits"], floors["tanh"] if kernel.function == "silu" else 0.0
 
 
 class Gpu:
@@ -85,7 +94,7 @@ class Output:
 
     def __init__(self, shape, kernel, device):
         m, n = shape
-        self.dtype, self.name = DTYPES[kernel.d], kernel.d
+        self.dtype, self.name = dtype_of(kernel.d), kernel.d
         size = self.dtype.itemsize
         self.used = n * size
         pitch = -(-self.used // 16) * 16 + 32 if kernel.strided else self.used
@@ -121,7 +130,7 @@ class Problem:
     def addend(self, rows, name):
         """(rows, N), rows a multiple of 16 bytes apart."""
         values = torch.randn(rows, self.shape[1], generator=self.generator, device=self.device) * self.spread
-        return operands.strided_rows(values.clamp(-6e4, 6e4).to(DTYPES[name]), 16)
+        return operands.strided_rows(values.clamp(-6e4, 6e4).to(dtype_of(name)), 16)
 
     def number(self, value):
         return torch.full((1, 1), value, dtype=torch.float32, device=self.device)
@@ -158,7 +167,7 @@ class Problem:
         if kernel.scale:
             scale = float(following["d_scale"])
             value, magnitude = value * scale, magnitude * abs(scale)
-        return value, magnitude * 2.0 ** -11
+        return value, magnitude * numerics.magnitude_share()
 
     def arguments(self, kernel, following, output):
         """In the manifest's order, each with its type."""
@@ -174,9 +183,9 @@ class Judgement:
         d = output.values()
         # Of `terms` numbers, whose magnitudes add up to S, the sum would have at least the square of S / sqrt(terms) if their signs
         # were random. Where D has few elements and they happen to be smaller, its error is not.
-        least = float(torch.linalg.vector_norm(bound)) * 2.0 ** 11 / math.sqrt(terms)
+        least = float(torch.linalg.vector_norm(bound)) / numerics.magnitude_share() / math.sqrt(terms)
         most = torch.finfo(output.dtype).max
-        if kernel.d == "f8E4M3FN":
+        if numerics.element_types()[kernel.d]["saturates"]:
             value = value.clamp(-most, most)
         bound = bound + operands.ulp(value, output.dtype)
         got = d.float().double()
@@ -194,7 +203,8 @@ class Judgement:
         norm = max(float(torch.linalg.vector_norm(rounded)), least)
         self.frobenius = float(torch.linalg.vector_norm(distance)) / norm if norm else 0.0
         # The floors are of large results; the error of few elements may be a few times the usual one.
-        self.floor = FLOORS[kernel.d] * (1 + 4 / math.sqrt(self.elements)) + (cases.TANH_FLOORS[kernel.d] if kernel.function == "silu" else 0)
+        floor, of_tanh = floors_of(kernel)
+        self.floor = floor * (1 + 4 / math.sqrt(self.elements)) + of_tanh
         # One flipped rounding of the largest element.
         self.floor += float(operands.ulp(rounded.abs().amax(), output.dtype)) / norm if norm else math.inf
         guards = output.changed_guards()

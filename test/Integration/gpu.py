@@ -29,7 +29,7 @@ The table of cases is cases.json. Keys of a case:
   shapes        [M, N, K] of each run; the case becomes as many
   arguments     of fp8-run
   compare       true: the bytes that the kernel writes must be the simulator's; "near": only
-                nearly, for functions that a GPU approximates
+                nearly, for functions that a GPU approximates; `make` adds the `floor`
   sanitize      tools of compute-sanitizer, which must find nothing; the case becomes as many
   findings      true: the tool must find something
   slow          true: the simulator would take too long
@@ -53,6 +53,7 @@ import sys
 import zipfile
 
 import run as running
+from cases import written_element
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCE = os.path.dirname(os.path.dirname(HERE))
@@ -66,7 +67,7 @@ CHIP = "sm_90a"
 # What the programs among the cases import, and read.
 MODULES = {HERE: ["gemms.py", "shapes.py", "stress.py"],
            os.path.join(SOURCE, "python", "fp8"): ["_binding.py"],
-           BENCHMARK: ["clock.py", "operands.py", "runtime.py", "table.py", "rows.csv", "configurations.json"]}
+           BENCHMARK: ["clock.py", "numerics.py", "operands.py", "runtime.py", "table.py", "rows.csv", "configurations.json"]}
 
 sys.path += [os.path.join(SOURCE, "test", "Run", "Inputs"), os.path.join(SOURCE, "test", "lib"), BENCHMARK]
 
@@ -163,6 +164,7 @@ class Packer:
         self.places = [os.path.dirname(os.path.abspath(table)), os.path.join(HERE, "Inputs"),
                        os.path.join(SOURCE, "test", "Run", "Inputs")]
         self.fp8_opt = os.path.join(build, "bin", "fp8-opt")
+        self.library = os.path.join(build, "lib", LIBRARY)
         self.wheels = glob.glob(os.path.join(build, "python", "*.whl"))
 
     def lower(self, source, target, chip, options=""):
@@ -172,7 +174,7 @@ class Packer:
         """What of this machine the case's kernel needs and has not."""
         if any(key in case for key in ("lower", "gemm", "gemms", "host")) and not os.path.exists(self.fp8_opt):
             return "packed without fp8-opt"
-        if "gemms" in case and not os.path.exists(os.path.join(self.build, "lib", LIBRARY)):
+        if ("gemms" in case or case.get("compare") == "near") and not os.path.exists(self.library):
             return "packed without " + LIBRARY
         if any(key in case for key in ("assemble", "gemms")) and not find_ptxas():
             return "packed without ptxas"
@@ -271,7 +273,13 @@ class Packer:
         for place, names in MODULES.items():
             for name in names:
                 shutil.copy(os.path.join(place, name), self.directory)
-        shutil.copy(os.path.join(self.build, "lib", LIBRARY), self.directory)
+        shutil.copy(self.library, self.directory)
+
+    def add_floor(self, case):
+        """What an approximate tanh may move the D of the case's kernel by, in the Frobenius norm (docs/Numerics.md)."""
+        import numerics
+        element = written_element(case, self.directory)
+        case["floor"] = numerics.element_types(self.library)[element]["floors"]["tanh"]
 
 
 def write_cases(cases, path):
@@ -302,6 +310,9 @@ def make(directory, build, table, groups):
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for _ in pool.map(packer.make, wanted.values()):
             pass
+    for case in cases:
+        if case.get("compare") == "near" and "missing" not in case:
+            packer.add_floor(case)
     write_cases(cases, mark)
 
 

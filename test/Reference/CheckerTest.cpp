@@ -344,6 +344,7 @@ TEST(CheckerFloor, SumsOf14BitsHaveFloorsOfTheirOwn) {
   EXPECT_EQ(floorOf(ElementType::F16), 4e-4);
   EXPECT_EQ(floorOf(ElementType::F32), 2e-4);
   EXPECT_EQ(floorOf(ElementType::F8E4M3FN), 4e-3);
+  EXPECT_EQ(floorOf(ElementType::F8E5M2), 8e-3);
 }
 
 TEST(CheckerFloor, CoversWhatAnApproximateTanhErrsBy) {

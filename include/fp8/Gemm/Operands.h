@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The operands of the blockwise-scaled GEMM, fp8.blockwise_gemm: the only table
-// of their names, extents and types. The op's verifier, the host code of a
-// launch, fp8-run and the Python package use it. docs/Semantics.md has the
-// rules.
+// of their names, extents and types. The op's verifier, the conversion from
+// linalg, kernels and their launches, fp8-run and the Python package use it.
+// docs/Semantics.md has the rules.
 #ifndef FP8_GEMM_OPERANDS_H
 #define FP8_GEMM_OPERANDS_H
 
@@ -49,6 +49,9 @@ struct Extent {
   std::string str() const;
 };
 
+/// How many operands there are.
+constexpr size_t kOperands = static_cast<size_t>(Operand::DScale) + 1;
+
 struct OperandInfo {
   Operand operand;
   std::string_view name; ///< of the op, in manifests and in Python
@@ -67,7 +70,7 @@ struct OperandInfo {
 
 /// All operands, in the op's order. `bBlock` counts the rows of B that share a
 /// scale: with 1, B's scales are laid out as A's.
-std::array<OperandInfo, 9> getOperands(int64_t bBlock = kDefaultBBlock);
+std::array<OperandInfo, kOperands> getOperands(int64_t bBlock = kDefaultBBlock);
 
 OperandInfo getOperand(Operand operand, int64_t bBlock = kDefaultBBlock);
 

@@ -6,16 +6,6 @@
 
 include "fp8/IR/Fp8Dialect.td"
 
-// The values are those of CUtensorMapSwizzle.
-def Fp8_Swizzle : I32EnumAttr<"Swizzle", "how TMA permutes the 16-byte chunks of a tile's rows in shared memory", [
-    I32EnumAttrCase<"None", 0, "none">,
-    I32EnumAttrCase<"B32", 1, "swizzle_32b">,
-    I32EnumAttrCase<"B64", 2, "swizzle_64b">,
-    I32EnumAttrCase<"B128", 3, "swizzle_128b">]> {
-  let cppNamespace = "::mlir::fp8";
-  let genSpecializedAttr = 0;
-}
-
 // fp8/Config/GemmConfig.h defines the enumeration, since configurations use it without MLIR.
 def Fp8_SchedulerKindAttr : AttrDef<Fp8_Dialect, "SchedulerKind"> {
   let mnemonic = "scheduler";

@@ -7,6 +7,7 @@
 #include "fp8/Chip/Chip.h"
 #include "fp8/Config/GemmConfig.h"
 #include "fp8/IR/Plan.h"
+#include "fp8/Tensor/TensorMap.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -42,16 +43,15 @@ using config::GemmConfig;
 using config::kMaxClusterSize;
 using config::SchedulerKind;
 
+/// Tiles have the swizzles of tensor maps.
+using ::fp8::tensor::Swizzle;
+
 /// The lanes of tensor memory (PTX ISA, tcgen05 tensor memory).
 inline constexpr int64_t kTmemLanes = 128;
 
 /// The warps of the largest CTA (CUDA programming guide, technical
 /// specifications).
 inline constexpr int64_t kMaxWarps = 32;
-
-/// Strides of a tensor map are below this, in bytes (CUDA driver API,
-/// cuTensorMapEncodeTiled).
-inline constexpr int64_t kMaxTmaStride = int64_t(1) << 40;
 
 /// The cluster of the kernel that is the op, or that contains it.
 ClusterShape getClusterShape(Operation *op);

@@ -37,7 +37,7 @@ def Fp8_TileType : Fp8_Type<"Tile", "tile"> {
     Example: `!fp8.tile<128x128xf8E4M3FN, swizzle_128b>`, `!fp8.tile<1x128xf32>`.
   }];
   let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType,
-                        "::mlir::fp8::Swizzle":$swizzle);
+                        "::fp8::tensor::Swizzle":$swizzle);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{

@@ -19,6 +19,9 @@ Value getOperand(BlockwiseGemmOp op, gemm::Operand operand);
 /// describe.
 std::optional<::fp8::tensor::ElementType> getElementType(Type type);
 
+/// True if elements of the operand may have that type.
+bool takes(const gemm::OperandInfo &operand, Type elementType);
+
 } // namespace mlir::fp8
 
 #endif // FP8_IR_GEMMOPERANDS_H

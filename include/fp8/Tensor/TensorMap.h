@@ -20,6 +20,10 @@ enum class Swizzle : int { None, B32, B64, B128 };
 enum class L2Promotion : int { None, B64, B128, B256 };
 enum class OobFill : int { Zero, NaN };
 
+/// All swizzles, in order.
+constexpr std::array<Swizzle, 4> kSwizzles = {Swizzle::None, Swizzle::B32,
+                                              Swizzle::B64, Swizzle::B128};
+
 /// The spelling in manifests: "none", "128B".
 std::string_view spelling(Swizzle swizzle);
 

@@ -9,11 +9,35 @@ using namespace mlir;
 using namespace mlir::fp8;
 using namespace mlir::fp8::fromlinalg;
 
-Indices fromlinalg::getResultIndices(int64_t rank, MLIRContext *context) {
+static AffineExpr getIndex(gemm::Extent extent, MLIRContext *context) {
+  auto block = [&](Axis axis) {
+    return getAffineDimExpr(axis, context).floorDiv(extent.block);
+  };
+  switch (extent.axis) {
+  case gemm::Axis::One:
+    return getAffineConstantExpr(0, context);
+  case gemm::Axis::M:
+    return block(kRow);
+  case gemm::Axis::N:
+    return block(kColumn);
+  case gemm::Axis::K:
+    return block(kDepth);
+  }
+  llvm_unreachable("no other axis");
+}
+
+Indices fromlinalg::getIndices(const gemm::OperandInfo &operand, int64_t rank,
+                               MLIRContext *context) {
   Indices indices;
-  for (unsigned axis = rank == 3 ? kBatch : kRow; axis <= kColumn; ++axis)
-    indices.push_back(getAffineDimExpr(axis, context));
+  if (rank == 3 && operand.batched)
+    indices.push_back(getAffineDimExpr(kBatch, context));
+  indices.push_back(getIndex(operand.rows, context));
+  indices.push_back(getIndex(operand.columns, context));
   return indices;
+}
+
+Indices fromlinalg::getResultIndices(int64_t rank, MLIRContext *context) {
+  return getIndices(gemm::getOperand(gemm::Operand::D), rank, context);
 }
 
 bool Element::isConstant(double number) const {

@@ -7,6 +7,8 @@
 
 #include "Views.h"
 
+#include "fp8/IR/GemmOperands.h"
+
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -22,7 +24,13 @@ namespace mlir::fp8::fromlinalg {
 /// dimensions.
 enum Axis : unsigned { kBatch, kRow, kColumn, kDepth };
 
-/// The axes of an element of the result: m and n, in a batch after l.
+/// Where the GEMM op reads or writes the element of an operand that belongs to
+/// m, n and k: [k floordiv 128, m] of a_scale. `rank` is 3 in a batch, where
+/// those of batched operands come after l; else it is 2.
+Indices getIndices(const gemm::OperandInfo &operand, int64_t rank,
+                   MLIRContext *context);
+
+/// The same of D: m and n, in a batch after l.
 Indices getResultIndices(int64_t rank, MLIRContext *context);
 
 /// An element: a node of an expression.

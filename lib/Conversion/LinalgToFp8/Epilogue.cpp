@@ -51,7 +51,9 @@ namespace {
 class EpilogueMatcher {
 public:
   EpilogueMatcher(const Product &product, Refusal &refusal)
-      : product(product), refusal(refusal), context(product.op->getContext()) {}
+      : product(product), refusal(refusal), context(product.op->getContext()) {
+    epilogue.operands = product.operands;
+  }
 
   FailureOr<Epilogue> match(const Element *element);
 
@@ -115,14 +117,29 @@ LogicalResult EpilogueMatcher::takeRounding(const Element *&element) {
   return success();
 }
 
+/// True if the element is read where the GEMM op reads that of the operand, a
+/// row or a number that matrices of a batch share. The tensor or memref may
+/// lack leading axes of extent 1.
+static bool isReadAs(gemm::Operand operand, const Element *read) {
+  MLIRContext *context = read->type.getContext();
+  Indices indices = getIndices(gemm::getOperand(operand), /*rank=*/2, context);
+  if (read->indices.size() > indices.size())
+    return false;
+  size_t missing = indices.size() - read->indices.size();
+  ArrayRef<AffineExpr> all = indices;
+  return read->indices == all.drop_front(missing) &&
+         llvm::all_of(all.take_front(missing), [&](AffineExpr index) {
+           return index == getAffineConstantExpr(0, context);
+         });
+}
+
 /// The number that is read, the same for all elements; null if it is none.
-static const Element *getNumber(const Element *element, OpSet &ops) {
+static const Element *getNumber(gemm::Operand operand, const Element *element,
+                                OpSet &ops) {
   OpSet passed;
   const Element *read = getRead(element, passed);
-  if (!read || !read->type.isF32() || read->indices.size() > 2 ||
-      !llvm::all_of(read->indices, [](AffineExpr index) {
-        return index == getAffineConstantExpr(0, index.getContext());
-      }))
+  if (!read || !takes(gemm::getOperand(operand), read->type) ||
+      !isReadAs(operand, read))
     return nullptr;
   ops.insert_range(passed);
   return read;
@@ -134,8 +151,10 @@ void EpilogueMatcher::takeScale(const Element *&element) {
   for (unsigned side : {0, 1}) {
     if (!containsSum(element->operands[1 - side]))
       continue;
-    epilogue.dScale.element = getNumber(element->operands[side], epilogue.ops);
-    if (!epilogue.dScale)
+    Operand &scale = epilogue.operands[gemm::Operand::DScale];
+    scale.element =
+        getNumber(gemm::Operand::DScale, element->operands[side], epilogue.ops);
+    if (!scale)
       continue;
     epilogue.ops.insert_range(element->through);
     element = element->operands[1 - side];
@@ -146,26 +165,28 @@ void EpilogueMatcher::takeScale(const Element *&element) {
 /// C, or beta * C.
 bool EpilogueMatcher::takeResidual(const Element *term,
                                    Epilogue &result) const {
-  if (result.c)
+  if (result.operands[gemm::Operand::C])
     return false;
-  Indices indices = getResultIndices(product.rank, context);
+  Indices indices =
+      getIndices(gemm::getOperand(gemm::Operand::C), product.rank, context);
   auto take = [&](const Element *element) {
     OpSet passed;
     const Element *c = getRead(element, passed);
     auto order = c ? getOrder(c, indices) : std::nullopt;
     if (!order)
       return false;
-    result.c = {c, *order};
+    result.operands[gemm::Operand::C] = {c, *order};
     result.ops.insert_range(passed);
     return true;
   };
   if (term->is<arith::MulFOp>())
     for (unsigned side : {0, 1}) {
       OpSet passed;
-      const Element *beta = getNumber(term->operands[side], passed);
+      const Element *beta =
+          getNumber(gemm::Operand::Beta, term->operands[side], passed);
       if (!beta || !take(term->operands[1 - side]))
         continue;
-      result.beta.element = beta;
+      result.operands[gemm::Operand::Beta].element = beta;
       result.ops.insert_range(passed);
       result.ops.insert_range(term->through);
       return true;
@@ -175,14 +196,11 @@ bool EpilogueMatcher::takeResidual(const Element *term,
 
 bool EpilogueMatcher::takeBias(const Element *term, Epilogue &result) const {
   OpSet passed;
-  const Element *bias = getRead(term, passed);
-  if (result.bias || !bias || bias->indices.empty() ||
-      bias->indices.size() > 2 ||
-      bias->indices.back() != getAffineDimExpr(kColumn, context) ||
-      (bias->indices.size() == 2 &&
-       bias->indices.front() != getAffineConstantExpr(0, context)))
+  Operand &bias = result.operands[gemm::Operand::Bias];
+  const Element *read = getRead(term, passed);
+  if (bias || !read || !isReadAs(gemm::Operand::Bias, read))
     return false;
-  result.bias.element = bias;
+  bias.element = read;
   result.ops.insert_range(passed);
   return true;
 }

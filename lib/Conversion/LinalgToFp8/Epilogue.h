@@ -13,7 +13,7 @@ namespace mlir::fp8::fromlinalg {
 
 /// D = round(d_scale * f(sum + beta * C + bias)), each part if it is there.
 struct Epilogue {
-  Operand beta, c, bias, dScale;
+  Operands operands; ///< those of the product, too
   /// f, null if it is the identity, and the element of which it is one.
   const Element *function = nullptr, *argument = nullptr;
   /// The ops that compute it.

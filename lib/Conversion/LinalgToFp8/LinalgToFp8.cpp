@@ -40,7 +40,8 @@ public:
 
 private:
   Value getMemref(Value value);
-  Value getOperand(const Operand &operand);
+  Value getOperand(gemm::Operand operand);
+  Value getTransposed(const Operand &operand);
   Value getMatrix(const Operand &operand);
   LogicalResult verifyGemm(BlockwiseGemmOp gemm, Refusal &refusal);
   template <typename OpTy, typename... Args>
@@ -72,9 +73,7 @@ Value GemmBuilder::getMemref(Value value) {
 }
 
 /// The memref with its axes in the operand's order.
-Value GemmBuilder::getOperand(const Operand &operand) {
-  if (!operand)
-    return nullptr;
+Value GemmBuilder::getTransposed(const Operand &operand) {
   Value memref = getMemref(operand.element->value);
   if (llvm::is_sorted(operand.order))
     return memref;
@@ -85,8 +84,6 @@ Value GemmBuilder::getOperand(const Operand &operand) {
 
 /// A number or a row as a matrix of one row.
 Value GemmBuilder::getMatrix(const Operand &operand) {
-  if (!operand)
-    return nullptr;
   Value memref = getMemref(operand.element->value);
   auto type = cast<MemRefType>(memref.getType());
   if (type.getRank() == 2)
@@ -105,6 +102,15 @@ Value GemmBuilder::getMatrix(const Operand &operand) {
                                        extents);
 }
 
+/// What the op takes for the operand; null if nothing is read for it.
+Value GemmBuilder::getOperand(gemm::Operand operand) {
+  const Operand &read = epilogue.operands[operand];
+  if (!read)
+    return nullptr;
+  bool isRow = gemm::getOperand(operand).rows.axis == gemm::Axis::One;
+  return isRow ? getMatrix(read) : getTransposed(read);
+}
+
 /// Asks the op's own rules, whose error becomes the reason.
 LogicalResult GemmBuilder::verifyGemm(BlockwiseGemmOp gemm, Refusal &refusal) {
   uint64_t thread = llvm::get_threadid();
@@ -120,10 +126,11 @@ LogicalResult GemmBuilder::verifyGemm(BlockwiseGemmOp gemm, Refusal &refusal) {
 }
 
 LogicalResult GemmBuilder::build(Value target, Refusal &refusal) {
-  Value a = getOperand(product.a), aScale = getOperand(product.aScale);
-  Value b = getOperand(product.b), bScale = getOperand(product.bScale);
-  Value c = getOperand(epilogue.c), beta = getMatrix(epilogue.beta);
-  Value bias = getMatrix(epilogue.bias), dScale = getMatrix(epilogue.dScale);
+  using gemm::Operand;
+  Value a = getOperand(Operand::A), aScale = getOperand(Operand::AScale);
+  Value b = getOperand(Operand::B), bScale = getOperand(Operand::BScale);
+  Value c = getOperand(Operand::C), beta = getOperand(Operand::Beta);
+  Value bias = getOperand(Operand::Bias), dScale = getOperand(Operand::DScale);
   auto gemm = BlockwiseGemmOp::create(builder, location, a, aScale, b, bScale,
                                       c, beta, bias, target, dScale,
                                       /*config=*/nullptr, product.bBlock);
@@ -131,12 +138,12 @@ LogicalResult GemmBuilder::build(Value target, Refusal &refusal) {
     buildFunction(builder, location, gemm.getBody(), epilogue);
   if (succeeded(verifyGemm(gemm, refusal)))
     return success();
-  for (const Operand *operand :
-       {&product.a, &product.aScale, &product.b, &product.bScale, &epilogue.c})
-    if (*operand && !llvm::is_sorted(operand->order))
-      refusal.notes.emplace_back(operand->element->getLoc(),
+  for (const fromlinalg::Operand &read :
+       ArrayRef<fromlinalg::Operand>(epilogue.operands))
+    if (read && !llvm::is_sorted(read.order))
+      refusal.notes.emplace_back(read.element->getLoc(),
                                  "read here at " +
-                                     print(operand->element->indices) +
+                                     print(read.element->indices) +
                                      ", so the pass uses a transposed view");
   gemm.erase();
   for (Operation *op : llvm::reverse(created))
@@ -211,15 +218,13 @@ LogicalResult Converter::convertTo(const Product &product,
 
   OpSet ops = product.ops;
   ops.insert_range(epilogue->ops);
-  Replacement replacement(ops,
-                          {product.a, product.b, product.aScale, product.bScale,
-                           epilogue->c, epilogue->beta, epilogue->bias,
-                           epilogue->dScale},
-                          destination->end, destination->target, *aliases);
+  Replacement replacement(ops, epilogue->operands, destination->end,
+                          destination->target, *aliases);
   for (const Result &result : results.drop_back())
     if (failed(replacement.checkUnseen(result.end, refusal)))
       return failure();
-  if (failed(replacement.checkOrder(epilogue->c.element, refusal)) ||
+  if (failed(replacement.checkOrder(
+          epilogue->operands[gemm::Operand::C].element, refusal)) ||
       failed(GemmBuilder(product, *epilogue, destination->end)
                  .build(destination->target, refusal)))
     return failure();

@@ -100,10 +100,12 @@ private:
   LogicalResult collectFactors(const Element *element);
   LogicalResult assignData();
   LogicalResult assignScales();
-  LogicalResult take(Operand &operand, const Element *element, StringRef what,
-                     Indices indices);
+  /// Takes the element for one of the operand, called `what`, if it is read
+  /// where the GEMM op reads that.
+  LogicalResult take(gemm::Operand operand, const Element *element,
+                     StringRef what);
   LogicalResult takeBScale(const Element *element);
-  Indices getIndices(ArrayRef<AffineExpr> indices);
+  Indices getIndices(gemm::Operand operand, int64_t bBlock);
   AffineExpr getAxis(Axis axis) { return getAffineDimExpr(axis, context); }
 
   Sum sum;
@@ -249,61 +251,50 @@ LogicalResult ProductMatcher::collectFactors(const Element *element) {
       element->getLoc(), "the factor");
 }
 
-/// `indices` of an operand, after that of the batch.
-Indices ProductMatcher::getIndices(ArrayRef<AffineExpr> indices) {
-  Indices result;
-  if (product.rank == 3)
-    result.push_back(getAxis(kBatch));
-  result.append(indices.begin(), indices.end());
-  return result;
+Indices ProductMatcher::getIndices(gemm::Operand operand, int64_t bBlock) {
+  return fromlinalg::getIndices(gemm::getOperand(operand, bBlock), product.rank,
+                                context);
 }
 
-LogicalResult ProductMatcher::take(Operand &operand, const Element *element,
-                                   StringRef what, Indices indices) {
+LogicalResult ProductMatcher::take(gemm::Operand operand,
+                                   const Element *element, StringRef what) {
+  Indices indices = getIndices(operand, product.bBlock);
   auto order = getOrder(element, indices);
   if (!order)
     return refusal.because("it reads " + what + " at " +
                                print(element->indices) +
                                ", but the GEMM op reads at " + print(indices),
                            element->getLoc(), "read here");
-  operand = {element, *order};
+  product.operands[operand] = {element, *order};
   return success();
 }
 
 LogicalResult ProductMatcher::assignData() {
+  gemm::OperandInfo a = gemm::getOperand(gemm::Operand::A);
   for (const Element *element : data)
-    if (!isa<Float8E4M3FNType>(element->type))
-      return refusal.because("an operand has elements of " +
-                                 debugString(element->type) +
-                                 "; the GEMM op multiplies f8E4M3FN",
-                             element->getLoc(), "read here");
+    if (!takes(a, element->type))
+      return refusal.because(
+          "an operand has elements of " + debugString(element->type) +
+              "; the GEMM op multiplies " + a.types.str("or"),
+          element->getLoc(), "read here");
   if (data.size() != 2)
     return refusal.because("it multiplies f8 elements of " +
                            Twine(data.size()) +
                            " operands; the GEMM op multiplies two, A and B");
   if (!dependsOn(data[0], kRow))
     std::swap(data[0], data[1]);
-  AffineExpr k = getAxis(kDepth);
-  return success(succeeded(take(product.a, data[0], "A",
-                                getIndices({getAxis(kRow), k}))) &&
-                 succeeded(take(product.b, data[1], "B",
-                                getIndices({getAxis(kColumn), k}))));
+  return success(succeeded(take(gemm::Operand::A, data[0], "A")) &&
+                 succeeded(take(gemm::Operand::B, data[1], "B")));
 }
 
 LogicalResult ProductMatcher::takeBScale(const Element *element) {
-  AffineExpr n = getAxis(kColumn), block = getAxis(kDepth).floorDiv(128);
-  for (int64_t columns : {64, 1}) {
-    Indices indices = getIndices(
-        columns == 1 ? ArrayRef<AffineExpr>{block, n}
-                     : ArrayRef<AffineExpr>{n.floorDiv(columns), block});
-    if (auto order = getOrder(element, indices)) {
-      product.bScale = {element, *order};
-      product.bBlock = columns;
-      return success();
-    }
-  }
-  return take(product.bScale, element, "the scales of B",
-              getIndices({n.floorDiv(128), block}));
+  auto isRead = [&](int64_t block) {
+    return getOrder(element, getIndices(gemm::Operand::BScale, block));
+  };
+  if (const auto *block = llvm::find_if(gemm::kBBlocks, isRead);
+      block != gemm::kBBlocks.end())
+    product.bBlock = *block;
+  return take(gemm::Operand::BScale, element, "the scales of B");
 }
 
 LogicalResult ProductMatcher::assignScales() {
@@ -319,10 +310,9 @@ LogicalResult ProductMatcher::assignScales() {
   if (!aScale || !bScale)
     return refusal.because("it has no scales of " + Twine(aScale ? "B" : "A") +
                            ", which the GEMM op reads for each block");
-  AffineExpr block = getAxis(kDepth).floorDiv(128);
-  return success(succeeded(take(product.aScale, aScale, "the scales of A",
-                                getIndices({block, getAxis(kRow)}))) &&
-                 succeeded(takeBScale(bScale)));
+  return success(
+      succeeded(take(gemm::Operand::AScale, aScale, "the scales of A")) &&
+      succeeded(takeBScale(bScale)));
 }
 
 FailureOr<Product> ProductMatcher::match() {

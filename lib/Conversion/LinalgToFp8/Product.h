@@ -19,13 +19,28 @@ struct Operand {
   explicit operator bool() const { return element; }
 };
 
+/// What is read for each operand of the GEMM op, as far as it is known.
+class Operands {
+public:
+  Operand &operator[](gemm::Operand which) {
+    return operands[static_cast<size_t>(which)];
+  }
+  const Operand &operator[](gemm::Operand which) const {
+    return operands[static_cast<size_t>(which)];
+  }
+  operator ArrayRef<Operand>() const { return operands; }
+
+private:
+  std::array<Operand, gemm::kOperands> operands;
+};
+
 /// sum over k of A * a_scale * B * b_scale, added to `init`.
 struct Product {
   linalg::LinalgOp op;
   /// 3 in a batch, else 2.
   int64_t rank = 0;
-  Operand a, aScale, b, bScale;
-  int64_t bBlock = 128;
+  Operands operands; ///< A, B and their scales
+  int64_t bBlock = gemm::kDefaultBBlock;
   const Element *init = nullptr;
   /// The ops that compute it, but for `init`.
   OpSet ops;

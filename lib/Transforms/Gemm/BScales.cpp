@@ -110,7 +110,7 @@ SmallVector<Value> BScales::getRows() {
   // instead.
   auto clamp = [&](Value at) -> Value {
     Value rows =
-        memref::DimOp::create(builder, loc, argument(GemmParameter::BScale),
+        memref::DimOp::create(builder, loc, argument(gemm::Operand::BScale),
                               constant(schedule.problem.getMatrixAxis()));
     Value last = arith::SubIOp::create(builder, loc, rows, constant(1));
     return arith::MinUIOp::create(builder, loc, at, last);
@@ -126,7 +126,7 @@ SmallVector<Value> BScales::load(Value block) {
   SmallVector<Value> scales;
   for (Value row : getRows()) {
     Value scale = memref::LoadOp::create(
-        builder, loc, argument(GemmParameter::BScale), place(row, block));
+        builder, loc, argument(gemm::Operand::BScale), place(row, block));
     if (!scale.getType().isF32())
       scale = arith::ExtFOp::create(builder, loc, builder.getF32Type(), scale);
     scales.push_back(scale);

@@ -64,12 +64,13 @@ static RankedConfig predict(const GemmConfig &config,
   auto bytes = [](Type element) {
     return element ? element.getIntOrFloatBitWidth() / 8 : 0;
   };
-  tuning::Problem problem{extents.m,
-                          extents.n,
-                          extents.k,
-                          extents.batch,
-                          bytes(schedule.problem.outputType),
-                          bytes(schedule.problem.epilogue.residual)};
+  tuning::Problem problem{
+      extents.m,
+      extents.n,
+      extents.k,
+      extents.batch,
+      bytes(schedule.problem.getElementType(gemm::Operand::D)),
+      bytes(schedule.problem.getElementType(gemm::Operand::C))};
   auto launched = [&](bool programmatic) {
     tuning::KernelShape shape = schedule.getShape();
     shape.config.programmatic = programmatic;
@@ -134,7 +135,7 @@ static bool parseHint(StringRef text, std::array<int64_t, 3> &hint) {
     return false;
   for (auto [part, extent] : llvm::zip_equal(parts, hint))
     if (part != "?" && (part.getAsInteger(10, extent) || extent < 1 ||
-                        extent >= GemmSchedule::kMaxExtent))
+                        extent >= gemm::kExtentLimit))
       return false;
   return true;
 }

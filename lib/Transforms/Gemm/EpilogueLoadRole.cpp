@@ -21,19 +21,20 @@ public:
   void build(ValueRange ends);
 
 private:
-  /// Fills a slot with the box at `coordinates`. Returns the end.
-  Value load(Value end, GemmParameter map, ValueRange coordinates,
-             StringRef name);
+  /// Fills a slot with the operand's box at `coordinates`. Returns the end.
+  Value load(Value end, gemm::Operand operand, ValueRange coordinates);
 };
 
 } // namespace
 
-Value EpilogueLoadRole::load(Value end, GemmParameter map,
-                             ValueRange coordinates, StringRef name) {
+Value EpilogueLoadRole::load(Value end, gemm::Operand operand,
+                             ValueRange coordinates) {
   Carried next =
       stageScope<ProduceOp>(end, {}, [&](ValueRange stages) -> Carried {
-        TmaLoadOp::create(builder, loc, argument(map), coordinates, stages[0],
-                          builder.getStringAttr(name), ClusterAxisAttr());
+        TmaLoadOp::create(builder, loc, argument(operand), coordinates,
+                          stages[0],
+                          builder.getStringAttr(schedule.getTileName(operand)),
+                          ClusterAxisAttr());
         return {};
       });
   return next[0];
@@ -41,16 +42,15 @@ Value EpilogueLoadRole::load(Value end, GemmParameter map,
 
 void EpilogueLoadRole::build(ValueRange inits) {
   role("epilogue_load", 1, inits, [&](ValueRange ends) {
-    Value beta = loadNumber(GemmParameter::Beta);
+    Value beta = loadNumber(gemm::Operand::Beta);
     return forEachTile(ends, [&](Value row, Value column, ValueRange carried) {
       Value m, n;
       std::tie(m, n) = getStoredPlace(row, column);
       // In the order in which the epilogue takes them.
       Carried next;
-      if (schedule.problem.epilogue.bias)
-        next.push_back(
-            load(carried[0], GemmParameter::BiasMap, {constant(0), n}, "bias"));
-      if (!schedule.problem.epilogue.residual)
+      if (schedule.problem.has(gemm::Operand::Bias))
+        next.push_back(load(carried[0], gemm::Operand::Bias, {constant(0), n}));
+      if (!schedule.problem.has(gemm::Operand::C))
         return next;
       next.append(
           unlessZero(beta, carried.back(), [&](ValueRange inner) -> Carried {
@@ -62,7 +62,7 @@ void EpilogueLoadRole::build(ValueRange inits) {
                                                        constant(first))
                                      .getResult()
                                : n;
-              end = load(end, GemmParameter::CMap, place(m, at), "c");
+              end = load(end, gemm::Operand::C, place(m, at));
             }
             return {end};
           }));

@@ -82,9 +82,12 @@ KernelBuilder::Carried EpilogueRole::promoteGroup(ValueRange state, Value count,
 KernelBuilder::Carried EpilogueRole::promote(ValueRange state, Value input,
                                              Value block, ValueRange bScales) {
   Type fragment = state[1].getType();
-  Value aScales = TileOp::create(builder, loc, input, "a_scale"), bRow;
+  auto tile = [&](gemm::Operand operand) -> Value {
+    return TileOp::create(builder, loc, input, schedule.getTileName(operand));
+  };
+  Value aScales = tile(gemm::Operand::AScale), bRow;
   if (schedule.problem.hasColumnScales())
-    bRow = TileOp::create(builder, loc, input, "b_scale");
+    bRow = tile(gemm::Operand::BScale);
   return stageScope<PerKStageOp>(
       state[0], fragment, [&](ValueRange stages) -> Carried {
         Value partial = AccumulatorOp::create(builder, loc, stages[0]);

@@ -31,25 +31,26 @@ void EpilogueTail::build(Value sums, ArrayRef<Value> place,
                          MutableArrayRef<Value> ends) {
   // Loaded here, for each tile, rather than kept in registers beside the sums
   // through the loop over K.
-  Value beta = loadNumber(GemmParameter::Beta),
-        scale = loadNumber(GemmParameter::DScale);
-  if (schedule.problem.epilogue.bias)
+  Value beta = loadNumber(gemm::Operand::Beta),
+        scale = loadNumber(gemm::Operand::DScale);
+  if (schedule.problem.has(gemm::Operand::Bias))
     sums = addBias(sums, ends[1]);
-  if (schedule.problem.epilogue.residual)
+  if (schedule.problem.has(gemm::Operand::C))
     sums = addResidual(sums, beta, ends.back());
-  if (schedule.problem.epilogue.function || scale)
+  if (schedule.problem.function || scale)
     sums = map(sums, scale);
   Value &queue = ends.front();
   queue = StoreOp::create(
-      builder, loc, queue.getType(), sums, argument(GemmParameter::DMap), queue,
+      builder, loc, queue.getType(), sums, argument(gemm::Operand::D), queue,
       place,
-      schedule.problem.restType ? argument(GemmParameter::DRest) : Value());
+      schedule.problem.getRestType() ? argument(GemmExtra::DRest) : Value());
 }
 
 Value EpilogueTail::addBias(Value sums, Value &end) {
   Carried results = stageScope<ConsumeOp>(
       end, sums.getType(), [&](ValueRange stages) -> Carried {
-        Value row = TileOp::create(builder, loc, stages[0], "bias");
+        Value row = TileOp::create(builder, loc, stages[0],
+                                   schedule.getTileName(gemm::Operand::Bias));
         return {AddRowOp::create(builder, loc, sums.getType(), sums, row)};
       });
   end = results[0];
@@ -65,7 +66,9 @@ Value EpilogueTail::addResidual(Value sums, Value beta, Value &end) {
              first += width)
           state = stageScope<ConsumeOp>(
               state[0], sums.getType(), [&](ValueRange stages) -> Carried {
-                Value tile = TileOp::create(builder, loc, stages[0], "c");
+                Value tile =
+                    TileOp::create(builder, loc, stages[0],
+                                   schedule.getTileName(gemm::Operand::C));
                 return {AddTileOp::create(builder, loc, sums.getType(),
                                           state[1], tile, beta, first)};
               });
@@ -77,7 +80,7 @@ Value EpilogueTail::addResidual(Value sums, Value beta, Value &end) {
 
 Value EpilogueTail::map(Value sums, Value scale) {
   IRMapping mapping;
-  Block *function = schedule.problem.epilogue.function;
+  Block *function = schedule.problem.function;
   // The constants that the function uses from around it.
   if (function)
     for (Operation &op : *function)

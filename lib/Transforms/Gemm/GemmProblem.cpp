@@ -6,8 +6,22 @@
 using namespace mlir;
 using namespace mlir::fp8;
 
+GemmProblem::GemmProblem(BlockwiseGemmOp op)
+    : bBlock(static_cast<int64_t>(op.getBBlock())),
+      isBatch(op.getBatchAxes() != 0),
+      function(op.getBody().empty() ? nullptr : &op.getBody().front()) {
+  for (const gemm::OperandInfo &info : gemm::getOperands(bBlock))
+    if (Value value = getOperand(op, info.operand))
+      types[static_cast<size_t>(info.operand)] =
+          cast<MemRefType>(value.getType());
+}
+
+Type GemmProblem::getElementType(gemm::Operand operand) const {
+  return has(operand) ? getType(operand).getElementType() : Type();
+}
+
 /// A memref with dynamic extents: kernels are compiled for any.
-static MemRefType getKernelType(MemRefType source) {
+static MemRefType withDynamicExtents(MemRefType source) {
   SmallVector<int64_t> shape(source.getRank(), ShapedType::kDynamic);
   if (source.getLayout().isIdentity())
     return MemRefType::get(shape, source.getElementType());
@@ -18,63 +32,38 @@ static MemRefType getKernelType(MemRefType source) {
   return MemRefType::get(shape, source.getElementType(), layout);
 }
 
-/// D, as the kernel takes it, if its rows may end within 16 bytes. Contiguous
-/// rows do not, since TMA wants them 16 bytes apart.
-static MemRefType getRestType(MemRefType d) {
+MemRefType GemmProblem::getMemrefParameter(gemm::Operand operand) const {
+  MemRefType type = getType(operand);
+  return getInfo(operand).isNumber() ? type : withDynamicExtents(type);
+}
+
+MemRefType GemmProblem::getRestType() const {
+  MemRefType d = getType(gemm::Operand::D);
   int64_t columns = d.getShape().back(),
           unit = 128 / d.getElementType().getIntOrFloatBitWidth();
+  // Contiguous rows end with 16 bytes, since TMA wants them 16 bytes apart.
   if (d.getLayout().isIdentity() ||
       (!ShapedType::isDynamic(columns) && columns % unit == 0))
     return {};
-  return getKernelType(d);
-}
-
-static GemmEpilogue getEpilogue(BlockwiseGemmOp op) {
-  auto memref = [](Value operand) {
-    return operand ? cast<MemRefType>(operand.getType()) : MemRefType();
-  };
-  auto element = [&](Value operand) {
-    return operand ? memref(operand).getElementType() : Type();
-  };
-  return {element(op.getC()), element(op.getBias()), memref(op.getBeta()),
-          memref(op.getDScale()),
-          op.getBody().empty() ? nullptr : &op.getBody().front()};
-}
-
-GemmProblem GemmProblem::get(BlockwiseGemmOp op) {
-  auto memref = [](Value operand) {
-    return cast<MemRefType>(operand.getType());
-  };
-  GemmProblem problem;
-  problem.outputType = memref(op.getD()).getElementType();
-  problem.bScaleType = getKernelType(memref(op.getBScale()));
-  problem.restType = getRestType(memref(op.getD()));
-  problem.aScaleElement = memref(op.getAScale()).getElementType();
-  problem.bBlock = static_cast<int64_t>(op.getBBlock());
-  problem.isBatch = op.getBatchAxes() != 0;
-  problem.epilogue = getEpilogue(op);
-  return problem;
+  return withDynamicExtents(d);
 }
 
 SmallVector<GemmParameter> GemmProblem::getParameters() const {
-  SmallVector<GemmParameter> parameters{
-      GemmParameter::AMap,
-      GemmParameter::AScaleMap,
-      GemmParameter::BMap,
-      GemmParameter::DMap,
-      hasColumnScales() ? GemmParameter::BScaleMap : GemmParameter::BScale,
-      GemmParameter::TilesM,
-      GemmParameter::TilesN,
-      GemmParameter::Blocks};
-  auto add = [&](GemmParameter parameter, bool isTaken) {
-    if (isTaken)
-      parameters.push_back(parameter);
+  using gemm::Operand;
+  static constexpr GemmParameter kOrder[] = {
+      Operand::A,        Operand::AScale,   Operand::B,
+      Operand::D,        Operand::BScale,   GemmExtra::TilesM,
+      GemmExtra::TilesN, GemmExtra::Blocks, GemmExtra::BatchTilesM,
+      Operand::C,        Operand::Bias,     Operand::Beta,
+      Operand::DScale,   GemmExtra::DRest};
+  auto takes = [&](const GemmParameter &parameter) {
+    if (auto *operand = std::get_if<Operand>(&parameter))
+      return has(*operand);
+    if (parameter == GemmParameter(GemmExtra::BatchTilesM))
+      return isBatch;
+    return parameter != GemmParameter(GemmExtra::DRest) || getRestType();
   };
-  add(GemmParameter::BatchTilesM, isBatch);
-  add(GemmParameter::CMap, epilogue.residual != nullptr);
-  add(GemmParameter::BiasMap, epilogue.bias != nullptr);
-  add(GemmParameter::Beta, epilogue.beta != nullptr);
-  add(GemmParameter::DScale, epilogue.scale != nullptr);
-  add(GemmParameter::DRest, restType != nullptr);
+  SmallVector<GemmParameter> parameters;
+  llvm::copy_if(kOrder, std::back_inserter(parameters), takes);
   return parameters;
 }

@@ -4,67 +4,79 @@
 #ifndef FP8_LIB_TRANSFORMS_GEMM_GEMMPROBLEM_H
 #define FP8_LIB_TRANSFORMS_GEMM_GEMMPROBLEM_H
 
-#include "fp8/IR/Fp8.h"
+#include "fp8/IR/GemmOperands.h"
+
+#include <variant>
 
 namespace mlir::fp8 {
 
-/// What the kernel of a GEMM may take.
-enum class GemmParameter {
-  AMap,      ///< the tensor map of A
-  AScaleMap, ///< that of A's scales
-  BMap,
-  DMap,
-  BScale,      ///< the B scales, a memref
-  BScaleMap,   ///< the tensor map of B scales for each column
+/// What the kernel of a GEMM may take beside the operands of the op.
+enum class GemmExtra {
   TilesM,      ///< rows of the grid of tiles
   TilesN,      ///< its columns
   Blocks,      ///< K blocks
   BatchTilesM, ///< of a batch, the rows of the grid that one product takes
-  CMap,
-  BiasMap,
-  Beta, ///< a memref, as `DScale` is
-  DScale,
-  DRest, ///< D itself, whose rows end within 16 bytes
+  DRest,       ///< D as a memref, where its rows may end within 16 bytes
 };
 
-/// What follows the sums; what the op leaves out is null.
-struct GemmEpilogue {
-  Type residual; ///< the type of C's elements
-  Type bias;
-  MemRefType beta, scale;
-  Block *function = nullptr; ///< of one element, in the op
-
-  /// True if there is something to load for each tile.
-  bool hasAddends() const { return residual || bias; }
-  /// True if the sums are stored as they are, but for their type.
-  bool isEmpty() const { return !hasAddends() && !scale && !function; }
-};
+/// A parameter of the kernel. The table of operands says which of them the
+/// kernel takes as tensor maps; the others are memrefs.
+using GemmParameter = std::variant<gemm::Operand, GemmExtra>;
 
 /// The extents that a configuration is chosen for.
 struct GemmExtents {
   int64_t m, n, k, batch;
 };
 
-struct GemmProblem {
-  Type outputType;       ///< of an element of D
-  MemRefType bScaleType; ///< as the kernel takes them
-  /// D as the kernel takes it, if its rows may end within the 16 bytes that TMA
-  /// stores whole; else null.
-  MemRefType restType;
-  Type aScaleElement;
-  int64_t bBlock; ///< N columns that share a B scale
-  bool isBatch;   ///< the operands have a batch extent
-  GemmEpilogue epilogue;
+class GemmProblem {
+public:
+  int64_t bBlock;  ///< N columns that share a B scale
+  bool isBatch;    ///< the operands have a batch extent
+  Block *function; ///< of one element, in the op; null if it has none
 
-  static GemmProblem get(BlockwiseGemmOp op);
+  explicit GemmProblem(BlockwiseGemmOp op);
 
-  MLIRContext *getContext() const { return outputType.getContext(); }
+  MLIRContext *getContext() const {
+    return getType(gemm::Operand::A).getContext();
+  }
+  /// The operand's row of the table.
+  gemm::OperandInfo getInfo(gemm::Operand operand) const {
+    return gemm::getOperand(operand, bBlock);
+  }
+  /// The operand's type in the op; null if the op leaves the operand out.
+  MemRefType getType(gemm::Operand operand) const {
+    return types[static_cast<size_t>(operand)];
+  }
+  /// The type of the operand's elements; null if the op leaves it out.
+  Type getElementType(gemm::Operand operand) const;
+  bool has(gemm::Operand operand) const { return bool(getType(operand)); }
+  /// True if there is something to load for each tile of D.
+  bool hasAddends() const {
+    return has(gemm::Operand::C) || has(gemm::Operand::Bias);
+  }
+  /// True if the sums are stored as they are, but for their type.
+  bool storesSums() const {
+    return !hasAddends() && !has(gemm::Operand::DScale) && !function;
+  }
   /// True if each column has a B scale of its own, which TMA brings.
-  bool hasColumnScales() const { return bBlock == 1; }
+  bool hasColumnScales() const { return getInfo(gemm::Operand::BScale).byTma; }
   /// The first axis of the matrices of a memref, after that of the batch.
   int64_t getMatrixAxis() const { return isBatch; }
+
+  //===--------------------------------------------------------------------===//
+  // Parameters of the kernel
+  //===--------------------------------------------------------------------===//
+
   /// What the kernel takes, in order.
   SmallVector<GemmParameter> getParameters() const;
+  /// The type of an operand that the kernel takes as a memref.
+  MemRefType getMemrefParameter(gemm::Operand operand) const;
+  /// The type of `DRest`; null if rows of D are known to end with 16 bytes,
+  /// which TMA stores whole.
+  MemRefType getRestType() const;
+
+private:
+  std::array<MemRefType, gemm::kOperands> types;
 };
 
 } // namespace mlir::fp8

@@ -70,7 +70,7 @@ FailureOr<std::unique_ptr<GemmSchedule>>
 GemmSchedule::choose(BlockwiseGemmOp op, const GemmConfig &config,
                      const chip::Chip &chip) {
   std::unique_ptr<GemmSchedule> schedule =
-      getEngine(chip).create(GemmProblem::get(op), config);
+      getEngine(chip).create(GemmProblem(op), config);
   if (schedule->isDynamic() && !chip.has(chip::Feature::ClusterLaunchControl))
     return emitNoKernel(op, chip)
            << "scheduler = clc requires cluster launch control, which the chip "
@@ -93,10 +93,10 @@ InFlightDiagnostic mlir::fp8::emitNoKernel(BlockwiseGemmOp op,
 // A, B and their scales
 //===----------------------------------------------------------------------===//
 
-static TileType getOperandTile(const GemmSchedule &schedule, int64_t rows) {
-  MLIRContext *context = schedule.problem.getContext();
-  return TileType::get(context, {rows, schedule.tileK},
-                       Float8E4M3FNType::get(context), Swizzle::B128);
+static TileType getFactorTile(const GemmSchedule &schedule,
+                              gemm::Operand operand, int64_t rows) {
+  return TileType::get(schedule.problem.getContext(), {rows, schedule.tileK},
+                       schedule.problem.getElementType(operand), Swizzle::B128);
 }
 
 /// A share of a copy is a whole number of swizzle atoms, eight rows each.
@@ -111,25 +111,29 @@ bool GemmSchedule::multicastsB() const {
   return canShare(getCtaColumns(), cluster.m / ctaGroup);
 }
 TileType GemmSchedule::getATile() const {
-  return getOperandTile(*this, getCtaRows());
+  return getFactorTile(*this, gemm::Operand::A, getCtaRows());
 }
 TileType GemmSchedule::getBTile() const {
-  return getOperandTile(*this, getCtaColumns());
+  return getFactorTile(*this, gemm::Operand::B, getCtaColumns());
 }
 TileType GemmSchedule::getABox() const {
-  return getOperandTile(*this, getCtaRows() / (multicastsA() ? cluster.n : 1));
+  return getFactorTile(*this, gemm::Operand::A,
+                       getCtaRows() / (multicastsA() ? cluster.n : 1));
 }
 TileType GemmSchedule::getBBox() const {
-  return getOperandTile(*this, getCtaColumns() /
-                                   (multicastsB() ? cluster.m / ctaGroup : 1));
+  return getFactorTile(*this, gemm::Operand::B,
+                       getCtaColumns() /
+                           (multicastsB() ? cluster.m / ctaGroup : 1));
 }
 TileType GemmSchedule::getAScaleTile() const {
   return TileType::get(getContext(), {getScaleBlocks(), getCtaRows()},
-                       problem.aScaleElement, Swizzle::None);
+                       problem.getElementType(gemm::Operand::AScale),
+                       Swizzle::None);
 }
 TileType GemmSchedule::getBScaleTile() const {
   return TileType::get(getContext(), {1, tileN},
-                       problem.bScaleType.getElementType(), Swizzle::None);
+                       problem.getElementType(gemm::Operand::BScale),
+                       Swizzle::None);
 }
 int64_t GemmSchedule::getNumBScales() const {
   int64_t lastStart = problem.bBlock - std::gcd(tileN, problem.bBlock);
@@ -151,10 +155,10 @@ TileType GemmSchedule::getOutputTile(int64_t rows, Type element,
   if (columns * bits % (16 * 8))
     columns = getStoredColumns();
   int64_t rowBytes = columns * bits / 8;
-  Swizzle swizzle = rowBytes == 128  ? Swizzle::B128
-                    : rowBytes == 64 ? Swizzle::B64
-                    : rowBytes == 32 ? Swizzle::B32
-                                     : Swizzle::None;
+  Swizzle swizzle = Swizzle::None;
+  for (Swizzle each : ::fp8::tensor::kSwizzles)
+    if (spanBytes(each) == rowBytes)
+      swizzle = each;
   return TileType::get(element.getContext(), {rows, columns}, element, swizzle);
 }
 StoreQueueType GemmSchedule::getStoreQueue() const {
@@ -162,37 +166,40 @@ StoreQueueType GemmSchedule::getStoreQueue() const {
                              getEpilogueWarps());
 }
 TileType GemmSchedule::getResidualTile() const {
-  return getOutputTile(getStoredRows(), problem.epilogue.residual,
+  return getOutputTile(getStoredRows(),
+                       problem.getElementType(gemm::Operand::C),
                        getOwnedColumns());
 }
 TileType GemmSchedule::getBiasTile() const {
   return TileType::get(getContext(), {1, getStoredColumns()},
-                       problem.epilogue.bias, Swizzle::None);
+                       problem.getElementType(gemm::Operand::Bias),
+                       Swizzle::None);
 }
 SmallVector<PipelineType> GemmSchedule::getAddendRings() const {
   // Two tiles of C, each some columns of the output tile, are under way. One
   // bias is: the epilogue is done with it first.
   constexpr int64_t kBiasStages = 1, kResidualStages = 2;
   SmallVector<PipelineType> rings;
-  auto add = [&](int64_t stages, StringRef name, TileType tile) {
-    rings.push_back(PipelineType::get(
-        getContext(), stages, StringAttr::get(getContext(), name), tile, 1));
+  auto add = [&](int64_t stages, gemm::Operand operand) {
+    if (problem.has(operand))
+      rings.push_back(
+          PipelineType::get(getContext(), stages,
+                            StringAttr::get(getContext(), getTileName(operand)),
+                            getBox(operand), 1));
   };
-  if (problem.epilogue.bias)
-    add(kBiasStages, "bias", getBiasTile());
-  if (problem.epilogue.residual)
-    add(kResidualStages, "c", getResidualTile());
+  add(kBiasStages, gemm::Operand::Bias);
+  add(kResidualStages, gemm::Operand::C);
   return rings;
 }
 
 LogicalResult GemmSchedule::checkRows(BlockwiseGemmOp op) const {
   // TMA copies rows of whole 16 bytes.
-  int64_t bits = problem.outputType.getIntOrFloatBitWidth();
+  Type element = problem.getElementType(gemm::Operand::D);
+  int64_t bits = element.getIntOrFloatBitWidth();
   if (tileN * bits % (16 * 8) == 0)
     return success();
   return op->emitOpError() << "tile N of " << tileN << " makes rows of "
-                           << tileN * bits / 8 << " bytes of "
-                           << problem.outputType
+                           << tileN * bits / 8 << " bytes of " << element
                            << ", but TMA copies multiples of 16 bytes; set "
                               "tile N to a multiple of "
                            << 16 * 8 / bits;
@@ -202,41 +209,40 @@ LogicalResult GemmSchedule::checkRows(BlockwiseGemmOp op) const {
 // Parameters
 //===----------------------------------------------------------------------===//
 
-Type GemmSchedule::getParameterType(GemmParameter parameter) const {
-  auto map = [&](TileType box) {
-    return TensorMapType::get(box.getContext(), box, 2 + problem.isBatch);
-  };
-  switch (parameter) {
-  case GemmParameter::AMap:
-    return map(getABox());
-  case GemmParameter::AScaleMap:
-    return map(getAScaleTile());
-  case GemmParameter::BMap:
-    return map(getBBox());
-  case GemmParameter::DMap:
-    return map(getStoreTile());
-  case GemmParameter::BScale:
-    return problem.bScaleType;
-  case GemmParameter::BScaleMap:
-    return map(getBScaleTile());
-  case GemmParameter::TilesM:
-  case GemmParameter::TilesN:
-  case GemmParameter::Blocks:
-  case GemmParameter::BatchTilesM:
-    return IndexType::get(getContext());
-  case GemmParameter::CMap:
-    return map(getResidualTile());
-  case GemmParameter::BiasMap:
-    // A batch has it in common.
-    return TensorMapType::get(getContext(), getBiasTile(), 2);
-  case GemmParameter::Beta:
-    return problem.epilogue.beta;
-  case GemmParameter::DScale:
-    return problem.epilogue.scale;
-  case GemmParameter::DRest:
-    return problem.restType;
+TileType GemmSchedule::getBox(gemm::Operand operand) const {
+  switch (operand) {
+  case gemm::Operand::A:
+    return getABox();
+  case gemm::Operand::AScale:
+    return getAScaleTile();
+  case gemm::Operand::B:
+    return getBBox();
+  case gemm::Operand::BScale:
+    return getBScaleTile();
+  case gemm::Operand::C:
+    return getResidualTile();
+  case gemm::Operand::Bias:
+    return getBiasTile();
+  case gemm::Operand::D:
+    return getStoreTile();
+  case gemm::Operand::Beta:
+  case gemm::Operand::DScale:
+    break;
   }
-  llvm_unreachable("no other parameter");
+  llvm_unreachable("TMA copies no other operand");
+}
+
+Type GemmSchedule::getParameterType(GemmParameter parameter) const {
+  auto *operand = std::get_if<gemm::Operand>(&parameter);
+  if (!operand)
+    return parameter == GemmParameter(GemmExtra::DRest)
+               ? Type(problem.getRestType())
+               : IndexType::get(getContext());
+  gemm::OperandInfo info = problem.getInfo(*operand);
+  if (!info.byTma)
+    return problem.getMemrefParameter(*operand);
+  return TensorMapType::get(getContext(), getBox(*operand),
+                            2 + (problem.isBatch && info.batched));
 }
 
 //===----------------------------------------------------------------------===//

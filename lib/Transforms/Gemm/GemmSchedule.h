@@ -27,11 +27,6 @@ class GemmSchedule : public GemmConfig {
 public:
   /// Rows of clusters' tiles that are computed together, for L2.
   static constexpr int64_t kBand = 8;
-  /// K elements that share a scale.
-  static constexpr int64_t kScaleBlock = 128;
-  /// M, N and K stay below this: coordinates are 32-bit (PTX ISA,
-  /// cp.async.bulk.tensor).
-  static constexpr int64_t kMaxExtent = int64_t(1) << 31;
   /// Answers of cluster launch control under way, and tiles that the scheduler
   /// may be ahead of the load role.
   static constexpr int64_t kWorkStages = 2;
@@ -96,10 +91,14 @@ public:
   int64_t getNumBScales() const;
   /// The ring of A and B.
   virtual PipelineType getInputRing() const = 0;
-  /// The name of an operand's tile in that ring, of the `index`th K block of a
-  /// slot.
-  std::string getTileName(StringRef operand, int64_t index) const {
-    return operand.str() + (kGroup > 1 ? std::to_string(index) : "");
+  /// The name of an operand's tile in a ring.
+  StringRef getTileName(gemm::Operand operand) const {
+    return problem.getInfo(operand).name;
+  }
+  /// The same in that ring, of the `index`th K block of a slot.
+  std::string getTileName(gemm::Operand operand, int64_t index) const {
+    return getTileName(operand).str() +
+           (kGroup > 1 ? std::to_string(index) : "");
   }
   /// True if the scales that TMA brings have a ring beside that of A and B.
   virtual bool hasScaleRing() const = 0;
@@ -165,6 +164,8 @@ protected:
   virtual std::pair<int64_t, int64_t> getRingSpace() const = 0;
 
   MLIRContext *getContext() const { return problem.getContext(); }
+  /// The tile that a copy of the operand by TMA moves.
+  TileType getBox(gemm::Operand operand) const;
   /// Some columns of a tile of D. The widest row that the 128-byte swizzle
   /// takes and that divides `multiple` columns.
   TileType getOutputTile(int64_t rows, Type element, int64_t multiple) const;

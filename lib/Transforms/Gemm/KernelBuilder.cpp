@@ -37,7 +37,7 @@ static Value getRank(OpBuilder &builder, Location loc) {
 }
 
 std::pair<Value, Value> KernelBuilder::getBlocks() {
-  Value all = argument(GemmParameter::Blocks);
+  Value all = argument(GemmExtra::Blocks);
   if (schedule.cluster.k == 1)
     return {constant(0), all};
   Value slots = arith::CeilDivUIOp::create(
@@ -106,8 +106,7 @@ KernelBuilder::Carried KernelBuilder::forEachTile(ValueRange inits,
       builder, loc, results,
       SchedulerKindAttr::get(builder.getContext(), schedule.scheduler), band,
       band && schedule.hasBandsOfColumns() ? builder.getUnitAttr() : UnitAttr(),
-      argument(GemmParameter::TilesM), argument(GemmParameter::TilesN), work,
-      inits);
+      argument(GemmExtra::TilesM), argument(GemmExtra::TilesN), work, inits);
   SmallVector<Type> types(2, builder.getIndexType());
   llvm::append_range(types, inits.getTypes());
   fillBody(op, types, [&](ValueRange arguments) {
@@ -115,7 +114,7 @@ KernelBuilder::Carried KernelBuilder::forEachTile(ValueRange inits,
     if (schedule.problem.isBatch) {
       // The grids of the products lie one below the other, each a whole number
       // of clusters high.
-      Value rows = argument(GemmParameter::BatchTilesM);
+      Value rows = argument(GemmExtra::BatchTilesM);
       batch = arith::DivUIOp::create(builder, loc, row, rows);
       row = arith::RemUIOp::create(builder, loc, row, rows);
     }
@@ -192,11 +191,11 @@ KernelBuilder::inLeadingCta(CtaGrouping grouping, ValueRange inits, Body body) {
   return fillBody(leading, inits.getTypes(), body);
 }
 
-Value KernelBuilder::loadNumber(GemmParameter parameter) {
-  if (!llvm::is_contained(schedule.problem.getParameters(), parameter))
+Value KernelBuilder::loadNumber(gemm::Operand operand) {
+  if (!schedule.problem.has(operand))
     return {};
   Value zero = constant(0);
-  return memref::LoadOp::create(builder, loc, argument(parameter),
+  return memref::LoadOp::create(builder, loc, argument(operand),
                                 ValueRange{zero, zero});
 }
 

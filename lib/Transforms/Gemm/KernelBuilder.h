@@ -66,9 +66,8 @@ protected:
   /// What the body yields if the condition holds, else `inits`.
   Carried ifThen(Value condition, ValueRange inits, Body body);
   Carried inLeadingCta(CtaGrouping grouping, ValueRange inits, Body body);
-  /// The number that the memref of a parameter holds; null if the problem has
-  /// no such parameter.
-  Value loadNumber(GemmParameter parameter);
+  /// The number that an operand holds; null if the problem has no such operand.
+  Value loadNumber(gemm::Operand operand);
   /// Runs the body unless the factor is 0, when `inits` pass. The body gives
   /// values of their types back. Without a factor it always runs.
   Carried unlessZero(Value factor, ValueRange inits, Body body);

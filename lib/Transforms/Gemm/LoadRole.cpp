@@ -22,8 +22,10 @@ public:
   void build(ValueRange ends);
 
 private:
-  void load(Value map, ValueRange coordinates, Value stage, StringRef name,
-            std::optional<ClusterAxis> multicast);
+  /// Copies the operand's box at `coordinates`, for the `index`th K block of a
+  /// slot.
+  void load(gemm::Operand operand, ValueRange coordinates, Value stage,
+            int64_t index, std::optional<ClusterAxis> multicast = {});
   /// The slot of K block `block` and those that share it, of A from row `m` on
   /// and of B from row `n` on; with their scales where these share the ring.
   Carried loadBlocks(Value end, Value block, Value m, Value n, Value column);
@@ -41,11 +43,12 @@ private:
 
 } // namespace
 
-void LoadRole::load(Value map, ValueRange coordinates, Value stage,
-                    StringRef name, std::optional<ClusterAxis> multicast) {
+void LoadRole::load(gemm::Operand operand, ValueRange coordinates, Value stage,
+                    int64_t index, std::optional<ClusterAxis> multicast) {
   auto axis = multicast ? ClusterAxisAttr::get(builder.getContext(), *multicast)
                         : ClusterAxisAttr();
-  TmaLoadOp::create(builder, loc, map, coordinates, stage,
+  std::string name = schedule.getTileName(operand, index);
+  TmaLoadOp::create(builder, loc, argument(operand), coordinates, stage,
                     builder.getStringAttr(name), axis);
 }
 
@@ -61,10 +64,8 @@ KernelBuilder::Carried LoadRole::loadBlocks(Value end, Value block, Value m,
       Value k = scaled(block, schedule.tileK);
       if (schedule.bringsBScales())
         loadBScales(stages[0], block, i);
-      load(argument(GemmParameter::AMap), place(m, k), stages[0],
-           schedule.getTileName("a", i), aAxis);
-      load(argument(GemmParameter::BMap), place(n, k), stages[0],
-           schedule.getTileName("b", i), bAxis);
+      load(gemm::Operand::A, place(m, k), stages[0], i, aAxis);
+      load(gemm::Operand::B, place(n, k), stages[0], i, bAxis);
       if (!schedule.hasScaleRing())
         loadScales(stages[0], block, m, column, i);
     }
@@ -74,12 +75,10 @@ KernelBuilder::Carried LoadRole::loadBlocks(Value end, Value block, Value m,
 
 void LoadRole::loadScales(Value stage, Value first, Value m, Value column,
                           int64_t index) {
-  load(argument(GemmParameter::AScaleMap), place(first, m), stage,
-       schedule.getTileName("a_scale", index), std::nullopt);
+  load(gemm::Operand::AScale, place(first, m), stage, index);
   if (schedule.problem.hasColumnScales())
-    load(argument(GemmParameter::BScaleMap),
-         place(first, scaled(column, schedule.tileN)), stage,
-         schedule.getTileName("b_scale", index), std::nullopt);
+    load(gemm::Operand::BScale, place(first, scaled(column, schedule.tileN)),
+         stage, index);
 }
 
 void LoadRole::loadBScales(Value stage, Value block, int64_t index) {
@@ -88,11 +87,11 @@ void LoadRole::loadBScales(Value stage, Value block, int64_t index) {
   Value exists;
   if (schedule.kGroup > 1)
     exists = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult,
-                                   block, argument(GemmParameter::Blocks));
+                                   block, argument(GemmExtra::Blocks));
   for (auto [column, row] : llvm::enumerate(bScaleRows))
     LoadElementOp::create(
-        builder, loc, argument(GemmParameter::BScale), place(row, block), stage,
-        schedule.getTileName("b_scale", index), column, exists);
+        builder, loc, argument(gemm::Operand::BScale), place(row, block), stage,
+        schedule.getTileName(gemm::Operand::BScale, index), column, exists);
 }
 
 Value LoadRole::getBRow(Value row, Value column) {

@@ -46,8 +46,11 @@ KernelBuilder::Carried MmaRole::buildLoop(ValueRange inits) {
     return stageScope<PerKStageOp>(
         inner, {}, [&](ValueRange stages) -> Carried {
           Value accumulator = AccumulatorOp::create(builder, loc, stages[0]);
-          Value a = TileOp::create(builder, loc, stages[1], "a");
-          Value b = TileOp::create(builder, loc, stages[1], "b");
+          auto tile = [&](gemm::Operand operand) -> Value {
+            return TileOp::create(builder, loc, stages[1],
+                                  schedule.getTileName(operand));
+          };
+          Value a = tile(gemm::Operand::A), b = tile(gemm::Operand::B);
           MmaOp::create(builder, loc, accumulator, a, b,
                         /*accumulate=*/Value());
           return {};

@@ -112,8 +112,8 @@ SmallVector<Value> MultiplyRole::readScales(Value stage, int64_t index,
                                             BScales &scales) {
   if (schedule.problem.hasColumnScales())
     return {};
-  Value tile = TileOp::create(builder, loc, stage,
-                              schedule.getTileName("b_scale", index));
+  Value tile = TileOp::create(
+      builder, loc, stage, schedule.getTileName(gemm::Operand::BScale, index));
   SmallVector<Value> ofRows;
   for (int64_t i = 0; i < schedule.getNumBScales(); ++i)
     ofRows.push_back(ReadElementOp::create(builder, loc, tile, i));
@@ -195,17 +195,18 @@ KernelBuilder::Carried MultiplyRole::multiplySlot(Value stage, Value sums,
   SmallVector<SmallVector<Value>> bScales;
   for (int64_t i = 0; i < schedule.kGroup; ++i)
     bScales.push_back(bScalesOf(stage, i));
-  auto tile = [&](StringRef operand, int64_t product) -> Value {
+  auto tile = [&](gemm::Operand operand, int64_t product) -> Value {
     return TileOp::create(builder, loc, stage,
                           schedule.getTileName(operand, product / parts));
   };
   // Parts of a block, one block after another.
   SmallVector<Value> aScales, bRows;
   auto start = [&](int64_t product) -> Value {
-    Value a = tile("a", product), b = tile("b", product);
-    aScales.push_back(tile("a_scale", product));
+    Value a = tile(gemm::Operand::A, product),
+          b = tile(gemm::Operand::B, product);
+    aScales.push_back(tile(gemm::Operand::AScale, product));
     bRows.push_back(schedule.problem.hasColumnScales()
-                        ? tile("b_scale", product)
+                        ? tile(gemm::Operand::BScale, product)
                         : Value());
     return WarpgroupMmaOp::create(builder, loc, pendingType, a, b,
                                   /*accumulator=*/Value(), product % parts);

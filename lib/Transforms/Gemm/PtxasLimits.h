@@ -25,9 +25,10 @@ inline constexpr int64_t kRowBesideAddends = 112;
 
 /// The columns of a row that a thread can sum. ptxas keeps loads of several
 /// addends, or of f32 ones, in flight.
-inline int64_t getMostColumns(const GemmEpilogue &epilogue) {
-  bool takesMore = (epilogue.residual && epilogue.residual.isF32()) ||
-                   (epilogue.hasAddends() && epilogue.function);
+inline int64_t getMostColumns(const GemmProblem &problem) {
+  Type c = problem.getElementType(gemm::Operand::C);
+  bool takesMore =
+      (c && c.isF32()) || (problem.hasAddends() && problem.function);
   return takesMore ? kRowBesideAddends : kRow;
 }
 
@@ -35,20 +36,20 @@ inline int64_t getMostColumns(const GemmEpilogue &epilogue) {
 /// earlier where a thread holds more than two B scales or computes a function,
 /// and where two threads share a row, since each has fewer registers.
 inline bool spillsRow(int64_t columns, bool sharesRow, int64_t bScales,
-                      const GemmEpilogue &epilogue) {
+                      const GemmProblem &problem) {
   constexpr int64_t kMost = 160, kMostBesideMore = 128, kMostShared = 80;
-  return columns > (sharesRow                          ? kMostShared
-                    : bScales > 2 || epilogue.function ? kMostBesideMore
-                                                       : kMost);
+  return columns > (sharesRow                         ? kMostShared
+                    : bScales > 2 || problem.function ? kMostBesideMore
+                                                      : kMost);
 }
 
 /// Whether sums stay in place where two loops add to them. One loop keeps more
 /// than 128 a thread. Two keep 128 unless an epilogue follows or a tile has two
 /// B scales: 7 of 60 such kernels spilled.
 inline bool keepsSumsInTwoLoops(int64_t columns, int64_t bScales,
-                                const GemmEpilogue &epilogue) {
+                                const GemmProblem &problem) {
   return columns < 128 ||
-         (columns == 128 && epilogue.isEmpty() && bScales == 1);
+         (columns == 128 && problem.storesSums() && bScales == 1);
 }
 
 /// With so few columns a thread, ptxas starts so many loads of two unrolled

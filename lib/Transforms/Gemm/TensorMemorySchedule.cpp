@@ -43,13 +43,12 @@ void TensorMemorySchedule::addCandidates(const CandidateSink &add,
 //===----------------------------------------------------------------------===//
 
 int64_t TensorMemorySchedule::getEpilogueWarps() const {
-  int64_t most = ptxas::getMostColumns(problem.epilogue);
+  int64_t most = ptxas::getMostColumns(problem);
   return getCtaRows() == 128 && tileN > most ? 8 : 4;
 }
 int64_t TensorMemorySchedule::getNumWarps() const {
   int64_t loadAndMma = 2;
-  return getEpilogueWarps() + loadAndMma + isDynamic() +
-         problem.epilogue.hasAddends();
+  return getEpilogueWarps() + loadAndMma + isDynamic() + problem.hasAddends();
 }
 FragmentType TensorMemorySchedule::getFragment() const {
   return FragmentType::get(
@@ -59,7 +58,7 @@ FragmentType TensorMemorySchedule::getFragment() const {
 }
 bool TensorMemorySchedule::spills() const {
   return ptxas::spillsRow(getFragment().getColumnsPerThread(), sharesRows(),
-                          getNumBScales(), problem.epilogue);
+                          getNumBScales(), problem);
 }
 
 //===----------------------------------------------------------------------===//
@@ -71,19 +70,24 @@ OutputPipelineType TensorMemorySchedule::getAccumulatorRing() const {
                                  Float32Type::get(getContext()), ctaGroup);
 }
 PipelineType TensorMemorySchedule::getInputRing() const {
-  auto name = [&](StringRef operand) {
-    return StringAttr::get(getContext(), operand);
+  auto name = [&](gemm::Operand operand) {
+    return StringAttr::get(getContext(), getTileName(operand));
   };
-  return PipelineType::get(getContext(), stages, {name("a"), name("b")},
+  return PipelineType::get(getContext(), stages,
+                           {name(gemm::Operand::A), name(gemm::Operand::B)},
                            {getATile(), getBTile()}, ctaGroup);
 }
 PipelineType TensorMemorySchedule::getScaleRing() const {
-  SmallVector<StringAttr> names{StringAttr::get(getContext(), "a_scale")};
-  SmallVector<TileType> tiles{getAScaleTile()};
+  SmallVector<StringAttr> names;
+  SmallVector<TileType> tiles;
+  auto add = [&](gemm::Operand operand) {
+    names.push_back(StringAttr::get(getContext(), getTileName(operand)));
+    tiles.push_back(getBox(operand));
+  };
+  add(gemm::Operand::AScale);
   if (!problem.hasColumnScales())
     return PipelineType::get(getContext(), kScaleStages, names, tiles, 1);
-  names.push_back(StringAttr::get(getContext(), "b_scale"));
-  tiles.push_back(getBScaleTile());
+  add(gemm::Operand::BScale);
   return PipelineType::get(getContext(), stages, names, tiles, 1);
 }
 int64_t TensorMemorySchedule::getScaleGroup() const {
@@ -102,7 +106,7 @@ int64_t TensorMemorySchedule::getScaleGroup() const {
 bool TensorMemorySchedule::hasWholeGroups() const {
   return !sharesRows() &&
          ptxas::keepsSumsInTwoLoops(getFragment().getColumnsPerThread(),
-                                    getNumBScales(), problem.epilogue);
+                                    getNumBScales(), problem);
 }
 std::pair<int64_t, int64_t> TensorMemorySchedule::getRingSpace() const {
   int64_t perStage = getATile().getSizeInBytes() + getBTile().getSizeInBytes();
@@ -121,7 +125,8 @@ int64_t TensorMemorySchedule::getOwnedColumns() const {
   return getFragment().getColumnsPerThread();
 }
 TileType TensorMemorySchedule::getStoreTile() const {
-  return getOutputTile(getFragment().getRowsPerWarp(), problem.outputType,
+  return getOutputTile(getFragment().getRowsPerWarp(),
+                       problem.getElementType(gemm::Operand::D),
                        getOwnedColumns());
 }
 int64_t TensorMemorySchedule::getStoreDepth() const {
@@ -158,13 +163,15 @@ LogicalResult TensorMemorySchedule::checkChunks(BlockwiseGemmOp op) const {
   int64_t columns = fragment.getColumnsPerThread();
   // Two lanes of a warp that share a row can fill it together (Q2).
   bool fillTogether = fragment.getLayout() == FragmentLayout::LaneHalves;
-  Type bScale =
-      problem.hasColumnScales() ? problem.bScaleType.getElementType() : Type();
+  auto element = [&](gemm::Operand operand, bool isTaken = true) {
+    return isTaken ? problem.getElementType(operand) : Type();
+  };
   std::pair<Type, StringRef> uses[] = {
-      {fillTogether ? Type() : problem.outputType, "stores D"},
-      {bScale, "reads B scales"},
-      {problem.epilogue.residual, "reads the residual"},
-      {problem.epilogue.bias, "reads the bias"}};
+      {element(gemm::Operand::D, !fillTogether), "stores D"},
+      {element(gemm::Operand::BScale, problem.hasColumnScales()),
+       "reads B scales"},
+      {element(gemm::Operand::C), "reads the residual"},
+      {element(gemm::Operand::Bias), "reads the bias"}};
   for (auto [element, use] : uses) {
     int64_t chunk = element ? 16 * 8 / element.getIntOrFloatBitWidth() : 1;
     if (columns % chunk)

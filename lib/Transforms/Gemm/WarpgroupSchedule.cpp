@@ -34,7 +34,7 @@ void WarpgroupSchedule::addCandidates(const CandidateSink &add,
                    llvm::divideCeil(extents.n, tileN);
     for (int64_t k : {2, 4, 8})
       if (tiles * k <= chip.machine->multiprocessors &&
-          extents.k >= k * kLeastBlocks * kScaleBlock)
+          extents.k >= k * kLeastBlocks * gemm::kScaleBlock)
         add(makeCandidate(tileM, tileN, {1, 1, k}));
   };
   // No clusters but those: on an H200 they gained 1 to 6 % on some shapes and
@@ -63,7 +63,7 @@ void WarpgroupSchedule::addCandidates(const CandidateSink &add,
 
 int64_t WarpgroupSchedule::getNumWarps() const {
   int64_t load = 1;
-  int64_t warps = getEpilogueWarps() + load + problem.epilogue.hasAddends();
+  int64_t warps = getEpilogueWarps() + load + problem.hasAddends();
   // Three warpgroups deal registers out, and so are whole.
   return warps > 8 ? llvm::alignTo(warps, 4) : warps;
 }
@@ -104,30 +104,30 @@ void WarpgroupSchedule::describe(tuning::KernelShape &shape) const {
 
 bool WarpgroupSchedule::bringsBScales() const {
   return !problem.hasColumnScales() &&
-         problem.bScaleType.getElementType().isF32() &&
+         problem.getElementType(gemm::Operand::BScale).isF32() &&
          (tileM <= 64 || (tileM == 128 && tileN > 64 && tileN <= 128));
 }
 TileType WarpgroupSchedule::getBScalesTile() const {
   // Rows of tiles are multiples of 16 bytes.
-  return TileType::get(getContext(),
-                       {1, int64_t(llvm::alignTo(getNumBScales(), 4))},
-                       problem.bScaleType.getElementType(), Swizzle::None);
+  return TileType::get(
+      getContext(), {1, int64_t(llvm::alignTo(getNumBScales(), 4))},
+      problem.getElementType(gemm::Operand::BScale), Swizzle::None);
 }
 PipelineType WarpgroupSchedule::getInputRing() const {
   SmallVector<StringAttr> names;
   SmallVector<TileType> tiles;
-  auto add = [&](StringRef operand, int64_t block, TileType tile) {
+  auto add = [&](gemm::Operand operand, int64_t block, TileType tile) {
     names.push_back(StringAttr::get(getContext(), getTileName(operand, block)));
     tiles.push_back(tile);
   };
   for (int64_t block = 0; block < kGroup; ++block) {
-    add("a", block, getATile());
-    add("b", block, getBTile());
-    add("a_scale", block, getAScaleTile());
+    add(gemm::Operand::A, block, getATile());
+    add(gemm::Operand::B, block, getBTile());
+    add(gemm::Operand::AScale, block, getAScaleTile());
     if (problem.hasColumnScales())
-      add("b_scale", block, getBScaleTile());
+      add(gemm::Operand::BScale, block, getBScaleTile());
     if (bringsBScales())
-      add("b_scale", block, getBScalesTile());
+      add(gemm::Operand::BScale, block, getBScalesTile());
   }
   return PipelineType::get(getContext(), stages, names, tiles, ctaGroup);
 }
@@ -137,7 +137,7 @@ ExchangeType WarpgroupSchedule::getExchange() const {
 bool WarpgroupSchedule::hasWholeGroups() const {
   return getEpilogueWarps() == 4 &&
          ptxas::keepsSumsInTwoLoops(getFragment().getColumnsPerThread(),
-                                    getNumBScales(), problem.epilogue);
+                                    getNumBScales(), problem);
 }
 std::pair<int64_t, int64_t> WarpgroupSchedule::getRingSpace() const {
   int64_t fixed = getFixedSpace();
@@ -160,9 +160,9 @@ int64_t WarpgroupSchedule::getStoredColumns() const {
 TileType WarpgroupSchedule::getStoreTile() const {
   // What a warp has of a part of a swapped product.
   constexpr int64_t kWarpColumns = 16;
-  return swapsOperands()
-             ? getOutputTile(getStoredRows(), problem.outputType, kWarpColumns)
-             : getOutputTile(kMmaRows, problem.outputType, getOwnedColumns());
+  Type element = problem.getElementType(gemm::Operand::D);
+  return swapsOperands() ? getOutputTile(getStoredRows(), element, kWarpColumns)
+                         : getOutputTile(kMmaRows, element, getOwnedColumns());
 }
 int64_t WarpgroupSchedule::getStoreDepth() const {
   // Tiles a warp of the store queue; a warpgroup has up to twice as many. All
@@ -189,7 +189,8 @@ int64_t WarpgroupSchedule::getBand() const {
 
 LogicalResult WarpgroupSchedule::checkSplit(BlockwiseGemmOp op,
                                             const chip::Chip &chip) const {
-  int64_t bits = problem.outputType.getIntOrFloatBitWidth();
+  Type element = problem.getElementType(gemm::Operand::D);
+  int64_t bits = element.getIntOrFloatBitWidth();
   if (swapsOperands() && tileM % (8 * cluster.k))
     return emitNoKernel(op, chip)
            << "each of the " << cluster.k
@@ -202,8 +203,7 @@ LogicalResult WarpgroupSchedule::checkSplit(BlockwiseGemmOp op,
            << "each of the " << cluster.k
            << " CTAs that divide K stores a share of tile N, which must be a "
               "multiple of 8 columns and of 16 bytes, but tile N has "
-           << tileN << " columns of " << problem.outputType
-           << "; set it to a multiple of "
+           << tileN << " columns of " << element << "; set it to a multiple of "
            << std::max<int64_t>(8, 16 * 8 / bits) * cluster.k;
   return success();
 }
