@@ -86,7 +86,7 @@ void mlir::fp8::placeFences(FunctionOpInterface kernel) {
   for (Operation *place : findPlaces(kernel)) {
     if (hasFence(place))
       continue;
-    LDBG() << "a fence in front of '" << place->getName() << "' at "
+    LDBG() << "a fence before '" << place->getName() << "' at "
            << place->getLoc();
     OpBuilder builder(place);
     FenceAsyncProxyOp::create(builder, place->getLoc());
@@ -97,7 +97,7 @@ LogicalResult mlir::fp8::checkFences(FunctionOpInterface kernel) {
   for (Operation *place : findPlaces(kernel))
     if (!hasFence(place))
       return place->emitOpError()
-             << "needs an fp8.fence_async_proxy in front of it, since TMA "
+             << "needs an fp8.fence_async_proxy before it, since TMA "
                 "overwrites what threads have read; run --fp8-place-fences";
   return success();
 }

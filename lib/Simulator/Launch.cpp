@@ -83,7 +83,8 @@ private:
       blocks *= grid[i];
       if (entry.requiredClusterDim[i] &&
           entry.requiredClusterDim[i] != cluster[i])
-        return fail("the cluster must be what .reqnctapercluster says");
+        return fail(
+            "the cluster must have the dimensions of .reqnctapercluster");
     }
     if (threads > 1024)
       return fail("a block has at most 1024 threads, not " +
@@ -95,13 +96,13 @@ private:
                     entry.maxThreads[2];
     if (most && threads > most)
       return fail("the block has " + std::to_string(threads) +
-                  " threads, .maxntid allows " + std::to_string(most));
+                  " threads, but .maxntid allows " + std::to_string(most));
     if (entry.requiredThreads[0] && entry.requiredThreads != block)
-      return fail("the block must be what .reqntid says");
+      return fail("the block must have the dimensions of .reqntid");
     if (arguments.size() != entry.parameters.size())
       return fail("kernel '" + entry.name + "' takes " +
                   std::to_string(entry.parameters.size()) +
-                  " parameters, the launch passes " +
+                  " parameters, but the launch passes " +
                   std::to_string(arguments.size()));
     return true;
   }
@@ -113,7 +114,7 @@ private:
         continue;
       if (variable.isExtern)
         return fail("variable '" + variable.name +
-                    "' is extern, and nothing defines it");
+                    "' is extern, but nothing defines it");
       auto address =
           device.allocate(variable.name, variable.size,
                           {variable.space == ast::Space::Const, false});
@@ -129,7 +130,7 @@ private:
           !device.write(*address, given->second.data(), given->second.size()))
         return fail("variable '" + variable.name + "' has " +
                     std::to_string(variable.size) +
-                    " bytes, the launch gives it " +
+                    " bytes, but the launch gives it " +
                     std::to_string(given->second.size()));
     }
     for (const Program::Global &global : program.globals)
@@ -142,7 +143,7 @@ private:
         if (!target)
           return fail("the initialiser of '" + global.variable->name +
                       "' names '" + relocation.symbol +
-                      "', which is no variable of the module");
+                      "', which is not a variable of the module");
         device.write(global.address + relocation.offset, &target,
                      global.variable->elementBytes);
       }
@@ -159,13 +160,13 @@ private:
     if (config.dynamicSharedBytes > options.sharedMemoryLimit ||
         used > options.sharedMemoryLimit)
       return fail("a CTA would use " + std::to_string(used) +
-                  " bytes of shared memory, the limit is " +
+                  " bytes of shared memory, but the limit is " +
                   std::to_string(options.sharedMemoryLimit));
     constexpr uint64_t localLimit =
         512 * 1024; // CUDA C++ Programming Guide, technical specifications
     if (program.localBytes > localLimit)
       return fail("a thread would use " + std::to_string(program.localBytes) +
-                  " bytes of local memory, the limit is " +
+                  " bytes of local memory, but the limit is " +
                   std::to_string(localLimit));
     return checkThreads();
   }
@@ -183,9 +184,10 @@ private:
     if (bytes <= limit)
       return true;
     return fail("the threads of a cluster would use " + std::to_string(bytes) +
-                    " bytes of registers and local memory, the simulator's "
+                    " bytes of registers and local memory, but the simulator's "
                     "limit is " +
-                    std::to_string(limit) + "; declare fewer",
+                    std::to_string(limit) +
+                    "; declare fewer registers or less local memory",
                 ErrorKind::LimitExceeded);
   }
 
@@ -199,7 +201,7 @@ private:
         if (bytes->size() != parameter.sizeBytes)
           return fail("parameter '" + parameter.name + "' has " +
                       std::to_string(parameter.sizeBytes) +
-                      " bytes, the launch passes " +
+                      " bytes, but the launch passes " +
                       std::to_string(bytes->size()));
         if (!bytes->empty())
           std::memcpy(target, bytes->data(), bytes->size());
@@ -208,8 +210,8 @@ private:
       const TensorMap &map = std::get<TensorMap>(arguments[i].get());
       if (parameter.sizeBytes != 128 || parameter.alignBytes < 64)
         return fail("parameter '" + parameter.name +
-                    "' takes a tensor map and must have 128 bytes aligned to "
-                    "at least 64, it has " +
+                    "' takes a tensor map, so it must have 128 bytes aligned "
+                    "to at least 64, but it has " +
                     std::to_string(parameter.sizeBytes) + " aligned to " +
                     std::to_string(parameter.alignBytes));
       if (std::optional<std::string> broken = map.validate())

@@ -40,10 +40,10 @@ static bool isFloatingPoint(ElementType type) {
 std::optional<std::string> TensorMap::validate() const {
   auto number = [](uint64_t value) { return std::to_string(value); };
   if (rank < 1 || rank > 5)
-    return "tensor map has rank " + number(rank) + ", the rule is 1 to 5";
+    return "tensor map has rank " + number(rank) + "; the rule is 1 to 5";
   if (interleave != Interleave::None && rank < 3)
     return "tensor map is interleaved with rank " + number(rank) +
-           ", the rule is rank 3 to 5";
+           "; the rule is rank 3 to 5";
   uint64_t align = interleave == Interleave::B32 ? 32 : 16;
   if (globalAddress % align)
     return "tensor map's global address is not a multiple of " + number(align) +
@@ -55,18 +55,18 @@ std::optional<std::string> TensorMap::validate() const {
     std::string which = "dimension " + number(i);
     if (dims[i] < 1 || dims[i] > uint64_t(1) << 32)
       return "tensor map's " + which + " has extent " + number(dims[i]) +
-             ", the rule is 1 to 2^32";
+             "; the rule is 1 to 2^32";
     if (box[i] < 1 || box[i] > 256)
       return "tensor map's box is " + number(box[i]) + " in " + which +
-             ", the rule is 1 to 256";
+             "; the rule is 1 to 256";
     if (elementStrides[i] < 1 || elementStrides[i] > 8)
       return "tensor map's element stride is " + number(elementStrides[i]) +
-             " in " + which + ", the rule is 1 to 8";
+             " in " + which + "; the rule is 1 to 8";
     if (i + 1 == rank)
       break;
     if (strides[i] % align)
       return "tensor map's stride of dimension " + number(i + 1) + " is " +
-             number(strides[i]) + " bytes, the rule is a multiple of " +
+             number(strides[i]) + " bytes; the rule is a multiple of " +
              number(align);
     if (strides[i] >= uint64_t(1) << 40)
       return "tensor map's stride of dimension " + number(i + 1) +
@@ -76,16 +76,16 @@ std::optional<std::string> TensorMap::validate() const {
   if (interleave == Interleave::None) {
     if (inner % 16)
       return "tensor map's box is " + number(inner) +
-             " bytes in dimension 0, the rule is a multiple of 16";
+             " bytes in dimension 0; the rule is a multiple of 16";
     if (swizzle != Swizzle::None && inner > spanBytes(swizzle))
       return "tensor map's box is " + number(inner) +
-             " bytes in dimension 0, the rule is at most the swizzle's " +
+             " bytes in dimension 0; the rule is at most the swizzle's " +
              number(spanBytes(swizzle));
   } else if (interleave == Interleave::B32 && swizzle != Swizzle::B32) {
     return "tensor map with 32-byte interleave needs the 32-byte swizzle";
   }
   if (oobFill == OobFill::NaN && !isFloatingPoint(elementType))
-    return "tensor map fills with NaN, the rule is a floating-point element "
+    return "tensor map fills with NaN, which needs a floating-point element "
            "type";
   return std::nullopt;
 }

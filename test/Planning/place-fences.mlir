@@ -3,8 +3,8 @@
 // RUN: FileCheck %s --check-prefix=LOG < %t.log
 
 // Once each, although the pass ran twice.
-// LOG: a fence in front of 'fp8.release'
-// LOG: a fence in front of 'fp8.arrive'
+// LOG: a fence before 'fp8.release'
+// LOG: a fence before 'fp8.arrive'
 // LOG-NOT: a fence
 
 !row = !fp8.tile<1x128xf32>

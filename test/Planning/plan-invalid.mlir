@@ -66,7 +66,7 @@ gpu.module @kernels {
       %row = fp8.tile %stage["s"] : !fp8.consumer_stage<!ring>
       %x = fp8.read_element %row[0] : !row
       memref.store %x, %out[%c0] : memref<?xf32>
-      // expected-error @+1 {{needs an fp8.fence_async_proxy in front of it, since TMA overwrites what threads have read; run --fp8-place-fences}}
+      // expected-error @+1 {{needs an fp8.fence_async_proxy before it, since TMA overwrites what threads have read; run --fp8-place-fences}}
       %next = fp8.release %stage {fp8.plan = #fp8.stage_plan<used_by_threads, loaded_by_threads, overwritten_by_tma>} : !fp8.consumer_stage<!ring>
       fp8.close %next : !fp8.consumer<!ring>
     }

@@ -121,7 +121,7 @@ TEST(GemmFault, CtaEndsWithStoreInFlight) {
                   "");
   text = replaced(text, "  @%p5 cp.async.bulk.wait_group 0;\n", "");
   std::string report = expectFault(text, {ErrorKind::WorkInFlight});
-  EXPECT_THAT(report, HasSubstr("the CTA ends and nothing has waited for"));
+  EXPECT_THAT(report, HasSubstr("the CTA ends, but nothing has waited for"));
   expectUnseenAtIssue(text);
 }
 
@@ -129,7 +129,7 @@ TEST(GemmFault, MissingProxyFence) {
   std::string text =
       replaced(gemmKernel(), "  fence.proxy.async.shared::cta;\n", "");
   std::string report = expectFault(text, {ErrorKind::MissingProxyFence});
-  EXPECT_THAT(report, HasSubstr("no fence.proxy.async stands between"));
+  EXPECT_THAT(report, HasSubstr("no fence.proxy.async between the two"));
 }
 
 TEST(GemmFault, MissingMbarrierInitFence) {
@@ -220,7 +220,7 @@ TEST(GemmFault, MissingDealloc) {
 TEST(GemmFault, WrongInstructionDescriptor) {
   EXPECT_THAT(expectFault(replaced(gemmKernel(), "0x08200010", "0x0c200010"),
                           {ErrorKind::BadDescriptor}),
-              HasSubstr("M is 192, the rule is 64 or 128"));
+              HasSubstr("M is 192; the rule is 64 or 128"));
   EXPECT_THAT(expectFault(replaced(gemmKernel(), "0x08200010", "0x08200030"),
                           {ErrorKind::BadDescriptor}),
               HasSubstr("the D format is 3"));

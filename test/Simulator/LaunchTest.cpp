@@ -38,9 +38,9 @@ TEST(Launch, ChecksTheConfiguration) {
   std::vector<KernelArgument> argument{KernelArgument::value(uint32_t(1))};
   EXPECT_EQ(errorOf(text, {}, argument), "");
   EXPECT_THAT(errorOf(text),
-              HasSubstr("takes 1 parameters, the launch passes 0"));
+              HasSubstr("takes 1 parameters, but the launch passes 0"));
   EXPECT_THAT(errorOf(text, {}, {KernelArgument::value(uint64_t(1))}),
-              HasSubstr("has 4 bytes, the launch passes 8"));
+              HasSubstr("has 4 bytes, but the launch passes 8"));
   LaunchConfig config;
   config.block = {1025, 1, 1};
   EXPECT_THAT(errorOf(text, config, argument),
@@ -52,8 +52,9 @@ TEST(Launch, ChecksTheConfiguration) {
               HasSubstr("not a multiple of the cluster"));
   config.cluster = {1, 1, 1};
   config.dynamicSharedBytes = 300000;
-  EXPECT_THAT(errorOf(text, config, argument),
-              HasSubstr("300000 bytes of shared memory, the limit is 232448"));
+  EXPECT_THAT(
+      errorOf(text, config, argument),
+      HasSubstr("300000 bytes of shared memory, but the limit is 232448"));
   Device device;
   EXPECT_THAT(launch(device, parseOk(text), "nobody", {}, {}).str(),
               HasSubstr("no kernel 'nobody'"));
@@ -81,9 +82,9 @@ TEST(Launch, GivesVariablesTheirFirstBytes) {
   device.read(out, &value, 8);
   EXPECT_EQ(value, 0x0807060504030201u);
   variables["given"].resize(17);
-  EXPECT_THAT(run(),
-              HasSubstr("variable 'given' has 16 bytes, the launch gives "
-                        "it 17"));
+  EXPECT_THAT(
+      run(),
+      HasSubstr("variable 'given' has 16 bytes, but the launch gives it 17"));
 }
 
 TEST(Launch, Limits) {
@@ -101,7 +102,7 @@ TEST(Launch, Limits) {
   config.block = {1024, 1, 1};
   EXPECT_THAT(
       errorOf(kernel("", ".reg .b32 %r<200000>; ret;"), config, {}, options),
-      HasSubstr("bytes of registers and local memory, the simulator's "
+      HasSubstr("bytes of registers and local memory, but the simulator's "
                 "limit is 1073741824"));
   Device device(1000);
   EXPECT_TRUE(device.allocate("a", 600));
@@ -135,9 +136,10 @@ TEST(Launch, UnknownInstructionsAreNamedInFull) {
   EXPECT_THAT(
       unsupported("tcgen05.alloc.cta_group::2.sync.aligned.b32 [%d0], 32; "
                   "tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r0, 32;"),
-      HasSubstr("has another .cta_group than an earlier tcgen05 instruction"));
+      HasSubstr(
+          "has a different .cta_group from an earlier tcgen05 instruction"));
   EXPECT_THAT(unsupported("call foo;"),
-              HasSubstr("calls are not supported, and this one is of 'foo'"));
+              HasSubstr("calls 'foo', but calls are not supported"));
   EXPECT_THAT(unsupported("frobnicate.b32 %r0;"),
               HasSubstr("unknown instruction 'frobnicate.b32'"));
 }
@@ -159,8 +161,8 @@ TEST(Launch, CallsOfTheDriverAreNamedAndNothingElse) {
                                "(.param .b64 a, .param .b64 b);\n");
   };
   for (auto [name, cure] :
-       {std::pair{"vprintf", "'; leave out gpu.printf or printf"},
-        std::pair{"__assertfail", "'; leave out the assertion"}}) {
+       {std::pair{"vprintf", "'; remove gpu.printf or printf"},
+        std::pair{"__assertfail", "'; remove the assertion"}}) {
     std::string error = errorOf(call(name));
     EXPECT_THAT(error, HasSubstr("'call.uni': the simulator has no function '" +
                                  std::string(name) + cure));

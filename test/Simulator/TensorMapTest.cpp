@@ -37,7 +37,7 @@ TEST(TensorMap, AcceptsWhatTheDriverAccepts) {
 
 TEST(TensorMap, NamesTheBrokenRule) {
   EXPECT_THAT(broken([](TensorMap &m) { m.rank = 0; }),
-              HasSubstr("rank 0, the rule is 1 to 5"));
+              HasSubstr("rank 0; the rule is 1 to 5"));
   EXPECT_THAT(broken([](TensorMap &m) { m.rank = 6; }), HasSubstr("rank 6"));
   EXPECT_THAT(broken([](TensorMap &m) { m.globalAddress = 8; }),
               HasSubstr("not a multiple of 16"));
@@ -46,7 +46,7 @@ TEST(TensorMap, NamesTheBrokenRule) {
   EXPECT_THAT(broken([](TensorMap &m) { m.dims[0] = (uint64_t(1) << 32) + 1; }),
               HasSubstr("1 to 2^32"));
   EXPECT_THAT(broken([](TensorMap &m) { m.strides[0] = 250; }),
-              HasSubstr("250 bytes, the rule is a multiple of 16"));
+              HasSubstr("250 bytes; the rule is a multiple of 16"));
   EXPECT_THAT(broken([](TensorMap &m) { m.strides[0] = uint64_t(1) << 40; }),
               HasSubstr("not below 2^40"));
   EXPECT_THAT(broken([](TensorMap &m) { m.box[1] = 257; }),

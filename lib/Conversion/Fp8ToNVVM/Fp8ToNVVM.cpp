@@ -117,10 +117,9 @@ static LogicalResult updateCluster(gpu::LaunchFuncOp launch, int64_t size) {
         stated.getSExtValue() != expected)
       return launch.emitOpError()
              << "starts clusters of " << stated.getSExtValue()
-             << " CTAs along an axis where those of its kernel have "
-             << expected << "; clusters lie along x, and '"
-             << Fp8Dialect::kClusterAttrName
-             << "' says how many CTAs they have";
+             << " CTAs along an axis where its kernel's clusters have "
+             << expected << "; clusters extend along x, and '"
+             << Fp8Dialect::kClusterAttrName << "' states their number of CTAs";
     expected = 1;
   }
   return success();
@@ -143,24 +142,23 @@ static LogicalResult updateLaunch(gpu::LaunchFuncOp launch,
                                     << "starts " << stated.getSExtValue()
                                     << " threads, but ";
     if (int64_t idle = plan.idleWarps)
-      return diagnostic << "its kernel has " << threads << ": the "
-                        << plan.warps - idle
-                        << " warps of its roles are filled up with " << idle
-                        << " idle ones to whole warpgroups, which hand "
-                           "registers over";
+      return diagnostic << "its kernel has " << threads << ": its roles have "
+                        << plan.warps - idle << " warps, and " << idle
+                        << " idle warps complete the last warpgroup, since "
+                           "setmaxnreg applies to whole warpgroups";
     return diagnostic << "the roles of its kernel have " << threads << " ("
                       << plan.warps << " warps)";
   }
   for (Value size : {launch.getBlockSizeY(), launch.getBlockSizeZ()})
     if (differs(size, 1))
       return launch.emitOpError()
-             << "starts blocks of several rows, but warps are dealt to roles "
-                "along x; y and z must be 1";
+             << "starts blocks of several rows, but warps are assigned to "
+                "roles along x; y and z must be 1";
   if (differs(launch.getDynamicSharedMemorySize(), plan.sharedMemory))
     return launch.emitOpError()
            << "states " << stated.getSExtValue()
            << " bytes of shared memory, but its kernel needs "
-           << plan.sharedMemory << "; leave the number out";
+           << plan.sharedMemory << "; remove the number";
   if (failed(updateCluster(launch, getClusterShape(kernel).getSize())))
     return failure();
   Value bytes = arith::ConstantOp::create(
@@ -256,7 +254,7 @@ static LogicalResult checkBarriers(gpu::GPUFuncOp kernel) {
         !op->hasAttrOfType<WaitPlanAttr>(Fp8Dialect::kPlanAttrName))
       return needs(op, "a #fp8.wait_plan");
     if (needsRole(op) && !op->getParentOfType<RoleOp>())
-      return needs(op, "a role around it");
+      return needs(op, "an enclosing fp8.role");
     return WalkResult::advance();
   });
   return failure(result.wasInterrupted());

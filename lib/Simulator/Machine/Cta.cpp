@@ -98,11 +98,11 @@ void Cta::checkEnd() {
     if (!group.steps.empty())
       machine
           .error(ErrorKind::InvalidOperation,
-                 "the CTA ends and only " +
+                 "the CTA ends, but only " +
                      std::to_string(group.steps.front().warps) +
                      " of the warps of a warpgroup have executed '" +
                      Machine::mnemonic(group.steps.front().inst) +
-                     "'; all four must",
+                     "'; all four must execute it",
                  warps[group.steps.front().first].get(),
                  group.steps.front().inst)
           .block = index;
@@ -114,7 +114,7 @@ void Cta::checkEnd() {
         if (group.waitedRead)
           continue;
         machine.error(ErrorKind::WorkInFlight,
-                      "the CTA ends and nothing has waited for '" +
+                      "the CTA ends, but nothing has waited for '" +
                           Machine::mnemonic(group.inst) +
                           "' to read its shared memory; execute "
                           "cp.async.bulk.commit_group and "

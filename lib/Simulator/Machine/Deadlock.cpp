@@ -52,9 +52,8 @@ void Machine::describeWaiter(SimulationError &report, const Warp &warp,
       text += "is at '" + mnemonic(inst) + "'";
     break;
   case WaitKind::Converge:
-    text +=
-        "waits at '" + mnemonic(inst) +
-        "' for the warp's other lanes, which are elsewhere or wait themselves";
+    text += "waits at '" + mnemonic(inst) +
+            "' for the warp's other lanes, which are elsewhere or also wait";
     break;
   case WaitKind::Named: {
     const NamedBarrier &b = warp.cta.namedBarriers[group.id];
@@ -92,11 +91,12 @@ void Machine::describeWaiter(SimulationError &report, const Warp &warp,
     break;
   }
   case WaitKind::Registers:
-    text += "waits in '" + mnemonic(inst) + "' for " +
-            std::to_string(group.ticket - warp.registers) +
-            " registers a thread, and the CTA's other warps have given up " +
-            std::to_string(warp.cta.freeRegisters) +
-            " that nobody took; a setmaxnreg.dec must free them";
+    text +=
+        "waits in '" + mnemonic(inst) + "' for " +
+        std::to_string(group.ticket - warp.registers) +
+        " registers per thread, but the CTA's other warps have released only " +
+        std::to_string(warp.cta.freeRegisters) +
+        "; another warp must execute setmaxnreg.dec";
     break;
   case WaitKind::TensorAlloc:
     if (warp.cta.pairRequest.kind != PairRequest::Kind::None &&
@@ -133,8 +133,8 @@ void Machine::reportDeadlock() {
           ? error(ErrorKind::DivergentAligned,
                   "lanes of a warp cannot meet at '" + mnemonic(first) +
                       "': an .aligned instruction must be executed by all live "
-                      "lanes of the warp together, a .sync one "
-                      "by all that its mask names",
+                      "lanes of the warp together, and a .sync instruction by "
+                      "all lanes that its mask names",
                   firstWarp, first, -1, true)
           : error(ErrorKind::Deadlock,
                   "deadlock: no warp can go on and no asynchronous work is "

@@ -25,12 +25,13 @@ uint8_t *Machine::global(Warp &warp, const Inst &inst, int lane,
     } else if (const Buffer *near = device.nearest(address)) {
       message += ", outside every buffer; the nearest is '" + near->name +
                  "' of " + std::to_string(near->size) + " bytes, ";
-      message +=
-          address < near->address
-              ? std::to_string(near->address - address) + " bytes further up"
-              : "at its offset " + std::to_string(address - near->address);
+      message += address < near->address
+                     ? std::to_string(near->address - address) +
+                           " bytes above the address"
+                     : "at offset " + std::to_string(address - near->address) +
+                           " from its start";
     } else {
-      message += ", and there is no buffer";
+      message += ", but there is no buffer";
     }
     error(ErrorKind::OutOfBounds, message, &warp, &inst, lane, true);
     return nullptr;
@@ -56,11 +57,11 @@ static std::string raceCure(const Machine &machine, const Warp &warp,
                             const GlobalMemory::Race &race) {
   const GlobalMemory::Access &earlier = race.earlier;
   if (race.sameInstruction)
-    return " in another lane, with another value, and which one stays is "
-           "undefined; let one lane write, or use red or atom";
+    return " in another lane with another value, so the result is undefined; "
+           "let one lane write, or use red or atom";
   if (earlier.cluster != machine.ordinal)
-    return ", in another cluster; let one cluster alone access it, or hand it "
-           "over by a flag that the one writes with .release and the other "
+    return " in another cluster; let only one cluster access it, or hand it "
+           "over by a flag that one cluster writes with .release and the other "
            "reads with .acquire";
   if (machine.roleOf(earlier.tag.agent()) == Role::BulkWrite)
     return earlier.tag.agent() == warp.agent(Role::BulkWrite)

@@ -79,7 +79,7 @@ void Grid::reportProgress() {
     return;
   SimulationError error;
   error.kind = ErrorKind::LimitExceeded;
-  error.message = "the caller ended the run before the kernel had";
+  error.message = "the caller ended the run before the kernel ended";
   report.errors.push_back(std::move(error));
   stopped = true;
 }

@@ -190,7 +190,7 @@ bool Machine::clusterAddress(Warp &warp, const Inst &inst, int lane,
   if (address >> 32 || rank >= ctas.size()) {
     error(ErrorKind::OutOfBounds,
           "'" + mnemonic(&inst) + "' uses shared address " +
-              std::to_string(address) + ", which lies in no CTA of the cluster",
+              std::to_string(address) + ", which is in no CTA of the cluster",
           &warp, &inst, lane, true);
     return false;
   }

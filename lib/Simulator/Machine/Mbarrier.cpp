@@ -68,8 +68,9 @@ Mbarrier *Machine::barrierAt(Warp &warp, const Inst &inst, int lane,
         ErrorKind::MissingProxyFence,
         "'" + mnemonic(&inst) + "' makes the async proxy use the mbarrier at " +
             sharedName(offset) +
-            ", whose mbarrier.init no fence has made visible to it; execute "
-            "fence.mbarrier_init or fence.proxy.async after mbarrier.init",
+            " before a fence makes its mbarrier.init visible to that proxy; "
+            "execute fence.mbarrier_init or fence.proxy.async after "
+            "mbarrier.init",
         &warp, &inst, lane);
     e.notes.push_back(
         note(barrier->initInst,
@@ -93,23 +94,22 @@ void Machine::checkMissedPhase(Mbarrier &barrier, Warp &warp, const Inst &inst,
     std::string who =
         (wait.agent % 2 ? "one lane of warp " : "lanes of warp ") +
         std::to_string(waiter % warpsInCta);
-    SimulationError &e = error(
-        ErrorKind::MissedPhase,
-        "'" + mnemonic(&inst) + "' completes phase " +
-            std::to_string(barrier.phase) + " of the mbarrier at " +
-            sharedName(barrier.offset) +
-            (ctas.size() > 1
-                 ? " of CTA rank " + std::to_string(barrier.cta->rank)
-                 : "") +
-            " while " + who + " may still wait for " +
-            (barrier.phase ? "phase " + std::to_string(barrier.phase - 1)
-                           : "the phase before the first") +
-            ", which a parity cannot tell from phase " +
-            std::to_string(barrier.phase + 1) +
-            "; arrive only after that wait: let the lanes meet "
-            "(bar.warp.sync) before one of them signals for all, or let each "
-            "signal",
-        &warp, &inst, lane);
+    SimulationError &e =
+        error(ErrorKind::MissedPhase,
+              "'" + mnemonic(&inst) + "' completes phase " +
+                  std::to_string(barrier.phase) + " of the mbarrier at " +
+                  sharedName(barrier.offset) +
+                  (ctas.size() > 1
+                       ? " of CTA rank " + std::to_string(barrier.cta->rank)
+                       : "") +
+                  " while " + who + " may still wait for " +
+                  (barrier.phase ? "phase " + std::to_string(barrier.phase - 1)
+                                 : "the phase before phase 0") +
+                  ", which has the same parity as phase " +
+                  std::to_string(barrier.phase + 1) +
+                  "; arrive only after that wait: execute bar.warp.sync before "
+                  "one lane signals for all, or let each lane signal",
+              &warp, &inst, lane);
     e.notes.push_back(note(wait.inst, who + " waited here"));
   }
   barrier.waits.clear();
@@ -141,9 +141,9 @@ void Machine::checkEarlyArrival(Mbarrier &barrier, const SyncClocks &known,
             (ctas.size() > 1
                  ? " of CTA rank " + std::to_string(barrier.cta->rank)
                  : "") +
-            " and may do so while phase " + before +
-            " is incomplete; first wait for phase " + before +
-            ", or for one who has",
+            ", possibly before phase " + before +
+            " has completed; first wait for phase " + before +
+            ", or for a thread that has waited for it",
         &warp, &inst, lane);
 }
 
@@ -190,7 +190,7 @@ bool Machine::arrive(Mbarrier &barrier, uint32_t count, Warp &warp,
     error(ErrorKind::TooManyArrivals,
           "'" + mnemonic(&inst) + "' arrives " + std::to_string(count) +
               " time(s) at the mbarrier at " + sharedName(barrier.offset) +
-              ", which has " + state(barrier) +
+              ", which is in " + state(barrier) +
               "; no phase may see more arrivals than mbarrier.init announced",
           &warp, &inst, lane, true);
     return false;
@@ -211,7 +211,7 @@ bool Machine::arrive(Mbarrier &barrier, uint32_t count, Warp &warp,
     warp.release(barrier.arriving);
   barrier.pending -= count;
   if (!barrier.pending && barrier.transactions < 0) {
-    reportOverrun(barrier, " (all arrivals are in)", warp, inst, lane);
+    reportOverrun(barrier, " (no arrivals are pending)", warp, inst, lane);
     return false;
   }
   progress();
@@ -227,9 +227,9 @@ bool Machine::expectTransactions(Mbarrier &barrier, int64_t bytes, Warp &warp,
   progress();
   if (bytes > kMaxTransactions || barrier.transactions > kMaxTransactions) {
     error(ErrorKind::TransactionOverrun,
-          "the mbarrier at " + sharedName(barrier.offset) + " is to expect " +
+          "the mbarrier at " + sharedName(barrier.offset) + " would expect " +
               std::to_string(barrier.transactions) +
-              " bytes, the limit of its tx-count is 2^20 - 1",
+              " bytes; the limit of its tx-count is 2^20 - 1",
           &warp, &inst, lane, true);
     return false;
   }
@@ -247,7 +247,7 @@ void Machine::completeTransactions(Mbarrier &barrier, int64_t bytes,
           std::to_string(bytes) + " bytes of '" + mnemonic(&inst) +
               "' reach the mbarrier at " + sharedName(barrier.offset) +
               " after the phase they were issued in (" + std::to_string(phase) +
-              ") has completed; it has " + state(barrier) +
+              ") has completed; it is in " + state(barrier) +
               "; expect_tx must announce every byte of the copies that "
               "complete on it",
           &warp, &inst, lane, true);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a programmatic launch asks of a kernel: it may run while the kernel in
-// front of it does, and while it runs the kernel behind it may (PTX ISA,
-// griddepcontrol).
+// Checks kernels that are launched programmatically. Such a kernel may overlap
+// the preceding kernel and the dependent kernel (PTX ISA, griddepcontrol).
 
 #include "Machine/Machine.h"
 
@@ -29,8 +28,8 @@ bool Machine::checkBehindGridWait(Warp &warp, const Inst &inst, int lane) {
     return true;
   error(ErrorKind::EarlyAccess,
         "'" + mnemonic(&inst) +
-            "' accesses global memory, which the kernel in front may still "
-            "write or read, for the launch is programmatic; execute "
+            "' accesses global memory, which the preceding kernel may still "
+            "read or write, since the launch is programmatic; execute "
             "griddepcontrol.wait first",
         &warp, &inst, lane);
   return false;
@@ -43,8 +42,8 @@ bool Machine::checkProgrammaticAllocation(Warp &warp, const Inst &inst,
   if (!isBehindGridWait(warp, lane)) {
     error(ErrorKind::TensorMemoryAllocation,
           "'" + mnemonic(&inst) +
-              "' may take columns that the kernel in front still waits for, "
-              "while this one waits for its end; allocate behind "
+              "' may take columns that the preceding kernel still waits for, "
+              "while this kernel waits for that one to end; allocate after "
               "griddepcontrol.wait",
           &warp, &inst, lane);
     return false;
@@ -53,11 +52,11 @@ bool Machine::checkProgrammaticAllocation(Warp &warp, const Inst &inst,
     return true;
   error(ErrorKind::TensorMemoryAllocation,
         "'" + mnemonic(&inst) +
-            "' may wait for columns that the kernel behind holds, while that "
-            "one waits for this kernel's end; allocate before "
+            "' may wait for columns that the dependent kernel holds, while "
+            "that kernel waits for this one to end; allocate before "
             "griddepcontrol.launch_dependents",
         &warp, &inst, lane)
       .notes.push_back(note(warp.cta.startedNext,
-                            "the kernel behind may start from here on"));
+                            "the dependent kernel may start from here on"));
   return false;
 }

@@ -19,7 +19,7 @@ Cta *Machine::pairPeer(Warp &warp, const Inst &inst, int lane) {
   uint32_t rank = warp.cta.rank ^ 1;
   if (rank >= ctas.size()) {
     error(ErrorKind::InvalidOperation,
-          "'" + mnemonic(&inst) + "' needs a CTA pair, and " +
+          "'" + mnemonic(&inst) + "' needs a CTA pair, but " +
               rankName(warp.cta.rank) + " has no peer in a cluster of " +
               std::to_string(ctas.size()) +
               "; launch clusters of an even number of CTAs",
@@ -36,8 +36,7 @@ bool Machine::checkPresent(const Cta &target, Warp &warp, const Inst &inst,
     return true;
   error(ErrorKind::ExitedCta,
         "'" + mnemonic(&inst) + "' of " + rankName(warp.cta.rank) +
-            " arrives at a CTA that has exited, rank " +
-            std::to_string(target.rank) +
+            " accesses " + rankName(target.rank) + ", which has exited" +
             "; end the kernel with a cluster barrier",
         &warp, &inst, lane, true);
   return false;
@@ -56,14 +55,14 @@ void Machine::checkRemoteUse(Cta &cta) {
   const char *const cure = "; end the kernel with a cluster barrier";
   // Which says nothing of when asynchronous work lands.
   const char *const asyncCure =
-      "; wait for the phase of the mbarrier that it arrives in";
+      "; wait for the phase of the mbarrier in which it arrives";
   for (const auto &op : async.operations()) {
     uint32_t from = op->issuer->ctaRank;
     if (op->signals != int32_t(cta.rank) || from == cta.rank)
       continue;
     error(ErrorKind::WorkInFlight,
           rankName(cta.rank) + " ends while '" + mnemonic(op->inst) + "' of " +
-              rankName(from) + " has still to arrive at one of its mbarriers" +
+              rankName(from) + " has yet to arrive at one of its mbarriers" +
               asyncCure,
           op->issuer, op->inst, op->lane);
     return;
@@ -86,8 +85,8 @@ void Machine::checkRemoteUse(Cta &cta) {
   error(ErrorKind::ExitedCta,
         rankName(cta.rank) + " may end before '" + mnemonic(worst->inst) +
             "' of " + rankName(worst->rank) +
-            " reaches it, which then arrives at a CTA that has exited: the "
-            "CTA waits for nothing that comes after it" +
+            " reaches it, since the CTA waits for nothing that is ordered "
+            "after that access" +
             (lands ? asyncCure : cure),
         nullptr, worst->inst)
       .block = cta.index;

@@ -144,7 +144,7 @@ void Warp::reportUndefined(const Inst &inst, uint32_t row, uint32_t lanes,
   machine.error(
       ErrorKind::UninitialisedRegister,
       "register " + name +
-          " is read before anything wrote it; write it on every path to here",
+          " is read before it is written; write it on every path to here",
       this, &inst, lane);
 }
 
@@ -175,7 +175,7 @@ bool Warp::checkReady(const Inst &inst, uint32_t mask) {
   for (unsigned i = 0; i < inst.predicateSources; ++i)
     ok &= checkPredicate(
         inst.p[i], mask, inst,
-        " is read before anything wrote it; write it on every path to here");
+        " is read before it is written; write it on every path to here");
   if ((rowsInFlight.empty() && wgmma.flights.empty()) || inst.wgmma)
     return ok;
   auto target = [&](uint32_t index) {
@@ -220,8 +220,8 @@ bool Warp::converged(const Inst &inst, uint32_t mask) {
     uint32_t outside = mask & ~members;
     if (outside)
       machine.error(ErrorKind::InvalidOperation,
-                    "lane executes '" + Machine::mnemonic(&inst) +
-                        "' but its member mask does not name the lane",
+                    "the lane executes '" + Machine::mnemonic(&inst) +
+                        "', but its member mask does not name the lane",
                     this, &inst, __builtin_ctz(outside));
     needed &= members;
   }
@@ -247,7 +247,7 @@ uint32_t Warp::guarded(const Inst &inst) {
   if (inst.guard < 0)
     return current.mask;
   checkPredicate(uint32_t(inst.guard), current.mask, inst,
-                 " guards an instruction before anything wrote it");
+                 " guards an instruction before it is written");
   uint32_t value = predicates[size_t(inst.guard)];
   return current.mask & (inst.guardNegated ? ~value : value);
 }

@@ -31,18 +31,20 @@ fp8::sim::joinWarpgroup(Warp &w, const Inst &i,
   }
   Warpgroup::Step &step = group.steps[index];
   ++step.warps;
-  const char *rule = step.inst != &i ? "execute the same instructions"
-                     : step.operands != operands ? "give the same operands"
-                                                 : nullptr;
+  const char *rule = step.inst != &i ? "execute the same wgmma and setmaxnreg "
+                                       "instructions in the same order"
+                     : step.operands != operands
+                         ? "give the same descriptors and the same scale-d"
+                         : nullptr;
   if (!rule)
     return &step;
   SimulationError &e = m.error(
       ErrorKind::InvalidOperation,
       "'" + Machine::mnemonic(&i) + "' of warp " + std::to_string(w.id) +
           " meets '" + Machine::mnemonic(step.inst) + "' of warp " +
-          std::to_string(step.first) + (step.inst == &i ? " with others" : "") +
-          "; the four warps of a warpgroup must " + rule +
-          " in the same order (descriptors, scale-d, wgmma and setmaxnreg)",
+          std::to_string(step.first) +
+          (step.inst == &i ? " with other operands" : "") +
+          "; the four warps of a warpgroup must " + rule,
       &w, &i, -1, true);
   e.notes.push_back(m.note(step.inst, "the other warp was here"));
   return nullptr;
@@ -87,10 +89,9 @@ void fp8::sim::checkWgmmaExit(Warp &w) {
   if (w.wgmma.flights.empty() || w.machine.stopped)
     return;
   const Inst *inst = w.wgmma.flights.back().inst;
-  w.machine.error(ErrorKind::WorkInFlight,
-                  "the warp exits and nothing has waited for '" +
-                      Machine::mnemonic(inst) +
-                      "'; execute wgmma.commit_group and wgmma.wait_group 0 "
-                      "before",
-                  &w, inst);
+  w.machine.error(
+      ErrorKind::WorkInFlight,
+      "the warp exits, but nothing has waited for '" + Machine::mnemonic(inst) +
+          "'; execute wgmma.commit_group and wgmma.wait_group 0 first",
+      &w, inst);
 }

@@ -39,7 +39,7 @@ bool SharedMemory::inBounds(WarpOrder &warp, const Inst &inst, int lane,
                     " bytes of shared memory at offset " +
                     std::to_string(offset) + ", outside the CTA's " +
                     std::to_string(bytes.size() - kSharedReserved) +
-                    " bytes from " + std::to_string(kSharedReserved),
+                    " bytes that start at " + std::to_string(kSharedReserved),
                 &warp, &inst, lane, true);
   return false;
 }
@@ -125,7 +125,7 @@ bool SharedMemory::checkBusy(WarpOrder &warp, const Inst &inst, int lane,
                       "'" + ClusterContext::mnemonic(&inst) + "' accesses " +
                           context.sharedName(at) +
                           ", which holds a live mbarrier; only mbarrier "
-                          "operations may, until mbarrier.inval",
+                          "operations may access it before mbarrier.inval",
                       &warp, &inst, lane);
     error.notes.push_back(
         context.note(barrier->second, "the mbarrier was initialised here"));
@@ -141,7 +141,7 @@ bool SharedMemory::checkBusy(WarpOrder &warp, const Inst &inst, int lane,
         return overlaps(r, rank, offset, count) && (r.write || write);
       });
   std::string range =
-      context.sharedName(run.begin) + " to +" + std::to_string(run.size);
+      std::to_string(run.size) + " bytes at " + context.sharedName(run.begin);
   SimulationError &error = context.error(
       ErrorKind::MemoryInFlight,
       "'" + ClusterContext::mnemonic(&inst) +
@@ -160,9 +160,9 @@ bool SharedMemory::checkBusy(WarpOrder &warp, const Inst &inst, int lane,
           ")",
       &warp, &inst, lane);
   error.notes.push_back(context.note(
-      op->inst, "the unfinished operation was issued here, by block rank " +
-                    std::to_string(op->issuer->ctaRank) + " warp " +
-                    std::to_string(op->issuer->id)));
+      op->inst, "the unfinished operation was issued here, by warp " +
+                    std::to_string(op->issuer->id) + " of CTA rank " +
+                    std::to_string(op->issuer->ctaRank)));
   return false;
 }
 
@@ -286,8 +286,8 @@ bool SharedMemory::fenced(WarpOrder &warp, const Inst &inst, int lane,
           context.sharedName(offset) + " through the async proxy, but '" +
           ClusterContext::mnemonic(other) +
           (earlierWrites ? "' wrote" : "' read") +
-          " it through the generic proxy and no fence.proxy.async stands "
-          "between; execute fence.proxy.async after the " +
+          " it through the generic proxy with no fence.proxy.async between the "
+          "two; execute fence.proxy.async after the " +
           (earlierWrites ? "write" : "read") +
           ", before the barrier that hands the data over",
       &warp, &inst, lane);

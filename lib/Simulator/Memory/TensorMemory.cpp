@@ -191,19 +191,18 @@ bool TensorMemory::checkOrder(WarpOrder &warp, const Inst &inst,
           ? context.error(
                 ErrorKind::MissingTcgen05Fence,
                 "'" + ClusterContext::mnemonic(&inst) + verb + " that " + what +
-                    ", and the two are synchronised without tcgen05.fence; "
-                    "execute "
-                    "tcgen05.fence::before_thread_sync before the barrier's "
-                    "arrive (tcgen05.commit implies "
-                    "it) and tcgen05.fence::after_thread_sync after its wait",
+                    ", but the two are synchronised without tcgen05.fence; "
+                    "execute tcgen05.fence::before_thread_sync before the "
+                    "barrier's arrive (tcgen05.commit implies it) and "
+                    "tcgen05.fence::after_thread_sync after its wait",
                 &warp, &inst)
           : context.error(
                 ErrorKind::Race,
                 "'" + ClusterContext::mnemonic(&inst) + verb +
                     " with no synchronisation after " + what +
                     " it; the other side must " +
-                    (role == Role::Mma
-                         ? "commit and this side wait for its mbarrier"
+                    (role == Role::Mma ? "execute tcgen05.commit, and this "
+                                         "side must wait for its mbarrier"
                      : role == Role::TensorLoad
                          ? "execute tcgen05.wait::ld before it arrives"
                          : "execute tcgen05.wait::st before it arrives"),
@@ -247,8 +246,9 @@ bool TensorMemory::checkFree(WarpOrder &warp, const Inst &inst, uint32_t column,
                        cellName(unit, c) + " with no synchronisation after '" +
                        ClusterContext::mnemonic(other) +
                        (write ? "' wrote" : "' read") +
-                       " it; the other side must wait for its operation before "
-                       "it arrives, and this side for that",
+                       " it; the other side must wait for its operation and "
+                       "then arrive at a barrier, and this side must wait at "
+                       "that barrier",
                    &warp, &inst)
             .notes.push_back(context.note(other, "the other access is here, " +
                                                      context.agentName(agent)));
@@ -267,7 +267,7 @@ bool TensorMemory::check(WarpOrder &warp, const Inst &inst,
                       "' accesses tensor memory columns " +
                       std::to_string(region.column) + " to " +
                       std::to_string(end - 1) +
-                      ", which lie outside what the CTA has allocated",
+                      ", which lie outside the CTA's allocations",
                   &warp, &inst, -1, true);
     return false;
   }

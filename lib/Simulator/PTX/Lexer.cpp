@@ -195,7 +195,7 @@ private:
       ++pos;
     if (overflow) {
       pos = start;
-      fail("integer does not fit 64 bits");
+      fail("integer does not fit in 64 bits");
       return false;
     }
     if (isWord(peek())) {

@@ -117,7 +117,7 @@ bool Parser::parseDirective() {
   if (token.text == "section")
     return skipSection();
   if (token.text == "loc")
-    return fail("'.loc' stands outside a function");
+    return fail("'.loc' is outside a function");
   if (token.text == "pragma" || token.text == "alias")
     return skipStatement();
   return fail("unknown directive " + describe(token));

@@ -208,7 +208,7 @@ Type Decoder::takeType() {
     qualifierUsed[i] = true;
     return type;
   }
-  fail("has no type that the simulator knows");
+  fail("has no supported type");
   return Type::None;
 }
 

@@ -35,7 +35,7 @@ bool Decoder::row(const Operand &operand, Type type, uint32_t &row) {
   case Operand::Kind::Register:
     if (function.registers[operand.index].bits == 1)
       return fail("predicate '" + operand.name +
-                  "' stands where a register is needed");
+                  "' is used where a register is needed");
     if (typeSize(type) * 8 > function.registers[operand.index].bits)
       return fail("register '" + operand.name + "' is too narrow");
     row = operand.index * 2;

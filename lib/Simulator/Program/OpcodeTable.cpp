@@ -16,7 +16,8 @@ void OpcodeTable::add(std::string_view opcode, DecodeFn decode) {
   auto [it, isNew] = entries.try_emplace(opcode, Entry{family, decode});
   if (!isNew)
     refused.push_back("opcode '" + std::string(opcode) + "' of family " +
-                      std::string(family) + " is one of family " +
+                      std::string(family) +
+                      " is already registered by family " +
                       std::string(it->second.family) +
                       "; let one family decode it and call the other");
 }

@@ -36,7 +36,7 @@ gpu.module @kernels {
 gpu.module @kernels {
   gpu.func @kernel(%address: i32) kernel attributes {fp8.barriers, fp8.linear, fp8.plan = #fp8.cta_plan<warps = 4, registers = 255>} {
     %a = fp8.view_at %address : !half
-    // expected-error @+1 {{needs a role around it in a kernel whose rings are barriers}}
+    // expected-error @+1 {{needs an enclosing fp8.role in a kernel whose rings are barriers}}
     %product = fp8.warpgroup_mma %a, %a : !half, !half -> !fp8.pending<!fp8.fragment<64x64xf32, 4, warpgroups>>
     %sum = fp8.wait_mma %product {fp8.plan = #fp8.wait_plan<>} : !fp8.pending<!fp8.fragment<64x64xf32, 4, warpgroups>>
     gpu.return

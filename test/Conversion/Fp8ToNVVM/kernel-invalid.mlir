@@ -277,7 +277,7 @@ module attributes {gpu.container_module} {
   func.func @launch(%map: !fp8.tensor_map<!a>) {
     %c1 = arith.constant 1 : index
     %c288 = arith.constant 288 : index
-    // expected-error @below {{starts 288 threads, but its kernel has 384: the 9 warps of its roles are filled up with 3 idle ones to whole warpgroups, which hand registers over}}
+    // expected-error @below {{starts 288 threads, but its kernel has 384: its roles have 9 warps, and 3 idle warps complete the last warpgroup, since setmaxnreg applies to whole warpgroups}}
     gpu.launch_func @m::@kernel blocks in (%c1, %c1, %c1) threads in (%c288, %c1, %c1) args(%map : !fp8.tensor_map<!a>)
     return
   }

@@ -91,7 +91,7 @@ WAIT:
   // barrier, at which nothing waits for either.
   for (const char *end : {"", kSync})
     expectExitFault(".reg .b16 %h;" + body + kWait + "END:\n" + end,
-                    "wait for the phase of the mbarrier that it arrives in");
+                    "wait for the phase of the mbarrier in which it arrives");
   for (uint64_t seed = 0; seed < 10; ++seed) {
     std::vector<uint32_t> out;
     Report report =

@@ -273,9 +273,9 @@ TEST(Cluster, BulkCopiesToThePeer) {
 TEST(Cluster, Misuse) {
   std::vector<uint32_t> out;
   EXPECT_THAT(runPair("barrier.cluster.wait.aligned;", out).str(),
-              HasSubstr("without barrier.cluster.arrive"));
+              HasSubstr("has no barrier.cluster.arrive"));
   EXPECT_THAT(runPair("mapa.shared::cluster.u32 %r4, %r2, 2;", out).str(),
-              HasSubstr("CTA rank 2 of a cluster of 2"));
+              HasSubstr("CTA rank 2, but the cluster has 2 CTAs"));
   EXPECT_THAT(
       runPair("mapa.shared::cluster.u32 %r4, %r2, %r1; st.shared.u32 [%r4], 1;",
               out)
@@ -293,7 +293,7 @@ TEST(Cluster, Misuse) {
                   kSync,
               out)
           .str(),
-      HasSubstr("only threads of the CTA that it lies in may wait"));
+      HasSubstr("only threads of that CTA may wait"));
   EXPECT_THAT(
       runPair(start +
                   "ld.param.u64 %d2, [b]; "
@@ -302,5 +302,5 @@ TEST(Cluster, Misuse) {
                   kSync,
               out)
           .str(),
-      HasSubstr("it must lie in the CTA that receives the bytes"));
+      HasSubstr("the mbarrier must be in the CTA that receives the bytes"));
 }

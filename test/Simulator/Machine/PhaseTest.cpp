@@ -56,10 +56,10 @@ TEST(Phase, OneLaneThatSignalsDoesNotKnowOfTheOthersWaits) {
     EXPECT_TRUE(has(report, ErrorKind::MissedPhase)) << report.str();
     EXPECT_THAT(
         report.str(),
-        HasSubstr("completes phase 1 of the mbarrier at shared memory offset "
-                  "1024 (s+0) while lanes of warp 0 may still wait for phase "
-                  "0, which a parity cannot tell from phase 2; arrive only "
-                  "after that wait"));
+        HasSubstr(
+            "completes phase 1 of the mbarrier at shared memory offset 1024 "
+            "(s+0) while lanes of warp 0 may still wait for phase 0, which has "
+            "the same parity as phase 2; arrive only after that wait"));
     EXPECT_THAT(report.str(), HasSubstr("note: lanes of warp 0 waited here"));
   }
 }
@@ -147,7 +147,7 @@ TEST(Phase, LanesOfALoaderMeetBehindItsWaits) {
     EXPECT_THAT(report.str(),
                 HasSubstr("completes phase 0 of the mbarrier at shared memory "
                           "offset 1032 (s+8) while lanes of warp 0 may still "
-                          "wait for the phase before the first"));
+                          "wait for the phase before phase 0"));
   }
 }
 
@@ -209,8 +209,8 @@ TEST(Phase, ASignalComesAfterThePhaseBefore) {
     EXPECT_TRUE(has(report, ErrorKind::EarlyArrival)) << report.str();
     EXPECT_THAT(report.str(),
                 HasSubstr("signals phase 1 of the mbarrier at shared memory "
-                          "offset 1024 (s+0) and may do so while phase 0 is "
-                          "incomplete; first wait for phase 0"));
+                          "offset 1024 (s+0), possibly before phase 0 has "
+                          "completed; first wait for phase 0"));
   }
   // After a wait; after one who has waited; after the arrival itself.
   expectOk(body + "@!%p2 bra END;\n" + wait("W", 0) + second + "END:\n", 64);

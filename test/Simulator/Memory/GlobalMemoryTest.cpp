@@ -72,8 +72,8 @@ TEST(GlobalMemory, StoresOfTwoWarps) {
 
 TEST(GlobalMemory, StoresOfTheLanesOfOneInstruction) {
   expectRace("@%p0 st.global.u32 [%out], %t;",
-             "wrote it in another lane, with another value, and which one "
-             "stays is undefined; let one lane write, or use red or atom");
+             "wrote it in another lane with another value, so the result is "
+             "undefined; let one lane write, or use red or atom");
   expectRight("@%p0 st.global.u32 [%out], 5; @%p0 st.global.u32 [%out], 6;");
 }
 
@@ -99,8 +99,8 @@ TEST(GlobalMemory, Atomics) {
 TEST(GlobalMemory, StoresOfTwoClusters) {
   std::string body = "add.u32 %r0, %b, 1; @%p2 st.global.u32 [%out], %r0;";
   expectRace(body,
-             "wrote it, in another cluster; let one cluster alone access it, "
-             "or hand it over by a flag that the one writes with .release and "
+             "wrote it in another cluster; let only one cluster access it, or "
+             "hand it over by a flag that one cluster writes with .release and "
              "the other reads with .acquire",
              2);
   expectRace(body, ", in the cluster that begins at block (", 2);

@@ -94,7 +94,7 @@ TEST(Parser, SaysWhatIsWrongAndWhere) {
   EXPECT_THAT(firstError(kernel("", "mov.f32 %f, 0f3F80;")),
               HasSubstr("exactly 8 hexadecimal digits"));
   EXPECT_THAT(firstError(kernel("", "mov.u64 %f, 99999999999999999999;")),
-              HasSubstr("does not fit 64 bits"));
+              HasSubstr("does not fit in 64 bits"));
   EXPECT_THAT(firstError(kernel("", "/* open")), HasSubstr("is not closed"));
   EXPECT_THAT(firstError(kernel("", ".reg .b32 %r<999999999>;")),
               HasSubstr("declares more than"));

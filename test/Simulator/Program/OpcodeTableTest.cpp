@@ -28,9 +28,11 @@ TEST(OpcodeTable, RefusesAnOpcodeOfTwoFamilies) {
   table.addFamily("One", [](OpcodeTable &t) { t.add("add", decodeOne); });
   table.addFamily("Other", [](OpcodeTable &t) { t.add("add", decodeOther); });
   EXPECT_EQ(table.find("add"), decodeOne);
-  EXPECT_THAT(table.conflicts(),
-              ElementsAre("opcode 'add' of family Other is one of family One; "
-                          "let one family decode it and call the other"));
+  EXPECT_THAT(
+      table.conflicts(),
+      ElementsAre(
+          "opcode 'add' of family Other is already registered by family One; "
+          "let one family decode it and call the other"));
 }
 
 TEST(OpcodeTable, RefusesAnOpcodeThatAFamilyAddsTwice) {

@@ -89,7 +89,7 @@ TEST_F(PairGemm, AMissingLastClusterBarrierIsCaught) {
                "bar.sync 0;", 1);
   changed = withoutLine(changed, "barrier.cluster.wait", 1);
   expectFault(changed, {ErrorKind::ExitedCta, ErrorKind::WorkInFlight},
-              {"wait for the phase of the mbarrier that it arrives in"});
+              {"wait for the phase of the mbarrier in which it arrives"});
 }
 
 TEST_F(PairGemm, CommitsThatArriveAfterTheEndAreCaught) {
@@ -97,7 +97,7 @@ TEST_F(PairGemm, CommitsThatArriveAfterTheEndAreCaught) {
   // is still to come when its CTA ends or not, nothing says that it has.
   expectFault(withoutDrain(text),
               {ErrorKind::ExitedCta, ErrorKind::WorkInFlight},
-              {"wait for the phase of the mbarrier that it arrives in"});
+              {"wait for the phase of the mbarrier in which it arrives"});
 }
 
 TEST_F(PairGemm, CommitsThatMissThePeerAreADeadlock) {
@@ -172,7 +172,7 @@ TEST_F(PairGemm, AllocationsThatDifferAreCaught) {
                "shl.b32 %r44, %r4, 7; add.u32 %r44, %r44, 128;\ntcgen05.alloc");
   changed = replaced(changed, "[%r43], 128;", "[%r43], %r44;");
   expectFault(changed, {ErrorKind::TensorMemoryAllocation},
-              {"columns and the peer CTA"});
+              {"columns, but the peer CTA names"});
 }
 
 TEST_F(PairGemm, AClusterWithoutAPeerIsCaught) {

@@ -107,8 +107,8 @@ TEST_F(WgmmaGemm, NoWaitForTheData) {
 TEST_F(WgmmaGemm, RegistersThatNobodyGivesUp) {
   // 128 threads keep 168 registers: 256 cannot have 232.
   expectFault(withoutLine(text, "setmaxnreg.dec"), {ErrorKind::Deadlock},
-              {"waits in 'setmaxnreg.inc.sync.aligned.u32' for 64 registers a "
-               "thread"});
+              {"waits in 'setmaxnreg.inc.sync.aligned.u32' for 64 registers "
+               "per thread"});
   expectFault(replaced(text, "setmaxnreg.dec.sync.aligned.u32 40",
                        "setmaxnreg.dec.sync.aligned.u32 56"),
               {ErrorKind::Deadlock});

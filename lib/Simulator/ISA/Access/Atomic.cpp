@@ -156,8 +156,8 @@ bool decodeVectorAdd(Decoder &d, Inst &i, Atomic &a, uint32_t count) {
                                                       : nullptr;
   a.elementBytes = typeSize(type);
   if (!i.fn || a.op != Op::Add || count * a.elementBytes > 16)
-    return d.fail("is a vector of f32, f16, bf16 or pairs, of at most 16 "
-                  "bytes, with .add only");
+    return d.fail("takes a vector only with .add, of f32, f16, bf16 or packed "
+                  "pairs, and of at most 16 bytes");
   return d.address(i) && d.list(i, count, type, false) &&
          (!d.cacheHint || d.takeOperand());
 }

@@ -241,7 +241,7 @@ bool decodeAccess(Decoder &d, Inst &i, bool isLoad) {
   access.bytes = typeSize(type);
   access.isSigned = isSignedType(type);
   if (!access.bytes || access.elements * access.bytes > 32)
-    return d.fail("cannot access elements of that type and number");
+    return d.fail("is not supported with this type and number of elements");
   i.fn = isLoad ? load : store;
   auto element = [&]() -> bool {
     const ast::Operand *operand = d.peekOperand();

@@ -308,7 +308,7 @@ bool decodeCvt(Decoder &d, Inst &i) {
     return source == Type::F32 && operands(d, i, Type::B32, 1);
   }
   if (c.tiesAway)
-    return d.fail("takes .rna only to tf32");
+    return d.fail("takes .rna only with the destination type tf32");
   if (isPair(target) && source == Type::F32) {
     i.fn = packPair;
     return d.destination(i, target) && d.source(i, Type::F32) &&

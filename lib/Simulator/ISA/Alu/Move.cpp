@@ -280,8 +280,8 @@ Flow mapa(Warp &w, const Inst &i, uint32_t mask) {
     if (rank >= w.machine.ctas.size()) {
       w.machine.error(ErrorKind::OutOfBounds,
                       "'mapa' names CTA rank " + std::to_string(rank) +
-                          " of a cluster of " +
-                          std::to_string(w.machine.ctas.size()),
+                          ", but the cluster has " +
+                          std::to_string(w.machine.ctas.size()) + " CTAs",
                       &w, &i, l, true);
       return;
     }

@@ -112,10 +112,10 @@ bool fp8::sim::decodePackedFloat(Decoder &d, Inst &i, Type type,
                                  const FloatModifiers &modifiers) {
   const std::string &op = d.text().opcode;
   if (modifiers.rounding != Rounding::NearestEven)
-    return d.fail("rounds packed pairs to nearest only");
+    return d.fail("takes only .rn with packed types");
   if (type == Type::F32x2) {
     if (modifiers.any())
-      return d.fail("takes no .ftz or .sat on f32x2");
+      return d.fail("does not take .ftz or .sat with .f32x2");
     i.fn = op == "add"   ? singles<Op::Add>
            : op == "sub" ? singles<Op::Sub>
            : op == "mul" ? singles<Op::Mul>

@@ -42,8 +42,9 @@ Flow brx(Warp &w, const Inst &i, uint32_t mask) {
     });
     if (value >= table.size()) {
       w.machine.error(ErrorKind::InvalidOperation,
-                      "'brx.idx' takes index " + std::to_string(value) +
-                          " into a table of " + std::to_string(table.size()),
+                      "'brx.idx' uses index " + std::to_string(value) +
+                          ", but its table has " +
+                          std::to_string(table.size()) + " labels",
                       &w, &i, __builtin_ctz(left), true);
       return Flow::Next;
     }
@@ -126,9 +127,9 @@ bool decodeBrx(Decoder &d, Inst &i) {
 constexpr struct {
   std::string_view name, cure;
 } kSystemCalls[] = {
-    {"vprintf", "leave out gpu.printf or printf, and let the kernel store what "
-                "it should say"},
-    {"__assertfail", "leave out the assertion, or let the kernel execute trap"},
+    {"vprintf",
+     "remove gpu.printf or printf, and store the values to global memory"},
+    {"__assertfail", "remove the assertion, or execute trap instead"},
 };
 
 bool decodeCall(Decoder &d, Inst &) {
@@ -144,10 +145,10 @@ bool decodeCall(Decoder &d, Inst &) {
     if (callee == name)
       return d.fail("the simulator has no function '" + callee + "'; " +
                     std::string(cure));
-  return d.fail(
-      "calls are not supported" +
-      (callee.empty() ? "" : ", and this one is of '" + callee + "'") +
-      "; compile with every function inlined");
+  return d.fail((callee.empty()
+                     ? "calls are not supported"
+                     : "calls '" + callee + "', but calls are not supported") +
+                "; compile with all functions inlined");
 }
 
 } // namespace

@@ -34,7 +34,7 @@ bool sharedOperand(Warp &w, const Inst &i, int lane, uint64_t &address) {
     return true;
   w.machine.error(ErrorKind::OutOfBounds,
                   "'" + Machine::mnemonic(&i) +
-                      "' takes addresses in the CTA's own shared memory",
+                      "' uses an address outside the CTA's own shared memory",
                   &w, &i, lane, true);
   return false;
 }
@@ -57,11 +57,12 @@ void tryCancelLane(Warp &w, const Inst &i, int lane) {
     return;
   }
   if (w.sawFailedRequest >> lane & 1) {
-    m.error(ErrorKind::InvalidOperation,
-            "'" + Machine::mnemonic(&i) +
-                "' follows a request of this cluster that the thread has seen "
-                "fail; stop asking at the first response that is not canceled",
-            &w, &i, lane, true);
+    m.error(
+        ErrorKind::InvalidOperation,
+        "'" + Machine::mnemonic(&i) +
+            "' makes a request after the thread has observed a failed request "
+            "of this cluster; stop at the first response that is not canceled",
+        &w, &i, lane, true);
     return;
   }
   Mbarrier *barrier = m.barrierAt(w, i, lane, load.barrier, true);
@@ -129,8 +130,8 @@ Flow firstCta(Warp &w, const Inst &i, uint32_t mask) {
     if (!(response[3] & 1)) {
       w.machine.error(ErrorKind::InvalidOperation,
                       "'" + Machine::mnemonic(&i) +
-                          "' asks for the first CTA of a request that failed; "
-                          "ask query_cancel.is_canceled first",
+                          "' reads the first CTA of a failed request; test "
+                          "query_cancel.is_canceled first",
                       &w, &i, lane, true);
       return;
     }

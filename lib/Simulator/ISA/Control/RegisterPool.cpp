@@ -55,7 +55,7 @@ static Flow setMaxRegisters(Warp &w, const Inst &i, uint32_t) {
     if (grows ? wanted < w.registers : wanted > w.registers) {
       m.error(ErrorKind::InvalidOperation,
               "'" + Machine::mnemonic(&i) + "' asks for " +
-                  std::to_string(wanted) + " registers a thread, " +
+                  std::to_string(wanted) + " registers per thread, " +
                   (grows ? "fewer" : "more") + " than the " +
                   std::to_string(w.registers) +
                   " that it has; use setmaxnreg." + (grows ? "dec" : "inc"),

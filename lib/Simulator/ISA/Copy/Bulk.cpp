@@ -126,11 +126,12 @@ Flow storeAsync(Warp &w, const Inst &i, uint32_t mask) {
     load.engine = Engine::RemoteStore;
     load.proxy = Proxy::Generic;
     if (load.target % load.bytes) {
-      w.machine.error(ErrorKind::Misaligned,
-                      "'" + Machine::mnemonic(&i) +
-                          "' needs an address that is a multiple of its " +
-                          std::to_string(load.bytes) + " bytes",
-                      &w, &i, l, true);
+      w.machine.error(
+          ErrorKind::Misaligned,
+          "'" + Machine::mnemonic(&i) +
+              "' needs an address that is a multiple of its size, " +
+              std::to_string(load.bytes) + " bytes",
+          &w, &i, l, true);
       return;
     }
     std::array<uint8_t, 32> value{};
@@ -153,8 +154,8 @@ bool decodeToShared(Decoder &d, Inst &i) {
       d.text().qualifiers[2] == "shared::cluster" && d.take("shared::cta");
   d.takeOneOf({"shared::cluster", "shared::cta"});
   if (!fromShared && !d.take("global"))
-    return d.fail("copies to shared memory from .global, or from .shared::cta "
-                  "to .shared::cluster");
+    return d.fail("copies only from .global to shared memory, or from "
+                  ".shared::cta to .shared::cluster");
   if (!d.take("mbarrier::complete_tx::bytes"))
     return d.fail("needs .mbarrier::complete_tx::bytes");
   bool multicast = !fromShared && d.take("multicast::cluster");

@@ -26,10 +26,10 @@ static bool signalAddress(Warp &w, const Inst &i, int lane,
   w.machine.error(ErrorKind::BarrierMisuse,
                   "'" + Machine::mnemonic(&i) + "' copies to CTA rank " +
                       std::to_string(rank) +
-                      " and names an mbarrier of CTA rank " +
+                      ", but names an mbarrier of CTA rank " +
                       std::to_string(given) +
-                      "; it must lie in the CTA that receives the bytes, or "
-                      "with .cta_group::2 in that CTA's pair",
+                      "; the mbarrier must be in the CTA that receives the "
+                      "bytes, or, with .cta_group::2, in its CTA pair",
                   &w, &i, lane, true);
   return false;
 }
@@ -100,8 +100,9 @@ void fp8::sim::issueLoad(
   if (!mask || mask >> m.ctas.size()) {
     m.error(ErrorKind::InvalidOperation,
             "'" + Machine::mnemonic(&i) + "' has CTA mask " +
-                std::to_string(mask) + " in a cluster of " +
-                std::to_string(m.ctas.size()),
+                std::to_string(mask) +
+                "; it must select one or more of the cluster's " +
+                std::to_string(m.ctas.size()) + " CTAs",
             &w, &i, lane, true);
     return;
   }

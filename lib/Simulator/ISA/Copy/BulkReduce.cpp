@@ -117,7 +117,7 @@ bool fp8::sim::decodeReduceBulk(Decoder &d, Inst &i) {
     return false;
   if (elementBytes(copy.type) == 2 && flushes &&
       copy.reduction == Reduction::Add)
-    return d.fail("needs .noftz to add numbers of 16 bits");
+    return d.fail("needs .noftz to add f16 or bf16");
   i.fn = bulkStore;
   return d.address(i) && d.address(i, copy.sourceOffset) &&
          d.source(i, Type::U32) && (!d.cacheHint || d.takeOperand());

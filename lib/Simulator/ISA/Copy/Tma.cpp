@@ -116,7 +116,7 @@ bool checkCoordinates(Warp &w, const Inst &i, int lane, const TensorMap &map,
                     "'" + Machine::mnemonic(&i) + "' has coordinate " +
                         std::to_string(coordinates[dimension]) +
                         " in dimension " + std::to_string(dimension) +
-                        ", the rule is " + rule,
+                        "; the rule is " + rule,
                     &w, &i, lane, true);
     return false;
   };
@@ -124,11 +124,11 @@ bool checkCoordinates(Warp &w, const Inst &i, int lane, const TensorMap &map,
   if (direction != Direction::Prefetch && map.interleave == Interleave::None &&
       coordinates[0] % unit)
     return fail(0, "a multiple of " + std::to_string(unit) +
-                       ", 16 bytes of the tensor's elements");
+                       " (16 bytes of the tensor's elements)");
   for (unsigned n = 0; direction == Direction::Store && n < map.rank; ++n)
     if (coordinates[n] < 0)
-      return fail(n, "0 or more for stores; only loads fill what lies in "
-                     "front of the tensor");
+      return fail(
+          n, "0 or more for stores; only loads may start before the tensor");
   return true;
 }
 
@@ -139,7 +139,7 @@ bool coordinatesOf(Warp &w, const Inst &i, int lane, const TensorMap &map,
     w.machine.error(
         ErrorKind::TensorMap,
         "'" + Machine::mnemonic(&i) + "' has " + std::to_string(rank) +
-            " dimensions and its tensor map " + std::to_string(map.rank),
+            " dimensions, but its tensor map has " + std::to_string(map.rank),
         &w, &i, lane, true);
     return false;
   }
@@ -156,7 +156,7 @@ bool checkSharedAlignment(Warp &w, const Inst &i, int lane, uint64_t address) {
   w.machine.error(ErrorKind::Misaligned,
                   "'" + Machine::mnemonic(&i) + "' uses " +
                       w.machine.sharedName(address & kSharedOffsetMask) +
-                      ", the rule is a multiple of 128 bytes",
+                      "; the rule is a multiple of 128 bytes",
                   &w, &i, lane, true);
   return false;
 }
@@ -372,7 +372,7 @@ bool fp8::sim::decodeBulkTensor(Decoder &d, Inst &i) {
   if (global < shared)
     return decodeStore(d, i, copy);
   if (d.takeOneOf({"shared::cluster", "shared::cta"}) < 0)
-    return d.fail("loads to .shared::cluster or .shared::cta");
+    return d.fail("needs .shared::cluster or .shared::cta");
   if (!d.take("mbarrier::complete_tx::bytes"))
     return d.fail("needs .mbarrier::complete_tx::bytes");
   bool multicast = d.take("multicast::cluster");

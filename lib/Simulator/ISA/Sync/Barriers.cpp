@@ -80,9 +80,9 @@ private:
     };
     bad("named barrier " + std::to_string(id) + " expects " +
         count(barrier.wholeCta, std::to_string(barrier.expected) + " threads") +
-        ", and '" + Machine::mnemonic(&i) + "' says " +
+        ", but '" + Machine::mnemonic(&i) + "' gives " +
         count(wholeCta, std::to_string(expected)) +
-        "; all that take part must agree")
+        "; all participants must give the same count")
         .notes.push_back(
             m.note(barrier.first, "the other count was given here"));
     return false;
@@ -101,7 +101,7 @@ private:
     barrier.arrived += use.aligned ? 32 : uint32_t(__builtin_popcount(mask));
     if (!wholeCta && barrier.arrived > expected) {
       bad("named barrier " + std::to_string(id) + " expects " +
-          std::to_string(expected) + " threads, and " +
+          std::to_string(expected) + " threads, but " +
           std::to_string(barrier.arrived) + " arrive");
       return false;
     }
@@ -175,7 +175,7 @@ Flow clusterWait(Warp &w, const Inst &i, uint32_t mask) {
   if (mask & ~w.clusterArrived) {
     m.error(ErrorKind::BarrierMisuse,
             "'" + Machine::mnemonic(&i) +
-                "' without barrier.cluster.arrive before it",
+                "' has no barrier.cluster.arrive before it",
             &w, &i, __builtin_ctz(mask & ~w.clusterArrived), true);
     return Flow::Next;
   }
@@ -298,7 +298,7 @@ bool decodeFence(Decoder &d, Inst &i) {
   d.takeOneOf({"sc", "acq_rel", "acquire", "release"});
   d.takeOneOf({"sync_restrict::shared::cta", "sync_restrict::shared::cluster"});
   return d.takeOneOf({"cta", "cluster", "gpu", "sys"}) >= 0 ||
-         d.fail("needs a scope");
+         d.fail("needs a scope such as .cta");
 }
 
 } // namespace
@@ -309,6 +309,7 @@ void fp8::sim::addBarriersOpcodes(OpcodeTable &t) {
   t.add("fence", decodeFence);
   t.add("membar", [](Decoder &d, Inst &i) {
     i.fn = fenceThread;
-    return d.takeOneOf({"cta", "gl", "sys"}) >= 0 || d.fail("needs a level");
+    return d.takeOneOf({"cta", "gl", "sys"}) >= 0 ||
+           d.fail("needs .cta, .gl or .sys");
   });
 }

@@ -67,14 +67,14 @@ Flow init(Warp &w, const Inst &i, uint32_t mask) {
     if (offset % 8 || offset < kSharedReserved ||
         offset + 8 > cta->shared.size()) {
       m.error(ErrorKind::BarrierMisuse,
-              "mbarrier.init of " + m.sharedName(offset) +
-                  ", which is not an aligned 8-byte place in shared memory",
+              "mbarrier.init uses " + m.sharedName(offset) +
+                  ", which is not 8 aligned bytes of shared memory",
               &w, &i, l, true);
       return;
     }
     if (count < 1 || count > kMaxBarrierCount) {
       m.error(ErrorKind::BarrierMisuse,
-              "mbarrier.init with count " + std::to_string(count) +
+              "mbarrier.init has count " + std::to_string(count) +
                   "; the rule is 1 to 2^20 - 1",
               &w, &i, l, true);
       return;
@@ -83,10 +83,11 @@ Flow init(Warp &w, const Inst &i, uint32_t mask) {
     if (old && old->live) {
       SimulationError &e = m.error(
           ErrorKind::BarrierMisuse,
-          "mbarrier.init of " + m.sharedName(offset) +
+          "mbarrier.init uses " + m.sharedName(offset) +
               ", which holds a live mbarrier; execute mbarrier.inval first",
           &w, &i, l, true);
-      e.notes.push_back(m.note(old->initInst, "initialised here before"));
+      e.notes.push_back(
+          m.note(old->initInst, "the mbarrier was initialised here"));
       return;
     }
     if (!cta->shared.checkWrite(w, i, l, offset, 8, Strength::Weak, nullptr))
@@ -119,9 +120,9 @@ Flow inval(Warp &w, const Inst &i, uint32_t mask) {
       return;
     if (b->transactions > 0 && w.machine.checksOrder)
       w.machine.error(ErrorKind::BarrierMisuse,
-                      "mbarrier.inval of " + w.machine.sharedName(b->offset) +
+                      "mbarrier.inval uses " + w.machine.sharedName(b->offset) +
                           " with " + std::to_string(b->transactions) +
-                          " bytes pending; wait for them first",
+                          " bytes pending; wait for these bytes first",
                       &w, &i, l);
     b->live = false;
     w.machine.barrierLog().close(*b);
@@ -162,19 +163,18 @@ Flow arriveOp(Warp &w, const Inst &i, uint32_t mask) {
     }
     if (operand < 1 || operand > kMaxBarrierCount) {
       m.error(ErrorKind::BarrierMisuse,
-              "'" + Machine::mnemonic(&i) + "' with count " +
-                  std::to_string(operand),
+              "'" + Machine::mnemonic(&i) + "' has count " +
+                  std::to_string(operand) + "; the rule is 1 to 2^20 - 1",
               &w, &i, l, true);
       return;
     }
     if (use.drops)
       b->expected -= std::min<uint32_t>(b->expected, uint32_t(operand));
     if (use.keepsPhase && b->pending <= operand) {
-      m.error(
-          ErrorKind::BarrierMisuse,
-          "'" + Machine::mnemonic(&i) +
-              "' would complete the phase, which .noComplete promises not to",
-          &w, &i, l, true);
+      m.error(ErrorKind::BarrierMisuse,
+              "'" + Machine::mnemonic(&i) +
+                  "' would complete the phase, which .noComplete excludes",
+              &w, &i, l, true);
       return;
     }
     m.arrive(*b, uint32_t(operand), w, i, l, nullptr, use.relaxed);
@@ -219,7 +219,7 @@ Flow wait(Warp &w, const Inst &i, uint32_t mask) {
               "'" + Machine::mnemonic(&i) +
                   "' waits for an mbarrier of CTA rank " +
                   std::to_string(b->cta->rank) +
-                  "; only threads of the CTA that it lies in may wait for it",
+                  "; only threads of that CTA may wait for it",
               &w, &i, l, true);
       return;
     }

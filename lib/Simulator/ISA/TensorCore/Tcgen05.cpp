@@ -31,8 +31,9 @@ bool fp8::sim::takeCtaGroup(Decoder &d, bool &pair) {
   pair = index == 1;
   unsigned group = unsigned(index) + 1;
   if (d.program.ctaGroup && d.program.ctaGroup != group)
-    return d.fail("has another .cta_group than an earlier tcgen05 instruction; "
-                  "all of a kernel must have the same");
+    return d.fail(
+        "has a different .cta_group from an earlier tcgen05 instruction; all "
+        "tcgen05 instructions of a kernel must use the same");
   d.program.ctaGroup = group;
   return true;
 }

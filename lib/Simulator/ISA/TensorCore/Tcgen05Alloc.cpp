@@ -41,10 +41,10 @@ bool sameRequest(Warp &w, const Inst &i, const PairRequest &mine,
     what = "meets '" + Machine::mnemonic(other.inst) + "' of the peer CTA";
   else if (mine.columns != other.columns)
     what = "names " + std::to_string(mine.columns) +
-           " columns and the peer CTA " + std::to_string(other.columns);
+           " columns, but the peer CTA names " + std::to_string(other.columns);
   else if (mine.address != other.address)
     what = "names address " + std::to_string(mine.address) +
-           " and the peer CTA " + std::to_string(other.address);
+           ", but the peer CTA names " + std::to_string(other.address);
   else
     return true;
   allocationError(w, i,
@@ -92,7 +92,7 @@ std::optional<uint32_t> pairActed(Warp &w, const Inst &i, PairRequest request) {
     allocationError(w, i,
                     "is executed while another warp of the CTA is in '" +
                         Machine::mnemonic(mine.inst) +
-                        "'; one warp of each CTA takes part");
+                        "'; exactly one warp of each CTA must execute it");
     return std::nullopt;
   }
   Cta *peer = w.machine.pairPeer(w, i, -1);
@@ -186,7 +186,7 @@ Flow dealloc(Warp &w, const Inst &i, uint32_t mask) {
       m.error(ErrorKind::MemoryInFlight,
               "'" + Machine::mnemonic(&i) +
                   "' frees tensor memory that an unfinished operation still "
-                  "uses; wait for it before",
+                  "uses; wait for that operation first",
               &w, &i);
     else if (!w.cta.tensor.checkFree(w, i, column, count))
       return Flow::Next;

@@ -159,8 +159,8 @@ private:
                  "A in tensor memory must start at lane 0 and be K-major");
     if (shape.folded() || (pair && shape.n % 32))
       return bad(ErrorKind::Unsupported,
-                 "A in tensor memory is supported for a CTA pair with M 256 "
-                 "and N a multiple of 32 only");
+                 "A in tensor memory is supported for a CTA pair only with M "
+                 "256 and N a multiple of 32");
     operation->aInTensorMemory = true;
     operation->aColumn = address & 0xffff;
     TensorRegion a{shape.units(), uint16_t(operation->aColumn), 8, false, 0};
@@ -286,8 +286,7 @@ bool fp8::sim::decodeTcgen05Mma(Decoder &d, Inst &i) {
     return false;
   if (d.hasQualifier("sp") || d.hasQualifier("ws") ||
       d.hasQualifier("block_scale"))
-    return d.fail(
-        "is supported dense, without .ws and without .block_scale only");
+    return d.fail("is supported only without .sp, .ws and .block_scale");
   int kind = d.takeOneOf({"kind::f8f6f4", "kind::f16", "kind::tf32"});
   if (kind < 0)
     return d.fail(

@@ -223,8 +223,9 @@ bool takeSplit(Decoder &d, Transfer &transfer) {
   if (!d.immediate(split))
     return false;
   if (split >= kTensorColumns)
-    return d.fail("splits its columns by " + std::to_string(split) +
-                  ", but there are 512");
+    return d.fail("splits its columns at an offset of " +
+                  std::to_string(split) +
+                  ", but tensor memory has 512 columns");
   transfer.split = uint32_t(split);
   return true;
 }

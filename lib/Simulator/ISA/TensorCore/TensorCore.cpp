@@ -22,11 +22,11 @@ fp8::sim::decodeInstructionDescriptor(uint32_t bits, MmaKind kind, bool pair,
   };
   auto wrong = [](const char *name, uint32_t value, const char *rule) {
     return std::string(name) + " is " + std::to_string(value) +
-           ", the rule is " + rule;
+           "; the rule is " + rule;
   };
   if (field(2, 1))
     return std::string(
-        "the sparsity bit is set, and the simulator has no sparse MMA");
+        "the sparsity bit is set, but sparse MMA is not supported");
   if (field(3, 1))
     return std::string("the saturate bit is set, which is for kind::i8 only");
   uint32_t d = field(4, 2), a = field(7, 3), b = field(10, 3);
@@ -48,11 +48,11 @@ fp8::sim::decodeInstructionDescriptor(uint32_t bits, MmaKind kind, bool pair,
     }
     return false;
   };
-  const char *rule =
-      kind == MmaKind::F8F6F4
-          ? "0 (e4m3) or 1 (e5m2); the 6 and 4-bit formats are not supported"
-      : kind == MmaKind::F16 ? "0 (f16) or 1 (bf16)"
-                             : "2 (tf32)";
+  const char *rule = kind == MmaKind::F8F6F4
+                         ? "0 (e4m3) or 1 (e5m2); the 6-bit and 4-bit formats "
+                           "are not supported"
+                     : kind == MmaKind::F16 ? "0 (f16) or 1 (bf16)"
+                                            : "2 (tf32)";
   if (!format(a, shape.a))
     return wrong("the A format", a, rule);
   if (!format(b, shape.b))
@@ -102,7 +102,7 @@ fp8::sim::decodeMatrixDescriptor(uint64_t bits, bool mnMajor,
   };
   if (field(46, 3) != 1)
     return "bits 46-48 are " + std::to_string(field(46, 3)) +
-           ", the rule is 1 (version of the descriptor)";
+           "; the rule is 1 (version of the descriptor)";
   if (field(14, 2) || field(30, 2) || field(53, 8))
     return std::string("a reserved bit is set");
   if (field(52, 1))
@@ -126,7 +126,7 @@ fp8::sim::decodeMatrixDescriptor(uint64_t bits, bool mnMajor,
         "the layout 128-byte swizzle with 32-byte atoms (1) is not supported");
   default:
     return "the layout (bits 61-63) is " + std::to_string(field(61, 3)) +
-           ", the rule is 0, 1, 2, 4 or 6";
+           "; the rule is 0, 1, 2, 4 or 6";
   }
   descriptor.start = field(0, 14) << 4;
   descriptor.leading = field(16, 14) << 4;
@@ -135,8 +135,8 @@ fp8::sim::decodeMatrixDescriptor(uint64_t bits, bool mnMajor,
   descriptor.mnMajor = mnMajor;
   descriptor.elementBytes = elementBytes;
   if (descriptor.baseOffset)
-    return std::string("the base offset is not zero, which is not supported: "
-                       "start the pattern on its boundary");
+    return std::string("the base offset is not zero, which is not supported; "
+                       "start the swizzle pattern on its boundary");
   if (mnMajor && elementBytes == 4)
     return std::string("MN-major operands are not supported for kind::tf32");
   return std::nullopt;

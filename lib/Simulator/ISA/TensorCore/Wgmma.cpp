@@ -98,7 +98,7 @@ bool decodeWgmma(Decoder &d, Inst &i) {
     return true;
   PendingGroups &pending = i.make<PendingGroups>();
   return d.immediate(pending.count) &&
-         (pending.count < 8 || d.fail("waits for all but 0 to 7 groups"));
+         (pending.count < 8 || d.fail("needs a number of groups from 0 to 7"));
 }
 
 } // namespace

@@ -93,11 +93,11 @@ private:
 
   bool wholeWarpgroup() {
     if (warpgroupSize(w) < kWarpgroup)
-      return bad(ErrorKind::InvalidOperation,
-                 "warp " + std::to_string(w.id) +
-                     " is in no warpgroup: these are 4 warps, the first a "
-                     "multiple of 4; launch blocks of a multiple of 128 "
-                     "threads");
+      return bad(
+          ErrorKind::InvalidOperation,
+          "warp " + std::to_string(w.id) +
+              " is not in a complete warpgroup (4 warps, the first a multiple "
+              "of 4); launch blocks of a multiple of 128 threads");
     if (mask != ~0u)
       return bad(ErrorKind::DivergentAligned, "needs all lanes of the warp",
                  __builtin_ctz(~mask));
@@ -179,9 +179,10 @@ private:
               "'" + Machine::mnemonic(&i) + "' uses register " +
                   m.program.rowNames[row] +
                   (state.fences ? ", which another instruction has used since "
-                                  "the last wgmma.fence"
-                                : " and no wgmma.fence stands before it") +
-                  "; execute wgmma.fence between the two",
+                                  "the last wgmma.fence; execute wgmma.fence "
+                                  "between the two"
+                                : " with no wgmma.fence before it; execute "
+                                  "wgmma.fence first"),
               &w, &i, 0);
       return !m.stopped;
     }
@@ -247,7 +248,7 @@ bool takeShape(Decoder &d, WgmmaForm &form) {
     return s.rfind("m64n", 0) == 0;
   });
   if (q.end() - at < 4)
-    return d.fail("needs a shape .m64nNkK, the type of D, of A and of B");
+    return d.fail("needs a shape .m64nNkK and the types of D, A and B");
   static const char *const names[] = {"e4m3", "e5m2", "f16", "bf16", "tf32"};
   uint32_t formats[2];
   for (int n = 0; n < 2; ++n) {
@@ -257,7 +258,7 @@ bool takeShape(Decoder &d, WgmmaForm &form) {
     formats[n] = uint32_t(name - names);
   }
   if (formats[0] != formats[1] && (formats[0] > 1 || formats[1] > 1))
-    return d.fail("mixes e4m3 and e5m2 only");
+    return d.fail("can mix only e4m3 and e5m2");
   if (at[1] != "f32")
     return d.fail("is supported with an accumulator of .f32 only");
   form.a = MmaFormat(formats[0]);
@@ -267,8 +268,8 @@ bool takeShape(Decoder &d, WgmmaForm &form) {
   if (*at != "m64n" + std::to_string(n) + "k" + std::to_string(k) || n < 8 ||
       n > kMaxN || n % 8)
     return d.fail("has the shape ." + *at + "; with ." + at[2] +
-                  " it is .m64nNk" + std::to_string(k) +
-                  ", N a multiple of 8 from 8 to 256");
+                  " it must be .m64nNk" + std::to_string(k) +
+                  " with N a multiple of 8 from 8 to 256");
   form.n = n;
   for (int part = 0; part < 4; ++part)
     d.take(at[part]);
@@ -313,7 +314,7 @@ bool takeScale(Decoder &d, bool &negates) {
 
 bool fp8::sim::decodeWgmmaMma(Decoder &d, Inst &i) {
   if (d.hasQualifier("sp"))
-    return d.fail("is supported dense only");
+    return d.fail("is not supported with .sp");
   WgmmaForm &form = i.make<WgmmaForm>();
   if (!takeShape(d, form) || !d.list(i, form.resultRows(), Type::F32, true) ||
       !takeA(d, i, form) || !d.source(i, Type::B64))

@@ -18,9 +18,8 @@ fp8::sim::decodeWgmmaDescriptor(uint64_t bits, unsigned elementBytes,
     return uint32_t(bits >> low & ((uint64_t(1) << count) - 1));
   };
   if (field(14, 2) || field(30, 2) || field(46, 3) || field(52, 10))
-    return std::string(
-        "a bit is set that no field has (14-15, 30-31, 46-48 or 52-61); the "
-        "descriptor of tcgen05.mma is another");
+    return std::string("a reserved bit (14-15, 30-31, 46-48 or 52-61) is set; "
+                       "the descriptor of tcgen05.mma has another format");
   static const Swizzle swizzles[] = {Swizzle::None, Swizzle::B128, Swizzle::B64,
                                      Swizzle::B32};
   out.swizzle = swizzles[field(62, 2)];
@@ -30,8 +29,8 @@ fp8::sim::decodeWgmmaDescriptor(uint64_t bits, unsigned elementBytes,
   out.baseOffset = field(49, 3);
   out.elementBytes = elementBytes;
   if (out.baseOffset)
-    return std::string("the base offset is not zero, which is not supported: "
-                       "start the pattern on its boundary");
+    return std::string("the base offset is not zero, which is not supported; "
+                       "start the swizzle pattern on its boundary");
   return std::nullopt;
 }
 

@@ -74,7 +74,7 @@ TEST(Memory, Atomics) {
 TEST(Memory, OutOfBoundsNamesTheBuffer) {
   EXPECT_THAT(errorsOf("st.global.u32 [%o+4], 1;"),
               HasSubstr("outside every buffer; the nearest is 'out' of 128 "
-                        "bytes, at its offset 128"));
+                        "bytes, at offset 128 from its start"));
   EXPECT_THAT(errorsOf("ld.shared.u32 %r0, [s+1024];", 32, kShared),
               HasSubstr("[out-of-bounds]"));
   EXPECT_THAT(

@@ -169,7 +169,7 @@ TEST(Alu, UndefinedRegistersAreErrors) {
   Report report;
   compute("add.u32 %r0, %r5, 1;", 1, 1, "", &report);
   ASSERT_TRUE(has(report, ErrorKind::UninitialisedRegister));
-  EXPECT_NE(report.str().find("register %r5 is read before anything wrote it"),
+  EXPECT_NE(report.str().find("register %r5 is read before it is written"),
             std::string::npos);
   // A copy of an undefined register is not a use; a use of the copy is.
   compute("mov.b32 %r0, %r5; setp.eq.u32 %p0, 1, 1; selp.b32 %r1, 3, %r0, %p0; "

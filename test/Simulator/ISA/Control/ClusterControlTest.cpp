@@ -92,7 +92,7 @@ TEST(ClusterControl, Misuse) {
   EXPECT_THAT(text(".b128 [%r0], [%r1];", ".b128 [%r0+8], [%r1];"),
               HasSubstr("not a multiple of 16"));
   EXPECT_THAT(text("@!%p1 bra END;", ""),
-              HasSubstr("ask query_cancel.is_canceled first"));
+              HasSubstr("test query_cancel.is_canceled first"));
   EXPECT_THAT(text("@!%p0 bra WAIT;", ""),
               HasSubstr("which an unfinished 'clusterlaunchcontrol"));
   EXPECT_THAT(text("ld.shared.b128 %q, [%r0];", "mov.b128 %q, {%d0, %d0};"),
@@ -102,5 +102,5 @@ TEST(ClusterControl, Misuse) {
   EXPECT_THAT(text("fence.proxy.async.shared::cta;", ""),
               HasSubstr("execute fence.proxy.async after the read"));
   EXPECT_THAT(text("@!%p1 bra END;", "@!%p1 bra VISIT;"),
-              HasSubstr("stop asking at the first"));
+              HasSubstr("stop at the first"));
 }

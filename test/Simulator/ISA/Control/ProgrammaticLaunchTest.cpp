@@ -50,13 +50,14 @@ TEST(ProgrammaticLaunch, AccessesStandBehindTheWait) {
     EXPECT_TRUE(has(early, ErrorKind::EarlyAccess)) << access;
     EXPECT_TRUE(runEarly(access, /*programmatic=*/false).ok()) << access;
   }
-  EXPECT_NE(runEarly("ld.global.u32 %r1, [%d2];")
-                .str()
-                .find("'ld.global.u32' accesses global memory, which the "
-                      "kernel in front may still write or read, for the launch "
-                      "is programmatic; execute griddepcontrol.wait first "
-                      "[early-access]"),
-            std::string::npos);
+  EXPECT_NE(
+      runEarly("ld.global.u32 %r1, [%d2];")
+          .str()
+          .find(
+              "'ld.global.u32' accesses global memory, which the preceding "
+              "kernel may still read or write, since the launch is "
+              "programmatic; execute griddepcontrol.wait first [early-access]"),
+      std::string::npos);
 }
 
 TEST(ProgrammaticLaunch, SharedMemoryAndParametersAreTheKernelsOwn) {
@@ -119,7 +120,7 @@ skip:
     EXPECT_TRUE(report.ok()) << report.str();
   }
   std::string early = runEarly(allocate("") + wait).str();
-  EXPECT_NE(early.find("allocate behind griddepcontrol.wait "
+  EXPECT_NE(early.find("allocate after griddepcontrol.wait "
                        "[tensor-memory-allocation]"),
             std::string::npos)
       << early;
@@ -131,7 +132,7 @@ skip:
                         "[tensor-memory-allocation]"),
               std::string::npos)
         << late;
-    EXPECT_NE(late.find("note: the kernel behind may start from here on"),
+    EXPECT_NE(late.find("note: the dependent kernel may start from here on"),
               std::string::npos);
   }
   EXPECT_TRUE(

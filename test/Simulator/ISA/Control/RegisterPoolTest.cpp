@@ -64,7 +64,8 @@ TEST(RegisterPool, WhatNobodyGivesUpIsWaitedForInVain) {
         std::pair(std::string(), change("inc", 176))}) {
     Report report = runGroups(first, others);
     EXPECT_TRUE(has(report, ErrorKind::Deadlock));
-    EXPECT_THAT(report.str(), HasSubstr("a setmaxnreg.dec must free them"));
+    EXPECT_THAT(report.str(),
+                HasSubstr("another warp must execute setmaxnreg.dec"));
   }
 }
 
@@ -87,11 +88,11 @@ TEST(RegisterPool, IncAndDecGoTheirWays) {
   Report report = runGroups(change("dec", 176), "");
   EXPECT_TRUE(has(report, ErrorKind::InvalidOperation));
   EXPECT_THAT(report.str(),
-              HasSubstr("asks for 176 registers a thread, more than the 168 "
+              HasSubstr("asks for 176 registers per thread, more than the 168 "
                         "that it has; use setmaxnreg.inc"));
   report = runGroups(change("inc", 160), "");
   EXPECT_THAT(report.str(),
-              HasSubstr("asks for 160 registers a thread, fewer than the 168 "
+              HasSubstr("asks for 160 registers per thread, fewer than the 168 "
                         "that it has; use setmaxnreg.dec"));
   report = runGroups(change("dec", 28), "");
   EXPECT_THAT(report.str(), HasSubstr("needs a multiple of 8 from 24 to 256"));
@@ -100,9 +101,11 @@ TEST(RegisterPool, IncAndDecGoTheirWays) {
 TEST(RegisterPool, AWarpgroupDoesItTogether) {
   Report report = runGroups("  @%p1" + change("dec", 40), "");
   EXPECT_TRUE(has(report, ErrorKind::InvalidOperation)) << report.str();
-  EXPECT_THAT(report.str(),
-              HasSubstr("only 1 of the warps of a warpgroup have executed "
-                        "'setmaxnreg.dec.sync.aligned.u32'; all four must"));
+  EXPECT_THAT(
+      report.str(),
+      HasSubstr("only 1 of the warps of a warpgroup have executed "
+                "'setmaxnreg.dec.sync.aligned.u32'; all four must execute it"));
   report = runGroups("  @%p1" + change("dec", 40) + change("dec", 32), "");
-  EXPECT_THAT(report.str(), HasSubstr("must execute the same instructions"));
+  EXPECT_THAT(report.str(), HasSubstr("must execute the same wgmma and "
+                                      "setmaxnreg instructions"));
 }

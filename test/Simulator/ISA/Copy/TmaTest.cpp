@@ -301,12 +301,11 @@ TEST(Tma, BoxesBeginAt16BytesAndStoresInsideTheTensor) {
     const char *place, *error;
   };
   const Case cases[] = {
-      {"{1, 0}",
-       "has coordinate 1 in dimension 0, the rule is a multiple of 4, "
-       "16 bytes of the tensor's elements"},
-      {"{-4, 0}", "has coordinate -4 in dimension 0, the rule is 0 or more for "
-                  "stores; only loads fill what lies in front of the tensor"},
-      {"{0, -1}", "has coordinate -1 in dimension 1, the rule is 0 or more"},
+      {"{1, 0}", "has coordinate 1 in dimension 0; the rule is a multiple of 4 "
+                 "(16 bytes of the tensor's elements)"},
+      {"{-4, 0}", "has coordinate -4 in dimension 0; the rule is 0 or more for "
+                  "stores; only loads may start before the tensor"},
+      {"{0, -1}", "has coordinate -1 in dimension 1; the rule is 0 or more"},
       {"{0, 12}", nullptr},
       {"{24, 0}", nullptr},
   };
@@ -324,8 +323,10 @@ TEST(Tma, BoxesBeginAt16BytesAndStoresInsideTheTensor) {
   const std::string fence = "fence.proxy.async.shared::cta;";
   EXPECT_TRUE(loadTwice(device, t.map, "{-16, -1}", fence).ok());
   Report report = loadTwice(device, t.map, "{8, 0}", fence);
-  EXPECT_THAT(report.str(), HasSubstr("has coordinate 8 in dimension 0, the "
-                                      "rule is a multiple of 16"));
+  EXPECT_THAT(
+      report.str(),
+      HasSubstr(
+          "has coordinate 8 in dimension 0; the rule is a multiple of 16"));
 }
 
 TEST(Tma, ACopyOverWhatWasReadNeedsAFence) {
@@ -337,9 +338,9 @@ TEST(Tma, ACopyOverWhatWasReadNeedsAFence) {
           .ok());
   Report report = loadTwice(device, t.map, "{0, 0}", "");
   ASSERT_TRUE(has(report, ErrorKind::MissingProxyFence)) << report.str();
-  EXPECT_THAT(report.str(), HasSubstr("'ld.shared.u32' read it through the "
-                                      "generic proxy and no fence.proxy.async "
-                                      "stands between"));
+  EXPECT_THAT(report.str(),
+              HasSubstr("'ld.shared.u32' read it through the generic proxy "
+                        "with no fence.proxy.async between the two"));
   EXPECT_THAT(report.str(), HasSubstr("execute fence.proxy.async after the "
                                       "read, before the barrier"));
 }

@@ -166,7 +166,7 @@ TEST(NamedBarrier, MisuseIsReported) {
                        "bra END;\nA: bar.sync 1, 64;\nEND:",
                        64)
                   .str(),
-              HasSubstr("all that take part must agree"));
+              HasSubstr("all participants must give the same count"));
   EXPECT_THAT(reportOf("bar.sync 1, 40;").str(),
               HasSubstr("positive multiple of 32"));
   EXPECT_THAT(reportOf("bar.sync 16;").str(),

@@ -54,8 +54,10 @@ protected:
 
 TEST_F(WgmmaRules, FenceBetweenOtherInstructionsAndTheFirst) {
   expectRight(p.text());
-  expectError(replaced(p.text(), kFence, ""), ErrorKind::MissingWgmmaFence,
-              "uses register %v0 and no wgmma.fence stands before it");
+  expectError(
+      replaced(p.text(), kFence, ""), ErrorKind::MissingWgmmaFence,
+      "uses register %v0 with no wgmma.fence before it; execute wgmma.fence "
+      "first");
   expectError(
       replaced(p.text(), kFence, kFence + "  add.f32 %v3, %v3, %v3;\n"),
       ErrorKind::MissingWgmmaFence,
@@ -139,7 +141,7 @@ TEST_F(WgmmaRules, NothingIsInFlightAtTheEnd) {
   std::string text = p.text();
   text = text.substr(0, text.find(kWait)) + "  ret;\n}\n";
   expectError(text, ErrorKind::WorkInFlight,
-              "execute wgmma.commit_group and wgmma.wait_group 0 before");
+              "execute wgmma.commit_group and wgmma.wait_group 0 first");
 }
 
 TEST_F(WgmmaRules, FourWarpsDoTheSame) {
@@ -148,7 +150,8 @@ TEST_F(WgmmaRules, FourWarpsDoTheSame) {
   expectError(
       replaced(p.text(), kFence, warp + "  add.s64 %db, %db, %d6;\n" + kFence),
       ErrorKind::InvalidOperation,
-      "the four warps of a warpgroup must give the same operands");
+      "the four warps of a warpgroup must give the same descriptors and the "
+      "same scale-d");
   expectError(
       replaced(p.text(), kFence,
                "  cvt.u64.u32 %d6, %t;\n  add.s64 %da, %da, %d6;\n" + kFence),
@@ -157,7 +160,7 @@ TEST_F(WgmmaRules, FourWarpsDoTheSame) {
   expectError(replaced(p.text(), kFence,
                        warp + "  @%p2 wgmma.fence.sync.aligned;\n" + kFence),
               ErrorKind::InvalidOperation,
-              "must execute the same instructions");
+              "must execute the same wgmma and setmaxnreg instructions");
   // One that stays away: the others wait for the product, or nobody does.
   std::string text =
       replaced(p.text(), kFence, warp + "  @%p2 bra END;\n" + kFence);
@@ -168,7 +171,7 @@ TEST_F(WgmmaRules, FourWarpsDoTheSame) {
   text = text.substr(0, text.find(p.wgmma())) + "END:\n  ret;\n}\n";
   expectError(text, ErrorKind::InvalidOperation,
               "only 3 of the warps of a warpgroup have executed "
-              "'wgmma.fence.sync.aligned'; all four must");
+              "'wgmma.fence.sync.aligned'; all four must execute it");
   expectError(p.text(), ErrorKind::InvalidOperation,
               "launch blocks of a multiple of 128 threads", 96);
 }
@@ -179,7 +182,7 @@ TEST_F(WgmmaRules, Descriptors) {
     return replaced(p.text(), plain, std::to_string(p.descriptor() | bits));
   };
   expectError(with(uint64_t(1) << 46), ErrorKind::BadDescriptor,
-              "the descriptor of tcgen05.mma is another");
+              "the descriptor of tcgen05.mma has another format");
   expectError(with(uint64_t(1) << 49), ErrorKind::BadDescriptor,
               "the base offset is not zero");
   // 9216 bytes from 8 rows to the next.
@@ -190,12 +193,13 @@ TEST_F(WgmmaRules, Descriptors) {
 TEST_F(WgmmaRules, WhatIsRefused) {
   expectRefused(replaced(p.text(), "sm_90a", "sm_100a"),
                 "is for .target sm_90a only");
-  expectRefused(replaced(p.text(), "m64n16k32", "m64n16k16"),
-                "with .e4m3 it is .m64nNk32, N a multiple of 8 from 8 to 256");
+  expectRefused(
+      replaced(p.text(), "m64n16k32", "m64n16k16"),
+      "with .e4m3 it must be .m64nNk32 with N a multiple of 8 from 8 to 256");
   expectRefused(replaced(p.text(), ".f32.e4m3", ".f16.e4m3"),
                 "with an accumulator of .f32 only");
   expectRefused(replaced(p.text(), "e4m3.e4m3", "e4m3.bf16"),
-                "mixes e4m3 and e5m2 only");
+                "can mix only e4m3 and e5m2");
   expectRefused(
       replaced(p.text(), "1, 1;\n  wgmma.commit", "2, 1;\n  wgmma.commit"),
       "takes 1 or -1 as imm-scale-a and imm-scale-b");
