@@ -43,6 +43,18 @@ def _pair(cta_group: int) -> str:
 
 
 @dataclass(frozen=True)
+class FunctionType(Type):
+    """What an op or a function takes and gives."""
+
+    inputs: tuple[Type, ...]
+    results: tuple[Type, ...] = ()
+
+    def spell(self, name: Speller) -> str:
+        inputs, results = (", ".join(map(name, types)) for types in (self.inputs, self.results))
+        return f"({inputs}) -> ({results})"
+
+
+@dataclass(frozen=True)
 class Number(Type):
     """A number: `index`, `i1`, `i32`, `f32` and so on, by MLIR's name."""
 
@@ -252,13 +264,6 @@ class Handle(Type):
     mnemonic: str
     ring: Type
     linear: ClassVar[bool] = True
-
-    @property
-    def state(self) -> str:
-        """What was done to the end or the stage last, as messages say it."""
-        if self.mnemonic.endswith("_stage"):
-            return "acquired"
-        return {"signalled": "handed over", "ready": "waited for"}.get(self.mnemonic, "released")
 
     def spell(self, name: Speller) -> str:
         return f"!fp8.{self.mnemonic}<{name(self.ring)}>"
