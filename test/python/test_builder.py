@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Kernels that the builder makes are those that are written by hand, and errors in them name lines of Python."""
 
+import os
 import pathlib
+import subprocess
+import sys
 
 import pytest
 from conftest import ROOT
@@ -192,3 +195,9 @@ def test_reprs():
     assert len(text) == len(expected)
     for start, actual in zip(expected, text):
         assert actual.startswith(start) and "test_builder.py:" in actual
+
+
+def test_mlir_needs_no_library(compiler):
+    program = "from fp8.builder import Module\nmodule = Module()\nwith module.kernel('k'): pass\nprint(module.mlir())"
+    run = subprocess.run([sys.executable, "-c", program], env={**os.environ, "FP8_LIBRARY": "/no/library.so"}, capture_output=True, text=True, check=True)
+    assert "gpu.func @k()" in compiler.accept(run.stdout)
