@@ -201,3 +201,12 @@ def test_mlir_needs_no_library(compiler):
     program = "from fp8.builder import Module\nmodule = Module()\nwith module.kernel('k'): pass\nprint(module.mlir())"
     run = subprocess.run([sys.executable, "-c", program], env={**os.environ, "FP8_LIBRARY": "/no/library.so"}, capture_output=True, text=True, check=True)
     assert "gpu.func @k()" in compiler.accept(run.stdout)
+
+
+def test_names_of_files_are_kept():
+    program = "module = Module()\nwith module.kernel('k') as kernel:\n    kernel.pipeline(2, row=ROW)"
+    names = {"Module": Module, "ROW": ROW}
+    exec(compile(program, "/källa \"k\".py", "exec"), names)
+    with pytest.raises(fp8.CompileError) as caught:
+        fp8.verify(names["module"])
+    assert [(one.file, one.line) for one in caught.value.diagnostics] == [("/källa \"k\".py", 3)]

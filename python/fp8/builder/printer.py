@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The text of a module: names of values, aliases of types and of locations, indentation."""
+"""The text of a module: names of values, aliases of types and of locations."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ class Names:
     def __init__(self) -> None:
         self._taken: set[str] = set()
 
-    def make(self, hint: str, separator: str) -> str:
+    def make(self, hint: str) -> str:
         name, number = hint, 0
         while name in self._taken or not name:
-            name = f"{hint}{separator if hint else ''}{number + 1 if hint else number}"
+            name = f"{hint}_{number + 1}" if hint else str(number)
             number += 1
         self._taken.add(name)
         return name
@@ -41,7 +41,7 @@ class Printer:
         """Returns the text of a module of these functions."""
         lines = ["module attributes {gpu.container_module} {", "gpu.module @kernels {", *map(self._function, kernels), "}",
                  *map(self._function, hosts), "}"]
-        locations = [f"{name} = loc({json.dumps(at.file)}:{at.line}:{at.column})" for at, name in self._locations.items()]
+        locations = [f"{name} = loc({self._attribute(at.file)}:{at.line}:{at.column})" for at, name in self._locations.items()]
         return "\n".join([*self._alias_lines, *lines, *locations, ""])
 
     def _function(self, function: Function) -> str:
@@ -71,7 +71,7 @@ class Printer:
     def _value(self, value: Value) -> str:
         value = value.resolve()
         if id(value) not in self._names:
-            self._names[id(value)] = "%" + self._value_names.make(value.hint, "_")
+            self._names[id(value)] = "%" + self._value_names.make(value.hint)
         return self._names[id(value)]
 
     def _region(self, region: Region) -> str:
@@ -85,7 +85,7 @@ class Printer:
             return type.spell(self.type)
         if type not in self._aliases:
             text = type.spell(self.type)
-            self._aliases[type] = "!" + self._alias_names.make(type.alias, "_")
+            self._aliases[type] = "!" + self._alias_names.make(type.alias)
             self._alias_lines.append(f"{self._aliases[type]} = {text}")
         return self._aliases[type]
 
