@@ -79,6 +79,7 @@ class Host(Function):
         """
         if kernel.current is not None:
             raise BuildError(f"{kernel.noun} is launched before it is finished; end its 'with' first", (kernel.noun, kernel.location))
+        # gpu.launch_func numbers the parameters and knows no names: its verifier could not say which argument is wrong.
         names = [parameter.hint for parameter in kernel.arguments]
         for name in names:
             if name not in arguments:

@@ -272,7 +272,7 @@ class Function:
         return self.current
 
     def use(self, value: Value) -> None:
-        """Checks that the value is in scope in the current region. If it is not, the text does not parse, and names no line of Python."""
+        """Checks that the value is in scope in the current region; if it is not, the text does not parse, and names no line of Python."""
         region = self.here()
         if value.function is not self:
             raise BuildError(f"{value.noun} of {value.function.noun} is used in {self.noun}; pass it as an argument of the launch",

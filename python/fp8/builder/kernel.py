@@ -58,7 +58,7 @@ class Kernel(Function):
     # Parameters.
 
     def _parameter(self, value: V) -> V:
-        if self.here() is not self.body:
+        if self.here() is not self.body:  # a parameter is an argument of the entry block, wherever the call stands
             raise BuildError(f"a parameter stands in the {self.here().noun}; put it directly under {self.noun}",
                              (f"the {self.here().noun}", self.here().location))
         if any(value.hint == other.hint for other in self.arguments):
@@ -110,7 +110,7 @@ class Kernel(Function):
     def exchange(self, fragment: Fragment) -> Exchange:
         """Makes the place where the CTAs of a cluster that divide K, `cluster=(1, 1, ctas)`, exchange shares of such fragments."""
         ctas = self.cluster[2] if self.cluster and len(self.cluster) == 3 else 1
-        if ctas == 1:  # there is no such type, so that the compiler could name no line of Python
+        if ctas == 1:  # the text of such a type does not parse, and names no line of Python
             raise BuildError(f"{self.noun} has no CTAs that divide K (J1); make it with cluster=(1, 1, ctas)", (self.noun, self.location))
         return Exchange(self, SumExchange(ctas, fragment))
 

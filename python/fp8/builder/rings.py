@@ -59,14 +59,14 @@ class Ring:
     def end(self, side: str) -> Variable:
         """Returns the current role's end of that side, "producer" or "consumer"."""
         role = next((region for region in self.function.here().ancestors() if isinstance(region, Role)), None)
-        if role is None:
+        if role is None:  # an end is made for the role that uses it
             raise BuildError(f"{self.noun} is used outside of a role; its ends are the roles', use it in 'with kernel.role(...)'",
                              ("made here", self.location))
         if isinstance(self.type, OutputPipeline) or isinstance(self.type, WorkQueue) and side == "producer":
-            return self._find(None, side)  # there is one such end: the verifier refuses that two roles use it
-        return self._find(role, side)
+            return self._end_of(None, side)  # there is one such end: the verifier refuses that two roles use it
+        return self._end_of(role, side)
 
-    def _find(self, role: Role | None, side: str) -> Variable:
+    def _end_of(self, role: Role | None, side: str) -> Variable:
         if (role, side) not in self.ends:
             value = Value(self.function, Handle(side, self.type), side)
             is_answers = isinstance(self.type, WorkQueue) and side == "consumer"
@@ -78,7 +78,7 @@ class Ring:
         """Completes the op that makes the ring, once all roles have taken their ends."""
         if isinstance(self.type, OutputPipeline):
             for side in ("producer", "consumer"):
-                self._find(None, side)  # the op makes both
+                self._end_of(None, side)  # the op makes both
         self._op.results = [v.initial for side in ("producer", "consumer") for (_, key), v in self.ends.items() if key == side]
 
 

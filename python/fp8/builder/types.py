@@ -111,7 +111,7 @@ class Tile(Type):
     noun: ClassVar[str] = "tile"
 
     def __post_init__(self) -> None:
-        if self.swizzle not in (0, 32, 64, 128):
+        if self.swizzle not in (0, 32, 64, 128):  # the text of such a type does not parse, and names no line of Python
             raise BuildError(f"there is no swizzle of {self.swizzle} bytes; use 32, 64 or 128, or 0 for none")
 
     def spell(self, name: Speller) -> str:

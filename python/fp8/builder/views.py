@@ -45,6 +45,7 @@ class Array(Value):
         return sizes[1 + rank + axis]
 
     def _check_axis(self, axis: int) -> None:
+        # The verifier accepts any index of memref.dim, and the results of extract_strided_metadata have no names.
         if not 0 <= axis < len(self.type.shape):
             raise BuildError(f"{self.noun} has no axis {axis}; name one from 0 to {len(self.type.shape) - 1}")
 
