@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Kernels that the builder makes are those that are written by hand, and errors in them name lines of Python."""
 
+import os
 import pathlib
+import subprocess
+import sys
 
 import pytest
 from conftest import ROOT
 
+import fp8
 from fp8.builder import Fragment, MemRef, Module, Tile, ceildiv, math, maximum, minimum
 
 ROW = Tile((1, 128), "f32")
@@ -31,7 +35,7 @@ def test_locations_are_the_lines_of_python(compiler, example):
         assert f'structured.py":{line}:' in text[start:text.index("\n", start)]
 
 
-def test_verifier_errors_stand_in_python(compiler):
+def test_verifier_errors_stand_in_python():
     module = Module()
     with module.kernel("copy") as kernel:
         source = kernel.tensor_map("source", Tile((1, 64), "f32"))
@@ -42,11 +46,13 @@ def test_verifier_errors_stand_in_python(compiler):
         with kernel.role("read", warps=4):
             with ring.consume() as stage:
                 stage.index()
-    result = compiler.run(str(module))
     source = pathlib.Path(__file__).read_text(encoding="utf-8").splitlines()
     line = next(number for number, code in enumerate(source, 1) if code.endswith("# wrong box"))
-    assert result.returncode != 0 and f"test_builder.py:{line}:17: error: 'fp8.tma_load' op" in result.stderr, result.stderr
-    assert "(M1)" in result.stderr
+    for refuse in (str, fp8.verify, fp8.compile):
+        with pytest.raises(fp8.CompileError) as caught:
+            refuse(module)
+        first, second, *_ = str(caught.value).splitlines()
+        assert first.startswith(f"{__file__}:{line}:17: error: 'fp8.tma_load' op") and "(M1)" in first and second == source[line - 1]
 
 
 def loops(body, **ring):
@@ -77,7 +83,7 @@ def test_a_loop_carries_what_it_changes_and_nothing_else(compiler):
     compiler.accept(text)
     header = text[text.index('role "read"'):]
     header = header[header.index("scf.for"):].split("\n")[0]
-    assert header.count("=") - 1 == 2 and "-> (!fp8.consumer<!pipeline>, !fragment)" in header
+    assert header.count("=") - 1 == 2 and "-> (!fp8.consumer<!pipeline>, !fp8.fragment<128x128xf32, 4>)" in header
 
 
 def test_scalars(compiler):
@@ -97,7 +103,7 @@ def test_scalars(compiler):
     for op in ("addi", "muli", "divui", "remui", "subi", "cmpi eq", "cmpi ult", "cmpi uge", "xori", "ori", "andi", "minui", "maxui", "ceildivui",
                "mulf", "addf", "minimumf", "maximumf", "divf", "subf"):
         assert f"arith.{op}" in text, op
-    assert "math.tanh" in text and "1.0e-05 : f32" in text and "{producer_arrivals = 1} :" in text
+    assert "math.tanh" in text and "9.99999974E-6 : f32" in text and "{producer_arrivals = 1 : i64} :" in text
 
 
 @pytest.mark.parametrize("both", [True, False])
@@ -152,7 +158,7 @@ def test_multicast_cluster_and_unused_rows(compiler):
             with ring.consume():
                 pass
     compiler.accept(str(module))
-    assert "multicast along n" in str(module) and "fp8.cluster = array<i64: 1, 4>" in str(module)
+    assert "multicast = #fp8<axis n>" in module.mlir() and "fp8.cluster = array<i64: 1, 4>" in str(module)
 
 
 def test_threads():
@@ -189,3 +195,18 @@ def test_reprs():
     assert len(text) == len(expected)
     for start, actual in zip(expected, text):
         assert actual.startswith(start) and "test_builder.py:" in actual
+
+
+def test_mlir_needs_no_library(compiler):
+    program = "from fp8.builder import Module\nmodule = Module()\nwith module.kernel('k'): pass\nprint(module.mlir())"
+    run = subprocess.run([sys.executable, "-c", program], env={**os.environ, "FP8_LIBRARY": "/no/library.so"}, capture_output=True, text=True, check=True)
+    assert "gpu.func @k()" in compiler.accept(run.stdout)
+
+
+def test_names_of_files_are_kept():
+    program = "module = Module()\nwith module.kernel('k') as kernel:\n    kernel.pipeline(2, row=ROW)"
+    names = {"Module": Module, "ROW": ROW}
+    exec(compile(program, "/källa \"k\".py", "exec"), names)
+    with pytest.raises(fp8.CompileError) as caught:
+        fp8.verify(names["module"])
+    assert [(one.file, one.line) for one in caught.value.diagnostics] == [("/källa \"k\".py", 3)]

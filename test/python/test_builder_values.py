@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Values, arguments and functions that Python sees to be used wrongly are refused at their line, with notes at the causes."""
+"""Values, arguments and functions that are used wrongly are refused at their line, by Python or by the compiler, with notes at the causes."""
 
 import pytest
-from builder_cases import ARRAY, ROW, TOTAL, Made, refuse
+from builder_cases import ARRAY, OPERAND, PRODUCT, ROW, TOTAL, Made, refuse, refuse_by_compiler
 
 from fp8.builder import BuildError, MemRef, Module, Tile, ceildiv, math
 
@@ -20,10 +20,16 @@ def no_box(made):
 
 
 def no_scales(made):
+    ring = made.kernel.pipeline(2, a=OPERAND, s=Tile((1, 64), "f32"))
     with made.kernel.role("read", warps=4):
-        with made.ring.consume() as stage:
-            total = made.kernel.zeros(TOTAL)
-            total.promote(total, stage["row"])  # error
+        with ring.consume() as stage:
+            product = made.kernel.multiply(stage["a"], stage["a"], PRODUCT)
+            made.kernel.zeros(PRODUCT).promote(product.wait(), stage["s"])  # error
+
+
+def no_value(made):
+    with made.kernel.role("read", warps=4):
+        made.kernel.zeros(TOTAL).add_row(3)  # error
 
 
 def no_swizzle(made):
@@ -179,7 +185,7 @@ def array_twice(module):
 
 CASES = [
     (no_such_tile, "stage of consumer end of pipeline 'row' has no tile 'rows'; it has 'row'"),
-    (no_scales, "the scales of B are one row, or numbers for equal parts of the columns; give at least one, and not both kinds"),
+    (no_value, "an operand of 'fp8.add_row' is 3; give a value of the kernel"),
     (no_swizzle, "there is no swizzle of 16 bytes; use 32, 64 or 128, or 0 for none"),
     (branch_in_python, "value is not known while the kernel is built; branch on it by 'with kernel.when(...)'"),
     (loop_in_python, "value 'count' is not known while the kernel is built; loop over it by 'with kernel.range(...)'"),
@@ -192,7 +198,6 @@ CASES = [
     (bits_of_an_index, "~ of a value of type index; it negates conditions"),
     (axis_before_the_first, "array 'values' has no axis -1; name one from 0 to 1"),
     (axis_past_the_last, "array 'values' has no axis 2; name one from 0 to 1"),
-    (indices_of_another_rank, "array 'values' has 2 dimensions and gets 1 indices; give one for each"),
     (no_value_of_the_kernel, "no operand of math.powf is a value of the kernel; compute it in Python"),
     (no_operand, "math.tanh has no operand; give at least one value of the kernel"),
     (parameter_twice, "kernel 'k' has two parameters 'count'; give each a name of its own"),
@@ -200,7 +205,6 @@ CASES = [
     (ring_after_its_kernel, "an op stands outside of kernel 'k'; put it inside its 'with'"),
     (value_of_the_kernel_on_the_host, "value 'count' of kernel 'k' is used in host function 'launch'; pass it as an argument of the launch"),
     (kernel_in_a_kernel, "kernel 'l' begins inside kernel 'k'; functions stand side by side"),
-    (kernel_twice, "there are two functions 'k'; give each a name of its own"),
     (text_of_an_open_kernel, "the text of a module is asked for inside kernel 'k'; end that first"),
     (launch_lacks_a_parameter, "the launch of kernel 'k' lacks its parameter 'count'; pass count=..."),
     (launch_of_another_parameter, "kernel 'k' has no parameter 'counts'; it has 'count'"),
@@ -209,10 +213,21 @@ CASES = [
     (array_twice, "host function 'launch' has two arrays 'a'; give each a name of its own"),
 ]
 
+COMPILERS_CASES = [
+    (no_scales, ["'fp8.promote' op the B scales must divide the 128 columns into equal parts of a multiple of 8 columns (S3), but there are 0"]),
+    (indices_of_another_rank, ["'memref.load' op incorrect number of indices for load, expected 2 but got 1"]),
+    (kernel_twice, ["redefinition of symbol named 'k'"]),
+]
+
 
 @pytest.mark.parametrize("case, message", CASES, ids=lambda x: getattr(x, "__name__", ""))
 def test_error(case, message):
     refuse(case, message)
+
+
+@pytest.mark.parametrize("case, messages", COMPILERS_CASES, ids=lambda x: getattr(x, "__name__", ""))
+def test_compilers_error(case, messages):
+    refuse_by_compiler(case, messages)
 
 
 def test_no_box():

@@ -11,7 +11,7 @@
                     stage.load(a=a[m, kb * 128], b=b[n, kb * 128])
 
 `str(module)` is MLIR in phase 1 (docs/Phases.md), and each op in it names the line of Python that it comes from. docs/Python.md shows
-whole kernels. What Python can see is refused as a `BuildError`; the rest is checked by the compiler.
+whole kernels. The compiler checks the rules of the dialect; its errors name these lines. A `BuildError` is a misuse of Python's objects.
 """
 
 from .ends import End

@@ -41,10 +41,10 @@ def caller() -> Location:
 
 
 class BuildError(Fp8Error):
-    """A misuse that the builder sees before the compiler does.
+    """A misuse of Python's objects, which has no form in MLIR, so that the compiler cannot see it.
 
     Attributes:
-        message: What is wrong, by which rule, and what to do; the labels in brackets are those of docs/Semantics.md.
+        message: What is wrong, and what to do.
         location: The call at which it was noticed.
         notes: The causes, each a sentence and its place; one for each place.
     """

@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import Union
 
 from .errors import BuildError
-from .ir import Function, Value
+from .ir import Attribute, Function, Op, Value, types_of
 from .kernel import Kernel
 from .scalars import Operand, Scalar, as_scalar
-from .types import BOOL, INDEX, MemRef, TensorMap
+from .types import BOOL, INDEX, FunctionType, MemRef, TensorMap
 from .views import Array, WholeUnits, expect
 
 #: What a launch passes for a parameter: an array, also for a tensor map, or a number.
@@ -48,6 +47,15 @@ class Host(Function):
         """Declares an array that the kernel writes."""
         return self._array(name, type, "write")
 
+    def op(self) -> Op:
+        arguments: list[object] = [{"fp8.name": name, "fp8.access": access} for name, access in self.access.items()]
+        return Op("func.func", [], [], {"sym_name": self.name, "function_type": FunctionType(types_of(self.arguments)), "arg_attrs": arguments,
+                                        "fp8.problem": self.problem}, [self.body], self.location)
+
+    def finish(self) -> None:
+        super().finish()
+        self.body.terminate("func.return")
+
     def multiprocessor_count(self) -> Scalar:
         """Emits a read of the number of multiprocessors of the device that the launch goes to."""
         count = Scalar(self, INDEX, "sms")
@@ -56,7 +64,7 @@ class Host(Function):
 
     def check(self, condition: Scalar, message: str) -> None:
         """Makes the condition one that a launcher checks first, and refuses the launch with the message if it does not hold."""
-        self.emit("cf.assert ", as_scalar(self, condition, BOOL), f", {json.dumps(message, ensure_ascii=False)}")
+        self.emit("cf.assert", as_scalar(self, condition, BOOL), attributes={"msg": message})
 
     def launch(self, kernel: Kernel, grid: Operand, **arguments: Argument) -> None:
         """Launches the kernel.
@@ -71,6 +79,7 @@ class Host(Function):
         """
         if kernel.current is not None:
             raise BuildError(f"{kernel.noun} is launched before it is finished; end its 'with' first", (kernel.noun, kernel.location))
+        # gpu.launch_func numbers the parameters and knows no names: its verifier could not say which argument is wrong.
         names = [parameter.hint for parameter in kernel.arguments]
         for name in names:
             if name not in arguments:
@@ -82,18 +91,17 @@ class Host(Function):
         one, blocks = as_scalar(self, 1, INDEX), as_scalar(self, grid, INDEX)
         threads = as_scalar(self, kernel.threads, INDEX)
         values = [self._argument(parameter, arguments[parameter.hint]) for parameter in kernel.arguments]
-        passed = [(value, " : ", value.type) for value in values]
-        options = ", ".join(f"{key} = {value} : i64" for key, value in self.options.items())
-        self.emit(f"gpu.launch_func @kernels::@{kernel.name} blocks in (", [blocks, one, one], ") threads in (", [threads, one, one],
-                  ") args(", passed, ")", f" {{fp8.problem_options = {{{options}}}}}" if options else "")
+        asynchronous: list[Value] = []  # no dependencies, and neither clusters nor dynamic shared memory
+        self.emit("gpu.launch_func", asynchronous, blocks, one, one, threads, one, one, None, None, None, None, values, None,
+                  attributes={"kernel": Attribute(f"@kernels::@{kernel.name}"), "fp8.problem_options": self.options or None})
 
     def _argument(self, parameter: Value, argument: Argument) -> Value:
         if isinstance(parameter.type, TensorMap):
-            whole, array = (" whole_units", argument.array) if isinstance(argument, WholeUnits) else ("", argument)
+            whole, array = (True, argument.array) if isinstance(argument, WholeUnits) else (False, argument)
             expect(array, Array, f"the argument for {parameter.noun}")
             assert isinstance(array, Array)
             encoded = Value(self, parameter.type, f"map_{parameter.hint}")
-            self.emit("fp8.tensor_map ", array, whole, " : ", array.type, " -> ", parameter.type, results=[encoded])
+            self.emit("fp8.tensor_map", array, results=[encoded], attributes={"whole_units": whole})
             return encoded
         if isinstance(parameter.type, MemRef):
             expect(argument, Array, f"the argument for {parameter.noun}")

@@ -8,12 +8,13 @@ to the op around it when it ends: a loop carries it, a scope yields it, a role t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import NoReturn, Protocol, TypeVar, Union
 
 from .errors import BuildError, Location, caller
-from .types import Handle, Type
+from .types import Type
 
 V = TypeVar("V", bound="Value")
 
@@ -57,26 +58,14 @@ class Value:
                          ("made here", self.location))
 
 
-@dataclass(frozen=True)
-class Unavailable:
-    """Stands in place of a variable's value where the variable cannot be used.
-
-    Attributes:
-        why: What is wrong with using the variable now, the rule and the cure.
-        note: What stands at `location`, the cause.
-    """
-
-    why: str
-    note: str
-    location: Location
-
-
 class Variable:
     """Something that is one object in Python and a sequence of values in the kernel.
 
     Attributes:
         order: Its place among what an op carries: warp handles, then what the kernel's entry makes, with the answers of a work queue behind
             the rest, then what a role holds; each in the order of making. So it does not matter which of them a body touches first.
+        values: All that it has held, in order.
+        spent: True once an op has consumed what it held and given nothing back: there is nothing left to close.
     """
 
     WARP, ENTRY, ANSWERS, HELD = range(4)
@@ -87,20 +76,52 @@ class Variable:
         self.order = order or home.function.next(self.HELD)
         self.location = caller()
         self.initial = value if value.region else home.define(value)
-        home.bindings[self] = value
+        self.values: list[Value] = []
+        self.spent = False
+        home.bind(self, value)
+
+    def is_closeable(self, value: Value) -> bool:
+        """Returns whether a role can close what the variable holds at its end. If not, the verifier names what it has to do first."""
+        return not self.spent and value.type == self.initial.type
 
 
-#: What the text of an op is made of: a string, a value, a type, a region, a tuple of parts, which follow one another, or a list of them, with commas between.
-Part = Union[str, Value, Type, "Region", tuple["Part", ...], Sequence["Part"]]
+class Attribute(str):
+    """An attribute as MLIR spells it. Python's numbers, strings, lists and dictionaries need none."""
+
+
+def types_of(values: Sequence[Value]) -> tuple[Type, ...]:
+    """Returns the type of each value."""
+    return tuple(value.type for value in values)
+
+
+#: What an op takes. If one of its operands is a list, each is a segment, whose length the op records; None is an empty one.
+Operands = Union[Value, Sequence[Value], None]
 
 
 @dataclass(eq=False)
 class Op:
-    """An op: its text in parts, and its results."""
+    """An op. An attribute that is None or False is left out, and one that is True is a unit."""
 
-    parts: list[Part]
-    results: list[Value]
+    name: str
+    operands: Sequence[Operands]
+    results: Sequence[Value]
+    attributes: Mapping[str, object]
+    regions: Sequence[Region]
     location: Location
+
+    def values(self) -> list[Value]:
+        """Returns the operands without their segments."""
+        return [value for part in self.operands for value in _segment(part)]
+
+    def all_attributes(self) -> dict[str, object]:
+        """Returns the attributes with the lengths of the operands' segments, if there are any."""
+        lengths = ", ".join(str(len(_segment(part))) for part in self.operands)
+        segmented = any(isinstance(part, list) for part in self.operands)
+        return {**self.attributes, "operandSegmentSizes": Attribute(f"array<i32: {lengths}>") if segmented else None}
+
+
+def _segment(part: Operands) -> list[Value]:
+    return list(part) if isinstance(part, Sequence) else [] if part is None else [part]
 
 
 class Region:
@@ -109,21 +130,21 @@ class Region:
     Attributes:
         noun: What messages call it: "role 'load'", "loop".
         parent: The region around it; None for a function's body.
+        arguments: What its op gives it.
         ops: Its ops, in order.
         bindings: The value of each variable that it made or touched.
         captured: What it took variables of its parent for, when it first touched them.
-        obligations: Values that an op in this region has to consume, each with what does.
     """
 
-    def __init__(self, function: Function, parent: Region | None, noun: str) -> None:
+    def __init__(self, function: Function, parent: Region | None, noun: str, arguments: Iterable[Value] = ()) -> None:
         self.function = function
         self.parent = parent
         self.noun = noun
         self.location = caller()
+        self.arguments = [self.define(argument) for argument in arguments]
         self.ops: list[Op] = []
-        self.bindings: dict[Variable, Value | Unavailable] = {}
+        self.bindings: dict[Variable, Value] = {}
         self.captured: dict[Variable, Value] = {}
-        self.obligations: list[tuple[Value, str]] = []
         self.terminator: Op | None = None
         self.num_views = 0
 
@@ -131,6 +152,11 @@ class Region:
         """Makes the value one of this region: an argument, or a result of one of its ops."""
         value.region = self
         return value
+
+    def bind(self, variable: Variable, value: Value) -> None:
+        """Makes the value what the variable holds from here on."""
+        self.bindings[variable] = value
+        variable.values.append(value)
 
     def append(self, op: Op) -> None:
         for result in op.results:
@@ -143,28 +169,34 @@ class Region:
         self.ops.insert(self.num_views, self.ops.pop())
         self.num_views += 1
 
+    def terminate(self, op: str, values: Sequence[Value] = ()) -> None:
+        """Makes the last op of the region one that yields the values."""
+        self.terminator = Op(op, values, [], {}, [], caller())
+
     def ancestors(self) -> Iterator[Region]:
         region: Region | None = self
         while region is not None:
             yield region
             region = region.parent
 
-    def read(self, variable: Variable) -> Value:
+    def read(self, variable: Variable, *types: Type) -> Value:
         """Returns what the variable holds here.
 
+        Args:
+            variable: What is read.
+            types: If it holds something else, what it last held of these types is returned: the verifier says who consumed that.
+
         Raises:
-            BuildError: It was made in another region, or what it held has been consumed.
+            BuildError: It belongs to another region, see `Function.use`.
         """
         if variable.home not in self.ancestors():
-            label = " (L2)" if variable.initial.type.linear else ""
-            raise BuildError(f"{variable.noun} is used outside of the {variable.home.noun} that it belongs to{label}; use it inside",
+            raise BuildError(f"{variable.noun} is used outside of the {variable.home.noun} that it belongs to; use it inside",
                              ("made here", variable.location), (f"the {variable.home.noun}", variable.home.location))
-        value = self.bindings.get(variable)
-        if value is None:
-            value = self.captured[variable] = self.bindings[variable] = self.capture(variable)
-        if isinstance(value, Unavailable):
-            raise BuildError(f"{variable.noun} {value.why}", (value.note, value.location))
-        return value
+        if variable not in self.bindings:
+            self.captured[variable] = self.capture(variable)
+            self.bind(variable, self.captured[variable])
+        value = self.bindings[variable]
+        return next((old for old in reversed(variable.values) if old.type in types), value) if types and value.type not in types else value
 
     def capture(self, variable: Variable) -> Value:
         """Takes a variable of the parent into this region."""
@@ -178,18 +210,6 @@ class Region:
     def carried(self) -> list[Variable]:
         """The parent's variables that it has touched."""
         return sorted(self.captured, key=lambda variable: variable.order)
-
-    def final(self, variable: Variable, why: str) -> Value:
-        """Returns what the variable holds at the region's end, which must be of the type that it came with; `why` says what is wrong if it has no value then."""
-        value, before = self.bindings[variable], self.captured[variable]
-        if isinstance(value, Unavailable):
-            raise BuildError(f"{variable.noun} {why}", (value.note, value.location), (f"the {self.noun}", self.location))
-        if isinstance(value.type, Handle) and value.type != before.type:
-            state = value.type.state
-            cure = {"acquired": "release it in", "waited for": "acquire it in"}.get(state, "do it after")
-            raise BuildError(f"{variable.noun} is {state} in a {self.noun} that may run again, or not at all (L3); {cure} the {self.noun}",
-                             (f"{state} here", value.location))
-        return value
 
 
 class Loop(Region):
@@ -215,7 +235,6 @@ class Function:
         noun: What messages call it.
         body: Its entry block.
         current: The region that ops are added to; None while the function is not open.
-        arguments: Its parameters.
         constants: The constants of the entry block, by type and text.
         scopes: Scopes that were made and not yet entered, in order.
         abandoned: The scope that an exception left, if any.
@@ -227,11 +246,15 @@ class Function:
         self.location = caller()
         self.body = Region(self, None, noun)
         self.current: Region | None = None
-        self.arguments: list[Value] = []
         self.constants: dict[tuple[Type, str], Value] = {}
         self.scopes: dict[CalledScope, None] = {}
         self.abandoned: Location | None = None
         self._made = 0
+
+    @property
+    def arguments(self) -> list[Value]:
+        """Its parameters."""
+        return self.body.arguments
 
     def next(self, kind: int) -> tuple[int, int]:
         """Returns the order of a variable of that kind that is made now."""
@@ -249,38 +272,40 @@ class Function:
         return self.current
 
     def use(self, value: Value) -> None:
-        """Checks that the value may be used in the current region."""
+        """Checks that the value is in scope in the current region; if it is not, the text does not parse, and names no line of Python."""
         region = self.here()
         if value.function is not self:
             raise BuildError(f"{value.noun} of {value.function.noun} is used in {self.noun}; pass it as an argument of the launch",
                              ("made here", value.location))
         assert value.region is not None
         if value.region not in region.ancestors():
-            raise BuildError(f"{value.noun} is used outside of the {value.region.noun} that it belongs to (L2); use it inside",
+            raise BuildError(f"{value.noun} is used outside of the {value.region.noun} that it belongs to; use it inside",
                              ("made here", value.location), (f"the {value.region.noun}", value.region.location))
 
-    def emit(self, *parts: Part, results: Iterable[Value] = ()) -> None:
-        """Adds an op, of these parts, that defines these results, to the current region."""
+    def emit(self, op: str, /, *operands: Operands, results: Sequence[Value] = (), regions: Sequence[Region] = (),
+             at: Location | None = None, attributes: Mapping[str, object] = MappingProxyType({})) -> None:
+        """Adds an op to the current region, at the place `at` of the caller's source, or where it calls the builder."""
+        made = Op(op, operands, results, attributes, regions, at or caller())
         region = self.here()
-        for value in _values(parts):
-            self.use(value)
-        region.append(Op(list(parts), list(results), caller()))
+        for value in made.values():
+            if not isinstance(value, Value):
+                raise BuildError(f"an operand of '{op}' is {value!r}; give a value of the kernel")
+            self.use(value.resolve())
+        region.append(made)
 
     def open(self, region: Region) -> None:
         self.current = region
 
     def close(self, region: Region) -> None:
-        """Ends the region, which must be the current one.
-
-        Raises:
-            BuildError: Another one is, or what the region had to consume is left.
-        """
+        """Ends the region, which must be the current one."""
         if self.current is not region:
             raise BuildError(f"the {region.noun} ends while another scope is open; end scopes in the order opposite to their beginning",
                              (f"the {region.noun}", region.location))
-        for value, cure in region.obligations:
-            raise BuildError(f"{value.noun} is never consumed (L1); {cure}", ("made here", value.location))
         self.current = region.parent
+
+    def op(self) -> Op:
+        """Returns the function as an op."""
+        raise NotImplementedError
 
     def finish(self) -> None:
         """Ends the function."""
@@ -289,11 +314,3 @@ class Function:
         for scope in self.scopes:
             raise BuildError(f"'{scope.name}' was called but not entered; write 'with' before it", ("called here", scope.location))
         self.close(self.body)
-
-
-def _values(parts: Part) -> Iterator[Value]:
-    if isinstance(parts, Value):
-        yield parts.resolve()
-    elif isinstance(parts, (list, tuple)):
-        for part in parts:
-            yield from _values(part)

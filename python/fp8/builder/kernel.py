@@ -7,14 +7,13 @@ from collections.abc import Iterator
 from typing import TypeVar
 
 from .errors import BuildError, caller
-from .ir import Function, Unavailable, Loop, Op, Part, Value
-from .regions import Branch, arrow, close_loop, like, terminate, types
+from .ir import Attribute, Function, Loop, Op, Value, types_of
+from .regions import Branch, close_loop, like
 from .registers import Exchange, Product, Queue, Registers
-from .rings import AccumulatorRing, Ring, Role, TileRing, WorkRing, check_free
+from .rings import AccumulatorRing, Ring, Role, TileRing, WorkRing
 from .scalars import Operand, Scalar, ScalarVariable, as_scalar
 from .scopes import scope
-from .stages import free
-from .types import (BOOL, F32, INDEX, Fragment, MemRef, OutputPipeline, Pending, Pipeline, StoreQueue, SumExchange, TensorMap, Tile,
+from .types import (BOOL, F32, INDEX, Fragment, FunctionType, MemRef, OutputPipeline, Pending, Pipeline, StoreQueue, SumExchange, TensorMap, Tile,
                     WorkQueue)
 from .views import Array, Barrier, Box, Map, TileView, expect
 
@@ -44,17 +43,24 @@ class Kernel(Function):
         warps = sum(role.warps for role in self._roles)
         return 32 * (-(-warps // 4) * 4 if self._multiplies and warps > 8 else warps)
 
+    def op(self) -> Op:
+        cluster = f"array<i64: {', '.join(map(str, self.cluster))}>" if self.cluster else None
+        return Op("gpu.func", [], [], {"sym_name": self.name, "function_type": FunctionType(types_of(self.arguments)), "gpu.kernel": True,
+                                       "fp8.linear": True, "fp8.cluster": cluster and Attribute(cluster),
+                                       "fp8.programmatic": self.programmatic}, [self.body], self.location)
+
     def finish(self) -> None:
         super().finish()
-        for branch in self._branches:
-            branch.check()
+        self.body.terminate("gpu.return")
         for ring in self._rings:
             ring.finish()
 
     # Parameters.
 
     def _parameter(self, value: V) -> V:
-        self._at_entry("a parameter", "")
+        if self.here() is not self.body:  # a parameter is an argument of the entry block, wherever the call stands
+            raise BuildError(f"a parameter stands in the {self.here().noun}; put it directly under {self.noun}",
+                             (f"the {self.here().noun}", self.here().location))
         if any(value.hint == other.hint for other in self.arguments):
             raise BuildError(f"{self.noun} has two parameters '{value.hint}'; give each a name of its own")
         self.arguments.append(self.body.define(value))
@@ -76,15 +82,9 @@ class Kernel(Function):
 
     # Rings, queues and roles.
 
-    def _at_entry(self, what: str, label: str = " (P3)") -> None:
-        if self.here() is not self.body:
-            raise BuildError(f"{what} stands in the {self.here().noun}{label}; put it directly under {self.noun}",
-                             (f"the {self.here().noun}", self.here().location))
-
     def pipeline(self, stages: int, *, cta_group: int = 1, producer_arrivals: int | None = None, consumer_arrivals: int | None = None,
                  **tiles: Tile) -> TileRing:
         """Makes a ring of `stages` slots of these tiles. The counts of arrivals are derived; those stated are checked by the compiler."""
-        self._at_entry("a pipeline")
         for name, tile in tiles.items():
             expect(tile, Tile, f"the tile '{name}'")
         names = ", ".join(f"'{name}'" for name in tiles)
@@ -96,7 +96,6 @@ class Kernel(Function):
     def output_pipeline(self, stages: int, shape: tuple[int, int], *, cta_group: int = 1, producer_arrivals: int | None = None,
                         consumer_arrivals: int | None = None) -> AccumulatorRing:
         """Makes a ring of `stages` accumulators of rows x columns. Counts may be stated, as those of `pipeline`."""
-        self._at_entry("an output pipeline")
         counts = {"producer_arrivals": producer_arrivals, "consumer_arrivals": consumer_arrivals}
         ring = AccumulatorRing(self, OutputPipeline(stages, shape, cta_group), "output pipeline", counts)
         self._rings.append(ring)
@@ -104,44 +103,39 @@ class Kernel(Function):
 
     def work_queue(self, stages: int) -> WorkRing:
         """Makes a ring of `stages` answers of cluster launch control: a scheduler asks, and the tile loops of all roles read."""
-        self._at_entry("a work queue")
         ring = WorkRing(self, WorkQueue(stages), "work queue", {})
         self._rings.append(ring)
         return ring
 
     def exchange(self, fragment: Fragment) -> Exchange:
         """Makes the place where the CTAs of a cluster that divide K, `cluster=(1, 1, ctas)`, exchange shares of such fragments."""
-        self._at_entry("an exchange")
         ctas = self.cluster[2] if self.cluster and len(self.cluster) == 3 else 1
-        if ctas == 1:
+        if ctas == 1:  # the text of such a type does not parse, and names no line of Python
             raise BuildError(f"{self.noun} has no CTAs that divide K (J1); make it with cluster=(1, 1, ctas)", (self.noun, self.location))
         return Exchange(self, SumExchange(ctas, fragment))
 
     def store_queue(self, depth: int, tile: Tile, *, warps: int) -> Queue:
         """Makes the staging tiles, `depth` slots a warp, of a role of `warps` warps that stores."""
-        self._at_entry("a store queue")
         return Queue(self, StoreQueue(depth, tile, warps))
 
     @scope
     def role(self, name: str, *, warps: int) -> Iterator[Role]:
         """What `warps` warps do; the kernel's warps are dealt to its roles in their order."""
-        self._at_entry(f"role '{name}'", " (R1)")
         location, role = caller(), Role(self, name, warps)
         self._roles.append(role)
         self.open(role)
         yield role
         self.close(role)
-        changed = [v for v in role.changed() if not role.captured[v].type.linear]
-        for variable in changed:
+        for variable in role.changed():
+            if role.captured[variable].type.linear:
+                continue
+            # A role has no results: the change would be lost without a word of the compiler.
             raise BuildError(f"{variable.noun} is changed in {role.noun} but belongs to no role; make it in the role",
                              ("made here", variable.location))
-        left = {variable: role.bindings[variable] for variable in role.carried() if role.captured[variable].type.linear}
-        closed = {variable: value for variable, value in left.items() if isinstance(value, Value)}
-        for variable, value in closed.items():
-            check_free(role, variable, value)
-        terminate(role, "fp8.yield", list(closed.values()))
-        inits: list[Part] = ["(", role.inits, ") : ", [init[2].type for init in role.inits], " "] if role.inits else []
-        self.body.append(Op([f'fp8.role "{name}" warps({warps}) ', *inits, role], [], location))
+        given = role.given()
+        role.arguments = [role.captured[variable] for variable, _ in given]
+        role.terminate("fp8.yield", [role.bindings[variable] for variable, _ in given if variable.is_closeable(role.bindings[variable])])
+        self.emit("fp8.role", *(outside for _, outside in given), regions=[role], at=location, attributes={"name": name, "warps": warps})
 
     # Loops and branches.
 
@@ -158,46 +152,34 @@ class Kernel(Function):
             band: Rows of tiles that are numbered together, so that CTAs share what the L2 holds.
             band_of: "rows", or "columns": `band` counts columns of tiles.
         """
-        if (scheduler == "clc") != (work is not None):
-            raise BuildError("'clc' takes its tiles from a work queue (W1); give work=kernel.work_queue(...)" if work is None else
-                             f"'{scheduler}' knows its tiles and reads no work queue (W1); leave 'work' out, or give scheduler='clc'")
         if band_of not in ("rows", "columns"):
             raise BuildError(f"there is no band of {band_of}; give band_of='rows' or 'columns'")
         grid = [as_scalar(self, tiles, INDEX) for tiles in (tiles_m, tiles_n)]
         outer, location = self.here(), caller()
-        answers = {}
-        if work is not None:
-            end = work.end("consumer")
-            answers[end] = free(outer, end)
-            if answers[end].type != end.initial.type:
-                raise BuildError(f"{end.noun} has been waited for, but a tile loop waits itself; leave 'wait' out",
-                                 ("waited for here", answers[end].location))
-            outer.bindings[end] = Unavailable("is read by a tile loop (L2); end that one first", "read here", location)
-        loop = Loop(self, outer, "loop")
-        place = loop.define(Scalar(self, INDEX, "tile_m")), loop.define(Scalar(self, INDEX, "tile_n"))
+        ends = [] if work is None else [work.end("consumer")]
+        answers = [outer.read(end, end.initial.type) for end in ends]
+        place = Scalar(self, INDEX, "tile_m"), Scalar(self, INDEX, "tile_n")
+        loop = Loop(self, outer, "loop", place)
         self.open(loop)
         yield place
         carried = close_loop(self, loop, "fp8.yield")
-        rest = {end: like(answer) for end, answer in answers.items()}
-        of = " columns" if band_of == "columns" else ""
-        kind = f"{scheduler} band({band}{of})" if band is not None else scheduler
-        source = [(" from(", answer, " : ", answer.type, ")") for answer in answers.values()]
-        outer.append(Op([f"fp8.for_each_tile {kind} (", list(place), ") in (", grid, ")", source, *carried.parts, " ", loop],
-                        [*rest.values(), *carried.results], location))
-        outer.bindings.update(rest)
+        rest = [like(answer) for answer in answers]
+        self.emit("fp8.for_each_tile", *grid, answers, carried.inits, results=[*rest, *carried.results], regions=[loop], at=location,
+                  attributes={"scheduler": Attribute(f"#fp8.scheduler<{scheduler}>"), "band": band, "band_of_columns": band_of == "columns"})
+        for end, answer in zip(ends, rest):
+            outer.bind(end, answer)
 
     @scope
     def range(self, start: Operand, stop: Operand | None = None, step: Operand = 1) -> Iterator[Scalar]:
         """Runs the body with each index that Python's `range` of these arguments has."""
         first, last = (0, start) if stop is None else (start, stop)
         bounds = [as_scalar(self, bound, INDEX) for bound in (first, last, step)]
-        loop, location = Loop(self, self.here(), "loop"), caller()
-        index = loop.define(Scalar(self, INDEX, "i"))
+        index, location = Scalar(self, INDEX, "i"), caller()
+        loop = Loop(self, self.here(), "loop", [index])
         self.open(loop)
         yield index
         carried = close_loop(self, loop, "scf.yield")
-        self.here().append(Op(["scf.for ", index, " = ", bounds[0], " to ", bounds[1], " step ", bounds[2], *carried.parts, " ", loop],
-                              carried.results, location))
+        self.emit("scf.for", *bounds, *carried.inits, results=carried.results, regions=[loop], at=location)
 
     @scope
     def leading_cta(self, of: str = "pair") -> Iterator[None]:
@@ -206,8 +188,8 @@ class Kernel(Function):
         self.open(body)
         yield
         carried = close_loop(self, body, "fp8.yield")
-        bound = [" (", carried.inits, ") : ", types(carried.results), *arrow(carried.results)] if carried.inits else []
-        self.here().append(Op([f"fp8.leading_cta of {of}", *bound, " ", body], carried.results, location))
+        self.emit("fp8.leading_cta", *carried.inits, results=carried.results, regions=[body], at=location,
+                  attributes={"grouping": Attribute(f"#fp8<grouping {of}>")})
 
     @scope
     def when(self, condition: Scalar) -> Iterator[None]:
@@ -225,14 +207,12 @@ class Kernel(Function):
         if branch is None:
             raise BuildError("'otherwise' does not follow a 'when'; put it right behind one")
         yield from branch.arm(branch.otherwise)
-        for result in branch.op.results:
-            branch.outer.define(result)
 
     # Places, and copies.
 
-    def _read(self, op: str, hint: str) -> Scalar:
+    def _read(self, op: str, hint: str, **attributes: object) -> Scalar:
         number = Scalar(self, INDEX, hint)
-        self.emit(op, results=[number])
+        self.emit(op, results=[number], attributes=attributes)
         return number
 
     def lane_id(self) -> Scalar:
@@ -241,20 +221,19 @@ class Kernel(Function):
 
     def cluster_block_id(self) -> Scalar:
         """Returns the number of the CTA in its cluster; where CTAs divide K, along K."""
-        return self._read("gpu.cluster_block_id x", "rank")
+        return self._read("gpu.cluster_block_id", "rank", dimension=Attribute("#gpu<dim x>"))
 
     def copy(self, box: Box, tile: TileView, mbarrier: Barrier) -> None:
         """Starts a TMA copy of the box into a tile, and counts its bytes on the barrier; one producer stage lends them both (X2)."""
-        for thing, kind, what in ((box, Box, "what is copied"), (tile, TileView, "the tile of the copy"), (mbarrier, Barrier, "the barrier")):
-            expect(thing, kind, what)
-        if box.axis:
+        expect(box, Box, "what is copied")
+        if box.axis:  # the op has no such attribute
             raise BuildError("a copy into views has no multicast; write it as 'stage.load'")
-        self.emit("fp8.tma_copy ", box.map, "[", box.coordinates, "], ", [tile, mbarrier], " : ", [box.map.type, tile.type])
+        self.emit("fp8.tma_copy", box.map, *box.coordinates, tile, mbarrier)
 
     def prefetch(self, box: Box) -> None:
         """Starts the copy of the box to the L2 cache, where a later load of it finds it. Nothing waits for the copy."""
         expect(box, Box, "what is prefetched")
-        self.emit("fp8.tma_prefetch ", box.map, "[", box.coordinates, "] : ", box.map.type)
+        self.emit("fp8.tma_prefetch", box.map, *box.coordinates)
 
     # Registers.
 
@@ -266,7 +245,7 @@ class Kernel(Function):
     def zeros(self, fragment: Fragment) -> Registers:
         """Makes a fragment of zeros."""
         value = Value(self, fragment, "sum")
-        self.emit("fp8.zero : ", fragment, results=[value])
+        self.emit("fp8.zero", results=[value])
         return Registers(self, value)
 
     def multiply(self, a: TileView, b: TileView, fragment: Fragment, *, part: int = 0, accumulate: Registers | None = None) -> Product:
@@ -279,11 +258,8 @@ class Kernel(Function):
             part: Which 64 rows of each warpgroup's.
             accumulate: What the product is added to.
         """
-        expect(a, TileView, "A")
-        expect(b, TileView, "B")
         pending = Value(self, Pending(fragment), "pending")
-        added = (" accumulate(", accumulate.value(), " : ", fragment, ")") if accumulate is not None else ()
-        self.emit("fp8.warpgroup_mma ", [a, b], f" part {part}" if part else "", added, " : ", [a.type, b.type], " -> ", pending.type,
-                  results=[pending])
+        added = [] if accumulate is None else [accumulate.value()]
+        self.emit("fp8.warpgroup_mma", a, b, *added, results=[pending], attributes={"part": part})
         self._multiplies = True
         return Product(self, pending)

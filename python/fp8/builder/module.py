@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from .. import _compiler
 from .errors import BuildError
 from .host import Host
 from .ir import Function
@@ -14,7 +15,7 @@ from .printer import Printer
 
 
 class Module:
-    """Kernels and the host functions that launch them; `str(module)` is what fp8-opt reads."""
+    """Kernels and the host functions that launch them; `str(module)` is what fp8-opt reads, and prints."""
 
     def __init__(self) -> None:
         self.kernels: list[Kernel] = []
@@ -25,10 +26,6 @@ class Module:
         return f"<module of {[*self.kernels, *self.hosts]}>"
 
     def __str__(self) -> str:
-        return self.text()
-
-    def mlir(self) -> str:
-        """Returns the module as MLIR, as `fp8.compile` and `fp8.verify` read it."""
         return self.text()
 
     @contextmanager
@@ -64,9 +61,6 @@ class Module:
         if self._open is not None:
             raise BuildError(f"{function.noun} begins inside {self._open.noun}; functions stand side by side",
                              (self._open.noun, self._open.location))
-        for other in (*self.kernels, *self.hosts):
-            if other.name == function.name and isinstance(other, type(function)):
-                raise BuildError(f"there are two functions '{function.name}'; give each a name of its own", ("the other", other.location))
         self._open, function.current = function, function.body
         try:
             yield
@@ -74,9 +68,23 @@ class Module:
         finally:
             self._open, function.current = None, None
 
-    def text(self, *, locations: bool = True) -> str:
-        """Returns the module as MLIR; with `locations`, the lines of Python that its ops come from are part of it."""
+    def mlir(self) -> str:
+        """Returns the module as MLIR, its ops in the generic form; needs no library.
+
+        `fp8.compile`, `fp8.verify` and fp8-opt read it. Each op in it names the line of Python that it comes from, as `text` does.
+        """
         if self._open is not None:
             raise BuildError(f"the text of a module is asked for inside {self._open.noun}; end that first",
                              (self._open.noun, self._open.location))
-        return Printer(locations).module(self.kernels, self.hosts)
+        return Printer().module(self.kernels, self.hosts)
+
+    def text(self, *, locations: bool = True) -> str:
+        """Returns the module as the compiler prints it: verified, in the assembly of each op.
+
+        Args:
+            locations: True if the lines of Python that the ops come from are part of it.
+
+        Raises:
+            CompileError: The compiler refuses the module.
+        """
+        return _compiler.Module(self.mlir()).text(locations=locations)

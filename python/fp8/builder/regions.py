@@ -6,24 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from .errors import BuildError, Location, caller
-from .ir import Function, Unavailable, Loop, Op, Part, Region, Value, Variable
-from .types import Handle, Type
-
-
-def types(values: Sequence[Value]) -> list[Type]:
-    return [value.type for value in values]
-
-
-def arrow(values: Sequence[Value]) -> tuple[Part, ...]:
-    """Returns the part of an op that names the types of its results; nothing if there are none."""
-    return (" -> (", types(values), ")") if values else ()
-
-
-def terminate(region: Region, name: str, values: Sequence[Value]) -> None:
-    """Ends the region with an op that yields the values."""
-    if values:
-        region.terminator = Op([f"{name} ", list(values), " : ", types(values)], [], caller())
+from .errors import Location, caller
+from .ir import Function, Loop, Op, Region, Value, Variable
 
 
 def like(value: Value) -> Value:
@@ -38,51 +22,42 @@ def close_scope(function: Function, body: Region, first: Sequence[Value] = ()) -
         The results, to be given to the op, that those variables now hold.
     """
     function.close(body)
-    outer = function.here()
-    yields, results = list(first), []
-    for variable in body.changed():
-        value = body.bindings[variable]
-        if isinstance(value, Unavailable):
-            outer.bindings[variable] = value
-            continue
-        result = like(value)
-        outer.bindings[variable] = outer.define(result)
-        yields.append(value)
-        results.append(result)
-    terminate(body, "fp8.yield", yields)
+    outer, changed = function.here(), body.changed()
+    results = [outer.define(like(body.bindings[variable])) for variable in changed]
+    body.terminate("fp8.yield", [*first, *(body.bindings[variable] for variable in changed)])
+    for variable, result in zip(changed, results):
+        outer.bind(variable, result)
     return results
 
 
 @dataclass
 class Carried:
-    """What a loop carries: (argument of the body, value before the loop) of each, and the results."""
+    """What a loop carries: the values before the loop, and the results."""
 
-    inits: list[tuple[Value, str, Value]]
+    inits: list[Value]
     results: list[Value]
-
-    @property
-    def parts(self) -> tuple[Part, ...]:
-        return (" iter_args(", self.inits, ")", *arrow(self.results)) if self.inits else ()
 
 
 def close_loop(function: Function, body: Loop, terminator: str) -> Carried:
-    """Ends a region that may run again; it carries the variables that it changed."""
+    """Ends a region that may run again; it carries the variables that it changed.
+
+    A variable that is of another type at the end, an end that holds a slot, say, cannot be carried. The body then uses what is outside of
+    it, which the verifier refuses.
+    """
     function.close(body)
     outer = function.here()
     carried, yields = Carried([], []), []
-    changed = body.changed()
     for variable in body.carried():
-        argument, before = body.captured[variable], outer.read(variable)
-        if variable not in changed:
+        argument, before, last = body.captured[variable], outer.read(variable), body.bindings[variable]
+        if last is argument or last.type != argument.type:
             argument.stand_for(before)
             continue
-        yields.append(body.final(variable, f"is consumed inside a {body.noun} that may run again, or not at all (L3); "
-                                           f"consume it after the {body.noun}"))
-        result = like(argument)
-        outer.bindings[variable] = outer.define(result)
-        carried.inits.append((argument, " = ", before))
-        carried.results.append(result)
-    terminate(body, terminator, yields)
+        yields.append(last)
+        body.arguments.append(argument)
+        carried.inits.append(before)
+        carried.results.append(outer.define(like(argument)))
+        outer.bind(variable, carried.results[-1])
+    body.terminate(terminator, yields)
     return carried
 
 
@@ -97,51 +72,29 @@ class Branch:
     results: dict[Variable, Value] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.op = Op([], [], self.location)
         self.before = dict(self.outer.bindings)
         self.then = Region(self.function, self.outer, "'when'")
         self.otherwise = Region(self.function, self.outer, "'otherwise'")
+        self.op = Op("scf.if", [self.condition], [], {}, [self.then, self.otherwise], self.location)
 
     def arm(self, region: Region) -> Iterator[None]:
         """Builds one of the arms; afterwards the op is that of both, as far as they have been built."""
-        held = {v: self.before[v] for v in self.results}
-        self.outer.bindings.update(held)
+        self.outer.bindings.update({v: self.before[v] for v in self.results})
         self.function.open(region)
         yield
         self.function.close(region)
         self._meet()
 
     def _meet(self) -> None:
-        changed = [v for arm in (self.then, self.otherwise) for v in arm.changed()]
-        for variable in changed:
-            if variable not in self.results:
-                self.before[variable] = self._at_start(variable)
-                self.results[variable] = self.outer.define(like(self._at_end(self.then, variable)))
-        self.results = dict(sorted(self.results.items(), key=lambda item: item[0].order))
-        results = list(self.results.values())
-        for arm in (self.then, self.otherwise):
-            terminate(arm, "scf.yield", [self._at_end(arm, v) for v in self.results])
-        self.op.parts = ["scf.if ", self.condition, *arrow(results), " ", self.then]
-        if results or self.otherwise.ops:
-            self.op.parts += [" else ", self.otherwise]
-        self.op.results = results
-        self.outer.bindings.update(self.results)
-
-    def check(self) -> None:
-        """Raises a BuildError if a variable is of one type after one arm and of another after the other."""
-        for variable in self.results:
-            ends = [self._at_end(arm, variable) for arm in (self.then, self.otherwise)]
-            changed = next((end.type for end in ends if end.type != self._at_start(variable).type), None)
-            if isinstance(changed, Handle) and ends[0].type != ends[1].type:
-                raise BuildError(f"{variable.noun} is {changed.state} on one path but not on another (L4); do the same in both arms",
-                                 ("the branch", self.location))
-
-    def _at_start(self, variable: Variable) -> Value:
-        return (self.then.captured | self.otherwise.captured)[variable]
-
-    def _at_end(self, arm: Region, variable: Variable) -> Value:
-        value = arm.bindings.get(variable, self.before[variable])
-        if isinstance(value, Unavailable):
-            raise BuildError(f"{variable.noun} is consumed on one path but not on another (L4); consume it after they meet",
-                             (value.note, value.location), ("the branch", self.location))
-        return value
+        arms, changed = (self.then, self.otherwise), {*self.then.changed(), *self.otherwise.changed()}
+        self.before.update({v: (self.then.captured | self.otherwise.captured)[v] for v in changed})
+        ends = {v: [arm.bindings.get(v, self.before[v]) for arm in arms] for v in sorted(changed, key=lambda v: v.order)}
+        # What is of one type after one arm and of another after the other has no result: the verifier refuses that one arm consumes it.
+        ends = {v: values for v, values in ends.items() if values[0].type == values[1].type}
+        self.results = {v: self.outer.define(like(values[0])) for v, values in ends.items()}
+        self.op.results = list(self.results.values())
+        for number, arm in enumerate(arms):
+            if arm.ops or ends or arm is self.then:
+                arm.terminate("scf.yield", [values[number] for values in ends.values()])
+        for variable, result in self.results.items():
+            self.outer.bind(variable, result)

@@ -7,8 +7,7 @@ from collections.abc import Callable
 from typing import Generic, TypeVar
 
 from .errors import BuildError, caller
-from .ir import Function, Op, Part, Region, Value, Variable
-from .regions import terminate, types
+from .ir import Function, Operands, Region, Value, Variable
 from .scalars import Operand, Scalar, as_scalar
 from .stages import EpilogueStage
 from .types import F32, INDEX, Fragment, Pending, StoreQueue, SumExchange
@@ -33,16 +32,15 @@ class Registers:
         """Returns what it holds now."""
         return self.function.here().read(self._variable)
 
-    def _become(self, *parts: Part) -> None:
+    def _become(self, op: str, *operands: Operands, **attributes: int) -> None:
         result = Value(self.function, self.type, "sum")
-        self.function.emit(*parts, results=[result])
-        self.function.here().bindings[self._variable] = result
+        self.function.emit(op, *operands, results=[result], attributes=attributes)
+        self.function.here().bind(self._variable, result)
 
     def read(self, stage: EpilogueStage) -> None:
         """Becomes the stage's accumulator, as it is."""
         self.value()
-        view = stage.accumulator()
-        self._become("fp8.read ", view, " : ", view.type, " -> ", self.type)
+        self._become("fp8.read", stage.accumulator())
 
     def promote(self, partial: EpilogueStage | Registers, a_scale: TileView, *b_scales: Scalar | TileView, a_row: Operand | None = None,
                 part: int = 0) -> None:
@@ -55,44 +53,35 @@ class Registers:
             a_row: Which row of `a_scale`, if it has several.
             part: Which part of the fragment the product is.
         """
-        expect(a_scale, TileView, "the scale of A")
         view = partial.accumulator() if isinstance(partial, EpilogueStage) else partial.value()
         row = [scale for scale in b_scales if isinstance(scale, TileView)]
-        scales = row if row else [as_scalar(self.function, scale, F32) for scale in b_scales if not isinstance(scale, TileView)]
-        if not b_scales or row and len(b_scales) > 1:
-            raise BuildError("the scales of B are one row, or numbers for equal parts of the columns; give at least one, and not both kinds")
-        before = self.value()
-        which = ("[", as_scalar(self.function, a_row, INDEX), "]") if a_row is not None else ()
-        self._become("fp8.promote ", before, f" part {part}" if part else "", ", ", view, " scales(", a_scale, which, ", ",
-                     "row " if row else "", scales, ") : ", types([before, view, a_scale, *row]))
+        numbers = [as_scalar(self.function, scale, F32) for scale in b_scales if not isinstance(scale, TileView)]
+        which = None if a_row is None else as_scalar(self.function, a_row, INDEX)
+        self._become("fp8.promote", self.value(), view, a_scale, which, numbers, row, part=part)
 
     def add_tile(self, tile: TileView, column: int = 0, scale: Scalar | None = None) -> None:
         """Adds a tile, times `scale`, to the columns from `column` on."""
-        before = self.value()
-        scaled = (" scaled ", as_scalar(self.function, scale, F32)) if scale is not None else ()
-        self._become("fp8.add_tile ", before, f"[{column}], ", tile, scaled, " : ", types([before, tile]))
+        scaled = [] if scale is None else [as_scalar(self.function, scale, F32)]
+        self._become("fp8.add_tile", self.value(), tile, *scaled, column=column)
 
     def add_row(self, row: TileView) -> None:
         """Adds a row to each of its rows."""
-        before = self.value()
-        self._become("fp8.add_row ", [before, row], " : ", types([before, row]))
+        self._become("fp8.add_row", self.value(), row)
 
     def map(self, body: Callable[..., Operand], *others: Registers) -> None:
         """Computes each element anew: `total.map(lambda x: maximum(x, 0.0))`; with `others`, from their elements too."""
         location = caller()
         inits = [self.value(), *(other.value() for other in others)]
-        region = Region(self.function, self.function.here(), "'map'")
-        elements = [region.define(Scalar(self.function, F32, "x")) for _ in inits]
+        elements = [Scalar(self.function, F32, "x") for _ in inits]
+        region = Region(self.function, self.function.here(), "'map'", elements)
         self.function.open(region)
-        terminate(region, "fp8.yield", [as_scalar(self.function, body(*elements), F32)])
+        region.terminate("fp8.yield", [as_scalar(self.function, body(*elements), F32)])
         self.function.close(region)
         if region.changed():
             raise BuildError("the body of 'map' changes what is outside of it; compute a number of its arguments")
         result = Value(self.function, self.type, "sum")
-        bound = [(element, " = ", init) for element, init in zip(elements, inits)]
-        outer = self.function.here()
-        outer.append(Op(["fp8.map(", bound, ") : ", types(inits), " -> ", self.type, " ", region], [result], location))
-        outer.bindings[self._variable] = result
+        self.function.emit("fp8.map", *inits, results=[result], regions=[region], at=location)
+        self.function.here().bind(self._variable, result)
 
 
 class Product:
@@ -101,24 +90,15 @@ class Product:
     def __init__(self, function: Function, value: Value) -> None:
         self.function = function
         self._value = value
-        self._region = function.here()
-        self._obligation = (value, "call its 'wait' in the scope that made it")
-        self._region.obligations.append(self._obligation)
 
     def __repr__(self) -> str:
         return f"<{self._value.type.noun}: {self._value.type}, made at {self._value.location}>"
 
     def wait(self) -> Registers:
         """Waits for the product and returns it."""
-        if self._obligation not in self._region.obligations:
-            raise BuildError("pending product is waited for twice (L1); keep what the first 'wait' gave", ("made here", self._value.location))
-        if self.function.here() is not self._region:
-            raise BuildError(f"pending product is waited for in another scope than that of its making (L3); wait for it in the {self._region.noun}",
-                             ("made here", self._value.location))
-        self._region.obligations.remove(self._obligation)
         assert isinstance(self._value.type, Pending)
         product = Value(self.function, self._value.type.fragment, "product")
-        self.function.emit("fp8.wait_mma ", self._value, " : ", self._value.type, results=[product])
+        self.function.emit("fp8.wait_mma", self._value, results=[product])
         return Registers(self.function, product)
 
 
@@ -129,7 +109,7 @@ class _Resource(Generic[T]):
         self.function = function
         self.type: T = type
         value = self._next()
-        function.emit(f"fp8.{type.alias} : ", type, results=[value])
+        function.emit(f"fp8.{type.alias}", results=[value])
         self._variable = Variable(type.noun, function.here(), value, function.next(Variable.ENTRY))
 
     def __repr__(self) -> str:
@@ -145,12 +125,9 @@ class Queue(_Resource[StoreQueue]):
     def store(self, fragment: Registers, box: Box, rest: Array | None = None) -> None:
         """Rounds the fragment to the box's elements and copies it there; `rest` is the array for what TMA leaves at the end of its rows."""
         expect(box, Box, "the place of the store")
-        queue, value = self.function.here().read(self._variable), fragment.value()
-        following = self._next()
-        ragged = (" rest(", rest, " : ", rest.type, ")") if rest is not None else ()
-        self.function.emit("fp8.store ", value, ", ", box.map, "[", box.coordinates, "] through ", queue, ragged, " : ",
-                           types([value, box.map, queue]), results=[following])
-        self.function.here().bindings[self._variable] = following
+        queue, following = self.function.here().read(self._variable), self._next()
+        self.function.emit("fp8.store", fragment.value(), box.map, queue, box.coordinates, rest, results=[following])
+        self.function.here().bind(self._variable, following)
 
 
 class Exchange(_Resource[SumExchange]):
@@ -158,11 +135,8 @@ class Exchange(_Resource[SumExchange]):
 
     def reduce_scatter(self, fragment: Registers) -> Registers:
         """Adds up what all of the CTAs hold, and returns this CTA's share."""
-        if fragment.type != self.type.fragment:
-            raise BuildError(f"the exchange is of {self.type.fragment} (J2), but the fragment is {fragment.type}; make both of one type",
-                             ("the exchange", self._variable.location))
-        exchange, value = self.function.here().read(self._variable), fragment.value()
+        exchange = self.function.here().read(self._variable)
         share, following = Value(self.function, self.type.share, "share"), self._next()
-        self.function.emit("fp8.reduce_scatter ", value, " through ", exchange, " : ", types([value, exchange]), results=[share, following])
-        self.function.here().bindings[self._variable] = following
+        self.function.emit("fp8.reduce_scatter", fragment.value(), exchange, results=[share, following])
+        self.function.here().bind(self._variable, following)
         return Registers(self.function, share)

@@ -8,22 +8,14 @@ from typing import Generic, TypeVar
 
 from .ends import End, S
 from .errors import BuildError, caller
-from .ir import Function, Unavailable, Op, Region, Value, Variable
-from .regions import arrow, close_scope, types
+from .ir import Function, Op, Region, Value, Variable
+from .regions import close_scope
 from .scopes import scope
 from .stages import AnswerStage, ConsumerStage, EpilogueStage, MmaStage, ProducerStage, RequestStage, Stage, hold, hold_one
 from .types import Handle, OutputPipeline, Pipeline, WorkQueue
 
 P = TypeVar("P", bound=Stage)
 C = TypeVar("C", bound=Stage)
-
-
-def check_free(region: Region, variable: Variable, last: Value) -> None:
-    """Raises a BuildError if the end, which is closed where the region ends, has been waited for or holds a slot."""
-    if isinstance(last.type, Handle) and last.type != variable.initial.type:
-        cure = "release its stage" if last.type.state == "acquired" else "acquire it"
-        raise BuildError(f"{variable.noun} is {last.type.state} and never given back (L1); {cure} before the {region.noun} ends",
-                         (f"{last.type.state} here", last.location))
 
 
 class Role(Region):
@@ -35,18 +27,14 @@ class Role(Region):
         self.warps = warps
         self._outside: dict[Variable, Value] = {}
 
-    @property
-    def inits(self) -> list[tuple[Value, str, Value]]:
-        """What it is given: (argument, value outside) of each."""
-        return [(self.captured[variable], " = ", self._outside[variable]) for variable in self.carried() if variable in self._outside]
+    def given(self) -> list[tuple[Variable, Value]]:
+        """Returns the linear variables that it is given, each with the value outside."""
+        return [(variable, self._outside[variable]) for variable in self.carried() if variable in self._outside]
 
     def capture(self, variable: Variable) -> Value:
         outside = super().capture(variable)
         if not outside.type.linear:
             return outside
-        assert self.parent is not None
-        self.parent.bindings[variable] = Unavailable(f"is already in the hands of another role (L6); use it in {self.noun} alone", "given away here",
-                                              caller())
         self._outside[variable] = outside
         return self.define(Value(self.function, outside.type, outside.hint))
 
@@ -59,11 +47,11 @@ class Ring:
         self.type = type
         self.noun = noun
         self.location = caller()
-        self.ends: dict[tuple[Role, str], Variable] = {}
-        self._attributes = ", ".join(f"{key} = {value}" for key, value in attributes.items() if value is not None)
+        self.ends: dict[tuple[Role | None, str], Variable] = {}
+        self.region = function.here()
         self._order = function.next(Variable.ENTRY)
-        self._op = Op([], [], self.location)
-        function.here().append(self._op)
+        self._op = Op(f"fp8.{type.alias}", [], [], attributes, [], self.location)
+        self.region.append(self._op)
 
     def __repr__(self) -> str:
         return f"<{self.noun}: {self.type}, made at {self.location}>"
@@ -71,36 +59,27 @@ class Ring:
     def end(self, side: str) -> Variable:
         """Returns the current role's end of that side, "producer" or "consumer"."""
         role = next((region for region in self.function.here().ancestors() if isinstance(region, Role)), None)
-        if role is None:
+        if role is None:  # an end is made for the role that uses it
             raise BuildError(f"{self.noun} is used outside of a role; its ends are the roles', use it in 'with kernel.role(...)'",
                              ("made here", self.location))
+        if isinstance(self.type, OutputPipeline) or isinstance(self.type, WorkQueue) and side == "producer":
+            return self._end_of(None, side)  # there is one such end: the verifier refuses that two roles use it
+        return self._end_of(role, side)
+
+    def _end_of(self, role: Role | None, side: str) -> Variable:
         if (role, side) not in self.ends:
             value = Value(self.function, Handle(side, self.type), side)
             is_answers = isinstance(self.type, WorkQueue) and side == "consumer"
             order = self.function.next(Variable.ANSWERS) if is_answers else self._order
-            self.ends[role, side] = Variable(f"{side} end of {self.noun}", self.function.body, value, order)
+            self.ends[role, side] = Variable(f"{side} end of {self.noun}", self.region, value, order)
         return self.ends[role, side]
 
-    def _values(self, side: str) -> list[Value]:
-        return [variable.initial for (_, key), variable in self.ends.items() if key == side]
-
     def finish(self) -> None:
-        """Completes the op that makes the ring, once all roles have taken their ends.
-
-        Raises:
-            BuildError: A side has no role (P1), or several where it takes one: those of an output pipeline, and who asks for work.
-        """
-        sides = {side: self._values(side) for side in ("producer", "consumer")}
-        for side, ends in sides.items():
-            if not ends:
-                raise BuildError(f"{self.noun} has no {side} (P1); use it in a role", ("made here", self.location))
-            single = isinstance(self.type, OutputPipeline) or isinstance(self.type, WorkQueue) and side == "producer"
-            if single and len(ends) > 1:
-                raise BuildError(f"{self.noun} has {len(ends)} {side}s, and takes one; make one role of them", ("made here", self.location),
-                                 *((f"used in {role.noun}", v.location) for (role, key), v in self.ends.items() if key == side))
-        self._op.results = [*sides["producer"], *sides["consumer"]]
-        result_types = self.type if isinstance(self.type, OutputPipeline) else types(self._op.results)
-        self._op.parts = [f"fp8.{self.type.alias} ", f"{{{self._attributes}}} " if self._attributes else "", ": ", result_types]
+        """Completes the op that makes the ring, once all roles have taken their ends."""
+        if isinstance(self.type, OutputPipeline):
+            for side in ("producer", "consumer"):
+                self._end_of(None, side)  # the op makes both
+        self._op.results = [v.initial for side in ("producer", "consumer") for (_, key), v in self.ends.items() if key == side]
 
 
 class _StageRing(Ring, Generic[P, C]):
@@ -194,15 +173,10 @@ class AccumulatorRing(Ring):
 
     def _warp(self, side: str, op: str) -> Iterator[Variable]:
         location, outer, end = caller(), self.function.here(), self.end(side)
-        before = outer.read(end)
-        outer.bindings[end] = Unavailable(f"is used after the scope of its '{op}' (L2); use it inside", "the scope", location)
-        body = Region(self.function, outer, f"'{op}'")
-        warp = Value(self.function, Handle(op, self.type), "warp")
-        variable = Variable(f"{op.replace('_', ' ')} of {self.noun}", body, warp, self.function.next(Variable.WARP))
+        before, end.spent = outer.read(end), True
+        body = Region(self.function, outer, f"'{op}'", [Value(self.function, Handle(op, self.type), "warp")])
+        variable = Variable(f"{op.replace('_', ' ')} of {self.noun}", body, body.arguments[0], self.function.next(Variable.WARP))
         self.function.open(body)
         yield variable
-        last = body.bindings[variable]
-        assert isinstance(last, Value)
-        check_free(body, variable, last)
-        results = close_scope(self.function, body, [last])
-        outer.append(Op([f"fp8.{op}(", warp, " = ", before, ") : ", before.type, *arrow(results), " ", body], results, location))
+        results = close_scope(self.function, body, [body.bindings[variable]])
+        self.function.emit(f"fp8.{op}", before, results=results, regions=[body], at=location)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Union
 
 from .errors import BuildError
-from .ir import Function, Op, Value, Variable
+from .ir import Attribute, Function, Op, Value, Variable
 from .types import BOOL, INDEX, Number, Type
 
 I32 = Number("i32")
@@ -16,11 +16,19 @@ I32 = Number("i32")
 Operand = Union["Scalar", int, float]
 
 
+#: The numbers of the predicates of arith.cmpi and arith.cmpf.
+_PREDICATES = {"eq": 0, "ne": 1, "ult": 6, "ule": 7, "ugt": 8, "uge": 9, "oeq": 1, "ogt": 2, "oge": 3, "olt": 4, "ole": 5, "une": 13}
+
 _Method = Callable[["Scalar", Operand], "Scalar"]
 
 
 def _operators(integer: str, floating: str) -> tuple[_Method, _Method]:
-    """Returns the methods of a binary operator, with the number on the left and on the right: the op on integers and the one on f32, empty if there is none."""
+    """Returns the methods of a binary operator, with the number on the left and on the right.
+
+    Args:
+        integer: The op on integers, empty if there is none.
+        floating: The op on f32, empty if there is none.
+    """
 
     def compute_op(number: Scalar, left: Operand, right: Operand) -> Scalar:
         name = floating if _is_float(number.type) else integer
@@ -37,8 +45,8 @@ def _comparison(integer: str, floating: str) -> _Method:
 
     def method(self: Scalar, other: Operand) -> Scalar:
         right, result = as_scalar(self.function, other, self.type), Scalar(self.function, BOOL)
-        op = f"arith.cmpf {floating}, " if _is_float(self.type) else f"arith.cmpi {integer}, "
-        self.function.emit(op, [self, right], " : ", self.type, results=[result])
+        op, predicate = ("arith.cmpf", floating) if _is_float(self.type) else ("arith.cmpi", integer)
+        self.function.emit(op, self, right, results=[result], attributes={"predicate": _PREDICATES[predicate]})
         return result
 
     return method
@@ -103,7 +111,7 @@ def as_scalar(function: Function, operand: Operand, type: Type) -> Scalar:
     if constant is None:
         hint = f"c{text.split(' ')[0]}" if type == INDEX else text if type == BOOL else "cst"
         constant = function.constants[type, text] = Scalar(function, type, hint)
-        function.body.lend(Op([f"arith.constant {text}"], [constant], constant.location))
+        function.body.lend(Op("arith.constant", [], [constant], {"value": Attribute(text)}, [], constant.location))
     assert isinstance(constant, Scalar)
     return constant
 
@@ -118,7 +126,7 @@ def compute(name: str, *operands: Scalar) -> Scalar:
     """Emits an op whose operands and result are of one type."""
     first = operands[0]
     result = Scalar(first.function, first.type)
-    first.function.emit(f"{name} ", list(operands), " : ", first.type, results=[result])
+    first.function.emit(name, *operands, results=[result])
     return result
 
 
@@ -161,7 +169,7 @@ def select(condition: Scalar, left: Operand, right: Operand) -> Scalar:
     """Returns `left` where the condition is true, else `right`."""
     left, right = _both(left, right)
     result = Scalar(left.function, left.type)
-    left.function.emit("arith.select ", [as_scalar(left.function, condition, BOOL), left, right], " : ", left.type, results=[result])
+    left.function.emit("arith.select", as_scalar(left.function, condition, BOOL), left, right, results=[result])
     return result
 
 
@@ -169,9 +177,10 @@ def shuffle(value: Scalar, lane: Operand) -> Scalar:
     """Returns what `value` is in that lane of the warp, 0 to 31; all lanes take part."""
     function = value.function
     number = Scalar(function, I32)
-    function.emit("arith.index_castui ", as_scalar(function, lane, INDEX), " : index to i32", results=[number])
+    function.emit("arith.index_castui", as_scalar(function, lane, INDEX), results=[number])
     result, valid = Scalar(function, value.type), Scalar(function, BOOL, "valid")
-    function.emit("gpu.shuffle idx ", [value, number, as_scalar(function, 32, I32)], " : ", value.type, results=[result, valid])
+    function.emit("gpu.shuffle", value, number, as_scalar(function, 32, I32), results=[result, valid],
+                  attributes={"mode": Attribute("#gpu<shuffle_mode idx>")})
     return result
 
 
@@ -202,4 +211,4 @@ class ScalarVariable:
         region.read(self._variable)
         scalar = as_scalar(self.function, number, self.type)
         self.function.use(scalar.resolve())
-        region.bindings[self._variable] = scalar
+        region.bind(self._variable, scalar)

@@ -43,6 +43,18 @@ def _pair(cta_group: int) -> str:
 
 
 @dataclass(frozen=True)
+class FunctionType(Type):
+    """What an op or a function takes and gives."""
+
+    inputs: tuple[Type, ...]
+    results: tuple[Type, ...] = ()
+
+    def spell(self, name: Speller) -> str:
+        inputs, results = (", ".join(map(name, types)) for types in (self.inputs, self.results))
+        return f"({inputs}) -> ({results})"
+
+
+@dataclass(frozen=True)
 class Number(Type):
     """A number: `index`, `i1`, `i32`, `f32` and so on, by MLIR's name."""
 
@@ -99,7 +111,7 @@ class Tile(Type):
     noun: ClassVar[str] = "tile"
 
     def __post_init__(self) -> None:
-        if self.swizzle not in (0, 32, 64, 128):
+        if self.swizzle not in (0, 32, 64, 128):  # the text of such a type does not parse, and names no line of Python
             raise BuildError(f"there is no swizzle of {self.swizzle} bytes; use 32, 64 or 128, or 0 for none")
 
     def spell(self, name: Speller) -> str:
@@ -252,13 +264,6 @@ class Handle(Type):
     mnemonic: str
     ring: Type
     linear: ClassVar[bool] = True
-
-    @property
-    def state(self) -> str:
-        """What was done to the end or the stage last, as messages say it."""
-        if self.mnemonic.endswith("_stage"):
-            return "acquired"
-        return {"signalled": "handed over", "ready": "waited for"}.get(self.mnemonic, "released")
 
     def spell(self, name: Speller) -> str:
         return f"!fp8.{self.mnemonic}<{name(self.ring)}>"

@@ -25,17 +25,14 @@ class Array(Value):
 
     def __getitem__(self, indices: Operand | Sequence[Operand]) -> Scalar:
         element = Scalar(self.function, Number(self.type.element))
-        places = coordinates(self.function, indices)
-        if len(places) != len(self.type.shape):
-            raise BuildError(f"{self.noun} has {len(self.type.shape)} dimensions and gets {len(places)} indices; give one for each")
-        self.function.emit("memref.load ", self, "[", places, "] : ", self.type, results=[element])
+        self.function.emit("memref.load", self, *coordinates(self.function, indices), results=[element])
         return element
 
     def extent(self, axis: int) -> Scalar:
         """Emits a read of the extent along `axis`, in elements."""
         self._check_axis(axis)
         extent = Scalar(self.function, INDEX)
-        self.function.emit("memref.dim ", [self, as_scalar(self.function, axis, INDEX)], " : ", self.type, results=[extent])
+        self.function.emit("memref.dim", self, as_scalar(self.function, axis, INDEX), results=[extent])
         return extent
 
     def stride(self, axis: int) -> Scalar:
@@ -44,11 +41,11 @@ class Array(Value):
         rank = len(self.type.shape)
         base = Value(self.function, MemRef((), self.type.element), "base")
         sizes = [Scalar(self.function, INDEX, hint) for hint in ("offset", *["size"] * rank, *["stride"] * rank)]
-        self.function.emit("memref.extract_strided_metadata ", self, " : ", self.type, " -> ", [base.type, *(size.type for size in sizes)],
-                           results=[base, *sizes])
+        self.function.emit("memref.extract_strided_metadata", self, results=[base, *sizes])
         return sizes[1 + rank + axis]
 
     def _check_axis(self, axis: int) -> None:
+        # The verifier accepts any index of memref.dim, and the results of extract_strided_metadata have no names.
         if not 0 <= axis < len(self.type.shape):
             raise BuildError(f"{self.noun} has no axis {axis}; name one from 0 to {len(self.type.shape) - 1}")
 
@@ -56,7 +53,7 @@ class Array(Value):
         """Returns the array as one of another type: of the same element, with extents, strides or an offset known or unknown."""
         expect(type, MemRef, f"the type that {self.noun} is cast to")
         array = Array(self.function, type, self.hint)
-        self.function.emit("memref.cast ", self, " : ", self.type, " to ", type, results=[array])
+        self.function.emit("memref.cast", self, results=[array])
         return array
 
     def whole_units(self) -> WholeUnits:
@@ -107,7 +104,7 @@ class TileView(Value):
     def __getitem__(self, column: int) -> Scalar:
         expect(column, int, f"the column of {self.noun}")
         element = Scalar(self.function, Number(self.type.element))
-        self.function.emit("fp8.read_element ", self, f"[{column}] : ", self.type, results=[element])
+        self.function.emit("fp8.read_element", self, results=[element], attributes={"column": column})
         return element
 
 
