@@ -29,6 +29,23 @@ SmallVector<Value> inlineBody(Operation *scope, ValueRange arguments,
   return yielded;
 }
 
+/// A scope's stages, and what its body yields.
+struct OpenScope {
+  SmallVector<Value> stages, yielded;
+};
+
+/// Acquires a stage of each end, and puts the body in front of the scope. What
+/// is built next stands behind the body.
+template <typename ScopeOp>
+OpenScope open(ScopeOp op, PatternRewriter &rewriter) {
+  OpenScope scope;
+  for (Value end : op.getInits())
+    scope.stages.push_back(AcquireOp::create(rewriter, op.getLoc(), end));
+  scope.yielded = inlineBody(op, scope.stages, rewriter);
+  rewriter.setInsertionPoint(op);
+  return scope;
+}
+
 /// produce, consume, per_k_stage: acquire, body, release in the opposite order.
 template <typename ScopeOp>
 struct FlattenStageScope : public OpRewritePattern<ScopeOp> {
@@ -36,16 +53,11 @@ struct FlattenStageScope : public OpRewritePattern<ScopeOp> {
 
   LogicalResult matchAndRewrite(ScopeOp op,
                                 PatternRewriter &rewriter) const override {
-    Location loc = op.getLoc();
-    SmallVector<Value> stages;
-    for (Value end : op.getInits())
-      stages.push_back(AcquireOp::create(rewriter, loc, end));
-    SmallVector<Value> yielded = inlineBody(op, stages, rewriter);
-    rewriter.setInsertionPoint(op);
-    SmallVector<Value> results(stages.size());
-    for (size_t i = stages.size(); i-- > 0;)
-      results[i] = ReleaseOp::create(rewriter, loc, stages[i]);
-    results.append(yielded);
+    OpenScope scope = open(op, rewriter);
+    SmallVector<Value> results(scope.stages.size());
+    for (size_t i = results.size(); i-- > 0;)
+      results[i] = ReleaseOp::create(rewriter, op.getLoc(), scope.stages[i]);
+    results.append(scope.yielded);
     rewriter.replaceOp(op, results);
     return success();
   }
@@ -58,14 +70,10 @@ struct FlattenConsumeExplicit : public OpRewritePattern<ConsumeExplicitOp> {
 
   LogicalResult matchAndRewrite(ConsumeExplicitOp op,
                                 PatternRewriter &rewriter) const override {
-    Location loc = op.getLoc();
-    SmallVector<Value> stages;
-    for (Value end : op.getInits())
-      stages.push_back(AcquireOp::create(rewriter, loc, end));
-    SmallVector<Value> results = inlineBody(op, stages, rewriter);
-    rewriter.setInsertionPoint(op);
-    for (size_t i = stages.size(); i-- > 0;)
-      results[i] = StepOp::create(rewriter, loc, results[i]);
+    OpenScope scope = open(op, rewriter);
+    SmallVector<Value> results = std::move(scope.yielded);
+    for (size_t i = scope.stages.size(); i-- > 0;)
+      results[i] = StepOp::create(rewriter, op.getLoc(), results[i]);
     rewriter.replaceOp(op, results);
     return success();
   }

@@ -100,13 +100,13 @@ TEST_F(ClusterControl, AskingAgainAfterAFailureIsCaught) {
   // The scheduler goes on whatever the response says.
   expectFault(replaced(text, "setp.lt.s32 \t%p15, %r102, 0;",
                        "setp.lt.s32 \t%p15, %r102, -1;"),
-              {ErrorKind::InvalidOperation}, {"seen fail"});
+              {ErrorKind::InvalidOperation}, {"observed a failed request"});
 }
 
 TEST_F(ClusterControl, ReadingAFailedResponseIsCaught) {
   expectFault(replaced(text, "@p clusterlaunchcontrol.query_cancel.get",
                        "clusterlaunchcontrol.query_cancel.get", 1),
-              {ErrorKind::InvalidOperation}, {"ask query_cancel.is_canceled"});
+              {ErrorKind::InvalidOperation}, {"test query_cancel.is_canceled first"});
 }
 
 TEST_F(ClusterControl, ResponsesNobodyWaitsForAreCaught) {
