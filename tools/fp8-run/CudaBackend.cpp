@@ -150,17 +150,17 @@ Outcome CudaBackend::launch(const launch::Manifest &manifest,
 }
 
 std::optional<std::string> CudaBackend::changedGuard(const Slot &slot) const {
-  for (bool behind : {false, true}) {
+  for (bool after : {false, true}) {
     std::vector<uint8_t> guard(guardBytes);
     if (auto error = slot.memory.download(guard.data(), guardBytes,
-                                          behind ? guardBytes + slot.size : 0))
+                                          after ? guardBytes + slot.size : 0))
       return error->message;
     for (uint64_t i = 0; i < guardBytes; ++i) {
-      uint64_t at = behind ? i : guardBytes - 1 - i;
+      uint64_t at = after ? i : guardBytes - 1 - i;
       if (guard[at] != guardByte)
         return "the kernel wrote outside of '" + slot.memory.name() + "', " +
-               std::to_string(behind ? i : i + 1) + " bytes " +
-               (behind ? "behind its end" : "before its beginning");
+               std::to_string(after ? i : i + 1) + " bytes " +
+               (after ? "after its end" : "before its beginning");
     }
   }
   return std::nullopt;
