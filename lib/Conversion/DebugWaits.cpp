@@ -30,11 +30,12 @@ struct DebugWaitsPass
     }
     // Waits that are loops already would stay as they are, and nobody be told.
     WalkResult result = module.walk([](FunctionOpInterface kernel) {
-      if (!kernel->hasAttr(Fp8Dialect::kSharedMemoryAttrName))
+      if (!kernel->hasAttr(Fp8Dialect::kSharedMemoryAttrName) &&
+          !kernel->hasAttr(Fp8Dialect::kBarriersAttrName))
         return WalkResult::advance();
       kernel.emitOpError(
           "is already lowered, so its waits cannot get a time limit; run "
-          "--fp8-debug-waits before --convert-fp8-to-nvvm");
+          "--fp8-debug-waits before --convert-fp8-rings-to-barriers");
       return WalkResult::interrupt();
     });
     if (result.wasInterrupted())

@@ -9,6 +9,11 @@ using namespace mlir;
 using namespace mlir::fp8;
 
 LogicalResult mlir::fp8::verifyBarriers(Operation *kernel) {
+  if (!kernel->hasAttr(Fp8Dialect::kLinearAttrName))
+    return kernel->emitOpError()
+           << "has '" << Fp8Dialect::kBarriersAttrName << "' without '"
+           << Fp8Dialect::kLinearAttrName
+           << "', by which passes know a kernel; add the latter";
   WalkResult result = kernel->walk([](Operation *op) {
     auto areOfRings = [](auto types) {
       return llvm::any_of(types, [](Type type) {

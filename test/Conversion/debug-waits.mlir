@@ -10,8 +10,17 @@ module {
 // -----
 
 gpu.module @kernels {
-  // expected-error @below {{'gpu.func' op is already lowered, so its waits cannot get a time limit; run --fp8-debug-waits before --convert-fp8-to-nvvm}}
+  // expected-error @below {{'gpu.func' op is already lowered, so its waits cannot get a time limit; run --fp8-debug-waits before --convert-fp8-rings-to-barriers}}
   gpu.func @kernel() kernel attributes {fp8.shared_memory_bytes = 1584 : i64} {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @below {{'gpu.func' op is already lowered, so its waits cannot get a time limit}}
+  gpu.func @kernel() kernel attributes {fp8.barriers, fp8.linear} {
     gpu.return
   }
 }

@@ -61,3 +61,10 @@ func.func @both() attributes {fp8.barriers, fp8.linear} {
 func.func @number() attributes {fp8.barriers = 1} {
   return
 }
+
+// -----
+
+// expected-error @+1 {{'func.func' op has 'fp8.barriers' without 'fp8.linear', by which passes know a kernel; add the latter}}
+func.func @alone() attributes {fp8.barriers} {
+  return
+}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The barrier family: what hand-overs consist of, each part an op. `--fp8-place-fences` and `--fp8-lower-rings` write these ops, and
+// The barrier family: what hand-overs consist of, each part an op. `--fp8-place-fences` and `--convert-fp8-rings-to-barriers` write these ops, and
 // `--convert-fp8-to-nvvm` spells each as its instructions. Addresses are i32, in bytes of the shared-memory window of the CTA or, where the
 // text says so, of the cluster.
 

@@ -228,36 +228,62 @@ static LogicalResult convertOps(gpu::GPUFuncOp kernel,
   return applyPatterns(kernel, target, std::move(patterns), order);
 }
 
-/// Checks what the conversion reads of the ops around those that it converts.
+/// What an op lacks that the conversion reads; empty if nothing.
+static StringRef getMissing(Operation *op) {
+  auto hasPlan = [&](auto plan) {
+    return op->hasAttrOfType<decltype(plan)>(Fp8Dialect::kPlanAttrName);
+  };
+  if (auto role = dyn_cast<RoleOp>(op)) {
+    if (!hasPlan(RolePlanAttr()))
+      return "a #fp8.role_plan";
+    if (!role.getBody().hasOneBlock() || role.getBody().getNumArguments())
+      return "one block without arguments";
+    if (role.getBody().front().getOps<RoleThreadOp>().empty())
+      return "an fp8.role_thread";
+  }
+  if (auto store = dyn_cast<StoreAtOp>(op)) {
+    if (!hasPlan(RingPlanAttr()))
+      return "a #fp8.ring_plan";
+    if (int64_t(store.getCoordinates().size()) !=
+        store.getMap().getType().getRank())
+      return "a coordinate for each dimension of its map";
+  }
+  if (auto copy = dyn_cast<CopyTileOp>(op);
+      copy && int64_t(copy.getCoordinates().size()) !=
+                  copy.getMap().getType().getRank())
+    return "a coordinate for each dimension of its map";
+  if (isa<WaitMmaOp>(op) && !hasPlan(WaitPlanAttr()))
+    return "a #fp8.wait_plan";
+  return needsRole(op) && !op->getParentOfType<RoleOp>() ? "an enclosing fp8.role"
+                                                         : "";
+}
+
+/// Checks what the conversion reads of the IR around the ops that it converts.
 static LogicalResult checkBarriers(gpu::GPUFuncOp kernel) {
   auto needs = [](Operation *op, StringRef what) {
-    op->emitOpError() << "needs " << what
-                      << " in a kernel whose rings are barriers; "
-                         "--convert-fp8-rings-to-barriers writes it";
-    return WalkResult::interrupt();
+    return op->emitOpError()
+           << "needs " << what
+           << " in a kernel whose rings are barriers; "
+              "--convert-fp8-rings-to-barriers writes it in phase 2";
   };
   if (!isPlanned(kernel))
-    return failure(needs(kernel, "a #fp8.cta_plan").wasInterrupted());
+    return needs(kernel, "a #fp8.cta_plan");
   WalkResult result = kernel.walk([&](Operation *op) {
-    if (auto role = dyn_cast<RoleOp>(op)) {
-      if (!role->hasAttrOfType<RolePlanAttr>(Fp8Dialect::kPlanAttrName))
-        return needs(op, "a #fp8.role_plan");
-      if (!role.getBody().hasOneBlock() || role.getBody().getNumArguments())
-        return needs(op, "one block without arguments");
-      if (role.getBody().front().getOps<RoleThreadOp>().empty())
-        return needs(op, "an fp8.role_thread");
-    }
-    if (isa<StoreAtOp>(op) &&
-        !op->hasAttrOfType<RingPlanAttr>(Fp8Dialect::kPlanAttrName))
-      return needs(op, "a #fp8.ring_plan");
-    if (isa<WaitMmaOp>(op) &&
-        !op->hasAttrOfType<WaitPlanAttr>(Fp8Dialect::kPlanAttrName))
-      return needs(op, "a #fp8.wait_plan");
-    if (needsRole(op) && !op->getParentOfType<RoleOp>())
-      return needs(op, "an enclosing fp8.role");
-    return WalkResult::advance();
+    StringRef missing = getMissing(op);
+    if (missing.empty())
+      return WalkResult::advance();
+    needs(op, missing);
+    return WalkResult::interrupt();
   });
-  return failure(result.wasInterrupted());
+  if (result.wasInterrupted())
+    return failure();
+  bool givesRegisters = llvm::any_of(
+      kernel.getBody().front().getOps<RoleOp>(), [](RoleOp role) {
+        return !getPlan<RolePlanAttr>(role).takes;
+      });
+  if (getPlan<CtaPlanAttr>(kernel).idleRegisters && !givesRegisters)
+    return needs(kernel, "a role that gives up registers");
+  return success();
 }
 
 static LogicalResult lowerKernel(ModuleOp module, gpu::GPUFuncOp kernel,

@@ -89,8 +89,10 @@ void PartScales::loadA(int64_t offset) {
   OpBuilder::InsertionGuard guard(rewriter);
   Value address = operands.getAScale()[0], row;
   bool isOneOfSeveral = !operands.getARow().empty();
+  // Behind the view: its address may be known before the slot's wait.
+  Value view = op.getAScale();
   rewriter.setInsertionPointAfterValue(
-      isOneOfSeveral ? getLater(address, operands.getARow()[0]) : address);
+      isOneOfSeveral ? getLater(view, operands.getARow()[0]) : view);
   if (isOneOfSeveral)
     row = instructions.toI32(operands.getARow()[0]);
   int64_t width = part.layout.getRun(RegisterLayout::Row, Unit::Register);

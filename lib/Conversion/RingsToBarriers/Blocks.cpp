@@ -94,6 +94,10 @@ static void branch(LeadingCtaOp op, const ClusterValues &cluster) {
       builder, op.getLoc(), op.getResultTypes(),
       cluster.isLeading(op.getGrouping(), atOp), /*withElseRegion=*/true);
   Block &body = op.getBody().front(), *then = result.thenBlock();
+  // Without results the arms have their yields already.
+  for (Block *arm : {then, result.elseBlock()})
+    if (arm->mightHaveTerminator())
+      arm->getTerminator()->erase();
   for (auto [argument, init] : llvm::zip(body.getArguments(), op.getInits()))
     argument.replaceAllUsesWith(init);
   auto yield = cast<YieldOp>(body.getTerminator());

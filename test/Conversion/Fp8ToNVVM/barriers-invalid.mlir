@@ -59,3 +59,28 @@ gpu.module @kernels {
     gpu.return
   }
 }
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @+1 {{needs a role that gives up registers in a kernel whose rings are barriers}}
+  gpu.func @kernel() kernel attributes {fp8.barriers, fp8.linear, fp8.plan = #fp8.cta_plan<warps = 4, registers = 255, idle_registers = 40>} {
+    %id = fp8.id warp
+    fp8.role "multiply" warps(4) attributes {fp8.plan = #fp8.role_plan<registers = 240, takes>} {
+      %leader, %warp, %lane = fp8.role_thread %id
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+!t = !fp8.tile<1x128xf32>
+gpu.module @kernels {
+  gpu.func @kernel(%map: !fp8.tensor_map<!t>, %i: index, %address: i32) kernel
+      attributes {fp8.barriers, fp8.linear, fp8.plan = #fp8.cta_plan<warps = 1, registers = 255>} {
+    // expected-error @+1 {{needs a coordinate for each dimension of its map in a kernel whose rings are barriers}}
+    fp8.copy_tile %map[%i], %address, %address : !fp8.tensor_map<!t>
+    gpu.return
+  }
+}
