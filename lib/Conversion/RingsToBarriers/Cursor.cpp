@@ -15,9 +15,6 @@
 using namespace mlir;
 using namespace mlir::fp8;
 
-/// The size of an mbarrier object in bytes (PTX ISA, mbarrier).
-static constexpr int64_t kBarrierBytes = 8;
-
 static int64_t getNumStages(Type ring) {
   return cast<RingTypeInterface>(ring).getNumStages();
 }

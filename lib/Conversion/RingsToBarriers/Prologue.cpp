@@ -17,7 +17,7 @@ static void initRing(Operation *ring, Value sharedMemory, OpBuilder &builder) {
   int64_t stages = cast<RingTypeInterface>(type).getNumStages();
   for (int64_t i = 0; i < 2 * stages; ++i)
     barriers.make<MbarrierInitOp>(
-        barriers.add(sharedMemory, plan.barrierOffset + 8 * i),
+        barriers.add(sharedMemory, plan.barrierOffset + kBarrierBytes * i),
         i < stages ? plan.fullArrivals : plan.emptyArrivals);
   if (auto output = dyn_cast<OutputPipelineType>(type)) {
     int64_t offset =

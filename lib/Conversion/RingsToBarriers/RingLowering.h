@@ -34,6 +34,9 @@ public:
   void syncWarp() { make<SyncOp>(SyncScope::Warp); }
 };
 
+/// The size of an mbarrier object in bytes (PTX ISA, mbarrier).
+inline constexpr int64_t kBarrierBytes = 8;
+
 /// One CTA's share of a copy that several make together.
 struct CopyShare {
   int64_t sharers = 1; ///< the CTAs that copy a share each
