@@ -187,12 +187,11 @@ static LogicalResult checkEvidence(CreateEpilogueWarpOp op,
   return diagnostic;
 }
 
-LogicalResult KernelPlan::checkTileOp(Operation *op) {
+LogicalResult mlir::fp8::checkRoleWarps(Operation *op, WarpRange warps) {
   RoleWarps needed = getRoleWarps(op).value_or(RoleWarps::Any);
   if (needed == RoleWarps::Any)
     return success();
   auto role = op->getParentOfType<RoleOp>();
-  WarpRange warps = roles.lookup(role);
   auto fail = [&](const Twine &rule) {
     InFlightDiagnostic diagnostic = op->emitOpError() << rule;
     diagnostic.attachNote(role.getLoc())
@@ -206,10 +205,6 @@ LogicalResult KernelPlan::checkTileOp(Operation *op) {
   if (needed == RoleWarps::Warpgroups && (warps.count % 4 || warps.first % 4))
     return fail("must be in a role with a multiple of 4 warps that starts at a "
                 "multiple of 4 (R2); put such roles first");
-  if (auto mma = dyn_cast<MmaOp>(op))
-    return checkMma(mma);
-  if (auto create = dyn_cast<CreateEpilogueWarpOp>(op))
-    return checkEvidence(create, *flow);
   SmallVector<Type> types(op->getOperandTypes());
   llvm::append_range(types, op->getResultTypes());
   for (Type type : types) {
@@ -220,6 +215,16 @@ LogicalResult KernelPlan::checkTileOp(Operation *op) {
       return fail("works on a fragment of " + Twine(fragment.getWarps()) +
                   " warps, but its role has " + Twine(warps.count));
   }
+  return success();
+}
+
+LogicalResult KernelPlan::checkTileOp(Operation *op) {
+  if (failed(checkRoleWarps(op, roles.lookup(op->getParentOfType<RoleOp>()))))
+    return failure();
+  if (auto mma = dyn_cast<MmaOp>(op))
+    return checkMma(mma);
+  if (auto create = dyn_cast<CreateEpilogueWarpOp>(op))
+    return checkEvidence(create, *flow);
   return success();
 }
 

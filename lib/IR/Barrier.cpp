@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The barrier family: what hand-overs consist of.
 
-#include "fp8/IR/Fp8.h"
+#include "BindingRegion.h"
+#include "OpRules.h"
 
 #include "mlir/IR/PatternMatch.h"
 
@@ -31,6 +32,20 @@ LogicalResult mlir::fp8::verifyBarriers(Operation *kernel) {
   return failure(result.wasInterrupted());
 }
 
+LogicalResult mlir::fp8::OpTrait::impl::verifyInBarrierPhase(Operation *op) {
+  auto kernel = op->getParentOfType<FunctionOpInterface>();
+  if (!kernel || !kernel->hasAttr(Fp8Dialect::kLinearAttrName) ||
+      kernel->hasAttr(Fp8Dialect::kBarriersAttrName))
+    return success();
+  InFlightDiagnostic diagnostic =
+      op->emitOpError()
+      << "does a part of a hand-over in a kernel whose rings are no barriers "
+         "yet (B4); hand over with fp8.acquire and fp8.release, or run "
+         "--convert-fp8-rings-to-barriers before";
+  diagnostic.attachNote(kernel.getLoc()) << "the kernel";
+  return diagnostic;
+}
+
 //===----------------------------------------------------------------------===//
 // role_thread
 //===----------------------------------------------------------------------===//
@@ -44,10 +59,15 @@ void RoleThreadOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
 LogicalResult RoleThreadOp::verify() {
   Block &entry = cast<RoleOp>((*this)->getParentOp()).getBody().front();
   auto all = entry.getOps<RoleThreadOp>();
-  if ((*this)->getBlock() == &entry && llvm::hasSingleElement(all))
-    return success();
-  return emitOpError() << "must stand in the entry block of its role, once "
-                          "(B1); use the results of the first one";
+  if ((*this)->getBlock() != &entry || !llvm::hasSingleElement(all))
+    return emitOpError() << "must stand in the entry block of its role, once "
+                            "(B1); use the results of the first one";
+  auto id = getId().getDefiningOp<IdOp>();
+  if (!id || id.getKind() != IdKind::Warp ||
+      id->getBlock() != (*this)->getParentOp()->getBlock())
+    return emitOpError() << "must read the number of its warp from an "
+                            "'fp8.id warp' of the kernel's entry block (B1)";
+  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -77,5 +97,41 @@ LogicalResult MbarrierExpectOp::verify() {
   if (getRemote() && !getArrive())
     return emitOpError() << "tells a barrier of another CTA without arriving "
                             "there (B2); add 'arrive'";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Copies
+//===----------------------------------------------------------------------===//
+
+LogicalResult CopyTileOp::verify() {
+  return verifyCoordinates(*this, getCoordinates(), getMap().getType());
+}
+
+LogicalResult CopyElementOp::verify() {
+  return verifyElementSource(*this, getSource().getType(), getIndices());
+}
+
+LogicalResult StoreAtOp::verify() {
+  return verifyStore(*this, getFragment().getType(), getMap().getType(),
+                     getCoordinates(), getRest(),
+                     cast<StoreQueueType>(getQueue()));
+}
+
+//===----------------------------------------------------------------------===//
+// Shares of a sum
+//===----------------------------------------------------------------------===//
+
+LogicalResult SendSharesOp::verify() {
+  return verifyExchanged(*this, getFragment().getType(),
+                         cast<ExchangeType>(getExchange()));
+}
+
+LogicalResult AddSharesOp::verify() {
+  Type share = cast<ExchangeType>(getExchange()).getShare(),
+       type = getShare().getType();
+  if (type != share)
+    return emitOpError() << "yields a share of the exchange, which is " << share
+                         << " (J2), but its result is " << type;
   return success();
 }

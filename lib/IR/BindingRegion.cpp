@@ -117,21 +117,6 @@ LogicalResult mlir::fp8::verifyInEntryBlock(Operation *op, StringRef label) {
                            << label << ")";
 }
 
-LogicalResult mlir::fp8::verifyCoordinates(Operation *op,
-                                           ValueRange coordinates,
-                                           TensorMapType map) {
-  int64_t rank = map.getRank();
-  if (static_cast<int64_t>(coordinates.size()) == rank)
-    return success();
-  InFlightDiagnostic error = op->emitOpError() << "expected ";
-  if (rank == 2)
-    error << "two coordinates, row and column";
-  else
-    error << rank << " coordinates, as the map's rank says, the last ones row "
-          << "and column";
-  return error << ", but got " << coordinates.size();
-}
-
 LogicalResult mlir::fp8::verifyResultTypes(Operation *op,
                                            ArrayRef<Type> expected,
                                            StringRef what) {

@@ -47,13 +47,6 @@ LogicalResult verifyYieldedValues(Operation *op, Region &body);
 /// the constraint.
 LogicalResult verifyInEntryBlock(Operation *op, StringRef label);
 
-/// Checks that there is a coordinate for each dimension of the map's tensor.
-LogicalResult verifyCoordinates(Operation *op, ValueRange coordinates,
-                                TensorMapType map);
-
-/// Checks the operands of a product of tiles in shared memory (A1, A3).
-LogicalResult verifyOperandTiles(Operation *op, TileType a, TileType b);
-
 /// Checks the body of an elementwise function: it yields one f32 (E2), and its
 /// ops are those that a map has (E3, E4).
 LogicalResult verifyElementwiseBody(Operation *op, Block &body);

@@ -2,6 +2,7 @@
 // The exchange family: CTAs that divide K add their sums up.
 
 #include "BindingRegion.h"
+#include "OpRules.h"
 
 using namespace mlir;
 using namespace mlir::fp8;
@@ -18,13 +19,17 @@ LogicalResult ExchangeOp::verify() {
   return success();
 }
 
+LogicalResult mlir::fp8::verifyExchanged(Operation *op, FragmentType fragment,
+                                         ExchangeType exchange) {
+  if (fragment == exchange.getFragment())
+    return success();
+  return op->emitOpError() << "the exchange is of " << exchange.getFragment()
+                           << " (J2), but the fragment is " << fragment;
+}
+
 LogicalResult ReduceScatterOp::verify() {
-  if (getFragment().getType() != getExchange().getType().getFragment())
-    return emitOpError() << "the exchange is of "
-                         << getExchange().getType().getFragment()
-                         << " (J2), but the fragment is "
-                         << getFragment().getType();
-  return success();
+  return verifyExchanged(*this, getFragment().getType(),
+                         getExchange().getType());
 }
 
 LogicalResult ReduceScatterOp::inferReturnTypes(

@@ -2,6 +2,7 @@
 // The explicit family: the halves of acquire and release, and the types of the
 // states between them.
 
+#include "OpRules.h"
 #include "StageScope.h"
 
 #include "mlir/IR/DialectImplementation.h"

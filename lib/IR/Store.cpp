@@ -2,6 +2,7 @@
 // The store family: the queue of staging tiles and the copy out of it.
 
 #include "BindingRegion.h"
+#include "OpRules.h"
 #include "fp8/IR/GemmOperands.h"
 #include "fp8/IR/RegisterLayout.h"
 
@@ -10,31 +11,31 @@ using namespace mlir::fp8;
 
 LogicalResult StoreQueueOp::verify() { return verifyInEntryBlock(*this, "P3"); }
 
-LogicalResult StoreOp::verify() {
-  if (failed(verifyCoordinates(*this, getCoordinates(), getMap().getType())))
+LogicalResult mlir::fp8::verifyStore(Operation *op, FragmentType fragment,
+                                     TensorMapType map, ValueRange coordinates,
+                                     Value rest, StoreQueueType queue) {
+  if (failed(verifyCoordinates(op, coordinates, map)))
     return failure();
-  StoreQueueType queue = getQueue().getType();
   TileType tile = queue.getTile();
-  FragmentType fragment = getFragment().getType();
-  if (getMap().getType().getTile() != tile)
-    return emitOpError() << "the map's box " << getMap().getType().getTile()
-                         << " must be the queue's tile " << tile << " (Q1)";
+  if (map.getTile() != tile)
+    return op->emitOpError() << "the map's box " << map.getTile()
+                             << " must be the queue's tile " << tile << " (Q1)";
   Type element = tile.getElementType();
   auto stored = gemm::getOperand(gemm::Operand::D).types;
   auto elementType = getElementType(element);
   if (!elementType || !stored.contains(*elementType))
-    return emitOpError() << "stores " << stored.str("or") << " (Q4), but got "
+    return op->emitOpError() << "stores " << stored.str("or") << " (Q4), but got "
                          << element;
-  if (Value rest = getRest()) {
+  if (rest) {
     auto type = dyn_cast<MemRefType>(rest.getType());
     SmallVector<int64_t> strides;
     int64_t offset;
-    if (!type || type.getRank() != getMap().getType().getRank() ||
+    if (!type || type.getRank() != map.getRank() ||
         type.getElementType() != element || type.getMemorySpace() ||
         failed(type.getStridesAndOffset(strides, offset)) ||
         strides.back() != 1)
-      return emitOpError() << "the rest must be a "
-                           << getMap().getType().getRank() << "-D memref of "
+      return op->emitOpError() << "the rest must be a "
+                           << map.getRank() << "-D memref of "
                            << element
                            << " with contiguous rows and without a memory "
                               "space (Q5), but got "
@@ -44,7 +45,7 @@ LogicalResult StoreOp::verify() {
   RegisterLayout::Unit stager = layout.getStager();
   int64_t rows = layout.getRun(RegisterLayout::Row, stager);
   if (tile.getRows() != rows)
-    return emitOpError() << "the tile must have as many rows as a "
+    return op->emitOpError() << "the tile must have as many rows as a "
                          << (stager == RegisterLayout::Unit::Warp
                                  ? "warpgroup's part"
                                  : "warp holds")
@@ -52,7 +53,7 @@ LogicalResult StoreOp::verify() {
                          << tile.getRows();
   int64_t columns = tile.getColumns(), block = layout.getColumnBlock();
   if (layout.getPartAxis() == RegisterLayout::Column && columns != block)
-    return emitOpError() << "the tile must have the " << block
+    return op->emitOpError() << "the tile must have the " << block
                          << " columns that a warp holds of a part (Q2), but "
                             "got "
                          << columns;
@@ -60,17 +61,22 @@ LogicalResult StoreOp::verify() {
   bool isOfWarp = columns == layout.getRun(RegisterLayout::Column,
                                            RegisterLayout::Unit::Lane);
   if (block % columns && !isOfWarp)
-    return emitOpError() << "the tile's " << columns
+    return op->emitOpError() << "the tile's " << columns
                          << " columns must divide the " << block
                          << (layout.isOneRow() ? " that a thread owns (Q2)"
                                                : " of the fragment (Q2)");
   if (!layout.isOneRow() && columns % layout.getColumnStep())
-    return emitOpError() << "the tile's " << columns
+    return op->emitOpError() << "the tile's " << columns
                          << " columns must be whole eights of a warpgroup's "
                             "fragment (Q2)";
   if (queue.getWarps() != fragment.getWarps())
-    return emitOpError() << "the queue is for " << queue.getWarps()
+    return op->emitOpError() << "the queue is for " << queue.getWarps()
                          << " warps, but the fragment is held by "
                          << fragment.getWarps() << " (Q3)";
   return success();
+}
+
+LogicalResult StoreOp::verify() {
+  return verifyStore(*this, getFragment().getType(), getMap().getType(),
+                     getCoordinates(), getRest(), getQueue().getType());
 }

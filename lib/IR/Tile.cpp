@@ -1,10 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The tile family: TMA load, element load and MMA.
 
-#include "BindingRegion.h"
+#include "OpRules.h"
 
 using namespace mlir;
 using namespace mlir::fp8;
+
+LogicalResult mlir::fp8::verifyCoordinates(Operation *op,
+                                           ValueRange coordinates,
+                                           TensorMapType map) {
+  int64_t rank = map.getRank();
+  if (static_cast<int64_t>(coordinates.size()) == rank)
+    return success();
+  InFlightDiagnostic error = op->emitOpError() << "expected ";
+  if (rank == 2)
+    error << "two coordinates, row and column";
+  else
+    error << rank << " coordinates, as the map's rank says, the last ones row "
+          << "and column";
+  return error << ", but got " << coordinates.size();
+}
 
 TileType TmaLoadOp::getTile() {
   auto ring = dyn_cast<PipelineType>(getStage().getType().getRing());
@@ -59,31 +74,40 @@ TileType LoadElementOp::getTile() {
   return ring ? ring.getTile(getName()) : TileType();
 }
 
-LogicalResult LoadElementOp::verify() {
-  auto source = cast<MemRefType>(getSource().getType());
+LogicalResult mlir::fp8::verifyElementSource(Operation *op, MemRefType source,
+                                             ValueRange indices) {
   SmallVector<int64_t> strides;
   int64_t offset;
   if (source.getRank() < 1 || source.getMemorySpace() ||
       failed(source.getStridesAndOffset(strides, offset)))
-    return emitOpError() << "the source must be a strided memref without a "
-                            "memory space, of one dimension at least (M5), but "
-                            "got "
-                         << source;
-  if (int64_t(getIndices().size()) != source.getRank())
-    return emitOpError() << "names an element of " << source << " with "
-                         << getIndices().size() << " indices";
+    return op->emitOpError() << "the source must be a strided memref without a "
+                                "memory space, of one dimension at least (M5), "
+                                "but got "
+                             << source;
+  if (int64_t(indices.size()) != source.getRank())
+    return op->emitOpError() << "names an element of " << source << " with "
+                             << indices.size() << " indices";
+  Type element = source.getElementType();
+  if (element.isIntOrFloat() && element.getIntOrFloatBitWidth() == 32)
+    return success();
+  return op->emitOpError() << "copies an element that must have 4 bytes, the "
+                              "fewest that cp.async copies (M3), but got "
+                           << element;
+}
+
+LogicalResult LoadElementOp::verify() {
+  MemRefType source = getSource().getType();
+  if (failed(verifyElementSource(*this, source, getIndices())))
+    return failure();
   TileType tile = getTile();
   if (!tile)
     return emitOpError() << "the stage of " << getStage().getType().getRing()
                          << " has no tile '" << getName() << "'";
   Type element = source.getElementType();
   if (tile.getRows() != 1 || tile.getSwizzle() != Swizzle::None ||
-      tile.getElementType() != element || !element.isIntOrFloat() ||
-      element.getIntOrFloatBitWidth() != 32)
+      tile.getElementType() != element)
     return emitOpError() << "the tile must be one unswizzled row of " << element
-                         << " elements, which must have 4 bytes, the fewest "
-                            "that cp.async copies (M3), but got "
-                         << tile;
+                         << " elements (M3), but got " << tile;
   if (int64_t(getColumn()) >= tile.getColumns())
     return emitOpError() << "column " << getColumn()
                          << " lies outside the tile's " << tile.getColumns()

@@ -50,6 +50,11 @@ void RoleOp::print(OpAsmPrinter &printer) {
   printBody(printer, *this, getBody(), {"name", "warps"});
 }
 
+RoleThreadOp RoleOp::getThread() {
+  auto threads = getBody().front().getOps<RoleThreadOp>();
+  return threads.empty() ? RoleThreadOp() : *threads.begin();
+}
+
 LogicalResult RoleOp::verify() {
   if (failed(verifyBindingRegion(*this, getInits(), getBody(), getSameType,
                                  "a value")))

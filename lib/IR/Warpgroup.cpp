@@ -2,6 +2,7 @@
 // The warpgroup family: products in registers.
 
 #include "BindingRegion.h"
+#include "OpRules.h"
 #include "fp8/IR/RegisterLayout.h"
 
 using namespace mlir;

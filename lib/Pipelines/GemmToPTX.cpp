@@ -41,7 +41,7 @@ static void addLinearPasses(OpPassManager &pm,
     pm.addPass(createFp8UnrollLaps());
 }
 
-/// Phase 3: rings as barriers.
+/// Phase 3, its first half: rings as barriers.
 static void addBarrierPasses(OpPassManager &pm,
                              const GemmToPTXOptions &options) {
   if (options.debugWaits) {
@@ -57,7 +57,6 @@ static void addBarrierPasses(OpPassManager &pm,
   kernels.addPass(createFp8PlaceFences());
   kernels.addPass(createFp8ReuseRegisters());
   kernels.addPass(createConvertRingsToBarriers());
-  pm.addPass(createConvertFp8ToNVVM());
 }
 
 /// Phase 4: what is left of the kernel to the LLVM dialect.
@@ -85,6 +84,9 @@ void mlir::fp8::buildGemmToPTXPipeline(OpPassManager &pm,
     addLinearPasses(pm, options);
   if (options.phase > Phase::Linear)
     addBarrierPasses(pm, options);
+  // Phase 3, its second half: barriers as instructions.
+  if (options.phase > Phase::Barriers)
+    pm.addPass(createConvertFp8ToNVVM());
   if (options.phase == Phase::LLVM)
     addLLVMPasses(pm);
 }
@@ -92,7 +94,7 @@ void mlir::fp8::buildGemmToPTXPipeline(OpPassManager &pm,
 void mlir::fp8::registerGemmToPTXPipeline() {
   PassPipelineRegistration<GemmToPTXOptions>(
       "fp8-gemm-to-ptx",
-      "lowers GEMM ops, or kernels in phase 1 or 2, to the LLVM and NVVM "
+      "lowers GEMM ops, or kernels in phases 1 to 3, to the LLVM and NVVM "
       "dialects, ready for PTX",
       buildGemmToPTXPipeline);
 }

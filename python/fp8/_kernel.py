@@ -19,7 +19,9 @@ from ._packages import current_stream, stream_address
 from ._progress import Progress
 from ._reports import Manifest, Report
 
-PHASES = ("op", "structured", "linear", "barriers", "llvm")
+PHASES = ("op", "structured", "linear", "barriers", "instructions", "llvm")
+# The phases at whose ends the numbers 0 to 4 stand.
+_NUMBERED = tuple(phase for phase in PHASES if phase != "barriers")
 
 
 @dataclass(frozen=True)
@@ -101,14 +103,16 @@ class Kernel:
         return tuple(argument["name"] for argument in self.manifest["arguments"])
 
     def mlir(self, phase: str | int = "op", *, locations: bool = False) -> str:
-        """The module in a phase: "op", "structured", "linear", "barriers" or "llvm", or its number, 0 to 4.
+        """The module in a phase: "op", "structured", "linear", "barriers", "instructions" or "llvm", or its number, 0 to 4.
+
+        Phase 3 has two halves, of which 3 is the second: "instructions".
 
         A source that is in a later phase already stays as it is.
         """
-        if isinstance(phase, int) and 0 <= phase < len(PHASES):
-            phase = PHASES[phase]
+        if isinstance(phase, int) and 0 <= phase < len(_NUMBERED):
+            phase = _NUMBERED[phase]
         if phase not in PHASES:
-            raise ValueError(f"there is no phase {phase!r}; there are {', '.join(PHASES)}, or 0 to {len(PHASES) - 1}")
+            raise ValueError(f"there is no phase {phase!r}; there are {', '.join(PHASES)}, or 0 to {len(_NUMBERED) - 1}")
         return run_pipeline(self._source, f"fp8-gemm-to-ptx{{{self._options} phase={phase}}}", locations=locations)
 
     @property

@@ -77,7 +77,7 @@ func.func @of_a_space(%stage: !fp8.producer_stage<!ring>, %scales: memref<?xf32,
 
 !ring = !fp8.pipeline<3, s: !fp8.tile<1x8xbf16>>
 func.func @two_bytes(%stage: !fp8.producer_stage<!ring>, %scales: memref<?xbf16>, %i: index) -> !fp8.producer_stage<!ring> attributes {fp8.linear} {
-  // expected-error @below {{the tile must be one unswizzled row of 'bf16' elements, which must have 4 bytes, the fewest that cp.async copies (M3), but got '!fp8.tile<1x8xbf16>'}}
+  // expected-error @below {{copies an element that must have 4 bytes, the fewest that cp.async copies (M3), but got 'bf16'}}
   fp8.load_element %scales[%i], %stage["s", 0] : memref<?xbf16>, !fp8.producer_stage<!ring>
   return %stage : !fp8.producer_stage<!ring>
 }

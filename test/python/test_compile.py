@@ -34,7 +34,7 @@ def test_a_kernel_and_its_parts():
     assert kernel.manifest["kernel"] == "gemm_kernel"
     assert {role["name"] for role in kernel.report["roles"]} >= {"load"}
     assert "fp8.blockwise_gemm" in kernel.mlir() and "fp8.produce" in kernel.mlir("structured")
-    assert "fp8.acquire" in kernel.mlir(2) and "nvvm.mbarrier" in kernel.mlir("barriers") and "llvm.func" in kernel.mlir(4)
+    assert "fp8.acquire" in kernel.mlir(2) and "fp8.mbarrier_wait" in kernel.mlir("barriers") and "nvvm.mbarrier" in kernel.mlir(3) and "llvm.func" in kernel.mlir(4)
     assert repr(kernel).startswith("<fp8.Kernel gemm_kernel for sm_90a: ")
     with pytest.raises(ValueError, match="there is no phase 'five'; there are op, structured"):
         kernel.mlir("five")

@@ -12,8 +12,7 @@
 namespace mlir::fp8 {
 
 /// Puts the ops of a kernel in the order in which their patterns are applied.
-/// The order changes nothing but that of loads behind a view of A scales that
-/// several promotions use.
+/// The order changes nothing.
 using OrderOpsFn = llvm::function_ref<void(MutableArrayRef<Operation *>)>;
 
 /// Does what --convert-fp8-to-nvvm does, with more patterns, which

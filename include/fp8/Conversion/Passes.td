@@ -156,7 +156,11 @@ def ConvertFp8ToNVVM : Pass<"convert-fp8-to-nvvm", "::mlir::ModuleOp"> {
 
     A kernel that is linear still goes through `--convert-fp8-rings-to-barriers` first.
 
-    Requires: kernels in phase 2, or with `fp8.barriers`. Kernels lose `fp8.linear` and what is derived of them; they get
+    Requires: kernels in phase 2, or with `fp8.barriers`. The latter carry what the conversion reads: a `#fp8.cta_plan` on the kernel, a
+    `#fp8.role_plan` on each role, a `#fp8.ring_plan` on `fp8.store_at`, a `#fp8.wait_plan` on `fp8.wait_mma`. The body of a role is one block
+    without arguments, and its `fp8.role_thread` stands in front of all that its warps do.
+
+    Ensures: no op and no type of fp8 is left in a kernel. Kernels lose `fp8.linear` and what is derived of them; they get
     `known_block_size`, `fp8.tensor_map_args` and `fp8.shared_memory_bytes`, and launches of them the dynamic shared memory. Host code stays as it is.
     In a module with `fp8.debug_waits` waits give up after a while, and kernels get `fp8.wait_table`; see `--fp8-debug-waits`.
 

@@ -8,10 +8,20 @@
 
 include "fp8/IR/Fp8Base.td"
 
-// An op whose order among hand-overs matters.
-class Fp8_BarrierOp<string mnemonic, list<Trait> traits = []>
-    : Fp8_Op<mnemonic, !listconcat(traits, [MemoryEffects<[MemRead<Fp8_BarrierResource>, MemWrite<Fp8_BarrierResource>]>])>;
+// An op of kernels whose rings are barriers.
+class Fp8_BarrierPhaseOp<string mnemonic, list<Trait> traits = []> : Fp8_Op<mnemonic, !listconcat(traits, [InBarrierPhase])>;
 
+// Such an op, whose order among hand-overs matters.
+class Fp8_BarrierOp<string mnemonic, list<Trait> traits = []>
+    : Fp8_BarrierPhaseOp<mnemonic, !listconcat(traits, [MemoryEffects<[MemRead<Fp8_BarrierResource>, MemWrite<Fp8_BarrierResource>]>])>;
+
+// The threads of 1 to 32 warps (PTX ISA, barrier).
+def Fp8_WarpThreadsAttr
+    : ConfinedAttr<I64Attr, [IntPositive, IntMaxValue<1024>,
+                             AttrConstraint<CPred<"::llvm::cast<::mlir::IntegerAttr>($_self).getInt() % 32 == 0">, "whose value is a multiple of 32">]>;
+// What tcgen05.alloc allocates (PTX ISA, tcgen05.alloc).
+def Fp8_TmemColumnsAttr
+    : ConfinedAttr<I64Attr, [IntMinValue<32>, IntMaxValue<512>, IntPowerOf2]>;
 def Fp8_CtaGroupAttr : ConfinedAttr<DefaultValuedAttr<I64Attr, "1">, [IntMinValue<1>, IntMaxValue<2>]>;
 
 //===----------------------------------------------------------------------===//
@@ -44,7 +54,8 @@ def Fp8_RoleThreadOp : Fp8_BarrierOp<"role_thread", [HasParent<"RoleOp">, Declar
 
     With `promotes` the threads of the role add up products in registers. What depends on the lane alone is then not kept in registers for the length of a loop.
 
-    (B1) the op stands in the entry block of a role, once. Ops that copy, multiply or store for the role use its results.
+    (B1) the op stands in the entry block of a role, once, and its operand is an `fp8.id warp` of the kernel's entry block. Ops that copy, multiply or store for the role use its
+    results.
 
     ```mlir
     func.func @kernel() {
@@ -83,7 +94,7 @@ def Fp8_SyncOp : Fp8_BarrierOp<"sync"> {
 def Fp8_NamedBarrierOp : Fp8_BarrierOp<"named_barrier"> {
   let summary = "arrives at a named barrier of the CTA, and waits for the other threads";
   let description = [{
-    `threads` threads complete the barrier of that number, 1 to 15. With `arrive` the thread does not wait (PTX ISA, barrier.sync, barrier.arrive).
+    `threads` threads, those of whole warps, complete the barrier of that number, 1 to 15. With `arrive` the thread does not wait (PTX ISA, barrier.sync, barrier.arrive).
 
     ```mlir
     func.func @hand_over(%id: i32) {
@@ -92,7 +103,7 @@ def Fp8_NamedBarrierOp : Fp8_BarrierOp<"named_barrier"> {
     }
     ```
   }];
-  let arguments = (ins I32:$id, ConfinedAttr<I64Attr, [IntPositive]>:$threads, UnitAttr:$arrive);
+  let arguments = (ins I32:$id, Fp8_WarpThreadsAttr:$threads, UnitAttr:$arrive);
   let assemblyFormat = "(`arrive` $arrive^)? $id `,` $threads attr-dict";
 }
 
@@ -115,9 +126,10 @@ def Fp8_GridDependencyOp : Fp8_BarrierOp<"grid_dependency"> {
 }
 
 def Fp8_KeepInLoopOp : Fp8_BarrierOp<"keep_in_loop", [SameOperandsAndResultType]> {
-  let summary = "computes a value here";
+  let summary = "keeps what depends on a value in the loop or branch that it stands in";
   let description = [{
-    Yields the operand. What depends on the result is not moved out of a loop or a branch, where it would take up registers, or be computed by threads that do not need it.
+    Yields the operand. Ops that depend on the result are not moved out of the loop or the branch. There they would take up registers, or threads would execute them that do not need
+    them.
 
     ```mlir
     func.func @late(%lane: i32) -> i32 {
@@ -132,10 +144,10 @@ def Fp8_KeepInLoopOp : Fp8_BarrierOp<"keep_in_loop", [SameOperandsAndResultType]
 }
 
 def Fp8_ComputeHereOp : Fp8_BarrierOp<"compute_here"> {
-  let summary = "has what was computed for these values alone computed here";
+  let summary = "moves the ops that only these values need to here";
   let description = [{
-    Ops without effects that only the operands need are moved in front of it, when all ops are instructions; then it goes. A store of what an `fp8.map` computes
-    asks for each piece in front of the instruction that writes it, so that the registers of the piece are free behind it.
+    `--convert-fp8-to-nvvm` moves the ops without effects that only the operands need in front of it, once they are instructions, and then erases it. A store of what an `fp8.map`
+    computes has one for each piece, in front of the instruction that writes the piece. The registers of the piece are then free behind that instruction.
 
     ```mlir
     func.func @piece(%pair: vector<2xf32>) {
@@ -144,7 +156,7 @@ def Fp8_ComputeHereOp : Fp8_BarrierOp<"compute_here"> {
     }
     ```
   }];
-  let arguments = (ins Variadic<AnyType>:$values);
+  let arguments = (ins Variadic<AnyTypeOf<[F32, FixedVectorOfLengthAndType<[2], [F32]>]>>:$values);
   let assemblyFormat = "$values attr-dict `:` type($values)";
 }
 
@@ -152,7 +164,7 @@ def Fp8_ComputeHereOp : Fp8_BarrierOp<"compute_here"> {
 // Addresses
 //===----------------------------------------------------------------------===//
 
-def Fp8_SharedMemoryOp : Fp8_Op<"shared_memory", [Pure, Fp8_NamesResult<"shared">]> {
+def Fp8_SharedMemoryOp : Fp8_BarrierPhaseOp<"shared_memory", [Pure, Fp8_NamesResult<"shared">]> {
   let summary = "the address of the kernel's dynamic shared memory";
   let description = [{
     A multiple of 1024, the pattern of the 128-byte swizzle (PTX ISA, swizzling modes).
@@ -168,7 +180,7 @@ def Fp8_SharedMemoryOp : Fp8_Op<"shared_memory", [Pure, Fp8_NamesResult<"shared"
   let assemblyFormat = "attr-dict";
 }
 
-def Fp8_MapToCtaOp : Fp8_Op<"map_to_cta", [Pure]> {
+def Fp8_MapToCtaOp : Fp8_BarrierPhaseOp<"map_to_cta", [Pure]> {
   let summary = "the address of the same place in another CTA of the cluster";
   let description = [{
     The result is an address of the cluster's window (PTX ISA, mapa).
@@ -185,10 +197,11 @@ def Fp8_MapToCtaOp : Fp8_Op<"map_to_cta", [Pure]> {
   let assemblyFormat = "$address `,` $rank attr-dict";
 }
 
-def Fp8_ViewAtOp : Fp8_Op<"view_at", [Pure]> {
+def Fp8_ViewAtOp : Fp8_BarrierPhaseOp<"view_at", [MemoryEffects<[MemRead<Fp8_BarrierResource>]>]> {
   let summary = "the tile or accumulator at an address";
   let description = [{
-    A tile lies at an address of shared memory, an accumulator at one of tensor memory.
+    A tile lies at an address of shared memory, an accumulator at one of tensor memory. The op stays behind the wait in front of it, although the address may be known before:
+    what reads through the view may be placed right behind it.
 
     ```mlir
     func.func @tile(%address: i32) {
@@ -202,7 +215,7 @@ def Fp8_ViewAtOp : Fp8_Op<"view_at", [Pure]> {
   let assemblyFormat = "$address attr-dict `:` qualified(type($view))";
 }
 
-def Fp8_AdvanceOp : Fp8_Op<"advance", [Pure]> {
+def Fp8_AdvanceOp : Fp8_BarrierPhaseOp<"advance", [Pure]> {
   let summary = "goes on to the next slot of a ring";
   let description = [{
     A cursor is a number and a parity. In a ring with a power of two of slots, more than one, the number counts the slots used so far: slot and lap are its bits, and the
@@ -236,7 +249,7 @@ def Fp8_AdvanceOp : Fp8_Op<"advance", [Pure]> {
 def Fp8_MbarrierInitOp : Fp8_BarrierOp<"mbarrier_init"> {
   let summary = "initialises a barrier";
   let description = [{
-    `arrivals` arrivals, and the bytes that are expected, complete each phase (PTX ISA, mbarrier.init).
+    `arrivals` arrivals, at most 2^20 - 1, and the bytes that are expected, complete each phase (PTX ISA, mbarrier.init).
 
     ```mlir
     func.func @init(%barrier: i32) {
@@ -246,7 +259,7 @@ def Fp8_MbarrierInitOp : Fp8_BarrierOp<"mbarrier_init"> {
     }
     ```
   }];
-  let arguments = (ins I32:$barrier, ConfinedAttr<I64Attr, [IntPositive]>:$arrivals);
+  let arguments = (ins I32:$barrier, ConfinedAttr<I64Attr, [IntPositive, IntMaxValue<1048575>]>:$arrivals);
   let assemblyFormat = "$barrier `,` $arrivals attr-dict";
 }
 
@@ -322,7 +335,7 @@ def Fp8_MbarrierArriveOp : Fp8_BarrierOp<"mbarrier_arrive"> {
 def Fp8_MbarrierExpectOp : Fp8_BarrierOp<"mbarrier_expect"> {
   let summary = "tells a barrier how many bytes the phase waits for";
   let description = [{
-    With `arrive` it is an arrival, too; with `remote` the address is one of the cluster's window (PTX ISA, mbarrier.expect_tx, mbarrier.arrive.expect_tx).
+    The bytes are at most 2^20 - 1. With `arrive` it is an arrival, too; with `remote` the address is one of the cluster's window (PTX ISA, mbarrier.expect_tx, mbarrier.arrive.expect_tx).
 
     (B2) a remote barrier is told with an arrival.
 
@@ -333,7 +346,7 @@ def Fp8_MbarrierExpectOp : Fp8_BarrierOp<"mbarrier_expect"> {
     }
     ```
   }];
-  let arguments = (ins I32:$barrier, ConfinedAttr<I64Attr, [IntNonNegative]>:$bytes, UnitAttr:$arrive, UnitAttr:$remote);
+  let arguments = (ins I32:$barrier, ConfinedAttr<I64Attr, [IntNonNegative, IntMaxValue<1048575>]>:$bytes, UnitAttr:$arrive, UnitAttr:$remote);
   let assemblyFormat = "(`arrive` $arrive^)? (`remote` $remote^)? $barrier `,` $bytes attr-dict";
   let hasVerifier = 1;
 }
@@ -358,7 +371,9 @@ def Fp8_MbarrierCommitOp : Fp8_BarrierOp<"mbarrier_commit"> {
 // Fences
 //===----------------------------------------------------------------------===//
 
-def Fp8_FenceAsyncProxyOp : Fp8_BarrierOp<"fence_async_proxy"> {
+// The only op of the family that a linear kernel contains, too.
+def Fp8_FenceAsyncProxyOp
+    : Fp8_Op<"fence_async_proxy", [MemoryEffects<[MemRead<Fp8_BarrierResource>, MemWrite<Fp8_BarrierResource>]>]> {
   let summary = "orders what a thread did in shared memory before what copies and MMAs do there next";
   let description = [{
     Threads reach shared memory through the generic proxy, TMA and MMAs through the async proxy (PTX ISA, fence.proxy.async). Without the fence, loads
@@ -402,7 +417,7 @@ def Fp8_FenceTmemOp : Fp8_BarrierOp<"fence_tmem", [Fp8_Requires<"TensorMemory">]
 // Copies
 //===----------------------------------------------------------------------===//
 
-def Fp8_CopyTileOp : Fp8_Op<"copy_tile", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite<Fp8_BarrierResource>]>]> {
+def Fp8_CopyTileOp : Fp8_BarrierPhaseOp<"copy_tile", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite<Fp8_BarrierResource>]>]> {
   let summary = "this thread starts the copy of a box of global memory to shared memory";
   let description = [{
     The bytes of the box count on the barrier. With a mask the box goes to the same place in each CTA of the cluster whose bit is set. With `cta_group` 2 the barrier
@@ -418,9 +433,10 @@ def Fp8_CopyTileOp : Fp8_Op<"copy_tile", [AttrSizedOperandSegments, MemoryEffect
   }];
   let arguments = (ins Fp8_TensorMapType:$map, Variadic<Index>:$coordinates, I32:$tile, I32:$barrier, Optional<I32>:$mask, Fp8_CtaGroupAttr:$cta_group);
   let assemblyFormat = "$map `[` $coordinates `]` `,` $tile `,` $barrier (`mask` $mask^)? attr-dict `:` qualified(type($map))";
+  let hasVerifier = 1;
 }
 
-def Fp8_CopyElementOp : Fp8_Op<"copy_element", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite<Fp8_BarrierResource>]>]> {
+def Fp8_CopyElementOp : Fp8_BarrierPhaseOp<"copy_element", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite<Fp8_BarrierResource>]>]> {
   let summary = "this thread starts the copy of 4 bytes of global memory to shared memory";
   let description = [{
     With `if` zeros are written where the condition is false (PTX ISA, cp.async).
@@ -434,6 +450,7 @@ def Fp8_CopyElementOp : Fp8_Op<"copy_element", [AttrSizedOperandSegments, Memory
   }];
   let arguments = (ins AnyMemRef:$source, Variadic<Index>:$indices, I32:$destination, Optional<I1>:$exists);
   let assemblyFormat = "$source `[` $indices `]` `,` $destination (`if` $exists^)? attr-dict `:` type($source)";
+  let hasVerifier = 1;
 }
 
 def Fp8_PrefetchMapOp : Fp8_BarrierOp<"prefetch_map"> {
@@ -489,6 +506,7 @@ def Fp8_StoreAtOp : Fp8_BarrierOp<"store_at", [Fp8_RoleWork<"Warpgroups">, AttrS
     $fragment `,` $map `[` $coordinates `]` `through` $slots `[` $slot `]` `of` $queue (`rest` `(` $rest^ `:` type($rest) `)`)? attr-dict
     `:` qualified(type($fragment)) `,` qualified(type($map))
   }];
+  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -541,7 +559,7 @@ def Fp8_TmemAllocOp : Fp8_BarrierOp<"tmem_alloc", [Fp8_Requires<"TensorMemory">]
     }
     ```
   }];
-  let arguments = (ins I32:$slot, ConfinedAttr<I64Attr, [IntPositive, IntMaxValue<512>]>:$columns, UnitAttr:$last, Fp8_CtaGroupAttr:$cta_group);
+  let arguments = (ins I32:$slot, Fp8_TmemColumnsAttr:$columns, UnitAttr:$last, Fp8_CtaGroupAttr:$cta_group);
   let results = (outs I32:$address);
   let assemblyFormat = "$slot `,` $columns (`last` $last^)? attr-dict";
 }
@@ -573,7 +591,7 @@ def Fp8_TmemFreeOp : Fp8_BarrierOp<"tmem_free", [Fp8_Requires<"TensorMemory">]> 
     }
     ```
   }];
-  let arguments = (ins I32:$address, ConfinedAttr<I64Attr, [IntPositive, IntMaxValue<512>]>:$columns, Fp8_CtaGroupAttr:$cta_group);
+  let arguments = (ins I32:$address, Fp8_TmemColumnsAttr:$columns, Fp8_CtaGroupAttr:$cta_group);
   let assemblyFormat = "$address `,` $columns attr-dict";
 }
 
@@ -597,6 +615,7 @@ def Fp8_SendSharesOp : Fp8_BarrierOp<"send_shares", [Fp8_RoleWork<"Warpgroups">]
   }];
   let arguments = (ins Fp8_FragmentType:$fragment, I32:$slot, I32:$barrier, TypeAttrOf<Fp8_ExchangeType>:$exchange);
   let assemblyFormat = "$fragment `,` $slot `,` $barrier `of` $exchange attr-dict `:` qualified(type($fragment))";
+  let hasVerifier = 1;
 }
 
 def Fp8_AddSharesOp : Fp8_BarrierOp<"add_shares", [Fp8_RoleWork<"Warpgroups">]> {
@@ -615,6 +634,7 @@ def Fp8_AddSharesOp : Fp8_BarrierOp<"add_shares", [Fp8_RoleWork<"Warpgroups">]> 
   let arguments = (ins I32:$slots, TypeAttrOf<Fp8_ExchangeType>:$exchange);
   let results = (outs Fp8_FragmentType:$share);
   let assemblyFormat = "$slots `of` $exchange attr-dict `:` qualified(type($share))";
+  let hasVerifier = 1;
 }
 
 #endif // FP8_IR_BARRIER

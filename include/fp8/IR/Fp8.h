@@ -26,6 +26,7 @@ LogicalResult verifyBarriers(Operation *kernel);
 
 namespace OpTrait {
 namespace impl {
+LogicalResult verifyInBarrierPhase(Operation *op);
 LogicalResult verifyInLinearFunction(Operation *op);
 } // namespace impl
 
@@ -37,6 +38,18 @@ class InLinearFunction
 public:
   static LogicalResult verifyTrait(Operation *op) {
     return impl::verifyInLinearFunction(op);
+  }
+};
+
+/// The op does a part of a hand-over by itself. A kernel whose hand-overs are
+/// those of rings, `fp8.linear` without `fp8.barriers`, must not contain it
+/// (B4).
+template <typename ConcreteType>
+class InBarrierPhase
+    : public mlir::OpTrait::TraitBase<ConcreteType, InBarrierPhase> {
+public:
+  static LogicalResult verifyTrait(Operation *op) {
+    return impl::verifyInBarrierPhase(op);
   }
 };
 

@@ -20,6 +20,11 @@ def InEntryBlock : NativeOpTrait<"InEntryBlock"> {
   let cppNamespace = "::mlir::fp8::OpTrait";
 }
 
+// (B4) The op belongs in kernels whose rings are barriers.
+def InBarrierPhase : NativeOpTrait<"InBarrierPhase"> {
+  let cppNamespace = "::mlir::fp8::OpTrait";
+}
+
 // The resource that waiting, signalling and asynchronous copies read and write. It keeps passes from reordering or removing them (L8).
 def Fp8_BarrierResource : Resource<"::mlir::fp8::BarrierResource">;
 

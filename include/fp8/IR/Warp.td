@@ -61,6 +61,9 @@ def Fp8_RoleOp : Fp8_Op<"role", [InEntryBlock, InLinearFunction, Fp8_LinearOpInt
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     bool refusesCapture() { return true; }
+
+    /// The op that says which thread of the role this is; null in kernels whose rings are no barriers yet.
+    ::mlir::fp8::RoleThreadOp getThread();
   }];
 }
 

@@ -10,7 +10,7 @@
 namespace mlir::fp8 {
 
 /// The phases of a kernel (docs/Phases.md).
-enum class Phase { Op, Structured, Linear, Barriers, LLVM };
+enum class Phase { Op, Structured, Linear, Barriers, Instructions, LLVM };
 
 /// Options of the pipeline from GEMM ops to kernels that are ready for PTX.
 struct GemmToPTXOptions : public PassPipelineOptions<GemmToPTXOptions> {
@@ -42,6 +42,8 @@ struct GemmToPTXOptions : public PassPipelineOptions<GemmToPTXOptions> {
           clEnumValN(Phase::Structured, "structured", "1: rings and roles"),
           clEnumValN(Phase::Linear, "linear", "2: scopes flattened"),
           clEnumValN(Phase::Barriers, "barriers", "3: rings as mbarriers"),
+          clEnumValN(Phase::Instructions, "instructions",
+                     "3: barriers and tiles as instructions"),
           clEnumValN(Phase::LLVM, "llvm", "4: ready for PTX (the default)")),
       llvm::cl::init(Phase::LLVM)};
 };

@@ -238,24 +238,68 @@ static StringRef getMissing(Operation *op) {
       return "a #fp8.role_plan";
     if (!role.getBody().hasOneBlock() || role.getBody().getNumArguments())
       return "one block without arguments";
-    if (role.getBody().front().getOps<RoleThreadOp>().empty())
+    if (!role.getThread())
       return "an fp8.role_thread";
   }
   if (auto store = dyn_cast<StoreAtOp>(op)) {
     if (!hasPlan(RingPlanAttr()))
       return "a #fp8.ring_plan";
-    if (int64_t(store.getCoordinates().size()) !=
-        store.getMap().getType().getRank())
-      return "a coordinate for each dimension of its map";
+    if (store.getRest() && !isa<BlockArgument>(store.getRest()))
+      return "a rest that is an argument of the kernel (Q5)";
   }
-  if (auto copy = dyn_cast<CopyTileOp>(op);
-      copy && int64_t(copy.getCoordinates().size()) !=
-                  copy.getMap().getType().getRank())
-    return "a coordinate for each dimension of its map";
+  if (auto copy = dyn_cast<CopyElementOp>(op);
+      copy && !isa<BlockArgument>(copy.getSource()))
+    return "a source that is an argument of the kernel (M5)";
+  if (auto wait = dyn_cast<MbarrierWaitOp>(op);
+      wait && wait.getLimit() &&
+      !op->getParentOfType<gpu::GPUFuncOp>()->hasAttr(
+          Fp8Dialect::kWaitTableAttrName))
+    return "the kernel's wait table, since it has a limit,";
   if (isa<WaitMmaOp>(op) && !hasPlan(WaitPlanAttr()))
     return "a #fp8.wait_plan";
-  return needsRole(op) && !op->getParentOfType<RoleOp>() ? "an enclosing fp8.role"
-                                                         : "";
+  if (!needsRole(op))
+    return "";
+  auto role = op->getParentOfType<RoleOp>();
+  if (!role)
+    return "an enclosing fp8.role";
+  Operation *inRole = role.getBody().front().findAncestorOpInBlock(*op);
+  return role.getThread()->isBeforeInBlock(inRole)
+             ? ""
+             : "an fp8.role_thread in front of it";
+}
+
+/// Checks that each warp has at most one role, of those that are launched, and
+/// that each role has the warps that its ops need.
+static LogicalResult checkWarps(gpu::GPUFuncOp kernel) {
+  int64_t warps = getPlan<CtaPlanAttr>(kernel).warps;
+  SmallVector<RoleOp> owners(warps);
+  for (auto role : kernel.getBody().front().getOps<RoleOp>()) {
+    int64_t first = getPlan<RolePlanAttr>(role).firstWarp,
+            last = first + role.getWarps();
+    if (first < 0 || last > warps)
+      return role.emitOpError()
+             << "has warps " << first << " to " << last - 1
+             << ", but a launch starts " << warps
+             << "; plan the kernel again from phase 2";
+    for (RoleOp &owner : MutableArrayRef(owners).slice(first, last - first)) {
+      if (owner) {
+        InFlightDiagnostic diagnostic =
+            role.emitOpError() << "shares a warp with another role; plan the "
+                                  "kernel again from phase 2";
+        diagnostic.attachNote(owner.getLoc()) << "the other role";
+        return diagnostic;
+      }
+      owner = role;
+    }
+    WalkResult result = role.walk([&](Operation *op) {
+      return failed(checkRoleWarps(op, {first, int64_t(role.getWarps())}))
+                 ? WalkResult::interrupt()
+                 : WalkResult::advance();
+    });
+    if (result.wasInterrupted())
+      return failure();
+  }
+  return success();
 }
 
 /// Checks what the conversion reads of the IR around the ops that it converts.
@@ -275,7 +319,7 @@ static LogicalResult checkBarriers(gpu::GPUFuncOp kernel) {
     needs(op, missing);
     return WalkResult::interrupt();
   });
-  if (result.wasInterrupted())
+  if (result.wasInterrupted() || failed(checkWarps(kernel)))
     return failure();
   bool givesRegisters = llvm::any_of(
       kernel.getBody().front().getOps<RoleOp>(), [](RoleOp role) {
@@ -298,6 +342,7 @@ static LogicalResult lowerKernel(ModuleOp module, gpu::GPUFuncOp kernel,
   if (kernel->hasAttr(Fp8Dialect::kWaitTableAttrName))
     declareWaitRecords(kernel->getParentOp(), kernel.getLoc());
   annotateKernel(kernel);
+  separateScaleViews(kernel);
   if (failed(convertOps(kernel, populateMore, order)))
     return failure();
   placeComputations(kernel);

@@ -32,6 +32,12 @@ bool needsRole(Operation *op);
 /// fragments take registers. Behind this the kernel has no op of fp8.
 void lowerRoles(FunctionOpInterface kernel);
 
+/// Gives each promotion a view of its A scales that is its own, where the tile
+/// and the row's number are there: that is often before the wait for the
+/// accumulator, which then hides the loads behind the view. So their place
+/// does not depend on the order in which promotions are lowered.
+void separateScaleViews(FunctionOpInterface kernel);
+
 /// Moves what was computed for the operands of each fp8.compute_here alone in
 /// front of it, and erases it.
 void placeComputations(FunctionOpInterface kernel);

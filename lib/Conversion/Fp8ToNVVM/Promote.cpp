@@ -24,9 +24,8 @@ public:
   Value getPair(int64_t reg);
 
 private:
-  /// Loads the A scale of a row, of pairs those of all rows, where their tile
-  /// is there: that is often before the wait for the accumulator, which then
-  /// hides the load.
+  /// Loads the A scale of a row, of pairs those of all rows, behind the view,
+  /// which separateScaleViews has placed.
   void loadA(int64_t offset);
   /// The row of B scales.
   void loadB();
@@ -75,25 +74,12 @@ PartScales::PartScales(PromoteOp op, KernelPattern<PromoteOp>::Adaptor operands,
     loadB();
 }
 
-/// The later of two values that one op uses: where it is made, the other is
-/// there.
-static Value getLater(Value lhs, Value rhs) {
-  Block *left = lhs.getParentBlock(), *right = rhs.getParentBlock();
-  if (left != right)
-    return DominanceInfo().properlyDominates(left, right) ? rhs : lhs;
-  Operation *first = lhs.getDefiningOp(), *second = rhs.getDefiningOp();
-  return first && (!second || second->isBeforeInBlock(first)) ? lhs : rhs;
-}
-
 void PartScales::loadA(int64_t offset) {
   OpBuilder::InsertionGuard guard(rewriter);
   Value address = operands.getAScale()[0], row;
-  bool isOneOfSeveral = !operands.getARow().empty();
-  // Behind the view: its address may be known before the slot's wait.
-  Value view = op.getAScale();
-  rewriter.setInsertionPointAfterValue(
-      isOneOfSeveral ? getLater(view, operands.getARow()[0]) : view);
-  if (isOneOfSeveral)
+  if (op.getAScale().getDefiningOp<ViewAtOp>())
+    rewriter.setInsertionPointAfterValue(op.getAScale());
+  if (!operands.getARow().empty())
     row = instructions.toI32(operands.getARow()[0]);
   int64_t width = part.layout.getRun(RegisterLayout::Row, Unit::Register);
   TileAddresses addresses = TileAddresses::beside(
@@ -240,6 +226,31 @@ LogicalResult LowerPromote::lower(PromoteOp op, Adaptor operands,
     instructions.pinProduct(MutableArrayRef(sums).slice(first / 2, count / 2));
   rewriter.replaceOpWithMultiple(op, {sums});
   return success();
+}
+
+/// The later of two values that one op uses: where it is made, the other is
+/// there.
+static Value getLater(Value lhs, Value rhs) {
+  Block *left = lhs.getParentBlock(), *right = rhs.getParentBlock();
+  if (left != right)
+    return DominanceInfo().properlyDominates(left, right) ? rhs : lhs;
+  Operation *first = lhs.getDefiningOp(), *second = rhs.getDefiningOp();
+  return first && (!second || second->isBeforeInBlock(first)) ? lhs : rhs;
+}
+
+void mlir::fp8::separateScaleViews(FunctionOpInterface kernel) {
+  kernel->walk([](PromoteOp op) {
+    auto view = op.getAScale().getDefiningOp<ViewAtOp>();
+    if (!view)
+      return;
+    Value later = op.getARow() ? getLater(view, op.getARow()) : Value(view);
+    OpBuilder builder(op);
+    builder.setInsertionPointAfterValue(later);
+    op.getAScaleMutable().assign(
+        cast<TypedValue<TileType>>(builder.clone(*view)->getResult(0)));
+    if (view->use_empty())
+      view->erase();
+  });
 }
 
 void mlir::fp8::populatePromotePatterns(const TypeConverter &converter,

@@ -9,14 +9,8 @@
 using namespace mlir;
 using namespace mlir::fp8;
 
-/// The op that says which thread of the role this is; null if there is none.
-static RoleThreadOp getThread(RoleOp role) {
-  auto threads = role.getBody().front().getOps<RoleThreadOp>();
-  return threads.empty() ? RoleThreadOp() : *threads.begin();
-}
-
 RoleValues mlir::fp8::getRole(Operation *op) {
-  RoleThreadOp thread = getThread(op->getParentOfType<RoleOp>());
+  RoleThreadOp thread = op->getParentOfType<RoleOp>().getThread();
   return {thread.getLeader(), thread.getWarp(), thread.getLane(),
           thread.getPromotes()};
 }
@@ -62,7 +56,7 @@ static void dealRegisters(FunctionOpInterface kernel) {
   OpBuilder builder(others.back());
   Instructions instructions(builder, others.back().getLoc());
   Value isOther = handsBack(getGrowingWarps(kernel),
-                            getThread(others.back()).getId(), instructions);
+                            others.back().getThread().getId(), instructions);
   instructions.ifThen(isOther, [&](Instructions &inner) {
     inner.setRegisters(left, /*takes=*/false);
     for (RoleOp role : others)
@@ -86,7 +80,7 @@ static void lowerThread(RoleThreadOp op, int64_t firstWarp) {
 /// A branch on the warp's number.
 static void lowerRole(RoleOp role) {
   auto plan = getPlan<RolePlanAttr>(role);
-  RoleThreadOp thread = getThread(role);
+  RoleThreadOp thread = role.getThread();
   OpBuilder builder(role);
   Instructions instructions(builder, role.getLoc());
   int64_t warps = role.getWarps();

@@ -111,6 +111,5 @@ KernelStart mlir::fp8::buildPrologue(FunctionOpInterface kernel) {
 }
 
 RoleThreadOp mlir::fp8::getThread(Operation *op) {
-  Block &entry = op->getParentOfType<RoleOp>().getBody().front();
-  return *entry.getOps<RoleThreadOp>().begin();
+  return op->getParentOfType<RoleOp>().getThread();
 }
