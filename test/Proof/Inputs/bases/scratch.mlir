@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// chip: sm_90a
+// family: memory guarded by a ring
+// kind: right
+// passes: t=0; t=1; t=3; t=4; t=9
+// why: P writes element k mod 3 of an array, C reads it; a ring of three slots says when
+
+!x = !fp8.pipeline<3>
+
+module attributes {gpu.container_module} {
+  gpu.module @kernels {
+    gpu.func @kernel(%scratch: memref<8xf32>, %out: memref<4096xf32>, %t: index) kernel attributes {fp8.linear} {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %c3 = arith.constant 3 : index
+      %x_p, %x_c = fp8.pipeline : !fp8.producer<!x>, !fp8.consumer<!x>
+      fp8.role "P" warps(1) (%x = %x_p) : !fp8.producer<!x> {
+        %x3 = scf.for %k = %c0 to %t step %c1 iter_args(%x1 = %x) -> (!fp8.producer<!x>) {
+          %x_stage = fp8.acquire %x1 : !fp8.producer<!x>
+          %at = arith.remui %k, %c3 : index
+          %lane = gpu.lane_id
+          %i = arith.index_cast %k : index to i32
+          %number = arith.uitofp %i : i32 to f32
+          memref.store %number, %scratch[%at] : memref<8xf32>
+          %x2 = fp8.release %x_stage : !fp8.producer_stage<!x>
+          scf.yield %x2 : !fp8.producer<!x>
+        }
+        fp8.close %x3 : !fp8.producer<!x>
+      }
+      fp8.role "C" warps(1) (%x = %x_c) : !fp8.consumer<!x> {
+        %x3 = scf.for %k = %c0 to %t step %c1 iter_args(%x1 = %x) -> (!fp8.consumer<!x>) {
+          %x_stage = fp8.acquire %x1 : !fp8.consumer<!x>
+          %at = arith.remui %k, %c3 : index
+          %e = memref.load %scratch[%at] : memref<8xf32>
+          memref.store %e, %out[%k] : memref<4096xf32>
+          %x2 = fp8.release %x_stage : !fp8.consumer_stage<!x>
+          scf.yield %x2 : !fp8.consumer<!x>
+        }
+        fp8.close %x3 : !fp8.consumer<!x>
+      }
+      gpu.return
+    }
+  }
+  func.func @launch(%scratch: memref<8xf32> {fp8.name = "scratch", fp8.access = "write"},
+                    %out: memref<4096xf32> {fp8.name = "out", fp8.access = "write"},
+                    %t_size: memref<?xi32> {fp8.name = "t", fp8.access = "read"}) {
+    %zero = arith.constant 0 : index
+    %one = arith.constant 1 : index
+    %threads = arith.constant 64 : index
+    %t = memref.dim %t_size, %zero : memref<?xi32>
+    gpu.launch_func @kernels::@kernel blocks in (%one, %one, %one) threads in (%threads, %one, %one) args(%scratch : memref<8xf32>, %out : memref<4096xf32>, %t : index)
+    return
+  }
+}
