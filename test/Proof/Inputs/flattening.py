@@ -7,7 +7,7 @@ import random
 
 from choreography import Plan, draw_argument_condition
 from projection import Item, Node, touches
-from skeleton import End, Event, If, Kind, Loop, Ring, RingKind, Role, Statement
+from skeleton import End, Event, If, Kind, Loop, Ring, RingKind, Role, Statement, blocks_of
 
 
 class Flattening:
@@ -155,5 +155,4 @@ def touches_statement(statement: Statement, end: End) -> bool:
     """Whether a statement has to do with an end, be it that it reads its slot."""
     if isinstance(statement, Event):
         return end in (statement.end, statement.operands)
-    blocks = [statement.body] if isinstance(statement, Loop) else [statement.then, statement.otherwise]
-    return any(touches_statement(inner, end) for block in blocks for inner in block)
+    return any(touches_statement(inner, end) for block in blocks_of(statement) for inner in block)

@@ -5,9 +5,30 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from skeleton import OPERATORS, Condition, End, Event, Expression, If, Kernel, Kind, Loop, Name, Number, Ring, RingKind, Role, Statement, ends_in
+from skeleton import (
+    OPERATORS,
+    Condition,
+    End,
+    Event,
+    Expression,
+    If,
+    Kernel,
+    Kind,
+    Loop,
+    Name,
+    Number,
+    Ring,
+    RingKind,
+    Role,
+    Statement,
+    blocks_of,
+    ends_in,
+    events_in,
+    expressions_in,
+    numbers_in,
+)
 from states import State, Typing
 
 TILES = {"s": "!fp8.tile<1x4xf32>", "a": "!fp8.tile<64x64xbf16, swizzle_128b>", "b": "!fp8.tile<8x64xbf16, swizzle_128b>"}
@@ -51,7 +72,7 @@ class Held:
 class Writer:
     """The text of one kernel: `lines`, and where each event stands."""
 
-    def __init__(self, kernel: Kernel, typing: Typing, heading: list[str] = ()):
+    def __init__(self, kernel: Kernel, typing: Typing, heading: Sequence[str] = ()):
         self.kernel, self.typing = kernel, typing
         self.lines: list[str] = [f"// {line}".rstrip() for line in heading]
         self.line_of: dict[Event, int] = {}
@@ -96,15 +117,21 @@ class Writer:
         return [*"s" * bool(kinds & {RingKind.PAYLOAD, RingKind.IDLE}), *"ab" * (RingKind.OPERANDS in kinds)]
 
     def _write_kernel(self) -> None:
-        parameters = [f"%map_{name}: !fp8.tensor_map<!tile_{name}>" for name in self._tile_names()] + [f"%{name}: index" for name in self.kernel.arguments]
+        parameters = [f"%map_{name}: !fp8.tensor_map<!tile_{name}>" for name in self._tile_names()]
+        parameters += [f"%{name}: index" for name in self.kernel.arguments]
         with self._braces(f"gpu.func @kernel({', '.join(parameters)}) kernel attributes {{fp8.linear}} {{"):
-            for number in range(10):
+            for number in sorted(self._numbers()):
                 self._line(f"%c{number} = arith.constant {number} : index")
             for ring in self.kernel.rings:
                 self._write_ring(ring)
             for role in self.kernel.roles:
                 self._write_role(role)
             self._line("gpu.return")
+
+    def _numbers(self) -> set[int]:
+        bodies = [role.body for role in self.kernel.roles]
+        copied = {0 for body in bodies for event in events_in(body) if event.kind.is_copy}
+        return copied | {number for body in bodies for expression in expressions_in(body) for number in numbers_in(expression)}
 
     def _write_ring(self, ring: Ring) -> None:
         ends = ring.ends()
@@ -162,14 +189,11 @@ class Writer:
     def _value(self, expression: Expression, names: dict[str, str]) -> str:
         if isinstance(expression, Name):
             return names[expression.name]
-        if isinstance(expression, Number) and expression.value < 10:
-            return f"%c{expression.value}"
-        result = self._fresh()
         if isinstance(expression, Number):
-            self._line(f"{result} = arith.constant {expression.value} : index")
-        else:
-            left, right = self._value(expression.left, names), self._value(expression.right, names)
-            self._line(f"{result} = {OPERATORS[expression.operator][1]} {left}, {right} : index")
+            return f"%c{expression.value}"
+        left, right = self._value(expression.left, names), self._value(expression.right, names)
+        result = self._fresh()
+        self._line(f"{result} = {OPERATORS[expression.operator][1]} {left}, {right} : index")
         return result
 
     def _condition(self, condition: Condition, names: dict[str, str]) -> str:
@@ -184,8 +208,7 @@ class Writer:
     def _carried(statement: Loop | If, held: dict[End, Held]) -> list[End]:
         """The ends that the statement takes and gives back; what it only borrows it captures."""
         taken = [end for end in ends_in([statement]) if end in held]
-        blocks = [statement.body] if isinstance(statement, Loop) else [statement.then, statement.otherwise]
-        return [end for end in taken if any(takes(block, end) for block in blocks)]
+        return [end for end in taken if any(takes(block, end) for block in blocks_of(statement))]
 
     def _write_loop(self, loop: Loop, held: dict[End, Held], names: dict[str, str]) -> None:
         carried = self._carried(loop, held)
@@ -238,15 +261,15 @@ class Writer:
     def _write_event(self, event: Event, held: dict[End, Held]) -> None:
         before = held[event.end]
         if event.kind is Kind.CLOSE:
-            op = {True: "release_mma_warp", False: "release_epilogue_warp"}[event.end.produces] if event.end.ring.kind is RingKind.ACCUMULATOR else "close"
-            self._line(f"fp8.{op} {before.value} : {type_of(event.end, before.state)}")
+            self._line(f"fp8.{closing_op(event.end)} {before.value} : {type_of(event.end, before.state)}")
             held[event.end] = Held("", State.CLOSED)
         elif event.kind is Kind.TRY:
             before.extra = self._fresh("done")
             self._line(f"{before.extra} = fp8.try_wait {before.value} : {type_of(event.end, before.state)}")
         elif event.kind is Kind.WAIT_TENSOR_MEMORY:
             before.extra, before.state = self._fresh("evidence"), State.EVIDENCE
-            self._line(f"{before.extra} = fp8.wait_tmem {before.value} : {type_of(event.end, State.UNMADE)} -> !fp8.tmem_ready<!{event.end.ring.name}>")
+            ready = f"!fp8.tmem_ready<!{event.end.ring.name}>"
+            self._line(f"{before.extra} = fp8.wait_tmem {before.value} : {type_of(event.end, State.UNMADE)} -> {ready}")
         elif event.kind is Kind.CREATE:
             held[event.end] = self._write_create(event.end, before)
         elif event.kind.is_copy:
@@ -258,13 +281,12 @@ class Writer:
         self.line_of[event] = len(self.lines)
 
     def _write_create(self, end: End, before: Held) -> Held:
-        made, taken, ring = Held(self._fresh(end.name), State.END), type_of(end, State.UNMADE), f"!{end.ring.name}"
+        made, taken = Held(self._fresh(end.name), State.END), type_of(end, State.UNMADE)
         if end.produces:
             self._line(f"{made.value} = fp8.create_mma_warp {before.value} : {taken} -> {type_of(end, State.END)}")
         else:
-            self._line(
-                f"{made.value} = fp8.create_epilogue_warp {before.value}, {before.extra} : {taken}, !fp8.tmem_ready<{ring}> -> {type_of(end, State.END)}"
-            )
+            types = f"{taken}, !fp8.tmem_ready<!{end.ring.name}> -> {type_of(end, State.END)}"
+            self._line(f"{made.value} = fp8.create_epilogue_warp {before.value}, {before.extra} : {types}")
         return made
 
     def _write_copy(self, event: Event, at: Held) -> None:
@@ -293,12 +315,19 @@ class Writer:
         return Held(result, state)
 
 
+def closing_op(end: End) -> str:
+    """The op that ends the life of an end."""
+    if end.ring.kind is not RingKind.ACCUMULATOR:
+        return "close"
+    return "release_mma_warp" if end.produces else "release_epilogue_warp"
+
+
 def takes(block: list[Statement], end: End) -> bool:
     """Whether a block consumes a handle of the end."""
     for statement in block:
         if isinstance(statement, Event):
             if statement.end == end and statement.kind not in BORROWS:
                 return True
-        elif any(takes(inner, end) for inner in ([statement.body] if isinstance(statement, Loop) else [statement.then, statement.otherwise])):
+        elif any(takes(inner, end) for inner in blocks_of(statement)):
             return True
     return False

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Union
 
 from choreography import Choice, Grouped, Part, Plan, Repeat, Transfer
-from skeleton import Condition, End, Event, Expression, If, Kind, Loop, Name, Number, Operation
+from skeleton import Condition, End, Event, Expression, If, Kind, Loop, Name, Number, Operation, blocks_of
 
 
 @dataclasses.dataclass(eq=False)
@@ -291,8 +291,7 @@ def touches(node: Node, end: End) -> bool:
     """Whether a node does something with an end."""
     if isinstance(node, (Item, Event)):
         return node.end == end
-    blocks = [node.body] if isinstance(node, Loop) else [node.then, node.otherwise]
-    return any(touches(inner, end) for block in blocks for inner in block)
+    return any(touches(inner, end) for block in blocks_of(node) for inner in block)
 
 
 def substitute(condition: Condition, numbers: Numbering) -> Condition:

@@ -27,6 +27,7 @@ from __future__ import annotations
 
 import argparse
 import collections
+import dataclasses
 import json
 import random
 import sys
@@ -34,7 +35,9 @@ from pathlib import Path
 
 from generator import Sample, generate
 from mlir_text import Writer
-from oracle import Judgement, Oracle, Outcome, Sizes, judge
+from oracle import Judgement, Oracle, Outcome, Sizes, Stuck, judge
+from skeleton import Kernel
+from states import Typing
 from tools import PROVED, REFUTED, UNKNOWN, compile_kernel, prove, simulate
 
 
@@ -72,7 +75,7 @@ class Emitted:
             "undrained": found.undrained,
             "features": sample.features,
             "faults": sample.faults,
-            "rings": [{"name": r.name, "kind": r.kind.value, "slots": r.slots, "producers": r.producers, "consumers": r.consumers} for r in sample.kernel.rings],
+            "rings": [{**dataclasses.asdict(ring), "kind": ring.kind.value} for ring in sample.kernel.rings],
             "checked": sample.ranges,
             "runs": found.runs,
         }
@@ -82,7 +85,7 @@ class Emitted:
             record["left"] = [{"ring": ring.name, "filled": filled, "emptied": emptied} for ring, filled, emptied in found.outcome.left]
         return record
 
-    def _stuck(self, stuck, outcome: Outcome) -> dict:
+    def _stuck(self, stuck: Stuck, outcome: Outcome) -> dict:
         event, slot = stuck.step.event, stuck.step.slot
         ring = event.end.ring
         left = {other.name: (filled, emptied) for other, filled, emptied in outcome.left}.get(ring.name)
@@ -183,7 +186,8 @@ def run_simulator(options: argparse.Namespace) -> int:
                 found = simulate(options.run, path.with_suffix(".ptx"), sizes, schedule)
                 counts[f"runs: {'deadlock' if expected else 'undrained' if left else 'ends'}"] += 1
                 if found.deadlock_lines != expected or (found.errors and not left):
-                    contradictions.append(f"seed {seed} at {sizes}: the oracle is stuck at lines {expected}, the simulator at {found.deadlock_lines} {found.errors}")
+                    simulated = f"the simulator at {found.deadlock_lines} {found.errors}"
+                    contradictions.append(f"seed {seed} at {sizes}: the oracle is stuck at lines {expected}, {simulated}")
                 elif found.errors:
                     counts["runs: undrained, which the simulator reports"] += 1
     return finish(counts, contradictions)
@@ -196,16 +200,23 @@ def run_proofs(options: argparse.Namespace) -> int:
     results = {}
     for path in sorted(options.dir.glob("*.mlir")):
         record = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
-        verdicts = prove(options.opt, path)
-        results[path.stem] = verdicts
-        worst = REFUTED if REFUTED in verdicts.values() else UNKNOWN if UNKNOWN in verdicts.values() or not verdicts else PROVED
-        counts[f"{record['verdict']}: {worst}"] += 1
+        proof = prove(options.opt, path)
+        results[path.stem] = proof.verdicts
+        counts[f"{record['verdict']}: {proof.verdict}"] += 1
         right = PROVED if record["verdict"] == "ends" else REFUTED
-        if worst not in (right, UNKNOWN):
-            contradictions.append(f"{path}: {worst} ({verdicts}), but {record['verdict']} at {record['sizes']}")
+        if proof.verdict not in (right, UNKNOWN):
+            contradictions.append(f"{path}: {proof.verdict} ({proof.verdicts}), but {record['verdict']} at {record['sizes']}")
+        for sizes in proof.sizes:
+            if Oracle(*kernel_of(record["seed"])).run_grid(sizes).verdict == "ends":
+                contradictions.append(f"{path}: refuted at {sizes}, where it ends")
     if options.results:
         options.results.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
     return finish(counts, contradictions)
+
+
+def kernel_of(seed: int) -> tuple[Kernel, Typing]:
+    sample = generate(seed)
+    return sample.kernel, sample.typing
 
 
 def parse_arguments() -> argparse.Namespace:

@@ -211,6 +211,15 @@ class Kernel:
         return "sm_100a" if any(ring.kind is RingKind.ACCUMULATOR for ring in self.rings) else "sm_90a"
 
 
+def numbers_in(expression: Expression | Condition) -> set[int]:
+    """The numbers that stand in an expression."""
+    if isinstance(expression, Number):
+        return {expression.value}
+    if isinstance(expression, Name):
+        return set()
+    return numbers_in(expression.left) | numbers_in(expression.right)
+
+
 def blocks_of(statement: Statement) -> list[list[Statement]]:
     """The blocks of a statement."""
     if isinstance(statement, Loop):
@@ -239,12 +248,17 @@ def ends_in(block: list[Statement]) -> list[End]:
     return list(found)
 
 
-def names_of(block: list[Statement]) -> set[str]:
-    """The names that bounds and conditions read."""
-    found: set[str] = set()
+def expressions_in(block: list[Statement]) -> Iterator[Expression | Condition]:
+    """The bounds and conditions of a block, those of nested blocks as well."""
     for statement in block:
         if isinstance(statement, Loop):
-            found |= names_in(statement.lower) | names_in(statement.upper) | names_in(statement.step) | names_of(statement.body)
+            yield from (statement.lower, statement.upper, statement.step)
         elif isinstance(statement, If):
-            found |= names_in(statement.condition) | names_of(statement.then) | names_of(statement.otherwise)
-    return found
+            yield statement.condition
+        for inner in blocks_of(statement):
+            yield from expressions_in(inner)
+
+
+def names_of(block: list[Statement]) -> set[str]:
+    """The names that bounds and conditions read."""
+    return {name for expression in expressions_in(block) for name in names_in(expression)}

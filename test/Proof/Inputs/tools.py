@@ -59,21 +59,36 @@ def simulate(run: Path, ptx: Path, sizes: dict[str, int], schedule: int) -> Simu
     return Simulation(lines, [label for label in labels if label != "deadlock"])
 
 
-def prove(opt: Path, path: Path) -> dict[str, str]:
-    """Proves a kernel: a verdict for each property."""
+@dataclasses.dataclass
+class Proof:
+    """What `--fp8-prove` says of a kernel."""
+
+    verdicts: dict[str, str]  # of each property
+    sizes: list[dict[str, int]]  # those of the traces of what is refuted, where they are told
+
+    @property
+    def verdict(self) -> str:
+        """The worst of all properties."""
+        found = set(self.verdicts.values())
+        return REFUTED if REFUTED in found else PROVED if found == {PROVED} else UNKNOWN
+
+
+def prove(opt: Path, path: Path) -> Proof:
+    """Proves a kernel. A kernel that is refuted may be an error of the tool; that it says nothing is one of ours."""
     with tempfile.TemporaryDirectory() as folder:
         written = Path(folder, "proof.json")
         done = run_tool(opt, path, f"--fp8-prove=json={written}", "-o", "/dev/null")
         if not written.exists():
             raise ToolError(f"{path}: {done.stderr}")
-        return verdicts_of(json.loads(written.read_text(encoding="utf-8")))
+        return read_proof(json.loads(written.read_text(encoding="utf-8")))
 
 
-def verdicts_of(proof: dict) -> dict[str, str]:
-    """The verdict of each property of all kernels, as `--fp8-prove=json=` writes them."""
-    kernels = proof["kernels"] if "kernels" in proof else [proof]
-    found: dict[str, str] = {}
-    for kernel in kernels:
+def read_proof(proof: dict) -> Proof:
+    """Reads what `--fp8-prove=json=` writes: all that is known here about its form."""
+    found = Proof({}, [])
+    for kernel in proof.get("kernels", [proof]):
         for name, about in kernel["properties"].items():
-            found[name] = about["verdict"] if isinstance(about, dict) else about
+            found.verdicts[name] = about["verdict"]
+            if about["verdict"] == REFUTED and "sizes" in about:
+                found.sizes.append(about["sizes"])
     return found
