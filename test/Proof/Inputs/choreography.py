@@ -40,7 +40,7 @@ class Grouped:
     variable: str
     trips: Expression
     size: int
-    heads: list[Transfer]
+    heads: list[Part]
     body: list[Part]
     remainder_first: bool
 
@@ -177,6 +177,7 @@ class Shape:
             around = [transfers.pop()]
             self.plan.features.add("transfer outside of the loops")
         inner, outer = self._split(transfers)
+        body: list[Part]
         if kind == "loop":
             body = [self._repeat(self._trips("T"), transfers)]
         elif kind == "nest":

@@ -6,40 +6,38 @@ from __future__ import annotations
 import dataclasses
 import random
 from collections.abc import Callable, Iterator
+from typing import Generic, TypeVar
 
 from choreography import Plan, draw_argument_condition, draw_condition
-from projection import Item, Node
-from skeleton import Condition, Expression, If, Loop, Name, Number, Operation
+from skeleton import Condition, Expression, If, Item, Loop, Name, Number, Operation, Statement, blocks_of, expressions_in
+
+
+N = TypeVar("N", bound=Statement)
 
 
 @dataclasses.dataclass
-class Place:
+class Place(Generic[N]):
     """A node in a block, with the loops around it."""
 
-    block: list[Node]
+    node: N
+    block: list[Statement]
     index: int
     loops: list[Loop]
 
-    @property
-    def node(self) -> Node:
-        return self.block[self.index]
 
-
-def places_in(block: list[Node], loops: tuple[Loop, ...] = ()) -> Iterator[Place]:
-    """All nodes of a block, and of those in it."""
+def places_in(block: list[Statement], kind: type[N], loops: tuple[Loop, ...] = ()) -> Iterator[Place[N]]:
+    """All nodes of a kind in a block, and in the blocks of its nodes."""
     for index, node in enumerate(block):
-        yield Place(block, index, list(loops))
-        if isinstance(node, Loop):
-            yield from places_in(node.body, (*loops, node))
-        elif isinstance(node, If):
-            yield from places_in(node.then, loops)
-            yield from places_in(node.otherwise, loops)
+        if isinstance(node, kind):
+            yield Place(node, block, index, list(loops))
+        for inner in blocks_of(node):
+            yield from places_in(inner, kind, (*loops, node) if isinstance(node, Loop) else loops)
 
 
 class Faults:
     """The faults that can be planted in the parts of a plan's roles."""
 
-    def __init__(self, rng: random.Random, plan: Plan, parts: list[list[Node]]):
+    def __init__(self, rng: random.Random, plan: Plan, parts: list[list[Statement]]):
         self.rng, self.plan, self.parts = rng, plan, parts
 
     def plant(self) -> str | None:
@@ -54,10 +52,10 @@ class Faults:
             *[self.transfer_dropped, self.transfer_twice, self.tile_skipped, self.slot_left, self.slot_left],
         ]
 
-    def _places(self, kind: type) -> list[Place]:
-        return [place for part in self.parts for place in places_in(part) if isinstance(place.node, kind)]
+    def _places(self, kind: type[N]) -> list[Place[N]]:
+        return [place for part in self.parts for place in places_in(part, kind)]
 
-    def _draw(self, kind: type, such: Callable[[Place], bool] = lambda place: True) -> Place | None:
+    def _draw(self, kind: type[N], such: Callable[[Place[N]], bool] = lambda place: True) -> Place[N] | None:
         places = [place for place in self._places(kind) if such(place)]
         return self.rng.choice(places) if places else None
 
@@ -93,6 +91,7 @@ class Faults:
         if not place:
             return False
         condition = place.node.condition
+        assert isinstance(condition.right, Number)
         value = condition.right.value
         changed = value + 1 if value == 0 or self.rng.random() < 0.5 else value - 1
         # What a lag's guard subtracts must not become negative.
@@ -146,20 +145,21 @@ class Faults:
 
     def slot_left(self) -> bool:
         """A last slot that nobody empties, of a ring whose producer does not wait for it when it closes."""
-        places = [(part, place.node.end) for part in self.parts for place in places_in(part) if isinstance(place.node, Item)]
+        places = [(part, place.node.end) for part in self.parts for place in places_in(part, Item)]
         places = [(part, end) for part, end in places if end.produces and end.ring.producers == 1 and not end.ring.kind.is_awaited_at_close]
         if not places:
             return False
         part, end = self.rng.choice(places)
-        item: Node = Item(end)
+        item: Statement = Item(end)
         part.append(item if self.rng.random() < 0.5 else If(draw_argument_condition(self.rng), [item], []))
         return True
 
     def neighbours_exchanged(self) -> bool:
-        place = self._draw((Item, If, Loop), lambda place: place.index + 1 < len(place.block))
-        if not place:
+        blocks = [block for part in self.parts for block in all_blocks(part) if len(block) > 1]
+        if not blocks:
             return False
-        block, index = place.block, place.index
+        block = self.rng.choice(blocks)
+        index = self.rng.randrange(len(block) - 1)
         block[index], block[index + 1] = block[index + 1], block[index]
         return True
 
@@ -200,20 +200,22 @@ class Faults:
 ONE = Number(1)
 
 
+def all_blocks(block: list[Statement]) -> Iterator[list[Statement]]:
+    """A block, and all that are nested in it."""
+    yield block
+    for node in block:
+        for inner in blocks_of(node):
+            yield from all_blocks(inner)
+
+
 def subtracts(node: If) -> bool:
-    """Whether something in the branches is computed by a subtraction: there the condition keeps it from becoming negative."""
-    return any(has_difference(bound) for inner in places_in([node]) for bound in expressions_of(inner.node) if bound is not None)
+    """Whether something in it is computed by a subtraction: there the condition keeps it from becoming negative."""
+    return any(has_difference(expression) for expression in expressions_in([node]))
 
 
-def expressions_of(node: Node) -> list[Expression]:
-    if isinstance(node, Loop):
-        return [node.lower, node.upper]
-    if isinstance(node, If):
-        return [node.condition.left, node.condition.right]
-    return []
-
-
-def has_difference(expression: Expression) -> bool:
+def has_difference(expression: Expression | Condition) -> bool:
+    if isinstance(expression, Condition):
+        return has_difference(expression.left) or has_difference(expression.right)
     if not isinstance(expression, Operation):
         return False
     return expression.operator == "sub" or has_difference(expression.left) or has_difference(expression.right)

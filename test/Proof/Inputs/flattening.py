@@ -6,8 +6,7 @@ from __future__ import annotations
 import random
 
 from choreography import Plan, draw_argument_condition
-from projection import Item, Node, touches
-from skeleton import End, Event, If, Kind, Loop, Ring, RingKind, Role, Statement, blocks_of
+from skeleton import End, Event, If, Item, Kind, Loop, RingKind, Role, Statement, touches
 
 
 class Flattening:
@@ -17,7 +16,7 @@ class Flattening:
         self.rng, self.plan, self.role = rng, plan, role
         self.ends = plan.ends_of(role)
 
-    def make(self, part: list[Node]) -> Role:
+    def make(self, part: list[Statement]) -> Role:
         body = self._block(part, [])
         body = self._with_closes(body)
         body = self._with_handles(body)
@@ -29,16 +28,16 @@ class Flattening:
 
     # Slots
 
-    def _block(self, nodes: list[Node], outer: list[End]) -> list[Statement]:
+    def _block(self, nodes: list[Statement], outer: list[End]) -> list[Statement]:
         """The events of a block, where the ends of `outer` have a slot."""
-        before: dict[int, list[Event]] = {}
+        before: dict[int, list[Statement]] = {}
         after: dict[int, list[list[Event]]] = {}
         opened: dict[int, list[Statement]] = {}
         held = list(outer)
         inside: list[Statement] = []
         for index, node in enumerate(nodes):
             if isinstance(node, Item):
-                self._schedule(nodes, index, before, opened, after)
+                self._schedule(nodes, index, node, before, opened, after)
         for index, node in enumerate(nodes):
             inside += before.get(index, [])
             if isinstance(node, Item):
@@ -59,33 +58,43 @@ class Flattening:
                 held = [end for end in held if not any(event.end == end and event.kind in (Kind.RELEASE, Kind.ARRIVE) for event in events)]
         return inside
 
-    def _free_until(self, nodes: list[Node], index: int, wanted: int) -> int:
-        """The last of the next `wanted` nodes in front of which nothing else is done with the end of the node."""
-        end, last = nodes[index].end, index
+    @staticmethod
+    def _free_until(nodes: list[Statement], index: int, end: End, wanted: int) -> int:
+        """The last of the next `wanted` nodes up to which nothing else is done with the end."""
+        last = index
         while last - index < wanted and last + 1 < len(nodes) and not touches(nodes[last + 1], end):
             last += 1
         return last
 
-    def _free_from(self, nodes: list[Node], index: int, wanted: int) -> int:
-        end, first = nodes[index].end, index
+    @staticmethod
+    def _free_from(nodes: list[Statement], index: int, end: End, wanted: int) -> int:
+        """The same backwards."""
+        first = index
         while index - first < wanted and first > 0 and not touches(nodes[first - 1], end):
             first -= 1
         return first
 
-    def _schedule(self, nodes: list[Node], index: int, before: dict, opened: dict, after: dict) -> None:
-        """Chooses the events by which an item takes its slot and hands it over."""
-        rng, item = self.rng, nodes[index]
+    def _schedule(
+        self,
+        nodes: list[Statement],
+        index: int,
+        item: Item,
+        before: dict[int, list[Statement]],
+        opened: dict[int, list[Statement]],
+        after: dict[int, list[list[Event]]],
+    ) -> None:
+        """Chooses the events by which an item takes its slot and hands it over: in front of, at, and behind which node they stand."""
+        rng = self.rng
         end, features = item.end, self.plan.features
         if not item.hold and rng.random() < 0.25:
             item.hold = rng.choice((1, 1, 2, 3))
             features.add("slot kept while others are taken")
         if not item.early and rng.random() < 0.06:
             item.early = rng.choice((1, 2))
-        last = self._free_until(nodes, index, item.hold)
+        last = self._free_until(nodes, index, end, item.hold)
         kind = rng.choices(("acquire", "wait", "try"), (70, 18, 12))[0]
-        first = self._free_from(nodes, index, item.early)
+        first = self._free_from(nodes, index, end, item.early)
         if first < index:
-            # Another item of this end must not have been scheduled to end in between: it touches the end, so it does not.
             before.setdefault(first, []).append(Event(Kind.WAIT, end))
             opened[index] = [Event(Kind.ACQUIRE, end)]
             features.add("waits early")
@@ -99,7 +108,7 @@ class Flattening:
             after.setdefault(last, []).append([Event(Kind.RELEASE, end)])
             return
         features.add("arrive and step")
-        stepped = self._free_until(nodes, index, last - index + rng.choice((0, 0, 1)))
+        stepped = self._free_until(nodes, index, end, last - index + rng.choice((0, 0, 1)))
         after.setdefault(last, []).append([Event(Kind.ARRIVE, end)] + [Event(Kind.STEP, end)] * (stepped == last))
         if stepped != last:
             after.setdefault(stepped, []).append([Event(Kind.STEP, end)])
@@ -129,7 +138,7 @@ class Flattening:
         self.rng.shuffle(ends)
         for end in ends:
             close = Event(Kind.CLOSE, end)
-            used = [index for index, statement in enumerate(body) if touches_statement(statement, end)]
+            used = [index for index, statement in enumerate(body) if touches(statement, end)]
             if used and self.rng.random() < 0.08:
                 body = [*body[: used[-1] + 1], close, *body[used[-1] + 1 :]]
                 self.plan.features.add("closes early")
@@ -145,14 +154,8 @@ class Flattening:
             made = [Event(Kind.CREATE, end)] if end.produces else [Event(Kind.WAIT_TENSOR_MEMORY, end), Event(Kind.CREATE, end)]
             place = 0
             if self.rng.random() < 0.1:
-                place = next(index for index, statement in enumerate(body) if touches_statement(statement, end))
+                place = next(index for index, statement in enumerate(body) if touches(statement, end))
                 self.plan.features.add("tensor memory is handed over late")
             body = [*body[:place], *made, *body[place:]]
         return body
 
-
-def touches_statement(statement: Statement, end: End) -> bool:
-    """Whether a statement has to do with an end, be it that it reads its slot."""
-    if isinstance(statement, Event):
-        return end in (statement.end, statement.operands)
-    return any(touches_statement(inner, end) for block in blocks_of(statement) for inner in block)

@@ -55,7 +55,7 @@ def generate(seed: int) -> Sample:
         return Sample(seed, kernel, typing, sorted(plan.features), faults, ranges, far_sizes(rng, ranges))
 
 
-def assemble(rng: random.Random, plan: Plan, parts: list) -> Kernel:
+def assemble(rng: random.Random, plan: Plan, parts: list[list[Statement]]) -> Kernel:
     roles = [Flattening(rng, plan, role).make(part) for role, part in enumerate(parts)]
     # Roles that read tensor memory begin at a multiple of four warps.
     roles = [role for role in roles if role.ends]

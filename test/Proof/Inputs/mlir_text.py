@@ -181,7 +181,7 @@ class Writer:
                 self._write_event(statement, held)
             elif isinstance(statement, Loop):
                 self._write_loop(statement, held, names)
-            else:
+            elif isinstance(statement, If):
                 self._write_if(statement, held, names)
 
     # Values
@@ -274,8 +274,8 @@ class Writer:
             held[event.end] = self._write_create(event.end, before)
         elif event.kind.is_copy:
             self._write_copy(event, before)
-        elif event.kind is Kind.PRODUCT:
-            self._write_product(event, before, held[event.operands])
+        elif event.operands:
+            self._write_product(event, event.operands, before, held[event.operands])
         else:
             held[event.end] = self._write_transition(event, before)
         self.line_of[event] = len(self.lines)
@@ -299,11 +299,11 @@ class Writer:
         self._line(f"{barrier} = fp8.mbarrier {at.value} : {stage}")
         self._line(f"fp8.tma_copy %map_{event.tile}[%c0, %c0], {view}, {barrier} : !fp8.tensor_map<{tile}>, {tile}")
 
-    def _write_product(self, event: Event, accumulator: Held, operands: Held) -> None:
+    def _write_product(self, event: Event, operands: End, accumulator: Held, read: Held) -> None:
         target, a, b = self._fresh("accumulator"), self._fresh("a"), self._fresh("b")
         self._line(f"{target} = fp8.accumulator {accumulator.value} : {type_of(event.end, State.STAGE)}")
         for name, value in (("a", a), ("b", b)):
-            self._line(f'{value} = fp8.tile {operands.value}["{name}"] : {type_of(event.operands, State.STAGE)}')
+            self._line(f'{value} = fp8.tile {read.value}["{name}"] : {type_of(operands, State.STAGE)}')
         self._line(f"fp8.mma {target}, {a}, {b} : !fp8.tmem<64x8xf32>, !tile_a, !tile_b")
 
     def _write_transition(self, event: Event, before: Held) -> Held:

@@ -12,7 +12,7 @@ import dataclasses
 import itertools
 from collections.abc import Callable
 
-from skeleton import End, Event, Kernel, Kind, Loop, Ring, RingKind, Role, Statement, events_in, names_of, python_of
+from skeleton import End, Event, If, Kernel, Kind, Loop, Ring, RingKind, Role, Statement, events_in, names_of, python_of
 from states import Typing
 
 Sizes = dict[str, int]
@@ -29,7 +29,7 @@ class Step:
     level: int = 0
     signals: tuple[int, ...] = ()
     slot: int = 0  # the number of the slot it takes, counted from 0 over all laps
-    parity: tuple[int, int] | None = None  # of a wait at a slot's barrier: the laps that complete it, and the parity
+    parity: int | None = None  # of a wait at a slot's barrier: the parity of the phase that must be over
 
 
 @dataclasses.dataclass
@@ -103,8 +103,9 @@ class Oracle:
             key = (number, slot)
             if key not in made:
                 made[key] = self._step(event, slot)
-            if made[key]:
-                steps.append(made[key])
+            step = made[key]
+            if step:
+                steps.append(step)
             if event.kind in (Kind.STEP, Kind.RELEASE):
                 slots[event.end.name] = slot + 1
         return steps
@@ -126,10 +127,9 @@ class Oracle:
 
     def _wait(self, event: Event, slot: int) -> Step:
         end, ring = event.end, event.end.ring
-        lap = slot // ring.slots
+        parity = (slot // ring.slots + end.produces) % 2
         level = slot + 1 - (ring.slots if end.produces else 0)
-        laps, parity = (lap, (lap + 1) % 2) if end.produces else (lap + 1, lap % 2)
-        return Step(event, self._side(ring, not end.produces), level, slot=slot, parity=(laps, parity))
+        return Step(event, self._side(ring, not end.produces), level, slot=slot, parity=parity)
 
     def _close(self, event: Event, slot: int) -> Step:
         end, ring = event.end, event.end.ring
@@ -191,7 +191,7 @@ class Oracle:
                     continue
                 step = trace[places[role]]
                 enabled = all(counters[i] >= step.level for i in step.waits_for)
-                if step.parity and self._parity_lets_pass(step, counters) != enabled:
+                if step.parity is not None and self._parity_lets_pass(step, step.parity, counters) != enabled:
                     return f"parity and counters differ at '{step.event.kind.value}' of {step.event.end.name}, slot {step.slot}"
                 if enabled:
                     following.append((*places[:role], places[role] + 1, *places[role + 1 :]))
@@ -220,12 +220,12 @@ class Oracle:
         return counters
 
     @staticmethod
-    def _parity_lets_pass(step: Step, counters: list[int]) -> bool:
+    def _parity_lets_pass(step: Step, parity: int, counters: list[int]) -> bool:
         """PTX ISA, mbarrier.test_wait: true when the phase of that parity is over, be it the last one or the one before the first."""
         ring = step.event.end.ring
         slot = step.slot % ring.slots
         completed = min((counters[i] - slot + ring.slots - 1) // ring.slots for i in step.waits_for)
-        return max(completed, 0) % 2 != step.parity[1]
+        return max(completed, 0) % 2 != parity
 
 
 def advance(trace: list[Step], place: int, counters: list[int]) -> int:
@@ -255,7 +255,7 @@ def compile_trace(role: Role, events: list[Event]) -> Callable[..., list[int]]:
                 bounds = ", ".join(python_of(bound) for bound in (statement.lower, statement.upper, statement.step))
                 lines.append(f"{indent}for {statement.variable} in range({bounds}):")
                 write(statement.body, indent + " ")
-            else:
+            elif isinstance(statement, If):
                 lines.append(f"{indent}if {python_of(statement.condition)}:")
                 write(statement.then, indent + " ")
                 lines.append(f"{indent}else:")
@@ -263,7 +263,7 @@ def compile_trace(role: Role, events: list[Event]) -> Callable[..., list[int]]:
 
     write(role.body, " ")
     lines.append(" return done")
-    scope: dict = {}
+    scope: dict[str, Callable[..., list[int]]] = {}
     exec("\n".join(lines), scope)  # noqa: S102: the text is our own
     return scope["trace"]
 

@@ -3,33 +3,21 @@
 
 from __future__ import annotations
 
-import dataclasses
 import random
 from collections.abc import Callable
-from typing import Union
 
 from choreography import Choice, Grouped, Part, Plan, Repeat, Transfer
-from skeleton import Condition, End, Event, Expression, If, Kind, Loop, Name, Number, Operation, blocks_of
+from skeleton import Condition, End, Event, Expression, If, Item, Kind, Loop, Name, Number, Operation, Statement, touches
 
 
-@dataclasses.dataclass(eq=False)
-class Item:
-    """A slot that an end takes and hands over: the events that do so are chosen last."""
-
-    end: End
-    hold: int = 0  # for how many more statements of its block it keeps the slot
-    early: int = 0  # how many statements of its block earlier it waits for the slot
-
-
-Node = Union[Item, Event, Loop, If]
 Numbering = dict[str, Expression]  # what stands for the variables of a plan's loops
-Group = list[Node]  # what a part of the plan has become; of a transfer, one end's
+Group = list[Statement]  # what a part of the plan has become; of a transfer, one end's
 Body = Callable[[Expression], list[Group]]  # the body of a loop, for the number of an iteration: as many groups for each
 
 ZERO, ONE = Number(0), Number(1)
 
 
-def flat(groups: list[Group]) -> list[Node]:
+def flat(groups: list[Group]) -> list[Statement]:
     return [node for group in groups for node in group]
 
 
@@ -41,7 +29,7 @@ class Projection:
         self.calm = calm  # loops stand as in the plan
         self._variables = 0
 
-    def make(self) -> list[Node]:
+    def make(self) -> list[Statement]:
         return self._block(self.plan.body, {})
 
     def _variable(self) -> str:
@@ -55,10 +43,10 @@ class Projection:
             groups += [[node] for node in nodes] if isinstance(part, Transfer) else [nodes]
         return [group for group in groups if group]
 
-    def _block(self, parts: list[Part], numbers: Numbering) -> list[Node]:
+    def _block(self, parts: list[Part], numbers: Numbering) -> list[Statement]:
         return flat(self._groups(parts, numbers))
 
-    def _part(self, part: Part, numbers: Numbering) -> list[Node]:
+    def _part(self, part: Part, numbers: Numbering) -> list[Statement]:
         if isinstance(part, Transfer):
             return [Item(end) for end in part.ring.ends() if self.plan.owners[end] == self.role]
         if isinstance(part, Choice):
@@ -76,7 +64,7 @@ class Projection:
             return [Loop(variable, Name("block"), Name("U"), Name("grid"), flat(body(Name(variable))))]
         return self._loop(part.trips, body)
 
-    def _choice(self, part: Choice, numbers: Numbering) -> list[Node]:
+    def _choice(self, part: Choice, numbers: Numbering) -> list[Statement]:
         then, otherwise = self._block(part.then, numbers), self._block(part.otherwise, numbers)
         if not then and not otherwise:
             return []
@@ -88,11 +76,11 @@ class Projection:
 
     # The forms of a loop
 
-    def plain(self, trips: Expression, body: Body) -> list[Node]:
+    def plain(self, trips: Expression, body: Body) -> list[Statement]:
         variable = self._variable()
         return [Loop(variable, ZERO, trips, ONE, flat(body(Name(variable))))]
 
-    def _loop(self, trips: Expression, body: Body) -> list[Node]:
+    def _loop(self, trips: Expression, body: Body) -> list[Statement]:
         if self.calm or self.rng.random() < 0.5:
             return self.plain(trips, body)
         forms = [self._peeled_first, self._unrolled, self._in_groups]
@@ -104,18 +92,18 @@ class Projection:
         self.plan.features.add(form.__name__.strip("_").replace("_", " "))
         return form(trips, body)
 
-    def _peeled_first(self, trips: Expression, body: Body) -> list[Node]:
+    def _peeled_first(self, trips: Expression, body: Body) -> list[Statement]:
         variable = self._variable()
         loop = Loop(variable, ONE, trips, ONE, flat(body(Name(variable))))
         return [If(Condition("ne", trips, ZERO), [*flat(body(ZERO)), loop], [])]
 
-    def _unrolled(self, trips: Expression, body: Body) -> list[Node]:
+    def _unrolled(self, trips: Expression, body: Body) -> list[Statement]:
         variable = self._variable()
         following = Operation("add", Name(variable), ONE)
         second = If(Condition("ult", following, trips), flat(body(following)), [])
         return [Loop(variable, ZERO, trips, Number(2), [*flat(body(Name(variable))), second])]
 
-    def _in_groups(self, trips: Expression, body: Body) -> list[Node]:
+    def _in_groups(self, trips: Expression, body: Body) -> list[Statement]:
         size = Number(self.rng.choice((2, 4, 8)))
         outer, inner = self._variable(), self._variable()
         rest = Operation("min", size, Operation("sub", trips, Name(outer)))
@@ -132,7 +120,7 @@ class Projection:
 
         return part(True), part(False)
 
-    def _lag_by_guards(self, trips: Expression, body: Body) -> list[Node]:
+    def _lag_by_guards(self, trips: Expression, body: Body) -> list[Statement]:
         """for k < N + h: if k < N, early(k); if k >= h, late(k - h)"""
         lag, variable = Number(self.rng.choice((1, 1, 2, 3))), self._variable()
         early, late = self._split(body)
@@ -141,50 +129,52 @@ class Projection:
         second = If(Condition("uge", number, lag), flat(late(Operation("sub", number, lag))), [])
         return [Loop(variable, ZERO, Operation("add", trips, lag), ONE, [first, second])]
 
-    def _lag_by_prologue(self, trips: Expression, body: Body) -> list[Node]:
+    def _lag_by_prologue(self, trips: Expression, body: Body) -> list[Statement]:
         """for k < min(h, N): early(k); for k < N: if k + h < N, early(k + h); late(k)"""
         lag, first, second = Number(self.rng.choice((1, 1, 2, 3))), self._variable(), self._variable()
         early, late = self._split(body)
         ahead = Operation("add", Name(second), lag)
-        parts: list[list[Node]] = [[If(Condition("ult", ahead, trips), flat(early(ahead)), [])], flat(late(Name(second)))]
+        parts: list[list[Statement]] = [[If(Condition("ult", ahead, trips), flat(early(ahead)), [])], flat(late(Name(second)))]
         if self.rng.random() < 0.4:
             parts.reverse()
         prologue = Loop(first, ZERO, Operation("min", trips, lag), ONE, flat(early(Name(first))))
         return [prologue, Loop(second, ZERO, trips, ONE, [*parts[0], *parts[1]])]
 
-    def _carried(self, trips: Expression, body: Body) -> list[Node]:
+    def _carried(self, trips: Expression, body: Body) -> list[Statement]:
         """One of the slots, or a ready end, is carried around the loop: if N > 0, open; for k in 1 .. N: rest(k - 1), close, open; rest, close"""
         groups = body(ZERO)
         place = self.rng.choice([place for place, group in enumerate(groups) if isinstance(group[0], Item)])
-        end = groups[place][0].end
+        (item,) = groups[place]
+        assert isinstance(item, Item)
+        end = item.end
         if sum(touches(node, end) for node in flat(groups)) > 1:
             return self.plain(trips, body)
         opened, closed = self._opening(end)
         variable = self._variable()
 
-        def rest(number: Expression) -> list[Node]:
+        def rest(number: Expression) -> list[Statement]:
             return flat([group for at, group in enumerate(body(number)) if at != place])
 
         loop = Loop(variable, ONE, trips, ONE, [*rest(Operation("sub", Name(variable), ONE)), *closed(), *opened()])
         last = Operation("sub", trips, ONE)
         return [If(Condition("ne", trips, ZERO), [*opened(), loop, *rest(last), *closed()], [])]
 
-    def _opening(self, end: End) -> tuple[Callable[[], list[Node]], Callable[[], list[Node]]]:
+    def _opening(self, end: End) -> tuple[Callable[[], list[Statement]], Callable[[], list[Statement]]]:
         """What is done in front of the back edge, and behind it."""
 
-        def copies() -> list[Node]:
+        def copies() -> list[Statement]:
             return [Event(Kind.COPY, end, tile=tile) for tile in end.tiles()]
 
-        def acquired() -> list[Node]:
+        def acquired() -> list[Statement]:
             return [Event(Kind.ACQUIRE, end), *copies()]
 
-        def released() -> list[Node]:
+        def released() -> list[Statement]:
             return [Event(Kind.RELEASE, end)]
 
-        def awaited() -> list[Node]:
+        def awaited() -> list[Statement]:
             return [Event(Kind.WAIT, end)]
 
-        def used() -> list[Node]:
+        def used() -> list[Statement]:
             return [*acquired(), *released()]
 
         return (acquired, released) if self.rng.random() < 0.6 else (awaited, used)
@@ -198,7 +188,7 @@ class Groups:
         self.size = Number(part.size)
         self.rest = Operation("rem", part.trips, self.size)
 
-    def make(self) -> list[Node]:
+    def make(self) -> list[Statement]:
         rng, heads, body = self.projection.rng, self._heads(), self._body(ZERO)
         if not heads and not body:
             return []
@@ -219,7 +209,7 @@ class Groups:
         self.projection.plan.features.add(f"groups {form.__name__.strip('_').replace('_', ' ')}")
         return form()
 
-    def _heads(self) -> list[Node]:
+    def _heads(self) -> list[Statement]:
         """The heads; a consumer keeps its slot for the whole group more often than not."""
         heads = self.projection._block(self.part.heads, self.numbers)
         for head in heads:
@@ -227,43 +217,43 @@ class Groups:
                 head.hold = len(heads)
         return heads
 
-    def _body(self, number: Expression) -> list[Node]:
+    def _body(self, number: Expression) -> list[Statement]:
         return self.projection._block(self.part.body, {**self.numbers, self.part.variable: number})
 
-    def _group(self, start: Expression, trips: Expression) -> list[Node]:
+    def _group(self, start: Expression, trips: Expression) -> list[Statement]:
         variable = self.projection._variable()
         body = self._body(Operation("add", start, Name(variable)))
         return [*self._heads(), *([Loop(variable, ZERO, trips, ONE, body)] if body else [])]
 
-    def _by_step(self) -> list[Node]:
+    def _by_step(self) -> list[Statement]:
         start = self.projection._variable()
         trips = Operation("min", self.size, Operation("sub", self.part.trips, Name(start)))
         return [Loop(start, ZERO, self.part.trips, self.size, self._group(Name(start), trips))]
 
-    def _by_number(self) -> list[Node]:
+    def _by_number(self) -> list[Statement]:
         group = self.projection._variable()
         start = Operation("mul", Name(group), self.size)
         trips = Operation("min", self.size, Operation("sub", self.part.trips, start))
         return [Loop(group, ZERO, Operation("ceildiv", self.part.trips, self.size), ONE, self._group(start, trips))]
 
-    def _floor_and_tail(self) -> list[Node]:
+    def _floor_and_tail(self) -> list[Statement]:
         group, whole = self.projection._variable(), Operation("div", self.part.trips, self.size)
         loop = Loop(group, ZERO, whole, ONE, self._group(Operation("mul", Name(group), self.size), self.size))
         tail = self._group(Operation("mul", whole, self.size), self.rest)
         return [loop, If(Condition("ne", self.rest, ZERO), tail, [])]
 
-    def _remainder_first(self) -> list[Node]:
+    def _remainder_first(self) -> list[Statement]:
         start = self.projection._variable()
         loop = Loop(start, self.rest, self.part.trips, self.size, self._group(Name(start), self.size))
         return [If(Condition("ne", self.rest, ZERO), self._group(ZERO, self.rest), []), loop]
 
-    def _flat(self) -> list[Node]:
+    def _flat(self) -> list[Statement]:
         variable = self.projection._variable()
         number = Name(variable)
         head = If(Condition("eq", Operation("rem", number, self.size), ZERO), self._heads(), [])
         return [Loop(variable, ZERO, self.part.trips, ONE, [*([head] if head.then else []), *self._body(number)])]
 
-    def _ahead(self) -> list[Node]:
+    def _ahead(self) -> list[Statement]:
         """The heads of a group some trips earlier."""
         variable, ahead = self.projection._variable(), Number(self.projection.rng.randint(1, self.part.size - 1))
         number = Operation("add", Name(variable), ahead)
@@ -273,9 +263,10 @@ class Groups:
         loop = Loop(variable, ZERO, self.part.trips, ONE, [*([head] if there.then else []), *self._body(Name(variable))])
         return [start, loop] if start.then else [loop]
 
-    def _carried(self) -> list[Node]:
+    def _carried(self) -> list[Statement]:
         """The slot of a group is kept from its first trip to the next group's."""
         (item,) = self._heads()
+        assert isinstance(item, Item)
         if any(touches(node, item.end) for node in self._body(ZERO)):
             return self._flat()
         opened, closed = self.projection._opening(item.end)
@@ -285,13 +276,6 @@ class Groups:
         head = If(Condition("eq", Operation("rem", number, self.size), ZERO), [change], [])
         loop = Loop(variable, ZERO, self.part.trips, ONE, [head, *self._body(number)])
         return [If(Condition("ne", self.part.trips, ZERO), [*opened(), loop, *closed()], [])]
-
-
-def touches(node: Node, end: End) -> bool:
-    """Whether a node does something with an end."""
-    if isinstance(node, (Item, Event)):
-        return node.end == end
-    return any(touches(inner, end) for block in blocks_of(node) for inner in block)
 
 
 def substitute(condition: Condition, numbers: Numbering) -> Condition:

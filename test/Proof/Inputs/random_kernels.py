@@ -64,10 +64,10 @@ class Emitted:
         """The lines at which roles are stuck."""
         return sorted(self.writer.line_of[stuck.step.event] for stuck in outcome.stuck)
 
-    def record(self) -> dict:
+    def record(self) -> dict[str, object]:
         """What NNNN.json says."""
         sample, found = self.sample, self.judgement
-        record = {
+        record: dict[str, object] = {
             "seed": sample.seed,
             "chip": sample.kernel.chip,
             "verdict": found.verdict,
@@ -85,7 +85,7 @@ class Emitted:
             record["left"] = [{"ring": ring.name, "filled": filled, "emptied": emptied} for ring, filled, emptied in found.outcome.left]
         return record
 
-    def _stuck(self, stuck: Stuck, outcome: Outcome) -> dict:
+    def _stuck(self, stuck: Stuck, outcome: Outcome) -> dict[str, object]:
         event, slot = stuck.step.event, stuck.step.slot
         ring = event.end.ring
         left = {other.name: (filled, emptied) for other, filled, emptied in outcome.left}.get(ring.name)
@@ -105,7 +105,7 @@ def seeds_of(options: argparse.Namespace) -> range:
     return range(options.seed, options.seed + options.count)
 
 
-def finish(counts: collections.Counter, contradictions: list[str]) -> int:
+def finish(counts: collections.Counter[str], contradictions: list[str]) -> int:
     """Prints what was found; the status to exit with."""
     for contradiction in contradictions:
         print(f"contradiction: {contradiction}", file=sys.stderr)
@@ -115,8 +115,8 @@ def finish(counts: collections.Counter, contradictions: list[str]) -> int:
 
 def emit(options: argparse.Namespace) -> int:
     options.dir.mkdir(parents=True, exist_ok=True)
-    counts: collections.Counter = collections.Counter()
-    features: collections.Counter = collections.Counter()
+    counts: collections.Counter[str] = collections.Counter()
+    features: collections.Counter[str] = collections.Counter()
     for seed in seeds_of(options):
         emitted = Emitted(seed)
         path = options.dir / f"{seed:04}.mlir"
@@ -140,7 +140,7 @@ def emit(options: argparse.Namespace) -> int:
 
 
 def explore(options: argparse.Namespace) -> int:
-    counts: collections.Counter = collections.Counter()
+    counts: collections.Counter[str] = collections.Counter()
     contradictions = []
     for seed in seeds_of(options):
         emitted = Emitted(seed)
@@ -166,7 +166,7 @@ def sizes_to_run(emitted: Emitted, number: int, limit: int = 1 << 30) -> list[Si
 
 def run_simulator(options: argparse.Namespace) -> int:
     options.dir.mkdir(parents=True, exist_ok=True)
-    counts: collections.Counter = collections.Counter()
+    counts: collections.Counter[str] = collections.Counter()
     contradictions = []
     for seed in seeds_of(options):
         emitted = Emitted(seed)
@@ -195,7 +195,7 @@ def run_simulator(options: argparse.Namespace) -> int:
 
 def run_proofs(options: argparse.Namespace) -> int:
     """The verdict of a proof is that of all its properties: what is wrong with one of these kernels is wrong with its rings."""
-    counts: collections.Counter = collections.Counter()
+    counts: collections.Counter[str] = collections.Counter()
     contradictions = []
     results = {}
     for path in sorted(options.dir.glob("*.mlir")):

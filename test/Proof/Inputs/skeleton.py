@@ -173,6 +173,15 @@ class Event:
 
 
 @dataclasses.dataclass(eq=False)
+class Item:
+    """A slot that an end takes and hands over. `flattening` puts events in its place."""
+
+    end: End
+    hold: int = 0  # for how many more statements of its block it keeps the slot
+    early: int = 0  # how many statements of its block earlier it waits for the slot
+
+
+@dataclasses.dataclass(eq=False)
 class Loop:
     variable: str
     lower: Expression
@@ -188,7 +197,7 @@ class If:
     otherwise: list[Statement]
 
 
-Statement = Union[Event, Loop, If]
+Statement = Union[Event, Item, Loop, If]
 
 
 @dataclasses.dataclass
@@ -236,6 +245,15 @@ def events_in(block: list[Statement]) -> Iterator[Event]:
             yield statement
         for inner in blocks_of(statement):
             yield from events_in(inner)
+
+
+def touches(statement: Statement, end: End) -> bool:
+    """Whether a statement has to do with an end, be it that it reads its slot."""
+    if isinstance(statement, Event):
+        return end in (statement.end, statement.operands)
+    if isinstance(statement, Item):
+        return statement.end == end
+    return any(touches(inner, end) for block in blocks_of(statement) for inner in block)
 
 
 def ends_in(block: list[Statement]) -> list[End]:

@@ -67,6 +67,10 @@ class Stage:
         second.parent = first
 
 
+# The state of each end at some place, and its last stage.
+Held = dict[End, tuple[State, Stage]]
+
+
 class Typing:
     """The state in front of each event, and which events signal and block."""
 
@@ -86,12 +90,12 @@ class Typing:
 
     def _check_role(self, role: Role) -> None:
         unmade = {end: State.UNMADE if end.ring.kind is RingKind.ACCUMULATOR else State.END for end in role.ends}
-        after = self._check_block(role.body, {end: (state, None) for end, state in unmade.items()})
+        after = self._check_block(role.body, {end: (state, Stage()) for end, state in unmade.items()})
         for end, (state, _) in after.items():
             if state is not State.CLOSED:
                 raise Malformed(f"{end.name} is left as {state.value}")
 
-    def _check_block(self, block: list[Statement], held: dict) -> dict:
+    def _check_block(self, block: list[Statement], held: Held) -> Held:
         held = dict(held)
         for statement in block:
             if isinstance(statement, Event):
@@ -103,7 +107,7 @@ class Typing:
                 self._merge(held, then, self._check_block(statement.otherwise, held))
         return held
 
-    def _check_event(self, event: Event, held: dict[End, tuple[State, Stage | None]], block: int) -> None:
+    def _check_event(self, event: Event, held: Held, block: int) -> None:
         state, stage = held[event.end]
         takes, gives = TRANSITIONS[event.kind]
         if state not in takes:
@@ -118,12 +122,12 @@ class Typing:
         elif event.kind in (Kind.ARRIVE, Kind.RELEASE):
             stage.root().hand_overs.append(event)
             stage.root().others.append(block)
-        elif event.kind is Kind.PRODUCT and held[event.operands][0] is not State.STAGE:
+        elif event.operands and held[event.operands][0] is not State.STAGE:
             raise Malformed(f"a product reads {event.operands.name}, which is {held[event.operands][0].value}")
         held[event.end] = (gives, stage)
 
     @staticmethod
-    def _merge(held: dict, one: dict, other: dict) -> None:
+    def _merge(held: Held, one: Held, other: Held) -> None:
         """Makes one of what two ways bring along."""
         for end in list(held):
             (state, stage), (other_state, other_stage) = one[end], other[end]

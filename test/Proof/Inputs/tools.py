@@ -9,6 +9,7 @@ import re
 import subprocess
 import tempfile
 from pathlib import Path
+from typing import Any
 
 PROVED, REFUTED, UNKNOWN = "proved", "refuted", "unknown"
 LIMIT = 120  # seconds that a tool may take
@@ -18,7 +19,7 @@ class ToolError(Exception):
     """A tool did something that no kernel should make it do."""
 
 
-def run_tool(*command: object) -> subprocess.CompletedProcess:
+def run_tool(*command: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=LIMIT, check=False)
 
 
@@ -83,7 +84,7 @@ def prove(opt: Path, path: Path) -> Proof:
         return read_proof(json.loads(written.read_text(encoding="utf-8")))
 
 
-def read_proof(proof: dict) -> Proof:
+def read_proof(proof: dict[str, Any]) -> Proof:
     """Reads what `--fp8-prove=json=` writes: all that is known here about its form."""
     found = Proof({}, [])
     for kernel in proof.get("kernels", [proof]):
