@@ -70,6 +70,10 @@ class Plan:
     def ends_of(self, role: int) -> list[End]:
         return [end for ring in self.rings for end in ring.ends() if self.owners[end] == role]
 
+    def payloads_of(self, role: int) -> list[Ring]:
+        """The payload rings that the role empties."""
+        return [end.ring for end in self.ends_of(role) if not end.produces and end.ring.kind is RingKind.PAYLOAD]
+
     def is_wide(self, role: int) -> bool:
         """Whether the role reads accumulators, which four warps do."""
         return any(end.ring.kind is RingKind.ACCUMULATOR and not end.produces for end in self.ends_of(role))
@@ -128,10 +132,13 @@ def draw_edges(rng: random.Random, roles: int) -> tuple[list[tuple[int, int]], s
 
 def draw_accumulators(rng: random.Random, plan: Plan) -> None:
     """Makes output pipelines of some rings, and of a ring that their producer empties, one with operands."""
-    if rng.random() > 0.35:
+    if rng.random() > 0.45:
         return
     candidates = [ring for ring in plan.rings if ring.producers == 1 and ring.consumers == 1]
-    for ring in rng.sample(candidates, min(len(candidates), rng.choice((1, 1, 2)))):
+    rng.shuffle(candidates)
+    # Those of roles that can multiply what they read come first.
+    candidates.sort(key=lambda ring: not plan.payloads_of(plan.owners[ring.ends()[0]]))
+    for ring in candidates[: rng.choice((1, 1, 2))]:
         producer, consumer = (plan.owners[end] for end in ring.ends())
         if producer == consumer or plan.is_wide(producer):
             continue
@@ -142,8 +149,8 @@ def draw_accumulators(rng: random.Random, plan: Plan) -> None:
         for end in plan.ends_of(consumer):
             if end.produces and end.ring.kind.is_copied:
                 end.ring.kind = RingKind.ARRIVALS
-        operands = [end.ring for end in plan.ends_of(producer) if not end.produces and end.ring.kind is RingKind.PAYLOAD]
-        if operands and rng.random() < 0.7:
+        operands = plan.payloads_of(producer)
+        if operands and rng.random() < 0.85:
             rng.choice(operands).kind = RingKind.OPERANDS
             plan.features.add("products")
     for ring in plan.rings:
