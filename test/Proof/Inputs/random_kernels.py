@@ -18,7 +18,7 @@ NNNN.json says
   features, faults   what the kernel has, and what was planted in it
 
 With --opt, emit leaves out kernels that the compiler refuses (K2 to K7), and counts them. explore confirms that one schedule decides, and that
-a wait by parity goes on exactly where the counters say so. simulate compares the roles that are stuck, line by line, with the simulator's.
+a wait by parity goes on exactly where the counters say so. simulate compares the roles that are stuck, line by line, with the simulator's. judge also lists which features unknown kernels have.
 
 Each command ends with a line of JSON, and exits with 1 if something contradicts the oracle.
 """
@@ -127,6 +127,7 @@ def emit(options: argparse.Namespace) -> int:
                 path.with_suffix(name).unlink(missing_ok=True)
             if refusal:
                 path.unlink()
+                path.with_suffix(".json").unlink(missing_ok=True)
                 counts["refused"] += 1
                 counts[f"refused {refusal}"] += 1
                 continue
@@ -196,6 +197,8 @@ def run_simulator(options: argparse.Namespace) -> int:
 def run_proofs(options: argparse.Namespace) -> int:
     """The verdict of a proof is that of all its properties: what is wrong with one of these kernels is wrong with its rings."""
     counts: collections.Counter[str] = collections.Counter()
+    all_having: collections.Counter[str] = collections.Counter()
+    unknown: collections.Counter[str] = collections.Counter()
     contradictions = []
     results = {}
     for path in sorted(options.dir.glob("*.mlir")):
@@ -203,12 +206,17 @@ def run_proofs(options: argparse.Namespace) -> int:
         proof = prove(options.opt, path)
         results[path.stem] = proof.verdicts
         counts[f"{record['verdict']}: {proof.verdict}"] += 1
+        having = [*record["features"], *(f"planted: {fault}" for fault in record["faults"])]
+        all_having.update(having)
+        unknown.update(having if proof.verdict == UNKNOWN else [])
         right = PROVED if record["verdict"] == "ends" else REFUTED
         if proof.verdict not in (right, UNKNOWN):
             contradictions.append(f"{path}: {proof.verdict} ({proof.verdicts}), but {record['verdict']} at {record['sizes']}")
         for sizes in proof.sizes:
             if Oracle(*kernel_of(record["seed"])).run_grid(sizes).verdict == "ends":
                 contradictions.append(f"{path}: refuted at {sizes}, where it ends")
+    for feature, count in unknown.most_common():
+        print(f"unknown: {count:5} of {all_having[feature]:5} with {feature}")
     if options.results:
         options.results.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
     return finish(counts, contradictions)
