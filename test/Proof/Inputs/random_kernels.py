@@ -18,7 +18,8 @@ NNNN.json says
   features, faults   what the kernel has, and what was planted in it
 
 With --opt, emit leaves out kernels that the compiler refuses (K2 to K7), and counts them. explore confirms that one schedule decides, and that
-a wait by parity goes on exactly where the counters say so. simulate compares the roles that are stuck, line by line, with the simulator's. judge also lists which features unknown kernels have.
+a wait by parity goes on exactly where the counters say so. simulate compares the roles that are stuck, line by line, with the simulator's. judge
+also lists the features of kernels that a proof leaves unknown.
 
 Each command ends with a line of JSON, and exits with 1 if something contradicts the oracle.
 """
