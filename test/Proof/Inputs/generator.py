@@ -101,7 +101,7 @@ def draw_ranges(kernel: Kernel) -> dict[str, list[int]]:
         if sizes:
             ranges[name] = group_range(sizes, most)
         elif name in around:
-            ranges[name] = list(range(most + 3))
+            ranges[name] = list(range(most + 5))
         else:
             ranges[name] = list(range(min(max(together + 4, 10), 16)))
     if kernel.persistent:

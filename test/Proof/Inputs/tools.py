@@ -38,7 +38,7 @@ def compile_kernel(opt: Path, path: Path, chip: str, output: Path) -> str | None
 class Simulation:
     """What the simulator says of a run."""
 
-    deadlock_lines: list[int]  # the lines of the kernel's text at which warps wait for ever
+    stuck: dict[int, list[int]]  # of the blocks that it found stuck, the lines of the kernel's text at which warps wait
     errors: list[str]  # the labels of all other errors
 
 
@@ -55,9 +55,11 @@ def simulate(run: Path, ptx: Path, sizes: dict[str, int], schedule: int) -> Simu
     labels = re.findall(r"error: .* \[([a-z-]+)\]$", done.stderr, re.MULTILINE)
     if not labels and '"ok":true' not in done.stdout:
         raise ToolError(f"{ptx} at {sizes}: {done.stderr}{done.stdout}")
-    waiting = re.findall(r"\.mlir:(\d+): note: block \(\d+,\d+,\d+\) warp", done.stderr)
-    lines = sorted({int(line) for line in waiting}) if "deadlock" in labels else []
-    return Simulation(lines, [label for label in labels if label != "deadlock"])
+    stuck: dict[int, set[int]] = {}
+    if "deadlock" in labels:
+        for line, block in re.findall(r"\.mlir:(\d+): note: block \((\d+),\d+,\d+\) warp", done.stderr):
+            stuck.setdefault(int(block), set()).add(int(line))
+    return Simulation({block: sorted(lines) for block, lines in stuck.items()}, [label for label in labels if label != "deadlock"])
 
 
 @dataclasses.dataclass
