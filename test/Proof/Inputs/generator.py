@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 import random
 
@@ -52,11 +53,24 @@ def generate(seed: int) -> Sample:
         except Malformed:
             continue  # a fault has left a type behind that does not fit
         oracle = Oracle(kernel, typing)
+        if not is_natural(oracle):
+            continue
         if hangs_at_once(oracle) and rng.random() > SHALLOW:
             continue
         ranges = draw_ranges(kernel)
         shrink(ranges, oracle)
         return Sample(seed, kernel, typing, sorted(plan.features), faults, ranges, far_sizes(rng, ranges))
+
+
+def is_natural(oracle: Oracle) -> bool:
+    """Whether all that the kernel computes is a natural number: a fault in a bound may have made a difference negative."""
+    names = oracle.kernel.arguments
+    try:
+        for point in itertools.product((0, 1, 2, 5, 9, 17), repeat=len(names)):
+            oracle.traces(dict(zip(names, point)))
+    except ArithmeticError:
+        return False
+    return True
 
 
 def hangs_at_once(oracle: Oracle) -> bool:

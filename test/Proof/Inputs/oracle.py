@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections.abc import Callable
+from typing import Any
 
 from skeleton import End, Event, If, Kernel, Kind, Loop, Ring, RingKind, Role, Statement, events_in, names_of, python_of
 from states import Typing
@@ -241,6 +242,13 @@ def advance(trace: list[Step], place: int, counters: list[int]) -> int:
     return place
 
 
+def minus(left: int, right: int) -> int:
+    """A difference of natural numbers: what a kernel computes otherwise depends on the width of its index."""
+    if left < right:
+        raise ArithmeticError(f"{left} - {right} is negative")
+    return left - right
+
+
 def compile_trace(role: Role, events: list[Event]) -> Callable[..., list[int]]:
     """A function from sizes to the numbers of the events that a role does, in their order."""
     numbers = {event: number for number, event in enumerate(events)}
@@ -263,9 +271,10 @@ def compile_trace(role: Role, events: list[Event]) -> Callable[..., list[int]]:
 
     write(role.body, " ")
     lines.append(" return done")
-    scope: dict[str, Callable[..., list[int]]] = {}
+    scope: dict[str, Any] = {"minus": minus}
     exec("\n".join(lines), scope)  # noqa: S102: the text is our own
-    return scope["trace"]
+    trace: Callable[..., list[int]] = scope["trace"]
+    return trace
 
 
 # ----------------------------------------------------------------------------------------------------------------------------------------

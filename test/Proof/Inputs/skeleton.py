@@ -18,7 +18,7 @@ from typing import Union
 # Each operator: how Python computes it, and the op of arith that does. All operands and results are natural numbers.
 OPERATORS = {
     "add": ("({0} + {1})", "arith.addi"),
-    "sub": ("({0} - {1})", "arith.subi"),
+    "sub": ("minus({0}, {1})", "arith.subi"),
     "mul": ("({0} * {1})", "arith.muli"),
     "div": ("({0} // {1})", "arith.divui"),
     "ceildiv": ("(-(-{0} // {1}))", "arith.ceildivui"),
