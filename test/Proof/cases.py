@@ -15,6 +15,7 @@ front of a patch, and the first comments of a base, say what the kernel is:
   reports   a regular expression: what the simulator, or of a refused kernel the compiler, says
   schedules all (the default): each schedule goes wrong; some: one of many does; none: the simulator does not see it
   options   options of fp8-run
+  proof     what --fp8-prove says of the progress of its roles, if that is not what the kind says: proved, refuted or unknown
   source    the report of others that the kernel follows
   why       what is wrong, or why it is right
 
@@ -24,6 +25,7 @@ usage: cases.py list [--markdown]
        cases.py text NAME                     prints the kernel
        cases.py compile [NAME ...]            compiles to PTX; what is refused must say why
        cases.py simulate [NAME ...]           compiles, and runs at the stated sizes under several schedules
+       cases.py prove [NAME ...]              has the compiler prove, or refute, that the roles end
 Options: --opt=FP8-OPT --run=FP8-RUN (default: fp8-opt and fp8-run from PATH), --jobs=N
 """
 
@@ -83,6 +85,11 @@ class Case:
         folder = os.path.basename(os.path.dirname(self.path))
         if folder not in ("bases", "wrong" if self.is_wrong else self.kind):
             raise ValueError(f"{self.name}: a kernel of kind '{self.kind}' is in the folder '{folder}'")
+
+    @property
+    def expected_proof(self):
+        """Of a race, or of wrong numbers, all roles end."""
+        return self.keys.get("proof", "refuted" if self.kind in ("deadlock", "lap", "leftover") else "proved")
 
     @property
     def is_wrong(self):
@@ -197,6 +204,33 @@ def judge(case, arguments, run):
             return [str(error)]
 
 
+def judge_proof(case, arguments):
+    """All problems of what the compiler says that it has proved."""
+    with tempfile.TemporaryDirectory() as folder:
+        source, verdicts = os.path.join(folder, "kernel.mlir"), os.path.join(folder, "proof.json")
+        with open(source, "w", encoding="utf-8") as file:
+            file.write(case.text())
+        done = subprocess.run([arguments.opt, source, f"--fp8-prove=chip={case.chip} json={verdicts}", "-o", os.devnull],
+                              capture_output=True, text=True, check=False, timeout=60)
+        if not os.path.exists(verdicts):
+            return [f"is not proved:\n{done.stderr}"]
+        with open(verdicts, encoding="utf-8") as file:
+            found = [kernel["properties"]["progress"]["verdict"] for kernel in json.load(file)["kernels"]]
+        return [] if found == [case.expected_proof] else [f"is {found}, not {case.expected_proof}:\n{done.stderr}"]
+
+
+def prove(cases, arguments):
+    cases = [case for case in cases if case.kind != "refused"]
+    totals = collections.Counter()
+    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+        for case, problems in zip(cases, pool.map(lambda case: judge_proof(case, arguments), cases)):
+            totals["not as stated" if problems else case.expected_proof] += 1
+            for problem in problems:
+                print(f"{case.name}: {problem}")
+    print(", ".join(f"{totals[verdict]} {verdict}" for verdict in ("proved", "refuted", "unknown", "not as stated")))
+    return 1 if totals["not as stated"] else 0
+
+
 def check(cases, arguments, run):
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
@@ -228,7 +262,7 @@ def print_list(cases, markdown):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("command", choices=("list", "text", "compile", "simulate"))
+    parser.add_argument("command", choices=("list", "text", "compile", "simulate", "prove"))
     parser.add_argument("names", nargs="*")
     parser.add_argument("--opt", default="fp8-opt")
     parser.add_argument("--run", default="fp8-run")
@@ -248,6 +282,8 @@ def main():
     if arguments.command == "text":
         print("".join(case.text() for case in chosen), end="")
         return 0
+    if arguments.command == "prove":
+        return prove(chosen, arguments)
     return check(chosen, arguments, run=arguments.command == "simulate")
 
 

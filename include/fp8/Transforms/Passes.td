@@ -291,6 +291,53 @@ def Fp8Report : Pass<"fp8-report", "::mlir::ModuleOp"> {
   let dependentDialects = StructuredDialects;
 }
 
+def Fp8Prove : Pass<"fp8-prove", "::mlir::ModuleOp"> {
+  let summary = "proves that the roles of each kernel end, for every launch";
+  let description = [{
+    Proves, for all launch arguments, that no role of a kernel waits forever, and that what a ring holds is taken out of it. Rings make roles a network of bounded channels,
+    in which all runs of a launch do the same steps; the pass makes one run with symbolic arguments, and leaves loops behind by induction.
+
+    A kernel that does not end is an error. It names the smallest launch that was found, and where each role stands then. What could not be shown is a remark, with
+    `require` an error. Kernels may be in phase 0 to 2. The pass lowers a copy of the module to phase 2 and reads it; the module is unchanged. Kernels in phase 0 are
+    lowered for `chip`.
+
+    For example, of this kernel the pass proves that it ends, however large `%n` is:
+
+    ```mlir
+    !ring = !fp8.pipeline<1>
+    gpu.module @kernels {
+      gpu.func @kernel(%n: index) kernel attributes {fp8.linear} {
+        %c0 = arith.constant 0 : index
+        %c1 = arith.constant 1 : index
+        %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
+        fp8.role "fill" warps(1) (%end = %p) : !fp8.producer<!ring> {
+          %last = scf.for %i = %c0 to %n step %c1 iter_args(%e = %end) -> (!fp8.producer<!ring>) {
+            %stage = fp8.acquire %e : !fp8.producer<!ring>
+            %next = fp8.release %stage : !fp8.producer_stage<!ring>
+            scf.yield %next : !fp8.producer<!ring>
+          }
+          fp8.close %last : !fp8.producer<!ring>
+        }
+        fp8.role "empty" warps(1) (%end = %c) : !fp8.consumer<!ring> {
+          %last = scf.for %i = %c0 to %n step %c1 iter_args(%e = %end) -> (!fp8.consumer<!ring>) {
+            %stage = fp8.acquire %e : !fp8.consumer<!ring>
+            %next = fp8.release %stage : !fp8.consumer_stage<!ring>
+            scf.yield %next : !fp8.consumer<!ring>
+          }
+          fp8.close %last : !fp8.consumer<!ring>
+        }
+        gpu.return
+      }
+    }
+    ```
+  }];
+  let options = [
+    Option<"chip", "chip", "std::string", "\"sm_100a\"", "the chip for which kernels in phase 0 are lowered">,
+    Option<"json", "json", "std::string", "\"\"", "the file to write verdicts to, as JSON; -: standard output">,
+    Option<"required", "require", "bool", "false", "whether a proof that is not complete is an error">
+  ];
+}
+
 def Fp8PipelineGraph : Pass<"fp8-pipeline-graph", "::mlir::ModuleOp"> {
   let summary = "draws the roles, rings and barriers of each kernel";
   let description = [{

@@ -160,6 +160,8 @@ class Oracle:
         stuck = [Stuck(role, trace[place]) for role, trace, place in zip(self.kernel.roles, traces, places) if place < len(trace)]
         left = []
         for ring in self.kernel.rings:
+            if ring.kind is RingKind.ARRIVALS:
+                continue  # a slot that holds nothing may be left
             filled = [counters[i] for i in self._side(ring, True)]
             emptied = [counters[i] for i in self._side(ring, False)]
             if min(filled + emptied) != max(filled + emptied):

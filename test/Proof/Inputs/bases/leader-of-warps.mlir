@@ -2,9 +2,9 @@
 
 // chip: sm_90a
 // family: roles of several warps
-// kind: right
-// passes: t=0
+// kind: refused
 // source: triton #10035
+// reports: 'fp8.shared_memory' op does a part of a hand-over .*\(B4\)
 // why: four warps write, meet, and one thread signals for all; the barrier belongs to a ring that is not used otherwise
 
 !y = !fp8.pipeline<1>

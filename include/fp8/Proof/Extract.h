@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The skeleton of a linear kernel.
+
+#ifndef FP8_PROOF_EXTRACT_H
+#define FP8_PROOF_EXTRACT_H
+
+#include "fp8/Proof/Skeleton.h"
+
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+namespace mlir::fp8 {
+
+struct KernelSkeleton {
+  ::fp8::proof::Skeleton skeleton;
+  /// The ops of the skeleton's sites.
+  SmallVector<Operation *> sites;
+  /// The CTAs of a cluster.
+  int64_t clusterSize = 1;
+  /// What a skeleton cannot say, and the op; null if it says all.
+  Operation *obstacle = nullptr;
+  std::string reason;
+};
+
+/// Extracts the skeleton of a kernel in phase 2 that can be planned; fails with
+/// a diagnostic if it cannot.
+FailureOr<KernelSkeleton> extractSkeleton(FunctionOpInterface kernel);
+
+} // namespace mlir::fp8
+
+#endif // FP8_PROOF_EXTRACT_H

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The proof that a skeleton's roles all end, for every launch.
+
+#ifndef FP8_PROOF_PROVER_H
+#define FP8_PROOF_PROVER_H
+
+#include "fp8/Proof/Skeleton.h"
+
+namespace fp8::proof {
+
+enum class Verdict : uint8_t { Proved, Refuted, Unknown };
+
+/// What a process does where a run stops.
+struct Stop {
+  unsigned process;
+  unsigned site;    ///< the op that waits
+  std::string text; ///< "waits for slot 3 of ring 'ab', lap 1, which role 'mma'
+                    ///< has not released"
+};
+
+struct Outcome {
+  Verdict verdict = Verdict::Proved;
+  /// Refuted: what goes wrong. Unknown: what could not be shown. Empty if
+  /// proved.
+  std::string reason;
+  /// Refuted: the values of launch arguments for which it goes wrong.
+  std::vector<std::pair<std::string, int64_t>> arguments;
+  /// Refuted: data for which it does, as "condition is true".
+  std::vector<std::string> data;
+  /// Where each role that has not ended stands, if roles wait.
+  std::vector<Stop> stops;
+  /// Unknown: the op at which the proof ended.
+  unsigned site = 0;
+  /// How many steps the proof took.
+  uint64_t steps = 0;
+};
+
+/// Proves that every process ends and that every channel with data is drained,
+/// or finds the smallest launch for which one does not.
+///
+/// Roles wait for counters of slots that only grow, and branch on launch
+/// arguments and on what they have waited for. Therefore all runs of one launch
+/// do the same steps, and one run decides. The prover makes that run with
+/// symbolic arguments: it advances every process as far as the known facts
+/// decide its branches, and then lets one process's branch be taken both ways.
+/// A loop is left behind when the state at its head moves by the same amount in
+/// each turn, which one turn from an arbitrary such state shows.
+Outcome prove(const Skeleton &skeleton, int64_t clusterSize);
+
+} // namespace fp8::proof
+
+#endif // FP8_PROOF_PROVER_H

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The skeleton of a kernel: of each role what waits, what signals, and what
+// decides whether and how often it does.
+
+#ifndef FP8_PROOF_SKELETON_H
+#define FP8_PROOF_SKELETON_H
+
+#include "fp8/Proof/Expression.h"
+
+#include <memory>
+
+namespace fp8::proof {
+
+/// One side of a channel, in the CTAs of one class. Ends count the slots that
+/// they have waited for and those that they have signalled.
+struct End {
+  std::string name; ///< for messages
+  unsigned channel;
+  bool isProducer;
+};
+
+/// A ring, or a hand-over that takes place once. Its n-th slot is free for a
+/// producer when all consumers have signalled slot n - slots, and there for a
+/// consumer when all producers have signalled slot n.
+struct Channel {
+  std::string name;
+  int64_t slots;
+  /// An end of the process waits, when it drains the channel, until all of its
+  /// slots have come back.
+  bool holdsData = false;
+  std::vector<unsigned> producers, consumers; ///< numbers of ends
+  unsigned site = 0;                          ///< the op that makes it
+};
+
+struct Statement;
+using Block = std::vector<Statement>;
+
+/// A step of a process. Sites are numbers of ops, for messages.
+struct Statement {
+  enum class Kind : uint8_t {
+    Wait,   ///< until the next slot of `end` is there
+    Signal, ///< hands the slot over
+    Drain,  ///< waits until all slots of `end` have come back
+    Answer, ///< variable `assigned[0]` is whether there is more work, as all
+            ///< ends of the channel read it in this slot
+    Assign, ///< variables get values, all at once
+    Branch, ///< `condition`: first block, else second
+    For,    ///< variable runs from `lower` by `step` below `upper`
+    While,  ///< first block, then, if `condition`, second block and again
+  };
+  Kind kind;
+  unsigned site = 0;
+  ExprId end = 0;
+  ExprId condition = 0, lower = 0, upper = 0, step = 0;
+  /// Variables, and what they get.
+  std::vector<std::pair<unsigned, ExprId>> assigned;
+  /// Of For: the variable that runs, and those that keep bound and step.
+  unsigned variable = 0, bound = 0, stride = 0;
+  /// Whether CTAs of a cluster meet in it, beside channels.
+  bool meets = false;
+  Block first, second;
+};
+
+/// What a role does in the CTAs of one class.
+struct Process {
+  std::string name;
+  unsigned site;
+  Block body;
+  unsigned numVariables = 0;
+};
+
+struct Skeleton {
+  std::string kernel;
+  ExprTable expressions;
+  std::vector<Channel> channels;
+  std::vector<End> ends;
+  std::vector<Process> processes;
+  /// What is taken for granted, as sentences.
+  std::vector<std::string> assumptions;
+  /// True if CTAs of a cluster wait for one another in channels.
+  bool coupled = false;
+};
+
+} // namespace fp8::proof
+
+#endif // FP8_PROOF_SKELETON_H

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The table of a skeleton's expressions.
+
+#include "fp8/Proof/Expression.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringRef.h"
+
+using namespace fp8::proof;
+
+ExprId ExprTable::get(ExprKind kind, llvm::ArrayRef<ExprId> operands,
+                      int64_t value) {
+  Expr expr{kind, value, llvm::SmallVector<ExprId, 3>(operands)};
+  auto [it, isNew] = ids.try_emplace(expr, expressions.size());
+  if (isNew)
+    expressions.push_back(std::move(expr));
+  return it->second;
+}
+
+ExprId ExprTable::getParameter(const Parameter &parameter) {
+  auto known = llvm::find_if(parameters, [&](const Parameter &other) {
+    return other.name == parameter.name;
+  });
+  int64_t number = known - parameters.begin();
+  if (known == parameters.end())
+    parameters.push_back(parameter);
+  return get(ExprKind::Parameter, {}, number);
+}
+
+ExprId ExprTable::getOpaque(llvm::StringRef name,
+                            llvm::ArrayRef<ExprId> operands, Scope scope) {
+  auto known = llvm::find_if(names, [&](const Name &other) {
+    return other.text == name && other.scope == scope;
+  });
+  int64_t number = known - names.begin();
+  if (known == names.end())
+    names.push_back({name.str(), scope});
+  return get(ExprKind::Opaque, operands, number);
+}

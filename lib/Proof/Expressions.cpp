@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Expressions of a kernel's integers and handles.
+
+#include "Expressions.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mlir::fp8;
+using namespace ::fp8::proof;
+using ::fp8::proof::Parameter;
+
+unsigned ProcessExpressions::makeVariable(Value value) {
+  unsigned number = numVariables++;
+  known[value] = table.getVariable(number);
+  return number;
+}
+
+SmallVector<Value> mlir::fp8::getSources(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return {};
+  if (auto handler = dyn_cast<HandleOpInterface>(op))
+    for (OpOperand &operand : op->getOpOperands())
+      if (handler.getContinuation(operand) == value)
+        return {operand.get()};
+  if (isa<arith::ArithDialect>(op->getDialect()) || isa<memref::LoadOp>(op))
+    return SmallVector<Value>(op->getOperands());
+  return {};
+}
+
+ExprId ProcessExpressions::get(Value value) {
+  auto it = known.find(value);
+  if (it != known.end())
+    return it->second;
+  ExprId id = compute(value);
+  known[value] = id;
+  return id;
+}
+
+/// True if the op's result is the same whenever its operands are, for all
+/// threads; a load counts, since the proof takes for granted that what roles
+/// read in order to decide does not change.
+static bool isFunction(Operation *op) {
+  return op && !op->getNumRegions() && op->getNumResults() == 1 &&
+         (isMemoryEffectFree(op) || isa<memref::LoadOp>(op)) &&
+         op->getNumOperands();
+}
+
+ExprId ProcessExpressions::makeOpaque(Value value) {
+  SmallVector<ExprId> operands;
+  std::string name;
+  llvm::raw_string_ostream stream(name);
+  Operation *op = value.getDefiningOp();
+  if (!isFunction(op)) {
+    // Of a value that is computed elsewhere nothing is known.
+    stream << "value " << value.getAsOpaquePointer();
+    return table.getOpaque(name, {}, Scope::Thread);
+  }
+  for (Value operand : op->getOperands())
+    operands.push_back(get(operand));
+  stream << op->getName().stripDialect();
+  for (NamedAttribute attribute : op->getAttrs())
+    stream << ' ' << attribute.getValue();
+  return table.getOpaque(name, operands, Scope::Launch);
+}
+
+static ExprId negate(ExprTable &table, ExprId id) {
+  return table.get(ExprKind::Multiply, {id, table.getConstant(-1)});
+}
+
+/// A condition on the values in the order of the predicate.
+static ExprId compare(ExprTable &table, arith::CmpIPredicate predicate,
+                      ExprId left, ExprId right) {
+  using P = arith::CmpIPredicate;
+  auto invert = [&](ExprId id) { return table.get(ExprKind::Not, {id}); };
+  switch (predicate) {
+  case P::eq:
+    return table.get(ExprKind::Equal, {left, right});
+  case P::ne:
+    return invert(table.get(ExprKind::Equal, {left, right}));
+  case P::slt:
+  case P::ult:
+    return table.get(ExprKind::Less, {left, right});
+  case P::sge:
+  case P::uge:
+    return invert(table.get(ExprKind::Less, {left, right}));
+  case P::sgt:
+  case P::ugt:
+    return table.get(ExprKind::Less, {right, left});
+  case P::sle:
+  case P::ule:
+    return invert(table.get(ExprKind::Less, {right, left}));
+  }
+  llvm_unreachable("all predicates are handled");
+}
+
+ExprId ProcessExpressions::computeArith(Operation *op) {
+  auto binary = [&](ExprKind kind) {
+    return table.get(kind, {get(op->getOperand(0)), get(op->getOperand(1))});
+  };
+  auto isBool = [&] { return op->getResult(0).getType().isInteger(1); };
+  return llvm::TypeSwitch<Operation *, ExprId>(op)
+      .Case<arith::AddIOp>([&](auto) { return binary(ExprKind::Add); })
+      .Case<arith::MulIOp>([&](auto) { return binary(ExprKind::Multiply); })
+      .Case<arith::SubIOp>([&](auto) {
+        return table.get(
+            ExprKind::Add,
+            {get(op->getOperand(0)), negate(table, get(op->getOperand(1)))});
+      })
+      .Case<arith::DivUIOp, arith::DivSIOp, arith::FloorDivSIOp>(
+          [&](auto) { return binary(ExprKind::FloorDivide); })
+      .Case<arith::CeilDivUIOp, arith::CeilDivSIOp>([&](auto) {
+        ExprId up = table.get(
+            ExprKind::FloorDivide,
+            {negate(table, get(op->getOperand(0))), get(op->getOperand(1))});
+        return negate(table, up);
+      })
+      .Case<arith::RemUIOp, arith::RemSIOp>(
+          [&](auto) { return binary(ExprKind::Remainder); })
+      .Case<arith::MinUIOp, arith::MinSIOp>(
+          [&](auto) { return binary(ExprKind::Minimum); })
+      .Case<arith::MaxUIOp, arith::MaxSIOp>(
+          [&](auto) { return binary(ExprKind::Maximum); })
+      .Case([&](arith::CmpIOp compared) {
+        return compare(table, compared.getPredicate(), get(op->getOperand(0)),
+                       get(op->getOperand(1)));
+      })
+      .Case([&](arith::SelectOp select) {
+        return table.get(ExprKind::Select, {get(select.getCondition()),
+                                            get(select.getTrueValue()),
+                                            get(select.getFalseValue())});
+      })
+      .Case<arith::IndexCastOp, arith::IndexCastUIOp, arith::ExtUIOp,
+            arith::ExtSIOp>([&](auto) { return get(op->getOperand(0)); })
+      .Default([&](Operation *) {
+        if (isBool() && isa<arith::AndIOp>(op))
+          return binary(ExprKind::And);
+        if (isBool() && isa<arith::OrIOp>(op))
+          return binary(ExprKind::Or);
+        if (isBool() && isa<arith::XOrIOp>(op)) {
+          // One of the two: not equal.
+          return table.get(ExprKind::Not, {binary(ExprKind::Equal)});
+        }
+        return makeOpaque(op->getResult(0));
+      });
+}
+
+static StringRef getAxis(gpu::Dimension dimension) {
+  return gpu::stringifyDimension(dimension);
+}
+
+/// The number of CTAs along an axis.
+static ExprId getGridSize(ExprTable &table, gpu::Dimension dimension,
+                          int64_t clusterSize) {
+  int64_t least = dimension == gpu::Dimension::x ? clusterSize : 1;
+  return table.getParameter(
+      {("CTAs of the grid along " + getAxis(dimension)).str(), Scope::Launch,
+       least, std::nullopt, std::nullopt});
+}
+
+ExprId ProcessExpressions::compute(Value value) {
+  APInt constant;
+  Attribute other;
+  if (matchPattern(value, m_ConstantInt(&constant)))
+    return table.getConstant(constant.getBitWidth() == 1
+                                 ? constant.getZExtValue()
+                                 : constant.getSExtValue());
+  if (matchPattern(value, m_Constant(&other))) {
+    std::string text;
+    llvm::raw_string_ostream(text) << other;
+    return table.getOpaque(text, {}, Scope::Launch);
+  }
+  auto parameter = [&](const Twine &name, Scope scope, int64_t least = 0) {
+    return table.getParameter(
+        {name.str(), scope, least, std::nullopt, std::nullopt});
+  };
+  Operation *op = value.getDefiningOp();
+  if (!op) {
+    auto argument = cast<BlockArgument>(value);
+    if (isa<FunctionOpInterface>(argument.getOwner()->getParentOp()) &&
+        !value.getType().isIntOrIndex())
+      return table.getOpaque(
+          ("argument " + Twine(argument.getArgNumber())).str(), {},
+          Scope::Launch);
+    if (isa<FunctionOpInterface>(argument.getOwner()->getParentOp()))
+      return parameter("argument " + Twine(argument.getArgNumber()),
+                       Scope::Launch);
+    return makeOpaque(value);
+  }
+  if (op->getNumResults() == 1 && isa<arith::ArithDialect>(op->getDialect()))
+    return computeArith(op);
+  if (auto handler = dyn_cast<HandleOpInterface>(op))
+    for (OpOperand &operand : op->getOpOperands())
+      if (handler.getContinuation(operand) == value)
+        return get(operand.get());
+  return llvm::TypeSwitch<Operation *, ExprId>(op)
+      .Case([&](gpu::BlockIdOp id) {
+        int64_t size =
+            table[getGridSize(table, id.getDimension(), clusterSize)].value;
+        return table.getParameter(
+            {("CTA's number along " + getAxis(id.getDimension())).str(),
+             Scope::Cta, 0, std::nullopt, size});
+      })
+      .Case([&](gpu::GridDimOp size) {
+        return getGridSize(table, size.getDimension(), clusterSize);
+      })
+      .Case([&](gpu::ThreadIdOp id) -> ExprId {
+        // Warps have their numbers along x.
+        if (id.getDimension() != gpu::Dimension::x)
+          return table.getConstant(0);
+        int64_t first = 32 * warps.first, last = first + 32 * warps.count - 1;
+        return table.getParameter(
+            {("number of a thread from " + Twine(first) + " to " + Twine(last))
+                 .str(),
+             Scope::Thread, first, last, std::nullopt});
+      })
+      .Case([&](gpu::ClusterBlockIdOp id) -> ExprId {
+        // Clusters extend along x.
+        if (id.getDimension() != gpu::Dimension::x)
+          return table.getConstant(0);
+        return table.getParameter({"CTA's number in its cluster", Scope::Cta, 0,
+                                   clusterSize - 1, std::nullopt});
+      })
+      .Case([&](gpu::LaneIdOp) {
+        return table.getParameter(
+            {"the lane's number", Scope::Thread, 0, 31, std::nullopt});
+      })
+      .Case([&](memref::DimOp dim) -> ExprId {
+        auto argument = dyn_cast<BlockArgument>(dim.getSource());
+        std::optional<int64_t> index = dim.getConstantIndex();
+        if (!argument || !index)
+          return makeOpaque(value);
+        return parameter("extent " + Twine(*index) + " of argument " +
+                             Twine(argument.getArgNumber()),
+                         Scope::Launch);
+      })
+      .Default([&](Operation *) { return makeOpaque(value); });
+}

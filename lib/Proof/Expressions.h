@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Expressions of a kernel's integers and handles.
+
+#ifndef FP8_LIB_PROOF_EXPRESSIONS_H
+#define FP8_LIB_PROOF_EXPRESSIONS_H
+
+#include "fp8/Analysis/KernelPlan.h"
+#include "fp8/Proof/Expression.h"
+
+namespace mlir::fp8 {
+
+/// The expressions of what one process computes.
+class ProcessExpressions {
+public:
+  /// The process is run by these warps of each CTA.
+  ProcessExpressions(::fp8::proof::ExprTable &table, WarpRange warps,
+                     int64_t clusterSize)
+      : table(table), warps(warps), clusterSize(clusterSize) {}
+
+  /// Gives the value a variable of its own.
+  unsigned makeVariable(Value value);
+  unsigned makeVariable() { return numVariables++; }
+  void set(Value value, ::fp8::proof::ExprId id) { known[value] = id; }
+  ::fp8::proof::ExprId get(Value value);
+  unsigned getNumVariables() const { return numVariables; }
+
+private:
+  ::fp8::proof::ExprId compute(Value value);
+  ::fp8::proof::ExprId computeArith(Operation *op);
+  ::fp8::proof::ExprId makeOpaque(Value value);
+
+  ::fp8::proof::ExprTable &table;
+  WarpRange warps;
+  int64_t clusterSize;
+  llvm::DenseMap<Value, ::fp8::proof::ExprId> known;
+  unsigned numVariables = 0;
+};
+
+/// The values from which the expression of this one is computed.
+SmallVector<Value> getSources(Value value);
+
+} // namespace mlir::fp8
+
+#endif // FP8_LIB_PROOF_EXPRESSIONS_H

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The skeleton of a kernel: its channels, and a process for each role.
+
+#include "fp8/Proof/Extract.h"
+
+#include "RoleWalker.h"
+#include "fp8/Analysis/KernelPlan.h"
+
+using namespace mlir;
+using namespace mlir::fp8;
+using namespace ::fp8::proof;
+
+namespace {
+
+class Extractor {
+public:
+  Extractor(FunctionOpInterface function, const KernelPlan &plan)
+      : function(function), plan(plan), flow(function) {}
+
+  KernelSkeleton extract();
+
+private:
+  /// Classes of CTAs, of which the first leads everywhere.
+  void findClasses();
+  void addRing(Operation *maker);
+  /// Adds a channel whose ends are those of the ring in the given classes, and
+  /// returns the numbers of the ends by class and result.
+  void addChannel(Operation *maker, const Twine &name, int64_t slots,
+                  bool holdsData, bool swapped, unsigned offset,
+                  ArrayRef<unsigned> classes);
+  unsigned getEnd(Value end, unsigned cta) const {
+    return ends.lookup(end) + cta * kEndsOfClass;
+  }
+  /// Takes ends that no statement works on out of their channels.
+  void dropUnused();
+
+  /// A ring's end in a class, and what goes with it, have numbers that follow
+  /// one another.
+  static constexpr unsigned kEndsOfClass = 3;
+
+  FunctionOpInterface function;
+  const KernelPlan &plan;
+  HandleFlow flow;
+  KernelSkeleton result;
+  SmallVector<CtaClass> classes;
+  /// The number of an end in the first class.
+  llvm::DenseMap<Value, unsigned> ends;
+};
+
+} // namespace
+
+void Extractor::findClasses() {
+  classes.push_back({});
+  bool ofPair = false, ofCluster = false;
+  function->walk([&](LeadingCtaOp op) {
+    (op.getGrouping() == CtaGrouping::Pair ? ofPair : ofCluster) = true;
+  });
+  ClusterShape cluster = getClusterShape(function);
+  if (ofPair)
+    classes.push_back({false, false});
+  if (ofCluster && cluster.getSize() > (ofPair ? 2 : 1))
+    classes.push_back({true, false});
+}
+
+static std::string getName(Operation *maker) {
+  if (isa<WorkQueueOp>(maker))
+    return "the work queue";
+  if (isa<OutputPipelineOp>(maker))
+    return "the ring of accumulators";
+  auto ring = cast<PipelineType>(cast<RingOpInterface>(maker).getRing());
+  std::string name;
+  llvm::raw_string_ostream stream(name);
+  stream << "the ring of ";
+  llvm::interleave(
+      ring.getNames(), stream,
+      [&](StringAttr tile) { stream << '\'' << tile.getValue() << '\''; },
+      " and ");
+  return ring.getTiles().empty() ? "a ring without tiles" : name;
+}
+
+static RoleOp getRoleOf(Value end) {
+  for (Operation *user : end.getUsers())
+    if (auto role = dyn_cast<RoleOp>(user))
+      return role;
+  return {};
+}
+
+void Extractor::addChannel(Operation *maker, const Twine &name, int64_t slots,
+                           bool holdsData, bool swapped, unsigned offset,
+                           ArrayRef<unsigned> members) {
+  Skeleton &skeleton = result.skeleton;
+  Channel channel;
+  channel.name = name.str();
+  channel.slots = slots;
+  channel.holdsData = holdsData;
+  result.sites.push_back(maker);
+  channel.site = result.sites.size() - 1;
+  for (unsigned cta : members)
+    for (Value value : maker->getResults()) {
+      unsigned number = getEnd(value, cta) + offset;
+      bool fills = cast<EndTypeInterface>(value.getType()).isProducer();
+      (fills != swapped ? channel.producers : channel.consumers)
+          .push_back(number);
+      RoleOp role = getRoleOf(value);
+      End &end = skeleton.ends[number];
+      end.name = "role \"" + (role ? role.getName().str() : "") + "\"";
+      if (classes.size() > 1)
+        end.name += cta ? " of the other CTA" : " of the leading CTA";
+      end.isProducer = fills != swapped;
+      end.channel = skeleton.channels.size();
+    }
+  skeleton.channels.push_back(std::move(channel));
+}
+
+void Extractor::addRing(Operation *maker) {
+  Skeleton &skeleton = result.skeleton;
+  for (Value end : maker->getResults()) {
+    ends[end] = skeleton.ends.size();
+    skeleton.ends.resize(skeleton.ends.size() + kEndsOfClass * classes.size());
+  }
+  auto type = cast<RingTypeInterface>(cast<RingOpInterface>(maker).getRing());
+  const PlannedRing &ring = plan.getRing(maker);
+  auto pipeline = dyn_cast<PipelineType>(Type(type));
+  bool holdsData = !pipeline || !pipeline.getTiles().empty();
+  bool isShared = ring.ctaGroup == 2 || ring.sharedAlongM ||
+                  ring.sharedAlongN || isa<WorkQueueOp>(maker);
+  skeleton.coupled |= isShared;
+  std::string name = getName(maker);
+  SmallVector<SmallVector<unsigned>> groups;
+  for (unsigned cta = 0; cta < classes.size(); ++cta)
+    if (isShared && cta)
+      groups[0].push_back(cta);
+    else
+      groups.push_back({cta});
+  for (ArrayRef<unsigned> group : groups) {
+    addChannel(maker, name, type.getNumStages(), holdsData, /*swapped=*/false,
+               0, group);
+    if (!isa<OutputPipelineOp>(maker))
+      continue;
+    addChannel(maker, "the tensor memory of " + name, 1, false,
+               /*swapped=*/false, kAllocation, group);
+    addChannel(maker, "the end of the tensor memory of " + name, 1, false,
+               /*swapped=*/true, kDeallocation, group);
+  }
+}
+
+void Extractor::dropUnused() {
+  Skeleton &skeleton = result.skeleton;
+  std::vector<bool> isUsed(skeleton.ends.size());
+  bool isDynamic = false;
+  std::function<void(const ::fp8::proof::Block &)> visit =
+      [&](const ::fp8::proof::Block &block) {
+        for (const Statement &statement : block) {
+          visit(statement.first);
+          visit(statement.second);
+          bool isStep = statement.kind <= Statement::Kind::Signal;
+          if (!isStep)
+            continue;
+          ExprId id = statement.end;
+          int64_t offset = 0;
+          const ExprTable &table = skeleton.expressions;
+          if (table[id].kind == ExprKind::Add) {
+            offset = table[table[id].operands[1]].value;
+            id = table[id].operands[0];
+          }
+          if (table[id].kind == ExprKind::Constant)
+            isUsed[table[id].value + offset] = true;
+          else
+            isDynamic = true;
+        }
+      };
+  for (const Process &process : skeleton.processes)
+    visit(process.body);
+  // In a kernel of one class every end is used, or its role leaves it to wait.
+  if (isDynamic || classes.size() == 1)
+    return;
+  auto drop = [&](std::vector<unsigned> &list) {
+    llvm::erase_if(list, [&](unsigned end) { return !isUsed[end]; });
+  };
+  for (Channel &channel : skeleton.channels) {
+    drop(channel.producers);
+    drop(channel.consumers);
+  }
+}
+
+KernelSkeleton Extractor::extract() {
+  Skeleton &skeleton = result.skeleton;
+  skeleton.kernel = SymbolTable::getSymbolName(function).str();
+  result.clusterSize = getClusterShape(function).getSize();
+  findClasses();
+  mlir::Block &entry = function.getFunctionBody().front();
+  for (Operation &op : entry)
+    if (isa<RingOpInterface>(op))
+      addRing(&op);
+  for (auto role : entry.getOps<RoleOp>())
+    for (auto [cta, its] : llvm::enumerate(classes)) {
+      SmallVector<ExprId> operands;
+      ExprTable &table = skeleton.expressions;
+      for (Value operand : role.getInits())
+        operands.push_back(table.getConstant(
+            ends.contains(operand) ? getEnd(operand, cta) : -1));
+      Process process =
+          RoleWalker(result, plan, flow, its, role).walk(role, operands);
+      process.name = "role \"" + role.getName().str() + "\"";
+      if (classes.size() > 1)
+        process.name += cta ? " of the other CTA" : " of the leading CTA";
+      skeleton.processes.push_back(std::move(process));
+    }
+  dropUnused();
+  return std::move(result);
+}
+
+FailureOr<KernelSkeleton>
+mlir::fp8::extractSkeleton(FunctionOpInterface kernel) {
+  FailureOr<KernelPlan> plan = KernelPlan::analyze(kernel);
+  if (failed(plan))
+    return failure();
+  return Extractor(kernel, *plan).extract();
+}

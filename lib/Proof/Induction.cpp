@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Turns of loops, and the induction by which they are left behind.
+
+#include "SymbolicRun.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/SaveAndRestore.h"
+
+using namespace fp8::proof;
+
+std::optional<std::vector<State>> SymbolicRun::turn(State state,
+                                                    const Head &head) {
+  if (++numTurns > kMostTurnsInAll) {
+    fail("it takes too many steps", head.loop->site);
+    return std::nullopt;
+  }
+  state.facts.add(*machine.getGuard(state, head.process));
+  state.decisions.clear();
+  state.runaways.clear();
+  machine.step(state, head.process);
+  contexts.push_back({head, {}, {}});
+  bool holds = explore(std::move(state));
+  States arrived = std::move(contexts.back().arrived);
+  contexts.pop_back();
+  if (!holds)
+    return std::nullopt;
+  return arrived;
+}
+
+bool SymbolicRun::goesOn(const State &state, const Head &head) {
+  std::optional<Linear> guard = machine.getGuard(state, head.process);
+  return guard && state.facts.implies(*guard);
+}
+
+/// The states after a number of turns, or of any fewer in which none comes
+/// back.
+std::optional<std::vector<State>> SymbolicRun::turns(const State &state,
+                                                     const Head &head,
+                                                     unsigned number,
+                                                     States *between) {
+  States states = {state};
+  for (unsigned count = 0; count < number; ++count) {
+    States next;
+    for (const State &from : states) {
+      std::optional<States> arrived = turn(from, head);
+      if (!arrived)
+        return std::nullopt;
+      llvm::append_range(next, *arrived);
+    }
+    states = std::move(next);
+    if (between && count + 1 < number)
+      llvm::append_range(*between, states);
+  }
+  return states;
+}
+
+/// The facts of a state that the one before it did not have.
+static std::vector<Linear> getLearnt(const State &before, const State &state) {
+  std::vector<Linear> learnt;
+  for (const Linear &fact : state.facts.get())
+    if (!llvm::is_contained(before.facts.get(), fact))
+      learnt.push_back(fact);
+  return learnt;
+}
+
+std::vector<std::pair<Linear, Linear>>
+SymbolicRun::guessInvariants(const State *previous, const State &state,
+                             const State &next) {
+  std::vector<std::pair<Linear, Linear>> invariants;
+  if (!previous)
+    return invariants;
+  for (const Linear &first : getLearnt(*previous, state))
+    for (const Linear &second : getLearnt(state, next))
+      if (first.terms == second.terms)
+        invariants.push_back({first, second - first});
+  return invariants;
+}
+
+bool SymbolicRun::induct(const States &past, const State &next, unsigned period,
+                         const Head &head) {
+  const State &state = past[past.size() - period];
+  std::optional<Shift> shift = getShift(state, next);
+  if (!shift)
+    return false;
+  Linear number = atoms.getCount();
+  State any = state;
+  move(any, *shift, number);
+  if (!machine.getGuard(any, head.process))
+    return false;
+  auto invariants = guessInvariants(
+      past.size() >= 2 * period ? &past[past.size() - 2 * period] : nullptr,
+      state, next);
+  for (auto &[fact, by] : invariants)
+    any.facts.add(fact + atoms.multiply(by, number));
+  State after = any;
+  move(after, *shift, Linear(1));
+  auto isAsExpected = [&](const State &its) {
+    return isSame(after, its) && llvm::all_of(invariants, [&](auto &invariant) {
+             auto &[fact, by] = invariant;
+             return its.facts.implies(fact +
+                                      atoms.multiply(by, number + Linear(1)));
+           });
+  };
+  // What arrives elsewhere, or was explored, counts only if all goes as
+  // expected.
+  std::vector<std::pair<size_t, size_t>> sizes;
+  for (Context &context : contexts)
+    sizes.push_back({context.arrived.size(), context.seen.size()});
+  ++trials;
+  bool holds = [&] {
+    States between;
+    std::optional<States> arrived = turns(any, head, period, &between);
+    if (!arrived || llvm::none_of(*arrived, isAsExpected))
+      return false;
+    bool mayEnd = !goesOn(next, head);
+    for (const State &its : *arrived)
+      if (isAsExpected(its))
+        mayEnd |= !goesOn(its, head);
+      else if (!leaveBehind(its, head.process))
+        return false;
+    for (const State &its : between)
+      if (!leave(its, head))
+        return false;
+    // Else all ways out of the loop lead through a turn.
+    return !mayEnd || explore(afterLast(state, any, head,
+                                        *machine.getGuard(state, head.process),
+                                        number, *shift));
+  }();
+  --trials;
+  if (!holds)
+    for (auto [context, size] : llvm::zip(contexts, sizes)) {
+      context.arrived.resize(size.first, state);
+      context.seen.resize(size.second, state);
+    }
+  return holds;
+}
+
+State SymbolicRun::afterLast(const State &state, const State &any,
+                             const Head &head, const Linear &guard,
+                             const Linear &turns, const Shift &shift) {
+  AtomId count = turns.terms[0].first;
+  State last = any;
+  Linear pivot = *machine.getGuard(any, head.process), rest = pivot;
+  auto *term =
+      llvm::find_if(rest.terms, [&](auto term) { return term.first == count; });
+  if (term != rest.terms.end() && term->second < 0) {
+    // The guard falls by a constant in each turn, so that it tells how many
+    // turns there are.
+    int64_t fall = -term->second;
+    rest.terms.erase(term);
+    last = state;
+    move(last, shift, atoms.floorDivide(rest, fall) + Linear(1));
+    last.facts.add(guard);
+    return last;
+  }
+  State previous = any;
+  move(previous, shift, Linear(-1));
+  last.facts.add(Linear(-1) - pivot);
+  if (std::optional<Linear> before = machine.getGuard(previous, head.process))
+    last.facts.add(*before);
+  last.facts.add(turns - Linear(1));
+  return last;
+}
+
+bool SymbolicRun::leave(const State &state, const Head &head) {
+  std::optional<Linear> guard = machine.getGuard(state, head.process);
+  if (!guard)
+    return fail("a loop goes on although nothing decides it", head.loop->site);
+  if (state.facts.implies(*guard))
+    return true;
+  State left = state;
+  left.facts.add(Linear(-1) - *guard);
+  return explore(std::move(left));
+}
+
+bool SymbolicRun::leaveBehind(State state, unsigned process) {
+  Head head = Head::of(state, process);
+  if (depth == kMostDepth)
+    return fail("it takes too many steps", head.loop->site);
+  llvm::SaveAndRestore deeper(depth, depth + 1);
+  States past;
+  for (unsigned count = 0; count <= kMostTurns; ++count) {
+    std::optional<Linear> guard = machine.getGuard(state, process);
+    if (!guard)
+      break;
+    std::optional<States> next = turn(state, head);
+    if (!next || !leave(state, head))
+      return false;
+    if (next->empty())
+      return true;
+    past.push_back(state);
+    for (const State &candidate : *next)
+      for (unsigned period = 1;
+           period <= std::min<size_t>(past.size(), kLongestPeriod); ++period)
+        if (induct(past, candidate, period, head))
+          return true;
+    // The state has still to settle.
+    for (State &other : llvm::drop_begin(*next))
+      if (!leaveBehind(other, process))
+        return false;
+    state = next->front();
+  }
+  return fail("the state at the head of the loop does not settle within " +
+                  std::to_string(kMostTurns) + " turns",
+              head.loop->site);
+}

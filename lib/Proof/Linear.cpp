@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Sums of atoms.
+
+#include "Linear.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace fp8::proof;
+
+Linear fp8::proof::operator+(const Linear &a, const Linear &b) {
+  Linear result(a.constant + b.constant);
+  auto i = a.terms.begin(), j = b.terms.begin();
+  while (i != a.terms.end() || j != b.terms.end()) {
+    if (j == b.terms.end() || (i != a.terms.end() && i->first < j->first)) {
+      result.terms.push_back(*i++);
+    } else if (i == a.terms.end() || j->first < i->first) {
+      result.terms.push_back(*j++);
+    } else {
+      if (int64_t sum = i->second + j->second)
+        result.terms.push_back({i->first, sum});
+      ++i, ++j;
+    }
+  }
+  return result;
+}
+
+Linear fp8::proof::operator*(const Linear &a, int64_t factor) {
+  if (!factor)
+    return Linear();
+  Linear result = a;
+  result.constant *= factor;
+  for (auto &[atom, coefficient] : result.terms)
+    coefficient *= factor;
+  return result;
+}
+
+Linear AtomTable::getAtom(Atom atom) {
+  auto [it, isNew] = ids.try_emplace(std::move(atom), atoms.size());
+  if (isNew) {
+    atoms.push_back(&it->first);
+    definitions.push_back(define(it->second, it->first));
+  }
+  return Linear::of(it->second);
+}
+
+Linear AtomTable::multiply(const Linear &a, const Linear &b) {
+  Linear result = b * a.constant + Linear(0);
+  for (auto [left, factor] : a.terms) {
+    result = result + Linear::of(left) * (factor * b.constant);
+    for (auto [right, other] : b.terms) {
+      Atom product{AtomKind::Product, 0, {}, {}};
+      for (AtomId id : {left, right})
+        if (atoms[id]->kind == AtomKind::Product)
+          llvm::append_range(product.factors, atoms[id]->factors);
+        else
+          product.factors.push_back(id);
+      llvm::sort(product.factors);
+      result = result + getAtom(std::move(product)) * (factor * other);
+    }
+  }
+  return result;
+}
+
+Linear AtomTable::floorDivide(const Linear &dividend, int64_t divisor) {
+  // What the divisor divides leaves the division.
+  Linear whole, rest;
+  rest.constant = dividend.constant;
+  for (auto [atom, factor] : dividend.terms)
+    if (factor % divisor == 0)
+      whole.terms.push_back({atom, factor / divisor});
+    else
+      rest.terms.push_back({atom, factor});
+  int64_t least = rest.constant % divisor;
+  least += least < 0 ? divisor : 0;
+  whole.constant = (rest.constant - least) / divisor;
+  rest.constant = least;
+  if (rest.isConstant())
+    return whole;
+  return whole + getAtom({AtomKind::FloorDivide, divisor, {}, {rest}});
+}
+
+bool AtomTable::isNonNegative(AtomId id) const {
+  const Atom &atom = *atoms[id];
+  switch (atom.kind) {
+  case AtomKind::Parameter:
+    return expressions.getParameters()[atom.number].least >= 0;
+  case AtomKind::Count:
+    return true;
+  case AtomKind::Product:
+    return llvm::all_of(atom.factors,
+                        [&](AtomId factor) { return isNonNegative(factor); });
+  case AtomKind::FloorDivide:
+  case AtomKind::Quotient:
+  case AtomKind::Remainder:
+    return llvm::all_of(atom.operands, [&](const Linear &operand) {
+      return operand.constant >= 0 &&
+             llvm::all_of(operand.terms, [&](auto term) {
+               return term.second >= 0 && isNonNegative(term.first);
+             });
+    });
+  case AtomKind::Opaque:
+    return false;
+  }
+  llvm_unreachable("all kinds are handled");
+}
+
+std::vector<Linear> AtomTable::define(AtomId id, const Atom &atom) {
+  Linear self = Linear::of(id);
+  switch (atom.kind) {
+  case AtomKind::Parameter: {
+    const Parameter &parameter = expressions.getParameters()[atom.number];
+    std::vector<Linear> bounds = {self - Linear(parameter.least)};
+    if (parameter.most)
+      bounds.push_back(Linear(*parameter.most) - self);
+    if (parameter.below)
+      bounds.push_back(getParameter(*parameter.below) - self - Linear(1));
+    return bounds;
+  }
+  case AtomKind::Count:
+    return {self};
+  case AtomKind::FloorDivide: {
+    Linear rest = atom.operands[0] - self * atom.number;
+    return {rest, Linear(atom.number - 1) - rest};
+  }
+  case AtomKind::Product:
+  case AtomKind::Quotient:
+  case AtomKind::Remainder:
+  case AtomKind::Opaque:
+    break;
+  }
+  return isNonNegative(id) ? std::vector<Linear>{self} : std::vector<Linear>();
+}
+
+Scope AtomTable::getScope(AtomId id, int64_t clusterSize) const {
+  const Atom &atom = *atoms[id];
+  Scope scope = Scope::Launch;
+  if (atom.kind == AtomKind::Parameter)
+    return expressions.getParameters()[atom.number].scope;
+  if (atom.kind == AtomKind::Opaque)
+    scope = expressions.getName(atom.number).scope;
+  for (AtomId factor : atom.factors)
+    scope = std::max(scope, getScope(factor, clusterSize));
+  for (const Linear &operand : atom.operands) {
+    // The number of a CTA, divided by the cluster's size, is the cluster's.
+    bool isOfCluster = atom.kind == AtomKind::FloorDivide &&
+                       atom.number % clusterSize == 0 &&
+                       operand.terms.size() == 1 && !operand.constant &&
+                       operand.terms[0].second == 1;
+    Scope its = getScope(operand, clusterSize);
+    if (isOfCluster && its == Scope::Cta)
+      its = Scope::Launch;
+    scope = std::max(scope, its);
+  }
+  return scope;
+}
+
+Scope AtomTable::getScope(const Linear &sum, int64_t clusterSize) const {
+  Scope scope = Scope::Launch;
+  for (auto [atom, factor] : sum.terms)
+    scope = std::max(scope, getScope(atom, clusterSize));
+  return scope;
+}
+
+bool AtomTable::isOfParameters(const Linear &sum) const {
+  return llvm::all_of(sum.terms, [&](auto term) {
+    const Atom &atom = *atoms[term.first];
+    return atom.kind != AtomKind::Opaque &&
+           llvm::all_of(atom.factors,
+                        [&](AtomId factor) {
+                          return isOfParameters(Linear::of(factor));
+                        }) &&
+           llvm::all_of(atom.operands, [&](const Linear &operand) {
+             return isOfParameters(operand);
+           });
+  });
+}
+
+std::string AtomTable::print(const Linear &sum) const {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  auto printAtom = [&](const Atom &atom) {
+    auto list = [&](llvm::StringRef name) {
+      stream << name << '(';
+      llvm::interleaveComma(atom.operands, stream, [&](const Linear &operand) {
+        stream << print(operand);
+      });
+      if (atom.kind == AtomKind::FloorDivide)
+        stream << ", " << atom.number;
+      stream << ')';
+    };
+    switch (atom.kind) {
+    case AtomKind::Parameter:
+      stream << expressions.getParameters()[atom.number].name;
+      break;
+    case AtomKind::Count:
+      stream << 'n' << atom.number;
+      break;
+    case AtomKind::Product:
+      llvm::interleave(
+          atom.factors, stream,
+          [&](AtomId factor) { stream << print(Linear::of(factor)); }, " * ");
+      break;
+    case AtomKind::FloorDivide:
+      list("floordiv");
+      break;
+    case AtomKind::Quotient:
+      list("floordiv");
+      break;
+    case AtomKind::Remainder:
+      list("mod");
+      break;
+    case AtomKind::Opaque:
+      list(expressions.getName(atom.number).text);
+      break;
+    }
+  };
+  bool isFirst = true;
+  for (auto [id, factor] : sum.terms) {
+    stream << (factor < 0 ? (isFirst ? "-" : " - ") : (isFirst ? "" : " + "));
+    if (std::abs(factor) != 1)
+      stream << std::abs(factor) << ' ';
+    printAtom(*atoms[id]);
+    isFirst = false;
+  }
+  if (isFirst)
+    stream << sum.constant;
+  else if (sum.constant)
+    stream << (sum.constant < 0 ? " - " : " + ") << std::abs(sum.constant);
+  return text;
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Values of a symbolic run: sums of atoms, and what is known about them.
+
+#ifndef FP8_LIB_PROOF_LINEAR_H
+#define FP8_LIB_PROOF_LINEAR_H
+
+#include "fp8/Proof/Expression.h"
+
+#include "llvm/ADT/StringRef.h"
+
+#include <memory>
+#include <optional>
+
+namespace fp8::proof {
+
+using AtomId = uint32_t;
+
+/// A sum of atoms with whole coefficients, and a constant.
+struct Linear {
+  int64_t constant = 0;
+  /// By atom; no coefficient is 0.
+  llvm::SmallVector<std::pair<AtomId, int64_t>, 3> terms;
+
+  Linear(int64_t constant = 0) : constant(constant) {}
+  static Linear of(AtomId atom) {
+    Linear result;
+    result.terms.push_back({atom, 1});
+    return result;
+  }
+  bool isConstant() const { return terms.empty(); }
+  bool operator==(const Linear &other) const {
+    return constant == other.constant && terms == other.terms;
+  }
+  bool operator<(const Linear &other) const {
+    return std::tie(terms, constant) < std::tie(other.terms, other.constant);
+  }
+};
+
+Linear operator+(const Linear &a, const Linear &b);
+Linear operator*(const Linear &a, int64_t factor);
+inline Linear operator-(const Linear &a, const Linear &b) { return a + b * -1; }
+
+enum class AtomKind : uint8_t {
+  Parameter,   ///< `number`
+  Count,       ///< how often a loop has run: the `number`-th such value, >= 0
+  Product,     ///< of `factors`
+  FloorDivide, ///< of operand 0 by `number`, which is positive
+  Quotient,    ///< of two operands, as floor division has it
+  Remainder,   ///< of two operands
+  Opaque,      ///< `number` is that of its name
+};
+
+/// A value that sums are made of.
+struct Atom {
+  AtomKind kind;
+  int64_t number = 0;
+  llvm::SmallVector<AtomId, 2> factors;
+  std::vector<Linear> operands;
+
+  bool operator<(const Atom &other) const {
+    return std::tie(kind, number, factors, operands) <
+           std::tie(other.kind, other.number, other.factors, other.operands);
+  }
+};
+
+/// The atoms of a proof.
+class AtomTable {
+public:
+  explicit AtomTable(const ExprTable &expressions) : expressions(expressions) {}
+
+  Linear getParameter(int64_t number) {
+    return getAtom({AtomKind::Parameter, number, {}, {}});
+  }
+  Linear getCount() { return getAtom({AtomKind::Count, numCounts++, {}, {}}); }
+  Linear multiply(const Linear &a, const Linear &b);
+  /// `divisor` is positive.
+  Linear floorDivide(const Linear &dividend, int64_t divisor);
+  Linear getAtom(Atom atom);
+
+  const Atom &operator[](AtomId id) const { return *atoms[id]; }
+  /// Sums that are at least 0 by what the atom is.
+  llvm::ArrayRef<Linear> getDefinition(AtomId id) const {
+    return definitions[id];
+  }
+  bool isNonNegative(AtomId id) const;
+  /// Who may see different values of the sum. `clusterSize` CTAs, whose numbers
+  /// follow one another, are a cluster.
+  Scope getScope(const Linear &sum, int64_t clusterSize) const;
+  /// True if the parameters alone say what the sum is.
+  bool isOfParameters(const Linear &sum) const;
+  std::string print(const Linear &sum) const;
+  /// Counts a question about so many facts. False if there were too many.
+  bool ask(uint64_t facts) {
+    effort += facts * facts;
+    return !isTired();
+  }
+  bool isTired() const { return effort > kMostEffort; }
+  const ExprTable &getExpressions() const { return expressions; }
+
+private:
+  std::vector<Linear> define(AtomId id, const Atom &atom);
+  Scope getScope(AtomId id, int64_t clusterSize) const;
+
+  const ExprTable &expressions;
+  std::map<Atom, AtomId> ids;
+  std::vector<const Atom *> atoms;
+  std::vector<std::vector<Linear>> definitions;
+  int64_t numCounts = 0;
+  /// A question takes about a microsecond for each pair of facts.
+  static constexpr uint64_t kMostEffort = 3'000'000;
+  uint64_t effort = 0;
+};
+
+/// What is known on a path: sums that are at least 0.
+class Facts {
+public:
+  explicit Facts(AtomTable &atoms) : atoms(&atoms) {}
+
+  /// Adds that the sum is at least 0.
+  void add(const Linear &sum);
+  /// True if the sum is at least 0 whenever all facts hold. May be false
+  /// although it is.
+  bool implies(const Linear &sum) const;
+  bool isKnownZero(const Linear &sum) const {
+    return implies(sum) && implies(sum * -1);
+  }
+  llvm::ArrayRef<Linear> get() const { return known; }
+
+private:
+  bool isRefuted(const Linear &sum) const;
+
+  AtomTable *atoms;
+  std::vector<Linear> known;
+  mutable std::map<Linear, bool> answers;
+};
+
+} // namespace fp8::proof
+
+#endif // FP8_LIB_PROOF_LINEAR_H

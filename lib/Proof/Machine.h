@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Runs the processes of a skeleton, with symbolic values.
+
+#ifndef FP8_LIB_PROOF_MACHINE_H
+#define FP8_LIB_PROOF_MACHINE_H
+
+#include "Linear.h"
+#include "fp8/Proof/Skeleton.h"
+
+#include <set>
+
+namespace fp8::proof {
+
+/// A block in execution, and the statement that is next, or in execution.
+struct Frame {
+  const Block *block;
+  unsigned next = 0;
+  /// Of a loop: that its guard is to be decided.
+  bool atGuard = false;
+  /// Of a loop: that no turn has begun.
+  bool isFresh = false;
+
+  const Statement &get() const { return (*block)[next]; }
+  bool isDone() const { return next == block->size(); }
+  bool operator==(const Frame &other) const {
+    return block == other.block && next == other.next &&
+           atGuard == other.atGuard;
+  }
+};
+
+struct ProcessState {
+  llvm::SmallVector<Frame, 6> stack;
+  std::vector<std::optional<Linear>> values;
+
+  bool isFinished() const { return stack.empty(); }
+};
+
+/// How many slots an end has waited for, and how many it has signalled.
+struct EndState {
+  int64_t waits = 0, signals = 0;
+};
+
+struct State {
+  std::vector<ProcessState> processes;
+  std::vector<EndState> ends;
+  /// Answers of work queues, by channel and slot.
+  std::map<std::pair<unsigned, int64_t>, bool> answers;
+  Facts facts;
+  /// How often a branch of a process was decided in this turn.
+  std::map<std::pair<unsigned, const Statement *>, unsigned> decisions;
+  /// How often a process has entered a loop.
+  std::map<std::pair<unsigned, const Statement *>, unsigned> entries;
+  /// Loops that are left behind even if it is known that they go on.
+  std::set<std::pair<unsigned, const Statement *>> runaways;
+};
+
+/// What an expression is worth, or the sum whose sign decides that first.
+struct Value {
+  std::optional<Linear> sum;
+  Linear pivot;
+};
+
+/// A truth value, or the sum that decides it: true if it is at least 0.
+struct Truth {
+  std::optional<bool> known;
+  Linear pivot;
+};
+
+enum class StepKind : uint8_t { Moved, Finished, Blocked, Undecided, Failed };
+
+struct Step {
+  StepKind kind;
+  /// Undecided: the sum whose sign decides; not of an Answer.
+  Linear pivot;
+};
+
+/// Executes statements. Values of parameters may be given.
+class Machine {
+public:
+  Machine(const Skeleton &skeleton, AtomTable &atoms, int64_t clusterSize)
+      : skeleton(skeleton), atoms(atoms), clusterSize(clusterSize) {}
+
+  State getInitial() const;
+  /// Executes what a process can; all of it.
+  Step step(State &state, unsigned process);
+  /// Runs every process until each is finished, blocked, undecided or held
+  /// back. False if one fails: `failure` says why.
+  bool run(
+      State &state, llvm::function_ref<bool(unsigned)> isHeldBack =
+                        [](unsigned) { return false; });
+  /// The sum that is at least 0 as long as a loop goes on, at whose guard the
+  /// process stands. None if it is known that it goes on, or that it does not.
+  std::optional<Linear> getGuard(const State &state, unsigned process);
+  /// The end that a Wait, Signal, Drain or Answer is about.
+  unsigned getEnd(const State &state, unsigned process,
+                  const Statement &statement);
+  /// Gives the answer that the process is about to read.
+  void answer(State &state, unsigned process, bool more);
+  bool isFree(const State &state, unsigned end, int64_t slot) const;
+
+  std::map<int64_t, int64_t> parameters; ///< given values
+  std::string failure;
+  /// Whether what failed goes wrong on a GPU, too.
+  bool isWrong = false;
+  unsigned failureSite = 0;
+  uint64_t steps = 0, limit = 500'000;
+
+private:
+  Value evaluate(const State &state, unsigned process, ExprId id);
+  Truth decide(const State &state, unsigned process, ExprId id);
+  Truth decideSign(const State &state, const Linear &sum);
+  Step branch(State &state, unsigned process, Frame &frame,
+              const Statement &statement);
+  Step loop(State &state, unsigned process, Frame &frame,
+            const Statement &statement);
+  Step repeat(State &state, unsigned process, Frame &frame,
+              const Statement &statement);
+  Step assign(State &state, unsigned process, Frame &frame,
+              const Statement &statement);
+  Step fail(const Statement &statement, llvm::StringRef reason,
+            bool goesWrong = false);
+  Step undecided(const Statement &statement, const Linear &pivot);
+  /// Goes on behind a block that is done.
+  void leave(State &state, unsigned process);
+
+  const Skeleton &skeleton;
+  AtomTable &atoms;
+  int64_t clusterSize;
+};
+
+} // namespace fp8::proof
+
+#endif // FP8_LIB_PROOF_MACHINE_H

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The proof, or the search for a launch that goes wrong.
+
+#include "fp8/Proof/Prover.h"
+
+#include "Refuter.h"
+#include "SymbolicRun.h"
+
+using namespace fp8::proof;
+
+Outcome fp8::proof::prove(const Skeleton &skeleton, int64_t clusterSize) {
+  SymbolicRun run(skeleton, clusterSize);
+  Outcome outcome = run.prove();
+  if (outcome.verdict != Verdict::Unknown)
+    return outcome;
+  Refuter refuter(skeleton, clusterSize);
+  refuter.refute(outcome);
+  if (outcome.verdict == Verdict::Unknown && run.getStuck())
+    refuter.describe(run.getMachine(), *run.getStuck(), outcome);
+  return outcome;
+}

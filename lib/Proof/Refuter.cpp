@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The search for the smallest launch that goes wrong.
+
+#include "Refuter.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+
+#include <functional>
+#include <set>
+
+using namespace fp8::proof;
+
+//===----------------------------------------------------------------------===//
+// What to try
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Collects the parameters of expressions, and by what they are divided.
+struct Collector {
+  const ExprTable &expressions;
+  std::map<int64_t, std::set<int64_t>> divisors;
+  std::set<std::pair<ExprId, int64_t>> seen;
+
+  void add(ExprId id, int64_t divisor) {
+    if (!seen.insert({id, divisor}).second)
+      return;
+    const Expr &expr = expressions[id];
+    if (expr.kind == ExprKind::Parameter)
+      divisors[expr.value].insert(divisor);
+    if ((expr.kind == ExprKind::FloorDivide ||
+         expr.kind == ExprKind::Remainder) &&
+        expressions[expr.operands[1]].kind == ExprKind::Constant)
+      divisor *= std::max<int64_t>(1, expressions[expr.operands[1]].value);
+    for (ExprId operand : expr.operands)
+      add(operand, divisor);
+  }
+
+  void add(const Block &block) {
+    for (const Statement &statement : block) {
+      for (ExprId id : {statement.condition, statement.lower, statement.upper,
+                        statement.step})
+        add(id, 1);
+      for (auto [variable, id] : statement.assigned)
+        add(id, 1);
+      add(statement.first);
+      add(statement.second);
+    }
+  }
+};
+
+} // namespace
+
+std::vector<std::pair<int64_t, std::vector<int64_t>>>
+Refuter::getCandidates() const {
+  Collector collector{skeleton.expressions, {}, {}};
+  for (const Process &process : skeleton.processes)
+    collector.add(process.body);
+  std::vector<std::pair<int64_t, std::vector<int64_t>>> candidates;
+  // What bounds one that matters, matters.
+  auto divisorsOf = collector.divisors;
+  for (auto &[number, divisors] : divisorsOf)
+    if (auto bound = skeleton.expressions.getParameters()[number].below)
+      collector.divisors[*bound].insert(1);
+  for (auto &[number, divisors] : collector.divisors) {
+    const Parameter &parameter = skeleton.expressions.getParameters()[number];
+    std::set<int64_t> values;
+    for (int64_t divisor : divisors)
+      for (int64_t value : {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16, 17})
+        for (int64_t rest : {int64_t(0), int64_t(1), divisor - 1})
+          if (int64_t tried = value * divisor + rest;
+              tried >= parameter.least && (rest == 0 || divisor > 1))
+            values.insert(tried);
+    if (parameter.scope == Scope::Cta && !parameter.most)
+      values = {0, clusterSize, 2 * clusterSize, 3 * clusterSize};
+    candidates.push_back({number, {values.begin(), values.end()}});
+  }
+  return candidates;
+}
+
+//===----------------------------------------------------------------------===//
+// Runs
+//===----------------------------------------------------------------------===//
+
+std::string Refuter::describe(Machine &machine, const State &state,
+                              unsigned process) {
+  const Statement &statement = state.processes[process].stack.back().get();
+  if (statement.kind > Statement::Kind::Drain)
+    return "stands here";
+  unsigned number = machine.getEnd(state, process, statement);
+  const End &end = skeleton.ends[number];
+  const Channel &channel = skeleton.channels[end.channel];
+  const EndState &its = state.ends[number];
+  bool drains = statement.kind == Statement::Kind::Drain;
+  int64_t slot = drains ? its.signals - 1 : its.waits,
+          needed = end.isProducer && !drains ? slot - channel.slots : slot;
+  std::vector<std::string> others;
+  for (unsigned other : end.isProducer ? channel.consumers : channel.producers)
+    if (state.ends[other].signals <= needed)
+      others.push_back(skeleton.ends[other].name);
+  std::string text = (drains           ? "waits until "
+                      : end.isProducer ? "needs "
+                                       : "waits for ");
+  text += "slot " + std::to_string(needed % channel.slots) + " of " +
+          channel.name + ", lap " + std::to_string(needed / channel.slots);
+  text += drains           ? " has come back from "
+          : end.isProducer ? " empty, but has nothing back from "
+                           : ", which is not filled by ";
+  return text + llvm::join(others, ", ");
+}
+
+void Refuter::describe(Machine &machine, const State &state, Outcome &outcome) {
+  outcome.stops.clear();
+  for (unsigned process = 0; process < state.processes.size(); ++process)
+    if (!state.processes[process].isFinished())
+      outcome.stops.push_back({process,
+                               state.processes[process].stack.back().get().site,
+                               describe(machine, state, process)});
+}
+
+bool Refuter::explore(Machine &machine, AtomTable &atoms, State state,
+                      std::vector<std::string> &data, Outcome &outcome) {
+  if (!machine.run(state))
+    return false;
+  for (unsigned process = 0; process < state.processes.size(); ++process) {
+    Step step = machine.step(state, process);
+    if (step.kind != StepKind::Undecided)
+      continue;
+    const Statement &statement = state.processes[process].stack.back().get();
+    bool isAnswer = statement.kind == Statement::Kind::Answer;
+    // Few answers lead to a small launch.
+    if (data.size() > 6)
+      return false;
+    for (bool truth : {false, true}) {
+      State next = state;
+      if (isAnswer)
+        machine.answer(next, process, truth);
+      else
+        next.facts.add(truth ? step.pivot : Linear(-1) - step.pivot);
+      data.push_back(
+          isAnswer ? std::string("the queue answers ") +
+                         (truth ? "with work" : "that there is none")
+                   : atoms.print(truth ? step.pivot : Linear(-1) - step.pivot) +
+                         " >= 0");
+      if (explore(machine, atoms, std::move(next), data, outcome))
+        return true;
+      data.pop_back();
+    }
+    return false;
+  }
+  bool isStuck = llvm::any_of(state.processes, [](const ProcessState &process) {
+    return !process.isFinished();
+  });
+  if (isStuck) {
+    outcome.reason = "roles wait for one another";
+    describe(machine, state, outcome);
+  } else {
+    for (const Channel &channel : skeleton.channels)
+      for (unsigned producer : channel.producers)
+        for (unsigned consumer : channel.consumers)
+          if (int64_t filled = state.ends[producer].signals,
+              emptied = state.ends[consumer].signals;
+              filled != emptied && channel.holdsData) {
+            outcome.reason = skeleton.ends[producer].name + " fills " +
+                             std::to_string(filled) + " slots of " +
+                             channel.name + ", of which " +
+                             skeleton.ends[consumer].name + " empties " +
+                             std::to_string(emptied);
+            outcome.site = channel.site;
+            isStuck = true;
+          }
+  }
+  if (isStuck)
+    outcome.data = data;
+  return isStuck;
+}
+
+bool Refuter::run(const std::map<int64_t, int64_t> &arguments,
+                  Outcome &outcome) {
+  for (auto [number, value] : arguments) {
+    auto bound = skeleton.expressions.getParameters()[number].below;
+    auto it = bound ? arguments.find(*bound) : arguments.end();
+    if (it != arguments.end() && value >= it->second)
+      return false;
+  }
+  AtomTable atoms(skeleton.expressions);
+  Machine machine(skeleton, atoms, clusterSize);
+  machine.parameters = arguments;
+  machine.limit = 20'000;
+  std::vector<std::string> data;
+  bool goesWrong = explore(machine, atoms, machine.getInitial(), data, outcome);
+  steps += machine.steps;
+  if (!goesWrong)
+    return false;
+  outcome.verdict = Verdict::Refuted;
+  for (auto [number, value] : arguments)
+    outcome.arguments.push_back(
+        {skeleton.expressions.getParameters()[number].name, value});
+  return true;
+}
+
+void Refuter::refute(Outcome &outcome) {
+  auto candidates = getCandidates();
+  // By the sum of the places in the lists of values: small launches first.
+  constexpr size_t kMostRuns = 4000, kMostSteps = 1'000'000;
+  size_t runs = 0;
+  std::vector<size_t> places(candidates.size());
+  std::map<int64_t, int64_t> arguments;
+  std::function<bool(size_t, size_t)> tryAll = [&](size_t number, size_t left) {
+    if (number == candidates.size())
+      return left == 0 && (++runs, run(arguments, outcome));
+    auto &[parameter, values] = candidates[number];
+    for (size_t place = 0; place <= left && place < values.size(); ++place) {
+      if (runs > kMostRuns || steps > kMostSteps)
+        return false;
+      arguments[parameter] = values[place];
+      if (tryAll(number + 1, left - place))
+        return true;
+    }
+    return false;
+  };
+  size_t most = 0;
+  for (auto &[parameter, values] : candidates)
+    most += values.size();
+  for (size_t sum = 0; sum <= most && runs <= kMostRuns && steps <= kMostSteps;
+       ++sum)
+    if (tryAll(0, sum))
+      return;
+}

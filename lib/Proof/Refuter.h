@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Looks for the smallest launch that goes wrong.
+
+#ifndef FP8_LIB_PROOF_REFUTER_H
+#define FP8_LIB_PROOF_REFUTER_H
+
+#include "Machine.h"
+#include "fp8/Proof/Prover.h"
+
+namespace fp8::proof {
+
+/// Runs a skeleton with given arguments, which decides what the proof could
+/// not.
+class Refuter {
+public:
+  Refuter(const Skeleton &skeleton, int64_t clusterSize)
+      : skeleton(skeleton), clusterSize(clusterSize) {}
+
+  /// Makes the outcome a refutation if it finds a launch that goes wrong.
+  void refute(Outcome &outcome);
+  /// Says where the processes stand that have not ended.
+  void describe(Machine &machine, const State &state, Outcome &outcome);
+
+private:
+  /// Runs a launch, for all data. True if it goes wrong, with the stops.
+  bool run(const std::map<int64_t, int64_t> &arguments, Outcome &outcome);
+  bool explore(Machine &machine, AtomTable &atoms, State state,
+               std::vector<std::string> &data, Outcome &outcome);
+  std::string describe(Machine &machine, const State &state, unsigned process);
+  /// The parameters that decide something, and the values to try for each.
+  std::vector<std::pair<int64_t, std::vector<int64_t>>> getCandidates() const;
+
+  uint64_t steps = 0;
+  const Skeleton &skeleton;
+  int64_t clusterSize;
+};
+
+} // namespace fp8::proof
+
+#endif // FP8_LIB_PROOF_REFUTER_H

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The statements of a role, in the CTAs of one class.
+
+#ifndef FP8_LIB_PROOF_ROLEWALKER_H
+#define FP8_LIB_PROOF_ROLEWALKER_H
+
+#include "Expressions.h"
+#include "fp8/Analysis/HandleFlow.h"
+#include "fp8/Proof/Extract.h"
+
+#include "llvm/ADT/DenseSet.h"
+
+namespace mlir::fp8 {
+
+/// CTAs that run the same bodies of `fp8.leading_cta`.
+struct CtaClass {
+  bool leadsPair = true, leadsCluster = true;
+
+  bool runs(LeadingCtaOp op) const {
+    return op.getGrouping() == CtaGrouping::Pair ? leadsPair : leadsCluster;
+  }
+};
+
+/// The ends of an output pipeline's allocation and of its deallocation follow
+/// those of the ring.
+inline constexpr unsigned kAllocation = 1, kDeallocation = 2;
+
+class RoleWalker {
+public:
+  RoleWalker(KernelSkeleton &kernel, const KernelPlan &plan,
+             const HandleFlow &flow, CtaClass cta, RoleOp role)
+      : kernel(kernel), plan(plan), flow(flow), cta(cta),
+        table(kernel.skeleton.expressions),
+        expressions(table, plan.getWarps(role), kernel.clusterSize) {}
+
+  /// `ends` are the expressions of the role's operands.
+  ::fp8::proof::Process walk(RoleOp role, ArrayRef<::fp8::proof::ExprId> ends);
+
+private:
+  using Block = ::fp8::proof::Block;
+  using Statement = ::fp8::proof::Statement;
+  using ExprId = ::fp8::proof::ExprId;
+
+  /// Finds the ops that hold steps, and the values that decide about them.
+  void findActive(RoleOp role);
+  void findNeeded(RoleOp role);
+  /// The role's operand that a handle always is; null if it may be one of
+  /// several.
+  Value getRoot(Value handle);
+  void need(Value value, SmallVectorImpl<Value> &worklist);
+  void needOf(Operation *op, SmallVectorImpl<Value> &worklist);
+  bool isActive(Operation *op) const { return active.contains(op); }
+
+  void walk(mlir::Block &block, Block &out);
+  void walk(Operation *op, Block &out);
+  void walkFor(Operation *op, Block &out);
+  void walkIf(Operation *op, Block &out);
+  void walkWhile(Operation *op, Block &out);
+  void walkSwitch(Operation *op, Block &out);
+  /// A region that runs once, where it stands.
+  void walkOnce(Operation *op, Region &body, ValueRange operands, Block &out);
+  void addStep(Statement::Kind kind, Operation *op, Value handle, Block &out,
+               unsigned offset = 0);
+  /// Gives variables the values, all at once; leaves out what nobody needs.
+  void assign(Operation *op, ValueRange variables, ValueRange values,
+              Block &out);
+  void makeVariables(ValueRange values);
+  /// The values are the others.
+  void alias(ValueRange values, ValueRange others);
+  unsigned getVariable(Value value);
+  unsigned getSite(Operation *op);
+  void obstruct(Operation *op, const Twine &reason);
+
+  /// True if the copies of the stage hand its slot over: the barrier expects
+  /// their bytes from the acquire on.
+  bool isHandedOverByCopies(Value stage) const;
+  /// The stage that the op hands over, null if there is none.
+  Value getHandedOver(Operation *op) const;
+  bool isStep(Operation *op) const;
+
+  KernelSkeleton &kernel;
+  const KernelPlan &plan;
+  const HandleFlow &flow;
+  CtaClass cta;
+  ::fp8::proof::ExprTable &table;
+  ProcessExpressions expressions;
+  llvm::DenseSet<Operation *> active;
+  llvm::DenseSet<Value> needed;
+  llvm::DenseMap<Value, Value> roots;
+};
+
+} // namespace mlir::fp8
+
+#endif // FP8_LIB_PROOF_ROLEWALKER_H

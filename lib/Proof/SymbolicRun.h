@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// One run with symbolic arguments, with loops left behind by induction.
+
+#ifndef FP8_LIB_PROOF_SYMBOLICRUN_H
+#define FP8_LIB_PROOF_SYMBOLICRUN_H
+
+#include "Lifetimes.h"
+#include "Machine.h"
+#include "fp8/Proof/Prover.h"
+
+namespace fp8::proof {
+
+/// The guard of a loop.
+struct Head {
+  unsigned process = ~0u;
+  size_t depth = 0; ///< of the process's stack
+  const Statement *loop = nullptr;
+  unsigned entry = 0; ///< how often the process had entered the loop
+  unsigned loops = 0; ///< around the guard, this one included
+
+  /// That at which the process stands.
+  static Head of(const State &state, unsigned process);
+  /// True if the process has not left the loop since.
+  bool isAround(const State &state) const;
+};
+
+/// A loop whose turns are being explored.
+struct Context {
+  Head head;
+  std::vector<State> arrived; ///< at its guard
+  std::vector<State> seen;    ///< states in which a branch was decided
+};
+
+/// The loops around what the process does next.
+unsigned getLoopDepth(const ProcessState &process);
+/// True for the statements that repeat blocks.
+bool isLoop(const Statement &statement);
+
+class SymbolicRun {
+public:
+  SymbolicRun(const Skeleton &skeleton, int64_t clusterSize)
+      : skeleton(skeleton), atoms(skeleton.expressions),
+        machine(skeleton, atoms, clusterSize), lifetimes(skeleton) {}
+
+  /// Makes the run. The verdict is proved or unknown, or refuted if the roles
+  /// part ways for all launches.
+  Outcome prove();
+  /// A state in which processes wait forever, if that is why the proof failed.
+  const std::optional<State> &getStuck() const { return stuck; }
+  Machine &getMachine() { return machine; }
+
+private:
+  using States = std::vector<State>;
+  using Shift = std::vector<std::vector<Linear>>;
+
+  /// Runs on all ways from the state to where every process is finished, or to
+  /// the guard of a loop that is being explored, where they are collected.
+  /// False when the proof has failed.
+  bool explore(State state);
+  /// A process whose branch is to be decided next; none if all are blocked or
+  /// finished.
+  std::optional<std::pair<unsigned, Linear>> choose(State &state);
+  /// The context of the loop at whose guard the process stands.
+  Context *getContext(const State &state, unsigned process);
+  /// True if the process has come back to such a guard, and may go on: the
+  /// others come first.
+  bool isHeldBack(const State &state, unsigned process);
+  /// True if the process has come to a loop whose turns are to be explored,
+  /// even if it is known that there is one. Loops that go round in a turn of
+  /// one that is as deep just run.
+  bool isEntered(const State &state, unsigned process);
+  /// Decides a guard at which a process stands, and all turns of its loop.
+  bool leaveBehind(State state, unsigned process);
+  /// Goes on behind a loop that ends in this state, if it may.
+  bool leave(const State &state, const Head &head);
+  /// The states that come back to the head from a turn, which takes place.
+  std::optional<States> turn(State state, const Head &head);
+  /// Leaves the loop behind if each turn, or each so many of them, moves the
+  /// state by the same amount: from that of the past to the next one. A turn
+  /// may also lead to states from which the loop is left behind in another way.
+  bool induct(const States &past, const State &next, unsigned period,
+              const Head &head);
+  std::optional<States> turns(const State &state, const Head &head,
+                              unsigned number, States *between);
+  /// What may hold in every turn, as a sum that is at least 0 in the state, and
+  /// by how much it changes in each turn: facts that two turns in a row have
+  /// learnt, and that differ by a constant.
+  static std::vector<std::pair<Linear, Linear>>
+  guessInvariants(const State *previous, const State &state, const State &next);
+  /// True if it is known that the loop goes on.
+  bool goesOn(const State &state, const Head &head);
+  /// The state behind the last turn, of at least one.
+  State afterLast(const State &state, const State &any, const Head &head,
+                  const Linear &guard, const Linear &turns, const Shift &shift);
+  bool wasSeen(const State &state);
+  bool fork(const State &state, unsigned process, const Linear &pivot);
+  bool checkEnd(State &state);
+  bool fail(std::string reason, unsigned site);
+
+  /// By how much each live value has moved; none if the states differ
+  /// otherwise.
+  std::optional<Shift> getShift(const State &from, const State &to);
+  /// Moves all values by so many times the shift; forgets those that are dead.
+  void move(State &state, const Shift &shift, const Linear &turns);
+  bool isSame(const State &a, const State &b);
+  /// True if what was shown of the one state holds of the other, too: it is the
+  /// same, and as much is known of it.
+  bool covers(const State &before, const State &state);
+
+  /// Marks the innermost loop around a branch that was decided again and again:
+  /// what was learnt decides its guard, so that it would never stop.
+  void noteDecision(State &state, unsigned process);
+
+  static constexpr unsigned kMostTurns = 16, kMostDecisions = 3,
+                            kLongestPeriod = 8, kMostTurnsInAll = 1000,
+                            kMostDepth = 48;
+
+  const Skeleton &skeleton;
+  AtomTable atoms;
+  Machine machine;
+  Lifetimes lifetimes;
+  Outcome outcome;
+  /// A state in which processes wait forever, if that is why the proof failed.
+  std::optional<State> stuck;
+  /// Whether to keep a failure for itself: a trial may fail.
+  unsigned trials = 0;
+  unsigned numTurns = 0, depth = 0;
+  /// From the outermost loop to the innermost; the first is no loop.
+  std::vector<Context> contexts;
+};
+
+} // namespace fp8::proof
+
+#endif // FP8_LIB_PROOF_SYMBOLICRUN_H
