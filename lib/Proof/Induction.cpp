@@ -4,7 +4,10 @@
 #include "SymbolicRun.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/DebugLog.h"
 #include "llvm/Support/SaveAndRestore.h"
+
+#define DEBUG_TYPE "fp8-prove"
 
 using namespace fp8::proof;
 
@@ -127,6 +130,8 @@ bool SymbolicRun::induct(const States &past, const State &next, unsigned period,
                                         number, *shift));
   }();
   --trials;
+  LDBG() << std::string(depth, ' ') << "the induction over " << period
+         << " turns " << (holds ? "holds" : "fails");
   if (!holds)
     for (auto [context, size] : llvm::zip(contexts, sizes)) {
       context.arrived.resize(size.first, state);
@@ -183,9 +188,16 @@ bool SymbolicRun::leaveBehind(State state, unsigned process) {
     std::optional<Linear> guard = machine.getGuard(state, process);
     if (!guard)
       break;
+    if (!state.facts.implies(*guard) &&
+        machine.undecided(*head.loop, *guard).kind == StepKind::Failed)
+      return fail(machine.failure, machine.failureSite);
     std::optional<States> next = turn(state, head);
     if (!next || !leave(state, head))
       return false;
+    LDBG() << std::string(depth, ' ') << "turn " << count << " of a loop of "
+           << skeleton.processes[process].name << " with guard "
+           << atoms.print(*guard) << " comes back in " << next->size()
+           << " ways";
     if (next->empty())
       return true;
     past.push_back(state);

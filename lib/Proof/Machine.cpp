@@ -266,6 +266,8 @@ Step Machine::loop(State &state, unsigned process, Frame &frame,
     }
     frame.atGuard = frame.isFresh = true;
     ++state.entries[{process, &statement}];
+    // Whoever explores its turns may hold the process back here.
+    return {StepKind::Moved, {}};
   }
   Linear distance =
       *values[statement.bound] - *values[statement.variable] - Linear(1);

@@ -91,6 +91,10 @@ public:
   /// The sum that is at least 0 as long as a loop goes on, at whose guard the
   /// process stands. None if it is known that it goes on, or that it does not.
   std::optional<Linear> getGuard(const State &state, unsigned process);
+  /// What it means that the sum decides the statement, and that its sign is not
+  /// known: undecided, or a failure if the sum may differ among those who
+  /// should take the statement alike.
+  Step undecided(const Statement &statement, const Linear &pivot);
   /// The end that a Wait, Signal, Drain or Answer is about.
   unsigned getEnd(const State &state, unsigned process,
                   const Statement &statement);
@@ -119,7 +123,6 @@ private:
               const Statement &statement);
   Step fail(const Statement &statement, llvm::StringRef reason,
             bool goesWrong = false);
-  Step undecided(const Statement &statement, const Linear &pivot);
   /// Goes on behind a block that is done.
   void leave(State &state, unsigned process);
 
