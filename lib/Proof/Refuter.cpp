@@ -99,15 +99,16 @@ std::string Refuter::describe(Machine &machine, const State &state,
   for (unsigned other : end.isProducer ? channel.consumers : channel.producers)
     if (state.ends[other].signals <= needed)
       others.push_back(skeleton.ends[other].name);
-  std::string text = (drains           ? "waits until "
-                      : end.isProducer ? "needs "
-                                       : "waits for ");
-  text += "slot " + std::to_string(needed % channel.slots) + " of " +
-          channel.name + ", lap " + std::to_string(needed / channel.slots);
-  text += drains           ? " has come back from "
-          : end.isProducer ? " empty, but has nothing back from "
-                           : ", which is not filled by ";
-  return text + llvm::join(others, ", ");
+  std::string what = "slot " + std::to_string(needed % channel.slots) + " of " +
+                     channel.name,
+              lap = " in lap " + std::to_string(needed / channel.slots),
+              who = llvm::join(others, ", ");
+  if (drains)
+    return "waits until " + who + " has handed back " + what + lap;
+  if (end.isProducer)
+    return "needs " + what + " again, which " + who + " has not handed back" +
+           lap;
+  return "waits for " + what + ", which " + who + " has not filled" + lap;
 }
 
 void Refuter::describe(Machine &machine, const State &state, Outcome &outcome) {

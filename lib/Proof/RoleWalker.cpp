@@ -339,21 +339,28 @@ void RoleWalker::walkOnce(Operation *op, Region &body, ValueRange operands,
   alias(op->getResults(), body.front().getTerminator()->getOperands());
 }
 
-void RoleWalker::walk(Operation *op, KBlock &out) {
+/// Tensor memory is handed over twice: when it is allocated, and when it is no
+/// longer read.
+bool RoleWalker::walkTensorMemoryStep(Operation *op, KBlock &out) {
+  auto add = [&](Kind kind, unsigned offset) {
+    addStep(kind, op, op->getOperand(0), out, offset);
+    return true;
+  };
+  return llvm::TypeSwitch<Operation *, bool>(op)
+      .Case<CreateMmaWarpOp>(
+          [&](auto) { return add(Kind::Signal, kAllocation); })
+      .Case<WaitTmemOp>([&](auto) { return add(Kind::Wait, kAllocation); })
+      .Case<ReleaseEpilogueWarpOp>(
+          [&](auto) { return add(Kind::Signal, kDeallocation); })
+      .Case<ReleaseMmaWarpOp>(
+          [&](auto) { return add(Kind::Wait, kDeallocation); })
+      .Default(false);
+}
+
+void RoleWalker::walkStep(Operation *op, KBlock &out) {
+  if (walkTensorMemoryStep(op, out))
+    return;
   llvm::TypeSwitch<Operation *>(op)
-      .Case<scf::ForOp>([&](auto) { walkFor(op, out); })
-      .Case<scf::IfOp>([&](auto) { walkIf(op, out); })
-      .Case<scf::WhileOp>([&](auto) { walkWhile(op, out); })
-      .Case<scf::IndexSwitchOp>([&](auto) { walkSwitch(op, out); })
-      .Case([&](scf::ExecuteRegionOp region) {
-        walkOnce(op, region.getRegion(), {}, out);
-      })
-      .Case([&](LeadingCtaOp leading) {
-        if (cta.runs(leading))
-          walkOnce(op, leading.getBody(), leading.getInits(), out);
-        else
-          alias(op->getResults(), leading.getInits());
-      })
       .Case([&](AcquireOp acquire) {
         if (!isa<ReadyType>(acquire.getEnd().getType()))
           addStep(Kind::Wait, op, acquire.getEnd(), out);
@@ -363,18 +370,6 @@ void RoleWalker::walk(Operation *op, KBlock &out) {
         auto end = dyn_cast<EndTypeInterface>(close.getEnd().getType());
         if (end && end.isProducer())
           addStep(Kind::Drain, op, close.getEnd(), out);
-      })
-      .Case([&](CreateMmaWarpOp create) {
-        addStep(Kind::Signal, op, create.getEnd(), out, kAllocation);
-      })
-      .Case([&](WaitTmemOp wait) {
-        addStep(Kind::Wait, op, wait.getEnd(), out, kAllocation);
-      })
-      .Case([&](ReleaseEpilogueWarpOp release) {
-        addStep(Kind::Signal, op, op->getOperand(0), out, kDeallocation);
-      })
-      .Case([&](ReleaseMmaWarpOp release) {
-        addStep(Kind::Wait, op, op->getOperand(0), out, kDeallocation);
       })
       .Case([&](NextWorkOp next) {
         if (!needed.contains(next.getMore()))
@@ -393,6 +388,24 @@ void RoleWalker::walk(Operation *op, KBlock &out) {
           obstruct(op, "the proof does not follow handles through '" +
                            op->getName().getStringRef() + "'");
       });
+}
+
+void RoleWalker::walk(Operation *op, KBlock &out) {
+  llvm::TypeSwitch<Operation *>(op)
+      .Case<scf::ForOp>([&](auto) { walkFor(op, out); })
+      .Case<scf::IfOp>([&](auto) { walkIf(op, out); })
+      .Case<scf::WhileOp>([&](auto) { walkWhile(op, out); })
+      .Case<scf::IndexSwitchOp>([&](auto) { walkSwitch(op, out); })
+      .Case([&](scf::ExecuteRegionOp region) {
+        walkOnce(op, region.getRegion(), {}, out);
+      })
+      .Case([&](LeadingCtaOp leading) {
+        if (cta.runs(leading))
+          walkOnce(op, leading.getBody(), leading.getInits(), out);
+        else
+          alias(op->getResults(), leading.getInits());
+      })
+      .Default([&](Operation *) { walkStep(op, out); });
 }
 
 void RoleWalker::walk(mlir::Block &block, KBlock &out) {

@@ -53,6 +53,9 @@ private:
 
   void walk(mlir::Block &block, Block &out);
   void walk(Operation *op, Block &out);
+  void walkStep(Operation *op, Block &out);
+  /// True if the op is such a step.
+  bool walkTensorMemoryStep(Operation *op, Block &out);
   void walkFor(Operation *op, Block &out);
   void walkIf(Operation *op, Block &out);
   void walkWhile(Operation *op, Block &out);

@@ -11,7 +11,7 @@ gpu.module @kernels {
     %yp, %yc = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
     fp8.role "fill" warps(1) (%x0 = %xp, %y0 = %yc) : !fp8.producer<!ring>, !fp8.consumer<!ring> {
       %x9, %y9 = scf.for %i = %c0 to %n step %c1 iter_args(%x = %x0, %y = %y0) -> (!fp8.producer<!ring>, !fp8.consumer<!ring>) {
-        // expected-note @+1 {{role "fill" waits for slot 0 of a ring without tiles, lap 0, which is not filled by role "empty"}}
+        // expected-note @+1 {{role "fill" waits for slot 0 of a ring without tiles, which role "empty" has not filled in lap 0}}
         %ys = fp8.acquire %y : !fp8.consumer<!ring>
         %y1 = fp8.release %ys : !fp8.consumer_stage<!ring>
         %xs = fp8.acquire %x : !fp8.producer<!ring>
@@ -23,7 +23,7 @@ gpu.module @kernels {
     }
     fp8.role "empty" warps(1) (%x0 = %xc, %y0 = %yp) : !fp8.consumer<!ring>, !fp8.producer<!ring> {
       %x9, %y9 = scf.for %i = %c0 to %n step %c1 iter_args(%x = %x0, %y = %y0) -> (!fp8.consumer<!ring>, !fp8.producer<!ring>) {
-        // expected-note @+1 {{role "empty" waits for slot 0 of a ring without tiles, lap 0, which is not filled by role "fill"}}
+        // expected-note @+1 {{role "empty" waits for slot 0 of a ring without tiles, which role "fill" has not filled in lap 0}}
         %xs = fp8.acquire %x : !fp8.consumer<!ring>
         %x1 = fp8.release %xs : !fp8.consumer_stage<!ring>
         %ys = fp8.acquire %y : !fp8.producer<!ring>
@@ -50,7 +50,7 @@ gpu.module @kernels {
     %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
     fp8.role "fill" warps(1) (%end = %p) : !fp8.producer<!ring> {
       %last = scf.for %i = %c0 to %n step %c1 iter_args(%e = %end) -> (!fp8.producer<!ring>) {
-        // expected-note @+1 {{role "fill" needs slot 0 of a ring without tiles, lap 1 empty, but has nothing back from role "empty"}}
+        // expected-note @+1 {{role "fill" needs slot 0 of a ring without tiles again, which role "empty" has not handed back in lap 1}}
         %stage = fp8.acquire %e : !fp8.producer<!ring>
         %next = fp8.release %stage : !fp8.producer_stage<!ring>
         scf.yield %next : !fp8.producer<!ring>
