@@ -9,10 +9,14 @@
 using namespace fp8::proof;
 
 Outcome fp8::proof::prove(const Skeleton &skeleton, int64_t clusterSize) {
-  SymbolicRun run(skeleton, clusterSize);
+  SymbolicRun run(skeleton, clusterSize, /*stopsAtLoops=*/true);
   Outcome outcome = run.prove();
   if (outcome.verdict != Verdict::Unknown)
     return outcome;
+  Outcome other =
+      SymbolicRun(skeleton, clusterSize, /*stopsAtLoops=*/false).prove();
+  if (other.verdict != Verdict::Unknown)
+    return other;
   Refuter refuter(skeleton, clusterSize);
   refuter.refute(outcome);
   if (outcome.verdict == Verdict::Unknown && run.getStuck())

@@ -153,7 +153,7 @@ bool SymbolicRun::isHeldBack(const State &state, unsigned process) {
 bool SymbolicRun::isEntered(const State &state, unsigned process) {
   const ProcessState &its = state.processes[process];
   const Frame &frame = its.stack.back();
-  if (!frame.isFresh ||
+  if (!stopsAtLoops || !frame.isFresh ||
       machine.getGuard(state, process).value_or(Linear()).isConstant())
     return false;
   for (const Context &context : llvm::reverse(contexts))

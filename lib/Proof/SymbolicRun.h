@@ -38,9 +38,13 @@ bool isLoop(const Statement &statement);
 
 class SymbolicRun {
 public:
-  SymbolicRun(const Skeleton &skeleton, int64_t clusterSize)
-      : skeleton(skeleton), atoms(skeleton.expressions),
-        machine(skeleton, atoms, clusterSize), lifetimes(skeleton) {}
+  /// `stopsAtLoops`: whether a process stops at each loop that it enters, or
+  /// only where nothing decides its guard. Each way settles loops that the
+  /// other does not.
+  SymbolicRun(const Skeleton &skeleton, int64_t clusterSize, bool stopsAtLoops)
+      : stopsAtLoops(stopsAtLoops), skeleton(skeleton),
+        atoms(skeleton.expressions), machine(skeleton, atoms, clusterSize),
+        lifetimes(skeleton) {}
 
   /// Makes the run. The verdict is proved or unknown, or refuted if the roles
   /// part ways for all launches.
@@ -115,6 +119,7 @@ private:
                             kLongestPeriod = 8, kMostTurnsInAll = 1000,
                             kMostDepth = 48;
 
+  bool stopsAtLoops;
   const Skeleton &skeleton;
   AtomTable atoms;
   Machine machine;
