@@ -60,7 +60,8 @@ ExprId ProcessExpressions::makeOpaque(Value value) {
   Operation *op = value.getDefiningOp();
   if (!isFunction(op)) {
     // Of a value that is computed elsewhere nothing is known.
-    stream << "value " << value.getAsOpaquePointer();
+    stream << (op ? op->getName().getStringRef() : "a block argument") << " ("
+           << table.getNumNames() << ')';
     return table.getOpaque(name, {}, Scope::Thread);
   }
   for (Value operand : op->getOperands())

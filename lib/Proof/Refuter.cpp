@@ -206,7 +206,6 @@ void Refuter::refute(Outcome &outcome) {
   // By the sum of the places in the lists of values: small launches first.
   constexpr size_t kMostRuns = 4000, kMostSteps = 1'000'000;
   size_t runs = 0;
-  std::vector<size_t> places(candidates.size());
   std::map<int64_t, int64_t> arguments;
   std::function<bool(size_t, size_t)> tryAll = [&](size_t number, size_t left) {
     if (number == candidates.size())

@@ -5,13 +5,13 @@
 #define FP8_PROOF_EXPRESSION_H
 
 #include "llvm/ADT/ArrayRef.h"
-#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallVector.h"
 
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace fp8::proof {
@@ -94,6 +94,7 @@ public:
     Scope scope;
   };
   const Name &getName(int64_t number) const { return names[number]; }
+  size_t getNumNames() const { return names.size(); }
 
 private:
   std::vector<Expr> expressions;

@@ -14,8 +14,9 @@ enum class Verdict : uint8_t { Proved, Refuted, Unknown };
 struct Stop {
   unsigned process;
   unsigned site;    ///< the op that waits
-  std::string text; ///< "waits for slot 3 of ring 'ab', lap 1, which role 'mma'
-                    ///< has not released"
+  /// "waits for slot 1 of the ring of 'a', which role "load" has not filled in
+  /// lap 2"
+  std::string text;
 };
 
 struct Outcome {

@@ -7,8 +7,6 @@
 
 #include "fp8/Proof/Expression.h"
 
-#include <memory>
-
 namespace fp8::proof {
 
 /// One side of a channel, in the CTAs of one class. Ends count the slots that
@@ -75,8 +73,6 @@ struct Skeleton {
   std::vector<Channel> channels;
   std::vector<End> ends;
   std::vector<Process> processes;
-  /// What is taken for granted, as sentences.
-  std::vector<std::string> assumptions;
   /// True if CTAs of a cluster wait for one another in channels.
   bool coupled = false;
 };
