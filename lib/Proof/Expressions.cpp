@@ -61,7 +61,7 @@ ExprId ProcessExpressions::makeOpaque(Value value) {
   if (!isFunction(op)) {
     // Of a value that is computed elsewhere nothing is known.
     stream << (op ? op->getName().getStringRef() : "a block argument") << " ("
-           << table.getNumNames() << ')';
+           << table.getNames().size() << ')';
     return table.getOpaque(name, {}, Scope::Thread);
   }
   for (Value operand : op->getOperands())

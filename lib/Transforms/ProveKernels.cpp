@@ -3,6 +3,7 @@
 
 #include "OutputFile.h"
 #include "fp8/Analysis/KernelPlan.h"
+#include "fp8/Proof/Certificate.h"
 #include "fp8/Proof/Extract.h"
 #include "fp8/Proof/Prover.h"
 #include "fp8/Transforms/Passes.h"
@@ -77,6 +78,7 @@ static void report(gpu::GPUFuncOp kernel, const KernelSkeleton &its,
 }
 
 static llvm::json::Object toJSON(gpu::GPUFuncOp kernel,
+                                 const KernelSkeleton &its,
                                  const Outcome &outcome) {
   static constexpr StringLiteral kVerdicts[] = {"proved", "refuted", "unknown"};
   llvm::json::Object progress{
@@ -92,21 +94,16 @@ static llvm::json::Object toJSON(gpu::GPUFuncOp kernel,
   }
   return llvm::json::Object{
       {"kernel", kernel.getName()},
-      {"properties", llvm::json::Object{{"progress", std::move(progress)}}}};
+      {"properties", llvm::json::Object{{"progress", std::move(progress)}}},
+      {"skeleton", ::fp8::proof::toJSON(its.skeleton)}};
 }
 
-static FailureOr<Outcome> proveKernel(gpu::GPUFuncOp kernel, bool required) {
-  FailureOr<KernelSkeleton> its = extractSkeleton(kernel);
-  if (failed(its))
-    return failure();
+static Outcome prove(const KernelSkeleton &its) {
+  if (!its.obstacle)
+    return ::fp8::proof::prove(its.skeleton, its.clusterSize);
   Outcome outcome;
-  if (its->obstacle) {
-    outcome.verdict = Verdict::Unknown;
-    outcome.reason = its->reason;
-  } else {
-    outcome = ::fp8::proof::prove(its->skeleton, its->clusterSize);
-  }
-  report(kernel, *its, outcome, required);
+  outcome.verdict = Verdict::Unknown;
+  outcome.reason = its.reason;
   return outcome;
 }
 
@@ -132,14 +129,16 @@ struct ProvePass : public mlir::fp8::impl::Fp8ProveBase<ProvePass> {
     copy->walk([&](gpu::GPUFuncOp kernel) {
       if (!kernel.isKernel() || !hasRings(kernel))
         return;
-      FailureOr<Outcome> outcome = proveKernel(kernel, required);
-      if (failed(outcome)) {
+      FailureOr<KernelSkeleton> its = extractSkeleton(kernel);
+      if (failed(its)) {
         holds = false;
         return;
       }
-      holds &= outcome->verdict == Verdict::Proved ||
-               (outcome->verdict == Verdict::Unknown && !required);
-      kernels.push_back(toJSON(kernel, *outcome));
+      Outcome outcome = prove(*its);
+      report(kernel, *its, outcome, required);
+      holds &= outcome.verdict == Verdict::Proved ||
+               (outcome.verdict == Verdict::Unknown && !required);
+      kernels.push_back(toJSON(kernel, *its, outcome));
     });
     llvm::json::Value written =
         llvm::json::Object{{"kernels", std::move(kernels)}};

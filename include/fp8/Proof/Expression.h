@@ -94,7 +94,8 @@ public:
     Scope scope;
   };
   const Name &getName(int64_t number) const { return names[number]; }
-  size_t getNumNames() const { return names.size(); }
+  llvm::ArrayRef<Name> getNames() const { return names; }
+  llvm::ArrayRef<Expr> get() const { return expressions; }
 
 private:
   std::vector<Expr> expressions;
