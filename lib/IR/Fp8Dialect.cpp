@@ -4,6 +4,7 @@
 
 #include "Fp8Bytecode.h"
 
+#include "fp8/IR/ComputedGemm.h"
 #include "fp8/IR/Fp8.h"
 #include "fp8/IR/Linearity.h"
 
@@ -133,6 +134,8 @@ LogicalResult Fp8Dialect::verifyOperationAttribute(Operation *op,
     return expect(isa<IntegerAttr>(value), "an integer");
   if (name == kClusterAttrName)
     return verifyCluster(op, value);
+  if (name == ComputedGemm::kAttrName)
+    return verifyComputedGemm(op, value);
   if (name == kProgrammaticAttrName)
     return failure(
         failed(expect(isa<UnitAttr>(value), "a unit attribute")) ||

@@ -64,7 +64,8 @@ static json::Value toJSON(const ExprTable::Name &name) {
 //===----------------------------------------------------------------------===//
 
 static constexpr llvm::StringLiteral kStatementKinds[] = {
-    "wait", "signal", "drain", "answer", "assign", "if", "for", "while"};
+    "wait", "signal", "drain", "answer", "assign",
+    "if",   "for",    "while", "require"};
 
 static json::Array toJSON(const Block &block);
 
@@ -78,7 +79,10 @@ static json::Value toJSON(const Statement &statement) {
     object["assign"] = toArray(statement.assigned, [](auto &assigned) {
       return json::Array{assigned.first, assigned.second};
     });
-  if (statement.kind == Kind::Branch || statement.kind == Kind::While)
+  if (statement.kind == Kind::Require)
+    object["rule"] = statement.rule;
+  if (statement.kind == Kind::Branch || statement.kind == Kind::While ||
+      statement.kind == Kind::Require)
     object["condition"] = statement.condition;
   if (statement.kind == Kind::For) {
     object["bounds"] =
@@ -129,12 +133,14 @@ json::Object fp8::proof::toJSON(const Skeleton &skeleton) {
     return toArray(range, [](const auto &its) { return ::toJSON(its); });
   };
   const ExprTable &table = skeleton.expressions;
-  return json::Object{{"kernel", skeleton.kernel},
-                      {"parameters", all(table.getParameters())},
-                      {"names", all(table.getNames())},
-                      {"expressions", all(table.get())},
-                      {"channels", all(skeleton.channels)},
-                      {"ends", all(skeleton.ends)},
-                      {"processes", all(skeleton.processes)},
-                      {"coupled", skeleton.coupled}};
+  return json::Object{
+      {"kernel", skeleton.kernel},
+      {"parameters", all(table.getParameters())},
+      {"names", all(table.getNames())},
+      {"expressions", all(table.get())},
+      {"channels", all(skeleton.channels)},
+      {"ends", all(skeleton.ends)},
+      {"processes", all(skeleton.processes)},
+      {"rules", toArray(skeleton.rules, [](auto &its) { return its; })},
+      {"coupled", skeleton.coupled}};
 }

@@ -143,6 +143,14 @@ ExprId ProcessExpressions::computeArith(Operation *op) {
       .Default([&](Operation *) {
         if (isBool() && isa<arith::AndIOp>(op))
           return binary(ExprKind::And);
+        // The lowest bits are a remainder.
+        APInt mask;
+        if (isa<arith::AndIOp>(op) &&
+            matchPattern(op->getOperand(1), m_ConstantInt(&mask)) &&
+            mask.isMask() && mask.getActiveBits() < 63)
+          return table.get(ExprKind::Remainder,
+                           {get(op->getOperand(0)),
+                            table.getConstant(mask.getZExtValue() + 1)});
         if (isBool() && isa<arith::OrIOp>(op))
           return binary(ExprKind::Or);
         if (isBool() && isa<arith::XOrIOp>(op)) {
@@ -164,6 +172,12 @@ static ExprId getGridSize(ExprTable &table, gpu::Dimension dimension,
   return table.getParameter(
       {("CTAs of the grid along " + getAxis(dimension)).str(), Scope::Launch,
        least, std::nullopt, std::nullopt});
+}
+
+ExprId ProcessExpressions::getExtent(int64_t argument, int64_t axis) {
+  return table.getParameter(
+      {("extent " + Twine(axis) + " of argument " + Twine(argument)).str(),
+       Scope::Launch, 0, std::nullopt, std::nullopt});
 }
 
 ExprId ProcessExpressions::compute(Value value) {
@@ -238,9 +252,7 @@ ExprId ProcessExpressions::compute(Value value) {
         std::optional<int64_t> index = dim.getConstantIndex();
         if (!argument || !index)
           return makeOpaque(value);
-        return parameter("extent " + Twine(*index) + " of argument " +
-                             Twine(argument.getArgNumber()),
-                         Scope::Launch);
+        return getExtent(argument.getArgNumber(), *index);
       })
       .Default([&](Operation *) { return makeOpaque(value); });
 }

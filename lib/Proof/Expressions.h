@@ -22,6 +22,8 @@ public:
   unsigned makeVariable() { return numVariables++; }
   void set(Value value, ::fp8::proof::ExprId id) { known[value] = id; }
   ::fp8::proof::ExprId get(Value value);
+  /// An extent of a memref that is an argument of the kernel.
+  ::fp8::proof::ExprId getExtent(int64_t argument, int64_t axis);
   unsigned getNumVariables() const { return numVariables; }
 
 private:

@@ -14,8 +14,9 @@ namespace {
 
 class Extractor {
 public:
-  Extractor(FunctionOpInterface function, const KernelPlan &plan)
-      : function(function), plan(plan), flow(function) {}
+  Extractor(FunctionOpInterface function, const KernelPlan &plan,
+            std::optional<ComputedGemm> gemm)
+      : function(function), plan(plan), gemm(std::move(gemm)), flow(function) {}
 
   KernelSkeleton extract();
 
@@ -40,6 +41,7 @@ private:
 
   FunctionOpInterface function;
   const KernelPlan &plan;
+  std::optional<ComputedGemm> gemm;
   HandleFlow flow;
   KernelSkeleton result;
   SmallVector<CtaClass> classes;
@@ -200,7 +202,8 @@ KernelSkeleton Extractor::extract() {
         operands.push_back(table.getConstant(
             ends.contains(operand) ? getEnd(operand, cta) : -1));
       Process process =
-          RoleWalker(result, plan, flow, its, role).walk(role, operands);
+          RoleWalker(result, plan, flow, its, role, gemm ? &*gemm : nullptr)
+              .walk(role, operands);
       process.name = "role \"" + role.getName().str() + "\"";
       if (classes.size() > 1)
         process.name += cta ? " of the other CTA" : " of the leading CTA";
@@ -210,10 +213,13 @@ KernelSkeleton Extractor::extract() {
   return std::move(result);
 }
 
-FailureOr<KernelSkeleton>
-mlir::fp8::extractSkeleton(FunctionOpInterface kernel) {
+FailureOr<KernelSkeleton> mlir::fp8::extractSkeleton(FunctionOpInterface kernel,
+                                                     bool withProvenance) {
   FailureOr<KernelPlan> plan = KernelPlan::analyze(kernel);
   if (failed(plan))
     return failure();
-  return Extractor(kernel, *plan).extract();
+  std::optional<ComputedGemm> gemm;
+  if (withProvenance)
+    gemm = ComputedGemm::get(kernel);
+  return Extractor(kernel, *plan, std::move(gemm)).extract();
 }

@@ -18,6 +18,12 @@ void Facts::add(const Linear &sum) {
   answers.clear();
 }
 
+void Facts::forgetAnswers() {
+  llvm::erase_if(known,
+                 [&](const Linear &fact) { return atoms->hasAnswers(fact); });
+  answers.clear();
+}
+
 bool Facts::implies(const Linear &sum) const {
   if (sum.isConstant())
     return sum.constant >= 0;

@@ -68,13 +68,13 @@ static std::vector<Linear> getLearnt(const State &before, const State &state) {
 
 std::vector<std::pair<Linear, Linear>>
 SymbolicRun::guessInvariants(const State *previous, const State &state,
-                             const State &next) {
+                             const State &next) const {
   std::vector<std::pair<Linear, Linear>> invariants;
   if (!previous)
     return invariants;
   for (const Linear &first : getLearnt(*previous, state))
     for (const Linear &second : getLearnt(state, next))
-      if (first.terms == second.terms)
+      if (first.terms == second.terms && !atoms.hasAnswers(first))
         invariants.push_back({first, second - first});
   return invariants;
 }
@@ -88,6 +88,7 @@ bool SymbolicRun::induct(const States &past, const State &next, unsigned period,
   Linear number = atoms.getCount();
   State any = state;
   move(any, *shift, number);
+  any.facts.forgetAnswers();
   if (!machine.getGuard(any, head.process))
     return false;
   auto invariants = guessInvariants(

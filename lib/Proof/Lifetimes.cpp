@@ -22,8 +22,9 @@ Lifetimes::Owners Lifetimes::collect(const Block &block) {
       for (unsigned variable :
            {statement.variable, statement.bound, statement.stride})
         give(variable, {&block, index});
-    for (auto [variable, value] : statement.assigned)
-      give(variable, {&block, index});
+    if (statement.kind != Statement::Kind::Signal)
+      for (auto [variable, value] : statement.assigned)
+        give(variable, {&block, index});
     Owners inner = collect(statement.first);
     for (auto [variable, owner] : collect(statement.second))
       if (!inner.try_emplace(variable, owner).second)

@@ -80,12 +80,64 @@ Linear AtomTable::floorDivide(const Linear &dividend, int64_t divisor) {
   return whole + getAtom({AtomKind::FloorDivide, divisor, {}, {rest}});
 }
 
+void AtomTable::collectAnswers(const Linear &sum,
+                               llvm::SmallVectorImpl<AtomId> &answers) const {
+  for (auto [id, factor] : sum.terms) {
+    const Atom &atom = *atoms[id];
+    if (atom.kind == AtomKind::Answer)
+      answers.push_back(id);
+    for (AtomId its : atom.factors)
+      collectAnswers(Linear::of(its), answers);
+    for (const Linear &operand : atom.operands)
+      collectAnswers(operand, answers);
+  }
+}
+
+bool AtomTable::hasAnswers(const Linear &sum) const {
+  llvm::SmallVector<AtomId> answers;
+  collectAnswers(sum, answers);
+  return !answers.empty();
+}
+
+Linear AtomTable::rename(const Linear &sum,
+                         const std::map<AtomId, AtomId> &names) {
+  if (names.empty() || !hasAnswers(sum))
+    return sum;
+  Linear result(sum.constant);
+  for (auto [id, factor] : sum.terms) {
+    Atom atom = *atoms[id];
+    Linear renamed = Linear::of(id);
+    if (auto it = names.find(id); it != names.end()) {
+      renamed = Linear::of(it->second);
+    } else if (atom.kind == AtomKind::Product) {
+      renamed = Linear(1);
+      for (AtomId its : atom.factors)
+        renamed = multiply(renamed, rename(Linear::of(its), names));
+    } else if (!atom.operands.empty()) {
+      for (Linear &operand : atom.operands)
+        operand = rename(operand, names);
+      renamed = getAtom(std::move(atom));
+    }
+    result = result + renamed * factor;
+  }
+  return result;
+}
+
+Linear AtomTable::getExtremum(const Linear &a, const Linear &b,
+                              bool isMinimum) {
+  return getAtom({isMinimum ? AtomKind::Minimum : AtomKind::Maximum,
+                  0,
+                  {},
+                  {std::min(a, b), std::max(a, b)}});
+}
+
 bool AtomTable::isNonNegative(AtomId id) const {
   const Atom &atom = *atoms[id];
   switch (atom.kind) {
   case AtomKind::Parameter:
     return expressions.getParameters()[atom.number].least >= 0;
   case AtomKind::Count:
+  case AtomKind::Answer:
     return true;
   case AtomKind::Product:
     return llvm::all_of(atom.factors,
@@ -93,6 +145,8 @@ bool AtomTable::isNonNegative(AtomId id) const {
   case AtomKind::FloorDivide:
   case AtomKind::Quotient:
   case AtomKind::Remainder:
+  case AtomKind::Minimum:
+  case AtomKind::Maximum:
     return llvm::all_of(atom.operands, [&](const Linear &operand) {
       return operand.constant >= 0 &&
              llvm::all_of(operand.terms, [&](auto term) {
@@ -118,11 +172,16 @@ std::vector<Linear> AtomTable::define(AtomId id, const Atom &atom) {
     return bounds;
   }
   case AtomKind::Count:
+  case AtomKind::Answer:
     return {self};
   case AtomKind::FloorDivide: {
     Linear rest = atom.operands[0] - self * atom.number;
     return {rest, Linear(atom.number - 1) - rest};
   }
+  case AtomKind::Minimum:
+    return {atom.operands[0] - self, atom.operands[1] - self};
+  case AtomKind::Maximum:
+    return {self - atom.operands[0], self - atom.operands[1]};
   case AtomKind::Product:
   case AtomKind::Quotient:
   case AtomKind::Remainder:
@@ -196,14 +255,21 @@ std::string AtomTable::print(const Linear &sum) const {
     case AtomKind::Count:
       stream << 'n' << atom.number;
       break;
+    case AtomKind::Answer:
+      stream << "an answer of the queue";
+      break;
     case AtomKind::Product:
       llvm::interleave(
           atom.factors, stream,
           [&](AtomId factor) { stream << print(Linear::of(factor)); }, " * ");
       break;
-    case AtomKind::FloorDivide:
-      list("floordiv");
+    case AtomKind::Minimum:
+      list("min");
       break;
+    case AtomKind::Maximum:
+      list("max");
+      break;
+    case AtomKind::FloorDivide:
     case AtomKind::Quotient:
       list("floordiv");
       break;

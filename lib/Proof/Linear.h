@@ -47,7 +47,12 @@ enum class AtomKind : uint8_t {
   FloorDivide, ///< of operand 0 by `number`, which is positive
   Quotient,    ///< of two operands, as floor division has it
   Remainder,   ///< of two operands
+  Minimum,     ///< of two operands
+  Maximum,     ///< of two operands
   Opaque,      ///< `number` is that of its name
+  /// What a work queue answers: any number that is at least 0, one for each
+  /// `number`.
+  Answer,
 };
 
 /// A value that sums are made of.
@@ -75,6 +80,17 @@ public:
   Linear multiply(const Linear &a, const Linear &b);
   /// `divisor` is positive.
   Linear floorDivide(const Linear &dividend, int64_t divisor);
+  Linear getAnswer(int64_t number) {
+    return getAtom({AtomKind::Answer, number, {}, {}});
+  }
+  /// Appends the answers in the sum, in the order in which they stand there.
+  void collectAnswers(const Linear &sum,
+                      llvm::SmallVectorImpl<AtomId> &answers) const;
+  bool hasAnswers(const Linear &sum) const;
+  /// The sum with other answers.
+  Linear rename(const Linear &sum, const std::map<AtomId, AtomId> &names);
+  /// The smaller of the two, or the larger.
+  Linear getExtremum(const Linear &a, const Linear &b, bool isMinimum);
   Linear getAtom(Atom atom);
 
   const Atom &operator[](AtomId id) const { return *atoms[id]; }
@@ -124,6 +140,8 @@ public:
   bool isKnownZero(const Linear &sum) const {
     return implies(sum) && implies(sum * -1);
   }
+  /// Forgets what is known of answers.
+  void forgetAnswers();
   llvm::ArrayRef<Linear> get() const { return known; }
 
 private:

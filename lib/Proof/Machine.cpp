@@ -4,11 +4,12 @@
 #include "Machine.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 using namespace fp8::proof;
 
 State Machine::getInitial() const {
-  State state{{}, {}, {}, Facts(atoms), {}, {}, {}};
+  State state{{}, {}, {}, {}, Facts(atoms), {}, {}, {}};
   for (const Process &process : skeleton.processes) {
     ProcessState &its = state.processes.emplace_back();
     its.values.resize(process.numVariables);
@@ -16,143 +17,6 @@ State Machine::getInitial() const {
   }
   state.ends.resize(skeleton.ends.size());
   return state;
-}
-
-//===----------------------------------------------------------------------===//
-// Expressions
-//===----------------------------------------------------------------------===//
-
-Truth Machine::decideSign(const State &state, const Linear &sum) {
-  if (state.facts.implies(sum))
-    return {true, {}};
-  if (state.facts.implies(Linear(-1) - sum))
-    return {false, {}};
-  return {std::nullopt, sum};
-}
-
-Truth Machine::decide(const State &state, unsigned process, ExprId id) {
-  const Expr &expr = skeleton.expressions[id];
-  auto operand = [&](unsigned i) {
-    return evaluate(state, process, expr.operands[i]);
-  };
-  switch (expr.kind) {
-  case ExprKind::Less:
-  case ExprKind::Equal: {
-    Value left = operand(0), right = operand(1);
-    for (Value *value : {&left, &right})
-      if (!value->sum)
-        return {std::nullopt, value->pivot};
-    Linear distance = *right.sum - *left.sum;
-    if (expr.kind == ExprKind::Less)
-      return decideSign(state, distance - Linear(1));
-    Truth least = decideSign(state, distance);
-    if (!least.known || !*least.known)
-      return least;
-    Truth more = decideSign(state, distance - Linear(1));
-    if (more.known)
-      more.known = !*more.known;
-    return more;
-  }
-  case ExprKind::And:
-  case ExprKind::Or: {
-    bool decisive = expr.kind == ExprKind::Or;
-    Truth left = decide(state, process, expr.operands[0]),
-          right = decide(state, process, expr.operands[1]);
-    for (Truth *truth : {&left, &right})
-      if (truth->known == decisive)
-        return *truth;
-    return left.known ? right : left;
-  }
-  case ExprKind::Not: {
-    Truth truth = decide(state, process, expr.operands[0]);
-    if (truth.known)
-      truth.known = !*truth.known;
-    return truth;
-  }
-  default: {
-    Value value = evaluate(state, process, id);
-    if (!value.sum)
-      return {std::nullopt, value.pivot};
-    return decideSign(state, *value.sum - Linear(1));
-  }
-  }
-}
-
-Value Machine::evaluate(const State &state, unsigned process, ExprId id) {
-  const Expr &expr = skeleton.expressions[id];
-  switch (expr.kind) {
-  case ExprKind::Constant:
-    return {Linear(expr.value), {}};
-  case ExprKind::Parameter:
-    if (auto it = parameters.find(expr.value); it != parameters.end())
-      return {Linear(it->second), {}};
-    return {atoms.getParameter(expr.value), {}};
-  case ExprKind::Variable: {
-    const std::optional<Linear> &value =
-        state.processes[process].values[expr.value];
-    if (!value)
-      failure = "a value is used that was not followed";
-    return {value.value_or(Linear()), {}};
-  }
-  case ExprKind::Equal:
-  case ExprKind::Less:
-  case ExprKind::And:
-  case ExprKind::Or:
-  case ExprKind::Not: {
-    Truth truth = decide(state, process, id);
-    if (!truth.known)
-      return {std::nullopt, truth.pivot};
-    return {Linear(*truth.known), {}};
-  }
-  case ExprKind::Select: {
-    Truth truth = decide(state, process, expr.operands[0]);
-    if (!truth.known)
-      return {std::nullopt, truth.pivot};
-    return evaluate(state, process, expr.operands[*truth.known ? 1 : 2]);
-  }
-  default:
-    break;
-  }
-  std::vector<Linear> operands;
-  for (ExprId operand : expr.operands) {
-    Value value = evaluate(state, process, operand);
-    if (!value.sum)
-      return value;
-    operands.push_back(std::move(*value.sum));
-  }
-  switch (expr.kind) {
-  case ExprKind::Add:
-    return {operands[0] + operands[1], {}};
-  case ExprKind::Multiply:
-    return {atoms.multiply(operands[0], operands[1]), {}};
-  case ExprKind::FloorDivide:
-  case ExprKind::Remainder: {
-    if (!operands[1].isConstant() || operands[1].constant <= 0)
-      return {atoms.getAtom({expr.kind == ExprKind::FloorDivide
-                                 ? AtomKind::Quotient
-                                 : AtomKind::Remainder,
-                             0,
-                             {},
-                             operands}),
-              {}};
-    int64_t divisor = operands[1].constant;
-    Linear quotient = atoms.floorDivide(operands[0], divisor);
-    return {expr.kind == ExprKind::FloorDivide
-                ? quotient
-                : operands[0] - quotient * divisor,
-            {}};
-  }
-  case ExprKind::Minimum:
-  case ExprKind::Maximum: {
-    bool isMinimum = expr.kind == ExprKind::Minimum;
-    Truth truth = decideSign(state, operands[1] - operands[0]);
-    if (!truth.known)
-      return {std::nullopt, truth.pivot};
-    return {operands[*truth.known == isMinimum ? 0 : 1], {}};
-  }
-  default:
-    return {atoms.getAtom({AtomKind::Opaque, expr.value, {}, operands}), {}};
-  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -259,6 +123,8 @@ Step Machine::loop(State &state, unsigned process, Frame &frame,
     for (auto [variable, id] : {std::pair(statement.variable, statement.lower),
                                 std::pair(statement.bound, statement.upper),
                                 std::pair(statement.stride, statement.step)}) {
+      // How often a loop runs is a decision to take.
+      llvm::SaveAndRestore decides(keepsMinima, false);
       Value value = evaluate(state, process, id);
       if (!value.sum)
         return undecided(statement, value.pivot);
@@ -322,6 +188,88 @@ Step Machine::assign(State &state, unsigned process, Frame &frame,
   return {StepKind::Moved, {}};
 }
 
+Step Machine::require(State &state, unsigned process, Frame &frame,
+                      const Statement &statement) {
+  Truth truth = decide(state, process, statement.condition);
+  if (truth.known && *truth.known) {
+    ++frame.next;
+    return {StepKind::Moved, {}};
+  }
+  const std::string &rule = skeleton.rules[statement.rule];
+  if (!truth.known)
+    return fail(statement, "it is not known whether " + rule);
+  const Expr &condition = skeleton.expressions[statement.condition];
+  std::string got;
+  if (condition.kind == ExprKind::Equal)
+    for (ExprId operand : condition.operands)
+      got += (got.empty() ? ", but it has " : " and ") +
+             atoms.print(*evaluate(state, process, operand).sum);
+  return fail(statement, rule + got, isConcrete);
+}
+
+void Machine::getFields(State &state, unsigned process,
+                        const Statement &statement, unsigned end) {
+  unsigned number = skeleton.ends[end].channel;
+  int64_t slot = state.ends[end].waits - 1;
+  for (auto [variable, field] : statement.assigned) {
+    auto it = state.fields.find({number, slot, field});
+    state.processes[process].values[variable] = it == state.fields.end()
+                                                    ? std::optional<Linear>()
+                                                    : std::optional(it->second);
+  }
+  // The last one that gets them leaves nothing behind.
+  if (llvm::all_of(skeleton.channels[number].consumers, [&](unsigned other) {
+        return state.ends[other].waits > slot;
+      }))
+    state.fields.erase(state.fields.lower_bound({number, slot, 0}),
+                       state.fields.lower_bound({number, slot + 1, 0}));
+}
+
+Step Machine::exchange(State &state, unsigned process, Frame &frame,
+                       const Statement &statement) {
+  unsigned number = getEnd(state, process, statement);
+  if (number >= state.ends.size())
+    return fail(statement, "works on an end that is not known here");
+  EndState &end = state.ends[number];
+  unsigned channel = skeleton.ends[number].channel;
+  switch (statement.kind) {
+  case Statement::Kind::Wait:
+    if (!isFree(state, number, end.waits))
+      return {StepKind::Blocked, {}};
+    ++end.waits;
+    getFields(state, process, statement, number);
+    break;
+  case Statement::Kind::Signal:
+    for (auto [field, id] : statement.assigned) {
+      Value value = evaluate(state, process, id);
+      if (!value.sum)
+        return undecided(statement, value.pivot);
+      state.fields[{channel, end.signals, field}] = std::move(*value.sum);
+    }
+    ++end.signals;
+    break;
+  case Statement::Kind::Drain:
+    // Threads hand empty slots back by themselves.
+    if (skeleton.channels[channel].holdsData && end.signals &&
+        !isFree(state, number,
+                end.signals - 1 + skeleton.channels[channel].slots))
+      return {StepKind::Blocked, {}};
+    break;
+  default: {
+    auto it = state.answers.find({channel, end.waits - 1});
+    if (it == state.answers.end())
+      return {StepKind::Undecided, {}};
+    auto &values = state.processes[process].values;
+    values[statement.assigned[0].first] = Linear(it->second);
+    if (statement.assigned.size() > 1)
+      values[statement.assigned[1].first] = getAnswer(it->first);
+    break;
+  }
+  }
+  ++frame.next;
+  return {StepKind::Moved, {}};
+}
+
 Step Machine::step(State &state, unsigned process) {
   ProcessState &its = state.processes[process];
   if (its.isFinished())
@@ -342,40 +290,11 @@ Step Machine::step(State &state, unsigned process) {
     return repeat(state, process, frame, statement);
   case Statement::Kind::Assign:
     return assign(state, process, frame, statement);
+  case Statement::Kind::Require:
+    return require(state, process, frame, statement);
   default:
-    break;
+    return exchange(state, process, frame, statement);
   }
-  unsigned number = getEnd(state, process, statement);
-  if (number >= state.ends.size())
-    return fail(statement, "works on an end that is not known here");
-  EndState &end = state.ends[number];
-  unsigned channel = skeleton.ends[number].channel;
-  switch (statement.kind) {
-  case Statement::Kind::Wait:
-    if (!isFree(state, number, end.waits))
-      return {StepKind::Blocked, {}};
-    ++end.waits;
-    break;
-  case Statement::Kind::Signal:
-    ++end.signals;
-    break;
-  case Statement::Kind::Drain:
-    // Threads hand empty slots back by themselves.
-    if (skeleton.channels[channel].holdsData && end.signals &&
-        !isFree(state, number,
-                end.signals - 1 + skeleton.channels[channel].slots))
-      return {StepKind::Blocked, {}};
-    break;
-  default: {
-    auto it = state.answers.find({channel, end.waits - 1});
-    if (it == state.answers.end())
-      return {StepKind::Undecided, {}};
-    its.values[statement.assigned[0].first] = Linear(it->second);
-    break;
-  }
-  }
-  ++frame.next;
-  return {StepKind::Moved, {}};
 }
 
 std::optional<Linear> Machine::getGuard(const State &state, unsigned process) {

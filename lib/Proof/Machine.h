@@ -43,6 +43,9 @@ struct EndState {
 struct State {
   std::vector<ProcessState> processes;
   std::vector<EndState> ends;
+  /// Fields of slots that consumers have still to get, by channel, slot and
+  /// field.
+  std::map<std::tuple<unsigned, int64_t, unsigned>, Linear> fields;
   /// Answers of work queues, by channel and slot.
   std::map<std::pair<unsigned, int64_t>, bool> answers;
   Facts facts;
@@ -100,9 +103,20 @@ public:
                   const Statement &statement);
   /// Gives the answer that the process is about to read.
   void answer(State &state, unsigned process, bool more);
+  /// The number in the answer of that channel and slot.
+  Linear getAnswer(std::pair<unsigned, int64_t> place) {
+    return atoms.getAnswer(place.second *
+                               static_cast<int64_t>(skeleton.channels.size()) +
+                           place.first);
+  }
   bool isFree(const State &state, unsigned end, int64_t slot) const;
 
   std::map<int64_t, int64_t> parameters; ///< given values
+  /// Whether a minimum that is not decided is a value of its own, rather than
+  /// a decision to take.
+  bool keepsMinima = false;
+  /// Whether what goes wrong in this run goes wrong on a GPU, too.
+  bool isConcrete = false;
   std::string failure;
   /// Whether what failed goes wrong on a GPU, too.
   bool isWrong = false;
@@ -121,6 +135,14 @@ private:
               const Statement &statement);
   Step assign(State &state, unsigned process, Frame &frame,
               const Statement &statement);
+  Step require(State &state, unsigned process, Frame &frame,
+               const Statement &statement);
+  /// A step that is about an end.
+  Step exchange(State &state, unsigned process, Frame &frame,
+                const Statement &statement);
+  /// Gets the fields of the slot that the end has just waited for.
+  void getFields(State &state, unsigned process, const Statement &statement,
+                 unsigned end);
   Step fail(const Statement &statement, llvm::StringRef reason,
             bool goesWrong = false);
   /// Goes on behind a block that is done.

@@ -23,3 +23,13 @@ Outcome fp8::proof::prove(const Skeleton &skeleton, int64_t clusterSize) {
     refuter.describe(run.getMachine(), *run.getStuck(), outcome);
   return outcome;
 }
+
+Outcome fp8::proof::proveProvenance(const Skeleton &skeleton,
+                                    int64_t clusterSize) {
+  SymbolicRun run(skeleton, clusterSize, /*stopsAtLoops=*/true);
+  run.getMachine().keepsMinima = true;
+  Outcome outcome = run.prove();
+  if (outcome.verdict == Verdict::Unknown)
+    Refuter(skeleton, clusterSize).refute(outcome);
+  return outcome;
+}

@@ -122,8 +122,14 @@ void Refuter::describe(Machine &machine, const State &state, Outcome &outcome) {
 
 bool Refuter::explore(Machine &machine, AtomTable &atoms, State state,
                       std::vector<std::string> &data, Outcome &outcome) {
-  if (!machine.run(state))
-    return false;
+  if (!machine.run(state)) {
+    if (!machine.isWrong)
+      return false;
+    outcome.reason = machine.failure;
+    outcome.site = machine.failureSite;
+    outcome.data = data;
+    return true;
+  }
   for (unsigned process = 0; process < state.processes.size(); ++process) {
     Step step = machine.step(state, process);
     if (step.kind != StepKind::Undecided)
@@ -189,6 +195,7 @@ bool Refuter::run(const std::map<int64_t, int64_t> &arguments,
   Machine machine(skeleton, atoms, clusterSize);
   machine.parameters = arguments;
   machine.limit = 20'000;
+  machine.isConcrete = true;
   std::vector<std::string> data;
   bool goesWrong = explore(machine, atoms, machine.getInitial(), data, outcome);
   steps += machine.steps;

@@ -4,7 +4,6 @@
 #include "RoleWalker.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -12,165 +11,6 @@ using namespace mlir::fp8;
 using namespace ::fp8::proof;
 using KBlock = ::fp8::proof::Block;
 using Kind = Statement::Kind;
-
-//===----------------------------------------------------------------------===//
-// What matters
-//===----------------------------------------------------------------------===//
-
-bool RoleWalker::isHandedOverByCopies(Value stage) const {
-  return plan.getStage(stage).bytesAtAcquire > 0;
-}
-
-Value RoleWalker::getHandedOver(Operation *op) const {
-  if (auto copy = dyn_cast<TileCopyOpInterface>(op)) {
-    Value stage = copy.getFilledStage();
-    const StageUse &use =
-        flow.getStageUses().find(flow.getStage(stage))->second;
-    return isHandedOverByCopies(stage) && use.copies.back() == copy ? stage
-                                                                    : Value();
-  }
-  Value stage = mlir::fp8::getHandedOver(op);
-  return stage && !isHandedOverByCopies(stage) ? stage : Value();
-}
-
-/// True if the op may wait or signal: it works on a handle, or its copies hand
-/// a slot over.
-bool RoleWalker::isStep(Operation *op) const {
-  return llvm::any_of(op->getOperandTypes(), isLinear) || getHandedOver(op);
-}
-
-static bool handlesLinear(Operation *op) {
-  return llvm::any_of(op->getResultTypes(), isLinear);
-}
-
-void RoleWalker::findActive(RoleOp role) {
-  role.walk([&](Operation *op) {
-    if (!isStep(op) && !(op->getNumRegions() && handlesLinear(op)))
-      return;
-    for (; op != role && active.insert(op).second; op = op->getParentOp()) {
-    }
-  });
-}
-
-/// The values that one of a structured op becomes.
-static SmallVector<Value> getForwarded(Value value) {
-  auto argument = dyn_cast<BlockArgument>(value);
-  Operation *op =
-      argument ? argument.getOwner()->getParentOp() : value.getDefiningOp();
-  auto at = [](ValueRange values, unsigned number) {
-    return number < values.size() ? values[number] : Value();
-  };
-  unsigned number = argument ? argument.getArgNumber()
-                             : cast<OpResult>(value).getResultNumber();
-  if (auto loop = dyn_cast<scf::ForOp>(op)) {
-    if (argument && number == 0)
-      return {};
-    number -= argument ? 1 : 0;
-    return {at(loop.getInitArgs(), number), at(loop.getYieldedValues(), number),
-            at(loop.getRegionIterArgs(), number)};
-  }
-  if (auto loop = dyn_cast<scf::WhileOp>(op)) {
-    if (argument && argument.getOwner() == loop.getBeforeBody())
-      return {at(loop.getInits(), number),
-              at(loop.getYieldOp().getResults(), number)};
-    return {at(loop.getConditionOp().getArgs(), number)};
-  }
-  SmallVector<Value> values;
-  if (isa<scf::IfOp, scf::IndexSwitchOp, scf::ExecuteRegionOp, LeadingCtaOp>(
-          op)) {
-    if (argument)
-      return {at(op->getOperands(), number)};
-    for (Region &region : op->getRegions())
-      if (!region.empty())
-        values.push_back(
-            at(region.back().getTerminator()->getOperands(), number));
-    if (isa<LeadingCtaOp>(op))
-      values.push_back(at(op->getOperands(), number));
-  }
-  return values;
-}
-
-Value RoleWalker::getRoot(Value handle) {
-  auto [it, isNew] = roots.try_emplace(handle);
-  if (!isNew)
-    return it->second;
-  llvm::SetVector<Value> reached;
-  reached.insert(handle);
-  Value root;
-  for (unsigned next = 0; next < reached.size(); ++next) {
-    Value value = reached[next];
-    auto argument = dyn_cast<BlockArgument>(value);
-    if (argument && isa<RoleOp>(argument.getOwner()->getParentOp())) {
-      if (root && root != value)
-        return {};
-      root = value;
-      continue;
-    }
-    SmallVector<Value> from = getSources(value);
-    if (from.empty())
-      from = getForwarded(value);
-    for (Value source : from)
-      if (source && isLinear(source.getType()))
-        reached.insert(source);
-  }
-  return roots[handle] = root;
-}
-
-void RoleWalker::need(Value value, SmallVectorImpl<Value> &worklist) {
-  if (!value)
-    return;
-  // Most handles are those of one end throughout.
-  if (isLinear(value.getType()))
-    if (Value root = getRoot(value)) {
-      expressions.set(value, expressions.get(root));
-      return;
-    }
-  if (needed.insert(value).second)
-    worklist.push_back(value);
-}
-
-/// What decides whether and how often the op's steps take place.
-void RoleWalker::needOf(Operation *op, SmallVectorImpl<Value> &worklist) {
-  if (auto loop = dyn_cast<scf::ForOp>(op)) {
-    for (Value value :
-         {loop.getLowerBound(), loop.getUpperBound(), loop.getStep()})
-      need(value, worklist);
-  } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
-    need(branch.getCondition(), worklist);
-  } else if (auto loop = dyn_cast<scf::WhileOp>(op)) {
-    need(loop.getConditionOp().getCondition(), worklist);
-  } else if (auto branch = dyn_cast<scf::IndexSwitchOp>(op)) {
-    need(branch.getArg(), worklist);
-  } else if (isStep(op)) {
-    for (Value operand : op->getOperands())
-      if (isLinear(operand.getType()))
-        need(operand, worklist);
-  }
-}
-
-void RoleWalker::findNeeded(RoleOp role) {
-  SmallVector<Value> worklist;
-  for (Operation *op : active)
-    needOf(op, worklist);
-  while (!worklist.empty()) {
-    Value value = worklist.pop_back_val();
-    for (Value source : getSources(value))
-      need(source, worklist);
-    Operation *op = value.getDefiningOp();
-    if (!op)
-      op = cast<BlockArgument>(value).getOwner()->getParentOp();
-    if (op == role || !op->getNumRegions() || isa<FunctionOpInterface>(op))
-      continue;
-    // A value of an op without steps is not followed.
-    if (isActive(op))
-      for (Value source : getForwarded(value))
-        need(source, worklist);
-  }
-}
-
-//===----------------------------------------------------------------------===//
-// Statements
-//===----------------------------------------------------------------------===//
 
 /// True if CTAs exchange sums in the op: all do, or none.
 static bool meets(Operation *op) {
@@ -201,10 +41,16 @@ void RoleWalker::addStep(Kind kind, Operation *op, Value handle, KBlock &out,
   out.push_back(std::move(step));
 }
 
+void RoleWalker::makeVariables(Value value) {
+  if (needed.contains(value))
+    expressions.makeVariable(value);
+  if (provenance)
+    provenance->makeVariables(value);
+}
+
 void RoleWalker::makeVariables(ValueRange values) {
   for (Value value : values)
-    if (needed.contains(value))
-      expressions.makeVariable(value);
+    makeVariables(value);
 }
 
 unsigned RoleWalker::getVariable(Value value) {
@@ -214,20 +60,29 @@ unsigned RoleWalker::getVariable(Value value) {
 void RoleWalker::assign(Operation *op, ValueRange variables, ValueRange values,
                         KBlock &out) {
   Statement statement{Kind::Assign};
-  for (auto [variable, value] : llvm::zip(variables, values))
+  for (auto [variable, value] : llvm::zip(variables, values)) {
     if (needed.contains(variable))
       statement.assigned.push_back(
           {getVariable(variable), expressions.get(value)});
+    if (provenance)
+      provenance->assign(variable, value, statement.assigned);
+  }
   if (statement.assigned.empty())
     return;
   statement.site = getSite(op);
   out.push_back(std::move(statement));
 }
 
+void RoleWalker::alias(Value value, Value other) {
+  if (needed.contains(value))
+    expressions.set(value, expressions.get(other));
+  if (provenance && Provenance::getSize(value.getType()))
+    provenance->set(value, Provenance::Label(provenance->get(other)));
+}
+
 void RoleWalker::alias(ValueRange values, ValueRange others) {
   for (auto [value, other] : llvm::zip(values, others))
-    if (needed.contains(value))
-      expressions.set(value, expressions.get(other));
+    alias(value, other);
 }
 
 void RoleWalker::walkFor(Operation *op, KBlock &out) {
@@ -237,11 +92,10 @@ void RoleWalker::walkFor(Operation *op, KBlock &out) {
        llvm::zip(loop.getRegionIterArgs(), loop.getResults())) {
     if (needed.contains(result))
       needed.insert(argument);
-    if (needed.contains(argument)) {
+    if (needed.contains(argument))
       needed.insert(result);
-      expressions.makeVariable(argument);
-      expressions.set(result, expressions.get(argument));
-    }
+    makeVariables(argument);
+    alias(result, argument);
   }
   assign(op, loop.getRegionIterArgs(), loop.getInitArgs(), out);
   Statement statement{Kind::For};
@@ -286,12 +140,17 @@ void RoleWalker::walkWhile(Operation *op, KBlock &out) {
   start.site = getSite(op);
   for (auto [argument, result] :
        llvm::zip(loop.getAfterArguments(), loop.getResults())) {
-    if (!needed.contains(argument) && !needed.contains(result))
-      continue;
-    needed.insert(argument);
-    unsigned variable = expressions.makeVariable(argument);
-    expressions.set(result, expressions.get(argument));
-    start.assigned.push_back({variable, table.getConstant(0)});
+    if (needed.contains(argument) || needed.contains(result)) {
+      needed.insert(argument);
+      needed.insert(result);
+      start.assigned.push_back(
+          {expressions.makeVariable(argument), table.getConstant(0)});
+    }
+    if (provenance) {
+      provenance->makeVariables(argument);
+      provenance->clear(argument, start.assigned);
+    }
+    alias(result, argument);
   }
   if (!start.assigned.empty())
     out.push_back(std::move(start));
@@ -357,13 +216,45 @@ bool RoleWalker::walkTensorMemoryStep(Operation *op, KBlock &out) {
       .Default(false);
 }
 
+/// True if the stage is one that its role fills.
+static bool isFilled(Value stage) {
+  auto type = cast<StageTypeInterface>(stage.getType());
+  return cast<EndTypeInterface>(type.getEndType()).isProducer();
+}
+
+/// A consumer gets the labels of the slot that it has waited for, and what a
+/// producer has waited for is empty. Both hand on what they have made of it.
+void RoleWalker::walkLabels(Operation *op, KBlock &out) {
+  if (Provenance::follows(op))
+    provenance->walk(op, getSite(op), out);
+  if (auto acquire = dyn_cast<AcquireOp>(op)) {
+    provenance->makeVariables(acquire.getStage());
+    if (isFilled(acquire.getStage())) {
+      Statement statement{Kind::Assign};
+      statement.site = getSite(op);
+      provenance->clear(acquire.getStage(), statement.assigned);
+      if (!statement.assigned.empty())
+        out.push_back(std::move(statement));
+      return;
+    }
+    for (auto [field, id] :
+         llvm::enumerate(provenance->get(acquire.getStage())))
+      out.back().assigned.push_back({table[id].value, field});
+  }
+}
+
 void RoleWalker::walkStep(Operation *op, KBlock &out) {
+  if (provenance && !isa<AcquireOp>(op))
+    walkLabels(op, out);
   if (walkTensorMemoryStep(op, out))
     return;
   llvm::TypeSwitch<Operation *>(op)
       .Case([&](AcquireOp acquire) {
-        if (!isa<ReadyType>(acquire.getEnd().getType()))
-          addStep(Kind::Wait, op, acquire.getEnd(), out);
+        if (isa<ReadyType>(acquire.getEnd().getType()))
+          return;
+        addStep(Kind::Wait, op, acquire.getEnd(), out);
+        if (provenance)
+          walkLabels(op, out);
       })
       .Case([&](WaitOp wait) { addStep(Kind::Wait, op, wait.getEnd(), out); })
       .Case([&](CloseOp close) {
@@ -372,19 +263,26 @@ void RoleWalker::walkStep(Operation *op, KBlock &out) {
           addStep(Kind::Drain, op, close.getEnd(), out);
       })
       .Case([&](NextWorkOp next) {
-        if (!needed.contains(next.getMore()))
+        bool needsCluster = needed.contains(next.getCluster());
+        if (!needed.contains(next.getMore()) && !needsCluster)
           return;
         Statement step{Kind::Answer};
         step.site = getSite(op);
         Value root = getRoot(next.getStage());
         step.end = expressions.get(root ? root : next.getStage());
         step.assigned.push_back({expressions.makeVariable(next.getMore()), 0});
+        if (needsCluster)
+          step.assigned.push_back(
+              {expressions.makeVariable(next.getCluster()), 0});
         out.push_back(std::move(step));
       })
       .Default([&](Operation *) {
-        if (Value stage = getHandedOver(op))
+        if (Value stage = getHandedOver(op)) {
           addStep(Kind::Signal, op, stage, out);
-        else if (op->getNumRegions())
+          if (provenance && isFilled(stage))
+            for (auto [field, id] : llvm::enumerate(provenance->get(stage)))
+              out.back().assigned.push_back({field, id});
+        } else if (op->getNumRegions())
           obstruct(op, "the proof does not follow handles through '" +
                            op->getName().getStringRef() + "'");
       });

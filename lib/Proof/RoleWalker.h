@@ -4,7 +4,7 @@
 #ifndef FP8_LIB_PROOF_ROLEWALKER_H
 #define FP8_LIB_PROOF_ROLEWALKER_H
 
-#include "Expressions.h"
+#include "Provenance.h"
 #include "fp8/Analysis/HandleFlow.h"
 #include "fp8/Proof/Extract.h"
 
@@ -27,11 +27,17 @@ inline constexpr unsigned kAllocation = 1, kDeallocation = 2;
 
 class RoleWalker {
 public:
+  /// `gemm`: what the kernel computes, if the values of the role are to be
+  /// followed, too; else null.
   RoleWalker(KernelSkeleton &kernel, const KernelPlan &plan,
-             const HandleFlow &flow, CtaClass cta, RoleOp role)
+             const HandleFlow &flow, CtaClass cta, RoleOp role,
+             const ComputedGemm *gemm)
       : kernel(kernel), plan(plan), flow(flow), cta(cta),
         table(kernel.skeleton.expressions),
-        expressions(table, plan.getWarps(role), kernel.clusterSize) {}
+        expressions(table, plan.getWarps(role), kernel.clusterSize) {
+    if (gemm)
+      provenance.emplace(kernel, *gemm, expressions);
+  }
 
   /// `ends` are the expressions of the role's operands.
   ::fp8::proof::Process walk(RoleOp role, ArrayRef<::fp8::proof::ExprId> ends);
@@ -68,8 +74,13 @@ private:
   void assign(Operation *op, ValueRange variables, ValueRange values,
               Block &out);
   void makeVariables(ValueRange values);
-  /// The values are the others.
+  /// Makes variables of a value and of its label.
+  void makeVariables(Value value);
+  /// The value is the other.
+  void alias(Value value, Value other);
   void alias(ValueRange values, ValueRange others);
+  /// What the op does with the labels of values.
+  void walkLabels(Operation *op, Block &out);
   unsigned getVariable(Value value);
   unsigned getSite(Operation *op);
   void obstruct(Operation *op, const Twine &reason);
@@ -87,6 +98,7 @@ private:
   CtaClass cta;
   ::fp8::proof::ExprTable &table;
   ProcessExpressions expressions;
+  std::optional<Provenance> provenance;
   llvm::DenseSet<Operation *> active;
   llvm::DenseSet<Value> needed;
   llvm::DenseMap<Value, Value> roots;

@@ -7,13 +7,21 @@
 
 using namespace fp8::proof;
 
+/// True if somebody has still to read the answer of that channel and slot.
+static bool isUnread(const State &state, std::pair<unsigned, int64_t> place,
+                     const Skeleton &skeleton) {
+  return llvm::any_of(
+      skeleton.channels[place.first].consumers,
+      [&](unsigned end) { return state.ends[end].signals <= place.second; });
+}
+
 /// True if both states have the same positions, and channels as full.
 static bool haveSamePlaces(const State &a, const State &b,
                            const Skeleton &skeleton) {
   for (auto [left, right] : llvm::zip(a.processes, b.processes))
     if (left.stack != right.stack)
       return false;
-  for (const auto &[number, channel] : llvm::enumerate(skeleton.channels)) {
+  for (const Channel &channel : skeleton.channels) {
     std::optional<int64_t> distance;
     auto isMoved = [&](unsigned end) {
       int64_t waits = b.ends[end].waits - a.ends[end].waits,
@@ -25,22 +33,65 @@ static bool haveSamePlaces(const State &a, const State &b,
     if (!llvm::all_of(channel.producers, isMoved) ||
         !llvm::all_of(channel.consumers, isMoved))
       return false;
-    // Answers that somebody has still to read.
-    auto lower = [&](const State &state) {
-      int64_t least = INT64_MAX;
-      for (unsigned end : channel.consumers)
-        least = std::min(least, state.ends[end].signals);
-      return least;
-    };
-    std::vector<bool> answers[2];
-    for (auto [state, list] :
-         {std::pair(&a, &answers[0]), std::pair(&b, &answers[1])})
-      for (auto [slot, answer] : state->answers)
-        if (slot.first == number && slot.second >= lower(*state))
-          list->push_back(answer);
-    if (answers[0] != answers[1])
-      return false;
   }
+  std::vector<bool> answers[2];
+  for (auto [state, list] :
+       {std::pair(&a, &answers[0]), std::pair(&b, &answers[1])})
+    for (auto [place, answer] : state->answers)
+      if (isUnread(*state, place, skeleton))
+        list->push_back(answer);
+  return answers[0] == answers[1];
+}
+
+std::optional<SymbolicRun::Pairs> SymbolicRun::getPairs(const State &from,
+                                                        const State &to) const {
+  Pairs pairs;
+  for (unsigned process = 0; process < from.processes.size(); ++process) {
+    const ProcessState &a = from.processes[process], &b = to.processes[process];
+    for (unsigned variable = 0; variable < a.values.size(); ++variable) {
+      const auto &left = a.values[variable], &right = b.values[variable];
+      bool isAlive = lifetimes.isAlive(process, variable, a.stack);
+      if (isAlive && left.has_value() != right.has_value())
+        return std::nullopt;
+      bool has = isAlive && left;
+      pairs.push_back({has ? &*left : nullptr, has ? &*right : nullptr});
+    }
+  }
+  if (from.fields.size() != to.fields.size())
+    return std::nullopt;
+  for (auto &[place, value] : from.fields) {
+    auto [channel, slot, field] = place;
+    unsigned end = skeleton.channels[channel].producers.front();
+    auto it = to.fields.find(
+        {channel, slot + to.ends[end].signals - from.ends[end].signals, field});
+    if (it == to.fields.end())
+      return std::nullopt;
+    pairs.push_back({&value, &it->second});
+  }
+  return pairs;
+}
+
+bool SymbolicRun::matchAnswers(const State &from, const State &to,
+                               const Pairs &pairs,
+                               std::map<AtomId, AtomId> &names) {
+  llvm::SmallVector<AtomId> left, right;
+  // Those that somebody has still to read, which come in the same order.
+  for (auto [state, list] : {std::pair(&from, &left), std::pair(&to, &right)})
+    for (auto [place, more] : state->answers)
+      if (isUnread(*state, place, skeleton))
+        list->push_back(machine.getAnswer(place).terms[0].first);
+  for (auto [a, b] : pairs)
+    if (a) {
+      atoms.collectAnswers(*a, left);
+      atoms.collectAnswers(*b, right);
+      if (left.size() != right.size())
+        return false;
+    }
+  std::map<AtomId, AtomId> back;
+  for (auto [a, b] : llvm::zip(left, right))
+    if (names.insert({b, a}).first->second != a ||
+        back.insert({a, b}).first->second != b)
+      return false;
   return true;
 }
 
@@ -48,20 +99,21 @@ std::optional<SymbolicRun::Shift> SymbolicRun::getShift(const State &from,
                                                         const State &to) {
   if (!haveSamePlaces(from, to, skeleton))
     return std::nullopt;
-  Shift shift(from.processes.size());
-  for (unsigned process = 0; process < from.processes.size(); ++process) {
-    const ProcessState &a = from.processes[process], &b = to.processes[process];
-    shift[process].resize(a.values.size());
-    for (unsigned variable = 0; variable < a.values.size(); ++variable) {
-      if (!lifetimes.isAlive(process, variable, a.stack))
-        continue;
-      const auto &left = a.values[variable], &right = b.values[variable];
-      if (left.has_value() != right.has_value())
-        return std::nullopt;
-      if (left)
-        shift[process][variable] = *right - *left;
-    }
+  std::optional<Pairs> pairs = getPairs(from, to);
+  Shift shift;
+  if (!pairs || !matchAnswers(from, to, *pairs, shift.names))
+    return std::nullopt;
+  auto next = pairs->begin();
+  auto take = [&] {
+    auto [left, right] = *next++;
+    return left ? atoms.rename(*right, shift.names) - *left : Linear();
+  };
+  for (const ProcessState &process : from.processes) {
+    auto &values = shift.values.emplace_back(process.values.size());
+    std::generate(values.begin(), values.end(), take);
   }
+  shift.fields.resize(from.fields.size());
+  std::generate(shift.fields.begin(), shift.fields.end(), take);
   return shift;
 }
 
@@ -73,22 +125,34 @@ void SymbolicRun::move(State &state, const Shift &shift, const Linear &turns) {
       if (!lifetimes.isAlive(process, variable, its.stack))
         value.reset();
       else if (value)
-        value = *value + atoms.multiply(shift[process][variable], turns);
+        value = *value + atoms.multiply(shift.values[process][variable], turns);
     }
   }
+  for (auto [field, by] : llvm::zip(state.fields, shift.fields))
+    field.second = field.second + atoms.multiply(by, turns);
+}
+
+bool SymbolicRun::isZero(const Shift &shift) {
+  auto isZero = [](const std::vector<Linear> &values) {
+    return llvm::all_of(values,
+                        [](const Linear &value) { return value == Linear(); });
+  };
+  return isZero(shift.fields) && llvm::all_of(shift.values, isZero);
 }
 
 bool SymbolicRun::isSame(const State &a, const State &b) {
   std::optional<Shift> shift = getShift(a, b);
-  return shift && llvm::all_of(*shift, [](const std::vector<Linear> &values) {
-           return llvm::all_of(
-               values, [](const Linear &value) { return value == Linear(); });
-         });
+  return shift && isZero(*shift);
 }
 
 bool SymbolicRun::covers(const State &before, const State &state) {
-  return isSame(before, state) &&
-         llvm::all_of(before.facts.get(), [&](const Linear &fact) {
-           return state.facts.implies(fact);
-         });
+  std::optional<Shift> shift = getShift(before, state);
+  if (!shift || !isZero(*shift))
+    return false;
+  std::map<AtomId, AtomId> names;
+  for (auto [its, other] : shift->names)
+    names[other] = its;
+  return llvm::all_of(before.facts.get(), [&](const Linear &fact) {
+    return state.facts.implies(atoms.rename(fact, names));
+  });
 }

@@ -55,7 +55,16 @@ public:
 
 private:
   using States = std::vector<State>;
-  using Shift = std::vector<std::vector<Linear>>;
+  /// How much values have moved: variables by process, and fields of slots in
+  /// the order of the state. Answers of queues are arbitrary: those that the
+  /// one state has take the place of those of the other.
+  struct Shift {
+    std::vector<std::vector<Linear>> values;
+    std::vector<Linear> fields;
+    std::map<AtomId, AtomId> names; ///< of the second state, in the first
+  };
+  /// Values of the same place in two states.
+  using Pairs = std::vector<std::pair<const Linear *, const Linear *>>;
 
   /// Runs on all ways from the state to where every process is finished, or to
   /// the guard of a loop that is being explored, where they are collected.
@@ -89,8 +98,9 @@ private:
   /// What may hold in every turn, as a sum that is at least 0 in the state, and
   /// by how much it changes in each turn: facts that two turns in a row have
   /// learnt, and that differ by a constant.
-  static std::vector<std::pair<Linear, Linear>>
-  guessInvariants(const State *previous, const State &state, const State &next);
+  std::vector<std::pair<Linear, Linear>>
+  guessInvariants(const State *previous, const State &state,
+                  const State &next) const;
   /// True if it is known that the loop goes on.
   bool goesOn(const State &state, const Head &head);
   /// The state behind the last turn, of at least one.
@@ -104,8 +114,14 @@ private:
   /// By how much each live value has moved; none if the states differ
   /// otherwise.
   std::optional<Shift> getShift(const State &from, const State &to);
+  /// The live values of both states; none if one has others.
+  std::optional<Pairs> getPairs(const State &from, const State &to) const;
+  /// Finds which answers take the place of which. False if none can.
+  bool matchAnswers(const State &from, const State &to, const Pairs &pairs,
+                    std::map<AtomId, AtomId> &names);
   /// Moves all values by so many times the shift; forgets those that are dead.
   void move(State &state, const Shift &shift, const Linear &turns);
+  static bool isZero(const Shift &shift);
   bool isSame(const State &a, const State &b);
   /// True if what was shown of the one state holds of the other, too: it is the
   /// same, and as much is known of it.

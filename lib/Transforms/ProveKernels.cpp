@@ -77,6 +77,38 @@ static void report(gpu::GPUFuncOp kernel, const KernelSkeleton &its,
   }
 }
 
+/// Proves that the kernel computes what it says, if it says so.
+static std::optional<Outcome> proveProvenance(gpu::GPUFuncOp kernel) {
+  FailureOr<KernelSkeleton> its =
+      extractSkeleton(kernel, /*withProvenance=*/true);
+  if (failed(its) || its->skeleton.rules.empty())
+    return std::nullopt;
+  Outcome outcome =
+      ::fp8::proof::proveProvenance(its->skeleton, its->clusterSize);
+  if (outcome.verdict == Verdict::Proved) {
+    kernel.emitRemark() << "kernel '" << kernel.getName()
+                        << "' computes what it says (proved in "
+                        << outcome.steps << " steps)";
+    return outcome;
+  }
+  bool isRefuted = outcome.verdict == Verdict::Refuted;
+  InFlightDiagnostic diagnostic =
+      isRefuted ? kernel.emitError() : kernel.emitRemark();
+  diagnostic << "kernel '" << kernel.getName() << "' "
+             << (isRefuted ? "does not compute what it says: "
+                           : "may not compute what it says: ")
+             << outcome.reason;
+  if (!outcome.arguments.empty()) {
+    diagnostic << ", with ";
+    llvm::interleaveComma(outcome.arguments, diagnostic, [&](auto &argument) {
+      diagnostic << argument.first << " = " << argument.second;
+    });
+  }
+  if (outcome.site < its->sites.size())
+    diagnostic.attachNote(its->sites[outcome.site]->getLoc()) << "here";
+  return outcome;
+}
+
 static llvm::json::Object toJSON(gpu::GPUFuncOp kernel,
                                  const KernelSkeleton &its,
                                  const Outcome &outcome) {
@@ -136,6 +168,9 @@ struct ProvePass : public mlir::fp8::impl::Fp8ProveBase<ProvePass> {
       }
       Outcome outcome = prove(*its);
       report(kernel, *its, outcome, required);
+      if (outcome.verdict == Verdict::Proved)
+        if (auto provenance = proveProvenance(kernel))
+          holds &= provenance->verdict != Verdict::Refuted;
       holds &= outcome.verdict == Verdict::Proved ||
                (outcome.verdict == Verdict::Unknown && !required);
       kernels.push_back(toJSON(kernel, *its, outcome));

@@ -7,7 +7,7 @@
 // CHECK: !pipeline1 = !fp8.pipeline<3, a_scale: !tile1>
 // CHECK: module attributes {gpu.container_module}
 // CHECK: gpu.module @gemm_kernels
-// CHECK: gpu.func @gemm_kernel(%[[A:.*]]: !fp8.tensor_map<!tile>, %[[AS:.*]]: !fp8.tensor_map<!tile1>, %[[B:.*]]: !fp8.tensor_map<!tile>, %[[D:.*]]: !fp8.tensor_map<!tile2>, %[[BS:.*]]: memref<?x?xf32>, %[[TM:.*]]: index, %[[TN:.*]]: index, %[[KB:.*]]: index) kernel attributes {fp8.linear}
+// CHECK: gpu.func @gemm_kernel(%[[A:.*]]: !fp8.tensor_map<!tile>, %[[AS:.*]]: !fp8.tensor_map<!tile1>, %[[B:.*]]: !fp8.tensor_map<!tile>, %[[D:.*]]: !fp8.tensor_map<!tile2>, %[[BS:.*]]: memref<?x?xf32>, %[[TM:.*]]: index, %[[TN:.*]]: index, %[[KB:.*]]: index) kernel attributes {fp8.computes = {a = 0 : i64, a_scale = 1 : i64, b = 2 : i64, b_block = 128 : i64, b_scale = 4 : i64, blocks = 7 : i64, d = 3 : i64}, fp8.linear}
 // CHECK: %[[INP:.*]], %[[INC:.*]] = fp8.pipeline : !fp8.producer<!pipeline>, !fp8.consumer<!pipeline>
 // CHECK: %[[SCP:.*]], %[[SCC:.*]] = fp8.pipeline : !fp8.producer<!pipeline1>, !fp8.consumer<!pipeline1>
 // CHECK: %[[MMA:.*]], %[[EPI:.*]] = fp8.output_pipeline : !output_pipeline

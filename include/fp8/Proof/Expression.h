@@ -98,6 +98,8 @@ public:
   llvm::ArrayRef<Expr> get() const { return expressions; }
 
 private:
+  std::optional<ExprId> fold(ExprKind kind, ExprId left, ExprId right);
+
   std::vector<Expr> expressions;
   std::map<Expr, ExprId> ids;
   std::vector<Parameter> parameters;

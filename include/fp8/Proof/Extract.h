@@ -22,8 +22,10 @@ struct KernelSkeleton {
 };
 
 /// Extracts the skeleton of a kernel in phase 2 that can be planned; fails with
-/// a diagnostic if it cannot.
-FailureOr<KernelSkeleton> extractSkeleton(FunctionOpInterface kernel);
+/// a diagnostic if it cannot. `withProvenance`: with what values are, and the
+/// requirements on them, if the kernel says what it computes (`fp8.computes`).
+FailureOr<KernelSkeleton> extractSkeleton(FunctionOpInterface kernel,
+                                          bool withProvenance = false);
 
 } // namespace mlir::fp8
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The proof that a skeleton's roles all end, for every launch.
+// The proof that a skeleton's roles all end, for every launch, and that its
+// requirements hold.
 
 #ifndef FP8_PROOF_PROVER_H
 #define FP8_PROOF_PROVER_H
@@ -47,6 +48,10 @@ struct Outcome {
 /// A loop is left behind when the state at its head moves by the same amount in
 /// each turn, which one turn from an arbitrary such state shows.
 Outcome prove(const Skeleton &skeleton, int64_t clusterSize);
+
+/// Proves that every requirement of a skeleton holds, or finds the smallest
+/// launch for which one does not. The roles of the skeleton all end.
+Outcome proveProvenance(const Skeleton &skeleton, int64_t clusterSize);
 
 } // namespace fp8::proof
 

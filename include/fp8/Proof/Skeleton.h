@@ -19,7 +19,9 @@ struct End {
 
 /// A ring, or a hand-over that takes place once. Its n-th slot is free for a
 /// producer when all consumers have signalled slot n - slots, and there for a
-/// consumer when all producers have signalled slot n.
+/// consumer when all producers have signalled slot n. A slot may have fields,
+/// which a producer sets when it signals, and a consumer gets when it has
+/// waited.
 struct Channel {
   std::string name;
   int64_t slots;
@@ -39,19 +41,24 @@ struct Statement {
     Wait,   ///< until the next slot of `end` is there
     Signal, ///< hands the slot over
     Drain,  ///< waits until all slots of `end` have come back
-    Answer, ///< variable `assigned[0]` is whether there is more work, as all
-            ///< ends of the channel read it in this slot
+    Answer, ///< variable `assigned[0]` is whether there is more work, and
+            ///< `assigned[1]`, if there is one, which, as all ends of the
+            ///< channel read it in this slot
     Assign, ///< variables get values, all at once
     Branch, ///< `condition`: first block, else second
     For,    ///< variable runs from `lower` by `step` below `upper`
     While,  ///< first block, then, if `condition`, second block and again
+    Require, ///< `condition` must hold, by `rule`
   };
   Kind kind;
   unsigned site = 0;
   ExprId end = 0;
   ExprId condition = 0, lower = 0, upper = 0, step = 0;
-  /// Variables, and what they get.
+  /// Variables, and what they get. Of Wait: variables, and the fields of the
+  /// slot that they get. Of Signal: fields of the slot, and what they get.
   std::vector<std::pair<unsigned, ExprId>> assigned;
+  /// Of Require: the number of a rule of the skeleton.
+  unsigned rule = 0;
   /// Of For: the variable that runs, and those that keep bound and step.
   unsigned variable = 0, bound = 0, stride = 0;
   /// Whether CTAs of a cluster meet in it, beside channels.
@@ -73,6 +80,8 @@ struct Skeleton {
   std::vector<Channel> channels;
   std::vector<End> ends;
   std::vector<Process> processes;
+  /// What requirements ask for, as "blocks of A and B must cover the same K".
+  std::vector<std::string> rules;
   /// True if CTAs of a cluster wait for one another in channels.
   bool coupled = false;
 };

@@ -4,9 +4,24 @@
 
 #include "StructuredKernel.h"
 #include "KernelBuilder.h"
+#include "fp8/IR/ComputedGemm.h"
 
 using namespace mlir;
 using namespace mlir::fp8;
+
+/// What the kernel computes from its parameters.
+static ComputedGemm getComputed(const GemmProblem &problem) {
+  ComputedGemm gemm;
+  gemm.bBlock = problem.bBlock;
+  for (auto [number, parameter] : llvm::enumerate(problem.getParameters()))
+    if (auto *operand = std::get_if<gemm::Operand>(&parameter))
+      gemm.operands.push_back({number, *operand});
+    else if (parameter == GemmParameter(GemmExtra::Blocks))
+      gemm.blocks = number;
+    else if (parameter == GemmParameter(GemmExtra::DRest))
+      gemm.operands.push_back({number, gemm::Operand::D});
+  return gemm;
+}
 
 gpu::GPUFuncOp mlir::fp8::buildStructuredKernel(OpBuilder &builder,
                                                 Location loc,
@@ -23,6 +38,9 @@ gpu::GPUFuncOp mlir::fp8::buildStructuredKernel(OpBuilder &builder,
   kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(),
                   builder.getUnitAttr());
   kernel->setAttr(Fp8Dialect::kLinearAttrName, builder.getUnitAttr());
+  kernel->setAttr(
+      ComputedGemm::kAttrName,
+      getComputed(schedule.problem).toAttribute(builder.getContext()));
   SmallVector<int64_t> shape{schedule.cluster.m, schedule.cluster.n};
   if (schedule.cluster.k > 1)
     shape.push_back(schedule.cluster.k);

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What a kernel computes, as an attribute of the kernel.
+
+#include "fp8/IR/ComputedGemm.h"
+
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace mlir::fp8;
+
+static constexpr StringLiteral kBBlock = "b_block", kBlocks = "blocks",
+                               kRest = "d_rest";
+
+static std::optional<gemm::Operand> findOperand(StringRef name) {
+  if (name == kRest)
+    return gemm::Operand::D;
+  for (const gemm::OperandInfo &info : gemm::getOperands())
+    if (info.name == std::string_view(name))
+      return info.operand;
+  return std::nullopt;
+}
+
+std::optional<ComputedGemm> ComputedGemm::get(Operation *kernel) {
+  auto attribute = kernel->getAttrOfType<DictionaryAttr>(kAttrName);
+  if (!attribute)
+    return std::nullopt;
+  ComputedGemm gemm;
+  for (NamedAttribute entry : attribute) {
+    int64_t value = cast<IntegerAttr>(entry.getValue()).getInt();
+    if (entry.getName() == kBBlock)
+      gemm.bBlock = value;
+    else if (entry.getName() == kBlocks)
+      gemm.blocks = value;
+    else
+      gemm.operands.push_back({value, *findOperand(entry.getName())});
+  }
+  return gemm;
+}
+
+DictionaryAttr ComputedGemm::toAttribute(MLIRContext *context) const {
+  Builder builder(context);
+  NamedAttrList entries;
+  auto add = [&](StringRef name, int64_t value) {
+    entries.set(name, builder.getI64IntegerAttr(value));
+  };
+  for (auto [argument, operand] : operands) {
+    std::string_view name = gemm::getOperand(operand).name;
+    add(entries.get(StringRef(name)) ? StringRef(kRest) : StringRef(name),
+        argument);
+  }
+  add(kBlocks, blocks);
+  add(kBBlock, bBlock);
+  return entries.getDictionary(context);
+}
+
+std::optional<gemm::OperandInfo>
+ComputedGemm::getOperand(int64_t argument) const {
+  for (auto [number, operand] : operands)
+    if (number == argument)
+      return gemm::getOperand(operand, bBlock);
+  return std::nullopt;
+}
+
+bool ComputedGemm::has(gemm::Operand operand) const {
+  return llvm::any_of(operands,
+                      [&](auto entry) { return entry.second == operand; });
+}
+
+LogicalResult mlir::fp8::verifyComputedGemm(Operation *op, Attribute value) {
+  auto dictionary = dyn_cast<DictionaryAttr>(value);
+  auto function = dyn_cast<FunctionOpInterface>(op);
+  if (!dictionary || !function)
+    return op->emitOpError()
+           << "attribute '" << ComputedGemm::kAttrName
+           << "' must be a dictionary of numbers of arguments, on a kernel";
+  for (NamedAttribute entry : dictionary) {
+    StringRef name = entry.getName();
+    auto number = dyn_cast<IntegerAttr>(entry.getValue());
+    if (!number || !number.getType().isSignlessIntOrIndex())
+      return op->emitOpError() << "'" << name << "' of attribute '"
+                               << ComputedGemm::kAttrName
+                               << "' must be an integer";
+    int64_t value = number.getValue().getSExtValue();
+    if (name == kBBlock) {
+      if (llvm::is_contained(gemm::kBBlocks, value))
+        continue;
+      InFlightDiagnostic diagnostic = op->emitOpError()
+                                      << "'" << name << "' of attribute '"
+                                      << ComputedGemm::kAttrName
+                                      << "' must be one of ";
+      llvm::interleaveComma(gemm::kBBlocks, diagnostic);
+      return diagnostic;
+    }
+    if (name != kBlocks && !findOperand(name))
+      return op->emitOpError() << "attribute '" << ComputedGemm::kAttrName
+                               << "' has an unknown entry '" << name << "'";
+    if (value < 0 || value >= function.getNumArguments())
+      return op->emitOpError()
+             << "'" << name << "' of attribute '" << ComputedGemm::kAttrName
+             << "' must be the number of an argument, but the kernel has "
+             << function.getNumArguments();
+  }
+  for (StringRef name : {"a", "a_scale", "b", "b_scale", "d", "blocks"})
+    if (!dictionary.get(name))
+      return op->emitOpError() << "attribute '" << ComputedGemm::kAttrName
+                               << "' must say which argument '" << name
+                               << "' is";
+  return success();
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What expressions are worth in a state.
+
+#include "Machine.h"
+
+using namespace fp8::proof;
+
+Truth Machine::decideSign(const State &state, const Linear &sum) {
+  if (state.facts.implies(sum))
+    return {true, {}};
+  if (state.facts.implies(Linear(-1) - sum))
+    return {false, {}};
+  return {std::nullopt, sum};
+}
+
+Truth Machine::decide(const State &state, unsigned process, ExprId id) {
+  const Expr &expr = skeleton.expressions[id];
+  auto operand = [&](unsigned i) {
+    return evaluate(state, process, expr.operands[i]);
+  };
+  switch (expr.kind) {
+  case ExprKind::Less:
+  case ExprKind::Equal: {
+    Value left = operand(0), right = operand(1);
+    for (Value *value : {&left, &right})
+      if (!value->sum)
+        return {std::nullopt, value->pivot};
+    Linear distance = *right.sum - *left.sum;
+    if (expr.kind == ExprKind::Less)
+      return decideSign(state, distance - Linear(1));
+    Truth least = decideSign(state, distance);
+    if (!least.known || !*least.known)
+      return least;
+    Truth more = decideSign(state, distance - Linear(1));
+    if (more.known)
+      more.known = !*more.known;
+    return more;
+  }
+  case ExprKind::And:
+  case ExprKind::Or: {
+    bool decisive = expr.kind == ExprKind::Or;
+    Truth left = decide(state, process, expr.operands[0]),
+          right = decide(state, process, expr.operands[1]);
+    for (Truth *truth : {&left, &right})
+      if (truth->known == decisive)
+        return *truth;
+    return left.known ? right : left;
+  }
+  case ExprKind::Not: {
+    Truth truth = decide(state, process, expr.operands[0]);
+    if (truth.known)
+      truth.known = !*truth.known;
+    return truth;
+  }
+  default: {
+    Value value = evaluate(state, process, id);
+    if (!value.sum)
+      return {std::nullopt, value.pivot};
+    return decideSign(state, *value.sum - Linear(1));
+  }
+  }
+}
+
+Value Machine::evaluate(const State &state, unsigned process, ExprId id) {
+  const Expr &expr = skeleton.expressions[id];
+  switch (expr.kind) {
+  case ExprKind::Constant:
+    return {Linear(expr.value), {}};
+  case ExprKind::Parameter:
+    if (auto it = parameters.find(expr.value); it != parameters.end())
+      return {Linear(it->second), {}};
+    return {atoms.getParameter(expr.value), {}};
+  case ExprKind::Variable: {
+    const std::optional<Linear> &value =
+        state.processes[process].values[expr.value];
+    if (!value)
+      failure = "a value is used that was not followed";
+    return {value.value_or(Linear()), {}};
+  }
+  case ExprKind::Equal:
+  case ExprKind::Less:
+  case ExprKind::And:
+  case ExprKind::Or:
+  case ExprKind::Not: {
+    Truth truth = decide(state, process, id);
+    if (!truth.known)
+      return {std::nullopt, truth.pivot};
+    return {Linear(*truth.known), {}};
+  }
+  case ExprKind::Select: {
+    Truth truth = decide(state, process, expr.operands[0]);
+    if (!truth.known)
+      return {std::nullopt, truth.pivot};
+    return evaluate(state, process, expr.operands[*truth.known ? 1 : 2]);
+  }
+  default:
+    break;
+  }
+  std::vector<Linear> operands;
+  for (ExprId operand : expr.operands) {
+    Value value = evaluate(state, process, operand);
+    if (!value.sum)
+      return value;
+    operands.push_back(std::move(*value.sum));
+  }
+  switch (expr.kind) {
+  case ExprKind::Add:
+    return {operands[0] + operands[1], {}};
+  case ExprKind::Multiply:
+    return {atoms.multiply(operands[0], operands[1]), {}};
+  case ExprKind::FloorDivide:
+  case ExprKind::Remainder: {
+    // A launch for which the kernel divides by 0 says nothing.
+    if (isConcrete && operands[1] == Linear())
+      failure = "it divides by 0";
+    if (!operands[1].isConstant() || operands[1].constant <= 0)
+      return {atoms.getAtom({expr.kind == ExprKind::FloorDivide
+                                 ? AtomKind::Quotient
+                                 : AtomKind::Remainder,
+                             0,
+                             {},
+                             operands}),
+              {}};
+    int64_t divisor = operands[1].constant;
+    Linear quotient = atoms.floorDivide(operands[0], divisor);
+    return {expr.kind == ExprKind::FloorDivide
+                ? quotient
+                : operands[0] - quotient * divisor,
+            {}};
+  }
+  case ExprKind::Minimum:
+  case ExprKind::Maximum: {
+    bool isMinimum = expr.kind == ExprKind::Minimum;
+    Truth truth = decideSign(state, operands[1] - operands[0]);
+    if (!truth.known && keepsMinima)
+      return {atoms.getExtremum(operands[0], operands[1], isMinimum), {}};
+    if (!truth.known)
+      return {std::nullopt, truth.pivot};
+    return {operands[*truth.known == isMinimum ? 0 : 1], {}};
+  }
+  default:
+    return {atoms.getAtom({AtomKind::Opaque, expr.value, {}, operands}), {}};
+  }
+}

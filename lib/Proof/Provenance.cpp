@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Labels of values.
+
+#include "Provenance.h"
+
+#include "fp8/IR/RegisterLayout.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mlir::fp8;
+using namespace ::fp8::proof;
+
+//===----------------------------------------------------------------------===//
+// Sizes
+//===----------------------------------------------------------------------===//
+
+/// A row of elements that are copied one by one has a label for each.
+static unsigned getNumElements(TileType tile) {
+  constexpr int64_t kMostElements = 16;
+  int64_t columns = tile.getShape()[1];
+  return tile.getShape()[0] == 1 && columns <= kMostElements ? columns : 1;
+}
+
+unsigned Provenance::getNumParts(FragmentType type) {
+  return type.getRegisterLayout().getExtent(RegisterLayout::Unit::Part);
+}
+
+unsigned Provenance::getOffset(PipelineType ring, StringRef name) {
+  unsigned offset = 0;
+  for (auto [other, tile] : llvm::zip(ring.getNames(), ring.getTiles())) {
+    if (other.getValue() == name)
+      break;
+    offset += box::Size * getNumElements(tile);
+  }
+  return offset;
+}
+
+unsigned Provenance::getSize(Type type) {
+  auto ofFragment = [](FragmentType fragment) {
+    return sum::Size + 2 * (getNumParts(fragment) - 1);
+  };
+  return llvm::TypeSwitch<Type, unsigned>(type)
+      .Case([](Float32Type) { return element::Size; })
+      .Case([&](FragmentType fragment) { return ofFragment(fragment); })
+      .Case([&](PendingType pending) {
+        return ofFragment(pending.getFragment());
+      })
+      .Case<ProducerStageType, ConsumerStageType>([](auto stage) -> unsigned {
+        auto ring = dyn_cast<PipelineType>(stage.getRing());
+        return ring ? getOffset(ring, "") : 0;
+      })
+      .Case<MmaStageType, EpilogueStageType>(
+          [](auto) -> unsigned { return sum::Size; })
+      .Default([](Type) { return 0; });
+}
+
+bool Provenance::follows(Operation *op) {
+  return isa<TmaLoadOp, LoadElementOp, MmaOp, WarpgroupMmaOp, PromoteOp>(op) ||
+         isa<AddTileOp, AddRowOp, StoreOp, gpu::ShuffleOp>(op);
+}
+
+SmallVector<Value> Provenance::getIntegers(Operation *op) {
+  SmallVector<Value> integers;
+  if (follows(op) || isa<memref::LoadOp>(op))
+    for (Value operand : op->getOperands())
+      if (operand.getType().isIntOrIndex())
+        integers.push_back(operand);
+  return integers;
+}
+
+//===----------------------------------------------------------------------===//
+// Labels
+//===----------------------------------------------------------------------===//
+
+ArrayRef<ExprId> Provenance::get(Value value) {
+  auto it = known.find(value);
+  if (it != known.end())
+    return it->second;
+  Label label = compute(value);
+  return known[value] = std::move(label);
+}
+
+void Provenance::makeVariables(Value value) {
+  Label label;
+  for (unsigned i = 0; i < getSize(value.getType()); ++i)
+    label.push_back(table.getVariable(expressions.makeVariable()));
+  if (!label.empty())
+    set(value, std::move(label));
+}
+
+void Provenance::assign(Value variable, Value value,
+                        std::vector<std::pair<unsigned, ExprId>> &assigned) {
+  if (!getSize(variable.getType()))
+    return;
+  // A copy: the label of the value may be computed now.
+  Label label(get(value));
+  for (auto [left, right] : llvm::zip(get(variable), label))
+    assigned.push_back({table[left].value, right});
+}
+
+void Provenance::clear(Value variable,
+                       std::vector<std::pair<unsigned, ExprId>> &assigned) {
+  for (ExprId left : get(variable))
+    assigned.push_back({table[left].value, constant(kNothing)});
+}
+
+std::optional<int64_t> Provenance::getArgument(Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  if (!argument ||
+      !isa<FunctionOpInterface>(argument.getOwner()->getParentOp()))
+    return std::nullopt;
+  return argument.getArgNumber();
+}
+
+ExprId Provenance::unlimit(ExprId index, int64_t argument, int64_t axis) {
+  const ::fp8::proof::Expr &expr = table[index];
+  if (expr.kind != ExprKind::Minimum)
+    return index;
+  ExprId last = offset(expressions.getExtent(argument, axis), -1);
+  for (unsigned i : {0, 1})
+    if (table[index].operands[i] == last)
+      return table[index].operands[1 - i];
+  return index;
+}
+
+Provenance::Label Provenance::getBox(Value source, ValueRange indices) {
+  Label label(box::Size, constant(0));
+  std::optional<int64_t> argument = getArgument(source);
+  std::optional<gemm::OperandInfo> info;
+  if (argument)
+    info = gemm.getOperand(*argument);
+  if (!info || indices.size() < 2)
+    return getUnknown(box::Size);
+  label[box::Operand] = constant(static_cast<int64_t>(info->operand));
+  size_t axis = indices.size() - 2;
+  if (axis)
+    label[box::Batch] = expressions.get(indices[0]);
+  for (gemm::Extent extent : {info->rows, info->columns}) {
+    ExprId index = unlimit(expressions.get(indices[axis]), *argument, axis);
+    ++axis;
+    if (extent.axis == gemm::Axis::One)
+      continue;
+    unsigned place = extent.axis == gemm::Axis::M   ? box::M
+                     : extent.axis == gemm::Axis::N ? box::N
+                                                    : box::K;
+    label[place] = scale(index, extent.block);
+  }
+  return label;
+}
+
+/// Whether the expression is a sum with the number of the lane; takes it off.
+static bool takeLane(ExprTable &table, ExprId &id) {
+  const Expr &expr = table[id];
+  if (expr.kind == ExprKind::Parameter) {
+    if (table.getParameters()[expr.value].scope != Scope::Thread)
+      return false;
+    id = table.getConstant(0);
+    return true;
+  }
+  if (expr.kind != ExprKind::Add)
+    return false;
+  ExprId left = expr.operands[0], right = expr.operands[1];
+  if (!takeLane(table, left) && !takeLane(table, right))
+    return false;
+  id = table.get(ExprKind::Add, {left, right});
+  return true;
+}
+
+/// An element that a thread loads. Each lane may load the one of its own number
+/// along the columns, if the column is not limited by the last.
+Provenance::Label Provenance::computeElement(Value source, ValueRange indices) {
+  Label label = getBox(source, indices);
+  label.resize(element::Size, constant(0));
+  if (indices.empty())
+    return label;
+  ExprId column = expressions.get(indices.back()), last = column;
+  const ::fp8::proof::Expr limited = table[column];
+  if (limited.kind == ExprKind::Minimum) {
+    column = limited.operands[0];
+    last = limited.operands[1];
+  }
+  if (!takeLane(table, column))
+    return label;
+  label[element::IsRow] = constant(1);
+  label[element::Last] = last;
+  label[box::K] = scale(column, gemm::kScaleBlock);
+  return label;
+}
+
+Provenance::Label Provenance::compute(Value value) {
+  unsigned size = getSize(value.getType());
+  Operation *op = value.getDefiningOp();
+  auto copy = [&](Value other) {
+    Label label(get(other));
+    return label;
+  };
+  if (!op)
+    return getUnknown(size);
+  return llvm::TypeSwitch<Operation *, Label>(op)
+      .Case([&](TileOp tile) {
+        auto type = cast<PipelineType>(
+            cast<StageTypeInterface>(tile.getStage().getType()).getRing());
+        unsigned length =
+            box::Size * getNumElements(type.getTile(tile.getName()));
+        return Label(get(tile.getStage())
+                         .slice(getOffset(type, tile.getName()), length));
+      })
+      .Case([&](ReadElementOp read) {
+        Label label(get(read.getRow()));
+        label.resize(
+            std::max<size_t>(label.size(), box::Size * (read.getColumn() + 1)),
+            constant(kNothing));
+        label = Label(
+            ArrayRef(label).slice(box::Size * read.getColumn(), box::Size));
+        label.resize(element::Size, constant(0));
+        return label;
+      })
+      .Case([&](AccumulatorOp its) { return copy(its.getStage()); })
+      .Case([&](WaitMmaOp wait) { return copy(wait.getPending()); })
+      .Case([&](memref::LoadOp load) {
+        return computeElement(load.getMemRef(), load.getIndices());
+      })
+      .Case([&](ZeroOp) {
+        Label label(size, constant(0));
+        label[sum::IsScaled] = constant(1);
+        return label;
+      })
+      .Default([&](Operation *) {
+        // What an op makes of one fragment, element by element, keeps its
+        // place.
+        if (isa<MapOp>(op) && op->getNumOperands() == 1)
+          return copy(op->getOperand(0));
+        if (isa<ReadOp>(op))
+          return copy(op->getOperand(0));
+        return getUnknown(size);
+      });
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What the values of a role are, in terms of the GEMM that a kernel computes.
+
+#ifndef FP8_LIB_PROOF_PROVENANCE_H
+#define FP8_LIB_PROOF_PROVENANCE_H
+
+#include "Expressions.h"
+#include "fp8/IR/ComputedGemm.h"
+#include "fp8/Proof/Extract.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+
+namespace mlir::fp8 {
+
+/// The label of a box of an operand, or of one of its elements. What the
+/// operand does not have is 0. M, N and K are counted in elements.
+namespace box {
+enum : unsigned { Operand, Batch, M, N, K, Size };
+} // namespace box
+
+/// That of an f32: an element; or a row of them, of which each lane has one,
+/// from the element on along K, up to the block of number `Last`.
+namespace element {
+enum : unsigned { IsRow = box::Size, Last, Size };
+} // namespace element
+
+/// That of a fragment or an accumulator: where it lies in the result, if it has
+/// rows and columns already, which one of zeros does not; whether its products
+/// are scaled; of a product in registers, its part; how many
+/// columns of the residual are added, and whether the bias is. Then of each
+/// part which elements along K are added up: from `First` to before `Next`.
+namespace sum {
+enum : unsigned {
+  Batch,
+  M,
+  N,
+  HasRows,
+  HasColumns,
+  IsScaled,
+  Part,
+  Columns,
+  Bias,
+  First,
+  Next,
+  Size
+};
+} // namespace sum
+
+/// The operand of what nobody has filled.
+inline constexpr int64_t kNothing = -1;
+
+/// Labels of values, and what ops require of them.
+///
+/// A label is a list of integers. That of a tile in shared memory says which
+/// rows and columns of which operand it holds; that of an accumulator or of a
+/// fragment, which rows and columns of the result it is of, and which elements
+/// along K it has added up. Stages have the labels of their tiles, which move
+/// from role to role with the slot.
+class Provenance {
+public:
+  using Label = SmallVector<::fp8::proof::ExprId>;
+
+  Provenance(KernelSkeleton &kernel, const ComputedGemm &gemm,
+             ProcessExpressions &expressions)
+      : kernel(kernel), gemm(gemm), table(kernel.skeleton.expressions),
+        expressions(expressions) {}
+
+  /// The length of the labels of such values; 0 if they have none.
+  static unsigned getSize(Type type);
+  /// True if the op has rules, or sets labels of stages.
+  static bool follows(Operation *op);
+  /// The integers that the op's rules depend on.
+  static SmallVector<Value> getIntegers(Operation *op);
+
+  ArrayRef<::fp8::proof::ExprId> get(Value value);
+  void set(Value value, Label label) { known[value] = std::move(label); }
+  /// Makes the label one of variables.
+  void makeVariables(Value value);
+  /// Appends that the label of `variable` becomes that of `value`.
+  void assign(Value variable, Value value,
+              std::vector<std::pair<unsigned, ::fp8::proof::ExprId>> &assigned);
+  /// Appends that it becomes that of nothing.
+  void clear(Value variable,
+             std::vector<std::pair<unsigned, ::fp8::proof::ExprId>> &assigned);
+  /// The statements of an op that is followed.
+  void walk(Operation *op, unsigned site, ::fp8::proof::Block &out);
+
+private:
+  using ExprId = ::fp8::proof::ExprId;
+  using Expr = ::fp8::proof::ExprKind;
+
+  ExprId constant(int64_t value) { return table.getConstant(value); }
+  ExprId add(ExprId a, ExprId b) { return table.get(Expr::Add, {a, b}); }
+  ExprId offset(ExprId a, int64_t by) { return add(a, constant(by)); }
+  ExprId scale(ExprId a, int64_t factor) {
+    return factor == 1 ? a : table.get(Expr::Multiply, {a, constant(factor)});
+  }
+  ExprId equal(ExprId a, ExprId b) { return table.get(Expr::Equal, {a, b}); }
+  ExprId atLeast(ExprId a, ExprId b) {
+    return table.get(Expr::Not, {table.get(Expr::Less, {a, b})});
+  }
+  void require(ExprId condition, const Twine &rule);
+  void requireEqual(ExprId a, ExprId b, const Twine &rule) {
+    require(equal(a, b), rule);
+  }
+  /// That the label is of a tile of the operand.
+  void requireOperand(ArrayRef<ExprId> tile, gemm::Operand operand,
+                      const Twine &what);
+
+  /// Requires that a sum lies where `place` says, and sets its place.
+  void place(Label &sum, std::optional<ExprId> batch, std::optional<ExprId> m,
+             ExprId n, const Twine &what);
+  /// The label of a box of an argument of the kernel, whose first element has
+  /// these indices.
+  Label getBox(Value argument, ValueRange indices);
+  /// The label of a value that is not followed.
+  Label getUnknown(unsigned size) {
+    return Label(size, table.getOpaque("a value that is not followed", {},
+                                       ::fp8::proof::Scope::Launch));
+  }
+  /// The number of the argument of the kernel; none if the value is no
+  /// argument.
+  static std::optional<int64_t> getArgument(Value value);
+  /// An index that is limited to the extent of the argument along the axis. If
+  /// it were larger it would be of what the result does not have.
+  ExprId unlimit(ExprId index, int64_t argument, int64_t axis);
+  Label compute(Value value);
+  Label computeElement(Value source, ValueRange indices);
+  /// The number of the stage's label from which on that of a tile begins.
+  static unsigned getOffset(PipelineType ring, StringRef name);
+  static unsigned getNumParts(FragmentType type);
+
+  void walkCopy(Operation *op);
+  /// The label of the product of two tiles.
+  Label getProduct(Value a, Value b);
+  /// The product is added to one with this label, if the condition holds.
+  void accumulate(Label &product, ArrayRef<ExprId> accumulated,
+                  ExprId condition);
+  void walkMma(MmaOp mma);
+  void walkWarpgroupMma(WarpgroupMmaOp mma);
+  void walkPromote(PromoteOp promote);
+  void walkScales(PromoteOp promote, ArrayRef<ExprId> product);
+  void walkAddend(Operation *op);
+  void walkStore(StoreOp store);
+  void walkShuffle(gpu::ShuffleOp shuffle);
+  /// Gives the variables of a stage's label new values, from `offset` on.
+  void write(Value stage, unsigned offset, ArrayRef<ExprId> label);
+
+  KernelSkeleton &kernel;
+  const ComputedGemm &gemm;
+  ::fp8::proof::ExprTable &table;
+  ProcessExpressions &expressions;
+  llvm::DenseMap<Value, Label> known;
+  /// Of the op that is walked.
+  unsigned site = 0;
+  ::fp8::proof::Block *out = nullptr;
+};
+
+} // namespace mlir::fp8
+
+#endif // FP8_LIB_PROOF_PROVENANCE_H

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What ops require of the labels of their operands.
+
+#include "Provenance.h"
+
+#include "fp8/IR/RegisterLayout.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mlir::fp8;
+using namespace ::fp8::proof;
+using gemm::Operand;
+using Kind = Statement::Kind;
+
+//===----------------------------------------------------------------------===//
+// Statements
+//===----------------------------------------------------------------------===//
+
+void Provenance::require(ExprId condition, const Twine &rule) {
+  std::vector<std::string> &rules = kernel.skeleton.rules;
+  std::string text = rule.str();
+  auto known = llvm::find(rules, text);
+  Statement statement{Kind::Require};
+  statement.site = site;
+  statement.condition = condition;
+  statement.rule = known - rules.begin();
+  if (known == rules.end())
+    rules.push_back(std::move(text));
+  out->push_back(std::move(statement));
+}
+
+void Provenance::requireOperand(ArrayRef<ExprId> tile, Operand operand,
+                                const Twine &what) {
+  std::string_view name = gemm::getOperand(operand).name;
+  requireEqual(tile[box::Operand], constant(static_cast<int64_t>(operand)),
+               what + " must hold elements of '" + StringRef(name) + "'");
+}
+
+void Provenance::write(Value stage, unsigned offset, ArrayRef<ExprId> label) {
+  Statement statement{Kind::Assign};
+  statement.site = site;
+  for (auto [variable, value] : llvm::zip(get(stage).drop_front(offset), label))
+    statement.assigned.push_back({table[variable].value, value});
+  out->push_back(std::move(statement));
+}
+
+//===----------------------------------------------------------------------===//
+// Copies and products
+//===----------------------------------------------------------------------===//
+
+void Provenance::walkCopy(Operation *op) {
+  auto fill = [&](Value stage, StringRef name, unsigned column,
+                  const Label &label) {
+    auto ring =
+        cast<PipelineType>(cast<StageTypeInterface>(stage.getType()).getRing());
+    write(stage, getOffset(ring, name) + box::Size * column, label);
+  };
+  llvm::TypeSwitch<Operation *>(op)
+      .Case([&](TmaLoadOp load) {
+        fill(load.getStage(), load.getName(), 0,
+             getBox(load.getMap(), load.getCoordinates()));
+      })
+      .Case([&](LoadElementOp load) {
+        fill(load.getStage(), load.getName(), load.getColumn(),
+             getBox(load.getSource(), load.getIndices()));
+      });
+}
+
+Provenance::Label Provenance::getProduct(Value a, Value b) {
+  Label left(get(a)), right(get(b));
+  requireOperand(left, Operand::A, "the A tile of a product");
+  requireOperand(right, Operand::B, "the B tile of a product");
+  requireEqual(left[box::K], right[box::K],
+               "the tiles of a product must begin at the same element of K");
+  requireEqual(left[box::Batch], right[box::Batch],
+               "the tiles of a product must be of the same matrices of a "
+               "batch");
+  Label label(sum::Size, constant(0));
+  label[sum::Batch] = left[box::Batch];
+  label[sum::M] = left[box::M];
+  label[sum::N] = right[box::N];
+  label[sum::HasRows] = label[sum::HasColumns] = constant(1);
+  label[sum::First] = left[box::K];
+  label[sum::Next] =
+      offset(left[box::K], cast<TileType>(a.getType()).getShape()[1]);
+  return label;
+}
+
+void Provenance::accumulate(Label &product, ArrayRef<ExprId> accumulated,
+                            ExprId condition) {
+  auto requireIf = [&](ExprId holds, const Twine &rule) {
+    require(table.get(Expr::Or, {table.get(Expr::Not, {condition}), holds}),
+            rule);
+  };
+  requireIf(equal(accumulated[sum::Next], product[sum::First]),
+            "a product must be added to a sum that ends where its K begins");
+  for (unsigned place : {sum::Batch, sum::M, sum::N})
+    requireIf(equal(accumulated[place], product[place]),
+              "a product must be added to a sum of the same rows and columns");
+  product[sum::First] = table.get(
+      Expr::Select, {condition, accumulated[sum::First], product[sum::First]});
+}
+
+void Provenance::walkMma(MmaOp mma) {
+  auto accumulator = mma.getAccumulator().getDefiningOp<AccumulatorOp>();
+  if (!accumulator)
+    return;
+  Label label = getProduct(mma.getA(), mma.getB());
+  if (Value condition = mma.getAccumulate())
+    accumulate(label, get(accumulator.getStage()), expressions.get(condition));
+  write(accumulator.getStage(), 0, label);
+}
+
+void Provenance::walkWarpgroupMma(WarpgroupMmaOp mma) {
+  Label label = getProduct(mma.getA(), mma.getB());
+  label[sum::Part] = constant(mma.getPart());
+  if (Value sum = mma.getAccumulator(); sum && !mma.getOverwrites())
+    accumulate(label, get(sum), constant(1));
+  set(mma.getPending(), std::move(label));
+}
+
+//===----------------------------------------------------------------------===//
+// Sums
+//===----------------------------------------------------------------------===//
+
+void Provenance::walkShuffle(gpu::ShuffleOp shuffle) {
+  if (shuffle.getMode() != gpu::ShuffleMode::IDX)
+    return;
+  Label label(get(shuffle.getValue()));
+  ExprId isRow = label[element::IsRow],
+         k = add(label[box::K], scale(expressions.get(shuffle.getOffset()),
+                                      gemm::kScaleBlock));
+  require(
+      table.get(Expr::Or,
+                {table.get(Expr::Not, {isRow}),
+                 atLeast(scale(label[element::Last], gemm::kScaleBlock), k)}),
+      "the lane must hold an element that is not behind the last");
+  label[box::K] = table.get(Expr::Select, {isRow, k, label[box::K]});
+  label[element::IsRow] = constant(0);
+  set(shuffle.getShuffleResult(), std::move(label));
+}
+
+/// The columns of a sum that begin 64 columns of a product, or one that a B
+/// scale begins with, and how many follow.
+static SmallVector<std::pair<int64_t, int64_t>>
+getColumns(FragmentType sums, FragmentType product, int64_t part, int64_t first,
+           int64_t count) {
+  if (!product || !sums.isSwapped())
+    return {{first, count}};
+  // Each warpgroup has its columns of all parts one after the other.
+  constexpr int64_t kColumns = 64;
+  int64_t groups = product.getShape()[1] / kColumns,
+          perGroup = sums.getShape()[1] / groups;
+  SmallVector<std::pair<int64_t, int64_t>> columns;
+  for (int64_t group = first / kColumns; group * kColumns < first + count;
+       ++group)
+    columns.push_back({group * perGroup + part * kColumns, kColumns});
+  return columns;
+}
+
+void Provenance::walkScales(PromoteOp promote, ArrayRef<ExprId> product) {
+  Label scale(get(promote.getAScale()));
+  ExprId k = scale[box::K];
+  if (Value row = promote.getARow())
+    k = add(k, this->scale(expressions.get(row), gemm::kScaleBlock));
+  requireOperand(scale, Operand::AScale, "the tile of A scales");
+  requireEqual(k, product[sum::First],
+               "the A scales must be of the K block of the product");
+  requireEqual(scale[box::M], product[sum::M],
+               "the A scales must be of the rows of the product");
+  requireEqual(scale[box::Batch], product[sum::Batch],
+               "the A scales must be of the same matrix of a batch");
+  auto requireBScale = [&](ArrayRef<ExprId> its) {
+    requireOperand(its, Operand::BScale, "the B scale");
+    requireEqual(its[box::K], product[sum::First],
+                 "the B scales must be of the K block of the product");
+    requireEqual(its[box::Batch], product[sum::Batch],
+                 "the B scales must be of the same matrix of a batch");
+  };
+  static constexpr StringLiteral kColumnsRule =
+      "the B scales must be of the columns of the product";
+  if (Value row = promote.getBRow()) {
+    Label its(get(row));
+    requireBScale(its);
+    requireEqual(its[box::N], product[sum::N], kColumnsRule);
+    return;
+  }
+  auto sums = promote.getFragment().getType();
+  auto partial = dyn_cast<FragmentType>(promote.getPartial().getType());
+  int64_t columns = (partial ? partial : sums).getShape()[1],
+          count = columns / promote.getBScales().size();
+  for (auto [number, value] : llvm::enumerate(promote.getBScales())) {
+    Label its(get(value));
+    requireEqual(its[element::IsRow], constant(0),
+                 "the B scale must be one that all lanes have");
+    requireBScale(its);
+    for (auto [first, width] :
+         getColumns(sums, partial, promote.getPart(), number * count, count)) {
+      ExprId n = offset(product[sum::N], first);
+      require(table.get(Expr::And,
+                        {atLeast(n, its[box::N]),
+                         atLeast(offset(its[box::N], gemm.bBlock - width), n)}),
+              kColumnsRule);
+    }
+  }
+}
+
+void Provenance::place(Label &label, std::optional<ExprId> batch,
+                       std::optional<ExprId> m, ExprId n, const Twine &what) {
+  auto put = [&](unsigned place, ExprId value, unsigned has,
+                 const Twine &which) {
+    ExprId isFree = equal(label[has], constant(0));
+    require(table.get(Expr::Or, {isFree, equal(label[place], value)}),
+            what + " the same " + which);
+    label[place] = value;
+  };
+  if (batch)
+    put(sum::Batch, *batch, sum::HasRows, "matrix of a batch");
+  if (m) {
+    put(sum::M, *m, sum::HasRows, "rows");
+    label[sum::HasRows] = constant(1);
+  }
+  put(sum::N, n, sum::HasColumns, "columns");
+  label[sum::HasColumns] = constant(1);
+}
+
+void Provenance::walkPromote(PromoteOp promote) {
+  Label label(get(promote.getFragment())), product(get(promote.getPartial()));
+  unsigned part = promote.getPart(), first = sum::First + 2 * part;
+  requireEqual(product[sum::IsScaled], constant(0),
+               "a product must be scaled once");
+  requireEqual(product[sum::Part], constant(part),
+               "a product must be added to the part that it is of");
+  requireEqual(offset(product[sum::First], gemm::kScaleBlock),
+               product[sum::Next],
+               "a product must be scaled after each block of K");
+  ExprId isEmpty = equal(label[first], label[first + 1]);
+  require(table.get(Expr::Or,
+                    {isEmpty, equal(label[first + 1], product[sum::First])}),
+          "a product must be added to a sum that ends where its K begins");
+  walkScales(promote, product);
+  place(label, product[sum::Batch], product[sum::M], product[sum::N],
+        "a product must be added to a sum of");
+  label[first] =
+      table.get(Expr::Select, {isEmpty, product[sum::First], label[first]});
+  label[first + 1] = product[sum::Next];
+  set(promote.getResult(), std::move(label));
+}
+
+void Provenance::walkAddend(Operation *op) {
+  Label label(get(op->getOperand(0))), tile(get(op->getOperand(1)));
+  if (auto add = dyn_cast<AddTileOp>(op)) {
+    int64_t column = add.getColumn();
+    requireOperand(tile, Operand::C, "the tile of the residual");
+    place(label, tile[box::Batch], tile[box::M], offset(tile[box::N], -column),
+          "a sum and its residual must have");
+    requireEqual(label[sum::Columns], constant(column),
+                 "the residual must be added to each column once");
+    label[sum::Columns] =
+        constant(column + add.getTile().getType().getShape()[1]);
+  } else {
+    requireOperand(tile, Operand::Bias, "the row of the bias");
+    place(label, std::nullopt, std::nullopt, tile[box::N],
+          "a sum and its bias must have");
+    requireEqual(label[sum::Bias], constant(0), "the bias must be added once");
+    label[sum::Bias] = constant(1);
+  }
+  set(op->getResult(0), std::move(label));
+}
+
+void Provenance::walkStore(StoreOp store) {
+  Label label(get(store.getFragment())),
+      its = getBox(store.getMap(), store.getCoordinates());
+  requireOperand(its, Operand::D, "the box of a store");
+  requireEqual(label[sum::IsScaled], constant(1),
+               "what is stored must be scaled");
+  place(label, its[box::Batch], its[box::M], its[box::N],
+        "a sum and the box that it is stored to must have");
+  auto type = store.getFragment().getType();
+  auto function = store->getParentOfType<FunctionOpInterface>();
+  ExprId k = scale(expressions.get(function.getArgument(gemm.blocks)),
+                   gemm::kScaleBlock);
+  for (unsigned part = 0; part < getNumParts(type); ++part) {
+    requireEqual(label[sum::First + 2 * part], constant(0),
+                 "what is stored must add up K from its first element on");
+    requireEqual(label[sum::Next + 2 * part], k,
+                 "what is stored must add up all of K");
+  }
+  ExprId none = equal(label[sum::Columns], constant(0));
+  require(gemm.has(Operand::C)
+              ? table.get(Expr::Or, {none, equal(label[sum::Columns],
+                                                 constant(type.getShape()[1]))})
+              : none,
+          "the residual must be added to all columns or to none");
+  requireEqual(label[sum::Bias], constant(gemm.has(Operand::Bias)),
+               "the bias must be added if the kernel has one");
+}
+
+void Provenance::walk(Operation *op, unsigned number,
+                      ::fp8::proof::Block &statements) {
+  site = number;
+  out = &statements;
+  llvm::TypeSwitch<Operation *>(op)
+      .Case<TmaLoadOp, LoadElementOp>([&](auto) { walkCopy(op); })
+      .Case([&](MmaOp mma) { walkMma(mma); })
+      .Case([&](WarpgroupMmaOp mma) { walkWarpgroupMma(mma); })
+      .Case([&](PromoteOp promote) { walkPromote(promote); })
+      .Case<AddTileOp, AddRowOp>([&](auto) { walkAddend(op); })
+      .Case([&](StoreOp store) { walkStore(store); })
+      .Case([&](gpu::ShuffleOp shuffle) { walkShuffle(shuffle); });
+}

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Which ops of a role matter to the proof, and which values.
+
+#include "RoleWalker.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace mlir::fp8;
+
+bool RoleWalker::isHandedOverByCopies(Value stage) const {
+  return plan.getStage(stage).bytesAtAcquire > 0;
+}
+
+Value RoleWalker::getHandedOver(Operation *op) const {
+  if (auto copy = dyn_cast<TileCopyOpInterface>(op)) {
+    Value stage = copy.getFilledStage();
+    const StageUse &use =
+        flow.getStageUses().find(flow.getStage(stage))->second;
+    return isHandedOverByCopies(stage) && use.copies.back() == copy ? stage
+                                                                    : Value();
+  }
+  Value stage = mlir::fp8::getHandedOver(op);
+  return stage && !isHandedOverByCopies(stage) ? stage : Value();
+}
+
+/// True if the op may wait or signal: it works on a handle, or its copies hand
+/// a slot over.
+bool RoleWalker::isStep(Operation *op) const {
+  return llvm::any_of(op->getOperandTypes(), isLinear) || getHandedOver(op);
+}
+
+static bool handlesLinear(Operation *op) {
+  return llvm::any_of(op->getResultTypes(), isLinear);
+}
+
+static bool handlesLabels(Operation *op) {
+  return llvm::any_of(op->getResultTypes(), Provenance::getSize);
+}
+
+void RoleWalker::findActive(RoleOp role) {
+  role.walk([&](Operation *op) {
+    bool matters = isStep(op);
+    if (op->getNumRegions())
+      matters |= handlesLinear(op) || (provenance && handlesLabels(op));
+    if (!matters && !(provenance && Provenance::follows(op)))
+      return;
+    for (; op != role && active.insert(op).second; op = op->getParentOp()) {
+    }
+  });
+}
+
+/// The values that one of a structured op becomes.
+static SmallVector<Value> getForwarded(Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  Operation *op =
+      argument ? argument.getOwner()->getParentOp() : value.getDefiningOp();
+  auto at = [](ValueRange values, unsigned number) {
+    return number < values.size() ? values[number] : Value();
+  };
+  unsigned number = argument ? argument.getArgNumber()
+                             : cast<OpResult>(value).getResultNumber();
+  if (auto loop = dyn_cast<scf::ForOp>(op)) {
+    if (argument && number == 0)
+      return {};
+    number -= argument ? 1 : 0;
+    return {at(loop.getInitArgs(), number), at(loop.getYieldedValues(), number),
+            at(loop.getRegionIterArgs(), number)};
+  }
+  if (auto loop = dyn_cast<scf::WhileOp>(op)) {
+    if (argument && argument.getOwner() == loop.getBeforeBody())
+      return {at(loop.getInits(), number),
+              at(loop.getYieldOp().getResults(), number)};
+    return {at(loop.getConditionOp().getArgs(), number)};
+  }
+  SmallVector<Value> values;
+  if (isa<scf::IfOp, scf::IndexSwitchOp, scf::ExecuteRegionOp, LeadingCtaOp>(
+          op)) {
+    if (argument)
+      return {at(op->getOperands(), number)};
+    for (Region &region : op->getRegions())
+      if (!region.empty())
+        values.push_back(
+            at(region.back().getTerminator()->getOperands(), number));
+    if (isa<LeadingCtaOp>(op))
+      values.push_back(at(op->getOperands(), number));
+  }
+  return values;
+}
+
+Value RoleWalker::getRoot(Value handle) {
+  auto [it, isNew] = roots.try_emplace(handle);
+  if (!isNew)
+    return it->second;
+  llvm::SetVector<Value> reached;
+  reached.insert(handle);
+  Value root;
+  for (unsigned next = 0; next < reached.size(); ++next) {
+    Value value = reached[next];
+    auto argument = dyn_cast<BlockArgument>(value);
+    if (argument && isa<RoleOp>(argument.getOwner()->getParentOp())) {
+      if (root && root != value)
+        return {};
+      root = value;
+      continue;
+    }
+    SmallVector<Value> from = getSources(value);
+    if (from.empty())
+      from = getForwarded(value);
+    for (Value source : from)
+      if (source && isLinear(source.getType()))
+        reached.insert(source);
+  }
+  return roots[handle] = root;
+}
+
+void RoleWalker::need(Value value, SmallVectorImpl<Value> &worklist) {
+  if (!value)
+    return;
+  // Most handles are those of one end throughout.
+  if (isLinear(value.getType()))
+    if (Value root = getRoot(value)) {
+      expressions.set(value, expressions.get(root));
+      return;
+    }
+  if (needed.insert(value).second)
+    worklist.push_back(value);
+}
+
+/// What decides whether and how often the op's steps take place.
+void RoleWalker::needOf(Operation *op, SmallVectorImpl<Value> &worklist) {
+  if (auto loop = dyn_cast<scf::ForOp>(op)) {
+    for (Value value :
+         {loop.getLowerBound(), loop.getUpperBound(), loop.getStep()})
+      need(value, worklist);
+  } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
+    need(branch.getCondition(), worklist);
+  } else if (auto loop = dyn_cast<scf::WhileOp>(op)) {
+    need(loop.getConditionOp().getCondition(), worklist);
+  } else if (auto branch = dyn_cast<scf::IndexSwitchOp>(op)) {
+    need(branch.getArg(), worklist);
+  } else if (isStep(op)) {
+    for (Value operand : op->getOperands())
+      if (isLinear(operand.getType()))
+        need(operand, worklist);
+  }
+}
+
+void RoleWalker::findNeeded(RoleOp role) {
+  SmallVector<Value> worklist;
+  for (Operation *op : active)
+    needOf(op, worklist);
+  if (provenance)
+    role.walk([&](Operation *op) {
+      for (Value value : Provenance::getIntegers(op))
+        need(value, worklist);
+    });
+  while (!worklist.empty()) {
+    Value value = worklist.pop_back_val();
+    for (Value source : getSources(value))
+      need(source, worklist);
+    Operation *op = value.getDefiningOp();
+    if (!op)
+      op = cast<BlockArgument>(value).getOwner()->getParentOp();
+    if (op == role || !op->getNumRegions() || isa<FunctionOpInterface>(op))
+      continue;
+    // A value of an op without steps is not followed.
+    if (isActive(op))
+      for (Value source : getForwarded(value))
+        need(source, worklist);
+  }
+}
