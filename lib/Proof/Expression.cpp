@@ -49,12 +49,13 @@ ExprId ExprTable::getParameter(const Parameter &parameter) {
 }
 
 ExprId ExprTable::getOpaque(llvm::StringRef name,
-                            llvm::ArrayRef<ExprId> operands, Scope scope) {
+                            llvm::ArrayRef<ExprId> operands, Scope scope,
+                            bool isData) {
   auto known = llvm::find_if(names, [&](const Name &other) {
     return other.text == name && other.scope == scope;
   });
   int64_t number = known - names.begin();
   if (known == names.end())
-    names.push_back({name.str(), scope});
+    names.push_back({name.str(), scope, isData});
   return get(ExprKind::Opaque, operands, number);
 }

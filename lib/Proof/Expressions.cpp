@@ -69,7 +69,8 @@ ExprId ProcessExpressions::makeOpaque(Value value) {
   stream << op->getName().stripDialect();
   for (NamedAttribute attribute : op->getAttrs())
     stream << ' ' << attribute.getValue();
-  return table.getOpaque(name, operands, Scope::Launch);
+  return table.getOpaque(name, operands, Scope::Launch,
+                         /*isData=*/isa<memref::LoadOp>(op));
 }
 
 static ExprId negate(ExprTable &table, ExprId id) {
@@ -171,7 +172,7 @@ static ExprId getGridSize(ExprTable &table, gpu::Dimension dimension,
   int64_t least = dimension == gpu::Dimension::x ? clusterSize : 1;
   return table.getParameter(
       {("CTAs of the grid along " + getAxis(dimension)).str(), Scope::Launch,
-       least, std::nullopt, std::nullopt});
+       least, std::nullopt, std::nullopt, least});
 }
 
 ExprId ProcessExpressions::getExtent(int64_t argument, int64_t axis) {

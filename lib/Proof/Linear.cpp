@@ -221,6 +221,22 @@ Scope AtomTable::getScope(const Linear &sum, int64_t clusterSize) const {
   return scope;
 }
 
+bool AtomTable::isOfData(const Linear &sum) const {
+  return llvm::any_of(sum.terms, [&](auto term) {
+    const Atom &atom = *atoms[term.first];
+    if (atom.kind == AtomKind::Opaque &&
+        expressions.getName(atom.number).isData)
+      return true;
+    return atom.kind == AtomKind::Answer ||
+           llvm::any_of(
+               atom.factors,
+               [&](AtomId factor) { return isOfData(Linear::of(factor)); }) ||
+           llvm::any_of(atom.operands, [&](const Linear &operand) {
+             return isOfData(operand);
+           });
+  });
+}
+
 bool AtomTable::isOfParameters(const Linear &sum) const {
   return llvm::all_of(sum.terms, [&](auto term) {
     const Atom &atom = *atoms[term.first];

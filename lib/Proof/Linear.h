@@ -102,6 +102,8 @@ public:
   /// Who may see different values of the sum. `clusterSize` CTAs, whose numbers
   /// follow one another, are a cluster.
   Scope getScope(const Linear &sum, int64_t clusterSize) const;
+  /// True if no function of the kernel's says what the sum is, but data do.
+  bool isOfData(const Linear &sum) const;
   /// True if the parameters alone say what the sum is.
   bool isOfParameters(const Linear &sum) const;
   std::string print(const Linear &sum) const;

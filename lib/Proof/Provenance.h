@@ -85,6 +85,9 @@ public:
   /// The statements of an op that is followed.
   void walk(Operation *op, unsigned site, ::fp8::proof::Block &out);
 
+  /// Adds what is required where the role ends, whose statements these are.
+  void finish(unsigned site, ::fp8::proof::Block &body);
+
 private:
   using ExprId = ::fp8::proof::ExprId;
   using Expr = ::fp8::proof::ExprKind;
@@ -143,6 +146,9 @@ private:
   void walkAddend(Operation *op);
   void walkStore(StoreOp store);
   void walkShuffle(gpu::ShuffleOp shuffle);
+  /// The variable that is 1 while there is a sum to be stored.
+  ExprId getUnstored();
+  void setUnstored(int64_t value);
   /// Gives the variables of a stage's label new values, from `offset` on.
   void write(Value stage, unsigned offset, ArrayRef<ExprId> label);
 
@@ -151,6 +157,7 @@ private:
   ::fp8::proof::ExprTable &table;
   ProcessExpressions &expressions;
   llvm::DenseMap<Value, Label> known;
+  std::optional<ExprId> unstored;
   /// Of the op that is walked.
   unsigned site = 0;
   ::fp8::proof::Block *out = nullptr;

@@ -14,6 +14,8 @@ using namespace ::fp8::proof;
 using gemm::Operand;
 using Kind = Statement::Kind;
 
+static constexpr StringLiteral kStoredRule = "each sum must be stored";
+
 //===----------------------------------------------------------------------===//
 // Statements
 //===----------------------------------------------------------------------===//
@@ -55,7 +57,10 @@ void Provenance::walkCopy(Operation *op) {
                   const Label &label) {
     auto ring =
         cast<PipelineType>(cast<StageTypeInterface>(stage.getType()).getRing());
-    write(stage, getOffset(ring, name) + box::Size * column, label);
+    unsigned offset = getOffset(ring, name) + box::Size * column;
+    requireEqual(get(stage)[offset + box::Operand], constant(kNothing),
+                 "a tile of a slot must be filled once");
+    write(stage, offset, label);
   };
   llvm::TypeSwitch<Operation *>(op)
       .Case([&](TmaLoadOp load) {
@@ -243,6 +248,12 @@ void Provenance::walkPromote(PromoteOp promote) {
   walkScales(promote, product);
   place(label, product[sum::Batch], product[sum::M], product[sum::N],
         "a product must be added to a sum of");
+  // A sum that begins while another is not yet stored loses that one.
+  if (part == 0)
+    require(table.get(Expr::Or, {table.get(Expr::Not, {isEmpty}),
+                                 equal(getUnstored(), constant(0))}),
+            kStoredRule);
+  setUnstored(1);
   label[first] =
       table.get(Expr::Select, {isEmpty, product[sum::First], label[first]});
   label[first + 1] = product[sum::Next];
@@ -296,6 +307,34 @@ void Provenance::walkStore(StoreOp store) {
           "the residual must be added to all columns or to none");
   requireEqual(label[sum::Bias], constant(gemm.has(Operand::Bias)),
                "the bias must be added if the kernel has one");
+  setUnstored(0);
+}
+
+//===----------------------------------------------------------------------===//
+// Roles
+//===----------------------------------------------------------------------===//
+
+void Provenance::setUnstored(int64_t value) {
+  Statement statement{Kind::Assign};
+  statement.site = site;
+  statement.assigned = {{table[getUnstored()].value, constant(value)}};
+  out->push_back(std::move(statement));
+}
+
+ExprId Provenance::getUnstored() {
+  if (!unstored)
+    unstored = table.getVariable(expressions.makeVariable());
+  return *unstored;
+}
+
+void Provenance::finish(unsigned number, ::fp8::proof::Block &body) {
+  if (!unstored)
+    return;
+  site = number;
+  out = &body;
+  setUnstored(0);
+  std::rotate(body.begin(), std::prev(body.end()), body.end());
+  requireEqual(*unstored, constant(0), kStoredRule);
 }
 
 void Provenance::walk(Operation *op, unsigned number,

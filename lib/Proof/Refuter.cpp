@@ -65,13 +65,17 @@ Refuter::getCandidates() const {
       collector.divisors[*bound].insert(1);
   for (auto &[number, divisors] : collector.divisors) {
     const Parameter &parameter = skeleton.expressions.getParameters()[number];
-    std::set<int64_t> values;
+    std::set<int64_t> values = {parameter.least};
     for (int64_t divisor : divisors)
       for (int64_t value : {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16, 17})
         for (int64_t rest : {int64_t(0), int64_t(1), divisor - 1})
           if (int64_t tried = value * divisor + rest;
               tried >= parameter.least && (rest == 0 || divisor > 1))
             values.insert(tried);
+    for (auto it = values.begin(); it != values.end();)
+      it = *it % parameter.step || *it > parameter.most.value_or(*it)
+               ? values.erase(it)
+               : std::next(it);
     if (parameter.scope == Scope::Cta && !parameter.most)
       values = {0, clusterSize, 2 * clusterSize, 3 * clusterSize};
     candidates.push_back({number, {values.begin(), values.end()}});
@@ -136,8 +140,9 @@ bool Refuter::explore(Machine &machine, AtomTable &atoms, State state,
       continue;
     const Statement &statement = state.processes[process].stack.back().get();
     bool isAnswer = statement.kind == Statement::Kind::Answer;
-    // Few answers lead to a small launch.
-    if (data.size() > 6)
+    // Few answers lead to a small launch. A function of known values has one
+    // that is not known here.
+    if (data.size() > 6 || (!isAnswer && !atoms.isOfData(step.pivot)))
       return false;
     for (bool truth : {false, true}) {
       State next = state;
@@ -210,10 +215,10 @@ bool Refuter::run(const std::map<int64_t, int64_t> &arguments,
 
 void Refuter::refute(Outcome &outcome) {
   auto candidates = getCandidates();
-  // By the sum of the places in the lists of values: small launches first.
   constexpr size_t kMostRuns = 4000, kMostSteps = 1'000'000;
   size_t runs = 0;
   std::map<int64_t, int64_t> arguments;
+  // By the sum of the places in the lists of values: small launches first.
   std::function<bool(size_t, size_t)> tryAll = [&](size_t number, size_t left) {
     if (number == candidates.size())
       return left == 0 && (++runs, run(arguments, outcome));
@@ -230,8 +235,25 @@ void Refuter::refute(Outcome &outcome) {
   size_t most = 0;
   for (auto &[parameter, values] : candidates)
     most += values.size();
-  for (size_t sum = 0; sum <= most && runs <= kMostRuns && steps <= kMostSteps;
-       ++sum)
+  constexpr size_t kSmall = 6;
+  for (size_t sum = 0; sum <= std::min(most, kSmall); ++sum)
+    if (tryAll(0, sum))
+      return;
+  // Then one argument that is large while the others are small.
+  auto getSmall = [&](int64_t parameter, llvm::ArrayRef<int64_t> values) {
+    Scope scope = skeleton.expressions.getParameters()[parameter].scope;
+    return scope == Scope::Launch && values.size() > 1 ? values[1] : values[0];
+  };
+  for (auto &[large, values] : candidates)
+    for (int64_t value : values) {
+      for (auto &[parameter, its] : candidates)
+        arguments[parameter] =
+            parameter == large ? value : getSmall(parameter, its);
+      if (run(arguments, outcome))
+        return;
+    }
+  for (size_t sum = kSmall + 1;
+       sum <= most && runs <= kMostRuns && steps <= kMostSteps; ++sum)
     if (tryAll(0, sum))
       return;
 }

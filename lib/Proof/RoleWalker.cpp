@@ -331,6 +331,8 @@ Process RoleWalker::walk(RoleOp role, ArrayRef<ExprId> ends) {
   findActive(role);
   findNeeded(role);
   walk(body.front(), process.body);
+  if (provenance)
+    provenance->finish(process.site, process.body);
   process.numVariables = expressions.getNumVariables();
   return process;
 }

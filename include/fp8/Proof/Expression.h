@@ -69,6 +69,8 @@ struct Parameter {
   std::optional<int64_t> most = std::nullopt;
   /// The number of a parameter that is always larger.
   std::optional<int64_t> below = std::nullopt;
+  /// It is a multiple of this.
+  int64_t step = 1;
 };
 
 /// The expressions of a kernel; equal ones have one number.
@@ -83,15 +85,17 @@ public:
   ExprId getVariable(unsigned number) {
     return get(ExprKind::Variable, {}, number);
   }
-  /// A value that differs by `scope` even if all operands are equal.
+  /// A value that differs by `scope` even if all operands are equal. `isData`:
+  /// it may be any number, rather than what a function makes of the operands.
   ExprId getOpaque(llvm::StringRef name, llvm::ArrayRef<ExprId> operands,
-                   Scope scope);
+                   Scope scope, bool isData = true);
 
   const Expr &operator[](ExprId id) const { return expressions[id]; }
   llvm::ArrayRef<Parameter> getParameters() const { return parameters; }
   struct Name {
     std::string text;
     Scope scope;
+    bool isData;
   };
   const Name &getName(int64_t number) const { return names[number]; }
   llvm::ArrayRef<Name> getNames() const { return names; }
