@@ -61,6 +61,25 @@ Truth Machine::decide(const State &state, unsigned process, ExprId id) {
   }
 }
 
+std::optional<Linear> Machine::findChoice(const State &state, unsigned process,
+                                          ExprId id) {
+  const Expr &expr = skeleton.expressions[id];
+  bool compares = expr.kind == ExprKind::Less || expr.kind == ExprKind::Equal;
+  if (compares || expr.kind == ExprKind::And || expr.kind == ExprKind::Or ||
+      expr.kind == ExprKind::Not) {
+    for (ExprId operand : expr.operands) {
+      std::optional<Linear> choice;
+      if (!compares)
+        choice = findChoice(state, process, operand);
+      else if (Value value = evaluate(state, process, operand); !value.sum)
+        choice = value.pivot;
+      if (choice)
+        return choice;
+    }
+  }
+  return std::nullopt;
+}
+
 Value Machine::evaluate(const State &state, unsigned process, ExprId id) {
   const Expr &expr = skeleton.expressions[id];
   switch (expr.kind) {

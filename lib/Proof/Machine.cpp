@@ -196,6 +196,10 @@ Step Machine::require(State &state, unsigned process, Frame &frame,
     return {StepKind::Moved, {}};
   }
   const std::string &rule = skeleton.rules[statement.rule];
+  if (std::optional<Linear> choice =
+          truth.known ? std::nullopt
+                      : findChoice(state, process, statement.condition))
+    return undecided(statement, *choice);
   if (!truth.known)
     return fail(statement, "it is not known whether " + rule);
   const Expr &condition = skeleton.expressions[statement.condition];

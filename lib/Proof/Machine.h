@@ -126,6 +126,9 @@ public:
 private:
   Value evaluate(const State &state, unsigned process, ExprId id);
   Truth decide(const State &state, unsigned process, ExprId id);
+  /// What has to be decided before it is known what the condition compares.
+  std::optional<Linear> findChoice(const State &state, unsigned process,
+                                   ExprId id);
   Truth decideSign(const State &state, const Linear &sum);
   Step branch(State &state, unsigned process, Frame &frame,
               const Statement &statement);

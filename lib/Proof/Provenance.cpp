@@ -5,6 +5,7 @@
 
 #include "fp8/IR/RegisterLayout.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -43,7 +44,7 @@ unsigned Provenance::getSize(Type type) {
     return sum::Size + 2 * (getNumParts(fragment) - 1);
   };
   return llvm::TypeSwitch<Type, unsigned>(type)
-      .Case([](Float32Type) { return element::Size; })
+      .Case([](FloatType) { return element::Size; })
       .Case([&](FragmentType fragment) { return ofFragment(fragment); })
       .Case([&](PendingType pending) {
         return ofFragment(pending.getFragment());
@@ -64,7 +65,9 @@ bool Provenance::follows(Operation *op) {
 
 SmallVector<Value> Provenance::getIntegers(Operation *op) {
   SmallVector<Value> integers;
-  if (follows(op) || isa<memref::LoadOp>(op))
+  auto select = dyn_cast<arith::SelectOp>(op);
+  if (follows(op) || isa<memref::LoadOp>(op) ||
+      (select && getSize(select.getType())))
     for (Value operand : op->getOperands())
       if (operand.getType().isIntOrIndex())
         integers.push_back(operand);
@@ -220,6 +223,15 @@ Provenance::Label Provenance::compute(Value value) {
       })
       .Case([&](AccumulatorOp its) { return copy(its.getStage()); })
       .Case([&](WaitMmaOp wait) { return copy(wait.getPending()); })
+      .Case([&](arith::ExtFOp wider) { return copy(wider.getIn()); })
+      .Case([&](arith::SelectOp select) {
+        Label label = copy(select.getTrueValue());
+        ExprId condition = expressions.get(select.getCondition());
+        for (auto [mine, other] :
+             llvm::zip(label, copy(select.getFalseValue())))
+          mine = table.get(ExprKind::Select, {condition, mine, other});
+        return label;
+      })
       .Case([&](memref::LoadOp load) {
         return computeElement(load.getMemRef(), load.getIndices());
       })

@@ -147,22 +147,25 @@ void Provenance::walkShuffle(gpu::ShuffleOp shuffle) {
   set(shuffle.getShuffleResult(), std::move(label));
 }
 
-/// The columns of a sum that begin 64 columns of a product, or one that a B
-/// scale begins with, and how many follow.
+/// Ranges of columns of a sum that a product is of, each of which has one of so
+/// many B scales: the first column and how many there are.
 static SmallVector<std::pair<int64_t, int64_t>>
-getColumns(FragmentType sums, FragmentType product, int64_t part, int64_t first,
-           int64_t count) {
-  if (!product || !sums.isSwapped())
-    return {{first, count}};
-  // Each warpgroup has its columns of all parts one after the other.
+getColumns(FragmentType sums, int64_t part, int64_t scales) {
+  int64_t columns = sums.getShape()[1];
+  SmallVector<std::pair<int64_t, int64_t>> ranges;
+  if (!sums.isSwapped()) {
+    for (int64_t first = 0; first < columns; first += columns / scales)
+      ranges.push_back({first, columns / scales});
+    return ranges;
+  }
+  // A product has 64 columns of each warpgroup, whose parts follow one another.
   constexpr int64_t kColumns = 64;
-  int64_t groups = product.getShape()[1] / kColumns,
-          perGroup = sums.getShape()[1] / groups;
-  SmallVector<std::pair<int64_t, int64_t>> columns;
-  for (int64_t group = first / kColumns; group * kColumns < first + count;
-       ++group)
-    columns.push_back({group * perGroup + part * kColumns, kColumns});
-  return columns;
+  int64_t parts =
+      sums.getRegisterLayout().getExtent(RegisterLayout::Unit::Part);
+  for (int64_t first = part * kColumns; first < columns;
+       first += parts * kColumns)
+    ranges.push_back({first, kColumns});
+  return ranges;
 }
 
 void Provenance::walkScales(PromoteOp promote, ArrayRef<ExprId> product) {
@@ -193,22 +196,17 @@ void Provenance::walkScales(PromoteOp promote, ArrayRef<ExprId> product) {
     return;
   }
   auto sums = promote.getFragment().getType();
-  auto partial = dyn_cast<FragmentType>(promote.getPartial().getType());
-  int64_t columns = (partial ? partial : sums).getShape()[1],
-          count = columns / promote.getBScales().size();
-  for (auto [number, value] : llvm::enumerate(promote.getBScales())) {
-    Label its(get(value));
+  int64_t scales = promote.getBScales().size();
+  for (auto [first, width] : getColumns(sums, promote.getPart(), scales)) {
+    Label its(get(promote.getBScales()[first * scales / sums.getShape()[1]]));
     requireEqual(its[element::IsRow], constant(0),
                  "the B scale must be one that all lanes have");
     requireBScale(its);
-    for (auto [first, width] :
-         getColumns(sums, partial, promote.getPart(), number * count, count)) {
-      ExprId n = offset(product[sum::N], first);
-      require(table.get(Expr::And,
-                        {atLeast(n, its[box::N]),
-                         atLeast(offset(its[box::N], gemm.bBlock - width), n)}),
-              kColumnsRule);
-    }
+    ExprId n = offset(product[sum::N], first);
+    require(table.get(Expr::And,
+                      {atLeast(n, its[box::N]),
+                       atLeast(offset(its[box::N], gemm.bBlock - width), n)}),
+            kColumnsRule);
   }
 }
 
@@ -296,8 +294,9 @@ void Provenance::walkStore(StoreOp store) {
   for (unsigned part = 0; part < getNumParts(type); ++part) {
     requireEqual(label[sum::First + 2 * part], constant(0),
                  "what is stored must add up K from its first element on");
-    requireEqual(label[sum::Next + 2 * part], k,
-                 "what is stored must add up all of K");
+    // Behind the end of K the tiles are zero.
+    require(atLeast(label[sum::Next + 2 * part], k),
+            "what is stored must add up all of K");
   }
   ExprId none = equal(label[sum::Columns], constant(0));
   require(gemm.has(Operand::C)

@@ -26,10 +26,16 @@ Outcome fp8::proof::prove(const Skeleton &skeleton, int64_t clusterSize) {
 
 Outcome fp8::proof::proveProvenance(const Skeleton &skeleton,
                                     int64_t clusterSize) {
-  SymbolicRun run(skeleton, clusterSize, /*stopsAtLoops=*/true);
-  run.getMachine().keepsMinima = true;
-  Outcome outcome = run.prove();
-  if (outcome.verdict == Verdict::Unknown)
-    Refuter(skeleton, clusterSize).refute(outcome);
+  Outcome outcome;
+  for (bool stopsAtLoops : {true, false}) {
+    SymbolicRun run(skeleton, clusterSize, stopsAtLoops);
+    run.getMachine().keepsMinima = true;
+    Outcome its = run.prove();
+    if (its.verdict != Verdict::Unknown)
+      return its;
+    if (stopsAtLoops)
+      outcome = std::move(its);
+  }
+  Refuter(skeleton, clusterSize).refute(outcome);
   return outcome;
 }
