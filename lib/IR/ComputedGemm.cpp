@@ -10,6 +10,7 @@ using namespace mlir;
 using namespace mlir::fp8;
 
 static constexpr StringLiteral kBBlock = "b_block", kBlocks = "blocks",
+                               kBatchTiles = "batch_tiles",
                                kRest = "d_rest";
 
 static std::optional<gemm::Operand> findOperand(StringRef name) {
@@ -32,6 +33,8 @@ std::optional<ComputedGemm> ComputedGemm::get(Operation *kernel) {
       gemm.bBlock = value;
     else if (entry.getName() == kBlocks)
       gemm.blocks = value;
+    else if (entry.getName() == kBatchTiles)
+      gemm.batchTiles = value;
     else
       gemm.operands.push_back({value, *findOperand(entry.getName())});
   }
@@ -50,6 +53,8 @@ DictionaryAttr ComputedGemm::toAttribute(MLIRContext *context) const {
         argument);
   }
   add(kBlocks, blocks);
+  if (batchTiles >= 0)
+    add(kBatchTiles, batchTiles);
   add(kBBlock, bBlock);
   return entries.getDictionary(context);
 }
@@ -92,7 +97,7 @@ LogicalResult mlir::fp8::verifyComputedGemm(Operation *op, Attribute value) {
       llvm::interleaveComma(gemm::kBBlocks, diagnostic);
       return diagnostic;
     }
-    if (name != kBlocks && !findOperand(name))
+    if (name != kBlocks && name != kBatchTiles && !findOperand(name))
       return op->emitOpError() << "attribute '" << ComputedGemm::kAttrName
                                << "' has an unknown entry '" << name << "'";
     if (value < 0 || value >= function.getNumArguments())

@@ -24,9 +24,9 @@ static json::Array toNumbers(const Range &range) {
 //===----------------------------------------------------------------------===//
 
 static constexpr llvm::StringLiteral kExprKinds[] = {
-    "constant",  "parameter", "variable", "add",   "multiply", "divide",
-    "remainder", "minimum",   "maximum",  "equal", "less",     "and",
-    "or",        "not",       "select",   "opaque"};
+    "constant",  "parameter", "variable", "add",    "multiply", "divide",
+    "remainder", "minimum",   "maximum",  "equal",  "less",     "and",
+    "or",        "not",       "select",   "opaque", "where"};
 static constexpr llvm::StringLiteral kScopes[] = {"launch", "cta", "thread"};
 
 static llvm::StringRef toString(Scope scope) {
@@ -34,10 +34,11 @@ static llvm::StringRef toString(Scope scope) {
 }
 
 /// [kind, value], or [kind, operand, ...]; of an opaque one, the number of its
-/// name and then the operands.
+/// name and then the operands; of one in another place, the parameter's value
+/// there.
 static json::Value toJSON(const Expr &expr) {
   json::Array array{kExprKinds[static_cast<int>(expr.kind)]};
-  if (expr.kind <= ExprKind::Variable || expr.kind == ExprKind::Opaque)
+  if (expr.kind <= ExprKind::Variable || expr.kind >= ExprKind::Opaque)
     array.push_back(expr.value);
   for (ExprId operand : expr.operands)
     array.push_back(operand);

@@ -3,6 +3,8 @@
 
 #include "Machine.h"
 
+#include <numeric>
+
 using namespace fp8::proof;
 
 Truth Machine::decideSign(const State &state, const Linear &sum) {
@@ -80,6 +82,25 @@ std::optional<Linear> Machine::findChoice(const State &state, unsigned process,
   return std::nullopt;
 }
 
+Linear Machine::divide(const Linear &dividend, const Linear &divisor,
+                       bool isRemainder) {
+  // The quotient by a product is that of the quotients.
+  int64_t factor = std::abs(divisor.constant);
+  for (auto [atom, its] : divisor.terms)
+    factor = std::gcd(factor, std::abs(its));
+  if (factor <= 1)
+    return atoms.getAtom(
+        {isRemainder ? AtomKind::Remainder : AtomKind::Quotient,
+         0,
+         {},
+         {dividend, divisor}});
+  Linear rest(divisor.constant / factor);
+  for (auto [atom, its] : divisor.terms)
+    rest.terms.push_back({atom, its / factor});
+  Linear quotient = divide(atoms.floorDivide(dividend, factor), rest, false);
+  return isRemainder ? dividend - atoms.multiply(quotient, divisor) : quotient;
+}
+
 Value Machine::evaluate(const State &state, unsigned process, ExprId id) {
   const Expr &expr = skeleton.expressions[id];
   switch (expr.kind) {
@@ -133,13 +154,9 @@ Value Machine::evaluate(const State &state, unsigned process, ExprId id) {
     if (isConcrete && operands[1] == Linear())
       failure = "it divides by 0";
     if (!operands[1].isConstant() || operands[1].constant <= 0)
-      return {atoms.getAtom({expr.kind == ExprKind::FloorDivide
-                                 ? AtomKind::Quotient
-                                 : AtomKind::Remainder,
-                             0,
-                             {},
-                             operands}),
-              {}};
+      return {
+          divide(operands[0], operands[1], expr.kind == ExprKind::Remainder),
+          {}};
     int64_t divisor = operands[1].constant;
     Linear quotient = atoms.floorDivide(operands[0], divisor);
     return {expr.kind == ExprKind::FloorDivide
@@ -157,6 +174,10 @@ Value Machine::evaluate(const State &state, unsigned process, ExprId id) {
       return {std::nullopt, truth.pivot};
     return {operands[*truth.known == isMinimum ? 0 : 1], {}};
   }
+  case ExprKind::Where:
+    return {atoms.substitute(operands[0], {{operands[1].terms[0].first,
+                                            Linear(expr.value)}}),
+            {}};
   default:
     return {atoms.getAtom({AtomKind::Opaque, expr.value, {}, operands}), {}};
   }

@@ -175,6 +175,54 @@ static ExprId getGridSize(ExprTable &table, gpu::Dimension dimension,
        least, std::nullopt, std::nullopt, least});
 }
 
+void ProcessExpressions::followRank(std::optional<int64_t> number) {
+  followsRank = true;
+  inPair = number;
+}
+
+ExprId ProcessExpressions::getPlace() {
+  return table.getParameter(
+      {inPair ? "pair's number in its cluster" : "CTA's number in its cluster",
+       Scope::Cta, 0, getNumPlaces() - 1, std::nullopt});
+}
+
+ExprId ProcessExpressions::getRank() {
+  if (!inPair)
+    return getPlace();
+  ExprId first = table.getConstant(0);
+  if (getNumPlaces() > 1)
+    first = table.get(ExprKind::Multiply, {getPlace(), table.getConstant(2)});
+  return table.get(ExprKind::Add, {first, table.getConstant(*inPair)});
+}
+
+ExprId ProcessExpressions::getBlockId(gpu::Dimension dimension) {
+  int64_t size = table[getGridSize(table, dimension, clusterSize)].value;
+  if (dimension == gpu::Dimension::x && followsRank && clusterSize > 1) {
+    ExprId cluster = table.getParameter(
+        {"cluster's number", Scope::Launch, 0, std::nullopt, size});
+    return table.get(ExprKind::Add,
+                     {table.get(ExprKind::Multiply,
+                                {cluster, table.getConstant(clusterSize)}),
+                      getRank()});
+  }
+  return table.getParameter({("CTA's number along " + getAxis(dimension)).str(),
+                             Scope::Cta, 0, std::nullopt, size});
+}
+
+ExprId ProcessExpressions::getArgument(int64_t number) {
+  auto multiple = multiples.find(number);
+  bool isMultiple = multiple != multiples.end() && multiple->second > 1;
+  std::string name = ("argument " + Twine(number)).str();
+  if (isMultiple)
+    name += " / " + std::to_string(multiple->second);
+  ExprId parameter =
+      table.getParameter({name, Scope::Launch, 0, std::nullopt, std::nullopt});
+  if (!isMultiple)
+    return parameter;
+  return table.get(ExprKind::Multiply,
+                   {parameter, table.getConstant(multiple->second)});
+}
+
 ExprId ProcessExpressions::getExtent(int64_t argument, int64_t axis) {
   return table.getParameter(
       {("extent " + Twine(axis) + " of argument " + Twine(argument)).str(),
@@ -193,10 +241,6 @@ ExprId ProcessExpressions::compute(Value value) {
     llvm::raw_string_ostream(text) << other;
     return table.getOpaque(text, {}, Scope::Launch);
   }
-  auto parameter = [&](const Twine &name, Scope scope, int64_t least = 0) {
-    return table.getParameter(
-        {name.str(), scope, least, std::nullopt, std::nullopt});
-  };
   Operation *op = value.getDefiningOp();
   if (!op) {
     auto argument = cast<BlockArgument>(value);
@@ -206,8 +250,7 @@ ExprId ProcessExpressions::compute(Value value) {
           ("argument " + Twine(argument.getArgNumber())).str(), {},
           Scope::Launch);
     if (isa<FunctionOpInterface>(argument.getOwner()->getParentOp()))
-      return parameter("argument " + Twine(argument.getArgNumber()),
-                       Scope::Launch);
+      return getArgument(argument.getArgNumber());
     return makeOpaque(value);
   }
   if (op->getNumResults() == 1 && isa<arith::ArithDialect>(op->getDialect()))
@@ -217,13 +260,7 @@ ExprId ProcessExpressions::compute(Value value) {
       if (handler.getContinuation(operand) == value)
         return get(operand.get());
   return llvm::TypeSwitch<Operation *, ExprId>(op)
-      .Case([&](gpu::BlockIdOp id) {
-        int64_t size =
-            table[getGridSize(table, id.getDimension(), clusterSize)].value;
-        return table.getParameter(
-            {("CTA's number along " + getAxis(id.getDimension())).str(),
-             Scope::Cta, 0, std::nullopt, size});
-      })
+      .Case([&](gpu::BlockIdOp id) { return getBlockId(id.getDimension()); })
       .Case([&](gpu::GridDimOp size) {
         return getGridSize(table, size.getDimension(), clusterSize);
       })
@@ -239,10 +276,8 @@ ExprId ProcessExpressions::compute(Value value) {
       })
       .Case([&](gpu::ClusterBlockIdOp id) -> ExprId {
         // Clusters extend along x.
-        if (id.getDimension() != gpu::Dimension::x)
-          return table.getConstant(0);
-        return table.getParameter({"CTA's number in its cluster", Scope::Cta, 0,
-                                   clusterSize - 1, std::nullopt});
+        return id.getDimension() == gpu::Dimension::x ? getRank()
+                                                      : table.getConstant(0);
       })
       .Case([&](gpu::LaneIdOp) {
         return table.getParameter(

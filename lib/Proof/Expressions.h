@@ -7,6 +7,8 @@
 #include "fp8/Analysis/KernelPlan.h"
 #include "fp8/Proof/Expression.h"
 
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+
 namespace mlir::fp8 {
 
 /// The expressions of what one process computes.
@@ -22,11 +24,27 @@ public:
   unsigned makeVariable() { return numVariables++; }
   void set(Value value, ::fp8::proof::ExprId id) { known[value] = id; }
   ::fp8::proof::ExprId get(Value value);
+  /// Makes the number of a CTA out of those of its cluster and of its place
+  /// there. `inPair`: its number in its pair, in a kernel of CTA pairs.
+  void followRank(std::optional<int64_t> inPair);
+  /// The argument of the kernel is a multiple of the number.
+  void setMultiple(int64_t argument, int64_t number) {
+    multiples[argument] = number;
+  }
+  std::optional<int64_t> getInPair() const { return inPair; }
+  /// The CTA's number in its cluster.
+  ::fp8::proof::ExprId getRank();
+  /// The parameter that tells the CTAs of a cluster apart; of pairs, the pairs.
+  /// It has values from 0 to below `getNumPlaces`.
+  ::fp8::proof::ExprId getPlace();
+  int64_t getNumPlaces() const { return clusterSize / (inPair ? 2 : 1); }
   /// An extent of a memref that is an argument of the kernel.
   ::fp8::proof::ExprId getExtent(int64_t argument, int64_t axis);
   unsigned getNumVariables() const { return numVariables; }
 
 private:
+  ::fp8::proof::ExprId getArgument(int64_t number);
+  ::fp8::proof::ExprId getBlockId(gpu::Dimension dimension);
   ::fp8::proof::ExprId compute(Value value);
   ::fp8::proof::ExprId computeArith(Operation *op);
   ::fp8::proof::ExprId makeOpaque(Value value);
@@ -34,6 +52,9 @@ private:
   ::fp8::proof::ExprTable &table;
   WarpRange warps;
   int64_t clusterSize;
+  bool followsRank = false;
+  std::optional<int64_t> inPair;
+  std::map<int64_t, int64_t> multiples; ///< by argument
   llvm::DenseMap<Value, ::fp8::proof::ExprId> known;
   unsigned numVariables = 0;
 };

@@ -62,6 +62,8 @@ void Extractor::findClasses() {
     classes.push_back({false, false});
   if (ofCluster && cluster.getSize() > (ofPair ? 2 : 1))
     classes.push_back({true, false});
+  for (CtaClass &its : classes)
+    its.isOfPair = ofPair;
 }
 
 static std::string getName(Operation *maker) {

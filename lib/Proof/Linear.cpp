@@ -62,6 +62,24 @@ Linear AtomTable::multiply(const Linear &a, const Linear &b) {
   return result;
 }
 
+std::optional<std::pair<int64_t, int64_t>>
+AtomTable::getRange(const Linear &sum) const {
+  std::pair<int64_t, int64_t> range{sum.constant, sum.constant};
+  for (auto [id, factor] : sum.terms) {
+    const Atom &atom = *atoms[id];
+    if (atom.kind != AtomKind::Parameter)
+      return std::nullopt;
+    const Parameter &parameter = expressions.getParameters()[atom.number];
+    if (!parameter.most)
+      return std::nullopt;
+    auto [least, most] =
+        std::minmax({parameter.least * factor, *parameter.most * factor});
+    range.first += least;
+    range.second += most;
+  }
+  return range;
+}
+
 Linear AtomTable::floorDivide(const Linear &dividend, int64_t divisor) {
   // What the divisor divides leaves the division.
   Linear whole, rest;
@@ -75,7 +93,9 @@ Linear AtomTable::floorDivide(const Linear &dividend, int64_t divisor) {
   least += least < 0 ? divisor : 0;
   whole.constant = (rest.constant - least) / divisor;
   rest.constant = least;
-  if (rest.isConstant())
+  // As the number of a CTA in its cluster, divided by the cluster's size.
+  auto range = getRange(rest);
+  if (range && range->first >= 0 && range->second < divisor)
     return whole;
   return whole + getAtom({AtomKind::FloorDivide, divisor, {}, {rest}});
 }
@@ -99,32 +119,40 @@ bool AtomTable::hasAnswers(const Linear &sum) const {
   return !answers.empty();
 }
 
-Linear AtomTable::rename(const Linear &sum,
-                         const std::map<AtomId, AtomId> &names) {
-  if (names.empty() || !hasAnswers(sum))
-    return sum;
+Linear AtomTable::substitute(const Linear &sum,
+                             const std::map<AtomId, Linear> &values) {
   Linear result(sum.constant);
+  auto replaced = [&](Atom atom) {
+    for (Linear &operand : atom.operands)
+      operand = substitute(operand, values);
+    if (atom.kind == AtomKind::FloorDivide)
+      return floorDivide(atom.operands[0], atom.number);
+    if (atom.kind == AtomKind::Minimum || atom.kind == AtomKind::Maximum)
+      return getExtremum(atom.operands[0], atom.operands[1],
+                         atom.kind == AtomKind::Minimum);
+    if (atom.kind != AtomKind::Product)
+      return getAtom(std::move(atom));
+    Linear product(1);
+    for (AtomId its : atom.factors)
+      product = multiply(product, substitute(Linear::of(its), values));
+    return product;
+  };
   for (auto [id, factor] : sum.terms) {
-    Atom atom = *atoms[id];
-    Linear renamed = Linear::of(id);
-    if (auto it = names.find(id); it != names.end()) {
-      renamed = Linear::of(it->second);
-    } else if (atom.kind == AtomKind::Product) {
-      renamed = Linear(1);
-      for (AtomId its : atom.factors)
-        renamed = multiply(renamed, rename(Linear::of(its), names));
-    } else if (!atom.operands.empty()) {
-      for (Linear &operand : atom.operands)
-        operand = rename(operand, names);
-      renamed = getAtom(std::move(atom));
-    }
-    result = result + renamed * factor;
+    auto it = values.find(id);
+    const Atom &atom = *atoms[id];
+    bool isLeaf = atom.factors.empty() && atom.operands.empty();
+    Linear its = it != values.end() ? it->second
+                 : isLeaf           ? Linear::of(id)
+                                    : replaced(atom);
+    result = result + its * factor;
   }
   return result;
 }
 
 Linear AtomTable::getExtremum(const Linear &a, const Linear &b,
                               bool isMinimum) {
+  if (Linear distance = b - a; distance.isConstant())
+    return (distance.constant >= 0) == isMinimum ? a : b;
   return getAtom({isMinimum ? AtomKind::Minimum : AtomKind::Maximum,
                   0,
                   {},

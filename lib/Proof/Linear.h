@@ -87,8 +87,8 @@ public:
   void collectAnswers(const Linear &sum,
                       llvm::SmallVectorImpl<AtomId> &answers) const;
   bool hasAnswers(const Linear &sum) const;
-  /// The sum with other answers.
-  Linear rename(const Linear &sum, const std::map<AtomId, AtomId> &names);
+  /// The sum with other values in place of some atoms.
+  Linear substitute(const Linear &sum, const std::map<AtomId, Linear> &values);
   /// The smaller of the two, or the larger.
   Linear getExtremum(const Linear &a, const Linear &b, bool isMinimum);
   Linear getAtom(Atom atom);
@@ -116,6 +116,8 @@ public:
   const ExprTable &getExpressions() const { return expressions; }
 
 private:
+  /// The least and the largest value, if parameters with bounds say them.
+  std::optional<std::pair<int64_t, int64_t>> getRange(const Linear &sum) const;
   std::vector<Linear> define(AtomId id, const Atom &atom);
   Scope getScope(AtomId id, int64_t clusterSize) const;
 

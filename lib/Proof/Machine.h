@@ -125,6 +125,9 @@ public:
 
 private:
   Value evaluate(const State &state, unsigned process, ExprId id);
+  /// The quotient or the remainder of a division by what is no constant.
+  Linear divide(const Linear &dividend, const Linear &divisor,
+                bool isRemainder);
   Truth decide(const State &state, unsigned process, ExprId id);
   /// What has to be decided before it is known what the condition compares.
   std::optional<Linear> findChoice(const State &state, unsigned process,

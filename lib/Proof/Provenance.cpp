@@ -39,6 +39,28 @@ unsigned Provenance::getOffset(PipelineType ring, StringRef name) {
   return offset;
 }
 
+/// A pair's tiles are read together, as are its accumulators written.
+static unsigned getHalves(Type stage) {
+  if (auto its = dyn_cast<ConsumerStageType>(stage))
+    if (auto ring = dyn_cast<PipelineType>(its.getRing()))
+      return ring.getCtaGroup();
+  if (auto its = dyn_cast<MmaStageType>(stage))
+    return its.getRing().getCtaGroup();
+  return 1;
+}
+
+unsigned Provenance::getFirstField(Type stage) const {
+  std::optional<int64_t> inPair = expressions.getInPair();
+  if (!inPair.value_or(0))
+    return 0;
+  if (auto its = dyn_cast<ProducerStageType>(stage))
+    if (auto ring = dyn_cast<PipelineType>(its.getRing()))
+      return ring.getCtaGroup() == 2 ? getOffset(ring, "") : 0;
+  if (auto its = dyn_cast<EpilogueStageType>(stage))
+    return its.getRing().getCtaGroup() == 2 ? sum::Size : 0;
+  return 0;
+}
+
 unsigned Provenance::getSize(Type type) {
   auto ofFragment = [](FragmentType fragment) {
     return sum::Size + 2 * (getNumParts(fragment) - 1);
@@ -51,10 +73,10 @@ unsigned Provenance::getSize(Type type) {
       })
       .Case<ProducerStageType, ConsumerStageType>([](auto stage) -> unsigned {
         auto ring = dyn_cast<PipelineType>(stage.getRing());
-        return ring ? getOffset(ring, "") : 0;
+        return ring ? getHalves(stage) * getOffset(ring, "") : 0;
       })
       .Case<MmaStageType, EpilogueStageType>(
-          [](auto) -> unsigned { return sum::Size; })
+          [](auto stage) -> unsigned { return getHalves(stage) * sum::Size; })
       .Default([](Type) { return 0; });
 }
 
@@ -208,8 +230,15 @@ Provenance::Label Provenance::compute(Value value) {
             cast<StageTypeInterface>(tile.getStage().getType()).getRing());
         unsigned length =
             box::Size * getNumElements(type.getTile(tile.getName()));
-        return Label(get(tile.getStage())
-                         .slice(getOffset(type, tile.getName()), length));
+        ArrayRef<ExprId> stage = get(tile.getStage());
+        unsigned halves = getHalves(tile.getStage().getType());
+        Label label;
+        for (unsigned half = 0; half < halves; ++half)
+          llvm::append_range(label,
+                             stage.slice(half * stage.size() / halves +
+                                             getOffset(type, tile.getName()),
+                                         length));
+        return label;
       })
       .Case([&](ReadElementOp read) {
         Label label(get(read.getRow()));

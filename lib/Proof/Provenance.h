@@ -61,12 +61,16 @@ public:
   using Label = SmallVector<::fp8::proof::ExprId>;
 
   Provenance(KernelSkeleton &kernel, const ComputedGemm &gemm,
-             ProcessExpressions &expressions)
+             ProcessExpressions &expressions, ClusterShape cluster)
       : kernel(kernel), gemm(gemm), table(kernel.skeleton.expressions),
-        expressions(expressions) {}
+        expressions(expressions), cluster(cluster) {}
 
   /// The length of the labels of such values; 0 if they have none.
   static unsigned getSize(Type type);
+  /// Where the fields of a slot begin that a stage of this CTA fills or reads.
+  /// The CTAs of a pair fill their own, and read their own accumulators; the
+  /// leading one reads the tiles of both.
+  unsigned getFirstField(Type stage) const;
   /// True if the op has rules, or sets labels of stages.
   static bool follows(Operation *op);
   /// The integers that the op's rules depend on.
@@ -134,10 +138,12 @@ private:
   static unsigned getNumParts(FragmentType type);
 
   void walkCopy(Operation *op);
+  /// Requires that all CTAs along the axis copy the same box.
+  void requireMulticast(const Label &box, ClusterAxis axis);
   /// The label of the product of two tiles.
-  Label getProduct(Value a, Value b);
+  Label getProduct(ArrayRef<ExprId> a, ArrayRef<ExprId> b, int64_t elements);
   /// The product is added to one with this label, if the condition holds.
-  void accumulate(Label &product, ArrayRef<ExprId> accumulated,
+  void accumulate(MutableArrayRef<ExprId> product, ArrayRef<ExprId> accumulated,
                   ExprId condition);
   void walkMma(MmaOp mma);
   void walkWarpgroupMma(WarpgroupMmaOp mma);
@@ -156,6 +162,7 @@ private:
   const ComputedGemm &gemm;
   ::fp8::proof::ExprTable &table;
   ProcessExpressions &expressions;
+  ClusterShape cluster;
   llvm::DenseMap<Value, Label> known;
   std::optional<ExprId> unstored;
   /// Of the op that is walked.

@@ -64,8 +64,10 @@ void Provenance::walkCopy(Operation *op) {
   };
   llvm::TypeSwitch<Operation *>(op)
       .Case([&](TmaLoadOp load) {
-        fill(load.getStage(), load.getName(), 0,
-             getBox(load.getMap(), load.getCoordinates()));
+        Label label = getBox(load.getMap(), load.getCoordinates());
+        if (load.getMulticast())
+          requireMulticast(label, *load.getMulticast());
+        fill(load.getStage(), load.getName(), 0, label);
       })
       .Case([&](LoadElementOp load) {
         fill(load.getStage(), load.getName(), load.getColumn(),
@@ -73,28 +75,45 @@ void Provenance::walkCopy(Operation *op) {
       });
 }
 
-Provenance::Label Provenance::getProduct(Value a, Value b) {
-  Label left(get(a)), right(get(b));
-  requireOperand(left, Operand::A, "the A tile of a product");
-  requireOperand(right, Operand::B, "the B tile of a product");
-  requireEqual(left[box::K], right[box::K],
+void Provenance::requireMulticast(const Label &box, ClusterAxis axis) {
+  // Of pairs, those CTAs that have the same number in their pairs.
+  int64_t rows = cluster.m / (expressions.getInPair() ? 2 : 1),
+          places = expressions.getNumPlaces();
+  bool alongM = axis == ClusterAxis::M;
+  auto at = [&](ExprId id, int64_t place) {
+    return table.get(Expr::Where, {id, expressions.getPlace()}, place);
+  };
+  for (int64_t place = 0; place < places; ++place) {
+    int64_t first = alongM ? place - place % rows : place % rows;
+    if (place == first)
+      continue;
+    for (ExprId id : box)
+      requireEqual(at(id, first), at(id, place),
+                   "CTAs that share a multicast must copy the same box");
+  }
+}
+
+Provenance::Label Provenance::getProduct(ArrayRef<ExprId> a, ArrayRef<ExprId> b,
+                                         int64_t elements) {
+  requireOperand(a, Operand::A, "the A tile of a product");
+  requireOperand(b, Operand::B, "the B tile of a product");
+  requireEqual(a[box::K], b[box::K],
                "the tiles of a product must begin at the same element of K");
-  requireEqual(left[box::Batch], right[box::Batch],
+  requireEqual(a[box::Batch], b[box::Batch],
                "the tiles of a product must be of the same matrices of a "
                "batch");
   Label label(sum::Size, constant(0));
-  label[sum::Batch] = left[box::Batch];
-  label[sum::M] = left[box::M];
-  label[sum::N] = right[box::N];
+  label[sum::Batch] = a[box::Batch];
+  label[sum::M] = a[box::M];
+  label[sum::N] = b[box::N];
   label[sum::HasRows] = label[sum::HasColumns] = constant(1);
-  label[sum::First] = left[box::K];
-  label[sum::Next] =
-      offset(left[box::K], cast<TileType>(a.getType()).getShape()[1]);
+  label[sum::First] = a[box::K];
+  label[sum::Next] = offset(a[box::K], elements);
   return label;
 }
 
-void Provenance::accumulate(Label &product, ArrayRef<ExprId> accumulated,
-                            ExprId condition) {
+void Provenance::accumulate(MutableArrayRef<ExprId> product,
+                            ArrayRef<ExprId> accumulated, ExprId condition) {
   auto requireIf = [&](ExprId holds, const Twine &rule) {
     require(table.get(Expr::Or, {table.get(Expr::Not, {condition}), holds}),
             rule);
@@ -112,14 +131,33 @@ void Provenance::walkMma(MmaOp mma) {
   auto accumulator = mma.getAccumulator().getDefiningOp<AccumulatorOp>();
   if (!accumulator)
     return;
-  Label label = getProduct(mma.getA(), mma.getB());
-  if (Value condition = mma.getAccumulate())
-    accumulate(label, get(accumulator.getStage()), expressions.get(condition));
+  Label a(get(mma.getA())), b(get(mma.getB())),
+      before(get(accumulator.getStage())), label;
+  ArrayRef<int64_t> shape = mma.getB().getType().getShape();
+  for (unsigned half = 0; half < before.size() / sum::Size; ++half) {
+    auto part = [half](ArrayRef<ExprId> label, unsigned size) {
+      return label.slice(half * size, size);
+    };
+    Label tile(part(b, box::Size));
+    if (half) {
+      // Each CTA has its own rows of the result, and all columns.
+      requireEqual(tile[box::N], offset(b[box::N], shape[0]),
+                   "the B tiles of a pair must be of adjacent columns");
+      tile[box::N] = b[box::N];
+    }
+    Label product = getProduct(part(a, box::Size), tile, shape[1]);
+    requireEqual(product[sum::First], a[box::K],
+                 "the tiles of a product must begin at the same element of K");
+    if (Value condition = mma.getAccumulate())
+      accumulate(product, part(before, sum::Size), expressions.get(condition));
+    llvm::append_range(label, product);
+  }
   write(accumulator.getStage(), 0, label);
 }
 
 void Provenance::walkWarpgroupMma(WarpgroupMmaOp mma) {
-  Label label = getProduct(mma.getA(), mma.getB());
+  Label a(get(mma.getA())), b(get(mma.getB())),
+      label = getProduct(a, b, mma.getA().getType().getShape()[1]);
   label[sum::Part] = constant(mma.getPart());
   if (Value sum = mma.getAccumulator(); sum && !mma.getOverwrites())
     accumulate(label, get(sum), constant(1));

@@ -58,6 +58,10 @@ Refuter::getCandidates() const {
   for (const Process &process : skeleton.processes)
     collector.add(process.body);
   std::vector<std::pair<int64_t, std::vector<int64_t>>> candidates;
+  // What is compared for several values keeps its name.
+  for (const Expr &expr : skeleton.expressions.get())
+    if (expr.kind == ExprKind::Where)
+      collector.divisors.erase(skeleton.expressions[expr.operands[1]].value);
   // What bounds one that matters, matters.
   auto divisorsOf = collector.divisors;
   for (auto &[number, divisors] : divisorsOf)

@@ -237,9 +237,10 @@ void RoleWalker::walkLabels(Operation *op, KBlock &out) {
         out.push_back(std::move(statement));
       return;
     }
+    unsigned first = provenance->getFirstField(acquire.getStage().getType());
     for (auto [field, id] :
          llvm::enumerate(provenance->get(acquire.getStage())))
-      out.back().assigned.push_back({table[id].value, field});
+      out.back().assigned.push_back({table[id].value, first + field});
   }
 }
 
@@ -281,7 +282,8 @@ void RoleWalker::walkStep(Operation *op, KBlock &out) {
           addStep(Kind::Signal, op, stage, out);
           if (provenance && isFilled(stage))
             for (auto [field, id] : llvm::enumerate(provenance->get(stage)))
-              out.back().assigned.push_back({field, id});
+              out.back().assigned.push_back(
+                  {provenance->getFirstField(stage.getType()) + field, id});
         } else if (op->getNumRegions())
           obstruct(op, "the proof does not follow handles through '" +
                            op->getName().getStringRef() + "'");

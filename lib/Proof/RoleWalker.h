@@ -15,6 +15,7 @@ namespace mlir::fp8 {
 /// CTAs that run the same bodies of `fp8.leading_cta`.
 struct CtaClass {
   bool leadsPair = true, leadsCluster = true;
+  bool isOfPair = false; ///< the kernel has pairs
 
   bool runs(LeadingCtaOp op) const {
     return op.getGrouping() == CtaGrouping::Pair ? leadsPair : leadsCluster;
@@ -35,8 +36,15 @@ public:
       : kernel(kernel), plan(plan), flow(flow), cta(cta),
         table(kernel.skeleton.expressions),
         expressions(table, plan.getWarps(role), kernel.clusterSize) {
-    if (gemm)
-      provenance.emplace(kernel, *gemm, expressions);
+    if (!gemm)
+      return;
+    std::optional<int64_t> inPair;
+    if (cta.isOfPair)
+      inPair = !cta.leadsPair;
+    expressions.followRank(inPair);
+    ClusterShape cluster = getClusterShape(role->getParentOp());
+    expressions.setMultiple(gemm->batchTiles, cluster.m);
+    provenance.emplace(kernel, *gemm, expressions, cluster);
   }
 
   /// `ends` are the expressions of the role's operands.

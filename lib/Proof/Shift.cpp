@@ -73,7 +73,7 @@ std::optional<SymbolicRun::Pairs> SymbolicRun::getPairs(const State &from,
 
 bool SymbolicRun::matchAnswers(const State &from, const State &to,
                                const Pairs &pairs,
-                               std::map<AtomId, AtomId> &names) {
+                               std::map<AtomId, Linear> &names) {
   llvm::SmallVector<AtomId> left, right;
   // Those that somebody has still to read, which come in the same order.
   for (auto [state, list] : {std::pair(&from, &left), std::pair(&to, &right)})
@@ -89,10 +89,15 @@ bool SymbolicRun::matchAnswers(const State &from, const State &to,
     }
   std::map<AtomId, AtomId> back;
   for (auto [a, b] : llvm::zip(left, right))
-    if (names.insert({b, a}).first->second != a ||
+    if (!(names.insert({b, Linear::of(a)}).first->second == Linear::of(a)) ||
         back.insert({a, b}).first->second != b)
       return false;
   return true;
+}
+
+Linear SymbolicRun::rename(const Linear &sum,
+                           const std::map<AtomId, Linear> &names) {
+  return names.empty() ? sum : atoms.substitute(sum, names);
 }
 
 std::optional<SymbolicRun::Shift> SymbolicRun::getShift(const State &from,
@@ -106,7 +111,7 @@ std::optional<SymbolicRun::Shift> SymbolicRun::getShift(const State &from,
   auto next = pairs->begin();
   auto take = [&] {
     auto [left, right] = *next++;
-    return left ? atoms.rename(*right, shift.names) - *left : Linear();
+    return left ? rename(*right, shift.names) - *left : Linear();
   };
   for (const ProcessState &process : from.processes) {
     auto &values = shift.values.emplace_back(process.values.size());
@@ -149,10 +154,10 @@ bool SymbolicRun::covers(const State &before, const State &state) {
   std::optional<Shift> shift = getShift(before, state);
   if (!shift || !isZero(*shift))
     return false;
-  std::map<AtomId, AtomId> names;
-  for (auto [its, other] : shift->names)
-    names[other] = its;
+  std::map<AtomId, Linear> names;
+  for (auto &[its, other] : shift->names)
+    names[other.terms[0].first] = Linear::of(its);
   return llvm::all_of(before.facts.get(), [&](const Linear &fact) {
-    return state.facts.implies(atoms.rename(fact, names));
+    return state.facts.implies(rename(fact, names));
   });
 }

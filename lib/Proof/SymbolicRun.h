@@ -61,7 +61,7 @@ private:
   struct Shift {
     std::vector<std::vector<Linear>> values;
     std::vector<Linear> fields;
-    std::map<AtomId, AtomId> names; ///< of the second state, in the first
+    std::map<AtomId, Linear> names; ///< of the second state, in the first
   };
   /// Values of the same place in two states.
   using Pairs = std::vector<std::pair<const Linear *, const Linear *>>;
@@ -118,7 +118,9 @@ private:
   std::optional<Pairs> getPairs(const State &from, const State &to) const;
   /// Finds which answers take the place of which. False if none can.
   bool matchAnswers(const State &from, const State &to, const Pairs &pairs,
-                    std::map<AtomId, AtomId> &names);
+                    std::map<AtomId, Linear> &names);
+  /// The sum with other answers.
+  Linear rename(const Linear &sum, const std::map<AtomId, Linear> &names);
   /// Moves all values by so many times the shift; forgets those that are dead.
   void move(State &state, const Shift &shift, const Linear &turns);
   static bool isZero(const Shift &shift);

@@ -26,6 +26,9 @@ struct ComputedGemm {
   SmallVector<std::pair<int64_t, gemm::Operand>> operands;
   /// The argument that says how many blocks of `gemm::kScaleBlock` K has.
   int64_t blocks = -1;
+  /// In a batch, the argument that says how many tiles the rows of one matrix
+  /// have: whole clusters. -1 if there is none.
+  int64_t batchTiles = -1;
 
   /// The attribute of the kernel; none if the kernel does not have it.
   static std::optional<ComputedGemm> get(Operation *kernel);

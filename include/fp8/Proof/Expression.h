@@ -40,6 +40,8 @@ enum class ExprKind : uint8_t {
   /// What the proof knows nothing about, but that equal operands give an equal
   /// result. `value` is the number of its name.
   Opaque,
+  /// The first operand where the second one, a parameter, is `value`.
+  Where,
 };
 
 struct Expr {

@@ -18,6 +18,8 @@ static ComputedGemm getComputed(const GemmProblem &problem) {
       gemm.operands.push_back({number, *operand});
     else if (parameter == GemmParameter(GemmExtra::Blocks))
       gemm.blocks = number;
+    else if (parameter == GemmParameter(GemmExtra::BatchTilesM))
+      gemm.batchTiles = number;
     else if (parameter == GemmParameter(GemmExtra::DRest))
       gemm.operands.push_back({number, gemm::Operand::D});
   return gemm;
