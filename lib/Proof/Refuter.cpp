@@ -219,7 +219,7 @@ bool Refuter::run(const std::map<int64_t, int64_t> &arguments,
 
 void Refuter::refute(Outcome &outcome) {
   auto candidates = getCandidates();
-  constexpr size_t kMostRuns = 4000, kMostSteps = 1'000'000;
+  constexpr size_t kMostRuns = 4000, kMostSteps = 3'000'000;
   size_t runs = 0;
   std::map<int64_t, int64_t> arguments;
   // By the sum of the places in the lists of values: small launches first.
@@ -243,19 +243,28 @@ void Refuter::refute(Outcome &outcome) {
   for (size_t sum = 0; sum <= std::min(most, kSmall); ++sum)
     if (tryAll(0, sum))
       return;
-  // Then one argument that is large while the others are small.
-  auto getSmall = [&](int64_t parameter, llvm::ArrayRef<int64_t> values) {
+  // Then one argument that is large, while the others are 1, or one of them 2.
+  auto getSmall = [&](int64_t parameter, llvm::ArrayRef<int64_t> values,
+                      size_t place) {
     Scope scope = skeleton.expressions.getParameters()[parameter].scope;
-    return scope == Scope::Launch && values.size() > 1 ? values[1] : values[0];
+    bool begins = scope != Scope::Launch || values[0] > 0;
+    return values[std::min(begins ? place - 1 : place, values.size() - 1)];
   };
-  for (auto &[large, values] : candidates)
-    for (int64_t value : values) {
-      for (auto &[parameter, its] : candidates)
-        arguments[parameter] =
-            parameter == large ? value : getSmall(parameter, its);
-      if (run(arguments, outcome))
-        return;
-    }
+  std::vector<int64_t> others = {-1};
+  for (auto &[parameter, values] : candidates)
+    if (values.size() > 1)
+      others.push_back(parameter);
+  for (int64_t second : others)
+    for (auto &[large, values] : candidates)
+      for (int64_t value : values) {
+        for (auto &[parameter, its] : candidates)
+          arguments[parameter] =
+              parameter == large
+                  ? value
+                  : getSmall(parameter, its, parameter == second ? 2 : 1);
+        if (steps > kMostSteps || run(arguments, outcome))
+          return;
+      }
   for (size_t sum = kSmall + 1;
        sum <= most && runs <= kMostRuns && steps <= kMostSteps; ++sum)
     if (tryAll(0, sum))
