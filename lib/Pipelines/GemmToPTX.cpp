@@ -35,6 +35,10 @@ static void addLinearPasses(OpPassManager &pm,
   pm.nest<gpu::GPUModuleOp>().addPass(createInlinerPass());
   pm.addPass(createFp8FlattenScopes());
   pm.addPass(createFp8LowerTileLoops());
+  // In front of the unrolling, which makes the proof longer.
+  if (options.prove || options.requireProof)
+    pm.nest<gpu::GPUModuleOp>().addPass(
+        createFp8VerifyProtocol({options.requireProof}));
   // A wait that gives up needs registers of its own, which copies of the loop's
   // body leave none of.
   if (!options.debugWaits)

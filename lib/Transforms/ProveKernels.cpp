@@ -1,38 +1,115 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Proves the protocols of a module's kernels, and says what goes wrong.
+// The proofs of a module's kernels, and what is said about them.
 
-#include "OutputFile.h"
+#include "fp8/Transforms/ProveKernels.h"
+
+#include "LinearCopy.h"
 #include "fp8/Analysis/KernelPlan.h"
 #include "fp8/Proof/Certificate.h"
 #include "fp8/Proof/Extract.h"
-#include "fp8/Proof/Prover.h"
-#include "fp8/Transforms/Passes.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/GPU/IR/GPUDialect.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Pass/PassManager.h"
-#include "mlir/Transforms/Passes.h"
-#include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/JSON.h"
-
-namespace mlir::fp8 {
-#define GEN_PASS_DEF_FP8PROVE
-#include "fp8/Transforms/Passes.h.inc"
-} // namespace mlir::fp8
+#include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
 using namespace mlir::fp8;
 using ::fp8::proof::Outcome;
 using ::fp8::proof::Verdict;
 
+//===----------------------------------------------------------------------===//
+// Proofs
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A property, how it is proved, and how messages call it.
+struct Property {
+  StringLiteral name;
+  Outcome (*prove)(const ::fp8::proof::Skeleton &, int64_t clusterSize);
+  StringLiteral holds; ///< "kernel 'k' ..."
+  StringLiteral fails; ///< "kernel 'k' ..."
+  StringLiteral proof; ///< "the ... of kernel 'k' is not complete"
+};
+} // namespace
+
+static constexpr Property kProgress{"progress", ::fp8::proof::prove,
+                                    "ends for all launches", "does not end",
+                                    "proof"};
+static constexpr Property kNumbers{
+    "numbers", ::fp8::proof::proveProvenance, "computes what it says",
+    "does not compute what it says", "proof of the numbers"};
+
+static const Property &getProperty(StringRef name) {
+  return name == kProgress.name ? kProgress : kNumbers;
+}
+
+static PropertyProof prove(const Property &property, KernelSkeleton its) {
+  PropertyProof proof{property.name, {}, {}, {}, {}};
+  if (its.obstacle) {
+    proof.outcome.verdict = Verdict::Unknown;
+    proof.outcome.reason = its.reason;
+    proof.obstacle = its.obstacle->getLoc();
+  } else {
+    proof.outcome = property.prove(its.skeleton, its.clusterSize);
+  }
+  for (Operation *site : its.sites)
+    proof.sites.push_back(site->getLoc());
+  proof.skeleton = std::move(its.skeleton);
+  return proof;
+}
+
+FailureOr<KernelProof> mlir::fp8::proveKernel(gpu::GPUFuncOp kernel,
+                                                bool withNumbers) {
+  FailureOr<KernelSkeleton> its = extractSkeleton(kernel);
+  if (failed(its))
+    return failure();
+  KernelProof proof{kernel.getName().str(), kernel.getLoc(), {}};
+  proof.properties.push_back(prove(kProgress, std::move(*its)));
+  if (!withNumbers ||
+      proof.properties.front().outcome.verdict != Verdict::Proved)
+    return proof;
+  its = extractSkeleton(kernel, /*withProvenance=*/true);
+  if (failed(its))
+    return failure();
+  if (!its->skeleton.rules.empty())
+    proof.properties.push_back(prove(kNumbers, std::move(*its)));
+  return proof;
+}
+
+FailureOr<SmallVector<KernelProof, 0>>
+mlir::fp8::proveKernels(ModuleOp module, StringRef chip) {
+  OwningOpRef<ModuleOp> copy = makeLinearCopy(module, chip);
+  if (!copy)
+    return failure();
+  SmallVector<KernelProof, 0> proofs;
+  bool allPlanned = true;
+  copy->walk([&](gpu::GPUFuncOp kernel) {
+    if (kernel->hasAttr(Fp8Dialect::kBarriersAttrName))
+      kernel.emitWarning() << "kernel '" << kernel.getName()
+                           << "' is not proved: its rings are barriers "
+                              "already; prove it in phase 0, 1 or 2";
+    if (!kernel.isKernel() || !hasRings(kernel))
+      return;
+    FailureOr<KernelProof> proof = proveKernel(kernel, /*withNumbers=*/true);
+    allPlanned &= succeeded(proof);
+    if (succeeded(proof))
+      proofs.push_back(std::move(*proof));
+  });
+  if (!allPlanned)
+    return failure();
+  return proofs;
+}
+
+//===----------------------------------------------------------------------===//
+// Diagnostics
+//===----------------------------------------------------------------------===//
+
 /// Says what goes wrong, for which launch, and where each role stands then.
-static void reportRefuted(gpu::GPUFuncOp kernel, const KernelSkeleton &its,
-                          const Outcome &outcome) {
-  InFlightDiagnostic diagnostic = kernel.emitError()
-                                  << "kernel '" << kernel.getName()
-                                  << "' does not end: " << outcome.reason;
+static void reportRefuted(const KernelProof &proof,
+                          const PropertyProof &property) {
+  const Outcome &outcome = property.outcome;
+  InFlightDiagnostic diagnostic =
+      emitError(proof.location)
+      << "kernel '" << proof.kernel << "' "
+      << getProperty(property.property).fails << ": " << outcome.reason;
   if (!outcome.arguments.empty()) {
     diagnostic << ", with ";
     llvm::interleaveComma(outcome.arguments, diagnostic, [&](auto &argument) {
@@ -44,148 +121,83 @@ static void reportRefuted(gpu::GPUFuncOp kernel, const KernelSkeleton &its,
     llvm::interleaveComma(outcome.data, diagnostic);
   }
   if (outcome.stops.empty())
-    diagnostic.attachNote(its.sites[outcome.site]->getLoc()) << "here";
+    diagnostic.attachNote(property.sites[outcome.site]) << "here";
   for (const ::fp8::proof::Stop &stop : outcome.stops)
-    diagnostic.attachNote(its.sites[stop.site]->getLoc())
-        << its.skeleton.processes[stop.process].name << ' ' << stop.text;
+    diagnostic.attachNote(property.sites[stop.site])
+        << property.skeleton.processes[stop.process].name << ' ' << stop.text;
 }
 
-static void reportUnknown(gpu::GPUFuncOp kernel, const KernelSkeleton &its,
-                          const Outcome &outcome, bool required) {
+static void reportUnknown(const KernelProof &proof,
+                          const PropertyProof &property, bool required) {
+  const Outcome &outcome = property.outcome;
   InFlightDiagnostic diagnostic =
-      required ? kernel.emitError() : kernel.emitRemark();
-  diagnostic << "the proof of kernel '" << kernel.getName()
+      required ? emitError(proof.location) : emitRemark(proof.location);
+  diagnostic << "the " << getProperty(property.property).proof
+             << " of kernel '" << proof.kernel
              << "' is not complete: " << outcome.reason;
-  if (its.obstacle)
-    diagnostic.attachNote(its.obstacle->getLoc()) << "here";
-  else if (outcome.site < its.sites.size())
-    diagnostic.attachNote(its.sites[outcome.site]->getLoc()) << "here";
+  if (property.obstacle)
+    diagnostic.attachNote(*property.obstacle) << "here";
+  else if (outcome.site < property.sites.size())
+    diagnostic.attachNote(property.sites[outcome.site]) << "here";
 }
 
-static void report(gpu::GPUFuncOp kernel, const KernelSkeleton &its,
-                   const Outcome &outcome, bool required) {
-  switch (outcome.verdict) {
-  case Verdict::Proved:
-    kernel.emitRemark() << "kernel '" << kernel.getName()
-                        << "' ends for all launches (proved in "
-                        << outcome.steps << " steps)";
-    return;
-  case Verdict::Refuted:
-    return reportRefuted(kernel, its, outcome);
-  case Verdict::Unknown:
-    return reportUnknown(kernel, its, outcome, required);
+LogicalResult mlir::fp8::report(const KernelProof &proof,
+                                const ProofReporting &reporting) {
+  bool holds = true;
+  for (const PropertyProof &property : proof.properties) {
+    const Outcome &outcome = property.outcome;
+    switch (outcome.verdict) {
+    case Verdict::Proved:
+      if (reporting.saysProved)
+        emitRemark(proof.location)
+            << "kernel '" << proof.kernel << "' "
+            << getProperty(property.property).holds << " (proved in "
+            << outcome.steps << " steps)";
+      break;
+    case Verdict::Refuted:
+      reportRefuted(proof, property);
+      holds = false;
+      break;
+    case Verdict::Unknown:
+      reportUnknown(proof, property, reporting.required);
+      holds &= !reporting.required;
+      break;
+    }
   }
+  return success(holds);
 }
 
-/// Proves that the kernel computes what it says, if it says so.
-static std::optional<Outcome> proveProvenance(gpu::GPUFuncOp kernel) {
-  FailureOr<KernelSkeleton> its =
-      extractSkeleton(kernel, /*withProvenance=*/true);
-  if (failed(its) || its->skeleton.rules.empty())
-    return std::nullopt;
-  Outcome outcome =
-      ::fp8::proof::proveProvenance(its->skeleton, its->clusterSize);
-  if (outcome.verdict == Verdict::Proved) {
-    kernel.emitRemark() << "kernel '" << kernel.getName()
-                        << "' computes what it says (proved in "
-                        << outcome.steps << " steps)";
-    return outcome;
-  }
-  bool isRefuted = outcome.verdict == Verdict::Refuted;
-  InFlightDiagnostic diagnostic =
-      isRefuted ? kernel.emitError() : kernel.emitRemark();
-  diagnostic << "kernel '" << kernel.getName() << "' "
-             << (isRefuted ? "does not compute what it says: "
-                           : "may not compute what it says: ")
-             << outcome.reason;
-  if (!outcome.arguments.empty()) {
-    diagnostic << ", with ";
-    llvm::interleaveComma(outcome.arguments, diagnostic, [&](auto &argument) {
-      diagnostic << argument.first << " = " << argument.second;
-    });
-  }
-  if (outcome.site < its->sites.size())
-    diagnostic.attachNote(its->sites[outcome.site]->getLoc()) << "here";
-  return outcome;
-}
+//===----------------------------------------------------------------------===//
+// JSON
+//===----------------------------------------------------------------------===//
 
-static llvm::json::Object toJSON(gpu::GPUFuncOp kernel,
-                                 const KernelSkeleton &its,
-                                 const Outcome &outcome) {
+static llvm::json::Object toJSON(const Outcome &outcome) {
   static constexpr StringLiteral kVerdicts[] = {"proved", "refuted", "unknown"};
-  llvm::json::Object progress{
+  llvm::json::Object json{
       {"verdict", kVerdicts[static_cast<int>(outcome.verdict)]},
       {"steps", static_cast<int64_t>(outcome.steps)}};
   if (!outcome.reason.empty())
-    progress["reason"] = outcome.reason;
+    json["reason"] = outcome.reason;
   if (outcome.verdict == Verdict::Refuted) {
     llvm::json::Object arguments;
     for (auto &[name, value] : outcome.arguments)
       arguments[name] = value;
-    progress["arguments"] = std::move(arguments);
+    json["arguments"] = std::move(arguments);
   }
-  return llvm::json::Object{
-      {"kernel", kernel.getName()},
-      {"properties", llvm::json::Object{{"progress", std::move(progress)}}},
-      {"skeleton", ::fp8::proof::toJSON(its.skeleton)}};
+  return json;
 }
 
-static Outcome prove(const KernelSkeleton &its) {
-  if (!its.obstacle)
-    return ::fp8::proof::prove(its.skeleton, its.clusterSize);
-  Outcome outcome;
-  outcome.verdict = Verdict::Unknown;
-  outcome.reason = its.reason;
-  return outcome;
-}
-
-namespace {
-
-struct ProvePass : public mlir::fp8::impl::Fp8ProveBase<ProvePass> {
-  using Fp8ProveBase::Fp8ProveBase;
-
-  void runOnOperation() override {
-    markAllAnalysesPreserved();
-    // The module goes on as it came; a copy is taken to where it can be read.
-    OwningOpRef<ModuleOp> copy = getOperation().clone();
-    PassManager passes(&getContext());
-    passes.addPass(createFp8ChooseConfig({chip, "", ""}));
-    passes.addPass(createFp8StructureGemm({chip}));
-    passes.nest<gpu::GPUModuleOp>().addPass(createInlinerPass());
-    passes.addPass(createFp8FlattenScopes());
-    passes.addPass(createFp8LowerTileLoops());
-    if (failed(passes.run(*copy)))
-      return signalPassFailure();
-    llvm::json::Array kernels;
-    bool holds = true;
-    copy->walk([&](gpu::GPUFuncOp kernel) {
-      if (!kernel.isKernel() || !hasRings(kernel))
-        return;
-      FailureOr<KernelSkeleton> its = extractSkeleton(kernel);
-      if (failed(its)) {
-        holds = false;
-        return;
-      }
-      Outcome outcome = prove(*its);
-      report(kernel, *its, outcome, required);
-      if (outcome.verdict == Verdict::Proved)
-        if (auto provenance = proveProvenance(kernel))
-          holds &= provenance->verdict != Verdict::Refuted;
-      holds &= outcome.verdict == Verdict::Proved ||
-               (outcome.verdict == Verdict::Unknown && !required);
-      kernels.push_back(toJSON(kernel, *its, outcome));
-    });
-    llvm::json::Value written =
-        llvm::json::Object{{"kernels", std::move(kernels)}};
-    if (!json.empty() &&
-        failed(writeOutput(getOperation(), getArgument(), json,
-                           [&](raw_ostream &os) {
-                             os << llvm::formatv("{0:2}", written) << "\n";
-                           })))
-      holds = false;
-    if (!holds)
-      signalPassFailure();
+llvm::json::Value mlir::fp8::toJSON(ArrayRef<KernelProof> proofs) {
+  llvm::json::Array kernels;
+  for (const KernelProof &proof : proofs) {
+    llvm::json::Object properties;
+    for (const PropertyProof &property : proof.properties)
+      properties[property.property] = ::toJSON(property.outcome);
+    kernels.push_back(llvm::json::Object{
+        {"kernel", proof.kernel},
+        {"properties", std::move(properties)},
+        {"skeleton",
+         ::fp8::proof::toJSON(proof.properties.front().skeleton)}});
   }
-};
-
-} // namespace
+  return llvm::json::Object{{"kernels", std::move(kernels)}};
+}

@@ -3,26 +3,21 @@
 
 #include "fp8/Transforms/ReportKernels.h"
 
+#include "LinearCopy.h"
 #include "fp8/Planning/Passes.h"
-#include "fp8/Transforms/Passes.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Pass/PassManager.h"
-#include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
 using namespace mlir::fp8;
 
 FailureOr<SmallVector<KernelReport, 0>>
 mlir::fp8::reportKernels(ModuleOp module, StringRef chip) {
-  // The module goes on as it came; a copy is taken to where it can be read.
-  OwningOpRef<ModuleOp> copy = module.clone();
+  OwningOpRef<ModuleOp> copy = makeLinearCopy(module, chip);
+  if (!copy)
+    return failure();
   PassManager passes(module.getContext());
-  passes.addPass(createFp8ChooseConfig({chip.str(), "", ""}));
-  passes.addPass(createFp8StructureGemm({chip.str()}));
-  passes.addPass(createInlinerPass());
-  passes.addPass(createFp8FlattenScopes());
-  passes.addPass(createFp8LowerTileLoops());
   passes.nest<gpu::GPUModuleOp>().addPass(createFp8PlanKernels());
   if (failed(passes.run(*copy)))
     return failure();

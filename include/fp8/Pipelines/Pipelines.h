@@ -35,6 +35,17 @@ struct GemmToPTXOptions : public PassPipelineOptions<GemmToPTXOptions> {
       *this, "launch",
       llvm::cl::desc("how to launch kernels of chosen configurations: serial, "
                      "programmatic or fastest (the default)")};
+  Option<bool> prove{
+      *this, "prove",
+      llvm::cl::desc("prove each kernel in phase 2; one that does not end for "
+                     "some launch is an error (the default; see "
+                     "--fp8-verify-protocol)"),
+      llvm::cl::init(true)};
+  Option<bool> requireProof{
+      *this, "require-proof",
+      llvm::cl::desc("a proof that is not complete is an error, not a remark; "
+                     "implies prove"),
+      llvm::cl::init(false)};
   Option<Phase> phase{
       *this, "phase", llvm::cl::desc("the last phase to reach"),
       llvm::cl::values(
@@ -49,9 +60,9 @@ struct GemmToPTXOptions : public PassPipelineOptions<GemmToPTXOptions> {
 };
 
 /// Lowers GEMM ops, or kernels in phase 1 or 2, to the LLVM and NVVM dialects
-/// (phase 4): choose, structure, flatten, barriers, LLVM. Host functions are
-/// unchanged, since the launch manifest is derived from them. An unknown chip
-/// is an error when the pipeline runs.
+/// (phase 4): choose, structure, flatten, prove, barriers, LLVM. Host functions
+/// are unchanged, since the launch manifest is derived from them. An unknown
+/// chip is an error when the pipeline runs.
 void buildGemmToPTXPipeline(OpPassManager &pm, const GemmToPTXOptions &options);
 
 /// Registers --fp8-gemm-to-ptx.

@@ -336,6 +336,43 @@ def Fp8Prove : Pass<"fp8-prove", "::mlir::ModuleOp"> {
     Option<"json", "json", "std::string", "\"\"", "the file to write verdicts to, as JSON; -: standard output">,
     Option<"required", "require", "bool", "false", "whether a proof that is not complete is an error">
   ];
+  let dependentDialects = StructuredDialects;
+}
+
+def Fp8VerifyProtocol : Pass<"fp8-verify-protocol", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "refuses kernels for which some launch does not end";
+  let description = [{
+    Proves each kernel in phase 2 as `fp8-prove` does, without a copy, and says nothing about one that is proved. A kernel that does not end is an error, and a proof
+    that is not complete a remark. `--fp8-gemm-to-ptx` runs this pass, unless `prove=false`.
+
+    With `require` a proof that is not complete is an error, and so is a kernel in phase 3, which has no rings to prove anything about. Without it the pass ignores such
+    kernels.
+
+    For example, the pass accepts this kernel:
+
+    ```mlir
+    !ring = !fp8.pipeline<1>
+    gpu.module @kernels {
+      gpu.func @kernel() kernel attributes {fp8.linear} {
+        %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
+        fp8.role "fill" warps(1) (%end = %p) : !fp8.producer<!ring> {
+          %stage = fp8.acquire %end : !fp8.producer<!ring>
+          %next = fp8.release %stage : !fp8.producer_stage<!ring>
+          fp8.close %next : !fp8.producer<!ring>
+        }
+        fp8.role "empty" warps(1) (%end = %c) : !fp8.consumer<!ring> {
+          %stage = fp8.acquire %end : !fp8.consumer<!ring>
+          %next = fp8.release %stage : !fp8.consumer_stage<!ring>
+          fp8.close %next : !fp8.consumer<!ring>
+        }
+        gpu.return
+      }
+    }
+    ```
+  }];
+  let options = [
+    Option<"required", "require", "bool", "false", "whether a proof that is not complete is an error">
+  ];
 }
 
 def Fp8PipelineGraph : Pass<"fp8-pipeline-graph", "::mlir::ModuleOp"> {

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Proves the protocols of a module's kernels, and says what it has proved.
+
+#include "OutputFile.h"
+#include "fp8/IR/Fp8.h"
+#include "fp8/Transforms/Passes.h"
+#include "fp8/Transforms/ProveKernels.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/Support/FormatVariadic.h"
+
+namespace mlir::fp8 {
+#define GEN_PASS_DEF_FP8PROVE
+#include "fp8/Transforms/Passes.h.inc"
+} // namespace mlir::fp8
+
+using namespace mlir;
+using namespace mlir::fp8;
+
+namespace {
+
+struct ProvePass : public mlir::fp8::impl::Fp8ProveBase<ProvePass> {
+  using Fp8ProveBase::Fp8ProveBase;
+
+  void runOnOperation() override {
+    markAllAnalysesPreserved();
+    FailureOr<SmallVector<KernelProof, 0>> proofs =
+        proveKernels(getOperation(), chip);
+    if (failed(proofs))
+      return signalPassFailure();
+    for (const KernelProof &proof : *proofs)
+      if (failed(report(proof, {required, /*saysProved=*/true})))
+        signalPassFailure();
+    // Refutations are written, too.
+    auto print = [&](raw_ostream &os) {
+      os << llvm::formatv("{0:2}", toJSON(*proofs)) << "\n";
+    };
+    if (!json.empty() &&
+        failed(writeOutput(getOperation(), getArgument(), json, print)))
+      signalPassFailure();
+  }
+};
+
+} // namespace
