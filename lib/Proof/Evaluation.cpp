@@ -143,6 +143,11 @@ Value Machine::evaluate(const State &state, unsigned process, ExprId id) {
       return value;
     operands.push_back(std::move(*value.sum));
   }
+  return compute(state, expr, operands);
+}
+
+Value Machine::compute(const State &state, const Expr &expr,
+                       const std::vector<Linear> &operands) {
   switch (expr.kind) {
   case ExprKind::Add:
     return {operands[0] + operands[1], {}};

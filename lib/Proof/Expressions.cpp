@@ -103,6 +103,29 @@ static ExprId compare(ExprTable &table, arith::CmpIPredicate predicate,
   llvm_unreachable("all predicates are handled");
 }
 
+/// Shifts and masks by a constant are products, quotients and remainders.
+std::optional<ExprId> ProcessExpressions::computeBits(Operation *op) {
+  APInt bits;
+  if (op->getNumOperands() != 2 ||
+      !matchPattern(op->getOperand(1), m_ConstantInt(&bits)))
+    return std::nullopt;
+  auto binary = [&](ExprKind kind, int64_t number) {
+    return table.get(kind, {get(op->getOperand(0)), table.getConstant(number)});
+  };
+  constexpr unsigned kMostBits = 62;
+  if (isa<arith::AndIOp>(op) && bits.isMask() &&
+      bits.getActiveBits() <= kMostBits)
+    return binary(ExprKind::Remainder, bits.getZExtValue() + 1);
+  if (bits.ugt(kMostBits))
+    return std::nullopt;
+  int64_t factor = int64_t(1) << bits.getZExtValue();
+  if (isa<arith::ShLIOp>(op))
+    return binary(ExprKind::Multiply, factor);
+  if (isa<arith::ShRUIOp, arith::ShRSIOp>(op))
+    return binary(ExprKind::FloorDivide, factor);
+  return std::nullopt;
+}
+
 ExprId ProcessExpressions::computeArith(Operation *op) {
   auto binary = [&](ExprKind kind) {
     return table.get(kind, {get(op->getOperand(0)), get(op->getOperand(1))});
@@ -144,14 +167,8 @@ ExprId ProcessExpressions::computeArith(Operation *op) {
       .Default([&](Operation *) {
         if (isBool() && isa<arith::AndIOp>(op))
           return binary(ExprKind::And);
-        // The lowest bits are a remainder.
-        APInt mask;
-        if (isa<arith::AndIOp>(op) &&
-            matchPattern(op->getOperand(1), m_ConstantInt(&mask)) &&
-            mask.isMask() && mask.getActiveBits() < 63)
-          return table.get(ExprKind::Remainder,
-                           {get(op->getOperand(0)),
-                            table.getConstant(mask.getZExtValue() + 1)});
+        if (std::optional<ExprId> id = computeBits(op))
+          return *id;
         if (isBool() && isa<arith::OrIOp>(op))
           return binary(ExprKind::Or);
         if (isBool() && isa<arith::XOrIOp>(op)) {

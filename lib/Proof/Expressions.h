@@ -47,6 +47,7 @@ private:
   ::fp8::proof::ExprId getBlockId(gpu::Dimension dimension);
   ::fp8::proof::ExprId compute(Value value);
   ::fp8::proof::ExprId computeArith(Operation *op);
+  std::optional<::fp8::proof::ExprId> computeBits(Operation *op);
   ::fp8::proof::ExprId makeOpaque(Value value);
 
   ::fp8::proof::ExprTable &table;

@@ -128,6 +128,9 @@ private:
   /// The quotient or the remainder of a division by what is no constant.
   Linear divide(const Linear &dividend, const Linear &divisor,
                 bool isRemainder);
+  /// What an expression is worth whose operands are.
+  Value compute(const State &state, const Expr &expr,
+                const std::vector<Linear> &operands);
   Truth decide(const State &state, unsigned process, ExprId id);
   /// What has to be decided before it is known what the condition compares.
   std::optional<Linear> findChoice(const State &state, unsigned process,

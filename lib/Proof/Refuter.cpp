@@ -5,6 +5,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 #include <functional>
 #include <set>
@@ -200,10 +201,11 @@ bool Refuter::run(const std::map<int64_t, int64_t> &arguments,
     if (it != arguments.end() && value >= it->second)
       return false;
   }
+  ++runs;
   AtomTable atoms(skeleton.expressions);
   Machine machine(skeleton, atoms, clusterSize);
   machine.parameters = arguments;
-  machine.limit = 20'000;
+  machine.limit = longestRun;
   machine.isConcrete = true;
   std::vector<std::string> data;
   bool goesWrong = explore(machine, atoms, machine.getInitial(), data, outcome);
@@ -217,18 +219,15 @@ bool Refuter::run(const std::map<int64_t, int64_t> &arguments,
   return true;
 }
 
-void Refuter::refute(Outcome &outcome) {
-  auto candidates = getCandidates();
-  constexpr size_t kMostRuns = 4000, kMostSteps = 3'000'000;
-  size_t runs = 0;
+bool Refuter::tryBySum(const Candidates &candidates, size_t least, size_t most,
+                       Outcome &outcome) {
   std::map<int64_t, int64_t> arguments;
-  // By the sum of the places in the lists of values: small launches first.
   std::function<bool(size_t, size_t)> tryAll = [&](size_t number, size_t left) {
     if (number == candidates.size())
-      return left == 0 && (++runs, run(arguments, outcome));
+      return left == 0 && run(arguments, outcome);
     auto &[parameter, values] = candidates[number];
     for (size_t place = 0; place <= left && place < values.size(); ++place) {
-      if (runs > kMostRuns || steps > kMostSteps)
+      if (isTired())
         return false;
       arguments[parameter] = values[place];
       if (tryAll(number + 1, left - place))
@@ -236,14 +235,14 @@ void Refuter::refute(Outcome &outcome) {
     }
     return false;
   };
-  size_t most = 0;
-  for (auto &[parameter, values] : candidates)
-    most += values.size();
-  constexpr size_t kSmall = 6;
-  for (size_t sum = 0; sum <= std::min(most, kSmall); ++sum)
+  for (size_t sum = least; sum <= most && !isTired(); ++sum)
     if (tryAll(0, sum))
-      return;
-  // Then one argument that is large, while the others are 1, or one of them 2.
+      return true;
+  return false;
+}
+
+bool Refuter::tryOneLarge(const Candidates &candidates, Outcome &outcome) {
+  llvm::SaveAndRestore<uint64_t> shorter(longestRun, 4'000);
   auto getSmall = [&](int64_t parameter, llvm::ArrayRef<int64_t> values,
                       size_t place) {
     Scope scope = skeleton.expressions.getParameters()[parameter].scope;
@@ -254,19 +253,30 @@ void Refuter::refute(Outcome &outcome) {
   for (auto &[parameter, values] : candidates)
     if (values.size() > 1)
       others.push_back(parameter);
+  std::map<int64_t, int64_t> arguments;
   for (int64_t second : others)
     for (auto &[large, values] : candidates)
       for (int64_t value : values) {
+        if (isTired())
+          return false;
         for (auto &[parameter, its] : candidates)
           arguments[parameter] =
               parameter == large
                   ? value
                   : getSmall(parameter, its, parameter == second ? 2 : 1);
-        if (steps > kMostSteps || run(arguments, outcome))
-          return;
+        if (run(arguments, outcome))
+          return true;
       }
-  for (size_t sum = kSmall + 1;
-       sum <= most && runs <= kMostRuns && steps <= kMostSteps; ++sum)
-    if (tryAll(0, sum))
-      return;
+  return false;
+}
+
+void Refuter::refute(Outcome &outcome) {
+  Candidates candidates = getCandidates();
+  size_t most = 0;
+  for (auto &[parameter, values] : candidates)
+    most += values.size();
+  constexpr size_t kSmall = 6;
+  if (!tryBySum(candidates, 0, std::min(most, kSmall), outcome) &&
+      !tryOneLarge(candidates, outcome))
+    tryBySum(candidates, kSmall + 1, most, outcome);
 }

@@ -29,8 +29,18 @@ private:
   std::string describe(Machine &machine, const State &state, unsigned process);
   /// The parameters that decide something, and the values to try for each.
   std::vector<std::pair<int64_t, std::vector<int64_t>>> getCandidates() const;
+  using Candidates = std::vector<std::pair<int64_t, std::vector<int64_t>>>;
+  /// Tries launches the sum of whose places in the lists of values is from
+  /// `least` to `most`, small ones first. True if one goes wrong.
+  bool tryBySum(const Candidates &candidates, size_t least, size_t most,
+                Outcome &outcome);
+  /// Tries those of which one argument is large, while the others are 1, or one
+  /// of them 2.
+  bool tryOneLarge(const Candidates &candidates, Outcome &outcome);
+  bool isTired() const { return runs > kMostRuns || steps > kMostSteps; }
 
-  uint64_t steps = 0;
+  static constexpr uint64_t kMostRuns = 5'000, kMostSteps = 3'000'000;
+  uint64_t runs = 0, steps = 0, longestRun = 20'000;
   const Skeleton &skeleton;
   int64_t clusterSize;
 };

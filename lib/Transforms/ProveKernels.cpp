@@ -56,15 +56,13 @@ static PropertyProof prove(const Property &property, KernelSkeleton its) {
   return proof;
 }
 
-FailureOr<KernelProof> mlir::fp8::proveKernel(gpu::GPUFuncOp kernel,
-                                                bool withNumbers) {
+FailureOr<KernelProof> mlir::fp8::proveKernel(gpu::GPUFuncOp kernel) {
   FailureOr<KernelSkeleton> its = extractSkeleton(kernel);
   if (failed(its))
     return failure();
   KernelProof proof{kernel.getName().str(), kernel.getLoc(), {}};
   proof.properties.push_back(prove(kProgress, std::move(*its)));
-  if (!withNumbers ||
-      proof.properties.front().outcome.verdict != Verdict::Proved)
+  if (proof.properties.front().outcome.verdict != Verdict::Proved)
     return proof;
   its = extractSkeleton(kernel, /*withProvenance=*/true);
   if (failed(its))
@@ -88,7 +86,7 @@ mlir::fp8::proveKernels(ModuleOp module, StringRef chip) {
                               "already; prove it in phase 0, 1 or 2";
     if (!kernel.isKernel() || !hasRings(kernel))
       return;
-    FailureOr<KernelProof> proof = proveKernel(kernel, /*withNumbers=*/true);
+    FailureOr<KernelProof> proof = proveKernel(kernel);
     allPlanned &= succeeded(proof);
     if (succeeded(proof))
       proofs.push_back(std::move(*proof));

@@ -37,9 +37,7 @@ private:
                 "enter the pipeline in phase 0, 1 or 2";
     if (!hasRings(kernel))
       return success();
-    // What the proof of the numbers does not follow yet would be a remark for
-    // many kernels of the GEMM op.
-    FailureOr<KernelProof> proof = proveKernel(kernel, /*withNumbers=*/false);
+    FailureOr<KernelProof> proof = proveKernel(kernel);
     if (failed(proof))
       return failure();
     return report(*proof, {required, /*saysProved=*/false});

@@ -38,7 +38,7 @@ struct ProofReporting {
 
 /// Proves a kernel in phase 2, which is not changed; fails with diagnostics if
 /// the kernel cannot be planned.
-FailureOr<KernelProof> proveKernel(gpu::GPUFuncOp kernel, bool withNumbers);
+FailureOr<KernelProof> proveKernel(gpu::GPUFuncOp kernel);
 
 /// Proves each kernel of the module, which may be in phase 0 to 2 and is not
 /// changed. Kernels in phase 0 are lowered for `chip`. Fails with diagnostics
