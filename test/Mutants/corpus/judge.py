@@ -85,36 +85,28 @@ class Judge:
             refused = self.verify(f"{stem}.mlir") or self.lower(f"{stem}.mlir", f"{stem}.ptx")
             if refused:
                 return *refused, ""
-            proved = self.prove(stem)
+            proved = proof.prove(call, self.opt, f"{stem}.mlir", f"{stem}.proof.json")
             if isinstance(proved, tuple):
                 return *proved, ""
-            checked = self.check_refuted(proved, kernel, text, stem) if proved.verdict == proof.REFUTED else self.check_others(proved, kernel, stem, good)
-            return *checked, str(proved)
+            if proved.verdict == proof.REFUTED:
+                return *self.check_refuted(proved, kernel, text, stem), str(proved)
+            return *self.check_others(proved, kernel, stem, good), str(proved)
         finally:
             for suffix in (".mlir", ".ptx", ".ptx.json", ".proof.json"):
                 if os.path.exists(stem + suffix):
                     os.remove(stem + suffix)
-
-    def prove(self, stem):
-        """The proof's verdict on the progress of roles, or (verdict, what was said) if it gives none."""
-        code, _, err = call(proof.command(self.opt, f"{stem}.mlir", f"{stem}.proof.json"))
-        if code not in (0, 1) or not os.path.exists(f"{stem}.proof.json"):
-            return "crashed", f"{code}: the proof: {err.strip()[-200:]}"
-        return proof.read_verdict(f"{stem}.proof.json", err)
 
     def check_refuted(self, proved, kernel, text, stem):
         """A refuted mutant must go wrong at the launch that the refutation names, or, where it names none that can be, at one of the good
         kernel's."""
         ptx, manifest = f"{stem}.ptx", f"{stem}.ptx.json"
         with open(manifest, encoding="utf-8") as file:
-            launch = proof.refuted_launch(proved, text, json.load(file))
-        if launch:
-            code, out, err = self.launch(ptx, manifest, launch.options)
-            if launch.is_made(err):
-                verdict, said = read_run(code, out, err)
-                return CONFIRMED.get(verdict, "proof"), said or f"runs clean at {' '.join(launch.options)}"
-        verdict, said = self.simulate(kernel, ptx, manifest)
-        return CONFIRMED.get(verdict, "proof"), f"{proof.ELSEWHERE}{said}"
+            options = proof.refuted_launch(proved, text, json.load(file))
+        verdict, said = read_run(*self.launch(ptx, manifest, options)) if options else ("survived", "")
+        if verdict == "survived" and not (options and proved.is_seen):
+            verdict, said = self.simulate(kernel, ptx, manifest)
+            said = f"{proof.ELSEWHERE}{said}"
+        return CONFIRMED.get(verdict, "proof"), said or f"runs clean at {' '.join(options)}"
 
     def check_others(self, proved, kernel, stem, good):
         """A mutant whose roles are proved to end must not deadlock."""

@@ -7,12 +7,18 @@ and B, which gives the sizes back.
 
 import dataclasses
 import json
+import math
 import os
 import re
+import sys
 
 import ir
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../Judge/Inputs"))
+from launch import Binding  # noqa: E402
+
 PROVED, REFUTED, UNKNOWN = "proved", "refuted", "unknown"
+WITH_WORK, WITHOUT_WORK = "the queue answers with work", "the queue answers that there is none"
 
 
 @dataclasses.dataclass
@@ -22,37 +28,44 @@ class Proof:
     arguments: dict = dataclasses.field(default_factory=dict)  # of a refutation: names and values
 
     @property
+    def answers(self):
+        """How often the work queue answers with work in the run of a refutation."""
+        return self.said.count(WITH_WORK)
+
+    @property
     def names_launch(self):
-        """False if it goes wrong for some data or answers of the work queue only, or for a launch that is not said."""
-        return bool(self.arguments) and ", where " not in self.said
+        """False if it goes wrong for a launch that is not said, or for some data only. Answers of the queue follow from the grid."""
+        _, _, data = self.said.partition(", where ")
+        return bool(self.arguments) and not data.replace(WITH_WORK, "").replace(WITHOUT_WORK, "").strip(" ,")
+
+    @property
+    def is_seen(self):
+        """True if the simulator reports at that launch what the refutation says. Of a slot that is left it does so only if work for it is
+        under way."""
+        return "roles wait for one another" in self.said
 
     def __str__(self):
         return f"{self.verdict}: {self.said}" if self.said else self.verdict
 
 
-def read_verdict(path, said):
-    """The verdict on the one kernel of a module, from the JSON that the pass has written."""
-    with open(path, encoding="utf-8") as file:
-        kernel, = json.load(file)["kernels"]
-    progress = kernel["properties"]["progress"]
+def prove(call, opt, path, verdicts):
+    """The verdict on the one kernel of a module: refuted if one of its properties is, else that on the progress of its roles. Or (verdict,
+    what was said) if there is none. `call` runs a command."""
+    code, _, said = call([opt, path, f"--fp8-prove=chip=sm_100a json={verdicts}", "-o", os.devnull])
+    if code not in (0, 1) or not os.path.exists(verdicts):
+        return "crashed", f"{code}: the proof: {said.strip()[-200:]}"
+    with open(verdicts, encoding="utf-8") as file:
+        properties = [kernel["properties"] for kernel in json.load(file)["kernels"]]
+    if len(properties) != 1:
+        return "crashed", f"{code}: verdicts on {len(properties)} kernels: {said.strip()[-200:]}"
+    refuted = [its for its in properties[0].values() if its["verdict"] == REFUTED]
+    its = refuted[0] if refuted else properties[0]["progress"]
     found = re.search(r"(?:error|remark): (.*)", said)
-    return Proof(progress["verdict"], found[1] if found else "", progress.get("arguments", {}))
+    return Proof(its["verdict"], found[1] if found else "", its.get("arguments", {}))
 
 
 EXTENTS = {("a", 0): "m", ("b", 0): "n", ("a", 1): "k"}
 ELSEWHERE = "at another launch: "
-
-
-@dataclasses.dataclass
-class Launch:
-    """The options of fp8-run for the launch of a refutation, and how many CTAs the refutation says that it has."""
-
-    options: list
-    ctas: int | None
-
-    def is_made(self, said):
-        """True if fp8-run, which says this, has made this launch. A refutation may name a grid that the manifest never gives."""
-        return self.ctas is None or f"grid {self.ctas}x1x1" in said
 
 
 def solve(expression, value):
@@ -79,7 +92,7 @@ def places_of(text):
 
 
 def refuted_launch(proof, text, manifest):
-    """The launch of a refutation; none if that names data, or an argument that is no size."""
+    """The options of fp8-run for the launch of a refutation; none if it names no launch that the manifest allows."""
     places, sizes, ctas = places_of(text), {}, None
     for name, value in proof.arguments.items():
         argument = re.fullmatch(r"argument (\d+)", name)
@@ -94,9 +107,14 @@ def refuted_launch(proof, text, manifest):
             return None
     if not proof.names_launch:
         return None
-    # A persistent grid is as large as the device. What the refutation does not name is of no consequence.
-    return Launch([f"--{size}={sizes.get(size, 128)}" for size in "mnk"] + [f"--multiprocessors={ctas or 4}"], ctas)
-
-
-def command(opt, path, verdicts):
-    return [opt, path, f"--fp8-prove=chip=sm_100a json={verdicts}", "-o", os.devnull]
+    options = []
+    if WITHOUT_WORK in proof.said or proof.answers:
+        # One cluster at a time: the first gets all the work there is.
+        ctas = (proof.answers + 1) * math.prod(manifest["launch"]["cluster"])
+        options = ["--resident-clusters=1"]
+    # A persistent grid is as large as the device. What the refutation does not name is of no consequence, but for the grid.
+    for n in [sizes["n"]] if "n" in sizes else range(16, 1024, 16):
+        all_sizes = {"m": 1, "k": 128, **sizes, "n": n}
+        if ctas is None or Binding(manifest, all_sizes, ctas).grid() == [ctas, 1, 1]:
+            return [f"--{size}={value}" for size, value in all_sizes.items()] + [f"--multiprocessors={ctas or 4}", *options]
+    return None
