@@ -4,6 +4,7 @@ input (docs/input-json.md of its source package)."""
 
 import math
 import operator
+import re
 
 # What SentryWard may take for granted; all five are named, so that a change of its defaults changes no verdict.
 ASSUMPTIONS = {
@@ -47,6 +48,51 @@ def shapes_of(manifest, sizes):
         is_batched = len(argument["shape"]) == 3 and name not in COMMON
         shapes[name] = (sizes["batch"], *extents[name]) if is_batched else extents[name]
     return shapes
+
+
+SIZES = {("a", 0): "m", ("b", 0): "n", ("a", 1): "k"}  # of a GEMM
+
+
+def solve(manifest, expression, value):
+    """The size, and a value of it, for which an expression of the manifest has this value; none if it is no quotient of a size."""
+    (name, operands), = expression.items() if isinstance(expression, dict) else [("", [])]
+    if name == "dim":
+        size = SIZES.get(tuple(operands)) if "problem" in manifest else operands[0]
+        return size and (size, value)
+    if name == "ceildiv" and isinstance(operands[1], int):
+        size, quotient = solve(manifest, operands[0], value) or (None, 0)
+        return size and (size, quotient * operands[1])
+    return None
+
+
+def first_parameters(manifest):
+    """The numbers of the parameters that the arguments of the kernel begin with."""
+    ranks = {argument["name"]: len(argument["shape"]) for argument in manifest["arguments"]}
+    number = 0
+    while number < len(manifest["parameters"]):
+        yield number
+        parameter = manifest["parameters"][number]
+        # A memref is two pointers, an offset, extents and strides.
+        number += 3 + 2 * ranks[parameter["argument"]] if parameter["kind"] == "pointer" else 1
+
+
+def sizes_of(manifest, arguments):
+    """The sizes for which arguments of the kernel have the values that a refutation gives them ("argument 2"), and how many CTAs it names;
+    none if one of the arguments is no size."""
+    first, sizes, ctas = list(first_parameters(manifest)), {}, None
+    for name, value in arguments.items():
+        argument = re.fullmatch(r"argument (\d+)", name)
+        if argument:
+            parameter = manifest["parameters"][first[int(argument[1])]]
+            size = solve(manifest, parameter.get("value"), value)
+            if not size:
+                return None
+            sizes[size[0]] = size[1]
+        elif name == "CTAs of the grid along x":
+            ctas = value
+        elif not name.startswith("CTA's number"):
+            return None
+    return sizes, ctas
 
 
 class Binding:

@@ -89,19 +89,19 @@ class Judge:
             if isinstance(proved, tuple):
                 return *proved, ""
             if proved.verdict == proof.REFUTED:
-                return *self.check_refuted(proved, kernel, text, stem), str(proved)
+                return *self.check_refuted(proved, kernel, stem), str(proved)
             return *self.check_others(proved, kernel, stem, good), str(proved)
         finally:
             for suffix in (".mlir", ".ptx", ".ptx.json", ".proof.json"):
                 if os.path.exists(stem + suffix):
                     os.remove(stem + suffix)
 
-    def check_refuted(self, proved, kernel, text, stem):
+    def check_refuted(self, proved, kernel, stem):
         """A refuted mutant must go wrong at the launch that the refutation names, or, where it names none that can be, at one of the good
         kernel's."""
         ptx, manifest = f"{stem}.ptx", f"{stem}.ptx.json"
         with open(manifest, encoding="utf-8") as file:
-            options = proof.refuted_launch(proved, text, json.load(file))
+            options = proof.refuted_launch(proved, json.load(file))
         verdict, said = read_run(*self.launch(ptx, manifest, options)) if options else ("survived", "")
         if verdict == "survived" and not (options and proved.is_seen):
             verdict, said = self.simulate(kernel, ptx, manifest)

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What `fp8-opt --fp8-prove` says of a mutant, and the launch at which a refuted one goes wrong.
 
-A refutation names the values of the kernel's arguments. The manifest says what each argument is, as an expression over the extents of A
-and B, which gives the sizes back.
+A refutation names the values of the kernel's arguments; test/Judge/Inputs/launch.py finds the sizes for which they have them.
 """
 
 import dataclasses
@@ -12,10 +11,8 @@ import os
 import re
 import sys
 
-import ir
-
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../Judge/Inputs"))
-from launch import Binding  # noqa: E402
+from launch import Binding, sizes_of  # noqa: E402
 
 PROVED, REFUTED, UNKNOWN = "proved", "refuted", "unknown"
 WITH_WORK, WITHOUT_WORK = "the queue answers with work", "the queue answers that there is none"
@@ -64,49 +61,15 @@ def prove(call, opt, path, verdicts):
     return Proof(its["verdict"], found[1] if found else "", its.get("arguments", {}))
 
 
-EXTENTS = {("a", 0): "m", ("b", 0): "n", ("a", 1): "k"}
 ELSEWHERE = "at another launch: "
 
 
-def solve(expression, value):
-    """The size, and a value of it, for which an expression of the manifest has this value; none if it is no quotient of a size."""
-    (name, operands), = expression.items() if isinstance(expression, dict) else [("", [])]
-    if name == "dim" and tuple(operands) in EXTENTS:
-        return EXTENTS[tuple(operands)], value
-    if name == "ceildiv" and isinstance(operands[1], int):
-        size, quotient = solve(operands[0], value) or (None, 0)
-        return size and (size, quotient * operands[1])
-    return None
-
-
-def places_of(text):
-    """The number of the first parameter in the manifest that each argument of the kernel becomes."""
-    kinds = ir.split_types(re.search(r"function_type = \((.*)\) -> \(\)", ir.Module(text).kernel.rest)[1])
-    places, place = [], 0
-    for kind in kinds:
-        places.append(place)
-        rank = re.match(r"memref<((?:\?x|\d+x)*)", kind)
-        # A memref is two pointers, an offset, extents and strides.
-        place += 3 + 2 * rank[1].count("x") if rank else 1
-    return places
-
-
-def refuted_launch(proof, text, manifest):
+def refuted_launch(proof, manifest):
     """The options of fp8-run for the launch of a refutation; none if it names no launch that the manifest allows."""
-    places, sizes, ctas = places_of(text), {}, None
-    for name, value in proof.arguments.items():
-        argument = re.fullmatch(r"argument (\d+)", name)
-        if argument:
-            size = solve(manifest["parameters"][places[int(argument[1])]]["value"], value)
-            if not size:
-                return None
-            sizes[size[0]] = size[1]
-        elif name == "CTAs of the grid along x":
-            ctas = value
-        elif name != "CTA's number along x":
-            return None
-    if not proof.names_launch:
+    named = sizes_of(manifest, proof.arguments)
+    if not named or not proof.names_launch:
         return None
+    sizes, ctas = named
     options = []
     if WITHOUT_WORK in proof.said or proof.answers:
         # One cluster at a time: the first gets all the work there is.
