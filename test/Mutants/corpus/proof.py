@@ -20,9 +20,14 @@ WITH_WORK, WITHOUT_WORK = "the queue answers with work", "the queue answers that
 
 @dataclasses.dataclass
 class Proof:
-    verdict: str
-    said: str = ""  # the error or remark, without its place
-    arguments: dict = dataclasses.field(default_factory=dict)  # of a refutation: names and values
+    verdict: str  # refuted if anything is, else what is said of the progress of the roles
+    said: str = ""  # errors, or remarks, without their places
+
+    @property
+    def arguments(self):
+        """Of a refutation, what it says of the launch: names and values."""
+        launch = re.split(", where |; ", self.said.partition(", with ")[2])[0]
+        return {name: int(value) for name, value in re.findall(r"(?:^|, )([^,=]*) = (-?\d+)", launch)}
 
     @property
     def answers(self):
@@ -30,35 +35,36 @@ class Proof:
         return self.said.count(WITH_WORK)
 
     @property
+    def asks_queue(self):
+        return bool(self.answers) or WITHOUT_WORK in self.said
+
+    @property
     def names_launch(self):
         """False if it goes wrong for a launch that is not said, or for some data only. Answers of the queue follow from the grid."""
-        _, _, data = self.said.partition(", where ")
+        data = self.said.partition(", where ")[2].partition("; ")[0]
         return bool(self.arguments) and not data.replace(WITH_WORK, "").replace(WITHOUT_WORK, "").strip(" ,")
 
     @property
     def is_seen(self):
         """True if the simulator reports at that launch what the refutation says. Of a slot that is left it does so only if work for it is
         under way."""
-        return "roles wait for one another" in self.said
+        return not re.search(r" fills \d+ slots of ", self.said)
 
     def __str__(self):
         return f"{self.verdict}: {self.said}" if self.said else self.verdict
 
 
 def prove(call, opt, path, verdicts):
-    """The verdict on the one kernel of a module: refuted if one of its properties is, else that on the progress of its roles. Or (verdict,
-    what was said) if there is none. `call` runs a command."""
+    """What is proved of the one kernel of a module, or (verdict, what was said) if that is nothing. `call` runs a command."""
     code, _, said = call([opt, path, f"--fp8-prove=chip=sm_100a json={verdicts}", "-o", os.devnull])
     if code not in (0, 1) or not os.path.exists(verdicts):
         return "crashed", f"{code}: the proof: {said.strip()[-200:]}"
     with open(verdicts, encoding="utf-8") as file:
-        properties = [kernel["properties"] for kernel in json.load(file)["kernels"]]
-    if len(properties) != 1:
-        return "crashed", f"{code}: verdicts on {len(properties)} kernels: {said.strip()[-200:]}"
-    refuted = [its for its in properties[0].values() if its["verdict"] == REFUTED]
-    its = refuted[0] if refuted else properties[0]["progress"]
-    found = re.search(r"(?:error|remark): (.*)", said)
-    return Proof(its["verdict"], found[1] if found else "", its.get("arguments", {}))
+        found = [kernel["properties"]["progress"]["verdict"] for kernel in json.load(file)["kernels"]]
+    if len(found) != 1:
+        return "crashed", f"{code}: verdicts on {len(found)} kernels: {said.strip()[-200:]}"
+    lines = re.findall(r"error: (.*)" if code else r"remark: (.*)", said)
+    return Proof(REFUTED if code else found[0], "; ".join(lines))
 
 
 ELSEWHERE = "at another launch: "
@@ -71,7 +77,7 @@ def refuted_launch(proof, manifest):
         return None
     sizes, ctas = named
     options = []
-    if WITHOUT_WORK in proof.said or proof.answers:
+    if proof.asks_queue:
         # One cluster at a time: the first gets all the work there is.
         ctas = (proof.answers + 1) * math.prod(manifest["launch"]["cluster"])
         options = ["--resident-clusters=1"]
