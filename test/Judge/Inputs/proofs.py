@@ -113,7 +113,7 @@ def size_of_proved(case):
 
 def size_of_refuted(case, proved, manifest):
     """The sizes of the launch that a refutation names. What it does not name is as in the corpus; so are all, if it names no launch."""
-    stated = stated_sizes(case, "fails")[0]
+    stated = (stated_sizes(case, "fails") or stated_sizes(case, "passes"))[0]
     named = sizes_of(manifest, proved.arguments) if proved.names_launch and not proved.asks_queue else None
     if not named or not named[0].get("k", 1):
         return stated
