@@ -30,6 +30,13 @@ class Proof:
         return {name: int(value) for name, value in re.findall(r"(?:^|, )([^,=]*) = (-?\d+)", launch)}
 
     @property
+    def denies(self):
+        """What the simulator must not say of the mutant: of one whose roles are proved to end, that they do not; of one that is proved to
+        compute what it says, that numbers are wrong."""
+        denied = r"\[deadlock\]" if self.verdict == PROVED else r"(?!)"
+        return re.compile(rf"{denied}|.*wrong result" if "computes what it says (proved" in self.said else denied)
+
+    @property
     def answers(self):
         """How often the work queue answers with work in the run of a refutation."""
         return self.said.count(WITH_WORK)

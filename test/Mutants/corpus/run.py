@@ -6,7 +6,8 @@ usage: run.py --opt FP8-OPT --run FP8-RUN --work DIRECTORY [--ptxas PTXAS] [--le
               [--kernel NAME] [--sample N [--seed S]] [--schedules N] [--log FILE]
 
 Exits with 1 if a good kernel fails, a tool crashes, the proof's word is false, or a mutant survives for which survivors.txt has no
-argument. The word is false if a refuted mutant runs clean at the launch of the refutation, or a proved one deadlocks.
+argument. The word is false if a refuted mutant runs clean at the launch of the refutation, or a proved one goes wrong as it
+must not.
 """
 
 import argparse
