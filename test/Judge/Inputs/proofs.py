@@ -126,11 +126,20 @@ def multiprocessors(case):
     return int(stated[1]) if stated else 148
 
 
-def compare(case, options, folder):
-    """None if the kernel is not for sm_100a, or neither proved nor refuted."""
+def lower(case, options, folder):
+    """The kernel for sm_100a, and its PTX; none if it is not for this chip."""
     case.keys["chip"] = "sm_100a"
     kernel = cases.Kernel(case, folder, options)
     if kernel.refusal is not None:
+        return kernel, None
+    with open(kernel.ptx, encoding="utf-8") as file:
+        return kernel, file.read()
+
+
+def compare(case, options, folder):
+    """None if the kernel is not for sm_100a, or neither proved nor refuted."""
+    kernel, ptx = lower(case, options, folder)
+    if not ptx:
         return None
     proved = proof.prove(call, options.opt, os.path.join(folder, "kernel.mlir"), os.path.join(folder, "proof.json"))
     if isinstance(proved, tuple):
@@ -143,8 +152,6 @@ def compare(case, options, folder):
     clean, said = kernel.run(size, "--schedules=3", "--max-errors=1")
     reported = re.search(r"\[([\w-]+)\]$", said, re.MULTILINE)
     simulated = "nothing" if clean else reported[1] if reported else "wrong numbers"
-    with open(kernel.ptx, encoding="utf-8") as file:
-        ptx = file.read()
     verdict = judge(ptx, manifest, size, multiprocessors(case)) if size.get("k", 1) else Verdict(NOT_JUDGED, False, [], 0, {})
     return Comparison(case, proved.verdict, cases.describe(size), ptx, verdict, simulated)
 
