@@ -90,7 +90,7 @@ def sizes_of(manifest, arguments):
             sizes[size[0]] = size[1]
         elif name == "CTAs of the grid along x":
             ctas = value
-        elif not name.startswith("CTA's number"):
+        elif "'s number" not in name:
             return None
     return sizes, ctas
 
