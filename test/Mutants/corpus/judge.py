@@ -114,10 +114,10 @@ class Judge:
             if code_of(file.read()) == good:
                 return "same code", ""
         verdict, said = (self.ptxas and self.assemble(f"{stem}.ptx")) or self.simulate(kernel, f"{stem}.ptx", f"{stem}.ptx.json")
-        return ("false word" if proved.denies.match(said) else verdict), said
+        return ("false word" if any(denied in said for denied in proved.denials) else verdict), said
 
     def lower(self, path, ptx):
-        code, _, err = call([self.opt, path, "--fp8-gemm-to-ptx=chip=sm_100a", "--emit=ptx", "-o", ptx])
+        code, _, err = call([self.opt, path, "--fp8-gemm-to-ptx=chip=sm_100a prove=false", "--emit=ptx", "-o", ptx])
         if not code:
             return None
         said = next((line for line in err.splitlines() if "error:" in line), err[-200:])
