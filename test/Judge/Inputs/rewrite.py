@@ -7,6 +7,8 @@ import re
 REWRITES = [
     # It knows the loop of a wait by the branch on the negated result of try_wait itself.
     (re.compile(r"^(\s*mbarrier\.try_wait\S*\s+(%p\d+), .*\n)\s*not\.pred\s+(%p\d+), \2;\n\s*@\3 (bra.*)$", re.M), r"\1\n\t@!\2 \4"),
+    # Nor may a label stand in the loop. These mark places in the source, for debuggers, and nothing branches to them.
+    (re.compile(r"^\$L__tmp\d+:$", re.M), ""),
     # The collector's default (PTX ISA, tcgen05.mma).
     (re.compile(r"\.collector::a::discard\b"), ""),
 ]

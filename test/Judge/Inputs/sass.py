@@ -2,14 +2,18 @@
 """Whether ptxas makes the same code of each judged kernel and of what rewrite.py makes of it.
 
 usage: sass.py FP8-OPT PTXAS WORKDIR [--full]
+
+--full adds kernels that kernels.py judges in its full run, and those that proofs.py does.
 """
 
+import argparse
 import os
 import re
 import struct
 import subprocess
 import sys
 
+import proofs
 from kernels import KERNELS, lower
 from rewrite import REWRITES, rewrite, without_hints
 
@@ -29,19 +33,30 @@ def code(ptxas, ptx, stem):
     return {name: text for name, text in named.items() if name.startswith(".text.")}
 
 
+def judged(opt, work, full):
+    """Names and texts."""
+    for kernel in KERNELS:
+        if full or not kernel.full:
+            yield kernel.name, lower(kernel, opt, work)[0]
+    options = argparse.Namespace(opt=opt, run=None, full=True, only=None)
+    for case in proofs.choose(options) if full else []:
+        ptx = proofs.lower(case, options, work)[1]
+        if ptx:
+            yield case.name, ptx
+
+
 def main():
     opt, ptxas, work, *full = sys.argv[1:]
     os.makedirs(work, exist_ok=True)
     same, used, hints = [], set(), []
-    for kernel in KERNELS if full else (k for k in KERNELS if not k.full):
-        ptx, _ = lower(kernel, opt, work)
+    for name, ptx in judged(opt, work, full):
         used |= {number for number, (pattern, _) in enumerate(REWRITES) if pattern.search(ptx)}
         original = without_hints(ptx)
-        hints += [kernel.name] if original != ptx else []
+        hints += [name] if original != ptx else []
         before, after = (code(ptxas, text, os.path.join(work, "kernel")) for text in (original, rewrite(ptx)))
         same.append(bool(before) and before == after)
         if not same[-1]:
-            print(f"{kernel.name}: another SASS")
+            print(f"{name}: another SASS")
     print(f"{len(same)} kernels: the same SASS of {sum(same)}, another of {len(same) - sum(same)}; {len(used)} of {len(REWRITES)} rewrites used")
     print(f"compared without prefetches: {', '.join(hints) or 'none'}")
     sys.exit(not all(same))

@@ -6,6 +6,8 @@ import os
 import re
 import subprocess
 
+import proof
+
 LIMIT = 2_000_000  # warp instructions; the good kernels take a tenth
 
 
@@ -17,6 +19,23 @@ def call(command, seconds=120):
     return done.returncode, done.stdout, done.stderr
 
 
+def read_run(code, out, err):
+    """(verdict, what was said) of a run of fp8-run."""
+    said = next((line for line in err.splitlines() if "error:" in line), err.strip()[-200:])
+    if code == 0 and json.loads(out.splitlines()[-1])["ok"]:
+        return "survived", ""
+    if code not in (0, 1):
+        return "crashed", f"{code}: {said}"
+    kind = re.search(r"\[([\w-]+)\]$", said)
+    if kind:
+        return "simulator", f"[{kind[1]}] {said}"
+    return ("numbers" if "wrong result" in said else "simulator"), said
+
+
+# What becomes of a refutation by what the simulator says of the mutant; anything else confirms it.
+CONFIRMED = {"survived": "false word", "crashed": "crashed"}
+
+
 class Judge:
     def __init__(self, tools, directory, schedules):
         self.opt, self.run, self.ptxas = tools
@@ -26,23 +45,14 @@ class Judge:
     def simulate(self, kernel, ptx, manifest):
         """(verdict, what was said)."""
         for options in kernel.runs():
-            verdict = self.simulate_once([self.run, ptx, f"--manifest={manifest}", "--backend=sim", f"--schedules={self.schedules}",
-                                          "--max-errors=1", f"--step-limit={LIMIT}", *options])
+            verdict = read_run(*self.launch(ptx, manifest, options))
             if verdict[0] != "survived":
                 break
         return verdict
 
-    def simulate_once(self, command):
-        code, out, err = call(command)
-        said = next((line for line in err.splitlines() if "error:" in line), err.strip()[-200:])
-        if code == 0 and json.loads(out.splitlines()[-1])["ok"]:
-            return "survived", ""
-        if code not in (0, 1):
-            return "crashed", f"{code}: {said}"
-        kind = re.search(r"\[([\w-]+)\]$", said)
-        if kind:
-            return "simulator", f"[{kind[1]}] {said}"
-        return ("numbers" if "wrong result" in said else "simulator"), said
+    def launch(self, ptx, manifest, options):
+        return call([self.run, ptx, f"--manifest={manifest}", "--backend=sim", f"--schedules={self.schedules}", "--max-errors=1",
+                     f"--step-limit={LIMIT}", *options])
 
     def assemble(self, ptx):
         code, _, err = call([self.ptxas, "-arch=sm_100a", ptx, "-o", os.devnull])
@@ -67,29 +77,47 @@ class Judge:
         return ("parser" if PARSER.search(said) else "verifier"), said
 
     def dialect(self, kernel, text, number, good):
-        """`good`: the PTX of the kernel as it was."""
+        """(verdict, what was said, what the proof says). `good`: the PTX of the kernel as it was."""
         stem = f"{self.directory}/{kernel.file()}.{number}"
         with open(f"{stem}.mlir", "w", encoding="utf-8") as file:
             file.write(text)
         try:
-            refused = self.verify(f"{stem}.mlir")
+            refused = self.verify(f"{stem}.mlir") or self.lower(f"{stem}.mlir", f"{stem}.ptx")
             if refused:
-                return refused
-            lowered = self.lower(f"{stem}.mlir", f"{stem}.ptx")
-            if lowered:
-                return lowered
-            with open(f"{stem}.ptx", encoding="utf-8") as file:
-                ptx = file.read()
-            if code_of(ptx) == good:
-                return "same code", ""
-            return (self.ptxas and self.assemble(f"{stem}.ptx")) or self.simulate(kernel, f"{stem}.ptx", f"{stem}.ptx.json")
+                return *refused, ""
+            proved = proof.prove(call, self.opt, f"{stem}.mlir", f"{stem}.proof.json")
+            if isinstance(proved, tuple):
+                return *proved, ""
+            if proved.verdict == proof.REFUTED:
+                return *self.check_refuted(proved, kernel, stem), str(proved)
+            return *self.check_others(proved, kernel, stem, good), str(proved)
         finally:
-            for suffix in (".mlir", ".ptx", ".ptx.json"):
+            for suffix in (".mlir", ".ptx", ".ptx.json", ".proof.json"):
                 if os.path.exists(stem + suffix):
                     os.remove(stem + suffix)
 
+    def check_refuted(self, proved, kernel, stem):
+        """A refuted mutant must go wrong at the launch that the refutation names, or, where it names none that can be, at one of the good
+        kernel's."""
+        ptx, manifest = f"{stem}.ptx", f"{stem}.ptx.json"
+        with open(manifest, encoding="utf-8") as file:
+            options = proof.refuted_launch(proved, json.load(file))
+        verdict, said = read_run(*self.launch(ptx, manifest, options)) if options else ("survived", "")
+        if verdict == "survived" and not (options and proved.is_seen):
+            verdict, said = self.simulate(kernel, ptx, manifest)
+            said = f"{proof.ELSEWHERE}{said}"
+        return CONFIRMED.get(verdict, "proof"), said or f"runs clean at {' '.join(options)}"
+
+    def check_others(self, proved, kernel, stem, good):
+        """A mutant must not go wrong as it is proved that it does not."""
+        with open(f"{stem}.ptx", encoding="utf-8") as file:
+            if code_of(file.read()) == good:
+                return "same code", ""
+        verdict, said = (self.ptxas and self.assemble(f"{stem}.ptx")) or self.simulate(kernel, f"{stem}.ptx", f"{stem}.ptx.json")
+        return ("false word" if any(denied in said for denied in proved.denials) else verdict), said
+
     def lower(self, path, ptx):
-        code, _, err = call([self.opt, path, "--fp8-gemm-to-ptx=chip=sm_100a", "--emit=ptx", "-o", ptx])
+        code, _, err = call([self.opt, path, "--fp8-gemm-to-ptx=chip=sm_100a prove=false", "--emit=ptx", "-o", ptx])
         if not code:
             return None
         said = next((line for line in err.splitlines() if "error:" in line), err[-200:])

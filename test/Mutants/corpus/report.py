@@ -10,9 +10,21 @@ which instructions of the protocol one stands, as "4: relinquish > shared load".
 import collections
 import fnmatch
 import re
+import typing
 
-CAUGHT = ["parser", "verifier", "derivation", "ptxas", "simulator", "numbers"]
+import proof
+
+BEFORE_PTX = ["parser", "verifier", "derivation", "proof"]
+CAUGHT = [*BEFORE_PTX, "ptxas", "simulator", "numbers"]
 HARMLESS = ["same code", "survived"]
+WRONG = ["false word", "crashed"]
+
+
+class Result(typing.NamedTuple):
+    key: tuple  # level, kernel, op, which of its kind, what was done
+    verdict: str  # who caught it
+    said: str
+    proved: str = ""  # what the proof says of a mutant of the dialect that lowers
 
 
 def load_arguments(path):
@@ -46,10 +58,10 @@ def operator_of(what):
 def table(results, level):
     """Operator by who caught it."""
     rows = collections.defaultdict(collections.Counter)
-    for key, verdict, _ in results:
+    for key, verdict, *_ in results:
         if key[0] == level:
             rows[operator_of(key[4])][verdict] += 1
-    columns = [c for c in CAUGHT + HARMLESS + ["crashed"] if any(row[c] for row in rows.values())]
+    columns = [c for c in CAUGHT + HARMLESS + WRONG if any(row[c] for row in rows.values())]
     lines = ["| operator | mutants | " + " | ".join(columns) + " |", "|---|" + "---|" * (len(columns) + 1)]
     for name, row in sorted(rows.items()) + [("all", sum(rows.values(), collections.Counter()))]:
         lines.append(f"| {name} | {sum(row.values())} | " + " | ".join(str(row[c] or "") for c in columns) + " |")
@@ -57,16 +69,24 @@ def table(results, level):
 
 
 def summary(results, level, skipped):
-    mine = [r for r in results if r[0][0] == level]
-    killed = sum(verdict in CAUGHT for _, verdict, _ in mine)
-    text = f"{level}: {killed} of {len(mine)} mutants killed, {100 * killed / max(1, len(mine)):.2f} %"
+    mine = [result for result in results if result.key[0] == level]
+    killed, early = (sum(result.verdict in stages for result in mine) for stages in (CAUGHT, BEFORE_PTX))
+    percent = 100 / max(1, len(mine))
+    text = f"{level}: {killed} of {len(mine)} mutants killed, {percent * killed:.2f} %"
+    text += f"; {early} before any PTX is made, {percent * early:.2f} %" if early else ""
     return text + (f"; {skipped} faults that no text can express" if skipped else "")
+
+
+def confirmations(results):
+    """Where refuted mutants go wrong on the simulator."""
+    refuted = [result.said.startswith(proof.ELSEWHERE) for result in results if result.verdict == "proof"]
+    return f"refuted: {refuted.count(False)} go wrong at the launch of the refutation, {refuted.count(True)} at another"
 
 
 def kinds(results):
     """Which rules of the simulator caught how many."""
     found = collections.Counter()
-    for _, verdict, said in results:
+    for _, verdict, said, _ in results:
         kind = re.match(r"\[([\w-]+)\]", said)
         if verdict == "simulator":
             found[kind[1] if kind else "other"] += 1

@@ -5,7 +5,9 @@
 usage: run.py --opt FP8-OPT --run FP8-RUN --work DIRECTORY [--ptxas PTXAS] [--level dialect|ptx]
               [--kernel NAME] [--sample N [--seed S]] [--schedules N] [--log FILE]
 
-Exits with 1 if a good kernel fails, a tool crashes, or a mutant survives for which survivors.txt has no argument.
+Exits with 1 if a good kernel fails, a tool crashes, the proof's word is false, or a mutant survives for which survivors.txt has no
+argument. The word is false if a refuted mutant runs clean at the launch of the refutation, or a proved one goes wrong as it
+must not.
 """
 
 import argparse
@@ -85,8 +87,8 @@ class Source:
     def run(self, mutant):
         key, text, number = mutant
         if self.level == "dialect":
-            return key, *self.judge.dialect(self.kernel, text, number, code_of(self.good))
-        return key, *self.judge.ptx(self.kernel, text, number, self.manifest)
+            return report.Result(key, *self.judge.dialect(self.kernel, text, number, code_of(self.good)))
+        return report.Result(key, *self.judge.ptx(self.kernel, text, number, self.manifest))
 
 
 def choose(keys, sample, seed):
@@ -99,7 +101,7 @@ def choose(keys, sample, seed):
 def survivors(path):
     with open(path, encoding="utf-8") as file:
         results = [json.loads(line) for line in file]
-    return {tuple(key) for key, verdict, _ in results if verdict in report.HARMLESS}
+    return {tuple(key) for key, verdict, *_ in results if verdict in report.HARMLESS}
 
 
 def main():
@@ -123,15 +125,20 @@ def main():
                 results += pool.map(source.run, source.mutants(chosen))
         print(report.table(results, level))
         print(report.summary(results, level, unwritable), flush=True)
+        if level == "dialect":
+            print(report.confirmations(results))
     print("the simulator's rules: " + report.kinds(results))
     if options.log:
         with open(options.log, "w", encoding="utf-8") as file:
-            file.writelines(json.dumps([list(key), verdict, said]) + "\n" for key, verdict, said in results)
+            file.writelines(json.dumps(result) + "\n" for result in results)
     print("\nsurvivors:")
-    for key, verdict, said in results:
+    for key, verdict, said, proved in results:
         name = " | ".join(str(field) for field in key)
         reason = "the same code" if verdict == "same code" else report.argument_for(arguments, key)
-        if verdict == "crashed" or verdict in report.HARMLESS and not reason:
+        if verdict in report.WRONG:
+            failed = True
+            print(f"NO VERDICT: {name}: {verdict}: {said}; {proved}")
+        elif verdict in report.HARMLESS and not reason:
             failed = True
             print(f"NO ARGUMENT: {name}: {verdict} {said}")
         elif verdict in report.HARMLESS:
