@@ -172,15 +172,12 @@ void Provenance::walkShuffle(gpu::ShuffleOp shuffle) {
   if (shuffle.getMode() != gpu::ShuffleMode::IDX)
     return;
   Label label(get(shuffle.getValue()));
-  ExprId isRow = label[element::IsRow],
+  ExprId last = scale(label[element::Last], gemm::kScaleBlock),
          k = add(label[box::K], scale(expressions.get(shuffle.getOffset()),
                                       gemm::kScaleBlock));
-  require(
-      table.get(Expr::Or,
-                {table.get(Expr::Not, {isRow}),
-                 atLeast(scale(label[element::Last], gemm::kScaleBlock), k)}),
-      "the lane must hold an element that is not behind the last");
-  label[box::K] = table.get(Expr::Select, {isRow, k, label[box::K]});
+  label[box::K] = table.get(Expr::Select, {label[element::IsRow],
+                                           table.get(Expr::Minimum, {k, last}),
+                                           label[box::K]});
   label[element::IsRow] = constant(0);
   set(shuffle.getShuffleResult(), std::move(label));
 }
@@ -237,8 +234,13 @@ void Provenance::walkScales(PromoteOp promote, ArrayRef<ExprId> product) {
   int64_t scales = promote.getBScales().size();
   for (auto [first, width] : getColumns(sums, promote.getPart(), scales)) {
     Label its(get(promote.getBScales()[first * scales / sums.getShape()[1]]));
-    requireEqual(its[element::IsRow], constant(0),
-                 "the B scale must be one that all lanes have");
+    // Lanes have the same if there is but one to load.
+    ExprId isRow = its[element::IsRow],
+           last = this->scale(its[element::Last], gemm::kScaleBlock);
+    require(table.get(Expr::Or, {table.get(Expr::Not, {isRow}),
+                                 atLeast(its[box::K], last)}),
+            "the B scale must be one that all lanes have");
+    its[box::K] = table.get(Expr::Select, {isRow, last, its[box::K]});
     requireBScale(its);
     ExprId n = offset(product[sum::N], first);
     require(table.get(Expr::And,

@@ -4,6 +4,7 @@
 #include "RoleWalker.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -43,7 +44,9 @@ void RoleWalker::findActive(RoleOp role) {
   role.walk([&](Operation *op) {
     bool matters = isStep(op);
     if (op->getNumRegions())
-      matters |= handlesLinear(op) || (provenance && handlesLabels(op));
+      matters |= handlesLinear(op) ||
+                 (provenance && isa<RegionBranchOpInterface>(op) &&
+                  handlesLabels(op));
     if (!matters && !(provenance && Provenance::follows(op)))
       return;
     for (; op != role && active.insert(op).second; op = op->getParentOp()) {
