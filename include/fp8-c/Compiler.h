@@ -81,6 +81,13 @@ Fp8Status fp8ModulePrint(const Fp8Module *module, Fp8Format format,
 Fp8Status fp8ModuleReport(const Fp8Module *module, const char *chip,
                           Fp8Text **json);
 
+/* Proves each kernel for all launches, in the JSON format of --fp8-prove=json=:
+ * verdicts, reasons, traces, what to change, assumptions. A refuted kernel is
+ * no error here. Kernels in phase 0 are lowered for `chip`; kernels in phase 3
+ * and 4 are left out. */
+Fp8Status fp8ModuleProve(const Fp8Module *module, const char *chip,
+                         Fp8Text **json);
+
 typedef struct Fp8KernelObjectOptions {
   const char *kernel; /* NULL: the only one */
   int assemble;       /* not 0: a cubin, too, by NVIDIA's ptxas */

@@ -8,6 +8,7 @@
 #include "fp8/Register.h"
 #include "fp8/Chip/Chip.h"
 #include "fp8/Backend/KernelObject.h"
+#include "fp8/Transforms/ProveKernels.h"
 #include "fp8/Transforms/ReportKernels.h"
 #include "fp8/Transforms/Passes.h"
 
@@ -207,6 +208,19 @@ Fp8Status fp8ModuleReport(const Fp8Module *module, const char *chip,
       array.push_back(report.toJSON());
     *json = new Fp8Text{
         llvm::formatv("{0:2}", llvm::json::Value(std::move(array))).str()};
+    return success();
+  });
+}
+
+Fp8Status fp8ModuleProve(const Fp8Module *module, const char *chip,
+                         Fp8Text **json) {
+  *json = nullptr;
+  return collect(module->context, [&]() -> LogicalResult {
+    FailureOr<SmallVector<KernelProof, 0>> proofs =
+        proveKernels(*module->module, textOf(chip));
+    if (failed(proofs))
+      return failure();
+    *json = new Fp8Text{llvm::formatv("{0:2}", toJSON(*proofs)).str()};
     return success();
   });
 }

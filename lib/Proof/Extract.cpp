@@ -97,6 +97,7 @@ void Extractor::addChannel(Operation *maker, const Twine &name, int64_t slots,
   channel.name = name.str();
   channel.slots = slots;
   channel.holdsData = holdsData;
+  channel.isOnce = offset != 0;
   result.sites.push_back(maker);
   channel.site = result.sites.size() - 1;
   for (unsigned cta : members)

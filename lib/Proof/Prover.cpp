@@ -8,20 +8,30 @@
 
 using namespace fp8::proof;
 
+/// Progress that fails at a branch fails because the branch parts those who
+/// take the op together.
+static Outcome withCure(Outcome outcome) {
+  if (outcome.verdict == Verdict::Refuted && outcome.stops.empty() &&
+      !outcome.cure)
+    outcome.cure = Cure{outcome.site, "decide this by a value that is the same "
+                                      "for all who take the op together"};
+  return outcome;
+}
+
 Outcome fp8::proof::prove(const Skeleton &skeleton, int64_t clusterSize) {
   SymbolicRun run(skeleton, clusterSize, /*stopsAtLoops=*/true);
   Outcome outcome = run.prove();
   if (outcome.verdict != Verdict::Unknown)
-    return outcome;
+    return withCure(std::move(outcome));
   Outcome other =
       SymbolicRun(skeleton, clusterSize, /*stopsAtLoops=*/false).prove();
   if (other.verdict != Verdict::Unknown)
-    return other;
+    return withCure(std::move(other));
   Refuter refuter(skeleton, clusterSize);
   refuter.refute(outcome);
   if (outcome.verdict == Verdict::Unknown && run.getStuck())
     refuter.describe(run.getMachine(), *run.getStuck(), outcome);
-  return outcome;
+  return withCure(std::move(outcome));
 }
 
 Outcome fp8::proof::proveProvenance(const Skeleton &skeleton,

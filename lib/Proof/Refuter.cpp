@@ -92,11 +92,11 @@ Refuter::getCandidates() const {
 // Runs
 //===----------------------------------------------------------------------===//
 
-std::string Refuter::describe(Machine &machine, const State &state,
-                              unsigned process) {
+std::optional<Waiting>
+Refuter::getWaiting(Machine &machine, const State &state, unsigned process) {
   const Statement &statement = state.processes[process].stack.back().get();
   if (statement.kind > Statement::Kind::Drain)
-    return "stands here";
+    return std::nullopt;
   unsigned number = machine.getEnd(state, process, statement);
   const End &end = skeleton.ends[number];
   const Channel &channel = skeleton.channels[end.channel];
@@ -104,15 +104,26 @@ std::string Refuter::describe(Machine &machine, const State &state,
   bool drains = statement.kind == Statement::Kind::Drain;
   int64_t slot = drains ? its.signals - 1 : its.waits,
           needed = end.isProducer && !drains ? slot - channel.slots : slot;
-  std::vector<std::string> others;
+  Waiting waiting{process, number, drains, needed, {}};
   for (unsigned other : end.isProducer ? channel.consumers : channel.producers)
     if (state.ends[other].signals <= needed)
-      others.push_back(skeleton.ends[other].name);
-  std::string what = "slot " + std::to_string(needed % channel.slots) + " of " +
-                     channel.name,
-              lap = " in lap " + std::to_string(needed / channel.slots),
-              who = llvm::join(others, ", ");
-  if (drains)
+      waiting.late.push_back(other);
+  return waiting;
+}
+
+std::string Refuter::describe(const Waiting &waiting) {
+  const End &end = skeleton.ends[waiting.end];
+  const Channel &channel = skeleton.channels[end.channel];
+  std::string what = "slot " + std::to_string(waiting.slot % channel.slots) +
+                     " of " + channel.name,
+              lap = " in lap " + std::to_string(waiting.slot / channel.slots),
+              who = llvm::join(llvm::map_range(waiting.late,
+                                               [&](unsigned other) {
+                                                 return skeleton.ends[other]
+                                                     .name;
+                                               }),
+                               ", ");
+  if (waiting.drains)
     return "waits until " + who + " has handed back " + what + lap;
   if (end.isProducer)
     return "needs " + what + " again, which " + who + " has not handed back" +
@@ -122,11 +133,23 @@ std::string Refuter::describe(Machine &machine, const State &state,
 
 void Refuter::describe(Machine &machine, const State &state, Outcome &outcome) {
   outcome.stops.clear();
+  for (unsigned process = 0; process < state.processes.size(); ++process) {
+    if (state.processes[process].isFinished())
+      continue;
+    std::optional<Waiting> waiting = getWaiting(machine, state, process);
+    outcome.stops.push_back({process,
+                             state.processes[process].stack.back().get().site,
+                             waiting ? describe(*waiting) : "stands here"});
+  }
+}
+
+void Refuter::cure(Machine &machine, const State &state, Outcome &outcome) {
+  std::vector<Waiting> waiting;
   for (unsigned process = 0; process < state.processes.size(); ++process)
     if (!state.processes[process].isFinished())
-      outcome.stops.push_back({process,
-                               state.processes[process].stack.back().get().site,
-                               describe(machine, state, process)});
+      if (auto its = getWaiting(machine, state, process))
+        waiting.push_back(std::move(*its));
+  outcome.cure = findCure(skeleton, clusterSize, state, waiting);
 }
 
 bool Refuter::explore(Machine &machine, AtomTable &atoms, State state,
@@ -172,6 +195,7 @@ bool Refuter::explore(Machine &machine, AtomTable &atoms, State state,
   if (isStuck) {
     outcome.reason = "roles wait for one another";
     describe(machine, state, outcome);
+    cure(machine, state, outcome);
   } else {
     for (const Channel &channel : skeleton.channels)
       for (unsigned producer : channel.producers)
@@ -185,6 +209,10 @@ bool Refuter::explore(Machine &machine, AtomTable &atoms, State state,
                              skeleton.ends[consumer].name + " empties " +
                              std::to_string(emptied);
             outcome.site = channel.site;
+            outcome.cure = Cure{channel.site,
+                                "let " + skeleton.ends[producer].name +
+                                    " and " + skeleton.ends[consumer].name +
+                                    " take this ring equally often"};
             isStuck = true;
           }
   }

@@ -4,7 +4,7 @@
 #ifndef FP8_LIB_PROOF_REFUTER_H
 #define FP8_LIB_PROOF_REFUTER_H
 
-#include "Machine.h"
+#include "Cures.h"
 #include "fp8/Proof/Prover.h"
 
 namespace fp8::proof {
@@ -22,11 +22,16 @@ public:
   void describe(Machine &machine, const State &state, Outcome &outcome);
 
 private:
+  /// Says how to change the kernel that waits in this state.
+  void cure(Machine &machine, const State &state, Outcome &outcome);
   /// Runs a launch, for all data. True if it goes wrong, with the stops.
   bool run(const std::map<int64_t, int64_t> &arguments, Outcome &outcome);
   bool explore(Machine &machine, AtomTable &atoms, State state,
                std::vector<std::string> &data, Outcome &outcome);
-  std::string describe(Machine &machine, const State &state, unsigned process);
+  /// How the process waits; none if it stands at no wait.
+  std::optional<Waiting> getWaiting(Machine &machine, const State &state,
+                                    unsigned process);
+  std::string describe(const Waiting &waiting);
   /// The parameters that decide something, and the values to try for each.
   std::vector<std::pair<int64_t, std::vector<int64_t>>> getCandidates() const;
   using Candidates = std::vector<std::pair<int64_t, std::vector<int64_t>>>;

@@ -9,6 +9,7 @@
 #include "fp8/Proof/Extract.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace mlir::fp8;
@@ -60,7 +61,9 @@ FailureOr<KernelProof> mlir::fp8::proveKernel(gpu::GPUFuncOp kernel) {
   FailureOr<KernelSkeleton> its = extractSkeleton(kernel);
   if (failed(its))
     return failure();
-  KernelProof proof{kernel.getName().str(), kernel.getLoc(), {}};
+  KernelProof proof{
+      kernel.getName().str(), kernel.getLoc(), {},
+      ::fp8::proof::getAssumptions(its->skeleton, its->clusterSize)};
   proof.properties.push_back(prove(kProgress, std::move(*its)));
   if (proof.properties.front().outcome.verdict != Verdict::Proved)
     return proof;
@@ -101,8 +104,8 @@ mlir::fp8::proveKernels(ModuleOp module, StringRef chip) {
 //===----------------------------------------------------------------------===//
 
 /// Says what goes wrong, for which launch, and where each role stands then.
-static void reportRefuted(const KernelProof &proof,
-                          const PropertyProof &property) {
+static InFlightDiagnostic reportRefuted(const KernelProof &proof,
+                                        const PropertyProof &property) {
   const Outcome &outcome = property.outcome;
   InFlightDiagnostic diagnostic =
       emitError(proof.location)
@@ -118,15 +121,20 @@ static void reportRefuted(const KernelProof &proof,
     diagnostic << ", where ";
     llvm::interleaveComma(outcome.data, diagnostic);
   }
-  if (outcome.stops.empty())
+  if (outcome.stops.empty() && !outcome.cure)
     diagnostic.attachNote(property.sites[outcome.site]) << "here";
   for (const ::fp8::proof::Stop &stop : outcome.stops)
     diagnostic.attachNote(property.sites[stop.site])
         << property.skeleton.processes[stop.process].name << ' ' << stop.text;
+  if (outcome.cure)
+    diagnostic.attachNote(property.sites[outcome.cure->site])
+        << outcome.cure->text;
+  return diagnostic;
 }
 
-static void reportUnknown(const KernelProof &proof,
-                          const PropertyProof &property, bool required) {
+static InFlightDiagnostic reportUnknown(const KernelProof &proof,
+                                        const PropertyProof &property,
+                                        bool required) {
   const Outcome &outcome = property.outcome;
   InFlightDiagnostic diagnostic =
       required ? emitError(proof.location) : emitRemark(proof.location);
@@ -137,30 +145,47 @@ static void reportUnknown(const KernelProof &proof,
     diagnostic.attachNote(*property.obstacle) << "here";
   else if (outcome.site < property.sites.size())
     diagnostic.attachNote(property.sites[outcome.site]) << "here";
+  return diagnostic;
+}
+
+static InFlightDiagnostic reportProved(const KernelProof &proof,
+                                       const PropertyProof &property) {
+  InFlightDiagnostic diagnostic =
+      emitRemark(proof.location)
+      << "kernel '" << proof.kernel << "' "
+      << getProperty(property.property).holds << " (proved in "
+      << property.outcome.steps << " steps)";
+  return diagnostic;
+}
+
+static InFlightDiagnostic report(const KernelProof &proof,
+                                 const PropertyProof &property, bool required) {
+  switch (property.outcome.verdict) {
+  case Verdict::Proved:
+    return reportProved(proof, property);
+  case Verdict::Refuted:
+    return reportRefuted(proof, property);
+  case Verdict::Unknown:
+    return reportUnknown(proof, property, required);
+  }
+  llvm_unreachable("all verdicts are handled");
 }
 
 LogicalResult mlir::fp8::report(const KernelProof &proof,
                                 const ProofReporting &reporting) {
-  bool holds = true;
+  bool holds = true, saysAssumptions = true;
   for (const PropertyProof &property : proof.properties) {
-    const Outcome &outcome = property.outcome;
-    switch (outcome.verdict) {
-    case Verdict::Proved:
-      if (reporting.saysProved)
-        emitRemark(proof.location)
-            << "kernel '" << proof.kernel << "' "
-            << getProperty(property.property).holds << " (proved in "
-            << outcome.steps << " steps)";
-      break;
-    case Verdict::Refuted:
-      reportRefuted(proof, property);
-      holds = false;
-      break;
-    case Verdict::Unknown:
-      reportUnknown(proof, property, reporting.required);
-      holds &= !reporting.required;
-      break;
-    }
+    Verdict verdict = property.outcome.verdict;
+    if (verdict == Verdict::Proved && !reporting.saysProved)
+      continue;
+    holds &= verdict == Verdict::Proved ||
+             (verdict == Verdict::Unknown && !reporting.required);
+    InFlightDiagnostic diagnostic =
+        ::report(proof, property, reporting.required);
+    // Once for all properties.
+    if (std::exchange(saysAssumptions, false))
+      diagnostic.attachNote(proof.location)
+          << "taken for granted: " << llvm::join(proof.assumptions, "; ");
   }
   return success(holds);
 }
@@ -169,7 +194,20 @@ LogicalResult mlir::fp8::report(const KernelProof &proof,
 // JSON
 //===----------------------------------------------------------------------===//
 
-static llvm::json::Object toJSON(const Outcome &outcome) {
+/// A stop, with its place where that is in a file.
+static llvm::json::Value toJSON(StringRef role, StringRef text,
+                                Location location) {
+  llvm::json::Object json{{"role", role}, {"text", text}};
+  if (auto place = location->findInstanceOf<FileLineColLoc>()) {
+    json["file"] = place.getFilename().getValue();
+    json["line"] = place.getLine();
+    json["column"] = place.getColumn();
+  }
+  return llvm::json::Value(std::move(json));
+}
+
+static llvm::json::Object toJSON(const PropertyProof &property) {
+  const Outcome &outcome = property.outcome;
   static constexpr StringLiteral kVerdicts[] = {"proved", "refuted", "unknown"};
   llvm::json::Object json{
       {"verdict", kVerdicts[static_cast<int>(outcome.verdict)]},
@@ -181,6 +219,14 @@ static llvm::json::Object toJSON(const Outcome &outcome) {
     for (auto &[name, value] : outcome.arguments)
       arguments[name] = value;
     json["arguments"] = std::move(arguments);
+    json["data"] = llvm::json::Array(outcome.data);
+    json["stops"] = llvm::json::Array(
+        llvm::map_range(outcome.stops, [&](const ::fp8::proof::Stop &stop) {
+          return toJSON(property.skeleton.processes[stop.process].name,
+                        stop.text, property.sites[stop.site]);
+        }));
+    if (outcome.cure)
+      json["cure"] = outcome.cure->text;
   }
   return json;
 }
@@ -190,10 +236,11 @@ llvm::json::Value mlir::fp8::toJSON(ArrayRef<KernelProof> proofs) {
   for (const KernelProof &proof : proofs) {
     llvm::json::Object properties;
     for (const PropertyProof &property : proof.properties)
-      properties[property.property] = ::toJSON(property.outcome);
+      properties[property.property] = ::toJSON(property);
     kernels.push_back(llvm::json::Object{
         {"kernel", proof.kernel},
         {"properties", std::move(properties)},
+        {"assumptions", llvm::json::Array(proof.assumptions)},
         {"skeleton",
          ::fp8::proof::toJSON(proof.properties.front().skeleton)}});
   }

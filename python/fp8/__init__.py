@@ -18,9 +18,9 @@ from . import _log
 from ._cache import clear as clear_cache
 from ._cache import directory as cache_directory
 from ._compile import compile
-from ._compiler import KernelObject, Resources, run_pipeline, verify
+from ._compiler import KernelObject, Resources, prove, run_pipeline, verify
 from ._device import DeviceInfo
-from ._errors import CompileError, DeviceError, Diagnostic, Fp8Error, HangError, SimulationError
+from ._errors import CompileError, DeviceError, Diagnostic, Fp8Error, HangError, ProofWarning, SimulationError
 from ._gemm import gemm
 from ._kernel import PHASES, Kernel, SimulationStatistics
 from ._library import chips, version
@@ -45,6 +45,7 @@ __all__ = [
     "Kernel",
     "KernelObject",
     "PHASES",
+    "ProofWarning",
     "Resources",
     "SimulationError",
     "SimulationStatistics",
@@ -56,6 +57,7 @@ __all__ = [
     "compile",
     "device_info",
     "gemm",
+    "prove",
     "quantize",
     "quantize_blockwise",
     "reference",

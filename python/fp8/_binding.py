@@ -152,6 +152,7 @@ COMPILER: _Signatures = {
     "fp8ModuleRunPipeline": [Handle, ctypes.c_char_p],
     "fp8ModulePrint": [Handle, ctypes.c_int, POINTER(Handle)],
     "fp8ModuleReport": [Handle, ctypes.c_char_p, POINTER(Handle)],
+    "fp8ModuleProve": [Handle, ctypes.c_char_p, POINTER(Handle)],
     "fp8KernelObjectCreate": [Handle, POINTER(KernelObjectOptions), POINTER(Handle)],
 }
 # Parameters and results of the others; all libraries have the first five.

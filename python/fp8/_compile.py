@@ -6,12 +6,14 @@ from __future__ import annotations
 import logging
 import os
 import time
+import warnings
+from collections.abc import Iterable
 from pathlib import Path
 
 from . import _cache, _library
 from ._annotations import Source
 from ._compiler import Module, explain_configurations, name_of, source_of
-from ._errors import CompileError
+from ._errors import CompileError, Diagnostic, ProofWarning
 from ._kernel import Kernel
 from ._log import logger
 from ._ptxas import find_ptxas
@@ -47,6 +49,13 @@ def _decide_to_assemble(assemble: bool | None) -> bool:
     return find_ptxas() is not None if assemble is None else assemble
 
 
+def _warn(diagnostics: Iterable[Diagnostic]) -> None:
+    """The remarks of the pipeline are about proofs that are not complete."""
+    for diagnostic in diagnostics:
+        if diagnostic.severity == "remark":
+            warnings.warn(str(diagnostic), ProofWarning, stacklevel=3)
+
+
 def _log_configurations(source: str | bytes, options: str) -> None:
     """Which configurations the GEMMs get, and why."""
     if not logger.isEnabledFor(logging.INFO):
@@ -66,6 +75,8 @@ def compile(
     problem: tuple[int | None, int | None, int | None] | None = None,
     tuned: str | None = None,
     debug_waits: int = 0,
+    prove: bool = True,
+    require_proof: bool = False,
     assemble: bool | None = None,
     strict: bool = False,
     cache: bool = True,
@@ -79,6 +90,9 @@ def compile(
         problem: M, N and K to choose a configuration for, where the types leave them open; None: not known.
         tuned: a table of measured configurations from ./dev bench --tune, which is asked first.
         debug_waits: milliseconds after which a wait gives up and says what it waited for; 0: never.
+        prove: that the kernel ends for every launch (docs/Proof.md), if it is in phase 0, 1 or 2; a refuted kernel is a CompileError, and one of which it
+            is not known a ProofWarning. A kernel from the cache was proved when it was compiled, and warns no more.
+        require_proof: a kernel of which it is not known is a CompileError, too.
         assemble: to machine code, by NVIDIA's ptxas; None: if there is one. Without, the driver does it, slower.
         strict: a spilled register or a warning of ptxas is an error.
         cache: keep the result on disk, or take it from there.
@@ -92,7 +106,8 @@ def compile(
         raise ValueError(f"there is no chip {chip!r}; there are {', '.join(_library.chips())}")
     text, name = source_of(source), name_of(source, "kernel.mlir")
     choice = _options(source, chip, problem, tuned)
-    options = f"{choice} debug-waits={debug_waits}" if debug_waits else choice
+    proof = " require-proof" if require_proof else "" if prove else " prove=false"
+    options = choice + (f" debug-waits={debug_waits}" if debug_waits else "") + proof
     how = f"{assemble} {strict} {os.environ.get('FP8_PTXAS', '')}"
     request = _cache.key("request", text, name, options, _read_table(tuned), how)
     found = _cache.follow(request) if cache else None
@@ -104,11 +119,12 @@ def compile(
     module = Module(text, name)
     module.run(f"fp8-gemm-to-ptx{{{options} phase=op}}")
     # Requests that get the same configuration get the same kernel. Its lines name the places in the source.
-    key = _cache.key("kernel", module.text(locations=True), chip, str(debug_waits), str(assemble), how)
+    key = _cache.key("kernel", module.text(locations=True), chip, str(debug_waits), proof, str(assemble), how)
     built = _cache.load(key) if cache else None
     if built is None:
         module.run(f"fp8-gemm-to-ptx{{{options}}}")
         lowered = time.perf_counter()
+        _warn(module.diagnostics)
         built = module.object(assemble=assemble, strict=strict)
         logger.info(
             "%s for %s: lowered in %.3f s, made into %s in %.3f s", built.name, chip, lowered - began, "PTX and machine code" if built.cubin else "PTX",

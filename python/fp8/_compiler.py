@@ -15,7 +15,7 @@ from . import _binding, _library
 from ._annotations import Source
 from ._errors import CompileError, Diagnostic
 from ._ptxas import find_ptxas
-from ._reports import Choice, Report
+from ._reports import Choice, Proof, Report
 
 _SEVERITIES = ("error", "warning", "remark", "note")
 _BYTECODE_MAGIC = b"ML\xefR"
@@ -156,6 +156,12 @@ class Module:
         kernels: list[Report] = json.loads(_library.take_text(text))
         return kernels
 
+    def prove(self, chip: str) -> list[Proof]:
+        text = _binding.Handle()
+        self._call("fp8ModuleProve", chip.encode(), ctypes.byref(text))
+        kernels: list[Proof] = json.loads(_library.take_text(text))["kernels"]
+        return kernels
+
     def object(self, kernel: str | None = None, *, assemble: bool = False, strict: bool = False) -> KernelObject:
         """The kernel of a module in phase 4; `assemble` needs a ptxas."""
         ptxas = find_ptxas() if assemble else None
@@ -194,6 +200,23 @@ def verify(source: Source, *, name: str | None = None) -> tuple[Diagnostic, ...]
     module = Module(source, name or name_of(source, "module.mlir"))
     module.verify()
     return tuple(module.diagnostics)
+
+
+def prove(source: Source, *, chip: str = "sm_90a", name: str | None = None) -> list[Proof]:
+    """Proves kernels for all launches (docs/Proof.md). A refuted kernel is no exception here: its verdict says so.
+
+    Args:
+        source: MLIR text or bytecode, in phase 0, 1 or 2; the pathlib.Path of a file that has it; a GemmSpec; or a module of `fp8.builder`.
+        chip: for which GEMM ops are lowered.
+        name: of the file, for diagnostics; None: that of the path, or "module.mlir".
+
+    Returns:
+        What is proved of each kernel. Kernels in phase 3 and 4 are left out.
+
+    Raises:
+        CompileError: the module is wrong, or cannot be lowered.
+    """
+    return Module(source, name or name_of(source, "module.mlir")).prove(chip)
 
 
 def run_pipeline(source: Source, pipeline: str, *, name: str | None = None, locations: bool = False) -> str:

@@ -76,6 +76,10 @@ def _with_source(diagnostic: Diagnostic, sources: dict[str, list[str]]) -> str:
     return "\n".join(shown)
 
 
+class ProofWarning(UserWarning):
+    """It was not proved that the kernel ends for every launch: the compiler's remark, with the place at which the proof ended."""
+
+
 class SimulationError(Fp8Error):
     """The kernel breaks a rule of the hardware on the simulator; the message has all of them, with their places."""
 

@@ -17,7 +17,7 @@ from ._errors import SimulationError
 from ._interrupt import run_interruptibly
 from ._packages import current_stream, stream_address
 from ._progress import Progress
-from ._reports import Manifest, Report
+from ._reports import Manifest, Proof, Report
 
 PHASES = ("op", "structured", "linear", "barriers", "instructions", "llvm")
 # The phases at whose ends the numbers 0 to 4 stand.
@@ -130,6 +130,20 @@ class Kernel:
         raise ValueError(
             f"kernel '{self.name}' was compiled from a phase without pipelines, and a report is made of those: compile it from phase 0, 1 or 2"
         )
+
+    @property
+    def proof(self) -> Proof:
+        """What is proved of the kernel for all launches, with the assumptions.
+
+        Raises:
+            ValueError: the source has no pipelines any more, about which it is.
+        """
+        module = Module(self._source)
+        module.run(f"fp8-gemm-to-ptx{{{self._options} phase=op}}")
+        for kernel in module.prove(self.chip):
+            if kernel["kernel"] == self.name:
+                return kernel
+        raise ValueError(f"kernel '{self.name}' was compiled from a phase without pipelines, and a proof is about those: compile it from phase 0, 1 or 2")
 
     def _bind(self, arrays: tuple[Operand | Array, ...], stream: int | None = None) -> tuple[Array, ...]:
         """Describes the arrays, to be used in that stream, as the manifest's types; what else is wrong with them the library says."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Types of the JSON that the compiler writes: launch manifests (docs/manifest.schema.json) and reports of kernels."""
+"""Types of the JSON that the compiler writes: launch manifests (docs/manifest.schema.json), reports and proofs of kernels."""
 
 from __future__ import annotations
 
@@ -193,3 +193,40 @@ class Choice(_Choice, total=False):
     """Which configuration a GEMM gets, and why; `config` is not there where it is left open."""
 
     config: str
+
+
+class _Stop(TypedDict):
+    role: str
+    text: str
+
+
+class Stop(_Stop, total=False):
+    """Where a role of a refuted kernel waits, and for what; the place, if it is known."""
+
+    file: str
+    line: int
+    column: int
+
+
+class _PropertyProof(TypedDict):
+    verdict: Literal["proved", "refuted", "unknown"]
+    steps: int
+
+
+class PropertyProof(_PropertyProof, total=False):
+    """What is proved of one property. A refutation has a launch: its arguments, what data decide, where roles stop; and a cure, if one is known."""
+
+    reason: str
+    arguments: dict[str, int]
+    data: list[str]
+    stops: list[Stop]
+    cure: str
+
+
+class Proof(TypedDict):
+    """The verdicts on a kernel by property ("progress", "numbers"), and what they take for granted; the skeleton that was proved."""
+
+    kernel: str
+    properties: dict[str, PropertyProof]
+    assumptions: list[str]
+    skeleton: Mapping[str, object]

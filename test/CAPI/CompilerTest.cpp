@@ -238,6 +238,22 @@ TEST(CCompiler, ClonesAndReportsWithoutAChange) {
   EXPECT_EQ(compiler.print(), before);
 }
 
+TEST(CCompiler, ProvesWithoutAChange) {
+  Compiler compiler;
+  ASSERT_EQ(compiler.parse(gemm), FP8_OK) << fp8LastError();
+  std::string before = compiler.print();
+  Fp8Text *proofs;
+  ASSERT_EQ(fp8ModuleProve(compiler.module, "sm_100a", &proofs), FP8_OK)
+      << fp8LastError();
+  std::string text = take(proofs);
+  EXPECT_THAT(text, HasSubstr("\"verdict\": \"proved\""));
+  EXPECT_THAT(text, HasSubstr("issued copies and products complete"));
+  EXPECT_EQ(compiler.print(), before);
+  EXPECT_EQ(fp8ModuleProve(compiler.module, "sm_1", &proofs), FP8_ERROR);
+  EXPECT_EQ(proofs, nullptr);
+  EXPECT_THAT(fp8LastError(), HasSubstr("sm_1"));
+}
+
 TEST(CCompiler, HandsDiagnosticsOut) {
   Compiler compiler;
   Heard heard;

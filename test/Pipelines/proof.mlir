@@ -4,8 +4,11 @@
 // RUN: not fp8-opt %s --fp8-gemm-to-ptx -o /dev/null 2>&1 | FileCheck %s --implicit-check-not=in_step
 // RUN: not fp8-opt %s --pass-pipeline='builtin.module(gpu.module(fp8-verify-protocol))' -o /dev/null 2>&1 | FileCheck %s --implicit-check-not=in_step
 // CHECK: remark: the proof of kernel 'nest' is not complete: some roles wait for one another
+// CHECK: note: taken for granted: issued copies and products complete;
 // CHECK: error: kernel 'tail' does not end: roles wait for one another, with argument 0 = 1
 // CHECK: note: role "empty" waits for slot 0 of a ring without tiles, which role "fill" has not filled in lap 0
+// CHECK: note: role "fill" has ended; let it take as many slots of this ring as role "empty"
+// CHECK: note: taken for granted: issued copies and products complete;
 
 // With require-proof an incomplete proof is an error.
 // RUN: not fp8-opt %s --fp8-gemm-to-ptx=require-proof -o /dev/null 2>&1 | FileCheck %s --check-prefix=REQUIRE --implicit-check-not=in_step

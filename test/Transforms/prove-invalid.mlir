@@ -3,11 +3,13 @@
 // Each role takes the rings in another order: with one slot more it would end.
 !ring = !fp8.pipeline<1>
 gpu.module @kernels {
-  // expected-error @+1 {{kernel 'orders' does not end: roles wait for one another, with argument 0 = 1}}
+  // expected-error @+2 {{kernel 'orders' does not end: roles wait for one another, with argument 0 = 1}}
+  // expected-note @+1 {{taken for granted: issued copies and products complete; every warp is scheduled in the end; launch arguments are not negative, and index arithmetic does not wrap; loops in which no role waits or signals end}}
   gpu.func @orders(%n: index) kernel attributes {fp8.linear} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %xp, %xc = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
+    // expected-note @+1 {{each of role "fill" and role "empty" waits before it fills a slot; let one fill one first}}
     %yp, %yc = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
     fp8.role "fill" warps(1) (%x0 = %xp, %y0 = %yc) : !fp8.producer<!ring>, !fp8.consumer<!ring> {
       %x9, %y9 = scf.for %i = %c0 to %n step %c1 iter_args(%x = %x0, %y = %y0) -> (!fp8.producer<!ring>, !fp8.consumer<!ring>) {
@@ -42,11 +44,13 @@ gpu.module @kernels {
 // The consumer goes round once less from the third trip on.
 !ring = !fp8.pipeline<2>
 gpu.module @kernels {
-  // expected-error @+1 {{kernel 'fewer' does not end: roles wait for one another, with argument 0 = 5}}
+  // expected-error @+2 {{kernel 'fewer' does not end: roles wait for one another, with argument 0 = 5}}
+  // expected-note @+1 {{taken for granted: issued copies and products complete; every warp is scheduled in the end; launch arguments are not negative, and index arithmetic does not wrap; loops in which no role waits or signals end}}
   gpu.func @fewer(%n: index) kernel attributes {fp8.linear} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c2 = arith.constant 2 : index
+    // expected-note @+1 {{role "empty" has ended; let it take as many slots of this ring as role "fill"}}
     %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
     fp8.role "fill" warps(1) (%end = %p) : !fp8.producer<!ring> {
       %last = scf.for %i = %c0 to %n step %c1 iter_args(%e = %end) -> (!fp8.producer<!ring>) {
@@ -74,14 +78,15 @@ gpu.module @kernels {
 
 !ring = !fp8.pipeline<2>
 gpu.module @kernels {
-  // expected-error @+1 {{kernel 'lanes' does not end: whether its steps take place depends on -the lane's number + 15, which differs among the threads of its role}}
+  // expected-error @+2 {{kernel 'lanes' does not end: whether its steps take place depends on -the lane's number + 15, which differs among the threads of its role}}
+  // expected-note @+1 {{taken for granted: issued copies and products complete; every warp is scheduled in the end; launch arguments are not negative, and index arithmetic does not wrap; loops in which no role waits or signals end}}
   gpu.func @lanes() kernel attributes {fp8.linear} {
     %c16 = arith.constant 16 : index
     %p, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
     fp8.role "fill" warps(1) (%end = %p) : !fp8.producer<!ring> {
       %lane = gpu.lane_id
       %low = arith.cmpi ult, %lane, %c16 : index
-      // expected-note @+1 {{here}}
+      // expected-note @+1 {{decide this by a value that is the same for all who take the op together}}
       %last = scf.if %low -> (!fp8.producer<!ring>) {
         %stage = fp8.acquire %end : !fp8.producer<!ring>
         %next = fp8.release %stage : !fp8.producer_stage<!ring>

@@ -1,6 +1,8 @@
 // RUN: fp8-opt %s --fp8-prove=json=%t.json --verify-diagnostics -o /dev/null
 // RUN: FileCheck %s --check-prefix=JSON --input-file=%t.json
 
+// JSON: "assumptions": [
+// JSON-NEXT: "issued copies and products complete"
 // JSON: "kernel": "in_step"
 // JSON: "verdict": "proved"
 // JSON: "kernel": "remainders"
@@ -8,7 +10,8 @@
 
 !ring = !fp8.pipeline<2>
 gpu.module @kernels {
-  // expected-remark @+1 {{kernel 'in_step' ends for all launches}}
+  // expected-remark @+2 {{kernel 'in_step' ends for all launches}}
+  // expected-note @+1 {{taken for granted: issued copies and products complete; every warp}}
   gpu.func @in_step(%n: index) kernel attributes {fp8.linear} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
@@ -33,7 +36,8 @@ gpu.module @kernels {
   }
 
   // One role goes in groups of four, with the remainder first; the other one by one.
-  // expected-remark @+1 {{kernel 'remainders' ends for all launches}}
+  // expected-remark @+2 {{kernel 'remainders' ends for all launches}}
+  // expected-note @+1 {{taken for granted: issued copies and products complete; every warp}}
   gpu.func @remainders(%n: index, %tiles: index) kernel attributes {fp8.linear} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index

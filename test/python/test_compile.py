@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import sys
 import threading
-import types
 import typing
 
 import fp8
@@ -15,6 +14,7 @@ import pytest
 from conftest import ROOT
 from fp8 import _reports
 from fp8.builder import Module, Tile
+from json_types import conforms
 from problem import Problem
 
 LEAK = """\
@@ -246,21 +246,6 @@ def test_errors_show_the_lines_of_python():
     assert place.startswith(f"{__file__}:") and line.endswith("stage.load(row=source[0, 0])  # refused")
     # Python tells columns from 3.11 on.
     assert mark.index("^") == (line.index("stage.load") if sys.version_info >= (3, 11) else 0)
-
-
-def conforms(hint, value):
-    """Whether a value of JSON is of a type of `fp8._reports`."""
-    origin, parts = typing.get_origin(hint), typing.get_args(hint)
-    if typing.is_typeddict(hint):
-        hints = typing.get_type_hints(hint)
-        return hint.__required_keys__ <= set(value) <= set(hints) and all(conforms(hints[key], inner) for key, inner in value.items())
-    if origin is list:
-        return isinstance(value, list) and all(conforms(parts[0], inner) for inner in value)
-    if origin is dict:
-        return isinstance(value, dict) and all(conforms(parts[1], inner) for inner in value.values())
-    if origin in (typing.Union, types.UnionType):
-        return any(conforms(part, value) for part in parts)
-    return value in parts if origin is typing.Literal else isinstance(value, origin or hint)
 
 
 @pytest.mark.parametrize("chip, spec, debug_waits", [

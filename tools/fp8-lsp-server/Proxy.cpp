@@ -3,6 +3,7 @@
 
 #include "Proxy.h"
 #include "Documentation.h"
+#include "ProofDiagnostics.h"
 #include "Repairs.h"
 
 #include "llvm/Support/FormatVariadic.h"
@@ -89,6 +90,9 @@ void Proxy::changeDocument(StringRef uri, const json::Object &parameters) {
 }
 
 void Proxy::amend(json::Object &answer) {
+  if (answer.getString("method") == "textDocument/publishDiagnostics")
+    if (json::Object *parameters = answer.getObject("params"))
+      amendDiagnostics(*parameters);
   const json::Value *id = answer.get("id");
   json::Value *result = answer.get("result");
   if (!id || answer.get("method"))
@@ -105,6 +109,25 @@ void Proxy::amend(json::Object &answer) {
   }
   if (result)
     (this->*findAmendment(request.method)->amend)(request, *result);
+}
+
+void Proxy::amendDiagnostics(json::Object &parameters) {
+  StringRef uri = parameters.getString("uri").value_or("");
+  json::Array *diagnostics = parameters.getArray("diagnostics");
+  constexpr int kError = 1;
+  auto isError = [&](const json::Value &diagnostic) {
+    const json::Object *object = diagnostic.getAsObject();
+    return object && object->getInteger("severity") == kError;
+  };
+  if (!diagnostics || llvm::any_of(*diagnostics, isError))
+    return;
+  std::string text;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    text = documents.lookup(uri);
+  }
+  for (json::Value &found : getProofDiagnostics(registry, text, uri))
+    diagnostics->push_back(std::move(found));
 }
 
 void Proxy::amendHover(const Request &request, json::Value &result) {

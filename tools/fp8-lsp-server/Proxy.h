@@ -48,6 +48,8 @@ private:
   void observe(const llvm::json::Object &message);
   void changeDocument(StringRef uri, const llvm::json::Object &parameters);
   void amend(llvm::json::Object &answer);
+  /// Adds what the proof says, where the server has found no error.
+  void amendDiagnostics(llvm::json::Object &parameters);
   void amendHover(const Request &request, llvm::json::Value &result);
   void amendCompletions(const Request &request, llvm::json::Value &result);
   void amendCodeActions(const Request &request, llvm::json::Value &result);

@@ -20,6 +20,12 @@ struct Stop {
   std::string text;
 };
 
+/// How to change the kernel, as a clause for a note at the op.
+struct Cure {
+  unsigned site;
+  std::string text;
+};
+
 struct Outcome {
   Verdict verdict = Verdict::Proved;
   /// Refuted: what goes wrong. Unknown: what could not be shown. Empty if
@@ -31,6 +37,8 @@ struct Outcome {
   std::vector<std::string> data;
   /// Where each role that has not ended stands, if roles wait.
   std::vector<Stop> stops;
+  /// Refuted: how to change the kernel, where that is known.
+  std::optional<Cure> cure;
   /// Unknown: the op at which the proof ended.
   unsigned site = 0;
   /// How many steps the proof took.
@@ -48,6 +56,10 @@ struct Outcome {
 /// A loop is left behind when the state at its head moves by the same amount in
 /// each turn, which one turn from an arbitrary such state shows.
 Outcome prove(const Skeleton &skeleton, int64_t clusterSize);
+
+/// What a proof of the skeleton takes for granted, each as a clause.
+std::vector<std::string> getAssumptions(const Skeleton &skeleton,
+                                        int64_t clusterSize);
 
 /// Proves that every requirement of a skeleton holds, or finds the smallest
 /// launch for which one does not. The roles of the skeleton all end.

@@ -28,6 +28,8 @@ struct Channel {
   /// An end of the process waits, when it drains the channel, until all of its
   /// slots have come back.
   bool holdsData = false;
+  /// The hand-over takes place once: it is no ring.
+  bool isOnce = false;
   std::vector<unsigned> producers, consumers; ///< numbers of ends
   unsigned site = 0;                          ///< the op that makes it
 };

@@ -28,6 +28,8 @@ struct KernelProof {
   std::string kernel;
   Location location;
   SmallVector<PropertyProof, 2> properties;
+  /// What the verdicts take for granted, each as a clause.
+  std::vector<std::string> assumptions;
 };
 
 /// What is said about a kernel that is not refuted.

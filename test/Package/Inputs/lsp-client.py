@@ -4,7 +4,7 @@ verify what comes out.
 
 usage: lsp-client.py FP8-LSP-SERVER FP8-OPT CASES_DIR SCRATCH_DIR
 
-A case is a file of MLIR. Each line `// hover: TEXT`, `// complete: TEXT` or `// repair: TEXT` asks at the place of TEXT in what follows that line:
+A case is a file of MLIR. Each line `// hover: TEXT`, `// complete: TEXT`, `// repair: TEXT` or `// diagnose: TEXT` asks at the place of TEXT in what follows that line:
 on its first character, behind its last one with nothing behind that, and on its line.
 """
 
@@ -129,6 +129,13 @@ def ask(server, opt, uri, text, verb, words, line, scratch):
         for item in sorted(items, key=lambda item: item["label"]):
             summary = item.get("documentation", {"value": ""})["value"].split("\n")[2:3]
             print("  %s%s" % (item["label"], "".join(": " + line for line in summary)))
+    elif verb == "diagnose":
+        for diagnostic in server.diagnostics[uri]:
+            if diagnostic["range"]["start"]["line"] == at["position"]["line"]:
+                print("  severity %d: %s" % (diagnostic["severity"], diagnostic["message"]))
+                for note in diagnostic["relatedInformation"]:
+                    row = note["location"]["range"]
+                    print("    %s: %s" % (text.split("\n")[row["start"]["line"]][row["start"]["character"]:row["end"]["character"]], note["message"]))
     else:
         repair(server, opt, uri, text, at["position"]["line"], scratch)
 
@@ -147,7 +154,7 @@ def main():
         server.open(uri, text)
         for line in text.split("\n"):
             verb, _, words = line.strip().removeprefix("// ").partition(": ")
-            if line.strip().startswith("// ") and verb in ("hover", "complete", "repair"):
+            if line.strip().startswith("// ") and verb in ("hover", "complete", "repair", "diagnose"):
                 ask(server, opt, uri, text, verb, words, line, scratch)
     server.call("shutdown", None)
     server.notify("exit", None)
