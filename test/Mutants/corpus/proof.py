@@ -86,10 +86,13 @@ def refuted_launch(proof, manifest):
     if not named or not proof.names_launch:
         return None
     sizes, ctas = named
+    size_of_cluster = math.prod(manifest["launch"]["cluster"])
+    if ctas and proof.arguments.get("cluster's number", 0) >= ctas // size_of_cluster:
+        return None
     options = []
     if proof.asks_queue:
         # One cluster at a time: the first gets all the work there is.
-        ctas = (proof.answers + 1) * math.prod(manifest["launch"]["cluster"])
+        ctas = (proof.answers + 1) * size_of_cluster
         options = ["--resident-clusters=1"]
     # A persistent grid is as large as the device. What the refutation does not name is of no consequence, but for the grid.
     for n in [sizes["n"]] if "n" in sizes else range(16, 1024, 16):
