@@ -168,16 +168,23 @@ bool Inequalities::insert(const Sum &sum) {
          fit(__int128(opposite->second) + it->second) >= 0;
 }
 
-/// The cheapest atom to eliminate, or -1.
+/// The cheapest atom to eliminate, or -1. Those come first whose factors are 1,
+/// for which nothing is lost.
 int Inequalities::choose() const {
-  std::map<int, std::pair<int64_t, int64_t>> signs;
+  struct Cost {
+    int64_t up = 0, down = 0, large = 0;
+  };
+  std::map<int, Cost> costs;
   for (const auto &[terms, constant] : rows)
-    for (auto [atom, factor] : terms)
-      ++(factor > 0 ? signs[atom].first : signs[atom].second);
-  std::pair<int64_t, int> best = {INT64_MAX, -1};
-  for (auto [atom, count] : signs)
-    best = std::min(best, {count.first * count.second, atom});
-  return best.second;
+    for (auto [atom, factor] : terms) {
+      ++(factor > 0 ? costs[atom].up : costs[atom].down);
+      costs[atom].large += factor > 1 || factor < -1;
+    }
+  std::tuple<bool, int64_t, int> best = {true, INT64_MAX, -1};
+  for (auto &[atom, its] : costs)
+    best = std::min(best, {its.large && its.up && its.down,
+                           its.up * its.down - its.up - its.down, atom});
+  return std::get<2>(best);
 }
 
 bool Inequalities::areContradictory() {
