@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Skeletons as JSON.
+// Skeletons and certificates as JSON.
 
 #include "fp8/Proof/Certificate.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/SHA256.h"
 
 using namespace fp8::proof;
 namespace json = llvm::json;
@@ -144,4 +148,49 @@ json::Object fp8::proof::toJSON(const Skeleton &skeleton) {
       {"processes", all(skeleton.processes)},
       {"rules", toArray(skeleton.rules, [](auto &its) { return its; })},
       {"coupled", skeleton.coupled}};
+}
+
+//===----------------------------------------------------------------------===//
+// The certificate
+//===----------------------------------------------------------------------===//
+
+/// What every proof takes for granted.
+static constexpr llvm::StringLiteral kAssumptions[] = {
+    "copies and MMAs that are issued complete, and every warp is scheduled in "
+    "the end",
+    "the CTAs of a cluster run at the same time",
+    "index arithmetic does not wrap, and launch arguments are not negative",
+    "memory from which roles read what they decide about does not change",
+    "loops without an op that waits or signals end, and steps of loops are "
+    "positive",
+    "a work queue has a last answer",
+    "CTAs of a cluster take the same branches"};
+
+json::Object fp8::proof::makeCertificate(const Skeleton &skeleton,
+                                         int64_t clusterSize,
+                                         json::Object witness) {
+  return json::Object{
+      {"version", kCertificateVersion},
+      {"kernel", skeleton.kernel},
+      {"cluster", clusterSize},
+      {"skeleton", toJSON(skeleton)},
+      {"witness", std::move(witness)},
+      {"assumptions",
+       toArray(kAssumptions, [](llvm::StringRef text) { return text; })}};
+}
+
+static std::string getDigest(llvm::StringRef text) {
+  return llvm::toHex(llvm::SHA256::hash(llvm::arrayRefFromStringRef(text)),
+                     /*LowerCase=*/true);
+}
+
+void fp8::proof::seal(json::Object &certificate,
+                      std::optional<llvm::StringRef> ptx) {
+  certificate.erase("digest");
+  if (ptx)
+    certificate["ptx"] = getDigest(*ptx);
+  // Keys are printed in order, and without spaces.
+  std::string text =
+      llvm::formatv("{0}", json::Value(json::Object(certificate))).str();
+  certificate["digest"] = getDigest(text);
 }

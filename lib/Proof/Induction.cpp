@@ -35,24 +35,37 @@ bool SymbolicRun::goesOn(const State &state, const Head &head) {
   return guard && state.facts.implies(*guard);
 }
 
-/// The states after a number of turns, or of any fewer in which none comes
-/// back.
+std::pair<State, std::optional<State>>
+SymbolicRun::decideGuard(const State &state, const Head &head) {
+  State on = state, ended = state;
+  std::optional<Linear> guard = machine.getGuard(state, head.process);
+  if (!guard || state.facts.implies(*guard))
+    return {std::move(on), std::nullopt};
+  ended.facts.add(Linear(-1) - *guard);
+  witness.fork(state, head.process, on, ended);
+  return {std::move(on), std::move(ended)};
+}
+
 std::optional<std::vector<State>> SymbolicRun::turns(const State &state,
                                                      const Head &head,
                                                      unsigned number,
-                                                     States *between) {
+                                                     States &between) {
   States states = {state};
   for (unsigned count = 0; count < number; ++count) {
     States next;
-    for (const State &from : states) {
+    for (State &from : states) {
+      if (count) {
+        auto [on, ended] = decideGuard(from, head);
+        from = std::move(on);
+        if (ended)
+          between.push_back(std::move(*ended));
+      }
       std::optional<States> arrived = turn(from, head);
       if (!arrived)
         return std::nullopt;
       llvm::append_range(next, *arrived);
     }
     states = std::move(next);
-    if (between && count + 1 < number)
-      llvm::append_range(*between, states);
   }
   return states;
 }
@@ -111,34 +124,63 @@ bool SymbolicRun::induct(const States &past, const State &next, unsigned period,
   for (Context &context : contexts)
     sizes.push_back({context.arrived.size(), context.seen.size()});
   ++trials;
+  size_t mark = witness.mark();
+  Witness::Loop record{number, {}, {}, 0, 0};
+  record.turn = witness.begin(any);
   bool holds = [&] {
     States between;
-    std::optional<States> arrived = turns(any, head, period, &between);
+    std::optional<States> arrived = turns(any, head, period, between);
     if (!arrived || llvm::none_of(*arrived, isAsExpected))
       return false;
     bool mayEnd = !goesOn(next, head);
     for (const State &its : *arrived)
-      if (isAsExpected(its))
+      if (isAsExpected(its)) {
         mayEnd |= !goesOn(its, head);
-      else if (!leaveBehind(its, head.process))
+        witness.back(its, state);
+      } else if (!leaveBehind(its, head.process))
         return false;
     for (const State &its : between)
-      if (!leave(its, head))
+      if (!explore(its))
         return false;
     // Else all ways out of the loop lead through a turn.
-    return !mayEnd || explore(afterLast(state, any, head,
-                                        *machine.getGuard(state, head.process),
-                                        number, *shift));
+    if (!mayEnd)
+      return true;
+    State last =
+        afterLast(state, any, head, *machine.getGuard(state, head.process),
+                  number, *shift);
+    last.trail = state.trail;
+    record.after = witness.begin(last);
+    return explore(std::move(last));
   }();
   --trials;
   LDBG() << std::string(depth, ' ') << "the induction over " << period
          << " turns " << (holds ? "holds" : "fails");
-  if (!holds)
-    for (auto [context, size] : llvm::zip(contexts, sizes)) {
-      context.arrived.resize(size.first, state);
-      context.seen.resize(size.second, state);
-    }
-  return holds;
+  if (holds) {
+    recordInduction(std::move(record), state, head, *shift, invariants);
+    return true;
+  }
+  witness.forgetFrom(mark);
+  for (auto [context, size] : llvm::zip(contexts, sizes)) {
+    context.arrived.resize(size.first, state);
+    context.seen.resize(size.second, state);
+  }
+  return false;
+}
+
+void SymbolicRun::recordInduction(
+    Witness::Loop record, const State &state, const Head &head,
+    const Shift &shift,
+    llvm::ArrayRef<std::pair<Linear, Linear>> invariants) {
+  if (!witness.isOn())
+    return;
+  for (const auto &[process, its] : llvm::enumerate(state.processes))
+    for (unsigned variable = 0; variable < its.values.size(); ++variable)
+      if (its.values[variable] &&
+          lifetimes.isAlive(process, variable, its.stack))
+        record.kept.push_back({process, variable, shift.values[process][variable]});
+  record.invariants = invariants;
+  witness.leaveBehind(state, head.process, !goesOn(state, head),
+                      std::move(record));
 }
 
 State SymbolicRun::afterLast(const State &state, const State &any,
@@ -168,17 +210,6 @@ State SymbolicRun::afterLast(const State &state, const State &any,
   return last;
 }
 
-bool SymbolicRun::leave(const State &state, const Head &head) {
-  std::optional<Linear> guard = machine.getGuard(state, head.process);
-  if (!guard)
-    return fail("a loop goes on although nothing decides it", head.loop->site);
-  if (state.facts.implies(*guard))
-    return true;
-  State left = state;
-  left.facts.add(Linear(-1) - *guard);
-  return explore(std::move(left));
-}
-
 bool SymbolicRun::leaveBehind(State state, unsigned process) {
   Head head = Head::of(state, process);
   if (depth == kMostDepth)
@@ -192,8 +223,9 @@ bool SymbolicRun::leaveBehind(State state, unsigned process) {
     if (!state.facts.implies(*guard) &&
         machine.undecided(*head.loop, *guard).kind == StepKind::Failed)
       return fail(machine.failure, machine.failureSite);
-    std::optional<States> next = turn(state, head);
-    if (!next || !leave(state, head))
+    auto [on, ended] = decideGuard(state, head);
+    std::optional<States> next = turn(std::move(on), head);
+    if (!next || (ended && !explore(std::move(*ended))))
       return false;
     LDBG() << std::string(depth, ' ') << "turn " << count << " of a loop of "
            << skeleton.processes[process].name << " with guard "

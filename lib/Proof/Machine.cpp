@@ -9,7 +9,7 @@
 using namespace fp8::proof;
 
 State Machine::getInitial() const {
-  State state{{}, {}, {}, {}, Facts(atoms), {}, {}, {}};
+  State state{{}, {}, {}, {}, Facts(atoms), {}, {}, {}, {}};
   for (const Process &process : skeleton.processes) {
     ProcessState &its = state.processes.emplace_back();
     its.values.resize(process.numVariables);
@@ -274,7 +274,7 @@ Step Machine::exchange(State &state, unsigned process, Frame &frame,
   return {StepKind::Moved, {}};
 }
 
-Step Machine::step(State &state, unsigned process) {
+Step Machine::execute(State &state, unsigned process) {
   ProcessState &its = state.processes[process];
   if (its.isFinished())
     return {StepKind::Finished, {}};
@@ -299,6 +299,19 @@ Step Machine::step(State &state, unsigned process) {
   default:
     return exchange(state, process, frame, statement);
   }
+}
+
+Step Machine::step(State &state, unsigned process) {
+  uint64_t before = steps;
+  Step done = execute(state, process);
+  // To leave a block is no step.
+  if (recordsMoves && done.kind == StepKind::Moved && steps > before) {
+    Moves &moves = state.trail.moves;
+    if (moves.empty() || moves.back().first != process)
+      moves.push_back({process, 0});
+    ++moves.back().second;
+  }
+  return done;
 }
 
 std::optional<Linear> Machine::getGuard(const State &state, unsigned process) {

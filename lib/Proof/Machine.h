@@ -40,6 +40,15 @@ struct EndState {
   int64_t waits = 0, signals = 0;
 };
 
+/// Processes in the order in which they go, and how many steps each takes.
+using Moves = std::vector<std::pair<unsigned, unsigned>>;
+
+/// Where the record of a run goes on from a state.
+struct Trail {
+  unsigned node = 0; ///< of the witness
+  Moves moves;       ///< since the node was begun
+};
+
 struct State {
   std::vector<ProcessState> processes;
   std::vector<EndState> ends;
@@ -55,6 +64,7 @@ struct State {
   std::map<std::pair<unsigned, const Statement *>, unsigned> entries;
   /// Loops that are left behind even if it is known that they go on.
   std::set<std::pair<unsigned, const Statement *>> runaways;
+  Trail trail;
 };
 
 /// What an expression is worth, or the sum whose sign decides that first.
@@ -84,7 +94,7 @@ public:
       : skeleton(skeleton), atoms(atoms), clusterSize(clusterSize) {}
 
   State getInitial() const;
-  /// Executes what a process can; all of it.
+  /// Executes the next statement of a process, if it can go on.
   Step step(State &state, unsigned process);
   /// Runs every process until each is finished, blocked, undecided or held
   /// back. False if one fails: `failure` says why.
@@ -122,8 +132,10 @@ public:
   bool isWrong = false;
   unsigned failureSite = 0;
   uint64_t steps = 0, limit = 500'000;
+  bool recordsMoves = false; ///< in the trail of the state
 
 private:
+  Step execute(State &state, unsigned process);
   Value evaluate(const State &state, unsigned process, ExprId id);
   /// The quotient or the remainder of a division by what is no constant.
   Linear divide(const Linear &dividend, const Linear &divisor,

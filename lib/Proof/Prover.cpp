@@ -5,6 +5,7 @@
 
 #include "Refuter.h"
 #include "SymbolicRun.h"
+#include "fp8/Proof/Certificate.h"
 
 using namespace fp8::proof;
 
@@ -18,13 +19,33 @@ static Outcome withCure(Outcome outcome) {
   return outcome;
 }
 
-Outcome fp8::proof::prove(const Skeleton &skeleton, int64_t clusterSize) {
-  SymbolicRun run(skeleton, clusterSize, /*stopsAtLoops=*/true);
+/// Makes the run, and records it if that is wanted.
+static Outcome prove(SymbolicRun &run, const Skeleton &skeleton,
+                     int64_t clusterSize, bool stopsAtLoops,
+                     bool wantsCertificate) {
   Outcome outcome = run.prove();
+  if (!wantsCertificate || outcome.verdict != Verdict::Proved)
+    return outcome;
+  std::optional<llvm::json::Object> witness = run.getWitness();
+  SymbolicRun longer(skeleton, clusterSize, stopsAtLoops, Recording::Tree);
+  if (!witness && longer.prove().verdict == Verdict::Proved)
+    witness = longer.getWitness();
+  if (witness)
+    outcome.certificate =
+        makeCertificate(skeleton, clusterSize, std::move(*witness));
+  return outcome;
+}
+
+Outcome fp8::proof::prove(const Skeleton &skeleton, int64_t clusterSize,
+                          bool wantsCertificate) {
+  Recording recording = wantsCertificate ? Recording::Plain : Recording::Off;
+  SymbolicRun run(skeleton, clusterSize, /*stopsAtLoops=*/true, recording);
+  Outcome outcome = ::prove(run, skeleton, clusterSize, true, wantsCertificate);
   if (outcome.verdict != Verdict::Unknown)
     return withCure(std::move(outcome));
+  SymbolicRun another(skeleton, clusterSize, /*stopsAtLoops=*/false, recording);
   Outcome other =
-      SymbolicRun(skeleton, clusterSize, /*stopsAtLoops=*/false).prove();
+      ::prove(another, skeleton, clusterSize, false, wantsCertificate);
   if (other.verdict != Verdict::Unknown)
     return withCure(std::move(other));
   Refuter refuter(skeleton, clusterSize);

@@ -107,14 +107,17 @@ bool SymbolicRun::checkEnd(State &state) {
           return fail("leaves slots of " + channel.name + " behind",
                       channel.site);
         }
+  witness.end(state);
   return true;
 }
 
 bool SymbolicRun::fork(const State &state, unsigned process,
                        const Linear &pivot) {
-  for (const Linear &fact : {pivot, Linear(-1) - pivot}) {
-    State next = state;
-    next.facts.add(fact);
+  State yes = state, no = state;
+  yes.facts.add(pivot);
+  no.facts.add(Linear(-1) - pivot);
+  witness.fork(state, process, yes, no);
+  for (State &next : {std::ref(yes), std::ref(no)}) {
     // A branch may take several decisions.
     Step step = machine.step(next, process);
     if (step.kind == StepKind::Failed)
@@ -181,13 +184,20 @@ void SymbolicRun::noteDecision(State &state, unsigned process) {
 bool SymbolicRun::wasSeen(const State &state) {
   for (const Context &context : llvm::reverse(contexts)) {
     if (llvm::any_of(context.seen, [&](const State &before) {
-          return covers(before, state);
+          return isCovered(state, before);
         }))
       return true;
     if (context.head.loop && context.head.isAround(state))
       return false;
   }
   return false;
+}
+
+bool SymbolicRun::isCovered(const State &state, const State &by) {
+  auto isAlive = [&](unsigned process, unsigned variable) {
+    return lifetimes.isAlive(process, variable, by.processes[process].stack);
+  };
+  return covers(by, state) && witness.cover(state, by, isAlive);
 }
 
 bool SymbolicRun::explore(State state) {
@@ -209,8 +219,9 @@ bool SymbolicRun::explore(State state) {
   LDBG() << (trials ? "tries: " : "") << skeleton.processes[process].name
          << " decides whether " << atoms.print(pivot) << " >= 0";
   if (Context *context = getContext(state, process)) {
-    if (llvm::none_of(context->arrived,
-                      [&](const State &other) { return covers(other, state); }))
+    if (llvm::none_of(context->arrived, [&](const State &other) {
+          return isCovered(state, other);
+        }))
       context->arrived.push_back(std::move(state));
     return true;
   }
@@ -222,13 +233,11 @@ bool SymbolicRun::explore(State state) {
   noteDecision(state, process);
   if (frame.get().kind != Statement::Kind::Answer)
     return fork(state, process, pivot);
-  for (bool more : {true, false}) {
-    State next = state;
-    machine.answer(next, process, more);
-    if (!explore(std::move(next)))
-      return false;
-  }
-  return true;
+  State more = state, none = state;
+  machine.answer(more, process, true);
+  machine.answer(none, process, false);
+  witness.fork(state, process, more, none);
+  return explore(std::move(more)) && explore(std::move(none));
 }
 
 Outcome SymbolicRun::prove() {

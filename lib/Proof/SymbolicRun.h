@@ -6,6 +6,7 @@
 
 #include "Lifetimes.h"
 #include "Machine.h"
+#include "Witness.h"
 #include "fp8/Proof/Prover.h"
 
 namespace fp8::proof {
@@ -41,10 +42,13 @@ public:
   /// `stopsAtLoops`: whether a process stops at each loop that it enters, or
   /// only where nothing decides its guard. Each way settles loops that the
   /// other does not.
-  SymbolicRun(const Skeleton &skeleton, int64_t clusterSize, bool stopsAtLoops)
+  SymbolicRun(const Skeleton &skeleton, int64_t clusterSize, bool stopsAtLoops,
+              Recording recording = Recording::Off)
       : stopsAtLoops(stopsAtLoops), skeleton(skeleton),
         atoms(skeleton.expressions), machine(skeleton, atoms, clusterSize),
-        lifetimes(skeleton) {}
+        lifetimes(skeleton), witness(recording) {
+    machine.recordsMoves = witness.isOn();
+  }
 
   /// Makes the run. The verdict is proved or unknown, or refuted if the roles
   /// part ways for all launches.
@@ -52,6 +56,10 @@ public:
   /// A state in which processes wait forever, if that is why the proof failed.
   const std::optional<State> &getStuck() const { return stuck; }
   Machine &getMachine() { return machine; }
+  /// How the run can be made again, if it was recorded and proves the kernel.
+  std::optional<llvm::json::Object> getWitness() const {
+    return witness.toJSON(atoms);
+  }
 
 private:
   using States = std::vector<State>;
@@ -84,8 +92,6 @@ private:
   bool isEntered(const State &state, unsigned process);
   /// Decides a guard at which a process stands, and all turns of its loop.
   bool leaveBehind(State state, unsigned process);
-  /// Goes on behind a loop that ends in this state, if it may.
-  bool leave(const State &state, const Head &head);
   /// The states that come back to the head from a turn, which takes place.
   std::optional<States> turn(State state, const Head &head);
   /// Leaves the loop behind if each turn, or each so many of them, moves the
@@ -94,7 +100,11 @@ private:
   bool induct(const States &past, const State &next, unsigned period,
               const Head &head);
   std::optional<States> turns(const State &state, const Head &head,
-                              unsigned number, States *between);
+                              unsigned number, States &between);
+  /// Where nothing decides the guard: the state whose loop goes on, and the one
+  /// whose loop ends.
+  std::pair<State, std::optional<State>> decideGuard(const State &state,
+                                                     const Head &head);
   /// What may hold in every turn, as a sum that is at least 0 in the state, and
   /// by how much it changes in each turn: facts that two turns in a row have
   /// learnt, and that differ by a constant.
@@ -106,7 +116,12 @@ private:
   /// The state behind the last turn, of at least one.
   State afterLast(const State &state, const State &any, const Head &head,
                   const Linear &guard, const Linear &turns, const Shift &shift);
+  void recordInduction(Witness::Loop record, const State &state,
+                       const Head &head, const Shift &shift,
+                       llvm::ArrayRef<std::pair<Linear, Linear>> invariants);
   bool wasSeen(const State &state);
+  /// True if what was shown of `by` holds of the state, which is recorded.
+  bool isCovered(const State &state, const State &by);
   bool fork(const State &state, unsigned process, const Linear &pivot);
   bool checkEnd(State &state);
   bool fail(std::string reason, unsigned site);
@@ -142,6 +157,7 @@ private:
   AtomTable atoms;
   Machine machine;
   Lifetimes lifetimes;
+  Witness witness;
   Outcome outcome;
   /// A state in which processes wait forever, if that is why the proof failed.
   std::optional<State> stuck;

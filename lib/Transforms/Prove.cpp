@@ -3,6 +3,7 @@
 
 #include "OutputFile.h"
 #include "fp8/IR/Fp8.h"
+#include "fp8/Proof/Certificate.h"
 #include "fp8/Transforms/Passes.h"
 #include "fp8/Transforms/ProveKernels.h"
 
@@ -28,7 +29,7 @@ struct ProvePass : public mlir::fp8::impl::Fp8ProveBase<ProvePass> {
   void runOnOperation() override {
     markAllAnalysesPreserved();
     FailureOr<SmallVector<KernelProof, 0>> proofs =
-        proveKernels(getOperation(), chip);
+        proveKernels(getOperation(), chip, !certificate.empty());
     if (failed(proofs))
       return signalPassFailure();
     for (const KernelProof &proof : *proofs)
@@ -41,6 +42,32 @@ struct ProvePass : public mlir::fp8::impl::Fp8ProveBase<ProvePass> {
     if (!json.empty() &&
         failed(writeOutput(getOperation(), getArgument(), json, print)))
       signalPassFailure();
+    if (!certificate.empty() && failed(writeCertificate(*proofs)))
+      signalPassFailure();
+  }
+
+private:
+  /// Writes the certificate of the one kernel, if there is one.
+  LogicalResult writeCertificate(ArrayRef<KernelProof> proofs) {
+    if (proofs.size() > 1)
+      return getOperation().emitError()
+             << "a certificate is of one kernel, and the module has "
+             << proofs.size()
+             << "; give each kernel a module of its own, or leave out "
+                "'certificate'";
+    for (const KernelProof &proof : proofs) {
+      auto &its = proof.properties.front().outcome.certificate;
+      if (!its)
+        continue;
+      llvm::json::Object sealed = *its;
+      ::fp8::proof::seal(sealed);
+      llvm::json::Value written = std::move(sealed);
+      auto print = [&](raw_ostream &os) {
+        os << llvm::formatv("{0:1}", written) << "\n";
+      };
+      return writeOutput(getOperation(), getArgument(), certificate, print);
+    }
+    return success();
   }
 };
 

@@ -24,7 +24,8 @@ namespace {
 /// A property, how it is proved, and how messages call it.
 struct Property {
   StringLiteral name;
-  Outcome (*prove)(const ::fp8::proof::Skeleton &, int64_t clusterSize);
+  Outcome (*prove)(const ::fp8::proof::Skeleton &, int64_t clusterSize,
+                   bool wantsCertificate);
   StringLiteral holds; ///< "kernel 'k' ..."
   StringLiteral fails; ///< "kernel 'k' ..."
   StringLiteral proof; ///< "the ... of kernel 'k' is not complete"
@@ -35,21 +36,26 @@ static constexpr Property kProgress{"progress", ::fp8::proof::prove,
                                     "ends for all launches", "does not end",
                                     "proof"};
 static constexpr Property kNumbers{
-    "numbers", ::fp8::proof::proveProvenance, "computes what it says",
+    "numbers",
+    [](const ::fp8::proof::Skeleton &skeleton, int64_t clusterSize, bool) {
+      return ::fp8::proof::proveProvenance(skeleton, clusterSize);
+    },
+    "computes what it says",
     "does not compute what it says", "proof of the numbers"};
 
 static const Property &getProperty(StringRef name) {
   return name == kProgress.name ? kProgress : kNumbers;
 }
 
-static PropertyProof prove(const Property &property, KernelSkeleton its) {
+static PropertyProof prove(const Property &property, KernelSkeleton its,
+                           bool wantsCertificate) {
   PropertyProof proof{property.name, {}, {}, {}, {}};
   if (its.obstacle) {
     proof.outcome.verdict = Verdict::Unknown;
     proof.outcome.reason = its.reason;
     proof.obstacle = its.obstacle->getLoc();
   } else {
-    proof.outcome = property.prove(its.skeleton, its.clusterSize);
+    proof.outcome = property.prove(its.skeleton, its.clusterSize, wantsCertificate);
   }
   for (Operation *site : its.sites)
     proof.sites.push_back(site->getLoc());
@@ -57,26 +63,29 @@ static PropertyProof prove(const Property &property, KernelSkeleton its) {
   return proof;
 }
 
-FailureOr<KernelProof> mlir::fp8::proveKernel(gpu::GPUFuncOp kernel) {
+FailureOr<KernelProof> mlir::fp8::proveKernel(gpu::GPUFuncOp kernel,
+                                              bool withCertificate) {
   FailureOr<KernelSkeleton> its = extractSkeleton(kernel);
   if (failed(its))
     return failure();
   KernelProof proof{
       kernel.getName().str(), kernel.getLoc(), {},
       ::fp8::proof::getAssumptions(its->skeleton, its->clusterSize)};
-  proof.properties.push_back(prove(kProgress, std::move(*its)));
+  proof.properties.push_back(
+      prove(kProgress, std::move(*its), withCertificate));
   if (proof.properties.front().outcome.verdict != Verdict::Proved)
     return proof;
   its = extractSkeleton(kernel, /*withProvenance=*/true);
   if (failed(its))
     return failure();
   if (!its->skeleton.rules.empty())
-    proof.properties.push_back(prove(kNumbers, std::move(*its)));
+    proof.properties.push_back(prove(kNumbers, std::move(*its), false));
   return proof;
 }
 
 FailureOr<SmallVector<KernelProof, 0>>
-mlir::fp8::proveKernels(ModuleOp module, StringRef chip) {
+mlir::fp8::proveKernels(ModuleOp module, StringRef chip,
+                        bool withCertificates) {
   OwningOpRef<ModuleOp> copy = makeLinearCopy(module, chip);
   if (!copy)
     return failure();
@@ -89,7 +98,7 @@ mlir::fp8::proveKernels(ModuleOp module, StringRef chip) {
                               "already; prove it in phase 0, 1 or 2";
     if (!kernel.isKernel() || !hasRings(kernel))
       return;
-    FailureOr<KernelProof> proof = proveKernel(kernel);
+    FailureOr<KernelProof> proof = proveKernel(kernel, withCertificates);
     allPlanned &= succeeded(proof);
     if (succeeded(proof))
       proofs.push_back(std::move(*proof));

@@ -17,6 +17,9 @@ FREE = re.compile(r"\*\*Layers\.\*\*(.*?)use neither MLIR nor LLVM", re.S)
 # The compiler's part of the C API.
 EXCEPT = ("lib/CAPI/Compiler.cpp", "lib/CAPI/Diagnostics.cpp", "lib/CAPI/Diagnostics.h")
 TOOLS = (r"(\.\./)*tools/", "nothing depends on tools/")
+# It judges what lib/Proof has found, by nothing but LLVM's support library.
+CHECKER = "tools/fp8-check-proof"
+CHECKERS_OWN = re.compile(r"llvm/|\w+(\.h)?$")
 UPSTREAM = re.compile(r"(mlir|llvm)(-c)?/")
 # The folders that each folder of lib/ may include.
 LAYERS = {
@@ -137,6 +140,16 @@ def picture(graph, free):
     return "\n".join([*lines, "```"])
 
 
+def checker_errors(root):
+    """What the checker of proofs includes that it should not."""
+    folder = os.path.join(root, CHECKER)
+    for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else ():
+        if name.endswith((".h", ".cpp")):
+            for number, include, _ in includes(root, f"{CHECKER}/{name}"):
+                if not CHECKERS_OWN.match(include):
+                    yield f"{CHECKER}/{name}:{number}: error: includes {include}: the checker of proofs uses neither MLIR nor the rest of fp8"
+
+
 def main():
     root = sys.argv[1]
     named, checked, errors = set(free_layers(root)), 0, []
@@ -159,6 +172,7 @@ def main():
                 if layer in named:
                     broken.append(f"lib/{layer} uses neither MLIR nor LLVM")
             errors += [f"{path}:{number}: error: includes {include}: {rule}" for rule in broken]
+    errors += checker_errors(root)
     errors += [f"CONTRIBUTING.md: error: there is no lib/{layer}" for layer in sorted(named - seen)]
     libraries = {layer for layer in seen if os.path.isdir(os.path.join(root, "lib", layer))}
     errors += [f"CONTRIBUTING.md: error: lib/{layer} uses neither MLIR nor LLVM, too; say so" for layer in sorted(libraries - using - named)]

@@ -7,6 +7,8 @@
 
 #include "fp8/Proof/Skeleton.h"
 
+#include "llvm/Support/JSON.h"
+
 namespace fp8::proof {
 
 enum class Verdict : uint8_t { Proved, Refuted, Unknown };
@@ -41,6 +43,9 @@ struct Outcome {
   std::optional<Cure> cure;
   /// Unknown: the op at which the proof ended.
   unsigned site = 0;
+  /// By which another can check the proof: Proof.md, "The certificate". There
+  /// is none if the proof cannot be written as a tree.
+  std::optional<llvm::json::Object> certificate = std::nullopt;
   /// How many steps the proof took.
   uint64_t steps = 0;
 };
@@ -55,7 +60,10 @@ struct Outcome {
 /// decide its branches, and then lets one process's branch be taken both ways.
 /// A loop is left behind when the state at its head moves by the same amount in
 /// each turn, which one turn from an arbitrary such state shows.
-Outcome prove(const Skeleton &skeleton, int64_t clusterSize);
+///
+/// With `wantsCertificate` a complete proof has a certificate.
+Outcome prove(const Skeleton &skeleton, int64_t clusterSize,
+              bool wantsCertificate = false);
 
 /// What a proof of the skeleton takes for granted, each as a clause.
 std::vector<std::string> getAssumptions(const Skeleton &skeleton,

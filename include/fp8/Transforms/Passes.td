@@ -334,6 +334,8 @@ def Fp8Prove : Pass<"fp8-prove", "::mlir::ModuleOp"> {
   let options = [
     Option<"chip", "chip", "std::string", "\"sm_100a\"", "the chip for which kernels in phase 0 are lowered">,
     Option<"json", "json", "std::string", "\"\"", "the file to write verdicts to, as JSON; -: standard output">,
+    Option<"certificate", "certificate", "std::string", "\"\"", "the file to write the certificate of the module's kernel to, for fp8-check-proof; -: standard output. "
+           "Without a complete proof none is written">,
     Option<"required", "require", "bool", "false", "whether a proof that is not complete is an error">
   ];
   let dependentDialects = StructuredDialects;

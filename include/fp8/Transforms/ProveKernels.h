@@ -40,13 +40,14 @@ struct ProofReporting {
 
 /// Proves a kernel in phase 2, which is not changed; fails with diagnostics if
 /// the kernel cannot be planned.
-FailureOr<KernelProof> proveKernel(gpu::GPUFuncOp kernel);
+FailureOr<KernelProof> proveKernel(gpu::GPUFuncOp kernel,
+                                   bool withCertificate = false);
 
 /// Proves each kernel of the module, which may be in phase 0 to 2 and is not
 /// changed. Kernels in phase 0 are lowered for `chip`. Fails with diagnostics
 /// if a kernel cannot be lowered or planned. Warns about kernels in phase 3.
-FailureOr<SmallVector<KernelProof, 0>> proveKernels(ModuleOp module,
-                                                    StringRef chip);
+FailureOr<SmallVector<KernelProof, 0>>
+proveKernels(ModuleOp module, StringRef chip, bool withCertificates = false);
 
 /// Emits the diagnostics of the verdicts; fails if one of them is an error.
 LogicalResult report(const KernelProof &proof, const ProofReporting &reporting);
