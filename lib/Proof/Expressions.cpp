@@ -215,8 +215,8 @@ ExprId ProcessExpressions::getRank() {
 ExprId ProcessExpressions::getBlockId(gpu::Dimension dimension) {
   int64_t size = table[getGridSize(table, dimension, clusterSize)].value;
   if (dimension == gpu::Dimension::x && followsRank && clusterSize > 1) {
-    ExprId cluster = table.getParameter(
-        {"cluster's number", Scope::Launch, 0, std::nullopt, size});
+    ExprId cluster = table.getParameter({"cluster's number", Scope::Launch, 0,
+                                         std::nullopt, size, 1, clusterSize});
     return table.get(ExprKind::Add,
                      {table.get(ExprKind::Multiply,
                                 {cluster, table.getConstant(clusterSize)}),

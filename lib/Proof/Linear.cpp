@@ -196,7 +196,8 @@ std::vector<Linear> AtomTable::define(AtomId id, const Atom &atom) {
     if (parameter.most)
       bounds.push_back(Linear(*parameter.most) - self);
     if (parameter.below)
-      bounds.push_back(getParameter(*parameter.below) - self - Linear(1));
+      bounds.push_back(getParameter(*parameter.below) -
+                       self * parameter.weight - Linear(1));
     return bounds;
   }
   case AtomKind::Count:

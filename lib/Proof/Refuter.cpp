@@ -224,9 +224,9 @@ bool Refuter::explore(Machine &machine, AtomTable &atoms, State state,
 bool Refuter::run(const std::map<int64_t, int64_t> &arguments,
                   Outcome &outcome) {
   for (auto [number, value] : arguments) {
-    auto bound = skeleton.expressions.getParameters()[number].below;
-    auto it = bound ? arguments.find(*bound) : arguments.end();
-    if (it != arguments.end() && value >= it->second)
+    const Parameter &its = skeleton.expressions.getParameters()[number];
+    auto it = its.below ? arguments.find(*its.below) : arguments.end();
+    if (it != arguments.end() && value * its.weight >= it->second)
       return false;
   }
   ++runs;

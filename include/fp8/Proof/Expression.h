@@ -69,10 +69,12 @@ struct Parameter {
   int64_t least = 0;
   /// Its largest value, if that is known.
   std::optional<int64_t> most = std::nullopt;
-  /// The number of a parameter that is always larger.
+  /// The number of a parameter that is always larger, or larger than `weight`
+  /// times this one.
   std::optional<int64_t> below = std::nullopt;
   /// It is a multiple of this.
   int64_t step = 1;
+  int64_t weight = 1;
 };
 
 /// The expressions of a kernel; equal ones have one number.
