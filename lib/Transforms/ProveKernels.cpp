@@ -3,8 +3,11 @@
 
 #include "OutputFile.h"
 #include "fp8/Analysis/KernelPlan.h"
+#include "fp8/Planning/Planning.h"
 #include "fp8/Proof/Certificate.h"
+#include "fp8/Proof/EventJSON.h"
 #include "fp8/Proof/Extract.h"
+#include "fp8/Proof/ExtractEvents.h"
 #include "fp8/Proof/Prover.h"
 #include "fp8/Transforms/Passes.h"
 
@@ -98,6 +101,31 @@ static llvm::json::Object toJSON(gpu::GPUFuncOp kernel,
       {"skeleton", ::fp8::proof::toJSON(its.skeleton)}};
 }
 
+/// Writes what PTX of the kernels is expected to do, next to the skeletons.
+/// Takes the kernels to the end of phase 2.
+static LogicalResult addEvents(ModuleOp module, llvm::json::Array &kernels) {
+  PassManager passes(module.getContext());
+  passes.addPass(createFp8UnrollLaps());
+  if (failed(passes.run(module)))
+    return failure();
+  llvm::StringMap<gpu::GPUFuncOp> byName;
+  module.walk([&](gpu::GPUFuncOp kernel) { byName[kernel.getName()] = kernel; });
+  for (llvm::json::Value &value : kernels) {
+    llvm::json::Object &written = *value.getAsObject();
+    gpu::GPUFuncOp kernel = byName[*written.getString("kernel")];
+    if (failed(planKernel(kernel)))
+      return failure();
+    placeFences(kernel);
+    reuseRegisters(kernel);
+    ExtractedEvents its = extractEvents(kernel);
+    if (its.obstacle)
+      written["events_obstacle"] = its.reason;
+    else
+      written["events"] = ::fp8::proof::toJSON(its.events);
+  }
+  return success();
+}
+
 static Outcome prove(const KernelSkeleton &its) {
   if (!its.obstacle)
     return ::fp8::proof::prove(its.skeleton, its.clusterSize);
@@ -140,6 +168,8 @@ struct ProvePass : public mlir::fp8::impl::Fp8ProveBase<ProvePass> {
                (outcome.verdict == Verdict::Unknown && !required);
       kernels.push_back(toJSON(kernel, *its, outcome));
     });
+    if (!json.empty() && failed(addEvents(*copy, kernels)))
+      holds = false;
     llvm::json::Value written =
         llvm::json::Object{{"kernels", std::move(kernels)}};
     if (!json.empty() &&

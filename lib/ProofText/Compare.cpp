@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Walks the text for each thread that may act on its own.
+
+#include "fp8/ProofText/Compare.h"
+
+#include "Walk.h"
+
+#include <stdexcept>
+
+using namespace fp8::prooftext;
+
+/// States in one walk, beyond which it is given up: kernels have a few
+/// thousand.
+static constexpr uint64_t kMostStates = 400'000;
+
+/// The threads of a warp that may act on their own: by election, and by the
+/// number of their lane.
+static std::vector<Thread> getThreads(unsigned rank, unsigned warp,
+                                      const Script &script) {
+  std::vector<Thread> threads;
+  auto add = [&](unsigned lane, bool elected) {
+    threads.push_back({rank, warp, warp - script.firstWarp, lane, elected});
+  };
+  unsigned lanes = script.getNumLanes();
+  for (unsigned lane = 0; lane < lanes; ++lane) {
+    add(lane, false);
+    add(lane, true);
+  }
+  if (lanes < 32) {
+    add(31, false);
+    add(31, true);
+  }
+  return threads;
+}
+
+static Comparison compareKernel(const fp8::sim::PTXModule &module,
+                                std::string_view entry,
+                                std::string_view events) {
+  Comparison result;
+  const fp8::sim::ast::Function *function = module.ast().findEntry(entry);
+  if (!function) {
+    result.obstacle = "the text has no entry '" + std::string(entry) + "'";
+    return result;
+  }
+  KernelScript kernel =
+      readScript(nlohmann::json::parse(events), std::string(entry));
+  Code code = readCode(module.ast(), *function, kernel.clusterSize);
+  result.obstacle = code.obstacle;
+  if (!result.obstacle.empty())
+    return result;
+  for (const Script &script : kernel.roles)
+    for (unsigned rank = 0; rank < kernel.clusterSize; ++rank)
+      for (unsigned warp = 0; warp < script.warps; ++warp)
+        for (const Thread &thread :
+             getThreads(rank, script.firstWarp + warp, script)) {
+          Walk walk(code, kernel, script, thread, kMostStates);
+          if (auto mismatch = walk.run())
+            result.mismatches.push_back(std::move(*mismatch));
+          result.states += walk.getNumStates();
+          result.events += walk.getNumEvents();
+          if (walk.isTooLong())
+            result.obstacle = "role '" + script.name +
+                              "' has too many states to compare all of them";
+          if (!result.agrees())
+            return result;
+        }
+  return result;
+}
+
+Comparison fp8::prooftext::compare(const sim::PTXModule &module,
+                                   std::string_view entry,
+                                   std::string_view events) {
+  try {
+    return compareKernel(module, entry, events);
+  } catch (const std::exception &error) {
+    Comparison result;
+    result.obstacle = error.what();
+    return result;
+  }
+}

@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The walk of one thread.
+
+#include "Walk.h"
+
+#include "Evaluate.h"
+
+#include <algorithm>
+
+using namespace fp8::prooftext;
+using Op = CodeStep::Op;
+
+/// Where dynamic shared memory begins: behind what the system takes, in the
+/// CTA's window of the cluster's memory. Any place would do.
+static constexpr unsigned kRankShift = 24;
+static constexpr uint64_t kFirstByte = 1024;
+
+uint64_t Walk::getSharedMemory(unsigned rank) const {
+  return (uint64_t(rank) << kRankShift) + kFirstByte;
+}
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+Bits Walk::getValue(const State &state, const Source &source) const {
+  switch (source.kind) {
+  case Source::Kind::Unknown:
+    return {};
+  case Source::Kind::Constant:
+    return Bits::constant(source.value);
+  case Source::Kind::Shared:
+    return Bits::constant(getSharedMemory(thread.rank) + source.value);
+  case Source::Kind::Tid:
+    return Bits::constant(32 * thread.warp + thread.lane);
+  case Source::Kind::Lane:
+    return Bits::constant(thread.lane);
+  case Source::Kind::Rank:
+    return Bits::constant(thread.rank);
+  case Source::Kind::Cta: {
+    unsigned ctas = kernel.clusterSize;
+    return Bits::constant(thread.rank)
+        .restricted(ctas & (ctas - 1) ? 0 : ctas - 1);
+  }
+  case Source::Kind::Register:
+    break;
+  }
+  int32_t place = code.places[source.number];
+  if (place < 0)
+    return {};
+  Bits value = state.values[place];
+  if (source.negated)
+    value = {~value.value & value.known, value.known};
+  if (!source.value)
+    return value;
+  uint64_t run = getLowRun(value.known);
+  return {(value.value + source.value) & run, run};
+}
+
+Bits Walk::compute(const State &state, const CodeStep &step) const {
+  std::vector<Bits> sources;
+  for (const Source &source : step.sources)
+    sources.push_back(getValue(state, source));
+  switch (step.op) {
+  case Op::Elect:
+    return Bits::constant(thread.elected);
+  case Op::Broadcast:
+    return sources[0];
+  case Op::MapToCta: {
+    auto address = sources[0].get(0xffffffff), rank = sources[1].get(0xffffffff);
+    if (!address || !rank)
+      return {};
+    return Bits::constant((*rank << kRankShift) |
+                          (*address & getMask(kRankShift)));
+  }
+  case Op::LoadShared: {
+    auto address = sources[0].get(0xffffffff);
+    if (!address)
+      return {};
+    auto word =
+        kernel.tensorMemory.find(*address - getSharedMemory(thread.rank));
+    return word == kernel.tensorMemory.end() ? Bits{}
+                                             : Bits::constant(word->second);
+  }
+  default:
+    return step.decides ? evaluate(step, sources) : Bits{};
+  }
+}
+
+void Walk::set(State &state, const CodeStep &step, Bits value) const {
+  if (step.destination < 0)
+    return;
+  int32_t place = code.places[step.destination];
+  if (place >= 0)
+    state.values[place] = value.restricted(code.demanded[step.destination]);
+}
+
+//===----------------------------------------------------------------------===//
+// Positions
+//===----------------------------------------------------------------------===//
+
+void Walk::close(const Position &position, Positions &out, Positions &visited) {
+  if (std::find(visited.begin(), visited.end(), position) != visited.end())
+    return;
+  visited.push_back(position);
+  const Script::Step &step = script.steps[position.step];
+  Position further = position;
+  auto goOn = [&](uint32_t to) {
+    further.step = to;
+    close(further, out, visited);
+  };
+  switch (step.kind) {
+  case Script::Step::Kind::End:
+    out.push_back(position);
+    break;
+  case Script::Step::Kind::Event:
+    if (script.events[step.index].isDoneBy(thread))
+      out.push_back(position);
+    else
+      goOn(position.step + 1);
+    break;
+  case Script::Step::Kind::Advance:
+    script.advance(step.index, further.cursors);
+    goOn(position.step + 1);
+    break;
+  case Script::Step::Kind::Split:
+    goOn(position.step + 1);
+    goOn(step.target);
+    break;
+  case Script::Step::Kind::Jump:
+    goOn(step.target);
+    break;
+  case Script::Step::Kind::Ranks:
+    goOn(step.ranks >> thread.rank & 1 ? position.step + 1 : step.target);
+    break;
+  }
+}
+
+const Positions &Walk::getNext(const Position &position) {
+  auto [entry, isNew] = next.try_emplace(position);
+  if (isNew) {
+    Positions visited;
+    close(position, entry->second, visited);
+    std::sort(entry->second.begin(), entry->second.end());
+  }
+  return entry->second;
+}
+
+uint64_t Walk::getExpected(const FormOperand &operand, const ScriptEvent &event,
+                           const Position &position) const {
+  auto evaluate = [&](const Quantity &its) {
+    return uint64_t(script.evaluate(its, thread, position.cursors));
+  };
+  uint64_t value = evaluate(event.fields.at(operand.field));
+  if (operand.kind == FormOperand::Kind::Shared) {
+    auto cta = event.fields.find("cta");
+    bool isElsewhere = operand.field == "at" && cta != event.fields.end();
+    value +=
+        getSharedMemory(isElsewhere ? evaluate(cta->second) : thread.rank);
+  } else if (operand.kind == FormOperand::Kind::Descriptor) {
+    value = (value + getSharedMemory(thread.rank)) >> 4;
+  }
+  return value & operand.mask;
+}
+
+bool Walk::matches(const State &state, const CodeStep &step,
+                   const Position &position) const {
+  const Script::Step &expected = script.steps[position.step];
+  if (expected.kind != Script::Step::Kind::Event || !step.form)
+    return false;
+  const ScriptEvent &event = script.events[expected.index];
+  if (event.kind != step.form->kind)
+    return false;
+  size_t compared = 0;
+  for (size_t i = 0; i < step.sources.size(); ++i) {
+    const FormOperand &operand = step.form->operands[i];
+    auto value = getValue(state, step.sources[i]).get(operand.mask);
+    if (operand.kind == FormOperand::Kind::Fixed && value != operand.value)
+      return false;
+    if (!event.fields.count(operand.field))
+      continue;
+    ++compared;
+    if (value != getExpected(operand, event, position))
+      return false;
+  }
+  return compared + event.fields.count("cta") == event.fields.size();
+}
+
+//===----------------------------------------------------------------------===//
+// Steps
+//===----------------------------------------------------------------------===//
+
+std::optional<bool> Walk::getGuard(const State &state,
+                                   const CodeStep &step) const {
+  if (step.guard < 0)
+    return true;
+  auto value =
+      getValue(state, {Source::Kind::Register, uint32_t(step.guard)}).get(1);
+  if (!value)
+    return std::nullopt;
+  return bool(*value) != step.guardNegated;
+}
+
+void Walk::decide(State &state, const CodeStep &step, bool holds) const {
+  int32_t place = code.places[step.guard];
+  if (place >= 0)
+    state.values[place] = {uint64_t(holds != step.guardNegated), 1};
+  if (step.equals[0] < 0 || holds != step.equalIfTaken)
+    return;
+  int32_t first = code.places[step.equals[0]],
+          second = code.places[step.equals[1]];
+  if (first < 0 || second < 0)
+    return;
+  Bits &a = state.values[first], &b = state.values[second];
+  a = b = {a.value | b.value, a.known | b.known};
+}
+
+bool Walk::takeBranch(State &state, const CodeStep &step) {
+  std::optional<bool> taken = getGuard(state, step);
+  if (!taken) {
+    State other = state;
+    decide(other, step, true);
+    other.at = step.target;
+    left.push_back(std::move(other));
+    decide(state, step, false);
+    taken = false;
+  }
+  state.at = *taken ? step.target : state.at + 1;
+  return true;
+}
+
+bool Walk::takeEvent(State &state, const CodeStep &step) {
+  bool hasOutcome = step.form && step.form->operands.size() &&
+                    step.form->operands[0].kind == FormOperand::Kind::Outcome;
+  if (hasOutcome) {
+    // The phase is not over: nothing has happened.
+    State other = state;
+    set(other, step, Bits::constant(0));
+    ++other.at;
+    left.push_back(std::move(other));
+  }
+  ++numEvents;
+  Positions positions;
+  for (const Position &position : state.positions)
+    if (matches(state, step, position)) {
+      Position behind{position.step + 1, position.cursors};
+      const Positions &more = getNext(behind);
+      positions.insert(positions.end(), more.begin(), more.end());
+    }
+  if (positions.empty()) {
+    report(state, &step, describe(state, step));
+    return false;
+  }
+  std::sort(positions.begin(), positions.end());
+  positions.erase(std::unique(positions.begin(), positions.end()),
+                  positions.end());
+  state.positions = std::move(positions);
+  set(state, step, Bits::constant(1));
+  ++state.at;
+  return true;
+}
+
+bool Walk::take(State &state) {
+  const CodeStep &step = code.steps[state.at];
+  if (step.op == Op::Branch)
+    return takeBranch(state, step);
+  if (step.guard >= 0 && step.matters) {
+    std::optional<bool> holds = getGuard(state, step);
+    if (!holds) {
+      State other = state;
+      decide(other, step, false);
+      ++other.at;
+      left.push_back(std::move(other));
+      decide(state, step, true);
+    } else if (!*holds) {
+      ++state.at;
+      return true;
+    }
+  }
+  switch (step.op) {
+  case Op::Return:
+    if (std::none_of(state.positions.begin(), state.positions.end(),
+                     [&](const Position &its) {
+                       return script.steps[its.step].kind ==
+                              Script::Step::Kind::End;
+                     }))
+      report(state, &step, "the thread ends");
+    return false;
+  case Op::Trap:
+    return false;
+  case Op::Event:
+    return takeEvent(state, step);
+  case Op::Vote: {
+    // Other lanes may say no.
+    auto own = getValue(state, step.sources[0]).get(1);
+    if (!own || *own) {
+      State other = state;
+      set(other, step, Bits::constant(0));
+      ++other.at;
+      left.push_back(std::move(other));
+    }
+    if (own && !*own) {
+      set(state, step, Bits::constant(0));
+    } else {
+      set(state, step, Bits::constant(1));
+    }
+    break;
+  }
+  default:
+    if (step.matters)
+      set(state, step, compute(state, step));
+    break;
+  }
+  ++state.at;
+  return true;
+}
+
+bool Walk::isNew(State &state) {
+  std::string key(reinterpret_cast<const char *>(&state.at), sizeof(state.at));
+  const std::vector<uint64_t> &live = code.live[code.blockOf[state.at]];
+  for (size_t place = 0; place < live.size(); ++place) {
+    Bits &value = state.values[place];
+    value = value.restricted(live[place]);
+    if (live[place])
+      key.append(reinterpret_cast<const char *>(&value), sizeof(Bits));
+  }
+  for (const Position &position : state.positions)
+    key.append(reinterpret_cast<const char *>(&position), sizeof(Position));
+  return seen.insert(std::move(key)).second;
+}
+
+void Walk::follow(State state) {
+  while (!mismatch && !isTooLong()) {
+    if (state.at >= code.steps.size())
+      return report(state, nullptr, "the text ends without 'ret'");
+    if (code.isJoin[state.at] && !isNew(state))
+      return;
+    if (!take(state))
+      return;
+  }
+}
+
+std::optional<Mismatch> Walk::run() {
+  State start;
+  start.values.resize(code.tracked.size());
+  start.positions = getNext({});
+  left.push_back(std::move(start));
+  while (!left.empty() && !mismatch && !isTooLong()) {
+    State state = std::move(left.back());
+    left.pop_back();
+    follow(std::move(state));
+  }
+  return mismatch;
+}
+
+//===----------------------------------------------------------------------===//
+// Reports
+//===----------------------------------------------------------------------===//
+
+std::string Walk::describe(const State &state, const CodeStep &step) const {
+  const sim::ast::Instruction &instruction =
+      code.function->instructions[step.instruction];
+  if (!step.form)
+    return "'" + instruction.mnemonic() + "' is no event of a kernel";
+  std::string text = step.form->kind;
+  for (size_t i = 0; i < step.sources.size(); ++i) {
+    const FormOperand &operand = step.form->operands[i];
+    if (operand.field.empty())
+      continue;
+    auto value = getValue(state, step.sources[i]).get(operand.mask);
+    text += ", " + operand.field + " ";
+    if (!value)
+      text += "unknown";
+    else if (operand.kind != FormOperand::Kind::Shared)
+      text += std::to_string(*value);
+    else
+      text += std::to_string((*value & getMask(kRankShift)) - kFirstByte) +
+              (*value >> kRankShift == thread.rank
+                   ? ""
+                   : " of CTA " + std::to_string(*value >> kRankShift));
+  }
+  return text;
+}
+
+std::string Walk::describe(const Position &position) const {
+  const Script::Step &step = script.steps[position.step];
+  if (step.kind == Script::Step::Kind::End)
+    return "the end of the kernel";
+  const ScriptEvent &event = script.events[step.index];
+  std::string text = event.site + ": " + event.kind;
+  for (const auto &[name, quantity] : event.fields)
+    text += ", " + name + " " +
+            std::to_string(script.evaluate(quantity, thread, position.cursors));
+  return text;
+}
+
+void Walk::report(const State &state, const CodeStep *step,
+                  std::string message) {
+  mismatch.emplace();
+  mismatch->line =
+      step ? code.function->instructions[step->instruction].line : 0;
+  std::string who = script.name.empty() ? "a warp without a role"
+                                        : "role \"" + script.name + "\"";
+  mismatch->message = who + " (" + thread.str() + "): " + message;
+  for (const Position &position : state.positions) {
+    std::string text = describe(position);
+    auto &expected = mismatch->expected;
+    if (std::find(expected.begin(), expected.end(), text) == expected.end())
+      expected.push_back(std::move(text));
+  }
+}
