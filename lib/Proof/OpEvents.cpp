@@ -25,15 +25,13 @@ static EventWalker::Doers below(int64_t lanes) { return {Lanes::Below, lanes}; }
 EventWalker::Place EventWalker::getPlace(Operation *op, Value handle) {
   Place place;
   ArrayRef<Operation *> makers = flow.getRings(handle);
-  if (makers.size() == 1) {
-    place.maker = makers.front();
-    place.ring = cast<RingOpInterface>(place.maker).getRing();
-    place.slots = cast<RingTypeInterface>(place.ring).getNumStages();
-    place.ctaGroup = getCtaGroup(place.ring);
-    place.plan = getPlan<RingPlanAttr>(place.maker);
-  } else {
+  if (makers.size() > 1)
     obstruct(op, "its handle may be of several rings");
-  }
+  place.maker = makers.front();
+  place.ring = cast<RingOpInterface>(place.maker).getRing();
+  place.slots = cast<RingTypeInterface>(place.ring).getNumStages();
+  place.ctaGroup = getCtaGroup(place.ring);
+  place.plan = getPlan<RingPlanAttr>(place.maker);
   auto [entry, isNew] =
       cursors.try_emplace(flow.getEnd(handle), result.cursors.size());
   if (isNew)
@@ -314,8 +312,6 @@ EventWalker::Quantity EventWalker::getAccumulator(Operation *op, Value view) {
     return {};
   }
   Place place = getPlace(op, accumulator.getStage());
-  if (!place.maker)
-    return {};
   return {kNominalColumns, place.cursor,
           cast<OutputPipelineType>(place.ring).getStageColumns()};
 }

@@ -31,6 +31,14 @@ struct Bits {
   }
 };
 
+/// A number of which some bits are known, and what it is besides: `offset` more
+/// than what a step had computed when it was last taken.
+struct Value {
+  Bits bits = {};
+  int32_t symbol = -1; ///< the step; -1: none
+  uint32_t offset = 0;
+};
+
 /// Which bits of a sum are known where `known` bits of both operands are: those
 /// below the first unknown one.
 inline uint64_t getLowRun(uint64_t known) {

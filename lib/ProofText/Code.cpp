@@ -72,6 +72,8 @@ private:
   void setDestination(const Operand &operand, CodeStep &step);
   /// The value is that of the warp: its number.
   bool isOfWarp(const Operand &operand) const;
+  /// The register is only ever set to constants.
+  bool isConstant(const Operand &operand) const;
 
   uint64_t getMayBeKnownOf(const Source &source) const;
   void findMayBeKnown(bool withEqualities);
@@ -80,6 +82,8 @@ private:
   uint64_t getDemandOfEvent(const FormOperand &operand) const;
   void findTracked();
   void findBlocks();
+  /// Finds the registers that are a constant more than a compared one.
+  void findDerived();
   /// Finds the comparisons that may be decided.
   void findDeciding();
   void findLive();
@@ -107,6 +111,7 @@ private:
   /// Steps that write a register besides their destination.
   std::vector<std::vector<uint32_t>> alsoWritten;
   std::vector<bool> keepsDecision;
+  std::vector<std::vector<uint32_t>> derived; ///< by register
   std::vector<uint32_t> leaders; ///< the first step of each block
 };
 
@@ -213,6 +218,19 @@ void CodeReader::readArithmetic(const Instruction &instruction,
     step.sources.push_back(getSource(instruction.operands[i]));
 }
 
+bool CodeReader::isConstant(const Operand &operand) const {
+  if (operand.kind != Operand::Kind::Register)
+    return true;
+  for (const Instruction &other : function.instructions)
+    if (!other.operands.empty() &&
+        other.operands[0].kind == Operand::Kind::Register &&
+        other.operands[0].index == operand.index &&
+        (other.opcode != "mov" ||
+         other.operands.back().kind != Operand::Kind::Integer))
+      return false;
+  return true;
+}
+
 bool CodeReader::isOfWarp(const Operand &operand) const {
   if (operand.kind != Operand::Kind::Register)
     return false;
@@ -274,23 +292,44 @@ void CodeReader::readEvent(const Instruction &instruction, const Form &form,
     if (form.operands[i].kind == FormOperand::Kind::Outcome)
       setDestination(operand, step);
     step.sources.push_back(getSource(operand));
+    // A predicate that is computed depends on turns: it stays open.
+    if (form.operands[i].mask == 1 && !isConstant(operand))
+      step.sources.back() = {};
   }
+}
+
+template <typename Map>
+static const typename Map::mapped_type *
+findInScopes(const Map &map, const Function &function, int32_t scope,
+             const std::string &name) {
+  for (; scope >= 0; scope = function.scopeParents[scope])
+    if (auto found = map.find({uint32_t(scope), name}); found != map.end())
+      return &found->second;
+  return nullptr;
 }
 
 void CodeReader::readBranch(const Instruction &instruction, CodeStep &step) {
   step.op = Op::Branch;
-  const std::string &label =
-      instruction.operands.empty() ? "" : instruction.operands[0].name;
-  for (int32_t scope = instruction.scope; scope >= 0;
-       scope = function.scopeParents[scope]) {
-    auto found = function.labels.find({uint32_t(scope), label});
-    if (found == function.labels.end())
-      continue;
-    step.target = found->second;
+  std::vector<std::string> names;
+  if (!instruction.operands.empty())
+    names = {instruction.operands.back().name};
+  // `brx.idx` names a list of labels, of which a register chooses one.
+  if (instruction.opcode == "brx") {
+    auto *list = findInScopes(function.branchTargets, function,
+                              instruction.scope, names.at(0));
+    names = list ? *list : std::vector<std::string>();
+  }
+  for (const std::string &name : names)
+    if (auto *target = findInScopes(function.labels, function,
+                                    instruction.scope, name))
+      step.others.push_back(*target);
+  if (step.others.empty() || step.others.size() != names.size()) {
+    code.obstacle = "line " + std::to_string(instruction.line) +
+                    " branches to a label that there is not";
     return;
   }
-  code.obstacle = "line " + std::to_string(instruction.line) +
-                  " branches to a label that there is not";
+  step.target = step.others.back();
+  step.others.pop_back();
 }
 
 /// Collects the registers that an operand names.
@@ -310,13 +349,13 @@ void CodeReader::readInstruction(uint32_t number) {
   step.guardNegated = instruction.guardNegated;
   const std::string &opcode = instruction.opcode;
   alsoWritten.emplace_back();
-  if (opcode == "bra") {
+  if (opcode == "bra" || opcode == "brx") {
     readBranch(instruction, step);
   } else if (opcode == "ret" || opcode == "exit") {
     step.op = Op::Return;
   } else if (opcode == "trap") {
     step.op = Op::Trap;
-  } else if (opcode == "brx" || opcode == "call") {
+  } else if (opcode == "call") {
     code.obstacle = "line " + std::to_string(instruction.line) + " has '" +
                     opcode + "', which the comparison does not follow";
   } else {
@@ -523,12 +562,16 @@ std::vector<uint32_t> CodeReader::getSuccessors(uint32_t at) const {
   const CodeStep &step = code.steps[at];
   std::vector<uint32_t> next;
   bool ends = step.op == Op::Return || step.op == Op::Trap;
-  if (step.op == Op::Branch)
+  if (step.op == Op::Branch) {
+    next = step.others;
     next.push_back(step.target);
+  }
   if ((step.op != Op::Branch && !ends) || step.guard >= 0)
     next.push_back(at + 1);
-  while (!next.empty() && next.back() >= code.steps.size())
-    next.pop_back();
+  next.erase(std::remove_if(
+                 next.begin(), next.end(),
+                 [&](uint32_t to) { return to >= code.steps.size(); }),
+             next.end());
   return next;
 }
 
@@ -544,11 +587,19 @@ std::vector<uint64_t> CodeReader::getDemandedBehind(uint32_t at) const {
     // Either of two equal ones tells what the other is.
     int32_t a = areEqual ? code.places[step.equals[0]] : -1,
             b = areEqual ? code.places[step.equals[1]] : -1;
-    if (a >= 0 && b >= 0)
-      bits[a] = bits[b] = bits[a] | bits[b];
+    if (a < 0 || b < 0)
+      return;
+    uint64_t asked = bits[a] | bits[b];
+    for (int32_t reg : step.equals)
+      for (uint32_t other : derived[reg])
+        asked |= bits[code.places[other]];
+    bits[a] |= asked & code.demanded[step.equals[0]];
+    bits[b] |= asked & code.demanded[step.equals[1]];
   };
   bool ends = step.op == Op::Return || step.op == Op::Trap,
        compares = step.equals[0] >= 0;
+  for (uint32_t other : step.others)
+    add(other, false);
   if (step.op == Op::Branch)
     add(step.target, compares && step.equalIfTaken);
   if ((step.op != Op::Branch && !ends) || step.guard >= 0)
@@ -651,6 +702,29 @@ void CodeReader::findDeciding() {
   }
 }
 
+/// The register is a constant more than another, or the same; -1 if not.
+static int32_t getBase(const CodeStep &step) {
+  bool adds = step.op == Op::Add || step.op == Op::Subtract;
+  if ((step.op != Op::Move && !adds) ||
+      step.sources[0].kind != Source::Kind::Register ||
+      (adds && step.sources[1].kind != Source::Kind::Constant))
+    return -1;
+  return step.sources[0].number;
+}
+
+void CodeReader::findDerived() {
+  // What counts turns starts from a number; what bounds them is computed.
+  std::vector<bool> isComputed(function.registers.size());
+  for (const CodeStep &step : code.steps)
+    if (step.destination >= 0 && step.op != Op::Move && getBase(step) < 0)
+      isComputed[step.destination] = true;
+  derived.assign(function.registers.size(), {});
+  for (const CodeStep &step : code.steps)
+    if (int32_t base = step.destination >= 0 ? getBase(step) : -1;
+        base >= 0 && isComputed[base] && code.places[step.destination] >= 0)
+      derived[base].push_back(step.destination);
+}
+
 void CodeReader::findLive() {
   code.live.assign(leaders.size(), std::vector<uint64_t>(code.tracked.size()));
   for (bool changed = true; changed;) {
@@ -683,8 +757,21 @@ Code CodeReader::read() {
   findDeciding();
   findMayBeKnown(/*withEqualities=*/true);
   findDemanded();
+  std::vector<bool> isCompared(function.registers.size());
+  for (const CodeStep &step : code.steps)
+    for (int32_t equal : step.equals)
+      if (equal >= 0)
+        isCompared[equal] = true;
+  for (CodeStep &step : code.steps)
+    step.isSymbol = step.destination >= 0 && isCompared[step.destination];
   findTracked();
+  findDerived();
   findLive();
+  for (uint32_t at = 0; at < code.steps.size(); ++at)
+    for (const Source &source : code.steps[at].sources)
+      code.readsLane |= code.steps[at].matters && code.blockOf[at] > 0 &&
+                        (source.kind == Source::Kind::Tid ||
+                         source.kind == Source::Kind::Lane);
   return std::move(code);
 }
 

@@ -77,6 +77,7 @@ struct CodeStep {
   bool guardNegated = false;
   std::vector<Source> sources;
   uint32_t target = 0;        ///< of a branch: a step
+  std::vector<uint32_t> others = {}; ///< of a branch by a table: more of them
   /// Of a branch: two registers that are equal if it is taken, or if it is not.
   int32_t equals[2] = {-1, -1};
   bool equalIfTaken = false;
@@ -85,6 +86,9 @@ struct CodeStep {
   /// Of a comparison: both sides may be known otherwise than by a branch that
   /// says they are equal. Others are open in each turn of a loop.
   bool decides = true;
+  /// The result is compared for equality, or only some turns know it: it is
+  /// followed as a symbol.
+  bool isSymbol = false;
   /// Somebody looks at the results.
   bool matters = false;
 };
@@ -105,6 +109,8 @@ struct Code {
   /// By block, then by tracked register: the bits that matter from its start
   /// on.
   std::vector<std::vector<uint64_t>> live;
+  /// Lanes are told apart by their numbers, besides at the start.
+  bool readsLane = false;
   /// What keeps the walk from following the text; empty if nothing does.
   std::string obstacle;
 };

@@ -9,10 +9,6 @@
 
 using namespace fp8::prooftext;
 
-/// States in one walk, beyond which it is given up: kernels have a few
-/// thousand.
-static constexpr uint64_t kMostStates = 400'000;
-
 /// The threads of a warp that may act on their own: by election, and by the
 /// number of their lane.
 static std::vector<Thread> getThreads(unsigned rank, unsigned warp,
@@ -33,6 +29,49 @@ static std::vector<Thread> getThreads(unsigned rank, unsigned warp,
   return threads;
 }
 
+namespace {
+
+/// Walks the threads of a role in one CTA and warp.
+class WarpWalker {
+public:
+  WarpWalker(const Code &code, const KernelScript &kernel, const Script &script,
+             Comparison &result)
+      : code(code), kernel(kernel), script(script), matcher(script),
+        lanesDiffer(code.readsLane || script.hasLaneEvents()), result(result) {}
+
+  void walk(unsigned rank, unsigned warp);
+
+private:
+  const Code &code;
+  const KernelScript &kernel;
+  const Script &script;
+  Matcher matcher;
+  /// Lanes act by their number, besides the first thread at the start.
+  bool lanesDiffer;
+  Comparison &result;
+};
+
+} // namespace
+
+void WarpWalker::walk(unsigned rank, unsigned warp) {
+  std::map<std::pair<bool, unsigned>, States> seen;
+  for (const Thread &thread : getThreads(rank, warp, script)) {
+    States &states =
+        seen[{thread.elected, lanesDiffer ? thread.lane : 0}];
+    Walk walk(code, kernel, script, matcher, thread, states);
+    if (auto mismatch = walk.run())
+      result.mismatches.push_back(std::move(*mismatch));
+    result.events += walk.getNumEvents();
+    if (walk.isTooLong())
+      result.obstacle = "role '" + script.name +
+                        "' has too many states to compare all of them";
+    if (!result.agrees())
+      break;
+  }
+  for (const auto &[kind, states] : seen)
+    result.states += states.size();
+}
+
 static Comparison compareKernel(const fp8::sim::PTXModule &module,
                                 std::string_view entry,
                                 std::string_view events) {
@@ -48,22 +87,12 @@ static Comparison compareKernel(const fp8::sim::PTXModule &module,
   result.obstacle = code.obstacle;
   if (!result.obstacle.empty())
     return result;
-  for (const Script &script : kernel.roles)
+  for (const Script &script : kernel.roles) {
+    WarpWalker walker(code, kernel, script, result);
     for (unsigned rank = 0; rank < kernel.clusterSize; ++rank)
-      for (unsigned warp = 0; warp < script.warps; ++warp)
-        for (const Thread &thread :
-             getThreads(rank, script.firstWarp + warp, script)) {
-          Walk walk(code, kernel, script, thread, kMostStates);
-          if (auto mismatch = walk.run())
-            result.mismatches.push_back(std::move(*mismatch));
-          result.states += walk.getNumStates();
-          result.events += walk.getNumEvents();
-          if (walk.isTooLong())
-            result.obstacle = "role '" + script.name +
-                              "' has too many states to compare all of them";
-          if (!result.agrees())
-            return result;
-        }
+      for (unsigned warp = 0; warp < script.warps && result.agrees(); ++warp)
+        walker.walk(rank, script.firstWarp + warp);
+  }
   return result;
 }
 

@@ -57,6 +57,13 @@ unsigned Script::getNumLanes() const {
   return lanes;
 }
 
+bool Script::hasLaneEvents() const {
+  return std::any_of(events.begin(), events.end(),
+                     [](const ScriptEvent &its) {
+                       return its.below < 32 && its.everyWarp;
+                     });
+}
+
 namespace {
 
 /// Writes the steps of a role's blocks.

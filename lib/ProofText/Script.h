@@ -84,6 +84,8 @@ public:
                    const Cursors &at) const;
   /// One more than the largest number of a lane that acts by its number.
   unsigned getNumLanes() const;
+  /// Some lanes act by their number, besides the first thread.
+  bool hasLaneEvents() const;
 };
 
 /// All roles of a kernel; the last is that of the warps without one.

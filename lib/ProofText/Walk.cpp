@@ -48,7 +48,7 @@ Bits Walk::getValue(const State &state, const Source &source) const {
   int32_t place = code.places[source.number];
   if (place < 0)
     return {};
-  Bits value = state.values[place];
+  Bits value = state.values[place].bits;
   if (source.negated)
     value = {~value.value & value.known, value.known};
   if (!source.value)
@@ -87,12 +87,56 @@ Bits Walk::compute(const State &state, const CodeStep &step) const {
   }
 }
 
-void Walk::set(State &state, const CodeStep &step, Bits value) const {
+Value Walk::getSymbol(const State &state, const CodeStep &step) const {
+  const auto &sources = step.sources;
+  bool adds = step.op == Op::Add || step.op == Op::Subtract;
+  if ((step.op == Op::Move || adds) && step.width == 32 &&
+      sources[0].kind == Source::Kind::Register && !sources[0].value &&
+      code.places[sources[0].number] >= 0) {
+    Value value = state.values[code.places[sources[0].number]];
+    bool isConstant = adds && sources[1].kind == Source::Kind::Constant;
+    if (value.symbol >= 0 && (!adds || isConstant)) {
+      if (adds)
+        value.offset += step.op == Op::Add ? sources[1].value
+                                           : -sources[1].value;
+      return value;
+    }
+  }
+  Value value;
+  if (step.isSymbol && step.width == 32)
+    value.symbol = step.instruction;
+  return value;
+}
+
+void Walk::set(State &state, const CodeStep &step, Bits bits) const {
   if (step.destination < 0)
     return;
   int32_t place = code.places[step.destination];
-  if (place >= 0)
-    state.values[place] = value.restricted(code.demanded[step.destination]);
+  if (place < 0)
+    return;
+  Value value = getSymbol(state, step);
+  // What this step had computed before is another number.
+  if (value.symbol == int32_t(step.instruction))
+    for (Value &other : state.values)
+      if (other.symbol == value.symbol)
+        other.symbol = -1;
+  value.bits = bits.restricted(code.demanded[step.destination]);
+  state.values[place] = value;
+}
+
+void Walk::equate(State &state, int32_t first, int32_t second) const {
+  Value a = state.values[first], b = state.values[second];
+  Bits both{a.bits.value | b.bits.value, a.bits.known | b.bits.known};
+  for (Value &value : state.values)
+    for (const Value &its : {a, b}) {
+      if (its.symbol < 0 || value.symbol != its.symbol)
+        continue;
+      uint64_t run = getLowRun(both.known),
+               number = both.value + (value.offset - its.offset);
+      value.bits.value |= number & run & ~value.bits.known & 0xffffffff;
+      value.bits.known |= run & 0xffffffff;
+    }
+  state.values[first].bits = state.values[second].bits = both;
 }
 
 //===----------------------------------------------------------------------===//
@@ -146,44 +190,61 @@ const Positions &Walk::getNext(const Position &position) {
   return entry->second;
 }
 
-uint64_t Walk::getExpected(const FormOperand &operand, const ScriptEvent &event,
+const Matcher::Fields &Matcher::get(uint32_t event, const Form &form) {
+  auto [entry, isNew] = found[event].try_emplace(&form);
+  Fields &result = entry->second;
+  const ScriptEvent &its = script.events[event];
+  if (!isNew || its.kind != form.kind)
+    return result;
+  for (size_t i = 0; i < form.operands.size(); ++i)
+    if (auto field = its.fields.find(form.operands[i].field);
+        field != its.fields.end())
+      result.fields.push_back({i, &field->second});
+  if (auto cta = its.fields.find("cta"); cta != its.fields.end())
+    result.cta = &cta->second;
+  result.canMatch =
+      result.fields.size() + (result.cta != nullptr) == its.fields.size();
+  return result;
+}
+
+uint64_t Walk::getExpected(const FormOperand &operand,
+                           const Matcher::Fields &fields,
+                           const Quantity &quantity,
                            const Position &position) const {
   auto evaluate = [&](const Quantity &its) {
     return uint64_t(script.evaluate(its, thread, position.cursors));
   };
-  uint64_t value = evaluate(event.fields.at(operand.field));
-  if (operand.kind == FormOperand::Kind::Shared) {
-    auto cta = event.fields.find("cta");
-    bool isElsewhere = operand.field == "at" && cta != event.fields.end();
-    value +=
-        getSharedMemory(isElsewhere ? evaluate(cta->second) : thread.rank);
-  } else if (operand.kind == FormOperand::Kind::Descriptor) {
+  uint64_t value = evaluate(quantity);
+  if (operand.kind == FormOperand::Kind::Shared)
+    value += getSharedMemory(fields.cta && operand.field == "at"
+                                 ? evaluate(*fields.cta)
+                                 : thread.rank);
+  else if (operand.kind == FormOperand::Kind::Descriptor)
     value = (value + getSharedMemory(thread.rank)) >> 4;
-  }
   return value & operand.mask;
 }
 
 bool Walk::matches(const State &state, const CodeStep &step,
-                   const Position &position) const {
+                   const Position &position) {
   const Script::Step &expected = script.steps[position.step];
   if (expected.kind != Script::Step::Kind::Event || !step.form)
     return false;
-  const ScriptEvent &event = script.events[expected.index];
-  if (event.kind != step.form->kind)
+  const Matcher::Fields &fields = matcher.get(expected.index, *step.form);
+  if (!fields.canMatch)
     return false;
-  size_t compared = 0;
   for (size_t i = 0; i < step.sources.size(); ++i) {
     const FormOperand &operand = step.form->operands[i];
-    auto value = getValue(state, step.sources[i]).get(operand.mask);
-    if (operand.kind == FormOperand::Kind::Fixed && value != operand.value)
-      return false;
-    if (!event.fields.count(operand.field))
-      continue;
-    ++compared;
-    if (value != getExpected(operand, event, position))
+    if (operand.kind == FormOperand::Kind::Fixed &&
+        getValue(state, step.sources[i]).get(operand.mask) != operand.value)
       return false;
   }
-  return compared + event.fields.count("cta") == event.fields.size();
+  for (const Matcher::Field &field : fields.fields) {
+    const FormOperand &operand = step.form->operands[field.operand];
+    if (getValue(state, step.sources[field.operand]).get(operand.mask) !=
+        getExpected(operand, fields, *field.quantity, position))
+      return false;
+  }
+  return true;
 }
 
 //===----------------------------------------------------------------------===//
@@ -204,18 +265,21 @@ std::optional<bool> Walk::getGuard(const State &state,
 void Walk::decide(State &state, const CodeStep &step, bool holds) const {
   int32_t place = code.places[step.guard];
   if (place >= 0)
-    state.values[place] = {uint64_t(holds != step.guardNegated), 1};
+    state.values[place].bits = {uint64_t(holds != step.guardNegated), 1};
   if (step.equals[0] < 0 || holds != step.equalIfTaken)
     return;
   int32_t first = code.places[step.equals[0]],
           second = code.places[step.equals[1]];
-  if (first < 0 || second < 0)
-    return;
-  Bits &a = state.values[first], &b = state.values[second];
-  a = b = {a.value | b.value, a.known | b.known};
+  if (first >= 0 && second >= 0)
+    equate(state, first, second);
 }
 
 bool Walk::takeBranch(State &state, const CodeStep &step) {
+  for (uint32_t target : step.others) {
+    State other = state;
+    other.at = target;
+    left.push_back(std::move(other));
+  }
   std::optional<bool> taken = getGuard(state, step);
   if (!taken) {
     State other = state;
@@ -319,10 +383,17 @@ bool Walk::isNew(State &state) {
   std::string key(reinterpret_cast<const char *>(&state.at), sizeof(state.at));
   const std::vector<uint64_t> &live = code.live[code.blockOf[state.at]];
   for (size_t place = 0; place < live.size(); ++place) {
-    Bits &value = state.values[place];
-    value = value.restricted(live[place]);
-    if (live[place])
-      key.append(reinterpret_cast<const char *>(&value), sizeof(Bits));
+    Value &value = state.values[place];
+    if (!live[place]) {
+      value = {};
+      continue;
+    }
+    value.bits = value.bits.restricted(live[place]);
+    if (value.bits.known == live[place])
+      value.symbol = -1;
+    if (value.symbol < 0)
+      value.offset = 0;
+    key.append(reinterpret_cast<const char *>(&value), sizeof(Value));
   }
   for (const Position &position : state.positions)
     key.append(reinterpret_cast<const char *>(&position), sizeof(Position));

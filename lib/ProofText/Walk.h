@@ -16,6 +16,10 @@
 
 namespace fp8::prooftext {
 
+/// States of one kind of thread beyond which a walk is given up: kernels have a
+/// few thousand.
+constexpr size_t kMostStates = 200'000;
+
 /// Where the expected events may be: one of several, since conditions are open.
 struct Position {
   uint32_t step = 0;
@@ -30,25 +34,51 @@ struct Position {
 };
 using Positions = std::vector<Position>;
 
+/// What threads that do the same have in common: the states that one of them
+/// has been in.
+using States = std::unordered_set<std::string>;
+
+/// Which operands of a form an expected event compares.
+class Matcher {
+public:
+  struct Field {
+    size_t operand;
+    const Quantity *quantity;
+  };
+  struct Fields {
+    bool canMatch = false;
+    std::vector<Field> fields;
+    const Quantity *cta = nullptr; ///< where `at` lies; null: here
+  };
+
+  explicit Matcher(const Script &script)
+      : script(script), found(script.events.size()) {}
+  const Fields &get(uint32_t event, const Form &form);
+
+private:
+  const Script &script;
+  std::vector<std::map<const Form *, Fields>> found;
+};
+
 class Walk {
 public:
+  /// `seen` are the states of threads that do the same as this one.
   Walk(const Code &code, const KernelScript &kernel, const Script &script,
-       Thread thread, uint64_t mostStates)
-      : code(code), kernel(kernel), script(script), thread(thread),
-        mostStates(mostStates) {}
+       Matcher &matcher, Thread thread, States &seen)
+      : code(code), kernel(kernel), script(script), matcher(matcher),
+        thread(thread), seen(seen) {}
 
   /// The first mismatch, if there is one.
   std::optional<Mismatch> run();
 
-  uint64_t getNumStates() const { return seen.size(); }
   uint64_t getNumEvents() const { return numEvents; }
   /// The walk was given up.
-  bool isTooLong() const { return seen.size() > mostStates; }
+  bool isTooLong() const { return seen.size() > kMostStates; }
 
 private:
   struct State {
     uint32_t at = 0;
-    std::vector<Bits> values; ///< of the tracked registers
+    std::vector<Value> values; ///< of the tracked registers
     Positions positions;
   };
 
@@ -65,16 +95,21 @@ private:
   void decide(State &state, const CodeStep &step, bool holds) const;
   Bits getValue(const State &state, const Source &source) const;
   Bits compute(const State &state, const CodeStep &step) const;
+  /// What the result is besides its bits.
+  Value getSymbol(const State &state, const CodeStep &step) const;
   void set(State &state, const CodeStep &step, Bits value) const;
+  /// Two registers are equal: what is known of one is known of the other.
+  void equate(State &state, int32_t first, int32_t second) const;
   uint64_t getSharedMemory(unsigned rank) const;
 
   /// The events that may be next from there, or the end.
   const Positions &getNext(const Position &position);
   void close(const Position &position, Positions &out, Positions &visited);
   bool matches(const State &state, const CodeStep &step,
-               const Position &position) const;
+               const Position &position);
   /// The value that the field must have, as the text has it.
-  uint64_t getExpected(const FormOperand &operand, const ScriptEvent &event,
+  uint64_t getExpected(const FormOperand &operand,
+                       const Matcher::Fields &fields, const Quantity &quantity,
                        const Position &position) const;
   void report(const State &state, const CodeStep *step, std::string message);
   std::string describe(const State &state, const CodeStep &step) const;
@@ -83,10 +118,10 @@ private:
   const Code &code;
   const KernelScript &kernel;
   const Script &script;
+  Matcher &matcher;
   Thread thread;
-  uint64_t mostStates;
   std::vector<State> left;
-  std::unordered_set<std::string> seen;
+  States &seen;
   std::map<Position, Positions> next;
   uint64_t numEvents = 0;
   std::optional<Mismatch> mismatch;
