@@ -87,6 +87,7 @@ private:
   /// Finds the comparisons that may be decided.
   void findDeciding();
   void findLive();
+  void listLive();
   uint32_t getEnd(size_t block) const {
     return block + 1 < leaders.size() ? leaders[block + 1]
                                       : uint32_t(code.steps.size());
@@ -100,17 +101,12 @@ private:
   bool isWritten(uint32_t at, int32_t reg) const;
   /// The steps that may follow.
   std::vector<uint32_t> getSuccessors(uint32_t at) const;
-  /// Registers in which branches keep what they have decided: those on which
-  /// several depend.
-  void findDecisions();
-
   const Module &module;
   const Function &function;
   unsigned ctas;
   Code code;
   /// Steps that write a register besides their destination.
   std::vector<std::vector<uint32_t>> alsoWritten;
-  std::vector<bool> keepsDecision;
   std::vector<std::vector<uint32_t>> derived; ///< by register
   std::vector<uint32_t> leaders; ///< the first step of each block
 };
@@ -438,19 +434,8 @@ uint64_t CodeReader::getMayBeKnownOf(const Source &source) const {
   }
 }
 
-void CodeReader::findDecisions() {
-  keepsDecision.assign(function.registers.size(), false);
-  std::vector<unsigned> branches(function.registers.size());
-  for (const CodeStep &step : code.steps)
-    if (step.guard >= 0 && ++branches[step.guard] > 1)
-      keepsDecision[step.guard] = true;
-}
-
 void CodeReader::findMayBeKnown(bool withEqualities) {
   code.mayBeKnown.assign(function.registers.size(), 0);
-  for (size_t i = 0; i < keepsDecision.size(); ++i)
-    if (keepsDecision[i])
-      code.mayBeKnown[i] = 1;
   for (bool changed = true; changed;) {
     changed = false;
     for (const CodeStep &step : code.steps) {
@@ -689,8 +674,6 @@ void CodeReader::findDeciding() {
           step.decides = changed = true;
         uint64_t &result = known[places[step.destination]];
         result = step.guard < 0 ? bits : result | bits;
-        if (keepsDecision[step.destination])
-          result |= 1;
       }
       for (uint32_t next : getSuccessors(end - 1))
         for (size_t i = 0; i < known.size(); ++i) {
@@ -743,6 +726,15 @@ void CodeReader::findLive() {
   }
 }
 
+void CodeReader::listLive() {
+  for (const std::vector<uint64_t> &bits : code.live) {
+    code.livePlaces.emplace_back();
+    for (uint32_t place = 0; place < bits.size(); ++place)
+      if (bits[place])
+        code.livePlaces.back().push_back(place);
+  }
+}
+
 Code CodeReader::read() {
   for (uint32_t i = 0; i < function.instructions.size(); ++i)
     readInstruction(i);
@@ -751,7 +743,6 @@ Code CodeReader::read() {
   for (uint32_t at = 0; at < code.steps.size(); ++at)
     if (code.steps[at].op == Op::Branch)
       findEquality(at);
-  findDecisions();
   findBlocks();
   findMayBeKnown(/*withEqualities=*/false);
   findDeciding();
@@ -767,6 +758,7 @@ Code CodeReader::read() {
   findTracked();
   findDerived();
   findLive();
+  listLive();
   for (uint32_t at = 0; at < code.steps.size(); ++at)
     for (const Source &source : code.steps[at].sources)
       code.readsLane |= code.steps[at].matters && code.blockOf[at] > 0 &&

@@ -109,6 +109,8 @@ struct Code {
   /// By block, then by tracked register: the bits that matter from its start
   /// on.
   std::vector<std::vector<uint64_t>> live;
+  /// By block: the places of registers of which some bits matter.
+  std::vector<std::vector<uint32_t>> livePlaces;
   /// Lanes are told apart by their numbers, besides at the start.
   bool readsLane = false;
   /// What keeps the walk from following the text; empty if nothing does.

@@ -7,6 +7,7 @@
 
 #include <stdexcept>
 
+using namespace fp8;
 using namespace fp8::prooftext;
 
 /// The threads of a warp that may act on their own: by election, and by the
@@ -62,6 +63,10 @@ void WarpWalker::walk(unsigned rank, unsigned warp) {
     if (auto mismatch = walk.run())
       result.mismatches.push_back(std::move(*mismatch));
     result.events += walk.getNumEvents();
+    if (const sim::ast::Instruction *at = walk.getUnknown())
+      result.obstacle = "line " + std::to_string(at->line) + ": '" +
+                        at->mnemonic() +
+                        "' has an operand that the comparison cannot follow";
     if (walk.isTooLong())
       result.obstacle = "role '" + script.name +
                         "' has too many states to compare all of them";
@@ -72,7 +77,7 @@ void WarpWalker::walk(unsigned rank, unsigned warp) {
     result.states += states.size();
 }
 
-static Comparison compareKernel(const fp8::sim::PTXModule &module,
+static Comparison compareKernel(const sim::PTXModule &module,
                                 std::string_view entry,
                                 std::string_view events) {
   Comparison result;

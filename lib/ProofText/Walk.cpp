@@ -6,6 +6,7 @@
 #include "Evaluate.h"
 
 #include <algorithm>
+#include <cstring>
 
 using namespace fp8::prooftext;
 using Op = CodeStep::Op;
@@ -247,6 +248,27 @@ bool Walk::matches(const State &state, const CodeStep &step,
   return true;
 }
 
+bool Walk::mayMatch(const State &state, const CodeStep &step) {
+  for (const Position &position : state.positions) {
+    const Script::Step &expected = script.steps[position.step];
+    if (expected.kind != Script::Step::Kind::Event || !step.form)
+      continue;
+    const Matcher::Fields &fields = matcher.get(expected.index, *step.form);
+    bool isOpen = false, differs = false;
+    for (const Matcher::Field &field : fields.fields) {
+      const FormOperand &operand = step.form->operands[field.operand];
+      auto value =
+          getValue(state, step.sources[field.operand]).get(operand.mask);
+      isOpen |= !value;
+      differs |= value && *value != getExpected(operand, fields,
+                                                *field.quantity, position);
+    }
+    if (fields.canMatch && isOpen && !differs)
+      return true;
+  }
+  return false;
+}
+
 //===----------------------------------------------------------------------===//
 // Steps
 //===----------------------------------------------------------------------===//
@@ -311,6 +333,10 @@ bool Walk::takeEvent(State &state, const CodeStep &step) {
       const Positions &more = getNext(behind);
       positions.insert(positions.end(), more.begin(), more.end());
     }
+  if (positions.empty() && mayMatch(state, step)) {
+    unknown = &code.function->instructions[step.instruction];
+    return false;
+  }
   if (positions.empty()) {
     report(state, &step, describe(state, step));
     return false;
@@ -379,29 +405,41 @@ bool Walk::take(State &state) {
   return true;
 }
 
+/// Mixes a word into both halves of a key.
+static void mix(StateKey &key, uint64_t word) {
+  key.first = (key.first ^ word) * 0x9e3779b97f4a7c15;
+  key.first ^= key.first >> 29;
+  key.second = (key.second + word) * 0xc2b2ae3d27d4eb4f;
+  key.second ^= key.second >> 31;
+}
+
 bool Walk::isNew(State &state) {
-  std::string key(reinterpret_cast<const char *>(&state.at), sizeof(state.at));
-  const std::vector<uint64_t> &live = code.live[code.blockOf[state.at]];
-  for (size_t place = 0; place < live.size(); ++place) {
+  StateKey key{state.at, state.positions.size()};
+  uint32_t block = code.blockOf[state.at];
+  for (uint32_t place : code.livePlaces[block]) {
+    uint64_t live = code.live[block][place];
     Value &value = state.values[place];
-    if (!live[place]) {
-      value = {};
-      continue;
-    }
-    value.bits = value.bits.restricted(live[place]);
-    if (value.bits.known == live[place])
+    value.bits = value.bits.restricted(live);
+    if (value.bits.known == live)
       value.symbol = -1;
     if (value.symbol < 0)
       value.offset = 0;
-    key.append(reinterpret_cast<const char *>(&value), sizeof(Value));
+    mix(key, value.bits.value);
+    mix(key, value.bits.known);
+    mix(key, uint64_t(uint32_t(value.symbol)) << 32 | value.offset);
   }
-  for (const Position &position : state.positions)
-    key.append(reinterpret_cast<const char *>(&position), sizeof(Position));
-  return seen.insert(std::move(key)).second;
+  for (const Position &position : state.positions) {
+    uint64_t words[2];
+    static_assert(sizeof(words) == sizeof(Position));
+    std::memcpy(words, &position, sizeof(words));
+    mix(key, words[0]);
+    mix(key, words[1]);
+  }
+  return seen.insert(key).second;
 }
 
 void Walk::follow(State state) {
-  while (!mismatch && !isTooLong()) {
+  while (!mismatch && !unknown && !isTooLong()) {
     if (state.at >= code.steps.size())
       return report(state, nullptr, "the text ends without 'ret'");
     if (code.isJoin[state.at] && !isNew(state))
@@ -416,7 +454,7 @@ std::optional<Mismatch> Walk::run() {
   start.values.resize(code.tracked.size());
   start.positions = getNext({});
   left.push_back(std::move(start));
-  while (!left.empty() && !mismatch && !isTooLong()) {
+  while (!left.empty() && !mismatch && !unknown && !isTooLong()) {
     State state = std::move(left.back());
     left.pop_back();
     follow(std::move(state));

@@ -36,7 +36,13 @@ using Positions = std::vector<Position>;
 
 /// What threads that do the same have in common: the states that one of them
 /// has been in.
-using States = std::unordered_set<std::string>;
+/// A state is kept as a key of 128 bits: that two have the same is left out of
+/// account.
+using StateKey = std::pair<uint64_t, uint64_t>;
+struct HashOfKey {
+  size_t operator()(const StateKey &key) const { return key.first; }
+};
+using States = std::unordered_set<StateKey, HashOfKey>;
 
 /// Which operands of a form an expected event compares.
 class Matcher {
@@ -72,8 +78,11 @@ public:
   std::optional<Mismatch> run();
 
   uint64_t getNumEvents() const { return numEvents; }
-  /// The walk was given up.
+  /// The walk was given up: there are too many states.
   bool isTooLong() const { return seen.size() > kMostStates; }
+  /// The event of which the walk does not know an operand; null if there is
+  /// none.
+  const sim::ast::Instruction *getUnknown() const { return unknown; }
 
 private:
   struct State {
@@ -89,6 +98,9 @@ private:
   bool takeEvent(State &state, const CodeStep &step);
   bool takeBranch(State &state, const CodeStep &step);
   bool isNew(State &state);
+  /// The event may be one of those that are expected: an operand that is not
+  /// known decides.
+  bool mayMatch(const State &state, const CodeStep &step);
 
   /// The value of a predicate; none if it is open.
   std::optional<bool> getGuard(const State &state, const CodeStep &step) const;
@@ -125,6 +137,7 @@ private:
   std::map<Position, Positions> next;
   uint64_t numEvents = 0;
   std::optional<Mismatch> mismatch;
+  const sim::ast::Instruction *unknown = nullptr;
 };
 
 } // namespace fp8::prooftext
