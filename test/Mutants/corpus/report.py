@@ -11,7 +11,7 @@ import collections
 import fnmatch
 import re
 
-CAUGHT = ["parser", "verifier", "derivation", "ptxas", "simulator", "numbers"]
+CAUGHT = ["parser", "verifier", "derivation", "comparison", "ptxas", "simulator", "numbers"]
 HARMLESS = ["same code", "survived"]
 
 
