@@ -46,8 +46,8 @@ SmallVector<int64_t> ClusterRanks::getVisitors(int64_t rank,
 
 int64_t ClusterRanks::getReleaseMask(int64_t rank, const StagePlan &stage,
                                      int64_t ctaGroup) const {
-  int64_t mask = ctaGroup == 2 ? int64_t(3) << getPairLeader(rank)
-                               : int64_t(1) << rank;
+  int64_t mask =
+      ctaGroup == 2 ? int64_t(3) << getPairLeader(rank) : int64_t(1) << rank;
   for (int64_t visitor : getVisitors(rank, stage)) {
     // Those of the row come in pairs, which share their slots.
     bool isOfRow = getM(visitor) == getM(rank);

@@ -16,9 +16,7 @@ public:
   int64_t getSize() const { return shape.getSize(); }
   ClusterShape getShape() const { return shape; }
   int64_t getM(int64_t rank) const { return rank % shape.m; }
-  int64_t getN(int64_t rank) const {
-    return shape.k == 1 ? rank / shape.m : 0;
-  }
+  int64_t getN(int64_t rank) const { return shape.k == 1 ? rank / shape.m : 0; }
   static int64_t getPairLeader(int64_t rank) { return rank & ~int64_t(1); }
   static int64_t getPeer(int64_t rank) { return rank ^ 1; }
 

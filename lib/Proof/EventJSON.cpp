@@ -63,7 +63,8 @@ static json::Value toJSON(const EventNode &node) {
   using Kind = EventNode::Kind;
   json::Object object{{"site", node.site}};
   auto arms = [&] {
-    return toArray(node.arms, [](const EventBlock &its) { return toJSON(its); });
+    return toArray(node.arms,
+                   [](const EventBlock &its) { return toJSON(its); });
   };
   switch (node.kind) {
   case Kind::Event:
@@ -121,6 +122,6 @@ json::Object fp8::proof::toJSON(const KernelEvents &events) {
                                 [](const std::pair<int64_t, int64_t> &its) {
                                   return json::Array{its.first, its.second};
                                 })},
-      {"sites", toArray(events.sites,
-                        [](const std::string &its) { return its; })}};
+      {"sites",
+       toArray(events.sites, [](const std::string &its) { return its; })}};
 }

@@ -120,8 +120,7 @@ void EventWalker::walkLeading(Operation *op, Block &out) {
 
 void EventWalker::walk(Operation *op, Block &out) {
   llvm::TypeSwitch<Operation *>(op)
-      .Case<scf::ForOp>(
-          [&](auto) { walkRegions(op, Node::Kind::Repeat, out); })
+      .Case<scf::ForOp>([&](auto) { walkRegions(op, Node::Kind::Repeat, out); })
       .Case<scf::IfOp, scf::IndexSwitchOp, scf::ExecuteRegionOp>(
           [&](auto) { walkRegions(op, Node::Kind::Choice, out); })
       .Case<scf::WhileOp>([&](auto) { walkWhile(op, out); })

@@ -111,8 +111,8 @@ void EventWalker::acquire(Operation *op, Block &out) {
       {{"at", getFull(place)}, {"bytes", {place.ctaGroup * plan.bytes}}},
       expect);
   if (place.ctaGroup == 2)
-    addRanks(op, [](int64_t rank) { return rank % 2 == 0; }, std::move(expect),
-             out);
+    addRanks(
+        op, [](int64_t rank) { return rank % 2 == 0; }, std::move(expect), out);
   else
     llvm::append_range(out, expect);
 }
@@ -231,8 +231,7 @@ void EventWalker::copy(Operation *op, const Place &place, Quantity tile,
     kind += " to several";
     auto load = cast<TmaLoadOp>(op);
     TileType type = cast<PipelineType>(place.ring).getTile(load.getName());
-    int64_t bytes =
-        type.getRows() / sharersOf(0).size() * type.getRowBytes();
+    int64_t bytes = type.getRows() / sharersOf(0).size() * type.getRowBytes();
     tile.byRank = ranks.map([&](int64_t rank) {
       SmallVector<int64_t> sharers = sharersOf(rank);
       return bytes * (llvm::find(sharers, rank) - sharers.begin());
@@ -255,9 +254,8 @@ void EventWalker::load(Operation *op, Block &out) {
   auto copies = dyn_cast<TmaCopyOp>(op);
   if (!load && !copies)
     return obstruct(op, "the comparison does not know what it becomes");
-  StringRef name =
-      load ? load.getName()
-           : copies.getTile().getDefiningOp<TileOp>().getName();
+  StringRef name = load ? load.getName()
+                        : copies.getTile().getDefiningOp<TileOp>().getName();
   if (!getPlan<StagePlanAttr>(op).bytesAtAcquire)
     add("expect", op, kElected,
         {{"at", getFull(place)},
@@ -322,7 +320,8 @@ void EventWalker::multiply(Operation *op, Block &out) {
   constexpr int64_t kStep = 32;
   int64_t steps = mma.getA().getType().getRowBytes() / kStep;
   Quantity into = getAccumulator(op, mma.getAccumulator());
-  std::optional<Quantity> a = getView(op, mma.getA()), b = getView(op, mma.getB());
+  std::optional<Quantity> a = getView(op, mma.getA()),
+                          b = getView(op, mma.getB());
   bool ofPair = mma.getAccumulator().getType().getCtaGroup() == 2;
   for (int64_t step = 0; step < steps; ++step) {
     Fields fields{{"into", into}};

@@ -140,8 +140,7 @@ void EventWalker::store(Operation *op, Block &out) {
   TileType tile = queue.getTile();
   RegisterLayout layout(store.getFragment().getType());
   bool byWarpgroup = layout.getStager() == Unit::Warp;
-  int64_t threads = byWarpgroup ? 128 : 32, boxes = 1,
-          depth = queue.getDepth(),
+  int64_t threads = byWarpgroup ? 128 : 32, boxes = 1, depth = queue.getDepth(),
           batch = byWarpgroup ? std::max<int64_t>(depth / 2, 1) : 1,
           stride = KernelPlan::getSlotStride(queue);
   for (const RegisterLayout::Digit &digit : layout.getDigits())
@@ -168,8 +167,8 @@ void EventWalker::store(Operation *op, Block &out) {
   else
     from.warpStride = depth * stride, from.warpValues = role.getWarps();
   for (int64_t first = 0; first < slots; first += batch) {
-    add("wait for reads of stores", op, one,
-        {{"pending", {depth / batch - 1}}}, out);
+    add("wait for reads of stores", op, one, {{"pending", {depth / batch - 1}}},
+        out);
     meet();
     add("proxy fence", op, kAll, {}, out);
     meet();
@@ -197,8 +196,7 @@ void EventWalker::waitUntilRead(Operation *op, Value exchange, Block &out) {
   Quantity parity{1, cursor};
   parity.isParity = true;
   add("wait for cluster", op, kAll,
-      {{"at",
-        {plan.payloadOffset + KernelPlan::getExchangeEmptyBarrier(type)}},
+      {{"at", {plan.payloadOffset + KernelPlan::getExchangeEmptyBarrier(type)}},
        {"parity", parity}},
       out);
 }

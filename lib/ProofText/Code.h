@@ -27,7 +27,7 @@ struct Source {
   };
   Kind kind = Kind::Unknown;
   uint32_t number = 0;
-  uint64_t value = 0;  ///< of an address: what is added
+  uint64_t value = 0;   ///< of an address: what is added
   bool negated = false; ///< of a predicate
 };
 
@@ -76,7 +76,7 @@ struct CodeStep {
   int32_t guard = -1;
   bool guardNegated = false;
   std::vector<Source> sources;
-  uint32_t target = 0;        ///< of a branch: a step
+  uint32_t target = 0;               ///< of a branch: a step
   std::vector<uint32_t> others = {}; ///< of a branch by a table: more of them
   /// Of a branch: two registers that are equal if it is taken, or if it is not.
   int32_t equals[2] = {-1, -1};
@@ -118,8 +118,8 @@ struct Code {
 };
 
 /// Reads the entry's instructions. `ctas` are the CTAs of a cluster.
-Code readCode(const sim::ast::Module &module, const sim::ast::Function &function,
-              unsigned ctas);
+Code readCode(const sim::ast::Module &module,
+              const sim::ast::Function &function, unsigned ctas);
 
 } // namespace fp8::prooftext
 

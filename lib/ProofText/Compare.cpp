@@ -57,8 +57,7 @@ private:
 void WarpWalker::walk(unsigned rank, unsigned warp) {
   std::map<std::pair<bool, unsigned>, States> seen;
   for (const Thread &thread : getThreads(rank, warp, script)) {
-    States &states =
-        seen[{thread.elected, lanesDiffer ? thread.lane : 0}];
+    States &states = seen[{thread.elected, lanesDiffer ? thread.lane : 0}];
     Walk walk(code, kernel, script, matcher, thread, states);
     if (auto mismatch = walk.run())
       result.mismatches.push_back(std::move(*mismatch));

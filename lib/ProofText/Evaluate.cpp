@@ -56,17 +56,17 @@ static uint64_t compute(const CodeStep &step, const std::vector<uint64_t> &s) {
   case Op::Remainder:
     return s[1] ? s[0] % s[1] : 0;
   case Op::Minimum:
-    return least(step.isSigned ? extend(s[0], step.width) <
-                                     extend(s[1], step.width)
-                               : s[0] < s[1]);
+    return least(step.isSigned
+                     ? extend(s[0], step.width) < extend(s[1], step.width)
+                     : s[0] < s[1]);
   case Op::Maximum:
-    return least(step.isSigned ? extend(s[0], step.width) >
-                                     extend(s[1], step.width)
-                               : s[0] > s[1]);
+    return least(step.isSigned
+                     ? extend(s[0], step.width) > extend(s[1], step.width)
+                     : s[0] > s[1]);
   case Op::ShiftRight:
     return step.isSigned ? extend(s[0], step.width) >> (s[1] < 63 ? s[1] : 63)
-                         : s[1] < 64 ? s[0] >> s[1]
-                                     : 0;
+           : s[1] < 64   ? s[0] >> s[1]
+                         : 0;
   default:
     return 0;
   }
@@ -264,8 +264,7 @@ uint64_t fp8::prooftext::getDemanded(const CodeStep &step, size_t number,
       return demanded >> *by;
     return ~uint64_t(0);
   case Op::ShiftRight:
-    if (auto by = constant(1);
-        number == 0 && by && *by < 64 && !step.isSigned)
+    if (auto by = constant(1); number == 0 && by && *by < 64 && !step.isSigned)
       return demanded << *by;
     return ~uint64_t(0);
   case Op::Extract:

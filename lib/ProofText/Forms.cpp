@@ -91,8 +91,7 @@ constexpr Row kRows[] = {
      ""},
     {"tcgen05.relinquish_alloc_permit.cta_group::2.sync.aligned",
      "relinquish for pair", ""},
-    {"tcgen05.dealloc.cta_group::1.sync.aligned.b32", "free",
-     "#from #columns"},
+    {"tcgen05.dealloc.cta_group::1.sync.aligned.b32", "free", "#from #columns"},
     {"tcgen05.dealloc.cta_group::2.sync.aligned.b32", "free for pair",
      "#from #columns"},
     {"tcgen05.fence::before_thread_sync", "tensor fence before", ""},
@@ -123,10 +122,19 @@ constexpr Row kRows[] = {
 };
 
 /// First words, of which each instruction must have a form.
-constexpr std::string_view kFamilies[] = {
-    "mbarrier", "cp",  "bar",   "barrier",    "fence",
-    "tcgen05",  "red", "wgmma", "setmaxnreg", "griddepcontrol",
-    "membar",   "atom", "clusterlaunchcontrol"};
+constexpr std::string_view kFamilies[] = {"mbarrier",
+                                          "cp",
+                                          "bar",
+                                          "barrier",
+                                          "fence",
+                                          "tcgen05",
+                                          "red",
+                                          "wgmma",
+                                          "setmaxnreg",
+                                          "griddepcontrol",
+                                          "membar",
+                                          "atom",
+                                          "clusterlaunchcontrol"};
 
 FormOperand parseOperand(const std::string &text) {
   switch (text[0]) {

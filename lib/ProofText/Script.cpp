@@ -11,10 +11,10 @@ using Json = nlohmann::json;
 using Step = Script::Step;
 
 std::string Thread::str() const {
-  std::string text = "warp " + std::to_string(warp) + ", " +
-                     (elected ? "the elected lane"
-                              : "lane " + std::to_string(lane) +
-                                    ", which is not elected");
+  std::string text =
+      "warp " + std::to_string(warp) + ", " +
+      (elected ? "the elected lane"
+               : "lane " + std::to_string(lane) + ", which is not elected");
   return rank ? "CTA " + std::to_string(rank) + ", " + text : text;
 }
 
@@ -58,10 +58,9 @@ unsigned Script::getNumLanes() const {
 }
 
 bool Script::hasLaneEvents() const {
-  return std::any_of(events.begin(), events.end(),
-                     [](const ScriptEvent &its) {
-                       return its.below < 32 && its.everyWarp;
-                     });
+  return std::any_of(events.begin(), events.end(), [](const ScriptEvent &its) {
+    return its.below < 32 && its.everyWarp;
+  });
 }
 
 namespace {
@@ -112,7 +111,8 @@ Quantity ScriptReader::readQuantity(const Json &its) {
   quantity.byLane = its.value("lanes", quantity.byLane);
   if (its.contains("warp")) {
     quantity.warpStride = its["warp"].at(0).get<int64_t>();
-    quantity.warpValues = std::max<int64_t>(its["warp"].at(1).get<int64_t>(), 1);
+    quantity.warpValues =
+        std::max<int64_t>(its["warp"].at(1).get<int64_t>(), 1);
   }
   quantity.groupStride = its.value("warpgroup", int64_t(0));
   return quantity;

@@ -45,7 +45,7 @@ struct ScriptEvent {
   std::string kind;
   std::string site;
   bool byElected = false;
-  unsigned below = 32; ///< lanes with smaller numbers do it
+  unsigned below = 32;    ///< lanes with smaller numbers do it
   unsigned everyWarp = 1; ///< 0: the first warp of the CTA
   std::map<std::string, Quantity> fields;
 

@@ -68,7 +68,8 @@ Bits Walk::compute(const State &state, const CodeStep &step) const {
   case Op::Broadcast:
     return sources[0];
   case Op::MapToCta: {
-    auto address = sources[0].get(0xffffffff), rank = sources[1].get(0xffffffff);
+    auto address = sources[0].get(0xffffffff),
+         rank = sources[1].get(0xffffffff);
     if (!address || !rank)
       return {};
     return Bits::constant((*rank << kRankShift) |
@@ -98,8 +99,8 @@ Value Walk::getSymbol(const State &state, const CodeStep &step) const {
     bool isConstant = adds && sources[1].kind == Source::Kind::Constant;
     if (value.symbol >= 0 && (!adds || isConstant)) {
       if (adds)
-        value.offset += step.op == Op::Add ? sources[1].value
-                                           : -sources[1].value;
+        value.offset +=
+            step.op == Op::Add ? sources[1].value : -sources[1].value;
       return value;
     }
   }

@@ -23,8 +23,8 @@ CodeStep makeStep(Op op, uint64_t second, uint64_t third) {
   step.destination = 0;
   step.width = step.operandWidth = kWidth;
   Source reg{Source::Kind::Register, 1}, other{Source::Kind::Register, 2};
-  bool isConstant = op == Op::ShiftLeft || op == Op::ShiftRight ||
-                    op == Op::Extract;
+  bool isConstant =
+      op == Op::ShiftLeft || op == Op::ShiftRight || op == Op::Extract;
   step.sources = {reg, isConstant ? Source{Source::Kind::Constant, 0, second}
                                   : other};
   if (op == Op::Extract)
@@ -64,10 +64,9 @@ uint64_t compute(Op op, uint64_t a, uint64_t b, uint64_t c) {
   }
 }
 
-constexpr Op kOps[] = {Op::Add,       Op::Subtract,   Op::Multiply,
-                       Op::And,       Op::Or,         Op::Xor,
-                       Op::ShiftLeft, Op::ShiftRight, Op::Extract,
-                       Op::Select,    Op::Equal,      Op::Less};
+constexpr Op kOps[] = {Op::Add,     Op::Subtract, Op::Multiply,  Op::And,
+                       Op::Or,      Op::Xor,      Op::ShiftLeft, Op::ShiftRight,
+                       Op::Extract, Op::Select,   Op::Equal,     Op::Less};
 
 class Random {
 public:
@@ -88,8 +87,8 @@ TEST(EvaluateTest, KnownBitsAreThoseOfEveryNumber) {
   unsigned decided = 0;
   for (unsigned turn = 0; turn < 20'000; ++turn)
     for (Op op : kOps) {
-      bool shifts = op == Op::ShiftLeft || op == Op::ShiftRight ||
-                    op == Op::Extract;
+      bool shifts =
+          op == Op::ShiftLeft || op == Op::ShiftRight || op == Op::Extract;
       uint64_t second = random.word() % 31, third = 1 + random.word() % 8;
       CodeStep step = makeStep(op, second, third);
       std::vector<Bits> sources{random.bits(), shifts ? Bits::constant(second)
@@ -103,9 +102,8 @@ TEST(EvaluateTest, KnownBitsAreThoseOfEveryNumber) {
       decided += result.known == mask;
       std::vector<uint64_t> whole, mayBeKnown;
       for (const Bits &source : sources) {
-        whole.push_back(
-            (source.value | (random.word() & ~source.known)) &
-            getMask(kWidth));
+        whole.push_back((source.value | (random.word() & ~source.known)) &
+                        getMask(kWidth));
         mayBeKnown.push_back(source.known);
       }
       whole.resize(3);
@@ -123,8 +121,8 @@ TEST(EvaluateTest, OtherBitsDoNotMatter) {
   for (unsigned turn = 0; turn < 20'000; ++turn)
     for (Op op : kOps) {
       uint64_t second = random.word() % 31, third = 1 + random.word() % 8;
-      bool shifts = op == Op::ShiftLeft || op == Op::ShiftRight ||
-                    op == Op::Extract;
+      bool shifts =
+          op == Op::ShiftLeft || op == Op::ShiftRight || op == Op::Extract;
       CodeStep step = makeStep(op, second, third);
       uint64_t demanded = random.word() >> random.word() % 32,
                a = random.word(), b = shifts ? second : random.word(),

@@ -32,8 +32,8 @@ static bool read(const char *path, std::string &text) {
 }
 
 static void print(const char *path, const prooftext::Mismatch &mismatch) {
-  std::cerr << path << ':' << mismatch.line
-            << ": error: " << mismatch.message << '\n';
+  std::cerr << path << ':' << mismatch.line << ": error: " << mismatch.message
+            << '\n';
   for (const std::string &expected : mismatch.expected)
     std::cerr << "  expected: " << expected << '\n';
 }
