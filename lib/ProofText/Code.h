@@ -113,6 +113,9 @@ struct Code {
   std::vector<std::vector<uint32_t>> livePlaces;
   /// Lanes are told apart by their numbers, besides at the start.
   bool readsLane = false;
+  /// The line of a branch by a table, 0 if there is none. Such branches are
+  /// taken all ways, whatever was decided before.
+  unsigned tableLine = 0;
   /// What keeps the walk from following the text; empty if nothing does.
   std::string obstacle;
 };

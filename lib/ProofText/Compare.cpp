@@ -59,7 +59,12 @@ void WarpWalker::walk(unsigned rank, unsigned warp) {
   for (const Thread &thread : getThreads(rank, warp, script)) {
     States &states = seen[{thread.elected, lanesDiffer ? thread.lane : 0}];
     Walk walk(code, kernel, script, matcher, thread, states);
-    if (auto mismatch = walk.run())
+    auto mismatch = walk.run();
+    if (mismatch && code.tableLine)
+      result.obstacle = "line " + std::to_string(code.tableLine) +
+                        " branches by a table, whose condition the comparison "
+                        "does not follow";
+    else if (mismatch)
       result.mismatches.push_back(std::move(*mismatch));
     result.events += walk.getNumEvents();
     if (const sim::ast::Instruction *at = walk.getUnknown())

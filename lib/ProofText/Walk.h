@@ -20,6 +20,11 @@ namespace fp8::prooftext {
 /// few thousand.
 constexpr size_t kMostStates = 200'000;
 
+/// Where dynamic shared memory begins: behind what the system takes, in the
+/// CTA's window of the cluster's memory. Any place would do.
+constexpr unsigned kRankShift = 24;
+constexpr uint64_t kFirstByte = 1024;
+
 /// Where the expected events may be: one of several, since conditions are open.
 struct Position {
   uint32_t step = 0;
