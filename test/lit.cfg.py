@@ -138,7 +138,7 @@ def add_tools(directory, names):
 
 
 add_tools(os.path.join(config.fp8_binary_dir, "bin"), ["fp8-opt", "fp8-test-opt", "fp8-run", "fp8-lsp-server", "fp8-reduce",
-                                                      "fp8-check-proof",
+                                                      "fp8-check-proof", "fp8-check-ptx",
                                                       "fp8-fuzz-simulator", "fp8-fuzz-compiler"])
 add_tools(config.llvm_tools_dir,
           ["FileCheck", "count", "llc", "not", "split-file", "mlir-opt", "mlir-runner", "mlir-translate"])

@@ -35,18 +35,24 @@ struct ProvePass : public mlir::fp8::impl::Fp8ProveBase<ProvePass> {
     for (const KernelProof &proof : *proofs)
       if (failed(report(proof, {required, /*saysProved=*/true})))
         signalPassFailure();
-    // Refutations are written, too.
-    auto print = [&](raw_ostream &os) {
-      os << llvm::formatv("{0:2}", toJSON(*proofs)) << "\n";
-    };
-    if (!json.empty() &&
-        failed(writeOutput(getOperation(), getArgument(), json, print)))
+    if (!json.empty() && failed(writeJSON(*proofs)))
       signalPassFailure();
     if (!certificate.empty() && failed(writeCertificate(*proofs)))
       signalPassFailure();
   }
 
 private:
+  /// Writes the verdicts, those of refuted kernels, too.
+  LogicalResult writeJSON(ArrayRef<KernelProof> proofs) {
+    llvm::json::Value written = toJSON(proofs);
+    if (failed(addEvents(getOperation(), chip, written)))
+      return failure();
+    return writeOutput(
+        getOperation(), getArgument(), json, [&](raw_ostream &os) {
+          os << llvm::formatv("{0:2}", std::move(written)) << "\n";
+        });
+  }
+
   /// Writes the certificate of the one kernel, if there is one.
   LogicalResult writeCertificate(ArrayRef<KernelProof> proofs) {
     if (proofs.size() > 1)

@@ -33,6 +33,7 @@ LAYERS = {
     "Runtime": ["Chip", "Launch", "Tensor"],
     "Simulator": ["Chip", "Tensor"],
     "SimulatedLaunch": ["Chip", "Launch", "Simulator", "Tensor"],
+    "ProofText": ["Simulator"],
     "IR": ["Chip", "Config", "Gemm", "Tensor"],
     "Analysis": ["Chip", "IR"],
     "Planning": ["Analysis", "IR"],

@@ -55,6 +55,11 @@ LogicalResult report(const KernelProof &proof, const ProofReporting &reporting);
 /// The object that `--fp8-prove=json=` writes.
 llvm::json::Value toJSON(ArrayRef<KernelProof> proofs);
 
+/// Adds to the object of each kernel what its PTX is expected to do. Fails with
+/// diagnostics if a kernel cannot be lowered or planned.
+LogicalResult addEvents(ModuleOp module, StringRef chip,
+                        llvm::json::Value &proofs);
+
 } // namespace mlir::fp8
 
 #endif // FP8_TRANSFORMS_PROVEKERNELS_H

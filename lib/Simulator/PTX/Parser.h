@@ -6,7 +6,7 @@
 #ifndef FP8_LIB_SIMULATOR_PTX_PARSER_H
 #define FP8_LIB_SIMULATOR_PTX_PARSER_H
 
-#include "PTX/Ast.h"
+#include "fp8/Simulator/PTXAst.h"
 #include "PTX/Lexer.h"
 
 #include <string>

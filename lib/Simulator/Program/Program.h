@@ -8,7 +8,7 @@
 #ifndef FP8_LIB_SIMULATOR_PROGRAM_PROGRAM_H
 #define FP8_LIB_SIMULATOR_PROGRAM_PROGRAM_H
 
-#include "PTX/Ast.h"
+#include "fp8/Simulator/PTXAst.h"
 #include "Program/Payload.h"
 
 #include <cstdint>

@@ -37,8 +37,9 @@ CONFIRMED = {"survived": "false word", "crashed": "crashed"}
 
 
 class Judge:
-    def __init__(self, tools, directory, schedules):
+    def __init__(self, tools, directory, schedules, check=""):
         self.opt, self.run, self.ptxas = tools
+        self.check = check
         self.directory = directory
         self.schedules = schedules
 
@@ -58,12 +59,29 @@ class Judge:
         code, _, err = call([self.ptxas, "-arch=sm_100a", ptx, "-o", os.devnull])
         return ("ptxas", err.strip().splitlines()[0]) if code else None
 
-    def ptx(self, kernel, text, number, manifest):
+    def expect(self, path):
+        """Writes the events of a good kernel, for the comparison, and returns their file; "" without a tool that compares."""
+        if not self.check:
+            return ""
+        events = f"{path}.events.json"
+        subprocess.run([self.opt, f"{path}.mlir", f"--fp8-prove=chip=sm_100a json={events}", "-o", os.devnull], check=True, capture_output=True)
+        return events
+
+    def compare(self, ptx, events):
+        """What is found without running the text."""
+        if not events:
+            return None
+        code, _, err = call([self.check, ptx, events])
+        if code not in (0, 1, 2):
+            return "crashed", f"{code}: {err[-200:]}"
+        return ("comparison", err.splitlines()[0]) if code == 1 else None
+
+    def ptx(self, kernel, text, number, manifest, events=""):
         path = f"{self.directory}/{kernel.file()}.{number}.ptx"
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
         try:
-            return (self.ptxas and self.assemble(path)) or self.simulate(kernel, path, manifest)
+            return self.compare(path, events) or (self.ptxas and self.assemble(path)) or self.simulate(kernel, path, manifest)
         finally:
             os.remove(path)
 

@@ -15,7 +15,7 @@ import typing
 import proof
 
 BEFORE_PTX = ["parser", "verifier", "derivation", "proof"]
-CAUGHT = [*BEFORE_PTX, "ptxas", "simulator", "numbers"]
+CAUGHT = [*BEFORE_PTX, "comparison", "ptxas", "simulator", "numbers"]
 HARMLESS = ["same code", "survived"]
 WRONG = ["false word", "crashed"]
 

@@ -3,7 +3,9 @@
 """Plants single faults in good kernels and sees who catches each.
 
 usage: run.py --opt FP8-OPT --run FP8-RUN --work DIRECTORY [--ptxas PTXAS] [--level dialect|ptx]
-              [--kernel NAME] [--sample N [--seed S]] [--schedules N] [--log FILE]
+              [--kernel NAME] [--sample N [--seed S]] [--schedules N] [--check FP8-CHECK-PTX] [--log FILE]
+
+With --check the comparison with the expected events comes before all that runs a text.
 
 Exits with 1 if a good kernel fails, a tool crashes, the proof's word is false, or a mutant survives for which survivors.txt has no
 argument. The word is false if a refuted mutant runs clean at the launch of the refutation, or a proved one goes wrong as it
@@ -36,6 +38,7 @@ def parse_arguments():
     for name in ("--opt", "--run", "--work"):
         parser.add_argument(name, required=True)
     parser.add_argument("--ptxas", default="")
+    parser.add_argument("--check", default="", help="the tool that compares PTX with the expected events")
     parser.add_argument("--level", choices=["dialect", "ptx"], action="append")
     parser.add_argument("--kernel", action="append")
     parser.add_argument("--sample", type=int, default=0, help="mutants of each level; 0: all")
@@ -65,6 +68,10 @@ class Source:
         if verdict[0] != "survived":
             sys.exit(f"run.py: {level} {kernel.name} is no good kernel: {verdict}")
         self.manifest = f"{path}.ptx.json"
+        self.events = judge.expect(path) if level == "ptx" else ""
+        differs = judge.compare(f"{path}.ptx", self.events)
+        if differs:
+            sys.exit(f"run.py: the comparison finds fault with {kernel.name}: {differs}")
         with open(f"{path}.ptx", encoding="utf-8") as file:
             self.good = file.read()
 
@@ -88,7 +95,7 @@ class Source:
         key, text, number = mutant
         if self.level == "dialect":
             return report.Result(key, *self.judge.dialect(self.kernel, text, number, code_of(self.good)))
-        return report.Result(key, *self.judge.ptx(self.kernel, text, number, self.manifest))
+        return report.Result(key, *self.judge.ptx(self.kernel, text, number, self.manifest, self.events))
 
 
 def choose(keys, sample, seed):
@@ -107,7 +114,7 @@ def survivors(path):
 def main():
     options = parse_arguments()
     os.makedirs(options.work, exist_ok=True)
-    judge = Judge((options.opt, options.run, options.ptxas), options.work, options.schedules)
+    judge = Judge((options.opt, options.run, options.ptxas), options.work, options.schedules, options.check)
     arguments = report.load_arguments(f"{HERE}/survivors.txt")
     results, failed = [], False
     for level in options.level or ["dialect", "ptx"]:

@@ -3,8 +3,8 @@
 // The syntax tree of a PTX module. Registers are resolved to indices while
 // parsing (they are declared before use); labels and symbols by the decoder.
 
-#ifndef FP8_LIB_SIMULATOR_PTX_AST_H
-#define FP8_LIB_SIMULATOR_PTX_AST_H
+#ifndef FP8_SIMULATOR_PTXAST_H
+#define FP8_SIMULATOR_PTXAST_H
 
 #include "fp8/Simulator/PTXModule.h"
 
@@ -120,4 +120,4 @@ struct Module {
 
 } // namespace fp8::sim::ast
 
-#endif // FP8_LIB_SIMULATOR_PTX_AST_H
+#endif // FP8_SIMULATOR_PTXAST_H

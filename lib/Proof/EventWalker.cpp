@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The events of a role: control flow. Conditions are left open, and so are trip
+// counts that are no constants.
+
+#include "EventWalker.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mlir::fp8;
+using namespace ::fp8::proof;
+
+unsigned mlir::fp8::getSite(ExtractedEvents &kernel, Operation *op) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  Location loc = op->getLoc();
+  if (auto place = loc->findInstanceOf<FileLineColLoc>())
+    stream << place.getFilename().getValue() << ':' << place.getLine() << ':'
+           << place.getColumn() << ": ";
+  stream << op->getName();
+  std::vector<std::string> &sites = kernel.events.sites;
+  if (sites.empty() || sites.back() != text)
+    sites.push_back(text);
+  return sites.size() - 1;
+}
+
+void EventWalker::obstruct(Operation *op, const Twine &reason) {
+  if (kernel.obstacle)
+    return;
+  kernel.obstacle = op;
+  kernel.reason = reason.str();
+}
+
+void EventWalker::add(StringRef kind, Operation *op, Doers doers, Fields fields,
+                      Block &out) {
+  Node node{Node::Kind::Event, getSite(kernel, op)};
+  node.event = {kind.str(), doers, std::move(fields)};
+  out.push_back(std::move(node));
+}
+
+void EventWalker::advance(Operation *op, const Place &place, Block &out) {
+  Node node{Node::Kind::Advance, getSite(kernel, op)};
+  node.cursor = place.cursor;
+  out.push_back(std::move(node));
+}
+
+void EventWalker::addRanks(Operation *op, function_ref<bool(int64_t)> isIn,
+                           Block body, Block &out) {
+  Node node{Node::Kind::Ranks, getSite(kernel, op)};
+  for (int64_t rank = 0; rank < ranks.getSize(); ++rank)
+    if (isIn(rank))
+      node.ranks.push_back(rank);
+  node.arms.push_back(std::move(body));
+  out.push_back(std::move(node));
+}
+
+/// The trips of a loop with constant bounds.
+static std::optional<int64_t> getTrips(scf::ForOp loop) {
+  APInt lower, upper, step;
+  if (!matchPattern(loop.getLowerBound(), m_ConstantInt(&lower)) ||
+      !matchPattern(loop.getUpperBound(), m_ConstantInt(&upper)) ||
+      !matchPattern(loop.getStep(), m_ConstantInt(&step)))
+    return std::nullopt;
+  int64_t extent = upper.getSExtValue() - lower.getSExtValue(),
+          by = step.getSExtValue();
+  return by <= 0 || extent <= 0 ? 0 : (extent + by - 1) / by;
+}
+
+void EventWalker::walkRegions(Operation *op, Node::Kind kind, Block &out) {
+  Node node{kind, getSite(kernel, op)};
+  bool hasEvents = false;
+  for (Region &region : op->getRegions()) {
+    node.arms.emplace_back();
+    if (region.empty())
+      continue;
+    if (!region.hasOneBlock())
+      return obstruct(op, "its control flow is not structured");
+    walk(region.front(), node.arms.back());
+    hasEvents |= !node.arms.back().empty();
+  }
+  if (!hasEvents)
+    return;
+  if (auto loop = dyn_cast<scf::ForOp>(op))
+    node.trips = getTrips(loop);
+  if (kind == Node::Kind::Choice && isa<scf::ExecuteRegionOp>(op))
+    llvm::append_range(out, node.arms.front());
+  else
+    out.push_back(std::move(node));
+}
+
+void EventWalker::walkWhile(Operation *op, Block &out) {
+  auto loop = cast<scf::WhileOp>(op);
+  Block before, turn;
+  walk(*loop.getBeforeBody(), before);
+  walk(*loop.getAfterBody(), turn);
+  if (before.empty() && turn.empty())
+    return;
+  llvm::append_range(turn, before);
+  llvm::append_range(out, before);
+  Node node{Node::Kind::Repeat, getSite(kernel, op)};
+  node.arms.push_back(std::move(turn));
+  out.push_back(std::move(node));
+}
+
+void EventWalker::walkLeading(Operation *op, Block &out) {
+  auto leading = cast<LeadingCtaOp>(op);
+  if (!leading.getBody().hasOneBlock())
+    return obstruct(op, "its control flow is not structured");
+  Block body;
+  walk(leading.getBody().front(), body);
+  if (body.empty())
+    return;
+  bool ofPair = leading.getGrouping() == CtaGrouping::Pair;
+  addRanks(
+      op, [&](int64_t rank) { return ofPair ? rank % 2 == 0 : rank == 0; },
+      std::move(body), out);
+}
+
+void EventWalker::walk(Operation *op, Block &out) {
+  llvm::TypeSwitch<Operation *>(op)
+      .Case<scf::ForOp>([&](auto) { walkRegions(op, Node::Kind::Repeat, out); })
+      .Case<scf::IfOp, scf::IndexSwitchOp, scf::ExecuteRegionOp>(
+          [&](auto) { walkRegions(op, Node::Kind::Choice, out); })
+      .Case<scf::WhileOp>([&](auto) { walkWhile(op, out); })
+      .Case<LeadingCtaOp>([&](auto) { walkLeading(op, out); })
+      .Default([&](Operation *) { walkStep(op, out); });
+}
+
+void EventWalker::walk(mlir::Block &block, Block &out) {
+  for (Operation &op : block)
+    walk(&op, out);
+}
+
+RoleEvents EventWalker::walk() {
+  auto plan = getPlan<RolePlanAttr>(role);
+  result.name = role.getName().str();
+  result.firstWarp = plan.firstWarp;
+  result.warps = role.getWarps();
+  if (!role.getBody().hasOneBlock())
+    obstruct(role, "its control flow is not structured");
+  else
+    walk(role.getBody().front(), result.body);
+  return std::move(result);
+}

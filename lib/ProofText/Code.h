@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A kernel's text as the walk follows it: instructions that are events, that
+// branch, or on whose results these depend.
+
+#ifndef FP8_LIB_PROOFTEXT_CODE_H
+#define FP8_LIB_PROOFTEXT_CODE_H
+
+#include "Bits.h"
+#include "Forms.h"
+
+#include <string>
+#include <vector>
+
+namespace fp8::prooftext {
+
+/// What an instruction reads.
+struct Source {
+  enum class Kind : uint8_t {
+    Unknown,
+    Register, ///< `number`
+    Constant, ///< `value`
+    Shared,   ///< `value` bytes into dynamic shared memory
+    Tid,
+    Lane,
+    Cta,  ///< %ctaid.x
+    Rank, ///< %cluster_ctarank
+  };
+  Kind kind = Kind::Unknown;
+  uint32_t number = 0;
+  uint64_t value = 0;   ///< of an address: what is added
+  bool negated = false; ///< of a predicate
+};
+
+/// What the walk does at an instruction.
+struct CodeStep {
+  enum class Op : uint8_t {
+    Other, ///< its results are unknown
+    Move,
+    Add,
+    Subtract,
+    Multiply,
+    MultiplyAdd,
+    Divide,
+    Remainder,
+    ShiftLeft,
+    ShiftRight,
+    And,
+    Or,
+    Xor,
+    Not,
+    Extract, ///< bfe.u32
+    Minimum,
+    Maximum,
+    Select,
+    Equal,
+    NotEqual,
+    Less,
+    LessEqual,
+    Greater,
+    GreaterEqual,
+    Elect,
+    Vote,
+    Broadcast, ///< shfl.sync.idx of a value that is the warp's
+    MapToCta,
+    LoadShared,
+    Event,
+    Branch,
+    Return,
+    Trap,
+  };
+  Op op = Op::Other;
+  bool isSigned = false;
+  unsigned width = 32;        ///< of the result
+  unsigned operandWidth = 32; ///< of what is compared
+  int32_t destination = -1;
+  int32_t guard = -1;
+  bool guardNegated = false;
+  std::vector<Source> sources;
+  uint32_t target = 0;               ///< of a branch: a step
+  std::vector<uint32_t> others = {}; ///< of a branch by a table: more of them
+  /// Of a branch: two registers that are equal if it is taken, or if it is not.
+  int32_t equals[2] = {-1, -1};
+  bool equalIfTaken = false;
+  const Form *form = nullptr; ///< of an event
+  uint32_t instruction = 0;
+  /// Of a comparison: both sides may be known otherwise than by a branch that
+  /// says they are equal. Others are open in each turn of a loop.
+  bool decides = true;
+  /// The result is compared for equality, or only some turns know it: it is
+  /// followed as a symbol.
+  bool isSymbol = false;
+  /// Somebody looks at the results.
+  bool matters = false;
+};
+
+struct Code {
+  const sim::ast::Function *function = nullptr;
+  std::vector<CodeStep> steps; ///< one for each instruction
+  /// By register: the bits that somebody looks at, and those that may ever be
+  /// known.
+  std::vector<uint64_t> demanded, mayBeKnown;
+  /// The registers that a state consists of.
+  std::vector<uint32_t> tracked;
+  /// By register: its place among these, or -1.
+  std::vector<int32_t> places;
+  /// By step: control flow joins here; the block that it is in.
+  std::vector<bool> isJoin;
+  std::vector<uint32_t> blockOf;
+  /// By block, then by tracked register: the bits that matter from its start
+  /// on.
+  std::vector<std::vector<uint64_t>> live;
+  /// By block: the places of registers of which some bits matter.
+  std::vector<std::vector<uint32_t>> livePlaces;
+  /// Lanes are told apart by their numbers, besides at the start.
+  bool readsLane = false;
+  /// The line of a branch by a table, 0 if there is none. Such branches are
+  /// taken all ways, whatever was decided before.
+  unsigned tableLine = 0;
+  /// What keeps the walk from following the text; empty if nothing does.
+  std::string obstacle;
+};
+
+/// Reads the entry's instructions. `ctas` are the CTAs of a cluster.
+Code readCode(const sim::ast::Module &module,
+              const sim::ast::Function &function, unsigned ctas);
+
+} // namespace fp8::prooftext
+
+#endif // FP8_LIB_PROOFTEXT_CODE_H

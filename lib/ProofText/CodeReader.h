@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Reads a kernel's text into code: instructions in Code.cpp, what follows from
+// them in Flow.cpp.
+
+#ifndef FP8_LIB_PROOFTEXT_CODEREADER_H
+#define FP8_LIB_PROOFTEXT_CODEREADER_H
+
+#include "Code.h"
+
+namespace fp8::prooftext {
+
+class CodeReader {
+public:
+  CodeReader(const sim::ast::Module &module, const sim::ast::Function &function,
+             unsigned ctas)
+      : module(module), function(function), ctas(ctas) {
+    code.function = &function;
+  }
+
+  Code read();
+
+private:
+  Source getSource(const sim::ast::Operand &operand) const;
+  Source getSpecial(const std::string &name) const;
+  void readInstruction(uint32_t number);
+  void readArithmetic(const sim::ast::Instruction &instruction, CodeStep &step);
+  bool readOther(const sim::ast::Instruction &instruction, CodeStep &step);
+  void readEvent(const sim::ast::Instruction &instruction, const Form &form,
+                 CodeStep &step);
+  void readBranch(const sim::ast::Instruction &instruction, CodeStep &step);
+  /// Finds what a branch says about registers that are compared in front of it.
+  void findEquality(uint32_t branch);
+  void setDestination(const sim::ast::Operand &operand, CodeStep &step);
+  /// The value is that of the warp: its number.
+  bool isOfWarp(const sim::ast::Operand &operand) const;
+  /// The register is only ever set to constants.
+  bool isConstant(const sim::ast::Operand &operand) const;
+
+  uint64_t getMayBeKnownOf(const Source &source) const;
+  void findMayBeKnown(bool withEqualities);
+  void findDemanded();
+  bool demand(const Source &source, uint64_t bits);
+  uint64_t getDemandOfEvent(const FormOperand &operand) const;
+  void findTracked();
+  void findBlocks();
+  /// Finds the registers that are a constant more than a compared one.
+  void findDerived();
+  /// Finds the comparisons that may be decided.
+  void findDeciding();
+  void findLive();
+  void listLive();
+  uint32_t getEnd(size_t block) const {
+    return block + 1 < leaders.size() ? leaders[block + 1]
+                                      : uint32_t(code.steps.size());
+  }
+  /// The bits of each tracked register that matter behind the last step of a
+  /// block.
+  std::vector<uint64_t> getDemandedBehind(uint32_t at) const;
+  /// Takes the bits that matter behind a step to those in front of it.
+  void addDemanded(uint32_t at, std::vector<uint64_t> &bits) const;
+  /// Writes the register, as far as its value is followed.
+  bool isWritten(uint32_t at, int32_t reg) const;
+  /// The steps that may follow.
+  std::vector<uint32_t> getSuccessors(uint32_t at) const;
+  const sim::ast::Module &module;
+  const sim::ast::Function &function;
+  unsigned ctas;
+  Code code;
+  /// Steps that write a register besides their destination.
+  std::vector<std::vector<uint32_t>> alsoWritten;
+  std::vector<std::vector<uint32_t>> derived; ///< by register
+  std::vector<uint32_t> leaders;              ///< the first step of each block
+};
+
+} // namespace fp8::prooftext
+
+#endif // FP8_LIB_PROOFTEXT_CODEREADER_H

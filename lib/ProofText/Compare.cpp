@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Walks the text for each thread that may act on its own.
+
+#include "fp8/ProofText/Compare.h"
+
+#include "Walk.h"
+
+#include <stdexcept>
+
+using namespace fp8;
+using namespace fp8::prooftext;
+
+/// The threads of a warp that may act on their own: by election, and by the
+/// number of their lane.
+static std::vector<Thread> getThreads(unsigned rank, unsigned warp,
+                                      const Script &script) {
+  std::vector<Thread> threads;
+  auto add = [&](unsigned lane, bool elected) {
+    threads.push_back({rank, warp, warp - script.firstWarp, lane, elected});
+  };
+  unsigned lanes = script.getNumLanes();
+  for (unsigned lane = 0; lane < lanes; ++lane) {
+    add(lane, false);
+    add(lane, true);
+  }
+  if (lanes < 32) {
+    add(31, false);
+    add(31, true);
+  }
+  return threads;
+}
+
+namespace {
+
+/// Walks the threads of a role in one CTA and warp.
+class WarpWalker {
+public:
+  WarpWalker(const Code &code, const KernelScript &kernel, const Script &script,
+             Comparison &result)
+      : code(code), kernel(kernel), script(script), matcher(script),
+        lanesDiffer(code.readsLane || script.hasLaneEvents()), result(result) {}
+
+  void walk(unsigned rank, unsigned warp);
+
+private:
+  const Code &code;
+  const KernelScript &kernel;
+  const Script &script;
+  Matcher matcher;
+  /// Lanes act by their number, besides the first thread at the start.
+  bool lanesDiffer;
+  Comparison &result;
+};
+
+} // namespace
+
+void WarpWalker::walk(unsigned rank, unsigned warp) {
+  std::map<std::pair<bool, unsigned>, States> seen;
+  for (const Thread &thread : getThreads(rank, warp, script)) {
+    States &states = seen[{thread.elected, lanesDiffer ? thread.lane : 0}];
+    Walk walk(code, kernel, script, matcher, thread, states);
+    auto mismatch = walk.run();
+    if (mismatch && code.tableLine)
+      result.obstacle = "line " + std::to_string(code.tableLine) +
+                        " branches by a table, whose condition the comparison "
+                        "does not follow";
+    else if (mismatch)
+      result.mismatches.push_back(std::move(*mismatch));
+    result.events += walk.getNumEvents();
+    if (const sim::ast::Instruction *at = walk.getUnknown())
+      result.obstacle = "line " + std::to_string(at->line) + ": '" +
+                        at->mnemonic() +
+                        "' has an operand that the comparison cannot follow";
+    if (walk.isTooLong())
+      result.obstacle = "role '" + script.name +
+                        "' has too many states to compare all of them";
+    if (!result.agrees())
+      break;
+  }
+  for (const auto &[kind, states] : seen)
+    result.states += states.size();
+}
+
+static Comparison compareKernel(const sim::PTXModule &module,
+                                std::string_view entry,
+                                std::string_view events) {
+  Comparison result;
+  const fp8::sim::ast::Function *function = module.ast().findEntry(entry);
+  if (!function) {
+    result.obstacle = "the text has no entry '" + std::string(entry) + "'";
+    return result;
+  }
+  KernelScript kernel =
+      readScript(nlohmann::json::parse(events), std::string(entry));
+  Code code = readCode(module.ast(), *function, kernel.clusterSize);
+  result.obstacle = code.obstacle;
+  if (!result.obstacle.empty())
+    return result;
+  for (const Script &script : kernel.roles) {
+    WarpWalker walker(code, kernel, script, result);
+    for (unsigned rank = 0; rank < kernel.clusterSize; ++rank)
+      for (unsigned warp = 0; warp < script.warps && result.agrees(); ++warp)
+        walker.walk(rank, script.firstWarp + warp);
+  }
+  return result;
+}
+
+Comparison fp8::prooftext::compare(const sim::PTXModule &module,
+                                   std::string_view entry,
+                                   std::string_view events) {
+  try {
+    return compareKernel(module, entry, events);
+  } catch (const std::exception &error) {
+    Comparison result;
+    result.obstacle = error.what();
+    return result;
+  }
+}

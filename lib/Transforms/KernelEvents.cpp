@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What the PTX of kernels is expected to do, as JSON.
+
+#include "LinearCopy.h"
+#include "fp8/Planning/Planning.h"
+#include "fp8/Proof/EventJSON.h"
+#include "fp8/Proof/ExtractEvents.h"
+#include "fp8/Transforms/Passes.h"
+#include "fp8/Transforms/ProveKernels.h"
+
+#include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/StringMap.h"
+
+using namespace mlir;
+using namespace mlir::fp8;
+
+LogicalResult mlir::fp8::addEvents(ModuleOp module, StringRef chip,
+                                   llvm::json::Value &proofs) {
+  OwningOpRef<ModuleOp> copy = makeLinearCopy(module, chip);
+  if (!copy)
+    return failure();
+  // PTX is made of kernels whose laps are unrolled.
+  PassManager passes(module.getContext());
+  passes.addPass(createFp8UnrollLaps());
+  if (failed(passes.run(*copy)))
+    return failure();
+  llvm::StringMap<gpu::GPUFuncOp> byName;
+  copy->walk([&](gpu::GPUFuncOp kernel) { byName[kernel.getName()] = kernel; });
+  for (llvm::json::Value &value :
+       *proofs.getAsObject()->getArray("kernels")) {
+    llvm::json::Object &written = *value.getAsObject();
+    gpu::GPUFuncOp kernel = byName[*written.getString("kernel")];
+    if (failed(planKernel(kernel)))
+      return failure();
+    placeFences(kernel);
+    reuseRegisters(kernel);
+    ExtractedEvents its = extractEvents(kernel);
+    if (its.obstacle)
+      written["events_obstacle"] = its.reason;
+    else
+      written["events"] = ::fp8::proof::toJSON(its.events);
+  }
+  return success();
+}
