@@ -92,6 +92,15 @@ SymbolicRun::guessInvariants(const State *previous, const State &state,
   return invariants;
 }
 
+bool SymbolicRun::falls(const State &any, const State &after,
+                        const Head &head) {
+  if (head.loop->kind == Statement::Kind::For)
+    return true;
+  std::optional<Linear> first = machine.getGuard(any, head.process),
+                        second = machine.getGuard(after, head.process);
+  return first && second && any.facts.implies(*first - *second - Linear(1));
+}
+
 bool SymbolicRun::induct(const States &past, const State &next, unsigned period,
                          const Head &head) {
   const State &state = past[past.size() - period];
@@ -111,6 +120,8 @@ bool SymbolicRun::induct(const States &past, const State &next, unsigned period,
     any.facts.add(fact + atoms.multiply(by, number));
   State after = any;
   move(after, *shift, Linear(1));
+  if (!falls(any, after, head))
+    return false;
   auto isAsExpected = [&](const State &its) {
     return isSame(after, its) && llvm::all_of(invariants, [&](auto &invariant) {
              auto &[fact, by] = invariant;
@@ -169,15 +180,15 @@ bool SymbolicRun::induct(const States &past, const State &next, unsigned period,
 
 void SymbolicRun::recordInduction(
     Witness::Loop record, const State &state, const Head &head,
-    const Shift &shift,
-    llvm::ArrayRef<std::pair<Linear, Linear>> invariants) {
+    const Shift &shift, llvm::ArrayRef<std::pair<Linear, Linear>> invariants) {
   if (!witness.isOn())
     return;
   for (const auto &[process, its] : llvm::enumerate(state.processes))
     for (unsigned variable = 0; variable < its.values.size(); ++variable)
       if (its.values[variable] &&
           lifetimes.isAlive(process, variable, its.stack))
-        record.kept.push_back({process, variable, shift.values[process][variable]});
+        record.kept.push_back(
+            {process, variable, shift.values[process][variable]});
   record.invariants = invariants;
   witness.leaveBehind(state, head.process, !goesOn(state, head),
                       std::move(record));
@@ -191,11 +202,14 @@ State SymbolicRun::afterLast(const State &state, const State &any,
   Linear pivot = *machine.getGuard(any, head.process), rest = pivot;
   auto *term =
       llvm::find_if(rest.terms, [&](auto term) { return term.first == count; });
-  if (term != rest.terms.end() && term->second < 0) {
+  int64_t fall = 0;
+  if (term != rest.terms.end()) {
+    fall = -term->second;
+    rest.terms.erase(term);
+  }
+  if (fall > 0 && rest == guard) {
     // The guard falls by a constant in each turn, so that it tells how many
     // turns there are.
-    int64_t fall = -term->second;
-    rest.terms.erase(term);
     last = state;
     move(last, shift, atoms.floorDivide(rest, fall) + Linear(1));
     last.facts.add(guard);

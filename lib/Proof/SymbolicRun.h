@@ -99,6 +99,9 @@ private:
   /// may also lead to states from which the loop is left behind in another way.
   bool induct(const States &past, const State &next, unsigned period,
               const Head &head);
+  /// True if what decides whether the loop goes on falls in each turn, so that
+  /// the loop ends. The steps of a For are positive.
+  bool falls(const State &any, const State &after, const Head &head);
   std::optional<States> turns(const State &state, const Head &head,
                               unsigned number, States &between);
   /// Where nothing decides the guard: the state whose loop goes on, and the one
