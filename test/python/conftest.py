@@ -26,9 +26,9 @@ class Compiler:
         assert result.returncode == 0, result.stderr
         return result.stdout
 
-    def ptx(self, text, chip, directory):
+    def ptx(self, text, chip, directory, *, prove=True):
         """The PTX without the lines that name the source, and the manifest."""
-        self.accept(text, f"--fp8-gemm-to-ptx=chip={chip}", "--emit=ptx", "-o", str(directory / "kernel.ptx"))
+        self.accept(text, f"--fp8-gemm-to-ptx=chip={chip} prove={str(prove).lower()}", "--emit=ptx", "-o", str(directory / "kernel.ptx"))
         ptx = (directory / "kernel.ptx").read_text()
         return re.sub(r"^\s*\.(loc|file)\b.*\n", "", ptx, flags=re.MULTILINE), (directory / "kernel.ptx.json").read_text()
 
