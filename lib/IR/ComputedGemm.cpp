@@ -11,7 +11,7 @@ using namespace mlir::fp8;
 
 static constexpr StringLiteral kBBlock = "b_block", kBlocks = "blocks",
                                kBatchTiles = "batch_tiles",
-                               kRest = "d_rest";
+                               kKGroup = "k_group", kRest = "d_rest";
 
 static std::optional<gemm::Operand> findOperand(StringRef name) {
   if (name == kRest)
@@ -31,6 +31,8 @@ std::optional<ComputedGemm> ComputedGemm::get(Operation *kernel) {
     int64_t value = cast<IntegerAttr>(entry.getValue()).getInt();
     if (entry.getName() == kBBlock)
       gemm.bBlock = value;
+    else if (entry.getName() == kKGroup)
+      gemm.kGroup = value;
     else if (entry.getName() == kBlocks)
       gemm.blocks = value;
     else if (entry.getName() == kBatchTiles)
@@ -55,6 +57,8 @@ DictionaryAttr ComputedGemm::toAttribute(MLIRContext *context) const {
   add(kBlocks, blocks);
   if (batchTiles >= 0)
     add(kBatchTiles, batchTiles);
+  if (kGroup > 1)
+    add(kKGroup, kGroup);
   add(kBBlock, bBlock);
   return entries.getDictionary(context);
 }
@@ -96,6 +100,13 @@ LogicalResult mlir::fp8::verifyComputedGemm(Operation *op, Attribute value) {
                                       << "' must be one of ";
       llvm::interleaveComma(gemm::kBBlocks, diagnostic);
       return diagnostic;
+    }
+    if (name == kKGroup) {
+      if (value > 0)
+        continue;
+      return op->emitOpError() << "'" << name << "' of attribute '"
+                               << ComputedGemm::kAttrName
+                               << "' must be positive";
     }
     if (name != kBlocks && name != kBatchTiles && !findOperand(name))
       return op->emitOpError() << "attribute '" << ComputedGemm::kAttrName

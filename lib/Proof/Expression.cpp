@@ -8,9 +8,59 @@
 
 using namespace fp8::proof;
 
+std::optional<std::pair<int64_t, int64_t>>
+ExprTable::getBounds(ExprId id) const {
+  const Expr &expr = expressions[id];
+  if (expr.kind == ExprKind::Constant)
+    return {{expr.value, expr.value}};
+  if (expr.kind == ExprKind::Parameter) {
+    const Parameter &parameter = parameters[expr.value];
+    if (!parameter.most)
+      return std::nullopt;
+    return {{parameter.least, *parameter.most}};
+  }
+  bool isSum = expr.kind == ExprKind::Add;
+  if (!isSum && expr.kind != ExprKind::Multiply)
+    return std::nullopt;
+  auto left = getBounds(expr.operands[0]), right = getBounds(expr.operands[1]);
+  if (!left || !right)
+    return std::nullopt;
+  if (isSum)
+    return {{left->first + right->first, left->second + right->second}};
+  if (left->first < 0 || right->first < 0)
+    return std::nullopt;
+  return {{left->first * right->first, left->second * right->second}};
+}
+
+/// What the quotient or the remainder by a constant is, if the dividend is a
+/// multiple of it and a rest that is less.
+std::optional<ExprId> ExprTable::foldDivision(ExprKind kind, ExprId dividend,
+                                              ExprId divisor) const {
+  const Expr &sum = expressions[dividend];
+  if (expressions[divisor].kind != ExprKind::Constant ||
+      sum.kind != ExprKind::Add)
+    return std::nullopt;
+  int64_t number = expressions[divisor].value;
+  for (auto [multiple, rest] : {std::pair(sum.operands[0], sum.operands[1]),
+                                std::pair(sum.operands[1], sum.operands[0])}) {
+    const Expr &product = expressions[multiple];
+    auto bounds = getBounds(rest);
+    if (product.kind != ExprKind::Multiply || !bounds || bounds->first < 0 ||
+        bounds->second >= number)
+      continue;
+    for (unsigned i : {0, 1})
+      if (const Expr &factor = expressions[product.operands[i]];
+          factor.kind == ExprKind::Constant && factor.value == number)
+        return kind == ExprKind::Remainder ? rest : product.operands[1 - i];
+  }
+  return std::nullopt;
+}
+
 /// What a sum or a product with a constant is without it.
 std::optional<ExprId> ExprTable::fold(ExprKind kind, ExprId left,
                                       ExprId right) {
+  if (kind == ExprKind::FloorDivide || kind == ExprKind::Remainder)
+    return foldDivision(kind, left, right);
   if (kind != ExprKind::Add && kind != ExprKind::Multiply)
     return std::nullopt;
   if (expressions[left].kind == ExprKind::Constant)

@@ -97,7 +97,13 @@ Linear AtomTable::floorDivide(const Linear &dividend, int64_t divisor) {
   auto range = getRange(rest);
   if (range && range->first >= 0 && range->second < divisor)
     return whole;
-  return whole + getAtom({AtomKind::FloorDivide, divisor, {}, {rest}});
+  // The quotient of what is negative is that of its opposite, rounded up, so
+  // that both ways to round up are one atom.
+  bool isNegative = !rest.terms.empty() && rest.terms[0].second < 0;
+  if (isNegative)
+    rest = Linear(divisor - 1) - rest;
+  Linear quotient = getAtom({AtomKind::FloorDivide, divisor, {}, {rest}});
+  return isNegative ? whole - quotient : whole + quotient;
 }
 
 void AtomTable::collectAnswers(const Linear &sum,

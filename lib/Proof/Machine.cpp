@@ -65,7 +65,7 @@ Step Machine::undecided(const Statement &statement, const Linear &pivot) {
                     ", which differs among the threads of its role",
                 atoms.isOfParameters(pivot));
   if (scope == Scope::Cta && clusterSize > 1 &&
-      (skeleton.coupled || statement.meets)) {
+      ((skeleton.coupled && !assumesProgress) || statement.meets)) {
     auto meetsIn = [](const Block &block) {
       return llvm::any_of(block,
                           [](const Statement &inner) { return inner.meets; });

@@ -125,6 +125,9 @@ public:
   /// Whether a minimum that is not decided is a value of its own, rather than
   /// a decision to take.
   bool keepsMinima = false;
+  /// Whether it was shown that all roles end. Then what CTAs that share rings
+  /// decide differently holds none of them up.
+  bool assumesProgress = false;
   /// Whether what goes wrong in this run goes wrong on a GPU, too.
   bool isConcrete = false;
   std::string failure;

@@ -82,7 +82,8 @@ unsigned Provenance::getSize(Type type) {
 
 bool Provenance::follows(Operation *op) {
   return isa<TmaLoadOp, LoadElementOp, MmaOp, WarpgroupMmaOp, PromoteOp>(op) ||
-         isa<AddTileOp, AddRowOp, StoreOp, gpu::ShuffleOp>(op);
+         isa<AddTileOp, AddRowOp, ReduceScatterOp, StoreOp>(op) ||
+         isa<gpu::ShuffleOp>(op);
 }
 
 SmallVector<Value> Provenance::getIntegers(Operation *op) {

@@ -89,7 +89,7 @@ public:
   /// The statements of an op that is followed.
   void walk(Operation *op, unsigned site, ::fp8::proof::Block &out);
 
-  /// Adds what is required where the role ends, whose statements these are.
+  /// Adds what is required of the role as a whole, whose statements these are.
   void finish(unsigned site, ::fp8::proof::Block &body);
 
 private:
@@ -152,6 +152,23 @@ private:
   void walkAddend(Operation *op);
   void walkStore(StoreOp store);
   void walkShuffle(gpu::ShuffleOp shuffle);
+  void walkReduceScatter(ReduceScatterOp reduce);
+  /// The first block of K that this CTA adds up, of those that divide K, and
+  /// how many it has, those behind the end of K included.
+  std::pair<ExprId, ExprId> getPartOfK();
+  /// How many columns, or rows, of a tile a share of it has, by which those of
+  /// the CTAs that divide K lie apart.
+  static int64_t getShareExtent(FragmentType share);
+  /// Requires that the shares of these CTAs are of one tile: that they are
+  /// stored where the number of the CTA says, and nothing else of it.
+  void requireShares(FragmentType share, ArrayRef<ExprId> box);
+  /// Has the run decide which part of K the CTA has, in front of all else.
+  void decidePartOfK();
+  /// Requires that what must be the same for all CTAs of a cluster is, in the
+  /// role with these statements.
+  void requireUniform(::fp8::proof::Block &body);
+  /// The number of blocks that K has.
+  ExprId getBlocks();
   /// The variable that is 1 while there is a sum to be stored.
   ExprId getUnstored();
   void setUnstored(int64_t value);
@@ -165,6 +182,8 @@ private:
   ClusterShape cluster;
   llvm::DenseMap<Value, Label> known;
   std::optional<ExprId> unstored;
+  /// What must be the same for all CTAs of a cluster, and for which op.
+  SmallVector<std::pair<unsigned, ExprId>> uniform;
   /// Of the op that is walked.
   unsigned site = 0;
   ::fp8::proof::Block *out = nullptr;

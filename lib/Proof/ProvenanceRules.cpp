@@ -328,9 +328,9 @@ void Provenance::walkStore(StoreOp store) {
   place(label, its[box::Batch], its[box::M], its[box::N],
         "a sum and the box that it is stored to must have");
   auto type = store.getFragment().getType();
-  auto function = store->getParentOfType<FunctionOpInterface>();
-  ExprId k = scale(expressions.get(function.getArgument(gemm.blocks)),
-                   gemm::kScaleBlock);
+  if (cluster.k > 1)
+    requireShares(type, its);
+  ExprId k = scale(getBlocks(), gemm::kScaleBlock);
   for (unsigned part = 0; part < getNumParts(type); ++part) {
     requireEqual(label[sum::First + 2 * part], constant(0),
                  "what is stored must add up K from its first element on");
@@ -366,14 +366,25 @@ ExprId Provenance::getUnstored() {
   return *unstored;
 }
 
+ExprId Provenance::getBlocks() {
+  auto function =
+      kernel.sites[site]->getParentOfType<FunctionOpInterface>();
+  return expressions.get(function.getArgument(gemm.blocks));
+}
+
 void Provenance::finish(unsigned number, ::fp8::proof::Block &body) {
-  if (!unstored)
-    return;
+  ::fp8::proof::Block first;
   site = number;
+  out = &first;
+  if (cluster.k > 1)
+    decidePartOfK();
+  if (unstored)
+    setUnstored(0);
+  body.insert(body.begin(), first.begin(), first.end());
   out = &body;
-  setUnstored(0);
-  std::rotate(body.begin(), std::prev(body.end()), body.end());
-  requireEqual(*unstored, constant(0), kStoredRule);
+  if (unstored)
+    requireEqual(*unstored, constant(0), kStoredRule);
+  requireUniform(body);
 }
 
 void Provenance::walk(Operation *op, unsigned number,
@@ -386,6 +397,7 @@ void Provenance::walk(Operation *op, unsigned number,
       .Case([&](WarpgroupMmaOp mma) { walkWarpgroupMma(mma); })
       .Case([&](PromoteOp promote) { walkPromote(promote); })
       .Case<AddTileOp, AddRowOp>([&](auto) { walkAddend(op); })
+      .Case([&](ReduceScatterOp reduce) { walkReduceScatter(reduce); })
       .Case([&](StoreOp store) { walkStore(store); })
       .Case([&](gpu::ShuffleOp shuffle) { walkShuffle(shuffle); });
 }

@@ -39,3 +39,10 @@ func.func @unknown(%a: index) attributes {fp8.computes = {e = 0 : i64}} {
 func.func @incomplete(%a: index) attributes {fp8.computes = {a = 0 : i64, a_scale = 0 : i64, b = 0 : i64, b_scale = 0 : i64, d = 0 : i64}} {
   return
 }
+
+// -----
+
+// expected-error@+1 {{'k_group' of attribute 'fp8.computes' must be positive}}
+func.func @group(%a: index) attributes {fp8.computes = {k_group = 0 : i64}} {
+  return
+}

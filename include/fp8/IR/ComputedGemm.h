@@ -29,6 +29,9 @@ struct ComputedGemm {
   /// In a batch, the argument that says how many tiles the rows of one matrix
   /// have: whole clusters. -1 if there is none.
   int64_t batchTiles = -1;
+  /// Where CTAs divide K, each has the same multiple of so many blocks, but for
+  /// what lies behind the end of K.
+  int64_t kGroup = 1;
 
   /// The attribute of the kernel; none if the kernel does not have it.
   static std::optional<ComputedGemm> get(Operation *kernel);

@@ -107,6 +107,10 @@ public:
 
 private:
   std::optional<ExprId> fold(ExprKind kind, ExprId left, ExprId right);
+  std::optional<ExprId> foldDivision(ExprKind kind, ExprId dividend,
+                                     ExprId divisor) const;
+  /// The least and the largest value, if the parts of the expression show them.
+  std::optional<std::pair<int64_t, int64_t>> getBounds(ExprId id) const;
 
   std::vector<Expr> expressions;
   std::map<Expr, ExprId> ids;

@@ -10,8 +10,11 @@ using namespace mlir;
 using namespace mlir::fp8;
 
 /// What the kernel computes from its parameters.
-static ComputedGemm getComputed(const GemmProblem &problem) {
+static ComputedGemm getComputed(const GemmSchedule &schedule) {
+  const GemmProblem &problem = schedule.problem;
   ComputedGemm gemm;
+  if (schedule.cluster.k > 1)
+    gemm.kGroup = schedule.kGroup;
   gemm.bBlock = problem.bBlock;
   for (auto [number, parameter] : llvm::enumerate(problem.getParameters()))
     if (auto *operand = std::get_if<gemm::Operand>(&parameter))
@@ -40,9 +43,8 @@ gpu::GPUFuncOp mlir::fp8::buildStructuredKernel(OpBuilder &builder,
   kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(),
                   builder.getUnitAttr());
   kernel->setAttr(Fp8Dialect::kLinearAttrName, builder.getUnitAttr());
-  kernel->setAttr(
-      ComputedGemm::kAttrName,
-      getComputed(schedule.problem).toAttribute(builder.getContext()));
+  kernel->setAttr(ComputedGemm::kAttrName,
+                  getComputed(schedule).toAttribute(builder.getContext()));
   SmallVector<int64_t> shape{schedule.cluster.m, schedule.cluster.n};
   if (schedule.cluster.k > 1)
     shape.push_back(schedule.cluster.k);

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Plants faults in what a kernel of the GEMM op computes, and expects the proof of its numbers to refute each.
+"""Plants faults in what kernels of the GEMM op compute, and expects the proof of their numbers to refute each.
 
 usage: numbers.py FP8-OPT SOURCE DIRECTORY
 
-SOURCE holds one GEMM op. Each fault is planted in phase 2 of its kernel for sm_100a, where the protocol of the rings stays as it was.
+SOURCE holds one GEMM op without a configuration. Faults are planted in phase 2 of its kernels, where the protocol of the rings stays as it was.
 """
 
 import collections
@@ -12,9 +12,11 @@ import re
 import subprocess
 import sys
 
-Fault = collections.namedtuple("Fault", "name pattern by rule")
+Kernel = collections.namedtuple("Kernel", "chip config faults")
+# The verdict is refuted, or else unknown.
+Fault = collections.namedtuple("Fault", "name pattern by rule isRefuted", defaults=[True])
 
-FAULTS = [
+DEFAULT = [
     Fault("K of B is the block's number", r"(fp8\.tma_load %map_1\[%\w+, )%15", r"\1%14", "tiles of a product must begin at the same element of K"),
     Fault("A is read at the column", r"(fp8\.tma_load %map\[)%10(, %15)", r"\1%11\2", "A scales must be of the rows of the product"),
     Fault("B in place of A", r"fp8\.tma_load %map\[%10, %15\]", "fp8.tma_load %map_1[%10, %15]", "A tile of a product must hold elements of 'a'"),
@@ -32,35 +34,72 @@ FAULTS = [
     Fault("no store", r"(?s)%store_queue_17 = fp8\.store [^\n]*\n(.*?)%store_queue_17", r"\1%store_queue_15", "each sum must be stored"),
 ]
 
+MULTICAST = [
+    Fault("A of each CTA's own columns", r"(fp8\.tma_load %map\[)%21(, %29\].* multicast)", r"\1%25\2", "CTAs that share a multicast must copy the same box"),
+    Fault("B without the CTA's number", r"fp8\.tma_load %map_1\[%25", "fp8.tma_load %map_1[%c0", "the B tiles of a pair must be of adjacent columns"),
+]
 
-def prove(opt, path):
-    done = subprocess.run([opt, path, "--fp8-prove=chip=sm_100a", "-o", "/dev/null"], capture_output=True, text=True, check=False)
+DIVIDED_K = [
+    Fault("a part begins behind its place", r"(%29 = arith\.addi %arg5, )%28", r"\1%26", "CTAs that divide K must each begin where its part begins"),
+    Fault("parts overlap", r"(arith\.muli %cluster_block_id_x_11, )%26", r"\1%25", "CTAs that divide K must each begin where its part begins"),
+    Fault("one part for all", r"arith\.muli %cluster_block_id_x_11, %26", "arith.muli %c0, %26", "CTAs that divide K must each begin where its part begins"),
+    Fault("shares in one place", r"(%25 = arith\.addi %23, )%24", r"\1%c0", "a sum and the box that it is stored to must have the same columns"),
+    Fault("shares lie apart", r"arith\.muli %cluster_block_id_x_16, %c16", "arith.muli %cluster_block_id_x_16, %c64",
+          "a sum and the box that it is stored to must have the same columns"),
+    Fault("empty parts are stored elsewhere", r"(%22 = )arith\.muli %13, %c64 : index", r"%elsewhere = arith.muli %13, %c64 : index\n\1arith.select %21, %elsewhere, %c0 : index",
+          "the CTAs that divide K store their shares of one tile", False),
+]
+
+KERNELS = {
+    "default": Kernel("sm_100a", None, DEFAULT),
+    "multicast": Kernel("sm_100a", "tile = 256 x 160 x 128, cta_group = 2, cluster = 2 x 2", MULTICAST),
+    "divided K": Kernel("sm_90a", "tile = 64 x 64 x 128, split_k = 4", DIVIDED_K),
+}
+
+
+def prove(opt, chip, path):
+    done = subprocess.run([opt, path, f"--fp8-prove=chip={chip}", "-o", "/dev/null"], capture_output=True, text=True, check=False)
     return done.returncode, done.stderr
+
+
+def write_kernel(opt, source, kernel, path):
+    """The kernel in phase 2, which must be proved."""
+    with open(source, encoding="utf-8") as file:
+        op = file.read()
+    if kernel.config:
+        op = re.sub(r"(outs\(%d : [^)]*\))", rf"\1 config <{kernel.config}>", op)
+    options = f"--fp8-gemm-to-ptx=chip={kernel.chip} phase=linear"
+    subprocess.run([opt, "-", options, "-o", path], input=op, text=True, check=True)
+    code, said = prove(opt, kernel.chip, path)
+    if code or "computes what it says" not in said:
+        sys.exit(f"the kernel itself is not proved: {said}")
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def judge(opt, chip, text, fault, path):
+    """True if the fault is found as expected."""
+    planted, count = re.subn(fault.pattern, fault.by, text)
+    if not count:
+        sys.exit(f"{fault.name}: the kernel has no such line")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(planted)
+    code, said = prove(opt, chip, path)
+    verdict = "does not compute what it says" if fault.isRefuted else "the proof of the numbers"
+    if code == fault.isRefuted and verdict in said and fault.rule in said:
+        return True
+    print(f"{fault.name}: expected that '{fault.rule}' is {'violated' if fault.isRefuted else 'not known'}, but got {code}:\n{said}")
+    return False
 
 
 def main():
     opt, source, directory = sys.argv[1:]
-    base = f"{directory}/base.mlir"
-    subprocess.run([opt, source, "--fp8-gemm-to-ptx=chip=sm_100a phase=linear", "-o", base], check=True)
-    with open(base, encoding="utf-8") as file:
-        text = file.read()
-    code, said = prove(opt, base)
-    if code or "computes what it says" not in said:
-        sys.exit(f"the kernel itself is not proved: {said}")
-    wrong = 0
-    for fault in FAULTS:
-        planted, count = re.subn(fault.pattern, fault.by, text)
-        if not count:
-            sys.exit(f"{fault.name}: the kernel has no such line")
-        path = f"{directory}/{fault.name.replace(' ', '-')}.mlir"
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(planted)
-        code, said = prove(opt, path)
-        if code != 1 or "does not compute what it says" not in said or fault.rule not in said:
-            wrong += 1
-            print(f"{fault.name}: expected a refutation by '{fault.rule}', but got {code}:\n{said}")
-    print(f"{len(FAULTS)} faults planted, {wrong} not refuted as expected")
-    sys.exit(wrong > 0)
+    found = []
+    for name, kernel in KERNELS.items():
+        text = write_kernel(opt, source, kernel, f"{directory}/{name}.mlir")
+        found += [judge(opt, kernel.chip, text, fault, f"{directory}/{fault.name.replace(' ', '-')}.mlir") for fault in kernel.faults]
+    print(f"{len(found)} faults planted, {found.count(False)} not found as expected")
+    sys.exit(False in found)
 
 
 main()
