@@ -173,6 +173,9 @@ Value Machine::compute(const State &state, const Expr &expr,
   case ExprKind::Maximum: {
     bool isMinimum = expr.kind == ExprKind::Minimum;
     Truth truth = decideSign(state, operands[1] - operands[0]);
+    // Where they may be equal, either will do.
+    if (!truth.known && state.facts.implies(operands[0] - operands[1]))
+      truth.known = false;
     if (!truth.known && keepsMinima)
       return {atoms.getExtremum(operands[0], operands[1], isMinimum), {}};
     if (!truth.known)

@@ -97,6 +97,13 @@ Linear AtomTable::floorDivide(const Linear &dividend, int64_t divisor) {
   auto range = getRange(rest);
   if (range && range->first >= 0 && range->second < divisor)
     return whole;
+  // A quotient's quotient is one by the product.
+  if (rest.terms.size() == 1 && rest.terms[0].second == 1)
+    if (const Atom &inner = *atoms[rest.terms[0].first];
+        inner.kind == AtomKind::FloorDivide)
+      return whole + floorDivide(inner.operands[0] +
+                                     Linear(rest.constant * inner.number),
+                                 inner.number * divisor);
   // The quotient of what is negative is that of its opposite, rounded up, so
   // that both ways to round up are one atom.
   bool isNegative = !rest.terms.empty() && rest.terms[0].second < 0;

@@ -58,12 +58,14 @@ Step Machine::fail(const Statement &statement, llvm::StringRef reason,
 
 Step Machine::undecided(const Statement &statement, const Linear &pivot) {
   Scope scope = atoms.getScope(pivot, clusterSize);
+  std::string what = assumesProgress
+                         ? "what it computes depends on "
+                         : "whether its steps take place depends on ";
   if (scope == Scope::Thread)
     return fail(statement,
-                "whether its steps take place depends on " +
-                    atoms.print(pivot) +
+                what + atoms.print(pivot) +
                     ", which differs among the threads of its role",
-                atoms.isOfParameters(pivot));
+                !assumesProgress && atoms.isOfParameters(pivot));
   if (scope == Scope::Cta && clusterSize > 1 &&
       ((skeleton.coupled && !assumesProgress) || statement.meets)) {
     auto meetsIn = [](const Block &block) {
@@ -73,8 +75,7 @@ Step Machine::undecided(const Statement &statement, const Linear &pivot) {
     bool isOneSided = statement.kind != Statement::Kind::Branch ||
                       !meetsIn(statement.first) || !meetsIn(statement.second);
     return fail(statement,
-                "whether its steps take place depends on " +
-                    atoms.print(pivot) +
+                what + atoms.print(pivot) +
                     ", which differs among the CTAs of a cluster",
                 statement.meets && isOneSided && atoms.isOfParameters(pivot));
   }

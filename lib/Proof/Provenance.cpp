@@ -8,6 +8,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -210,9 +211,32 @@ Provenance::Label Provenance::computeElement(Value source, ValueRange indices) {
   }
   if (!takeLane(table, column))
     return label;
-  label[element::IsRow] = constant(1);
+  label[element::Row] = constant(element::kRepeatsLast);
   label[element::Last] = last;
   label[box::K] = scale(column, gemm::kScaleBlock);
+  return label;
+}
+
+/// Elements of lanes, and 0 for those behind the last one. If that is the last
+/// one of K the row goes on: what lies behind is 0.
+std::optional<Provenance::Label>
+Provenance::computeRow(arith::SelectOp select) {
+  auto compared = select.getCondition().getDefiningOp<arith::CmpIOp>();
+  if (!compared || !isa<FloatType>(select.getType()) ||
+      !matchPattern(select.getFalseValue(), m_AnyZeroFloat()) ||
+      compared.getPredicate() != arith::CmpIPredicate::ule)
+    return std::nullopt;
+  Label label(get(select.getTrueValue()));
+  ExprId column = expressions.get(compared.getLhs()),
+         last = expressions.get(compared.getRhs());
+  if (!takeLane(table, column) ||
+      label[box::K] != scale(column, gemm::kScaleBlock) ||
+      label[element::Last] != last)
+    return std::nullopt;
+  label[element::Row] =
+      table.get(Expr::Select, {atLeast(offset(last, 1), getBlocks(select)),
+                               constant(element::kEndsInZeros),
+                               constant(element::kRepeatsLast)});
   return label;
 }
 
@@ -255,6 +279,8 @@ Provenance::Label Provenance::compute(Value value) {
       .Case([&](WaitMmaOp wait) { return copy(wait.getPending()); })
       .Case([&](arith::ExtFOp wider) { return copy(wider.getIn()); })
       .Case([&](arith::SelectOp select) {
+        if (std::optional<Label> row = computeRow(select))
+          return std::move(*row);
         Label label = copy(select.getTrueValue());
         ExprId condition = expressions.get(select.getCondition());
         for (auto [mine, other] :

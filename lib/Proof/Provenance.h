@@ -8,6 +8,7 @@
 #include "fp8/IR/ComputedGemm.h"
 #include "fp8/Proof/Extract.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 
 namespace mlir::fp8 {
@@ -21,7 +22,9 @@ enum : unsigned { Operand, Batch, M, N, K, Size };
 /// That of an f32: an element; or a row of them, of which each lane has one,
 /// from the element on along K, up to the block of number `Last`.
 namespace element {
-enum : unsigned { IsRow = box::Size, Last, Size };
+enum : unsigned { Row = box::Size, Last, Size };
+/// Of a row: what lanes have whose element lies behind the last one.
+enum : int64_t { kIsNone, kRepeatsLast, kEndsInZeros };
 } // namespace element
 
 /// That of a fragment or an accumulator: where it lies in the result, if it has
@@ -132,6 +135,7 @@ private:
   /// it were larger it would be of what the result does not have.
   ExprId unlimit(ExprId index, int64_t argument, int64_t axis);
   Label compute(Value value);
+  std::optional<Label> computeRow(arith::SelectOp select);
   Label computeElement(Value source, ValueRange indices);
   /// The number of the stage's label from which on that of a tile begins.
   static unsigned getOffset(PipelineType ring, StringRef name);
@@ -168,7 +172,8 @@ private:
   /// role with these statements.
   void requireUniform(::fp8::proof::Block &body);
   /// The number of blocks that K has.
-  ExprId getBlocks();
+  ExprId getBlocks(Operation *op);
+  ExprId getBlocks() { return getBlocks(kernel.sites[site]); }
   /// The variable that is 1 while there is a sum to be stored.
   ExprId getUnstored();
   void setUnstored(int64_t value);

@@ -175,10 +175,14 @@ void Provenance::walkShuffle(gpu::ShuffleOp shuffle) {
   ExprId last = scale(label[element::Last], gemm::kScaleBlock),
          k = add(label[box::K], scale(expressions.get(shuffle.getOffset()),
                                       gemm::kScaleBlock));
-  label[box::K] = table.get(Expr::Select, {label[element::IsRow],
-                                           table.get(Expr::Minimum, {k, last}),
-                                           label[box::K]});
-  label[element::IsRow] = constant(0);
+  auto isRow = [&](int64_t kind) {
+    return equal(label[element::Row], constant(kind));
+  };
+  k = table.get(Expr::Select, {isRow(element::kRepeatsLast),
+                               table.get(Expr::Minimum, {k, last}), k});
+  label[box::K] =
+      table.get(Expr::Select, {isRow(element::kIsNone), label[box::K], k});
+  label[element::Row] = constant(element::kIsNone);
   set(shuffle.getShuffleResult(), std::move(label));
 }
 
@@ -235,12 +239,16 @@ void Provenance::walkScales(PromoteOp promote, ArrayRef<ExprId> product) {
   for (auto [first, width] : getColumns(sums, promote.getPart(), scales)) {
     Label its(get(promote.getBScales()[first * scales / sums.getShape()[1]]));
     // Lanes have the same if there is but one to load.
-    ExprId isRow = its[element::IsRow],
+    ExprId isNone = equal(its[element::Row], constant(element::kIsNone)),
+           repeatsLast =
+               equal(its[element::Row], constant(element::kRepeatsLast)),
            last = this->scale(its[element::Last], gemm::kScaleBlock);
-    require(table.get(Expr::Or, {table.get(Expr::Not, {isRow}),
-                                 atLeast(its[box::K], last)}),
-            "the B scale must be one that all lanes have");
-    its[box::K] = table.get(Expr::Select, {isRow, last, its[box::K]});
+    require(
+        table.get(Expr::Or,
+                  {isNone, table.get(Expr::And, {repeatsLast,
+                                                 atLeast(its[box::K], last)})}),
+        "the B scale must be one that all lanes have");
+    its[box::K] = table.get(Expr::Select, {isNone, its[box::K], last});
     requireBScale(its);
     ExprId n = offset(product[sum::N], first);
     require(table.get(Expr::And,
@@ -366,9 +374,8 @@ ExprId Provenance::getUnstored() {
   return *unstored;
 }
 
-ExprId Provenance::getBlocks() {
-  auto function =
-      kernel.sites[site]->getParentOfType<FunctionOpInterface>();
+ExprId Provenance::getBlocks(Operation *op) {
+  auto function = op->getParentOfType<FunctionOpInterface>();
   return expressions.get(function.getArgument(gemm.blocks));
 }
 

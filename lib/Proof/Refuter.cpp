@@ -92,8 +92,8 @@ Refuter::getCandidates() const {
 // Runs
 //===----------------------------------------------------------------------===//
 
-std::optional<Waiting>
-Refuter::getWaiting(Machine &machine, const State &state, unsigned process) {
+std::optional<Waiting> Refuter::getWaiting(Machine &machine, const State &state,
+                                           unsigned process) {
   const Statement &statement = state.processes[process].stack.back().get();
   if (statement.kind > Statement::Kind::Drain)
     return std::nullopt;
@@ -117,12 +117,12 @@ std::string Refuter::describe(const Waiting &waiting) {
   std::string what = "slot " + std::to_string(waiting.slot % channel.slots) +
                      " of " + channel.name,
               lap = " in lap " + std::to_string(waiting.slot / channel.slots),
-              who = llvm::join(llvm::map_range(waiting.late,
-                                               [&](unsigned other) {
-                                                 return skeleton.ends[other]
-                                                     .name;
-                                               }),
-                               ", ");
+              who =
+                  llvm::join(llvm::map_range(waiting.late,
+                                             [&](unsigned other) {
+                                               return skeleton.ends[other].name;
+                                             }),
+                             ", ");
   if (waiting.drains)
     return "waits until " + who + " has handed back " + what + lap;
   if (end.isProducer)
@@ -209,10 +209,10 @@ bool Refuter::explore(Machine &machine, AtomTable &atoms, State state,
                              skeleton.ends[consumer].name + " empties " +
                              std::to_string(emptied);
             outcome.site = channel.site;
-            outcome.cure = Cure{channel.site,
-                                "let " + skeleton.ends[producer].name +
-                                    " and " + skeleton.ends[consumer].name +
-                                    " take this ring equally often"};
+            outcome.cure =
+                Cure{channel.site, "let " + skeleton.ends[producer].name +
+                                       " and " + skeleton.ends[consumer].name +
+                                       " take this ring equally often"};
             isStuck = true;
           }
   }
@@ -273,8 +273,9 @@ bool Refuter::tryOneLarge(const Candidates &candidates, Outcome &outcome) {
   llvm::SaveAndRestore<uint64_t> shorter(longestRun, 4'000);
   auto getSmall = [&](int64_t parameter, llvm::ArrayRef<int64_t> values,
                       size_t place) {
-    Scope scope = skeleton.expressions.getParameters()[parameter].scope;
-    bool begins = scope != Scope::Launch || values[0] > 0;
+    const Parameter &its = skeleton.expressions.getParameters()[parameter];
+    // Numbers of CTAs begin at 0; extents of 0 leave little to run.
+    bool begins = its.scope != Scope::Launch || its.below || values[0] > 0;
     return values[std::min(begins ? place - 1 : place, values.size() - 1)];
   };
   std::vector<int64_t> others = {-1};

@@ -75,7 +75,11 @@ Sum Machine::evaluate(State &state, size_t process, const Value &id,
                !decideSign(state, right - left - 1));
   require(kind == "minimum" || kind == "maximum",
           "no expression is of the kind '" + kind + "'");
-  return decideSign(state, right - left) == (kind == "minimum") ? left : right;
+  // Where they may be equal, either will do.
+  bool leftIsLess = follows(state, right - left) ||
+                    (!follows(state, left - right) &&
+                     decideSign(state, right - left));
+  return leftIsLess == (kind == "minimum") ? left : right;
 }
 
 //===--- Steps ------------------------------------------------------------===//

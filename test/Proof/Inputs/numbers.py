@@ -12,7 +12,7 @@ import re
 import subprocess
 import sys
 
-Kernel = collections.namedtuple("Kernel", "chip config faults")
+Kernel = collections.namedtuple("Kernel", "chip config faults b_scale", defaults=["f32"])
 # The verdict is refuted, or else unknown.
 Fault = collections.namedtuple("Fault", "name pattern by rule isRefuted", defaults=[True])
 
@@ -50,10 +50,19 @@ DIVIDED_K = [
           "the CTAs that divide K store their shares of one tile", False),
 ]
 
+# Lanes load the scales of B, of blocks behind K zeros.
+LANES = [
+    Fault("the next scales too early", r"(%55 = arith\.addi %arg5, )%c2 ", r"\1%c1 ", "B scales must be of the K block of the product"),
+    Fault("a scale of another lane", r"(gpu\.shuffle  idx %arg6, )%69", r"\1%66", "B scales must be of the K block of the product"),
+    Fault("the last scale behind K", r"(arith\.select %63, %62, )%cst ", r"\1%62 ", "the B scales must be of the K block of the product"),
+    Fault("zeros from the first block on", r"(%63 = arith\.cmpi ule, %58, )%35 ", r"\1%c0 ", "the B scale must hold elements of 'b_scale'", False),
+]
+
 KERNELS = {
     "default": Kernel("sm_100a", None, DEFAULT),
     "multicast": Kernel("sm_100a", "tile = 256 x 160 x 128, cta_group = 2, cluster = 2 x 2", MULTICAST),
     "divided K": Kernel("sm_90a", "tile = 64 x 64 x 128, split_k = 4", DIVIDED_K),
+    "lanes": Kernel("sm_90a", "tile = 16 x 64 x 128, split_k = 2", LANES, "bf16"),
 }
 
 
@@ -65,7 +74,7 @@ def prove(opt, chip, path):
 def write_kernel(opt, source, kernel, path):
     """The kernel in phase 2, which must be proved."""
     with open(source, encoding="utf-8") as file:
-        op = file.read()
+        op = file.read().replace("memref<?x?xf32>", f"memref<?x?x{kernel.b_scale}>")
     if kernel.config:
         op = re.sub(r"(outs\(%d : [^)]*\))", rf"\1 config <{kernel.config}>", op)
     options = f"--fp8-gemm-to-ptx=chip={kernel.chip} phase=linear"
