@@ -202,7 +202,7 @@ Step Machine::require(State &state, unsigned process, Frame &frame,
                       : findChoice(state, process, statement.condition))
     return undecided(statement, *choice);
   if (!truth.known)
-    return fail(statement, "it is not known whether " + rule);
+    return fail(statement, rule + ", which could not be shown");
   const Expr &condition = skeleton.expressions[statement.condition];
   std::string got;
   if (condition.kind == ExprKind::Equal)

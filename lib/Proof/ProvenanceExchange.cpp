@@ -104,6 +104,6 @@ void Provenance::requireUniform(::fp8::proof::Block &body) {
     site = its;
     require(table.getOpaque("whether CTAs store alike", {},
                             ::fp8::proof::Scope::Launch, /*isData=*/false),
-            "the CTAs that divide K store their shares of one tile");
+            "the CTAs that divide K must store their shares of one tile");
   }
 }

@@ -47,7 +47,7 @@ DIVIDED_K = [
     Fault("shares lie apart", r"arith\.muli %cluster_block_id_x_16, %c16", "arith.muli %cluster_block_id_x_16, %c64",
           "a sum and the box that it is stored to must have the same columns"),
     Fault("empty parts are stored elsewhere", r"(%22 = )arith\.muli %13, %c64 : index", r"%elsewhere = arith.muli %13, %c64 : index\n\1arith.select %21, %elsewhere, %c0 : index",
-          "the CTAs that divide K store their shares of one tile", False),
+          "the CTAs that divide K must store their shares of one tile", False),
 ]
 
 # Lanes load the scales of B, of blocks behind K zeros.
