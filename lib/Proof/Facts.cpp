@@ -79,6 +79,10 @@ bool Facts::isRefuted(const Linear &sum) const {
       addAtoms(fact);
     }
   }
+  // Other states have asked the same.
+  auto [answer, isNew] = atoms->findAnswer(rows);
+  if (!isNew)
+    return *answer;
   if (!atoms->ask(rows.size()))
     return false;
   IntegerPolyhedron set(PresburgerSpace::getSetSpace(columns.size()));
@@ -90,5 +94,5 @@ bool Facts::isRefuted(const Linear &sum) const {
     coefficients.back() = row.constant;
     set.addInequality(coefficients);
   }
-  return set.isIntegerEmpty();
+  return *answer = set.isIntegerEmpty();
 }

@@ -113,6 +113,12 @@ public:
     return !isTired();
   }
   bool isTired() const { return effort > kMostEffort; }
+  /// The place of the answer to the question whether no atoms make all these
+  /// sums at least 0, and whether nobody has asked it before.
+  std::pair<bool *, bool> findAnswer(const std::vector<Linear> &sums) {
+    auto [it, isNew] = answers.try_emplace(sums, false);
+    return {&it->second, isNew};
+  }
   const ExprTable &getExpressions() const { return expressions; }
 
 private:
@@ -129,6 +135,7 @@ private:
   /// A question takes about a microsecond for each pair of facts.
   static constexpr uint64_t kMostEffort = 3'000'000;
   uint64_t effort = 0;
+  std::map<std::vector<Linear>, bool> answers;
 };
 
 /// What is known on a path: sums that are at least 0.

@@ -200,7 +200,7 @@ Step Machine::require(State &state, unsigned process, Frame &frame,
   if (std::optional<Linear> choice =
           truth.known ? std::nullopt
                       : findChoice(state, process, statement.condition))
-    return undecided(statement, *choice);
+    return requireOfBoth(state, process, frame, statement, *choice);
   if (!truth.known)
     return fail(statement, rule + ", which could not be shown");
   const Expr &condition = skeleton.expressions[statement.condition];
@@ -210,6 +210,26 @@ Step Machine::require(State &state, unsigned process, Frame &frame,
       got += (got.empty() ? ", but it has " : " and ") +
              atoms.print(*evaluate(state, process, operand).sum);
   return fail(statement, rule + got, isConcrete);
+}
+
+Step Machine::requireOfBoth(State &state, unsigned process, Frame &frame,
+                            const Statement &statement, const Linear &choice) {
+  Step its = undecided(statement, choice);
+  if (its.kind == StepKind::Failed)
+    return its;
+  // A requirement changes nothing, so that the run need not be made twice.
+  const Facts facts = state.facts;
+  for (const Linear &fact : {choice, Linear(-1) - choice}) {
+    unsigned here = frame.next;
+    state.facts.add(fact);
+    its = require(state, process, frame, statement);
+    state.facts = facts;
+    if (its.kind != StepKind::Moved)
+      return its;
+    frame.next = here;
+  }
+  ++frame.next;
+  return its;
 }
 
 void Machine::getFields(State &state, unsigned process,

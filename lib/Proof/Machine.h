@@ -161,6 +161,9 @@ private:
               const Statement &statement);
   Step require(State &state, unsigned process, Frame &frame,
                const Statement &statement);
+  /// The same, however what the sum decides is chosen: it is at least 0, or not.
+  Step requireOfBoth(State &state, unsigned process, Frame &frame,
+                     const Statement &statement, const Linear &choice);
   /// A step that is about an end.
   Step exchange(State &state, unsigned process, Frame &frame,
                 const Statement &statement);
