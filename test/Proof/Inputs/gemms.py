@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Draws GEMM ops, and expects both proofs of each kernel that they become.
+
+usage: gemms.py FP8-OPT DIRECTORY [--count N] [--seed S] [--jobs N]
+
+Every other op has a configuration, which is drawn, too; of the others the compiler chooses it for the extents. Configurations that no
+kernel has are refused, which the last line counts.
+"""
+
+import argparse
+import concurrent.futures
+import os
+import random
+import subprocess
+import sys
+
+# In place of this folder, which has modules of the same names.
+sys.path[0] = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "Run", "Inputs")
+import defaults  # pylint: disable=wrong-import-position
+import epilogues  # pylint: disable=wrong-import-position
+
+CLUSTERS = ["1 x 2", "2 x 1", "2 x 2", "4 x 1", "1 x 4", "2 x 4", "4 x 2"]
+COLUMNS = [32, 48, 64, 96, 128, 160, 192, 224, 256]
+
+
+def draw_config(rng, chip):
+    """A configuration, of which some parts may not go together."""
+    hopper = chip.startswith("sm_9")
+    pair = not hopper and rng.random() < 0.5
+    rows = rng.choice([8, 16, 24, 40, 64, 64, 128, 256]) if hopper else 256 if pair else 128
+    columns = rng.choice([64, 128, 192]) if rows < 64 else rng.choice(COLUMNS)
+    parts = [f"tile = {rows} x {columns} x 128"]
+    if pair:
+        parts.append("cta_group = 2")
+    if hopper and rng.random() < 0.4:
+        parts.append(f"split_k = {rng.choice([2, 4, 8])}")
+    elif rng.random() < 0.4:
+        parts.append(f"cluster = {rng.choice(CLUSTERS)}")
+    if rng.random() < 0.3:
+        parts.append(f"stages = {rng.randint(2, 4)}")
+    if rng.random() < 0.5:
+        parts.append("scheduler = " + rng.choice(["persistent", "one_tile"] + ([] if hopper else ["clc"])))
+    if rng.random() < 0.2:
+        parts.append(f"band = {rng.choice([1, 2, 3, 4])}")
+    if rng.random() < 0.2:
+        parts.append("launch = programmatic")
+    return ", ".join(parts)
+
+
+def prove(opt, directory, index, point):
+    """What becomes of the op: proved, refused, or not proved, and what was said."""
+    path = os.path.join(directory, f"{index}.mlir")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(epilogues.text(point))
+    options = f"--fp8-gemm-to-ptx=chip={defaults.get_options(point)} require-proof"
+    done = subprocess.run([opt, path, options, "-o", os.devnull], capture_output=True, text=True, check=False)
+    if done.returncode == 0:
+        return "proved", ""
+    is_verdict = any(words in done.stderr for words in ("is not complete", "does not end", "does not compute"))
+    return "not proved" if is_verdict or done.returncode < 0 or not point["config"] else "refused", done.stderr
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("opt")
+    parser.add_argument("directory")
+    parser.add_argument("--count", type=int, default=40)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=1)
+    options = parser.parse_args()
+    rng, points = random.Random(options.seed), []
+    for index in range(options.count):
+        point = defaults.draw(rng, defaults.CHIPS[index // 2 % len(defaults.CHIPS)])
+        if index % 2:
+            point = point | dict.fromkeys("mnk") | {"config": draw_config(rng, point["chip"])}
+        points.append(point)
+    os.makedirs(options.directory, exist_ok=True)
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        results = list(pool.map(lambda job: prove(options.opt, options.directory, *job), enumerate(points)))
+    for index, (verdict, said) in enumerate(results):
+        if verdict == "not proved":
+            print(f"{options.directory}/{index}.mlir, {defaults.describe(points[index])}: {said}")
+    counts = {word: [verdict for verdict, said in results].count(word) for word in ("proved", "refused", "not proved")}
+    print(f"{options.count} ops: " + ", ".join(f"{count} {word}" for word, count in counts.items()))
+    sys.exit(counts["not proved"] > 0)
+
+
+if __name__ == "__main__":
+    main()
