@@ -93,6 +93,7 @@ private:
 
   Script &script;
   const std::vector<std::string> &sites;
+  std::map<std::string, uint32_t> contents;
 };
 
 Quantity ScriptReader::readQuantity(const Json &its) {
@@ -128,9 +129,12 @@ void ScriptReader::readEvent(const Json &node) {
       event.below = node["by"].get<unsigned>();
   }
   event.everyWarp = node.value("every", 1u);
-  if (node.contains("with"))
-    for (const auto &[name, its] : node["with"].items())
-      event.fields[name] = readQuantity(its);
+  const Json fields = node.value("with", Json::object());
+  for (const auto &[name, its] : fields.items())
+    event.fields[name] = readQuantity(its);
+  event.content =
+      contents.try_emplace(event.kind + fields.dump(), contents.size())
+          .first->second;
   script.events.push_back(std::move(event));
   add({Step::Kind::Event, uint32_t(script.events.size() - 1)});
 }

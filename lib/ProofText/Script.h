@@ -9,6 +9,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace fp8::prooftext {
@@ -29,6 +30,20 @@ struct Thread {
 constexpr unsigned kMaxCursors = 12;
 using Cursors = std::array<uint8_t, kMaxCursors>;
 
+/// Where the expected events may be: one of several, since conditions are open.
+struct Position {
+  uint32_t step = 0;
+  Cursors cursors{};
+
+  bool operator<(const Position &other) const {
+    return std::tie(step, cursors) < std::tie(other.step, other.cursors);
+  }
+  bool operator==(const Position &other) const {
+    return step == other.step && cursors == other.cursors;
+  }
+};
+using Positions = std::vector<Position>;
+
 /// What a field of an event must be; include/fp8/Proof/Events.h says how it is
 /// computed.
 struct Quantity {
@@ -48,6 +63,8 @@ struct ScriptEvent {
   unsigned below = 32;    ///< lanes with smaller numbers do it
   unsigned everyWarp = 1; ///< 0: the first warp of the CTA
   std::map<std::string, Quantity> fields;
+  /// The same number for events with the same kind and fields.
+  uint32_t content = 0;
 
   bool isDoneBy(const Thread &thread) const;
 };
