@@ -124,6 +124,7 @@ static Comparison compareKernel(const sim::PTXModule &module,
   }
   KernelScript kernel =
       readScript(nlohmann::json::parse(events), std::string(entry));
+  result.verdict = kernel.verdict;
   Code code = readCode(module.ast(), *function, kernel.clusterSize);
   result.obstacle = code.obstacle;
   if (!result.obstacle.empty())

@@ -44,6 +44,9 @@ void Successors::close(Position start, Positions &out) {
       else
         goOn(position.step + 1);
       break;
+    case StepKind::Skip:
+      goOn(position.step + 1);
+      break;
     case StepKind::Advance:
       if (focus.follows(step.index))
         script.advance(step.index, position.cursors);

@@ -69,6 +69,22 @@ struct ScriptEvent {
   bool isDoneBy(const Thread &thread) const;
 };
 
+struct ScriptNode;
+using ScriptBlock = std::vector<ScriptNode>;
+
+/// The steps of a script as a tree. Loops with a known, small number of turns
+/// are not among them: their turns are.
+struct ScriptNode {
+  enum class Kind : uint8_t { Step, Loop, Choice, Ranks } kind = Kind::Step;
+  uint32_t step = 0;  ///< of Step: an event, one that is left out, an advance
+  int64_t trips = -1; ///< of Loop; -1: not known
+  uint64_t ranks = 0; ///< of Ranks: a bit for each
+  std::vector<ScriptBlock> arms = {};
+};
+
+/// Trip counts up to this are followed exactly.
+constexpr int64_t kMostTrips = 64;
+
 /// One role's threads from the start of the kernel to its end.
 class Script {
 public:
@@ -76,6 +92,7 @@ public:
     enum class Kind : uint8_t {
       Event,   ///< `index`
       Advance, ///< cursor `index`
+      Skip,    ///< event `index`, a wait that is left out
       Split,   ///< goes on here or at `target`
       Jump,    ///< goes on at `target`
       Ranks,   ///< goes on here in CTAs of `ranks`, else at `target`
@@ -94,6 +111,7 @@ public:
   std::vector<Cursor> cursors;
   std::vector<ScriptEvent> events;
   std::vector<Step> steps;
+  ScriptBlock body; ///< the steps as a tree
 
   void advance(unsigned cursor, Cursors &at) const;
   /// The value of a field for that thread there.
@@ -109,13 +127,16 @@ public:
 struct KernelScript {
   unsigned clusterSize = 1, warps = 0;
   std::vector<Script> roles;
+  /// What the proof of the roles' protocol says: "proved", "refuted" or
+  /// "unknown".
+  std::string verdict;
   /// Words of shared memory that hold addresses of tensor memory, and the
   /// addresses.
   std::map<uint64_t, uint64_t> tensorMemory;
 };
 
-/// Reads the events of a kernel from what `--fp8-prove=json=` writes. Throws
-/// std::runtime_error with what is wrong.
+/// Reads the events of a kernel from what `--fp8-prove=json=` writes, and shows
+/// that they follow its skeleton. Throws std::runtime_error with what is wrong.
 KernelScript readScript(const nlohmann::json &file, const std::string &kernel);
 
 } // namespace fp8::prooftext
