@@ -112,8 +112,13 @@ static json::Array toJSON(const Block &block) {
 // The skeleton
 //===----------------------------------------------------------------------===//
 
+static constexpr llvm::StringLiteral kParts[] = {"slots", "allocation",
+                                                 "deallocation"};
+
 static json::Value toJSON(const Channel &channel) {
   return json::Object{{"name", channel.name},
+                      {"ring", channel.ring},
+                      {"part", kParts[static_cast<int>(channel.part)]},
                       {"slots", channel.slots},
                       {"data", channel.holdsData},
                       {"producers", toNumbers(channel.producers)},
@@ -128,6 +133,8 @@ static json::Value toJSON(const End &end) {
 
 static json::Value toJSON(const Process &process) {
   return json::Object{{"name", process.name},
+                      {"role", process.role},
+                      {"ranks", toNumbers(process.ranks)},
                       {"site", process.site},
                       {"variables", process.numVariables},
                       {"body", toJSON(process.body)}};

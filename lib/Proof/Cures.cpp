@@ -79,7 +79,7 @@ std::optional<int64_t> CureFinder::findSlots(const Waiting &its) {
       llvm::any_of(skeleton.processes, [](const Process &process) {
         return llvm::StringRef(process.name).ends_with(" CTA");
       });
-  if (channel.isOnce || hasClasses)
+  if (channel.isOnce() || hasClasses)
     return std::nullopt;
   for (int64_t slots = channel.slots + 1; slots <= channel.slots + kMost;
        ++slots) {
@@ -99,7 +99,7 @@ std::optional<Cure> CureFinder::cureUnequalTrips() const {
   for (const Waiting &its : waiting) {
     const Channel &channel = getChannel(its);
     for (unsigned end : its.late)
-      if (!getWaiting(end) && !channel.isOnce)
+      if (!getWaiting(end) && !channel.isOnce())
         return Cure{channel.site, skeleton.ends[end].name +
                                       " has ended; let it take as many slots "
                                       "of this ring as " +
@@ -111,7 +111,7 @@ std::optional<Cure> CureFinder::cureUnequalTrips() const {
 std::optional<Cure> CureFinder::cureCycle() {
   std::vector<const Waiting *> cycle = findCycle();
   auto isCurable = [&](const Waiting *its) {
-    return !its->drains && !getChannel(*its).isOnce;
+    return !its->drains && !getChannel(*its).isOnce();
   };
   if (cycle.size() < 2 || !llvm::all_of(cycle, isCurable))
     return std::nullopt;

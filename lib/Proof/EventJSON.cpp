@@ -44,8 +44,9 @@ static json::Value toJSON(const Quantity &its) {
 
 static json::Array toJSON(const EventBlock &block);
 
-static void addEvent(const Event &event, json::Object &object) {
-  object["do"] = event.kind;
+static void addEvent(const Event &event, llvm::StringRef key,
+                     json::Object &object) {
+  object[key] = event.kind;
   if (event.doers.lanes == Doers::Lanes::Elected)
     object["by"] = "elected";
   else if (event.doers.lanes == Doers::Lanes::Below)
@@ -68,7 +69,10 @@ static json::Value toJSON(const EventNode &node) {
   };
   switch (node.kind) {
   case Kind::Event:
-    addEvent(node.event, object);
+    addEvent(node.event, "do", object);
+    break;
+  case Kind::Skip:
+    addEvent(node.event, "skip", object);
     break;
   case Kind::Advance:
     object["advance"] = node.cursor;
@@ -100,6 +104,16 @@ static json::Value toJSON(const Cursor &cursor) {
   return object;
 }
 
+static json::Value toJSON(const RingBarriers &ring) {
+  json::Object object{
+      {"slots", ring.slots}, {"full", ring.full}, {"empty", ring.empty}};
+  if (ring.deallocation)
+    object["deallocation"] = *ring.deallocation;
+  if (ring.allocation)
+    object["allocation"] = *ring.allocation;
+  return object;
+}
+
 static json::Value toJSON(const RoleEvents &role) {
   return json::Object{
       {"name", role.name},
@@ -118,6 +132,8 @@ json::Object fp8::proof::toJSON(const KernelEvents &events) {
       {"roles", toArray(events.roles,
                         [](const RoleEvents &its) { return ::toJSON(its); })},
       {"end", ::toJSON(events.end)},
+      {"rings", toArray(events.rings,
+                        [](const RingBarriers &its) { return ::toJSON(its); })},
       {"tensor_memory", toArray(events.tensorMemory,
                                 [](const std::pair<int64_t, int64_t> &its) {
                                   return json::Array{its.first, its.second};

@@ -82,6 +82,9 @@ void EventWalker::walkRegions(Operation *op, Node::Kind kind, Block &out) {
   }
   if (!hasEvents)
     return;
+  // The default of a switch is its first region.
+  if (isa<scf::IndexSwitchOp>(op))
+    std::rotate(node.arms.begin(), node.arms.begin() + 1, node.arms.end());
   if (auto loop = dyn_cast<scf::ForOp>(op))
     node.trips = getTrips(loop);
   if (kind == Node::Kind::Choice && isa<scf::ExecuteRegionOp>(op))

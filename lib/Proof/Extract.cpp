@@ -23,6 +23,8 @@ public:
 private:
   /// Classes of CTAs, of which the first leads everywhere.
   void findClasses();
+  /// The CTAs of a class, by their ranks.
+  std::vector<int64_t> getRanks(unsigned cta) const;
   void addRing(Operation *maker);
   /// Adds a channel whose ends are those of the ring in the given classes, and
   /// returns the numbers of the ends by class and result.
@@ -45,6 +47,7 @@ private:
   HandleFlow flow;
   KernelSkeleton result;
   SmallVector<CtaClass> classes;
+  unsigned numRings = 0;
   /// The number of an end in the first class.
   llvm::DenseMap<Value, unsigned> ends;
 };
@@ -64,6 +67,22 @@ void Extractor::findClasses() {
     classes.push_back({true, false});
   for (CtaClass &its : classes)
     its.isOfPair = ofPair;
+}
+
+std::vector<int64_t> Extractor::getRanks(unsigned cta) const {
+  // The first class leads everywhere. Of pairs, every second CTA does not.
+  auto isOf = [](const CtaClass &its, int64_t rank) {
+    return its.leadsPair ? rank != 0 : rank % 2 == 1;
+  };
+  std::vector<int64_t> ranks;
+  for (int64_t rank = 0; rank < result.clusterSize; ++rank) {
+    unsigned its = 1;
+    while (its < classes.size() && !isOf(classes[its], rank))
+      ++its;
+    if (its % classes.size() == cta)
+      ranks.push_back(rank);
+  }
+  return ranks;
 }
 
 static std::string getName(Operation *maker) {
@@ -97,7 +116,8 @@ void Extractor::addChannel(Operation *maker, const Twine &name, int64_t slots,
   channel.name = name.str();
   channel.slots = slots;
   channel.holdsData = holdsData;
-  channel.isOnce = offset != 0;
+  channel.part = static_cast<Channel::Part>(offset);
+  channel.ring = numRings;
   result.sites.push_back(maker);
   channel.site = result.sites.size() - 1;
   for (unsigned cta : members)
@@ -147,6 +167,7 @@ void Extractor::addRing(Operation *maker) {
     addChannel(maker, "the end of the tensor memory of " + name, 1, false,
                /*swapped=*/true, kDeallocation, group);
   }
+  ++numRings;
 }
 
 void Extractor::dropUnused() {
@@ -197,7 +218,8 @@ KernelSkeleton Extractor::extract() {
   for (Operation &op : entry)
     if (isa<RingOpInterface>(op))
       addRing(&op);
-  for (auto role : entry.getOps<RoleOp>())
+  unsigned numRoles = 0;
+  for (auto role : entry.getOps<RoleOp>()) {
     for (auto [cta, its] : llvm::enumerate(classes)) {
       SmallVector<ExprId> operands;
       ExprTable &table = skeleton.expressions;
@@ -210,8 +232,12 @@ KernelSkeleton Extractor::extract() {
       process.name = "role \"" + role.getName().str() + "\"";
       if (classes.size() > 1)
         process.name += cta ? " of the other CTA" : " of the leading CTA";
+      process.role = numRoles;
+      process.ranks = getRanks(cta);
       skeleton.processes.push_back(std::move(process));
     }
+    ++numRoles;
+  }
   dropUnused();
   return std::move(result);
 }

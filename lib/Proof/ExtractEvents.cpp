@@ -54,14 +54,18 @@ void KernelExtractor::initRing(Operation *ring, EventBlock &out) {
   Type type = cast<RingOpInterface>(ring).getRing();
   int64_t slots = cast<RingTypeInterface>(type).getNumStages(),
           offset = plan.barrierOffset;
+  RingBarriers &barriers = result.events.rings.emplace_back();
+  barriers = {slots, offset, offset + 8 * slots};
   for (int64_t arrivals : {plan.fullArrivals, plan.emptyArrivals})
     for (int64_t slot = 0; slot < slots; ++slot, offset += 8)
       init(ring, offset, arrivals, out);
   auto output = dyn_cast<OutputPipelineType>(type);
   if (!output)
     return;
-  init(ring, plan.barrierOffset + KernelPlan::getDeallocBarrierOffset(output),
-       plan.deallocArrivals, out);
+  barriers.allocation = plan.namedBarrier;
+  barriers.deallocation =
+      plan.barrierOffset + KernelPlan::getDeallocBarrierOffset(output);
+  init(ring, *barriers.deallocation, plan.deallocArrivals, out);
   result.events.tensorMemory.push_back(
       {plan.barrierOffset + KernelPlan::getTmemAddressOffset(output),
        kNominalColumns});

@@ -360,8 +360,10 @@ void EventWalker::walkStep(Operation *op, Block &out) {
         wait(op, its.getEnd(), "wait", waits);
         if (!its.getDone())
           return (void)llvm::append_range(out, waits);
-        Node node{Node::Kind::Choice, getSite(kernel, op)};
-        node.arms = {std::move(waits), {}};
+        Node node{Node::Kind::Choice, getSite(kernel, op)},
+            skip{Node::Kind::Skip, getSite(kernel, op)};
+        skip.event = waits.front().event;
+        node.arms = {std::move(waits), {std::move(skip)}};
         out.push_back(std::move(node));
       })
       .Case([&](TryWaitOp its) {

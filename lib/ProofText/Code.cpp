@@ -250,7 +250,7 @@ void CodeReader::readBranch(const Instruction &instruction, CodeStep &step) {
     auto *list = findInScopes(function.branchTargets, function,
                               instruction.scope, names.at(0));
     names = list ? *list : std::vector<std::string>();
-    code.tableLine = instruction.line;
+    step.sources = {getSource(instruction.operands.at(0))};
   }
   for (const std::string &name : names)
     if (auto *target =

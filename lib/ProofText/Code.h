@@ -77,7 +77,9 @@ struct CodeStep {
   bool guardNegated = false;
   std::vector<Source> sources;
   uint32_t target = 0;               ///< of a branch: a step
-  std::vector<uint32_t> others = {}; ///< of a branch by a table: more of them
+  /// Of a branch by a table: the targets in front of the last one, by the number
+  /// that its one source has.
+  std::vector<uint32_t> others = {};
   /// Of a branch: two registers that are equal if it is taken, or if it is not.
   int32_t equals[2] = {-1, -1};
   bool equalIfTaken = false;
@@ -106,6 +108,7 @@ struct Code {
   /// By step: control flow joins here; the block that it is in.
   std::vector<bool> isJoin;
   std::vector<uint32_t> blockOf;
+  std::vector<uint32_t> leaders; ///< the first step of each block
   /// By block, then by tracked register: the bits that matter from its start
   /// on.
   std::vector<std::vector<uint64_t>> live;
@@ -113,11 +116,16 @@ struct Code {
   std::vector<std::vector<uint32_t>> livePlaces;
   /// Lanes are told apart by their numbers, besides at the start.
   bool readsLane = false;
-  /// The line of a branch by a table, 0 if there is none. Such branches are
-  /// taken all ways, whatever was decided before.
-  unsigned tableLine = 0;
   /// What keeps the walk from following the text; empty if nothing does.
   std::string obstacle;
+
+  /// The step behind a block.
+  uint32_t getEnd(size_t block) const {
+    return block + 1 < leaders.size() ? leaders[block + 1]
+                                      : uint32_t(steps.size());
+  }
+  /// The steps that may follow.
+  std::vector<uint32_t> getSuccessors(uint32_t at) const;
 };
 
 /// Reads the entry's instructions. `ctas` are the CTAs of a cluster.

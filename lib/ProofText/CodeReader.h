@@ -49,10 +49,6 @@ private:
   void findDeciding();
   void findLive();
   void listLive();
-  uint32_t getEnd(size_t block) const {
-    return block + 1 < leaders.size() ? leaders[block + 1]
-                                      : uint32_t(code.steps.size());
-  }
   /// The bits of each tracked register that matter behind the last step of a
   /// block.
   std::vector<uint64_t> getDemandedBehind(uint32_t at) const;
@@ -60,8 +56,6 @@ private:
   void addDemanded(uint32_t at, std::vector<uint64_t> &bits) const;
   /// Writes the register, as far as its value is followed.
   bool isWritten(uint32_t at, int32_t reg) const;
-  /// The steps that may follow.
-  std::vector<uint32_t> getSuccessors(uint32_t at) const;
   const sim::ast::Module &module;
   const sim::ast::Function &function;
   unsigned ctas;
@@ -69,7 +63,6 @@ private:
   /// Steps that write a register besides their destination.
   std::vector<std::vector<uint32_t>> alsoWritten;
   std::vector<std::vector<uint32_t>> derived; ///< by register
-  std::vector<uint32_t> leaders;              ///< the first step of each block
 };
 
 } // namespace fp8::prooftext

@@ -3,6 +3,7 @@
 
 #include "fp8/ProofText/Compare.h"
 
+#include "Outline.h"
 #include "Walk.h"
 
 #include <stdexcept>
@@ -35,50 +36,81 @@ namespace {
 /// Walks the threads of a role in one CTA and warp.
 class WarpWalker {
 public:
-  WarpWalker(const Code &code, const KernelScript &kernel, const Script &script,
+  WarpWalker(const Code &code, const Counters &counters,
+             const KernelScript &kernel, const Script &script,
              Comparison &result)
-      : code(code), kernel(kernel), script(script), matcher(script),
-        lanesDiffer(code.readsLane || script.hasLaneEvents()), result(result) {}
+      : code(code), counters(counters), kernel(kernel), script(script),
+        matcher(script), lanesDiffer(code.readsLane || script.hasLaneEvents()),
+        result(result) {}
 
   void walk(unsigned rank, unsigned warp);
 
 private:
+  /// What a kind of threads and their focus have in common.
+  using Kind = std::tuple<bool, unsigned, int, std::vector<bool>>;
+
+  void walk(const Thread &thread);
+  /// Walks with that focus. True if the two agree.
+  bool walk(const Thread &thread, const Focus &focus, Comparison &result);
+
   const Code &code;
+  const Counters &counters;
   const KernelScript &kernel;
   const Script &script;
   Matcher matcher;
   /// Lanes act by their number, besides the first thread at the start.
   bool lanesDiffer;
   Comparison &result;
+  std::map<Kind, States> seen;
 };
 
 } // namespace
 
+bool WarpWalker::walk(const Thread &thread, const Focus &focus,
+                      Comparison &result) {
+  States &states = seen[{thread.elected, lanesDiffer ? thread.lane : 0,
+                         focus.cursor, focus.open}];
+  size_t before = states.size();
+  Walk walk(code, kernel, script, matcher, thread, focus, states);
+  auto mismatch = walk.run();
+  if (mismatch && walk.getOpenTable())
+    result.obstacle = "line " + std::to_string(walk.getOpenTable()) +
+                      " branches by a table, whose index the comparison does "
+                      "not know";
+  else if (mismatch)
+    result.mismatches.push_back(std::move(*mismatch));
+  result.events += walk.getNumEvents();
+  result.states += states.size() - before;
+  if (const sim::ast::Instruction *at = walk.getUnknown())
+    result.obstacle = "line " + std::to_string(at->line) + ": '" +
+                      at->mnemonic() +
+                      "' has an operand that the comparison cannot follow";
+  if (walk.isTooLong())
+    result.obstacle =
+        "role '" + script.name + "' has too many states to compare all of them";
+  return result.agrees();
+}
+
+void WarpWalker::walk(const Thread &thread) {
+  std::vector<Focus> foci;
+  if (script.cursors.size() > 1)
+    foci = Outline(code, counters, kernel, script, matcher, thread).getFoci();
+  // What walks of single cursors do not show, that of all cursors may.
+  Comparison apart;
+  bool agree = !foci.empty();
+  for (const Focus &focus : foci)
+    agree = agree && walk(thread, focus, apart);
+  result.states += apart.states;
+  result.events += apart.events;
+  if (!agree)
+    walk(thread, Focus{}, result);
+}
+
 void WarpWalker::walk(unsigned rank, unsigned warp) {
-  std::map<std::pair<bool, unsigned>, States> seen;
-  for (const Thread &thread : getThreads(rank, warp, script)) {
-    States &states = seen[{thread.elected, lanesDiffer ? thread.lane : 0}];
-    Walk walk(code, kernel, script, matcher, thread, states);
-    auto mismatch = walk.run();
-    if (mismatch && code.tableLine)
-      result.obstacle = "line " + std::to_string(code.tableLine) +
-                        " branches by a table, whose condition the comparison "
-                        "does not follow";
-    else if (mismatch)
-      result.mismatches.push_back(std::move(*mismatch));
-    result.events += walk.getNumEvents();
-    if (const sim::ast::Instruction *at = walk.getUnknown())
-      result.obstacle = "line " + std::to_string(at->line) + ": '" +
-                        at->mnemonic() +
-                        "' has an operand that the comparison cannot follow";
-    if (walk.isTooLong())
-      result.obstacle = "role '" + script.name +
-                        "' has too many states to compare all of them";
-    if (!result.agrees())
-      break;
-  }
-  for (const auto &[kind, states] : seen)
-    result.states += states.size();
+  seen.clear();
+  for (const Thread &thread : getThreads(rank, warp, script))
+    if (result.agrees())
+      walk(thread);
 }
 
 static Comparison compareKernel(const sim::PTXModule &module,
@@ -92,12 +124,14 @@ static Comparison compareKernel(const sim::PTXModule &module,
   }
   KernelScript kernel =
       readScript(nlohmann::json::parse(events), std::string(entry));
+  result.verdict = kernel.verdict;
   Code code = readCode(module.ast(), *function, kernel.clusterSize);
   result.obstacle = code.obstacle;
   if (!result.obstacle.empty())
     return result;
+  Counters counters(code);
   for (const Script &script : kernel.roles) {
-    WarpWalker walker(code, kernel, script, result);
+    WarpWalker walker(code, counters, kernel, script, result);
     for (unsigned rank = 0; rank < kernel.clusterSize; ++rank)
       for (unsigned warp = 0; warp < script.warps && result.agrees(); ++warp)
         walker.walk(rank, script.firstWarp + warp);

@@ -97,6 +97,9 @@ void CodeReader::findDemanded() {
         for (size_t i = 0; i < step.sources.size(); ++i)
           changed |=
               demand(step.sources[i], getDemandOfEvent(step.form->operands[i]));
+      else if (step.op == Op::Branch)
+        for (const Source &index : step.sources)
+          changed |= demand(index, 0xffffffff);
       else if (step.destination >= 0 && step.decides &&
                code.mayBeKnown[step.destination])
         for (size_t i = 0; i < step.sources.size(); ++i)
@@ -138,8 +141,8 @@ void CodeReader::findTracked() {
 // Control flow
 //===----------------------------------------------------------------------===//
 
-std::vector<uint32_t> CodeReader::getSuccessors(uint32_t at) const {
-  const CodeStep &step = code.steps[at];
+std::vector<uint32_t> Code::getSuccessors(uint32_t at) const {
+  const CodeStep &step = steps[at];
   std::vector<uint32_t> next;
   bool ends = step.op == Op::Return || step.op == Op::Trap;
   if (step.op == Op::Branch) {
@@ -150,7 +153,7 @@ std::vector<uint32_t> CodeReader::getSuccessors(uint32_t at) const {
     next.push_back(at + 1);
   next.erase(
       std::remove_if(next.begin(), next.end(),
-                     [&](uint32_t to) { return to >= code.steps.size(); }),
+                     [&](uint32_t to) { return to >= steps.size(); }),
       next.end());
   return next;
 }
@@ -207,6 +210,7 @@ void CodeReader::addDemanded(uint32_t at, std::vector<uint64_t> &bits) const {
   bool isEvent = step.op == Op::Event && step.form;
   for (size_t i = 0; i < step.sources.size(); ++i)
     add(step.sources[i], isEvent ? getDemandOfEvent(step.form->operands[i])
+                         : step.op == Op::Branch ? 0xffffffff
                          : step.decides ? getDemanded(step, i, demanded)
                                         : 0);
   if (step.guard >= 0)
@@ -220,7 +224,7 @@ void CodeReader::findBlocks() {
   std::vector<bool> isLeader(count);
   isLeader[0] = true;
   for (uint32_t at = 0; at < count; ++at)
-    for (uint32_t next : getSuccessors(at)) {
+    for (uint32_t next : code.getSuccessors(at)) {
       if (++predecessors[next] > 1)
         code.isJoin[next] = isLeader[next] = true;
       if (code.steps[at].op == Op::Branch)
@@ -229,8 +233,8 @@ void CodeReader::findBlocks() {
   code.blockOf.assign(count, 0);
   for (uint32_t at = 0; at < count; ++at) {
     if (isLeader[at])
-      leaders.push_back(at);
-    code.blockOf[at] = leaders.size() - 1;
+      code.leaders.push_back(at);
+    code.blockOf[at] = code.leaders.size() - 1;
   }
 }
 
@@ -244,15 +248,15 @@ void CodeReader::findDeciding() {
       candidates.push_back(i);
     }
   std::vector<std::vector<uint64_t>> atStart(
-      leaders.size(), std::vector<uint64_t>(candidates.size()));
+      code.leaders.size(), std::vector<uint64_t>(candidates.size()));
   for (CodeStep &step : code.steps)
     step.decides = step.op < Op::Equal || step.op > Op::GreaterEqual;
   for (bool changed = true; changed;) {
     changed = false;
-    for (size_t block = 0; block < leaders.size(); ++block) {
-      uint32_t end = getEnd(block);
+    for (size_t block = 0; block < code.leaders.size(); ++block) {
+      uint32_t end = code.getEnd(block);
       std::vector<uint64_t> known = atStart[block];
-      for (uint32_t at = leaders[block]; at < end; ++at) {
+      for (uint32_t at = code.leaders[block]; at < end; ++at) {
         CodeStep &step = code.steps[at];
         if (step.destination < 0 || places[step.destination] < 0)
           continue;
@@ -269,7 +273,7 @@ void CodeReader::findDeciding() {
         uint64_t &result = known[places[step.destination]];
         result = step.guard < 0 ? bits : result | bits;
       }
-      for (uint32_t next : getSuccessors(end - 1))
+      for (uint32_t next : code.getSuccessors(end - 1))
         for (size_t i = 0; i < known.size(); ++i) {
           uint64_t &into = atStart[code.blockOf[next]][i];
           changed |= (known[i] & ~into) != 0;
@@ -303,13 +307,13 @@ void CodeReader::findDerived() {
 }
 
 void CodeReader::findLive() {
-  code.live.assign(leaders.size(), std::vector<uint64_t>(code.tracked.size()));
+  code.live.assign(code.leaders.size(), std::vector<uint64_t>(code.tracked.size()));
   for (bool changed = true; changed;) {
     changed = false;
-    for (size_t block = leaders.size(); block-- > 0;) {
-      uint32_t end = getEnd(block);
+    for (size_t block = code.leaders.size(); block-- > 0;) {
+      uint32_t end = code.getEnd(block);
       std::vector<uint64_t> bits = getDemandedBehind(end - 1);
-      for (uint32_t at = end; at-- > leaders[block];)
+      for (uint32_t at = end; at-- > code.leaders[block];)
         if (code.steps[at].matters)
           addDemanded(at, bits);
       if (bits != code.live[block]) {

@@ -1,63 +1,83 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Where a thread is in the expected events: what may be next, whether an event
-// of the text is that, and what to say if it is not.
+// Which expected events may be next, whether an event of the text is one of
+// them, and what to say if it is not.
 
-#include "Walk.h"
+#include "Match.h"
 
 #include <algorithm>
+#include <cstring>
+#include <unordered_set>
 
 using namespace fp8::prooftext;
+using StepKind = Script::Step::Kind;
 
 //===----------------------------------------------------------------------===//
 // Positions
 //===----------------------------------------------------------------------===//
 
-void Walk::close(const Position &position, Positions &out, Positions &visited) {
-  if (std::find(visited.begin(), visited.end(), position) != visited.end())
-    return;
-  visited.push_back(position);
-  const Script::Step &step = script.steps[position.step];
-  Position further = position;
-  auto goOn = [&](uint32_t to) {
-    further.step = to;
-    close(further, out, visited);
-  };
-  switch (step.kind) {
-  case Script::Step::Kind::End:
-    out.push_back(position);
-    break;
-  case Script::Step::Kind::Event:
-    if (script.events[step.index].isDoneBy(thread))
+size_t Successors::Hash::operator()(const Position &position) const {
+  uint64_t words[2];
+  static_assert(sizeof(words) == sizeof(Position));
+  std::memcpy(words, &position, sizeof(words));
+  StateKey key{words[0], words[1]};
+  mix(key, words[1]);
+  return key.first;
+}
+
+void Successors::close(Position start, Positions &out) {
+  std::unordered_set<Position, Hash> visited;
+  Positions left{start};
+  while (!left.empty()) {
+    Position position = left.back();
+    left.pop_back();
+    if (!visited.insert(position).second)
+      continue;
+    const Script::Step &step = script.steps[position.step];
+    auto goOn = [&](uint32_t to) { left.push_back({to, position.cursors}); };
+    switch (step.kind) {
+    case StepKind::End:
       out.push_back(position);
-    else
+      break;
+    case StepKind::Event:
+      if (script.events[step.index].isDoneBy(thread))
+        out.push_back(position);
+      else
+        goOn(position.step + 1);
+      break;
+    case StepKind::Skip:
       goOn(position.step + 1);
-    break;
-  case Script::Step::Kind::Advance:
-    script.advance(step.index, further.cursors);
-    goOn(position.step + 1);
-    break;
-  case Script::Step::Kind::Split:
-    goOn(position.step + 1);
-    goOn(step.target);
-    break;
-  case Script::Step::Kind::Jump:
-    goOn(step.target);
-    break;
-  case Script::Step::Kind::Ranks:
-    goOn(step.ranks >> thread.rank & 1 ? position.step + 1 : step.target);
-    break;
+      break;
+    case StepKind::Advance:
+      if (focus.follows(step.index))
+        script.advance(step.index, position.cursors);
+      goOn(position.step + 1);
+      break;
+    case StepKind::Split:
+      goOn(position.step + 1);
+      goOn(step.target);
+      break;
+    case StepKind::Jump:
+      goOn(step.target);
+      break;
+    case StepKind::Ranks:
+      goOn(step.ranks >> thread.rank & 1 ? position.step + 1 : step.target);
+      break;
+    }
   }
 }
 
-const Positions &Walk::getNext(const Position &position) {
+const Positions &Successors::get(const Position &position) {
   auto [entry, isNew] = next.try_emplace(position);
   if (isNew) {
-    Positions visited;
-    close(position, entry->second, visited);
+    close(position, entry->second);
     std::sort(entry->second.begin(), entry->second.end());
   }
   return entry->second;
 }
+
+//===----------------------------------------------------------------------===//
+// Events
+//===----------------------------------------------------------------------===//
 
 const Matcher::Fields &Matcher::get(uint32_t event, const Form &form) {
   auto [entry, isNew] = found[event].try_emplace(&form);
@@ -76,82 +96,73 @@ const Matcher::Fields &Matcher::get(uint32_t event, const Form &form) {
   return result;
 }
 
-uint64_t Walk::getExpected(const FormOperand &operand,
-                           const Matcher::Fields &fields,
-                           const Quantity &quantity,
-                           const Position &position) const {
+uint64_t Matcher::getExpected(const Execution &execution,
+                              const FormOperand &operand, const Fields &fields,
+                              const Quantity &quantity,
+                              const Position &position) const {
+  const Thread &thread = execution.getThread();
   auto evaluate = [&](const Quantity &its) {
     return uint64_t(script.evaluate(its, thread, position.cursors));
   };
   uint64_t value = evaluate(quantity);
   if (operand.kind == FormOperand::Kind::Shared)
-    value += getSharedMemory(fields.cta && operand.field == "at"
-                                 ? evaluate(*fields.cta)
-                                 : thread.rank);
+    value += execution.getSharedMemory(fields.cta && operand.field == "at"
+                                           ? evaluate(*fields.cta)
+                                           : thread.rank);
   else if (operand.kind == FormOperand::Kind::Descriptor)
-    value = (value + getSharedMemory(thread.rank)) >> 4;
+    value = (value + execution.getSharedMemory(thread.rank)) >> 4;
   return value & operand.mask;
 }
 
-bool Walk::matches(const State &state, const CodeStep &step,
-                   const Position &position) {
+Agreement Matcher::compare(const Execution &execution, const State &state,
+                           const CodeStep &step, const Position &position,
+                           const Focus &focus) {
   const Script::Step &expected = script.steps[position.step];
-  if (expected.kind != Script::Step::Kind::Event || !step.form)
-    return false;
-  const Matcher::Fields &fields = matcher.get(expected.index, *step.form);
+  if (expected.kind != StepKind::Event || !step.form)
+    return Agreement::No;
+  const Fields &fields = get(expected.index, *step.form);
   if (!fields.canMatch)
-    return false;
+    return Agreement::No;
   for (size_t i = 0; i < step.sources.size(); ++i) {
     const FormOperand &operand = step.form->operands[i];
     if (operand.kind == FormOperand::Kind::Fixed &&
-        getValue(state, step.sources[i]).get(operand.mask) != operand.value)
-      return false;
+        execution.getValue(state, step.sources[i]).get(operand.mask) !=
+            operand.value)
+      return Agreement::No;
   }
-  for (const Matcher::Field &field : fields.fields) {
-    const FormOperand &operand = step.form->operands[field.operand];
-    if (getValue(state, step.sources[field.operand]).get(operand.mask) !=
-        getExpected(operand, fields, *field.quantity, position))
-      return false;
-  }
-  return true;
-}
-
-bool Walk::mayMatch(const State &state, const CodeStep &step) {
-  for (const Position &position : state.positions) {
-    const Script::Step &expected = script.steps[position.step];
-    if (expected.kind != Script::Step::Kind::Event || !step.form)
+  Agreement result = Agreement::Yes;
+  for (const Field &field : fields.fields) {
+    const Quantity &quantity = *field.quantity;
+    if (quantity.cursor >= 0 && !focus.follows(quantity.cursor))
       continue;
-    const Matcher::Fields &fields = matcher.get(expected.index, *step.form);
-    bool isOpen = false, differs = false;
-    for (const Matcher::Field &field : fields.fields) {
-      const FormOperand &operand = step.form->operands[field.operand];
-      auto value =
-          getValue(state, step.sources[field.operand]).get(operand.mask);
-      isOpen |= !value;
-      differs |= value && *value != getExpected(operand, fields,
-                                                *field.quantity, position);
-    }
-    if (fields.canMatch && isOpen && !differs)
-      return true;
+    const FormOperand &operand = step.form->operands[field.operand];
+    auto value = execution.getValue(state, step.sources[field.operand])
+                     .get(operand.mask);
+    if (!value)
+      result = Agreement::Open;
+    else if (*value !=
+             getExpected(execution, operand, fields, quantity, position))
+      return Agreement::No;
   }
-  return false;
+  return result;
 }
 
 //===----------------------------------------------------------------------===//
-// Reports
+// Messages
 //===----------------------------------------------------------------------===//
 
-std::string Walk::describe(const State &state, const CodeStep &step) const {
-  const sim::ast::Instruction &instruction =
-      code.function->instructions[step.instruction];
+std::string fp8::prooftext::describe(const Execution &execution,
+                                     const State &state, const CodeStep &step,
+                                     const sim::ast::Function &function) {
   if (!step.form)
-    return "'" + instruction.mnemonic() + "' is no event of a kernel";
+    return "'" + function.instructions[step.instruction].mnemonic() +
+           "' is no event of a kernel";
   std::string text = step.form->kind;
   for (size_t i = 0; i < step.sources.size(); ++i) {
     const FormOperand &operand = step.form->operands[i];
     if (operand.field.empty())
       continue;
-    auto value = getValue(state, step.sources[i]).get(operand.mask);
+    auto value = execution.getValue(state, step.sources[i]).get(operand.mask);
     text += ", " + operand.field + " ";
     if (!value)
       text += "unknown";
@@ -159,16 +170,17 @@ std::string Walk::describe(const State &state, const CodeStep &step) const {
       text += std::to_string(*value);
     else
       text += std::to_string((*value & getMask(kRankShift)) - kFirstByte) +
-              (*value >> kRankShift == thread.rank
+              (*value >> kRankShift == execution.getThread().rank
                    ? ""
                    : " of CTA " + std::to_string(*value >> kRankShift));
   }
   return text;
 }
 
-std::string Walk::describe(const Position &position) const {
+std::string fp8::prooftext::describe(const Script &script, const Thread &thread,
+                                     const Position &position) {
   const Script::Step &step = script.steps[position.step];
-  if (step.kind == Script::Step::Kind::End)
+  if (step.kind == StepKind::End)
     return "the end of the kernel";
   const ScriptEvent &event = script.events[step.index];
   std::string text = event.site + ": " + event.kind;
@@ -176,20 +188,4 @@ std::string Walk::describe(const Position &position) const {
     text += ", " + name + " " +
             std::to_string(script.evaluate(quantity, thread, position.cursors));
   return text;
-}
-
-void Walk::report(const State &state, const CodeStep *step,
-                  std::string message) {
-  mismatch.emplace();
-  mismatch->line =
-      step ? code.function->instructions[step->instruction].line : 0;
-  std::string who = script.name.empty() ? "a warp without a role"
-                                        : "role \"" + script.name + "\"";
-  mismatch->message = who + " (" + thread.str() + "): " + message;
-  for (const Position &position : state.positions) {
-    std::string text = describe(position);
-    auto &expected = mismatch->expected;
-    if (std::find(expected.begin(), expected.end(), text) == expected.end())
-      expected.push_back(std::move(text));
-  }
 }

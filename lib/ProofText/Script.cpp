@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Reads the expected events.
 
-#include "Script.h"
+#include "Protocol.h"
 
 #include <algorithm>
 #include <stdexcept>
@@ -71,9 +71,9 @@ public:
   ScriptReader(Script &script, const std::vector<std::string> &sites)
       : script(script), sites(sites) {}
 
-  void read(const Json &block) {
+  void read(const Json &block, ScriptBlock &out) {
     for (const Json &node : block)
-      readNode(node);
+      readNode(node, out);
   }
   void end() { add({Step::Kind::End}); }
 
@@ -86,13 +86,21 @@ private:
     return script.steps.size() - 1;
   }
   uint32_t here() const { return script.steps.size(); }
-  void readNode(const Json &node);
-  void readEvent(const Json &node);
-  void readRepeat(const Json &node);
+  /// Adds a step that is part of the tree, too.
+  void add(Step step, ScriptBlock &out) {
+    out.push_back({ScriptNode::Kind::Step, add(step)});
+  }
+  void readNode(const Json &node, ScriptBlock &out);
+  void readEvent(const Json &node, const char *key, Step::Kind kind,
+                 ScriptBlock &out);
+  void readRepeat(const Json &node, ScriptBlock &out);
+  void readChoice(const Json &node, ScriptBlock &out);
+  void readRanks(const Json &node, ScriptBlock &out);
   Quantity readQuantity(const Json &its);
 
   Script &script;
   const std::vector<std::string> &sites;
+  std::map<std::string, uint32_t> contents;
 };
 
 Quantity ScriptReader::readQuantity(const Json &its) {
@@ -118,9 +126,10 @@ Quantity ScriptReader::readQuantity(const Json &its) {
   return quantity;
 }
 
-void ScriptReader::readEvent(const Json &node) {
+void ScriptReader::readEvent(const Json &node, const char *key, Step::Kind kind,
+                             ScriptBlock &out) {
   ScriptEvent event;
-  event.kind = node.at("do").get<std::string>();
+  event.kind = node.at(key).get<std::string>();
   event.site = sites.at(node.at("site").get<size_t>());
   if (node.contains("by")) {
     event.byElected = node["by"].is_string();
@@ -128,58 +137,75 @@ void ScriptReader::readEvent(const Json &node) {
       event.below = node["by"].get<unsigned>();
   }
   event.everyWarp = node.value("every", 1u);
-  if (node.contains("with"))
-    for (const auto &[name, its] : node["with"].items())
-      event.fields[name] = readQuantity(its);
+  const Json fields = node.value("with", Json::object());
+  for (const auto &[name, its] : fields.items())
+    event.fields[name] = readQuantity(its);
+  event.content =
+      contents.try_emplace(event.kind + fields.dump(), contents.size())
+          .first->second;
   script.events.push_back(std::move(event));
-  add({Step::Kind::Event, uint32_t(script.events.size() - 1)});
+  add({kind, uint32_t(script.events.size() - 1)}, out);
 }
 
-void ScriptReader::readRepeat(const Json &node) {
+void ScriptReader::readRepeat(const Json &node, ScriptBlock &out) {
   const Json &body = node["repeat"];
-  // A trip count that is known is followed exactly.
-  constexpr int64_t kMostTrips = 64;
   int64_t trips = node.value("trips", int64_t(-1));
   if (trips >= 0 && trips <= kMostTrips) {
     for (int64_t trip = 0; trip < trips; ++trip)
-      read(body);
+      read(body, out);
     return;
   }
+  ScriptNode loop{ScriptNode::Kind::Loop, 0, trips, 0, {{}}};
   uint32_t head = add({Step::Kind::Split});
-  read(body);
+  read(body, loop.arms[0]);
   add({Step::Kind::Jump, 0, head});
   script.steps[head].target = here();
+  out.push_back(std::move(loop));
 }
 
-void ScriptReader::readNode(const Json &node) {
+void ScriptReader::readChoice(const Json &node, ScriptBlock &out) {
+  ScriptNode choice{ScriptNode::Kind::Choice};
+  std::vector<uint32_t> ends;
+  for (const Json &arm : node["choice"]) {
+    uint32_t split = add({Step::Kind::Split});
+    read(arm, choice.arms.emplace_back());
+    ends.push_back(add({Step::Kind::Jump}));
+    script.steps[split].target = here();
+  }
+  // Behind the last arm there is no other: that way leads nowhere.
+  uint32_t nowhere = here();
+  add({Step::Kind::Jump, 0, nowhere});
+  for (uint32_t end : ends)
+    script.steps[end].target = here();
+  out.push_back(std::move(choice));
+}
+
+void ScriptReader::readRanks(const Json &node, ScriptBlock &out) {
+  ScriptNode its{ScriptNode::Kind::Ranks, 0, -1, 0, {{}}};
+  for (unsigned rank : node["ranks"])
+    its.ranks |= uint64_t(1) << (rank % 64);
+  uint32_t guard = add({Step::Kind::Ranks, 0, 0, its.ranks});
+  read(node.at("body"), its.arms[0]);
+  script.steps[guard].target = here();
+  out.push_back(std::move(its));
+}
+
+void ScriptReader::readNode(const Json &node, ScriptBlock &out) {
   if (node.contains("do")) {
-    readEvent(node);
+    readEvent(node, "do", Step::Kind::Event, out);
+  } else if (node.contains("skip")) {
+    readEvent(node, "skip", Step::Kind::Skip, out);
   } else if (node.contains("advance")) {
     uint32_t cursor = node["advance"].get<uint32_t>();
     if (cursor >= script.cursors.size())
       throw std::runtime_error("a cursor advances that there is not");
-    add({Step::Kind::Advance, cursor});
+    add({Step::Kind::Advance, cursor}, out);
   } else if (node.contains("repeat")) {
-    readRepeat(node);
+    readRepeat(node, out);
   } else if (node.contains("choice")) {
-    std::vector<uint32_t> ends;
-    for (const Json &arm : node["choice"]) {
-      uint32_t split = add({Step::Kind::Split});
-      read(arm);
-      ends.push_back(add({Step::Kind::Jump}));
-      script.steps[split].target = here();
-    }
-    // Behind the last arm there is no other: that way leads nowhere.
-    uint32_t nowhere = here();
-    add({Step::Kind::Jump, 0, nowhere});
-    for (uint32_t end : ends)
-      script.steps[end].target = here();
+    readChoice(node, out);
   } else if (node.contains("ranks")) {
-    uint32_t guard = add({Step::Kind::Ranks});
-    for (unsigned rank : node["ranks"])
-      script.steps[guard].ranks |= uint64_t(1) << (rank % 64);
-    read(node.at("body"));
-    script.steps[guard].target = here();
+    readRanks(node, out);
   } else {
     throw std::runtime_error("an expected event is of no known kind");
   }
@@ -204,11 +230,38 @@ static Script readRole(const Json &events, const Json &role,
     throw std::runtime_error("role '" + script.name + "' works on more than " +
                              std::to_string(kMaxCursors) + " rings");
   ScriptReader reader(script, sites);
-  reader.read(events.at("start"));
-  reader.read(role.at("body"));
-  reader.read(events.at("end"));
+  reader.read(events.at("start"), script.body);
+  reader.read(role.at("body"), script.body);
+  reader.read(events.at("end"), script.body);
   reader.end();
   return script;
+}
+
+static RingBarriers readRing(const Json &ring) {
+  RingBarriers barriers{
+      ring.at("slots").get<unsigned>(), ring.at("full").get<int64_t>(),
+      ring.at("empty").get<int64_t>(), std::nullopt, std::nullopt};
+  if (ring.contains("deallocation"))
+    barriers.deallocation = ring["deallocation"].get<int64_t>();
+  if (ring.contains("allocation"))
+    barriers.allocation = ring["allocation"].get<int64_t>();
+  return barriers;
+}
+
+/// The events of each role are steps of the skeleton, in all CTAs and warps.
+static void showThatFollow(const KernelScript &kernel, const Json &skeleton,
+                           const Json &rings) {
+  std::vector<RingBarriers> barriers;
+  for (const Json &ring : rings)
+    barriers.push_back(readRing(ring));
+  for (const Protocol &protocol : readProtocols(skeleton)) {
+    const Script &script = kernel.roles.at(protocol.role);
+    for (unsigned rank : protocol.ranks)
+      for (unsigned warp = 0; warp < script.warps; ++warp)
+        showThatFollows(
+            script, {rank, script.firstWarp + warp, warp, 0, /*elected=*/true},
+            barriers, protocol);
+  }
 }
 
 KernelScript fp8::prooftext::readScript(const Json &file,
@@ -235,6 +288,8 @@ KernelScript fp8::prooftext::readScript(const Json &file,
     withRole = std::max(withRole, script.roles.back().firstWarp +
                                       script.roles.back().warps);
   }
+  showThatFollow(script, found->at("skeleton"), events.at("rings"));
+  script.verdict = found->at("properties").at("progress").at("verdict");
   // Idle warps come behind those of the roles.
   if (script.warps > withRole)
     script.roles.push_back(

@@ -9,6 +9,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace fp8::prooftext {
@@ -29,6 +30,20 @@ struct Thread {
 constexpr unsigned kMaxCursors = 12;
 using Cursors = std::array<uint8_t, kMaxCursors>;
 
+/// Where the expected events may be: one of several, since conditions are open.
+struct Position {
+  uint32_t step = 0;
+  Cursors cursors{};
+
+  bool operator<(const Position &other) const {
+    return std::tie(step, cursors) < std::tie(other.step, other.cursors);
+  }
+  bool operator==(const Position &other) const {
+    return step == other.step && cursors == other.cursors;
+  }
+};
+using Positions = std::vector<Position>;
+
 /// What a field of an event must be; include/fp8/Proof/Events.h says how it is
 /// computed.
 struct Quantity {
@@ -48,9 +63,27 @@ struct ScriptEvent {
   unsigned below = 32;    ///< lanes with smaller numbers do it
   unsigned everyWarp = 1; ///< 0: the first warp of the CTA
   std::map<std::string, Quantity> fields;
+  /// The same number for events with the same kind and fields.
+  uint32_t content = 0;
 
   bool isDoneBy(const Thread &thread) const;
 };
+
+struct ScriptNode;
+using ScriptBlock = std::vector<ScriptNode>;
+
+/// The steps of a script as a tree. Loops with a known, small number of turns
+/// are not among them: their turns are.
+struct ScriptNode {
+  enum class Kind : uint8_t { Step, Loop, Choice, Ranks } kind = Kind::Step;
+  uint32_t step = 0;  ///< of Step: an event, one that is left out, an advance
+  int64_t trips = -1; ///< of Loop; -1: not known
+  uint64_t ranks = 0; ///< of Ranks: a bit for each
+  std::vector<ScriptBlock> arms = {};
+};
+
+/// Trip counts up to this are followed exactly.
+constexpr int64_t kMostTrips = 64;
 
 /// One role's threads from the start of the kernel to its end.
 class Script {
@@ -59,6 +92,7 @@ public:
     enum class Kind : uint8_t {
       Event,   ///< `index`
       Advance, ///< cursor `index`
+      Skip,    ///< event `index`, a wait that is left out
       Split,   ///< goes on here or at `target`
       Jump,    ///< goes on at `target`
       Ranks,   ///< goes on here in CTAs of `ranks`, else at `target`
@@ -77,6 +111,7 @@ public:
   std::vector<Cursor> cursors;
   std::vector<ScriptEvent> events;
   std::vector<Step> steps;
+  ScriptBlock body; ///< the steps as a tree
 
   void advance(unsigned cursor, Cursors &at) const;
   /// The value of a field for that thread there.
@@ -92,13 +127,16 @@ public:
 struct KernelScript {
   unsigned clusterSize = 1, warps = 0;
   std::vector<Script> roles;
+  /// What the proof of the roles' protocol says: "proved", "refuted" or
+  /// "unknown".
+  std::string verdict;
   /// Words of shared memory that hold addresses of tensor memory, and the
   /// addresses.
   std::map<uint64_t, uint64_t> tensorMemory;
 };
 
-/// Reads the events of a kernel from what `--fp8-prove=json=` writes. Throws
-/// std::runtime_error with what is wrong.
+/// Reads the events of a kernel from what `--fp8-prove=json=` writes, and shows
+/// that they follow its skeleton. Throws std::runtime_error with what is wrong.
 KernelScript readScript(const nlohmann::json &file, const std::string &kernel);
 
 } // namespace fp8::prooftext

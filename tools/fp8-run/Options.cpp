@@ -130,6 +130,11 @@ void addSimulatorOptions(CLI::App &app, Options &options) {
                "Add every mbarrier to the JSON: its count, phases, arrivals "
                "and bytes")
       ->group(group);
+  app.add_option("--trace", options.tracePath,
+                 "Write each access to an mbarrier to a file, a line of JSON "
+                 "each, in the order of each thread; of the last schedule")
+      ->type_name("FILE")
+      ->group(group);
   app.add_option("--grid-limit", options.gridLimit,
                  "Limit for the blocks of a run")
       ->group(group);

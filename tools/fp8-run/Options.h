@@ -46,6 +46,7 @@ struct Options {
   uint64_t gridLimit = uint64_t(1) << 20;
   unsigned maxErrors = 8;
   bool barriers = false; ///< tell what every mbarrier saw
+  std::string tracePath; ///< for the accesses to mbarriers; empty: not kept
 };
 
 /// Parses the command line. Nothing when the program should end at once, with

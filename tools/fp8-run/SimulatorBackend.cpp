@@ -3,6 +3,8 @@
 // Launch plans on the simulated device.
 #include "SimulatorBackend.h"
 
+#include "Files.h"
+
 #include "fp8/SimulatedLaunch/Kernel.h"
 
 #include <chrono>
@@ -35,6 +37,33 @@ std::string barriersJson(const std::vector<sim::BarrierUse> &barriers) {
     list.push_back(std::move(entry));
   }
   return list.dump();
+}
+
+/// What is launched, as the first line of a trace. Arguments that are no
+/// integers are null.
+std::string traceOf(const launch::LaunchPlan &plan) {
+  nlohmann::ordered_json line{
+      {"grid", plan.grid}, {"block", plan.block}, {"cluster", plan.cluster}};
+  line["arguments"] = nlohmann::ordered_json::array();
+  for (const launch::BoundParameter &parameter : plan.parameters) {
+    const auto *scalar = std::get_if<launch::BoundScalar>(&parameter);
+    line["arguments"].push_back(
+        scalar ? nlohmann::ordered_json(scalar->value) : nullptr);
+  }
+  return line.dump() + "\n";
+}
+
+std::string traceOf(const sim::BarrierAccess &access) {
+  return nlohmann::ordered_json{{"block", access.block},
+                                {"warp", access.warp},
+                                {"lane", access.lane},
+                                {"waits", access.waits},
+                                {"rank", access.rank},
+                                {"symbol", access.symbol},
+                                {"offset", access.offset},
+                                {"line", access.ptxLine}}
+             .dump() +
+         "\n";
 }
 
 class SimulatorBackend : public Backend {
@@ -106,6 +135,14 @@ Outcome SimulatorBackend::launch(const launch::Manifest &manifest,
   simulation.multiprocessorCount = options.multiprocessors;
   simulation.residentClusters = options.residentClusters;
 
+  std::string trace;
+  if (!options.tracePath.empty()) {
+    trace = traceOf(plan);
+    simulation.onBarrierAccess = [&](const sim::BarrierAccess &access) {
+      trace += traceOf(access);
+    };
+  }
+
   Outcome outcome;
   auto start = std::chrono::steady_clock::now();
   auto run = kernel.run(device, manifest, plan, simulation);
@@ -120,6 +157,9 @@ Outcome SimulatorBackend::launch(const launch::Manifest &manifest,
   const sim::Report &report = run->report;
   outcome.errors = std::move(run->errors);
   outcome.scheduleHash = report.barrierEventHash;
+  if (!options.tracePath.empty())
+    if (auto error = writeFile(options.tracePath, {trace.begin(), trace.end()}))
+      outcome.failure = error->message;
   if (options.barriers)
     outcome.barriers = barriersJson(report.barriers);
   const sim::Statistics &statistics = report.statistics;

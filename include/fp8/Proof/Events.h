@@ -63,17 +63,27 @@ struct EventNode {
   enum class Kind : uint8_t {
     Event,
     Advance, ///< `cursor` goes on to its next slot
+    Skip,    ///< a wait that is left out, since its slot is known to be there
     Repeat,  ///< the arm, any number of times, or `trips` times
     Choice,  ///< one of the arms
     Ranks,   ///< the arm, in CTAs of these ranks
   };
   Kind kind;
   unsigned site = 0; ///< the op
-  Event event = {};
+  Event event = {};  ///< of Skip: what is left out
   unsigned cursor = 0;
   std::optional<int64_t> trips = std::nullopt;
   std::vector<int64_t> ranks = {};
   std::vector<EventBlock> arms = {};
+};
+
+/// Where the barriers of a ring are, in the CTA's dynamic shared memory: those
+/// of full slots, those of empty ones. Of accumulators, also the barrier by
+/// which tensor memory is given back, and the named one by which it is handed
+/// out.
+struct RingBarriers {
+  int64_t slots = 1, full = 0, empty = 0;
+  std::optional<int64_t> deallocation = std::nullopt, allocation = std::nullopt;
 };
 
 struct RoleEvents {
@@ -90,6 +100,7 @@ struct KernelEvents {
   int64_t warps = 0;
   EventBlock start, idle, end;
   std::vector<RoleEvents> roles;
+  std::vector<RingBarriers> rings;
   /// Words of shared memory that hold addresses of tensor memory: offset, and
   /// the address that stands for the one that the kernel gets.
   std::vector<std::pair<int64_t, int64_t>> tensorMemory;

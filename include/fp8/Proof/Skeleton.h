@@ -28,10 +28,15 @@ struct Channel {
   /// An end of the process waits, when it drains the channel, until all of its
   /// slots have come back.
   bool holdsData = false;
-  /// The hand-over takes place once: it is no ring.
-  bool isOnce = false;
   std::vector<unsigned> producers, consumers; ///< numbers of ends
   unsigned site = 0;                          ///< the op that makes it
+  /// What is handed over of which ring; rings count in the kernel's order.
+  enum class Part : uint8_t { Slots, Allocation, Deallocation };
+  Part part = Part::Slots;
+  unsigned ring = 0;
+
+  /// The hand-over takes place once: it is no ring.
+  bool isOnce() const { return part != Part::Slots; }
 };
 
 struct Statement;
@@ -74,6 +79,9 @@ struct Process {
   unsigned site;
   Block body;
   unsigned numVariables = 0;
+  unsigned role = 0; ///< its number in the kernel
+  /// The ranks of the class's CTAs in their cluster.
+  std::vector<int64_t> ranks;
 };
 
 struct Skeleton {

@@ -32,6 +32,9 @@ struct Comparison {
   std::vector<Mismatch> mismatches;
   /// Why the two could not be compared; empty if they were.
   std::string obstacle;
+  /// What the proof of the kernel's protocol says: "proved", "refuted" or
+  /// "unknown".
+  std::string verdict;
   uint64_t states = 0; ///< different states at joins of control flow
   uint64_t events = 0; ///< comparisons of an event
 
@@ -39,7 +42,8 @@ struct Comparison {
 };
 
 /// Compares an entry with its events, a kernel of the file that
-/// `--fp8-prove=json=` writes.
+/// `--fp8-prove=json=` writes. Shows first that the events follow the skeleton
+/// in that file.
 Comparison compare(const sim::PTXModule &module, std::string_view entry,
                    std::string_view events);
 

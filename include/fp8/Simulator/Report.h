@@ -137,6 +137,22 @@ struct BarrierUse {
   std::vector<BarrierSource> sources;
 };
 
+/// A wait of a thread for a phase that is complete, or another access of its to
+/// an mbarrier, when it executes the instruction. What is asynchronous about it
+/// happens later. An instruction that reaches the barriers of several CTAs has
+/// an access for each.
+struct BarrierAccess {
+  bool waits = false;
+  std::array<uint32_t, 3> block{0, 0, 0}; ///< of the thread's CTA
+  uint32_t warp = 0, lane = 0;
+  /// The mbarrier: the rank of its CTA in the cluster, the shared variable that
+  /// it lies in, and where.
+  uint32_t rank = 0;
+  std::string_view symbol;
+  uint32_t offset = 0;
+  unsigned ptxLine = 0;
+};
+
 struct Report {
   std::vector<SimulationError> errors;
   Statistics statistics;

@@ -90,6 +90,9 @@ struct Options {
   /// returns false, the run ends with an error. It has no other effect. May be
   /// empty.
   std::function<bool(uint64_t ended, uint64_t ctas)> progress;
+  /// Called for each access to an mbarrier, in the order of the schedule, and
+  /// so of each lane in the order of its program. May be empty.
+  std::function<void(const BarrierAccess &access)> onBarrierAccess;
 };
 
 /// Runs `entry` of `module`. Every instruction of the kernel is decoded before

@@ -77,6 +77,10 @@ public:
   void waitSucceeded(Mbarrier &barrier, Warp &warp, const Inst &inst,
                      bool parity, bool relaxed);
 
+  /// Tells who listens (Options::onBarrierAccess).
+  void tellAccess(const Mbarrier &barrier, const Warp &warp, const Inst &inst,
+                  int lane, bool waits);
+
   // Other CTAs of the cluster (Remote.cpp).
   /// The other CTA of the warp's pair; null after an error.
   Cta *pairPeer(Warp &warp, const Inst &inst, int lane);

@@ -47,6 +47,8 @@ Mbarrier *Machine::barrierAt(Warp &warp, const Inst &inst, int lane,
           &warp, &inst, lane, true);
     return nullptr;
   }
+  if (asyncUse)
+    tellAccess(*barrier, warp, inst, lane, /*waits=*/false);
   if (!checksOrder)
     return barrier;
   bool own = warp.isOwnAccess(barrier->initAgent);
@@ -263,6 +265,25 @@ void Machine::completeTransactions(Mbarrier &barrier, int64_t bytes,
     return;
   }
   completePhaseIfDone(barrier, warp, inst, lane);
+}
+
+void Machine::tellAccess(const Mbarrier &barrier, const Warp &warp,
+                         const Inst &inst, int lane, bool waits) {
+  if (!grid.options.onBarrierAccess)
+    return;
+  BarrierAccess access;
+  access.waits = waits;
+  access.block = warp.cta.index;
+  access.warp = warp.id;
+  access.lane = lane;
+  access.rank = barrier.cta->rank;
+  access.offset = barrier.offset;
+  if (const SharedSymbol *symbol = grid.program.symbolAt(barrier.offset)) {
+    access.symbol = symbol->name;
+    access.offset -= symbol->offset;
+  }
+  access.ptxLine = inst.text->line;
+  grid.options.onBarrierAccess(access);
 }
 
 void Machine::sawPhase(Mbarrier &barrier, Warp &warp, int lane) {

@@ -139,6 +139,7 @@ Flow copyArrive(Warp &w, const Inst &i, uint32_t mask) {
     Mbarrier *barrier = m.barrierAt(w, i, l, address);
     if (!barrier)
       return;
+    m.tellAccess(*barrier, w, i, l, /*waits=*/false);
     if (!i.get<CopyArrival>().counted)
       ++barrier->pending;
     auto carried = std::make_shared<SyncClocks>(w.clocks());

@@ -154,6 +154,7 @@ Flow arriveOp(Warp &w, const Inst &i, uint32_t mask) {
     Mbarrier *b = find(w, i, l);
     if (!b || !mayReach(w, i, l, *b))
       return;
+    m.tellAccess(*b, w, i, l, /*waits=*/false);
     uint64_t operand = i.sources > 1 ? uint32_t(w.row(i.s[1])[l]) : 1;
     uint64_t state = token(*b);
     if (use.expects) {
@@ -190,6 +191,7 @@ Flow transactions(Warp &w, const Inst &i, uint32_t mask) {
     Mbarrier *b = find(w, i, l);
     if (!b)
       return;
+    w.machine.tellAccess(*b, w, i, l, /*waits=*/false);
     int64_t bytes = uint32_t(w.row(i.s[1])[l]);
     if (!i.get<MbarrierUse>().completes)
       w.machine.expectTransactions(*b, bytes, w, i, l);
@@ -229,6 +231,7 @@ Flow wait(Warp &w, const Inst &i, uint32_t mask) {
     result |= uint32_t(done) << l;
     if (done) {
       m.sawPhase(*b, w, l);
+      m.tellAccess(*b, w, i, l, /*waits=*/true);
       // What all lanes learn alike.
       if (b != seen)
         m.waitSucceeded(*b, w, i, parity, use.relaxed);
