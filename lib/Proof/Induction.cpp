@@ -140,8 +140,10 @@ bool SymbolicRun::induct(const States &past, const State &next, unsigned period,
                          const Head &head) {
   const State &state = past[past.size() - period];
   std::optional<Shift> shift = getShift(state, next);
-  if (!shift || endsSoon(state, *shift))
+  unsigned &tried = trialsOf[{head.loop, head.entry}];
+  if (!shift || endsSoon(state, *shift) || tried == kMostTrialsInside)
     return false;
+  llvm::SaveAndRestore inside(tried, tried + 1);
   Linear number = atoms.getCount();
   State any = state;
   move(any, *shift, number);

@@ -186,7 +186,7 @@ private:
 
   static constexpr unsigned kMostTurns = 16, kMostDecisions = 3,
                             kLongestPeriod = 8, kMostTurnsInAll = 4000,
-                            kMostDepth = 150;
+                            kMostDepth = 150, kMostTrialsInside = 2;
 
   Pace pace;
   const Skeleton &skeleton;
@@ -201,6 +201,10 @@ private:
   /// Whether to keep a failure for itself: a trial may fail.
   unsigned trials = 0;
   unsigned numTurns = 0, depth = 0;
+  /// How many inductions are being tried over the turns of a loop, since it was
+  /// entered for the so many-th time. One inside of another may lead out of the
+  /// loop; more do not.
+  std::map<std::pair<const Statement *, unsigned>, unsigned> trialsOf;
   /// From the outermost loop to the innermost; the first is no loop.
   std::vector<Context> contexts;
 };
