@@ -85,8 +85,8 @@ std::optional<int64_t> CureFinder::findSlots(const Waiting &its) {
        ++slots) {
     Skeleton tried = skeleton;
     tried.channels[number].slots = slots;
-    for (bool stopsAtLoops : {true, false}) {
-      SymbolicRun run(tried, clusterSize, stopsAtLoops);
+    for (Pace pace : kPaces) {
+      SymbolicRun run(tried, clusterSize, pace);
       run.getMachine().limit = kMostSteps;
       if (run.prove().verdict == Verdict::Proved)
         return slots;

@@ -79,12 +79,32 @@ static std::vector<Linear> getLearnt(const State &before, const State &state) {
   return learnt;
 }
 
+using Terms = decltype(Linear::terms);
+
+/// Of the facts that differ by a constant, the one that says most.
+static std::map<Terms, Linear> getStrongest(const State &state) {
+  std::map<Terms, Linear> strongest;
+  for (const Linear &fact : state.facts.get()) {
+    auto [it, isNew] = strongest.try_emplace(fact.terms, fact);
+    if (!isNew && fact < it->second)
+      it->second = fact;
+  }
+  return strongest;
+}
+
 std::vector<std::pair<Linear, Linear>>
 SymbolicRun::guessInvariants(const State *previous, const State &state,
                              const State &next) const {
   std::vector<std::pair<Linear, Linear>> invariants;
-  if (!previous)
+  if (!previous) {
+    std::map<Terms, Linear> before = getStrongest(state);
+    for (auto &[terms, second] : getStrongest(next))
+      if (auto first = before.find(terms);
+          first != before.end() && !(first->second == second) &&
+          !atoms.hasAnswers(second))
+        invariants.push_back({first->second, second - first->second});
     return invariants;
+  }
   for (const Linear &first : getLearnt(*previous, state))
     for (const Linear &second : getLearnt(state, next))
       if (first.terms == second.terms && !atoms.hasAnswers(first))
@@ -101,12 +121,29 @@ bool SymbolicRun::falls(const State &any, const State &after,
   return first && second && any.facts.implies(*first - *second - Linear(1));
 }
 
+bool SymbolicRun::endsSoon(const State &state, const Shift &shift) const {
+  for (const auto &[process, its] : llvm::enumerate(state.processes))
+    for (const Frame &frame : its.stack) {
+      bool runs = frame.atGuard || &frame != &its.stack.back();
+      if (frame.isDone() || !runs || frame.get().kind != Statement::Kind::For)
+        continue;
+      const Statement &loop = frame.get();
+      Linear left = *its.values[loop.bound] - *its.values[loop.variable];
+      if (left.isConstant() && !(shift.values[process][loop.bound] ==
+                                 shift.values[process][loop.variable]))
+        return true;
+    }
+  return false;
+}
+
 bool SymbolicRun::induct(const States &past, const State &next, unsigned period,
                          const Head &head) {
   const State &state = past[past.size() - period];
   std::optional<Shift> shift = getShift(state, next);
-  if (!shift)
+  unsigned &tried = trialsOf[{head.loop, head.entry}];
+  if (!shift || endsSoon(state, *shift) || tried == kMostTrialsInside)
     return false;
+  llvm::SaveAndRestore inside(tried, tried + 1);
   Linear number = atoms.getCount();
   State any = state;
   move(any, *shift, number);

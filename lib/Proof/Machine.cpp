@@ -32,6 +32,34 @@ bool Machine::isFree(const State &state, unsigned end, int64_t slot) const {
       [&](unsigned other) { return state.ends[other].signals > needed; });
 }
 
+Awaited Machine::getAwaited(const State &state, unsigned end,
+                            const Statement &statement) const {
+  const Channel &channel = skeleton.channels[skeleton.ends[end].channel];
+  const EndState &its = state.ends[end];
+  bool fills = skeleton.ends[end].isProducer,
+       drains = statement.kind == Statement::Kind::Drain;
+  Awaited awaited{drains  ? its.signals - 1
+                  : fills ? its.waits - channel.slots
+                          : its.waits,
+                  {}};
+  for (unsigned other : fills ? channel.consumers : channel.producers)
+    if (state.ends[other].signals <= awaited.slot)
+      awaited.late.push_back(other);
+  return awaited;
+}
+
+std::optional<Leftover> Machine::findLeftover(const State &state) const {
+  for (const Channel &channel : skeleton.channels) {
+    if (!channel.holdsData)
+      continue;
+    for (unsigned producer : channel.producers)
+      for (unsigned consumer : channel.consumers)
+        if (state.ends[producer].signals != state.ends[consumer].signals)
+          return Leftover{&channel, producer, consumer};
+  }
+  return std::nullopt;
+}
+
 unsigned Machine::getEnd(const State &state, unsigned process,
                          const Statement &statement) {
   Value value = evaluate(state, process, statement.end);

@@ -81,6 +81,19 @@ struct Truth {
 
 enum class StepKind : uint8_t { Moved, Finished, Blocked, Undecided, Failed };
 
+/// The slot that a Wait or a Drain is about, as the other side counts slots, and
+/// the ends of that side that have still to signal it.
+struct Awaited {
+  int64_t slot;
+  llvm::SmallVector<unsigned> late;
+};
+
+/// A channel with data whose slots were not all emptied.
+struct Leftover {
+  const Channel *channel;
+  unsigned producer, consumer; ///< numbers of ends
+};
+
 struct Step {
   StepKind kind;
   /// Undecided: the sum whose sign decides; not of an Answer.
@@ -120,6 +133,11 @@ public:
                            place.first);
   }
   bool isFree(const State &state, unsigned end, int64_t slot) const;
+  /// What the statement, which waits and is about the end, waits for.
+  Awaited getAwaited(const State &state, unsigned end,
+                     const Statement &statement) const;
+  /// What is not drained when all processes have finished.
+  std::optional<Leftover> findLeftover(const State &state) const;
 
   std::map<int64_t, int64_t> parameters; ///< given values
   /// Whether a minimum that is not decided is a value of its own, rather than

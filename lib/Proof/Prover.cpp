@@ -19,55 +19,75 @@ static Outcome withCure(Outcome outcome) {
   return outcome;
 }
 
-/// Makes the run, and records it if that is wanted.
-static Outcome prove(SymbolicRun &run, const Skeleton &skeleton,
-                     int64_t clusterSize, bool stopsAtLoops,
-                     bool wantsCertificate) {
-  Outcome outcome = run.prove();
-  if (!wantsCertificate || outcome.verdict != Verdict::Proved)
-    return outcome;
+namespace {
+
+/// A property, and what goes with its proof.
+struct Task {
+  const Skeleton &skeleton;
+  int64_t clusterSize;
+  /// Whether it is about values, and progress was shown: then the smaller of
+  /// two values may stay undecided.
+  bool isOfValues = false;
+  bool wantsCertificate = false;
+
+  Outcome decide() const;
+
+private:
+  void certify(const SymbolicRun &run, Pace pace, Outcome &outcome) const;
+};
+
+} // namespace
+
+/// Adds the certificate of a run that is a proof.
+void Task::certify(const SymbolicRun &run, Pace pace, Outcome &outcome) const {
   std::optional<llvm::json::Object> witness = run.getWitness();
-  SymbolicRun longer(skeleton, clusterSize, stopsAtLoops, Recording::Tree);
+  SymbolicRun longer(skeleton, clusterSize, pace, Recording::Tree);
   if (!witness && longer.prove().verdict == Verdict::Proved)
     witness = longer.getWitness();
   if (witness)
     outcome.certificate =
         makeCertificate(skeleton, clusterSize, std::move(*witness));
-  return outcome;
+}
+
+/// Makes the run at each pace until one is a proof, and else looks for a launch
+/// that goes wrong.
+Outcome Task::decide() const {
+  Refuter refuter(skeleton, clusterSize);
+  std::optional<Outcome> first;
+  std::vector<Stop> stops;
+  for (Pace pace : kPaces) {
+    SymbolicRun run(skeleton, clusterSize, pace,
+                    wantsCertificate ? Recording::Plain : Recording::Off);
+    run.getMachine().keepsMinima = run.getMachine().assumesProgress =
+        isOfValues;
+    Outcome outcome = run.prove();
+    if (outcome.verdict == Verdict::Proved && wantsCertificate)
+      certify(run, pace, outcome);
+    if (outcome.verdict != Verdict::Unknown)
+      return outcome;
+    if (first)
+      continue;
+    first = outcome;
+    if (run.getStuck())
+      refuter.describe(run.getMachine(), *run.getStuck(), outcome);
+    stops = std::move(outcome.stops);
+  }
+  refuter.refute(*first);
+  if (first->verdict == Verdict::Unknown)
+    first->stops = std::move(stops);
+  return std::move(*first);
 }
 
 Outcome fp8::proof::prove(const Skeleton &skeleton, int64_t clusterSize,
                           bool wantsCertificate) {
-  Recording recording = wantsCertificate ? Recording::Plain : Recording::Off;
-  SymbolicRun run(skeleton, clusterSize, /*stopsAtLoops=*/true, recording);
-  Outcome outcome = ::prove(run, skeleton, clusterSize, true, wantsCertificate);
-  if (outcome.verdict != Verdict::Unknown)
-    return withCure(std::move(outcome));
-  SymbolicRun another(skeleton, clusterSize, /*stopsAtLoops=*/false, recording);
-  Outcome other =
-      ::prove(another, skeleton, clusterSize, false, wantsCertificate);
-  if (other.verdict != Verdict::Unknown)
-    return withCure(std::move(other));
-  Refuter refuter(skeleton, clusterSize);
-  refuter.refute(outcome);
-  if (outcome.verdict == Verdict::Unknown && run.getStuck())
-    refuter.describe(run.getMachine(), *run.getStuck(), outcome);
-  return withCure(std::move(outcome));
+  Task task{skeleton, clusterSize};
+  task.wantsCertificate = wantsCertificate;
+  return withCure(task.decide());
 }
 
 Outcome fp8::proof::proveProvenance(const Skeleton &skeleton,
                                     int64_t clusterSize) {
-  Outcome outcome;
-  for (bool stopsAtLoops : {true, false}) {
-    SymbolicRun run(skeleton, clusterSize, stopsAtLoops);
-    run.getMachine().keepsMinima = true;
-    run.getMachine().assumesProgress = true;
-    Outcome its = run.prove();
-    if (its.verdict != Verdict::Unknown)
-      return its;
-    if (stopsAtLoops)
-      outcome = std::move(its);
-  }
-  Refuter(skeleton, clusterSize).refute(outcome);
-  return outcome;
+  Task task{skeleton, clusterSize};
+  task.isOfValues = true;
+  return task.decide();
 }

@@ -98,17 +98,10 @@ std::optional<Waiting> Refuter::getWaiting(Machine &machine, const State &state,
   if (statement.kind > Statement::Kind::Drain)
     return std::nullopt;
   unsigned number = machine.getEnd(state, process, statement);
-  const End &end = skeleton.ends[number];
-  const Channel &channel = skeleton.channels[end.channel];
-  const EndState &its = state.ends[number];
-  bool drains = statement.kind == Statement::Kind::Drain;
-  int64_t slot = drains ? its.signals - 1 : its.waits,
-          needed = end.isProducer && !drains ? slot - channel.slots : slot;
-  Waiting waiting{process, number, drains, needed, {}};
-  for (unsigned other : end.isProducer ? channel.consumers : channel.producers)
-    if (state.ends[other].signals <= needed)
-      waiting.late.push_back(other);
-  return waiting;
+  Awaited awaited = machine.getAwaited(state, number, statement);
+  return Waiting{process, number, statement.kind == Statement::Kind::Drain,
+                 awaited.slot,
+                 {awaited.late.begin(), awaited.late.end()}};
 }
 
 std::string Refuter::describe(const Waiting &waiting) {
@@ -189,36 +182,34 @@ bool Refuter::explore(Machine &machine, AtomTable &atoms, State state,
     }
     return false;
   }
-  bool isStuck = llvm::any_of(state.processes, [](const ProcessState &process) {
-    return !process.isFinished();
-  });
-  if (isStuck) {
+  if (llvm::any_of(state.processes, [](const ProcessState &process) {
+        return !process.isFinished();
+      })) {
     outcome.reason = "roles wait for one another";
     describe(machine, state, outcome);
     cure(machine, state, outcome);
+  } else if (std::optional<Leftover> left = machine.findLeftover(state)) {
+    describe(state, *left, outcome);
   } else {
-    for (const Channel &channel : skeleton.channels)
-      for (unsigned producer : channel.producers)
-        for (unsigned consumer : channel.consumers)
-          if (int64_t filled = state.ends[producer].signals,
-              emptied = state.ends[consumer].signals;
-              filled != emptied && channel.holdsData) {
-            outcome.reason = skeleton.ends[producer].name + " fills " +
-                             std::to_string(filled) + " slots of " +
-                             channel.name + ", of which " +
-                             skeleton.ends[consumer].name + " empties " +
-                             std::to_string(emptied);
-            outcome.site = channel.site;
-            outcome.cure =
-                Cure{channel.site, "let " + skeleton.ends[producer].name +
-                                       " and " + skeleton.ends[consumer].name +
-                                       " take this ring equally often"};
-            isStuck = true;
-          }
+    return false;
   }
-  if (isStuck)
-    outcome.data = data;
-  return isStuck;
+  outcome.data = data;
+  return true;
+}
+
+void Refuter::describe(const State &state, const Leftover &left,
+                       Outcome &outcome) {
+  const std::string &producer = skeleton.ends[left.producer].name,
+                    &consumer = skeleton.ends[left.consumer].name;
+  outcome.reason = producer + " fills " +
+                   std::to_string(state.ends[left.producer].signals) +
+                   " slots of " + left.channel->name + ", of which " +
+                   consumer + " empties " +
+                   std::to_string(state.ends[left.consumer].signals);
+  outcome.site = left.channel->site;
+  outcome.cure = Cure{left.channel->site, "let " + producer + " and " +
+                                              consumer +
+                                              " take this ring equally often"};
 }
 
 bool Refuter::run(const std::map<int64_t, int64_t> &arguments,

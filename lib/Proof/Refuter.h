@@ -32,6 +32,8 @@ private:
   std::optional<Waiting> getWaiting(Machine &machine, const State &state,
                                     unsigned process);
   std::string describe(const Waiting &waiting);
+  /// Says which slots are left behind.
+  void describe(const State &state, const Leftover &left, Outcome &outcome);
   /// The parameters that decide something, and the values to try for each.
   std::vector<std::pair<int64_t, std::vector<int64_t>>> getCandidates() const;
   using Candidates = std::vector<std::pair<int64_t, std::vector<int64_t>>>;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Which process goes on, and the ways that a run takes.
+// The ways that a run takes.
 
 #include "SymbolicRun.h"
 
@@ -59,54 +59,13 @@ bool SymbolicRun::fail(std::string reason, unsigned site) {
   return false;
 }
 
-/// How deep loops are nested in the statement, itself included.
-static unsigned getHeight(const Statement &statement) {
-  unsigned height = 0;
-  for (const Block *block : {&statement.first, &statement.second})
-    for (const Statement &inner : *block)
-      height = std::max(height, getHeight(inner));
-  return height + isLoop(statement);
-}
-
-std::optional<std::pair<unsigned, Linear>> SymbolicRun::choose(State &state) {
-  std::optional<std::pair<unsigned, Linear>> best;
-  std::tuple<bool, unsigned, unsigned> rank;
-  for (unsigned process = 0; process < state.processes.size(); ++process) {
-    // A turn is over when its process is back: what others have still to
-    // decide waits until somebody needs them.
-    bool isHeld = isHeldBack(state, process);
-    if (isHeld && !state.processes[process].stack.back().isFresh)
-      return {{process, Linear()}};
-    Step step =
-        isHeld ? Step{StepKind::Undecided, {}} : machine.step(state, process);
-    if (step.kind != StepKind::Undecided)
-      continue;
-    const Frame &frame = state.processes[process].stack.back();
-    // What is no loop first. Of loops the innermost, since a process that is
-    // behind may still follow; of these the one with most loops inside, whose
-    // turns are the longest.
-    std::tuple<bool, unsigned, unsigned> its = {
-        !frame.atGuard, getLoopDepth(state.processes[process]),
-        getHeight(frame.get())};
-    if (!best || rank < its) {
-      best = {process, step.pivot};
-      rank = its;
-    }
-  }
-  return best;
-}
-
 bool SymbolicRun::checkEnd(State &state) {
-  for (const Channel &channel : skeleton.channels)
-    for (unsigned producer : channel.producers)
-      for (unsigned consumer : channel.consumers)
-        if (state.ends[producer].signals != state.ends[consumer].signals &&
-            channel.holdsData) {
-          if (!trials)
-            stuck = state;
-          return fail("leaves slots of " + channel.name + " behind",
-                      channel.site);
-        }
+  if (std::optional<Leftover> left = machine.findLeftover(state)) {
+    if (!trials)
+      stuck = state;
+    return fail("leaves slots of " + left->channel->name + " behind",
+                left->channel->site);
+  }
   witness.end(state);
   return true;
 }
@@ -143,42 +102,6 @@ Context *SymbolicRun::getContext(const State &state, unsigned process) {
   return nullptr;
 }
 
-bool SymbolicRun::isHeldBack(const State &state, unsigned process) {
-  const ProcessState &its = state.processes[process];
-  if (its.isFinished() || !its.stack.back().atGuard ||
-      (!getContext(state, process) && !isEntered(state, process) &&
-       !state.runaways.count({process, &its.stack.back().get()})))
-    return false;
-  std::optional<Linear> guard = machine.getGuard(state, process);
-  return guard && !state.facts.implies(Linear(-1) - *guard);
-}
-
-bool SymbolicRun::isEntered(const State &state, unsigned process) {
-  const ProcessState &its = state.processes[process];
-  const Frame &frame = its.stack.back();
-  if (!stopsAtLoops || !frame.isFresh ||
-      machine.getGuard(state, process).value_or(Linear()).isConstant())
-    return false;
-  for (const Context &context : llvm::reverse(contexts))
-    if (context.head.loop && context.head.isAround(state))
-      return getLoopDepth(its) + 1 > context.head.loops;
-  return true;
-}
-
-void SymbolicRun::noteDecision(State &state, unsigned process) {
-  const ProcessState &its = state.processes[process];
-  if (++state.decisions[{process, &its.stack.back().get()}] < kMostDecisions)
-    return;
-  for (const Frame &frame : llvm::reverse(its.stack)) {
-    const Statement &loop = frame.get();
-    if (&frame == &its.stack.back() || loop.kind != Statement::Kind::For ||
-        (*its.values[loop.bound] - *its.values[loop.variable]).isConstant())
-      continue;
-    state.runaways.insert({process, &loop});
-    return;
-  }
-}
-
 /// True if what follows the state was explored, or is being explored, where it
 /// leads to the same guards.
 bool SymbolicRun::wasSeen(const State &state) {
@@ -201,10 +124,16 @@ bool SymbolicRun::isCovered(const State &state, const State &by) {
 }
 
 bool SymbolicRun::explore(State state) {
-  if (!machine.run(
-          state, [&](unsigned process) { return isHeldBack(state, process); }))
-    return fail(machine.failure, machine.failureSite);
-  auto chosen = choose(state);
+  std::optional<Choice> chosen;
+  do {
+    if (chosen)
+      machine.step(state, chosen->first);
+    if (!machine.run(state, [&](unsigned process) {
+          return !mayPass(state, process);
+        }))
+      return fail(machine.failure, machine.failureSite);
+    chosen = choose(state);
+  } while (chosen && passesNext(state, chosen->first));
   if (!chosen) {
     if (llvm::all_of(state.processes, [](const ProcessState &process) {
           return process.isFinished();

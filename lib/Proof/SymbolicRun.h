@@ -37,17 +37,32 @@ unsigned getLoopDepth(const ProcessState &process);
 /// True for the statements that repeat blocks.
 bool isLoop(const Statement &statement);
 
+/// Where a process is held back at a guard, although it may be known that its
+/// loop goes on.
+enum class Pace : uint8_t {
+  /// Everywhere. It goes on when the process whose turn is explored needs it,
+  /// or when the slot has come with which its next turn begins. So the state
+  /// behind a turn does not depend on what is known of others' loops.
+  Demand,
+  /// At each loop that it enters.
+  Entries,
+  /// Nowhere.
+  Guards,
+};
+
+/// Each pace settles loops that others do not.
+inline constexpr Pace kPaces[] = {Pace::Demand, Pace::Entries, Pace::Guards};
+
 class SymbolicRun {
 public:
-  /// `stopsAtLoops`: whether a process stops at each loop that it enters, or
-  /// only where nothing decides its guard. Each way settles loops that the
-  /// other does not.
-  SymbolicRun(const Skeleton &skeleton, int64_t clusterSize, bool stopsAtLoops,
+  SymbolicRun(const Skeleton &skeleton, int64_t clusterSize, Pace pace,
               Recording recording = Recording::Off)
-      : stopsAtLoops(stopsAtLoops), skeleton(skeleton),
+      : pace(pace), skeleton(skeleton),
         atoms(skeleton.expressions), machine(skeleton, atoms, clusterSize),
         lifetimes(skeleton), witness(recording) {
     machine.recordsMoves = witness.isOn();
+    for (unsigned process = 0; process < skeleton.processes.size(); ++process)
+      findOwners(process, skeleton.processes[process].body);
   }
 
   /// Makes the run. The verdict is proved or unknown, or refuted if the roles
@@ -78,18 +93,33 @@ private:
   /// the guard of a loop that is being explored, where they are collected.
   /// False when the proof has failed.
   bool explore(State state);
-  /// A process whose branch is to be decided next; none if all are blocked or
-  /// finished.
-  std::optional<std::pair<unsigned, Linear>> choose(State &state);
+  /// A process, and the sum that decides what it does next.
+  using Choice = std::pair<unsigned, Linear>;
+  /// The process that is to go on when all are held back, blocked or undecided;
+  /// none if they wait for one another, or have finished.
+  std::optional<Choice> choose(State &state);
+  /// The one in the innermost loop.
+  std::optional<Choice> chooseByLoops(State &state);
   /// The context of the loop at whose guard the process stands.
   Context *getContext(const State &state, unsigned process);
-  /// True if the process has come back to such a guard, and may go on: the
-  /// others come first.
-  bool isHeldBack(const State &state, unsigned process);
+  /// The head of the innermost loop whose turn is explored; null if there is
+  /// none.
+  const Head *getHead(const State &state) const;
+  /// False if the process stands at a guard at which it is held back.
+  bool mayPass(const State &state, unsigned process);
+  /// True if the process, which was chosen, takes a turn of its loop, and the
+  /// loop is not explored.
+  bool passesNext(const State &state, unsigned process);
+  /// True if turns of the loop at whose guard the process stands are explored,
+  /// or have to be.
+  bool isExplored(const State &state, unsigned process);
   /// True if the process has come to a loop whose turns are to be explored,
   /// even if it is known that there is one. Loops that go round in a turn of
   /// one that is as deep just run.
-  bool isEntered(const State &state, unsigned process);
+  bool begins(const State &state, unsigned process);
+  /// True if the next turn of the loop may begin with a slot that is there.
+  bool isServed(const State &state, unsigned process);
+  void findOwners(unsigned process, const Block &block);
   /// Decides a guard at which a process stands, and all turns of its loop.
   bool leaveBehind(State state, unsigned process);
   /// The states that come back to the head from a turn, which takes place.
@@ -142,6 +172,9 @@ private:
   /// Moves all values by so many times the shift; forgets those that are dead.
   void move(State &state, const Shift &shift, const Linear &turns);
   static bool isZero(const Shift &shift);
+  /// True if some process is in a loop with a known number of turns left, of
+  /// which the shift takes some: this cannot go on.
+  bool endsSoon(const State &state, const Shift &shift) const;
   bool isSame(const State &a, const State &b);
   /// True if what was shown of the one state holds of the other, too: it is the
   /// same, and as much is known of it.
@@ -152,21 +185,26 @@ private:
   void noteDecision(State &state, unsigned process);
 
   static constexpr unsigned kMostTurns = 16, kMostDecisions = 3,
-                            kLongestPeriod = 8, kMostTurnsInAll = 1000,
-                            kMostDepth = 48;
+                            kLongestPeriod = 8, kMostTurnsInAll = 4000,
+                            kMostDepth = 150, kMostTrialsInside = 2;
 
-  bool stopsAtLoops;
+  Pace pace;
   const Skeleton &skeleton;
   AtomTable atoms;
   Machine machine;
   Lifetimes lifetimes;
   Witness witness;
+  std::map<unsigned, unsigned> owners; ///< the processes, by end
   Outcome outcome;
   /// A state in which processes wait forever, if that is why the proof failed.
   std::optional<State> stuck;
   /// Whether to keep a failure for itself: a trial may fail.
   unsigned trials = 0;
   unsigned numTurns = 0, depth = 0;
+  /// How many inductions are being tried over the turns of a loop, since it was
+  /// entered for the so many-th time. One inside of another may lead out of the
+  /// loop; more do not.
+  std::map<std::pair<const Statement *, unsigned>, unsigned> trialsOf;
   /// From the outermost loop to the innermost; the first is no loop.
   std::vector<Context> contexts;
 };

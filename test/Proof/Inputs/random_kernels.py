@@ -17,9 +17,9 @@ NNNN.json says
   checked   the sizes at which the kernel was run, for each argument
   features, faults   what the kernel has, and what was planted in it
 
-With --opt, emit leaves out kernels that the compiler refuses (K2 to K7), and counts them. explore confirms that one schedule decides, and that
+With --opt, emit leaves out kernels that the compiler refuses (K2 to K7), and counts them; judge counts them, too. explore confirms that one schedule decides, and that
 a wait by parity goes on exactly where the counters say so. simulate compares the roles that are stuck, line by line, with the simulator's. judge
-also lists the features of kernels that a proof leaves unknown.
+runs refuted kernels at the launch that the proof names, and lists why others are unknown, and their features.
 
 Each command ends with a line of JSON, and exits with 1 if something contradicts the oracle.
 """
@@ -31,6 +31,7 @@ import collections
 import dataclasses
 import json
 import random
+import re
 import sys
 from pathlib import Path
 
@@ -202,27 +203,45 @@ def run_proofs(options: argparse.Namespace) -> int:
     counts: collections.Counter[str] = collections.Counter()
     all_having: collections.Counter[str] = collections.Counter()
     unknown: collections.Counter[str] = collections.Counter()
+    reasons: collections.Counter[str] = collections.Counter()
     contradictions = []
     results = {}
     for path in sorted(options.dir.glob("*.mlir")):
         record = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
         proof = prove(options.opt, path)
+        if not proof:
+            counts["refused"] += 1
+            continue
         results[path.stem] = proof.verdicts
         counts[f"{record['verdict']}: {proof.verdict}"] += 1
         having = [*record["features"], *(f"planted: {fault}" for fault in record["faults"])]
         all_having.update(having)
         unknown.update(having if proof.verdict == UNKNOWN else [])
+        reasons.update(re.sub("'[^']*'", "...", reason) for reason in proof.reasons)
         right = PROVED if record["verdict"] == "ends" else REFUTED
         if proof.verdict not in (right, UNKNOWN):
             contradictions.append(f"{path}: {proof.verdict} ({proof.verdicts}), but {record['verdict']} at {record['sizes']}")
-        for sizes in proof.sizes:
+        for launch in proof.launches:
+            sizes = sizes_of(launch, path)
             if Oracle(*kernel_of(record["seed"])).run_grid(sizes).verdict == "ends":
                 contradictions.append(f"{path}: refuted at {sizes}, where it ends")
+            counts["launches of refuted kernels"] += 1
+    for reason, count in reasons.most_common():
+        print(f"unknown: {count:5} because {reason}")
     for feature, count in unknown.most_common():
         print(f"unknown: {count:5} of {all_having[feature]:5} with {feature}")
     if options.results:
         options.results.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
     return finish(counts, contradictions)
+
+
+def sizes_of(launch: dict[str, int], path: Path) -> Sizes:
+    """The sizes in a launch, whose parameters have the names that a proof gives them."""
+    signature = re.search(r"gpu\.func @\w+\((.*?)\) kernel", path.read_text(encoding="utf-8"))
+    arguments = re.findall(r"%(\w+): ", signature[1]) if signature else []
+    names = {f"argument {number}": name for number, name in enumerate(arguments)}
+    names |= {"CTAs of the grid along x": "grid", "CTA's number along x": "block"}
+    return {names[name]: value for name, value in launch.items() if names[name] != "block"}
 
 
 def kernel_of(seed: int) -> tuple[Kernel, Typing]:

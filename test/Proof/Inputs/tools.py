@@ -28,10 +28,16 @@ def compile_kernel(opt: Path, path: Path, chip: str, output: Path) -> str | None
     done = run_tool(opt, path, f"--fp8-gemm-to-ptx=chip={chip} prove=false", "--emit=ptx", "-o", output)
     if done.returncode == 0:
         return None
-    label = re.search(r"\((K[2-7])\)", done.stderr)
-    if not label:
+    rule = get_rule(done.stderr)
+    if not rule:
         raise ToolError(f"{path}: {done.stderr}")
-    return label[1]
+    return rule
+
+
+def get_rule(said: str) -> str | None:
+    """The label of the rule by which the compiler refuses a kernel."""
+    label = re.search(r"\((K[2-7])\)", said)
+    return label and label[1]
 
 
 @dataclasses.dataclass
@@ -67,7 +73,8 @@ class Proof:
     """What `--fp8-prove` says of a kernel."""
 
     verdicts: dict[str, str]  # of each property
-    sizes: list[dict[str, int]]  # those of the traces of what is refuted, where they are told
+    launches: list[dict[str, int]]  # those at which it is refuted: values by the names of parameters, as "argument 1"
+    reasons: list[str]  # why a property is unknown
 
     @property
     def verdict(self) -> str:
@@ -76,22 +83,26 @@ class Proof:
         return REFUTED if REFUTED in found else PROVED if found == {PROVED} else UNKNOWN
 
 
-def prove(opt: Path, path: Path) -> Proof:
-    """Proves a kernel. A kernel that is refuted may be an error of the tool; that it says nothing is one of ours."""
+def prove(opt: Path, path: Path) -> Proof | None:
+    """Proves a kernel. A kernel that is refuted may be an error of the tool; that it says nothing is one of ours, unless a rule refuses it."""
     with tempfile.TemporaryDirectory() as folder:
         written = Path(folder, "proof.json")
         done = run_tool(opt, path, f"--fp8-prove=json={written}", "-o", "/dev/null")
         if not written.exists():
+            if get_rule(done.stderr):
+                return None
             raise ToolError(f"{path}: {done.stderr}")
         return read_proof(json.loads(written.read_text(encoding="utf-8")))
 
 
 def read_proof(proof: dict[str, Any]) -> Proof:
     """Reads what `--fp8-prove=json=` writes: all that is known here about its form."""
-    found = Proof({}, [])
+    found = Proof({}, [], [])
     for kernel in proof.get("kernels", [proof]):
         for name, about in kernel["properties"].items():
             found.verdicts[name] = about["verdict"]
-            if about["verdict"] == REFUTED and "sizes" in about:
-                found.sizes.append(about["sizes"])
+            if about["verdict"] == REFUTED:
+                found.launches.append(about["arguments"])
+            if about["verdict"] == UNKNOWN:
+                found.reasons.append(about["reason"])
     return found
