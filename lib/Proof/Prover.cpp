@@ -3,7 +3,7 @@
 
 #include "fp8/Proof/Prover.h"
 
-#include "Refuter.h"
+#include "RaceFinder.h"
 #include "SymbolicRun.h"
 #include "fp8/Proof/Certificate.h"
 
@@ -55,19 +55,45 @@ Outcome fp8::proof::prove(const Skeleton &skeleton, int64_t clusterSize,
   return withCure(std::move(outcome));
 }
 
-Outcome fp8::proof::proveProvenance(const Skeleton &skeleton,
-                                    int64_t clusterSize) {
+/// Runs the skeleton with symbolic arguments. Refuted only where roles part ways
+/// for all launches. `followsEachCta`: the CTAs of a cluster are followed one by
+/// one, rather than as one that stands for all.
+static Outcome runAll(const Skeleton &skeleton, int64_t clusterSize,
+                      bool followsEachCta) {
   Outcome outcome;
   for (bool stopsAtLoops : {true, false}) {
     SymbolicRun run(skeleton, clusterSize, stopsAtLoops);
-    run.getMachine().keepsMinima = true;
-    run.getMachine().assumesProgress = true;
+    run.getMachine().keepsMinima = followsEachCta;
+    run.getMachine().assumesProgress = followsEachCta;
     Outcome its = run.prove();
     if (its.verdict != Verdict::Unknown)
       return its;
     if (stopsAtLoops)
       outcome = std::move(its);
   }
-  Refuter(skeleton, clusterSize).refute(outcome);
   return outcome;
+}
+
+Outcome fp8::proof::proveProvenance(const Skeleton &skeleton,
+                                    int64_t clusterSize) {
+  Outcome outcome = runAll(skeleton, clusterSize, /*followsEachCta=*/true);
+  if (outcome.verdict == Verdict::Unknown)
+    Refuter(skeleton, clusterSize).refute(outcome);
+  return outcome;
+}
+
+Outcome fp8::proof::proveRequirements(const Skeleton &skeleton,
+                                      int64_t clusterSize) {
+  Outcome outcome;
+  if (skeleton.rules.empty())
+    return outcome;
+  outcome = runAll(skeleton, clusterSize, /*followsEachCta=*/false);
+  if (outcome.verdict == Verdict::Refuted)
+    outcome.verdict = Verdict::Unknown;
+  return outcome;
+}
+
+void fp8::proof::findRace(const Skeleton &skeleton, int64_t clusterSize,
+                          Outcome &outcome) {
+  RaceFinder(skeleton, clusterSize).refute(outcome);
 }
