@@ -23,8 +23,8 @@ static std::vector<std::string> getAssumptions(FunctionOpInterface kernel) {
        stores = contains<StoreOp>(kernel);
   std::vector<std::string> assumptions;
   if (writes || stores)
-    assumptions.push_back("different arguments do not overlap, and CTAs that "
-                          "nothing orders write to places of their own");
+    assumptions.push_back("different arguments do not overlap, and each CTA "
+                          "writes to places of its own");
   if (writes)
     assumptions.push_back("the lanes of a warp access arrays together");
   if (stores)
