@@ -3,6 +3,7 @@
 
 #include "fp8/Proof/Extract.h"
 
+#include "PlainMemory.h"
 #include "RoleWalker.h"
 #include "fp8/Analysis/KernelPlan.h"
 
@@ -15,8 +16,8 @@ namespace {
 class Extractor {
 public:
   Extractor(FunctionOpInterface function, const KernelPlan &plan,
-            std::optional<ComputedGemm> gemm)
-      : function(function), plan(plan), gemm(std::move(gemm)), flow(function) {}
+            Aspect aspect)
+      : function(function), plan(plan), aspect(aspect), flow(function) {}
 
   KernelSkeleton extract();
 
@@ -34,6 +35,12 @@ private:
   unsigned getEnd(Value end, unsigned cta) const {
     return ends.lookup(end) + cta * kEndsOfClass;
   }
+  /// Finds out what the aspect is about.
+  void follow();
+  /// True if the aspect has no question that the roles' steps have to answer.
+  bool isShownByText() const;
+  /// Adds the process of a role in the CTAs of a class.
+  void addProcess(RoleOp role, unsigned cta);
   /// Takes ends that no statement works on out of their channels.
   void dropUnused();
 
@@ -43,11 +50,14 @@ private:
 
   FunctionOpInterface function;
   const KernelPlan &plan;
-  std::optional<ComputedGemm> gemm;
+  Aspect aspect;
   HandleFlow flow;
   KernelSkeleton result;
   SmallVector<CtaClass> classes;
   unsigned numRings = 0;
+  std::optional<ComputedGemm> gemm;
+  std::optional<SlotContents> contents;
+  std::optional<PlainMemory> memory;
   /// The number of an end in the first class.
   llvm::DenseMap<Value, unsigned> ends;
 };
@@ -83,22 +93,6 @@ std::vector<int64_t> Extractor::getRanks(unsigned cta) const {
       ranks.push_back(rank);
   }
   return ranks;
-}
-
-static std::string getName(Operation *maker) {
-  if (isa<WorkQueueOp>(maker))
-    return "the work queue";
-  if (isa<OutputPipelineOp>(maker))
-    return "the ring of accumulators";
-  auto ring = cast<PipelineType>(cast<RingOpInterface>(maker).getRing());
-  std::string name;
-  llvm::raw_string_ostream stream(name);
-  stream << "the ring of ";
-  llvm::interleave(
-      ring.getNames(), stream,
-      [&](StringAttr tile) { stream << '\'' << tile.getValue() << '\''; },
-      " and ");
-  return ring.getTiles().empty() ? "a ring without tiles" : name;
 }
 
 static RoleOp getRoleOf(Value end) {
@@ -150,7 +144,7 @@ void Extractor::addRing(Operation *maker) {
   bool isShared = ring.ctaGroup == 2 || ring.sharedAlongM ||
                   ring.sharedAlongN || isa<WorkQueueOp>(maker);
   skeleton.coupled |= isShared;
-  std::string name = getName(maker);
+  std::string name = getRingName(type);
   SmallVector<SmallVector<unsigned>> groups;
   for (unsigned cta = 0; cta < classes.size(); ++cta)
     if (isShared && cta)
@@ -209,46 +203,76 @@ void Extractor::dropUnused() {
   }
 }
 
-KernelSkeleton Extractor::extract() {
+void Extractor::follow() {
+  switch (aspect) {
+  case Aspect::Progress:
+    return;
+  case Aspect::Numbers:
+    gemm = ComputedGemm::get(function);
+    return;
+  case Aspect::Ownership:
+  case Aspect::Accesses:
+    contents.emplace(function, flow, classes);
+    return;
+  case Aspect::Arrays:
+    memory.emplace(function, plan, flow);
+    result.undecided.assign(memory->getUndecided());
+    return;
+  }
+}
+
+bool Extractor::isShownByText() const {
+  return (aspect == Aspect::Ownership && !contents->hasDoubts()) ||
+         (aspect == Aspect::Arrays && memory->getRules().empty());
+}
+
+void Extractor::addProcess(RoleOp role, unsigned cta) {
   Skeleton &skeleton = result.skeleton;
-  skeleton.kernel = SymbolTable::getSymbolName(function).str();
+  SmallVector<ExprId> operands;
+  for (Value operand : role.getInits())
+    operands.push_back(skeleton.expressions.getConstant(
+        ends.contains(operand) ? getEnd(operand, cta) : -1));
+  RoleWalker walker(result, plan, flow, classes[cta], role);
+  if (gemm)
+    walker.followNumbers(role, *gemm);
+  else if (aspect == Aspect::Ownership)
+    walker.followFills(role, *contents, cta);
+  else if (aspect == Aspect::Accesses)
+    walker.followAccesses(role, *contents, cta);
+  else if (memory)
+    walker.followArrays(*memory);
+  Process process = walker.walk(role, operands);
+  process.ranks = getRanks(cta);
+  process.name = "role \"" + role.getName().str() + "\"";
+  if (classes.size() > 1)
+    process.name += cta ? " of the other CTA" : " of the leading CTA";
+  skeleton.processes.push_back(std::move(process));
+}
+
+KernelSkeleton Extractor::extract() {
+  result.skeleton.kernel = SymbolTable::getSymbolName(function).str();
   result.clusterSize = getClusterShape(function).getSize();
   findClasses();
+  follow();
+  if (isShownByText())
+    return std::move(result);
   mlir::Block &entry = function.getFunctionBody().front();
   for (Operation &op : entry)
     if (isa<RingOpInterface>(op))
       addRing(&op);
-  unsigned numRoles = 0;
-  for (auto role : entry.getOps<RoleOp>()) {
-    for (auto [cta, its] : llvm::enumerate(classes)) {
-      SmallVector<ExprId> operands;
-      ExprTable &table = skeleton.expressions;
-      for (Value operand : role.getInits())
-        operands.push_back(table.getConstant(
-            ends.contains(operand) ? getEnd(operand, cta) : -1));
-      Process process =
-          RoleWalker(result, plan, flow, its, role, gemm ? &*gemm : nullptr)
-              .walk(role, operands);
-      process.name = "role \"" + role.getName().str() + "\"";
-      if (classes.size() > 1)
-        process.name += cta ? " of the other CTA" : " of the leading CTA";
-      process.role = numRoles;
-      process.ranks = getRanks(cta);
-      skeleton.processes.push_back(std::move(process));
+  for (auto [number, role] : llvm::enumerate(entry.getOps<RoleOp>()))
+    for (unsigned cta = 0; cta < classes.size(); ++cta) {
+      addProcess(role, cta);
+      result.skeleton.processes.back().role = number;
     }
-    ++numRoles;
-  }
   dropUnused();
   return std::move(result);
 }
 
 FailureOr<KernelSkeleton> mlir::fp8::extractSkeleton(FunctionOpInterface kernel,
-                                                     bool withProvenance) {
+                                                     Aspect aspect) {
   FailureOr<KernelPlan> plan = KernelPlan::analyze(kernel);
   if (failed(plan))
     return failure();
-  std::optional<ComputedGemm> gemm;
-  if (withProvenance)
-    gemm = ComputedGemm::get(kernel);
-  return Extractor(kernel, *plan, std::move(gemm)).extract();
+  return Extractor(kernel, *plan, aspect).extract();
 }

@@ -22,7 +22,8 @@ Lifetimes::Owners Lifetimes::collect(const Block &block) {
       for (unsigned variable :
            {statement.variable, statement.bound, statement.stride})
         give(variable, {&block, index});
-    if (statement.kind != Statement::Kind::Signal)
+    if (statement.kind != Statement::Kind::Signal &&
+        statement.kind != Statement::Kind::Access)
       for (auto [variable, value] : statement.assigned)
         give(variable, {&block, index});
     Owners inner = collect(statement.first);

@@ -10,6 +10,8 @@ using namespace fp8::proof;
 
 State Machine::getInitial() const {
   State state{{}, {}, {}, {}, Facts(atoms), {}, {}, {}, {}};
+  if (watches)
+    state.log.emplace(skeleton);
   for (const Process &process : skeleton.processes) {
     ProcessState &its = state.processes.emplace_back();
     its.values.resize(process.numVariables);
@@ -265,6 +267,10 @@ void Machine::getFields(State &state, unsigned process,
   unsigned number = skeleton.ends[end].channel;
   int64_t slot = state.ends[end].waits - 1;
   for (auto [variable, field] : statement.assigned) {
+    if (field == kSlotNumber) {
+      state.processes[process].values[variable] = Linear(slot);
+      continue;
+    }
     auto it = state.fields.find({number, slot, field});
     state.processes[process].values[variable] = it == state.fields.end()
                                                     ? std::optional<Linear>()
@@ -276,6 +282,16 @@ void Machine::getFields(State &state, unsigned process,
       }))
     state.fields.erase(state.fields.lower_bound({number, slot, 0}),
                        state.fields.lower_bound({number, slot + 1, 0}));
+}
+
+void Machine::learn(State &state, unsigned process, unsigned end,
+                    int64_t slot) {
+  if (!state.log)
+    return;
+  const Channel &channel = skeleton.channels[skeleton.ends[end].channel];
+  bool fills = skeleton.ends[end].isProducer;
+  for (unsigned other : fills ? channel.consumers : channel.producers)
+    state.log->wait(process, other, fills ? slot - channel.slots : slot);
 }
 
 Step Machine::exchange(State &state, unsigned process, Frame &frame,
@@ -290,6 +306,7 @@ Step Machine::exchange(State &state, unsigned process, Frame &frame,
     if (!isFree(state, number, end.waits))
       return {StepKind::Blocked, {}};
     ++end.waits;
+    learn(state, process, number, end.waits - 1);
     getFields(state, process, statement, number);
     break;
   case Statement::Kind::Signal:
@@ -297,8 +314,11 @@ Step Machine::exchange(State &state, unsigned process, Frame &frame,
       Value value = evaluate(state, process, id);
       if (!value.sum)
         return undecided(statement, value.pivot);
-      state.fields[{channel, end.signals, field}] = std::move(*value.sum);
+      Linear &its = state.fields[{channel, end.signals, field}];
+      its = statement.addsUp ? its + *value.sum : std::move(*value.sum);
     }
+    if (state.log)
+      state.log->signal(process, number, end.signals);
     ++end.signals;
     break;
   case Statement::Kind::Drain:
@@ -307,6 +327,8 @@ Step Machine::exchange(State &state, unsigned process, Frame &frame,
         !isFree(state, number,
                 end.signals - 1 + skeleton.channels[channel].slots))
       return {StepKind::Blocked, {}};
+    learn(state, process, number,
+          end.signals - 1 + skeleton.channels[channel].slots);
     break;
   default: {
     auto it = state.answers.find({channel, end.waits - 1});
@@ -345,6 +367,8 @@ Step Machine::execute(State &state, unsigned process) {
     return assign(state, process, frame, statement);
   case Statement::Kind::Require:
     return require(state, process, frame, statement);
+  case Statement::Kind::Access:
+    return access(state, process, frame, statement);
   default:
     return exchange(state, process, frame, statement);
   }

@@ -4,8 +4,7 @@
 #ifndef FP8_LIB_PROOF_MACHINE_H
 #define FP8_LIB_PROOF_MACHINE_H
 
-#include "Linear.h"
-#include "fp8/Proof/Skeleton.h"
+#include "AccessLog.h"
 
 #include <set>
 
@@ -65,6 +64,8 @@ struct State {
   /// Loops that are left behind even if it is known that they go on.
   std::set<std::pair<unsigned, const Statement *>> runaways;
   Trail trail;
+  /// Of a run that watches accesses.
+  std::optional<AccessLog> log = std::nullopt;
 };
 
 /// What an expression is worth, or the sum whose sign decides that first.
@@ -152,8 +153,12 @@ public:
   /// Whether what failed goes wrong on a GPU, too.
   bool isWrong = false;
   unsigned failureSite = 0;
+  /// If accesses are what failed.
+  std::optional<Race> race;
   uint64_t steps = 0, limit = 500'000;
   bool recordsMoves = false; ///< in the trail of the state
+  /// Whether states have a log of accesses. The arguments are given.
+  bool watches = false;
 
 private:
   Step execute(State &state, unsigned process);
@@ -182,6 +187,14 @@ private:
   /// The same, however what the sum decides is chosen: it is at least 0, or not.
   Step requireOfBoth(State &state, unsigned process, Frame &frame,
                      const Statement &statement, const Linear &choice);
+  Step access(State &state, unsigned process, Frame &frame,
+              const Statement &statement);
+  /// Records the access of a warp; the race, if there is one.
+  std::optional<Race> recordAccess(State &state, unsigned process,
+                                   const Statement &statement, unsigned warp,
+                                   bool isOfSame);
+  /// Notes the slots that the process learns of when it waits for this one.
+  void learn(State &state, unsigned process, unsigned end, int64_t slot);
   /// A step that is about an end.
   Step exchange(State &state, unsigned process, Frame &frame,
                 const Statement &statement);

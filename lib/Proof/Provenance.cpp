@@ -62,7 +62,7 @@ unsigned Provenance::getFirstField(Type stage) const {
   return 0;
 }
 
-unsigned Provenance::getSize(Type type) {
+unsigned Provenance::getSize(Type type) const {
   auto ofFragment = [](FragmentType fragment) {
     return sum::Size + 2 * (getNumParts(fragment) - 1);
   };
@@ -81,13 +81,13 @@ unsigned Provenance::getSize(Type type) {
       .Default([](Type) { return 0; });
 }
 
-bool Provenance::follows(Operation *op) {
+bool Provenance::follows(Operation *op) const {
   return isa<TmaLoadOp, LoadElementOp, MmaOp, WarpgroupMmaOp, PromoteOp>(op) ||
          isa<AddTileOp, AddRowOp, ReduceScatterOp, StoreOp>(op) ||
          isa<gpu::ShuffleOp>(op);
 }
 
-SmallVector<Value> Provenance::getIntegers(Operation *op) {
+SmallVector<Value> Provenance::getIntegers(Operation *op) const {
   SmallVector<Value> integers;
   auto select = dyn_cast<arith::SelectOp>(op);
   if (follows(op) || isa<memref::LoadOp>(op) ||
@@ -101,38 +101,6 @@ SmallVector<Value> Provenance::getIntegers(Operation *op) {
 //===----------------------------------------------------------------------===//
 // Labels
 //===----------------------------------------------------------------------===//
-
-ArrayRef<ExprId> Provenance::get(Value value) {
-  auto it = known.find(value);
-  if (it != known.end())
-    return it->second;
-  Label label = compute(value);
-  return known[value] = std::move(label);
-}
-
-void Provenance::makeVariables(Value value) {
-  Label label;
-  for (unsigned i = 0; i < getSize(value.getType()); ++i)
-    label.push_back(table.getVariable(expressions.makeVariable()));
-  if (!label.empty())
-    set(value, std::move(label));
-}
-
-void Provenance::assign(Value variable, Value value,
-                        std::vector<std::pair<unsigned, ExprId>> &assigned) {
-  if (!getSize(variable.getType()))
-    return;
-  // A copy: the label of the value may be computed now.
-  Label label(get(value));
-  for (auto [left, right] : llvm::zip(get(variable), label))
-    assigned.push_back({table[left].value, right});
-}
-
-void Provenance::clear(Value variable,
-                       std::vector<std::pair<unsigned, ExprId>> &assigned) {
-  for (ExprId left : get(variable))
-    assigned.push_back({table[left].value, constant(kNothing)});
-}
 
 std::optional<int64_t> Provenance::getArgument(Value value) {
   auto argument = dyn_cast<BlockArgument>(value);

@@ -4,9 +4,8 @@
 #ifndef FP8_LIB_PROOF_PROVENANCE_H
 #define FP8_LIB_PROOF_PROVENANCE_H
 
-#include "Expressions.h"
+#include "Labels.h"
 #include "fp8/IR/ComputedGemm.h"
-#include "fp8/Proof/Extract.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -52,66 +51,34 @@ enum : unsigned {
 /// The operand of what nobody has filled.
 inline constexpr int64_t kNothing = -1;
 
-/// Labels of values, and what ops require of them.
+/// Labels that say what values are.
 ///
-/// A label is a list of integers. That of a tile in shared memory says which
-/// rows and columns of which operand it holds; that of an accumulator or of a
-/// fragment, which rows and columns of the result it is of, and which elements
-/// along K it has added up. Stages have the labels of their tiles, which move
-/// from role to role with the slot.
-class Provenance {
+/// That of a tile in shared memory says which rows and columns of which operand
+/// it holds; that of an accumulator or of a fragment, which rows and columns of
+/// the result it is of, and which elements along K it has added up. Stages have
+/// the labels of their tiles.
+class Provenance : public Labels {
 public:
-  using Label = SmallVector<::fp8::proof::ExprId>;
-
   Provenance(KernelSkeleton &kernel, const ComputedGemm &gemm,
              ProcessExpressions &expressions, ClusterShape cluster)
-      : kernel(kernel), gemm(gemm), table(kernel.skeleton.expressions),
-        expressions(expressions), cluster(cluster) {}
+      : Labels(kernel, expressions), gemm(gemm), cluster(cluster) {}
 
-  /// The length of the labels of such values; 0 if they have none.
-  static unsigned getSize(Type type);
-  /// Where the fields of a slot begin that a stage of this CTA fills or reads.
-  /// The CTAs of a pair fill their own, and read their own accumulators; the
-  /// leading one reads the tiles of both.
-  unsigned getFirstField(Type stage) const;
-  /// True if the op has rules, or sets labels of stages.
-  static bool follows(Operation *op);
-  /// The integers that the op's rules depend on.
-  static SmallVector<Value> getIntegers(Operation *op);
-
-  ArrayRef<::fp8::proof::ExprId> get(Value value);
-  void set(Value value, Label label) { known[value] = std::move(label); }
-  /// Makes the label one of variables.
-  void makeVariables(Value value);
-  /// Appends that the label of `variable` becomes that of `value`.
-  void assign(Value variable, Value value,
-              std::vector<std::pair<unsigned, ::fp8::proof::ExprId>> &assigned);
-  /// Appends that it becomes that of nothing.
-  void clear(Value variable,
-             std::vector<std::pair<unsigned, ::fp8::proof::ExprId>> &assigned);
-  /// The statements of an op that is followed.
-  void walk(Operation *op, unsigned site, ::fp8::proof::Block &out);
-
-  /// Adds what is required of the role as a whole, whose statements these are.
-  void finish(unsigned site, ::fp8::proof::Block &body);
+  unsigned getSize(Type type) const override;
+  /// The CTAs of a pair fill their own tiles, and read their own accumulators;
+  /// the leading one reads the tiles of both.
+  unsigned getFirstField(Type stage) const override;
+  bool follows(Operation *op) const override;
+  SmallVector<Value> getIntegers(Operation *op) const override;
+  void finish(unsigned site, ::fp8::proof::Block &body) override;
 
 private:
-  using ExprId = ::fp8::proof::ExprId;
-  using Expr = ::fp8::proof::ExprKind;
+  int64_t getNothing() const override { return kNothing; }
+  void walkOp(Operation *op) override;
 
-  ExprId constant(int64_t value) { return table.getConstant(value); }
   ExprId add(ExprId a, ExprId b) { return table.get(Expr::Add, {a, b}); }
   ExprId offset(ExprId a, int64_t by) { return add(a, constant(by)); }
   ExprId scale(ExprId a, int64_t factor) {
     return factor == 1 ? a : table.get(Expr::Multiply, {a, constant(factor)});
-  }
-  ExprId equal(ExprId a, ExprId b) { return table.get(Expr::Equal, {a, b}); }
-  ExprId atLeast(ExprId a, ExprId b) {
-    return table.get(Expr::Not, {table.get(Expr::Less, {a, b})});
-  }
-  void require(ExprId condition, const Twine &rule);
-  void requireEqual(ExprId a, ExprId b, const Twine &rule) {
-    require(equal(a, b), rule);
   }
   /// That the label is of a tile of the operand.
   void requireOperand(ArrayRef<ExprId> tile, gemm::Operand operand,
@@ -134,7 +101,7 @@ private:
   /// An index that is limited to the extent of the argument along the axis. If
   /// it were larger it would be of what the result does not have.
   ExprId unlimit(ExprId index, int64_t argument, int64_t axis);
-  Label compute(Value value);
+  Label compute(Value value) override;
   std::optional<Label> computeRow(arith::SelectOp select);
   Label computeElement(Value source, ValueRange indices);
   /// The number of the stage's label from which on that of a tile begins.
@@ -177,21 +144,12 @@ private:
   /// The variable that is 1 while there is a sum to be stored.
   ExprId getUnstored();
   void setUnstored(int64_t value);
-  /// Gives the variables of a stage's label new values, from `offset` on.
-  void write(Value stage, unsigned offset, ArrayRef<ExprId> label);
 
-  KernelSkeleton &kernel;
   const ComputedGemm &gemm;
-  ::fp8::proof::ExprTable &table;
-  ProcessExpressions &expressions;
   ClusterShape cluster;
-  llvm::DenseMap<Value, Label> known;
   std::optional<ExprId> unstored;
   /// What must be the same for all CTAs of a cluster, and for which op.
   SmallVector<std::pair<unsigned, ExprId>> uniform;
-  /// Of the op that is walked.
-  unsigned site = 0;
-  ::fp8::proof::Block *out = nullptr;
 };
 
 } // namespace mlir::fp8

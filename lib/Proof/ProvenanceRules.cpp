@@ -20,32 +20,11 @@ static constexpr StringLiteral kStoredRule = "each sum must be stored";
 // Statements
 //===----------------------------------------------------------------------===//
 
-void Provenance::require(ExprId condition, const Twine &rule) {
-  std::vector<std::string> &rules = kernel.skeleton.rules;
-  std::string text = rule.str();
-  auto known = llvm::find(rules, text);
-  Statement statement{Kind::Require};
-  statement.site = site;
-  statement.condition = condition;
-  statement.rule = known - rules.begin();
-  if (known == rules.end())
-    rules.push_back(std::move(text));
-  out->push_back(std::move(statement));
-}
-
 void Provenance::requireOperand(ArrayRef<ExprId> tile, Operand operand,
                                 const Twine &what) {
   std::string_view name = gemm::getOperand(operand).name;
   requireEqual(tile[box::Operand], constant(static_cast<int64_t>(operand)),
                what + " must hold elements of '" + StringRef(name) + "'");
-}
-
-void Provenance::write(Value stage, unsigned offset, ArrayRef<ExprId> label) {
-  Statement statement{Kind::Assign};
-  statement.site = site;
-  for (auto [variable, value] : llvm::zip(get(stage).drop_front(offset), label))
-    statement.assigned.push_back({table[variable].value, value});
-  out->push_back(std::move(statement));
 }
 
 //===----------------------------------------------------------------------===//
@@ -394,10 +373,7 @@ void Provenance::finish(unsigned number, ::fp8::proof::Block &body) {
   requireUniform(body);
 }
 
-void Provenance::walk(Operation *op, unsigned number,
-                      ::fp8::proof::Block &statements) {
-  site = number;
-  out = &statements;
+void Provenance::walkOp(Operation *op) {
   llvm::TypeSwitch<Operation *>(op)
       .Case<TmaLoadOp, LoadElementOp>([&](auto) { walkCopy(op); })
       .Case([&](MmaOp mma) { walkMma(mma); })

@@ -3,7 +3,7 @@
 
 #include "fp8/Proof/Prover.h"
 
-#include "Refuter.h"
+#include "RaceFinder.h"
 #include "SymbolicRun.h"
 #include "fp8/Proof/Certificate.h"
 
@@ -29,6 +29,8 @@ struct Task {
   /// two values may stay undecided.
   bool isOfValues = false;
   bool wantsCertificate = false;
+  /// Whether to look for a launch that goes wrong if no run is a proof.
+  bool seeksLaunch = true;
 
   Outcome decide() const;
 
@@ -72,7 +74,8 @@ Outcome Task::decide() const {
       refuter.describe(run.getMachine(), *run.getStuck(), outcome);
     stops = std::move(outcome.stops);
   }
-  refuter.refute(*first);
+  if (seeksLaunch)
+    refuter.refute(*first);
   if (first->verdict == Verdict::Unknown)
     first->stops = std::move(stops);
   return std::move(*first);
@@ -90,4 +93,22 @@ Outcome fp8::proof::proveProvenance(const Skeleton &skeleton,
   Task task{skeleton, clusterSize};
   task.isOfValues = true;
   return task.decide();
+}
+
+Outcome fp8::proof::proveRequirements(const Skeleton &skeleton,
+                                      int64_t clusterSize) {
+  Outcome outcome;
+  if (skeleton.rules.empty())
+    return outcome;
+  Task task{skeleton, clusterSize};
+  task.seeksLaunch = false;
+  outcome = task.decide();
+  if (outcome.verdict == Verdict::Refuted)
+    outcome.verdict = Verdict::Unknown;
+  return outcome;
+}
+
+void fp8::proof::findRace(const Skeleton &skeleton, int64_t clusterSize,
+                          Outcome &outcome) {
+  RaceFinder(skeleton, clusterSize).refute(outcome);
 }

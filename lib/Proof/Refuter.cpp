@@ -43,8 +43,10 @@ struct Collector {
       for (ExprId id : {statement.condition, statement.lower, statement.upper,
                         statement.step})
         add(id, 1);
-      for (auto [variable, id] : statement.assigned)
-        add(id, 1);
+      // A Wait has fields there.
+      if (statement.kind != Statement::Kind::Wait)
+        for (auto [variable, id] : statement.assigned)
+          add(id, 1);
       add(statement.first);
       add(statement.second);
     }
@@ -70,6 +72,8 @@ Refuter::getCandidates() const {
       collector.divisors[*bound].insert(1);
   for (auto &[number, divisors] : collector.divisors) {
     const Parameter &parameter = skeleton.expressions.getParameters()[number];
+    if (parameter.scope == Scope::Thread && !triesThreads)
+      continue;
     std::set<int64_t> values = {parameter.least};
     for (int64_t divisor : divisors)
       for (int64_t value : {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16, 17})
@@ -148,10 +152,8 @@ void Refuter::cure(Machine &machine, const State &state, Outcome &outcome) {
 bool Refuter::explore(Machine &machine, AtomTable &atoms, State state,
                       std::vector<std::string> &data, Outcome &outcome) {
   if (!machine.run(state)) {
-    if (!machine.isWrong)
+    if (!machine.isWrong || !describeFailure(machine, outcome))
       return false;
-    outcome.reason = machine.failure;
-    outcome.site = machine.failureSite;
     outcome.data = data;
     return true;
   }
@@ -182,6 +184,20 @@ bool Refuter::explore(Machine &machine, AtomTable &atoms, State state,
     }
     return false;
   }
+  if (!judge(machine, state, data.empty(), outcome))
+    return false;
+  outcome.data = data;
+  return true;
+}
+
+bool Refuter::describeFailure(const Machine &machine, Outcome &outcome) const {
+  outcome.reason = machine.failure;
+  outcome.site = machine.failureSite;
+  return true;
+}
+
+bool Refuter::judge(Machine &machine, const State &state, bool isDecided,
+                    Outcome &outcome) {
   if (llvm::any_of(state.processes, [](const ProcessState &process) {
         return !process.isFinished();
       })) {
@@ -193,7 +209,6 @@ bool Refuter::explore(Machine &machine, AtomTable &atoms, State state,
   } else {
     return false;
   }
-  outcome.data = data;
   return true;
 }
 
@@ -212,20 +227,24 @@ void Refuter::describe(const State &state, const Leftover &left,
                                               " take this ring equally often"};
 }
 
-bool Refuter::run(const std::map<int64_t, int64_t> &arguments,
-                  Outcome &outcome) {
+bool Refuter::run(const Arguments &arguments, Outcome &outcome) {
   for (auto [number, value] : arguments) {
     const Parameter &its = skeleton.expressions.getParameters()[number];
     auto it = its.below ? arguments.find(*its.below) : arguments.end();
     if (it != arguments.end() && value * its.weight >= it->second)
       return false;
   }
+  return runLaunch(arguments, outcome);
+}
+
+bool Refuter::runLaunch(const Arguments &arguments, Outcome &outcome) {
   ++runs;
   AtomTable atoms(skeleton.expressions);
   Machine machine(skeleton, atoms, clusterSize);
   machine.parameters = arguments;
   machine.limit = longestRun;
   machine.isConcrete = true;
+  prepare(machine);
   std::vector<std::string> data;
   bool goesWrong = explore(machine, atoms, machine.getInitial(), data, outcome);
   steps += machine.steps;

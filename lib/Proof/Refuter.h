@@ -15,17 +15,38 @@ class Refuter {
 public:
   Refuter(const Skeleton &skeleton, int64_t clusterSize)
       : skeleton(skeleton), clusterSize(clusterSize) {}
+  virtual ~Refuter() = default;
 
   /// Makes the outcome a refutation if it finds a launch that goes wrong.
   void refute(Outcome &outcome);
   /// Says where the processes stand that have not ended.
   void describe(Machine &machine, const State &state, Outcome &outcome);
 
+protected:
+  using Arguments = std::map<int64_t, int64_t>; ///< by parameter
+
+  /// Sets up a machine, which has the arguments.
+  virtual void prepare(Machine &machine) const {}
+  /// Says why a run has failed; false if that is no refutation.
+  virtual bool describeFailure(const Machine &machine, Outcome &outcome) const;
+  /// True if a run goes wrong that nothing can continue, with what goes wrong.
+  /// `isDecided`: no data were chosen for it.
+  virtual bool judge(Machine &machine, const State &state, bool isDecided,
+                     Outcome &outcome);
+  /// Runs a launch, for all data. True if it goes wrong, with the stops.
+  virtual bool runLaunch(const Arguments &arguments, Outcome &outcome);
+
+  /// Whether numbers of threads are arguments to try.
+  bool triesThreads = true;
+  uint64_t mostRuns = 5'000, mostSteps = 3'000'000;
+  const Skeleton &skeleton;
+  int64_t clusterSize;
+
 private:
   /// Says how to change the kernel that waits in this state.
   void cure(Machine &machine, const State &state, Outcome &outcome);
-  /// Runs a launch, for all data. True if it goes wrong, with the stops.
-  bool run(const std::map<int64_t, int64_t> &arguments, Outcome &outcome);
+  /// Runs a launch, if the arguments fit one another.
+  bool run(const Arguments &arguments, Outcome &outcome);
   bool explore(Machine &machine, AtomTable &atoms, State state,
                std::vector<std::string> &data, Outcome &outcome);
   /// How the process waits; none if it stands at no wait.
@@ -44,12 +65,9 @@ private:
   /// Tries those of which one argument is large, while the others are 1, or one
   /// of them 2.
   bool tryOneLarge(const Candidates &candidates, Outcome &outcome);
-  bool isTired() const { return runs > kMostRuns || steps > kMostSteps; }
+  bool isTired() const { return runs > mostRuns || steps > mostSteps; }
 
-  static constexpr uint64_t kMostRuns = 5'000, kMostSteps = 3'000'000;
   uint64_t runs = 0, steps = 0, longestRun = 20'000;
-  const Skeleton &skeleton;
-  int64_t clusterSize;
 };
 
 } // namespace fp8::proof

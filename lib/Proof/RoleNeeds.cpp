@@ -3,6 +3,8 @@
 
 #include "RoleWalker.h"
 
+#include "Forwarding.h"
+
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "llvm/ADT/SetVector.h"
@@ -11,7 +13,9 @@ using namespace mlir;
 using namespace mlir::fp8;
 
 bool RoleWalker::isHandedOverByCopies(Value stage) const {
-  return plan.getStage(stage).bytesAtAcquire > 0;
+  // Where elements are copied, the release makes one more arrival.
+  StagePlan its = plan.getStage(stage);
+  return its.bytesAtAcquire && !its.hasElements;
 }
 
 Value RoleWalker::getHandedOver(Operation *op) const {
@@ -36,60 +40,40 @@ static bool handlesLinear(Operation *op) {
   return llvm::any_of(op->getResultTypes(), isLinear);
 }
 
-static bool handlesLabels(Operation *op) {
-  return llvm::any_of(op->getResultTypes(), Provenance::getSize);
-}
-
 void RoleWalker::findActive(RoleOp role) {
   role.walk([&](Operation *op) {
-    bool matters = isStep(op);
-    if (op->getNumRegions())
-      matters |= handlesLinear(op) ||
-                 (provenance && isa<RegionBranchOpInterface>(op) &&
-                  handlesLabels(op));
-    if (!matters && !(provenance && Provenance::follows(op)))
+    if (!isStep(op) && !(op->getNumRegions() && handlesLinear(op)))
       return;
     for (; op != role && active.insert(op).second; op = op->getParentOp()) {
     }
   });
 }
 
-/// The values that one of a structured op becomes.
-static SmallVector<Value> getForwarded(Value value) {
-  auto argument = dyn_cast<BlockArgument>(value);
-  Operation *op =
-      argument ? argument.getOwner()->getParentOp() : value.getDefiningOp();
-  auto at = [](ValueRange values, unsigned number) {
-    return number < values.size() ? values[number] : Value();
-  };
-  unsigned number = argument ? argument.getArgNumber()
-                             : cast<OpResult>(value).getResultNumber();
-  if (auto loop = dyn_cast<scf::ForOp>(op)) {
-    if (argument && number == 0)
-      return {};
-    number -= argument ? 1 : 0;
-    return {at(loop.getInitArgs(), number), at(loop.getYieldedValues(), number),
-            at(loop.getRegionIterArgs(), number)};
-  }
-  if (auto loop = dyn_cast<scf::WhileOp>(op)) {
-    if (argument && argument.getOwner() == loop.getBeforeBody())
-      return {at(loop.getInits(), number),
-              at(loop.getYieldOp().getResults(), number)};
-    return {at(loop.getConditionOp().getArgs(), number)};
-  }
-  SmallVector<Value> values;
-  if (isa<scf::IfOp, scf::IndexSwitchOp, scf::ExecuteRegionOp, LeadingCtaOp>(
-          op)) {
-    if (argument)
-      return {at(op->getOperands(), number)};
-    for (Region &region : op->getRegions())
-      if (!region.empty())
-        values.push_back(
-            at(region.back().getTerminator()->getOperands(), number));
-    if (isa<LeadingCtaOp>(op))
-      values.push_back(at(op->getOperands(), number));
-  }
-  return values;
+/// A branch that threads may take differently is not followed, unless all
+/// roles' steps depend on it anyway.
+void RoleWalker::findLabelled(RoleOp role) {
+  if (!labels)
+    return;
+  role.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    bool hasLabels =
+        isa<RegionBranchOpInterface>(op) &&
+        llvm::any_of(op->getResultTypes(),
+                     [&](Type type) { return labels->getSize(type); });
+    if (op == role || !(hasLabels || labels->follows(op)))
+      return;
+    SmallVector<Operation *> around;
+    for (Operation *its = op; its != role; its = its->getParentOp())
+      around.push_back(its);
+    for (Operation *its : llvm::reverse(around)) {
+      if (flat.contains(its))
+        return;
+      if (!active.insert(its).second || !its->getNumRegions() ||
+          hasLabels || isUniform(its))
+        continue;
+      flat.insert(its);
+      return;
+    }
+  });
 }
 
 Value RoleWalker::getRoot(Value handle) {
@@ -154,9 +138,9 @@ void RoleWalker::findNeeded(RoleOp role) {
   SmallVector<Value> worklist;
   for (Operation *op : active)
     needOf(op, worklist);
-  if (provenance)
+  if (labels)
     role.walk([&](Operation *op) {
-      for (Value value : Provenance::getIntegers(op))
+      for (Value value : labels->getIntegers(op))
         need(value, worklist);
     });
   while (!worklist.empty()) {

@@ -3,6 +3,11 @@
 
 #include "RoleWalker.h"
 
+#include "Accesses.h"
+#include "ArrayOrder.h"
+#include "Fills.h"
+#include "Provenance.h"
+
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -44,8 +49,8 @@ void RoleWalker::addStep(Kind kind, Operation *op, Value handle, KBlock &out,
 void RoleWalker::makeVariables(Value value) {
   if (needed.contains(value))
     expressions.makeVariable(value);
-  if (provenance)
-    provenance->makeVariables(value);
+  if (labels)
+    labels->makeVariables(value);
 }
 
 void RoleWalker::makeVariables(ValueRange values) {
@@ -64,8 +69,8 @@ void RoleWalker::assign(Operation *op, ValueRange variables, ValueRange values,
     if (needed.contains(variable))
       statement.assigned.push_back(
           {getVariable(variable), expressions.get(value)});
-    if (provenance)
-      provenance->assign(variable, value, statement.assigned);
+    if (labels)
+      labels->assign(variable, value, statement.assigned);
   }
   if (statement.assigned.empty())
     return;
@@ -76,8 +81,8 @@ void RoleWalker::assign(Operation *op, ValueRange variables, ValueRange values,
 void RoleWalker::alias(Value value, Value other) {
   if (needed.contains(value))
     expressions.set(value, expressions.get(other));
-  if (provenance && Provenance::getSize(value.getType()))
-    provenance->set(value, Provenance::Label(provenance->get(other)));
+  if (labels && labels->getSize(value.getType()))
+    labels->set(value, Labels::Label(labels->get(other)));
 }
 
 void RoleWalker::alias(ValueRange values, ValueRange others) {
@@ -146,9 +151,9 @@ void RoleWalker::walkWhile(Operation *op, KBlock &out) {
       start.assigned.push_back(
           {expressions.makeVariable(argument), table.getConstant(0)});
     }
-    if (provenance) {
-      provenance->makeVariables(argument);
-      provenance->clear(argument, start.assigned);
+    if (labels) {
+      labels->makeVariables(argument);
+      labels->clear(argument, start.assigned);
     }
     alias(result, argument);
   }
@@ -216,48 +221,64 @@ bool RoleWalker::walkTensorMemoryStep(Operation *op, KBlock &out) {
       .Default(false);
 }
 
-/// True if the stage is one that its role fills.
+/// True if the stage, or the one of a ready end, is one that its role fills.
 static bool isFilled(Value stage) {
+  if (auto ready = dyn_cast<ReadyType>(stage.getType()))
+    return cast<EndTypeInterface>(ready.getEnd()).isProducer();
   auto type = cast<StageTypeInterface>(stage.getType());
   return cast<EndTypeInterface>(type.getEndType()).isProducer();
 }
 
+void RoleWalker::walkLabels(Operation *op, KBlock &out) {
+  if (labels && labels->follows(op))
+    labels->walk(op, getSite(op), out);
+}
+
 /// A consumer gets the labels of the slot that it has waited for, and what a
 /// producer has waited for is empty. Both hand on what they have made of it.
-void RoleWalker::walkLabels(Operation *op, KBlock &out) {
-  if (Provenance::follows(op))
-    provenance->walk(op, getSite(op), out);
-  if (auto acquire = dyn_cast<AcquireOp>(op)) {
-    provenance->makeVariables(acquire.getStage());
-    if (isFilled(acquire.getStage())) {
-      Statement statement{Kind::Assign};
-      statement.site = getSite(op);
-      provenance->clear(acquire.getStage(), statement.assigned);
-      if (!statement.assigned.empty())
-        out.push_back(std::move(statement));
-      return;
+void RoleWalker::walkWait(Operation *op, Value taken, KBlock &out) {
+  addStep(Kind::Wait, op, op->getOperand(0), out);
+  if (!labels)
+    return;
+  labels->makeVariables(taken);
+  if (!isFilled(taken) || !labels->handsOver()) {
+    if (labels->getSize(taken.getType())) {
+      unsigned first = labels->getFirstField(taken.getType());
+      for (auto [field, id] : llvm::enumerate(labels->get(taken)))
+        out.back().assigned.push_back({table[id].value, first + field});
     }
-    unsigned first = provenance->getFirstField(acquire.getStage().getType());
-    for (auto [field, id] :
-         llvm::enumerate(provenance->get(acquire.getStage())))
-      out.back().assigned.push_back({table[id].value, first + field});
+  } else {
+    Statement statement{Kind::Assign};
+    statement.site = getSite(op);
+    labels->clear(taken, statement.assigned);
+    if (!statement.assigned.empty())
+      out.push_back(std::move(statement));
   }
+  labels->begin(taken, getSite(op), out);
+}
+
+void RoleWalker::walkInside(Operation *op, KBlock &out) {
+  op->walk([&](Operation *inner) {
+    if (isa<MmaOp, TileCopyOpInterface>(inner))
+      obstruct(inner, "threads of its role may differ in whether they do it");
+    else if (inner != op && labels->asksOfAll())
+      walkLabels(inner, out);
+  });
 }
 
 void RoleWalker::walkStep(Operation *op, KBlock &out) {
-  if (provenance && !isa<AcquireOp>(op))
-    walkLabels(op, out);
+  walkLabels(op, out);
   if (walkTensorMemoryStep(op, out))
     return;
   llvm::TypeSwitch<Operation *>(op)
       .Case([&](AcquireOp acquire) {
-        if (isa<ReadyType>(acquire.getEnd().getType()))
-          return;
-        addStep(Kind::Wait, op, acquire.getEnd(), out);
-        if (provenance)
-          walkLabels(op, out);
+        if (!isa<ReadyType>(acquire.getEnd().getType()))
+          return walkWait(op, acquire.getStage(), out);
+        if (labels && labels->getSize(acquire.getStage().getType()))
+          labels->set(acquire.getStage(),
+                      Labels::Label(labels->get(acquire.getEnd())));
       })
-      .Case([&](WaitOp wait) { addStep(Kind::Wait, op, wait.getEnd(), out); })
+      .Case([&](WaitOp wait) { walkWait(op, wait.getReady(), out); })
       .Case([&](CloseOp close) {
         auto end = dyn_cast<EndTypeInterface>(close.getEnd().getType());
         if (end && end.isProducer())
@@ -280,10 +301,13 @@ void RoleWalker::walkStep(Operation *op, KBlock &out) {
       .Default([&](Operation *) {
         if (Value stage = getHandedOver(op)) {
           addStep(Kind::Signal, op, stage, out);
-          if (provenance && isFilled(stage))
-            for (auto [field, id] : llvm::enumerate(provenance->get(stage)))
-              out.back().assigned.push_back(
-                  {provenance->getFirstField(stage.getType()) + field, id});
+          if (!labels || !isFilled(stage) || !labels->handsOver() ||
+              !labels->getSize(stage.getType()))
+            return;
+          out.back().addsUp = labels->addsUp();
+          for (auto [field, id] : llvm::enumerate(labels->get(stage)))
+            out.back().assigned.push_back(
+                {labels->getFirstField(stage.getType()) + field, id});
         } else if (op->getNumRegions())
           obstruct(op, "the proof does not follow handles through '" +
                            op->getName().getStringRef() + "'");
@@ -313,16 +337,56 @@ void RoleWalker::walk(mlir::Block &block, KBlock &out) {
     if (!isActive(&op))
       continue;
     size_t before = out.size();
-    walk(&op, out);
+    if (flat.contains(&op))
+      walkInside(&op, out);
+    else
+      walk(&op, out);
     if (op.getNumRegions() && meets(&op))
       for (Statement &statement : llvm::drop_begin(out, before))
         statement.meets = true;
   }
 }
 
+void RoleWalker::followNumbers(RoleOp role, const ComputedGemm &gemm) {
+  std::optional<int64_t> inPair;
+  if (cta.isOfPair)
+    inPair = !cta.leadsPair;
+  expressions.followRank(inPair);
+  ClusterShape cluster = getClusterShape(role->getParentOp());
+  expressions.setMultiple(gemm.batchTiles, cluster.m);
+  labels = std::make_unique<Provenance>(kernel, gemm, expressions, cluster);
+}
+
+void RoleWalker::followFills(RoleOp role, const SlotContents &contents,
+                             unsigned cta) {
+  labels = std::make_unique<Fills>(kernel, expressions, contents, cta,
+                                   "role \"" + role.getName().str() + "\"");
+}
+
+ExprId RoleWalker::getEnd(Value handle) {
+  Value root = getRoot(handle);
+  return expressions.get(root ? root : handle);
+}
+
+void RoleWalker::followArrays(const PlainMemory &memory) {
+  labels = std::make_unique<ArrayOrder>(
+      kernel, expressions, memory,
+      [this](Value stage) { return getEnd(stage); });
+}
+
+void RoleWalker::followAccesses(RoleOp role, const SlotContents &contents,
+                                unsigned cta) {
+  labels = std::make_unique<Accesses>(
+      kernel, expressions, contents, cta,
+      ringsOrderArrays(cast<FunctionOpInterface>(role->getParentOp())),
+      [this](Value stage) { return getEnd(stage); });
+}
+
 Process RoleWalker::walk(RoleOp role, ArrayRef<ExprId> ends) {
   Process process;
   process.site = getSite(role);
+  process.firstWarp = plan.getWarps(role).first;
+  process.numWarps = plan.getWarps(role).count;
   Region &body = role.getBody();
   if (!body.hasOneBlock()) {
     obstruct(role, "its control flow is not structured");
@@ -331,10 +395,11 @@ Process RoleWalker::walk(RoleOp role, ArrayRef<ExprId> ends) {
   for (auto [argument, end] : llvm::zip(body.getArguments(), ends))
     expressions.set(argument, end);
   findActive(role);
+  findLabelled(role);
   findNeeded(role);
   walk(body.front(), process.body);
-  if (provenance)
-    provenance->finish(process.site, process.body);
+  if (labels)
+    labels->finish(process.site, process.body);
   process.numVariables = expressions.getNumVariables();
   return process;
 }

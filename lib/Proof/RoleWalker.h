@@ -4,23 +4,16 @@
 #ifndef FP8_LIB_PROOF_ROLEWALKER_H
 #define FP8_LIB_PROOF_ROLEWALKER_H
 
-#include "Provenance.h"
+#include "Labels.h"
+#include "PlainMemory.h"
+#include "SlotContents.h"
 #include "fp8/Analysis/HandleFlow.h"
+#include "fp8/IR/ComputedGemm.h"
 #include "fp8/Proof/Extract.h"
 
 #include "llvm/ADT/DenseSet.h"
 
 namespace mlir::fp8 {
-
-/// CTAs that run the same bodies of `fp8.leading_cta`.
-struct CtaClass {
-  bool leadsPair = true, leadsCluster = true;
-  bool isOfPair = false; ///< the kernel has pairs
-
-  bool runs(LeadingCtaOp op) const {
-    return op.getGrouping() == CtaGrouping::Pair ? leadsPair : leadsCluster;
-  }
-};
 
 /// The ends of an output pipeline's allocation and of its deallocation follow
 /// those of the ring.
@@ -28,24 +21,20 @@ inline constexpr unsigned kAllocation = 1, kDeallocation = 2;
 
 class RoleWalker {
 public:
-  /// `gemm`: what the kernel computes, if the values of the role are to be
-  /// followed, too; else null.
   RoleWalker(KernelSkeleton &kernel, const KernelPlan &plan,
-             const HandleFlow &flow, CtaClass cta, RoleOp role,
-             const ComputedGemm *gemm)
+             const HandleFlow &flow, CtaClass cta, RoleOp role)
       : kernel(kernel), plan(plan), flow(flow), cta(cta),
         table(kernel.skeleton.expressions),
-        expressions(table, plan.getWarps(role), kernel.clusterSize) {
-    if (!gemm)
-      return;
-    std::optional<int64_t> inPair;
-    if (cta.isOfPair)
-      inPair = !cta.leadsPair;
-    expressions.followRank(inPair);
-    ClusterShape cluster = getClusterShape(role->getParentOp());
-    expressions.setMultiple(gemm->batchTiles, cluster.m);
-    provenance.emplace(kernel, *gemm, expressions, cluster);
-  }
+        expressions(table, plan.getWarps(role), kernel.clusterSize) {}
+
+  /// Follows what the values of the role are, too.
+  void followNumbers(RoleOp role, const ComputedGemm &gemm);
+  /// Follows how often the slots are written.
+  void followFills(RoleOp role, const SlotContents &contents, unsigned cta);
+  /// Follows what makes accesses to arrays ordered.
+  void followArrays(const PlainMemory &memory);
+  /// Follows what the role reads and writes.
+  void followAccesses(RoleOp role, const SlotContents &contents, unsigned cta);
 
   /// `ends` are the expressions of the role's operands.
   ::fp8::proof::Process walk(RoleOp role, ArrayRef<::fp8::proof::ExprId> ends);
@@ -61,8 +50,12 @@ private:
   /// The role's operand that a handle always is; null if it may be one of
   /// several.
   Value getRoot(Value handle);
+  /// The number of the end that a handle belongs to.
+  ExprId getEnd(Value handle);
   void need(Value value, SmallVectorImpl<Value> &worklist);
   void needOf(Operation *op, SmallVectorImpl<Value> &worklist);
+  /// Finds the ops that have labels or require some.
+  void findLabelled(RoleOp role);
   bool isActive(Operation *op) const { return active.contains(op); }
 
   void walk(mlir::Block &block, Block &out);
@@ -89,6 +82,11 @@ private:
   void alias(ValueRange values, ValueRange others);
   /// What the op does with the labels of values.
   void walkLabels(Operation *op, Block &out);
+  /// A wait, which gives a stage, or an end that is ready, its label.
+  void walkWait(Operation *op, Value taken, Block &out);
+  /// The ops in one that is not followed, whose branches threads may take
+  /// differently: what they require is asked of all.
+  void walkInside(Operation *op, Block &out);
   unsigned getVariable(Value value);
   unsigned getSite(Operation *op);
   void obstruct(Operation *op, const Twine &reason);
@@ -106,8 +104,9 @@ private:
   CtaClass cta;
   ::fp8::proof::ExprTable &table;
   ProcessExpressions expressions;
-  std::optional<Provenance> provenance;
+  std::unique_ptr<Labels> labels; ///< null if there are none
   llvm::DenseSet<Operation *> active;
+  llvm::DenseSet<Operation *> flat; ///< active, but only for what is inside
   llvm::DenseSet<Value> needed;
   llvm::DenseMap<Value, Value> roots;
 };

@@ -7,6 +7,7 @@
 #include "fp8/Analysis/KernelPlan.h"
 #include "fp8/Proof/Certificate.h"
 #include "fp8/Proof/Extract.h"
+#include "fp8/Proof/Ownership.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -43,13 +44,21 @@ static constexpr Property kNumbers{
     "computes what it says",
     "does not compute what it says", "proof of the numbers"};
 
+/// It is proved by itself, since it takes several skeletons.
+static constexpr Property kOwnership{
+    "ownership", nullptr, "keeps ownership for all launches",
+    "breaks ownership", "proof of the ownership"};
+
 static const Property &getProperty(StringRef name) {
-  return name == kProgress.name ? kProgress : kNumbers;
+  for (const Property *property : {&kProgress, &kOwnership})
+    if (property->name == name)
+      return *property;
+  return kNumbers;
 }
 
 static PropertyProof prove(const Property &property, KernelSkeleton its,
                            bool wantsCertificate) {
-  PropertyProof proof{property.name, {}, {}, {}, {}};
+  PropertyProof proof{property.name, {}, {}, {}, {}, false};
   if (its.obstacle) {
     proof.outcome.verdict = Verdict::Unknown;
     proof.outcome.reason = its.reason;
@@ -60,6 +69,20 @@ static PropertyProof prove(const Property &property, KernelSkeleton its,
   for (Operation *site : its.sites)
     proof.sites.push_back(site->getLoc());
   proof.skeleton = std::move(its.skeleton);
+  return proof;
+}
+
+static PropertyProof getProperty(OwnershipProof its) {
+  PropertyProof proof{kOwnership.name,
+                      std::move(its.outcome),
+                      std::move(its.kernel.skeleton),
+                      {},
+                      std::nullopt,
+                      its.isOfArrays};
+  if (its.op)
+    proof.obstacle = its.op->getLoc();
+  for (Operation *site : its.kernel.sites)
+    proof.sites.push_back(site->getLoc());
   return proof;
 }
 
@@ -75,7 +98,12 @@ FailureOr<KernelProof> mlir::fp8::proveKernel(gpu::GPUFuncOp kernel,
       prove(kProgress, std::move(*its), withCertificate));
   if (proof.properties.front().outcome.verdict != Verdict::Proved)
     return proof;
-  its = extractSkeleton(kernel, /*withProvenance=*/true);
+  FailureOr<OwnershipProof> ownership = proveOwnership(kernel);
+  if (failed(ownership))
+    return failure();
+  llvm::append_range(proof.assumptions, ownership->assumptions);
+  proof.properties.push_back(getProperty(std::move(*ownership)));
+  its = extractSkeleton(kernel, Aspect::Numbers);
   if (failed(its))
     return failure();
   if (!its->skeleton.rules.empty())
@@ -185,7 +213,11 @@ LogicalResult mlir::fp8::report(const KernelProof &proof,
   bool holds = true, saysAssumptions = true;
   for (const PropertyProof &property : proof.properties) {
     Verdict verdict = property.outcome.verdict;
-    if (verdict == Verdict::Proved && !reporting.saysProved)
+    bool isQuiet =
+        verdict == Verdict::Proved ||
+        (verdict == Verdict::Unknown && property.isOfArrays &&
+         !reporting.required);
+    if (isQuiet && !reporting.saysProved)
       continue;
     holds &= verdict == Verdict::Proved ||
              (verdict == Verdict::Unknown && !reporting.required);

@@ -16,6 +16,7 @@ front of a patch, and the first comments of a base, say what the kernel is:
   schedules all (the default): each schedule goes wrong; some: one of many does; none: the simulator does not see it
   options   options of fp8-run
   proof     what --fp8-prove says of the progress of its roles, if that is not what the kind says: proved, refuted or unknown
+  ownership what it says of what roles share, if that is not what the kind says
   source    the report of others that the kernel follows
   why       what is wrong, or why it is right
 
@@ -25,7 +26,7 @@ usage: cases.py list [--markdown]
        cases.py text NAME                     prints the kernel
        cases.py compile [NAME ...]            compiles to PTX without the proof; what is refused must say why
        cases.py simulate [NAME ...]           compiles, and runs at the stated sizes under several schedules
-       cases.py prove [NAME ...]              has the compiler prove, or refute, that the roles end
+       cases.py prove [NAME ...]              has the compiler prove, or refute, that the roles end and that accesses are ordered
 Options: --opt=FP8-OPT --run=FP8-RUN (default: fp8-opt and fp8-run from PATH), --jobs=N
 """
 
@@ -90,6 +91,13 @@ class Case:
     def expected_proof(self):
         """Of a race, or of wrong numbers, all roles end."""
         return self.keys.get("proof", "refuted" if self.kind in ("deadlock", "lap", "leftover") else "proved")
+
+    @property
+    def expected_ownership(self):
+        """None if the roles are not proved to end. Of wrong numbers, each was written in order."""
+        if self.expected_proof != "proved":
+            return None
+        return self.keys.get("ownership", "refuted" if self.kind == "race" else "proved")
 
     @property
     def is_wrong(self):
@@ -215,19 +223,35 @@ def judge_proof(case, arguments):
         if not os.path.exists(verdicts):
             return [f"is not proved:\n{done.stderr}"]
         with open(verdicts, encoding="utf-8") as file:
-            found = [kernel["properties"]["progress"]["verdict"] for kernel in json.load(file)["kernels"]]
-        return [] if found == [case.expected_proof] else [f"is {found}, not {case.expected_proof}:\n{done.stderr}"]
+            kernels = [kernel["properties"] for kernel in json.load(file)["kernels"]]
+        found = [(kernel["progress"]["verdict"], kernel.get("ownership", {}).get("verdict")) for kernel in kernels]
+        if found != [(case.expected_proof, case.expected_ownership)]:
+            return [f"is {found}, not {case.expected_proof} and {case.expected_ownership}:\n{done.stderr}"]
+        return [*judge_launch(case, kernels[0]["ownership"])] if case.kind == "race" and case.expected_ownership == "refuted" else []
+
+
+def judge_launch(case, refutation):
+    """Problems of the launch at which accesses have no order: the case states it, and `simulate` confirms that. Of a GEMM the sizes are not
+    those of the arguments."""
+    sizes = case.sizes("fails")
+    values = [value for name, value in refutation["arguments"].items() if name.startswith("argument")]
+    if not refutation["arguments"] or not refutation["stops"]:
+        yield f"is refuted without a launch, or without the ops: {refutation}"
+    if not set(sizes[0]) & set(SIZES_OF_GEMM) and values not in [[int(value) for value in size.values()] for size in sizes]:
+        yield f"is refuted at {values}, not at {case.fails}"
 
 
 def prove(cases, arguments):
     cases = [case for case in cases if case.kind != "refused"]
-    totals = collections.Counter()
+    totals, owned = collections.Counter(), collections.Counter()
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
         for case, problems in zip(cases, pool.map(lambda case: judge_proof(case, arguments), cases)):
             totals["not as stated" if problems else case.expected_proof] += 1
+            owned[case.expected_ownership] += 1
             for problem in problems:
                 print(f"{case.name}: {problem}")
     print(", ".join(f"{totals[verdict]} {verdict}" for verdict in ("proved", "refuted", "unknown", "not as stated")))
+    print("ownership: " + ", ".join(f"{owned[verdict]} {verdict}" for verdict in ("proved", "refuted", "unknown")))
     return 1 if totals["not as stated"] else 0
 
 

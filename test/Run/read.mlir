@@ -7,6 +7,7 @@
 // RUN: fp8-run %t.ptx --backend=sim --m=128 --n=64 --k=128 --schedules=10 | FileCheck %s
 // RUN: fp8-run %t.ptx --backend=sim --m=200 --n=400 --k=656 --schedules=10 --multiprocessors=3 | FileCheck %s
 // RUN: fp8-run %t.ptx --backend=sim --m=1 --n=8 --k=16 --schedules=3 | FileCheck %s
+// RUN: fp8-run %t.ptx --backend=sim --m=128 --n=64 --k=0 --schedules=3 | FileCheck %s
 // CHECK: {"ok":true,{{.*}}"errors":0,{{.*}}"wrong":0,"unwritten":0,
 
 !a_tile = !fp8.tile<128x128xf8E4M3FN, swizzle_128b>
@@ -25,6 +26,7 @@ module attributes {gpu.container_module} {
       %c1 = arith.constant 1 : index
       %c64 = arith.constant 64 : index
       %c128 = arith.constant 128 : index
+      %any = arith.cmpi ne, %blocks, %c0 : index
       %inp, %inc = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
       %accp, %accc = fp8.output_pipeline : !acc
       %queue = fp8.store_queue : !queue
@@ -37,7 +39,14 @@ module attributes {gpu.container_module} {
             %n = arith.muli %tn, %c64 : index
             %w1, %sum = fp8.consume(%stage = %w) : !fp8.epilogue_warp<!acc> -> (!fp8.epilogue_warp<!acc>, !sum) {
               %accumulator = fp8.accumulator %stage : !fp8.epilogue_stage<!acc>
-              %f = fp8.read %accumulator : !fp8.tmem<128x64xf32> -> !sum
+              // Without blocks of K no product writes the accumulator.
+              %f = scf.if %any -> !sum {
+                %read = fp8.read %accumulator : !fp8.tmem<128x64xf32> -> !sum
+                scf.yield %read : !sum
+              } else {
+                %zero = fp8.zero : !sum
+                scf.yield %zero : !sum
+              }
               fp8.yield %f : !sum
             }
             %q1 = fp8.store %sum, %d[%m, %n] through %q : !sum, !fp8.tensor_map<!d_tile>, !queue

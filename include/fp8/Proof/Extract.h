@@ -10,6 +10,12 @@
 
 namespace mlir::fp8 {
 
+/// An access of which it is not known whether it is ordered.
+struct Undecided {
+  Operation *op;
+  std::string reason;
+};
+
 struct KernelSkeleton {
   ::fp8::proof::Skeleton skeleton;
   /// The ops of the skeleton's sites.
@@ -19,13 +25,24 @@ struct KernelSkeleton {
   /// What a skeleton cannot say, and the op; null if it says all.
   Operation *obstacle = nullptr;
   std::string reason;
+  /// With Arrays: accesses that no requirement is about.
+  SmallVector<Undecided, 0> undecided;
+};
+
+/// What a skeleton has beside the steps of the roles.
+enum class Aspect : uint8_t {
+  Progress,  ///< nothing
+  Numbers,   ///< what values are, and the requirements on them, if the kernel
+             ///< says what it computes (`fp8.computes`)
+  Ownership, ///< how often slots are written, and the requirements on that
+  Arrays,    ///< requirements on indices of arrays
+  Accesses,  ///< what roles read and write
 };
 
 /// Extracts the skeleton of a kernel in phase 2 that can be planned; fails with
-/// a diagnostic if it cannot. `withProvenance`: with what values are, and the
-/// requirements on them, if the kernel says what it computes (`fp8.computes`).
+/// a diagnostic if it cannot.
 FailureOr<KernelSkeleton> extractSkeleton(FunctionOpInterface kernel,
-                                          bool withProvenance = false);
+                                          Aspect aspect = Aspect::Progress);
 
 } // namespace mlir::fp8
 

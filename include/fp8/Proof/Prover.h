@@ -73,6 +73,14 @@ std::vector<std::string> getAssumptions(const Skeleton &skeleton,
 /// launch for which one does not. The roles of the skeleton all end.
 Outcome proveProvenance(const Skeleton &skeleton, int64_t clusterSize);
 
+/// Proves that every requirement of a skeleton holds; the verdict is proved or
+/// unknown. The roles of the skeleton all end.
+Outcome proveRequirements(const Skeleton &skeleton, int64_t clusterSize);
+
+/// Makes the outcome a refutation if the accesses of a skeleton have no order in
+/// a small launch, or read what nobody has written.
+void findRace(const Skeleton &skeleton, int64_t clusterSize, Outcome &outcome);
+
 } // namespace fp8::proof
 
 #endif // FP8_PROOF_PROVER_H

@@ -39,6 +39,34 @@ struct Channel {
   bool isOnce() const { return part != Part::Slots; }
 };
 
+/// Of Wait: the field that is the number of the slot, which nobody sets.
+inline constexpr unsigned kSlotNumber = ~0u;
+
+/// A part of memory that a role reads or writes.
+struct Access {
+  enum class Agent : uint8_t {
+    Warps,  ///< each lane of each warp
+    Copies, ///< the engine that copies for the role
+    Mma,    ///< that which multiplies, one product after the other
+  };
+  Agent agent = Agent::Warps;
+  bool writes = false;
+  /// All that the role's engines were given has been done: no access.
+  bool settles = false;
+  /// It is in the slots of the channel of the statement's end, and the first
+  /// index is the number of the slot. What a slot holds at first is no value.
+  bool isInSlot = false;
+  /// Tells apart what is not in slots, and what is in one slot.
+  unsigned place = 0;
+  /// For messages: "tile 'a'", "element {} of argument 2".
+  std::string name;
+  /// Of a box: its extents. What has none is one element.
+  std::vector<int64_t> extents;
+  /// What is written, where that is known: a write of what is there already
+  /// changes nothing.
+  std::optional<ExprId> value = std::nullopt;
+};
+
 struct Statement;
 using Block = std::vector<Statement>;
 
@@ -56,16 +84,21 @@ struct Statement {
     For,    ///< variable runs from `lower` by `step` below `upper`
     While,  ///< first block, then, if `condition`, second block and again
     Require, ///< `condition` must hold, by `rule`
+    Access,  ///< reads or writes what `rule` says, at the indices `assigned`
   };
   Kind kind;
   unsigned site = 0;
   ExprId end = 0;
   ExprId condition = 0, lower = 0, upper = 0, step = 0;
   /// Variables, and what they get. Of Wait: variables, and the fields of the
-  /// slot that they get. Of Signal: fields of the slot, and what they get.
+  /// slot that they get. Of Signal: fields of the slot, and what they get. Of
+  /// Access: numbers of indices, and the indices.
   std::vector<std::pair<unsigned, ExprId>> assigned;
-  /// Of Require: the number of a rule of the skeleton.
+  /// Of Require: the number of a rule of the skeleton. Of Access: that of an
+  /// access.
   unsigned rule = 0;
+  /// Of Signal: whether fields get the sum of what all producers give them.
+  bool addsUp = false;
   /// Of For: the variable that runs, and those that keep bound and step.
   unsigned variable = 0, bound = 0, stride = 0;
   /// Whether CTAs of a cluster meet in it, beside channels.
@@ -82,6 +115,7 @@ struct Process {
   unsigned role = 0; ///< its number in the kernel
   /// The ranks of the class's CTAs in their cluster.
   std::vector<int64_t> ranks;
+  int64_t firstWarp = 0, numWarps = 1;
 };
 
 struct Skeleton {
@@ -92,6 +126,7 @@ struct Skeleton {
   std::vector<Process> processes;
   /// What requirements ask for, as "blocks of A and B must cover the same K".
   std::vector<std::string> rules;
+  std::vector<Access> accesses;
   /// True if CTAs of a cluster wait for one another in channels.
   bool coupled = false;
 };

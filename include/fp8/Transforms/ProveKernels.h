@@ -13,21 +13,25 @@ namespace mlir::fp8 {
 
 /// What the proof says about one property of a kernel. It outlives the kernel.
 struct PropertyProof {
-  StringRef property; ///< "progress" or "numbers"
+  StringRef property; ///< "progress", "ownership" or "numbers"
   ::fp8::proof::Outcome outcome;
   ::fp8::proof::Skeleton skeleton;
   /// The ops that the sites of skeleton and outcome stand for.
   SmallVector<Location, 0> sites;
   /// Where the skeleton cannot say what the kernel does.
   std::optional<Location> obstacle;
+  /// Unknown, but of arrays in global memory only: nothing is said unless all
+  /// verdicts are.
+  bool isOfArrays = false;
 };
 
-/// The verdicts on one kernel: on its progress, and, if all roles end and the
-/// kernel says what it computes (`fp8.computes`), on its numbers.
+/// The verdicts on one kernel: on its progress, if all roles end on its
+/// ownership, and if the kernel says what it computes (`fp8.computes`) on its
+/// numbers.
 struct KernelProof {
   std::string kernel;
   Location location;
-  SmallVector<PropertyProof, 2> properties;
+  SmallVector<PropertyProof, 3> properties;
   /// What the verdicts take for granted, each as a clause.
   std::vector<std::string> assumptions;
 };

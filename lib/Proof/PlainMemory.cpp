@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The order of accesses to arrays.
+
+#include "PlainMemory.h"
+
+#include "Forwarding.h"
+#include "fp8/IR/ComputedGemm.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace mlir::fp8;
+
+using Roles = llvm::SetVector<Operation *>;
+
+//===----------------------------------------------------------------------===//
+// Uses
+//===----------------------------------------------------------------------===//
+
+SmallVector<Operation *> ArrayUse::getAll() const {
+  SmallVector<Operation *> all(reads);
+  llvm::append_range(all, writes);
+  llvm::append_range(all, stores);
+  return all;
+}
+
+/// The number of the argument of the kernel; none if the value is no argument.
+static std::optional<unsigned> getArgument(Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  if (!argument ||
+      !isa<FunctionOpInterface>(argument.getOwner()->getParentOp()))
+    return std::nullopt;
+  return argument.getArgNumber();
+}
+
+void PlainMemory::collect() {
+  kernel->walk([&](Operation *op) {
+    for (Value operand : op->getOperands()) {
+      if (!isa<MemRefType, TensorMapType>(operand.getType()) ||
+          isa<memref::DimOp>(op))
+        continue;
+      std::optional<unsigned> argument = getArgument(operand);
+      if (!argument) {
+        undecided.push_back(
+            {op, "it works on an array that is no argument of the kernel"});
+        continue;
+      }
+      ArrayUse &its = uses[*argument];
+      if (isa<memref::StoreOp>(op))
+        its.writes.push_back(op);
+      else if (isa<StoreOp>(op))
+        its.stores.push_back(op);
+      else if (isa<memref::LoadOp, LoadElementOp, TmaLoadOp, TmaCopyOp,
+                   TmaPrefetchOp>(op))
+        its.reads.push_back(op);
+      else
+        undecided.push_back({op, "it may change argument " +
+                                     std::to_string(*argument) +
+                                     " in a way that is not followed"});
+    }
+  });
+}
+
+/// The roles of the ops; null stands for what is outside of roles.
+static Roles getRoles(ArrayRef<Operation *> ops) {
+  Roles roles;
+  for (Operation *op : ops)
+    roles.insert(op->getParentOfType<RoleOp>());
+  return roles;
+}
+
+static std::string getNames(const Roles &roles) {
+  std::string text;
+  for (Operation *role : roles) {
+    text += text.empty() ? "" : " and ";
+    text += role ? "role \"" + cast<RoleOp>(role).getName().str() + "\""
+                 : "all threads";
+  }
+  return text;
+}
+
+int64_t PlainMemory::getNumWarps(Operation *role) const {
+  return role ? plan.getWarps(cast<RoleOp>(role)).count : plan.getNumWarps();
+}
+
+static ValueRange getIndices(Operation *access) {
+  if (auto load = dyn_cast<memref::LoadOp>(access))
+    return load.getIndices();
+  return cast<memref::StoreOp>(access).getIndices();
+}
+
+static bool hasUniformIndices(Operation *access) {
+  return llvm::all_of(getIndices(access),
+                      [](Value index) { return isUniform(index); });
+}
+
+/// True if threads that write one element at once write the same value.
+static bool writesOneValue(Operation *write) {
+  return isUniform(cast<memref::StoreOp>(write).getValue());
+}
+
+/// True if the index differs between all threads that run the op: the number of
+/// the lane in a warp, or that of the thread, and what all have.
+static bool isOfThread(Value index, bool isOneWarp) {
+  Operation *op = index.getDefiningOp();
+  if (auto thread = dyn_cast_or_null<gpu::ThreadIdOp>(op))
+    return thread.getDimension() == gpu::Dimension::x;
+  if (isa_and_nonnull<gpu::LaneIdOp>(op))
+    return isOneWarp;
+  if (isa_and_nonnull<arith::IndexCastOp, arith::IndexCastUIOp>(op))
+    return isOfThread(op->getOperand(0), isOneWarp);
+  auto sum = dyn_cast_or_null<arith::AddIOp>(op);
+  return sum && ((isOfThread(sum.getLhs(), isOneWarp) &&
+                  isUniform(sum.getRhs())) ||
+                 (isOfThread(sum.getRhs(), isOneWarp) &&
+                  isUniform(sum.getLhs())));
+}
+
+/// True if no two lanes write different values to one element at once.
+static bool areLanesApart(Operation *write) {
+  return (writesOneValue(write) && hasUniformIndices(write)) ||
+         llvm::any_of(getIndices(write), [](Value index) {
+           return isOfThread(index, /*isOneWarp=*/true);
+         });
+}
+
+//===----------------------------------------------------------------------===//
+// Rules
+//===----------------------------------------------------------------------===//
+
+/// True if the index is the variable of a loop around the op, which the role
+/// runs once: no two turns have the same.
+static bool isTurnOfOnlyLoop(Operation *access) {
+  Operation *only = nullptr;
+  for (Operation *op = access->getParentOp(); !isa<RoleOp>(op);
+       op = op->getParentOp()) {
+    if (!isa<LoopLikeOpInterface>(op))
+      continue;
+    if (only)
+      return false;
+    only = op;
+  }
+  auto loop = dyn_cast_or_null<scf::ForOp>(only);
+  return loop && llvm::is_contained(getIndices(access), loop.getInductionVar());
+}
+
+bool PlainMemory::addRisingRule(const ArrayUse &use) {
+  Operation *write = use.writes.front();
+  if (use.getAll().size() > 1 || getIndices(write).empty() ||
+      !write->getParentOfType<RoleOp>() || !hasUniformIndices(write) ||
+      !writesOneValue(write))
+    return false;
+  if (!isTurnOfOnlyLoop(write))
+    rules[write] = {};
+  return true;
+}
+
+/// True if threads hand the slot over, behind what they have done, and the
+/// number of the slot can be counted.
+bool PlainMemory::isGuard(AcquireOp acquire) const {
+  Value stage = acquire.getStage();
+  const StageUse &use = flow.getStageUses().find(flow.getStage(stage))->second;
+  StagePlan its = plan.getStage(stage);
+  return !isa<ReadyType>(acquire.getEnd().getType()) &&
+         use.acquires.size() == 1 && use.handOvers.size() == 1 &&
+         use.copies.empty() && use.elementLoads.empty() && !its.usedByMma &&
+         flow.getRings(stage).size() == 1;
+}
+
+AcquireOp PlainMemory::getGuard(Operation *op, Operation *maker) const {
+  for (auto &[number, use] : flow.getStageUses()) {
+    if (use.acquires.empty() || !isGuard(use.acquires.front()))
+      continue;
+    AcquireOp acquire = use.acquires.front();
+    Operation *around = acquire->getBlock()->findAncestorOpInBlock(*op);
+    Operation *handOver =
+        acquire->getBlock()->findAncestorOpInBlock(*use.handOvers.front());
+    if (flow.getRings(acquire.getStage()).front() == maker && around &&
+        handOver == use.handOvers.front() &&
+        acquire->isBeforeInBlock(around) && around->isBeforeInBlock(handOver))
+      return acquire;
+  }
+  return {};
+}
+
+/// True if the value is the number of the slot.
+static bool isSlot(Value index, AcquireOp acquire) {
+  auto its = index.getDefiningOp<IndexOp>();
+  return its && its->getOperand(0) == acquire.getStage();
+}
+
+/// An index may be counted modulo more than there are slots.
+static int64_t getModulus(ArrayRef<Operation *> accesses, int64_t slots) {
+  std::optional<int64_t> modulus;
+  for (Operation *access : accesses) {
+    Operation *rest = getIndices(access).back().getDefiningOp();
+    APInt its;
+    if (slots == 1 || !isa_and_nonnull<arith::RemUIOp, arith::RemSIOp>(rest) ||
+        !matchPattern(rest->getOperand(1), m_ConstantInt(&its)) ||
+        its.getSExtValue() < modulus.value_or(slots) ||
+        (modulus && *modulus != its.getSExtValue()))
+      return slots;
+    modulus = its.getSExtValue();
+  }
+  return modulus.value_or(slots);
+}
+
+bool PlainMemory::addGuardRules(const ArrayUse &use) {
+  if (plan.getCluster().getSize() > 1)
+    return false;
+  SmallVector<Operation *> all = use.getAll();
+  for (auto maker : kernel.getFunctionBody().front().getOps<RingOpInterface>()) {
+    auto ring = dyn_cast<PipelineType>(maker.getRing());
+    if (!ring)
+      continue;
+    Roles filling, emptying;
+    bool fits = true, fills = false, empties = false;
+    SmallVector<AcquireOp> guards;
+    for (Operation *op : all) {
+      AcquireOp guard = getGuard(op, maker);
+      guards.push_back(guard);
+      bool isElement = isa<memref::LoadOp, memref::StoreOp>(op);
+      if (!guard || !isElement || getIndices(op).size() != 1) {
+        fits = false;
+        break;
+      }
+      auto end = cast<EndTypeInterface>(guard.getEnd().getType());
+      bool writes = isa<memref::StoreOp>(op);
+      auto role = op->getParentOfType<RoleOp>();
+      (end.isProducer() ? filling : emptying).insert(role);
+      (end.isProducer() ? fills : empties) |= writes;
+      // What one warp does is in order, and lanes write the same value.
+      // Several warps do it at once: each element in one op.
+      fits &= !writes || areLanesApart(op);
+      if (writes && getNumWarps(role) > 1)
+        fits &= op->getBlock() == guard->getBlock() && writesOneValue(op) &&
+                llvm::count_if(all, [&](Operation *other) {
+                  return other->getParentOfType<RoleOp>() == role;
+                }) == 1;
+    }
+    // Those of one side hold a slot at the same time.
+    if (!fits || (fills && filling.size() > 1) ||
+        (empties && emptying.size() > 1))
+      continue;
+    int64_t modulus = getModulus(all, ring.getNumStages());
+    for (auto [op, guard] : llvm::zip(all, guards))
+      rules[op] = {guard, isSlot(getIndices(op).back(), guard) ? 1 : modulus};
+    return true;
+  }
+  return false;
+}
+
+//===----------------------------------------------------------------------===//
+// Decisions
+//===----------------------------------------------------------------------===//
+
+/// Boxes that one role stores to have nothing in common, as is taken for
+/// granted. So have those of several roles, if each stores what it says.
+void PlainMemory::decideStores(unsigned argument, const ArrayUse &use) {
+  std::string array = "argument " + std::to_string(argument);
+  Roles roles = getRoles(use.stores);
+  if (!use.writes.empty() || !use.reads.empty())
+    undecided.push_back({use.stores.front(),
+                         "it is not known whether the box has elements of " +
+                             array + " that are accessed otherwise"});
+  else if (roles.size() > 1 && !ComputedGemm::get(kernel))
+    undecided.push_back({use.stores.front(),
+                         "it is not known whether " + getNames(roles) +
+                             " store to boxes of " + array +
+                             " that have something in common"});
+}
+
+void PlainMemory::decide(unsigned argument, const ArrayUse &use) {
+  if (!use.stores.empty())
+    return decideStores(argument, use);
+  if (use.writes.empty())
+    return;
+  Roles roles = getRoles(use.getAll());
+  // What copies read is in no order with what threads write.
+  bool isByOneWarp = roles.size() == 1 && getNumWarps(roles.front()) == 1 &&
+                     llvm::all_of(use.reads, [](Operation *read) {
+                       return isa<memref::LoadOp>(read);
+                     });
+  if ((isByOneWarp && llvm::all_of(use.writes, areLanesApart)) ||
+      addGuardRules(use) || addRisingRule(use))
+    return;
+  undecided.push_back({use.writes.front(),
+                       "it is not known whether accesses to argument " +
+                           std::to_string(argument) + " by " +
+                           getNames(roles) + " are ordered"});
+}
+
+PlainMemory::PlainMemory(FunctionOpInterface kernel, const KernelPlan &plan,
+                         const HandleFlow &flow)
+    : kernel(kernel), plan(plan), flow(flow) {
+  collect();
+  for (auto &[argument, use] : uses)
+    decide(argument, use);
+}
