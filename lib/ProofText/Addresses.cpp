@@ -14,21 +14,20 @@ Addresses::Addresses(const Code &code, const Counters &counters,
       matcher(matcher), thread(thread) {
   findOperands();
   for (const auto &[numbers, operands] : byCounters)
-    collect(numbers, operands);
+    if (!collect(numbers, operands))
+      break;
 }
 
 void Addresses::findOperands() {
-  auto follows = [&](const Form &form, size_t operand) {
-    return std::any_of(
-        script.events.begin(), script.events.end(), [&](const auto &event) {
-          auto field = event.fields.find(form.operands[operand].field);
-          return event.kind == form.kind && field != event.fields.end() &&
-                 field->second.cursor >= 0;
-        });
-  };
+  // The fields that follow a cursor, by kind of event.
+  std::set<std::pair<std::string, std::string>> fields;
+  for (const ScriptEvent &event : script.events)
+    for (const auto &[name, quantity] : event.fields)
+      if (quantity.cursor >= 0)
+        fields.insert({event.kind, name});
   for (const CodeStep &step : code.steps)
     for (size_t i = 0; step.form && i < step.sources.size(); ++i) {
-      if (!follows(*step.form, i))
+      if (!fields.count({step.form->kind, step.form->operands[i].field}))
         continue;
       Counters::Numbers numbers;
       counters.addOf(step.instruction, i, numbers);
@@ -38,9 +37,9 @@ void Addresses::findOperands() {
     }
 }
 
-void Addresses::collect(const Counters::Numbers &numbers,
+bool Addresses::collect(const Counters::Numbers &numbers,
                         const std::vector<Operand> &operands) {
-  constexpr size_t kMostStates = 20'000;
+  constexpr size_t kMostStates = 5'000;
   Counters::Numbers others;
   std::set_difference(all.begin(), all.end(), numbers.begin(), numbers.end(),
                       std::inserter(others, others.end()));
@@ -50,10 +49,9 @@ void Addresses::collect(const Counters::Numbers &numbers,
   std::set<Operand> unknown;
   for (const Operand &operand : operands)
     found[operand];
-  std::set<StateKey> seen;
-  std::vector<State> left{execution.getStart()};
-  auto look = [&](const State &state, const CodeStep &step) {
-    for (size_t i = 0; i < step.sources.size(); ++i)
+  auto look = [&](const State &state, bool isEvent) {
+    const CodeStep &step = code.steps[state.at];
+    for (size_t i = 0; isEvent && i < step.sources.size(); ++i)
       if (auto entry = found.find({&step, i}); entry != found.end()) {
         auto value = execution.getValue(state, step.sources[i])
                          .get(step.form->operands[i].mask);
@@ -63,27 +61,12 @@ void Addresses::collect(const Counters::Numbers &numbers,
           unknown.insert({&step, i});
       }
   };
-  while (!left.empty()) {
-    State state = std::move(left.back());
-    left.pop_back();
-    auto goesOn = Execution::Outcome::GoesOn;
-    while (state.at < code.steps.size()) {
-      if (code.isJoin[state.at] && !seen.insert(execution.getKey(state)).second)
-        break;
-      auto outcome = execution.take(state, left);
-      if (outcome == Execution::Outcome::Event) {
-        look(state, code.steps[state.at]);
-        execution.takeEvent(state, left);
-      } else if (outcome != goesOn) {
-        break;
-      }
-    }
-    if (seen.size() > kMostStates)
-      return;
-  }
+  if (!execution.explore(kMostStates, look))
+    return false;
   for (auto &[operand, its] : found)
     if (!unknown.count(operand))
       values[operand] = std::move(its);
+  return true;
 }
 
 bool Addresses::mayHave(const Execution &execution, const Operand &operand,

@@ -38,8 +38,8 @@ private:
 
   void findOperands();
   /// Walks the text, following some counters, and collects the values of
-  /// operands.
-  void collect(const Counters::Numbers &numbers,
+  /// operands. False if there are too many states.
+  bool collect(const Counters::Numbers &numbers,
                const std::vector<Operand> &operands);
   /// True if the operand may have the value that the field has in some slot.
   bool mayHave(const Execution &execution, const Operand &operand,

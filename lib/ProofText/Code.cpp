@@ -338,15 +338,23 @@ void CodeReader::findEquality(uint32_t branch) {
     }
     if (before.op != Op::Equal && before.op != Op::NotEqual)
       return;
-    for (const Source &source : before.sources)
-      if (source.kind != Source::Kind::Register || source.value)
-        return;
+    const Source &first = before.sources[0], &second = before.sources[1];
+    bool isNumber = second.kind == Source::Kind::Constant;
+    if (first.kind != Source::Kind::Register || first.value ||
+        (!isNumber &&
+         (second.kind != Source::Kind::Register || second.value)))
+      return;
     for (uint32_t between = at + 1; between < branch; ++between)
-      for (const Source &source : before.sources)
-        if (isWritten(between, source.number))
-          return;
-    step.equals[0] = before.sources[0].number;
-    step.equals[1] = before.sources[1].number;
+      if (isWritten(between, first.number) ||
+          (!isNumber && isWritten(between, second.number)))
+        return;
+    if (isNumber) {
+      step.isNumber = first.number;
+      step.number = second.value & getMask(before.operandWidth);
+    } else {
+      step.equals[0] = first.number;
+      step.equals[1] = second.number;
+    }
     step.equalIfTaken = ifTaken == (before.op == Op::Equal);
     return;
   }
@@ -356,15 +364,25 @@ void CodeReader::findEquality(uint32_t branch) {
 // All of it
 //===----------------------------------------------------------------------===//
 
-Code CodeReader::read() {
-  for (uint32_t i = 0; i < function.instructions.size(); ++i)
+Code CodeReader::read(const std::vector<bool> &reached) {
+  for (uint32_t i = 0; i < function.instructions.size(); ++i) {
     readInstruction(i);
+    if (reached.empty() || reached[i])
+      continue;
+    // Nobody comes there, so that nothing there matters.
+    CodeStep never;
+    never.op = Op::Trap;
+    never.instruction = i;
+    code.steps.back() = never;
+    alsoWritten.back().clear();
+  }
   if (!code.obstacle.empty())
     return std::move(code);
   for (uint32_t at = 0; at < code.steps.size(); ++at)
     if (code.steps[at].op == Op::Branch)
       findEquality(at);
   findBlocks();
+  findRepeated();
   findMayBeKnown(/*withEqualities=*/false);
   findDeciding();
   findMayBeKnown(/*withEqualities=*/true);
@@ -389,6 +407,6 @@ Code CodeReader::read() {
 }
 
 Code fp8::prooftext::readCode(const Module &module, const Function &function,
-                              unsigned ctas) {
-  return CodeReader(module, function, ctas).read();
+                              unsigned ctas, const std::vector<bool> &reached) {
+  return CodeReader(module, function, ctas).read(reached);
 }

@@ -76,12 +76,15 @@ struct CodeStep {
   int32_t guard = -1;
   bool guardNegated = false;
   std::vector<Source> sources;
-  uint32_t target = 0;               ///< of a branch: a step
-  /// Of a branch by a table: the targets in front of the last one, by the number
-  /// that its one source has.
+  uint32_t target = 0; ///< of a branch: a step
+  /// Of a branch by a table: the targets in front of the last one, by the
+  /// number that its one source has.
   std::vector<uint32_t> others = {};
   /// Of a branch: two registers that are equal if it is taken, or if it is not.
   int32_t equals[2] = {-1, -1};
+  /// Or one register that is equal to a number then.
+  int32_t isNumber = -1;
+  uint64_t number = 0;
   bool equalIfTaken = false;
   const Form *form = nullptr; ///< of an event
   uint32_t instruction = 0;
@@ -91,6 +94,9 @@ struct CodeStep {
   /// The result is compared for equality, or only some turns know it: it is
   /// followed as a symbol.
   bool isSymbol = false;
+  /// Of a comparison: another one repeats it, so that what a branch says about
+  /// its result is remembered.
+  bool isRepeated = false;
   /// Somebody looks at the results.
   bool matters = false;
 };
@@ -128,9 +134,12 @@ struct Code {
   std::vector<uint32_t> getSuccessors(uint32_t at) const;
 };
 
-/// Reads the entry's instructions. `ctas` are the CTAs of a cluster.
+/// Reads the entry's instructions. `ctas` are the CTAs of a cluster. `reached`:
+/// by instruction, whether those who are followed come there; empty if all may
+/// be reached.
 Code readCode(const sim::ast::Module &module,
-              const sim::ast::Function &function, unsigned ctas);
+              const sim::ast::Function &function, unsigned ctas,
+              const std::vector<bool> &reached = {});
 
 } // namespace fp8::prooftext
 

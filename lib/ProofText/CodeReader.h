@@ -17,7 +17,7 @@ public:
     code.function = &function;
   }
 
-  Code read();
+  Code read(const std::vector<bool> &reached);
 
 private:
   Source getSource(const sim::ast::Operand &operand) const;
@@ -54,6 +54,13 @@ private:
   std::vector<uint64_t> getDemandedBehind(uint32_t at) const;
   /// Takes the bits that matter behind a step to those in front of it.
   void addDemanded(uint32_t at, std::vector<uint64_t> &bits) const;
+  /// Takes comparisons and masks that repeat an earlier one to be computed from
+  /// its result.
+  void findRepeated();
+  void findRepeated(uint32_t second, const std::vector<uint32_t> &earlier);
+  /// True if, on each way to the second step, the first one comes last of those
+  /// that write its result or what it is computed from.
+  bool isAvailable(uint32_t first, uint32_t second) const;
   /// Writes the register, as far as its value is followed.
   bool isWritten(uint32_t at, int32_t reg) const;
   const sim::ast::Module &module;
@@ -63,6 +70,8 @@ private:
   /// Steps that write a register besides their destination.
   std::vector<std::vector<uint32_t>> alsoWritten;
   std::vector<std::vector<uint32_t>> derived; ///< by register
+  /// By step: those that may be in front of it.
+  std::vector<std::vector<uint32_t>> predecessors;
 };
 
 } // namespace fp8::prooftext

@@ -113,6 +113,23 @@ void WarpWalker::walk(unsigned rank, unsigned warp) {
       walk(thread);
 }
 
+/// By step of the text: whether threads of the role may come there.
+static std::vector<bool> findReached(const Code &code, const Counters &counters,
+                                     const KernelScript &kernel,
+                                     const Script &script) {
+  constexpr size_t kMostStates = 5'000;
+  std::vector<bool> reached(code.steps.size()), open = counters.getSteps();
+  for (unsigned warp = 0; warp < script.warps; ++warp) {
+    Thread any{0, script.firstWarp + warp, warp, 0, false, /*isAny=*/true};
+    Execution execution(code, kernel, any, open);
+    if (!execution.explore(kMostStates, [&](const State &state, bool) {
+          reached[state.at] = true;
+        }))
+      return {};
+  }
+  return reached;
+}
+
 static Comparison compareKernel(const sim::PTXModule &module,
                                 std::string_view entry,
                                 std::string_view events) {
@@ -125,12 +142,15 @@ static Comparison compareKernel(const sim::PTXModule &module,
   KernelScript kernel =
       readScript(nlohmann::json::parse(events), std::string(entry));
   result.verdict = kernel.verdict;
-  Code code = readCode(module.ast(), *function, kernel.clusterSize);
-  result.obstacle = code.obstacle;
+  Code all = readCode(module.ast(), *function, kernel.clusterSize);
+  result.obstacle = all.obstacle;
   if (!result.obstacle.empty())
     return result;
-  Counters counters(code);
+  Counters ofAll(all);
   for (const Script &script : kernel.roles) {
+    Code code = readCode(module.ast(), *function, kernel.clusterSize,
+                         findReached(all, ofAll, kernel, script));
+    Counters counters(code);
     WarpWalker walker(code, counters, kernel, script, result);
     for (unsigned rank = 0; rank < kernel.clusterSize; ++rank)
       for (unsigned warp = 0; warp < script.warps && result.agrees(); ++warp)

@@ -183,3 +183,10 @@ std::vector<bool> Counters::getSteps(const Numbers &numbers) const {
     steps[at] = counterOf[at] >= 0 && numbers.count(counterOf[at]);
   return steps;
 }
+
+std::vector<bool> Counters::getSteps() const {
+  std::vector<bool> steps(counterOf.size());
+  for (size_t at = 0; at < steps.size(); ++at)
+    steps[at] = counterOf[at] >= 0;
+  return steps;
+}

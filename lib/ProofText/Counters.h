@@ -21,8 +21,9 @@ public:
 
   /// Adds the counters on which the step's source depends.
   void addOf(uint32_t step, size_t source, Numbers &numbers) const;
-  /// By step: it is part of one of the counters.
+  /// By step: it is part of one of the counters, or of any.
   std::vector<bool> getSteps(const Numbers &numbers) const;
+  std::vector<bool> getSteps() const;
 
 private:
   using Steps = std::vector<uint32_t>;

@@ -5,6 +5,8 @@
 
 #include "Evaluate.h"
 
+#include <unordered_set>
+
 using namespace fp8::prooftext;
 using Op = CodeStep::Op;
 
@@ -19,23 +21,26 @@ State Execution::getStart() const {
 //===----------------------------------------------------------------------===//
 
 Bits Execution::getValue(const State &state, const Source &source) const {
+  auto unlessAny = [&](uint64_t value) {
+    return thread.isAny ? Bits() : Bits::constant(value);
+  };
   switch (source.kind) {
   case Source::Kind::Unknown:
     return {};
   case Source::Kind::Constant:
     return Bits::constant(source.value);
   case Source::Kind::Shared:
-    return Bits::constant(getSharedMemory(thread.rank) + source.value);
+    return unlessAny(getSharedMemory(thread.rank) + source.value);
   case Source::Kind::Tid:
-    return Bits::constant(32 * thread.warp + thread.lane);
+    return Bits::constant(32 * thread.warp + thread.lane)
+        .restricted(thread.isAny ? ~uint64_t(31) : ~uint64_t(0));
   case Source::Kind::Lane:
-    return Bits::constant(thread.lane);
+    return unlessAny(thread.lane);
   case Source::Kind::Rank:
-    return Bits::constant(thread.rank);
+    return unlessAny(thread.rank);
   case Source::Kind::Cta: {
     unsigned ctas = kernel.clusterSize;
-    return Bits::constant(thread.rank)
-        .restricted(ctas & (ctas - 1) ? 0 : ctas - 1);
+    return unlessAny(thread.rank).restricted(ctas & (ctas - 1) ? 0 : ctas - 1);
   }
   case Source::Kind::Register:
     break;
@@ -58,7 +63,7 @@ Bits Execution::compute(const State &state, const CodeStep &step) const {
     sources.push_back(getValue(state, source));
   switch (step.op) {
   case Op::Elect:
-    return Bits::constant(thread.elected);
+    return thread.isAny ? Bits() : Bits::constant(thread.elected);
   case Op::Broadcast:
     return sources[0];
   case Op::MapToCta: {
@@ -124,19 +129,27 @@ void Execution::set(State &state, const CodeStep &step, Bits bits) const {
   state.values[place] = value;
 }
 
-void Execution::equate(State &state, int32_t first, int32_t second) const {
-  Value a = state.values[first], b = state.values[second];
-  Bits both{a.bits.value | b.bits.value, a.bits.known | b.bits.known};
-  for (Value &value : state.values)
-    for (const Value &its : {a, b}) {
-      if (its.symbol < 0 || value.symbol != its.symbol)
-        continue;
-      uint64_t run = getLowRun(both.known),
-               number = both.value + (value.offset - its.offset);
-      value.bits.value |= number & run & ~value.bits.known & 0xffffffff;
-      value.bits.known |= run & 0xffffffff;
-    }
-  state.values[first].bits = state.values[second].bits = both;
+void Execution::learn(State &state, int32_t place, Bits bits) const {
+  Value its = state.values[place];
+  for (Value &value : state.values) {
+    if (its.symbol < 0 || value.symbol != its.symbol)
+      continue;
+    uint64_t run = getLowRun(bits.known),
+             number = bits.value + (value.offset - its.offset);
+    value.bits.value |= number & run & ~value.bits.known & 0xffffffff;
+    value.bits.known |= run & 0xffffffff;
+  }
+  state.values[place].bits = bits;
+}
+
+bool Execution::equate(State &state, int32_t first, int32_t second) const {
+  Bits a = state.values[first].bits, b = state.values[second].bits,
+       both{a.value | b.value, a.known | b.known};
+  if ((a.value ^ b.value) & a.known & b.known)
+    return false;
+  learn(state, first, both);
+  learn(state, second, both);
+  return true;
 }
 
 //===----------------------------------------------------------------------===//
@@ -154,16 +167,25 @@ std::optional<bool> Execution::getGuard(const State &state,
   return bool(*value) != step.guardNegated;
 }
 
-void Execution::decide(State &state, const CodeStep &step, bool holds) const {
+bool Execution::decide(State &state, const CodeStep &step, bool holds) const {
   int32_t place = code.places[step.guard];
   if (place >= 0)
     state.values[place].bits = {uint64_t(holds != step.guardNegated), 1};
-  if (step.equals[0] < 0 || holds != step.equalIfTaken)
-    return;
+  if (holds != step.equalIfTaken)
+    return true;
+  if (int32_t its = step.isNumber < 0 ? -1 : code.places[step.isNumber];
+      its >= 0) {
+    Bits known = state.values[its].bits;
+    if ((known.value ^ step.number) & known.known)
+      return false;
+    learn(state, its,
+          Bits::constant(step.number).restricted(code.demanded[step.isNumber]));
+  }
+  if (step.equals[0] < 0)
+    return true;
   int32_t first = code.places[step.equals[0]],
           second = code.places[step.equals[1]];
-  if (first >= 0 && second >= 0)
-    equate(state, first, second);
+  return first < 0 || second < 0 || equate(state, first, second);
 }
 
 void Execution::takeTable(State &state, const CodeStep &step,
@@ -181,7 +203,7 @@ void Execution::takeTable(State &state, const CodeStep &step,
   state.at = step.target;
 }
 
-void Execution::takeBranch(State &state, const CodeStep &step,
+bool Execution::takeBranch(State &state, const CodeStep &step,
                            std::vector<State> &left) {
   auto follow = [&](State &its) {
     its.at = step.target;
@@ -191,16 +213,19 @@ void Execution::takeBranch(State &state, const CodeStep &step,
   std::optional<bool> taken = getGuard(state, step);
   if (!taken) {
     State other = state;
-    decide(other, step, true);
-    follow(other);
-    left.push_back(std::move(other));
-    decide(state, step, false);
+    if (decide(other, step, true)) {
+      follow(other);
+      left.push_back(std::move(other));
+    }
+    if (!decide(state, step, false))
+      return false;
     taken = false;
   }
   if (*taken)
     follow(state);
   else
     ++state.at;
+  return true;
 }
 
 void Execution::takeVote(State &state, const CodeStep &step,
@@ -235,17 +260,18 @@ void Execution::takeEvent(State &state, std::vector<State> &left) const {
 Execution::Outcome Execution::take(State &state, std::vector<State> &left) {
   const CodeStep &step = code.steps[state.at];
   if (step.op == Op::Branch) {
-    takeBranch(state, step, left);
-    return Outcome::GoesOn;
+    return takeBranch(state, step, left) ? Outcome::GoesOn : Outcome::Never;
   }
   if (step.guard >= 0 && step.matters) {
     std::optional<bool> holds = getGuard(state, step);
     if (!holds) {
       State other = state;
-      decide(other, step, false);
-      ++other.at;
-      left.push_back(std::move(other));
-      decide(state, step, true);
+      if (decide(other, step, false)) {
+        ++other.at;
+        left.push_back(std::move(other));
+      }
+      if (!decide(state, step, true))
+        return Outcome::Never;
     } else if (!*holds) {
       ++state.at;
       return Outcome::GoesOn;
@@ -296,4 +322,30 @@ StateKey Execution::getKey(State &state) const {
     mix(key, uint64_t(uint32_t(value.symbol)) << 32 | value.offset);
   }
   return key;
+}
+
+bool Execution::explore(
+    size_t mostStates,
+    const std::function<void(const State &state, bool isEvent)> &onStep) {
+  std::unordered_set<StateKey, HashOfKey> seen;
+  std::vector<State> left{getStart()};
+  while (!left.empty()) {
+    State state = std::move(left.back());
+    left.pop_back();
+    while (state.at < code.steps.size()) {
+      if (code.isJoin[state.at] && !seen.insert(getKey(state)).second)
+        break;
+      onStep(state, /*isEvent=*/false);
+      Outcome outcome = take(state, left);
+      if (outcome == Outcome::Event) {
+        onStep(state, /*isEvent=*/true);
+        takeEvent(state, left);
+      } else if (outcome != Outcome::GoesOn) {
+        break;
+      }
+    }
+    if (seen.size() > mostStates)
+      return false;
+  }
+  return true;
 }

@@ -7,6 +7,7 @@
 #include "Code.h"
 #include "Script.h"
 
+#include <functional>
 #include <optional>
 
 namespace fp8::prooftext {
@@ -44,6 +45,7 @@ public:
     Event, ///< the step is an event, which takes place
     Returns,
     Traps,
+    Never, ///< what is known of the registers excludes the state
   };
 
   /// `open`: by step, whether its result is taken to be unknown; empty if none
@@ -61,6 +63,12 @@ public:
   /// The key of a state at the start of a block, by what matters from there
   /// on. Forgets the rest.
   StateKey getKey(State &state) const;
+  /// Takes all ways through the text. `onStep` is told of each state before its
+  /// step is taken, and once more, with `isEvent`, if that is an event that
+  /// takes place. False if there are more states than that.
+  bool
+  explore(size_t mostStates,
+          const std::function<void(const State &state, bool isEvent)> &onStep);
 
   Bits getValue(const State &state, const Source &source) const;
   uint64_t getSharedMemory(unsigned rank) const {
@@ -72,19 +80,24 @@ public:
   unsigned getOpenTable() const { return openTable; }
 
 private:
-  void takeBranch(State &state, const CodeStep &step, std::vector<State> &left);
+  /// False if what is known excludes both ways.
+  bool takeBranch(State &state, const CodeStep &step, std::vector<State> &left);
   void takeTable(State &state, const CodeStep &step, std::vector<State> &left);
   void takeVote(State &state, const CodeStep &step,
                 std::vector<State> &left) const;
   /// The value of a predicate; none if it is open.
   std::optional<bool> getGuard(const State &state, const CodeStep &step) const;
-  void decide(State &state, const CodeStep &step, bool holds) const;
+  /// The guard holds, or does not. False if what is known excludes that.
+  bool decide(State &state, const CodeStep &step, bool holds) const;
   Bits compute(const State &state, const CodeStep &step) const;
   /// What the result is besides its bits.
   Value getSymbol(const State &state, const CodeStep &step) const;
   void set(State &state, const CodeStep &step, Bits value) const;
+  /// A register has these bits, and so have those that are a constant more.
+  void learn(State &state, int32_t place, Bits bits) const;
   /// Two registers are equal: what is known of one is known of the other.
-  void equate(State &state, int32_t first, int32_t second) const;
+  /// False if that excludes it.
+  bool equate(State &state, int32_t first, int32_t second) const;
 
   const Code &code;
   const KernelScript &kernel;

@@ -41,14 +41,20 @@ void CodeReader::findMayBeKnown(bool withEqualities) {
         changed |= a != b;
         a = b = a | b;
       }
+      if (step.isNumber >= 0 && withEqualities) {
+        uint64_t &bits = code.mayBeKnown[step.isNumber],
+                 all = getMask(function.registers[step.isNumber].bits);
+        changed |= bits != all;
+        bits = all;
+      }
       if (step.destination < 0 || !step.decides)
         continue;
       std::vector<uint64_t> sources;
       for (const Source &source : step.sources)
         sources.push_back(getMayBeKnownOf(source));
       uint64_t &bits = code.mayBeKnown[step.destination],
-               more =
-                   getMayBeKnown(step, sources) & getMask(step.width) & ~bits;
+               more = (getMayBeKnown(step, sources) | step.isRepeated) &
+                      getMask(step.width) & ~bits;
       bits |= more;
       changed |= more != 0;
     }
@@ -267,7 +273,8 @@ void CodeReader::findDeciding() {
               : places[source.number] < 0           ? 0
               : source.value ? getLowRun(known[places[source.number]])
                              : known[places[source.number]]);
-        uint64_t bits = getMayBeKnown(step, sources) & getMask(step.width);
+        uint64_t bits = (getMayBeKnown(step, sources) | step.isRepeated) &
+                        getMask(step.width);
         if (bits && !step.decides)
           step.decides = changed = true;
         uint64_t &result = known[places[step.destination]];

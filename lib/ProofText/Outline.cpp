@@ -16,13 +16,17 @@ Outline::Outline(const Code &code, const Counters &counters,
       addresses(code, counters, kernel, script, matcher, thread),
       focus{Focus::kNone, counters.getSteps(addresses.getCounters())},
       execution(code, kernel, thread, focus.open),
-      successors(script, thread, Focus::kAll) {}
+      successors(script, thread, Focus::kAll) {
+  for (uint32_t at = 0; at < script.steps.size(); ++at)
+    if (script.steps[at].kind == StepKind::Event)
+      stepsOfKind[script.events[script.steps[at].index].kind].push_back(at);
+}
 
 //===----------------------------------------------------------------------===//
 // The text
 //===----------------------------------------------------------------------===//
 
-uint32_t Outline::addNode(State &state) {
+uint32_t Outline::addNode() {
   nodes.emplace_back();
   return nodes.size() - 1;
 }
@@ -30,9 +34,10 @@ uint32_t Outline::addNode(State &state) {
 std::vector<uint32_t> Outline::getCandidates(const State &state,
                                              const CodeStep &step) {
   std::vector<uint32_t> steps;
-  for (uint32_t at = 0; at < script.steps.size(); ++at)
-    if (script.steps[at].kind == StepKind::Event &&
-        matcher.compare(execution, state, step, {at, {}}, focus) !=
+  if (!step.form)
+    return steps;
+  for (uint32_t at : stepsOfKind[step.form->kind])
+    if (matcher.compare(execution, state, step, {at, {}}, focus) !=
             Agreement::No &&
         addresses.mayBe(execution, step, at))
       steps.push_back(at);
@@ -51,7 +56,7 @@ void Outline::follow(State state) {
       auto [join, isNew] =
           joins.try_emplace(execution.getKey(state), nodes.size());
       if (isNew)
-        addNode(state);
+        addNode();
       enter(join->second);
       if (!isNew)
         return;
@@ -60,14 +65,15 @@ void Outline::follow(State state) {
     case Execution::Outcome::GoesOn:
       break;
     case Execution::Outcome::Traps:
+    case Execution::Outcome::Never:
       return;
     case Execution::Outcome::Returns:
-      enter(addNode(state));
+      enter(addNode());
       nodes.back().returns = true;
       return;
     case Execution::Outcome::Event: {
       const CodeStep &step = code.steps[state.at];
-      enter(addNode(state));
+      enter(addNode());
       nodes.back().event = &step;
       nodes.back().candidates = getCandidates(state, step);
       execution.takeEvent(state, left);
@@ -79,7 +85,7 @@ void Outline::follow(State state) {
 
 bool Outline::readText() {
   left.push_back(execution.getStart());
-  addNode(left.back());
+  addNode();
   while (!left.empty() && nodes.size() < kMostNodes) {
     State state = std::move(left.back());
     left.pop_back();

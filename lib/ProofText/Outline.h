@@ -54,8 +54,7 @@ private:
 
   bool readText();
   void follow(State state);
-  /// Adds a node behind the one from which the state comes.
-  uint32_t addNode(State &state);
+  uint32_t addNode();
   std::vector<uint32_t> getCandidates(const State &state, const CodeStep &step);
   bool pairUp();
   uint32_t getPair(Pair pair);
@@ -78,6 +77,8 @@ private:
   Execution execution;
   Successors successors;
   std::vector<State> left;
+  /// By kind of event: the steps of the script.
+  std::map<std::string, std::vector<uint32_t>> stepsOfKind;
   std::map<StateKey, uint32_t> joins;
   std::vector<Node> nodes;
   std::map<Pair, uint32_t> numbers;

@@ -21,6 +21,8 @@ struct Thread {
   unsigned roleWarp = 0; ///< of the role
   unsigned lane = 0;
   bool elected = false;
+  /// Any thread of the warp, in any CTA: rank, lane and election are not known.
+  bool isAny = false;
 
   std::string str() const;
 };

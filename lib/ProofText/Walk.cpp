@@ -50,6 +50,7 @@ bool Walk::take(State &state) {
   case Execution::Outcome::GoesOn:
     return true;
   case Execution::Outcome::Traps:
+  case Execution::Outcome::Never:
     return false;
   case Execution::Outcome::Event:
     return takeEvent(state, code.steps[state.at]);

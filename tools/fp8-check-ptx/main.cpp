@@ -64,8 +64,10 @@ int main(int argc, char **argv) {
     } else if (!its.agrees()) {
       result = std::max(result, 1);
     } else {
-      std::cout << entry.name << ": agrees (" << its.states << " states, "
-                << its.events << " events)\n";
+      std::cout << entry.name << ": agrees with its skeleton, which is "
+                << (its.verdict == "unknown" ? "not proved" : its.verdict)
+                << " (" << its.states << " states, " << its.events
+                << " events)\n";
     }
   }
   return result;
