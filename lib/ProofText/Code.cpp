@@ -303,9 +303,11 @@ void CodeReader::readInstruction(uint32_t number) {
       else
         readArithmetic(instruction, step);
     }
-    // Whatever else stands in front is taken to be written.
-    bool reads = step.form && !step.form->operands.empty() &&
-                 step.form->operands[0].kind != FormOperand::Kind::Ignored;
+    // What stands in front is taken to be written, but for operands of events.
+    bool reads = step.op == Op::Event &&
+                 (!step.form ||
+                  (!step.form->operands.empty() &&
+                   step.form->operands[0].kind != FormOperand::Kind::Ignored));
     if (!instruction.operands.empty() && !reads)
       collectRegisters(instruction.operands[0], alsoWritten.back());
   }
@@ -341,8 +343,7 @@ void CodeReader::findEquality(uint32_t branch) {
     const Source &first = before.sources[0], &second = before.sources[1];
     bool isNumber = second.kind == Source::Kind::Constant;
     if (first.kind != Source::Kind::Register || first.value ||
-        (!isNumber &&
-         (second.kind != Source::Kind::Register || second.value)))
+        (!isNumber && (second.kind != Source::Kind::Register || second.value)))
       return;
     for (uint32_t between = at + 1; between < branch; ++between)
       if (isWritten(between, first.number) ||

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What follows from a text: values that count, and comparisons that repeat
+// others.
+
+#include "Counters.h"
+#include "fp8/Simulator/PTXModule.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+using namespace fp8;
+using namespace fp8::prooftext;
+using Op = CodeStep::Op;
+
+namespace {
+
+/// A kernel with these instructions. Its one parameter is in %r0, and the
+/// address of shared memory in %r9.
+class CodeTest : public testing::Test {
+protected:
+  void read(const std::string &instructions) {
+    parsed = sim::PTXModule::parse(
+        ".version 8.8\n.target sm_100a\n.address_size 64\n"
+        ".extern .shared .align 128 .b8 memory[];\n"
+        ".visible .entry kernel(.param .u32 kernel_param_0) {\n"
+        "  .reg .pred %p<9>;\n  .reg .b32 %r<20>;\n  .reg .b64 %rd<9>;\n"
+        "  ld.param.b32 %r0, [kernel_param_0];\n  mov.b32 %r9, memory;\n" +
+        instructions + "  ret;\n}\n");
+    ASSERT_TRUE(parsed) << parsed.diagnostics.front().str("kernel");
+    code = readCode(parsed.module.ast(),
+                    *parsed.module.ast().findEntry("kernel"), 1);
+    ASSERT_EQ(code.obstacle, "");
+  }
+  /// The steps that are events.
+  std::vector<uint32_t> events() const {
+    std::vector<uint32_t> found;
+    for (const CodeStep &step : code.steps)
+      if (step.op == Op::Event)
+        found.push_back(step.instruction);
+    return found;
+  }
+
+  sim::PTXModule::ParseResult parsed;
+  Code code;
+};
+
+// Both slots begin as one zero, and count on their own from then on.
+constexpr const char *kTwoRings = R"(
+  mov.b32 %r1, 0;
+  mov.b32 %r2, %r1;
+  mov.b32 %r3, 0;
+$again:
+  shl.b32 %r4, %r1, 3;
+  add.s32 %r5, %r9, %r4;
+  mbarrier.arrive.shared.b64 %rd1, [%r5];
+  shl.b32 %r6, %r2, 3;
+  add.s32 %r7, %r9, %r6;
+  mbarrier.arrive.shared.b64 %rd1, [%r7+64];
+  add.s32 %r10, %r1, 1;
+  setp.eq.b32 %p1, %r10, 3;
+  selp.b32 %r1, 0, %r10, %p1;
+  add.s32 %r11, %r2, 1;
+  and.b32 %r2, %r11, 1;
+  add.s32 %r3, %r3, 1;
+  setp.ne.b32 %p2, %r3, %r0;
+  @%p2 bra $again;
+)";
+
+TEST_F(CodeTest, CountersOfRingsAreApart) {
+  read(kTwoRings);
+  Counters counters(code);
+  std::vector<Counters::Numbers> numbers;
+  for (uint32_t event : events())
+    counters.addOf(event, 1, numbers.emplace_back());
+  ASSERT_EQ(numbers.size(), 2u);
+  EXPECT_EQ(numbers[0].size(), 1u);
+  EXPECT_EQ(numbers[1].size(), 1u);
+  EXPECT_NE(numbers[0], numbers[1]);
+}
+
+/// A mask that is compared twice, and something in between. The second result
+/// chooses the barrier.
+std::string compareTwice(const std::string &between) {
+  return "  and.b32 %r1, %r0, 7;\n  setp.eq.b32 %p1, %r1, 0;\n"
+         "  @%p1 bra $other;\n  mbarrier.arrive.shared.b64 %rd1, [%r9];\n"
+         "$other:\n" +
+         between +
+         "  setp.ne.b32 %p2, %r1, 0;\n  selp.b32 %r2, 8, 0, %p2;\n"
+         "  add.s32 %r3, %r9, %r2;\n"
+         "  mbarrier.arrive.shared.b64 %rd1, [%r3];\n";
+}
+
+unsigned countOps(const Code &code, Op op) {
+  return std::count_if(code.steps.begin(), code.steps.end(),
+                       [&](const CodeStep &step) { return step.op == op; });
+}
+
+TEST_F(CodeTest, AComparisonThatRepeatsAnotherIsItsResult) {
+  read(compareTwice(""));
+  EXPECT_EQ(countOps(code, Op::NotEqual), 0u);
+  EXPECT_EQ(countOps(code, Op::Not), 1u);
+  read(compareTwice("  and.b32 %r4, %r0, 3;\n  add.s32 %r1, %r1, 0;\n"));
+  EXPECT_EQ(countOps(code, Op::NotEqual), 1u);
+  EXPECT_EQ(countOps(code, Op::Not), 0u);
+}
+
+TEST_F(CodeTest, NobodyLooksWhereNobodyComes) {
+  read(kTwoRings);
+  size_t all = code.tracked.size();
+  std::vector<bool> reached(code.steps.size(), true);
+  uint32_t second = events()[1];
+  reached[second] = false;
+  code = readCode(parsed.module.ast(), *parsed.module.ast().findEntry("kernel"),
+                  1, reached);
+  EXPECT_EQ(events().size(), 1u);
+  EXPECT_LT(code.tracked.size(), all);
+}
+
+} // namespace
