@@ -335,6 +335,8 @@ bool Execution::explore(
     while (state.at < code.steps.size()) {
       if (code.isJoin[state.at] && !seen.insert(getKey(state)).second)
         break;
+      if (seen.size() > mostStates)
+        return false;
       onStep(state, /*isEvent=*/false);
       Outcome outcome = take(state, left);
       if (outcome == Outcome::Event) {
@@ -344,8 +346,6 @@ bool Execution::explore(
         break;
       }
     }
-    if (seen.size() > mostStates)
-      return false;
   }
   return true;
 }
