@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Comparisons that a text makes twice, and masks within masks.
+// What comparisons tell: those of branches, those that a text makes twice, and
+// masks within masks.
 
 #include "CodeReader.h"
 
@@ -120,4 +121,45 @@ void CodeReader::findRepeated() {
   }
   for (uint32_t second : found)
     findRepeated(second, found);
+}
+
+void CodeReader::findEquality(uint32_t branch) {
+  CodeStep &step = code.steps[branch];
+  int32_t predicate = step.guard;
+  bool ifTaken = !step.guardNegated;
+  for (uint32_t at = branch; predicate >= 0 && at-- > 0;) {
+    const CodeStep &before = code.steps[at];
+    if (before.op == Op::Branch || before.op == Op::Return)
+      return;
+    if (!isWritten(at, predicate))
+      continue;
+    if (before.guard >= 0)
+      return;
+    if (before.op == Op::Not &&
+        before.sources[0].kind == Source::Kind::Register) {
+      predicate = before.sources[0].number;
+      ifTaken = !ifTaken;
+      continue;
+    }
+    if (before.op != Op::Equal && before.op != Op::NotEqual)
+      return;
+    const Source &first = before.sources[0], &second = before.sources[1];
+    bool isNumber = second.kind == Source::Kind::Constant;
+    if (first.kind != Source::Kind::Register || first.value ||
+        (!isNumber && (second.kind != Source::Kind::Register || second.value)))
+      return;
+    for (uint32_t between = at + 1; between < branch; ++between)
+      if (isWritten(between, first.number) ||
+          (!isNumber && isWritten(between, second.number)))
+        return;
+    if (isNumber) {
+      step.isNumber = first.number;
+      step.number = second.value & getMask(before.operandWidth);
+    } else {
+      step.equals[0] = first.number;
+      step.equals[1] = second.number;
+    }
+    step.equalIfTaken = ifTaken == (before.op == Op::Equal);
+    return;
+  }
 }
