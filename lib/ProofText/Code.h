@@ -99,6 +99,8 @@ struct CodeStep {
   bool isRepeated = false;
   /// Somebody looks at the results.
   bool matters = false;
+
+  bool compares() const { return op >= Op::Equal && op <= Op::GreaterEqual; }
 };
 
 struct Code {

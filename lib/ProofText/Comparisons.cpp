@@ -10,8 +10,7 @@ using namespace fp8::prooftext;
 using Op = CodeStep::Op;
 
 static bool isComparison(const CodeStep &step) {
-  return step.op >= Op::Equal && step.op <= Op::GreaterEqual &&
-         step.guard < 0 && step.destination >= 0;
+  return step.compares() && step.guard < 0 && step.destination >= 0;
 }
 
 /// The comparison that holds where this one does not.

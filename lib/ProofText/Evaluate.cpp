@@ -86,6 +86,8 @@ static Bits evaluateWhole(const CodeStep &step, const std::vector<Bits> &s) {
 Bits fp8::prooftext::evaluate(const CodeStep &step,
                               const std::vector<Bits> &s) {
   auto shiftBy = [&](size_t n) { return s[n].get(0xffffffff); };
+  if (step.compares())
+    return evaluateComparison(step, s[0], s[1]);
   switch (step.op) {
   case Op::Move:
     return s[0];
@@ -137,13 +139,6 @@ Bits fp8::prooftext::evaluate(const CodeStep &step,
     uint64_t same = s[0].known & s[1].known & ~(s[0].value ^ s[1].value);
     return {s[0].value & same, same};
   }
-  case Op::Equal:
-  case Op::NotEqual:
-  case Op::Less:
-  case Op::LessEqual:
-  case Op::Greater:
-  case Op::GreaterEqual:
-    return evaluateComparison(step, s[0], s[1]);
   case Op::Multiply:
   case Op::MultiplyAdd:
   case Op::Divide:
@@ -170,6 +165,8 @@ uint64_t fp8::prooftext::getMayBeKnown(const CodeStep &step,
       return std::nullopt;
     return step.sources[n].value;
   };
+  if (step.compares())
+    return whole(step.operandWidth) ? all : 0;
   switch (step.op) {
   case Op::Move:
   case Op::Not:
@@ -205,13 +202,6 @@ uint64_t fp8::prooftext::getMayBeKnown(const CodeStep &step,
   }
   case Op::Select:
     return s[2] & 1 ? s[0] | s[1] : s[0] & s[1];
-  case Op::Equal:
-  case Op::NotEqual:
-  case Op::Less:
-  case Op::LessEqual:
-  case Op::Greater:
-  case Op::GreaterEqual:
-    return whole(step.operandWidth) ? all : 0;
   case Op::Multiply:
   case Op::MultiplyAdd:
   case Op::Divide:
@@ -246,6 +236,8 @@ uint64_t fp8::prooftext::getDemanded(const CodeStep &step, size_t number,
       return std::nullopt;
     return s[n].value;
   };
+  if (step.compares())
+    return getMask(step.operandWidth);
   switch (step.op) {
   case Op::Move:
   case Op::Or:
@@ -274,13 +266,6 @@ uint64_t fp8::prooftext::getDemanded(const CodeStep &step, size_t number,
     return ~uint64_t(0);
   case Op::Select:
     return number == 2 ? 1 : demanded;
-  case Op::Equal:
-  case Op::NotEqual:
-  case Op::Less:
-  case Op::LessEqual:
-  case Op::Greater:
-  case Op::GreaterEqual:
-    return getMask(step.operandWidth);
   default:
     return ~uint64_t(0);
   }

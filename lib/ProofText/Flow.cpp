@@ -256,7 +256,7 @@ void CodeReader::findDeciding() {
   std::vector<std::vector<uint64_t>> atStart(
       code.leaders.size(), std::vector<uint64_t>(candidates.size()));
   for (CodeStep &step : code.steps)
-    step.decides = step.op < Op::Equal || step.op > Op::GreaterEqual;
+    step.decides = !step.compares();
   for (bool changed = true; changed;) {
     changed = false;
     for (size_t block = 0; block < code.leaders.size(); ++block) {

@@ -13,11 +13,15 @@ bool Walk::takeEvent(State &state, const CodeStep &step) {
   ++numEvents;
   Positions positions;
   bool mayBeExpected = false;
-  const std::set<uint32_t> *readings = nullptr;
-  if (focus.readings)
-    readings = &focus.readings->at(state.at);
+  auto isReading = [&](const Position &position) {
+    if (!focus.readings)
+      return true;
+    auto readings = focus.readings->find(state.at);
+    return readings != focus.readings->end() &&
+           readings->second.count(position.step);
+  };
   for (const Position &position : state.positions) {
-    if (readings && !readings->count(position.step))
+    if (!isReading(position))
       continue;
     Agreement agreement =
         matcher.compare(execution, state, step, position, focus);
