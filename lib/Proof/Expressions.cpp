@@ -241,6 +241,8 @@ ExprId ProcessExpressions::getArgument(int64_t number) {
 }
 
 ExprId ProcessExpressions::getExtent(int64_t argument, int64_t axis) {
+  if (auto it = extents.find({argument, axis}); it != extents.end())
+    return it->second;
   return table.getParameter(
       {("extent " + Twine(axis) + " of argument " + Twine(argument)).str(),
        Scope::Launch, 0, std::nullopt, std::nullopt});

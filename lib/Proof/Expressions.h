@@ -40,10 +40,14 @@ public:
   int64_t getNumPlaces() const { return clusterSize / (inPair ? 2 : 1); }
   /// An extent of a memref that is an argument of the kernel.
   ::fp8::proof::ExprId getExtent(int64_t argument, int64_t axis);
+  /// Says what the extent is in every launch.
+  void setExtent(int64_t argument, int64_t axis, ::fp8::proof::ExprId extent) {
+    extents[{argument, axis}] = extent;
+  }
+  ::fp8::proof::ExprId getArgument(int64_t number);
   unsigned getNumVariables() const { return numVariables; }
 
 private:
-  ::fp8::proof::ExprId getArgument(int64_t number);
   ::fp8::proof::ExprId getBlockId(gpu::Dimension dimension);
   ::fp8::proof::ExprId compute(Value value);
   ::fp8::proof::ExprId computeArith(Operation *op);
@@ -56,6 +60,7 @@ private:
   bool followsRank = false;
   std::optional<int64_t> inPair;
   std::map<int64_t, int64_t> multiples; ///< by argument
+  std::map<std::pair<int64_t, int64_t>, ::fp8::proof::ExprId> extents;
   llvm::DenseMap<Value, ::fp8::proof::ExprId> known;
   unsigned numVariables = 0;
 };

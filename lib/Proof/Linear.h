@@ -112,13 +112,16 @@ public:
     effort += facts * facts;
     return !isTired();
   }
-  bool isTired() const { return effort > kMostEffort; }
   /// The place of the answer to the question whether no atoms make all these
   /// sums at least 0, and whether nobody has asked it before.
   std::pair<bool *, bool> findAnswer(const std::vector<Linear> &sums) {
     auto [it, isNew] = answers.try_emplace(sums, false);
     return {&it->second, isNew};
   }
+  bool isTired() const { return effort > mostEffort; }
+  /// Limits the squares of facts in all questions. A question takes about a
+  /// microsecond for each pair of facts.
+  void setMostEffort(uint64_t most) { mostEffort = most; }
   const ExprTable &getExpressions() const { return expressions; }
 
 private:
@@ -132,10 +135,8 @@ private:
   std::vector<const Atom *> atoms;
   std::vector<std::vector<Linear>> definitions;
   int64_t numCounts = 0;
-  /// A question takes about a microsecond for each pair of facts.
-  static constexpr uint64_t kMostEffort = 3'000'000;
-  uint64_t effort = 0;
   std::map<std::vector<Linear>, bool> answers;
+  uint64_t mostEffort = 3'000'000, effort = 0;
 };
 
 /// What is known on a path: sums that are at least 0.

@@ -35,7 +35,8 @@ static void collectFirst(const Block &block,
   for (const Statement &statement : block) {
     bool isBranch = statement.kind == Statement::Kind::Branch;
     if (statement.kind == Statement::Kind::Assign ||
-        statement.kind == Statement::Kind::Require)
+        statement.kind == Statement::Kind::Require ||
+        statement.kind == Statement::Kind::Access)
       continue;
     if (!isBranch && !isLoop(statement)) {
       first.push_back(&statement);

@@ -110,6 +110,29 @@ std::optional<int64_t> Provenance::getArgument(Value value) {
   return argument.getArgNumber();
 }
 
+void Provenance::tieExtents(FunctionOpInterface function) {
+  for (auto [argument, operand] : gemm.operands) {
+    auto type = dyn_cast<MemRefType>(function.getArgument(argument).getType());
+    if (!type || type.getRank() < 2)
+      continue;
+    gemm::OperandInfo info = *gemm.getOperand(argument);
+    int64_t axis = type.getRank() - 2;
+    for (gemm::Extent extent : {info.rows, info.columns}) {
+      bool isBlocks = extent.axis == gemm::Axis::K &&
+                      extent.block == gemm::kScaleBlock;
+      if (isBlocks)
+        expressions.setExtent(argument, axis,
+                              expressions.getArgument(gemm.blocks));
+      else if (extent.axis != gemm::Axis::One)
+        expressions.setExtent(
+            argument, axis,
+            table.getParameter({extent.str(), ::fp8::proof::Scope::Launch, 0,
+                                std::nullopt, std::nullopt}));
+      ++axis;
+    }
+  }
+}
+
 ExprId Provenance::unlimit(ExprId index, int64_t argument, int64_t axis) {
   const ::fp8::proof::Expr &expr = table[index];
   if (expr.kind != ExprKind::Minimum)

@@ -63,6 +63,10 @@ public:
              ProcessExpressions &expressions, ClusterShape cluster)
       : Labels(kernel, expressions), gemm(gemm), cluster(cluster) {}
 
+  /// Says which extents of the kernel's arguments are the same number, since
+  /// they are of the same axis of the GEMM.
+  void tieExtents(FunctionOpInterface function);
+
   unsigned getSize(Type type) const override;
   /// The CTAs of a pair fill their own tiles, and read their own accumulators;
   /// the leading one reads the tiles of both.

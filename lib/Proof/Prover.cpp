@@ -51,29 +51,41 @@ void Task::certify(const SymbolicRun &run, Pace pace, Outcome &outcome) const {
         makeCertificate(skeleton, clusterSize, std::move(*witness));
 }
 
+/// The limits of a run's effort. Where one pace needs long, another may not.
+static constexpr uint64_t kEfforts[] = {50'000, 3'000'000};
+
 /// Makes the run at each pace until one is a proof, and else looks for a launch
 /// that goes wrong.
 Outcome Task::decide() const {
   Refuter refuter(skeleton, clusterSize);
   std::optional<Outcome> first;
   std::vector<Stop> stops;
-  for (Pace pace : kPaces) {
-    SymbolicRun run(skeleton, clusterSize, pace,
-                    wantsCertificate ? Recording::Plain : Recording::Off);
-    run.getMachine().keepsMinima = run.getMachine().assumesProgress =
-        isOfValues;
-    Outcome outcome = run.prove();
-    if (outcome.verdict == Verdict::Proved && wantsCertificate)
-      certify(run, pace, outcome);
-    if (outcome.verdict != Verdict::Unknown)
-      return outcome;
-    if (first)
-      continue;
-    first = outcome;
-    if (run.getStuck())
-      refuter.describe(run.getMachine(), *run.getStuck(), outcome);
-    stops = std::move(outcome.stops);
-  }
+  bool wasTired = true;
+  llvm::SmallVector<Pace> left(std::begin(kPaces), std::end(kPaces));
+  for (uint64_t effort : kEfforts)
+    for (Pace pace : std::exchange(left, {})) {
+      SymbolicRun run(skeleton, clusterSize, pace,
+                      wantsCertificate ? Recording::Plain : Recording::Off);
+      run.getAtoms().setMostEffort(effort);
+      run.getMachine().keepsMinima = run.getMachine().assumesProgress =
+          isOfValues;
+      Outcome outcome = run.prove();
+      if (outcome.verdict == Verdict::Proved && wantsCertificate)
+        certify(run, pace, outcome);
+      if (outcome.verdict != Verdict::Unknown)
+        return outcome;
+      bool isTired = run.getAtoms().isTired();
+      if (isTired)
+        left.push_back(pace);
+      // What stops a run by itself says more than that it was stopped.
+      if (first && (isTired || !wasTired))
+        continue;
+      wasTired = isTired;
+      first = outcome;
+      if (run.getStuck())
+        refuter.describe(run.getMachine(), *run.getStuck(), outcome);
+      stops = std::move(outcome.stops);
+    }
   if (seeksLaunch)
     refuter.refute(*first);
   if (first->verdict == Verdict::Unknown)

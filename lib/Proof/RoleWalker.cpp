@@ -354,7 +354,10 @@ void RoleWalker::followNumbers(RoleOp role, const ComputedGemm &gemm) {
   expressions.followRank(inPair);
   ClusterShape cluster = getClusterShape(role->getParentOp());
   expressions.setMultiple(gemm.batchTiles, cluster.m);
-  labels = std::make_unique<Provenance>(kernel, gemm, expressions, cluster);
+  auto provenance =
+      std::make_unique<Provenance>(kernel, gemm, expressions, cluster);
+  provenance->tieExtents(cast<FunctionOpInterface>(role->getParentOp()));
+  labels = std::move(provenance);
 }
 
 void RoleWalker::followFills(RoleOp role, const SlotContents &contents,

@@ -51,7 +51,7 @@ enum class Pace : uint8_t {
 };
 
 /// Each pace settles loops that others do not.
-inline constexpr Pace kPaces[] = {Pace::Demand, Pace::Entries, Pace::Guards};
+inline constexpr Pace kPaces[] = {Pace::Entries, Pace::Demand, Pace::Guards};
 
 class SymbolicRun {
 public:
@@ -71,6 +71,7 @@ public:
   /// A state in which processes wait forever, if that is why the proof failed.
   const std::optional<State> &getStuck() const { return stuck; }
   Machine &getMachine() { return machine; }
+  AtomTable &getAtoms() { return atoms; }
   /// How the run can be made again, if it was recorded and proves the kernel.
   std::optional<llvm::json::Object> getWitness() const {
     return witness.toJSON(atoms);
