@@ -286,7 +286,7 @@ void PlainMemory::decide(unsigned argument, const ArrayUse &use) {
                        return isa<memref::LoadOp>(read);
                      });
   if ((isByOneWarp && llvm::all_of(use.writes, areLanesApart)) ||
-      addGuardRules(use) || addRisingRule(use))
+      addRisingRule(use) || addGuardRules(use))
     return;
   undecided.push_back({use.writes.front(),
                        "it is not known whether accesses to argument " +
