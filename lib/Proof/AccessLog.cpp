@@ -170,7 +170,8 @@ std::optional<Race> AccessLog::record(const Request &request, bool isOfSame) {
     if (isSettled || !(event.writes || access.writes) ||
         !::overlap(event.indices, event.extents, indices, access.extents))
       continue;
-    bool isOther = isOfSame && event.agent == agent && event.time == times[agent];
+    bool isOther =
+        isOfSame && event.agent == agent && event.time == times[agent];
     if (isOther || !knows(clock, event))
       return makeRace(&event);
   }

@@ -36,8 +36,8 @@ public:
   void take(unsigned process, unsigned end, int64_t slot) {
     taken[{end, slot}] = getDone(process);
   }
-  /// The end hands the slot over, after all that the process has done; if copies
-  /// do, after all that it had done when it took the slot.
+  /// The end hands the slot over, after all that the process has done; if
+  /// copies do, after all that it had done when it took the slot.
   void signal(unsigned process, unsigned end, int64_t slot, bool isByCopies);
   /// The process learns what the end had done when it handed the slot over.
   void wait(unsigned process, unsigned end, int64_t slot);
