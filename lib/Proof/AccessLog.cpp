@@ -55,13 +55,25 @@ AccessLog::Clock AccessLog::getKnown(unsigned process, Access::Agent agent,
   return clock;
 }
 
-void AccessLog::signal(unsigned process, unsigned end, int64_t slot) {
+AccessLog::Clock AccessLog::getDone(unsigned process) const {
   Clock clock(times.size());
   for (unsigned agent = firstAgent[process]; agent < firstAgent[process + 1];
        ++agent) {
     join(clock, known[agent]);
     clock[agent] = times[agent];
   }
+  return clock;
+}
+
+void AccessLog::signal(unsigned process, unsigned end, int64_t slot,
+                       bool isByCopies) {
+  Clock clock = getDone(process);
+  if (auto it = taken.find({end, slot}); isByCopies && it != taken.end()) {
+    unsigned copies = getAgent(process, Access::Agent::Copies, 0);
+    it->second[copies] = clock[copies];
+    clock = std::move(it->second);
+  }
+  taken.erase({end, slot});
   handedOver[{end, slot}] = std::move(clock);
 }
 
@@ -158,7 +170,8 @@ std::optional<Race> AccessLog::record(const Request &request, bool isOfSame) {
     if (isSettled || !(event.writes || access.writes) ||
         !::overlap(event.indices, event.extents, indices, access.extents))
       continue;
-    bool isOther = isOfSame && event.agent == agent && event.time == times[agent];
+    bool isOther =
+        isOfSame && event.agent == agent && event.time == times[agent];
     if (isOther || !knows(clock, event))
       return makeRace(&event);
   }

@@ -26,14 +26,19 @@ struct Race {
 /// The accesses of a run with given arguments, by vector clocks. The agents are
 /// the warps of each role, and its engines. What a role hands over carries all
 /// that it and its engines were told to do before, so that accesses are
-/// reported only where the hardware does not order them in any case.
+/// reported only where the hardware does not order them.
 class AccessLog {
 public:
   AccessLog() = default;
   explicit AccessLog(const Skeleton &skeleton);
 
-  /// The end hands the slot over, after all that the process has done.
-  void signal(unsigned process, unsigned end, int64_t slot);
+  /// The end has taken the slot.
+  void take(unsigned process, unsigned end, int64_t slot) {
+    taken[{end, slot}] = getDone(process);
+  }
+  /// The end hands the slot over, after all that the process has done; if
+  /// copies do, after all that it had done when it took the slot.
+  void signal(unsigned process, unsigned end, int64_t slot, bool isByCopies);
   /// The process learns what the end had done when it handed the slot over.
   void wait(unsigned process, unsigned end, int64_t slot);
   /// The engines of the process have done their work.
@@ -85,6 +90,8 @@ private:
   bool knows(const Clock &clock, const Event &event) const {
     return clock[event.agent] >= event.time;
   }
+  /// All that the process knows, and what it and its engines have done.
+  Clock getDone(unsigned process) const;
   /// What the agent knows of the others.
   Clock getKnown(unsigned process, Access::Agent agent, unsigned warp) const;
   static void join(Clock &into, const Clock &from);
@@ -94,7 +101,7 @@ private:
   std::vector<unsigned> firstAgent;
   std::vector<Clock> known;    ///< by agent
   std::vector<uint32_t> times; ///< by agent
-  std::map<std::pair<unsigned, int64_t>, Clock> handedOver;
+  std::map<std::pair<unsigned, int64_t>, Clock> taken, handedOver;
   /// By what they have in common: whether they are in a slot, the channel, the
   /// place, and the slot.
   std::map<std::tuple<bool, unsigned, unsigned, int64_t>, std::vector<Event>>

@@ -71,9 +71,9 @@ Labels::Label Accesses::compute(Value value) {
   if (isa_and_nonnull<ZeroOp>(value.getDefiningOp()))
     return {constant(0)};
   // Each other value has a name of its own.
-  return {table.getOpaque(
-      "a value (" + std::to_string(table.getNames().size()) + ")", {},
-      Scope::Launch)};
+  return {table.getOpaque("a value (" +
+                              std::to_string(table.getNames().size()) + ")",
+                          {}, Scope::Launch)};
 }
 
 //===----------------------------------------------------------------------===//

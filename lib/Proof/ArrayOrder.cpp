@@ -35,7 +35,8 @@ void ArrayOrder::assign(ExprId variable, ExprId value) {
   out->push_back(std::move(statement));
 }
 
-void ArrayOrder::begin(Value stage, unsigned number, ::fp8::proof::Block &block) {
+void ArrayOrder::begin(Value stage, unsigned number,
+                       ::fp8::proof::Block &block) {
   bool isGuard = llvm::any_of(memory.getRules(), [&](auto &rule) {
     return rule.second.guard && rule.second.modulus > 1;
   });
@@ -71,8 +72,7 @@ void ArrayOrder::walkOp(Operation *op) {
     return table.get(Expr::Remainder, {id, constant(rule.modulus)});
   };
   auto number = numbers.find(rule.guard.getStage());
-  bool isCounted =
-      table[end].kind == Expr::Constant && number != numbers.end();
+  bool isCounted = table[end].kind == Expr::Constant && number != numbers.end();
   require(isCounted ? equal(remainder(index), remainder(number->second))
                     : constant(0),
           "the number of the slot that is held must decide the element");

@@ -17,8 +17,8 @@ public:
 
   ArrayOrder(KernelSkeleton &kernel, ProcessExpressions &expressions,
              const PlainMemory &memory, GetEnd getEnd)
-      : Labels(kernel, expressions), memory(memory),
-        getEnd(std::move(getEnd)) {}
+      : Labels(kernel, expressions), memory(memory), getEnd(std::move(getEnd)) {
+  }
 
   unsigned getSize(Type) const override { return 0; }
   unsigned getFirstField(Type) const override { return 0; }
@@ -40,8 +40,8 @@ private:
 
   const PlainMemory &memory;
   GetEnd getEnd;
-  std::map<ExprId, ExprId> counts;         ///< slots taken, by end
-  llvm::DenseMap<Value, ExprId> numbers;   ///< of slots, by stage
+  std::map<ExprId, ExprId> counts;       ///< slots taken, by end
+  llvm::DenseMap<Value, ExprId> numbers; ///< of slots, by stage
   std::vector<std::pair<ExprId, int64_t>> variables;
 };
 

@@ -49,9 +49,9 @@ unsigned Fills::getFirstField(Type stage) const {
 
 Labels::Label Fills::compute(Value value) {
   // No op makes a stage of nothing.
-  return Label(getSize(value.getType()),
-               table.getOpaque("a slot that is not followed", {},
-                               Scope::Launch));
+  return Label(
+      getSize(value.getType()),
+      table.getOpaque("a slot that is not followed", {}, Scope::Launch));
 }
 
 bool Fills::follows(Operation *op) const {
@@ -122,11 +122,11 @@ void Fills::walkMma(MmaOp mma) {
   if (!ring || !getNumCounted(ring))
     return;
   if (Value condition = mma.getAccumulate())
-    require(table.get(Expr::Or,
-                      {table.get(Expr::Not, {expressions.get(condition)}),
-                       atLeast(get(use->stage)[0], constant(1))}),
-            "an accumulator must be written before " + role +
-                " adds products to it");
+    require(
+        table.get(Expr::Or, {table.get(Expr::Not, {expressions.get(condition)}),
+                             atLeast(get(use->stage)[0], constant(1))}),
+        "an accumulator must be written before " + role +
+            " adds products to it");
   write(use->stage, 0, {constant(1)});
 }
 

@@ -69,7 +69,8 @@ bool mlir::fp8::isUniform(Operation *op) {
 static bool isSameForAll(Operation *op) {
   return op->hasTrait<::mlir::OpTrait::ConstantLike>() ||
          isa<gpu::BlockIdOp, gpu::GridDimOp, gpu::ClusterBlockIdOp,
-             memref::DimOp, memref::LoadOp, NextWorkOp, ReadElementOp>(op) ||
+             memref::DimOp, memref::LoadOp, NextWorkOp, ReadElementOp, IndexOp>(
+             op) ||
          op->getName().getDialectNamespace() == "arith";
 }
 

@@ -292,6 +292,7 @@ void Machine::learn(State &state, unsigned process, unsigned end,
   bool fills = skeleton.ends[end].isProducer;
   for (unsigned other : fills ? channel.consumers : channel.producers)
     state.log->wait(process, other, fills ? slot - channel.slots : slot);
+  state.log->take(process, end, slot);
 }
 
 Step Machine::exchange(State &state, unsigned process, Frame &frame,
@@ -318,7 +319,7 @@ Step Machine::exchange(State &state, unsigned process, Frame &frame,
       its = statement.addsUp ? its + *value.sum : std::move(*value.sum);
     }
     if (state.log)
-      state.log->signal(process, number, end.signals);
+      state.log->signal(process, number, end.signals, statement.isByCopies);
     ++end.signals;
     break;
   case Statement::Kind::Drain:

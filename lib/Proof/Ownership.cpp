@@ -12,7 +12,8 @@ using namespace mlir::fp8;
 using ::fp8::proof::Outcome;
 using ::fp8::proof::Verdict;
 
-template <typename Op> static bool contains(FunctionOpInterface kernel) {
+template <typename Op>
+static bool contains(FunctionOpInterface kernel) {
   return kernel->walk([](Op) { return WalkResult::interrupt(); })
       .wasInterrupted();
 }
@@ -61,7 +62,8 @@ static void proveAspect(KernelSkeleton kernel, OwnershipProof &proof) {
   outcome.steps += steps;
 }
 
-FailureOr<OwnershipProof> mlir::fp8::proveOwnership(FunctionOpInterface kernel) {
+FailureOr<OwnershipProof>
+mlir::fp8::proveOwnership(FunctionOpInterface kernel) {
   OwnershipProof proof;
   proof.assumptions = getAssumptions(kernel);
   for (Aspect aspect : {Aspect::Ownership, Aspect::Arrays}) {

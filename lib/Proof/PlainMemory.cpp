@@ -114,10 +114,9 @@ static bool isOfThread(Value index, bool isOneWarp) {
   if (isa_and_nonnull<arith::IndexCastOp, arith::IndexCastUIOp>(op))
     return isOfThread(op->getOperand(0), isOneWarp);
   auto sum = dyn_cast_or_null<arith::AddIOp>(op);
-  return sum && ((isOfThread(sum.getLhs(), isOneWarp) &&
-                  isUniform(sum.getRhs())) ||
-                 (isOfThread(sum.getRhs(), isOneWarp) &&
-                  isUniform(sum.getLhs())));
+  return sum &&
+         ((isOfThread(sum.getLhs(), isOneWarp) && isUniform(sum.getRhs())) ||
+          (isOfThread(sum.getRhs(), isOneWarp) && isUniform(sum.getLhs())));
 }
 
 /// True if no two lanes write different values to one element at once.
@@ -180,8 +179,8 @@ AcquireOp PlainMemory::getGuard(Operation *op, Operation *maker) const {
     Operation *handOver =
         acquire->getBlock()->findAncestorOpInBlock(*use.handOvers.front());
     if (flow.getRings(acquire.getStage()).front() == maker && around &&
-        handOver == use.handOvers.front() &&
-        acquire->isBeforeInBlock(around) && around->isBeforeInBlock(handOver))
+        handOver == use.handOvers.front() && acquire->isBeforeInBlock(around) &&
+        around->isBeforeInBlock(handOver))
       return acquire;
   }
   return {};
@@ -213,7 +212,8 @@ bool PlainMemory::addGuardRules(const ArrayUse &use) {
   if (plan.getCluster().getSize() > 1)
     return false;
   SmallVector<Operation *> all = use.getAll();
-  for (auto maker : kernel.getFunctionBody().front().getOps<RingOpInterface>()) {
+  for (auto maker :
+       kernel.getFunctionBody().front().getOps<RingOpInterface>()) {
     auto ring = dyn_cast<PipelineType>(maker.getRing());
     if (!ring)
       continue;
@@ -268,10 +268,10 @@ void PlainMemory::decideStores(unsigned argument, const ArrayUse &use) {
                          "it is not known whether the box has elements of " +
                              array + " that are accessed otherwise"});
   else if (roles.size() > 1 && !ComputedGemm::get(kernel))
-    undecided.push_back({use.stores.front(),
-                         "it is not known whether " + getNames(roles) +
-                             " store to boxes of " + array +
-                             " that have something in common"});
+    undecided.push_back(
+        {use.stores.front(), "it is not known whether " + getNames(roles) +
+                                 " store to boxes of " + array +
+                                 " that have something in common"});
 }
 
 void PlainMemory::decide(unsigned argument, const ArrayUse &use) {
@@ -286,12 +286,12 @@ void PlainMemory::decide(unsigned argument, const ArrayUse &use) {
                        return isa<memref::LoadOp>(read);
                      });
   if ((isByOneWarp && llvm::all_of(use.writes, areLanesApart)) ||
-      addGuardRules(use) || addRisingRule(use))
+      addRisingRule(use) || addGuardRules(use))
     return;
-  undecided.push_back({use.writes.front(),
-                       "it is not known whether accesses to argument " +
-                           std::to_string(argument) + " by " +
-                           getNames(roles) + " are ordered"});
+  undecided.push_back(
+      {use.writes.front(), "it is not known whether accesses to argument " +
+                               std::to_string(argument) + " by " +
+                               getNames(roles) + " are ordered"});
 }
 
 PlainMemory::PlainMemory(FunctionOpInterface kernel, const KernelPlan &plan,

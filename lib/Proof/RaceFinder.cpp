@@ -32,8 +32,8 @@ static std::string getCure(const Race &race, const Access &access) {
 std::string RaceFinder::getOther(const Race &race,
                                  llvm::StringRef where) const {
   const Race::Party &earlier = *race.earlier, &later = race.later;
-  const char *verb = skeleton.accesses[earlier.access].writes ? "writes"
-                                                              : "reads";
+  const char *verb =
+      skeleton.accesses[earlier.access].writes ? "writes" : "reads";
   if (earlier.process != later.process)
     return ", which " + skeleton.processes[earlier.process].name + " " + verb +
            where.str();
@@ -77,8 +77,7 @@ void RaceFinder::describe(const Race &race, llvm::StringRef where,
       addStop(*race.earlier, where);
   }
   outcome.site = race.later.site;
-  outcome.cure =
-      Cure{race.later.site, getCure(race, getAccess(race.later))};
+  outcome.cure = Cure{race.later.site, getCure(race, getAccess(race.later))};
 }
 
 bool RaceFinder::describeFailure(const Machine &machine,

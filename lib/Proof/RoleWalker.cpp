@@ -301,6 +301,7 @@ void RoleWalker::walkStep(Operation *op, KBlock &out) {
       .Default([&](Operation *) {
         if (Value stage = getHandedOver(op)) {
           addStep(Kind::Signal, op, stage, out);
+          out.back().isByCopies = isHandedOverByCopies(stage);
           if (!labels || !isFilled(stage) || !labels->handsOver() ||
               !labels->getSize(stage.getType()))
             return;

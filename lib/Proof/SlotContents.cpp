@@ -139,12 +139,13 @@ SmallVector<unsigned> SlotContents::getSources(const SlotUse &use, unsigned cta,
   });
   bool isOfMma = isa<OutputPipelineType>(ring);
   for (auto [number, its] : llvm::enumerate(classes)) {
-    bool isOwn = number == cta, isPeer = its.leadsPair != classes[cta].leadsPair;
+    bool isOwn = number == cta,
+         isPeer = its.leadsPair != classes[cta].leadsPair;
     bool ofPair = getCtaGroup(ring) == 2;
     // The leading CTA of a pair writes the accumulators of both.
-    if (isOfMma && ofPair ? (classes[cta].leadsPair ? isOwn : its.leadsPair)
-                          : isOwn || isMulticast ||
-                                (readsPair && ofPair && isPeer))
+    if (isOfMma && ofPair
+            ? (classes[cta].leadsPair ? isOwn : its.leadsPair)
+            : isOwn || isMulticast || (readsPair && ofPair && isPeer))
       sources.push_back(number);
   }
   return sources;

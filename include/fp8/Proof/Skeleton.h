@@ -99,6 +99,9 @@ struct Statement {
   unsigned rule = 0;
   /// Of Signal: whether fields get the sum of what all producers give them.
   bool addsUp = false;
+  /// Of Signal: copies hand the slot over, and the role has arrived when it took
+  /// the slot.
+  bool isByCopies = false;
   /// Of For: the variable that runs, and those that keep bound and step.
   unsigned variable = 0, bound = 0, stride = 0;
   /// Whether CTAs of a cluster meet in it, beside channels.
