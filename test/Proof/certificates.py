@@ -165,7 +165,9 @@ def judge_corrupted(tools, certificate, changed, path, name):
     parts = ("kernel", "cluster", "skeleton", "assumptions", "version")
     if all(changed[part] == certificate[part] for part in parts):
         return "the same claim, proved in another way"
-    failure = skeleton_run.find_failure(changed["skeleton"])
+    # A statement may have become one about an expression of the witness.
+    expressions = changed["skeleton"]["expressions"] + changed["witness"]["expressions"]
+    failure = skeleton_run.find_failure(changed["skeleton"] | {"expressions": expressions})
     return "the claim about another kernel, which ends" if failure is None else f"ACCEPTED, AND DOES NOT END AT {failure}"
 
 
