@@ -25,6 +25,16 @@ static void add(std::vector<uint32_t> &to, const std::vector<uint32_t> &from) {
       to.push_back(step);
 }
 
+void Counters::write(uint32_t at, Writers &writers) const {
+  const CodeStep &step = code.steps[at];
+  int32_t place = getPlace(step.destination);
+  if (place < 0)
+    return;
+  if (step.guard < 0)
+    writers[place].clear();
+  add(writers[place], {at});
+}
+
 std::vector<Counters::Writers> Counters::findWriters() const {
   std::vector<Writers> atStart(code.leaders.size(),
                                Writers(code.tracked.size()));
@@ -36,15 +46,8 @@ std::vector<Counters::Writers> Counters::findWriters() const {
     left.pop_back();
     Writers writers = atStart[block];
     uint32_t end = code.getEnd(block);
-    for (uint32_t at = code.leaders[block]; at < end; ++at) {
-      const CodeStep &step = code.steps[at];
-      int32_t place = getPlace(step.destination);
-      if (place < 0)
-        continue;
-      if (step.guard < 0)
-        writers[place].clear();
-      add(writers[place], {at});
-    }
+    for (uint32_t at = code.leaders[block]; at < end; ++at)
+      write(at, writers);
     for (uint32_t next : code.getSuccessors(end - 1)) {
       uint32_t to = code.blockOf[next];
       bool changed = !isReached[to];
@@ -93,13 +96,7 @@ void Counters::findUses() {
     Writers writers = std::move(atStart[block]);
     for (uint32_t at = code.leaders[block]; at < code.getEnd(block); ++at) {
       addUses(at, writers);
-      const CodeStep &step = code.steps[at];
-      int32_t place = getPlace(step.destination);
-      if (place < 0)
-        continue;
-      if (step.guard < 0)
-        writers[place].clear();
-      add(writers[place], {at});
+      write(at, writers);
     }
   }
 }

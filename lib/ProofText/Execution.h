@@ -58,7 +58,8 @@ public:
   /// Takes the next step, if it is no event. `left` gets the state's other ways
   /// to go on, where it is open which one the thread takes.
   Outcome take(State &state, std::vector<State> &left);
-  /// The event takes place. `left` gets the state in which it has not yet.
+  /// The event takes place. For a test of a barrier, `left` gets another state:
+  /// the one behind a test that fails.
   void takeEvent(State &state, std::vector<State> &left) const;
   /// The key of a state at the start of a block, by what matters from there
   /// on. Forgets the rest.
