@@ -3,20 +3,10 @@
 
 #include "fp8/Proof/EventJSON.h"
 
+#include "JSONArray.h"
+
 using namespace fp8::proof;
 namespace json = llvm::json;
-
-template <typename Range, typename Function>
-static json::Array toArray(const Range &range, Function function) {
-  json::Array array;
-  for (const auto &element : range)
-    array.push_back(function(element));
-  return array;
-}
-
-static json::Array toNumbers(const std::vector<int64_t> &numbers) {
-  return toArray(numbers, [](int64_t number) { return number; });
-}
 
 /// A constant is a number.
 static json::Value toJSON(const Quantity &its) {
@@ -32,7 +22,8 @@ static json::Value toJSON(const Quantity &its) {
   if (!its.byRank.empty())
     object["ranks"] = toNumbers(its.byRank);
   if (!its.byLane.empty())
-    object["lanes"] = toArray(its.byLane, toNumbers);
+    object["lanes"] =
+        toArray(its.byLane, [](auto &lane) { return toNumbers(lane); });
   if (its.warpStride)
     object["warp"] = json::Array{its.warpStride, its.warpValues};
   if (its.groupStride)

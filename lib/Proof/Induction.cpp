@@ -42,7 +42,7 @@ SymbolicRun::decideGuard(const State &state, const Head &head) {
   if (!guard || state.facts.implies(*guard))
     return {std::move(on), std::nullopt};
   ended.facts.add(Linear(-1) - *guard);
-  witness.fork(state, head.process, on, ended);
+  witness.fork(state, *guard, on, ended);
   return {std::move(on), std::move(ended)};
 }
 
@@ -173,7 +173,8 @@ bool SymbolicRun::induct(const States &past, const State &next, unsigned period,
     sizes.push_back({context.arrived.size(), context.seen.size()});
   ++trials;
   size_t mark = witness.mark();
-  Witness::Loop record{number, {}, {}, 0, 0};
+  Witness::Loop record{number, {}, {}, {}, {}, 0, 0};
+  record.rank = *machine.getGuard(any, head.process);
   record.turn = witness.begin(any);
   bool holds = [&] {
     States between;
@@ -194,8 +195,7 @@ bool SymbolicRun::induct(const States &past, const State &next, unsigned period,
     if (!mayEnd)
       return true;
     State last =
-        afterLast(state, any, head, *machine.getGuard(state, head.process),
-                  number, *shift);
+        afterLast(state, any, head, number, *shift, record.last);
     last.trail = state.trail;
     record.after = witness.begin(last);
     return explore(std::move(last));
@@ -204,7 +204,9 @@ bool SymbolicRun::induct(const States &past, const State &next, unsigned period,
   LDBG() << std::string(depth, ' ') << "the induction over " << period
          << " turns " << (holds ? "holds" : "fails");
   if (holds) {
-    recordInduction(std::move(record), state, head, *shift, invariants);
+    for (auto &[fact, by] : invariants)
+      record.invariants.push_back(fact + atoms.multiply(by, number));
+    recordInduction(std::move(record), state, head, *shift);
     return true;
   }
   witness.forgetFrom(mark);
@@ -215,9 +217,8 @@ bool SymbolicRun::induct(const States &past, const State &next, unsigned period,
   return false;
 }
 
-void SymbolicRun::recordInduction(
-    Witness::Loop record, const State &state, const Head &head,
-    const Shift &shift, llvm::ArrayRef<std::pair<Linear, Linear>> invariants) {
+void SymbolicRun::recordInduction(Witness::Loop record, const State &state,
+                                  const Head &head, const Shift &shift) {
   if (!witness.isOn())
     return;
   for (const auto &[process, its] : llvm::enumerate(state.processes))
@@ -226,14 +227,14 @@ void SymbolicRun::recordInduction(
           lifetimes.isAlive(process, variable, its.stack))
         record.kept.push_back(
             {process, variable, shift.values[process][variable]});
-  record.invariants = invariants;
-  witness.leaveBehind(state, head.process, !goesOn(state, head),
-                      std::move(record));
+  witness.leaveBehind(state, !goesOn(state, head), std::move(record));
 }
 
 State SymbolicRun::afterLast(const State &state, const State &any,
-                             const Head &head, const Linear &guard,
-                             const Linear &turns, const Shift &shift) {
+                             const Head &head, const Linear &turns,
+                             const Shift &shift,
+                             std::optional<Linear> &number) {
+  Linear guard = *machine.getGuard(state, head.process);
   AtomId count = turns.terms[0].first;
   State last = any;
   Linear pivot = *machine.getGuard(any, head.process), rest = pivot;
@@ -248,7 +249,8 @@ State SymbolicRun::afterLast(const State &state, const State &any,
     // The guard falls by a constant in each turn, so that it tells how many
     // turns there are.
     last = state;
-    move(last, shift, atoms.floorDivide(rest, fall) + Linear(1));
+    number = atoms.floorDivide(rest, fall) + Linear(1);
+    move(last, shift, *number);
     last.facts.add(guard);
     return last;
   }

@@ -75,7 +75,7 @@ bool SymbolicRun::fork(const State &state, unsigned process,
   State yes = state, no = state;
   yes.facts.add(pivot);
   no.facts.add(Linear(-1) - pivot);
-  witness.fork(state, process, yes, no);
+  witness.fork(state, pivot, yes, no);
   for (State &next : {std::ref(yes), std::ref(no)}) {
     // A branch may take several decisions.
     Step step = machine.step(next, process);
@@ -165,7 +165,7 @@ bool SymbolicRun::explore(State state) {
   State more = state, none = state;
   machine.answer(more, process, true);
   machine.answer(none, process, false);
-  witness.fork(state, process, more, none);
+  witness.ask(state, process, more, none);
   return explore(std::move(more)) && explore(std::move(none));
 }
 

@@ -147,12 +147,13 @@ private:
                   const State &next) const;
   /// True if it is known that the loop goes on.
   bool goesOn(const State &state, const Head &head);
-  /// The state behind the last turn, of at least one.
+  /// The state behind the last turn, of at least one. `turns` is a number of
+  /// turns, and `number` becomes how many there are, if the guard tells.
   State afterLast(const State &state, const State &any, const Head &head,
-                  const Linear &guard, const Linear &turns, const Shift &shift);
+                  const Linear &turns, const Shift &shift,
+                  std::optional<Linear> &number);
   void recordInduction(Witness::Loop record, const State &state,
-                       const Head &head, const Shift &shift,
-                       llvm::ArrayRef<std::pair<Linear, Linear>> invariants);
+                       const Head &head, const Shift &shift);
   bool wasSeen(const State &state);
   /// True if what was shown of `by` holds of the state, which is recorded.
   bool isCovered(const State &state, const State &by);

@@ -32,8 +32,10 @@ public:
   }
   bool isOn() const { return recording != Recording::Off; }
 
-  /// A process decides in both ways, or reads both answers of a queue.
-  void fork(const State &state, unsigned process, State &yes, State &no);
+  /// The sum is at least 0 in `yes`, and less in `no`.
+  void fork(const State &state, const Linear &sum, State &yes, State &no);
+  /// A process reads both answers of a queue.
+  void ask(const State &state, unsigned process, State &yes, State &no);
   void end(const State &state) { close(state, Kind::End); }
   /// That the state `by` was seen is used of this one. False if the run must
   /// show what follows it instead. Of `by` only the variables in `isAlive`
@@ -43,10 +45,14 @@ public:
 
   /// What an induction says about the state at a guard.
   struct Loop {
-    Linear count;
+    Linear count; ///< of turns
     /// Variables that matter, and by how much each moves in a turn.
     std::vector<std::tuple<unsigned, unsigned, Linear>> kept;
-    std::vector<std::pair<Linear, Linear>> invariants;
+    // After `count` turns:
+    std::vector<Linear> invariants; ///< are at least 0
+    Linear rank;                    ///< is at least 0 if there is one more
+    /// How many turns there are, if the guard tells.
+    std::optional<Linear> last;
     NodeId turn = 0, after = 0;
   };
   /// Begins the record of a turn, or of what follows the last one, that starts
@@ -54,10 +60,9 @@ public:
   NodeId begin(State &state);
   /// The state is that at the head, one turn later.
   void back(const State &state, const State &head);
-  /// Decides the guard at which the process stands by the induction. `mayExit`:
-  /// whether it was recorded that the loop may not be entered.
-  void leaveBehind(const State &head, unsigned process, bool mayExit,
-                   Loop loop);
+  /// Decides the guard in the state by the induction. `mayExit`: whether it was
+  /// recorded that the loop may not be entered.
+  void leaveBehind(const State &head, bool mayExit, Loop loop);
 
   /// Trials that fail leave nothing.
   size_t mark() const { return nodes.size(); }
@@ -65,30 +70,32 @@ public:
     if (isOn())
       nodes.resize(mark);
   }
-  /// The nodes of the tree, and the expressions of their sums, behind those of
-  /// the skeleton. None if the run used what was shown elsewhere.
+  /// The nodes of the tree, and the expressions of their sums. None if the run
+  /// used what was shown elsewhere.
   std::optional<llvm::json::Object> toJSON(const AtomTable &atoms) const;
 
 private:
   friend class WitnessWriter;
 
-  enum class Kind : uint8_t { Fork, Loop, Back, Cover, End };
+  enum class Kind : uint8_t { Fork, Ask, Loop, Back, Cover, End };
   /// A state, and what was decided there. The first node has no parent, so that
   /// 0 stands for none.
   struct Node {
     NodeId parent = 0;
     Kind kind = Kind::End;
-    unsigned process = 0;
+    Linear sum;           ///< of Fork
+    unsigned process = 0; ///< of Ask
     Moves moves;
-    /// What follows a fork. What was one before it became a loop has its exit
-    /// before the first turn in `no`.
+    /// What follows Fork and Ask. What was a Fork before it became a Loop has
+    /// the state in which there is no turn in `no`.
     NodeId yes = 0, no = 0;
     NodeId target = 0; ///< of Back and Cover
     unsigned loop = 0; ///< the number of the induction
     std::vector<std::pair<unsigned, unsigned>> forgotten;
   };
 
-  Node *close(const State &state, Kind kind, unsigned process = 0);
+  Node *close(const State &state, Kind kind);
+  Node *part(const State &state, Kind kind, State &yes, State &no);
   NodeId add(NodeId parent);
 
   Recording recording;

@@ -288,7 +288,7 @@ KernelScript fp8::prooftext::readScript(const Json &file,
     withRole = std::max(withRole, script.roles.back().firstWarp +
                                       script.roles.back().warps);
   }
-  showThatFollow(script, found->at("skeleton"), events.at("rings"));
+  showThatFollow(script, found->at("protocol"), events.at("rings"));
   script.verdict = found->at("properties").at("progress").at("verdict");
   // Idle warps come behind those of the roles.
   if (script.warps > withRole)

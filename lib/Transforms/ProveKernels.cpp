@@ -282,8 +282,9 @@ llvm::json::Value mlir::fp8::toJSON(ArrayRef<KernelProof> proofs) {
         {"kernel", proof.kernel},
         {"properties", std::move(properties)},
         {"assumptions", llvm::json::Array(proof.assumptions)},
+        {"protocol", ::fp8::proof::toJSON(proof.properties.front().skeleton)},
         {"skeleton",
-         ::fp8::proof::toJSON(proof.properties.front().skeleton)}});
+         ::fp8::proof::toPrograms(proof.properties.front().skeleton)}});
   }
   return llvm::json::Object{{"kernels", std::move(kernels)}};
 }

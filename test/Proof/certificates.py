@@ -32,7 +32,7 @@ import skeleton_run
 # Kernels of each kind of statement and decision.
 CORRUPTED = ("ring", "streams", "nest", "persistent", "tmem", "scales", "queue", "pair")
 # What is there for messages only.
-MESSAGES = re.compile(r"\.(name|site|rule)$|\.rules\b")
+MESSAGES = re.compile(r"\.(name|site|role|ranks)(\[\])?$")
 
 
 def seal(certificate):
@@ -125,7 +125,7 @@ def mutate(value, generator):
     if isinstance(value, int):
         return value + generator.choice([1, -1, 2, -value, 7])
     if isinstance(value, str):
-        return generator.choice(["wait", "signal", "fork", "add", "constant", "cta", value + "x"])
+        return generator.choice(["wait", "signal", "fork", "add", "constant", "jump", value + "x"])
     if isinstance(value, list) and value:
         changed = list(value)
         generator.shuffle(changed)
@@ -165,9 +165,7 @@ def judge_corrupted(tools, certificate, changed, path, name):
     parts = ("kernel", "cluster", "skeleton", "assumptions", "version")
     if all(changed[part] == certificate[part] for part in parts):
         return "the same claim, proved in another way"
-    # A statement may have become one about an expression of the witness.
-    expressions = changed["skeleton"]["expressions"] + changed["witness"]["expressions"]
-    failure = skeleton_run.find_failure(changed["skeleton"] | {"expressions": expressions})
+    failure = skeleton_run.find_failure(changed["skeleton"])
     return "the claim about another kernel, which ends" if failure is None else f"ACCEPTED, AND DOES NOT END AT {failure}"
 
 
@@ -199,37 +197,25 @@ def corrupt(tools):
 
 
 def transplant(certificate, skeleton):
-    """The certificate with another skeleton, whose expressions the witness's follow."""
-    forged = copy.deepcopy(certificate)
-    before, after = len(certificate["skeleton"]["expressions"]), len(skeleton["expressions"])
-
-    def move(number):
-        return number + after - before if number >= before else number
-
-    for expression in forged["witness"]["expressions"]:
-        first = 2 if expression[0] in ("opaque", "constant", "parameter", "count") else 1
-        expression[first:] = [move(number) for number in expression[first:]]
-    for node in forged["witness"]["nodes"]:
-        for kept in node.get("keeps", []):
-            kept[2] = move(kept[2])
-        for invariant in node.get("invariants", []):
-            invariant[:] = [move(number) for number in invariant]
-    forged["kernel"], forged["skeleton"] = skeleton["kernel"], skeleton
+    """The certificate with another skeleton."""
+    forged = certificate | {"kernel": skeleton["kernel"], "skeleton": skeleton}
     seal(forged)
     return forged
 
 
 def make_spinning(certificate):
-    """A certificate for a process that signals for ever if a parameter is positive: a loop whose guard stays as it is."""
-    loop = {"do": "while", "site": 0, "condition": 2, "first": [{"do": "assign", "site": 0, "assign": [[0, 0]]}],
-            "second": [{"do": "wait", "site": 0, "end": 0}, {"do": "signal", "site": 0, "end": 0}]}
-    skeleton = {"kernel": "spin", "parameters": [{"name": "n", "scope": "launch", "least": 0}], "names": [], "rules": [], "coupled": False,
-                "expressions": [["constant", 0], ["parameter", 0], ["less", 0, 1]], "ends": [{"name": "end", "channel": 0, "fills": True}],
-                "channels": [{"name": "ring", "slots": 1, "data": False, "producers": [0], "consumers": [], "site": 0}],
-                "processes": [{"name": "fill", "site": 0, "variables": 1, "body": [loop]}]}
-    nodes = [{"do": "loop", "moves": [0, 2], "process": 0, "turn": 1, "exit": 2, "after": 3, "keeps": [[0, 0, 0]]},
-             {"do": "back", "moves": [0, 5], "to": 0}, {"do": "end", "moves": [0, 1]}, {"do": "end", "moves": [0, 1]}]
-    spinning = dict(certificate, kernel="spin", cluster=1, skeleton=skeleton, witness={"expressions": [], "nodes": nodes})
+    """A certificate for a process that signals for ever if a parameter is positive: a loop whose rank stays as it is."""
+    program = [{"kind": "branch", "site": 0, "condition": 2, "to": 4}, {"kind": "wait", "site": 0, "end": 0},
+               {"kind": "signal", "site": 0, "end": 0}, {"kind": "jump", "site": 0, "to": 0}]
+    skeleton = {"kernel": "spin", "parameters": [{"name": "n", "scope": 0, "least": 0}], "names": [], "coupled": False,
+                "expressions": [["constant", 0], ["parameter", 0], ["less", 0, 1]],
+                "ends": [{"name": "end", "channel": 0, "fills": True, "works": True}],
+                "channels": [{"name": "ring", "slots": 1, "data": False, "site": 0}],
+                "processes": [{"name": "fill", "site": 0, "program": program}]}
+    nodes = [{"kind": "fork", "sum": 2, "yes": 1, "no": 3}, {"kind": "loop", "rank": 2, "turn": 2, "after": 4, "keeps": []},
+             {"kind": "back", "moves": [[0, 3]], "to": 1}, {"kind": "end", "moves": [[0, 1]]}, {"kind": "end", "moves": [[0, 1]]}]
+    sums = [["parameter", 0], ["constant", -1], ["add", 0, 1]]
+    spinning = dict(certificate, kernel="spin", cluster=1, skeleton=skeleton, witness={"expressions": sums, "nodes": nodes})
     seal(spinning)
     return spinning
 

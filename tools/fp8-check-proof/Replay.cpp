@@ -6,231 +6,480 @@
 
 namespace fp8::check {
 
-/// A state of the run, in which something was decided.
-struct Node {
-  std::optional<State> state;
-  int parent = -1;
-  bool hasWork = false; ///< a queue has just given work
+struct Channel {
+  int64_t slots;
+  bool data; ///< it must be empty at the end
+};
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Channel, slots, data)
+
+struct End {
+  size_t channel;
+  bool fills, works; ///< no process waits for one that does not work
+};
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(End, channel, fills, works)
+
+/// A step of a process. Numbers are of expressions, but for `to`, a step; and
+/// the first ones of `assign`, variables. -1: there is none.
+struct Step {
+  std::string kind;
+  int64_t end = -1, condition = -1, positive = -1, to = -1;
+  std::vector<std::pair<int64_t, int64_t>> assign;
+  bool meets = false; ///< whether CTAs of a cluster meet behind it
+};
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Step, kind, end, condition,
+                                                positive, to, assign, meets)
+
+/// By the numbers of variables, or of loops, whose turns are counted.
+using Values = std::map<int64_t, Sum>;
+
+static const Sum &find(const Values &values, int64_t number) {
+  auto it = values.find(number);
+  require(it != values.end(), "a value is used of which nothing is known");
+  return it->second;
+}
+
+struct Process {
+  size_t next = 0; ///< the number of the next step
+  Values values;   ///< of variables; others are unknown
 };
 
-/// An induction over the turns of a loop.
-struct Loop {
-  State next; ///< the state one turn later
-  Sum guard;  ///< there
-  int turn = -1;
-  bool mayEnd = false; ///< whether there is what follows the last turn
-  bool falls = false;  ///< whether each turn brings the guard nearer to its end
+/// How many slots an end has waited for, and how many it has signalled.
+struct Counts {
+  int64_t waits = 0, signals = 0;
 };
+
+struct State {
+  std::vector<Process> processes;
+  std::vector<Counts> ends;
+  std::map<std::pair<size_t, int64_t>, bool> answers; ///< by channel and slot
+  Facts facts;
+};
+
+class Machine {
+public:
+  explicit Machine(const Json &certificate)
+      : atoms(certificate), skeleton(certificate.at("skeleton")),
+        expressions(skeleton.at("expressions")),
+        channels(skeleton.at("channels").get<std::vector<Channel>>()),
+        ends(skeleton.at("ends").get<std::vector<End>>()),
+        isCoupled(skeleton.at("coupled")) {
+    for (const Json &process : skeleton.at("processes"))
+      programs.push_back(process.at("program"));
+    for (const Channel &channel : channels)
+      require(channel.slots > 0 && channel.slots < INT32_MAX,
+              "a channel has no slots, or too many");
+    for (const End &end : ends)
+      require(end.channel < channels.size(), "an end is of no channel");
+    initial.processes.resize(programs.size());
+    initial.ends.resize(ends.size());
+  }
+
+  /// Takes the next step of a process, and the jumps behind it. False if it
+  /// waits for a slot, or for an answer that nobody has given.
+  bool step(State &state, size_t process) {
+    work();
+    const std::vector<Step> &program = programs.at(process);
+    size_t &next = state.processes[process].next;
+    if (next == program.size())
+      return false;
+    const Step &step = program.at(next);
+    bool holds = true;
+    if (step.kind == "branch")
+      holds = branches(state, process, step);
+    else if (step.kind == "assign")
+      assign(state, process, step);
+    else if (!access(state, process, step))
+      return false;
+    next = holds ? next + 1 : step.to;
+    // A jump is no step of its own.
+    while (next != program.size() && program.at(next).kind == "jump") {
+      work();
+      assign(state, process, program[next]);
+      next = program[next].to;
+    }
+    return true;
+  }
+
+  /// Gives the answer that the process is about to read.
+  void answer(State &state, size_t process, bool more) {
+    const Step &step = programs.at(process).at(state.processes[process].next);
+    require(step.kind == "answer", "a process reads no answer");
+    size_t end = getEnd(state, process, step);
+    state.answers[{ends[end].channel, state.ends[end].waits - 1}] = more;
+  }
+
+  void checkEnd(const State &state) const {
+    for (size_t process = 0; process < programs.size(); ++process)
+      require(state.processes[process].next == programs[process].size(),
+              "a process has not ended");
+    for (size_t a = 0; a < ends.size(); ++a)
+      for (size_t b = 0; b < ends.size(); ++b)
+        require(!areOpposite(a, b) || !ends[a].works ||
+                    !channels[ends[a].channel].data ||
+                    state.ends[a].signals == state.ends[b].signals,
+                "a channel is not empty at the end");
+  }
+
+  /// Rejects unless the states of `special` are among those of `general`.
+  void checkCovers(const State &general, const State &special) const {
+    for (size_t process = 0; process < programs.size(); ++process) {
+      const Process &a = general.processes[process],
+                    &b = special.processes[process];
+      require(a.next == b.next, "a process stands elsewhere than expected");
+      for (const auto &[variable, value] : a.values)
+        for (const Sum &less : {value - find(b.values, variable),
+                                find(b.values, variable) - value})
+          require(atoms.follows(special.facts, less),
+                  "a variable is not what is expected");
+    }
+    for (size_t channel = 0; channel < channels.size(); ++channel)
+      require(getPlace(general, channel) == getPlace(special, channel),
+              "a channel is not as full as expected, or has other answers");
+    for (const Sum &fact : general.facts)
+      require(atoms.follows(special.facts, fact), "a fact is missing");
+  }
+
+  /// What an expression of the table is worth. Conditions are 0 or 1.
+  Sum evaluate(const Json &table, const Facts &facts, const Values &variables,
+               const Json &id, int depth = 0) {
+    work();
+    require(depth < 500, "an expression is too deep");
+    const Json &expr = table.at(id.get<size_t>());
+    std::string kind = expr.at(0);
+    auto operand = [&](int i) {
+      return evaluate(table, facts, variables, expr.at(i), depth + 1);
+    };
+    auto truth = [&](int i) { return decide(facts, operand(i) - 1); };
+    if (kind == "constant")
+      return expr.at(1).get<int64_t>();
+    if (kind == "parameter")
+      return atoms.get({kind, expr.at(1)});
+    if (kind == "variable")
+      return find(variables, expr.at(1));
+    if (kind == "select")
+      return operand(truth(1) ? 2 : 3);
+    if (kind == "and") {
+      // What is false decides alone.
+      bool isKnown = true;
+      for (int i : {1, 2})
+        try {
+          if (!truth(i))
+            return 0;
+        } catch (const Rejected &) {
+          isKnown = false;
+        }
+      require(isKnown, "the facts do not decide what happens");
+      return 1;
+    }
+    if (kind == "opaque") {
+      Atom atom{kind, expr.at(1)};
+      for (size_t i = 2; i < expr.size(); ++i)
+        atom.operands.push_back(operand(i));
+      return atoms.get(std::move(atom));
+    }
+    Sum left = operand(1), right = operand(2);
+    if (kind == "add")
+      return left + right;
+    if (kind == "multiply")
+      return atoms.multiply(left, right);
+    if (kind == "divide")
+      return atoms.divide(left, right);
+    if (kind == "less")
+      return decide(facts, right - left - 1);
+    require(kind == "minimum", "an expression is of no kind");
+    bool isLess = atoms.follows(facts, right - left);
+    require(isLess || atoms.follows(facts, left - right),
+            "the facts do not decide which value is less");
+    return isLess ? left : right;
+  }
+
+  /// Adds the fact that the sum is at least 0, or less.
+  void split(Facts &facts, const Sum &sum, bool holds) const {
+    int scope = atoms.getScope(sum);
+    require(scope < kThread, "threads of a role part ways");
+    require(scope < kCta || atoms.clusterSize == 1 || !isCoupled,
+            "CTAs that wait for one another part ways");
+    facts.push_back(holds ? sum : Sum(-1) - sum);
+  }
+
+  Atoms atoms;
+  State initial;
+
+private:
+  bool decide(const Facts &facts, const Sum &sum) const {
+    bool holds = atoms.follows(facts, sum);
+    require(holds || atoms.follows(facts, Sum(-1) - sum),
+            "the facts do not decide what happens");
+    return holds;
+  }
+
+  Sum get(const State &state, size_t process, int64_t id) {
+    return evaluate(expressions, state.facts, state.processes[process].values,
+                    id);
+  }
+
+  void assign(State &state, size_t process, const Step &step) {
+    Values assigned;
+    for (auto [variable, id] : step.assign)
+      assigned[variable] = get(state, process, id);
+    for (auto &[variable, value] : assigned)
+      state.processes[process].values[variable] = value;
+    if (step.positive < 0)
+      return;
+    Sum sum = get(state, process, step.positive);
+    require(!sum.terms.empty() || sum.constant > 0, "a step is not positive");
+    state.facts.push_back(sum - 1);
+  }
+
+  bool branches(State state, size_t process, const Step &step) {
+    // CTAs that meet behind it decide by what is the same for all.
+    if (step.meets && atoms.clusterSize > 1)
+      for (const Sum &fact : std::exchange(state.facts, {}))
+        if (atoms.getScope(fact) < kCta)
+          state.facts.push_back(fact);
+    return decide(state.facts, get(state, process, step.condition) - 1);
+  }
+
+  /// A step that is about a channel.
+  bool access(State &state, size_t process, const Step &step) {
+    size_t end = getEnd(state, process, step), channel = ends[end].channel;
+    auto &[waits, signals] = state.ends[end];
+    if (step.kind == "signal")
+      return ++signals;
+    if (step.kind == "drain")
+      return !channels[channel].data ||
+             isFree(state, end, signals - 1 + channels[channel].slots);
+    // What a slot brings is not followed.
+    Values &values = state.processes[process].values;
+    for (auto [variable, field] : step.assign)
+      values.erase(variable);
+    if (step.kind == "wait") {
+      bool isThere = isFree(state, end, waits);
+      waits += isThere;
+      return isThere;
+    }
+    require(step.kind == "answer", "there is no such step");
+    require(!ends[end].fills && waits > signals,
+            "a process reads the answer of a slot that it does not hold");
+    auto answer = state.answers.find({channel, waits - 1});
+    if (answer != state.answers.end())
+      values[step.assign.at(0).first] = answer->second;
+    return answer != state.answers.end();
+  }
+
+  size_t getEnd(const State &state, size_t process, const Step &step) {
+    Sum sum = get(state, process, step.end);
+    size_t end = sum.terms.empty() ? int64_t(sum.constant) : -1;
+    require(end < ends.size() && (ends[end].works || step.kind == "drain"),
+            "a process works on an end that does not");
+    require(owners.try_emplace(end, process).first->second == process,
+            "two processes work on one end");
+    return end;
+  }
+
+  /// Whether the other end works on the other side of the same channel.
+  bool areOpposite(size_t end, size_t other) const {
+    return ends[other].works && ends[other].channel == ends[end].channel &&
+           ends[other].fills != ends[end].fills;
+  }
+
+  bool isFree(const State &state, size_t end, int64_t slot) const {
+    slot -= ends[end].fills ? channels[ends[end].channel].slots : 0;
+    for (size_t other = 0; other < ends.size(); ++other)
+      if (areOpposite(end, other) && state.ends[other].signals <= slot)
+        return false;
+    return true;
+  }
+
+  /// What matters of a channel: differences of counters, and answers that may
+  /// still be read.
+  std::vector<int64_t> getPlace(const State &state, size_t channel) const {
+    std::vector<int64_t> place;
+    for (size_t end = 0; end < ends.size(); ++end)
+      if (ends[end].works && ends[end].channel == channel)
+        place.insert(place.end(),
+                     {state.ends[end].waits, state.ends[end].signals});
+    int64_t first = INT64_MAX;
+    for (int64_t count : place)
+      first = std::min(first, count);
+    for (int64_t &count : place)
+      count -= first;
+    for (auto [slot, answer] : state.answers)
+      if (slot.first == channel && slot.second >= first)
+        place.insert(place.end(), {slot.second - first, answer});
+    return place;
+  }
+
+  const Json &skeleton, &expressions;
+  const std::vector<Channel> channels;
+  const std::vector<End> ends;
+  const bool isCoupled;
+  std::vector<std::vector<Step>> programs;
+  std::map<size_t, size_t> owners; ///< the process that works on an end
+};
+
+using Pairs = std::vector<std::pair<size_t, int64_t>>;
+
+/// A set of states of the run, and what follows. Numbers are of nodes that
+/// follow, but for `process`, and sums of the witness: `sum`, `rank` and
+/// `last`. -1: there is none.
+struct Node {
+  std::string kind;
+  Pairs moves, forget; ///< processes, with numbers of steps or variables
+  int64_t process = -1, sum = -1, yes = -1, no = -1, to = -1;
+  int64_t rank = -1, last = -1, turn = -1, after = -1;
+  std::vector<std::tuple<size_t, int64_t, int64_t>> keeps;
+  std::vector<int64_t> invariants;
+  // What the replay finds.
+  std::optional<State> state, next; ///< `next`: one turn later
+  int64_t parent = -1;
+  bool hasWork = false; ///< a queue has just given work
+  bool falls = false;   ///< each turn brings the rank nearer to its end
+  Sum nextRank;
+};
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Node, kind, moves, forget,
+                                                process, sum, yes, no, to, rank,
+                                                last, turn, after, keeps,
+                                                invariants)
 
 class Replay {
 public:
-  explicit Replay(const Value &certificate)
-      : witness(get(certificate, "witness")), list(get(witness, "nodes")),
-        atoms(certificate), machine(atoms, witness),
-        nodes(getList(list).size()) {}
-  void check();
+  explicit Replay(const Json &certificate)
+      : machine(certificate), sums(certificate.at("witness").at("expressions")),
+        nodes(certificate.at("witness").at("nodes").get<std::vector<Node>>()) {}
+
+  void check() {
+    nodes.at(0).state = machine.initial;
+    for (number = 0; number < nodes.size(); ++number)
+      try {
+        replay(nodes[number]);
+      } catch (const Rejected &its) {
+        throw Rejected("node " + std::to_string(number) + ": " + its.what());
+      }
+  }
 
 private:
-  int getProcess(const Value &value) const;
-  int follow(int number, StringRef key, const State &state);
-  void replay(int number);
-  void run(State &state, const Value &node);
-  void fork(int number);
-  State move(State head, const Value &loop, const Sum &turns);
-  void induct(int number);
-  void goBack(int number);
-  void cover(int number);
-  bool isWithin(int number, int ancestor, bool *hasWork) const;
+  void replay(Node &node) {
+    require(node.state.has_value(), "nothing leads to it");
+    for (auto [process, steps] : node.moves)
+      for (; steps > 0; --steps)
+        require(machine.step(*node.state, process),
+                "a process cannot take a step");
+    for (auto [process, variable] : node.forget)
+      node.state->processes.at(process).values.erase(variable);
+    if (node.kind == "fork")
+      return fork(node);
+    if (node.kind == "loop")
+      return induct(node);
+    if (node.kind == "back")
+      return goBack(node);
+    require(node.kind == "end", "there is no such decision");
+    machine.checkEnd(*node.state);
+  }
 
-  const Value &witness, &list;
-  Atoms atoms;
+  /// Lets a node follow from a state.
+  Node &follow(int64_t next, const State &state) {
+    require(next > int64_t(number) && !nodes.at(next).state,
+            "two nodes lead to one");
+    nodes[next].parent = number;
+    nodes[next].state = state;
+    return nodes[next];
+  }
+
+  /// A sum is at least 0, or less; or a process reads both answers of a queue.
+  void fork(const Node &node) {
+    State yes = *node.state, no = yes;
+    if (node.process >= 0) {
+      require(!machine.step(yes, node.process), "the process has an answer");
+      machine.answer(yes, node.process, true);
+      machine.answer(no, node.process, false);
+    } else {
+      Sum sum = evaluate(yes, node.sum);
+      machine.split(yes.facts, sum, true);
+      machine.split(no.facts, sum, false);
+    }
+    follow(node.yes, yes).hasWork = node.process >= 0;
+    follow(node.no, no);
+  }
+
+  /// From the state after any number of turns, one more leads to the next such
+  /// state. From the state after the last turn the run goes on.
+  void induct(Node &node) {
+    const State &state = *node.state;
+    const Sum count = machine.atoms.get({"count", int64_t(number)});
+    auto getRank = [&](const Sum &turns) {
+      counts[number] = turns;
+      return evaluate(state, node.rank);
+    };
+    Sum first = getRank(0), rank = getRank(count);
+    machine.checkCovers(move(node, 0), state);
+    State turn = move(node, count), after = turn;
+    machine.split(turn.facts, rank, true);
+    node.next = move(node, count + 1);
+    node.nextRank = getRank(count + 1);
+    node.falls = machine.atoms.follows(turn.facts, rank - node.nextRank - 1);
+    follow(node.turn, turn);
+
+    machine.split(after.facts, rank, false);
+    for (const Sum &fact : {count - 1, getRank(count - 1)})
+      after.facts.push_back(fact);
+    if (node.last >= 0) {
+      Sum last = evaluate(state, node.last);
+      for (const Sum &distance : {last - count, count - last})
+        require(machine.atoms.follows(after.facts, distance),
+                "the loop may have another number of turns");
+      after = move(node, last);
+    }
+    counts[number] = count;
+    if (node.after >= 0)
+      follow(node.after, after);
+    require(machine.atoms.follows(state.facts, first),
+            "nothing says what follows if the loop is not entered");
+  }
+
+  /// The state at the head of a loop after so many turns.
+  State move(const Node &head, const Sum &turns) {
+    State state = *head.state;
+    counts[number] = turns;
+    for (Process &its : state.processes)
+      its.values.clear();
+    for (auto [process, variable, by] : head.keeps)
+      state.processes.at(process).values[variable] =
+          find(head.state->processes.at(process).values, variable) +
+          machine.atoms.multiply(evaluate(state, by), turns);
+    for (int64_t fact : head.invariants)
+      state.facts.push_back(evaluate(*head.state, fact));
+    return state;
+  }
+
+  /// The state is that of a loop above, one turn later, or among those of
+  /// another node above, from which the run comes.
+  void goBack(const Node &node) {
+    const Node &target = nodes.at(node.to);
+    int64_t start = target.next ? target.turn : node.to, above = number;
+    bool hasWork = false;
+    for (; above > start; above = nodes[above].parent)
+      hasWork |= nodes[above].hasWork;
+    require(above == start, "the run does not come from there");
+    require(hasWork || target.falls, "the run may go round for ever");
+    machine.checkCovers(target.next ? *target.next : *target.state,
+                        *node.state);
+    require(!target.next || target.after >= 0 ||
+                machine.atoms.follows(node.state->facts, target.nextRank),
+            "nothing says what follows if the loop ends");
+  }
+
+  Sum evaluate(const State &state, int64_t id) {
+    return machine.evaluate(sums, state.facts, counts, id);
+  }
+
   Machine machine;
+  const Json &sums;
   std::vector<Node> nodes;
-  std::map<int, Loop> loops;
+  size_t number = 0; ///< of the node that is replayed
+  Values counts;     ///< of turns
 };
 
-int Replay::getProcess(const Value &value) const {
-  return getNumber(value, 0,
-                   getList(get(atoms.skeleton, "processes")).size() - 1);
-}
-
-/// Lets the node that the key names follow from the state.
-int Replay::follow(int number, StringRef key, const State &state) {
-  int next =
-      getNumber(get(get(list, number), key), number + 1, nodes.size() - 1);
-  require(!nodes[next].state, "two nodes lead to one");
-  nodes[next].parent = number;
-  nodes[next].state = state;
-  return next;
-}
-
-/// "moves" are processes and how many steps each takes.
-void Replay::run(State &state, const Value &node) {
-  const llvm::json::Array &moves = getList(node, "moves");
-  for (size_t i = 0; i + 1 < moves.size(); i += 2)
-    for (int64_t left = getNumber(moves[i + 1], 1); left > 0; --left)
-      require(machine.step(state, getProcess(moves[i])) == Outcome::Moved,
-              "process " + llvm::Twine(getProcess(moves[i])) +
-                  " cannot take a step");
-  for (const Value &pair : getList(node, "forget"))
-    state.processes[getProcess(get(pair, 0))].values.erase(
-        getNumber(get(pair, 1)));
-}
-
-/// A process decides in both ways, or reads both answers of a queue.
-void Replay::fork(int number) {
-  State state = *nodes[number].state, yes = state, no = state;
-  int process = getProcess(get(get(list, number), "process"));
-  bool asks = false;
-  try {
-    asks = machine.step(state, process) == Outcome::Asks;
-    require(asks, "the process has nothing to decide");
-    machine.answer(yes, process, true);
-    machine.answer(no, process, false);
-  } catch (const Undecided &decision) {
-    machine.checkScope(yes, process, decision.sum);
-    yes.facts.push_back(decision.sum);
-    no.facts.push_back(Sum(-1) - decision.sum);
-  }
-  nodes[follow(number, "yes", yes)].hasWork = asks;
-  follow(number, "no", no);
-}
-
-/// The state at the head of a loop after so many turns.
-State Replay::move(State head, const Value &loop, const Sum &turns) {
-  State state = head;
-  for (Process &its : state.processes)
-    its.values.clear();
-  auto moved = [&](const Sum &sum, const Value &by) {
-    return sum + atoms.multiply(machine.evaluate(head, 0, by), turns);
-  };
-  for (const Value &kept : getList(loop, "keeps")) {
-    int process = getProcess(get(kept, 0));
-    int64_t variable = getNumber(get(kept, 1));
-    state.processes[process].values[variable] =
-        moved(head.processes[process].getValue(variable), get(kept, 2));
-  }
-  for (const Value &invariant : getList(loop, "invariants"))
-    state.facts.push_back(
-        moved(machine.evaluate(head, 0, get(invariant, 0)), get(invariant, 1)));
-  return state;
-}
-
-/// From the state after any number of turns, one more leads to the next such
-/// state. From the state after the last turn the run goes on.
-void Replay::induct(int number) {
-  const Value &node = get(list, number);
-  State &state = *nodes[number].state;
-  int process = getProcess(get(node, "process"));
-  Sum first = machine.getGuard(state, process);
-  machine.checkCovers(move(state, node, 0), state);
-  // The number of turns is a symbol that no sum has mentioned yet.
-  size_t size = atoms.size();
-  Sum count = atoms.get({"count", number, {}});
-  require(atoms.size() > size, "the count of a loop is not new");
-  State any = move(state, node, count), turn = any, exit = state, after = any;
-  Loop &loop = loops[number];
-  loop.next = move(state, node, count + 1);
-  Sum guard = machine.getGuard(any, process), rest = guard;
-  machine.checkScope(any, process, guard);
-
-  // A guard that falls by a constant says how many turns there are.
-  int64_t fall = -rest.terms[count.terms.begin()->first];
-  rest.terms.erase(count.terms.begin()->first);
-  bool isLinear = rest == first,
-       isFor =
-           getText(get(any.processes[process].getStatement(), "do")) == "for";
-  loop.guard = isFor      ? machine.getGuard(loop.next, process)
-               : isLinear ? guard - fall
-                          : Sum(-1); // it is not known
-  turn.facts.push_back(guard);
-  loop.falls =
-      machine.follows(turn, guard - loop.guard - 1) && (isFor || isLinear);
-  exit.facts.push_back(Sum(-1) - first);
-  if (isLinear && fall > 0) {
-    after = move(state, node, atoms.divide("divide", first, fall) + 1);
-    after.facts = state.facts;
-    after.facts.push_back(first);
-  } else {
-    after.facts.insert(after.facts.end(), {Sum(-1) - guard, count - 1});
-    State before = move(state, node, count - 1);
-    if (isFor)
-      after.facts.push_back(machine.getGuard(before, process));
-  }
-  loop.turn = follow(number, "turn", turn);
-  loop.mayEnd = has(node, "after");
-  if (loop.mayEnd)
-    follow(number, "after", after);
-  if (has(node, "exit"))
-    follow(number, "exit", exit);
-  else
-    require(machine.follows(state, first),
-            "the loop may not be entered, and nothing says what follows");
-}
-
-/// Whether one node follows from the other, and a queue gives work in between.
-bool Replay::isWithin(int number, int ancestor, bool *hasWork) const {
-  *hasWork = false;
-  for (; number > ancestor; number = nodes[number].parent)
-    *hasWork |= nodes[number].hasWork;
-  return number == ancestor && number >= 0;
-}
-
-/// The state is that of a loop, one turn later.
-void Replay::goBack(int number) {
-  int target = getNumber(get(get(list, number), "to"), 0, nodes.size() - 1);
-  bool hasWork = false;
-  require(loops.count(target) && isWithin(number, loops[target].turn, &hasWork),
-          "this is in no turn of that loop");
-  const Loop &loop = loops[target];
-  require(loop.falls || hasWork, "the run may go round for ever");
-  machine.checkCovers(loop.next, *nodes[number].state);
-  require(loop.mayEnd || machine.follows(*nodes[number].state, loop.guard),
-          "the loop may end, and nothing says what follows");
-}
-
-/// The state is one from which the run comes, when a queue has given work.
-void Replay::cover(int number) {
-  int target = getNumber(get(get(list, number), "to"), 0, number - 1);
-  bool hasWork = false;
-  require(isWithin(number, target, &hasWork),
-          "the run does not come from there");
-  require(hasWork, "the run may go round for ever");
-  machine.checkCovers(*nodes[target].state, *nodes[number].state);
-}
-
-void Replay::replay(int number) {
-  const Value &node = get(list, number);
-  require(nodes[number].state.has_value(), "nothing leads to it");
-  run(*nodes[number].state, node);
-  StringRef kind = getText(get(node, "do"));
-  if (kind == "fork")
-    return fork(number);
-  if (kind == "loop")
-    return induct(number);
-  if (kind == "back")
-    return goBack(number);
-  if (kind == "cover")
-    return cover(number);
-  require(kind == "end", "there is no such decision");
-  machine.checkEnd(*nodes[number].state);
-}
-
-void Replay::check() {
-  require(!nodes.empty(), "there are no nodes");
-  nodes[0].state = machine.getInitial();
-  size_t number = 0;
-  try {
-    for (; number < nodes.size(); ++number)
-      replay(number);
-  } catch (const Rejected &its) {
-    throw Rejected{"node " + std::to_string(number) + ": " + its.reason};
-  } catch (const Undecided &) {
-    throw Rejected{"node " + std::to_string(number) +
-                   ": a process decides what the facts do not"};
-  }
-}
-
-void replay(const Value &certificate) { Replay(certificate).check(); }
+void replay(const Json &certificate) { Replay(certificate).check(); }
 
 } // namespace fp8::check

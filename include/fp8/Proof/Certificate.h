@@ -11,12 +11,17 @@
 
 namespace fp8::proof {
 
-/// The skeleton as a JSON object. Expressions, parameters, channels, ends and
-/// processes are arrays, and what refers to one of them has its number there.
+/// The skeleton as a JSON object. Channels, ends and processes are arrays, and
+/// what refers to one of them has its number there. Blocks are arrays of
+/// statements, and those of loops and branches stand inside of them.
 llvm::json::Object toJSON(const Skeleton &skeleton);
 
+/// The same, but each process has a list of steps, with branches and jumps, in
+/// place of its blocks. Expressions are of fewer kinds.
+llvm::json::Object toPrograms(const Skeleton &skeleton);
+
 /// The version of certificates.
-constexpr int64_t kCertificateVersion = 1;
+constexpr int64_t kCertificateVersion = 2;
 
 /// The certificate of a kernel for which `prove` gave the witness.
 llvm::json::Object makeCertificate(const Skeleton &skeleton,

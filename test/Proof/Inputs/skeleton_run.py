@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs the skeleton of a certificate with given numbers, without any proof: by this the tests judge what fp8-check-proof accepts."""
+"""Runs the programs of a certificate with given numbers, without any proof: by this the tests judge what fp8-check-proof accepts."""
 
 import itertools
 import random
@@ -28,47 +28,35 @@ class Run:
         if kind == "opaque":
             key = str((self.seed, rest[0], [self.value(its, variables) for its in rest[1:]]))
             return zlib.crc32(key.encode()) % 4
-        values = [self.value(its, variables) for its in rest[:{"not": 1, "select": 3}.get(kind, 2)]]  # more are not read
+        values = [self.value(its, variables) for its in rest[:3 if kind == "select" else 2]]  # more are not read
         return int({
-            "add": lambda a, b: a + b, "multiply": lambda a, b: a * b, "divide": lambda a, b: a // b, "remainder": lambda a, b: a % b,
-            "minimum": min, "maximum": max, "equal": lambda a, b: a == b, "less": lambda a, b: a < b,
-            "and": lambda a, b: a > 0 and b > 0, "or": lambda a, b: a > 0 or b > 0, "not": lambda a: a <= 0,
-            "select": lambda a, b, c: b if a > 0 else c}[kind](*values))
+            "add": lambda a, b: a + b, "multiply": lambda a, b: a * b, "divide": lambda a, b: a // b, "minimum": min,
+            "less": lambda a, b: a < b, "and": lambda a, b: a > 0 and b > 0, "select": lambda a, b, c: b if a > 0 else c}[kind](*values))
 
     def is_free(self, end, slot):
-        channel = self.skeleton["channels"][self.skeleton["ends"][end]["channel"]]
-        fills = self.skeleton["ends"][end].get("fills", False)
-        needed = slot - channel["slots"] if fills else slot
-        return all(self.ends[other][1] > needed for other in channel["consumers" if fills else "producers"])
+        its = self.skeleton["ends"][end]
+        needed = slot - self.skeleton["channels"][its["channel"]]["slots"] if its["fills"] else slot
+        return all(self.ends[number][1] > needed for number, other in enumerate(self.skeleton["ends"])
+                   if other["works"] and other["channel"] == its["channel"] and other["fills"] != its["fills"])
 
-    def block(self, block, variables):
-        """Yields whenever the process waits."""
-        for statement in block:
+    def run(self, program):
+        """Runs a process; yields whenever it waits."""
+        variables, at = {}, 0
+        while at < len(program):
+            its, at = program[at], at + 1
             self.steps += 1
-            yield from self.statement(statement, variables)
-
-    def statement(self, its, variables):
-        kind = its["do"]
-        if kind == "if":
-            yield from self.block(its.get("first" if self.value(its["condition"], variables) > 0 else "second", []), variables)
-        elif kind == "for":
-            at, bound, step = (self.value(number, variables) for number in its["bounds"][:3])
-            for at in range(at, bound, step):
-                variables[its["variables"][0]] = at
-                yield from self.block(its.get("first", []), variables)
-                self.steps += 1
-        elif kind == "while":
-            while True:
-                yield from self.block(its.get("first", []), variables)
-                self.steps += 1
-                if self.steps > MOST_STEPS or self.value(its["condition"], variables) <= 0:
-                    break
-                yield from self.block(its.get("second", []), variables)
-        elif kind == "assign":
-            new = {variable: self.value(number, variables) for variable, number, *_ in its["assign"]}
-            variables.update(new)
-        elif kind != "require":
-            yield from self.access(kind, its, variables)
+            if self.steps > MOST_STEPS:
+                return
+            if its["kind"] in ("assign", "jump"):
+                new = {pair[0]: self.value(pair[1], variables) for pair in its.get("assign", [])}
+                variables.update(new)
+                if its["kind"] == "jump":
+                    at = its["to"]
+            elif its["kind"] == "branch":
+                if self.value(its["condition"], variables) <= 0:
+                    at = its["to"]
+            else:
+                yield from self.access(its["kind"], its, variables)
 
     def access(self, kind, its, variables):
         end = self.value(its["end"], variables)
@@ -90,7 +78,7 @@ class Run:
 
     def check(self):
         """Raises NotEnding unless all processes end, and nothing is left."""
-        running = [self.block(process["body"], {}) for process in self.skeleton["processes"]]
+        running = [self.run(process["program"]) for process in self.skeleton["processes"]]
         while running:
             before, left = self.steps, []
             for process in running:
@@ -104,9 +92,10 @@ class Run:
             if len(left) == len(running) and self.steps == before:
                 raise NotEnding
             running = left
-        for channel in self.skeleton["channels"]:
-            counts = {self.ends[end][1] for side in ("producers", "consumers") for end in channel[side]}
-            if channel.get("data") and channel["producers"] and channel["consumers"] and len(counts) > 1:
+        for number, channel in enumerate(self.skeleton["channels"]):
+            ends = [(its["fills"], counts[1]) for its, counts in zip(self.skeleton["ends"], self.ends)
+                    if its["works"] and its["channel"] == number]
+            if channel.get("data") and len({fills for fills, _ in ends}) > 1 and len({count for _, count in ends}) > 1:
                 raise NotEnding
 
 

@@ -39,19 +39,19 @@ Step = collections.namedtuple("Step", "waits part ring fills slot")
 class Prediction(skeleton_run.Run):
     """The steps of one process. Nobody waits for anybody: only control flow decides."""
 
-    def __init__(self, skeleton, parameters, answers):
-        super().__init__(skeleton, parameters, seed=0)
-        self.work, self.done = answers, []
+    def __init__(self, kernel, parameters, answers):
+        super().__init__(kernel["skeleton"], parameters, seed=0)
+        self.channels, self.work, self.done = kernel["protocol"]["channels"], answers, []
 
     def add(self, waits, end):
-        channel = self.skeleton["channels"][end["channel"]]
+        channel = self.channels[end["channel"]]
         count = self.counts[waits, channel["ring"], channel["part"], end["fills"]]
         self.counts[waits, channel["ring"], channel["part"], end["fills"]] += 1
         self.done.append(Step(waits, channel["part"], channel["ring"], end["fills"], count % channel["slots"]))
 
     def access(self, kind, its, variables):
         end = self.skeleton["ends"][self.value(its["end"], variables)]
-        channel = self.skeleton["channels"][end["channel"]]
+        channel = self.channels[end["channel"]]
         if kind == "answer":
             variables[its["assign"][0][0]] = int(self.counts[True, channel["ring"], channel["part"], end["fills"]] <= self.work)
         elif kind != "drain":
@@ -64,7 +64,7 @@ class Prediction(skeleton_run.Run):
     def of(self, process):
         self.counts = collections.Counter()
         skeleton_run.MOST_STEPS = 10**7
-        for _ in self.block(process["body"], {}):
+        for _ in self.run(process["program"]):
             pass
         # Threads that wait for an allocation use no mbarrier.
         return [step for step in self.done if step.part != "allocation"]
@@ -164,7 +164,7 @@ def first_difference(actual, predicted):
 def compare_role(trace, kernel, process, block, work):
     """The first difference of a role in a CTA, and how many steps were compared."""
     role = kernel["events"]["roles"][process["role"]]
-    prediction = Prediction(kernel["skeleton"], list(parameters_of(kernel, trace.launch, block)), work)
+    prediction = Prediction(kernel, list(parameters_of(kernel, trace.launch, block)), work)
     predicted, compared = prediction.of(process), 0
     first, count = role["warps"]
     for warp in range(first, first + count):
@@ -182,7 +182,7 @@ def compare_role(trace, kernel, process, block, work):
 
 def get_work(trace, kernel, cluster):
     """How often a cluster got work from its queue: one time less than its first role waited there."""
-    queues = [channel["ring"] for channel in kernel["skeleton"]["channels"] if channel["name"] == "the work queue"]
+    queues = [channel["ring"] for channel in kernel["protocol"]["channels"] if channel["name"] == "the work queue"]
     warp = kernel["events"]["roles"][0]["warps"][0]
     steps = trace.lanes.get(((cluster * trace.launch["cluster"][0], 0, 0), warp, 0), [])
     return sum(step.waits and step.ring in queues for step in steps) - 1

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Sums of unknowns, and what follows from facts about them.
+
+#include "Checker.h"
+
+#include <set>
+
+namespace fp8::check {
+
+Sum operator+(Sum a, const Sum &b) {
+  a.constant += b.constant;
+  for (const auto &[atom, factor] : b.terms)
+    if ((a.terms[atom] += factor) == 0)
+      a.terms.erase(atom);
+  return a;
+}
+
+Sum operator*(Sum a, const Integer &factor) {
+  if (factor == 0)
+    return 0;
+  a.constant *= factor;
+  for (auto &its : a.terms)
+    its.second *= factor;
+  return a;
+}
+
+//===--- Atoms ------------------------------------------------------------===//
+
+Sum Atoms::get(Atom atom) {
+  work();
+  auto [it, isNew] = numbers.try_emplace(atom, atoms.size());
+  int number = it->second;
+  if (isNew) {
+    atoms.push_back(atom);
+    define(atom, number);
+    atoms[number] = std::move(atom);
+  }
+  return Sum::of(number);
+}
+
+/// What follows from the kind of an atom.
+void Atoms::define(Atom &atom, int number) {
+  for (const Sum &operand : atom.operands) {
+    atom.scope = std::max(atom.scope, getScope(operand));
+    atom.isNonNegative &= operand.constant >= 0;
+    for (const auto &[inner, factor] : operand.terms)
+      atom.isNonNegative &= factor > 0 && atoms[inner].isNonNegative;
+  }
+  Sum self = Sum::of(number);
+  if (atom.kind == "parameter") {
+    const Json &its = skeleton.at("parameters").at(atom.number);
+    atom.scope = its.at("scope");
+    atom.isNonNegative = its.at("least") >= 0;
+    atom.facts = {self - its.at("least").get<int64_t>()};
+    if (its.contains("most"))
+      atom.facts.push_back(Sum(its.at("most").get<int64_t>()) - self);
+    if (its.contains("below"))
+      atom.facts.push_back(get({"parameter", its.at("below")}) - self - 1);
+  } else if (atom.kind == "opaque") {
+    int scope = skeleton.at("names").at(atom.number).at("scope");
+    atom.scope = std::max(atom.scope, scope);
+    atom.isNonNegative = false;
+  } else if (atom.kind == "divide" && atom.operands[1].terms.empty()) {
+    const auto &[constant, terms] = atom.operands[0];
+    Integer by = atom.operands[1].constant;
+    // The number of a CTA, divided by the cluster's size, is the cluster's.
+    if (atom.scope == kCta && by % Integer(clusterSize) == 0 && constant == 0 &&
+        terms.size() == 1 && terms.begin()->second == 1 &&
+        atoms[terms.begin()->first].kind == "parameter")
+      atom.scope = kLaunch;
+    Sum rest = atom.operands[0] - self * by;
+    atom.facts = {rest, Sum(by - 1) - rest};
+  } else if (atom.isNonNegative) {
+    atom.facts = {self};
+  }
+}
+
+int Atoms::getScope(const Sum &sum) const {
+  int scope = kLaunch;
+  for (const auto &[atom, factor] : sum.terms)
+    scope = std::max(scope, atoms[atom].scope);
+  return scope;
+}
+
+Sum Atoms::multiply(const Sum &a, const Sum &b) {
+  Sum result = b * a.constant + (a - a.constant) * b.constant;
+  for (const auto &[left, factor] : a.terms)
+    for (const auto &[right, other] : b.terms) {
+      Atom product{"product"};
+      for (int number : {left, right}) {
+        std::vector<Sum> its = {Sum::of(number)};
+        if (atoms[number].kind == "product")
+          its = atoms[number].operands;
+        product.operands.insert(product.operands.end(), its.begin(), its.end());
+      }
+      std::sort(product.operands.begin(), product.operands.end());
+      result = result + get(std::move(product)) * (factor * other);
+    }
+  return result;
+}
+
+Sum Atoms::divide(const Sum &dividend, const Sum &divisor) {
+  Integer by = divisor.constant;
+  if (!divisor.terms.empty() || by <= 0)
+    return get({"divide", 0, {dividend, divisor}});
+  // What the divisor divides leaves the division.
+  Sum whole(floorDiv(dividend.constant, by));
+  for (const auto &[atom, factor] : dividend.terms)
+    if (factor % by == 0)
+      whole.terms[atom] = factor / by;
+  Sum rest = dividend - whole * by;
+  if (rest.terms.empty())
+    return whole;
+  // Values that are equal in all cases should be equal sums.
+  auto [first, factor] = *rest.terms.begin();
+  if (factor < 0)
+    return whole - get({"divide", 0, {Sum(by - 1) - rest, divisor}});
+  const Atom inner = atoms[first];
+  if (rest.terms.size() > 1 || factor != 1 || inner.kind != "divide" ||
+      !inner.operands[1].terms.empty() || inner.operands[1].constant <= 0)
+    return whole + get({"divide", 0, {rest, divisor}});
+  Integer times = inner.operands[1].constant;
+  return whole + divide(inner.operands[0] + rest.constant * times, times * by);
+}
+
+//===--- Facts ------------------------------------------------------------===//
+
+/// Sums of whole numbers that are at least 0: constants by terms.
+using Rows = std::map<std::map<int, Integer>, Integer>;
+
+/// False if there is a contradiction now.
+static bool insert(Rows &rows, Sum sum) {
+  Integer common(0);
+  for (const auto &[atom, factor] : sum.terms)
+    common = gcd(common, abs(factor));
+  if (common == 0)
+    return sum.constant >= 0;
+  for (auto &its : sum.terms)
+    its.second /= common;
+  sum.constant = floorDiv(sum.constant, common);
+  Integer &constant = rows.try_emplace(sum.terms, sum.constant).first->second;
+  constant = std::min(constant, sum.constant);
+  auto opposite = rows.find((sum * Integer(-1)).terms);
+  return opposite == rows.end() || opposite->second + constant >= 0;
+}
+
+/// The cheapest atom to eliminate, or -1. Those come first whose factors are 1,
+/// for which nothing is lost.
+static int choose(const Rows &rows) {
+  std::map<int, std::array<int64_t, 3>> counts; // above 0, below, not 1 or -1
+  for (const auto &[terms, constant] : rows)
+    for (const auto &[atom, factor] : terms) {
+      ++counts[atom][factor < 0];
+      counts[atom][2] += abs(factor) > 1;
+    }
+  std::tuple<bool, int64_t, int> best = {true, INT64_MAX, -1};
+  for (auto &[atom, its] : counts)
+    best = std::min(best, {its[0] && its[1] && its[2],
+                           its[0] * its[1] - its[0] - its[1], atom});
+  return std::get<int>(best);
+}
+
+/// Fourier and Motzkin eliminate one atom after the other.
+static bool areContradictory(Rows rows) {
+  for (int atom; rows.size() < 1000 && (atom = choose(rows)) >= 0;) {
+    std::vector<Sum> up, down;
+    for (const auto &[terms, constant] : std::exchange(rows, {}))
+      if (auto it = terms.find(atom); it == terms.end())
+        rows.emplace(terms, constant);
+      else
+        (it->second > 0 ? up : down).push_back({constant, terms});
+    for (const Sum &a : up)
+      for (const Sum &b : down) {
+        work();
+        if (!insert(rows, a * -b.terms.at(atom) + b * a.terms.at(atom)))
+          return true;
+      }
+  }
+  return false;
+}
+
+bool Atoms::follows(const Facts &facts, const Sum &sum) const {
+  if (sum.terms.empty())
+    return sum.constant >= 0;
+  for (const Sum &fact : facts)
+    if (fact.terms == sum.terms && fact.constant <= sum.constant)
+      return true;
+  // That the sum is less than 0 must contradict the facts and what atoms are.
+  Facts all = facts;
+  all.push_back(Sum(-1) - sum);
+  Rows rows;
+  std::set<int> known;
+  for (size_t i = 0; i < all.size(); ++i) {
+    const Sum fact = all[i];
+    if (!insert(rows, fact))
+      return true;
+    for (const auto &[atom, factor] : fact.terms)
+      if (known.insert(atom).second)
+        all.insert(all.end(), atoms[atom].facts.begin(),
+                   atoms[atom].facts.end());
+  }
+  return areContradictory(std::move(rows));
+}
+
+} // namespace fp8::check
