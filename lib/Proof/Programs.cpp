@@ -64,14 +64,24 @@ static int64_t write(const Expr &expr, llvm::ArrayRef<int64_t> numbers,
 // Steps
 //===----------------------------------------------------------------------===//
 
+/// Whether the other side of the channel takes notice of the end: not if a
+/// class of CTAs makes no use of it.
+static bool isUsed(const Skeleton &skeleton, size_t number) {
+  const End &end = skeleton.ends[number];
+  const Channel &channel = skeleton.channels[end.channel];
+  return llvm::is_contained(
+      end.isProducer ? channel.producers : channel.consumers, number);
+}
+
 namespace {
 
 /// Lays the blocks of a process out one behind the other. A step here is one of
 /// the machine, but for jumps, which it takes for nothing.
 class ProgramWriter {
 public:
-  ProgramWriter(llvm::ArrayRef<int64_t> numbers, ExpressionWriter &expressions)
-      : numbers(numbers), expressions(expressions) {}
+  ProgramWriter(const Skeleton &skeleton, llvm::ArrayRef<int64_t> numbers,
+                ExpressionWriter &expressions)
+      : skeleton(skeleton), numbers(numbers), expressions(expressions) {}
 
   json::Array write(const Block &body) {
     append(body);
@@ -92,6 +102,7 @@ private:
   void appendFor(const Statement &loop);
   void appendWhile(const Statement &loop);
   void appendBranch(const Statement &branch);
+  void appendExchange(const Statement &statement);
   /// Returns the number of the step.
   size_t add(llvm::StringRef kind, const Statement &statement,
              std::optional<int64_t> condition = std::nullopt);
@@ -99,6 +110,7 @@ private:
   /// Lets a step go on behind the last one.
   void landHere(size_t step) { steps[step]["to"] = steps.size(); }
 
+  const Skeleton &skeleton;
   llvm::ArrayRef<int64_t> numbers; ///< of the skeleton's expressions
   ExpressionWriter &expressions;
   std::vector<json::Object> steps;
@@ -132,7 +144,6 @@ void ProgramWriter::appendFor(const Statement &loop) {
   begin["assign"] = json::Array{json::Array{loop.variable, numbers[loop.lower]},
                                 json::Array{loop.bound, numbers[loop.upper]},
                                 json::Array{loop.stride, numbers[loop.step]}};
-  begin["positive"] = stride;
   size_t guard = add("branch", loop, expressions.less(variable, bound));
   append(loop.first);
   jump(loop, guard,
@@ -166,8 +177,6 @@ void ProgramWriter::appendBranch(const Statement &branch) {
 }
 
 void ProgramWriter::append(const Statement &statement) {
-  static constexpr llvm::StringLiteral kKinds[] = {"wait", "signal", "drain",
-                                                   "answer"};
   switch (statement.kind) {
   case Kind::Branch:
     return appendBranch(statement);
@@ -190,18 +199,28 @@ void ProgramWriter::append(const Statement &statement) {
   case Kind::Wait:
   case Kind::Signal:
   case Kind::Drain:
-  case Kind::Answer: {
-    json::Object &step =
-        steps[add(kKinds[static_cast<int>(statement.kind)], statement)];
-    step["end"] = numbers[statement.end];
-    // What a slot brings is not followed, but for whether there is work.
-    if (statement.kind != Kind::Signal && !statement.assigned.empty())
-      step["assign"] = toArray(statement.assigned, [](auto its) {
-        return json::Array{its.first, 0};
-      });
+  case Kind::Answer:
+    return appendExchange(statement);
+  }
+}
+
+void ProgramWriter::appendExchange(const Statement &statement) {
+  static constexpr llvm::StringLiteral kKinds[] = {"wait", "signal", "drain",
+                                                   "answer"};
+  const Expr &end = skeleton.expressions[statement.end];
+  // What nobody has filled is drained.
+  if (end.kind == ExprKind::Constant && !isUsed(skeleton, end.value)) {
+    add("assign", statement);
     return;
   }
-  }
+  json::Object &step =
+      steps[add(kKinds[static_cast<int>(statement.kind)], statement)];
+  step["end"] = numbers[statement.end];
+  // What a slot brings is not followed, but for whether there is work.
+  if (statement.kind != Kind::Signal && !statement.assigned.empty())
+    step["assign"] = toArray(statement.assigned, [](auto its) {
+      return json::Array{its.first, 0};
+    });
 }
 
 //===----------------------------------------------------------------------===//
@@ -217,18 +236,6 @@ static json::Value toJSON(const Parameter &parameter) {
   if (parameter.below)
     object["below"] = *parameter.below;
   return object;
-}
-
-/// An end that no step is about works no more, and nobody waits for it.
-static json::Value toJSON(const Skeleton &skeleton, size_t number) {
-  const End &end = skeleton.ends[number];
-  const Channel &channel = skeleton.channels[end.channel];
-  bool works = llvm::is_contained(
-      end.isProducer ? channel.producers : channel.consumers, number);
-  return json::Object{{"name", end.name},
-                      {"channel", end.channel},
-                      {"fills", end.isProducer},
-                      {"works", works}};
 }
 
 static json::Value toJSON(const Channel &channel) {
@@ -249,17 +256,22 @@ json::Object fp8::proof::toPrograms(const Skeleton &skeleton) {
         {"role", its.role},
         {"site", its.site},
         {"ranks", toNumbers(its.ranks)},
-        {"program", ProgramWriter(numbers, expressions).write(its.body)}};
+        {"program",
+         ProgramWriter(skeleton, numbers, expressions).write(its.body)}};
   });
   auto toName = [](const ExprTable::Name &its) {
     return json::Object{{"name", its.text},
                         {"scope", static_cast<int>(its.scope)}};
   };
   json::Array ends;
-  for (size_t end = 0; end < skeleton.ends.size(); ++end)
-    ends.push_back(::toJSON(skeleton, end));
+  for (auto [number, end] : llvm::enumerate(skeleton.ends)) {
+    bool isOfChannel = isUsed(skeleton, number);
+    ends.push_back(
+        json::Object{{"name", end.name},
+                     {"channel", isOfChannel ? int64_t(end.channel) : -1},
+                     {"fills", isOfChannel && end.isProducer}});
+  }
   return json::Object{
-      {"kernel", skeleton.kernel},
       {"parameters", toArray(skeleton.expressions.getParameters(),
                              [](auto &its) { return ::toJSON(its); })},
       {"names", toArray(skeleton.expressions.getNames(), toName)},

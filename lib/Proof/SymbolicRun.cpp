@@ -165,6 +165,8 @@ bool SymbolicRun::explore(State state) {
   State more = state, none = state;
   machine.answer(more, process, true);
   machine.answer(none, process, false);
+  machine.step(more, process);
+  machine.step(none, process);
   witness.ask(state, process, more, none);
   return explore(std::move(more)) && explore(std::move(none));
 }

@@ -198,7 +198,7 @@ def corrupt(tools):
 
 def transplant(certificate, skeleton):
     """The certificate with another skeleton."""
-    forged = certificate | {"kernel": skeleton["kernel"], "skeleton": skeleton}
+    forged = certificate | {"skeleton": skeleton}
     seal(forged)
     return forged
 
@@ -207,9 +207,9 @@ def make_spinning(certificate):
     """A certificate for a process that signals for ever if a parameter is positive: a loop whose rank stays as it is."""
     program = [{"kind": "branch", "site": 0, "condition": 2, "to": 4}, {"kind": "wait", "site": 0, "end": 0},
                {"kind": "signal", "site": 0, "end": 0}, {"kind": "jump", "site": 0, "to": 0}]
-    skeleton = {"kernel": "spin", "parameters": [{"name": "n", "scope": 0, "least": 0}], "names": [], "coupled": False,
+    skeleton = {"parameters": [{"name": "n", "scope": 0, "least": 0}], "names": [], "coupled": False,
                 "expressions": [["constant", 0], ["parameter", 0], ["less", 0, 1]],
-                "ends": [{"name": "end", "channel": 0, "fills": True, "works": True}],
+                "ends": [{"name": "end", "channel": 0, "fills": True}],
                 "channels": [{"name": "ring", "slots": 1, "data": False, "site": 0}],
                 "processes": [{"name": "fill", "site": 0, "program": program}]}
     nodes = [{"kind": "fork", "sum": 2, "yes": 1, "no": 3}, {"kind": "loop", "rank": 2, "turn": 2, "after": 4, "keeps": []},

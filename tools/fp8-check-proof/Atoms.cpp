@@ -144,25 +144,17 @@ static bool insert(Rows &rows, Sum sum) {
   return opposite == rows.end() || opposite->second + constant >= 0;
 }
 
-/// The cheapest atom to eliminate, or -1. Those come first whose factors are 1,
-/// for which nothing is lost.
-static int choose(const Rows &rows) {
-  std::map<int, std::array<int64_t, 3>> counts; // above 0, below, not 1 or -1
-  for (const auto &[terms, constant] : rows)
-    for (const auto &[atom, factor] : terms) {
-      ++counts[atom][factor < 0];
-      counts[atom][2] += abs(factor) > 1;
-    }
-  std::tuple<bool, int64_t, int> best = {true, INT64_MAX, -1};
-  for (auto &[atom, its] : counts)
-    best = std::min(best, {its[0] && its[1] && its[2],
-                           its[0] * its[1] - its[0] - its[1], atom});
-  return std::get<int>(best);
-}
-
 /// Fourier and Motzkin eliminate one atom after the other.
 static bool areContradictory(Rows rows) {
-  for (int atom; rows.size() < 1000 && (atom = choose(rows)) >= 0;) {
+  while (!rows.empty() && rows.size() < 1000) {
+    // Cheap atoms come first, and those whose factors are 1 lose nothing.
+    std::map<int, int64_t> costs;
+    for (const auto &[terms, constant] : rows)
+      for (const auto &[atom, factor] : terms)
+        costs[atom] += abs(factor) > 1 ? 1000 : 1;
+    int atom = costs.begin()->first;
+    for (auto [other, cost] : costs)
+      atom = cost < costs[atom] ? other : atom;
     std::vector<Sum> up, down;
     for (const auto &[terms, constant] : std::exchange(rows, {}))
       if (auto it = terms.find(atom); it == terms.end())

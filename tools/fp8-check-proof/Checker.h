@@ -11,16 +11,13 @@
 namespace fp8::check {
 
 using Integer = llvm::DynamicAPInt; ///< of any size
-/// What it lacks is an exception, too.
+/// What a certificate lacks is an exception, as what is wrong with it.
 using Json = nlohmann::json;
 
-/// What is wrong with a certificate: thrown, and reported by main.
-struct Rejected : std::runtime_error {
-  using runtime_error::runtime_error;
-};
+/// Rejects the certificate unless it holds.
 inline void require(bool holds, const char *reason) {
   if (!holds)
-    throw Rejected(reason);
+    throw std::runtime_error(reason);
 }
 /// Counts work; rejects a certificate that makes too much of it.
 void work();
@@ -70,8 +67,8 @@ struct Atom {
 class Atoms {
 public:
   explicit Atoms(const Json &certificate)
-      : clusterSize(certificate.at("cluster")),
-        skeleton(certificate.at("skeleton")) {
+      : skeleton(certificate.at("skeleton")),
+        clusterSize(certificate.at("cluster")) {
     require(clusterSize > 0, "a cluster has no CTAs");
   }
 
@@ -82,13 +79,16 @@ public:
   int getScope(const Sum &sum) const;
   /// True if the sum is at least 0 whenever all facts are. May be false then.
   bool follows(const Facts &facts, const Sum &sum) const;
+  bool areEqual(const Facts &facts, const Sum &a, const Sum &b) const {
+    return follows(facts, a - b) && follows(facts, b - a);
+  }
 
+  const Json &skeleton;
   const int64_t clusterSize; ///< CTAs whose numbers follow one another
 
 private:
   void define(Atom &atom, int number);
 
-  const Json &skeleton;
   std::map<Atom, int> numbers;
   std::vector<Atom> atoms;
 };

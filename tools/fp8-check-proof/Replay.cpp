@@ -2,321 +2,9 @@
 // Makes the run of a certificate again, and decides whether it proves that all
 // launches end.
 
-#include "Checker.h"
+#include "Machine.h"
 
 namespace fp8::check {
-
-struct Channel {
-  int64_t slots;
-  bool data; ///< it must be empty at the end
-};
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Channel, slots, data)
-
-struct End {
-  size_t channel;
-  bool fills, works; ///< no process waits for one that does not work
-};
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(End, channel, fills, works)
-
-/// A step of a process. Numbers are of expressions, but for `to`, a step; and
-/// the first ones of `assign`, variables. -1: there is none.
-struct Step {
-  std::string kind;
-  int64_t end = -1, condition = -1, positive = -1, to = -1;
-  std::vector<std::pair<int64_t, int64_t>> assign;
-  bool meets = false; ///< whether CTAs of a cluster meet behind it
-};
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Step, kind, end, condition,
-                                                positive, to, assign, meets)
-
-/// By the numbers of variables, or of loops, whose turns are counted.
-using Values = std::map<int64_t, Sum>;
-
-static const Sum &find(const Values &values, int64_t number) {
-  auto it = values.find(number);
-  require(it != values.end(), "a value is used of which nothing is known");
-  return it->second;
-}
-
-struct Process {
-  size_t next = 0; ///< the number of the next step
-  Values values;   ///< of variables; others are unknown
-};
-
-/// How many slots an end has waited for, and how many it has signalled.
-struct Counts {
-  int64_t waits = 0, signals = 0;
-};
-
-struct State {
-  std::vector<Process> processes;
-  std::vector<Counts> ends;
-  std::map<std::pair<size_t, int64_t>, bool> answers; ///< by channel and slot
-  Facts facts;
-};
-
-class Machine {
-public:
-  explicit Machine(const Json &certificate)
-      : atoms(certificate), skeleton(certificate.at("skeleton")),
-        expressions(skeleton.at("expressions")),
-        channels(skeleton.at("channels").get<std::vector<Channel>>()),
-        ends(skeleton.at("ends").get<std::vector<End>>()),
-        isCoupled(skeleton.at("coupled")) {
-    for (const Json &process : skeleton.at("processes"))
-      programs.push_back(process.at("program"));
-    for (const Channel &channel : channels)
-      require(channel.slots > 0 && channel.slots < INT32_MAX,
-              "a channel has no slots, or too many");
-    for (const End &end : ends)
-      require(end.channel < channels.size(), "an end is of no channel");
-    initial.processes.resize(programs.size());
-    initial.ends.resize(ends.size());
-  }
-
-  /// Takes the next step of a process, and the jumps behind it. False if it
-  /// waits for a slot, or for an answer that nobody has given.
-  bool step(State &state, size_t process) {
-    work();
-    const std::vector<Step> &program = programs.at(process);
-    size_t &next = state.processes[process].next;
-    if (next == program.size())
-      return false;
-    const Step &step = program.at(next);
-    bool holds = true;
-    if (step.kind == "branch")
-      holds = branches(state, process, step);
-    else if (step.kind == "assign")
-      assign(state, process, step);
-    else if (!access(state, process, step))
-      return false;
-    next = holds ? next + 1 : step.to;
-    // A jump is no step of its own.
-    while (next != program.size() && program.at(next).kind == "jump") {
-      work();
-      assign(state, process, program[next]);
-      next = program[next].to;
-    }
-    return true;
-  }
-
-  /// Gives the answer that the process is about to read.
-  void answer(State &state, size_t process, bool more) {
-    const Step &step = programs.at(process).at(state.processes[process].next);
-    require(step.kind == "answer", "a process reads no answer");
-    size_t end = getEnd(state, process, step);
-    state.answers[{ends[end].channel, state.ends[end].waits - 1}] = more;
-  }
-
-  void checkEnd(const State &state) const {
-    for (size_t process = 0; process < programs.size(); ++process)
-      require(state.processes[process].next == programs[process].size(),
-              "a process has not ended");
-    for (size_t a = 0; a < ends.size(); ++a)
-      for (size_t b = 0; b < ends.size(); ++b)
-        require(!areOpposite(a, b) || !ends[a].works ||
-                    !channels[ends[a].channel].data ||
-                    state.ends[a].signals == state.ends[b].signals,
-                "a channel is not empty at the end");
-  }
-
-  /// Rejects unless the states of `special` are among those of `general`.
-  void checkCovers(const State &general, const State &special) const {
-    for (size_t process = 0; process < programs.size(); ++process) {
-      const Process &a = general.processes[process],
-                    &b = special.processes[process];
-      require(a.next == b.next, "a process stands elsewhere than expected");
-      for (const auto &[variable, value] : a.values)
-        for (const Sum &less : {value - find(b.values, variable),
-                                find(b.values, variable) - value})
-          require(atoms.follows(special.facts, less),
-                  "a variable is not what is expected");
-    }
-    for (size_t channel = 0; channel < channels.size(); ++channel)
-      require(getPlace(general, channel) == getPlace(special, channel),
-              "a channel is not as full as expected, or has other answers");
-    for (const Sum &fact : general.facts)
-      require(atoms.follows(special.facts, fact), "a fact is missing");
-  }
-
-  /// What an expression of the table is worth. Conditions are 0 or 1.
-  Sum evaluate(const Json &table, const Facts &facts, const Values &variables,
-               const Json &id, int depth = 0) {
-    work();
-    require(depth < 500, "an expression is too deep");
-    const Json &expr = table.at(id.get<size_t>());
-    std::string kind = expr.at(0);
-    auto operand = [&](int i) {
-      return evaluate(table, facts, variables, expr.at(i), depth + 1);
-    };
-    auto truth = [&](int i) { return decide(facts, operand(i) - 1); };
-    if (kind == "constant")
-      return expr.at(1).get<int64_t>();
-    if (kind == "parameter")
-      return atoms.get({kind, expr.at(1)});
-    if (kind == "variable")
-      return find(variables, expr.at(1));
-    if (kind == "select")
-      return operand(truth(1) ? 2 : 3);
-    if (kind == "and") {
-      // What is false decides alone.
-      bool isKnown = true;
-      for (int i : {1, 2})
-        try {
-          if (!truth(i))
-            return 0;
-        } catch (const Rejected &) {
-          isKnown = false;
-        }
-      require(isKnown, "the facts do not decide what happens");
-      return 1;
-    }
-    if (kind == "opaque") {
-      Atom atom{kind, expr.at(1)};
-      for (size_t i = 2; i < expr.size(); ++i)
-        atom.operands.push_back(operand(i));
-      return atoms.get(std::move(atom));
-    }
-    Sum left = operand(1), right = operand(2);
-    if (kind == "add")
-      return left + right;
-    if (kind == "multiply")
-      return atoms.multiply(left, right);
-    if (kind == "divide")
-      return atoms.divide(left, right);
-    if (kind == "less")
-      return decide(facts, right - left - 1);
-    require(kind == "minimum", "an expression is of no kind");
-    bool isLess = atoms.follows(facts, right - left);
-    require(isLess || atoms.follows(facts, left - right),
-            "the facts do not decide which value is less");
-    return isLess ? left : right;
-  }
-
-  /// Adds the fact that the sum is at least 0, or less.
-  void split(Facts &facts, const Sum &sum, bool holds) const {
-    int scope = atoms.getScope(sum);
-    require(scope < kThread, "threads of a role part ways");
-    require(scope < kCta || atoms.clusterSize == 1 || !isCoupled,
-            "CTAs that wait for one another part ways");
-    facts.push_back(holds ? sum : Sum(-1) - sum);
-  }
-
-  Atoms atoms;
-  State initial;
-
-private:
-  bool decide(const Facts &facts, const Sum &sum) const {
-    bool holds = atoms.follows(facts, sum);
-    require(holds || atoms.follows(facts, Sum(-1) - sum),
-            "the facts do not decide what happens");
-    return holds;
-  }
-
-  Sum get(const State &state, size_t process, int64_t id) {
-    return evaluate(expressions, state.facts, state.processes[process].values,
-                    id);
-  }
-
-  void assign(State &state, size_t process, const Step &step) {
-    Values assigned;
-    for (auto [variable, id] : step.assign)
-      assigned[variable] = get(state, process, id);
-    for (auto &[variable, value] : assigned)
-      state.processes[process].values[variable] = value;
-    if (step.positive < 0)
-      return;
-    Sum sum = get(state, process, step.positive);
-    require(!sum.terms.empty() || sum.constant > 0, "a step is not positive");
-    state.facts.push_back(sum - 1);
-  }
-
-  bool branches(State state, size_t process, const Step &step) {
-    // CTAs that meet behind it decide by what is the same for all.
-    if (step.meets && atoms.clusterSize > 1)
-      for (const Sum &fact : std::exchange(state.facts, {}))
-        if (atoms.getScope(fact) < kCta)
-          state.facts.push_back(fact);
-    return decide(state.facts, get(state, process, step.condition) - 1);
-  }
-
-  /// A step that is about a channel.
-  bool access(State &state, size_t process, const Step &step) {
-    size_t end = getEnd(state, process, step), channel = ends[end].channel;
-    auto &[waits, signals] = state.ends[end];
-    if (step.kind == "signal")
-      return ++signals;
-    if (step.kind == "drain")
-      return !channels[channel].data ||
-             isFree(state, end, signals - 1 + channels[channel].slots);
-    // What a slot brings is not followed.
-    Values &values = state.processes[process].values;
-    for (auto [variable, field] : step.assign)
-      values.erase(variable);
-    if (step.kind == "wait") {
-      bool isThere = isFree(state, end, waits);
-      waits += isThere;
-      return isThere;
-    }
-    require(step.kind == "answer", "there is no such step");
-    require(!ends[end].fills && waits > signals,
-            "a process reads the answer of a slot that it does not hold");
-    auto answer = state.answers.find({channel, waits - 1});
-    if (answer != state.answers.end())
-      values[step.assign.at(0).first] = answer->second;
-    return answer != state.answers.end();
-  }
-
-  size_t getEnd(const State &state, size_t process, const Step &step) {
-    Sum sum = get(state, process, step.end);
-    size_t end = sum.terms.empty() ? int64_t(sum.constant) : -1;
-    require(end < ends.size() && (ends[end].works || step.kind == "drain"),
-            "a process works on an end that does not");
-    require(owners.try_emplace(end, process).first->second == process,
-            "two processes work on one end");
-    return end;
-  }
-
-  /// Whether the other end works on the other side of the same channel.
-  bool areOpposite(size_t end, size_t other) const {
-    return ends[other].works && ends[other].channel == ends[end].channel &&
-           ends[other].fills != ends[end].fills;
-  }
-
-  bool isFree(const State &state, size_t end, int64_t slot) const {
-    slot -= ends[end].fills ? channels[ends[end].channel].slots : 0;
-    for (size_t other = 0; other < ends.size(); ++other)
-      if (areOpposite(end, other) && state.ends[other].signals <= slot)
-        return false;
-    return true;
-  }
-
-  /// What matters of a channel: differences of counters, and answers that may
-  /// still be read.
-  std::vector<int64_t> getPlace(const State &state, size_t channel) const {
-    std::vector<int64_t> place;
-    for (size_t end = 0; end < ends.size(); ++end)
-      if (ends[end].works && ends[end].channel == channel)
-        place.insert(place.end(),
-                     {state.ends[end].waits, state.ends[end].signals});
-    int64_t first = INT64_MAX;
-    for (int64_t count : place)
-      first = std::min(first, count);
-    for (int64_t &count : place)
-      count -= first;
-    for (auto [slot, answer] : state.answers)
-      if (slot.first == channel && slot.second >= first)
-        place.insert(place.end(), {slot.second - first, answer});
-    return place;
-  }
-
-  const Json &skeleton, &expressions;
-  const std::vector<Channel> channels;
-  const std::vector<End> ends;
-  const bool isCoupled;
-  std::vector<std::vector<Step>> programs;
-  std::map<size_t, size_t> owners; ///< the process that works on an end
-};
 
 using Pairs = std::vector<std::pair<size_t, int64_t>>;
 
@@ -349,12 +37,13 @@ public:
         nodes(certificate.at("witness").at("nodes").get<std::vector<Node>>()) {}
 
   void check() {
-    nodes.at(0).state = machine.initial;
+    nodes.at(0).state = machine.getInitial();
     for (number = 0; number < nodes.size(); ++number)
       try {
         replay(nodes[number]);
-      } catch (const Rejected &its) {
-        throw Rejected("node " + std::to_string(number) + ": " + its.what());
+      } catch (const std::exception &its) {
+        throw std::runtime_error("node " + std::to_string(number) + ": " +
+                                 its.what());
       }
   }
 
@@ -366,7 +55,7 @@ private:
         require(machine.step(*node.state, process),
                 "a process cannot take a step");
     for (auto [process, variable] : node.forget)
-      node.state->processes.at(process).values.erase(variable);
+      node.state->values.at(process).erase(variable);
     if (node.kind == "fork")
       return fork(node);
     if (node.kind == "loop")
@@ -390,9 +79,8 @@ private:
   void fork(const Node &node) {
     State yes = *node.state, no = yes;
     if (node.process >= 0) {
-      require(!machine.step(yes, node.process), "the process has an answer");
-      machine.answer(yes, node.process, true);
-      machine.answer(no, node.process, false);
+      machine.step(yes, node.process, true);
+      machine.step(no, node.process, false);
     } else {
       Sum sum = evaluate(yes, node.sum);
       machine.split(yes.facts, sum, true);
@@ -420,32 +108,33 @@ private:
     node.falls = machine.atoms.follows(turn.facts, rank - node.nextRank - 1);
     follow(node.turn, turn);
 
+    // Behind the last turn, and without a turn if `last` says so.
+    Facts none = state.facts;
+    none.push_back(Sum(-1) - first);
     machine.split(after.facts, rank, false);
-    for (const Sum &fact : {count - 1, getRank(count - 1)})
-      after.facts.push_back(fact);
+    after.facts.insert(after.facts.end(), {count - 1, getRank(count - 1)});
+    bool isEntered = machine.atoms.follows(state.facts, first);
     if (node.last >= 0) {
       Sum last = evaluate(state, node.last);
-      for (const Sum &distance : {last - count, count - last})
-        require(machine.atoms.follows(after.facts, distance),
-                "the loop may have another number of turns");
+      isEntered |= machine.atoms.areEqual(none, last, 0);
+      require(machine.atoms.areEqual(after.facts, last, count),
+              "the loop may have another number of turns");
       after = move(node, last);
     }
     counts[number] = count;
     if (node.after >= 0)
       follow(node.after, after);
-    require(machine.atoms.follows(state.facts, first),
-            "nothing says what follows if the loop is not entered");
+    require(isEntered, "nothing says what follows if the loop is not entered");
   }
 
   /// The state at the head of a loop after so many turns.
   State move(const Node &head, const Sum &turns) {
     State state = *head.state;
     counts[number] = turns;
-    for (Process &its : state.processes)
-      its.values.clear();
+    state.values.assign(state.values.size(), {});
     for (auto [process, variable, by] : head.keeps)
-      state.processes.at(process).values[variable] =
-          find(head.state->processes.at(process).values, variable) +
+      state.values.at(process)[variable] =
+          head.state->values.at(process).at(variable) +
           machine.atoms.multiply(evaluate(state, by), turns);
     for (int64_t fact : head.invariants)
       state.facts.push_back(evaluate(*head.state, fact));

@@ -37,7 +37,7 @@ class Run:
         its = self.skeleton["ends"][end]
         needed = slot - self.skeleton["channels"][its["channel"]]["slots"] if its["fills"] else slot
         return all(self.ends[number][1] > needed for number, other in enumerate(self.skeleton["ends"])
-                   if other["works"] and other["channel"] == its["channel"] and other["fills"] != its["fills"])
+                   if other["channel"] == its["channel"] and other["fills"] != its["fills"])
 
     def run(self, program):
         """Runs a process; yields whenever it waits."""
@@ -93,8 +93,7 @@ class Run:
                 raise NotEnding
             running = left
         for number, channel in enumerate(self.skeleton["channels"]):
-            ends = [(its["fills"], counts[1]) for its, counts in zip(self.skeleton["ends"], self.ends)
-                    if its["works"] and its["channel"] == number]
+            ends = [(its["fills"], counts[1]) for its, counts in zip(self.skeleton["ends"], self.ends) if its["channel"] == number]
             if channel.get("data") and len({fills for fills, _ in ends}) > 1 and len({count for _, count in ends}) > 1:
                 raise NotEnding
 
