@@ -28,7 +28,8 @@ Sum operator*(Sum a, const Integer &factor) {
 
 Sum Atoms::get(Atom atom) {
   work();
-  auto [it, isNew] = numbers.try_emplace(atom, atoms.size());
+  auto [it, isNew] = numbers.try_emplace(
+      {atom.kind, atom.number, atom.operands}, atoms.size());
   int number = it->second;
   if (isNew) {
     atoms.push_back(atom);
@@ -140,8 +141,7 @@ static bool insert(Rows &rows, Sum sum) {
   sum.constant = floorDiv(sum.constant, common);
   Integer &constant = rows.try_emplace(sum.terms, sum.constant).first->second;
   constant = std::min(constant, sum.constant);
-  auto opposite = rows.find((sum * Integer(-1)).terms);
-  return opposite == rows.end() || opposite->second + constant >= 0;
+  return true;
 }
 
 /// Fourier and Motzkin eliminate one atom after the other.
@@ -174,9 +174,6 @@ static bool areContradictory(Rows rows) {
 bool Atoms::follows(const Facts &facts, const Sum &sum) const {
   if (sum.terms.empty())
     return sum.constant >= 0;
-  for (const Sum &fact : facts)
-    if (fact.terms == sum.terms && fact.constant <= sum.constant)
-      return true;
   // That the sum is less than 0 must contradict the facts and what atoms are.
   Facts all = facts;
   all.push_back(Sum(-1) - sum);

@@ -49,26 +49,21 @@ static bool checkPart(int depth, Json::parse_event_t, Json &part) {
   return true;
 }
 
-static void check(const Json &certificate) {
-  require(certificate.at("version") == 2,
-          "its version is not 2, the one that is known here");
-  Json content = certificate;
-  content.erase("digest");
-  require(certificate.at("digest") == getDigest(content.dump()),
-          "it was changed after it was written: its digest differs");
-  require(ptx.empty() || certificate.at("ptx") == getDigest(read(ptx)),
-          "it is of another PTX than the one that is given");
-  require(certificate.at("assumptions") == Json(kAssumptions),
-          "its assumptions are not those of its version");
-  replay(certificate);
-}
-
 int main(int argc, char **argv) {
   cl::ParseCommandLineOptions(
       argc, argv, "checks a certificate that a kernel ends for all launches\n");
   try {
     Json certificate = Json::parse(read(file), checkPart);
-    check(certificate);
+    require(certificate.at("version") == 2, "its version is not 2");
+    Json content = certificate;
+    content.erase("digest");
+    require(certificate.at("digest") == getDigest(content.dump()),
+            "it was changed after it was written: its digest differs");
+    require(ptx.empty() || certificate.at("ptx") == getDigest(read(ptx)),
+            "it is of another PTX than the one that is given");
+    require(certificate.at("assumptions") == Json(kAssumptions),
+            "its assumptions are not those of its version");
+    replay(certificate);
     llvm::outs() << "accepted: kernel '"
                  << certificate.at("kernel").get<std::string>()
                  << "' ends for all launches, if\n";
