@@ -106,6 +106,9 @@ const char *fp8KernelObjectName(const Fp8KernelObject *object);
 const char *fp8KernelObjectChip(const Fp8KernelObject *object);
 const char *fp8KernelObjectPTX(const Fp8KernelObject *object);
 const char *fp8KernelObjectManifest(const Fp8KernelObject *object);
+/* The certificate of the kernel's proof, in JSON, for fp8-check-proof; NULL if
+ * the proof left none. */
+const char *fp8KernelObjectCertificate(const Fp8KernelObject *object);
 /* NULL, and 0 bytes, if there is none. */
 const void *fp8KernelObjectCubin(const Fp8KernelObject *object, size_t *bytes);
 

@@ -53,6 +53,9 @@ LogicalResult mlir::fp8::emit(ModuleOp module, const EmitOptions &options) {
   SmallVector<OutputFile> files;
   if (wanted.wantManifest)
     files.push_back({options.output + ".json", std::move(object->manifest)});
+  if (!object->certificate.empty())
+    files.push_back(
+        {options.output + ".proof.json", std::move(object->certificate)});
   files.push_back({options.output, isCubin ? std::move(object->cubin->binary)
                                            : std::move(object->ptx)});
   return write(module, options, files);

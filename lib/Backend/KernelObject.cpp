@@ -4,6 +4,8 @@
 #include "fp8/Backend/KernelObject.h"
 #include "fp8/Backend/Manifest.h"
 #include "fp8/Backend/PTX.h"
+#include "fp8/IR/KernelCertificate.h"
+#include "fp8/Proof/Certificate.h"
 
 using namespace mlir;
 using namespace mlir::fp8;
@@ -46,7 +48,19 @@ mlir::fp8::makeKernelObject(ModuleOp module,
   if (failed(manifest))
     return failure();
   FailureOr<KernelObject> object = makeKernelObject(*kernel, options.assemble);
-  if (succeeded(object))
-    object->manifest = std::move(*manifest);
+  if (failed(object) || !options.wantManifest)
+    return object;
+  object->manifest = std::move(*manifest);
+  FunctionOpInterface function = kernel->function;
+  std::optional<StringRef> proof = getCertificate(function);
+  if (!proof)
+    return object;
+  llvm::Expected<std::string> certificate =
+      ::fp8::proof::seal(*proof, object->ptx);
+  if (!certificate)
+    return function.emitOpError("attribute '")
+           << kCertificateAttrName << "' is no certificate: "
+           << llvm::toString(certificate.takeError());
+  object->certificate = std::move(*certificate);
   return object;
 }

@@ -267,6 +267,11 @@ const char *fp8KernelObjectManifest(const Fp8KernelObject *object) {
   return object->object.manifest.c_str();
 }
 
+const char *fp8KernelObjectCertificate(const Fp8KernelObject *object) {
+  const std::string &certificate = object->object.certificate;
+  return certificate.empty() ? nullptr : certificate.c_str();
+}
+
 const void *fp8KernelObjectCubin(const Fp8KernelObject *object, size_t *bytes) {
   const std::optional<Cubin> &cubin = object->object.cubin;
   *bytes = cubin ? cubin->binary.size() : 0;

@@ -6,6 +6,7 @@
 
 #include "fp8/IR/ComputedGemm.h"
 #include "fp8/IR/Fp8.h"
+#include "fp8/IR/KernelCertificate.h"
 #include "fp8/IR/Linearity.h"
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -153,6 +154,9 @@ LogicalResult Fp8Dialect::verifyOperationAttribute(Operation *op,
   if (name == kWaitTableAttrName)
     return expect(isa<DictionaryAttr>(value) && isa<FunctionOpInterface>(op),
                   "a dictionary, on a function");
+  if (name == kCertificateAttrName)
+    return expect(isa<StringAttr>(value) && isa<FunctionOpInterface>(op),
+                  "a string, on a function");
   if (name != kLinearAttrName && name != kBarriersAttrName)
     return op->emitOpError() << "has an unknown attribute '" << name << "'";
   if (failed(expect(isa<UnitAttr>(value), "a unit attribute")) ||

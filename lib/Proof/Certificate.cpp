@@ -41,13 +41,27 @@ static std::string getDigest(llvm::StringRef text) {
                      /*LowerCase=*/true);
 }
 
-void fp8::proof::seal(json::Object &certificate,
-                      std::optional<llvm::StringRef> ptx) {
+/// Keys are printed in order, and without spaces.
+std::string fp8::proof::toText(const json::Object &certificate) {
+  return llvm::formatv("{0}", json::Value(json::Object(certificate))).str();
+}
+
+std::string fp8::proof::seal(json::Object certificate,
+                             std::optional<llvm::StringRef> ptx) {
   certificate.erase("digest");
   if (ptx)
     certificate["ptx"] = getDigest(*ptx);
-  // Keys are printed in order, and without spaces.
-  std::string text =
-      llvm::formatv("{0}", json::Value(json::Object(certificate))).str();
-  certificate["digest"] = getDigest(text);
+  certificate["digest"] = getDigest(toText(certificate));
+  return llvm::formatv("{0:1}\n", json::Value(std::move(certificate))).str();
+}
+
+llvm::Expected<std::string> fp8::proof::seal(llvm::StringRef text,
+                                             llvm::StringRef ptx) {
+  llvm::Expected<json::Value> certificate = json::parse(text);
+  if (!certificate)
+    return certificate.takeError();
+  json::Object *object = certificate->getAsObject();
+  if (!object)
+    return llvm::createStringError("a certificate is a JSON object");
+  return seal(std::move(*object), ptx);
 }

@@ -79,9 +79,8 @@ namespace {
 /// the machine, but for jumps, which it takes for nothing.
 class ProgramWriter {
 public:
-  ProgramWriter(const Skeleton &skeleton, llvm::ArrayRef<int64_t> numbers,
-                ExpressionWriter &expressions)
-      : skeleton(skeleton), numbers(numbers), expressions(expressions) {}
+  ProgramWriter(llvm::ArrayRef<int64_t> numbers, ExpressionWriter &expressions)
+      : numbers(numbers), expressions(expressions) {}
 
   json::Array write(const Block &body) {
     append(body);
@@ -110,7 +109,6 @@ private:
   /// Lets a step go on behind the last one.
   void landHere(size_t step) { steps[step]["to"] = steps.size(); }
 
-  const Skeleton &skeleton;
   llvm::ArrayRef<int64_t> numbers; ///< of the skeleton's expressions
   ExpressionWriter &expressions;
   std::vector<json::Object> steps;
@@ -207,12 +205,6 @@ void ProgramWriter::append(const Statement &statement) {
 void ProgramWriter::appendExchange(const Statement &statement) {
   static constexpr llvm::StringLiteral kKinds[] = {"wait", "signal", "drain",
                                                    "answer"};
-  const Expr &end = skeleton.expressions[statement.end];
-  // What nobody has filled is drained.
-  if (end.kind == ExprKind::Constant && !isUsed(skeleton, end.value)) {
-    add("assign", statement);
-    return;
-  }
   json::Object &step =
       steps[add(kKinds[static_cast<int>(statement.kind)], statement)];
   step["end"] = numbers[statement.end];
@@ -256,8 +248,7 @@ json::Object fp8::proof::toPrograms(const Skeleton &skeleton) {
         {"role", its.role},
         {"site", its.site},
         {"ranks", toNumbers(its.ranks)},
-        {"program",
-         ProgramWriter(skeleton, numbers, expressions).write(its.body)}};
+        {"program", ProgramWriter(numbers, expressions).write(its.body)}};
   });
   auto toName = [](const ExprTable::Name &its) {
     return json::Object{{"name", its.text},

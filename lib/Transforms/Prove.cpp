@@ -65,12 +65,7 @@ private:
       auto &its = proof.properties.front().outcome.certificate;
       if (!its)
         continue;
-      llvm::json::Object sealed = *its;
-      ::fp8::proof::seal(sealed);
-      llvm::json::Value written = std::move(sealed);
-      auto print = [&](raw_ostream &os) {
-        os << llvm::formatv("{0:1}", written) << "\n";
-      };
+      auto print = [&](raw_ostream &os) { os << ::fp8::proof::seal(*its); };
       return writeOutput(getOperation(), getArgument(), certificate, print);
     }
     return success();

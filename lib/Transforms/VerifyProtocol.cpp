@@ -2,6 +2,8 @@
 // Refuses kernels whose protocols are refuted, on their way to PTX.
 
 #include "fp8/Analysis/KernelPlan.h"
+#include "fp8/IR/KernelCertificate.h"
+#include "fp8/Proof/Certificate.h"
 #include "fp8/Transforms/Passes.h"
 #include "fp8/Transforms/ProveKernels.h"
 
@@ -37,9 +39,15 @@ private:
                 "enter the pipeline in phase 0, 1 or 2";
     if (!hasRings(kernel))
       return success();
-    FailureOr<KernelProof> proof = proveKernel(kernel);
+    FailureOr<KernelProof> proof =
+        proveKernel(kernel, /*withCertificate=*/true);
     if (failed(proof))
       return failure();
+    auto &certificate = proof->properties.front().outcome.certificate;
+    std::optional<std::string> text;
+    if (certificate)
+      text = ::fp8::proof::toText(*certificate);
+    setCertificate(kernel, text);
     return report(*proof, {required, /*saysProved=*/false});
   }
 };

@@ -170,6 +170,7 @@ _OTHERS: dict[str, tuple[Sequence[object], object]] = {
     "fp8KernelObjectChip": ([Handle], ctypes.c_char_p),
     "fp8KernelObjectPTX": ([Handle], ctypes.c_char_p),
     "fp8KernelObjectManifest": ([Handle], ctypes.c_char_p),
+    "fp8KernelObjectCertificate": ([Handle], ctypes.c_char_p),
     "fp8KernelObjectCubin": ([Handle, POINTER(ctypes.c_size_t)], ctypes.c_void_p),
     "fp8KernelObjectResources": ([Handle, POINTER(KernelResources)], ctypes.c_int),
     "fp8SimulatorOptionsInit": ([POINTER(SimulatorOptions)], None),

@@ -43,12 +43,13 @@ class Resources:
 
 @dataclass(frozen=True)
 class KernelObject:
-    """A compiled kernel: PTX, launch manifest (JSON), and a cubin if there was an assembler."""
+    """A compiled kernel: PTX, launch manifest (JSON), the certificate of its proof (JSON), and a cubin if there was an assembler."""
 
     name: str
     chip: str
     ptx: str
     manifest: str
+    certificate: str | None
     cubin: bytes | None = None
     resources: Resources | None = None
 
@@ -173,12 +174,14 @@ class Module:
         size = ctypes.c_size_t()
         cubin = library.fp8KernelObjectCubin(handle, ctypes.byref(size))
         resources = _binding.KernelResources()
+        certificate = library.fp8KernelObjectCertificate(handle)
         has_resources = library.fp8KernelObjectResources(handle, ctypes.byref(resources))
         return KernelObject(
             name=library.fp8KernelObjectName(handle).decode(),
             chip=library.fp8KernelObjectChip(handle).decode(),
             ptx=library.fp8KernelObjectPTX(handle).decode(),
             manifest=library.fp8KernelObjectManifest(handle).decode(),
+            certificate=certificate.decode() if certificate else None,
             cubin=ctypes.string_at(cubin, size.value) if cubin else None,
             resources=Resources(**{field.name: getattr(resources, field.name) for field in fields(Resources)}) if has_resources else None,
         )

@@ -61,6 +61,7 @@ class Kernel:
         cubin: the machine code, or None if there was no ptxas.
         resources: registers, spills and so on, or None likewise.
         manifest: all that a launch needs, as docs/manifest.schema.json has it.
+        certificate: the proof that the kernel ends, JSON text for fp8-check-proof; None if the proof is not complete, or was left out.
         key: what it was made from, in a few characters: equal for equal kernels of one build of the compiler.
     """
 
@@ -96,6 +97,10 @@ class Kernel:
             manifest: Manifest = json.loads(self._object.manifest)
             self._manifest = manifest
         return self._manifest
+
+    @property
+    def certificate(self) -> str | None:
+        return self._object.certificate
 
     @property
     def arguments(self) -> tuple[str, ...]:

@@ -154,6 +154,8 @@ TEST(CCompiler, GoesToPTXAndManifest) {
   EXPECT_THAT(fp8KernelObjectPTX(compiler.object), HasSubstr(".target sm_90a"));
   EXPECT_THAT(fp8KernelObjectManifest(compiler.object),
               HasSubstr("\"kernel\": \"gemm_kernel\""));
+  EXPECT_THAT(fp8KernelObjectCertificate(compiler.object),
+              HasSubstr("\"kernel\": \"gemm_kernel\""));
   size_t bytes = 1;
   EXPECT_EQ(fp8KernelObjectCubin(compiler.object, &bytes), nullptr);
   EXPECT_EQ(bytes, 0u);

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What the proof says, in Python: exceptions, warnings, verdicts."""
 
+import hashlib
+import json
 import warnings
 
 import pytest
@@ -98,6 +100,13 @@ def test_verdicts():
     (stop,) = progress["stops"]
     assert stop["role"] == 'role "empty"' and "fp8.acquire %e : !fp8.consumer" in REFUTED.splitlines()[stop["line"] - 1]
     assert "cure" in progress
+
+
+def test_certificates():
+    kernel = compile(fp8.GemmSpec())
+    certificate = json.loads(kernel.certificate)
+    assert certificate["kernel"] == kernel.name and certificate["ptx"] == hashlib.sha256(kernel.ptx.encode()).hexdigest()
+    assert compile(fp8.GemmSpec(), prove=False).certificate is None
 
 
 def test_a_kernel_without_rings_has_no_proof():

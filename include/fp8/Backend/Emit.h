@@ -15,7 +15,8 @@ struct EmitOptions {
   EmitKind kind = EmitKind::PTX;
   std::string output = "-"; ///< "-" is the standard output
   std::string kernel;       ///< needed when there are several
-  /// PTX and cubins come with OUT.json, unless they go to a stream.
+  /// PTX and cubins come with OUT.json, and with OUT.proof.json if their proof
+  /// left a certificate, unless they go to a stream.
   bool writeManifest = true;
   /// False: make everything, report every error, write nothing.
   bool writeFiles = true;

@@ -15,12 +15,15 @@ struct KernelObject {
   std::string chip;
   std::string ptx;
   std::string manifest;       ///< JSON; see Manifest.h
+  /// The certificate of its proof, JSON; empty if its proof left none.
+  std::string certificate;
   std::optional<Cubin> cubin; ///< if asked for
 };
 
 struct KernelObjectOptions {
   std::string kernel;       ///< needed when there are several
-  bool wantManifest = true; ///< the host function that launches it is read
+  /// The host function that launches it is read. With it comes the certificate.
+  bool wantManifest = true;
   /// Assembles the PTX, with these options of ptxas.
   std::optional<PtxasOptions> assemble;
 };

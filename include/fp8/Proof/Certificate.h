@@ -28,10 +28,16 @@ llvm::json::Object makeCertificate(const Skeleton &skeleton,
                                    int64_t clusterSize,
                                    llvm::json::Object witness);
 
-/// Seals the certificate with a digest of what it holds, so that a damaged one
-/// is recognised. If `ptx` is given, with a digest of that text, too.
-void seal(llvm::json::Object &certificate,
-          std::optional<llvm::StringRef> ptx = std::nullopt);
+/// The certificate on one line, without a seal.
+std::string toText(const llvm::json::Object &certificate);
+
+/// The certificate as a file has it: with a digest of what it holds, so that a
+/// damaged one is recognised, and if `ptx` is given, with a digest of that text.
+std::string seal(llvm::json::Object certificate,
+                 std::optional<llvm::StringRef> ptx = std::nullopt);
+
+/// The same of what `toText` has made; fails if the text is something else.
+llvm::Expected<std::string> seal(llvm::StringRef text, llvm::StringRef ptx);
 
 } // namespace fp8::proof
 

@@ -69,7 +69,7 @@ class Run:
             counts[0] += 1
         elif kind == "drain":
             slots = self.skeleton["channels"][channel]["slots"]
-            while self.skeleton["channels"][channel].get("data") and not self.is_free(end, counts[1] - 1 + slots):
+            while channel >= 0 and self.skeleton["channels"][channel].get("data") and not self.is_free(end, counts[1] - 1 + slots):
                 yield
         else:
             slot = counts[0] - 1

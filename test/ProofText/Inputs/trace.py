@@ -41,17 +41,17 @@ class Prediction(skeleton_run.Run):
 
     def __init__(self, kernel, parameters, answers):
         super().__init__(kernel["skeleton"], parameters, seed=0)
-        self.channels, self.work, self.done = kernel["protocol"]["channels"], answers, []
+        self.protocol, self.work, self.done = kernel["protocol"], answers, []
 
     def add(self, waits, end):
-        channel = self.channels[end["channel"]]
+        channel = self.protocol["channels"][end["channel"]]
         count = self.counts[waits, channel["ring"], channel["part"], end["fills"]]
         self.counts[waits, channel["ring"], channel["part"], end["fills"]] += 1
         self.done.append(Step(waits, channel["part"], channel["ring"], end["fills"], count % channel["slots"]))
 
     def access(self, kind, its, variables):
-        end = self.skeleton["ends"][self.value(its["end"], variables)]
-        channel = self.channels[end["channel"]]
+        end = self.protocol["ends"][self.value(its["end"], variables)]
+        channel = self.protocol["channels"][end["channel"]]
         if kind == "answer":
             variables[its["assign"][0][0]] = int(self.counts[True, channel["ring"], channel["part"], end["fills"]] <= self.work)
         elif kind != "drain":
