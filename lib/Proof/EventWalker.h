@@ -61,7 +61,7 @@ private:
   void load(Operation *op, Block &out);
   void loadElement(Operation *op, Block &out);
   void requestWork(Operation *op, Block &out);
-  void copy(Operation *op, const Place &place, Quantity tile,
+  void copy(Operation *op, const Place &place, StringRef name,
             std::optional<ClusterAxis> multicast, Block &out);
   void multiply(Operation *op, Block &out);
   void multiplyInRegisters(Operation *op, Block &out);

@@ -216,12 +216,15 @@ void EventWalker::close(Operation *op, Value end, Block &out) {
 // Filling slots
 //===----------------------------------------------------------------------===//
 
-void EventWalker::copy(Operation *op, const Place &place, Quantity tile,
+void EventWalker::copy(Operation *op, const Place &place, StringRef name,
                        std::optional<ClusterAxis> multicast, Block &out) {
+  Quantity tile = getTile(place, name);
+  TileType filled = cast<PipelineType>(place.ring).getTile(name);
   auto sharersOf = [&](int64_t rank) {
     return ranks.getSharers(rank, *multicast, place.ctaGroup);
   };
   Fields fields{{"at", getFull(place)}};
+  int64_t bytes = filled.getSizeInBytes();
   std::string kind = "copy";
   if (place.ctaGroup == 2) {
     kind += " of pair";
@@ -229,9 +232,7 @@ void EventWalker::copy(Operation *op, const Place &place, Quantity tile,
   }
   if (multicast && sharersOf(0).size() > 1) {
     kind += " to several";
-    auto load = cast<TmaLoadOp>(op);
-    TileType type = cast<PipelineType>(place.ring).getTile(load.getName());
-    int64_t bytes = type.getRows() / sharersOf(0).size() * type.getRowBytes();
+    bytes = filled.getRows() / sharersOf(0).size() * filled.getRowBytes();
     tile.byRank = ranks.map([&](int64_t rank) {
       SmallVector<int64_t> sharers = sharersOf(rank);
       return bytes * (llvm::find(sharers, rank) - sharers.begin());
@@ -245,6 +246,7 @@ void EventWalker::copy(Operation *op, const Place &place, Quantity tile,
   }
   fields.push_back({"to", tile});
   add(kind, op, kElected, std::move(fields), out);
+  out.back().event.brings = bytes;
 }
 
 void EventWalker::load(Operation *op, Block &out) {
@@ -262,8 +264,7 @@ void EventWalker::load(Operation *op, Block &out) {
          {"bytes",
           {cast<PipelineType>(place.ring).getTile(name).getSizeInBytes()}}},
         out);
-  copy(op, place, getTile(place, name),
-       load ? load.getMulticast() : std::nullopt, out);
+  copy(op, place, name, load ? load.getMulticast() : std::nullopt, out);
 }
 
 void EventWalker::loadElement(Operation *op, Block &out) {
@@ -297,6 +298,7 @@ void EventWalker::requestWork(Operation *op, Block &out) {
   }
   add(size == 1 ? "request" : "request for all", op, kElected,
       {{"to", to}, {"at", getFull(place)}}, out);
+  out.back().event.brings = KernelPlan::kAnswerBytes;
 }
 
 //===----------------------------------------------------------------------===//

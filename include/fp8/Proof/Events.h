@@ -47,6 +47,9 @@ struct Event {
   std::string kind;
   Doers doers = {};
   std::vector<std::pair<std::string, Quantity>> fields = {};
+  /// The bytes that it brings to each barrier at which it completes. No operand
+  /// says them, but the tensor map or the kind.
+  int64_t brings = 0;
 };
 
 /// An end of a ring, an exchange or a store queue, as its role counts slots.
@@ -84,6 +87,7 @@ struct EventNode {
 struct RingBarriers {
   int64_t slots = 1, full = 0, empty = 0;
   std::optional<int64_t> deallocation = std::nullopt, allocation = std::nullopt;
+  std::string name = {}; ///< for messages: "the ring of 'a'"
 };
 
 struct RoleEvents {

@@ -12,6 +12,8 @@ namespace mlir::fp8 {
 
 struct ExtractedEvents {
   ::fp8::proof::KernelEvents events;
+  /// The ops of the events' sites.
+  SmallVector<Operation *, 0> ops;
   /// What events cannot say, and the op; null if they say all.
   Operation *obstacle = nullptr;
   std::string reason;
