@@ -27,11 +27,14 @@ BarrierSets::BarrierSets(const KernelEvents &events) {
 }
 
 void BarrierSets::addMemory(const KernelEvents &events) {
-  for (const RingBarriers &ring : events.rings) {
-    sets.push_back({"the full barrier of " + ring.name, ring.full, ring.slots,
-                    /*followsCursor=*/true});
-    sets.push_back({"the empty barrier of " + ring.name, ring.empty, ring.slots,
-                    /*followsCursor=*/true});
+  for (unsigned number = 0; number < events.rings.size(); ++number) {
+    const RingBarriers &ring = events.rings[number];
+    auto add = [&](const char *side, int64_t offset) {
+      sets.push_back({std::string("the ") + side + " barrier of " + ring.name,
+                      offset, ring.slots, /*followsCursor=*/true, number});
+    };
+    add("full", ring.full);
+    add("empty", ring.empty);
     if (ring.deallocation)
       sets.push_back(
           {"the barrier that gives back the tensor memory of " + ring.name,
@@ -64,7 +67,7 @@ void BarrierSets::addNamed(const KernelEvents &events) {
     if (ring.allocation)
       sets.push_back(
           {"the barrier that hands out the tensor memory of " + ring.name,
-           *ring.allocation, 1, false, /*isNamed=*/true});
+           *ring.allocation, 1, false, 0, /*isNamed=*/true});
   std::function<void(const EventBlock &, const RoleEvents &)> visit =
       [&](const EventBlock &block, const RoleEvents &role) {
         for (const EventNode &node : block) {
@@ -72,33 +75,47 @@ void BarrierSets::addNamed(const KernelEvents &events) {
             visit(arm, role);
           if (node.kind != EventNode::Kind::Event || !isNamed(node.event))
             continue;
-          std::optional<unsigned> number = find(node.event, role);
           const Quantity *threads = getField(node.event, "threads");
-          if (!number || !threads)
-            continue;
-          BarrierSet &set = sets[*number];
-          set.isUneven |= set.count && set.count != threads->constant;
-          set.count = threads->constant;
+          for (auto [number, laps] : find(node.event, role)) {
+            BarrierSet &set = sets[number];
+            set.isUneven |= set.count && set.count != threads->constant;
+            set.count = threads->constant;
+          }
         }
       };
   for (const RoleEvents &role : events.roles)
     visit(role.body, role);
 }
 
-std::optional<unsigned> BarrierSets::find(const Event &event,
-                                          const RoleEvents &role) const {
+std::vector<std::pair<unsigned, int64_t>>
+BarrierSets::find(const Event &event, const RoleEvents &role) const {
   bool named = ::isNamed(event);
   const Quantity *at = getField(event, named ? "id" : "at");
   if (!at || at->groupStride)
-    return std::nullopt;
+    return {};
+  std::vector<std::pair<unsigned, int64_t>> found;
   for (unsigned number = 0; number < sets.size(); ++number) {
     const BarrierSet &set = sets[number];
     bool hasPlace = set.followsCursor
                         ? at->cursor && at->stride == kBarrierBytes &&
                               role.cursors[*at->cursor].slots == set.slots
                         : !at->cursor;
-    if (set.isNamed == named && set.offset == at->constant && hasPlace)
-      return number;
+    if (set.isNamed != named || set.offset != at->constant || !hasPlace)
+      continue;
+    found.push_back({number, 1});
+    if (!at->cursor || role.cursors[*at->cursor].ends.empty())
+      return found;
+    // Of each ring the barrier of the same side.
+    bool isEmpty = number && sets[number - 1].ring == set.ring &&
+                   sets[number - 1].followsCursor;
+    found.clear();
+    for (auto [ring, ends] : role.cursors[*at->cursor].ends)
+      for (unsigned other = 0; other < sets.size(); ++other)
+        if (sets[other].followsCursor && sets[other].ring == ring) {
+          found.push_back({other + isEmpty, ends});
+          break;
+        }
+    return found;
   }
-  return std::nullopt;
+  return found;
 }

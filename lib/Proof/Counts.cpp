@@ -49,19 +49,6 @@ private:
 
 } // namespace
 
-/// A role that may exchange two ends; null if there is none. Events tell ends
-/// apart by their handles.
-static Operation *findExchange(FunctionOpInterface kernel) {
-  HandleFlow flow(kernel);
-  for (auto role : kernel.getFunctionBody().front().getOps<RoleOp>()) {
-    llvm::SmallDenseSet<unsigned> ends;
-    for (Value init : role.getInits())
-      if (isLinear(init.getType()) && !ends.insert(flow.getEnd(init)).second)
-        return role;
-  }
-  return nullptr;
-}
-
 static void setUnknown(CountsProof &proof, Operation *op, StringRef reason) {
   proof.outcome.verdict = Verdict::Unknown;
   proof.outcome.reason = reason.str();
@@ -153,16 +140,12 @@ FailureOr<CountsProof> mlir::fp8::proveCounts(FunctionOpInterface kernel) {
   if (failed(plan))
     return failure();
   CountsProof proof;
-  if (Operation *role = findExchange(kernel)) {
-    setUnknown(proof, role, "its ends may change places");
-    return proof;
-  }
   ExtractedEvents its;
   {
     LentPlan lent(kernel, *plan);
     its = extractEvents(kernel);
   }
-  if (its.obstacle) {
+  if (its.obstacle && !its.isExchange) {
     setUnknown(proof, its.obstacle, its.reason);
     return proof;
   }

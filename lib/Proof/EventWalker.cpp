@@ -28,11 +28,13 @@ unsigned mlir::fp8::getSite(ExtractedEvents &kernel, Operation *op) {
   return sites.size() - 1;
 }
 
-void EventWalker::obstruct(Operation *op, const Twine &reason) {
-  if (kernel.obstacle)
+void EventWalker::obstruct(Operation *op, const Twine &reason,
+                           bool isExchange) {
+  if (kernel.obstacle && (isExchange || !kernel.isExchange))
     return;
   kernel.obstacle = op;
   kernel.reason = reason.str();
+  kernel.isExchange = isExchange;
 }
 
 void EventWalker::add(StringRef kind, Operation *op, Doers doers, Fields fields,

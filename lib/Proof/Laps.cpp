@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 using namespace fp8::proof;
 
@@ -80,7 +81,10 @@ private:
   Laps walk(const EventBlock &block, Laps laps);
   Laps repeat(const EventNode &node, Laps laps);
   void apply(const EventNode &node, Laps &laps);
-  void apply(const EventNode &node, unsigned set, int64_t rank, Lap &lap);
+  /// What one CTA does to barriers of a set. `ends`: how many ends do so in a
+  /// lap of the set.
+  void apply(const EventNode &node, unsigned set, int64_t ends, int64_t rank,
+             Lap &lap);
   /// The CTAs at whose barriers an event in this one takes effect.
   std::vector<int64_t> getTargets(const Event &event, int64_t rank) const;
   void wait(const EventNode &node, unsigned set);
@@ -148,9 +152,9 @@ void LapWalker::findOwners(const EventBlock &block) {
     for (const EventBlock &arm : node.arms)
       findOwners(arm);
     const Quantity *parity = getField(node.event, "parity");
-    std::optional<unsigned> set = sets.find(node.event, role);
-    if (set && parity && parity->cursor && !sets[*set].followsCursor)
-      owners[*set] = *parity->cursor;
+    for (auto [set, ends] : sets.find(node.event, role))
+      if (parity && parity->cursor && !sets[set].followsCursor)
+        owners[set] = *parity->cursor;
   }
 }
 
@@ -195,8 +199,8 @@ void LapWalker::wait(const EventNode &node, unsigned set) {
     obstruct(node.site, "an end waits for phases of two laps");
 }
 
-void LapWalker::apply(const EventNode &node, unsigned set, int64_t rank,
-                      Lap &lap) {
+void LapWalker::apply(const EventNode &node, unsigned set, int64_t ends,
+                      int64_t rank, Lap &lap) {
   const Event &event = node.event;
   Effect effect = getEffect(event);
   const Doers &doers = event.doers;
@@ -205,7 +209,7 @@ void LapWalker::apply(const EventNode &node, unsigned set, int64_t rank,
                   : doers.lanes == Doers::Lanes::Elected ? 1
                                                          : doers.below,
           every = doers.everyWarp ? doers.everyWarp : role.warps,
-          threads = (role.warps + every - 1) / every;
+          threads = ends * ((role.warps + every - 1) / every);
   const Quantity *cta = getField(event, "cta");
   // Else each lane tells a CTA of its own.
   if (!cta || cta->byLane.empty())
@@ -230,8 +234,11 @@ void LapWalker::apply(const EventNode &node, unsigned set, int64_t rank,
     if (effect.arrives && bytes != lap.bytes.end())
       bytes->second.isOpen = false;
   }
-  if (effect.waits)
-    waits.begun |= uint64_t(1) << set;
+  if (!effect.waits)
+    return;
+  if (has(waits.begun, set))
+    obstruct(node.site, "it waits twice before its end goes on to a next slot");
+  waits.begun |= uint64_t(1) << set;
 }
 
 void LapWalker::apply(const EventNode &node, Laps &laps) {
@@ -247,18 +254,21 @@ void LapWalker::apply(const EventNode &node, Laps &laps) {
   Effect effect = getEffect(event);
   if (!effect.arrives && !effect.announces && !effect.waits && !event.brings)
     return;
-  std::optional<unsigned> set = sets.find(event, role);
+  auto found = sets.find(event, role);
   // Warpgroups meet among themselves at other named barriers.
-  if (!set && !getField(event, "id"))
+  if (found.empty() && !getField(event, "id"))
     obstruct(node.site, "it works on a barrier of no ring");
-  if (!set || getCursor(event, *set) != result.cursor)
-    return;
-  if (effect.waits)
-    wait(node, *set);
-  for (Lap &lap : laps) {
-    lap.site = node.site;
-    for (int64_t rank : ranks)
-      apply(node, *set, rank, lap);
+  for (auto [set, ends] : found) {
+    if (getCursor(event, set) != result.cursor)
+      continue;
+    if (effect.waits)
+      wait(node, set);
+    for (Lap &lap : laps) {
+      lap.site = node.site;
+      lap.drains |= event.drains;
+      for (int64_t rank : ranks)
+        apply(node, set, ends, rank, lap);
+    }
   }
 }
 
@@ -304,18 +314,12 @@ void LapWalker::finish(unsigned site, Laps &laps) {
     done.bytes =
         take(lap.bytes, ranks, [](auto &its) { return std::get<1>(its); });
     done.waits = take(lap.waits, ranks, [](int64_t rank) { return rank; });
-    if (done.shares.empty() && result.cursor) {
-      lap.drained.insert(ranks.begin(), ranks.end());
-      continue;
-    }
-    for (int64_t rank : ranks)
-      if (lap.drained.count(rank))
-        faults.push_back({site,
-                          "role \"" + role.name +
-                              "\" must signal each slot that it takes, and "
-                              "has left one out before",
-                          Miscount::Holds::Perhaps});
-    record(std::move(done));
+    bool drains = std::exchange(lap.drains, false);
+    if (!done.shares.empty() || !result.cursor)
+      record(std::move(done));
+    else if (!drains)
+      faults.push_back({site, "role \"" + role.name +
+                                  "\" must signal each slot that it takes"});
   }
   makeSet(laps);
 }
@@ -390,14 +394,25 @@ Laps LapWalker::walk(const EventBlock &block, Laps laps) {
 
 EndLaps LapWalker::walk() {
   Laps laps = walk(role.body, {Lap()});
-  if (!result.cursor && !role.body.empty())
-    finish(role.body.back().site, laps);
+  if (role.body.empty())
+    return std::move(result);
+  unsigned site = role.body.back().site;
+  if (!result.cursor)
+    finish(site, laps);
+  for (const Lap &lap : laps)
+    if (!lap.shares.empty())
+      obstruct(site, "its role ends with a slot that it has signalled");
   return std::move(result);
 }
 
 KernelLaps fp8::proof::findLaps(const KernelEvents &events,
                                 const BarrierSets &sets) {
   KernelLaps result;
+  // Sets are bits of a word.
+  if (sets.size() > 64) {
+    result.obstacle = Miscount{0, "it has too many rings"};
+    return result;
+  }
   for (const RoleEvents &role : events.roles) {
     std::vector<std::optional<unsigned>> cursors = {std::nullopt};
     for (unsigned cursor = 0; cursor < role.cursors.size(); ++cursor)

@@ -8,7 +8,6 @@
 #include "fp8/Proof/Miscounts.h"
 
 #include <map>
-#include <set>
 #include <tuple>
 
 namespace fp8::proof {
@@ -18,6 +17,9 @@ struct BarrierSet {
   std::string name; ///< for messages: "the full barrier of the ring of 'a'"
   int64_t offset = 0, slots = 1;
   bool followsCursor = false;
+  /// If it does: the ring's number. Full and empty barriers of a ring follow
+  /// each other.
+  unsigned ring = 0;
   /// A named barrier: `offset` is its number, and it counts threads.
   bool isNamed = false;
   int64_t count = 0;     ///< the arrivals that complete a phase
@@ -29,9 +31,10 @@ class BarrierSets {
 public:
   explicit BarrierSets(const KernelEvents &events);
 
-  /// The set that an event of the role works on, if it works on one.
-  std::optional<unsigned> find(const Event &event,
-                               const RoleEvents &role) const;
+  /// The sets on which an event of the role works, and in how many laps of each
+  /// it takes part.
+  std::vector<std::pair<unsigned, int64_t>> find(const Event &event,
+                                                 const RoleEvents &role) const;
   const BarrierSet &operator[](unsigned number) const { return sets[number]; }
   unsigned size() const { return sets.size(); }
 
@@ -106,16 +109,16 @@ struct Lap {
   std::map<Signal, Share> shares;
   std::map<std::tuple<unsigned, int64_t, int64_t>, Bytes> bytes;
   std::map<int64_t, Waits> waits; ///< by rank
-  std::set<int64_t> drained;      ///< ranks that have only waited before
+  bool drains = false;            ///< the end is being closed
   unsigned site = 0;              ///< no part of what laps have in common
 
   bool operator<(const Lap &other) const {
-    return std::tie(shares, bytes, waits, drained) <
-           std::tie(other.shares, other.bytes, other.waits, other.drained);
+    return std::tie(shares, bytes, waits, drains) <
+           std::tie(other.shares, other.bytes, other.waits, other.drains);
   }
   bool operator==(const Lap &other) const {
     return shares == other.shares && bytes == other.bytes &&
-           waits == other.waits && drained == other.drained;
+           waits == other.waits && drains == other.drains;
   }
 };
 

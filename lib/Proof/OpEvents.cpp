@@ -22,21 +22,40 @@ static EventWalker::Doers below(int64_t lanes) { return {Lanes::Below, lanes}; }
 // Places
 //===----------------------------------------------------------------------===//
 
+std::vector<std::pair<unsigned, int64_t>>
+EventWalker::countEnds(unsigned number) {
+  std::vector<std::pair<unsigned, int64_t>> ends;
+  for (auto [ring, maker] :
+       llvm::enumerate(role->getBlock()->getOps<RingOpInterface>())) {
+    int64_t count =
+        llvm::count_if(role.getInits(), [&, its = maker](Value end) {
+          return end.getDefiningOp() == its && flow.getEnd(end) == number;
+        });
+    if (count)
+      ends.push_back({ring, count});
+  }
+  return ends;
+}
+
 EventWalker::Place EventWalker::getPlace(Operation *op, Value handle) {
   Place place;
-  ArrayRef<Operation *> makers = flow.getRings(handle);
-  if (makers.size() > 1)
-    obstruct(op, "its handle may be of several rings");
-  place.maker = makers.front();
+  place.maker = flow.getRings(handle).front();
   place.ring = cast<RingOpInterface>(place.maker).getRing();
   place.slots = cast<RingTypeInterface>(place.ring).getNumStages();
   place.ctaGroup = getCtaGroup(place.ring);
   place.plan = getPlan<RingPlanAttr>(place.maker);
   auto [entry, isNew] =
       cursors.try_emplace(flow.getEnd(handle), result.cursors.size());
-  if (isNew)
-    result.cursors.push_back({place.slots});
   place.cursor = entry->second;
+  if (!isNew)
+    return place;
+  ::fp8::proof::Cursor cursor{place.slots};
+  auto ends = countEnds(entry->first);
+  if (ends.size() > 1 || (ends.size() == 1 && ends.front().second > 1)) {
+    obstruct(op, "its end may be one of several", /*isExchange=*/true);
+    cursor.ends = std::move(ends);
+  }
+  result.cursors.push_back(std::move(cursor));
   return place;
 }
 
@@ -208,6 +227,7 @@ void EventWalker::close(Operation *op, Value end, Block &out) {
   Place place = getPlace(op, end);
   for (int64_t slot = 0; slot < place.slots; ++slot) {
     wait(op, end, "wait", out);
+    out.back().event.drains = true;
     advance(op, place, out);
   }
 }
