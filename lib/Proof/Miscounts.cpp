@@ -37,7 +37,8 @@ private:
                       const Share &share);
   bool holdsPhase(const EndLaps &end, const Lap &lap, unsigned set,
                   int64_t rank) const;
-  /// True if some other way may lead from the wait to who completes that phase.
+  /// True if nobody may complete that phase, or some other way may lead from
+  /// the wait to who does.
   bool mayHoldPhase(const EndLaps &end, const Lap &lap, unsigned set,
                     int64_t rank) const;
   /// True if some end waits for the barrier.
@@ -185,6 +186,10 @@ void Comparison::addUnsignalled(const EndLaps &end, const Signal &signal,
   if (candidates.size() != 1)
     return;
   auto [other, behind] = candidates.front();
+  // What a producer signals in its next lap, it may never signal.
+  if (end.lags.at(behind) != 0 ||
+      !end.alwaysSignals(signal.set, signal.from, signal.to, behind))
+    return;
   for (const Lap &lap : other->laps)
     if (!signals(lap, behind, signal.to, signal.from, signal.set) &&
         !paths.mayLead(*other, lap, signal.set, signal.to, end, signal.from))
@@ -224,6 +229,9 @@ bool Comparison::holdsPhase(const EndLaps &end, const Lap &lap, unsigned set,
 
 bool Comparison::mayHoldPhase(const EndLaps &end, const Lap &lap, unsigned set,
                               int64_t rank) const {
+  // There may be no next lap, to which the next phase belongs.
+  if (end.lags.at(set) == 0)
+    return true;
   for (const EndLaps &other : laps.ends)
     for (const Lap &its : other.laps)
       for (auto &[signal, share] : its.shares)

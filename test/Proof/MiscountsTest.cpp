@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 using namespace fp8::proof;
 using Holds = Miscount::Holds;
 using Kind = EventNode::Kind;
@@ -79,6 +81,33 @@ struct MiscountsTest : testing::Test {
   EventNode choice(std::vector<EventBlock> arms) {
     EventNode node{Kind::Choice, site++};
     node.arms = std::move(arms);
+    return node;
+  }
+
+  EventNode inLeadingCta(EventBlock block) {
+    EventNode leading{Kind::Ranks, site++};
+    leading.ranks = {0};
+    leading.arms = {std::move(block)};
+    return leading;
+  }
+  /// Consumers of CTA 0 alone empty slots, and hand those of both CTAs back.
+  void leadConsumers() {
+    events.clusterSize = 2;
+    turnOf(1)[2].event.kind = "commit to several";
+    turnOf(1)[2].event.fields.push_back({"mask", {3}});
+    turnOf(1) = {inLeadingCta(turnOf(1))};
+  }
+  /// The same with the second cursor, at a ring 32 bytes further on.
+  static EventNode moved(EventNode node) {
+    node.cursor = 1;
+    for (EventBlock &arm : node.arms)
+      for (EventNode &inner : arm)
+        inner = moved(inner);
+    for (auto &[name, quantity] : node.event.fields)
+      if (quantity.cursor) {
+        quantity.cursor = 1;
+        quantity.constant += quantity.isParity ? 0 : 32;
+      }
     return node;
   }
 
@@ -222,23 +251,52 @@ TEST_F(MiscountsTest, CopiesForOthersFollowTheirHandOver) {
 }
 
 TEST_F(MiscountsTest, WhatOneCtaAloneSignalsIsHeldByNobody) {
-  events.clusterSize = 2;
-  // Consumers of CTA 0 hand both slots back.
-  turnOf(1)[2].event.kind = "commit to several";
-  turnOf(1)[2].event.fields.push_back({"mask", {3}});
-  EventNode leading{Kind::Ranks, site++};
-  leading.ranks = {0};
-  leading.arms = {turnOf(1)};
-  turnOf(1) = {leading};
+  leadConsumers();
   EXPECT_NE(find().find("role \"P\", which waits at the empty barrier of the "
                         "ring of CTA 1 of the cluster, must signal those"),
             std::string::npos);
   // It copies into the slot of CTA 0, which expects the bytes of both.
   turnOf(0)[3].event.kind = "copy of pair";
   turnOf(0)[3].event.fields.push_back({"cta", {0}});
-  leading.arms = {{expect("arrive expecting", 512)}};
-  turnOf(0)[2] = leading;
+  turnOf(0)[2] = inLeadingCta({expect("arrive expecting", 512)});
   EXPECT_EQ(find(), "");
+}
+
+TEST_F(MiscountsTest, AnotherRingMayOrderWhatThisOneDoesNot) {
+  leadConsumers();
+  auto count = [&](Holds holds) {
+    auto faults = findMiscounts(events).faults;
+    return std::count_if(
+        faults.begin(), faults.end(),
+        [&](const Miscount &fault) { return fault.holds == holds; });
+  };
+  EXPECT_EQ(count(Holds::Always), 1);
+  EXPECT_EQ(count(Holds::FromSecondLap), 1);
+  // Each CTA fills a slot of CTA 0, too, for which its consumers wait.
+  events.rings.push_back({2, 32, 48});
+  events.rings.back().name = "the other ring";
+  for (RoleEvents &role : events.roles) {
+    role.cursors.push_back({2});
+    EventBlock both;
+    for (int64_t cursor : {0, 1})
+      for (EventNode node : role.body.front().arms.front())
+        both.push_back(cursor ? moved(node) : node);
+    role.body.front().arms.front() = both;
+  }
+  for (int64_t at : {32, 40, 48, 56})
+    events.start.push_back(
+        event("init", kAll, {{"at", {at}}, {"count", {at < 48 ? 1 : 4}}}));
+  // Copies of the other ring reach CTA 0.
+  EventNode &copying = turnOf(0)[8];
+  ASSERT_EQ(copying.event.kind, "copy");
+  copying.event.kind = "copy of pair";
+  copying.event.fields.push_back({"cta", {0}});
+  EventNode announcing = turnOf(0)[7];
+  announcing.event.fields.back().second.constant = 512;
+  turnOf(0)[7] = inLeadingCta({announcing});
+  EXPECT_EQ(count(Holds::Always), 0);
+  EXPECT_EQ(count(Holds::FromSecondLap), 0);
+  EXPECT_NE(count(Holds::Perhaps), 0);
 }
 
 TEST_F(MiscountsTest, EndsThatChangePlacesAreOfBothRings) {
