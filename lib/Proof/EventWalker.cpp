@@ -13,6 +13,9 @@ using namespace mlir::fp8;
 using namespace ::fp8::proof;
 
 unsigned mlir::fp8::getSite(ExtractedEvents &kernel, Operation *op) {
+  std::vector<std::string> &sites = kernel.events.sites;
+  if (!kernel.ops.empty() && kernel.ops.back() == op)
+    return sites.size() - 1;
   std::string text;
   llvm::raw_string_ostream stream(text);
   Location loc = op->getLoc();
@@ -20,17 +23,18 @@ unsigned mlir::fp8::getSite(ExtractedEvents &kernel, Operation *op) {
     stream << place.getFilename().getValue() << ':' << place.getLine() << ':'
            << place.getColumn() << ": ";
   stream << op->getName();
-  std::vector<std::string> &sites = kernel.events.sites;
-  if (sites.empty() || sites.back() != text)
-    sites.push_back(text);
+  sites.push_back(std::move(text));
+  kernel.ops.push_back(op);
   return sites.size() - 1;
 }
 
-void EventWalker::obstruct(Operation *op, const Twine &reason) {
-  if (kernel.obstacle)
+void EventWalker::obstruct(Operation *op, const Twine &reason,
+                           bool isExchange) {
+  if (kernel.obstacle && (isExchange || !kernel.isExchange))
     return;
   kernel.obstacle = op;
   kernel.reason = reason.str();
+  kernel.isExchange = isExchange;
 }
 
 void EventWalker::add(StringRef kind, Operation *op, Doers doers, Fields fields,

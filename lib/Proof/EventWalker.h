@@ -48,7 +48,9 @@ private:
   void walkRegions(Operation *op, Node::Kind kind, Block &out);
   void walkWhile(Operation *op, Block &out);
   void walkLeading(Operation *op, Block &out);
-  void obstruct(Operation *op, const Twine &reason);
+  void obstruct(Operation *op, const Twine &reason, bool isExchange = false);
+  /// The role's ends that go by the number, by ring.
+  std::vector<std::pair<unsigned, int64_t>> countEnds(unsigned number);
 
   // OpEvents.cpp: ends, slots, tiles, products.
   void walkStep(Operation *op, Block &out);
@@ -61,7 +63,7 @@ private:
   void load(Operation *op, Block &out);
   void loadElement(Operation *op, Block &out);
   void requestWork(Operation *op, Block &out);
-  void copy(Operation *op, const Place &place, Quantity tile,
+  void copy(Operation *op, const Place &place, StringRef name,
             std::optional<ClusterAxis> multicast, Block &out);
   void multiply(Operation *op, Block &out);
   void multiplyInRegisters(Operation *op, Block &out);

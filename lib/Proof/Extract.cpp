@@ -15,9 +15,10 @@ namespace {
 
 class Extractor {
 public:
-  Extractor(FunctionOpInterface function, const KernelPlan &plan,
-            Aspect aspect)
-      : function(function), plan(plan), aspect(aspect), flow(function) {}
+  Extractor(FunctionOpInterface function, const KernelPlan &plan, Aspect aspect,
+            ArrayRef<Mark> marks)
+      : function(function), plan(plan), aspect(aspect), marks(marks),
+        flow(function) {}
 
   KernelSkeleton extract();
 
@@ -51,6 +52,7 @@ private:
   FunctionOpInterface function;
   const KernelPlan &plan;
   Aspect aspect;
+  ArrayRef<Mark> marks;
   HandleFlow flow;
   KernelSkeleton result;
   SmallVector<CtaClass> classes;
@@ -206,6 +208,7 @@ void Extractor::dropUnused() {
 void Extractor::follow() {
   switch (aspect) {
   case Aspect::Progress:
+  case Aspect::Marks:
     return;
   case Aspect::Numbers:
     gemm = ComputedGemm::get(function);
@@ -241,6 +244,8 @@ void Extractor::addProcess(RoleOp role, unsigned cta) {
     walker.followAccesses(role, *contents, cta);
   else if (memory)
     walker.followArrays(*memory);
+  else if (aspect == Aspect::Marks)
+    walker.followMarks(marks);
   Process process = walker.walk(role, operands);
   process.ranks = getRanks(cta);
   process.name = "role \"" + role.getName().str() + "\"";
@@ -270,9 +275,10 @@ KernelSkeleton Extractor::extract() {
 }
 
 FailureOr<KernelSkeleton> mlir::fp8::extractSkeleton(FunctionOpInterface kernel,
-                                                     Aspect aspect) {
+                                                     Aspect aspect,
+                                                     ArrayRef<Mark> marks) {
   FailureOr<KernelPlan> plan = KernelPlan::analyze(kernel);
   if (failed(plan))
     return failure();
-  return Extractor(kernel, *plan, aspect).extract();
+  return Extractor(kernel, *plan, aspect, marks).extract();
 }

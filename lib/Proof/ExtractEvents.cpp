@@ -2,6 +2,7 @@
 // The events of a kernel: its start, its roles, its end.
 
 #include "EventWalker.h"
+#include "SlotContents.h"
 
 using namespace mlir;
 using namespace mlir::fp8;
@@ -56,6 +57,7 @@ void KernelExtractor::initRing(Operation *ring, EventBlock &out) {
           offset = plan.barrierOffset;
   RingBarriers &barriers = result.events.rings.emplace_back();
   barriers = {slots, offset, offset + 8 * slots};
+  barriers.name = getRingName(type);
   for (int64_t arrivals : {plan.fullArrivals, plan.emptyArrivals})
     for (int64_t slot = 0; slot < slots; ++slot, offset += 8)
       init(ring, offset, arrivals, out);

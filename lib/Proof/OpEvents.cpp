@@ -22,21 +22,40 @@ static EventWalker::Doers below(int64_t lanes) { return {Lanes::Below, lanes}; }
 // Places
 //===----------------------------------------------------------------------===//
 
+std::vector<std::pair<unsigned, int64_t>>
+EventWalker::countEnds(unsigned number) {
+  std::vector<std::pair<unsigned, int64_t>> ends;
+  for (auto [ring, maker] :
+       llvm::enumerate(role->getBlock()->getOps<RingOpInterface>())) {
+    int64_t count =
+        llvm::count_if(role.getInits(), [&, its = maker](Value end) {
+          return end.getDefiningOp() == its && flow.getEnd(end) == number;
+        });
+    if (count)
+      ends.push_back({ring, count});
+  }
+  return ends;
+}
+
 EventWalker::Place EventWalker::getPlace(Operation *op, Value handle) {
   Place place;
-  ArrayRef<Operation *> makers = flow.getRings(handle);
-  if (makers.size() > 1)
-    obstruct(op, "its handle may be of several rings");
-  place.maker = makers.front();
+  place.maker = flow.getRings(handle).front();
   place.ring = cast<RingOpInterface>(place.maker).getRing();
   place.slots = cast<RingTypeInterface>(place.ring).getNumStages();
   place.ctaGroup = getCtaGroup(place.ring);
   place.plan = getPlan<RingPlanAttr>(place.maker);
   auto [entry, isNew] =
       cursors.try_emplace(flow.getEnd(handle), result.cursors.size());
-  if (isNew)
-    result.cursors.push_back({place.slots});
   place.cursor = entry->second;
+  if (!isNew)
+    return place;
+  ::fp8::proof::Cursor cursor{place.slots};
+  auto ends = countEnds(entry->first);
+  if (ends.size() > 1 || (ends.size() == 1 && ends.front().second > 1)) {
+    obstruct(op, "its end may be one of several", /*isExchange=*/true);
+    cursor.ends = std::move(ends);
+  }
+  result.cursors.push_back(std::move(cursor));
   return place;
 }
 
@@ -208,6 +227,7 @@ void EventWalker::close(Operation *op, Value end, Block &out) {
   Place place = getPlace(op, end);
   for (int64_t slot = 0; slot < place.slots; ++slot) {
     wait(op, end, "wait", out);
+    out.back().event.drains = true;
     advance(op, place, out);
   }
 }
@@ -216,12 +236,15 @@ void EventWalker::close(Operation *op, Value end, Block &out) {
 // Filling slots
 //===----------------------------------------------------------------------===//
 
-void EventWalker::copy(Operation *op, const Place &place, Quantity tile,
+void EventWalker::copy(Operation *op, const Place &place, StringRef name,
                        std::optional<ClusterAxis> multicast, Block &out) {
+  Quantity tile = getTile(place, name);
+  TileType filled = cast<PipelineType>(place.ring).getTile(name);
   auto sharersOf = [&](int64_t rank) {
     return ranks.getSharers(rank, *multicast, place.ctaGroup);
   };
   Fields fields{{"at", getFull(place)}};
+  int64_t bytes = filled.getSizeInBytes();
   std::string kind = "copy";
   if (place.ctaGroup == 2) {
     kind += " of pair";
@@ -229,9 +252,7 @@ void EventWalker::copy(Operation *op, const Place &place, Quantity tile,
   }
   if (multicast && sharersOf(0).size() > 1) {
     kind += " to several";
-    auto load = cast<TmaLoadOp>(op);
-    TileType type = cast<PipelineType>(place.ring).getTile(load.getName());
-    int64_t bytes = type.getRows() / sharersOf(0).size() * type.getRowBytes();
+    bytes = filled.getRows() / sharersOf(0).size() * filled.getRowBytes();
     tile.byRank = ranks.map([&](int64_t rank) {
       SmallVector<int64_t> sharers = sharersOf(rank);
       return bytes * (llvm::find(sharers, rank) - sharers.begin());
@@ -245,6 +266,7 @@ void EventWalker::copy(Operation *op, const Place &place, Quantity tile,
   }
   fields.push_back({"to", tile});
   add(kind, op, kElected, std::move(fields), out);
+  out.back().event.brings = bytes;
 }
 
 void EventWalker::load(Operation *op, Block &out) {
@@ -262,8 +284,7 @@ void EventWalker::load(Operation *op, Block &out) {
          {"bytes",
           {cast<PipelineType>(place.ring).getTile(name).getSizeInBytes()}}},
         out);
-  copy(op, place, getTile(place, name),
-       load ? load.getMulticast() : std::nullopt, out);
+  copy(op, place, name, load ? load.getMulticast() : std::nullopt, out);
 }
 
 void EventWalker::loadElement(Operation *op, Block &out) {
@@ -297,6 +318,7 @@ void EventWalker::requestWork(Operation *op, Block &out) {
   }
   add(size == 1 ? "request" : "request for all", op, kElected,
       {{"to", to}, {"at", getFull(place)}}, out);
+  out.back().event.brings = KernelPlan::kAnswerBytes;
 }
 
 //===----------------------------------------------------------------------===//

@@ -120,6 +120,11 @@ Outcome fp8::proof::proveRequirements(const Skeleton &skeleton,
   return outcome;
 }
 
+void fp8::proof::findFailure(const Skeleton &skeleton, int64_t clusterSize,
+                             Outcome &outcome) {
+  Refuter(skeleton, clusterSize).refute(outcome);
+}
+
 void fp8::proof::findRace(const Skeleton &skeleton, int64_t clusterSize,
                           Outcome &outcome) {
   RaceFinder(skeleton, clusterSize).refute(outcome);

@@ -217,8 +217,10 @@ void EventWalker::reduceScatter(Operation *op, Block &out) {
       {{"at", full}, {"bytes", {ctas * bytes}}}, out);
   waitUntilRead(op, reduce.getExchange(), out);
   for (int64_t cta = 0; cta < ctas; ++cta)
-    for (int64_t chunk = 0; chunk < bytes / (threads * kChunk); ++chunk)
+    for (int64_t chunk = 0; chunk < bytes / (threads * kChunk); ++chunk) {
       add("send", op, kAll, {{"at", full}, {"cta", {cta}}}, out);
+      out.back().event.brings = kChunk;
+    }
   add("wait for cluster", op, kAll, {{"at", full}, {"parity", parity}}, out);
   add("warp sync", op, kAll, {}, out);
   Quantity cta;

@@ -6,6 +6,7 @@
 #include "Accesses.h"
 #include "ArrayOrder.h"
 #include "Fills.h"
+#include "Marks.h"
 #include "Provenance.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -384,6 +385,10 @@ void RoleWalker::followAccesses(RoleOp role, const SlotContents &contents,
       kernel, expressions, contents, cta,
       ringsOrderArrays(cast<FunctionOpInterface>(role->getParentOp())),
       [this](Value stage) { return getEnd(stage); });
+}
+
+void RoleWalker::followMarks(ArrayRef<Mark> marks) {
+  labels = std::make_unique<Marks>(kernel, expressions, marks);
 }
 
 Process RoleWalker::walk(RoleOp role, ArrayRef<ExprId> ends) {

@@ -36,6 +36,9 @@ public:
   /// Follows what the role reads and writes.
   void followAccesses(RoleOp role, const SlotContents &contents, unsigned cta);
 
+  /// Requires that the role does not come to certain ops.
+  void followMarks(ArrayRef<Mark> marks);
+
   /// `ends` are the expressions of the role's operands.
   ::fp8::proof::Process walk(RoleOp role, ArrayRef<::fp8::proof::ExprId> ends);
 

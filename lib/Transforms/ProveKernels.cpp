@@ -6,6 +6,7 @@
 #include "LinearCopy.h"
 #include "fp8/Analysis/KernelPlan.h"
 #include "fp8/Proof/Certificate.h"
+#include "fp8/Proof/Counts.h"
 #include "fp8/Proof/Extract.h"
 #include "fp8/Proof/Ownership.h"
 
@@ -44,13 +45,16 @@ static constexpr Property kNumbers{
     "computes what it says",
     "does not compute what it says", "proof of the numbers"};
 
-/// It is proved by itself, since it takes several skeletons.
+/// These are proved by themselves: more than one skeleton tells.
+static constexpr Property kCounts{"counts", nullptr,
+                                  "completes a phase in each lap", "miscounts",
+                                  "proof of the counts"};
 static constexpr Property kOwnership{
     "ownership", nullptr, "keeps ownership for all launches",
     "breaks ownership", "proof of the ownership"};
 
 static const Property &getProperty(StringRef name) {
-  for (const Property *property : {&kProgress, &kOwnership})
+  for (const Property *property : {&kProgress, &kCounts, &kOwnership})
     if (property->name == name)
       return *property;
   return kNumbers;
@@ -72,13 +76,15 @@ static PropertyProof prove(const Property &property, KernelSkeleton its,
   return proof;
 }
 
-static PropertyProof getProperty(OwnershipProof its) {
-  PropertyProof proof{kOwnership.name,
+/// What was proved by itself, as `its` says.
+template <typename Proof>
+static PropertyProof getProof(const Property &property, Proof its) {
+  PropertyProof proof{property.name,
                       std::move(its.outcome),
                       std::move(its.kernel.skeleton),
                       {},
                       std::nullopt,
-                      its.isOfArrays};
+                      false};
   if (its.op)
     proof.obstacle = its.op->getLoc();
   for (Operation *site : its.kernel.sites)
@@ -98,11 +104,19 @@ FailureOr<KernelProof> mlir::fp8::proveKernel(gpu::GPUFuncOp kernel,
       prove(kProgress, std::move(*its), withCertificate));
   if (proof.properties.front().outcome.verdict != Verdict::Proved)
     return proof;
+  FailureOr<CountsProof> counts = proveCounts(kernel);
+  if (failed(counts))
+    return failure();
+  proof.properties.push_back(getProof(kCounts, std::move(*counts)));
+  if (proof.properties.back().outcome.verdict == Verdict::Refuted)
+    return proof;
   FailureOr<OwnershipProof> ownership = proveOwnership(kernel);
   if (failed(ownership))
     return failure();
   llvm::append_range(proof.assumptions, ownership->assumptions);
-  proof.properties.push_back(getProperty(std::move(*ownership)));
+  bool isOfArrays = ownership->isOfArrays;
+  proof.properties.push_back(getProof(kOwnership, std::move(*ownership)));
+  proof.properties.back().isOfArrays = isOfArrays;
   its = extractSkeleton(kernel, Aspect::Numbers);
   if (failed(its))
     return failure();

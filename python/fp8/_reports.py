@@ -224,7 +224,7 @@ class PropertyProof(_PropertyProof, total=False):
 
 
 class Proof(TypedDict):
-    """The verdicts on a kernel by property ("progress", "ownership", "numbers"), and what they take for granted; the skeleton that was proved.
+    """The verdicts on a kernel by property ("progress", "counts", "ownership", "numbers"), and what they take for granted; the skeleton that was proved.
 
     `skeleton` has a list of steps for each process, as a certificate; `protocol` has the same as nested blocks.
     """

@@ -16,6 +16,7 @@ front of a patch, and the first comments of a base, say what the kernel is:
   schedules all (the default): each schedule goes wrong; some: one of many does; none: the simulator does not see it
   options   options of fp8-run
   proof     what --fp8-prove says of the progress of its roles, if that is not what the kind says: proved, refuted or unknown
+  counts    what it says of phases, arrivals and bytes, if that is not "proved"
   ownership what it says of what roles share, if that is not what the kind says
   source    the report of others that the kernel follows
   why       what is wrong, or why it is right
@@ -26,7 +27,7 @@ usage: cases.py list [--markdown]
        cases.py text NAME                     prints the kernel
        cases.py compile [NAME ...]            compiles to PTX without the proof; what is refused must say why
        cases.py simulate [NAME ...]           compiles, and runs at the stated sizes under several schedules
-       cases.py prove [NAME ...]              has the compiler prove, or refute, that the roles end and that accesses are ordered
+       cases.py prove [NAME ...]              has the compiler prove, or refute, that the roles end, that phases are laps and that accesses are ordered
 Options: --opt=FP8-OPT --run=FP8-RUN (default: fp8-opt and fp8-run from PATH), --jobs=N
 """
 
@@ -93,9 +94,14 @@ class Case:
         return self.keys.get("proof", "refuted" if self.kind in ("deadlock", "lap", "leftover") else "proved")
 
     @property
+    def expected_counts(self):
+        """None if the roles are not proved to end."""
+        return self.keys.get("counts", "proved") if self.expected_proof == "proved" else None
+
+    @property
     def expected_ownership(self):
-        """None if the roles are not proved to end. Of wrong numbers, each was written in order."""
-        if self.expected_proof != "proved":
+        """None if the roles are not proved to end, or miscount. Of wrong numbers, each was written in order."""
+        if self.expected_counts in (None, "refuted"):
             return None
         return self.keys.get("ownership", "refuted" if self.kind == "race" else "proved")
 
@@ -224,9 +230,10 @@ def judge_proof(case, arguments):
             return [f"is not proved:\n{done.stderr}"]
         with open(verdicts, encoding="utf-8") as file:
             kernels = [kernel["properties"] for kernel in json.load(file)["kernels"]]
-        found = [(kernel["progress"]["verdict"], kernel.get("ownership", {}).get("verdict")) for kernel in kernels]
-        if found != [(case.expected_proof, case.expected_ownership)]:
-            return [f"is {found}, not {case.expected_proof} and {case.expected_ownership}:\n{done.stderr}"]
+        expected = (case.expected_proof, case.expected_counts, case.expected_ownership)
+        found = [tuple(kernel.get(property, {}).get("verdict") for property in ("progress", "counts", "ownership")) for kernel in kernels]
+        if found != [expected]:
+            return [f"is {found}, not {expected}:\n{done.stderr}"]
         return [*judge_launch(case, kernels[0]["ownership"])] if case.kind == "race" and case.expected_ownership == "refuted" else []
 
 
@@ -243,15 +250,17 @@ def judge_launch(case, refutation):
 
 def prove(cases, arguments):
     cases = [case for case in cases if case.kind != "refused"]
-    totals, owned = collections.Counter(), collections.Counter()
+    totals, counted, owned = collections.Counter(), collections.Counter(), collections.Counter()
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
         for case, problems in zip(cases, pool.map(lambda case: judge_proof(case, arguments), cases)):
             totals["not as stated" if problems else case.expected_proof] += 1
+            counted[case.expected_counts] += 1
             owned[case.expected_ownership] += 1
             for problem in problems:
                 print(f"{case.name}: {problem}")
     print(", ".join(f"{totals[verdict]} {verdict}" for verdict in ("proved", "refuted", "unknown", "not as stated")))
-    print("ownership: " + ", ".join(f"{owned[verdict]} {verdict}" for verdict in ("proved", "refuted", "unknown")))
+    for name, verdicts in (("counts", counted), ("ownership", owned)):
+        print(f"{name}: " + ", ".join(f"{verdicts[verdict]} {verdict}" for verdict in ("proved", "refuted", "unknown")))
     return 1 if totals["not as stated"] else 0
 
 

@@ -10,7 +10,8 @@
 
 !ring = !fp8.pipeline<2>
 gpu.module @kernels {
-  // expected-remark @+3 {{kernel 'in_step' ends for all launches}}
+  // expected-remark @+4 {{kernel 'in_step' ends for all launches}}
+  // expected-remark @+3 {{kernel 'in_step' completes a phase in each lap}}
   // expected-remark @+2 {{kernel 'in_step' keeps ownership for all launches}}
   // expected-note @+1 {{taken for granted: issued copies and products complete; every warp}}
   gpu.func @in_step(%n: index) kernel attributes {fp8.linear} {
@@ -37,7 +38,8 @@ gpu.module @kernels {
   }
 
   // One role goes in groups of four, with the remainder first; the other one by one.
-  // expected-remark @+3 {{kernel 'remainders' ends for all launches}}
+  // expected-remark @+4 {{kernel 'remainders' ends for all launches}}
+  // expected-remark @+3 {{kernel 'remainders' completes a phase in each lap}}
   // expected-remark @+2 {{kernel 'remainders' keeps ownership for all launches}}
   // expected-note @+1 {{taken for granted: issued copies and products complete; every warp}}
   gpu.func @remainders(%n: index, %tiles: index) kernel attributes {fp8.linear} {

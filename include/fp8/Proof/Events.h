@@ -47,6 +47,11 @@ struct Event {
   std::string kind;
   Doers doers = {};
   std::vector<std::pair<std::string, Quantity>> fields = {};
+  /// The bytes that it brings to each barrier at which it completes. No operand
+  /// says them, but the tensor map or the kind.
+  int64_t brings = 0;
+  /// A wait for a slot that is not signalled again: its end is closed.
+  bool drains = false;
 };
 
 /// An end of a ring, an exchange or a store queue, as its role counts slots.
@@ -54,6 +59,9 @@ struct Cursor {
   int64_t slots = 1;
   /// Of a store queue: the slots that are filled at a time; else 0.
   int64_t batch = 0;
+  /// Where ends may change places: how many of the role's ends the cursor may
+  /// stand for, by ring.
+  std::vector<std::pair<unsigned, int64_t>> ends = {};
 };
 
 struct EventNode;
@@ -84,6 +92,7 @@ struct EventNode {
 struct RingBarriers {
   int64_t slots = 1, full = 0, empty = 0;
   std::optional<int64_t> deallocation = std::nullopt, allocation = std::nullopt;
+  std::string name = {}; ///< for messages: "the ring of 'a'"
 };
 
 struct RoleEvents {

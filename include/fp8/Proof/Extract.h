@@ -29,6 +29,14 @@ struct KernelSkeleton {
   SmallVector<Undecided, 0> undecided;
 };
 
+/// An op that no role may come to, and why.
+struct Mark {
+  Operation *op;
+  std::string rule;
+  /// The op hands over a stage. It may do so in the first lap.
+  bool fromSecondLap = false;
+};
+
 /// What a skeleton has beside the steps of the roles.
 enum class Aspect : uint8_t {
   Progress,  ///< nothing
@@ -37,12 +45,14 @@ enum class Aspect : uint8_t {
   Ownership, ///< how often slots are written, and the requirements on that
   Arrays,    ///< requirements on indices of arrays
   Accesses,  ///< what roles read and write
+  Marks,     ///< requirements that no role comes to certain ops
 };
 
 /// Extracts the skeleton of a kernel in phase 2 that can be planned; fails with
-/// a diagnostic if it cannot.
+/// a diagnostic if it cannot. `marks` are those of the aspect.
 FailureOr<KernelSkeleton> extractSkeleton(FunctionOpInterface kernel,
-                                          Aspect aspect = Aspect::Progress);
+                                          Aspect aspect = Aspect::Progress,
+                                          ArrayRef<Mark> marks = {});
 
 } // namespace mlir::fp8
 

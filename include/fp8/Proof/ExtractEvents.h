@@ -12,9 +12,14 @@ namespace mlir::fp8 {
 
 struct ExtractedEvents {
   ::fp8::proof::KernelEvents events;
+  /// The ops of the events' sites.
+  SmallVector<Operation *, 0> ops;
   /// What events cannot say, and the op; null if they say all.
   Operation *obstacle = nullptr;
   std::string reason;
+  /// Ends may change places, and this is all that events cannot say: those of a
+  /// cursor then are of one of its rings.
+  bool isExchange = false;
 };
 
 /// The events of a kernel in phase 2 that has been planned and has its fences

@@ -77,6 +77,10 @@ Outcome proveProvenance(const Skeleton &skeleton, int64_t clusterSize);
 /// unknown. The roles of the skeleton all end.
 Outcome proveRequirements(const Skeleton &skeleton, int64_t clusterSize);
 
+/// Makes the outcome a refutation if a requirement fails in a small launch.
+void findFailure(const Skeleton &skeleton, int64_t clusterSize,
+                 Outcome &outcome);
+
 /// Makes the outcome a refutation if the accesses of a skeleton have no order in
 /// a small launch, or read what nobody has written.
 void findRace(const Skeleton &skeleton, int64_t clusterSize, Outcome &outcome);

@@ -296,7 +296,7 @@ def Fp8Prove : Pass<"fp8-prove", "::mlir::ModuleOp"> {
   let description = [{
     Proves, for all launch arguments, that no role of a kernel waits forever, and that what a ring holds is taken out of it. Rings make roles a network of bounded channels,
     in which all runs of a launch do the same steps; the pass makes one run with symbolic arguments, and leaves loops behind by induction.
-    If the roles end, the pass also proves that they read only what was written, with no two accesses to one place without an order, and of a kernel that says what it
+    If the roles end, the pass also proves that each lap of a slot completes one phase of its barriers, that roles read only what was written, with no two accesses to one place without an order, and of a kernel that says what it
     computes that it computes this.
 
     A kernel that does not end is an error. It names the smallest launch that was found, and where each role stands then. What could not be shown is a remark, with

@@ -13,7 +13,7 @@ namespace mlir::fp8 {
 
 /// What the proof says about one property of a kernel. It outlives the kernel.
 struct PropertyProof {
-  StringRef property; ///< "progress", "ownership" or "numbers"
+  StringRef property; ///< "progress", "counts", "ownership" or "numbers"
   ::fp8::proof::Outcome outcome;
   ::fp8::proof::Skeleton skeleton;
   /// The ops that the sites of skeleton and outcome stand for.
@@ -25,9 +25,9 @@ struct PropertyProof {
   bool isOfArrays = false;
 };
 
-/// The verdicts on one kernel: on its progress, if all roles end on its
-/// ownership, and if the kernel says what it computes (`fp8.computes`) on its
-/// numbers.
+/// The verdicts on one kernel: on its progress, if all roles end on its counts
+/// and its ownership, and if the kernel says what it computes (`fp8.computes`)
+/// on its numbers.
 struct KernelProof {
   std::string kernel;
   Location location;

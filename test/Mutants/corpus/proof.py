@@ -18,7 +18,7 @@ PROVED, REFUTED, UNKNOWN = "proved", "refuted", "unknown"
 WITH_WORK, WITHOUT_WORK = "the queue answers with work", "the queue answers that there is none"
 
 # Of what is proved, what it excludes on the simulator. Races are of arrays, too, of which some things are taken for granted.
-DENIALS = {"progress": ("[deadlock]",), "ownership": ("[uninitialised-memory]", "[memory-in-flight]"), "numbers": ("wrong result",)}
+DENIALS = {"progress": ("[deadlock]",), "counts": ("[early-arrival]", "[missed-phase]", "[too-many-arrivals]"), "ownership": ("[uninitialised-memory]", "[memory-in-flight]"), "numbers": ("wrong result",)}
 
 
 @dataclasses.dataclass
