@@ -15,7 +15,13 @@ Truth Machine::decideSign(const State &state, const Linear &sum) {
   return {std::nullopt, sum};
 }
 
+Machine::Evaluation::Evaluation(Machine &machine) : machine(machine) {
+  if (!machine.nesting++)
+    machine.known.clear();
+}
+
 Truth Machine::decide(const State &state, unsigned process, ExprId id) {
+  Evaluation its(*this);
   const Expr &expr = skeleton.expressions[id];
   auto operand = [&](unsigned i) {
     return evaluate(state, process, expr.operands[i]);
@@ -102,6 +108,18 @@ Linear Machine::divide(const Linear &dividend, const Linear &divisor,
 }
 
 Value Machine::evaluate(const State &state, unsigned process, ExprId id) {
+  Evaluation its(*this);
+  if (skeleton.expressions[id].operands.empty())
+    return evaluateNew(state, process, id);
+  // Operands are shared among expressions.
+  if (auto it = known.find(id); it != known.end())
+    return it->second;
+  Value value = evaluateNew(state, process, id);
+  known.try_emplace(id, value);
+  return value;
+}
+
+Value Machine::evaluateNew(const State &state, unsigned process, ExprId id) {
   const Expr &expr = skeleton.expressions[id];
   switch (expr.kind) {
   case ExprKind::Constant:

@@ -163,6 +163,7 @@ public:
 private:
   Step execute(State &state, unsigned process);
   Value evaluate(const State &state, unsigned process, ExprId id);
+  Value evaluateNew(const State &state, unsigned process, ExprId id);
   /// The quotient or the remainder of a division by what is no constant.
   Linear divide(const Linear &dividend, const Linear &divisor,
                 bool isRemainder);
@@ -206,9 +207,19 @@ private:
   /// Goes on behind a block that is done.
   void leave(State &state, unsigned process);
 
+  /// The evaluation of an expression, which its operands are part of.
+  struct Evaluation {
+    explicit Evaluation(Machine &machine);
+    ~Evaluation() { --machine.nesting; }
+    Machine &machine;
+  };
+
   const Skeleton &skeleton;
   AtomTable &atoms;
   int64_t clusterSize;
+  /// What the expressions are worth that are part of this evaluation.
+  std::map<ExprId, Value> known;
+  unsigned nesting = 0;
 };
 
 } // namespace fp8::proof
