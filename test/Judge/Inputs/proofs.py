@@ -20,6 +20,7 @@ import tempfile
 
 from judge import Verdict, judge
 from launch import Binding, sizes_of
+from rewrite import with_one_thread_storing
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path += [os.path.join(HERE, "../../Mutants/corpus"), os.path.join(HERE, "../../Proof")]
@@ -28,15 +29,21 @@ import proof  # noqa: E402
 
 LARGEST = 4_000_000  # products of a GEMM; a kernel takes some seconds
 
-# What SentryWard should say of a kernel that is refuted: roles wait for one another, or leave something in flight.
+# What SentryWard should say of a kernel that is refuted: roles wait for one another, or leave something in flight; or accesses have no order.
 STUCK = ("not_wellsynced", "invalid_lifecycle")
+RACE = "potential_race"
+LANES_DIFFER = "with another value in each of several lanes"  # in a refutation
 NOT_JUDGED = "not judged"
 NOTHING = "nothing"  # that the simulator reports
 
 
-def is_one_store(comparison):
+def is_one_store(verdict):
     """True if the races that it names are of one store with itself, in another thread."""
-    return all(race["first"]["location"] == race["second"]["location"] for race in comparison.theirs.answer["races"])
+    return verdict.result == RACE and all(race["first"]["location"] == race["second"]["location"] for race in verdict.answer["races"])
+
+
+def reads_unwritten(comparison):
+    return "which nobody has written" in comparison.said
 
 
 def asks_queue(comparison):
@@ -51,7 +58,7 @@ DIFFERENCES = [
     ("unsupported", "tmem_group2_relative_peer_base", "it takes pairs with 512 columns of tensor memory only"),
     ("unsupported", "allocation_alias_relation_unknown", "it takes one allocation of tensor memory in a CTA only"),
     ("tool_failure", "collective-participant-mismatch", "it stops where not all lanes come to a collective instruction"),
-    ("potential_race", is_one_store, "all threads of a role store one value at one place, which the simulator takes for one store"),
+    ("race_free", reads_unwritten, "it does not follow what memory holds"),
     ("race_free", asks_queue, "it takes for granted that the queue grants no other tile: then all roles do end"),
     (NOT_JUDGED, "", "without blocks of K it takes more for granted than it is asked to"),
 ]
@@ -64,14 +71,22 @@ FEW = 2
 class Comparison:
     case: cases.Case
     ours: str
+    said: str  # with it
     launch: str
     ptx: str
     theirs: Verdict
     simulated: str
 
     @property
+    def is_race(self):
+        """True if the roles end, and the ownership of what they share is refuted."""
+        return "breaks ownership" in self.said
+
+    @property
     def agrees(self):
-        return self.theirs.clean if self.ours == proof.PROVED else self.theirs.result in STUCK
+        if self.ours == proof.PROVED:
+            return self.theirs.clean
+        return self.theirs.result in ((RACE,) if self.is_race else STUCK)
 
     @property
     def is_confirmed(self):
@@ -134,6 +149,18 @@ def multiprocessors(case):
     return int(stated[1]) if stated else 148
 
 
+def ask(ptx, manifest, size, case, proved, verdicts):
+    """SentryWard's verdict. If it finds that threads of a role store one value at one place, which is no race to us, one of them stores alone."""
+    if not size.get("k", 1):
+        return Verdict(NOT_JUDGED, False, [], 0, {})
+    verdict = judge(ptx, manifest, size, multiprocessors(case))
+    if not is_one_store(verdict) or LANES_DIFFER in proved.said:
+        return verdict
+    with open(verdicts, encoding="utf-8") as file:
+        roles = json.load(file)["kernels"][0]["events"]["roles"]
+    return judge(with_one_thread_storing(ptx, [role["warps"][0] for role in roles]), manifest, size, multiprocessors(case))
+
+
 def lower(case, options, folder):
     """The kernel for sm_100a, and its PTX; none if it is not for this chip."""
     case.keys["chip"] = "sm_100a"
@@ -149,10 +176,11 @@ def compare(case, options, folder):
     kernel, ptx = lower(case, options, folder)
     if not ptx:
         return None
-    proved = proof.prove(call, options.opt, os.path.join(folder, "kernel.mlir"), os.path.join(folder, "proof.json"))
+    verdicts = os.path.join(folder, "proof.json")
+    proved = proof.prove(call, options.opt, os.path.join(folder, "kernel.mlir"), verdicts)
     if isinstance(proved, tuple):
         sys.exit(f"{case.name}: {proved}")
-    if proved.verdict == proof.UNKNOWN:
+    if proved.verdict == proof.UNKNOWN or case.kind == "race" and proved.verdict != proof.REFUTED:
         return None
     with open(f"{kernel.ptx}.json", encoding="utf-8") as file:
         manifest = json.load(file)
@@ -160,13 +188,13 @@ def compare(case, options, folder):
     clean, said = kernel.run(size, "--schedules=3", "--max-errors=1")
     reported = re.search(r"\[([\w-]+)\]$", said, re.MULTILINE)
     simulated = NOTHING if clean else reported[1] if reported else "wrong numbers"
-    verdict = judge(ptx, manifest, size, multiprocessors(case)) if size.get("k", 1) else Verdict(NOT_JUDGED, False, [], 0, {})
-    return Comparison(case, proved.verdict, cases.describe(size), ptx, verdict, simulated)
+    theirs = ask(ptx, manifest, size, case, proved, verdicts)
+    return Comparison(case, proved.verdict, proved.said, cases.describe(size), ptx, theirs, simulated)
 
 
 def choose(options):
-    """Kernels whose verdict is on progress: those that are right, and those that hang or leave something."""
-    found = [case for case in cases.load().values() if case.kind in ("right", "deadlock", "lap", "leftover")]
+    """Kernels whose verdict is on progress or ownership: those that are right, and those that hang, leave something or race."""
+    found = [case for case in cases.load().values() if case.kind in ("right", "deadlock", "lap", "leftover", "race")]
     if options.only:
         return [case for case in found if case.name == options.only]
     if options.full:

@@ -56,8 +56,8 @@ class Proof:
     @property
     def is_seen(self):
         """True if the simulator reports at that launch what the refutation says. Of a slot that is left it does so only if work for it is
-        under way."""
-        return not re.search(r" fills \d+ slots of ", self.said)
+        under way, and of wrong numbers only if the launch has rows and blocks of K to which they come."""
+        return not re.search(r" fills \d+ slots of | does not compute what it says", self.said)
 
     def __str__(self):
         return f"{self.verdict}: {self.said}" if self.said else self.verdict
