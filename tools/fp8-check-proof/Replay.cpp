@@ -143,6 +143,9 @@ void Replay::induct(int number) {
   loop.guard = isFor      ? machine.getGuard(loop.next, process)
                : isLinear ? guard - fall
                           : Sum(-1); // it is not known
+  // No turn at all may be one of the numbers of turns.
+  bool joins = isLinear && fall > 0 && !has(node, "exit") &&
+               has(node, "after") && machine.follows(state, first + fall);
   turn.facts.push_back(guard);
   loop.falls =
       machine.follows(turn, guard - loop.guard - 1) && (isFor || isLinear);
@@ -150,7 +153,8 @@ void Replay::induct(int number) {
   if (isLinear && fall > 0) {
     after = move(state, node, atoms.divide("divide", first, fall) + 1);
     after.facts = state.facts;
-    after.facts.push_back(first);
+    if (!joins)
+      after.facts.push_back(first);
   } else {
     after.facts.insert(after.facts.end(), {Sum(-1) - guard, count - 1});
     State before = move(state, node, count - 1);
@@ -164,7 +168,7 @@ void Replay::induct(int number) {
   if (has(node, "exit"))
     follow(number, "exit", exit);
   else
-    require(machine.follows(state, first),
+    require(joins || machine.follows(state, first),
             "the loop may not be entered, and nothing says what follows");
 }
 
