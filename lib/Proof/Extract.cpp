@@ -5,6 +5,7 @@
 
 #include "PlainMemory.h"
 #include "RoleWalker.h"
+#include "Uniformity.h"
 #include "fp8/Analysis/KernelPlan.h"
 
 using namespace mlir;
@@ -15,9 +16,10 @@ namespace {
 
 class Extractor {
 public:
-  Extractor(FunctionOpInterface function, const KernelPlan &plan,
-            Aspect aspect)
-      : function(function), plan(plan), aspect(aspect), flow(function) {}
+  Extractor(FunctionOpInterface function, const KernelPlan &plan, Aspect aspect,
+            bool byRank)
+      : function(function), plan(plan), aspect(aspect), byRank(byRank),
+        flow(function) {}
 
   KernelSkeleton extract();
 
@@ -51,6 +53,7 @@ private:
   FunctionOpInterface function;
   const KernelPlan &plan;
   Aspect aspect;
+  bool byRank; ///< each CTA of a cluster of two is a class
   HandleFlow flow;
   KernelSkeleton result;
   SmallVector<CtaClass> classes;
@@ -73,10 +76,14 @@ void Extractor::findClasses() {
   ClusterShape cluster = getClusterShape(function);
   if (ofPair)
     classes.push_back({false, false});
-  if (ofCluster && cluster.getSize() > (ofPair ? 2 : 1))
+  bool tellsApart = ofCluster || byRank;
+  if (tellsApart && cluster.getSize() > (ofPair ? 2 : 1))
     classes.push_back({true, false});
-  for (CtaClass &its : classes)
+  for (auto [rank, its] : llvm::enumerate(classes)) {
     its.isOfPair = ofPair;
+    if (byRank)
+      its.rank = rank;
+  }
 }
 
 std::vector<int64_t> Extractor::getRanks(unsigned cta) const {
@@ -226,6 +233,23 @@ bool Extractor::isShownByText() const {
          (aspect == Aspect::Arrays && memory->getRules().empty());
 }
 
+static bool isDecision(const Statement &statement) {
+  return statement.kind == Statement::Kind::Branch ||
+         statement.kind == Statement::Kind::For ||
+         statement.kind == Statement::Kind::While;
+}
+
+/// Marks what CTAs that meet might decide differently.
+static void markPartings(::fp8::proof::Block &block,
+                         const Uniformity &uniformity) {
+  for (Statement &statement : block) {
+    statement.mayPart = isDecision(statement) && statement.meets &&
+                        uniformity.varies(statement);
+    markPartings(statement.first, uniformity);
+    markPartings(statement.second, uniformity);
+  }
+}
+
 void Extractor::addProcess(RoleOp role, unsigned cta) {
   Skeleton &skeleton = result.skeleton;
   SmallVector<ExprId> operands;
@@ -242,6 +266,9 @@ void Extractor::addProcess(RoleOp role, unsigned cta) {
   else if (memory)
     walker.followArrays(*memory);
   Process process = walker.walk(role, operands);
+  if (result.clusterSize > 1)
+    markPartings(process.body, Uniformity(skeleton.expressions, process.body,
+                                          result.clusterSize));
   process.ranks = getRanks(cta);
   process.name = "role \"" + role.getName().str() + "\"";
   if (classes.size() > 1)
@@ -269,10 +296,36 @@ KernelSkeleton Extractor::extract() {
   return std::move(result);
 }
 
+static bool decidesByRank(const ::fp8::proof::Block &block,
+                          const Uniformity &uniformity) {
+  return llvm::any_of(block, [&](const Statement &statement) {
+    return (isDecision(statement) && uniformity.varies(statement)) ||
+           decidesByRank(statement.first, uniformity) ||
+           decidesByRank(statement.second, uniformity);
+  });
+}
+
+/// True if the CTAs of a cluster, which wait for one another, may take
+/// different branches, and can be followed one by one.
+static bool mustTellApart(const KernelSkeleton &kernel, Aspect aspect) {
+  bool isOfSteps = aspect == Aspect::Progress || aspect == Aspect::Ownership;
+  return isOfSteps && kernel.clusterSize == 2 && kernel.skeleton.coupled &&
+         llvm::any_of(kernel.skeleton.processes, [&](const Process &process) {
+           return decidesByRank(process.body,
+                                Uniformity(kernel.skeleton.expressions,
+                                           process.body, kernel.clusterSize));
+         });
+}
+
 FailureOr<KernelSkeleton> mlir::fp8::extractSkeleton(FunctionOpInterface kernel,
                                                      Aspect aspect) {
   FailureOr<KernelPlan> plan = KernelPlan::analyze(kernel);
   if (failed(plan))
     return failure();
-  return Extractor(kernel, *plan, aspect).extract();
+  auto extract = [&](bool byRank) {
+    return Extractor(kernel, *plan, aspect, byRank).extract();
+  };
+  KernelSkeleton skeleton = extract(/*byRank=*/false);
+  return mustTellApart(skeleton, aspect) ? extract(/*byRank=*/true)
+                                         : std::move(skeleton);
 }
