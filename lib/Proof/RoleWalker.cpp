@@ -5,7 +5,9 @@
 
 #include "Accesses.h"
 #include "ArrayOrder.h"
+#include "BlockWalker.h"
 #include "Fills.h"
+#include "Polls.h"
 #include "Provenance.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -135,6 +137,13 @@ void RoleWalker::walkIf(Operation *op, KBlock &out) {
   out.push_back(std::move(statement));
 }
 
+void RoleWalker::leadToGuard(Statement &loop) {
+  if (!loop.first.empty())
+    return;
+  loop.first.push_back({Kind::Assign});
+  loop.first.back().site = loop.site;
+}
+
 void RoleWalker::walkWhile(Operation *op, KBlock &out) {
   auto loop = cast<scf::WhileOp>(op);
   makeVariables(loop.getBeforeArguments());
@@ -166,6 +175,7 @@ void RoleWalker::walkWhile(Operation *op, KBlock &out) {
   statement.condition = expressions.get(condition.getCondition());
   assign(condition, loop.getAfterArguments(), condition.getArgs(),
          statement.first);
+  leadToGuard(statement);
   walk(*loop.getAfterBody(), statement.second);
   assign(loop.getYieldOp(), loop.getBeforeArguments(),
          loop.getYieldOp().getResults(), statement.second);
@@ -197,7 +207,7 @@ void RoleWalker::walkSwitch(Operation *op, KBlock &out) {
 void RoleWalker::walkOnce(Operation *op, Region &body, ValueRange operands,
                           KBlock &out) {
   if (!body.hasOneBlock())
-    return obstruct(op, "its control flow is not structured");
+    return BlockWalker(*this, op, body).walk(out);
   alias(body.getArguments(), operands);
   walk(body.front(), out);
   alias(op->getResults(), body.front().getTerminator()->getOperands());
@@ -306,9 +316,10 @@ void RoleWalker::walkStep(Operation *op, KBlock &out) {
               !labels->getSize(stage.getType()))
             return;
           out.back().addsUp = labels->addsUp();
-          for (auto [field, id] : llvm::enumerate(labels->get(stage)))
-            out.back().assigned.push_back(
-                {labels->getFirstField(stage.getType()) + field, id});
+          for (auto [entry, id] : llvm::enumerate(labels->get(stage)))
+            if (labels->sets(stage.getType(), entry))
+              out.back().assigned.push_back(
+                  {labels->getFirstField(stage.getType()) + entry, id});
         } else if (op->getNumRegions())
           obstruct(op, "the proof does not follow handles through '" +
                            op->getName().getStringRef() + "'");
@@ -358,6 +369,8 @@ void RoleWalker::followNumbers(RoleOp role, const ComputedGemm &gemm) {
   auto provenance =
       std::make_unique<Provenance>(kernel, gemm, expressions, cluster);
   provenance->tieExtents(cast<FunctionOpInterface>(role->getParentOp()));
+  if (std::optional<StringRef> tile = provenance->findProducers(role))
+    obstruct(role, "another role fills tile '" + *tile + "' of one ring, too");
   labels = std::move(provenance);
 }
 
@@ -398,6 +411,12 @@ Process RoleWalker::walk(RoleOp role, ArrayRef<ExprId> ends) {
   }
   for (auto [argument, end] : llvm::zip(body.getArguments(), ends))
     expressions.set(argument, end);
+  // Warps of a role may get different answers.
+  if (process.numWarps == 1)
+    for (Value answer : findIndependentPolls(role)) {
+      expressions.set(answer, table.getConstant(1));
+      kernel.skeleton.isOneOrder = true;
+    }
   findActive(role);
   findLabelled(role);
   findNeeded(role);

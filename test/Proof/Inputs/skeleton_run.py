@@ -65,7 +65,7 @@ class Run:
                     break
                 yield from self.block(its.get("second", []), variables)
         elif kind == "assign":
-            new = {variable: self.value(number, variables) for variable, number, *_ in its["assign"]}
+            new = {variable: self.value(number, variables) for variable, number, *_ in its.get("assign", [])}
             variables.update(new)
         elif kind != "require":
             yield from self.access(kind, its, variables)
