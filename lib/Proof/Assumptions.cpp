@@ -27,6 +27,9 @@ std::vector<std::string> fp8::proof::getAssumptions(const Skeleton &skeleton,
         return readsAnswers(process.body);
       }))
     assumptions.push_back("the work queue has a last answer");
+  if (skeleton.isOneOrder)
+    assumptions.push_back(
+        "a role that looks for a slot again and again sees that it is there");
   auto isData = [](const ExprTable::Name &name) { return name.isData; };
   if (llvm::any_of(skeleton.expressions.getNames(), isData))
     assumptions.push_back(

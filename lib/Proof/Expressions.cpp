@@ -222,8 +222,11 @@ ExprId ProcessExpressions::getBlockId(gpu::Dimension dimension) {
                                 {cluster, table.getConstant(clusterSize)}),
                       getRank()});
   }
+  // Clusters extend along x, so that their CTAs differ there only.
+  bool differs = dimension == gpu::Dimension::x || clusterSize == 1;
+  Scope scope = differs ? Scope::Cta : Scope::Launch;
   return table.getParameter({("CTA's number along " + getAxis(dimension)).str(),
-                             Scope::Cta, 0, std::nullopt, size});
+                             scope, 0, std::nullopt, size});
 }
 
 ExprId ProcessExpressions::getArgument(int64_t number) {

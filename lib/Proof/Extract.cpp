@@ -5,6 +5,7 @@
 
 #include "PlainMemory.h"
 #include "RoleWalker.h"
+#include "Uniformity.h"
 #include "fp8/Analysis/KernelPlan.h"
 
 using namespace mlir;
@@ -16,8 +17,9 @@ namespace {
 class Extractor {
 public:
   Extractor(FunctionOpInterface function, const KernelPlan &plan, Aspect aspect,
-            ArrayRef<Mark> marks)
+            ArrayRef<Mark> marks, bool byRank)
       : function(function), plan(plan), aspect(aspect), marks(marks),
+        byRank(byRank),
         flow(function) {}
 
   KernelSkeleton extract();
@@ -53,6 +55,7 @@ private:
   const KernelPlan &plan;
   Aspect aspect;
   ArrayRef<Mark> marks;
+  bool byRank; ///< each CTA of a cluster of two is a class
   HandleFlow flow;
   KernelSkeleton result;
   SmallVector<CtaClass> classes;
@@ -75,10 +78,14 @@ void Extractor::findClasses() {
   ClusterShape cluster = getClusterShape(function);
   if (ofPair)
     classes.push_back({false, false});
-  if (ofCluster && cluster.getSize() > (ofPair ? 2 : 1))
+  bool tellsApart = ofCluster || byRank;
+  if (tellsApart && cluster.getSize() > (ofPair ? 2 : 1))
     classes.push_back({true, false});
-  for (CtaClass &its : classes)
+  for (auto [rank, its] : llvm::enumerate(classes)) {
     its.isOfPair = ofPair;
+    if (byRank)
+      its.rank = rank;
+  }
 }
 
 std::vector<int64_t> Extractor::getRanks(unsigned cta) const {
@@ -229,6 +236,23 @@ bool Extractor::isShownByText() const {
          (aspect == Aspect::Arrays && memory->getRules().empty());
 }
 
+static bool isDecision(const Statement &statement) {
+  return statement.kind == Statement::Kind::Branch ||
+         statement.kind == Statement::Kind::For ||
+         statement.kind == Statement::Kind::While;
+}
+
+/// Marks what CTAs that meet might decide differently.
+static void markPartings(::fp8::proof::Block &block,
+                         const Uniformity &uniformity) {
+  for (Statement &statement : block) {
+    statement.mayPart = isDecision(statement) && statement.meets &&
+                        uniformity.varies(statement);
+    markPartings(statement.first, uniformity);
+    markPartings(statement.second, uniformity);
+  }
+}
+
 void Extractor::addProcess(RoleOp role, unsigned cta) {
   Skeleton &skeleton = result.skeleton;
   SmallVector<ExprId> operands;
@@ -247,6 +271,9 @@ void Extractor::addProcess(RoleOp role, unsigned cta) {
   else if (aspect == Aspect::Marks)
     walker.followMarks(marks);
   Process process = walker.walk(role, operands);
+  if (result.clusterSize > 1)
+    markPartings(process.body, Uniformity(skeleton.expressions, process.body,
+                                          result.clusterSize));
   process.ranks = getRanks(cta);
   process.name = "role \"" + role.getName().str() + "\"";
   if (classes.size() > 1)
@@ -274,11 +301,37 @@ KernelSkeleton Extractor::extract() {
   return std::move(result);
 }
 
+static bool decidesByRank(const ::fp8::proof::Block &block,
+                          const Uniformity &uniformity) {
+  return llvm::any_of(block, [&](const Statement &statement) {
+    return (isDecision(statement) && uniformity.varies(statement)) ||
+           decidesByRank(statement.first, uniformity) ||
+           decidesByRank(statement.second, uniformity);
+  });
+}
+
+/// True if the CTAs of a cluster, which wait for one another, may take
+/// different branches, and can be followed one by one.
+static bool mustTellApart(const KernelSkeleton &kernel, Aspect aspect) {
+  bool isOfSteps = aspect == Aspect::Progress || aspect == Aspect::Ownership;
+  return isOfSteps && kernel.clusterSize == 2 && kernel.skeleton.coupled &&
+         llvm::any_of(kernel.skeleton.processes, [&](const Process &process) {
+           return decidesByRank(process.body,
+                                Uniformity(kernel.skeleton.expressions,
+                                           process.body, kernel.clusterSize));
+         });
+}
+
 FailureOr<KernelSkeleton> mlir::fp8::extractSkeleton(FunctionOpInterface kernel,
                                                      Aspect aspect,
                                                      ArrayRef<Mark> marks) {
   FailureOr<KernelPlan> plan = KernelPlan::analyze(kernel);
   if (failed(plan))
     return failure();
-  return Extractor(kernel, *plan, aspect, marks).extract();
+  auto extract = [&](bool byRank) {
+    return Extractor(kernel, *plan, aspect, marks, byRank).extract();
+  };
+  KernelSkeleton skeleton = extract(/*byRank=*/false);
+  return mustTellApart(skeleton, aspect) ? extract(/*byRank=*/true)
+                                         : std::move(skeleton);
 }

@@ -8,11 +8,24 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace mlir::fp8;
+
+/// What branches pass on to the argument of a block.
+static SmallVector<Value> getFromBranches(BlockArgument argument) {
+  SmallVector<Value> values;
+  for (auto it = argument.getOwner()->pred_begin(),
+            end = argument.getOwner()->pred_end();
+       it != end; ++it)
+    if (auto branch = dyn_cast<BranchOpInterface>((*it)->getTerminator()))
+      values.push_back(branch.getSuccessorOperands(
+          it.getSuccessorIndex())[argument.getArgNumber()]);
+  return values;
+}
 
 SmallVector<Value> mlir::fp8::getForwarded(Value value) {
   auto argument = dyn_cast<BlockArgument>(value);
@@ -23,6 +36,8 @@ SmallVector<Value> mlir::fp8::getForwarded(Value value) {
   };
   unsigned number = argument ? argument.getArgNumber()
                              : cast<OpResult>(value).getResultNumber();
+  if (argument && !argument.getOwner()->isEntryBlock())
+    return getFromBranches(argument);
   if (auto loop = dyn_cast<scf::ForOp>(op)) {
     if (argument && number == 0)
       return {};
@@ -61,7 +76,10 @@ bool mlir::fp8::isUniform(Operation *op) {
     return isUniform(branch.getCondition());
   if (auto branch = dyn_cast<scf::IndexSwitchOp>(op))
     return isUniform(branch.getArg());
-  return isa<scf::ExecuteRegionOp, LeadingCtaOp>(op);
+  // Of branches between blocks it is not followed who takes them.
+  if (auto region = dyn_cast<scf::ExecuteRegionOp>(op))
+    return region.getRegion().hasOneBlock();
+  return isa<LeadingCtaOp>(op);
 }
 
 /// True if the op gives all threads the same value, where they have the same

@@ -136,8 +136,18 @@ bool SymbolicRun::endsSoon(const State &state, const Shift &shift) const {
   return false;
 }
 
+bool SymbolicRun::endsAlike(const State &state, const State &next,
+                            const Head &head) {
+  if (head.loop->kind != Statement::Kind::For || !getShift(state, next))
+    return false;
+  Linear guard = *machine.getGuard(state, head.process),
+         fall = guard - *machine.getGuard(next, head.process);
+  return fall.isConstant() && fall.constant > 0 &&
+         state.facts.implies(guard + fall);
+}
+
 bool SymbolicRun::induct(const States &past, const State &next, unsigned period,
-                         const Head &head) {
+                         const Head &head, bool mayBeOver) {
   const State &state = past[past.size() - period];
   std::optional<Shift> shift = getShift(state, next);
   unsigned &tried = trialsOf[{head.loop, head.entry}];
@@ -181,7 +191,7 @@ bool SymbolicRun::induct(const States &past, const State &next, unsigned period,
     std::optional<States> arrived = turns(any, head, period, between);
     if (!arrived || llvm::none_of(*arrived, isAsExpected))
       return false;
-    bool mayEnd = !goesOn(next, head);
+    bool mayEnd = mayBeOver || !goesOn(next, head);
     for (const State &its : *arrived)
       if (isAsExpected(its)) {
         mayEnd |= !goesOn(its, head);
@@ -195,7 +205,7 @@ bool SymbolicRun::induct(const States &past, const State &next, unsigned period,
     if (!mayEnd)
       return true;
     State last =
-        afterLast(state, any, head, number, *shift, record.last);
+        afterLast(state, any, head, number, *shift, mayBeOver, record.last);
     last.trail = state.trail;
     record.after = witness.begin(last);
     return explore(std::move(last));
@@ -206,7 +216,8 @@ bool SymbolicRun::induct(const States &past, const State &next, unsigned period,
   if (holds) {
     for (auto &[fact, by] : invariants)
       record.invariants.push_back(fact + atoms.multiply(by, number));
-    recordInduction(std::move(record), state, head, *shift);
+    recordInduction(std::move(record), state, head, *shift,
+                    !mayBeOver && !goesOn(state, head));
     return true;
   }
   witness.forgetFrom(mark);
@@ -218,7 +229,8 @@ bool SymbolicRun::induct(const States &past, const State &next, unsigned period,
 }
 
 void SymbolicRun::recordInduction(Witness::Loop record, const State &state,
-                                  const Head &head, const Shift &shift) {
+                                  const Head &head, const Shift &shift,
+                                  bool mayExit) {
   if (!witness.isOn())
     return;
   for (const auto &[process, its] : llvm::enumerate(state.processes))
@@ -227,12 +239,12 @@ void SymbolicRun::recordInduction(Witness::Loop record, const State &state,
           lifetimes.isAlive(process, variable, its.stack))
         record.kept.push_back(
             {process, variable, shift.values[process][variable]});
-  witness.leaveBehind(state, !goesOn(state, head), std::move(record));
+  witness.leaveBehind(state, mayExit, std::move(record));
 }
 
 State SymbolicRun::afterLast(const State &state, const State &any,
                              const Head &head, const Linear &turns,
-                             const Shift &shift,
+                             const Shift &shift, bool mayBeOver,
                              std::optional<Linear> &number) {
   Linear guard = *machine.getGuard(state, head.process);
   AtomId count = turns.terms[0].first;
@@ -251,7 +263,8 @@ State SymbolicRun::afterLast(const State &state, const State &any,
     last = state;
     number = atoms.floorDivide(rest, fall) + Linear(1);
     move(last, shift, *number);
-    last.facts.add(guard);
+    if (!mayBeOver)
+      last.facts.add(guard);
     return last;
   }
   State previous = any;
@@ -278,15 +291,23 @@ bool SymbolicRun::leaveBehind(State state, unsigned process) {
       return fail(machine.failure, machine.failureSite);
     auto [on, ended] = decideGuard(state, head);
     std::optional<States> next = turn(std::move(on), head);
-    if (!next || (ended && !explore(std::move(*ended))))
+    if (!next)
       return false;
     LDBG() << std::string(depth, ' ') << "turn " << count << " of a loop of "
            << skeleton.processes[process].name << " with guard "
            << atoms.print(*guard) << " comes back in " << next->size()
            << " ways";
+    past.push_back(state);
+    // How the loop ends now may be one of the ways in which it ends after some
+    // turns.
+    for (const State &candidate : *next)
+      if (ended && endsAlike(state, candidate, head) &&
+          induct(past, candidate, 1, head, /*mayBeOver=*/true))
+        return true;
+    if (ended && !explore(std::move(*ended)))
+      return false;
     if (next->empty())
       return true;
-    past.push_back(state);
     for (const State &candidate : *next)
       for (unsigned period = 1;
            period <= std::min<size_t>(past.size(), kLongestPeriod); ++period)

@@ -27,6 +27,9 @@ public:
   virtual unsigned getSize(Type type) const = 0;
   /// Where the fields of a slot begin that a stage of this CTA fills or reads.
   virtual unsigned getFirstField(Type stage) const = 0;
+  /// True if a producer sets this entry of its stage's label when it hands the
+  /// slot over. Others are set by other producers of the slot.
+  virtual bool sets(Type stage, unsigned entry) const { return true; }
   /// True if what several producers set in a field is added up. Else each of
   /// them sets all fields.
   virtual bool addsUp() const { return false; }

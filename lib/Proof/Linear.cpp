@@ -233,6 +233,11 @@ std::vector<Linear> AtomTable::define(AtomId id, const Atom &atom) {
   return isNonNegative(id) ? std::vector<Linear>{self} : std::vector<Linear>();
 }
 
+bool AtomTable::isParameter(const Linear &sum) const {
+  return sum.terms.size() == 1 && sum == Linear::of(sum.terms[0].first) &&
+         atoms[sum.terms[0].first]->kind == AtomKind::Parameter;
+}
+
 Scope AtomTable::getScope(AtomId id, int64_t clusterSize) const {
   const Atom &atom = *atoms[id];
   Scope scope = Scope::Launch;
@@ -245,9 +250,7 @@ Scope AtomTable::getScope(AtomId id, int64_t clusterSize) const {
   for (const Linear &operand : atom.operands) {
     // The number of a CTA, divided by the cluster's size, is the cluster's.
     bool isOfCluster = atom.kind == AtomKind::FloorDivide &&
-                       atom.number % clusterSize == 0 &&
-                       operand.terms.size() == 1 && !operand.constant &&
-                       operand.terms[0].second == 1;
+                       atom.number % clusterSize == 0 && isParameter(operand);
     Scope its = getScope(operand, clusterSize);
     if (isOfCluster && its == Scope::Cta)
       its = Scope::Launch;

@@ -129,6 +129,7 @@ private:
   std::optional<std::pair<int64_t, int64_t>> getRange(const Linear &sum) const;
   std::vector<Linear> define(AtomId id, const Atom &atom);
   Scope getScope(AtomId id, int64_t clusterSize) const;
+  bool isParameter(const Linear &sum) const;
 
   const ExprTable &expressions;
   std::map<Atom, AtomId> ids;

@@ -134,6 +134,20 @@ void Machine::leave(State &state, unsigned process) {
   }
 }
 
+Step Machine::decideAlike(State &state, unsigned process, Frame &frame,
+                          const Statement &statement) {
+  Step done = statement.kind == Statement::Kind::Branch
+                  ? branch(state, process, frame, statement)
+              : statement.kind == Statement::Kind::For
+                  ? loop(state, process, frame, statement)
+                  : repeat(state, process, frame, statement);
+  // What decides here may be what was decided of these CTAs before.
+  if (done.kind == StepKind::Moved && statement.mayPart && isOfSomeCtas(state))
+    return fail(statement, "whether its steps take place may differ among the "
+                           "CTAs of a cluster");
+  return done;
+}
+
 Step Machine::branch(State &state, unsigned process, Frame &frame,
                      const Statement &statement) {
   Truth truth = decide(state, process, statement.condition);
@@ -219,49 +233,6 @@ Step Machine::assign(State &state, unsigned process, Frame &frame,
   return {StepKind::Moved, {}};
 }
 
-Step Machine::require(State &state, unsigned process, Frame &frame,
-                      const Statement &statement) {
-  Truth truth = decide(state, process, statement.condition);
-  if (truth.known && *truth.known) {
-    ++frame.next;
-    return {StepKind::Moved, {}};
-  }
-  const std::string &rule = skeleton.rules[statement.rule];
-  if (std::optional<Linear> choice =
-          truth.known ? std::nullopt
-                      : findChoice(state, process, statement.condition))
-    return requireOfBoth(state, process, frame, statement, *choice);
-  if (!truth.known)
-    return fail(statement, rule + ", which could not be shown");
-  const Expr &condition = skeleton.expressions[statement.condition];
-  std::string got;
-  if (condition.kind == ExprKind::Equal)
-    for (ExprId operand : condition.operands)
-      got += (got.empty() ? ", but it has " : " and ") +
-             atoms.print(*evaluate(state, process, operand).sum);
-  return fail(statement, rule + got, isConcrete);
-}
-
-Step Machine::requireOfBoth(State &state, unsigned process, Frame &frame,
-                            const Statement &statement, const Linear &choice) {
-  Step its = undecided(statement, choice);
-  if (its.kind == StepKind::Failed)
-    return its;
-  // A requirement changes nothing, so that the run need not be made twice.
-  const Facts facts = state.facts;
-  for (const Linear &fact : {choice, Linear(-1) - choice}) {
-    unsigned here = frame.next;
-    state.facts.add(fact);
-    its = require(state, process, frame, statement);
-    state.facts = facts;
-    if (its.kind != StepKind::Moved)
-      return its;
-    frame.next = here;
-  }
-  ++frame.next;
-  return its;
-}
-
 void Machine::getFields(State &state, unsigned process,
                         const Statement &statement, unsigned end) {
   unsigned number = skeleton.ends[end].channel;
@@ -297,6 +268,10 @@ void Machine::learn(State &state, unsigned process, unsigned end,
 
 Step Machine::exchange(State &state, unsigned process, Frame &frame,
                        const Statement &statement) {
+  // A choice between ends is a decision to take.
+  Value which = evaluate(state, process, statement.end);
+  if (!which.sum)
+    return undecided(statement, which.pivot);
   unsigned number = getEnd(state, process, statement);
   if (number >= state.ends.size())
     return fail(statement, "works on an end that is not known here");
@@ -346,6 +321,12 @@ Step Machine::exchange(State &state, unsigned process, Frame &frame,
   return {StepKind::Moved, {}};
 }
 
+bool Machine::isOfSomeCtas(const State &state) const {
+  return clusterSize > 1 && llvm::any_of(state.facts.get(), [&](auto &fact) {
+           return atoms.getScope(fact, clusterSize) != Scope::Launch;
+         });
+}
+
 Step Machine::execute(State &state, unsigned process) {
   ProcessState &its = state.processes[process];
   if (its.isFinished())
@@ -359,11 +340,9 @@ Step Machine::execute(State &state, unsigned process) {
   ++steps;
   switch (statement.kind) {
   case Statement::Kind::Branch:
-    return branch(state, process, frame, statement);
   case Statement::Kind::For:
-    return loop(state, process, frame, statement);
   case Statement::Kind::While:
-    return repeat(state, process, frame, statement);
+    return decideAlike(state, process, frame, statement);
   case Statement::Kind::Assign:
     return assign(state, process, frame, statement);
   case Statement::Kind::Require:

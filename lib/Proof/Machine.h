@@ -175,6 +175,10 @@ private:
   std::optional<Linear> findChoice(const State &state, unsigned process,
                                    ExprId id);
   Truth decideSign(const State &state, const Linear &sum);
+  /// Takes the decision of a branch or a loop. Fails if CTAs meet in it that
+  /// may decide differently.
+  Step decideAlike(State &state, unsigned process, Frame &frame,
+                   const Statement &statement);
   Step branch(State &state, unsigned process, Frame &frame,
               const Statement &statement);
   Step loop(State &state, unsigned process, Frame &frame,
@@ -204,6 +208,10 @@ private:
                  unsigned end);
   Step fail(const Statement &statement, llvm::StringRef reason,
             bool goesWrong = false);
+  /// True if the condition compares what several CTAs of the cluster have.
+  bool asksOfCtas(ExprId condition) const;
+  /// True if the path is that of some CTAs of the cluster only.
+  bool isOfSomeCtas(const State &state) const;
   /// Goes on behind a block that is done.
   void leave(State &state, unsigned process);
 

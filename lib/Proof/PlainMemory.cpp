@@ -3,6 +3,7 @@
 
 #include "PlainMemory.h"
 
+#include "Expressions.h"
 #include "Forwarding.h"
 #include "fp8/IR/ComputedGemm.h"
 
@@ -14,6 +15,9 @@
 
 using namespace mlir;
 using namespace mlir::fp8;
+using ::fp8::proof::ExprId;
+using ::fp8::proof::ExprKind;
+using ::fp8::proof::ExprTable;
 
 using Roles = llvm::SetVector<Operation *>;
 
@@ -258,8 +262,61 @@ bool PlainMemory::addGuardRules(const ArrayUse &use) {
 // Decisions
 //===----------------------------------------------------------------------===//
 
+/// True if launch arguments and the numbers of the CTA alone say what the
+/// expression is.
+static bool isOfLaunch(const ExprTable &table, ExprId id) {
+  const ::fp8::proof::Expr &expr = table[id];
+  return expr.kind != ExprKind::Opaque &&
+         llvm::all_of(expr.operands, [&](ExprId operand) {
+           return isOfLaunch(table, operand);
+         });
+}
+
+/// The expression without a constant that is added to it, and the constant.
+static std::pair<ExprId, int64_t> splitConstant(ExprTable &table, ExprId id) {
+  const ::fp8::proof::Expr sum = table[id];
+  if (sum.kind == ExprKind::Constant)
+    return {table.getConstant(0), sum.value};
+  if (sum.kind == ExprKind::Add)
+    for (unsigned i : {0, 1})
+      if (table[sum.operands[i]].kind == ExprKind::Constant)
+        return {sum.operands[1 - i], table[sum.operands[i]].value};
+  return {id, 0};
+}
+
+bool PlainMemory::lieApart(StoreOp a, StoreOp b) const {
+  ExprTable table;
+  ProcessExpressions expressions(table, {}, plan.getCluster().getSize());
+  ArrayRef<int64_t> extents[] = {a.getFragment().getType().getShape(),
+                                 b.getFragment().getType().getShape()};
+  // Of a batch, the first axis is that of the matrices.
+  for (size_t axis = 0; axis < extents[0].size(); ++axis) {
+    Value places[] = {a.getCoordinates().take_back(2)[axis],
+                      b.getCoordinates().take_back(2)[axis]};
+    if (!isUniform(places[0]) || !isUniform(places[1]))
+      continue;
+    auto [first, by] = splitConstant(table, expressions.get(places[0]));
+    auto [second, other] = splitConstant(table, expressions.get(places[1]));
+    if (first == second && isOfLaunch(table, first) &&
+        (other - by >= extents[0][axis] || by - other >= extents[1][axis]))
+      return true;
+  }
+  return false;
+}
+
+bool PlainMemory::areApart(ArrayRef<Operation *> stores) const {
+  for (Operation *store : stores)
+    for (Operation *other : stores)
+      if (store->getParentOfType<RoleOp>() !=
+              other->getParentOfType<RoleOp>() &&
+          !lieApart(cast<StoreOp>(store), cast<StoreOp>(other)))
+        return false;
+  return true;
+}
+
 /// Boxes that one role stores to have nothing in common, as is taken for
-/// granted. So have those of several roles, if each stores what it says.
+/// granted. So have those of several roles, if each stores what it says, or if
+/// their places lie apart in each CTA.
 void PlainMemory::decideStores(unsigned argument, const ArrayUse &use) {
   std::string array = "argument " + std::to_string(argument);
   Roles roles = getRoles(use.stores);
@@ -267,7 +324,8 @@ void PlainMemory::decideStores(unsigned argument, const ArrayUse &use) {
     undecided.push_back({use.stores.front(),
                          "it is not known whether the box has elements of " +
                              array + " that are accessed otherwise"});
-  else if (roles.size() > 1 && !ComputedGemm::get(kernel))
+  else if (roles.size() > 1 && !ComputedGemm::get(kernel) &&
+           !areApart(use.stores))
     undecided.push_back(
         {use.stores.front(), "it is not known whether " + getNames(roles) +
                                  " store to boxes of " + array +

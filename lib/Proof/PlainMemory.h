@@ -46,6 +46,11 @@ private:
   void collect();
   void decide(unsigned argument, const ArrayUse &use);
   void decideStores(unsigned argument, const ArrayUse &use);
+  /// True if the two boxes never have an element in common: along some axis
+  /// their places differ by a constant.
+  bool lieApart(StoreOp a, StoreOp b) const;
+  /// True if that holds of those of different roles.
+  bool areApart(ArrayRef<Operation *> stores) const;
   int64_t getNumWarps(Operation *role) const;
   /// True if the index of the only write rises, or may be shown to rise.
   bool addRisingRule(const ArrayUse &use);

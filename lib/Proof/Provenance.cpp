@@ -3,6 +3,7 @@
 
 #include "Provenance.h"
 
+#include "SlotContents.h"
 #include "fp8/IR/RegisterLayout.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -96,6 +97,67 @@ SmallVector<Value> Provenance::getIntegers(Operation *op) const {
       if (operand.getType().isIntOrIndex())
         integers.push_back(operand);
   return integers;
+}
+
+//===----------------------------------------------------------------------===//
+// Several producers
+//===----------------------------------------------------------------------===//
+
+/// The tiles that a role fills, with the types of their rings.
+static llvm::DenseSet<std::pair<Type, StringRef>> getFilledTiles(RoleOp role) {
+  llvm::DenseSet<std::pair<Type, StringRef>> tiles;
+  auto add = [&](Value stage, StringRef tile) {
+    tiles.insert({getRingOf(stage.getType()), tile});
+  };
+  role.walk([&](Operation *op) {
+    if (auto load = dyn_cast<TmaLoadOp>(op))
+      add(load.getStage(), load.getName());
+    else if (auto load = dyn_cast<LoadElementOp>(op))
+      add(load.getStage(), load.getName());
+    else if (auto copy = dyn_cast<TmaCopyOp>(op))
+      if (auto tile = copy.getTile().getDefiningOp<TileOp>())
+        add(tile.getStage(), tile.getName());
+  });
+  return tiles;
+}
+
+std::optional<StringRef> Provenance::findProducers(RoleOp role) {
+  auto getFilledRings = [](RoleOp its) {
+    llvm::DenseMap<Operation *, Type> rings;
+    for (Value end : its.getInits())
+      if (auto type = dyn_cast<EndTypeInterface>(end.getType());
+          type && type.isProducer())
+        rings[end.getDefiningOp()] = type.getRing();
+    return rings;
+  };
+  auto mine = getFilledRings(role);
+  for (RoleOp other : role->getBlock()->getOps<RoleOp>()) {
+    if (other == role)
+      continue;
+    auto tiles = getFilledTiles(other);
+    for (auto [maker, ring] : getFilledRings(other))
+      for (auto [type, tile] : tiles)
+        if (mine.contains(maker) && type == ring)
+          filledByOthers.insert({type, tile});
+  }
+  for (auto tile : getFilledTiles(role))
+    if (filledByOthers.contains(tile))
+      return tile.second;
+  return std::nullopt;
+}
+
+bool Provenance::sets(Type stage, unsigned entry) const {
+  auto ring = dyn_cast_if_present<PipelineType>(getRingOf(stage));
+  if (!ring)
+    return true;
+  auto it = llvm::find_if(ring.getNames(), [&](StringAttr name) {
+    unsigned first = getOffset(ring, name.getValue());
+    return entry >= first &&
+           entry < first + box::Size *
+                               getNumElements(ring.getTile(name.getValue()));
+  });
+  return it == ring.getNames().end() ||
+         !filledByOthers.contains({ring, it->getValue()});
 }
 
 //===----------------------------------------------------------------------===//

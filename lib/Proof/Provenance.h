@@ -9,6 +9,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "llvm/ADT/DenseSet.h"
 
 namespace mlir::fp8 {
 
@@ -67,7 +68,12 @@ public:
   /// they are of the same axis of the GEMM.
   void tieExtents(FunctionOpInterface function);
 
+  /// Finds out which tiles other roles fill in the slots that this one fills.
+  /// Returns one that this role fills, too, if there is one.
+  std::optional<StringRef> findProducers(RoleOp role);
+
   unsigned getSize(Type type) const override;
+  bool sets(Type stage, unsigned entry) const override;
   /// The CTAs of a pair fill their own tiles, and read their own accumulators;
   /// the leading one reads the tiles of both.
   unsigned getFirstField(Type stage) const override;
@@ -151,6 +157,8 @@ private:
 
   const ComputedGemm &gemm;
   ClusterShape cluster;
+  /// Rings, and their tiles that other producers fill.
+  llvm::DenseSet<std::pair<Type, StringRef>> filledByOthers;
   std::optional<ExprId> unstored;
   /// What must be the same for all CTAs of a cluster, and for which op.
   SmallVector<std::pair<unsigned, ExprId>> uniform;

@@ -97,7 +97,7 @@ void Provenance::decidePartOfK() {
 }
 
 void Provenance::requireUniform(::fp8::proof::Block &body) {
-  Uniformity uniformity(table, body);
+  Uniformity uniformity(table, body, kernel.clusterSize);
   for (auto [its, place] : uniform) {
     if (!uniformity.varies(place))
       continue;

@@ -5,6 +5,7 @@
 
 #include "Forwarding.h"
 
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "llvm/ADT/SetVector.h"
@@ -127,6 +128,10 @@ void RoleWalker::needOf(Operation *op, SmallVectorImpl<Value> &worklist) {
     need(loop.getConditionOp().getCondition(), worklist);
   } else if (auto branch = dyn_cast<scf::IndexSwitchOp>(op)) {
     need(branch.getArg(), worklist);
+  } else if (auto region = dyn_cast<scf::ExecuteRegionOp>(op)) {
+    for (mlir::Block &block : region.getRegion())
+      if (auto branch = dyn_cast<cf::CondBranchOp>(block.getTerminator()))
+        need(branch.getCondition(), worklist);
   } else if (isStep(op)) {
     for (Value operand : op->getOperands())
       if (isLinear(operand.getType()))

@@ -5,8 +5,10 @@
 
 #include "Accesses.h"
 #include "ArrayOrder.h"
+#include "BlockWalker.h"
 #include "Fills.h"
 #include "Marks.h"
+#include "Polls.h"
 #include "Provenance.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -136,6 +138,13 @@ void RoleWalker::walkIf(Operation *op, KBlock &out) {
   out.push_back(std::move(statement));
 }
 
+void RoleWalker::leadToGuard(Statement &loop) {
+  if (!loop.first.empty())
+    return;
+  loop.first.push_back({Kind::Assign});
+  loop.first.back().site = loop.site;
+}
+
 void RoleWalker::walkWhile(Operation *op, KBlock &out) {
   auto loop = cast<scf::WhileOp>(op);
   makeVariables(loop.getBeforeArguments());
@@ -167,6 +176,7 @@ void RoleWalker::walkWhile(Operation *op, KBlock &out) {
   statement.condition = expressions.get(condition.getCondition());
   assign(condition, loop.getAfterArguments(), condition.getArgs(),
          statement.first);
+  leadToGuard(statement);
   walk(*loop.getAfterBody(), statement.second);
   assign(loop.getYieldOp(), loop.getBeforeArguments(),
          loop.getYieldOp().getResults(), statement.second);
@@ -198,7 +208,7 @@ void RoleWalker::walkSwitch(Operation *op, KBlock &out) {
 void RoleWalker::walkOnce(Operation *op, Region &body, ValueRange operands,
                           KBlock &out) {
   if (!body.hasOneBlock())
-    return obstruct(op, "its control flow is not structured");
+    return BlockWalker(*this, op, body).walk(out);
   alias(body.getArguments(), operands);
   walk(body.front(), out);
   alias(op->getResults(), body.front().getTerminator()->getOperands());
@@ -307,9 +317,10 @@ void RoleWalker::walkStep(Operation *op, KBlock &out) {
               !labels->getSize(stage.getType()))
             return;
           out.back().addsUp = labels->addsUp();
-          for (auto [field, id] : llvm::enumerate(labels->get(stage)))
-            out.back().assigned.push_back(
-                {labels->getFirstField(stage.getType()) + field, id});
+          for (auto [entry, id] : llvm::enumerate(labels->get(stage)))
+            if (labels->sets(stage.getType(), entry))
+              out.back().assigned.push_back(
+                  {labels->getFirstField(stage.getType()) + entry, id});
         } else if (op->getNumRegions())
           obstruct(op, "the proof does not follow handles through '" +
                            op->getName().getStringRef() + "'");
@@ -359,6 +370,8 @@ void RoleWalker::followNumbers(RoleOp role, const ComputedGemm &gemm) {
   auto provenance =
       std::make_unique<Provenance>(kernel, gemm, expressions, cluster);
   provenance->tieExtents(cast<FunctionOpInterface>(role->getParentOp()));
+  if (std::optional<StringRef> tile = provenance->findProducers(role))
+    obstruct(role, "another role fills tile '" + *tile + "' of one ring, too");
   labels = std::move(provenance);
 }
 
@@ -403,6 +416,12 @@ Process RoleWalker::walk(RoleOp role, ArrayRef<ExprId> ends) {
   }
   for (auto [argument, end] : llvm::zip(body.getArguments(), ends))
     expressions.set(argument, end);
+  // Warps of a role may get different answers.
+  if (process.numWarps == 1)
+    for (Value answer : findIndependentPolls(role)) {
+      expressions.set(answer, table.getConstant(1));
+      kernel.skeleton.isOneOrder = true;
+    }
   findActive(role);
   findLabelled(role);
   findNeeded(role);

@@ -19,13 +19,18 @@ namespace mlir::fp8 {
 /// those of the ring.
 inline constexpr unsigned kAllocation = 1, kDeallocation = 2;
 
+class BlockWalker;
+
 class RoleWalker {
 public:
   RoleWalker(KernelSkeleton &kernel, const KernelPlan &plan,
              const HandleFlow &flow, CtaClass cta, RoleOp role)
       : kernel(kernel), plan(plan), flow(flow), cta(cta),
         table(kernel.skeleton.expressions),
-        expressions(table, plan.getWarps(role), kernel.clusterSize) {}
+        expressions(table, plan.getWarps(role), kernel.clusterSize) {
+    if (cta.rank)
+      expressions.followRank(cta.rank);
+  }
 
   /// Follows what the values of the role are, too.
   void followNumbers(RoleOp role, const ComputedGemm &gemm);
@@ -43,6 +48,7 @@ public:
   ::fp8::proof::Process walk(RoleOp role, ArrayRef<::fp8::proof::ExprId> ends);
 
 private:
+  friend class BlockWalker;
   using Block = ::fp8::proof::Block;
   using Statement = ::fp8::proof::Statement;
   using ExprId = ::fp8::proof::ExprId;
@@ -69,6 +75,8 @@ private:
   void walkFor(Operation *op, Block &out);
   void walkIf(Operation *op, Block &out);
   void walkWhile(Operation *op, Block &out);
+  /// Gives a While, whose statements are known, a step that leads to its guard.
+  void leadToGuard(Statement &loop);
   void walkSwitch(Operation *op, Block &out);
   /// A region that runs once, where it stands.
   void walkOnce(Operation *op, Region &body, ValueRange operands, Block &out);

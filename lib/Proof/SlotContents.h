@@ -14,6 +14,8 @@ namespace mlir::fp8 {
 struct CtaClass {
   bool leadsPair = true, leadsCluster = true;
   bool isOfPair = false; ///< the kernel has pairs
+  /// The number of the only CTA in its cluster, where CTAs are told apart.
+  std::optional<int64_t> rank = std::nullopt;
 
   bool runs(LeadingCtaOp op) const {
     return op.getGrouping() == CtaGrouping::Pair ? leadsPair : leadsCluster;

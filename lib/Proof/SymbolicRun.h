@@ -128,8 +128,12 @@ private:
   /// Leaves the loop behind if each turn, or each so many of them, moves the
   /// state by the same amount: from that of the past to the next one. A turn
   /// may also lead to states from which the loop is left behind in another way.
+  /// `mayBeOver`: the loop may end before the first turn, too.
   bool induct(const States &past, const State &next, unsigned period,
-              const Head &head);
+              const Head &head, bool mayBeOver = false);
+  /// True if how the loop ends in the state is how it ends after any number of
+  /// turns like this one, with none of them: the guard says their number.
+  bool endsAlike(const State &state, const State &next, const Head &head);
   /// True if what decides whether the loop goes on falls in each turn, so that
   /// the loop ends. The steps of a For are positive.
   bool falls(const State &any, const State &after, const Head &head);
@@ -147,13 +151,14 @@ private:
                   const State &next) const;
   /// True if it is known that the loop goes on.
   bool goesOn(const State &state, const Head &head);
-  /// The state behind the last turn, of at least one. `turns` is a number of
-  /// turns, and `number` becomes how many there are, if the guard tells.
+  /// The state behind the last turn, of at least one unless the loop may be
+  /// over. `turns` is a number of turns, and `number` becomes how many there
+  /// are, if the guard tells.
   State afterLast(const State &state, const State &any, const Head &head,
-                  const Linear &turns, const Shift &shift,
+                  const Linear &turns, const Shift &shift, bool mayBeOver,
                   std::optional<Linear> &number);
   void recordInduction(Witness::Loop record, const State &state,
-                       const Head &head, const Shift &shift);
+                       const Head &head, const Shift &shift, bool mayExit);
   bool wasSeen(const State &state);
   /// True if what was shown of `by` holds of the state, which is recorded.
   bool isCovered(const State &state, const State &by);

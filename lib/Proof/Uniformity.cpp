@@ -7,8 +7,9 @@
 
 using namespace fp8::proof;
 
-Uniformity::Uniformity(const ExprTable &table, const Block &body)
-    : table(table) {
+Uniformity::Uniformity(const ExprTable &table, const Block &body,
+                       int64_t clusterSize)
+    : table(table), clusterSize(clusterSize) {
   for (size_t before = 0;; before = variables.size()) {
     follow(body, /*isVarying=*/false);
     if (variables.size() == before)
@@ -16,8 +17,28 @@ Uniformity::Uniformity(const ExprTable &table, const Block &body)
   }
 }
 
+bool Uniformity::isOfCluster(const Expr &expr) const {
+  if (expr.kind != ExprKind::FloorDivide)
+    return false;
+  const Expr &dividend = table[expr.operands[0]],
+             &divisor = table[expr.operands[1]];
+  return dividend.kind == ExprKind::Parameter &&
+         table.getParameters()[dividend.value].scope != Scope::Thread &&
+         divisor.kind == ExprKind::Constant && divisor.value > 0 &&
+         divisor.value % clusterSize == 0;
+}
+
+bool Uniformity::varies(const Statement &statement) const {
+  if (statement.kind == Statement::Kind::For)
+    return varies(statement.lower) || varies(statement.upper) ||
+           varies(statement.step);
+  return varies(statement.condition);
+}
+
 bool Uniformity::varies(ExprId id) const {
   const Expr &expr = table[id];
+  if (isOfCluster(expr))
+    return false;
   switch (expr.kind) {
   case ExprKind::Parameter:
     return table.getParameters()[expr.value].scope != Scope::Launch;
@@ -60,17 +81,17 @@ void Uniformity::follow(const Statement &statement, bool isVarying) {
     break;
   case Kind::Branch:
   case Kind::While:
-    isVarying |= varies(statement.condition);
+    isVarying |= varies(statement);
     break;
   case Kind::For:
-    isVarying |= varies(statement.lower) || varies(statement.upper) ||
-                 varies(statement.step);
+    isVarying |= varies(statement);
     if (isVarying)
       variables.insert(statement.variable);
     break;
   case Kind::Signal:
   case Kind::Drain:
   case Kind::Require:
+  case Kind::Access:
     break;
   }
   follow(statement.first, isVarying);

@@ -16,15 +16,20 @@ namespace fp8::proof {
 /// same values, but for those that vary.
 class Uniformity {
 public:
-  Uniformity(const ExprTable &table, const Block &body);
+  Uniformity(const ExprTable &table, const Block &body, int64_t clusterSize);
 
   bool varies(ExprId id) const;
+  /// Of a branch or a loop: whether what decides about it varies.
+  bool varies(const Statement &statement) const;
 
 private:
+  /// The number of the cluster, out of that of the CTA.
+  bool isOfCluster(const Expr &expr) const;
   void follow(const Block &block, bool isVarying);
   void follow(const Statement &statement, bool isVarying);
 
   const ExprTable &table;
+  int64_t clusterSize;
   llvm::DenseSet<unsigned> variables; ///< that vary
 };
 

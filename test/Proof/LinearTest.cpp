@@ -108,6 +108,9 @@ TEST_F(LinearTest, ScopeIsThatOfTheParameters) {
   // The clusters of 2 have numbers of their own.
   EXPECT_EQ(atoms.getScope(atoms.floorDivide(cta, 2), 2), Scope::Launch);
   EXPECT_EQ(atoms.getScope(atoms.floorDivide(cta, 2), 4), Scope::Cta);
+  // Of what is computed from a CTA's number, a quotient tells CTAs apart.
+  EXPECT_EQ(atoms.getScope(atoms.floorDivide(atoms.multiply(cta, x), 2), 2),
+            Scope::Cta);
 }
 
 } // namespace

@@ -140,4 +140,27 @@ TEST_F(MachineTest, ThreadsOfARoleMustNotPart) {
   EXPECT_NE(machine->failure.find("the lane's number"), std::string::npos);
 }
 
+/// The path is that of the CTA for which the fact holds.
+TEST_F(MachineTest, CtasThatMeetMustNotHaveBeenToldApart) {
+  auto [producer, consumer] = builder.addRing(/*slots=*/1);
+  Parameter number;
+  number.name = "CTA's number along x";
+  number.scope = Scope::Cta;
+  ExprId isFirst =
+      builder.binary(ExprKind::Less, builder.table().getParameter(number),
+                     builder.constant(1));
+  Statement branch = builder.branch(isFirst, builder.use(producer));
+  branch.meets = true;
+  for (bool mayPart : {false, true}) {
+    SCOPED_TRACE(mayPart);
+    branch.mayPart = mayPart;
+    builder.skeleton.processes.clear();
+    builder.addProcess("fills", {branch});
+    start(/*clusterSize=*/2);
+    state->facts.add(atoms.getParameter(0) * -1);
+    EXPECT_EQ(machine->run(*state), !mayPart);
+    EXPECT_FALSE(machine->isWrong);
+  }
+}
+
 } // namespace

@@ -133,6 +133,58 @@ TEST(ProverTest, ProductsOfArgumentsAreUnknown) {
   EXPECT_FALSE(outcome.reason.empty());
 }
 
+/// So many loops, each as often as an argument of its own says.
+Skeleton makeLoops(unsigned number) {
+  auto use = [&](SkeletonBuilder &builder, unsigned end) {
+    Block loops;
+    for (unsigned i = 0; i < number; ++i)
+      loops.push_back(builder.loop(
+          0, builder.argument("trips " + std::to_string(i)), builder.use(end)));
+    return loops;
+  };
+  return makePair(2, use, use);
+}
+
+TEST(ProverTest, LoopsBehindOneAnotherCostTheirSum) {
+  Outcome outcomes[] = {prove(makeLoops(8), 1, /*wantsCertificate=*/true),
+                        prove(makeLoops(16), 1, /*wantsCertificate=*/true)};
+  for (const Outcome &outcome : outcomes) {
+    EXPECT_EQ(outcome.verdict, Verdict::Proved);
+    EXPECT_TRUE(outcome.certificate);
+  }
+  EXPECT_LE(outcomes[1].steps, 2 * outcomes[0].steps);
+}
+
+/// A loop may only be left in two ways at once if its bound is at least 0.
+TEST(ProverTest, ALoopWithANegativeBoundMakesNoTurn) {
+  auto use = [](SkeletonBuilder &builder, unsigned end) {
+    ExprId less = builder.binary(ExprKind::Add, builder.argument("trips"),
+                                 builder.constant(-3));
+    return Block{builder.loop(0, less, builder.use(end))};
+  };
+  EXPECT_EQ(prove(makePair(2, use, use), 1).verdict, Verdict::Proved);
+  auto useMore = [](SkeletonBuilder &builder, unsigned end) {
+    ExprId less = builder.binary(ExprKind::Add, builder.argument("trips"),
+                                 builder.constant(-3));
+    // Three more trips, however many there are.
+    return Block{builder.loop(0, less, builder.use(end))} + builder.use(end) +
+           builder.use(end) + builder.use(end);
+  };
+  Outcome outcome = prove(makePair(2, useMore, useOften), 1);
+  ASSERT_EQ(outcome.verdict, Verdict::Refuted);
+  EXPECT_EQ(outcome.arguments[0].second, 0);
+}
+
+TEST(ProverTest, OfSeveralOrdersAFailureIsUnknown) {
+  SkeletonBuilder builder;
+  auto [there, here] = builder.addRing(1);
+  auto [back, forth] = builder.addRing(1);
+  builder.addProcess("a", builder.use(forth) + builder.use(there));
+  builder.addProcess("b", builder.use(here) + builder.use(back));
+  builder.skeleton.isOneOrder = true;
+  EXPECT_EQ(prove(builder.skeleton, 1).verdict, Verdict::Unknown);
+}
+
 TEST(ProverTest, OppositeOrdersAreRefuted) {
   SkeletonBuilder builder;
   auto [there, here] = builder.addRing(1);

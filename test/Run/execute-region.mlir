@@ -2,6 +2,7 @@
 // A loop written with branches, in a region that gives handles and sums back: it is lowered like a loop of scf.
 
 // REQUIRES: compiler
+// RUN: fp8-opt %s --fp8-prove="chip=sm_90a require" -o /dev/null
 // RUN: fp8-opt %s --fp8-gemm-to-ptx=chip=sm_90a --emit=ptx -o %t.ptx
 // RUN: fp8-run %t.ptx --backend=sim --m=64 --n=64 --k=64 --schedules=3 | FileCheck %s
 // RUN: fp8-run %t.ptx --backend=sim --m=200 --n=136 --k=584 --schedules=3 | FileCheck %s

@@ -3,9 +3,11 @@
 // tensor memory of its own.
 
 // REQUIRES: compiler
+// RUN: fp8-opt %s --fp8-prove="chip=sm_100a require" -o /dev/null
 // RUN: fp8-opt %s --fp8-gemm-to-ptx=chip=sm_100a --emit=ptx -o %t.ptx
 // RUN: fp8-run %t.ptx --backend=sim --m=128 --n=128 --k=256 --schedules=8 | FileCheck %s
 // RUN: fp8-run %t.ptx --backend=sim --m=200 --n=200 --k=328 --schedules=8 | FileCheck %s
+// RUN: fp8-run %t.ptx --backend=sim --m=128 --n=128 --k=0 --schedules=8 | FileCheck %s
 // CHECK: {"ok":true,{{.*}}"errors":0,{{.*}}"schedules":8,{{.*}}"wrong":0,"unwritten":0,
 
 !a_tile = !fp8.tile<128x64xbf16, swizzle_128b>
@@ -27,6 +29,7 @@ module attributes {gpu.container_module} {
       %m = arith.muli %bm, %c128 : index
       %n = arith.muli %bn, %c128 : index
       %blocks = arith.ceildivui %depth, %c64 : index
+      %any = arith.cmpi ne, %depth, %c0 : index
       %inp, %inc = fp8.pipeline : !fp8.producer<!ring>, !fp8.consumer<!ring>
       %left_p, %left_c = fp8.output_pipeline : !acc
       %right_p, %right_c = fp8.output_pipeline : !acc
@@ -37,7 +40,14 @@ module attributes {gpu.container_module} {
         %w = fp8.create_epilogue_warp %end, %rdy : !fp8.consumer<!acc>, !fp8.tmem_ready<!acc> -> !fp8.epilogue_warp<!acc>
         %st = fp8.acquire %w : !fp8.epilogue_warp<!acc>
         %ac = fp8.accumulator %st : !fp8.epilogue_stage<!acc>
-        %sum = fp8.read %ac : !fp8.tmem<128x64xf32> -> !sum
+        // Without blocks of K no product writes the accumulator.
+        %sum = scf.if %any -> !sum {
+          %read = fp8.read %ac : !fp8.tmem<128x64xf32> -> !sum
+          scf.yield %read : !sum
+        } else {
+          %zero = fp8.zero : !sum
+          scf.yield %zero : !sum
+        }
         %w3 = fp8.release %st : !fp8.epilogue_stage<!acc>
         fp8.release_epilogue_warp %w3 : !fp8.epilogue_warp<!acc>
         %off = arith.constant 0 : index
@@ -50,7 +60,14 @@ module attributes {gpu.container_module} {
         %w = fp8.create_epilogue_warp %end, %rdy : !fp8.consumer<!acc>, !fp8.tmem_ready<!acc> -> !fp8.epilogue_warp<!acc>
         %st = fp8.acquire %w : !fp8.epilogue_warp<!acc>
         %ac = fp8.accumulator %st : !fp8.epilogue_stage<!acc>
-        %sum = fp8.read %ac : !fp8.tmem<128x64xf32> -> !sum
+        // Without blocks of K no product writes the accumulator.
+        %sum = scf.if %any -> !sum {
+          %read = fp8.read %ac : !fp8.tmem<128x64xf32> -> !sum
+          scf.yield %read : !sum
+        } else {
+          %zero = fp8.zero : !sum
+          scf.yield %zero : !sum
+        }
         %w3 = fp8.release %st : !fp8.epilogue_stage<!acc>
         fp8.release_epilogue_warp %w3 : !fp8.epilogue_warp<!acc>
         %off = arith.constant 64 : index

@@ -106,6 +106,9 @@ struct Statement {
   unsigned variable = 0, bound = 0, stride = 0;
   /// Whether CTAs of a cluster meet in it, beside channels.
   bool meets = false;
+  /// Of a branch or a loop in which they meet: the text does not show that all
+  /// decide it alike.
+  bool mayPart = false;
   Block first, second;
 };
 
@@ -132,6 +135,9 @@ struct Skeleton {
   std::vector<Access> accesses;
   /// True if CTAs of a cluster wait for one another in channels.
   bool coupled = false;
+  /// Some role may do its steps in several orders, of which this is one. If it
+  /// ends, all do; if not, nothing is known.
+  bool isOneOrder = false;
 };
 
 } // namespace fp8::proof

@@ -12,7 +12,8 @@ import re
 import subprocess
 import sys
 
-Kernel = collections.namedtuple("Kernel", "chip config faults b_scale", defaults=["f32"])
+# `loads`: the roles that fill the slots.
+Kernel = collections.namedtuple("Kernel", "chip config faults b_scale loads", defaults=["f32", 1])
 # The verdict is refuted, or else unknown.
 Fault = collections.namedtuple("Fault", "name pattern by rule isRefuted", defaults=[True])
 
@@ -39,6 +40,17 @@ MULTICAST = [
     Fault("B without the CTA's number", r"fp8\.tma_load %map_1\[%25", "fp8.tma_load %map_1[%c0", "the B tiles of a pair must be of adjacent columns"),
 ]
 
+# Of each CTA by itself the numbers are right.
+BY_RANK = [
+    Fault("columns of each CTA's own", r"%20 = (arith\.addi %19, %18 : index)", "%leads = arith.cmpi eq, %0, %c0 : index\n%same = \\1\n%next = arith.addi %same, %c1 : index\n"
+          "%20 = arith.select %leads, %same, %next : index", "CTAs that share a multicast must copy the same box, which was shown of some CTAs only", False),
+]
+
+TWO_LOADS = [
+    Fault("A of the first block", r"(fp8\.tma_load %map\[%\w+, )%\w+(\], %stage\[\"a0)", r"\1%c0\2", "tiles of a product must begin at the same element of K"),
+    Fault("B of the first block", r"(fp8\.tma_load %map_1\[%\w+, )%\w+(\], %stage\[\"b0)", r"\1%c0\2", "tiles of a product must begin at the same element of K"),
+]
+
 DIVIDED_K = [
     Fault("a part begins behind its place", r"(%29 = arith\.addi %arg5, )%28", r"\1%26", "CTAs that divide K must each begin where its part begins"),
     Fault("parts overlap", r"(arith\.muli %cluster_block_id_x_11, )%26", r"\1%25", "CTAs that divide K must each begin where its part begins"),
@@ -62,6 +74,8 @@ KERNELS = {
     "default": Kernel("sm_100a", None, DEFAULT),
     "multicast": Kernel("sm_100a", "tile = 256 x 160 x 128, cta_group = 2, cluster = 2 x 2", MULTICAST),
     "divided K": Kernel("sm_90a", "tile = 64 x 64 x 128, split_k = 4", DIVIDED_K),
+    "by rank": Kernel("sm_90a", "tile = 64 x 64 x 128, cluster = 2 x 1", BY_RANK),
+    "two loads": Kernel("sm_90a", "tile = 64 x 64 x 128", TWO_LOADS, loads=2),
     "lanes": Kernel("sm_90a", "tile = 16 x 64 x 128, split_k = 2", LANES, "bf16"),
 }
 
@@ -69,6 +83,19 @@ KERNELS = {
 def prove(opt, chip, path):
     done = subprocess.run([opt, path, f"--fp8-prove=chip={chip}", "-o", "/dev/null"], capture_output=True, text=True, check=False)
     return done.returncode, done.stderr
+
+
+def split_load(text):
+    """The kernel with a role that fills the tiles of A, and one that fills those of B."""
+    ends = "%producer, %consumer = fp8.pipeline : "
+    text = text.replace(ends, "%producer, %producer_b, %consumer = fp8.pipeline : !fp8.producer<!pipeline>, ")
+    found = re.search(r' *fp8\.role "load".*?(?= *gpu\.return)', text, re.DOTALL)
+
+    def fill(operand, other, end):
+        copies = rf' *fp8\.(tma_load|load_element) .*%stage\["{other}.*\n'
+        return re.sub(copies, "", found[0]).replace('"load"', f'"load {operand}"').replace("= %producer)", f"= {end})")
+
+    return text.replace(found[0], fill("a", "b", "%producer") + fill("b", "a", "%producer_b"))
 
 
 def write_kernel(opt, source, kernel, path):
@@ -79,6 +106,11 @@ def write_kernel(opt, source, kernel, path):
         op = re.sub(r"(outs\(%d : [^)]*\))", rf"\1 config <{kernel.config}>", op)
     options = f"--fp8-gemm-to-ptx=chip={kernel.chip} phase=linear"
     subprocess.run([opt, "-", options, "-o", path], input=op, text=True, check=True)
+    if kernel.loads == 2:
+        with open(path, encoding="utf-8") as file:
+            text = split_load(file.read())
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
     code, said = prove(opt, kernel.chip, path)
     if code or "computes what it says" not in said:
         sys.exit(f"the kernel itself is not proved: {said}")

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What a state must satisfy.
+
+#include "Machine.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace fp8::proof;
+
+bool Machine::asksOfCtas(ExprId condition) const {
+  return llvm::any_of(
+      skeleton.expressions[condition].operands, [&](ExprId operand) {
+        return skeleton.expressions[operand].kind == ExprKind::Where;
+      });
+}
+
+Step Machine::require(State &state, unsigned process, Frame &frame,
+                      const Statement &statement) {
+  // On this path, values of CTAs that take others are not what they have.
+  if (asksOfCtas(statement.condition) && isOfSomeCtas(state))
+    return fail(statement, skeleton.rules[statement.rule] +
+                               ", which was shown of some CTAs only");
+  Truth truth = decide(state, process, statement.condition);
+  if (truth.known && *truth.known) {
+    ++frame.next;
+    return {StepKind::Moved, {}};
+  }
+  const std::string &rule = skeleton.rules[statement.rule];
+  if (std::optional<Linear> choice =
+          truth.known ? std::nullopt
+                      : findChoice(state, process, statement.condition))
+    return requireOfBoth(state, process, frame, statement, *choice);
+  if (!truth.known)
+    return fail(statement, rule + ", which could not be shown");
+  const Expr &condition = skeleton.expressions[statement.condition];
+  std::string got;
+  if (condition.kind == ExprKind::Equal)
+    for (ExprId operand : condition.operands)
+      got += (got.empty() ? ", but it has " : " and ") +
+             atoms.print(*evaluate(state, process, operand).sum);
+  return fail(statement, rule + got, isConcrete);
+}
+
+Step Machine::requireOfBoth(State &state, unsigned process, Frame &frame,
+                            const Statement &statement, const Linear &choice) {
+  Step its = undecided(statement, choice);
+  if (its.kind == StepKind::Failed)
+    return its;
+  // A requirement changes nothing, so that the run need not be made twice.
+  const Facts facts = state.facts;
+  for (const Linear &fact : {choice, Linear(-1) - choice}) {
+    unsigned here = frame.next;
+    state.facts.add(fact);
+    its = require(state, process, frame, statement);
+    state.facts = facts;
+    if (its.kind != StepKind::Moved)
+      return its;
+    frame.next = here;
+  }
+  ++frame.next;
+  return its;
+}
