@@ -224,9 +224,13 @@ std::vector<Linear> AtomTable::define(AtomId id, const Atom &atom) {
     return {atom.operands[0] - self, atom.operands[1] - self};
   case AtomKind::Maximum:
     return {self - atom.operands[0], self - atom.operands[1]};
+  case AtomKind::Remainder:
+    // No launch is about a kernel that divides by 0.
+    if (boundsRemainders && isNonNegative(id))
+      return {self, atom.operands[1] - self - Linear(1)};
+    break;
   case AtomKind::Product:
   case AtomKind::Quotient:
-  case AtomKind::Remainder:
   case AtomKind::Opaque:
     break;
   }

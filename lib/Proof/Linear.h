@@ -122,6 +122,9 @@ public:
   /// Limits the squares of facts in all questions. A question takes about a
   /// microsecond for each pair of facts.
   void setMostEffort(uint64_t most) { mostEffort = most; }
+  /// From now on, remainders are less than their divisors. What checks a
+  /// certificate does not know this.
+  void boundRemainders() { boundsRemainders = true; }
   const ExprTable &getExpressions() const { return expressions; }
 
 private:
@@ -136,6 +139,7 @@ private:
   std::vector<const Atom *> atoms;
   std::vector<std::vector<Linear>> definitions;
   int64_t numCounts = 0;
+  bool boundsRemainders = false;
   std::map<std::vector<Linear>, bool> answers;
   uint64_t mostEffort = 3'000'000, effort = 0;
 };

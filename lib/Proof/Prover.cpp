@@ -28,6 +28,9 @@ struct Task {
   /// Whether it is about values, and progress was shown: then the smaller of
   /// two values may stay undecided.
   bool isOfValues = false;
+  /// Whether it is about what a skeleton requires, of which there is no
+  /// certificate.
+  bool isOfRequirements = false;
   bool wantsCertificate = false;
   /// Whether to look for a launch that goes wrong if no run is a proof.
   bool seeksLaunch = true;
@@ -67,6 +70,8 @@ Outcome Task::decide() const {
       SymbolicRun run(skeleton, clusterSize, pace,
                       wantsCertificate ? Recording::Plain : Recording::Off);
       run.getAtoms().setMostEffort(effort);
+      if (isOfRequirements)
+        run.getAtoms().boundRemainders();
       run.getMachine().keepsMinima = run.getMachine().assumesProgress =
           isOfValues;
       Outcome outcome = run.prove();
@@ -114,6 +119,7 @@ Outcome fp8::proof::proveRequirements(const Skeleton &skeleton,
   if (skeleton.rules.empty())
     return outcome;
   Task task{skeleton, clusterSize};
+  task.isOfRequirements = true;
   task.seeksLaunch = false;
   outcome = task.decide();
   if (outcome.verdict == Verdict::Refuted)
