@@ -19,8 +19,7 @@ public:
   Extractor(FunctionOpInterface function, const KernelPlan &plan, Aspect aspect,
             ArrayRef<Mark> marks, bool byRank)
       : function(function), plan(plan), aspect(aspect), marks(marks),
-        byRank(byRank),
-        flow(function) {}
+        byRank(byRank), flow(function) {}
 
   KernelSkeleton extract();
 
