@@ -79,9 +79,10 @@ void EventWalker::walkRegions(Operation *op, Node::Kind kind, Block &out) {
     node.arms.emplace_back();
     if (region.empty())
       continue;
-    if (!region.hasOneBlock())
-      return obstruct(op, "its control flow is not structured");
-    walk(region.front(), node.arms.back());
+    if (region.hasOneBlock())
+      walk(region.front(), node.arms.back());
+    else
+      walkBlocks(op, region, node.arms.back());
     hasEvents |= !node.arms.back().empty();
   }
   if (!hasEvents)
@@ -102,6 +103,10 @@ void EventWalker::walkWhile(Operation *op, Block &out) {
   Block before, turn;
   walk(*loop.getBeforeBody(), before);
   walk(*loop.getAfterBody(), turn);
+  addLoop(op, std::move(before), std::move(turn), out);
+}
+
+void EventWalker::addLoop(Operation *op, Block before, Block turn, Block &out) {
   if (before.empty() && turn.empty())
     return;
   llvm::append_range(turn, before);
@@ -113,10 +118,11 @@ void EventWalker::walkWhile(Operation *op, Block &out) {
 
 void EventWalker::walkLeading(Operation *op, Block &out) {
   auto leading = cast<LeadingCtaOp>(op);
-  if (!leading.getBody().hasOneBlock())
-    return obstruct(op, "its control flow is not structured");
   Block body;
-  walk(leading.getBody().front(), body);
+  if (leading.getBody().hasOneBlock())
+    walk(leading.getBody().front(), body);
+  else
+    walkBlocks(op, leading.getBody(), body);
   if (body.empty())
     return;
   bool ofPair = leading.getGrouping() == CtaGrouping::Pair;
@@ -145,9 +151,9 @@ RoleEvents EventWalker::walk() {
   result.name = role.getName().str();
   result.firstWarp = plan.firstWarp;
   result.warps = role.getWarps();
-  if (!role.getBody().hasOneBlock())
-    obstruct(role, "its control flow is not structured");
-  else
+  if (role.getBody().hasOneBlock())
     walk(role.getBody().front(), result.body);
+  else
+    walkBlocks(role, role.getBody(), result.body);
   return std::move(result);
 }

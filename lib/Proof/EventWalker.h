@@ -32,6 +32,8 @@ public:
   ::fp8::proof::RoleEvents walk();
 
 private:
+  friend class EventBlocks;
+
   /// What the handle's ring is, where it lies, and how its role counts in it.
   struct Place {
     Operation *maker = nullptr;
@@ -48,6 +50,10 @@ private:
   void walkRegions(Operation *op, Node::Kind kind, Block &out);
   void walkWhile(Operation *op, Block &out);
   void walkLeading(Operation *op, Block &out);
+  /// The ops in front of the guard, and those of a turn behind it.
+  void addLoop(Operation *op, Block before, Block turn, Block &out);
+  // EventBlocks.cpp
+  void walkBlocks(Operation *op, Region &region, Block &out);
   void obstruct(Operation *op, const Twine &reason, bool isExchange = false);
   /// The role's ends that go by the number, by ring.
   std::vector<std::pair<unsigned, int64_t>> countEnds(unsigned number);

@@ -5,7 +5,6 @@
 
 #include "Accesses.h"
 #include "ArrayOrder.h"
-#include "BlockWalker.h"
 #include "Fills.h"
 #include "Marks.h"
 #include "Polls.h"
@@ -208,7 +207,7 @@ void RoleWalker::walkSwitch(Operation *op, KBlock &out) {
 void RoleWalker::walkOnce(Operation *op, Region &body, ValueRange operands,
                           KBlock &out) {
   if (!body.hasOneBlock())
-    return BlockWalker(*this, op, body).walk(out);
+    return walkBlocks(op, body, out);
   alias(body.getArguments(), operands);
   walk(body.front(), out);
   alias(op->getResults(), body.front().getTerminator()->getOperands());

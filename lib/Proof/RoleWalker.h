@@ -19,7 +19,7 @@ namespace mlir::fp8 {
 /// those of the ring.
 inline constexpr unsigned kAllocation = 1, kDeallocation = 2;
 
-class BlockWalker;
+class RoleBlocks;
 
 class RoleWalker {
 public:
@@ -48,7 +48,7 @@ public:
   ::fp8::proof::Process walk(RoleOp role, ArrayRef<::fp8::proof::ExprId> ends);
 
 private:
-  friend class BlockWalker;
+  friend class RoleBlocks;
   using Block = ::fp8::proof::Block;
   using Statement = ::fp8::proof::Statement;
   using ExprId = ::fp8::proof::ExprId;
@@ -80,6 +80,8 @@ private:
   void walkSwitch(Operation *op, Block &out);
   /// A region that runs once, where it stands.
   void walkOnce(Operation *op, Region &body, ValueRange operands, Block &out);
+  /// The same of blocks that branch to one another.
+  void walkBlocks(Operation *op, Region &region, Block &out);
   void addStep(Statement::Kind kind, Operation *op, Value handle, Block &out,
                unsigned offset = 0);
   /// Gives variables the values, all at once; leaves out what nobody needs.

@@ -2,13 +2,12 @@
 // A loop written with branches, in a region that gives handles and sums back: it is lowered like a loop of scf.
 
 // REQUIRES: compiler
-// RUN: fp8-opt %s --fp8-prove=chip=sm_90a -o /dev/null 2>&1 | FileCheck %s --check-prefix=PROOF
+// RUN: fp8-opt %s --fp8-prove="chip=sm_90a require json=%t.json" -o /dev/null
 // RUN: fp8-opt %s --fp8-gemm-to-ptx=chip=sm_90a --emit=ptx -o %t.ptx
+// RUN: fp8-check-ptx %t.ptx %t.json | FileCheck %s --check-prefix=TEXT
+// TEXT: gemm: agrees with its skeleton, which is proved
 // RUN: fp8-run %t.ptx --backend=sim --m=64 --n=64 --k=64 --schedules=3 | FileCheck %s
 // RUN: fp8-run %t.ptx --backend=sim --m=200 --n=136 --k=584 --schedules=3 | FileCheck %s
-// PROOF: remark: kernel 'gemm' ends for all launches
-// PROOF: remark: the proof of the counts of kernel 'gemm' is not complete
-// PROOF: remark: kernel 'gemm' keeps ownership for all launches
 // CHECK: {"ok":true,{{.*}}"errors":0,{{.*}}"wrong":0,"unwritten":0,
 
 !operand = !fp8.tile<64x64xbf16, swizzle_128b>

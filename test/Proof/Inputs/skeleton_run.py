@@ -68,8 +68,8 @@ class Run:
                 yield
             counts[0] += 1
         elif kind == "drain":
-            slots = self.skeleton["channels"][channel]["slots"]
-            while channel >= 0 and self.skeleton["channels"][channel].get("data") and not self.is_free(end, counts[1] - 1 + slots):
+            its_channel = self.skeleton["channels"][channel] if 0 <= channel < len(self.skeleton["channels"]) else {}
+            while its_channel.get("data") and not self.is_free(end, counts[1] - 1 + its_channel["slots"]):
                 yield
         else:
             slot = counts[0] - 1
@@ -101,13 +101,13 @@ class Run:
 def launches(skeleton, most):
     """Small values of the parameters."""
     bounds = []
-    for parameter in skeleton["parameters"]:
+    for parameter in skeleton.get("parameters", []):
         least = parameter["least"]
         bounds.append([value for step in (1, 64) for value in range(least, least + 6 * step, step) if value <= parameter.get("most", value)])
     chosen = itertools.product(*bounds) if len(bounds) < 3 else (
         [random.Random(seed * 31 + at).choice(values) for at, values in enumerate(bounds)] for seed in range(most))
     for values in itertools.islice(chosen, most):
-        if all("below" not in its or value < values[its["below"]] for its, value in zip(skeleton["parameters"], values)):
+        if all("below" not in its or value < values[its["below"]] for its, value in zip(skeleton.get("parameters", []), values)):
             yield list(values)
 
 

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The statements of a region whose blocks branch to one another.
+
+#include "BlockWalker.h"
+#include "RoleWalker.h"
+
+using namespace mlir;
+using namespace mlir::fp8;
+using namespace ::fp8::proof;
+using Kind = Statement::Kind;
+using Statements = ::fp8::proof::Block;
+
+namespace mlir::fp8 {
+
+class RoleBlocks : public BlockWalker<Statements> {
+public:
+  RoleBlocks(RoleWalker &role, Operation *op, Region &region)
+      : BlockWalker(op, region), role(role), op(op) {
+    for (mlir::Block &block : llvm::drop_begin(region))
+      role.makeVariables(block.getArguments());
+  }
+
+private:
+  void addOps(mlir::Block &block, Statements &out) override {
+    role.walk(block, out);
+  }
+
+  void assign(Operation *branch, mlir::Block *to, ValueRange values,
+              Statements &out) override {
+    role.assign(branch, to->getArguments(), values, out);
+  }
+
+  void addBranch(cf::CondBranchOp branch, Statements yes, Statements no,
+                 Statements &out) override {
+    Statement statement{Kind::Branch};
+    statement.site = role.getSite(branch);
+    statement.condition = role.expressions.get(branch.getCondition());
+    statement.first = std::move(yes);
+    statement.second = std::move(no);
+    out.push_back(std::move(statement));
+  }
+
+  void addLoop(cf::CondBranchOp guard, bool goesOnIfTrue, Statements before,
+               Statements turn, Statements &out) override {
+    Statement statement{Kind::While};
+    statement.site = role.getSite(guard);
+    statement.first = std::move(before);
+    role.leadToGuard(statement);
+    statement.condition = role.expressions.get(guard.getCondition());
+    if (!goesOnIfTrue)
+      statement.condition =
+          role.table.get(ExprKind::Not, {statement.condition});
+    statement.second = std::move(turn);
+    out.push_back(std::move(statement));
+  }
+
+  void finish(ValueRange results) override {
+    role.alias(op->getResults(), results);
+  }
+
+  void obstruct() override {
+    role.obstruct(op, "its control flow is not structured");
+  }
+
+  RoleWalker &role;
+  Operation *op;
+};
+
+} // namespace mlir::fp8
+
+void RoleWalker::walkBlocks(Operation *op, Region &region, Statements &out) {
+  RoleBlocks(*this, op, region).walk(out);
+}
