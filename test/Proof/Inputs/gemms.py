@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Draws GEMM ops, and expects all proofs of each kernel that they become.
+"""Draws GEMM ops, and expects all proofs of each kernel that they become, and a certificate that fp8-check-proof accepts.
 
-usage: gemms.py FP8-OPT DIRECTORY [--count N] [--seed S] [--jobs N]
+usage: gemms.py FP8-OPT FP8-CHECK-PROOF DIRECTORY [--count N] [--seed S] [--jobs N]
 
 Every other op has a configuration, which is drawn, too; of the others the compiler chooses it for the extents. Configurations that no
 kernel has are refused, which the last line counts.
@@ -48,23 +48,24 @@ def draw_config(rng, chip):
     return ", ".join(parts)
 
 
-def prove(opt, directory, index, point):
-    """What becomes of the op: proved, refused, or not proved, and what was said."""
-    path = os.path.join(directory, f"{index}.mlir")
+def prove(opt, check, directory, index, point):
+    """What becomes of the op: proved, refused, not proved, or proved with a certificate that is rejected, and what was said."""
+    path, ptx = (os.path.join(directory, f"{index}.{ending}") for ending in ("mlir", "ptx"))
     with open(path, "w", encoding="utf-8") as file:
         file.write(epilogues.text(point))
     options = f"--fp8-gemm-to-ptx=chip={defaults.get_options(point)} require-proof"
-    done = subprocess.run([opt, path, options, "-o", os.devnull], capture_output=True, text=True, check=False)
+    done = subprocess.run([opt, path, options, "--emit=ptx", "-o", ptx], capture_output=True, text=True, check=False)
     if done.returncode == 0:
-        return "proved", ""
+        done = subprocess.run([check, f"--ptx={ptx}", f"{ptx}.proof.json"], capture_output=True, text=True, check=False)
+        return ("proved" if done.returncode == 0 else "rejected"), done.stderr
     is_verdict = any(words in done.stderr for words in ("is not complete", "does not end", "miscounts", "breaks ownership", "does not compute"))
     return "not proved" if is_verdict or done.returncode < 0 or not point["config"] else "refused", done.stderr
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("opt")
-    parser.add_argument("directory")
+    for name in ("opt", "check", "directory"):
+        parser.add_argument(name)
     parser.add_argument("--count", type=int, default=40)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=1)
@@ -77,13 +78,13 @@ def main():
         points.append(point)
     os.makedirs(options.directory, exist_ok=True)
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        results = list(pool.map(lambda job: prove(options.opt, options.directory, *job), enumerate(points)))
+        results = list(pool.map(lambda job: prove(options.opt, options.check, options.directory, *job), enumerate(points)))
     for index, (verdict, said) in enumerate(results):
-        if verdict == "not proved":
+        if verdict in ("not proved", "rejected"):
             print(f"{options.directory}/{index}.mlir, {defaults.describe(points[index])}: {said}")
-    counts = {word: [verdict for verdict, said in results].count(word) for word in ("proved", "refused", "not proved")}
+    counts = {word: [verdict for verdict, said in results].count(word) for word in ("proved", "refused", "not proved", "rejected")}
     print(f"{options.count} ops: " + ", ".join(f"{count} {word}" for word, count in counts.items()))
-    sys.exit(counts["not proved"] > 0)
+    sys.exit(counts["not proved"] + counts["rejected"] > 0)
 
 
 if __name__ == "__main__":
