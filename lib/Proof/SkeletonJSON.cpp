@@ -15,11 +15,6 @@ static constexpr llvm::StringLiteral kExprKinds[] = {
     "constant",  "parameter", "variable", "add",    "multiply", "divide",
     "remainder", "minimum",   "maximum",  "equal",  "less",     "and",
     "or",        "not",       "select",   "opaque", "where"};
-static constexpr llvm::StringLiteral kScopes[] = {"launch", "cta", "thread"};
-
-static llvm::StringRef toString(Scope scope) {
-  return kScopes[static_cast<int>(scope)];
-}
 
 /// [kind, value], or [kind, operand, ...]; of an opaque one, the number of its
 /// name and then the operands; of one in another place, the parameter's value
@@ -31,21 +26,6 @@ static json::Value toJSON(const Expr &expr) {
   for (ExprId operand : expr.operands)
     array.push_back(operand);
   return array;
-}
-
-static json::Value toJSON(const Parameter &parameter) {
-  json::Object object{{"name", parameter.name},
-                      {"scope", toString(parameter.scope)},
-                      {"least", parameter.least}};
-  if (parameter.most)
-    object["most"] = *parameter.most;
-  if (parameter.below)
-    object["below"] = *parameter.below;
-  return object;
-}
-
-static json::Value toJSON(const ExprTable::Name &name) {
-  return json::Object{{"name", name.text}, {"scope", toString(name.scope)}};
 }
 
 //===----------------------------------------------------------------------===//
@@ -128,15 +108,8 @@ json::Object fp8::proof::toJSON(const Skeleton &skeleton) {
   auto all = [](const auto &range) {
     return toArray(range, [](const auto &its) { return ::toJSON(its); });
   };
-  const ExprTable &table = skeleton.expressions;
-  return json::Object{
-      {"kernel", skeleton.kernel},
-      {"parameters", all(table.getParameters())},
-      {"names", all(table.getNames())},
-      {"expressions", all(table.get())},
-      {"channels", all(skeleton.channels)},
-      {"ends", all(skeleton.ends)},
-      {"processes", all(skeleton.processes)},
-      {"rules", toArray(skeleton.rules, [](auto &its) { return its; })},
-      {"coupled", skeleton.coupled}};
+  return json::Object{{"expressions", all(skeleton.expressions.get())},
+                      {"channels", all(skeleton.channels)},
+                      {"ends", all(skeleton.ends)},
+                      {"processes", all(skeleton.processes)}};
 }

@@ -11,13 +11,14 @@
 
 namespace fp8::proof {
 
-/// The skeleton as a JSON object. Channels, ends and processes are arrays, and
-/// what refers to one of them has its number there. Blocks are arrays of
-/// statements, and those of loops and branches stand inside of them.
+/// The steps of a skeleton as a JSON object, for a comparison with other steps.
+/// Channels, ends and processes are arrays, and what refers to one of them has
+/// its number there. Blocks are arrays of statements, and those of loops and
+/// branches stand inside of them.
 llvm::json::Object toJSON(const Skeleton &skeleton);
 
-/// The same, but each process has a list of steps, with branches and jumps, in
-/// place of its blocks. Expressions are of fewer kinds.
+/// All of a skeleton as a JSON object. Each process has a list of steps, with
+/// branches and jumps, in place of its blocks. Expressions are of fewer kinds.
 llvm::json::Object toPrograms(const Skeleton &skeleton);
 
 /// The version of certificates.
