@@ -45,6 +45,31 @@ void HandleFlow::joinEnds(Value from, Value to) {
   successors[from].push_back(to);
 }
 
+void mlir::fp8::forEachForwarded(
+    Operation *op, function_ref<void(Value from, Value to)> forward) {
+  SmallVector<RegionSuccessor> successors;
+  auto forwardAll = [&](ValueRange from, ValueRange to) {
+    for (auto [source, target] : llvm::zip(from, to))
+      if (isLinear(source.getType()) && isLinear(target.getType()))
+        forward(source, target);
+  };
+  if (auto branch = dyn_cast<RegionBranchOpInterface>(op)) {
+    branch.getSuccessorRegions(RegionBranchPoint::parent(), successors);
+    for (RegionSuccessor &successor : successors)
+      forwardAll(branch.getEntrySuccessorOperands(successor),
+                 successor.getSuccessorInputs());
+  }
+  auto terminator = dyn_cast<RegionBranchTerminatorOpInterface>(op);
+  auto parent = dyn_cast_or_null<RegionBranchOpInterface>(op->getParentOp());
+  if (!terminator || !parent)
+    return;
+  successors.clear();
+  parent.getSuccessorRegions(RegionBranchPoint(terminator), successors);
+  for (RegionSuccessor &successor : successors)
+    forwardAll(terminator.getSuccessorOperands(successor),
+               successor.getSuccessorInputs());
+}
+
 /// Joins what the op hands on along control flow.
 void HandleFlow::joinForwarded(Operation *op) {
   auto joinAll = [&](ValueRange from, ValueRange to) {
@@ -61,22 +86,11 @@ void HandleFlow::joinForwarded(Operation *op) {
   if (auto select = dyn_cast<SelectLikeOpInterface>(op))
     joinAll({select.getTrueValue(), select.getFalseValue()},
             {op->getResult(0), op->getResult(0)});
-  SmallVector<RegionSuccessor> successors;
-  if (auto branch = dyn_cast<RegionBranchOpInterface>(op)) {
-    branch.getSuccessorRegions(RegionBranchPoint::parent(), successors);
-    for (RegionSuccessor &successor : successors)
-      joinAll(branch.getEntrySuccessorOperands(successor),
-              successor.getSuccessorInputs());
-  }
-  auto terminator = dyn_cast<RegionBranchTerminatorOpInterface>(op);
-  auto parent = dyn_cast_or_null<RegionBranchOpInterface>(op->getParentOp());
-  if (terminator && parent) {
-    successors.clear();
-    parent.getSuccessorRegions(RegionBranchPoint(terminator), successors);
-    for (RegionSuccessor &successor : successors)
-      joinAll(terminator.getSuccessorOperands(successor),
-              successor.getSuccessorInputs());
-  }
+  llvm::DenseMap<Value, Value> targets;
+  forEachForwarded(op, [&](Value from, Value to) {
+    joinPair(from, to);
+    variables.join(targets.try_emplace(from, to).first->second, to);
+  });
 }
 
 /// Joins what goes on as the same handle although it changes its type.
@@ -89,6 +103,7 @@ void HandleFlow::joinContinued(Operation *op) {
     if (!next)
       continue;
     joinEnds(handle.get(), next);
+    variables.join(handle.get(), next);
     if (isa<SignalledType>(next.getType()))
       stages.join(handle.get(), next);
   }

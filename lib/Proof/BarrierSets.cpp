@@ -3,9 +3,10 @@
 
 #include "Laps.h"
 
-#include <functional>
+#include <algorithm>
 
 using namespace fp8::proof;
+using Use = BarrierSet::Use;
 
 /// The size of an mbarrier object in bytes (PTX ISA, mbarrier).
 static constexpr int64_t kBarrierBytes = 8;
@@ -29,16 +30,15 @@ BarrierSets::BarrierSets(const KernelEvents &events) {
 void BarrierSets::addMemory(const KernelEvents &events) {
   for (unsigned number = 0; number < events.rings.size(); ++number) {
     const RingBarriers &ring = events.rings[number];
-    auto add = [&](const char *side, int64_t offset) {
-      sets.push_back({std::string("the ") + side + " barrier of " + ring.name,
-                      offset, ring.slots, /*followsCursor=*/true, number});
+    auto add = [&](Use use, const char *which, int64_t offset, int64_t slots) {
+      sets.push_back({use, number, which + ring.name, offset, slots});
     };
-    add("full", ring.full);
-    add("empty", ring.empty);
+    add(Use::Full, "the full barrier of ", ring.full, ring.slots);
+    add(Use::Empty, "the empty barrier of ", ring.empty, ring.slots);
     if (ring.deallocation)
-      sets.push_back(
-          {"the barrier that gives back the tensor memory of " + ring.name,
-           *ring.deallocation});
+      add(Use::Deallocation,
+          "the barrier that gives back the tensor memory of ",
+          *ring.deallocation, 1);
   }
   std::map<int64_t, const EventNode *> inits;
   for (const EventNode &node : events.start)
@@ -56,66 +56,70 @@ void BarrierSets::addMemory(const KernelEvents &events) {
       inits.erase(init);
     }
   for (auto [offset, node] : inits) {
-    sets.push_back({"a barrier of an exchange", offset});
+    sets.push_back({Use::Exchange, 0, "a barrier of an exchange", offset});
     sets.back().count = getField(node->event, "count")->constant;
   }
 }
 
 /// A named barrier is told with each use how many threads it counts.
 void BarrierSets::addNamed(const KernelEvents &events) {
-  for (const RingBarriers &ring : events.rings)
-    if (ring.allocation)
+  for (unsigned number = 0; number < events.rings.size(); ++number)
+    if (const RingBarriers &ring = events.rings[number]; ring.allocation)
       sets.push_back(
-          {"the barrier that hands out the tensor memory of " + ring.name,
-           *ring.allocation, 1, false, 0, /*isNamed=*/true});
-  std::function<void(const EventBlock &, const RoleEvents &)> visit =
-      [&](const EventBlock &block, const RoleEvents &role) {
-        for (const EventNode &node : block) {
-          for (const EventBlock &arm : node.arms)
-            visit(arm, role);
-          if (node.kind != EventNode::Kind::Event || !isNamed(node.event))
-            continue;
-          const Quantity *threads = getField(node.event, "threads");
-          for (auto [number, laps] : find(node.event, role)) {
-            BarrierSet &set = sets[number];
-            set.isUneven |= set.count && set.count != threads->constant;
-            set.count = threads->constant;
-          }
-        }
-      };
+          {Use::Allocation, number,
+           "the barrier that hands out the tensor memory of " + ring.name,
+           *ring.allocation});
   for (const RoleEvents &role : events.roles)
-    visit(role.body, role);
+    countThreads(role.body, role);
 }
 
-std::vector<std::pair<unsigned, int64_t>>
-BarrierSets::find(const Event &event, const RoleEvents &role) const {
+void BarrierSets::countThreads(const EventBlock &block,
+                               const RoleEvents &role) {
+  for (const EventNode &node : block) {
+    for (const EventBlock &arm : node.arms)
+      countThreads(arm, role);
+    if (node.kind != EventNode::Kind::Event || !isNamed(node.event))
+      continue;
+    std::optional<unsigned> set = find(node.event, role);
+    if (!set)
+      continue;
+    int64_t threads = getField(node.event, "threads")->constant;
+    auto count = [&](BarrierSet &its) {
+      its.isUneven |= its.count && its.count != threads;
+      its.count = threads;
+    };
+    std::optional<unsigned> variable = getField(node.event, "id")->variable;
+    if (!variable) {
+      count(sets[*set]);
+      continue;
+    }
+    for (const EndVariable &its : role.variables)
+      if (its.ring && its.cursor == role.variables[*variable].cursor)
+        count(sets[getAlike(*set, *its.ring)]);
+  }
+}
+
+std::optional<unsigned> BarrierSets::find(const Event &event,
+                                          const RoleEvents &role) const {
   bool named = ::isNamed(event);
   const Quantity *at = getField(event, named ? "id" : "at");
   if (!at || at->groupStride)
-    return {};
-  std::vector<std::pair<unsigned, int64_t>> found;
+    return std::nullopt;
   for (unsigned number = 0; number < sets.size(); ++number) {
     const BarrierSet &set = sets[number];
-    bool hasPlace = set.followsCursor
+    bool hasPlace = set.followsCursor()
                         ? at->cursor && at->stride == kBarrierBytes &&
                               role.cursors[*at->cursor].slots == set.slots
                         : !at->cursor;
-    if (set.isNamed != named || set.offset != at->constant || !hasPlace)
-      continue;
-    found.push_back({number, 1});
-    if (!at->cursor || role.cursors[*at->cursor].ends.empty())
-      return found;
-    // Of each ring the barrier of the same side.
-    bool isEmpty = number && sets[number - 1].ring == set.ring &&
-                   sets[number - 1].followsCursor;
-    found.clear();
-    for (auto [ring, ends] : role.cursors[*at->cursor].ends)
-      for (unsigned other = 0; other < sets.size(); ++other)
-        if (sets[other].followsCursor && sets[other].ring == ring) {
-          found.push_back({other + isEmpty, ends});
-          break;
-        }
-    return found;
+    if (set.isNamed() == named && set.offset == at->constant && hasPlace)
+      return number;
   }
-  return found;
+  return std::nullopt;
+}
+
+unsigned BarrierSets::getAlike(unsigned set, unsigned ring) const {
+  auto its = std::find_if(sets.begin(), sets.end(), [&](const BarrierSet &its) {
+    return its.use == sets[set].use && its.ring == ring;
+  });
+  return its == sets.end() ? set : its - sets.begin();
 }

@@ -36,8 +36,8 @@ protected:
   /// as said.
   virtual void addLoop(cf::CondBranchOp guard, bool goesOnIfTrue,
                        Statements before, Statements turn, Statements &out) = 0;
-  /// The region ends with these results.
-  virtual void finish(ValueRange results) = 0;
+  /// The region ends with this op, whose operands are its results.
+  virtual void finish(Operation *last, Statements &out) = 0;
   virtual void obstruct() = 0;
 
 private:
@@ -113,7 +113,7 @@ void BlockWalker<Statements>::walk(Block *block, Block *stop, Statements &out) {
     } else {
       if (stop || block != &region.back())
         return obstruct();
-      return finish(last->getOperands());
+      return finish(last, out);
     }
   }
 }

@@ -11,7 +11,8 @@ using Node = ::fp8::proof::EventNode;
 
 namespace mlir::fp8 {
 
-/// Conditions are left open, and values are not followed.
+/// Conditions are left open. Of values, ends that may change places are
+/// followed.
 class EventBlocks : public BlockWalker<EventBlock> {
 public:
   EventBlocks(EventWalker &role, Operation *op, Region &region)
@@ -23,7 +24,10 @@ private:
       role.walk(&inner, out);
   }
 
-  void assign(Operation *, Block *, ValueRange, EventBlock &) override {}
+  void assign(Operation *branch, Block *to, ValueRange values,
+              EventBlock &out) override {
+    role.addMoves(branch, values, to->getArguments(), out);
+  }
 
   void addBranch(cf::CondBranchOp branch, EventBlock yes, EventBlock no,
                  EventBlock &out) override {
@@ -39,7 +43,9 @@ private:
     role.addLoop(guard, std::move(before), std::move(turn), out);
   }
 
-  void finish(ValueRange) override {}
+  void finish(Operation *last, EventBlock &out) override {
+    role.forward(last, out);
+  }
 
   void obstruct() override {
     role.obstruct(op, "its control flow is not structured");

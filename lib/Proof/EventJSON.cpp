@@ -68,6 +68,8 @@ static json::Value toJSON(const EventNode &node) {
   case Kind::Advance:
     object["advance"] = node.cursor;
     break;
+  case Kind::Move:
+    break;
   case Kind::Repeat:
     object["repeat"] = toJSON(node.arms.front());
     if (node.trips)

@@ -47,6 +47,7 @@ void EventWalker::add(StringRef kind, Operation *op, Doers doers, Fields fields,
 void EventWalker::advance(Operation *op, const Place &place, Block &out) {
   Node node{Node::Kind::Advance, getSite(kernel, op)};
   node.cursor = place.cursor;
+  node.variable = place.variable;
   out.push_back(std::move(node));
 }
 
@@ -132,6 +133,7 @@ void EventWalker::walkLeading(Operation *op, Block &out) {
 }
 
 void EventWalker::walk(Operation *op, Block &out) {
+  forward(op, out);
   llvm::TypeSwitch<Operation *>(op)
       .Case<scf::ForOp>([&](auto) { walkRegions(op, Node::Kind::Repeat, out); })
       .Case<scf::IfOp, scf::IndexSwitchOp, scf::ExecuteRegionOp>(
@@ -151,6 +153,7 @@ RoleEvents EventWalker::walk() {
   result.name = role.getName().str();
   result.firstWarp = plan.firstWarp;
   result.warps = role.getWarps();
+  findExchanged();
   if (role.getBody().hasOneBlock())
     walk(role.getBody().front(), result.body);
   else

@@ -8,6 +8,7 @@
 #include "fp8/Proof/ExtractEvents.h"
 
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 
 namespace mlir::fp8 {
 
@@ -42,6 +43,7 @@ private:
     unsigned cursor = 0;
     int64_t slots = 1;
     int64_t ctaGroup = 1;
+    std::optional<unsigned> variable;
   };
 
   // EventWalker.cpp: control flow.
@@ -55,8 +57,17 @@ private:
   // EventBlocks.cpp
   void walkBlocks(Operation *op, Region &region, Block &out);
   void obstruct(Operation *op, const Twine &reason, bool isExchange = false);
-  /// The role's ends that go by the number, by ring.
-  std::vector<std::pair<unsigned, int64_t>> countEnds(unsigned number);
+
+  // EndVariables.cpp
+  /// Finds the ends that the role takes and control flow may exchange.
+  void findExchanged();
+  /// The variable that holds the handle, if its end may be one of several.
+  std::optional<unsigned> getVariable(Value handle);
+  /// Moves ends by selects that share operands.
+  void addSelects(SelectLikeOpInterface first, Block &out);
+  /// Moves the ends that the op, or this terminator of one, hands on.
+  void forward(Operation *op, Block &out);
+  void addMoves(Operation *op, ValueRange from, ValueRange to, Block &out);
 
   // OpEvents.cpp: ends, slots, tiles, products.
   void walkStep(Operation *op, Block &out);
@@ -88,9 +99,13 @@ private:
   void addRow(Operation *op, Block &out);
 
   Place getPlace(Operation *op, Value handle);
+  /// The cursor of the end that goes by the number; `handle` is one of its.
+  unsigned getCursor(unsigned end, Value handle);
   /// The plan of a store queue or an exchange; counts in its cursor.
   RingPlan getQueue(Operation *op, Value queue, ::fp8::proof::Cursor counts,
                     unsigned &cursor);
+  /// A barrier of the ring that is not one of a slot.
+  Quantity getSingle(const Place &place, int64_t offset) const;
   Quantity getFull(const Place &place) const;
   Quantity getEmpty(const Place &place) const;
   Quantity getTile(const Place &place, StringRef name) const;
@@ -116,6 +131,9 @@ private:
   ::fp8::proof::RoleEvents result;
   /// By the number of the end.
   llvm::DenseMap<unsigned, unsigned> cursors;
+  /// By the number of the variable in the kernel; and the ends of all.
+  llvm::DenseMap<unsigned, unsigned> variables;
+  llvm::DenseSet<unsigned> exchanged;
 };
 
 /// The number of an op among the sites.

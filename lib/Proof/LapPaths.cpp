@@ -37,7 +37,7 @@ public:
 
 private:
   bool isOfRing(unsigned set) const {
-    return sets[set].followsCursor && sets[set].ring == ring;
+    return sets[set].followsCursor() && sets[set].ring == ring;
   }
   void add(const Place &place) {
     if (seen.insert(place).second)

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The laps of ends: all that a role may do to barriers between two advances.
 
-#include "Laps.h"
+#include "LapWalker.h"
 
 #include <algorithm>
-#include <string_view>
 #include <utility>
 
 using namespace fp8::proof;
@@ -49,230 +48,6 @@ bool EndLaps::alwaysSignals(unsigned set, int64_t from, int64_t to,
 }
 
 //===----------------------------------------------------------------------===//
-// Events
-//===----------------------------------------------------------------------===//
-
-namespace {
-
-/// What an instruction does to the barriers that it names.
-struct Effect {
-  bool arrives = false, announces = false, waits = false;
-};
-
-using Laps = std::vector<Lap>;
-
-/// Follows a role for one of its ends. The laps that are under way at a place
-/// are those of all paths that lead there.
-class LapWalker {
-public:
-  LapWalker(const KernelEvents &events, const BarrierSets &sets,
-            const RoleEvents &role, std::optional<unsigned> cursor);
-
-  EndLaps walk();
-
-  std::vector<Miscount> faults;
-  std::optional<Miscount> obstacle;
-  uint64_t steps = 0;
-
-private:
-  /// Says to which cursor barriers belong whose addresses follow none.
-  void findOwners(const EventBlock &block);
-  std::optional<unsigned> getCursor(const Event &event, unsigned set) const;
-  Laps walk(const EventBlock &block, Laps laps);
-  Laps repeat(const EventNode &node, Laps laps);
-  void apply(const EventNode &node, Laps &laps);
-  /// What one CTA does to barriers of a set. `ends`: how many ends do so in a
-  /// lap of the set.
-  void apply(const EventNode &node, unsigned set, int64_t ends, int64_t rank,
-             Lap &lap);
-  /// The CTAs at whose barriers an event in this one takes effect.
-  std::vector<int64_t> getTargets(const Event &event, int64_t rank) const;
-  void wait(const EventNode &node, unsigned set);
-  /// Ends the laps of the CTAs that are followed.
-  void finish(unsigned site, Laps &laps);
-  void record(Lap lap);
-  void obstruct(unsigned site, const std::string &reason);
-
-  const KernelEvents &events;
-  const BarrierSets &sets;
-  const RoleEvents &role;
-  EndLaps result;
-  std::map<unsigned, unsigned> owners;
-  std::vector<int64_t> ranks; ///< that take the block at hand
-};
-
-} // namespace
-
-static const Quantity *getField(const Event &event, std::string_view name) {
-  for (const auto &[field, quantity] : event.fields)
-    if (field == name)
-      return &quantity;
-  return nullptr;
-}
-
-static int64_t getAt(const Quantity &quantity, int64_t rank) {
-  return quantity.constant +
-         (quantity.byRank.empty() ? 0 : quantity.byRank[rank]);
-}
-
-static Effect getEffect(const Event &event) {
-  static const std::map<std::string_view, Effect> kEffects = {
-      {"wait", {false, false, true}},
-      {"wait for cluster", {false, false, true}},
-      {"arrive", {true}},
-      {"arrive remotely", {true}},
-      {"arrive after copies", {true}},
-      {"arrive expecting", {true, true}},
-      {"arrive expecting remotely", {true, true}},
-      {"expect", {false, true}},
-      {"commit", {true}},
-      {"commit to several", {true}},
-      {"commit of pair to several", {true}},
-      {"named arrive", {true}},
-      {"named sync", {true, false, true}}};
-  auto its = kEffects.find(event.kind);
-  return its == kEffects.end() ? Effect() : its->second;
-}
-
-LapWalker::LapWalker(const KernelEvents &events, const BarrierSets &sets,
-                     const RoleEvents &role, std::optional<unsigned> cursor)
-    : events(events), sets(sets), role(role), result{&role, cursor, {}, {}} {
-  for (int64_t rank = 0; rank < events.clusterSize; ++rank)
-    ranks.push_back(rank);
-  findOwners(role.body);
-}
-
-void LapWalker::obstruct(unsigned site, const std::string &reason) {
-  if (!obstacle)
-    obstacle = Miscount{site, reason};
-}
-
-void LapWalker::findOwners(const EventBlock &block) {
-  for (const EventNode &node : block) {
-    for (const EventBlock &arm : node.arms)
-      findOwners(arm);
-    const Quantity *parity = getField(node.event, "parity");
-    for (auto [set, ends] : sets.find(node.event, role))
-      if (parity && parity->cursor && !sets[set].followsCursor)
-        owners[set] = *parity->cursor;
-  }
-}
-
-std::optional<unsigned> LapWalker::getCursor(const Event &event,
-                                             unsigned set) const {
-  if (sets[set].followsCursor)
-    return getField(event, "at")->cursor;
-  auto owner = owners.find(set);
-  return owner == owners.end() ? std::nullopt : std::optional(owner->second);
-}
-
-std::vector<int64_t> LapWalker::getTargets(const Event &event,
-                                           int64_t rank) const {
-  const Quantity *cta = getField(event, "cta"), *mask = getField(event, "mask");
-  std::vector<int64_t> targets;
-  if (mask) {
-    for (int64_t other = 0; other < events.clusterSize; ++other)
-      if (getAt(*mask, rank) >> other & 1)
-        // A copy of a pair signals one CTA of each pair that it reaches.
-        targets.push_back(cta ? (other & ~int64_t(1)) | (getAt(*cta, rank) & 1)
-                              : other);
-  } else if (cta && !cta->byLane.empty()) {
-    targets = cta->byLane[rank];
-  } else if (cta) {
-    targets.push_back(getAt(*cta, rank));
-  } else if (event.kind == "request for all") {
-    for (int64_t other = 0; other < events.clusterSize; ++other)
-      targets.push_back(other);
-  } else {
-    targets.push_back(rank);
-  }
-  return targets;
-}
-
-void LapWalker::wait(const EventNode &node, unsigned set) {
-  const Quantity *parity = getField(node.event, "parity");
-  int64_t lag = parity ? parity->constant : 0;
-  if (parity && result.cursor &&
-      (!parity->isParity || parity->cursor != result.cursor))
-    obstruct(node.site, "a wait does not follow the laps of its end");
-  if (!result.lags.insert({set, lag}).second && result.lags[set] != lag)
-    obstruct(node.site, "an end waits for phases of two laps");
-}
-
-void LapWalker::apply(const EventNode &node, unsigned set, int64_t ends,
-                      int64_t rank, Lap &lap) {
-  const Event &event = node.event;
-  Effect effect = getEffect(event);
-  const Doers &doers = event.doers;
-  bool byAll = doers.lanes == Doers::Lanes::All;
-  int64_t lanes = byAll                                  ? 32
-                  : doers.lanes == Doers::Lanes::Elected ? 1
-                                                         : doers.below,
-          every = doers.everyWarp ? doers.everyWarp : role.warps,
-          threads = ends * ((role.warps + every - 1) / every);
-  const Quantity *cta = getField(event, "cta");
-  // Else each lane tells a CTA of its own.
-  if (!cta || cta->byLane.empty())
-    threads *= lanes;
-  Waits &waits = lap.waits[rank];
-  for (int64_t to : getTargets(event, rank)) {
-    if (effect.announces || event.brings) {
-      Bytes &bytes = lap.bytes[{set, rank, to}];
-      int64_t announced =
-          effect.announces ? getField(event, "bytes")->constant : 0;
-      bytes.missing += threads * (announced - event.brings);
-      bytes.isOpen |= effect.announces && !effect.arrives;
-    }
-    if (!effect.arrives && !event.brings)
-      continue;
-    Share &share = lap.shares[{set, rank, to, event.brings != 0}];
-    share.arrivals += effect.arrives ? threads : 0;
-    share.behind &= waits.begun;
-    share.behindAll |= byAll ? waits.begun : waits.met;
-    share.byAllWarps |= every == 1;
-    auto bytes = lap.bytes.find({set, rank, to});
-    if (effect.arrives && bytes != lap.bytes.end())
-      bytes->second.isOpen = false;
-  }
-  if (!effect.waits)
-    return;
-  if (has(waits.begun, set))
-    obstruct(node.site, "it waits twice before its end goes on to a next slot");
-  waits.begun |= uint64_t(1) << set;
-}
-
-void LapWalker::apply(const EventNode &node, Laps &laps) {
-  const Event &event = node.event;
-  ++steps;
-  if (event.kind == "warp sync" && event.doers.lanes == Doers::Lanes::All) {
-    for (Lap &lap : laps)
-      for (int64_t rank : ranks)
-        if (auto its = lap.waits.find(rank); its != lap.waits.end())
-          its->second.met |= its->second.begun;
-    return;
-  }
-  Effect effect = getEffect(event);
-  if (!effect.arrives && !effect.announces && !effect.waits && !event.brings)
-    return;
-  auto found = sets.find(event, role);
-  // Warpgroups meet among themselves at other named barriers.
-  if (found.empty() && !getField(event, "id"))
-    obstruct(node.site, "it works on a barrier of no ring");
-  for (auto [set, ends] : found) {
-    if (getCursor(event, set) != result.cursor)
-      continue;
-    if (effect.waits)
-      wait(node, set);
-    for (Lap &lap : laps) {
-      lap.site = node.site;
-      lap.drains |= event.drains;
-      for (int64_t rank : ranks)
-        apply(node, set, ends, rank, lap);
-    }
-  }
-}
-
-//===----------------------------------------------------------------------===//
 // Control flow
 //===----------------------------------------------------------------------===//
 
@@ -305,23 +80,20 @@ static Map take(Map &from, const std::vector<int64_t> &ranks,
   return taken;
 }
 
-void LapWalker::finish(unsigned site, Laps &laps) {
-  for (Lap &lap : laps) {
-    Lap done;
-    done.site = result.cursor ? site : lap.site;
-    done.shares =
-        take(lap.shares, ranks, [](const Signal &its) { return its.from; });
-    done.bytes =
-        take(lap.bytes, ranks, [](auto &its) { return std::get<1>(its); });
-    done.waits = take(lap.waits, ranks, [](int64_t rank) { return rank; });
-    bool drains = std::exchange(lap.drains, false);
-    if (!done.shares.empty() || !result.cursor)
-      record(std::move(done));
-    else if (!drains)
-      faults.push_back({site, "role \"" + role.name +
-                                  "\" must signal each slot that it takes"});
-  }
-  makeSet(laps);
+void LapWalker::finish(unsigned site, Lap &lap) {
+  Lap done;
+  done.site = result.cursor ? site : lap.site;
+  done.shares =
+      take(lap.shares, ranks, [](const Signal &its) { return its.from; });
+  done.bytes =
+      take(lap.bytes, ranks, [](auto &its) { return std::get<1>(its); });
+  done.waits = take(lap.waits, ranks, [](int64_t rank) { return rank; });
+  bool drains = std::exchange(lap.drains, false);
+  if (!done.shares.empty() || !result.cursor)
+    record(std::move(done));
+  else if (!drains)
+    faults.push_back({site, "role \"" + role.name +
+                                "\" must signal each slot that it takes"});
 }
 
 Laps LapWalker::repeat(const EventNode &node, Laps laps) {
@@ -360,8 +132,14 @@ Laps LapWalker::walk(const EventBlock &block, Laps laps) {
       makeSet(laps);
       break;
     case Kind::Advance:
-      if (node.cursor == result.cursor)
-        finish(node.site, laps);
+      for (Lap &lap : laps)
+        if (node.cursor == result.cursor && lap.variable == node.variable)
+          finish(node.site, lap);
+      makeSet(laps);
+      break;
+    case Kind::Move:
+      move(node, laps);
+      makeSet(laps);
       break;
     case Kind::Repeat:
       laps = repeat(node, std::move(laps));
@@ -393,16 +171,24 @@ Laps LapWalker::walk(const EventBlock &block, Laps laps) {
 }
 
 EndLaps LapWalker::walk() {
-  Laps laps = walk(role.body, {Lap()});
+  Lap first;
+  first.variable = variable;
+  Laps laps = walk(role.body, {std::move(first)});
   if (role.body.empty())
     return std::move(result);
   unsigned site = role.body.back().site;
-  if (!result.cursor)
-    finish(site, laps);
-  for (const Lap &lap : laps)
-    if (!lap.shares.empty())
+  for (Lap &lap : laps)
+    if (!result.cursor)
+      finish(site, lap);
+    else if (!lap.shares.empty())
       obstruct(site, "its role ends with a slot that it has signalled");
   return std::move(result);
+}
+
+static bool mayExchange(const RoleEvents &role, unsigned cursor) {
+  return std::any_of(
+      role.variables.begin(), role.variables.end(),
+      [&](const EndVariable &its) { return its.cursor == cursor; });
 }
 
 KernelLaps fp8::proof::findLaps(const KernelEvents &events,
@@ -414,19 +200,25 @@ KernelLaps fp8::proof::findLaps(const KernelEvents &events,
     return result;
   }
   for (const RoleEvents &role : events.roles) {
-    std::vector<std::optional<unsigned>> cursors = {std::nullopt};
-    for (unsigned cursor = 0; cursor < role.cursors.size(); ++cursor)
-      if (!role.cursors[cursor].batch)
-        cursors.push_back(cursor);
-    for (std::optional<unsigned> cursor : cursors) {
-      LapWalker walker(events, sets, role, cursor);
+    auto follow = [&](std::optional<unsigned> cursor,
+                      std::optional<unsigned> variable) {
+      LapWalker walker(events, sets, role, cursor, variable);
       result.ends.push_back(walker.walk());
       result.steps += walker.steps;
       result.faults.insert(result.faults.end(), walker.faults.begin(),
                            walker.faults.end());
       if (walker.obstacle && !result.obstacle)
         result.obstacle = walker.obstacle;
-    }
+    };
+    follow(std::nullopt, std::nullopt);
+    for (unsigned cursor = 0; cursor < role.cursors.size(); ++cursor)
+      if (!role.cursors[cursor].batch && !mayExchange(role, cursor))
+        follow(cursor, std::nullopt);
+    for (unsigned number = 0; number < role.variables.size(); ++number)
+      if (const EndVariable &its = role.variables[number]; its.ring) {
+        follow(std::nullopt, number);
+        follow(its.cursor, number);
+      }
   }
   return result;
 }

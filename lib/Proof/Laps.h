@@ -14,16 +14,20 @@ namespace fp8::proof {
 
 /// Barriers that count alike: of one side of a ring's slots, or a single one.
 struct BarrierSet {
-  std::string name; ///< for messages: "the full barrier of the ring of 'a'"
+  /// What its phases say: that slots are full or empty, that tensor memory is
+  /// handed out or given back. An exchange's barriers are of no ring.
+  enum class Use : uint8_t { Full, Empty, Allocation, Deallocation, Exchange };
+
+  Use use = Use::Exchange;
+  unsigned ring = 0; ///< its number
+  std::string name;  ///< for messages: "the full barrier of the ring of 'a'"
   int64_t offset = 0, slots = 1;
-  bool followsCursor = false;
-  /// If it does: the ring's number. Full and empty barriers of a ring follow
-  /// each other.
-  unsigned ring = 0;
-  /// A named barrier: `offset` is its number, and it counts threads.
-  bool isNamed = false;
   int64_t count = 0;     ///< the arrivals that complete a phase
   bool isUneven = false; ///< its barriers, or its users, count differently
+
+  bool followsCursor() const { return use == Use::Full || use == Use::Empty; }
+  /// A named barrier: `offset` is its number, and it counts threads.
+  bool isNamed() const { return use == Use::Allocation; }
 };
 
 /// The barriers by which roles hand over.
@@ -31,16 +35,19 @@ class BarrierSets {
 public:
   explicit BarrierSets(const KernelEvents &events);
 
-  /// The sets on which an event of the role works, and in how many laps of each
-  /// it takes part.
-  std::vector<std::pair<unsigned, int64_t>> find(const Event &event,
-                                                 const RoleEvents &role) const;
+  /// The set on which an event of the role works. Where ends change places, it
+  /// is that of one of their rings.
+  std::optional<unsigned> find(const Event &event,
+                               const RoleEvents &role) const;
+  /// The set of that ring that is used as this one is of its own.
+  unsigned getAlike(unsigned set, unsigned ring) const;
   const BarrierSet &operator[](unsigned number) const { return sets[number]; }
   unsigned size() const { return sets.size(); }
 
 private:
   void addMemory(const KernelEvents &events);
   void addNamed(const KernelEvents &events);
+  void countThreads(const EventBlock &block, const RoleEvents &role);
 
   std::vector<BarrierSet> sets;
 };
@@ -110,15 +117,17 @@ struct Lap {
   std::map<std::tuple<unsigned, int64_t, int64_t>, Bytes> bytes;
   std::map<int64_t, Waits> waits; ///< by rank
   bool drains = false;            ///< the end is being closed
-  unsigned site = 0;              ///< no part of what laps have in common
+  /// Where ends change places: the variable that holds the end now.
+  std::optional<unsigned> variable = std::nullopt;
+  unsigned site = 0; ///< no part of what laps have in common
 
   bool operator<(const Lap &other) const {
-    return std::tie(shares, bytes, waits, drains) <
-           std::tie(other.shares, other.bytes, other.waits, other.drains);
+    return std::tie(shares, bytes, waits, drains, variable) <
+           std::tie(other.shares, other.bytes, other.waits, other.drains,
+                    other.variable);
   }
   bool operator==(const Lap &other) const {
-    return shares == other.shares && bytes == other.bytes &&
-           waits == other.waits && drains == other.drains;
+    return !(*this < other) && !(other < *this);
   }
 };
 

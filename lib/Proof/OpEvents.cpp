@@ -22,19 +22,14 @@ static EventWalker::Doers below(int64_t lanes) { return {Lanes::Below, lanes}; }
 // Places
 //===----------------------------------------------------------------------===//
 
-std::vector<std::pair<unsigned, int64_t>>
-EventWalker::countEnds(unsigned number) {
-  std::vector<std::pair<unsigned, int64_t>> ends;
-  for (auto [ring, maker] :
-       llvm::enumerate(role->getBlock()->getOps<RingOpInterface>())) {
-    int64_t count =
-        llvm::count_if(role.getInits(), [&, its = maker](Value end) {
-          return end.getDefiningOp() == its && flow.getEnd(end) == number;
-        });
-    if (count)
-      ends.push_back({ring, count});
+unsigned EventWalker::getCursor(unsigned end, Value handle) {
+  auto [entry, isNew] = cursors.try_emplace(end, result.cursors.size());
+  if (isNew) {
+    auto maker = cast<RingOpInterface>(flow.getRings(handle).front());
+    auto ring = cast<RingTypeInterface>(maker.getRing());
+    result.cursors.push_back({ring.getNumStages()});
   }
-  return ends;
+  return entry->second;
 }
 
 EventWalker::Place EventWalker::getPlace(Operation *op, Value handle) {
@@ -44,28 +39,31 @@ EventWalker::Place EventWalker::getPlace(Operation *op, Value handle) {
   place.slots = cast<RingTypeInterface>(place.ring).getNumStages();
   place.ctaGroup = getCtaGroup(place.ring);
   place.plan = getPlan<RingPlanAttr>(place.maker);
-  auto [entry, isNew] =
-      cursors.try_emplace(flow.getEnd(handle), result.cursors.size());
-  place.cursor = entry->second;
-  if (!isNew)
-    return place;
-  ::fp8::proof::Cursor cursor{place.slots};
-  auto ends = countEnds(entry->first);
-  if (ends.size() > 1 || (ends.size() == 1 && ends.front().second > 1)) {
+  place.cursor = getCursor(flow.getEnd(handle), handle);
+  place.variable = getVariable(handle);
+  if (place.variable)
     obstruct(op, "its end may be one of several", /*isExchange=*/true);
-    cursor.ends = std::move(ends);
-  }
-  result.cursors.push_back(std::move(cursor));
   return place;
 }
 
+EventWalker::Quantity EventWalker::getSingle(const Place &place,
+                                             int64_t offset) const {
+  Quantity quantity{offset};
+  quantity.variable = place.variable;
+  return quantity;
+}
+
 EventWalker::Quantity EventWalker::getFull(const Place &place) const {
-  return {place.plan.barrierOffset, place.cursor, kBarrierBytes};
+  Quantity at = getSingle(place, place.plan.barrierOffset);
+  at.cursor = place.cursor;
+  at.stride = kBarrierBytes;
+  return at;
 }
 
 EventWalker::Quantity EventWalker::getEmpty(const Place &place) const {
-  return {place.plan.barrierOffset + kBarrierBytes * place.slots, place.cursor,
-          kBarrierBytes};
+  Quantity at = getFull(place);
+  at.constant += kBarrierBytes * place.slots;
+  return at;
 }
 
 EventWalker::Quantity EventWalker::getTile(const Place &place,

@@ -54,8 +54,8 @@ private:
     out.push_back(std::move(statement));
   }
 
-  void finish(ValueRange results) override {
-    role.alias(op->getResults(), results);
+  void finish(Operation *last, Statements &) override {
+    role.alias(op->getResults(), last->getOperands());
   }
 
   void obstruct() override {

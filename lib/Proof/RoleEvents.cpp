@@ -31,7 +31,8 @@ void EventWalker::createMmaWarp(Operation *op, Block &out) {
   if (plan.allocatesAlone)
     add(ofPair ? "relinquish for pair" : "relinquish", op, kAll, {}, out);
   add("named arrive", op, kAll,
-      {{"id", {place.plan.namedBarrier}}, {"threads", {plan.handoffThreads}}},
+      {{"id", getSingle(place, place.plan.namedBarrier)},
+       {"threads", {plan.handoffThreads}}},
       out);
   if (!startsNextAtAllocation)
     return;
@@ -43,8 +44,8 @@ void EventWalker::releaseMmaWarp(Operation *op, Block &out) {
   Place place = getPlace(op, release.getWarp());
   OutputPipelineType ring = release.getWarp().getType().getRing();
   add("wait", op, kAll,
-      {{"at",
-        {place.plan.barrierOffset + KernelPlan::getDeallocBarrierOffset(ring)}},
+      {{"at", getSingle(place, place.plan.barrierOffset +
+                                   KernelPlan::getDeallocBarrierOffset(ring))},
        {"parity", {0}}},
       out);
   add(place.ctaGroup == 2 ? "free for pair" : "free", op, kAll,
@@ -55,7 +56,7 @@ void EventWalker::releaseMmaWarp(Operation *op, Block &out) {
 void EventWalker::waitTensorMemory(Operation *op, Block &out) {
   Place place = getPlace(op, cast<WaitTmemOp>(op).getEnd());
   add("named sync", op, kAll,
-      {{"id", {place.plan.namedBarrier}},
+      {{"id", getSingle(place, place.plan.namedBarrier)},
        {"threads", {getPlan<RingPlanAttr>(op).handoffThreads}}},
       out);
 }
@@ -64,8 +65,8 @@ void EventWalker::releaseEpilogueWarp(Operation *op, Block &out) {
   auto release = cast<ReleaseEpilogueWarpOp>(op);
   Place place = getPlace(op, release.getWarp());
   OutputPipelineType ring = release.getWarp().getType().getRing();
-  Quantity at{place.plan.barrierOffset +
-              KernelPlan::getDeallocBarrierOffset(ring)};
+  Quantity at = getSingle(place, place.plan.barrierOffset +
+                                     KernelPlan::getDeallocBarrierOffset(ring));
   add("arrive", op, kElected, {{"at", at}}, out);
   if (place.ctaGroup == 2)
     add("arrive remotely", op, kElected,

@@ -29,10 +29,18 @@ struct StageUse {
 /// there is none.
 Value getHandedOver(Operation *op);
 
+/// Calls `forward` for each linear value that an op with regions, or a
+/// terminator in one, hands on: with an argument or a result that it becomes.
+void forEachForwarded(Operation *op,
+                      function_ref<void(Value from, Value to)> forward);
+
 /// The linear values of a kernel, in groups. Two values are in the same *stage*
 /// if one becomes the other by control flow or a signal. They are in the same
 /// *end* if one becomes the other by control flow, a wait, an acquire, a
-/// signal, a release or a step.
+/// signal, a release or a step. They are of the same *variable* if one becomes
+/// the other by a wait, an acquire, a signal, a release or a step, or if an op
+/// with regions gives them the same value: control flow moves an end from one
+/// variable to another.
 class HandleFlow {
 public:
   explicit HandleFlow(Operation *kernel);
@@ -46,6 +54,7 @@ public:
   /// The number of the value's end (or warp handle, or store queue); equal for
   /// equal ends.
   unsigned getEnd(Value value) const;
+  unsigned getVariable(Value value) const { return variables.find(value); }
   /// All ops that take or await the end's next slot, in the order of the text.
   /// The end is their first operand.
   ArrayRef<Operation *> getAcquires(unsigned end) const;
@@ -73,7 +82,7 @@ private:
   void collectUses(Operation *kernel);
   void traceRings(Operation *kernel);
 
-  mutable Groups stages, ends;
+  mutable Groups stages, ends, variables;
   /// The values that each value becomes, in the direction of control flow.
   llvm::DenseMap<Value, SmallVector<Value, 2>> successors;
   llvm::DenseMap<Value, SmallVector<Operation *, 1>> rings;

@@ -29,6 +29,9 @@ struct Quantity {
   /// `warpStride` times the warp's number in the role, modulo `warpValues`, and
   /// `groupStride` times the number of its warpgroup.
   int64_t warpStride = 0, warpValues = 1, groupStride = 0;
+  /// Where ends change places: the variable whose end says the ring. The
+  /// constant is that of one such ring.
+  std::optional<unsigned> variable = std::nullopt;
 };
 
 /// Which threads of a role do something.
@@ -59,9 +62,14 @@ struct Cursor {
   int64_t slots = 1;
   /// Of a store queue: the slots that are filled at a time; else 0.
   int64_t batch = 0;
-  /// Where ends may change places: how many of the role's ends the cursor may
-  /// stand for, by ring.
-  std::vector<std::pair<unsigned, int64_t>> ends = {};
+};
+
+/// A variable that holds one of several ends, which all count in one cursor.
+/// Control flow moves ends from variable to variable.
+struct EndVariable {
+  unsigned cursor = 0;
+  /// The number of the ring whose end the role takes in it, if it takes one.
+  std::optional<unsigned> ring = std::nullopt;
 };
 
 struct EventNode;
@@ -71,6 +79,7 @@ struct EventNode {
   enum class Kind : uint8_t {
     Event,
     Advance, ///< `cursor` goes on to its next slot
+    Move,    ///< ends go from variables to others, all at a time
     Skip,    ///< a wait that is left out, since its slot is known to be there
     Repeat,  ///< the arm, any number of times, or `trips` times
     Choice,  ///< one of the arms
@@ -80,6 +89,9 @@ struct EventNode {
   unsigned site = 0; ///< the op
   Event event = {};  ///< of Skip: what is left out
   unsigned cursor = 0;
+  std::optional<unsigned> variable =
+      std::nullopt; ///< of Advance: as in Quantity
+  std::vector<std::pair<unsigned, unsigned>> moves = {};
   std::optional<int64_t> trips = std::nullopt;
   std::vector<int64_t> ranks = {};
   std::vector<EventBlock> arms = {};
@@ -99,6 +111,7 @@ struct RoleEvents {
   std::string name;
   int64_t firstWarp = 0, warps = 0;
   std::vector<Cursor> cursors;
+  std::vector<EndVariable> variables;
   EventBlock body;
 };
 
