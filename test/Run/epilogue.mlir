@@ -37,9 +37,11 @@
 // MATH-DAG: cvt.rmi.f32.f32
 // MATH-DAG: cvt.rpi.f32.f32
 
-// A residual that misses the second half of the columns is seen.
+// A residual that misses the second half of the columns is refuted, and without the proof seen.
 // RUN: sed 's/%with_c0\[64\]/%with_c0[0]/' %s > %t.mlir
-// RUN: fp8-opt %t.mlir --fp8-gemm-to-ptx=chip=sm_100a --emit=ptx -o %t.ptx
+// RUN: not fp8-opt %t.mlir --fp8-gemm-to-ptx=chip=sm_100a --emit=ptx -o %t.ptx 2>&1 | FileCheck %s --check-prefix=REFUTED
+// REFUTED: error: kernel 'epilogue' does not compute what it says: a sum and its residual must have the same columns
+// RUN: fp8-opt %t.mlir --fp8-gemm-to-ptx="chip=sm_100a prove=false" --emit=ptx -o %t.ptx
 // RUN: not fp8-run %t.ptx --backend=sim --m=128 --n=128 --k=128 2>/dev/null | FileCheck %s --check-prefix=MISSED
 // MISSED: {"ok":false,{{.*}}"errors":0,{{.*}}"elements":16384,"wrong":{{[0-9][0-9][0-9][0-9]+}},"unwritten":0,
 
@@ -61,7 +63,7 @@ module attributes {gpu.container_module} {
     gpu.func @epilogue(%a: !fp8.tensor_map<!ab_tile>, %a_scale: !fp8.tensor_map<!s_tile>, %b: !fp8.tensor_map<!ab_tile>,
                        %b_scale: !fp8.tensor_map<!row_tile>, %c: !fp8.tensor_map<!c_tile>, %bias: !fp8.tensor_map<!bias_tile>,
                        %d: !fp8.tensor_map<!d_tile>, %beta_at: memref<1x1xf32>, %d_scale_at: memref<1x1xf32>, %tiles_m: index, %blocks: index)
-        kernel attributes {fp8.linear} {
+        kernel attributes {fp8.linear, fp8.computes = {a = 0, a_scale = 1, b = 2, b_block = 1, b_scale = 3, c = 4, bias = 5, d = 6, beta = 7, d_scale = 8, blocks = 10}} {
       %c0 = arith.constant 0 : index
       %c1 = arith.constant 1 : index
       %c64 = arith.constant 64 : index

@@ -32,7 +32,7 @@ module attributes {gpu.container_module} {
   gpu.module @kernels {
     gpu.func @linear(%a: !fp8.tensor_map<!a_tile>, %a_scale: !fp8.tensor_map<!s_tile>, %b: !fp8.tensor_map<!b_tile>,
                      %d: !fp8.tensor_map<!d_tile>, %b_scale: memref<?x?xf32>, %tiles_m: index, %blocks: index)
-        kernel attributes {fp8.linear} {
+        kernel attributes {fp8.linear, fp8.computes = {a = 0, a_scale = 1, b = 2, b_block = 128, b_scale = 4, blocks = 6, d = 3}} {
       %c0 = arith.constant 0 : index
       %c1 = arith.constant 1 : index
       %c64 = arith.constant 64 : index

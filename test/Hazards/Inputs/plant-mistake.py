@@ -37,7 +37,7 @@ MISTAKES = {
     "operands-swapped": [(MMA, MMA.replace("%at, %bt", "%bt, %at"))],
     "stored-elsewhere": [("%d[%m, %n] through", "%d[%n, %m] through")],
     "stored-on-one-tile": [("%d[%m, %n] through", "%d[%c0, %n] through")],
-    "other-multicast": [("kernel attributes {fp8.linear}", "kernel attributes {fp8.linear, fp8.cluster = array<i64: 1, 2>}"),
+    "other-multicast": [("kernel attributes {fp8.linear, ", "kernel attributes {fp8.linear, fp8.cluster = array<i64: 1, 2>, "),
                         ("!scale_tile = ", "!share = !fp8.tile<64x128xf8E4M3FN, swizzle_128b>\n!scale_tile = "),
                         ("%a: !fp8.tensor_map<!a_tile>", "%a: !fp8.tensor_map<!share>"),
                         ("%map_a = fp8.tensor_map %a : memref<?x?xf8E4M3FN> -> !fp8.tensor_map<!a_tile>",
