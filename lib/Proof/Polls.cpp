@@ -189,7 +189,8 @@ bool PollingLoop::analyze() {
     } else if (!isMemoryEffectFree(&op) && !isa<TryWaitOp>(op)) {
       return false;
     }
-  return findOwners() && endsWithGroups() &&
+  // A loop that passes on what it carries has as many values behind its guard.
+  return endsWithGroups() && findOwners() &&
          llvm::all_of(llvm::seq<unsigned>(0, groups.size()),
                       [&](unsigned number) { return waitsOnce(number); });
 }

@@ -9,6 +9,8 @@
 // RUN: sed 's/arith.ori %more_x, %more_y/arith.ori %more_x, %more_x/' %s | fp8-opt - --fp8-prove=chip=sm_90a -o /dev/null 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // The second ring's number counts what was done of the first.
 // RUN: sed 's/%j1 = arith.addi %j, %c1/%j1 = arith.addi %i2, %c1/' %s | fp8-opt - --fp8-prove=chip=sm_90a -o /dev/null 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+// One number goes on as both, so that fewer values are left behind the guard.
+// RUN: sed 's/scf.condition(%more) %x, %y, %i, %j/scf.condition(%more) %x, %y, %i, %i/' %s | fp8-opt - --fp8-prove=chip=sm_90a -o /dev/null 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // Warps of a role may see different slots.
 // RUN: sed 's/"fill" warps(1)/"fill" warps(2)/' %s | fp8-opt - --fp8-prove=chip=sm_90a -o /dev/null 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // UNKNOWN: the proof of kernel 'polls' is not complete: whether its steps take place depends on fp8.try_wait

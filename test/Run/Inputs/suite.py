@@ -40,6 +40,18 @@ def hopper_configurations():
             yield 1, rows, columns, (1, 1)
 
 
+def describe(index, point, schedulers):
+    """The configuration of a point: schedulers and launches take turns."""
+    group, rows, columns, cluster = point
+    return (f"tile = {rows} x {columns} x 128, cta_group = {group}, cluster = {cluster[0]} x {cluster[1]}, "
+            f"scheduler = {schedulers[index % len(schedulers)]}, launch = {LAUNCHES[index // 2 % len(LAUNCHES)]}")
+
+
+def configure(text, config):
+    """The op in the text with the configuration."""
+    return re.sub(r"outs\(.*\)", lambda match: f"{match[0]} config<{config}>", text)
+
+
 def sample(points, count):
     """A seeded sample that has every value of every axis."""
     order = list(points)
@@ -68,12 +80,11 @@ def main():
     schedulers = HOPPER_SCHEDULERS if options.hopper else SCHEDULERS
     chosen = sample(points, options.sample) if options.sample else points
     tally = tools.Tally()
-    for index, (group, rows, columns, cluster) in enumerate(chosen):
-        config = (f"tile = {rows} x {columns} x 128, cta_group = {group}, cluster = {cluster[0]} x {cluster[1]}, "
-                  f"scheduler = {schedulers[index % len(schedulers)]}, launch = {LAUNCHES[index // 2 % len(LAUNCHES)]}")
+    for index, point in enumerate(chosen):
+        config = describe(index, point, schedulers)
         source, ptx = f"{work}.mlir", f"{work}.ptx"
         with open(source, "w") as file:
-            file.write(re.sub(r"outs\(.*\)", lambda match: f"{match[0]} config<{config}>", text))
+            file.write(configure(text, config))
         problem = tools.lower(opt, source, ptx, chips[0])
         if any(reason in problem for reason in REFUSALS):
             tally.counts["refused"] += 1
@@ -92,4 +103,5 @@ def main():
     sys.exit(tally.counts["failed"] > 0)
 
 
-main()
+if __name__ == "__main__":
+    main()
