@@ -147,6 +147,8 @@ public:
   /// Whether a minimum that is not decided is a value of its own, rather than
   /// a decision to take.
   bool keepsMinima = false;
+  /// Whether requirements are taken to hold.
+  bool asksNothing = false;
   /// Whether it was shown that all roles end. Then what CTAs that share rings
   /// decide differently holds none of them up.
   bool assumesProgress = false;
