@@ -97,9 +97,8 @@ bool SymbolicRun::holdsAsForecast(const State &state, const Head &head,
     return false;
   LDBG() << std::string(depth, ' ') << "the turns of a loop of "
          << skeleton.processes[head.process].name << " are forecast";
-  bool holds = induct({state}, next, 1, head, mayBeOver);
-  wasForecast |= holds;
-  if (!holds)
-    shift.reset();
-  return holds;
+  if (induct({state}, next, 1, head, mayBeOver))
+    return true;
+  shift.reset();
+  return false;
 }

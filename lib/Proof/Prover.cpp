@@ -97,7 +97,7 @@ Outcome Task::decide() const {
       bool isTired = run.getAtoms().isTired();
       if (isTired)
         left.push_back(manner);
-      else if (run.reliesOnForecasts())
+      if (run.hasForecasts())
         left.push_back({manner.pace, /*forecasts=*/false});
       // What stops a run by itself says more than that it was stopped.
       if (first && (isTired || !wasTired))

@@ -72,8 +72,8 @@ public:
   const std::optional<State> &getStuck() const { return stuck; }
   /// Has all turns of loops explored, rather than forecast.
   void exploreAll() { forecastsTurns = false; }
-  /// True if the run relies on forecasts.
-  bool reliesOnForecasts() const { return wasForecast; }
+  /// True if the run has tried to forecast turns.
+  bool hasForecasts() const { return !forecasts.empty(); }
   Machine &getMachine() { return machine; }
   AtomTable &getAtoms() { return atoms; }
   /// How the run can be made again, if it was recorded and proves the kernel.
@@ -237,7 +237,6 @@ private:
   std::map<std::pair<unsigned, const Statement *>, std::optional<Shift>>
       forecasts;
   bool forecastsTurns = true;
-  bool wasForecast = false; ///< whether some forecast has proved true
   /// From the outermost loop to the innermost; the first is no loop.
   std::vector<Context> contexts;
 };

@@ -179,8 +179,8 @@ TEST(ProverTest, ForecastsSaveStepsAndDecideNothing) {
   EXPECT_EQ(outcome.verdict, Verdict::Proved);
   EXPECT_EQ(explored.verdict, Verdict::Proved);
   EXPECT_LT(outcome.steps, explored.steps);
-  EXPECT_TRUE(run.reliesOnForecasts());
-  EXPECT_FALSE(longer.reliesOnForecasts());
+  EXPECT_TRUE(run.hasForecasts());
+  EXPECT_FALSE(longer.hasForecasts());
 }
 
 /// What one way through a turn does need not be what each turn does.
