@@ -16,21 +16,23 @@ Truth Machine::decideSign(const State &state, const Linear &sum) {
 }
 
 Machine::Evaluation::Evaluation(Machine &machine) : machine(machine) {
-  if (!machine.nesting++)
-    machine.known.clear();
+  if (machine.nesting++)
+    return;
+  machine.evaluation = ++machine.lastEvaluation;
+  machine.known.resize(machine.skeleton.expressions.get().size());
 }
 
 Truth Machine::decide(const State &state, unsigned process, ExprId id) {
   Evaluation its(*this);
   const Expr &expr = skeleton.expressions[id];
-  auto operand = [&](unsigned i) {
+  auto operand = [&](unsigned i) -> const Value & {
     return evaluate(state, process, expr.operands[i]);
   };
   switch (expr.kind) {
   case ExprKind::Less:
   case ExprKind::Equal: {
-    Value left = operand(0), right = operand(1);
-    for (Value *value : {&left, &right})
+    const Value &left = operand(0), &right = operand(1);
+    for (const Value *value : {&left, &right})
       if (!value->sum)
         return {std::nullopt, value->pivot};
     Linear distance = *right.sum - *left.sum;
@@ -61,7 +63,7 @@ Truth Machine::decide(const State &state, unsigned process, ExprId id) {
     return truth;
   }
   default: {
-    Value value = evaluate(state, process, id);
+    const Value &value = evaluate(state, process, id);
     if (!value.sum)
       return {std::nullopt, value.pivot};
     return decideSign(state, *value.sum - Linear(1));
@@ -79,7 +81,8 @@ std::optional<Linear> Machine::findChoice(const State &state, unsigned process,
       std::optional<Linear> choice;
       if (!compares)
         choice = findChoice(state, process, operand);
-      else if (Value value = evaluate(state, process, operand); !value.sum)
+      else if (const Value &value = evaluate(state, process, operand);
+               !value.sum)
         choice = value.pivot;
       if (choice)
         return choice;
@@ -107,15 +110,15 @@ Linear Machine::divide(const Linear &dividend, const Linear &divisor,
   return isRemainder ? dividend - atoms.multiply(quotient, divisor) : quotient;
 }
 
-Value Machine::evaluate(const State &state, unsigned process, ExprId id) {
+const Value &Machine::evaluate(const State &state, unsigned process,
+                               ExprId id) {
   Evaluation its(*this);
-  if (skeleton.expressions[id].operands.empty())
-    return evaluateNew(state, process, id);
   // Operands are shared among expressions.
-  if (auto it = known.find(id); it != known.end())
-    return it->second;
-  Value value = evaluateNew(state, process, id);
-  known.try_emplace(id, value);
+  auto &[when, value] = known[id];
+  if (when != evaluation) {
+    value = evaluateNew(state, process, id);
+    when = evaluation;
+  }
   return value;
 }
 
@@ -154,57 +157,61 @@ Value Machine::evaluateNew(const State &state, unsigned process, ExprId id) {
   default:
     break;
   }
-  std::vector<Linear> operands;
+  llvm::SmallVector<const Linear *, 3> operands;
   for (ExprId operand : expr.operands) {
-    Value value = evaluate(state, process, operand);
+    const Value &value = evaluate(state, process, operand);
     if (!value.sum)
       return value;
-    operands.push_back(std::move(*value.sum));
+    operands.push_back(&*value.sum);
   }
   return compute(state, expr, operands);
 }
 
 Value Machine::compute(const State &state, const Expr &expr,
-                       const std::vector<Linear> &operands) {
+                       llvm::ArrayRef<const Linear *> operands) {
   switch (expr.kind) {
   case ExprKind::Add:
-    return {operands[0] + operands[1], {}};
+    return {*operands[0] + *operands[1], {}};
   case ExprKind::Multiply:
-    return {atoms.multiply(operands[0], operands[1]), {}};
+    return {atoms.multiply(*operands[0], *operands[1]), {}};
   case ExprKind::FloorDivide:
   case ExprKind::Remainder: {
     // A launch for which the kernel divides by 0 says nothing.
-    if (isConcrete && operands[1] == Linear())
+    if (isConcrete && *operands[1] == Linear())
       failure = "it divides by 0";
-    if (!operands[1].isConstant() || operands[1].constant <= 0)
+    if (!operands[1]->isConstant() || operands[1]->constant <= 0)
       return {
-          divide(operands[0], operands[1], expr.kind == ExprKind::Remainder),
+          divide(*operands[0], *operands[1], expr.kind == ExprKind::Remainder),
           {}};
-    int64_t divisor = operands[1].constant;
-    Linear quotient = atoms.floorDivide(operands[0], divisor);
+    int64_t divisor = operands[1]->constant;
+    Linear quotient = atoms.floorDivide(*operands[0], divisor);
     return {expr.kind == ExprKind::FloorDivide
                 ? quotient
-                : operands[0] - quotient * divisor,
+                : *operands[0] - quotient * divisor,
             {}};
   }
   case ExprKind::Minimum:
   case ExprKind::Maximum: {
     bool isMinimum = expr.kind == ExprKind::Minimum;
-    Truth truth = decideSign(state, operands[1] - operands[0]);
+    Truth truth = decideSign(state, *operands[1] - *operands[0]);
     // Where they may be equal, either will do.
-    if (!truth.known && state.facts.implies(operands[0] - operands[1]))
+    if (!truth.known && state.facts.implies(*operands[0] - *operands[1]))
       truth.known = false;
     if (!truth.known && keepsMinima)
-      return {atoms.getExtremum(operands[0], operands[1], isMinimum), {}};
+      return {atoms.getExtremum(*operands[0], *operands[1], isMinimum), {}};
     if (!truth.known)
       return {std::nullopt, truth.pivot};
-    return {operands[*truth.known == isMinimum ? 0 : 1], {}};
+    return {*operands[*truth.known == isMinimum ? 0 : 1], {}};
   }
   case ExprKind::Where:
-    return {atoms.substitute(operands[0], {{operands[1].terms[0].first,
-                                            Linear(expr.value)}}),
+    return {atoms.substitute(*operands[0], {{operands[1]->terms[0].first,
+                                             Linear(expr.value)}}),
             {}};
-  default:
-    return {atoms.getAtom({AtomKind::Opaque, expr.value, {}, operands}), {}};
+  default: {
+    Atom atom{AtomKind::Opaque, expr.value, {}, {}};
+    for (const Linear *operand : operands)
+      atom.operands.push_back(*operand);
+    return {atoms.getAtom(std::move(atom)), {}};
+  }
   }
 }

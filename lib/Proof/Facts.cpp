@@ -12,26 +12,33 @@ using mlir::presburger::IntegerPolyhedron;
 using mlir::presburger::PresburgerSpace;
 
 void Facts::add(const Linear &sum) {
-  if (sum.isConstant() || llvm::is_contained(known, sum))
+  if (sum.isConstant() || llvm::is_contained(list->facts, sum))
     return;
-  known.push_back(sum);
-  answers.clear();
+  std::unique_ptr<FactList> &longer = list->longer[sum];
+  if (!longer) {
+    longer = std::make_unique<FactList>();
+    longer->facts = list->facts;
+    longer->facts.push_back(sum);
+  }
+  list = longer.get();
 }
 
 void Facts::forgetAnswers() {
-  llvm::erase_if(known,
-                 [&](const Linear &fact) { return atoms->hasAnswers(fact); });
-  answers.clear();
+  llvm::ArrayRef<Linear> facts = get();
+  list = &atoms->getNoFacts();
+  for (const Linear &fact : facts)
+    if (!atoms->hasAnswers(fact))
+      add(fact);
 }
 
 bool Facts::implies(const Linear &sum) const {
   if (sum.isConstant())
     return sum.constant >= 0;
   // Most are known as such, or with another constant.
-  for (const Linear &fact : known)
+  for (const Linear &fact : get())
     if (fact.terms == sum.terms && fact.constant <= sum.constant)
       return true;
-  auto [it, isNew] = answers.try_emplace(sum, false);
+  auto [it, isNew] = list->answers.try_emplace(sum, false);
   if (isNew && !atoms->isTired())
     it->second = isRefuted(Linear(-1) - sum);
   return it->second;
@@ -39,6 +46,7 @@ bool Facts::implies(const Linear &sum) const {
 
 /// True if the sum is at least 0 in no case in which all facts hold.
 bool Facts::isRefuted(const Linear &sum) const {
+  llvm::ArrayRef<Linear> known = get();
   llvm::MapVector<AtomId, unsigned> columns;
   std::vector<Linear> rows = {sum};
   auto addAtoms = [&](const Linear &row) {

@@ -290,6 +290,8 @@ bool SymbolicRun::leaveBehind(State state, unsigned process) {
         machine.undecided(*head.loop, *guard).kind == StepKind::Failed)
       return fail(machine.failure, machine.failureSite);
     auto [on, ended] = decideGuard(state, head);
+    if (!count && holdsAsForecast(state, head, ended.has_value()))
+      return true;
     std::optional<States> next = turn(std::move(on), head);
     if (!next)
       return false;

@@ -37,11 +37,15 @@ Linear fp8::proof::operator*(const Linear &a, int64_t factor) {
 
 Linear AtomTable::getAtom(Atom atom) {
   auto [it, isNew] = ids.try_emplace(std::move(atom), atoms.size());
+  auto &[its, id] = *it;
   if (isNew) {
-    atoms.push_back(&it->first);
-    definitions.push_back(define(it->second, it->first));
+    atoms.push_back(&its);
+    definitions.emplace_back();
+    // It may be defined by atoms that are new, too.
+    std::vector<Linear> definition = define(id, its);
+    definitions[id] = std::move(definition);
   }
-  return Linear::of(it->second);
+  return Linear::of(id);
 }
 
 Linear AtomTable::multiply(const Linear &a, const Linear &b) {

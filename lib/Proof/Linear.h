@@ -6,10 +6,12 @@
 
 #include "fp8/Proof/Expression.h"
 
+#include "llvm/ADT/Hashing.h"
 #include "llvm/ADT/StringRef.h"
 
 #include <memory>
 #include <optional>
+#include <unordered_map>
 
 namespace fp8::proof {
 
@@ -33,6 +35,27 @@ struct Linear {
   }
   bool operator<(const Linear &other) const {
     return std::tie(terms, constant) < std::tie(other.terms, other.constant);
+  }
+};
+
+inline llvm::hash_code hash_value(const Linear &sum) {
+  // Most sums are short, and each is hashed often.
+  constexpr size_t kMix = 0x9e3779b97f4a7c15;
+  size_t hash = sum.constant * kMix;
+  for (auto [atom, factor] : sum.terms)
+    hash = (hash ^ (hash >> 32) ^ atom) * kMix + factor;
+  return hash * kMix;
+}
+
+/// Of what has a `hash_value`, or is a list of it.
+struct Hash {
+  template <typename T>
+  size_t operator()(const T &value) const {
+    return hash_value(value);
+  }
+  template <typename T>
+  size_t operator()(const std::vector<T> &list) const {
+    return llvm::hash_combine_range(list.begin(), list.end());
   }
 };
 
@@ -62,10 +85,27 @@ struct Atom {
   llvm::SmallVector<AtomId, 2> factors;
   std::vector<Linear> operands;
 
-  bool operator<(const Atom &other) const {
-    return std::tie(kind, number, factors, operands) <
+  bool operator==(const Atom &other) const {
+    return std::tie(kind, number, factors, operands) ==
            std::tie(other.kind, other.number, other.factors, other.operands);
   }
+};
+
+inline llvm::hash_code hash_value(const Atom &atom) {
+  return llvm::hash_combine(
+      atom.kind, atom.number,
+      llvm::hash_combine_range(atom.factors.begin(), atom.factors.end()),
+      Hash()(atom.operands));
+}
+
+/// Sums that are known to be at least 0, in the order in which they were
+/// learnt. Equal lists are one object, so that all states share what follows
+/// from them.
+struct FactList {
+  std::vector<Linear> facts;
+  std::unordered_map<Linear, bool, Hash> answers;
+  /// The lists with one fact more.
+  std::unordered_map<Linear, std::unique_ptr<FactList>, Hash> longer;
 };
 
 /// The atoms of a proof.
@@ -118,6 +158,7 @@ public:
     auto [it, isNew] = answers.try_emplace(sums, false);
     return {&it->second, isNew};
   }
+  FactList &getNoFacts() { return noFacts; }
   bool isTired() const { return effort > mostEffort; }
   /// Limits the squares of facts in all questions. A question takes about a
   /// microsecond for each pair of facts.
@@ -135,19 +176,20 @@ private:
   bool isParameter(const Linear &sum) const;
 
   const ExprTable &expressions;
-  std::map<Atom, AtomId> ids;
+  std::unordered_map<Atom, AtomId, Hash> ids;
   std::vector<const Atom *> atoms;
   std::vector<std::vector<Linear>> definitions;
   int64_t numCounts = 0;
   bool boundsRemainders = false;
-  std::map<std::vector<Linear>, bool> answers;
+  std::unordered_map<std::vector<Linear>, bool, Hash> answers;
+  FactList noFacts;
   uint64_t mostEffort = 3'000'000, effort = 0;
 };
 
 /// What is known on a path: sums that are at least 0.
 class Facts {
 public:
-  explicit Facts(AtomTable &atoms) : atoms(&atoms) {}
+  explicit Facts(AtomTable &atoms) : atoms(&atoms), list(&atoms.getNoFacts()) {}
 
   /// Adds that the sum is at least 0.
   void add(const Linear &sum);
@@ -159,14 +201,15 @@ public:
   }
   /// Forgets what is known of answers.
   void forgetAnswers();
-  llvm::ArrayRef<Linear> get() const { return known; }
+  llvm::ArrayRef<Linear> get() const { return list->facts; }
+  /// Equal for equal facts, learnt in the same order.
+  const void *getKey() const { return list; }
 
 private:
   bool isRefuted(const Linear &sum) const;
 
   AtomTable *atoms;
-  std::vector<Linear> known;
-  mutable std::map<Linear, bool> answers;
+  FactList *list;
 };
 
 } // namespace fp8::proof

@@ -346,7 +346,7 @@ Step Machine::execute(State &state, unsigned process) {
   case Statement::Kind::Assign:
     return assign(state, process, frame, statement);
   case Statement::Kind::Require:
-    return require(state, process, frame, statement);
+    return requireAll(state, process, frame);
   case Statement::Kind::Access:
     return access(state, process, frame, statement);
   default:

@@ -6,7 +6,10 @@
 
 #include "AccessLog.h"
 
+#include "llvm/ADT/DenseMap.h"
+
 #include <set>
+#include <unordered_set>
 
 namespace fp8::proof {
 
@@ -144,6 +147,8 @@ public:
   /// Whether a minimum that is not decided is a value of its own, rather than
   /// a decision to take.
   bool keepsMinima = false;
+  /// Whether requirements are taken to hold.
+  bool asksNothing = false;
   /// Whether it was shown that all roles end. Then what CTAs that share rings
   /// decide differently holds none of them up.
   bool assumesProgress = false;
@@ -162,14 +167,15 @@ public:
 
 private:
   Step execute(State &state, unsigned process);
-  Value evaluate(const State &state, unsigned process, ExprId id);
+  /// Valid until the next evaluation.
+  const Value &evaluate(const State &state, unsigned process, ExprId id);
   Value evaluateNew(const State &state, unsigned process, ExprId id);
   /// The quotient or the remainder of a division by what is no constant.
   Linear divide(const Linear &dividend, const Linear &divisor,
                 bool isRemainder);
   /// What an expression is worth whose operands are.
   Value compute(const State &state, const Expr &expr,
-                const std::vector<Linear> &operands);
+                llvm::ArrayRef<const Linear *> operands);
   Truth decide(const State &state, unsigned process, ExprId id);
   /// What has to be decided before it is known what the condition compares.
   std::optional<Linear> findChoice(const State &state, unsigned process,
@@ -187,8 +193,13 @@ private:
               const Statement &statement);
   Step assign(State &state, unsigned process, Frame &frame,
               const Statement &statement);
+  /// Executes a requirement and those behind it, which share operands.
+  Step requireAll(State &state, unsigned process, Frame &frame);
   Step require(State &state, unsigned process, Frame &frame,
                const Statement &statement);
+  /// The same as `require` of what was not shown before.
+  Step requireNew(State &state, unsigned process, Frame &frame,
+                  const Statement &statement);
   /// The same, however what the sum decides is chosen: it is at least 0, or not.
   Step requireOfBoth(State &state, unsigned process, Frame &frame,
                      const Statement &statement, const Linear &choice);
@@ -225,9 +236,27 @@ private:
   const Skeleton &skeleton;
   AtomTable &atoms;
   int64_t clusterSize;
-  /// What the expressions are worth that are part of this evaluation.
-  std::map<ExprId, Value> known;
+  /// What expressions are worth, and in which evaluation they were.
+  std::vector<std::pair<uint64_t, Value>> known;
+  uint64_t evaluation = 0, lastEvaluation = 0;
   unsigned nesting = 0;
+  /// The variables that requirements read.
+  llvm::DenseMap<const Statement *, std::vector<unsigned>> variables;
+  /// Requirements that hold: which, what their variables are worth, and by
+  /// which facts. Roles come back to them in many states.
+  struct Shown {
+    const Statement *statement;
+    const void *facts;
+    std::vector<std::optional<Linear>> values;
+    bool operator==(const Shown &other) const {
+      return statement == other.statement && facts == other.facts &&
+             values == other.values;
+    }
+    friend llvm::hash_code hash_value(const Shown &its) {
+      return llvm::hash_combine(its.statement, its.facts, Hash()(its.values));
+    }
+  };
+  std::unordered_set<Shown, Hash> shown;
 };
 
 } // namespace fp8::proof

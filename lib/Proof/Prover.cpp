@@ -21,6 +21,14 @@ static Outcome withCure(Outcome outcome) {
 
 namespace {
 
+/// How a run is made.
+struct Manner {
+  Pace pace;
+  /// Whether turns of loops are forecast. This costs less, but a turn that was
+  /// explored may show more of the state behind the loop.
+  bool forecasts = true;
+};
+
 /// A property, and what goes with its proof.
 struct Task {
   const Skeleton &skeleton;
@@ -38,15 +46,18 @@ struct Task {
   Outcome decide() const;
 
 private:
-  void certify(const SymbolicRun &run, Pace pace, Outcome &outcome) const;
+  void certify(const SymbolicRun &run, Manner manner, Outcome &outcome) const;
 };
 
 } // namespace
 
 /// Adds the certificate of a run that is a proof.
-void Task::certify(const SymbolicRun &run, Pace pace, Outcome &outcome) const {
+void Task::certify(const SymbolicRun &run, Manner manner,
+                   Outcome &outcome) const {
   std::optional<llvm::json::Object> witness = run.getWitness();
-  SymbolicRun longer(skeleton, clusterSize, pace, Recording::Tree);
+  SymbolicRun longer(skeleton, clusterSize, manner.pace, Recording::Tree);
+  if (!manner.forecasts)
+    longer.exploreAll();
   if (!witness && longer.prove().verdict == Verdict::Proved)
     witness = longer.getWitness();
   if (witness)
@@ -57,18 +68,22 @@ void Task::certify(const SymbolicRun &run, Pace pace, Outcome &outcome) const {
 /// The limits of a run's effort. Where one pace needs long, another may not.
 static constexpr uint64_t kEfforts[] = {50'000, 3'000'000};
 
-/// Makes the run at each pace until one is a proof, and else looks for a launch
-/// that goes wrong.
+/// Makes the run in each manner until one is a proof, and else looks for a
+/// launch that goes wrong.
 Outcome Task::decide() const {
   Refuter refuter(skeleton, clusterSize);
   std::optional<Outcome> first;
   std::vector<Stop> stops;
   bool wasTired = true;
-  llvm::SmallVector<Pace> left(std::begin(kPaces), std::end(kPaces));
+  llvm::SmallVector<Manner> left;
+  for (Pace pace : kPaces)
+    left.push_back({pace});
   for (uint64_t effort : kEfforts)
-    for (Pace pace : std::exchange(left, {})) {
-      SymbolicRun run(skeleton, clusterSize, pace,
+    for (Manner manner : std::exchange(left, {})) {
+      SymbolicRun run(skeleton, clusterSize, manner.pace,
                       wantsCertificate ? Recording::Plain : Recording::Off);
+      if (!manner.forecasts)
+        run.exploreAll();
       run.getAtoms().setMostEffort(effort);
       if (isOfRequirements)
         run.getAtoms().boundRemainders();
@@ -76,12 +91,14 @@ Outcome Task::decide() const {
           isOfValues;
       Outcome outcome = run.prove();
       if (outcome.verdict == Verdict::Proved && wantsCertificate)
-        certify(run, pace, outcome);
+        certify(run, manner, outcome);
       if (outcome.verdict != Verdict::Unknown)
         return outcome;
       bool isTired = run.getAtoms().isTired();
       if (isTired)
-        left.push_back(pace);
+        left.push_back(manner);
+      if (run.hasForecasts())
+        left.push_back({manner.pace, /*forecasts=*/false});
       // What stops a run by itself says more than that it was stopped.
       if (first && (isTired || !wasTired))
         continue;

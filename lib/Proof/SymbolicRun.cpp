@@ -123,17 +123,22 @@ bool SymbolicRun::isCovered(const State &state, const State &by) {
   return covers(by, state) && witness.cover(state, by, isAlive);
 }
 
-bool SymbolicRun::explore(State state) {
-  std::optional<Choice> chosen;
+bool SymbolicRun::advance(State &state, std::optional<Choice> &chosen) {
   do {
     if (chosen)
       machine.step(state, chosen->first);
-    if (!machine.run(state, [&](unsigned process) {
-          return !mayPass(state, process);
-        }))
-      return fail(machine.failure, machine.failureSite);
+    if (!machine.run(
+            state, [&](unsigned process) { return !mayPass(state, process); }))
+      return false;
     chosen = choose(state);
   } while (chosen && passesNext(state, chosen->first));
+  return true;
+}
+
+bool SymbolicRun::explore(State state) {
+  std::optional<Choice> chosen;
+  if (!advance(state, chosen))
+    return fail(machine.failure, machine.failureSite);
   if (!chosen) {
     if (llvm::all_of(state.processes, [](const ProcessState &process) {
           return process.isFinished();

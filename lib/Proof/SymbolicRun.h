@@ -70,6 +70,10 @@ public:
   Outcome prove();
   /// A state in which processes wait forever, if that is why the proof failed.
   const std::optional<State> &getStuck() const { return stuck; }
+  /// Has all turns of loops explored, rather than forecast.
+  void exploreAll() { forecastsTurns = false; }
+  /// True if the run has tried to forecast turns.
+  bool hasForecasts() const { return !forecasts.empty(); }
   Machine &getMachine() { return machine; }
   AtomTable &getAtoms() { return atoms; }
   /// How the run can be made again, if it was recorded and proves the kernel.
@@ -96,6 +100,9 @@ private:
   bool explore(State state);
   /// A process, and the sum that decides what it does next.
   using Choice = std::pair<unsigned, Linear>;
+  /// Runs on to where no process goes on without a decision. `chosen` becomes
+  /// who takes it, and is none before. False if a process fails.
+  bool advance(State &state, std::optional<Choice> &chosen);
   /// The process that is to go on when all are held back, blocked or undecided;
   /// none if they wait for one another, or have finished.
   std::optional<Choice> choose(State &state);
@@ -149,6 +156,18 @@ private:
   std::vector<std::pair<Linear, Linear>>
   guessInvariants(const State *previous, const State &state,
                   const State &next) const;
+  /// Tries the induction over turns that move the state as far as one way
+  /// through a turn does, on which nothing was shown. `mayBeOver`: the loop may
+  /// end before the first turn, too.
+  bool holdsAsForecast(const State &state, const Head &head, bool mayBeOver);
+  /// Takes one way through a turn. Returns how far it moves the state, and notes
+  /// this of the loops inside, too. None if the way does not come back.
+  std::optional<Shift> lookAhead(State state, const Head &head);
+  /// Takes any decision of the process, and all turns of a loop. False if the
+  /// way ends.
+  bool decideAhead(State &state, unsigned process, const Linear &pivot);
+  /// Goes behind the last turn of a loop whose turns are all like the first.
+  bool passAhead(State &state, const Head &head);
   /// True if it is known that the loop goes on.
   bool goesOn(const State &state, const Head &head);
   /// The state behind the last turn, of at least one unless the loop may be
@@ -193,7 +212,8 @@ private:
 
   static constexpr unsigned kMostTurns = 16, kMostDecisions = 3,
                             kLongestPeriod = 8, kMostTurnsInAll = 4000,
-                            kMostDepth = 150, kMostTrialsInside = 2;
+                            kMostDepth = 150, kMostTrialsInside = 2,
+                            kMostDecisionsAhead = 1000;
 
   Pace pace;
   const Skeleton &skeleton;
@@ -207,11 +227,16 @@ private:
   std::optional<State> stuck;
   /// Whether to keep a failure for itself: a trial may fail.
   unsigned trials = 0;
-  unsigned numTurns = 0, depth = 0;
+  unsigned numTurns = 0, depth = 0, decisionsAhead = 0;
   /// How many inductions are being tried over the turns of a loop, since it was
   /// entered for the so many-th time. One inside of another may lead out of the
   /// loop; more do not.
   std::map<std::pair<const Statement *, unsigned>, unsigned> trialsOf;
+  /// What a turn is expected to do, by process and loop; none if that is not
+  /// known, or did not prove true.
+  std::map<std::pair<unsigned, const Statement *>, std::optional<Shift>>
+      forecasts;
+  bool forecastsTurns = true;
   /// From the outermost loop to the innermost; the first is no loop.
   std::vector<Context> contexts;
 };

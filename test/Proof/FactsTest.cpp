@@ -71,6 +71,17 @@ TEST_F(FactsTest, WhatIsKnownOfAnswersIsForgotten) {
   EXPECT_TRUE(facts.implies(x - Linear(4)));
 }
 
+TEST_F(FactsTest, EqualFactsAreShared) {
+  Facts others{atoms};
+  facts.add(x - Linear(1));
+  others.add(x - Linear(1));
+  EXPECT_EQ(facts.getKey(), others.getKey());
+  others.add(y - Linear(1));
+  EXPECT_NE(facts.getKey(), others.getKey());
+  EXPECT_TRUE(others.implies(y - Linear(1)));
+  EXPECT_FALSE(facts.implies(y - Linear(1)));
+}
+
 TEST_F(FactsTest, AFactThatIsAddedLaterCounts) {
   EXPECT_FALSE(facts.implies(x - Linear(1)));
   facts.add(x - Linear(2));

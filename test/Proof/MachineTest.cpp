@@ -140,6 +140,31 @@ TEST_F(MachineTest, ThreadsOfARoleMustNotPart) {
   EXPECT_NE(machine->failure.find("the lane's number"), std::string::npos);
 }
 
+/// That it holds of some values by some facts does not say that it always does.
+TEST_F(MachineTest, RequirementsAreAskedOfAllValuesAndFacts) {
+  Statement statement{Kind::Require};
+  statement.condition =
+      builder.binary(ExprKind::Less, builder.table().getVariable(0),
+                     builder.argument("trips"));
+  builder.skeleton.rules = {"a turn must be one of the trips"};
+  builder.addProcess("requires", {statement}, 1);
+  start();
+  auto holds = [&](int64_t turn, int64_t trips) {
+    state = machine->getInitial();
+    state->processes[0].values[0] = Linear(turn);
+    state->facts.add(atoms.getParameter(0) - Linear(trips));
+    machine->failure.clear();
+    return step(0) == StepKind::Moved;
+  };
+  for (unsigned round : {0, 1}) {
+    SCOPED_TRACE(round);
+    EXPECT_TRUE(holds(/*turn=*/2, /*trips=*/3));
+    EXPECT_FALSE(holds(/*turn=*/3, /*trips=*/3));
+    EXPECT_FALSE(holds(/*turn=*/2, /*trips=*/2));
+    EXPECT_TRUE(holds(/*turn=*/3, /*trips=*/4));
+  }
+}
+
 /// The path is that of the CTA for which the fact holds.
 TEST_F(MachineTest, CtasThatMeetMustNotHaveBeenToldApart) {
   auto [producer, consumer] = builder.addRing(/*slots=*/1);

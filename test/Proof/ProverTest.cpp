@@ -15,11 +15,12 @@ namespace {
 /// Two processes at the two ends of a ring.
 Skeleton makePair(int64_t slots,
                   llvm::function_ref<Block(SkeletonBuilder &, unsigned)> fill,
-                  llvm::function_ref<Block(SkeletonBuilder &, unsigned)> empty) {
+                  llvm::function_ref<Block(SkeletonBuilder &, unsigned)> empty,
+                  unsigned numVariables = 9) {
   SkeletonBuilder builder;
   auto [producer, consumer] = builder.addRing(slots);
-  builder.addProcess("fills", fill(builder, producer), 9);
-  builder.addProcess("empties", empty(builder, consumer), 9);
+  builder.addProcess("fills", fill(builder, producer), numVariables);
+  builder.addProcess("empties", empty(builder, consumer), numVariables);
   return std::move(builder.skeleton);
 }
 
@@ -145,14 +146,55 @@ Skeleton makeLoops(unsigned number) {
   return makePair(2, use, use);
 }
 
-TEST(ProverTest, LoopsBehindOneAnotherCostTheirSum) {
-  Outcome outcomes[] = {prove(makeLoops(8), 1, /*wantsCertificate=*/true),
-                        prove(makeLoops(16), 1, /*wantsCertificate=*/true)};
-  for (const Outcome &outcome : outcomes) {
-    EXPECT_EQ(outcome.verdict, Verdict::Proved);
-    EXPECT_TRUE(outcome.certificate);
+/// The same, each around the next one.
+Skeleton makeNest(unsigned number) {
+  auto use = [&](SkeletonBuilder &builder, unsigned end) {
+    Block nest = builder.use(end);
+    for (unsigned i = 0; i < number; ++i)
+      nest = {builder.loop(3 * i,
+                           builder.argument("trips " + std::to_string(i)),
+                           std::move(nest))};
+    return nest;
+  };
+  return makePair(2, use, use, /*numVariables=*/3 * number);
+}
+
+TEST(ProverTest, LoopsBehindAndAroundOneAnotherCostTheirSum) {
+  for (auto make : {makeLoops, makeNest}) {
+    Outcome outcomes[] = {prove(make(8), 1, /*wantsCertificate=*/true),
+                          prove(make(16), 1, /*wantsCertificate=*/true)};
+    for (const Outcome &outcome : outcomes) {
+      EXPECT_EQ(outcome.verdict, Verdict::Proved);
+      EXPECT_TRUE(outcome.certificate);
+    }
+    EXPECT_LE(outcomes[1].steps, 2 * outcomes[0].steps);
   }
-  EXPECT_LE(outcomes[1].steps, 2 * outcomes[0].steps);
+}
+
+TEST(ProverTest, ForecastsSaveStepsAndDecideNothing) {
+  Skeleton nest = makeNest(4);
+  SymbolicRun run(nest, 1, Pace::Entries), longer(nest, 1, Pace::Entries);
+  longer.exploreAll();
+  Outcome outcome = run.prove(), explored = longer.prove();
+  EXPECT_EQ(outcome.verdict, Verdict::Proved);
+  EXPECT_EQ(explored.verdict, Verdict::Proved);
+  EXPECT_LT(outcome.steps, explored.steps);
+  EXPECT_TRUE(run.hasForecasts());
+  EXPECT_FALSE(longer.hasForecasts());
+}
+
+/// What one way through a turn does need not be what each turn does.
+TEST(ProverTest, LoopsWhoseTurnsAreNotAsForecastAreProved) {
+  auto use = [](SkeletonBuilder &builder, unsigned end) {
+    // From the third turn on, it takes more slots.
+    ExprId isEarly = builder.binary(
+        ExprKind::Less, builder.table().getVariable(0), builder.constant(2));
+    Block late = {builder.loop(3, builder.argument("more"), builder.use(end))};
+    return Block{builder.loop(0, builder.argument("trips"),
+                              builder.use(end) +
+                                  Block{builder.branch(isEarly, {}, late)})};
+  };
+  EXPECT_EQ(prove(makePair(2, use, use), 1).verdict, Verdict::Proved);
 }
 
 /// A loop may only be left in two ways at once if its bound is at least 0.
