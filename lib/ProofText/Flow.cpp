@@ -41,7 +41,8 @@ void CodeReader::findMayBeKnown(bool withEqualities) {
         changed |= a != b;
         a = b = a | b;
       }
-      if (step.isNumber >= 0 && withEqualities) {
+      if (step.isNumber >= 0 && withEqualities &&
+          (!step.isFar || code.mayBeKnown[step.isNumber])) {
         uint64_t &bits = code.mayBeKnown[step.isNumber],
                  all = getMask(function.registers[step.isNumber].bits);
         changed |= bits != all;
@@ -242,6 +243,13 @@ void CodeReader::findBlocks() {
       code.leaders.push_back(at);
     code.blockOf[at] = code.leaders.size() - 1;
   }
+}
+
+void CodeReader::findPredecessors() {
+  predecessors.assign(code.steps.size(), {});
+  for (uint32_t at = 0; at < code.steps.size(); ++at)
+    for (uint32_t next : code.getSuccessors(at))
+      predecessors[next].push_back(at);
 }
 
 void CodeReader::findDeciding() {
