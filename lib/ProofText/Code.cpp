@@ -350,12 +350,12 @@ Code CodeReader::read(const std::vector<bool> &reached) {
   findMayBeKnown(/*withEqualities=*/false);
   findDeciding();
   findMayBeKnown(/*withEqualities=*/true);
-  findDemanded();
-  std::vector<bool> isCompared(function.registers.size());
+  isCompared.assign(function.registers.size(), false);
   for (const CodeStep &step : code.steps)
     for (int32_t equal : step.equals)
       if (equal >= 0)
         isCompared[equal] = true;
+  findDemanded();
   for (CodeStep &step : code.steps)
     step.isSymbol = step.destination >= 0 &&
                     (isCompared[step.destination] || step.isRepeated);

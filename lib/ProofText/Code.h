@@ -95,6 +95,9 @@ struct CodeStep {
   /// Of a comparison: both sides may be known otherwise than by a branch that
   /// says they are equal. Others are open in each turn of a loop.
   bool decides = true;
+  /// Of a comparison: both sides may be whole numbers. Others are compared by
+  /// their bounds.
+  bool isOfWholes = false;
   /// The result is compared for equality, or another step repeats it: it is
   /// followed as a symbol.
   bool isSymbol = false;

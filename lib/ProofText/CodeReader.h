@@ -41,6 +41,8 @@ private:
   void findMayBeKnown(bool withEqualities);
   void findDemanded();
   bool demand(const Source &source, uint64_t bits);
+  /// The result is asked for, and what is compared by its bounds needs them.
+  bool needsSources(const CodeStep &step) const;
   uint64_t getDemandOfEvent(const FormOperand &operand) const;
   void findTracked();
   void findBlocks();
@@ -78,6 +80,8 @@ private:
   /// Steps that write a register besides their destination.
   std::vector<std::vector<uint32_t>> alsoWritten;
   std::vector<std::vector<uint32_t>> derived; ///< by register
+  /// By register: a branch compares it with another one.
+  std::vector<bool> isCompared;
   /// By step: those that may be in front of it.
   std::vector<std::vector<uint32_t>> predecessors;
 };
