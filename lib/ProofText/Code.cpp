@@ -130,7 +130,9 @@ void CodeReader::readArithmetic(const Instruction &instruction,
     return;
   }
   auto found = kArithmetic.find(instruction.opcode);
-  if (found == kArithmetic.end() || has("wide") || has("hi") || has("sat") ||
+  bool isUpper = has("hi");
+  if (found == kArithmetic.end() || has("wide") || has("sat") ||
+      (isUpper && found->second != Op::Multiply) ||
       instruction.operands.size() < 2)
     return;
   if (instruction.opcode == "cvta")
@@ -138,7 +140,7 @@ void CodeReader::readArithmetic(const Instruction &instruction,
   // `selp.f32` and `mov.f32` move bits as other types do.
   if (!width && found->second != Op::Move && found->second != Op::Select)
     return;
-  step.op = found->second;
+  step.op = isUpper ? Op::MultiplyHigh : found->second;
   step.isSigned = !type.empty() && type[0] == 's';
   // Only right shifts, minimum, maximum and quotients have signs to heed.
   if (step.isSigned && (step.op == Op::Divide || step.op == Op::Remainder ||
@@ -338,22 +340,25 @@ Code CodeReader::read(const std::vector<bool> &reached) {
   }
   if (!code.obstacle.empty())
     return std::move(code);
+  findBlocks();
+  findPredecessors();
+  findRemainders();
   for (uint32_t at = 0; at < code.steps.size(); ++at)
     if (code.steps[at].op == Op::Branch)
       findEquality(at);
-  findBlocks();
   findRepeated();
   findMayBeKnown(/*withEqualities=*/false);
   findDeciding();
   findMayBeKnown(/*withEqualities=*/true);
-  findDemanded();
-  std::vector<bool> isCompared(function.registers.size());
+  isCompared.assign(function.registers.size(), false);
   for (const CodeStep &step : code.steps)
     for (int32_t equal : step.equals)
       if (equal >= 0)
         isCompared[equal] = true;
+  findDemanded();
   for (CodeStep &step : code.steps)
-    step.isSymbol = step.destination >= 0 && isCompared[step.destination];
+    step.isSymbol = step.destination >= 0 &&
+                    (isCompared[step.destination] || step.isRepeated);
   findTracked();
   findDerived();
   findLive();

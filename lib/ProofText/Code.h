@@ -5,8 +5,8 @@
 #ifndef FP8_LIB_PROOFTEXT_CODE_H
 #define FP8_LIB_PROOFTEXT_CODE_H
 
-#include "Bits.h"
 #include "Forms.h"
+#include "Number.h"
 
 #include <string>
 #include <vector>
@@ -39,6 +39,7 @@ struct CodeStep {
     Add,
     Subtract,
     Multiply,
+    MultiplyHigh, ///< only as part of a remainder
     MultiplyAdd,
     Divide,
     Remainder,
@@ -86,16 +87,22 @@ struct CodeStep {
   int32_t isNumber = -1;
   uint64_t number = 0;
   bool equalIfTaken = false;
+  /// There are branches between the comparison and this one: what it says is
+  /// learnt of registers that are followed anyway.
+  bool isFar = false;
   const Form *form = nullptr; ///< of an event
   uint32_t instruction = 0;
   /// Of a comparison: both sides may be known otherwise than by a branch that
   /// says they are equal. Others are open in each turn of a loop.
   bool decides = true;
-  /// The result is compared for equality, or only some turns know it: it is
+  /// Of a comparison: both sides may be whole numbers. Others are compared by
+  /// their bounds.
+  bool isOfWholes = false;
+  /// The result is compared for equality, or another step repeats it: it is
   /// followed as a symbol.
   bool isSymbol = false;
   /// Of a comparison: another one repeats it, so that what a branch says about
-  /// its result is remembered.
+  /// the result of either is remembered of both.
   bool isRepeated = false;
   /// Somebody looks at the results.
   bool matters = false;

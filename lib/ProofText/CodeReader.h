@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Reads a kernel's text into code: instructions in Code.cpp, what follows from
+// Reads a kernel's text into code: instructions in Code.cpp, what several of
+// them mean together in Comparisons.cpp and Remainders.cpp, what follows from
 // them in Flow.cpp.
 
 #ifndef FP8_LIB_PROOFTEXT_CODEREADER_H
@@ -28,7 +29,7 @@ private:
   void readEvent(const sim::ast::Instruction &instruction, const Form &form,
                  CodeStep &step);
   void readBranch(const sim::ast::Instruction &instruction, CodeStep &step);
-  /// Finds what a branch says about registers that are compared in front of it.
+  /// Finds what a branch says about registers that were compared before.
   void findEquality(uint32_t branch);
   void setDestination(const sim::ast::Operand &operand, CodeStep &step);
   /// The value is that of the warp: its number.
@@ -40,6 +41,8 @@ private:
   void findMayBeKnown(bool withEqualities);
   void findDemanded();
   bool demand(const Source &source, uint64_t bits);
+  /// The result is asked for, and what is compared by its bounds needs them.
+  bool needsSources(const CodeStep &step) const;
   uint64_t getDemandOfEvent(const FormOperand &operand) const;
   void findTracked();
   void findBlocks();
@@ -58,6 +61,13 @@ private:
   /// its result.
   void findRepeated();
   void findRepeated(uint32_t second, const std::vector<uint32_t> &earlier);
+  /// Takes what subtracts a multiple of a quotient to be a remainder.
+  void findRemainders();
+  void findRemainder(uint32_t at);
+  /// The one step whose result the register has there, computed from what is
+  /// still the same; -1 if it is not known.
+  int32_t findAvailable(uint32_t reg, uint32_t at) const;
+  void findPredecessors();
   /// True if, on each way to the second step, the first one comes last of those
   /// that write its result or what it is computed from.
   bool isAvailable(uint32_t first, uint32_t second) const;
@@ -70,6 +80,8 @@ private:
   /// Steps that write a register besides their destination.
   std::vector<std::vector<uint32_t>> alsoWritten;
   std::vector<std::vector<uint32_t>> derived; ///< by register
+  /// By register: a branch compares it with another one.
+  std::vector<bool> isCompared;
   /// By step: those that may be in front of it.
   std::vector<std::vector<uint32_t>> predecessors;
 };

@@ -3,6 +3,7 @@
 // masks within masks.
 
 #include "CodeReader.h"
+#include "Evaluate.h"
 
 #include <algorithm>
 
@@ -48,6 +49,12 @@ static bool isMask(const CodeStep &step) {
          step.sources[1].kind == Source::Kind::Constant;
 }
 
+/// The step looks at no other bits of its source than the mask has.
+static bool looksWithin(const CodeStep &step, uint64_t mask) {
+  bool takesBits = isMask(step) || step.op == Op::Extract;
+  return takesBits && !(getDemanded(step, 0, getMask(step.width)) & ~mask);
+}
+
 bool CodeReader::isAvailable(uint32_t first, uint32_t second) const {
   const CodeStep &one = code.steps[first];
   auto spoils = [&](uint32_t at) {
@@ -79,6 +86,15 @@ bool CodeReader::isAvailable(uint32_t first, uint32_t second) const {
   return !startsHere;
 }
 
+int32_t CodeReader::findAvailable(uint32_t reg, uint32_t at) const {
+  for (uint32_t before = at; before-- > 0;)
+    if (isWritten(before, reg))
+      return code.steps[before].guard < 0 && isAvailable(before, at)
+                 ? int32_t(before)
+                 : -1;
+  return -1;
+}
+
 void CodeReader::findRepeated(uint32_t second,
                               const std::vector<uint32_t> &earlier) {
   CodeStep &other = code.steps[second];
@@ -87,9 +103,8 @@ void CodeReader::findRepeated(uint32_t second,
     if (first == second || one.destination == other.destination ||
         !areOfOneRegister(one, other))
       continue;
-    if (isMask(one) && isMask(other)) {
-      uint64_t mask = one.sources[1].value;
-      if ((other.sources[1].value & ~mask) || !isAvailable(first, second))
+    if (isMask(one) && looksWithin(other, one.sources[1].value)) {
+      if (!isAvailable(first, second))
         continue;
       other.sources[0] = {Source::Kind::Register, uint32_t(one.destination)};
       return;
@@ -110,12 +125,10 @@ void CodeReader::findRepeated(uint32_t second,
 }
 
 void CodeReader::findRepeated() {
-  predecessors.assign(code.steps.size(), {});
   std::vector<uint32_t> found;
   for (uint32_t at = 0; at < code.steps.size(); ++at) {
-    for (uint32_t next : code.getSuccessors(at))
-      predecessors[next].push_back(at);
-    if (isComparison(code.steps[at]) || isMask(code.steps[at]))
+    if (isComparison(code.steps[at]) ||
+        looksWithin(code.steps[at], ~uint64_t(0)))
       found.push_back(at);
   }
   for (uint32_t second : found)
@@ -124,41 +137,34 @@ void CodeReader::findRepeated() {
 
 void CodeReader::findEquality(uint32_t branch) {
   CodeStep &step = code.steps[branch];
-  int32_t predicate = step.guard;
   bool ifTaken = !step.guardNegated;
-  for (uint32_t at = branch; predicate >= 0 && at-- > 0;) {
-    const CodeStep &before = code.steps[at];
-    if (before.op == Op::Branch || before.op == Op::Return)
-      return;
-    if (!isWritten(at, predicate))
-      continue;
-    if (before.guard >= 0)
-      return;
-    if (before.op == Op::Not &&
-        before.sources[0].kind == Source::Kind::Register) {
-      predicate = before.sources[0].number;
-      ifTaken = !ifTaken;
-      continue;
-    }
-    if (before.op != Op::Equal && before.op != Op::NotEqual)
-      return;
-    const Source &first = before.sources[0], &second = before.sources[1];
-    bool isNumber = second.kind == Source::Kind::Constant;
-    if (first.kind != Source::Kind::Register || first.value ||
-        (!isNumber && (second.kind != Source::Kind::Register || second.value)))
-      return;
-    for (uint32_t between = at + 1; between < branch; ++between)
-      if (isWritten(between, first.number) ||
-          (!isNumber && isWritten(between, second.number)))
-        return;
-    if (isNumber) {
-      step.isNumber = first.number;
-      step.number = second.value & getMask(before.operandWidth);
-    } else {
-      step.equals[0] = first.number;
-      step.equals[1] = second.number;
-    }
-    step.equalIfTaken = ifTaken == (before.op == Op::Equal);
-    return;
+  int32_t at = step.guard < 0 ? -1 : findAvailable(step.guard, branch);
+  while (at >= 0 && code.steps[at].op == Op::Not &&
+         code.steps[at].sources[0].kind == Source::Kind::Register) {
+    at = findAvailable(code.steps[at].sources[0].number, at);
+    ifTaken = !ifTaken;
   }
+  if (at < 0 || !isComparison(code.steps[at]) || !isAvailable(at, branch))
+    return;
+  const CodeStep &comparison = code.steps[at];
+  if (comparison.op != Op::Equal && comparison.op != Op::NotEqual)
+    return;
+  const Source &first = comparison.sources[0], &second = comparison.sources[1];
+  bool isNumber = second.kind == Source::Kind::Constant;
+  if (first.kind != Source::Kind::Register || first.value ||
+      (!isNumber && (second.kind != Source::Kind::Register || second.value)))
+    return;
+  // Registers that are compared elsewhere are not followed for that.
+  for (uint32_t between = at; between < branch; ++between)
+    step.isFar |= code.steps[between].op == Op::Branch;
+  if (step.isFar && !isNumber)
+    return;
+  if (isNumber) {
+    step.isNumber = first.number;
+    step.number = second.value & getMask(comparison.operandWidth);
+  } else {
+    step.equals[0] = first.number;
+    step.equals[1] = second.number;
+  }
+  step.equalIfTaken = ifTaken == (comparison.op == Op::Equal);
 }

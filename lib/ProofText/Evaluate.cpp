@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Arithmetic on numbers of which some bits are known. `getMayBeKnown` bounds
-// what `evaluate` finds out, and both treat the same cases.
+// Arithmetic on numbers of which something is known. `getMayBeKnown` bounds the
+// bits that `evaluate` finds out, and both treat the same cases.
 
 #include "Evaluate.h"
+
+#include "Ranges.h"
 
 using namespace fp8::prooftext;
 using Op = CodeStep::Op;
@@ -34,12 +36,14 @@ static bool compare(const CodeStep &step, uint64_t a, uint64_t b) {
   return decide(a, b);
 }
 
-static Bits evaluateComparison(const CodeStep &step, const Bits &a,
-                               const Bits &b) {
+static Number evaluateComparison(const CodeStep &step, const Number &a,
+                                 const Number &b) {
   uint64_t mask = getMask(step.operandWidth);
   auto x = a.get(mask), y = b.get(mask);
   if (x && y)
-    return Bits::constant(compare(step, *x, *y));
+    return Number::constant(compare(step, *x, *y));
+  if (auto result = compareRanges(step, a, b))
+    return Number::constant(*result);
   return {};
 }
 
@@ -72,19 +76,19 @@ static uint64_t compute(const CodeStep &step, const std::vector<uint64_t> &s) {
   }
 }
 
-static Bits evaluateWhole(const CodeStep &step, const std::vector<Bits> &s) {
+static Number evaluateWhole(const CodeStep &step,
+                            const std::vector<Number> &s) {
   std::vector<uint64_t> values;
-  for (const Bits &source : s) {
+  for (const Number &source : s) {
     auto value = source.get(getMask(step.width));
     if (!value)
       return {};
     values.push_back(*value);
   }
-  return Bits::constant(compute(step, values));
+  return Number::constant(compute(step, values));
 }
 
-Bits fp8::prooftext::evaluate(const CodeStep &step,
-                              const std::vector<Bits> &s) {
+static Number evaluateBits(const CodeStep &step, const std::vector<Number> &s) {
   auto shiftBy = [&](size_t n) { return s[n].get(0xffffffff); };
   if (step.compares())
     return evaluateComparison(step, s[0], s[1]);
@@ -151,6 +155,25 @@ Bits fp8::prooftext::evaluate(const CodeStep &step,
   }
 }
 
+/// The bits that are 0 in the result, whatever is known of the first source.
+static uint64_t getZeros(const CodeStep &step) {
+  if (step.sources[1].kind != Source::Kind::Constant || step.isSigned)
+    return 0;
+  uint64_t number = step.sources[1].value & getMask(step.width);
+  if (step.op == Op::Minimum)
+    return ~upTo(number);
+  return step.op == Op::Remainder && number ? ~upTo(number - 1) : 0;
+}
+
+Number fp8::prooftext::evaluate(const CodeStep &step,
+                                const std::vector<Number> &sources) {
+  Number result = evaluateBits(step, sources);
+  if (!result.known && step.sources.size() == 2)
+    result.known = getZeros(step);
+  result.range = evaluateRange(step, sources);
+  return result;
+}
+
 uint64_t fp8::prooftext::getMayBeKnown(const CodeStep &step,
                                        const std::vector<uint64_t> &s) {
   uint64_t all = ~uint64_t(0);
@@ -165,8 +188,12 @@ uint64_t fp8::prooftext::getMayBeKnown(const CodeStep &step,
       return std::nullopt;
     return step.sources[n].value;
   };
+  // What is one of few numbers may be compared by its range.
+  auto few = [&](uint64_t source) {
+    return (~source & getMask(step.operandWidth)) < kFewNumbers;
+  };
   if (step.compares())
-    return whole(step.operandWidth) ? all : 0;
+    return few(s[0]) && few(s[1]) ? all : 0;
   switch (step.op) {
   case Op::Move:
   case Op::Not:
@@ -205,10 +232,13 @@ uint64_t fp8::prooftext::getMayBeKnown(const CodeStep &step,
   case Op::Multiply:
   case Op::MultiplyAdd:
   case Op::Divide:
+    return whole(step.width) ? all : 0;
+  case Op::Maximum:
+    // Of a bound below no bit follows: the lowest one stands for it.
+    return whole(step.width) ? all : constant(1).has_value();
   case Op::Remainder:
   case Op::Minimum:
-  case Op::Maximum:
-    return whole(step.width) ? all : 0;
+    return whole(step.width) ? all : getZeros(step);
   case Op::Elect:
   case Op::Vote:
   case Op::Broadcast:
@@ -219,11 +249,6 @@ uint64_t fp8::prooftext::getMayBeKnown(const CodeStep &step,
   default:
     return 0;
   }
-}
-
-/// All bits up to the highest one.
-static uint64_t upTo(uint64_t bits) {
-  return bits ? getMask(64 - __builtin_clzll(bits)) : 0;
 }
 
 uint64_t fp8::prooftext::getDemanded(const CodeStep &step, size_t number,
@@ -266,6 +291,9 @@ uint64_t fp8::prooftext::getDemanded(const CodeStep &step, size_t number,
     return ~uint64_t(0);
   case Op::Select:
     return number == 2 ? 1 : demanded;
+  case Op::Maximum:
+    // What bounds the result is the number; another source may count for ever.
+    return constant(1 - number) ? 0 : ~uint64_t(0);
   default:
     return ~uint64_t(0);
   }

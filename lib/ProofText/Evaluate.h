@@ -9,7 +9,7 @@
 namespace fp8::prooftext {
 
 /// The result of a step of arithmetic for the values of its sources.
-Bits evaluate(const CodeStep &step, const std::vector<Bits> &sources);
+Number evaluate(const CodeStep &step, const std::vector<Number> &sources);
 
 /// The bits of the result that may be known where those of the sources may be.
 uint64_t getMayBeKnown(const CodeStep &step,

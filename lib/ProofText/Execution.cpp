@@ -20,19 +20,19 @@ State Execution::getStart() const {
 // Values
 //===----------------------------------------------------------------------===//
 
-Bits Execution::getValue(const State &state, const Source &source) const {
+Number Execution::getValue(const State &state, const Source &source) const {
   auto unlessAny = [&](uint64_t value) {
-    return thread.isAny ? Bits() : Bits::constant(value);
+    return thread.isAny ? Number() : Number::constant(value);
   };
   switch (source.kind) {
   case Source::Kind::Unknown:
     return {};
   case Source::Kind::Constant:
-    return Bits::constant(source.value);
+    return Number::constant(source.value);
   case Source::Kind::Shared:
     return unlessAny(getSharedMemory(thread.rank) + source.value);
   case Source::Kind::Tid:
-    return Bits::constant(32 * thread.warp + thread.lane)
+    return Number::constant(32 * thread.warp + thread.lane)
         .restricted(thread.isAny ? ~uint64_t(31) : ~uint64_t(0));
   case Source::Kind::Lane:
     return unlessAny(thread.lane);
@@ -48,7 +48,7 @@ Bits Execution::getValue(const State &state, const Source &source) const {
   int32_t place = code.places[source.number];
   if (place < 0)
     return {};
-  Bits value = state.values[place].bits;
+  Number value = state.values[place].number;
   if (source.negated)
     value = {~value.value & value.known, value.known};
   if (!source.value)
@@ -57,13 +57,13 @@ Bits Execution::getValue(const State &state, const Source &source) const {
   return {(value.value + source.value) & run, run};
 }
 
-Bits Execution::compute(const State &state, const CodeStep &step) const {
-  std::vector<Bits> sources;
+Number Execution::compute(const State &state, const CodeStep &step) const {
+  std::vector<Number> sources;
   for (const Source &source : step.sources)
     sources.push_back(getValue(state, source));
   switch (step.op) {
   case Op::Elect:
-    return thread.isAny ? Bits() : Bits::constant(thread.elected);
+    return thread.isAny ? Number() : Number::constant(thread.elected);
   case Op::Broadcast:
     return sources[0];
   case Op::MapToCta: {
@@ -71,8 +71,8 @@ Bits Execution::compute(const State &state, const CodeStep &step) const {
          rank = sources[1].get(0xffffffff);
     if (!address || !rank)
       return {};
-    return Bits::constant((*rank << kRankShift) |
-                          (*address & getMask(kRankShift)));
+    return Number::constant((*rank << kRankShift) |
+                            (*address & getMask(kRankShift)));
   }
   case Op::LoadShared: {
     auto address = sources[0].get(0xffffffff);
@@ -80,36 +80,40 @@ Bits Execution::compute(const State &state, const CodeStep &step) const {
       return {};
     auto word =
         kernel.tensorMemory.find(*address - getSharedMemory(thread.rank));
-    return word == kernel.tensorMemory.end() ? Bits{}
-                                             : Bits::constant(word->second);
+    return word == kernel.tensorMemory.end() ? Number{}
+                                             : Number::constant(word->second);
   }
   default:
-    return step.decides ? evaluate(step, sources) : Bits{};
+    return step.decides ? evaluate(step, sources) : Number{};
   }
 }
 
 Value Execution::getSymbol(const State &state, const CodeStep &step) const {
-  const auto &sources = step.sources;
-  bool adds = step.op == Op::Add || step.op == Op::Subtract;
-  if ((step.op == Op::Move || adds) && step.width == 32 &&
-      sources[0].kind == Source::Kind::Register && !sources[0].value &&
-      code.places[sources[0].number] >= 0) {
-    Value value = state.values[code.places[sources[0].number]];
-    bool isConstant = adds && sources[1].kind == Source::Kind::Constant;
+  const Source &base = step.sources.empty() ? Source() : step.sources[0];
+  bool adds = step.op == Op::Add || step.op == Op::Subtract,
+       // The opposite of a predicate is one more, modulo two.
+      flips = step.op == Op::Not && step.width == 1,
+       hasSymbol = step.width == 32 || step.width == 1;
+  if ((step.op == Op::Move || adds || flips) && hasSymbol &&
+      base.kind == Source::Kind::Register && !base.value && !base.negated &&
+      code.places[base.number] >= 0) {
+    Value value = state.values[code.places[base.number]];
+    bool isConstant = adds && step.sources[1].kind == Source::Kind::Constant;
     if (value.symbol >= 0 && (!adds || isConstant)) {
       if (adds)
         value.offset +=
-            step.op == Op::Add ? sources[1].value : -sources[1].value;
+            step.op == Op::Add ? step.sources[1].value : -step.sources[1].value;
+      value.offset ^= flips;
       return value;
     }
   }
   Value value;
-  if (step.isSymbol && step.width == 32)
+  if (step.isSymbol && hasSymbol)
     value.symbol = step.instruction;
   return value;
 }
 
-void Execution::set(State &state, const CodeStep &step, Bits bits) const {
+void Execution::set(State &state, const CodeStep &step, Number number) const {
   if (step.destination < 0)
     return;
   int32_t place = code.places[step.destination];
@@ -125,31 +129,32 @@ void Execution::set(State &state, const CodeStep &step, Bits bits) const {
     for (Value &other : state.values)
       if (other.symbol == value.symbol)
         other.symbol = -1;
-  value.bits = bits.restricted(code.demanded[step.destination]);
+  value.number = number.restricted(code.demanded[step.destination]);
   state.values[place] = value;
 }
 
-void Execution::learn(State &state, int32_t place, Bits bits) const {
+void Execution::learn(State &state, int32_t place, Number number) const {
   Value its = state.values[place];
   for (Value &value : state.values) {
     if (its.symbol < 0 || value.symbol != its.symbol)
       continue;
-    uint64_t run = getLowRun(bits.known),
-             number = bits.value + (value.offset - its.offset);
-    value.bits.value |= number & run & ~value.bits.known & 0xffffffff;
-    value.bits.known |= run & 0xffffffff;
+    uint64_t run = getLowRun(number.known),
+             other = number.value + (value.offset - its.offset);
+    value.number.value |= other & run & ~value.number.known & 0xffffffff;
+    value.number.known |= run & 0xffffffff;
   }
-  state.values[place].bits = bits;
+  state.values[place].number = number;
 }
 
-bool Execution::equate(State &state, int32_t first, int32_t second) const {
-  Bits a = state.values[first].bits, b = state.values[second].bits,
-       both{a.value | b.value, a.known | b.known};
-  if ((a.value ^ b.value) & a.known & b.known)
-    return false;
-  learn(state, first, both);
-  learn(state, second, both);
-  return true;
+bool Execution::relate(State &state, int32_t place, const Number &other,
+                       bool areEqual) const {
+  uint32_t reg = code.tracked[place];
+  const Number &its = state.values[place].number;
+  auto both = areEqual ? its.intersected(other)
+                       : its.without(other, code.function->registers[reg].bits);
+  if (both && !(*both == its))
+    learn(state, place, both->restricted(code.demanded[reg]));
+  return both.has_value();
 }
 
 //===----------------------------------------------------------------------===//
@@ -170,22 +175,19 @@ std::optional<bool> Execution::getGuard(const State &state,
 bool Execution::decide(State &state, const CodeStep &step, bool holds) const {
   int32_t place = code.places[step.guard];
   if (place >= 0)
-    state.values[place].bits = {uint64_t(holds != step.guardNegated), 1};
-  if (holds != step.equalIfTaken)
+    learn(state, place,
+          Number::constant(holds != step.guardNegated).restricted(1));
+  bool areEqual = holds == step.equalIfTaken;
+  auto getPlace = [&](int32_t reg) { return reg < 0 ? -1 : code.places[reg]; };
+  if (int32_t its = getPlace(step.isNumber);
+      its >= 0 && !relate(state, its, Number::constant(step.number), areEqual))
+    return false;
+  int32_t first = getPlace(step.equals[0]), second = getPlace(step.equals[1]);
+  if (first < 0 || second < 0)
     return true;
-  if (int32_t its = step.isNumber < 0 ? -1 : code.places[step.isNumber];
-      its >= 0) {
-    Bits known = state.values[its].bits;
-    if ((known.value ^ step.number) & known.known)
-      return false;
-    learn(state, its,
-          Bits::constant(step.number).restricted(code.demanded[step.isNumber]));
-  }
-  if (step.equals[0] < 0)
-    return true;
-  int32_t first = code.places[step.equals[0]],
-          second = code.places[step.equals[1]];
-  return first < 0 || second < 0 || equate(state, first, second);
+  Number one = state.values[first].number, other = state.values[second].number;
+  return relate(state, first, other, areEqual) &&
+         relate(state, second, one, areEqual);
 }
 
 void Execution::takeTable(State &state, const CodeStep &step,
@@ -234,11 +236,11 @@ void Execution::takeVote(State &state, const CodeStep &step,
   // Other lanes may say no.
   if (!own || *own) {
     State other = state;
-    set(other, step, Bits::constant(0));
+    set(other, step, Number::constant(0));
     ++other.at;
     left.push_back(std::move(other));
   }
-  set(state, step, Bits::constant(!own || *own));
+  set(state, step, Number::constant(!own || *own));
   ++state.at;
 }
 
@@ -249,11 +251,11 @@ void Execution::takeEvent(State &state, std::vector<State> &left) const {
   if (hasOutcome) {
     // The phase is not over: nothing has happened.
     State other = state;
-    set(other, step, Bits::constant(0));
+    set(other, step, Number::constant(0));
     ++other.at;
     left.push_back(std::move(other));
   }
-  set(state, step, Bits::constant(1));
+  set(state, step, Number::constant(1));
   ++state.at;
 }
 
@@ -312,13 +314,15 @@ StateKey Execution::getKey(State &state) const {
   for (uint32_t place : code.livePlaces[block]) {
     uint64_t live = code.live[block][place];
     Value &value = state.values[place];
-    value.bits = value.bits.restricted(live);
-    if (value.bits.known == live)
+    value.number = value.number.restricted(live);
+    if (value.number.known == live)
       value.symbol = -1;
     if (value.symbol < 0)
       value.offset = 0;
-    mix(key, value.bits.value);
-    mix(key, value.bits.known);
+    mix(key, value.number.value);
+    mix(key, value.number.known);
+    mix(key, value.number.range.low);
+    mix(key, value.number.range.high);
     mix(key, uint64_t(uint32_t(value.symbol)) << 32 | value.offset);
   }
   return key;

@@ -71,7 +71,7 @@ public:
   explore(size_t mostStates,
           const std::function<void(const State &state, bool isEvent)> &onStep);
 
-  Bits getValue(const State &state, const Source &source) const;
+  Number getValue(const State &state, const Source &source) const;
   uint64_t getSharedMemory(unsigned rank) const {
     return (uint64_t(rank) << kRankShift) + kFirstByte;
   }
@@ -90,15 +90,16 @@ private:
   std::optional<bool> getGuard(const State &state, const CodeStep &step) const;
   /// The guard holds, or does not. False if what is known excludes that.
   bool decide(State &state, const CodeStep &step, bool holds) const;
-  Bits compute(const State &state, const CodeStep &step) const;
+  Number compute(const State &state, const CodeStep &step) const;
   /// What the result is besides its bits.
   Value getSymbol(const State &state, const CodeStep &step) const;
-  void set(State &state, const CodeStep &step, Bits value) const;
-  /// A register has these bits, and so have those that are a constant more.
-  void learn(State &state, int32_t place, Bits bits) const;
-  /// Two registers are equal: what is known of one is known of the other.
-  /// False if that excludes it.
-  bool equate(State &state, int32_t first, int32_t second) const;
+  void set(State &state, const CodeStep &step, Number value) const;
+  /// This is known of a register, and of those that are a constant more.
+  void learn(State &state, int32_t place, Number number) const;
+  /// A register is equal to a number, or is not. False if what is known
+  /// excludes that.
+  bool relate(State &state, int32_t place, const Number &other,
+              bool areEqual) const;
 
   const Code &code;
   const KernelScript &kernel;

@@ -41,7 +41,8 @@ void CodeReader::findMayBeKnown(bool withEqualities) {
         changed |= a != b;
         a = b = a | b;
       }
-      if (step.isNumber >= 0 && withEqualities) {
+      if (step.isNumber >= 0 && withEqualities &&
+          (!step.isFar || code.mayBeKnown[step.isNumber])) {
         uint64_t &bits = code.mayBeKnown[step.isNumber],
                  all = getMask(function.registers[step.isNumber].bits);
         changed |= bits != all;
@@ -85,6 +86,17 @@ uint64_t CodeReader::getDemandOfEvent(const FormOperand &operand) const {
   }
 }
 
+bool CodeReader::needsSources(const CodeStep &step) const {
+  if ((step.op != Op::Equal && step.op != Op::NotEqual) || step.isOfWholes)
+    return true;
+  // Low bits that count laps do not leave a ring without the bound.
+  for (const Source &source : step.sources)
+    if (source.kind == Source::Kind::Register && isCompared[source.number] &&
+        code.demanded[source.number] < kFewNumbers)
+      return false;
+  return true;
+}
+
 void CodeReader::findDemanded() {
   code.demanded.assign(function.registers.size(), 0);
   for (bool changed = true; changed;) {
@@ -106,7 +118,7 @@ void CodeReader::findDemanded() {
       else if (step.op == Op::Branch)
         for (const Source &index : step.sources)
           changed |= demand(index, 0xffffffff);
-      else if (step.destination >= 0 && step.decides &&
+      else if (step.destination >= 0 && step.decides && needsSources(step) &&
                code.mayBeKnown[step.destination])
         for (size_t i = 0; i < step.sources.size(); ++i)
           changed |=
@@ -244,6 +256,13 @@ void CodeReader::findBlocks() {
   }
 }
 
+void CodeReader::findPredecessors() {
+  predecessors.assign(code.steps.size(), {});
+  for (uint32_t at = 0; at < code.steps.size(); ++at)
+    for (uint32_t next : code.getSuccessors(at))
+      predecessors[next].push_back(at);
+}
+
 void CodeReader::findDeciding() {
   // Flow by flow: an initial value says nothing about later turns of a loop.
   std::vector<uint32_t> candidates;
@@ -277,6 +296,8 @@ void CodeReader::findDeciding() {
                         getMask(step.width);
         if (bits && !step.decides)
           step.decides = changed = true;
+        uint64_t mask = getMask(step.operandWidth);
+        step.isOfWholes |= step.compares() && !(~(sources[0] & sources[1]) & mask);
         uint64_t &result = known[places[step.destination]];
         result = step.guard < 0 ? bits : result | bits;
       }

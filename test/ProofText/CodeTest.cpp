@@ -105,6 +105,70 @@ TEST_F(CodeTest, AComparisonThatRepeatsAnotherIsItsResult) {
   EXPECT_EQ(countOps(code, Op::Not), 0u);
 }
 
+TEST_F(CodeTest, BitsOfAMaskAreReadFromItsResult) {
+  const std::string mask = "  and.b32 %r1, %r0, 7;\n",
+                    rest = "  shl.b32 %r3, %r2, 3;\n  add.s32 %r4, %r9, %r3;\n"
+                           "  mbarrier.arrive.shared.b64 %rd1, [%r4];\n";
+  auto getSource = [&] {
+    for (const CodeStep &step : code.steps)
+      if (step.op == Op::Extract)
+        return step.sources[0].number;
+    return ~uint32_t(0);
+  };
+  auto getName = [&] { return code.function->registers[getSource()].name; };
+  read(mask + "  bfe.u32 %r2, %r0, 1, 2;\n" + rest);
+  EXPECT_EQ(getName(), "%r1");
+  read(mask + "  bfe.u32 %r2, %r0, 1, 3;\n" + rest);
+  EXPECT_EQ(getName(), "%r0");
+}
+
+/// What is left over of %r0 when it is divided by `divisor`.
+std::string takeRemainder(const std::string &factor, const std::string &shift,
+                          const std::string &divisor) {
+  return "  mul.hi.u32 %r1, %r0, " + factor + ";\n  shr.u32 %r2, %r1, " +
+         shift + ";\n  mul.lo.s32 %r3, %r2, " + divisor +
+         ";\n  sub.s32 %r4, %r0, %r3;\n  shl.b32 %r5, %r4, 3;\n"
+         "  add.s32 %r6, %r9, %r5;\n"
+         "  mbarrier.arrive.shared.b64 %rd1, [%r6];\n";
+}
+
+TEST_F(CodeTest, AProductWithTheInverseMakesARemainder) {
+  for (auto [factor, shift, divisor] : {std::tuple{"-1431655765", "2", "6"},
+                                        std::tuple{"-858993459", "3", "10"},
+                                        std::tuple{"-1431655765", "1", "3"}}) {
+    read(takeRemainder(factor, shift, divisor));
+    EXPECT_EQ(countOps(code, Op::Remainder), 1u) << divisor;
+  }
+  // Another inverse, which is wrong for large numbers, and another multiple.
+  for (auto [factor, shift, divisor] : {std::tuple{"-1431655766", "2", "6"},
+                                        std::tuple{"-1431655765", "3", "6"},
+                                        std::tuple{"-1431655765", "2", "5"}}) {
+    read(takeRemainder(factor, shift, divisor));
+    EXPECT_EQ(countOps(code, Op::Remainder), 0u) << factor << " " << divisor;
+  }
+}
+
+TEST_F(CodeTest, ABranchMayBeFarFromItsComparison) {
+  const std::string start = "  and.b32 %r1, %r0, 7;\n"
+                            "  setp.eq.b32 %p1, %r1, 0;\n"
+                            "  setp.eq.b32 %p2, %r0, 0;\n"
+                            "  @%p2 bra $other;\n$other:\n",
+                    rest = "  @%p1 bra $end;\n"
+                           "  mbarrier.arrive.shared.b64 %rd1, [%r9];\n$end:\n";
+  auto getCompared = [&] {
+    int32_t found = -1;
+    for (const CodeStep &step : code.steps)
+      if (step.op == Op::Branch)
+        found = step.isNumber;
+    return found < 0 ? "" : code.function->registers[found].name;
+  };
+  read(start + rest);
+  EXPECT_EQ(getCompared(), "%r1");
+  // The register is another one by then.
+  read(start + "  add.s32 %r1, %r1, 1;\n" + rest);
+  EXPECT_EQ(getCompared(), "");
+}
+
 TEST_F(CodeTest, NobodyLooksWhereNobodyComes) {
   read(kTwoRings);
   size_t all = code.tracked.size();
