@@ -169,10 +169,9 @@ std::vector<uint32_t> Code::getSuccessors(uint32_t at) const {
   }
   if ((step.op != Op::Branch && !ends) || step.guard >= 0)
     next.push_back(at + 1);
-  next.erase(
-      std::remove_if(next.begin(), next.end(),
-                     [&](uint32_t to) { return to >= steps.size(); }),
-      next.end());
+  next.erase(std::remove_if(next.begin(), next.end(),
+                            [&](uint32_t to) { return to >= steps.size(); }),
+             next.end());
   return next;
 }
 
@@ -297,7 +296,8 @@ void CodeReader::findDeciding() {
         if (bits && !step.decides)
           step.decides = changed = true;
         uint64_t mask = getMask(step.operandWidth);
-        step.isOfWholes |= step.compares() && !(~(sources[0] & sources[1]) & mask);
+        step.isOfWholes |=
+            step.compares() && !(~(sources[0] & sources[1]) & mask);
         uint64_t &result = known[places[step.destination]];
         result = step.guard < 0 ? bits : result | bits;
       }
@@ -335,7 +335,8 @@ void CodeReader::findDerived() {
 }
 
 void CodeReader::findLive() {
-  code.live.assign(code.leaders.size(), std::vector<uint64_t>(code.tracked.size()));
+  code.live.assign(code.leaders.size(),
+                   std::vector<uint64_t>(code.tracked.size()));
   for (bool changed = true; changed;) {
     changed = false;
     for (size_t block = code.leaders.size(); block-- > 0;) {
