@@ -33,7 +33,9 @@ struct SumRule {
 
   static constexpr int kAllBits = 0;
   constexpr bool isExact() const { return termBits == kAllBits; }
-  /// The mean of what rounding cuts off a sum of magnitude 1, at most.
+  /// Whether results have every bit of f32.
+  constexpr bool fillsFloat32() const { return resultBits == 23; }
+  /// The mean of what rounding cuts off a sum between 1 and 2.
   constexpr double bias() const {
     if (isExact() || rounding == SumRounding::NearestEven)
       return 0;
