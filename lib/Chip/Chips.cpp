@@ -93,12 +93,12 @@ constexpr FeatureSet kBlackwell =
 
 // clang-format off
 constexpr Chip kChips[] = {
-    // name      LLVM      engine                   features    sums                       smem    tmem machine
-    {"sm_90a",  "+ptx88", MmaEngine::Warpgroup,    kHopper,    PartialSums::FourteenBits, 232448, 0,   &kH200},
-    {"sm_100a", "+ptx88", MmaEngine::TensorMemory, kBlackwell, PartialSums::Float32,      232448, 512, &kB200},
-    {"sm_100f", "+ptx88", MmaEngine::TensorMemory, kBlackwell, PartialSums::Float32,      232448, 512, &kB200},
-    {"sm_103a", "+ptx88", MmaEngine::TensorMemory, kBlackwell, PartialSums::Float32,      232448, 512, &kB200},
-    {"sm_110a", "+ptx90", MmaEngine::TensorMemory, kBlackwell, PartialSums::Float32,      232448, 512, &kThor},
+    // name      LLVM      engine                   features    smem    tmem machine
+    {"sm_90a",  "+ptx88", MmaEngine::Warpgroup,    kHopper,    232448, 0,   &kH200},
+    {"sm_100a", "+ptx88", MmaEngine::TensorMemory, kBlackwell, 232448, 512, &kB200},
+    {"sm_100f", "+ptx88", MmaEngine::TensorMemory, kBlackwell, 232448, 512, &kB200},
+    {"sm_103a", "+ptx88", MmaEngine::TensorMemory, kBlackwell, 232448, 512, &kB200},
+    {"sm_110a", "+ptx90", MmaEngine::TensorMemory, kBlackwell, 232448, 512, &kThor},
 };
 
 constexpr FeatureInfo kFeatures[] = {

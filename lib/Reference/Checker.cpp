@@ -46,6 +46,10 @@ constexpr double kDeviations = 5.256521769756932;
 /// their mean magnitude.
 constexpr double kNormalProducts = 1.5707963267948966;
 
+/// The root mean square of the leading power of two of numbers, in units of
+/// theirs, where their logarithms are uniform within a binade: sqrt(2 ln(2)/3).
+constexpr double kMeanSpacing = 0.6797779934458726;
+
 class FrobeniusNorm {
 public:
   /// `expected` is finite. `typical`: typicalSize of the element.
@@ -169,19 +173,43 @@ std::string describe(const BadElement &bad) {
 }
 } // namespace
 
-PartialSums partialSumsOf(std::string_view name) {
-  const chip::Chip *found = chip::lookup(name);
-  return found ? found->partialSums : PartialSums::Float32;
+const chip::SumRule *KernelSums::rule(const OperandTypes &types) const {
+  if (!engine)
+    return nullptr;
+  bool narrow = isFloat8(types.a) || isFloat8(types.b);
+  return &chip::getSumRule(*engine, narrow ? chip::ProductKind::Float8
+                                           : chip::ProductKind::Float16);
 }
 
-double frobeniusFloor(ElementType type, int64_t k, PartialSums sums) {
+KernelSums sumsOf(std::string_view name, bool promoted) {
+  KernelSums sums;
+  if (const chip::Chip *found = chip::lookup(name))
+    sums.engine = found->engine;
+  sums.promoted = promoted;
+  return sums;
+}
+
+double truncationLoss(const chip::SumRule *rule, int64_t k) {
+  if (!rule)
+    return 0;
+  double steps = std::ceil(static_cast<double>(k) / rule->products);
+  return rule->bias() * steps / std::sqrt(3.0);
+}
+
+double frobeniusFloor(ElementType type, int64_t k, KernelSums sums,
+                      const OperandTypes &types) {
   const gemm::FrobeniusFloors &floors = *gemm::frobeniusFloors(type);
-  if (sums == PartialSums::FourteenBits)
+  const chip::SumRule *rule = sums.rule(types);
+  if (rule && !rule->fillsFloat32())
     return floors.fourteenBits;
-  if (type != ElementType::F32)
-    return floors.float32;
-  return floors.float32 *
-         std::sqrt(std::max(1.0, static_cast<double>(k) / 8192));
+  double loss =
+      truncationLoss(rule, sums.promoted ? std::min(k, scaleBlock) : k);
+  if (type == ElementType::F32)
+    return floors.float32 *
+               std::sqrt(std::max(1.0, static_cast<double>(k) / 8192)) +
+           loss;
+  return std::sqrt(floors.float32 * floors.float32 +
+                   kMeanSpacing * ulpAt(type, 1) * loss);
 }
 
 double tanhFloor(ElementType type) { return gemm::frobeniusFloors(type)->tanh; }
@@ -195,13 +223,12 @@ double magnitudeFactor(const BlockwiseData &data) {
 
 CheckResult check(const BlockwiseData &data, const GemmReference &reference,
                   ElementType type, const void *d, int64_t rowStride,
-                  PartialSums sums) {
-  if (!isFloat8(data.types.a) && !isFloat8(data.types.b))
-    sums = PartialSums::Float32;
+                  KernelSums sums) {
   CheckResult result;
   FrobeniusNorm exact, rounded;
   double worstRatio = 0, factor = magnitudeFactor(data);
-  bool mayDoubt = sums != PartialSums::Float32 && hasInfiniteScale(data);
+  const chip::SumRule *rule = sums.rule(data.types);
+  bool mayDoubt = rule && !rule->fillsFloat32() && hasInfiniteScale(data);
   for (int64_t row = reference.rowBegin; row < reference.rowEnd; ++row)
     for (int64_t column = 0; column < reference.n; ++column) {
       uint64_t at = (row - reference.rowBegin) * rowStride + column;
@@ -241,7 +268,7 @@ CheckResult check(const BlockwiseData &data, const GemmReference &reference,
   result.relativeError = exact.relative();
   result.frobenius = rounded.relative();
   result.frobeniusFloor =
-      rounded.floorOf(type, frobeniusFloor(type, data.k, sums));
+      rounded.floorOf(type, frobeniusFloor(type, data.k, sums, data.types));
   return result;
 }
 

@@ -15,6 +15,9 @@ using namespace fp8::reference;
 using testing::HasSubstr;
 
 namespace {
+/// Of 8-bit operands it keeps 14 bits of sums.
+constexpr KernelSums kHopper = {fp8::chip::MmaEngine::Warpgroup};
+
 /// D as a correct kernel makes it: exact partial sums of a K block, rounded to
 /// f32, promoted by f32 fused multiply-add, rounded to the output type.
 /// `skipBlock` leaves out one K block.
@@ -256,7 +259,7 @@ std::vector<uint8_t> resultOf14Bits(const BlockwiseData &data) {
 } // namespace
 
 TEST(CheckerFloor, FewElementsMayErrByMoreThanMany) {
-  constexpr auto sums = PartialSums::FourteenBits;
+  constexpr KernelSums sums = kHopper;
   double floor = frobeniusFloor(ElementType::F32, 0, sums);
   struct Shape {
     int64_t m, n, k;
@@ -287,9 +290,8 @@ TEST(CheckerFloor, ManyElementsAreHeldToTheFloor) {
   BlockwiseData data = makeBlockwiseData(128, 128, 256, 3);
   std::vector<uint8_t> d = kernelResult(data, ElementType::F32);
   CheckResult result = check(data, computeReference(data), ElementType::F32,
-                             d.data(), data.n, PartialSums::FourteenBits);
-  double floor =
-      frobeniusFloor(ElementType::F32, data.k, PartialSums::FourteenBits);
+                             d.data(), data.n, kHopper);
+  double floor = frobeniusFloor(ElementType::F32, data.k, kHopper);
   EXPECT_GT(result.frobeniusFloor, floor);
   EXPECT_LT(result.frobeniusFloor, 1.15 * floor);
 }
@@ -302,17 +304,16 @@ TEST(CheckerFloor, ASumThatCancelsErrsLikeOthers) {
   GemmReference reference = computeReference(data);
   ASSERT_EQ(reference.value[0], 1);
   auto ok = [&](float value) {
-    return check(data, reference, ElementType::F32, &value, 1,
-                 PartialSums::FourteenBits)
-        .ok();
+    return check(data, reference, ElementType::F32, &value, 1, kHopper).ok();
   };
   EXPECT_TRUE(ok(0));
   EXPECT_FALSE(ok(1 + 448 * 448)) << "a lost product";
 }
 
 TEST(CheckerFloor, SumsOf14BitsRoundTheOtherWayMoreOften) {
-  EXPECT_EQ(partialSumsOf("sm_90a"), PartialSums::FourteenBits);
-  EXPECT_EQ(partialSumsOf("sm_100a"), PartialSums::Float32);
+  EXPECT_FALSE(sumsOf("sm_90a").rule({})->fillsFloat32());
+  EXPECT_TRUE(sumsOf("sm_100a").rule({})->fillsFloat32());
+  EXPECT_EQ(sumsOf("sm_30").rule({}), nullptr);
   BlockwiseData data = makeBlockwiseData(64, 128, 256, 3);
   GemmReference reference = computeReference(data);
   std::vector<uint8_t> d(64 * 128 * 4);
@@ -320,25 +321,24 @@ TEST(CheckerFloor, SumsOf14BitsRoundTheOtherWayMoreOften) {
     for (int64_t i = 0; i < 64 * 128; ++i)
       store(ElementType::F32, d.data(), i, reference.value[i] * factor);
   };
-  auto ok = [&](PartialSums sums) {
+  auto ok = [&](KernelSums sums) {
     return check(data, reference, ElementType::F32, d.data(), 128, sums).ok();
   };
   storeScaled(1 - 1.5e-4);
-  EXPECT_FALSE(ok(PartialSums::Float32));
-  EXPECT_TRUE(ok(PartialSums::FourteenBits));
+  EXPECT_FALSE(ok(KernelSums{}));
+  EXPECT_TRUE(ok(kHopper));
   storeScaled(1 - 3e-4);
-  EXPECT_FALSE(ok(PartialSums::FourteenBits));
-  EXPECT_EQ(frobeniusFloor(ElementType::F16, 0, PartialSums::FourteenBits),
-            4e-4);
+  EXPECT_FALSE(ok(kHopper));
+  EXPECT_EQ(frobeniusFloor(ElementType::F16, 0, kHopper), 4e-4);
   // Sums of 16-bit products are kept in f32 everywhere.
   data.types = {ElementType::BF16, ElementType::BF16};
   storeScaled(1 - 1.5e-4);
-  EXPECT_FALSE(ok(PartialSums::FourteenBits));
+  EXPECT_FALSE(ok(kHopper));
 }
 
 TEST(CheckerFloor, SumsOf14BitsHaveFloorsOfTheirOwn) {
   auto floorOf = [](ElementType type) {
-    return frobeniusFloor(type, 128, PartialSums::FourteenBits);
+    return frobeniusFloor(type, 128, kHopper);
   };
   EXPECT_EQ(floorOf(ElementType::BF16), 1e-3);
   EXPECT_EQ(floorOf(ElementType::F16), 4e-4);
@@ -387,24 +387,24 @@ TEST(CheckerFloor, SumsOf14BitsMayMissTheSignOfAnInfinity) {
   fillWithPoison(ElementType::F32, d.data(), 8);
   for (int64_t i = 0; i < 8; ++i)
     store(ElementType::F32, d.data(), i, std::nan(""));
-  auto wrong = [&](PartialSums sums) {
+  auto wrong = [&](KernelSums sums) {
     return check(data, reference, ElementType::F32, d.data(), 8, sums).wrong;
   };
-  EXPECT_EQ(wrong(PartialSums::Float32), 1);
-  EXPECT_EQ(wrong(PartialSums::FourteenBits), 0);
+  EXPECT_EQ(wrong(KernelSums{}), 1);
+  EXPECT_EQ(wrong(kHopper), 0);
   // Either infinity, but no number.
   store(ElementType::F32, d.data(), 0, -INFINITY);
-  EXPECT_EQ(wrong(PartialSums::FourteenBits), 0);
+  EXPECT_EQ(wrong(kHopper), 0);
   store(ElementType::F32, d.data(), 0, 1.0);
-  EXPECT_EQ(wrong(PartialSums::FourteenBits), 1);
+  EXPECT_EQ(wrong(kHopper), 1);
   store(ElementType::F32, d.data(), 0, std::nan(""));
   data.a[1] = 0;
   reference = computeReference(data);
-  EXPECT_EQ(wrong(PartialSums::FourteenBits), 1);
+  EXPECT_EQ(wrong(kHopper), 1);
   // Of zeros alone it is NaN in any case: the other columns.
   for (int64_t i = 0; i < 8; ++i)
     store(ElementType::F32, d.data(), i, 1.0);
-  EXPECT_EQ(wrong(PartialSums::FourteenBits), 8);
+  EXPECT_EQ(wrong(kHopper), 8);
 }
 
 TEST(CheckerFloor, WhatFollowsTheSumMakesOfADoubtfulSign) {
@@ -418,8 +418,7 @@ TEST(CheckerFloor, WhatFollowsTheSumMakesOfADoubtfulSign) {
   auto isRight = [&](ElementType type, double value) {
     uint8_t d[4];
     store(type, d, 0, value);
-    return check(data, reference, type, d, 1, PartialSums::FourteenBits)
-               .wrong == 0;
+    return check(data, reference, type, d, 1, kHopper).wrong == 0;
   };
   // Saturated, either is a finite number.
   EXPECT_TRUE(isRight(ElementType::F8E4M3FN, 448));

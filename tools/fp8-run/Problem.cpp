@@ -330,7 +330,7 @@ launch::Expected<BlockwiseGemm> BlockwiseGemm::make(const Manifest &manifest,
   if (!sizes)
     return sizes.takeError();
   BlockwiseGemm gemm;
-  gemm.sums = reference::partialSumsOf(manifest.chip);
+  gemm.sums = reference::sumsOf(manifest.chip, manifest.problem != "gemm");
   gemm.gemmSizes = *sizes;
   gemm.seed = options.seed;
   gemm.kind = options.data;

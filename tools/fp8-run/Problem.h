@@ -79,7 +79,7 @@ private:
   reference::Elementwise elementwise = reference::Elementwise::None;
   tensor::ElementType outputType = tensor::ElementType::F32;
   reference::OperandTypes operandTypes;
-  reference::PartialSums sums = reference::PartialSums::Float32;
+  reference::KernelSums sums;
   bool hardware = false;
   unsigned output = 0;
   std::vector<PreparedArgument> prepared;

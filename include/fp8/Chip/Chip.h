@@ -76,12 +76,6 @@ struct FeatureInfo {
   std::string_view cure;     ///< beside another chip; may be empty
 };
 
-/// The precision of sums of 8-bit products in the tensor cores of a chip.
-enum class PartialSums {
-  Float32,     ///< every bit of f32
-  FourteenBits ///< 14 bits of the fraction (docs/Numerics.md)
-};
-
 struct Chip {
   /// The name in `chip=`, in `.target` of PTX, and of LLVM's processor. It ends
   /// in `a` (one chip) or `f` (a family), since no other target has the
@@ -90,7 +84,6 @@ struct Chip {
   const char *llvmFeatures; ///< LLVM's feature string: the PTX ISA version
   MmaEngine engine;
   FeatureSet features;
-  PartialSums partialSums;
   /// Bytes of shared memory that one CTA can have, static and dynamic (CUDA
   /// programming guide, technical specifications): 228 KiB minus the 1 KiB that
   /// the system reserves.

@@ -18,7 +18,9 @@ constexpr double kMagnitudeShare = 0x1p-11;
 /// rounded reference, for a type of D.
 struct FrobeniusFloors {
   tensor::ElementType type;
-  double float32; ///< where the sums of products are kept in f32
+  /// If sums of products are kept in f32, without what cutting them off loses
+  /// (reference::truncationLoss).
+  double float32;
   /// If 14 bits of the sums are kept: a sum with a relative error of 2^-13
   /// rounds the other way more often.
   double fourteenBits;

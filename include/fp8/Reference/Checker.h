@@ -5,7 +5,7 @@
 #ifndef FP8_REFERENCE_CHECKER_H
 #define FP8_REFERENCE_CHECKER_H
 
-#include "fp8/Chip/Chip.h"
+#include "fp8/Chip/SumRule.h"
 #include "fp8/Reference/Elements.h"
 #include "fp8/Reference/Gemm.h"
 
@@ -15,18 +15,33 @@
 
 namespace fp8::reference {
 
-using chip::PartialSums;
-/// The precision of sums of 8-bit products on the chip called `name`; Float32
-/// if there is no such chip.
-PartialSums partialSumsOf(std::string_view name);
+/// How a kernel adds up products.
+struct KernelSums {
+  /// Of its chip; if there is none, each sum is rounded to the nearest f32.
+  std::optional<chip::MmaEngine> engine;
+  /// Each K block has accumulators of its own, which are added up in f32; else
+  /// one accumulator may take all of K.
+  bool promoted = true;
+
+  /// The rule for operands of such types, or null.
+  const chip::SumRule *rule(const OperandTypes &types) const;
+};
+
+/// Of a kernel for the chip called `name`; without engine if there is no such
+/// chip.
+KernelSums sumsOf(std::string_view name, bool promoted = true);
+
+/// What cutting off makes a sum along `k` lose, relative to it: the root mean
+/// square over sums of products of random sign. 0 without a rule.
+double truncationLoss(const chip::SumRule *rule, int64_t k);
 
 /// The largest relative Frobenius distance from the reference, rounded to the
 /// output type, that a correct large result may have.
 /// CheckResult::frobeniusFloor also allows for chance in results with few
-/// elements. The floor of f32 grows for K above 8192, because one accumulator
-/// for all of K is rounded more often.
-double frobeniusFloor(ElementType type, int64_t k = 0,
-                      PartialSums sums = PartialSums::Float32);
+/// elements. The floor of f32 grows for K above 8192, because sums of more
+/// blocks are rounded more often, and all floors grow with truncationLoss.
+double frobeniusFloor(ElementType type, int64_t k = 0, KernelSums sums = {},
+                      const OperandTypes &types = {});
 
 /// What to add to the floor if a GPU's tanh.approx.f32 computed silu of the
 /// result.
@@ -81,11 +96,10 @@ struct CheckResult {
 
 /// Compares D, row-major with `rowStride` elements a row, to `reference`, whose
 /// rows start at D's first row. D was filled with the poison of `type` before
-/// the kernel ran. `reference` was computed from `data`. `sums` applies to
-/// 8-bit operands only.
+/// the kernel ran. `reference` was computed from `data`.
 CheckResult check(const BlockwiseData &data, const GemmReference &reference,
                   ElementType type, const void *d, int64_t rowStride,
-                  PartialSums sums = PartialSums::Float32);
+                  KernelSums sums = {});
 
 } // namespace fp8::reference
 

@@ -82,8 +82,8 @@ struct Options {
   /// Clusters that run at the same time; 0: the seed chooses. A kernel whose
   /// clusters wait for each other needs all clusters of its grid.
   unsigned residentClusters = 0;
-  /// Adds fp8 products exactly even if the chip does not (sm_90a;
-  /// docs/Numerics.md).
+  /// Adds up products exactly and rounds to nearest, as no chip does
+  /// (docs/Numerics.md).
   bool exactAccumulation = false;
   /// Called after some hundred warp instructions, and at least once for each
   /// cluster, with the number of CTAs that have ended and of all CTAs. If it

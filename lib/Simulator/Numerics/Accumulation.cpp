@@ -1,109 +1,226 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Sums of products: exact, and as Hopper's tensor cores form them. The inner
-// loops vectorise.
+// Sums of products: exact, and as tensor cores form them. The inner loops
+// vectorise.
 
 #include "Numerics/Accumulation.h"
 
 #include "Numerics/Formats.h"
 
+#include <algorithm>
 #include <cmath>
 
 using namespace fp8::sim;
+using fp8::chip::SumRounding;
+using fp8::chip::SumRule;
 
 // The choice between clones comes before ThreadSanitizer has begun, which
 // instruments what chooses.
 #if defined(__x86_64__) && defined(__gnu_linux__) &&                           \
     !defined(__SANITIZE_THREAD__)
 #define FP8_VECTORISED                                                         \
-  __attribute__((target_clones("avx512f", "avx2", "default")))
+  __attribute__((target_clones("arch=x86-64-v4", "avx2", "default")))
 #else
 #define FP8_VECTORISED
 #endif
 
+const SumRule fp8::sim::kExactSums = {fp8::chip::MmaEngine::TensorMemory,
+                                      fp8::chip::ProductKind::Float8,
+                                      /*products=*/32,
+                                      SumRule::kAllBits,
+                                      /*resultBits=*/23,
+                                      SumRounding::NearestEven};
+
 namespace {
 
+constexpr uint32_t kMaxN = 256;
+/// So many products of one sign, in units of 2^-25 of the largest exponent, fit
+/// an int32_t: each is below 4 * 2^25, since a factor's fraction is below 2.
+constexpr uint32_t kGroup = 16;
+
+/// Exponents of 0, and of infinities and NaN: their sums with others, too, are
+/// less than kLeast, and more than kMost.
+constexpr int16_t kZero = -3000, kSpecial = 10000;
+/// Where the largest exponent lies between these, products and units are
+/// numbers of f32; between those of zeros and these are the extremes of bf16
+/// and tf32.
+constexpr int16_t kLeast = -100, kMost = 125, kNoTerm = -2000;
+
 FP8_VECTORISED
-void addExact(double *__restrict sum, const double *__restrict a,
-              const double *__restrict b, uint32_t n, uint32_t k,
+void addExact(double *__restrict sum, const float *__restrict a,
+              const float *__restrict b, uint32_t n, uint32_t k,
               uint32_t pitch) {
   for (uint32_t j = 0; j < k; j += 4) {
-    const double *b0 = b + size_t(j) * pitch, *b1 = b0 + pitch,
-                 *b2 = b1 + pitch, *b3 = b2 + pitch;
+    const float *b0 = b + size_t(j) * pitch, *b1 = b0 + pitch, *b2 = b1 + pitch,
+                *b3 = b2 + pitch;
     double a0 = a[j], a1 = a[j + 1], a2 = a[j + 2], a3 = a[j + 3];
     for (uint32_t x = 0; x < n; ++x)
       sum[x] += a0 * b0[x] + a1 * b1[x] + a2 * b2[x] + a3 * b3[x];
   }
 }
 
-/// The largest of the products' powers; a product of 0 has none.
+/// Raises `largest` to the largest exponent of a product.
 FP8_VECTORISED
-void findLargest(double *__restrict largest, const double *__restrict a,
-                 const double *__restrict b, uint32_t n, uint32_t k,
+void findLargest(int16_t *__restrict largest, const int16_t *__restrict a,
+                 const int16_t *__restrict b, uint32_t n, uint32_t k,
                  uint32_t pitch) {
-  for (uint32_t j = 0; j < k; ++j) {
-    const double *row = b + size_t(j) * pitch;
-    for (uint32_t x = 0; x < n; ++x) {
-      double power = a[j] * row[x];
-      largest[x] = largest[x] < power ? power : largest[x];
-    }
-  }
-}
-
-/// Adds up the terms in multiples of 1 / perUnit[x], each cut off toward zero.
-FP8_VECTORISED
-void addUnits(double *__restrict units, const double *__restrict perUnit,
-              const double *__restrict sum, const double *__restrict a,
-              const double *__restrict b, uint32_t n, uint32_t k,
-              uint32_t pitch) {
-  for (uint32_t x = 0; x < n; ++x)
-    units[x] = double(int32_t(sum[x] * perUnit[x]));
-  for (uint32_t j = 0; j < k; ++j) {
-    const double *row = b + size_t(j) * pitch;
+  auto larger = [](int16_t x, int16_t y) { return x < y ? y : x; };
+  for (uint32_t j = 0; j < k; j += 4) {
+    const int16_t *b0 = b + size_t(j) * pitch, *b1 = b0 + pitch,
+                  *b2 = b1 + pitch, *b3 = b2 + pitch;
+    int16_t a0 = a[j], a1 = a[j + 1], a2 = a[j + 2], a3 = a[j + 3];
     for (uint32_t x = 0; x < n; ++x)
-      units[x] += double(int32_t(a[j] * row[x] * perUnit[x]));
+      largest[x] =
+          larger(larger(larger(int16_t(a0 + b0[x]), int16_t(a1 + b1[x])),
+                        larger(int16_t(a2 + b2[x]), int16_t(a3 + b3[x]))),
+                 largest[x]);
   }
 }
 
-/// `value` with so many bits behind the leading one, cut off toward zero.
-double cutOff(double value, int bits) {
-  return bitCast<double>(bitCast<uint64_t>(value) &
-                         ~((uint64_t(1) << (52 - bits)) - 1));
-}
-
-void addHopper(double *sum, Factors a, Factors b, uint32_t n, uint32_t k,
-               uint32_t pitch) {
-  static thread_local double exact[256], largest[256], perUnit[256], units[256];
+/// perUnit = 2^bits / 2^largest, or 0 where that is out of reach. Returns
+/// whether it is anywhere.
+FP8_VECTORISED
+bool findUnits(float *__restrict perUnit, const int16_t *__restrict largest,
+               uint32_t n, int bits) {
+  uint32_t outside = 0;
   for (uint32_t x = 0; x < n; ++x) {
-    exact[x] = sum[x];
-    largest[x] = powerOf(sum[x], 0);
+    bool within = largest[x] >= kLeast && largest[x] <= kMost;
+    outside |= !within;
+    perUnit[x] =
+        bitCast<float>(within ? uint32_t(bits - largest[x] + 127) << 23 : 0u);
   }
-  addExact(exact, a.values, b.values, n, k, pitch);
-  findLargest(largest, a.powers, b.powers, n, k, pitch);
+  return outside;
+}
+
+/// The terms in units, each cut off toward zero: of an accumulator and of at
+/// most kGroup products.
+FP8_VECTORISED
+void addUnits(uint32_t *__restrict units, const float *__restrict perUnit,
+              const float *__restrict a, const float *__restrict b, uint32_t n,
+              uint32_t k, uint32_t pitch) {
+  for (uint32_t j = 0; j < k; j += 4) {
+    const float *b0 = b + size_t(j) * pitch, *b1 = b0 + pitch, *b2 = b1 + pitch,
+                *b3 = b2 + pitch;
+    float a0 = a[j], a1 = a[j + 1], a2 = a[j + 2], a3 = a[j + 3];
+    for (uint32_t x = 0; x < n; ++x)
+      units[x] += uint32_t(int32_t(a0 * b0[x] * perUnit[x])) +
+                  uint32_t(int32_t(a1 * b1[x] * perUnit[x])) +
+                  uint32_t(int32_t(a2 * b2[x] * perUnit[x])) +
+                  uint32_t(int32_t(a3 * b3[x] * perUnit[x]));
+  }
+}
+
+FP8_VECTORISED
+void cutOffAccumulators(uint32_t *__restrict units,
+                        const float *__restrict perUnit,
+                        const float *__restrict before, uint32_t n) {
   for (uint32_t x = 0; x < n; ++x)
-    perUnit[x] = std::isfinite(exact[x]) && largest[x] > 0
-                     ? double(1 << kHopperFractionBits) / largest[x]
-                     : 0;
-  addUnits(units, perUnit, sum, a.values, b.values, n, k, pitch);
-  // Infinities and NaN are what they are.
-  for (uint32_t x = 0; x < n; ++x)
-    sum[x] = perUnit[x] > 0 ? cutOff(units[x] / perUnit[x], kHopperFractionBits)
-                            : exact[x];
+    units[x] = uint32_t(int32_t(before[x] * perUnit[x]));
+}
+
+/// sum = (first + second) / perUnit, a power of two or 0.
+FP8_VECTORISED
+void joinUnits(double *__restrict sum, const float *__restrict perUnit,
+               const uint32_t *__restrict first,
+               const uint32_t *__restrict second, uint32_t n) {
+  for (uint32_t x = 0; x < n; ++x) {
+    float unit = bitCast<float>((254u << 23) - bitCast<uint32_t>(perUnit[x]));
+    sum[x] =
+        (double(int32_t(first[x])) + double(int32_t(second[x]))) * double(unit);
+  }
+}
+
+/// One sum, by the definition: of zeros, infinities, NaN, and where the largest
+/// exponent is extreme.
+double addOne(const SumRule &rule, float before, Factors a, const float *b,
+              int largest, RowShape s) {
+  auto product = [&](uint32_t j) {
+    return double(a.values[j]) * double(b[size_t(j) * s.pitch]);
+  };
+  double exact = double(before);
+  for (uint32_t j = 0; j < s.k; ++j)
+    exact += product(j);
+  if (!std::isfinite(exact) || largest < kNoTerm)
+    return exact;
+  int shift = rule.termBits - largest;
+  double units = std::trunc(std::ldexp(double(before), shift));
+  for (uint32_t j = 0; j < s.k; ++j)
+    units += std::trunc(std::ldexp(product(j), shift));
+  return std::ldexp(units, -shift) + 0.0; // what is cut off to -0 is 0
+}
+
+void addCutOff(const SumRule &rule, double *sum, const float *before, Factors a,
+               Factors b, RowShape s) {
+  static thread_local int16_t largest[kMaxN];
+  static thread_local float perUnit[kMaxN];
+  static thread_local uint32_t first[kMaxN], second[kMaxN];
+  findExponents(largest, before, s.n, s.least);
+  findLargest(largest, a.exponents, b.exponents, s.n, s.k, s.pitch);
+  bool outside = findUnits(perUnit, largest, s.n, rule.termBits);
+  uint32_t half = std::min(s.k, kGroup);
+  std::fill_n(first, s.n, 0);
+  addUnits(first, perUnit, a.values, b.values, s.n, half, s.pitch);
+  cutOffAccumulators(second, perUnit, before, s.n);
+  addUnits(second, perUnit, a.values + half, b.values + size_t(half) * s.pitch,
+           s.n, s.k - half, s.pitch);
+  joinUnits(sum, perUnit, first, second, s.n);
+  if (!outside)
+    return;
+  for (uint32_t x = 0; x < s.n; ++x)
+    if (perUnit[x] == 0)
+      sum[x] = largest[x] < kNoTerm && !std::signbit(before[x])
+                   ? 0
+                   : addOne(rule, before[x], a, b.values + x, largest[x], s);
+}
+
+/// Toward zero, where the result is normal. Returns whether it is everywhere.
+FP8_VECTORISED
+bool cutOffRow(uint32_t *__restrict out, const double *__restrict sum,
+               uint32_t n, uint64_t mask) {
+  uint32_t subnormal = 0;
+  for (uint32_t x = 0; x < n; ++x) {
+    uint64_t bits = bitCast<uint64_t>(sum[x]);
+    float value = float(bitCast<double>(bits & mask));
+    out[x] = value != value ? 0x7fffffffu : bitCast<uint32_t>(value);
+    uint64_t magnitude = bits & 0x7fffffffffffffffu;
+    subnormal |= magnitude && magnitude < 0x3810000000000000u; // 2^-126
+  }
+  return !subnormal;
 }
 
 } // namespace
 
-double fp8::sim::powerOf(double value, double least) {
-  double power =
-      bitCast<double>(bitCast<uint64_t>(value) & 0x7ff0000000000000u);
-  return value != 0 && power < least ? least : power;
+FP8_VECTORISED
+void fp8::sim::findExponents(int16_t *exponents, const float *values,
+                             size_t count, int least) {
+  for (size_t i = 0; i < count; ++i) {
+    uint32_t bits = bitCast<uint32_t>(values[i]) & 0x7fffffff;
+    int exponent = int(bits >> 23) - 127;
+    exponent = exponent < least ? least : exponent;
+    exponent = bits ? exponent : kZero;
+    exponents[i] = int16_t(bits < 0x7f800000 ? exponent : kSpecial);
+  }
 }
 
-void fp8::sim::accumulateRow(Accumulation mode, double *sum, Factors a,
-                             Factors b, uint32_t n, uint32_t k,
-                             uint32_t pitch) {
-  if (mode == Accumulation::Hopper)
-    addHopper(sum, a, b, n, k, pitch);
-  else
-    addExact(sum, a.values, b.values, n, k, pitch);
+void fp8::sim::accumulateRow(const SumRule &rule, double *sum,
+                             const float *before, Factors a, Factors b,
+                             RowShape shape) {
+  if (!rule.isExact())
+    return addCutOff(rule, sum, before, a, b, shape);
+  std::copy_n(before, shape.n, sum);
+  addExact(sum, a.values, b.values, shape.n, shape.k, shape.pitch);
+}
+
+void fp8::sim::roundRow(const SumRule &rule, uint32_t *bits, const double *sum,
+                        uint32_t n) {
+  bool nearest = rule.rounding == SumRounding::NearestEven;
+  uint64_t mask =
+      nearest ? ~uint64_t(0) : ~((uint64_t(1) << (52 - rule.resultBits)) - 1);
+  if (cutOffRow(bits, sum, n, mask) || nearest)
+    return;
+  for (uint32_t x = 0; x < n; ++x)
+    if (std::fabs(sum[x]) < 0x1p-126)
+      bits[x] = bitCast<uint32_t>(
+          roundToFloat(bitCast<double>(bitCast<uint64_t>(sum[x]) & mask),
+                       Rounding::TowardZero));
 }

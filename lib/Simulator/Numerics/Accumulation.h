@@ -1,38 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How a tensor core adds up the products of one instruction.
+// How a tensor core adds up the products of one instruction: by the rules of
+// fp8/Chip/SumRule.h.
 
 #ifndef FP8_LIB_SIMULATOR_NUMERICS_ACCUMULATION_H
 #define FP8_LIB_SIMULATOR_NUMERICS_ACCUMULATION_H
 
+#include "fp8/Chip/SumRule.h"
+
+#include <cstddef>
 #include <cstdint>
 
 namespace fp8::sim {
 
-enum class Accumulation : uint8_t {
-  Exact,  ///< in double, for the caller to round
-  Hopper, ///< aligned to the term of the largest exponent, and cut off
-};
+/// Adds exactly, and rounds to the nearest.
+extern const chip::SumRule kExactSums;
 
-/// Bits behind the leading one that Hopper keeps of the term of the largest
-/// exponent, of every term at that place, and of their sum. Measured on an H200
-/// (docs/Numerics.md).
-constexpr int kHopperFractionBits = 13;
-
-/// The rows and columns of a product, and 2 to the exponents that the numbers'
-/// formats store; exponents only where the mode is Hopper.
+/// The rows or columns of a product, and the exponents that the formats of the
+/// numbers store. Rules that cut no term off need no exponents.
 struct Factors {
-  const double *values;
-  const double *powers;
+  const float *values;
+  const int16_t *exponents;
 };
-/// 2 to the exponent of `value` in a format whose least is 2 to `least`, which
-/// subnormal numbers have too. 0 has none: 0.
-double powerOf(double value, double least);
 
-/// sum[x] += a[j] * b[j * pitch + x] for all j < k and x < n. `k` is a multiple
-/// of 4, `n` at most 256.
-void accumulateRow(Accumulation mode, double *sum, Factors a, Factors b,
-                   uint32_t n, uint32_t k, uint32_t pitch);
+/// The exponents of `count` numbers of a format whose least exponent is
+/// `least`, which subnormal numbers have too.
+void findExponents(int16_t *exponents, const float *values, size_t count,
+                   int least);
+
+/// A row of n sums, at most 256, of k products each, at most 32 and a multiple
+/// of 4. Row j + 1 of B is `pitch` elements behind row j. Accumulators that are
+/// subnormal have the exponent `least`.
+struct RowShape {
+  uint32_t n, k, pitch;
+  int least;
+};
+
+/// sum[x] = before[x] + the products a[j] * b[j * pitch + x]. The terms are cut
+/// off as the rule says; the sums are not rounded yet.
+void accumulateRow(const chip::SumRule &rule, double *sum, const float *before,
+                   Factors a, Factors b, RowShape shape);
+
+/// The bits of the sums, rounded to f32 as the rule says. NaN is 0x7fffffff.
+void roundRow(const chip::SumRule &rule, uint32_t *bits, const double *sum,
+              uint32_t n);
 
 } // namespace fp8::sim
 

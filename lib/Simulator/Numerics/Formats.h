@@ -34,6 +34,8 @@ inline constexpr FloatFormat kE4M3{4, 3, false};
 inline constexpr FloatFormat kE5M2{5, 2, true};
 inline constexpr FloatFormat kF16{5, 10, true};
 inline constexpr FloatFormat kBF16{8, 7, true};
+/// The least exponent of normal numbers of f32.
+inline constexpr int kLeastF32 = -126;
 
 /// The value of `bits`, exactly.
 double decodeFloat(FloatFormat format, uint32_t bits);

@@ -105,6 +105,8 @@ private:
     if (auto wrong = decodeInstructionDescriptor(idesc, form.kind, pair, shape))
       return bad(ErrorKind::BadDescriptor,
                  "in the instruction descriptor " + *wrong);
+    operation->rule = &findSumRule(fp8::chip::MmaEngine::TensorMemory, shape,
+                                   m.options.exactAccumulation);
     uint32_t address = uint32_t(w.row(i.s[0])[lane]) + uint32_t(i.offset);
     if (address >> 16)
       return bad(ErrorKind::OutOfBounds,
@@ -113,7 +115,7 @@ private:
     operation->dColumn = address & 0xffff;
     operation->accumulate = w.predicate(i, 0) >> lane & 1;
     if (form.scalesInput)
-      operation->scaleD = 1.0 / double(uint64_t(1) << form.exponent);
+      operation->scaleD = 1.0f / float(uint64_t(1) << form.exponent);
     if (form.masksLanes)
       for (uint32_t n = 0; n < i.listCount; ++n)
         operation->disabledLanes[n] =

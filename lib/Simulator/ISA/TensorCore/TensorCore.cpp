@@ -185,26 +185,65 @@ std::vector<SharedRun> fp8::sim::operandRuns(const MatrixDescriptor &descriptor,
   return runs;
 }
 
-double fp8::sim::decodeElement(MmaFormat format, const uint8_t *at) {
+const fp8::chip::SumRule &fp8::sim::findSumRule(chip::MmaEngine engine,
+                                                const MmaShape &shape,
+                                                bool exactly) {
+  using chip::ProductKind;
+  if (exactly)
+    return kExactSums;
+  return chip::getSumRule(engine, shape.elementBytes == 1 ? ProductKind::Float8
+                                  : shape.elementBytes == 2
+                                      ? ProductKind::Float16
+                                      : ProductKind::TF32);
+}
+
+int fp8::sim::leastExponent(MmaFormat format) {
   switch (format) {
   case MmaFormat::E4M3:
-    return e4m3Table()[*at];
+    return -6;
   case MmaFormat::E5M2:
-    return e5m2Table()[*at];
+  case MmaFormat::F16:
+    return -14;
+  case MmaFormat::BF16:
+  case MmaFormat::TF32:
+    return -126;
+  }
+  return 0;
+}
+
+/// The values of a format of 8 bits; null for others.
+static const float *findTable(MmaFormat format) {
+  auto narrow = [](const std::array<double, 256> &wide) {
+    std::array<float, 256> table;
+    std::copy(wide.begin(), wide.end(), table.begin());
+    return table;
+  };
+  static const std::array<float, 256> e4m3 = narrow(e4m3Table()),
+                                      e5m2 = narrow(e5m2Table());
+  return format == MmaFormat::E4M3   ? e4m3.data()
+         : format == MmaFormat::E5M2 ? e5m2.data()
+                                     : nullptr;
+}
+
+float fp8::sim::decodeElement(MmaFormat format, const uint8_t *at) {
+  switch (format) {
+  case MmaFormat::E4M3:
+  case MmaFormat::E5M2:
+    return findTable(format)[*at];
   case MmaFormat::F16: {
     uint16_t bits;
     std::memcpy(&bits, at, 2);
-    return double(f16ToFloat(bits));
+    return f16ToFloat(bits);
   }
   case MmaFormat::BF16: {
     uint16_t bits;
     std::memcpy(&bits, at, 2);
-    return double(bf16ToFloat(bits));
+    return bf16ToFloat(bits);
   }
   case MmaFormat::TF32: {
     float value;
     std::memcpy(&value, at, 4);
-    return double(truncateTF32(value));
+    return truncateTF32(value);
   }
   }
   return 0;
@@ -212,8 +251,9 @@ double fp8::sim::decodeElement(MmaFormat format, const uint8_t *at) {
 
 void fp8::sim::loadOperand(const MatrixDescriptor &descriptor,
                            const MmaShape &shape, MmaFormat format, bool negate,
-                           const uint8_t *shared, uint32_t rows, double *out,
+                           const uint8_t *shared, uint32_t rows, float *out,
                            uint32_t rowPitch, uint32_t kPitch) {
+  const float *table = findTable(format);
   uint32_t perChunk = 16 / shape.elementBytes;
   uint32_t outer = descriptor.mnMajor ? shape.k : rows,
            inner = descriptor.mnMajor ? rows : shape.k;
@@ -223,7 +263,9 @@ void fp8::sim::loadOperand(const MatrixDescriptor &descriptor,
           shared + (descriptor.mnMajor ? descriptor.address(c, o)
                                        : descriptor.address(o, c));
       for (uint32_t e = 0; e < perChunk && c + e < inner; ++e) {
-        double value = decodeElement(format, at + e * shape.elementBytes);
+        float value = table
+                          ? table[at[e]]
+                          : decodeElement(format, at + e * shape.elementBytes);
         uint32_t r = descriptor.mnMajor ? c + e : o,
                  k = descriptor.mnMajor ? o : c + e;
         out[size_t(r) * rowPitch + size_t(k) * kPitch] =
@@ -232,60 +274,84 @@ void fp8::sim::loadOperand(const MatrixDescriptor &descriptor,
     }
 }
 
+/// Rows of A and B, decoded, as [row][k] and [k][row].
+namespace {
+constexpr uint32_t kMaxN = 256, kMaxK = 32, kMaxM = 128;
+struct Matrices {
+  std::array<float, kMaxM * kMaxK> a;
+  std::array<float, kMaxN * kMaxK> b;
+  std::array<int16_t, kMaxM * kMaxK> aExponents;
+  std::array<int16_t, kMaxN * kMaxK> bExponents;
+
+  Factors row(uint32_t r) const {
+    return {&a[r * kMaxK], &aExponents[r * kMaxK]};
+  }
+  Factors columns(uint32_t n) const { return {&b[n], &bExponents[n]}; }
+};
+} // namespace
+
 /// cells[n] = cells[n] * scale (or 0) + the product of `a` and columns of `b`.
-static void accumulateCells(const MmaOperation &op, uint32_t *cells,
-                            const double *a, const double *b, uint32_t pitch) {
-  static thread_local std::array<double, 256> sum;
+static void accumulateCells(const MmaOperation &op, uint32_t *cells, Factors a,
+                            Factors b) {
+  static thread_local std::array<float, kMaxN> before;
+  static thread_local std::array<double, kMaxN> sum;
   const MmaShape &s = op.shape;
   uint32_t columns = s.dColumns();
   for (uint32_t n = 0; n < columns; ++n) {
     // An f16 accumulator takes the low half of its cell.
     float old = s.f32Accumulator ? bitCast<float>(cells[n])
                                  : f16ToFloat(uint16_t(cells[n]));
-    sum[n] = op.accumulate ? double(old) * op.scaleD : 0;
+    before[n] = op.accumulate ? old * op.scaleD : 0;
   }
-  accumulateRow(Accumulation::Exact, sum.data(), {a, nullptr}, {b, nullptr},
-                columns, s.k, pitch);
-  for (uint32_t n = 0; n < columns; ++n) {
-    float value = float(sum[n]);
-    cells[n] = !s.f32Accumulator ? doubleToF16(sum[n])
-               : value != value  ? 0x7fffffffu
-                                 : bitCast<uint32_t>(value);
+  accumulateRow(*op.rule, sum.data(), before.data(), a, b,
+                {columns, s.k, kMaxN,
+                 s.f32Accumulator ? kLeastF32 : leastExponent(MmaFormat::F16)});
+  if (s.f32Accumulator)
+    return roundRow(*op.rule, cells, sum.data(), columns);
+  for (uint32_t n = 0; n < columns; ++n)
+    cells[n] = doubleToF16(sum[n]);
+}
+
+/// Row `r` of A from tensor memory.
+static void loadRow(const MmaOperation &op, TensorMemory &tensor, uint32_t r,
+                    float *out) {
+  const MmaShape &s = op.shape;
+  const auto *bytes =
+      reinterpret_cast<const uint8_t *>(tensor.lane(s.lane(r)) + op.aColumn);
+  for (uint32_t k = 0; k < s.k; ++k) {
+    float value = decodeElement(s.a, bytes + k * s.elementBytes);
+    out[k] = s.negateA ? -value : value;
   }
 }
 
 void fp8::sim::multiply(const MmaOperation &op,
                         const std::array<MmaSide, 2> &sides) {
   const MmaShape &s = op.shape;
-  constexpr uint32_t maxN = 256, maxK = 32, maxM = 128;
-  static thread_local std::vector<double> bMatrix(size_t(maxN) * maxK),
-      aMatrix(size_t(maxM) * maxK);
+  static thread_local Matrices matrices;
   // B as [k][n], so that a row of the product is a sum of rows. Each CTA of a
   // pair holds one half of N.
   uint32_t count = s.pair ? 2 : 1;
   for (uint32_t side = 0; side < count; ++side)
     loadOperand(op.b, s, s.b, s.negateB, sides[side].shared, s.bRows(),
-                bMatrix.data() + side * s.bRows(), 1, maxN);
+                matrices.b.data() + side * s.bRows(), 1, kMaxN);
+  for (uint32_t k = 0; k < s.k; ++k)
+    findExponents(&matrices.bExponents[k * kMaxN], &matrices.b[k * kMaxN], s.n,
+                  leastExponent(s.b));
   for (uint32_t side = 0; side < count; ++side) {
     TensorMemory &tensor = *sides[side].tensor;
     if (!op.aInTensorMemory)
       loadOperand(op.a, s, s.a, s.negateA, sides[side].shared, s.aRows(),
-                  aMatrix.data(), maxK, 1);
+                  matrices.a.data(), kMaxK, 1);
     for (uint32_t r = 0; r < s.aRows(); ++r) {
-      double *a = &aMatrix[size_t(r) * maxK];
-      if (op.aInTensorMemory) {
-        const auto *bytes = reinterpret_cast<const uint8_t *>(
-            tensor.lane(s.lane(r)) + op.aColumn);
-        for (uint32_t k = 0; k < s.k; ++k) {
-          double value = decodeElement(s.a, bytes + k * s.elementBytes);
-          a[k] = s.negateA ? -value : value;
-        }
-      }
+      if (op.aInTensorMemory)
+        loadRow(op, tensor, r, &matrices.a[r * kMaxK]);
+      findExponents(&matrices.aExponents[r * kMaxK], &matrices.a[r * kMaxK],
+                    s.k, leastExponent(s.a));
       for (uint32_t half = 0; half < (s.folded() ? 2u : 1u); ++half) {
         uint32_t lane = s.lane(r) + half * 64;
         if (!(op.disabledLanes[side * 4 + lane / 32] >> (lane % 32) & 1))
-          accumulateCells(op, tensor.lane(lane) + op.dColumn, a,
-                          bMatrix.data() + half * s.dColumns(), maxN);
+          accumulateCells(op, tensor.lane(lane) + op.dColumn, matrices.row(r),
+                          matrices.columns(half * s.dColumns()));
       }
     }
   }

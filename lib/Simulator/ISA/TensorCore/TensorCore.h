@@ -8,6 +8,7 @@
 
 #include "Memory/Async.h"
 #include "Memory/TensorMemory.h"
+#include "fp8/Chip/SumRule.h"
 #include "fp8/Simulator/TensorMap.h"
 
 #include <array>
@@ -73,13 +74,18 @@ std::optional<std::string> decodeMatrixDescriptor(uint64_t bits, bool mnMajor,
 std::vector<SharedRun> operandRuns(const MatrixDescriptor &descriptor,
                                    uint32_t cta, uint32_t rows, uint32_t k);
 
-double decodeElement(MmaFormat format, const uint8_t *at);
+/// How the chip adds up the products of the shape; `exactly`: as no chip does.
+const chip::SumRule &findSumRule(chip::MmaEngine engine, const MmaShape &shape,
+                                 bool exactly);
+
+/// The least exponent of a format's normal numbers.
+int leastExponent(MmaFormat format);
+float decodeElement(MmaFormat format, const uint8_t *at);
 /// Decodes `rows` rows of an operand in shared memory; element (r, k) goes to
 /// out[r * rowPitch + k * kPitch].
 void loadOperand(const MatrixDescriptor &descriptor, const MmaShape &shape,
                  MmaFormat format, bool negate, const uint8_t *shared,
-                 uint32_t rows, double *out, uint32_t rowPitch,
-                 uint32_t kPitch);
+                 uint32_t rows, float *out, uint32_t rowPitch, uint32_t kPitch);
 
 /// Everything one MMA needs at completion.
 struct MmaOperation {
@@ -89,7 +95,8 @@ struct MmaOperation {
   uint32_t aColumn = 0;
   uint32_t dColumn = 0;
   bool accumulate = false;
-  double scaleD = 1;                       ///< scale-input-d: 2^-n
+  double scaleD = 1; ///< scale-input-d: 2^-n
+  const chip::SumRule *rule = nullptr;
   std::array<uint32_t, 8> disabledLanes{}; ///< 4 words a CTA
 };
 
@@ -99,8 +106,7 @@ struct MmaSide {
   TensorMemory *tensor = nullptr;
 };
 
-/// Computes the product. f32 accumulators are rounded once for each
-/// instruction, from a double sum.
+/// Computes the product.
 /// `sides`: the CTA, or the even and the odd CTA of a pair.
 void multiply(const MmaOperation &operation,
               const std::array<MmaSide, 2> &sides);

@@ -135,9 +135,8 @@ private:
       return bad(ErrorKind::InvalidOperation,
                  "needs the same scale-d in all lanes");
     operands[2] = operation.accumulate = scale != 0;
-    operation.mode = bytes == 1 && !m.options.exactAccumulation
-                         ? Accumulation::Hopper
-                         : Accumulation::Exact;
+    operation.rule = &findSumRule(fp8::chip::MmaEngine::Warpgroup,
+                                  operation.shape, m.options.exactAccumulation);
     operation.rows = &m.program.lists[i.list];
     return true;
   }

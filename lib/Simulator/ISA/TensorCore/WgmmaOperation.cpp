@@ -5,6 +5,7 @@
 #include "ISA/TensorCore/WgmmaOperation.h"
 
 #include "Machine/Cta.h"
+#include "Numerics/Accumulation.h"
 #include "Numerics/Formats.h"
 
 using namespace fp8::sim;
@@ -43,7 +44,7 @@ uint64_t &WgmmaOperation::result(uint32_t r, uint32_t column) const {
 /// A's fragment: a register holds 4 bytes of a row, the second and the
 /// fourth of them of the row 8 below, the third and the fourth of the other
 /// half of K.
-void WgmmaOperation::loadFragment(double *out) const {
+void WgmmaOperation::loadFragment(float *out) const {
   const uint32_t *registers = rows + shape.n / 2;
   for (uint32_t r = 0; r < kWgmmaM; ++r)
     for (uint32_t byte = 0; byte < 32; byte += shape.elementBytes) {
@@ -52,21 +53,20 @@ void WgmmaOperation::loadFragment(double *out) const {
           uint32_t(warps[r / 16]->row(registers[n])[r % 8 * 4 + byte % 16 / 4]);
       uint8_t bytes[4];
       std::memcpy(bytes, &bits, 4);
-      double value = decodeElement(shape.a, bytes + byte % 4);
+      float value = decodeElement(shape.a, bytes + byte % 4);
       out[r * kMaxK + byte / shape.elementBytes] =
           shape.negateA ? -value : value;
     }
 }
 
-/// 2 to the least exponent of a format of 8 bits.
-static double leastPower(MmaFormat format) {
-  return format == MmaFormat::E4M3 ? 0x1p-6 : 0x1p-14;
-}
-
 void WgmmaOperation::run() const {
-  static thread_local std::vector<double> aMatrix(kWgmmaM * kMaxK),
-      bMatrix(kMaxN * kMaxK), aPowers(aMatrix.size()), bPowers(bMatrix.size());
+  static thread_local std::array<float, kWgmmaM * kMaxK> aMatrix;
+  static thread_local std::array<float, kMaxN * kMaxK> bMatrix;
+  static thread_local std::array<int16_t, kWgmmaM * kMaxK> aExponents;
+  static thread_local std::array<int16_t, kMaxN * kMaxK> bExponents;
+  static thread_local std::array<float, kMaxN> before;
   static thread_local std::array<double, kMaxN> sum;
+  static thread_local std::array<uint32_t, kMaxN> bits;
   const uint8_t *shared = warps[0]->cta.shared.data();
   loadOperand(b, shape, shape.b, shape.negateB, shared, shape.n, bMatrix.data(),
               1, kMaxN);
@@ -75,20 +75,20 @@ void WgmmaOperation::run() const {
   else
     loadOperand(a, shape, shape.a, shape.negateA, shared, kWgmmaM,
                 aMatrix.data(), kMaxK, 1);
-  if (mode == Accumulation::Hopper) {
-    for (size_t i = 0; i < aMatrix.size(); ++i)
-      aPowers[i] = powerOf(aMatrix[i], leastPower(shape.a));
-    for (size_t i = 0; i < bMatrix.size(); ++i)
-      bPowers[i] = powerOf(bMatrix[i], leastPower(shape.b));
-  }
+  findExponents(aExponents.data(), aMatrix.data(), aMatrix.size(),
+                leastExponent(shape.a));
+  for (uint32_t k = 0; k < shape.k; ++k)
+    findExponents(&bExponents[k * kMaxN], &bMatrix[k * kMaxN], shape.n,
+                  leastExponent(shape.b));
   for (uint32_t r = 0; r < kWgmmaM; ++r) {
     for (uint32_t x = 0; x < shape.n; ++x)
-      sum[x] = accumulate ? double(bitCast<float>(uint32_t(result(r, x)))) : 0;
-    accumulateRow(mode, sum.data(), {&aMatrix[r * kMaxK], &aPowers[r * kMaxK]},
-                  {bMatrix.data(), bPowers.data()}, shape.n, shape.k, kMaxN);
-    for (uint32_t x = 0; x < shape.n; ++x) {
-      float value = float(sum[x]);
-      result(r, x) = value != value ? 0x7fffffffu : bitCast<uint32_t>(value);
-    }
+      before[x] = accumulate ? bitCast<float>(uint32_t(result(r, x))) : 0;
+    accumulateRow(*rule, sum.data(), before.data(),
+                  {&aMatrix[r * kMaxK], &aExponents[r * kMaxK]},
+                  {bMatrix.data(), bExponents.data()},
+                  {shape.n, shape.k, kMaxN, kLeastF32});
+    roundRow(*rule, bits.data(), sum.data(), shape.n);
+    for (uint32_t x = 0; x < shape.n; ++x)
+      result(r, x) = bits[x];
   }
 }

@@ -8,7 +8,6 @@
 
 #include "ISA/TensorCore/TensorCore.h"
 #include "Machine/Warp.h"
-#include "Numerics/Accumulation.h"
 
 namespace fp8::sim {
 
@@ -31,7 +30,7 @@ struct WgmmaOperation {
   MatrixDescriptor a, b;
   bool registerA;
   bool accumulate;
-  Accumulation mode;
+  const chip::SumRule *rule;
   const uint32_t *rows; ///< of registers: D's, then A's
   std::array<Warp *, kWarpgroup> warps;
 
@@ -40,7 +39,7 @@ struct WgmmaOperation {
 
 private:
   uint64_t &result(uint32_t row, uint32_t column) const;
-  void loadFragment(double *out) const;
+  void loadFragment(float *out) const;
 };
 
 } // namespace fp8::sim

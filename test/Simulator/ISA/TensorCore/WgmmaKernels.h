@@ -27,7 +27,9 @@ struct WgmmaProblem {
   std::string scaleD = "%p1", scales = "1, 1";
   Options options;
 
-  unsigned elementBytes() const { return typeA[0] == 'e' ? 1 : 2; }
+  unsigned elementBytes() const {
+    return typeA[0] == 'e' ? 1 : typeA == "tf32" ? 4 : 2;
+  }
   uint32_t span() const { return swizzle ? 256u >> swizzle : 128; }
   uint32_t bytes(uint32_t rows) const {
     return rows / 8 * (swizzle ? span() * 8 : 256);
@@ -63,7 +65,7 @@ struct WgmmaProblem {
            std::to_string(32 / elementBytes()) + ".f32." + typeA + "." + typeB +
            " " + list() + ", " + (registerA ? "{%a0, %a1, %a2, %a3}" : "%da") +
            ", %db, " + scaleD + ", " + scales +
-           (elementBytes() == 1 ? ""
+           (elementBytes() != 2 ? ""
             : registerA         ? ", 0"
                                 : ", 0, 0") +
            ";\n";

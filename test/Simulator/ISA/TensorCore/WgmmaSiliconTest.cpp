@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Sums of e4m3 products as an H200 forms them: bits that it gave for
-// wgmma.mma_async.sync.aligned.m64n8k32.f32.e4m3.e4m3.
+// Sums of products as an H200 forms them: bits that it gave for
+// wgmma.mma_async.sync.aligned.m64n8 with an accumulator of f32.
 
 #include "ISA/TensorCore/WgmmaKernels.h"
 
@@ -10,7 +10,7 @@ using namespace fp8::sim::test;
 
 namespace {
 
-/// Codes of A from `a` to `a2`, of B likewise, with either sign; what the
+/// e4m3: codes of A from `a` to `a2`, of B likewise, with either sign; what the
 /// accumulator holds; the first column of D.
 struct Measured {
   int a, a2, b, b2;
@@ -76,6 +76,165 @@ const Measured kMeasured[] = {
       0xbfb90000, 0xbf980000, 0xbf740000, 0x3dc00000}},
 };
 
+struct Range {
+  uint32_t low, high; ///< below `high`
+};
+/// Other types, drawn otherwise: the first column of D.
+struct MeasuredType {
+  const char *a, *b;
+  Range codesA, codesB; ///< with either sign
+  float before;
+  uint32_t seed;
+  std::vector<uint32_t> d;
+};
+
+const MeasuredType kMeasuredTypes[] = {
+    // Numbers of wide ranges.
+    {"bf16",
+     "bf16",
+     {0x3b00, 0x4300},
+     {0x3b00, 0x4300},
+     0.7f,
+     0xdaa66d2bu,
+     {0x45f8d73f, 0x42146313, 0xc31bedb1, 0xc23d0f8f, 0xc2af7601, 0xc2aa18ea,
+      0xc389e677, 0x4277b949, 0x4437303e, 0x42a37a37, 0xbfe711e2, 0xc3bea848,
+      0xc1e2238c, 0x42fe823a, 0x45c6fe9b, 0xc3cf67ae, 0x43a6f99e, 0x3f8b6583,
+      0x43404491, 0x4401a6b8, 0x41cfaf3e, 0x436de323, 0xc34cf4e7, 0x4317858e,
+      0xc2dce546, 0xc252fd09, 0x4209a6cb, 0x415db168, 0xc62570a7, 0x42ecd129,
+      0xc30568f1, 0x42fe6305, 0xc2a5b1e5, 0x41377ced, 0x41055d39, 0xc351e291,
+      0x4231b562, 0xc21244c5, 0xc2c93550, 0xc61e33d7, 0xc582d5cf, 0xc1d77acd,
+      0xc5083047, 0x414e90c2, 0x43bb960f, 0x45fb8745, 0xc09fbb1a, 0x43800946,
+      0x4196f9ea, 0x446cb439, 0x42d119cf, 0x40b4ccb6, 0xc41eef76, 0x445c5189,
+      0x41f0687c, 0xc3127010, 0x443c92ce, 0x4585e49e, 0x42349144, 0xc2971a87,
+      0x400c5462, 0x43468dfa, 0xc2b4257c, 0x43160b73}},
+    // A large accumulator.
+    {"bf16",
+     "bf16",
+     {0x3f80, 0x4000},
+     {0x3f80, 0x4000},
+     1e6f,
+     0xb54cda56u,
+     {0x4974238a, 0x497423ba, 0x497424ea, 0x497424e2, 0x4974243d, 0x497423e6,
+      0x497423c3, 0x49742450, 0x4974237a, 0x4974233d, 0x4974232e, 0x497423d6,
+      0x49742352, 0x49742329, 0x497424f7, 0x49742353, 0x4974246b, 0x497423ac,
+      0x49742441, 0x49742487, 0x49742428, 0x497423ab, 0x49742321, 0x4974248a,
+      0x497423b7, 0x497423c7, 0x49742408, 0x497423c2, 0x4974248e, 0x4974239d,
+      0x4974240b, 0x49742424, 0x4974239d, 0x4974245e, 0x49742368, 0x49742428,
+      0x49742382, 0x49742353, 0x49742389, 0x497423be, 0x49742402, 0x4974237b,
+      0x49742510, 0x4974232e, 0x497423f5, 0x497424ab, 0x4974237c, 0x497424cb,
+      0x49742431, 0x49742440, 0x49742356, 0x497423ed, 0x497423e0, 0x497423a3,
+      0x49742397, 0x4974245e, 0x49742401, 0x497424e7, 0x497423ab, 0x497423fb,
+      0x49742479, 0x4974243e, 0x497423c4, 0x497424de}},
+    // Subnormal numbers by large ones.
+    {"bf16",
+     "bf16",
+     {0x0, 0x100},
+     {0x7000, 0x7e80},
+     0,
+     0x2e2ac13au,
+     {0x3f7581f7, 0xbf4e6780, 0x3f49ce61, 0x3ec3de68, 0xbf05c7fc, 0x3d8aa25e,
+      0x3eac0116, 0x3ebded41, 0xbf77f1b0, 0xbf838d33, 0xbd3ccb9c, 0xbe7029bf,
+      0x3dbf4390, 0xbf0503a5, 0xbf650bcb, 0x3f560c1f, 0x3f6d1387, 0xbe6b12de,
+      0xbf5b1cd4, 0xbf0c7574, 0xbf1bc821, 0x3f7c6269, 0xbd8e0ae0, 0xbe94854a,
+      0x3f7e3d68, 0x3f75bb37, 0x3f7b7363, 0x3f11fafc, 0x3f84d9a0, 0xbe09b5cc,
+      0x3eaea9a0, 0x3f822b18, 0xbf1a867f, 0xbc41e240, 0x3f5cb49c, 0xbdfd1664,
+      0x3f922ebb, 0xbf0b9f16, 0xbf7c8f9b, 0x3dc96bf2, 0xbf220e8a, 0xbf6acb4c,
+      0x3e0c4bc4, 0x3f484637, 0xbe3320b4, 0xbdfa30fe, 0xbf6b5be6, 0x3f12e945,
+      0x3e674956, 0xbe91da25, 0x3f325590, 0x3ee7ad2e, 0x3edaba2c, 0x3f755709,
+      0xbd9c5f42, 0x3f13a200, 0x3f16c739, 0xbf4077e6, 0xbe08c07c, 0xbe3be628,
+      0x3e65286e, 0x3e101d91, 0x3f83c531, 0x3e97a75d}},
+    // Zeros and the least numbers, by large ones.
+    {"bf16",
+     "bf16",
+     {0x0, 0x2},
+     {0x7e00, 0x7f00},
+     1e-4f,
+     0xcc623af3u,
+     {0x3ba046c0, 0x370d8000, 0xbbfeb940, 0xba05ca00, 0xbc61dca0, 0x3d00e8d8,
+      0x3cbc51b0, 0x3c102360, 0xbb417280, 0x3be446c0, 0x3bbe46c0, 0x3be746c0,
+      0x3cb351b0, 0xbd14d728, 0xbc485ca0, 0xbccbae50, 0xbc6ddca0, 0x3b4a8d80,
+      0x3bec46c0, 0x3d2f28d8, 0xba25ca00, 0x3c9891b0, 0x3c1b2360, 0x3cbed1b0,
+      0xbc802e50, 0xbb617280, 0xbcc5ae50, 0x3cca51b0, 0x3c2c2360, 0xbc25dca0,
+      0x3c8251b0, 0x3ce2d1b0, 0x3cce91b0, 0x3d21e8d8, 0xbcefae50, 0x3d32a8d8,
+      0xbd037728, 0xbc21dca0, 0x3c6b2360, 0xbc3adca0, 0x3b9e46c0, 0x3cb591b0,
+      0x3cf8d1b0, 0x3c64a360, 0xbd033728, 0xb9eb9400, 0xb9572800, 0x3d0a08d8,
+      0xbc62dca0, 0x3bbc46c0, 0xbc0a5ca0, 0xbbb4b940, 0x3cac51b0, 0xbcedee50,
+      0xbc28dca0, 0x3cf291b0, 0xbc1ddca0, 0x3af91b00, 0xbc74dca0, 0x3cab11b0,
+      0x3c8991b0, 0xbd06f728, 0x3ca811b0, 0x3c84d1b0}},
+    // Numbers from 1 to 2, and a larger accumulator.
+    {"f16",
+     "f16",
+     {0x3c00, 0x4000},
+     {0x3c00, 0x4000},
+     33.3f,
+     0x1fe68f02u,
+     {0x41be4f2b, 0x41e9fd02, 0x41f2b160, 0x42220520, 0x41bec8dc, 0x4201f240,
+      0x42050735, 0x423b2a7b, 0x42314d75, 0x422b712a, 0x42115fa7, 0x422a304c,
+      0x41a2506d, 0x4172f5ab, 0x420714cd, 0x42187f93, 0x4218073c, 0x422c6127,
+      0x41d82941, 0x41f04e8e, 0x421980a9, 0x4194c6a1, 0x421d2c6b, 0x421cdb68,
+      0x420f1f5f, 0x420fdd20, 0x41b169c0, 0x41edbc4a, 0x420d68f8, 0x420a9529,
+      0x41e84af7, 0x4225e96a, 0x422f0b15, 0x4218d7a1, 0x41fb79d7, 0x41f205ae,
+      0x4248e6b6, 0x4209de71, 0x41a8b792, 0x41e01dac, 0x41beb969, 0x4202f270,
+      0x41de1160, 0x42087e30, 0x41ff2a55, 0x41f9608b, 0x41f75bdf, 0x4207a4cb,
+      0x4236369b, 0x421bad1c, 0x42170cf3, 0x414de83d, 0x423d9e4c, 0x41f8a46b,
+      0x41911e12, 0x421cbe88, 0x421a7c9a, 0x41d05390, 0x42290691, 0x4206118a,
+      0x4233988e, 0x42215231, 0x420510c3, 0x41e65040}},
+    // Subnormal numbers by each other, and a small accumulator.
+    {"f16",
+     "f16",
+     {0x0, 0x800},
+     {0x0, 0x800},
+     1e-9f,
+     0x36fbef9fu,
+     {0xb1beb090, 0xb302568f, 0xb1aae1c8, 0x32b3cd11, 0x32e021f3, 0xb212c560,
+      0x32f52143, 0xb01b2a42, 0x30fb3a9f, 0xb2b16f3e, 0x31ce9a37, 0x319e6c6f,
+      0xb1e69c98, 0x3038a4be, 0xb2d28384, 0x3215f78b, 0x3281a9eb, 0x32b48dc5,
+      0x31debe07, 0x31113c6f, 0x328c0f15, 0x32a0d0d3, 0xb335e59c, 0xb20974f8,
+      0x32a970dd, 0x322708db, 0x3083399f, 0xb146c600, 0x32a72e15, 0x32107047,
+      0x31653ecf, 0x33046fea, 0x32832dc1, 0x32402b23, 0xb24de9c0, 0x321494c3,
+      0x31230f0f, 0x31bb3f1f, 0xb2590adc, 0xb1aa9728, 0xb286cb44, 0x301d737e,
+      0xaef73210, 0xb20fbcbc, 0x32a8ed3b, 0x32a5ca3d, 0xb227a590, 0x32d80e87,
+      0x31c07f1f, 0xb29f2842, 0x31746aff, 0x323883b7, 0x31ac8f27, 0xb15b0480,
+      0x310ec66f, 0x31a6a217, 0x327e18bb, 0x32471ed3, 0x31431f3f, 0xb152b480,
+      0x31dced47, 0xb26d9264, 0xb2a0a31a, 0xb30c832e}},
+    // Numbers of wide ranges.
+    {"tf32",
+     "tf32",
+     {0x3b000000, 0x43000000},
+     {0x3b000000, 0x43000000},
+     0.7f,
+     0xafd9d683u,
+     {0x3f3333b4, 0x3f333331, 0x3f333331, 0x3f3333b6, 0x3f333232, 0x3f333435,
+      0x3f333434, 0x3f3333b5, 0x3f3332b0, 0x3f333333, 0x3f3333b4, 0x3f33322e,
+      0x3f3333b4, 0x3f333334, 0x3f333333, 0x3f3331ae, 0x3f3333b3, 0x3f3332b0,
+      0x3f3331ae, 0x3f3333b4, 0x3f33322f, 0x3f3334b9, 0x3f333332, 0x3f333435,
+      0x3f3333b5, 0x3f333333, 0x3f3334b8, 0x3f333436, 0x3f3332b0, 0x3f3333b7,
+      0x3f3333b5, 0x3f3333b5, 0x3f333331, 0x3f3333b7, 0x3f333230, 0x3f333230,
+      0x3f333334, 0x3f3333b6, 0x3f3332b2, 0x3f333435, 0x3f3332b2, 0x3f333331,
+      0x3f3332b2, 0x3f33322d, 0x3f3333b4, 0x3f333231, 0x3f333437, 0x3f3332b0,
+      0x3f33322f, 0x3f33353a, 0x3f333435, 0x3f3333b4, 0x3f3333b5, 0x3f3332b2,
+      0x3f333436, 0x3f33322f, 0x3f333539, 0x3f333436, 0x3f33322f, 0x3f333331,
+      0x3f333331, 0x3f3333b4, 0x3f3332b1, 0x3f3331ad}},
+    // All finite numbers of both.
+    {"e4m3",
+     "e5m2",
+     {0x0, 0x7f},
+     {0x0, 0x7c},
+     33.3f,
+     0xb8ab04e8u,
+     {0xcb23b800, 0x4a2f8000, 0xca8b9c00, 0x47945000, 0xca11a800, 0x499fa800,
+      0xc93c0000, 0xcb8c2800, 0x4a4d1c00, 0x47e78000, 0x4b583000, 0x4944e400,
+      0x4b653000, 0xcac96800, 0xca877800, 0x491a8800, 0x49cca800, 0xc7fe6800,
+      0xc8b60000, 0x4af67000, 0x4999b000, 0xc91e6800, 0xc6540000, 0x49271000,
+      0xca228800, 0xca549000, 0xc90b4400, 0x49ae6800, 0x4a422800, 0xcaa7a000,
+      0x4a430400, 0xc9b20000, 0x49cb9800, 0x4afa3400, 0x4993f800, 0xc93d9000,
+      0x483f8800, 0xca351000, 0x4a636c00, 0xc9b92800, 0x4a1ce000, 0xc9aa4000,
+      0x4934ac00, 0x4b758000, 0xc9938800, 0xc8cc6c00, 0xca817800, 0xc6f29000,
+      0xcaae6c00, 0xcb37bc00, 0xc9e97400, 0xca940c00, 0x4ac5e800, 0xc702ec00,
+      0xc8ac6800, 0xca0e6800, 0x4a895000, 0xc979f400, 0xc8c6c800, 0x49543800,
+      0xcacf2c00, 0xc8c38000, 0x48b01400, 0xca363c00}},
+};
+
 class Codes {
 public:
   explicit Codes(uint32_t seed) : state(seed) {}
@@ -89,6 +248,35 @@ public:
 private:
   uint32_t state;
 };
+
+class WideCodes {
+public:
+  explicit WideCodes(uint32_t seed) : state(seed) {}
+  uint32_t next(Range range, unsigned bits) {
+    uint64_t high = draw(), drawn = high << 24 | draw();
+    uint64_t share = drawn & ((uint64_t(1) << 47) - 1);
+    uint32_t code =
+        range.low + uint32_t(share * (range.high - range.low) >> 47);
+    return code | uint32_t(drawn >> 47) << (bits - 1);
+  }
+
+private:
+  uint32_t state;
+  uint32_t draw() {
+    state = state * 1664525u + 1013904223u;
+    return state >> 8;
+  }
+};
+
+/// The first column of D, which may differ from the others.
+void expectColumn(const std::vector<float> &d,
+                  const std::vector<uint32_t> &expected) {
+  for (uint32_t r = 0; r < 64; ++r) {
+    uint32_t bits;
+    std::memcpy(&bits, &d[r * 8], 4);
+    EXPECT_EQ(bits, expected[r]) << "row " << r;
+  }
+}
 
 } // namespace
 
@@ -107,10 +295,27 @@ TEST(WgmmaSilicon, SumsAreThoseOfAnH200) {
     std::vector<float> d;
     Report report = p.run(d);
     ASSERT_TRUE(report.ok()) << report.str();
-    for (uint32_t r = 0; r < 64; ++r) {
-      uint32_t bits;
-      std::memcpy(&bits, &d[r * 8], 4);
-      EXPECT_EQ(bits, measured.d[r]) << "row " << r;
-    }
+    expectColumn(d, measured.d);
+  }
+}
+
+TEST(WgmmaSilicon, SumsOfOtherTypesAreThoseOfAnH200) {
+  for (const MeasuredType &measured : kMeasuredTypes) {
+    SCOPED_TRACE(std::string(measured.a) + " " + measured.b);
+    WideCodes codes(measured.seed);
+    WgmmaProblem p(8, measured.a, measured.b);
+    p.before = measured.before;
+    auto fill = [&](std::vector<uint8_t> &operand, Range range) {
+      for (size_t at = 0; at < operand.size(); at += p.elementBytes()) {
+        uint32_t code = codes.next(range, p.elementBytes() * 8);
+        std::memcpy(&operand[at], &code, p.elementBytes());
+      }
+    };
+    fill(p.b, measured.codesB);
+    fill(p.a, measured.codesA);
+    std::vector<float> d;
+    Report report = p.run(d);
+    ASSERT_TRUE(report.ok()) << report.str();
+    expectColumn(d, measured.d);
   }
 }

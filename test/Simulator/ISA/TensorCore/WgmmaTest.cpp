@@ -200,11 +200,32 @@ TEST(Wgmma, HopperCutsTheAccumulatorOffToo) {
   EXPECT_EQ(d[0], p.before);
 }
 
-TEST(Wgmma, SixteenBitTypesAreExact) {
-  WgmmaProblem p(8, "bf16", "bf16");
-  fill(p);
-  std::vector<float> d;
-  Report report = p.run(d);
-  ASSERT_TRUE(report.ok()) << report.str();
-  EXPECT_LT(worst(p, d, 0.5), 1e-7);
+TEST(Wgmma, SixteenBitTypesKeepMoreBits) {
+  // Row 0 of A: 1 and, the other 15, x; B is 1.
+  auto sumWith = [](float x, bool exact) {
+    WgmmaProblem p(8, "bf16", "bf16");
+    p.options.exactAccumulation = exact;
+    p.scaleD = "0";
+    auto set = [](std::vector<uint8_t> &to, size_t at, float value) {
+      uint32_t bits;
+      std::memcpy(&bits, &value, 4);
+      to[at] = uint8_t(bits >> 16), to[at + 1] = uint8_t(bits >> 24);
+    };
+    for (size_t at = 0; at < p.a.size(); at += 2)
+      set(p.a, at, x);
+    for (size_t at = 0; at < p.b.size(); at += 2)
+      set(p.b, at, 1);
+    set(p.a, 0, 1);
+    std::vector<float> d;
+    Report report = p.run(d);
+    EXPECT_TRUE(report.ok()) << report.str();
+    return d[0];
+  };
+  // 15 * 2^-25 of 2^-23: 3 units and 3 quarters of one, which are cut off.
+  EXPECT_EQ(sumWith(0x1p-25f, false), 1 + 3 * 0x1p-23f);
+  EXPECT_EQ(sumWith(0x1p-25f, true), 1 + 4 * 0x1p-23f);
+  // A term below 2^-25 adds nothing.
+  EXPECT_EQ(sumWith(0x1.fep-26f, false), 1.f);
+  EXPECT_GT(sumWith(0x1.fep-26f, true), 1.f);
+  EXPECT_EQ(sumWith(-0x1.fep-26f, false), 1.f);
 }

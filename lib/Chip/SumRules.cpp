@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The table of rules by which tensor cores add up products.
+#include "fp8/Chip/SumRule.h"
+
+#include <algorithm>
+
+namespace fp8::chip {
+namespace {
+
+constexpr auto towardZero = SumRounding::TowardZero;
+
+// Those of wgmma were measured on an H200; those of tcgen05.mma are of two
+// published models of the B200, which agree.
+// clang-format off
+constexpr SumRule kRules[] = {
+    // engine                 kind                  products terms result rounding
+    {MmaEngine::Warpgroup,    ProductKind::Float8,  32,      13,   13,    towardZero},
+    {MmaEngine::Warpgroup,    ProductKind::Float16, 16,      25,   23,    towardZero},
+    {MmaEngine::Warpgroup,    ProductKind::TF32,    8,       25,   23,    towardZero},
+    {MmaEngine::TensorMemory, ProductKind::Float8,  32,      25,   23,    towardZero},
+    {MmaEngine::TensorMemory, ProductKind::Float16, 16,      25,   23,    towardZero},
+    {MmaEngine::TensorMemory, ProductKind::TF32,    8,       25,   23,    towardZero},
+};
+// clang-format on
+
+} // namespace
+
+Table<SumRule> getSumRules() { return kRules; }
+
+const SumRule &getSumRule(MmaEngine engine, ProductKind kind) {
+  return *std::find_if(std::begin(kRules), std::end(kRules),
+                       [&](const SumRule &rule) {
+                         return rule.engine == engine && rule.kind == kind;
+                       });
+}
+
+} // namespace fp8::chip
