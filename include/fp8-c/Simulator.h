@@ -17,9 +17,11 @@ typedef struct Fp8SimulatorOptions {
   int completeAtIssue;       /* not 0: asynchronous work completes at once */
   uint64_t stepLimit;        /* warp instructions */
   uint64_t gridLimit;        /* CTAs */
-  uint32_t maxErrors;        /* after which a run stops */
+  uint32_t maxErrors;        /* after which a run stops; warnings are none */
   uint32_t multiprocessors;  /* that the device has */
   uint32_t residentClusters; /* 0: some, as the seed chooses */
+  int strict; /* not 0: warnings are errors; the default, for what a manifest
+               * launches should keep the letter of the PTX ISA */
   uint64_t memoryLimit;      /* bytes of all arguments together */
   /* Called up to 50 times a second, and at the end, with the number of CTAs
    * that have ended and of all CTAs. If it does not return 0, the run ends with
@@ -39,6 +41,8 @@ typedef struct Fp8SimulatorStatistics {
   uint64_t barrierPhases; /* of mbarriers, completed */
   uint64_t ctas;          /* run to their end */
   uint64_t scheduleHash;  /* tells orders of barrier events apart */
+  uint64_t warnings;      /* against the letter of the PTX ISA, but harmless
+                           * where they were seen */
 } Fp8SimulatorStatistics;
 
 /* Runs the kernel of `manifest` in `ptx` on arrays in the memory of this

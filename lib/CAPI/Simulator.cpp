@@ -26,6 +26,7 @@ void fp8SimulatorOptionsInit(Fp8SimulatorOptions *options) {
   options->maxErrors = defaults.maxErrors;
   options->multiprocessors = defaults.multiprocessorCount;
   options->residentClusters = defaults.residentClusters;
+  options->strict = true;
   options->memoryLimit = kDefaultMemory;
 }
 
@@ -39,6 +40,7 @@ static sim::Options optionsOf(const Fp8SimulatorOptions &from) {
   options.maxErrors = from.maxErrors;
   options.multiprocessorCount = from.multiprocessors;
   options.residentClusters = from.residentClusters;
+  options.strict = from.strict;
   using Clock = std::chrono::steady_clock;
   if (from.progress)
     options.progress = [&from, next = Clock::time_point()](
@@ -63,6 +65,7 @@ static void copy(const sim::Report &report, Fp8SimulatorStatistics &to) {
   to.barrierPhases = from.barrierPhases;
   to.ctas = from.blocks;
   to.scheduleHash = report.barrierEventHash;
+  to.warnings = report.warnings.size();
 }
 
 static std::string join(const std::vector<std::string> &lines) {

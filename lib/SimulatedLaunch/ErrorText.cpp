@@ -28,7 +28,8 @@ std::string threadOf(const sim::SimulationError &error) {
 
 std::string render(const sim::SimulationError &error,
                    const std::string &ptxName) {
-  std::string text = place(error.where, ptxName) + ": error: " + error.message +
+  std::string text = place(error.where, ptxName) + ": " +
+                     std::string(error.severityName()) + ": " + error.message +
                      " [" + std::string(sim::errorKindName(error.kind)) + "]";
   std::string thread = threadOf(error);
   bool hasSource = !error.where.file.empty() && error.where.ptxLine;
@@ -44,6 +45,8 @@ std::string render(const sim::SimulationError &error,
     if (!note.where.file.empty() && note.where.ptxLine)
       text += " (" + ptxName + ":" + std::to_string(note.where.ptxLine) + ")";
   }
+  if (std::string why = error.reason(); !why.empty())
+    text += "\n" + place(error.where, ptxName) + ": note: " + why;
   return text;
 }
 

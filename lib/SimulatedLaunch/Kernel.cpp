@@ -91,6 +91,8 @@ launch::Expected<Outcome> Kernel::run(sim::Device &device,
   outcome.report =
       sim::launch(device, ptx, manifest.kernel,
                   kernelArguments(plan.parameters), config, options, variables);
+  for (const sim::SimulationError &warning : outcome.report.warnings)
+    outcome.warnings.push_back(render(warning, name));
   for (const sim::SimulationError &error : outcome.report.errors) {
     outcome.errors.push_back(render(error, name));
     // Another cluster may be stuck for good before the first to give up traps.

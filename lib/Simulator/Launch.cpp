@@ -48,8 +48,7 @@ private:
   std::vector<uint64_t> moduleBuffers;
 
   bool fail(std::string message, ErrorKind kind = ErrorKind::InvalidLaunch) {
-    SimulationError error;
-    error.kind = kind;
+    SimulationError error{kind};
     error.message = std::move(message);
     report.errors.push_back(std::move(error));
     return false;
@@ -59,7 +58,8 @@ private:
     function = module.findEntry(name);
     if (!function)
       return fail("the module has no kernel '" + std::string(name) + "'");
-    return checkConfig() && placeGlobals() && decode();
+    // What the simulator does not know comes before all else.
+    return placeGlobals() && decode() && checkConfig() && checkMemory();
   }
 
   bool checkConfig() {
@@ -152,9 +152,11 @@ private:
 
   bool decode() {
     Decoder decoder(instructionSet(), module, *function, program);
-    if (!decoder.run(report.errors, options.maxErrors))
-      return false;
     program.predicates = uint32_t(function->registers.size());
+    return decoder.run(report.errors);
+  }
+
+  bool checkMemory() {
     uint64_t used =
         program.staticSharedEnd - kSharedReserved + config.dynamicSharedBytes;
     if (config.dynamicSharedBytes > options.sharedMemoryLimit ||

@@ -6,70 +6,18 @@
 
 using namespace fp8::sim;
 
+/// By Rule.
+static constexpr RuleInfo kRules[] = {
+#define FP8_KIND(ID, NAME, MEANING) {NAME, ErrorKind::ID, Severity::Error, ""},
+#define FP8_RULE(ID, KIND, SEVERITY, NAME, REASON)                             \
+  {NAME, ErrorKind::KIND, Severity::SEVERITY, REASON},
+#include "fp8/Simulator/Rules.def"
+};
+
+const RuleInfo &fp8::sim::infoOf(Rule rule) { return kRules[size_t(rule)]; }
+
 std::string_view fp8::sim::errorKindName(ErrorKind kind) {
-  switch (kind) {
-  case ErrorKind::InvalidLaunch:
-    return "invalid-launch";
-  case ErrorKind::Unsupported:
-    return "unsupported";
-  case ErrorKind::LimitExceeded:
-    return "limit-exceeded";
-  case ErrorKind::Deadlock:
-    return "deadlock";
-  case ErrorKind::Trap:
-    return "trap";
-  case ErrorKind::OutOfBounds:
-    return "out-of-bounds";
-  case ErrorKind::Misaligned:
-    return "misaligned";
-  case ErrorKind::UninitialisedRegister:
-    return "uninitialised-register";
-  case ErrorKind::RegisterInFlight:
-    return "register-in-flight";
-  case ErrorKind::UninitialisedMemory:
-    return "uninitialised-memory";
-  case ErrorKind::MemoryInFlight:
-    return "memory-in-flight";
-  case ErrorKind::Race:
-    return "race";
-  case ErrorKind::MissingProxyFence:
-    return "missing-proxy-fence";
-  case ErrorKind::MissingTcgen05Fence:
-    return "missing-tcgen05-fence";
-  case ErrorKind::MissingWgmmaFence:
-    return "missing-wgmma-fence";
-  case ErrorKind::BarrierUninitialised:
-    return "barrier-uninitialised";
-  case ErrorKind::BarrierMisuse:
-    return "barrier-misuse";
-  case ErrorKind::TooManyArrivals:
-    return "too-many-arrivals";
-  case ErrorKind::EarlyArrival:
-    return "early-arrival";
-  case ErrorKind::MissedPhase:
-    return "missed-phase";
-  case ErrorKind::TransactionOverrun:
-    return "transaction-overrun";
-  case ErrorKind::NamedBarrierMisuse:
-    return "named-barrier-misuse";
-  case ErrorKind::DivergentAligned:
-    return "divergent-aligned";
-  case ErrorKind::TensorMemoryAllocation:
-    return "tensor-memory-allocation";
-  case ErrorKind::TensorMap:
-    return "tensor-map";
-  case ErrorKind::BadDescriptor:
-    return "bad-descriptor";
-  case ErrorKind::WorkInFlight:
-    return "work-in-flight";
-  case ErrorKind::ExitedCta:
-    return "exited-cta";
-  case ErrorKind::EarlyAccess:
-    return "early-access";
-  case ErrorKind::InvalidOperation:
-    return "invalid-operation";
-  }
-  return "unknown";
+  return infoOf(ruleOf(kind)).name;
 }
 
 std::string_view fp8::sim::barrierSourceName(BarrierSource::Kind kind) {
@@ -97,9 +45,21 @@ std::string SourcePoint::str() const {
   return text;
 }
 
+std::string_view SimulationError::severityName() const {
+  return severity == Severity::Error ? "error" : "warning";
+}
+
+std::string SimulationError::reason() const {
+  if (severity == Severity::Error)
+    return "";
+  const RuleInfo &info = infoOf(rule);
+  return "a warning, for " + std::string(info.reason) + " (docs/Warnings.md, " +
+         std::string(info.name) + ")";
+}
+
 std::string SimulationError::str() const {
-  std::string text =
-      "error: " + message + " [" + std::string(errorKindName(kind)) + "]";
+  std::string text = std::string(severityName()) + ": " + message + " [" +
+                     std::string(errorKindName(kind)) + "]";
   if (where.ptxLine)
     text += " at " + where.str();
   if (inThread) {
@@ -117,12 +77,15 @@ std::string SimulationError::str() const {
       text += " at " + note.where.str();
     text += "\n";
   }
+  if (std::string why = reason(); !why.empty())
+    text += "  note: " + why + "\n";
   return text;
 }
 
 std::string Report::str() const {
   std::string text;
-  for (const SimulationError &error : errors)
-    text += error.str();
+  for (const auto *list : {&errors, &warnings})
+    for (const SimulationError &error : *list)
+      text += error.str();
   return text;
 }

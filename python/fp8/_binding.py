@@ -92,6 +92,7 @@ class SimulatorOptions(ctypes.Structure):
         ("max_errors", ctypes.c_uint32),
         ("multiprocessors", ctypes.c_uint32),
         ("resident_clusters", ctypes.c_uint32),
+        ("strict", ctypes.c_int),
         ("memory_limit", ctypes.c_uint64),
         ("progress", Progress),
         ("progress_data", ctypes.c_void_p),
@@ -103,7 +104,7 @@ class SimulatorStatistics(ctypes.Structure):
 
     _fields_ = _each(
         ctypes.c_uint64, "warp_instructions", "mmas", "tma_loads", "tma_load_bytes", "tma_stores", "tma_store_bytes", "barrier_phases", "ctas",
-        "schedule_hash",
+        "schedule_hash", "warnings",
     )
 
 

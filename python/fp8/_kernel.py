@@ -38,6 +38,7 @@ class SimulationStatistics:
         barrier_phases: of mbarriers, completed.
         ctas: run to their end.
         schedule_hash: tells orders of barrier events apart.
+        warnings: where the kernel breaks the letter of the PTX ISA and no hardware was seen to mind; 0 where warnings are errors, the default.
     """
 
     warp_instructions: int
@@ -49,6 +50,7 @@ class SimulationStatistics:
     barrier_phases: int
     ctas: int
     schedule_hash: int
+    warnings: int
 
 
 class Kernel:

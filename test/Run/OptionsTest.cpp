@@ -65,7 +65,8 @@ TEST(Options, All) {
        "--manifest=x.json", "--schedule-seed=4", "--schedules=10",
        "--completion=at-issue", "--multiprocessors=3", "--step-limit=1000",
        "--grid-limit=7", "--max-errors=2", "--memory-limit=4096",
-       "--data=specials", "--verbose", "--beta=-1.5", "--elementwise=silu"},
+       "--data=specials", "--verbose", "--beta=-1.5", "--elementwise=silu",
+       "--no-strict"},
       exitCode);
   ASSERT_TRUE(options);
   EXPECT_EQ(options->backend, BackendKind::Simulator);
@@ -81,6 +82,7 @@ TEST(Options, All) {
   EXPECT_EQ(options->stepLimit, 1000u);
   EXPECT_EQ(options->gridLimit, 7u);
   EXPECT_EQ(options->maxErrors, 2u);
+  EXPECT_FALSE(options->strict);
   EXPECT_EQ(options->memoryLimit, 4096u);
   EXPECT_EQ(options->data, fp8::reference::DataKind::Specials);
   EXPECT_TRUE(options->verbose);

@@ -24,6 +24,7 @@ std::string expectFault(const std::string &text, std::vector<ErrorKind> kinds,
   for (uint64_t seed = 0; seed < kSeeds; ++seed) {
     Options options;
     options.scheduleSeed = seed;
+    options.strict = true;
     GemmRun run = runGemm(text, 128, 128, k, options);
     if (run.report.ok()) {
       ADD_FAILURE() << "no error with seed " << seed;
@@ -38,6 +39,20 @@ std::string expectFault(const std::string &text, std::vector<ErrorKind> kinds,
     EXPECT_EQ(run.report.errors[0].where.file, "gemm.mlir");
   }
   return first;
+}
+
+/// Unless warnings are errors, the fault is one, and the numbers are right.
+void expectHarmless(const std::string &text, Rule rule) {
+  for (uint64_t seed = 0; seed < kSeeds; ++seed) {
+    Options options;
+    options.scheduleSeed = seed;
+    GemmRun run = runGemm(text, 128, 128, 1024, options);
+    EXPECT_TRUE(run.report.ok()) << run.report.str();
+    EXPECT_LT(run.worst, 1e-6);
+    ASSERT_FALSE(run.report.warnings.empty());
+    for (const SimulationError &warning : run.report.warnings)
+      EXPECT_EQ(warning.rule, rule) << run.report.str();
+  }
 }
 
 void expectUnseenAtIssue(const std::string &text) {
@@ -122,6 +137,7 @@ TEST(GemmFault, CtaEndsWithStoreInFlight) {
   text = replaced(text, "  @%p5 cp.async.bulk.wait_group 0;\n", "");
   std::string report = expectFault(text, {ErrorKind::WorkInFlight});
   EXPECT_THAT(report, HasSubstr("the CTA ends, but nothing has waited for"));
+  expectHarmless(text, Rule::StoreReadsAtExit);
   expectUnseenAtIssue(text);
 }
 
@@ -138,6 +154,7 @@ TEST(GemmFault, MissingMbarrierInitFence) {
   std::string report = expectFault(text, {ErrorKind::MissingProxyFence});
   EXPECT_THAT(report,
               HasSubstr("execute fence.mbarrier_init or fence.proxy.async"));
+  expectHarmless(text, Rule::UnfencedInit);
 }
 
 TEST(GemmFault, MissingBarrierAfterInit) {
@@ -152,6 +169,7 @@ TEST(GemmFault, MissingTcgen05Fences) {
       replaced(gemmKernel(), "  tcgen05.fence::before_thread_sync;\n", "");
   EXPECT_THAT(expectFault(before, {ErrorKind::MissingTcgen05Fence}),
               HasSubstr("tcgen05.fence::before_thread_sync"));
+  expectHarmless(before, Rule::TensorFenceBefore);
   std::string after = gemmKernel();
   size_t epilogue = after.find("EPILOGUE:");
   ASSERT_NE(epilogue, std::string::npos);
@@ -159,6 +177,7 @@ TEST(GemmFault, MissingTcgen05Fences) {
           replaced(after.substr(epilogue),
                    "  tcgen05.fence::after_thread_sync;\n", "");
   expectFault(after, {ErrorKind::MissingTcgen05Fence});
+  expectHarmless(after, Rule::TensorFenceAfter);
 }
 
 TEST(GemmFault, MissingWarpSyncBeforeOneLaneArrives) {

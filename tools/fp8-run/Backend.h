@@ -16,6 +16,7 @@ struct Outcome {
   /// Errors that the backend found, each with its notes, ready to print; the
   /// result means nothing when there is one.
   std::vector<std::string> errors;
+  std::vector<std::string> warnings; ///< the same, of what does no harm
   std::string failure;     ///< why there is no result; empty when there is one
   double microseconds = 0; ///< the kernel's on a GPU, the host's elsewhere
   uint64_t scheduleHash = 0; ///< tells orders of barrier events apart

@@ -142,6 +142,10 @@ void addSimulatorOptions(CLI::App &app, Options &options) {
                  "Stop a run after this many errors")
       ->check(CLI::Range(1u, 1000000u))
       ->group(group);
+  app.add_flag("--strict,!--no-strict", options.strict,
+               "Warnings are errors, which is the default for kernels that "
+               "fp8-opt wrote; --no-strict for others (docs/Warnings.md)")
+      ->group(group);
 }
 } // namespace
 

@@ -45,6 +45,9 @@ struct Options {
   uint64_t stepLimit = uint64_t(1) << 33;
   uint64_t gridLimit = uint64_t(1) << 20;
   unsigned maxErrors = 8;
+  /// Warnings are errors. So they are unless somebody asks, for what a manifest
+  /// launches, the compiler has written, and that keeps the letter of the ISA.
+  bool strict = true;
   bool barriers = false; ///< tell what every mbarrier saw
   std::string tracePath; ///< for the accesses to mbarriers; empty: not kept
 };

@@ -127,9 +127,7 @@ private:
         summary.schedules ? std::min(summary.microseconds, outcome.microseconds)
                           : outcome.microseconds;
     ++summary.schedules;
-    summary.backendErrors += outcome.errors.size();
-    for (const std::string &error : outcome.errors)
-      log << error << "\n";
+    summary.account(outcome, log);
     if (!outcome.failure.empty())
       return refuse(outcome.failure);
 

@@ -24,11 +24,13 @@ struct Summary {
   bool launched = false;
   unsigned schedules = 0; ///< runs made
   unsigned distinctSchedules = 0;
-  uint64_t backendErrors = 0;
+  uint64_t backendErrors = 0, backendWarnings = 0;
   double microseconds = 0; ///< of the fastest run, of the simulator the host's
   std::optional<runtime::Timing> timing; ///< if it was asked for
   unsigned operandSets = 0;              ///< that the timed launches ran over
   std::string barriers; ///< JSON, of the last run; empty unless asked for
+  /// Prints what the backend found in a run, and counts it.
+  void account(const Outcome &outcome, std::ostream &log);
   /// Of the run with the largest error, over all schedules.
   std::optional<BlockwiseGemm::Verdict> verdict;
   /// What the kernel wrote in the last run, if --dump asks for it and no rule

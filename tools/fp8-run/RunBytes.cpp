@@ -130,9 +130,7 @@ private:
                           : outcome.microseconds;
     ++summary.schedules;
     summary.distinctSchedules = hashes.size();
-    summary.backendErrors += outcome.errors.size();
-    for (const std::string &error : outcome.errors)
-      log << error << "\n";
+    summary.account(outcome, log);
   }
 
   launch::Expected<std::vector<uint8_t>>

@@ -132,6 +132,7 @@ Outcome SimulatorBackend::launch(const launch::Manifest &manifest,
   simulation.stepLimit = options.stepLimit;
   simulation.gridLimit = options.gridLimit;
   simulation.maxErrors = options.maxErrors;
+  simulation.strict = options.strict;
   simulation.multiprocessorCount = options.multiprocessors;
   simulation.residentClusters = options.residentClusters;
 
@@ -156,6 +157,7 @@ Outcome SimulatorBackend::launch(const launch::Manifest &manifest,
   }
   const sim::Report &report = run->report;
   outcome.errors = std::move(run->errors);
+  outcome.warnings = std::move(run->warnings);
   outcome.scheduleHash = report.barrierEventHash;
   if (!options.tracePath.empty())
     if (auto error = writeFile(options.tracePath, {trace.begin(), trace.end()}))

@@ -4,8 +4,17 @@
 #include "Run.h"
 
 #include <nlohmann/json.hpp>
+#include <ostream>
 
 namespace fp8::run {
+
+void Summary::account(const Outcome &outcome, std::ostream &log) {
+  backendErrors += outcome.errors.size();
+  backendWarnings += outcome.warnings.size();
+  for (const auto *found : {&outcome.warnings, &outcome.errors})
+    for (const std::string &text : *found)
+      log << text << "\n";
+}
 
 std::string Summary::json() const {
   nlohmann::ordered_json line;
@@ -29,6 +38,7 @@ std::string Summary::json() const {
   if (schedules) {
     line["launched"] = launched;
     line["errors"] = backendErrors;
+    line["warnings"] = backendWarnings;
     // What the simulator takes says nothing about the kernel's time.
     if (device.empty()) {
       line["us"] = nullptr;

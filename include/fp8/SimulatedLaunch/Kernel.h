@@ -15,6 +15,8 @@ struct Outcome {
   /// Broken rules, each with its notes, ready to print. If there is one, the
   /// result is meaningless.
   std::vector<std::string> errors;
+  /// The same of warnings, which do not harm the result.
+  std::vector<std::string> warnings;
   sim::Report report;
 
   bool ok() const { return errors.empty(); }

@@ -14,53 +14,36 @@
 
 namespace fp8::sim {
 
+/// What a broken rule is about. Rules.def says what each kind means.
 enum class ErrorKind : uint8_t {
-  InvalidLaunch, ///< launch configuration or arguments do not fit the kernel
-  Unsupported, ///< an instruction, qualifier or operand that the simulator does
-               ///< not know
-  LimitExceeded, ///< step, memory or grid limit
-  Deadlock,      ///< nothing can make progress; the notes list every waiter
-  Trap,          ///< the kernel executed `trap`
-  OutOfBounds, ///< an access outside a buffer, shared memory or a tensor-memory
-               ///< allocation
-  Misaligned,  ///< an address that breaks an alignment rule
-  UninitialisedRegister, ///< a register that nothing wrote
-  RegisterInFlight,      ///< a register that an unfinished asynchronous load or
-                         ///< wgmma owns
-  UninitialisedMemory,   ///< shared, tensor or global memory that nothing wrote
-  MemoryInFlight, ///< memory that an unfinished asynchronous operation writes
-                  ///< or reads
-  Race,           ///< conflicting accesses that no synchronisation orders
-  MissingProxyFence,    ///< generic-proxy data used by the async proxy without
-                        ///< fence.proxy.async
-  MissingTcgen05Fence,  ///< tensor memory handed over without tcgen05.fence
-  MissingWgmmaFence,    ///< registers handed to wgmma without wgmma.fence
-  BarrierUninitialised, ///< an mbarrier operation on something that is not a
-                        ///< live mbarrier
-  BarrierMisuse,   ///< init of a live barrier, count out of range, ordinary
-                   ///< access to a barrier
-  TooManyArrivals, ///< more arrivals in a phase than the barrier expects
-  EarlyArrival,    ///< an arrival or a copy may signal the phase before its own
-  MissedPhase,     ///< a phase may complete before all who wait by parity have
-                   ///< seen the one before
-  TransactionOverrun, ///< bytes that land in another phase than they were
-                      ///< issued for, or more than expected
-  NamedBarrierMisuse, ///< bar.sync/bar.arrive with counts that disagree
-  DivergentAligned,   ///< lanes cannot meet at an .aligned or .sync instruction
-  TensorMemoryAllocation, ///< alloc, dealloc or relinquish used wrongly, or
-                          ///< columns never freed
-  TensorMap,              ///< a TMA copy with a broken or unusable tensor map
-  BadDescriptor, ///< an instruction or shared-memory descriptor of an MMA with
-                 ///< an invalid field
-  WorkInFlight,  ///< a CTA ends while asynchronous work still uses its memory
-  ExitedCta,     ///< a CTA of the cluster is accessed after its end, or may be
-  EarlyAccess, ///< global memory accessed before griddepcontrol.wait, where the
-               ///< launch is programmatic
-  InvalidOperation, ///< anything else that PTX declares undefined
+#define FP8_KIND(ID, NAME, MEANING) ID,
+#include "fp8/Simulator/Rules.def"
 };
 
 /// A stable lower-case name with dashes, e.g. "memory-in-flight".
 std::string_view errorKindName(ErrorKind kind);
+
+enum class Severity : uint8_t {
+  Error,   ///< breaks on hardware
+  Warning, ///< against the letter of the PTX ISA, harmless where it was seen
+};
+
+/// A row of Rules.def: a kind as a whole, or a narrower rule.
+enum class Rule : uint8_t {
+#define FP8_KIND(ID, NAME, MEANING) ID,
+#define FP8_RULE(ID, KIND, SEVERITY, NAME, REASON) ID,
+#include "fp8/Simulator/Rules.def"
+};
+
+struct RuleInfo {
+  std::string_view name; ///< stable; of a warning, its section of Warnings.md
+  ErrorKind kind;
+  Severity severity;
+  std::string_view reason; ///< why it is a warning; empty for errors
+};
+const RuleInfo &infoOf(Rule rule);
+/// Of all that breaks the kind and none of its narrower rules.
+constexpr Rule ruleOf(ErrorKind kind) { return Rule(kind); }
 
 /// A line of PTX and, where `.loc` gives it, of the source.
 struct SourcePoint {
@@ -77,8 +60,11 @@ struct SimulationNote {
   std::string message;
 };
 
+/// A broken rule, whatever its severity.
 struct SimulationError {
-  ErrorKind kind;
+  ErrorKind kind = ErrorKind::InvalidOperation;
+  Rule rule = ruleOf(kind);
+  Severity severity = Severity::Error;
   std::string message; ///< the thing, the rule and the cure
   SourcePoint where;
   bool inThread = false; ///< whether block, warp and lane mean anything
@@ -87,6 +73,10 @@ struct SimulationError {
   int lane = -1;
   std::vector<SimulationNote> notes;
 
+  /// "error" or "warning".
+  std::string_view severityName() const;
+  /// Why it is a warning, as a note says it; empty for errors.
+  std::string reason() const;
   /// The error and its notes, one a line.
   std::string str() const;
 };
@@ -155,6 +145,7 @@ struct BarrierAccess {
 
 struct Report {
   std::vector<SimulationError> errors;
+  std::vector<SimulationError> warnings; ///< one a rule and instruction
   Statistics statistics;
   std::vector<BarrierUse> barriers; ///< by rank, offset and count
   /// Hash of the order of barrier events (arrive, phase completion, wait
@@ -164,7 +155,7 @@ struct Report {
   uint64_t barrierEventCount = 0;
 
   bool ok() const { return errors.empty(); }
-  /// All errors as text.
+  /// All errors, then all warnings, as text.
   std::string str() const;
 };
 

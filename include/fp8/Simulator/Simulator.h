@@ -75,7 +75,8 @@ struct Options {
   uint64_t stepLimit = uint64_t(1)
                        << 33; ///< warp instructions in the whole launch
   uint64_t gridLimit = uint64_t(1) << 20; ///< CTAs
-  unsigned maxErrors = 8;                 ///< the run stops after that many
+  unsigned maxErrors = 8; ///< the run stops after that many; warnings are none
+  bool strict = false;    ///< warnings are errors
   /// Bytes of shared memory that a CTA may use.
   uint64_t sharedMemoryLimit = chip::getMostSharedMemory();
   unsigned multiprocessorCount = 148; ///< %nsmid

@@ -113,7 +113,7 @@ void Cta::checkEnd() {
       for (const CopyGroups::Pending &group : warp->bulk[size_t(lane)].groups) {
         if (group.waitedRead)
           continue;
-        machine.error(ErrorKind::WorkInFlight,
+        machine.error(Rule::StoreReadsAtExit,
                       "the CTA ends, but nothing has waited for '" +
                           Machine::mnemonic(group.inst) +
                           "' to read its shared memory; execute "

@@ -77,8 +77,7 @@ void Grid::reportProgress() {
   if (stopped || !options.progress ||
       options.progress(report.statistics.blocks, uint64_t(x) * y * z))
     return;
-  SimulationError error;
-  error.kind = ErrorKind::LimitExceeded;
+  SimulationError error{ErrorKind::LimitExceeded};
   error.message = "the caller ended the run before the kernel ended";
   report.errors.push_back(std::move(error));
   stopped = true;

@@ -66,8 +66,11 @@ Mbarrier *Machine::barrierAt(Warp &warp, const Inst &inst, int lane,
     barrier->initTime = 0;
   } else if (asyncUse && !barrier->initFenced &&
              warp.clocks().proxy.get(barrier->initAgent) < barrier->initTime) {
+    // Of the same CTA, with a barrier or the like between the two.
+    bool harmless = barrier->cta == &warp.cta &&
+                    warp.knows(barrier->initAgent, barrier->initTime);
     SimulationError &e = error(
-        ErrorKind::MissingProxyFence,
+        harmless ? Rule::UnfencedInit : Rule::MissingProxyFence,
         "'" + mnemonic(&inst) + "' makes the async proxy use the mbarrier at " +
             sharedName(offset) +
             " before a fence makes its mbarrier.init visible to that proxy; "
@@ -77,7 +80,7 @@ Mbarrier *Machine::barrierAt(Warp &warp, const Inst &inst, int lane,
     e.notes.push_back(
         note(barrier->initInst,
              "initialised here, " + agentName(barrier->initAgent)));
-    barrier->initFenced = true;
+    barrier->initFenced = e.severity == Severity::Error;
   }
   return barrier;
 }
@@ -96,8 +99,11 @@ void Machine::checkMissedPhase(Mbarrier &barrier, Warp &warp, const Inst &inst,
     std::string who =
         (wait.agent % 2 ? "one lane of warp " : "lanes of warp ") +
         std::to_string(waiter % warpsInCta);
+    // One lane of the waiting warp has gone on, and told.
+    bool behind = !(wait.agent % 2) &&
+                  barrier.arriving.waits.get(wait.agent + 1) >= wait.time;
     SimulationError &e =
-        error(ErrorKind::MissedPhase,
+        error(behind ? Rule::LanesBehindWait : Rule::MissedPhase,
               "'" + mnemonic(&inst) + "' completes phase " +
                   std::to_string(barrier.phase) + " of the mbarrier at " +
                   sharedName(barrier.offset) +

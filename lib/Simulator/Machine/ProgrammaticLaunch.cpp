@@ -40,7 +40,7 @@ bool Machine::checkProgrammaticAllocation(Warp &warp, const Inst &inst,
   if (!config.programmatic)
     return true;
   if (!isBehindGridWait(warp, lane)) {
-    error(ErrorKind::TensorMemoryAllocation,
+    error(Rule::EarlyAllocation,
           "'" + mnemonic(&inst) +
               "' may take columns that the preceding kernel still waits for, "
               "while this kernel waits for that one to end; allocate after "

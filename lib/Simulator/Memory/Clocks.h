@@ -69,12 +69,16 @@ struct SyncClocks {
   /// arrivals and waits): a CTA may end when it is.
   Clock reached;
 
+  /// What relaxed arrivals came after: over in time, but not ordered in memory.
+  Clock relaxed;
+
   /// Waits for phases of mbarriers that are over (Warp::waitAgent). Whatever a
   /// thread does after such a wait comes after it, ordered or not.
   Clock waits;
 
   void join(const SyncClocks &other) {
     reached.join(other.reached);
+    relaxed.join(other.relaxed);
     waits.join(other.waits);
     all.join(other.all);
     proxy.join(other.proxy);

@@ -41,33 +41,34 @@ std::string ClusterContext::mnemonic(const Inst *inst) {
   return inst && inst->text ? inst->text->mnemonic() : "?";
 }
 
-SimulationError &ClusterContext::error(ErrorKind kind, std::string message,
+SimulationError &ClusterContext::error(Rule rule, std::string message,
                                        const WarpOrder *warp, const Inst *inst,
                                        int lane, bool fatal) {
   static thread_local SimulationError repeated;
-  SourcePoint where = point(inst);
-  if (fatal)
+  const RuleInfo &info = infoOf(rule);
+  const Severity severity = options.strict ? Severity::Error : info.severity;
+  const bool isError = severity == Severity::Error;
+  std::vector<SimulationError> &said =
+      isError ? report.errors : report.warnings;
+  SimulationError e{info.kind, rule, severity};
+  e.where = point(inst);
+  if (fatal && isError)
     stopped = true;
-  for (const SimulationError &e : report.errors)
-    if (e.kind == kind && e.where.ptxLine == where.ptxLine && where.ptxLine) {
-      repeated = {};
-      repeated.kind = kind;
-      return repeated;
-    }
-  report.errors.emplace_back();
-  SimulationError &e = report.errors.back();
-  e.kind = kind;
+  for (const SimulationError &other : said)
+    if (other.rule == rule && other.where.ptxLine == e.where.ptxLine &&
+        e.where.ptxLine)
+      return repeated = std::move(e);
   e.message = std::move(message);
-  e.where = std::move(where);
   if (warp) {
     e.inThread = true;
     e.block = warp->block;
     e.warp = int(warp->id);
     e.lane = lane;
   }
-  if (report.errors.size() >= options.maxErrors)
+  said.push_back(std::move(e));
+  if (isError && said.size() >= options.maxErrors)
     stopped = true;
-  return e;
+  return said.back();
 }
 
 std::string ClusterContext::sharedName(uint64_t offset) const {

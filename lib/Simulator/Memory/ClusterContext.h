@@ -37,17 +37,27 @@ public:
   const AsyncQueue &queue() const { return async; }
 
   // Errors.
-  /// Adds an error, unless one of its kind was reported at this instruction.
-  /// The run stops at `fatal` ones and when there are enough.
+  /// Reports a broken rule, unless it was reported at this instruction. Of the
+  /// severity that Rules.def gives it; the run stops at `fatal` errors and when
+  /// there are enough. What a check keeps for later checks it must keep all the
+  /// same, or these find what is only a consequence.
+  SimulationError &error(Rule rule, std::string message, const WarpOrder *warp,
+                         const Inst *inst, int lane = -1, bool fatal = false);
   SimulationError &error(ErrorKind kind, std::string message,
                          const WarpOrder *warp, const Inst *inst, int lane = -1,
-                         bool fatal = false);
+                         bool fatal = false) {
+    return error(ruleOf(kind), std::move(message), warp, inst, lane, fatal);
+  }
   SourcePoint point(const Inst *inst) const;
   SimulationNote note(const Inst *inst, std::string message) const {
     return {point(inst), std::move(message)};
   }
   /// "opcode.q1.q2".
   static std::string mnemonic(const Inst *inst);
+  /// Whether tcgen05.alloc made the access.
+  bool isAllocation(AccessTag tag) const {
+    return !tag.none() && program.code[tag.instruction()].allocates;
+  }
   /// "shared memory offset 9216 (smem+1024)".
   std::string sharedName(uint64_t offset) const;
 

@@ -166,13 +166,13 @@ bool SharedMemory::checkBusy(WarpOrder &warp, const Inst &inst, int lane,
   return false;
 }
 
-static SimulationError &reportRace(ClusterContext &context, WarpOrder &warp,
-                                   const Inst &inst, int lane, uint32_t offset,
-                                   AccessTag other, bool otherWrites,
-                                   bool writes) {
+/// Returns whether it is an error.
+static bool reportRace(ClusterContext &context, Rule rule, WarpOrder &warp,
+                       const Inst &inst, int lane, uint32_t offset,
+                       AccessTag other, bool otherWrites, bool writes) {
   const Inst *earlier = &context.program.code[other.instruction()];
   SimulationError &error = context.error(
-      ErrorKind::Race,
+      rule,
       "'" + ClusterContext::mnemonic(&inst) +
           (writes ? "' writes " : "' reads ") + context.sharedName(offset) +
           " with no synchronisation after '" +
@@ -186,7 +186,7 @@ static SimulationError &reportRace(ClusterContext &context, WarpOrder &warp,
   error.notes.push_back(
       context.note(earlier, std::string("the other access is here, ") +
                                 context.agentName(other.agent())));
-  return error;
+  return error.severity == Severity::Error;
 }
 
 static void reportUnwritten(ClusterContext &context, WarpOrder &warp,
@@ -212,24 +212,32 @@ SharedMemory::Obstacle SharedMemory::findObstacle(WarpOrder &warp,
              : Obstacle::None;
 }
 
+/// What a read breaks that no synchronisation orders after the write of a byte.
+Rule SharedMemory::raceOfRead(const WarpOrder &warp, AccessTag written) const {
+  return context.isAllocation(written) &&
+                 warp.clocks().relaxed.get(written.agent()) >= written.time()
+             ? Rule::RelaxedAllocation
+             : Rule::Race;
+}
+
 bool SharedMemory::checkRead(WarpOrder &warp, const Inst &inst, int lane,
                              uint64_t wide, uint32_t count, Strength strength) {
   Obstacle met = findObstacle(warp, inst, lane, wide, count, false, -1);
-  if (met != Obstacle::None)
-    return met != Obstacle::Bounds;
+  if (met == Obstacle::Bounds)
+    return false;
+  bool told = met == Obstacle::InUse; // one error an access
+  bool check = context.checksOrder && strength == Strength::Weak;
   uint32_t offset = uint32_t(wide);
   AccessTag mine = warp.tag(inst);
   AccessTag good;
   for (uint32_t i = offset; i < offset + count; ++i) {
     AccessTag tag = writes[i];
-    if (tag.none()) {
+    if (tag.none() && !told) {
       reportUnwritten(context, warp, inst, lane, i);
-      return true;
-    }
-    if (tag != good && context.checksOrder && strength == Strength::Weak &&
-        !ordered(warp, tag)) {
-      reportRace(context, warp, inst, lane, i, tag, true, false);
-      return true;
+      told = true;
+    } else if (tag != good && check && !told && !ordered(warp, tag)) {
+      told = reportRace(context, raceOfRead(warp, tag), warp, inst, lane, i,
+                        tag, true, false);
     }
     good = tag;
     markRead(i, mine);
@@ -241,23 +249,24 @@ bool SharedMemory::checkWrite(WarpOrder &warp, const Inst &inst, int lane,
                               uint64_t wide, uint32_t count, Strength strength,
                               const uint8_t *value) {
   Obstacle met = findObstacle(warp, inst, lane, wide, count, true, -1);
-  if (met != Obstacle::None)
-    return met != Obstacle::Bounds;
+  if (met == Obstacle::Bounds)
+    return false;
   uint32_t offset = uint32_t(wide);
   AccessTag mine = warp.tag(inst);
-  bool check = context.checksOrder && strength == Strength::Weak;
+  bool check = context.checksOrder && strength == Strength::Weak &&
+               met == Obstacle::None;
   for (uint32_t i = offset; i < offset + count; ++i) {
     if (check && !ordered(warp, writes[i])) {
       // Two warps that store the same value do no harm.
       if (!value || bytes[i] != value[i - offset]) {
-        reportRace(context, warp, inst, lane, i, writes[i], true, true);
-        check = false;
+        check = !reportRace(context, Rule::Race, warp, inst, lane, i, writes[i],
+                            true, true);
       }
     } else if (AccessTag read = check ? unorderedRead(warp, i) : AccessTag();
                !read.none()) {
       if (!value || bytes[i] != value[i - offset]) {
-        reportRace(context, warp, inst, lane, i, read, false, true);
-        check = false;
+        check = !reportRace(context, Rule::Race, warp, inst, lane, i, read,
+                            false, true);
       }
     }
     writes[i] = mine;
@@ -269,7 +278,7 @@ bool SharedMemory::checkWrite(WarpOrder &warp, const Inst &inst, int lane,
 }
 
 /// Whether fence.proxy.async stands between a generic access and one of the
-/// async proxy; reports it if not.
+/// async proxy; reports it if not, and is false if that is an error.
 bool SharedMemory::fenced(WarpOrder &warp, const Inst &inst, int lane,
                           uint32_t offset, AccessTag earlier,
                           bool earlierWrites, bool isWrite) {
@@ -280,7 +289,8 @@ bool SharedMemory::fenced(WarpOrder &warp, const Inst &inst, int lane,
     return true;
   const Inst *other = &context.program.code[earlier.instruction()];
   SimulationError &error = context.error(
-      ErrorKind::MissingProxyFence,
+      context.isAllocation(writes[offset]) ? Rule::AllocatedAddress
+                                           : Rule::MissingProxyFence,
       "'" + ClusterContext::mnemonic(&inst) +
           (isWrite ? "' overwrites " : "' reads ") +
           context.sharedName(offset) + " through the async proxy, but '" +
@@ -294,7 +304,7 @@ bool SharedMemory::fenced(WarpOrder &warp, const Inst &inst, int lane,
   error.notes.push_back(
       context.note(other, std::string(earlierWrites ? "written" : "read") +
                               " here, " + context.agentName(earlier.agent())));
-  return false;
+  return error.severity != Severity::Error;
 }
 
 bool SharedMemory::checkAsync(WarpOrder &warp, const Inst &inst, int lane,
@@ -302,29 +312,23 @@ bool SharedMemory::checkAsync(WarpOrder &warp, const Inst &inst, int lane,
                               Proxy proxy) {
   Obstacle met =
       findObstacle(warp, inst, lane, run.begin, run.size, run.write, pipe);
-  if (met != Obstacle::None)
-    return met != Obstacle::Bounds;
+  if (met == Obstacle::Bounds)
+    return false;
+  bool told = met == Obstacle::InUse; // one error an access
   AccessTag good, goodRead;
   for (uint32_t i = run.begin; i < run.begin + run.size; ++i) {
     AccessTag written = writes[i];
-    if (!run.write && written.none()) {
+    if (!run.write && written.none() && !told) {
       reportUnwritten(context, warp, inst, lane, i);
-      return true;
+      told = true;
     }
-    if (written != good && context.checksOrder) {
-      if (!ordered(warp, written) || !warp.knowsOwn(written)) {
-        reportRace(context, warp, inst, lane, i, written, true, run.write);
-        return true;
-      }
-      if (proxy == Proxy::Async &&
-          !fenced(warp, inst, lane, i, written, true, run.write))
-        return true;
-    }
+    if (written != good && context.checksOrder && !told)
+      told = !checkWriteBefore(warp, inst, lane, i, run.write, proxy);
     good = written;
     bool shared = run.write && !otherReads.empty() && otherReads.count(i);
     if (run.write && (reads[i] != goodRead || shared) && context.checksOrder &&
-        !checkReadsBefore(warp, inst, lane, i, proxy))
-      return true;
+        !told)
+      told = !checkReadsBefore(warp, inst, lane, i, proxy);
     goodRead = reads[i];
     if (!run.write) {
       markRead(i, tag);
@@ -338,20 +342,38 @@ bool SharedMemory::checkAsync(WarpOrder &warp, const Inst &inst, int lane,
   return true;
 }
 
-/// Before an asynchronous operation writes a byte: whether it comes after all
-/// reads of the byte, and a proxy fence after them. Reports it if not.
+/// Before an asynchronous operation accesses a byte: whether it comes after the
+/// write of the byte, and a proxy fence after that. Reports it if not, and is
+/// false if that is an error.
+bool SharedMemory::checkWriteBefore(WarpOrder &warp, const Inst &inst, int lane,
+                                    uint32_t offset, bool isWrite,
+                                    Proxy proxy) {
+  AccessTag written = writes[offset];
+  if (!ordered(warp, written) || !warp.knowsOwn(written))
+    return !reportRace(context, Rule::Race, warp, inst, lane, offset, written,
+                       true, isWrite);
+  return proxy != Proxy::Async ||
+         fenced(warp, inst, lane, offset, written, true, isWrite);
+}
+
+/// The same, before it writes a byte, of all reads of the byte.
 bool SharedMemory::checkReadsBefore(WarpOrder &warp, const Inst &inst, int lane,
                                     uint32_t offset, Proxy proxy) {
   std::vector<AccessTag> readers = {reads[offset]};
   if (auto others = otherReads.find(offset); others != otherReads.end())
     readers.insert(readers.end(), others->second.begin(), others->second.end());
+  bool right = true;
   for (AccessTag read : readers) {
     if (!ordered(warp, read) || !warp.knowsOwn(read)) {
-      reportRace(context, warp, inst, lane, offset, read, false, true);
-      return false;
+      // The reader's warp has signalled, but not the lane that read.
+      bool lanes = !warp.isOwnAccess(read.agent()) && warp.reached(read);
+      right &=
+          !reportRace(context, lanes ? Rule::LanesBehindArrival : Rule::Race,
+                      warp, inst, lane, offset, read, false, true);
+    } else if (proxy == Proxy::Async) {
+      right &= fenced(warp, inst, lane, offset, read, false, true);
     }
-    if (proxy == Proxy::Async &&
-        !fenced(warp, inst, lane, offset, read, false, true))
+    if (!right)
       return false;
   }
   return true;

@@ -8,6 +8,7 @@
 
 #include "Memory/Async.h"
 #include "Memory/Clocks.h"
+#include "fp8/Simulator/Report.h"
 
 #include <cstdint>
 #include <unordered_map>
@@ -102,6 +103,9 @@ private:
   void markRead(uint32_t offset, AccessTag tag);
   /// What has read a byte and `warp` does not know of, or none.
   AccessTag unorderedRead(const WarpOrder &warp, uint32_t offset) const;
+  Rule raceOfRead(const WarpOrder &warp, AccessTag written) const;
+  bool checkWriteBefore(WarpOrder &warp, const Inst &inst, int lane,
+                        uint32_t offset, bool isWrite, Proxy proxy);
   bool checkReadsBefore(WarpOrder &warp, const Inst &inst, int lane,
                         uint32_t offset, Proxy proxy);
   bool fenced(WarpOrder &warp, const Inst &inst, int lane, uint32_t offset,

@@ -151,7 +151,19 @@ bool TensorMemory::checkBusy(WarpOrder &warp, const Inst &inst,
   return true;
 }
 
-/// Whether `earlier` is ordered before an access by `warp`. Same-thread pairs
+/// The agent that knows when a tcgen05.ld or .st of another agent was waited
+/// for.
+static uint32_t waitedAgent(const ClusterContext &context, uint32_t agent) {
+  Role role = context.roleOf(agent);
+  if (role != Role::TensorLoad && role != Role::TensorStore)
+    return agent;
+  Role waited = role == Role::TensorLoad ? Role::TensorLoadWaited
+                                         : Role::TensorStoreWaited;
+  return context.inRole(agent, waited);
+}
+
+/// Whether `earlier` is ordered before an access by `warp`; reports it if not,
+/// and is false if that is an error. Same-thread pairs
 /// need the wait but no fence; others need tcgen05.fence on both sides (PTX
 /// ISA 9.7.16.6).
 bool TensorMemory::checkOrder(WarpOrder &warp, const Inst &inst,
@@ -167,19 +179,15 @@ bool TensorMemory::checkOrder(WarpOrder &warp, const Inst &inst,
     return true; // pipelined
   if (warp.clocks().tensor.get(agent) >= earlier.time())
     return true;
-  uint32_t reached = warp.clocks().all.get(agent);
-  bool synchronised = reached >= earlier.time();
-  if (own && role == Role::Mma && synchronised)
-    return true;
-  if (!synchronised && role != Role::Mma) {
-    Role waited = role == Role::TensorLoad ? Role::TensorLoadWaited
-                                           : Role::TensorStoreWaited;
-    uint32_t waitedAgent = context.inRole(agent, waited);
-    if (warp.clocks().all.get(waitedAgent) >= earlier.time()) {
-      if (own)
-        return true;
-      synchronised = true;
-    }
+  Rule broken = Rule::Race;
+  if (warp.knows(earlier)) {
+    if (own && role == Role::Mma)
+      return true;
+    broken = Rule::TensorFenceAfter; // the other side executed its own
+  } else if (warp.knows(waitedAgent(context, agent), earlier.time())) {
+    if (own)
+      return true;
+    broken = Rule::TensorFenceBefore;
   }
   const Inst *other = &context.program.code[earlier.instruction()];
   std::string verb = std::string(nowWrites ? "' overwrites " : "' reads ") +
@@ -187,9 +195,9 @@ bool TensorMemory::checkOrder(WarpOrder &warp, const Inst &inst,
   std::string what = "'" + ClusterContext::mnemonic(other) +
                      (earlierWrites ? "' wrote" : "' read");
   SimulationError &error =
-      synchronised
+      broken != Rule::Race
           ? context.error(
-                ErrorKind::MissingTcgen05Fence,
+                broken,
                 "'" + ClusterContext::mnemonic(&inst) + verb + " that " + what +
                     ", but the two are synchronised without tcgen05.fence; "
                     "execute tcgen05.fence::before_thread_sync before the "
@@ -197,7 +205,7 @@ bool TensorMemory::checkOrder(WarpOrder &warp, const Inst &inst,
                     "tcgen05.fence::after_thread_sync after its wait",
                 &warp, &inst)
           : context.error(
-                ErrorKind::Race,
+                broken,
                 "'" + ClusterContext::mnemonic(&inst) + verb +
                     " with no synchronisation after " + what +
                     " it; the other side must " +
@@ -209,52 +217,40 @@ bool TensorMemory::checkOrder(WarpOrder &warp, const Inst &inst,
                 &warp, &inst);
   error.notes.push_back(context.note(other, "the other access is here, " +
                                                 context.agentName(agent)));
-  return false;
-}
-
-/// The agent that knows when a tcgen05.ld or .st of another agent was waited
-/// for.
-static uint32_t waitedAgent(const ClusterContext &context, uint32_t agent) {
-  Role role = context.roleOf(agent);
-  if (role != Role::TensorLoad && role != Role::TensorStore)
-    return agent;
-  Role waited = role == Role::TensorLoad ? Role::TensorLoadWaited
-                                         : Role::TensorStoreWaited;
-  return context.inRole(agent, waited);
+  return error.severity != Severity::Error;
 }
 
 /// tcgen05.dealloc is synchronous (PTX ISA 9.7.16.6.1): what used the memory
 /// must be over, and fences are for what is still under way.
-bool TensorMemory::checkFree(WarpOrder &warp, const Inst &inst, uint32_t column,
+void TensorMemory::checkFree(WarpOrder &warp, const Inst &inst, uint32_t column,
                              uint32_t count) {
   if (!context.checksOrder || cells.empty())
-    return true;
+    return;
   for (uint32_t unit = 0; unit < kTensorUnits; ++unit)
     for (uint32_t c = column; c < column + count; ++c)
       for (bool write : {true, false}) {
         AccessTag earlier = (write ? writes : reads)[unit * kTensorColumns + c];
-        uint32_t agent = earlier.agent();
-        if (earlier.none() ||
-            warp.clocks().all.get(waitedAgent(context, agent)) >=
-                earlier.time() ||
+        uint32_t agent = earlier.agent(), waited = waitedAgent(context, agent);
+        if (earlier.none() || warp.clocks().all.get(waited) >= earlier.time() ||
             context.warpOf(agent) == warp.globalIndex)
           continue;
+        bool relaxed = warp.clocks().relaxed.get(waited) >= earlier.time();
         const Inst *other = &context.program.code[earlier.instruction()];
-        context
-            .error(ErrorKind::Race,
-                   "'" + ClusterContext::mnemonic(&inst) + "' frees " +
-                       cellName(unit, c) + " with no synchronisation after '" +
-                       ClusterContext::mnemonic(other) +
-                       (write ? "' wrote" : "' read") +
-                       " it; the other side must wait for its operation and "
-                       "then arrive at a barrier, and this side must wait at "
-                       "that barrier",
-                   &warp, &inst)
-            .notes.push_back(context.note(other, "the other access is here, " +
-                                                     context.agentName(agent)));
-        return false;
+        SimulationError &error = context.error(
+            relaxed ? Rule::RelaxedFree : Rule::Race,
+            "'" + ClusterContext::mnemonic(&inst) + "' frees " +
+                cellName(unit, c) + " with no synchronisation after '" +
+                ClusterContext::mnemonic(other) +
+                (write ? "' wrote" : "' read") +
+                " it; the other side must wait for its operation and "
+                "then arrive at a barrier, and this side must wait at "
+                "that barrier",
+            &warp, &inst);
+        error.notes.push_back(context.note(
+            other, "the other access is here, " + context.agentName(agent)));
+        if (error.severity == Severity::Error)
+          return;
       }
-  return true;
 }
 
 bool TensorMemory::check(WarpOrder &warp, const Inst &inst,
@@ -271,6 +267,7 @@ bool TensorMemory::check(WarpOrder &warp, const Inst &inst,
                   &warp, &inst, -1, true);
     return false;
   }
+  bool told = false; // one error an access
   // A load of 32 lanes may find an accumulator of M 64 in 16 of them; the other
   // lanes get undefined registers.
   uint8_t undefined = 0;
@@ -282,7 +279,6 @@ bool TensorMemory::check(WarpOrder &warp, const Inst &inst,
     undefined = 0;
   bool anyFlight = false;
   AccessTag goodWrite, goodRead;
-  bool orderOk = true;
   for (uint32_t unit = 0; unit < kTensorUnits; ++unit) {
     if (!(region.units >> unit & 1))
       continue;
@@ -290,21 +286,22 @@ bool TensorMemory::check(WarpOrder &warp, const Inst &inst,
       size_t at = unit * kTensorColumns + c;
       anyFlight |= busy[at] != 0;
       if (!region.write && !initialised[at] && !busy[at] &&
-          !(undefined >> unit & 1)) {
+          !(undefined >> unit & 1) && !told) {
         context.error(ErrorKind::UninitialisedMemory,
                       "'" + ClusterContext::mnemonic(&inst) + "' reads " +
                           cellName(unit, c) +
                           ", which nothing has written since its allocation",
                       &warp, &inst);
         initialised[at] = 1;
-        return true;
+        told = true;
       }
     }
   }
   if (!context.checksOrder)
     return true;
-  if (anyFlight && !checkBusy(warp, inst, region, pipe))
-    return true;
+  bool orderOk = !told;
+  if (anyFlight && orderOk)
+    orderOk = checkBusy(warp, inst, region, pipe);
   bool byMma = pipe >= 0;
   for (uint32_t unit = 0; unit < kTensorUnits; ++unit) {
     if (!(region.units >> unit & 1))

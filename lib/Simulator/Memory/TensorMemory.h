@@ -53,8 +53,8 @@ public:
   /// happens-before.
   bool check(WarpOrder &warp, const Inst &inst, const TensorRegion &region,
              AccessTag tag, int64_t pipe);
-  /// Before `warp` frees these columns: whether all that used them is over.
-  bool checkFree(WarpOrder &warp, const Inst &inst, uint32_t column,
+  /// Before `warp` frees these columns: reports what may still use them.
+  void checkFree(WarpOrder &warp, const Inst &inst, uint32_t column,
                  uint32_t count);
   bool inAllocation(uint32_t column, uint32_t count) const;
   /// Whether anything wrote to a cell of `region` in that 16-lane unit.

@@ -38,6 +38,9 @@ void WarpOrder::releaseRelaxed(SyncClocks &into) {
 }
 
 void WarpOrder::releaseFenced(SyncClocks &into) {
+  into.relaxed.join(known.all);
+  for (Role role : {Role::Generic, Role::OneLane})
+    into.relaxed.raise(agent(role), epoch);
   ++epoch;
   into.join(fenced);
   releaseWaits(into.waits);
@@ -82,6 +85,7 @@ void WarpOrder::acquire(const SyncClocks &from) {
 
 void WarpOrder::acquireRelaxed(const SyncClocks &from) {
   known.reached.join(from.reached);
+  known.relaxed.join(from.relaxed);
   known.waits.join(from.waits);
   observed.join(from);
 }

@@ -58,6 +58,11 @@ public:
     return known.all.get(agent) >= time;
   }
   bool knows(AccessTag tag) const { return knows(tag.agent(), tag.time()); }
+  /// Whether a lane of the access's warp has told that it is over, though not
+  /// the lane whose access it is.
+  bool reached(AccessTag tag) const {
+    return known.reached.get(tag.agent()) >= tag.time();
+  }
   /// Whether the lanes that execute the current instruction know of this access
   /// of the warp's own.
   bool knowsOwn(AccessTag tag) const {

@@ -97,10 +97,14 @@ uint32_t Decoder::constant(uint64_t value) {
   return constantRow({ConstantRow::Kind::Value, value, ""});
 }
 
-bool Decoder::run(std::vector<SimulationError> &errors, unsigned maxErrors) {
+bool Decoder::run(std::vector<SimulationError> &errors) {
+  struct Unknown {
+    size_t error;    ///< its index
+    unsigned places; ///< instructions
+  };
+  std::map<std::string, Unknown> unknown; ///< by message
   program.code.resize(function.instructions.size() + 1);
-  for (size_t i = 0;
-       i < function.instructions.size() && errors.size() < maxErrors; ++i) {
+  for (size_t i = 0; i < function.instructions.size(); ++i) {
     current = &function.instructions[i];
     Inst &inst = program.code[i];
     inst.index = uint32_t(i);
@@ -108,12 +112,19 @@ bool Decoder::run(std::vector<SimulationError> &errors, unsigned maxErrors) {
     failed = false;
     if (decodeOne(inst))
       continue;
-    SimulationError error;
-    error.kind = ErrorKind::Unsupported;
+    auto [found, first] = unknown.insert({failure, {errors.size(), 0}});
+    ++found->second.places;
+    if (!first)
+      continue;
+    SimulationError error{ErrorKind::Unsupported};
     error.message = failure;
     error.where.ptxLine = current->line;
     errors.push_back(std::move(error));
   }
+  for (const auto &[message, at] : unknown)
+    if (at.places > 1)
+      errors[at.error].message +=
+          " (" + std::to_string(at.places) + " instructions)";
   findFragments();
   return errors.empty();
 }

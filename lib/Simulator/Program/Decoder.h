@@ -24,9 +24,9 @@ public:
   Decoder(const OpcodeTable &opcodes, const ast::Module &module,
           const ast::Function &function, Program &program);
 
-  /// Decodes all instructions. Errors (Unsupported or InvalidLaunch) go to
-  /// `errors`.
-  bool run(std::vector<SimulationError> &errors, unsigned maxErrors);
+  /// Decodes all instructions. Everything that is unknown goes to `errors`,
+  /// once each, at its first place.
+  bool run(std::vector<SimulationError> &errors);
 
   // The current instruction.
   const ast::Instruction &text() const { return *current; }

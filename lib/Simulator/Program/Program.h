@@ -8,8 +8,8 @@
 #ifndef FP8_LIB_SIMULATOR_PROGRAM_PROGRAM_H
 #define FP8_LIB_SIMULATOR_PROGRAM_PROGRAM_H
 
-#include "fp8/Simulator/PTXAst.h"
 #include "Program/Payload.h"
+#include "fp8/Simulator/PTXAst.h"
 
 #include <cstdint>
 #include <string>
@@ -49,6 +49,7 @@ struct Inst {
   bool wgmma = false; ///< wgmma.mma_async: the handler checks the list's
                       ///< registers, which are the warpgroup's fragments
   bool touchesFragments = false; ///< no wgmma, but uses registers of one
+  bool allocates = false;        ///< tcgen05.alloc, which writes an address
   uint8_t destinations = 0;
   uint8_t sources = 0;
   uint8_t predicateSources = 0;

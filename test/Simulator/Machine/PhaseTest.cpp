@@ -32,8 +32,9 @@ const char *const kRelaxedArrive =
     "@%p0 mbarrier.arrive.relaxed.cluster.shared::cta.b64 _, [%r50];\n";
 
 Report reportOf(const std::string &body, uint64_t seed = 0,
-                uint32_t threads = 32) {
+                uint32_t threads = 32, bool strict = true) {
   Options options;
+  options.strict = strict;
   options.scheduleSeed = seed;
   Report report;
   compute(body, threads, threads, ".shared .align 16 .b8 s[1024];\n", &report,
@@ -61,6 +62,11 @@ TEST(Phase, OneLaneThatSignalsDoesNotKnowOfTheOthersWaits) {
             "(s+0) while lanes of warp 0 may still wait for phase 0, which has "
             "the same parity as phase 2; arrive only after that wait"));
     EXPECT_THAT(report.str(), HasSubstr("note: lanes of warp 0 waited here"));
+    // The lanes of a warp that has not diverged are as far as this one.
+    report = reportOf(init(1) + kArrive + wait("W", 0) + arrive, 0, 32, false);
+    EXPECT_TRUE(report.ok()) << report.str();
+    ASSERT_EQ(report.warnings.size(), 1u);
+    EXPECT_EQ(report.warnings[0].rule, Rule::LanesBehindWait);
   }
 }
 

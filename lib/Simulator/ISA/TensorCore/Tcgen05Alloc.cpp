@@ -188,8 +188,8 @@ Flow dealloc(Warp &w, const Inst &i, uint32_t mask) {
                   "' frees tensor memory that an unfinished operation still "
                   "uses; wait for that operation first",
               &w, &i);
-    else if (!w.cta.tensor.checkFree(w, i, column, count))
-      return Flow::Next;
+    else
+      w.cta.tensor.checkFree(w, i, column, count);
   }
   if (i.get<Allocation>().pair) {
     PairRequest request;
@@ -230,6 +230,7 @@ bool fp8::sim::decodeTcgen05Allocation(Decoder &d, Inst &i) {
     allocation.space =
         d.take("shared::cta") ? AccessSpace::Shared : AccessSpace::Generic;
     i.fn = alloc;
+    i.allocates = true;
     return d.take("b32") && d.address(i) && d.source(i, Type::U32);
   case 1:
     i.fn = dealloc;

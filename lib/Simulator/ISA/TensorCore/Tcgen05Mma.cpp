@@ -209,12 +209,8 @@ Flow mma(Warp &w, const Inst &i, uint32_t mask) {
   return Flow::Next;
 }
 
-void issueArrival(Warp &w, const Inst &i, int lane, uint64_t target,
+void issueArrival(Warp &w, const Inst &i, int lane, Mbarrier *barrier,
                   const std::shared_ptr<SyncClocks> &carried) {
-  Machine &m = w.machine;
-  Mbarrier *barrier = m.barrierAt(w, i, lane, target, true);
-  if (!barrier)
-    return;
   auto op = std::make_unique<AsyncOp>(i, w, lane, Engine::Arrival);
   op->pipe = mmaPipe(w);
   op->signals = int32_t(barrier->cta->rank);
@@ -235,7 +231,7 @@ void issueArrival(Warp &w, const Inst &i, int lane, uint64_t target,
     };
     warp->machine.issue(std::move(arrival));
   };
-  m.issue(std::move(op));
+  w.machine.issue(std::move(op));
 }
 
 /// Payload of tcgen05.commit.
@@ -261,21 +257,24 @@ Flow commit(Warp &w, const Inst &i, uint32_t mask) {
               l, true);
       return;
     }
+    std::vector<Mbarrier *> targets;
+    auto reach = [&](uint64_t target) {
+      if (Mbarrier *barrier = m.barrierAt(w, i, l, target, true))
+        targets.push_back(barrier);
+    };
+    if (!form.multicast)
+      reach(address);
+    for (uint32_t rank = 0; rank < 16 && !m.stopped; ++rank)
+      if (ctas >> rank & 1)
+        reach((address & kSharedOffsetMask) | uint64_t(rank)
+                                                  << kSharedRankShift);
     auto carried = std::make_shared<SyncClocks>();
     w.release(*carried);
     w.releaseWaits(carried->waits);
     carried->all.raise(w.agent(Role::Mma), ++w.mmaTime);
     carried->reached.raise(w.agent(Role::Mma), w.mmaTime);
-    if (!form.multicast) {
-      issueArrival(w, i, l, address, carried);
-      return;
-    }
-    for (uint32_t rank = 0; rank < 16 && !m.stopped; ++rank)
-      if (ctas >> rank & 1)
-        issueArrival(w, i, l,
-                     (address & kSharedOffsetMask) | uint64_t(rank)
-                                                         << kSharedRankShift,
-                     carried);
+    for (Mbarrier *barrier : targets)
+      issueArrival(w, i, l, barrier, carried);
   });
   return Flow::Next;
 }

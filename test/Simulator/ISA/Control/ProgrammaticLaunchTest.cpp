@@ -119,7 +119,9 @@ skip:
     Report report = runEarly(right);
     EXPECT_TRUE(report.ok()) << report.str();
   }
-  std::string early = runEarly(allocate("") + wait).str();
+  Report before = runEarly(allocate("") + wait);
+  EXPECT_TRUE(before.ok() && before.warnings.size() == 1);
+  std::string early = before.str();
   EXPECT_NE(early.find("allocate after griddepcontrol.wait "
                        "[tensor-memory-allocation]"),
             std::string::npos)

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Two severities: what is a warning, what stays an error beside it, and that
+// neither hides the other or makes follow-on errors.
+
+#include "Machine/ClusterKernels.h"
+
+#include <gmock/gmock.h>
+
+#include <set>
+
+using namespace fp8::sim;
+using namespace fp8::sim::test;
+using testing::HasSubstr;
+using testing::Not;
+
+namespace {
+
+const char *const kVariables = ".shared .align 128 .b8 s[1024];\n"
+                               ".shared .align 8 .b64 bar;\n"
+                               ".shared .align 16 .b32 slot[4];\n";
+
+/// %p0: thread 0; %p1: warp 1; %r2, %r3: s and bar.
+Report reportOf(const std::string &body, Options options = {},
+                uint32_t threads = 64) {
+  Report report;
+  compute("setp.eq.u32 %p0, %t, 0; setp.ge.u32 %p1, %t, 32;\n"
+          "mov.u32 %r2, s; mov.u32 %r3, bar;\n" +
+              body,
+          threads, threads, kVariables, &report, options);
+  return report;
+}
+
+std::set<std::string> namesOf(const std::vector<SimulationError> &list) {
+  std::set<std::string> names;
+  for (const SimulationError &e : list)
+    names.insert(std::string(infoOf(e.rule).name));
+  return names;
+}
+
+using Names = std::set<std::string>;
+
+/// The body breaks exactly this rule, in every schedule.
+void expectWarning(const std::string &body, const std::string &rule) {
+  for (uint64_t seed = 0; seed < 6; ++seed) {
+    Options options;
+    options.scheduleSeed = seed;
+    Report report = reportOf(body, options);
+    EXPECT_TRUE(report.ok()) << report.str();
+    EXPECT_EQ(namesOf(report.warnings), Names{rule}) << report.str();
+    EXPECT_THAT(report.str(), HasSubstr("docs/Warnings.md, " + rule));
+    options.strict = true;
+    report = reportOf(body, options);
+    EXPECT_EQ(namesOf(report.errors), Names{rule}) << report.str();
+    EXPECT_TRUE(report.warnings.empty());
+    EXPECT_THAT(report.str(), Not(HasSubstr("warning")));
+  }
+}
+
+void expectError(const std::string &body, ErrorKind kind) {
+  Report report = reportOf(body);
+  EXPECT_EQ(namesOf(report.errors), Names{std::string(errorKindName(kind))})
+      << report.str();
+}
+
+std::string allocate(const std::string &lanes = "@!%p1 ") {
+  return lanes +
+         "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], 32;"
+         "\n";
+}
+const char *const kReadSlot = "ld.shared.u32 %r4, [slot];\n";
+const char *const kFree =
+    "@!%p1 tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r4, 32;\n";
+const char *const kRelaxed =
+    "barrier.cluster.arrive.relaxed.aligned; barrier.cluster.wait.aligned;\n";
+const char *const kStore =
+    "add.u32 %r5, %r4, 0x200000;\n"
+    "@%p1 tcgen05.st.sync.aligned.32x32b.x1.b32 [%r5], {%t};\n";
+const char *const kInitOne = "@%p0 mbarrier.init.shared::cta.b64 [%r3], 1;\n";
+const char *const kFence = "@%p0 fence.mbarrier_init.release.cluster;\n";
+const char *const kCommit =
+    "@%p0 tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster"
+    ".b64 [%r3];\n";
+const char *const kWaitHere =
+    "W: mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r3], 0;\n"
+    "@!%p2 bra W;\n";
+
+} // namespace
+
+TEST(Severity, EveryKindIsARuleAndAnError) {
+  for (unsigned n = 0; n <= unsigned(ErrorKind::InvalidOperation); ++n) {
+    const RuleInfo &info = infoOf(ruleOf(ErrorKind(n)));
+    EXPECT_EQ(info.kind, ErrorKind(n));
+    EXPECT_EQ(info.severity, Severity::Error);
+    EXPECT_EQ(info.name, errorKindName(ErrorKind(n)));
+  }
+  EXPECT_EQ(infoOf(Rule::RelaxedFree).kind, ErrorKind::Race);
+  EXPECT_EQ(errorKindName(ErrorKind::MemoryInFlight), "memory-in-flight");
+}
+
+TEST(Severity, RelaxedClusterBarriersAroundAllocation) {
+  std::string drained = std::string("tcgen05.wait::st.sync.aligned;\n");
+  // The address, behind a relaxed barrier; then the free.
+  expectWarning(allocate() + kRelaxed + kReadSlot + "bar.sync 0;\n" + kFree,
+                "relaxed-allocation");
+  expectWarning(allocate() + "bar.sync 0;\n" + kReadSlot + kStore + drained +
+                    kRelaxed + kFree,
+                "relaxed-free");
+  // What is not drained is still under way, and other words are data.
+  expectError(allocate() + "bar.sync 0;\n" + kReadSlot + kStore + kRelaxed +
+                  kFree + drained,
+              ErrorKind::MemoryInFlight);
+  expectError("@%p0 st.shared.u32 [s], 7;\n" + std::string(kRelaxed) +
+                  "@%p1 ld.shared.u32 %r4, [s];\n",
+              ErrorKind::Race);
+}
+
+TEST(Severity, UnfencedInitOfTheCtasOwnBarrier) {
+  expectWarning(std::string(kInitOne) + "bar.sync 0;\n" + kCommit + kWaitHere,
+                "unfenced-init");
+  // Nothing at all stands between the two.
+  expectError(std::string(kInitOne) + kCommit + "bar.sync 0;\n" + kWaitHere,
+              ErrorKind::MissingProxyFence);
+}
+
+TEST(Severity, UnfencedInitOfAnotherCtasBarrier) {
+  std::string body = "mbarrier.init.shared::cta.b64 [%r3], 1;\n";
+  std::string use = std::string(kSync) + R"(
+  mapa.shared::cluster.u32 %r4, %r3, %r1;
+  cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%r5], [%r2], 16, [%r4];
+  mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r3], 16;
+)" + kWait + kSync;
+  std::string fill = "st.shared.v2.u64 [%r2], {1, 2}; fence.proxy.async;\n"
+                     "add.u32 %r6, %r2, 64;\n"
+                     "mapa.shared::cluster.u32 %r5, %r6, %r1;\n";
+  std::vector<uint32_t> out;
+  Report fenced = runPair(fill + kInit + use, out);
+  EXPECT_TRUE(fenced.ok()) << fenced.str();
+  Report report = runPair(fill + body + use, out);
+  EXPECT_EQ(namesOf(report.errors), Names{"missing-proxy-fence"})
+      << report.str();
+}
+
+TEST(Severity, TheAddressThatAllocWrote) {
+  auto overwrite = [](const std::string &first, const std::string &word) {
+    return std::string("@%p0 st.shared.v2.u64 [s], {1, 2};\n"
+                       "@%p0 fence.proxy.async;\n") +
+           kInitOne + kFence + first + "bar.sync 0;\nld.shared.u32 %r4, [" +
+           word + "];\nbar.sync 0;\nmov.u32 %r6, " + word + R"(;
+  @%p0 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r3], 16;
+  @%p0 cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%r6], [%r2], 16, [%r3];
+)" + kWaitHere;
+  };
+  expectWarning(overwrite(allocate(), "slot") + kFree, "allocated-address");
+  expectError(overwrite("@%p0 st.shared.u32 [s+64], 7;\n", "s+64"),
+              ErrorKind::MissingProxyFence);
+}
+
+TEST(Severity, LanesThatReadBehindTheLaneThatArrives) {
+  // Warp 0 reads s, and one of its lanes says so; warp 1 has s overwritten.
+  auto body = [](const std::string &meet) {
+    return std::string("@%p0 st.shared.v2.u64 [s], {1, 2};\n"
+                       "@%p0 st.shared.v2.u64 [s+16], {3, 4};\n") +
+           kInitOne + "add.u32 %r7, %r2, 128; add.u32 %r6, %r2, 16;\n" +
+           "@%p0 mbarrier.init.shared::cta.b64 [%r7], 1;\n" + kFence +
+           "fence.proxy.async;\nbar.sync 0;\n@!%p1 bra OTHER;\n" + kWaitHere +
+           R"(
+  setp.eq.u32 %p3, %t, 32;
+  @%p3 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r7], 16;
+  @%p3 cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%r2], [%r6], 16, [%r7];
+V: mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r7], 0; @!%p2 bra V;
+  bra END;
+OTHER: ld.shared.u32 %r4, [s]; fence.proxy.async;
+)" + meet + "@%p0 mbarrier.arrive.shared::cta.b64 _, [%r3];\nEND:\n";
+  };
+  Report met = reportOf(body("bar.warp.sync -1;\n"));
+  EXPECT_TRUE(met.ok() && met.warnings.empty()) << met.str();
+  expectWarning(body(""), "lanes-behind-arrival");
+}
+
+TEST(Severity, WarningsNeitherStopNorCount) {
+  std::string warns =
+      std::string(kInitOne) + "bar.sync 0;\n" + kCommit + kWaitHere;
+  std::string fails = "ld.shared.u32 %r10, [s+512];\n";
+  for (const std::string &body : {warns + fails, fails + warns}) {
+    Report report = reportOf(body);
+    EXPECT_EQ(namesOf(report.errors), Names{"uninitialised-memory"});
+    EXPECT_EQ(namesOf(report.warnings), Names{"unfenced-init"});
+  }
+  Options options;
+  options.maxErrors = 1;
+  Report report = reportOf(warns + fails, options);
+  EXPECT_EQ(report.errors.size(), 1u);
+  EXPECT_EQ(report.warnings.size(), 1u);
+  EXPECT_EQ(report.statistics.blocks, 0u); // stopped at the error
+  report = reportOf(warns, options);
+  EXPECT_EQ(report.statistics.blocks, 1u);
+  options.strict = true;
+  EXPECT_EQ(reportOf(warns, options).statistics.blocks, 0u);
+}
+
+TEST(Severity, OneWarningARuleAndInstruction) {
+  std::string body = std::string(kInitOne) + "bar.sync 0;\n";
+  std::string commit = kCommit;
+  Report report =
+      reportOf("mov.u32 %r9, 0;\n" + replaced(body, "1;", "3;") +
+               "L:" + commit + "add.u32 %r9, %r9, 1;\n" +
+               "setp.lt.u32 %p3, %r9, 2; @%p3 bra L;\n" + commit + kWaitHere);
+  EXPECT_TRUE(report.ok()) << report.str();
+  EXPECT_EQ(report.warnings.size(), 2u) << report.str();
+}
+
+TEST(Severity, AnErrorHasNoFollowOnErrors) {
+  // The copy overwrites what a store without a proxy fence wrote; who waits
+  // for it finds bytes that were written.
+  Report report =
+      reportOf("@%p0 st.shared.v2.u64 [s], {1, 2}; @%p0 fence.proxy.async;\n"
+               "@%p0 st.shared.v2.u64 [s+64], {1, 2};\n" +
+               std::string(kInitOne) + kFence + R"(bar.sync 0;
+  add.u32 %r6, %r2, 64; add.u32 %r7, %r2, 72;
+  @%p0 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r3], 32;
+  @%p0 cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%r6], [%r2], 32, [%r3];
+)" + kWaitHere +
+               "ld.shared.v2.u64 {%d5, %d6}, [s+80];\n");
+  EXPECT_THAT(namesOf(report.errors), Not(testing::Contains("race")));
+  // Of the 32 bytes that the copy reads 16 were never written: that is all.
+  EXPECT_EQ(namesOf(report.errors),
+            (Names{"missing-proxy-fence", "uninitialised-memory"}))
+      << report.str();
+  EXPECT_EQ(report.errors.size(), 2u) << report.str();
+
+  // Columns that were freed with an error are free.
+  report =
+      reportOf(allocate() + "bar.sync 0;\n" + kReadSlot + kStore +
+               "bar.sync 0;\n" + kFree + "tcgen05.wait::st.sync.aligned;\n");
+  EXPECT_EQ(namesOf(report.errors), Names{"memory-in-flight"}) << report.str();
+}
+
+TEST(Severity, WhatIsUnknownComesFirstAndOnceEach) {
+  // The launch passes too few arguments, and is told of later.
+  Device device;
+  Report report = run(device,
+                      kernel(".param .u64 out", ".reg .b32 %r<3>;\n"
+                                                "frobnicate.b32 %r1, %r2;\n"
+                                                "add.u32 %r1, 1, 2;\n"
+                                                "frobnicate.b32 %r2, %r1;\n"
+                                                "mul24.lo.u32 %r2, %r1, 3;\n"
+                                                "ret;"),
+                      {});
+  ASSERT_EQ(report.errors.size(), 2u) << report.str();
+  for (const SimulationError &e : report.errors)
+    EXPECT_EQ(e.kind, ErrorKind::Unsupported);
+  EXPECT_THAT(report.errors[0].message, HasSubstr("'frobnicate.b32'"));
+  EXPECT_THAT(report.errors[0].message, HasSubstr("(2 instructions)"));
+  EXPECT_THAT(report.errors[1].message, HasSubstr("'mul24.lo.u32'"));
+  EXPECT_THAT(report.errors[1].message, Not(HasSubstr("instructions)")));
+}
