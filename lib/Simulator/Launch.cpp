@@ -39,7 +39,7 @@ private:
   const ast::Module &module;
   std::string_view name;
   const std::vector<KernelArgument> &arguments;
-  const LaunchConfig &config;
+  LaunchConfig config; ///< with the cluster that the kernel itself asks for
   const Options &options;
   const Variables &variables;
   Report report;
@@ -64,6 +64,9 @@ private:
 
   bool checkConfig() {
     const Entry &entry = function->signature;
+    // A launch that names no cluster has that of .reqnctapercluster.
+    if (entry.requiredClusterDim[0] && config.cluster == LaunchConfig().cluster)
+      config.cluster = entry.requiredClusterDim;
     const auto &[grid, block, cluster, dynamic, programmatic] = config;
     uint64_t threads = 1, blocks = 1, clusterSize = 1;
     for (unsigned i = 0; i < 3; ++i) {

@@ -50,6 +50,16 @@ TEST(Launch, ChecksTheConfiguration) {
   config.cluster = {2, 1, 1};
   EXPECT_THAT(errorOf(text, config, argument),
               HasSubstr("not a multiple of the cluster"));
+  // A launch that names no cluster has the kernel's own.
+  std::string own = replaced(text, ")\n{", ")\n.reqnctapercluster 2, 1, 1\n{");
+  config.cluster = {1, 1, 1};
+  EXPECT_THAT(errorOf(own, config, argument),
+              HasSubstr("not a multiple of the cluster"));
+  config.grid = {4, 1, 1};
+  EXPECT_EQ(errorOf(own, config, argument), "");
+  config.cluster = {4, 1, 1};
+  EXPECT_THAT(errorOf(own, config, argument),
+              HasSubstr("the dimensions of .reqnctapercluster"));
   config.cluster = {1, 1, 1};
   config.dynamicSharedBytes = 300000;
   EXPECT_THAT(

@@ -126,7 +126,7 @@ void Warp::reportUndefined(const Inst &inst, uint32_t row, uint32_t lanes,
   std::string name = row < machine.program.rowNames.size()
                          ? machine.program.rowNames[row]
                          : "a constant";
-  if (const Inst *flight = owner(row)) {
+  if (const Inst *flight = owner(row, write)) {
     SimulationError &error = machine.error(
         ErrorKind::RegisterInFlight,
         "register " + name + (write ? " is written" : " is read") + " while '" +
@@ -148,11 +148,25 @@ void Warp::reportUndefined(const Inst &inst, uint32_t row, uint32_t lanes,
       this, &inst, lane);
 }
 
-const Inst *Warp::owner(uint32_t row) const {
+const Inst *Warp::owner(uint32_t row, bool write) const {
   for (const RowInFlight &flight : rowsInFlight)
-    if (flight.row == row)
+    if (flight.row == row && (write || !flight.landed))
       return flight.inst;
   return wgmmaOwner(*this, row);
+}
+
+/// Whether the instruction depends on a tcgen05.ld that has not landed: the
+/// hardware lets it wait (PTX ISA 9.7.16.6.4.5).
+bool Warp::readsWhatIsLoading(const Inst &inst) const {
+  auto loading = [&](uint32_t row) {
+    return std::any_of(
+        rowsInFlight.begin(), rowsInFlight.end(),
+        [&](const RowInFlight &f) { return f.row == row && !f.landed; });
+  };
+  const uint32_t *list = machine.program.lists.data() + inst.list;
+  return std::any_of(inst.s, inst.s + inst.sources, loading) ||
+         (!inst.listIsDestination &&
+          std::any_of(list, list + inst.listCount, loading));
 }
 
 bool Warp::checkReady(const Inst &inst, uint32_t mask) {
@@ -160,7 +174,7 @@ bool Warp::checkReady(const Inst &inst, uint32_t mask) {
   auto bad = [&](uint32_t index) { return mask & ~ready[index]; };
   auto source = [&](uint32_t index) {
     uint32_t lanes = bad(index);
-    if (!lanes || (inst.copies && !owner(index)))
+    if (!lanes || (inst.copies && !owner(index, false)))
       return true;
     reportUndefined(inst, index, lanes, false);
     ready[index] |= lanes; // say it once
@@ -179,9 +193,9 @@ bool Warp::checkReady(const Inst &inst, uint32_t mask) {
   if ((rowsInFlight.empty() && wgmma.flights.empty()) || inst.wgmma)
     return ok;
   auto target = [&](uint32_t index) {
-    uint32_t lanes = bad(index);
-    if (lanes && owner(index))
-      reportUndefined(inst, index, lanes, true);
+    const Inst *flight = owner(index, true);
+    if (flight && (bad(index) || !flight->wgmma))
+      reportUndefined(inst, index, mask, true);
   };
   for (unsigned i = 0; i < inst.destinations; ++i)
     target(inst.d[i]);
@@ -264,6 +278,11 @@ bool Warp::meetAt(const Inst &inst, uint32_t mask) {
 }
 
 inline Warp::Step Warp::step(const Inst &inst, uint32_t mask) {
+  if (tensorLoadsPending && readsWhatIsLoading(inst)) {
+    split(mask);
+    current.wait = WaitKind::TensorLoads;
+    return Step::Stop;
+  }
   if (!checkReady(inst, mask) && machine.stopped)
     return Step::Stop;
   if (inst.touchesFragments)

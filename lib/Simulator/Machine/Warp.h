@@ -107,10 +107,14 @@ public:
     uint32_t row;
     uint32_t lanes; ///< that it defines
     const Inst *inst;
+    bool landed = false;
   };
+  /// Destinations of tcgen05.ld that no tcgen05.wait::ld has covered. A read of
+  /// one waits until it has landed; a write is an error even then.
   std::vector<RowInFlight> rowsInFlight;
   WgmmaState wgmma;
   uint32_t registers = 0; ///< that a thread has; 0: unknown (RegisterPool.cpp)
+  bool registersKnown = false; ///< else it may have fewer
   /// Lanes that waited for a failed clusterlaunchcontrol.try_cancel.
   uint32_t sawFailedRequest = 0;
   uint64_t clusterTicket = 0;  ///< phase of the cluster barrier arrived at
@@ -128,7 +132,9 @@ private:
   size_t currentIndex = 0;
   unsigned runnableGroups = 0;
 
-  const Inst *owner(uint32_t row) const; ///< asynchronous, of a register
+  /// What asynchronous instruction keeps a register from being read or written.
+  const Inst *owner(uint32_t row, bool write) const;
+  bool readsWhatIsLoading(const Inst &inst) const;
   uint32_t nextMeeting() const;
   bool checkReady(const Inst &inst, uint32_t mask);
   void markReady(const Inst &inst, uint32_t mask);

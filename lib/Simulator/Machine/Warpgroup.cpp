@@ -18,7 +18,8 @@ uint32_t fp8::sim::warpgroupSize(const Warp &w) {
 
 Warpgroup::Step *
 fp8::sim::joinWarpgroup(Warp &w, const Inst &i,
-                        const std::array<uint64_t, 3> &operands) {
+                        const std::array<uint64_t, 3> &operands,
+                        Common common) {
   Warpgroup &group = w.cta.warpgroups[w.id / kWarpgroup];
   Machine &m = w.machine;
   m.progress();
@@ -31,9 +32,12 @@ fp8::sim::joinWarpgroup(Warp &w, const Inst &i,
   }
   Warpgroup::Step &step = group.steps[index];
   ++step.warps;
-  const char *rule = step.inst != &i ? "execute the same wgmma and setmaxnreg "
-                                       "instructions in the same order"
-                     : step.operands != operands
+  bool same = common == Common::Place
+                  ? step.inst == &i
+                  : step.inst->fn == i.fn && step.operands[0] == operands[0];
+  const char *rule = !same ? "execute the same wgmma and setmaxnreg "
+                             "instructions in the same order"
+                     : common == Common::Place && step.operands != operands
                          ? "give the same descriptors and the same scale-d"
                          : nullptr;
   if (!rule)

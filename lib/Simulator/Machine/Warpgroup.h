@@ -53,11 +53,16 @@ struct WgmmaState {
   std::vector<uint32_t> touched;
 };
 
-/// Enters `inst` into the sequence of the warp's warpgroup: all warps must
-/// execute it at this place, with these operands. Null after an error.
-/// `needed` warps make it complete.
+/// What the warps of a warpgroup have to have in common.
+enum class Common : uint8_t {
+  Place,  ///< the instruction itself, and all operands
+  Action, ///< what it does, wherever it is, and the first operand
+};
+/// Enters `inst` into the sequence of the warp's warpgroup, of which all warps
+/// must execute the same. Null after an error.
 Warpgroup::Step *joinWarpgroup(Warp &warp, const Inst &inst,
-                               const std::array<uint64_t, 3> &operands);
+                               const std::array<uint64_t, 3> &operands,
+                               Common common = Common::Place);
 /// After the step's own work: forgets it when all warps have executed it.
 void leaveWarpgroup(Warp &warp);
 /// Warps of the warp's warpgroup: 4, or fewer in the last one of a CTA.

@@ -14,10 +14,10 @@ using namespace fp8::sim;
 // specifications).
 static constexpr uint32_t kRegisters = 65536, kMostRegisters = 256;
 
-/// What a thread has at launch: what .maxnreg says; else what the most threads
-/// of the CTA leave to each. 0 where neither is known, and setmaxnreg then has
-/// no effect.
-static uint32_t registersAtLaunch(const Entry &entry) {
+/// The most that a thread has at launch: what .maxnreg says; else what the most
+/// threads of the CTA leave to each, of which ptxas may choose fewer. 0 where
+/// neither is known, and setmaxnreg then has no effect.
+static uint32_t mostRegistersAtLaunch(const Entry &entry) {
   if (entry.maxRegisters)
     return (entry.maxRegisters + 7) / 8 * 8;
   const auto &bound =
@@ -40,28 +40,51 @@ struct RegisterRequest {
 };
 } // namespace
 
+/// Reports a warp that asks for what the others of its warpgroup, or its own
+/// registers, do not allow. Registers that nothing tells are taken for as many
+/// as there can be, so that what is waited for in vain is so for every choice.
+static void checkRequest(Warp &w, const Inst &i, const Warpgroup::Step &step) {
+  Machine &m = w.machine;
+  const auto [grows, wanted] = i.get<RegisterRequest>();
+  if (step.operands[1] != wanted)
+    m.error(Rule::RegisterCounts,
+            "'" + Machine::mnemonic(&i) + "' asks for " +
+                std::to_string(wanted) + " registers per thread, but warp " +
+                std::to_string(step.first) + " of its warpgroup for " +
+                std::to_string(step.operands[1]) +
+                "; the warps of a warpgroup must ask for the same",
+            &w, &i)
+        .notes.push_back(m.note(step.inst, "the other warp was here"));
+  if (grows ? w.registersKnown && wanted < w.registers : wanted > w.registers)
+    m.error(w.registersKnown ? Rule::InvalidOperation : Rule::RegisterCounts,
+            "'" + Machine::mnemonic(&i) + "' asks for " +
+                std::to_string(wanted) + " registers per thread, " +
+                (grows ? "fewer" : "more") + " than the " +
+                std::to_string(w.registers) +
+                (w.registersKnown ? " that it has" : " that it can have") +
+                "; use setmaxnreg." + (grows ? "dec" : "inc"),
+            &w, &i, -1, true);
+}
+
 static Flow setMaxRegisters(Warp &w, const Inst &i, uint32_t) {
   Machine &m = w.machine;
   const bool grows = i.get<RegisterRequest>().grows;
   const uint32_t wanted = uint32_t(i.get<RegisterRequest>().wanted);
   if (!w.group().arrived) {
-    if (!joinWarpgroup(w, i, {}))
+    const Warpgroup::Step *step =
+        joinWarpgroup(w, i, {grows, wanted}, Common::Action);
+    if (!step)
       return Flow::Next;
-    leaveWarpgroup(w);
-    if (!w.registers)
-      w.registers = registersAtLaunch(m.program.function->signature);
-    if (!w.registers)
-      return Flow::Next;
-    if (grows ? wanted < w.registers : wanted > w.registers) {
-      m.error(ErrorKind::InvalidOperation,
-              "'" + Machine::mnemonic(&i) + "' asks for " +
-                  std::to_string(wanted) + " registers per thread, " +
-                  (grows ? "fewer" : "more") + " than the " +
-                  std::to_string(w.registers) +
-                  " that it has; use setmaxnreg." + (grows ? "dec" : "inc"),
-              &w, &i, -1, true);
-      return Flow::Next;
+    const Entry &entry = m.program.function->signature;
+    if (!w.registers) {
+      w.registers = mostRegistersAtLaunch(entry);
+      w.registersKnown = entry.maxRegisters != 0;
     }
+    if (w.registers)
+      checkRequest(w, i, *step);
+    leaveWarpgroup(w);
+    if (!w.registers || m.stopped || (!grows && wanted > w.registers))
+      return Flow::Next;
   }
   if (grows && wanted > w.registers &&
       w.cta.freeRegisters < wanted - w.registers) {
@@ -71,6 +94,7 @@ static Flow setMaxRegisters(Warp &w, const Inst &i, uint32_t) {
   }
   w.cta.freeRegisters += w.registers - wanted; // may be negative, and wrap
   w.registers = wanted;
+  w.registersKnown = true;
   m.progress();
   for (auto &warp : w.cta.warps)
     if (warp.get() != &w)

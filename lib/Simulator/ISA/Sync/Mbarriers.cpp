@@ -8,6 +8,9 @@
 #include "ISA/Alu/Alu.h"
 #include "Machine/Machine.h"
 
+#include <set>
+#include <tuple>
+
 using namespace fp8::sim;
 
 namespace {
@@ -54,6 +57,9 @@ Mbarrier *find(Warp &w, const Inst &i, int lane) {
 
 Flow init(Warp &w, const Inst &i, uint32_t mask) {
   Machine &m = w.machine;
+  // Lanes that initialise the same mbarrier with the same count write the same
+  // bytes at once.
+  std::set<std::tuple<Cta *, uint32_t, uint64_t>> done;
   forLanes(mask, [&](int l) {
     uint64_t address;
     Cta *cta;
@@ -79,6 +85,8 @@ Flow init(Warp &w, const Inst &i, uint32_t mask) {
               &w, &i, l, true);
       return;
     }
+    if (!done.insert({cta, offset, count}).second)
+      return;
     Mbarrier *old = cta->findBarrier(offset);
     if (old && old->live) {
       SimulationError &e = m.error(

@@ -23,6 +23,7 @@ struct MmaForm {
   bool tensorA;      ///< A lies in tensor memory
   bool masksLanes;   ///< disable-output-lane is given
   bool scalesInput;  ///< scale-input-d is given
+  uint64_t offsetA;  ///< of A's address in tensor memory
   uint64_t exponent; ///< scale-input-d: D is multiplied by 2 to minus this
 };
 
@@ -155,7 +156,7 @@ private:
   bool takeA() {
     if (!form.tensorA)
       return takeShared(1, shape.transposeA, shape.aRows(), operation->a, "A");
-    uint32_t address = uint32_t(w.row(i.s[1])[lane]);
+    uint32_t address = uint32_t(w.row(i.s[1])[lane] + form.offsetA);
     if (address >> 16 || shape.transposeA)
       return bad(ErrorKind::BadDescriptor,
                  "A in tensor memory must start at lane 0 and be K-major");
@@ -300,13 +301,10 @@ bool fp8::sim::decodeTcgen05Mma(Decoder &d, Inst &i) {
   if (!d.address(i))
     return false;
   const ast::Operand *a = d.peekOperand();
-  uint64_t offset = 0;
   if (a && a->kind == ast::Operand::Kind::Address) {
     form.tensorA = true;
-    if (!d.address(i, offset))
+    if (!d.address(i, form.offsetA))
       return false;
-    if (offset)
-      return d.fail("takes no offset on A's address");
   } else if (!d.source(i, Type::B64)) {
     return false;
   }

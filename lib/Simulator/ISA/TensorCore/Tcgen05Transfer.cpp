@@ -79,21 +79,23 @@ bool regionAt(Warp &w, const Inst &i, uint32_t address, bool write,
   uint32_t lanes = transfer.shape == Shape::L32x32 ? 32 : 16;
   // The columns between the two halves of 16x32bx2 count as touched.
   uint32_t columns = transfer.columns + transfer.split;
-  uint32_t firstLane = address >> 16;
+  uint32_t given = address >> 16;
   uint32_t column = address & 0xffff;
   uint32_t quarter = w.id % 4;
-  if (firstLane / 32 != quarter || (firstLane % 32) + lanes > 32 ||
-      firstLane % 16) {
+  // The hardware takes the quarter from the warp.
+  uint32_t firstLane = quarter * 32 + given % 32;
+  bool inside = given % 32 + lanes <= 32 && given % 16 == 0;
+  if (given != firstLane || !inside)
     w.machine.error(
-        ErrorKind::OutOfBounds,
+        inside ? Rule::TensorLanes : Rule::OutOfBounds,
         "'" + Machine::mnemonic(&i) + "' of warp " + std::to_string(w.id) +
-            " accesses tensor memory lanes from " + std::to_string(firstLane) +
+            " accesses tensor memory lanes from " + std::to_string(given) +
             "; warp " + std::to_string(w.id) + " may access lanes " +
             std::to_string(quarter * 32) + " to " +
             std::to_string(quarter * 32 + 31) + " (32 * (warp % 4))",
         &w, &i, -1, true);
+  if (!inside || w.machine.stopped)
     return false;
-  }
   if (column >= kTensorColumns || column + columns > kTensorColumns) {
     w.machine.error(ErrorKind::OutOfBounds,
                     "'" + Machine::mnemonic(&i) +
@@ -154,10 +156,13 @@ Flow tensorLoad(Warp &w, const Inst &i, uint32_t mask) {
   }
   ++w.tensorLoadsPending;
   Warp *warp = &w;
-  op->complete = [warp, &i, rows, touched, mask] {
+  op->complete = [warp, &i, rows, touched, mask, defined] {
     const Transfer &transfer = i.get<Transfer>();
     TensorMemory &tensor = warp->cta.tensor;
+    for (Warp::RowInFlight &flight : warp->rowsInFlight)
+      flight.landed |= flight.inst == &i;
     for (uint32_t n = 0; n < i.listCount; ++n) {
+      warp->ready[rows[n]] |= defined;
       uint64_t *row = warp->row(rows[n]);
       forLanes(mask, [&](int t) {
         uint32_t value = 0;
@@ -172,8 +177,8 @@ Flow tensorLoad(Warp &w, const Inst &i, uint32_t mask) {
         row[t] = value;
       });
     }
-    if (--warp->tensorLoadsPending == 0)
-      warp->wake(WaitKind::TensorLoads);
+    --warp->tensorLoadsPending;
+    warp->wake(WaitKind::TensorLoads);
   };
   m.issue(std::move(op));
   return Flow::Next;

@@ -85,17 +85,34 @@ TEST(RegisterPool, TheLaunchBoundsSayWhatThereIs) {
 }
 
 TEST(RegisterPool, IncAndDecGoTheirWays) {
-  Report report = runGroups(change("dec", 176), "");
+  const std::string known = ".maxntid 384\n.maxnreg 168";
+  Report report = runGroups(change("dec", 176), "", known);
   EXPECT_TRUE(has(report, ErrorKind::InvalidOperation));
   EXPECT_THAT(report.str(),
               HasSubstr("asks for 176 registers per thread, more than the 168 "
                         "that it has; use setmaxnreg.inc"));
-  report = runGroups(change("inc", 160), "");
+  report = runGroups(change("inc", 160), "", known);
   EXPECT_THAT(report.str(),
               HasSubstr("asks for 160 registers per thread, fewer than the 168 "
                         "that it has; use setmaxnreg.dec"));
   report = runGroups(change("dec", 28), "");
   EXPECT_THAT(report.str(), HasSubstr("needs a multiple of 8 from 24 to 256"));
+}
+
+TEST(RegisterPool, PtxasChoosesWhatAThreadBeginsWith) {
+  // At most 168, so that more of it may be fewer than it has; what a warp once
+  // asked for it has.
+  EXPECT_TRUE(runGroups(change("inc", 160), "").ok());
+  Report report = runGroups(change("inc", 160) + change("inc", 152), "");
+  EXPECT_THAT(report.str(),
+              HasSubstr("asks for 152 registers per thread, fewer "
+                        "than the 160 that it has"));
+  report = runGroups(change("dec", 176), "");
+  EXPECT_TRUE(report.ok()) << report.str();
+  ASSERT_EQ(report.warnings.size(), 1u);
+  EXPECT_EQ(report.warnings[0].rule, Rule::RegisterCounts);
+  EXPECT_THAT(report.warnings[0].message,
+              HasSubstr("more than the 168 that it can have"));
 }
 
 TEST(RegisterPool, AWarpgroupDoesItTogether) {
@@ -105,7 +122,25 @@ TEST(RegisterPool, AWarpgroupDoesItTogether) {
       report.str(),
       HasSubstr("only 1 of the warps of a warpgroup have executed "
                 "'setmaxnreg.dec.sync.aligned.u32'; all four must execute it"));
-  report = runGroups("  @%p1" + change("dec", 40) + change("dec", 32), "");
+  report =
+      runGroups("  @%p1" + change("dec", 40) + "  @!%p1" + change("inc", 232),
+                change("dec", 24));
   EXPECT_THAT(report.str(), HasSubstr("must execute the same wgmma and "
                                       "setmaxnreg instructions"));
+}
+
+TEST(RegisterPool, AWarpgroupMayDoItAtSeveralPlaces) {
+  auto atTwo = [](unsigned first, unsigned others) {
+    return runGroups("  @%p1" + change("dec", first) + "  @!%p1" +
+                         change("dec", others),
+                     change("inc", 200));
+  };
+  Report report = atTwo(40, 40);
+  EXPECT_TRUE(report.ok() && report.warnings.empty()) << report.str();
+  report = atTwo(40, 32);
+  EXPECT_TRUE(report.ok()) << report.str();
+  ASSERT_FALSE(report.warnings.empty());
+  for (const SimulationError &warning : report.warnings)
+    EXPECT_EQ(warning.rule, Rule::RegisterCounts);
+  EXPECT_THAT(report.warnings[0].message, HasSubstr("must ask for the same"));
 }

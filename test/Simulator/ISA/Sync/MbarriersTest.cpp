@@ -107,6 +107,23 @@ TEST(Mbarrier, MisuseIsReported) {
               HasSubstr("was invalidated by mbarrier.inval"));
 }
 
+TEST(Mbarrier, AllLanesMayInitialiseItAtOnce) {
+  std::string body = R"(
+  mbarrier.init.shared::cta.b64 [s], 1; fence.mbarrier_init.release.cluster;
+  bar.sync 0; mov.u32 %r50, s; setp.eq.u32 %p0, %t, 0;
+  @%p0 mbarrier.arrive.shared::cta.b64 _, [%r50];
+W: mbarrier.try_wait.parity.shared::cta.b64 %p8, [%r50], 0; @!%p8 bra W;
+)";
+  Report report = reportOf(body);
+  EXPECT_TRUE(report.ok()) << report.str();
+  // To different counts, or twice, is an error.
+  EXPECT_THAT(
+      reportOf("add.u32 %r1, %t, 1;\n" + replaced(body, "1;", "%r1;")).str(),
+      HasSubstr("holds a live mbarrier"));
+  EXPECT_THAT(reportOf("mbarrier.init.shared::cta.b64 [s], 1;\n" + body).str(),
+              HasSubstr("holds a live mbarrier"));
+}
+
 TEST(Mbarrier, ExpectedBytesNeverLandingIsADeadlock) {
   Report report = reportOf(
       init(1) +

@@ -3,6 +3,7 @@
 // Tensor memory and tcgen05.mma: allocation, shapes of loads and stores,
 // layouts of operands.
 
+#include "ISA/TensorCore/TensorCore.h"
 #include "Kernels.h"
 
 #include <gmock/gmock.h>
@@ -105,6 +106,71 @@ TEST(TensorMemory, LoadsTwoHalvesFrom16Lanes) {
       EXPECT_EQ(out[n * 32 + t], t % 16 * 100 + n + (t < 16 ? 0 : 4));
 }
 
+TEST(TensorMemory, AReadWaitsForTheLoad) {
+  // PTX ISA 9.7.16.6.4.5: a true dependency is kept without a wait.
+  auto body = [](const std::string &between) {
+    return std::string(kAlloc) + R"(
+  mul.lo.u32 %r0, %t, 3; add.u32 %r1, %t, 500;
+  tcgen05.st.sync.aligned.32x32b.x2.b32 [%r50], {%r0, %r1};
+  tcgen05.wait::st.sync.aligned;
+  tcgen05.ld.sync.aligned.32x32b.x2.b32 {%r20, %r21}, [%r50];
+)" + between +
+           "  tcgen05.wait::ld.sync.aligned;\n  st.global.b32 [%o], %r22;\n" +
+           kFree;
+  };
+  for (uint64_t seed = 0; seed < 10; ++seed) {
+    Options options;
+    options.scheduleSeed = seed;
+    options.strict = true;
+    // One of the two registers; and a predicate that depends on it.
+    for (const char *read :
+         {"mov.b32 %r22, %r20;\n",
+          "setp.ne.u32 %p1, %r20, 0; selp.u32 %r22, %r20, 0, %p1;\n"}) {
+      auto out = compute(body(read), 32, 32, kShared, nullptr, options);
+      for (uint32_t t = 0; t < 32; ++t)
+        EXPECT_EQ(out[t], t * 3) << "seed " << seed;
+    }
+    // What is overwritten before the wait may still land, even if it was read.
+    for (const char *write : {"mov.b32 %r20, 7; mov.b32 %r22, 1;\n",
+                              "mov.b32 %r22, %r20; mov.b32 %r20, 7;\n"}) {
+      Report report;
+      compute(body(write), 32, 32, kShared, &report, options);
+      EXPECT_TRUE(has(report, ErrorKind::RegisterInFlight)) << report.str();
+      EXPECT_THAT(report.str(), HasSubstr("register %r20 is written while"));
+    }
+  }
+}
+
+TEST(TensorMemory, TheWarpSaysWhichLanes) {
+  // Both warps name lane 0, and each uses its own quarter.
+  std::string body = R"(
+  setp.ge.u32 %p1, %t, 32; @%p1 bra READ;
+  tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], 64;
+READ: bar.sync 0; ld.shared.b32 %r50, [slot];
+  tcgen05.st.sync.aligned.32x32b.x1.b32 [%r50], {%t};
+  tcgen05.wait::st.sync.aligned;
+  tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r20}, [%r50];
+  tcgen05.wait::ld.sync.aligned;
+  st.global.b32 [%o], %r20;
+  bar.sync 0; @%p1 bra END;
+)" + std::string(kFree) +
+                     "END:\n";
+  Report report;
+  auto out = compute(body, 64, 64, kShared, &report);
+  EXPECT_TRUE(report.ok()) << report.str();
+  for (uint32_t t = 0; t < 64; ++t)
+    EXPECT_EQ(out[t], t);
+  ASSERT_EQ(report.warnings.size(), 2u) << report.str();
+  EXPECT_EQ(report.warnings[0].rule, Rule::TensorLanes);
+  EXPECT_THAT(report.warnings[0].message,
+              HasSubstr("of warp 1 accesses tensor memory lanes from 0; warp 1 "
+                        "may access lanes 32 to 63"));
+  // 32 lanes from the 16th of a quarter leave it.
+  report =
+      reportOf(replaced(body, "x1.b32 [%r50]", "x1.b32 [%r50+1048576]"), 64);
+  EXPECT_TRUE(has(report, ErrorKind::OutOfBounds)) << report.str();
+}
+
 TEST(TensorMemory, AllocationRules) {
   EXPECT_THAT(
       reportOf(replaced(std::string(kAlloc), "], 64", "], 48") + kFree).str(),
@@ -183,6 +249,55 @@ uint32_t elementAddress(const Layout &l, uint32_t row, uint32_t k) {
 }
 
 } // namespace
+
+TEST(TensorCore, NGoesInStepsOf8ForOneCta) {
+  for (uint32_t m : {64u, 128u})
+    for (uint32_t n : {0u, 8u, 24u, 256u, 264u}) {
+      MmaShape shape;
+      uint32_t bits = 1u << 4 | 1u << 7 | 1u << 10 | n / 8 << 17 | m / 16 << 24;
+      EXPECT_EQ(decodeInstructionDescriptor(bits, MmaKind::F16, false, shape)
+                    .has_value(),
+                n < 8 || n > 256)
+          << m << " " << n;
+    }
+}
+
+TEST(TensorCore, AInTensorMemoryHasAnOffset) {
+  // D = A * B with all elements 1 (bf16), N 8, K 16; A from column 40 on.
+  std::string body = R"(
+  setp.ge.u32 %p1, %t, 32; setp.eq.u32 %p2, %t, 0; setp.ne.u32 %p3, %t, %t;
+  @%p1 bra READ;
+  tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], 64;
+READ: shl.b32 %r1, %t, 2; mov.u32 %r2, s; add.u32 %r1, %r1, %r2;
+  mov.u32 %r3, 0x3f803f80; st.shared.u32 [%r1], %r3; fence.proxy.async;
+  @%p2 mbarrier.init.shared::cta.b64 [bar], 1; @%p2 fence.mbarrier_init.release.cluster;
+  bar.sync 0; ld.shared.b32 %r50, [slot];
+  shr.u32 %r4, %t, 5; shl.b32 %r4, %r4, 21; add.u32 %r4, %r4, %r50;
+  tcgen05.st.sync.aligned.32x32b.x8.b32 [%r4+40], {%r3, %r3, %r3, %r3, %r3, %r3, %r3, %r3};
+  tcgen05.wait::st.sync.aligned; tcgen05.fence::before_thread_sync;
+  bar.sync 0; tcgen05.fence::after_thread_sync;
+  @!%p2 bra WAIT;
+  shr.u32 %r5, %r2, 4; cvt.u64.u32 %d2, %r5; or.b64 %d2, %d2, )" +
+                     std::to_string(uint64_t(1) << 46 | uint64_t(16) << 32 |
+                                    uint64_t(8) << 16) +
+                     R"(;
+  mov.b32 %r6, )" +
+                     std::to_string(1u << 4 | 1u << 7 | 1u << 10 | 1u << 17 |
+                                    8u << 24) +
+                     R"(;
+  tcgen05.mma.cta_group::1.kind::f16 [%r50], [%r50+40], %d2, %r6, %p3;
+  tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [bar];
+WAIT: bar.warp.sync -1;
+L: mbarrier.try_wait.parity.shared::cta.b64 %p4, [bar], 0; @!%p4 bra L;
+  tcgen05.fence::after_thread_sync;
+  tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r20}, [%r4+7];
+  tcgen05.wait::ld.sync.aligned; st.global.b32 [%o], %r20;
+  bar.sync 0; @%p1 bra END;
+)" + kFree + "END:\n";
+  auto out = compute(body, 128, 128, kShared);
+  for (uint32_t t = 0; t < 128; ++t)
+    EXPECT_EQ(out[t], 0x41800000u); // 16
+}
 
 TEST(TensorCore, OperandLayouts) {
   const Layout layouts[] = {
