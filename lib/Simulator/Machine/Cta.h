@@ -40,6 +40,9 @@ struct RemoteAccess {
   uint32_t time = 0;
   uint32_t rank = 0; ///< of the CTA that it came from
   const Inst *inst = nullptr;
+  /// Who knows that this agent has reached this time knows of the access, if
+  /// commits land in order. Time 0: nobody does.
+  uint32_t orderAgent = 0, orderTime = 0;
 };
 
 /// A CTA's part of an allocation instruction of a CTA pair.

@@ -89,7 +89,8 @@ public:
   /// The warp accesses `target`, which may end only when it knows that `agent`
   /// has reached `time`.
   void touchRemote(Cta &target, Warp &warp, const Inst &inst, uint32_t agent,
-                   uint32_t time);
+                   uint32_t time, uint32_t orderAgent = 0,
+                   uint32_t orderTime = 0);
   /// Reports other CTAs' accesses that may reach a CTA after its end.
   void checkRemoteUse(Cta &cta);
 

@@ -7,7 +7,7 @@
 
 #include "Machine/Machine.h"
 
-#include <algorithm>
+#include <tuple>
 
 using namespace fp8::sim;
 
@@ -43,10 +43,11 @@ bool Machine::checkPresent(const Cta &target, Warp &warp, const Inst &inst,
 }
 
 void Machine::touchRemote(Cta &target, Warp &warp, const Inst &inst,
-                          uint32_t agent, uint32_t time) {
+                          uint32_t agent, uint32_t time, uint32_t orderAgent,
+                          uint32_t orderTime) {
   if (&target == &warp.cta || !checksOrder)
     return;
-  target.remote[agent] = {time, warp.cta.rank, &inst};
+  target.remote[agent] = {time, warp.cta.rank, &inst, orderAgent, orderTime};
 }
 
 void Machine::checkRemoteUse(Cta &cta) {
@@ -70,19 +71,25 @@ void Machine::checkRemoteUse(Cta &cta) {
   Clock known;
   for (const auto &warp : cta.warps)
     known.join(warp->clocks().reached);
-  // The first in program order, so that reports do not depend on hashing.
+  auto inOrder = [&](const RemoteAccess &access) {
+    return access.orderTime && known.get(access.orderAgent) >= access.orderTime;
+  };
+  // Errors before warnings, then the first in program order, so that reports do
+  // not depend on hashing.
+  auto key = [&](const RemoteAccess &access) {
+    return std::tuple(inOrder(access), access.inst->index, access.rank);
+  };
   const RemoteAccess *worst = nullptr;
   bool lands = false; ///< an arrival at a barrier, whose phase tells of it
   for (const auto &[agent, access] : cta.remote)
     if (known.get(agent) < access.time &&
-        (!worst || access.inst->index < worst->inst->index ||
-         (access.inst == worst->inst && access.rank < worst->rank))) {
+        (!worst || key(access) < key(*worst))) {
       worst = &access;
       lands = !isWarp(agent);
     }
   if (!worst)
     return;
-  error(ErrorKind::ExitedCta,
+  error(inOrder(*worst) ? Rule::CommitOrder : Rule::ExitedCta,
         rankName(cta.rank) + " may end before '" + mnemonic(worst->inst) +
             "' of " + rankName(worst->rank) +
             " reaches it, since the CTA waits for nothing that is ordered "

@@ -13,6 +13,7 @@
 #include "Program/Program.h"
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -119,6 +120,12 @@ public:
   uint32_t sawFailedRequest = 0;
   uint64_t clusterTicket = 0;  ///< phase of the cluster barrier arrived at
   uint32_t clusterArrived = 0; ///< lanes that arrived and did not wait yet
+  /// Of its tcgen05.commit to one CTA: how many have arrived there, and the
+  /// agent whose time that is in clocks.
+  struct Landing {
+    uint32_t agent = 0, count = 0;
+  };
+  std::map<uint32_t, Landing> landings; ///< by rank of the CTA
   uint32_t clusterCounted = 0; ///< lanes that arrived in the current phase
 
   std::vector<std::vector<uint8_t>> local; ///< by lane

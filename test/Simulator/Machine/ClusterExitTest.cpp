@@ -74,28 +74,61 @@ TEST(ClusterExit, AMulticastThatAPeerDoesNotWaitFor) {
   }
 }
 
-TEST(ClusterExit, CommitsLandInAnyOrder) {
-  std::string body = std::string(kInit) +
-                     "mbarrier.init.shared::cta.b64 [%r2], 1; "
-                     "fence.mbarrier_init.release.cluster;\n" +
-                     kSync + R"(
-  setp.eq.u32 %p1, %r0, 0; @!%p1 bra WAIT; mov.b16 %h, 2;
-  tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64 [%r2], %h;
-  tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64 [%r3], %h;
-  bra END;
-WAIT:
-)";
-  std::string first = "F: mbarrier.try_wait.parity.shared::cta.b64 %p0, "
-                      "[%r2], 0; @!%p0 bra F;\n";
-  // That the second has landed does not say that the first has; nor does a
-  // barrier, at which nothing waits for either.
-  for (const char *end : {"", kSync})
-    expectExitFault(".reg .b16 %h;" + body + kWait + "END:\n" + end,
-                    "wait for the phase of the mbarrier in which it arrives");
+namespace {
+/// CTA 0 commits to the mbarrier at s of the CTAs in `first`, then to `bar` of
+/// those in `second`.
+std::string commits(unsigned first, unsigned second) {
+  auto commit = [](const std::string &barrier, unsigned ctas) {
+    return "mov.b16 %h, " + std::to_string(ctas) +
+           ";\ntcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::"
+           "cluster.multicast::cluster.b64 [" +
+           barrier + "], %h;\n";
+  };
+  return ".reg .b16 %h;" + std::string(kInit) +
+         "mbarrier.init.shared::cta.b64 [%r2], 1; "
+         "fence.mbarrier_init.release.cluster;\n" +
+         kSync + "setp.eq.u32 %p1, %r0, 0; @!%p1 bra PEER;\n" +
+         commit("%r2", first) + commit("%r3", second);
+}
+} // namespace
+
+TEST(ClusterExit, CommitsOfAWarpToACtaLandInOrder) {
+  // That the second has landed says that the first has.
+  std::string body = commits(2, 2) + "bra END;\nPEER:\n" + kWait;
   for (uint64_t seed = 0; seed < 10; ++seed) {
     std::vector<uint32_t> out;
-    Report report =
-        runPair(".reg .b16 %h;" + body + kWait + first + "END:\n", out, seed);
+    Report report = runPair(body + "END:\n", out, seed);
+    EXPECT_TRUE(report.ok()) << report.str();
+    ASSERT_EQ(report.warnings.size(), 1u);
+    EXPECT_EQ(report.warnings[0].rule, Rule::CommitOrder);
+  }
+  // That the first has says nothing of the second.
+  expectExitFault(commits(2, 2) + "bra END;\nPEER:\n" +
+                      replaced(kWait, "[%r3]", "[%r2]") + "END:\n",
+                  "wait for the phase of the mbarrier in which it arrives");
+}
+
+TEST(ClusterExit, CommitsToTwoCtasLandInAnyOrder) {
+  // CTA 0 tells the peer of the second, which has landed in CTA 0 itself.
+  std::string body = replaced(commits(2, 1), "setp.eq.u32 %p1", R"(
+  mbarrier.init.shared::cta.b64 [%r2+8], 1; fence.mbarrier_init.release.cluster;
+)" + std::string(kSync) + "  setp.eq.u32 %p1") +
+                     kWait + R"(
+  add.u32 %r5, %r2, 8; mapa.shared::cluster.u32 %r4, %r5, %r1;
+  mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r4];
+  bra END;
+PEER: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p0, [%r2+8], 0;
+  @!%p0 bra PEER;
+)";
+  expectExitFault(body + "END:\n",
+                  "wait for the phase of the mbarrier in which it arrives");
+  for (uint64_t seed = 0; seed < 10; ++seed) {
+    std::vector<uint32_t> out;
+    Report report = runPair(
+        body +
+            "F: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p0, "
+            "[%r2], 0; @!%p0 bra F;\nEND:\n",
+        out, seed);
     EXPECT_TRUE(report.ok()) << report.str();
   }
 }

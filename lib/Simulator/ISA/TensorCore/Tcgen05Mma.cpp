@@ -14,6 +14,9 @@ using namespace fp8::sim;
 namespace {
 
 int64_t mmaPipe(const Warp &w) { return int64_t(w.globalIndex) * 2; }
+int64_t landingPipe(const Warp &w, uint32_t rank) {
+  return int64_t(rank + 1) << 32 | mmaPipe(w);
+}
 
 /// Payload of tcgen05.mma. Sources: D, A, B, instruction descriptor. Predicate
 /// source 0: enable-input-d. List: disable-output-lane.
@@ -210,25 +213,39 @@ Flow mma(Warp &w, const Inst &i, uint32_t mask) {
   return Flow::Next;
 }
 
+/// A commit arrives: those who learn of it know that the earlier ones of its
+/// warp have reached the same CTA.
+void land(Warp &w, const Inst &i, int lane, Mbarrier &barrier,
+          const SyncClocks &carried) {
+  if (!barrier.live || barrier.cta->ended)
+    return;
+  Warp::Landing &landing = w.landings[barrier.cta->rank];
+  if (!landing.count++)
+    landing.agent = w.machine.newAgent();
+  w.machine.touchRemote(*barrier.cta, w, i, barrier.agent, barrier.time() + 1,
+                        landing.agent, landing.count);
+  SyncClocks known = carried;
+  known.reached.raise(landing.agent, landing.count);
+  w.machine.arrive(barrier, 1, w, i, lane, &known);
+}
+
 void issueArrival(Warp &w, const Inst &i, int lane, Mbarrier *barrier,
                   const std::shared_ptr<SyncClocks> &carried) {
   auto op = std::make_unique<AsyncOp>(i, w, lane, Engine::Arrival);
   op->pipe = mmaPipe(w);
   op->signals = int32_t(barrier->cta->rank);
-  // The pipe orders the MMAs; arrivals that they trigger land when they land,
-  // so that only the phase that one lands in says that it has.
+  // The pipe orders the MMAs. By the letter the arrivals that they trigger land
+  // when they land, so that only the phase that one lands in says that it has;
+  // hardware keeps those of one warp to one CTA in order.
   Warp *warp = &w;
   int32_t rank = op->signals;
   op->complete = [warp, &i, lane, barrier, carried, rank] {
     auto arrival = std::make_unique<AsyncOp>(i, *warp, lane, Engine::Arrival);
     arrival->signals = rank;
+    if (!warp->machine.options.strict)
+      arrival->pipe = landingPipe(*warp, uint32_t(rank));
     arrival->complete = [warp, &i, lane, barrier, carried] {
-      Machine &machine = warp->machine;
-      if (!barrier->live || barrier->cta->ended)
-        return;
-      machine.touchRemote(*barrier->cta, *warp, i, barrier->agent,
-                          barrier->time() + 1);
-      machine.arrive(*barrier, 1, *warp, i, lane, carried.get());
+      land(*warp, i, lane, *barrier, *carried);
     };
     warp->machine.issue(std::move(arrival));
   };
