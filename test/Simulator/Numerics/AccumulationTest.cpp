@@ -179,7 +179,10 @@ const Draw kDraws[] = {
 } // namespace
 
 TEST(Accumulation, FollowsTheRuleInEveryFormat) {
-  for (const SumRule &rule : fp8::chip::getSumRules())
+  for (const SumRule &rule : fp8::chip::getSumRules()) {
+    bool coarse =
+        rule.engine == MmaEngine::Warpgroup && rule.kind == ProductKind::Float8;
+    int termBits = coarse ? 13 : 25, resultBits = coarse ? 13 : 23;
     for (const Format &a : kFormats)
       for (const Format &b : kFormats) {
         bool together = &a == &b || (a.kind == ProductKind::Float8 &&
@@ -190,11 +193,12 @@ TEST(Accumulation, FollowsTheRuleInEveryFormat) {
         for (const Draw &draw : kDraws)
           for (int repeat = 0; repeat < 40; ++repeat) {
             row.fill(draw.low, draw.high, draw.before, draw.most);
-            ASSERT_EQ(row.agree(rule.termBits, rule.resultBits), Row::kColumns)
+            ASSERT_EQ(row.agree(termBits, resultBits), Row::kColumns)
                 << a.name << " " << b.name << " " << draw.low << ".."
                 << draw.high << " to " << draw.most;
           }
       }
+  }
 }
 
 TEST(Accumulation, ABitMoreOrLessIsSeen) {
