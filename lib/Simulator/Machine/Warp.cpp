@@ -278,7 +278,8 @@ bool Warp::meetAt(const Inst &inst, uint32_t mask) {
 }
 
 inline Warp::Step Warp::step(const Inst &inst, uint32_t mask) {
-  if (tensorLoadsPending && readsWhatIsLoading(inst)) {
+  if (tensorLoadsPending && !machine.options.strict &&
+      readsWhatIsLoading(inst)) {
     split(mask);
     current.wait = WaitKind::TensorLoads;
     return Step::Stop;

@@ -111,7 +111,8 @@ public:
     bool landed = false;
   };
   /// Destinations of tcgen05.ld that no tcgen05.wait::ld has covered. A read of
-  /// one waits until it has landed; a write is an error even then.
+  /// one waits until it has landed, and is an error where warnings are; a write
+  /// is an error even then.
   std::vector<RowInFlight> rowsInFlight;
   WgmmaState wgmma;
   uint32_t registers = 0; ///< that a thread has; 0: unknown (RegisterPool.cpp)

@@ -159,10 +159,13 @@ Flow tensorLoad(Warp &w, const Inst &i, uint32_t mask) {
   op->complete = [warp, &i, rows, touched, mask, defined] {
     const Transfer &transfer = i.get<Transfer>();
     TensorMemory &tensor = warp->cta.tensor;
+    // By the letter only tcgen05.wait::ld says that they have landed.
+    bool mayRead = !warp->machine.options.strict;
     for (Warp::RowInFlight &flight : warp->rowsInFlight)
-      flight.landed |= flight.inst == &i;
+      flight.landed |= mayRead && flight.inst == &i;
     for (uint32_t n = 0; n < i.listCount; ++n) {
-      warp->ready[rows[n]] |= defined;
+      if (mayRead)
+        warp->ready[rows[n]] |= defined;
       uint64_t *row = warp->row(rows[n]);
       forLanes(mask, [&](int t) {
         uint32_t value = 0;
