@@ -100,7 +100,7 @@ TEST(GemmFault, MissingWaitAfterTensorLoad) {
   std::string report = expectFault(text, {ErrorKind::RegisterInFlight});
   EXPECT_THAT(
       report,
-      HasSubstr("register %v0 is written while "
+      HasSubstr("register %v0 is read while "
                 "'tcgen05.ld.sync.aligned.32x32b.x32.b32' still owns it"));
   EXPECT_THAT(report, HasSubstr("execute tcgen05.wait::ld between the two"));
   EXPECT_THAT(report, HasSubstr("the load was issued here"));
