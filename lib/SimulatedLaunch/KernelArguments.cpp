@@ -46,7 +46,7 @@ sim::TensorMap tensorMap(const tensor::TensorMap &bound) {
   std::copy(bound.elementStrides.begin(), bound.elementStrides.end(),
             map.elementStrides.begin());
   map.interleave = bound.interleave;
-  map.swizzle = bound.swizzle;
+  map.swizzle = sim::Swizzle(bound.swizzle);
   map.oobFill = bound.oobFill;
   return map;
 }

@@ -8,9 +8,21 @@
 #include "Program/Decoder.h"
 #include "fp8/Simulator/Variables.h"
 
-#include <cstring>
+#include <algorithm>
 
 using namespace fp8::sim;
+
+KernelArgument KernelArgument::structure(std::vector<uint8_t> background,
+                                         const std::vector<Field> &fields) {
+  KernelArgument whole(std::move(background), {});
+  for (const auto &[offset, value] : fields) {
+    std::copy(value.data.begin(), value.data.end(),
+              whole.data.begin() + long(offset));
+    for (size_t at : value.maps)
+      whole.maps.push_back(offset + at);
+  }
+  return whole;
+}
 
 namespace {
 
@@ -200,31 +212,39 @@ private:
     grid.parameters.resize(program.parameterBytes);
     for (size_t i = 0; i < arguments.size(); ++i) {
       const EntryParameter &parameter = function->signature.parameters[i];
-      uint8_t *target = grid.parameters.data() + program.parameterOffsets[i];
-      if (const auto *bytes =
-              std::get_if<std::vector<uint8_t>>(&arguments[i].get())) {
-        if (bytes->size() != parameter.sizeBytes)
-          return fail("parameter '" + parameter.name + "' has " +
-                      std::to_string(parameter.sizeBytes) +
-                      " bytes, but the launch passes " +
-                      std::to_string(bytes->size()));
-        if (!bytes->empty())
-          std::memcpy(target, bytes->data(), bytes->size());
-        continue;
-      }
-      const TensorMap &map = std::get<TensorMap>(arguments[i].get());
-      if (parameter.sizeBytes != 128 || parameter.alignBytes < 64)
-        return fail("parameter '" + parameter.name +
-                    "' takes a tensor map, so it must have 128 bytes aligned "
-                    "to at least 64, but it has " +
-                    std::to_string(parameter.sizeBytes) + " aligned to " +
-                    std::to_string(parameter.alignBytes));
-      if (std::optional<std::string> broken = map.validate())
-        return fail("parameter '" + parameter.name + "': " + *broken,
-                    ErrorKind::TensorMap);
-      grid.passTensorMap(map, target);
+      const std::vector<uint8_t> &bytes = arguments[i].content();
+      if (bytes.size() != parameter.sizeBytes)
+        return fail("parameter '" + parameter.name + "' has " +
+                    std::to_string(parameter.sizeBytes) +
+                    " bytes, but the launch passes " +
+                    std::to_string(bytes.size()));
+      for (size_t at : arguments[i].tensorMaps())
+        if (!checkTensorMap(parameter, bytes, at))
+          return false;
+      std::copy(bytes.begin(), bytes.end(),
+                grid.parameters.begin() + long(program.parameterOffsets[i]));
     }
     return true;
+  }
+
+  bool checkTensorMap(const EntryParameter &parameter,
+                      const std::vector<uint8_t> &bytes, size_t at) {
+    std::string where = "parameter '" + parameter.name + "'";
+    if (at)
+      where += ", offset " + std::to_string(at);
+    if (parameter.alignBytes % kTensorMapAlignment || at % kTensorMapAlignment)
+      return fail(where +
+                  ", takes a tensor map, so it must be aligned to at "
+                  "least " +
+                  std::to_string(kTensorMapAlignment) +
+                  " bytes; the parameter is aligned to " +
+                  std::to_string(parameter.alignBytes));
+    TensorMap map;
+    std::optional<std::string> broken =
+        TensorMap::decode(bytes.data() + at, map);
+    if (!broken)
+      broken = map.validate();
+    return !broken || fail(where + ": " + *broken, ErrorKind::TensorMap);
   }
 };
 

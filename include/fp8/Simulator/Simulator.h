@@ -21,20 +21,21 @@
 #include <functional>
 #include <string>
 #include <type_traits>
-#include <variant>
 #include <vector>
 
 namespace fp8::sim {
 
-/// The value of one `.param`: its bytes, or a tensor map (for a 128-byte
-/// parameter aligned to 64).
+/// The value of one `.param`: bytes, and where tensor maps lie in them.
 class KernelArgument {
 public:
+  struct Field;
+
   static KernelArgument bytes(std::vector<uint8_t> value) {
-    return KernelArgument(std::move(value));
+    return KernelArgument(std::move(value), {});
   }
+  /// The 128 bytes of a map, which are checked at the launch.
   static KernelArgument tensorMap(const TensorMap &map) {
-    return KernelArgument(map);
+    return KernelArgument(map.encode(), {0});
   }
   /// A scalar or an address.
   template <typename T>
@@ -43,17 +44,28 @@ public:
                   "an argument is plain bytes");
     std::vector<uint8_t> bytes(sizeof(T));
     std::memcpy(bytes.data(), &scalar, sizeof(T));
-    return KernelArgument(std::move(bytes));
+    return KernelArgument(std::move(bytes), {});
   }
+  /// A struct passed by value: the fields, over `background`. Every field must
+  /// lie in it. A tensor map must be aligned to 64 bytes in the parameter
+  /// space, as for TMA.
+  static KernelArgument structure(std::vector<uint8_t> background,
+                                  const std::vector<Field> &fields);
 
-  const std::variant<std::vector<uint8_t>, TensorMap> &get() const {
-    return content;
-  }
+  const std::vector<uint8_t> &content() const { return data; }
+  /// The offsets of the tensor maps.
+  const std::vector<size_t> &tensorMaps() const { return maps; }
 
 private:
-  explicit KernelArgument(std::variant<std::vector<uint8_t>, TensorMap> content)
-      : content(std::move(content)) {}
-  std::variant<std::vector<uint8_t>, TensorMap> content;
+  KernelArgument(std::vector<uint8_t> data, std::vector<size_t> maps)
+      : data(std::move(data)), maps(std::move(maps)) {}
+  std::vector<uint8_t> data;
+  std::vector<size_t> maps;
+};
+
+struct KernelArgument::Field {
+  size_t offset; ///< bytes
+  KernelArgument value;
 };
 
 struct LaunchConfig {

@@ -6,6 +6,7 @@
 #define FP8_LIB_SIMULATOR_MACHINE_GRID_H
 
 #include "Machine/BarrierLog.h"
+#include "Machine/TensorMaps.h"
 #include "Memory/Async.h"
 #include "Memory/GlobalMemory.h"
 #include "Program/Program.h"
@@ -35,9 +36,6 @@ public:
   /// Calls Options::progress, which may end the run.
   void reportProgress();
 
-  /// Writes the 128 bytes of a tensor map parameter to `target`.
-  void passTensorMap(const TensorMap &map, uint8_t *target);
-
   /// Takes a cluster that has not started, which then never will; or nothing
   /// when there is none left.
   std::optional<ClusterIndex> takePending();
@@ -48,7 +46,7 @@ public:
   const Options &options;
   Report &report;
   std::vector<uint8_t> parameters;
-  std::vector<TensorMap> tensorMaps;
+  TensorMaps tensorMaps;
   BarrierLog barrierLog;
   GlobalMemory memory;
   bool stopped = false;

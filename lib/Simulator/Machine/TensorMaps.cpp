@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tensor maps as kernels see them: 128 opaque bytes.
+// Tensor maps as kernels use them: 128 bytes in parameters, constant or global
+// memory.
+
+#include "Machine/TensorMaps.h"
 
 #include "Machine/Machine.h"
 
@@ -8,53 +11,46 @@
 
 using namespace fp8::sim;
 
-/// What a tensor map parameter holds: a handle that a copy of the bytes keeps,
-/// and nothing else has.
-static constexpr char kHandleMagic[8] = {'f', 'p', '8', 't',
-                                         'm', 'a', 'p', '\1'};
-
-void Grid::passTensorMap(const TensorMap &map, uint8_t *target) {
-  uint64_t index = tensorMaps.size();
-  tensorMaps.push_back(map);
-  std::memset(target, 0x5a, 128);
-  std::memcpy(target, kHandleMagic, 8);
-  std::memcpy(target + 8, &index, 8);
+const TensorMaps::Decoded &TensorMaps::decode(const uint8_t *bytes) {
+  if (latest && std::memcmp(latest->first.data(), bytes, kTensorMapBytes) == 0)
+    return *latest->second;
+  std::string key(reinterpret_cast<const char *>(bytes), kTensorMapBytes);
+  auto [place, isNew] = decoded.try_emplace(std::move(key));
+  if (isNew) {
+    place->second = std::make_unique<Decoded>();
+    Decoded &made = *place->second;
+    made.problem = TensorMap::decode(bytes, made.map);
+    if (!made.problem)
+      if (auto broken = made.map.validate())
+        made.problem = "takes a broken map: " + *broken;
+  }
+  latest = &*place;
+  return *latest->second;
 }
 
 const TensorMap *Machine::tensorMapAt(Warp &warp, const Inst &inst, int lane,
                                       uint64_t address) {
-  uint8_t handle[16];
-  bool found = false;
-  if (address % 64) {
-    error(ErrorKind::TensorMap,
-          "'" + mnemonic(&inst) +
-              "' takes a tensor map that is not aligned to 64 bytes",
-          &warp, &inst, lane, true);
+  auto fail = [&](const std::string &problem) {
+    error(ErrorKind::TensorMap, "'" + mnemonic(&inst) + "' " + problem, &warp,
+          &inst, lane, true);
     return nullptr;
-  }
+  };
+  if (address % kTensorMapAlignment)
+    return fail("takes a tensor map that is not aligned to " +
+                std::to_string(kTensorMapAlignment) + " bytes");
+  uint8_t bytes[kTensorMapBytes];
   if (address >= kParamWindow &&
-      address - kParamWindow + 128 <= parameters.size()) {
-    std::memcpy(handle, parameters.data() + (address - kParamWindow), 16);
-    found = true;
-  } else if (address >= kLocalWindow) {
-    error(ErrorKind::TensorMap,
-          "'" + mnemonic(&inst) +
-              "' takes a tensor map in local or shared memory; it must be a "
-              "kernel parameter (.param, grid constant), "
-              "or lie in constant or global memory",
-          &warp, &inst, lane, true);
-    return nullptr;
-  } else {
-    found = device.read(address, handle, 16);
-  }
-  uint64_t index;
-  std::memcpy(&index, handle + 8, 8);
-  if (!found || std::memcmp(handle, kHandleMagic, 8) != 0 ||
-      index >= grid.tensorMaps.size()) {
-    error(ErrorKind::TensorMap,
-          "'" + mnemonic(&inst) + "' takes an address that holds no tensor map",
-          &warp, &inst, lane, true);
-    return nullptr;
-  }
-  return &grid.tensorMaps[index];
+      address - kParamWindow + kTensorMapBytes <= parameters.size())
+    std::memcpy(bytes, parameters.data() + (address - kParamWindow),
+                kTensorMapBytes);
+  else if (address >= kLocalWindow)
+    return fail("takes a tensor map in local or shared memory; it must be a "
+                "kernel parameter (.param, grid constant), or lie in constant "
+                "or global memory");
+  else if (!device.read(address, bytes, kTensorMapBytes))
+    return fail("takes an address that is in no buffer for a tensor map");
+  const TensorMaps::Decoded &decoded = grid.tensorMaps.decode(bytes);
+  if (decoded.problem)
+    return fail("takes an address that " + *decoded.problem);
+  return &decoded.map;
 }

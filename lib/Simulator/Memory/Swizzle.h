@@ -11,21 +11,13 @@
 
 namespace fp8::sim {
 
-/// The swizzled place of a byte: the 16-byte chunk index is exchanged by XOR
+/// The swizzled place of a byte: the index of its chunk is exchanged by XOR
 /// with the row bits above it. Works on addresses, so `address` counts from a
 /// multiple of 1024 bytes.
 inline uint32_t swizzleAddress(Swizzle swizzle, uint32_t address) {
-  switch (swizzle) {
-  case Swizzle::None:
-    return address;
-  case Swizzle::B32:
-    return address ^ (address >> 3 & 0x10);
-  case Swizzle::B64:
-    return address ^ (address >> 3 & 0x30);
-  case Swizzle::B128:
-    return address ^ (address >> 3 & 0x70);
-  }
-  return address;
+  const SwizzlePattern &p = patternOf(swizzle);
+  return address ^ (address >> p.shift & p.mask) ^
+         (address >> p.flipShift & p.flipMask);
 }
 
 } // namespace fp8::sim

@@ -61,7 +61,7 @@ issuePart(Warp &w, const Inst &i, int lane, const BulkLoad &load, Cta &cta,
     cta.remote[barrier->agent] = {time, w.cta.rank, &i};
   if (load.engine == Engine::BulkLoad) {
     ++m.report.statistics.tmaLoads;
-    m.report.statistics.tmaLoadBytes += load.bytes;
+    m.report.statistics.tmaLoadBytes += load.bytes - load.padding;
   }
   auto op = std::make_unique<AsyncOp>(i, w, lane, load.engine);
   op->shared.push_back(run);
@@ -70,7 +70,7 @@ issuePart(Warp &w, const Inst &i, int lane, const BulkLoad &load, Cta &cta,
   op->signals = int32_t(barrier->cta->rank);
   Warp *warp = &w;
   Cta *target = &cta;
-  uint32_t bytes = load.bytes;
+  uint32_t bytes = load.bytes - load.padding;
   m.checkEarlyArrival(*barrier, w.clocks(), w, i, lane);
   Clock waits;
   w.releaseWaits(waits);

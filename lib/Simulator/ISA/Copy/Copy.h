@@ -32,8 +32,9 @@ struct GroupWait {
 
 /// A copy to shared memory that completes on an mbarrier.
 struct BulkLoad {
-  uint64_t target = 0; ///< shared::cluster address
-  uint32_t bytes = 0;
+  uint64_t target = 0;    ///< shared::cluster address
+  uint32_t bytes = 0;     ///< of shared memory that it owns
+  uint32_t padding = 0;   ///< of them that the mbarrier does not count
   uint64_t barrier = 0;   ///< shared::cluster address
   bool multicast = false; ///< to the same offset in all CTAs of `ctaMask`
   uint32_t ctaMask = 0;

@@ -15,23 +15,51 @@
 
 using namespace fp8::sim;
 
+namespace {
+/// How a row of a box splits into chunks that are contiguous on both sides.
+struct RowChunks {
+  ElementInfo info;
+  uint32_t groups;  ///< of elements in a row
+  uint32_t atATime; ///< groups of a chunk
+  int64_t step;     ///< elements of the tensor from one to the next
+
+  RowChunks(const TensorMap &map, uint32_t extent)
+      : info(infoOf(map.elementType)), groups(extent / info.elements),
+        step(map.elementStrides[0]) {
+    uint32_t chunk = map.swizzle == Swizzle::None      ? bytes()
+                     : patternOf(map.swizzle).flipMask ? 8
+                                                       : 16;
+    bool contiguous = step == 1 && !info.isPadded();
+    atATime = contiguous ? std::max(1u, chunk / info.sharedBytes) : 1;
+  }
+  uint32_t bytes() const { return groups * info.sharedBytes; }
+};
+
+/// The part of `count` elements from `first` on that lies in 0 to `extent`.
+struct Clipped {
+  int64_t below, inside, above;
+  Clipped(int64_t first, int64_t count, uint64_t extent)
+      : below(std::clamp<int64_t>(-first, 0, count)),
+        above(std::clamp<int64_t>(first + count - int64_t(extent), 0, count)) {
+    inside = std::max<int64_t>(0, count - below - above);
+  }
+};
+} // namespace
+
 void fp8::sim::walkBox(
     const TensorMap &map, const std::array<int64_t, 5> &coordinates,
     uint32_t sharedBase,
     const std::function<void(uint64_t, uint32_t, uint32_t)> &run,
     const std::function<void(uint32_t, uint32_t)> &fill) {
-  uint32_t element = elementBytes(map.elementType);
   std::array<uint32_t, 5> extent{1, 1, 1, 1, 1};
   for (unsigned i = 0; i < map.rank; ++i)
     extent[i] =
         (map.box[i] + map.elementStrides[i] - 1) / map.elementStrides[i];
-  uint32_t innerBytes = extent[0] * element;
-  bool contiguous = map.elementStrides[0] == 1;
-  uint32_t chunk = map.swizzle != Swizzle::None ? 16
-                   : contiguous                 ? innerBytes
-                                                : element;
-  if (!contiguous)
-    chunk = element;
+  const RowChunks chunks(map, extent[0]);
+  const ElementInfo &info = chunks.info;
+  auto bytesOf = [&](int64_t elements) {
+    return elements * info.globalBytes / info.elements;
+  };
   std::array<uint32_t, 5> at{};
   uint32_t logical = 0; // offset within the box before swizzling
   while (true) {
@@ -42,32 +70,27 @@ void fp8::sim::walkBox(
       rowInside &= c >= 0 && uint64_t(c) < map.dims[i];
       row += uint64_t(c) * map.strides[i - 1];
     }
-    for (uint32_t x = 0; x < innerBytes; x += chunk) {
-      uint32_t bytes = std::min(chunk, innerBytes - x);
+    for (uint32_t x = 0; x < chunks.groups; x += chunks.atATime) {
+      uint32_t groups = std::min(chunks.atATime, chunks.groups - x);
+      uint32_t offset = logical + x * info.sharedBytes;
       uint32_t shared =
-          swizzleAddress(map.swizzle, sharedBase + logical + x) - sharedBase;
-      int64_t first =
-          coordinates[0] + int64_t(x / element) * map.elementStrides[0];
-      int64_t count = bytes / element;
-      int64_t below = std::clamp<int64_t>(-first, 0, count);
-      int64_t above =
-          std::clamp<int64_t>(first + count - int64_t(map.dims[0]), 0, count);
-      if (!contiguous)
-        above = first >= int64_t(map.dims[0]) ? count : 0;
-      if (!rowInside || below + above >= count) {
-        fill(shared, bytes);
+          swizzleAddress(map.swizzle, sharedBase + offset) - sharedBase;
+      int64_t first = coordinates[0] + int64_t(x) * info.elements * chunks.step;
+      Clipped part(first, int64_t(groups) * info.elements, map.dims[0]);
+      if (!rowInside || !part.inside) {
+        fill(shared, groups * info.sharedBytes);
         continue;
       }
-      uint32_t skip = uint32_t(below) * element,
-               tail = uint32_t(above) * element;
+      uint32_t skip = uint32_t(bytesOf(part.below)),
+               count = uint32_t(bytesOf(part.inside)),
+               tail = uint32_t(bytesOf(part.above));
       if (skip)
         fill(shared, skip);
-      run(row + uint64_t((first + below) * int64_t(element)), shared + skip,
-          bytes - skip - tail);
+      run(row + uint64_t(bytesOf(first + part.below)), shared + skip, count);
       if (tail)
-        fill(shared + bytes - tail, tail);
+        fill(shared + skip + count, tail);
     }
-    logical += innerBytes;
+    logical += chunks.bytes();
     unsigned i = 1;
     while (i < map.rank && ++at[i] == extent[i])
       at[i++] = 0;
@@ -105,6 +128,26 @@ struct TensorCopy {
 
 enum class Direction { Load, Store, Prefetch };
 
+/// Elements of the tensor of which the first coordinate must be a multiple: 16
+/// bytes, and of padded types a box (PTX ISA 5.5.1.1).
+int64_t coordinateUnit(const TensorMap &map) {
+  const ElementInfo &info = infoOf(map.elementType);
+  return info.isPadded() ? map.box[0] : 16 * info.elements / info.globalBytes;
+}
+
+/// Which directions a type or a swizzle does not have (CUDA Driver API,
+/// cuTensorMapEncodeTiled).
+const char *missingDirection(const TensorMap &map, Direction direction) {
+  if (map.elementType == ElementType::U4Align16 &&
+      direction == Direction::Store)
+    return "stores a tensor of type 16u4_align16b, which can only be loaded";
+  if (map.elementType == ElementType::U6Align16 &&
+      map.swizzle == Swizzle::B128Atom64 && direction == Direction::Load)
+    return "loads a tensor of type 16u6_align16b with swizzle 128B_ATOM_64B, "
+           "which can only be stored";
+  return nullptr;
+}
+
 /// An H200 ends the kernel with an illegal instruction where a box does not
 /// begin at 16 bytes within the tensor's rows and, of stores, where a
 /// coordinate is negative (test/Integration, probe-store and probe-box).
@@ -120,11 +163,19 @@ bool checkCoordinates(Warp &w, const Inst &i, int lane, const TensorMap &map,
                     &w, &i, lane, true);
     return false;
   };
-  int64_t unit = 16 / elementBytes(map.elementType);
+  if (const char *missing = missingDirection(map, direction)) {
+    w.machine.error(ErrorKind::TensorMap,
+                    "'" + Machine::mnemonic(&i) + "' " + missing, &w, &i, lane,
+                    true);
+    return false;
+  }
+  int64_t unit = coordinateUnit(map);
   if (direction != Direction::Prefetch && map.interleave == Interleave::None &&
       coordinates[0] % unit)
     return fail(0, "a multiple of " + std::to_string(unit) +
-                       " (16 bytes of the tensor's elements)");
+                       (infoOf(map.elementType).isPadded()
+                            ? " (a row of the box)"
+                            : " (16 bytes of the tensor's elements)"));
   for (unsigned n = 0; direction == Direction::Store && n < map.rank; ++n)
     if (coordinates[n] < 0)
       return fail(
@@ -196,6 +247,7 @@ Flow tensorLoad(Warp &w, const Inst &i, uint32_t mask) {
     BulkLoad load;
     load.target = box.shared;
     load.bytes = uint32_t(box.map->boxBytes());
+    load.padding = load.bytes - uint32_t(box.map->copiedBytes());
     load.barrier = w.row(i.s[2])[l] + copy.barrierOffset;
     load.multicast = i.sources > 3;
     if (load.multicast)
@@ -228,7 +280,7 @@ Flow tensorLoad(Warp &w, const Inst &i, uint32_t mask) {
 /// whole, with what the box has behind the row's end (measured on an H200).
 TensorMap withWholeUnits(TensorMap map) {
   if (map.elementStrides[0] == 1) {
-    uint64_t unit = 16 / elementBytes(map.elementType);
+    uint64_t unit = uint64_t(coordinateUnit(map));
     map.dims[0] = (map.dims[0] + unit - 1) / unit * unit;
   }
   return map;
@@ -241,10 +293,11 @@ Flow tensorStore(Warp &w, const Inst &i, uint32_t mask) {
     Box box;
     if (!boxOf(w, i, l, Direction::Store, box))
       return;
-    if (reduces && elementBytes(box.map->elementType) < 2) {
+    const ElementInfo &info = infoOf(box.map->elementType);
+    if (reduces && (info.globalBytes < 2 || info.isPacked())) {
       w.machine.error(ErrorKind::TensorMap,
-                      "'" + Machine::mnemonic(&i) +
-                          "' cannot reduce 8-bit elements",
+                      "'" + Machine::mnemonic(&i) + "' cannot reduce " +
+                          std::string(info.name) + " elements",
                       &w, &i, l, true);
       return;
     }
