@@ -190,6 +190,23 @@ int64_t JsonValue::integer() const {
   return value->get<int64_t>();
 }
 
+uint64_t JsonValue::unsignedInteger() const {
+  if (!value->is_number_unsigned())
+    fail("expected an integer of at least 0, found " + found());
+  return value->get<uint64_t>();
+}
+
+double JsonValue::number() const {
+  using Limits = std::numeric_limits<double>;
+  if (value->is_string())
+    return oneOf<double>({{"nan", Limits::quiet_NaN()},
+                          {"inf", Limits::infinity()},
+                          {"-inf", -Limits::infinity()}});
+  if (!value->is_number())
+    fail("expected a number, found " + found());
+  return value->get<double>();
+}
+
 int64_t JsonValue::integer(int64_t low, int64_t high) const {
   int64_t result = integer();
   if (result < low || result > high)

@@ -54,6 +54,10 @@ public:
   bool boolean() const;
   int64_t integer() const;
   int64_t integer(int64_t low, int64_t high) const;
+  uint64_t unsignedInteger() const;
+  /// Any number; also the strings "nan", "inf" and "-inf", which JSON's numbers
+  /// cannot say.
+  double number() const;
 
   /// One of a list of names and what each stands for.
   template <typename T>

@@ -6,7 +6,6 @@
 #include "ErrorText.h"
 #include "KernelArguments.h"
 #include "fp8/Launch/KernelCheck.h"
-#include "fp8/Simulator/Variables.h"
 
 #include <cstring>
 
@@ -50,23 +49,51 @@ launch::Expected<Kernel> Kernel::parse(std::string_view ptx, std::string name) {
   return Kernel(std::move(parsed.module), std::move(name));
 }
 
+launch::Expected<const sim::Entry *>
+Kernel::findEntry(const std::string &wanted,
+                  const std::string &launcher) const {
+  const std::vector<sim::Entry> &entries = ptx.entries();
+  if (wanted.empty() && entries.size() == 1)
+    return &entries.front();
+  if (const sim::Entry *entry = ptx.findEntry(wanted))
+    return entry;
+  std::string names;
+  for (const sim::Entry &entry : entries)
+    names += (names.empty() ? "" : ", ") + entry.name;
+  std::string there = "; it has " + (names.empty() ? "none" : names);
+  if (wanted.empty())
+    return launch::Error{name + " has " + std::to_string(entries.size()) +
+                         " kernels; name one as entry" + there};
+  return launch::Error{name + " has no .entry named '" + wanted + "', which " +
+                       launcher + " launches" + there};
+}
+
 std::optional<launch::Error>
 Kernel::check(const launch::Manifest &manifest) const {
-  const sim::Entry *entry = ptx.findEntry(manifest.kernel);
-  if (!entry) {
-    std::string names;
-    for (const sim::Entry &candidate : ptx.entries())
-      names += (names.empty() ? "" : ", ") + candidate.name;
-    return launch::Error{name + " has no .entry named '" + manifest.kernel +
-                         "', which the manifest launches; it has " +
-                         (names.empty() ? "none" : names)};
-  }
+  auto entry = findEntry(manifest.kernel, "the manifest");
+  if (!entry)
+    return entry.takeError();
   if (auto error = checkTarget(name, ptx.target(), manifest))
     return error;
   std::vector<uint64_t> bytes;
-  for (const auto &parameter : entry->parameters)
+  for (const auto &parameter : (*entry)->parameters)
     bytes.push_back(parameter.sizeBytes);
   return checkParameters(name, bytes, manifest);
+}
+
+Outcome Kernel::launch(sim::Device &device, const std::string &entry,
+                       const std::vector<sim::KernelArgument> &arguments,
+                       const sim::LaunchConfig &config,
+                       const sim::Options &options,
+                       const sim::Variables &variables) const {
+  Outcome outcome;
+  outcome.report =
+      sim::launch(device, ptx, entry, arguments, config, options, variables);
+  for (const sim::SimulationError &warning : outcome.report.warnings)
+    outcome.warnings.push_back(render(warning, name));
+  for (const sim::SimulationError &error : outcome.report.errors)
+    outcome.errors.push_back(render(error, name));
+  return outcome;
 }
 
 launch::Expected<Outcome> Kernel::run(sim::Device &device,
@@ -87,18 +114,14 @@ launch::Expected<Outcome> Kernel::run(sim::Device &device,
       return placed.takeError();
     records = *placed;
   }
-  Outcome outcome;
-  outcome.report =
-      sim::launch(device, ptx, manifest.kernel,
-                  kernelArguments(plan.parameters), config, options, variables);
-  for (const sim::SimulationError &warning : outcome.report.warnings)
-    outcome.warnings.push_back(render(warning, name));
-  for (const sim::SimulationError &error : outcome.report.errors) {
-    outcome.errors.push_back(render(error, name));
-    // Another cluster may be stuck for good before the first to give up traps.
-    if (records && (error.kind == sim::ErrorKind::Trap ||
-                    error.kind == sim::ErrorKind::Deadlock))
-      outcome.errors.back() +=
+  Outcome outcome =
+      launch(device, manifest.kernel, kernelArguments(plan.parameters), config,
+             options, variables);
+  // Another cluster may be stuck for good before the first to give up traps.
+  for (size_t i = 0; records && i < outcome.errors.size(); ++i) {
+    sim::ErrorKind kind = outcome.report.errors[i].kind;
+    if (kind == sim::ErrorKind::Trap || kind == sim::ErrorKind::Deadlock)
+      outcome.errors[i] +=
           describeRecords(*manifest.debugWaits, device, *records, name);
   }
   return outcome;

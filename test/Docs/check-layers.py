@@ -32,7 +32,7 @@ LAYERS = {
     "Reference": ["Chip", "Gemm", "Tensor"],
     "Runtime": ["Chip", "Launch", "Tensor"],
     "Simulator": ["Chip", "Tensor"],
-    "SimulatedLaunch": ["Chip", "Launch", "Simulator", "Tensor"],
+    "SimulatedLaunch": ["Chip", "Launch", "Reference", "Simulator", "Tensor"],
     "ProofText": ["Simulator"],
     "IR": ["Chip", "Config", "Gemm", "Tensor"],
     "Analysis": ["Chip", "IR"],

@@ -144,7 +144,7 @@ void addSimulatorOptions(CLI::App &app, Options &options) {
       ->group(group);
   app.add_flag("--strict,!--no-strict", options.strict,
                "Warnings are errors, which is the default for kernels that "
-               "fp8-opt wrote; --no-strict for others (docs/Warnings.md)")
+               "fp8-opt wrote, and with --launch is not (docs/Warnings.md)")
       ->group(group);
 }
 } // namespace
@@ -162,6 +162,12 @@ std::optional<Options> parseCommandLine(int argc, const char *const *argv,
   app.add_option("--manifest", options.manifestPath,
                  "The launch manifest (default: OUT.ptx.json, or OUT.json)")
       ->type_name("FILE");
+  app.add_option("--launch", options.launchPath,
+                 "A launch description instead: how any kernel is launched, on "
+                 "which buffers, and what is expected (docs/Foreign.md); on "
+                 "the simulator")
+      ->type_name("FILE")
+      ->excludes("--manifest");
   addChoice<BackendKind>(
       app, "--backend", options.backend,
       {{"sim", BackendKind::Simulator},
@@ -183,6 +189,8 @@ std::optional<Options> parseCommandLine(int argc, const char *const *argv,
     app.parse(argc, argv);
     if (options.ptxPath.empty() && !options.listDevices)
       throw CLI::RequiredError("ptx");
+    if (!options.launchPath.empty() && !app.count("--strict"))
+      options.strict = false;
   } catch (const CLI::ParseError &error) {
     if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) {
       exitCode = app.exit(error);

@@ -18,6 +18,7 @@ enum class BackendKind { Simulator, CUDA, Auto };
 struct Options {
   std::string ptxPath;
   std::string manifestPath; ///< empty: beside the PTX
+  std::string launchPath;   ///< a launch description; empty: the manifest
   BackendKind backend = BackendKind::Auto;
   std::optional<int64_t> m, n, k, batch; ///< absent: as the manifest says
   uint64_t seed = 0;

@@ -7,6 +7,7 @@
 #include "Backend.h"
 #include "Options.h"
 #include "Problem.h"
+#include "fp8/SimulatedLaunch/DescribedLaunch.h"
 
 #include <iosfwd>
 
@@ -33,6 +34,8 @@ struct Summary {
   void account(const Outcome &outcome, std::ostream &log);
   /// Of the run with the largest error, over all schedules.
   std::optional<BlockwiseGemm::Verdict> verdict;
+  /// Of a launch description: those of the first run, or of one that is wrong.
+  std::vector<simulated::Comparison> comparisons;
   /// What the kernel wrote in the last run, if --dump asks for it and no rule
   /// was broken.
   std::optional<std::vector<uint8_t>> output;
@@ -50,6 +53,11 @@ Summary runProblem(const Options &options, const launch::Manifest &manifest,
 /// judge, but every schedule must write the same bytes.
 Summary runBytes(const Options &options, const launch::Manifest &manifest,
                  Backend &backend, std::ostream &log);
+
+/// Runs PTX on the simulator as options.launchPath says, and compares what it
+/// leaves with what is expected.
+Summary runDescription(const Options &options, const std::string &ptx,
+                       std::ostream &log);
 
 /// The whole program after the command line. Returns the exit code: 0 only if
 /// everything was right.

@@ -69,6 +69,14 @@ std::string Summary::json() const {
     line["frobenius"] = result.frobenius;
     line["frobenius_floor"] = result.frobeniusFloor;
   }
+  for (const simulated::Comparison &comparison : comparisons)
+    line["expected"].push_back({{"buffer", comparison.buffer},
+                                {"ok", comparison.ok},
+                                {"elements", comparison.elements},
+                                {"wrong", comparison.wrong},
+                                {"unwritten", comparison.unwritten},
+                                {"frobenius", comparison.frobenius},
+                                {"max", comparison.most}});
   if (!dumpPath.empty()) {
     line["dump"] = dumpPath;
     line["bytes"] = output->size();

@@ -107,6 +107,20 @@ loadBackend(const Options &options, const std::string &image,
   return makeSimulatorBackend(options, image);
 }
 
+/// Writes what --dump asks for.
+Summary finish(Summary result, const Options &options, std::ostream &log) {
+  if (!result.output)
+    return result;
+  if (auto error = writeFile(options.dumpPath, *result.output)) {
+    log << prefix << "error: " << error->message << "\n";
+    result.ok = false;
+    result.error = error->message;
+    return result;
+  }
+  result.dumpPath = options.dumpPath;
+  return result;
+}
+
 Summary runFiles(const Options &options, std::ostream &out, std::ostream &log) {
   Summary summary;
   auto fail = [&](const std::string &error) {
@@ -117,6 +131,8 @@ Summary runFiles(const Options &options, std::ostream &out, std::ostream &log) {
   auto ptx = readTextFile(options.ptxPath);
   if (!ptx)
     return fail(ptx.error());
+  if (!options.launchPath.empty())
+    return finish(runDescription(options, *ptx, log), options, log);
   std::string manifestPath;
   auto manifest = loadManifest(options, manifestPath);
   if (!manifest)
@@ -132,16 +148,7 @@ Summary runFiles(const Options &options, std::ostream &out, std::ostream &log) {
   Summary result = manifest->problem.empty()
                        ? runBytes(options, *manifest, **backend, log)
                        : runProblem(options, *manifest, **backend, log);
-  if (!result.output)
-    return result;
-  if (auto error = writeFile(options.dumpPath, *result.output)) {
-    log << prefix << "error: " << error->message << "\n";
-    result.ok = false;
-    result.error = error->message;
-    return result;
-  }
-  result.dumpPath = options.dumpPath;
-  return result;
+  return finish(std::move(result), options, log);
 }
 } // namespace
 
@@ -176,8 +183,8 @@ int runProgram(int argc, const char *const *argv) {
   try {
     int exitCode = 0;
     auto options = parseCommandLine(argc, argv, exitCode);
-    return finishOutput(
-        options ? runTool(*options, std::cout, std::cerr) : exitCode);
+    return finishOutput(options ? runTool(*options, std::cout, std::cerr)
+                                : exitCode);
   } catch (const std::bad_alloc &) {
     std::cerr << prefix << "error: out of memory; choose smaller sizes\n";
   } catch (const std::exception &error) {

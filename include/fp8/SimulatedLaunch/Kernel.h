@@ -7,6 +7,7 @@
 
 #include "fp8/Launch/LaunchPlan.h"
 #include "fp8/Simulator/Simulator.h"
+#include "fp8/Simulator/Variables.h"
 
 namespace fp8::simulated {
 
@@ -33,6 +34,17 @@ public:
   /// Checks that the PTX has the manifest's kernel, for its chip and with its
   /// parameters.
   std::optional<launch::Error> check(const launch::Manifest &manifest) const;
+
+  /// The kernel of that name; of the empty name, the only one. Errors call what
+  /// asks for it `launcher`.
+  launch::Expected<const sim::Entry *>
+  findEntry(const std::string &entry, const std::string &launcher) const;
+
+  /// Launches a kernel on `device`.
+  Outcome launch(sim::Device &device, const std::string &entry,
+                 const std::vector<sim::KernelArgument> &arguments,
+                 const sim::LaunchConfig &config, const sim::Options &options,
+                 const sim::Variables &variables = {}) const;
 
   /// Launches the kernel by `plan` on `device`, which has the buffers. An error
   /// is a limit of the simulator; broken rules are in the outcome.
