@@ -34,6 +34,12 @@ const char *fp8LastError(void);
 /* The version of the library: "0.1.0". */
 const char *fp8Version(void);
 
+/* Text or bytes of the library, followed by a NUL. */
+typedef struct Fp8Text Fp8Text;
+const char *fp8TextData(const Fp8Text *text);
+size_t fp8TextSize(const Fp8Text *text);
+void fp8TextFree(Fp8Text *text);
+
 /* An argument of a launch manifest: a strided array. */
 typedef struct Fp8Argument {
   const char *dtype; /* as MLIR spells it: "f8E4M3FN" */

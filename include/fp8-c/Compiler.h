@@ -17,12 +17,6 @@ extern "C" {
 typedef struct Fp8Context Fp8Context;
 typedef struct Fp8Module Fp8Module;
 typedef struct Fp8KernelObject Fp8KernelObject;
-typedef struct Fp8Text Fp8Text;
-
-/* Text or bytes of the library, followed by a NUL. */
-const char *fp8TextData(const Fp8Text *text);
-size_t fp8TextSize(const Fp8Text *text);
-void fp8TextFree(Fp8Text *text);
 
 /* The supported chips, "sm_90a" first; NULL after the last. */
 const char *fp8ChipName(size_t index);

@@ -55,6 +55,32 @@ Fp8Status fp8Simulate(const char *ptx, size_t bytes, const char *name,
                       size_t count, const Fp8SimulatorOptions *options,
                       Fp8SimulatorStatistics *statistics);
 
+/* An array in the memory of this process for a buffer of a launch description.
+ */
+typedef struct Fp8GivenArray {
+  const char *name; /* of the buffer */
+  void *data;       /* the buffer's contents, before and after */
+  uint64_t bytes;
+  int readOnly; /* not 0: a kernel that stores to it is an error */
+} Fp8GivenArray;
+
+/* Runs any kernel in `ptx` as `description` says (docs/launch.schema.json), on
+ * arrays that give its buffers their contents; the description's files are
+ * relative to the working directory. What the kernel may write is written to
+ * the arrays, unless a rule is broken, which is an error as for fp8Simulate; so
+ * is a result that the description does not expect. `options` may be NULL:
+ * then warnings are no errors.
+ *
+ * `report`, if not NULL, is what the run found, as JSON, also where it fails;
+ * free it with fp8TextFree. It is NULL where nothing ran. It has "warnings" and
+ * "errors", each a list of texts, and "expected", a list of comparisons. */
+Fp8Status fp8SimulateLaunch(const char *ptx, size_t bytes, const char *name,
+                            const char *description,
+                            const Fp8GivenArray *arrays, size_t count,
+                            const Fp8SimulatorOptions *options,
+                            Fp8SimulatorStatistics *statistics,
+                            Fp8Text **report);
+
 #ifdef __cplusplus
 }
 #endif

@@ -47,3 +47,7 @@ launch::Expected<std::string_view> capi::bytesOf(const void *data, size_t bytes,
                          " bytes and is NULL"};
   return std::string_view(static_cast<const char *>(data), bytes);
 }
+
+const char *fp8TextData(const Fp8Text *text) { return text->text.c_str(); }
+size_t fp8TextSize(const Fp8Text *text) { return text->text.size(); }
+void fp8TextFree(Fp8Text *text) { delete text; }

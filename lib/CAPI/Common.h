@@ -13,6 +13,10 @@
 #include <string_view>
 #include <vector>
 
+struct Fp8Text {
+  std::string text;
+};
+
 namespace fp8::capi {
 
 /// Keeps the message for fp8LastError.

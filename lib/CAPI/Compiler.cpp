@@ -47,10 +47,6 @@ struct Fp8KernelObject {
   KernelObject object;
 };
 
-struct Fp8Text {
-  std::string text;
-};
-
 /// Passes are registered once in a process, dialects with each context.
 static const DialectRegistry &getRegistry() {
   static const DialectRegistry registry = [] {
@@ -72,12 +68,8 @@ static Fp8Status collect(Fp8Context *context,
 }
 
 //===----------------------------------------------------------------------===//
-// Text, chips, contexts
+// Chips, contexts
 //===----------------------------------------------------------------------===//
-
-const char *fp8TextData(const Fp8Text *text) { return text->text.c_str(); }
-size_t fp8TextSize(const Fp8Text *text) { return text->text.size(); }
-void fp8TextFree(Fp8Text *text) { delete text; }
 
 const char *fp8ChipName(size_t index) {
   ::fp8::chip::Table<::fp8::chip::Chip> chips = ::fp8::chip::getChips();

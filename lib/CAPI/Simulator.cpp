@@ -4,9 +4,10 @@
 #include "fp8-c/Simulator.h"
 
 #include "Guarded.h"
-#include "fp8/SimulatedLaunch/Kernel.h"
+#include "fp8/SimulatedLaunch/DescribedLaunch.h"
 
 #include <chrono>
+#include <nlohmann/json.hpp>
 
 using namespace fp8;
 using namespace fp8::capi;
@@ -104,5 +105,93 @@ Fp8Status fp8Simulate(const char *ptx, size_t bytes, const char *name,
     if (statistics)
       copy(outcome->report, *statistics);
     return outcome->ok() ? FP8_OK : fail(join(outcome->errors));
+  });
+}
+
+static nlohmann::ordered_json
+jsonOf(const std::vector<simulated::Comparison> &comparisons) {
+  auto list = nlohmann::ordered_json::array();
+  for (const simulated::Comparison &comparison : comparisons)
+    list.push_back({{"buffer", comparison.buffer},
+                    {"ok", comparison.ok},
+                    {"elements", comparison.elements},
+                    {"wrong", comparison.wrong},
+                    {"unwritten", comparison.unwritten},
+                    {"frobenius", comparison.frobenius},
+                    {"max", comparison.most}});
+  return list;
+}
+
+static std::string reportOf(const simulated::DescribedOutcome &outcome) {
+  nlohmann::ordered_json report;
+  report["warnings"] = outcome.warnings;
+  report["errors"] = outcome.errors;
+  report["expected"] = jsonOf(outcome.comparisons);
+  return report.dump(-1, ' ', false,
+                     nlohmann::ordered_json::error_handler_t::replace);
+}
+
+/// The verdict on a run that came to its end.
+static Fp8Status verdictOf(const simulated::DescribedOutcome &outcome) {
+  if (!outcome.ok())
+    return fail(join(outcome.errors));
+  for (const simulated::Comparison &comparison : outcome.comparisons)
+    if (!comparison.ok)
+      return fail("wrong result: " + comparison.str());
+  return FP8_OK;
+}
+
+static launch::Expected<std::vector<simulated::GivenArray>>
+givenArrays(const Fp8GivenArray *arrays, size_t count) {
+  std::vector<simulated::GivenArray> given;
+  for (size_t i = 0; i < count; ++i) {
+    const Fp8GivenArray &array = arrays[i];
+    std::string name(textOf(array.name));
+    auto bytes = bytesOf(array.data, array.bytes, "array '" + name + "'");
+    if (!bytes)
+      return bytes.takeError();
+    given.push_back({name, array.data, array.bytes, array.readOnly != 0});
+  }
+  return given;
+}
+
+Fp8Status fp8SimulateLaunch(const char *ptx, size_t bytes, const char *name,
+                            const char *description,
+                            const Fp8GivenArray *arrays, size_t count,
+                            const Fp8SimulatorOptions *options,
+                            Fp8SimulatorStatistics *statistics,
+                            Fp8Text **report) {
+  if (report)
+    *report = nullptr;
+  return guarded([&] {
+    Fp8SimulatorOptions chosen;
+    fp8SimulatorOptionsInit(&chosen);
+    chosen.strict = false;
+    if (options)
+      chosen = *options;
+    auto parsed = simulated::parseDescription(textOf(description));
+    if (!parsed)
+      return fail("launch description: " + parsed.error());
+    auto text = bytesOf(ptx, bytes, "the PTX");
+    if (!text)
+      return fail(text.error());
+    auto kernel = simulated::Kernel::parse(*text, name ? name : "kernel.ptx");
+    if (!kernel)
+      return fail(kernel.error());
+    auto given = givenArrays(arrays, count);
+    if (!given)
+      return fail(given.error());
+    auto launch = simulated::DescribedLaunch::make(*kernel, std::move(*parsed),
+                                                   "", *given);
+    if (!launch)
+      return fail(launch.error());
+    auto outcome = launch->run(optionsOf(chosen), chosen.memoryLimit);
+    if (!outcome)
+      return fail(outcome.error());
+    if (statistics)
+      copy(outcome->report, *statistics);
+    if (report)
+      *report = new Fp8Text{reportOf(*outcome)};
+    return verdictOf(*outcome);
   });
 }

@@ -21,9 +21,11 @@ from ._compile import compile
 from ._compiler import KernelObject, Resources, prove, run_pipeline, verify
 from ._device import DeviceInfo
 from ._errors import CompileError, DeviceError, Diagnostic, Fp8Error, HangError, ProofWarning, SimulationError
+from ._foreign import SimulationReport, Struct, TensorMap, simulate_ptx
 from ._gemm import gemm
-from ._kernel import PHASES, Kernel, SimulationStatistics
+from ._kernel import PHASES, Kernel
 from ._library import chips, version
+from ._simulator import SimulationStatistics
 from ._spec import GemmSpec
 
 if TYPE_CHECKING:
@@ -48,7 +50,10 @@ __all__ = [
     "ProofWarning",
     "Resources",
     "SimulationError",
+    "SimulationReport",
     "SimulationStatistics",
+    "Struct",
+    "TensorMap",
     "__version__",
     "builder",
     "cache_directory",
@@ -63,6 +68,7 @@ __all__ = [
     "reference",
     "reference_gemm",
     "run_pipeline",
+    "simulate_ptx",
     "testing",
     "tune",
     "tuning",

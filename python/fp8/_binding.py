@@ -108,6 +108,12 @@ class SimulatorStatistics(ctypes.Structure):
     )
 
 
+class GivenArray(ctypes.Structure):
+    """Fp8GivenArray"""
+
+    _fields_ = [("name", ctypes.c_char_p), ("data", ctypes.c_void_p), ("bytes", ctypes.c_uint64), ("read_only", ctypes.c_int)]
+
+
 class Timing(ctypes.Structure):
     """Fp8Timing"""
 
@@ -144,6 +150,17 @@ SIMULATOR: _Signatures = {
         ctypes.c_size_t,
         POINTER(SimulatorOptions),
         POINTER(SimulatorStatistics),
+    ],
+    "fp8SimulateLaunch": [
+        ctypes.c_char_p,
+        ctypes.c_size_t,
+        ctypes.c_char_p,
+        ctypes.c_char_p,
+        POINTER(GivenArray),
+        ctypes.c_size_t,
+        POINTER(SimulatorOptions),
+        POINTER(SimulatorStatistics),
+        POINTER(Handle),
     ],
 }
 COMPILER: _Signatures = {

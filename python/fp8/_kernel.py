@@ -6,51 +6,20 @@ from __future__ import annotations
 import ctypes
 import json
 import threading
-from dataclasses import dataclass, fields
 
-from . import _binding, _library
+from . import _binding, _library, _simulator
 from ._annotations import Operand, Stream
 from ._arrays import CPU, CUDA, Array, describe, spelt, stands_for
 from ._compiler import KernelObject, Module, Resources, run_pipeline
 from ._device import LoadedKernel, as_arguments, get_device
 from ._errors import SimulationError
-from ._interrupt import run_interruptibly
 from ._packages import current_stream, stream_address
-from ._progress import Progress
 from ._reports import Manifest, Proof, Report
+from ._simulator import SimulationStatistics
 
 PHASES = ("op", "structured", "linear", "barriers", "instructions", "llvm")
 # The phases at whose ends the numbers 0 to 4 stand.
 _NUMBERED = tuple(phase for phase in PHASES if phase != "barriers")
-
-
-@dataclass(frozen=True)
-class SimulationStatistics:
-    """What a run on the simulator did.
-
-    Attributes:
-        warp_instructions: executed by all warps.
-        mmas: instructions of the tensor cores.
-        tma_loads: copies to shared memory, and their bytes.
-        tma_load_bytes: see tma_loads.
-        tma_stores: copies to global memory, and their bytes.
-        tma_store_bytes: see tma_stores.
-        barrier_phases: of mbarriers, completed.
-        ctas: run to their end.
-        schedule_hash: tells orders of barrier events apart.
-        warnings: where the kernel breaks the letter of the PTX ISA and no hardware was seen to mind; 0 where warnings are errors, the default.
-    """
-
-    warp_instructions: int
-    mmas: int
-    tma_loads: int
-    tma_load_bytes: int
-    tma_stores: int
-    tma_store_bytes: int
-    barrier_phases: int
-    ctas: int
-    schedule_hash: int
-    warnings: int
 
 
 class Kernel:
@@ -185,46 +154,27 @@ class Kernel:
         for name, array in zip(self.arguments, bound):
             if array.device != CPU:
                 raise ValueError(f"{name} is on {array.place}, and the simulator works on the host's memory: copy it there")
-        options = _binding.SimulatorOptions()
-        _library.functions().fp8SimulatorOptionsInit(ctypes.byref(options))
+        options = _simulator.default_options()
         options.schedule_seed = schedule_seed
         options.multiprocessors = multiprocessors or options.multiprocessors
-        with Progress(f"simulating {self.name}", progress) as shown:
-            return run_interruptibly(lambda stop: self._simulate(bound, options, shown, stop))
-
-    def _simulate(self, bound: tuple[Array, ...], options: _binding.SimulatorOptions, shown: Progress, stop: threading.Event) -> SimulationStatistics:
-        """A run that ends soon after `stop` is set."""
-        failures: list[BaseException] = []
-
-        def update(done: int, total: int, _: object) -> int:
-            """Not 0 ends the run. Nothing may be raised here: the caller is the C library."""
-            try:
-                shown.update(done, total)
-            except BaseException as error:
-                failures.append(error)
-            return int(stop.is_set() or bool(failures))
-
-        options.progress = _binding.Progress(update)
         statistics = _binding.SimulatorStatistics()
+        _simulator.run(self.name, progress, options, lambda: self._simulate(bound, options, statistics))
+        return SimulationStatistics.of(statistics)
+
+    def _simulate(self, bound: tuple[Array, ...], options: _binding.SimulatorOptions, statistics: _binding.SimulatorStatistics) -> None:
         ptx = self.ptx.encode()
-        try:
-            _library.call(
-                "fp8Simulate",
-                ptx,
-                len(ptx),
-                f"{self.name}.ptx".encode(),
-                self._object.manifest.encode(),
-                as_arguments(bound),
-                len(bound),
-                ctypes.byref(options),
-                ctypes.byref(statistics),
-                error=SimulationError,
-            )
-        except SimulationError:
-            if failures:
-                raise failures[0] from None
-            raise
-        return SimulationStatistics(**{field.name: getattr(statistics, field.name) for field in fields(SimulationStatistics)})
+        _library.call(
+            "fp8Simulate",
+            ptx,
+            len(ptx),
+            f"{self.name}.ptx".encode(),
+            self._object.manifest.encode(),
+            as_arguments(bound),
+            len(bound),
+            ctypes.byref(options),
+            ctypes.byref(statistics),
+            error=SimulationError,
+        )
 
     def is_loaded(self, ordinal: int) -> bool:
         return ordinal in self._loaded

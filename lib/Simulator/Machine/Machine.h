@@ -136,14 +136,28 @@ public:
   /// ISA 8.9).
   void synchroniseStrong(Warp &warp, uint64_t address, bool write,
                          bool relaxed);
+
+  // Tensor maps (TensorMaps.cpp).
+  /// The map at a generic address, which an instruction uses, or only names for
+  /// a prefetch; null after an error, and for what a prefetch may leave alone.
   const TensorMap *tensorMapAt(Warp &warp, const Inst &inst, int lane,
-                               uint64_t address);
+                               uint64_t address, bool isUsed = true);
+  /// The next access writes a map in global memory.
+  void writeTensorMap(uint64_t address);
+  /// The latest write of the map is released to the tensor-map proxy.
+  void releaseTensorMap(uint64_t address);
+  /// All that the cluster has written is.
+  void releaseTensorMaps();
+  /// The CTA of the warp sees what was released before.
+  void acquireTensorMap(Warp &warp, uint64_t address);
 
 private:
   /// Enters an event into the hash of their order.
   void barrierEvent(unsigned what, const Mbarrier &barrier, const Warp *warp);
   /// Whether the kernel in front has ended when the lane goes on.
   bool isBehindGridWait(const Warp &warp, int lane) const;
+  const uint8_t *globalTensorMap(Warp &warp, const Inst &inst, int lane,
+                                 uint64_t address);
   void reportRace(Warp &warp, const Inst &inst, int lane, bool write,
                   const GlobalMemory::Race &race);
   /// More bytes have completed on the barrier than its phase expects.

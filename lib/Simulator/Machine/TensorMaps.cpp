@@ -22,14 +22,100 @@ const TensorMaps::Decoded &TensorMaps::decode(const uint8_t *bytes) {
     made.problem = TensorMap::decode(bytes, made.map);
     if (!made.problem)
       if (auto broken = made.map.validate())
-        made.problem = "takes a broken map: " + *broken;
+        made.problem = "holds a broken map: " + *broken;
   }
   latest = &*place;
   return *latest->second;
 }
 
+void TensorMaps::beforeWrite(uint64_t address, const uint8_t *bytes) {
+  original.try_emplace(address, bytes, bytes + kTensorMapBytes);
+}
+
+bool TensorMaps::isReleased(uint64_t address, uint32_t write,
+                            uint32_t cluster) const {
+  auto one = released.find(address);
+  auto all = releasedBy.find(cluster);
+  return (one != released.end() && write <= one->second) ||
+         (all != releasedBy.end() && write < all->second);
+}
+
+void TensorMaps::acquire(Reader reader, uint64_t address, uint32_t before,
+                         const uint8_t *bytes) {
+  views[{reader, address}] = {before, Bytes(bytes, bytes + kTensorMapBytes)};
+}
+
+bool TensorMaps::hasAcquired(Reader reader, uint64_t address,
+                             uint32_t write) const {
+  auto view = views.find({reader, address});
+  return view != views.end() && write < view->second.before;
+}
+
+const uint8_t *TensorMaps::staleBytes(Reader reader, uint64_t address) const {
+  auto view = views.find({reader, address});
+  if (view != views.end())
+    return view->second.bytes.data();
+  auto bytes = original.find(address);
+  return bytes == original.end() ? nullptr : bytes->second.data();
+}
+
+void Machine::writeTensorMap(uint64_t address) {
+  if (device.find(address, kTensorMapBytes))
+    grid.tensorMaps.beforeWrite(address, device.data(address));
+}
+
+void Machine::releaseTensorMap(uint64_t address) {
+  grid.tensorMaps.release(address,
+                          grid.memory.lastWrite(address, kTensorMapBytes));
+}
+
+void Machine::releaseTensorMaps() {
+  grid.tensorMaps.releaseAll(ordinal, grid.memory.recorded());
+}
+
+void Machine::acquireTensorMap(Warp &warp, uint64_t address) {
+  if (device.find(address, kTensorMapBytes))
+    grid.tensorMaps.acquire({ordinal, warp.cta.rank}, address,
+                            grid.memory.recorded(), device.data(address));
+}
+
+/// The bytes of a map in global memory that the warp's CTA sees; null after an
+/// error that leaves none.
+const uint8_t *Machine::globalTensorMap(Warp &warp, const Inst &inst, int lane,
+                                        uint64_t address) {
+  const uint8_t *bytes =
+      accessGlobal(warp, inst, lane, {warp.tag(inst), false, &warp, {}},
+                   address, kTensorMapBytes, false);
+  uint32_t write = bytes && checksOrder
+                       ? grid.memory.lastWrite(address, kTensorMapBytes)
+                       : 0;
+  if (!write)
+    return bytes;
+  TensorMaps &maps = grid.tensorMaps;
+  const GlobalMemory::Access &writer = grid.memory.accessAt(write);
+  const TensorMaps::Reader reader{ordinal, warp.cta.rank};
+  bool isReleased = maps.isReleased(address, write, writer.cluster);
+  if (isReleased && maps.hasAcquired(reader, address, write))
+    return bytes;
+  const Inst *change = &program.code[writer.tag.instruction()];
+  SimulationError &e = error(
+      ErrorKind::StaleTensorMap,
+      "'" + mnemonic(&inst) + "' uses a tensor map in global memory that '" +
+          mnemonic(change) + "' has written, and " +
+          (isReleased
+               ? "the CTA has not acquired it since; execute "
+                 "fence.proxy.tensormap::generic.acquire on its address first"
+               : "nothing has released it since; let the writer use "
+                 "tensormap.cp_fenceproxy, or execute "
+                 "fence.proxy.tensormap::generic.release behind the write"),
+      &warp, &inst, lane);
+  e.notes.push_back(note(change, "the write is here"));
+  const uint8_t *stale = maps.staleBytes(reader, address);
+  return stale ? stale : bytes;
+}
+
 const TensorMap *Machine::tensorMapAt(Warp &warp, const Inst &inst, int lane,
-                                      uint64_t address) {
+                                      uint64_t address, bool isUsed) {
   auto fail = [&](const std::string &problem) {
     error(ErrorKind::TensorMap, "'" + mnemonic(&inst) + "' " + problem, &warp,
           &inst, lane, true);
@@ -38,17 +124,23 @@ const TensorMap *Machine::tensorMapAt(Warp &warp, const Inst &inst, int lane,
   if (address % kTensorMapAlignment)
     return fail("takes a tensor map that is not aligned to " +
                 std::to_string(kTensorMapAlignment) + " bytes");
-  uint8_t bytes[kTensorMapBytes];
+  const uint8_t *bytes = nullptr;
   if (address >= kParamWindow &&
       address - kParamWindow + kTensorMapBytes <= parameters.size())
-    std::memcpy(bytes, parameters.data() + (address - kParamWindow),
-                kTensorMapBytes);
+    bytes = parameters.data() + (address - kParamWindow);
   else if (address >= kLocalWindow)
     return fail("takes a tensor map in local or shared memory; it must be a "
                 "kernel parameter (.param, grid constant), or lie in constant "
                 "or global memory");
-  else if (!device.read(address, bytes, kTensorMapBytes))
+  else if (!device.find(address, kTensorMapBytes))
     return fail("takes an address that is in no buffer for a tensor map");
+  else if (isUsed)
+    bytes = globalTensorMap(warp, inst, lane, address);
+  // A prefetch is a hint, which brings the proxy nothing that it must see.
+  else
+    return nullptr;
+  if (!bytes)
+    return nullptr;
   const TensorMaps::Decoded &decoded = grid.tensorMaps.decode(bytes);
   if (decoded.problem)
     return fail("takes an address that " + *decoded.problem);

@@ -105,6 +105,13 @@ bool GlobalMemory::write(uint32_t cluster, const GlobalActor &actor,
   return raced;
 }
 
+uint32_t GlobalMemory::lastWrite(uint64_t address, uint64_t count) {
+  uint32_t last = 0;
+  for (uint64_t at = address; at < address + count; ++at)
+    last = std::max(last, pageOf(at).writes[at % kPageBytes]);
+  return last;
+}
+
 void GlobalMemory::release(uint32_t cluster, uint64_t address) {
   Horizon &flag = flags[address];
   auto mine = horizons.find(cluster);

@@ -64,6 +64,13 @@ public:
              uint64_t count, const uint8_t *old, const uint8_t *value,
              Race &race);
 
+  /// The number of the latest write to one of the bytes; 0: there is none.
+  /// Later accesses have larger numbers.
+  uint32_t lastWrite(uint64_t address, uint64_t count);
+  /// All accesses so far have smaller numbers.
+  uint32_t recorded() const { return uint32_t(accesses.size()); }
+  const Access &accessAt(uint32_t number) const { return accesses[number]; }
+
   /// A strong access of the cluster's threads, which orders others.
   void release(uint32_t cluster, uint64_t address);
   void acquire(uint32_t cluster, uint64_t address);

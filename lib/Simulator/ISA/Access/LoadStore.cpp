@@ -271,7 +271,8 @@ Flow prefetchTensorMap(Warp &w, const Inst &i, uint32_t mask) {
   forLanes(mask, [&](int l) {
     if (!w.machine.stopped)
       w.machine.tensorMapAt(
-          w, i, l, base[l] + uint64_t(i.offset) + i.get<MapWindow>().base);
+          w, i, l, base[l] + uint64_t(i.offset) + i.get<MapWindow>().base,
+          false);
   });
   return Flow::Next;
 }

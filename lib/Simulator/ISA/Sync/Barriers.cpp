@@ -263,6 +263,33 @@ Flow fenceMbarrierInit(Warp &w, const Inst &, uint32_t) {
   return Flow::Next;
 }
 
+Flow acquireTensorMap(Warp &w, const Inst &i, uint32_t mask) {
+  const uint64_t *address = w.row(i.s[0]);
+  forLanes(mask, [&](int l) {
+    w.machine.acquireTensorMap(w, address[l] + uint64_t(i.offset));
+  });
+  return Flow::Next;
+}
+
+Flow releaseTensorMaps(Warp &w, const Inst &, uint32_t) {
+  w.fenceThread();
+  w.machine.releaseTensorMaps();
+  return Flow::Next;
+}
+
+bool decodeTensorMapFence(Decoder &d, Inst &i) {
+  int direction = d.takeOneOf({"acquire", "release"});
+  if (direction < 0)
+    return d.fail("needs .acquire or .release");
+  if (d.takeOneOf({"cta", "cluster", "gpu", "sys"}) < 0)
+    return d.fail("needs a scope such as .gpu");
+  i.fn = direction == 0 ? acquireTensorMap : releaseTensorMaps;
+  uint64_t bytes = kTensorMapBytes;
+  if (direction == 0 && (!d.address(i) || !d.immediate(bytes)))
+    return false;
+  return bytes == kTensorMapBytes || d.fail("takes a size of 128 bytes");
+}
+
 bool decodeFence(Decoder &d, Inst &i) {
   i.fn = fenceThread;
   if (d.take("mbarrier_init")) {
@@ -283,16 +310,8 @@ bool decodeFence(Decoder &d, Inst &i) {
     }
     if (d.take("alias"))
       return true;
-    // Tensor maps in memory: the simulator reads them at issue, after
-    // everything before it.
-    if (d.take("tensormap::generic")) {
-      int direction = d.takeOneOf({"acquire", "release"});
-      d.takeOneOf({"cta", "cluster", "gpu", "sys"});
-      uint64_t bytes;
-      if (direction == 0)
-        return d.address(i) && d.immediate(bytes);
-      return direction == 1;
-    }
+    if (d.take("tensormap::generic"))
+      return decodeTensorMapFence(d, i);
     return d.fail("is not supported with this proxy");
   }
   d.takeOneOf({"sc", "acq_rel", "acquire", "release"});

@@ -452,7 +452,7 @@ TEST(Tma, MapsMustBeParameters) {
   // Bytes that a launch did not declare as a map are checked at the use.
   EXPECT_THAT(
       reportOf("map", KernelArgument::bytes(broken.encode()), good).str(),
-      HasSubstr("takes a broken map: tensor map's box is 300"));
+      HasSubstr("holds a broken map: tensor map's box is 300"));
 }
 
 // As every CUTLASS kernel passes them.
