@@ -11,23 +11,25 @@
 using namespace fp8::sim;
 
 namespace {
-constexpr uint64_t kAlignment = 256; // cudaMalloc's
+constexpr uint64_t kLeastAlignment = 256; // cudaMalloc's
 constexpr uint64_t kGuardBytes = 1 << 20;
-constexpr uint64_t kAddressEnd =
-    uint64_t(1) << 46; // the windows of the other spaces lie above
+
+uint64_t alignTo(uint64_t value, uint64_t alignment) {
+  return (value + alignment - 1) / alignment * alignment;
+}
 } // namespace
 
 std::optional<uint64_t> Device::allocate(std::string name, uint64_t size,
                                          BufferOptions options) {
   if (size > memoryLimit || allocated > memoryLimit - size)
     return std::nullopt;
-  uint64_t span =
-      (size + kAlignment - 1) / kAlignment * kAlignment + kGuardBytes;
-  if (span > kAddressEnd - nextAddress)
+  uint64_t address = alignTo(nextAddress, options.alignment);
+  uint64_t span = alignTo(size, kLeastAlignment) + kGuardBytes;
+  if (address > kAddressEnd || span > kAddressEnd - address)
     return std::nullopt;
   auto buffer = std::make_unique<Buffer>();
   buffer->name = std::move(name);
-  buffer->address = nextAddress;
+  buffer->address = address;
   buffer->size = size;
   buffer->readOnly = options.readOnly;
   try {
@@ -37,7 +39,7 @@ std::optional<uint64_t> Device::allocate(std::string name, uint64_t size,
   } catch (const std::bad_alloc &) {
     return std::nullopt;
   }
-  nextAddress += span;
+  nextAddress = address + span;
   allocated += size;
   buffers.push_back(std::move(buffer));
   return buffers.back()->address;

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Checks a launch, decodes the kernel, prepares parameters and module
-// variables, and runs the grid.
+// Checks a launch, decodes the kernel, prepares parameters, and runs the grid.
 
 #include "ISA/Families.h"
 #include "Machine/Machine.h"
 #include "Program/Decoder.h"
-#include "fp8/Simulator/Variables.h"
+#include "fp8/Simulator/LoadedModule.h"
 
 #include <algorithm>
 
@@ -28,36 +27,31 @@ namespace {
 
 class Launcher {
 public:
-  Launcher(Device &device, const PTXModule &module, std::string_view name,
+  Launcher(LoadedModule &loaded, std::string_view name,
            const std::vector<KernelArgument> &arguments,
-           const LaunchConfig &config, const Options &options,
-           const Variables &variables)
-      : device(device), module(module.ast()), name(name), arguments(arguments),
-        config(config), options(options), variables(variables) {}
+           const LaunchConfig &config, const Options &options)
+      : loaded(loaded), module(loaded.module().ast()), name(name),
+        arguments(arguments), config(config), options(options) {}
 
   Report run() {
     if (prepare()) {
-      Grid grid(device, program, config, options, report);
+      Grid grid(loaded.device(), program, config, options, report);
       if (passArguments(grid))
         grid.run();
     }
-    for (uint64_t address : moduleBuffers)
-      device.release(address);
     return std::move(report);
   }
 
 private:
-  Device &device;
+  LoadedModule &loaded;
   const ast::Module &module;
   std::string_view name;
   const std::vector<KernelArgument> &arguments;
   LaunchConfig config; ///< with the cluster that the kernel itself asks for
   const Options &options;
-  const Variables &variables;
   Report report;
   Program program;
   const ast::Function *function = nullptr;
-  std::vector<uint64_t> moduleBuffers;
 
   bool fail(std::string message, ErrorKind kind = ErrorKind::InvalidLaunch) {
     SimulationError error{kind};
@@ -71,7 +65,7 @@ private:
     if (!function)
       return fail("the module has no kernel '" + std::string(name) + "'");
     // What the simulator does not know comes before all else.
-    return placeGlobals() && decode() && checkConfig() && checkMemory();
+    return decode() && checkConfig() && checkMemory();
   }
 
   bool checkConfig() {
@@ -122,50 +116,9 @@ private:
     return true;
   }
 
-  bool placeGlobals() {
-    for (const ast::Variable &variable : module.variables) {
-      if (variable.space != ast::Space::Global &&
-          variable.space != ast::Space::Const)
-        continue;
-      if (variable.isExtern)
-        return fail("variable '" + variable.name +
-                    "' is extern, but nothing defines it");
-      auto address =
-          device.allocate(variable.name, variable.size,
-                          {variable.space == ast::Space::Const, false});
-      if (!address)
-        return fail("no memory for variable '" + variable.name + "'",
-                    ErrorKind::LimitExceeded);
-      moduleBuffers.push_back(*address);
-      program.globals.push_back({&variable, *address});
-      device.write(*address, variable.initialiser.data(),
-                   variable.initialiser.size());
-      auto given = variables.find(variable.name);
-      if (given != variables.end() &&
-          !device.write(*address, given->second.data(), given->second.size()))
-        return fail("variable '" + variable.name + "' has " +
-                    std::to_string(variable.size) +
-                    " bytes, but the launch gives it " +
-                    std::to_string(given->second.size()));
-    }
-    for (const Program::Global &global : program.globals)
-      for (const ast::Variable::Relocation &relocation :
-           global.variable->relocations) {
-        uint64_t target = 0;
-        for (const Program::Global &other : program.globals)
-          if (other.variable->name == relocation.symbol)
-            target = other.address + uint64_t(relocation.addend);
-        if (!target)
-          return fail("the initialiser of '" + global.variable->name +
-                      "' names '" + relocation.symbol +
-                      "', which is not a variable of the module");
-        device.write(global.address + relocation.offset, &target,
-                     global.variable->elementBytes);
-      }
-    return true;
-  }
-
   bool decode() {
+    for (const LoadedModule::Variable &variable : loaded.variables())
+      program.globals.push_back({variable.name, variable.address});
     Decoder decoder(instructionSet(), module, *function, program);
     program.predicates = uint32_t(function->registers.size());
     return decoder.run(report.errors);
@@ -250,11 +203,10 @@ private:
 
 } // namespace
 
-Report fp8::sim::launch(Device &device, const PTXModule &module,
-                        std::string_view entry,
+Report fp8::sim::launch(LoadedModule &module, std::string_view entry,
                         const std::vector<KernelArgument> &arguments,
                         const LaunchConfig &config, const Options &options) {
-  return launch(device, module, entry, arguments, config, options, Variables());
+  return Launcher(module, entry, arguments, config, options).run();
 }
 
 Report fp8::sim::launch(Device &device, const PTXModule &module,
@@ -262,6 +214,14 @@ Report fp8::sim::launch(Device &device, const PTXModule &module,
                         const std::vector<KernelArgument> &arguments,
                         const LaunchConfig &config, const Options &options,
                         const Variables &variables) {
-  return Launcher(device, module, entry, arguments, config, options, variables)
-      .run();
+  Report report;
+  auto loaded = LoadedModule::load(device, module, variables, report.errors);
+  return loaded ? launch(*loaded, entry, arguments, config, options) : report;
+}
+
+Report fp8::sim::launch(Device &device, const PTXModule &module,
+                        std::string_view entry,
+                        const std::vector<KernelArgument> &arguments,
+                        const LaunchConfig &config, const Options &options) {
+  return launch(device, module, entry, arguments, config, options, Variables());
 }

@@ -4,7 +4,7 @@
 // not know.
 
 #include "GemmKernel.h"
-#include "fp8/Simulator/Variables.h"
+#include "fp8/Simulator/LoadedModule.h"
 
 #include <algorithm>
 #include <gmock/gmock.h>
@@ -95,6 +95,49 @@ TEST(Launch, GivesVariablesTheirFirstBytes) {
   EXPECT_THAT(
       run(),
       HasSubstr("variable 'given' has 16 bytes, but the launch gives it 17"));
+}
+
+TEST(LoadedModule, KeepsVariablesFromLaunchToLaunch) {
+  std::string text = kernel(".param .u64 out",
+                            ".reg .b64 %d<2>;\n.reg .b32 %r<2>;\n"
+                            "ld.param.u64 %d0, [out];\n"
+                            "atom.global.add.u32 %r0, [count], 2;\n"
+                            "st.global.u32 [%d0], %r0;\nret;",
+                            "sm_100a",
+                            ".visible .global .align 4 .u32 count = 5;\n"
+                            ".visible .global .align 8 .u64 place = count;\n");
+  Device device;
+  std::vector<SimulationError> errors;
+  auto module = LoadedModule::load(device, parseOk(text), {}, errors);
+  ASSERT_TRUE(module);
+  uint64_t out = *device.allocate("out", 4), place = 0;
+  for (uint32_t expected : {5u, 7u, 9u}) {
+    EXPECT_EQ(launch(*module, "k", {KernelArgument::value(out)}, {}).str(), "");
+    uint32_t value = 0;
+    device.read(out, &value, 4);
+    EXPECT_EQ(value, expected);
+  }
+  device.read(module->find("place")->address, &place, 8);
+  EXPECT_EQ(place, module->find("count")->address);
+  EXPECT_EQ(module->find("nothing"), nullptr);
+  uint64_t used = device.allocatedBytes();
+  module.reset();
+  EXPECT_EQ(device.allocatedBytes(), used - 12);
+}
+
+TEST(LoadedModule, SaysWhyItDoesNotLoad) {
+  Device small(8), device;
+  std::vector<SimulationError> errors;
+  PTXModule large = parseOk(
+      kernel("", "ret;", "sm_100a", ".visible .global .b8 table[16];\n"));
+  EXPECT_FALSE(LoadedModule::load(small, large, {}, errors));
+  PTXModule dangling = parseOk(
+      kernel("", "ret;", "sm_100a", ".visible .global .u64 p = elsewhere;\n"));
+  EXPECT_FALSE(LoadedModule::load(device, dangling, {}, errors));
+  ASSERT_EQ(errors.size(), 2u);
+  EXPECT_THAT(errors[0].message, HasSubstr("no memory for variable 'table'"));
+  EXPECT_THAT(errors[1].message, HasSubstr("'elsewhere', which is not a"));
+  EXPECT_EQ(device.allocatedBytes(), 0u);
 }
 
 TEST(Launch, Limits) {

@@ -37,6 +37,7 @@ struct Buffer {
 struct BufferOptions {
   bool readOnly = false;      ///< a store to it is an error
   bool uninitialised = false; ///< reading a byte nobody wrote is an error
+  uint64_t alignment = 256;   ///< bytes; a power of two, at least 256
 };
 
 class Device {
@@ -63,11 +64,22 @@ public:
   /// The buffer whose range is nearest to `address`; null when there is none.
   const Buffer *nearest(uint64_t address) const;
   uint64_t allocatedBytes() const { return allocated; }
+  uint64_t limit() const { return memoryLimit; }
+
+  /// Every address that a buffer can have is in this range. The windows of the
+  /// other state spaces lie above.
+  static constexpr uint64_t kFirstAddress = uint64_t(0x10) << 32;
+  static constexpr uint64_t kAddressEnd = uint64_t(1) << 46;
+
+  /// By address.
+  const std::vector<std::unique_ptr<Buffer>> &allBuffers() const {
+    return buffers;
+  }
 
 private:
   uint64_t memoryLimit;
   uint64_t allocated = 0;
-  uint64_t nextAddress = uint64_t(0x10) << 32;
+  uint64_t nextAddress = kFirstAddress;
   std::vector<std::unique_ptr<Buffer>> buffers; ///< by address
 };
 

@@ -39,7 +39,7 @@ void Decoder::placeSymbols() {
   }
   program.parameterBytes = offset;
   for (const Program::Global &global : program.globals)
-    symbols[global.variable->name] = {ConstantRow::Kind::Value, global.address};
+    symbols[std::string(global.name)] = {ConstantRow::Kind::Value, global.address};
 
   uint64_t shared = kSharedReserved, local = 0;
   std::vector<const ast::Variable *> dynamic;

@@ -122,9 +122,9 @@ struct Program {
   uint64_t parameterBytes = 0;
   std::vector<bool> fragmentRows; ///< by register row; empty: there is no wgmma
   unsigned ctaGroup = 0; ///< of the tcgen05 instructions; 0: there are none
-  /// Module variables: where the decoder placed them.
+  /// A variable of the module, in the device's memory.
   struct Global {
-    const ast::Variable *variable;
+    std::string_view name;
     uint64_t address;
   };
   std::vector<Global> globals;
