@@ -73,7 +73,8 @@ private:
     // A launch that names no cluster has that of .reqnctapercluster.
     if (entry.requiredClusterDim[0] && config.cluster == LaunchConfig().cluster)
       config.cluster = entry.requiredClusterDim;
-    const auto &[grid, block, cluster, dynamic, programmatic] = config;
+    const auto &grid = config.grid, &block = config.block,
+               &cluster = config.cluster;
     uint64_t threads = 1, blocks = 1, clusterSize = 1;
     for (unsigned i = 0; i < 3; ++i) {
       if (!grid[i] || !block[i] || !cluster[i])

@@ -75,6 +75,10 @@ struct LaunchConfig {
   uint64_t dynamicSharedBytes = 0;
   /// The kernel may start before the preceding kernel ends.
   bool programmatic = false;
+  /// %envreg0 to %envreg31 (PTX ISA 10.33), which the driver defines. For a
+  /// cooperative launch of CUDA, 1 and 2 are the high and the low half of the
+  /// address of 8 zero bytes, with which the grid synchronises.
+  std::array<uint32_t, 32> environment{};
 };
 
 /// When asynchronous work takes effect. Comparison with AtIssue shows which

@@ -4,6 +4,8 @@
 
 #include "Machine/Machine.h"
 
+#include <cstdlib>
+
 using namespace fp8::sim;
 
 uint64_t Warp::specialValue(const ConstantRow &constant, unsigned lane) const {
@@ -68,5 +70,10 @@ uint64_t Warp::specialValue(const ConstantRow &constant, unsigned lane) const {
   if (name == "%total_smem_size" || name == "%aggr_smem_size")
     return machine.program.staticSharedEnd - kSharedReserved +
            config.dynamicSharedBytes;
+  constexpr size_t prefix = sizeof("%envreg") - 1;
+  if (name.compare(0, prefix, "%envreg") == 0) {
+    size_t number = std::strtoul(name.c_str() + prefix, nullptr, 10);
+    return number < config.environment.size() ? config.environment[number] : 0;
+  }
   return 0; // %gridid
 }

@@ -337,6 +337,9 @@ static bool isSpecialRegister(std::string_view name) {
       "%dynamic_smem_size",
       "%total_smem_size",
       "%aggr_smem_size"};
+  constexpr std::string_view driverDefined = "%envreg"; // 10.33
+  if (name.substr(0, driverDefined.size()) == driverDefined)
+    return true;
   return known.count(name) != 0;
 }
 
