@@ -9,6 +9,7 @@
 #   nvcc      NVIDIA's compiler was found likewise
 #   nvdisasm  NVIDIA's disassembler was found likewise
 #   gpu       there is a CUDA driver with a device; gpu-sm_90a etc.: it runs code for that chip
+#   fp8-simulate  it was built: there are the headers of CUDA 13, and zstd
 #   torch     python3 has PyTorch
 #   pytest-torch, pytest-ml_dtypes, pytest-ipykernel  so has the Python that runs the package's tests, or ml_dtypes, or IPython's kernel
 #   wheel     the Python package was built (./dev wheel)
@@ -80,6 +81,8 @@ def has_module(name, python=shutil.which("python3")):
     return subprocess.run([python, "-c", code], check=False).returncode == 0
 
 
+if os.path.exists(os.path.join(config.fp8_binary_dir, "bin", "fp8-simulate")):
+    config.available_features.add("fp8-simulate")
 if has_module("torch"):
     config.available_features.add("torch")
 
@@ -138,7 +141,7 @@ def add_tools(directory, names):
 
 
 add_tools(os.path.join(config.fp8_binary_dir, "bin"), ["fp8-opt", "fp8-test-opt", "fp8-run", "fp8-lsp-server", "fp8-reduce",
-                                                      "fp8-check-proof", "fp8-check-ptx",
+                                                      "fp8-check-proof", "fp8-check-ptx", "fp8-simulate",
                                                       "fp8-fuzz-simulator", "fp8-fuzz-compiler"])
 add_tools(config.llvm_tools_dir,
           ["FileCheck", "count", "llc", "not", "split-file", "mlir-opt", "mlir-runner", "mlir-translate"])

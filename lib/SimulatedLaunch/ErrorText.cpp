@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What the simulator found, as compilers print errors.
-#include "ErrorText.h"
+#include "fp8/SimulatedLaunch/ErrorText.h"
 
 namespace fp8::simulated {
 namespace {

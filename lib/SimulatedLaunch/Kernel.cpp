@@ -3,9 +3,9 @@
 // Launch plans on the simulated device.
 #include "fp8/SimulatedLaunch/Kernel.h"
 
-#include "ErrorText.h"
 #include "KernelArguments.h"
 #include "fp8/Launch/KernelCheck.h"
+#include "fp8/SimulatedLaunch/ErrorText.h"
 
 #include <cstring>
 

@@ -33,6 +33,7 @@ LAYERS = {
     "Runtime": ["Chip", "Launch", "Tensor"],
     "Simulator": ["Chip", "Tensor"],
     "SimulatedLaunch": ["Chip", "Launch", "Reference", "Simulator", "Tensor"],
+    "SimulatedCuda": ["Chip", "Launch", "SimulatedLaunch", "Simulator"],
     "ProofText": ["Simulator"],
     "IR": ["Chip", "Config", "Gemm", "Tensor"],
     "Analysis": ["Chip", "IR"],

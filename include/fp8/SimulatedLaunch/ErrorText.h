@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What the simulator found, as compilers print errors.
-#ifndef FP8_LIB_SIMULATEDLAUNCH_ERRORTEXT_H
-#define FP8_LIB_SIMULATEDLAUNCH_ERRORTEXT_H
+#ifndef FP8_SIMULATEDLAUNCH_ERRORTEXT_H
+#define FP8_SIMULATEDLAUNCH_ERRORTEXT_H
 
 #include "fp8/Simulator/Report.h"
 
@@ -15,4 +15,4 @@ std::string render(const sim::SimulationError &error,
 
 } // namespace fp8::simulated
 
-#endif // FP8_LIB_SIMULATEDLAUNCH_ERRORTEXT_H
+#endif // FP8_SIMULATEDLAUNCH_ERRORTEXT_H

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Allocations, copies and launches, for both APIs.
+#include "Operations.h"
+
+#include <cstring>
+#include <dlfcn.h>
+
+namespace fp8::cuda {
+
+cudaError_t allocate(Gpu &gpu, void **result, size_t bytes, Reach reach,
+                     const char *maker) {
+  if (!result)
+    return cudaErrorInvalidValue;
+  auto address = gpu.memory.allocate(bytes, reach, maker);
+  if (!address)
+    return cudaErrorMemoryAllocation;
+  *result = reinterpret_cast<void *>(*address);
+  return cudaSuccess;
+}
+
+cudaError_t release(Gpu &gpu, uint64_t address) {
+  if (!address || gpu.memory.release(address))
+    return cudaSuccess;
+  return gpu.fail(cudaErrorInvalidValue,
+                  "the program frees memory that is not allocated");
+}
+
+/// Runs or records `work` in the stream.
+static cudaError_t enqueue(Gpu &gpu, cudaStream_t handle, Work work) {
+  Stream *stream = gpu.streams.find(handle);
+  if (!stream)
+    return cudaErrorInvalidResourceHandle;
+  return gpu.streams.enqueue(*stream, std::move(work));
+}
+
+static cudaError_t outside(Gpu &gpu, const char *what, size_t bytes) {
+  return gpu.fail(cudaErrorInvalidValue,
+                  std::string("a ") + what + " of " + std::to_string(bytes) +
+                      " bytes exceeds the allocation on the device");
+}
+
+cudaError_t copy(Gpu &gpu, uint64_t target, uint64_t source, size_t bytes,
+                 cudaStream_t stream) {
+  return enqueue(gpu, stream, [&gpu, target, source, bytes] {
+    return gpu.memory.copy(target, source, bytes) ? cudaSuccess
+                                                  : outside(gpu, "copy", bytes);
+  });
+}
+
+cudaError_t copyRows(Gpu &gpu, uint64_t target, size_t targetPitch,
+                     uint64_t source, size_t sourcePitch, size_t width,
+                     size_t rows, cudaStream_t stream) {
+  for (size_t row = 0; row < rows; ++row)
+    if (cudaError_t status = copy(gpu, target + row * targetPitch,
+                                  source + row * sourcePitch, width, stream))
+      return status;
+  return cudaSuccess;
+}
+
+cudaError_t fill(Gpu &gpu, uint64_t target, uint32_t pattern,
+                 unsigned patternBytes, size_t count, cudaStream_t stream) {
+  return enqueue(gpu, stream, [&gpu, target, pattern, patternBytes, count] {
+    return gpu.memory.fill(target, pattern, patternBytes, count)
+               ? cudaSuccess
+               : outside(gpu, "fill", count * patternBytes);
+  });
+}
+
+/// Takes the attributes that change what a kernel does. Others change only
+/// where or when it runs.
+static cudaError_t takeAttributes(Gpu &gpu, const LaunchRequest &request,
+                                  KernelLaunch &launch) {
+  for (unsigned i = 0; i < request.attributeCount; ++i) {
+    const cudaLaunchAttribute &attribute = request.attributes[i];
+    switch (attribute.id) {
+    case cudaLaunchAttributeClusterDimension: {
+      const auto &cluster = attribute.val.clusterDim;
+      launch.config.cluster = {cluster.x, cluster.y, cluster.z};
+      break;
+    }
+    case cudaLaunchAttributeProgrammaticStreamSerialization:
+      launch.config.programmatic =
+          attribute.val.programmaticStreamSerializationAllowed != 0;
+      break;
+    case cudaLaunchAttributeCooperative:
+      launch.cooperative = attribute.val.cooperative != 0;
+      break;
+    case cudaLaunchAttributeIgnore:
+    case cudaLaunchAttributeAccessPolicyWindow:
+    case cudaLaunchAttributeSynchronizationPolicy:
+    case cudaLaunchAttributeClusterSchedulingPolicyPreference:
+    case cudaLaunchAttributePriority:
+    case cudaLaunchAttributeMemSyncDomainMap:
+    case cudaLaunchAttributeMemSyncDomain:
+    case cudaLaunchAttributePreferredClusterDimension:
+    case cudaLaunchAttributePreferredSharedMemoryCarveout:
+      break;
+    default:
+      return gpu.fail(cudaErrorNotSupported, "launch attribute " +
+                                                 std::to_string(attribute.id) +
+                                                 " is not simulated");
+    }
+  }
+  return cudaSuccess;
+}
+
+static std::vector<sim::KernelArgument>
+copyArguments(const LaunchRequest &request) {
+  std::vector<sim::KernelArgument> arguments;
+  const auto *packed = static_cast<const uint8_t *>(request.packed);
+  uint64_t offset = 0;
+  const auto &parameters = request.kernel->entry->parameters;
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    uint64_t alignment = std::max<uint64_t>(parameters[i].alignBytes, 1);
+    offset = (offset + alignment - 1) / alignment * alignment;
+    const uint8_t *value =
+        packed ? packed + offset
+               : static_cast<const uint8_t *>(request.arguments[i]);
+    arguments.push_back(
+        sim::KernelArgument::bytes({value, value + parameters[i].sizeBytes}));
+    offset += parameters[i].sizeBytes;
+  }
+  return arguments;
+}
+
+cudaError_t launchKernel(Gpu &gpu, const LaunchRequest &request) {
+  if (!request.kernel)
+    return cudaErrorInvalidDeviceFunction;
+  bool takesArguments = !request.kernel->entry->parameters.empty();
+  if (takesArguments && !request.arguments && !request.packed)
+    return cudaErrorInvalidValue;
+  KernelLaunch launch;
+  launch.kernel = request.kernel;
+  launch.config.grid = {request.grid.x, request.grid.y, request.grid.z};
+  launch.config.block = {request.block.x, request.block.y, request.block.z};
+  launch.config.dynamicSharedBytes = request.dynamicShared;
+  launch.cooperative = request.cooperative;
+  if (cudaError_t status = takeAttributes(gpu, request, launch))
+    return status;
+  if (request.dynamicShared > request.kernel->dynamicSharedLimit)
+    return gpu.fail(cudaErrorInvalidValue,
+                    "a launch asks for " +
+                        std::to_string(request.dynamicShared) +
+                        " bytes of dynamic shared memory; above " +
+                        std::to_string(request.kernel->dynamicSharedLimit) +
+                        " the kernel needs "
+                        "cudaFuncAttributeMaxDynamicSharedMemorySize");
+  launch.arguments = copyArguments(request);
+  return enqueue(gpu, request.stream, [&gpu, launch = std::move(launch)] {
+    return gpu.run(launch);
+  });
+}
+
+void *entryPoint(const char *name) {
+  Dl_info here;
+  if (!dladdr(reinterpret_cast<const void *>(&entryPoint), &here))
+    return nullptr;
+  static void *library = dlopen(here.dli_fname, RTLD_NOW | RTLD_NOLOAD);
+  for (const char *version : {"_v4", "_v3", "_v2", ""})
+    if (void *found = dlsym(library, (std::string(name) + version).c_str()))
+      return found;
+  return nullptr;
+}
+
+} // namespace fp8::cuda

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The CUDA runtime: memory.
+#include "Operations.h"
+
+#include <cstring>
+
+using namespace fp8::cuda;
+
+namespace {
+void *at(const void *base, size_t offset) {
+  return const_cast<char *>(static_cast<const char *>(base)) + offset;
+}
+
+/// The address of a `__device__` or `__constant__` variable.
+cudaError_t findSymbol(Gpu &gpu, const void *symbol, size_t offset,
+                       size_t bytes, uint64_t &address) {
+  auto variable = gpu.modules.findVariable(symbol);
+  if (!variable)
+    return gpu.fail(cudaErrorInvalidSymbol, variable.error());
+  if (offset > (*variable)->bytes || bytes > (*variable)->bytes - offset)
+    return cudaErrorInvalidValue;
+  address = (*variable)->address + offset;
+  return cudaSuccess;
+}
+} // namespace
+
+FP8_CUDA_API cudaError_t cudaMalloc(void **pointer, size_t bytes) {
+  return onGpu([&](Gpu &gpu) {
+    return allocate(gpu, pointer, bytes, Reach::Device, "cudaMalloc");
+  });
+}
+
+FP8_CUDA_API cudaError_t cudaMallocAsync(void **pointer, size_t bytes,
+                                         cudaStream_t) {
+  return cudaMalloc(pointer, bytes);
+}
+
+FP8_CUDA_API cudaError_t cudaMallocPitch(void **pointer, size_t *pitch,
+                                         size_t width, size_t rows) {
+  *pitch = (width + 511) / 512 * 512;
+  return cudaMalloc(pointer, *pitch * rows);
+}
+
+FP8_CUDA_API cudaError_t cudaMallocManaged(void **pointer, size_t bytes,
+                                           unsigned) {
+  return onGpu([&](Gpu &gpu) {
+    return allocate(gpu, pointer, bytes, Reach::Managed, "cudaMallocManaged");
+  });
+}
+
+FP8_CUDA_API cudaError_t cudaHostAlloc(void **pointer, size_t bytes, unsigned) {
+  return onGpu([&](Gpu &gpu) {
+    return allocate(gpu, pointer, bytes, Reach::Pinned, "cudaHostAlloc");
+  });
+}
+
+FP8_CUDA_API cudaError_t cudaMallocHost(void **pointer, size_t bytes) {
+  return cudaHostAlloc(pointer, bytes, 0);
+}
+
+FP8_CUDA_API cudaError_t cudaHostGetDevicePointer(void **device, void *host,
+                                                  unsigned) {
+  return onGpu([&](Gpu &gpu) {
+    *device = host;
+    return gpu.memory.find(addressOf(host)) ? cudaSuccess
+                                            : cudaErrorInvalidValue;
+  });
+}
+
+FP8_CUDA_API cudaError_t cudaFree(void *pointer) {
+  return onGpu([&](Gpu &gpu) { return release(gpu, addressOf(pointer)); });
+}
+
+FP8_CUDA_API cudaError_t cudaFreeAsync(void *pointer, cudaStream_t) {
+  return cudaFree(pointer);
+}
+
+FP8_CUDA_API cudaError_t cudaFreeHost(void *pointer) {
+  return cudaFree(pointer);
+}
+
+FP8_CUDA_API cudaError_t cudaMemGetInfo(size_t *free, size_t *total) {
+  return onGpu([&](Gpu &gpu) {
+    *free = gpu.memory.freeBytes();
+    *total = gpu.memory.limit();
+    return cudaSuccess;
+  });
+}
+
+FP8_CUDA_API cudaError_t cudaMemcpyAsync(void *target, const void *source,
+                                         size_t bytes, cudaMemcpyKind,
+                                         cudaStream_t stream) {
+  return onGpu([&](Gpu &gpu) {
+    return copy(gpu, addressOf(target), addressOf(source), bytes, stream);
+  });
+}
+
+FP8_CUDA_API cudaError_t cudaMemcpy(void *target, const void *source,
+                                    size_t bytes, cudaMemcpyKind kind) {
+  return cudaMemcpyAsync(target, source, bytes, kind, nullptr);
+}
+
+FP8_CUDA_API cudaError_t cudaMemcpyPeerAsync(void *target, int,
+                                             const void *source, int,
+                                             size_t bytes,
+                                             cudaStream_t stream) {
+  return cudaMemcpyAsync(target, source, bytes, cudaMemcpyDefault, stream);
+}
+
+FP8_CUDA_API cudaError_t cudaMemcpy2DAsync(void *target, size_t targetPitch,
+                                           const void *source,
+                                           size_t sourcePitch, size_t width,
+                                           size_t rows, cudaMemcpyKind,
+                                           cudaStream_t stream) {
+  return onGpu([&](Gpu &gpu) {
+    return copyRows(gpu, addressOf(target), targetPitch, addressOf(source),
+                    sourcePitch, width, rows, stream);
+  });
+}
+
+FP8_CUDA_API cudaError_t cudaMemcpy2D(void *target, size_t targetPitch,
+                                      const void *source, size_t sourcePitch,
+                                      size_t width, size_t rows,
+                                      cudaMemcpyKind kind) {
+  return cudaMemcpy2DAsync(target, targetPitch, source, sourcePitch, width,
+                           rows, kind, nullptr);
+}
+
+FP8_CUDA_API cudaError_t cudaMemsetAsync(void *target, int value, size_t bytes,
+                                         cudaStream_t stream) {
+  return onGpu([&](Gpu &gpu) {
+    return fill(gpu, addressOf(target), uint32_t(value), 1, bytes, stream);
+  });
+}
+
+FP8_CUDA_API cudaError_t cudaMemset(void *target, int value, size_t bytes) {
+  return cudaMemsetAsync(target, value, bytes, nullptr);
+}
+
+FP8_CUDA_API cudaError_t cudaMemset2DAsync(void *target, size_t pitch,
+                                           int value, size_t width, size_t rows,
+                                           cudaStream_t stream) {
+  for (size_t row = 0; row < rows; ++row)
+    if (cudaError_t status =
+            cudaMemsetAsync(at(target, row * pitch), value, width, stream))
+      return status;
+  return cudaSuccess;
+}
+
+FP8_CUDA_API cudaError_t cudaMemset2D(void *target, size_t pitch, int value,
+                                      size_t width, size_t rows) {
+  return cudaMemset2DAsync(target, pitch, value, width, rows, nullptr);
+}
+
+FP8_CUDA_API cudaError_t cudaMemcpyToSymbolAsync(const void *symbol,
+                                                 const void *source,
+                                                 size_t bytes, size_t offset,
+                                                 cudaMemcpyKind,
+                                                 cudaStream_t stream) {
+  return onGpu([&](Gpu &gpu) {
+    uint64_t address = 0;
+    cudaError_t status = findSymbol(gpu, symbol, offset, bytes, address);
+    return status ? status
+                  : copy(gpu, address, addressOf(source), bytes, stream);
+  });
+}
+
+FP8_CUDA_API cudaError_t cudaMemcpyToSymbol(const void *symbol,
+                                            const void *source, size_t bytes,
+                                            size_t offset,
+                                            cudaMemcpyKind kind) {
+  return cudaMemcpyToSymbolAsync(symbol, source, bytes, offset, kind, nullptr);
+}
+
+FP8_CUDA_API cudaError_t cudaMemcpyFromSymbolAsync(void *target,
+                                                   const void *symbol,
+                                                   size_t bytes, size_t offset,
+                                                   cudaMemcpyKind,
+                                                   cudaStream_t stream) {
+  return onGpu([&](Gpu &gpu) {
+    uint64_t address = 0;
+    cudaError_t status = findSymbol(gpu, symbol, offset, bytes, address);
+    return status ? status
+                  : copy(gpu, addressOf(target), address, bytes, stream);
+  });
+}
+
+FP8_CUDA_API cudaError_t cudaMemcpyFromSymbol(void *target, const void *symbol,
+                                              size_t bytes, size_t offset,
+                                              cudaMemcpyKind kind) {
+  return cudaMemcpyFromSymbolAsync(target, symbol, bytes, offset, kind,
+                                   nullptr);
+}
+
+FP8_CUDA_API cudaError_t cudaGetSymbolAddress(void **address,
+                                              const void *symbol) {
+  return onGpu([&](Gpu &gpu) {
+    uint64_t found = 0;
+    cudaError_t status = findSymbol(gpu, symbol, 0, 0, found);
+    *address = reinterpret_cast<void *>(found);
+    return status;
+  });
+}
+
+FP8_CUDA_API cudaError_t cudaGetSymbolSize(size_t *bytes, const void *symbol) {
+  return onGpu([&](Gpu &gpu) {
+    auto variable = gpu.modules.findVariable(symbol);
+    if (!variable)
+      return gpu.fail(cudaErrorInvalidSymbol, variable.error());
+    *bytes = (*variable)->bytes;
+    return cudaSuccess;
+  });
+}
+
+FP8_CUDA_API cudaError_t cudaPointerGetAttributes(
+    cudaPointerAttributes *attributes, const void *pointer) {
+  return onGpu([&](Gpu &gpu) {
+    *attributes = {};
+    const Allocation *allocation = gpu.memory.find(addressOf(pointer));
+    attributes->type =
+        !allocation                           ? cudaMemoryTypeUnregistered
+        : allocation->reach == Reach::Device  ? cudaMemoryTypeDevice
+        : allocation->reach == Reach::Managed ? cudaMemoryTypeManaged
+                                              : cudaMemoryTypeHost;
+    void *place = const_cast<void *>(pointer);
+    if (allocation)
+      attributes->devicePointer = place;
+    if (!allocation || allocation->reach != Reach::Device)
+      attributes->hostPointer = place;
+    return cudaSuccess;
+  });
+}
+
+FP8_CUDA_API cudaError_t cudaMemPrefetchAsync(const void *, size_t,
+                                              cudaMemLocation, unsigned,
+                                              cudaStream_t) {
+  return onGpu([](Gpu &) { return cudaSuccess; });
+}
+
+FP8_CUDA_API cudaError_t cudaMemAdvise(const void *, size_t, cudaMemoryAdvise,
+                                       cudaMemLocation) {
+  return onGpu([](Gpu &) { return cudaSuccess; });
+}

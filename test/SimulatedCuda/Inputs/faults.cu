@@ -1,0 +1,57 @@
+// A program with a fault, which its argument names.
+#include <cstdio>
+#include <cstring>
+
+__global__ void nothing() {}
+__global__ void scale(float *data, float factor) { data[threadIdx.x] *= factor; }
+__global__ void race(int *out) {
+  __shared__ int word;
+  if (threadIdx.x % 32 == 0)
+    word = int(threadIdx.x);
+  out[threadIdx.x] = word;
+}
+__global__ void order(float *sum) { atomicAdd(sum, 1.0f / float(1 + threadIdx.x)); }
+
+static int report(const char *what, cudaError_t status) {
+  std::printf("%s: %s\n", what, cudaGetErrorName(status));
+  return status != cudaSuccess;
+}
+
+int main(int argc, char **argv) {
+  const char *fault = argc > 1 ? argv[1] : "nothing";
+  auto is = [&](const char *name) { return std::strcmp(fault, name) == 0; };
+  float *data = nullptr;
+  cudaMalloc(&data, 128 * sizeof(float));
+  if (!is("uninitialised"))
+    cudaMemset(data, 0, 128 * sizeof(float));
+  if (is("nothing"))
+    nothing<<<1, 1>>>();
+  if (is("scale") || is("uninitialised"))
+    scale<<<1, 128>>>(data, 2);
+  if (is("bounds"))
+    scale<<<1, 256>>>(data, 2);
+  if (is("race"))
+    race<<<1, 64>>>(reinterpret_cast<int *>(data));
+  if (is("order"))
+    order<<<1, 128>>>(data);
+  if (is("shared"))
+    nothing<<<1, 1, 64 << 10>>>();
+  if (is("block"))
+    nothing<<<1, 2048>>>();
+  if (is("copy"))
+    return report("copy", cudaMemcpy(data + 1, data, 128 * sizeof(float),
+                                     cudaMemcpyDefault));
+  if (is("free"))
+    return report("free", cudaFree(data + 1));
+  if (is("array")) {
+    cudaArray_t array;
+    cudaChannelFormatDesc format{};
+    return report("array", cudaMallocArray(&array, &format, 4, 4));
+  }
+  if (is("ignored")) {
+    scale<<<1, 256>>>(data, 2);
+    return 0;
+  }
+  return report("end", cudaDeviceSynchronize()) |
+         report("last", cudaGetLastError());
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Memory.h"
+
+#include "gmock/gmock.h"
+
+using namespace fp8::cuda;
+
+namespace {
+uint64_t at(const void *pointer) { return reinterpret_cast<uint64_t>(pointer); }
+
+TEST(Memory, CopiesBetweenHostAndDevice) {
+  Memory memory(1 << 20, /*initcheck=*/true);
+  uint64_t a = *memory.allocate(64, Reach::Device, "cudaMalloc");
+  uint64_t b = *memory.allocate(64, Reach::Device, "cudaMalloc");
+  uint32_t in[4] = {1, 2, 3, 4}, out[4] = {};
+  EXPECT_TRUE(memory.copy(a + 8, at(in), sizeof(in)));
+  EXPECT_TRUE(memory.copy(b, a + 8, sizeof(in)));
+  EXPECT_TRUE(memory.copy(at(out), b, sizeof(out)));
+  EXPECT_THAT(out, testing::ElementsAre(1, 2, 3, 4));
+  EXPECT_TRUE(memory.fill(b, 0x11223344, 4, 2));
+  EXPECT_TRUE(memory.copy(at(out), b, sizeof(out)));
+  EXPECT_THAT(out, testing::ElementsAre(0x11223344, 0x11223344, 3, 4));
+  // Only what was written is initialised.
+  const auto &initialised = memory.device.find(a, 1)->initialised;
+  EXPECT_EQ(std::count(initialised.begin(), initialised.end(), 1), 16);
+  EXPECT_EQ(initialised[7], 0);
+  EXPECT_EQ(initialised[8], 1);
+}
+
+TEST(Memory, RefusesWhatExceedsAnAllocation) {
+  Memory memory(1 << 20, /*initcheck=*/false);
+  uint64_t a = *memory.allocate(64, Reach::Device, "cudaMalloc");
+  uint8_t host[65] = {};
+  EXPECT_FALSE(memory.copy(a, at(host), 65));
+  EXPECT_FALSE(memory.copy(at(host), a + 1, 64));
+  EXPECT_FALSE(memory.fill(a + 60, 0, 4, 2));
+  EXPECT_FALSE(memory.allocate(1 << 20, Reach::Device, "cudaMalloc"));
+  EXPECT_FALSE(memory.release(a + 1));
+  EXPECT_TRUE(memory.release(a));
+  EXPECT_FALSE(memory.release(a));
+  EXPECT_FALSE(memory.copy(a, at(host), 1));
+  EXPECT_EQ(memory.find(a), nullptr);
+}
+
+TEST(Memory, SharesWhatTheHostReaches) {
+  Memory memory(1 << 20, /*initcheck=*/false);
+  uint64_t address = *memory.allocate(5000, Reach::Managed, "managed");
+  auto *view = reinterpret_cast<uint8_t *>(address);
+  view[4999] = 7;
+  memory.publish();
+  EXPECT_EQ(memory.device.data(address)[4999], 7);
+  memory.device.data(address)[0] = 9;
+  memory.collect();
+  EXPECT_EQ(view[0], 9);
+  EXPECT_EQ(memory.find(address + 4999)->reach, Reach::Managed);
+  EXPECT_EQ(memory.find(address + 5000), nullptr);
+  // It is unmapped, so that the place can be mapped again.
+  EXPECT_TRUE(memory.release(address));
+  EXPECT_TRUE(memory.allocate(1, Reach::Pinned, "pinned"));
+}
+
+TEST(Memory, FindsDifferencesFromASnapshot) {
+  Memory memory(1 << 20, /*initcheck=*/false);
+  uint64_t a = *memory.allocate(16, Reach::Device, "cudaMalloc");
+  ASSERT_TRUE(memory.fill(a, 0, 1, 16));
+  Memory::Snapshot before = memory.save();
+  EXPECT_EQ(memory.compare(before), std::nullopt);
+  ASSERT_TRUE(memory.fill(a + 9, 1, 1, 1));
+  EXPECT_EQ(memory.compare(before), "buffer 'cudaMalloc #1' at byte 9");
+  memory.restore(before);
+  EXPECT_EQ(memory.compare(before), std::nullopt);
+}
+} // namespace

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// fp8-simulate: runs a CUDA program without a GPU. The program finds the
+// simulated GPU in place of libcudart.so.13 and libcuda.so.1.
+#include "fp8/Chip/Chip.h"
+#include "fp8/SimulatedCuda/Settings.h"
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace {
+constexpr const char *kPrefix = "fp8-simulate: ";
+constexpr int kUsage = 2; ///< exit code for what the program never saw
+
+struct CommandLine {
+  fp8::cuda::Settings settings;
+  std::vector<std::string> program; ///< with its arguments
+};
+
+void addOptions(CLI::App &app, CommandLine &line) {
+  fp8::cuda::Settings &settings = line.settings;
+  std::vector<std::string> chips;
+  for (const fp8::chip::Chip &chip : fp8::chip::getChips())
+    chips.push_back(chip.name);
+  app.add_option("--chip", settings.chip, "The chip that the program sees")
+      ->check(CLI::IsMember(chips));
+  app.add_option("--multiprocessors", settings.multiprocessors,
+                 "Its multiprocessors; persistent kernels start as many CTAs")
+      ->check(CLI::Range(1u, 65535u));
+  app.add_option("--memory-limit", settings.memoryLimit,
+                 "Its memory, in bytes");
+  app.add_option("--schedule-seed", settings.scheduleSeed,
+                 "Seed of the order of warps and of asynchronous work");
+  app.add_option("--schedules", settings.schedules,
+                 "Run each launch this often, with consecutive seeds, and "
+                 "compare what it writes")
+      ->check(CLI::Range(1u, 1000000u));
+  app.add_option("--resident-clusters", settings.residentClusters,
+                 "Clusters that run at the same time; 0: some, as the seed "
+                 "chooses");
+  app.add_option("--max-errors", settings.maxErrors,
+                 "Errors after which a launch stops")
+      ->check(CLI::Range(1u, 1000000u));
+  app.add_flag("--strict", settings.strict, "Warnings are errors");
+  app.add_flag("--at-issue", settings.completeAtIssue,
+               "Asynchronous work completes at once, which hides faults");
+  app.add_flag("--initcheck", settings.initcheck,
+               "A read of memory from cudaMalloc that nothing has written is "
+               "an error");
+  app.add_option("--capture", settings.capture,
+                 "Write each launch to this folder, as a description for "
+                 "fp8-run MODULE.ptx --launch=launch-N/launch.json")
+      ->type_name("FOLDER");
+  app.add_flag("--quiet", settings.quiet, "Print no line for each launch");
+}
+
+/// The folder with the libraries, beside this program.
+std::filesystem::path libraryFolder() {
+  std::error_code error;
+  auto self = std::filesystem::read_symlink("/proc/self/exe", error);
+  auto root = self.parent_path().parent_path();
+  for (const char *folder : {"lib", FP8_LIBRARY_DIR}) {
+    auto candidate = root / folder / "fp8-simulate";
+    if (std::filesystem::exists(candidate / "libcudart.so.13", error))
+      return candidate;
+  }
+  return {};
+}
+
+/// Runs the program; its exit code, or 128 and the signal that ended it.
+int runProgram(const CommandLine &line, const std::string &folder) {
+  pid_t child = fork();
+  if (child == 0) {
+    const char *others = std::getenv("LD_LIBRARY_PATH");
+    std::string path =
+        folder + (others && *others ? ":" : "") + (others ? others : "");
+    setenv("LD_LIBRARY_PATH", path.c_str(), 1);
+    setenv(fp8::cuda::kSettingsVariable, toJson(line.settings).c_str(), 1);
+    std::vector<char *> arguments;
+    for (const std::string &argument : line.program)
+      arguments.push_back(const_cast<char *>(argument.c_str()));
+    arguments.push_back(nullptr);
+    execvp(arguments[0], arguments.data());
+    std::cerr << kPrefix << "error: cannot start '" << line.program[0]
+              << "': " << std::strerror(errno) << std::endl;
+    _exit(kUsage);
+  }
+  int status = 0;
+  if (child < 0 || waitpid(child, &status, 0) < 0)
+    return kUsage;
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+int judge(const std::optional<fp8::cuda::Findings> &findings, int exitCode) {
+  if (!findings) {
+    std::cerr << kPrefix
+              << "error: the program did not call the simulated GPU; link it "
+                 "with the shared CUDA runtime (nvcc -cudart shared)\n";
+    return exitCode ? exitCode : kUsage;
+  }
+  std::cerr << kPrefix << findings->launches << " launches, "
+            << findings->warpInstructions << " warp instructions, "
+            << findings->errors << " errors, " << findings->warnings
+            << " warnings, " << findings->unsupportedCalls
+            << " calls that are not simulated; exit code " << exitCode << "\n";
+  return exitCode ? exitCode : findings->errors ? 1 : 0;
+}
+} // namespace
+
+int main(int argc, char **argv) {
+  CommandLine line;
+  CLI::App app("Runs a CUDA program on a simulated GPU, which reports every "
+               "broken rule of its kernels. The program must be linked with "
+               "the shared CUDA runtime and contain PTX: nvcc -cudart shared "
+               "-gencode arch=compute_100a,code=compute_100a. The exit code is "
+               "the program's, or 1 where a kernel breaks a rule.");
+  app.set_version_flag("--version", FP8_VERSION);
+  app.prefix_command();
+  addOptions(app, line);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError &error) {
+    return app.exit(error) ? kUsage : 0;
+  }
+  line.program = app.remaining();
+  if (line.program.empty() || line.program[0][0] == '-') {
+    std::cerr << kPrefix << "error: "
+              << (line.program.empty() ? "name a program to run"
+                                       : "option '" + line.program[0] +
+                                             "' is unknown; see --help")
+              << "\n";
+    return kUsage;
+  }
+  std::filesystem::path folder = libraryFolder();
+  if (folder.empty()) {
+    std::cerr << kPrefix
+              << "error: libcudart.so.13 of the simulator is not beside "
+                 "fp8-simulate; install both\n";
+    return kUsage;
+  }
+  char report[] = "/tmp/fp8-simulate-XXXXXX";
+  int file = mkstemp(report);
+  if (file < 0) {
+    std::cerr << kPrefix << "error: cannot write to /tmp\n";
+    return kUsage;
+  }
+  close(file);
+  line.settings.report = report;
+  int exitCode = runProgram(line, folder);
+  std::ifstream stream(report);
+  std::string text((std::istreambuf_iterator<char>(stream)), {});
+  std::filesystem::remove(report);
+  return judge(fp8::cuda::parseFindings(text), exitCode);
+}
