@@ -181,11 +181,11 @@ Fp8Status fp8SimulateLaunch(const char *ptx, size_t bytes, const char *name,
     auto given = givenArrays(arrays, count);
     if (!given)
       return fail(given.error());
-    auto launch = simulated::DescribedLaunch::make(*kernel, std::move(*parsed),
-                                                   "", *given);
+    auto launch = simulated::DescribedLaunch::make(
+        *kernel, std::move(*parsed), "", *given, chosen.memoryLimit);
     if (!launch)
       return fail(launch.error());
-    auto outcome = launch->run(optionsOf(chosen), chosen.memoryLimit);
+    auto outcome = launch->run(optionsOf(chosen));
     if (!outcome)
       return fail(outcome.error());
     if (statistics)

@@ -56,7 +56,7 @@ public:
 
 private:
   uint64_t at(const BufferPlace &place) const {
-    return of.at(place.buffer) + place.offset;
+    return place.buffer.empty() ? 0 : of.at(place.buffer) + place.offset;
   }
 };
 
@@ -157,6 +157,12 @@ MaybeError DescribedLaunch::load(const std::string &directory) {
     if (!description.findBuffer(array.name))
       return Error{"an array is given for '" + array.name +
                    "', but the description has no such buffer"};
+  uint64_t bytes = 0;
+  for (const BufferSpec &buffer : description.buffers)
+    bytes += buffer.bytes;
+  if (bytes > memoryLimit)
+    return Error{"the buffers take " + std::to_string(bytes) +
+                 " bytes, but the limit is " + std::to_string(memoryLimit)};
   for (BufferSpec &buffer : description.buffers)
     if (auto error =
             loadBuffer(buffer, directory, findArray(arrays, buffer.name)))
@@ -170,16 +176,16 @@ MaybeError DescribedLaunch::load(const std::string &directory) {
   return loadExpected(directory);
 }
 
-launch::Expected<DescribedLaunch>
-DescribedLaunch::make(const Kernel &kernel, Description description,
-                      const std::string &directory,
-                      const std::vector<GivenArray> &arrays) {
+launch::Expected<DescribedLaunch> DescribedLaunch::make(
+    const Kernel &kernel, Description description, const std::string &directory,
+    const std::vector<GivenArray> &arrays, uint64_t memoryLimit) {
   auto entry = kernel.findEntry(description.entry, "the description");
   if (!entry)
     return entry.takeError();
   description.entry = (*entry)->name;
   DescribedLaunch launch(kernel, std::move(description));
   launch.arrays = arrays;
+  launch.memoryLimit = memoryLimit;
   if (auto error = launch.load(directory))
     return *error;
   return launch;
@@ -202,7 +208,7 @@ void DescribedLaunch::copyBack(const sim::Device &device,
 }
 
 launch::Expected<DescribedOutcome>
-DescribedLaunch::run(const sim::Options &options, uint64_t memoryLimit) const {
+DescribedLaunch::run(const sim::Options &options) const {
   sim::Device device(memoryLimit);
   Addresses addresses;
   for (size_t i = 0; i < contents.size(); ++i) {

@@ -120,11 +120,14 @@ void readTiling(const JsonValue &json, sim::TensorMap &map) {
 }
 
 PlacedMap readTensorMap(const JsonValue &json, const Description &description) {
-  json.expectObject(
-      {"buffer", "dtype", "dims", "strides_bytes", "box"},
-      {"offset", "element_strides", "swizzle", "interleave", "oob_fill"});
+  json.expectObject({"dtype", "dims", "strides_bytes", "box"},
+                    {"buffer", "offset", "element_strides", "swizzle",
+                     "interleave", "oob_fill"});
   PlacedMap placed;
-  placed.place = readPlace(json, description);
+  if (json.has("buffer"))
+    placed.place = readPlace(json, description);
+  else if (json.has("offset"))
+    json["offset"].fail("an offset needs a buffer");
   sim::TensorMap &map = placed.map;
   map.elementType =
       readNamed(json["dtype"], "element type of TMA", sim::parseElementType);

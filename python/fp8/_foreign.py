@@ -30,7 +30,7 @@ class TensorMap:
     """A tensor map of an array, as cuTensorMapEncodeTiled makes it; a parameter of its own or a field of a `Struct`.
 
     Attributes:
-        array: of numpy, or a CPU tensor of torch.
+        array: of numpy, or a CPU tensor of torch; None: the address is 0, for the kernel to set.
         box: elements of a copy, innermost dimension first, as TMA counts dimensions.
         swizzle: "none", "32B", "64B", "128B", "128B_ATOM_32B", "128B_ATOM_32B_FLIP_8B" or "128B_ATOM_64B".
         interleave: "none", "16B" or "32B".
@@ -42,7 +42,7 @@ class TensorMap:
         offset: in bytes, from the array's first element.
     """
 
-    array: Any
+    array: object
     box: Sequence[int]
     swizzle: str = "none"
     interleave: str = "none"
@@ -64,7 +64,7 @@ class Struct:
     """
 
     size: int
-    fields: Mapping[int, Any]
+    fields: Mapping[int, object]
 
 
 @dataclass(frozen=True)
@@ -182,14 +182,19 @@ class _Launch:
         return _scalar(value, name)
 
     def _map(self, value: TensorMap, name: str) -> dict[str, Any]:
-        if id(value.array) not in self._memories:
+        memory = self._memories.get(id(value.array))
+        dtype, dims, strides = value.dtype, value.dims, value.strides_bytes
+        if memory:
+            dtype = dtype or _tma_type(memory, name)
+            dims = memory.shape[::-1] if dims is None else dims
+            strides = memory.strides[::-1][1:] if strides is None else strides
+        elif value.array is not None:
             raise TypeError(f"{name} is a tensor map of a {type(value.array).__name__}; it must be of an array of numpy or a CPU tensor of torch")
-        memory = self._memories[id(value.array)]
-        dims = memory.shape[::-1] if value.dims is None else value.dims
-        strides = memory.strides[::-1][1:] if value.strides_bytes is None else value.strides_bytes
+        if dtype is None or dims is None or strides is None:
+            raise TypeError(f"{name} is a tensor map without an array: give it dtype, dims and strides_bytes")
         described = {
-            **self._address(value.array, value.offset),
-            "dtype": value.dtype or _tma_type(memory, name),
+            **(self._address(value.array, value.offset) if memory else {}),
+            "dtype": dtype,
             "dims": [int(extent) for extent in dims],
             "strides_bytes": [int(step) for step in strides],
             "box": [int(extent) for extent in value.box],
@@ -226,14 +231,14 @@ def _extents(given: Extents, name: str) -> list[int]:
 
 def simulate_ptx(
     ptx: str | bytes,
-    *args: Any,
+    *args: object,
     grid: Extents,
     block: Extents,
     cluster: Extents = (1, 1, 1),
     shared: int = 0,
     entry: str | None = None,
     programmatic: bool = False,
-    variables: Mapping[str, Any] | None = None,
+    variables: Mapping[str, object] | None = None,
     schedules: int = 1,
     schedule_seed: int = 0,
     strict: bool = False,

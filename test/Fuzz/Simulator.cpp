@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// fp8-fuzz-simulator: mutated PTX and launch manifests into what reads, binds
-// and executes them.
+// fp8-fuzz-simulator: mutated PTX, launch manifests and launch descriptions
+// into what reads, binds and executes them.
 #include "Mutator.h"
 #include "Worker.h"
 
-#include "fp8/SimulatedLaunch/Kernel.h"
+#include "fp8/SimulatedLaunch/DescribedLaunch.h"
 
 #include <cstring>
 #include <iostream>
@@ -93,12 +93,19 @@ private:
 class SimulatorTarget : public Target {
 public:
   explicit SimulatorTarget(const std::string &folder)
-      : kernels(folder, ".ptx"), manifests(folder, ".ptx.json") {
+      : kernels(folder, ".ptx"), manifests(folder, ".ptx.json"),
+        descriptions(folder, ".launch.json") {
     for (size_t i = 0; i < manifests.texts().size(); ++i)
       manifestOf[manifests.texts()[i].name] = i;
+    for (const Corpus::Text &kernel : kernels.texts())
+      for (const Corpus::Text &description : descriptions.texts())
+        if (kernel.name + ".launch.json" == description.name)
+          described.emplace_back(&kernel, &description);
   }
 
   Input make(Random &random) override {
+    if (random.chance(20))
+      return makeDescribed(random);
     const Corpus::Text &kernel = choose(random);
     auto own = manifestOf.find(kernel.name + ".json");
     const Corpus::Text &manifest = own == manifestOf.end() || random.chance(5)
@@ -114,6 +121,8 @@ public:
 
   std::string run(const Input &input, Random &random) override {
     auto kernel = simulated::Kernel::parse(input.at(".ptx"), "input.ptx");
+    if (input.count(".launch.json"))
+      return runDescribed(kernel, input.at(".launch.json"), random);
     auto manifest = launch::parseManifest(input.at(".ptx.json"));
     if (!manifest)
       return kernel ? "manifest-refused" : "both-refused";
@@ -128,6 +137,34 @@ public:
   }
 
 private:
+  Input makeDescribed(Random &random) const {
+    const auto &[kernel, description] = random.of(described);
+    Input input;
+    input[".ptx"] = random.chance(20) ? mutate(kernels, *kernel, random, {})
+                                      : kernel->bytes;
+    input[".launch.json"] = mutate(descriptions, *description, random, {});
+    return input;
+  }
+
+  static std::string
+  runDescribed(const launch::Expected<simulated::Kernel> &kernel,
+               const std::string &text, Random &random) {
+    auto description = simulated::parseDescription(text);
+    if (!description)
+      return "description-refused";
+    if (!kernel)
+      return "described-ptx-refused";
+    auto launch = simulated::DescribedLaunch::make(*kernel, *description, "",
+                                                   {}, kMemoryLimit);
+    if (!launch)
+      return "described-loading-refused";
+    auto outcome = launch->run(makeOptions(random));
+    if (!outcome)
+      return "described-launch-refused";
+    return "described-" + describe(launch::Expected<simulated::Outcome>(
+                              static_cast<simulated::Outcome &>(*outcome)));
+  }
+
   /// Snippets are many and short: most of the time goes to whole kernels.
   const Corpus::Text &choose(Random &random) const {
     for (;;) {
@@ -204,7 +241,9 @@ private:
                                                options, kMemoryLimit));
   }
 
-  Corpus kernels, manifests;
+  Corpus kernels, manifests, descriptions;
+  /// Kernels with a description of their own.
+  std::vector<std::pair<const Corpus::Text *, const Corpus::Text *>> described;
   std::map<std::string, size_t> manifestOf;
 };
 } // namespace

@@ -114,6 +114,13 @@ class Corpus:
                 shutil.copy(f"{path}.json", self.path(f"{name}.json"))
             else:
                 self.write(f"{name}.json", json.dumps(manifest_for(read(path)), indent=1))
+        for path in files("examples/foreign/*.ptx", "test/Simulator/foreign/*.ptx"):
+            name = os.path.basename(path)
+            own = f"{ROOT}/test/Fuzz/Inputs/{name}.launch.json"
+            shutil.copy(path, self.path(name))
+            self.write(f"{name}.launch.json", read(own) if os.path.exists(own) else json.dumps(description_for(read(path)), indent=1))
+            if not os.path.exists(self.path(f"{name}.json")):
+                self.write(f"{name}.json", json.dumps(manifest_for(read(path)), indent=1))
         for _, examples in manifests.groups():
             for name, text in examples:
                 self.write(f"manifest-{name}.ptx.json", text)
@@ -162,6 +169,22 @@ def manifest_for(text):
             "launch": {"grid": [2 * size, 1, 1], "block": [int(threads.group(1)) if threads else 32, 1, 1], "cluster": [size, 1, 1],
                        "shared_memory_bytes": 65536, "non_portable_cluster": size > 8},
             "parameters": parameters}
+
+
+def description_for(text):
+    """A launch description for PTX: a buffer for each pointer and each tensor map."""
+    manifest = manifest_for(text)
+    buffers, arguments = [], []
+    for number, parameter in enumerate(manifest["parameters"]):
+        name = f"arg{number}"
+        buffers.append({"name": name, "dtype": "f32", "shape": [64, 64], "fill": {"random": number}})
+        if parameter["kind"] == "tensor_map":
+            arguments.append({"tensor_map": {"buffer": name, "dtype": "u8", "dims": [256, 64], "strides_bytes": [256], "box": [64, 8]}})
+        else:
+            arguments.append({"buffer": name} if parameter["kind"] == "pointer" else {"u32": parameter["value"]})
+    launch = manifest["launch"]
+    return {"version": 1, "entry": manifest["kernel"], "grid": launch["grid"], "block": launch["block"], "cluster": launch["cluster"],
+            "shared_memory_bytes": 65536, "buffers": buffers, "arguments": arguments}
 
 
 def main():

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import ctypes
-import pathlib
 
 import fp8
 import numpy as np
 import pytest
+from conftest import ROOT
 
-SCALE = (pathlib.Path(__file__).parent / "inputs" / "scale.ptx").read_text()
+SCALE = (ROOT / "examples" / "foreign" / "scale.ptx").read_text()
 
 # y[i] = a * x[i] + y[i], and n of which lie in a struct.
 AXPY = """

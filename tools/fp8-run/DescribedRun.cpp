@@ -50,7 +50,7 @@ private:
         simulate(options, schedule, trace,
                  [&](const sim::Options &simulation)
                      -> launch::Expected<simulated::Outcome> {
-                   auto ran = launch.run(simulation, options.memoryLimit);
+                   auto ran = launch.run(simulation);
                    if (!ran)
                      return ran.takeError();
                    described = std::move(*ran);
@@ -123,7 +123,8 @@ Summary runDescription(const Options &options, const std::string &ptx,
   std::string trace = traceOf(description->config);
   auto launch = simulated::DescribedLaunch::make(
       *kernel, std::move(*description),
-      std::filesystem::path(options.launchPath).parent_path().string(), {});
+      std::filesystem::path(options.launchPath).parent_path().string(), {},
+      options.memoryLimit);
   if (!launch)
     return fail(options.launchPath + ": " + launch.error());
   summary.kernel = launch->entry();

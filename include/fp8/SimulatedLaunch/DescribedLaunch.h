@@ -42,19 +42,18 @@ class DescribedLaunch {
 public:
   /// Reads the files that the description names, which are relative to
   /// `directory`, and takes the contents of given arrays, which must outlive
-  /// this.
+  /// this. All buffers together have at most `memoryLimit` bytes.
   static launch::Expected<DescribedLaunch>
   make(const Kernel &kernel, Description description,
-       const std::string &directory, const std::vector<GivenArray> &arrays);
+       const std::string &directory, const std::vector<GivenArray> &arrays,
+       uint64_t memoryLimit = uint64_t(8) << 30);
 
   const std::string &entry() const { return description.entry; }
 
   /// Runs once, from the same contents each time. Given arrays that the kernel
   /// may write are written, unless a rule was broken. An error is a limit of
   /// the simulator.
-  launch::Expected<DescribedOutcome> run(const sim::Options &options,
-                                         uint64_t memoryLimit = uint64_t(8)
-                                                                << 30) const;
+  launch::Expected<DescribedOutcome> run(const sim::Options &options) const;
 
 private:
   DescribedLaunch(const Kernel &kernel, Description description)
@@ -78,6 +77,7 @@ private:
 
   const Kernel &kernel;
   Description description;
+  uint64_t memoryLimit = 0;
   std::vector<GivenArray> arrays;
   std::vector<std::vector<uint8_t>> contents; ///< by buffer
   std::vector<Expected> expected;             ///< by expectation

@@ -17,7 +17,7 @@
 
 namespace fp8::simulated {
 
-/// A place in a buffer.
+/// A place in a buffer; without one, the address 0.
 struct BufferPlace {
   std::string buffer;
   uint64_t offset = 0; ///< bytes
