@@ -9,18 +9,23 @@ namespace fp8::chip {
 namespace {
 
 constexpr auto towardZero = SumRounding::TowardZero;
+constexpr auto nearest = SumRounding::NearestEven;
+constexpr int allBits = SumRule::kAllBits;
 
 // Those of wgmma were measured on an H200; those of tcgen05.mma are of two
-// published models of the B200, which agree.
+// published models of the B200, which agree. Only one of them has scales.
 // clang-format off
 constexpr SumRule kRules[] = {
-    // engine                 kind                  products terms result rounding
-    {MmaEngine::Warpgroup,    ProductKind::Float8,  32,      13,   13,    towardZero},
-    {MmaEngine::Warpgroup,    ProductKind::Float16, 16,      25,   23,    towardZero},
-    {MmaEngine::Warpgroup,    ProductKind::TF32,    8,       25,   23,    towardZero},
-    {MmaEngine::TensorMemory, ProductKind::Float8,  32,      25,   23,    towardZero},
-    {MmaEngine::TensorMemory, ProductKind::Float16, 16,      25,   23,    towardZero},
-    {MmaEngine::TensorMemory, ProductKind::TF32,    8,       25,   23,    towardZero},
+    // engine                 kind                       products perTerm terms    result rounding
+    {MmaEngine::Warpgroup,    ProductKind::Float8,       32,      1,      13,      13,    towardZero},
+    {MmaEngine::Warpgroup,    ProductKind::Float16,      16,      1,      25,      23,    towardZero},
+    {MmaEngine::Warpgroup,    ProductKind::TF32,         8,       1,      25,      23,    towardZero},
+    {MmaEngine::TensorMemory, ProductKind::Float8,       32,      1,      25,      23,    towardZero},
+    {MmaEngine::TensorMemory, ProductKind::Float16,      16,      1,      25,      23,    towardZero},
+    {MmaEngine::TensorMemory, ProductKind::TF32,         8,       1,      25,      23,    towardZero},
+    {MmaEngine::TensorMemory, ProductKind::Integer8,     32,      1,      allBits, 31,    nearest},
+    {MmaEngine::TensorMemory, ProductKind::ScaledFloat8, 32,      1,      25,      23,    towardZero},
+    {MmaEngine::TensorMemory, ProductKind::ScaledFloat4, 64,      16,     35,      23,    towardZero},
 };
 // clang-format on
 

@@ -8,25 +8,32 @@
 
 #include "fp8/Chip/Chip.h"
 
+#include <cstdint>
+
 namespace fp8::chip {
 
 /// Types of operands whose products are added up alike.
 enum class ProductKind {
-  Float8,  ///< e4m3 and e5m2
-  Float16, ///< f16 and bf16
-  TF32
+  Float8,       ///< e4m3 and e5m2, and what has fewer bits
+  Float16,      ///< f16 and bf16
+  TF32,         ///< tf32
+  Integer8,     ///< s8 and u8
+  ScaledFloat8, ///< those of Float8 with a scale a row of one instruction
+  ScaledFloat4, ///< e2m1, two in a byte, with several scales a row
 };
 
 enum class SumRounding { NearestEven, TowardZero };
 
-/// One step takes the accumulator and `products` products as terms. Each term
-/// is cut off toward zero to `termBits` bits behind the leading bit of the
-/// largest exponent. The terms are then added up exactly, and their sum is
-/// rounded to `resultBits` bits of fraction.
+/// One step takes the accumulator and `products` products, which make a term
+/// each, or `perTerm` of them one exact sum. Each term is cut off toward zero
+/// to `termBits` bits behind the leading bit of the largest exponent. The terms
+/// are then added up exactly, and their sum is rounded to `resultBits` bits of
+/// fraction.
 struct SumRule {
   MmaEngine engine;
   ProductKind kind;
   int products;
+  int perTerm;
   int termBits; ///< kAllBits: no term is cut off
   int resultBits;
   SumRounding rounding; ///< to f32; results in f16 are rounded to nearest even
@@ -40,7 +47,7 @@ struct SumRule {
     if (isExact() || rounding == SumRounding::NearestEven)
       return 0;
     // Any multiple of the terms' unit below the last bit of the result.
-    double unit = 1.0 / (1 << termBits);
+    double unit = 1.0 / static_cast<double>(int64_t(1) << termBits);
     return (static_cast<double>(1 << (termBits - resultBits)) - 1) / 2 * unit;
   }
 };

@@ -41,6 +41,7 @@ struct SharedRun {
   uint32_t begin;
   uint32_t size;
   bool write;
+  uint32_t used = 16; ///< of each 16 bytes, the first ones that are accessed
 };
 
 /// Columns [column, column + count) of the 16-lane units in `units` (one bit a

@@ -317,6 +317,8 @@ bool SharedMemory::checkAsync(WarpOrder &warp, const Inst &inst, int lane,
   bool told = met == Obstacle::InUse; // one error an access
   AccessTag good, goodRead;
   for (uint32_t i = run.begin; i < run.begin + run.size; ++i) {
+    if (i % 16 >= run.used)
+      continue;
     AccessTag written = writes[i];
     if (!run.write && written.none() && !told) {
       reportUnwritten(context, warp, inst, lane, i);

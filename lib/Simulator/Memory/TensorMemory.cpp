@@ -162,6 +162,16 @@ static uint32_t waitedAgent(const ClusterContext &context, uint32_t agent) {
   return context.inRole(agent, waited);
 }
 
+/// Whether the two, issued by one thread, complete in the order of issue (PTX
+/// ISA 9.7.16.6.2).
+static bool arePipelined(TensorOp earlier, TensorOp later) {
+  if (later == TensorOp::Mma)
+    return true;
+  if (later == TensorOp::Shift)
+    return earlier == TensorOp::Mma;
+  return later == TensorOp::CopyOfRows && earlier == TensorOp::Shift;
+}
+
 /// Whether `earlier` is ordered before an access by `warp`; reports it if not,
 /// and is false if that is an error. Same-thread pairs
 /// need the wait but no fence; others need tcgen05.fence on both sides (PTX
@@ -175,8 +185,10 @@ bool TensorMemory::checkOrder(WarpOrder &warp, const Inst &inst,
   uint32_t agent = earlier.agent();
   bool own = context.warpOf(agent) == warp.globalIndex;
   Role role = context.roleOf(agent);
-  if (own && role == Role::Mma && byMma)
-    return true; // pipelined
+  const Inst *other = &context.program.code[earlier.instruction()];
+  bool inPipe = own && role == Role::Mma && byMma;
+  if (inPipe && arePipelined(other->tensorOp, inst.tensorOp))
+    return true;
   if (warp.clocks().tensor.get(agent) >= earlier.time())
     return true;
   Rule broken = Rule::Race;
@@ -184,18 +196,26 @@ bool TensorMemory::checkOrder(WarpOrder &warp, const Inst &inst,
     if (own && role == Role::Mma)
       return true;
     broken = Rule::TensorFenceAfter; // the other side executed its own
+  } else if (inPipe) {
+    broken = Rule::TensorCoreOrder;
   } else if (warp.knows(waitedAgent(context, agent), earlier.time())) {
     if (own)
       return true;
     broken = Rule::TensorFenceBefore;
   }
-  const Inst *other = &context.program.code[earlier.instruction()];
   std::string verb = std::string(nowWrites ? "' overwrites " : "' reads ") +
                      cellName(unit, column);
   std::string what = "'" + ClusterContext::mnemonic(other) +
                      (earlierWrites ? "' wrote" : "' read");
   SimulationError &error =
-      broken != Rule::Race
+      broken == Rule::TensorCoreOrder
+          ? context.error(broken,
+                          "'" + ClusterContext::mnemonic(&inst) + verb +
+                              " that " + what +
+                              ", and the two are not pipelined; wait for the "
+                              "mbarrier of a tcgen05.commit between them",
+                          &warp, &inst)
+      : broken != Rule::Race
           ? context.error(
                 broken,
                 "'" + ClusterContext::mnemonic(&inst) + verb + " that " + what +
@@ -312,7 +332,8 @@ bool TensorMemory::check(WarpOrder &warp, const Inst &inst,
         orderOk = checkOrder(warp, inst, writes[at], true, region.write, unit,
                              c, byMma);
       goodWrite = writes[at];
-      if (region.write && orderOk && reads[at] != goodRead)
+      bool ownRead = reads[at] == tag; // it reads what it writes
+      if (region.write && orderOk && reads[at] != goodRead && !ownRead)
         orderOk =
             checkOrder(warp, inst, reads[at], false, true, unit, c, byMma);
       goodRead = reads[at];

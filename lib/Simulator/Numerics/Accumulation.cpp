@@ -6,30 +6,15 @@
 #include "Numerics/Accumulation.h"
 
 #include "Numerics/Formats.h"
+#include "Numerics/Vectorised.h"
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 using namespace fp8::sim;
 using fp8::chip::SumRounding;
 using fp8::chip::SumRule;
-
-// The choice between clones comes before ThreadSanitizer has begun, which
-// instruments what chooses.
-#if defined(__x86_64__) && defined(__gnu_linux__) &&                           \
-    !defined(__SANITIZE_THREAD__)
-#define FP8_VECTORISED                                                         \
-  __attribute__((target_clones("arch=x86-64-v4", "avx2", "default")))
-#else
-#define FP8_VECTORISED
-#endif
-
-const SumRule fp8::sim::kExactSums = {fp8::chip::MmaEngine::TensorMemory,
-                                      fp8::chip::ProductKind::Float8,
-                                      /*products=*/32,
-                                      SumRule::kAllBits,
-                                      /*resultBits=*/23,
-                                      SumRounding::NearestEven};
 
 namespace {
 
@@ -38,13 +23,10 @@ constexpr uint32_t kMaxN = 256;
 /// an int32_t: each is below 4 * 2^25, since a factor's fraction is below 2.
 constexpr uint32_t kGroup = 16;
 
-/// Exponents of 0, and of infinities and NaN: their sums with others, too, are
-/// less than kLeast, and more than kMost.
-constexpr int16_t kZero = -3000, kSpecial = 10000;
 /// Where the largest exponent lies between these, products and units are
 /// numbers of f32; between those of zeros and these are the extremes of bf16
 /// and tf32.
-constexpr int16_t kLeast = -100, kMost = 125, kNoTerm = -2000;
+constexpr int16_t kLeast = -100, kMost = 125;
 
 FP8_VECTORISED
 void addExact(double *__restrict sum, const float *__restrict a,
@@ -130,25 +112,6 @@ void joinUnits(double *__restrict sum, const float *__restrict perUnit,
   }
 }
 
-/// One sum, by the definition: of zeros, infinities, NaN, and where the largest
-/// exponent is extreme.
-double addOne(const SumRule &rule, float before, Factors a, const float *b,
-              int largest, RowShape s) {
-  auto product = [&](uint32_t j) {
-    return double(a.values[j]) * double(b[size_t(j) * s.pitch]);
-  };
-  double exact = double(before);
-  for (uint32_t j = 0; j < s.k; ++j)
-    exact += product(j);
-  if (!std::isfinite(exact) || largest < kNoTerm)
-    return exact;
-  int shift = rule.termBits - largest;
-  double units = std::trunc(std::ldexp(double(before), shift));
-  for (uint32_t j = 0; j < s.k; ++j)
-    units += std::trunc(std::ldexp(product(j), shift));
-  return std::ldexp(units, -shift) + 0.0; // what is cut off to -0 is 0
-}
-
 void addCutOff(const SumRule &rule, double *sum, const float *before, Factors a,
                Factors b, RowShape s) {
   static thread_local int16_t largest[kMaxN];
@@ -168,9 +131,10 @@ void addCutOff(const SumRule &rule, double *sum, const float *before, Factors a,
     return;
   for (uint32_t x = 0; x < s.n; ++x)
     if (perUnit[x] == 0)
-      sum[x] = largest[x] < kNoTerm && !std::signbit(before[x])
-                   ? 0
-                   : addOne(rule, before[x], a, b.values + x, largest[x], s);
+      sum[x] =
+          largest[x] < kNoTerm && !std::signbit(before[x])
+              ? 0
+              : accumulateOne(rule, before[x], a, b.values + x, largest[x], s);
 }
 
 /// Toward zero, where the result is normal. Returns whether it is everywhere.
@@ -190,6 +154,20 @@ bool cutOffRow(uint32_t *__restrict out, const double *__restrict sum,
 
 } // namespace
 
+const SumRule &fp8::sim::getExactRule(const SumRule &rule) {
+  static const std::vector<SumRule> rules = [] {
+    std::vector<SumRule> exact(chip::getSumRules().begin(),
+                               chip::getSumRules().end());
+    for (SumRule &row : exact) {
+      row.termBits = SumRule::kAllBits;
+      row.resultBits = 23;
+      row.rounding = SumRounding::NearestEven;
+    }
+    return exact;
+  }();
+  return rules[size_t(&rule - chip::getSumRules().begin())];
+}
+
 FP8_VECTORISED
 void fp8::sim::findExponents(int16_t *exponents, const float *values,
                              size_t count, int least) {
@@ -197,9 +175,29 @@ void fp8::sim::findExponents(int16_t *exponents, const float *values,
     uint32_t bits = bitCast<uint32_t>(values[i]) & 0x7fffffff;
     int exponent = int(bits >> 23) - 127;
     exponent = exponent < least ? least : exponent;
-    exponent = bits ? exponent : kZero;
-    exponents[i] = int16_t(bits < 0x7f800000 ? exponent : kSpecial);
+    exponent = bits ? exponent : kZeroExponent;
+    exponents[i] = int16_t(bits < 0x7f800000 ? exponent : kSpecialExponent);
   }
+}
+
+// Of zeros, infinities, NaN, and where the largest exponent is extreme.
+double fp8::sim::accumulateOne(const SumRule &rule, float before, Factors a,
+                               const float *b, int largest, RowShape s,
+                               int shift) {
+  auto product = [&](uint32_t j) {
+    return std::ldexp(double(a.values[j]) * double(b[size_t(j) * s.pitch]),
+                      shift);
+  };
+  double exact = double(before);
+  for (uint32_t j = 0; j < s.k; ++j)
+    exact += product(j);
+  if (rule.isExact() || !std::isfinite(exact) || largest < kNoTerm)
+    return exact;
+  int toUnits = rule.termBits - largest;
+  double units = std::trunc(std::ldexp(double(before), toUnits));
+  for (uint32_t j = 0; j < s.k; ++j)
+    units += std::trunc(std::ldexp(product(j), toUnits));
+  return std::ldexp(units, -toUnits) + 0.0; // what is cut off to -0 is 0
 }
 
 void fp8::sim::accumulateRow(const SumRule &rule, double *sum,

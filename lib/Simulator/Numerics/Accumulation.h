@@ -13,8 +13,9 @@
 
 namespace fp8::sim {
 
-/// Adds exactly, and rounds to the nearest.
-extern const chip::SumRule kExactSums;
+/// Of a row of the chips' table: what adds the same terms exactly, and rounds
+/// to the nearest.
+const chip::SumRule &getExactRule(const chip::SumRule &rule);
 
 /// The rows or columns of a product, and the exponents that the formats of the
 /// numbers store. Rules that cut no term off need no exponents.
@@ -22,6 +23,11 @@ struct Factors {
   const float *values;
   const int16_t *exponents;
 };
+
+/// Exponents of 0, and of infinities and NaN: their sums with others, too, are
+/// less than kNoTerm, and more than any number's.
+inline constexpr int16_t kZeroExponent = -3000, kSpecialExponent = 10000,
+                         kNoTerm = -2000;
 
 /// The exponents of `count` numbers of a format whose least exponent is
 /// `least`, which subnormal numbers have too.
@@ -40,6 +46,12 @@ struct RowShape {
 /// off as the rule says; the sums are not rounded yet.
 void accumulateRow(const chip::SumRule &rule, double *sum, const float *before,
                    Factors a, Factors b, RowShape shape);
+
+/// One such sum, by the definition, whose products are multiplied by 2^shift;
+/// `b`: its column; `largest`: the largest exponent of its terms.
+double accumulateOne(const chip::SumRule &rule, float before, Factors a,
+                     const float *b, int largest, RowShape shape,
+                     int shift = 0);
 
 /// The bits of the sums, rounded to f32 as the rule says. NaN is 0x7fffffff.
 void roundRow(const chip::SumRule &rule, uint32_t *bits, const double *sum,

@@ -18,7 +18,7 @@ double fp8::sim::decodeFloat(FloatFormat format, uint32_t bits) {
   double sign =
       bits >> (format.mantissaBits + format.exponentBits) & 1 ? -1 : 1;
   int bias = int(exponentMask >> 1);
-  if (exponent == exponentMask) {
+  if (exponent == exponentMask && format.hasNaN) {
     if (format.hasInfinity)
       return mantissa ? std::numeric_limits<double>::quiet_NaN()
                       : sign * std::numeric_limits<double>::infinity();

@@ -27,11 +27,15 @@ inline To bitCast(From from) {
 struct FloatFormat {
   unsigned exponentBits;
   unsigned mantissaBits;
-  bool hasInfinity; ///< false: e4m3, whose largest exponent holds numbers and
-                    ///< one NaN
+  bool hasInfinity;   ///< false: e4m3, whose largest exponent holds numbers and
+                      ///< one NaN
+  bool hasNaN = true; ///< false: every code is a number
 };
 inline constexpr FloatFormat kE4M3{4, 3, false};
 inline constexpr FloatFormat kE5M2{5, 2, true};
+inline constexpr FloatFormat kE2M3{2, 3, false, false};
+inline constexpr FloatFormat kE3M2{3, 2, false, false};
+inline constexpr FloatFormat kE2M1{2, 1, false, false};
 inline constexpr FloatFormat kF16{5, 10, true};
 inline constexpr FloatFormat kBF16{8, 7, true};
 /// The least exponent of normal numbers of f32.

@@ -36,6 +36,16 @@ enum class Convergence : uint8_t {
   Members, ///< the lanes that the last source operand names execute it together
 };
 
+/// What an instruction starts on the tensor core. PTX ISA 9.7.16.6.2 says which
+/// pairs of them are pipelined.
+enum class TensorOp : uint8_t {
+  None,
+  Mma,
+  Copy,
+  CopyOfRows, ///< tcgen05.cp.4x256b
+  Shift,
+};
+
 struct Inst {
   Handler fn = nullptr;
   int32_t guard = -1;
@@ -50,6 +60,7 @@ struct Inst {
                       ///< registers, which are the warpgroup's fragments
   bool touchesFragments = false; ///< no wgmma, but uses registers of one
   bool allocates = false;        ///< tcgen05.alloc, which writes an address
+  TensorOp tensorOp = TensorOp::None;
   uint8_t destinations = 0;
   uint8_t sources = 0;
   uint8_t predicateSources = 0;

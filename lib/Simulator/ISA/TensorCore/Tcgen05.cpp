@@ -97,6 +97,10 @@ bool decodeTcgen05(Decoder &d, Inst &i) {
     i.fn = fence == 0 ? fenceBefore : fenceAfter;
     return true;
   }
+  if (d.take("cp"))
+    return decodeTcgen05Copy(d, i);
+  if (d.take("shift"))
+    return decodeTcgen05Shift(d, i);
   if (d.take("mma"))
     return decodeTcgen05Mma(d, i);
   if (d.take("commit"))

@@ -20,6 +20,8 @@ bool takeSyncAligned(Decoder &decoder, Inst &inst);
 
 bool decodeTcgen05Allocation(Decoder &decoder, Inst &inst);
 bool decodeTcgen05Transfer(Decoder &decoder, Inst &inst, bool load);
+bool decodeTcgen05Copy(Decoder &decoder, Inst &inst);
+bool decodeTcgen05Shift(Decoder &decoder, Inst &inst);
 bool decodeTcgen05Mma(Decoder &decoder, Inst &inst);
 bool decodeTcgen05Commit(Decoder &decoder, Inst &inst);
 

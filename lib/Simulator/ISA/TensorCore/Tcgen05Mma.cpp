@@ -4,109 +4,71 @@
 // their commits complete in order.
 
 #include "ISA/TensorCore/Tcgen05.h"
+#include "ISA/TensorCore/Tcgen05Issue.h"
 
 #include "ISA/Access/Access.h"
 #include "ISA/Alu/Alu.h"
-#include "ISA/TensorCore/TensorCore.h"
 
 using namespace fp8::sim;
 
 namespace {
 
-int64_t mmaPipe(const Warp &w) { return int64_t(w.globalIndex) * 2; }
 int64_t landingPipe(const Warp &w, uint32_t rank) {
-  return int64_t(rank + 1) << 32 | mmaPipe(w);
+  return int64_t(rank + 1) << 32 | tensorCorePipe(w);
 }
 
-/// Payload of tcgen05.mma. Sources: D, A, B, instruction descriptor. Predicate
-/// source 0: enable-input-d. List: disable-output-lane.
+/// Payload of tcgen05.mma. Sources: D, A, B, instruction descriptor, scales of
+/// A and of B if any. Predicate source 0: enable-input-d. List:
+/// disable-output-lane.
 struct MmaForm {
   MmaKind kind;
-  bool pair;         ///< .cta_group::2
-  bool tensorA;      ///< A lies in tensor memory
-  bool masksLanes;   ///< disable-output-lane is given
-  bool scalesInput;  ///< scale-input-d is given
-  uint64_t offsetA;  ///< of A's address in tensor memory
-  uint64_t exponent; ///< scale-input-d: D is multiplied by 2 to minus this
+  bool pair;        ///< .cta_group::2
+  bool tensorA;     ///< A lies in tensor memory
+  bool masksLanes;  ///< disable-output-lane is given
+  bool scalesInput; ///< scale-input-d is given
+  uint8_t exponent; ///< scale-input-d: D is multiplied by 2 to minus this
+  uint8_t scales;   ///< of a row; 0: none
+  uint32_t offsetA; ///< of A's address in tensor memory
+  uint32_t scaleOffset[2]; ///< of those of A's and B's scales
 };
 
+/// CUTLASS passes addresses of scales with the ID of the scales in the two
+/// highest bits, which belong to no lane.
+constexpr uint32_t kAddressBits = 0x3fffffff;
+
 /// One MMA on its way from the operands of the instruction to the queue.
-class MmaIssue {
+class MmaIssue : TensorCoreIssue {
 public:
   MmaIssue(Warp &w, const Inst &i, int lane)
-      : w(w), i(i), lane(lane), m(w.machine), form(i.get<MmaForm>()),
-        pair(form.pair), operation(std::make_shared<MmaOperation>()),
-        shape(operation->shape), op(std::make_unique<AsyncOp>()) {}
+      : TensorCoreIssue(w, i, lane, i.get<MmaForm>().pair),
+        form(i.get<MmaForm>()), operation(std::make_shared<MmaOperation>()),
+        shape(operation->shape) {}
 
   void run() {
-    if (!findCtas() || !readOperands())
+    if (!readOperands() || !begin() || !takeAccumulator() || !takeA() ||
+        !takeB() || !takeScales() || !checkShared())
       return;
-    op->inst = &i;
-    op->issuer = &w;
-    op->lane = lane;
-    op->engine = Engine::Mma;
-    op->pipe = mmaPipe(w);
-    tag = AccessTag(w.agent(Role::Mma), ++w.mmaTime, i.index);
-    if (!takeAccumulator() || !takeA() || !takeB())
-      return;
-    for (const SharedRun &run : op->shared)
-      if (!m.ctas[run.cta]->shared.checkAsync(w, i, lane, run, tag, op->pipe,
-                                              Proxy::Async) ||
-          m.stopped)
-        return;
     ++m.report.statistics.mmas;
     std::array<MmaSide, 2> sides;
-    for (size_t side = 0; side < ctas.size(); ++side) {
-      m.touchRemote(*ctas[side], w, i, w.agent(Role::Mma), w.mmaTime);
+    for (size_t side = 0; side < ctas.size(); ++side)
       sides[side] = {ctas[side]->shared.data(), &ctas[side]->tensor};
-    }
-    std::vector<TensorRegion> results = accumulators;
-    Machine *machine = &m;
-    op->complete = [machine, sides, operation = operation,
-                    results = std::move(results)] {
-      multiply(*operation, sides);
-      for (const TensorRegion &d : results)
-        machine->ctas[d.cta]->tensor.markInitialised(d);
-    };
-    m.issue(std::move(op));
+    finish([warp = &w, inst = &i, lane = lane, sides, operation = operation] {
+      if (auto wrong = multiply(*operation, sides))
+        warp->machine.error(ErrorKind::InvalidOperation,
+                            "'" + Machine::mnemonic(inst) + "': " + *wrong,
+                            warp, inst, lane, true);
+    });
   }
 
 private:
-  Warp &w;
-  const Inst &i;
-  int lane;
-  Machine &m;
   const MmaForm &form;
-  const bool pair;
   std::shared_ptr<MmaOperation> operation;
   MmaShape &shape;
-  std::unique_ptr<AsyncOp> op;
-  AccessTag tag;
-  std::vector<Cta *> ctas; ///< the CTA; or of a pair the even, then the odd
-  std::vector<TensorRegion> accumulators;
-
-  bool bad(ErrorKind kind, const std::string &message) {
-    m.error(kind, "'" + Machine::mnemonic(&i) + "': " + message, &w, &i, lane,
-            true);
-    return false;
-  }
-
-  /// Either CTA of a pair may issue, while the other has not exited (PTX
-  /// ISA 9.7.16.5).
-  bool findCtas() {
-    ctas.push_back(&w.cta);
-    if (!pair)
-      return true;
-    Cta *peer = m.pairPeer(w, i, lane);
-    if (!peer)
-      return false;
-    ctas.insert(peer->rank < w.cta.rank ? ctas.begin() : ctas.end(), peer);
-    return true;
-  }
 
   bool readOperands() {
     uint32_t idesc = uint32_t(w.row(i.s[3])[lane]);
-    if (auto wrong = decodeInstructionDescriptor(idesc, form.kind, pair, shape))
+    if (auto wrong = decodeInstructionDescriptor(idesc, form.kind, pair, shape,
+                                                 form.scales))
       return bad(ErrorKind::BadDescriptor,
                  "in the instruction descriptor " + *wrong);
     operation->rule = &findSumRule(fp8::chip::MmaEngine::TensorMemory, shape,
@@ -132,34 +94,19 @@ private:
     return true;
   }
 
-  bool takeTensor(TensorRegion region) {
-    for (Cta *cta : ctas) {
-      region.cta = cta->rank;
-      if (!cta->tensor.check(w, i, region, tag, op->pipe))
-        return false;
-    }
-    return true;
-  }
-
   bool takeAccumulator() {
     TensorRegion d{shape.units(), uint16_t(operation->dColumn),
                    uint16_t(shape.dColumns()), true, 0};
     TensorRegion input = d;
     input.write = false;
-    if ((operation->accumulate && !takeTensor(input)) || !takeTensor(d))
-      return false;
-    for (Cta *cta : ctas) {
-      d.cta = cta->rank;
-      accumulators.push_back(d);
-      op->tensor.push_back(d);
-    }
-    return true;
+    return (!operation->accumulate || checkTensor(input)) && takeTensor(d);
   }
 
   bool takeA() {
     if (!form.tensorA)
-      return takeShared(1, shape.transposeA, shape.aRows(), operation->a, "A");
-    uint32_t address = uint32_t(w.row(i.s[1])[lane] + form.offsetA);
+      return takeMatrix(1, "A", shape.transposeA, shape.aRows(), shape.a,
+                        operation->a);
+    uint32_t address = uint32_t(w.row(i.s[1])[lane]) + form.offsetA;
     if (address >> 16 || shape.transposeA)
       return bad(ErrorKind::BadDescriptor,
                  "A in tensor memory must start at lane 0 and be K-major");
@@ -169,48 +116,54 @@ private:
                  "256 and N a multiple of 32");
     operation->aInTensorMemory = true;
     operation->aColumn = address & 0xffff;
-    TensorRegion a{shape.units(), uint16_t(operation->aColumn), 8, false, 0};
-    if (!takeTensor(a))
-      return false;
-    for (Cta *cta : ctas) {
-      a.cta = cta->rank;
-      op->tensor.push_back(a);
-    }
-    return true;
+    return takeColumns("A", shape.units(), operation->aColumn, 8);
   }
 
   bool takeB() {
-    return takeShared(2, shape.transposeB, shape.bRows(), operation->b, "B");
+    return takeMatrix(2, "B", shape.transposeB, shape.bRows(), shape.b,
+                      operation->b);
   }
 
-  /// A descriptor holds offsets, the same in both CTAs of a pair.
-  bool takeShared(unsigned source, bool mnMajor, uint32_t rows,
-                  MatrixDescriptor &descriptor, const char *name) {
-    if (auto wrong = decodeMatrixDescriptor(w.row(i.s[source])[lane], mnMajor,
-                                            shape.elementBytes, descriptor))
-      return bad(ErrorKind::BadDescriptor,
-                 std::string("in the descriptor of ") + name + " " + *wrong);
-    for (Cta *cta : ctas) {
-      std::vector<SharedRun> runs =
-          operandRuns(descriptor, cta->rank, rows, shape.k);
-      op->shared.insert(op->shared.end(), runs.begin(), runs.end());
-    }
-    return true;
+  /// An operand in shared memory.
+  bool takeMatrix(unsigned source, const char *name, bool mnMajor,
+                  uint32_t rows, MmaFormat format,
+                  MatrixDescriptor &descriptor) {
+    return takeShared(source, name, mnMajor, shape.elementBytes, rows,
+                      shape.kStored(), usedBytes(shape, format), descriptor);
+  }
+
+  bool takeColumns(const char *name, uint8_t units, uint32_t column,
+                   uint32_t count) {
+    if (column + count > kTensorColumns)
+      return bad(ErrorKind::OutOfBounds,
+                 std::string(name) + " ends at column " +
+                     std::to_string(column + count) + " of 512");
+    return takeTensor({units, uint16_t(column), uint16_t(count), false, 0});
+  }
+
+  /// Each CTA of a pair holds the scales of its own rows of A, and of all of
+  /// B's.
+  bool takeScales() {
+    return !form.scales || (takeScale(4, "the scales of A", form.scaleOffset[0],
+                                      shape.aRows(), operation->aScaleColumn) &&
+                            takeScale(5, "the scales of B", form.scaleOffset[1],
+                                      shape.n, operation->bScaleColumn));
+  }
+
+  bool takeScale(unsigned source, const char *name, uint32_t offset,
+                 uint32_t rows, uint32_t &column) {
+    uint32_t address = uint32_t(w.row(i.s[source])[lane]) + offset;
+    if ((address & kAddressBits) >> 16)
+      return bad(ErrorKind::OutOfBounds,
+                 std::string(name) + " must start at lane 0, not " +
+                     std::to_string((address & kAddressBits) >> 16));
+    column = address & 0xffff;
+    return takeColumns(name, 0xff, column, (rows + 31) / 32);
   }
 };
 
 Flow mma(Warp &w, const Inst &i, uint32_t mask) {
-  if (mask & (mask - 1)) {
-    w.machine.error(ErrorKind::InvalidOperation,
-                    "'" + Machine::mnemonic(&i) + "' is executed by " +
-                        std::to_string(__builtin_popcount(mask)) +
-                        " lanes, each of which would start an MMA of its own; "
-                        "let one elected lane execute it",
-                    &w, &i, __builtin_ctz(mask), true);
-    return Flow::Next;
-  }
-  MmaIssue(w, i, __builtin_ctz(mask)).run();
-  return Flow::Next;
+  return issueByOneLane<MmaIssue>(w, i, mask, "an MMA");
 }
 
 /// A commit arrives: those who learn of it know that the earlier ones of its
@@ -232,7 +185,7 @@ void land(Warp &w, const Inst &i, int lane, Mbarrier &barrier,
 void issueArrival(Warp &w, const Inst &i, int lane, Mbarrier *barrier,
                   const std::shared_ptr<SyncClocks> &carried) {
   auto op = std::make_unique<AsyncOp>(i, w, lane, Engine::Arrival);
-  op->pipe = mmaPipe(w);
+  op->pipe = tensorCorePipe(w);
   op->signals = int32_t(barrier->cta->rank);
   // The pipe orders the MMAs. By the letter the arrivals that they trigger land
   // when they land, so that only the phase that one lands in says that it has;
@@ -297,51 +250,107 @@ Flow commit(Warp &w, const Inst &i, uint32_t mask) {
   return Flow::Next;
 }
 
-} // namespace
+/// The qualifier that begins with `prefix`; "" if there is none.
+std::string findQualifier(const Decoder &d, std::string_view prefix) {
+  for (const std::string &qualifier : d.text().qualifiers)
+    if (qualifier.compare(0, prefix.size(), prefix) == 0)
+      return qualifier;
+  return {};
+}
 
-bool fp8::sim::decodeTcgen05Mma(Decoder &d, Inst &i) {
-  MmaForm &form = i.make<MmaForm>();
-  if (!takeCtaGroup(d, form.pair))
-    return false;
-  if (d.hasQualifier("sp") || d.hasQualifier("ws") ||
-      d.hasQualifier("block_scale"))
-    return d.fail("is supported only without .sp, .ws and .block_scale");
-  int kind = d.takeOneOf({"kind::f8f6f4", "kind::f16", "kind::tf32"});
-  if (kind < 0)
-    return d.fail(
-        "is supported with kind::f8f6f4, kind::f16 and kind::tf32 only");
+bool takeKind(Decoder &d, MmaForm &form) {
+  for (const char *other : {"sp", "ws", "ashift"})
+    if (d.hasQualifier(other))
+      return d.fail("is not supported with ." + std::string(other));
+  constexpr std::string_view prefix = "kind::";
+  std::string qualifier = findQualifier(d, prefix);
+  auto kind = findKind(std::string_view(qualifier).substr(
+      qualifier.empty() ? 0 : prefix.size()));
+  if (!kind)
+    return d.fail("needs .kind::f16, tf32, f8f6f4, i8, mxf8f6f4, mxf4 or "
+                  "mxf4nvf4");
+  form.kind = *kind;
+  // What A's collector buffer keeps has no effect on results.
   d.takeOneOf({"collector::a::fill", "collector::a::use",
                "collector::a::lastuse", "collector::a::discard"});
-  d.take("ashift");
-  form.kind = MmaKind(kind);
-  i.fn = mma;
+  return d.take(qualifier);
+}
+
+/// .block_scale and how many scales a row has.
+bool takeScaleVector(Decoder &d, MmaForm &form) {
+  std::string kind = std::string(".kind::") + getRow(form.kind).name;
+  bool scales = hasScales(form.kind);
+  if (d.take("block_scale") != scales)
+    return d.fail(scales ? "needs .block_scale with " + kind
+                         : "takes no .block_scale with " + kind);
+  if (!scales)
+    return true;
+  std::string vector = findQualifier(d, "scale_vec::");
+  if (vector.empty())
+    vector = findQualifier(d, "block1");
+  if (vector.empty())
+    vector = findQualifier(d, "block3");
+  form.scales = uint8_t(findScaleCount(form.kind, vector));
+  if (!form.scales)
+    return d.fail("needs " + listScaleCounts(form.kind) + " with " + kind);
+  return vector.empty() || d.take(vector);
+}
+
+bool takeTensorAddress(Decoder &d, Inst &i, uint32_t &offset) {
+  uint64_t wide = 0;
+  if (!d.address(i, wide))
+    return false;
+  offset = uint32_t(wide);
+  return true;
+}
+
+bool takeOperands(Decoder &d, Inst &i, MmaForm &form) {
   if (!d.address(i))
     return false;
   const ast::Operand *a = d.peekOperand();
-  if (a && a->kind == ast::Operand::Kind::Address) {
-    form.tensorA = true;
-    if (!d.address(i, form.offsetA))
-      return false;
-  } else if (!d.source(i, Type::B64)) {
+  form.tensorA = a && a->kind == ast::Operand::Kind::Address;
+  if (form.tensorA ? !takeTensorAddress(d, i, form.offsetA)
+                   : !d.source(i, Type::B64))
     return false;
-  }
   if (!d.source(i, Type::B64) || !d.source(i, Type::B32))
     return false;
+  if (form.scales)
+    for (uint32_t &offset : form.scaleOffset)
+      if (!takeTensorAddress(d, i, offset))
+        return false;
   const ast::Operand *lanes = d.peekOperand();
-  if (lanes && lanes->kind == ast::Operand::Kind::Vector) {
+  if (!form.scales && lanes && lanes->kind == ast::Operand::Kind::Vector) {
     form.masksLanes = true;
     if (!d.list(i, form.pair ? 8 : 4, Type::B32, false))
       return false;
   }
-  if (!d.predicateSource(i))
+  return d.predicateSource(i);
+}
+
+bool takeInputScale(Decoder &d, MmaForm &form) {
+  if (!d.operandsLeft())
+    return true;
+  if (!getRow(form.kind).has(kScalesInput))
+    return d.fail(std::string("takes no scale-input-d with .kind::") +
+                  getRow(form.kind).name);
+  uint64_t exponent = 0;
+  if (!d.immediate(exponent))
     return false;
-  if (d.operandsLeft()) {
-    form.scalesInput = true;
-    if (!d.immediate(form.exponent))
-      return false;
-    return form.exponent <= 15 || d.fail("takes scale-input-d from 0 to 15");
-  }
-  return true;
+  form.scalesInput = true;
+  form.exponent = uint8_t(exponent);
+  return exponent <= 15 || d.fail("takes scale-input-d from 0 to 15");
+}
+
+} // namespace
+
+bool fp8::sim::decodeTcgen05Mma(Decoder &d, Inst &i) {
+  MmaForm &form = i.make<MmaForm>();
+  i.fn = mma;
+  i.tensorOp = TensorOp::Mma;
+  if (!takeCtaGroup(d, form.pair) || !takeKind(d, form) ||
+      !takeScaleVector(d, form) || !takeOperands(d, i, form))
+    return false;
+  return takeInputScale(d, form);
 }
 
 bool fp8::sim::decodeTcgen05Commit(Decoder &d, Inst &i) {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// tcgen05.mma: descriptors, and the product itself (PTX
-// ISA 9.7.16.4, 9.7.16.10).
+// tcgen05.mma: descriptors, operands, and the product itself (PTX ISA 9.7.16.4,
+// 9.7.16.10).
 
 #ifndef FP8_LIB_SIMULATOR_ISA_TENSORCORE_TENSORCORE_H
 #define FP8_LIB_SIMULATOR_ISA_TENSORCORE_TENSORCORE_H
 
+#include "ISA/TensorCore/MmaKinds.h"
 #include "Memory/Async.h"
 #include "Memory/TensorMemory.h"
-#include "fp8/Chip/SumRule.h"
 #include "fp8/Simulator/TensorMap.h"
 
 #include <array>
@@ -19,19 +19,29 @@
 
 namespace fp8::sim {
 
-enum class MmaKind : uint8_t { F8F6F4, F16, TF32 };
-enum class MmaFormat : uint8_t { E4M3, E5M2, F16, BF16, TF32 };
+/// The scales of a row of A or B in one instruction.
+struct MmaScales {
+  uint32_t count = 0; ///< 0: none
+  ScaleType type = ScaleType::UE8M0;
+  uint32_t aId = 0, bId = 0; ///< byte of a word where the first lies
 
-/// The instruction descriptor, decoded (dense kinds). M and N are those of the
+  bool any() const { return count != 0; }
+};
+
+/// The instruction descriptor, decoded (dense MMAs). M and N are those of the
 /// whole product, over both CTAs of a pair.
 struct MmaShape {
+  MmaKind kind;
   bool pair; ///< .cta_group::2
   MmaFormat a, b;
-  bool f32Accumulator; ///< else f16
+  MmaResult result;
+  bool saturates;
   bool negateA, negateB;
   bool transposeA, transposeB; ///< MN-major
   uint32_t m, n, k;            ///< k in elements: 256 bits
-  unsigned elementBytes;
+  unsigned elementBytes;       ///< that an element takes in shared memory, or
+                               ///< two that share a byte
+  MmaScales scales;
 
   /// Rows of A, and of B, that one CTA's shared memory holds.
   uint32_t aRows() const { return pair ? m / 2 : m; }
@@ -47,12 +57,16 @@ struct MmaShape {
   }
   /// 16-lane units that the accumulator covers.
   uint8_t units() const { return !pair && m == 64 ? 0x55 : 0xff; }
+  /// Bytes of K in shared memory, as elements of `elementBytes`.
+  uint32_t kStored() const { return 32 / elementBytes; }
 };
 
-/// Decodes, or says which field is wrong.
+/// Decodes, or says which field is wrong. `scales`: how many a row has, by the
+/// instruction's qualifier.
 std::optional<std::string> decodeInstructionDescriptor(uint32_t bits,
                                                        MmaKind kind, bool pair,
-                                                       MmaShape &shape);
+                                                       MmaShape &shape,
+                                                       uint32_t scales = 0);
 
 /// The shared-memory matrix descriptor of tcgen05, decoded.
 struct MatrixDescriptor {
@@ -70,22 +84,42 @@ struct MatrixDescriptor {
 std::optional<std::string> decodeMatrixDescriptor(uint64_t bits, bool mnMajor,
                                                   unsigned elementBytes,
                                                   MatrixDescriptor &descriptor);
-/// The bytes that rows x k elements cover, as runs.
+/// The bytes that rows x k elements cover, as runs. `used`: how many of each 16
+/// bytes hold data.
 std::vector<SharedRun> operandRuns(const MatrixDescriptor &descriptor,
-                                   uint32_t cta, uint32_t rows, uint32_t k);
+                                   uint32_t cta, uint32_t rows, uint32_t k,
+                                   uint32_t used = 16);
 
 /// How the chip adds up the products of the shape; `exactly`: as no chip does.
 const chip::SumRule &findSumRule(chip::MmaEngine engine, const MmaShape &shape,
                                  bool exactly);
 
-/// The least exponent of a format's normal numbers.
-int leastExponent(MmaFormat format);
+/// Of each 16 bytes of an operand in shared memory, those that hold data: the
+/// first ones where 16 elements have less than 8 bits each (PTX
+/// ISA 9.7.16.10.4.4).
+uint32_t usedBytes(const MmaShape &shape, MmaFormat format);
+/// The codes of the 16 elements of 4 or 6 bits in such 16 bytes: in order, from
+/// the lowest bit on.
+std::array<uint8_t, 16> unpackCodes(unsigned bits, const uint8_t *at);
+/// The byte that an element of 4 or 6 bits takes in tensor memory (PTX
+/// ISA 9.7.16.10.4.3): two bits of padding above it, and below one of 4 bits.
+inline uint8_t toContainer(unsigned bits, uint8_t code) {
+  return bits == 4 ? uint8_t(code << 2) : code;
+}
+inline uint8_t fromContainer(unsigned bits, uint8_t byte) {
+  return bits == 4 ? byte >> 2 & 15 : byte & 63;
+}
+
+/// An element of 8, 16 or 32 bits.
 float decodeElement(MmaFormat format, const uint8_t *at);
 /// Decodes `rows` rows of an operand in shared memory; element (r, k) goes to
 /// out[r * rowPitch + k * kPitch].
 void loadOperand(const MatrixDescriptor &descriptor, const MmaShape &shape,
                  MmaFormat format, bool negate, const uint8_t *shared,
                  uint32_t rows, float *out, uint32_t rowPitch, uint32_t kPitch);
+/// Decodes a row of A in tensor memory, where elements of less than 8 bits take
+/// a byte each (PTX ISA 9.7.16.10.4.3), unless two share one.
+void loadTensorRow(const MmaShape &shape, const uint32_t *cells, float *out);
 
 /// Everything one MMA needs at completion.
 struct MmaOperation {
@@ -94,6 +128,7 @@ struct MmaOperation {
   bool aInTensorMemory = false;
   uint32_t aColumn = 0;
   uint32_t dColumn = 0;
+  uint32_t aScaleColumn = 0, bScaleColumn = 0;
   bool accumulate = false;
   double scaleD = 1; ///< scale-input-d: 2^-n
   const chip::SumRule *rule = nullptr;
@@ -106,10 +141,10 @@ struct MmaSide {
   TensorMemory *tensor = nullptr;
 };
 
-/// Computes the product.
+/// Computes the product, or says what is wrong with the scales.
 /// `sides`: the CTA, or the even and the odd CTA of a pair.
-void multiply(const MmaOperation &operation,
-              const std::array<MmaSide, 2> &sides);
+std::optional<std::string> multiply(const MmaOperation &operation,
+                                    const std::array<MmaSide, 2> &sides);
 
 } // namespace fp8::sim
 

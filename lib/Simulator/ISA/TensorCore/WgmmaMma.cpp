@@ -38,9 +38,10 @@ struct WgmmaForm {
 
   MmaShape shape() const {
     MmaShape s{};
+    s.kind = findKind(a);
     s.a = a;
     s.b = b;
-    s.f32Accumulator = true;
+    s.result = MmaResult::F32;
     s.negateA = negateA;
     s.negateB = negateB;
     s.m = kWgmmaM;

@@ -76,10 +76,10 @@ void WgmmaOperation::run() const {
     loadOperand(a, shape, shape.a, shape.negateA, shared, kWgmmaM,
                 aMatrix.data(), kMaxK, 1);
   findExponents(aExponents.data(), aMatrix.data(), aMatrix.size(),
-                leastExponent(shape.a));
+                getRow(shape.a).least);
   for (uint32_t k = 0; k < shape.k; ++k)
     findExponents(&bExponents[k * kMaxN], &bMatrix[k * kMaxN], shape.n,
-                  leastExponent(shape.b));
+                  getRow(shape.b).least);
   for (uint32_t r = 0; r < kWgmmaM; ++r) {
     for (uint32_t x = 0; x < shape.n; ++x)
       before[x] = accumulate ? bitCast<float>(uint32_t(result(r, x))) : 0;

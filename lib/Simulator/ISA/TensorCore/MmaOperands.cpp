@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Elements of the operands of an MMA, as they lie in shared and tensor memory
+// (PTX ISA 9.7.16.10.4), and their values.
+
+#include "ISA/TensorCore/TensorCore.h"
+
+#include "Numerics/Formats.h"
+
+#include <array>
+#include <cstring>
+
+using namespace fp8::sim;
+
+namespace {
+
+/// The values of all codes of a format of at most 8 bits.
+using Table = std::array<float, 256>;
+
+Table makeTable(FloatFormat format) {
+  Table table{};
+  uint32_t codes = 2u << (format.exponentBits + format.mantissaBits);
+  for (uint32_t code = 0; code < codes; ++code)
+    table[code] = float(decodeFloat(format, code));
+  return table;
+}
+
+template <typename Integer>
+Table makeIntegers() {
+  Table table{};
+  for (uint32_t code = 0; code < 256; ++code)
+    table[code] = float(Integer(code));
+  return table;
+}
+
+/// Null for wider formats.
+const float *findTable(MmaFormat format) {
+  static const Table e4m3 = makeTable(kE4M3), e5m2 = makeTable(kE5M2),
+                     e2m3 = makeTable(kE2M3), e3m2 = makeTable(kE3M2),
+                     e2m1 = makeTable(kE2M1), u8 = makeIntegers<uint8_t>(),
+                     s8 = makeIntegers<int8_t>();
+  switch (format) {
+  case MmaFormat::E4M3:
+    return e4m3.data();
+  case MmaFormat::E5M2:
+    return e5m2.data();
+  case MmaFormat::E2M3:
+    return e2m3.data();
+  case MmaFormat::E3M2:
+    return e3m2.data();
+  case MmaFormat::E2M1:
+    return e2m1.data();
+  case MmaFormat::U8:
+    return u8.data();
+  case MmaFormat::S8:
+    return s8.data();
+  case MmaFormat::F16:
+  case MmaFormat::BF16:
+  case MmaFormat::TF32:
+    break;
+  }
+  return nullptr;
+}
+
+/// The elements of 16 bytes.
+constexpr uint32_t kMostElements = 32;
+using Elements = std::array<float, kMostElements>;
+
+void readWide(MmaFormat format, unsigned bytes, const uint8_t *at,
+              Elements &out) {
+  for (uint32_t e = 0; e < 16 / bytes; ++e)
+    out[e] = decodeElement(format, at + e * bytes);
+}
+
+void readBytes(const float *table, const uint8_t *at, Elements &out) {
+  for (uint32_t e = 0; e < 16; ++e)
+    out[e] = table[at[e]];
+}
+
+/// 16 bytes that hold 32 elements, the lower half of each first.
+void readNibbles(const float *table, const uint8_t *at, Elements &out) {
+  for (uint32_t byte = 0; byte < 16; ++byte) {
+    out[byte * 2] = table[at[byte] & 15];
+    out[byte * 2 + 1] = table[at[byte] >> 4];
+  }
+}
+
+bool sharesBytes(const MmaShape &shape) { return shape.k > shape.kStored(); }
+
+/// Reads 16 bytes of shared memory. Returns how many elements they hold.
+uint32_t readElements(const MmaShape &shape, MmaFormat format,
+                      const float *table, const uint8_t *at, Elements &out) {
+  unsigned bits = getRow(format).bits;
+  if (bits > 8) {
+    readWide(format, shape.elementBytes, at, out);
+    return 16 / shape.elementBytes;
+  }
+  if (sharesBytes(shape)) {
+    readNibbles(table, at, out);
+    return 32;
+  }
+  readBytes(table, bits < 8 ? unpackCodes(bits, at).data() : at, out);
+  return 16;
+}
+
+} // namespace
+
+uint32_t fp8::sim::usedBytes(const MmaShape &shape, MmaFormat format) {
+  unsigned bits = getRow(format).bits;
+  return bits < 8 && !sharesBytes(shape) ? bits * 2 : 16;
+}
+
+std::array<uint8_t, 16> fp8::sim::unpackCodes(unsigned bits,
+                                              const uint8_t *at) {
+  std::array<uint8_t, 16> codes;
+  for (uint32_t e = 0; e < 16; ++e) {
+    uint32_t first = e * bits;
+    uint32_t two = at[first / 8] | at[(first + bits - 1) / 8] << 8;
+    codes[e] = uint8_t(two >> first % 8 & ((1u << bits) - 1));
+  }
+  return codes;
+}
+
+float fp8::sim::decodeElement(MmaFormat format, const uint8_t *at) {
+  if (const float *table = findTable(format))
+    return table[*at];
+  if (format == MmaFormat::TF32) {
+    float value;
+    std::memcpy(&value, at, 4);
+    return truncateTF32(value);
+  }
+  uint16_t bits;
+  std::memcpy(&bits, at, 2);
+  return format == MmaFormat::F16 ? f16ToFloat(bits) : bf16ToFloat(bits);
+}
+
+void fp8::sim::loadOperand(const MatrixDescriptor &descriptor,
+                           const MmaShape &shape, MmaFormat format, bool negate,
+                           const uint8_t *shared, uint32_t rows, float *out,
+                           uint32_t rowPitch, uint32_t kPitch) {
+  const float *table = findTable(format);
+  uint32_t perChunk = 16 / shape.elementBytes;
+  uint32_t outer = descriptor.mnMajor ? shape.kStored() : rows,
+           inner = descriptor.mnMajor ? rows : shape.kStored();
+  float sign = negate ? -1.0f : 1.0f;
+  Elements elements;
+  for (uint32_t o = 0; o < outer; ++o)
+    for (uint32_t c = 0; c < inner; c += perChunk) {
+      const uint8_t *at =
+          shared + (descriptor.mnMajor ? descriptor.address(c, o)
+                                       : descriptor.address(o, c));
+      uint32_t count = readElements(shape, format, table, at, elements);
+      if (!descriptor.mnMajor) {
+        // Where two elements share a byte, so do their columns.
+        float *to = out + size_t(o) * rowPitch +
+                    size_t(c) * (count / perChunk) * kPitch;
+        for (uint32_t e = 0; e < count; ++e)
+          to[e * kPitch] = elements[e] * sign;
+        continue;
+      }
+      float *to = out + size_t(c) * rowPitch + size_t(o) * kPitch;
+      for (uint32_t e = 0; e < count && c + e < inner; ++e)
+        to[e * rowPitch] = elements[e] * sign;
+    }
+}
+
+void fp8::sim::loadTensorRow(const MmaShape &shape, const uint32_t *cells,
+                             float *out) {
+  const float *table = findTable(shape.a);
+  unsigned bits = getRow(shape.a).bits;
+  bool contained = bits < 8 && !sharesBytes(shape);
+  uint8_t bytes[32];
+  std::memcpy(bytes, cells, sizeof(bytes));
+  if (contained)
+    for (uint8_t &byte : bytes)
+      byte = fromContainer(bits, byte);
+  float sign = shape.negateA ? -1.0f : 1.0f;
+  Elements elements;
+  for (const uint8_t *at = bytes; at < bytes + sizeof(bytes); at += 16) {
+    uint32_t count = 16;
+    if (contained)
+      readBytes(table, at, elements);
+    else
+      count = readElements(shape, shape.a, table, at, elements);
+    for (uint32_t e = 0; e < count; ++e)
+      *out++ = elements[e] * sign;
+  }
+}

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The product of tcgen05.mma.
+
+#include "ISA/TensorCore/TensorCore.h"
+
+#include "Numerics/Formats.h"
+#include "Numerics/ScaledSums.h"
+
+#include <algorithm>
+#include <limits>
+
+using namespace fp8::sim;
+
+namespace {
+
+constexpr uint32_t kMaxN = 256, kMaxK = 64, kMaxM = 128, kMaxBlocks = 4;
+
+/// Rows of A and B, decoded, as [row][k] and [k][row].
+struct Matrices {
+  std::array<float, kMaxM * kMaxK> a;
+  std::array<float, kMaxN * kMaxK> b;
+  std::array<int16_t, kMaxM * kMaxK> aExponents;
+  std::array<int16_t, kMaxN * kMaxK> bExponents;
+
+  Factors row(uint32_t r) const {
+    return {&a[r * kMaxK], &aExponents[r * kMaxK]};
+  }
+  Factors columns(uint32_t n) const { return {&b[n], &bExponents[n]}; }
+};
+
+/// The scales of one operand, as [block][row].
+struct Scales {
+  std::array<double, kMaxBlocks * kMaxN> values;
+  std::array<int16_t, kMaxBlocks * kMaxN> exponents;
+
+  BlockScales from(uint32_t row) const {
+    return {&values[row], &exponents[row], kMaxN};
+  }
+};
+
+/// Where the scales of an operand lie (PTX ISA 9.7.16.10.7.2): those of row r
+/// in the word of lane r % 32 and column `column` + r / 32, from byte `id` on,
+/// and the same in the other three quarters of the lanes.
+struct ScalePlace {
+  const char *name;
+  uint32_t column, id, rows;
+};
+
+/// Reads the scales of `blocks` blocks a row.
+std::optional<std::string> loadScales(const MmaScales &scales,
+                                      const ScalePlace &place, uint32_t blocks,
+                                      TensorMemory &tensor, Scales &out) {
+  const Scale *codes =
+      scales.type == ScaleType::UE8M0 ? ue8m0Scales() : ue4m3Scales();
+  uint32_t mask = scales.count == 4 ? ~0u : (1u << (8 * scales.count)) - 1;
+  for (uint32_t r = 0; r < place.rows; ++r) {
+    uint32_t column = place.column + r / 32;
+    uint32_t word = tensor.cell(r % 32, column) >> (8 * place.id) & mask;
+    for (uint32_t lane = r % 32 + 32; lane < kTensorLanes; lane += 32)
+      if ((tensor.cell(lane, column) >> (8 * place.id) & mask) != word)
+        return "the scale factors of row " + std::to_string(r) + " of " +
+               place.name + " differ between lanes " + std::to_string(r % 32) +
+               " and " + std::to_string(lane) + " of column " +
+               std::to_string(column) +
+               "; each quarter of the lanes must hold them all";
+    for (uint32_t block = 0; block < blocks; ++block) {
+      uint32_t at = block * scales.count / blocks;
+      const Scale &scale = codes[word >> (8 * at) & 255];
+      out.values[block * kMaxN + r] = scale.value;
+      out.exponents[block * kMaxN + r] = scale.exponent;
+    }
+  }
+  return std::nullopt;
+}
+
+class Product {
+public:
+  Product(const MmaOperation &op, const std::array<MmaSide, 2> &sides)
+      : op(op), s(op.shape), sides(sides),
+        blocks(op.rule->perTerm > 1 ? s.k / uint32_t(op.rule->perTerm) : 1) {}
+
+  std::optional<std::string> run() {
+    loadB();
+    for (uint32_t side = 0; side < (s.pair ? 2u : 1u); ++side)
+      if (auto wrong = runSide(side))
+        return wrong;
+    return std::nullopt;
+  }
+
+private:
+  const MmaOperation &op;
+  const MmaShape &s;
+  const std::array<MmaSide, 2> &sides;
+  /// Terms of a row that have scales of their own.
+  const uint32_t blocks;
+
+  static Matrices &matrices() {
+    static thread_local Matrices all;
+    return all;
+  }
+  static Scales &scales(bool a) {
+    static thread_local Scales both[2];
+    return both[a];
+  }
+
+  /// B as [k][n], so that a row of the product is a sum of rows. Each CTA of a
+  /// pair holds one half of N.
+  void loadB() {
+    Matrices &m = matrices();
+    for (uint32_t side = 0; side < (s.pair ? 2u : 1u); ++side)
+      loadOperand(op.b, s, s.b, s.negateB, sides[side].shared, s.bRows(),
+                  m.b.data() + side * s.bRows(), 1, kMaxN);
+    if (blocks > 1)
+      return; // terms have the exponents of their scales
+    for (uint32_t k = 0; k < s.k; ++k)
+      findExponents(&m.bExponents[k * kMaxN], &m.b[k * kMaxN], s.n,
+                    getRow(s.b).least);
+  }
+
+  std::optional<std::string> runSide(uint32_t side) {
+    Matrices &m = matrices();
+    TensorMemory &tensor = *sides[side].tensor;
+    if (s.scales.any()) {
+      if (auto wrong = loadScales(
+              s.scales, {"A", op.aScaleColumn, s.scales.aId, s.aRows()}, blocks,
+              tensor, scales(true)))
+        return wrong;
+      if (auto wrong =
+              loadScales(s.scales, {"B", op.bScaleColumn, s.scales.bId, s.n},
+                         blocks, tensor, scales(false)))
+        return wrong;
+    }
+    if (!op.aInTensorMemory)
+      loadOperand(op.a, s, s.a, s.negateA, sides[side].shared, s.aRows(),
+                  m.a.data(), kMaxK, 1);
+    for (uint32_t r = 0; r < s.aRows(); ++r) {
+      if (op.aInTensorMemory)
+        loadTensorRow(s, tensor.lane(s.lane(r)) + op.aColumn, &m.a[r * kMaxK]);
+      if (blocks == 1)
+        findExponents(&m.aExponents[r * kMaxK], &m.a[r * kMaxK], s.k,
+                      getRow(s.a).least);
+      for (uint32_t half = 0; half < (s.folded() ? 2u : 1u); ++half) {
+        uint32_t lane = s.lane(r) + half * 64;
+        if (!(op.disabledLanes[side * 4 + lane / 32] >> (lane % 32) & 1))
+          accumulate(tensor.lane(lane) + op.dColumn, r, half * s.dColumns());
+      }
+    }
+    return std::nullopt;
+  }
+
+  /// cells[n] = cells[n] * scale (or 0) + the product of row `r` of A and the
+  /// columns of B from `first` on.
+  void accumulate(uint32_t *cells, uint32_t r, uint32_t first) {
+    static thread_local std::array<float, kMaxN> before;
+    static thread_local std::array<double, kMaxN> sum;
+    uint32_t columns = s.dColumns();
+    if (s.result == MmaResult::S32)
+      return accumulateIntegers(cells, r, first);
+    for (uint32_t n = 0; n < columns; ++n) {
+      // An f16 accumulator takes the low half of its cell.
+      float old = s.result == MmaResult::F32 ? bitCast<float>(cells[n])
+                                             : f16ToFloat(uint16_t(cells[n]));
+      before[n] = op.accumulate ? old * op.scaleD : 0;
+    }
+    addProducts(sum.data(), before.data(), r, first);
+    if (s.result == MmaResult::F32)
+      return roundRow(*op.rule, cells, sum.data(), columns);
+    for (uint32_t n = 0; n < columns; ++n)
+      cells[n] = doubleToF16(sum[n]);
+  }
+
+  void addProducts(double *sum, const float *before, uint32_t r,
+                   uint32_t first) {
+    const Matrices &m = matrices();
+    Factors a = m.row(r), b = m.columns(first);
+    RowShape shape{s.dColumns(), s.k, kMaxN,
+                   s.result == MmaResult::F16 ? getRow(MmaFormat::F16).least
+                                              : kLeastF32};
+    if (!s.scales.any())
+      return accumulateRow(*op.rule, sum, before, a, b, shape);
+    BlockScales own = scales(true).from(r), others = scales(false).from(first);
+    if (blocks > 1)
+      return accumulateBlocks(*op.rule, sum, before, a.values, own, b.values,
+                              others, shape);
+    accumulateScaledRow(*op.rule, sum, before, a, *own.exponents, b,
+                        others.exponents, shape);
+  }
+
+  /// Sums of 32 products fit f32.
+  void accumulateIntegers(uint32_t *cells, uint32_t r, uint32_t first) {
+    using Limits = std::numeric_limits<int32_t>;
+    static thread_local std::array<float, kMaxN> before{};
+    static thread_local std::array<double, kMaxN> sum;
+    uint32_t columns = s.dColumns();
+    accumulateRow(*op.rule, sum.data(), before.data(), matrices().row(r),
+                  matrices().columns(first), {columns, s.k, kMaxN, kLeastF32});
+    for (uint32_t n = 0; n < columns; ++n) {
+      int64_t total = int64_t(sum[n]);
+      if (op.accumulate)
+        total += int32_t(cells[n]);
+      if (s.saturates)
+        total = std::clamp<int64_t>(total, Limits::min(), Limits::max());
+      cells[n] = uint32_t(total);
+    }
+  }
+};
+
+} // namespace
+
+std::optional<std::string>
+fp8::sim::multiply(const MmaOperation &op,
+                   const std::array<MmaSide, 2> &sides) {
+  return Product(op, sides).run();
+}

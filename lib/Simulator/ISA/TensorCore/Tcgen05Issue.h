@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What tcgen05.mma, .cp and .shift have in common: one thread issues them to
+// the tensor core, where those of a warp run in order.
+
+#ifndef FP8_LIB_SIMULATOR_ISA_TENSORCORE_TCGEN05ISSUE_H
+#define FP8_LIB_SIMULATOR_ISA_TENSORCORE_TCGEN05ISSUE_H
+
+#include "ISA/TensorCore/TensorCore.h"
+#include "Machine/Machine.h"
+
+#include <memory>
+#include <vector>
+
+namespace fp8::sim {
+
+inline int64_t tensorCorePipe(const Warp &warp) {
+  return int64_t(warp.globalIndex) * 2;
+}
+
+/// One operation on its way from the operands of the instruction to the queue.
+/// Functions that return a bool report what is wrong, and are then false.
+class TensorCoreIssue {
+public:
+  TensorCoreIssue(Warp &warp, const Inst &inst, int lane, bool pair);
+
+protected:
+  Warp &w;
+  const Inst &i;
+  const int lane;
+  Machine &m;
+  const bool pair;         ///< .cta_group::2
+  std::vector<Cta *> ctas; ///< the CTA; or of a pair the even, then the odd
+
+  bool bad(ErrorKind kind, const std::string &message);
+
+  /// To call before all that follows.
+  bool begin();
+  /// Checks an access to tensor memory, in each of the CTAs. `region`: in any.
+  bool checkTensor(TensorRegion region);
+  /// And takes the region until the operation is complete.
+  bool takeTensor(TensorRegion region);
+  /// Takes `rows` rows of `count` elements by the descriptor in source
+  /// `source`, in each of the CTAs: it holds offsets. `used`: as of
+  /// operandRuns.
+  bool takeShared(unsigned source, const std::string &name, bool mnMajor,
+                  unsigned elementBytes, uint32_t rows, uint32_t count,
+                  uint32_t used, MatrixDescriptor &descriptor);
+  /// Checks the accesses to shared memory.
+  bool checkShared();
+  /// Marks what the operation writes as initialised when it is complete.
+  void finish(std::function<void()> complete);
+
+private:
+  std::unique_ptr<AsyncOp> op;
+  AccessTag tag;
+};
+
+/// Issues an `Issue` for the one lane of `mask`; `what`: for the message that
+/// several lanes get.
+template <typename Issue>
+Flow issueByOneLane(Warp &w, const Inst &i, uint32_t mask, const char *what) {
+  int lane = __builtin_ctz(mask);
+  if (mask & (mask - 1))
+    w.machine.error(ErrorKind::InvalidOperation,
+                    "'" + Machine::mnemonic(&i) + "' is executed by " +
+                        std::to_string(__builtin_popcount(mask)) +
+                        " lanes, each of which would start " + what +
+                        " of its own; let one elected lane execute it",
+                    &w, &i, lane, true);
+  else
+    Issue(w, i, lane).run();
+  return Flow::Next;
+}
+
+} // namespace fp8::sim
+
+#endif // FP8_LIB_SIMULATOR_ISA_TENSORCORE_TCGEN05ISSUE_H

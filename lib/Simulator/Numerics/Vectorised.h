@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Functions whose loops are compiled for several instruction sets.
+
+#ifndef FP8_LIB_SIMULATOR_NUMERICS_VECTORISED_H
+#define FP8_LIB_SIMULATOR_NUMERICS_VECTORISED_H
+
+// The choice between clones comes before ThreadSanitizer has begun, which
+// instruments what chooses.
+#if defined(__x86_64__) && defined(__gnu_linux__) &&                           \
+    !defined(__SANITIZE_THREAD__)
+#define FP8_VECTORISED                                                         \
+  __attribute__((target_clones("arch=x86-64-v4", "avx2", "default")))
+#else
+#define FP8_VECTORISED
+#endif
+
+#endif // FP8_LIB_SIMULATOR_NUMERICS_VECTORISED_H
