@@ -107,7 +107,7 @@ class Corpus:
                 name = f"{kernel.file()}.ptx"
                 if not self.run_opt(kernel.text(ROOT), [f"--fp8-gemm-to-ptx=chip={chip}", "--emit=ptx"], name):
                     sys.exit(f"corpus.py: {kernel.name} is not lowered for {chip}")
-        for path in files("test/Simulator/foreign/*.ptx", "test/Run/Inputs/*.ptx", "test/Integration/Inputs/*.ptx"):
+        for path in files("test/Simulator/foreign/*.ptx", "test/Run/Inputs/*.ptx", "test/Integration/Inputs/*.ptx", "test/Fuzz/Inputs/*.ptx"):
             name = os.path.basename(path)
             shutil.copy(path, self.path(name))
             if os.path.exists(f"{path}.json"):

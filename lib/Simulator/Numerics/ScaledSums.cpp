@@ -21,10 +21,6 @@ constexpr uint32_t kMaxN = 256, kMaxBlocks = 4;
 /// Exponents of terms and units fit a double by far.
 constexpr int kMostExponent = 600;
 
-double powerOfTwo(int exponent) {
-  return bitCast<double>(uint64_t(1023 + exponent) << 52);
-}
-
 /// scaled = before / 2^shift where both are normal numbers of f32, or before
 /// is 0. Returns whether that is so everywhere.
 FP8_VECTORISED
@@ -84,6 +80,34 @@ void scaleBlock(double *__restrict term, int16_t *__restrict largest,
     int16_t exponent = int16_t(aExponent + bExponents[x]);
     largest[x] = largest[x] < exponent ? exponent : largest[x];
   }
+}
+
+/// perUnit = 2^(bits - largest), or 1 where that is out of reach; sum = the
+/// accumulator, cut off. Returns whether it is in reach everywhere.
+FP8_VECTORISED
+bool beginUnits(double *__restrict sum, double *__restrict perUnit,
+                const float *__restrict before,
+                const int16_t *__restrict largest, uint32_t n, int bits) {
+  uint32_t outside = 0;
+  for (uint32_t x = 0; x < n; ++x) {
+    int exponent = largest[x];
+    bool within = (exponent > -kMostExponent) & (exponent < kMostExponent);
+    perUnit[x] =
+        bitCast<double>(uint64_t(1023 + (within ? bits - exponent : 0)) << 52);
+    sum[x] = std::trunc(double(before[x]) * perUnit[x]);
+    outside |= !within;
+  }
+  return !outside;
+}
+
+/// sum /= perUnit; what is cut off to -0 is 0.
+FP8_VECTORISED
+void endUnits(double *__restrict sum, const double *__restrict perUnit,
+              uint32_t n) {
+  for (uint32_t x = 0; x < n; ++x)
+    sum[x] = sum[x] * bitCast<double>((uint64_t(2046) << 52) -
+                                      bitCast<uint64_t>(perUnit[x])) +
+             0.0;
 }
 
 /// sum += the term, cut off.
@@ -172,18 +196,13 @@ void fp8::sim::accumulateBlocks(const SumRule &rule, double *sum,
                aScales.exponents[at], bScales.values + block * bScales.pitch,
                bScales.exponents + block * bScales.pitch, s.n);
   }
-  bool exact = rule.isExact(), outside = exact;
-  for (uint32_t x = 0; x < s.n; ++x) {
-    bool within = std::abs(largest[x]) < kMostExponent;
-    outside |= !within;
-    perUnit[x] = powerOfTwo(within ? rule.termBits - largest[x] : 0);
-    sum[x] = std::trunc(double(before[x]) * perUnit[x]);
-  }
+  bool exact = rule.isExact();
+  bool within =
+      beginUnits(sum, perUnit, before, largest, s.n, rule.termBits) && !exact;
   for (uint32_t block = 0; block < blocks; ++block)
     addTerm(sum, terms[block], perUnit, s.n);
-  for (uint32_t x = 0; x < s.n; ++x)
-    sum[x] = sum[x] / perUnit[x] + 0.0; // what is cut off to -0 is 0
-  for (uint32_t x = 0; x < s.n && outside; ++x)
+  endUnits(sum, perUnit, s.n);
+  for (uint32_t x = 0; x < s.n && !within; ++x)
     if (exact || std::abs(largest[x]) >= kMostExponent) {
       sum[x] = double(before[x]);
       for (uint32_t block = 0; block < blocks; ++block)
