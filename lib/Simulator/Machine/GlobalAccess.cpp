@@ -37,20 +37,66 @@ uint8_t *Machine::global(Warp &warp, const Inst &inst, int lane,
     return nullptr;
   }
   lastBuffer = buffer;
-  uint64_t offset = address - buffer->address;
-  if (!buffer->initialised.empty()) {
-    auto begin = buffer->initialised.begin() + int64_t(offset),
-         end = begin + int64_t(count);
-    if (write)
-      std::fill(begin, end, uint8_t(1));
-    else if (std::find(begin, end, uint8_t(0)) != end)
-      error(ErrorKind::UninitialisedMemory,
-            "'" + mnemonic(&inst) + "' reads bytes of buffer '" + buffer->name +
-                "' at offset " + std::to_string(offset) +
-                " that nothing has written",
-            &warp, &inst, lane);
-  }
-  return buffer->bytes.data() + offset;
+  return buffer->bytes.data() + (address - buffer->address);
+}
+
+/// The first of these bytes that nothing has written, counted from `address`;
+/// `count` if there is none.
+static uint64_t firstUnwritten(const Buffer &buffer, uint64_t address,
+                               uint64_t count) {
+  if (buffer.initialised.empty())
+    return count;
+  auto begin = buffer.initialised.begin() + int64_t(address - buffer.address);
+  return uint64_t(std::find(begin, begin + int64_t(count), uint8_t(0)) - begin);
+}
+
+OriginId Machine::unwrittenOrigin(const Inst &inst, uint64_t address) {
+  return origins.add(
+      ErrorKind::UninitialisedMemory, inst, Origins::kMemory, [&] {
+        return "'" + mnemonic(&inst) + "' reads bytes of buffer '" +
+               lastBuffer->name + "' at offset " +
+               std::to_string(address - lastBuffer->address) +
+               " that nothing has written";
+      });
+}
+
+void Machine::findUnwritten(const Inst &inst, uint64_t address, uint32_t count,
+                            UndefinedPart &part) {
+  for (uint32_t byte = uint32_t(firstUnwritten(*lastBuffer, address, count));
+       byte < count; ++byte)
+    if (!lastBuffer->initialised[address - lastBuffer->address + byte])
+      part.add(byte, unwrittenOrigin(inst, address + byte));
+}
+
+void Machine::landUnwritten(const Inst &inst, uint64_t address, uint64_t count,
+                            const SharedPlace &target) {
+  for (uint64_t byte = firstUnwritten(*lastBuffer, address, count);
+       byte < count; ++byte)
+    if (!lastBuffer->initialised[address - lastBuffer->address + byte])
+      target.memory.markUndefined(target.offset + uint32_t(byte),
+                                  unwrittenOrigin(inst, address + byte));
+}
+
+void Machine::reportUnwritten(Warp &warp, const Inst &inst, int lane,
+                              uint64_t address) {
+  reportUndefined(unwrittenOrigin(inst, address),
+                  "'" + mnemonic(&inst) +
+                      "' combines undefined bytes of buffer '" +
+                      lastBuffer->name + "'; write them first",
+                  &warp, &inst, lane);
+}
+
+/// A write. What it combines with the bytes there must be written before.
+void Machine::markWritten(Warp &warp, const Inst &inst, int lane,
+                          uint64_t address, uint64_t count, bool combines) {
+  uint64_t first = firstUnwritten(*lastBuffer, address, count);
+  if (first == count)
+    return;
+  if (combines)
+    reportUnwritten(warp, inst, lane, address + first);
+  std::fill_n(lastBuffer->initialised.begin() +
+                  int64_t(address - lastBuffer->address),
+              count, uint8_t(1));
 }
 
 static std::string raceCure(const Machine &machine, const Warp &warp,
@@ -100,6 +146,8 @@ uint8_t *Machine::accessGlobal(Warp &warp, const Inst &inst, int lane,
                                uint64_t count, bool write,
                                const uint8_t *value) {
   uint8_t *bytes = global(warp, inst, lane, address, count, write);
+  if (bytes && write)
+    markWritten(warp, inst, lane, address, count, !value);
   if (!bytes || !checksOrder || lastBuffer->readOnly)
     return bytes;
   GlobalMemory &memory = grid.memory;

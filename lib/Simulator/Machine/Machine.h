@@ -118,7 +118,7 @@ public:
   }
   void tryCompleteCluster();
 
-  /// Global memory, without an access to it; null after an error.
+  /// Global memory, without an access to it; null after an error (bounds).
   uint8_t *global(Warp &warp, const Inst &inst, int lane, uint64_t address,
                   uint64_t count, bool write);
   /// Global memory that `actor` is about to read or write; null after an
@@ -128,6 +128,16 @@ public:
                         const GlobalActor &actor, uint64_t address,
                         uint64_t count, bool write,
                         const uint8_t *value = nullptr);
+  /// Adds the bytes of the buffer accessed last that nothing has written to
+  /// `part`, whose first is `address`; `inst` is their origin.
+  void findUnwritten(const Inst &inst, uint64_t address, uint32_t count,
+                     UndefinedPart &part);
+  /// An operation combines such a byte with another.
+  void reportUnwritten(Warp &warp, const Inst &inst, int lane,
+                       uint64_t address);
+  /// What a copy brings from there to shared memory is as undefined as it was.
+  void landUnwritten(const Inst &inst, uint64_t address, uint64_t count,
+                     const SharedPlace &target);
   /// A store instruction begins (GlobalMemory::beginStore).
   void beginStore() { grid.memory.beginStore(); }
   /// Synchronises by a strong access. A strong read of an address learns what
@@ -158,6 +168,9 @@ private:
   bool isBehindGridWait(const Warp &warp, int lane) const;
   const uint8_t *globalTensorMap(Warp &warp, const Inst &inst, int lane,
                                  uint64_t address);
+  OriginId unwrittenOrigin(const Inst &inst, uint64_t address);
+  void markWritten(Warp &warp, const Inst &inst, int lane, uint64_t address,
+                   uint64_t count, bool combines);
   void reportRace(Warp &warp, const Inst &inst, int lane, bool write,
                   const GlobalMemory::Race &race);
   /// More bytes have completed on the barrier than its phase expects.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The interpreter's loop: groups of lanes, divergence and reconvergence, and
-// the check that registers are defined.
+// which registers are defined.
 
 #include "Machine/Warp.h"
 
@@ -120,34 +120,6 @@ void Warp::storeCurrent() {
   recount();
 }
 
-void Warp::reportUndefined(const Inst &inst, uint32_t row, uint32_t lanes,
-                           bool write) {
-  int lane = __builtin_ctz(lanes);
-  std::string name = row < machine.program.rowNames.size()
-                         ? machine.program.rowNames[row]
-                         : "a constant";
-  if (const Inst *flight = owner(row, write)) {
-    SimulationError &error = machine.error(
-        ErrorKind::RegisterInFlight,
-        "register " + name + (write ? " is written" : " is read") + " while '" +
-            Machine::mnemonic(flight) + "' still owns it; execute " +
-            (flight->wgmma ? "wgmma.commit_group and a wgmma.wait_group that "
-                             "covers it"
-                           : "tcgen05.wait::ld") +
-            " between the two",
-        this, &inst, lane);
-    error.notes.push_back(
-        machine.note(flight, flight->wgmma ? "the wgmma was issued here"
-                                           : "the load was issued here"));
-    return;
-  }
-  machine.error(
-      ErrorKind::UninitialisedRegister,
-      "register " + name +
-          " is read before it is written; write it on every path to here",
-      this, &inst, lane);
-}
-
 const Inst *Warp::owner(uint32_t row, bool write) const {
   for (const RowInFlight &flight : rowsInFlight)
     if (flight.row == row && (write || !flight.landed))
@@ -169,61 +141,31 @@ bool Warp::readsWhatIsLoading(const Inst &inst) const {
           std::any_of(list, list + inst.listCount, loading));
 }
 
-bool Warp::checkReady(const Inst &inst, uint32_t mask) {
-  const std::vector<uint32_t> &lists = machine.program.lists;
-  auto bad = [&](uint32_t index) { return mask & ~ready[index]; };
-  auto source = [&](uint32_t index) {
-    uint32_t lanes = bad(index);
-    if (!lanes || (inst.copies && !owner(index, false)))
-      return true;
-    reportUndefined(inst, index, lanes, false);
-    ready[index] |= lanes; // say it once
-    return false;
-  };
-  bool ok = true;
-  for (unsigned i = 0; i < inst.sources; ++i)
-    ok &= source(inst.s[i]);
+uint32_t Warp::undefinedOperands(const Inst &inst, uint32_t mask) const {
+  uint32_t lanes = undefinedLanes(inst.s, inst.sources, mask);
   if (inst.listCount && !inst.listIsDestination)
-    for (uint32_t i = 0; i < inst.listCount; ++i)
-      ok &= source(lists[inst.list + i]);
+    lanes |=
+        undefinedLanes(&machine.program.lists[inst.list], inst.listCount, mask);
   for (unsigned i = 0; i < inst.predicateSources; ++i)
-    ok &= checkPredicate(
-        inst.p[i], mask, inst,
-        " is read before it is written; write it on every path to here");
-  if ((rowsInFlight.empty() && wgmma.flights.empty()) || inst.wgmma)
-    return ok;
-  auto target = [&](uint32_t index) {
-    const Inst *flight = owner(index, true);
-    if (flight && (bad(index) || !flight->wgmma))
-      reportUndefined(inst, index, mask, true);
-  };
-  for (unsigned i = 0; i < inst.destinations; ++i)
-    target(inst.d[i]);
-  if (inst.listCount && inst.listIsDestination)
-    for (uint32_t i = 0; i < inst.listCount; ++i)
-      target(lists[inst.list + i]);
-  return ok;
+    lanes |= mask & ~predicateReady[inst.p[i]];
+  return lanes;
 }
 
 void Warp::markReady(const Inst &inst, uint32_t mask) {
-  if (inst.keepsReady)
-    return;
-  uint32_t undefined = 0;
-  if (inst.copies) {
-    for (unsigned i = 0; i < inst.sources; ++i)
-      undefined |= ~ready[inst.s[i]];
-    if (!inst.listIsDestination)
+  if (!inst.keepsReady) {
+    auto define = [&](uint32_t row) {
+      ready[row] |= mask;
+      if (!undefined.empty() && ready[row] == ~0u)
+        undefined.forget(row);
+    };
+    for (unsigned i = 0; i < inst.destinations; ++i)
+      define(inst.d[i]);
+    if (inst.listIsDestination)
       for (uint32_t i = 0; i < inst.listCount; ++i)
-        undefined |= ~ready[machine.program.lists[inst.list + i]];
+        define(machine.program.lists[inst.list + i]);
   }
-  uint32_t defined = mask & ~undefined;
-  for (unsigned i = 0; i < inst.destinations; ++i)
-    ready[inst.d[i]] = (ready[inst.d[i]] & ~mask) | defined;
-  if (inst.listIsDestination)
-    for (uint32_t i = 0; i < inst.listCount; ++i) {
-      uint32_t &r = ready[machine.program.lists[inst.list + i]];
-      r = (r & ~mask) | defined;
-    }
+  if (!left.empty())
+    takeLeft();
 }
 
 bool Warp::converged(const Inst &inst, uint32_t mask) {
@@ -242,26 +184,12 @@ bool Warp::converged(const Inst &inst, uint32_t mask) {
   return (needed & ~mask) == 0;
 }
 
-/// Whether the predicate is defined; reports it once if not.
-bool Warp::checkPredicate(uint32_t index, uint32_t mask, const Inst &inst,
-                          const char *problem) {
-  uint32_t undefined = mask & ~predicateReady[index];
-  if (!undefined)
-    return true;
-  machine.error(ErrorKind::UninitialisedRegister,
-                "predicate " + machine.program.rowNames[2 * size_t(index)] +
-                    problem,
-                this, &inst, __builtin_ctz(undefined));
-  predicateReady[index] |= undefined;
-  return false;
-}
-
 /// The lanes of the current group that execute the instruction.
 uint32_t Warp::guarded(const Inst &inst) {
   if (inst.guard < 0)
     return current.mask;
-  checkPredicate(uint32_t(inst.guard), current.mask, inst,
-                 " guards an instruction before it is written");
+  if (current.mask & ~predicateReady[size_t(inst.guard)])
+    checkPredicate(uint32_t(inst.guard), current.mask, inst, "is guarded by");
   uint32_t value = predicates[size_t(inst.guard)];
   return current.mask & (inst.guardNegated ? ~value : value);
 }
@@ -284,7 +212,12 @@ inline Warp::Step Warp::step(const Inst &inst, uint32_t mask) {
     current.wait = WaitKind::TensorLoads;
     return Step::Stop;
   }
-  if (!checkReady(inst, mask) && machine.stopped)
+  const uint32_t operands = undefinedOperands(inst, mask);
+  if (operands)
+    checkOperands(inst, operands);
+  if (!rowsInFlight.empty() || !wgmma.flights.empty())
+    checkDestinations(inst, mask);
+  if (machine.stopped)
     return Step::Stop;
   if (inst.touchesFragments)
     touchFragments(*this, inst);
@@ -292,6 +225,8 @@ inline Warp::Step Warp::step(const Inst &inst, uint32_t mask) {
     return Step::Stop;
   size_t before = groups.size();
   execute(mask);
+  if (operands && inst.computes)
+    spread(inst, mask);
   Flow flow = inst.fn(*this, inst, mask);
   if (flow == Flow::Wait) {
     split(mask);

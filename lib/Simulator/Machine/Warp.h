@@ -8,7 +8,9 @@
 
 #include "Machine/CopyGroups.h"
 #include "Machine/LaneGroup.h"
+#include "Machine/UndefinedRegisters.h"
 #include "Machine/Warpgroup.h"
+#include "Memory/LocalMemory.h"
 #include "Memory/WarpOrder.h"
 #include "Program/Program.h"
 
@@ -92,9 +94,28 @@ public:
     predicateReady[size_t(inst.pd[index])] |= mask;
   }
 
+  // Undefined registers (Undefined.cpp).
+  /// Of these lanes, those in which one of the registers is undefined.
+  uint32_t undefinedLanes(const uint32_t *rows, uint32_t count,
+                          uint32_t mask) const {
+    uint32_t defined = mask;
+    for (uint32_t n = 0; n < count; ++n)
+      defined &= ready[rows[n]];
+    return mask & ~defined;
+  }
+  /// What is undefined of a register that `inst` reads.
+  UndefinedBits undefinedBits(const Inst &inst, uint32_t row, int lane);
+  /// Of a destination of the current instruction, these bits are undefined.
+  void leaveUndefined(uint32_t row, int lane, const UndefinedBits &bits) {
+    left.push_back({row, false, lane, bits});
+  }
   /// A register that is undefined or in flight, and used.
   void reportUndefined(const Inst &inst, uint32_t row, uint32_t lanes,
                        bool write);
+  /// "'st.global.b32' stores register %r1, which is undefined" where `verb` is
+  /// "stores".
+  void reportUndefined(const Inst &inst, int lane, const char *verb,
+                       uint32_t row, OriginId origin);
 
   uint32_t waitedForGrid = 0; ///< lanes behind their griddepcontrol.wait
 
@@ -129,12 +150,22 @@ public:
   std::map<uint32_t, Landing> landings; ///< by rank of the CTA
   uint32_t clusterCounted = 0; ///< lanes that arrived in the current phase
 
-  std::vector<std::vector<uint8_t>> local; ///< by lane
+  std::vector<LocalMemory> local; ///< by lane
 
 private:
   std::vector<uint64_t> values;
   std::vector<uint32_t> predicates; ///< by register
   std::vector<uint32_t> predicateReady;
+  UndefinedRegisters undefined; ///< predicates have rows, too
+  /// What the current instruction leaves undefined.
+  struct Left {
+    uint32_t row; ///< of a predicate, its index
+    bool predicate;
+    int lane;
+    UndefinedBits bits;
+  };
+  std::vector<Left> left;
+  friend class BitSpread;
   std::vector<LaneGroup> groups;
   LaneGroup current;
   size_t currentIndex = 0;
@@ -142,15 +173,26 @@ private:
 
   /// What asynchronous instruction keeps a register from being read or written.
   const Inst *owner(uint32_t row, bool write) const;
+  /// The lanes in which an operand is undefined.
+  uint32_t undefinedOperands(const Inst &inst, uint32_t mask) const;
+  /// Reports undefined operands that must be defined.
+  void checkOperands(const Inst &inst, uint32_t mask);
+  /// Destinations of asynchronous instructions must not be written.
+  void checkDestinations(const Inst &inst, uint32_t mask);
+  void checkPredicate(uint32_t index, uint32_t mask, const Inst &inst,
+                      const char *verb);
+  OriginId predicateOrigin(const Inst &inst, uint32_t index, int lane);
+  /// Before an instruction that computes: what is undefined of its results.
+  void spread(const Inst &inst, uint32_t mask);
+  void leaveAll(const Inst &inst, int lane, OriginId origin);
+  /// After the instruction: makes it so.
+  void takeLeft();
   bool readsWhatIsLoading(const Inst &inst) const;
   uint32_t nextMeeting() const;
-  bool checkReady(const Inst &inst, uint32_t mask);
   void markReady(const Inst &inst, uint32_t mask);
   bool converged(const Inst &inst, uint32_t mask);
   /// Whether the lanes may execute it now; else they wait for the others.
   bool meetAt(const Inst &inst, uint32_t mask);
-  bool checkPredicate(uint32_t index, uint32_t mask, const Inst &inst,
-                      const char *problem);
   uint32_t guarded(const Inst &inst);
   /// What an instruction did to the current group.
   enum class Step { Next, Regrouped, Stop };

@@ -51,7 +51,8 @@ struct TensorRegion {
   uint16_t column;
   uint16_t count;
   bool write;
-  uint32_t cta; ///< rank in the cluster
+  uint32_t cta;       ///< rank in the cluster
+  bool needed = true; ///< of a read: undefined cells are an error
 };
 
 /// What kind of engine runs it; the seed gives each its own habits.

@@ -71,6 +71,16 @@ SimulationError &ClusterContext::error(Rule rule, std::string message,
   return said.back();
 }
 
+void ClusterContext::reportUndefined(OriginId id, std::string message,
+                                     const WarpOrder *warp, const Inst *inst,
+                                     int lane) {
+  Origin &origin = origins[id];
+  if (!origin.told)
+    error(origin.kind, std::move(message), warp, inst, lane)
+        .notes.push_back(note(origin.inst, origin.message));
+  origin.told = true;
+}
+
 std::string ClusterContext::sharedName(uint64_t offset) const {
   std::string name = "shared memory offset " + std::to_string(offset);
   if (const SharedSymbol *best = program.symbolAt(offset))

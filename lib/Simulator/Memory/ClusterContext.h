@@ -7,6 +7,7 @@
 #define FP8_LIB_SIMULATOR_MEMORY_CLUSTERCONTEXT_H
 
 #include "Memory/Async.h"
+#include "Memory/Undefined.h"
 #include "Memory/WarpOrder.h"
 #include "Program/Program.h"
 #include "fp8/Simulator/Simulator.h"
@@ -48,6 +49,11 @@ public:
                          bool fatal = false) {
     return error(ruleOf(kind), std::move(message), warp, inst, lane, fatal);
   }
+  /// Reports undefined data where it has an effect first, with a note at its
+  /// origin.
+  void reportUndefined(OriginId origin, std::string message,
+                       const WarpOrder *warp, const Inst *inst, int lane = -1);
+  Origins origins;
   SourcePoint point(const Inst *inst) const;
   SimulationNote note(const Inst *inst, std::string message) const {
     return {point(inst), std::move(message)};

@@ -189,15 +189,6 @@ static bool reportRace(ClusterContext &context, Rule rule, WarpOrder &warp,
   return error.severity == Severity::Error;
 }
 
-static void reportUnwritten(ClusterContext &context, WarpOrder &warp,
-                            const Inst &inst, int lane, uint32_t offset) {
-  context.error(ErrorKind::UninitialisedMemory,
-                "'" + ClusterContext::mnemonic(&inst) + "' reads " +
-                    context.sharedName(offset) +
-                    ", which nothing has written in this CTA",
-                &warp, &inst, lane);
-}
-
 SharedMemory::Obstacle SharedMemory::findObstacle(WarpOrder &warp,
                                                   const Inst &inst, int lane,
                                                   uint64_t offset,
@@ -220,29 +211,30 @@ Rule SharedMemory::raceOfRead(const WarpOrder &warp, AccessTag written) const {
              : Rule::Race;
 }
 
-bool SharedMemory::checkRead(WarpOrder &warp, const Inst &inst, int lane,
-                             uint64_t wide, uint32_t count, Strength strength) {
+SharedMemory::Found SharedMemory::checkRead(WarpOrder &warp, const Inst &inst,
+                                            int lane, uint64_t wide,
+                                            uint32_t count, Strength strength) {
   Obstacle met = findObstacle(warp, inst, lane, wide, count, false, -1);
   if (met == Obstacle::Bounds)
-    return false;
+    return Found::Nothing;
   bool told = met == Obstacle::InUse; // one error an access
+  bool unwritten = false;
   bool check = context.checksOrder && strength == Strength::Weak;
   uint32_t offset = uint32_t(wide);
   AccessTag mine = warp.tag(inst);
   AccessTag good;
   for (uint32_t i = offset; i < offset + count; ++i) {
     AccessTag tag = writes[i];
-    if (tag.none() && !told) {
-      reportUnwritten(context, warp, inst, lane, i);
-      told = true;
-    } else if (tag != good && check && !told && !ordered(warp, tag)) {
+    unwritten |= tag.none();
+    if (tag != good && check && !told && !ordered(warp, tag))
       told = reportRace(context, raceOfRead(warp, tag), warp, inst, lane, i,
                         tag, true, false);
-    }
     good = tag;
     markRead(i, mine);
   }
-  return true;
+  if (!told && (unwritten || undefined.find(offset, count)))
+    return Found::Undefined;
+  return Found::Defined;
 }
 
 bool SharedMemory::checkWrite(WarpOrder &warp, const Inst &inst, int lane,
@@ -253,6 +245,7 @@ bool SharedMemory::checkWrite(WarpOrder &warp, const Inst &inst, int lane,
     return false;
   uint32_t offset = uint32_t(wide);
   AccessTag mine = warp.tag(inst);
+  undefined.clear(offset, count);
   bool check = context.checksOrder && strength == Strength::Weak &&
                met == Obstacle::None;
   for (uint32_t i = offset; i < offset + count; ++i) {
@@ -315,13 +308,20 @@ bool SharedMemory::checkAsync(WarpOrder &warp, const Inst &inst, int lane,
   if (met == Obstacle::Bounds)
     return false;
   bool told = met == Obstacle::InUse; // one error an access
+  if (run.write) {
+    undefined.clear(run.begin, run.size);
+  } else if (auto *place = undefined.find(run.begin, run.size);
+             place && !told) {
+    reportUndefined(warp, inst, lane, place->first);
+    told = true;
+  }
   AccessTag good, goodRead;
   for (uint32_t i = run.begin; i < run.begin + run.size; ++i) {
     if (i % 16 >= run.used)
       continue;
     AccessTag written = writes[i];
     if (!run.write && written.none() && !told) {
-      reportUnwritten(context, warp, inst, lane, i);
+      reportUndefined(warp, inst, lane, i);
       told = true;
     }
     if (written != good && context.checksOrder && !told)
@@ -415,9 +415,4 @@ void SharedMemory::markBarrier(uint32_t offset, const Inst *init) {
   bool any = barriers.count(granule * 16) || barriers.count(granule * 16 + 8);
   busy[granule] = uint16_t(any ? busy[granule] | kBarrierFlag
                                : busy[granule] & ~kBarrierFlag);
-}
-
-void SharedMemory::markInitialised(uint32_t offset, uint32_t count,
-                                   AccessTag tag) {
-  std::fill(writes.begin() + offset, writes.begin() + offset + count, tag);
 }

@@ -8,6 +8,7 @@
 
 #include "Memory/Async.h"
 #include "Memory/Clocks.h"
+#include "Memory/Undefined.h"
 #include "fp8/Simulator/Report.h"
 
 #include <cstdint>
@@ -43,10 +44,16 @@ public:
   uint32_t size() const { return uint32_t(bytes.size()); }
   uint8_t *data() { return bytes.data(); }
 
-  /// Generic-proxy accesses by one lane. False after an error; the bytes are
-  /// then unusable (out of bounds only).
-  bool checkRead(WarpOrder &warp, const Inst &inst, int lane, uint64_t offset,
-                 uint32_t count, Strength strength);
+  /// What a read finds.
+  enum class Found : uint8_t {
+    Nothing, ///< after an error: the bytes are unusable (out of bounds only)
+    Defined,
+    Undefined, ///< findUndefined says which bytes are
+  };
+  /// Generic-proxy accesses by one lane. A write is false where a read finds
+  /// nothing.
+  Found checkRead(WarpOrder &warp, const Inst &inst, int lane, uint64_t offset,
+                  uint32_t count, Strength strength);
   bool checkWrite(WarpOrder &warp, const Inst &inst, int lane, uint64_t offset,
                   uint32_t count, Strength strength, const uint8_t *value);
 
@@ -64,7 +71,20 @@ public:
   /// mbarrier objects: ordinary accesses to them are errors.
   /// `init`: what initialised the mbarrier at `offset`; null: it is no more.
   void markBarrier(uint32_t offset, const Inst *init);
-  void markInitialised(uint32_t offset, uint32_t count, AccessTag tag);
+
+  // Undefined data (SharedUndefined.cpp).
+  /// Adds those of the bytes that are undefined to `part`. `inst` is the origin
+  /// of those that nothing has written.
+  void findUndefined(const Inst &inst, uint32_t offset, uint32_t count,
+                     UndefinedPart &part);
+  /// Of the bytes that were just written from `offset` on, `part` is undefined.
+  void markUndefined(uint32_t offset, const UndefinedPart &part);
+  void markUndefined(uint32_t offset, OriginId origin) {
+    undefined.mark(offset, origin);
+  }
+  /// Where undefined data has an effect: says so of the byte.
+  void reportUndefined(WarpOrder &warp, const Inst &inst, int lane,
+                       uint32_t offset);
 
 private:
   ClusterContext &context;
@@ -72,6 +92,7 @@ private:
   std::vector<uint8_t> bytes;
   std::vector<AccessTag> writes;
   std::vector<AccessTag> reads; ///< the last of each byte
+  UndefinedPlaces undefined;    ///< bytes; what nothing has written as well
   /// Of bytes that several have read since they were written: the others.
   std::unordered_map<uint32_t, std::vector<AccessTag>> otherReads;
   /// A granule of 16 bytes: number of operations in flight on it, and
@@ -110,6 +131,17 @@ private:
                         uint32_t offset, Proxy proxy);
   bool fenced(WarpOrder &warp, const Inst &inst, int lane, uint32_t offset,
               AccessTag earlier, bool earlierWrites, bool writes);
+};
+
+/// Where in shared memory a copy's bytes land.
+struct SharedPlace {
+  SharedMemory &memory;
+  uint32_t offset;
+
+  uint8_t *data() const { return memory.data() + offset; }
+  SharedPlace operator+(uint32_t bytes) const {
+    return {memory, offset + bytes};
+  }
 };
 
 } // namespace fp8::sim

@@ -91,14 +91,46 @@ void TensorMemory::own(const TensorRegion &region, int change) {
             uint16_t(busy[unit * kTensorColumns + c] + change);
 }
 
-bool TensorMemory::anyInitialised(uint32_t unit,
-                                  const TensorRegion &region) const {
-  for (uint32_t c = region.column; c < uint32_t(region.column) + region.count;
-       ++c)
-    if (initialised[unit * kTensorColumns + c] ||
-        busy[unit * kTensorColumns + c])
-      return true;
-  return false;
+/// The first undefined place among the region's cells of these lanes, or null.
+static const std::pair<const uint32_t, OriginId> *
+findStored(const UndefinedPlaces &places, const TensorRegion &region) {
+  for (uint32_t lane = 0; !places.empty() && lane < kTensorLanes; ++lane)
+    if (region.units >> lane / 16 & 1)
+      if (auto *place =
+              places.find(lane * kTensorColumns + region.column, region.count))
+        return place;
+  return nullptr;
+}
+
+bool TensorMemory::isDefined(const TensorRegion &region) const {
+  for (uint32_t unit = 0; unit < kTensorUnits; ++unit)
+    if (region.units >> unit & 1)
+      for (uint32_t c = region.column;
+           c < uint32_t(region.column) + region.count; ++c)
+        if (isUnwritten(unit, c))
+          return false;
+  return !findStored(undefined, region);
+}
+
+static std::string cellName(uint32_t unit, uint32_t column) {
+  return "tensor memory lanes " + std::to_string(unit * 16) + " to " +
+         std::to_string(unit * 16 + 15) + ", column " + std::to_string(column);
+}
+
+static std::string describeUnwritten(const Inst &inst, uint32_t unit,
+                                     uint32_t column) {
+  return "'" + ClusterContext::mnemonic(&inst) + "' reads " +
+         cellName(unit, column) +
+         ", which nothing has written since its allocation";
+}
+
+OriginId TensorMemory::undefinedAt(const Inst &inst, uint32_t lane,
+                                   uint32_t column) {
+  if (isUnwritten(lane / 16, column))
+    return context.origins.add(
+        ErrorKind::UninitialisedMemory, inst, Origins::kMemory,
+        [&] { return describeUnwritten(inst, lane / 16, column); });
+  return undefined.at(lane * kTensorColumns + column);
 }
 
 void TensorMemory::markInitialised(const TensorRegion &region) {
@@ -106,11 +138,23 @@ void TensorMemory::markInitialised(const TensorRegion &region) {
     if (region.units >> unit & 1)
       std::fill_n(initialised.begin() + unit * kTensorColumns + region.column,
                   region.count, uint8_t(1));
+  for (uint32_t lane = 0; !undefined.empty() && lane < kTensorLanes; ++lane)
+    if (region.units >> lane / 16 & 1)
+      undefined.clear(lane * kTensorColumns + region.column, region.count);
 }
 
-static std::string cellName(uint32_t unit, uint32_t column) {
-  return "tensor memory lanes " + std::to_string(unit * 16) + " to " +
-         std::to_string(unit * 16 + 15) + ", column " + std::to_string(column);
+bool TensorMemory::checkStored(WarpOrder &warp, const Inst &inst,
+                               const TensorRegion &region) {
+  auto *place = findStored(undefined, region);
+  if (place)
+    context.reportUndefined(
+        place->second,
+        "'" + ClusterContext::mnemonic(&inst) + "' reads tensor memory lane " +
+            std::to_string(place->first / kTensorColumns) + ", column " +
+            std::to_string(place->first % kTensorColumns) +
+            ", to which undefined data was stored",
+        &warp, &inst);
+  return !place;
 }
 
 bool TensorMemory::checkBusy(WarpOrder &warp, const Inst &inst,
@@ -288,15 +332,7 @@ bool TensorMemory::check(WarpOrder &warp, const Inst &inst,
     return false;
   }
   bool told = false; // one error an access
-  // A load of 32 lanes may find an accumulator of M 64 in 16 of them; the other
-  // lanes get undefined registers.
-  uint8_t undefined = 0;
-  if (!region.write && pipe < 0)
-    for (uint32_t unit = 0; unit < kTensorUnits; ++unit)
-      if (region.units >> unit & 1 && !anyInitialised(unit, region))
-        undefined |= uint8_t(1 << unit);
-  if (undefined == region.units)
-    undefined = 0;
+  const bool needed = !region.write && region.needed;
   bool anyFlight = false;
   AccessTag goodWrite, goodRead;
   for (uint32_t unit = 0; unit < kTensorUnits; ++unit) {
@@ -305,18 +341,16 @@ bool TensorMemory::check(WarpOrder &warp, const Inst &inst,
     for (uint32_t c = region.column; c < end; ++c) {
       size_t at = unit * kTensorColumns + c;
       anyFlight |= busy[at] != 0;
-      if (!region.write && !initialised[at] && !busy[at] &&
-          !(undefined >> unit & 1) && !told) {
+      if (needed && !told && isUnwritten(unit, c)) {
         context.error(ErrorKind::UninitialisedMemory,
-                      "'" + ClusterContext::mnemonic(&inst) + "' reads " +
-                          cellName(unit, c) +
-                          ", which nothing has written since its allocation",
-                      &warp, &inst);
+                      describeUnwritten(inst, unit, c), &warp, &inst);
         initialised[at] = 1;
         told = true;
       }
     }
   }
+  if (needed && !told)
+    told = !checkStored(warp, inst, region);
   if (!context.checksOrder)
     return true;
   bool orderOk = !told;

@@ -11,6 +11,7 @@
 
 #include "Memory/Async.h"
 #include "Memory/Clocks.h"
+#include "Memory/Undefined.h"
 
 #include <array>
 #include <cstdint>
@@ -57,9 +58,15 @@ public:
   void checkFree(WarpOrder &warp, const Inst &inst, uint32_t column,
                  uint32_t count);
   bool inAllocation(uint32_t column, uint32_t count) const;
-  /// Whether anything wrote to a cell of `region` in that 16-lane unit.
-  bool anyInitialised(uint32_t unit, const TensorRegion &region) const;
+  /// Whether no cell of the region is undefined.
+  bool isDefined(const TensorRegion &region) const;
+  /// Why a cell is undefined that `inst` reads; 0 if it is not.
+  OriginId undefinedAt(const Inst &inst, uint32_t lane, uint32_t column);
+  /// The region was written; of what was not defined then, markUndefined tells.
   void markInitialised(const TensorRegion &region);
+  void markUndefined(uint32_t lane, uint32_t column, OriginId origin) {
+    undefined.mark(lane * kTensorColumns + column, origin);
+  }
   void own(const TensorRegion &region, int change);
   bool anyBusy(uint32_t column, uint32_t count) const;
 
@@ -70,12 +77,22 @@ private:
   std::vector<AccessTag> writes; ///< [unit][column]
   std::vector<AccessTag> reads;
   std::vector<uint8_t> initialised;
+  UndefinedPlaces undefined; ///< cells; what nothing has written as well
   std::vector<uint16_t> busy;
   std::vector<Allocation> live;
 
   bool checkOrder(WarpOrder &warp, const Inst &inst, AccessTag earlier,
                   bool earlierWrites, bool writes, uint32_t unit,
                   uint32_t column, bool byMma);
+  /// Whether nothing has written to that unit's cell of the column, nor does.
+  bool isUnwritten(uint32_t unit, uint32_t column) const {
+    size_t at = unit * kTensorColumns + column;
+    return !initialised[at] && !busy[at];
+  }
+  /// The first of the region's cells to which undefined data was written:
+  /// reports it, and is false then.
+  bool checkStored(WarpOrder &warp, const Inst &inst,
+                   const TensorRegion &region);
   bool checkBusy(WarpOrder &warp, const Inst &inst, const TensorRegion &region,
                  int64_t pipe);
 };

@@ -173,6 +173,7 @@ bool Decoder::decodeOne(Inst &inst) {
   cacheHint = false;
   inst.guard = current->guard;
   inst.guardNegated = current->guardNegated;
+  inst.computes = opcodes.computes(current->opcode);
   if (!decode(*this, inst) || failed)
     return false;
   for (size_t i = 0; i < current->qualifiers.size(); ++i)

@@ -188,6 +188,7 @@ bool Decoder::address(Inst &inst, const Operand **whole) {
   Type type = base.kind == Operand::Kind::Register ? Type::B32 : Type::B64;
   if (!row(base, type, inst.s[inst.sources]))
     return false;
+  inst.addresses |= uint8_t(1u << inst.sources);
   ++inst.sources;
   inst.offset = operand->offset;
   return true;

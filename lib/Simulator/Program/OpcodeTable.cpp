@@ -7,13 +7,15 @@
 using namespace fp8::sim;
 
 void OpcodeTable::addFamily(std::string_view name,
-                            void (*addOpcodes)(OpcodeTable &)) {
+                            void (*addOpcodes)(OpcodeTable &), bool computes) {
   family = name;
+  familyComputes = computes;
   addOpcodes(*this);
 }
 
 void OpcodeTable::add(std::string_view opcode, DecodeFn decode) {
-  auto [it, isNew] = entries.try_emplace(opcode, Entry{family, decode});
+  auto [it, isNew] =
+      entries.try_emplace(opcode, Entry{family, decode, familyComputes});
   if (!isNew)
     refused.push_back("opcode '" + std::string(opcode) + "' of family " +
                       std::string(family) +
@@ -25,4 +27,16 @@ void OpcodeTable::add(std::string_view opcode, DecodeFn decode) {
 DecodeFn OpcodeTable::find(std::string_view opcode) const {
   auto it = entries.find(opcode);
   return it == entries.end() ? nullptr : it->second.decode;
+}
+
+bool OpcodeTable::computes(std::string_view opcode) const {
+  auto it = entries.find(opcode);
+  return it != entries.end() && it->second.computes;
+}
+
+std::vector<std::string_view> OpcodeTable::opcodes() const {
+  std::vector<std::string_view> names;
+  for (const auto &entry : entries)
+    names.push_back(entry.first);
+  return names;
 }

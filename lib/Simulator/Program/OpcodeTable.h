@@ -23,7 +23,10 @@ using DecodeFn = bool (*)(Decoder &decoder, Inst &inst);
 class OpcodeTable {
 public:
   /// Lets a family add its opcodes by `add`. `name` must outlive the table.
-  void addFamily(std::string_view name, void (*addOpcodes)(OpcodeTable &));
+  /// `computes`: its instructions are functions of their operands
+  /// (Inst::computes).
+  void addFamily(std::string_view name, void (*addOpcodes)(OpcodeTable &),
+                 bool computes = false);
 
   /// Adds an opcode of the current family. One that the table has stays as it
   /// is, and `conflicts` names it. `opcode` must outlive the table.
@@ -31,6 +34,9 @@ public:
 
   /// Null when no family has the opcode.
   DecodeFn find(std::string_view opcode) const;
+  /// Whether the opcode's family computes.
+  bool computes(std::string_view opcode) const;
+  std::vector<std::string_view> opcodes() const;
 
   size_t size() const { return entries.size(); }
 
@@ -41,9 +47,11 @@ private:
   struct Entry {
     std::string_view family;
     DecodeFn decode;
+    bool computes;
   };
   std::unordered_map<std::string_view, Entry> entries;
   std::string_view family;
+  bool familyComputes = false;
   std::vector<std::string> refused;
 };
 

@@ -51,8 +51,18 @@ struct Inst {
   int32_t guard = -1;
   bool guardNegated = false;
   Convergence convergence = Convergence::None;
-  bool copies = false; ///< an undefined source makes an undefined destination,
-                       ///< not an error
+  /// Results are functions of the operands: an undefined operand makes an
+  /// undefined result. Else it is an error.
+  bool computes = false;
+  /// Of what computes: sources, a bit each, that must be defined all the same.
+  uint8_t needed = 0;
+  /// Of what computes: a bit of a result depends on one bit at most of each
+  /// operand, as these choose: sources and predicate sources, a bit each.
+  bool bitwise = false;
+  uint8_t choosers = 0, choosingPredicates = 0;
+  bool checksList = false; ///< the handler itself asks which registers of the
+                           ///< list are undefined
+  uint8_t addresses = 0;   ///< sources, a bit each
   bool keepsReady =
       false; ///< the handler itself says which destinations are defined
   bool listIsDestination = false;

@@ -20,10 +20,34 @@ enum class AccessSpace : uint8_t {
 };
 
 /// Checks an access of `count` bytes and returns where the bytes are; null
-/// after an error. `value`: what a store is about to write.
+/// after an error. `value`: what a store is about to write; null where it
+/// combines that with the bytes there. `undefined`: bytes that a load finds
+/// undefined, or that a store leaves so; null: of a load they are an error, and
+/// a store has none.
 uint8_t *access(Warp &warp, const Inst &inst, int lane, AccessSpace space,
                 uint64_t address, uint32_t count, bool write, Strength strength,
-                const uint8_t *value = nullptr);
+                const uint8_t *value = nullptr,
+                UndefinedPart *undefined = nullptr);
+
+/// A list of registers as the bytes of one lane's access.
+struct ListLayout {
+  uint32_t elementBytes;
+  bool isSigned; ///< an element that is loaded is extended by its sign
+};
+/// Of the list's registers, what a store finds undefined, as bytes.
+void gatherUndefined(Warp &warp, const Inst &inst, int lane,
+                     const ListLayout &layout, UndefinedPart &part);
+/// Reports that a store of the list brings undefined data to global memory.
+void reportStored(Warp &warp, const Inst &inst, int lane,
+                  const ListLayout &layout, const UndefinedPart &part);
+/// Whether an address names global memory.
+inline bool isGlobal(AccessSpace space, uint64_t address) {
+  return space == AccessSpace::Global ||
+         (space == AccessSpace::Generic && address < kParamWindow);
+}
+/// Undefined bytes that a load leaves in the list's registers.
+void leaveUndefined(Warp &warp, const Inst &inst, int lane,
+                    const ListLayout &layout, const UndefinedPart &part);
 
 /// A generic address in shared memory as a shared::cluster address; false for
 /// any other.

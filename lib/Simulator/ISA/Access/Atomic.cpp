@@ -62,21 +62,25 @@ struct Atomic {
   uint32_t elementBytes; ///< of red's vectors
 };
 
+/// Where the bytes are that an operation combines with others; null after an
+/// error. It reads and writes them, so they must be defined.
+uint8_t *combined(Warp &w, const Inst &i, int lane, uint32_t bytes) {
+  const Atomic &a = i.get<Atomic>();
+  uint64_t address = w.row(i.s[0])[lane] + uint64_t(i.offset);
+  return access(w, i, lane, a.space, address, bytes, false, a.strength)
+             ? access(w, i, lane, a.space, address, bytes, true, a.strength)
+             : nullptr;
+}
+
 template <typename T>
 Flow atomic(Warp &w, const Inst &i, uint32_t mask) {
   const Atomic &a = i.get<Atomic>();
-  const uint64_t *base = w.row(i.s[0]), *b = w.row(i.s[1]),
-                 *c = w.row(i.s[i.sources > 2 ? 2 : 1]);
+  const uint64_t *b = w.row(i.s[1]), *c = w.row(i.s[i.sources > 2 ? 2 : 1]);
   w.machine.progress();
   forLanes(mask, [&](int l) {
     if (w.machine.stopped)
       return;
-    uint64_t address = base[l] + uint64_t(i.offset);
-    const uint8_t *source =
-        access(w, i, l, a.space, address, sizeof(T), false, a.strength);
-    uint8_t *target =
-        source ? access(w, i, l, a.space, address, sizeof(T), true, a.strength)
-               : nullptr;
+    uint8_t *target = combined(w, i, l, sizeof(T));
     if (!target)
       return;
     T old;
@@ -92,14 +96,12 @@ Flow atomic(Warp &w, const Inst &i, uint32_t mask) {
 /// Adds to pairs of 16-bit numbers, each by itself.
 template <typename Format>
 Flow atomicHalves(Warp &w, const Inst &i, uint32_t mask) {
-  const Atomic &a = i.get<Atomic>();
-  const uint64_t *base = w.row(i.s[0]), *b = w.row(i.s[1]);
+  const uint64_t *b = w.row(i.s[1]);
   w.machine.progress();
   forLanes(mask, [&](int l) {
     if (w.machine.stopped)
       return;
-    uint8_t *target = access(w, i, l, a.space, base[l] + uint64_t(i.offset), 4,
-                             true, a.strength);
+    uint8_t *target = combined(w, i, l, 4);
     if (!target)
       return;
     uint32_t old, value = 0;
@@ -126,16 +128,14 @@ Format sum(Format a, Format b) {
 /// register holds as many numbers as fit, or one of 16 bits.
 template <typename T>
 Flow vectorAdd(Warp &w, const Inst &i, uint32_t mask) {
-  const Atomic &a = i.get<Atomic>();
-  const uint64_t *base = w.row(i.s[0]);
   const uint32_t *rows = &w.machine.program.lists[i.list];
-  uint32_t elementBytes = a.elementBytes, bytes = elementBytes * i.listCount;
+  uint32_t elementBytes = i.get<Atomic>().elementBytes,
+           bytes = elementBytes * i.listCount;
   w.machine.progress();
   forLanes(mask, [&](int l) {
     if (w.machine.stopped)
       return;
-    uint8_t *target = access(w, i, l, a.space, base[l] + uint64_t(i.offset),
-                             bytes, true, a.strength);
+    uint8_t *target = combined(w, i, l, bytes);
     for (uint32_t at = 0; target && at < bytes; at += sizeof(T)) {
       T old;
       std::memcpy(&old, target + at, sizeof(T));

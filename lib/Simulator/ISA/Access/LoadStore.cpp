@@ -21,7 +21,8 @@ bool fp8::sim::genericToShared(uint64_t address, uint64_t &shared) {
 
 static uint8_t *accessShared(Warp &w, const Inst &i, int lane, uint64_t address,
                              uint32_t count, bool write, Strength strength,
-                             const uint8_t *value, bool cluster) {
+                             const uint8_t *value, bool cluster,
+                             UndefinedPart *undefined) {
   Cta *cta;
   uint32_t offset;
   if (!w.machine.clusterAddress(w, i, lane, address, cta, offset))
@@ -38,27 +39,70 @@ static uint8_t *accessShared(Warp &w, const Inst &i, int lane, uint64_t address,
     return nullptr;
   w.machine.touchRemote(*cta, w, i, w.accessAgent(), w.time());
   SharedMemory &shared = cta->shared;
-  bool ok = write
-                ? shared.checkWrite(w, i, lane, offset, count, strength, value)
-                : shared.checkRead(w, i, lane, offset, count, strength);
-  return ok ? shared.data() + offset : nullptr;
+  if (write) {
+    if (!shared.checkWrite(w, i, lane, offset, count, strength, value))
+      return nullptr;
+    if (undefined)
+      shared.markUndefined(offset, *undefined);
+    return shared.data() + offset;
+  }
+  switch (shared.checkRead(w, i, lane, offset, count, strength)) {
+  case SharedMemory::Found::Nothing:
+    return nullptr;
+  case SharedMemory::Found::Defined:
+    break;
+  case SharedMemory::Found::Undefined: {
+    UndefinedPart found;
+    shared.findUndefined(i, offset, count, undefined ? *undefined : found);
+    if (found.bytes)
+      shared.reportUndefined(w, i, lane, offset + found.firstByte());
+  }
+  }
+  return shared.data() + offset;
 }
 
 static uint8_t *accessLocal(Warp &w, const Inst &i, int lane, uint64_t offset,
-                            uint32_t count) {
-  std::vector<uint8_t> &bytes = w.local[size_t(lane)];
-  if (bytes.empty())
-    bytes.resize(w.machine.program.localBytes);
-  if (count > bytes.size() || offset > bytes.size() - count) {
+                            uint32_t count, bool write,
+                            UndefinedPart *undefined) {
+  LocalMemory &memory = w.local[size_t(lane)];
+  if (memory.empty())
+    memory.resize(w.machine.program.localBytes);
+  if (count > memory.size() || offset > memory.size() - count) {
     w.machine.error(ErrorKind::OutOfBounds,
                     "'" + Machine::mnemonic(&i) +
                         "' accesses local memory at offset " +
                         std::to_string(offset) + ", outside the thread's " +
-                        std::to_string(bytes.size()) + " bytes",
+                        std::to_string(memory.size()) + " bytes",
                     &w, &i, lane, true);
     return nullptr;
   }
-  return bytes.data() + offset;
+  if (write)
+    memory.write(offset, count, undefined);
+  else if (undefined)
+    memory.read(offset, count, *undefined, [&] {
+      return w.machine.origins.add(
+          ErrorKind::UninitialisedMemory, i, Origins::kMemory, [&] {
+            return "'" + Machine::mnemonic(&i) +
+                   "' reads local memory at offset " + std::to_string(offset) +
+                   ", where the thread has not written";
+          });
+    });
+  return memory.data() + offset;
+}
+
+static uint8_t *accessGlobal(Warp &w, const Inst &i, int lane, uint64_t address,
+                             uint32_t count, bool write, Strength strength,
+                             const uint8_t *value, UndefinedPart *undefined) {
+  uint8_t *bytes = w.machine.accessGlobal(
+      w, i, lane, {w.tag(i), strength != Strength::Weak, &w, {}}, address,
+      count, write, value);
+  if (!bytes || write)
+    return bytes;
+  UndefinedPart found;
+  w.machine.findUnwritten(i, address, count, undefined ? *undefined : found);
+  if (found.bytes)
+    w.machine.reportUnwritten(w, i, lane, address + found.firstByte());
+  return bytes;
 }
 
 static uint8_t *accessParam(Warp &w, const Inst &i, int lane, uint64_t offset,
@@ -78,7 +122,8 @@ static uint8_t *accessParam(Warp &w, const Inst &i, int lane, uint64_t offset,
 
 static uint8_t *accessSpace(Warp &w, const Inst &i, int lane, AccessSpace space,
                             uint64_t address, uint32_t count, bool write,
-                            Strength strength, const uint8_t *value) {
+                            Strength strength, const uint8_t *value,
+                            UndefinedPart *undefined) {
   switch (space) {
   case AccessSpace::Generic:
     if (address >= kParamWindow) {
@@ -86,26 +131,25 @@ static uint8_t *accessSpace(Warp &w, const Inst &i, int lane, AccessSpace space,
       uint64_t window = address & ~(kWindowSize - 1);
       if (window == kSharedWindow)
         return accessShared(w, i, lane, offset, count, write, strength, value,
-                            true);
+                            true, undefined);
       if (window == kLocalWindow)
-        return accessLocal(w, i, lane, offset, count);
+        return accessLocal(w, i, lane, offset, count, write, undefined);
       if (window == kParamWindow)
         return accessParam(w, i, lane, offset, count, write);
     }
     [[fallthrough]];
   case AccessSpace::Global:
   case AccessSpace::Const:
-    return w.machine.accessGlobal(
-        w, i, lane, {w.tag(i), strength != Strength::Weak, &w, {}}, address,
-        count, write, value);
+    return accessGlobal(w, i, lane, address, count, write, strength, value,
+                        undefined);
   case AccessSpace::Shared:
     return accessShared(w, i, lane, address, count, write, strength, value,
-                        false);
+                        false, undefined);
   case AccessSpace::SharedCluster:
     return accessShared(w, i, lane, address, count, write, strength, value,
-                        true);
+                        true, undefined);
   case AccessSpace::Local:
-    return accessLocal(w, i, lane, address, count);
+    return accessLocal(w, i, lane, address, count, write, undefined);
   case AccessSpace::Param:
     return accessParam(w, i, lane, address, count, write);
   }
@@ -114,7 +158,8 @@ static uint8_t *accessSpace(Warp &w, const Inst &i, int lane, AccessSpace space,
 
 uint8_t *fp8::sim::access(Warp &w, const Inst &i, int lane, AccessSpace space,
                           uint64_t address, uint32_t count, bool write,
-                          Strength strength, const uint8_t *value) {
+                          Strength strength, const uint8_t *value,
+                          UndefinedPart *undefined) {
   // The vector or scalar access must be aligned to its size (PTX ISA 6.4.1).
   if (address & (count - 1)) {
     w.machine.error(ErrorKind::Misaligned,
@@ -125,8 +170,8 @@ uint8_t *fp8::sim::access(Warp &w, const Inst &i, int lane, AccessSpace space,
                     &w, &i, lane, true);
     return nullptr;
   }
-  uint8_t *bytes =
-      accessSpace(w, i, lane, space, address, count, write, strength, value);
+  uint8_t *bytes = accessSpace(w, i, lane, space, address, count, write,
+                               strength, value, undefined);
   if (bytes && strength != Strength::Weak) {
     bool shared =
         space == AccessSpace::Shared || space == AccessSpace::SharedCluster;
@@ -156,11 +201,14 @@ Flow load(Warp &w, const Inst &i, uint32_t mask) {
   forLanes(mask, [&](int l) {
     if (w.machine.stopped)
       return;
+    UndefinedPart undefined;
     const uint8_t *source =
         access(w, i, l, a.space, base[l] + uint64_t(i.offset), bytes * elements,
-               false, a.strength);
+               false, a.strength, nullptr, &undefined);
     if (!source)
       return;
+    if (undefined.bytes)
+      leaveUndefined(w, i, l, {bytes, a.isSigned}, undefined);
     for (uint32_t n = 0; n < elements; ++n) {
       uint64_t value = 0;
       std::memcpy(&value, source + n * bytes, bytes > 8 ? 8 : bytes);
@@ -181,19 +229,27 @@ Flow store(Warp &w, const Inst &i, uint32_t mask) {
   const uint32_t bytes = a.bytes, elements = a.elements;
   const uint64_t *base = w.row(i.s[0]);
   const uint32_t *rows = &w.machine.program.lists[i.list];
+  const uint32_t undefinedLanes = w.undefinedLanes(rows, elements, mask);
   w.machine.progress();
   w.machine.beginStore();
   forLanes(mask, [&](int l) {
     if (w.machine.stopped)
       return;
     uint8_t value[64];
+    UndefinedPart undefined;
+    if (undefinedLanes >> l & 1)
+      gatherUndefined(w, i, l, {bytes, false}, undefined);
     for (uint32_t n = 0; n < elements; ++n) {
       std::memcpy(value + n * bytes, &w.row(rows[n])[l], bytes > 8 ? 8 : bytes);
       if (bytes == 16)
         std::memcpy(value + n * bytes + 8, &w.row(rows[n] + 1)[l], 8);
     }
-    uint8_t *target = access(w, i, l, a.space, base[l] + uint64_t(i.offset),
-                             bytes * elements, true, a.strength, value);
+    const uint64_t address = base[l] + uint64_t(i.offset);
+    uint8_t *target =
+        access(w, i, l, a.space, address, bytes * elements, true, a.strength,
+               value, undefined.bytes ? &undefined : nullptr);
+    if (undefined.bytes && isGlobal(a.space, address))
+      reportStored(w, i, l, {bytes, false}, undefined);
     if (target)
       std::memcpy(target, value, bytes * elements);
   });
@@ -243,6 +299,7 @@ bool decodeAccess(Decoder &d, Inst &i, bool isLoad) {
   if (!access.bytes || access.elements * access.bytes > 32)
     return d.fail("is not supported with this type and number of elements");
   i.fn = isLoad ? load : store;
+  i.checksList = true;
   auto element = [&]() -> bool {
     const ast::Operand *operand = d.peekOperand();
     if (operand && operand->kind == ast::Operand::Kind::Vector &&

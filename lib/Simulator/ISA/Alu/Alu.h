@@ -147,6 +147,13 @@ inline bool operands(Decoder &d, Inst &i, Type type, unsigned count) {
   return true;
 }
 
+/// Each bit of the result depends on one bit at most of each source (and of the
+/// list). `choosers`: sources, a bit each, that choose which.
+inline void spreadBits(Inst &i, uint8_t choosers = 0) {
+  i.bitwise = true;
+  i.choosers = choosers;
+}
+
 // Families share opcodes: `add` is decoded by the family of integers, which
 // leaves other types to these.
 bool decodeFloatArithmetic(Decoder &decoder, Inst &inst);

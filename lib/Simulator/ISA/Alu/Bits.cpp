@@ -40,6 +40,7 @@ Flow logicPredicate(Warp &w, const Inst &i, uint32_t mask) {
 template <Logic L>
 bool decodeLogic(Decoder &d, Inst &i) {
   Type type = d.takeType();
+  spreadBits(i);
   if (type == Type::Pred) {
     i.fn = logicPredicate<L>;
     return d.predicateDestination(i) && d.predicateSource(i) &&
@@ -281,6 +282,7 @@ template <template <typename> class Maker>
 bool decodeShift(Decoder &d, Inst &i) {
   Type type = d.takeType();
   i.fn = forInteger<Maker>(type);
+  spreadBits(i, 2);
   return d.destination(i, type) && d.source(i, type) && d.source(i, Type::U32);
 }
 
@@ -298,6 +300,7 @@ bool decodeBfe(Decoder &d, Inst &i) {
          : type == Type::U64 ? bfe<uint64_t>
          : type == Type::S64 ? bfe<int64_t>
                              : nullptr;
+  spreadBits(i, 6);
   return d.destination(i, type) && d.source(i, type) &&
          d.source(i, Type::U32) && d.source(i, Type::U32);
 }
@@ -332,6 +335,7 @@ void fp8::sim::addBitsOpcodes(OpcodeTable &t) {
   t.add("xor", decodeLogic<Logic::Xor>);
   t.add("not", [](Decoder &d, Inst &i) {
     Type type = d.takeType();
+    spreadBits(i);
     if (type == Type::Pred) {
       i.fn = notPredicate;
       return d.predicateDestination(i) && d.predicateSource(i);
@@ -356,15 +360,18 @@ void fp8::sim::addBitsOpcodes(OpcodeTable &t) {
       return d.fail("needs .l or .r, .wrap or .clamp, and .b32");
     i.fn = side == 0 ? (mode == 0 ? funnel<true, true> : funnel<true, false>)
                      : (mode == 0 ? funnel<false, true> : funnel<false, false>);
+    spreadBits(i, 4);
     return operands(d, i, Type::B32, 3);
   });
   t.add("lop3", [](Decoder &d, Inst &i) {
     i.fn = lop3;
+    spreadBits(i);
     return d.take("b32") && operands(d, i, Type::B32, 3) &&
            d.immediate(i.make<TruthTable>().bits);
   });
   t.add("prmt", [](Decoder &d, Inst &i) {
     i.fn = prmt;
+    spreadBits(i, 4);
     i.make<Prmt>() =
         Prmt(d.takeOneOf({"f4e", "b4e", "rc8", "ecl", "ecr", "rc16"}) + 1);
     return d.take("b32") && operands(d, i, Type::B32, 3);
@@ -375,6 +382,7 @@ void fp8::sim::addBitsOpcodes(OpcodeTable &t) {
     i.fn = type == Type::B32   ? bfi<uint32_t>
            : type == Type::B64 ? bfi<uint64_t>
                                : nullptr;
+    spreadBits(i, 12);
     return d.destination(i, type) && d.source(i, type) && d.source(i, type) &&
            d.source(i, Type::U32) && d.source(i, Type::U32);
   });
@@ -384,6 +392,7 @@ void fp8::sim::addBitsOpcodes(OpcodeTable &t) {
     i.fn = type == Type::B32   ? unary<uint32_t, Reversed>
            : type == Type::B64 ? unary<uint64_t, Reversed>
                                : nullptr;
+    spreadBits(i);
     return operands(d, i, type, 1);
   });
   t.add("clz", decodeCount<unary<uint32_t, LeadingZeros>,

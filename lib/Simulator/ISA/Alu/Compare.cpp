@@ -218,9 +218,6 @@ Flow selp(Warp &w, const Inst &i, uint32_t mask) {
   uint32_t p = w.predicate(i, 0);
   uint64_t keep = i.get<KeptBits>().mask;
   eachLane(mask, [&](int l) { d[l] = (p >> l & 1 ? a[l] : b[l]) & keep; });
-  // Only what was chosen needs to be defined.
-  uint32_t defined = (p & w.ready[i.s[0]]) | (~p & w.ready[i.s[1]]);
-  w.ready[i.d[0]] = (w.ready[i.d[0]] & ~mask) | (defined & mask);
   return Flow::Next;
 }
 
@@ -251,12 +248,14 @@ void fp8::sim::addCompareOpcodes(OpcodeTable &t) {
     Type type = d.takeType();
     if (type == Type::Pred) {
       i.fn = selectPredicate;
+      spreadBits(i);
+      i.choosingPredicates = 4;
       return d.predicateDestination(i) && d.predicateSource(i) &&
              d.predicateSource(i) && d.predicateSource(i);
     }
     i.fn = selp;
-    i.copies = true;
-    i.keepsReady = true;
+    spreadBits(i);
+    i.choosingPredicates = 1;
     i.make<KeptBits>() = KeptBits::of(type);
     return operands(d, i, type, 2) && d.predicateSource(i);
   });
@@ -266,6 +265,7 @@ void fp8::sim::addCompareOpcodes(OpcodeTable &t) {
     i.fn = selector == Type::F32   ? slct<true>
            : selector == Type::S32 ? slct<false>
                                    : nullptr;
+    spreadBits(i, 4);
     return d.destination(i, type) && d.source(i, type) && d.source(i, type) &&
            d.source(i, selector);
   });

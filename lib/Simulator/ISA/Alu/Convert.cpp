@@ -330,6 +330,8 @@ bool decodeCvt(Decoder &d, Inst &i) {
     return d.fail("is not supported between these types");
   i.fn = fromInteger ? (toInteger ? integerToInteger : integerToFloat)
                      : (toInteger ? floatToInteger : floatToFloat);
+  if (i.fn == integerToInteger && !c.saturate)
+    spreadBits(i);
   const ast::Operand *operand = d.peekOperand();
   c.kept = lowBits(operand ? d.registerBytes(*operand) * 8 : 0);
   return d.destination(i, target) && d.source(i, source);

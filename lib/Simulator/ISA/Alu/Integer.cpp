@@ -208,6 +208,16 @@ struct CarryFlag {
   uint32_t row;
 };
 
+/// Behind the operands: the flag as a further source, and destination.
+bool takeCarryFlag(Decoder &d, Inst &i, bool in, bool out) {
+  uint32_t flag = i.make<CarryFlag>().row = d.scratchRow() + 1;
+  if (in)
+    i.s[i.sources++] = flag;
+  if (out)
+    i.d[i.destinations++] = flag;
+  return true;
+}
+
 template <typename T, bool Subtract, bool In, bool Out>
 Flow carry(Warp &w, const Inst &i, uint32_t mask) {
   uint64_t *d = w.row(i.d[0]);
@@ -239,8 +249,7 @@ bool decodeCarry(Decoder &d, Inst &i, bool subtract, bool in) {
     i.fn = carryHandler<uint32_t>(subtract, in, out);
   else if (typeSize(type) == 8)
     i.fn = carryHandler<uint64_t>(subtract, in, out);
-  i.make<CarryFlag>().row = d.scratchRow() + 1;
-  return operands(d, i, type, 2);
+  return operands(d, i, type, 2) && takeCarryFlag(d, i, in, out);
 }
 
 template <typename T, bool Hi, bool In, bool Out>
@@ -274,13 +283,12 @@ bool decodeMadCarry(Decoder &d, Inst &i, bool in) {
   int part = d.takeOneOf({"lo", "hi"});
   bool out = d.take("cc");
   Type type = d.takeType();
-  i.make<CarryFlag>().row = d.scratchRow() + 1;
   i.fn = type == Type::S32     ? madCarryHandler<int32_t>(part == 1, in, out)
          : type == Type::S64   ? madCarryHandler<int64_t>(part == 1, in, out)
          : typeSize(type) == 4 ? madCarryHandler<uint32_t>(part == 1, in, out)
          : typeSize(type) == 8 ? madCarryHandler<uint64_t>(part == 1, in, out)
                                : nullptr;
-  return operands(d, i, type, 3);
+  return operands(d, i, type, 3) && takeCarryFlag(d, i, in, out);
 }
 
 template <bool ASigned, bool BSigned>

@@ -119,13 +119,14 @@ bool decodeMov(Decoder &d, Inst &i) {
       return d.immediate(i.make<PredicateValue>().value);
     }
     i.fn = movePredicate;
+    spreadBits(i);
     return d.predicateSource(i);
   }
   const Operand *first = d.peekOperand();
   if (!first)
     return d.fail("lacks operands");
   unsigned bits = typeSize(type) * 8;
-  i.copies = true;
+  spreadBits(i);
   if (first->kind == Operand::Kind::Vector) {
     unsigned count = unsigned(first->elements.size());
     if (count < 2 || bits % count)
@@ -310,6 +311,7 @@ void fp8::sim::addMoveOpcodes(OpcodeTable &t) {
     i.make<Window>().base = d.take("shared::cluster") ? 0 : kSharedWindow;
     Type type = d.takeType();
     i.fn = mapa;
+    i.needed = 2;
     return d.destination(i, type) && d.source(i, type) &&
            d.source(i, Type::U32);
   });

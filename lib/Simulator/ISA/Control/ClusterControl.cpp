@@ -78,8 +78,8 @@ void tryCancelLane(Warp &w, const Inst &i, int lane) {
   load.multicast = request.multicast;
   load.ctaMask = (1u << m.ctas.size()) - 1;
   load.engine = Engine::ClusterControl;
-  issueLoad(w, i, lane, load, [response](uint8_t *target, auto &) {
-    std::memcpy(target, response.data(), sizeof(Response));
+  issueLoad(w, i, lane, load, [response](auto &target, auto &) {
+    std::memcpy(target.data(), response.data(), sizeof(Response));
   });
 }
 

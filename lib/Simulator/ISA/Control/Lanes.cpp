@@ -85,6 +85,10 @@ bool decodeShfl(Decoder &d, Inst &i) {
     return false;
   i.destinations = 1;
   i.fn = shfl;
+  // What is undefined goes where the value goes.
+  i.computes = true;
+  i.needed = 14;
+  spreadBits(i, 14);
   i.convergence = Convergence::Members;
   return d.source(i, Type::B32) && d.source(i, Type::B32) &&
          d.source(i, Type::B32) && d.source(i, Type::B32);

@@ -79,12 +79,16 @@ Flow bulkLoad(Warp &w, const Inst &i, uint32_t mask) {
     Warp *warp = &w;
     BulkLoad load = loadOf(w, i, l, o);
     load.readsGlobal = true;
-    issueLoad(w, i, l, load,
-              [warp, &i, l, o](uint8_t *bytes, const GlobalActor &actor) {
-                if (const uint8_t *from = warp->machine.accessGlobal(
-                        *warp, i, l, actor, o.source, o.bytes, false))
-                  std::copy_n(from, o.bytes, bytes);
-              });
+    issueLoad(
+        w, i, l, load,
+        [warp, &i, l, o](const SharedPlace &to, const GlobalActor &actor) {
+          const uint8_t *from = warp->machine.accessGlobal(
+              *warp, i, l, actor, o.source, o.bytes, false);
+          if (!from)
+            return;
+          std::copy_n(from, o.bytes, to.data());
+          warp->machine.landUnwritten(i, o.source, o.bytes, to);
+        });
   });
   return Flow::Next;
 }
@@ -100,8 +104,8 @@ Flow bulkShared(Warp &w, const Inst &i, uint32_t mask) {
       return;
     BulkLoad load = loadOf(w, i, l, o);
     load.source = {from->rank, offset, o.bytes, false};
-    issueLoad(w, i, l, load, [from, offset, o](uint8_t *bytes, auto &) {
-      std::copy_n(from->shared.data() + offset, o.bytes, bytes);
+    issueLoad(w, i, l, load, [from, offset, o](auto &to, auto &) {
+      std::copy_n(from->shared.data() + offset, o.bytes, to.data());
     });
   });
   return Flow::Next;
@@ -138,10 +142,9 @@ Flow storeAsync(Warp &w, const Inst &i, uint32_t mask) {
     for (uint32_t n = 0; n < i.listCount; ++n)
       std::memcpy(&value[n * store.elementBytes], &w.row(rows[n])[l],
                   store.elementBytes);
-    issueLoad(w, i, l, load,
-              [value, bytes = load.bytes](uint8_t *target, auto &) {
-                std::memcpy(target, value.data(), bytes);
-              });
+    issueLoad(w, i, l, load, [value, bytes = load.bytes](auto &target, auto &) {
+      std::memcpy(target.data(), value.data(), bytes);
+    });
   });
   return Flow::Next;
 }

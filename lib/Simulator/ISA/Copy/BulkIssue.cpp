@@ -35,10 +35,8 @@ static bool signalAddress(Warp &w, const Inst &i, int lane,
 }
 
 /// The part of the copy that goes to one CTA.
-static bool
-issuePart(Warp &w, const Inst &i, int lane, const BulkLoad &load, Cta &cta,
-          uint32_t offset,
-          const std::function<void(uint8_t *, const GlobalActor &)> &read) {
+static bool issuePart(Warp &w, const Inst &i, int lane, const BulkLoad &load,
+                      Cta &cta, uint32_t offset, const BulkRead &read) {
   Machine &m = w.machine;
   uint64_t address;
   if (!m.checkPresent(cta, w, i, lane) ||
@@ -79,7 +77,7 @@ issuePart(Warp &w, const Inst &i, int lane, const BulkLoad &load, Cta &cta,
                       GlobalActor{tag, false, nullptr,
                                   load.readsGlobal ? w.knowledge() : Clock()},
                   waits = std::move(waits)] {
-    read(target->shared.data() + offset, actor);
+    read({target->shared, offset}, actor);
     if (!warp->machine.stopped && !barrier->cta->ended)
       warp->machine.completeTransactions(*barrier, bytes, phase, *warp, i, lane,
                                          waits);
@@ -88,9 +86,8 @@ issuePart(Warp &w, const Inst &i, int lane, const BulkLoad &load, Cta &cta,
   return true;
 }
 
-void fp8::sim::issueLoad(
-    Warp &w, const Inst &i, int lane, const BulkLoad &load,
-    std::function<void(uint8_t *, const GlobalActor &)> read) {
+void fp8::sim::issueLoad(Warp &w, const Inst &i, int lane, const BulkLoad &load,
+                         BulkRead read) {
   Machine &m = w.machine;
   Cta *first;
   uint32_t offset;

@@ -47,8 +47,9 @@ struct BulkLoad {
 
 /// Issues the copy. `read` fills the bytes at completion, as the actor that it
 /// is given.
+using BulkRead = std::function<void(const SharedPlace &, const GlobalActor &)>;
 void issueLoad(Warp &warp, const Inst &inst, int lane, const BulkLoad &load,
-               std::function<void(uint8_t *, const GlobalActor &)> read);
+               BulkRead read);
 
 /// Issues a copy of `bytes` from shared memory at `source`, as part of the
 /// lane's open bulk group. `write` is given its bytes and the actor that writes

@@ -85,8 +85,11 @@ Flow copyAsync(Warp &w, const Inst &i, uint32_t mask) {
               c.sourceBytes
                   ? warp->machine.accessGlobal(*warp, i, c.lane, actor,
                                                c.source, c.sourceBytes, false)
-                  : nullptr)
+                  : nullptr) {
         std::memcpy(target, source, c.sourceBytes);
+        warp->machine.landUnwritten(i, c.source, c.sourceBytes,
+                                    {warp->cta.shared, c.target});
+      }
       std::memset(target + c.sourceBytes, 0, bytes - c.sourceBytes);
       for (CopyGroups::Pending &p : warp->copies[size_t(c.lane)].groups)
         if (p.group == c.group) {

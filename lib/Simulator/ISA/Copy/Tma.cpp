@@ -172,21 +172,25 @@ Flow tensorLoad(Warp &w, const Inst &i, uint32_t mask) {
     Warp *warp = &w;
     // The box must lie in global memory wherever it is inside the tensor; say
     // so at issue.
-    issueLoad(w, i, l, load,
-              [warp, &i, l, box](uint8_t *bytes, const GlobalActor &actor) {
-                walkBox(
-                    *box.map, box.coordinates, box.base(),
-                    [&](uint64_t global, uint32_t shared, uint32_t count) {
-                      if (warp->machine.stopped)
-                        return;
-                      if (const uint8_t *from = warp->machine.accessGlobal(
-                              *warp, i, l, actor, global, count, false))
-                        std::memcpy(bytes + shared, from, count);
-                    },
-                    [&](uint32_t shared, uint32_t count) {
-                      fillBytes(*box.map, bytes + shared, count);
-                    });
+    issueLoad(
+        w, i, l, load,
+        [warp, &i, l, box](const SharedPlace &to, const GlobalActor &actor) {
+          walkBox(
+              *box.map, box.coordinates, box.base(),
+              [&](uint64_t global, uint32_t shared, uint32_t count) {
+                if (warp->machine.stopped)
+                  return;
+                const uint8_t *from = warp->machine.accessGlobal(
+                    *warp, i, l, actor, global, count, false);
+                if (!from)
+                  return;
+                std::memcpy(to.data() + shared, from, count);
+                warp->machine.landUnwritten(i, global, count, to + shared);
+              },
+              [&](uint32_t shared, uint32_t count) {
+                fillBytes(*box.map, to.data() + shared, count);
               });
+        });
   });
   return Flow::Next;
 }

@@ -106,7 +106,8 @@ bool regionAt(Warp &w, const Inst &i, uint32_t address, bool write,
     return false;
   }
   uint8_t units = uint8_t((lanes == 32 ? 3 : 1) << firstLane / 16);
-  out = {{units, uint16_t(column), uint16_t(columns), write, w.cta.rank},
+  out = {{units, uint16_t(column), uint16_t(columns), write, w.cta.rank,
+          /*needed=*/false},
          firstLane};
   return true;
 }
@@ -128,15 +129,34 @@ std::unique_ptr<AsyncOp> touch(Warp &w, const Inst &i, uint32_t mask, Role role,
   return op;
 }
 
-/// The lanes of `mask` whose registers a load defines. What no accumulator
-/// covers (lanes 16 to 31 with M 64) is read, but means nothing.
-uint32_t definedLanes(const Warp &w, const Touched &touched, uint32_t mask) {
-  uint32_t first = touched.firstLane / 16;
-  if (touched.region.units >> first == 3)
-    for (uint32_t half = 0; half < 2; ++half)
-      if (!w.cta.tensor.anyInitialised(first + half, touched.region))
-        mask &= ~(0xffffu << (16 * half));
-  return mask;
+/// By register, the lanes of `mask` that a load defines. The others read cells
+/// that are undefined, such as lanes 16 to 31 with M 64.
+std::vector<uint32_t> definedLanes(Warp &w, const Inst &i,
+                                   const Touched &touched, uint32_t mask) {
+  std::vector<uint32_t> lanes(i.listCount, mask);
+  TensorMemory &tensor = w.cta.tensor;
+  if (tensor.isDefined(touched.region))
+    return lanes;
+  const uint32_t *rows = &w.machine.program.lists[i.list];
+  for (uint32_t n = 0; n < i.listCount; ++n)
+    forLanes(mask, [&](int t) {
+      UndefinedBits undefined;
+      eachCell(
+          i.get<Transfer>(), uint32_t(t), n,
+          [&](uint32_t lane, uint32_t column, uint32_t shift, uint32_t bits) {
+            OriginId origin = tensor.undefinedAt(
+                i, touched.firstLane + lane, touched.region.column + column);
+            if (!origin)
+              return;
+            undefined.bits[0] |= uint64_t(bits) << shift;
+            undefined.origin = origin;
+          });
+      if (!undefined.any())
+        return;
+      lanes[n] &= ~(1u << t);
+      w.leaveUndefined(rows[n], t, undefined);
+    });
+  return lanes;
 }
 
 Flow tensorLoad(Warp &w, const Inst &i, uint32_t mask) {
@@ -146,17 +166,17 @@ Flow tensorLoad(Warp &w, const Inst &i, uint32_t mask) {
   if (!op)
     return Flow::Next;
   const uint32_t *rows = &m.program.lists[i.list];
-  uint32_t defined = definedLanes(w, touched, mask);
+  std::vector<uint32_t> defined = definedLanes(w, i, touched, mask);
   for (uint32_t n = 0; n < i.listCount; ++n) {
     w.ready[rows[n]] &= ~mask;
     if (m.checksOrder)
-      w.rowsInFlight.push_back({rows[n], defined, &i});
+      w.rowsInFlight.push_back({rows[n], defined[n], &i});
     else
-      w.ready[rows[n]] |= defined;
+      w.ready[rows[n]] |= defined[n];
   }
   ++w.tensorLoadsPending;
   Warp *warp = &w;
-  op->complete = [warp, &i, rows, touched, mask, defined] {
+  op->complete = [warp, &i, rows, touched, mask, defined = std::move(defined)] {
     const Transfer &transfer = i.get<Transfer>();
     TensorMemory &tensor = warp->cta.tensor;
     // By the letter only tcgen05.wait::ld says that they have landed.
@@ -165,7 +185,7 @@ Flow tensorLoad(Warp &w, const Inst &i, uint32_t mask) {
       flight.landed |= mayRead && flight.inst == &i;
     for (uint32_t n = 0; n < i.listCount; ++n) {
       if (mayRead)
-        warp->ready[rows[n]] |= defined;
+        warp->ready[rows[n]] |= defined[n];
       uint64_t *row = warp->row(rows[n]);
       forLanes(mask, [&](int t) {
         uint32_t value = 0;
@@ -187,6 +207,38 @@ Flow tensorLoad(Warp &w, const Inst &i, uint32_t mask) {
   return Flow::Next;
 }
 
+/// What a store finds undefined in its registers.
+struct UndefinedRegister {
+  uint32_t n; ///< in the list
+  int lane;
+  UndefinedBits bits;
+};
+
+std::vector<UndefinedRegister> undefinedRegisters(Warp &w, const Inst &i,
+                                                  uint32_t mask) {
+  std::vector<UndefinedRegister> found;
+  const uint32_t *rows = &w.machine.program.lists[i.list];
+  for (uint32_t n = 0; n < i.listCount; ++n)
+    forLanes(w.undefinedLanes(&rows[n], 1, mask), [&](int t) {
+      found.push_back({n, t, w.undefinedBits(i, rows[n], t)});
+    });
+  return found;
+}
+
+/// Stores them: the cells are undefined, too.
+void storeUndefined(TensorMemory &tensor, const Transfer &transfer,
+                    const Touched &touched,
+                    const std::vector<UndefinedRegister> &found) {
+  for (const UndefinedRegister &u : found)
+    eachCell(
+        transfer, uint32_t(u.lane), u.n,
+        [&](uint32_t lane, uint32_t column, uint32_t shift, uint32_t bits) {
+          if (u.bits.bits[0] >> shift & bits)
+            tensor.markUndefined(touched.firstLane + lane,
+                                 touched.region.column + column, u.bits.origin);
+        });
+}
+
 Flow tensorStore(Warp &w, const Inst &i, uint32_t mask) {
   Touched touched;
   auto op = touch(w, i, mask, Role::TensorStore, w.tensorStoreTime, touched);
@@ -201,7 +253,8 @@ Flow tensorStore(Warp &w, const Inst &i, uint32_t mask) {
     for (uint32_t t = 0; t < 32; ++t)
       (*values)[n * 32 + t] = uint32_t(w.row(rows[n])[t]);
   Warp *warp = &w;
-  op->complete = [warp, &i, values, touched, mask] {
+  op->complete = [warp, &i, values, touched, mask,
+                  undefined = undefinedRegisters(w, i, mask)] {
     const Transfer &transfer = i.get<Transfer>();
     TensorMemory &tensor = warp->cta.tensor;
     for (uint32_t n = 0; n < i.listCount; ++n)
@@ -216,6 +269,7 @@ Flow tensorStore(Warp &w, const Inst &i, uint32_t mask) {
             });
       });
     tensor.markInitialised(touched.region);
+    storeUndefined(tensor, transfer, touched, undefined);
     if (--warp->tensorStoresPending == 0)
       warp->wake(WaitKind::TensorStores);
   };
@@ -266,6 +320,7 @@ bool fp8::sim::decodeTcgen05Transfer(Decoder &d, Inst &i, bool load) {
       columnsPerRepeat[shape] * repeat * (transfer.packed ? 2 : 1);
   i.fn = load ? tensorLoad : tensorStore;
   i.keepsReady = load;
+  i.checksList = !load;
   if (load && !d.list(i, registers, Type::B32, true))
     return false;
   if (!d.address(i) || !takeSplit(d, transfer))

@@ -82,8 +82,6 @@ TEST(Memory, OutOfBoundsNamesTheBuffer) {
       HasSubstr("[out-of-bounds]"));
   EXPECT_THAT(errorsOf("ld.global.u32 %r0, [%o+2];"),
               HasSubstr("not a multiple of the 4 bytes accessed"));
-  EXPECT_THAT(errorsOf("ld.shared.u32 %r0, [s];", 32, kShared),
-              HasSubstr("(s+0), which nothing has written in this CTA"));
 }
 
 TEST(Memory, ReadOnlyAndUninitialisedBuffers) {
