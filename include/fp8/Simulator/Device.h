@@ -35,9 +35,11 @@ struct Buffer {
 
 /// The properties of a buffer.
 struct BufferOptions {
-  bool readOnly = false;      ///< a store to it is an error
-  bool uninitialised = false; ///< reading a byte nobody wrote is an error
-  uint64_t alignment = 256;   ///< bytes; a power of two, at least 256
+  bool readOnly = false; ///< a store to it is an error
+  /// What is read of a byte that nobody wrote is undefined: an error where it
+  /// has an effect.
+  bool uninitialised = false;
+  uint64_t alignment = 256; ///< bytes; a power of two, at least 256
 };
 
 class Device {
