@@ -190,6 +190,25 @@ TEST_F(WgmmaRules, Descriptors) {
               "which nothing has written");
 }
 
+TEST_F(WgmmaRules, OperandsMustBeDefined) {
+  auto with = [&](const std::string &from, const std::string &to,
+                  const std::string &message) {
+    expectError(replaced(p.text(), from, to), ErrorKind::UninitialisedRegister,
+                message);
+  };
+  with("or.b64 %da, %d1, %d2", "or.b64 %da, %d1, %d19", "needs register %da");
+  with("%db, %p1,", "%db, %p3,", "depends on predicate %p3");
+  with("mov.f32 %v1, 0f3F000000;", "", "needs register %v1");
+  with("{%r4, %r5, %r6, %r7}, [%d0]", "{%r4, %r5, %r6, %r19}, [%d0]",
+       ", to which undefined data was stored");
+  p.registerA = true;
+  std::string text = p.text();
+  size_t load = text.find("ld.global.b32 %a1");
+  ASSERT_NE(load, std::string::npos);
+  text.erase(load, text.find('\n', load) - load);
+  expectError(text, ErrorKind::UninitialisedRegister, "needs register %a1");
+}
+
 TEST_F(WgmmaRules, WhatIsRefused) {
   expectRefused(replaced(p.text(), "sm_90a", "sm_100a"),
                 "is for .target sm_90a only");
