@@ -213,6 +213,7 @@ TEST(Undefined, WhatDoesNotDependOnItIsDefined) {
            half + "prmt.b32 %r1, %r41, 0, 0x2010;",
            half + "mov.b32 {%h2, %h3}, %r41; cvt.u32.u16 %r1, %h3;",
            std::string("and.b32 %r1, %r40, %r42;"),
+           std::string("shr.u32 %r2, 0xff0000, %r40; and.b32 %r1, %r2, 1;"),
            std::string("mul.lo.u32 %r1, %r40, 0;"), // may stay undefined
            std::string(".reg .b128 %q; .reg .b64 %a; mov.b64 %a, 1; "
                        "mov.b128 %q, {%a, %d20}; mov.b128 {%d1, %d2}, %q; "
