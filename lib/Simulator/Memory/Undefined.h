@@ -84,15 +84,18 @@ private:
 
 /// Of the bytes of one lane's access, those that are undefined.
 struct UndefinedPart {
-  uint32_t bytes = 0;               ///< a bit a byte
-  std::array<OriginId, 32> origins; ///< of these bytes; else without meaning
+  static constexpr uint32_t kMostBytes = 64; ///< that one access has
+
+  uint64_t bytes = 0;                       ///< a bit a byte
+  std::array<OriginId, kMostBytes> origins; ///< of these bytes; else without
+                                            ///< meaning
 
   void add(uint32_t byte, OriginId origin) {
-    bytes |= 1u << byte;
+    bytes |= uint64_t(1) << byte;
     origins[byte] = origin;
   }
   /// Of a part that is not empty.
-  uint32_t firstByte() const { return uint32_t(__builtin_ctz(bytes)); }
+  uint32_t firstByte() const { return uint32_t(__builtin_ctzll(bytes)); }
   OriginId first() const { return origins[firstByte()]; }
 };
 

@@ -329,6 +329,12 @@ TEST(UndefinedMemory, CopiesToGlobalMemoryAreUses) {
     EXPECT_THAT(unwritten.errors[0].message,
                 HasSubstr("(s+40), which nothing has written in this CTA"));
   }
+  // What a reduction finds in global memory is combined.
+  std::string reduction =
+      fill + "@%p0 " + replaced(copies[2], "[%out]", "[%in]") + drain;
+  EXPECT_TRUE(runFromGlobal(reduction, true).ok());
+  expectOne(runFromGlobal(reduction, false), ErrorKind::UninitialisedMemory,
+            "combines undefined bytes of buffer 'in'", "that nothing has");
   // To shared memory of a CTA of the cluster as well.
   std::string body = fill + kExpect +
                      "add.u32 %r5, %r2, 1024;\n"
