@@ -28,7 +28,7 @@ const char *const kLaunch = R"({"version": 1, "grid": [1, 1, 1],
   "block": [32, 1, 1], "buffers": [{"name": "data"}],
   "arguments": [{"buffer": "data"}]})";
 
-struct Run {
+struct Attempt {
   std::vector<float> data = std::vector<float>(32, 1.5f);
   std::string report;
   Fp8SimulatorStatistics statistics = {};
@@ -50,7 +50,7 @@ struct Run {
 } // namespace
 
 TEST(CSimulatorLaunch, WritesTheArrays) {
-  Run run;
+  Attempt run;
   ASSERT_EQ(run.launch(kLaunch), FP8_OK) << fp8LastError();
   EXPECT_THAT(run.data, Each(3.0f));
   EXPECT_EQ(run.report, R"({"warnings":[],"errors":[],"expected":[]})");
@@ -58,7 +58,7 @@ TEST(CSimulatorLaunch, WritesTheArrays) {
 }
 
 TEST(CSimulatorLaunch, ABrokenRuleIsAnErrorAndWritesNothing) {
-  Run run;
+  Attempt run;
   EXPECT_EQ(run.launch(kLaunch, /*readOnly=*/true), FP8_ERROR);
   EXPECT_THAT(fp8LastError(),
               HasSubstr("twice.ptx:9: error: 'st.global.f32' writes 4 bytes"));
@@ -67,7 +67,7 @@ TEST(CSimulatorLaunch, ABrokenRuleIsAnErrorAndWritesNothing) {
 }
 
 TEST(CSimulatorLaunch, RefusesWhatDoesNotFit) {
-  Run run;
+  Attempt run;
   EXPECT_EQ(run.launch("{}"), FP8_ERROR);
   EXPECT_STREQ(fp8LastError(),
                "launch description: the top level: missing key 'version'");
