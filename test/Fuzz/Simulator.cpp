@@ -104,7 +104,7 @@ public:
   }
 
   Input make(Random &random) override {
-    if (random.chance(20))
+    if (!described.empty() && random.chance(20))
       return makeDescribed(random);
     const Corpus::Text &kernel = choose(random);
     auto own = manifestOf.find(kernel.name + ".json");
