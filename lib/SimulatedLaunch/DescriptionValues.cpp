@@ -11,9 +11,9 @@ namespace fp8::simulated {
 namespace {
 using launch::JsonValue;
 
-/// A value of at most this many bytes is in the text, or is a struct: PTX ISA
-/// 8.1 allows parameters of 32764 bytes.
-constexpr int64_t kMostValueBytes = int64_t(1) << 20;
+/// Of a struct: parameters have 32764 bytes at most (PTX ISA 8.1), but
+/// variables may be larger.
+constexpr int64_t kMostValueBytes = int64_t(1) << 26;
 
 template <typename T>
 std::vector<uint8_t> bytesOf(T value) {
