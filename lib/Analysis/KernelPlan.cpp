@@ -23,7 +23,7 @@ FailureOr<KernelPlan> KernelPlan::analyze(FunctionOpInterface kernel) {
   if (failed(plan.dealWarps(kernel)) || failed(plan.checkRoles(kernel)) ||
       failed(checkRules(kernel)) || failed(plan.planRings(kernel)) ||
       failed(plan.checkCluster()) || failed(plan.layOutSharedMemory(kernel)) ||
-      failed(plan.checkTensorMemory(kernel)) || failed(plan.checkStages()))
+      failed(plan.planTensorMemory(kernel)) || failed(plan.checkStages()))
     return failure();
   return plan;
 }

@@ -87,8 +87,7 @@ void KernelReport::addRing(Operation *op) {
     report.sharedMemoryBytes = KernelPlan::getPayloadBytes(pipeline);
   if (isa<WorkQueueType>(ring))
     report.sharedMemoryBytes = stages * KernelPlan::kAnswerBytes;
-  if (auto output = dyn_cast<OutputPipelineType>(ring))
-    report.tmemColumns = output.getAllocatedColumns();
+  report.tmemColumns = counts.columns;
   tmemColumns += report.tmemColumns;
 
   BarrierReport full{"full",

@@ -119,25 +119,49 @@ LogicalResult KernelPlan::layOutSharedMemory(FunctionOpInterface kernel) {
   return diagnostic;
 }
 
-LogicalResult KernelPlan::checkTensorMemory(FunctionOpInterface kernel) {
-  int64_t columns = 0;
-  SmallVector<OutputPipelineOp> all(
-      kernel.getFunctionBody().front().getOps<OutputPipelineOp>());
-  auto getColumns = [](OutputPipelineOp op) {
-    return cast<OutputPipelineType>(op.getProducer().getType().getRing())
-        .getAllocatedColumns();
-  };
-  for (OutputPipelineOp op : all)
-    columns += getColumns(op);
-  if (columns <= chip::getMostTensorMemoryColumns())
+/// The bytes of shared memory at which a multiprocessor has no room for one CTA
+/// more than so many. It has 228 KiB, and takes 1 KiB beside what a CTA asks
+/// for (CUDA programming guide, technical specifications).
+static int64_t getBytesThatLeaveRoomFor(int64_t ctas) {
+  int64_t all = chip::getMostSharedMemory() + 1024;
+  return llvm::alignTo(all / (ctas + 1), 1024);
+}
+
+LogicalResult KernelPlan::planTensorMemory(FunctionOpInterface kernel) {
+  if (outputs.empty())
     return success();
-  InFlightDiagnostic diagnostic =
-      kernel->emitOpError()
-      << "allocates " << columns
-      << " columns of tensor memory, but a multiprocessor has "
-      << chip::getMostTensorMemoryColumns() << "; use fewer stages";
-  for (OutputPipelineOp op : all)
-    diagnostic.attachNote(op.getLoc())
-        << getColumns(op) << " columns for this ring";
-  return diagnostic;
+  // The rings allocate in any order, and no allocation of a CTA may be larger
+  // than one before it (PTX ISA, tcgen05.alloc): so all are equal.
+  auto getColumns = [](Operation *op) {
+    return cast<OutputPipelineType>(cast<RingOpInterface>(op).getRing())
+        .getRingColumns();
+  };
+  int64_t columns = 0;
+  for (Operation *op : outputs)
+    columns = std::max(columns, getColumns(op));
+  for (Operation *op : outputs)
+    rings[op].columns = columns;
+  int64_t total = columns * outputs.size();
+  if (total > chip::getMostTensorMemoryColumns()) {
+    InFlightDiagnostic diagnostic =
+        kernel->emitOpError()
+        << "allocates " << total
+        << " columns of tensor memory, but a multiprocessor has "
+        << chip::getMostTensorMemoryColumns() << "; use fewer stages";
+    for (Operation *op : outputs)
+      diagnostic.attachNote(op->getLoc())
+          << getColumns(op) << " columns for this ring"
+          << (getColumns(op) < columns
+                  ? ", which allocates as many as the largest ring"
+                  : "");
+    return diagnostic;
+  }
+  // A CTA that holds columns while it waits for another CTA, or for further
+  // columns, waits for ever if others that share its multiprocessor do so, too.
+  // So no more CTAs have room there than get all that they allocate.
+  if (cluster.getSize() > 1 || outputs.size() > 1)
+    sharedMemoryBytes = std::max(
+        sharedMemoryBytes,
+        getBytesThatLeaveRoomFor(chip::getMostTensorMemoryColumns() / total));
+  return success();
 }

@@ -60,7 +60,9 @@ static Value getPlannedStage(Operation *op) {
 static Value getPlannedHandle(Operation *op) {
   if (auto store = dyn_cast<StoreOp>(op))
     return store.getQueue();
-  return isa<CreateMmaWarpOp, WaitTmemOp>(op) ? op->getOperand(0) : Value();
+  return isa<CreateMmaWarpOp, ReleaseMmaWarpOp, WaitTmemOp>(op)
+             ? op->getOperand(0)
+             : Value();
 }
 
 /// True if a later product stands in the block of the op.

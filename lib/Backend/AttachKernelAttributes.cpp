@@ -15,7 +15,7 @@ using namespace mlir;
 
 static constexpr StringLiteral tensorMapArgsName = "fp8.tensor_map_args";
 static constexpr int64_t tensorMapBytes = 128;
-static constexpr int64_t tensorMapAlignment = 64;
+static constexpr int64_t tensorMapAlignment = 128;
 static constexpr int64_t swizzleAlignment = 1024;
 static constexpr unsigned sharedAddressSpace = 3;
 

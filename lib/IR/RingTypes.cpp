@@ -118,7 +118,7 @@ OutputPipelineType::verify(function_ref<InFlightDiagnostic()> emitError,
                        << numStages;
   if (failed(TmemType::verify(emitError, shape, elementType, ctaGroup)))
     return failure();
-  int64_t columns = ctaGroup == 2 && shape[0] == 128 ? shape[1] / 2 : shape[1];
+  int64_t columns = getStageColumns(shape, ctaGroup);
   if (numStages > chip::getMostTensorMemoryColumns() / columns)
     return emitError() << numStages << " stages of " << columns
                        << " columns do not fit the "
@@ -134,7 +134,13 @@ TmemType OutputPipelineType::getAccumulator() const {
                        getCtaGroup());
 }
 
-int64_t OutputPipelineType::getAllocatedColumns() const {
+int64_t OutputPipelineType::getStageColumns(ArrayRef<int64_t> shape,
+                                            int64_t ctaGroup) {
+  bool halves = ctaGroup == 2 && shape[0] == 128;
+  return llvm::alignTo(halves ? shape[1] / 2 : shape[1], 16);
+}
+
+int64_t OutputPipelineType::getRingColumns() const {
   return std::max<int64_t>(
       32, llvm::PowerOf2Ceil(getNumStages() * getStageColumns()));
 }

@@ -27,7 +27,7 @@ void EventWalker::createMmaWarp(Operation *op, Block &out) {
       place.plan.barrierOffset + KernelPlan::getTmemAddressOffset(ring);
   bool ofPair = place.ctaGroup == 2;
   add(ofPair ? "allocate for pair" : "allocate", op, kAll,
-      {{"to", {word}}, {"columns", {ring.getAllocatedColumns()}}}, out);
+      {{"to", {word}}, {"columns", {plan.columns}}}, out);
   if (plan.allocatesAlone)
     add(ofPair ? "relinquish for pair" : "relinquish", op, kAll, {}, out);
   add("named arrive", op, kAll,
@@ -49,7 +49,8 @@ void EventWalker::releaseMmaWarp(Operation *op, Block &out) {
        {"parity", {0}}},
       out);
   add(place.ctaGroup == 2 ? "free for pair" : "free", op, kAll,
-      {{"from", {kNominalColumns}}, {"columns", {ring.getAllocatedColumns()}}},
+      {{"from", {kNominalColumns}},
+       {"columns", {getPlan<RingPlanAttr>(op).columns}}},
       out);
 }
 

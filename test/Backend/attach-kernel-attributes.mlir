@@ -8,7 +8,7 @@
 // PTX: .extern .shared .align 1024 .b8 dynamic[];
 // PTX: .visible .entry kernel(
 // PTX-NEXT: .param .u32 kernel_param_0,
-// PTX-NEXT: .param .align 64 .b8 kernel_param_1[128]
+// PTX-NEXT: .param .align 128 .b8 kernel_param_1[128]
 // PTX-NOT: .local
 // PTX: prefetch{{.*}}.tensormap
 
@@ -18,7 +18,7 @@
 // CHECK: llvm.mlir.global external @dynamic() {addr_space = 3 : i32, alignment = 1024 : i64}
 // CHECK: llvm.mlir.global external @wide() {addr_space = 3 : i32, alignment = 2048 : i64}
 // CHECK: llvm.mlir.global internal @static() {addr_space = 3 : i32, alignment = 8 : i64}
-// CHECK: llvm.func @kernel(%{{.*}}: i32, %{{.*}}: !llvm.ptr {llvm.align = 64 : i64, llvm.byval = !llvm.array<128 x i8>, nvvm.grid_constant})
+// CHECK: llvm.func @kernel(%{{.*}}: i32, %{{.*}}: !llvm.ptr {llvm.align = 128 : i64, llvm.byval = !llvm.array<128 x i8>, nvvm.grid_constant})
 // CHECK: llvm.func internal @plain(%{{[a-z0-9]+}}: !llvm.ptr)
 
 gpu.module @module [#nvvm.target<chip = "sm_100a">] {

@@ -20,7 +20,7 @@ gpu.module @kernels {
     // Four warps hand back.
     // CHECK: fp8.pipeline {fp8.plan = #fp8.ring_plan<full_arrivals = 1, empty_arrivals = 4, bytes = 512, barriers = {{[0-9]+}}, payload = 131072>}
     %sp, %sc = fp8.pipeline : !fp8.producer<!scales>, !fp8.consumer<!scales>
-    // CHECK: fp8.output_pipeline {fp8.plan = #fp8.ring_plan<full_arrivals = 1, empty_arrivals = 4, barriers = {{[0-9]+}}, dealloc_arrivals = 4, named_barrier = 1, handoff_threads = 160, allocates_alone>}
+    // CHECK: fp8.output_pipeline {fp8.plan = #fp8.ring_plan<full_arrivals = 1, empty_arrivals = 4, barriers = {{[0-9]+}}, dealloc_arrivals = 4, named_barrier = 1, handoff_threads = 160, columns = 256, allocates_alone>}
     %op, %oc = fp8.output_pipeline : !acc
     // CHECK: fp8.role "epilogue" warps(4) {{.*}} attributes {fp8.plan = #fp8.role_plan<>}
     fp8.role "epilogue" warps(4) (%end = %oc, %scale_end = %sc) : !fp8.consumer<!acc>, !fp8.consumer<!scales> {

@@ -176,7 +176,7 @@ private:
   /// The role that takes the end; an error at the ring if none does.
   FailureOr<RoleOp> getRoleOf(Value end);
   LogicalResult layOutSharedMemory(FunctionOpInterface kernel);
-  LogicalResult checkTensorMemory(FunctionOpInterface kernel);
+  LogicalResult planTensorMemory(FunctionOpInterface kernel);
 
   std::shared_ptr<HandleFlow> flow;
   llvm::MapVector<Operation *, WarpRange> roles;

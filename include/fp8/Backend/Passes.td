@@ -15,7 +15,7 @@ def Fp8AttachKernelAttributes
     Without them the kernel reads its descriptor from the wrong address, and no tool reports the error.
 
     The pass reads the function attribute `fp8.tensor_map_args`, which lists the indices of such arguments and survives that conversion, and
-    attaches `llvm.byval`, `nvvm.grid_constant` and `llvm.align = 64` to them. It also aligns dynamic shared memory (a zero-length external
+    attaches `llvm.byval`, `nvvm.grid_constant` and `llvm.align = 128` to them (`CUtensorMap` is so aligned since CUDA 13). It also aligns dynamic shared memory (a zero-length external
     array in address space 3) to 1024 bytes, as the 128-byte swizzle of TMA and of the tensor cores requires (PTX ISA 5.5.6). Other
     functions and attributes are unchanged. The pass is idempotent.
 
@@ -34,7 +34,7 @@ def Fp8AttachKernelAttributes
 
     ```mlir
     gpu.module @kernels {
-      llvm.func @after(%a: !llvm.ptr {llvm.align = 64 : i64,
+      llvm.func @after(%a: !llvm.ptr {llvm.align = 128 : i64,
                                       llvm.byval = !llvm.array<128 x i8>,
                                       nvvm.grid_constant}, %n: i32)
           attributes {gpu.kernel, nvvm.kernel, fp8.tensor_map_args = array<i32: 0>} {

@@ -172,7 +172,8 @@ def Fp8_OutputPipelineType
     A ring of `numStages` accumulators of `rows x columns` f32 in tensor memory, of one CTA or, with `cta_group = 2`, of a CTA pair.
 
     (O1) `rows` is 64 or 128; for a pair, 128 or 256. (O2) `columns` is a multiple of 8 in 8..256; for a pair, or where a CTA has 128 rows,
-    a multiple of 16 (PTX ISA, tcgen05.mma shapes). (O3) All stages fit the 512 columns of tensor memory.
+    a multiple of 16 (PTX ISA, tcgen05.mma shapes). (O3) All stages fit the 512 columns of tensor memory; each takes its columns, up to a
+    multiple of 16.
 
     Example: `!fp8.output_pipeline<2, 128x128xf32>`, `!fp8.output_pipeline<4, 256x128xf32, cta_group = 2>`.
   }];
@@ -183,12 +184,13 @@ def Fp8_OutputPipelineType
   let extraClassDeclaration = [{
     /// The accumulator of one stage.
     ::mlir::fp8::TmemType getAccumulator() const;
-    /// The columns from one stage to the next. Where each CTA has 64 of a pair's 128 rows, these take half the columns (PTX ISA, tcgen05 data path layout B).
-    int64_t getStageColumns() const {
-      return getShape()[1] / (getCtaGroup() == 2 && getShape()[0] == 128 ? 2 : 1);
-    }
-    /// The columns that the whole ring allocates: a power of two of at least 32 (PTX ISA, tcgen05.alloc).
-    int64_t getAllocatedColumns() const;
+    /// The columns from one stage to the next: those of an accumulator, up to a multiple of 16. Where each CTA has 64 of a pair's 128 rows,
+    /// these take half the columns (PTX ISA, tcgen05 data path layout B). No kernel that is known to run has an accumulator at an odd
+    /// multiple of 8.
+    static int64_t getStageColumns(::llvm::ArrayRef<int64_t> shape, int64_t ctaGroup);
+    int64_t getStageColumns() const { return getStageColumns(getShape(), getCtaGroup()); }
+    /// The columns that hold the whole ring: a power of two of at least 32 (PTX ISA, tcgen05.alloc).
+    int64_t getRingColumns() const;
   }];
 }
 

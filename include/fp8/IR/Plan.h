@@ -113,6 +113,8 @@ struct RingPlan : PlanRecord<RingPlan> {
   /// Threads copy elements into the slots; each hand-over arrives for these
   /// too.
   bool hasElements = false;
+  /// Of an output pipeline: the columns of tensor memory that it allocates.
+  int64_t columns = 0;
   /// No other ring allocates tensor memory.
   bool allocatesAlone = false;
 
@@ -127,6 +129,7 @@ struct RingPlan : PlanRecord<RingPlan> {
                       PlanField{"handoff_threads", &RingPlan::handoffThreads},
                       PlanField{"mma_ends", &RingPlan::mmaEnds},
                       PlanField{"has_elements", &RingPlan::hasElements},
+                      PlanField{"columns", &RingPlan::columns},
                       PlanField{"allocates_alone", &RingPlan::allocatesAlone});
   }
 };

@@ -16,9 +16,8 @@ static Results lowerCreateMmaWarp(CreateMmaWarpOp op,
   Value slot =
       builder.add(end.barriers, KernelPlan::getTmemAddressOffset(ring));
   auto plan = getPlan<RingPlanAttr>(op);
-  Value address = builder.make<TmemAllocOp>(slot, ring.getAllocatedColumns(),
-                                            /*last=*/plan.allocatesAlone,
-                                            ring.getCtaGroup());
+  Value address = builder.make<TmemAllocOp>(
+      slot, plan.columns, /*last=*/plan.allocatesAlone, ring.getCtaGroup());
   builder.make<NamedBarrierOp>(end.base, plan.handoffThreads, /*arrive=*/true);
   end.base = address;
   return {end.pack()};
@@ -35,7 +34,7 @@ static Results lowerReleaseMmaWarp(ReleaseMmaWarpOp op,
       builder.add(warp.barriers, KernelPlan::getDeallocBarrierOffset(ring));
   builder.make<MbarrierWaitOp>(barrier, builder.i32(0), /*cluster=*/false,
                                builder.start.waitLimit);
-  builder.make<TmemFreeOp>(warp.base, ring.getAllocatedColumns(),
+  builder.make<TmemFreeOp>(warp.base, getPlan<RingPlanAttr>(op).columns,
                            ring.getCtaGroup());
   return {};
 }
@@ -53,10 +52,9 @@ static Results lowerWaitTmem(WaitTmemOp op, Operands<WaitTmemOp> operands,
 }
 
 /// create_epilogue_warp: the end, with the tensor memory's address.
-static Results
-lowerCreateEpilogueWarp(CreateEpilogueWarpOp,
-                        Operands<CreateEpilogueWarpOp> operands,
-                        RingBuilder &) {
+static Results lowerCreateEpilogueWarp(CreateEpilogueWarpOp,
+                                       Operands<CreateEpilogueWarpOp> operands,
+                                       RingBuilder &) {
   RingCursor end(operands.getEnd());
   end.base = operands.getReady()[0];
   return {end.pack()};
