@@ -41,24 +41,26 @@ std::set<std::string> namesOf(const std::vector<SimulationError> &list) {
 using Names = std::set<std::string>;
 
 /// The body breaks exactly this rule, in every schedule.
-void expectWarning(const std::string &body, const std::string &rule) {
+void expectWarning(const std::string &body, const std::string &rule,
+                   uint32_t threads = 64) {
   for (uint64_t seed = 0; seed < 6; ++seed) {
     Options options;
     options.scheduleSeed = seed;
-    Report report = reportOf(body, options);
+    Report report = reportOf(body, options, threads);
     EXPECT_TRUE(report.ok()) << report.str();
     EXPECT_EQ(namesOf(report.warnings), Names{rule}) << report.str();
     EXPECT_THAT(report.str(), HasSubstr("docs/Warnings.md, " + rule));
     options.strict = true;
-    report = reportOf(body, options);
+    report = reportOf(body, options, threads);
     EXPECT_EQ(namesOf(report.errors), Names{rule}) << report.str();
     EXPECT_TRUE(report.warnings.empty());
     EXPECT_THAT(report.str(), Not(HasSubstr("warning")));
   }
 }
 
-void expectError(const std::string &body, ErrorKind kind) {
-  Report report = reportOf(body);
+void expectError(const std::string &body, ErrorKind kind,
+                 uint32_t threads = 64) {
+  Report report = reportOf(body, {}, threads);
   EXPECT_EQ(namesOf(report.errors), Names{std::string(errorKindName(kind))})
       << report.str();
 }
@@ -176,6 +178,84 @@ OTHER: ld.shared.u32 %r4, [s]; fence.proxy.async;
   Report met = reportOf(body("bar.warp.sync -1;\n"));
   EXPECT_TRUE(met.ok() && met.warnings.empty()) << met.str();
   expectWarning(body(""), "lanes-behind-arrival");
+}
+
+TEST(Severity, StoresOfTensorMemoryThatNothingWaitsFor) {
+  // Warp 0 stores its lanes; warp 4, which has the same lanes, loads them.
+  auto body = [](const std::string &wait, const std::string &behind) {
+    return allocate() + "bar.sync 0;\n" + kReadSlot + R"(
+  setp.lt.u32 %p3, %t, 32; setp.ge.u32 %p4, %t, 128;
+  add.u32 %r5, %t, 1000;
+  @%p3 tcgen05.st.sync.aligned.32x32b.x1.b32 [%r4], {%r5};
+)" + wait + R"(
+  tcgen05.fence::before_thread_sync;
+  bar.sync 0;
+  tcgen05.fence::after_thread_sync;
+)" + behind +
+           R"(
+  @%p4 tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r6}, [%r4];
+  tcgen05.wait::ld.sync.aligned;
+  @%p4 st.global.u32 [%o+-512], %r6;
+  tcgen05.wait::st.sync.aligned;
+  bar.sync 0;
+)" + kFree;
+  };
+  const std::string wait = "tcgen05.wait::st.sync.aligned;\n";
+  expectWarning(body("", ""), "transfer-order", 160);
+  Report report = reportOf(body(wait, ""), {}, 160);
+  EXPECT_TRUE(report.ok() && report.warnings.empty()) << report.str();
+  // In the order of issue, whenever they complete.
+  for (uint64_t seed = 0; seed < 12; ++seed) {
+    Options options;
+    options.scheduleSeed = seed;
+    std::vector<uint32_t> out = compute(
+        "setp.eq.u32 %p0, %t, 0; setp.ge.u32 %p1, %t, 32;\n" + body("", ""),
+        160, 160, kVariables, &report, options);
+    for (uint32_t lane = 0; lane < 32; ++lane)
+      EXPECT_EQ(out[lane], 1000 + lane) << "seed " << seed;
+  }
+  expectWarning(
+      body("", "@%p4 tcgen05.st.sync.aligned.32x32b.x1.b32 [%r4], {%r5};\n"),
+      "transfer-order", 160);
+  // With no barrier between the two there is no order.
+  expectError(allocate() + "bar.sync 0;\n" + kReadSlot + R"(
+  setp.lt.u32 %p3, %t, 32; setp.ge.u32 %p4, %t, 128;
+  @%p3 tcgen05.st.sync.aligned.32x32b.x1.b32 [%r4], {%t};
+  @%p4 tcgen05.st.sync.aligned.32x32b.x1.b32 [%r4], {%t};
+  tcgen05.wait::st.sync.aligned;
+  tcgen05.fence::before_thread_sync;
+  bar.sync 0;
+)" + kFree,
+              ErrorKind::Race, 160);
+}
+
+TEST(Severity, ArrivalsThatChangePlaces) {
+  // Two warps arrive at two barriers, and wait at the first only.
+  auto body = [](const std::string &arrive, const std::string &wait = "%r2") {
+    std::string all = R"(
+  @%p0 mbarrier.init.shared::cta.b64 [%r2], 2;
+  @%p0 mbarrier.init.shared::cta.b64 [%r2+8], 2;
+  bar.sync 0;
+  and.b32 %r6, %t, 31; setp.lt.u32 %p3, %r6, 2;
+  setp.eq.u32 %p4, %r6, 0; setp.eq.u32 %p5, %r6, 1;
+  shl.b32 %r7, %r6, 3; add.u32 %r7, %r7, %r2; add.u32 %r8, %r2, 8;
+)";
+    for (const char *phase : {"0", "1"})
+      all += arrive + "bar.warp.sync -1;\n" + "L" + phase +
+             ": mbarrier.try_wait.parity.shared::cta.b64 %p2, [" + wait +
+             "], " + phase + ";\n@!%p2 bra L" + phase + ";\n";
+    return all + "bar.sync 0;\n";
+  };
+  const std::string together =
+      "@%p3 mbarrier.arrive.shared::cta.b64 _, [%r7];\n";
+  expectWarning(body(together), "swapped-arrival");
+  // What a warp does between its two arrivals is not known to be over.
+  const std::string apart = "@%p4 mbarrier.arrive.shared::cta.b64 _, [%r2];\n"
+                            "@%p4 mbarrier.arrive.shared::cta.b64 _, [%r8];\n";
+  Report report = reportOf(body(apart));
+  EXPECT_EQ(namesOf(report.errors), Names{"early-arrival"}) << report.str();
+  report = reportOf(body(apart, "%r8"));
+  EXPECT_TRUE(report.ok()) << report.str();
 }
 
 TEST(Severity, WarningsNeitherStopNorCount) {

@@ -12,6 +12,7 @@
 
 #include <array>
 #include <deque>
+#include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -45,15 +46,19 @@ struct RemoteAccess {
   uint32_t orderAgent = 0, orderTime = 0;
 };
 
-/// A CTA's part of an allocation instruction of a CTA pair.
-struct PairRequest {
-  enum class Kind : uint8_t { None, Alloc, Dealloc, Relinquish };
-  Kind kind = Kind::None;
-  bool done = false; ///< the pair has acted
-  uint32_t columns = 0;
-  uint32_t address = 0; ///< where alloc writes to, or what dealloc frees
-  uint32_t column = 0;  ///< what alloc found
+/// What the even CTA of a pair has allocated for both, and the odd one has not
+/// taken yet.
+struct PairAllocation {
+  uint32_t column = 0;  ///< what was found
+  uint32_t columns = 0; ///< how many
+  uint32_t address = 0; ///< where alloc writes the column to
   const Inst *inst = nullptr;
+};
+
+/// Threads of a CTA have waited for a failed clusterlaunchcontrol.try_cancel.
+struct FailureSeen {
+  AccessTag wait;
+  uint32_t lanes = 0; ///< that have waited
 };
 
 class Cta {
@@ -68,7 +73,10 @@ public:
   const std::array<uint32_t, 3> indexInCluster;
   SharedMemory shared;
   TensorMemory tensor;
-  PairRequest pairRequest;
+  std::deque<PairAllocation> forPeer; ///< in order; of an even CTA
+  const Inst *awaitsPair =
+      nullptr; ///< where a warp of an odd CTA waits for one
+  std::map<uint32_t, FailureSeen> failuresSeen; ///< by agent
   /// The first griddepcontrol.launch_dependents; null: none yet.
   const Inst *startedNext = nullptr;
   std::unordered_map<uint32_t, RemoteAccess> remote; ///< by agent

@@ -99,8 +99,7 @@ void Machine::describeWaiter(SimulationError &report, const Warp &warp,
         "; another warp must execute setmaxnreg.dec";
     break;
   case WaitKind::TensorAlloc:
-    if (warp.cta.pairRequest.kind != PairRequest::Kind::None &&
-        ctas[warp.cta.rank ^ 1]->pairRequest.kind == PairRequest::Kind::None) {
+    if (warp.cta.awaitsPair) {
       text += "waits in '" + mnemonic(inst) +
               "' for a warp of the peer CTA, rank " +
               std::to_string(warp.cta.rank ^ 1) + ", to execute it too";

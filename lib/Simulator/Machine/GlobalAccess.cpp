@@ -3,6 +3,7 @@
 // Accesses to global memory: bounds, initialisation, and the reports of races.
 
 #include "Machine/Machine.h"
+#include "Program/CasLoops.h"
 
 #include <algorithm>
 
@@ -123,8 +124,12 @@ void Machine::reportRace(Warp &warp, const Inst &inst, int lane, bool write,
                          const GlobalMemory::Race &race) {
   const Buffer *buffer = device.find(race.address, 1);
   const Inst *earlier = &program.code[race.earlier.tag.instruction()];
+  // A plain load and an atom.cas of another thread.
+  const Inst &load = write ? *earlier : inst, &swap = write ? inst : *earlier;
+  bool mayBeStale = race.earlierWrites != write && isCompareAndSwap(swap) &&
+                    feedsCompareAndSwap(program, load);
   SimulationError &e =
-      error(ErrorKind::Race,
+      error(mayBeStale ? Rule::StaleCompare : Rule::Race,
             "'" + mnemonic(&inst) + (write ? "' writes " : "' reads ") +
                 "buffer '" + buffer->name + "' at offset " +
                 std::to_string(race.address - buffer->address) +

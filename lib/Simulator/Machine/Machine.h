@@ -64,15 +64,16 @@ public:
   bool expectTransactions(Mbarrier &barrier, int64_t bytes, Warp &warp,
                           const Inst &inst, int lane);
   /// Reports a signal that may land in the previous phase. `known`: what the
-  /// signal comes after.
-  void checkEarlyArrival(Mbarrier &barrier, const SyncClocks &known, Warp &warp,
-                         const Inst &inst, int lane);
+  /// signal comes after; `count`: its arrivals, 0 for other signals.
+  void checkEarlyArrival(Mbarrier &barrier, const SyncClocks &known,
+                         uint32_t count, Warp &warp, const Inst &inst,
+                         int lane);
   /// `waits`: waits that had completed when the bytes' copy was issued.
   void completeTransactions(Mbarrier &barrier, int64_t bytes, uint64_t phase,
                             Warp &warp, const Inst &inst, int lane,
                             const Clock &waits);
   /// A lane's wait has found a phase complete.
-  void sawPhase(Mbarrier &barrier, Warp &warp, int lane);
+  void sawPhase(Mbarrier &barrier, Warp &warp, const Inst &inst, int lane);
   /// What the lanes that wait by `inst` know after it.
   void waitSucceeded(Mbarrier &barrier, Warp &warp, const Inst &inst,
                      bool parity, bool relaxed);

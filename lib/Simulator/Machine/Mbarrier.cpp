@@ -135,14 +135,29 @@ static bool knowsCompletion(const Mbarrier &barrier, const SyncClocks &known) {
                      });
 }
 
+/// Whether `count` arrivals may take the place of any of the latest phase,
+/// whose own then take theirs: as many, by instructions that are known to have
+/// begun, for they have arrived at other barriers, too.
+static bool mayChangePlaces(const Mbarrier &barrier, const SyncClocks &known,
+                            uint32_t count) {
+  return !barrier.earlier.landed &&
+         std::all_of(barrier.earlier.made.begin(), barrier.earlier.made.end(),
+                     [&](const PhaseArrivals::Arrival &a) {
+                       return a.count == count &&
+                              known.reached.get(a.agent) >= a.begun;
+                     });
+}
+
 // What does not come after the completion of the phase before may land in it,
 // and that phase then completes too early, or has an arrival too many.
 void Machine::checkEarlyArrival(Mbarrier &barrier, const SyncClocks &known,
-                                Warp &warp, const Inst &inst, int lane) {
+                                uint32_t count, Warp &warp, const Inst &inst,
+                                int lane) {
   if (!checksOrder || knowsCompletion(barrier, known))
     return;
   std::string before = std::to_string(barrier.phase - 1);
-  error(ErrorKind::EarlyArrival,
+  error(mayChangePlaces(barrier, known, count) ? Rule::SwappedArrival
+                                               : Rule::EarlyArrival,
         "'" + mnemonic(&inst) + "' signals phase " +
             std::to_string(barrier.phase) + " of the mbarrier at " +
             sharedName(barrier.offset) +
@@ -203,12 +218,13 @@ bool Machine::arrive(Mbarrier &barrier, uint32_t count, Warp &warp,
           &warp, &inst, lane, true);
     return false;
   }
-  checkEarlyArrival(barrier, carried ? *carried : warp.clocks(), warp, inst,
-                    lane);
+  checkEarlyArrival(barrier, carried ? *carried : warp.clocks(),
+                    carried ? 0 : count, warp, inst, lane);
   if (carried)
     barrier.arrivals.landed = true;
   else
-    barrier.arrivals.made.push_back({warp.accessAgent(), warp.time()});
+    barrier.arrivals.made.push_back(
+        {warp.accessAgent(), warp.time(), warp.timeOfInstruction(), count});
   barrierEvent(1, barrier, &warp);
   barrier.log.add(BarrierLog::arrivalKind(inst), warp, count);
   if (carried)
@@ -292,10 +308,15 @@ void Machine::tellAccess(const Mbarrier &barrier, const Warp &warp,
   grid.options.onBarrierAccess(access);
 }
 
-void Machine::sawPhase(Mbarrier &barrier, Warp &warp, int lane) {
+void Machine::sawPhase(Mbarrier &barrier, Warp &warp, const Inst &inst,
+                       int lane) {
   if (failedRequest.time && barrier.offset == failedRequest.offset &&
-      barrier.time() >= failedRequest.time)
-    warp.sawFailedRequest |= 1u << lane;
+      barrier.time() >= failedRequest.time) {
+    FailureSeen &seen = warp.cta.failuresSeen[warp.accessAgent()];
+    if (seen.wait.none())
+      seen.wait = warp.tag(inst);
+    seen.lanes |= 1u << lane;
+  }
   barrierEvent(3, barrier, &warp);
   progress();
 }

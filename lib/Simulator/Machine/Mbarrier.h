@@ -30,6 +30,8 @@ struct PhaseWait {
 struct PhaseArrivals {
   struct Arrival {
     uint32_t agent, time; ///< of the arriving warp, in Clock reached
+    uint32_t begun;       ///< when the instruction that arrives began
+    uint32_t count;
   };
   std::vector<Arrival> made;
   bool landed = false; ///< bytes, or arrivals of issued work, are among them

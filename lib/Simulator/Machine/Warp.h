@@ -138,8 +138,6 @@ public:
   WgmmaState wgmma;
   uint32_t registers = 0; ///< that a thread has; 0: unknown (RegisterPool.cpp)
   bool registersKnown = false; ///< else it may have fewer
-  /// Lanes that waited for a failed clusterlaunchcontrol.try_cancel.
-  uint32_t sawFailedRequest = 0;
   uint64_t clusterTicket = 0;  ///< phase of the cluster barrier arrived at
   uint32_t clusterArrived = 0; ///< lanes that arrived and did not wait yet
   /// Of its tcgen05.commit to one CTA: how many have arrived there, and the

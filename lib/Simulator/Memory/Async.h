@@ -6,6 +6,8 @@
 #ifndef FP8_LIB_SIMULATOR_MEMORY_ASYNC_H
 #define FP8_LIB_SIMULATOR_MEMORY_ASYNC_H
 
+#include "Memory/Clocks.h"
+
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -84,6 +86,7 @@ struct AsyncOp {
   int64_t pipe = -1;
   std::vector<SharedRun> shared;
   std::vector<TensorRegion> tensor;
+  AccessTag tag; ///< of tcgen05.ld and st: what the access is recorded as
   int32_t signals = -1; ///< rank of the CTA whose mbarrier it arrives at
   std::function<void()> complete;
   std::list<std::unique_ptr<AsyncOp>>::iterator place; ///< in the queue

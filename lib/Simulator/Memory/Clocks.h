@@ -26,8 +26,10 @@ enum class Role : uint8_t {
   TensorStore,      ///< tcgen05.st, waited for and fenced
   TensorLoadWaited, ///< tcgen05.ld, waited for
   TensorStoreWaited,
+  TensorLoadIssued, ///< tcgen05.ld, issued
+  TensorStoreIssued,
 };
-constexpr unsigned kRoles = 10;
+constexpr unsigned kRoles = 12;
 
 class Clock {
 public:

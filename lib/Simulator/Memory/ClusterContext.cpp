@@ -89,6 +89,22 @@ std::string ClusterContext::sharedName(uint64_t offset) const {
   return name;
 }
 
+uint32_t ClusterContext::whenWaited(uint32_t agent) const {
+  Role role = roleOf(agent);
+  if (role != Role::TensorLoad && role != Role::TensorStore)
+    return agent;
+  return inRole(agent, role == Role::TensorLoad ? Role::TensorLoadWaited
+                                                : Role::TensorStoreWaited);
+}
+
+std::optional<uint32_t> ClusterContext::whenIssued(uint32_t agent) const {
+  Role role = roleOf(agent);
+  if (role != Role::TensorLoad && role != Role::TensorStore)
+    return std::nullopt;
+  return inRole(agent, role == Role::TensorLoad ? Role::TensorLoadIssued
+                                                : Role::TensorStoreIssued);
+}
+
 std::string ClusterContext::agentName(uint32_t agent) const {
   if (!isWarp(agent))
     return "by a copy that completes on an mbarrier";

@@ -12,6 +12,7 @@
 #include "Program/Program.h"
 #include "fp8/Simulator/Simulator.h"
 
+#include <optional>
 #include <string>
 
 namespace fp8::sim {
@@ -75,6 +76,11 @@ public:
   uint32_t inRole(uint32_t agent, Role role) const {
     return uint32_t(role) * warpsInCluster + warpOf(agent);
   }
+  /// The agent that knows when a tcgen05.ld or .st of another agent was waited
+  /// for; of other work, the agent itself.
+  uint32_t whenWaited(uint32_t agent) const;
+  /// And when it was issued. Nothing for other work.
+  std::optional<uint32_t> whenIssued(uint32_t agent) const;
   /// "by warp 2 of CTA rank 1".
   std::string agentName(uint32_t agent) const;
 

@@ -1,86 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Allocation of, and checks on, tensor memory.
+// Checks on accesses to tensor memory.
 
 #include "Memory/TensorMemory.h"
 
 #include "Memory/ClusterContext.h"
 
 #include <algorithm>
+#include <optional>
 
 using namespace fp8::sim;
 
 TensorMemory::TensorMemory(ClusterContext &context, uint32_t rank)
     : context(context), rank(rank) {}
-
-static bool isFree(const std::vector<TensorMemory::Allocation> &live,
-                   uint32_t column, uint32_t count) {
-  return std::none_of(
-      live.begin(), live.end(), [&](const TensorMemory::Allocation &a) {
-        return a.column < column + count && column < a.column + a.count;
-      });
-}
-
-int TensorMemory::firstFree(uint32_t count, const TensorMemory *other) const {
-  for (uint32_t column = 0; column + count <= kTensorColumns; column += count)
-    if (isFree(live, column, count) &&
-        (!other || isFree(other->live, column, count)))
-      return int(column);
-  return -1;
-}
-
-void TensorMemory::take(uint32_t column, uint32_t count, const Inst &inst) {
-  if (cells.empty()) {
-    cells.resize(kTensorLanes * kTensorColumns);
-    writes.resize(kTensorUnits * kTensorColumns);
-    reads.resize(kTensorUnits * kTensorColumns);
-    initialised.resize(kTensorUnits * kTensorColumns);
-    busy.resize(kTensorUnits * kTensorColumns);
-  }
-  live.push_back({column, count, &inst});
-  for (uint32_t unit = 0; unit < kTensorUnits; ++unit)
-    std::fill_n(initialised.begin() + unit * kTensorColumns + column, count,
-                uint8_t(0));
-}
-
-bool TensorMemory::isAllocation(uint32_t column, uint32_t count) const {
-  return std::any_of(live.begin(), live.end(), [&](const Allocation &a) {
-    return a.column == column && a.count == count;
-  });
-}
-
-bool TensorMemory::release(uint32_t column, uint32_t count) {
-  for (auto it = live.begin(); it != live.end(); ++it) {
-    if (it->column != column || it->count != count)
-      continue;
-    live.erase(it);
-    return true;
-  }
-  return false;
-}
-
-bool TensorMemory::inAllocation(uint32_t column, uint32_t count) const {
-  // Neighbouring allocations of one CTA may be used as one.
-  for (uint32_t c = column; c < column + count;) {
-    auto it = std::find_if(live.begin(), live.end(), [&](const Allocation &a) {
-      return a.column <= c && c < a.column + a.count;
-    });
-    if (it == live.end())
-      return false;
-    c = it->column + it->count;
-  }
-  return true;
-}
-
-bool TensorMemory::anyBusy(uint32_t column, uint32_t count) const {
-  if (busy.empty())
-    return false;
-  for (uint32_t unit = 0; unit < kTensorUnits; ++unit)
-    for (uint32_t c = column; c < column + count; ++c)
-      if (busy[unit * kTensorColumns + c])
-        return true;
-  return false;
-}
 
 void TensorMemory::own(const TensorRegion &region, int change) {
   for (uint32_t unit = 0; unit < kTensorUnits; ++unit)
@@ -112,13 +44,13 @@ bool TensorMemory::isDefined(const TensorRegion &region) const {
   return !findStored(undefined, region);
 }
 
-static std::string cellName(uint32_t unit, uint32_t column) {
+std::string TensorMemory::cellName(uint32_t unit, uint32_t column) {
   return "tensor memory lanes " + std::to_string(unit * 16) + " to " +
          std::to_string(unit * 16 + 15) + ", column " + std::to_string(column);
 }
 
-static std::string describeUnwritten(const Inst &inst, uint32_t unit,
-                                     uint32_t column) {
+std::string TensorMemory::describeUnwritten(const Inst &inst, uint32_t unit,
+                                            uint32_t column) {
   return "'" + ClusterContext::mnemonic(&inst) + "' reads " +
          cellName(unit, column) +
          ", which nothing has written since its allocation";
@@ -157,6 +89,13 @@ bool TensorMemory::checkStored(WarpOrder &warp, const Inst &inst,
   return !place;
 }
 
+/// Whether a tcgen05.ld or st was issued before what `warp` does now.
+static bool knowsIssue(const ClusterContext &context, const WarpOrder &warp,
+                       AccessTag transfer) {
+  std::optional<uint32_t> issued = context.whenIssued(transfer.agent());
+  return issued && warp.knows(*issued, transfer.time());
+}
+
 bool TensorMemory::checkBusy(WarpOrder &warp, const Inst &inst,
                              const TensorRegion &region, int64_t pipe) {
   for (const auto &op : context.queue().operations()) {
@@ -170,6 +109,9 @@ bool TensorMemory::checkBusy(WarpOrder &warp, const Inst &inst,
           std::min(region.column + region.count, other.column + other.count);
       if (!(region.units & other.units) || first >= last ||
           (!region.write && !other.write))
+        continue;
+      // tcgen05.ld and st of the same lanes: checkOrder() judges their order.
+      if (pipe < 0 && !op->tag.none() && knowsIssue(context, warp, op->tag))
         continue;
       const char *cure =
           op->engine == Engine::Mma
@@ -195,17 +137,6 @@ bool TensorMemory::checkBusy(WarpOrder &warp, const Inst &inst,
   return true;
 }
 
-/// The agent that knows when a tcgen05.ld or .st of another agent was waited
-/// for.
-static uint32_t waitedAgent(const ClusterContext &context, uint32_t agent) {
-  Role role = context.roleOf(agent);
-  if (role != Role::TensorLoad && role != Role::TensorStore)
-    return agent;
-  Role waited = role == Role::TensorLoad ? Role::TensorLoadWaited
-                                         : Role::TensorStoreWaited;
-  return context.inRole(agent, waited);
-}
-
 /// Whether the two, issued by one thread, complete in the order of issue (PTX
 /// ISA 9.7.16.6.2).
 static bool arePipelined(TensorOp earlier, TensorOp later) {
@@ -216,105 +147,101 @@ static bool arePipelined(TensorOp earlier, TensorOp later) {
   return later == TensorOp::CopyOfRows && earlier == TensorOp::Shift;
 }
 
-/// Whether `earlier` is ordered before an access by `warp`; reports it if not,
-/// and is false if that is an error. Same-thread pairs
-/// need the wait but no fence; others need tcgen05.fence on both sides (PTX
-/// ISA 9.7.16.6).
+/// What an access by `warp` to what `earlier` accessed breaks; nothing where it
+/// is ordered after it. Same-thread pairs need the wait but no fence; others
+/// need tcgen05.fence on both sides (PTX ISA 9.7.16.6).
+static std::optional<Rule> brokenRule(const ClusterContext &context,
+                                      const WarpOrder &warp, const Inst &inst,
+                                      AccessTag earlier, bool byMma) {
+  uint32_t agent = earlier.agent();
+  bool own = context.warpOf(agent) == warp.globalIndex;
+  bool ofMma = context.roleOf(agent) == Role::Mma;
+  bool inPipe = own && ofMma && byMma;
+  const Inst &other = context.program.code[earlier.instruction()];
+  if (inPipe && arePipelined(other.tensorOp, inst.tensorOp))
+    return std::nullopt;
+  if (warp.clocks().tensor.get(agent) >= earlier.time())
+    return std::nullopt;
+  if (warp.knows(earlier)) // the other side executed its own fence
+    return own && ofMma ? std::nullopt : std::optional(Rule::TensorFenceAfter);
+  if (inPipe)
+    return Rule::TensorCoreOrder;
+  if (warp.knows(context.whenWaited(agent), earlier.time()))
+    return own ? std::nullopt : std::optional(Rule::TensorFenceBefore);
+  return !byMma && knowsIssue(context, warp, earlier) ? Rule::TransferOrder
+                                                      : Rule::Race;
+}
+
+/// What was left out, and what to do.
+static std::string orderCure(Rule broken, Role role) {
+  std::string wait =
+      role == Role::TensorLoad ? "tcgen05.wait::ld" : "tcgen05.wait::st";
+  switch (broken) {
+  case Rule::TensorFenceAfter:
+  case Rule::TensorFenceBefore:
+    return ", but the two are synchronised without tcgen05.fence; execute "
+           "tcgen05.fence::before_thread_sync before the barrier's arrive "
+           "(tcgen05.commit implies it) and tcgen05.fence::after_thread_sync "
+           "after its wait";
+  case Rule::TensorCoreOrder:
+    return ", and the two are not pipelined; wait for the mbarrier of a "
+           "tcgen05.commit between them";
+  case Rule::TransferOrder:
+    return ", and nothing waits for that; execute " + wait +
+           " behind it, before a barrier hands the columns over";
+  default:
+    return role == Role::Mma
+               ? "; the other side must execute tcgen05.commit, and this side "
+                 "must wait for its mbarrier"
+               : "; the other side must execute " + wait + " before it arrives";
+  }
+}
+
+/// Whether an access may come after `earlier`; reports what it breaks, and is
+/// false if that is an error.
 bool TensorMemory::checkOrder(WarpOrder &warp, const Inst &inst,
                               AccessTag earlier, bool earlierWrites,
                               bool nowWrites, uint32_t unit, uint32_t column,
                               bool byMma) {
   if (earlier.none())
     return true;
-  uint32_t agent = earlier.agent();
-  bool own = context.warpOf(agent) == warp.globalIndex;
-  Role role = context.roleOf(agent);
+  std::optional<Rule> broken = brokenRule(context, warp, inst, earlier, byMma);
+  if (!broken)
+    return true;
   const Inst *other = &context.program.code[earlier.instruction()];
-  bool inPipe = own && role == Role::Mma && byMma;
-  if (inPipe && arePipelined(other->tensorOp, inst.tensorOp))
-    return true;
-  if (warp.clocks().tensor.get(agent) >= earlier.time())
-    return true;
-  Rule broken = Rule::Race;
-  if (warp.knows(earlier)) {
-    if (own && role == Role::Mma)
-      return true;
-    broken = Rule::TensorFenceAfter; // the other side executed its own
-  } else if (inPipe) {
-    broken = Rule::TensorCoreOrder;
-  } else if (warp.knows(waitedAgent(context, agent), earlier.time())) {
-    if (own)
-      return true;
-    broken = Rule::TensorFenceBefore;
-  }
-  std::string verb = std::string(nowWrites ? "' overwrites " : "' reads ") +
-                     cellName(unit, column);
-  std::string what = "'" + ClusterContext::mnemonic(other) +
-                     (earlierWrites ? "' wrote" : "' read");
-  SimulationError &error =
-      broken == Rule::TensorCoreOrder
-          ? context.error(broken,
-                          "'" + ClusterContext::mnemonic(&inst) + verb +
-                              " that " + what +
-                              ", and the two are not pipelined; wait for the "
-                              "mbarrier of a tcgen05.commit between them",
-                          &warp, &inst)
-      : broken != Rule::Race
-          ? context.error(
-                broken,
-                "'" + ClusterContext::mnemonic(&inst) + verb + " that " + what +
-                    ", but the two are synchronised without tcgen05.fence; "
-                    "execute tcgen05.fence::before_thread_sync before the "
-                    "barrier's arrive (tcgen05.commit implies it) and "
-                    "tcgen05.fence::after_thread_sync after its wait",
-                &warp, &inst)
-          : context.error(
-                broken,
-                "'" + ClusterContext::mnemonic(&inst) + verb +
-                    " with no synchronisation after " + what +
-                    " it; the other side must " +
-                    (role == Role::Mma ? "execute tcgen05.commit, and this "
-                                         "side must wait for its mbarrier"
-                     : role == Role::TensorLoad
-                         ? "execute tcgen05.wait::ld before it arrives"
-                         : "execute tcgen05.wait::st before it arrives"),
-                &warp, &inst);
+  uint32_t agent = earlier.agent();
+  SimulationError &error = context.error(
+      *broken,
+      "'" + ClusterContext::mnemonic(&inst) +
+          (nowWrites ? "' overwrites " : "' reads ") + cellName(unit, column) +
+          (*broken == Rule::Race ? " with no synchronisation after '"
+                                 : " that '") +
+          ClusterContext::mnemonic(other) +
+          (earlierWrites ? "' wrote" : "' read") +
+          (*broken == Rule::Race ? " it" : "") +
+          orderCure(*broken, context.roleOf(agent)),
+      &warp, &inst);
   error.notes.push_back(context.note(other, "the other access is here, " +
                                                 context.agentName(agent)));
   return error.severity != Severity::Error;
 }
 
-/// tcgen05.dealloc is synchronous (PTX ISA 9.7.16.6.1): what used the memory
-/// must be over, and fences are for what is still under way.
-void TensorMemory::checkFree(WarpOrder &warp, const Inst &inst, uint32_t column,
-                             uint32_t count) {
-  if (!context.checksOrder || cells.empty())
+/// Reports an access to what the other CTA of the pair may have freed.
+void TensorMemory::checkPeersFree(WarpOrder &warp, const Inst &inst,
+                                  const TensorRegion &region) {
+  const Allocation *a = freedByPeer(region.column, region.count);
+  if (!a)
     return;
-  for (uint32_t unit = 0; unit < kTensorUnits; ++unit)
-    for (uint32_t c = column; c < column + count; ++c)
-      for (bool write : {true, false}) {
-        AccessTag earlier = (write ? writes : reads)[unit * kTensorColumns + c];
-        uint32_t agent = earlier.agent(), waited = waitedAgent(context, agent);
-        if (earlier.none() || warp.clocks().all.get(waited) >= earlier.time() ||
-            context.warpOf(agent) == warp.globalIndex)
-          continue;
-        bool relaxed = warp.clocks().relaxed.get(waited) >= earlier.time();
-        const Inst *other = &context.program.code[earlier.instruction()];
-        SimulationError &error = context.error(
-            relaxed ? Rule::RelaxedFree : Rule::Race,
-            "'" + ClusterContext::mnemonic(&inst) + "' frees " +
-                cellName(unit, c) + " with no synchronisation after '" +
-                ClusterContext::mnemonic(other) +
-                (write ? "' wrote" : "' read") +
-                " it; the other side must wait for its operation and "
-                "then arrive at a barrier, and this side must wait at "
-                "that barrier",
-            &warp, &inst);
-        error.notes.push_back(context.note(
-            other, "the other access is here, " + context.agentName(agent)));
-        if (error.severity == Severity::Error)
-          return;
-      }
+  const Inst *free = &context.program.code[a->freed.instruction()];
+  context
+      .error(ErrorKind::Race,
+             "'" + ClusterContext::mnemonic(&inst) +
+                 "' accesses tensor memory that the other CTA of the pair may "
+                 "have freed; order the access before the other CTA's "
+                 "tcgen05.dealloc, by a cluster barrier",
+             &warp, &inst)
+      .notes.push_back(context.note(
+          free, "freed here, " + context.agentName(a->freed.agent())));
 }
 
 bool TensorMemory::check(WarpOrder &warp, const Inst &inst,
@@ -353,6 +280,7 @@ bool TensorMemory::check(WarpOrder &warp, const Inst &inst,
     told = !checkStored(warp, inst, region);
   if (!context.checksOrder)
     return true;
+  checkPeersFree(warp, inst, region);
   bool orderOk = !told;
   if (anyFlight && orderOk)
     orderOk = checkBusy(warp, inst, region, pipe);

@@ -15,6 +15,8 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
+#include <string>
 #include <vector>
 
 namespace fp8::sim {
@@ -39,25 +41,37 @@ public:
   /// First column of `count` that are free, here and in `other`; or -1.
   int firstFree(uint32_t count, const TensorMemory *other) const;
   void take(uint32_t column, uint32_t count, const Inst &inst);
-  bool isAllocation(uint32_t column, uint32_t count) const;
-  /// False when no allocation of that size starts there.
-  bool release(uint32_t column, uint32_t count);
-  bool permitRelinquished = false;
+  /// An allocation that is not free yet.
   struct Allocation {
     uint32_t column;
     uint32_t count;
     const Inst *inst;
+    AccessTag peer;  ///< of a pair's: the odd CTA took it here
+    AccessTag freed; ///< of a pair's: the other CTA has freed its part here
   };
+  /// That of `count` columns from `column` on; null if there is none.
+  Allocation *allocationAt(uint32_t column, uint32_t count);
+  /// Of an allocation.
+  void release(uint32_t column, uint32_t count);
+  bool permitRelinquished = false;
   const std::vector<Allocation> &allocations() const { return live; }
+  /// Before `warp` allocates: reports allocations of the CTA that are smaller,
+  /// or larger and not ordered before this one. Sizes may not increase (PTX
+  /// ISA 9.7.16.7).
+  void checkSize(WarpOrder &warp, const Inst &inst, uint32_t count);
 
   /// Bounds (lanes, columns, allocation), initialisation, ownership,
   /// happens-before.
   bool check(WarpOrder &warp, const Inst &inst, const TensorRegion &region,
              AccessTag tag, int64_t pipe);
-  /// Before `warp` frees these columns: reports what may still use them.
+  /// Before `warp` frees these columns, for its own CTA or the other one of its
+  /// pair: reports what may still use them.
   void checkFree(WarpOrder &warp, const Inst &inst, uint32_t column,
                  uint32_t count);
   bool inAllocation(uint32_t column, uint32_t count) const;
+  /// An allocation with one of these columns, of which the other CTA of the
+  /// pair has freed its part; null if there is none.
+  const Allocation *freedByPeer(uint32_t column, uint32_t count) const;
   /// Whether no cell of the region is undefined.
   bool isDefined(const TensorRegion &region) const;
   /// Why a cell is undefined that `inst` reads; 0 if it is not.
@@ -80,7 +94,18 @@ private:
   UndefinedPlaces undefined; ///< cells; what nothing has written as well
   std::vector<uint16_t> busy;
   std::vector<Allocation> live;
+  /// By agent: the smallest and the largest of its allocations so far.
+  struct Sizes {
+    uint32_t least, most;
+    AccessTag smallest, largest;
+  };
+  std::map<uint32_t, Sizes> sizes;
 
+  static std::string cellName(uint32_t unit, uint32_t column);
+  static std::string describeUnwritten(const Inst &inst, uint32_t unit,
+                                       uint32_t column);
+  void checkPeersFree(WarpOrder &warp, const Inst &inst,
+                      const TensorRegion &region);
   bool checkOrder(WarpOrder &warp, const Inst &inst, AccessTag earlier,
                   bool earlierWrites, bool writes, uint32_t unit,
                   uint32_t column, bool byMma);

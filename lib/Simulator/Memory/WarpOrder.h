@@ -48,6 +48,8 @@ public:
   }
   /// The warp's own time: its accesses since it last handed something on.
   uint32_t time() const { return epoch; }
+  /// Its time when the current instruction began.
+  uint32_t timeOfInstruction() const { return begun; }
   AccessTag tag(const Inst &inst) const {
     return AccessTag(accessAgent(), epoch, inst.index);
   }
@@ -58,6 +60,11 @@ public:
     return known.all.get(agent) >= time;
   }
   bool knows(AccessTag tag) const { return knows(tag.agent(), tag.time()); }
+  /// Whether what all lanes of a warp did together is over by now, be memory
+  /// ordered or not.
+  bool isBehind(uint32_t agent, uint32_t time) const {
+    return known.reached.get(agent) >= time || known.relaxed.get(agent) >= time;
+  }
   /// Whether a lane of the access's warp has told that it is over, though not
   /// the lane whose access it is.
   bool reached(AccessTag tag) const {
@@ -116,7 +123,10 @@ public:
 
 protected:
   /// The lanes execute the next instruction.
-  void execute(uint32_t mask) { executing = mask; }
+  void execute(uint32_t mask) {
+    executing = mask;
+    begun = epoch;
+  }
   /// All lanes execute a .sync instruction together: each waits there for the
   /// others, though only bar.warp.sync orders memory (PTX ISA, shfl.sync,
   /// elect.sync, bar.warp.sync).
@@ -128,6 +138,7 @@ private:
   uint32_t alive;
   uint32_t executing = 0;
   uint32_t epoch = 1;
+  uint32_t begun = 1; ///< the epoch in which the current instruction began
   SyncClocks known;
   SyncClocks fenced;   ///< what relaxed writes and arrivals after a fence carry
   SyncClocks observed; ///< by relaxed reads: known after the next fence

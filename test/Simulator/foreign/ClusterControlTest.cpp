@@ -16,6 +16,7 @@ protected:
   Report run(const std::string &text, uint64_t seed = 0,
              Completion completion = Completion::Late) {
     Launcher launcher(text);
+    launcher.strict = strict;
     size_t words = clusters * 4;
     uint64_t visitsAddress = launcher.output<uint32_t>("visits", words, 0);
     uint64_t ownersAddress = launcher.output<uint32_t>("owners", words, ~0u);
@@ -52,6 +53,7 @@ protected:
   }
 
   std::string text = readKernel("clc_tiles.ptx");
+  bool strict = false; // it asks ahead
   std::vector<uint32_t> visits, owners;
 };
 } // namespace
@@ -71,6 +73,17 @@ TEST_F(ClusterControl, VisitsEachTileOnce) {
     assignments.insert(owners);
   }
   EXPECT_GE(assignments.size(), scheduleSeeds - 2);
+}
+
+TEST_F(ClusterControl, AskingAheadIsUnordered) {
+  // A consumer may have observed the failure of the request before.
+  std::set<Rule> rules;
+  for (uint64_t seed = 0; seed < scheduleSeeds; ++seed)
+    for (const SimulationError &e : run(text, seed).warnings)
+      rules.insert(e.rule);
+  EXPECT_EQ(rules, std::set<Rule>{Rule::UnorderedRequest});
+  strict = true;
+  EXPECT_FALSE(run(text).ok());
 }
 
 TEST_F(ClusterControl, RunsWhenWorkCompletesAtIssue) {
@@ -106,7 +119,8 @@ TEST_F(ClusterControl, AskingAgainAfterAFailureIsCaught) {
 TEST_F(ClusterControl, ReadingAFailedResponseIsCaught) {
   expectFault(replaced(text, "@p clusterlaunchcontrol.query_cancel.get",
                        "clusterlaunchcontrol.query_cancel.get", 1),
-              {ErrorKind::InvalidOperation}, {"test query_cancel.is_canceled first"});
+              {ErrorKind::InvalidOperation},
+              {"test query_cancel.is_canceled first"});
 }
 
 TEST_F(ClusterControl, ResponsesNobodyWaitsForAreCaught) {

@@ -60,7 +60,7 @@ Report Launcher::run(const std::vector<KernelArgument> &arguments,
   Options options;
   options.scheduleSeed = seed;
   options.completion = completion;
-  options.strict = true;
+  options.strict = strict;
   EXPECT_EQ(module.entries().size(), 1u);
   return launch(device, module, module.entries().front().name, arguments,
                 config, options);

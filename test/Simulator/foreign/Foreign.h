@@ -57,6 +57,8 @@ public:
              const LaunchConfig &config, uint64_t seed = 0,
              Completion completion = Completion::Late);
 
+  bool strict = true; ///< warnings are errors
+
 private:
   uint64_t upload(const std::string &name, const void *data, size_t bytes,
                   bool readOnly);

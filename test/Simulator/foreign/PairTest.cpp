@@ -158,12 +158,26 @@ TEST_F(PairGemm, MmasOfBothCtasAreCaught) {
                ErrorKind::MissingTcgen05Fence});
 }
 
-TEST_F(PairGemm, AnAllocationInOneCtaOnlyIsADeadlock) {
-  std::string changed =
-      replaced(text, "@%p2 bra", "setp.ne.or.s32 %p2, %r4, 0, %p2;\n@%p2 bra");
-  expectFault(changed, {ErrorKind::Deadlock},
+TEST_F(PairGemm, AnAllocationInOneCtaOnlyIsCaught) {
+  auto without = [&](const std::string &rank) {
+    return replaced(text, "@%p2 bra",
+                    "setp.eq.or.s32 %p2, %r4, " + rank + ", %p2;\n@%p2 bra");
+  };
+  // The odd CTA waits for the even one, which goes on alone.
+  expectFault(without("0"), {ErrorKind::Deadlock},
               {"waits in 'tcgen05.alloc.cta_group::2.sync.aligned.shared::cta."
-               "b32' for a warp of the peer CTA, rank 1"});
+               "b32' for a warp of the peer CTA, rank 0"});
+  expectFault(
+      without("1"),
+      {ErrorKind::UninitialisedMemory, ErrorKind::TensorMemoryAllocation},
+      {", has completed its tcgen05.alloc"});
+}
+
+TEST_F(PairGemm, AnAllocationBeforeThePeerStartsIsCaught) {
+  // Without the first of three cluster barriers.
+  std::string changed = withoutLine(text, "barrier.cluster.arrive", 0);
+  expectFault(withoutLine(changed, "barrier.cluster.wait", 0),
+              {ErrorKind::TensorMemoryAllocation}, {"has started"});
 }
 
 TEST_F(PairGemm, AllocationsThatDifferAreCaught) {

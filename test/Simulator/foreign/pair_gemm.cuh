@@ -65,6 +65,8 @@ __device__ inline void pairGemm(const CUtensorMap *a, const CUtensorMap *b,
     barrierInit(&finished, 1);
     fenceBarrierInit();
   }
+  // An allocation for the pair needs the other CTA to have started.
+  clusterSync();
   if (warp == 2) {
     asm volatile("tcgen05.alloc.cta_group::2.sync.aligned.shared::cta.b32 "
                  "[%0], 128;" ::"r"(sharedAddress(&tensorMemory))

@@ -39,6 +39,36 @@ bool sharedOperand(Warp &w, const Inst &i, int lane, uint64_t &address) {
   return false;
 }
 
+/// A CTA that has observed a failed request may make no other (PTX ISA
+/// 9.7.13.17). False after an error.
+bool mayRequest(Warp &w, const Inst &i, int lane) {
+  Machine &m = w.machine;
+  const FailureSeen *seen = nullptr;
+  bool isLater = false; // in every schedule
+  for (const auto &[agent, failure] : w.cta.failuresSeen) {
+    if (isLater)
+      break;
+    seen = &failure;
+    isLater = w.isOwnAccess(agent)
+                  ? (failure.lanes >> lane & 1) != 0 || w.knowsOwn(failure.wait)
+                  : w.knows(failure.wait);
+  }
+  if (!seen || !(isLater || m.checksOrder))
+    return true;
+  SimulationError &e = m.error(
+      isLater ? ruleOf(ErrorKind::InvalidOperation) : Rule::UnorderedRequest,
+      "'" + Machine::mnemonic(&i) + "' makes a request " +
+          (isLater ? "after a thread of the CTA has observed"
+                   : "while another thread of the CTA may observe") +
+          " a failed request of this cluster; stop at the first "
+          "response that is not canceled",
+      &w, &i, lane, isLater);
+  e.notes.push_back(
+      m.note(&m.program.code[seen->wait.instruction()],
+             "observed here, " + m.agentName(seen->wait.agent())));
+  return !m.stopped;
+}
+
 void tryCancelLane(Warp &w, const Inst &i, int lane) {
   Machine &m = w.machine;
   const CancelRequest &request = i.get<CancelRequest>();
@@ -56,15 +86,8 @@ void tryCancelLane(Warp &w, const Inst &i, int lane) {
             &w, &i, lane, true);
     return;
   }
-  if (w.sawFailedRequest >> lane & 1) {
-    m.error(
-        ErrorKind::InvalidOperation,
-        "'" + Machine::mnemonic(&i) +
-            "' makes a request after the thread has observed a failed request "
-            "of this cluster; stop at the first response that is not canceled",
-        &w, &i, lane, true);
+  if (!mayRequest(w, i, lane))
     return;
-  }
   Mbarrier *barrier = m.barrierAt(w, i, lane, load.barrier, true);
   if (!barrier)
     return;

@@ -69,7 +69,7 @@ static bool issuePart(Warp &w, const Inst &i, int lane, const BulkLoad &load,
   Warp *warp = &w;
   Cta *target = &cta;
   uint32_t bytes = load.bytes - load.padding;
-  m.checkEarlyArrival(*barrier, w.clocks(), w, i, lane);
+  m.checkEarlyArrival(*barrier, w.clocks(), /*count=*/0, w, i, lane);
   Clock waits;
   w.releaseWaits(waits);
   op->complete = [warp, &i, lane, target, offset, bytes, barrier, phase, read,

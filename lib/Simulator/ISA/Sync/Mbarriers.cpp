@@ -238,7 +238,7 @@ Flow wait(Warp &w, const Inst &i, uint32_t mask) {
         parity ? (b->phase & 1) != (operand & 1) : b->phase > operand >> 32;
     result |= uint32_t(done) << l;
     if (done) {
-      m.sawPhase(*b, w, l);
+      m.sawPhase(*b, w, i, l);
       m.tellAccess(*b, w, i, l, /*waits=*/true);
       // What all lanes learn alike.
       if (b != seen)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // tcgen05.alloc, dealloc and relinquish_alloc_permit (PTX ISA 9.7.16.7), for
-// one CTA and for a pair. A pair acts together: the first warp waits until one
-// of the peer CTA executes the same (PTX ISA 9.7.16.5).
+// one CTA and for a pair. By the letter a pair acts together (PTX
+// ISA 9.7.16.5). In the machine code of sm_100 the even CTA allocates for both
+// and goes on, the odd one waits for it, and each frees for itself.
 
 #include "ISA/TensorCore/Tcgen05.h"
 
@@ -10,7 +11,6 @@
 
 #include <cstring>
 #include <optional>
-#include <utility>
 
 using namespace fp8::sim;
 
@@ -33,13 +33,16 @@ SimulationError &allocationError(Warp &w, const Inst &i, std::string message) {
                          &w, &i, -1, true);
 }
 
-/// Whether both CTAs ask for the same; reports it if not.
-bool sameRequest(Warp &w, const Inst &i, const PairRequest &mine,
-                 const PairRequest &other) {
+std::string peerName(const Cta &peer) {
+  return "the peer CTA, rank " + std::to_string(peer.rank);
+}
+
+/// Whether the odd CTA asks for what the even one has allocated; reports it if
+/// not.
+bool sameRequest(Warp &w, const Inst &i, const PairAllocation &mine,
+                 const PairAllocation &other) {
   std::string what;
-  if (mine.kind != other.kind)
-    what = "meets '" + Machine::mnemonic(other.inst) + "' of the peer CTA";
-  else if (mine.columns != other.columns)
+  if (mine.columns != other.columns)
     what = "names " + std::to_string(mine.columns) +
            " columns, but the peer CTA names " + std::to_string(other.columns);
   else if (mine.address != other.address)
@@ -54,62 +57,66 @@ bool sameRequest(Warp &w, const Inst &i, const PairRequest &mine,
   return false;
 }
 
-/// Does in both CTAs what both ask for. False when it must wait for columns.
-bool actTogether(Warp &w, const Inst &i, Cta &peer) {
-  PairRequest &mine = w.cta.pairRequest, &other = peer.pairRequest;
-  switch (mine.kind) {
-  case PairRequest::Kind::Alloc: {
-    int column = w.cta.tensor.firstFree(mine.columns, &peer.tensor);
-    if (column < 0)
-      return false;
-    w.cta.tensor.take(uint32_t(column), mine.columns, i);
-    peer.tensor.take(uint32_t(column), mine.columns, *other.inst);
-    mine.column = other.column = uint32_t(column);
-    break;
-  }
-  case PairRequest::Kind::Dealloc:
-    w.cta.tensor.release(mine.address & 0xffff, mine.columns);
-    peer.tensor.release(mine.address & 0xffff, mine.columns);
-    break;
-  default:
-    w.cta.tensor.permitRelinquished = peer.tensor.permitRelinquished = true;
-  }
-  mine.done = other.done = true;
-  w.machine.progress();
-  w.machine.wakeAll(WaitKind::TensorAlloc);
-  return true;
+/// Reports an allocation that the peer CTA may be too late for.
+void checkPeerStarted(Warp &w, const Inst &i, const Cta &peer) {
+  Machine &m = w.machine;
+  if (!m.checksOrder)
+    return;
+  for (const auto &warp : peer.warps)
+    for (Role role : {Role::Generic, Role::OneLane})
+      if (w.isBehind(warp->agent(role), 1))
+        return;
+  m.error(ErrorKind::TensorMemoryAllocation,
+          "'" + Machine::mnemonic(&i) + "' may come before " + peerName(peer) +
+              ", has started, and allocates there, too (PTX ISA 9.7.16.5); "
+              "execute a cluster barrier before it",
+          &w, &i)
+      .notes.push_back(m.note(&m.program.code.front(),
+                              "nothing orders the allocation after the start "
+                              "of the peer CTA"));
 }
 
-/// One CTA's part of a pair's instruction. Nothing until the pair has acted;
-/// then the column that an alloc found.
-std::optional<uint32_t> pairActed(Warp &w, const Inst &i, PairRequest request) {
-  LaneGroup &group = w.group();
-  PairRequest &mine = w.cta.pairRequest;
-  if (group.arrived) {
-    if (mine.done)
-      return std::exchange(mine, {}).column;
-  } else if (mine.kind != PairRequest::Kind::None) {
-    allocationError(w, i,
-                    "is executed while another warp of the CTA is in '" +
-                        Machine::mnemonic(mine.inst) +
-                        "'; exactly one warp of each CTA must execute it");
-    return std::nullopt;
-  }
+/// The column that an alloc found; nothing when it has to wait, or after an
+/// error. The even CTA of a pair allocates for both and goes on; the odd one
+/// waits for it.
+std::optional<uint32_t> allocateForPair(Warp &w, const Inst &i,
+                                        PairAllocation request) {
   Cta *peer = w.machine.pairPeer(w, i, -1);
   if (!peer)
     return std::nullopt;
-  if (!group.arrived)
-    mine = request;
-  PairRequest &other = peer->pairRequest;
-  group.arrived = true;
-  if (other.kind != PairRequest::Kind::None && !other.done) {
-    if (!sameRequest(w, i, mine, other))
+  bool isFirst = !w.group().arrived;
+  if (isFirst)
+    checkPeerStarted(w, i, *peer);
+  if (w.cta.rank % 2 == 0) {
+    int column = w.cta.tensor.firstFree(request.columns, &peer->tensor);
+    if (column < 0)
       return std::nullopt;
-    if (actTogether(w, i, *peer))
-      return std::exchange(mine, {}).column;
+    request.column = uint32_t(column);
+    w.cta.tensor.take(request.column, request.columns, i);
+    peer->tensor.take(request.column, request.columns, i);
+    w.cta.forPeer.push_back(request);
+    w.machine.wakeAll(WaitKind::TensorAlloc);
+    return request.column;
   }
-  w.waitFor(WaitKind::TensorAlloc);
-  return std::nullopt;
+  if (isFirst && w.cta.awaitsPair) {
+    allocationError(w, i,
+                    "is executed while another warp of the CTA is in '" +
+                        Machine::mnemonic(w.cta.awaitsPair) +
+                        "'; exactly one warp of each CTA must execute it");
+    return std::nullopt;
+  }
+  w.cta.awaitsPair = peer->forPeer.empty() ? &i : nullptr;
+  if (peer->forPeer.empty())
+    return std::nullopt;
+  PairAllocation made = peer->forPeer.front();
+  peer->forPeer.pop_front();
+  if (!sameRequest(w, i, request, made))
+    return std::nullopt;
+  // The even CTA may have freed it by now, with an error.
+  if (TensorMemory::Allocation *a =
+          peer->tensor.allocationAt(made.column, made.columns))
+    a->peer = w.tag(i);
+  return made.column;
 }
 
 void writeAddress(Warp &w, const Inst &i, int lane, uint32_t column) {
@@ -122,47 +129,69 @@ void writeAddress(Warp &w, const Inst &i, int lane, uint32_t column) {
   w.machine.progress();
 }
 
+/// Whether the CTA may allocate so many columns; reports it if not.
+bool mayAllocate(Warp &w, const Inst &i, uint32_t count) {
+  if (!validColumns(count))
+    allocationError(w, i,
+                    "asks for " + std::to_string(count) +
+                        " columns; the rule is a power of two from 32 to 512");
+  else if (!w.group().arrived && w.cta.tensor.permitRelinquished)
+    allocationError(w, i,
+                    "follows tcgen05.relinquish_alloc_permit, after which the "
+                    "CTA may not allocate");
+  return !w.machine.stopped;
+}
+
 Flow alloc(Warp &w, const Inst &i, uint32_t mask) {
   Machine &m = w.machine;
   uint32_t count = sameInAllLanes(w, i, mask, i.s[1], "number of columns");
   int lane = __builtin_ctz(mask);
-  if (m.stopped)
+  if (m.stopped || !mayAllocate(w, i, count))
     return Flow::Next;
-  if (!validColumns(count)) {
-    allocationError(w, i,
-                    "asks for " + std::to_string(count) +
-                        " columns; the rule is a power of two from 32 to 512");
-    return Flow::Next;
-  }
-  if (!w.group().arrived && w.cta.tensor.permitRelinquished) {
-    allocationError(w, i,
-                    "follows tcgen05.relinquish_alloc_permit, after which the "
-                    "CTA may not allocate");
-    return Flow::Next;
-  }
   if (!w.group().arrived)
     m.checkProgrammaticAllocation(w, i, lane);
+  std::optional<uint32_t> found;
   if (i.get<Allocation>().pair) {
-    PairRequest request;
-    request.kind = PairRequest::Kind::Alloc;
+    PairAllocation request;
     request.columns = count;
     request.address =
         uint32_t(w.row(i.s[0])[lane] + uint64_t(i.offset)) & kSharedOffsetMask;
     request.inst = &i;
-    std::optional<uint32_t> column = pairActed(w, i, request);
-    if (!column)
-      return m.stopped ? Flow::Next : Flow::Wait;
-    writeAddress(w, i, lane, *column);
-    return Flow::Next;
+    found = allocateForPair(w, i, request);
+  } else if (int column = w.cta.tensor.firstFree(count, nullptr); column >= 0) {
+    w.cta.tensor.take(uint32_t(column), count, i);
+    found = uint32_t(column);
   }
-  int column = w.cta.tensor.firstFree(count, nullptr);
-  if (column < 0) {
+  if (m.stopped)
+    return Flow::Next;
+  if (!found) {
     w.group().arrived = true;
     return w.waitFor(WaitKind::TensorAlloc);
   }
-  w.cta.tensor.take(uint32_t(column), count, i);
-  writeAddress(w, i, lane, uint32_t(column));
+  w.cta.tensor.checkSize(w, i, count);
+  writeAddress(w, i, lane, *found);
   return Flow::Next;
+}
+
+/// Reports that the even CTA frees what the odd one may not have yet.
+void checkPeerAllocated(Warp &w, const Inst &i, const Cta &peer,
+                        const TensorMemory::Allocation &allocation) {
+  Machine &m = w.machine;
+  if (w.cta.rank % 2 ||
+      (!allocation.peer.none() &&
+       (!m.checksOrder ||
+        w.isBehind(allocation.peer.agent(), allocation.peer.time()))))
+    return;
+  const Inst *other = allocation.peer.none()
+                          ? allocation.inst
+                          : &m.program.code[allocation.peer.instruction()];
+  m.error(ErrorKind::TensorMemoryAllocation,
+          "'" + Machine::mnemonic(&i) + "' may come before " + peerName(peer) +
+              ", has completed its tcgen05.alloc: the even CTA of a pair "
+              "allocates and goes on alone; wait at a cluster barrier that the "
+              "peer's allocating warp arrives at behind its tcgen05.alloc",
+          &w, &i)
+      .notes.push_back(m.note(other, "the peer CTA allocates here"));
 }
 
 Flow dealloc(Warp &w, const Inst &i, uint32_t mask) {
@@ -171,48 +200,38 @@ Flow dealloc(Warp &w, const Inst &i, uint32_t mask) {
   uint32_t count = sameInAllLanes(w, i, mask, i.s[1], "number of columns");
   if (m.stopped)
     return Flow::Next;
+  TensorMemory &tensor = w.cta.tensor;
   uint32_t column = address & 0xffff;
-  if (!w.group().arrived) {
-    if (address >> 16 || !validColumns(count) ||
-        !w.cta.tensor.isAllocation(column, count)) {
-      allocationError(w, i,
-                      "frees " + std::to_string(count) +
-                          " columns at address " + std::to_string(address) +
-                          ", which no tcgen05.alloc of this CTA returned (or "
-                          "which are free already)");
-      return Flow::Next;
-    }
-    if (m.checksOrder && w.cta.tensor.anyBusy(column, count))
-      m.error(ErrorKind::MemoryInFlight,
-              "'" + Machine::mnemonic(&i) +
-                  "' frees tensor memory that an unfinished operation still "
-                  "uses; wait for that operation first",
-              &w, &i);
-    else
-      w.cta.tensor.checkFree(w, i, column, count);
+  const TensorMemory::Allocation *allocation =
+      address >> 16 || !validColumns(count)
+          ? nullptr
+          : tensor.allocationAt(column, count);
+  if (!allocation) {
+    allocationError(w, i,
+                    "frees " + std::to_string(count) + " columns at address " +
+                        std::to_string(address) +
+                        ", which no tcgen05.alloc of this CTA returned (or "
+                        "which are free already)");
+    return Flow::Next;
   }
-  if (i.get<Allocation>().pair) {
-    PairRequest request;
-    request.kind = PairRequest::Kind::Dealloc;
-    request.columns = count;
-    request.address = address;
-    request.inst = &i;
-    return pairActed(w, i, request) || m.stopped ? Flow::Next : Flow::Wait;
+  tensor.checkFree(w, i, column, count);
+  // Each CTA frees for itself, but by the letter the two do so together.
+  if (uint32_t rank = w.cta.rank ^ 1;
+      i.get<Allocation>().pair && rank < m.ctas.size()) {
+    Cta &peer = *m.ctas[rank];
+    checkPeerAllocated(w, i, peer, *allocation);
+    peer.tensor.checkFree(w, i, column, count);
+    if (TensorMemory::Allocation *other =
+            peer.tensor.allocationAt(column, count))
+      other->freed = w.tag(i);
   }
-  w.cta.tensor.release(column, count);
+  tensor.release(column, count);
   m.progress();
   m.wakeAll(WaitKind::TensorAlloc);
   return Flow::Next;
 }
 
-Flow relinquish(Warp &w, const Inst &i, uint32_t) {
-  if (i.get<Allocation>().pair) {
-    PairRequest request;
-    request.kind = PairRequest::Kind::Relinquish;
-    request.inst = &i;
-    return pairActed(w, i, request) || w.machine.stopped ? Flow::Next
-                                                         : Flow::Wait;
-  }
+Flow relinquish(Warp &w, const Inst &, uint32_t) {
   w.cta.tensor.permitRelinquished = true;
   w.machine.progress();
   return Flow::Next;

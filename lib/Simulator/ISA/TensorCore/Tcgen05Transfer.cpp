@@ -66,6 +66,10 @@ void eachCell(const Transfer &transfer, uint32_t t, uint32_t n, F f) {
   }
 }
 
+int64_t transferPipe(const Warp &w) {
+  return int64_t(1) << 48 | w.cta.rank << 2 | w.id % 4;
+}
+
 /// What a warp's instruction touches.
 struct Touched {
   TensorRegion region;
@@ -124,8 +128,14 @@ std::unique_ptr<AsyncOp> touch(Warp &w, const Inst &i, uint32_t mask, Role role,
   AccessTag tag(w.agent(role), ++time, i.index);
   if (!w.cta.tensor.check(w, i, touched.region, tag, -1))
     return nullptr;
+  w.learn(write ? Role::TensorStoreIssued : Role::TensorLoadIssued, time);
   auto op = std::make_unique<AsyncOp>(i, w, 0, Engine::TensorLoad);
+  // Those of one quarter of the lanes complete in the order of issue, on
+  // hardware; by the letter in any.
+  if (!w.machine.options.strict)
+    op->pipe = transferPipe(w);
   op->tensor.push_back(touched.region);
+  op->tag = tag;
   return op;
 }
 

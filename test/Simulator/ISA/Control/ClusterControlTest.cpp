@@ -6,6 +6,8 @@
 
 #include <gmock/gmock.h>
 
+#include <set>
+
 using namespace fp8::sim;
 using namespace fp8::sim::test;
 using testing::HasSubstr;
@@ -82,6 +84,65 @@ TEST(ClusterControl, TakesGenericAddresses) {
   Report report = runGrid(body, visits);
   EXPECT_TRUE(report.ok()) << report.str();
   EXPECT_EQ(visits, std::vector<uint32_t>(24, 1));
+}
+
+// A request of a grid of one block fails. A thread asks, `observer` waits for
+// the answer, and `asker` asks again behind `between`.
+static std::set<Rule> rulesOfSecondRequest(const std::string &asker,
+                                           const std::string &observer,
+                                           const std::string &between) {
+  std::set<Rule> rules;
+  for (uint64_t seed = 0; seed < 16; ++seed) {
+    Device device;
+    LaunchConfig config;
+    config.block = {64, 1, 1};
+    Options options;
+    options.scheduleSeed = seed;
+    Report report = run(device,
+                        kernel("", R"(
+  .reg .pred %p<8>; .reg .b32 %r<20>;
+  mov.u32 %r0, response; mov.u32 %r1, bars; mov.u32 %r9, %tid.x;
+  setp.eq.u32 %p0, %r9, 0;
+  setp.eq.u32 %p1, %r9, )" + asker + R"(;
+  setp.eq.u32 %p2, %r9, )" + observer + R"(;
+  add.u32 %r2, %r0, 16; add.u32 %r3, %r1, 8;
+  @%p0 mbarrier.init.shared::cta.b64 [%r1], 1;
+  @%p0 mbarrier.init.shared::cta.b64 [%r3], 1;
+  @%p0 fence.mbarrier_init.release.cluster;
+  bar.sync 0;
+  @%p0 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r1], 16;
+  @%p0 clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.b128 [%r0], [%r1];
+  @!%p2 bra ASK;
+SEE: mbarrier.try_wait.parity.shared::cta.b64 %p3, [%r1], 0; @!%p3 bra SEE;
+ASK:
+)" + between + R"(
+  @!%p1 bra END;
+  mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r3], 16;
+  clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.b128 [%r2], [%r3];
+LAST: mbarrier.try_wait.parity.shared::cta.b64 %p3, [%r3], 0; @!%p3 bra LAST;
+END: bar.sync 0; ret;
+)",
+                               "sm_100a",
+                               ".shared .align 16 .b8 response[32];\n"
+                               ".shared .align 8 .b64 bars[2];\n"),
+                        {}, config, options);
+    for (const auto *list : {&report.errors, &report.warnings})
+      for (const SimulationError &e : *list)
+        rules.insert(e.rule);
+    EXPECT_EQ(report.ok(), report.errors.empty());
+  }
+  return rules;
+}
+
+TEST(ClusterControl, NoThreadOfTheCtaAsksBehindAFailure) {
+  const std::set<Rule> error{ruleOf(ErrorKind::InvalidOperation)};
+  // The thread itself, another lane, another warp.
+  EXPECT_EQ(rulesOfSecondRequest("0", "0", ""), error);
+  EXPECT_EQ(rulesOfSecondRequest("1", "0", "bar.warp.sync -1;"), error);
+  EXPECT_EQ(rulesOfSecondRequest("32", "0", "bar.sync 0;"), error);
+  // Nothing orders the two.
+  EXPECT_EQ(rulesOfSecondRequest("32", "0", ""),
+            std::set<Rule>{Rule::UnorderedRequest});
 }
 
 TEST(ClusterControl, Misuse) {
