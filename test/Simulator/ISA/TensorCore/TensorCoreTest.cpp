@@ -266,9 +266,12 @@ TEST(TensorCore, NGoesInStepsOf8ForOneCta) {
     }
 }
 
-TEST(TensorCore, AInTensorMemoryHasAnOffset) {
-  // D = A * B with all elements 1 (bf16), N 8, K 16; A from column 40 on.
-  std::string body = R"(
+namespace {
+
+/// D = A * B with all elements 1 (bf16), N 8, K 16; A from column 40 on, where
+/// tcgen05.st puts it. `wait`: what follows that.
+std::string multiplyFromTensorMemory(const std::string &wait) {
+  return R"(
   setp.ge.u32 %p1, %t, 32; setp.eq.u32 %p2, %t, 0; setp.ne.u32 %p3, %t, %t;
   @%p1 bra READ;
   tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], 64;
@@ -278,17 +281,17 @@ READ: shl.b32 %r1, %t, 2; mov.u32 %r2, s; add.u32 %r1, %r1, %r2;
   bar.sync 0; ld.shared.b32 %r50, [slot];
   shr.u32 %r4, %t, 5; shl.b32 %r4, %r4, 21; add.u32 %r4, %r4, %r50;
   tcgen05.st.sync.aligned.32x32b.x8.b32 [%r4+40], {%r3, %r3, %r3, %r3, %r3, %r3, %r3, %r3};
-  tcgen05.wait::st.sync.aligned; tcgen05.fence::before_thread_sync;
+)" + wait +
+         R"( tcgen05.fence::before_thread_sync;
   bar.sync 0; tcgen05.fence::after_thread_sync;
   @!%p2 bra WAIT;
   shr.u32 %r5, %r2, 4; cvt.u64.u32 %d2, %r5; or.b64 %d2, %d2, )" +
-                     std::to_string(uint64_t(1) << 46 | uint64_t(16) << 32 |
-                                    uint64_t(8) << 16) +
-                     R"(;
+         std::to_string(uint64_t(1) << 46 | uint64_t(16) << 32 |
+                        uint64_t(8) << 16) +
+         R"(;
   mov.b32 %r6, )" +
-                     std::to_string(1u << 4 | 1u << 7 | 1u << 10 | 1u << 17 |
-                                    8u << 24) +
-                     R"(;
+         std::to_string(1u << 4 | 1u << 7 | 1u << 10 | 1u << 17 | 8u << 24) +
+         R"(;
   tcgen05.mma.cta_group::1.kind::f16 [%r50], [%r50+40], %d2, %r6, %p3;
   tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [bar];
 WAIT: bar.warp.sync -1;
@@ -297,10 +300,31 @@ L: mbarrier.try_wait.parity.shared::cta.b64 %p4, [bar], 0; @!%p4 bra L;
   tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r20}, [%r4+7];
   tcgen05.wait::ld.sync.aligned; st.global.b32 [%o], %r20;
   bar.sync 0; @%p1 bra END;
-)" + kFree + "END:\n";
-  auto out = compute(body, 128, 128, kShared);
+)" + kFree +
+         "END:\n";
+}
+const char *const kWaitForStores = "tcgen05.wait::st.sync.aligned;";
+
+} // namespace
+
+TEST(TensorCore, AInTensorMemoryHasAnOffset) {
+  auto out =
+      compute(multiplyFromTensorMemory(kWaitForStores), 128, 128, kShared);
   for (uint32_t t = 0; t < 128; ++t)
     EXPECT_EQ(out[t], 0x41800000u); // 16
+}
+
+TEST(TensorCore, AnMmaDoesNotWaitForStores) {
+  // It is no transfer, whose order with a store would be that of issue.
+  for (uint64_t seed = 0; seed < 8; ++seed) {
+    Options options;
+    options.scheduleSeed = seed;
+    Report report;
+    compute(multiplyFromTensorMemory(""), 128, 128, kShared, &report, options);
+    EXPECT_TRUE(has(report, ErrorKind::Race) ||
+                has(report, ErrorKind::MemoryInFlight))
+        << report.str();
+  }
 }
 
 TEST(TensorCore, OperandLayouts) {
