@@ -26,7 +26,9 @@ std::string IssueKernel::prologue() const {
          size + R"(;
   cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r5], [%d0], )" +
          size + R"(, [bar];
-COPIED: bar.sync 0;
+COPIED: )" +
+         meet() +
+         R"(
 L0: mbarrier.try_wait.parity.shared.b64 %p1, [bar], 0; @!%p1 bra L0;
   @%p2 bra ALLOCATED;
   tcgen05.alloc.cta_group::)" +
