@@ -22,7 +22,7 @@ Extents = Union[int, Sequence[int]]
 _TMA_TYPES = {
     "uint8": "u8", "int8": "u8", "bool": "u8", "uint16": "u16", "int16": "u16", "uint32": "u32", "int32": "s32", "uint64": "u64", "int64": "s64",
     "float16": "f16", "float32": "f32", "float64": "f64", "bfloat16": "bf16",
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True)
