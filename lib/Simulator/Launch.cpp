@@ -52,6 +52,7 @@ private:
   Report report;
   Program program;
   const ast::Function *function = nullptr;
+  std::optional<LinkedKernel> kernel; ///< with what it calls
 
   bool fail(std::string message, ErrorKind kind = ErrorKind::InvalidLaunch) {
     SimulationError error{kind};
@@ -64,6 +65,7 @@ private:
     function = module.findEntry(name);
     if (!function)
       return fail("the module has no kernel '" + std::string(name) + "'");
+    kernel.emplace(module, *function);
     // What the simulator does not know comes before all else.
     return decode() && checkConfig() && checkMemory();
   }
@@ -120,8 +122,7 @@ private:
   bool decode() {
     for (const LoadedModule::Variable &variable : loaded.variables())
       program.globals.push_back({variable.name, variable.address});
-    Decoder decoder(instructionSet(), module, *function, program);
-    program.predicates = uint32_t(function->registers.size());
+    Decoder decoder(instructionSet(), module, *kernel, program);
     return decoder.run(report.errors);
   }
 

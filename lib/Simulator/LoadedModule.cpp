@@ -4,6 +4,7 @@
 
 #include "fp8/Simulator/LoadedModule.h"
 
+#include "Program/Program.h"
 #include "fp8/Simulator/PTXAst.h"
 
 using namespace fp8::sim;
@@ -73,18 +74,21 @@ std::optional<SimulationError> LoadedModule::place(const Variables &initial) {
   return std::nullopt;
 }
 
-/// Writes the addresses of variables that initialisers name.
+/// Writes the addresses of variables and functions that initialisers name.
 std::optional<SimulationError> LoadedModule::relocate() {
   for (const ast::Variable &variable : ptx.ast().variables) {
     if (!liesOnDevice(variable))
       continue;
     for (const ast::Variable::Relocation &relocation : variable.relocations) {
       const Variable *symbol = find(relocation.symbol);
-      if (!symbol)
+      std::optional<size_t> function =
+          ptx.ast().findFunction(relocation.symbol);
+      if (!symbol && !function)
         return failure("the initialiser of '" + variable.name + "' names '" +
                        relocation.symbol +
-                       "', which is not a variable of the module");
-      uint64_t target = symbol->address + uint64_t(relocation.addend);
+                       "', which is not in the module");
+      uint64_t target = (symbol ? symbol->address : functionAddress(*function)) +
+                        uint64_t(relocation.addend);
       memory.write(find(variable.name)->address + relocation.offset, &target,
                    variable.elementBytes);
     }

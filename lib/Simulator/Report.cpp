@@ -4,6 +4,8 @@
 
 #include "fp8/Simulator/Report.h"
 
+#include <algorithm>
+
 using namespace fp8::sim;
 
 /// By Rule.
@@ -80,6 +82,22 @@ std::string SimulationError::str() const {
   if (std::string why = reason(); !why.empty())
     text += "  note: " + why + "\n";
   return text;
+}
+
+std::string PrintedText::str() const {
+  auto triple = [](const std::array<uint32_t, 3> &t) {
+    return "(" + std::to_string(t[0]) + "," + std::to_string(t[1]) + "," +
+           std::to_string(t[2]) + ")";
+  };
+  const std::string who =
+      "block " + triple(block) + " thread " + triple(thread) + ": ";
+  std::string lines;
+  for (size_t at = 0; at < text.size();) {
+    size_t end = std::min(text.find('\n', at), text.size());
+    lines += who + text.substr(at, end - at) + "\n";
+    at = end + 1;
+  }
+  return lines;
 }
 
 std::string Report::str() const {

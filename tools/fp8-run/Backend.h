@@ -17,6 +17,7 @@ struct Outcome {
   /// result means nothing when there is one.
   std::vector<std::string> errors;
   std::vector<std::string> warnings; ///< the same, of what does no harm
+  std::string printed;     ///< lines of vprintf, each behind its thread
   std::string failure;     ///< why there is no result; empty when there is one
   double microseconds = 0; ///< the kernel's on a GPU, the host's elsewhere
   uint64_t scheduleHash = 0; ///< tells orders of barrier events apart

@@ -87,6 +87,10 @@ Outcome simulate(const Options &options, unsigned schedule,
   const sim::Report &report = ran->report;
   outcome.errors = std::move(ran->errors);
   outcome.warnings = std::move(ran->warnings);
+  // The schedules print much the same: once, and where it may tell why.
+  if (schedule == 0 || !outcome.errors.empty())
+    for (const sim::PrintedText &printed : report.printed)
+      outcome.printed += printed.str();
   outcome.scheduleHash = report.barrierEventHash;
   if (!options.tracePath.empty())
     if (auto error = writeFile(options.tracePath, {trace.begin(), trace.end()}))

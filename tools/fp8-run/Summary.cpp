@@ -9,6 +9,7 @@
 namespace fp8::run {
 
 void Summary::account(const Outcome &outcome, std::ostream &log) {
+  log << outcome.printed;
   backendErrors += outcome.errors.size();
   backendWarnings += outcome.warnings.size();
   for (const auto *found : {&outcome.warnings, &outcome.errors})

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -79,6 +80,7 @@ struct Variable {
   uint64_t size = 0; ///< bytes; 0 for an unsized array
   bool unsized = false;
   unsigned line = 0;
+  uint32_t scope = 0; ///< of a function's: index into Function::scopeParents
   std::vector<uint8_t> initialiser;
   /// Addresses of symbols within the initialiser.
   struct Relocation {
@@ -87,6 +89,12 @@ struct Variable {
     int64_t addend;
   };
   std::vector<Relocation> relocations;
+};
+
+/// `.callprototype` or `.calltargets`.
+struct Prototype {
+  std::vector<EntryParameter> returns, parameters; ///< of `.callprototype`
+  std::vector<std::string> targets;                ///< of `.calltargets`
 };
 
 struct Function {
@@ -104,6 +112,8 @@ struct Function {
   /// `.branchtargets` lists by label.
   std::map<std::pair<uint32_t, std::string>, std::vector<std::string>>
       branchTargets;
+  std::map<std::pair<uint32_t, std::string>, Prototype>
+      prototypes; ///< by label
   unsigned line = 0;
 };
 
@@ -116,6 +126,8 @@ struct Module {
   std::map<unsigned, std::string> files;
 
   const Function *findEntry(std::string_view name) const;
+  /// The index of the function of this name: with a body, or else declared.
+  std::optional<size_t> findFunction(std::string_view name) const;
 };
 
 } // namespace fp8::sim::ast

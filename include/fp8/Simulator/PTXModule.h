@@ -30,11 +30,12 @@ struct Diagnostic {
   std::string str(std::string_view fileName) const;
 };
 
-/// One `.param` of an `.entry`.
+/// One `.param` of an `.entry`, or a parameter or result of a `.func`.
 struct EntryParameter {
   std::string name;
   uint64_t sizeBytes = 0;
   uint64_t alignBytes = 0;
+  int32_t reg = -1; ///< of a `.reg` of a `.func`: its index; else -1
 };
 
 /// The signature and launch bounds of an `.entry`. A bound is zero if the

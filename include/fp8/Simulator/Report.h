@@ -143,6 +143,15 @@ struct BarrierAccess {
   unsigned ptxLine = 0;
 };
 
+/// What one call of vprintf printed.
+struct PrintedText {
+  std::array<uint32_t, 3> block{0, 0, 0}, thread{0, 0, 0};
+  std::string text; ///< may hold several lines or a part of one
+
+  /// Each line behind "block (0,0,0) thread (0,0,0): ".
+  std::string str() const;
+};
+
 struct Report {
   std::vector<SimulationError> errors;
   std::vector<SimulationError> warnings; ///< one a rule and instruction
@@ -153,6 +162,9 @@ struct Report {
   /// different interleavings.
   uint64_t barrierEventHash = 0;
   uint64_t barrierEventCount = 0;
+  /// In the order of the schedule, as much as CUDA keeps by default: 1 MiB.
+  std::vector<PrintedText> printed;
+  uint64_t printedBytes = 0; ///< of all text, also of what is dropped
 
   bool ok() const { return errors.empty(); }
   /// All errors, then all warnings, as text.

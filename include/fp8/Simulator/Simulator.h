@@ -110,6 +110,9 @@ struct Options {
   /// Called for each access to an mbarrier, in the order of the schedule, and
   /// so of each lane in the order of its program. May be empty.
   std::function<void(const BarrierAccess &access)> onBarrierAccess;
+  /// Called when a thread prints, also with what Report::printed drops. May be
+  /// empty.
+  std::function<void(const PrintedText &printed)> onPrint;
 };
 
 /// Runs `entry` of `module`. Every instruction of the kernel is decoded before

@@ -114,6 +114,8 @@ public:
   /// Splits a shared::cluster address. False after an error.
   bool clusterAddress(Warp &warp, const Inst &inst, int lane, uint64_t address,
                       Cta *&cta, uint32_t &offset);
+  /// Bytes that the calls of all lanes keep, against a limit.
+  uint64_t callBytes = 0;
   uint32_t newAgent() {
     return nextAgent < kMaxAgents ? nextAgent++ : kMaxAgents - 1;
   }

@@ -35,6 +35,7 @@ Warp::Warp(Cta &cta, uint32_t id, uint32_t globalIndex, uint32_t lanes)
   bulk.resize(32);
   copies.resize(32);
   local.resize(32);
+  stacks.resize(32);
   groups.emplace_back();
   groups.back().mask = lanes;
   recount();

@@ -6,6 +6,7 @@
 #ifndef FP8_LIB_SIMULATOR_MACHINE_WARP_H
 #define FP8_LIB_SIMULATOR_MACHINE_WARP_H
 
+#include "Machine/CallStack.h"
 #include "Machine/CopyGroups.h"
 #include "Machine/LaneGroup.h"
 #include "Machine/UndefinedRegisters.h"
@@ -81,6 +82,20 @@ public:
   /// These lanes of the group go on at `target` as one of their own.
   void fork(uint32_t mask, uint32_t target);
   void exitLanes(uint32_t mask);
+
+  // Functions (CallStack.cpp).
+  /// The lanes call a function, with the arguments of `site`; they go on behind
+  /// `inst` when they return. The caller moves them. False after an error.
+  bool enter(const Inst &inst, uint32_t mask, const CallSite &site,
+             const Function &function);
+  /// Ends the lane's innermost call; where the lane goes on.
+  uint32_t leave(const Inst &inst, int lane);
+  /// An argument or result.
+  CallBytes readCallValue(const Inst &inst, int lane, const CallValue &value);
+  void writeCallValue(int lane, const CallValue &value, const CallBytes &from);
+  /// Makes the lane's local memory at least so large.
+  void reserveLocal(int lane, uint64_t bytes);
+
   uint32_t predicate(const Inst &inst, unsigned index) const {
     uint32_t value = predicates[inst.p[index]];
     return inst.predicateNegations >> index & 1 ? ~value : value;
@@ -151,6 +166,11 @@ public:
   std::vector<LocalMemory> local; ///< by lane
 
 private:
+  std::vector<CallStack> stacks; ///< by lane
+  void saveRegisters(int lane, const Function &function,
+                     std::vector<uint64_t> &saved) const;
+  void restoreRegisters(int lane, const Function &function,
+                        const std::vector<uint64_t> &saved);
   std::vector<uint64_t> values;
   std::vector<uint32_t> predicates; ///< by register
   std::vector<uint32_t> predicateReady;

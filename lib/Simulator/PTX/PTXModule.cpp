@@ -27,6 +27,15 @@ const ast::Function *ast::Module::findEntry(std::string_view name) const {
   return nullptr;
 }
 
+std::optional<size_t>
+ast::Module::findFunction(std::string_view name) const {
+  std::optional<size_t> found;
+  for (size_t i = 0; i < functions.size(); ++i)
+    if (functions[i].signature.name == name && (!found || functions[i].hasBody))
+      found = i;
+  return found;
+}
+
 PTXModule::ParseResult PTXModule::parse(std::string_view text) {
   ParseResult result;
   auto module = std::make_shared<ast::Module>();

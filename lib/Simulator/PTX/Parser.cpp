@@ -209,7 +209,9 @@ bool Parser::parseFunction(bool isEntry) {
     if (other.hasBody && other.signature.name == f.signature.name)
       return fail("function '" + f.signature.name + "' is defined twice");
   function = &f;
-  bool ok = parseBody();
+  registerScopes.assign(1, {});
+  bool ok = declareParameters(f.returns) &&
+            declareParameters(f.signature.parameters) && parseBody();
   function = nullptr;
   if (ok)
     module->functions.push_back(std::move(f));
@@ -235,7 +237,8 @@ bool Parser::parseParameters(std::vector<EntryParameter> &into) {
 bool Parser::parseParameter(EntryParameter &parameter) {
   if (!peek().isDirective("param") && !peek().isDirective("reg"))
     return fail("expected '.param', found " + describe(peek()));
-  take();
+  // The parser of the body gives it an index.
+  parameter.reg = take().text == "reg" ? 0 : -1;
   int bytes = -1;
   uint64_t align = 0;
   while (peek().kind == Token::Kind::Directive) {
@@ -256,7 +259,7 @@ bool Parser::parseParameter(EntryParameter &parameter) {
     }
     take();
   }
-  if (bytes <= 0)
+  if (bytes < 0 || (bytes == 0 && parameter.reg < 0))
     return fail("parameter has no type");
   if (!expectIdentifier(parameter.name, "a parameter name"))
     return false;
@@ -274,6 +277,26 @@ bool Parser::parseParameter(EntryParameter &parameter) {
   }
   if (align)
     parameter.alignBytes = std::max(parameter.alignBytes, align);
+  return true;
+}
+
+/// Gives the `.reg` parameters of a `.func` registers.
+bool Parser::declareParameters(std::vector<EntryParameter> &parameters) {
+  for (EntryParameter &parameter : parameters) {
+    if (parameter.reg < 0)
+      continue;
+    if (function->isEntry)
+      return fail("parameter '" + parameter.name +
+                  "' of an entry must be a .param");
+    parameter.reg = int32_t(function->registers.size());
+    if (!registerScopes.back()
+             .emplace(parameter.name, uint32_t(parameter.reg))
+             .second)
+      return fail("register '" + parameter.name + "' is declared twice");
+    function->registers.push_back(
+        {parameter.name,
+         parameter.sizeBytes ? unsigned(parameter.sizeBytes) * 8 : 1});
+  }
   return true;
 }
 

@@ -6,8 +6,8 @@
 #ifndef FP8_LIB_SIMULATOR_PTX_PARSER_H
 #define FP8_LIB_SIMULATOR_PTX_PARSER_H
 
-#include "fp8/Simulator/PTXAst.h"
 #include "PTX/Lexer.h"
+#include "fp8/Simulator/PTXAst.h"
 
 #include <string>
 #include <unordered_map>
@@ -63,6 +63,7 @@ private:
   bool parseFunction(bool isEntry);
   bool parseParameters(std::vector<EntryParameter> &into);
   bool parseParameter(EntryParameter &parameter);
+  bool declareParameters(std::vector<EntryParameter> &parameters);
   bool parseBounds(Entry &entry);
   bool parseTriple(std::array<uint32_t, 3> &into);
 
@@ -70,9 +71,11 @@ private:
   bool parseBody();
   bool parseStatement();
   bool parseBodyDirective();
+  bool parseFunctionVariables();
   bool parseRegisters();
   bool parseLocation();
   bool parseBranchTargets(const std::string &label);
+  bool parsePrototype(const std::string &label);
   bool parseInstruction();
   bool parseOperand(ast::Operand &operand);
   bool parseOperandAtom(ast::Operand &operand);

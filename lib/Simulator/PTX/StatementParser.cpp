@@ -16,7 +16,6 @@ constexpr unsigned kMaxNesting = 64;
 } // namespace
 
 bool Parser::parseBody() {
-  registerScopes.assign(1, {});
   scope = 0;
   location = 0;
   depth = 0;
@@ -59,7 +58,7 @@ bool Parser::parseStatement() {
       return parseBranchTargets(label);
     if (peek().isDirective("callprototype") ||
         peek().isDirective("calltargets"))
-      return skipStatement();
+      return parsePrototype(label);
     if (!function->labels
              .emplace(std::make_pair(scope, label),
                       uint32_t(function->instructions.size()))
@@ -82,6 +81,26 @@ bool Parser::parseBranchTargets(const std::string &label) {
   return expect(';', "at the end of '.branchtargets'");
 }
 
+bool Parser::parsePrototype(const std::string &label) {
+  ast::Prototype &prototype = function->prototypes[{scope, label}];
+  std::string name;
+  if (take().text == "calltargets") {
+    do {
+      if (!expectIdentifier(name, "a function name"))
+        return false;
+      prototype.targets.push_back(name);
+    } while (accept(','));
+    return expect(';', "at the end of '.calltargets'");
+  }
+  if (accept('(') && !parseParameters(prototype.returns))
+    return false;
+  if (!expectIdentifier(name, "'_'"))
+    return false;
+  if (accept('(') && !parseParameters(prototype.parameters))
+    return false;
+  return skipStatement();
+}
+
 bool Parser::parseBodyDirective() {
   std::string_view name = peek().text;
   if (name == "reg")
@@ -96,8 +115,18 @@ bool Parser::parseBodyDirective() {
     return parseFile();
   if (name == "shared" || name == "local" || name == "param" ||
       name == "global" || name == "const")
-    return parseVariable(function->variables, false);
+    return parseFunctionVariables();
   return fail("unknown directive " + describe(peek()) + " in a function");
+}
+
+bool Parser::parseFunctionVariables() {
+  std::vector<ast::Variable> &variables = function->variables;
+  size_t first = variables.size();
+  if (!parseVariable(variables, false))
+    return false;
+  for (size_t i = first; i < variables.size(); ++i)
+    variables[i].scope = scope;
+  return true;
 }
 
 bool Parser::parseRegisters() {

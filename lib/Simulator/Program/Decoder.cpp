@@ -9,13 +9,15 @@
 using namespace fp8::sim;
 
 Decoder::Decoder(const OpcodeTable &opcodes, const ast::Module &module,
-                 const ast::Function &function, Program &program)
-    : program(program), module(module), function(function), opcodes(opcodes) {
+                 const LinkedKernel &kernel, Program &program)
+    : program(program), module(module), kernel(kernel), function(kernel.code()),
+      opcodes(opcodes) {
   program.module = &module;
   program.function = &function;
   // A 128-bit register takes two rows, so register indices are mapped through
   // rowOf; to keep that a plain identity, every register has two rows.
   program.registers = uint32_t(function.registers.size()) * 2;
+  program.predicates = uint32_t(function.registers.size());
   program.rowNames.resize(program.registers);
   for (size_t i = 0; i < function.registers.size(); ++i)
     program.rowNames[2 * i] = program.rowNames[2 * i + 1] =
@@ -23,62 +25,6 @@ Decoder::Decoder(const OpcodeTable &opcodes, const ast::Module &module,
   sinkRow = constantRow({ConstantRow::Kind::Special, 0, "_"});
   constantRow({ConstantRow::Kind::Special, 1, "_"});
   placeSymbols();
-}
-
-static uint64_t alignUp(uint64_t value, uint64_t align) {
-  return align ? (value + align - 1) / align * align : value;
-}
-
-void Decoder::placeSymbols() {
-  uint64_t offset = 0;
-  for (const EntryParameter &parameter : function.signature.parameters) {
-    offset = alignUp(offset, parameter.alignBytes);
-    program.parameterOffsets.push_back(offset);
-    symbols[parameter.name] = {ConstantRow::Kind::Value, offset};
-    offset += parameter.sizeBytes;
-  }
-  program.parameterBytes = offset;
-  for (const Program::Global &global : program.globals)
-    symbols[std::string(global.name)] = {ConstantRow::Kind::Value, global.address};
-
-  uint64_t shared = kSharedReserved, local = 0;
-  std::vector<const ast::Variable *> dynamic;
-  uint64_t dynamicAlign = 16;
-  auto place = [&](const std::vector<ast::Variable> &variables) {
-    for (const ast::Variable &variable : variables) {
-      if (variable.space == ast::Space::Shared) {
-        if (variable.unsized || variable.isExtern) {
-          dynamic.push_back(&variable);
-          dynamicAlign = std::max(dynamicAlign, variable.align);
-          continue;
-        }
-        shared = alignUp(shared, variable.align);
-        program.sharedSymbols.push_back({variable.name, shared, variable.size});
-        symbols[variable.name] = {ConstantRow::Kind::Shared, shared};
-        shared += variable.size;
-      } else if (variable.space == ast::Space::Local) {
-        local = alignUp(local, variable.align);
-        symbols[variable.name] = {ConstantRow::Kind::Value, local};
-        local += variable.size;
-      } else if (variable.space == ast::Space::Param) {
-        // Of a call, which is what the errors should name.
-        symbols[variable.name] = {ConstantRow::Kind::Value, 0};
-      }
-    }
-  };
-  place(module.variables);
-  place(function.variables);
-  // Alignments above 1 KiB count from the start of the window, where the
-  // reserved bytes end at 1024.
-  program.staticSharedEnd =
-      dynamic.empty() ? shared : alignUp(shared, dynamicAlign);
-  for (const ast::Variable *variable : dynamic) {
-    program.sharedSymbols.push_back(
-        {variable->name, program.staticSharedEnd, 0});
-    symbols[variable->name] = {ConstantRow::Kind::Shared,
-                               program.staticSharedEnd};
-  }
-  program.localBytes = local;
 }
 
 uint32_t Decoder::constantRow(ConstantRow constant) {
@@ -126,6 +72,7 @@ bool Decoder::run(std::vector<SimulationError> &errors) {
       errors[at.error].message +=
           " (" + std::to_string(at.places) + " instructions)";
   findFragments();
+  listFrameRows();
   return errors.empty();
 }
 
@@ -233,25 +180,45 @@ void Decoder::dropCacheHints() {
   cacheHint |= take("L2::cache_hint");
 }
 
-bool Decoder::label(const std::string &name, uint32_t &target) {
+template <typename Map>
+const typename Map::mapped_type *
+Decoder::findInScopes(const Map &map, const std::string &name) const {
   for (int32_t scope = int32_t(current->scope); scope >= 0;
        scope = function.scopeParents[size_t(scope)]) {
-    auto it = function.labels.find({uint32_t(scope), name});
-    if (it != function.labels.end()) {
-      target = it->second;
-      return true;
-    }
+    auto it = map.find({typename Map::key_type::first_type(scope), name});
+    if (it != map.end())
+      return &it->second;
   }
-  return fail("label '" + name + "' is not defined");
+  auto it = map.find({typename Map::key_type::first_type(-1), name});
+  return it == map.end() ? nullptr : &it->second;
+}
+
+bool Decoder::label(const std::string &name, uint32_t &target) {
+  const uint32_t *found = findInScopes(function.labels, name);
+  if (!found)
+    return fail("label '" + name + "' is not defined");
+  target = *found;
+  return true;
 }
 
 const std::vector<std::string> *
 Decoder::branchTargets(const std::string &name) const {
-  for (int32_t scope = int32_t(current->scope); scope >= 0;
-       scope = function.scopeParents[size_t(scope)]) {
-    auto it = function.branchTargets.find({uint32_t(scope), name});
-    if (it != function.branchTargets.end())
-      return &it->second;
-  }
-  return nullptr;
+  return findInScopes(function.branchTargets, name);
+}
+
+const ast::Prototype *Decoder::prototype(const std::string &name) const {
+  return findInScopes(function.prototypes, name);
+}
+
+const Decoder::Symbol *Decoder::symbol(const std::string &name) const {
+  return findInScopes(symbols, name);
+}
+
+const CallValue *Decoder::frameValue(const std::string &name) const {
+  const Symbol *found = symbol(name);
+  return found && found->frame.bytes ? &found->frame : nullptr;
+}
+
+uint32_t Decoder::functionIndex() const {
+  return kernel.functionOf(uint32_t(current - function.instructions.data()));
 }

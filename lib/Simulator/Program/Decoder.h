@@ -7,6 +7,7 @@
 #ifndef FP8_LIB_SIMULATOR_PROGRAM_DECODER_H
 #define FP8_LIB_SIMULATOR_PROGRAM_DECODER_H
 
+#include "Program/Linker.h"
 #include "Program/OpcodeTable.h"
 #include "Program/Program.h"
 #include "Program/Types.h"
@@ -22,7 +23,7 @@ namespace fp8::sim {
 class Decoder {
 public:
   Decoder(const OpcodeTable &opcodes, const ast::Module &module,
-          const ast::Function &function, Program &program);
+          const LinkedKernel &kernel, Program &program);
 
   /// Decodes all instructions. Everything that is unknown goes to `errors`,
   /// once each, at its first place.
@@ -71,8 +72,15 @@ public:
   unsigned registerBytes(const ast::Operand &operand) const;
   bool label(const std::string &name, uint32_t &target);
   const std::vector<std::string> *branchTargets(const std::string &name) const;
+  const ast::Prototype *prototype(const std::string &name) const;
+  /// The variable or parameter in a frame that a symbol names, else null.
+  const CallValue *frameValue(const std::string &symbol) const;
+  /// The index of the function that the current instruction is of; 0: of the
+  /// entry.
+  uint32_t functionIndex() const;
   Program &program;
   const ast::Module &module;
+  const LinkedKernel &kernel;
   const ast::Function &function;
 
 private:
@@ -86,12 +94,22 @@ private:
   std::map<std::pair<int, std::pair<uint64_t, std::string>>, uint32_t>
       constantRows;
   struct Symbol {
-    ConstantRow::Kind kind;
-    uint64_t value;
+    ConstantRow constant;
+    CallValue frame; ///< of local variables and parameters of calls
   };
-  std::unordered_map<std::string, Symbol> symbols;
+  /// By scope (-1: the module) and name.
+  std::map<std::pair<int32_t, std::string>, Symbol> symbols;
 
+  template <typename Map>
+  const typename Map::mapped_type *findInScopes(const Map &map,
+                                                const std::string &name) const;
+  const Symbol *symbol(const std::string &name) const;
+  // Symbols.cpp
   void placeSymbols();
+  void placeParameters();
+  void placeShared();
+  void placeFrames();
+  void listFrameRows();
   void findFragments();
   bool decodeOne(Inst &inst);
   uint32_t constantRow(ConstantRow constant);

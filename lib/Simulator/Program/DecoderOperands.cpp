@@ -71,11 +71,12 @@ bool Decoder::row(const Operand &operand, Type type, uint32_t &row) {
     row = constantRow({ConstantRow::Kind::Special, 0, operand.name});
     return true;
   case Operand::Kind::Symbol: {
-    auto it = symbols.find(operand.name);
-    if (it == symbols.end())
+    const Symbol *found = symbol(operand.name);
+    if (!found)
       return fail("'" + operand.name + "' is not declared");
-    row = constantRow(
-        {it->second.kind, it->second.value + uint64_t(operand.offset), ""});
+    ConstantRow address = found->constant;
+    address.value += uint64_t(operand.offset);
+    row = constantRow(std::move(address));
     return true;
   }
   default:

@@ -113,9 +113,44 @@ inline void forLanes(uint32_t mask, F f) {
 
 /// A row that does not change while a warp runs.
 struct ConstantRow {
-  enum class Kind : uint8_t { Value, Special, Shared } kind = Kind::Value;
-  uint64_t value = 0; ///< Shared: the offset in the CTA's shared memory
-  std::string name;   ///< Special
+  enum class Kind : uint8_t {
+    Value,
+    Special,
+    Shared,
+    Frame ///< changes when the lane calls the function that `name` names
+  } kind = Kind::Value;
+  /// Shared: the offset in the CTA's shared memory. Frame: in the frame of a
+  /// call, which is in local memory.
+  uint64_t value = 0;
+  std::string name; ///< Special, Frame
+};
+
+/// A parameter, argument or result of a function: a row, or bytes of a frame.
+struct CallValue {
+  bool inRow = false;
+  uint32_t row = 0;
+  uint64_t offset = 0;
+  uint64_t bytes = 0;
+};
+
+/// A function that instructions call.
+struct Function {
+  std::string name;
+  uint64_t address = 0;
+  uint32_t pc = 0;
+  uint32_t firstRegister = 0, registers = 0; ///< of ast::Function::registers
+  uint64_t frameBytes = 0, frameAlign = 16;
+  bool recursive = false; ///< may be called while the lane executes it
+  std::vector<CallValue> parameters, results;
+  /// Constant rows that hold addresses in its frame, with their offsets.
+  std::vector<std::pair<uint32_t, uint64_t>> frameRows;
+};
+
+/// What a call instruction calls, and with what.
+struct CallSite {
+  uint32_t callee = 0;   ///< index into Program::functions
+  bool indirect = false; ///< the instruction's source is the address
+  std::vector<CallValue> arguments, results;
 };
 
 struct SharedSymbol {
@@ -138,7 +173,9 @@ struct Program {
   std::vector<std::string> rowNames;  ///< of registers
   std::vector<SharedSymbol> sharedSymbols;
   uint64_t staticSharedEnd = 0; ///< offset where dynamic shared memory starts
-  uint64_t localBytes = 0;      ///< per lane
+  uint64_t localBytes = 0;      ///< per lane: the entry's frame
+  std::vector<Function> functions; ///< the entry first
+  std::vector<CallSite> calls;
   std::vector<uint64_t> parameterOffsets;
   uint64_t parameterBytes = 0;
   std::vector<bool> fragmentRows; ///< by register row; empty: there is no wgmma
@@ -167,6 +204,11 @@ constexpr uint64_t kSharedWindow = uint64_t(0x7f) << 40;
 constexpr uint64_t kLocalWindow = uint64_t(0x7e) << 40;
 constexpr uint64_t kParamWindow = uint64_t(0x7d) << 40;
 constexpr uint64_t kWindowSize = uint64_t(1) << 32;
+/// The address of a function, by its index in the module. Nothing can be
+/// accessed there.
+constexpr uint64_t functionAddress(size_t function) {
+  return (uint64_t(0x7c) << 40) + 16 * uint64_t(function);
+}
 /// A shared::cluster address is the CTA's rank in these bits and the offset
 /// below; a CTA's own shared::cta addresses are the same numbers.
 constexpr unsigned kSharedRankShift = 24;

@@ -66,7 +66,7 @@ static uint8_t *accessLocal(Warp &w, const Inst &i, int lane, uint64_t offset,
                             UndefinedPart *undefined) {
   LocalMemory &memory = w.local[size_t(lane)];
   if (memory.empty())
-    memory.resize(w.machine.program.localBytes);
+    w.reserveLocal(lane, w.machine.program.localBytes);
   if (count > memory.size() || offset > memory.size() - count) {
     w.machine.error(ErrorKind::OutOfBounds,
                     "'" + Machine::mnemonic(&i) +
@@ -257,8 +257,9 @@ Flow store(Warp &w, const Inst &i, uint32_t mask) {
 }
 
 AccessSpace takeSpace(Decoder &d) {
-  switch (d.takeOneOf({"global", "shared", "shared::cta", "shared::cluster",
-                       "local", "param", "param::entry", "const"})) {
+  switch (
+      d.takeOneOf({"global", "shared", "shared::cta", "shared::cluster",
+                   "local", "param", "param::entry", "const", "param::func"})) {
   case 0:
     return AccessSpace::Global;
   case 1:
@@ -273,9 +274,21 @@ AccessSpace takeSpace(Decoder &d) {
     return AccessSpace::Param;
   case 7:
     return AccessSpace::Const;
+  case 8:
+    return AccessSpace::Local;
   default:
     return AccessSpace::Generic;
   }
+}
+
+/// Whether `.param` means the parameters of a function or of a call, which are
+/// in the frame (PTX ISA 5.1.6).
+bool isFrameAccess(const Decoder &d) {
+  for (const ast::Operand &operand : d.text().operands)
+    if (operand.kind == ast::Operand::Kind::Address &&
+        operand.elements[0].kind == ast::Operand::Kind::Symbol)
+      return d.frameValue(operand.elements[0].name) != nullptr;
+  return d.functionIndex() != 0;
 }
 
 bool decodeAccess(Decoder &d, Inst &i, bool isLoad) {
@@ -287,7 +300,10 @@ bool decodeAccess(Decoder &d, Inst &i, bool isLoad) {
   if (d.take("relaxed") && access.strength == Strength::Weak)
     access.strength = Strength::Relaxed;
   d.takeOneOf({"cta", "cluster", "gpu", "sys"});
+  bool perhapsFrame = d.hasQualifier("param");
   access.space = takeSpace(d);
+  if (perhapsFrame && isFrameAccess(d))
+    access.space = AccessSpace::Local;
   d.take("nc");
   d.dropCacheHints();
   int vector = d.takeOneOf({"v2", "v4", "v8"});

@@ -6,6 +6,7 @@
 #include "ISA/Families.h"
 
 #include "ISA/Alu/Alu.h"
+#include "ISA/Control/Control.h"
 #include "Machine/Machine.h"
 
 using namespace fp8::sim;
@@ -32,27 +33,39 @@ Flow brx(Warp &w, const Inst &i, uint32_t mask) {
   const std::vector<uint32_t> &table =
       w.machine.program.branchTables[i.get<TargetTable>().index];
   const uint64_t *index = w.row(i.s[0]);
+  std::array<uint32_t, 32> targets;
+  forLanes(mask, [&](int l) {
+    uint32_t value = uint32_t(index[l]);
+    if (value < table.size()) {
+      targets[size_t(l)] = table[value];
+      return;
+    }
+    targets[size_t(l)] = 0;
+    w.machine.error(ErrorKind::InvalidOperation,
+                    "'brx.idx' uses index " + std::to_string(value) +
+                        ", but its table has " + std::to_string(table.size()) +
+                        " labels",
+                    &w, &i, l, true);
+  });
+  return jump(w, mask, targets);
+}
+
+} // namespace
+
+Flow fp8::sim::jump(Warp &w, uint32_t mask,
+                    const std::array<uint32_t, 32> &targets) {
   uint32_t left = mask, firstLanes = 0, firstTarget = 0;
   w.split(mask);
   while (left) {
-    uint32_t value = uint32_t(index[__builtin_ctz(left)]);
-    uint32_t same = 0;
+    uint32_t target = targets[size_t(__builtin_ctz(left))], same = 0;
     forLanes(left, [&](int l) {
-      same |= uint32_t(uint32_t(index[l]) == value) << l;
+      same |= uint32_t(targets[size_t(l)] == target) << l;
     });
-    if (value >= table.size()) {
-      w.machine.error(ErrorKind::InvalidOperation,
-                      "'brx.idx' uses index " + std::to_string(value) +
-                          ", but its table has " +
-                          std::to_string(table.size()) + " labels",
-                      &w, &i, __builtin_ctz(left), true);
-      return Flow::Next;
-    }
     if (firstLanes) {
-      w.fork(same, table[value]);
+      w.fork(same, target);
     } else {
       firstLanes = same;
-      firstTarget = table[value];
+      firstTarget = target;
     }
     left &= ~same;
   }
@@ -60,7 +73,7 @@ Flow brx(Warp &w, const Inst &i, uint32_t mask) {
   return Flow::Jump;
 }
 
-Flow exitThread(Warp &w, const Inst &, uint32_t mask) {
+Flow fp8::sim::exitThread(Warp &w, const Inst &, uint32_t mask) {
   uint32_t rest = w.group().mask & ~mask;
   w.exitLanes(mask);
   w.machine.progress();
@@ -70,6 +83,8 @@ Flow exitThread(Warp &w, const Inst &, uint32_t mask) {
     w.cta.threadsExited();
   return Flow::Jump;
 }
+
+namespace {
 
 Flow trap(Warp &w, const Inst &i, uint32_t mask) {
   w.machine.error(ErrorKind::Trap,
@@ -122,45 +137,11 @@ bool decodeBrx(Decoder &d, Inst &i) {
   return true;
 }
 
-/// What programs call that CUDA's driver defines, and what to do without (CUDA
-/// C++ Programming Guide, formatted output, assertion).
-constexpr struct {
-  std::string_view name, cure;
-} kSystemCalls[] = {
-    {"vprintf",
-     "remove gpu.printf or printf, and store the values to global memory"},
-    {"__assertfail", "remove the assertion, or execute trap instead"},
-};
-
-bool decodeCall(Decoder &d, Inst &) {
-  std::string callee;
-  while (callee.empty())
-    if (const ast::Operand *operand =
-            d.operandsLeft() ? d.takeOperand() : nullptr;
-        !operand)
-      break;
-    else if (operand->kind == ast::Operand::Kind::Symbol)
-      callee = operand->name;
-  for (auto [name, cure] : kSystemCalls)
-    if (callee == name)
-      return d.fail("the simulator has no function '" + callee + "'; " +
-                    std::string(cure));
-  return d.fail((callee.empty()
-                     ? "calls are not supported"
-                     : "calls '" + callee + "', but calls are not supported") +
-                "; compile with all functions inlined");
-}
-
 } // namespace
 
 void fp8::sim::addBranchesOpcodes(OpcodeTable &t) {
   t.add("bra", decodeBra);
   t.add("brx", decodeBrx);
-  t.add("ret", [](Decoder &d, Inst &i) {
-    d.take("uni");
-    i.fn = exitThread;
-    return true;
-  });
   t.add("exit", [](Decoder &, Inst &i) {
     i.fn = exitThread;
     return true;
@@ -169,7 +150,11 @@ void fp8::sim::addBranchesOpcodes(OpcodeTable &t) {
     i.fn = trap;
     return true;
   });
-  t.add("call", decodeCall);
+  // A breakpoint of a debugger that is not there.
+  t.add("brkpt", [](Decoder &, Inst &i) {
+    i.fn = nothing;
+    return true;
+  });
   t.add("nanosleep", [](Decoder &d, Inst &i) {
     i.fn = nanosleep;
     return d.take("u32") && d.source(i, Type::U32);
