@@ -168,7 +168,7 @@ TEST(Calls, EndlessRecursionEnds) {
 TEST(Calls, OneFrameIsNotTheNext) {
   // A second call finds nothing of the first in its registers.
   Report report;
-  compute("call f, (%t); call f, (%t);", 32, 32,
+  compute("call f, (1); call f, (0);", 32, 32,
           ".func f(.reg .b32 %n) { .reg .b32 %x; .reg .pred %p;\n"
           "setp.eq.u32 %p, %n, 0; @%p add.u32 %x, %x, 1; mov.b32 %x, 3; }\n",
           &report);
