@@ -34,6 +34,7 @@ private:
 
 /// Where the sums of a matrix product are, and which threads start it.
 enum class MmaEngine {
+  Warp,        ///< in the registers of a warp: mma.sync, which every chip has
   Warpgroup,   ///< in the registers of a warpgroup: wgmma
   TensorMemory ///< in tensor memory, one thread starts it: tcgen05.mma
 };

@@ -137,7 +137,9 @@ bool Warp::readsWhatIsLoading(const Inst &inst) const {
         [&](const RowInFlight &f) { return f.row == row && !f.landed; });
   };
   const uint32_t *list = machine.program.lists.data() + inst.list;
+  const uint32_t *more = machine.program.lists.data() + inst.sourceList;
   return std::any_of(inst.s, inst.s + inst.sources, loading) ||
+         std::any_of(more, more + inst.sourceListCount, loading) ||
          (!inst.listIsDestination &&
           std::any_of(list, list + inst.listCount, loading));
 }
@@ -147,6 +149,8 @@ uint32_t Warp::undefinedOperands(const Inst &inst, uint32_t mask) const {
   if (inst.listCount && !inst.listIsDestination)
     lanes |=
         undefinedLanes(&machine.program.lists[inst.list], inst.listCount, mask);
+  lanes |= undefinedLanes(machine.program.lists.data() + inst.sourceList,
+                          inst.sourceListCount, mask);
   for (unsigned i = 0; i < inst.predicateSources; ++i)
     lanes |= mask & ~predicateReady[inst.p[i]];
   return lanes;

@@ -87,6 +87,7 @@ void fp8::sim::touchFragments(Warp &w, const Inst &i) {
   touch(i.d, i.destinations);
   touch(i.s, i.sources);
   touch(program.lists.data() + i.list, i.listCount);
+  touch(program.lists.data() + i.sourceList, i.sourceListCount);
 }
 
 void fp8::sim::checkWgmmaExit(Warp &w) {

@@ -97,6 +97,7 @@ void Decoder::findFragments() {
     uses(inst.d, inst.destinations);
     uses(inst.s, inst.sources);
     uses(program.lists.data() + inst.list, inst.listCount);
+    uses(program.lists.data() + inst.sourceList, inst.sourceListCount);
   }
 }
 

@@ -57,6 +57,8 @@ public:
   /// A vector, or a single register, of `count` rows of `type`, as destination
   /// or source list.
   bool list(Inst &inst, unsigned count, Type type, bool isDestination);
+  /// As `list`, of rows that are only read; several of them follow each other.
+  bool sourceList(Inst &inst, unsigned count, Type type);
   /// `[base+offset]`: the base becomes a source. Coordinates are left for the
   /// caller.
   bool address(Inst &inst, const ast::Operand **whole = nullptr);

@@ -174,6 +174,16 @@ bool Decoder::list(Inst &inst, unsigned count, Type type, bool isDestination) {
   return std::all_of(operand->elements.begin(), operand->elements.end(), add);
 }
 
+bool Decoder::sourceList(Inst &inst, unsigned count, Type type) {
+  Inst one;
+  if (!list(one, count, type, false))
+    return false;
+  if (!inst.sourceListCount)
+    inst.sourceList = one.list;
+  inst.sourceListCount += count;
+  return true;
+}
+
 bool Decoder::address(Inst &inst, const Operand **whole) {
   const Operand *operand = takeOperand();
   if (!operand)

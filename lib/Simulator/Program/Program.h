@@ -82,6 +82,10 @@ struct Inst {
   int32_t pd[2] = {-1, -1}; ///< -1: sink
   uint32_t list = 0; ///< further rows: Program::lists[list .. list + listCount)
   uint32_t listCount = 0;
+  /// Rows that are only read, beside `list`: of Program::lists too. The handler
+  /// asks which of them are undefined.
+  uint32_t sourceList = 0;
+  uint32_t sourceListCount = 0;
   int64_t offset = 0; ///< of the address
   uint32_t index = 0; ///< its own place in the program
   const ast::Instruction *text = nullptr;

@@ -43,6 +43,8 @@ static Engine getEngine(const chip::Chip &chip) {
     return makeEngine<TensorMemorySchedule>();
   case chip::MmaEngine::Warpgroup:
     return makeEngine<WarpgroupSchedule>();
+  case chip::MmaEngine::Warp: // no chip's fastest
+    break;
   }
   llvm_unreachable("no other engine");
 }

@@ -61,10 +61,9 @@ Flow callIndirect(Warp &w, const Inst &i, uint32_t mask) {
     uint32_t same = 0;
     forLanes(left, [&](int l) { same |= uint32_t(address[l] == callee) << l; });
     const Function *function = functionAt(program, callee);
-    std::string problem =
-        function ? refusal(site, *function)
-                 : "calls address " + std::to_string(callee) +
-                       ", where no function is";
+    std::string problem = function ? refusal(site, *function)
+                                   : "calls address " + std::to_string(callee) +
+                                         ", where no function is";
     if (!problem.empty()) {
       w.machine.error(ErrorKind::InvalidOperation,
                       "'" + Machine::mnemonic(&i) + "' " + problem, &w, &i,

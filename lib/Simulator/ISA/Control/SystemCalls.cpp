@@ -28,9 +28,8 @@ public:
     CallBytes read = warp.readCallValue(inst, lane, site.arguments[n]);
     uint64_t value = 0;
     std::memcpy(&value, read.bytes.data(), read.bytes.size());
-    auto undefined =
-        std::find_if(read.origins.begin(), read.origins.end(),
-                     [](OriginId origin) { return origin != 0; });
+    auto undefined = std::find_if(read.origins.begin(), read.origins.end(),
+                                  [](OriginId origin) { return origin != 0; });
     if (undefined != read.origins.end())
       warp.machine.reportUndefined(
           *undefined,

@@ -219,3 +219,76 @@ TEST(Memory, MatrixLoadAndStore) {
       EXPECT_EQ(out[lane] >> (16 * half) & 0xffff, c % 2 ? source * 2 : source);
     }
 }
+
+namespace {
+/// Byte (row, b) of shared memory holds 16 * row + b; each lane gives the
+/// address of the row of its number.
+const std::string kRows = R"(
+  mov.u32 %r2, s; and.b32 %r0, %t, 15; mul.lo.u32 %r0, %r0, 16;
+  mad.lo.u32 %r3, %t, 16, %r2;
+  mul.lo.u32 %r1, %r0, 0x01010101; add.u32 %r1, %r1, 0x03020100;
+  st.shared.b32 [%r3], %r1; add.u32 %r1, %r1, 0x04040404;
+  st.shared.b32 [%r3+4], %r1; add.u32 %r1, %r1, 0x04040404;
+  st.shared.b32 [%r3+8], %r1; add.u32 %r1, %r1, 0x04040404;
+  st.shared.b32 [%r3+12], %r1; bar.sync 0;
+)";
+} // namespace
+
+TEST(Memory, LoadsMatricesOfBytes) {
+  auto out = compute(kRows + R"(
+  ldmatrix.sync.aligned.m16n16.x2.trans.shared.b8 {%r4, %r5, %r6, %r7}, [%r3];
+  mul.wide.u32 %d0, %t, 12; add.u64 %o, %o, %d0;
+  st.global.v4.b32 [%o], {%r4, %r5, %r6, %r7};)",
+                     32, 128, kShared);
+  for (uint32_t lane = 0; lane < 32; ++lane)
+    for (uint32_t r = 0; r < 4; ++r)
+      for (uint32_t j = 0; j < 4; ++j) // both tiles have rows 0 to 15
+        EXPECT_EQ(out[lane * 4 + r] >> (8 * j) & 0xff,
+                  16 * (lane % 4 * 4 + j) + lane / 4 + r % 2 * 8);
+}
+
+TEST(Memory, UnpacksNarrowElements) {
+  const std::pair<const char *, uint32_t> forms[] = {{"b4x16_p64", 4},
+                                                     {"b6x16_p32", 6}};
+  for (auto [form, bits] : forms) {
+    auto out = compute(kRows + "ldmatrix.sync.aligned.m8n16.x1.shared.b8x16." +
+                           form + " {%r0}, [%r3]; st.global.u32 [%o], %r0;",
+                       32, 32, kShared);
+    for (uint32_t lane = 0; lane < 32; ++lane)
+      for (uint32_t j = 0; j < 4; ++j) {
+        uint32_t at = (lane % 4 * 4 + j) * bits, row = lane / 4;
+        uint32_t word = 16 * row + at / 8 + (16 * row + at / 8 + 1) * 256;
+        EXPECT_EQ(out[lane] >> (8 * j) & 0xff,
+                  word >> at % 8 & ((1u << bits) - 1))
+            << form;
+      }
+  }
+}
+
+TEST(Memory, StoresMatricesOfBytes) {
+  auto out = compute(R"(
+  mov.u32 %r2, s; mad.lo.u32 %r3, %t, 16, %r2;
+  mul.lo.u32 %r0, %t, 0x04040404; add.u32 %r0, %r0, 0x03020100;
+  stmatrix.sync.aligned.m16n8.x1.trans.shared.b8 [%r3], {%r0};
+  mad.lo.u32 %r4, %t, 4, %r2; ld.shared.b32 %r1, [%r4];
+  st.global.u32 [%o], %r1;)",
+                     32, 32, kShared);
+  for (uint32_t lane = 0; lane < 32; ++lane)
+    for (uint32_t j = 0; j < 4; ++j) {
+      uint32_t row = lane % 4 * 2 + j % 2, byte = lane / 4 + j / 2 * 8;
+      EXPECT_EQ(out[row * 4 + byte / 4] >> (byte % 4 * 8) & 0xff, lane * 4 + j);
+    }
+}
+
+TEST(Memory, TransposesMatricesOfRegisters) {
+  auto out = compute(R"(
+  mul.lo.u32 %r0, %t, 0x00020002; add.u32 %r0, %r0, 0x00010000;
+  movmatrix.sync.aligned.m8n8.trans.b16 %r1, %r0;
+  st.global.u32 [%o], %r1;)",
+                     32, 32);
+  // Element (r, c) was 8r + c.
+  for (uint32_t lane = 0; lane < 32; ++lane)
+    for (uint32_t half = 0; half < 2; ++half)
+      EXPECT_EQ(out[lane] >> (16 * half) & 0xffff,
+                (lane % 4 * 2 + half) * 8 + lane / 4);
+}

@@ -170,7 +170,7 @@ TEST(Calls, OneFrameIsNotTheNext) {
   Report report;
   compute("call f, (1); call f, (0);", 32, 32,
           ".func f(.reg .b32 %n) { .reg .b32 %x; .reg .pred %p;\n"
-          "setp.eq.u32 %p, %n, 0; @%p add.u32 %x, %x, 1; mov.b32 %x, 3; }\n",
+          "setp.eq.u32 %p, %n, 0; @%p bar.warp.sync %x; mov.b32 %x, -1; }\n",
           &report);
   ASSERT_EQ(report.errors.size(), 1u) << report.str();
   EXPECT_EQ(report.errors[0].kind, ErrorKind::UninitialisedRegister);
