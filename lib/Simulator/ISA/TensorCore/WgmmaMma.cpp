@@ -23,6 +23,7 @@ struct WgmmaForm {
   MmaFormat a, b;
   bool registerA;
   bool negateA, negateB;
+  bool transposeA, transposeB; ///< MN-major
   bool accumulates; ///< by an immediate scale-d
 
   unsigned elementBytes() const {
@@ -44,6 +45,8 @@ struct WgmmaForm {
     s.result = MmaResult::F32;
     s.negateA = negateA;
     s.negateB = negateB;
+    s.transposeA = transposeA;
+    s.transposeB = transposeB;
     s.m = kWgmmaM;
     s.n = n;
     s.elementBytes = elementBytes();
@@ -117,6 +120,8 @@ private:
 
   bool readOperands() {
     operation.shape = form.shape();
+    operation.a.mnMajor = form.transposeA;
+    operation.b.mnMajor = form.transposeB;
     bool registerA = form.registerA;
     uint64_t &a = operands[0], &b = operands[1];
     if ((!registerA && !same(a, w.row(i.s[0]), "descriptor of A")) ||
@@ -336,9 +341,9 @@ bool fp8::sim::decodeWgmmaMma(Decoder &d, Inst &i) {
     uint64_t transposed;
     if (!d.immediate(transposed))
       return false;
-    if (transposed)
-      return d.fail("is supported with K-major operands only: imm-trans-a and "
-                    "imm-trans-b must be 0");
+    if (transposed > 1)
+      return d.fail("takes 0 or 1 as imm-trans-a and imm-trans-b");
+    (n ? form.transposeB : form.transposeA) = transposed;
   }
   return true;
 }

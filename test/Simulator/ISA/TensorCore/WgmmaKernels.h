@@ -23,6 +23,8 @@ struct WgmmaProblem {
   unsigned swizzle = 1;      ///< as the descriptor says
   std::vector<uint8_t> a, b; ///< rows of 32 bytes
   bool registerA = false, initialise = true;
+  bool transposeA = false, transposeB = false; ///< MN-major
+  bool alongK = false; ///< MN-major: the other half of K lies next, not rows
   float before = 0.5f; ///< in the accumulator
   std::string scaleD = "%p1", scales = "1, 1";
   Options options;
@@ -31,8 +33,29 @@ struct WgmmaProblem {
     return typeA[0] == 'e' ? 1 : typeA == "tf32" ? 4 : 2;
   }
   uint32_t span() const { return swizzle ? 256u >> swizzle : 128; }
-  uint32_t bytes(uint32_t rows) const {
+  uint32_t bytes(uint32_t rows, bool transposed) const {
+    if (transposed)
+      return blocks(rows) * 16 * width();
     return rows / 8 * (swizzle ? span() * 8 : 256);
+  }
+  uint32_t bytesOfA() const { return bytes(64, transposeA); }
+  uint32_t bytesOfB() const { return bytes(n, transposeB); }
+
+  // MN-major: rows of K have `width` bytes of M or N, 8 of them make a block;
+  // blocks follow along M or N, and for the other half of K.
+  uint32_t width() const { return swizzle ? span() : 16; }
+  uint32_t blocks(uint32_t rows) const {
+    return (rows * 2 + width() - 1) / width();
+  }
+  uint32_t nextBlock() const { return alongK ? 16 * width() : 8 * width(); }
+  uint32_t nextHalf(uint32_t rows) const {
+    return alongK ? 8 * width() : blocks(rows) * 8 * width();
+  }
+  /// Where element (row, k) of 16 bits lies.
+  uint32_t transposedPlace(uint32_t row, uint32_t k, uint32_t rows) const {
+    uint32_t at = row * 2 / width() * nextBlock() + row * 2 % width() +
+                  k % 8 * width() + k / 8 * nextHalf(rows);
+    return swizzle ? at ^ (at >> 3 & (span() - 16)) : at;
   }
 
   /// Where 16 bytes of a row lie, from the start of the operand.
@@ -42,15 +65,28 @@ struct WgmmaProblem {
     uint32_t at = row * span() + half * 16;
     return at ^ (at >> 3 & (span() - 16));
   }
-  std::vector<uint8_t> laidOut(const std::vector<uint8_t> &rows) const {
-    std::vector<uint8_t> image(bytes(uint32_t(rows.size() / 32)));
+  std::vector<uint8_t> laidOut(const std::vector<uint8_t> &rows,
+                               bool transposed) const {
+    uint32_t count = uint32_t(rows.size() / 32);
+    std::vector<uint8_t> image(bytes(count, transposed));
+    if (transposed) {
+      for (uint32_t r = 0; r < count; ++r)
+        for (uint32_t k = 0; k < 16; ++k)
+          std::memcpy(&image[transposedPlace(r, k, count)],
+                      &rows[r * 32 + k * 2], 2);
+      return image;
+    }
     for (uint32_t r = 0; r < rows.size() / 32; ++r)
       for (uint32_t half = 0; half < 2; ++half)
         std::memcpy(&image[place(r, half)], &rows[r * 32 + half * 16], 16);
     return image;
   }
-  uint64_t descriptor() const {
-    uint64_t stride = bytes(8), leading = swizzle ? 16 : 128;
+  uint64_t descriptor(uint32_t rows, bool transposed) const {
+    uint64_t stride = bytes(8, false), leading = swizzle ? 16 : 128;
+    if (transposed) {
+      stride = swizzle ? nextHalf(rows) : nextBlock();
+      leading = swizzle ? nextBlock() : nextHalf(rows);
+    }
     return uint64_t(swizzle) << 62 | stride / 16 << 32 | leading / 16 << 16;
   }
 
@@ -66,8 +102,10 @@ struct WgmmaProblem {
            " " + list() + ", " + (registerA ? "{%a0, %a1, %a2, %a3}" : "%da") +
            ", %db, " + scaleD + ", " + scales +
            (elementBytes() != 2 ? ""
-            : registerA         ? ", 0"
-                                : ", 0, 0") +
+                                : (registerA    ? ""
+                                   : transposeA ? ", 1"
+                                                : ", 0") +
+                                      std::string(transposeB ? ", 1" : ", 0")) +
            ";\n";
   }
 
@@ -83,7 +121,7 @@ struct WgmmaProblem {
   mov.u32 %t, %tid.x;
   shl.b32 %r0, %t, 4;
   mov.u32 %r1, s;
-  mov.b32 %bytes, )" + std::to_string(bytes(64) + bytes(n)) +
+  mov.b32 %bytes, )" + std::to_string(bytesOfA() + bytesOfB()) +
                        R"(;
 COPY:
   setp.ge.u32 %p0, %r0, %bytes;
@@ -101,11 +139,16 @@ COPIED:
   setp.eq.u32 %p1, %t, %t;
   shr.u32 %r3, %r1, 4;
   cvt.u64.u32 %d1, %r3;
-  mov.b64 %d2, )" + std::to_string(descriptor()) +
+  mov.b64 %d2, )" + std::to_string(descriptor(64, transposeA)) +
                        R"(;
   or.b64 %da, %d1, %d2;
-  add.s64 %db, %da, )" +
-                       std::to_string(bytes(64) / 16) + ";\n";
+  add.s64 %d1, %d1, )" +
+                       std::to_string(bytesOfA() / 16) +
+                       R"(;
+  mov.b64 %d2, )" + std::to_string(descriptor(n, transposeB)) +
+                       R"(;
+  or.b64 %db, %d1, %d2;
+)";
     if (registerA) // A's rows, as they are, lie behind D in `out`.
       body += R"(
   and.b32 %r8, %t, 3;
@@ -158,7 +201,8 @@ COPIED:
 
   Report run(std::vector<float> &d, const std::string &ptx,
              uint32_t threads = 128) const {
-    std::vector<uint8_t> image = laidOut(a), second = laidOut(b);
+    std::vector<uint8_t> image = laidOut(a, transposeA),
+                         second = laidOut(b, transposeB);
     image.insert(image.end(), second.begin(), second.end());
     Device device;
     uint64_t in = *device.allocate("in", image.size()),

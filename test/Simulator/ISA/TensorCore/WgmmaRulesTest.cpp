@@ -177,9 +177,10 @@ TEST_F(WgmmaRules, FourWarpsDoTheSame) {
 }
 
 TEST_F(WgmmaRules, Descriptors) {
-  std::string plain = std::to_string(p.descriptor());
+  std::string plain = std::to_string(p.descriptor(64, false));
   auto with = [&](uint64_t bits) {
-    return replaced(p.text(), plain, std::to_string(p.descriptor() | bits));
+    return replaced(p.text(), plain,
+                    std::to_string(p.descriptor(64, false) | bits));
   };
   expectError(with(uint64_t(1) << 46), ErrorKind::BadDescriptor,
               "the descriptor of tcgen05.mma has another format");
@@ -224,6 +225,6 @@ TEST_F(WgmmaRules, WhatIsRefused) {
       "takes 1 or -1 as imm-scale-a and imm-scale-b");
   WgmmaProblem half(8, "bf16", "bf16");
   Report report =
-      half.run(d, replaced(half.text(), "1, 1, 0, 0", "1, 1, 0, 1"));
-  EXPECT_THAT(report.str(), HasSubstr("with K-major operands only"));
+      half.run(d, replaced(half.text(), "1, 1, 0, 0", "1, 1, 0, 2"));
+  EXPECT_THAT(report.str(), HasSubstr("takes 0 or 1 as imm-trans-a"));
 }

@@ -108,6 +108,35 @@ TEST(Wgmma, EveryLayoutAndSchedule) {
     }
 }
 
+TEST(Wgmma, TransposedOperands) {
+  for (const char *type : {"bf16", "f16"})
+    for (uint32_t n : {8u, 40u, 64u, 136u, 256u})
+      for (unsigned swizzle = 0; swizzle < 4; ++swizzle)
+        for (unsigned which = 1; which < 8; ++which) {
+          WgmmaProblem p(n, type, type);
+          fill(p);
+          p.swizzle = swizzle;
+          p.transposeA = which & 1;
+          p.transposeB = which & 2;
+          p.alongK = which & 4;
+          p.options.exactAccumulation = true;
+          p.options.scheduleSeed = n;
+          std::vector<float> d;
+          Report report = p.run(d);
+          ASSERT_TRUE(report.ok()) << n << " " << swizzle << report.str();
+          EXPECT_LT(worst(p, d, 0.5), 1e-7)
+              << type << " N " << n << " swizzle " << swizzle << " " << which;
+        }
+  WgmmaProblem p(16, "bf16", "bf16");
+  fill(p);
+  p.registerA = p.transposeB = true;
+  p.options.exactAccumulation = true;
+  std::vector<float> d;
+  Report report = p.run(d);
+  ASSERT_TRUE(report.ok()) << report.str();
+  EXPECT_LT(worst(p, d, 0.5), 1e-7);
+}
+
 TEST(Wgmma, AFromRegistersAndNegated) {
   for (const char *type : {"e4m3", "bf16"}) {
     WgmmaProblem p(16, type, type);
