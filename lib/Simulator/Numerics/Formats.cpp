@@ -51,18 +51,22 @@ static double roundInteger(double value, Rounding rounding, bool negative) {
   return floor;
 }
 
-uint32_t fp8::sim::encodeFloat(FloatFormat format, double value,
-                               Rounding rounding, bool saturate) {
+/// `round`: of the magnitude in units of its last bit, to an integer.
+/// `cutsOverflow`: what is beyond the range is cut off to the largest number.
+template <typename F>
+static uint32_t encode(FloatFormat format, double value, bool saturate,
+                       bool cutsOverflow, F round) {
   uint32_t mantissaMask = (1u << format.mantissaBits) - 1;
   uint32_t exponentMask = (1u << format.exponentBits) - 1;
   int bias = int(exponentMask >> 1);
-  bool negative = std::signbit(value);
-  uint32_t sign = uint32_t(negative)
+  uint32_t sign = uint32_t(std::signbit(value))
                   << (format.mantissaBits + format.exponentBits);
   uint32_t infinity = exponentMask << format.mantissaBits;
   // PTX's canonical NaNs: all mantissa bits set and a positive sign.
   uint32_t nan = infinity | mantissaMask;
-  uint32_t largest = format.hasInfinity ? infinity - 1 : nan - 1;
+  uint32_t largest = format.hasInfinity ? infinity - 1
+                     : format.hasNaN    ? nan - 1
+                                        : nan;
   if (std::isnan(value))
     return nan;
   uint32_t overflow = saturate             ? sign | largest
@@ -74,20 +78,54 @@ uint32_t fp8::sim::encodeFloat(FloatFormat format, double value,
   if (magnitude == 0)
     return sign;
   int exponent = std::max(std::ilogb(magnitude), 1 - bias);
-  double scaled =
-      roundInteger(std::ldexp(magnitude, int(format.mantissaBits) - exponent),
-                   rounding, negative);
-  uint64_t bits = uint64_t(scaled);
+  uint64_t bits = uint64_t(
+      round(std::ldexp(magnitude, int(format.mantissaBits) - exponent)));
   if (bits > mantissaMask) // normal: the hidden bit carries into the exponent,
                            // and so does a rounding overflow
     bits += uint64_t(exponent + bias - 1) << format.mantissaBits;
-  if (bits > largest) {
-    bool towardZero = rounding == Rounding::TowardZero ||
+  if (bits > largest)
+    return cutsOverflow ? sign | largest : overflow;
+  return sign | uint32_t(bits);
+}
+
+uint32_t fp8::sim::encodeFloat(FloatFormat format, double value,
+                               Rounding rounding, bool saturate) {
+  bool negative = std::signbit(value);
+  bool cutsOverflow = rounding == Rounding::TowardZero ||
                       (rounding == Rounding::Down && !negative) ||
                       (rounding == Rounding::Up && negative);
-    return towardZero ? sign | largest : overflow;
+  return encode(format, value, saturate, cutsOverflow, [&](double magnitude) {
+    return roundInteger(magnitude, rounding, negative);
+  });
+}
+
+uint32_t fp8::sim::encodeStochastically(FloatFormat format, double value,
+                                        uint32_t random, unsigned randomCount,
+                                        bool saturate) {
+  return encode(format, value, saturate, false, [&](double magnitude) {
+    return std::floor(magnitude +
+                      std::ldexp(double(random), -int(randomCount)));
+  });
+}
+
+double fp8::sim::decodeScale(uint8_t code) {
+  return code == 255 ? std::numeric_limits<double>::quiet_NaN()
+                     : std::ldexp(1.0, int(code) - 127);
+}
+
+uint8_t fp8::sim::encodeScale(double value, Rounding rounding, bool saturate) {
+  double magnitude = std::fabs(value);
+  if (std::isnan(value))
+    return 255;
+  int code = 0;
+  if (std::isinf(value)) {
+    code = 255;
+  } else if (magnitude > 0x1p-127) {
+    int exponent = std::ilogb(magnitude);
+    bool up = rounding == Rounding::Up && magnitude > std::ldexp(1, exponent);
+    code = exponent + 127 + up;
   }
-  return sign | uint32_t(bits);
+  return uint8_t(std::min(code, saturate ? 254 : 255));
 }
 
 float fp8::sim::roundToFloat(double value, Rounding rounding) {

@@ -46,9 +46,20 @@ double decodeFloat(FloatFormat format, uint32_t bits);
 
 /// Rounds `value` into `format`. With `saturate`, what is beyond the range
 /// becomes the largest finite number
-/// (.satfinite); else infinity, or NaN where the format has none.
+/// (.satfinite); else infinity, or NaN where the format has none. Where it has
+/// no NaN either, NaN too becomes the largest number.
 uint32_t encodeFloat(FloatFormat format, double value, Rounding rounding,
                      bool saturate);
+/// Rounds `value` stochastically: `random` is a fraction of 2^randomCount. It
+/// is added below the last bit of the magnitude, and the rest is cut off.
+uint32_t encodeStochastically(FloatFormat format, double value, uint32_t random,
+                              unsigned randomCount, bool saturate);
+
+/// ue8m0: a power of two, 2^(code - 127); 255 is NaN (PTX ISA 5.2.3).
+double decodeScale(uint8_t code);
+/// The nearest power of two in the direction: toward zero or up. Negative
+/// numbers, too, become the smallest.
+uint8_t encodeScale(double value, Rounding rounding, bool saturate);
 
 /// Rounds a double into f32 in the given direction.
 float roundToFloat(double value, Rounding rounding);

@@ -23,7 +23,11 @@ Type fp8::sim::typeByName(std::string_view name) {
       {"bf16x2", Type::BF16x2}, {"f32x2", Type::F32x2},
       {"u16x2", Type::U16x2},   {"s16x2", Type::S16x2},
       {"e4m3x2", Type::E4M3x2}, {"e5m2x2", Type::E5M2x2},
-      {"e4m3x4", Type::E4M3x4}, {"e5m2x4", Type::E5M2x4}};
+      {"e4m3x4", Type::E4M3x4}, {"e5m2x4", Type::E5M2x4},
+      {"e2m3x2", Type::E2M3x2}, {"e3m2x2", Type::E3M2x2},
+      {"e2m1x2", Type::E2M1x2}, {"ue8m0x2", Type::UE8M0x2},
+      {"e2m3x4", Type::E2M3x4}, {"e3m2x4", Type::E3M2x4},
+      {"e2m1x4", Type::E2M1x4}};
   auto it = types.find(name);
   return it == types.end() ? Type::None : it->second;
 }
@@ -33,6 +37,7 @@ unsigned fp8::sim::typeSize(Type type) {
   case Type::B8:
   case Type::U8:
   case Type::S8:
+  case Type::E2M1x2:
     return 1;
   case Type::B16:
   case Type::U16:
@@ -41,6 +46,10 @@ unsigned fp8::sim::typeSize(Type type) {
   case Type::BF16:
   case Type::E4M3x2:
   case Type::E5M2x2:
+  case Type::E2M3x2:
+  case Type::E3M2x2:
+  case Type::UE8M0x2:
+  case Type::E2M1x4:
     return 2;
   case Type::B64:
   case Type::U64:

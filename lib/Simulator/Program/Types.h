@@ -38,8 +38,15 @@ enum class Type : uint8_t {
   S16x2,
   E4M3x2,
   E5M2x2,
+  E2M3x2,
+  E3M2x2,
+  E2M1x2,
+  UE8M0x2,
   E4M3x4,
-  E5M2x4
+  E5M2x4,
+  E2M3x4,
+  E3M2x4,
+  E2M1x4
 };
 /// Type::None for any other name.
 Type typeByName(std::string_view name);

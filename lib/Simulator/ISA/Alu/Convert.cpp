@@ -4,7 +4,7 @@
 
 #include "ISA/Families.h"
 
-#include "ISA/Alu/Alu.h"
+#include "ISA/Alu/Convert.h"
 
 #include <algorithm>
 #include <cmath>
@@ -13,26 +13,6 @@
 using namespace fp8::sim;
 
 namespace {
-
-/// Payload of cvt.
-struct Conversion {
-  Type from, to;
-  Rounding rounding;
-  bool flush;    ///< .ftz
-  bool saturate; ///< .sat
-  bool relu;     ///< .relu
-  bool finite;   ///< .satfinite
-  bool integral; ///< .rni and the like: rounded to an integer
-  bool tiesAway; ///< .rna
-  uint64_t kept; ///< the bits that the destination register has
-
-  bool modifies() const {
-    return flush || saturate || relu || finite || integral;
-  }
-  double clampNegative(double value) const {
-    return !relu || value > 0 || value != value ? value : 0;
-  }
-};
 
 int64_t signExtend(uint64_t value, unsigned bytes) {
   unsigned shift = 64 - bytes * 8;
@@ -190,66 +170,6 @@ Flow floatToFloat(Warp &w, const Inst &i, uint32_t mask) {
   return Flow::Next;
 }
 
-/// cvt.…x2.f32 d, a, b: a goes to the upper half.
-Flow packPair(Warp &w, const Inst &i, uint32_t mask) {
-  const Conversion &c = i.get<Conversion>();
-  uint64_t *d = w.row(i.d[0]);
-  const uint64_t *a = w.row(i.s[0]), *b = w.row(i.s[1]);
-  FloatFormat format = c.to == Type::F16x2    ? kF16
-                       : c.to == Type::BF16x2 ? kBF16
-                       : c.to == Type::E4M3x2 ? kE4M3
-                                              : kE5M2;
-  unsigned bits = typeSize(c.to) * 4;
-  auto encode = [&](double value) {
-    value = c.clampNegative(value);
-    return uint64_t(encodeFloat(format, value, c.rounding, c.finite));
-  };
-  if (bits == 16 && !c.modifies() && c.rounding == Rounding::NearestEven &&
-      c.to == Type::BF16x2) {
-    eachLane(mask, [&](int l) {
-      d[l] = uint32_t(floatToBF16(get<float>(a[l]))) << 16 |
-             floatToBF16(get<float>(b[l]));
-    });
-    return Flow::Next;
-  }
-  forLanes(mask, [&](int l) {
-    d[l] = encode(get<float>(a[l])) << bits | encode(get<float>(b[l]));
-  });
-  return Flow::Next;
-}
-
-/// Converts both numbers of a pair: of `from` bits each, to `to` bits.
-template <typename F>
-Flow convertBoth(Warp &w, const Inst &i, uint32_t mask, unsigned from,
-                 unsigned to, F convert) {
-  uint64_t *d = w.row(i.d[0]);
-  const uint64_t *a = w.row(i.s[0]);
-  forLanes(mask, [&](int l) {
-    d[l] = uint64_t(convert(a[l])) | uint64_t(convert(a[l] >> from)) << to;
-  });
-  return Flow::Next;
-}
-
-/// cvt.e4m3x2.f16x2 and the like.
-Flow packedToPair(Warp &w, const Inst &i, uint32_t mask) {
-  const Conversion &c = i.get<Conversion>();
-  FloatFormat format = c.to == Type::E4M3x2 ? kE4M3 : kE5M2;
-  Type half = c.from == Type::F16x2 ? Type::F16 : Type::BF16;
-  return convertBoth(w, i, mask, 16, 8, [&](uint64_t bits) {
-    return encodeFloat(format, c.clampNegative(loadFloat(half, bits)),
-                       Rounding::NearestEven, true);
-  });
-}
-
-/// cvt.rn.f16x2.e4m3x2 and cvt.rn.f16x2.e5m2x2.
-Flow pairToHalves(Warp &w, const Inst &i, uint32_t mask) {
-  const Conversion &c = i.get<Conversion>();
-  const auto &table = c.from == Type::E4M3x2 ? e4m3Table() : e5m2Table();
-  return convertBoth(w, i, mask, 8, 16, [&](uint64_t bits) {
-    return doubleToF16(c.clampNegative(table[bits & 0xff]));
-  });
-}
-
 Flow toTF32(Warp &w, const Inst &i, uint32_t mask) {
   const Conversion &c = i.get<Conversion>();
   uint64_t *d = w.row(i.d[0]);
@@ -285,13 +205,8 @@ bool isInteger(Type type) {
   }
 }
 
-bool isPair(Type type) {
-  return type == Type::F16x2 || type == Type::BF16x2 || type == Type::E4M3x2 ||
-         type == Type::E5M2x2;
-}
-
 bool decodeCvt(Decoder &d, Inst &i) {
-  int mode = d.takeOneOf({"rn", "rz", "rm", "rp", "rna"});
+  int mode = d.takeOneOf({"rn", "rz", "rm", "rp", "rna", "rs"});
   int integral = mode < 0 ? d.takeOneOf({"rni", "rzi", "rmi", "rpi"}) : -1;
   Conversion &c = i.make<Conversion>();
   c.flush = d.take("ftz");
@@ -300,30 +215,21 @@ bool decodeCvt(Decoder &d, Inst &i) {
   c.relu = d.take("relu");
   c.integral = integral >= 0;
   c.tiesAway = mode == 4;
-  c.rounding = c.tiesAway ? Rounding::NearestEven
-                          : Rounding(std::max({mode, integral, 0}));
+  c.stochastic = mode == 5;
+  c.rounding = c.tiesAway || c.stochastic
+                   ? Rounding::NearestEven
+                   : Rounding(std::max({mode, integral, 0}));
   Type target = c.to = d.takeType(), source = c.from = d.takeType();
   if (target == Type::TF32) {
     i.fn = toTF32;
     return source == Type::F32 && operands(d, i, Type::B32, 1);
   }
+  if (isPacked(target) || isPacked(source))
+    return decodePackedConversion(d, i);
+  if (c.stochastic)
+    return d.fail("takes .rs only with packed destination types");
   if (c.tiesAway)
     return d.fail("takes .rna only with the destination type tf32");
-  if (isPair(target) && source == Type::F32) {
-    i.fn = packPair;
-    return d.destination(i, target) && d.source(i, Type::F32) &&
-           d.source(i, Type::F32);
-  }
-  if ((target == Type::E4M3x2 || target == Type::E5M2x2) &&
-      (source == Type::F16x2 || source == Type::BF16x2)) {
-    i.fn = packedToPair;
-    return d.destination(i, target) && d.source(i, source);
-  }
-  if (target == Type::F16x2 &&
-      (source == Type::E4M3x2 || source == Type::E5M2x2)) {
-    i.fn = pairToHalves;
-    return d.destination(i, target) && d.source(i, source);
-  }
   bool fromInteger = isInteger(source), toInteger = isInteger(target);
   if ((!fromInteger && !isFloatType(source)) ||
       (!toInteger && !isFloatType(target)))
