@@ -258,6 +258,17 @@ TEST(Severity, ArrivalsThatChangePlaces) {
   EXPECT_TRUE(report.ok()) << report.str();
 }
 
+TEST(Severity, GenericAddressesOfSharedMemory) {
+  const std::string generic = "mov.u32 %r5, slot; cvt.u64.u32 %d0, %r5;\n"
+                              "cvta.shared.u64 %d1, %d0;\n";
+  const std::string alloc =
+      "@!%p1 tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%d1], "
+      "32;\n";
+  const std::string rest = "bar.sync 0;\n" + std::string(kReadSlot) + kFree;
+  expectWarning(generic + alloc + rest, "generic-address");
+  expectError("mov.u64 %d1, %out;\n" + alloc, ErrorKind::OutOfBounds);
+}
+
 TEST(Severity, WarningsNeitherStopNorCount) {
   std::string warns =
       std::string(kInitOne) + "bar.sync 0;\n" + kCommit + kWaitHere;

@@ -186,6 +186,14 @@ bool Machine::unstick() {
 
 bool Machine::clusterAddress(Warp &warp, const Inst &inst, int lane,
                              uint64_t address, Cta *&cta, uint32_t &offset) {
+  if (address >= kSharedWindow && address - kSharedWindow < kWindowSize) {
+    error(Rule::GenericAddress,
+          "'" + mnemonic(&inst) +
+              "' uses a generic address where it takes a shared one; convert "
+              "it with cvta.to.shared",
+          &warp, &inst, lane);
+    address -= kSharedWindow;
+  }
   uint32_t rank = uint32_t(address >> kSharedRankShift);
   if (address >> 32 || rank >= ctas.size()) {
     error(ErrorKind::OutOfBounds,

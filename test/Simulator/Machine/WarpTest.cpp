@@ -7,6 +7,9 @@
 
 #include <gmock/gmock.h>
 
+#include <cmath>
+#include <cstring>
+
 using namespace fp8::sim;
 using namespace fp8::sim::test;
 using testing::HasSubstr;
@@ -144,4 +147,29 @@ TEST(Warp, SpecialRegisters) {
                      64, 128);
   EXPECT_EQ(out[33], 6400000u + 1000 + 1);
   EXPECT_EQ(out[64 + 5], 31u);
+}
+
+TEST(Warp, ReduxOfSingles) {
+  // Lanes 0 to 31 hold lane - 20, lane 7 NaN.
+  const std::string values = R"(
+  sub.s32 %r0, %t, 20; cvt.rn.f32.s32 %f0, %r0;
+  setp.eq.u32 %p0, %t, 7; @%p0 mov.b32 %f0, 0f7FC00000;
+)";
+  auto with = [&](const std::string &op, uint32_t members = ~0u) {
+    auto out =
+        compute(values + "redux.sync." + op + ".f32 %f1, %f0, " +
+                    std::to_string(members) + "; st.global.f32 [%o], %f1;",
+                32, 32);
+    for (uint32_t bits : out)
+      EXPECT_EQ(bits, out[0]);
+    float value;
+    std::memcpy(&value, out.data(), 4);
+    return value;
+  };
+  EXPECT_EQ(with("max"), 11);
+  EXPECT_EQ(with("min"), -20);
+  EXPECT_EQ(with("max.abs"), 20);
+  EXPECT_EQ(with("min.abs"), 0);
+  EXPECT_TRUE(std::isnan(with("max.NaN")));
+  EXPECT_TRUE(std::isnan(with("min.abs.NaN")));
 }

@@ -10,6 +10,7 @@
 #include "Numerics/Formats.h"
 #include "Program/Decoder.h"
 
+#include <cfenv>
 #include <type_traits>
 
 namespace fp8::sim {
@@ -68,11 +69,32 @@ struct FloatModifiers {
   bool saturate = false; ///< .sat
   bool nan = false;      ///< .NaN
   bool relu = false;
-  bool xorSign = false; ///< .xorsign.abs
+  bool absolute = false; ///< .abs
+  bool xorSign = false;  ///< .xorsign.abs
   Rounding rounding = Rounding::NearestEven;
 
-  bool any() const { return flush || saturate || nan || relu || xorSign; }
+  bool any() const {
+    return flush || saturate || nan || relu || absolute || xorSign;
+  }
 };
+
+/// The host rounds in the direction while this lives.
+class RoundingMode {
+public:
+  explicit RoundingMode(Rounding rounding) {
+    static const int modes[] = {FE_TONEAREST, FE_TOWARDZERO, FE_DOWNWARD,
+                                FE_UPWARD};
+    std::fesetround(modes[size_t(rounding)]);
+  }
+  ~RoundingMode() { std::fesetround(FE_TONEAREST); }
+  RoundingMode(const RoundingMode &) = delete;
+  RoundingMode &operator=(const RoundingMode &) = delete;
+};
+
+/// A number of f16 with .ftz: subnormal ones are zeros of their sign.
+inline uint64_t flushHalf(uint64_t bits) {
+  return bits & 0x7c00 ? bits : bits & 0x8000;
+}
 
 /// f(lane) for the lanes of the mask; a plain loop, which vectorises, when all
 /// are there.

@@ -7,7 +7,6 @@
 
 #include "ISA/Alu/Alu.h"
 
-#include <cfenv>
 #include <cmath>
 #include <limits>
 
@@ -86,6 +85,8 @@ Flow plain(Warp &w, const Inst &i, uint32_t mask) {
   const FloatModifiers &modifiers = i.get<FloatModifiers>();
   const bool modified = modifiers.any(), flushes = modifiers.flush;
   auto load = [&](uint64_t bits) {
+    if constexpr (std::is_same_v<Format, Half>)
+      bits = flushes ? flushHalf(bits) : bits;
     T value = T(get<Format>(bits));
     return C(flushes ? flush(value) : value);
   };
@@ -100,9 +101,11 @@ Flow plain(Warp &w, const Inst &i, uint32_t mask) {
     if (modified)
       r = finish(r, modifiers);
     if constexpr (std::is_same_v<Format, Half> ||
-                  std::is_same_v<Format, BFloat>)
+                  std::is_same_v<Format, BFloat>) {
       d[l] = put(Format::from(r));
-    else
+      if (std::is_same_v<Format, Half> && flushes)
+        d[l] = flushHalf(d[l]);
+    } else
       d[l] = put(Value<Format>::pack(r));
   };
   eachLane(mask, compute);
@@ -112,12 +115,8 @@ Flow plain(Warp &w, const Inst &i, uint32_t mask) {
 /// The same under a directed rounding mode.
 template <typename Format, const auto &Op, unsigned Arity>
 Flow directed(Warp &w, const Inst &i, uint32_t mask) {
-  static const int modes[] = {FE_TONEAREST, FE_TOWARDZERO, FE_DOWNWARD,
-                              FE_UPWARD};
-  std::fesetround(modes[size_t(i.get<FloatModifiers>().rounding)]);
-  Flow flow = plain<Format, Op, Arity>(w, i, mask);
-  std::fesetround(FE_TONEAREST);
-  return flow;
+  RoundingMode mode(i.get<FloatModifiers>().rounding);
+  return plain<Format, Op, Arity>(w, i, mask);
 }
 
 template <typename Format, bool Max>
@@ -132,10 +131,9 @@ Flow minMax(Warp &w, const Inst &i, uint32_t mask) {
       T x = T(get<Format>(w.row(i.s[n])[l]));
       if (modifiers.flush)
         x = flush(x);
-      if (modifiers.xorSign) {
-        sign ^= std::signbit(x);
+      sign ^= std::signbit(x);
+      if (modifiers.absolute)
         x = std::fabs(x);
-      }
       if (n == 0)
         r = x;
       else if (r != r || x != x)
@@ -208,7 +206,8 @@ const FloatModifiers &takeModifiers(Decoder &d, Inst &i) {
   modifiers.saturate = d.take("sat");
   modifiers.nan = d.take("NaN");
   modifiers.relu = d.take("relu");
-  modifiers.xorSign = d.take("xorsign") && d.take("abs");
+  modifiers.xorSign = d.take("xorsign");
+  modifiers.absolute = d.take("abs");
   modifiers.rounding =
       Rounding(std::max(0, d.takeOneOf({"rn", "rz", "rm", "rp"})));
   return modifiers;
@@ -218,10 +217,11 @@ bool decodeFunction(Decoder &d, Inst &i) {
   const std::string &op = d.text().opcode;
   bool approximate = d.take("approx");
   d.take("full");
-  Rounding rounding = takeModifiers(d, i).rounding;
+  const FloatModifiers &modifiers = takeModifiers(d, i);
+  Rounding rounding = modifiers.rounding;
   Type type = d.takeType();
-  if (op == "ex2" && isPackedType(type))
-    return d.fail("is not supported with packed types");
+  if ((op == "ex2" || op == "tanh") && isPackedType(type))
+    return decodePackedFloat(d, i, type, modifiers);
   if (op != "rcp" && op != "sqrt" && !approximate && op != "ex2")
     return d.fail("needs .approx");
   i.fn = op == "rcp"     ? pick<kRcp, 1>(type, rounding)
@@ -303,8 +303,8 @@ bool fp8::sim::decodeFloatArithmetic(Decoder &d, Inst &i) {
     i.fn = op == "neg" ? pickSign<true>(type) : pickSign<false>(type);
     return operands(d, i, type, 1);
   }
-  if (modifiers.nan || modifiers.xorSign)
-    return d.fail("takes neither .NaN nor .xorsign");
+  if (modifiers.nan || modifiers.absolute)
+    return d.fail("takes neither .NaN nor .abs");
   unsigned arity = op == "fma" || op == "mad" ? 3 : 2;
   i.fn = op == "add"   ? pick<kAdd, 2>(type, modifiers.rounding)
          : op == "sub" ? pick<kSub, 2>(type, modifiers.rounding)

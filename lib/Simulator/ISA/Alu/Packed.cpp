@@ -11,7 +11,7 @@ using namespace fp8::sim;
 
 namespace {
 
-enum class Op { Add, Sub, Mul, Fma, Min, Max, Abs, Neg };
+enum class Op { Add, Sub, Mul, Fma, Min, Max, Abs, Neg, Ex2, Tanh };
 
 template <Op O, typename T>
 T compute(T a, T b, T c) {
@@ -32,6 +32,10 @@ T compute(T a, T b, T c) {
     return std::fabs(a);
   case Op::Neg:
     return -a;
+  case Op::Ex2:
+    return std::exp2(a);
+  case Op::Tanh:
+    return std::tanh(a);
   }
   return a;
 }
@@ -42,13 +46,23 @@ Flow halves(Warp &w, const Inst &i, uint32_t mask) {
   uint64_t *d = w.row(i.d[0]);
   const uint64_t *a = w.row(i.s[0]), *b = w.row(i.s[i.sources > 1 ? 1 : 0]),
                  *c = w.row(i.s[i.sources > 2 ? 2 : 0]);
+  auto flushed = [&](uint64_t bits) {
+    // bf16 has the exponents of f32.
+    uint64_t exponent = std::is_same_v<Format, Half> ? 0x7c00 : 0x7f80;
+    return !modifiers.flush || bits & exponent ? bits : bits & 0x8000;
+  };
+  auto load = [&](uint64_t bits) {
+    double value = double(float(get<Format>(flushed(bits & 0xffff))));
+    return modifiers.absolute ? std::fabs(value) : value;
+  };
   forLanes(mask, [&](int l) {
     uint64_t result = 0;
     for (int shift = 0; shift < 32; shift += 16) {
-      double x = double(float(get<Format>(a[l] >> shift))),
-             y = double(float(get<Format>(b[l] >> shift)));
-      double z = double(float(get<Format>(c[l] >> shift)));
+      double x = load(a[l] >> shift), y = load(b[l] >> shift),
+             z = load(c[l] >> shift);
       double r = compute<O, double>(x, y, z);
+      if (modifiers.xorSign)
+        r = std::copysign(r, (a[l] ^ b[l]) >> shift & 0x8000 ? -1.0 : 1.0);
       if (modifiers.nan && (x != x || y != y))
         r = std::nan("");
       if (modifiers.saturate)
@@ -57,7 +71,7 @@ Flow halves(Warp &w, const Inst &i, uint32_t mask) {
         r = r > 0 || r != r ? r : 0;
       uint64_t bits = O == Op::Neg   ? (a[l] >> shift & 0xffff) ^ 0x8000
                       : O == Op::Abs ? a[l] >> shift & 0x7fff
-                                     : put(Format::from(r));
+                                     : flushed(put(Format::from(r)));
       result |= bits << shift;
     }
     d[l] = result;
@@ -78,6 +92,41 @@ Flow singles(Warp &w, const Inst &i, uint32_t mask) {
     d[l] = put(low) | put(high) << 32;
   });
   return Flow::Next;
+}
+
+/// The same with .ftz or a directed rounding mode.
+template <Op O>
+Flow modifiedSingles(Warp &w, const Inst &i, uint32_t mask) {
+  const FloatModifiers &modifiers = i.get<FloatModifiers>();
+  uint64_t *d = w.row(i.d[0]);
+  const uint64_t *a = w.row(i.s[0]), *b = w.row(i.s[1]),
+                 *c = w.row(i.s[i.sources > 2 ? 2 : 0]);
+  auto flushed = [&](float value) {
+    return modifiers.flush && std::fabs(value) < 0x1p-126f
+               ? std::copysign(0.0f, value)
+               : value;
+  };
+  RoundingMode mode(modifiers.rounding);
+  forLanes(mask, [&](int l) {
+    uint64_t result = 0;
+    for (int shift = 0; shift < 64; shift += 32) {
+      auto load = [&](uint64_t bits) {
+        return flushed(get<float>(bits >> shift));
+      };
+      result |=
+          put(flushed(compute<O, float>(load(a[l]), load(b[l]), load(c[l]))))
+          << shift;
+    }
+    d[l] = result;
+  });
+  return Flow::Next;
+}
+
+template <Op O>
+Handler pickSingles(const FloatModifiers &modifiers) {
+  return modifiers.flush || modifiers.rounding != Rounding::NearestEven
+             ? modifiedSingles<O>
+             : singles<O>;
 }
 
 template <Op O>
@@ -111,16 +160,17 @@ Flow integers(Warp &w, const Inst &i, uint32_t mask) {
 bool fp8::sim::decodePackedFloat(Decoder &d, Inst &i, Type type,
                                  const FloatModifiers &modifiers) {
   const std::string &op = d.text().opcode;
-  if (modifiers.rounding != Rounding::NearestEven)
-    return d.fail("takes only .rn with packed types");
   if (type == Type::F32x2) {
-    if (modifiers.any())
-      return d.fail("does not take .ftz or .sat with .f32x2");
-    i.fn = op == "add"   ? singles<Op::Add>
-           : op == "sub" ? singles<Op::Sub>
-           : op == "mul" ? singles<Op::Mul>
-           : op == "fma" ? singles<Op::Fma>
+    if (modifiers.saturate || modifiers.nan || modifiers.relu ||
+        modifiers.absolute)
+      return d.fail("takes only a rounding mode and .ftz with .f32x2");
+    i.fn = op == "add"   ? pickSingles<Op::Add>(modifiers)
+           : op == "sub" ? pickSingles<Op::Sub>(modifiers)
+           : op == "mul" ? pickSingles<Op::Mul>(modifiers)
+           : op == "fma" ? pickSingles<Op::Fma>(modifiers)
                          : nullptr;
+  } else if (modifiers.rounding != Rounding::NearestEven) {
+    return d.fail("takes only .rn with pairs of 16 bits");
   } else {
     i.fn = op == "add"   ? pick<Op::Add>(type)
            : op == "sub" ? pick<Op::Sub>(type)
@@ -130,12 +180,11 @@ bool fp8::sim::decodePackedFloat(Decoder &d, Inst &i, Type type,
            : op == "max" ? pick<Op::Max>(type)
            : op == "abs" ? pick<Op::Abs>(type)
            : op == "neg" ? pick<Op::Neg>(type)
-                         : nullptr;
+           : op == "ex2" ? pick<Op::Ex2>(type)
+                         : pick<Op::Tanh>(type);
   }
-  return operands(d, i, type,
-                  op == "fma"                  ? 3
-                  : op == "abs" || op == "neg" ? 1
-                                               : 2);
+  bool isUnary = op == "abs" || op == "neg" || op == "ex2" || op == "tanh";
+  return operands(d, i, type, op == "fma" ? 3 : isUnary ? 1 : 2);
 }
 
 bool fp8::sim::decodePackedInteger(Decoder &d, Inst &i) {

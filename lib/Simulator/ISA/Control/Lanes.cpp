@@ -9,6 +9,7 @@
 #include "Machine/Machine.h"
 
 #include <algorithm>
+#include <cmath>
 
 using namespace fp8::sim;
 
@@ -201,18 +202,54 @@ Flow redux(Warp &w, const Inst &i, uint32_t mask) {
   return Flow::Next;
 }
 
+/// Payload of redux of f32.
+struct FloatRedux {
+  bool max, absolute, nan; ///< .max, .abs, .NaN
+};
+
+/// NaN counts only with .NaN; -0 is less than 0.
+Flow reduxFloat(Warp &w, const Inst &i, uint32_t mask) {
+  const FloatRedux &redux = i.get<FloatRedux>();
+  const uint64_t *a = w.row(i.s[0]);
+  uint64_t *d = w.row(i.d[0]);
+  float r = std::nanf("");
+  bool sawNaN = false;
+  forLanes(mask, [&](int l) {
+    float x = get<float>(a[l]);
+    if (redux.absolute)
+      x = std::fabs(x);
+    sawNaN |= x != x;
+    bool before = redux.max ? x > r || (x == r && !std::signbit(x))
+                            : x < r || (x == r && std::signbit(x));
+    if (r != r || before)
+      r = x;
+  });
+  uint64_t bits = r != r || (redux.nan && sawNaN) ? 0x7fffffff : put(r);
+  forLanes(mask, [&](int l) { d[l] = bits; });
+  return Flow::Next;
+}
+
 bool decodeRedux(Decoder &d, Inst &i) {
   if (!d.take("sync"))
     return d.fail("needs .sync");
   int op = d.takeOneOf({"add", "min", "max", "and", "or", "xor"});
   if (op < 0)
     return d.fail("needs an operation");
-  i.make<Redux>() = Redux(op);
   Type type = d.takeType();
+  i.convergence = Convergence::Members;
+  if (type == Type::F32) {
+    if (Redux(op) != Redux::Min && Redux(op) != Redux::Max)
+      return d.fail("takes .min or .max with .f32");
+    i.make<FloatRedux>() = {Redux(op) == Redux::Max, d.take("abs"),
+                            d.take("NaN")};
+    i.fn = reduxFloat;
+    return d.destination(i, type) && d.source(i, type) &&
+           d.source(i, Type::B32);
+  }
+  i.make<Redux>() = Redux(op);
   i.fn = type == Type::S32                        ? redux<int32_t>
          : type == Type::U32 || type == Type::B32 ? redux<uint32_t>
                                                   : nullptr;
-  i.convergence = Convergence::Members;
   return d.destination(i, type) && d.source(i, type) && d.source(i, Type::B32);
 }
 

@@ -164,3 +164,75 @@ TEST(Alu, ComparesAndSelects) {
             1u);
   EXPECT_EQ(one("slct.b32.s32 %r0, 7, 8, -1;"), 8u);
 }
+
+TEST(Alu, UndefinedRegistersAreErrors) {
+  Report report;
+  compute("add.u32 %r0, %r5, 1;", 1, 1, "", &report);
+  ASSERT_TRUE(has(report, ErrorKind::UninitialisedRegister));
+  EXPECT_NE(report.str().find("register %r5 is read before it is written"),
+            std::string::npos);
+  // A copy of an undefined register is not a use; a use of the copy is.
+  compute("mov.b32 %r0, %r5; setp.eq.u32 %p0, 1, 1; selp.b32 %r1, 3, %r0, %p0; "
+          "st.global.b32 [%o], %r1;",
+          1, 1, "", &report);
+  EXPECT_TRUE(report.ok()) << report.str();
+  compute("mov.b32 %r0, %r5; st.global.b32 [%o], %r0;", 1, 1, "", &report);
+  EXPECT_TRUE(has(report, ErrorKind::UninitialisedRegister));
+  compute("@%p3 mov.b32 %r0, 1;", 1, 1, "", &report);
+  EXPECT_TRUE(has(report, ErrorKind::UninitialisedRegister));
+}
+
+TEST(Alu, PairsOfSingles) {
+  // (1 + 2^-24, 2^-140) in %d1, (1, 2^-140) in %d2.
+  const std::string values = "mov.b64 %d1, 0x0000020033800000; "
+                             "mov.b64 %d2, 0x000002003f800000; ";
+  auto both = [&](const std::string &op, const std::string &more = "") {
+    auto out = compute(values + op + " %d0, %d1, %d2" + more +
+                           "; st.global.b64 [%out], %d0;",
+                       1, 2);
+    return std::pair{out[0], out[1]};
+  };
+  EXPECT_EQ(both("add.rn.f32x2"), std::pair(0x3f800000u, 0x400u));
+  EXPECT_EQ(both("add.rp.f32x2"), std::pair(0x3f800001u, 0x400u));
+  EXPECT_EQ(both("add.rz.ftz.f32x2"), std::pair(0x3f800000u, 0u));
+  EXPECT_EQ(both("fma.rp.ftz.f32x2", ", %d2"), std::pair(0x3f800001u, 0u));
+  EXPECT_EQ(both("mul.rn.ftz.f32x2"), std::pair(0x33800000u, 0u));
+}
+
+TEST(Alu, ApproximatesPairsOfHalves) {
+  EXPECT_EQ(one("mov.b32 %r1, 0x3c004000; ex2.approx.f16x2 %r0, %r1;"),
+            0x40004400u);
+  EXPECT_EQ(one("mov.b32 %r1, 0x3f804000; ex2.approx.ftz.bf16x2 %r0, %r1;"),
+            0x40004080u);
+  EXPECT_EQ(one("mov.b32 %r1, 0x7c00fc00; tanh.approx.f16x2 %r0, %r1;"),
+            0x3c00bc00u);
+  EXPECT_EQ(one("mov.b32 %r1, 0x7f800000; tanh.approx.bf16x2 %r0, %r1;"),
+            0x3f800000u);
+}
+
+TEST(Alu, ModifiersOfHalves) {
+  // 2^-20 is subnormal in f16.
+  EXPECT_EQ(one("mov.b32 %r1, 0x00103c00; mov.b32 %r2, 0; add.ftz.f16x2 %r0, "
+                "%r1, %r2;"),
+            0x00003c00u);
+  EXPECT_EQ(one("mov.b32 %r1, 0x00103c00; mov.b32 %r2, 0; add.f16x2 %r0, %r1, "
+                "%r2;"),
+            0x00103c00u);
+  EXPECT_EQ(one("mov.b16 %h1, 0x8010; mov.b16 %h2, 0x3c00; mul.ftz.f16 %h0, "
+                "%h1, %h2; cvt.u32.u16 %r0, %h0;"),
+            0x8000u);
+  // -3 and 2: the larger magnitude, and the product's sign.
+  EXPECT_EQ(one("mov.b32 %r1, 0xc2004000; mov.b32 %r2, 0x4000c200; "
+                "max.xorsign.abs.f16x2 %r0, %r1, %r2;"),
+            0xc200c200u);
+}
+
+TEST(Alu, ExtremesOfMagnitudes) {
+  const std::string values =
+      "mov.f32 %f1, 0fC0400000; mov.f32 %f2, 0f40000000; "
+      "mov.f32 %f3, 0fBF800000; ";
+  EXPECT_EQ(oneFloat(values + "max.f32 %f0, %f1, %f2, %f3;"), 2);
+  EXPECT_EQ(oneFloat(values + "max.abs.f32 %f0, %f1, %f2, %f3;"), 3);
+  EXPECT_EQ(oneFloat(values + "min.abs.f32 %f0, %f1, %f2, %f3;"), 1);
+  EXPECT_EQ(oneFloat(values + "min.xorsign.abs.f32 %f0, %f1, %f2;"), -2);
+}
