@@ -13,7 +13,7 @@ compile() {
     cat "$1.ptx.new"; } > "$1.ptx"
   rm "$1.ptx.new"
 }
-for name in mbarrier_ring tma_load tma_store divergent warp_reduce histogram sgemm; do
+for name in mbarrier_ring tma_load tma_store divergent warp_reduce histogram sgemm calls mma_gemm; do
   compile $name sm_90a
 done
 compile wgmma_gemm sm_90a
