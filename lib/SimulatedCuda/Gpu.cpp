@@ -197,6 +197,9 @@ cudaError_t Gpu::run(const KernelLaunch &launch) {
     before = memory.save();
   auto start = std::chrono::steady_clock::now();
   sim::Report report = simulate(launch, settings.scheduleSeed);
+  // As on a GPU, the program's own output.
+  for (const sim::PrintedText &printed : report.printed)
+    std::fwrite(printed.text.data(), 1, printed.text.size(), stdout);
   cudaError_t status = judge(launch, report);
   if (status == cudaSuccess && settings.schedules > 1 &&
       !repeat(launch, before))
