@@ -73,7 +73,7 @@ TEST(Foreign, AnAssertionOfCudaFails) {
   std::vector<uint32_t> in = numbers(), out;
   std::fill_n(in.begin() + 16 * 20, 16, 5000000);
   expectError(runCalls(in, out, 1000000, 0), ErrorKind::Trap,
-              {"calls.cu:", "calls: thread (20,0,0): assertion 'values[0] < "
+              {"calls.cu:71: ", "): thread (20,0,0): assertion 'values[0] < "
                             "limit' failed"});
 }
 
