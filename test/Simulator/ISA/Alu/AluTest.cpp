@@ -165,23 +165,6 @@ TEST(Alu, ComparesAndSelects) {
   EXPECT_EQ(one("slct.b32.s32 %r0, 7, 8, -1;"), 8u);
 }
 
-TEST(Alu, UndefinedRegistersAreErrors) {
-  Report report;
-  compute("add.u32 %r0, %r5, 1;", 1, 1, "", &report);
-  ASSERT_TRUE(has(report, ErrorKind::UninitialisedRegister));
-  EXPECT_NE(report.str().find("register %r5 is read before it is written"),
-            std::string::npos);
-  // A copy of an undefined register is not a use; a use of the copy is.
-  compute("mov.b32 %r0, %r5; setp.eq.u32 %p0, 1, 1; selp.b32 %r1, 3, %r0, %p0; "
-          "st.global.b32 [%o], %r1;",
-          1, 1, "", &report);
-  EXPECT_TRUE(report.ok()) << report.str();
-  compute("mov.b32 %r0, %r5; st.global.b32 [%o], %r0;", 1, 1, "", &report);
-  EXPECT_TRUE(has(report, ErrorKind::UninitialisedRegister));
-  compute("@%p3 mov.b32 %r0, 1;", 1, 1, "", &report);
-  EXPECT_TRUE(has(report, ErrorKind::UninitialisedRegister));
-}
-
 TEST(Alu, PairsOfSingles) {
   // (1 + 2^-24, 2^-140) in %d1, (1, 2^-140) in %d2.
   const std::string values = "mov.b64 %d1, 0x0000020033800000; "
