@@ -4,6 +4,8 @@
 Instruction and shared-memory descriptors: PTX ISA 9.0, 9.7.16.4 and 9.7.16.5.
 """
 
+from typing import NamedTuple
+
 import ptx
 
 TILES, A, B, COPIES = 1024, 1024, 1024 + 16384, 1024 + 16384 + 32768
@@ -26,6 +28,18 @@ class Kind:
         return form | self.types | n >> 3 << 17 | m >> 4 << 24
 
 
+class Shape(NamedTuple):
+    kind: str
+    m: int
+    n: int
+    group: int = 1
+    place: str = "smem"  # of A: smem or tmem
+
+    @property
+    def name(self):
+        return "mma-%s-%dx%d%s%s" % (self.kind, self.m, self.n, "-pair" * (self.group == 2), "-tmem" * (self.place == "tmem"))
+
+
 UE8M0 = 1 << 23
 KINDS = {
     "f8f6f4": Kind("f8f6f4", 0),
@@ -35,6 +49,13 @@ KINDS = {
     "mxf4": Kind("mxf4", UE8M0 | 1 << 7 | 1 << 10, ".block_scale"),
     "mxf4nvf4": Kind("mxf4nvf4", 1 << 7 | 1 << 10, ".block_scale.scale_vec::4X"),
 }
+
+SHAPES = [Shape("f8f6f4", m, n) for m, ns in ((128, (16, 32, 64, 96, 128, 192, 256)), (64, (64, 128, 256))) for n in ns]
+SHAPES += [Shape("f8f6f4", m, n, 2) for m in (256, 128) for n in (64, 128, 256)]
+SHAPES += [Shape("f8f6f4", 128, n, place="tmem") for n in (64, 128, 256)]
+SHAPES += [Shape(kind, 128, n) for kind in ("f16", "tf32") for n in (64, 128, 256)]
+SHAPES += [Shape(kind, 128, n) for kind in ("mxf8f6f4", "mxf4", "mxf4nvf4") for n in (32, 64, 128, 256)]
+SHAPES += [Shape(kind, 256, 256, 2) for kind in ("mxf8f6f4", "mxf4", "mxf4nvf4")]
 
 
 def mma(kind, group, a="%d0", b="%d1", descriptor="%r41", d="%r42"):
@@ -154,32 +175,71 @@ def switching_descriptor(index):
     return mma("f8f6f4", 1, descriptor="%r48" if index % 2 else "%r41") if index else ptx.lines("xor.b32 %r48, %r41, 0x480") + mma("f8f6f4", 1)
 
 
-class LoadProbe(ptx.Probe):
-    """tcgen05.ld or .st of the warps of `warps`, timed by warp 0."""
+class Transfer(NamedTuple):
+    """tcgen05.ld or .st of `registers` registers by the warps of `warps`."""
+    shape: str
+    count: int
+    warps: int
+    registers: int
+    store: bool = False
 
-    def __init__(self, name, chip, shape, count, registers, warps, store=False):
+    @property
+    def name(self):
+        return "tmem-%s-%s-x%d-%d" % ("store" if self.store else "load", self.shape, self.count, self.warps)
+
+    @property
+    def steps(self):
+        """More in the longer chain than in the shorter: each load has registers of its own."""
+        return min(8, 160 // self.registers - 1)
+
+
+TRANSFERS = [Transfer("32x32b", count, warps, count) for count in (8, 32, 64) for warps in (1, 4)]
+TRANSFERS += [Transfer("16x256b", count, 4, 4 * count) for count in (1, 8)] + [Transfer("32x32b", count, 4, count, True) for count in (8, 32)]
+
+
+class TransferProbe(ptx.Probe):
+    """Timed by warp 0."""
+
+    def __init__(self, chip, transfer):
         labels = ptx.Names()
-        row = "{%s}" % ", ".join("%%v%d" % index for index in range(registers))
-        shape = "%s.x%d" % (shape, count)
-        op, end = ("tcgen05.st.sync.aligned.%s.b32 [%%r1], %s" % (shape, row), "tcgen05.wait::st.sync.aligned") if store else (
-            "tcgen05.ld.sync.aligned.%s.b32 %s, [%%r1]" % (shape, row), "tcgen05.wait::ld.sync.aligned")
-        zero = ptx.lines(*["mov.b32 %%v%d, 0" % index for index in range(registers)])
-        timed = "".join(ptx.sampled(labels, ptx.lines(*[op] * steps, end), writer="%p4") for steps in (1, 9))
-        place = ptx.lines("shl.b32 %r1, %warp, 21", "add.u32 %r1, %r1, %r42", "setp.eq.u32 %p4, %th, 0", "setp.lt.u32 %%p5, %%warp, %d" % warps)
+        total = (transfer.steps + 1) * transfer.registers
+
+        def step(index):
+            row = ", ".join("%%v%d" % (index * transfer.registers + at) for at in range(transfer.registers))
+            if transfer.store:
+                return "tcgen05.st.sync.aligned.%s.x%d.b32 [%%r%d], {%s}" % (transfer.shape, transfer.count, 50 + index, row)
+            return "tcgen05.ld.sync.aligned.%s.x%d.b32 {%s}, [%%r%d]" % (transfer.shape, transfer.count, row, 50 + index)
+
+        end = "tcgen05.wait::%s.sync.aligned" % ("st" if transfer.store else "ld")
+        # What is loaded is used, or ptxas could leave it out.
+        use = ptx.lines(*["xor.b32 %%v0, %%v0, %%v%d" % index for index in range(1, total)], "setp.eq.u32 %p6, %v0, 0x12345", "@%p6 st.shared.b32 [%base+32], %v0")
+        zero = ptx.lines(*["mov.b32 %%v%d, 0" % index for index in range(total)])
+        timed = "".join(ptx.sampled(labels, ptx.lines(*[step(index) for index in range(steps)], end), after="" if transfer.store else use, writer="%p4")
+                        for steps in (1, 1 + transfer.steps))
+        place = ptx.lines("shl.b32 %r1, %warp, 21", "add.u32 %r1, %r1, %r42", "setp.eq.u32 %p4, %th, 0", "setp.lt.u32 %%p5, %%warp, %d" % transfer.warps,
+                          *["add.u32 %%r%d, %%r1, %d" % (50 + index, index * transfer.registers) for index in range(1 + transfer.steps)])
         text = set_up(labels, 1, 128) + store_columns(0, 512, 0) + zero + place + ptx.only(labels, "%p5", timed)
-        super().__init__(name, chip, text + tear_down(labels, 1), ["chain of 1", "chain of 9"], shared=SHARED,
-                         registers="  .reg .b32 %%v<%d>;\n" % registers)
+        super().__init__(transfer.name, chip, text + tear_down(labels, 1), ["chain of 1", "chain of %d" % (1 + transfer.steps)], shared=SHARED,
+                         registers="  .reg .b32 %%v<%d>;\n" % total)
 
 
 class CommitProbe(ptx.Probe):
-    """A commit with no MMA in front, to the own barrier; in a pair to both CTAs' barriers."""
+    """A commit with no MMA in front, to the own barrier; in a pair to both CTAs' barriers, of which the other answers before the next."""
 
     def __init__(self, name, chip, group):
         labels = ptx.Names()
-        end = commit(group, mask=3 if group == 2 else None)
-        body = set_up(labels, group, 128) + leader(group) + ptx.only(labels, "%p3", ptx.sampled(labels, end + ptx.wait(labels, "%base")))
-        super().__init__(name, chip, body + tear_down(labels, group), ["commit"], grid=group, cluster=group, shared=SHARED,
-                         registers="  .reg .b16 %h;\n")
+        end = commit(group, mask=3 if group == 2 else None) + ptx.wait(labels, "%base")
+        body = set_up(labels, group, 128) + leader(group)
+        if group == 1:
+            body += ptx.only(labels, "%p3", ptx.sampled(labels, end))
+        else:
+            label = labels("ANSWER")
+            answer = ptx.lines("mov.u32 %i, 0", "mov.b32 %r6, 0", "mapa.shared::cluster.u32 %r10, %r45, %r6") + label + ":\n" + ptx.wait(labels, "%base") + ptx.lines(
+                "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r10]", "add.u32 %i, %i, 1", "setp.lt.u32 %%p8, %%i, %d" % ptx.SAMPLES, "@%%p8 bra %s" % label)
+            answered = ptx.wait(labels, "%r45", ".acquire.cluster", "%r49")
+            body += ptx.lines("mov.b32 %r49, 0", "not.pred %p4, %p3", "and.pred %p4, %p4, %p1") + ptx.only(labels, "%p3", ptx.sampled(labels, end, after=answered))
+            body += ptx.only(labels, "%p4", answer)
+        super().__init__(name, chip, body + tear_down(labels, group), ["commit"], grid=group, cluster=group, shared=SHARED, registers="  .reg .b16 %h;\n")
 
 
 class AllocateProbe(ptx.Probe):
@@ -198,14 +258,7 @@ class AllocateProbe(ptx.Probe):
 def probes(chip):
     made = []
     # Intervals and latencies by kind, shape and place of A.
-    for m, ns in ((128, (16, 32, 64, 96, 128, 192, 256)), (64, (64, 128, 256))):
-        made += [MmaProbe("mma-f8f6f4-%dx%d" % (m, n), chip, "f8f6f4", m, n) for n in ns]
-    made += [MmaProbe("mma-f8f6f4-%dx%d-pair" % (m, n), chip, "f8f6f4", m, n, group=2) for m in (256, 128) for n in (64, 128, 256)]
-    made += [MmaProbe("mma-f8f6f4-128x%d-tmem" % n, chip, "f8f6f4", 128, n, a="tmem") for n in (64, 128, 256)]
-    made += [MmaProbe("mma-%s-128x%d" % (kind, n), chip, kind, 128, n) for kind in ("f16", "tf32") for n in (64, 128, 256)]
-    made += [MmaProbe("mma-%s-128x%d" % (kind, n), chip, kind, 128, n, simulated=False)
-             for kind in ("mxf8f6f4", "mxf4", "mxf4nvf4") for n in (32, 64, 128, 256)]
-    made += [MmaProbe("mma-%s-256x256-pair" % kind, chip, kind, 256, 256, group=2, simulated=False) for kind in ("mxf8f6f4", "mxf4", "mxf4nvf4")]
+    made += [MmaProbe(shape.name, chip, shape.kind, shape.m, shape.n, shape.group, shape.place, simulated=not KINDS[shape.kind].scaling) for shape in SHAPES]
     # What else uses the same pipe or shared memory.
     made += [MmaProbe("mma-scale-copies-128x%d" % n, chip, "mxf8f6f4", 128, n, steps=scale_copy, simulated=False) for n in (64, 256)]
     made += [MmaProbe("mma-beside-reads-128x64", chip, "f8f6f4", 128, 64, beside=reads_beside),
@@ -213,8 +266,5 @@ def probes(chip):
              MmaProbe("mma-switching-d-128x64", chip, "f8f6f4", 128, 64, steps=switching_d),
              MmaProbe("mma-switching-types-128x64", chip, "f8f6f4", 128, 64, steps=switching_descriptor)]
     made += [CommitProbe("commit", chip, 1), CommitProbe("commit-pair", chip, 2), AllocateProbe("tmem-allocate", chip)]
-    # Tensor memory to registers and back.
-    made += [LoadProbe("tmem-load-32x32b-x%d-%d" % (count, warps), chip, "32x32b", count, count, warps) for count in (8, 32, 64) for warps in (1, 4)]
-    made += [LoadProbe("tmem-load-16x256b-x%d-4" % count, chip, "16x256b", count, 4 * count, 4) for count in (1, 8)]
-    made += [LoadProbe("tmem-store-32x32b-x%d-4" % count, chip, "32x32b", count, count, 4, store=True) for count in (8, 32)]
+    made += [TransferProbe(chip, transfer) for transfer in TRANSFERS]
     return made
