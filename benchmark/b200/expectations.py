@@ -171,7 +171,7 @@ def mma_latency(shape):
 
 
 def figures(chip, bytes_of):
-    """The figures of each probe of the chip, by its name."""
+    """The figures of each probe of the chip, by its name. `bytes_of`: what each CTA of the streams copies."""
     expected = Expectations(chip)
     expected.copies()
     expected.streams(bytes_of)

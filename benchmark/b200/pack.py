@@ -6,7 +6,7 @@ assemble is known before.
 
 usage: pack.py DIR --build=BUILD [--chips=NAME,...] [--steps=FILE] [--simulate]
 
---simulate also runs every probe on the simulator, which must find nothing.
+--steps: another table than steps.json; one with "probes" packs those alone, without it all. --simulate also runs every probe on the simulator, which must find nothing.
 """
 
 import argparse
@@ -151,6 +151,10 @@ class Chip:
         copies = copy_probes.probes(self.name, count, **({"memory": memory} if memory else {}))
         return copies + sync_probes.probes(self.name, count) + (wgmma_probes.probes(self.name) if self.hopper else mma_probes.probes(self.name))
 
+    def chosen(self, probes):
+        """Those that the table names, or all."""
+        return [probe for probe in probes if probe.name in self.table.get("probes", [probe.name])]
+
     def write_probes(self):
         """The table of the probes, by what is asked first."""
         made = self.probes()
@@ -158,9 +162,9 @@ class Chip:
         unasked = {probe.name for probe in made} ^ set(told)
         if unasked:
             raise Failure("these probes have no figures, or the other way about: %s" % ", ".join(sorted(unasked)))
-        for probe in made:
+        for probe in self.chosen(made):
             probe.write(self.path("probes", probe.name))
-        return [{"name": probe.name, "samples": probe.samples, "wide": probe.wide, "figures": told[probe.name]} for probe in made]
+        return [{"name": probe.name, "samples": probe.samples, "wide": probe.wide, "figures": told[probe.name]} for probe in self.chosen(made)]
 
     def write_sums(self):
         """Each kind's cases, with the bits that the simulator gives."""
@@ -180,7 +184,7 @@ class Chip:
     def simulate(self):
         """The names of the probes that the simulator ran, with buffers and grids that it can."""
         ran = []
-        for probe in self.probes(SIMULATED_MEMORY, SIMULATED_MULTIPROCESSORS):
+        for probe in self.chosen(self.probes(SIMULATED_MEMORY, SIMULATED_MULTIPROCESSORS)):
             if probe.simulated:
                 base = self.path("simulated")
                 probe.write(base)

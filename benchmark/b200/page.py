@@ -15,6 +15,10 @@ def number(value):
     return "–" if value is None else ("%.0f" % value if abs(value) >= 1000 else "%.4g" % value)
 
 
+def sentence(text):
+    return text[:1].upper() + text[1:]
+
+
 def cell(text):
     return " ".join(str(text).replace("|", "\\|").split())
 
@@ -48,6 +52,11 @@ def fine(step):
 def told(step):
     """What the table says of a step."""
     text = step.get("text") or verdict.MEANINGS[step["verdict"]][0]
+    if step["verdict"] == verdict.PASSED and "sums" in step:
+        text = "; ".join(kind["says"] for kind in step["sums"])
+    elif step["verdict"] == verdict.PASSED and "figures" in step:
+        count = sum(figure.get("verdict") == figures.DIFFERS for figure in step["figures"])
+        text = "%d figures%s" % (len(step["figures"]), ", of which %d differ from what is assumed" % count if count else "")
     if "expect" in step:
         text = "%s: %s" % ("found as it was planted" if fine(step) else "planted a fault (%s) that was NOT found" % step["expect"], text)
     return text.splitlines()[0] if text else ""
@@ -59,7 +68,7 @@ def failures(steps):
         if fine(step) and "expect" not in step or step["verdict"] in (verdict.PASSED, verdict.NOT_RUN):
             continue
         meaning, cure = verdict.MEANINGS[step["verdict"]]
-        lines += ["### %s: %s" % (step["step"], step["verdict"]), "", "%s. This means: %s." % (step["title"], meaning), ""]
+        lines += ["### %s: %s" % (step["step"], step["verdict"]), "", "%s. This means: %s." % (sentence(step["title"]), meaning), ""]
         if step.get("command"):
             lines += ["The run: `%s`" % step["command"], ""]
         if step.get("text"):
@@ -83,7 +92,7 @@ def measured(steps):
             by_line[figure["line"]].append(figure)
     lines = ["## Figures", "", "Medians, and between the 10th and the 90th of a hundred samples. *agrees*: within the tolerance of what is assumed.", ""] if by_line else []
     for line in sorted(by_line):
-        lines += ["### %s%s" % ("%d. " % line if line else "", questions.QUESTIONS[line].capitalize()), ""]
+        lines += ["### %s%s" % ("%d. " % line if line else "", sentence(questions.QUESTIONS[line])), ""]
         rows = []
         for figure in by_line[line]:
             if "median" not in figure:

@@ -37,11 +37,12 @@ class Results:
             os.fsync(file.fileno())
 
     def steps(self):
-        return [entry for entry in self.entries if "step" in entry]
+        """The last entry of each step: a later run may have added to an earlier one's."""
+        return list({entry["step"]: entry for entry in self.entries if "step" in entry}.values())
 
     def facts(self):
         """What is known of the machine and of the pack."""
-        return next((entry["facts"] for entry in self.entries if "facts" in entry), {})
+        return next((entry["facts"] for entry in reversed(self.entries) if "facts" in entry), {})
 
     def finish(self, page):
         """The table, the page and the archive of all that there is."""

@@ -10,7 +10,7 @@ usage: python3 run.py [--only=NAME,...] [--skip=NAME,...] [--planted] [--ptx] [-
   --planted       instead, faults that are put into kernels, to see that each is found: hangs, wrong numbers, a stray store
   --ptx           let the driver compile PTX, instead of the cubins
   --repeat        runs of each probe; 3
-  --output        the folder of the results; results-DATE beside this file
+  --output        the folder of the results, results-DATE beside this file; if it has some, what runs now replaces its own there
   --page          make the page and the zip of what an earlier run left in DIR
 
 Send back DIR/results.zip; DIR/results.md is the page. Exit status: 0 if all steps passed (or all faults were found), 1 if not, 2 if there

@@ -266,8 +266,7 @@ def all_steps(pack, chip, found, directory, options):
     common = (pack, chip, found, directory)
     rows = pack["kernels"][chip]
     if options.planted:
-        first = next(iter(rows["sums"].items()))
-        return [PlantedSums(*common, row, *first) if row.get("sums") else Gemm(*common, row, options) for row in rows["planted"]]
+        return [PlantedSums(*common, row, *next(iter(rows["sums"].items()))) if row.get("sums") else Gemm(*common, row, options) for row in rows["planted"]]
     return [*[Gemm(*common, row, options) for row in rows["gemms"]], *[Sums(*common, kind, cases) for kind, cases in rows["sums"].items()],
             *[Probe(*common, row, options.repeat) for row in rows["probes"]], Times(*common, rows["times"], rows["time_figures"]),
             *[Load(*common, row) for row in rows["loads"]]]

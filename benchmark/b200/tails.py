@@ -201,7 +201,8 @@ def run(options):
     library = runtime.Library(options.library)
     device = runtime.Device(library)  # says what is missing of the driver
     driver = Driver(path or next(name for name in DRIVERS if name.startswith("lib") or os.path.exists(name)))
-    kernel = runtime.Kernel.load(device, options.kernel)
+    with open(options.kernel, "rb") as image, open(os.path.splitext(options.kernel)[0] + ".json", encoding="utf-8") as manifest:
+        kernel = runtime.Kernel(device, image.read(), manifest.read())
     problem = Problem(options.m, options.n, options.k, options.seed)
     for _, tensor in problem.arguments():
         tensor.place(driver, driver.map())
