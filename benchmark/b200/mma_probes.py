@@ -10,7 +10,7 @@ import ptx
 
 TILES, A, B, COPIES = 1024, 1024, 1024 + 16384, 1024 + 16384 + 32768
 SHARED = COPIES + 16384
-BARRIER, SLOT = "%base", "%r40"
+SLOT = "%r40"  # the address of the address of tensor memory
 # Columns of tensor memory: the accumulator from 0, A from 256, scales of A and B from 384, the other accumulator from 448.
 A_COLUMN, SCALES_A, SCALES_B, OTHER_D = 256, 384, 400, 448
 CHAINS = (1, 33)

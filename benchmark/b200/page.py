@@ -56,7 +56,7 @@ def told(step):
         text = "; ".join(kind["says"] for kind in step["sums"])
     elif step["verdict"] == verdict.PASSED and "figures" in step:
         count = sum(figure.get("verdict") == figures.DIFFERS for figure in step["figures"])
-        text = "%d figures%s" % (len(step["figures"]), ", of which %d differ from what is assumed" % count if count else "")
+        text = "figures: %d; not as assumed: %d" % (len(step["figures"]), count)
     if "expect" in step:
         text = "%s: %s" % ("found as it was planted" if fine(step) else "planted a fault (%s) that was NOT found" % step["expect"], text)
     return text.splitlines()[0] if text else ""

@@ -97,12 +97,13 @@ class Session:
 
     def run(self):
         chip, problem = self.start()
-        chosen = steps.choose(steps.all_steps(self.pack, chip or self.pack["chips"][0], self.found, HERE, self.options), self.options)
+        context = steps.Context(self.pack, chip or self.pack["chips"][0], self.found, HERE, self.options)
+        chosen = steps.choose(steps.all_steps(context), self.options)
         if not chip:
             self.tell({"step": "machine", "title": "the driver and the GPU", "verdict": problem.name, "text": problem.text})
             self.leave(chosen, "there is no GPU to run on")
             return 2
-        return self.each(chosen, steps.Health(self.pack, chip, self.found, HERE))
+        return self.each(chosen, steps.Health(context))
 
     def each(self, chosen, health):
         while chosen:
@@ -146,7 +147,8 @@ def main(arguments=None):
         found = results.Results(options.page)
         found.finish(page.page(found))
         return 0
-    signal.signal(signal.SIGTERM, stop)
+    for number in (signal.SIGINT, signal.SIGTERM):  # a shell may have made a job in the background ignore the first
+        signal.signal(number, stop)
     os.chmod(os.path.join(HERE, "fp8-run"), 0o755)  # a zip may not keep it
     directory = options.output or os.path.join(HERE, datetime.datetime.now().strftime("results-%Y%m%d-%H%M%S"))
     found = results.Results(directory)

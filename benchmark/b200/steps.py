@@ -6,6 +6,7 @@ import secrets
 import shlex
 import sys
 import time
+from typing import Any, NamedTuple
 
 import figures
 import machine
@@ -22,13 +23,23 @@ HEALTH_PAUSES_S = (0, 5, 15, 30)
 SAMPLE_S = 0.05
 
 
+class Context(NamedTuple):
+    """What every step needs: the pack's table, the chip, the results, the pack's folder, the options of run.py."""
+    pack: dict
+    chip: str
+    found: Any
+    directory: str
+    options: Any
+
+
 class Step:
     """`group`: what --only and --skip may call it, too."""
 
     group = ""
 
-    def __init__(self, pack, chip, found, directory, name, title):
-        self.pack, self.chip, self.found, self.directory, self.name, self.title = pack, chip, found, directory, name, title
+    def __init__(self, context, name, title):
+        self.pack, self.chip, self.found, self.directory, self.options = context
+        self.name, self.title = name, title
 
     def entry(self):
         return {"step": self.name, "title": self.title}
@@ -36,10 +47,10 @@ class Step:
     def file(self, *names):
         return os.path.join(self.directory, self.chip, *names)
 
-    def kernel(self, name, ptx=False):
+    def kernel(self, name):
         """The cubin, or the PTX where there is none, or it is asked for."""
         cubin = self.file(name + ".cubin")
-        return self.file(name + ".ptx") if ptx or not os.path.exists(cubin) else cubin
+        return self.file(name + ".ptx") if self.options.ptx or not os.path.exists(cubin) else cubin
 
     def fp8_run(self, kernel, arguments, manifest=None):
         return [os.path.join(self.directory, "fp8-run"), kernel, "--manifest=" + (manifest or os.path.splitext(kernel)[0] + ".json"), "--backend=cuda", *arguments]
@@ -56,14 +67,14 @@ class Step:
 class Health(Step):
     """A kernel without anything of Blackwell's, which tells whether the GPU still answers."""
 
-    def __init__(self, pack, chip, found, directory):
-        super().__init__(pack, chip, found, directory, "health", "whether the GPU answers")
+    def __init__(self, context):
+        super().__init__(context, "health", "whether the GPU answers")
 
     def recovers(self):
         """Whether it answers, at once or after a while; else why not."""
         for pause in HEALTH_PAUSES_S:
             time.sleep(pause)
-            outcome = self.process(self.fp8_run(self.kernel("health", True), ["--m=33", "--n=65", "--k=144", "--watchdog=%d" % WATCHDOG_S]), "health", HEALTH_LIMIT_S)
+            outcome = self.process(self.fp8_run(self.kernel("health"), ["--m=33", "--n=65", "--k=144", "--watchdog=%d" % WATCHDOG_S]), "health", HEALTH_LIMIT_S)
             found = verdict.judge(outcome)
             if found.name == verdict.PASSED:
                 return True, ""
@@ -75,9 +86,9 @@ class Gemm(Step):
 
     group = "gemms"
 
-    def __init__(self, pack, chip, found, directory, row, options):
-        super().__init__(pack, chip, found, directory, row["name"], row["title"])
-        self.row, self.ptx, self.seed = row, options.ptx, secrets.randbits(31)
+    def __init__(self, context, row):
+        super().__init__(context, row["name"], row["title"])
+        self.row, self.seed = row, secrets.randbits(31)
 
     def runs(self):
         return self.row["runs"] if "runs" in self.row else [self.row["run"]]
@@ -97,7 +108,7 @@ class Gemm(Step):
         runs = []
         name = self.row.get("kernel", self.name)
         for index, text in enumerate(self.runs()):
-            found, outcome = self.attempt(self.kernel(name, self.ptx), text.split(), "%s-%d" % (self.name, index))
+            found, outcome = self.attempt(self.kernel(name), text.split(), "%s-%d" % (self.name, index))
             runs.append({"arguments": text, "seed": self.seed, "verdict": found.name, "numbers": found.numbers, "seconds": outcome.seconds})
             if found.name != verdict.PASSED:
                 more = self.diagnose(text.split()) if found.name in (verdict.HANG, verdict.LATE) and not outcome.stuck else {}
@@ -109,7 +120,7 @@ class Gemm(Step):
 
     def diagnose(self, arguments):
         """The same run of the kernel whose waits give up: who waits, for what."""
-        kernel = self.kernel(self.row.get("kernel", self.name) + ".waits", self.ptx)
+        kernel = self.kernel(self.row.get("kernel", self.name) + ".waits")
         if not os.path.exists(kernel):
             return {"diagnosis": "there is no form of this kernel with limits for its waits"}
         found, _ = self.attempt(kernel, arguments, self.name + "-waits")
@@ -124,8 +135,8 @@ class Sums(Step):
 
     group = "sums"
 
-    def __init__(self, pack, chip, found, directory, kind, rows):
-        super().__init__(pack, chip, found, directory, "sums-" + kind, "sums of %s bit by bit" % kind)
+    def __init__(self, context, kind, rows):
+        super().__init__(context, "sums-" + kind, "sums of %s bit by bit" % kind)
         self.kind, self.rows = kind, rows
 
     def measure(self, row):
@@ -168,8 +179,8 @@ class PlantedSums(Sums):
 
     group = "planted"
 
-    def __init__(self, pack, chip, found, directory, row, kind, rows):
-        super().__init__(pack, chip, found, directory, kind, rows)
+    def __init__(self, context, row, kind, rows):
+        super().__init__(context, kind, rows)
         self.name, self.title, self.row = row["name"], row["title"], row
 
     def measure(self, row):
@@ -185,13 +196,13 @@ class Probe(Step):
 
     group = "probes"
 
-    def __init__(self, pack, chip, found, directory, row, repeat):
-        super().__init__(pack, chip, found, directory, row["name"], "figures: " + "; ".join(figure["name"] for figure in row["figures"]))
-        self.row, self.repeat = row, repeat
+    def __init__(self, context, row):
+        super().__init__(context, row["name"], "figures: " + "; ".join(figure["name"] for figure in row["figures"]))
+        self.row = row
 
     def run(self):
         dumps = []
-        for index in range(self.repeat):
+        for index in range(self.options.repeat):
             dump = self.found.log("%s-%d.bin" % (self.name, index))
             outcome = self.process(self.fp8_run(self.kernel("probes/" + self.name), ["--dump=" + dump, "--watchdog=%d" % WATCHDOG_S]), "%s-%d" % (self.name, index), PROBE_LIMIT_S)
             found = verdict.judge(outcome)
@@ -207,8 +218,8 @@ class Times(Step):
 
     group = "times"
 
-    def __init__(self, pack, chip, found, directory, rows, told):
-        super().__init__(pack, chip, found, directory, "times", "small products: launches, K blocks")
+    def __init__(self, context, rows, told):
+        super().__init__(context, "times", "small products: launches, K blocks")
         self.rows, self.figures = rows, told
 
     def run(self):
@@ -233,8 +244,8 @@ class Load(Step):
 
     group = "loads"
 
-    def __init__(self, pack, chip, found, directory, row):
-        super().__init__(pack, chip, found, directory, row["name"], row["title"])
+    def __init__(self, context, row):
+        super().__init__(context, row["name"], row["title"])
         self.row, self.samples, self.begin = row, [], 0.0
 
     def sample(self):
@@ -261,15 +272,13 @@ class Load(Step):
         return told
 
 
-def all_steps(pack, chip, found, directory, options):
-    """Every step for the chip, in the order of the audit; or those with faults."""
-    common = (pack, chip, found, directory)
-    rows = pack["kernels"][chip]
-    if options.planted:
-        return [PlantedSums(*common, row, *next(iter(rows["sums"].items()))) if row.get("sums") else Gemm(*common, row, options) for row in rows["planted"]]
-    return [*[Gemm(*common, row, options) for row in rows["gemms"]], *[Sums(*common, kind, cases) for kind, cases in rows["sums"].items()],
-            *[Probe(*common, row, options.repeat) for row in rows["probes"]], Times(*common, rows["times"], rows["time_figures"]),
-            *[Load(*common, row) for row in rows["loads"]]]
+def all_steps(context):
+    """Every step for the chip, in the order of docs/FirstHour.md; or those with faults."""
+    rows = context.pack["kernels"][context.chip]
+    if context.options.planted:
+        return [PlantedSums(context, row, *next(iter(rows["sums"].items()))) if row.get("sums") else Gemm(context, row) for row in rows["planted"]]
+    return [*[Gemm(context, row) for row in rows["gemms"]], *[Sums(context, kind, cases) for kind, cases in rows["sums"].items()],
+            *[Probe(context, row) for row in rows["probes"]], Times(context, rows["times"], rows["time_figures"]), *[Load(context, row) for row in rows["loads"]]]
 
 
 def choose(steps, options):
