@@ -38,9 +38,11 @@ def machine(name):
 
 
 def rules(engine):
-    """ProductKind: [term bits, result bits, toward zero] of the rules of SumRules.cpp."""
-    rows = re.findall(r"\{MmaEngine::%s,\s*ProductKind::(\w+),\s*\d+,\s*(\d+),\s*(\d+),\s*(\w+)\}" % engine, read(RULES))
-    return {kind: [int(terms) or None, int(result), rounding == "towardZero"] for kind, terms, result, rounding in rows}
+    """ProductKind: [term bits or None, result bits, toward zero] of the rules of SumRules.cpp that make a term of each product."""
+    number = r"\s*(\w+),"
+    rows = re.findall(r"\{MmaEngine::%s,\s*ProductKind::(\w+),%s\s*(\w+)\}" % (engine, number * 4), read(RULES))
+    return {kind: [int(terms) if terms.isdigit() else None, int(result), rounding == "towardZero"]
+            for kind, _, per_term, terms, result, rounding in rows if per_term == "1"}
 
 
 class Expectations:

@@ -57,6 +57,8 @@ def told(step):
     elif step["verdict"] == verdict.PASSED and "figures" in step:
         count = sum(figure.get("verdict") == figures.DIFFERS for figure in step["figures"])
         text = "figures: %d; not as assumed: %d" % (len(step["figures"]), count)
+    if "cubin_refused" in step:
+        text += " (from PTX; the driver refused the cubin)"
     if "expect" in step:
         text = "%s: %s" % ("found as it was planted" if fine(step) else "planted a fault (%s) that was NOT found" % step["expect"], text)
     return text.splitlines()[0] if text else ""

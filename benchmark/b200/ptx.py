@@ -18,9 +18,8 @@ REGISTERS = """  .reg .pred %p<10>;
 """
 
 
-def version(chip):
-    """The oldest PTX ISA that has the chip."""
-    return "8.1" if chip == HOPPER else "8.8"
+# The oldest PTX ISA that has the chip, and what the probes use of it: an old driver may have to compile it.
+VERSIONS = {HOPPER: "8.1", "sm_100a": "8.6", "sm_103a": "8.8"}
 
 
 class Names:
@@ -67,7 +66,7 @@ class Probe:
             loads += "  ld.param.u64 %in, [in];\n  cvta.to.global.u64 %in, %in;\n"
         return "".join([
             "// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception\n",
-            ".version %s\n.target %s\n.address_size 64\n" % (version(self.chip), self.chip),
+            ".version %s\n.target %s\n.address_size 64\n" % (VERSIONS[self.chip], self.chip),
             ".extern .shared .align 1024 .b8 s[];\n",
             ".visible .entry probe(%s)\n.reqntid %d, 1, 1\n%s{\n" % (", ".join(parameters), self.threads, self.directives),
             REGISTERS, self.registers, loads,

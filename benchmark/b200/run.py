@@ -8,7 +8,7 @@ usage: python3 run.py [--only=NAME,...] [--skip=NAME,...] [--planted] [--ptx] [-
 
   --only, --skip  steps by their names or groups: gemms, sums, probes, times, loads
   --planted       instead, faults that are put into kernels, to see that each is found: hangs, wrong numbers, a stray store
-  --ptx           let the driver compile PTX, instead of the cubins
+  --ptx           let the driver compile PTX, instead of the cubins; without it that is done when it refuses one
   --repeat        runs of each probe; 3
   --output        the folder of the results, results-DATE beside this file; if it has some, what runs now replaces its own there
   --page          make the page and the zip of what an earlier run left in DIR
@@ -105,12 +105,21 @@ class Session:
             return 2
         return self.each(chosen, steps.Health(context))
 
+    def attempt(self, step):
+        """The step; if the driver does not take a cubin, from there on as PTX, which it compiles."""
+        entry = step.run()
+        if entry["verdict"] != verdict.REFUSED or self.options.ptx or self.options.planted:
+            return entry
+        print("the driver refuses the cubin of '%s': it compiles PTX instead from here on" % step.name, flush=True)
+        self.options.ptx = True
+        return dict(step.run(), cubin_refused=entry["text"])
+
     def each(self, chosen, health):
         while chosen:
             step = chosen[0]
             begin = time.monotonic()
             try:
-                entry = step.run()
+                entry = self.attempt(step)
             except KeyboardInterrupt:
                 self.tell(dict(step.entry(), verdict=verdict.INTERRUPTED, seconds=time.monotonic() - begin))
                 self.leave(chosen[1:], "the run was interrupted")

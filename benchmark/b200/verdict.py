@@ -21,7 +21,7 @@ MEANINGS = {
     LATE: ("the process did not end in time and was ended from outside", "look at the log for what it did last; a second run tells whether the machine is slow"),
     FAULT: ("the kernel accessed an address that it may not", "look for the XID in the system's log (dmesg); run it with compute-sanitizer, and then on the simulator with the same sizes"),
     TRAP: ("the kernel executed an instruction that the GPU refuses, or a trap", "look at alignments and descriptors; compare with the simulator"),
-    REFUSED: ("the driver does not take the code", "note the driver's version; a newer driver, or the PTX instead of the cubin (--ptx), may do"),
+    REFUSED: ("the driver does not take the code", "note the driver's version; a newer driver may take it"),
     NO_GPU: ("there is no driver, or no GPU that runs these kernels", "see that nvidia-smi lists the GPU, and name the driver's library in FP8_CUDA_LIBRARY if it lies elsewhere"),
     MACHINE: ("the machine lacks something, such as memory", "read the error; end other programs that use the GPU"),
     CRASHED: ("the program ended in a way that it should not", "read its log"),

@@ -188,7 +188,8 @@ class Figures(unittest.TestCase):
     def test_constants_are_the_sources(self):
         self.assertEqual(expectations.machine("kH200")["l2BytesPerCycle"], 132 * 64)
         self.assertEqual(expectations.rules("Warpgroup")["Float8"], [13, 13, True])
-        self.assertEqual(set(expectations.rules("TensorMemory")), {"Float8", "Float16", "TF32"})
+        self.assertEqual(expectations.rules("TensorMemory")["Float8"], [25, 23, True])
+        self.assertLessEqual({"Float16", "TF32", "ScaledFloat8"}, set(expectations.rules("TensorMemory")))
 
     def test_manifest(self):
         manifest = ptx.Probe("p", "sm_100a", "", ["a", "b"], samples=3, inputs=64).manifest()
@@ -309,6 +310,15 @@ class Sessions(unittest.TestCase):
     def test_a_limit_and_a_crash(self):
         _, told = self.session("sleeps", "dies", "works")
         self.assertEqual([told[name]["verdict"] for name in ("sleeps", "dies", "works")], [verdict.LATE, verdict.CRASHED, verdict.PASSED])
+
+    def test_a_refused_cubin_is_ptx_from_there_on(self):
+        for name in ("refused", "works"):
+            with open(os.path.join(self.directory, "sm_100a", name + ".cubin"), "w", encoding="utf-8"):
+                pass
+        status, told = self.session("refused", "works")
+        self.assertEqual((status, told["refused"]["verdict"]), (0, verdict.PASSED))
+        self.assertIn("NO_BINARY_FOR_GPU", told["refused"]["cubin_refused"])
+        self.assertIn("(from PTX; the driver refused the cubin)", self.page)
 
     def test_a_wedged_gpu_leaves_the_rest_reported(self):
         status, told = self.session("works", "wedges", "works-too")

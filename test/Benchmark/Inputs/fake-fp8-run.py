@@ -40,6 +40,8 @@ if kernel in ("sleeps", "interrupts"):
     if kernel == "interrupts":
         os.kill(os.getppid(), 2)
     time.sleep(60)
+if sys.argv[1].endswith("refused.cubin"):
+    end(1, "cannot load refused.cubin: cuModuleLoadDataEx fails with CUDA_ERROR_NO_BINARY_FOR_GPU (209, no kernel image is available)")
 if kernel == "dies":
     os.abort()
 for option in sys.argv:
