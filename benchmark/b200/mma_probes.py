@@ -164,7 +164,8 @@ def copies_beside(name):
 
 
 def scale_copy(index):
-    return ptx.lines("tcgen05.cp.cta_group::1.32x128b.warpx4 [%r43], %d2") + mma("mxf8f6f4", 1)
+    """To columns of its own: copies are not ordered among one another."""
+    return ptx.lines("add.u32 %%r43, %%r42, %d" % (A_COLUMN + 4 * index), "tcgen05.cp.cta_group::1.32x128b.warpx4 [%r43], %d2") + mma("mxf8f6f4", 1)
 
 
 def switching_d(index):
@@ -258,9 +259,9 @@ class AllocateProbe(ptx.Probe):
 def probes(chip):
     made = []
     # Intervals and latencies by kind, shape and place of A.
-    made += [MmaProbe(shape.name, chip, shape.kind, shape.m, shape.n, shape.group, shape.place, simulated=not KINDS[shape.kind].scaling) for shape in SHAPES]
+    made += [MmaProbe(shape.name, chip, shape.kind, shape.m, shape.n, shape.group, shape.place) for shape in SHAPES]
     # What else uses the same pipe or shared memory.
-    made += [MmaProbe("mma-scale-copies-128x%d" % n, chip, "mxf8f6f4", 128, n, steps=scale_copy, simulated=False) for n in (64, 256)]
+    made += [MmaProbe("mma-scale-copies-128x%d" % n, chip, "mxf8f6f4", 128, n, steps=scale_copy) for n in (64, 256)]
     made += [MmaProbe("mma-beside-reads-128x64", chip, "f8f6f4", 128, 64, beside=reads_beside),
              MmaProbe("mma-beside-copies-128x64", chip, "f8f6f4", 128, 64, beside=copies_beside, inputs=16384),
              MmaProbe("mma-switching-d-128x64", chip, "f8f6f4", 128, 64, steps=switching_d),

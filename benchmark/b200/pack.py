@@ -185,14 +185,13 @@ class Chip:
         """The names of the probes that the simulator ran, with buffers and grids that it can."""
         ran = []
         for probe in self.chosen(self.probes(SIMULATED_MEMORY, SIMULATED_MULTIPROCESSORS)):
-            if probe.simulated:
-                base = self.path("simulated")
-                probe.write(base)
-                execute([os.path.join(self.build, "bin", "fp8-run"), base + ".ptx", "--manifest=%s.json" % base, "--backend=sim", "--dump=" + base + ".bin",
-                         "--multiprocessors=%d" % SIMULATED_MULTIPROCESSORS])
-                for suffix in (".ptx", ".json", ".bin"):
-                    os.remove(base + suffix)
-                ran.append(probe.name)
+            base = self.path("simulated")
+            probe.write(base)
+            execute([os.path.join(self.build, "bin", "fp8-run"), base + ".ptx", "--manifest=%s.json" % base, "--backend=sim", "--strict", "--dump=" + base + ".bin",
+                     "--multiprocessors=%d" % SIMULATED_MULTIPROCESSORS])
+            for suffix in (".ptx", ".json", ".bin"):
+                os.remove(base + suffix)
+            ran.append(probe.name)
         return ran
 
     def make(self, pool):

@@ -19,7 +19,7 @@ REGISTERS = """  .reg .pred %p<10>;
 
 
 # The oldest PTX ISA that has the chip, and what the probes use of it: an old driver may have to compile it.
-VERSIONS = {HOPPER: "8.1", "sm_100a": "8.6", "sm_103a": "8.8"}
+VERSIONS = {HOPPER: "8.1", "sm_100a": "8.8", "sm_103a": "8.8"}
 
 
 class Names:
@@ -37,7 +37,7 @@ class Probe:
     """A kernel and how it is launched.
 
     `series`: the names of what it measures. `words`: 32-bit words that it writes, or 64-bit ones if `wide`.
-    `inputs`: bytes of a buffer that it reads, or None. `simulated`: whether the simulator has all its instructions.
+    `inputs`: bytes of a buffer that it reads, or None.
     """
 
     def __init__(self, name, chip, body, series, **options):
@@ -51,7 +51,6 @@ class Probe:
         self.maps = options.pop("maps", [])
         self.registers = options.pop("registers", "")
         self.directives = options.pop("directives", "")
-        self.simulated = options.pop("simulated", True)
         assert not options, options
 
     @property

@@ -161,8 +161,7 @@ class Sums(Step):
             differ += count
             if count:
                 texts.append("%s: %d of %d sums have other bits, first row %d, column %d" % (row["name"], count, len(words), *divmod(first, sums.COLUMNS)))
-            case = row["case"]
-            measured.append((sums.Case(case[0], tuple(case[1]), tuple(case[2]), tuple(case[3]), case[4], case[5]), words))
+            measured.append((sums.Case(*[tuple(value) if isinstance(value, list) else value for value in row["case"]]), words))
         return dict(self.entry(), verdict=verdict.DIFFERS if differ else verdict.PASSED, text="\n".join(texts), sums=[self.explained(measured, differ)])
 
     def explained(self, measured, differ):

@@ -8,7 +8,9 @@ from typing import NamedTuple, Optional
 
 COLUMNS = 16
 ROW_BYTES = 32
-B_AT = 1 << 20  # of the counts that are hashed, B's begin here
+# Of the counts that are hashed, those of B, and of the scales of A's rows and of B's, begin here.
+B_AT, SCALES_A_AT, SCALES_B_AT = 1 << 20, 2 << 20, 3 << 20
+SCALE_BIAS = 127  # of UE8M0
 NAN = 0x7fffffff
 
 
@@ -40,13 +42,15 @@ TYPES = {"e4m3": Type(8, 4, 3), "e5m2": Type(8, 5, 2), "f16": Type(16, 5, 10), "
 
 
 class Case(NamedTuple):
-    """What is drawn: codes of A from `a[0]` to below `a[1]`, with either sign; of B likewise; `before`: the bits of f32 in every accumulator."""
+    """What is drawn: codes of A from `a[0]` to below `a[1]`, with either sign; of B likewise; `before`: the bits of f32 in every accumulator;
+    `scales`: of kinds with a scale for each row, UE8M0, likewise."""
     name: str
     types: tuple
     a: tuple
     b: tuple
     before: int
     seed: int
+    scales: Optional[tuple] = None
 
     @property
     def products(self):
@@ -78,21 +82,32 @@ def codes(case, count, first, limits, form):
     return [low + (x * (high - low) >> 32) | (x & 1) << (form.bits - 1) for x in drawn]
 
 
-def rows_of(case, rows):
-    """The parts of A's rows and of B's."""
-    k = case.products
-    operands = []
-    for count, first, limits, name in ((rows, 0, case.a, case.types[0]), (COLUMNS, B_AT, case.b, case.types[1])):
-        form = TYPES[name]
-        parts = [form.parts(code) for code in codes(case, count * k, first, limits, form)]
-        operands.append([parts[index * k:index * k + k] for index in range(count)])
-    return operands
+class Problem:
+    """The operands of a case, `rows` x COLUMNS sums."""
 
+    def __init__(self, case, rows):
+        self.case = case
+        self.a, self.b = (self.parts(*operand) for operand in ((rows, 0, case.a, case.types[0]), (COLUMNS, B_AT, case.b, case.types[1])))
+        self.a_scales, self.b_scales = self.exponents(rows, SCALES_A_AT), self.exponents(COLUMNS, SCALES_B_AT)
+        self.before = TYPES["f32"].parts(case.before)
 
-def terms_of(a, b, before):
-    """(signed integer, its unit's exponent, the exponent that counts) of each term that is not 0."""
-    terms = [(x[0] * y[0], x[1] + y[1], x[2] + y[2]) for x, y in zip(a, b) if x and y]
-    return terms + ([before] if before else [])
+    def parts(self, count, first, limits, name):
+        k, form = self.case.products, TYPES[name]
+        parts = [form.parts(code) for code in codes(self.case, count * k, first, limits, form)]
+        return [parts[index * k:index * k + k] for index in range(count)]
+
+    def exponents(self, count, first):
+        if not self.case.scales:
+            return [0] * count
+        low, high = self.case.scales
+        return [low + (draw(first + index, self.case.seed) * (high - low) >> 32) - SCALE_BIAS for index in range(count)]
+
+    def terms(self, index):
+        """(signed integer, its unit's exponent, the exponent that counts) of each term of a sum that is not 0."""
+        row, column = divmod(index, COLUMNS)
+        scale = self.a_scales[row] + self.b_scales[column]
+        terms = [(x[0] * y[0], x[1] + y[1] + scale, x[2] + y[2] + scale) for x, y in zip(self.a[row], self.b[column]) if x and y]
+        return terms + ([self.before] if self.before else [])
 
 
 def shifted(value, places):
@@ -135,12 +150,10 @@ def total(terms, rule):
     return rounded(sum(shifted(value, at - unit) for value, at, _ in terms), unit, rule)
 
 
-def model(case, rows, rule, which=None):
-    """The bits of D by the rule; those elements alone that `which` numbers, or all, row by row."""
-    a, b = rows_of(case, rows)
-    before = TYPES["f32"].parts(case.before)
-    which = range(rows * COLUMNS) if which is None else which
-    return [total(terms_of(a[index // COLUMNS], b[index % COLUMNS], before), rule) for index in which]
+def model(case, rows, rule):
+    """The bits of D by the rule, row by row."""
+    problem = Problem(case, rows)
+    return [total(problem.terms(index), rule) for index in range(rows * COLUMNS)]
 
 
 def candidates():
@@ -154,10 +167,9 @@ def explain(measured, rows, sample=96):
     step = max(1, rows * COLUMNS // sample) | 1
     which = list(range(0, rows * COLUMNS, step))
     for case, words in measured:
-        a, b = rows_of(case, rows)
-        before = TYPES["f32"].parts(case.before)
+        problem = Problem(case, rows)
         for index in which:
-            terms = terms_of(a[index // COLUMNS], b[index % COLUMNS], before)
+            terms = problem.terms(index)
             left = [rule for rule in left if total(terms, rule) == words[index]]
             if not left:
                 return []

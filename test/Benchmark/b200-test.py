@@ -146,6 +146,13 @@ class Sums(unittest.TestCase):
         measured[0][1][5] ^= 1
         self.assertEqual(sums.explain(measured, 16), [])
 
+    def test_scales_move_the_exponents(self):
+        plain = sums.Case("c", ("e4m3", "e4m3"), (0x38, 0x39), (0x38, 0x39), 0, 5)
+        scaled = plain._replace(scales=(sums.SCALE_BIAS + 3, sums.SCALE_BIAS + 4))
+        ratio = {struct.unpack("<f", struct.pack("<I", other))[0] / struct.unpack("<f", struct.pack("<I", one))[0]
+                 for one, other in zip(sums.model(plain, 4, self.RULE), sums.model(scaled, 4, self.RULE)) if one}
+        self.assertEqual(ratio, {64.0})
+
     def test_compared(self):
         self.assertEqual(sums.compare([1, 2, 3], [1, 2, 3]), (0, None))
         self.assertEqual(sums.compare([1, 0, 0], [1, 2, 3]), (2, 1))
