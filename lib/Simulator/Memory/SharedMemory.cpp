@@ -300,6 +300,17 @@ bool SharedMemory::fenced(WarpOrder &warp, const Inst &inst, int lane,
   return error.severity != Severity::Error;
 }
 
+/// The first undefined byte that the run accesses, or null.
+static const std::pair<const uint32_t, OriginId> *
+findInUse(const UndefinedPlaces &places, const SharedRun &run) {
+  if (run.used == 16 || places.empty())
+    return places.find(run.begin, run.size);
+  for (uint32_t at = run.begin; at < run.begin + run.size; at += 16)
+    if (auto *place = places.find(at, run.used))
+      return place;
+  return nullptr;
+}
+
 bool SharedMemory::checkAsync(WarpOrder &warp, const Inst &inst, int lane,
                               const SharedRun &run, AccessTag tag, int64_t pipe,
                               Proxy proxy) {
@@ -310,8 +321,7 @@ bool SharedMemory::checkAsync(WarpOrder &warp, const Inst &inst, int lane,
   bool told = met == Obstacle::InUse; // one error an access
   if (run.write) {
     undefined.clear(run.begin, run.size);
-  } else if (auto *place = undefined.find(run.begin, run.size);
-             place && !told) {
+  } else if (auto *place = findInUse(undefined, run); place && !told) {
     reportUndefined(warp, inst, lane, place->first);
     told = true;
   }

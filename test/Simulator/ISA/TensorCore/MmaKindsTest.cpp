@@ -247,6 +247,46 @@ TEST(MmaKinds, ScalesAtTheEnds) {
   }
 }
 
+TEST(MmaKinds, PaddingNeedsNoData) {
+  // Threads store the first `bytes` of each 16 bytes of A and B, and something
+  // undefined into the next 4, if asked for.
+  auto load = [](const Element &element, uint32_t bytes, bool undefined) {
+    MmaRun run(unscaled("f8f6f4", element, element));
+    size_t at = run.text.find("  mbarrier.arrive.expect_tx");
+    run.text.erase(at, run.text.find("COPIED:") - at);
+    run.text.insert(at, "  mbarrier.arrive.shared.b64 _, [bar];\n");
+    std::string move;
+    for (uint32_t word = 0; word < bytes; word += 4) {
+      std::string offset = std::to_string(word) + "]";
+      move += "  ld.global.b32 %v0, [%d8+" + offset + "; st.shared.b32 [%r11+" +
+              offset + ", %v0;\n";
+    }
+    if (undefined)
+      move += "  st.shared.b32 [%r11+" + std::to_string(bytes) + "], %v15;\n";
+    run.text = replaced(
+        run.text, "COPIED: bar.sync 0;\n",
+        "COPIED: mul.wide.u32 %d8, %r0, 16; add.s64 %d8, %d8, %d0;\n"
+        "  shl.b32 %r11, %r0, 4; add.u32 %r11, %r11, %r5; mov.u32 %r12, 0;\n"
+        "LC:\n" +
+            move +
+            "  add.s64 %d8, %d8, 2048; add.u32 %r11, %r11, 2048;\n"
+            "  add.u32 %r12, %r12, 1; setp.lt.u32 %p7, %r12, 6;\n"
+            "  @%p7 bra LC;\n  fence.proxy.async;\n  bar.sync 0;\n");
+    return run;
+  };
+  for (bool undefined : {false, true}) {
+    MmaRun four = load(kE2m1, 8, undefined), six = load(kE3m2, 12, undefined);
+    for (MmaRun *run : {&four, &six}) {
+      Report report = run->run();
+      ASSERT_TRUE(report.ok()) << report.str();
+      run->check(kRounding);
+    }
+    // Here it is data.
+    EXPECT_FALSE(load(kE4m3, 12, undefined).run().ok());
+    EXPECT_FALSE(load(kE3m2, 8, undefined).run().ok());
+  }
+}
+
 TEST(MmaKinds, DescriptorsNameTheField) {
   struct Wrong {
     MmaCase form;
