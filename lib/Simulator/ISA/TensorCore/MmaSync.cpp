@@ -6,6 +6,7 @@
 #include "ISA/Families.h"
 
 #include "ISA/Alu/Alu.h"
+#include "ISA/TensorCore/MmaSyncProduct.h"
 #include "ISA/TensorCore/TensorCore.h"
 #include "Machine/Machine.h"
 #include "Numerics/Accumulation.h"
@@ -46,7 +47,7 @@ constexpr Shape kShapes[] = {
     {"m16n8k128", 16, 128, Operands::Bit},
     {"m16n8k256", 16, 256, Operands::Bit},
 };
-constexpr uint32_t kN = 8, kMaxM = 16, kMaxK = 256;
+constexpr uint32_t kMaxK = 256;
 
 struct ElementType {
   std::string_view name;
@@ -122,11 +123,6 @@ void eachOfB(Warp &w, const Mma &mma, const uint32_t *rows, F f) {
           element(w.row(rows[r])[lane], j, width));
 }
 
-/// The accumulators, as the bits of their type.
-struct Results {
-  uint64_t cells[kMaxM][kN];
-};
-
 void loadResults(Warp &w, const Mma &mma, const uint32_t *rows, Results &out) {
   for (uint32_t row = 0; row < mma.form().m; ++row)
     for (uint32_t column = 0; column < kN; ++column) {
@@ -166,54 +162,33 @@ struct Registers {
   }
 };
 
-const fp8::chip::SumRule &ruleOf(const Warp &w, Operands operands) {
-  using fp8::chip::ProductKind;
-  const fp8::chip::SumRule &rule = fp8::chip::getSumRule(
-      fp8::chip::MmaEngine::Warp,
-      operands == Operands::Float8    ? ProductKind::Float8
-      : operands == Operands::Float16 ? ProductKind::Float16
-                                      : ProductKind::TF32);
-  return w.machine.options.exactAccumulation ? getExactRule(rule) : rule;
-}
-
 void multiplyFloats(Warp &w, const Mma &mma, const Registers &registers,
                     Results &results) {
-  constexpr uint32_t kMost = 32;
-  float a[kMaxM * kMost], b[kMost * kN];
-  int16_t aExponents[kMaxM * kMost], bExponents[kMost * kN];
-  const uint32_t k = mma.form().k;
+  Factored factored;
+  const uint32_t k = factored.k = mma.form().k;
+  factored.m = mma.form().m;
   auto decode = [](const ElementType &type, uint64_t bits) {
     uint8_t bytes[4];
     std::memcpy(bytes, &bits, 4);
     return decodeElement(type.format, bytes);
   };
   eachOfA(w, mma, registers.a, [&](uint32_t row, uint32_t at, uint64_t bits) {
-    a[row * k + at] = decode(mma.typeA(), bits);
+    factored.a[row * k + at] = decode(mma.typeA(), bits);
   });
   eachOfB(w, mma, registers.b, [&](uint32_t at, uint32_t n, uint64_t bits) {
-    b[at * kN + n] = decode(mma.typeB(), bits);
+    factored.b[at * kN + n] = decode(mma.typeB(), bits);
   });
-  findExponents(aExponents, a, mma.form().m * k,
-                getRow(mma.typeA().format).least);
-  findExponents(bExponents, b, k * kN, getRow(mma.typeB().format).least);
-  const fp8::chip::SumRule &rule = ruleOf(w, mma.form().operands);
-  for (uint32_t row = 0; row < mma.form().m; ++row) {
-    uint64_t *cells = results.cells[row];
-    float before[kN];
-    double sum[kN];
-    uint32_t bits[kN];
-    for (uint32_t n = 0; n < kN; ++n)
-      before[n] = mma.c == Type::F16 ? f16ToFloat(uint16_t(cells[n]))
-                                     : bitCast<float>(uint32_t(cells[n]));
-    accumulateRow(
-        rule, sum, before, {a + row * k, aExponents + row * k}, {b, bExponents},
-        {kN, k, kN,
-         mma.c == Type::F16 ? getRow(MmaFormat::F16).least : kLeastF32});
-    if (mma.d != Type::F16)
-      roundRow(rule, bits, sum, kN);
-    for (uint32_t n = 0; n < kN; ++n)
-      cells[n] = mma.d == Type::F16 ? doubleToF16(sum[n]) : bits[n];
-  }
+  const bool exact = w.machine.options.exactAccumulation;
+  if (mma.form().operands == Operands::Float8 && !exact)
+    return multiplyFloat8(factored, mma.c, mma.d, results);
+  factored.findExponents(mma.typeA().format, mma.typeB().format);
+  const fp8::chip::SumRule &rule = fp8::chip::getSumRule(
+      fp8::chip::MmaEngine::Warp, mma.form().operands == Operands::TF32
+                                      ? fp8::chip::ProductKind::TF32
+                                      : fp8::chip::ProductKind::Float16);
+  for (uint32_t row = 0; row < factored.m; ++row)
+    addProducts(exact ? getExactRule(rule) : rule, factored, row, mma.c, mma.d,
+                results.cells[row]);
 }
 
 /// Multiplies and adds in the order of K, rounding once each time.
