@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Undefined data in memories: loads of what nothing has written, stores of what
-// is undefined, and the copies and products that such bytes reach.
+// is undefined, and copies from global memory.
 
-#include "Kernels.h"
-
-#include <gmock/gmock.h>
+#include "Memory/UndefinedKernels.h"
 
 using namespace fp8::sim;
 using namespace fp8::sim::test;
@@ -13,29 +11,12 @@ using testing::HasSubstr;
 
 namespace {
 
-const char *const kMemory =
-    ".shared .align 1024 .b8 s[4096];\n.shared .align 8 .b64 bar;\n"
-    ".shared .align 8 .b32 slot;\n";
-
 Report reportOf(const std::string &body) {
   Report report;
   compute(".local .align 16 .b8 l[64];\n" + body, 32, 256, kMemory, &report);
   return report;
 }
 
-/// One error, of `kind`, at what `message` says, from what `origin` says.
-void expectOne(const Report &report, ErrorKind kind, const std::string &message,
-               const std::string &origin) {
-  ASSERT_EQ(report.errors.size(), 1u) << report.str();
-  const SimulationError &e = report.errors[0];
-  EXPECT_EQ(e.kind, kind) << e.str();
-  EXPECT_THAT(e.message, HasSubstr(message));
-  ASSERT_EQ(e.notes.size(), 1u) << e.str();
-  EXPECT_THAT(e.notes[0].message, HasSubstr(origin));
-  EXPECT_LE(e.notes[0].where.ptxLine, e.where.ptxLine);
-}
-
-const char *const kStore = "\nst.global.b32 [%o], %r1;\n";
 const char *const kSwizzledAddresses =
     "shl.b32 %r50, %t, 4; mov.u32 %r51, s; add.u32 %r50, %r50, %r51;\n";
 const char *const kAlloc =
@@ -171,6 +152,41 @@ TEST(UndefinedMemory, GoesByBytes) {
   EXPECT_TRUE(has(report, ErrorKind::UninitialisedRegister)) << report.str();
 }
 
+TEST(UndefinedMemory, GoesByElementsThroughMatrices) {
+  // Of 8 rows of 16 bytes, element 4 of row 1 is not written.
+  std::string body = std::string(kSwizzledAddresses) + R"(
+  mov.u64 %d1, 7; setp.ne.u32 %p0, %t, 1;
+  st.shared.u64 [%r50], %d1; @%p0 st.shared.u16 [%r50+8], 7;
+  st.shared.u16 [%r50+10], 7; st.shared.u32 [%r50+12], 7; bar.warp.sync -1;
+  ldmatrix.sync.aligned.m8n8.x1/*trans*/.shared.b16 {%r2}, [%r50];
+)";
+  struct {
+    const char *transposed;
+    int lane;
+    const char *defined, *undefined;
+  } cases[] = {
+      {"", 6, "shr.u32 %r1, %r2, 16;", "and.b32 %r1, %r2, 0xffff;"},
+      {".trans", 16, "and.b32 %r1, %r2, 0xffff;", "shr.u32 %r1, %r2, 16;"}};
+  for (const auto &c : cases) {
+    SCOPED_TRACE(c.transposed);
+    std::string load = replaced(body, "/*trans*/", c.transposed);
+    Report report = reportOf(load + c.defined + kStore);
+    EXPECT_TRUE(report.ok()) << report.str();
+    report = reportOf(load + c.undefined + kStore);
+    ASSERT_EQ(report.errors.size(), 1u) << report.str();
+    EXPECT_EQ(report.errors[0].lane, c.lane);
+    // Stored again, it lies where it was.
+    std::string again = load + replaced("stmatrix.sync.aligned.m8n8.x1/*trans*/"
+                                        ".shared.b16 [%r50+1024], {%r2};\n"
+                                        "bar.warp.sync -1;\n",
+                                        "/*trans*/", c.transposed);
+    report = reportOf(again + "ld.shared.u16 %r1, [s+1042];" + kStore);
+    EXPECT_TRUE(report.ok()) << report.str();
+    report = reportOf(again + "ld.shared.u16 %r1, [s+1048];" + kStore);
+    EXPECT_FALSE(report.ok());
+  }
+}
+
 TEST(UndefinedMemory, GoesByLanesInTensorMemory) {
   // Lanes 3 and 4 store what is undefined.
   std::string body = std::string(kAlloc) + R"(
@@ -204,51 +220,6 @@ TEST(UndefinedMemory, AtomicsCombineWhatIsThere) {
     EXPECT_TRUE(report.ok()) << report.str();
   }
 }
-
-namespace {
-
-/// Two buffers of 1024 bytes: `in`, of which nothing is written unless
-/// `written`, and `out`. %in and %out are their addresses.
-Report runFromGlobal(const std::string &body, bool written) {
-  Device device;
-  uint64_t in = *device.allocate("in", 1024, {false, true}),
-           out = *device.allocate("out", 1024);
-  if (written)
-    device.write(in, std::vector<uint8_t>(1024).data(), 1024);
-  TensorMap map;
-  map.rank = 2;
-  map.dims = {64, 8};
-  map.box = {64, 4};
-  map.strides = {64};
-  map.globalAddress = in;
-  TensorMap target = map;
-  target.globalAddress = out;
-  LaunchConfig config;
-  config.block = {32, 1, 1};
-  return run(device,
-             kernel(".param .u64 in, .param .u64 out, .param .align 64 .b8 "
-                    "map[128], .param .align 64 .b8 target[128]",
-                    R"(
-  .reg .pred %p<9>; .reg .b32 %r<60>, %t; .reg .b64 %d<9>, %in, %out, %o;
-  ld.param.u64 %in, [in]; ld.param.u64 %out, [out]; mov.u32 %t, %tid.x;
-  mul.wide.u32 %o, %t, 4; add.s64 %o, %o, %out;
-  setp.eq.u32 %p0, %t, 0; mov.u32 %r2, s; mov.u32 %r3, bar;
-  @%p0 mbarrier.init.shared::cta.b64 [bar], 1;
-  @%p0 fence.mbarrier_init.release.cluster; bar.warp.sync -1;
-)" + body + "\nret;",
-                    "sm_100a", kMemory),
-             {KernelArgument::value(in), KernelArgument::value(out),
-              KernelArgument::tensorMap(map),
-              KernelArgument::tensorMap(target)},
-             config);
-}
-
-const char *const kExpect =
-    "@%p0 mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 256;\n";
-const char *const kWait =
-    "L: mbarrier.try_wait.parity.shared::cta.b64 %p1, [bar], 0; @!%p1 bra L;\n";
-
-} // namespace
 
 TEST(UndefinedMemory, ComesFromGlobalMemory) {
   const std::pair<std::string, const char *> loads[] = {
@@ -288,156 +259,5 @@ TEST(UndefinedMemory, ComesFromGlobalMemory) {
     EXPECT_TRUE(runFromGlobal(op, true).ok());
     expectOne(runFromGlobal(op, false), ErrorKind::UninitialisedMemory,
               "combines undefined bytes of buffer 'in'", "that nothing has");
-  }
-}
-
-TEST(UndefinedMemory, CopiesToGlobalMemoryAreUses) {
-  const std::string drain = "@%p0 cp.async.bulk.commit_group;\n"
-                            "@%p0 cp.async.bulk.wait_group 0;\n";
-  const std::string copies[] = {
-      "cp.async.bulk.global.shared::cta.bulk_group [%out], [%r2], 256;\n",
-      "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [target, {0, 0}], "
-      "[%r2];\n",
-      "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%out], "
-      "[%r2], 256;\n",
-  };
-  // 32 lanes write 8 bytes each.
-  const std::string fill = R"(
-  shl.b32 %r4, %t, 3; add.u32 %r4, %r4, %r2; mov.u64 %d1, 0;
-  st.shared.u64 [%r4], %d1; /*spoil*/
-  fence.proxy.async; bar.warp.sync -1;
-)";
-  for (const std::string &copy : copies) {
-    SCOPED_TRACE(copy);
-    std::string body = fill + "@%p0 " + copy + drain;
-    Report right = runFromGlobal(body, true);
-    EXPECT_TRUE(right.ok()) << right.str();
-    expectOne(
-        runFromGlobal(replaced(body, "/*spoil*/",
-                               "add.u32 %r41, %r40, 1;\nsetp.eq.u32 %p3, %t, 5;"
-                               "@%p3 st.shared.b32 [%r4+4], %r41;"),
-                      true),
-        ErrorKind::UninitialisedRegister,
-        "reads shared memory offset 1068 (s+44), to which undefined data was "
-        "stored",
-        "register %r40 is read before it is written");
-    Report unwritten = runFromGlobal(
-        replaced(body, "st.shared.u64 [%r4], %d1;",
-                 "setp.ne.u32 %p3, %t, 5; @%p3 st.shared.u64 [%r4], %d1;"),
-        true);
-    ASSERT_EQ(unwritten.errors.size(), 1u) << unwritten.str();
-    EXPECT_THAT(unwritten.errors[0].message,
-                HasSubstr("(s+40), which nothing has written in this CTA"));
-  }
-  // What a reduction finds in global memory is combined.
-  std::string reduction =
-      fill + "@%p0 " + replaced(copies[2], "[%out]", "[%in]") + drain;
-  EXPECT_TRUE(runFromGlobal(reduction, true).ok());
-  expectOne(runFromGlobal(reduction, false), ErrorKind::UninitialisedMemory,
-            "combines undefined bytes of buffer 'in'", "that nothing has");
-  // To shared memory of a CTA of the cluster as well.
-  std::string body = fill + kExpect +
-                     "add.u32 %r5, %r2, 1024;\n"
-                     "@%p0 cp.async.bulk.shared::cluster.shared::cta.mbarrier::"
-                     "complete_tx::bytes [%r5], [%r2], 256, [%r3];\n" +
-                     kWait;
-  EXPECT_TRUE(runFromGlobal(body, true).ok());
-  expectOne(
-      runFromGlobal(replaced(body, "/*spoil*/", "st.shared.b32 [%r4], %r40;"),
-                    true),
-      ErrorKind::UninitialisedRegister, "(s+0), to which undefined data",
-      "%r40");
-}
-
-namespace {
-
-/// D = A * B of kind::f16 (M 128, N 8, K 16): A in tensor memory, B in shared
-/// memory, D accumulated.
-std::string product(const std::string &aSource, const std::string &bSource,
-                    const std::string &dSource) {
-  return R"(
-  setp.ge.u32 %p1, %t, 32; setp.eq.u32 %p2, %t, 0; setp.eq.u32 %p3, %t, %t;
-  @%p1 bra READ;
-  tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], 32;
-READ: shl.b32 %r1, %t, 2; mov.u32 %r2, s; add.u32 %r1, %r1, %r2;
-  mov.u32 %r3, 0x3f803f80; st.shared.u32 [%r1], )" +
-         bSource + R"(; fence.proxy.async;
-  @%p2 mbarrier.init.shared::cta.b64 [bar], 1;
-  @%p2 fence.mbarrier_init.release.cluster;
-  bar.sync 0; ld.shared.b32 %r52, [slot];
-  shr.u32 %r4, %t, 5; shl.b32 %r4, %r4, 21; add.u32 %r4, %r4, %r52;
-  tcgen05.st.sync.aligned.32x32b.x8.b32 [%r4+8], {%r3, %r3, %r3, %r3, %r3, %r3, %r3, )" +
-         aSource + R"(};
-  tcgen05.st.sync.aligned.32x32b.x8.b32 [%r4], {%r3, %r3, %r3, %r3, %r3, %r3, %r3, )" +
-         dSource + R"(};
-  tcgen05.wait::st.sync.aligned; tcgen05.fence::before_thread_sync;
-  bar.sync 0; tcgen05.fence::after_thread_sync;
-  @!%p2 bra WAIT;
-  shr.u32 %r5, %r2, 4; cvt.u64.u32 %d2, %r5; or.b64 %d2, %d2, )" +
-         std::to_string(uint64_t(1) << 46 | uint64_t(16) << 32 |
-                        uint64_t(8) << 16) +
-         ";\n  mov.b32 %r6, " +
-         std::to_string(1u << 4 | 1u << 7 | 1u << 10 | 1u << 17 | 8u << 24) +
-         R"(;
-  tcgen05.mma.cta_group::1.kind::f16 [%r52], [%r52+8], %d2, %r6, %p3;
-  tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [bar];
-WAIT: bar.warp.sync -1;
-L: mbarrier.try_wait.parity.shared::cta.b64 %p4, [bar], 0; @!%p4 bra L;
-  tcgen05.fence::after_thread_sync;
-  tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r20}, [%r4+7];
-  tcgen05.wait::ld.sync.aligned; st.global.b32 [%o], %r20;
-  tcgen05.fence::before_thread_sync; bar.sync 0; @%p1 bra END;
-)" + kFree +
-         "END:\n";
-}
-
-Report reportOfProduct(const std::string &text) {
-  Report report;
-  compute(text, 128, 128, kMemory, &report);
-  return report;
-}
-
-} // namespace
-
-TEST(UndefinedMemory, ProductsAreUses) {
-  Report right = reportOfProduct(product("%r3", "%r3", "%r3"));
-  EXPECT_TRUE(right.ok()) << right.str();
-  const char *undefined = "register %r40 is read before it is written";
-  expectOne(reportOfProduct(product("%r3", "%r40", "%r3")),
-            ErrorKind::UninitialisedRegister,
-            "'tcgen05.mma.cta_group::1.kind::f16' reads shared memory offset "
-            "1024 (s+0), to which undefined data was stored",
-            undefined);
-  expectOne(reportOfProduct(product("%r40", "%r3", "%r3")),
-            ErrorKind::UninitialisedRegister,
-            "reads tensor memory lane 0, column 15, to which undefined data "
-            "was stored",
-            undefined);
-  std::string accumulates = product("%r3", "%r3", "%r40");
-  expectOne(reportOfProduct(accumulates), ErrorKind::UninitialisedRegister,
-            "reads tensor memory lane 0, column 7, to which undefined data was "
-            "stored",
-            undefined);
-  // Overwritten, it is defined again.
-  Report overwritten =
-      reportOfProduct(replaced(accumulates, "%p3, %t, %t", "%p3, %t, 1000"));
-  EXPECT_TRUE(overwritten.ok()) << overwritten.str();
-  // What nothing wrote stays an error of the product.
-  Report unwritten = reportOfProduct(
-      replaced(product("%r3", "%r3", "%r3"), "st.shared.u32 [%r1], %r3;", ""));
-  ASSERT_FALSE(unwritten.ok());
-  EXPECT_THAT(unwritten.errors[0].message,
-              HasSubstr("(s+0), which nothing has written in this CTA"));
-  // Each operand of the instruction must be defined.
-  for (auto [from, to] : {std::pair("%d2, %r6, %p3;", "%d2, %r41, %p3;"),
-                          std::pair("%d2, %r6, %p3;", "%d3, %r6, %p3;"),
-                          std::pair("%d2, %r6, %p3;", "%d2, %r6, %p5;"),
-                          std::pair("[%r52], [%r52+8]", "[%r41], [%r52+8]")}) {
-    Report report =
-        reportOfProduct(replaced(product("%r3", "%r3", "%r3"), from, to));
-    ASSERT_FALSE(report.ok()) << to;
-    EXPECT_EQ(report.errors[0].kind, ErrorKind::UninitialisedRegister) << to;
-    EXPECT_THAT(report.errors[0].message,
-                HasSubstr("'tcgen05.mma.cta_group::1.kind::f16'"));
   }
 }
