@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""All kernels, where they come from, and the table of results."""
+
+import importlib.util
+import os
+import subprocess
+import sys
+
+import cutlass
+import deepgemm_blackwell
+import deepgemm_hopper
+import expected
+import flashinfer
+import thunderkittens
+import triton_kernels
+
+MODULES = [deepgemm_blackwell, deepgemm_hopper, cutlass, triton_kernels, flashinfer, thunderkittens]
+KERNELS = [kernel for module in MODULES for kernel in module.KERNELS]
+CHECKOUTS = {"DeepGEMM": "DeepGEMM", "CUTLASS": "cutlass", "FlashInfer": "flashinfer", "ThunderKittens": "ThunderKittens"}
+
+
+def available(settings, project):
+    if project in CHECKOUTS:
+        return bool(settings.checkouts) and os.path.isdir(settings.checkout(CHECKOUTS[project]))
+    if settings.triton_python == sys.executable:
+        return importlib.util.find_spec("triton") is not None
+    return os.access(settings.triton_python, os.X_OK)
+
+
+def version(settings, project):
+    """A checkout's commit, or the package's version."""
+    if project in CHECKOUTS:
+        command = ["git", "-C", settings.checkout(CHECKOUTS[project]), "rev-parse", "--short=7", "HEAD"]
+    else:
+        command = [settings.triton_python, "-c", "import importlib.metadata; print(importlib.metadata.version('triton'))"]
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip() or "unknown"
+
+
+def counted(counter, link=""):
+    return ", ".join(f"{link.format(name) if link else name}{f' x{count}' if count > 1 else ''}" for name, count in sorted(counter.items()))
+
+
+def figures(kernel, result, needs, surprise):
+    return {"kernel": kernel.name, "project": kernel.project, "chip": kernel.chip, "needs": needs, "verdict": result.verdict(),
+            "as_expected": not surprise, "errors": dict(result.errors), "warnings": dict(result.warnings), "frobenius": result.error,
+            "warp_instructions": result.instructions, "seconds": round(result.seconds, 2), "first_error": result.first}
+
+
+def table(settings, rows):
+    """Markdown: a section for each project."""
+    text = ""
+    for project in dict.fromkeys(kernel.project for kernel, *_ in rows):
+        text += f"\n### {project} {version(settings, project)}\n\n"
+        text += "| kernel | chip | what it needs | verdict | relative error | warnings | warp instructions | s |\n|---|---|---|---|---|---|---|---|\n"
+        for kernel, result, needs, _ in (row for row in rows if row[0].project == project):
+            error = f"{result.error:.2g}" if result.error is not None else "by its own check" if not result.problem else ""
+            verdict = result.verdict() + (" ([a find](#finds))" if kernel.name in expected.FINDS and result.errors else "")
+            text += (f"| {kernel.name} | {kernel.chip} | {', '.join(needs)} | {verdict} | {error} | "
+                     f"{counted(result.warnings, '[{0}](Warnings.md#{0})')} | {result.instructions} | {result.seconds:.1f} |\n")
+    return text

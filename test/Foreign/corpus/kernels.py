@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What the corpus is made of: kernels that a description launches, and host programs that launch their own."""
+
+import dataclasses
+import fnmatch
+import os
+import subprocess
+from typing import Callable
+
+COMPILE_LIMIT_S = 1800
+
+
+class BuildFailure(Exception):
+    pass
+
+
+@dataclasses.dataclass
+class Settings:
+    """Where things are. checkouts: the folder with DeepGEMM, cutlass, ThunderKittens and flashinfer; build: what is made of them."""
+
+    checkouts: str
+    build: str
+    nvcc: str
+    triton_python: str
+    bin: str
+
+    def checkout(self, project):
+        return os.path.join(self.checkouts, project)
+
+    def made(self, name):
+        """The path of a file in the build folder."""
+        folder = os.path.join(self.build, "made")
+        os.makedirs(folder, exist_ok=True)
+        return os.path.join(folder, name)
+
+    def tool(self, name):
+        return os.path.join(self.bin, name)
+
+
+@dataclasses.dataclass
+class Described:
+    """A kernel of which the corpus writes the launch, with operands and what is right in float64."""
+
+    name: str
+    project: str
+    chip: str
+    compile: Callable  # (settings, path of the PTX)
+    launch: Callable   # (settings, random generator) -> Launch
+
+    def build(self, settings):
+        path = settings.made(self.name + ".ptx")
+        if not os.path.exists(path):
+            self.compile(settings, path)
+        return path
+
+
+@dataclasses.dataclass
+class Program:
+    """A host program that initialises, launches and verifies by itself. kernel: a pattern of the entries under test, which the
+    program's own reference kernels do not match; judge: from what the program prints, whether its results are right, and their
+    relative error if it says one."""
+
+    name: str
+    project: str
+    chip: str
+    compile: Callable  # (settings, path of the program)
+    arguments: Callable  # (settings) -> list
+    judge: Callable  # (output) -> (bool, error or None)
+    kernel: str
+
+    def build(self, settings):
+        path = settings.made(self.name)
+        if not os.path.exists(path):
+            self.compile(settings, path)
+        return path
+
+    def is_kernel(self, entry):
+        return fnmatch.fnmatchcase(entry, self.kernel)
+
+
+def prints(text):
+    """Judges a program that says in words that its results are right."""
+    return lambda output: (text in output, None)
+
+
+def compute(chip):
+    """What nvcc calls the PTX of a chip: sm_90a -> compute_90a."""
+    return chip.replace("sm_", "compute_")
+
+
+def call(command, log):
+    """Runs a compiler; its output goes to LOG, and stays there if it fails."""
+    with open(log, "wb") as file:
+        done = subprocess.run(command, stdout=file, stderr=subprocess.STDOUT, timeout=COMPILE_LIMIT_S, check=False)
+    if done.returncode:
+        raise BuildFailure(f"{command[0]} fails; see {log}")
+    os.remove(log)
+
+
+def compile_ptx(settings, source, path, chip, flags):
+    """source: the text of a .cu file."""
+    with open(path[:-4] + ".cu", "w", encoding="utf-8") as file:
+        file.write(source)
+    command = [settings.nvcc, "-ptx", "-std=c++20", "-O3", "--expt-relaxed-constexpr", "--expt-extended-lambda",
+               "--diag-suppress=39,161,174,177,186,940", f"-gencode=arch={compute(chip)},code={compute(chip)}", *flags]
+    call([*command, "-o", path, path[:-4] + ".cu"], path[:-4] + ".log")
+
+
+def compile_program(settings, source, path, chip, flags):
+    """source: the path of a .cu file. The program takes CUDA's runtime from a shared library, for fp8-simulate to stand in."""
+    command = [settings.nvcc, "-cudart", "shared", "-DNDEBUG", "--expt-relaxed-constexpr", "--expt-extended-lambda",
+               "-diag-suppress=20012,177,186", f"-gencode=arch={compute(chip)},code={compute(chip)}", *flags]
+    call([*command, "-o", path, source, "-lcuda"], path + ".log")

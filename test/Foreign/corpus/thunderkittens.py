@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""ThunderKittens' GEMMs. Their programs time a list of large problems; what is compiled launches one small problem once."""
+
+import os
+import re
+
+from kernels import Program, compile_program
+
+PROJECT = "ThunderKittens"
+MACROS = {"sm_90a": "KITTENS_HOPPER", "sm_100a": "KITTENS_BLACKWELL"}
+# Patterns and replacements: no repetitions, and one set of operands instead of more than the L2 holds.
+ONCE = [(r"ncu \? 0 : \d+", "0"), (r"ncu \? 1 : \d+", "1"), (r"size_t\(l2_cache_size\) \* 3", "0"), (r"sleep_ms\(\d+\)", "")]
+# The large problems go, and with them all configurations but the first; the smallest becomes smaller.
+SMALLER = [*ONCE, (r".*\bN = (2048|4096|8192|16384);.*\n", ""), (r"\bN = 1024;", "N = 512;"),
+           (r".*(run_benchmark<(\w+::)?config<256, 256|run_benchmark<\w+_gemm::config<256).*\n", "")]
+SMALLER_HOPPER = [*ONCE, (r"\bN = 4096;", "N = 512;")]
+
+
+LARGEST_ERROR = 1e-2  # mean over mean, of outputs in bfloat16
+
+
+def judge(output):
+    """The programs print means and leave the verdict to the reader."""
+    found = {what: float(value) for what, value in re.findall(r"(abs mean|err mean): +([-+.\w]+)", output)}
+    error = found["err mean"] / found["abs mean"] if found.get("abs mean") else None
+    return error is not None and error < LARGEST_ERROR, error
+
+
+def gemm(name, chip, file, changes, kernel="_Z6kernel*"):
+    def compile_it(settings, path):
+        root = settings.checkout("ThunderKittens")
+        source = os.path.join(root, "kernels/gemm", file)
+        with open(source, encoding="utf-8") as original:
+            text = original.read()
+        for pattern, replacement in changes:
+            text = re.sub(pattern, replacement, text)
+        with open(path + ".cu", "w", encoding="utf-8") as smaller:
+            smaller.write(text)
+        compile_program(settings, path + ".cu", path, chip,
+                        ["-std=c++20", "-O3", "--use_fast_math", "-D" + MACROS[chip], "-Xcompiler=-Wno-psabi", "-Xcompiler=-fno-strict-aliasing",
+                         f"-I{root}/include", f"-I{root}/prototype", "-I" + os.path.dirname(source)])
+
+    return Program("thunderkittens_" + name, PROJECT, chip, compile_it, lambda settings: [], judge, kernel)
+
+
+KERNELS = [gemm("bf16_b200", "sm_100a", "bf16_b200/bf16_b200_gemm.cu", SMALLER),
+           gemm("fp8_b200", "sm_100a", "fp8_b200/fp8_b200_gemm.cu", SMALLER),
+           gemm("mxfp8_b200", "sm_100a", "mxfp8_b200/mxfp8_b200_gemm.cu", SMALLER),
+           gemm("nvfp4_b200", "sm_100a", "nvfp4_b200/nvfp4_b200_gemm.cu", SMALLER),
+           gemm("bf16_h100", "sm_90a", "bf16_h100/bf16_h100_gemm.cu", SMALLER_HOPPER, "*9prototype3lcf6kernel*")]
