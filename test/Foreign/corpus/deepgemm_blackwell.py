@@ -249,10 +249,10 @@ def mqa_logits():
 
 SWAPPED = {"cluster_m": 1, "cluster_n": 2, "swapped": True}
 KERNELS = [
-    bf16("sm100_bf16", 256, 256, 512, Tiling(2, BF16, 4)),
+    bf16("sm100_bf16", 512, 512, 512, Tiling(2, BF16, 4)),
     bf16("sm100_bf16_swapped", 192, 256, 512, Tiling(2, BF16, 4, block_m=96, **SWAPPED)),
     bf16("sm100_bf16_mn_major", 256, 256, 256, Tiling(2, F32, 4, block_n=64, cluster_m=1), MN_MAJOR),
-    fp8("sm100_fp8_1d1d", 256, 256, 768, Tiling(1, BF16, 3, scales=True)),
+    fp8("sm100_fp8_1d1d", 512, 512, 768, Tiling(1, BF16, 3, scales=True)),
     fp8("sm100_fp8_1d1d_32", 256, 256, 512, Tiling(1, F32, 3, cluster_m=1, scales=True), granularity=32),
     fp8("sm100_fp8_contiguous", 512, 256, 512, Tiling(1, BF16, 3, scales=True, **SWAPPED), "MGroupedContiguous", 2),
     fp8("sm100_fp8_masked", 128, 256, 512, Tiling(1, BF16, 3, scales=True, **SWAPPED), "MGroupedMasked", 3),

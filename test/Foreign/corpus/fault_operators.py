@@ -124,7 +124,7 @@ def earlier(text, found, number):
 
 
 def faults(text):
-    """(what, where, text with the fault), each fault at each place."""
+    """(what, where, text with the fault, text that traps there), each fault at each place."""
     found = list(instructions(text))
     for number, i in enumerate(found):
         whole = f"{i.name} {', '.join(i.operands)}"
@@ -137,4 +137,4 @@ def faults(text):
                 new = computed(i, len(i.operands) - 1, BYTES[what]) if what in BYTES else change(i)
                 changed = text[:i.begin] + new + text[i.end:]
             if changed:
-                yield what, f"line {i.line}: {i.name}", changed
+                yield what, f"line {i.line}: {i.name}", changed, text[:i.begin] + f"{i.guard}trap;" + text[i.end:]

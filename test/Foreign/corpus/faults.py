@@ -4,8 +4,9 @@
 
 usage: faults.py --checkouts DIR --build DIR [--only REGEX] [--sample N] [--sample-seed S] [--schedules N] [--log FILE] [--table FILE]
 
-Needs what run.py with the same --build leaves there. A fault is killed by an error or by wrong numbers; warned of where only a warning
-is new; otherwise it survives, and survivors.txt must have an argument. Exits with 1 where it has none.
+Needs what run.py with the same --build leaves there. A fault is killed by an error or by wrong numbers; else warned of where a warning is
+new, or where --strict has more errors of a kind than the good text has; else not reached where the kernel does not even trap with a trap
+in that place; else it survives, and survivors.txt must have an argument. Exits with 1 where it has none.
 """
 
 import argparse
@@ -39,7 +40,8 @@ class Target:
         else:
             self.ptx = settings.made(kernel.name + ".ptx")
             self.launch = os.path.join(settings.build, "launch", kernel.name, "launch.json")
-        self.good = None
+        self.good = self.strictly = None
+        self.text = ""
         self.begin, self.end = 0, 0
 
     def prepare(self, settings, schedules):
@@ -49,6 +51,7 @@ class Target:
         self.good = simulate.run_description(settings, self.ptx, self.launch, schedules)
         if not self.good.clean():
             return False
+        self.strictly = simulate.run_description(settings, self.ptx, self.launch, schedules, extra=["--strict"])
         with open(self.ptx, encoding="utf-8") as file:
             self.text = file.read()
         with open(self.launch, encoding="utf-8") as file:
@@ -59,21 +62,38 @@ class Target:
 
     def faults(self):
         body = self.text[self.begin:self.end]
-        for what, where, changed in fault_operators.faults(body):
-            yield what, where, self.text[:self.begin] + changed + self.text[self.end:]
+        before, after = self.text[:self.begin], self.text[self.end:]
+        for what, where, changed, traps in fault_operators.faults(body):
+            yield what, where, before + changed + after, before + traps + after
 
 
-def judge(settings, target, text, number, schedules):
+def judge(settings, target, fault, number, schedules):
+    """(verdict, what was said, the first error's text)"""
     path = os.path.join(settings.build, "faults", f"{target.kernel.name}-{number}.ptx")
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(text)
-    steps = f"--step-limit={STEPS * target.good.instructions}"
-    result = simulate.run_description(settings, path, target.launch, schedules, limit=LIMIT_S, extra=[steps])
-    os.remove(path)
+
+    def simulated(text, *extra):
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        limit = f"--step-limit={STEPS * target.good.instructions}"
+        result = simulate.run_description(settings, path, target.launch, schedules, limit=LIMIT_S, extra=[limit, *extra])
+        os.remove(path)
+        return result
+
+    _, _, text, traps = fault
+    result = simulated(text)
     if not result.clean():
         return "killed", result.verdict(), result.first
-    new = {rule for rule, count in result.warnings.items() if count > target.good.warnings[rule]}
-    return ("warned", ", ".join(sorted(new)), "") if new else ("survived", "", "")
+    new = more(result.warnings, target.good.warnings)
+    if new:
+        return "warned", new, ""
+    new = more(simulated(text, "--strict").errors, target.strictly.errors)
+    if new:
+        return "warned", f"--strict: {new}", ""
+    return ("not reached" if simulated(traps).clean() else "survived"), "", ""
+
+
+def more(counts, than):
+    return ", ".join(sorted(name for name, count in counts.items() if count > than[name]))
 
 
 def load_arguments(path):
@@ -91,18 +111,18 @@ def argument_for(arguments, kernel, what, where):
 
 
 def table(results):
-    text = "| fault | planted | killed by an error | by wrong numbers | warned of | survived |\n|---|---|---|---|---|---|\n"
+    text = "| fault | planted | killed by an error | by wrong numbers | warned of | not reached | survived |\n|---|---|---|---|---|---|---|\n"
     whats = [what for what, *_ in fault_operators.OPERATORS]
     rows = [(what, [r for r in results if r["fault"] == what]) for what in dict.fromkeys(whats)] + [("all", results)]
     for what, of_it in rows:
         if of_it:
             counts = collections.Counter("numbers" if r["said"] == "wrong numbers" else r["verdict"] for r in of_it)
-            columns = [len(of_it), *(counts[c] or "" for c in ("killed", "numbers", "warned", "survived"))]
+            columns = [len(of_it), *(counts[c] or "" for c in ("killed", "numbers", "warned", "not reached", "survived"))]
             text += f"| {what} | {' | '.join(map(str, columns))} |\n"
-    text += "\n| kernel | planted | killed | warned of | survived |\n|---|---|---|---|---|\n"
+    text += "\n| kernel | planted | killed | warned of | not reached | survived |\n|---|---|---|---|---|---|\n"
     for kernel in dict.fromkeys(r["kernel"] for r in results):
         counts = collections.Counter(r["verdict"] for r in results if r["kernel"] == kernel)
-        text += f"| {kernel} | {counts.total()} | {counts['killed']} | {counts['warned'] or ''} | {counts['survived'] or ''} |\n"
+        text += f"| {kernel} | {counts.total()} | {counts['killed']} | {counts['warned'] or ''} | {counts['not reached'] or ''} | {counts['survived'] or ''} |\n"
     return text
 
 
@@ -126,8 +146,8 @@ def main():
         generator = random.Random(f"{options.sample_seed} {kernel.name}")
         sampled = generator.sample(planted, min(options.sample or len(planted), len(planted)))
         with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-            verdicts = list(pool.map(lambda job: judge(settings, target, job[1][2], job[0], options.schedules), enumerate(sampled)))
-        for (what, where, _), (verdict, said, first) in zip(sampled, verdicts):
+            verdicts = list(pool.map(lambda job: judge(settings, target, job[1], job[0], options.schedules), enumerate(sampled)))
+        for (what, where, *_), (verdict, said, first) in zip(sampled, verdicts):
             reason = argument_for(arguments, kernel.name, what, where) if verdict == "survived" else ""
             results.append({"kernel": kernel.name, "fault": what, "where": where, "verdict": verdict, "said": said, "first": first,
                             "argument": reason})
@@ -136,13 +156,14 @@ def main():
                 print(f"  {'survived' if reason else 'NO ARGUMENT'}: {kernel.name} | {what} | {where}{': ' + reason if reason else ''}")
         counts = collections.Counter(verdict for verdict, *_ in verdicts)
         print(f"{kernel.name}: {len(planted)} faults, {len(sampled)} planted, {counts['killed']} killed, {counts['warned']} warned of, "
-              f"{counts['survived']} survived", flush=True)
+              f"{counts['not reached']} not reached, {counts['survived']} survived", flush=True)
     for path, text in ((options.log, json.dumps(results, indent=1)), (options.table, table(results))):
         if path:
             with open(path, "w", encoding="utf-8") as file:
                 file.write(text)
-    killed = sum(r["verdict"] == "killed" for r in results)
-    print(f"{killed} of {len(results)} faults killed, {unargued} survivors without an argument")
+    reached = [r for r in results if r["verdict"] != "not reached"]
+    killed = sum(r["verdict"] == "killed" for r in reached)
+    print(f"{killed} of {len(reached)} faults that the launches reach are killed, {unargued} survivors without an argument")
     sys.exit(1 if unargued or not results else 0)
 
 
