@@ -12,10 +12,12 @@
 #   fp8-simulate  it was built: there are the headers of CUDA 13, and zstd
 #   torch     python3 has PyTorch
 #   pytest-torch, pytest-ml_dtypes, pytest-ipykernel  so has the Python that runs the package's tests, or ml_dtypes, or IPython's kernel
+#   numpy     there is a Python with pytest and NumPy
+#   foreign   FP8_FOREIGN names a folder with checkouts of other projects (docs/ForeignKernels.md)
 #   wheel     the Python package was built (./dev wheel)
 #   sentryward-0.1.1  a Python has this version of the verifier that judges kernels (docs/Judge.md)
 #   full      FP8_TEST_FULL=1 (./dev check --full): every point of every matrix
-# Substitutions: the tools by name; %python; %pytest, the first Python that has it and NumPy; %judge, the one that has SentryWard; %fp8_source, %fp8_build; %ptxas, %nvcc, %nvdisasm; %fp8_fakecuda and
+# Substitutions: the tools by name; %python; %pytest, the first Python that has it and NumPy, which is %numpy_python; %foreign; %judge, the one that has SentryWard; %fp8_source, %fp8_build; %ptxas, %nvcc, %nvdisasm; %fp8_fakecuda and
 # %fp8_oldcuda, the drivers without a GPU of test/Runtime; %mlir_c_runner_utils, what programs print with, in %mlir_lib.
 
 import glob
@@ -89,6 +91,11 @@ if has_module("torch"):
 # FP8_PYTHON, the Python on PATH, or the system's: Debian's packages are for the latter.
 pythons = [os.environ.get("FP8_PYTHON"), shutil.which("python3"), "/usr/bin/python3"]
 pytest = next((p for p in pythons if p and os.access(p, os.X_OK) and has_module("pytest", p) and has_module("numpy", p)), None)
+if pytest:
+    config.available_features.add("numpy")
+foreign = os.environ.get("FP8_FOREIGN", "")
+if os.path.isdir(foreign):
+    config.available_features.add("foreign")
 for module in ("torch", "ml_dtypes", "ipykernel"):
     if pytest and has_module(module, pytest):
         config.available_features.add("pytest-" + module)
@@ -111,12 +118,14 @@ if wheels:
 
 if os.environ.get("FP8_TEST_FULL") == "1":
     config.available_features.add("full")
-for variable in ("FP8_PTXAS", "FP8_TEST_FULL", "CUDA_HOME", "CUDA_PATH", "FP8_CUDA_LIBRARY", "HOME", "CCACHE_BASEDIR", "CCACHE_SLOPPINESS", "CCACHE_DIR"):
+for variable in ("FP8_PTXAS", "FP8_TEST_FULL", "CUDA_HOME", "CUDA_PATH", "FP8_CUDA_LIBRARY", "FP8_TRITON_PYTHON", "HOME", "CCACHE_BASEDIR", "CCACHE_SLOPPINESS", "CCACHE_DIR"):
     if variable in os.environ:
         config.environment[variable] = os.environ[variable]
 
 config.substitutions += [
     ("%pytest", (pytest or "python-with-pytest-and-numpy-not-found") + " -m pytest -q -p no:cacheprovider"),
+    ("%numpy_python", pytest or "python-with-pytest-and-numpy-not-found"),
+    ("%foreign", foreign),
     ("%judge", judge or "python-with-sentryward-not-found"),
     ("%fp8_wheel", wheels[0] if wheels else "no-wheel"),
     ("%python", shutil.which("python3")),

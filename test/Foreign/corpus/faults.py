@@ -51,7 +51,7 @@ class Target:
         self.good = simulate.run_description(settings, self.ptx, self.launch, schedules)
         if not self.good.clean():
             return False
-        self.strictly = simulate.run_description(settings, self.ptx, self.launch, schedules, extra=["--strict"])
+        self.strictly = simulate.run_description(settings, self.ptx, self.launch, schedules, strict=True)
         with open(self.ptx, encoding="utf-8") as file:
             self.text = file.read()
         with open(self.launch, encoding="utf-8") as file:
@@ -71,11 +71,11 @@ def judge(settings, target, fault, number, schedules):
     """(verdict, what was said, the first error's text)"""
     path = os.path.join(settings.build, "faults", f"{target.kernel.name}-{number}.ptx")
 
-    def simulated(text, *extra):
+    def simulated(text, strict=False):
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
         limit = f"--step-limit={STEPS * target.good.instructions}"
-        result = simulate.run_description(settings, path, target.launch, schedules, limit=LIMIT_S, extra=[limit, *extra])
+        result = simulate.run_description(settings, path, target.launch, schedules, limit=LIMIT_S, strict=strict, extra=[limit])
         os.remove(path)
         return result
 
@@ -86,7 +86,7 @@ def judge(settings, target, fault, number, schedules):
     new = more(result.warnings, target.good.warnings)
     if new:
         return "warned", new, ""
-    new = more(simulated(text, "--strict").errors, target.strictly.errors)
+    new = more(simulated(text, strict=True).errors, target.strictly.errors)
     if new:
         return "warned", f"--strict: {new}", ""
     return ("not reached" if simulated(traps).clean() else "survived"), "", ""

@@ -33,6 +33,9 @@ class Settings:
         os.makedirs(folder, exist_ok=True)
         return os.path.join(folder, name)
 
+    def has(self, name):
+        return os.path.exists(self.made(name))
+
     def tool(self, name):
         return os.path.join(self.bin, name)
 
@@ -47,8 +50,11 @@ class Described:
     compile: Callable  # (settings, path of the PTX)
     launch: Callable   # (settings, random generator) -> Launch
 
+    def file(self):
+        return self.name + ".ptx"
+
     def build(self, settings):
-        path = settings.made(self.name + ".ptx")
+        path = settings.made(self.file())
         if not os.path.exists(path):
             self.compile(settings, path)
         return path
@@ -68,8 +74,11 @@ class Program:
     judge: Callable  # (output) -> (bool, error or None)
     kernel: str
 
+    def file(self):
+        return self.name
+
     def build(self, settings):
-        path = settings.made(self.name)
+        path = settings.made(self.file())
         if not os.path.exists(path):
             self.compile(settings, path)
         return path

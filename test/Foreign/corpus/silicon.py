@@ -25,6 +25,8 @@ PTX_VERSION = "9.0"  # of CUDA 13.0
 # Kernels whose simulated results a GPU of that chip can check.
 DEFAULT = r"deepgemm_sm90|cutlass_(48|57|67)|triton_.*sm90"
 LIMIT_S = 60
+# Buffers in which a kernel keeps tensor maps: their bytes are the driver's own.
+OF_MAPS = {"cutlass_57_grouped": {"memory-19"}}
 FORMATS = {"f32": ("f", 4), "f16": ("e", 2), "f64": ("d", 8), "i8": ("b", 1), "i32": ("i", 4)}
 
 
@@ -68,6 +70,7 @@ def pack_one(settings, kernel, ptx, launch, folder):
     result, description, buffers = simulate_once(settings, ptx, launch, os.path.join(folder, "written"))
     with open(ptx, encoding="utf-8") as file:
         description["entry"] = entry_body(file.read(), description.get("entry", "")).split("(")[0].split()[-1]
+    description["expected"] = [each for each in description["expected"] if each["buffer"] not in OF_MAPS.get(kernel.name, ())]
     for expected in description["expected"]:
         with open(os.path.join(folder, expected["buffer"] + ".simulated"), "wb") as file:
             file.write(buffers[expected["buffer"]])

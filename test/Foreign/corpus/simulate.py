@@ -70,10 +70,10 @@ def call(command, seconds):
             return (None, *process.communicate())
 
 
-def run_description(settings, ptx, launch, schedules, first=0, limit=600, extra=()):
+def run_description(settings, ptx, launch, schedules, first=0, limit=600, strict=False, extra=()):
     """Launches as the description says, under `schedules` seeds from `first` on."""
     result, begin = Result(), time.monotonic()
-    command = [settings.tool("fp8-run"), ptx, "--launch=" + launch, "--no-strict", f"--max-errors={MOST_ERRORS}",
+    command = [settings.tool("fp8-run"), ptx, "--launch=" + launch, "--strict" if strict else "--no-strict", f"--max-errors={MOST_ERRORS}",
                f"--schedule-seed={first}", f"--schedules={schedules}", *extra]
     status, out, log = call(command, limit)
     result.seconds = time.monotonic() - begin
