@@ -85,7 +85,7 @@ def masked_rows(groups, m):
 def logits(rng, chip, launch):
     """The operands and the product of the kernels that score keys for queries, which both chips have: the sum over heads of
     max(q . k, 0) times a weight. Passes what stands before the maps."""
-    heads, depth, queries, keys = 32, 128, 8, 512
+    heads, depth, queries, keys = 32, 128, 128, 512
     q, kv = random_e4m3(rng, queries * heads, depth), random_e4m3(rng, keys, depth)
     key_scales = (rng.random(keys) + 0.5).astype(np.float32)
     weights = rng.standard_normal((queries, heads)).astype(np.float32)

@@ -193,7 +193,7 @@ def fp8_kgrouped(name, m, n, lengths, tiling):
 
 def batched_sum():
     """D (m, n) += the sum over batches of A (m, k) times B (n, k) transposed, a share of K to each CTA."""
-    batches, m, n, k, split, stages = 4, 128, 128, 256, 4, 4
+    batches, m, n, k, split, stages = 4, 128, 128, 256, 8, 4
     shared = TILE * TILE * 2 + 2 * TILE * 64 * 2 * stages + stages * 24 + 32 + 8 + 4
 
     def launch(_, rng):

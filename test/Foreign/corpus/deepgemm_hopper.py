@@ -47,7 +47,7 @@ def bf16():
 
 def fp8_1d2d(name, kind, m, groups=1):
     """Scales of 1 x 128 for A and of 128 x 128 for B."""
-    n, k, stages, cluster = 256, 512, 4, 2
+    n, k, stages, cluster = 256, 1024, 4, 2
     blocks = k // TILE
     shared = TILE * TILE * 2 + BARRIERS + round_up(blocks * 4, 8) * 8 + stages * (2 * TILE * 128 + TILE * 4)
 
@@ -174,5 +174,5 @@ def pack():
 
 
 KERNELS = [bf16(), fp8_1d2d("sm90_fp8_1d2d", "Normal", 256), fp8_1d2d("sm90_fp8_masked", "MGroupedMasked", 128, 3),
-           fp8_1d1d("sm90_fp8_1d1d", "Normal", [512]), fp8_1d1d("sm90_fp8_kgrouped", "KGroupedContiguous", [256, 128, 384]),
+           fp8_1d1d("sm90_fp8_1d1d", "Normal", [1024]), fp8_1d1d("sm90_fp8_kgrouped", "KGroupedContiguous", [256, 128, 384]),
            mqa_logits(), transpose(), pack()]

@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Puts tables into docs/ForeignKernels.md.
+
+usage: renew_page.py PAGE [--table FILE] [--faults FILE --log FILE] [--silicon RESULTS.json]
+
+FILEs are what run.py, faults.py and silicon.py wrote.
+"""
+
+import argparse
+import collections
+import json
+import re
+
+
+def between(page, name, text):
+    pattern = re.compile(rf"(<!-- {re.escape(name)}: begin -->\n).*?(<!-- {re.escape(name)}: end -->)", re.DOTALL)
+    return pattern.sub(lambda found: found[1] + text.strip("\n") + "\n" + found[2], page)
+
+
+def survivors(results):
+    """Each argument, and how many faults it is for."""
+    counts = collections.Counter((r["fault"], r["argument"] or "**no argument**") for r in results if r["verdict"] == "survived")
+    text = "| fault | survivors | why |\n|---|---|---|\n"
+    return text + "".join(f"| {fault} | {count} | {reason} |\n" for (fault, reason), count in sorted(counts.items()))
+
+
+def silicon(results):
+    text = f"On {next(each['device'] for each in results.values() if 'device' in each)}:\n\n| kernel | elements | other bits | relative error |\n|---|---|---|---|\n"
+    for name, result in results.items():
+        compared = result.get("compared", [])
+        errors = [each["relative_error"] for each in compared if each["relative_error"] is not None]
+        text += (f"| {name} | {sum(each['elements'] for each in compared)} | {sum(each['differ'] for each in compared)} | "
+                 f"{f'{max(errors):.2g}' if errors else 'by its own check'} |\n")
+    return text
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("page")
+    for name in ("--table", "--faults", "--log", "--silicon"):
+        parser.add_argument(name)
+    options = parser.parse_args()
+    page = read(options.page)
+    if options.table:
+        page = between(page, "table of run.py", read(options.table))
+    if options.faults:
+        page = between(page, "table of faults.py", read(options.faults))
+    if options.log:
+        page = between(page, "survivors", survivors(json.loads(read(options.log))))
+    if options.silicon:
+        page = between(page, "H200", silicon(json.loads(read(options.silicon))))
+    with open(options.page, "w", encoding="utf-8") as file:
+        file.write(page)
+
+
+main()
