@@ -153,6 +153,8 @@ cudaError_t Gpu::judge(const KernelLaunch &launch, const sim::Report &report) {
     return cudaSuccess;
   if (report.errors.front().kind == sim::ErrorKind::InvalidLaunch)
     return cudaErrorInvalidValue;
+  if (settings.keepGoing)
+    return cudaSuccess;
   return faultStatus = cudaErrorLaunchFailure;
 }
 

@@ -9,7 +9,7 @@ namespace fp8::cuda {
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Settings, chip, multiprocessors,
                                                 memoryLimit, scheduleSeed,
                                                 schedules, residentClusters,
-                                                maxErrors, strict,
+                                                maxErrors, strict, keepGoing,
                                                 completeAtIssue, initcheck,
                                                 quiet, capture, report)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Findings, launches,

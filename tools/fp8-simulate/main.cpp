@@ -49,6 +49,9 @@ void addOptions(CLI::App &app, CommandLine &line) {
                  "Errors after which a launch stops")
       ->check(CLI::Range(1u, 1000000u));
   app.add_flag("--strict", settings.strict, "Warnings are errors");
+  app.add_flag("--keep-going", settings.keepGoing,
+               "A launch with errors does not fail, so that the program goes "
+               "on and may check its numbers; see --max-errors");
   app.add_flag("--at-issue", settings.completeAtIssue,
                "Asynchronous work completes at once, which hides faults");
   app.add_flag("--initcheck", settings.initcheck,

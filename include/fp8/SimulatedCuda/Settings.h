@@ -25,6 +25,7 @@ struct Settings {
   unsigned residentClusters = 0; ///< 0: some, as the seed chooses
   unsigned maxErrors = 8;        ///< after which a launch stops
   bool strict = false;           ///< warnings are errors
+  bool keepGoing = false;        ///< a launch with errors does not fail
   bool completeAtIssue = false;  ///< asynchronous work completes at once
   /// Memory of cudaMalloc that nothing has written counts as uninitialised.
   bool initcheck = false;
