@@ -7,6 +7,7 @@ FINDS = {
     "cutlass_70_fp16": INIT_BEHIND_FENCE,
     "cutlass_72a_nvfp4": INIT_BEHIND_FENCE,
     "cutlass_72c_mxfp8": INIT_BEHIND_FENCE,
+    "cutlass_75_grouped": INIT_BEHIND_FENCE,
 }
 
 

