@@ -85,11 +85,10 @@ def pack(options):
     settings = run.settings_of(options)
     for kernel in run.chosen(settings, options.only or DEFAULT):
         target = Target(settings, kernel)
-        target.prepare(settings, 1)
-        if target.good and not target.good.problem:  # Whether it breaks a rule is another question.
+        if target.prepare(settings, 1):
             pack_one(settings, kernel, target.ptx, target.launch, os.path.join(options.folder, kernel.name))
         else:
-            print(f"{kernel.name}: left out, for its numbers are wrong or it was not run")
+            print(f"{kernel.name}: left out, for it is not clean or was not run")
     shutil.copy(os.path.abspath(__file__), options.folder)
     shutil.copy(os.path.join(HERE, "driver.py"), options.folder)
 

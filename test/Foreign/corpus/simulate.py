@@ -4,6 +4,7 @@
 import collections
 import dataclasses
 import glob
+import itertools
 import json
 import os
 import re
@@ -49,8 +50,9 @@ class Result:
             found = MESSAGE.match(line)
             if not found:
                 continue
-            note = lines[number + 1] if number + 1 < len(lines) else ""
-            rule = RULE.search(note) if found["severity"] == "warning" else None
+            rule = None
+            for note in itertools.takewhile(lambda line: ": note: " in line, lines[number + 1:]):
+                rule = rule or RULE.search(note)
             place = re.match(r"\S+?:(\d+): ", line)
             places[found["severity"]].add((rule[1] if rule else found["kind"], place[1] if place else line))
             if found["severity"] == "error" and not self.first:
