@@ -71,14 +71,25 @@ SimulationError &ClusterContext::error(Rule rule, std::string message,
   return said.back();
 }
 
+/// What a use of undefined data breaks.
+static Rule undefinedRule(const Origin &origin, const Inst *use) {
+  bool branches = use && use->text && use->text->opcode == "bra";
+  return branches && origin.kind == ErrorKind::UninitialisedMemory
+             ? Rule::UndefinedBranch
+             : ruleOf(origin.kind);
+}
+
 void ClusterContext::reportUndefined(OriginId id, std::string message,
                                      const WarpOrder *warp, const Inst *inst,
                                      int lane) {
   Origin &origin = origins[id];
-  if (!origin.told)
-    error(origin.kind, std::move(message), warp, inst, lane)
-        .notes.push_back(note(origin.inst, origin.message));
-  origin.told = true;
+  if (origin.told)
+    return;
+  SimulationError &found =
+      error(undefinedRule(origin, inst), std::move(message), warp, inst, lane);
+  found.notes.push_back(note(origin.inst, origin.message));
+  // Behind a warning there may be an error.
+  origin.told = found.severity == Severity::Error;
 }
 
 std::string ClusterContext::sharedName(uint64_t offset) const {

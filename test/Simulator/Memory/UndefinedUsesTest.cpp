@@ -119,6 +119,24 @@ Report reportOfProduct(const std::string &text) {
 
 } // namespace
 
+TEST(UndefinedMemoryUses, Branches) {
+  const std::string branch = "ld.shared.u32 %r1, [s]; setp.eq.u32 %p1, %r1, 7;"
+                             "\n@%p1 bra L;\nL:\n";
+  Report report = runFromGlobal(branch, true);
+  EXPECT_TRUE(report.ok()) << report.str();
+  ASSERT_EQ(report.warnings.size(), 1u) << report.str();
+  EXPECT_EQ(infoOf(report.warnings[0].rule).name, "undefined-branch");
+  // What follows may still be an error, from the same origin.
+  report = runFromGlobal(branch + kStore, true);
+  EXPECT_EQ(report.warnings.size(), 1u);
+  expectOne(report, ErrorKind::UninitialisedMemory, "'st.global.b32' stores",
+            "'ld.shared.u32' reads");
+  // Registers that nothing has written are another matter.
+  report = runFromGlobal("setp.eq.u32 %p1, %r40, 7;\n@%p1 bra L;\nL:\n", true);
+  expectOne(report, ErrorKind::UninitialisedRegister, "'bra' is guarded by",
+            "%r40");
+}
+
 TEST(UndefinedMemoryUses, Products) {
   Report right = reportOfProduct(product("%r3", "%r3", "%r3"));
   EXPECT_TRUE(right.ok()) << right.str();
