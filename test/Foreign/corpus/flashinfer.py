@@ -19,7 +19,7 @@ def judge(output):
 
 def program(name, macro, kernel):
     def compile_it(settings, path):
-        # cuda::fast_mod_div is in a later CCCL than CUDA 13.0 has: the checkouts may have one, in cccl.
+        # cuda::fast_mod_div is in a later CCCL than CUDA 13.0 has: cccl/include may be that of the package nvidia-cuda-cccl (13.3).
         newer = os.path.join(settings.checkout("cccl"), "include")
         includes = ["-I" + newer] if os.path.isdir(newer) else []
         compile_program(settings, SOURCE, path, "sm_100a",

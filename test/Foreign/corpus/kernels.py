@@ -102,7 +102,7 @@ def call(command, log):
     with open(log, "wb") as file:
         done = subprocess.run(command, stdout=file, stderr=subprocess.STDOUT, timeout=COMPILE_LIMIT_S, check=False)
     if done.returncode:
-        raise BuildFailure(f"{command[0]} fails; see {log}")
+        raise BuildFailure(f"{os.path.basename(command[0])} fails; see {os.path.basename(log)}")
     os.remove(log)
 
 
