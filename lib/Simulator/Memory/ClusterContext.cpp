@@ -83,13 +83,13 @@ void ClusterContext::reportUndefined(OriginId id, std::string message,
                                      const WarpOrder *warp, const Inst *inst,
                                      int lane) {
   Origin &origin = origins[id];
-  if (origin.told)
-    return;
-  SimulationError &found =
-      error(undefinedRule(origin, inst), std::move(message), warp, inst, lane);
-  found.notes.push_back(note(origin.inst, origin.message));
-  // Behind a warning there may be an error.
-  origin.told = found.severity == Severity::Error;
+  Rule rule = undefinedRule(origin, inst);
+  bool warns = !options.strict && infoOf(rule).severity == Severity::Warning;
+  bool &said = warns ? origin.warned : origin.told;
+  if (!said)
+    error(rule, std::move(message), warp, inst, lane)
+        .notes.push_back(note(origin.inst, origin.message));
+  said = true;
 }
 
 std::string ClusterContext::sharedName(uint64_t offset) const {

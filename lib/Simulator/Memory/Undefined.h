@@ -28,7 +28,8 @@ struct Origin {
   ErrorKind kind; ///< UninitialisedRegister or UninitialisedMemory
   const Inst *inst;
   std::string message; ///< what it read
-  bool told = false;   ///< where it had an effect
+  /// Where it had an effect first. Behind a warning there may be an error.
+  bool warned = false, told = false;
 };
 
 class Origins {
