@@ -136,7 +136,7 @@ TEST(LoadedModule, SaysWhyItDoesNotLoad) {
   EXPECT_FALSE(LoadedModule::load(device, dangling, {}, errors));
   ASSERT_EQ(errors.size(), 2u);
   EXPECT_THAT(errors[0].message, HasSubstr("no memory for variable 'table'"));
-  EXPECT_THAT(errors[1].message, HasSubstr("'elsewhere', which is not a"));
+  EXPECT_THAT(errors[1].message, HasSubstr("'elsewhere', which is not in"));
   EXPECT_EQ(device.allocatedBytes(), 0u);
 }
 

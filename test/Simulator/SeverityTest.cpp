@@ -273,7 +273,7 @@ TEST(Severity, WarningsNeitherStopNorCount) {
   std::string warns =
       std::string(kInitOne) + "bar.sync 0;\n" + kCommit + kWaitHere;
   std::string fails = "ld.shared.u32 %r10, [s+512];\n"
-                      "setp.eq.u32 %p3, %r10, 0; @%p3 bra N; N:\n";
+                      "st.global.u32 [%o], %r10;\n";
   for (const std::string &body : {warns + fails, fails + warns}) {
     Report report = reportOf(body);
     EXPECT_EQ(namesOf(report.errors), Names{"uninitialised-memory"});

@@ -90,14 +90,6 @@ def test_views_of_one_array_are_one_buffer():
     assert overlapping[1] == 2.5 * 0 + 1 + 1 and overlapping[70] == 70
 
 
-def test_arrays_of_torch():
-    torch = pytest.importorskip("torch")
-    x, y = map(torch.from_numpy, operands())
-    want = expected(x.numpy(), y.numpy())
-    axpy(x, y, 70)
-    np.testing.assert_allclose(y.numpy(), want, rtol=1e-6, atol=1e-6)
-
-
 def test_tensor_maps_in_structs():
     tensor = np.random.default_rng().standard_normal((8, 32)).astype(np.float32)
     out = np.full(32, np.nan, np.float32)
