@@ -109,7 +109,7 @@ private:
   bool checkOrder(WarpOrder &warp, const Inst &inst, AccessTag earlier,
                   bool earlierWrites, bool writes, uint32_t unit,
                   uint32_t column, bool byMma);
-  /// Whether nothing has written to that unit's cell of the column, nor does.
+  /// Whether nothing has written to that cell, and nothing is writing to it.
   bool isUnwritten(uint32_t unit, uint32_t column) const {
     size_t at = unit * kTensorColumns + column;
     return !initialised[at] && !busy[at];
