@@ -34,6 +34,17 @@ cudaError_t onKernel(const void *handle, Body body) {
   });
 }
 
+LaunchRequest requestOf(dim3 grid, dim3 block, void **arguments, size_t shared,
+                        cudaStream_t stream) {
+  LaunchRequest request;
+  request.grid = grid;
+  request.block = block;
+  request.dynamicShared = shared;
+  request.arguments = arguments;
+  request.stream = stream;
+  return request;
+}
+
 cudaError_t launch(const void *handle, LaunchRequest request) {
   return onKernel(handle, [&](Gpu &gpu, Kernel &kernel) {
     request.kernel = &kernel;
@@ -119,13 +130,7 @@ FP8_CUDA_API cudaError_t __cudaGetKernel(cudaKernel_t *handle,
 FP8_CUDA_API cudaError_t cudaLaunchKernel(const void *function, dim3 grid,
                                           dim3 block, void **arguments,
                                           size_t shared, cudaStream_t stream) {
-  LaunchRequest request;
-  request.grid = grid;
-  request.block = block;
-  request.dynamicShared = shared;
-  request.arguments = arguments;
-  request.stream = stream;
-  return launch(function, request);
+  return launch(function, requestOf(grid, block, arguments, shared, stream));
 }
 
 FP8_CUDA_API cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid,
@@ -140,12 +145,7 @@ FP8_CUDA_API cudaError_t cudaLaunchCooperativeKernel(const void *function,
                                                      void **arguments,
                                                      size_t shared,
                                                      cudaStream_t stream) {
-  LaunchRequest request;
-  request.grid = grid;
-  request.block = block;
-  request.dynamicShared = shared;
-  request.arguments = arguments;
-  request.stream = stream;
+  LaunchRequest request = requestOf(grid, block, arguments, shared, stream);
   request.cooperative = true;
   return launch(function, request);
 }
