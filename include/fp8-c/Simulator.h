@@ -20,6 +20,7 @@ typedef struct Fp8SimulatorOptions {
   uint32_t maxErrors;        /* after which a run stops; warnings are none */
   uint32_t multiprocessors;  /* that the device has */
   uint32_t residentClusters; /* 0: some, as the seed chooses */
+  uint32_t threads;          /* of the host; 0: one for each of its cores */
   int strict; /* not 0: warnings are errors; the default, for what a manifest
                * launches should keep the letter of the PTX ISA */
   uint64_t memoryLimit;      /* bytes of all arguments together */

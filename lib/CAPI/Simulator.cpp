@@ -27,6 +27,7 @@ void fp8SimulatorOptionsInit(Fp8SimulatorOptions *options) {
   options->maxErrors = defaults.maxErrors;
   options->multiprocessors = defaults.multiprocessorCount;
   options->residentClusters = defaults.residentClusters;
+  options->threads = defaults.threads;
   options->strict = true;
   options->memoryLimit = kDefaultMemory;
 }
@@ -41,6 +42,7 @@ static sim::Options optionsOf(const Fp8SimulatorOptions &from) {
   options.maxErrors = from.maxErrors;
   options.multiprocessorCount = from.multiprocessors;
   options.residentClusters = from.residentClusters;
+  options.threads = from.threads;
   options.strict = from.strict;
   using Clock = std::chrono::steady_clock;
   if (from.progress)

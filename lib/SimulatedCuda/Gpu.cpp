@@ -124,6 +124,7 @@ sim::Report Gpu::simulate(const KernelLaunch &launch, uint64_t seed) {
   options.sharedMemoryLimit = uint64_t(chip.sharedMemoryPerCta);
   options.multiprocessorCount = settings.multiprocessors;
   options.residentClusters = settings.residentClusters;
+  options.threads = settings.threads;
   sim::LaunchConfig config = launch.config;
   std::optional<uint64_t> barrier;
   if (launch.cooperative) {

@@ -6,12 +6,10 @@
 #include <nlohmann/json.hpp>
 
 namespace fp8::cuda {
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Settings, chip, multiprocessors,
-                                                memoryLimit, scheduleSeed,
-                                                schedules, residentClusters,
-                                                maxErrors, strict, keepGoing,
-                                                completeAtIssue, initcheck,
-                                                quiet, capture, report)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(
+    Settings, chip, multiprocessors, memoryLimit, scheduleSeed, schedules,
+    residentClusters, threads, maxErrors, strict, keepGoing, completeAtIssue,
+    initcheck, quiet, capture, report)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Findings, launches,
                                                 warpInstructions, errors,
                                                 warnings, unsupportedCalls,

@@ -8,6 +8,7 @@
 #include "fp8/Simulator/LoadedModule.h"
 
 #include <algorithm>
+#include <thread>
 
 using namespace fp8::sim;
 
@@ -34,11 +35,8 @@ public:
         arguments(arguments), config(config), options(options) {}
 
   Report run() {
-    if (prepare()) {
-      Grid grid(loaded.device(), program, config, options, report);
-      if (passArguments(grid))
-        grid.run();
-    }
+    if (prepare() && !runGrid(threads()))
+      runGrid(1);
     return std::move(report);
   }
 
@@ -53,6 +51,31 @@ private:
   Program program;
   const ast::Function *function = nullptr;
   std::optional<LinkedKernel> kernel; ///< with what it calls
+
+  uint64_t printed = 0; ///< texts that Options::onPrint has seen
+
+  /// Callers that follow each access follow one thread.
+  unsigned threads() const {
+    if (options.onBarrierAccess || options.completion == Completion::AtIssue)
+      return 1;
+    return options.threads ? options.threads
+                           : std::max(1u, std::thread::hardware_concurrency());
+  }
+
+  /// False when the run counts for nothing, and one thread must repeat it.
+  bool runGrid(unsigned count) {
+    Grid grid(loaded.device(), program, config, options, report, count,
+              printed);
+    if (!passArguments(grid))
+      return true;
+    grid.run();
+    if (!grid.isAbandoned())
+      return true;
+    grid.undo();
+    printed = grid.printedTexts();
+    report = {};
+    return false;
+  }
 
   bool fail(std::string message, ErrorKind kind = ErrorKind::InvalidLaunch) {
     SimulationError error{kind};

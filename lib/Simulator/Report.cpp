@@ -100,6 +100,28 @@ std::string PrintedText::str() const {
   return lines;
 }
 
+Statistics &Statistics::operator+=(const Statistics &other) {
+  warpInstructions += other.warpInstructions;
+  mmas += other.mmas;
+  tmaLoads += other.tmaLoads;
+  tmaLoadBytes += other.tmaLoadBytes;
+  tmaStores += other.tmaStores;
+  tmaStoreBytes += other.tmaStoreBytes;
+  barrierPhases += other.barrierPhases;
+  blocks += other.blocks;
+  canceledClusters += other.canceledClusters;
+  return *this;
+}
+
+bool Report::has(Rule rule, Severity severity, unsigned ptxLine) const {
+  const auto &said = severity == Severity::Error ? errors : warnings;
+  return ptxLine && std::any_of(said.begin(), said.end(),
+                                [&](const SimulationError &other) {
+                                  return other.rule == rule &&
+                                         other.where.ptxLine == ptxLine;
+                                });
+}
+
 std::string Report::str() const {
   std::string text;
   for (const auto *list : {&errors, &warnings})

@@ -92,6 +92,7 @@ class SimulatorOptions(ctypes.Structure):
         ("max_errors", ctypes.c_uint32),
         ("multiprocessors", ctypes.c_uint32),
         ("resident_clusters", ctypes.c_uint32),
+        ("threads", ctypes.c_uint32),
         ("strict", ctypes.c_int),
         ("memory_limit", ctypes.c_uint64),
         ("progress", Progress),

@@ -123,6 +123,11 @@ void addSimulatorOptions(CLI::App &app, Options &options) {
          "Clusters that run at the same time (0: the schedule seed chooses)")
       ->check(CLI::Range(0u, 1024u))
       ->group(group);
+  app.add_option("--threads", options.threads,
+                 "Threads that simulate (0: one for each core); they change "
+                 "nothing but the time")
+      ->check(CLI::Range(0u, 1024u))
+      ->group(group);
   app.add_option("--step-limit", options.stepLimit,
                  "Limit for the warp instructions of a run")
       ->group(group);

@@ -43,6 +43,7 @@ struct Options {
   bool completeAtIssue = false;
   unsigned multiprocessors = 148;
   unsigned residentClusters = 0; ///< 0: as the schedule seed chooses
+  unsigned threads = 0; ///< of the host; 0: one for each of its cores
   uint64_t stepLimit = uint64_t(1) << 33;
   uint64_t gridLimit = uint64_t(1) << 20;
   unsigned maxErrors = 8;

@@ -57,6 +57,7 @@ sim::Options simulationOf(const Options &options, unsigned schedule) {
   simulation.strict = options.strict;
   simulation.multiprocessorCount = options.multiprocessors;
   simulation.residentClusters = options.residentClusters;
+  simulation.threads = options.threads;
   return simulation;
 }
 } // namespace

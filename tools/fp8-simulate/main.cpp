@@ -45,6 +45,10 @@ void addOptions(CLI::App &app, CommandLine &line) {
   app.add_option("--resident-clusters", settings.residentClusters,
                  "Clusters that run at the same time; 0: some, as the seed "
                  "chooses");
+  app.add_option("--threads", settings.threads,
+                 "Threads that simulate; 0: one for each core. They change "
+                 "nothing but the time")
+      ->check(CLI::Range(0u, 1024u));
   app.add_option("--max-errors", settings.maxErrors,
                  "Errors after which a launch stops")
       ->check(CLI::Range(1u, 1000000u));

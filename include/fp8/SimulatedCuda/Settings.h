@@ -23,6 +23,7 @@ struct Settings {
   /// Runs of each launch, with consecutive seeds; the results must agree.
   unsigned schedules = 1;
   unsigned residentClusters = 0; ///< 0: some, as the seed chooses
+  unsigned threads = 0;          ///< of the host; 0: one for each core
   unsigned maxErrors = 8;        ///< after which a launch stops
   bool strict = false;           ///< warnings are errors
   bool keepGoing = false;        ///< a launch with errors does not fail

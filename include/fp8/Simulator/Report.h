@@ -91,6 +91,8 @@ struct Statistics {
   uint64_t barrierPhases = 0;    ///< mbarrier phases completed
   uint64_t blocks = 0;           ///< CTAs run to their end
   uint64_t canceledClusters = 0; ///< that running ones took over
+
+  Statistics &operator+=(const Statistics &other);
 };
 
 /// The contributions of one warp, or of work that it issued, to the phases of
@@ -158,8 +160,8 @@ struct Report {
   Statistics statistics;
   std::vector<BarrierUse> barriers; ///< by rank, offset and count
   /// Hash of the order of barrier events (arrive, phase completion, wait
-  /// success, with warp and barrier): two runs with different hashes took
-  /// different interleavings.
+  /// success, with warp and barrier) in each cluster: two runs with different
+  /// hashes took different interleavings.
   uint64_t barrierEventHash = 0;
   uint64_t barrierEventCount = 0;
   /// In the order of the schedule, as much as CUDA keeps by default: 1 MiB.
@@ -167,6 +169,9 @@ struct Report {
   uint64_t printedBytes = 0; ///< of all text, also of what is dropped
 
   bool ok() const { return errors.empty(); }
+  /// Whether the rule is reported at this line; a message without a line is
+  /// never the same as another.
+  bool has(Rule rule, Severity severity, unsigned ptxLine) const;
   /// All errors, then all warnings, as text.
   std::string str() const;
 };

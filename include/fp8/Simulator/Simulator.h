@@ -102,16 +102,20 @@ struct Options {
   /// Adds up products exactly and rounds to nearest, as no chip does
   /// (docs/Numerics.md).
   bool exactAccumulation = false;
-  /// Called after some hundred warp instructions, and at least once for each
-  /// cluster, with the number of CTAs that have ended and of all CTAs. If it
-  /// returns false, the run ends with an error. It has no other effect. May be
-  /// empty.
+  /// Threads of the host that run clusters; 0: one for each of its cores. They
+  /// change the time that a launch takes, and nothing else.
+  unsigned threads = 0;
+  /// Called after some ten thousand warp instructions of each cluster that
+  /// runs, and at least once for each cluster, with the number of CTAs that
+  /// have ended and of all CTAs. If it returns false, the run ends with an
+  /// error. It has no other effect. May be empty.
   std::function<bool(uint64_t ended, uint64_t ctas)> progress;
   /// Called for each access to an mbarrier, in the order of the schedule, and
-  /// so of each lane in the order of its program. May be empty.
+  /// so of each lane in the order of its program. May be empty; else one thread
+  /// runs all clusters.
   std::function<void(const BarrierAccess &access)> onBarrierAccess;
-  /// Called when a thread prints, also with what Report::printed drops. May be
-  /// empty.
+  /// Called for what a thread has printed, also with what Report::printed
+  /// drops, by the thread that called launch(). May be empty.
   std::function<void(const PrintedText &printed)> onPrint;
 };
 

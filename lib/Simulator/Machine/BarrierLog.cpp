@@ -14,6 +14,21 @@ static bool sameSource(const BarrierSource &a, const BarrierSource &b) {
   return a.kind == b.kind && a.rank == b.rank && a.warp == b.warp;
 }
 
+static void addSource(std::vector<BarrierSource> &sources,
+                      const BarrierSource &seen) {
+  auto known = std::find_if(
+      sources.begin(), sources.end(),
+      [&](const BarrierSource &other) { return sameSource(other, seen); });
+  if (known == sources.end()) {
+    sources.push_back(seen);
+    return;
+  }
+  known->total += seen.total;
+  known->least = std::min(known->least, seen.least);
+  known->most = std::max(known->most, seen.most);
+  known->phases += seen.phases;
+}
+
 void PhaseLog::add(BarrierSource::Kind kind, const Warp &warp,
                    uint64_t amount) {
   BarrierSource source;
@@ -58,20 +73,10 @@ void BarrierLog::open(Mbarrier &barrier) {
 void BarrierLog::completePhase(Mbarrier &barrier) {
   BarrierUse &use = uses[barrier.log.use];
   ++use.phases;
-  for (const BarrierSource &seen : barrier.log.sources) {
-    auto known = std::find_if(
-        use.sources.begin(), use.sources.end(),
-        [&](const BarrierSource &other) { return sameSource(other, seen); });
-    if (known == use.sources.end()) {
-      known = use.sources.insert(known, seen);
-      known->least = known->most = seen.total;
-      known->phases = 1;
-      continue;
-    }
-    known->total += seen.total;
-    known->least = std::min(known->least, seen.total);
-    known->most = std::max(known->most, seen.total);
-    ++known->phases;
+  for (BarrierSource &seen : barrier.log.sources) {
+    seen.least = seen.most = seen.total;
+    seen.phases = 1;
+    addSource(use.sources, seen);
   }
   barrier.log.sources.clear();
 }
@@ -81,7 +86,27 @@ void BarrierLog::close(Mbarrier &barrier) {
   barrier.log.sources.clear();
 }
 
-void BarrierLog::finish() {
+void fp8::sim::addBarriers(std::vector<BarrierUse> &all,
+                           const std::vector<BarrierUse> &cluster) {
+  for (const BarrierUse &use : cluster) {
+    auto known =
+        std::find_if(all.begin(), all.end(), [&](const BarrierUse &other) {
+          return other.rank == use.rank && other.offset == use.offset &&
+                 other.count == use.count;
+        });
+    if (known == all.end()) {
+      all.push_back(use);
+      continue;
+    }
+    known->inits += use.inits;
+    known->phases += use.phases;
+    known->unfinished += use.unfinished;
+    for (const BarrierSource &source : use.sources)
+      addSource(known->sources, source);
+  }
+}
+
+void fp8::sim::sortBarriers(std::vector<BarrierUse> &uses) {
   std::sort(uses.begin(), uses.end(),
             [](const BarrierUse &a, const BarrierUse &b) {
               return std::tie(a.rank, a.offset, a.count) <

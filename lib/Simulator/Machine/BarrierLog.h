@@ -25,6 +25,7 @@ struct PhaseLog {
   void add(BarrierSource::Kind kind, const Warp &warp, uint64_t amount);
 };
 
+/// Of one cluster.
 class BarrierLog {
 public:
   BarrierLog(std::vector<BarrierUse> &uses, const Program &program)
@@ -36,9 +37,6 @@ public:
   void completePhase(Mbarrier &barrier);
   /// The mbarrier's life is over.
   void close(Mbarrier &barrier);
-  /// Puts the entries in order.
-  void finish();
-
   /// What an arrival by this instruction is.
   static BarrierSource::Kind arrivalKind(const Inst &inst);
 
@@ -47,6 +45,12 @@ private:
   const Program &program;
   std::map<std::tuple<uint32_t, uint32_t, uint32_t>, size_t> places;
 };
+
+/// Adds what a cluster's mbarriers have seen to those of others.
+void addBarriers(std::vector<BarrierUse> &all,
+                 const std::vector<BarrierUse> &cluster);
+/// Puts the entries in order.
+void sortBarriers(std::vector<BarrierUse> &uses);
 
 } // namespace fp8::sim
 

@@ -101,8 +101,8 @@ void Machine::markWritten(Warp &warp, const Inst &inst, int lane,
 }
 
 static std::string raceCure(const Machine &machine, const Warp &warp,
-                            const GlobalMemory::Race &race) {
-  const GlobalMemory::Access &earlier = race.earlier;
+                            const GlobalRace &race) {
+  const GlobalAccess &earlier = race.earlier;
   if (race.sameInstruction)
     return " in another lane with another value, so the result is undefined; "
            "let one lane write, or use red or atom";
@@ -121,7 +121,7 @@ static std::string raceCure(const Machine &machine, const Warp &warp,
 }
 
 void Machine::reportRace(Warp &warp, const Inst &inst, int lane, bool write,
-                         const GlobalMemory::Race &race) {
+                         const GlobalRace &race) {
   const Buffer *buffer = device.find(race.address, 1);
   const Inst *earlier = &program.code[race.earlier.tag.instruction()];
   // A plain load and an atom.cas of another thread.
@@ -151,19 +151,25 @@ uint8_t *Machine::accessGlobal(Warp &warp, const Inst &inst, int lane,
                                uint64_t count, bool write,
                                const uint8_t *value) {
   uint8_t *bytes = global(warp, inst, lane, address, count, write);
-  if (bytes && write)
+  if (bytes && write) {
+    grid.keep(*lastBuffer);
     markWritten(warp, inst, lane, address, count, !value);
+  }
   if (!bytes || !checksOrder || lastBuffer->readOnly)
     return bytes;
   GlobalMemory &memory = grid.memory;
+  if (actor.strong)
+    meetOthers();
   bool flag = actor.strong && actor.warp;
   if (flag && !write)
     memory.acquire(ordinal, address);
-  GlobalMemory::Race race;
-  if (write ? memory.write(ordinal, actor, address, count, bytes, value, race)
-            : memory.read(ordinal, actor, address, count, race))
-    reportRace(warp, inst, lane, write, race);
+  GlobalRange range{address, count, write, bytes, value};
+  std::optional<GlobalRace> race = accesses.record(actor, range);
+  if (!race)
+    race = memory.findRace(ordinal, actor, range);
+  if (race)
+    reportRace(warp, inst, lane, write, *race);
   if (flag && write)
-    memory.release(ordinal, address);
+    memory.release(accesses, ordinal, address);
   return bytes;
 }

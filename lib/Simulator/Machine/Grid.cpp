@@ -5,7 +5,9 @@
 
 #include "Machine/Grid.h"
 
+#include "Machine/BarrierLog.h"
 #include "Machine/Machine.h"
+#include "Memory/Overlaps.h"
 
 #include <algorithm>
 
@@ -14,22 +16,27 @@ using namespace fp8::sim;
 namespace {
 /// CTAs that run at a time when the launch does not say.
 constexpr uint32_t kResidentCtas = 16;
-constexpr uint32_t kResidentClusters = 4;
-/// Turns after which a cluster that could not go on tries again: another may
+constexpr uint32_t kResidentClusters = 8;
+/// Of so many rounds a cluster sits out one, on average.
+constexpr unsigned kSitsOut = 64;
+/// The least and the most turns of a cluster in a round.
+constexpr unsigned kLeastTurns = 200, kMostTurns = 256;
+/// Turns of a cluster that is alone, between two reports of progress.
+constexpr unsigned kTurnsAlone = 1 << 8;
+/// Rounds after which a cluster that could not go on tries again: another may
 /// have written what it polls.
-constexpr unsigned kRetry = 64;
-/// Turns of a cluster that is alone, before others get a turn.
-constexpr unsigned kTurnsAlone = 1 << 12;
+constexpr unsigned kRetry = 16;
 } // namespace
 
 Grid::Grid(Device &device, const Program &program, const LaunchConfig &config,
-           const Options &options, Report &report)
+           const Options &options, Report &report, unsigned threads,
+           uint64_t printed)
     : device(device), program(program), config(config), options(options),
-      report(report), barrierLog(report.barriers, program),
+      report(report), concurrent(threads > 1),
+      requestsFailEarly(options.scheduleSeed % 3 == 2),
       random(options.scheduleSeed * 2 + 1),
-      inOrder(options.scheduleSeed % 2 == 0) {
-  requestsFailEarly = options.scheduleSeed % 3 == 2;
-}
+      inOrder(options.scheduleSeed % 2 == 0), workers(threads), printed(0),
+      printedBefore(printed) {}
 
 Grid::~Grid() = default;
 
@@ -61,61 +68,128 @@ size_t Grid::residents() {
   return 1 + random.below(std::clamp(most, 1u, kResidentClusters));
 }
 
-/// A cluster that can go on, or null.
-Machine *Grid::pick() {
-  size_t first = random.below(resident.size());
-  for (size_t i = 0; i < resident.size(); ++i) {
-    Machine *machine = resident[(first + i) % resident.size()].get();
-    if (!machine->isStuck())
-      return machine;
-  }
-  return nullptr;
+void Grid::admit(size_t most) {
+  while (resident.size() < most)
+    if (std::optional<ClusterIndex> index = takePending()) {
+      resident.push_back({uint32_t(started.size()), nullptr});
+      started.push_back(*index);
+    } else {
+      break;
+    }
 }
 
-void Grid::reportProgress() {
-  const auto &[x, y, z] = config.grid;
-  if (stopped || !options.progress ||
-      options.progress(report.statistics.blocks, uint64_t(x) * y * z))
+/// In the order in which the clusters started; empty where all are stuck.
+std::vector<Grid::Turn> Grid::chooseTurns() {
+  std::vector<Turn> able, chosen;
+  for (size_t i = 0; i < resident.size(); ++i)
+    if (!resident[i].machine || !resident[i].machine->isStuck())
+      able.push_back(
+          {i, resident.size() > 1
+                  ? kLeastTurns +
+                        unsigned(random.below(kMostTurns - kLeastTurns + 1))
+                  : kTurnsAlone});
+  for (const Turn &turn : able)
+    if (able.size() == 1 || random.below(kSitsOut))
+      chosen.push_back(turn);
+  return chosen.empty() ? able : chosen;
+}
+
+void Grid::runTurn(const Turn &turn, bool alone) {
+  Resident &cluster = resident[turn.resident];
+  if (!cluster.machine)
+    cluster.machine = std::make_unique<Machine>(*this, started[cluster.ordinal],
+                                                cluster.ordinal);
+  cluster.machine->run(turn.turns, alone);
+}
+
+/// Whether a cluster has accessed what another has written in the same round.
+bool Grid::overlap(const std::vector<Turn> &turns) const {
+  Overlaps overlaps;
+  bool any = false;
+  for (const Turn &turn : turns)
+    any |= overlaps.addWrites(uint32_t(turn.resident),
+                              resident[turn.resident].machine->accesses);
+  for (const Turn &turn : turns)
+    any |= overlaps.hasReads(uint32_t(turn.resident),
+                             resident[turn.resident].machine->accesses);
+  return any;
+}
+
+void Grid::runRound(const std::vector<Turn> &turns) {
+  const bool alone = resident.size() == 1;
+  const bool together = concurrent && turns.size() > 1;
+  if (together) {
+    workers.forEach(turns.size(), [&](size_t i) { runTurn(turns[i], alone); });
+    if (abandoned || overlap(turns))
+      return abandon();
+  }
+  for (const Turn &turn : turns) {
+    if (!together)
+      runTurn(turn, alone);
+    collect(*resident[turn.resident].machine);
+  }
+  for (const Turn &turn : turns)
+    if (Machine &machine = *resident[turn.resident].machine;
+        machine.wantsToBeAlone() && !stopped) {
+      machine.runAlone();
+      collect(machine);
+    }
+}
+
+/// Every cluster is stuck: lets them try again, or reports the deadlock.
+void Grid::resolveStuck() {
+  uint64_t progress = progressOfEnded;
+  for (const Resident &cluster : resident)
+    progress += cluster.machine->progressMade();
+  if (progressAtRetry == progress) {
+    Machine &first = *resident.front().machine;
+    first.reportDeadlock();
+    collect(first);
     return;
-  SimulationError error{ErrorKind::LimitExceeded};
-  error.message = "the caller ended the run before the kernel ended";
-  report.errors.push_back(std::move(error));
-  stopped = true;
+  }
+  progressAtRetry = progress;
+  for (Resident &cluster : resident)
+    cluster.machine->retry();
+}
+
+/// Whether there are some.
+bool Grid::removeEnded() {
+  const size_t before = resident.size();
+  auto ended = [this](const Resident &cluster) {
+    if (!cluster.machine || !cluster.machine->finished())
+      return false;
+    progressOfEnded += cluster.machine->progressMade();
+    finish(*cluster.machine);
+    return true;
+  };
+  resident.erase(std::remove_if(resident.begin(), resident.end(), ended),
+                 resident.end());
+  return resident.size() < before;
 }
 
 void Grid::run() {
   listClusters();
-  size_t most = residents();
-  unsigned turns = 0;
-  while (!stopped) {
-    while (resident.size() < most)
-      if (std::optional<ClusterIndex> index = takePending()) {
-        resident.push_back(
-            std::make_unique<Machine>(*this, *index, uint32_t(started.size())));
-        started.push_back(*index);
-      } else {
-        break;
-      }
+  const size_t most = residents();
+  for (unsigned round = 1; !stopped; ++round) {
+    admit(most);
     if (resident.empty())
       break;
-    if (++turns % kRetry == 0)
-      for (auto &machine : resident)
-        machine->retry();
-    Machine *machine = pick();
-    if (!machine) {
-      resident.front()->reportDeadlock();
-      break;
-    }
-    machine->run(resident.size() > 1 ? 1 + unsigned(random.below(64))
-                                     : kTurnsAlone);
-    reportProgress();
-    if (!machine->finished())
+    std::vector<Turn> turns = chooseTurns();
+    if (turns.empty()) {
+      resolveStuck();
       continue;
-    turns = kRetry - 1;
-    resident.erase(
-        std::find_if(resident.begin(), resident.end(), [&](const auto &other) {
-          return other.get() == machine;
-        }));
+    }
+    runRound(turns);
+    if (abandoned)
+      return;
+    if (removeEnded() || round % kRetry == 0)
+      for (Resident &cluster : resident)
+        if (cluster.machine)
+          cluster.machine->retry();
+    reportProgress();
   }
-  barrierLog.finish();
+  for (const Resident &cluster : resident)
+    if (cluster.machine)
+      finish(*cluster.machine);
+  sortBarriers(report.barriers);
 }

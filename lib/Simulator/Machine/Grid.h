@@ -5,14 +5,16 @@
 #ifndef FP8_LIB_SIMULATOR_MACHINE_GRID_H
 #define FP8_LIB_SIMULATOR_MACHINE_GRID_H
 
-#include "Machine/BarrierLog.h"
+#include "Machine/Snapshot.h"
 #include "Machine/TensorMaps.h"
+#include "Machine/Workers.h"
 #include "Memory/Async.h"
 #include "Memory/GlobalMemory.h"
 #include "Program/Program.h"
 #include "fp8/Simulator/Simulator.h"
 
 #include <array>
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -22,19 +24,39 @@ namespace fp8::sim {
 class Machine;
 using ClusterIndex = std::array<uint32_t, 3>; ///< %ctaid of its first CTA
 
+/// Clusters run in rounds. In a round some of the resident ones run, each until
+/// its turns are over or until it must be alone: by atomics, strong accesses
+/// and requests for clusters. Then those that wait to be alone go on, one by
+/// one. The seed chooses who runs in a round and how long; clusters meet in the
+/// order in which they started. So a round may run on several threads, with the
+/// same result as on one, if no cluster accesses what another writes in the
+/// same round. Where one does, the run is abandoned: undo() takes it back, and
+/// the caller runs the grid again on one thread.
 class Grid {
 public:
+  /// `threads`: of the host, at least 1. `printed`: how many texts
+  /// Options::onPrint has seen of an abandoned run.
   Grid(Device &device, const Program &program, const LaunchConfig &config,
-       const Options &options, Report &report);
+       const Options &options, Report &report, unsigned threads,
+       uint64_t printed = 0);
   ~Grid();
 
   /// Runs all clusters, several at a time.
   void run();
 
+  /// Ends the run, which counts for nothing. Any cluster may call it.
+  void abandon() { abandoned = true; }
+  bool isAbandoned() const { return abandoned; }
+  void undo() { snapshot.restore(); }
+  uint64_t printedTexts() const { return printed; }
+  /// A cluster is about to write to the buffer.
+  void keep(Buffer &buffer) {
+    if (concurrent)
+      snapshot.keep(buffer);
+  }
+
   /// Where the cluster that started as the `ordinal`-th begins.
   ClusterIndex clusterIndex(uint32_t ordinal) const { return started[ordinal]; }
-  /// Calls Options::progress, which may end the run.
-  void reportProgress();
 
   /// Takes a cluster that has not started, which then never will; or nothing
   /// when there is none left.
@@ -47,23 +69,54 @@ public:
   Report &report;
   std::vector<uint8_t> parameters;
   TensorMaps tensorMaps;
-  BarrierLog barrierLog;
   GlobalMemory memory;
-  bool stopped = false;
+  /// Clusters run on several threads.
+  const bool concurrent;
   /// Now and then a request for a cluster fails although there are more, as it
   /// does when other work wants the device.
-  bool requestsFailEarly;
+  const bool requestsFailEarly;
 
 private:
+  /// A cluster that has started; its machine is made when it first runs.
+  struct Resident {
+    uint32_t ordinal;
+    std::unique_ptr<Machine> machine;
+  };
+  /// A resident cluster in a round, by its place.
+  struct Turn {
+    size_t resident;
+    unsigned turns;
+  };
+
   Random random;
-  bool inOrder; ///< clusters start in the order of their index
+  const bool inOrder; ///< clusters start in the order of their index
+  bool stopped = false;
+  std::atomic<bool> abandoned{false};
+  Snapshot snapshot;
+  Workers workers;
+  uint64_t printed, printedBefore;
   std::vector<ClusterIndex> pending; ///< the next at the end
-  std::vector<std::unique_ptr<Machine>> resident;
+  std::vector<Resident> resident;
   std::vector<ClusterIndex> started;
+  uint64_t progressOfEnded = 0;
+  /// All that has happened when the clusters that were stuck tried again.
+  std::optional<uint64_t> progressAtRetry;
 
   void listClusters();
   size_t residents();
-  Machine *pick();
+  void admit(size_t most);
+  std::vector<Turn> chooseTurns();
+  void runTurn(const Turn &turn, bool alone);
+  void runRound(const std::vector<Turn> &turns);
+  bool overlap(const std::vector<Turn> &turns) const;
+  /// Every cluster is stuck: lets them try again, or reports the deadlock.
+  void resolveStuck();
+  bool removeEnded();
+  /// Takes over what a cluster has accessed and reports.
+  void collect(Machine &machine);
+  void collectMessages(Report &part);
+  void reportProgress();
+  void finish(Machine &machine);
 };
 
 } // namespace fp8::sim

@@ -22,8 +22,9 @@ constexpr unsigned kRankChange = 256;
 
 Machine::Machine(Grid &grid, ClusterIndex first, uint32_t ordinal)
     : ClusterContext(grid.program, grid.config, grid.options, grid.report,
-                     grid.stopped, ordinal),
-      parameters(grid.parameters), grid(grid), device(grid.device),
+                     ordinal),
+      parameters(grid.parameters), barrierLog(report.barriers, program),
+      accesses(ordinal), grid(grid), device(grid.device),
       random(options.scheduleSeed * 2 + 1 + (uint64_t(ordinal) << 32)) {
   makeCtas(first);
   if (random.below(2))
@@ -67,11 +68,12 @@ void Machine::reportStepLimit() {
       describeWaiter(e, *warp, group);
 }
 
-void Machine::run(unsigned turns) {
+void Machine::run(unsigned turns, bool alone) {
+  isAlone = alone;
   while (!stopped && turns) {
     while (auto op = async.takeDue(now))
-      complete(std::move(op));
-    grid.reportProgress();
+      if (!completeOrHold(std::move(op)))
+        return;
     if (stopped)
       return;
     runnable.clear();
@@ -82,25 +84,44 @@ void Machine::run(unsigned turns) {
         runnable.push_back(warp);
     }
     if (!alive) {
-      checkClusterEnd();
-      done = true;
+      done = checkClusterEnd();
       return;
     }
     if (runnable.empty()) {
       if (unstick())
         continue;
-      stuck = true;
+      stuck = !wantsToBeAlone();
       return;
     }
-    if (report.statistics.warpInstructions > options.stepLimit)
+    if (reported.statistics.warpInstructions +
+            report.statistics.warpInstructions >
+        options.stepLimit)
       return reportStepLimit();
     uint64_t r = random.next();
     Warp *warp = choose(r >> 32);
     unsigned quantum =
         r & 3 ? 1 + unsigned(r >> 8 & 63) : 1 + unsigned(r >> 8 & 1023);
     warp->run(quantum, (r >> 24 & 15) != 0, r >> 28);
+    if (held.warp)
+      return;
     --turns;
   }
+}
+
+void Machine::runAlone() {
+  isAlone = true;
+  if (std::unique_ptr<AsyncOp> op = std::move(held.op))
+    complete(std::move(op));
+  if (auto turn = std::exchange(held.warp, std::nullopt); turn && !stopped)
+    turn->first->resume(turn->second);
+  isAlone = false;
+}
+
+void Machine::meetOthers() {
+  if (grid.concurrent && !isAlone)
+    grid.abandon();
+  else
+    grid.memory.take(accesses);
 }
 
 // Ranks that seldom change let one warp run ahead of another as far as the
@@ -118,20 +139,23 @@ Warp *Machine::choose(uint64_t r) {
       });
 }
 
-void Machine::checkClusterEnd() {
+/// False when something is held.
+bool Machine::checkClusterEnd() {
   // What no longer needs the CTA (global writes of bulk stores, arrivals)
   // completes.
   while (!stopped) {
     auto op = async.takeAny();
     if (!op)
       break;
-    complete(std::move(op));
+    if (!completeOrHold(std::move(op)))
+      return false;
   }
   report.statistics.blocks += ctas.size();
   for (auto &cta : ctas)
     for (Mbarrier &barrier : cta->mbarriers)
       if (barrier.live)
-        grid.barrierLog.close(barrier);
+        barrierLog.close(barrier);
+  return true;
 }
 
 void Machine::issue(std::unique_ptr<AsyncOp> op) {
@@ -157,6 +181,15 @@ void Machine::complete(std::unique_ptr<AsyncOp> op) {
   wakeAll(WaitKind::Sleep);
 }
 
+bool Machine::completeOrHold(std::unique_ptr<AsyncOp> op) {
+  if (op->exclusive && !isAlone) {
+    held.op = std::move(op);
+    return false;
+  }
+  complete(std::move(op));
+  return true;
+}
+
 void Machine::wakeAll(WaitKind kind) {
   for (Warp *warp : warps)
     warp->wake(kind);
@@ -165,10 +198,8 @@ void Machine::wakeAll(WaitKind kind) {
 /// No warp can run: completes some asynchronous work, or lets every timed wait
 /// fail. False when only another cluster could help.
 bool Machine::unstick() {
-  if (auto op = async.takeAny()) {
-    complete(std::move(op));
-    return true;
-  }
+  if (auto op = async.takeAny())
+    return completeOrHold(std::move(op));
   bool any = false;
   for (Warp *warp : warps)
     any |= warp->timeOut();
@@ -226,6 +257,7 @@ void Machine::tryCompleteCluster() {
 }
 
 std::optional<ClusterIndex> Machine::cancelCluster() {
+  meetOthers();
   if (grid.requestsFailEarly && random.below(8) == 0)
     requestsFail = true;
   std::optional<ClusterIndex> taken;

@@ -32,13 +32,23 @@ class Machine : public ClusterContext {
 public:
   Machine(Grid &grid, ClusterIndex first, uint32_t ordinal);
 
-  /// Lets up to `turns` warps go on.
-  void run(unsigned turns);
+  /// Lets up to `turns` warps go on. Unless it is `alone`, other clusters run
+  /// at the same time, and it stops in front of what it must do alone.
+  void run(unsigned turns, bool alone);
+  /// It has stopped so.
+  bool wantsToBeAlone() const { return held.op || held.warp; }
+  /// Does it, and ends the turn of the warp.
+  void runAlone();
   bool finished() const { return done; }
   /// No warp could go on, and only another cluster could help.
   bool isStuck() const { return stuck; }
   void retry() { stuck = false; }
   void reportDeadlock();
+  /// Grows whenever something observable happens.
+  uint64_t progressMade() const { return observable; }
+  /// For Warp: the next instruction is for later. Its warp may execute so many.
+  bool mustHold(const Inst &inst) const { return inst.exclusive && !isAlone; }
+  void hold(Warp &warp, unsigned quantum) { held.warp = {&warp, quantum}; }
 
   const std::vector<uint8_t> &parameters;
   std::vector<std::unique_ptr<Cta>> ctas; ///< by rank
@@ -52,11 +62,14 @@ public:
 
   // Asynchronous work.
   void issue(std::unique_ptr<AsyncOp> op);
-  void progress() { stuckRounds = 0; } ///< something observable happened
+  void progress() { ///< something observable happened
+    stuckRounds = 0;
+    ++observable;
+  }
   void wakeAll(WaitKind kind);
 
   // mbarriers (Mbarrier.cpp).
-  BarrierLog &barrierLog() { return grid.barrierLog; }
+  BarrierLog barrierLog;
   Mbarrier *barrierAt(Warp &warp, const Inst &inst, int lane,
                       uint64_t clusterAddress, bool async = false);
   bool arrive(Mbarrier &barrier, uint32_t count, Warp &warp, const Inst &inst,
@@ -141,8 +154,9 @@ public:
   /// What a copy brings from there to shared memory is as undefined as it was.
   void landUnwritten(const Inst &inst, uint64_t address, uint64_t count,
                      const SharedPlace &target);
-  /// A store instruction begins (GlobalMemory::beginStore).
-  void beginStore() { grid.memory.beginStore(); }
+  /// A store instruction begins (ClusterAccesses::beginStore).
+  void beginStore() { accesses.beginStore(); }
+  ClusterAccesses accesses; ///< to global memory
   /// Synchronises by a strong access. A strong read of an address learns what
   /// came before the strong writes to it. Relaxed accesses carry what came
   /// before a fence of the writer to what follows a fence of the reader (PTX
@@ -175,7 +189,9 @@ private:
   void markWritten(Warp &warp, const Inst &inst, int lane, uint64_t address,
                    uint64_t count, bool combines);
   void reportRace(Warp &warp, const Inst &inst, int lane, bool write,
-                  const GlobalMemory::Race &race);
+                  const GlobalRace &race);
+  /// Before what other clusters notice, or what notices them.
+  void meetOthers();
   /// More bytes have completed on the barrier than its phase expects.
   void reportOverrun(const Mbarrier &barrier, const char *arrivals, Warp &warp,
                      const Inst &inst, int lane);
@@ -186,6 +202,14 @@ private:
 
   Grid &grid;
   Device &device;
+  TensorMapDecoder decoder;
+  bool isAlone = false;
+  /// What waits until the cluster is alone.
+  struct {
+    std::unique_ptr<AsyncOp> op;
+    std::optional<std::pair<Warp *, unsigned>> warp; ///< with its quantum
+  } held;
+  uint64_t observable = 0;
   Random random;
   uint64_t now = 0;
   /// By address: what the writers of flags (volatile, atomic, release) knew.
@@ -213,10 +237,12 @@ private:
   Warp *choose(uint64_t r);
   void reportStepLimit();
   void complete(std::unique_ptr<AsyncOp> op);
+  /// Completes it now, or holds it; false then.
+  bool completeOrHold(std::unique_ptr<AsyncOp> op);
   bool unstick();
   void describeWaiter(SimulationError &error, const Warp &warp,
                       const LaneGroup &group);
-  void checkClusterEnd();
+  bool checkClusterEnd();
 };
 
 } // namespace fp8::sim

@@ -196,7 +196,7 @@ void Machine::completePhaseIfDone(Mbarrier &barrier, Warp &warp,
   barrier.arriving.waits.raise(barrier.agent, barrier.time());
   barrier.done.join(barrier.arriving);
   ++report.statistics.barrierPhases;
-  grid.barrierLog.completePhase(barrier);
+  barrierLog.completePhase(barrier);
   barrierEvent(2, barrier, nullptr);
   progress();
   for (Warp *waiter : warps)

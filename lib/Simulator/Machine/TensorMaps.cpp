@@ -11,7 +11,8 @@
 
 using namespace fp8::sim;
 
-const TensorMaps::Decoded &TensorMaps::decode(const uint8_t *bytes) {
+const TensorMapDecoder::Decoded &
+TensorMapDecoder::decode(const uint8_t *bytes) {
   if (latest && std::memcmp(latest->first.data(), bytes, kTensorMapBytes) == 0)
     return *latest->second;
   std::string key(reinterpret_cast<const char *>(bytes), kTensorMapBytes);
@@ -60,20 +61,24 @@ const uint8_t *TensorMaps::staleBytes(Reader reader, uint64_t address) const {
 }
 
 void Machine::writeTensorMap(uint64_t address) {
+  meetOthers();
   if (device.find(address, kTensorMapBytes))
     grid.tensorMaps.beforeWrite(address, device.data(address));
 }
 
 void Machine::releaseTensorMap(uint64_t address) {
+  meetOthers();
   grid.tensorMaps.release(address,
                           grid.memory.lastWrite(address, kTensorMapBytes));
 }
 
 void Machine::releaseTensorMaps() {
+  meetOthers();
   grid.tensorMaps.releaseAll(ordinal, grid.memory.recorded());
 }
 
 void Machine::acquireTensorMap(Warp &warp, uint64_t address) {
+  meetOthers();
   if (device.find(address, kTensorMapBytes))
     grid.tensorMaps.acquire({ordinal, warp.cta.rank}, address,
                             grid.memory.recorded(), device.data(address));
@@ -86,13 +91,15 @@ const uint8_t *Machine::globalTensorMap(Warp &warp, const Inst &inst, int lane,
   const uint8_t *bytes =
       accessGlobal(warp, inst, lane, {warp.tag(inst), false, &warp, {}},
                    address, kTensorMapBytes, false);
+  if (accesses.hasWritten(address, kTensorMapBytes))
+    meetOthers();
   uint32_t write = bytes && checksOrder
                        ? grid.memory.lastWrite(address, kTensorMapBytes)
                        : 0;
   if (!write)
     return bytes;
   TensorMaps &maps = grid.tensorMaps;
-  const GlobalMemory::Access &writer = grid.memory.accessAt(write);
+  const GlobalAccess &writer = grid.memory.accessAt(write);
   const TensorMaps::Reader reader{ordinal, warp.cta.rank};
   bool isReleased = maps.isReleased(address, write, writer.cluster);
   if (isReleased && maps.hasAcquired(reader, address, write))
@@ -141,7 +148,7 @@ const TensorMap *Machine::tensorMapAt(Warp &warp, const Inst &inst, int lane,
     return nullptr;
   if (!bytes)
     return nullptr;
-  const TensorMaps::Decoded &decoded = grid.tensorMaps.decode(bytes);
+  const TensorMapDecoder::Decoded &decoded = decoder.decode(bytes);
   if (decoded.problem)
     return fail("takes an address that " + *decoded.problem);
   return &decoded.map;

@@ -18,12 +18,8 @@
 
 namespace fp8::sim {
 
-/// Maps in global memory are read through the tensor-map proxy (PTX ISA 8.3,
-/// 9.7.13.4), which keeps what it has read. After the kernel has written one, a
-/// CTA sees that only when the writer has released it and the CTA has acquired
-/// it, by the forms of fence.proxy.tensormap. Writes are numbered as
-/// GlobalMemory does.
-class TensorMaps {
+/// Maps that were decoded before.
+class TensorMapDecoder {
 public:
   struct Decoded {
     TensorMap map;
@@ -32,6 +28,19 @@ public:
   /// What the 128 bytes say. The reference stays valid.
   const Decoded &decode(const uint8_t *bytes);
 
+private:
+  std::unordered_map<std::string, std::unique_ptr<Decoded>> decoded;
+  const std::pair<const std::string, std::unique_ptr<Decoded>> *latest =
+      nullptr;
+};
+
+/// Maps in global memory are read through the tensor-map proxy (PTX ISA 8.3,
+/// 9.7.13.4), which keeps what it has read. After the kernel has written one, a
+/// CTA sees that only when the writer has released it and the CTA has acquired
+/// it, by the forms of fence.proxy.tensormap. Writes are numbered as
+/// GlobalMemory does.
+class TensorMaps {
+public:
   /// The kernel is about to write a map, which holds `bytes`.
   void beforeWrite(uint64_t address, const uint8_t *bytes);
   /// The writes of the map up to this one are released.
@@ -57,9 +66,6 @@ private:
     uint32_t before = 0; ///< it sees the writes with smaller numbers
     Bytes bytes;
   };
-  std::unordered_map<std::string, std::unique_ptr<Decoded>> decoded;
-  const std::pair<const std::string, std::unique_ptr<Decoded>> *latest =
-      nullptr;
   std::unordered_map<uint64_t, Bytes> original; ///< before the first write
   std::unordered_map<uint64_t, uint32_t> released;
   std::unordered_map<uint32_t, uint32_t> releasedBy; ///< by cluster

@@ -267,6 +267,10 @@ size_t Warp::chooseGroup(bool preferLowest, uint64_t pick) const {
 
 void Warp::run(unsigned quantum, bool preferLowest, uint64_t pick) {
   currentIndex = chooseGroup(preferLowest, pick);
+  resume(quantum);
+}
+
+void Warp::resume(unsigned quantum) {
   current = groups[currentIndex];
   if (groups.size() > 1 && !current.arrived)
     mergeCurrent();
@@ -284,6 +288,11 @@ void Warp::run(unsigned quantum, bool preferLowest, uint64_t pick) {
     }
     const Inst &inst = code[current.pc];
     if (uint32_t mask = guarded(inst)) {
+      if (machine.mustHold(inst)) {
+        --executed;
+        machine.hold(*this, quantum - unsigned(executed));
+        break;
+      }
       Step result = step(inst, mask);
       if (result == Step::Stop)
         break;

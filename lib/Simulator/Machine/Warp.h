@@ -42,6 +42,8 @@ public:
 
   /// Executes up to `quantum` instructions of one group.
   void run(unsigned quantum, bool preferLowest, uint64_t pick);
+  /// Goes on with what Machine::hold was called for.
+  void resume(unsigned quantum);
   bool runnable() const { return runnableGroups != 0; }
   bool finished() const { return !live(); }
   const std::vector<LaneGroup> &laneGroups() const { return groups; }

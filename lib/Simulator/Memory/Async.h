@@ -87,6 +87,8 @@ struct AsyncOp {
   std::vector<SharedRun> shared;
   std::vector<TensorRegion> tensor;
   AccessTag tag; ///< of tcgen05.ld and st: what the access is recorded as
+  /// Completes while no other cluster runs: it combines with global memory.
+  bool exclusive = false;
   int32_t signals = -1; ///< rank of the CTA whose mbarrier it arrives at
   std::function<void()> complete;
   std::list<std::unique_ptr<AsyncOp>>::iterator place; ///< in the queue

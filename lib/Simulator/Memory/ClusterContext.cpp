@@ -12,11 +12,10 @@ static uint32_t volume(const std::array<uint32_t, 3> &extents) {
 
 ClusterContext::ClusterContext(const Program &program,
                                const LaunchConfig &config,
-                               const Options &options, Report &report,
-                               bool &stopped, uint32_t ordinal)
-    : program(program), config(config), options(options), report(report),
-      ordinal(ordinal), stopped(stopped),
-      checksOrder(options.completion == Completion::Late),
+                               const Options &options, const Report &reported,
+                               uint32_t ordinal)
+    : program(program), config(config), options(options), reported(reported),
+      ordinal(ordinal), checksOrder(options.completion == Completion::Late),
       ctasInCluster(volume(config.cluster)),
       warpsInCta((volume(config.block) + 31) / 32),
       warpsInCluster(warpsInCta * ctasInCluster),
@@ -48,16 +47,13 @@ SimulationError &ClusterContext::error(Rule rule, std::string message,
   const RuleInfo &info = infoOf(rule);
   const Severity severity = options.strict ? Severity::Error : info.severity;
   const bool isError = severity == Severity::Error;
-  std::vector<SimulationError> &said =
-      isError ? report.errors : report.warnings;
   SimulationError e{info.kind, rule, severity};
   e.where = point(inst);
   if (fatal && isError)
     stopped = true;
-  for (const SimulationError &other : said)
-    if (other.rule == rule && other.where.ptxLine == e.where.ptxLine &&
-        e.where.ptxLine)
-      return repeated = std::move(e);
+  if (reported.has(rule, severity, e.where.ptxLine) ||
+      report.has(rule, severity, e.where.ptxLine))
+    return repeated = std::move(e);
   e.message = std::move(message);
   if (warp) {
     e.inThread = true;
@@ -65,8 +61,10 @@ SimulationError &ClusterContext::error(Rule rule, std::string message,
     e.warp = int(warp->id);
     e.lane = lane;
   }
+  std::vector<SimulationError> &said =
+      isError ? report.errors : report.warnings;
   said.push_back(std::move(e));
-  if (isError && said.size() >= options.maxErrors)
+  if (isError && reported.errors.size() + said.size() >= options.maxErrors)
     stopped = true;
   return said.back();
 }

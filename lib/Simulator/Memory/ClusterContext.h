@@ -19,18 +19,19 @@ namespace fp8::sim {
 
 class ClusterContext {
 public:
-  /// `ordinal`: how many clusters started before it. `stopped`: the whole
-  /// grid's.
+  /// `ordinal`: how many clusters started before it. `reported`: of all
+  /// clusters, which others read at the same time.
   ClusterContext(const Program &program, const LaunchConfig &config,
-                 const Options &options, Report &report, bool &stopped,
+                 const Options &options, const Report &reported,
                  uint32_t ordinal);
 
   const Program &program;
   const LaunchConfig &config;
   const Options &options;
-  Report &report;
+  const Report &reported;
+  Report report; ///< of the cluster: what `reported` does not have yet
   const uint32_t ordinal;
-  bool &stopped;
+  bool stopped = false; ///< the cluster goes on no further
   /// Ownership and happens-before are checked; not when work completes at
   /// issue.
   const bool checksOrder;

@@ -1,124 +1,81 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Races in global memory between threads, asynchronous copies and clusters (PTX
-// ISA 8.7, 8.9).
+// Races in global memory between clusters (PTX ISA 8.7, 8.9).
 
 #include "Memory/GlobalMemory.h"
-
-#include "Memory/WarpOrder.h"
 
 #include <algorithm>
 
 using namespace fp8::sim;
 
-GlobalMemory::Page &GlobalMemory::pageOf(uint64_t address) {
-  uint64_t index = address / kPageBytes;
-  if (index == cachedIndex)
-    return *cached;
-  std::unique_ptr<Page> &page = pages[index];
-  if (!page)
-    page = std::make_unique<Page>();
-  cachedIndex = index;
-  cached = page.get();
-  return *page;
-}
-
-uint32_t GlobalMemory::record(uint32_t cluster, const GlobalActor &actor) {
-  const Access &last = accesses[latest];
-  if (!latest || last.tag != actor.tag || last.cluster != cluster ||
-      last.strong != actor.strong) {
-    latest = uint32_t(accesses.size());
-    accesses.push_back({actor.tag, cluster, actor.strong});
+void GlobalMemory::take(ClusterAccesses &cluster) {
+  uint32_t last = 0; // of the cluster's numbers
+  for (const ClusterAccesses::Entry &entry : cluster.log()) {
+    if (entry.number != last) {
+      accesses.push_back(cluster[entry.number]);
+      last = entry.number;
+    }
+    uint32_t mine = recorded() - 1;
+    if (entry.write)
+      history.write(entry.address, entry.count, mine);
+    else
+      history.read(entry.address, entry.count, mine);
   }
-  return latest;
+  cluster.clearLog();
 }
 
 bool GlobalMemory::ordered(uint32_t cluster, const GlobalActor &actor,
-                           uint32_t index) const {
-  const Access &access = accesses[index];
-  if (!index || (access.strong && actor.strong))
+                           uint32_t number) const {
+  const GlobalAccess &access = accesses[number];
+  if (!number || access.cluster == cluster || (access.strong && actor.strong))
     return true;
-  if (access.cluster != cluster) {
-    auto mine = horizons.find(cluster);
-    if (mine == horizons.end())
-      return false;
-    auto other = mine->second.find(access.cluster);
-    return other != mine->second.end() && index < other->second;
-  }
-  uint32_t agent = access.tag.agent();
-  if (!actor.warp)
-    return access.tag == actor.tag ||
-           actor.known.get(agent) >= access.tag.time();
-  return actor.warp->isOwnAccess(agent) || actor.warp->knows(access.tag);
+  auto mine = horizons.find(cluster);
+  if (mine == horizons.end())
+    return false;
+  auto other = mine->second.find(access.cluster);
+  return other != mine->second.end() && access.number < other->second;
 }
 
-bool GlobalMemory::read(uint32_t cluster, const GlobalActor &actor,
-                        uint64_t address, uint64_t count, Race &race) {
-  uint32_t mine = record(cluster, actor), good = 0;
-  bool raced = false;
-  for (uint64_t at = address; at < address + count; ++at) {
-    Page &page = pageOf(at);
-    uint32_t written = page.writes[at % kPageBytes];
-    if (written != good) {
-      if (!ordered(cluster, actor, written)) {
-        if (!raced)
-          race = {at, accesses[written], true, false};
-        raced = true;
-      }
-      good = written;
-    }
-    page.reads[at % kPageBytes] = mine;
-  }
-  return raced;
-}
-
-bool GlobalMemory::write(uint32_t cluster, const GlobalActor &actor,
-                         uint64_t address, uint64_t count, const uint8_t *old,
-                         const uint8_t *value, Race &race) {
-  uint32_t mine = record(cluster, actor);
-  // Of the latest access asked about, whether it comes before this one.
-  struct {
-    uint32_t access = 0;
-    bool ordered = true;
-  } lastWrite, lastRead;
-  bool raced = false;
-  auto check = [&](auto &last, uint32_t access, uint64_t at, bool writes) {
-    if (access != last.access)
-      last = {access, ordered(cluster, actor, access)};
-    // Lanes of one instruction are not ordered either.
-    bool lanes = writes && access == mine && actor.warp && !actor.strong;
-    if ((last.ordered && !lanes) || raced ||
-        (value && old[at - address] == value[at - address]))
+std::optional<GlobalRace>
+GlobalMemory::findRace(uint32_t cluster, const GlobalActor &actor,
+                       const GlobalRange &range) const {
+  std::optional<GlobalRace> race;
+  uint32_t good[2] = {0, 0}; // the latest that come before
+  auto check = [&](uint32_t number, uint64_t at, uint64_t n, bool writes) {
+    if (number == good[writes] || race)
       return;
-    race = {at, accesses[access], writes, lanes};
-    raced = true;
+    if (ordered(cluster, actor, number))
+      good[writes] = number;
+    else if (std::optional<uint64_t> change = range.firstChange(at, n))
+      race = {*change, accesses[number], writes, false};
   };
-  for (uint64_t at = address; at < address + count; ++at) {
-    Page &page = pageOf(at);
-    uint32_t &written = page.writes[at % kPageBytes];
-    uint32_t &read = page.reads[at % kPageBytes];
-    check(lastWrite, written, at, true);
-    check(lastRead, read, at, false);
-    written = mine;
-    read = 0;
-  }
-  return raced;
+  history.forEach(
+      range.address, range.count,
+      [&](const AccessHistory::Latest &latest, uint64_t at, uint64_t n) {
+        check(latest.write, at, n, true);
+        if (range.write)
+          check(latest.read, at, n, false);
+      });
+  return race;
 }
 
-uint32_t GlobalMemory::lastWrite(uint64_t address, uint64_t count) {
+uint32_t GlobalMemory::lastWrite(uint64_t address, uint64_t count) const {
   uint32_t last = 0;
-  for (uint64_t at = address; at < address + count; ++at)
-    last = std::max(last, pageOf(at).writes[at % kPageBytes]);
+  history.forEach(address, count,
+                  [&](const AccessHistory::Latest &latest, uint64_t, uint64_t) {
+                    last = std::max(last, latest.write);
+                  });
   return last;
 }
 
-void GlobalMemory::release(uint32_t cluster, uint64_t address) {
+void GlobalMemory::release(const ClusterAccesses &accesses, uint32_t cluster,
+                           uint64_t address) {
   Horizon &flag = flags[address];
   auto mine = horizons.find(cluster);
   if (mine != horizons.end())
     for (auto [other, count] : mine->second)
       flag[other] = std::max(flag[other], count);
-  flag[cluster] = uint32_t(accesses.size());
+  flag[cluster] = accesses.recorded();
 }
 
 void GlobalMemory::acquire(uint32_t cluster, uint64_t address) {

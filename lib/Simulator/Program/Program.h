@@ -70,6 +70,8 @@ struct Inst {
                       ///< registers, which are the warpgroup's fragments
   bool touchesFragments = false; ///< no wgmma, but uses registers of one
   bool allocates = false;        ///< tcgen05.alloc, which writes an address
+  bool exclusive = false; ///< other clusters notice it, or it notices them:
+                          ///< executes while no other cluster runs
   TensorOp tensorOp = TensorOp::None;
   uint8_t destinations = 0;
   uint8_t sources = 0;

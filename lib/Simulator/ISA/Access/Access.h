@@ -40,6 +40,10 @@ void gatherUndefined(Warp &warp, const Inst &inst, int lane,
 /// Reports that a store of the list brings undefined data to global memory.
 void reportStored(Warp &warp, const Inst &inst, int lane,
                   const ListLayout &layout, const UndefinedPart &part);
+/// Whether an access to the space may be one to global memory.
+inline bool mayBeGlobal(AccessSpace space) {
+  return space == AccessSpace::Global || space == AccessSpace::Generic;
+}
 /// Whether an address names global memory.
 inline bool isGlobal(AccessSpace space, uint64_t address) {
   return space == AccessSpace::Global ||

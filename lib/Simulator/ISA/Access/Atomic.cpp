@@ -213,6 +213,7 @@ bool decodeAtomic(Decoder &d, Inst &i, bool result) {
   default:
     a.space = AccessSpace::Generic;
   }
+  i.exclusive = mayBeGlobal(a.space);
   int op = d.takeOneOf(kOps);
   if (op < 0)
     return d.fail("needs an operation such as .add");

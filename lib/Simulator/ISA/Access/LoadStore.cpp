@@ -304,6 +304,8 @@ bool decodeAccess(Decoder &d, Inst &i, bool isLoad) {
   access.space = takeSpace(d);
   if (perhapsFrame && isFrameAccess(d))
     access.space = AccessSpace::Local;
+  i.exclusive =
+      access.strength != Strength::Weak && mayBeGlobal(access.space);
   d.take("nc");
   d.dropCacheHints();
   int vector = d.takeOneOf({"v2", "v4", "v8"});

@@ -176,6 +176,7 @@ bool decodeTryCancel(Decoder &d, Inst &i) {
   request.generic = !d.take("shared::cta");
   request.multicast = d.take("multicast::cluster::all");
   i.fn = tryCancel;
+  i.exclusive = true;
   return d.take("b128") ? d.address(i) && d.address(i, request.barrierOffset)
                         : d.fail("needs .b128");
 }

@@ -14,7 +14,6 @@ using namespace fp8::sim;
 namespace {
 
 /// CUDA C++ Programming Guide: the default size of the printf buffer.
-constexpr uint64_t kMostPrinted = 1024 * 1024;
 constexpr size_t kMostText = 64 * 1024;
 
 /// One lane's call: its arguments, and what they point at.
@@ -98,13 +97,8 @@ void print(Warp &w, LaneCall &call) {
   if (w.machine.stopped)
     return;
   call.giveResult(int32_t(result.arguments));
-  PrintedText printed{w.block, call.thread(), std::move(result.text)};
-  if (w.machine.options.onPrint)
-    w.machine.options.onPrint(printed);
-  Report &report = w.machine.report;
-  report.printedBytes += printed.text.size();
-  if (report.printedBytes <= kMostPrinted)
-    report.printed.push_back(std::move(printed));
+  w.machine.report.printed.push_back(
+      {w.block, call.thread(), std::move(result.text)});
 }
 
 Flow vprintf(Warp &w, const Inst &i, uint32_t mask) {

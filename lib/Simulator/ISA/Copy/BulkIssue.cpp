@@ -150,6 +150,7 @@ void fp8::sim::issueStore(
         cta->shared.data() + offset, cta->shared.data() + offset + bytes);
     update(true);
     auto second = std::make_unique<AsyncOp>(i, *warp, lane, Engine::BulkStore);
+    second->exclusive = actor.strong;
     second->complete = [data, write, update, actor] {
       write(data->data(), actor);
       update(false);

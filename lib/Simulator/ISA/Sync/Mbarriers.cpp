@@ -114,7 +114,7 @@ Flow init(Warp &w, const Inst &i, uint32_t mask) {
     b.done = {};
     b.waits.clear();
     b.arrivals = {};
-    m.barrierLog().open(b);
+    m.barrierLog.open(b);
     cta->shared.markBarrier(offset, &i);
     m.progress();
   });
@@ -133,7 +133,7 @@ Flow inval(Warp &w, const Inst &i, uint32_t mask) {
                           " bytes pending; wait for these bytes first",
                       &w, &i, l);
     b->live = false;
-    w.machine.barrierLog().close(*b);
+    w.machine.barrierLog.close(*b);
     b->cta->shared.markBarrier(b->offset, nullptr);
     w.machine.progress();
   });

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What one cluster has accessed in global memory, and in what order.
+
+#ifndef FP8_LIB_SIMULATOR_MEMORY_CLUSTERACCESSES_H
+#define FP8_LIB_SIMULATOR_MEMORY_CLUSTERACCESSES_H
+
+#include "Memory/AccessHistory.h"
+#include "Memory/Clocks.h"
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace fp8::sim {
+
+class WarpOrder;
+
+/// Who accesses global memory. An asynchronous operation keeps what its issuer
+/// knew when it issued it.
+struct GlobalActor {
+  AccessTag tag;
+  /// A strong access (PTX ISA 8.3): two of them are no race.
+  bool strong = false;
+  /// The warp, of a generic access: it is ordered after the warp's own.
+  const WarpOrder *warp = nullptr;
+  Clock known; ///< of an asynchronous operation
+};
+
+/// Bytes of global memory that an access reads or writes.
+struct GlobalRange {
+  uint64_t address = 0;
+  uint64_t count = 0;
+  bool write = false;
+  /// Of a write: the bytes now, and those that it writes. Null: it combines
+  /// them, which is a change. Writing what is there is no race.
+  const uint8_t *old = nullptr, *value = nullptr;
+
+  /// The first of `n` bytes from `at` on that the write changes; all of them
+  /// are in the range.
+  std::optional<uint64_t> firstChange(uint64_t at, uint64_t n) const;
+};
+
+/// An access as the grid keeps it.
+struct GlobalAccess {
+  AccessTag tag;
+  uint32_t cluster = 0;
+  uint32_t number = 0; ///< of the accesses of its cluster
+  bool strong = false;
+};
+
+/// An earlier access that races with another.
+struct GlobalRace {
+  uint64_t address;
+  GlobalAccess earlier;
+  bool earlierWrites;
+  bool sameInstruction; ///< the earlier one is of another of its lanes
+};
+
+/// Within the cluster, its clocks order accesses. What it has accessed is
+/// logged until the grid takes it.
+class ClusterAccesses {
+public:
+  explicit ClusterAccesses(uint32_t cluster) : cluster(cluster), accesses(1) {}
+
+  /// A store instruction begins: bytes that it writes twice are written by two
+  /// of its lanes.
+  void beginStore() { latest = 0; }
+
+  /// Records an access. Returns the first earlier access of the cluster that it
+  /// races with.
+  std::optional<GlobalRace> record(const GlobalActor &actor,
+                                   const GlobalRange &range);
+
+  /// All accesses so far have smaller numbers.
+  uint32_t recorded() const { return uint32_t(accesses.size()); }
+  /// Whether the cluster has written one of the bytes.
+  bool hasWritten(uint64_t address, uint64_t count) const;
+
+  struct Entry {
+    uint64_t address;
+    uint32_t count;
+    uint32_t number : 31;
+    uint32_t write : 1;
+  };
+  const std::vector<Entry> &log() const { return entries; }
+  void clearLog() { entries.clear(); }
+  const GlobalAccess &operator[](uint32_t number) const {
+    return accesses[number];
+  }
+
+private:
+  const uint32_t cluster;
+  std::vector<GlobalAccess> accesses;
+  uint32_t latest = 0; ///< the latest recorded, which further bytes share
+  AccessHistory history;
+  std::vector<Entry> entries;
+
+  uint32_t numberOf(const GlobalActor &actor);
+  void append(const GlobalRange &range, uint32_t number);
+  bool ordered(const GlobalActor &actor, uint32_t number) const;
+  std::optional<GlobalRace> findRace(const GlobalActor &actor,
+                                     const GlobalRange &range,
+                                     uint32_t mine) const;
+};
+
+} // namespace fp8::sim
+
+#endif // FP8_LIB_SIMULATOR_MEMORY_CLUSTERACCESSES_H
