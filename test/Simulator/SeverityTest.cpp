@@ -229,6 +229,103 @@ TEST(Severity, StoresOfTensorMemoryThatNothingWaitsFor) {
               ErrorKind::Race, 160);
 }
 
+TEST(Severity, ReadsThatTmaMayOvertake) {
+  // Warp 0 reads s and arrives; then warp 1 has s overwritten.
+  auto body = [](const std::string &before, const std::string &between) {
+    return std::string("@%p0 st.shared.v2.u64 [s], {1, 2};\n"
+                       "@%p0 st.shared.v2.u64 [s+16], {3, 4};\n") +
+           kInitOne + "add.u32 %r7, %r2, 128; add.u32 %r6, %r2, 16;\n" +
+           "@%p0 mbarrier.init.shared::cta.b64 [%r7], 1;\n"
+           "@%p0 mbarrier.init.shared::cta.b64 [%r7+8], 1;\n" +
+           kFence +
+           "fence.proxy.async;\nbar.sync 0;\n"
+           "@%p0 mbarrier.arrive.shared::cta.b64 _, [%r7+8];\n"
+           "@!%p1 bra OTHER;\n" +
+           kWaitHere + R"(
+  setp.eq.u32 %p3, %t, 32;
+  @%p3 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r7], 16;
+  @%p3 cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%r2], [%r6], 16, [%r7];
+V: mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r7], 0; @!%p2 bra V;
+  bra END;
+OTHER: )" + before +
+           "ld.shared.u32 %r4, [s];\n" + between +
+           "bar.warp.sync -1;\n"
+           "@%p0 mbarrier.arrive.shared::cta.b64 _, [%r3];\nEND:\n";
+  };
+  const std::string wait =
+      "U: mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r7+8], 0;\n"
+      "@!%p2 bra U;\n";
+  Report fenced = reportOf(body("", "fence.proxy.async;\n"));
+  EXPECT_TRUE(fenced.ok() && fenced.warnings.empty()) << fenced.str();
+  expectWarning(body("", wait), "read-before-wait");
+  // A wait before the read, none at all, and arithmetic, which a compiler
+  // moves behind the arrival.
+  for (auto &[before, between] : {std::pair<std::string, std::string>{wait, ""},
+                                  {"", ""},
+                                  {"", "add.u32 %r5, %r4, 1;\n"}})
+    expectError(body(before, between), ErrorKind::MissingProxyFence);
+}
+
+TEST(Severity, LoadsOfTensorMemoryThatOnlyReadsHaveWaitedFor) {
+  // Warp 1 loads two registers; warp 0 frees the columns.
+  auto body = [](const std::string &reads) {
+    return allocate() + "bar.sync 0;\n" + kReadSlot + R"(
+  add.u32 %r5, %r4, 0x200000;
+  @%p1 tcgen05.st.sync.aligned.32x32b.x2.b32 [%r5], {%t, %t};
+  tcgen05.wait::st.sync.aligned;
+  @%p1 tcgen05.ld.sync.aligned.32x32b.x2.b32 {%r6, %r7}, [%r5];
+)" + reads +
+           "tcgen05.fence::before_thread_sync;\nbar.sync 0;\n" + kFree;
+  };
+  for (uint64_t seed = 0; seed < 6; ++seed) {
+    Options options;
+    options.scheduleSeed = seed;
+    // What has been read may be overwritten.
+    Report report = reportOf(
+        body("@%p1 add.u32 %r6, %r6, %r7;\n@%p1 mov.u32 %r7, 1;\n"), options);
+    EXPECT_TRUE(report.ok()) << report.str();
+    EXPECT_EQ(namesOf(report.warnings),
+              (Names{"overwritten-load", "register-order"}));
+    report = reportOf(body("@%p1 mov.u32 %r8, %r6;\n"), options);
+    EXPECT_EQ(namesOf(report.errors), Names{"race"}) << report.str();
+    report = reportOf(body("@%p1 mov.u32 %r8, %r6;\n@%p1 mov.u32 %r7, 1;\n"),
+                      options);
+    EXPECT_THAT(namesOf(report.errors),
+                testing::Contains("register-in-flight"));
+  }
+}
+
+TEST(Severity, StoresThatAreOverWhenALoadBehindThemIs) {
+  // Warp 1 stores, warp 5 loads what it stored, warp 0 frees the columns.
+  auto body = [](const std::string &load) {
+    return allocate() + "bar.sync 0;\n" + kReadSlot + R"(
+  add.u32 %r5, %r4, 0x200000;
+  setp.lt.u32 %p3, %t, 64; and.pred %p3, %p3, %p1; setp.ge.u32 %p4, %t, 160;
+  @%p3 tcgen05.st.sync.aligned.32x32b.x1.b32 [%r5], {%t};
+  tcgen05.fence::before_thread_sync;
+  bar.sync 0;
+  tcgen05.fence::after_thread_sync;
+)" + load +
+           R"(
+  tcgen05.fence::before_thread_sync;
+  bar.sync 0;
+  tcgen05.fence::after_thread_sync;
+)" + kFree;
+  };
+  const std::string load =
+      "@%p4 tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r6}, [%r5];\n";
+  Report report =
+      reportOf(body(load + "tcgen05.wait::ld.sync.aligned;\n"), {}, 192);
+  EXPECT_TRUE(report.ok()) << report.str();
+  EXPECT_EQ(namesOf(report.warnings), Names{"transfer-order"});
+  // The warning of the load, and that of the free.
+  EXPECT_EQ(report.warnings.size(), 2u) << report.str();
+  for (const std::string &unwaited : {std::string(), load}) {
+    report = reportOf(body(unwaited), {}, 192);
+    EXPECT_FALSE(report.ok());
+  }
+}
+
 TEST(Severity, ArrivalsThatChangePlaces) {
   // Two warps arrive at two barriers, and wait at the first only.
   auto body = [](const std::string &arrive, const std::string &wait = "%r2") {

@@ -64,8 +64,14 @@ void Warp::reportUndefined(const Inst &inst, uint32_t row, uint32_t lanes,
                     row, undefinedBits(inst, row, lane).origin);
     return;
   }
+  auto loaded = std::find_if(
+      rowsInFlight.begin(), rowsInFlight.end(),
+      [&](const RowInFlight &f) { return f.row == row && f.read; });
+  const bool wasRead = write && loaded != rowsInFlight.end();
+  if (wasRead)
+    rowsInFlight.erase(loaded);
   SimulationError &error = machine.error(
-      ErrorKind::RegisterInFlight,
+      wasRead ? Rule::OverwrittenLoad : Rule::RegisterInFlight,
       "register " + rowName(machine.program, row) +
           (write ? " is written" : " is read") + " while '" +
           Machine::mnemonic(flight) + "' still owns it; execute " +

@@ -128,20 +128,41 @@ const Inst *Warp::owner(uint32_t row, bool write) const {
   return wgmmaOwner(*this, row);
 }
 
+/// Whether the predicate holds for a register that the instruction reads.
+template <typename F>
+static bool anySource(const Program &program, const Inst &inst, F &&predicate) {
+  const uint32_t *list = program.lists.data() + inst.list;
+  const uint32_t *more = program.lists.data() + inst.sourceList;
+  return std::any_of(inst.s, inst.s + inst.sources, predicate) ||
+         std::any_of(more, more + inst.sourceListCount, predicate) ||
+         (!inst.listIsDestination &&
+          std::any_of(list, list + inst.listCount, predicate));
+}
+
 /// Whether the instruction depends on a tcgen05.ld that has not landed: the
 /// hardware lets it wait (PTX ISA 9.7.16.6.4.5).
 bool Warp::readsWhatIsLoading(const Inst &inst) const {
-  auto loading = [&](uint32_t row) {
+  return anySource(machine.program, inst, [&](uint32_t row) {
     return std::any_of(
         rowsInFlight.begin(), rowsInFlight.end(),
         [&](const RowInFlight &f) { return f.row == row && !f.landed; });
-  };
-  const uint32_t *list = machine.program.lists.data() + inst.list;
-  const uint32_t *more = machine.program.lists.data() + inst.sourceList;
-  return std::any_of(inst.s, inst.s + inst.sources, loading) ||
-         std::any_of(more, more + inst.sourceListCount, loading) ||
-         (!inst.listIsDestination &&
-          std::any_of(list, list + inst.listCount, loading));
+  });
+}
+
+/// The instruction reads these of the registers that tcgen05.ld has loaded.
+void Warp::readLoaded(const Inst &inst) {
+  bool any = false;
+  uint32_t over = tensorLoadTime;
+  for (RowInFlight &flight : rowsInFlight) {
+    if (!flight.read && flight.landed)
+      any |= flight.read = anySource(machine.program, inst, [&](uint32_t row) {
+        return row == flight.row;
+      });
+    if (!flight.read)
+      over = std::min(over, flight.time - 1);
+  }
+  if (any)
+    learn(Role::TensorLoadRead, over);
 }
 
 uint32_t Warp::undefinedOperands(const Inst &inst, uint32_t mask) const {
@@ -217,6 +238,8 @@ inline Warp::Step Warp::step(const Inst &inst, uint32_t mask) {
     current.wait = WaitKind::TensorLoads;
     return Step::Stop;
   }
+  if (!rowsInFlight.empty())
+    readLoaded(inst);
   const uint32_t operands = undefinedOperands(inst, mask);
   if (operands)
     checkOperands(inst, operands);

@@ -146,11 +146,12 @@ public:
     uint32_t row;
     uint32_t lanes; ///< that it defines
     const Inst *inst;
-    bool landed = false;
+    uint32_t time; ///< of the load (tensorLoadTime)
+    bool landed = false, read = false;
   };
   /// Destinations of tcgen05.ld that no tcgen05.wait::ld has covered. A read of
   /// one waits until it has landed, and is an error where warnings are; a write
-  /// is an error even then.
+  /// is an error even then, and a warning behind a read.
   std::vector<RowInFlight> rowsInFlight;
   WgmmaState wgmma;
   uint32_t registers = 0; ///< that a thread has; 0: unknown (RegisterPool.cpp)
@@ -208,6 +209,7 @@ private:
   /// After the instruction: makes it so.
   void takeLeft();
   bool readsWhatIsLoading(const Inst &inst) const;
+  void readLoaded(const Inst &inst);
   uint32_t nextMeeting() const;
   void markReady(const Inst &inst, uint32_t mask);
   bool converged(const Inst &inst, uint32_t mask);

@@ -28,8 +28,9 @@ enum class Role : uint8_t {
   TensorStoreWaited,
   TensorLoadIssued, ///< tcgen05.ld, issued
   TensorStoreIssued,
+  TensorLoadRead, ///< tcgen05.ld, of which every register has been read
 };
-constexpr unsigned kRoles = 12;
+constexpr unsigned kRoles = 13;
 
 class Clock {
 public:

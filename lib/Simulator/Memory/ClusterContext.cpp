@@ -114,6 +114,11 @@ std::optional<uint32_t> ClusterContext::whenIssued(uint32_t agent) const {
                                                 : Role::TensorStoreIssued);
 }
 
+bool ClusterContext::knowsRead(const WarpOrder &warp, AccessTag load) const {
+  return roleOf(load.agent()) == Role::TensorLoad &&
+         warp.knows(inRole(load.agent(), Role::TensorLoadRead), load.time());
+}
+
 std::string ClusterContext::agentName(uint32_t agent) const {
   if (!isWarp(agent))
     return "by a copy that completes on an mbarrier";

@@ -82,6 +82,9 @@ public:
   uint32_t whenWaited(uint32_t agent) const;
   /// And when it was issued. Nothing for other work.
   std::optional<uint32_t> whenIssued(uint32_t agent) const;
+  /// Whether every register of the tcgen05.ld had been read before what `warp`
+  /// does now.
+  bool knowsRead(const WarpOrder &warp, AccessTag load) const;
   /// "by warp 2 of CTA rank 1".
   std::string agentName(uint32_t agent) const;
 

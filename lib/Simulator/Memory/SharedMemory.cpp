@@ -26,7 +26,8 @@ bool overlaps(const SharedRun &run, uint32_t cta, uint32_t offset,
 SharedMemory::SharedMemory(ClusterContext &context, uint32_t rank,
                            uint32_t size)
     : context(context), rank(rank), bytes(size), writes(size), reads(size),
-      busy(size / 16 + 1), readers(size / kOwnerBlock + 1), writers(readers) {}
+      busy(size / 16 + 1), readers(size / kOwnerBlock + 1), writers(readers),
+      readMarks(context.warpsInCluster) {}
 
 bool SharedMemory::inBounds(WarpOrder &warp, const Inst &inst, int lane,
                             uint64_t offset, uint64_t count) {
@@ -222,6 +223,8 @@ SharedMemory::Found SharedMemory::checkRead(WarpOrder &warp, const Inst &inst,
   bool check = context.checksOrder && strength == Strength::Weak;
   uint32_t offset = uint32_t(wide);
   AccessTag mine = warp.tag(inst);
+  if (context.checksOrder)
+    readMarks.note(warp);
   AccessTag good;
   for (uint32_t i = offset; i < offset + count; ++i) {
     AccessTag tag = writes[i];
@@ -283,7 +286,11 @@ bool SharedMemory::fenced(WarpOrder &warp, const Inst &inst, int lane,
   const Inst *other = &context.program.code[earlier.instruction()];
   SimulationError &error = context.error(
       context.isAllocation(writes[offset]) ? Rule::AllocatedAddress
-                                           : Rule::MissingProxyFence,
+      : !earlierWrites &&
+              readMarks.hasWaitedSince(warp, context.warpOf(earlier.agent()),
+                                       earlier.time())
+          ? Rule::ReadBeforeWait
+          : Rule::MissingProxyFence,
       "'" + ClusterContext::mnemonic(&inst) +
           (isWrite ? "' overwrites " : "' reads ") +
           context.sharedName(offset) + " through the async proxy, but '" +

@@ -8,6 +8,7 @@
 
 #include "Memory/Async.h"
 #include "Memory/Clocks.h"
+#include "Memory/ReadMarks.h"
 #include "Memory/Undefined.h"
 #include "fp8/Simulator/Report.h"
 
@@ -104,6 +105,7 @@ private:
   /// those that write it.
   using Owners = std::vector<std::vector<const AsyncOp *>>;
   Owners readers, writers;
+  ReadMarks readMarks;
 
   /// Of the operations in flight that may not share the bytes with such an
   /// access, the first that was issued; null when there is none.

@@ -147,9 +147,14 @@ void TensorMemory::checkFree(WarpOrder &warp, const Inst &inst, uint32_t column,
             context.warpOf(agent) == warp.globalIndex)
           continue;
         bool relaxed = warp.clocks().relaxed.get(waited) >= earlier.time();
+        bool drained = write && isBehindLoadOf(warp, unit, c, earlier);
+        Rule broken = relaxed                            ? Rule::RelaxedFree
+                      : drained                          ? Rule::TransferOrder
+                      : context.knowsRead(warp, earlier) ? Rule::RegisterOrder
+                                                         : Rule::Race;
         const Inst *other = &context.program.code[earlier.instruction()];
         SimulationError &error = context.error(
-            relaxed ? Rule::RelaxedFree : Rule::Race,
+            broken,
             "'" + ClusterContext::mnemonic(&inst) + "' frees " +
                 cellName(unit, c) + of + " with no synchronisation after '" +
                 ClusterContext::mnemonic(other) +

@@ -168,8 +168,9 @@ static std::optional<Rule> brokenRule(const ClusterContext &context,
     return Rule::TensorCoreOrder;
   if (warp.knows(context.whenWaited(agent), earlier.time()))
     return own ? std::nullopt : std::optional(Rule::TensorFenceBefore);
-  return !byMma && knowsIssue(context, warp, earlier) ? Rule::TransferOrder
-                                                      : Rule::Race;
+  if (!byMma && knowsIssue(context, warp, earlier))
+    return Rule::TransferOrder;
+  return context.knowsRead(warp, earlier) ? Rule::RegisterOrder : Rule::Race;
 }
 
 /// What was left out, and what to do.
@@ -186,6 +187,9 @@ static std::string orderCure(Rule broken, Role role) {
   case Rule::TensorCoreOrder:
     return ", and the two are not pipelined; wait for the mbarrier of a "
            "tcgen05.commit between them";
+  case Rule::RegisterOrder:
+    return ", and only reads of its registers say that this is over; execute "
+           "tcgen05.wait::ld before the barrier's arrive";
   case Rule::TransferOrder:
     return ", and nothing waits for that; execute " + wait +
            " behind it, before a barrier hands the columns over";
@@ -195,6 +199,17 @@ static std::string orderCure(Rule broken, Role role) {
                  "must wait for its mbarrier"
                : "; the other side must execute " + wait + " before it arrives";
   }
+}
+
+/// Whether a tcgen05.ld of what the tcgen05.st `store` wrote is over: then the
+/// store is, too, for the two complete in the order of issue.
+bool TensorMemory::isBehindLoadOf(const WarpOrder &warp, uint32_t unit,
+                                  uint32_t column, AccessTag store) const {
+  AccessTag load = reads[unit * kTensorColumns + column];
+  return context.roleOf(store.agent()) == Role::TensorStore && !load.none() &&
+         context.roleOf(load.agent()) == Role::TensorLoad &&
+         (warp.knows(context.whenWaited(load.agent()), load.time()) ||
+          context.knowsRead(warp, load));
 }
 
 /// Whether an access may come after `earlier`; reports what it breaks, and is
@@ -208,6 +223,9 @@ bool TensorMemory::checkOrder(WarpOrder &warp, const Inst &inst,
   std::optional<Rule> broken = brokenRule(context, warp, inst, earlier, byMma);
   if (!broken)
     return true;
+  if (*broken == Rule::Race && earlierWrites &&
+      isBehindLoadOf(warp, unit, column, earlier))
+    broken = Rule::TransferOrder;
   const Inst *other = &context.program.code[earlier.instruction()];
   uint32_t agent = earlier.agent();
   SimulationError &error = context.error(
@@ -299,7 +317,13 @@ bool TensorMemory::check(WarpOrder &warp, const Inst &inst,
         orderOk =
             checkOrder(warp, inst, reads[at], false, true, unit, c, byMma);
       goodRead = reads[at];
-      (region.write ? writes : reads)[at] = tag;
+      if (!region.write) {
+        reads[at] = tag;
+        continue;
+      }
+      writes[at] = tag;
+      if (!ownRead)
+        reads[at] = {}; // it came before this write, or was reported
     }
   }
   return true;

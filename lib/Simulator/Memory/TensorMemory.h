@@ -106,6 +106,8 @@ private:
                                        uint32_t column);
   void checkPeersFree(WarpOrder &warp, const Inst &inst,
                       const TensorRegion &region);
+  bool isBehindLoadOf(const WarpOrder &warp, uint32_t unit, uint32_t column,
+                      AccessTag store) const;
   bool checkOrder(WarpOrder &warp, const Inst &inst, AccessTag earlier,
                   bool earlierWrites, bool writes, uint32_t unit,
                   uint32_t column, bool byMma);

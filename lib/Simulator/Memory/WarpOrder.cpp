@@ -8,9 +8,9 @@ using namespace fp8::sim;
 
 // The roles that lanes of a warp share: a lane does not know of the others'
 // accesses until they meet. An MMA or a bulk copy belongs to the issuing lane.
-static constexpr Role kShared[] = {Role::Generic, Role::TensorLoad,
-                                   Role::TensorStore, Role::TensorLoadWaited,
-                                   Role::TensorStoreWaited};
+static constexpr Role kShared[] = {
+    Role::Generic,          Role::TensorLoad,        Role::TensorStore,
+    Role::TensorLoadWaited, Role::TensorStoreWaited, Role::TensorLoadRead};
 
 void WarpOrder::advance() {
   for (Role role : {Role::Generic, Role::OneLane}) {
@@ -48,8 +48,8 @@ void WarpOrder::releaseFenced(SyncClocks &into) {
 
 void WarpOrder::releaseWaits(Clock &into) const {
   into.join(known.waits);
-  into.raise(globalIndex * 2, oneLane() ? waitsMet : waits);
-  into.raise(globalIndex * 2 + 1, waits);
+  into.raise(waitAgentOfLanes(globalIndex), oneLane() ? waitsMet : waits);
+  into.raise(waitAgentOfLanes(globalIndex) + 1, waits);
 }
 
 void WarpOrder::release(SyncClocks &into) {

@@ -115,7 +115,12 @@ public:
   void meet();
 
   /// Its place in the clocks of waits: lanes together, or one alone.
-  uint32_t waitAgent() const { return globalIndex * 2 + oneLane(); }
+  uint32_t waitAgent() const {
+    return waitAgentOfLanes(globalIndex) + oneLane();
+  }
+  static uint32_t waitAgentOfLanes(uint32_t warp) { return warp * 2; }
+  /// Waits for phases that have succeeded.
+  uint32_t waited() const { return waits; }
   /// A wait for a phase has succeeded; returns its number.
   uint32_t countWait() { return ++waits; }
   /// Adds the waits that the executing lanes have completed.

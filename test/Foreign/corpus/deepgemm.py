@@ -7,7 +7,7 @@ Template arguments, shared memory and tensor maps follow csrc/jit_kernels of com
 import numpy as np
 
 from formats import E4M3, random_e4m3
-from kernels import Described, compile_ptx
+from kernels import Described, Mend, compile_ptx
 from launch import tensor_map
 
 PROJECT = "DeepGEMM"
@@ -20,7 +20,13 @@ ROUNDED, EXACT, HOPPER_SUMS = 3e-3, 1e-5, 1e-3
 DTYPES = {BF16: ("bf16", 2), F32: ("f32", 4)}
 
 
-def kernel(name, chip, header, arguments, launch, function=None):
+def fence_reads(header, arrival):
+    """What the warpgroups lack that load scales: a fence before the arrival behind which TMA overwrites them, and that its lanes
+    meet (docs/ForeignKernels.md#finds)."""
+    return Mend(f"deep_gemm/impls/{header}.cuh", arrival, "cutlass::arch::fence_view_async_shared(); __syncwarp();")
+
+
+def kernel(name, chip, header, arguments, launch, function=None, mend=None):
     """An instance of a kernel template in impls/HEADER.cuh."""
     values = ", ".join(str(a).lower() if isinstance(a, bool) else str(a) for a in arguments)
     source = (f"#include <deep_gemm/epilogue/transform.cuh>\n#include <deep_gemm/impls/{header}.cuh>\n"
@@ -28,9 +34,14 @@ def kernel(name, chip, header, arguments, launch, function=None):
               f"{{ auto kernel = reinterpret_cast<void *>(&{function or header + '_impl'}<{values}>); }}\n")
 
     def compile_it(settings, path):
-        includes = ["-I" + settings.checkout("DeepGEMM/deep_gemm/include"), "-I" + settings.checkout("cutlass/include")]
+        own = settings.checkout("DeepGEMM/deep_gemm/include")
+        includes = ["-I" + own, "-I" + settings.checkout("cutlass/include")]
+        if mend:
+            mend.write(own, path + ".include")
+            includes.insert(0, f"-I{path}.include")
         compile_ptx(settings, source, path, chip, includes)
 
+    name += "_mended" if mend else ""
     return Described("deepgemm_" + name, PROJECT, chip, compile_it, launch)
 
 

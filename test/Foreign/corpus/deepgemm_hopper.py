@@ -45,7 +45,7 @@ def bf16():
     return deepgemm.kernel("sm90_bf16", CHIP, "sm90_bf16_gemm", arguments, launch)
 
 
-def fp8_1d2d(name, kind, m, groups=1):
+def fp8_1d2d(name, kind, m, groups=1, mend=None):
     """Scales of 1 x 128 for A and of 128 x 128 for B."""
     n, k, stages, cluster = 256, 1024, 4, 2
     blocks = k // TILE
@@ -80,10 +80,10 @@ def fp8_1d2d(name, kind, m, groups=1):
 
     arguments = [K_MAJOR, 0, n, k, groups, TILE, TILE, 128, 128, 128, 128, stages, 128, 256, cluster, False, MULTIPROCESSORS,
                  "GemmType::" + kind, BF16, IDENTITY]
-    return deepgemm.kernel(name, CHIP, "sm90_fp8_gemm_1d2d", arguments, launch)
+    return deepgemm.kernel(name, CHIP, "sm90_fp8_gemm_1d2d", arguments, launch, mend=mend)
 
 
-def fp8_1d1d(name, kind, lengths):
+def fp8_1d1d(name, kind, lengths, mend=None):
     """Scales of 1 x 128 for both; D accumulates. lengths: K of each group."""
     m, n, stages, groups, total = 256, 256, 3, len(lengths), sum(lengths)
     maps_bytes = 4 * 128 if groups > 1 else 0
@@ -123,13 +123,13 @@ def fp8_1d1d(name, kind, lengths):
 
     arguments = [m, n, lengths[0] if groups == 1 else 0, groups, TILE, TILE, 128, 128, 128, stages, 128, 256, 1, False,
                  MULTIPROCESSORS, "GemmType::" + kind, F32]
-    return deepgemm.kernel(name, CHIP, "sm90_fp8_gemm_1d1d", arguments, launch)
+    return deepgemm.kernel(name, CHIP, "sm90_fp8_gemm_1d1d", arguments, launch, mend=mend)
 
 
-def mqa_logits():
+def mqa_logits(mend=None):
     shared = 3 * 128 * 128 + 3 * 256 * 128 + 3 * 512 + 3 * 1024 + 256
     arguments = [32, 128, False, 4, 256, 3, 3, MULTIPROCESSORS, 128, 512, F32]
-    return deepgemm.kernel("sm90_mqa_logits", CHIP, "sm90_fp8_mqa_logits", arguments, function="sm90_fp8_mqa_logits",
+    return deepgemm.kernel("sm90_mqa_logits", CHIP, "sm90_fp8_mqa_logits", arguments, function="sm90_fp8_mqa_logits", mend=mend,
                            launch=lambda _, rng: deepgemm.logits(rng, CHIP, Launch([MULTIPROCESSORS], [640], 1, shared)))
 
 
@@ -173,6 +173,14 @@ def pack():
                            "transpose_and_pack_fp32_into_ue8m0")
 
 
-KERNELS = [bf16(), fp8_1d2d("sm90_fp8_1d2d", "Normal", 256), fp8_1d2d("sm90_fp8_masked", "MGroupedMasked", 128, 3),
-           fp8_1d1d("sm90_fp8_1d1d", "Normal", [1024]), fp8_1d1d("sm90_fp8_kgrouped", "KGroupedContiguous", [256, 128, 384]),
-           mqa_logits(), transpose(), pack()]
+READS_1D2D = deepgemm.fence_reads("sm90_fp8_gemm_1d2d", "// Notify barrier arrival")
+READS_1D1D = deepgemm.fence_reads("sm90_fp8_gemm_1d1d", "// Notify barrier arrival")
+READS_OF_KEYS = deepgemm.fence_reads("sm90_fp8_mqa_logits", "// Release KV empty")
+KERNELS = [bf16(), transpose(), pack()]
+for fence in (None, READS_1D2D):
+    KERNELS += [fp8_1d2d("sm90_fp8_1d2d", "Normal", 256, mend=fence),
+                fp8_1d2d("sm90_fp8_masked", "MGroupedMasked", 128, 3, fence)]
+for fence in (None, READS_1D1D):
+    KERNELS += [fp8_1d1d("sm90_fp8_1d1d", "Normal", [1024], fence),
+                fp8_1d1d("sm90_fp8_kgrouped", "KGroupedContiguous", [256, 128, 384], fence)]
+KERNELS += [mqa_logits(), mqa_logits(READS_OF_KEYS)]

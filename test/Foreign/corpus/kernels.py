@@ -4,6 +4,7 @@
 import dataclasses
 import fnmatch
 import os
+import re
 import subprocess
 from typing import Callable
 
@@ -64,7 +65,8 @@ class Described:
 class Program:
     """A host program that initialises, launches and verifies by itself. kernel: a pattern of the entries under test, which the
     program's own reference kernels do not match; judge: from what the program prints, whether its results are right, and their
-    relative error if it says one."""
+    relative error if it says one; limit: seconds after which the run is ended, and
+    judged by what it has printed: some benchmark behind their check."""
 
     name: str
     project: str
@@ -73,6 +75,7 @@ class Program:
     arguments: Callable  # (settings) -> list
     judge: Callable  # (output) -> (bool, error or None)
     kernel: str
+    limit: int = 600
 
     def file(self):
         return self.name
@@ -104,6 +107,27 @@ def call(command, log):
     if done.returncode:
         raise BuildFailure(f"{os.path.basename(command[0])} fails; see {os.path.basename(log)}")
     os.remove(log)
+
+
+@dataclasses.dataclass
+class Mend:
+    """Lines that a header of another project lacks (docs/ForeignKernels.md#finds). before: a pattern of what they precede, which the
+    header has once."""
+
+    header: str
+    before: str
+    lines: str
+
+    def write(self, includes, folder):
+        """Writes the mended header to a folder that comes first among those of headers."""
+        path = os.path.join(folder, self.header)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(os.path.join(includes, self.header), encoding="utf-8") as file:
+            text, count = re.subn(rf"(\n *)({self.before})", lambda found: found[1] + self.lines + found[1] + found[2], file.read())
+        if count != 1:
+            raise BuildFailure(f"{self.header} has changed: there are {count} places for {self.lines}")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
 
 
 def compile_ptx(settings, source, path, chip, flags):

@@ -70,6 +70,7 @@ def run_one(settings, options, kernel):
     needs = needs_of(settings, kernel)
     surprise = expected.surprise(kernel.name, result)
     said = f"{kernel.name}: {result.verdict()}, {result.instructions} warp instructions, {result.seconds:.1f} s"
+    said += f" ({result.note})" if result.note else ""
     print(said + (f"; NOT AS EXPECTED: {surprise}; {result.first}" if surprise else ""), flush=True)
     return kernel, result, needs, surprise
 

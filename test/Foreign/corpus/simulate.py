@@ -9,6 +9,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import time
 import typing
@@ -31,6 +32,7 @@ class Result:
     warnings: collections.Counter = dataclasses.field(default_factory=collections.Counter)
     problem: str = ""
     first: str = ""  # error's text
+    note: str = ""  # on how it ran
     error: typing.Optional[float] = None
     instructions: int = 0
     seconds: float = 0.0
@@ -63,12 +65,13 @@ class Result:
 
 def call(command, seconds):
     """Exit status, None if it ran out of time; output and messages."""
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace") as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace",
+                          start_new_session=True) as process:
         try:
             out, log = process.communicate(timeout=seconds)
             return process.returncode, out, log
         except subprocess.TimeoutExpired:
-            process.kill()
+            os.killpg(process.pid, signal.SIGKILL)  # fp8-simulate and the program that it runs
             return (None, *process.communicate())
 
 
@@ -108,23 +111,22 @@ def run_described(settings, kernel, schedules, seed):
     return run_description(settings, ptx, launch, schedules)
 
 
-def run_program(settings, kernel, schedules, seed, limit=1800):
-    """Runs the program once; then its kernel alone, as the program launched it, under the other schedules, each of which must write
+def run_program(settings, kernel, schedules, seed):
+    """Runs the program once, and goes on behind errors, so that it judges its numbers; then its kernel alone, as the program launched it, under the other schedules, each of which must write
     the same bytes."""
     folder = os.path.join(settings.build, "captured", kernel.name)
     shutil.rmtree(folder, ignore_errors=True)
     result, begin = Result(), time.monotonic()
     command = [settings.tool("fp8-simulate"), "--chip=" + kernel.chip, f"--multiprocessors={MULTIPROCESSORS}", f"--schedule-seed={seed}",
-               f"--max-errors={MOST_ERRORS}", "--quiet", "--capture=" + folder, kernel.build(settings), *kernel.arguments(settings)]
-    status, out, log = call(command, limit)
+               f"--max-errors={MOST_ERRORS}", "--keep-going", "--quiet", "--capture=" + folder, kernel.build(settings), *kernel.arguments(settings)]
+    status, out, log = call(command, kernel.limit)
     result.seconds = time.monotonic() - begin
-    if status is None:
-        result.problem = f"not done in {limit} s"
-        return result
     result.read(log)
     passed, result.error = kernel.judge(out)
+    if status is None:
+        result.note = f"ended after {kernel.limit} s"
     if not passed:
-        result.problem = "its own check does not pass"
+        result.problem = "its own check does not pass" if status is not None else f"not done in {kernel.limit} s"
     for launch in captured(settings, kernel)[:1]:
         alone = repeat(settings, launch, schedules, seed)
         result.instructions = alone.instructions

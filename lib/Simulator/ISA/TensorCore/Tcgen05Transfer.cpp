@@ -180,7 +180,7 @@ Flow tensorLoad(Warp &w, const Inst &i, uint32_t mask) {
   for (uint32_t n = 0; n < i.listCount; ++n) {
     w.ready[rows[n]] &= ~mask;
     if (m.checksOrder)
-      w.rowsInFlight.push_back({rows[n], defined[n], &i});
+      w.rowsInFlight.push_back({rows[n], defined[n], &i, w.tensorLoadTime});
     else
       w.ready[rows[n]] |= defined[n];
   }
