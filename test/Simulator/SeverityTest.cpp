@@ -138,9 +138,31 @@ TEST(Severity, UnfencedInitOfAnotherCtasBarrier) {
   std::vector<uint32_t> out;
   Report fenced = runPair(fill + kInit + use, out);
   EXPECT_TRUE(fenced.ok()) << fenced.str();
+  // A barrier that orders memory makes it visible to the other CTA, too.
   Report report = runPair(fill + body + use, out);
-  EXPECT_EQ(namesOf(report.errors), Names{"missing-proxy-fence"})
-      << report.str();
+  EXPECT_TRUE(report.ok()) << report.str();
+  EXPECT_EQ(namesOf(report.warnings), Names{"unfenced-init"}) << report.str();
+  report = runPair(fill + body + "fence.proxy.async;\n" +
+                       replaced(use, "barrier.cluster.arrive.release.aligned",
+                                "barrier.cluster.arrive.relaxed.aligned"),
+                   out);
+  EXPECT_EQ(namesOf(report.errors), Names{"race"}) << report.str();
+}
+
+TEST(Severity, OneLaneHandsOverWhatTheWarpHasAllocated) {
+  const std::string init = std::string(kInitOne) + kFence + "bar.sync 0;\n";
+  const std::string arrive =
+      std::string("@%p0 mbarrier.arrive.shared::cta.b64 _, [%r3];\n") +
+      kWaitHere + kReadSlot + "bar.sync 0;\n";
+  for (uint64_t seed = 0; seed < 6; ++seed) {
+    Options options;
+    options.scheduleSeed = seed;
+    Report report = reportOf(init + allocate() + arrive + kFree, options);
+    EXPECT_TRUE(report.ok() && report.warnings.empty()) << report.str();
+  }
+  // The lanes of a store write each for itself.
+  expectError(init + "@!%p1 st.shared.u32 [slot], %t;\n" + arrive,
+              ErrorKind::Race);
 }
 
 TEST(Severity, TheAddressThatAllocWrote) {

@@ -214,7 +214,7 @@ private:
   uint64_t now = 0;
   /// By address: what the writers of flags (volatile, atomic, release) knew.
   std::unordered_map<uint64_t, SyncClocks> strongClocks;
-  std::vector<AccessTag> gridWaits; ///< each griddepcontrol.wait
+  std::vector<PhaseWait> gridWaits; ///< each griddepcontrol.wait
   /// The mbarrier phase that the first failed request completes on; time 0:
   /// none has failed.
   struct {

@@ -66,9 +66,8 @@ Mbarrier *Machine::barrierAt(Warp &warp, const Inst &inst, int lane,
     barrier->initTime = 0;
   } else if (asyncUse && !barrier->initFenced &&
              warp.clocks().proxy.get(barrier->initAgent) < barrier->initTime) {
-    // Of the same CTA, with a barrier or the like between the two.
-    bool harmless = barrier->cta == &warp.cta &&
-                    warp.knows(barrier->initAgent, barrier->initTime);
+    // With a barrier or the like between the two, which orders memory.
+    bool harmless = warp.knows(barrier->initAgent, barrier->initTime);
     SimulationError &e = error(
         harmless ? Rule::UnfencedInit : Rule::MissingProxyFence,
         "'" + mnemonic(&inst) + "' makes the async proxy use the mbarrier at " +
@@ -148,12 +147,20 @@ static bool mayChangePlaces(const Mbarrier &barrier, const SyncClocks &known,
                      });
 }
 
+static bool isCommit(const Inst &inst) {
+  return BarrierLog::arrivalKind(inst) == BarrierSource::Kind::Commit;
+}
+
 // What does not come after the completion of the phase before may land in it,
 // and that phase then completes too early, or has an arrival too many.
 void Machine::checkEarlyArrival(Mbarrier &barrier, const SyncClocks &known,
                                 uint32_t count, Warp &warp, const Inst &inst,
                                 int lane) {
   if (!checksOrder || knowsCompletion(barrier, known))
+    return;
+  // A commit stands for all that the earlier ones of its thread stand for: the
+  // two may change places.
+  if (isCommit(inst) && barrier.earlier.committer == &warp)
     return;
   std::string before = std::to_string(barrier.phase - 1);
   error(mayChangePlaces(barrier, known, count) ? Rule::SwappedArrival
@@ -190,6 +197,7 @@ void Machine::completePhaseIfDone(Mbarrier &barrier, Warp &warp,
   std::swap(barrier.earlier, barrier.arrivals);
   barrier.arrivals.made.clear();
   barrier.arrivals.landed = false;
+  barrier.arrivals.committer = nullptr;
   barrier.pending = barrier.expected;
   barrier.arriving.all.raise(barrier.agent, barrier.time());
   barrier.arriving.reached.raise(barrier.agent, barrier.time());
@@ -220,6 +228,11 @@ bool Machine::arrive(Mbarrier &barrier, uint32_t count, Warp &warp,
   }
   checkEarlyArrival(barrier, carried ? *carried : warp.clocks(),
                     carried ? 0 : count, warp, inst, lane);
+  bool alone = barrier.arrivals.made.empty() && !barrier.arrivals.landed;
+  if (!isCommit(inst) || !(alone || barrier.arrivals.committer == &warp))
+    barrier.arrivals.committer = nullptr;
+  else
+    barrier.arrivals.committer = &warp;
   if (carried)
     barrier.arrivals.landed = true;
   else
@@ -281,6 +294,7 @@ void Machine::completeTransactions(Mbarrier &barrier, int64_t bytes,
   barrier.log.add(BarrierSource::Kind::Bytes, warp, uint64_t(bytes));
   barrier.arriving.waits.join(waits);
   barrier.arrivals.landed = true;
+  barrier.arrivals.committer = nullptr;
   if (barrier.transactions < -kMaxTransactions ||
       (barrier.transactions < 0 && !barrier.pending)) {
     reportOverrun(barrier, "", warp, inst, lane);

@@ -18,8 +18,7 @@ class Cta;
 class Warp;
 struct Inst;
 
-/// The latest wait of a warp's lanes, together or of one alone, that found the
-/// barrier's phase complete by its parity.
+/// A wait of a warp's lanes, together or of one alone, that is over.
 struct PhaseWait {
   uint32_t agent; ///< in Clock waits
   uint32_t time;
@@ -35,6 +34,8 @@ struct PhaseArrivals {
   };
   std::vector<Arrival> made;
   bool landed = false; ///< bytes, or arrivals of issued work, are among them
+  /// The warp whose tcgen05.commit all of them are; else null.
+  const Warp *committer = nullptr;
 };
 
 struct Mbarrier {
@@ -54,7 +55,8 @@ struct Mbarrier {
   SyncClocks arriving; ///< of arrivals so far
   SyncClocks done;     ///< of completed phases: what a successful wait acquires
 
-  /// Since the latest phase completed: all must be over when the next does.
+  /// The latest of each agent that found a phase complete by its parity, since
+  /// the latest phase completed: all must be over when the next does.
   std::vector<PhaseWait> waits;
 
   /// Arrivals of the current phase, and of the latest that completed.

@@ -9,16 +9,17 @@ using namespace fp8::sim;
 
 void Machine::waitForGrid(Warp &warp, const Inst &inst, uint32_t mask) {
   if (mask & ~warp.waitedForGrid)
-    gridWaits.push_back(warp.tag(inst));
+    gridWaits.push_back({warp.waitAgent(), warp.countWait(), &inst});
   warp.waitedForGrid |= mask;
 }
 
 bool Machine::isBehindGridWait(const Warp &warp, int lane) const {
   if (!config.programmatic || warp.waitedForGrid >> lane & 1)
     return true;
-  // Another thread's wait counts where it is ordered before.
-  for (AccessTag tag : gridWaits)
-    if (warp.isOwnAccess(tag.agent()) ? warp.metSince(tag) : warp.knows(tag))
+  // Another thread's wait counts where it is over by now: what the preceding
+  // grid has written is visible to the whole grid then.
+  for (const PhaseWait &wait : gridWaits)
+    if (warp.isBehindWait(wait.agent, wait.time))
       return true;
   return false;
 }

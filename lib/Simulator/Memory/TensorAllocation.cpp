@@ -130,7 +130,7 @@ void TensorMemory::checkFree(WarpOrder &warp, const Inst &inst, uint32_t column,
   const std::string of =
       rank == warp.ctaRank ? "" : " of CTA rank " + std::to_string(rank);
   if (anyBusy(column, count)) {
-    context.error(ErrorKind::MemoryInFlight,
+    context.error(of.empty() ? ErrorKind::MemoryInFlight : ErrorKind::Race,
                   "'" + ClusterContext::mnemonic(&inst) +
                       "' frees tensor memory" + of +
                       " that an unfinished operation still uses; wait for that "

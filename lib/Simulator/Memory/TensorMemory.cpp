@@ -244,8 +244,9 @@ bool TensorMemory::checkOrder(WarpOrder &warp, const Inst &inst,
   return error.severity != Severity::Error;
 }
 
-/// Reports an access to what the other CTA of the pair may have freed.
-void TensorMemory::checkPeersFree(WarpOrder &warp, const Inst &inst,
+/// Reports a free by the other CTA of the pair that does not wait for this
+/// access: one error for all that it does not wait for.
+void TensorMemory::checkPeersFree(const WarpOrder &warp, const Inst &inst,
                                   const TensorRegion &region) {
   const Allocation *a = freedByPeer(region.column, region.count);
   if (!a)
@@ -253,13 +254,15 @@ void TensorMemory::checkPeersFree(WarpOrder &warp, const Inst &inst,
   const Inst *free = &context.program.code[a->freed.instruction()];
   context
       .error(ErrorKind::Race,
-             "'" + ClusterContext::mnemonic(&inst) +
-                 "' accesses tensor memory that the other CTA of the pair may "
-                 "have freed; order the access before the other CTA's "
-                 "tcgen05.dealloc, by a cluster barrier",
-             &warp, &inst)
+             "'" + ClusterContext::mnemonic(free) + "' " +
+                 context.agentName(a->freed.agent()) +
+                 " frees tensor memory of CTA rank " + std::to_string(rank) +
+                 ", the other of the pair, which may still use it; execute a "
+                 "cluster barrier before it",
+             nullptr, free)
       .notes.push_back(context.note(
-          free, "freed here, " + context.agentName(a->freed.agent())));
+          &inst, "used here, by warp " + std::to_string(warp.id) +
+                     " of CTA rank " + std::to_string(warp.ctaRank)));
 }
 
 bool TensorMemory::check(WarpOrder &warp, const Inst &inst,

@@ -104,7 +104,7 @@ private:
   static std::string cellName(uint32_t unit, uint32_t column);
   static std::string describeUnwritten(const Inst &inst, uint32_t unit,
                                        uint32_t column);
-  void checkPeersFree(WarpOrder &warp, const Inst &inst,
+  void checkPeersFree(const WarpOrder &warp, const Inst &inst,
                       const TensorRegion &region);
   bool isBehindLoadOf(const WarpOrder &warp, uint32_t unit, uint32_t column,
                       AccessTag store) const;

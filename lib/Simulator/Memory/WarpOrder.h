@@ -50,8 +50,10 @@ public:
   uint32_t time() const { return epoch; }
   /// Its time when the current instruction began.
   uint32_t timeOfInstruction() const { return begun; }
+  /// tcgen05.alloc writes one word for all lanes: each comes behind it.
   AccessTag tag(const Inst &inst) const {
-    return AccessTag(accessAgent(), epoch, inst.index);
+    return AccessTag(inst.allocates ? agent(Role::OneLane) : accessAgent(),
+                     epoch, inst.index);
   }
 
   const SyncClocks &clocks() const { return known; }
@@ -123,6 +125,11 @@ public:
   uint32_t waited() const { return waits; }
   /// A wait for a phase has succeeded; returns its number.
   uint32_t countWait() { return ++waits; }
+  /// Whether the executing lanes come behind the wait `number` of an agent.
+  bool isBehindWait(uint32_t agent, uint32_t number) const {
+    return (agent / 2 == globalIndex ? waitsMet : known.waits.get(agent)) >=
+           number;
+  }
   /// Adds the waits that the executing lanes have completed.
   void releaseWaits(Clock &into) const;
 

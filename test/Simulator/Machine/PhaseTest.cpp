@@ -207,6 +207,35 @@ TEST(Phase, OtherCtasHandItBackToo) {
   }
 }
 
+TEST(Phase, CommitsOfOneThreadMayChangePlaces) {
+  // Two commits to one mbarrier, whose phases nobody waits for in between; what
+  // comes last is waited for.
+  auto commit = [](const char *who, const char *barrier) {
+    return std::string(who) +
+           " tcgen05.commit.cta_group::1.mbarrier::arrive::one"
+           ".shared::cluster.b64 [" +
+           barrier + "];\n";
+  };
+  const std::string setUp = init(1) + R"(
+  @%p0 mbarrier.init.shared::cta.b64 [%r50+64], 2;
+  @%p0 fence.mbarrier_init.release.cluster;
+  setp.eq.u32 %p2, %t, 32; add.u32 %r51, %r50, 64;
+  bar.sync 0;
+)";
+  const std::string last =
+      commit("@%p0", "%r51") + commit("@%p2", "%r51") + wait("LAST", 0, "%r51");
+  for (uint64_t seed = 0; seed < 10; ++seed) {
+    Report report =
+        reportOf(setUp + commit("@%p2", "%r50") + commit("@%p2", "%r50") + last,
+                 seed, 64, /*strict=*/false);
+    EXPECT_TRUE(report.ok() && report.warnings.empty()) << report.str();
+    report =
+        reportOf(setUp + commit("@%p0", "%r50") + commit("@%p2", "%r50") + last,
+                 seed, 64, /*strict=*/false);
+    EXPECT_TRUE(has(report, ErrorKind::EarlyArrival)) << report.str();
+  }
+}
+
 TEST(Phase, ASignalComesAfterThePhaseBefore) {
   std::string body = init(1) + "setp.eq.u32 %p2, %t, 32;\n" + kArrive;
   std::string second = "@%p2 mbarrier.arrive.shared::cta.b64 _, [%r50];\n";

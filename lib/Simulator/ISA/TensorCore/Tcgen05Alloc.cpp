@@ -66,7 +66,7 @@ void checkPeerStarted(Warp &w, const Inst &i, const Cta &peer) {
     for (Role role : {Role::Generic, Role::OneLane})
       if (w.isBehind(warp->agent(role), 1))
         return;
-  m.error(ErrorKind::TensorMemoryAllocation,
+  m.error(Rule::UnstartedPeer,
           "'" + Machine::mnemonic(&i) + "' may come before " + peerName(peer) +
               ", has started, and allocates there, too (PTX ISA 9.7.16.5); "
               "execute a cluster barrier before it",

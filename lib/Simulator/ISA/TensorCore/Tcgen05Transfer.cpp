@@ -186,13 +186,14 @@ Flow tensorLoad(Warp &w, const Inst &i, uint32_t mask) {
   }
   ++w.tensorLoadsPending;
   Warp *warp = &w;
-  op->complete = [warp, &i, rows, touched, mask, defined = std::move(defined)] {
+  op->complete = [warp, &i, rows, touched, mask, time = w.tensorLoadTime,
+                  defined = std::move(defined)] {
     const Transfer &transfer = i.get<Transfer>();
     TensorMemory &tensor = warp->cta.tensor;
     // By the letter only tcgen05.wait::ld says that they have landed.
     bool mayRead = !warp->machine.options.strict;
     for (Warp::RowInFlight &flight : warp->rowsInFlight)
-      flight.landed |= mayRead && flight.inst == &i;
+      flight.landed |= mayRead && flight.time == time;
     for (uint32_t n = 0; n < i.listCount; ++n) {
       if (mayRead)
         warp->ready[rows[n]] |= defined[n];

@@ -33,7 +33,7 @@ Report runEarly(const std::string &body, bool programmatic = true) {
   config.programmatic = programmatic;
   return run(device,
              kernel(".param .u64 out", kRegisters + body + "\n  ret;",
-                    "sm_100a", ".shared .align 8 .b8 slot[16];\n"),
+                    "sm_100a", ".shared .align 16 .b8 slot[48];\n"),
              {KernelArgument::value(address)}, config);
 }
 
@@ -95,6 +95,27 @@ other:
   Report met =
       runEarly(oneLane + "bar.warp.sync -1;\n@%p0 st.global.u32 [%d2], %r0;");
   EXPECT_TRUE(met.ok()) << met.str();
+}
+
+TEST(ProgrammaticLaunch, WhatACopyBehindTheWaitBringsIsBehindItToo) {
+  // One thread waits and copies; the other warp learns of the copy alone.
+  const std::string body = R"(
+  mov.u32 %r1, slot; add.u32 %r2, %r1, 32;
+  setp.eq.u32 %p0, %r0, 0; setp.ge.u32 %p1, %r0, 32;
+  @%p0 mbarrier.init.shared::cta.b64 [%r2], 1;
+  @%p0 fence.mbarrier_init.release.cluster;
+  bar.sync 0;
+  @%p0 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], 16;
+  @%p0 griddepcontrol.wait;
+  @%p0 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%d0], 16, [%r2];
+W: mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r2], 0;
+  @!%p2 bra W;
+  @%p1 st.global.u32 [%d2], %r0;
+)";
+  Report report = runEarly(body);
+  EXPECT_TRUE(report.ok()) << report.str();
+  EXPECT_TRUE(has(runEarly(replaced(body, "  @%p0 griddepcontrol.wait;\n", "")),
+                  ErrorKind::EarlyAccess));
 }
 
 TEST(ProgrammaticLaunch, TensorMemoryIsAllocatedBetweenWaitAndSignal) {
