@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import cutlass
+import cutlass_tutorials
 import deepgemm_blackwell
 import deepgemm_hopper
 import expected
@@ -14,7 +15,7 @@ import flashinfer
 import thunderkittens
 import triton_kernels
 
-MODULES = [deepgemm_blackwell, deepgemm_hopper, cutlass, triton_kernels, flashinfer, thunderkittens]
+MODULES = [deepgemm_blackwell, deepgemm_hopper, cutlass, cutlass_tutorials, triton_kernels, flashinfer, thunderkittens]
 KERNELS = [kernel for module in MODULES for kernel in module.KERNELS]
 CHECKOUTS = {"DeepGEMM": "DeepGEMM", "CUTLASS": "cutlass", "FlashInfer": "flashinfer", "ThunderKittens": "ThunderKittens"}
 

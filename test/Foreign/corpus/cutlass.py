@@ -72,8 +72,4 @@ KERNELS = [
     grouped_example(MIXED_COPIES),
     example("93_gqa", "sm_100a", "93_blackwell_low_latency_gqa/tgv_gqa.cu", "--kvL", "512", "--kvH", "1", "--qH", "8", "--BS", "1",
             passed="PASSED", kernel="*3gqa10gqa_device*", limit=40),
-    example("tutorial_04_2sm", "sm_100a", "cute/tutorial/blackwell/04_mma_tma_2sm_sm100.cu", "512", "1024", "256",
-            passed="Execution is successful.", kernel="*gemm_device*"),
-    example("tutorial_05_epilogue", "sm_100a", "cute/tutorial/blackwell/05_mma_tma_epi_sm100.cu", "512", "512", "256",
-            passed="Execution is successful.", kernel="*gemm_device*"),
 ]

@@ -95,6 +95,15 @@ def prints(text):
     return lambda output: (text in output, None)
 
 
+def change(text, changes, what):
+    """text: a project's source. changes: patterns and replacements, each of which must be found."""
+    for pattern, replacement in changes:
+        text, count = re.subn(pattern, replacement, text)
+        if not count:
+            raise BuildFailure(f"{what} has changed: it has no {pattern!r}")
+    return text
+
+
 def compute(chip):
     """What nvcc calls the PTX of a chip: sm_90a -> compute_90a."""
     return chip.replace("sm_", "compute_")

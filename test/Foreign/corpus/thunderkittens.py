@@ -3,8 +3,9 @@
 
 import os
 import re
+import shutil
 
-from kernels import Program, compile_program
+from kernels import Program, change, compile_program
 
 PROJECT = "ThunderKittens"
 MACROS = {"sm_90a": "KITTENS_HOPPER", "sm_100a": "KITTENS_BLACKWELL"}
@@ -14,6 +15,17 @@ ONCE = [(r"ncu \? 0 : \d+", "0"), (r"ncu \? 1 : \d+", "1"), (r"size_t\(l2_cache_
 SMALLER = [*ONCE, (r".*\bN = (2048|4096|8192|16384);.*\n", ""), (r"\bN = 1024;", "N = 512;"),
            (r".*(run_benchmark<(\w+::)?config<256, 256|run_benchmark<\w+_gemm::config<256).*\n", "")]
 SMALLER_HOPPER = [*ONCE, (r"\bN = 4096;", "N = 512;")]
+
+# What cures the finds (docs/ForeignKernels.md#finds): the epilogue waits for its accumulator before it lets the scheduler go on, and the
+# leading CTA for the last arrivals of the other;
+MENDED_PAIR = [(r"( *warpgroup::sync\(.*\n *warpgroup::tma::cluster::arrive\(schedule_finished.*\n.*\n)( *wait\(outputs_arrived.*\n)", r"\2\1"),
+               (r"if \(!schedule\.success\) break;(\n *}\n *} else if \(cta_rank == 0)",
+                r"if (!schedule.success) { if (cta_rank == 0) wait(schedule_finished[task_iter%C::CLC_PIPE_DEPTH], "
+                r"(task_iter/C::CLC_PIPE_DEPTH)%2); break; }\1")]
+# the scales are loaded behind griddepcontrol.wait;
+MENDED_SCALES = [(r"( *const float global_scale = )", r"pdl::wait();\n\1")]
+# and all warps of the producer have seen a phase before one of them loads. In a header.
+LOOP, MENDED_LOOP = "lcf/lcf.cuh", [(r"( *wait\((?:inputs|finish)_finished.*\n)", r"\1producers::sync(13);\n")]
 
 
 LARGEST_ERROR = 1e-2  # mean over mean, of outputs in bfloat16
@@ -26,7 +38,18 @@ def judge(output):
     return error is not None and error < LARGEST_ERROR, error
 
 
-def gemm(name, chip, file, changes, kernel="_Z6kernel*"):
+def mend_prototype(root, folder):
+    """Writes the folder of templates with the mended loop; what it includes is that of the checkout."""
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(os.path.join(root, "prototype"), folder)
+    path = os.path.join(folder, LOOP)
+    with open(path, encoding="utf-8") as file:
+        text = change(file.read(), MENDED_LOOP, LOOP)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def gemm(name, chip, file, changes, kernel="_Z6kernel*", mends=(), mended_prototype=False):
     def compile_it(settings, path):
         root = settings.checkout("ThunderKittens")
         source = os.path.join(root, "kernels/gemm", file)
@@ -35,16 +58,27 @@ def gemm(name, chip, file, changes, kernel="_Z6kernel*"):
         for pattern, replacement in changes:
             text = re.sub(pattern, replacement, text)
         with open(path + ".cu", "w", encoding="utf-8") as smaller:
-            smaller.write(text)
+            smaller.write(change(text, mends, file))
+        prototype = os.path.join(root, "prototype")
+        if mended_prototype:
+            prototype = path + ".prototype"
+            mend_prototype(root, prototype)
         compile_program(settings, path + ".cu", path, chip,
                         ["-std=c++20", "-O3", "--use_fast_math", "-D" + MACROS[chip], "-Xcompiler=-Wno-psabi", "-Xcompiler=-fno-strict-aliasing",
-                         f"-I{root}/include", f"-I{root}/prototype", "-I" + os.path.dirname(source)])
+                         f"-I{root}/include", "-I" + prototype, "-I" + os.path.dirname(source)])
 
     return Program("thunderkittens_" + name, PROJECT, chip, compile_it, lambda settings: [], judge, kernel)
 
 
+HOPPER_LOOP = "*9prototype3lcf6kernel*"
+BLOCK_SCALED = "*kernel_entrypoint*"
+
 KERNELS = [gemm("bf16_b200", "sm_100a", "bf16_b200/bf16_b200_gemm.cu", SMALLER),
+           gemm("bf16_b200_mended", "sm_100a", "bf16_b200/bf16_b200_gemm.cu", SMALLER, mends=MENDED_PAIR),
            gemm("fp8_b200", "sm_100a", "fp8_b200/fp8_b200_gemm.cu", SMALLER),
-           gemm("mxfp8_b200", "sm_100a", "mxfp8_b200/mxfp8_b200_gemm.cu", SMALLER),
-           gemm("nvfp4_b200", "sm_100a", "nvfp4_b200/nvfp4_b200_gemm.cu", SMALLER),
-           gemm("bf16_h100", "sm_90a", "bf16_h100/bf16_h100_gemm.cu", SMALLER_HOPPER, "*9prototype3lcf6kernel*")]
+           gemm("fp8_b200_mended", "sm_100a", "fp8_b200/fp8_b200_gemm.cu", SMALLER, mends=MENDED_PAIR),
+           gemm("mxfp8_b200", "sm_100a", "mxfp8_b200/mxfp8_b200_gemm.cu", SMALLER, BLOCK_SCALED),
+           gemm("nvfp4_b200", "sm_100a", "nvfp4_b200/nvfp4_b200_gemm.cu", SMALLER, BLOCK_SCALED),
+           gemm("nvfp4_b200_mended", "sm_100a", "nvfp4_b200/nvfp4_b200_gemm.cu", SMALLER, BLOCK_SCALED, mends=MENDED_SCALES),
+           gemm("bf16_h100", "sm_90a", "bf16_h100/bf16_h100_gemm.cu", SMALLER_HOPPER, HOPPER_LOOP),
+           gemm("bf16_h100_mended", "sm_90a", "bf16_h100/bf16_h100_gemm.cu", SMALLER_HOPPER, HOPPER_LOOP, mended_prototype=True)]
