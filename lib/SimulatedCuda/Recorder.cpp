@@ -131,13 +131,19 @@ private:
       return {};
     Json json = place(*allocation, map.globalAddress);
     auto list = [&](const auto &values, unsigned count) {
-      return Json(
-          std::vector<uint64_t>(values.begin(), values.begin() + count));
+      return Json(std::vector<int64_t>(values.begin(), values.begin() + count));
     };
     json["dtype"] = sim::infoOf(map.elementType).name;
     json["dims"] = list(map.dims, map.rank);
     json["strides_bytes"] = list(map.strides, map.rank - 1);
-    json["box"] = list(map.box, map.rank);
+    if (map.mode == sim::TensorMapMode::Im2col)
+      json["im2col"] = {
+          {"channels", map.box[0]},
+          {"pixels", map.box[1]},
+          {"lower_corner", list(map.lowerCorner, map.spatialDims())},
+          {"upper_corner", list(map.upperCorner, map.spatialDims())}};
+    else
+      json["box"] = list(map.box, map.rank);
     json["element_strides"] = list(map.elementStrides, map.rank);
     json["swizzle"] = sim::patternOf(map.swizzle).name;
     json["interleave"] = map.interleave == sim::Interleave::None  ? "none"

@@ -14,6 +14,8 @@ using launch::JsonValue;
 /// Of a struct: parameters have 32764 bytes at most (PTX ISA 8.1), but
 /// variables may be larger.
 constexpr int64_t kMostValueBytes = int64_t(1) << 26;
+/// Of a column of pixels (cuTensorMapEncodeIm2col).
+constexpr int64_t kMostPixels = 1024;
 
 template <typename T>
 std::vector<uint8_t> bytesOf(T value) {
@@ -101,9 +103,27 @@ T readNamed(const JsonValue &json, const char *what,
             " that the simulator knows; docs/launch.schema.json lists them");
 }
 
+/// A map of pixels: the sizes of a column, and the corners of W, H and D.
+void readIm2col(const JsonValue &json, sim::TensorMap &map) {
+  json.expectObject({"lower_corner", "upper_corner", "channels", "pixels"}, {});
+  if (map.rank < 3)
+    json.fail("a tensor map of pixels has rank 3 to " +
+              std::to_string(tensor::kMaxRank));
+  map.mode = sim::TensorMapMode::Im2col;
+  map.box = {uint32_t(json["channels"].integer(1, kMostPixels)),
+             uint32_t(json["pixels"].integer(1, kMostPixels)), 1, 1, 1};
+  readNumbers(json["lower_corner"], map.spatialDims(), INT16_MIN, INT16_MAX,
+              map.lowerCorner);
+  readNumbers(json["upper_corner"], map.spatialDims(), INT16_MIN, INT16_MAX,
+              map.upperCorner);
+}
+
 void readTiling(const JsonValue &json, sim::TensorMap &map) {
   using tensor::Interleave, tensor::OobFill;
-  readNumbers(json["box"], map.rank, 1, tensor::kMaxBoxExtent, map.box);
+  if (json.has("im2col"))
+    readIm2col(json["im2col"], map);
+  else
+    readNumbers(json["box"], map.rank, 1, tensor::kMaxBoxExtent, map.box);
   if (json.has("element_strides"))
     readNumbers(json["element_strides"], map.rank, 1, tensor::kMaxElementStride,
                 map.elementStrides);
@@ -120,9 +140,10 @@ void readTiling(const JsonValue &json, sim::TensorMap &map) {
 }
 
 PlacedMap readTensorMap(const JsonValue &json, const Description &description) {
-  json.expectObject({"dtype", "dims", "strides_bytes", "box"},
-                    {"buffer", "offset", "element_strides", "swizzle",
-                     "interleave", "oob_fill"});
+  json.expectObject(
+      {"dtype", "dims", "strides_bytes", json.has("im2col") ? "im2col" : "box"},
+      {"buffer", "offset", "element_strides", "swizzle", "interleave",
+       "oob_fill"});
   PlacedMap placed;
   if (json.has("buffer"))
     placed.place = readPlace(json, description);

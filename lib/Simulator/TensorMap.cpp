@@ -28,6 +28,8 @@ static constexpr std::array<ElementInfo, kElementTypeCount> kElements = {{
     {"16u4_align16b", 14, 16, 8, 16, false},
     {"16u6_align16b", 15, 16, 12, 16, false},
 }};
+/// The most pixels of a column of an im2col map.
+static constexpr uint32_t kMaxPixels = 1024;
 /// Elements of the rows of a padded type, which TMA copies whole.
 static constexpr uint32_t kPaddedRow = 128;
 
@@ -71,6 +73,11 @@ uint64_t alignmentOf(const TensorMap &map) {
   return wide ? 32 : 16;
 }
 
+/// Whether the box of dimension `i` is pixels of a column.
+bool isColumn(const TensorMap &map, unsigned i) {
+  return map.mode == TensorMapMode::Im2col && i == 1;
+}
+
 Broken checkShape(const TensorMap &map) {
   if (map.rank < 1 || map.rank > 5)
     return "tensor map has rank " + number(map.rank) + "; the rule is 1 to 5";
@@ -86,9 +93,10 @@ Broken checkShape(const TensorMap &map) {
     if (map.dims[i] < 1 || map.dims[i] > uint64_t(1) << 32)
       return "tensor map's " + which + " has extent " + number(map.dims[i]) +
              "; the rule is 1 to 2^32";
-    if (map.box[i] < 1 || map.box[i] > 256)
+    uint32_t most = isColumn(map, i) ? kMaxPixels : 256;
+    if (map.box[i] < 1 || map.box[i] > most)
       return "tensor map's box is " + number(map.box[i]) + " in " + which +
-             "; the rule is 1 to 256";
+             "; the rule is 1 to " + number(most);
     if (map.elementStrides[i] < 1 || map.elementStrides[i] > 8)
       return "tensor map's element stride is " + number(map.elementStrides[i]) +
              " in " + which + "; the rule is 1 to 8";
@@ -160,10 +168,28 @@ Broken checkBox(const TensorMap &map) {
            number(span);
   return std::nullopt;
 }
+/// The rules of cuTensorMapEncodeIm2col.
+Broken checkCorners(const TensorMap &map) {
+  if (map.mode != TensorMapMode::Im2col)
+    return std::nullopt;
+  if (map.rank < 3)
+    return "im2col tensor map has rank " + number(map.rank) +
+           "; the rule is 3 to 5";
+  static constexpr int limits[] = {32768, 128, 16};
+  int limit = limits[map.spatialDims() - 1];
+  for (unsigned i = 0; i < map.spatialDims(); ++i)
+    for (int corner : {map.lowerCorner[i], map.upperCorner[i]})
+      if (corner < -limit || corner >= limit)
+        return "im2col tensor map has corner " + std::to_string(corner) +
+               " in dimension " + number(i + 1) + "; the rule with rank " +
+               number(map.rank) + " is -" + number(uint64_t(limit)) + " to " +
+               number(uint64_t(limit - 1));
+  return std::nullopt;
+}
 } // namespace
 
 std::optional<std::string> TensorMap::validate() const {
-  for (auto check : {checkShape, checkPacked, checkBox})
+  for (auto check : {checkShape, checkPacked, checkBox, checkCorners})
     if (Broken broken = check(*this))
       return broken;
   if (oobFill == OobFill::NaN && !infoOf(elementType).isFloat)
@@ -175,6 +201,9 @@ std::optional<std::string> TensorMap::validate() const {
 /// The elements of a box that are copied.
 static uint64_t boxElements(const TensorMap &map) {
   uint64_t elements = 1;
+  // The traversal strides of a column do not change how many pixels it has.
+  if (map.mode == TensorMapMode::Im2col)
+    return uint64_t(map.box[0]) * map.box[1];
   for (unsigned i = 0; i < map.rank && i < 5; ++i)
     elements *=
         (map.box[i] + map.elementStrides[i] - 1) / map.elementStrides[i];
@@ -194,10 +223,15 @@ std::vector<uint8_t> TensorMap::encode() const {
   to.signature = kTensorMapSignature;
   to.globalAddress = globalAddress;
   std::copy(strides.begin(), strides.end(), to.globalStride);
+  unsigned whole = 0;
   for (unsigned i = 0; i < 5; ++i) {
     to.globalDim[i] = uint32_t(dims[i]);
-    to.wholeDims |= uint8_t((dims[i] >> 32 != 0) << i);
+    whole |= unsigned(dims[i] >> 32 != 0) << i;
   }
+  to.wholeDims = whole & 31;
+  to.mode = unsigned(mode) & 7;
+  std::copy(lowerCorner.begin(), lowerCorner.end(), to.lowerCorner);
+  std::copy(upperCorner.begin(), upperCorner.end(), to.upperCorner);
   std::copy(box.begin(), box.end(), to.boxDim);
   std::copy(elementStrides.begin(), elementStrides.end(), to.elementStride);
   to.rankMinusOne = uint8_t(rank - 1);
@@ -232,13 +266,16 @@ std::optional<std::string> TensorMap::decode(const uint8_t *bytes,
     return p.ptxMode == from.swizzleMode &&
            p.ptxAtomicity == from.swizzleAtomicity;
   });
-  if (!type || from.interleave > 2 || from.fillMode > 1)
-    return "holds a tensor map with an unknown element type, interleave or "
-           "fill mode";
+  if (!type || from.interleave > 2 || from.fillMode > 1 || from.mode > 1)
+    return "holds a tensor map with an unknown element type, interleave, "
+           "fill mode or mode";
   if (!swizzle)
     return "holds a tensor map with swizzle mode " + number(from.swizzleMode) +
            " and atomicity " + number(from.swizzleAtomicity) +
            ", which are not supported together";
+  map.mode = TensorMapMode(from.mode);
+  std::copy_n(from.lowerCorner, 3, map.lowerCorner.begin());
+  std::copy_n(from.upperCorner, 3, map.upperCorner.begin());
   map.elementType = *type;
   map.swizzle = *swizzle;
   map.rank = from.rankMinusOne + 1u;

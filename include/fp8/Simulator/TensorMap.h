@@ -2,9 +2,9 @@
 //
 // A tensor map: the description of a tensor in global memory that a TMA copy
 // follows. It contains the same facts as CUtensorMap of the CUDA driver and
-// follows the rules of cuTensorMapEncodeTiled (CUDA Driver API, "Tensor Map
-// Object Management"). Kernels see it as 128 bytes, whose layout is the
-// simulator's own, as NVIDIA's is secret.
+// follows the rules of cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col (CUDA
+// Driver API, "Tensor Map Object Management"). Kernels see it as 128 bytes,
+// whose layout is the simulator's own, as NVIDIA's is secret.
 
 #ifndef FP8_SIMULATOR_TENSORMAP_H
 #define FP8_SIMULATOR_TENSORMAP_H
@@ -121,16 +121,23 @@ struct TensorMapLayout {
   uint8_t swizzleMode, swizzleAtomicity;
   uint8_t fillMode;
   uint8_t l2Promotion;
-  uint8_t wholeDims; ///< bit i: dimension i has 2^32 elements
-  uint8_t reserved[12];
+  uint8_t wholeDims : 5; ///< bit i: dimension i has 2^32 elements
+  uint8_t mode : 3;      ///< TensorMapMode
+  int16_t lowerCorner[3], upperCorner[3];
   uint64_t signature;
 };
 static_assert(sizeof(TensorMapLayout) == kTensorMapBytes);
 constexpr uint64_t kTensorMapSignature = 0x0170616d54387066; ///< "fp8Tmap", 1
 
+/// Which copies a map is for: of boxes, or of columns of pixels, as
+/// convolutions take them (PTX ISA 5.5.3, 5.5.4).
+enum class TensorMapMode : uint8_t { Tiled, Im2col };
+
 /// Dimension 0 is the innermost. `strides[i]` is the stride of dimension i + 1
-/// in bytes.
+/// in bytes. The dimensions of an im2col map are C, one to three of W, H and D,
+/// and N; its box is channels of a pixel and pixels of a column, then ones.
 struct TensorMap {
+  TensorMapMode mode = TensorMapMode::Tiled;
   ElementType elementType = ElementType::U8;
   unsigned rank = 0;
   uint64_t globalAddress = 0;
@@ -142,13 +149,21 @@ struct TensorMap {
   Swizzle swizzle = Swizzle::None;
   L2Promotion l2Promotion = L2Promotion::None;
   OobFill oobFill = OobFill::Zero;
+  /// Im2col: the first and the last pixel of W, H and D that a column takes,
+  /// counted from the tensor's first and last (PTX ISA 5.5.4.1).
+  std::array<int16_t, 3> lowerCorner{}, upperCorner{};
+
+  /// W, H and D of an im2col map.
+  unsigned spatialDims() const { return rank - 2; }
 
   /// The rule that this map breaks, or nothing. Rules: rank 1..5 (3..5 when
   /// interleaved); address aligned to 16 bytes (32 when 32-byte interleaved or
   /// padded); dims 1..2^32; strides multiples of 16 (32) below 2^40; box
   /// 1..256; box[0] bytes a multiple of 16, and within the swizzle span;
   /// element strides 1..8; NaN fill for floating-point types only. Padded types
-  /// take rows of whole 128 elements and boxes of 128.
+  /// take rows of whole 128 elements and boxes of 128. Im2col maps have rank 3
+  /// to 5, corners that fit 16, 8 or 5 bits, and columns of 1 to 1024 pixels
+  /// (cuTensorMapEncodeIm2col).
   std::optional<std::string> validate() const;
 
   /// The bytes of one box in shared memory, with the padding of its elements.

@@ -65,6 +65,7 @@ KERNELS = [
     example("75_grouped", "sm_100a", "75_blackwell_grouped_gemm/75_blackwell_grouped_gemm.cu", *problem(256, 128, 128), "--groups=2"),
     example("75_grouped", "sm_100a", "75_blackwell_grouped_gemm/75_blackwell_grouped_gemm.cu", *problem(256, 128, 128), "--groups=2",
             mend=PAIR_OF_ARRAYS),
+    example("76_conv_fprop", "sm_100a", "76_blackwell_conv/76_blackwell_conv_fprop.cu", "--n=1", "--h=8", "--w=8", "--c=64", "--k=64", "--iterations=0"),
     example("77_fmha", "sm_100a", "77_blackwell_fmha/77_blackwell_fmha.cu", "--b=1", "--h=1", "--q=256", "--k=256", "--d=128", "--verify",
             "--iterations=1", "--warmup_iterations=0", flags=["-DCPASYNC", "-DB2B", "-DSINGLE_VARIANT"], passed="[OK]"),
     example("81_blockwise", "sm_100a", "81_blackwell_gemm_blockwise/81_blackwell_gemm_blockwise.cu", *problem(256, 256, 512)),

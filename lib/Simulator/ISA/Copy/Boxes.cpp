@@ -18,9 +18,9 @@ struct RowChunks {
   uint32_t atATime; ///< groups of a chunk
   int64_t step;     ///< elements of the tensor from one to the next
 
-  RowChunks(const TensorMap &map, uint32_t extent)
+  RowChunks(const TensorMap &map, uint32_t extent, uint32_t step)
       : info(infoOf(map.elementType)), groups(extent / info.elements),
-        step(map.elementStrides[0]) {
+        step(step) {
     uint32_t chunk = map.swizzle == Swizzle::None      ? bytes()
                      : patternOf(map.swizzle).flipMask ? 8
                                                        : 16;
@@ -39,40 +39,93 @@ struct Clipped {
     inside = std::max<int64_t>(0, count - below - above);
   }
 };
+
+/// A row of a box: where its dimensions but the innermost are 0.
+struct Row {
+  uint64_t address;
+  bool inside; ///< the tensor
+
+  Row(const TensorMap &map, const std::array<int64_t, 5> &at)
+      : address(map.globalAddress), inside(true) {
+    for (unsigned i = 1; i < map.rank; ++i) {
+      inside &= at[i] >= 0 && uint64_t(at[i]) < map.dims[i];
+      address += uint64_t(at[i]) * map.strides[i - 1];
+    }
+  }
+};
+using EachRow = std::function<void(const Row &)>;
+
+void walkTile(const TensorMap &map, const BoxPlace &place,
+              const EachRow &each) {
+  std::array<int64_t, 5> at = place.coordinates;
+  while (true) {
+    each(Row(map, at));
+    unsigned i = 1;
+    for (; i < map.rank; ++i) {
+      at[i] += map.elementStrides[i];
+      if (at[i] < place.coordinates[i] + int64_t(map.box[i]))
+        break;
+      at[i] = place.coordinates[i];
+    }
+    if (i >= map.rank)
+      return;
+  }
+}
+
+/// Pixels follow each other within the corners, along W, then H, then D, then
+/// N (PTX ISA 5.5.4.1); the offsets come on top.
+void walkPixels(const TensorMap &map, const BoxPlace &place,
+                const EachRow &each) {
+  std::array<int64_t, 5> at = place.coordinates;
+  const unsigned spatial = map.spatialDims();
+  for (uint32_t pixel = 0; pixel < map.box[1]; ++pixel) {
+    std::array<int64_t, 5> moved = at;
+    for (unsigned i = 0; i < spatial; ++i)
+      moved[i + 1] += place.offsets[i];
+    each(Row(map, moved));
+    unsigned i = 1;
+    for (; i <= spatial; ++i) {
+      at[i] += map.elementStrides[i];
+      if (at[i] < int64_t(map.dims[i]) + map.upperCorner[i - 1])
+        break;
+      at[i] = map.lowerCorner[i - 1];
+    }
+    if (i > spatial)
+      at[i] += map.elementStrides[i];
+  }
+}
+
+void walkRows(const TensorMap &map, const BoxPlace &place,
+              const EachRow &each) {
+  for (uint32_t n = 1; n <= kGatheredRows; ++n)
+    each(Row(map, {place.coordinates[0], place.coordinates[n]}));
+}
 } // namespace
 
 void fp8::sim::walkBox(
-    const TensorMap &map, const std::array<int64_t, 5> &coordinates,
-    uint32_t sharedBase,
+    const TensorMap &map, const BoxPlace &place, uint32_t sharedBase,
     const std::function<void(uint64_t, uint32_t, uint32_t)> &run,
     const std::function<void(uint32_t, uint32_t)> &fill) {
-  std::array<uint32_t, 5> extent{1, 1, 1, 1, 1};
-  for (unsigned i = 0; i < map.rank; ++i)
-    extent[i] =
-        (map.box[i] + map.elementStrides[i] - 1) / map.elementStrides[i];
-  const RowChunks chunks(map, extent[0]);
+  // TMA takes no stride along the channels of pixels.
+  const uint32_t step = place.mode == BoxMode::Tile ? map.elementStrides[0] : 1;
+  const RowChunks chunks(map, (map.box[0] + step - 1) / step, step);
   const ElementInfo &info = chunks.info;
   auto bytesOf = [&](int64_t elements) {
     return elements * info.globalBytes / info.elements;
   };
-  std::array<uint32_t, 5> at{};
   uint32_t logical = 0; // offset within the box before swizzling
-  while (true) {
-    bool rowInside = true;
-    uint64_t row = map.globalAddress;
-    for (unsigned i = 1; i < map.rank; ++i) {
-      int64_t c = coordinates[i] + int64_t(at[i]) * map.elementStrides[i];
-      rowInside &= c >= 0 && uint64_t(c) < map.dims[i];
-      row += uint64_t(c) * map.strides[i - 1];
-    }
+  static constexpr decltype(&walkTile) walks[] = {walkTile, walkPixels,
+                                                  walkRows};
+  walks[size_t(place.mode)](map, place, [&](const Row &row) {
     for (uint32_t x = 0; x < chunks.groups; x += chunks.atATime) {
       uint32_t groups = std::min(chunks.atATime, chunks.groups - x);
       uint32_t offset = logical + x * info.sharedBytes;
       uint32_t shared =
           swizzleAddress(map.swizzle, sharedBase + offset) - sharedBase;
-      int64_t first = coordinates[0] + int64_t(x) * info.elements * chunks.step;
+      int64_t first =
+          place.coordinates[0] + int64_t(x) * info.elements * chunks.step;
       Clipped part(first, int64_t(groups) * info.elements, map.dims[0]);
-      if (!rowInside || !part.inside) {
+      if (!row.inside || !part.inside) {
         fill(shared, groups * info.sharedBytes);
         continue;
       }
@@ -81,15 +134,11 @@ void fp8::sim::walkBox(
                tail = uint32_t(bytesOf(part.above));
       if (skip)
         fill(shared, skip);
-      run(row + uint64_t(bytesOf(first + part.below)), shared + skip, count);
+      run(row.address + uint64_t(bytesOf(first + part.below)), shared + skip,
+          count);
       if (tail)
         fill(shared + skip + count, tail);
     }
     logical += chunks.bytes();
-    unsigned i = 1;
-    while (i < map.rank && ++at[i] == extent[i])
-      at[i++] = 0;
-    if (i >= map.rank)
-      return;
-  }
+  });
 }

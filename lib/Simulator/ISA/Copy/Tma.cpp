@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// cp.async.bulk.tensor and cp.reduce.async.bulk.tensor in tile mode (PTX
-// ISA 9.7.9.27).
+// cp.async.bulk.tensor and cp.reduce.async.bulk.tensor (PTX ISA 9.7.9.27).
 
 #include "ISA/Copy/Tma.h"
 
@@ -32,13 +31,19 @@ void fillBytes(const TensorMap &map, uint8_t *target, uint32_t bytes) {
 }
 
 /// Payload of copies of tensors. Sources: 0 shared address, 1 map, 2 mbarrier
-/// of loads, then the CTA mask if multicast. List: coordinates.
+/// of loads, then the CTA mask if multicast. List: coordinates, then offsets.
 struct TensorCopy {
   uint64_t mapOffset; ///< with the window of the map's state space
   uint64_t barrierOffset;
   uint8_t rank;
+  uint8_t offsets; ///< of pixels, that are given
+  BoxMode mode;
   bool pair; ///< of loads: .cta_group::2
   Reduction reduction;
+
+  unsigned coordinates() const {
+    return mode == BoxMode::Rows ? 1 + kGatheredRows : rank;
+  }
 };
 
 enum class Direction { Load, Store, Prefetch };
@@ -67,8 +72,8 @@ const char *missingDirection(const TensorMap &map, Direction direction) {
 /// begin at 16 bytes within the tensor's rows and, of stores, where a
 /// coordinate is negative (test/Integration, probe-store and probe-box).
 bool checkCoordinates(Warp &w, const Inst &i, int lane, const TensorMap &map,
-                      const std::array<int64_t, 5> &coordinates,
-                      Direction direction) {
+                      const BoxPlace &place, Direction direction) {
+  const std::array<int64_t, 5> &coordinates = place.coordinates;
   auto fail = [&](unsigned dimension, const std::string &rule) {
     w.machine.error(ErrorKind::TensorMap,
                     "'" + Machine::mnemonic(&i) + "' has coordinate " +
@@ -91,26 +96,51 @@ bool checkCoordinates(Warp &w, const Inst &i, int lane, const TensorMap &map,
                        (infoOf(map.elementType).isPadded()
                             ? " (a row of the box)"
                             : " (16 bytes of the tensor's elements)"));
-  for (unsigned n = 0; direction == Direction::Store && n < map.rank; ++n)
+  // Rows that are scattered may lie outside: they are not written.
+  unsigned checked = direction != Direction::Store ? 0
+                     : place.mode == BoxMode::Rows ? 1
+                                                   : map.rank;
+  for (unsigned n = 0; n < checked; ++n)
     if (coordinates[n] < 0)
       return fail(
           n, "0 or more for stores; only loads may start before the tensor");
   return true;
 }
 
-bool coordinatesOf(Warp &w, const Inst &i, int lane, const TensorMap &map,
-                   Direction direction, std::array<int64_t, 5> &out) {
-  const uint32_t rank = i.get<TensorCopy>().rank;
-  if (map.rank != rank) {
-    w.machine.error(
-        ErrorKind::TensorMap,
-        "'" + Machine::mnemonic(&i) + "' has " + std::to_string(rank) +
-            " dimensions, but its tensor map has " + std::to_string(map.rank),
-        &w, &i, lane, true);
+/// What does not fit between the instruction and the map; "": nothing.
+std::string misfit(const TensorCopy &copy, const TensorMap &map) {
+  if (map.rank != copy.rank)
+    return "has " + std::to_string(copy.rank) +
+           " dimensions, but its tensor map has " + std::to_string(map.rank);
+  bool isColumn = copy.mode == BoxMode::Im2col;
+  if (isColumn != (map.mode == TensorMapMode::Im2col))
+    return isColumn ? "copies pixels, but its tensor map is of boxes "
+                      "(cuTensorMapEncodeTiled); encode it by "
+                      "cuTensorMapEncodeIm2col"
+                    : "copies a box, but its tensor map is of pixels "
+                      "(cuTensorMapEncodeIm2col); encode it by "
+                      "cuTensorMapEncodeTiled";
+  if (copy.mode == BoxMode::Rows && map.box[1] != 1)
+    return "copies four rows, but its tensor map has boxes of " +
+           std::to_string(map.box[1]) + " rows; the rule is 1";
+  return {};
+}
+
+bool placeOf(Warp &w, const Inst &i, int lane, const TensorMap &map,
+             Direction direction, BoxPlace &out) {
+  const TensorCopy &copy = i.get<TensorCopy>();
+  if (std::string wrong = misfit(copy, map); !wrong.empty()) {
+    w.machine.error(ErrorKind::TensorMap,
+                    "'" + Machine::mnemonic(&i) + "' " + wrong, &w, &i, lane,
+                    true);
     return false;
   }
-  for (uint32_t n = 0; n < rank; ++n)
-    out[n] = int32_t(w.row(w.machine.program.lists[i.list + n])[lane]);
+  out.mode = copy.mode;
+  const uint32_t *rows = &w.machine.program.lists[i.list];
+  for (uint32_t n = 0; n < copy.coordinates(); ++n)
+    out.coordinates[n] = int32_t(w.row(rows[n])[lane]);
+  for (uint32_t n = 0; n < copy.offsets; ++n)
+    out.offsets[n] = uint16_t(w.row(rows[copy.coordinates() + n])[lane]);
   return checkCoordinates(w, i, lane, map, out, direction);
 }
 
@@ -135,10 +165,18 @@ const TensorMap *mapOf(Warp &w, const Inst &i, int lane) {
 /// One lane's box: in the tensor, and in shared memory.
 struct Box {
   const TensorMap *map;
-  std::array<int64_t, 5> coordinates{};
+  BoxPlace place;
   uint64_t shared; ///< shared::cluster address
 
   uint32_t base() const { return uint32_t(shared) & kSharedOffsetMask; }
+  /// Boxes of the map that the copy takes.
+  uint32_t count() const {
+    return place.mode == BoxMode::Rows ? kGatheredRows : 1;
+  }
+  uint32_t bytes() const { return uint32_t(map->boxBytes()) * count(); }
+  uint32_t copiedBytes() const {
+    return uint32_t(map->copiedBytes()) * count();
+  }
 };
 
 /// False after an error.
@@ -148,8 +186,7 @@ bool boxOf(Warp &w, const Inst &i, int lane, Direction direction, Box &box) {
   box.map = mapOf(w, i, lane);
   w.machine.checkBehindGridWait(w, i, lane);
   box.shared = w.row(i.s[0])[lane] + uint64_t(i.offset);
-  return box.map &&
-         coordinatesOf(w, i, lane, *box.map, direction, box.coordinates) &&
+  return box.map && placeOf(w, i, lane, *box.map, direction, box.place) &&
          checkSharedAlignment(w, i, lane, box.shared);
 }
 
@@ -161,8 +198,8 @@ Flow tensorLoad(Warp &w, const Inst &i, uint32_t mask) {
       return;
     BulkLoad load;
     load.target = box.shared;
-    load.bytes = uint32_t(box.map->boxBytes());
-    load.padding = load.bytes - uint32_t(box.map->copiedBytes());
+    load.bytes = box.bytes();
+    load.padding = load.bytes - box.copiedBytes();
     load.barrier = w.row(i.s[2])[l] + copy.barrierOffset;
     load.multicast = i.sources > 3;
     if (load.multicast)
@@ -176,7 +213,7 @@ Flow tensorLoad(Warp &w, const Inst &i, uint32_t mask) {
         w, i, l, load,
         [warp, &i, l, box](const SharedPlace &to, const GlobalActor &actor) {
           walkBox(
-              *box.map, box.coordinates, box.base(),
+              *box.map, box.place, box.base(),
               [&](uint64_t global, uint32_t shared, uint32_t count) {
                 if (warp->machine.stopped)
                   return;
@@ -221,11 +258,11 @@ Flow tensorStore(Warp &w, const Inst &i, uint32_t mask) {
       return;
     }
     Warp *warp = &w;
-    issueStore(w, i, l, box.shared, uint32_t(box.map->boxBytes()), reduces,
+    issueStore(w, i, l, box.shared, box.bytes(), reduces,
                [warp, &i, l, box, map = withWholeUnits(*box.map), reduction,
                 reduces](const uint8_t *bytes, const GlobalActor &actor) {
                  walkBox(
-                     map, box.coordinates, box.base(),
+                     map, box.place, box.base(),
                      [&](uint64_t global, uint32_t shared, uint32_t count) {
                        if (warp->machine.stopped)
                          return;
@@ -243,13 +280,26 @@ Flow tensorStore(Warp &w, const Inst &i, uint32_t mask) {
 
 Flow tensorPrefetch(Warp &w, const Inst &i, uint32_t mask) {
   forLanes(mask, [&](int l) {
-    std::array<int64_t, 5> coordinates;
+    BoxPlace place;
     if (w.machine.stopped)
       return;
     if (const TensorMap *map = mapOf(w, i, l))
-      coordinatesOf(w, i, l, *map, Direction::Prefetch, coordinates);
+      placeOf(w, i, l, *map, Direction::Prefetch, place);
   });
   return Flow::Next;
+}
+
+/// To the end of the list.
+bool pushRows(Decoder &d, Inst &i, const std::vector<ast::Operand> &operands,
+              Type type) {
+  for (const ast::Operand &operand : operands) {
+    uint32_t row;
+    if (!d.row(operand, type, row))
+      return false;
+    d.program.lists.push_back(row);
+    ++i.listCount;
+  }
+  return true;
 }
 
 /// `[map, {coordinates}]`: source 1, and the list.
@@ -262,9 +312,9 @@ bool mapAndCoordinates(Decoder &d, Inst &i, TensorCopy &copy) {
       whole->elements[1].kind != ast::Operand::Kind::Vector)
     return d.fail("needs a tensor operand [map, {coordinates}]");
   const std::vector<ast::Operand> &coordinates = whole->elements[1].elements;
-  if (coordinates.size() != copy.rank)
-    return d.fail("needs " + std::to_string(copy.rank) + " coordinates, not " +
-                  std::to_string(coordinates.size()));
+  if (coordinates.size() != copy.coordinates())
+    return d.fail("needs " + std::to_string(copy.coordinates()) +
+                  " coordinates, not " + std::to_string(coordinates.size()));
   copy.mapOffset = uint64_t(std::exchange(i.offset, offset));
   // A parameter's name stands for its address in parameter space.
   const ast::Operand &base = whole->elements[0];
@@ -273,12 +323,36 @@ bool mapAndCoordinates(Decoder &d, Inst &i, TensorCopy &copy) {
       if (parameter.name == base.name)
         copy.mapOffset += kParamWindow;
   i.list = uint32_t(d.program.lists.size());
-  i.listCount = copy.rank;
-  for (const ast::Operand &coordinate : coordinates) {
-    uint32_t row;
-    if (!d.row(coordinate, Type::S32, row))
-      return false;
-    d.program.lists.push_back(row);
+  return pushRows(d, i, coordinates, Type::S32);
+}
+
+/// `, {offsets}` of the pixels of W, H and D, behind the coordinates.
+bool takeOffsets(Decoder &d, Inst &i, TensorCopy &copy) {
+  if (copy.mode != BoxMode::Im2col)
+    return true;
+  copy.offsets = uint8_t(copy.rank - 2);
+  const ast::Operand *offsets = d.takeOperand();
+  if (!offsets || offsets->kind != ast::Operand::Kind::Vector ||
+      offsets->elements.size() != copy.offsets)
+    return d.fail("needs {" + std::to_string(copy.offsets) +
+                  " offsets} of its pixels");
+  return pushRows(d, i, offsets->elements, Type::U16);
+}
+
+/// The load mode, which is that of boxes unless it is named. `offsets`: pixels
+/// come with offsets.
+bool takeMode(Decoder &d, TensorCopy &copy, const char *rows, bool offsets) {
+  if (d.hasQualifier("im2col::w") || d.hasQualifier("im2col::w::128"))
+    return d.fail("is not supported in the modes .im2col::w");
+  if (d.take("tile"))
+    return true;
+  if (d.take(offsets ? "im2col" : "im2col_no_offs")) {
+    copy.mode = BoxMode::Im2col;
+    return copy.rank >= 3 || d.fail("needs .3d to .5d with its mode");
+  }
+  if (*rows && d.take(rows)) {
+    copy.mode = BoxMode::Rows;
+    return copy.rank == 2 || d.fail("needs .2d with ." + std::string(rows));
   }
   return true;
 }
@@ -288,9 +362,6 @@ bool takeRank(Decoder &d, TensorCopy &copy) {
   if (rank < 0)
     return d.fail("needs .1d to .5d");
   copy.rank = uint8_t(rank + 1);
-  if (d.hasQualifier("im2col") || d.hasQualifier("im2col_no_offs") ||
-      d.hasQualifier("tile::gather4") || d.hasQualifier("tile::scatter4"))
-    return d.fail("is supported in tile mode only");
   return true;
 }
 
@@ -320,13 +391,13 @@ bool fp8::sim::decodeBulkTensor(Decoder &d, Inst &i) {
   bool prefetch = d.take("prefetch");
   if (!takeRank(d, copy))
     return false;
-  d.take("tile");
   d.dropCacheHints();
   if (prefetch) {
     i.fn = tensorPrefetch;
     if (!d.take("L2") || !d.take("global"))
       return d.fail("is not supported in this form");
-    if (!mapAndCoordinates(d, i, copy))
+    if (!takeMode(d, copy, "tile::gather4", true) ||
+        !mapAndCoordinates(d, i, copy) || !takeOffsets(d, i, copy))
       return false;
     i.s[1] = i.s[0];
     i.sources = 2;
@@ -342,7 +413,8 @@ bool fp8::sim::decodeBulkTensor(Decoder &d, Inst &i) {
   if (!d.take("global"))
     return d.fail("needs .global");
   if (global < shared)
-    return decodeStore(d, i, copy);
+    return takeMode(d, copy, "tile::scatter4", false) &&
+           decodeStore(d, i, copy);
   if (d.takeOneOf({"shared::cluster", "shared::cta"}) < 0)
     return d.fail("needs .shared::cluster or .shared::cta");
   if (!d.take("mbarrier::complete_tx::bytes"))
@@ -350,8 +422,9 @@ bool fp8::sim::decodeBulkTensor(Decoder &d, Inst &i) {
   bool multicast = d.take("multicast::cluster");
   copy.pair = d.takeOneOf({"cta_group::1", "cta_group::2"}) == 1;
   i.fn = tensorLoad;
-  if (!d.address(i) || !mapAndCoordinates(d, i, copy) ||
-      !d.address(i, copy.barrierOffset))
+  if (!takeMode(d, copy, "tile::gather4", true) || !d.address(i) ||
+      !mapAndCoordinates(d, i, copy) || !d.address(i, copy.barrierOffset) ||
+      !takeOffsets(d, i, copy))
     return false;
   if (multicast && !d.source(i, Type::U16))
     return false;
@@ -360,9 +433,8 @@ bool fp8::sim::decodeBulkTensor(Decoder &d, Inst &i) {
 
 bool fp8::sim::decodeReduceTensor(Decoder &d, Inst &i) {
   TensorCopy &copy = i.make<TensorCopy>();
-  if (!takeRank(d, copy))
+  if (!takeRank(d, copy) || !takeMode(d, copy, "", false))
     return false;
-  d.take("tile");
   d.dropCacheHints();
   if (!d.take("global"))
     return d.fail("needs .global");
