@@ -455,7 +455,7 @@ TEST(Severity, WhatIsUnknownComesFirstAndOnceEach) {
                                                 "frobnicate.b32 %r1, %r2;\n"
                                                 "add.u32 %r1, 1, 2;\n"
                                                 "frobnicate.b32 %r2, %r1;\n"
-                                                "mul24.lo.u32 %r2, %r1, 3;\n"
+                                                "mingle.u32 %r2, %r1, 3;\n"
                                                 "ret;"),
                       {});
   ASSERT_EQ(report.errors.size(), 2u) << report.str();
@@ -463,6 +463,6 @@ TEST(Severity, WhatIsUnknownComesFirstAndOnceEach) {
     EXPECT_EQ(e.kind, ErrorKind::Unsupported);
   EXPECT_THAT(report.errors[0].message, HasSubstr("'frobnicate.b32'"));
   EXPECT_THAT(report.errors[0].message, HasSubstr("(2 instructions)"));
-  EXPECT_THAT(report.errors[1].message, HasSubstr("'mul24.lo.u32'"));
+  EXPECT_THAT(report.errors[1].message, HasSubstr("'mingle.u32'"));
   EXPECT_THAT(report.errors[1].message, Not(HasSubstr("instructions)")));
 }

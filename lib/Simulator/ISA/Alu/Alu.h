@@ -182,6 +182,8 @@ bool decodeFloatArithmetic(Decoder &decoder, Inst &inst);
 bool decodePackedFloat(Decoder &decoder, Inst &inst, Type type,
                        const FloatModifiers &modifiers);
 bool decodePackedInteger(Decoder &decoder, Inst &inst);
+/// cvt.pack.
+bool decodePack(Decoder &decoder, Inst &inst);
 
 } // namespace fp8::sim
 

@@ -278,6 +278,48 @@ Flow bmsk(Warp &w, const Inst &i, uint32_t mask) {
   return Flow::Next;
 }
 
+/// lop3.or and lop3.and: besides, whether any bit is set, combined with a
+/// predicate.
+template <bool Or>
+Flow lop3Predicate(Warp &w, const Inst &i, uint32_t mask) {
+  lop3(w, i, mask);
+  const uint64_t *d = w.row(i.d[0]);
+  uint32_t any = 0, q = w.predicate(i, 0);
+  forLanes(mask, [&](int l) { any |= uint32_t(uint32_t(d[l]) != 0) << l; });
+  w.setPredicate(i, 0, mask, Or ? any | q : any & q);
+  return Flow::Next;
+}
+
+bool decodeLop3(Decoder &d, Inst &i) {
+  int combination = d.takeOneOf({"or", "and"});
+  if (!d.take("b32"))
+    return d.fail("needs .b32");
+  if (combination < 0) {
+    i.fn = lop3;
+    spreadBits(i);
+    return operands(d, i, Type::B32, 3) &&
+           d.immediate(i.make<TruthTable>().bits);
+  }
+  i.fn = combination == 0 ? lop3Predicate<true> : lop3Predicate<false>;
+  const ast::Operand *target = d.takeOperand();
+  if (!target || target->kind != ast::Operand::Kind::Pair)
+    return d.fail("needs a register and a predicate as destination");
+  // A sink takes what no instruction reads.
+  const ast::Operand &word = target->elements[0], &p = target->elements[1];
+  i.destinations = 1;
+  i.d[0] = d.scratchRow();
+  if (word.kind != ast::Operand::Kind::Sink &&
+      !d.destinationRow(word, Type::B32, i.d[0]))
+    return false;
+  i.predicateDestinations = 1;
+  if (p.kind == ast::Operand::Kind::Register)
+    i.pd[0] = int32_t(p.index);
+  for (int n = 0; n < 3; ++n)
+    if (!d.source(i, Type::B32))
+      return false;
+  return d.immediate(i.make<TruthTable>().bits) && d.predicateSource(i);
+}
+
 template <template <typename> class Maker>
 bool decodeShift(Decoder &d, Inst &i) {
   Type type = d.takeType();
@@ -363,12 +405,7 @@ void fp8::sim::addBitsOpcodes(OpcodeTable &t) {
     spreadBits(i, 4);
     return operands(d, i, Type::B32, 3);
   });
-  t.add("lop3", [](Decoder &d, Inst &i) {
-    i.fn = lop3;
-    spreadBits(i);
-    return d.take("b32") && operands(d, i, Type::B32, 3) &&
-           d.immediate(i.make<TruthTable>().bits);
-  });
+  t.add("lop3", decodeLop3);
   t.add("prmt", [](Decoder &d, Inst &i) {
     i.fn = prmt;
     spreadBits(i, 4);

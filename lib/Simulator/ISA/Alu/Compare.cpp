@@ -92,14 +92,17 @@ bool compare(Comparison comparison, T a, T b) {
   return false;
 }
 
+/// Compares what the rows have from bit `shift` on.
 template <typename T>
-uint32_t compareRows(Warp &w, const Inst &i, uint32_t mask) {
+uint32_t compareRows(Warp &w, const Inst &i, uint32_t mask,
+                     unsigned shift = 0) {
   const uint64_t *a = w.row(i.s[0]), *b = w.row(i.s[1]);
   const Test &test = i.get<Test>();
   uint32_t result = 0;
   auto load = [&](uint64_t bits) {
     if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat>) {
-      return float(get<T>(bits));
+      bits >>= shift;
+      return float(get<T>(test.flush ? flushHalf(bits & 0xffff) : bits));
     } else if constexpr (std::is_same_v<T, float>) {
       float v = get<float>(bits);
       return test.flush && std::fabs(v) < 0x1p-126f ? std::copysign(0.0f, v)
@@ -139,6 +142,40 @@ Flow set(Warp &w, const Inst &i, uint32_t mask) {
   forLanes(mask, [&](int l) { d[l] = result >> l & 1 ? test.truth : 0; });
   return Flow::Next;
 }
+
+/// setp of pairs: a predicate for each half.
+template <typename T>
+Flow setpPair(Warp &w, const Inst &i, uint32_t mask) {
+  const Test &test = i.get<Test>();
+  // A destination may be the predicate that is combined.
+  const bool combines = test.combination != Combination::None;
+  const uint32_t c = combines ? w.predicate(i, 0) : 0;
+  for (unsigned half = 0; half < i.predicateDestinations; ++half) {
+    uint32_t result = compareRows<T>(w, i, mask, 16 * half);
+    w.setPredicate(i, half, mask, combines ? test.combine(result, c) : result);
+  }
+  return Flow::Next;
+}
+
+/// set of pairs: 16 bits for each half.
+template <typename T>
+Flow setPair(Warp &w, const Inst &i, uint32_t mask) {
+  const Test &test = i.get<Test>();
+  uint32_t low = compareRows<T>(w, i, mask),
+           high = compareRows<T>(w, i, mask, 16);
+  if (test.combination != Combination::None) {
+    low = test.combine(low, w.predicate(i, 0));
+    high = test.combine(high, w.predicate(i, 0));
+  }
+  uint64_t *d = w.row(i.d[0]);
+  forLanes(mask, [&](int l) {
+    d[l] = (low >> l & 1 ? test.truth : 0) |
+           (high >> l & 1 ? test.truth << 16 : 0);
+  });
+  return Flow::Next;
+}
+
+bool isPair(Type type) { return type == Type::F16x2 || type == Type::BF16x2; }
 
 template <template <typename> class Maker>
 Handler forType(Type type) {
@@ -196,8 +233,28 @@ bool decodeSetp(Decoder &d, Inst &i) {
   if (!takeComparison(d, test))
     return false;
   Type type = d.takeType();
-  i.fn = forType<SetpMaker>(asUnsigned(type, test.comparison));
+  i.fn = type == Type::F16x2 ? setpPair<Half>
+         : type == Type::BF16x2
+             ? setpPair<BFloat>
+             : forType<SetpMaker>(asUnsigned(type, test.comparison));
   return d.predicateDestination(i) && takeCompared(d, i, type);
+}
+
+/// What set writes for true: 1 in a floating-point type, else all ones; of a
+/// pair in each half.
+uint64_t truthOf(Type type) {
+  switch (type) {
+  case Type::F32:
+    return 0x3f800000;
+  case Type::F16:
+  case Type::F16x2:
+    return 0x3c00;
+  case Type::BF16:
+  case Type::BF16x2:
+    return 0x3f80;
+  default:
+    return lowBits(typeSize(type) * 8);
+  }
 }
 
 bool decodeSet(Decoder &d, Inst &i) {
@@ -205,10 +262,15 @@ bool decodeSet(Decoder &d, Inst &i) {
   if (!takeComparison(d, test))
     return false;
   Type target = d.takeType(), type = d.takeType();
-  test.truth = target == Type::F32 ? 0x3f800000 : 0xffffffff;
-  if (typeSize(target) != 4)
-    return d.fail("needs a 32-bit destination");
-  i.fn = forType<SetMaker>(asUnsigned(type, test.comparison));
+  if (isPair(type)) {
+    test.truth = truthOf(isPair(target) ? target : Type::U16);
+    i.fn = type == Type::F16x2 ? setPair<Half> : setPair<BFloat>;
+  } else {
+    test.truth = truthOf(target);
+    i.fn = forType<SetMaker>(asUnsigned(type, test.comparison));
+  }
+  if (typeSize(target) != 2 && typeSize(target) != 4)
+    return d.fail("needs a destination of 16 or 32 bits");
   return d.destination(i, target) && takeCompared(d, i, type);
 }
 

@@ -176,14 +176,21 @@ Flow toTF32(Warp &w, const Inst &i, uint32_t mask) {
   const uint64_t *a = w.row(i.s[0]);
   forLanes(mask, [&](int l) {
     uint32_t bits = uint32_t(a[l]);
-    if ((bits & 0x7fffffff) > 0x7f800000)
-      bits = 0x7fffffff;
+    bool isNaN = (bits & 0x7fffffff) > 0x7f800000;
+    // An H200 keeps sign and payload with .rna only.
+    if (isNaN)
+      bits = c.tiesAway ? bits & 0xffffe000 : 0x7fffe000;
     else if (!c.tiesAway && c.rounding == Rounding::NearestEven)
       bits = (bits + 0xfff + (bits >> 13 & 1)) & 0xffffe000;
     else if (c.tiesAway)
       bits = (bits + 0x1000) & 0xffffe000;
     else
       bits &= 0xffffe000;
+    if (c.relu && bits >> 31 && !isNaN)
+      bits = 0;
+    // The largest finite number; its bits beyond those of tf32 are zeros.
+    if (c.finite && (bits & 0x7fffffff) == 0x7f800000)
+      bits = (bits & 0x80000000) | 0x7f7fe000;
     d[l] = bits;
   });
   return Flow::Next;
@@ -206,6 +213,8 @@ bool isInteger(Type type) {
 }
 
 bool decodeCvt(Decoder &d, Inst &i) {
+  if (d.hasQualifier("pack"))
+    return decodePack(d, i);
   int mode = d.takeOneOf({"rn", "rz", "rm", "rp", "rna", "rs"});
   int integral = mode < 0 ? d.takeOneOf({"rni", "rzi", "rmi", "rpi"}) : -1;
   Conversion &c = i.make<Conversion>();

@@ -112,6 +112,42 @@ Flow plain(Warp &w, const Inst &i, uint32_t mask) {
   return Flow::Next;
 }
 
+/// add, sub and fma in f32 of numbers of 16 bits: the first one, or factors
+/// both (PTX ISA 9.7.5).
+template <typename Format, const auto &Op, unsigned Arity>
+Flow mixed(Warp &w, const Inst &i, uint32_t mask) {
+  uint64_t *d = w.row(i.d[0]);
+  const uint64_t *a = w.row(i.s[0]), *b = w.row(i.s[1]),
+                 *c = w.row(i.s[Arity - 1]);
+  const FloatModifiers &modifiers = i.get<FloatModifiers>();
+  RoundingMode mode(modifiers.rounding);
+  forLanes(mask, [&](int l) {
+    float x = float(get<Format>(a[l])), z = get<float>(c[l]), r;
+    if constexpr (Arity == 3)
+      r = Op(x, float(get<Format>(b[l])), z);
+    else
+      r = Op(x, z);
+    d[l] = put(canonical(finish(r, modifiers)));
+  });
+  return Flow::Next;
+}
+
+template <typename Format>
+Handler pickMixed(const std::string &op) {
+  return op == "add"   ? mixed<Format, kAdd, 2>
+         : op == "sub" ? mixed<Format, kSub, 2>
+         : op == "fma" ? mixed<Format, kFma, 3>
+                       : nullptr;
+}
+
+/// Behind the type of the result, the one of the narrow operands.
+bool decodeMixed(Decoder &d, Inst &i, Type narrow) {
+  const std::string &op = d.text().opcode;
+  i.fn = narrow == Type::F16 ? pickMixed<Half>(op) : pickMixed<BFloat>(op);
+  return d.destination(i, Type::F32) && d.source(i, narrow) &&
+         (op != "fma" || d.source(i, narrow)) && d.source(i, Type::F32);
+}
+
 /// The same under a directed rounding mode.
 template <typename Format, const auto &Op, unsigned Arity>
 Flow directed(Warp &w, const Inst &i, uint32_t mask) {
@@ -305,6 +341,8 @@ bool fp8::sim::decodeFloatArithmetic(Decoder &d, Inst &i) {
   }
   if (modifiers.nan || modifiers.absolute)
     return d.fail("takes neither .NaN nor .abs");
+  if (type == Type::F32 && (d.hasQualifier("f16") || d.hasQualifier("bf16")))
+    return decodeMixed(d, i, d.takeType());
   unsigned arity = op == "fma" || op == "mad" ? 3 : 2;
   i.fn = op == "add"   ? pick<kAdd, 2>(type, modifiers.rounding)
          : op == "sub" ? pick<kSub, 2>(type, modifiers.rounding)

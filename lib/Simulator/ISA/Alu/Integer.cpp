@@ -102,12 +102,6 @@ struct MadHi {
     return Add::apply(MulHi::apply(a, b), c);
   }
 };
-struct Sad {
-  template <typename T>
-  static T apply(T a, T b, T c) {
-    return Add::apply(c, a < b ? Sub::apply(b, a) : Sub::apply(a, b));
-  }
-};
 struct AddSat {
   template <typename T>
   static T apply(T a, T b) {
@@ -125,6 +119,18 @@ struct SubSat {
   }
 };
 
+struct MadHiSat {
+  template <typename T>
+  static T apply(T a, T b, T c) {
+    return AddSat::apply(MulHi::apply(a, b), c);
+  }
+};
+struct Sad {
+  template <typename T>
+  static T apply(T a, T b, T c) {
+    return Add::apply(c, a < b ? Sub::apply(b, a) : Sub::apply(a, b));
+  }
+};
 template <typename Op, unsigned Arity>
 struct With {
   template <typename T>
@@ -181,6 +187,22 @@ bool decodeBinary(Decoder &d, Inst &i) {
   Type type = d.takeType();
   i.fn = forInteger<With<Op, 2>::template Maker>(type);
   return operands(d, i, type, 2);
+}
+/// min and max: .relu makes what is negative 0.
+template <typename Op>
+struct Relu {
+  template <typename T>
+  static T apply(T a, T b) {
+    return std::max<T>(Op::apply(a, b), 0);
+  }
+};
+template <typename Op>
+bool decodeMinMax(Decoder &d, Inst &i) {
+  if (!d.take("relu"))
+    return decodeBinary<Op>(d, i);
+  i.fn = binary<int32_t, Relu<Op>>;
+  return d.take("s32") ? operands(d, i, Type::S32, 2)
+                       : d.fail("takes .relu only with s32 and s16x2");
 }
 template <typename Op>
 bool decodeUnary(Decoder &d, Inst &i) {
@@ -366,6 +388,10 @@ void fp8::sim::addIntegerOpcodes(OpcodeTable &t) {
     if (d.hasQualifier("cc"))
       return decodeMadCarry(d, i, false);
     int part = d.takeOneOf({"lo", "hi", "wide"});
+    if (part == 1 && d.take("sat")) {
+      i.fn = ternary<int32_t, MadHiSat>;
+      return d.take("s32") && operands(d, i, Type::S32, 3);
+    }
     Type type = d.takeType();
     if (part == 2) {
       i.fn = wideHandler<true>(type);
@@ -386,12 +412,12 @@ void fp8::sim::addIntegerOpcodes(OpcodeTable &t) {
   t.add("min", [](Decoder &d, Inst &i) {
     return isFloating(d) ? decodeFloatArithmetic(d, i)
            : isPacked(d) ? decodePackedInteger(d, i)
-                         : decodeBinary<Min>(d, i);
+                         : decodeMinMax<Min>(d, i);
   });
   t.add("max", [](Decoder &d, Inst &i) {
     return isFloating(d) ? decodeFloatArithmetic(d, i)
            : isPacked(d) ? decodePackedInteger(d, i)
-                         : decodeBinary<Max>(d, i);
+                         : decodeMinMax<Max>(d, i);
   });
   t.add("abs", [](Decoder &d, Inst &i) {
     return isFloating(d) ? decodeFloatArithmetic(d, i) : decodeUnary<Abs>(d, i);

@@ -137,7 +137,7 @@ Handler pick(Type type) {
 }
 
 enum class IntOp { Add, Min, Max };
-template <IntOp O, typename T>
+template <IntOp O, typename T, bool Relu = false>
 Flow integers(Warp &w, const Inst &i, uint32_t mask) {
   uint64_t *d = w.row(i.d[0]);
   const uint64_t *a = w.row(i.s[0]), *b = w.row(i.s[1]);
@@ -148,11 +148,20 @@ Flow integers(Warp &w, const Inst &i, uint32_t mask) {
       T r = O == IntOp::Add   ? T(x + y)
             : O == IntOp::Min ? std::min(x, y)
                               : std::max(x, y);
+      if (Relu)
+        r = std::max(r, T(0));
       result |= put(r) << shift;
     }
     d[l] = result;
   });
   return Flow::Next;
+}
+
+template <IntOp O>
+Handler pickMinMax(bool isSigned, bool relu) {
+  return !isSigned ? integers<O, uint16_t>
+         : relu    ? integers<O, int16_t, true>
+                   : integers<O, int16_t>;
 }
 
 } // namespace
@@ -189,13 +198,14 @@ bool fp8::sim::decodePackedFloat(Decoder &d, Inst &i, Type type,
 
 bool fp8::sim::decodePackedInteger(Decoder &d, Inst &i) {
   const std::string &op = d.text().opcode;
+  bool relu = d.take("relu");
   Type type = d.takeType();
   bool isSigned = type == Type::S16x2;
+  if (relu && (!isSigned || op == "add"))
+    return d.fail("takes .relu only with min and max of s32 and s16x2");
   i.fn = op == "add"   ? integers<IntOp::Add, uint16_t>
-         : op == "min" ? (isSigned ? integers<IntOp::Min, int16_t>
-                                   : integers<IntOp::Min, uint16_t>)
-         : op == "max" ? (isSigned ? integers<IntOp::Max, int16_t>
-                                   : integers<IntOp::Max, uint16_t>)
+         : op == "min" ? pickMinMax<IntOp::Min>(isSigned, relu)
+         : op == "max" ? pickMinMax<IntOp::Max>(isSigned, relu)
                        : nullptr;
   return operands(d, i, type, 2);
 }
