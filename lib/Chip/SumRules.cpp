@@ -22,6 +22,7 @@ constexpr SumRule kRules[] = {
     {MmaEngine::Warpgroup,    ProductKind::Float8,       32,      1,      13,      13,    towardZero},
     {MmaEngine::Warpgroup,    ProductKind::Float16,      16,      1,      25,      23,    towardZero},
     {MmaEngine::Warpgroup,    ProductKind::TF32,         8,       1,      25,      23,    towardZero},
+    {MmaEngine::Warpgroup,    ProductKind::Integer8,     32,      1,      allBits, 31,    nearest},
     {MmaEngine::TensorMemory, ProductKind::Float8,       32,      1,      25,      23,    towardZero},
     {MmaEngine::TensorMemory, ProductKind::Float16,      16,      1,      25,      23,    towardZero},
     {MmaEngine::TensorMemory, ProductKind::TF32,         8,       1,      25,      23,    towardZero},

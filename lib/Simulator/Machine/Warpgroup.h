@@ -30,6 +30,8 @@ struct Warpgroup {
     uint32_t warps = 0;                 ///< that have executed it
     uint32_t first = 0;                 ///< of them, by number in the CTA
     std::vector<SharedRun> shared;      ///< that it reads
+    /// Of a sparse wgmma, by thread of the warpgroup.
+    std::vector<uint32_t> metadata;
   };
   std::deque<Step> steps; ///< that not all four have executed
   uint32_t stepsDone = 0; ///< by all

@@ -22,8 +22,9 @@ public:
   InstructionDescriptor(uint32_t bits, MmaKind kind, MmaShape &shape)
       : bits(bits), kind(kind), row(getRow(kind)), shape(shape) {}
 
-  Wrong decode(bool pair, uint32_t scales) {
+  Wrong decode(bool pair, uint32_t scales, bool sparse) {
     shape = {};
+    shape.sparse = sparse;
     shape.kind = kind;
     shape.pair = pair;
     shape.scales.count = scales;
@@ -71,8 +72,12 @@ private:
   }
 
   Wrong readOperands() {
-    if (field(2, 1))
-      return "the sparsity bit is set, but sparse MMA is not supported";
+    if (field(2, 1) != shape.sparse)
+      return isNot("the sparsity bit", field(2, 1),
+                   shape.sparse ? "1 with .sp" : "0 without .sp");
+    shape.selector = field(0, 2);
+    if (shape.selector && !shape.sparse && !shape.scales.any())
+      return "the sparsity selector (bits 0-1) is set, which is for .sp only";
     if (Wrong wrong = readOperand(7, "A", shape.a))
       return wrong;
     if (Wrong wrong = readOperand(10, "B", shape.b))
@@ -191,8 +196,9 @@ private:
 
 std::optional<std::string>
 fp8::sim::decodeInstructionDescriptor(uint32_t bits, MmaKind kind, bool pair,
-                                      MmaShape &shape, uint32_t scales) {
-  return InstructionDescriptor(bits, kind, shape).decode(pair, scales);
+                                      MmaShape &shape, uint32_t scales,
+                                      bool sparse) {
+  return InstructionDescriptor(bits, kind, shape).decode(pair, scales, sparse);
 }
 
 const fp8::chip::SumRule &fp8::sim::findSumRule(chip::MmaEngine engine,

@@ -140,8 +140,8 @@ void fp8::sim::loadOperand(const MatrixDescriptor &descriptor,
                            uint32_t rowPitch, uint32_t kPitch) {
   const float *table = findTable(format);
   uint32_t perChunk = 16 / shape.elementBytes;
-  uint32_t outer = descriptor.mnMajor ? shape.kStored() : rows,
-           inner = descriptor.mnMajor ? rows : shape.kStored();
+  uint32_t outer = descriptor.mnMajor ? descriptor.kStored() : rows,
+           inner = descriptor.mnMajor ? rows : descriptor.kStored();
   float sign = negate ? -1.0f : 1.0f;
   Elements elements;
   for (uint32_t o = 0; o < outer; ++o)

@@ -94,6 +94,8 @@ private:
   const std::array<MmaSide, 2> &sides;
   /// Terms of a row that have scales of their own.
   const uint32_t blocks;
+  /// Of the side that is computed: its tensor memory has the metadata.
+  TensorMemory *metadata = nullptr;
 
   static Matrices &matrices() {
     static thread_local Matrices all;
@@ -113,14 +115,36 @@ private:
                   m.b.data() + side * s.bRows(), 1, kMaxN);
     if (blocks > 1)
       return; // terms have the exponents of their scales
-    for (uint32_t k = 0; k < s.k; ++k)
+    for (uint32_t k = 0; k < (s.sparse ? 2 : 1) * s.k; ++k)
       findExponents(&m.bExponents[k * kMaxN], &m.b[k * kMaxN], s.n,
                     getRow(s.b).least);
+  }
+
+  /// The elements of B that row `r` of A multiplies, of the columns from
+  /// `first` on.
+  Factors columns(uint32_t r, uint32_t first) {
+    static thread_local KeptRows rows;
+    Factors all = matrices().columns(first);
+    if (!s.sparse)
+      return all;
+    Kept kept{};
+    const bool pairs = s.elementBytes == 4;
+    for (uint32_t chunk = 0; chunk < (pairs ? s.k : s.k / 2); ++chunk) {
+      MetadataPlace at =
+          findInTensorMemory(r, chunk, s.elementBytes == 1, s.selector);
+      keepChunk(kept, chunk,
+                metadata->cell(at.lane, op.metadataColumn + at.column) >>
+                        at.shift &
+                    15,
+                pairs);
+    }
+    return rows.select(all, kept, s.k, s.dColumns(), kMaxN);
   }
 
   std::optional<std::string> runSide(uint32_t side) {
     Matrices &m = matrices();
     TensorMemory &tensor = *sides[side].tensor;
+    metadata = &tensor;
     if (s.scales.any()) {
       if (auto wrong = loadScales(
               s.scales, {"A", op.aScaleColumn, s.scales.aId, s.aRows()}, blocks,
@@ -172,8 +196,7 @@ private:
 
   void addProducts(double *sum, const float *before, uint32_t r,
                    uint32_t first) {
-    const Matrices &m = matrices();
-    Factors a = m.row(r), b = m.columns(first);
+    Factors a = matrices().row(r), b = columns(r, first);
     RowShape shape{s.dColumns(), s.k, kMaxN,
                    s.result == MmaResult::F16 ? getRow(MmaFormat::F16).least
                                               : kLeastF32};
@@ -194,7 +217,7 @@ private:
     static thread_local std::array<double, kMaxN> sum;
     uint32_t columns = s.dColumns();
     accumulateRow(*op.rule, sum.data(), before.data(), matrices().row(r),
-                  matrices().columns(first), {columns, s.k, kMaxN, kLeastF32});
+                  this->columns(r, first), {columns, s.k, kMaxN, kLeastF32});
     for (uint32_t n = 0; n < columns; ++n) {
       int64_t total = int64_t(sum[n]);
       if (op.accumulate)

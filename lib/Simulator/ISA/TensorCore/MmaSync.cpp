@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // mma.sync: products of fragments in the registers of a warp (PTX
-// ISA 9.7.14.5). A table has the shapes; formulas give the fragments of all.
+// ISA 9.7.14.5, with a sparse A 9.7.14.6). Formulas give the fragments of all
+// shapes.
 
 #include "ISA/Families.h"
 
 #include "ISA/Alu/Alu.h"
-#include "ISA/TensorCore/MmaSyncProduct.h"
+#include "ISA/TensorCore/MmaSyncForm.h"
+#include "ISA/TensorCore/Sparsity.h"
 #include "ISA/TensorCore/TensorCore.h"
 #include "Machine/Machine.h"
 #include "Numerics/Accumulation.h"
@@ -18,80 +20,7 @@ using namespace fp8::sim;
 
 namespace {
 
-/// Operands that are multiplied and added up alike.
-enum class Operands : uint8_t { Float8, Float16, TF32, F64, Int8, Int4, Bit };
-
-struct Shape {
-  std::string_view name;
-  uint32_t m, k; ///< N is 8
-  Operands operands;
-};
-constexpr Shape kShapes[] = {
-    {"m16n8k16", 16, 16, Operands::Float8},
-    {"m16n8k32", 16, 32, Operands::Float8},
-    {"m16n8k8", 16, 8, Operands::Float16},
-    {"m16n8k16", 16, 16, Operands::Float16},
-    {"m16n8k4", 16, 4, Operands::TF32},
-    {"m16n8k8", 16, 8, Operands::TF32},
-    {"m8n8k4", 8, 4, Operands::F64},
-    {"m16n8k4", 16, 4, Operands::F64},
-    {"m16n8k8", 16, 8, Operands::F64},
-    {"m16n8k16", 16, 16, Operands::F64},
-    {"m8n8k16", 8, 16, Operands::Int8},
-    {"m16n8k16", 16, 16, Operands::Int8},
-    {"m16n8k32", 16, 32, Operands::Int8},
-    {"m8n8k32", 8, 32, Operands::Int4},
-    {"m16n8k32", 16, 32, Operands::Int4},
-    {"m16n8k64", 16, 64, Operands::Int4},
-    {"m8n8k128", 8, 128, Operands::Bit},
-    {"m16n8k128", 16, 128, Operands::Bit},
-    {"m16n8k256", 16, 256, Operands::Bit},
-};
 constexpr uint32_t kMaxK = 256;
-
-struct ElementType {
-  std::string_view name;
-  Operands operands;
-  uint8_t bits;
-  MmaFormat format; ///< of the floating-point types but f64
-  bool isSigned;
-};
-constexpr ElementType kTypes[] = {
-    {"e4m3", Operands::Float8, 8, MmaFormat::E4M3, true},
-    {"e5m2", Operands::Float8, 8, MmaFormat::E5M2, true},
-    {"f16", Operands::Float16, 16, MmaFormat::F16, true},
-    {"bf16", Operands::Float16, 16, MmaFormat::BF16, true},
-    {"tf32", Operands::TF32, 32, MmaFormat::TF32, true},
-    {"f64", Operands::F64, 64, {}, true},
-    {"s8", Operands::Int8, 8, {}, true},
-    {"u8", Operands::Int8, 8, {}, false},
-    {"s4", Operands::Int4, 4, {}, true},
-    {"u4", Operands::Int4, 4, {}, false},
-    {"b1", Operands::Bit, 1, {}, false},
-};
-
-/// Payload. List: D's registers. Source list: A's, B's and C's.
-struct Mma {
-  uint8_t shape, a, b; ///< indices into the tables
-  Type d, c;
-  bool saturate;  ///< .satfinite
-  bool exclusive; ///< .xor.popc, else .and.popc
-
-  const Shape &form() const { return kShapes[shape]; }
-  const ElementType &typeA() const { return kTypes[a]; }
-  const ElementType &typeB() const { return kTypes[b]; }
-  /// Elements in a register of A or B.
-  uint32_t packed() const {
-    uint32_t bits = typeA().bits;
-    return bits < 32 ? 32 / bits : 1;
-  }
-  uint32_t rowsOfA() const { return form().m * form().k / 32 / packed(); }
-  uint32_t rowsOfB() const { return kN * form().k / 32 / packed(); }
-  /// Registers of C or D.
-  uint32_t rowsOf(Type type) const {
-    return form().m * kN / 32 / (type == Type::F16 ? 2 : 1);
-  }
-};
 
 uint64_t element(uint64_t bits, uint32_t index, uint32_t width) {
   return bits >> (index * width) & lowBits(width);
@@ -101,7 +30,7 @@ uint64_t element(uint64_t bits, uint32_t index, uint32_t width) {
 /// row; the next register is 8 rows below, if there are 16, and the one behind
 /// these further on in K.
 template <typename F>
-void eachOfA(Warp &w, const Mma &mma, const uint32_t *rows, F f) {
+void eachOfA(Warp &w, const MmaSyncForm &mma, const uint32_t *rows, F f) {
   const uint32_t packed = mma.packed(), halves = mma.form().m / 8,
                  width = mma.typeA().bits;
   for (uint32_t r = 0; r < mma.rowsOfA(); ++r)
@@ -114,7 +43,7 @@ void eachOfA(Warp &w, const Mma &mma, const uint32_t *rows, F f) {
 
 /// f(k, column, element).
 template <typename F>
-void eachOfB(Warp &w, const Mma &mma, const uint32_t *rows, F f) {
+void eachOfB(Warp &w, const MmaSyncForm &mma, const uint32_t *rows, F f) {
   const uint32_t packed = mma.packed(), width = mma.typeB().bits;
   for (uint32_t r = 0; r < mma.rowsOfB(); ++r)
     for (uint32_t lane = 0; lane < 32; ++lane)
@@ -123,7 +52,8 @@ void eachOfB(Warp &w, const Mma &mma, const uint32_t *rows, F f) {
           element(w.row(rows[r])[lane], j, width));
 }
 
-void loadResults(Warp &w, const Mma &mma, const uint32_t *rows, Results &out) {
+void loadResults(Warp &w, const MmaSyncForm &mma, const uint32_t *rows,
+                 Results &out) {
   for (uint32_t row = 0; row < mma.form().m; ++row)
     for (uint32_t column = 0; column < kN; ++column) {
       uint32_t lane = row % 8 * 4 + column / 2;
@@ -134,7 +64,7 @@ void loadResults(Warp &w, const Mma &mma, const uint32_t *rows, Results &out) {
     }
 }
 
-void storeResults(Warp &w, const Mma &mma, const uint32_t *rows,
+void storeResults(Warp &w, const MmaSyncForm &mma, const uint32_t *rows,
                   const Results &in) {
   for (uint32_t row = 0; row < mma.form().m; ++row)
     for (uint32_t column = 0; column < kN; ++column) {
@@ -151,23 +81,51 @@ void storeResults(Warp &w, const Mma &mma, const uint32_t *rows,
 
 /// Where an instruction's registers are.
 struct Registers {
-  const uint32_t *a, *b, *c, *d;
+  const uint32_t *a, *b, *c, *d, *metadata;
   Registers(const Warp &w, const Inst &i) {
-    const Mma &mma = i.get<Mma>();
+    const MmaSyncForm &mma = i.get<MmaSyncForm>();
     const std::vector<uint32_t> &lists = w.machine.program.lists;
     d = &lists[i.list];
     a = &lists[i.sourceList];
     b = a + mma.rowsOfA();
     c = b + mma.rowsOfB();
+    metadata = c + mma.rowsOf(mma.c);
   }
 };
 
-void multiplyFloats(Warp &w, const Mma &mma, const Registers &registers,
+/// f(row, chunk, lane, shift): where four bits of metadata are.
+template <typename F>
+void eachChunk(const MmaSyncForm &mma, F f) {
+  for (uint32_t row = 0; mma.form().sparse && row < mma.form().m; ++row)
+    for (uint32_t chunk = 0; chunk < mma.chunks(); ++chunk) {
+      MetadataPlace at = findInWarp(row, chunk, mma.chunks(),
+                                    mma.typeA().bits == 8, mma.selector);
+      f(row, chunk, at.lane, at.shift);
+    }
+}
+
+/// Of each row of A, the rows of B that it multiplies: of a dense one all.
+std::array<Kept, kMaxM> findKept(Warp &w, const MmaSyncForm &mma,
+                                 const Registers &registers) {
+  std::array<Kept, kMaxM> kept{};
+  const bool pairs = mma.form().operands == MmaOperands::TF32;
+  eachChunk(mma, [&](uint32_t row, uint32_t chunk, uint32_t lane,
+                     uint32_t shift) {
+    uint32_t bits = uint32_t(w.row(*registers.metadata)[lane]) >> shift & 15;
+    keepChunk(kept[row], chunk, bits, pairs);
+  });
+  return kept;
+}
+
+void multiplyFloats(Warp &w, const MmaSyncForm &mma, const Registers &registers,
                     Results &results) {
   Factored factored;
-  const uint32_t k = factored.k = mma.form().k;
+  const uint32_t k = factored.k = mma.kOfA();
+  factored.dense = mma.form().k;
+  if (mma.form().sparse)
+    factored.kept = findKept(w, mma, registers);
   factored.m = mma.form().m;
-  auto decode = [](const ElementType &type, uint64_t bits) {
+  auto decode = [](const MmaElement &type, uint64_t bits) {
     uint8_t bytes[4];
     std::memcpy(bytes, &bits, 4);
     return decodeElement(type.format, bytes);
@@ -179,11 +137,11 @@ void multiplyFloats(Warp &w, const Mma &mma, const Registers &registers,
     factored.b[at * kN + n] = decode(mma.typeB(), bits);
   });
   const bool exact = w.machine.options.exactAccumulation;
-  if (mma.form().operands == Operands::Float8 && !exact)
+  if (mma.form().operands == MmaOperands::Float8 && !exact)
     return multiplyFloat8(factored, mma.c, mma.d, results);
   factored.findExponents(mma.typeA().format, mma.typeB().format);
   const fp8::chip::SumRule &rule = fp8::chip::getSumRule(
-      fp8::chip::MmaEngine::Warp, mma.form().operands == Operands::TF32
+      fp8::chip::MmaEngine::Warp, mma.form().operands == MmaOperands::TF32
                                       ? fp8::chip::ProductKind::TF32
                                       : fp8::chip::ProductKind::Float16);
   for (uint32_t row = 0; row < factored.m; ++row)
@@ -192,8 +150,8 @@ void multiplyFloats(Warp &w, const Mma &mma, const Registers &registers,
 }
 
 /// Multiplies and adds in the order of K, rounding once each time.
-void multiplyDoubles(Warp &w, const Mma &mma, const Registers &registers,
-                     Results &results) {
+void multiplyDoubles(Warp &w, const MmaSyncForm &mma,
+                     const Registers &registers, Results &results) {
   double a[kMaxM][16], b[16][kN];
   eachOfA(w, mma, registers.a, [&](uint32_t row, uint32_t k, uint64_t bits) {
     a[row][k] = bitCast<double>(bits);
@@ -211,10 +169,11 @@ void multiplyDoubles(Warp &w, const Mma &mma, const Registers &registers,
 }
 
 /// Integers and single bits, exactly.
-void multiplyIntegers(Warp &w, const Mma &mma, const Registers &registers,
-                      Results &results) {
+void multiplyIntegers(Warp &w, const MmaSyncForm &mma,
+                      const Registers &registers, Results &results) {
   int32_t a[kMaxM][kMaxK], b[kMaxK][kN];
-  auto decode = [](const ElementType &type, uint64_t bits) {
+  const std::array<Kept, kMaxM> kept = findKept(w, mma, registers);
+  auto decode = [](const MmaElement &type, uint64_t bits) {
     uint64_t sign = uint64_t(1) << (type.bits - 1);
     return type.isSigned && bits & sign ? int32_t(int64_t(bits - 2 * sign))
                                         : int32_t(bits);
@@ -228,8 +187,10 @@ void multiplyIntegers(Warp &w, const Mma &mma, const Registers &registers,
   for (uint32_t row = 0; row < mma.form().m; ++row)
     for (uint32_t n = 0; n < kN; ++n) {
       int64_t sum = int32_t(results.cells[row][n]);
-      for (uint32_t k = 0; k < mma.form().k; ++k)
-        sum += mma.exclusive ? a[row][k] ^ b[k][n] : a[row][k] * b[k][n];
+      for (uint32_t k = 0; k < mma.kOfA(); ++k) {
+        int32_t other = b[mma.form().sparse ? kept[row][k] : k][n];
+        sum += mma.exclusive ? a[row][k] ^ other : a[row][k] * other;
+      }
       if (mma.saturate)
         sum = std::clamp<int64_t>(sum, INT32_MIN, INT32_MAX);
       results.cells[row][n] = uint32_t(sum);
@@ -239,7 +200,7 @@ void multiplyIntegers(Warp &w, const Mma &mma, const Registers &registers,
 /// Undefined elements of A make rows of D undefined, those of B columns, and
 /// those of C themselves.
 void spreadUndefined(Warp &w, const Inst &i, const Registers &registers) {
-  const Mma &mma = i.get<Mma>();
+  const MmaSyncForm &mma = i.get<MmaSyncForm>();
   OriginId cells[kMaxM][kN] = {};
   const uint32_t halves = mma.form().m / 8;
   auto each = [&](const uint32_t *rows, uint32_t count, auto f) {
@@ -254,6 +215,13 @@ void spreadUndefined(Warp &w, const Inst &i, const Registers &registers) {
   each(registers.b, mma.rowsOfB(), [&](uint32_t, uint32_t l, OriginId o) {
     for (uint32_t row = 0; row < mma.form().m; ++row)
       cells[row][l / 4] = o;
+  });
+  const uint32_t chosen =
+      mma.form().sparse ? w.undefinedLanes(registers.metadata, 1, ~0u) : 0;
+  eachChunk(mma, [&](uint32_t row, uint32_t, uint32_t lane, uint32_t) {
+    if (chosen >> lane & 1)
+      std::fill_n(cells[row], kN,
+                  w.undefinedBits(i, *registers.metadata, int(lane)).origin);
   });
   each(registers.c, mma.rowsOf(mma.c), [&](uint32_t r, uint32_t l, OriginId o) {
     if (mma.c == Type::F16)
@@ -279,24 +247,24 @@ Flow multiply(Warp &w, const Inst &i, uint32_t mask) {
                     &w, &i, __builtin_ctz(mask), true);
     return Flow::Next;
   }
-  const Mma &mma = i.get<Mma>();
+  const MmaSyncForm &mma = i.get<MmaSyncForm>();
   Registers registers(w, i);
   if (w.undefinedLanes(registers.a, i.sourceListCount, ~0u))
     spreadUndefined(w, i, registers);
   Results results;
   loadResults(w, mma, registers.c, results);
   switch (mma.form().operands) {
-  case Operands::Float8:
-  case Operands::Float16:
-  case Operands::TF32:
+  case MmaOperands::Float8:
+  case MmaOperands::Float16:
+  case MmaOperands::TF32:
     multiplyFloats(w, mma, registers, results);
     break;
-  case Operands::F64:
+  case MmaOperands::F64:
     multiplyDoubles(w, mma, registers, results);
     break;
-  case Operands::Int8:
-  case Operands::Int4:
-  case Operands::Bit:
+  case MmaOperands::Int8:
+  case MmaOperands::Int4:
+  case MmaOperands::Bit:
     multiplyIntegers(w, mma, registers, results);
     break;
   }
@@ -305,105 +273,42 @@ Flow multiply(Warp &w, const Inst &i, uint32_t mask) {
   return Flow::Next;
 }
 
-/// Whether D or C of `type` fits operands of `element`.
-bool fits(Type type, const ElementType &element) {
-  switch (element.operands) {
-  case Operands::F64:
-    return type == Type::F64;
-  case Operands::Int8:
-  case Operands::Int4:
-  case Operands::Bit:
-    return type == Type::S32;
-  case Operands::TF32:
-    return type == Type::F32;
-  case Operands::Float8:
-  case Operands::Float16:
-    return type == Type::F32 ||
-           (type == Type::F16 && element.format != MmaFormat::BF16);
-  }
-  return false;
-}
-
-/// `.shape.row.col.d.a.b.c`.
-bool takeForm(Decoder &d, Mma &mma) {
-  const std::vector<std::string> &q = d.text().qualifiers;
-  auto at = std::find_if(q.begin(), q.end(), [](const std::string &s) {
-    return s.size() > 1 && s[0] == 'm' && s[1] >= '0' && s[1] <= '9';
-  });
-  if (at == q.end())
-    return d.fail("needs a shape .mMnNkK");
-  const std::string shape = *at;
-  d.take(shape);
-  if (!d.take("row") || !d.take("col"))
-    return d.fail("needs .row.col");
-  mma.saturate = d.take("satfinite");
-  // The four types come in the order D, A, B, C, whatever stands between.
-  std::vector<std::string> types;
-  for (const std::string &name : q)
-    if (typeByName(name) != Type::None ||
-        std::any_of(std::begin(kTypes), std::end(kTypes),
-                    [&](const ElementType &t) { return t.name == name; }))
-      types.push_back(name);
-  if (types.size() != 4)
-    return d.fail("needs the types of D, A, B and C");
-  for (const std::string &name : types)
-    d.take(name);
-  auto index = [](const std::string &name) {
-    return uint8_t(
-        std::find_if(std::begin(kTypes), std::end(kTypes),
-                     [&](const ElementType &t) { return t.name == name; }) -
-        std::begin(kTypes));
-  };
-  mma.a = index(types[1]);
-  mma.b = index(types[2]);
-  if (mma.a == std::size(kTypes) || mma.b == std::size(kTypes))
-    return d.fail("is not supported with operands of ." + types[1] + " and ." +
-                  types[2]);
-  const ElementType &a = mma.typeA(), &b = mma.typeB();
-  if (a.operands != b.operands ||
-      (a.operands == Operands::Float16 && a.format != b.format))
-    return d.fail("cannot multiply ." + types[1] + " by ." + types[2]);
-  mma.d = typeByName(types[0]);
-  mma.c = typeByName(types[3]);
-  if (!fits(mma.d, a) || !fits(mma.c, a))
-    return d.fail("cannot add up products of ." + types[1] + " in ." +
-                  types[0]);
-  auto found =
-      std::find_if(std::begin(kShapes), std::end(kShapes), [&](const Shape &s) {
-        return s.name == shape && s.operands == a.operands;
-      });
-  if (found == std::end(kShapes))
-    return d.fail("is not supported with shape ." + shape +
-                  " and operands of ." + types[1]);
-  mma.shape = uint8_t(found - std::begin(kShapes));
-  return true;
+bool takeMetadata(Decoder &d, Inst &i, MmaSyncForm &mma) {
+  uint64_t selector;
+  if (!d.sourceList(i, 1, Type::B32) || !d.immediate(selector))
+    return false;
+  mma.selector = uint8_t(selector);
+  return selector < mma.selectors() ||
+         d.fail("takes a sparsity selector from 0 to " +
+                std::to_string(mma.selectors() - 1));
 }
 
 bool decodeMma(Decoder &d, Inst &i) {
-  if (d.hasQualifier("sp") || d.hasQualifier("sp::ordered_metadata"))
-    return d.fail("is not supported with .sp; use the dense form");
+  // Ordered metadata are a promise that the hardware of some chips needs.
+  const bool sparse = d.takeOneOf({"sp", "sp::ordered_metadata"}) >= 0;
   for (const std::string &qualifier : d.text().qualifiers)
     if (qualifier.rfind("kind::", 0) == 0)
       return d.fail("is not supported with ." + qualifier +
                     ", which is for sm_120; use tcgen05.mma");
   if (!d.take("sync") || !d.take("aligned"))
     return d.fail("needs .sync.aligned");
-  Mma &mma = i.make<Mma>();
-  if (!takeForm(d, mma))
+  MmaSyncForm &mma = i.make<MmaSyncForm>();
+  if (!takeMmaSyncForm(d, mma, sparse))
     return false;
-  if (mma.form().operands == Operands::Bit) {
+  if (mma.form().operands == MmaOperands::Bit) {
     mma.exclusive = d.take("xor");
     if ((!mma.exclusive && !d.take("and")) || !d.take("popc"))
       return d.fail("needs .and.popc or .xor.popc");
   }
   i.fn = multiply;
   i.convergence = Convergence::Aligned;
-  Type ab = mma.form().operands == Operands::F64 ? Type::F64 : Type::B32;
+  Type ab = mma.form().operands == MmaOperands::F64 ? Type::F64 : Type::B32;
   auto ofSums = [](Type type) { return type == Type::F16 ? Type::B32 : type; };
   return d.list(i, mma.rowsOf(mma.d), ofSums(mma.d), true) &&
          d.sourceList(i, mma.rowsOfA(), ab) &&
          d.sourceList(i, mma.rowsOfB(), ab) &&
-         d.sourceList(i, mma.rowsOf(mma.c), ofSums(mma.c));
+         d.sourceList(i, mma.rowsOf(mma.c), ofSums(mma.c)) &&
+         (!sparse || takeMetadata(d, i, mma));
 }
 
 } // namespace

@@ -13,12 +13,12 @@ using namespace fp8::sim;
 
 void Factored::findExponents(MmaFormat formatA, MmaFormat formatB) {
   fp8::sim::findExponents(aExponents, a, m * k, getRow(formatA).least);
-  fp8::sim::findExponents(bExponents, b, k * kN, getRow(formatB).least);
+  fp8::sim::findExponents(bExponents, b, dense * kN, getRow(formatB).least);
 }
 Factored Factored::half(uint32_t which) const {
   Factored out;
   out.m = m;
-  out.k = k / 2;
+  out.k = out.dense = k / 2;
   for (uint32_t to = 0; to < out.k; ++to) {
     uint32_t from = to / 2 * 4 + which * 2 + to % 2;
     for (uint32_t row = 0; row < m; ++row)
@@ -36,9 +36,12 @@ void fp8::sim::addProducts(const fp8::chip::SumRule &rule, const Factored &f,
   for (uint32_t n = 0; n < kN; ++n)
     before[n] = c == Type::F16 ? f16ToFloat(uint16_t(cells[n]))
                                : bitCast<float>(uint32_t(cells[n]));
+  static thread_local KeptRows rows;
+  Factors b{f.b, f.bExponents};
+  if (f.isSparse())
+    b = rows.select(b, f.kept[row], f.k, kN, kN);
   accumulateRow(
-      rule, sum, before, {f.a + row * f.k, f.aExponents + row * f.k},
-      {f.b, f.bExponents},
+      rule, sum, before, {f.a + row * f.k, f.aExponents + row * f.k}, b,
       {kN, f.k, kN, c == Type::F16 ? getRow(MmaFormat::F16).least : kLeastF32});
   if (d != Type::F16)
     roundRow(rule, bits, sum, kN);

@@ -7,6 +7,7 @@
 #define FP8_LIB_SIMULATOR_ISA_TENSORCORE_MMASYNCPRODUCT_H
 
 #include "ISA/TensorCore/MmaKinds.h"
+#include "ISA/TensorCore/Sparsity.h"
 #include "Program/Types.h"
 
 #include <cstdint>
@@ -23,9 +24,13 @@ struct Results {
 /// A's and B's elements as numbers, and the exponents of their formats.
 struct Factored {
   static constexpr uint32_t kMost = 32;
-  float a[kMaxM * kMost], b[kMost * kN];
-  int16_t aExponents[kMaxM * kMost], bExponents[kMost * kN];
+  float a[kMaxM * kMost], b[2 * kMost * kN];
+  int16_t aExponents[kMaxM * kMost], bExponents[2 * kMost * kN];
   uint32_t m, k;
+  uint32_t dense; ///< elements of K in B: k, or where A is sparse twice k
+  std::array<Kept, kMaxM> kept; ///< of a sparse A
+
+  bool isSparse() const { return dense != k; }
 
   void findExponents(MmaFormat formatA, MmaFormat formatB);
   /// The elements of K whose index has this value as bit 1.

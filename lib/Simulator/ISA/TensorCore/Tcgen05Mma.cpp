@@ -18,8 +18,8 @@ int64_t landingPipe(const Warp &w, uint32_t rank) {
 }
 
 /// Payload of tcgen05.mma. Sources: D, A, B, instruction descriptor, scales of
-/// A and of B if any. Predicate source 0: enable-input-d. List:
-/// disable-output-lane.
+/// A and of B if any, metadata of a sparse A. Predicate source 0:
+/// enable-input-d. List: disable-output-lane.
 struct MmaForm {
   MmaKind kind;
   bool pair;        ///< .cta_group::2
@@ -30,6 +30,8 @@ struct MmaForm {
   uint8_t scales;   ///< of a row; 0: none
   uint32_t offsetA; ///< of A's address in tensor memory
   uint32_t scaleOffset[2]; ///< of those of A's and B's scales
+  uint32_t metadataOffset; ///< of the metadata's
+  bool sparse;             ///< .sp
 };
 
 /// CUTLASS passes addresses of scales with the ID of the scales in the two
@@ -46,7 +48,7 @@ public:
 
   void run() {
     if (!readOperands() || !begin() || !takeAccumulator() || !takeA() ||
-        !takeB() || !takeScales() || !checkShared())
+        !takeB() || !takeScales() || !takeMetadata() || !checkShared())
       return;
     ++m.report.statistics.mmas;
     std::array<MmaSide, 2> sides;
@@ -68,7 +70,7 @@ private:
   bool readOperands() {
     uint32_t idesc = uint32_t(w.row(i.s[3])[lane]);
     if (auto wrong = decodeInstructionDescriptor(idesc, form.kind, pair, shape,
-                                                 form.scales))
+                                                 form.scales, form.sparse))
       return bad(ErrorKind::BadDescriptor,
                  "in the instruction descriptor " + *wrong);
     operation->rule = &findSumRule(fp8::chip::MmaEngine::TensorMemory, shape,
@@ -104,8 +106,8 @@ private:
 
   bool takeA() {
     if (!form.tensorA)
-      return takeMatrix(1, "A", shape.transposeA, shape.aRows(), shape.a,
-                        operation->a);
+      return takeMatrix(1, "A", shape.transposeA, shape.aRows(),
+                        shape.kStored(), shape.a, operation->a);
     uint32_t address = uint32_t(w.row(i.s[1])[lane]) + form.offsetA;
     if (address >> 16 || shape.transposeA)
       return bad(ErrorKind::BadDescriptor,
@@ -120,16 +122,40 @@ private:
   }
 
   bool takeB() {
-    return takeMatrix(2, "B", shape.transposeB, shape.bRows(), shape.b,
-                      operation->b);
+    uint32_t dense = form.sparse ? 2 : 1;
+    if (!takeMatrix(2, "B", shape.transposeB, shape.bRows(),
+                    shape.kStored() * dense, shape.b, operation->b))
+      return false;
+    operation->b.bytesOfK *= dense;
+    return true;
   }
 
-  /// An operand in shared memory.
+  /// An operand in shared memory, of `count` elements in a row.
   bool takeMatrix(unsigned source, const char *name, bool mnMajor,
-                  uint32_t rows, MmaFormat format,
+                  uint32_t rows, uint32_t count, MmaFormat format,
                   MatrixDescriptor &descriptor) {
-    return takeShared(source, name, mnMajor, shape.elementBytes, rows,
-                      shape.kStored(), usedBytes(shape, format), descriptor);
+    return takeShared(source, name, mnMajor, shape.elementBytes, rows, count,
+                      usedBytes(shape, format), descriptor);
+  }
+
+  /// Each CTA of a pair holds the metadata of its own rows of A.
+  bool takeMetadata() {
+    if (!form.sparse)
+      return true;
+    if (shape.aRows() != kTensorLanes)
+      return bad(ErrorKind::Unsupported,
+                 "a sparse A is supported with 128 rows in each CTA only");
+    uint32_t address =
+        uint32_t(w.row(i.s[i.sources - 1])[lane]) + form.metadataOffset;
+    if (address >> 16)
+      return bad(ErrorKind::OutOfBounds,
+                 "the metadata must start at lane 0, not " +
+                     std::to_string(address >> 16));
+    operation->metadataColumn = address & 0xffff;
+    bool bytes = shape.elementBytes == 1;
+    return takeColumns("the metadata", 0xff,
+                       operation->metadataColumn + (bytes ? 0 : shape.selector),
+                       bytes ? 2 : 1);
   }
 
   bool takeColumns(const char *name, uint8_t units, uint32_t column,
@@ -259,7 +285,8 @@ std::string findQualifier(const Decoder &d, std::string_view prefix) {
 }
 
 bool takeKind(Decoder &d, MmaForm &form) {
-  for (const char *other : {"sp", "ws", "ashift"})
+  form.sparse = d.take("sp");
+  for (const char *other : {"ws", "ashift"})
     if (d.hasQualifier(other))
       return d.fail("is not supported with ." + std::string(other));
   constexpr std::string_view prefix = "kind::";
@@ -285,6 +312,8 @@ bool takeScaleVector(Decoder &d, MmaForm &form) {
                          : "takes no .block_scale with " + kind);
   if (!scales)
     return true;
+  if (form.sparse)
+    return d.fail("is not supported with .sp and .block_scale");
   std::string vector = findQualifier(d, "scale_vec::");
   if (vector.empty())
     vector = findQualifier(d, "block1");
@@ -312,8 +341,14 @@ bool takeOperands(Decoder &d, Inst &i, MmaForm &form) {
   if (form.tensorA ? !takeTensorAddress(d, i, form.offsetA)
                    : !d.source(i, Type::B64))
     return false;
-  if (!d.source(i, Type::B64) || !d.source(i, Type::B32))
+  // The metadata comes last among the sources, but first in the text.
+  Inst metadata;
+  if (!d.source(i, Type::B64) ||
+      (form.sparse && !takeTensorAddress(d, metadata, form.metadataOffset)) ||
+      !d.source(i, Type::B32))
     return false;
+  if (form.sparse)
+    i.s[i.sources++] = metadata.s[0];
   if (form.scales)
     for (uint32_t &offset : form.scaleOffset)
       if (!takeTensorAddress(d, i, offset))

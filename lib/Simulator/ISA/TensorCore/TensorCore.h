@@ -7,6 +7,7 @@
 #define FP8_LIB_SIMULATOR_ISA_TENSORCORE_TENSORCORE_H
 
 #include "ISA/TensorCore/MmaKinds.h"
+#include "ISA/TensorCore/Sparsity.h"
 #include "Memory/Async.h"
 #include "Memory/TensorMemory.h"
 #include "fp8/Simulator/TensorMap.h"
@@ -28,7 +29,7 @@ struct MmaScales {
   bool any() const { return count != 0; }
 };
 
-/// The instruction descriptor, decoded (dense MMAs). M and N are those of the
+/// The instruction descriptor, decoded. M and N are those of the
 /// whole product, over both CTAs of a pair.
 struct MmaShape {
   MmaKind kind;
@@ -38,7 +39,9 @@ struct MmaShape {
   bool saturates;
   bool negateA, negateB;
   bool transposeA, transposeB; ///< MN-major
-  uint32_t m, n, k;            ///< k in elements: 256 bits
+  bool sparse;                 ///< A keeps half of K
+  uint32_t selector;           ///< sparse: the column that has the metadata
+  uint32_t m, n, k;            ///< k in elements of A: 256 bits
   unsigned elementBytes;       ///< that an element takes in shared memory, or
                                ///< two that share a byte
   MmaScales scales;
@@ -62,11 +65,12 @@ struct MmaShape {
 };
 
 /// Decodes, or says which field is wrong. `scales`: how many a row has, by the
-/// instruction's qualifier.
+/// instruction's qualifier. `sparse`: it has .sp.
 std::optional<std::string> decodeInstructionDescriptor(uint32_t bits,
                                                        MmaKind kind, bool pair,
                                                        MmaShape &shape,
-                                                       uint32_t scales = 0);
+                                                       uint32_t scales = 0,
+                                                       bool sparse = false);
 
 /// The shared-memory matrix descriptor of tcgen05, decoded.
 struct MatrixDescriptor {
@@ -77,7 +81,10 @@ struct MatrixDescriptor {
   Swizzle swizzle = Swizzle::None;
   bool mnMajor = false;
   unsigned elementBytes = 1;
+  uint32_t bytesOfK = 32; ///< 64: of B where A is sparse
 
+  /// Elements of K, of `elementBytes`.
+  uint32_t kStored() const { return bytesOfK / elementBytes; }
   /// Where element (row, k) begins.
   uint32_t address(uint32_t row, uint32_t k) const;
 };
@@ -129,6 +136,7 @@ struct MmaOperation {
   uint32_t aColumn = 0;
   uint32_t dColumn = 0;
   uint32_t aScaleColumn = 0, bScaleColumn = 0;
+  uint32_t metadataColumn = 0; ///< of a sparse A
   bool accumulate = false;
   double scaleD = 1; ///< scale-input-d: 2^-n
   const chip::SumRule *rule = nullptr;

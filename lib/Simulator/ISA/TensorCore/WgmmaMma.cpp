@@ -16,25 +16,27 @@ namespace {
 constexpr uint32_t kMaxN = 256;
 
 /// Payload of wgmma.mma_async. Sources: A's descriptor, unless A lies in
-/// registers; B's. Predicate source: scale-d, unless an immediate. List: D,
-/// then A's registers.
+/// registers; B's; of a sparse A its metadata. Predicate source: scale-d,
+/// unless an immediate. List: D, then A's registers.
 struct WgmmaForm {
   uint32_t n;
   MmaFormat a, b;
+  MmaResult result;
+  bool sparse;
+  uint8_t selector; ///< of the threads that have the metadata
+  bool saturates;
   bool registerA;
   bool negateA, negateB;
   bool transposeA, transposeB; ///< MN-major
-  bool accumulates; ///< by an immediate scale-d
+  bool accumulates;            ///< by an immediate scale-d
 
-  unsigned elementBytes() const {
-    return a == MmaFormat::TF32                          ? 4
-           : a == MmaFormat::F16 || a == MmaFormat::BF16 ? 2
-                                                         : 1;
-  }
+  unsigned elementBytes() const { return getRow(a).bits / 8; }
+  /// Elements that A has in a row, which is half of K where it is sparse.
   uint32_t k() const { return 32 / elementBytes(); }
-  uint32_t resultRows() const { return n / 2; }
+  uint32_t resultRows() const { return WgmmaOperation::resultRows(result, n); }
   bool sameShape(const WgmmaForm &other) const {
-    return n == other.n && elementBytes() == other.elementBytes();
+    return n == other.n && result == other.result &&
+           elementBytes() == other.elementBytes();
   }
 
   MmaShape shape() const {
@@ -42,7 +44,8 @@ struct WgmmaForm {
     s.kind = findKind(a);
     s.a = a;
     s.b = b;
-    s.result = MmaResult::F32;
+    s.result = result;
+    s.saturates = saturates;
     s.negateA = negateA;
     s.negateB = negateB;
     s.transposeA = transposeA;
@@ -122,11 +125,14 @@ private:
     operation.shape = form.shape();
     operation.a.mnMajor = form.transposeA;
     operation.b.mnMajor = form.transposeB;
-    bool registerA = form.registerA;
+    const bool registerA = form.registerA;
     uint64_t &a = operands[0], &b = operands[1];
     if ((!registerA && !same(a, w.row(i.s[0]), "descriptor of A")) ||
         !same(b, w.row(i.s[registerA ? 0 : 1]), "descriptor of B"))
       return false;
+    operation.sparse = form.sparse;
+    operation.selector = form.selector;
+    operation.b.bytesOfK = form.sparse ? 64 : 32;
     unsigned bytes = operation.shape.elementBytes;
     if (!registerA)
       if (auto wrong = decodeWgmmaDescriptor(a, bytes, operation.a))
@@ -196,8 +202,11 @@ private:
 
   bool takeShared(Warpgroup::Step &step) {
     const MmaShape &s = operation.shape;
+    if (form.sparse)
+      takeMetadata(step);
     if (step.warps == 1) {
-      step.shared = operandRuns(operation.b, w.cta.rank, s.n, s.k);
+      step.shared =
+          operandRuns(operation.b, w.cta.rank, s.n, operation.b.kStored());
       if (!form.registerA) {
         std::vector<SharedRun> a =
             operandRuns(operation.a, w.cta.rank, kWgmmaM, s.k);
@@ -215,8 +224,16 @@ private:
     return true;
   }
 
+  /// The words of the warp's threads.
+  void takeMetadata(Warpgroup::Step &step) {
+    const uint64_t *row = w.row(i.s[form.registerA ? 1 : 2]);
+    step.metadata.resize(kWarpgroup * 32);
+    std::copy_n(row, 32, &step.metadata[w.id % kWarpgroup * 32]);
+  }
+
   void start(const Warpgroup::Step &step) {
     ++m.report.statistics.mmas;
+    operation.metadata = step.metadata;
     uint32_t first = w.id / kWarpgroup * kWarpgroup;
     for (uint32_t n = 0; n < kWarpgroup; ++n)
       operation.warps[n] = w.cta.warps[first + n].get();
@@ -246,7 +263,40 @@ Flow mma(Warp &w, const Inst &i, uint32_t mask) {
   return w.waitFor(WaitKind::Wgmma);
 }
 
-/// `.m64nNkK.f32.A.B`.
+/// The types that wgmma has, of those of all MMAs.
+std::optional<MmaFormat> findFormat(const std::string &name) {
+  for (MmaFormat format :
+       {MmaFormat::E4M3, MmaFormat::E5M2, MmaFormat::F16, MmaFormat::BF16,
+        MmaFormat::TF32, MmaFormat::U8, MmaFormat::S8})
+    if (name == getRow(format).name)
+      return format;
+  return std::nullopt;
+}
+
+std::optional<MmaResult> findResultType(const std::string &name) {
+  return name == "f32"   ? std::optional(MmaResult::F32)
+         : name == "f16" ? std::optional(MmaResult::F16)
+         : name == "s32" ? std::optional(MmaResult::S32)
+                         : std::nullopt;
+}
+
+/// Whether a kind's products may be added up in `result`, with operands of
+/// `format`.
+bool addsUpIn(MmaResult result, MmaFormat format) {
+  const MmaKind kind = findKind(format);
+  for (uint32_t code = 0; code < 4; ++code)
+    if (findResult(kind, code) == result)
+      return result != MmaResult::F16 || format != MmaFormat::BF16;
+  return false;
+}
+
+/// PTX ISA 9.7.15.2.
+bool isWidth(uint32_t n, MmaFormat format) {
+  bool coarse = findKind(format) == MmaKind::I8 && n > 32;
+  return n >= 8 && n <= kMaxN && n % (coarse ? 16 : 8) == 0;
+}
+
+/// `.m64nNkK.D.A.B`.
 bool takeShape(Decoder &d, WgmmaForm &form) {
   const std::vector<std::string> &q = d.text().qualifiers;
   auto at = std::find_if(q.begin(), q.end(), [](const std::string &s) {
@@ -254,30 +304,31 @@ bool takeShape(Decoder &d, WgmmaForm &form) {
   });
   if (q.end() - at < 4)
     return d.fail("needs a shape .m64nNkK and the types of D, A and B");
-  static const char *const names[] = {"e4m3", "e5m2", "f16", "bf16", "tf32"};
-  uint32_t formats[2];
-  for (int n = 0; n < 2; ++n) {
-    auto name = std::find(std::begin(names), std::end(names), at[2 + n]);
-    if (name == std::end(names))
-      return d.fail("is supported with e4m3, e5m2, f16, bf16 and tf32 only");
-    formats[n] = uint32_t(name - names);
-  }
-  if (formats[0] != formats[1] && (formats[0] > 1 || formats[1] > 1))
-    return d.fail("can mix only e4m3 and e5m2");
-  if (at[1] != "f32")
-    return d.fail("is supported with an accumulator of .f32 only");
-  form.a = MmaFormat(formats[0]);
-  form.b = MmaFormat(formats[1]);
-  uint32_t k = form.k();
+  std::optional<MmaFormat> a = findFormat(at[2]), b = findFormat(at[3]);
+  std::optional<MmaResult> result = findResultType(at[1]);
+  if (!a || !b)
+    return d.fail("is supported with e4m3, e5m2, f16, bf16, tf32, u8 and s8 "
+                  "only");
+  bool mixes = getRow(*a).bits == 8 && findKind(*a) == findKind(*b);
+  if (*a != *b && !mixes)
+    return d.fail("cannot multiply ." + at[2] + " by ." + at[3]);
+  if (!result || !addsUpIn(*result, *a))
+    return d.fail("cannot add up products of ." + at[2] + " in ." + at[1]);
+  form.a = *a;
+  form.b = *b;
+  form.result = *result;
+  uint32_t k = form.k() * (form.sparse ? 2 : 1);
   uint32_t n = uint32_t(std::strtoul(at->c_str() + 4, nullptr, 10));
-  if (*at != "m64n" + std::to_string(n) + "k" + std::to_string(k) || n < 8 ||
-      n > kMaxN || n % 8)
-    return d.fail("has the shape ." + *at + "; with ." + at[2] +
-                  " it must be .m64nNk" + std::to_string(k) +
-                  " with N a multiple of 8 from 8 to 256");
+  if (*at != "m64n" + std::to_string(n) + "k" + std::to_string(k) ||
+      !isWidth(n, form.a))
+    return d.fail(
+        "has the shape ." + *at + "; with ." + at[2] + " it must be .m64nNk" +
+        std::to_string(k) + " with N a multiple of 8 from 8 to 256" +
+        (form.result == MmaResult::S32 ? ", and of 16 above 32" : ""));
   form.n = n;
   for (int part = 0; part < 4; ++part)
     d.take(at[part]);
+  form.saturates = form.result == MmaResult::S32 && d.take("satfinite");
   return true;
 }
 
@@ -315,24 +366,40 @@ bool takeScale(Decoder &d, bool &negates) {
   return true;
 }
 
+/// `sp-meta, sp-sel` of a sparse A.
+bool takeMetadata(Decoder &d, Inst &i, WgmmaForm &form) {
+  uint64_t selector;
+  if (!d.source(i, Type::B32) || !d.immediate(selector))
+    return false;
+  form.selector = uint8_t(selector);
+  // Elements of 8 bits have metadata in all threads.
+  uint64_t most = form.elementBytes() == 1 ? 0 : 1;
+  return selector <= most ||
+         d.fail("takes a sparsity selector from 0 to " + std::to_string(most));
+}
+
+/// scale-d, a predicate or an immediate.
+bool takeScaleD(Decoder &d, Inst &i, WgmmaForm &form) {
+  const ast::Operand *scale = d.peekOperand();
+  if (!scale || scale->kind != ast::Operand::Kind::Integer)
+    return d.predicateSource(i);
+  form.accumulates = scale->value != 0;
+  return d.takeOperand();
+}
+
 } // namespace
 
 bool fp8::sim::decodeWgmmaMma(Decoder &d, Inst &i) {
-  if (d.hasQualifier("sp"))
-    return d.fail("is not supported with .sp");
   WgmmaForm &form = i.make<WgmmaForm>();
-  if (!takeShape(d, form) || !d.list(i, form.resultRows(), Type::F32, true) ||
-      !takeA(d, i, form) || !d.source(i, Type::B64))
+  form.sparse = d.take("sp");
+  if (!takeShape(d, form) || !d.list(i, form.resultRows(), Type::B32, true) ||
+      !takeA(d, i, form) || !d.source(i, Type::B64) ||
+      (form.sparse && !takeMetadata(d, i, form)) || !takeScaleD(d, i, form))
     return false;
   i.wgmma = i.keepsReady = true;
   i.fn = mma;
-  const ast::Operand *scale = d.peekOperand();
-  if (scale && scale->kind == ast::Operand::Kind::Integer) {
-    form.accumulates = scale->value != 0;
-    d.takeOperand();
-  } else if (!d.predicateSource(i)) {
-    return false;
-  }
+  if (form.result == MmaResult::S32)
+    return true;
   if (!takeScale(d, form.negateA) || !takeScale(d, form.negateB))
     return false;
   if (form.elementBytes() != 2)

@@ -8,6 +8,10 @@
 #include "Numerics/Accumulation.h"
 #include "Numerics/Formats.h"
 
+#include <algorithm>
+#include <limits>
+#include <memory>
+
 using namespace fp8::sim;
 
 static constexpr uint32_t kMaxN = 256, kMaxK = 32;
@@ -35,17 +39,34 @@ fp8::sim::decodeWgmmaDescriptor(uint64_t bits, unsigned elementBytes,
   return std::nullopt;
 }
 
-/// Row r of D has its even and odd columns in four lanes of one warp.
-uint64_t &WgmmaOperation::result(uint32_t r, uint32_t column) const {
-  uint32_t n = column / 8 * 4 + r % 16 / 8 * 2 + column % 2;
+/// Row r of D has its even and odd columns in four lanes of one warp; a
+/// register has two columns of f16.
+uint64_t &WgmmaOperation::cell(uint32_t r, uint32_t column) const {
+  uint32_t n = column / 8 * 2 + r % 16 / 8;
+  if (shape.result != MmaResult::F16)
+    n = n * 2 + column % 2;
   return warps[r / 16]->row(rows[n])[r % 8 * 4 + column % 8 / 2];
+}
+
+uint32_t WgmmaOperation::load(uint32_t r, uint32_t column) const {
+  uint32_t bits = uint32_t(cell(r, column));
+  return shape.result == MmaResult::F16 ? bits >> column % 2 * 16 & 0xffff
+                                        : bits;
+}
+
+void WgmmaOperation::store(uint32_t r, uint32_t column, uint32_t bits) const {
+  uint64_t &to = cell(r, column);
+  if (shape.result == MmaResult::F16)
+    bits = column % 2 ? (uint32_t(to) & 0xffff) | bits << 16
+                      : (uint32_t(to) & 0xffff0000) | bits;
+  to = bits;
 }
 
 /// A's fragment: a register holds 4 bytes of a row, the second and the
 /// fourth of them of the row 8 below, the third and the fourth of the other
 /// half of K.
 void WgmmaOperation::loadFragment(float *out) const {
-  const uint32_t *registers = rows + shape.n / 2;
+  const uint32_t *registers = rows + resultRows(shape.result, shape.n);
   for (uint32_t r = 0; r < kWgmmaM; ++r)
     for (uint32_t byte = 0; byte < 32; byte += shape.elementBytes) {
       uint32_t n = byte / 16 * 2 + r % 16 / 8;
@@ -59,14 +80,55 @@ void WgmmaOperation::loadFragment(float *out) const {
     }
 }
 
-void WgmmaOperation::run() const {
-  static thread_local std::array<float, kWgmmaM * kMaxK> aMatrix;
-  static thread_local std::array<float, kMaxN * kMaxK> bMatrix;
-  static thread_local std::array<int16_t, kWgmmaM * kMaxK> aExponents;
-  static thread_local std::array<int16_t, kMaxN * kMaxK> bExponents;
+Kept WgmmaOperation::keptOf(uint32_t r) const {
+  Kept kept{};
+  const bool pairs = shape.elementBytes == 4;
+  const uint32_t chunks = pairs ? shape.k : shape.k / 2;
+  for (uint32_t chunk = 0; chunk < chunks; ++chunk) {
+    MetadataPlace at =
+        findInWarp(r % 16, chunk, chunks, shape.elementBytes == 1, selector);
+    keepChunk(kept, chunk, metadata[r / 16 * 32 + at.lane] >> at.shift & 15,
+              pairs);
+  }
+  return kept;
+}
+
+/// Row r of D: what it was, plus the products of a row of A and B.
+void WgmmaOperation::computeRow(uint32_t r, Factors a, Factors b) const {
+  using Limits = std::numeric_limits<int32_t>;
   static thread_local std::array<float, kMaxN> before;
   static thread_local std::array<double, kMaxN> sum;
   static thread_local std::array<uint32_t, kMaxN> bits;
+  for (uint32_t x = 0; x < shape.n; ++x)
+    before[x] = !accumulate || shape.result == MmaResult::S32 ? 0
+                : shape.result == MmaResult::F32
+                    ? bitCast<float>(load(r, x))
+                    : f16ToFloat(uint16_t(load(r, x)));
+  accumulateRow(*rule, sum.data(), before.data(), a, b,
+                {shape.n, shape.k, kMaxN,
+                 shape.result == MmaResult::F16 ? getRow(MmaFormat::F16).least
+                                                : kLeastF32});
+  if (shape.result == MmaResult::F32)
+    roundRow(*rule, bits.data(), sum.data(), shape.n);
+  for (uint32_t x = 0; x < shape.n; ++x) {
+    if (shape.result == MmaResult::F16)
+      bits[x] = doubleToF16(sum[x]);
+    if (shape.result == MmaResult::S32) {
+      // The products of integers fit f32.
+      int64_t total = int64_t(sum[x]) + (accumulate ? int32_t(load(r, x)) : 0);
+      if (shape.saturates)
+        total = std::clamp<int64_t>(total, Limits::min(), Limits::max());
+      bits[x] = uint32_t(total);
+    }
+    store(r, x, bits[x]);
+  }
+}
+
+void WgmmaOperation::run() const {
+  static thread_local std::array<float, kWgmmaM * kMaxK> aMatrix;
+  static thread_local std::array<float, kMaxN * 2 * kMaxK> bMatrix;
+  static thread_local std::array<int16_t, kWgmmaM * kMaxK> aExponents;
+  static thread_local std::array<int16_t, kMaxN * 2 * kMaxK> bExponents;
   const uint8_t *shared = warps[0]->cta.shared.data();
   loadOperand(b, shape, shape.b, shape.negateB, shared, shape.n, bMatrix.data(),
               1, kMaxN);
@@ -77,18 +139,16 @@ void WgmmaOperation::run() const {
                 aMatrix.data(), kMaxK, 1);
   findExponents(aExponents.data(), aMatrix.data(), aMatrix.size(),
                 getRow(shape.a).least);
-  for (uint32_t k = 0; k < shape.k; ++k)
+  for (uint32_t k = 0; k < b.kStored(); ++k)
     findExponents(&bExponents[k * kMaxN], &bMatrix[k * kMaxN], shape.n,
                   getRow(shape.b).least);
-  for (uint32_t r = 0; r < kWgmmaM; ++r) {
-    for (uint32_t x = 0; x < shape.n; ++x)
-      before[x] = accumulate ? bitCast<float>(uint32_t(result(r, x))) : 0;
-    accumulateRow(*rule, sum.data(), before.data(),
-                  {&aMatrix[r * kMaxK], &aExponents[r * kMaxK]},
-                  {bMatrix.data(), bExponents.data()},
-                  {shape.n, shape.k, kMaxN, kLeastF32});
-    roundRow(*rule, bits.data(), sum.data(), shape.n);
-    for (uint32_t x = 0; x < shape.n; ++x)
-      result(r, x) = bits[x];
-  }
+  const Factors dense{bMatrix.data(), bExponents.data()};
+  std::unique_ptr<KeptRows> keptRows;
+  if (sparse)
+    keptRows = std::make_unique<KeptRows>();
+  for (uint32_t r = 0; r < kWgmmaM; ++r)
+    computeRow(r, {&aMatrix[r * kMaxK], &aExponents[r * kMaxK]},
+               sparse
+                   ? keptRows->select(dense, keptOf(r), shape.k, shape.n, kMaxN)
+                   : dense);
 }

@@ -6,6 +6,7 @@
 #ifndef FP8_LIB_SIMULATOR_ISA_TENSORCORE_WGMMAOPERATION_H
 #define FP8_LIB_SIMULATOR_ISA_TENSORCORE_WGMMAOPERATION_H
 
+#include "ISA/TensorCore/Sparsity.h"
 #include "ISA/TensorCore/TensorCore.h"
 #include "Machine/Warp.h"
 
@@ -33,13 +34,28 @@ struct WgmmaOperation {
   const chip::SumRule *rule;
   const uint32_t *rows; ///< of registers: D's, then A's
   std::array<Warp *, kWarpgroup> warps;
+  /// Of a sparse A: the words of all threads, and which threads of each quad
+  /// have the metadata.
+  bool sparse;
+  uint32_t selector;
+  std::vector<uint32_t> metadata;
+
+  /// Registers of D.
+  static uint32_t resultRows(MmaResult result, uint32_t n) {
+    return n / (result == MmaResult::F16 ? 4 : 2);
+  }
 
   /// Computes the product into the registers.
   void run() const;
 
 private:
-  uint64_t &result(uint32_t row, uint32_t column) const;
+  /// The register, in one lane, that has element (row, column) of D.
+  uint64_t &cell(uint32_t row, uint32_t column) const;
+  uint32_t load(uint32_t row, uint32_t column) const;
+  void store(uint32_t row, uint32_t column, uint32_t bits) const;
   void loadFragment(float *out) const;
+  Kept keptOf(uint32_t row) const;
+  void computeRow(uint32_t row, Factors a, Factors b) const;
 };
 
 } // namespace fp8::sim

@@ -303,7 +303,7 @@ TEST(MmaKinds, DescriptorsNameTheField) {
     return form;
   };
   const Wrong wrongs[] = {
-      {f8, 1 << 2, "the sparsity bit is set"},
+      {f8, 1 << 2, "the sparsity bit is 1; the rule is 0 without .sp"},
       {f8, 1 << 3, "the saturate bit is set, which is for .kind::i8 only"},
       {f8, 2 << 4, "the D format is 3; the rule is 0 (f16) or 1 (f32)"},
       {i8, 1 << 4, "the D format is 3; the rule is 2 (s32)"},
@@ -386,7 +386,8 @@ TEST(MmaKinds, QualifiersThatDoNotFit) {
        "takes no .block_scale with .kind::f8f6f4"},
       {".kind::mxf4nvf4", ".kind::f4", "needs .kind::f16, tf32, f8f6f4"},
       {"tcgen05.mma.", "tcgen05.mma.ws.", "is not supported with .ws"},
-      {"tcgen05.mma.", "tcgen05.mma.sp.", "is not supported with .sp"},
+      {"tcgen05.mma.", "tcgen05.mma.sp.",
+       "is not supported with .sp and .block_scale"},
       {".block16", ".block16.ashift", "is not supported with .ashift"},
   };
   for (const Wrong &wrong : wrongs) {

@@ -415,7 +415,7 @@ TEST(MmaSync, WhatItDoesNotKnowIsNamed) {
                       "{%f0, %f1}, {%r0}, {%r1}, {%f2, %f3}"),
               HasSubstr("needs a vector of 4 registers, not 2"));
   Report report;
-  compute("mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 " + any + ";",
+  compute("mma.sp.sync.aligned.m16n8k4.row.col.f32.tf32.tf32.f32 " + any + ";",
           32, 32, "", &report);
   ASSERT_EQ(report.errors.size(), 1u);
   EXPECT_THAT(report.errors[0].message, HasSubstr("with .sp"));

@@ -216,10 +216,10 @@ TEST_F(WgmmaRules, WhatIsRefused) {
   expectRefused(
       replaced(p.text(), "m64n16k32", "m64n16k16"),
       "with .e4m3 it must be .m64nNk32 with N a multiple of 8 from 8 to 256");
-  expectRefused(replaced(p.text(), ".f32.e4m3", ".f16.e4m3"),
-                "with an accumulator of .f32 only");
+  expectRefused(replaced(p.text(), ".f32.e4m3", ".s32.e4m3"),
+                "cannot add up products of .e4m3 in .s32");
   expectRefused(replaced(p.text(), "e4m3.e4m3", "e4m3.bf16"),
-                "can mix only e4m3 and e5m2");
+                "cannot multiply .e4m3 by .bf16");
   expectRefused(
       replaced(p.text(), "1, 1;\n  wgmma.commit", "2, 1;\n  wgmma.commit"),
       "takes 1 or -1 as imm-scale-a and imm-scale-b");
