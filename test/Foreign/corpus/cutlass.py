@@ -54,6 +54,7 @@ def problem(m, n, k):
 KERNELS = [
     example("48_warp_specialized", "sm_90a", "48_hopper_warp_specialized_gemm/48_hopper_warp_specialized_gemm.cu", *problem(256, 256, 256)),
     example("57_grouped", "sm_90a", "57_hopper_grouped_gemm/57_hopper_grouped_gemm.cu", *problem(256, 128, 128), "--groups=2"),
+    example("62_sparse", "sm_90a", "62_hopper_sparse_gemm/62_hopper_sparse_gemm.cu", *problem(256, 256, 256), "--warmup=0"),
     example("67_blockwise", "sm_90a", "67_hopper_fp8_warp_specialized_gemm_with_blockwise_scaling/"
             "67_hopper_fp8_warp_specialized_gemm_with_blockwise_scaling.cu", *problem(256, 256, 512)),
     example("70_fp16", "sm_100a", "70_blackwell_gemm/70_blackwell_fp16_gemm.cu", *problem(256, 256, 256)),
@@ -69,6 +70,7 @@ KERNELS = [
     example("77_fmha", "sm_100a", "77_blackwell_fmha/77_blackwell_fmha.cu", "--b=1", "--h=1", "--q=256", "--k=256", "--d=128", "--verify",
             "--iterations=1", "--warmup_iterations=0", flags=["-DCPASYNC", "-DB2B", "-DSINGLE_VARIANT"], passed="[OK]"),
     example("81_blockwise", "sm_100a", "81_blackwell_gemm_blockwise/81_blackwell_gemm_blockwise.cu", *problem(256, 256, 512)),
+    example("83_sparse_mended", "sm_100a", "83_blackwell_sparse_gemm/83_blackwell_sparse_gemm.cu", *problem(256, 256, 256), mended=True),
     grouped_example(),
     grouped_example(MIXED_COPIES),
     example("93_gqa", "sm_100a", "93_blackwell_low_latency_gqa/tgv_gqa.cu", "--kvL", "512", "--kvH", "1", "--qH", "8", "--BS", "1",

@@ -119,11 +119,16 @@ class Values:
         place = (ctypes.addressof(storage) + MAP_ALIGNMENT - 1) // MAP_ALIGNMENT * MAP_ALIGNMENT
         rank = len(content["dims"])
         address = self.addresses[content["buffer"]] + content.get("offset", 0)
-        self.device.call("cuTensorMapEncodeTiled", ctypes.c_void_p(place), MAP_TYPES.index(content["dtype"]), rank, ctypes.c_void_p(address),
-                         (ctypes.c_uint64 * rank)(*content["dims"]), (ctypes.c_uint64 * rank)(*content["strides_bytes"]),
-                         (ctypes.c_uint32 * rank)(*content["box"]), (ctypes.c_uint32 * rank)(*content.get("element_strides", [1] * rank)),
-                         INTERLEAVES.index(content.get("interleave", "none")), SWIZZLES.index(content.get("swizzle", "none")), 0,
-                         int(content.get("oob_fill") == "nan"))
+        common = (ctypes.c_void_p(place), MAP_TYPES.index(content["dtype"]), rank, ctypes.c_void_p(address),
+                  (ctypes.c_uint64 * rank)(*content["dims"]), (ctypes.c_uint64 * rank)(*content["strides_bytes"]))
+        last = ((ctypes.c_uint32 * rank)(*content.get("element_strides", [1] * rank)), INTERLEAVES.index(content.get("interleave", "none")),
+                SWIZZLES.index(content.get("swizzle", "none")), 0, int(content.get("oob_fill") == "nan"))
+        if "im2col" in content:
+            pixels = content["im2col"]
+            corners = [(ctypes.c_int * (rank - 2))(*pixels[name]) for name in ("lower_corner", "upper_corner")]
+            self.device.call("cuTensorMapEncodeIm2col", *common, *corners, pixels["channels"], pixels["pixels"], *last)
+        else:
+            self.device.call("cuTensorMapEncodeTiled", *common, (ctypes.c_uint32 * rank)(*content["box"]), *last)
         return ctypes.string_at(place, MAP_BYTES)
 
 
