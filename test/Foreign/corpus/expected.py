@@ -17,6 +17,7 @@ FINDS = {
     "cutlass_72a_nvfp4": INIT_BEHIND_FENCE,
     "cutlass_72c_mxfp8": INIT_BEHIND_FENCE,
     "cutlass_75_grouped": INIT_BEHIND_FENCE,
+    "cutlass_83_sparse": INIT_BEHIND_FENCE,
     "cutlass_92_grouped": COPIES_UNFENCED,
     "cutlass_93_gqa": MAILBOX_CLEARED,
     "deepgemm_sm90_fp8_1d1d": READS_OVERTAKEN,

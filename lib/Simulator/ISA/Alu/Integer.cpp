@@ -350,6 +350,28 @@ static bool isPacked(Decoder &d) {
   return d.hasQualifier("u16x2") || d.hasQualifier("s16x2");
 }
 
+static bool decodeMad(Decoder &d, Inst &i) {
+  if (isFloating(d))
+    return decodeFloatArithmetic(d, i);
+  if (d.hasQualifier("cc"))
+    return decodeMadCarry(d, i, false);
+  int part = d.takeOneOf({"lo", "hi", "wide"});
+  if (part == 1 && d.take("sat")) {
+    i.fn = ternary<int32_t, MadHiSat>;
+    return d.take("s32") && operands(d, i, Type::S32, 3);
+  }
+  Type type = d.takeType();
+  if (part == 2) {
+    i.fn = wideHandler<true>(type);
+    return i.fn && d.destination(i, doubled(type)) && d.source(i, type) &&
+           d.source(i, type) && d.source(i, doubled(type));
+  }
+  i.fn = part == 1   ? forInteger<With<MadHi, 3>::Maker>(type)
+         : part == 0 ? forInteger<With<MadLo, 3>::Maker>(type)
+                     : nullptr;
+  return operands(d, i, type, 3);
+}
+
 void fp8::sim::addIntegerOpcodes(OpcodeTable &t) {
   t.add("add", [](Decoder &d, Inst &i) {
     if (isFloating(d))
@@ -382,27 +404,7 @@ void fp8::sim::addIntegerOpcodes(OpcodeTable &t) {
   t.add("mul", [](Decoder &d, Inst &i) {
     return isFloating(d) ? decodeFloatArithmetic(d, i) : decodeMul(d, i);
   });
-  t.add("mad", [](Decoder &d, Inst &i) {
-    if (isFloating(d))
-      return decodeFloatArithmetic(d, i);
-    if (d.hasQualifier("cc"))
-      return decodeMadCarry(d, i, false);
-    int part = d.takeOneOf({"lo", "hi", "wide"});
-    if (part == 1 && d.take("sat")) {
-      i.fn = ternary<int32_t, MadHiSat>;
-      return d.take("s32") && operands(d, i, Type::S32, 3);
-    }
-    Type type = d.takeType();
-    if (part == 2) {
-      i.fn = wideHandler<true>(type);
-      return i.fn && d.destination(i, doubled(type)) && d.source(i, type) &&
-             d.source(i, type) && d.source(i, doubled(type));
-    }
-    i.fn = part == 1   ? forInteger<With<MadHi, 3>::Maker>(type)
-           : part == 0 ? forInteger<With<MadLo, 3>::Maker>(type)
-                       : nullptr;
-    return operands(d, i, type, 3);
-  });
+  t.add("mad", decodeMad);
   t.add("madc", [](Decoder &d, Inst &i) { return decodeMadCarry(d, i, true); });
   t.add("div", [](Decoder &d, Inst &i) {
     return isFloating(d) ? decodeFloatArithmetic(d, i)
