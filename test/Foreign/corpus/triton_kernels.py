@@ -225,6 +225,34 @@ def softmax(arch):
     return kernel("softmax", arch, job, launch)
 
 
+def gather_scatter(rows=32, columns=64, steps=2, height=48):
+    """tile::gather4 and tile::scatter4. Row `height` does not exist."""
+
+    def launch(rng, compiled):
+        made = compiled.launch([steps])
+        shape = (height, columns * steps)
+        x = rng.standard_normal(shape).astype(np.float16)
+        source, target = rng.integers(0, height + 1, rows), rng.permutation(height + 1)[:rows]
+        made.input("x", x)
+        made.accumulator("y", np.zeros(shape, np.float16))
+        made.input("from", source.astype(np.int32))
+        made.input("to", target.astype(np.int32))
+        compiled.pass_descriptor(made, "x", "f16", shape)
+        compiled.pass_descriptor(made, "y", "f16", shape)
+        made.pass_buffer("from")
+        made.pass_buffer("to")
+        compiled.pass_scratch(made)
+        wanted = np.zeros((height + 1, shape[1]))
+        wanted[target] = 2 * np.vstack([x, np.zeros((1, shape[1]))])[source]
+        made.expect("y", "f16", wanted[:height], 0)
+        return made
+
+    block = descriptor("fp16", 1, columns)
+    job = {"function": "gather_scatter", "signature": {"x_desc": block, "y_desc": block, "from_ptr": "*i32", "to_ptr": "*i32"},
+           "constants": {"ROWS": rows, "COLUMNS": columns}, "options": {"num_warps": 4, "num_stages": 3, "num_ctas": 1}}
+    return kernel("gather_scatter", 100, job, launch)
+
+
 def for_both_chips(arch):
     yield matmul("matmul", arch, "matmul_tma")
     yield matmul("matmul_fp8", arch, "matmul_tma", tile=(128, 128, 128), dtype="fp8e4nv")
@@ -242,4 +270,4 @@ def for_both_chips(arch):
 KERNELS = [*for_both_chips(90), *for_both_chips(100),
            matmul("persistent_ws", 100, "matmul_persistent", m=512, constants={"SMS": 3, "WS": True}),
            attention("attention_ws", 100, specialised=True),
-           scaled_matmul("mxfp8", False, 32), scaled_matmul("mxfp4", True, 32), scaled_matmul("nvfp4", True, 16)]
+           gather_scatter(), scaled_matmul("mxfp8", False, 32), scaled_matmul("mxfp4", True, 32), scaled_matmul("nvfp4", True, 16)]

@@ -126,3 +126,12 @@ def split_k(a_ptr, b_ptr, c_ptr, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK
     for k in range(pid_k * (K // SPLIT), (pid_k + 1) * (K // SPLIT), BK):
         acc = tl.dot(tl.load(a_ptr + rm[:, None] * K + k + rk[None, :]), tl.load(b_ptr + rn[None, :] * K + k + rk[:, None]), acc)
     tl.atomic_add(c_ptr + rm[:, None] * N + rn[None, :], acc)
+
+
+@triton.jit
+def gather_scatter(x_desc, y_desc, from_ptr, to_ptr, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+    """Doubles rows of a matrix, and puts them elsewhere; rows that do not exist are zeros, or are not written."""
+    column = tl.program_id(0) * COLUMNS
+    at = tl.arange(0, ROWS)
+    rows = x_desc.gather(tl.load(from_ptr + at), column)
+    y_desc.scatter(rows + rows, tl.load(to_ptr + at), column)
