@@ -25,7 +25,7 @@ bool overlaps(const SharedRun &run, uint32_t cta, uint32_t offset,
 
 SharedMemory::SharedMemory(ClusterContext &context, uint32_t rank,
                            uint32_t size)
-    : context(context), rank(rank), bytes(size), writes(size), reads(size),
+    : context(context), rank(rank), bytes(size), shadow(size),
       busy(size / 16 + 1), readers(size / kOwnerBlock + 1), writers(readers),
       readMarks(context.warpsInCluster) {}
 
@@ -59,31 +59,13 @@ bool SharedMemory::ordered(const WarpOrder &warp, AccessTag tag) const {
   return tag.none() || warp.knows(tag);
 }
 
-void SharedMemory::markRead(uint32_t offset, AccessTag tag) {
-  AccessTag &last = reads[offset];
-  if (!last.none() && last.agent() != tag.agent()) {
-    std::vector<AccessTag> &others = otherReads[offset];
-    auto same =
-        std::find_if(others.begin(), others.end(), [&](AccessTag other) {
-          return other.agent() == last.agent();
-        });
-    if (same == others.end())
-      others.push_back(last);
-    else
-      *same = last;
-  }
-  last = tag;
-}
-
 AccessTag SharedMemory::unorderedRead(const WarpOrder &warp,
-                                      uint32_t offset) const {
-  if (!ordered(warp, reads[offset]))
-    return reads[offset];
-  auto others = otherReads.find(offset);
-  if (others != otherReads.end())
-    for (AccessTag other : others->second)
-      if (!ordered(warp, other))
-        return other;
+                                      const Accesses &part) const {
+  if (!ordered(warp, part.read))
+    return part.read;
+  for (AccessTag other : shadow.others(part))
+    if (!ordered(warp, other))
+      return other;
   return {};
 }
 
@@ -226,15 +208,16 @@ SharedMemory::Found SharedMemory::checkRead(WarpOrder &warp, const Inst &inst,
   if (context.checksOrder)
     readMarks.note(warp);
   AccessTag good;
-  for (uint32_t i = offset; i < offset + count; ++i) {
-    AccessTag tag = writes[i];
-    unwritten |= tag.none();
-    if (tag != good && check && !told && !ordered(warp, tag))
-      told = reportRace(context, raceOfRead(warp, tag), warp, inst, lane, i,
-                        tag, true, false);
-    good = tag;
-    markRead(i, mine);
-  }
+  shadow.eachPart(offset, count, AccessShadow::kGranule,
+                  [&](uint32_t at, uint32_t, Accesses &part) {
+                    AccessTag tag = part.write;
+                    unwritten |= tag.none();
+                    if (tag != good && check && !told && !ordered(warp, tag))
+                      told = reportRace(context, raceOfRead(warp, tag), warp,
+                                        inst, lane, at, tag, true, false);
+                    good = tag;
+                    shadow.markRead(part, mine);
+                  });
   if (!told && (unwritten || undefined.find(offset, count)))
     return Found::Undefined;
   return Found::Defined;
@@ -251,25 +234,25 @@ bool SharedMemory::checkWrite(WarpOrder &warp, const Inst &inst, int lane,
   undefined.clear(offset, count);
   bool check = context.checksOrder && strength == Strength::Weak &&
                met == Obstacle::None;
-  for (uint32_t i = offset; i < offset + count; ++i) {
-    if (check && !ordered(warp, writes[i])) {
-      // Two warps that store the same value do no harm.
-      if (!value || bytes[i] != value[i - offset]) {
-        check = !reportRace(context, Rule::Race, warp, inst, lane, i, writes[i],
-                            true, true);
-      }
-    } else if (AccessTag read = check ? unorderedRead(warp, i) : AccessTag();
-               !read.none()) {
-      if (!value || bytes[i] != value[i - offset]) {
-        check = !reportRace(context, Rule::Race, warp, inst, lane, i, read,
-                            false, true);
-      }
-    }
-    writes[i] = mine;
-    reads[i] = {};
-    if (!otherReads.empty())
-      otherReads.erase(i);
-  }
+  // Two warps that store the same value do no harm.
+  auto firstChanged = [&](uint32_t at, uint32_t end) {
+    while (value && at < end && bytes[at] == value[at - offset])
+      ++at;
+    return at;
+  };
+  shadow.eachPart(offset, count, AccessShadow::kGranule,
+                  [&](uint32_t at, uint32_t size, Accesses &part) {
+                    bool after = !check || ordered(warp, part.write);
+                    AccessTag other = !after  ? part.write
+                                      : check ? unorderedRead(warp, part)
+                                              : AccessTag();
+                    uint32_t end = at + size;
+                    if (!other.none())
+                      if (uint32_t byte = firstChanged(at, end); byte < end)
+                        check = !reportRace(context, Rule::Race, warp, inst,
+                                            lane, byte, other, !after, true);
+                    shadow.markWritten(part, mine);
+                  });
   return true;
 }
 
@@ -285,7 +268,7 @@ bool SharedMemory::fenced(WarpOrder &warp, const Inst &inst, int lane,
     return true;
   const Inst *other = &context.program.code[earlier.instruction()];
   SimulationError &error = context.error(
-      context.isAllocation(writes[offset]) ? Rule::AllocatedAddress
+      context.isAllocation(shadow.at(offset).write) ? Rule::AllocatedAddress
       : !earlierWrites &&
               readMarks.hasWaitedSince(warp, context.warpOf(earlier.agent()),
                                        earlier.time())
@@ -333,41 +316,36 @@ bool SharedMemory::checkAsync(WarpOrder &warp, const Inst &inst, int lane,
     told = true;
   }
   AccessTag good, goodRead;
-  for (uint32_t i = run.begin; i < run.begin + run.size; ++i) {
-    if (i % 16 >= run.used)
-      continue;
-    AccessTag written = writes[i];
-    if (!run.write && written.none() && !told) {
-      reportUndefined(warp, inst, lane, i);
-      told = true;
-    }
-    if (written != good && context.checksOrder && !told)
-      told = !checkWriteBefore(warp, inst, lane, i, run.write, proxy);
-    good = written;
-    bool shared = run.write && !otherReads.empty() && otherReads.count(i);
-    if (run.write && (reads[i] != goodRead || shared) && context.checksOrder &&
-        !told)
-      told = !checkReadsBefore(warp, inst, lane, i, proxy);
-    goodRead = reads[i];
-    if (!run.write) {
-      markRead(i, tag);
-      continue;
-    }
-    writes[i] = tag;
-    reads[i] = {};
-    if (shared)
-      otherReads.erase(i);
-  }
+  shadow.eachPart(run.begin, run.size, run.used,
+                  [&](uint32_t at, uint32_t, Accesses &part) {
+                    if (!run.write && part.write.none() && !told) {
+                      reportUndefined(warp, inst, lane, at);
+                      told = true;
+                    }
+                    if (part.write != good && context.checksOrder && !told)
+                      told = !checkWriteBefore(warp, inst, lane, at, part,
+                                               run.write, proxy);
+                    good = part.write;
+                    if (run.write && (part.read != goodRead || part.others) &&
+                        context.checksOrder && !told)
+                      told =
+                          !checkReadsBefore(warp, inst, lane, at, part, proxy);
+                    goodRead = part.read;
+                    if (run.write)
+                      shadow.markWritten(part, tag);
+                    else
+                      shadow.markRead(part, tag);
+                  });
   return true;
 }
 
-/// Before an asynchronous operation accesses a byte: whether it comes after the
-/// write of the byte, and a proxy fence after that. Reports it if not, and is
+/// Before an asynchronous operation accesses a part: whether it comes after the
+/// write of the part, and a proxy fence after that. Reports it if not, and is
 /// false if that is an error.
 bool SharedMemory::checkWriteBefore(WarpOrder &warp, const Inst &inst, int lane,
-                                    uint32_t offset, bool isWrite,
-                                    Proxy proxy) {
-  AccessTag written = writes[offset];
+                                    uint32_t offset, const Accesses &part,
+                                    bool isWrite, Proxy proxy) {
+  AccessTag written = part.write;
   if (!ordered(warp, written) || !warp.knowsOwn(written))
     return !reportRace(context, Rule::Race, warp, inst, lane, offset, written,
                        true, isWrite);
@@ -375,14 +353,14 @@ bool SharedMemory::checkWriteBefore(WarpOrder &warp, const Inst &inst, int lane,
          fenced(warp, inst, lane, offset, written, true, isWrite);
 }
 
-/// The same, before it writes a byte, of all reads of the byte.
+/// The same, before it writes a part, of all reads of the part.
 bool SharedMemory::checkReadsBefore(WarpOrder &warp, const Inst &inst, int lane,
-                                    uint32_t offset, Proxy proxy) {
-  std::vector<AccessTag> readers = {reads[offset]};
-  if (auto others = otherReads.find(offset); others != otherReads.end())
-    readers.insert(readers.end(), others->second.begin(), others->second.end());
+                                    uint32_t offset, const Accesses &part,
+                                    Proxy proxy) {
+  const std::vector<AccessTag> &others = shadow.others(part);
   bool right = true;
-  for (AccessTag read : readers) {
+  for (size_t n = 0; n <= others.size(); ++n) {
+    AccessTag read = n ? others[n - 1] : part.read;
     if (!ordered(warp, read) || !warp.knowsOwn(read)) {
       // The reader's warp has signalled, but not the lane that read.
       bool lanes = !warp.isOwnAccess(read.agent()) && warp.reached(read);

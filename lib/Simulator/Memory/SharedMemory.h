@@ -6,6 +6,7 @@
 #ifndef FP8_LIB_SIMULATOR_MEMORY_SHAREDMEMORY_H
 #define FP8_LIB_SIMULATOR_MEMORY_SHAREDMEMORY_H
 
+#include "Memory/AccessShadow.h"
 #include "Memory/Async.h"
 #include "Memory/Clocks.h"
 #include "Memory/ReadMarks.h"
@@ -91,11 +92,8 @@ private:
   ClusterContext &context;
   const uint32_t rank;
   std::vector<uint8_t> bytes;
-  std::vector<AccessTag> writes;
-  std::vector<AccessTag> reads; ///< the last of each byte
-  UndefinedPlaces undefined;    ///< bytes; what nothing has written as well
-  /// Of bytes that several have read since they were written: the others.
-  std::unordered_map<uint32_t, std::vector<AccessTag>> otherReads;
+  AccessShadow shadow;
+  UndefinedPlaces undefined; ///< bytes; what nothing has written as well
   /// A granule of 16 bytes: number of operations in flight on it, and
   /// kBarrierFlag.
   std::vector<uint16_t> busy;
@@ -123,14 +121,14 @@ private:
                         uint64_t offset, uint32_t count, bool write,
                         int64_t pipe);
   bool ordered(const WarpOrder &warp, AccessTag tag) const;
-  void markRead(uint32_t offset, AccessTag tag);
-  /// What has read a byte and `warp` does not know of, or none.
-  AccessTag unorderedRead(const WarpOrder &warp, uint32_t offset) const;
+  /// What has read a part and `warp` does not know of, or none.
+  AccessTag unorderedRead(const WarpOrder &warp, const Accesses &part) const;
   Rule raceOfRead(const WarpOrder &warp, AccessTag written) const;
   bool checkWriteBefore(WarpOrder &warp, const Inst &inst, int lane,
-                        uint32_t offset, bool isWrite, Proxy proxy);
+                        uint32_t offset, const Accesses &part, bool isWrite,
+                        Proxy proxy);
   bool checkReadsBefore(WarpOrder &warp, const Inst &inst, int lane,
-                        uint32_t offset, Proxy proxy);
+                        uint32_t offset, const Accesses &part, Proxy proxy);
   bool fenced(WarpOrder &warp, const Inst &inst, int lane, uint32_t offset,
               AccessTag earlier, bool earlierWrites, bool writes);
 };

@@ -19,7 +19,7 @@ void SharedMemory::findUndefined(const Inst &inst, uint32_t offset,
   for (uint32_t byte = 0; byte < count; ++byte) {
     uint32_t at = offset + byte;
     OriginId origin =
-        writes[at].none()
+        shadow.at(at).write.none()
             ? context.origins.add(
                   ErrorKind::UninitialisedMemory, inst, Origins::kMemory,
                   [&] { return describeUnwritten(context, inst, at); })

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What has accessed each byte of a memory. Most accesses cover granules of 16
+// bytes, so that a granule is one part until its bytes differ.
+
+#ifndef FP8_LIB_SIMULATOR_MEMORY_ACCESSSHADOW_H
+#define FP8_LIB_SIMULATOR_MEMORY_ACCESSSHADOW_H
+
+#include "Memory/Clocks.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <vector>
+
+namespace fp8::sim {
+
+/// What has accessed a part.
+struct Accesses {
+  AccessTag write; ///< the last
+  AccessTag read;  ///< the last since that write
+  /// Of a part that several agents have read since that write: the place of the
+  /// others in a table; 0: there are none.
+  uint32_t others = 0;
+};
+
+class AccessShadow {
+public:
+  static constexpr uint32_t kGranule = 16;
+
+  /// `size`: of the memory, in bytes.
+  explicit AccessShadow(uint32_t size)
+      : granules((size + kGranule - 1) / kGranule), lists(1) {}
+
+  const Accesses &at(uint32_t offset) const {
+    const Granule &granule = granules[offset / kGranule];
+    return granule.page ? pages[granule.page - 1][offset % kGranule]
+                        : granule.whole;
+  }
+  /// The last read by each of the other agents.
+  const std::vector<AccessTag> &others(const Accesses &part) const {
+    return lists[part.others];
+  }
+
+  /// Calls f(offset, bytes, part) for the parts of `count` bytes from `begin`
+  /// on, of each granule the first `used` bytes. f may mark a part.
+  template <typename F>
+  void eachPart(uint32_t begin, uint32_t count, uint32_t used, F f) {
+    for (uint32_t end = begin + count; begin < end;) {
+      uint32_t first = begin % kGranule, left = end - begin;
+      uint32_t last = std::min(kGranule, first + left);
+      Granule &granule = granules[begin / kGranule];
+      if (last - first == kGranule && used >= kGranule && !granule.page)
+        f(begin, kGranule, granule.whole);
+      else
+        eachByte(granule, begin - first, first, std::min(last, used), f);
+      begin += last - first;
+    }
+  }
+
+  void markRead(Accesses &part, AccessTag tag) {
+    if (!part.read.none() && part.read.agent() != tag.agent())
+      keepRead(part);
+    part.read = tag;
+  }
+  void markWritten(Accesses &part, AccessTag tag) {
+    forgetOthers(part);
+    part = {tag, {}, 0};
+  }
+
+private:
+  struct Granule {
+    Accesses whole;
+    uint32_t page = 0; ///< of its bytes, counted from 1; 0: they are alike
+  };
+  using Page = std::array<Accesses, kGranule>;
+
+  std::vector<Granule> granules;
+  std::vector<Page> pages;
+  std::vector<uint32_t> freePages;
+  /// The reads by others. The first list is empty.
+  std::vector<std::vector<AccessTag>> lists;
+  std::vector<uint32_t> freeLists;
+
+  void split(Granule &granule);
+  /// Makes the granule one part if its bytes are alike.
+  void merge(Granule &granule);
+  uint32_t newList();
+  void keepRead(Accesses &part);
+  void forgetOthers(const Accesses &part) {
+    if (!part.others)
+      return;
+    lists[part.others].clear();
+    freeLists.push_back(part.others);
+  }
+
+  template <typename F>
+  void eachByte(Granule &granule, uint32_t begin, uint32_t first, uint32_t last,
+                F f) {
+    if (first >= last)
+      return;
+    if (!granule.page)
+      split(granule);
+    for (uint32_t byte = first; byte < last; ++byte)
+      f(begin + byte, 1u, pages[granule.page - 1][byte]);
+    merge(granule);
+  }
+};
+
+} // namespace fp8::sim
+
+#endif // FP8_LIB_SIMULATOR_MEMORY_ACCESSSHADOW_H
