@@ -28,7 +28,7 @@ int TensorMemory::firstFree(uint32_t count, const TensorMemory *other) const {
 
 void TensorMemory::take(uint32_t column, uint32_t count, const Inst &inst) {
   if (cells.empty()) {
-    cells.resize(kTensorLanes * kTensorColumns);
+    cells.resize(kTensorLanes * kPitch);
     writes.resize(kTensorUnits * kTensorColumns);
     reads.resize(kTensorUnits * kTensorColumns);
     initialised.resize(kTensorUnits * kTensorColumns);

@@ -34,9 +34,9 @@ public:
   TensorMemory(ClusterContext &context, uint32_t rank);
 
   uint32_t &cell(uint32_t lane, uint32_t column) {
-    return cells[lane * kTensorColumns + column];
+    return cells[lane * kPitch + column];
   }
-  uint32_t *lane(uint32_t lane) { return &cells[lane * kTensorColumns]; }
+  uint32_t *lane(uint32_t lane) { return &cells[lane * kPitch]; }
 
   /// First column of `count` that are free, here and in `other`; or -1.
   int firstFree(uint32_t count, const TensorMemory *other) const;
@@ -83,6 +83,10 @@ public:
   }
   void own(const TensorRegion &region, int change);
   bool anyBusy(uint32_t column, uint32_t count) const;
+
+  /// Cells from a lane to the next. They lie in different sets of the host's
+  /// caches.
+  static constexpr uint32_t kPitch = kTensorColumns + 16;
 
 private:
   ClusterContext &context;

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <vector>
 
 using namespace fp8::sim;
@@ -41,29 +42,56 @@ void addExact(double *__restrict sum, const float *__restrict a,
   }
 }
 
+/// Of functions that are compiled with the instructions of their callers.
+#define FP8_INLINED inline __attribute__((always_inline))
+
+/// Numbers of columns that are taken at a time, in registers.
+constexpr uint32_t kShorts = 32, kFloats = 16;
+using Shorts __attribute__((vector_size(kShorts * 2))) = int16_t;
+using Ints __attribute__((vector_size(kFloats * 4))) = int32_t;
+using Floats __attribute__((vector_size(kFloats * 4))) = float;
+
+template <typename V, typename T>
+FP8_INLINED void load(V &block, const T *from) {
+  std::memcpy(&block, from, sizeof(block));
+}
+template <typename V, typename T>
+FP8_INLINED void store(T *to, const V &block) {
+  std::memcpy(to, &block, sizeof(block));
+}
+
 /// Raises `largest` to the largest exponent of a product.
-FP8_VECTORISED
-void findLargest(int16_t *__restrict largest, const int16_t *__restrict a,
-                 const int16_t *__restrict b, uint32_t n, uint32_t k,
-                 uint32_t pitch) {
-  auto larger = [](int16_t x, int16_t y) { return x < y ? y : x; };
-  for (uint32_t j = 0; j < k; j += 4) {
-    const int16_t *b0 = b + size_t(j) * pitch, *b1 = b0 + pitch,
-                  *b2 = b1 + pitch, *b3 = b2 + pitch;
-    int16_t a0 = a[j], a1 = a[j + 1], a2 = a[j + 2], a3 = a[j + 3];
-    for (uint32_t x = 0; x < n; ++x)
-      largest[x] =
-          larger(larger(larger(int16_t(a0 + b0[x]), int16_t(a1 + b1[x])),
-                        larger(int16_t(a2 + b2[x]), int16_t(a3 + b3[x]))),
-                 largest[x]);
+FP8_INLINED void findLargest(int16_t *__restrict largest, Factors a, Factors b,
+                             RowShape s) {
+  uint32_t x = 0;
+  for (; x + 2 * kShorts <= s.n; x += 2 * kShorts) {
+    Shorts most, more, sum;
+    load(most, largest + x);
+    load(more, largest + x + kShorts);
+    const int16_t *column = b.exponents + x;
+    for (uint32_t j = 0; j < s.k; ++j, column += s.pitch) {
+      load(sum, column);
+      sum += a.exponents[j];
+      most = most < sum ? sum : most;
+      load(sum, column + kShorts);
+      sum += a.exponents[j];
+      more = more < sum ? sum : more;
+    }
+    store(largest + x, most);
+    store(largest + x + kShorts, more);
   }
+  for (; x < s.n; ++x)
+    for (uint32_t j = 0; j < s.k; ++j)
+      largest[x] =
+          std::max(largest[x], int16_t(a.exponents[j] +
+                                       b.exponents[size_t(j) * s.pitch + x]));
 }
 
 /// perUnit = 2^bits / 2^largest, or 0 where that is out of reach. Returns
 /// whether it is anywhere.
-FP8_VECTORISED
-bool findUnits(float *__restrict perUnit, const int16_t *__restrict largest,
-               uint32_t n, int bits) {
+FP8_INLINED bool findUnits(float *__restrict perUnit,
+                           const int16_t *__restrict largest, uint32_t n,
+                           int bits) {
   uint32_t outside = 0;
   for (uint32_t x = 0; x < n; ++x) {
     bool within = largest[x] >= kLeast && largest[x] <= kMost;
@@ -74,60 +102,76 @@ bool findUnits(float *__restrict perUnit, const int16_t *__restrict largest,
   return outside;
 }
 
-/// The terms in units, each cut off toward zero: of an accumulator and of at
-/// most kGroup products.
-FP8_VECTORISED
-void addUnits(uint32_t *__restrict units, const float *__restrict perUnit,
-              const float *__restrict a, const float *__restrict b, uint32_t n,
-              uint32_t k, uint32_t pitch) {
-  for (uint32_t j = 0; j < k; j += 4) {
-    const float *b0 = b + size_t(j) * pitch, *b1 = b0 + pitch, *b2 = b1 + pitch,
-                *b3 = b2 + pitch;
-    float a0 = a[j], a1 = a[j + 1], a2 = a[j + 2], a3 = a[j + 3];
-    for (uint32_t x = 0; x < n; ++x)
-      units[x] += uint32_t(int32_t(a0 * b0[x] * perUnit[x])) +
-                  uint32_t(int32_t(a1 * b1[x] * perUnit[x])) +
-                  uint32_t(int32_t(a2 * b2[x] * perUnit[x])) +
-                  uint32_t(int32_t(a3 * b3[x] * perUnit[x]));
+/// In units, each term cut off toward zero: the accumulators, and the products,
+/// in two groups of at most kGroup. sum = both / perUnit, a power of two or 0.
+FP8_INLINED void addUnits(double *__restrict sum,
+                          const float *__restrict perUnit,
+                          const float *__restrict before, Factors a, Factors b,
+                          RowShape s) {
+  auto join = [](float scale, int32_t first, int32_t second) {
+    float unit = bitCast<float>((254u << 23) - bitCast<uint32_t>(scale));
+    return (double(first) + double(second)) * double(unit);
+  };
+  const uint32_t half = std::min(s.k, kGroup);
+  uint32_t x = 0;
+  for (; x + 2 * kFloats <= s.n; x += 2 * kFloats) {
+    const float *column = b.values + x;
+    Floats scale, scale2, value;
+    load(scale, perUnit + x);
+    load(scale2, perUnit + x + kFloats);
+    Ints units{}, units2{};
+    auto add = [&](uint32_t j) __attribute__((always_inline)) {
+      load(value, column);
+      units += __builtin_convertvector(value * a.values[j] * scale, Ints);
+      load(value, column + kFloats);
+      units2 += __builtin_convertvector(value * a.values[j] * scale2, Ints);
+      column += s.pitch;
+    };
+    int32_t first[2 * kFloats], second[2 * kFloats];
+    for (uint32_t j = 0; j < half; ++j)
+      add(j);
+    store(first, units);
+    store(first + kFloats, units2);
+    load(value, before + x);
+    units = __builtin_convertvector(value * scale, Ints);
+    load(value, before + x + kFloats);
+    units2 = __builtin_convertvector(value * scale2, Ints);
+    for (uint32_t j = half; j < s.k; ++j)
+      add(j);
+    store(second, units);
+    store(second + kFloats, units2);
+    double *to = sum + x;
+    const float *scales = perUnit + x;
+    for (size_t y = 0; y < 2 * kFloats; ++y)
+      to[y] = join(scales[y], first[y], second[y]);
+  }
+  for (; x < s.n; ++x) {
+    uint32_t first = 0, second = uint32_t(int32_t(before[x] * perUnit[x]));
+    for (uint32_t j = 0; j < s.k; ++j)
+      (j < half ? first : second) += uint32_t(int32_t(
+          b.values[size_t(j) * s.pitch + x] * a.values[j] * perUnit[x]));
+    sum[x] = join(perUnit[x], int32_t(first), int32_t(second));
   }
 }
 
+/// Of columns whose units are out of reach, only perUnit = 0 and `largest` are
+/// right. Returns whether there are any.
 FP8_VECTORISED
-void cutOffAccumulators(uint32_t *__restrict units,
-                        const float *__restrict perUnit,
-                        const float *__restrict before, uint32_t n) {
-  for (uint32_t x = 0; x < n; ++x)
-    units[x] = uint32_t(int32_t(before[x] * perUnit[x]));
-}
-
-/// sum = (first + second) / perUnit, a power of two or 0.
-FP8_VECTORISED
-void joinUnits(double *__restrict sum, const float *__restrict perUnit,
-               const uint32_t *__restrict first,
-               const uint32_t *__restrict second, uint32_t n) {
-  for (uint32_t x = 0; x < n; ++x) {
-    float unit = bitCast<float>((254u << 23) - bitCast<uint32_t>(perUnit[x]));
-    sum[x] =
-        (double(int32_t(first[x])) + double(int32_t(second[x]))) * double(unit);
-  }
+bool addNear(double *__restrict sum, int16_t *__restrict largest,
+             float *__restrict perUnit, const float *__restrict before,
+             Factors a, Factors b, RowShape s, int bits) {
+  findLargest(largest, a, b, s);
+  bool outside = findUnits(perUnit, largest, s.n, bits);
+  addUnits(sum, perUnit, before, a, b, s);
+  return outside;
 }
 
 void addCutOff(const SumRule &rule, double *sum, const float *before, Factors a,
                Factors b, RowShape s) {
   static thread_local int16_t largest[kMaxN];
   static thread_local float perUnit[kMaxN];
-  static thread_local uint32_t first[kMaxN], second[kMaxN];
   findExponents(largest, before, s.n, s.least);
-  findLargest(largest, a.exponents, b.exponents, s.n, s.k, s.pitch);
-  bool outside = findUnits(perUnit, largest, s.n, rule.termBits);
-  uint32_t half = std::min(s.k, kGroup);
-  std::fill_n(first, s.n, 0);
-  addUnits(first, perUnit, a.values, b.values, s.n, half, s.pitch);
-  cutOffAccumulators(second, perUnit, before, s.n);
-  addUnits(second, perUnit, a.values + half, b.values + size_t(half) * s.pitch,
-           s.n, s.k - half, s.pitch);
-  joinUnits(sum, perUnit, first, second, s.n);
-  if (!outside)
+  if (!addNear(sum, largest, perUnit, before, a, b, s, rule.termBits))
     return;
   for (uint32_t x = 0; x < s.n; ++x)
     if (perUnit[x] == 0)

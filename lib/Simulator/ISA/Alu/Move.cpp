@@ -8,6 +8,8 @@
 #include "ISA/Alu/Alu.h"
 #include "Machine/Machine.h"
 
+#include <algorithm>
+
 using namespace fp8::sim;
 using ast::Operand;
 
@@ -55,14 +57,22 @@ Flow pack(Warp &w, const Inst &i, uint32_t mask) {
   unsigned bits = i.get<Elements>().bits;
   uint64_t keep = lowBits(bits);
   uint64_t *d = w.row(i.d[0]), *high = w.row(i.d[0] + 1);
-  bool wide = bits * i.listCount > 64;
+  if (bits * i.listCount <= 64) {
+    uint64_t values[32] = {};
+    for (uint32_t n = 0; n < i.listCount; ++n) {
+      const uint64_t *from = w.row(rows[n]);
+      for (unsigned l = 0; l < 32; ++l)
+        values[l] |= (from[l] & keep) << (n * bits);
+    }
+    eachLane(mask, [&](int l) { d[l] = values[l]; });
+    return Flow::Next;
+  }
   forLanes(mask, [&](int l) {
     unsigned __int128 value = 0;
     for (uint32_t n = 0; n < i.listCount; ++n)
       value |= (unsigned __int128)(w.row(rows[n])[l] & keep) << (n * bits);
     d[l] = uint64_t(value);
-    if (wide)
-      high[l] = uint64_t(value >> 64);
+    high[l] = uint64_t(value >> 64);
   });
   return Flow::Next;
 }
@@ -72,11 +82,17 @@ Flow unpack(Warp &w, const Inst &i, uint32_t mask) {
   unsigned bits = i.get<Elements>().bits;
   uint64_t keep = lowBits(bits);
   const uint64_t *a = w.row(i.s[0]), *high = w.row(i.s[0] + 1);
-  bool wide = bits * i.listCount > 64;
+  if (bits * i.listCount <= 64) {
+    uint64_t values[32];
+    std::copy_n(a, 32, values);
+    for (uint32_t n = 0; n < i.listCount; ++n) {
+      uint64_t *to = w.row(rows[n]);
+      eachLane(mask, [&](int l) { to[l] = values[l] >> (n * bits) & keep; });
+    }
+    return Flow::Next;
+  }
   forLanes(mask, [&](int l) {
-    unsigned __int128 value = a[l];
-    if (wide)
-      value |= (unsigned __int128)high[l] << 64;
+    unsigned __int128 value = a[l] | (unsigned __int128)high[l] << 64;
     for (uint32_t n = 0; n < i.listCount; ++n)
       w.row(rows[n])[l] = uint64_t(value >> (n * bits)) & keep;
   });

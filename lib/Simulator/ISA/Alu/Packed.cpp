@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 using namespace fp8::sim;
 
@@ -84,6 +85,15 @@ Flow singles(Warp &w, const Inst &i, uint32_t mask) {
   uint64_t *d = w.row(i.d[0]);
   const uint64_t *a = w.row(i.s[0]), *b = w.row(i.s[1]),
                  *c = w.row(i.s[i.sources > 2 ? 2 : 0]);
+  if (O == Op::Fma && mask == ~0u) {
+    float values[4][64];
+    std::memcpy(values[0], a, sizeof(values[0]));
+    std::memcpy(values[1], b, sizeof(values[1]));
+    std::memcpy(values[2], c, sizeof(values[2]));
+    fuseMultiplyAdd(values[3], values[0], values[1], values[2], 64);
+    std::memcpy(d, values[3], sizeof(values[3]));
+    return Flow::Next;
+  }
   eachLane(mask, [&](int l) {
     float low =
         compute<O, float>(get<float>(a[l]), get<float>(b[l]), get<float>(c[l]));

@@ -6,6 +6,7 @@
 
 #include "Numerics/Formats.h"
 #include "Numerics/ScaledSums.h"
+#include "Numerics/Vectorised.h"
 
 #include <algorithm>
 #include <limits>
@@ -72,6 +73,14 @@ std::optional<std::string> loadScales(const MmaScales &scales,
     }
   }
   return std::nullopt;
+}
+
+/// f32 accumulators, multiplied by a power of two.
+FP8_VECTORISED
+void scaleAccumulators(float *__restrict out, const uint32_t *__restrict cells,
+                       uint32_t n, float scale) {
+  for (uint32_t x = 0; x < n; ++x)
+    out[x] = bitCast<float>(cells[x]) * scale;
 }
 
 class Product {
@@ -181,12 +190,13 @@ private:
     uint32_t columns = s.dColumns();
     if (s.result == MmaResult::S32)
       return accumulateIntegers(cells, r, first);
-    for (uint32_t n = 0; n < columns; ++n) {
-      // An f16 accumulator takes the low half of its cell.
-      float old = s.result == MmaResult::F32 ? bitCast<float>(cells[n])
-                                             : f16ToFloat(uint16_t(cells[n]));
-      before[n] = op.accumulate ? old * op.scaleD : 0;
-    }
+    if (!op.accumulate)
+      std::fill_n(before.begin(), columns, 0.0f);
+    else if (s.result == MmaResult::F32)
+      scaleAccumulators(before.data(), cells, columns, float(op.scaleD));
+    else // an f16 accumulator takes the low half of its cell
+      for (uint32_t n = 0; n < columns; ++n)
+        before[n] = float(f16ToFloat(uint16_t(cells[n])) * op.scaleD);
     addProducts(sum.data(), before.data(), r, first);
     if (s.result == MmaResult::F32)
       return roundRow(*op.rule, cells, sum.data(), columns);

@@ -22,8 +22,8 @@ struct Transfer {
 
 /// Where register `n` of lane `t` lies, counted from the address: lane and
 /// column.
-void fragment(Shape shape, uint32_t t, uint32_t n, uint32_t split,
-              uint32_t &lane, uint32_t &column) {
+inline void fragment(Shape shape, uint32_t t, uint32_t n, uint32_t split,
+                     uint32_t &lane, uint32_t &column) {
   switch (shape) {
   case Shape::L32x32:
     lane = t;
@@ -63,6 +63,34 @@ void eachCell(const Transfer &transfer, uint32_t t, uint32_t n, F f) {
   for (uint32_t half = 0; half < 2; ++half) {
     fragment(transfer.shape, t, n * 2 + half, transfer.split, lane, column);
     f(lane, column, 16 * half, 0xffffu);
+  }
+}
+
+/// f(cell, n, t) for the cells of all registers of all lanes; `cells`: the
+/// first.
+template <Shape S, typename F>
+void eachOfShape(uint32_t *cells, uint32_t registers, uint32_t split, F f) {
+  for (uint32_t n = 0; n < registers; ++n)
+    for (uint32_t t = 0; t < 32; ++t) {
+      uint32_t lane = 0, column = 0;
+      fragment(S, t, n, split, lane, column);
+      f(cells[lane * TensorMemory::kPitch + column], n, t);
+    }
+}
+template <typename F>
+void eachWholeCell(const Transfer &transfer, uint32_t *cells,
+                   uint32_t registers, F f) {
+  switch (transfer.shape) {
+  case Shape::L32x32:
+    return eachOfShape<Shape::L32x32>(cells, registers, 0, f);
+  case Shape::L16x64:
+    return eachOfShape<Shape::L16x64>(cells, registers, 0, f);
+  case Shape::L16x128:
+    return eachOfShape<Shape::L16x128>(cells, registers, 0, f);
+  case Shape::L16x256:
+    return eachOfShape<Shape::L16x256>(cells, registers, 0, f);
+  case Shape::L16x32x2:
+    return eachOfShape<Shape::L16x32x2>(cells, registers, transfer.split, f);
   }
 }
 
@@ -169,6 +197,35 @@ std::vector<uint32_t> definedLanes(Warp &w, const Inst &i,
   return lanes;
 }
 
+/// What a load finds: the lanes of `mask` get their registers.
+void loadRegisters(Warp &w, const Inst &i, const Touched &touched,
+                   uint32_t mask) {
+  const Transfer &transfer = i.get<Transfer>();
+  TensorMemory &tensor = w.cta.tensor;
+  const uint32_t *rows = &w.machine.program.lists[i.list];
+  if (mask == ~0u && !transfer.packed)
+    return eachWholeCell(
+        transfer, &tensor.cell(touched.firstLane, touched.region.column),
+        i.listCount, [&](uint32_t cell, uint32_t n, uint32_t t) {
+          w.row(rows[n])[t] = cell;
+        });
+  for (uint32_t n = 0; n < i.listCount; ++n) {
+    uint64_t *row = w.row(rows[n]);
+    forLanes(mask, [&](int t) {
+      uint32_t value = 0;
+      eachCell(
+          transfer, uint32_t(t), n,
+          [&](uint32_t lane, uint32_t column, uint32_t shift, uint32_t bits) {
+            value |= (tensor.cell(touched.firstLane + lane,
+                                  touched.region.column + column) &
+                      bits)
+                     << shift;
+          });
+      row[t] = value;
+    });
+  }
+}
+
 Flow tensorLoad(Warp &w, const Inst &i, uint32_t mask) {
   Machine &m = w.machine;
   Touched touched;
@@ -188,29 +245,14 @@ Flow tensorLoad(Warp &w, const Inst &i, uint32_t mask) {
   Warp *warp = &w;
   op->complete = [warp, &i, rows, touched, mask, time = w.tensorLoadTime,
                   defined = std::move(defined)] {
-    const Transfer &transfer = i.get<Transfer>();
-    TensorMemory &tensor = warp->cta.tensor;
     // By the letter only tcgen05.wait::ld says that they have landed.
     bool mayRead = !warp->machine.options.strict;
     for (Warp::RowInFlight &flight : warp->rowsInFlight)
       flight.landed |= mayRead && flight.time == time;
-    for (uint32_t n = 0; n < i.listCount; ++n) {
-      if (mayRead)
+    if (mayRead)
+      for (uint32_t n = 0; n < i.listCount; ++n)
         warp->ready[rows[n]] |= defined[n];
-      uint64_t *row = warp->row(rows[n]);
-      forLanes(mask, [&](int t) {
-        uint32_t value = 0;
-        eachCell(
-            transfer, uint32_t(t), n,
-            [&](uint32_t lane, uint32_t column, uint32_t shift, uint32_t bits) {
-              value |= (tensor.cell(touched.firstLane + lane,
-                                    touched.region.column + column) &
-                        bits)
-                       << shift;
-            });
-        row[t] = value;
-      });
-    }
+    loadRegisters(*warp, i, touched, mask);
     --warp->tensorLoadsPending;
     warp->wake(WaitKind::TensorLoads);
   };
@@ -250,6 +292,28 @@ void storeUndefined(TensorMemory &tensor, const Transfer &transfer,
         });
 }
 
+/// The lanes of `mask` store `values`, 32 of each register.
+void storeRegisters(TensorMemory &tensor, const Inst &i, const Touched &touched,
+                    uint32_t mask, const uint32_t *values) {
+  const Transfer &transfer = i.get<Transfer>();
+  if (mask == ~0u && !transfer.packed)
+    return eachWholeCell(
+        transfer, &tensor.cell(touched.firstLane, touched.region.column),
+        i.listCount, [&](uint32_t &cell, uint32_t n, uint32_t t) {
+          cell = values[n * 32 + t];
+        });
+  for (uint32_t n = 0; n < i.listCount; ++n)
+    forLanes(mask, [&](int t) {
+      uint32_t value = values[n * 32 + uint32_t(t)];
+      eachCell(
+          transfer, uint32_t(t), n,
+          [&](uint32_t lane, uint32_t column, uint32_t shift, uint32_t bits) {
+            tensor.cell(touched.firstLane + lane,
+                        touched.region.column + column) = value >> shift & bits;
+          });
+    });
+}
+
 Flow tensorStore(Warp &w, const Inst &i, uint32_t mask) {
   Touched touched;
   auto op = touch(w, i, mask, Role::TensorStore, w.tensorStoreTime, touched);
@@ -268,17 +332,7 @@ Flow tensorStore(Warp &w, const Inst &i, uint32_t mask) {
                   undefined = undefinedRegisters(w, i, mask)] {
     const Transfer &transfer = i.get<Transfer>();
     TensorMemory &tensor = warp->cta.tensor;
-    for (uint32_t n = 0; n < i.listCount; ++n)
-      forLanes(mask, [&](int t) {
-        uint32_t value = (*values)[n * 32 + uint32_t(t)];
-        eachCell(
-            transfer, uint32_t(t), n,
-            [&](uint32_t lane, uint32_t column, uint32_t shift, uint32_t bits) {
-              tensor.cell(touched.firstLane + lane,
-                          touched.region.column + column) =
-                  value >> shift & bits;
-            });
-      });
+    storeRegisters(tensor, i, touched, mask, values->data());
     tensor.markInitialised(touched.region);
     storeUndefined(tensor, transfer, touched, undefined);
     if (--warp->tensorStoresPending == 0)
