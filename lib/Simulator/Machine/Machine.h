@@ -154,6 +154,16 @@ public:
   /// What a copy brings from there to shared memory is as undefined as it was.
   void landUnwritten(const Inst &inst, uint64_t address, uint64_t count,
                      const SharedPlace &target);
+  /// These bytes, where the last access lay in the same buffer and nothing that
+  /// it has can change or is undefined: a further read of the same operation
+  /// needs no check. Else null.
+  const uint8_t *constantGlobal(uint64_t address, uint64_t count) const {
+    bool constant = lastBuffer && lastBuffer->readOnly &&
+                    lastBuffer->initialised.empty() &&
+                    lastBuffer->contains(address, count);
+    return constant ? lastBuffer->bytes.data() + (address - lastBuffer->address)
+                    : nullptr;
+  }
   /// A store instruction begins (ClusterAccesses::beginStore).
   void beginStore() { accesses.beginStore(); }
   ClusterAccesses accesses; ///< to global memory

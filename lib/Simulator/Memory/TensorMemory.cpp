@@ -17,10 +17,10 @@ TensorMemory::TensorMemory(ClusterContext &context, uint32_t rank)
 void TensorMemory::own(const TensorRegion &region, int change) {
   for (uint32_t unit = 0; unit < kTensorUnits; ++unit)
     if (region.units >> unit & 1)
-      for (uint32_t c = region.column;
-           c < uint32_t(region.column) + region.count; ++c)
-        busy[unit * kTensorColumns + c] =
-            uint16_t(busy[unit * kTensorColumns + c] + change);
+      for (uint16_t *at = &busy[unit * kTensorColumns + region.column],
+                    *end = at + region.count;
+           at != end; ++at)
+        *at = uint16_t(*at + change);
 }
 
 /// The first undefined place among the region's cells of these lanes, or null.
@@ -265,6 +265,19 @@ void TensorMemory::checkPeersFree(const WarpOrder &warp, const Inst &inst,
                      " of CTA rank " + std::to_string(warp.ctaRank)));
 }
 
+static bool anyOf(const uint16_t *from, uint32_t count) {
+  uint32_t any = 0;
+  for (uint32_t n = 0; n < count; ++n)
+    any |= from[n];
+  return any;
+}
+static bool allOf(const uint8_t *from, uint32_t count) {
+  uint32_t all = 1;
+  for (uint32_t n = 0; n < count; ++n)
+    all &= from[n];
+  return all;
+}
+
 bool TensorMemory::check(WarpOrder &warp, const Inst &inst,
                          const TensorRegion &region, AccessTag tag,
                          int64_t pipe) {
@@ -286,16 +299,16 @@ bool TensorMemory::check(WarpOrder &warp, const Inst &inst,
   for (uint32_t unit = 0; unit < kTensorUnits; ++unit) {
     if (!(region.units >> unit & 1))
       continue;
-    for (uint32_t c = region.column; c < end; ++c) {
-      size_t at = unit * kTensorColumns + c;
-      anyFlight |= busy[at] != 0;
-      if (needed && !told && isUnwritten(unit, c)) {
+    const size_t first = unit * kTensorColumns + region.column;
+    anyFlight |= anyOf(&busy[first], region.count);
+    bool unwritten = needed && !allOf(&initialised[first], region.count);
+    for (uint32_t c = region.column; c < end && unwritten && !told; ++c)
+      if (isUnwritten(unit, c)) {
         context.error(ErrorKind::UninitialisedMemory,
                       describeUnwritten(inst, unit, c), &warp, &inst);
-        initialised[at] = 1;
+        initialised[unit * kTensorColumns + c] = 1;
         told = true;
       }
-    }
   }
   if (needed && !told)
     told = !checkStored(warp, inst, region);
@@ -309,25 +322,23 @@ bool TensorMemory::check(WarpOrder &warp, const Inst &inst,
   for (uint32_t unit = 0; unit < kTensorUnits; ++unit) {
     if (!(region.units >> unit & 1))
       continue;
+    const size_t base = unit * kTensorColumns;
     for (uint32_t c = region.column; c < end; ++c) {
-      size_t at = unit * kTensorColumns + c;
-      if (orderOk && writes[at] != goodWrite)
-        orderOk = checkOrder(warp, inst, writes[at], true, region.write, unit,
-                             c, byMma);
-      goodWrite = writes[at];
-      bool ownRead = reads[at] == tag; // it reads what it writes
-      if (region.write && orderOk && reads[at] != goodRead && !ownRead)
+      const AccessTag write = writes[base + c], read = reads[base + c];
+      if (write != goodWrite && orderOk)
         orderOk =
-            checkOrder(warp, inst, reads[at], false, true, unit, c, byMma);
-      goodRead = reads[at];
-      if (!region.write) {
-        reads[at] = tag;
-        continue;
-      }
-      writes[at] = tag;
-      if (!ownRead)
-        reads[at] = {}; // it came before this write, or was reported
+            checkOrder(warp, inst, write, true, region.write, unit, c, byMma);
+      goodWrite = write;
+      bool ownRead = read == tag; // it reads what it writes
+      if (read != goodRead && region.write && orderOk && !ownRead)
+        orderOk = checkOrder(warp, inst, read, false, true, unit, c, byMma);
+      goodRead = read;
+      if (region.write && !ownRead)
+        reads[base + c] = {}; // it came before this write, or was reported
     }
+    std::fill_n((region.write ? writes : reads).begin() +
+                    int64_t(base + region.column),
+                region.count, tag);
   }
   return true;
 }

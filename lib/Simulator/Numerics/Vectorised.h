@@ -15,4 +15,11 @@
 #define FP8_VECTORISED
 #endif
 
+/// Before a loop whose steps access elements of their own, be it in place.
+#ifdef __clang__
+#define FP8_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define FP8_INDEPENDENT _Pragma("GCC ivdep")
+#endif
+
 #endif // FP8_LIB_SIMULATOR_NUMERICS_VECTORISED_H

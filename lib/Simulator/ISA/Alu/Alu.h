@@ -108,11 +108,6 @@ inline void eachLane(uint32_t mask, F f) {
   forLanes(mask, f);
 }
 
-/// d = a * b + c of `n` numbers of f32, at most 64, rounded once. d may be an
-/// operand.
-void fuseMultiplyAdd(float *d, const float *a, const float *b, const float *c,
-                     uint32_t n);
-
 template <typename T, typename Op>
 Flow unary(Warp &w, const Inst &i, uint32_t mask) {
   uint64_t *d = w.row(i.d[0]);

@@ -8,7 +8,6 @@
 #include "ISA/Alu/Alu.h"
 #include "Numerics/Vectorised.h"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -73,19 +72,14 @@ struct Value<double> {
   static double pack(double v) { return canonical(v); }
 };
 
-/// fma.rn.f32 of all lanes.
-Flow fuseLanes(uint64_t *d, const uint64_t *a, const uint64_t *b,
+/// fma.f32 of all lanes.
+FP8_VECTORISED
+void fuseLanes(uint64_t *d, const uint64_t *a, const uint64_t *b,
                const uint64_t *c) {
-  float values[4][32];
-  for (int l = 0; l < 32; ++l) {
-    values[0][l] = get<float>(a[l]);
-    values[1][l] = get<float>(b[l]);
-    values[2][l] = get<float>(c[l]);
-  }
-  fuseMultiplyAdd(values[3], values[0], values[1], values[2], 32);
+  FP8_INDEPENDENT
   for (int l = 0; l < 32; ++l)
-    d[l] = put(canonical(values[3][l]));
-  return Flow::Next;
+    d[l] = put(canonical(
+        std::fma(get<float>(a[l]), get<float>(b[l]), get<float>(c[l]))));
 }
 
 template <typename Format, const auto &Op, unsigned Arity>
@@ -102,8 +96,10 @@ Flow plain(Warp &w, const Inst &i, uint32_t mask) {
   const FloatModifiers &modifiers = i.get<FloatModifiers>();
   const bool modified = modifiers.any(), flushes = modifiers.flush;
   if constexpr (std::is_same_v<Format, float> && Arity == 3)
-    if (!modified && mask == ~0u)
-      return fuseLanes(d, a, b, c);
+    if (!modified && mask == ~0u) {
+      fuseLanes(d, a, b, c);
+      return Flow::Next;
+    }
   auto load = [&](uint64_t bits) {
     if constexpr (std::is_same_v<Format, Half>)
       bits = flushes ? flushHalf(bits) : bits;
@@ -343,15 +339,6 @@ Flow testp(Warp &w, const Inst &i, uint32_t mask) {
 }
 
 } // namespace
-
-FP8_VECTORISED
-void fp8::sim::fuseMultiplyAdd(float *d, const float *a, const float *b,
-                               const float *c, uint32_t n) {
-  float values[64];
-  for (uint32_t x = 0; x < n; ++x)
-    values[x] = std::fma(a[x], b[x], c[x]);
-  std::copy_n(values, n, d);
-}
 
 bool fp8::sim::decodeFloatArithmetic(Decoder &d, Inst &i) {
   const std::string op = d.text().opcode;

@@ -7,6 +7,7 @@
 
 #include "ISA/Alu/Alu.h"
 #include "Machine/Machine.h"
+#include "Numerics/Vectorised.h"
 
 #include <algorithm>
 
@@ -51,6 +52,20 @@ struct Elements {
   unsigned bits; ///< of one
 };
 
+/// Of all lanes.
+FP8_VECTORISED
+void insertBits(uint64_t *__restrict to, const uint64_t *__restrict from,
+                uint64_t keep, unsigned shift) {
+  for (int l = 0; l < 32; ++l)
+    to[l] |= (from[l] & keep) << shift;
+}
+FP8_VECTORISED
+void extractBits(uint64_t *__restrict to, const uint64_t *__restrict from,
+                 uint64_t keep, unsigned shift) {
+  for (int l = 0; l < 32; ++l)
+    to[l] = from[l] >> shift & keep;
+}
+
 /// mov.b64 d, {a, b}.
 Flow pack(Warp &w, const Inst &i, uint32_t mask) {
   const uint32_t *rows = &w.machine.program.lists[i.list];
@@ -59,11 +74,8 @@ Flow pack(Warp &w, const Inst &i, uint32_t mask) {
   uint64_t *d = w.row(i.d[0]), *high = w.row(i.d[0] + 1);
   if (bits * i.listCount <= 64) {
     uint64_t values[32] = {};
-    for (uint32_t n = 0; n < i.listCount; ++n) {
-      const uint64_t *from = w.row(rows[n]);
-      for (unsigned l = 0; l < 32; ++l)
-        values[l] |= (from[l] & keep) << (n * bits);
-    }
+    for (uint32_t n = 0; n < i.listCount; ++n)
+      insertBits(values, w.row(rows[n]), keep, n * bits);
     eachLane(mask, [&](int l) { d[l] = values[l]; });
     return Flow::Next;
   }
@@ -87,7 +99,10 @@ Flow unpack(Warp &w, const Inst &i, uint32_t mask) {
     std::copy_n(a, 32, values);
     for (uint32_t n = 0; n < i.listCount; ++n) {
       uint64_t *to = w.row(rows[n]);
-      eachLane(mask, [&](int l) { to[l] = values[l] >> (n * bits) & keep; });
+      if (mask == ~0u)
+        extractBits(to, values, keep, n * bits);
+      else
+        forLanes(mask, [&](int l) { to[l] = values[l] >> (n * bits) & keep; });
     }
     return Flow::Next;
   }

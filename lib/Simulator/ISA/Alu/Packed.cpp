@@ -3,10 +3,10 @@
 // Arithmetic on packed pairs: f16x2, bf16x2, f32x2, u16x2, s16x2.
 
 #include "ISA/Alu/Alu.h"
+#include "Numerics/Vectorised.h"
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 using namespace fp8::sim;
 
@@ -80,18 +80,27 @@ Flow halves(Warp &w, const Inst &i, uint32_t mask) {
   return Flow::Next;
 }
 
+/// One half of a register.
+using Single __attribute__((may_alias)) = float;
+
+/// fma.f32x2 of all lanes.
+FP8_VECTORISED
+void fusePairs(Single *d, const Single *a, const Single *b, const Single *c) {
+  FP8_INDEPENDENT
+  for (int x = 0; x < 64; ++x)
+    d[x] = std::fma(a[x], b[x], c[x]);
+}
+
 template <Op O>
 Flow singles(Warp &w, const Inst &i, uint32_t mask) {
   uint64_t *d = w.row(i.d[0]);
   const uint64_t *a = w.row(i.s[0]), *b = w.row(i.s[1]),
                  *c = w.row(i.s[i.sources > 2 ? 2 : 0]);
   if (O == Op::Fma && mask == ~0u) {
-    float values[4][64];
-    std::memcpy(values[0], a, sizeof(values[0]));
-    std::memcpy(values[1], b, sizeof(values[1]));
-    std::memcpy(values[2], c, sizeof(values[2]));
-    fuseMultiplyAdd(values[3], values[0], values[1], values[2], 64);
-    std::memcpy(d, values[3], sizeof(values[3]));
+    fusePairs(reinterpret_cast<Single *>(d),
+              reinterpret_cast<const Single *>(a),
+              reinterpret_cast<const Single *>(b),
+              reinterpret_cast<const Single *>(c));
     return Flow::Next;
   }
   eachLane(mask, [&](int l) {

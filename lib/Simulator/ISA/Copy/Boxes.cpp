@@ -24,9 +24,9 @@ struct RowChunks {
     uint32_t chunk = map.swizzle == Swizzle::None      ? bytes()
                      : patternOf(map.swizzle).flipMask ? 8
                                                        : 16;
-    bool contiguous = step == 1 && !info.isPadded();
-    atATime = contiguous ? std::max(1u, chunk / info.sharedBytes) : 1;
+    atATime = isContiguous() ? std::max(1u, chunk / info.sharedBytes) : 1;
   }
+  bool isContiguous() const { return step == 1 && !info.isPadded(); }
   uint32_t bytes() const { return groups * info.sharedBytes; }
 };
 
@@ -113,11 +113,25 @@ void fp8::sim::walkBox(
   auto bytesOf = [&](int64_t elements) {
     return elements * info.globalBytes / info.elements;
   };
+  // Rows that lie in the tensor as they lie in the box, and whole.
+  const uint32_t chunkBytes = chunks.atATime * info.sharedBytes;
+  const int64_t left = place.coordinates[0];
+  const bool whole =
+      chunks.isContiguous() && left >= 0 &&
+      uint64_t(left) + chunks.groups * info.elements <= map.dims[0];
   uint32_t logical = 0; // offset within the box before swizzling
   static constexpr decltype(&walkTile) walks[] = {walkTile, walkPixels,
                                                   walkRows};
   walks[size_t(place.mode)](map, place, [&](const Row &row) {
-    for (uint32_t x = 0; x < chunks.groups; x += chunks.atATime) {
+    const bool plain = row.inside && whole;
+    if (plain) {
+      uint64_t global = row.address + uint64_t(bytesOf(left));
+      for (uint32_t x = 0; x < chunks.bytes(); x += chunkBytes)
+        run(global + x,
+            swizzleAddress(map.swizzle, sharedBase + logical + x) - sharedBase,
+            std::min(chunkBytes, chunks.bytes() - x));
+    }
+    for (uint32_t x = 0; x < chunks.groups && !plain; x += chunks.atATime) {
       uint32_t groups = std::min(chunks.atATime, chunks.groups - x);
       uint32_t offset = logical + x * info.sharedBytes;
       uint32_t shared =

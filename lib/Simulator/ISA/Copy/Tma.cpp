@@ -190,6 +190,14 @@ bool boxOf(Warp &w, const Inst &i, int lane, Direction direction, Box &box) {
          checkSharedAlignment(w, i, lane, box.shared);
 }
 
+/// Most chunks have 16 bytes.
+inline void copyChunk(uint8_t *to, const uint8_t *from, uint32_t count) {
+  if (count == 16)
+    std::memcpy(to, from, 16);
+  else
+    std::memcpy(to, from, count);
+}
+
 Flow tensorLoad(Warp &w, const Inst &i, uint32_t mask) {
   const TensorCopy &copy = i.get<TensorCopy>();
   forLanes(mask, [&](int l) {
@@ -212,11 +220,17 @@ Flow tensorLoad(Warp &w, const Inst &i, uint32_t mask) {
     issueLoad(
         w, i, l, load,
         [warp, &i, l, box](const SharedPlace &to, const GlobalActor &actor) {
+          bool read = false;
           walkBox(
               *box.map, box.place, box.base(),
               [&](uint64_t global, uint32_t shared, uint32_t count) {
                 if (warp->machine.stopped)
                   return;
+                if (const uint8_t *from =
+                        read ? warp->machine.constantGlobal(global, count)
+                             : nullptr)
+                  return copyChunk(to.data() + shared, from, count);
+                read = true;
                 const uint8_t *from = warp->machine.accessGlobal(
                     *warp, i, l, actor, global, count, false);
                 if (!from)

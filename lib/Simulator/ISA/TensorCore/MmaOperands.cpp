@@ -103,6 +103,14 @@ uint32_t readElements(const MmaShape &shape, MmaFormat format,
   return 16;
 }
 
+/// Of K-major operands of elements of a byte: those of 16 bytes go `pitch`
+/// apart.
+inline void scatterBytes(const float *table, float sign, const uint8_t *at,
+                         float *to, uint32_t pitch) {
+  for (uint32_t e = 0; e < 16; ++e)
+    to[size_t(e) * pitch] = table[at[e]] * sign;
+}
+
 } // namespace
 
 uint32_t fp8::sim::usedBytes(const MmaShape &shape, MmaFormat format) {
@@ -143,12 +151,19 @@ void fp8::sim::loadOperand(const MatrixDescriptor &descriptor,
   uint32_t outer = descriptor.mnMajor ? descriptor.kStored() : rows,
            inner = descriptor.mnMajor ? rows : descriptor.kStored();
   float sign = negate ? -1.0f : 1.0f;
+  bool wholeBytes = getRow(format).bits == 8 && !descriptor.mnMajor;
   Elements elements;
   for (uint32_t o = 0; o < outer; ++o)
     for (uint32_t c = 0; c < inner; c += perChunk) {
       const uint8_t *at =
           shared + (descriptor.mnMajor ? descriptor.address(c, o)
                                        : descriptor.address(o, c));
+      if (wholeBytes) {
+        float *to = out + size_t(o) * rowPitch + size_t(c) * kPitch;
+        kPitch == 1 ? scatterBytes(table, sign, at, to, 1)
+                    : scatterBytes(table, sign, at, to, kPitch);
+        continue;
+      }
       uint32_t count = readElements(shape, format, table, at, elements);
       if (!descriptor.mnMajor) {
         // Where two elements share a byte, so do their columns.
