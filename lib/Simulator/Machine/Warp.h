@@ -11,6 +11,7 @@
 #include "Machine/LaneGroup.h"
 #include "Machine/UndefinedRegisters.h"
 #include "Machine/Warpgroup.h"
+#include "Machine/ZeroedAllocator.h"
 #include "Memory/LocalMemory.h"
 #include "Memory/WarpOrder.h"
 #include "Program/Program.h"
@@ -174,7 +175,7 @@ private:
                      std::vector<uint64_t> &saved) const;
   void restoreRegisters(int lane, const Function &function,
                         const std::vector<uint64_t> &saved);
-  std::vector<uint64_t> values;
+  std::vector<uint64_t, ZeroedAllocator<uint64_t>> values;
   std::vector<uint32_t> predicates; ///< by register
   std::vector<uint32_t> predicateReady;
   UndefinedRegisters undefined; ///< predicates have rows, too

@@ -37,12 +37,12 @@ void AccessShadow::split(Granule &granule) {
   granule.page = freePages.back();
   freePages.pop_back();
   Page &page = pages[granule.page - 1];
-  page.fill(granule.whole);
-  if (!granule.whole.others)
+  page.fill(granule);
+  if (!granule.others)
     return;
   for (uint32_t byte = 1; byte < kGranule; ++byte) {
     page[byte].others = newList();
-    lists[page[byte].others] = lists[granule.whole.others];
+    lists[page[byte].others] = lists[granule.others];
   }
 }
 
@@ -54,7 +54,7 @@ void AccessShadow::merge(Granule &granule) {
       return;
   for (uint32_t byte = 1; byte < kGranule; ++byte)
     forgetOthers(page[byte]);
-  granule.whole = page[0];
+  static_cast<Accesses &>(granule) = page[0];
   freePages.push_back(granule.page);
   granule.page = 0;
 }

@@ -34,8 +34,7 @@ public:
 
   const Accesses &at(uint32_t offset) const {
     const Granule &granule = granules[offset / kGranule];
-    return granule.page ? pages[granule.page - 1][offset % kGranule]
-                        : granule.whole;
+    return granule.page ? pages[granule.page - 1][offset % kGranule] : granule;
   }
   /// The last read by each of the other agents.
   const std::vector<AccessTag> &others(const Accesses &part) const {
@@ -51,7 +50,7 @@ public:
       uint32_t last = std::min(kGranule, first + left);
       Granule &granule = granules[begin / kGranule];
       if (last - first == kGranule && used >= kGranule && !granule.page)
-        f(begin, kGranule, granule.whole);
+        f(begin, kGranule, static_cast<Accesses &>(granule));
       else
         eachByte(granule, begin - first, first, std::min(last, used), f);
       begin += last - first;
@@ -69,8 +68,7 @@ public:
   }
 
 private:
-  struct Granule {
-    Accesses whole;
+  struct Granule : Accesses {
     uint32_t page = 0; ///< of its bytes, counted from 1; 0: they are alike
   };
   using Page = std::array<Accesses, kGranule>;

@@ -138,14 +138,17 @@ void TensorMemory::checkFree(WarpOrder &warp, const Inst &inst, uint32_t column,
                   &warp, &inst);
     return;
   }
+  AccessTag told[2]; // by kind: cells that one instruction accessed are many
   for (uint32_t unit = 0; unit < kTensorUnits; ++unit)
     for (uint32_t c = column; c < column + count; ++c)
       for (bool write : {true, false}) {
         AccessTag earlier = (write ? writes : reads)[unit * kTensorColumns + c];
         uint32_t agent = earlier.agent(), waited = context.whenWaited(agent);
-        if (earlier.none() || warp.clocks().all.get(waited) >= earlier.time() ||
+        if (earlier.none() || earlier == told[write] ||
+            warp.clocks().all.get(waited) >= earlier.time() ||
             context.warpOf(agent) == warp.globalIndex)
           continue;
+        told[write] = earlier;
         bool relaxed = warp.clocks().relaxed.get(waited) >= earlier.time();
         bool drained = write && isBehindLoadOf(warp, unit, c, earlier);
         Rule broken = relaxed                            ? Rule::RelaxedFree

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 using namespace fp8::sim;
 
@@ -51,6 +52,25 @@ static double roundInteger(double value, Rounding rounding, bool negative) {
   return floor;
 }
 
+/// What is normal in the format, and stays so when it is rounded to the
+/// nearest. Nothing of other values.
+static std::optional<uint32_t> encodeNormal(FloatFormat format, double value) {
+  uint64_t bits = bitCast<uint64_t>(value), magnitude = bits << 1 >> 1;
+  uint64_t bias = (1u << (format.exponentBits - 1)) - 1;
+  unsigned cut = 52 - format.mantissaBits;
+  uint64_t least = (1024 - bias) << 52, // the exponent of normal numbers
+      beyond = (1023 + bias) << 52;     // the largest one, which has exceptions
+  if (magnitude < least || magnitude >= beyond)
+    return std::nullopt;
+  uint64_t odd = magnitude >> cut & 1;
+  uint64_t rounded =
+      (magnitude + ((uint64_t(1) << (cut - 1)) - 1) + odd) >> cut;
+  uint64_t code = rounded - ((1023 - bias) << format.mantissaBits);
+  uint32_t sign = uint32_t(bits >> 63)
+                  << (format.mantissaBits + format.exponentBits);
+  return sign | uint32_t(code);
+}
+
 /// `round`: of the magnitude in units of its last bit, to an integer.
 /// `cutsOverflow`: what is beyond the range is cut off to the largest number.
 template <typename F>
@@ -90,6 +110,9 @@ static uint32_t encode(FloatFormat format, double value, bool saturate,
 
 uint32_t fp8::sim::encodeFloat(FloatFormat format, double value,
                                Rounding rounding, bool saturate) {
+  if (rounding == Rounding::NearestEven)
+    if (std::optional<uint32_t> code = encodeNormal(format, value))
+      return *code;
   bool negative = std::signbit(value);
   bool cutsOverflow = rounding == Rounding::TowardZero ||
                       (rounding == Rounding::Down && !negative) ||

@@ -171,11 +171,33 @@ Flow directed(Warp &w, const Inst &i, uint32_t mask) {
   return plain<Format, Op, Arity>(w, i, mask);
 }
 
+/// Of f32, where NaN loses, in all lanes: r, the larger or smaller of r and x.
+template <bool Max>
+inline float choose(float r, float x) {
+  bool beats = Max ? x > r : x < r;
+  bool ties =
+      x == r && (Max ? bitCast<int32_t>(x) >= 0 : bitCast<int32_t>(x) < 0);
+  return (r != r) | beats | ties ? x : r;
+}
+FP8_VECTORISED
+void chooseLanes(bool max, uint64_t *d, const uint64_t *a, const uint64_t *b) {
+  FP8_INDEPENDENT
+  for (int l = 0; l < 32; ++l) {
+    float x = get<float>(a[l]), y = get<float>(b[l]);
+    d[l] = put(canonical(max ? choose<true>(x, y) : choose<false>(x, y)));
+  }
+}
+
 template <typename Format, bool Max>
 Flow minMax(Warp &w, const Inst &i, uint32_t mask) {
   using T = typename Value<Format>::Type;
   uint64_t *d = w.row(i.d[0]);
   const FloatModifiers &modifiers = i.get<FloatModifiers>();
+  if constexpr (std::is_same_v<Format, float>)
+    if (mask == ~0u && i.sources == 2 && !modifiers.any()) {
+      chooseLanes(Max, d, w.row(i.s[0]), w.row(i.s[1]));
+      return Flow::Next;
+    }
   forLanes(mask, [&](int l) {
     T r = 0;
     bool sign = false;

@@ -191,7 +191,11 @@ bool boxOf(Warp &w, const Inst &i, int lane, Direction direction, Box &box) {
 }
 
 /// Most chunks have 16 bytes.
-inline void copyChunk(uint8_t *to, const uint8_t *from, uint32_t count) {
+inline void copyChunk(uint8_t *to, const uint8_t *from, uint32_t count,
+                      uint64_t pitch) {
+  // Rows lie far apart, and the next ones are soon needed.
+  __builtin_prefetch(reinterpret_cast<const void *>(
+      reinterpret_cast<uintptr_t>(from) + 2 * pitch));
   if (count == 16)
     std::memcpy(to, from, 16);
   else
@@ -229,7 +233,8 @@ Flow tensorLoad(Warp &w, const Inst &i, uint32_t mask) {
                 if (const uint8_t *from =
                         read ? warp->machine.constantGlobal(global, count)
                              : nullptr)
-                  return copyChunk(to.data() + shared, from, count);
+                  return copyChunk(to.data() + shared, from, count,
+                                   box.map->strides[0]);
                 read = true;
                 const uint8_t *from = warp->machine.accessGlobal(
                     *warp, i, l, actor, global, count, false);

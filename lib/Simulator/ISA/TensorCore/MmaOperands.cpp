@@ -66,10 +66,28 @@ const float *findTable(MmaFormat format) {
 constexpr uint32_t kMostElements = 32;
 using Elements = std::array<float, kMostElements>;
 
+template <MmaFormat Format>
+float decodeWide(const uint8_t *at) {
+  if constexpr (Format == MmaFormat::TF32) {
+    float value;
+    std::memcpy(&value, at, 4);
+    return truncateTF32(value);
+  }
+  uint16_t bits;
+  std::memcpy(&bits, at, 2);
+  return Format == MmaFormat::F16 ? f16ToFloat(bits) : bf16ToFloat(bits);
+}
+
+template <MmaFormat Format>
+void readWide(unsigned bytes, const uint8_t *at, Elements &out) {
+  for (uint32_t e = 0; e < 16 / bytes; ++e)
+    out[e] = decodeWide<Format>(at + e * bytes);
+}
 void readWide(MmaFormat format, unsigned bytes, const uint8_t *at,
               Elements &out) {
-  for (uint32_t e = 0; e < 16 / bytes; ++e)
-    out[e] = decodeElement(format, at + e * bytes);
+  return format == MmaFormat::TF32  ? readWide<MmaFormat::TF32>(bytes, at, out)
+         : format == MmaFormat::F16 ? readWide<MmaFormat::F16>(bytes, at, out)
+                                    : readWide<MmaFormat::BF16>(bytes, at, out);
 }
 
 void readBytes(const float *table, const uint8_t *at, Elements &out) {
@@ -130,16 +148,16 @@ std::array<uint8_t, 16> fp8::sim::unpackCodes(unsigned bits,
 }
 
 float fp8::sim::decodeElement(MmaFormat format, const uint8_t *at) {
-  if (const float *table = findTable(format))
-    return table[*at];
-  if (format == MmaFormat::TF32) {
-    float value;
-    std::memcpy(&value, at, 4);
-    return truncateTF32(value);
+  switch (format) {
+  case MmaFormat::TF32:
+    return decodeWide<MmaFormat::TF32>(at);
+  case MmaFormat::F16:
+    return decodeWide<MmaFormat::F16>(at);
+  case MmaFormat::BF16:
+    return decodeWide<MmaFormat::BF16>(at);
+  default:
+    return findTable(format)[*at];
   }
-  uint16_t bits;
-  std::memcpy(&bits, at, 2);
-  return format == MmaFormat::F16 ? f16ToFloat(bits) : bf16ToFloat(bits);
 }
 
 void fp8::sim::loadOperand(const MatrixDescriptor &descriptor,

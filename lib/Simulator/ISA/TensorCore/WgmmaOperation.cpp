@@ -41,25 +41,32 @@ fp8::sim::decodeWgmmaDescriptor(uint64_t bits, unsigned elementBytes,
 
 /// Row r of D has its even and odd columns in four lanes of one warp; a
 /// register has two columns of f16.
-uint64_t &WgmmaOperation::cell(uint32_t r, uint32_t column) const {
-  uint32_t n = column / 8 * 2 + r % 16 / 8;
-  if (shape.result != MmaResult::F16)
-    n = n * 2 + column % 2;
-  return warps[r / 16]->row(rows[n])[r % 8 * 4 + column % 8 / 2];
-}
-
-uint32_t WgmmaOperation::load(uint32_t r, uint32_t column) const {
-  uint32_t bits = uint32_t(cell(r, column));
-  return shape.result == MmaResult::F16 ? bits >> column % 2 * 16 & 0xffff
-                                        : bits;
-}
-
-void WgmmaOperation::store(uint32_t r, uint32_t column, uint32_t bits) const {
-  uint64_t &to = cell(r, column);
+void WgmmaOperation::loadRow(uint32_t r, uint32_t *bits) const {
+  const uint64_t *lanes = warps[r / 16]->row(0) + r % 8 * 4;
+  const uint32_t half = r % 16 / 8;
   if (shape.result == MmaResult::F16)
-    bits = column % 2 ? (uint32_t(to) & 0xffff) | bits << 16
-                      : (uint32_t(to) & 0xffff0000) | bits;
-  to = bits;
+    for (uint32_t x = 0; x < shape.n; ++x)
+      bits[x] =
+          uint32_t(lanes[size_t(rows[x / 8 * 2 + half]) * 32 + x % 8 / 2] >>
+                   x % 2 * 16) &
+          0xffff;
+  else
+    for (uint32_t x = 0; x < shape.n; ++x)
+      bits[x] = uint32_t(
+          lanes[size_t(rows[(x / 8 * 2 + half) * 2 + x % 2]) * 32 + x % 8 / 2]);
+}
+
+void WgmmaOperation::storeRow(uint32_t r, const uint32_t *bits) const {
+  uint64_t *lanes = warps[r / 16]->row(0) + r % 8 * 4;
+  const uint32_t half = r % 16 / 8;
+  if (shape.result == MmaResult::F16)
+    for (uint32_t x = 0; x < shape.n; x += 2)
+      lanes[size_t(rows[x / 8 * 2 + half]) * 32 + x % 8 / 2] =
+          bits[x] | bits[x + 1] << 16;
+  else
+    for (uint32_t x = 0; x < shape.n; ++x)
+      lanes[size_t(rows[(x / 8 * 2 + half) * 2 + x % 2]) * 32 + x % 8 / 2] =
+          bits[x];
 }
 
 /// A's fragment: a register holds 4 bytes of a row, the second and the
@@ -99,29 +106,32 @@ void WgmmaOperation::computeRow(uint32_t r, Factors a, Factors b) const {
   static thread_local std::array<float, kMaxN> before;
   static thread_local std::array<double, kMaxN> sum;
   static thread_local std::array<uint32_t, kMaxN> bits;
+  if (accumulate)
+    loadRow(r, bits.data());
   for (uint32_t x = 0; x < shape.n; ++x)
     before[x] = !accumulate || shape.result == MmaResult::S32 ? 0
                 : shape.result == MmaResult::F32
-                    ? bitCast<float>(load(r, x))
-                    : f16ToFloat(uint16_t(load(r, x)));
+                    ? bitCast<float>(bits[x])
+                    : f16ToFloat(uint16_t(bits[x]));
   accumulateRow(*rule, sum.data(), before.data(), a, b,
                 {shape.n, shape.k, kMaxN,
                  shape.result == MmaResult::F16 ? getRow(MmaFormat::F16).least
                                                 : kLeastF32});
   if (shape.result == MmaResult::F32)
     roundRow(*rule, bits.data(), sum.data(), shape.n);
-  for (uint32_t x = 0; x < shape.n; ++x) {
-    if (shape.result == MmaResult::F16)
-      bits[x] = doubleToF16(sum[x]);
-    if (shape.result == MmaResult::S32) {
+  else
+    for (uint32_t x = 0; x < shape.n; ++x) {
+      if (shape.result == MmaResult::F16) {
+        bits[x] = doubleToF16(sum[x]);
+        continue;
+      }
       // The products of integers fit f32.
-      int64_t total = int64_t(sum[x]) + (accumulate ? int32_t(load(r, x)) : 0);
+      int64_t total = int64_t(sum[x]) + (accumulate ? int32_t(bits[x]) : 0);
       if (shape.saturates)
         total = std::clamp<int64_t>(total, Limits::min(), Limits::max());
       bits[x] = uint32_t(total);
     }
-    store(r, x, bits[x]);
-  }
+  storeRow(r, bits.data());
 }
 
 void WgmmaOperation::run() const {

@@ -49,10 +49,9 @@ struct WgmmaOperation {
   void run() const;
 
 private:
-  /// The register, in one lane, that has element (row, column) of D.
-  uint64_t &cell(uint32_t row, uint32_t column) const;
-  uint32_t load(uint32_t row, uint32_t column) const;
-  void store(uint32_t row, uint32_t column, uint32_t bits) const;
+  /// The elements of a row of D, as bits.
+  void loadRow(uint32_t row, uint32_t *bits) const;
+  void storeRow(uint32_t row, const uint32_t *bits) const;
   void loadFragment(float *out) const;
   Kept keptOf(uint32_t row) const;
   void computeRow(uint32_t row, Factors a, Factors b) const;
