@@ -17,7 +17,8 @@ namespace {
 
 constexpr uint32_t kMaxN = 256, kMaxK = 64, kMaxM = 128, kMaxBlocks = 4;
 
-/// Rows of A and B, decoded, as [row][k] and [k][row].
+/// Rows of A and B, decoded, as [row][k] and [k][row]. The rows of B have no
+/// gaps, so that the host's nearest cache holds them.
 struct Matrices {
   std::array<float, kMaxM * kMaxK> a;
   std::array<float, kMaxN * kMaxK> b;
@@ -121,11 +122,11 @@ private:
     Matrices &m = matrices();
     for (uint32_t side = 0; side < (s.pair ? 2u : 1u); ++side)
       loadOperand(op.b, s, s.b, s.negateB, sides[side].shared, s.bRows(),
-                  m.b.data() + side * s.bRows(), 1, kMaxN);
+                  m.b.data() + side * s.bRows(), 1, s.n);
     if (blocks > 1)
       return; // terms have the exponents of their scales
     for (uint32_t k = 0; k < (s.sparse ? 2 : 1) * s.k; ++k)
-      findExponents(&m.bExponents[k * kMaxN], &m.b[k * kMaxN], s.n,
+      findExponents(&m.bExponents[k * s.n], &m.b[k * s.n], s.n,
                     getRow(s.b).least);
   }
 
@@ -147,7 +148,7 @@ private:
                     15,
                 pairs);
     }
-    return rows.select(all, kept, s.k, s.dColumns(), kMaxN);
+    return rows.select(all, kept, s.k, s.dColumns(), s.n);
   }
 
   std::optional<std::string> runSide(uint32_t side) {
@@ -207,7 +208,7 @@ private:
   void addProducts(double *sum, const float *before, uint32_t r,
                    uint32_t first) {
     Factors a = matrices().row(r), b = columns(r, first);
-    RowShape shape{s.dColumns(), s.k, kMaxN,
+    RowShape shape{s.dColumns(), s.k, s.n,
                    s.result == MmaResult::F16 ? getRow(MmaFormat::F16).least
                                               : kLeastF32};
     if (!s.scales.any())
@@ -227,7 +228,7 @@ private:
     static thread_local std::array<double, kMaxN> sum;
     uint32_t columns = s.dColumns();
     accumulateRow(*op.rule, sum.data(), before.data(), matrices().row(r),
-                  this->columns(r, first), {columns, s.k, kMaxN, kLeastF32});
+                  this->columns(r, first), {columns, s.k, s.n, kLeastF32});
     for (uint32_t n = 0; n < columns; ++n) {
       int64_t total = int64_t(sum[n]);
       if (op.accumulate)
