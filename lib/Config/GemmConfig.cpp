@@ -208,16 +208,15 @@ static std::string findFault(const Number &number, int64_t value) {
 /// What no MMA of any chip has. The schedules say which MMA a chip has.
 static std::string findFaultOfTile(const GemmConfig &config) {
   int64_t m = config.tileM, n = config.tileN, group = config.ctaGroup;
-  bool swapsOperands = group == 1 && m > 0 && m < 64 && m % 8 == 0;
+  bool swapsOperands = group == 1 && m > 0 && m < 128 && m != 64 && m % 8 == 0;
   if (m != 64 * group && m != 128 * group && m != 256 && !swapsOperands)
     return std::string("tile M must be ") +
-           (group == 1 ? "64, 128 or 256, or a multiple of 8 below 64"
-                       : "128 or 256") +
+           (group == 1 ? "a multiple of 8 up to 128, or 256" : "128 or 256") +
            " with cta_group = " + std::to_string(group) + ", but got " +
            std::to_string(m);
   if (swapsOperands && n % 64)
-    return "tile N must be a multiple of 64 with a tile M below 64, since its "
-           "columns are then the MMA's rows, but got " +
+    return "tile N must be a multiple of 64 with a tile M that is none, since "
+           "its columns are then the MMA's rows, but got " +
            std::to_string(n);
   return {};
 }

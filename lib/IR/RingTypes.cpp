@@ -196,11 +196,11 @@ StoreQueueType::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "a store queue must hold at least one tile and fit "
                           "in shared memory, but got "
                        << depth;
-  if (tile.getRows() > 64 || tile.getRows() % 8)
+  if (tile.getRows() >= 128 || tile.getRows() % 8)
     return emitError()
            << "a store queue's tile must have 32 rows (one for each lane), 16, "
               "64 (those of a warpgroup) or, of a swapped product, a multiple "
-              "of 8 below 64 (Q1), but got "
+              "of 8 below 128 (Q1), but got "
            << tile.getRows();
   if (warps < 4 || warps % 4 || warps > kMaxWarps)
     return emitError()

@@ -211,8 +211,8 @@ verifyWarpgroups(function_ref<InFlightDiagnostic()> emitError,
                        << " warpgroups holds a multiple of " << 16 * warps
                        << ' ' << divided
                        << " of f32, up to 256 (PTX ISA, wgmma shapes)";
-  // With 64 rows or more no operands need be swapped.
-  int64_t extent = shape[!swapped], most = swapped ? 56 : 256;
+  // With 128 rows or more no operands need be swapped.
+  int64_t extent = shape[!swapped], most = swapped ? 120 : 256;
   if (extent < 8 || extent > most || extent % 8)
     return emitError() << "a fragment of "
                        << (swapped ? "warpgroup_columns" : "warpgroups")

@@ -119,8 +119,12 @@ TEST(GemmConfig, FindsFaultWithNumbersThatDoNotFitOneAnother) {
   };
   EXPECT_EQ(find(16, 128, 1, {}), "");
   EXPECT_EQ(find(16, 96, 1, {}),
-            "tile N must be a multiple of 64 with a tile M below 64, since its "
-            "columns are then the MMA's rows, but got 96");
+            "tile N must be a multiple of 64 with a tile M that is none, since "
+            "its columns are then the MMA's rows, but got 96");
+  EXPECT_EQ(find(72, 128, 1, {}), "");
+  EXPECT_EQ(find(136, 128, 1, {}),
+            "tile M must be a multiple of 8 up to 128, or 256 with cta_group = "
+            "1, but got 136");
   EXPECT_EQ(find(64, 128, 2, {2, 1, 1}),
             "tile M must be 128 or 256 with cta_group = 2, but got 64");
   EXPECT_EQ(find(128, 128, 1, {8, 4, 1}),

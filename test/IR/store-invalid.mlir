@@ -42,7 +42,7 @@ func.func @rest_with_gaps(%f: !fp8.fragment<128x128xf32, 4>, %map: !fp8.tensor_m
 
 // -----
 
-// expected-error @below {{a store queue's tile must have 32 rows (one for each lane), 16, 64 (those of a warpgroup) or, of a swapped product, a multiple of 8 below 64 (Q1), but got 12}}
+// expected-error @below {{a store queue's tile must have 32 rows (one for each lane), 16, 64 (those of a warpgroup) or, of a swapped product, a multiple of 8 below 128 (Q1), but got 12}}
 func.func private @odd_tile(!fp8.store_queue<2, !fp8.tile<12x64xbf16, swizzle_128b>, 4>)
 
 // -----

@@ -83,8 +83,8 @@ func.func @swapped_columns(%f: !fp8.fragment<16x64xf32, 8, warpgroup_columns>) {
 
 // -----
 
-// expected-error @below {{a fragment of warpgroup_columns has a multiple of 8 rows up to 56 (PTX ISA, wgmma shapes), but got 64}}
-func.func @swapped_rows(%f: !fp8.fragment<64x64xf32, 4, warpgroup_columns>) { return }
+// expected-error @below {{a fragment of warpgroup_columns has a multiple of 8 rows up to 120 (PTX ISA, wgmma shapes), but got 128}}
+func.func @swapped_rows(%f: !fp8.fragment<128x64xf32, 4, warpgroup_columns>) { return }
 
 // -----
 

@@ -88,7 +88,7 @@ def Fp8_GemmConfigAttr : AttrDef<Fp8_Dialect, "GemmConfig"> {
   let summary = "the configuration of the kernel that a GEMM op becomes";
   let description = [{
     Pins choices that the lowering makes otherwise. `tile` is what one MMA computes, in elements: the tile of one CTA, or with
-    `cta_group = 2` of a CTA pair. On Hopper a tile M below 64, the rows of an MMA, swaps the operands: the columns of D are then the MMA's
+    `cta_group = 2` of a CTA pair. On Hopper a tile M that is no multiple of 64, the rows of an MMA, swaps the operands: the columns of D are then the MMA's
     rows, and tile N is a multiple of 64. `cluster` counts the CTAs along M and N. With `split_k = n`, n CTAs form a cluster, divide the K
     blocks of a tile, and then add up their sums. With `launch = programmatic` the kernel may start while the preceding kernel in its stream
     ends (programmatic dependent launch); the default is `serial`. `stages` counts the slots of the ring of A and B, `accumulators` the

@@ -101,7 +101,7 @@ def Fp8_FragmentType : Fp8_Type<"Fragment", "fragment", [], "sum"> {
     | `lane_halves` | 64 | row 16*w + l mod 16; lanes 0 to 15 hold the left half of the columns, 4 warps |
     | `warp_halves` | 64 | row 32*(w mod 2) + l; warps 0 and 1 hold the left half of the columns, 4 warps |
     | `warpgroups` | 64 for each of p parts of each of warps/4 warpgroups | of each part, rows 16*(w mod 4) + l div 4 and that plus 8, columns 8*j + 2*(l mod 4) and the next; the parts of warpgroup w div 4 are 64*p consecutive rows |
-    | `warpgroup_columns` | 8 to 56, a multiple of 8 | the transpose of `warpgroups`, since the operands of the product are swapped: 64 columns for each of p parts of each of warps/4 warpgroups; of each part, columns 16*(w mod 4) + l div 4 and that plus 8, rows 8*j + 2*(l mod 4) and the next; the parts of warpgroup w div 4 are 64*p consecutive columns |
+    | `warpgroup_columns` | 8 to 120, a multiple of 8 | the transpose of `warpgroups`, since the operands of the product are swapped: 64 columns for each of p parts of each of warps/4 warpgroups; of each part, columns 16*(w mod 4) + l div 4 and that plus 8, rows 8*j + 2*(l mod 4) and the next; the parts of warpgroup w div 4 are 64*p consecutive columns |
 
     Example: `!fp8.fragment<128x128xf32, 4>`, `!fp8.fragment<64x128xf32, 4, warp_halves>`, `!fp8.fragment<256x128xf32, 8, warpgroups>`,
     `!fp8.fragment<16x128xf32, 4, warpgroup_columns>`.

@@ -45,22 +45,42 @@ void WarpgroupSchedule::addCandidates(const CandidateSink &add,
   for (int64_t tileM : {64, 128})
     for (int64_t tileN : getTileNs())
       addSplit(tileM, tileN);
-  // Where an MMA has more rows than the result, operands swapped.
-  if (extents.m >= kMmaRows)
-    return;
-  // CTAs that divide K want eight rows each.
-  int64_t most = llvm::alignTo(extents.m, 16);
-  for (int64_t tileM = 8; tileM <= most && tileM < kMmaRows; tileM += 8)
+  // Operands swapped, where an MMA has more rows than the result, or leaves
+  // more rows of its tiles beyond M than tiles of eights do.
+  auto addSwapped = [&](int64_t tileM) {
     for (int64_t tileN = kMmaRows; tileN <= 256; tileN += kMmaRows) {
       add(makeCandidate(tileM, tileN));
       addSplit(tileM, tileN);
     }
+  };
+  // CTAs that divide K want eight rows each.
+  int64_t most = llvm::alignTo(extents.m, 16);
+  if (extents.m < kMmaRows)
+    for (int64_t tileM = 8; tileM <= most && tileM < kMmaRows; tileM += 8)
+      addSwapped(tileM);
+  // Beyond, they were measured to gain nothing.
+  constexpr int64_t kMostRows = 1024;
+  if (extents.m > kMostRows)
+    return;
+  for (int64_t tileM = kMmaRows + 8; tileM < 2 * kMmaRows; tileM += 8) {
+    // No smaller tile makes as few rows of tiles, or none of sixteens.
+    int64_t rows =
+        llvm::divideCeil(extents.m, llvm::divideCeil(extents.m, tileM));
+    if (llvm::alignTo(rows, 8) == tileM || llvm::alignTo(rows, 16) == tileM)
+      addSwapped(tileM);
+  }
 }
 
 //===----------------------------------------------------------------------===//
 // Threads
 //===----------------------------------------------------------------------===//
 
+int64_t WarpgroupSchedule::getEpilogueWarps() const {
+  // Swapped, they share the columns.
+  bool isShared =
+      tileM > kMmaRows && (!swapsOperands() || tileN % (2 * kMmaRows) == 0);
+  return isShared ? 8 : 4;
+}
 int64_t WarpgroupSchedule::getNumWarps() const {
   int64_t load = 1;
   int64_t warps = getEpilogueWarps() + load + problem.hasAddends();
@@ -105,7 +125,8 @@ void WarpgroupSchedule::describe(tuning::KernelShape &shape) const {
 bool WarpgroupSchedule::bringsBScales() const {
   return !problem.hasColumnScales() &&
          problem.getElementType(gemm::Operand::BScale).isF32() &&
-         (tileM <= 64 || (tileM == 128 && tileN > 64 && tileN <= 128));
+         (swapsOperands() || tileM == 64 ||
+          (tileM == 128 && tileN > 64 && tileN <= 128));
 }
 TileType WarpgroupSchedule::getBScalesTile() const {
   // Rows of tiles are multiples of 16 bytes.
@@ -195,7 +216,8 @@ LogicalResult WarpgroupSchedule::checkSplit(BlockwiseGemmOp op,
     return emitNoKernel(op, chip)
            << "each of the " << cluster.k
            << " CTAs that divide K stores a share of tile M, which must be a "
-              "multiple of 8 rows where tile M is below 64, but tile M has "
+              "multiple of 8 rows where tile M is no multiple of 64, but tile "
+              "M has "
            << tileM << " rows; set it to a multiple of " << 8 * cluster.k;
   if ((!swapsOperands() && tileN % (8 * cluster.k)) ||
       getStoredColumns() * bits % 128)

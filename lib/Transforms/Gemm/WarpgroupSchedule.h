@@ -23,13 +23,13 @@ public:
   bool holdsTwoProducts() const;
   /// Where CTAs that divide K exchange their sums.
   ExchangeType getExchange() const;
-  /// True if columns of D are the rows of an MMA, for it has more of them than
-  /// the tile has.
-  bool swapsOperands() const final { return tileM < 64; }
+  /// True if columns of D are the rows of an MMA, for the tile does not have
+  /// whole MMAs of rows.
+  bool swapsOperands() const final { return tileM % 64 != 0; }
 
-  /// Two warpgroups share the rows of all tiles but the smallest, so that one
-  /// promotes while the other multiplies.
-  int64_t getEpilogueWarps() const final { return tileM <= 64 ? 4 : 8; }
+  /// Two warpgroups share all tiles but the smallest, so that one promotes
+  /// while the other multiplies.
+  int64_t getEpilogueWarps() const final;
   int64_t getNumWarps() const final;
   FragmentType getFragment() const final;
   /// With the scales that TMA or a thread brings.
