@@ -60,6 +60,10 @@ public:
     double product = kernel.overlaps ? machine.overlappedProductCycles +
                                            std::max(mma, promotion)
                                      : machine.productCycles + mma + promotion;
+    if (kernel.swapped)
+      product += getProductColumns(kernel) *
+                 (kernel.overlaps ? machine.overlappedSwappedRowCycles
+                                  : machine.swappedRowCycles);
     return getProductRows(kernel) / (kProductRows * kernel.warpgroups) *
            product;
   }
@@ -148,16 +152,22 @@ static double getDramUs(const Machine &machine, const Problem &problem,
   return (move(tiles - last) + move(last)) / 1e3;
 }
 
-/// What TMA takes to fill the rows of boxes that lie beyond M.
+/// What the rows of boxes that lie beyond M take: TMA asks L2 for them like for
+/// others, and all ask one place. Of few in a box none was measured to wait.
 static double getFillUs(const Machine &machine, const Problem &problem,
                         const KernelShape &kernel) {
-  int64_t rows = kernel.config.tileM;
-  double beyond =
-      double(ceilDiv(problem.m, rows) * rows - problem.m) * problem.batch;
+  constexpr int64_t kFew = 16;
+  int64_t rows = kernel.config.tileM,
+          beyond = ceilDiv(problem.m, rows) * rows - problem.m;
+  if (beyond < kFew)
+    return 0;
+  // All CTAs of a launch that divides K run at once.
+  constexpr double kTogether = 3;
+  double share = kernel.config.cluster.k > 1 ? kTogether : 1;
   double boxes = double(ceilDiv(problem.n, kernel.config.tileN)) *
                  ceilDiv(problem.k, kBlock) /
                  (kernel.sharesA ? kernel.config.cluster.n : 1);
-  return beyond * boxes * machine.fillPs / 1e6;
+  return share * problem.batch * beyond * boxes * machine.fillPs / 1e6;
 }
 
 /// By how much longer than `body` the loop of a programmatic launch takes, if
@@ -224,7 +234,9 @@ Prediction fp8::tuning::predict(const Machine &machine, const Problem &problem,
       us(machine.epilogueCycles + machine.epilogueColumnCycles *
                                       getProductColumns(kernel) /
                                       kernel.config.cluster.k * products) +
-      machine.exchangeUs * std::log2(double(kernel.config.cluster.k));
+      (machine.exchangeUs + machine.exchangePs * kernel.config.getCtaRows() *
+                                kernel.config.tileN / 1e6) *
+          std::log2(double(kernel.config.cluster.k));
   result.epilogue = result.waves * epilogue;
   result.launch = machine.launchUs + (cluster > 1 ? machine.clusterUs : 0);
   double tiles = combine(loop) + (result.waves - 1) * epilogue;

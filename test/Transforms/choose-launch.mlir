@@ -43,15 +43,23 @@
 // RUN: not fp8-opt %t/gemm.mlir --fp8-choose-config=launch=early 2>&1 | FileCheck %s --check-prefix=WORD
 // WORD: error: --fp8-choose-config: launch must be serial, programmatic or fastest, but got 'early'
 
-// A table's launch was measured for its rows of tiles; for others the model says.
+// What a table has was measured for its rows of tiles; for others the model says.
 // REDEFINE: %{options} = problem=12x7168x2048 tuned=%t/tuned.json
 // RUN: %{choose}=MEASURED
 // MEASURED: config <tile = 16 x 64 x 128, launch = programmatic>
 // REDEFINE: %{options} = problem=24x7168x2048 tuned=%t/tuned.json
 // RUN: %{choose}=OTHER
-// OTHER: config <tile = 16 x 64 x 128>
+// OTHER: config <tile = 24 x 64 x 128, launch = programmatic>
 // REDEFINE: %{options} = problem=12x7168x2048 tuned=%t/tuned.json launch=serial
-// RUN: %{choose}=OTHER
+// RUN: %{choose}=LATE
+// LATE: config <tile = 16 x 64 x 128>
+// Rows beyond M are no reason to leave the table until they are a quarter of a tile.
+// REDEFINE: %{options} = problem=100x7168x2048 tuned=%t/tuned.json
+// RUN: %{choose}=FITS
+// FITS: config <tile = 128 x 56 x 128>
+// REDEFINE: %{options} = problem=96x7168x2048 tuned=%t/tuned.json
+// RUN: %{choose}=BEYOND
+// BEYOND: config <tile = 96 x 64 x 128, launch = programmatic>
 
 // The pipeline hands the option on.
 // RUN: fp8-opt %t/gemm.mlir --fp8-gemm-to-ptx="chip=sm_90a problem=64x7168x2048 phase=op launch=serial" | FileCheck %s --check-prefix=SERIAL
@@ -64,5 +72,6 @@ func.func @gemm(%a: memref<?x?xf8E4M3FN>, %as: memref<?x?xf32>, %b: memref<?x?xf
 }
 //--- tuned.json
 {"chip": "sm_90a", "gpu": "made up", "entries": [
-  {"m": 16, "n": 7168, "k": 2048, "config": "tile = 16 x 64 x 128, launch = programmatic", "us": 1.0}
+  {"m": 16, "n": 7168, "k": 2048, "config": "tile = 16 x 64 x 128, launch = programmatic", "us": 1.0},
+  {"m": 128, "n": 7168, "k": 2048, "config": "tile = 128 x 56 x 128", "us": 1.0}
 ]}

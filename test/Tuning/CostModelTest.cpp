@@ -185,6 +185,7 @@ TEST(CostModel, RowsBeyondMCost) {
   EXPECT_DOUBLE_EQ(some, 64 * 56 * 16 * h200.fillPs / 1e6);
   EXPECT_DOUBLE_EQ(most, some * 63 / 16);
   EXPECT_DOUBLE_EQ(predict(h200, {65, 4096, 7168}, kernel).fill, most);
+  EXPECT_EQ(predict(h200, {49, 4096, 7168}, kernel).fill, 0);
   EXPECT_DOUBLE_EQ(predict(h200, {48, 4096, 7168, 3}, kernel).fill, 3 * some);
   EXPECT_GT(totalUs({1, 4096, 7168}, kernel),
             totalUs({64, 4096, 7168}, kernel));

@@ -30,6 +30,10 @@ struct Machine {
   /// sum; and the cost for each further part of the columns with its own B
   /// scales.
   double promotionCycles, scalePartCycles;
+  /// The cost for each row of the tile where operands are swapped, since a
+  /// thread then has the A scales of a quarter of them; and the part of it that
+  /// remains if the next product is started early.
+  double swappedRowCycles, overlappedSwappedRowCycles;
   /// Bytes that an SM receives in a cycle, and that L2 delivers to all SMs in a
   /// cycle.
   double l1BytesPerCycle, l2BytesPerCycle;
@@ -37,12 +41,13 @@ struct Machine {
   double dramBytesPerNs, dramBytesPerNsOfOne;
   /// The latency of a copy under load.
   double loadLatencyNs;
-  /// The cost of a row of a box outside the operand, for all SMs together.
+  /// The cost of a row of a box outside the operand, for all SMs together, of
+  /// boxes with sixteen such rows or more.
   double fillPs;
   /// The time to begin and end a kernel; the additional time of a cluster; the
   /// time to exchange sums between two CTAs, and for each doubling of their
-  /// number.
-  double launchUs, clusterUs, exchangeUs;
+  /// number; and what each sum of the tile adds to it.
+  double launchUs, clusterUs, exchangeUs, exchangePs;
   /// The part of a launch that a programmatic launch overlaps with the end of
   /// the preceding kernel.
   double earlyUs;

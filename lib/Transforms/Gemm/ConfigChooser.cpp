@@ -209,12 +209,14 @@ ConfigChooser::lookup(BlockwiseGemmOp op, const GemmExtents &extents) const {
   auto schedule = trySchedule(op, *chip, entry->config);
   if (!schedule)
     return std::nullopt;
-  // Which launch is the faster depends on the rows of tiles: where M has others
-  // than the M that was measured, the model says.
-  auto rows = [&](int64_t m) {
-    return llvm::divideCeil(m, entry->config.tileM);
-  };
-  if (launch == LaunchChoice::Fastest && rows(entry->m) == rows(extents.m))
+  // What was measured says nothing of other rows of tiles, and little where
+  // more than a quarter of a tile lies beyond M.
+  int64_t tileM = entry->config.tileM,
+          rows = llvm::divideCeil(extents.m, tileM);
+  if (rows != int64_t(llvm::divideCeil(entry->m, tileM)) ||
+      rows * tileM - extents.m >= std::max<int64_t>(tileM / 4, 8))
+    return std::nullopt;
+  if (launch == LaunchChoice::Fastest)
     return entry->config;
   return predict(entry->config, *schedule, getMachine(), extents, launch)
       .config;
