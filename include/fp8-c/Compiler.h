@@ -16,6 +16,7 @@ extern "C" {
 
 typedef struct Fp8Context Fp8Context;
 typedef struct Fp8Module Fp8Module;
+typedef struct Fp8Chooser Fp8Chooser;
 typedef struct Fp8KernelObject Fp8KernelObject;
 
 /* The supported chips, "sm_90a" first; NULL after the last. */
@@ -81,6 +82,21 @@ Fp8Status fp8ModuleReport(const Fp8Module *module, const char *chip,
  * and 4 are left out. */
 Fp8Status fp8ModuleProve(const Fp8Module *module, const char *chip,
                          Fp8Text **json);
+
+/* Chooses configurations of the one GEMM of `module`, which pins none and
+ * outlives the chooser, as --fp8-choose-config does: `tuned` is the path of a
+ * table of measurements, or NULL, and `launch` "fastest", "serial" or
+ * "programmatic". */
+Fp8Status fp8ChooserCreate(const Fp8Module *module, const char *chip,
+                           const char *tuned, const char *launch,
+                           Fp8Chooser **chooser);
+void fp8ChooserFree(Fp8Chooser *chooser);
+/* The configuration for M, N and K, 0 where one is not known: the text of
+ * `config <...>`, "" if the lowering chooses. It is valid until the next call.
+ * After a first call for each N and K this compiles nothing and parses nothing.
+ * One thread at a time may choose. */
+Fp8Status fp8ChooserChoose(Fp8Chooser *chooser, int64_t m, int64_t n, int64_t k,
+                           const char **config);
 
 typedef struct Fp8KernelObjectOptions {
   const char *kernel; /* NULL: the only one */

@@ -5,12 +5,13 @@
 
 #include "Common.h"
 #include "Diagnostics.h"
-#include "fp8/Register.h"
-#include "fp8/Chip/Chip.h"
 #include "fp8/Backend/KernelObject.h"
+#include "fp8/Chip/Chip.h"
+#include "fp8/Register.h"
+#include "fp8/Transforms/GemmChooser.h"
+#include "fp8/Transforms/Passes.h"
 #include "fp8/Transforms/ProveKernels.h"
 #include "fp8/Transforms/ReportKernels.h"
-#include "fp8/Transforms/Passes.h"
 
 #include "mlir/Bytecode/BytecodeWriter.h"
 #include "mlir/IR/Verifier.h"
@@ -41,6 +42,12 @@ struct Fp8Context {
 struct Fp8Module {
   Fp8Context *context;
   OwningOpRef<ModuleOp> module;
+};
+
+struct Fp8Chooser {
+  Fp8Context *context;
+  std::unique_ptr<GemmChooser> chooser;
+  std::string chosen;
 };
 
 struct Fp8KernelObject {
@@ -213,6 +220,36 @@ Fp8Status fp8ModuleProve(const Fp8Module *module, const char *chip,
     if (failed(proofs))
       return failure();
     *json = new Fp8Text{llvm::formatv("{0:2}", toJSON(*proofs)).str()};
+    return success();
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Configurations
+//===----------------------------------------------------------------------===//
+
+Fp8Status fp8ChooserCreate(const Fp8Module *module, const char *chip,
+                           const char *tuned, const char *launch,
+                           Fp8Chooser **chooser) {
+  *chooser = nullptr;
+  return collect(module->context, [&]() -> LogicalResult {
+    FailureOr<std::unique_ptr<GemmChooser>> made = GemmChooser::create(
+        *module->module, textOf(chip), textOf(tuned), textOf(launch));
+    if (failed(made))
+      return failure();
+    *chooser = new Fp8Chooser{module->context, std::move(*made), {}};
+    return success();
+  });
+}
+
+void fp8ChooserFree(Fp8Chooser *chooser) { delete chooser; }
+
+Fp8Status fp8ChooserChoose(Fp8Chooser *chooser, int64_t m, int64_t n, int64_t k,
+                           const char **config) {
+  *config = nullptr;
+  return collect(chooser->context, [&]() -> LogicalResult {
+    chooser->chosen = chooser->chooser->choose(m, n, k);
+    *config = chooser->chosen.c_str();
     return success();
   });
 }

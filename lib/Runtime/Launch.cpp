@@ -52,6 +52,7 @@ Expected<PreparedLaunch> PreparedLaunch::make(Kernel kernel,
     const launch::ParameterSpec &spec = manifest.parameters[i];
     if (const auto *pointer = std::get_if<launch::BoundPointer>(&bound)) {
       from.argument = std::get<launch::PointerSpec>(spec).argument;
+      from.address = pointer->address;
       std::memcpy(&launch.parameters[i], &pointer->address,
                   sizeof(pointer->address));
       continue;
@@ -59,6 +60,7 @@ Expected<PreparedLaunch> PreparedLaunch::make(Kernel kernel,
     from.argument = std::get<launch::TensorMapSpec>(spec).argument;
     from.name = manifest.arguments[*from.argument].name;
     from.inTensorMap = true;
+    from.address = std::get<tensor::TensorMap>(bound).address;
     if (auto error = encodeTensorMap(device.driver(), device.info().capability,
                                      std::get<tensor::TensorMap>(bound),
                                      from.name, launch.parameters[i]))
@@ -69,13 +71,17 @@ Expected<PreparedLaunch> PreparedLaunch::make(Kernel kernel,
 
 std::optional<Error>
 PreparedLaunch::enqueueAt(cu::Stream stream, const uint64_t *addresses) const {
-  std::vector<Parameter> values = parameters;
+  // A thread's launches use one buffer, so that none allocates.
+  static thread_local std::vector<Parameter> values;
+  values.assign(parameters.begin(), parameters.end());
   const Device &device = *launchedKernel.device();
   for (size_t i = 0; i < values.size(); ++i) {
     const AddressOf &from = addressesOf[i];
     if (!from.argument)
       continue;
     uint64_t address = addresses[*from.argument];
+    if (address == from.address) // weights, which stay where they are
+      continue;
     if (!from.inTensorMap)
       std::memcpy(&values[i], &address, sizeof(address));
     else if (auto error =
@@ -114,7 +120,8 @@ PreparedLaunch::enqueue(cu::Stream stream,
   config.stream = stream;
   config.attributes = count ? attributes : nullptr;
   config.attributeCount = count;
-  std::vector<void *> pointers;
+  static thread_local std::vector<void *> pointers;
+  pointers.clear();
   for (const Parameter &value : values)
     pointers.push_back(const_cast<Parameter *>(&value));
   const Driver &driver = launchedKernel.device()->driver();

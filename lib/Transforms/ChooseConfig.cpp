@@ -33,7 +33,7 @@ struct ChooseConfigPass
     if (failed(chooser))
       return signalPassFailure();
     for (BlockwiseGemmOp op : gemms)
-      if (std::optional<GemmConfig> config = chooser->choose(op).config)
+      if (std::optional<GemmConfig> config = chooser->chooseConfig(op))
         op.setConfigAttr(GemmConfigAttr::get(&getContext(), *config));
   }
 };

@@ -172,6 +172,8 @@ COMPILER: _Signatures = {
     "fp8ModulePrint": [Handle, ctypes.c_int, POINTER(Handle)],
     "fp8ModuleReport": [Handle, ctypes.c_char_p, POINTER(Handle)],
     "fp8ModuleProve": [Handle, ctypes.c_char_p, POINTER(Handle)],
+    "fp8ChooserCreate": [Handle, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_char_p, POINTER(Handle)],
+    "fp8ChooserChoose": [Handle, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, POINTER(ctypes.c_char_p)],
     "fp8KernelObjectCreate": [Handle, POINTER(KernelObjectOptions), POINTER(Handle)],
 }
 # Parameters and results of the others; all libraries have the first five.
@@ -198,7 +200,7 @@ _OTHERS: dict[str, tuple[Sequence[object], object]] = {
 }
 _OTHERS |= {
     name: ([Handle], None)
-    for name in ("fp8TextFree", "fp8ContextFree", "fp8ModuleFree", "fp8KernelObjectFree", "fp8DeviceClose", "fp8BufferFree", "fp8KernelFree", "fp8LaunchFree")
+    for name in ("fp8TextFree", "fp8ContextFree", "fp8ModuleFree", "fp8ChooserFree", "fp8KernelObjectFree", "fp8DeviceClose", "fp8BufferFree", "fp8KernelFree", "fp8LaunchFree")
 }
 
 Failure = Callable[[int, str], Exception]

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from . import _measured
-from ._compile import compile
+from ._compile import check_chip, compile
+from ._compiler import Chooser
 from ._device import Device
 from ._errors import DeviceError
 from ._kernel import Kernel
@@ -68,12 +69,48 @@ def forget_choices() -> None:
 
 
 _kernels: Remembered[tuple[object, ...], Kernel] = Remembered()
+"""By problem; by configuration, which many problems share; and by what was compiled, which may be the same for several of these."""
+_choosers: Remembered[tuple[GemmSpec, str, str], Chooser] = Remembered()
 _compiling: dict[tuple[object, ...], threading.Lock] = {}
 
 
 def kernel_for(spec: GemmSpec, chip: str, problem: tuple[int, int, int], gpu: str = "") -> Kernel:
-    """Returns the kernel for a problem. Problems with the same configuration share one."""
+    """Returns the kernel for a problem. Problems with the same configuration share one.
+
+    A problem that is new, of a configuration that is known, costs the choice alone: nothing is parsed, compiled, or read from disk.
+    """
     key = (spec, chip, problem, gpu)
+    found = _kernels.entries.get(key)
+    if found:
+        return found
+    since = generation()
+    return _kernels.keep(key, _kernel_of(_choose(spec, chip, problem, gpu, since), chip, since), since)
+
+
+def _choose(spec: GemmSpec, chip: str, problem: tuple[int, int, int], gpu: str, since: int) -> GemmSpec:
+    """The spec with the configuration for the problem; without one, if it is left to the lowering."""
+    if spec.config:
+        return spec
+    config = _measured.find(gpu, spec, problem) if gpu else None
+    if not config:
+        chooser = _choosers.entries.get((spec, chip, gpu))
+        if chooser is None:
+            check_chip(chip)
+            table = _tuned_table(gpu) if gpu else None
+            chooser = _choosers.keep((spec, chip, gpu), Chooser(spec.mlir(), chip, table, spec.launch), since)
+        config = chooser.choose(*problem)
+    return _with_config(spec, config) if config else spec
+
+
+@functools.lru_cache(maxsize=4096)
+def _with_config(spec: GemmSpec, config: str) -> GemmSpec:
+    """The spec with a configuration, which has the launch, too."""
+    return replace(spec, config=config, programmatic=None)
+
+
+def _kernel_of(spec: GemmSpec, chip: str, since: int) -> Kernel:
+    """The kernel of a configuration: compiled, or found on disk, at its first use."""
+    key = (spec, chip)
     found = _kernels.entries.get(key)
     if found:
         return found
@@ -83,8 +120,7 @@ def kernel_for(spec: GemmSpec, chip: str, problem: tuple[int, int, int], gpu: st
         found = _kernels.entries.get(key)
         if found:
             return found
-        since = generation()
-        made = _compile_for(spec, chip, problem, gpu)
+        made = compile(spec, chip=chip)
         with _lock:
             _compiling.pop(key, None)
         return _kernels.keep(key, _kernels.keep((made.key,), made, since), since)
@@ -97,14 +133,6 @@ def _tuned_table(gpu: str) -> str | None:
         if f'"gpu": "{gpu}"' in path.read_text()[:200]:
             return str(path)
     return None
-
-
-def _compile_for(spec: GemmSpec, chip: str, problem: tuple[int, int, int], gpu: str) -> Kernel:
-    measured = _measured.find(gpu, spec, problem) if gpu else None
-    if measured:
-        return compile(replace(spec, config=measured, programmatic=None), chip=chip)
-    m, n, k = (extent or None for extent in problem)
-    return compile(spec, chip=chip, problem=(m, n, k), tuned=_tuned_table(gpu) if gpu else None)
 
 
 def chip_of(device: Device) -> str:

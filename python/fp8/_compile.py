@@ -68,6 +68,12 @@ def _log_configurations(source: str | bytes, options: str) -> None:
 _CHOOSERS = {"pinned": "source", "table": "table of measurements", "model": "cost model", "lowering": "lowering"}
 
 
+def check_chip(chip: str) -> None:
+    """Raises a ValueError if there is no code for the chip."""
+    if chip not in _library.chips():
+        raise ValueError(f"there is no chip {chip!r}; there are {', '.join(_library.chips())}")
+
+
 def compile(
     source: Source,
     *,
@@ -102,8 +108,7 @@ def compile(
         TypeError, ValueError: the source is none, there is no such chip, or no such table.
         OSError: the file of the source cannot be read.
     """
-    if chip not in _library.chips():
-        raise ValueError(f"there is no chip {chip!r}; there are {', '.join(_library.chips())}")
+    check_chip(chip)
     text, name = source_of(source), name_of(source, "kernel.mlir")
     choice = _options(source, chip, problem, tuned)
     proof = " require-proof" if require_proof else "" if prove else " prove=false"

@@ -8,6 +8,7 @@ import json
 import os
 import re
 import tempfile
+import threading
 from dataclasses import dataclass, fields
 from pathlib import Path
 
@@ -132,6 +133,10 @@ class Module:
         except CompileError as error:
             raise self._failure(error) from None
 
+    def own(self, make: str, free: str, *arguments: object) -> _binding.Owned:
+        """Makes a handle of what works on the module, which must outlive it."""
+        return self._make(make, free, self._module.handle, *arguments)
+
     def __del__(self) -> None:
         # The module goes before its context.
         self._module = None  # type: ignore[assignment]
@@ -185,6 +190,37 @@ class Module:
             cubin=ctypes.string_at(cubin, size.value) if cubin else None,
             resources=Resources(**{field.name: getattr(resources, field.name) for field in fields(Resources)}) if has_resources else None,
         )
+
+
+class Chooser:
+    """Chooses configurations of one GEMM for one problem after another, in microseconds. Threads may share it.
+
+    Args:
+        source: a module with one GEMM op, which pins none.
+        chip: what kernels are compiled for.
+        tuned: the path of a table of measured configurations, or None.
+        launch: "fastest", "serial" or "programmatic".
+
+    Raises:
+        CompileError: it is no such module, or no such table.
+    """
+
+    def __init__(self, source: Source, chip: str, tuned: str | None, launch: str):
+        self._module = Module(source)
+        path = tuned.encode() if tuned else None
+        self._owned = self._module.own("fp8ChooserCreate", "fp8ChooserFree", chip.encode(), path, launch.encode())
+        self._lock = threading.Lock()
+
+    def __del__(self) -> None:
+        # The chooser goes before its module.
+        self._owned = None  # type: ignore[assignment]
+
+    def choose(self, m: int, n: int, k: int) -> str:
+        """Returns the configuration for M, N and K, as a GemmSpec has it; "" if the lowering chooses."""
+        found = ctypes.c_char_p()
+        with self._lock:
+            _library.call("fp8ChooserChoose", self._owned.handle, m, n, k, ctypes.byref(found), error=CompileError)
+            return (found.value or b"").decode()
 
 
 def verify(source: Source, *, name: str | None = None) -> tuple[Diagnostic, ...]:

@@ -158,7 +158,7 @@ class LoadedKernel:
         self._owned = _library.own("fp8KernelLoad", "fp8KernelFree", device.handle, image, len(image), manifest.encode())
 
     def prepare(self, arrays: tuple[Array, ...]) -> Launch:
-        return Launch(self, arrays)
+        return Launch(self, as_arguments(arrays))
 
 
 class Launch:
@@ -167,12 +167,12 @@ class Launch:
     Threads may share it.
     """
 
-    def __init__(self, kernel: LoadedKernel, arrays: tuple[Array, ...]):
+    def __init__(self, kernel: LoadedKernel, arguments: ctypes.Array[_binding.Argument]):
         self._kernel = kernel  # lives as long
-        self._owned = _library.own("fp8LaunchPrepare", "fp8LaunchFree", kernel._owned.handle, as_arguments(arrays), len(arrays), 0)
+        self._owned = _library.own("fp8LaunchPrepare", "fp8LaunchFree", kernel._owned.handle, arguments, len(arguments), 0)
         # A warm call costs little more than these lookups would.
         self.handle: int = (self._owned.handle and self._owned.handle.value) or 0
-        self.count = len(arrays)
+        self.count = len(arguments)
         self.pack: Callable[..., bytes] = struct.Struct(f"={self.count}Q").pack
         self.call: Callable[..., int] = _library.functions().fp8LaunchEnqueueAt
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 import threading
@@ -19,8 +20,13 @@ def _file(gpu: str) -> str:
     return "tuned-" + re.sub(r"\W+", "-", gpu.lower())
 
 
+@functools.lru_cache(maxsize=1024)
+def _fields(spec: GemmSpec) -> str:
+    return json.dumps(asdict(replace(spec, config=None)))
+
+
 def _key(spec: GemmSpec, problem: tuple[int, int, int]) -> str:
-    return json.dumps([*problem, asdict(replace(spec, config=None))])
+    return f"{json.dumps(problem)[:-1]}, {_fields(spec)}]"
 
 
 def _configurations(gpu: str) -> dict[str, str]:
@@ -34,7 +40,8 @@ def _configurations(gpu: str) -> dict[str, str]:
 def find(gpu: str, spec: GemmSpec, problem: tuple[int, int, int]) -> str | None:
     """The configuration that was the fastest for that problem, if it was measured."""
     with _lock:
-        return _configurations(gpu).get(_key(spec, problem))
+        configurations = _configurations(gpu)
+        return configurations.get(_key(spec, problem)) if configurations else None
 
 
 def keep(gpu: str, spec: GemmSpec, problem: tuple[int, int, int], config: str) -> None:

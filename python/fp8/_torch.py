@@ -8,16 +8,18 @@ from typing import Callable, Union
 import torch
 
 from . import _choice
-from ._annotations import Number, Operand
+from ._annotations import Operand
 from ._arrays import Array, contiguous_strides
 from ._call import Call, find_parameter, parameters
-from ._device import get_device
+from ._device import Launch, get_device
 from ._errors import DeviceError
 from ._launch import Launched, launch
 from ._launch import run as run_anywhere
 from ._library import last_error
-from ._operands import NO_GRADIENT, as_number, requires_gradient
+from ._operands import NO_GRADIENT, requires_gradient
 from ._packages import package
+from ._rows import Rows, key_of_numbers
+from ._rows import key_of as key_of_rows
 from ._types import by_mlir, format_of
 
 _Key = tuple[object, ...]
@@ -52,8 +54,18 @@ class _Plan:
         self.masks = tuple(15 if name in spec.read_by_tma else 0 for name in spec.arguments)
         self.known_number = get_device(operands.index).known_number
 
+    def with_rows(self, m: int, launch: Launch) -> _Plan:
+        """Returns a plan for the same call with another M."""
+        plan = _Plan.__new__(_Plan)
+        for name in _Plan.__slots__:
+            setattr(plan, name, getattr(self, name))
+        plan.launch, plan.handle, plan.shape = launch, launch.handle, (m, self.shape[1])
+        return plan
+
 
 _plans: _choice.Remembered[_Key, _Plan] = _choice.Remembered()
+_rows: _choice.Remembered[_Key, tuple[Rows, _Plan]] = _choice.Remembered()
+"""Of calls of every M, what the first of them left."""
 
 
 def _key(call: Call) -> _Key | None:
@@ -92,20 +104,8 @@ def _key(call: Call) -> _Key | None:
             key += (tensor.shape, tensor.stride(), tensor.dtype, tensor.get_device())
         else:
             key += (None,)
-    if c is not None:
-        key += _key_of_number(beta)
-    elif not isinstance(beta, (float, int)) or beta != 1:
-        return None
-    return key if d_scale is None else key + _key_of_number(d_scale)
-
-
-def _key_of_number(value: Number) -> _Key:
-    """Tells arrays from numbers, and of these 0 and 1, which make other kernels."""
-    number = as_number(value)
-    if number is None:
-        tensor: torch.Tensor = value
-        return tensor.shape, tensor.dtype, tensor.get_device()
-    return (number if number in (0, 1) else "number",)
+    numbers = key_of_numbers(call)
+    return None if numbers is None else key + numbers
 
 
 def run(call: Call, simulate: bool, chip: str | None) -> torch.Tensor:
@@ -124,6 +124,8 @@ def _gemm(call: Call) -> torch.Tensor:
     except AttributeError:
         key = None  # not all are tensors; `launch` finds whether that is an error
     plan = _plans.entries.get(key)  # type: ignore[arg-type]
+    if plan is None:
+        plan = _plan_rows(key, call)
     if plan is None:
         return _launch_and_plan(key, call)
     stream = call.stream
@@ -152,12 +154,27 @@ def _gemm(call: Call) -> torch.Tensor:
     return result
 
 
+def _plan_rows(key: _Key | None, call: Call) -> _Plan | None:
+    """The plan of a call that differs in M alone from one with a plan; None if there is no such call."""
+    since = _choice.generation()
+    found = _rows.entries.get(key_of_rows(call)) if key is not None else None  # type: ignore[arg-type]
+    if key is None or found is None:
+        return None
+    a, a_scale = call[:2]
+    rows, like = found
+    launch = rows.launch(a.shape[0], a_scale)  # type: ignore[attr-defined]
+    return _plans.keep(key, like.with_rows(a.shape[0], launch), since) if launch else None  # type: ignore[attr-defined]
+
+
 def _launch_and_plan(key: _Key | None, call: Call) -> torch.Tensor:
     """Checks and launches a call, and keeps a plan for its key, unless that is None or an operand was copied."""
     since = _choice.generation()
     done = launch(call)
     if key is not None and _reads_in_place(done):
-        _plans.keep(key, _Plan(call, done), since)
+        plan = _plans.keep(key, _Plan(call, done), since)
+        by_rows = key_of_rows(call)
+        if by_rows is not None:
+            _rows.keep(by_rows, (Rows(done), plan), since)
     result: torch.Tensor = done.result
     return result
 

@@ -16,7 +16,7 @@ from ._call import extents_of
 from ._choice import chip_of, forget_choices
 from ._compile import compile
 from ._compiler import explain_configurations
-from ._device import Buffer, Device, Launch, get_device, time_launches
+from ._device import Buffer, Device, get_device, time_launches
 from ._layout import padded_row
 from ._progress import Progress
 from ._spec import GemmSpec, check_problem
@@ -89,7 +89,7 @@ def tune(
 
         def measure(config: str, predicted: float) -> None:
             kernel = compile(replace(spec, config=config, programmatic=None), chip=chip).loaded(ordinal)
-            launches = [Launch(kernel, tuple(arrays)) for arrays in sets]
+            launches = [kernel.prepare(tuple(arrays)) for arrays in sets]
             measurements.append(Measurement(config, time_launches(launches), predicted))
             shown.update(len(measurements), len(found) + 1)
 

@@ -256,6 +256,64 @@ TEST(CCompiler, ProvesWithoutAChange) {
   EXPECT_THAT(fp8LastError(), HasSubstr("sm_1"));
 }
 
+TEST(CCompiler, ChoosesAsThePassDoes) {
+  for (const char *chip : {"sm_90a", "sm_100a"}) {
+    Compiler asked;
+    ASSERT_EQ(asked.parse(gemm), FP8_OK) << fp8LastError();
+    Fp8Chooser *chooser;
+    ASSERT_EQ(
+        fp8ChooserCreate(asked.module, chip, nullptr, "fastest", &chooser),
+        FP8_OK)
+        << fp8LastError();
+    for (int m : {1, 63, 64, 777, 8192})
+      for (int n : {576, 4096}) {
+        const char *config;
+        ASSERT_EQ(fp8ChooserChoose(chooser, m, n, 7168, &config), FP8_OK);
+        Compiler pass;
+        ASSERT_EQ(pass.parse(gemm), FP8_OK);
+        std::string problem = std::to_string(m) + "x" + std::to_string(n);
+        ASSERT_EQ(pass.run(("fp8-choose-config{chip=" + std::string(chip) +
+                            " problem=" + problem + "x7168}")
+                               .c_str()),
+                  FP8_OK)
+            << fp8LastError();
+        EXPECT_THAT(pass.print(), HasSubstr("<" + std::string(config) + ">"))
+            << chip << " " << problem;
+      }
+    const char *config;
+    ASSERT_EQ(fp8ChooserChoose(chooser, 0, 0, 0, &config), FP8_OK);
+    EXPECT_STREQ(config, "") << "nothing is known";
+    fp8ChooserFree(chooser);
+  }
+}
+
+TEST(CCompiler, ChoosesForOneGemmThatPinsNothing) {
+  auto refusal = [](const std::string &text, const char *chip,
+                    const char *launch) {
+    Compiler compiler;
+    EXPECT_EQ(compiler.parse(text), FP8_OK) << fp8LastError();
+    Fp8Chooser *chooser;
+    EXPECT_EQ(
+        fp8ChooserCreate(compiler.module, chip, nullptr, launch, &chooser),
+        FP8_ERROR);
+    EXPECT_EQ(chooser, nullptr);
+    return std::string(fp8LastError());
+  };
+  EXPECT_THAT(refusal("module {}", "sm_90a", "fastest"),
+              HasSubstr("a configuration is chosen for one GEMM, but the "
+                        "module has 0"));
+  EXPECT_THAT(refusal(gemm, "sm_80", "fastest"),
+              HasSubstr("unknown chip 'sm_80'"));
+  EXPECT_THAT(refusal(gemm, "sm_90a", "soon"),
+              HasSubstr("launch must be serial, programmatic or fastest"));
+  Compiler pinned;
+  ASSERT_EQ(pinned.parse(gemm), FP8_OK);
+  ASSERT_EQ(pinned.run("fp8-choose-config{chip=sm_90a problem=64x64x128}"),
+            FP8_OK);
+  EXPECT_THAT(refusal(pinned.print(), "sm_90a", "fastest"),
+              HasSubstr("pins its configuration"));
+}
+
 TEST(CCompiler, HandsDiagnosticsOut) {
   Compiler compiler;
   Heard heard;

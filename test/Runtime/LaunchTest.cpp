@@ -172,6 +172,18 @@ TEST_F(LaunchTest, GoesToOtherArraysOfTheSameShapes) {
                              "is not aligned to 16 bytes"));
 }
 
+TEST_F(LaunchTest, MovesNoMapOfAnArrayThatStaysWhereItIs) {
+  auto prepared = PreparedLaunch::make(kernel(), manifest, plan());
+  ASSERT_TRUE(prepared) << prepared.error();
+  uint64_t addresses[] = {0x10000, 0x20000, 0x30000, 0x40000, 0x50000};
+  EXPECT_FALSE(prepared->enqueueAt(nullptr, addresses));
+  EXPECT_EQ(count("cuTensorMapReplaceAddress"), 0u);
+  addresses[2] = 0x930000;
+  EXPECT_FALSE(prepared->enqueueAt(nullptr, addresses));
+  EXPECT_EQ(count("cuTensorMapReplaceAddress"), 1u);
+  EXPECT_EQ(count("cuLaunchKernelEx"), 2u);
+}
+
 TEST_F(LaunchTest, MapsOfSmallTensorsWithGapsLackBit85OnBlackwell) {
   set("FP8_FAKE_WORD", "1");
   set("FP8_FAKE_CAPABILITY", "10.0");

@@ -78,6 +78,19 @@ def test_launches(on_gpu):
     """) == "1 2 sm_90a\n"
 
 
+def test_a_problem_that_is_new_asks_no_compiler(on_gpu):
+    """If its configuration is known; in another process, too, for the cache has kernels by configuration."""
+    lines = """
+        from fp8._compiler import Module
+        lowered, run = [], Module.run
+        Module.run = lambda module, pipeline: lowered.append(pipeline) or run(module, pipeline)
+        kernels = [_choice.kernel_for(fp8.GemmSpec(), "sm_90a", (rows, 4096, 7168)) for rows in MS]
+        print(len({id(kernel) for kernel in kernels}), len(lowered) > 0)
+    """
+    assert on_gpu(lines.replace("MS", "(60, 64)"), FP8_CACHE_DIR=os.environ["FP8_CACHE_DIR"] + "/new") == "1 True\n"
+    assert on_gpu(lines.replace("MS", "(57, 58, 59, 61, 62, 63)"), FP8_CACHE_DIR=os.environ["FP8_CACHE_DIR"] + "/new") == "1 False\n"
+
+
 def test_programmatic_launches(on_gpu):
     assert on_gpu("""
         for programmatic in (None, False, True):
@@ -121,11 +134,11 @@ def test_a_launch_that_fails(on_gpu):
     assert on_gpu("""
         expect(fp8.GemmSpec(d_dtype="f32"))
         gemm()
-        os.environ["FP8_FAKE_FAIL"] = "cuTensorMapReplaceAddress=1"
+        os.environ["FP8_FAKE_FAIL"] = "cuTensorMapEncodeTiled=1"
         try:
             gemm()
         except fp8.DeviceError as error:
-            print("cuTensorMapReplaceAddress" in str(error))
+            print("cuTensorMapEncodeTiled" in str(error))
     """) == "True\n"
 
 
@@ -261,14 +274,14 @@ def test_streams_of_packages(on_gpu):
 def test_a_choice_under_way_does_not_outlive_tuning(on_gpu):
     """A kernel that was chosen before is not kept for calls after."""
     assert on_gpu("""
-        original = _choice._compile_for
+        original = _choice.compile
 
-        def slow(*arguments):
-            made = original(*arguments)
+        def slow(*arguments, **options):
+            made = original(*arguments, **options)
             _choice.forget_choices()
             return made
 
-        _choice._compile_for = slow
+        _choice.compile = slow
         expect(fp8.GemmSpec(d_dtype="f32"))
         gemm()
         print(len(_choice._kernels.entries))

@@ -6,6 +6,7 @@ from __future__ import annotations
 import inspect
 import subprocess
 import sys
+import textwrap
 
 import fp8
 import pytest
@@ -71,32 +72,36 @@ def test_the_operator_takes_what_a_call_does():
     assert parameters == call | tensors and _torch._NUMBERS == ("beta", "d_scale")
 
 
+TENSOR = """
+import torch
+from fp8 import _torch
+
+class Tensor:
+    requires_grad, is_cuda, device = False, True, torch.device("cuda", 0)
+
+    def __init__(self, array, dtype=torch.float32):
+        self.array, self.dtype, self.shape = array, dtype, torch.Size(array.shape)
+
+    def stride(self):
+        return tuple(stride // self.array.itemsize for stride in self.array.strides)
+
+    def get_device(self):
+        return 0
+
+    def data_ptr(self):
+        return self.array.ctypes.data
+
+Tensor.__module__ = "torch"
+
+e4m3, checked = torch.float8_e4m3fn, []
+original = _launch.Operands
+_launch.Operands = lambda call: checked.append(call) or original(call)
+"""
+
+
 def test_a_call_that_was_made_before(on_gpu):
     """Tensors of the same types, shapes and strides are launched without a check; others, and numbers that are not on the GPU, are checked."""
-    assert on_gpu("""
-        import torch
-        from fp8 import _torch
-
-        class Tensor:
-            requires_grad, is_cuda, device = False, True, torch.device("cuda", 0)
-
-            def __init__(self, array, dtype=torch.float32):
-                self.array, self.dtype, self.shape = array, dtype, torch.Size(array.shape)
-
-            def stride(self):
-                return tuple(stride // self.array.itemsize for stride in self.array.strides)
-
-            def get_device(self):
-                return 0
-
-            def data_ptr(self):
-                return self.array.ctypes.data
-
-        Tensor.__module__ = "torch"
-        e4m3, checked = torch.float8_e4m3fn, []
-        original = _launch.Operands
-        _launch.Operands = lambda call: checked.append(call) or original(call)
-
+    assert on_gpu(TENSOR + textwrap.dedent("""
         def tensors(**options):
             shapes = ((m, k), np.uint8, e4m3), ((1, m), np.float32, torch.float32), ((n, k), np.uint8, e4m3), ((1, 1), np.float32, torch.float32)
             operands = [Tensor(aligned(shape, dtype), kind) for shape, dtype, kind in shapes]
@@ -115,9 +120,80 @@ def test_a_call_that_was_made_before(on_gpu):
             tensors(c=Tensor(aligned((m, n + 1), np.float32)))
         except ValueError as error:
             print(error)
-    """).splitlines() == [
+    """)).splitlines() == [
         "(1, 1, 1) (1, 2, 1)",
         "(2, 3, 1) (2, 4, 1)",
         "(3, 5, 2) (3, 6, 2) (4, 7, 2)",
         "c is 16 x 33; it must be M x N, 16 x 32",
     ]
+
+
+NEW_ROWS = TENSOR + """
+n, k = 4096, 7168
+weights = Tensor(aligned((n, k), np.uint8), e4m3), Tensor(aligned((n // 128, k // 128), np.float32))
+
+def call(m, layout="k_major", padding=0, extra=0, **options):
+    '''Rows of which scales lie in that layout, with padding between those of two blocks.'''
+    scales = Tensor(aligned((k // 128, -(-m // 4) * 4 + padding), np.float32)[:, :m])
+    if layout == "row_major":
+        scales = Tensor(scales.array.T)
+    out = Tensor(aligned((m + extra, n), np.uint16), torch.bfloat16)
+    try:
+        return fp8.gemm(Tensor(aligned((m, k), np.uint8), e4m3), scales, *weights, d=out, stream=0x77, **options)
+    except ValueError as error:
+        print(error)
+
+def count():
+    names = "cuModuleLoadDataEx", "cuTensorMapEncodeTiled", "cuTensorMapReplaceAddress", "cuLaunchKernelEx", "cuMem"
+    return len(checked), *(len(log(name)) for name in names)
+
+m = 64
+expect(fp8.GemmSpec())
+call(64)
+"""
+
+
+def test_a_number_of_rows_that_is_new(on_gpu):
+    """It is launched without a check, a compilation or a load, if the kernel is there; what is encoded is the maps of its launch."""
+    first, *others = on_gpu(NEW_ROWS + textwrap.dedent("""
+        print(*count())
+        for m in (63, 62, 61, 60):
+            call(m)
+            print(*count())
+        call(63)
+        print(*count())
+    """)).splitlines()
+    checks, modules, maps, moved, launches, memory = map(int, first.split())
+    assert (checks, modules, moved, launches) == (1, 1, 0, 1)
+    moving = 3  # those of A, of its scales and of D; B stays where it is
+    for index, line in enumerate(others[:-1], 1):
+        assert list(map(int, line.split())) == [1, 1, (index + 1) * maps, index * moving, index + 1, memory]
+    assert list(map(int, others[-1].split())) == [1, 1, 5 * maps, 5 * moving, 6, memory]
+
+
+def test_rows_of_other_layouts(on_gpu):
+    """Scales may be padded, and in rows. Whatever could be wrong, or must be copied, is checked as ever."""
+    assert on_gpu(NEW_ROWS + textwrap.dedent("""
+        call(63, padding=4); print(len(checked))
+        call(62, layout="row_major"); print(len(checked))
+        call(61, layout="row_major", scale_layout="row_major"); print(len(checked))
+        call(59, layout="row_major", scale_layout="row_major"); print(len(checked))
+        call(56); print(len(checked))  # there are 56 blocks of K: which is meant?
+        call(58, extra=1); print(len(checked))
+    """)).splitlines() == [
+        "1", "1", "2", "2",
+        "a_scale is 56 x 56, which is M x K/128 and K/128 x M: say which with scale_layout='row_major' or 'k_major'", "3",
+        "d is 59 x 4096; it must be M x N, 58 x 4096", "4",
+    ]
+
+
+def test_rows_of_other_operands(on_gpu):
+    """A bias stays as it is, C has other rows, and a number is where it was."""
+    assert on_gpu(NEW_ROWS + textwrap.dedent("""
+        expect(fp8.GemmSpec(c_dtype="bf16", bias_dtype="f32", beta=True))
+        bias = Tensor(aligned((n,), np.float32))
+        for m in (64, 63, 62):
+            call(m, c=Tensor(aligned((m, n), np.uint16), torch.bfloat16), bias=bias, beta=0.5)
+            print(len(checked), len(log("cuModuleLoadDataEx")))
+        call(61, c=Tensor(aligned((60, n), np.uint16), torch.bfloat16), bias=bias, beta=0.5)
+    """)).splitlines() == ["2 2", "2 2", "2 2", "c is 60 x 4096; it must be M x N, 61 x 4096"]

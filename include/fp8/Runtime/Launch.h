@@ -95,6 +95,7 @@ private:
   /// The source of a parameter's address.
   struct AddressOf {
     std::optional<unsigned> argument; ///< none: the parameter is a scalar
+    uint64_t address = 0;             ///< that the parameter has already
     std::string name;                 ///< of the argument, for errors
     bool inTensorMap = false;
   };

@@ -57,22 +57,11 @@ static void preferFewTiles(SmallVectorImpl<RankedConfig> &ranked) {
 }
 
 /// The configuration, with that launch or the faster one, and its time.
-static RankedConfig predict(const GemmConfig &config,
-                            const GemmSchedule &schedule,
+static RankedConfig predict(const GemmConfig &config, tuning::KernelShape shape,
                             const chip::Machine &machine,
-                            const GemmExtents &extents, LaunchChoice launch) {
-  auto bytes = [](Type element) {
-    return element ? element.getIntOrFloatBitWidth() / 8 : 0;
-  };
-  tuning::Problem problem{
-      extents.m,
-      extents.n,
-      extents.k,
-      extents.batch,
-      bytes(schedule.problem.getElementType(gemm::Operand::D)),
-      bytes(schedule.problem.getElementType(gemm::Operand::C))};
+                            const tuning::Problem &problem,
+                            LaunchChoice launch) {
   auto launched = [&](bool programmatic) {
-    tuning::KernelShape shape = schedule.getShape();
     shape.config.programmatic = programmatic;
     RankedConfig ranked{config, tuning::predict(machine, problem, shape)};
     ranked.config.programmatic = programmatic;
@@ -84,15 +73,38 @@ static RankedConfig predict(const GemmConfig &config,
   return early.prediction.total < serial.prediction.total ? early : serial;
 }
 
-static SmallVector<RankedConfig, 0> rank(BlockwiseGemmOp op,
-                                         const chip::Chip &chip,
-                                         const GemmExtents &extents,
-                                         LaunchChoice launch) {
+/// The op's problem, as the cost model has it.
+static tuning::Problem describe(BlockwiseGemmOp op,
+                                const GemmExtents &extents) {
+  GemmProblem problem(op);
+  auto bytes = [&](gemm::Operand operand) {
+    Type element = problem.getElementType(operand);
+    return element ? element.getIntOrFloatBitWidth() / 8 : 0;
+  };
+  return {extents.m,
+          extents.n,
+          extents.k,
+          extents.batch,
+          bytes(gemm::Operand::D),
+          bytes(gemm::Operand::C)};
+}
+
+const CandidateShape &ConfigChooser::getShape(BlockwiseGemmOp op,
+                                              const GemmConfig &config) const {
+  auto [found, isNew] = shapes[op].try_emplace(config);
+  if (isNew)
+    if (auto schedule = trySchedule(op, *chip, config))
+      found->second = schedule->getShape();
+  return found->second;
+}
+
+SmallVector<RankedConfig, 0>
+ConfigChooser::rank(BlockwiseGemmOp op, const GemmExtents &extents) const {
   SmallVector<RankedConfig, 0> ranked;
-  for (const GemmConfig &config : GemmSchedule::getCandidates(chip, extents))
-    if (auto schedule = trySchedule(op, chip, config))
-      ranked.push_back(
-          predict(config, *schedule, *chip.machine, extents, launch));
+  tuning::Problem problem = describe(op, extents);
+  for (const GemmConfig &config : GemmSchedule::getCandidates(*chip, extents))
+    if (const CandidateShape &shape = getShape(op, config))
+      ranked.push_back(predict(config, *shape, getMachine(), problem, launch));
   llvm::stable_sort(ranked, [](const RankedConfig &a, const RankedConfig &b) {
     return a.prediction.total < b.prediction.total;
   });
@@ -206,8 +218,8 @@ ConfigChooser::lookup(BlockwiseGemmOp op, const GemmExtents &extents) const {
   const TunedTable::Entry *entry = table ? table->lookup(extents) : nullptr;
   if (!entry)
     return std::nullopt;
-  auto schedule = trySchedule(op, *chip, entry->config);
-  if (!schedule)
+  const CandidateShape &shape = getShape(op, entry->config);
+  if (!shape)
     return std::nullopt;
   // What was measured says nothing of other rows of tiles, and little where
   // more than a quarter of a tile lies beyond M.
@@ -218,7 +230,8 @@ ConfigChooser::lookup(BlockwiseGemmOp op, const GemmExtents &extents) const {
     return std::nullopt;
   if (launch == LaunchChoice::Fastest)
     return entry->config;
-  return predict(entry->config, *schedule, getMachine(), extents, launch)
+  return predict(entry->config, *shape, getMachine(), describe(op, extents),
+                 launch)
       .config;
 }
 
@@ -226,7 +239,7 @@ ConfigChoice ConfigChooser::choose(BlockwiseGemmOp op) const {
   ConfigChoice choice{
       ConfigSource::Lowering, op.getConfig(), getExtents(op), {}};
   if (choice.extents)
-    choice.ranked = rank(op, *chip, *choice.extents, launch);
+    choice.ranked = rank(op, *choice.extents);
   if (choice.config) {
     choice.source = ConfigSource::Pinned;
     return choice;
@@ -242,4 +255,12 @@ ConfigChoice ConfigChooser::choose(BlockwiseGemmOp op) const {
     choice.config.emplace().programmatic = true;
   }
   return choice;
+}
+
+std::optional<GemmConfig>
+ConfigChooser::chooseConfig(BlockwiseGemmOp op) const {
+  if (std::optional<GemmExtents> extents = getExtents(op))
+    if (std::optional<GemmConfig> measured = lookup(op, *extents))
+      return measured;
+  return choose(op).config;
 }

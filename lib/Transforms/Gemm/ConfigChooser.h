@@ -5,9 +5,11 @@
 #define FP8_LIB_TRANSFORMS_GEMM_CONFIGCHOOSER_H
 
 #include "TunedTable.h"
+#include "fp8/IR/Fp8Types.h"
 #include "fp8/Tuning/CostModel.h"
 
 #include <optional>
+#include <unordered_map>
 
 namespace mlir::fp8 {
 
@@ -50,6 +52,17 @@ struct ChooserOptions {
   std::string chip, problem, tuned, launch;
 };
 
+struct GemmConfigHash {
+  size_t operator()(const GemmConfig &config) const {
+    return hash_value(config);
+  }
+};
+
+/// What of a candidate no extent can change, so that it is worked out once for
+/// many problems of one op. None if it is no kernel that is worth trying.
+using CandidateShape = std::optional<tuning::KernelShape>;
+
+/// Chooses for the ops of one module. One thread uses it at a time.
 class ConfigChooser {
 public:
   /// Reads the options; reports what is wrong with them at `module`, after the
@@ -60,6 +73,13 @@ public:
   /// Ranks configurations of the op, if anything is known of its extents, and
   /// chooses the one that it is to have.
   ConfigChoice choose(BlockwiseGemmOp op) const;
+  /// Only the configuration of an op that pins none, with no ranking where the
+  /// table has it.
+  std::optional<GemmConfig> chooseConfig(BlockwiseGemmOp op) const;
+
+  /// Replaces M, N and K of the options: each an extent, or
+  /// ShapedType::kDynamic.
+  void setHint(const std::array<int64_t, 3> &extents) { hint = extents; }
 
   const chip::Chip &getChip() const { return *chip; }
   const chip::Machine &getMachine() const { return *chip->machine; }
@@ -68,6 +88,16 @@ private:
   /// What the op's types say of its extents, else the hint, else a guess; none
   /// if all of M, N and K would be guessed.
   std::optional<GemmExtents> getExtents(BlockwiseGemmOp op) const;
+
+  /// Ranks configurations for the extents, the fastest first, but before it one
+  /// of fewer tiles that is as good.
+  SmallVector<RankedConfig, 0> rank(BlockwiseGemmOp op,
+                                    const GemmExtents &extents) const;
+
+  /// The shape that the configuration gives the op's kernel; of an op that was
+  /// asked about before, it is remembered.
+  const CandidateShape &getShape(BlockwiseGemmOp op,
+                                 const GemmConfig &config) const;
 
   /// What the table has for the op; none if it has nothing, or what it has
   /// cannot be a kernel.
@@ -79,6 +109,9 @@ private:
   std::array<int64_t, 3> hint;
   std::optional<TunedTable> table;
   LaunchChoice launch = LaunchChoice::Fastest;
+  mutable DenseMap<Operation *, std::unordered_map<GemmConfig, CandidateShape,
+                                                   GemmConfigHash>>
+      shapes;
 };
 
 } // namespace mlir::fp8
