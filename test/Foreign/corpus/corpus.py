@@ -14,6 +14,7 @@ import expected
 import flashinfer
 import thunderkittens
 import triton_kernels
+from kernels import Program
 
 MODULES = [deepgemm_blackwell, deepgemm_hopper, cutlass, cutlass_tutorials, triton_kernels, flashinfer, thunderkittens]
 KERNELS = [kernel for module in MODULES for kernel in module.KERNELS]
@@ -54,7 +55,8 @@ def table(settings, rows):
         text += f"\n### {project} {version(settings, project)}\n\n"
         text += "| kernel | chip | what it needs | verdict | relative error | warnings | warp instructions | s |\n|---|---|---|---|---|---|---|---|\n"
         for kernel, result, needs, _ in (row for row in rows if row[0].project == project):
-            error = f"{result.error:.2g}" if result.error is not None else "by its own check" if not result.problem else ""
+            judged = "by its own check" if isinstance(kernel, Program) and not result.problem else ""
+            error = f"{result.error:.2g}" if result.error is not None else judged
             verdict = result.verdict() + (" ([a find](#finds))" if kernel.name in expected.FINDS and result.errors else "")
             text += (f"| {kernel.name} | {kernel.chip} | {', '.join(needs)} | {verdict} | {error} | "
                      f"{counted(result.warnings, '[{0}](Warnings.md#{0})')} | {result.instructions} | {result.seconds:.1f} |\n")
