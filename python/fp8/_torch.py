@@ -160,10 +160,11 @@ def _plan_rows(key: _Key | None, call: Call) -> _Plan | None:
     found = _rows.entries.get(key_of_rows(call)) if key is not None else None  # type: ignore[arg-type]
     if key is None or found is None:
         return None
-    a, a_scale = call[:2]
+    fields: tuple[torch.Tensor, ...] = call
+    a, a_scale = fields[:2]
     rows, like = found
-    launch = rows.launch(a.shape[0], a_scale)  # type: ignore[attr-defined]
-    return _plans.keep(key, like.with_rows(a.shape[0], launch), since) if launch else None  # type: ignore[attr-defined]
+    launch = rows.launch(a.shape[0], a_scale)
+    return _plans.keep(key, like.with_rows(a.shape[0], launch), since) if launch else None
 
 
 def _launch_and_plan(key: _Key | None, call: Call) -> torch.Tensor:
