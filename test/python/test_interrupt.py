@@ -13,10 +13,10 @@ import os, random, signal, sys, threading
 import fp8, numpy as np
 from problem import Problem
 
-# Of this size a simulation takes minutes: one that is not interrupted outlasts the test.
-p = Problem(1024, 1024, 4096)
+# Of this size a simulation takes many seconds: one that is not interrupted outlasts the test.
+p = Problem(2048, 2048, 8192)
 kernel = fp8.compile(fp8.GemmSpec(d_dtype="f32", config="tile = 128 x 128 x 128"), chip="sm_90a", assemble=False)
-d = np.full((1024, 1024), np.nan, np.float32)
+d = np.full((2048, 2048), np.nan, np.float32)
 arrays = (p.a, np.ascontiguousarray(p.a_scale.T), p.b, p.b_scale, d)
 
 def interrupt_after(seconds):
@@ -99,15 +99,15 @@ def test_gemm_and_the_signal_of_a_keyboard():
 def test_the_main_thread_while_another_simulates():
     """Python interrupts the main thread only; the other goes on to its end."""
     assert run("""
-        small = Problem(256, 512, 512)
-        result = np.full((256, 512), np.nan, np.float32)
+        small = Problem(512, 512, 2048)
+        result = np.full((512, 512), np.nan, np.float32)
         ended = threading.Event()
         def simulate():
             kernel.simulate(small.a, np.ascontiguousarray(small.a_scale.T), small.b, small.b_scale, result)
             ended.set()
         threading.Thread(target=simulate).start()
-        interrupt_after(0.05)
         try:
+            interrupt_after(1e-3)  # long before the simulation ends
             ended.wait()
         except KeyboardInterrupt:
             print("interrupted")
