@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Whole buffers are copied: a kernel writes to few of those that it is given.
 
 #include "Machine/Snapshot.h"
 
