@@ -3,9 +3,11 @@
 // TMA copies of pixels (im2col) and of rows that are gathered and scattered,
 // against the definition (PTX ISA 5.5.3, 5.5.4).
 
-#include "Kernels.h"
+#include "CopyKernels.h"
 
 #include <gmock/gmock.h>
+
+#include <cstring>
 
 using namespace fp8::sim;
 using namespace fp8::sim::test;
@@ -13,45 +15,19 @@ using testing::HasSubstr;
 
 namespace {
 
-constexpr uint32_t kBytes = 8192;
-
-/// Executes `load`, which completes on `bar`, and dumps `bytes` bytes of shared
-/// memory.
-Report load(Device &device, const TensorMap &map, const std::string &load,
-            uint32_t bytes, std::vector<uint16_t> &out) {
-  std::string text =
-      kernel(".param .align 64 .b8 map[128], .param .u64 out",
-             R"(
-  .reg .pred %p, %q; .reg .b32 %r<9>; .reg .b64 %d<9>;
-  mov.u32 %r0, s; mov.u32 %r1, %tid.x; setp.ne.u32 %p, %r1, 0;
-  @%p bra WAIT;
-  mbarrier.init.shared.b64 [bar], 1; fence.mbarrier_init.release.cluster;
-  mbarrier.arrive.expect_tx.shared.b64 _, [bar], )" +
-                 std::to_string(bytes) + ";\n  " + load + R"(;
-WAIT: bar.warp.sync -1;
-LOOP: mbarrier.try_wait.parity.shared.b64 %p, [bar], 0; @!%p bra LOOP;
-  ld.param.u64 %d0, [out]; mov.u32 %r2, 0;
-DUMP: shl.b32 %r3, %r1, 2; add.u32 %r3, %r3, %r2; add.u32 %r4, %r3, %r0;
-  ld.shared.u32 %r5, [%r4]; cvt.u64.u32 %d1, %r3; add.s64 %d1, %d1, %d0;
-  st.global.u32 [%d1], %r5;
-  add.u32 %r2, %r2, 128; setp.lt.u32 %p, %r2, )" +
-                 std::to_string(bytes) + R"(; @%p bra DUMP;
-  ret;)",
-             "sm_100a",
-             ".shared .align 1024 .b8 s[8192];\n.shared .align 8 .b64 bar;\n");
-  uint64_t place = *device.allocate("out", kBytes);
-  LaunchConfig config;
-  config.block = {32, 1, 1};
-  Report report = run(
-      device, text,
-      {KernelArgument::tensorMap(map), KernelArgument::value(place)}, config);
+/// The u16 of `bytes` bytes of shared memory behind `instruction`.
+Report load(Device &device, const TensorMap &map,
+            const std::string &instruction, uint32_t bytes,
+            std::vector<uint16_t> &out) {
+  std::vector<uint8_t> dump(bytes);
+  Report report = loadAndDump(device, map, instruction, bytes, dump);
   out.resize(bytes / 2);
-  device.read(place, out.data(), bytes);
+  std::memcpy(out.data(), dump.data(), bytes);
   return report;
 }
 
 /// A dense tensor of u16, whose elements are 1, 2, 3 ...
-TensorMap makeTensor(Device &device, const std::vector<uint64_t> &dims) {
+TensorMap makeNumbers(Device &device, const std::vector<uint64_t> &dims) {
   TensorMap map;
   map.elementType = ElementType::U16;
   map.rank = unsigned(dims.size());
@@ -95,7 +71,7 @@ TEST(Pixels, AreThoseOfAConvolution) {
   constexpr int64_t kChannels = 16, kPixels = 48;
   for (const Convolution &c : kConvolutions) {
     Device device;
-    TensorMap map = makeTensor(
+    TensorMap map = makeNumbers(
         device, {kChannels, uint64_t(c.w), uint64_t(c.h), uint64_t(c.n)});
     map.mode = TensorMapMode::Im2col;
     map.box = {uint32_t(kChannels), uint32_t(kPixels), 1, 1, 1};
@@ -145,7 +121,7 @@ TEST(Pixels, AreThoseOfAConvolution) {
 
 TEST(Pixels, MapsAndInstructionsFit) {
   Device device;
-  TensorMap map = makeTensor(device, {16, 8, 8, 2});
+  TensorMap map = makeNumbers(device, {16, 8, 8, 2});
   map.box = {16, 8, 1, 1, 1};
   std::vector<uint16_t> got;
   const char *pixels =
@@ -167,7 +143,7 @@ TEST(Rows, AreGatheredWhereverTheyLie) {
   constexpr uint64_t kColumns = 64, kRows = 20;
   constexpr int kGathered[] = {17, 0, 20, 3}; // one is outside
   Device device;
-  TensorMap map = makeTensor(device, {kColumns, kRows});
+  TensorMap map = makeNumbers(device, {kColumns, kRows});
   map.box = {32, 1};
   std::string text =
       "cp.async.bulk.tensor.2d.shared::cluster.global.tile::gather4.mbarrier::"
@@ -191,7 +167,7 @@ TEST(Rows, AreGatheredWhereverTheyLie) {
 TEST(Rows, AreScattered) {
   constexpr uint64_t kColumns = 64, kRows = 20;
   Device device;
-  TensorMap map = makeTensor(device, {kColumns, kRows});
+  TensorMap map = makeNumbers(device, {kColumns, kRows});
   map.box = {32, 1};
   std::string text = kernel(".param .align 64 .b8 map[128]", R"(
   .reg .pred %p; .reg .b32 %r<9>;

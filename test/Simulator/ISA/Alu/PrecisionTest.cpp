@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// tf32, and sums of numbers of two precisions.
+
+#include "Measured.h"
+
+#include <cstring>
+
+using namespace fp8::sim;
+using namespace fp8::sim::test;
+
+namespace {
+const Measured kMeasured[] = {
+    {"cvt.rn.relu.tf32.f32",
+     1,
+     {{0xffffffdb, 0x00000000, 0x00000000, 0x7fffe000},
+      {0x0000f561, 0x00000000, 0x00000000, 0x00010000},
+      {0x189c337c, 0x00000000, 0x00000000, 0x189c4000},
+      {0x0000a07a, 0x00000000, 0x00000000, 0x0000a000},
+      {0x0000c03d, 0x00000000, 0x00000000, 0x0000c000}}},
+    {"cvt.rna.tf32.f32",
+     1,
+     {{0xffffffdb, 0x00000000, 0x00000000, 0xffffe000},
+      {0x0000f561, 0x00000000, 0x00000000, 0x00010000},
+      {0x189c337c, 0x00000000, 0x00000000, 0x189c4000},
+      {0x0000a07a, 0x00000000, 0x00000000, 0x0000a000},
+      {0x7fc00000, 0x00000000, 0x00000000, 0x7fc00000}}},
+    {"cvt.rz.relu.tf32.f32",
+     1,
+     {{0xffffffdb, 0x00000000, 0x00000000, 0x7fffe000},
+      {0x0000f561, 0x00000000, 0x00000000, 0x0000e000},
+      {0x189c337c, 0x00000000, 0x00000000, 0x189c2000},
+      {0x0000a07a, 0x00000000, 0x00000000, 0x0000a000},
+      {0x0000c03d, 0x00000000, 0x00000000, 0x0000c000}}},
+    {"cvt.rn.tf32.f32",
+     1,
+     {{0xffffffdb, 0x00000000, 0x00000000, 0x7fffe000},
+      {0x0000f561, 0x00000000, 0x00000000, 0x00010000},
+      {0x189c337c, 0x00000000, 0x00000000, 0x189c4000},
+      {0x0000a07a, 0x00000000, 0x00000000, 0x0000a000},
+      {0x0000c03d, 0x00000000, 0x00000000, 0x0000c000}}},
+};
+} // namespace
+
+TEST(Precision, AsAnH200) { expectMeasured(kMeasured); }
+
+// On Blackwell; its sums are those of f32.
+TEST(Precision, SumsOfTwoTypes) {
+  auto result = [](const std::string &body) {
+    return one("mov.b16 %h1, 0x3c01; mov.b16 %h2, 0xc000; mov.b32 %f3, "
+               "0f4B800001; " +
+               body + " mov.b32 %r0, %f0;");
+  };
+  auto bits = [](float value) {
+    uint32_t word;
+    std::memcpy(&word, &value, 4);
+    return word;
+  };
+  const float a = 1 + 0x1p-10f, c = 0x1p24f + 2;
+  EXPECT_EQ(result("add.rn.f32.f16 %f0, %h1, %f3;"), bits(a + c));
+  EXPECT_EQ(result("add.rm.f32.f16 %f0, %h1, %f3;"), bits(0x1p24f + 2));
+  EXPECT_EQ(result("sub.f32.f16 %f0, %h1, %f3;"), bits(a - c));
+  EXPECT_EQ(result("fma.rn.f32.f16 %f0, %h1, %h2, %f3;"),
+            bits(float(-2.0 * a + c)));
+  EXPECT_EQ(result("fma.rn.sat.f32.bf16 %f0, %h2, %h2, %f3;"), bits(1));
+}
