@@ -101,7 +101,7 @@ void addDeviceOptions(CLI::App &app, Options &options) {
 
 void addSimulatorOptions(CLI::App &app, Options &options) {
   const std::string group = "Simulator";
-  app.add_option("--schedule-seed", options.scheduleSeed,
+  app.add_option("--schedule-seed", options.simulation.scheduleSeed,
                  "Seed of the order of warps and of asynchronous work")
       ->group(group);
   app.add_option("--schedules", options.schedules,
@@ -109,26 +109,27 @@ void addSimulatorOptions(CLI::App &app, Options &options) {
                  "run this many times")
       ->check(CLI::Range(1u, 1000000u))
       ->group(group);
-  addChoice<bool>(app, "--completion", options.completeAtIssue,
-                  {{"late", false}, {"at-issue", true}},
-                  "late: asynchronous work completes late; at-issue: it "
-                  "completes at once, which hides faults")
+  addChoice<sim::Completion>(
+      app, "--completion", options.simulation.completion,
+      {{"late", sim::Completion::Late}, {"at-issue", sim::Completion::AtIssue}},
+      "late: asynchronous work completes late; at-issue: it "
+      "completes at once, which hides faults")
       ->group(group);
-  app.add_option("--multiprocessors", options.multiprocessors,
+  app.add_option("--multiprocessors", options.simulation.multiprocessorCount,
                  "Multiprocessors of the simulated device")
       ->check(CLI::Range(1u, 65535u))
       ->group(group);
   app.add_option(
-         "--resident-clusters", options.residentClusters,
+         "--resident-clusters", options.simulation.residentClusters,
          "Clusters that run at the same time (0: the schedule seed chooses)")
       ->check(CLI::Range(0u, 1024u))
       ->group(group);
-  app.add_option("--threads", options.threads,
+  app.add_option("--threads", options.simulation.threads,
                  "Threads that simulate (0: one for each core); they change "
                  "nothing but the time")
       ->check(CLI::Range(0u, 1024u))
       ->group(group);
-  app.add_option("--step-limit", options.stepLimit,
+  app.add_option("--step-limit", options.simulation.stepLimit,
                  "Limit for the warp instructions of a run")
       ->group(group);
   app.add_flag("--barriers", options.barriers,
@@ -140,14 +141,14 @@ void addSimulatorOptions(CLI::App &app, Options &options) {
                  "each, in the order of each thread; of the last schedule")
       ->type_name("FILE")
       ->group(group);
-  app.add_option("--grid-limit", options.gridLimit,
+  app.add_option("--grid-limit", options.simulation.gridLimit,
                  "Limit for the blocks of a run")
       ->group(group);
-  app.add_option("--max-errors", options.maxErrors,
+  app.add_option("--max-errors", options.simulation.maxErrors,
                  "Stop a run after this many errors")
       ->check(CLI::Range(1u, 1000000u))
       ->group(group);
-  app.add_flag("--strict,!--no-strict", options.strict,
+  app.add_flag("--strict,!--no-strict", options.simulation.strict,
                "Warnings are errors, which is the default for kernels that "
                "fp8-opt wrote, and with --launch is not (docs/Warnings.md)")
       ->group(group);
@@ -157,6 +158,7 @@ void addSimulatorOptions(CLI::App &app, Options &options) {
 std::optional<Options> parseCommandLine(int argc, const char *const *argv,
                                         int &exitCode) {
   Options options;
+  options.simulation.strict = true;
   CLI::App app{"Runs a kernel that fp8-opt wrote, checks every element of its "
                "result, and prints one line of JSON last."};
   app.set_version_flag("--version", "fp8-run " FP8_VERSION);
@@ -195,7 +197,7 @@ std::optional<Options> parseCommandLine(int argc, const char *const *argv,
     if (options.ptxPath.empty() && !options.listDevices)
       throw CLI::RequiredError("ptx");
     if (!options.launchPath.empty() && !app.count("--strict"))
-      options.strict = false;
+      options.simulation.strict = false;
   } catch (const CLI::ParseError &error) {
     if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) {
       exitCode = app.exit(error);

@@ -6,6 +6,7 @@
 
 #include "fp8/Reference/BlockwiseData.h"
 #include "fp8/Reference/Epilogue.h"
+#include "fp8/Simulator/Simulator.h"
 
 #include <cstdint>
 #include <optional>
@@ -38,18 +39,11 @@ struct Options {
   bool programmaticLaunch = false;
 
   // The simulator's.
-  uint64_t scheduleSeed = 0; ///< of the first schedule; the next are + 1, ...
+  /// Of the first schedule; the seeds of the next are + 1, ... Strict unless
+  /// somebody asks, for what a manifest launches, the compiler has written, and
+  /// that keeps the letter of the ISA.
+  sim::Options simulation;
   unsigned schedules = 1;
-  bool completeAtIssue = false;
-  unsigned multiprocessors = 148;
-  unsigned residentClusters = 0; ///< 0: as the schedule seed chooses
-  unsigned threads = 0; ///< of the host; 0: one for each of its cores
-  uint64_t stepLimit = uint64_t(1) << 33;
-  uint64_t gridLimit = uint64_t(1) << 20;
-  unsigned maxErrors = 8;
-  /// Warnings are errors. So they are unless somebody asks, for what a manifest
-  /// launches, the compiler has written, and that keeps the letter of the ISA.
-  bool strict = true;
   bool barriers = false; ///< tell what every mbarrier saw
   std::string tracePath; ///< for the accesses to mbarriers; empty: not kept
 };

@@ -45,28 +45,14 @@ std::string traceOf(const sim::BarrierAccess &access) {
              .dump() +
          "\n";
 }
-
-sim::Options simulationOf(const Options &options, unsigned schedule) {
-  sim::Options simulation;
-  simulation.scheduleSeed = options.scheduleSeed + schedule;
-  simulation.completion = options.completeAtIssue ? sim::Completion::AtIssue
-                                                  : sim::Completion::Late;
-  simulation.stepLimit = options.stepLimit;
-  simulation.gridLimit = options.gridLimit;
-  simulation.maxErrors = options.maxErrors;
-  simulation.strict = options.strict;
-  simulation.multiprocessorCount = options.multiprocessors;
-  simulation.residentClusters = options.residentClusters;
-  simulation.threads = options.threads;
-  return simulation;
-}
 } // namespace
 
 Outcome simulate(const Options &options, unsigned schedule,
                  const std::string &launched,
                  const std::function<launch::Expected<simulated::Outcome>(
                      const sim::Options &)> &run) {
-  sim::Options simulation = simulationOf(options, schedule);
+  sim::Options simulation = options.simulation;
+  simulation.scheduleSeed += schedule;
   std::string trace;
   if (!options.tracePath.empty()) {
     trace = launched;

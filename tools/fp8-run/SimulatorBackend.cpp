@@ -34,7 +34,7 @@ public:
 
   launch::DeviceProperties properties() const override {
     launch::DeviceProperties properties;
-    properties.multiprocessorCount = options.multiprocessors;
+    properties.multiprocessorCount = options.simulation.multiprocessorCount;
     return properties;
   }
 
