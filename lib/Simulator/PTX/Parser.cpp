@@ -290,7 +290,7 @@ bool Parser::declareParameters(std::vector<EntryParameter> &parameters) {
                   "' of an entry must be a .param");
     parameter.reg = int32_t(function->registers.size());
     if (!registerScopes.back()
-             .emplace(parameter.name, uint32_t(parameter.reg))
+             .emplace(parameter.name, RegisterName{uint32_t(parameter.reg)})
              .second)
       return fail("register '" + parameter.name + "' is declared twice");
     function->registers.push_back(

@@ -32,8 +32,13 @@ private:
   uint32_t scope = 0;
   uint32_t location = 0;
   unsigned depth = 0;
+  /// The registers that a name stands for; one unless it is a vector.
+  struct RegisterName {
+    uint32_t first;
+    unsigned elements = 1;
+  };
   /// One table of register names a scope.
-  std::vector<std::unordered_map<std::string, uint32_t>> registerScopes;
+  std::vector<std::unordered_map<std::string, RegisterName>> registerScopes;
   std::vector<std::pair<std::string, uint32_t>> registerRanges;
 
   const Token &peek(size_t ahead = 0) const {
@@ -72,7 +77,6 @@ private:
   bool parseStatement();
   bool parseBodyDirective();
   bool parseFunctionVariables();
-  bool parseRegisters();
   bool parseLocation();
   bool parseBranchTargets(const std::string &label);
   bool parsePrototype(const std::string &label);
@@ -83,7 +87,13 @@ private:
   bool parseAddress(ast::Operand &operand);
   bool parseOperandList(std::vector<ast::Operand> &into, char close);
   bool parseName(ast::Operand &operand);
-  const uint32_t *findRegister(const std::string &name) const;
+
+  // RegisterParser.cpp
+  bool parseRegisters();
+  bool declareRegister(const Token &token, const std::string &name,
+                       unsigned bits, unsigned elements);
+  bool parseRegister(ast::Operand &operand, const RegisterName &reg);
+  const RegisterName *findRegister(const std::string &name) const;
 };
 
 /// Bytes of a fundamental type's name ("b32", "f64", "pred" is 0), or -1 when

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Function bodies: registers, scopes, labels, instructions and their operands.
+// Function bodies: scopes, labels, instructions and their operands.
 
 #include "PTX/Parser.h"
 
@@ -10,7 +10,6 @@ using namespace fp8::sim;
 using ast::Operand;
 
 namespace {
-constexpr size_t kMaxRegisters = 1 << 18;
 constexpr size_t kMaxInstructions = 1 << 21;
 constexpr unsigned kMaxNesting = 64;
 } // namespace
@@ -129,43 +128,6 @@ bool Parser::parseFunctionVariables() {
   return true;
 }
 
-bool Parser::parseRegisters() {
-  take();
-  if (peek().isDirective("v2") || peek().isDirective("v4"))
-    return fail("vector registers are not supported; declare scalar registers");
-  if (peek().kind != Token::Kind::Directive)
-    return fail("expected a register type, found " + describe(peek()));
-  int bytes = typeBytes(peek().text);
-  if (bytes < 0)
-    return fail("unknown register type " + describe(peek()));
-  unsigned bits = bytes ? unsigned(bytes) * 8 : 1;
-  take();
-  do {
-    std::string name;
-    const Token &token = peek();
-    if (!expectIdentifier(name, "a register name"))
-      return false;
-    uint64_t count = 1;
-    bool range = accept('<');
-    if (range && (!expectInteger(count, "a number of registers") ||
-                  !expect('>', "after the number of registers")))
-      return false;
-    if (count > kMaxRegisters ||
-        function->registers.size() + count > kMaxRegisters)
-      return fail(token, "function declares more than " +
-                             std::to_string(kMaxRegisters) + " registers");
-    for (uint64_t i = 0; i < count; ++i) {
-      std::string full = range ? name + std::to_string(i) : name;
-      if (!registerScopes.back()
-               .emplace(full, uint32_t(function->registers.size()))
-               .second)
-        return fail(token, "register '" + full + "' is declared twice");
-      function->registers.push_back({full, bits});
-    }
-  } while (accept(','));
-  return expect(';', "at the end of the register declaration");
-}
-
 bool Parser::parseLocation() {
   take();
   uint64_t file, line, column;
@@ -197,15 +159,6 @@ bool Parser::parseLocation() {
   return true;
 }
 
-const uint32_t *Parser::findRegister(const std::string &name) const {
-  for (auto it = registerScopes.rbegin(); it != registerScopes.rend(); ++it) {
-    auto found = it->find(name);
-    if (found != it->end())
-      return &found->second;
-  }
-  return nullptr;
-}
-
 bool Parser::parseInstruction() {
   if (function->instructions.size() >= kMaxInstructions)
     return fail("function has more than " + std::to_string(kMaxInstructions) +
@@ -220,12 +173,12 @@ bool Parser::parseInstruction() {
     std::string name;
     if (!expectIdentifier(name, "a predicate"))
       return false;
-    const uint32_t *reg = findRegister(name);
+    const RegisterName *reg = findRegister(name);
     if (!reg)
       return fail("predicate '" + name + "' is not declared");
-    if (function->registers[*reg].bits != 1)
+    if (function->registers[reg->first].bits != 1)
       return fail("'" + name + "' is not a predicate");
-    inst.guard = int32_t(*reg);
+    inst.guard = int32_t(reg->first);
   }
   if (peek().kind != Token::Kind::Identifier)
     return fail("expected an instruction, found " + describe(peek()));
@@ -381,13 +334,8 @@ bool Parser::parseName(Operand &operand) {
     operand.kind = Operand::Kind::Sink;
     return true;
   }
-  if (const uint32_t *reg = findRegister(operand.name)) {
-    operand.kind = Operand::Kind::Register;
-    operand.index = *reg;
-    if (peek().kind == Token::Kind::Directive && peek().adjacent)
-      return fail("component selection of a register is not supported");
-    return true;
-  }
+  if (const RegisterName *reg = findRegister(operand.name))
+    return parseRegister(operand, *reg);
   if (operand.name[0] == '%') {
     operand.kind = Operand::Kind::Special;
     if (peek().kind == Token::Kind::Directive && peek().adjacent)

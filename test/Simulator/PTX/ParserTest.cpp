@@ -119,6 +119,27 @@ TEST(Parser, SaysWhatIsWrongAndWhere) {
               HasSubstr("expected an operand"));
 }
 
+TEST(Parser, VectorRegistersHaveTwoOrFourElements) {
+  auto error = [](const std::string &body) {
+    return firstError(kernel("", body + " ret;"));
+  };
+  EXPECT_EQ(error(".reg .v4 .b32 %q<2>; .reg .v2 .f64 d; .reg .f64 %x;"
+                  "mov.b32 %q1.x, %q0.a; mov.f64 %x, d.y; mov.f64 d.g, %x;"),
+            "");
+  EXPECT_THAT(error(".reg .v2 .b32 v; mov.b32 v.x, v.z;"),
+              HasSubstr("register 'v' has no element '.z'"));
+  EXPECT_THAT(error(".reg .v2 .b32 v; mov.b32 v.x, v.xy;"),
+              HasSubstr("register 'v' has no element '.xy'"));
+  EXPECT_THAT(error(".reg .b32 v; mov.b32 v, v.x;"),
+              HasSubstr("register 'v' has no element '.x'"));
+  EXPECT_THAT(error(".reg .v4 .b64 v;"),
+              HasSubstr("a vector register has up to 16 bytes"));
+  EXPECT_THAT(error(".reg .v2 .pred v;"), HasSubstr("and no predicates"));
+  EXPECT_THAT(error(".reg .v2 .b32 v, v;"), HasSubstr("declared twice"));
+  EXPECT_THAT(error(".reg .v2 .b16 v; @v mov.b16 v.x, v.y;"),
+              HasSubstr("'v' is not a predicate"));
+}
+
 TEST(Parser, ATruncatedModuleIsAnError) {
   std::string text = gemmKernel();
   size_t body = text.find("{"), end = text.rfind("}");

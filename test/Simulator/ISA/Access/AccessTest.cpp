@@ -292,3 +292,17 @@ TEST(Memory, TransposesMatricesOfRegisters) {
       EXPECT_EQ(out[lane] >> (16 * half) & 0xffff,
                 (lane % 4 * 2 + half) * 8 + lane / 4);
 }
+
+// A vector stands for its elements in braces (PTX ISA 5.4.2).
+TEST(Memory, VectorRegisters) {
+  std::vector<uint32_t> out = compute(R"(
+  .reg .v4 .b32 v, w; .reg .v2 .b16 h;
+  mov.b32 v.x, 11; mov.b32 v.y, 22; mov.b32 v.b, 33; mov.b32 v.a, 44;
+  st.global.v4.b32 [%o], v;
+  ld.global.v4.b32 w, [%o];
+  add.u32 w.x, w.r, v.w; add.u32 w.g, w.y, w.z;
+  mov.b32 h, w.x; mov.b16 h.x, h.y; mov.b32 w.z, h;
+  st.global.v2.b32 [%o], {w.x, w.y}; st.global.b32 [%o+8], w.z;)",
+                                      1, 4);
+  EXPECT_EQ(out, (std::vector<uint32_t>{55, 55, 0, 44}));
+}
