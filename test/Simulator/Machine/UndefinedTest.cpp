@@ -247,6 +247,22 @@ TEST(Undefined, ShufflesHandOnWhatEachLaneReads) {
   EXPECT_EQ(report.errors[0].lane, 0);
 }
 
+// As CUTLASS's reductions over eight of the lanes do.
+TEST(Undefined, ShufflesFromLanesThatDoNotExecuteThem) {
+  std::string body = R"(
+  setp.ge.u32 %p0, %t, 8; @%p0 exit;
+  shfl.sync.down.b32 %r1|%p1, %t, 4, 31, 0xff; setp.lt.u32 %p2, %t, 4;
+)";
+  Report report = reportOf(body + "@%p2 st.global.b32 [%o], %r1;");
+  EXPECT_TRUE(report.ok()) << report.str();
+  report = reportOf(body + "st.global.b32 [%o], %r1;");
+  ASSERT_EQ(report.errors.size(), 1u) << report.str();
+  EXPECT_EQ(report.errors[0].lane, 4);
+  ASSERT_EQ(report.errors[0].notes.size(), 1u);
+  EXPECT_EQ(report.errors[0].notes[0].message,
+            "'shfl.sync.down.b32' reads lane 8, which does not execute it");
+}
+
 TEST(Undefined, IsSaidOfTheLanesThatUseIt) {
   std::string body = "setp.lt.u32 %p0, %t, 16;\n"
                      "@%p0 mov.u32 %r40, 1;\nadd.u32 %r1, %r40, 1;\n";

@@ -53,11 +53,15 @@ Flow shfl(Warp &w, const Inst &i, uint32_t mask) {
     if (!in)
       from = lane;
     valid |= uint32_t(in) << l;
+    // The lane gets something, and may leave it unused (PTX ISA 9.7.9.6).
     if (!(mask >> from & 1))
-      w.machine.error(ErrorKind::InvalidOperation,
-                      "'" + Machine::mnemonic(&i) + "' reads lane " +
-                          std::to_string(from) + ", which does not execute it",
-                      &w, &i, l);
+      w.leaveUndefined(i.d[0], l,
+                       UndefinedBits::all(w.machine.origins.add(
+                           ErrorKind::UninitialisedRegister, i, i.d[0], [&] {
+                             return "'" + Machine::mnemonic(&i) +
+                                    "' reads lane " + std::to_string(from) +
+                                    ", which does not execute it";
+                           })));
     d[l] = source[from];
   });
   if (i.predicateDestinations)

@@ -55,6 +55,13 @@ Mbarrier *find(Warp &w, const Inst &i, int lane) {
   return w.machine.barrierAt(w, i, lane, shared);
 }
 
+/// Whether mbarrier.init would write what is there: the warp initialised it to
+/// the same count, and nobody has used it since.
+bool isAsInitialised(const Mbarrier &b, const Warp &w, uint32_t count) {
+  return b.initAgent == w.accessAgent() && b.expected == count &&
+         b.pending == count && !b.phase && !b.transactions && b.waits.empty();
+}
+
 Flow init(Warp &w, const Inst &i, uint32_t mask) {
   Machine &m = w.machine;
   // Lanes that initialise the same mbarrier with the same count write the same
@@ -89,13 +96,20 @@ Flow init(Warp &w, const Inst &i, uint32_t mask) {
       return;
     Mbarrier *old = cta->findBarrier(offset);
     if (old && old->live) {
+      bool same = isAsInitialised(*old, w, uint32_t(count));
       SimulationError &e = m.error(
-          ErrorKind::BarrierMisuse,
+          same ? Rule::RepeatedInit : Rule::BarrierMisuse,
           "mbarrier.init uses " + m.sharedName(offset) +
               ", which holds a live mbarrier; execute mbarrier.inval first",
-          &w, &i, l, true);
+          &w, &i, l, !same);
       e.notes.push_back(
           m.note(old->initInst, "the mbarrier was initialised here"));
+      if (!same)
+        return;
+      old->initTime = w.time();
+      old->initFenced = false;
+      old->initInst = &i;
+      m.progress();
       return;
     }
     if (!cta->shared.checkWrite(w, i, l, offset, 8, Strength::Weak, nullptr))

@@ -116,12 +116,22 @@ W: mbarrier.try_wait.parity.shared::cta.b64 %p8, [%r50], 0; @!%p8 bra W;
 )";
   Report report = reportOf(body);
   EXPECT_TRUE(report.ok()) << report.str();
-  // To different counts, or twice, is an error.
+  // To different counts is an error, and so is twice, unless the same warp
+  // writes the same count before anything uses the mbarrier.
   EXPECT_THAT(
       reportOf("add.u32 %r1, %t, 1;\n" + replaced(body, "1;", "%r1;")).str(),
       HasSubstr("holds a live mbarrier"));
-  EXPECT_THAT(reportOf("mbarrier.init.shared::cta.b64 [s], 1;\n" + body).str(),
-              HasSubstr("holds a live mbarrier"));
+  const std::string first = "mbarrier.init.shared::cta.b64 [s], ";
+  report = reportOf(first + "1;\n" + body);
+  EXPECT_TRUE(report.ok()) << report.str();
+  ASSERT_EQ(report.warnings.size(), 1u);
+  EXPECT_EQ(report.warnings[0].rule, Rule::RepeatedInit);
+  const std::string other = first + "2;\n",
+                    used = first + "1; mbarrier.expect_tx.shared::cta.b64 "
+                                   "[s], 16;\n";
+  for (const std::string &before : {other, used})
+    EXPECT_THAT(reportOf(before + body).str(),
+                HasSubstr("holds a live mbarrier"));
 }
 
 TEST(Mbarrier, ExpectedBytesNeverLandingIsADeadlock) {
