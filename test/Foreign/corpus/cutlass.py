@@ -54,7 +54,12 @@ def problem(m, n, k):
 
 KERNELS = [
     example("48_warp_specialized", "sm_90a", "48_hopper_warp_specialized_gemm/48_hopper_warp_specialized_gemm.cu", *problem(256, 256, 256)),
+    example("51_gett", "sm_90a", "51_hopper_gett/51_hopper_gett.cu", "--modeC=m,n,l", "--modeA=m,k,l", "--modeB=k,n,l",
+            "--extents=m:128,n:128,k:128,l:2", passed="GETT verification passed"),
+    example("54_fp8", "sm_90a", "54_hopper_fp8_warp_specialized_gemm/54_hopper_fp8_warp_specialized_gemm.cu", *problem(256, 128, 256)),
     example("57_grouped", "sm_90a", "57_hopper_grouped_gemm/57_hopper_grouped_gemm.cu", *problem(256, 128, 128), "--groups=2"),
+    example("61_topk", "sm_90a", "61_hopper_gemm_with_topk_and_softmax/61_hopper_gemm_with_topk_and_softmax.cu", "--m=128", "--n=8", "--k=64",
+            "--l=1", "--iterations=0"),
     example("62_sparse", "sm_90a", "62_hopper_sparse_gemm/62_hopper_sparse_gemm.cu", *problem(256, 256, 256), "--warmup=0"),
     example("67_blockwise", "sm_90a", "67_hopper_fp8_warp_specialized_gemm_with_blockwise_scaling/"
             "67_hopper_fp8_warp_specialized_gemm_with_blockwise_scaling.cu", *problem(256, 256, 512)),
@@ -64,6 +69,8 @@ KERNELS = [
     example("72a_nvfp4", "sm_100a", "72_blackwell_narrow_precision_gemm/72a_blackwell_nvfp4_bf16_gemm.cu", *problem(256, 256, 512), mend=PAIR),
     example("72c_mxfp8", "sm_100a", "72_blackwell_narrow_precision_gemm/72c_blackwell_mixed_mxfp8_bf16_gemm.cu", *problem(256, 256, 512)),
     example("72c_mxfp8", "sm_100a", "72_blackwell_narrow_precision_gemm/72c_blackwell_mixed_mxfp8_bf16_gemm.cu", *problem(256, 256, 512), mend=PAIR),
+    example("73_preferred_cluster", "sm_100a", "73_blackwell_gemm_preferred_cluster/blackwell_gemm_preferred_cluster.cu", *problem(512, 256, 128)),
+    example("74_streamk", "sm_100a", "74_blackwell_gemm_streamk/blackwell_gemm_streamk.cu", *problem(256, 256, 512)),
     example("75_grouped", "sm_100a", "75_blackwell_grouped_gemm/75_blackwell_grouped_gemm.cu", *problem(256, 128, 128), "--groups=2"),
     example("75_grouped", "sm_100a", "75_blackwell_grouped_gemm/75_blackwell_grouped_gemm.cu", *problem(256, 128, 128), "--groups=2",
             mend=PAIR_OF_ARRAYS),

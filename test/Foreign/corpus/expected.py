@@ -16,6 +16,8 @@ FINDS = {
     "cutlass_70_fp16": INIT_BEHIND_FENCE,
     "cutlass_72a_nvfp4": INIT_BEHIND_FENCE,
     "cutlass_72c_mxfp8": INIT_BEHIND_FENCE,
+    "cutlass_73_preferred_cluster": INIT_BEHIND_FENCE,
+    "cutlass_74_streamk": INIT_BEHIND_FENCE,
     "cutlass_75_grouped": INIT_BEHIND_FENCE,
     "cutlass_83_sparse": INIT_BEHIND_FENCE,
     "cutlass_92_grouped": COPIES_UNFENCED,
