@@ -115,7 +115,7 @@ void Warp::checkOperands(const Inst &inst, uint32_t mask) {
             !inst.computes && !inst.checksList);
   // The handler says what becomes of undefined ones.
   for (uint32_t n = 0; n < inst.sourceListCount; ++n)
-    check(machine.program.lists[inst.sourceList + n], false);
+    check(machine.program.lists[inst.sourceList + n], inst.needsSourceList);
   for (unsigned i = 0; i < inst.predicateSources && !inst.computes; ++i)
     checkPredicate(inst.p[i], mask, inst, "depends on");
 }

@@ -44,6 +44,9 @@ struct SharedRun {
   uint32_t size;
   bool write;
   uint32_t used = 16; ///< of each 16 bytes, the first ones that are accessed
+  /// Of a write: it combines with the bytes there, atomically. Those of one
+  /// phase of an mbarrier may do so in any order.
+  bool combines = false;
 };
 
 /// Columns [column, column + count) of the 16-lane units in `units` (one bit a

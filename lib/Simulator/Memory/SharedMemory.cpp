@@ -309,33 +309,38 @@ bool SharedMemory::checkAsync(WarpOrder &warp, const Inst &inst, int lane,
   if (met == Obstacle::Bounds)
     return false;
   bool told = met == Obstacle::InUse; // one error an access
-  if (run.write) {
+  if (run.write && !run.combines) {
     undefined.clear(run.begin, run.size);
   } else if (auto *place = findInUse(undefined, run); place && !told) {
     reportUndefined(warp, inst, lane, place->first);
     told = true;
   }
   AccessTag good, goodRead;
-  shadow.eachPart(run.begin, run.size, run.used,
-                  [&](uint32_t at, uint32_t, Accesses &part) {
-                    if (!run.write && part.write.none() && !told) {
-                      reportUndefined(warp, inst, lane, at);
-                      told = true;
-                    }
-                    if (part.write != good && context.checksOrder && !told)
-                      told = !checkWriteBefore(warp, inst, lane, at, part,
-                                               run.write, proxy);
-                    good = part.write;
-                    if (run.write && (part.read != goodRead || part.others) &&
-                        context.checksOrder && !told)
-                      told =
-                          !checkReadsBefore(warp, inst, lane, at, part, proxy);
-                    goodRead = part.read;
-                    if (run.write)
-                      shadow.markWritten(part, tag);
-                    else
-                      shadow.markRead(part, tag);
-                  });
+  shadow.eachPart(
+      run.begin, run.size, run.used,
+      [&](uint32_t at, uint32_t, Accesses &part) {
+        if ((!run.write || run.combines) && part.write.none() && !told) {
+          reportUndefined(warp, inst, lane, at);
+          told = true;
+        }
+        // Those that combine, in the same phase, are atomic.
+        const bool joins =
+            run.combines && part.write.agent() == tag.agent() &&
+            part.write.time() == tag.time() &&
+            context.program.code[part.write.instruction()].fn == inst.fn;
+        if (part.write != good && context.checksOrder && !told && !joins)
+          told =
+              !checkWriteBefore(warp, inst, lane, at, part, run.write, proxy);
+        good = part.write;
+        if (run.write && (part.read != goodRead || part.others) &&
+            context.checksOrder && !told)
+          told = !checkReadsBefore(warp, inst, lane, at, part, proxy);
+        goodRead = part.read;
+        if (run.write)
+          shadow.markWritten(part, tag);
+        else
+          shadow.markRead(part, tag);
+      });
   return true;
 }
 
@@ -364,7 +369,8 @@ bool SharedMemory::checkReadsBefore(WarpOrder &warp, const Inst &inst, int lane,
     if (!ordered(warp, read) || !warp.knowsOwn(read)) {
       // The reader's warp has signalled, but not the lane that read.
       bool lanes = !warp.isOwnAccess(read.agent()) && warp.reached(read);
-      right &=
+      right =
+          right &&
           !reportRace(context, lanes ? Rule::LanesBehindArrival : Rule::Race,
                       warp, inst, lane, offset, read, false, true);
     } else if (proxy == Proxy::Async) {

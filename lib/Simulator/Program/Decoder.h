@@ -32,6 +32,8 @@ public:
   // The current instruction.
   const ast::Instruction &text() const { return *current; }
   bool fail(std::string message);
+  /// Fails where the module's target is an older chip than sm_`number`.
+  bool requiresChip(unsigned number);
 
   // Qualifiers, consumed in any order.
   bool take(std::string_view qualifier);

@@ -174,6 +174,17 @@ bool Decoder::list(Inst &inst, unsigned count, Type type, bool isDestination) {
   return std::all_of(operand->elements.begin(), operand->elements.end(), add);
 }
 
+bool Decoder::requiresChip(unsigned number) {
+  // "sm_" and digits, perhaps with a letter behind them.
+  unsigned target = 0;
+  for (char c : module.target)
+    if (c >= '0' && c <= '9')
+      target = target * 10 + unsigned(c - '0');
+  return target >= number || fail("needs sm_" + std::to_string(number) +
+                                  " or later, but the module is for " +
+                                  module.target);
+}
+
 bool Decoder::sourceList(Inst &inst, unsigned count, Type type) {
   Inst one;
   if (!list(one, count, type, false))

@@ -88,6 +88,7 @@ struct Inst {
   /// asks which of them are undefined.
   uint32_t sourceList = 0;
   uint32_t sourceListCount = 0;
+  bool needsSourceList = false; ///< instead, its rows must be defined
   int64_t offset = 0; ///< of the address
   uint32_t index = 0; ///< its own place in the program
   const ast::Instruction *text = nullptr;

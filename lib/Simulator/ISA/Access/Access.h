@@ -29,6 +29,10 @@ uint8_t *access(Warp &warp, const Inst &inst, int lane, AccessSpace space,
                 const uint8_t *value = nullptr,
                 UndefinedPart *undefined = nullptr);
 
+class Decoder;
+/// st.bulk.
+bool decodeBulkFill(Decoder &decoder, Inst &inst);
+
 /// A list of registers as the bytes of one lane's access.
 struct ListLayout {
   uint32_t elementBytes;

@@ -4,8 +4,9 @@
 
 #include "ISA/Families.h"
 
-#include "ISA/Access/Access.h"
+#include "ISA/Access/Atomic.h"
 #include "ISA/Alu/Alu.h"
+#include "ISA/Copy/Copy.h"
 
 #include <algorithm>
 #include <cmath>
@@ -15,7 +16,7 @@ using namespace fp8::sim;
 
 namespace {
 
-enum class Op { Add, Min, Max, And, Or, Xor, Exch, Cas, Inc, Dec };
+using Op = AtomicOp;
 const std::initializer_list<std::string_view> kOps = {
     "add", "min", "max", "and", "or", "xor", "exch", "cas", "inc", "dec"};
 
@@ -54,24 +55,6 @@ T combine(Op op, T old, T b, T c) {
   return old;
 }
 
-/// Payload of atom and red.
-struct Atomic {
-  AccessSpace space;
-  Op op;
-  Strength strength;
-  uint32_t elementBytes; ///< of red's vectors
-};
-
-/// Where the bytes are that an operation combines with others; null after an
-/// error. It reads and writes them, so they must be defined.
-uint8_t *combined(Warp &w, const Inst &i, int lane, uint32_t bytes) {
-  const Atomic &a = i.get<Atomic>();
-  uint64_t address = w.row(i.s[0])[lane] + uint64_t(i.offset);
-  return access(w, i, lane, a.space, address, bytes, false, a.strength)
-             ? access(w, i, lane, a.space, address, bytes, true, a.strength)
-             : nullptr;
-}
-
 template <typename T>
 Flow atomic(Warp &w, const Inst &i, uint32_t mask) {
   const Atomic &a = i.get<Atomic>();
@@ -91,75 +74,6 @@ Flow atomic(Warp &w, const Inst &i, uint32_t mask) {
       w.row(i.d[0])[l] = put(old);
   });
   return Flow::Next;
-}
-
-/// Adds to pairs of 16-bit numbers, each by itself.
-template <typename Format>
-Flow atomicHalves(Warp &w, const Inst &i, uint32_t mask) {
-  const uint64_t *b = w.row(i.s[1]);
-  w.machine.progress();
-  forLanes(mask, [&](int l) {
-    if (w.machine.stopped)
-      return;
-    uint8_t *target = combined(w, i, l, 4);
-    if (!target)
-      return;
-    uint32_t old, value = 0;
-    std::memcpy(&old, target, 4);
-    for (int shift = 0; shift < 32; shift += 16)
-      value |=
-          uint32_t(put(Format::from(double(float(get<Format>(old >> shift))) +
-                                    double(float(get<Format>(b[l] >> shift))))))
-          << shift;
-    std::memcpy(target, &value, 4);
-    if (i.destinations)
-      w.row(i.d[0])[l] = old;
-  });
-  return Flow::Next;
-}
-
-float sum(float a, float b) { return a + b; }
-template <typename Format>
-Format sum(Format a, Format b) {
-  return Format::from(double(float(a)) + double(float(b)));
-}
-
-/// red.add of vectors, and of single numbers of 16 bits. List: the vector; a
-/// register holds as many numbers as fit, or one of 16 bits.
-template <typename T>
-Flow vectorAdd(Warp &w, const Inst &i, uint32_t mask) {
-  const uint32_t *rows = &w.machine.program.lists[i.list];
-  uint32_t elementBytes = i.get<Atomic>().elementBytes,
-           bytes = elementBytes * i.listCount;
-  w.machine.progress();
-  forLanes(mask, [&](int l) {
-    if (w.machine.stopped)
-      return;
-    uint8_t *target = combined(w, i, l, bytes);
-    for (uint32_t at = 0; target && at < bytes; at += sizeof(T)) {
-      T old;
-      std::memcpy(&old, target + at, sizeof(T));
-      uint64_t value = w.row(rows[at / elementBytes])[l];
-      old = sum(old, get<T>(value >> at % elementBytes * 8));
-      std::memcpy(target + at, &old, sizeof(T));
-    }
-  });
-  return Flow::Next;
-}
-
-/// PTX ISA 9.7.13.6, red, the forms with .vec_16_bit and .vec_32_bit.
-bool decodeVectorAdd(Decoder &d, Inst &i, Atomic &a, uint32_t count) {
-  Type type = d.takeType();
-  i.fn = type == Type::F32                            ? vectorAdd<float>
-         : type == Type::F16 || type == Type::F16x2   ? vectorAdd<Half>
-         : type == Type::BF16 || type == Type::BF16x2 ? vectorAdd<BFloat>
-                                                      : nullptr;
-  a.elementBytes = typeSize(type);
-  if (!i.fn || a.op != Op::Add || count * a.elementBytes > 16)
-    return d.fail("takes a vector only with .add, of f32, f16, bf16 or packed "
-                  "pairs, and of at most 16 bytes");
-  return d.address(i) && d.list(i, count, type, false) &&
-         (!d.cacheHint || d.takeOperand());
 }
 
 /// Null where the type does not have the operation.
@@ -182,18 +96,17 @@ Handler handlerOf(Type type, Op op) {
     return adds ? atomic<float> : nullptr;
   case Type::F64:
     return adds ? atomic<double> : nullptr;
-  case Type::F16x2:
-    return adds ? atomicHalves<Half> : nullptr;
-  case Type::BF16x2:
-    return adds ? atomicHalves<BFloat> : nullptr;
   default:
     return nullptr;
   }
 }
 
 bool decodeAtomic(Decoder &d, Inst &i, bool result) {
-  if (d.hasQualifier("async"))
-    return d.fail("red.async is not supported");
+  if (!d.hasQualifier("mmio") && d.hasQualifier("async"))
+    return decodeReduceAsync(d, i);
+  // red.async.mmio may land at once.
+  if (d.take("mmio") && (!d.take("async") || !d.requiresChip(100)))
+    return false;
   Atomic &a = i.make<Atomic>();
   a.strength = d.takeOneOf({"relaxed", "acquire", "release", "acq_rel"}) > 0
                    ? Strength::Strong
@@ -220,12 +133,14 @@ bool decodeAtomic(Decoder &d, Inst &i, bool result) {
   d.take("noftz");
   d.dropCacheHints();
   a.op = Op(op);
-  if (!result && (d.hasQualifier("f16") || d.hasQualifier("bf16")))
-    return decodeVectorAdd(d, i, a,
-                           1u << (d.takeOneOf({"v2", "v4", "v8"}) + 1));
-  int vector = d.takeOneOf({"v2", "v4"});
-  if (!result && vector >= 0)
-    return decodeVectorAdd(d, i, a, 2u << vector);
+  int vector = d.takeOneOf({"v2", "v4", "v8"});
+  if (vector >= 0)
+    return decodeFloatAtomic(d, i, a, 2u << vector, result);
+  for (const char *type : {"f16", "f16x2", "bf16", "bf16x2"})
+    if (d.hasQualifier(type))
+      return decodeFloatAtomic(d, i, a, 1, result);
+  if (result && d.take("b128"))
+    return decodeWideAtomic(d, i, a);
   Type type = d.takeType();
   i.fn = handlerOf(type, a.op);
   bool ok =
@@ -238,6 +153,14 @@ bool decodeAtomic(Decoder &d, Inst &i, bool result) {
 }
 
 } // namespace
+
+uint8_t *fp8::sim::combined(Warp &w, const Inst &i, int lane, uint32_t bytes) {
+  const Atomic &a = i.get<Atomic>();
+  uint64_t address = w.row(i.s[0])[lane] + uint64_t(i.offset);
+  return access(w, i, lane, a.space, address, bytes, false, a.strength)
+             ? access(w, i, lane, a.space, address, bytes, true, a.strength)
+             : nullptr;
+}
 
 void fp8::sim::addAtomicOpcodes(OpcodeTable &t) {
   t.add("atom", [](Decoder &d, Inst &i) { return decodeAtomic(d, i, true); });

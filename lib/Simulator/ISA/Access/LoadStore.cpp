@@ -294,6 +294,9 @@ bool isFrameAccess(const Decoder &d) {
 bool decodeAccess(Decoder &d, Inst &i, bool isLoad) {
   Access &access = i.make<Access>();
   access.strength = Strength::Weak;
+  // st.async.mmio may land at once.
+  if (d.take("async") && !d.requiresChip(100))
+    return false;
   d.take("weak");
   if (d.takeOneOf({"volatile", "acquire", "release", "mmio"}) >= 0)
     access.strength = Strength::Strong;
@@ -304,8 +307,7 @@ bool decodeAccess(Decoder &d, Inst &i, bool isLoad) {
   access.space = takeSpace(d);
   if (perhapsFrame && isFrameAccess(d))
     access.space = AccessSpace::Local;
-  i.exclusive =
-      access.strength != Strength::Weak && mayBeGlobal(access.space);
+  i.exclusive = access.strength != Strength::Weak && mayBeGlobal(access.space);
   d.take("nc");
   d.dropCacheHints();
   int vector = d.takeOneOf({"v2", "v4", "v8"});
@@ -372,8 +374,10 @@ void fp8::sim::addLoadStoreOpcodes(OpcodeTable &t) {
   for (const char *name : {"ld", "ldu"})
     t.add(name, [](Decoder &d, Inst &i) { return decodeAccess(d, i, true); });
   t.add("st", [](Decoder &d, Inst &i) {
-    if (d.hasQualifier("async"))
+    if (d.hasQualifier("async") && !d.hasQualifier("mmio"))
       return decodeStoreAsync(d, i);
+    if (d.hasQualifier("bulk"))
+      return decodeBulkFill(d, i);
     return decodeAccess(d, i, false);
   });
   t.add("prefetch", decodePrefetch);

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// cp.async.bulk without tensors, bulk groups, and st.async (PTX ISA 9.7.9.12,
-// 9.7.9.25.4). Tensor copies are in Tma.cpp.
+// cp.async.bulk without tensors, and bulk groups (PTX ISA 9.7.9.25.4). Tensor
+// copies are in Tma.cpp.
 
 #include "ISA/Alu/Alu.h"
 #include "ISA/Copy/Copy.h"
 
 #include <algorithm>
-#include <array>
-#include <cstring>
 
 using namespace fp8::sim;
 
@@ -111,44 +109,6 @@ Flow bulkShared(Warp &w, const Inst &i, uint32_t mask) {
   return Flow::Next;
 }
 
-/// Payload of st.async. List: the elements. Sources: 0 target, 1 mbarrier.
-struct StoreAsync {
-  uint32_t elementBytes;
-  uint64_t barrierOffset;
-};
-
-Flow storeAsync(Warp &w, const Inst &i, uint32_t mask) {
-  const uint32_t *rows = &w.machine.program.lists[i.list];
-  const StoreAsync &store = i.get<StoreAsync>();
-  forLanes(mask, [&](int l) {
-    if (w.machine.stopped)
-      return;
-    BulkLoad load;
-    load.target = w.row(i.s[0])[l] + uint64_t(i.offset);
-    load.barrier = w.row(i.s[1])[l] + store.barrierOffset;
-    load.bytes = store.elementBytes * i.listCount;
-    load.engine = Engine::RemoteStore;
-    load.proxy = Proxy::Generic;
-    if (load.target % load.bytes) {
-      w.machine.error(
-          ErrorKind::Misaligned,
-          "'" + Machine::mnemonic(&i) +
-              "' needs an address that is a multiple of its size, " +
-              std::to_string(load.bytes) + " bytes",
-          &w, &i, l, true);
-      return;
-    }
-    std::array<uint8_t, 32> value{};
-    for (uint32_t n = 0; n < i.listCount; ++n)
-      std::memcpy(&value[n * store.elementBytes], &w.row(rows[n])[l],
-                  store.elementBytes);
-    issueLoad(w, i, l, load, [value, bytes = load.bytes](auto &target, auto &) {
-      std::memcpy(target.data(), value.data(), bytes);
-    });
-  });
-  return Flow::Next;
-}
-
 Flow nothing(Warp &, const Inst &, uint32_t) { return Flow::Next; }
 
 bool decodeToShared(Decoder &d, Inst &i) {
@@ -234,22 +194,4 @@ bool fp8::sim::decodeBulk(Decoder &d, Inst &i) {
   if (d.cacheHint)
     d.takeOperand();
   return true;
-}
-
-bool fp8::sim::decodeStoreAsync(Decoder &d, Inst &i) {
-  d.take("async");
-  d.take("weak");
-  if (d.takeOneOf({"shared::cluster"}) < 0 ||
-      !d.take("mbarrier::complete_tx::bytes"))
-    return d.fail("needs .shared::cluster and .mbarrier::complete_tx::bytes");
-  int vector = d.takeOneOf({"v2", "v4"});
-  Type type = d.takeType();
-  StoreAsync &store = i.make<StoreAsync>();
-  store.elementBytes = typeSize(type);
-  i.fn = storeAsync;
-  if (store.elementBytes != 4 && store.elementBytes != 8)
-    return d.fail("stores elements of 4 or 8 bytes");
-  return d.address(i) &&
-         d.list(i, vector < 0 ? 1 : 2u << vector, type, false) &&
-         d.address(i, store.barrierOffset);
 }

@@ -46,13 +46,19 @@ static bool issuePart(Warp &w, const Inst &i, int lane, const BulkLoad &load,
   if (!barrier)
     return false;
   SharedRun run{cta.rank, offset, load.bytes, true};
+  run.combines = load.combines;
+  // Those that combine with the same bytes follow each other.
+  int64_t pipe =
+      load.combines
+          ? int64_t(3) << 48 | int64_t(cta.rank) << kSharedRankShift | offset
+          : -1;
   AccessTag tag(barrier->agent, barrier->time() + 1, i.index);
   if (load.source.size && !m.ctas[load.source.cta]->shared.checkAsync(
                               w, i, lane, load.source, tag, -1, load.proxy))
     return false;
   uint64_t phase = barrier->phase;
   uint32_t time = barrier->time() + 1;
-  if (!cta.shared.checkAsync(w, i, lane, run, tag, -1, load.proxy))
+  if (!cta.shared.checkAsync(w, i, lane, run, tag, pipe, load.proxy))
     return false;
   m.touchRemote(*barrier->cta, w, i, barrier->agent, time);
   if (&cta != barrier->cta || &cta != &w.cta)
@@ -62,6 +68,7 @@ static bool issuePart(Warp &w, const Inst &i, int lane, const BulkLoad &load,
     m.report.statistics.tmaLoadBytes += load.bytes - load.padding;
   }
   auto op = std::make_unique<AsyncOp>(i, w, lane, load.engine);
+  op->pipe = pipe;
   op->shared.push_back(run);
   if (load.source.size)
     op->shared.push_back(load.source);

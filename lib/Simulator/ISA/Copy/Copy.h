@@ -43,6 +43,7 @@ struct BulkLoad {
   Proxy proxy = Proxy::Async;
   SharedRun source{0, 0, 0, false}; ///< shared memory that it reads, if any
   bool readsGlobal = false;         ///< `read` is given a whole actor
+  bool combines = false;            ///< SharedRun::combines, of its writes
 };
 
 /// Issues the copy. `read` fills the bytes at completion, as the actor that it
@@ -61,8 +62,9 @@ void issueStore(
 
 /// cp.async.bulk of all kinds.
 bool decodeBulk(Decoder &decoder, Inst &inst);
-/// st.async.
+/// st.async and red.async with an mbarrier.
 bool decodeStoreAsync(Decoder &decoder, Inst &inst);
+bool decodeReduceAsync(Decoder &decoder, Inst &inst);
 /// cp.async.bulk.tensor and cp.async.bulk.prefetch.tensor.
 bool decodeBulkTensor(Decoder &decoder, Inst &inst);
 /// cp.reduce.async.bulk, of tensors from the rank on.
