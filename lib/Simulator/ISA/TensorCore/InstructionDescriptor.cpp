@@ -22,11 +22,12 @@ public:
   InstructionDescriptor(uint32_t bits, MmaKind kind, MmaShape &shape)
       : bits(bits), kind(kind), row(getRow(kind)), shape(shape) {}
 
-  Wrong decode(bool pair, uint32_t scales, bool sparse) {
+  Wrong decode(bool pair, uint32_t scales, bool sparse, bool stationary) {
     shape = {};
     shape.sparse = sparse;
     shape.kind = kind;
     shape.pair = pair;
+    shape.stationary = stationary;
     shape.scales.count = scales;
     for (auto part :
          {&InstructionDescriptor::readOperands,
@@ -96,7 +97,7 @@ private:
     shape.saturates = field(3, 1);
     if (shape.saturates && !row.has(kSaturates))
       return "the saturate bit is set, which is for .kind::i8 only";
-    if (field(30, 2))
+    if (field(30, 2) && !shape.stationary)
       return "the maximum shift (bits 30-31) is set, which is for .ws only";
     if (Wrong wrong = reserved(23, 1))
       return wrong;
@@ -166,6 +167,10 @@ private:
       return shape.m == 128
                  ? Wrong()
                  : isNot("M", shape.m, "128 for .cta_group::1 with scales");
+    if (shape.stationary)
+      return shape.m == 32 || shape.m == 64 || shape.m == 128
+                 ? Wrong()
+                 : isNot("M", shape.m, "32, 64 or 128 with .ws");
     return shape.m == 64 || shape.m == 128
                ? Wrong()
                : isNot("M", shape.m, "64 or 128 for .cta_group::1");
@@ -174,6 +179,10 @@ private:
   /// PTX ISA 9.7.16.2.1, and 9.7.16.10.1 for B of 8 bits that is transposed.
   Wrong readN() {
     shape.n = field(17, 6) * 8;
+    if (shape.stationary)
+      return shape.n == 64 || shape.n == 128 || shape.n == 256
+                 ? Wrong()
+                 : isNot("N", shape.n, "64, 128 or 256 with .ws");
     bool coarse =
         kind == MmaKind::I8 || (shape.transposeB && getRow(shape.b).bits == 8);
     uint32_t step = (shape.pair ? 16 : 8) * (coarse ? 2 : 1);
@@ -197,8 +206,9 @@ private:
 std::optional<std::string>
 fp8::sim::decodeInstructionDescriptor(uint32_t bits, MmaKind kind, bool pair,
                                       MmaShape &shape, uint32_t scales,
-                                      bool sparse) {
-  return InstructionDescriptor(bits, kind, shape).decode(pair, scales, sparse);
+                                      bool sparse, bool stationary) {
+  return InstructionDescriptor(bits, kind, shape)
+      .decode(pair, scales, sparse, stationary);
 }
 
 const fp8::chip::SumRule &fp8::sim::findSumRule(chip::MmaEngine engine,

@@ -21,9 +21,9 @@ constexpr uint32_t kMaxN = 256, kMaxK = 64, kMaxM = 128, kMaxBlocks = 4;
 /// gaps, so that the host's nearest cache holds them.
 struct Matrices {
   std::array<float, kMaxM * kMaxK> a;
-  std::array<float, kMaxN * kMaxK> b;
+  std::array<float, 2 * kMaxN * kMaxK> b; ///< twice K where A is sparse
   std::array<int16_t, kMaxM * kMaxK> aExponents;
-  std::array<int16_t, kMaxN * kMaxK> bExponents;
+  std::array<int16_t, 2 * kMaxN * kMaxK> bExponents;
 
   Factors row(uint32_t r) const {
     return {&a[r * kMaxK], &aExponents[r * kMaxK]};
@@ -107,6 +107,13 @@ private:
   /// Of the side that is computed: its tensor memory has the metadata.
   TensorMemory *metadata = nullptr;
 
+  /// Two elements that share a byte are kept together.
+  Grain grain() const {
+    return s.elementBytes == 4 ? Grain::OneOfTwo
+           : s.k > s.kStored() ? Grain::TwoPairsOfFour
+                               : Grain::TwoOfFour;
+  }
+
   static Matrices &matrices() {
     static thread_local Matrices all;
     return all;
@@ -138,15 +145,14 @@ private:
     if (!s.sparse)
       return all;
     Kept kept{};
-    const bool pairs = s.elementBytes == 4;
-    for (uint32_t chunk = 0; chunk < (pairs ? s.k : s.k / 2); ++chunk) {
+    for (uint32_t chunk = 0; chunk < s.k / keptOfChunk(grain()); ++chunk) {
       MetadataPlace at =
           findInTensorMemory(r, chunk, s.elementBytes == 1, s.selector);
       keepChunk(kept, chunk,
                 metadata->cell(at.lane, op.metadataColumn + at.column) >>
                         at.shift &
                     15,
-                pairs);
+                grain());
     }
     return rows.select(all, kept, s.k, s.dColumns(), s.n);
   }
@@ -168,19 +174,29 @@ private:
     if (!op.aInTensorMemory)
       loadOperand(op.a, s, s.a, s.negateA, sides[side].shared, s.aRows(),
                   m.a.data(), kMaxK, 1);
-    for (uint32_t r = 0; r < s.aRows(); ++r) {
-      if (op.aInTensorMemory)
-        loadTensorRow(s, tensor.lane(s.lane(r)) + op.aColumn, &m.a[r * kMaxK]);
-      if (blocks == 1)
-        findExponents(&m.aExponents[r * kMaxK], &m.a[r * kMaxK], s.k,
-                      getRow(s.a).least);
-      for (uint32_t half = 0; half < (s.folded() ? 2u : 1u); ++half) {
-        uint32_t lane = s.lane(r) + half * 64;
+    for (uint32_t r = 0; r < s.aRows(); ++r)
+      for (uint32_t part = 0; part < s.folds(); ++part) {
+        uint32_t lane = s.lane(r) + part * s.foldLanes();
+        if (part == 0 || op.aInTensorMemory)
+          prepareRow(r, tensor, lane);
         if (!(op.disabledLanes[side * 4 + lane / 32] >> (lane % 32) & 1))
-          accumulate(tensor.lane(lane) + op.dColumn, r, half * s.dColumns());
+          accumulate(tensor.lane(lane) + op.dColumn, r, part * s.dColumns());
       }
-    }
     return std::nullopt;
+  }
+
+  /// Row `r` of A, for what goes to `lane`: each part of a folded accumulator
+  /// has a copy of A beside it in tensor memory.
+  void prepareRow(uint32_t r, TensorMemory &tensor, uint32_t lane) {
+    Matrices &m = matrices();
+    if (op.aInTensorMemory) {
+      // As tcgen05.shift does on a B200: by quarters of the lanes.
+      uint32_t from = op.shiftsA && lane % 32 != 31 ? lane + 1 : lane;
+      loadTensorRow(s, tensor.lane(from) + op.aColumn, &m.a[r * kMaxK]);
+    }
+    if (blocks == 1)
+      findExponents(&m.aExponents[r * kMaxK], &m.a[r * kMaxK], s.k,
+                    getRow(s.a).least);
   }
 
   /// cells[n] = cells[n] * scale (or 0) + the product of row `r` of A and the

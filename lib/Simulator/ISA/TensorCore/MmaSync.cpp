@@ -112,7 +112,8 @@ std::array<Kept, kMaxM> findKept(Warp &w, const MmaSyncForm &mma,
   eachChunk(mma, [&](uint32_t row, uint32_t chunk, uint32_t lane,
                      uint32_t shift) {
     uint32_t bits = uint32_t(w.row(*registers.metadata)[lane]) >> shift & 15;
-    keepChunk(kept[row], chunk, bits, pairs);
+    keepChunk(kept[row], chunk, bits,
+              pairs ? Grain::OneOfTwo : Grain::TwoOfFour);
   });
   return kept;
 }

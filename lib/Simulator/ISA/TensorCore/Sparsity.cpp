@@ -29,15 +29,24 @@ MetadataPlace fp8::sim::findInTensorMemory(uint32_t row, uint32_t chunk,
 }
 
 void fp8::sim::keepChunk(Kept &kept, uint32_t chunk, uint32_t bits,
-                         bool pairs) {
-  // An element of 32 bits counts as two of 16: 0100 is the first, 1110 the
-  // second.
-  if (pairs) {
+                         Grain grain) {
+  const uint32_t first = bits & 3, second = bits >> 2 & 3;
+  switch (grain) {
+  case Grain::OneOfTwo:
+    // An element of 32 bits counts as two of 16: 0100 is the first, 1110 the
+    // second.
     kept[chunk] = uint8_t(chunk * 2 + (bits >> 1 & 1));
     return;
+  case Grain::TwoOfFour:
+    kept[chunk * 2] = uint8_t(chunk * 4 + first);
+    kept[chunk * 2 + 1] = uint8_t(chunk * 4 + second);
+    return;
+  case Grain::TwoPairsOfFour:
+    for (uint32_t n = 0; n < 4; ++n)
+      kept[chunk * 4 + n] =
+          uint8_t(chunk * 8 + (n < 2 ? first : second) * 2 + n % 2);
+    return;
   }
-  kept[chunk * 2] = uint8_t(chunk * 4 + (bits & 3));
-  kept[chunk * 2 + 1] = uint8_t(chunk * 4 + (bits >> 2 & 3));
 }
 
 Factors KeptRows::select(Factors b, const Kept &kept, uint32_t count,

@@ -36,9 +36,15 @@ MetadataPlace findInWarp(uint32_t row, uint32_t chunk, uint32_t chunks,
 MetadataPlace findInTensorMemory(uint32_t row, uint32_t chunk, bool bytes,
                                  uint32_t selector);
 
-/// Reads the elements that a chunk keeps into `kept`: two of four, or with
-/// `pairs` one of two (tf32).
-void keepChunk(Kept &kept, uint32_t chunk, uint32_t bits, bool pairs);
+/// What a chunk keeps: two of four elements; one of two (tf32); or of four
+/// pairs two (kinds mxf4 and mxf4nvf4, PTX ISA 9.7.16.10.6).
+enum class Grain : uint8_t { TwoOfFour, OneOfTwo, TwoPairsOfFour };
+/// The elements that it keeps.
+constexpr uint32_t keptOfChunk(Grain grain) {
+  return grain == Grain::OneOfTwo ? 1 : grain == Grain::TwoOfFour ? 2 : 4;
+}
+/// Reads the elements that a chunk keeps into `kept`.
+void keepChunk(Kept &kept, uint32_t chunk, uint32_t bits, Grain grain);
 
 /// The rows of B that a row of A multiplies, one behind the other.
 class KeptRows {

@@ -18,8 +18,8 @@ int64_t landingPipe(const Warp &w, uint32_t rank) {
 }
 
 /// Payload of tcgen05.mma. Sources: D, A, B, instruction descriptor, scales of
-/// A and of B if any, metadata of a sparse A. Predicate source 0:
-/// enable-input-d. List: disable-output-lane.
+/// A and of B if any. Source list: the address of a sparse A's metadata.
+/// Predicate source 0: enable-input-d. List: disable-output-lane.
 struct MmaForm {
   MmaKind kind;
   bool pair;        ///< .cta_group::2
@@ -32,6 +32,9 @@ struct MmaForm {
   uint32_t scaleOffset[2]; ///< of those of A's and B's scales
   uint32_t metadataOffset; ///< of the metadata's
   bool sparse;             ///< .sp
+  bool stationary;         ///< .ws
+  bool shiftsA;            ///< .ashift
+  bool masksColumns;       ///< a zero-column mask is source 4
 };
 
 /// CUTLASS passes addresses of scales with the ID of the scales in the two
@@ -70,7 +73,8 @@ private:
   bool readOperands() {
     uint32_t idesc = uint32_t(w.row(i.s[3])[lane]);
     if (auto wrong = decodeInstructionDescriptor(idesc, form.kind, pair, shape,
-                                                 form.scales, form.sparse))
+                                                 form.scales, form.sparse,
+                                                 form.stationary))
       return bad(ErrorKind::BadDescriptor,
                  "in the instruction descriptor " + *wrong);
     operation->rule = &findSumRule(fp8::chip::MmaEngine::TensorMemory, shape,
@@ -82,6 +86,16 @@ private:
                      std::to_string(address >> 16));
     operation->dColumn = address & 0xffff;
     operation->accumulate = w.predicate(i, 0) >> lane & 1;
+    // Bit 39 says whether there is a mask, bits 56 to 61 shift the columns.
+    if (form.masksColumns &&
+        (w.row(i.s[4])[lane] >> 39 & 1 || w.row(i.s[4])[lane] >> 56 & 63))
+      return bad(ErrorKind::Unsupported,
+                 "a zero-column mask is supported only where it masks and "
+                 "shifts nothing (bit 39 and bits 56 to 61 are 0)");
+    operation->shiftsA = form.shiftsA;
+    if (form.shiftsA && shape.aRows() != kTensorLanes)
+      return bad(ErrorKind::BadDescriptor,
+                 ".ashift needs M 128, or 256 for .cta_group::2");
     if (form.scalesInput)
       operation->scaleD = 1.0f / float(uint64_t(1) << form.exponent);
     if (form.masksLanes)
@@ -112,7 +126,7 @@ private:
     if (address >> 16 || shape.transposeA)
       return bad(ErrorKind::BadDescriptor,
                  "A in tensor memory must start at lane 0 and be K-major");
-    if (shape.folded() || (pair && shape.n % 32))
+    if (pair && (shape.folds() > 1 || shape.n % 32))
       return bad(ErrorKind::Unsupported,
                  "A in tensor memory is supported for a CTA pair only with M "
                  "256 and N a multiple of 32");
@@ -145,8 +159,8 @@ private:
     if (shape.aRows() != kTensorLanes)
       return bad(ErrorKind::Unsupported,
                  "a sparse A is supported with 128 rows in each CTA only");
-    uint32_t address =
-        uint32_t(w.row(i.s[i.sources - 1])[lane]) + form.metadataOffset;
+    uint32_t address = uint32_t(w.row(m.program.lists[i.sourceList])[lane]) +
+                       form.metadataOffset;
     if (address >> 16)
       return bad(ErrorKind::OutOfBounds,
                  "the metadata must start at lane 0, not " +
@@ -284,11 +298,33 @@ std::string findQualifier(const Decoder &d, std::string_view prefix) {
   return {};
 }
 
+/// What a collector buffer keeps has no effect on results. Only .ws has those
+/// of B.
+bool takeCollector(Decoder &d, const MmaForm &form) {
+  std::string qualifier = findQualifier(d, "collector::");
+  if (qualifier.empty())
+    return true;
+  const std::string buffers = form.stationary ? "b0 b1 b2 b3 " : "a ";
+  std::string_view rest = std::string_view(qualifier).substr(11);
+  size_t colons = rest.find("::");
+  bool isBuffer =
+      colons != rest.npos &&
+      buffers.find(std::string(rest.substr(0, colons)) + " ") != buffers.npos;
+  std::string_view use = isBuffer ? rest.substr(colons + 2) : rest;
+  if (!isBuffer ||
+      (use != "fill" && use != "use" && use != "lastuse" && use != "discard"))
+    return d.fail("takes no ." + qualifier +
+                  (form.stationary ? " with .ws; the buffers are b0 to b3"
+                                   : " without .ws; the buffer is a"));
+  if (form.shiftsA && use != "lastuse" && use != "discard")
+    return d.fail("takes .ashift only with .collector::a::lastuse or discard");
+  return d.take(qualifier);
+}
+
 bool takeKind(Decoder &d, MmaForm &form) {
   form.sparse = d.take("sp");
-  for (const char *other : {"ws", "ashift"})
-    if (d.hasQualifier(other))
-      return d.fail("is not supported with ." + std::string(other));
+  form.stationary = d.take("ws");
+  form.shiftsA = d.take("ashift");
   constexpr std::string_view prefix = "kind::";
   std::string qualifier = findQualifier(d, prefix);
   auto kind = findKind(std::string_view(qualifier).substr(
@@ -297,10 +333,10 @@ bool takeKind(Decoder &d, MmaForm &form) {
     return d.fail("needs .kind::f16, tf32, f8f6f4, i8, mxf8f6f4, mxf4 or "
                   "mxf4nvf4");
   form.kind = *kind;
-  // What A's collector buffer keeps has no effect on results.
-  d.takeOneOf({"collector::a::fill", "collector::a::use",
-               "collector::a::lastuse", "collector::a::discard"});
-  return d.take(qualifier);
+  if (form.stationary && (form.pair || form.shiftsA || hasScales(*kind)))
+    return d.fail("takes .ws only with .cta_group::1, without .ashift and "
+                  "without .block_scale");
+  return d.take(qualifier) && takeCollector(d, form);
 }
 
 /// .block_scale and how many scales a row has.
@@ -312,8 +348,6 @@ bool takeScaleVector(Decoder &d, MmaForm &form) {
                          : "takes no .block_scale with " + kind);
   if (!scales)
     return true;
-  if (form.sparse)
-    return d.fail("is not supported with .sp and .block_scale");
   std::string vector = findQualifier(d, "scale_vec::");
   if (vector.empty())
     vector = findQualifier(d, "block1");
@@ -341,20 +375,26 @@ bool takeOperands(Decoder &d, Inst &i, MmaForm &form) {
   if (form.tensorA ? !takeTensorAddress(d, i, form.offsetA)
                    : !d.source(i, Type::B64))
     return false;
-  // The metadata comes last among the sources, but first in the text.
+  if (form.shiftsA && !form.tensorA)
+    return d.fail("takes .ashift only with A in tensor memory");
   Inst metadata;
   if (!d.source(i, Type::B64) ||
       (form.sparse && !takeTensorAddress(d, metadata, form.metadataOffset)) ||
       !d.source(i, Type::B32))
     return false;
-  if (form.sparse)
-    i.s[i.sources++] = metadata.s[0];
+  if (form.sparse) {
+    i.sourceList = uint32_t(d.program.lists.size());
+    i.sourceListCount = 1;
+    i.needsSourceList = true;
+    d.program.lists.push_back(metadata.s[0]);
+  }
   if (form.scales)
     for (uint32_t &offset : form.scaleOffset)
       if (!takeTensorAddress(d, i, offset))
         return false;
   const ast::Operand *lanes = d.peekOperand();
-  if (!form.scales && lanes && lanes->kind == ast::Operand::Kind::Vector) {
+  if (!form.scales && !form.stationary && lanes &&
+      lanes->kind == ast::Operand::Kind::Vector) {
     form.masksLanes = true;
     if (!d.list(i, form.pair ? 8 : 4, Type::B32, false))
       return false;
@@ -362,9 +402,13 @@ bool takeOperands(Decoder &d, Inst &i, MmaForm &form) {
   return d.predicateSource(i);
 }
 
-bool takeInputScale(Decoder &d, MmaForm &form) {
+bool takeInputScale(Decoder &d, Inst &i, MmaForm &form) {
   if (!d.operandsLeft())
     return true;
+  if (form.stationary) {
+    form.masksColumns = true;
+    return d.source(i, Type::B64);
+  }
   if (!getRow(form.kind).has(kScalesInput))
     return d.fail(std::string("takes no scale-input-d with .kind::") +
                   getRow(form.kind).name);
@@ -385,7 +429,7 @@ bool fp8::sim::decodeTcgen05Mma(Decoder &d, Inst &i) {
   if (!takeCtaGroup(d, form.pair) || !takeKind(d, form) ||
       !takeScaleVector(d, form) || !takeOperands(d, i, form))
     return false;
-  return takeInputScale(d, form);
+  return takeInputScale(d, i, form);
 }
 
 bool fp8::sim::decodeTcgen05Commit(Decoder &d, Inst &i) {

@@ -33,7 +33,8 @@ struct MmaScales {
 /// whole product, over both CTAs of a pair.
 struct MmaShape {
   MmaKind kind;
-  bool pair; ///< .cta_group::2
+  bool pair;       ///< .cta_group::2
+  bool stationary; ///< .ws: B stays in a buffer while A changes
   MmaFormat a, b;
   MmaResult result;
   bool saturates;
@@ -49,28 +50,34 @@ struct MmaShape {
   /// Rows of A, and of B, that one CTA's shared memory holds.
   uint32_t aRows() const { return pair ? m / 2 : m; }
   uint32_t bRows() const { return pair ? n / 2 : n; }
-  /// A pair with M 128 keeps the right half of N below the left one, in lanes
-  /// 64 to 127 (PTX ISA 9.7.16.10.5, layout B).
-  bool folded() const { return pair && m == 128; }
+  /// Parts of N that lie below each other: the right half of a pair with M 128
+  /// is in lanes 64 to 127; .ws with M 64 does the same, and with M 32 has
+  /// quarters, each in 32 lanes (PTX ISA 9.7.16.10.5, layouts B, E and G).
+  uint32_t folds() const {
+    return pair && m == 128 ? 2 : stationary ? 128 / m : 1;
+  }
+  /// Lanes from one of these parts to the next.
+  uint32_t foldLanes() const { return 128 / folds(); }
   /// Columns of tensor memory that the accumulator takes.
-  uint32_t dColumns() const { return folded() ? n / 2 : n; }
-  /// Lane of tensor memory that the CTA's row `r` lies in (layouts A, B, D, F).
+  uint32_t dColumns() const { return n / folds(); }
+  /// Lane of tensor memory that the CTA's row `r` lies in (layouts A to G).
   uint32_t lane(uint32_t r) const {
-    return !pair && m == 64 ? r / 16 * 32 + r % 16 : r;
+    return spreads() ? r / 16 * 32 + r % 16 : r;
   }
   /// 16-lane units that the accumulator covers.
-  uint8_t units() const { return !pair && m == 64 ? 0x55 : 0xff; }
+  uint8_t units() const { return spreads() ? 0x55 : 0xff; }
+  /// Each quarter of the lanes has 16 rows (layout F).
+  bool spreads() const { return !pair && !stationary && m == 64; }
   /// Bytes of K in shared memory, as elements of `elementBytes`.
   uint32_t kStored() const { return 32 / elementBytes; }
 };
 
 /// Decodes, or says which field is wrong. `scales`: how many a row has, by the
-/// instruction's qualifier. `sparse`: it has .sp.
-std::optional<std::string> decodeInstructionDescriptor(uint32_t bits,
-                                                       MmaKind kind, bool pair,
-                                                       MmaShape &shape,
-                                                       uint32_t scales = 0,
-                                                       bool sparse = false);
+/// instruction's qualifier. `sparse`: it has .sp. `stationary`: .ws.
+std::optional<std::string>
+decodeInstructionDescriptor(uint32_t bits, MmaKind kind, bool pair,
+                            MmaShape &shape, uint32_t scales = 0,
+                            bool sparse = false, bool stationary = false);
 
 /// The shared-memory matrix descriptor of tcgen05, decoded.
 struct MatrixDescriptor {
@@ -133,6 +140,7 @@ struct MmaOperation {
   MmaShape shape;
   MatrixDescriptor a, b;
   bool aInTensorMemory = false;
+  bool shiftsA = false; ///< .ashift: row r is that of the next lane
   uint32_t aColumn = 0;
   uint32_t dColumn = 0;
   uint32_t aScaleColumn = 0, bScaleColumn = 0;

@@ -95,7 +95,7 @@ Kept WgmmaOperation::keptOf(uint32_t r) const {
     MetadataPlace at =
         findInWarp(r % 16, chunk, chunks, shape.elementBytes == 1, selector);
     keepChunk(kept, chunk, metadata[r / 16 * 32 + at.lane] >> at.shift & 15,
-              pairs);
+              pairs ? Grain::OneOfTwo : Grain::TwoOfFour);
   }
   return kept;
 }

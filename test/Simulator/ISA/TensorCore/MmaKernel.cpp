@@ -77,7 +77,7 @@ std::string MmaCase::name() const {
          std::to_string(m) + " N " + std::to_string(n) +
          (pair ? ", pair" : "") + ", scale type " + std::to_string(scaleType) +
          ", IDs " + std::to_string(aId) + " " + std::to_string(bId) +
-         (mnMajor ? ", MN-major" : "") +
+         (mnMajor ? ", MN-major" : "") + (stationary ? ", stationary" : "") +
          (tensorA ? ", A in tensor memory" : "");
 }
 
@@ -100,7 +100,7 @@ MmaRun::MmaRun(const MmaCase &form, uint32_t seed) : form(form) {
   frame.bytes = kImage;
   frame.allocated = 512;
   frame.columns = form.dColumns();
-  frame.halfLanes = form.m == 64;
+  frame.halfLanes = form.m == 64 && !form.stationary;
   frame.issue = issue();
   text = frame.text();
 }
@@ -145,7 +145,10 @@ std::vector<uint8_t> MmaRun::images() const {
   uint32_t aRows = form.m / form.ctas(), bRows = form.n / form.ctas();
   for (uint32_t cta = 0; cta < form.ctas(); ++cta) {
     std::vector<uint8_t> bytes(kImage);
-    put(bytes, kA, a, form.a, cta * aRows, aRows);
+    // In tensor memory, each part of N has its own copy of A above it.
+    uint32_t copies = form.stationary && form.tensorA ? form.parts() : 1;
+    for (uint32_t copy = 0; copy < copies; ++copy)
+      put(bytes, kA + copy * aRows * 32, a, form.a, cta * aRows, aRows);
     put(bytes, kB, b, form.b, cta * bRows, bRows);
     putScales(bytes, kScaleA, aScales, form.aId, cta * aRows, aRows);
     putScales(bytes, kScaleB, bScales, form.bId, 0, form.n);
@@ -194,9 +197,10 @@ std::string MmaRun::issue() const {
             " " + column(kColumnA) + ", %d3;\n";
   }
   std::string mma =
-      "  tcgen05.mma.cta_group::" + group + ".kind::" + form.kind +
-      form.qualifiers + " [%r4], " + (form.tensorA ? column(kColumnA) : "%d3") +
-      ", %d4, " + std::to_string(form.descriptor()) +
+      std::string("  tcgen05.mma.") + (form.stationary ? "ws." : "") +
+      "cta_group::" + group + ".kind::" + form.kind + form.qualifiers +
+      " [%r4], " + (form.tensorA ? column(kColumnA) : "%d3") + ", %d4, " +
+      std::to_string(form.descriptor()) +
       (form.scales ? ", " + column(kColumnScaleA) + ", " + column(kColumnScaleB)
                    : "");
   text += mma + ", %p3;\n";
@@ -212,8 +216,8 @@ Report MmaRun::run() {
 uint32_t MmaRun::bits(uint32_t row, uint32_t column) const {
   uint32_t rows = form.m / form.ctas();
   uint32_t lane = row % rows;
-  if (form.pair && form.m == 128) {
-    lane += column / form.dColumns() * 64;
+  if (form.parts() > 1) {
+    lane += column / form.dColumns() * (128 / form.parts());
     column %= form.dColumns();
   } else if (form.m == 64) {
     lane = lane / 16 * 32 + lane % 16;

@@ -41,6 +41,7 @@ struct MmaCase {
   std::string qualifiers = ".block_scale"; ///< of the MMA
   bool mnMajor = false;
   bool negateA = false;
+  bool stationary = false; ///< .ws
   bool tensorA = false;    ///< A is copied to tensor memory first
   bool accumulate = false; ///< twice the product
   uint32_t extraBits = 0;  ///< of the instruction descriptor
@@ -48,7 +49,11 @@ struct MmaCase {
   bool packed() const { return scales && kind != "mxf8f6f4"; }
   uint32_t k() const { return packed() ? 64 : 32; }
   uint32_t ctas() const { return pair ? 2 : 1; }
-  uint32_t dColumns() const { return pair && m == 128 ? n / 2 : n; }
+  /// Parts of N that lie below each other in the lanes.
+  uint32_t parts() const {
+    return pair && m == 128 ? 2 : stationary ? 128 / m : 1;
+  }
+  uint32_t dColumns() const { return n / parts(); }
   /// The instruction descriptor.
   uint32_t descriptor() const;
   std::string name() const;

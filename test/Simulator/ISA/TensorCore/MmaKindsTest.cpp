@@ -385,10 +385,10 @@ TEST(MmaKinds, QualifiersThatDoNotFit) {
       {".kind::mxf4nvf4", ".kind::f8f6f4",
        "takes no .block_scale with .kind::f8f6f4"},
       {".kind::mxf4nvf4", ".kind::f4", "needs .kind::f16, tf32, f8f6f4"},
-      {"tcgen05.mma.", "tcgen05.mma.ws.", "is not supported with .ws"},
+      {"tcgen05.mma.", "tcgen05.mma.ws.", "takes .ws only with"},
       {"tcgen05.mma.", "tcgen05.mma.sp.",
-       "is not supported with .sp and .block_scale"},
-      {".block16", ".block16.ashift", "is not supported with .ashift"},
+       "needs an address in brackets"},
+      {".block16", ".block16.ashift", "only with A in tensor memory"},
   };
   for (const Wrong &wrong : wrongs) {
     MmaRun run(form);
