@@ -200,6 +200,10 @@ OTHER: ld.shared.u32 %r4, [s]; fence.proxy.async;
   Report met = reportOf(body("bar.warp.sync -1;\n"));
   EXPECT_TRUE(met.ok() && met.warnings.empty()) << met.str();
   expectWarning(body(""), "lanes-behind-arrival");
+  // A copy overtakes loads that nothing has held up.
+  const std::string unfenced =
+      replaced(body(""), "[s]; fence.proxy.async;", "[s];");
+  expectError(unfenced, ErrorKind::MissingProxyFence);
 }
 
 TEST(Severity, StoresOfTensorMemoryThatNothingWaitsFor) {

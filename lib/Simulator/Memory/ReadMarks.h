@@ -21,10 +21,15 @@ public:
   /// The warp reads.
   void note(const WarpOrder &warp) {
     std::vector<Mark> &own = marks[warp.globalIndex];
-    if (own.empty() || own.back().time != warp.time())
-      own.push_back({warp.time(), warp.waited()});
-    else
-      own.back().waits = warp.waited();
+    const Mark mark{warp.time(), warp.waited()};
+    if (!own.empty() &&
+        (own.back().time == mark.time || own.back().waits == mark.waits)) {
+      own.back() = mark;
+      return;
+    }
+    if (own.size() == kMost)
+      own.erase(own.begin(), own.begin() + kMost / 2);
+    own.push_back(mark);
   }
 
   /// Whether `warp` knows that `reader` has waited for a phase since its last
@@ -32,13 +37,19 @@ public:
   bool hasWaitedSince(const WarpOrder &warp, uint32_t reader,
                       uint32_t time) const {
     const std::vector<Mark> &its = marks[reader];
+    // The mark of a later read asks for more, where its own is gone.
     auto mark = std::lower_bound(
         its.begin(), its.end(), time,
         [](const Mark &m, uint32_t other) { return m.time < other; });
-    return mark != its.end() && mark->time == time &&
+    return mark != its.end() &&
            warp.clocks().waits.get(WarpOrder::waitAgentOfLanes(reader)) >
                mark->waits;
   }
+
+  /// The most marks that a warp has. Those who overwrite what it read so many
+  /// waits ago know of its later ones.
+  static constexpr size_t kMost = 1024;
+  size_t size(uint32_t reader) const { return marks[reader].size(); }
 
 private:
   struct Mark {

@@ -367,8 +367,11 @@ bool SharedMemory::checkReadsBefore(WarpOrder &warp, const Inst &inst, int lane,
   for (size_t n = 0; n <= others.size(); ++n) {
     AccessTag read = n ? others[n - 1] : part.read;
     if (!ordered(warp, read) || !warp.knowsOwn(read)) {
-      // The reader's warp has signalled, but not the lane that read.
+      // The reader's warp has signalled, but not the lane that read. A copy
+      // overtakes such a load that no fence and no wait has held up.
       bool lanes = !warp.isOwnAccess(read.agent()) && warp.reached(read);
+      if (lanes && proxy == Proxy::Async)
+        right &= fenced(warp, inst, lane, offset, read, false, true);
       right =
           right &&
           !reportRace(context, lanes ? Rule::LanesBehindArrival : Rule::Race,
