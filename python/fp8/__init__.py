@@ -21,7 +21,7 @@ from ._compile import compile
 from ._compiler import KernelObject, Resources, prove, run_pipeline, verify
 from ._device import DeviceInfo
 from ._errors import CompileError, DeviceError, Diagnostic, Fp8Error, HangError, ProofWarning, SimulationError
-from ._foreign import SimulationReport, Struct, TensorMap, simulate_ptx
+from ._foreign import Im2col, SimulationReport, Struct, TensorMap, simulate_ptx
 from ._gemm import gemm
 from ._kernel import PHASES, Kernel
 from ._library import chips, version
@@ -44,6 +44,7 @@ __all__ = [
     "Fp8Error",
     "GemmSpec",
     "HangError",
+    "Im2col",
     "Kernel",
     "KernelObject",
     "PHASES",

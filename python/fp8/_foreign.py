@@ -26,12 +26,37 @@ _TMA_TYPES = {
 
 
 @dataclass(frozen=True)
+class Im2col:
+    """What cuTensorMapEncodeIm2col takes in place of a box: copies of pixels, for convolutions of tensors of rank 3 to 5.
+
+    Attributes:
+        channels: of a copy, 1 to 256.
+        pixels: of a copy, 1 to 1024; they follow each other within the corners.
+        lower_corner: where W, H and D of the pixels begin, from the tensor's first ones; -128 to 127 with three of them, more with fewer.
+        upper_corner: where they end, from the tensor's last ones.
+    """
+
+    channels: int
+    pixels: int
+    lower_corner: Sequence[int]
+    upper_corner: Sequence[int]
+
+    def _describe(self) -> dict[str, Any]:
+        return {
+            "channels": int(self.channels),
+            "pixels": int(self.pixels),
+            "lower_corner": [int(place) for place in self.lower_corner],
+            "upper_corner": [int(place) for place in self.upper_corner],
+        }
+
+
+@dataclass(frozen=True)
 class TensorMap:
-    """A tensor map of an array, as cuTensorMapEncodeTiled makes it; a parameter of its own or a field of a `Struct`.
+    """A tensor map of an array, as cuTensorMapEncodeTiled or, with `im2col`, cuTensorMapEncodeIm2col makes it; a parameter of its own or a field of a `Struct`.
 
     Attributes:
         array: of numpy, or a CPU tensor of torch; None: the address is 0, for the kernel to set.
-        box: elements of a copy, innermost dimension first, as TMA counts dimensions.
+        box: elements of a copy, innermost dimension first, as TMA counts dimensions; 1 row of columns for tile::gather4 and scatter4. None: with im2col.
         swizzle: "none", "32B", "64B", "128B", "128B_ATOM_32B", "128B_ATOM_32B_FLIP_8B" or "128B_ATOM_64B".
         interleave: "none", "16B" or "32B".
         oob_fill: "zero" or "nan".
@@ -40,10 +65,11 @@ class TensorMap:
         strides_bytes: of dims 1 and up; None: the array's.
         element_strides: steps, innermost first; None: 1.
         offset: in bytes, from the array's first element.
+        im2col: a column of pixels in place of a box.
     """
 
     array: object
-    box: Sequence[int]
+    box: Sequence[int] | None = None
     swizzle: str = "none"
     interleave: str = "none"
     oob_fill: str = "zero"
@@ -52,6 +78,15 @@ class TensorMap:
     strides_bytes: Sequence[int] | None = None
     element_strides: Sequence[int] | None = None
     offset: int = 0
+    im2col: Im2col | None = None
+
+    def _tiling(self, name: str) -> dict[str, Any]:
+        """The box or the pixels of a copy."""
+        if (self.box is None) == (self.im2col is None):
+            raise TypeError(f"{name} is a tensor map that needs either a box or im2col")
+        if self.im2col is not None:
+            return {"im2col": self.im2col._describe()}
+        return {"box": [int(extent) for extent in self.box or ()]}
 
 
 @dataclass(frozen=True)
@@ -197,7 +232,7 @@ class _Launch:
             "dtype": dtype,
             "dims": [int(extent) for extent in dims],
             "strides_bytes": [int(step) for step in strides],
-            "box": [int(extent) for extent in value.box],
+            **value._tiling(name),
             "swizzle": value.swizzle,
             "interleave": value.interleave,
             "oob_fill": value.oob_fill,

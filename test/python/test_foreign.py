@@ -143,3 +143,24 @@ def test_what_does_not_fit():
         fp8.simulate_ptx(SCALE, grid=(1, 1, 1, 1), block=32)
     with pytest.raises(ValueError, match="has a negative stride"):
         fp8.simulate_ptx(SCALE, tensor[::-1], grid=1, block=32)
+
+
+def test_convolution_of_pixels():
+    random = np.random.default_rng()
+    images, height, width = 2, 6, 8
+    pixels = random.standard_normal((images, height, width, 8)).astype(np.float32)
+    weights = random.standard_normal((3, 3, 8, 4)).astype(np.float32)
+    out = np.full((images, height, width, 4), np.nan, np.float32)
+    column = fp8.Im2col(channels=8, pixels=32, lower_corner=(-1, -1), upper_corner=(-1, -1))
+    kernel = (ROOT / "test" / "Run" / "Inputs" / "convolution.ptx").read_text()
+    sizes = np.uint32(width), np.uint32(height)
+    fp8.simulate_ptx(kernel, fp8.TensorMap(pixels, im2col=column), weights, out, *sizes, grid=images * height * width // 32, block=32)
+    padded = np.pad(pixels.astype(np.float64), ((0, 0), (1, 1), (1, 1), (0, 0)))
+    want = sum(padded[:, r : r + height, s : s + width] @ weights[r, s].astype(np.float64) for r in range(3) for s in range(3))
+    np.testing.assert_allclose(out, want, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("tiling", [{}, {"box": (8, 1, 1, 1), "im2col": fp8.Im2col(8, 32, (0, 0), (0, 0))}])
+def test_a_map_has_a_box_or_pixels(tiling):
+    with pytest.raises(TypeError, match="needs either a box or im2col"):
+        fp8.simulate_ptx(SCALE, fp8.TensorMap(np.zeros((2, 6, 8, 8), np.float32), **tiling), grid=1, block=32)
