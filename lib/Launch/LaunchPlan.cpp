@@ -19,13 +19,13 @@ std::string sizes(const std::vector<int64_t> &values) {
   return text + "]";
 }
 
-std::optional<Error> checkSizes(const std::string &what,
+std::optional<Error> checkSizes(const std::string &name, std::string_view part,
                                 const std::vector<std::optional<int64_t>> &spec,
                                 const std::vector<int64_t> &actual) {
   for (size_t axis = 0; axis < spec.size(); ++axis)
     if (spec[axis] && *spec[axis] != actual[axis])
-      return Error{what + "[" + std::to_string(axis) + "] is " +
-                   std::to_string(actual[axis]) +
+      return Error{name + std::string(part) + "[" + std::to_string(axis) +
+                   "] is " + std::to_string(actual[axis]) +
                    "; the kernel was compiled for " +
                    std::to_string(*spec[axis])};
   return std::nullopt;
@@ -47,9 +47,9 @@ std::optional<Error> checkArgument(const ArgumentSpec &spec,
     if (extent < 0)
       return Error{"argument '" + spec.name + "' has the negative extent " +
                    std::to_string(extent)};
-  if (auto error = checkSizes(spec.name + ".shape", spec.shape, actual.shape))
+  if (auto error = checkSizes(spec.name, ".shape", spec.shape, actual.shape))
     return error;
-  return checkSizes(spec.name + ".strides", spec.strides, actual.strides);
+  return checkSizes(spec.name, ".strides", spec.strides, actual.strides);
 }
 
 /// "a.shape[1] = 256, b.shape[1] = 128": the leaves of a condition that failed.
@@ -73,18 +73,18 @@ std::optional<Error>
 checkConstraints(const Manifest &manifest,
                  const std::vector<ArgumentValue> &arguments,
                  const DeviceProperties &device) {
-  std::vector<std::string> names = manifest.argumentNames();
   for (size_t i = 0; i < manifest.constraints.size(); ++i) {
     const Constraint &constraint = manifest.constraints[i];
-    std::string place = "constraints[" + std::to_string(i) + "]: ";
     Expected<int64_t> holds = constraint.condition.evaluate(arguments, device);
+    if (holds && *holds == 1)
+      continue;
+    std::string place = "constraints[" + std::to_string(i) + "]: ";
     if (!holds)
       return Error{place + holds.error()};
-    if (*holds == 1)
-      continue;
     if (*holds != 0)
       return Error{place + "the condition must be 0 or 1, but is " +
                    std::to_string(*holds)};
+    std::vector<std::string> names = manifest.argumentNames();
     std::string leaves;
     describeLeaves(constraint.condition, names, arguments, device, leaves);
     return Error{constraint.rule + " (" + constraint.condition.str(names) +
@@ -100,13 +100,13 @@ std::optional<Error> bindGrid(const Manifest &manifest,
                               LaunchPlan &plan) {
   bool empty = false;
   for (unsigned i = 0; i < 3; ++i) {
-    std::string place = "launch.grid[" + std::to_string(i) + "]: ";
+    auto place = [i] { return "launch.grid[" + std::to_string(i) + "]: "; };
     Expected<int64_t> extent =
         manifest.launch.grid[i].evaluate(arguments, device);
     if (!extent)
-      return Error{place + extent.error()};
+      return Error{place() + extent.error()};
     if (*extent < 0 || *extent > maxGrid[i])
-      return Error{place + std::to_string(*extent) +
+      return Error{place() + std::to_string(*extent) +
                    " blocks are out of range; the range is 0 to " +
                    std::to_string(maxGrid[i])};
     plan.grid[i] = *extent;

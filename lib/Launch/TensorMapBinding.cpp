@@ -13,12 +13,12 @@ std::optional<Error> evaluateDims(const TensorMapSpec &spec,
                                   const DeviceProperties &device,
                                   tensor::TensorMap &map, bool &degenerate) {
   for (size_t i = 0; i < spec.dims.size(); ++i) {
-    std::string place = "dims[" + std::to_string(i) + "]: ";
+    auto place = [i] { return "dims[" + std::to_string(i) + "]: "; };
     Expected<int64_t> dim = spec.dims[i].evaluate(arguments, device);
     if (!dim)
-      return Error{place + dim.error()};
+      return Error{place() + dim.error()};
     if (*dim < 0 || *dim > tensor::kMaxExtent)
-      return Error{place + std::to_string(*dim) +
+      return Error{place() + std::to_string(*dim) +
                    " is out of range; an extent must be 0 to 2^32"};
     degenerate |= *dim == 0;
     map.dims.push_back(std::max<int64_t>(*dim, 1));
@@ -39,15 +39,15 @@ std::optional<Error> evaluateStrides(
     const DeviceProperties &device, tensor::TensorMap &map, bool degenerate) {
   uint64_t inner = map.dims[0] * byteSize(spec.dtype);
   for (size_t i = 0; i < spec.stridesBytes.size(); ++i) {
-    std::string place = "strides_bytes[" + std::to_string(i) + "]: ";
+    auto place = [i] { return "strides_bytes[" + std::to_string(i) + "]: "; };
     Expected<int64_t> stride = spec.stridesBytes[i].evaluate(arguments, device);
     if (!stride)
-      return Error{place + stride.error()};
+      return Error{place() + stride.error()};
     int64_t bytes = degenerate
                         ? makeLegal(*stride, inner, getGranule(spec.interleave))
                         : *stride;
     if (bytes < 0)
-      return Error{place + std::to_string(bytes) +
+      return Error{place() + std::to_string(bytes) +
                    " bytes; TMA does not accept negative strides"};
     map.stridesBytes.push_back(bytes);
     inner = static_cast<uint64_t>(bytes) * map.dims[i + 1];

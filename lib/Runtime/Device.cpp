@@ -108,8 +108,9 @@ std::string Device::str() const {
 }
 
 std::optional<Error> Device::makeCurrent() const {
-  return driver().call(driver().ctxSetCurrent,
-                       "cannot use the context of " + str(), context);
+  return driver().call(
+      driver().ctxSetCurrent,
+      [this] { return "cannot use the context of " + str(); }, context);
 }
 
 Expected<cu::Module> Device::loadModule(const std::string &image,

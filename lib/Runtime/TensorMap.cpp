@@ -87,16 +87,19 @@ std::optional<Error> encodeTensorMap(const Driver &driver,
                                      const tensor::TensorMap &map,
                                      const std::string &operand,
                                      cu::TensorMap &encoded) {
-  std::string what = "cannot create the tensor map of '" + operand + "'";
+  auto what = [&] {
+    return "cannot create the tensor map of '" + operand + "'";
+  };
   if (auto rule = tensor::checkTensorMap(map))
-    return Error{what + ": " + *rule};
+    return Error{what() + ": " + *rule};
   // A map of rank 1 has no strides, but the driver wants an address.
   std::vector<uint64_t> strides = map.stridesBytes;
   strides.push_back(0);
   const uint64_t *dims = map.dims.data(), *stridesBytes = strides.data();
   const uint32_t *box = map.box.data(), *steps = map.elementStrides.data();
   auto error = driver.call(
-      driver.tensorMapEncodeTiled, what + " (" + describe(map) + ")", &encoded,
+      driver.tensorMapEncodeTiled,
+      [&] { return what() + " (" + describe(map) + ")"; }, &encoded,
       dataType(map.dtype), uint32_t(map.dims.size()),
       reinterpret_cast<void *>(map.address), dims, stridesBytes, box, steps,
       map.interleave, map.swizzle, map.l2Promotion, map.oobFill);

@@ -198,8 +198,9 @@ static double getEarlyLossUs(const Machine &machine, const Problem &problem,
   return loss > machine.earlyUs ? loss : 0;
 }
 
-Prediction fp8::tuning::predict(const Machine &machine, const Problem &problem,
-                                const KernelShape &kernel) {
+Predictions fp8::tuning::predictLaunches(const Machine &machine,
+                                         const Problem &problem,
+                                         const KernelShape &kernel) {
   Prediction result;
   int64_t cluster = kernel.config.cluster.getSize();
   double clusters =
@@ -238,19 +239,30 @@ Prediction fp8::tuning::predict(const Machine &machine, const Problem &problem,
   double epilogue =
       us(machine.epilogueCycles + machine.epilogueColumnCycles *
                                       getProductColumns(kernel) /
-                                      kernel.config.cluster.k * products) +
-      (machine.exchangeUs + machine.exchangePs * kernel.config.getCtaRows() *
-                                kernel.config.tileN / 1e6) *
-          std::log2(double(kernel.config.cluster.k));
+                                      kernel.config.cluster.k * products);
+  if (kernel.config.cluster.k > 1)
+    epilogue +=
+        (machine.exchangeUs + machine.exchangePs * kernel.config.getCtaRows() *
+                                  kernel.config.tileN / 1e6) *
+        std::log2(double(kernel.config.cluster.k));
   result.epilogue = result.waves * epilogue;
-  result.launch = machine.launchUs + (cluster > 1 ? machine.clusterUs : 0);
   double tiles = combine(loop) + (result.waves - 1) * epilogue;
   double body = combine(std::array<double, 2>{tiles, dram});
-  if (kernel.config.programmatic) {
-    result.launch -= machine.earlyUs;
-    body += getEarlyLossUs(machine, problem, kernel, result, body);
-  }
   result.fill = getFillUs(machine, problem, kernel);
-  result.total = result.launch + body + epilogue + result.fill;
-  return result;
+
+  auto launched = [&](double launchUs, double bodyUs) {
+    Prediction one = result;
+    one.launch = launchUs + (cluster > 1 ? machine.clusterUs : 0);
+    one.total = one.launch + bodyUs + epilogue + one.fill;
+    return one;
+  };
+  double loss = getEarlyLossUs(machine, problem, kernel, result, body);
+  return {launched(machine.launchUs, body),
+          launched(machine.launchUs - machine.earlyUs, body + loss)};
+}
+
+Prediction fp8::tuning::predict(const Machine &machine, const Problem &problem,
+                                const KernelShape &kernel) {
+  Predictions both = predictLaunches(machine, problem, kernel);
+  return kernel.config.programmatic ? both.programmatic : both.serial;
 }

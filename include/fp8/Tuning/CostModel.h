@@ -24,13 +24,13 @@ struct Problem {
 
 /// The properties of a kernel that determine its time.
 struct KernelShape {
-  config::GemmConfig config; ///< leaves nothing open
+  config::GemmConfig config;             ///< leaves nothing open
   bool sharesA = false, sharesB = false; ///< each is copied once for a cluster
   int64_t blocksPerStage = 1;
   /// Warpgroups that multiply into registers and promote. 0: the MMA writes
   /// tensor memory, and other warps promote at the same time.
   int64_t warpgroups = 0;
-  bool swapped = false; ///< columns are the rows of warpgroups' products
+  bool swapped = false;  ///< columns are the rows of warpgroups' products
   bool overlaps = false; ///< the next product is started before one's promotion
   int64_t scaleParts = 1; ///< equal parts of the columns, by their B scales
 };
@@ -58,6 +58,16 @@ struct Prediction {
   Bound getLargest() const;
 };
 
+/// The times of one kernel by how it is launched.
+struct Predictions {
+  Prediction serial, programmatic;
+};
+
+/// The times of both launches, for the work of one; the kernel's configuration
+/// names neither.
+Predictions predictLaunches(const Machine &machine, const Problem &problem,
+                            const KernelShape &kernel);
+/// The time of the launch that the kernel's configuration names.
 Prediction predict(const Machine &machine, const Problem &problem,
                    const KernelShape &kernel);
 

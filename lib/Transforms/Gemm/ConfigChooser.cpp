@@ -39,38 +39,40 @@ static std::unique_ptr<GemmSchedule> trySchedule(BlockwiseGemmOp op,
   return std::move(*chosen);
 }
 
-/// Puts first the one with the fewest tiles of those that the model cannot tell
-/// from the fastest: fewer tiles read less.
-static void preferFewTiles(SmallVectorImpl<RankedConfig> &ranked) {
+/// The one with the fewest tiles of those that the model cannot tell from the
+/// fastest, for fewer tiles read less; of several the fastest, or the first.
+template <typename Range>
+static auto findBest(Range &ranked) {
   constexpr double kAlike = 1.002;
-  auto alike = llvm::make_range(
-      ranked.begin(), llvm::find_if(ranked, [&](const RankedConfig &config) {
-        return config.prediction.total >
-               kAlike * ranked.front().prediction.total;
-      }));
-  auto fewest = llvm::min_element(
-      alike, [](const RankedConfig &a, const RankedConfig &b) {
-        return a.prediction.tiles < b.prediction.tiles;
-      });
-  if (fewest != ranked.end())
-    std::rotate(ranked.begin(), fewest, std::next(fewest));
+  auto byTime = [](const RankedConfig &a, const RankedConfig &b) {
+    return a.prediction.total < b.prediction.total;
+  };
+  auto best = llvm::min_element(ranked, byTime);
+  if (best == ranked.end())
+    return best;
+  double most = kAlike * best->prediction.total;
+  auto rank = [](const RankedConfig &one) {
+    return std::pair(one.prediction.tiles, one.prediction.total);
+  };
+  for (auto it = ranked.begin(); it != ranked.end(); ++it)
+    if (it->prediction.total <= most && rank(*it) < rank(*best))
+      best = it;
+  return best;
 }
 
 /// The configuration, with that launch or the faster one, and its time.
-static RankedConfig predict(const GemmConfig &config, tuning::KernelShape shape,
+static RankedConfig predict(const GemmConfig &config,
+                            const tuning::KernelShape &shape,
                             const chip::Machine &machine,
                             const tuning::Problem &problem,
                             LaunchChoice launch) {
-  auto launched = [&](bool programmatic) {
-    shape.config.programmatic = programmatic;
-    RankedConfig ranked{config, tuning::predict(machine, problem, shape)};
-    ranked.config.programmatic = programmatic;
-    return ranked;
-  };
-  if (launch != LaunchChoice::Fastest)
-    return launched(launch == LaunchChoice::Programmatic);
-  RankedConfig serial = launched(false), early = launched(true);
-  return early.prediction.total < serial.prediction.total ? early : serial;
+  tuning::Predictions both = tuning::predictLaunches(machine, problem, shape);
+  bool programmatic = launch == LaunchChoice::Fastest
+                          ? both.programmatic.total < both.serial.total
+                          : launch == LaunchChoice::Programmatic;
+  RankedConfig ranked{config, programmatic ? both.programmatic : both.serial};
+  ranked.config.programmatic = programmatic;
+  return ranked;
 }
 
 /// The op's problem, as the cost model has it.
@@ -99,16 +101,26 @@ const CandidateShape &ConfigChooser::getShape(BlockwiseGemmOp op,
 }
 
 SmallVector<RankedConfig, 0>
-ConfigChooser::rank(BlockwiseGemmOp op, const GemmExtents &extents) const {
-  SmallVector<RankedConfig, 0> ranked;
+ConfigChooser::predictAll(BlockwiseGemmOp op,
+                          const GemmExtents &extents) const {
+  SmallVector<RankedConfig, 0> all;
   tuning::Problem problem = describe(op, extents);
-  for (const GemmConfig &config : GemmSchedule::getCandidates(*chip, extents))
+  SmallVector<GemmConfig> configs = GemmSchedule::getCandidates(*chip, extents);
+  all.reserve(configs.size());
+  for (const GemmConfig &config : configs)
     if (const CandidateShape &shape = getShape(op, config))
-      ranked.push_back(predict(config, *shape, getMachine(), problem, launch));
+      all.push_back(predict(config, *shape, getMachine(), problem, launch));
+  return all;
+}
+
+SmallVector<RankedConfig, 0>
+ConfigChooser::rank(BlockwiseGemmOp op, const GemmExtents &extents) const {
+  SmallVector<RankedConfig, 0> ranked = predictAll(op, extents);
   llvm::stable_sort(ranked, [](const RankedConfig &a, const RankedConfig &b) {
     return a.prediction.total < b.prediction.total;
   });
-  preferFewTiles(ranked);
+  if (auto best = findBest(ranked); best != ranked.end())
+    std::rotate(ranked.begin(), best, std::next(best));
   return ranked;
 }
 
@@ -251,16 +263,30 @@ ConfigChoice ConfigChooser::choose(BlockwiseGemmOp op) const {
   } else if (!choice.ranked.empty()) {
     choice.config = choice.ranked.front().config;
     choice.source = ConfigSource::Model;
-  } else if (!choice.extents && launch == LaunchChoice::Programmatic) {
-    choice.config.emplace().programmatic = true;
+  } else {
+    choice.config = chooseUnpredicted(choice.extents);
   }
   return choice;
 }
 
+std::optional<GemmConfig> ConfigChooser::chooseUnpredicted(
+    const std::optional<GemmExtents> &extents) const {
+  if (extents || launch != LaunchChoice::Programmatic)
+    return std::nullopt;
+  GemmConfig config;
+  config.programmatic = true;
+  return config;
+}
+
 std::optional<GemmConfig>
 ConfigChooser::chooseConfig(BlockwiseGemmOp op) const {
-  if (std::optional<GemmExtents> extents = getExtents(op))
-    if (std::optional<GemmConfig> measured = lookup(op, *extents))
-      return measured;
-  return choose(op).config;
+  std::optional<GemmExtents> extents = getExtents(op);
+  if (!extents)
+    return chooseUnpredicted(extents);
+  if (std::optional<GemmConfig> measured = lookup(op, *extents))
+    return measured;
+  SmallVector<RankedConfig, 0> all = predictAll(op, *extents);
+  auto best = findBest(all);
+  return best == all.end() ? chooseUnpredicted(extents)
+                           : std::optional(best->config);
 }

@@ -52,9 +52,11 @@ struct ChooserOptions {
   std::string chip, problem, tuned, launch;
 };
 
-struct GemmConfigHash {
+/// By tile and cluster, which tell candidates apart.
+struct CandidateHash {
   size_t operator()(const GemmConfig &config) const {
-    return hash_value(config);
+    return llvm::hash_combine(config.tileM, config.tileN, config.cluster.m,
+                              config.cluster.n, config.cluster.k);
   }
 };
 
@@ -89,10 +91,18 @@ private:
   /// if all of M, N and K would be guessed.
   std::optional<GemmExtents> getExtents(BlockwiseGemmOp op) const;
 
+  /// The candidates for the extents that can be kernels, in no order.
+  SmallVector<RankedConfig, 0> predictAll(BlockwiseGemmOp op,
+                                          const GemmExtents &extents) const;
+
   /// Ranks configurations for the extents, the fastest first, but before it one
   /// of fewer tiles that is as good.
   SmallVector<RankedConfig, 0> rank(BlockwiseGemmOp op,
                                     const GemmExtents &extents) const;
+
+  /// The configuration where nothing is predicted: none, or only the launch.
+  std::optional<GemmConfig>
+  chooseUnpredicted(const std::optional<GemmExtents> &extents) const;
 
   /// The shape that the configuration gives the op's kernel; of an op that was
   /// asked about before, it is remembered.
@@ -110,7 +120,7 @@ private:
   std::optional<TunedTable> table;
   LaunchChoice launch = LaunchChoice::Fastest;
   mutable DenseMap<Operation *, std::unordered_map<GemmConfig, CandidateShape,
-                                                   GemmConfigHash>>
+                                                   CandidateHash>>
       shapes;
 };
 
