@@ -70,36 +70,62 @@ def forget_choices() -> None:
 
 _kernels: Remembered[tuple[object, ...], Kernel] = Remembered()
 """By problem; by configuration, which many problems share; and by what was compiled, which may be the same for several of these."""
-_choosers: Remembered[tuple[GemmSpec, str, str], Chooser] = Remembered()
 _compiling: dict[tuple[object, ...], threading.Lock] = {}
 
 
-def kernel_for(spec: GemmSpec, chip: str, problem: tuple[int, int, int], gpu: str = "") -> Kernel:
-    """Returns the kernel for a problem. Problems with the same configuration share one.
+class Choices:
+    """The kernels of one spec on one GPU, by problem.
 
     A problem that is new, of a configuration that is known, costs the choice alone: nothing is parsed, compiled, or read from disk.
+    Whoever keeps one keeps it in a `Remembered`, for `forget_choices` must reach it.
     """
+
+    def __init__(self, spec: GemmSpec, chip: str, gpu: str):
+        self._spec, self._chip, self._gpu = spec, chip, gpu
+        self._chooser: Chooser | None = None
+        self._by_config: dict[str | None, Kernel] = {}
+
+    def kernel_for(self, problem: tuple[int, int, int]) -> Kernel:
+        """Returns the kernel for a problem; it is compiled if the configuration is new."""
+        config = self._config_for(problem)
+        kernel = self._by_config.get(config)
+        if kernel is None:
+            spec = _with_config(self._spec, config) if config else self._spec
+            kernel = self._by_config[config] = _kernel_of(spec, self._chip, generation())
+        return kernel
+
+    def _config_for(self, problem: tuple[int, int, int]) -> str | None:
+        """The configuration for the problem; None or empty where the spec, or the lowering, has it."""
+        if self._spec.config:
+            return None
+        measured = _measured.find(self._gpu, self._spec, problem) if self._gpu else None
+        return measured or self._get_chooser().choose(*problem)
+
+    def _get_chooser(self) -> Chooser:
+        if self._chooser is None:
+            check_chip(self._chip)
+            table = _tuned_table(self._gpu) if self._gpu else None
+            self._chooser = Chooser(self._spec.mlir(), self._chip, table, self._spec.launch)
+        return self._chooser
+
+
+_choices: Remembered[tuple[GemmSpec, str, str], Choices] = Remembered()
+
+
+def choices_of(spec: GemmSpec, chip: str, gpu: str) -> Choices:
+    """Returns the kernels of the spec on the GPU of that name; of any GPU with the chip if the name is empty."""
+    key, since = (spec, chip, gpu), generation()
+    return _choices.entries.get(key) or _choices.keep(key, Choices(spec, chip, gpu), since)
+
+
+def kernel_for(spec: GemmSpec, chip: str, problem: tuple[int, int, int], gpu: str = "") -> Kernel:
+    """Returns the kernel for a problem. Problems with the same configuration share one."""
     key = (spec, chip, problem, gpu)
     found = _kernels.entries.get(key)
     if found:
         return found
     since = generation()
-    return _kernels.keep(key, _kernel_of(_choose(spec, chip, problem, gpu, since), chip, since), since)
-
-
-def _choose(spec: GemmSpec, chip: str, problem: tuple[int, int, int], gpu: str, since: int) -> GemmSpec:
-    """The spec with the configuration for the problem; without one, if it is left to the lowering."""
-    if spec.config:
-        return spec
-    config = _measured.find(gpu, spec, problem) if gpu else None
-    if not config:
-        chooser = _choosers.entries.get((spec, chip, gpu))
-        if chooser is None:
-            check_chip(chip)
-            table = _tuned_table(gpu) if gpu else None
-            chooser = _choosers.keep((spec, chip, gpu), Chooser(spec.mlir(), chip, table, spec.launch), since)
-        config = chooser.choose(*problem)
-    return _with_config(spec, config) if config else spec
+    return _kernels.keep(key, choices_of(spec, chip, gpu).kernel_for(problem), since)
 
 
 @functools.lru_cache(maxsize=4096)

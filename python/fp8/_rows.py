@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ._annotations import Number
 from ._binding import make_arguments
 from ._call import BLOCK, Call
-from ._choice import chip_of, kernel_for
+from ._choice import chip_of, choices_of
 from ._device import Launch, get_device
 from ._launch import Launched
 from ._operands import as_number
@@ -69,15 +69,15 @@ class Rows:
 
     def __init__(self, done: Launched):
         operands = done.operands
-        self._spec, self._n, self._k, self._index = operands.spec, operands.n, operands.k, operands.index
+        spec, self._n, self._k, self._index = operands.spec, operands.n, operands.k, operands.index
         device = get_device(operands.index)
-        self._chip, self._gpu = chip_of(device), device.info.name
-        self._scale_layout, self._scale_bytes = operands.call.scale_layout, by_mlir()[operands.spec.a_scale_dtype].size
+        self._choices = choices_of(spec, chip_of(device), device.info.name)
+        self._scale_layout, self._scale_bytes = operands.call.scale_layout, by_mlir()[spec.a_scale_dtype].size
         # As the library takes them, made once: for another M some numbers change. An address is given anew with every launch.
         self._arguments = make_arguments([(array.dtype, array.address, array.shape, array.strides) for array in done.arrays])
-        axes = [[extent.axis for extent in parameter.extents] for parameter in self._spec.parameters]
+        axes = [[extent.axis for extent in parameter.extents] for parameter in spec.parameters]
         self._places_of_m = [(argument.shape, of.index("M")) for argument, of in zip(self._arguments, axes) if "M" in of]
-        self._scale_strides = self._arguments[self._spec.arguments.index("a_scale")].strides
+        self._scale_strides = self._arguments[spec.arguments.index("a_scale")].strides
         self._lock = threading.Lock()
 
     def launch(self, m: int, a_scale: torch.Tensor) -> Launch | None:
@@ -85,7 +85,7 @@ class Rows:
         step = self._scale_step(m, a_scale)
         if step is None:
             return None
-        kernel = kernel_for(self._spec, self._chip, (m, self._n, self._k), self._gpu)
+        kernel = self._choices.kernel_for((m, self._n, self._k))
         if not kernel.is_loaded(self._index):
             return None
         loaded = kernel.loaded(self._index)
