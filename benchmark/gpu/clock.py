@@ -12,7 +12,7 @@ import time
 import torch
 
 REPLAYS = 21
-ROUNDS = 3
+ROUNDS = 5
 REST_S = 0.15
 LEAST_REPLAY_US = 1500.0
 LEAST_LAUNCHES = 10
@@ -94,10 +94,15 @@ class GraphClock:
             await_event(events[-1])
         return [first.elapsed_time(second) * 1000 for first, second in zip(events, events[1:])]
 
-    def measure(self, during=None):
-        """One round: microseconds a launch."""
+    def measure(self, during=None, around=None):
+        """One round: microseconds a launch. `around` is called before and behind the replays, not before the rest."""
         time.sleep(REST_S)
-        return statistics.median(self.times(self.replays, during)) / self.launches
+        if around:
+            around()
+        times = self.times(self.replays, during)
+        if around:
+            around()
+        return statistics.median(times) / self.launches
 
     def outputs(self, poison):
         """D of every set, from one more replay on poisoned memory."""

@@ -80,7 +80,7 @@ def make_kernels(configurations, rows, directory, fp8_opt):
             print("pack.py: kernel '%s' is left out; this command failed: %s" % (name, problem), file=sys.stderr)
     if failed == len(names):
         fail("no kernel could be made")
-    missing = [row.name for row in rows if not configurations.candidates(row, False)]
+    missing = [row.name for row in rows if row.set in table.SEARCHED_SETS and not configurations.candidates(row, False)]
     if missing:
         print("pack.py: no kernel is named for " + ", ".join(missing), file=sys.stderr)
     return len(names) - failed, failed

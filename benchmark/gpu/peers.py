@@ -4,6 +4,7 @@ launch(i) for the set i, and outputs(): see clock.py. A peer that cannot run say
 why by raising an exception when it is made."""
 
 import os
+import types
 
 import torch
 
@@ -29,6 +30,50 @@ class OurPeer:
 
     def outputs(self):
         return [one.d for one in self.sets]
+
+
+class DefaultPeer:
+    """fp8.gemm of the package that is installed, as a user calls it; `programmatic` as it takes it."""
+
+    name = "fp8.gemm"
+
+    def __init__(self, operands, programmatic=None):
+        import fp8
+        self.configuration, self.sets = "default", operands.sets
+        self.multiply, self.programmatic = fp8.gemm, programmatic
+
+    def launch(self, index):
+        one = self.sets[index]
+        self.multiply(one.a, one.a_scale, one.b, one.b_scale, out=one.d, scale_layout="k_major", programmatic=self.programmatic)
+
+    def outputs(self):
+        return [one.d for one in self.sets]
+
+
+class PaddedPeer:
+    """A peer on operands whose A has rows added up to a multiple of 64, as its users can arrange."""
+
+    ROWS = 64
+
+    def __init__(self, operands, make):
+        m, n, k = operands.shape
+        self.rows = m
+        padded = types.SimpleNamespace(shape=(m + -m % self.ROWS, n, k), sets=[self.pad(one) for one in operands.sets])
+        self.peer = make(padded)
+        self.name, self.configuration = self.peer.name, self.peer.configuration + ", A padded"
+
+    @classmethod
+    def pad(cls, one):
+        more = -one.a.shape[0] % cls.ROWS
+        a = torch.nn.functional.pad(one.a.view(torch.uint8), (0, 0, 0, more)).view(one.a.dtype)
+        return types.SimpleNamespace(a=a, a_scale=torch.nn.functional.pad(one.a_scale, (0, more)).contiguous(), b=one.b, b_scale=one.b_scale,
+                                     d=torch.empty(a.shape[0], one.d.shape[1], dtype=one.d.dtype, device=one.d.device))
+
+    def launch(self, index):
+        self.peer.launch(index)
+
+    def outputs(self):
+        return [d[:self.rows] for d in self.peer.outputs()]
 
 
 class CublasLtPeer:

@@ -10,6 +10,9 @@ import csv
 import math
 
 OURS = "fp8"
+DEFAULT = "fp8.gemm"
+# The widest band in which a ratio counts as 1: what moves more is no measurement.
+WIDEST_BAND = 0.03
 # rows.csv has the better of cuBLASLt's first choice and its best, as "cublaslt-best" is measured.
 SCALE_BY = ("cublaslt-best", "cublaslt")
 SMALL_M = 128
@@ -49,18 +52,27 @@ def fastest(measurements, peer):
                key=lambda one: one["us"], default=None)
 
 
+def spread(measurement):
+    """Half of what the rounds of a measurement lie apart, as a part of their median."""
+    rounds = [float(one) for one in str(measurement.get("us_rounds") or measurement["us"]).split()]
+    return (max(rounds) - min(rounds)) / 2 / measurement["us"]
+
+
 class Comparison:
     """One row: ours, the peers measured, and those represented by the baseline."""
 
     def __init__(self, row, measurements):
         self.row = row
-        self.ours = fastest(measurements, OURS)
+        candidate, default = fastest(measurements, OURS), fastest(measurements, DEFAULT)
+        self.measures_default = any(one["peer"] == DEFAULT for one in measurements)
+        self.ours = default if self.measures_default else candidate
+        self.searched = min((one for one in (candidate, default) if one), key=lambda one: one["us"], default=None)
         self.peers = {}     # peer: TFLOP/s
-        self.represented = set()
-        for peer in dict.fromkeys(one["peer"] for one in measurements if one["peer"] != OURS):
+        self.represented, self.spreads = set(), {}
+        for peer in dict.fromkeys(one["peer"] for one in measurements if one["peer"] not in (OURS, DEFAULT)):
             best = fastest(measurements, peer)
             if best:
-                self.peers[peer] = row.tflops(best["us"])
+                self.peers[peer], self.spreads[peer] = row.tflops(best["us"]), spread(best)
         self.scale = self.drift()
         for peer, tflops in row.baseline.items():
             if peer not in self.peers and not (peer == "cublaslt" and "cublaslt-best" in self.peers):
@@ -87,6 +99,16 @@ class Comparison:
         return self.tflops / self.peers[self.best_peer] if self.ours and self.peers else None
 
     @property
+    def band(self):
+        """How far from 1 a ratio may be by chance: the wider spread of ours and of the best peer."""
+        return min(WIDEST_BAND, max(spread(self.ours), self.spreads.get(self.best_peer, 0.0))) if self.ours else None
+
+    @property
+    def counted(self):
+        """The ratio; 1 if it is in the band."""
+        return 1.0 if self.ratio and abs(self.ratio - 1) <= self.band else self.ratio
+
+    @property
     def of_limit(self):
         return self.row.limit_us / self.ours["us"] if self.ours else None
 
@@ -98,20 +120,22 @@ def number(value, digits=0):
 def markdown(comparisons):
     """The table, then the means."""
     peers = list(dict.fromkeys(peer for one in comparisons for peer in sorted(one.peers)))
-    head = ["M", "N", "K", "ours"] + peers + ["best peer", "**ratio**", "us", "limit us", "limit/us", "configuration"]
+    head = ["M", "N", "K", "ours"] + peers + ["best peer", "**ratio**", "±%", "searched", "us", "limit us", "limit/us", "configuration"]
     lines = ["| %s |" % " | ".join(head), "|" + "--:|" * (len(head) - 1) + "--|"]
     for one in comparisons:
         cells = ["%d" % extent for extent in one.row.shape] + [number(one.tflops)]
         cells += [number(one.peers.get(peer)) + ("*" if peer in one.represented else "") for peer in peers]
-        cells += [one.best_peer or "–", "**%s**" % number(one.ratio, 3), number(one.ours and one.ours["us"], 1),
+        cells += [one.best_peer or "–", "**%s**" % number(one.ratio, 3), number(one.band and one.band * 100, 1),
+                  number(one.searched and one.ours and one.ours["us"] / one.searched["us"], 2), number(one.ours and one.ours["us"], 1),
                   "%.1f" % one.row.limit_us, number(one.of_limit, 2), one.ours["configuration"] if one.ours else "–"]
         lines.append("| %s |" % " | ".join(cells))
-    lines += ["", "TFLOP/s. *: did not run beside us; its figure of the baseline, times cuBLASLt now over cuBLASLt then.", ""]
+    lines += ["", "TFLOP/s. *: did not run beside us; its figure of the baseline, times cuBLASLt now over cuBLASLt then. ±: the spread of the rounds; a ratio within it "
+              "counts as 1. searched: our time over that of the fastest candidate.", ""]
     return "\n".join(lines + means(comparisons))
 
 
 def means(comparisons):
-    ratios = {one.row.name: one.ratio for one in comparisons if one.ratio}
+    ratios = {one.row.name: one.counted for one in comparisons if one.ratio}
     small = [one.of_limit for one in comparisons if one.of_limit and one.row.shape[0] <= SMALL_M]
     lines = []
     if ratios:

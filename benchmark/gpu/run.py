@@ -5,7 +5,7 @@
 the table on the standard output.
 
 usage: run [--all] [--rows=NAME,...] [--set=NAME] [--kernels=NAME,...] [--peers=NAME,...] [--program=NAME=COMMAND ...]
-           [--seconds=S] [--seed=N] [--output=FILE]
+           [--random=SEED] [--default] [--serial] [--seconds=S] [--seed=N] [--output=FILE]
 
 Exit status 0 only if every row that was begun has a right result of ours.
 """
@@ -23,7 +23,7 @@ import report
 import supervise
 import table
 
-PEERS = ("cublaslt", "cublaslt-best", "triton")
+PEERS = ("cublaslt", "cublaslt-best", "triton", "triton-swapped")
 
 
 def default_output(date):
@@ -42,7 +42,10 @@ def parse(arguments):
     names = lambda text: [name for name in text.split(",") if name]
     parser.add_argument("--all", action="store_true", help="every candidate of a row instead of its first")
     parser.add_argument("--rows", type=names, default=[], help="MxNxK of the rows to measure")
-    parser.add_argument("--set", default="baseline", help="the rows to measure, if not named: baseline, decode or all")
+    parser.add_argument("--set", default="baseline", help="the rows to measure, if not named: baseline, decode, middle, ragged, models or all")
+    parser.add_argument("--random", type=int, default=None, metavar="SEED", help="rows drawn from that seed, instead of a set")
+    parser.add_argument("--serial", action="store_true", help="no programmatic launches, ours or the peers'")
+    parser.add_argument("--default", action="store_true", help="fp8.gemm of the installed package, too: the table is then about that")
     parser.add_argument("--kernels", type=names, default=[], help="these on every row, instead of its candidates")
     parser.add_argument("--peers", type=names, default=list(PEERS), help="of " + ", ".join(PEERS) + "; '' for none")
     parser.add_argument("--program", action="append", default=[], metavar="NAME=COMMAND",
@@ -66,7 +69,9 @@ def kernels_of(row, configurations, options):
     for name in names:
         if name not in configurations.kernels:
             raise ValueError("there is no kernel '%s'; there are %s" % (name, ", ".join(configurations.kernels)))
-    return {name: configurations.kernels[name].get("programmatic", False) for name in names}
+    # A kernel that is made for programmatic launches has them in its manifest.
+    programmatic = {name: configurations.kernels[name].get("programmatic", False) for name in names}
+    return {name: early for name, early in programmatic.items() if not (early and options.serial)}
 
 
 def describe(row, one):
@@ -87,7 +92,7 @@ def measure(rows, configurations, options, supervisor, output):
             print("out of time: left out %s and later rows" % row.name, flush=True)
             break
         request = {"shape": row.shape, "seed": secrets.randbits(32) if options.seed is None else options.seed,
-                   "kernels": kernels_of(row, configurations, options), "peers": options.peers,
+                   "kernels": kernels_of(row, configurations, options), "peers": options.peers, "serial": options.serial, "default": options.default,
                    "programs": dict(program.split("=", 1) for program in options.program)}
         try:
             measurements, done = supervisor.row(request, deadline)
@@ -111,7 +116,8 @@ def main(arguments=None):
     date = datetime.datetime.now()
     path = options.output or default_output(date)
     configurations = table.read_configurations(os.path.join(HERE, "configurations.json"))
-    rows = table.select_rows(table.read_rows(os.path.join(HERE, "rows.csv")), options.rows, options.set)
+    every = table.read_rows(os.path.join(HERE, "rows.csv"))
+    rows = table.select_rows(every, options.rows, options.set) if options.random is None else table.draw_rows(options.random)
     for row in rows:
         kernels_of(row, configurations, options)  # says now what is misspelt
     output = report.CsvFile(path)
@@ -123,8 +129,8 @@ def main(arguments=None):
     if not comparisons:
         os.remove(path)
         return 1
-    order = {row.name: index for index, row in enumerate(table.read_rows(os.path.join(HERE, "rows.csv")))}
-    comparisons.sort(key=lambda one: order[one.row.name])
+    order = {row.name: index for index, row in enumerate(every)}
+    comparisons.sort(key=lambda one: order.get(one.row.name, one.row.priority))
     print("\n" + report.markdown(comparisons))
     print("measurements: " + path)
     return 0 if all(one.ours for one in comparisons) else 1

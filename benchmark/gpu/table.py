@@ -1,14 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The rows that are measured (rows.csv: the baseline, and what a decoding step asks
-for, which has few rows and no figures of peers) and the kernels that are tried on each
+"""The rows that are measured (rows.csv: the baseline, with figures of peers; what a decoding
+step asks for; M between the two, M and N off every tile, more N and K of models; and
+rows drawn from a seed, which are in no table) and the kernels that are tried on each
 (configurations.json)."""
 
 import csv
 import json
+import math
 import os
+import random
 
 # Peers that rows.csv has figures of, in TFLOP/s.
 BASELINE_PEERS = ("deepgemm", "cublaslt", "cutlass", "triton")
+
+
+# The sets whose rows have candidates in configurations.json; the others are about defaults.
+SEARCHED_SETS = ("baseline", "decode")
+
+# What the limit of a row is made of (docs/Benchmark.md): bytes and multiply-adds in a microsecond.
+BYTES_PER_US = 4.3e6
+OPERATIONS_PER_US = 1979e6
+
+# N and K of the random rows, and the largest M.
+RANDOM_NS = (576, 1536, 2112, 2304, 4096, 4608, 5120, 7168, 9216, 12288, 18432, 24576, 36864)
+RANDOM_KS = (512, 1536, 2048, 2304, 4096, 5120, 7168, 9216, 16384, 18432)
+RANDOM_MOST_ROWS = 16384
+RANDOM_COUNT = 40
+
+
+def find_limit(m, n, k):
+    """Microseconds that the bytes, or the arithmetic, take at least."""
+    return max((m * k + n * k + 2 * m * n) / BYTES_PER_US, 2 * m * n * k / OPERATIONS_PER_US)
 
 
 class Row:
@@ -18,7 +40,7 @@ class Row:
         self.set = fields["set"]
         self.shape = tuple(int(fields[key]) for key in "mnk")
         self.priority = int(fields["priority"])
-        self.limit_us = float(fields["limit_us"])
+        self.limit_us = float(fields["limit_us"] or find_limit(*self.shape))
         self.baseline = {peer: float(fields[peer]) for peer in BASELINE_PEERS if fields[peer]}
 
     @property
@@ -33,6 +55,17 @@ class Row:
 def read_rows(path):
     with open(path, encoding="utf-8", newline="") as file:
         return [Row(fields) for fields in csv.DictReader(file)]
+
+
+def draw_rows(seed, count=RANDOM_COUNT):
+    """Rows that a seed determines: M log-uniform from 1 to RANDOM_MOST_ROWS, N and K any of models'."""
+    draw = random.Random(seed)
+    rows = []
+    for index in range(count):
+        m = int(math.exp(draw.uniform(0, math.log(RANDOM_MOST_ROWS + 1))))
+        fields = {"set": "random", "m": m, "n": draw.choice(RANDOM_NS), "k": draw.choice(RANDOM_KS), "priority": index, "limit_us": ""}
+        rows.append(Row(dict(fields, **dict.fromkeys(BASELINE_PEERS, ""))))
+    return rows
 
 
 def select_rows(rows, names, chosen="baseline"):

@@ -44,6 +44,18 @@ class Worker:
             self.common["triton"] = triton.__version__
         except ImportError:
             pass
+        self.cycles = self.make_cycles()
+
+    def make_cycles(self):
+        """The reader of cycle counters; None where Triton cannot make it, and then the driver's clock stands in the table."""
+        try:
+            import cycles
+            made = cycles.Cycles(self.multiprocessors)
+            made.read()
+            return made
+        except Exception as error:  # pylint: disable=broad-except  # of Triton's many
+            self.say(note="no cycle counters: %s" % (str(error).strip().splitlines() or [type(error).__name__])[0])
+            return None
 
     def say(self, **event):
         self.channel.write(json.dumps(event) + "\n")
@@ -53,10 +65,16 @@ class Worker:
         """Key of each peer: a function of the operands that makes its clock."""
         makers = {}
         for name in request["peers"]:
-            makers[name] = {"cublaslt": self.make_cublaslt, "cublaslt-best": self.make_cublaslt_best,
-                            "triton": self.make_triton}[name]
+            makers[name] = {"cublaslt": self.make_cublaslt, "cublaslt-best": self.make_cublaslt_best, "triton": self.make_triton,
+                            "triton-swapped": lambda operands: self.make_triton_swapped(operands, not request["serial"])}[name]
         for name, command in request["programs"].items():
             makers[name] = lambda operands, name=name, command=command: self.make_external(operands, name, command)
+            if command.endswith(".so") and request["shape"][0] < peers.PaddedPeer.ROWS:
+                makers[name + " padded"] = lambda operands, name=name, command=command: clock.GraphClock(
+                    peers.PaddedPeer(operands, lambda padded: self.make_library(padded, name, command)), len(operands))
+        if request["default"]:
+            makers["fp8.gemm"] = lambda operands: clock.GraphClock(
+                peers.DefaultPeer(operands, False if request["serial"] else None), len(operands))
         for kernel, programmatic in request["kernels"].items():
             makers["fp8 " + kernel] = lambda operands, kernel=kernel, programmatic=programmatic: clock.GraphClock(
                 peers.OurPeer(operands, self.device, os.path.join(self.directory, "kernels"), kernel, programmatic),
@@ -77,11 +95,18 @@ class Worker:
                                  lambda text: self.say(note=text))
         return clock.GraphClock(peer, len(operands))
 
+    def make_triton_swapped(self, operands, programmatic):
+        import triton_swapped
+        peer = triton_swapped.tuned(operands, programmatic, lambda peer: self.quick(peer, operands), lambda text: self.say(note=text))
+        return clock.GraphClock(peer, len(operands))
+
     @staticmethod
-    def make_external(operands, name, command):
+    def make_library(operands, name, command):
+        return external.LibraryPeer(name, command, operands, lambda: torch.cuda.current_stream().cuda_stream)
+
+    def make_external(self, operands, name, command):
         if command.endswith(".so"):
-            peer = external.LibraryPeer(name, command, operands, lambda: torch.cuda.current_stream().cuda_stream)
-            return clock.GraphClock(peer, len(operands))
+            return clock.GraphClock(self.make_library(operands, name, command), len(operands))
         return program_peer.ProgramPeer(name, shlex.split(command), operands)
 
     def quick(self, peer, operands):
@@ -89,6 +114,15 @@ class Worker:
         self.say(note="")  # a sign of life: compilers are slow
         graph = clock.GraphClock(peer, len(operands))
         return statistics.median(graph.times(7)) / graph.launches
+
+    def measure(self, one, during, samples):
+        """One round; the clock of the multiprocessors in it is counted, where Triton can, instead of what the driver says."""
+        if not hasattr(one, "graph") or self.cycles is None:
+            return one.measure(during)
+        readings = []
+        microseconds = one.measure(during, lambda: readings.append(self.cycles.read()))
+        samples[-1]["sm_mhz"] = self.cycles.megahertz(*readings)
+        return microseconds
 
     def attempt(self, key, function):
         """What the function gives; None, with a measurement of the error, if it fails."""
@@ -116,6 +150,7 @@ class Worker:
 
     def row(self, request):
         self.say(begin="operands")
+        os.environ["FP8_PEER_PROGRAMMATIC"] = "0" if request["serial"] else "1"
         operands = operand_sets.Operands(tuple(request["shape"]), request["seed"], least_bytes=max(
             operand_sets.LEAST_BYTES, 4 * self.l2_bytes))
         clocks, rounds, samples = {}, {}, {}
@@ -123,10 +158,11 @@ class Worker:
             made = self.attempt(key, lambda make=make: make(operands))
             if made:
                 clocks[key], rounds[key], samples[key] = made, [], []
-        for _ in range(clock.ROUNDS):
-            for key in list(clocks):
+        for number in range(clock.ROUNDS):
+            # No peer always follows the same one.
+            for key in list(clocks) if number % 2 == 0 else list(reversed(clocks)):
                 during = lambda key=key: samples[key].append(self.machine.sample())
-                microseconds = self.attempt(key, lambda key=key, during=during: clocks[key].measure(during))
+                microseconds = self.attempt(key, lambda key=key, during=during: self.measure(clocks[key], during, samples[key]))
                 if microseconds is None:
                     del clocks[key]
                 else:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Checks that a packed folder imports itself, the standard library, torch and
-triton only, and has a manifest for each kernel.
+"""Checks that a packed folder imports itself, the standard library, torch,
+triton and, for --default, the installed fp8 only, and has a manifest for each kernel.
 
 usage: check-pack.py DIR [FOLDER OF KERNELS]
 """
@@ -12,7 +12,7 @@ import sys
 
 directory, folder = (sys.argv + ["kernels"])[1:3]
 siblings = {name[:-3] for name in os.listdir(directory) if name.endswith(".py")}
-known = siblings | {"torch", "triton"} | set(sys.stdlib_module_names)
+known = siblings | {"torch", "triton", "fp8"} | set(sys.stdlib_module_names)
 for name in sorted(siblings | {"run"}):
     path = os.path.join(directory, name if name == "run" else name + ".py")
     with open(path, encoding="utf-8") as file:

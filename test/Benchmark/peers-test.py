@@ -65,8 +65,11 @@ class Build(unittest.TestCase):
 
     def test_deepgemm_kernels(self):
         rows = build.table.read_rows(os.path.join(PEERS, "..", "rows.csv"))
-        lines = build.deepgemm_kernels(rows, 132).splitlines()
-        self.assertEqual(len(lines), len(rows))
+        shapes = build.deepgemm_shapes(rows + build.table.draw_rows(1))
+        lines = build.deepgemm_kernels(shapes, 132).splitlines()
+        self.assertEqual(len(lines), len(shapes))
+        # A of few rows is padded, too.
+        self.assertTrue({(64, n, k) for m, n, k in shapes if m < 64} <= set(shapes))
         self.assertIn('KERNEL(64, 24576, 1536, 64, 96, 64, 10, 128, 2, false, 220000, "64x96, 10 stages, cluster 2x1")', lines)
         self.assertIn('KERNEL(4096, 7168, 2048, 256, 128, 128, 3, 256, 2, true, 216384, "256x128, 3 stages, cluster 1x2")', lines)
 

@@ -42,8 +42,9 @@ class Tables(unittest.TestCase):
 
     def test_every_row_has_kernels(self):
         configurations = table.read_configurations(os.path.join(GPU, "configurations.json"))
-        self.assertEqual(set(configurations.rows), {one.name for one in ALL_ROWS})
-        for one in ALL_ROWS:
+        searched = [one for one in ALL_ROWS if one.set in table.SEARCHED_SETS]
+        self.assertEqual(set(configurations.rows), {one.name for one in searched})
+        for one in searched:
             names = configurations.candidates(one, True)
             self.assertTrue(2 <= len(names) <= 4, names)
             self.assertEqual(configurations.candidates(one, False), names[:1])
@@ -54,13 +55,33 @@ class Tables(unittest.TestCase):
         decode = table.select_rows(ALL_ROWS, [], "decode")
         self.assertEqual([one.priority for one in decode], list(range(1, 25)))
         self.assertTrue(all(one.shape[0] < 64 and not one.baseline for one in decode))
-        self.assertEqual(len(table.select_rows(ALL_ROWS, [], "all")), len(ROWS) + len(decode))
-        with self.assertRaisesRegex(ValueError, "there is no set 'x' of rows; there are all, baseline, decode"):
+        self.assertEqual(len(table.select_rows(ALL_ROWS, [], "all")), len(ALL_ROWS))
+        with self.assertRaisesRegex(ValueError, "there is no set 'x' of rows; there are all, baseline, decode, middle, models, ragged"):
             table.select_rows(ALL_ROWS, [], "x")
         names = ["8192x8192x8192", "64x2112x7168"]
         self.assertEqual([one.name for one in table.select_rows(ROWS, names)], names[::-1])
         with self.assertRaisesRegex(ValueError, "there is no row '1x2x3'; there are 64x2112x7168, "):
             table.select_rows(ROWS, ["1x2x3"])
+
+    def test_sets_are_what_they_are_called(self):
+        select = lambda name: [one.shape for one in table.select_rows(ALL_ROWS, [], name)]
+        self.assertTrue(all(192 <= m <= 2048 for m, _, _ in select("middle")))
+        self.assertTrue(all(m % 64 or m % 128 or n % 64 for m, n, _ in select("ragged")))
+        self.assertLessEqual({576, 1536, 2304, 4608, 5120, 9216, 12288, 18432, 36864}, {extent for _, n, k in select("models") for extent in (n, k)})
+        self.assertEqual(len({one.name for one in ALL_ROWS}), len(ALL_ROWS))
+
+    def test_limits_are_computed_where_none_is_given(self):
+        for one in ROWS:
+            self.assertAlmostEqual(table.find_limit(*one.shape) / one.limit_us, 1, delta=0.02)
+
+    def test_random_rows_follow_from_the_seed(self):
+        rows = table.draw_rows(7)
+        self.assertEqual([one.shape for one in rows], [one.shape for one in table.draw_rows(7)])
+        self.assertNotEqual([one.shape for one in rows], [one.shape for one in table.draw_rows(8)])
+        self.assertEqual(len(rows), 40)
+        ms = sorted(one.shape[0] for seed in range(50) for one in table.draw_rows(seed))
+        self.assertTrue(90 < ms[len(ms) // 2] < 180, ms[len(ms) // 2])  # the root of 16,384, 128
+        self.assertTrue(ms[0] >= 1 and ms[-1] <= 16384)
 
     def test_what_is_misspelt(self):
         for text, message in (('{"kernels": {}, "rows": {"r": ["x"]}}', "row 'r' names kernel 'x'"),
@@ -116,6 +137,29 @@ class Ratios(unittest.TestCase):
         self.assertIn("M <= 128: geometric mean 0.500 of the limit over 1 rows", text)
 
 
+    def test_the_default_is_the_headline(self):
+        one = row()
+        comparison = report.Comparison(one, [measured("fp8", 330, one, configuration="fast"), measured("fp8.gemm", 300, one),
+                                             measured("deepgemm", 200, one)])
+        self.assertAlmostEqual(comparison.ratio, 1.5)
+        self.assertEqual(comparison.searched["configuration"], "fast")
+        self.assertEqual(list(comparison.peers), ["deepgemm"])
+        # A default that is wrong is not replaced by a candidate.
+        comparison = report.Comparison(one, [measured("fp8", 330, one), measured("fp8.gemm", 300, one, right=False)])
+        self.assertIsNone(comparison.ours)
+
+    def test_what_is_in_the_band_counts_as_one(self):
+        one = row()
+        for tflops, spread, counted in ((101, 0.02, 1.0), (99, 0.02, 1.0), (103, 0.02, 1.03), (97, 0.02, 0.97), (110, 0.2, 1.1)):
+            for noisy in ("fp8", "deepgemm"):
+                pair = {"fp8": measured("fp8", tflops, one), "deepgemm": measured("deepgemm", 100, one)}
+                us = pair[noisy]["us"]
+                pair[noisy]["us_rounds"] = "%f %f %f" % (us * (1 - spread), us, us * (1 + spread))
+                comparison = report.Comparison(one, list(pair.values()))
+                self.assertAlmostEqual(comparison.counted, counted)
+                self.assertAlmostEqual(comparison.ratio, tflops / 100)
+
+
 class Output(unittest.TestCase):
     def test_csv(self):
         with tempfile.TemporaryDirectory() as directory:
@@ -135,8 +179,8 @@ class Output(unittest.TestCase):
         text = report.markdown([report.Comparison(one, [measured("fp8", 300, one, configuration="64x32"),
                                                         measured("cublaslt", 200, one)])])
         lines = text.splitlines()
-        self.assertEqual(lines[0], "| M | N | K | ours | cublaslt | deepgemm | best peer | **ratio** | us | limit us | "
-                                   "limit/us | configuration |")
+        self.assertEqual(lines[0], "| M | N | K | ours | cublaslt | deepgemm | best peer | **ratio** | ±% | searched | us | "
+                                   "limit us | limit/us | configuration |")
         self.assertEqual(lines[1].count("|"), lines[0].count("|"))
         self.assertIn("| 300 | 200 | 400* | deepgemm | **0.750** |", lines[2])
         self.assertTrue(lines[2].endswith("| 64x32 |"))
