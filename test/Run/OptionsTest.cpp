@@ -27,8 +27,8 @@ TEST(Options, Defaults) {
   EXPECT_EQ(options->beta, std::nullopt);
   EXPECT_EQ(options->elementwise, fp8::reference::Elementwise::None);
   EXPECT_EQ(options->schedules, 1u);
-  EXPECT_EQ(options->multiprocessors, 148u);
-  EXPECT_FALSE(options->completeAtIssue);
+  EXPECT_EQ(options->simulation.multiprocessorCount, 148u);
+  EXPECT_EQ(options->simulation.completion, fp8::sim::Completion::Late);
 }
 
 TEST(Options, OfAGpu) {
@@ -75,14 +75,14 @@ TEST(Options, All) {
   EXPECT_EQ(options->k, 7168);
   EXPECT_EQ(options->seed, 9u);
   EXPECT_EQ(options->manifestPath, "x.json");
-  EXPECT_EQ(options->scheduleSeed, 4u);
+  EXPECT_EQ(options->simulation.scheduleSeed, 4u);
   EXPECT_EQ(options->schedules, 10u);
-  EXPECT_TRUE(options->completeAtIssue);
-  EXPECT_EQ(options->multiprocessors, 3u);
-  EXPECT_EQ(options->stepLimit, 1000u);
-  EXPECT_EQ(options->gridLimit, 7u);
-  EXPECT_EQ(options->maxErrors, 2u);
-  EXPECT_FALSE(options->strict);
+  EXPECT_EQ(options->simulation.completion, fp8::sim::Completion::AtIssue);
+  EXPECT_EQ(options->simulation.multiprocessorCount, 3u);
+  EXPECT_EQ(options->simulation.stepLimit, 1000u);
+  EXPECT_EQ(options->simulation.gridLimit, 7u);
+  EXPECT_EQ(options->simulation.maxErrors, 2u);
+  EXPECT_FALSE(options->simulation.strict);
   EXPECT_EQ(options->memoryLimit, 4096u);
   EXPECT_EQ(options->data, fp8::reference::DataKind::Specials);
   EXPECT_TRUE(options->verbose);
