@@ -20,6 +20,10 @@ using Op = AtomicOp;
 const std::initializer_list<std::string_view> kOps = {
     "add", "min", "max", "and", "or", "xor", "exch", "cas", "inc", "dec"};
 
+uint64_t address(Warp &w, const Inst &i, int lane) {
+  return w.row(i.s[0])[lane] + uint64_t(i.offset);
+}
+
 template <typename T>
 T combine(Op op, T old, T b, T c) {
   switch (op) {
@@ -68,7 +72,12 @@ Flow atomic(Warp &w, const Inst &i, uint32_t mask) {
       return;
     T old;
     std::memcpy(&old, target, sizeof(T));
-    T value = combine<T>(a.op, old, get<T>(b[l]), get<T>(c[l]));
+    T value;
+    if constexpr (std::is_same_v<T, float>)
+      value =
+          addInMemory(old, get<T>(b[l]), isGlobal(a.space, address(w, i, l)));
+    else
+      value = combine<T>(a.op, old, get<T>(b[l]), get<T>(c[l]));
     std::memcpy(target, &value, sizeof(T));
     if (i.destinations)
       w.row(i.d[0])[l] = put(old);
@@ -156,9 +165,9 @@ bool decodeAtomic(Decoder &d, Inst &i, bool result) {
 
 uint8_t *fp8::sim::combined(Warp &w, const Inst &i, int lane, uint32_t bytes) {
   const Atomic &a = i.get<Atomic>();
-  uint64_t address = w.row(i.s[0])[lane] + uint64_t(i.offset);
-  return access(w, i, lane, a.space, address, bytes, false, a.strength)
-             ? access(w, i, lane, a.space, address, bytes, true, a.strength)
+  uint64_t at = address(w, i, lane);
+  return access(w, i, lane, a.space, at, bytes, false, a.strength)
+             ? access(w, i, lane, a.space, at, bytes, true, a.strength)
              : nullptr;
 }
 

@@ -21,7 +21,15 @@ float lesser(float a, float b) {
   return a < b || (a == b && std::signbit(a)) ? a : b;
 }
 
-float combine(AtomicOp, float a, float b) { return a + b; }
+/// A subnormal number as a zero of its sign.
+float flushed(float value) {
+  return std::fpclassify(value) == FP_SUBNORMAL ? std::copysign(0.0f, value)
+                                                : value;
+}
+
+float combine(AtomicOp, float old, float value) {
+  return addInMemory(old, value, true);
+}
 template <typename Format>
 Format combine(AtomicOp op, Format old, Format value) {
   float a = old, b = value;
@@ -106,6 +114,11 @@ const FloatForm kForms[] = {
 };
 
 } // namespace
+
+float fp8::sim::addInMemory(float old, float value, bool global) {
+  float sum = global ? flushed(flushed(old) + flushed(value)) : old + value;
+  return sum == sum ? sum : get<float>(0x7fffffff);
+}
 
 bool fp8::sim::decodeFloatAtomic(Decoder &d, Inst &i, Atomic &a, uint32_t count,
                                  bool result) {

@@ -44,6 +44,33 @@ TEST(FloatAtomic, VectorsReturnWhatWasThere) {
   EXPECT_EQ(out[11], 0x44004200u);
 }
 
+TEST(FloatAtomic, OnlyGlobalMemoryFlushesSubnormalSums) {
+  // Twice 2^-127, whose sum is normal; 2^-126 and -2^-127, whose sum is not.
+  // NaN has one code. The words are an H200's.
+  auto out = compute(R"(
+  mov.b32 %f0, 0x00400000; mov.b32 %f1, 0x00800000; mov.b32 %f2, 0x80400000;
+  mov.b32 %f3, 0xffc00001; mov.u32 %r0, s;
+  st.shared.v4.f32 [%r0], {%f0, %f1, %f2, %f3};
+  red.shared.add.f32 [%r0], %f0;
+  red.shared.add.f32 [%r0+4], %f2;
+  red.shared.add.f32 [%r0+12], %f0;
+  ld.shared.v4.f32 {%f4, %f5, %f6, %f7}, [%r0];
+  st.global.v4.f32 [%out], {%f4, %f5, %f6, %f7};
+  st.global.v4.f32 [%out+16], {%f0, %f1, %f2, %f3};
+  red.global.add.f32 [%out+16], %f0;
+  red.add.f32 [%out+20], %f2;
+  red.global.add.f32 [%out+24], %f2;
+  red.global.add.f32 [%out+28], %f0;
+  st.global.v4.f32 [%out+32], {%f0, %f1, %f2, %f3};
+  red.global.add.v4.f32 [%out+32], {%f0, %f2, %f2, %f0};
+)",
+                     1, 12, ".shared .align 16 .b8 s[16];\n");
+  EXPECT_THAT(out, testing::ElementsAre(
+                       0x00800000, 0x00400000, 0x80400000, 0x7fffffff, //
+                       0x00000000, 0x00800000, 0x80000000, 0x7fffffff, //
+                       0x00000000, 0x00800000, 0x80000000, 0x7fffffff));
+}
+
 TEST(FloatAtomic, MinimaAndMaximaOfHalves) {
   // -1, 2, NaN and -0 meet 0.
   auto out = compute(R"(
