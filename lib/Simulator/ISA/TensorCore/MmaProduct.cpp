@@ -190,7 +190,8 @@ private:
   void prepareRow(uint32_t r, TensorMemory &tensor, uint32_t lane) {
     Matrices &m = matrices();
     if (op.aInTensorMemory) {
-      // As tcgen05.shift does on a B200: by quarters of the lanes.
+      // By quarters of the lanes, as tcgen05.shift: the ISA does not say, and
+      // no hardware was asked.
       uint32_t from = op.shiftsA && lane % 32 != 31 ? lane + 1 : lane;
       loadTensorRow(s, tensor.lane(from) + op.aColumn, &m.a[r * kMaxK]);
     }

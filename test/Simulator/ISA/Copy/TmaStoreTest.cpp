@@ -11,17 +11,19 @@ using namespace fp8::sim::test;
 using testing::HasSubstr;
 
 namespace {
-/// Stores an 8x4 box of f32 of what threads wrote to the box at `place`.
-Report storeBox(Device &device, const TensorMap &map, const char *place) {
-  std::string text = kernel(".param .align 64 .b8 map[128]",
-                            std::string(R"(
+const char *const kStore =
+    "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group";
+
+/// Stores an 8x4 box of f32 of what threads wrote, by `instruction`, to the box
+/// at `place`.
+Report storeBox(Device &device, const TensorMap &map, const std::string &place,
+                const std::string &instruction = kStore) {
+  std::string text = kernel(".param .align 64 .b8 map[128]", R"(
   .reg .pred %p; .reg .b32 %r<9>; .reg .f32 %f;
   mov.u32 %r0, s; mov.u32 %r1, %tid.x; shl.b32 %r2, %r1, 2; add.u32 %r2, %r2, %r0; cvt.rn.f32.u32 %f, %r1;
   st.shared.f32 [%r2], %f;
   fence.proxy.async.shared::cta; bar.sync 0; setp.ne.u32 %p, %r1, 0; @%p bra END;
-  cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [map, )") +
-                                place +
-                                R"(], [%r0];
+  )" + instruction + " [map, " + place + R"(], [%r0];
   cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;
 END: ret;)",
                             "sm_90a", ".shared .align 128 .b8 s[1024];\n");
@@ -60,18 +62,7 @@ TEST(TmaStore, StoreWritesOnlyInsideTheTensor) {
     std::vector<float> values(200, 2.0f);
     map.globalAddress = *device.allocate("d", 800);
     device.write(map.globalAddress, values.data(), 800);
-    std::string text = kernel(".param .align 64 .b8 map[128]", std::string(R"(
-  .reg .pred %p; .reg .b32 %r<9>; .reg .f32 %f;
-  mov.u32 %r0, s; mov.u32 %r1, %tid.x; shl.b32 %r2, %r1, 2; add.u32 %r2, %r2, %r0; cvt.rn.f32.u32 %f, %r1;
-  st.shared.f32 [%r2], %f;
-  fence.proxy.async.shared::cta; bar.sync 0; setp.ne.u32 %p, %r1, 0; @%p bra END;
-  )") + operation + R"( [map, {16, 8}], [%r0];
-  cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;
-END: ret;)",
-                              "sm_90a", ".shared .align 128 .b8 s[1024];\n");
-    LaunchConfig config;
-    config.block = {32, 1, 1};
-    Report report = run(device, text, {KernelArgument::tensorMap(map)}, config);
+    Report report = storeBox(device, map, "{16, 8}", operation);
     ASSERT_TRUE(report.ok()) << report.str();
     device.read(map.globalAddress, values.data(), 800);
     bool add = std::string(operation).find(".add") != std::string::npos;
@@ -138,18 +129,9 @@ TEST(TmaStore, StoresToOneMatrixOfABatch) {
   std::vector<float> values(8 * 5 * 3, -1.0f);
   map.globalAddress = *device.allocate("d", values.size() * 4);
   device.write(map.globalAddress, values.data(), values.size() * 4);
-  std::string text = kernel(".param .align 64 .b8 map[128]", R"(
-  .reg .pred %p; .reg .b32 %r<9>; .reg .f32 %f;
-  mov.u32 %r0, s; mov.u32 %r1, %tid.x; shl.b32 %r2, %r1, 2; add.u32 %r2, %r2, %r0; cvt.rn.f32.u32 %f, %r1;
-  st.shared.f32 [%r2], %f;
-  fence.proxy.async.shared::cta; bar.sync 0; setp.ne.u32 %p, %r1, 0; @%p bra END;
-  cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group [map, {0, 3, 1}], [%r0];
-  cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;
-END: ret;)",
-                            "sm_90a", ".shared .align 128 .b8 s[1024];\n");
-  LaunchConfig config;
-  config.block = {32, 1, 1};
-  Report report = run(device, text, {KernelArgument::tensorMap(map)}, config);
+  Report report =
+      storeBox(device, map, "{0, 3, 1}",
+               "cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group");
   ASSERT_TRUE(report.ok()) << report.str();
   device.read(map.globalAddress, values.data(), values.size() * 4);
   for (int row = 0; row < 5; ++row)
