@@ -5,7 +5,7 @@
 // these functions are rewritten, and the kernels erased. The structs are those
 // of fp8-c/Host.h.
 
-#include "fp8/IR/Fp8.h"
+#include "fp8/IR/Profile.h"
 #include "fp8/Backend/KernelObject.h"
 #include "fp8/Backend/Manifest.h"
 #include "fp8/Backend/PTX.h"
@@ -345,6 +345,7 @@ void LowerLaunchesPass::eraseKernels() {
     gpuModule->erase();
   ModuleOp module = getOperation();
   module->removeAttr(Fp8Dialect::kDebugWaitsAttrName);
+  module->removeAttr(kProfileAttrName);
   if (module.getOps<gpu::GPUModuleOp>().empty())
     module->removeAttr(gpu::GPUDialect::getContainerModuleAttrName());
 }

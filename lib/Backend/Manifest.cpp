@@ -3,7 +3,7 @@
 
 #include "fp8/Backend/Manifest.h"
 #include "ManifestParameters.h"
-#include "fp8/IR/Fp8.h"
+#include "fp8/IR/Profile.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/StringSet.h"
@@ -19,6 +19,7 @@ using llvm::json::Object;
 static constexpr int64_t manifestVersion = 1;
 static constexpr int64_t manifestVersionWithOptions = 2;
 static constexpr int64_t manifestVersionWithWaits = 3;
+static constexpr int64_t manifestVersionWithProfile = 4;
 static constexpr StringLiteral producer = "fp8 " FP8_VERSION;
 /// A cluster of more CTAs than this needs the launcher's consent
 /// (CUDA driver API, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED).
@@ -309,6 +310,11 @@ FailureOr<std::string> mlir::fp8::emitManifest(gpu::LaunchFuncOp launch,
   if (Attribute waits = function->getAttr(Fp8Dialect::kWaitTableAttrName)) {
     manifest["version"] = manifestVersionWithWaits;
     manifest["debug_waits"] = toJSON(waits);
+  }
+  if (Attribute profile =
+          function->getAttr(kProfileTableAttrName)) {
+    manifest["version"] = manifestVersionWithProfile;
+    manifest["profile"] = toJSON(profile);
   }
   std::string text;
   llvm::raw_string_ostream(text)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Asks for waits that give up and say what they waited for.
 
+#include "WaitRecords.h"
 #include "fp8/Conversion/Passes.h"
 #include "fp8/IR/Fp8.h"
 
@@ -13,6 +14,20 @@ namespace mlir::fp8 {
 
 using namespace mlir;
 using namespace mlir::fp8;
+
+LogicalResult mlir::fp8::checkNotLowered(ModuleOp module, StringRef what,
+                                         StringRef pass) {
+  WalkResult result = module.walk([&](FunctionOpInterface kernel) {
+    if (!kernel->hasAttr(Fp8Dialect::kSharedMemoryAttrName) &&
+        !kernel->hasAttr(Fp8Dialect::kBarriersAttrName))
+      return WalkResult::advance();
+    kernel.emitOpError() << "is already lowered, so its waits cannot get "
+                         << what << "; run " << pass
+                         << " before --convert-fp8-rings-to-barriers";
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
 
 namespace {
 
@@ -28,17 +43,7 @@ struct DebugWaitsPass
                          << " milliseconds, but got " << int64_t(limit);
       return signalPassFailure();
     }
-    // Waits that are loops already would stay as they are, and nobody be told.
-    WalkResult result = module.walk([](FunctionOpInterface kernel) {
-      if (!kernel->hasAttr(Fp8Dialect::kSharedMemoryAttrName) &&
-          !kernel->hasAttr(Fp8Dialect::kBarriersAttrName))
-        return WalkResult::advance();
-      kernel.emitOpError(
-          "is already lowered, so its waits cannot get a time limit; run "
-          "--fp8-debug-waits before --convert-fp8-rings-to-barriers");
-      return WalkResult::interrupt();
-    });
-    if (result.wasInterrupted())
+    if (failed(checkNotLowered(module, "a time limit", "--fp8-debug-waits")))
       return signalPassFailure();
     module->setAttr(
         Fp8Dialect::kDebugWaitsAttrName,

@@ -5,7 +5,7 @@
 #include "Fp8Bytecode.h"
 
 #include "fp8/IR/ComputedGemm.h"
-#include "fp8/IR/Fp8.h"
+#include "fp8/IR/Profile.h"
 #include "fp8/IR/KernelCertificate.h"
 #include "fp8/IR/Linearity.h"
 
@@ -71,6 +71,10 @@ void Fp8Dialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "fp8/IR/Fp8Ops.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "fp8/IR/Profile.cpp.inc"
       >();
   addInterfaces<Fp8AliasInterface, Fp8InlinerInterface>();
   addBytecodeInterface(*this);
@@ -151,7 +155,17 @@ LogicalResult Fp8Dialect::verifyOperationAttribute(Operation *op,
                   "1 to " + Twine(kMaxDebugWaits) +
                       " milliseconds, on a module");
   }
-  if (name == kWaitTableAttrName)
+  if (name == kProfileAttrName) {
+    auto size = dyn_cast<DictionaryAttr>(value);
+    auto isPositive = [&](StringRef part) {
+      auto number = size ? size.getAs<IntegerAttr>(part) : IntegerAttr();
+      return number && number.getValue().isStrictlyPositive();
+    };
+    return expect(isPositive("ctas") && isPositive("stamps") &&
+                      size.size() == 2 && isa<ModuleOp>(op),
+                  "{ctas, stamps}, both at least 1, on a module");
+  }
+  if (name == kWaitTableAttrName || name == kProfileTableAttrName)
     return expect(isa<DictionaryAttr>(value) && isa<FunctionOpInterface>(op),
                   "a dictionary, on a function");
   if (name == kCertificateAttrName)

@@ -219,11 +219,10 @@ WaitTable::Barrier readBarrier(const JsonValue &json) {
   return barrier;
 }
 
-WaitTable readDebugWaits(const JsonValue &json) {
-  json.expectObject({"variable", "limit_ms", "roles", "barriers"}, {});
-  WaitTable table;
+/// The roles and barriers that stamps and records of waits are about.
+template <typename Table>
+void readNames(const JsonValue &json, Table &table) {
   table.variable = json["variable"].nonEmptyString();
-  table.limitMs = readCount(json["limit_ms"], 1);
   for (const JsonValue &role : json["roles"].array()) {
     role.expectObject({"name", "first_warp", "warps"}, {});
     table.roles.push_back({role["name"].nonEmptyString(),
@@ -232,6 +231,27 @@ WaitTable readDebugWaits(const JsonValue &json) {
   }
   for (const JsonValue &barrier : json["barriers"].array())
     table.barriers.push_back(readBarrier(barrier));
+}
+
+WaitTable readDebugWaits(const JsonValue &json) {
+  json.expectObject({"variable", "limit_ms", "roles", "barriers"}, {});
+  WaitTable table;
+  table.limitMs = readCount(json["limit_ms"], 1);
+  readNames(json, table);
+  return table;
+}
+
+ProfileTable readProfile(const JsonValue &json) {
+  json.expectObject({"variable", "ctas", "stamps", "roles", "barriers"}, {});
+  constexpr int64_t most = 1 << 25; // stamps in 2^28 bytes, which all fit in
+  ProfileTable table;
+  table.ctas = uint32_t(json["ctas"].integer(1, most));
+  table.stamps = uint32_t(json["stamps"].integer(1, most));
+  readNames(json, table);
+  if (uint64_t(table.ctas) * table.stamps * table.roles.size() > most)
+    json["stamps"].fail("all stamps together must be at most " +
+                        std::to_string(most) + ", but there are " +
+                        std::to_string(table.units() * table.stamps));
   return table;
 }
 
@@ -268,7 +288,7 @@ Manifest readManifest(const JsonValue &json) {
   int64_t version = readVersion(json);
   json.expectObject({"version", "producer", "chip", "kernel", "arguments",
                      "constraints", "launch", "parameters"},
-                    {"problem", "problem_options", "debug_waits"});
+                    {"problem", "problem_options", "debug_waits", "profile"});
   Manifest manifest;
   manifest.producer = json["producer"].string();
   manifest.chip = json["chip"].nonEmptyString();
@@ -286,6 +306,12 @@ Manifest readManifest(const JsonValue &json) {
       json["debug_waits"].fail("needs version 3, but the file has version " +
                                std::to_string(version));
     manifest.debugWaits = readDebugWaits(json["debug_waits"]);
+  }
+  if (json.has("profile")) {
+    if (version < 4)
+      json["profile"].fail("needs version 4, but the file has version " +
+                           std::to_string(version));
+    manifest.profile = readProfile(json["profile"]);
   }
   return manifest;
 }

@@ -53,6 +53,8 @@ static void addBarrierPasses(OpPassManager &pm,
     waits.limit = options.debugWaits;
     pm.addPass(createFp8DebugWaits(waits));
   }
+  if (options.profile)
+    pm.addPass(createFp8Profile());
   Fp8AttachChipOptions chip;
   chip.chip = options.chip;
   pm.addPass(createFp8AttachChip(chip));

@@ -6,6 +6,7 @@
 #include "KernelArguments.h"
 #include "fp8/Launch/KernelCheck.h"
 #include "fp8/SimulatedLaunch/ErrorText.h"
+#include "fp8/Simulator/LoadedModule.h"
 
 #include <cstring>
 
@@ -26,6 +27,16 @@ launch::Expected<uint64_t> placeRecords(const launch::WaitTable &table,
   std::memcpy(bytes.data(), &*address, bytes.size());
   variables[table.variable] = std::move(bytes);
   return *address;
+}
+
+/// What the variable of the stamps holds.
+std::vector<uint8_t> readStamps(const launch::ProfileTable &table,
+                                const sim::LoadedModule &module) {
+  const sim::LoadedModule::Variable *variable = module.find(table.variable);
+  std::vector<uint8_t> bytes(variable ? variable->bytes : 0);
+  if (variable)
+    module.device().read(variable->address, bytes.data(), bytes.size());
+  return bytes;
 }
 
 /// Which waits gave up, as notes; a line each.
@@ -85,10 +96,15 @@ Outcome Kernel::launch(sim::Device &device, const std::string &entry,
                        const std::vector<sim::KernelArgument> &arguments,
                        const sim::LaunchConfig &config,
                        const sim::Options &options,
-                       const sim::Variables &variables) const {
+                       const sim::Variables &variables,
+                       const launch::ProfileTable *profile) const {
   Outcome outcome;
-  outcome.report =
-      sim::launch(device, ptx, entry, arguments, config, options, variables);
+  auto loaded =
+      sim::LoadedModule::load(device, ptx, variables, outcome.report.errors);
+  if (loaded)
+    outcome.report = sim::launch(*loaded, entry, arguments, config, options);
+  if (loaded && profile)
+    outcome.stamps = readStamps(*profile, *loaded);
   for (const sim::SimulationError &warning : outcome.report.warnings)
     outcome.warnings.push_back(render(warning, name));
   for (const sim::SimulationError &error : outcome.report.errors)
@@ -116,7 +132,7 @@ launch::Expected<Outcome> Kernel::run(sim::Device &device,
   }
   Outcome outcome =
       launch(device, manifest.kernel, kernelArguments(plan.parameters), config,
-             options, variables);
+             options, variables, manifest.profile ? &*manifest.profile : nullptr);
   // Another cluster may be stuck for good before the first to give up traps.
   for (size_t i = 0; records && i < outcome.errors.size(); ++i) {
     sim::ErrorKind kind = outcome.report.errors[i].kind;

@@ -77,3 +77,9 @@ func.func private @no_tile() attributes {config = #fp8.gemm_config<stages = 2>}
 
 // expected-error @below {{band must be 0 to 256, more than the multiprocessors of a GPU, but got 257}}
 func.func private @band() attributes {config = #fp8.gemm_config<tile = 128 x 128 x 128, band = 257>}
+
+// -----
+
+// expected-error @below {{attribute 'fp8.profile' must be {ctas, stamps}, both at least 1, on a module}}
+module attributes {fp8.profile = {ctas = 1, stamps = 0}} {
+}

@@ -141,3 +141,15 @@ TEST(Manifest, ReadsWhatWaitsAre) {
   EXPECT_EQ(waits->barriers[1].depth, 3u);
   EXPECT_EQ(waits->barriers[1].arrivals[0].how, "tcgen05.commit");
 }
+
+TEST(Manifest, TellsWhereStampsLie) {
+  Expected<Manifest> read = parseManifest(readInput("valid/profile.json"));
+  ASSERT_TRUE(read) << read.error();
+  const std::optional<ProfileTable> &profile = read->profile;
+  ASSERT_TRUE(profile);
+  EXPECT_EQ(profile->variable, "fp8_profile");
+  EXPECT_EQ(profile->bytes(), 4u * (4 * 8 + 64));
+  ASSERT_EQ(profile->roles.size(), 2u);
+  ASSERT_EQ(profile->barriers.size(), 2u);
+  EXPECT_EQ(profile->barriers[1].offset, 1048u);
+}

@@ -23,6 +23,7 @@ struct Outcome {
   uint64_t scheduleHash = 0; ///< tells orders of barrier events apart
   std::string summary;       ///< a few words for a person
   std::string barriers; ///< JSON: what mbarriers saw; empty unless asked for
+  std::vector<uint8_t> stamps; ///< of a profiled kernel; else empty
 };
 
 /// A device with its memory. Accesses outside a buffer, and stores to one that

@@ -187,6 +187,13 @@ std::optional<Options> parseCommandLine(int argc, const char *const *argv,
                  "other, to a file; if the manifest names no problem, the "
                  "inputs hold an address pattern")
       ->type_name("FILE");
+  app.add_option("--timeline", options.timelinePath,
+                 "Write what each role did and waited for in the last run to a "
+                 "file, as a trace that Perfetto opens, and print a summary; "
+                 "the kernel must have been compiled with --fp8-profile "
+                 "(docs/Timeline.md)")
+      ->type_name("FILE")
+      ->excludes("--launch");
   app.add_flag("-v,--verbose", options.verbose,
                "List the arguments and the launch");
   addProblemOptions(app, options);

@@ -30,6 +30,7 @@ struct Summary {
   std::optional<runtime::Timing> timing; ///< if it was asked for
   unsigned operandSets = 0;              ///< that the timed launches ran over
   std::string barriers; ///< JSON, of the last run; empty unless asked for
+  std::vector<uint8_t> stamps; ///< of the last run; empty without a profile
   /// Prints what the backend found in a run, and counts it.
   void account(const Outcome &outcome, std::ostream &log);
   /// Of the run with the largest error, over all schedules.

@@ -10,6 +10,7 @@ namespace fp8::run {
 
 void Summary::account(const Outcome &outcome, std::ostream &log) {
   log << outcome.printed;
+  stamps = outcome.stamps;
   backendErrors += outcome.errors.size();
   backendWarnings += outcome.warnings.size();
   for (const auto *found : {&outcome.warnings, &outcome.errors})

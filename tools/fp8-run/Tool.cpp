@@ -107,6 +107,20 @@ loadBackend(const Options &options, const std::string &image,
   return makeSimulatorBackend(options, image);
 }
 
+/// Writes what --timeline asks for, and prints the summary.
+std::optional<launch::Error> writeTimeline(const Options &options,
+                                           const launch::Manifest &manifest,
+                                           const std::vector<uint8_t> &stamps,
+                                           std::ostream &log) {
+  auto timeline = launch::readTimeline(*manifest.profile, stamps);
+  if (!timeline)
+    return timeline.takeError();
+  for (const std::string &line : launch::summarise(*timeline))
+    log << prefix << "timeline: " << line << "\n";
+  std::string trace = launch::writeTrace(*timeline, manifest.kernel);
+  return writeFile(options.timelinePath, {trace.begin(), trace.end()});
+}
+
 /// Writes what --dump asks for.
 Summary finish(Summary result, const Options &options, std::ostream &log) {
   if (!result.output)
@@ -137,6 +151,10 @@ Summary runFiles(const Options &options, std::ostream &out, std::ostream &log) {
   auto manifest = loadManifest(options, manifestPath);
   if (!manifest)
     return fail(manifest.error());
+  if (!options.timelinePath.empty() && !manifest->profile)
+    return fail(manifestPath +
+                " names no stamps, of which --timeline is made; compile the "
+                "kernel with --fp8-profile, or fp8-gemm-to-ptx=profile");
   auto backend = loadBackend(options, *ptx, *manifest, out, log);
   if (!backend)
     return fail(backend.error());
@@ -148,6 +166,12 @@ Summary runFiles(const Options &options, std::ostream &out, std::ostream &log) {
   Summary result = manifest->problem.empty()
                        ? runBytes(options, *manifest, **backend, log)
                        : runProblem(options, *manifest, **backend, log);
+  if (!options.timelinePath.empty() && result.ok)
+    if (auto error = writeTimeline(options, *manifest, result.stamps, log)) {
+      result.ok = false;
+      result.error = error->message;
+      log << prefix << "error: " << error->message << "\n";
+    }
   return finish(std::move(result), options, log);
 }
 } // namespace

@@ -145,7 +145,8 @@ def ConvertRingsToBarriers : Pass<"convert-fp8-rings-to-barriers", "::mlir::gpu:
     }
     ```
   }];
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect", "::mlir::fp8::Fp8Dialect", "::mlir::scf::SCFDialect"];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect", "::mlir::fp8::Fp8Dialect", "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect"];
 }
 
 def ConvertFp8ToNVVM : Pass<"convert-fp8-to-nvvm", "::mlir::ModuleOp"> {
@@ -163,6 +164,7 @@ def ConvertFp8ToNVVM : Pass<"convert-fp8-to-nvvm", "::mlir::ModuleOp"> {
     Ensures: no op and no type of fp8 is left in a kernel. Kernels lose `fp8.linear` and what is derived of them; they get
     `known_block_size`, `fp8.tensor_map_args` and `fp8.shared_memory_bytes`, and launches of them the dynamic shared memory. Host code stays as it is.
     In a module with `fp8.debug_waits` waits give up after a while, and kernels get `fp8.wait_table`; see `--fp8-debug-waits`.
+    Of a kernel with `fp8.profile_table` the stamps become predicated stores to a variable of the module; see `--fp8-profile`.
 
     For example:
 
@@ -193,7 +195,7 @@ def ConvertFp8ToNVVM : Pass<"convert-fp8-to-nvvm", "::mlir::ModuleOp"> {
     ```
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect", "::mlir::LLVM::LLVMDialect",
-                           "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect"];
+                           "::mlir::memref::MemRefDialect", "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect"];
 }
 
 def Fp8DebugWaits : Pass<"fp8-debug-waits", "::mlir::ModuleOp"> {
@@ -228,6 +230,40 @@ def Fp8DebugWaits : Pass<"fp8-debug-waits", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [Option<"limit", "limit-ms", "int64_t", "2000", "the time limit of a wait in milliseconds">];
+}
+
+def Fp8Profile : Pass<"fp8-profile", "::mlir::ModuleOp"> {
+  let summary = "makes kernels that are lowered later write down what their roles wait for, and when";
+  let description = [{
+    Shows where a kernel's time goes. The pass sets `fp8.profile` on the module. `--convert-fp8-rings-to-barriers` then surrounds every wait for an mbarrier with stamps, puts one in front of
+    every arrival, and opens and closes each role with the time. A stamp is a clock and an event: one thread of each role writes its 8 bytes to a variable of the module.
+
+    The first `ctas` CTAs of the grid write up to `stamps` stamps for each role; later stamps are counted and not kept. The variable has 8 bytes a stamp and 64 a role for each of these
+    CTAs; `fp8-run` prints its size. The launch manifest then has `profile`: the variable, its layout, and the names of roles, rings and barriers. `fp8-run --timeline=FILE` reads the
+    stamps back and makes a trace and a summary of them (docs/Timeline.md).
+
+    Named barriers, cluster barriers and waits for stores and products have no stamps: they count as work. `--fp8-gemm-to-ptx=profile` runs this pass.
+
+    Requires: kernels in phase 0, 1 or 2. A kernel that is already lowered is an error.
+
+    Before:
+
+    ```mlir
+    module {
+      func.func @before() { return }
+    }
+    ```
+
+    After:
+
+    ```mlir
+    module attributes {fp8.profile = {ctas = 8 : i64, stamps = 4096 : i64}} {
+      func.func @after() { return }
+    }
+    ```
+  }];
+  let options = [Option<"ctas", "ctas", "int64_t", "8", "how many CTAs write stamps, the first of the grid">,
+                 Option<"stamps", "stamps", "int64_t", "4096", "how many stamps each role of such a CTA may write">];
 }
 
 def Fp8AttachChip : Pass<"fp8-attach-chip", "::mlir::ModuleOp"> {

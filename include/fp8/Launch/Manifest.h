@@ -6,6 +6,7 @@
 #define FP8_LAUNCH_MANIFEST_H
 
 #include "fp8/Launch/Expression.h"
+#include "fp8/Launch/Profile.h"
 #include "fp8/Launch/WaitRecords.h"
 #include "fp8/Tensor/TensorMap.h"
 
@@ -76,8 +77,8 @@ using ParameterSpec = std::variant<TensorMapSpec, PointerSpec, ScalarSpec>;
 
 struct Manifest {
   /// The latest version; earlier versions can be read too. Version 2 added
-  /// `problem_options`, version 3 `debug_waits`.
-  static constexpr int64_t supportedVersion = 3;
+  /// `problem_options`, version 3 `debug_waits`, version 4 `profile`.
+  static constexpr int64_t supportedVersion = 4;
 
   std::string producer;
   std::string chip;
@@ -91,6 +92,8 @@ struct Manifest {
   std::vector<ParameterSpec> parameters; ///< in the entry's order
   /// Present if the waits of the kernel can time out.
   std::optional<WaitTable> debugWaits;
+  /// Present if the kernel writes stamps.
+  std::optional<ProfileTable> profile;
 
   std::vector<std::string> argumentNames() const;
   /// The index of the argument with that name.

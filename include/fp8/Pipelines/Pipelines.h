@@ -23,6 +23,11 @@ struct GemmToPTXOptions : public PassPipelineOptions<GemmToPTXOptions> {
           "milliseconds after which a wait times out, reports what it waited "
           "for and traps; 0: never (see --fp8-debug-waits)"),
       llvm::cl::init(0)};
+  Option<bool> profile{
+      *this, "profile",
+      llvm::cl::desc("have kernels write stamps, of which fp8-run "
+                     "--timeline makes a trace (see --fp8-profile)"),
+      llvm::cl::init(false)};
   Option<std::string> problem{
       *this, "problem",
       llvm::cl::desc("MxNxK, the extents to assume where types leave them "

@@ -19,6 +19,8 @@ struct Outcome {
   /// The same of warnings, which do not harm the result.
   std::vector<std::string> warnings;
   sim::Report report;
+  /// What a profiled kernel wrote (manifest.profile); else empty.
+  std::vector<uint8_t> stamps;
 
   bool ok() const { return errors.empty(); }
 };
@@ -40,11 +42,12 @@ public:
   launch::Expected<const sim::Entry *>
   findEntry(const std::string &entry, const std::string &launcher) const;
 
-  /// Launches a kernel on `device`.
+  /// Launches a kernel on `device`. With a `profile` the outcome has stamps.
   Outcome launch(sim::Device &device, const std::string &entry,
                  const std::vector<sim::KernelArgument> &arguments,
                  const sim::LaunchConfig &config, const sim::Options &options,
-                 const sim::Variables &variables = {}) const;
+                 const sim::Variables &variables = {},
+                 const launch::ProfileTable *profile = nullptr) const;
 
   /// Launches the kernel by `plan` on `device`, which has the buffers. An error
   /// is a limit of the simulator; broken rules are in the outcome.

@@ -5,14 +5,17 @@
 
 #include "../ControlFlow.h"
 #include "Lowering.h"
+#include "Stamps.h"
 #include "fp8/Analysis/KernelPlan.h"
 #include "fp8/Conversion/Passes.h"
+#include "fp8/IR/Profile.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/Transforms/FuncConversions.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace mlir::fp8 {
@@ -211,7 +214,7 @@ static LogicalResult convertOps(gpu::GPUFuncOp kernel,
   for (auto populate :
        {populateAddPatterns, populateBarrierPatterns, populateExchangePatterns,
         populateFragmentPatterns, populatePromotePatterns,
-        populateStorePatterns, populateTilePatterns,
+        populateStampPatterns, populateStorePatterns, populateTilePatterns,
         populateWarpgroupPatterns})
     populate(converter, patterns);
   if (populateMore)
@@ -255,6 +258,8 @@ static StringRef getMissing(Operation *op) {
       !op->getParentOfType<gpu::GPUFuncOp>()->hasAttr(
           Fp8Dialect::kWaitTableAttrName))
     return "the kernel's wait table, since it has a limit,";
+  if (isa<StampBeginOp, StampOp, StampEndOp>(op) && !getStampLayout(op->getParentOfType<FunctionOpInterface>()))
+    return "the kernel's profile table";
   if (isa<WaitMmaOp>(op) && !hasPlan(WaitPlanAttr()))
     return "a #fp8.wait_plan";
   if (!needsRole(op))
@@ -341,6 +346,9 @@ static LogicalResult lowerKernel(ModuleOp module, gpu::GPUFuncOp kernel,
   declareSharedMemory(kernel->getParentOp(), kernel.getLoc());
   if (kernel->hasAttr(Fp8Dialect::kWaitTableAttrName))
     declareWaitRecords(kernel->getParentOp(), kernel.getLoc());
+  if (kernel->hasAttr(kProfileTableAttrName) &&
+      failed(declareStamps(kernel)))
+    return failure();
   annotateKernel(kernel);
   separateScaleViews(kernel);
   if (failed(convertOps(kernel, populateMore, order)))

@@ -6,11 +6,14 @@
 
 #include "../ControlFlow.h"
 #include "RingLowering.h"
+#include "Stamps.h"
 #include "fp8/Conversion/Passes.h"
+#include "fp8/IR/Profile.h"
 #include "fp8/Planning/Planning.h"
 
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 namespace mlir::fp8 {
 #define GEN_PASS_DEF_CONVERTRINGSTOBARRIERS
@@ -86,6 +89,12 @@ mlir::fp8::convertRingsToBarriers(FunctionOpInterface kernel,
   if (limit)
     kernel->setAttr(Fp8Dialect::kWaitTableAttrName,
                     makeWaitTable(kernel, limit.getInt()));
+  auto profile = module ? module->getAttrOfType<DictionaryAttr>(
+                              kProfileAttrName)
+                        : DictionaryAttr();
+  if (profile)
+    kernel->setAttr(kProfileTableAttrName,
+                    makeProfileTable(kernel, profile));
   prepareBlocks(kernel);
   KernelStart start = buildPrologue(kernel);
   start.waitLimit = limit ? limit.getInt() * 1'000'000 : 0;
@@ -93,6 +102,8 @@ mlir::fp8::convertRingsToBarriers(FunctionOpInterface kernel,
   if (failed(convertRings(kernel, start, populateMore)))
     return failure();
   foldLaps(kernel);
+  if (profile)
+    insertStamps(kernel);
   kernel->setAttr(Fp8Dialect::kBarriersAttrName,
                   UnitAttr::get(kernel.getContext()));
   return success();

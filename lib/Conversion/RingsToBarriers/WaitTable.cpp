@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the records mean that waits leave when they give up.
+// What the records mean that waits leave when they give up, and the stamps of
+// profiled kernels: the names behind addresses.
 
 #include "../WaitRecords.h"
 #include "RingLowering.h"
+#include "Stamps.h"
 #include "fp8/Analysis/KernelReport.h"
 
 using namespace mlir;
 using namespace mlir::fp8;
 
-DictionaryAttr mlir::fp8::makeWaitTable(FunctionOpInterface kernel,
-                                        int64_t limit) {
+/// What warps and barriers are called, for those who read the launch manifest.
+static NamedAttrList nameBarriers(FunctionOpInterface kernel) {
   Builder builder(kernel.getContext());
   auto entry = [&](StringRef name, Attribute value) {
     return builder.getNamedAttr(name, value);
@@ -41,8 +43,26 @@ DictionaryAttr mlir::fp8::makeWaitTable(FunctionOpInterface kernel,
            entry("arrivals", builder.getArrayAttr(arrivals)),
            entry("bytes", number(barrier.bytes))}));
     }
-  return builder.getDictionaryAttr(
-      {entry("variable", text(kWaitRecordsName)), entry("limit_ms", number(limit)),
-       entry("roles", builder.getArrayAttr(roles)),
-       entry("barriers", builder.getArrayAttr(barriers))});
+  NamedAttrList names;
+  names.set("roles", builder.getArrayAttr(roles));
+  names.set("barriers", builder.getArrayAttr(barriers));
+  return names;
+}
+
+DictionaryAttr mlir::fp8::makeWaitTable(FunctionOpInterface kernel,
+                                        int64_t limit) {
+  Builder builder(kernel.getContext());
+  NamedAttrList table = nameBarriers(kernel);
+  table.set("variable", builder.getStringAttr(kWaitRecordsName));
+  table.set("limit_ms", builder.getI64IntegerAttr(limit));
+  return table.getDictionary(kernel.getContext());
+}
+
+DictionaryAttr mlir::fp8::makeProfileTable(FunctionOpInterface kernel,
+                                           DictionaryAttr profile) {
+  NamedAttrList table = nameBarriers(kernel);
+  table.append(profile.begin(), profile.end());
+  table.set("variable",
+            StringAttr::get(kernel.getContext(), kStampsName));
+  return table.getDictionary(kernel.getContext());
 }

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Stamps: what a profiled kernel writes down of its roles. `--convert-fp8-rings-to-barriers` writes these ops in a module with `fp8.profile`. They touch no barrier
+// and no ring: without them the kernel computes the same.
+
+#ifndef FP8_IR_PROFILE
+#define FP8_IR_PROFILE
+
+include "fp8/IR/Barrier.td"
+include "fp8/IR/StampEvent.td"
+
+// What a role keeps: where its next stamp goes, in bytes of the buffer.
+def Fp8_StampCursor : MemRefRankOf<[I32], [0]>;
+
+def Fp8_StampClockOp : Fp8_BarrierOp<"stamp_clock", [Fp8_NamesResult<"clock">]> {
+  let summary = "reads the clock of the multiprocessor";
+  let description = [{
+    Its lower 32 bits, in cycles (PTX ISA, `%clock`).
+
+    ```mlir
+    func.func @now() -> i32 {
+      %clock = fp8.stamp_clock
+      return %clock : i32
+    }
+    ```
+  }];
+  let results = (outs I32:$clock);
+  let assemblyFormat = "attr-dict";
+}
+
+def Fp8_StampBeginOp : Fp8_BarrierOp<"stamp_begin"> {
+  let summary = "opens a role's stamps";
+  let description = [{
+    One thread of the role, the leader of its first warp, writes stamps from here on, if the CTA is one of those that are sampled. It writes the head of the role's stamps: the time, the
+    clock, and the clock `since` when the kernel began. The other threads' cursors are set to write nothing.
+
+    `role` is the number of the role in the kernel's `fp8.profile_table`.
+
+    ```mlir
+    func.func @kernel(%cursor: memref<i32>, %since: i32, %leader: i1, %warp: i32) {
+      fp8.stamp_begin %cursor, %since by %leader, %warp role 0 : memref<i32>
+      return
+    }
+    ```
+  }];
+  let arguments = (ins Fp8_StampCursor:$cursor, I32:$since, I1:$leader, I32:$warp, ConfinedAttr<I64Attr, [IntNonNegative]>:$role);
+  let assemblyFormat = "$cursor `,` $since `by` $leader `,` $warp `role` $role attr-dict `:` type($cursor)";
+}
+
+def Fp8_StampOp : Fp8_BarrierOp<"stamp"> {
+  let summary = "writes down that a role waits, has waited or hands over";
+  let description = [{
+    A stamp has 8 bytes: the clock, and the address of the barrier plus the number of the event, which is less than the 8 bytes of a barrier. Stamps for which there is no room are counted.
+
+    ```mlir
+    func.func @wait(%cursor: memref<i32>, %barrier: i32, %parity: i32) {
+      fp8.stamp waits %cursor, %barrier : memref<i32>
+      fp8.mbarrier_wait %barrier, %parity
+      fp8.stamp waited %cursor, %barrier : memref<i32>
+      return
+    }
+    ```
+  }];
+  let arguments = (ins Fp8_StampEventAttr:$event, Fp8_StampCursor:$cursor, I32:$barrier);
+  let assemblyFormat = "$event $cursor `,` $barrier attr-dict `:` type($cursor)";
+}
+
+def Fp8_StampEndOp : Fp8_BarrierOp<"stamp_end"> {
+  let summary = "closes a role's stamps";
+  let description = [{
+    Writes the time, the clock and how many stamps there were into the head. Operands are those of `fp8.stamp_begin`.
+
+    ```mlir
+    func.func @kernel(%cursor: memref<i32>, %leader: i1, %warp: i32) {
+      fp8.stamp_end %cursor by %leader, %warp role 0 : memref<i32>
+      return
+    }
+    ```
+  }];
+  let arguments = (ins Fp8_StampCursor:$cursor, I1:$leader, I32:$warp, ConfinedAttr<I64Attr, [IntNonNegative]>:$role);
+  let assemblyFormat = "$cursor `by` $leader `,` $warp `role` $role attr-dict `:` type($cursor)";
+}
+
+#endif // FP8_IR_PROFILE

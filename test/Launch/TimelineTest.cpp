@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Stamps to timelines, traces and summaries.
+#include "ManifestInputs.h"
+#include "fp8/Launch/Manifest.h"
+
+#include <cstring>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+using namespace fp8::launch;
+
+namespace {
+/// Two roles, of which up to four stamps in each of two CTAs: load fills a ring
+/// of three slots, mma empties it. CTA 1 stays unwritten unless a test fills it.
+class Stamps : public testing::Test {
+protected:
+  static constexpr uint32_t kShared = 4096, kFull = 1024, kEmpty = 1048;
+
+  Stamps() {
+    auto read = parseManifest(readInput("valid/profile.json"));
+    EXPECT_TRUE(read) << read.error();
+    table = *read->profile;
+    variable.resize(table.bytes(), 0xee);
+    for (uint32_t unit = 0; unit < table.units(); ++unit)
+      put(headOf(unit), StampHead());
+    // The clock wraps while the roles run; it ticks twice a ns.
+    open(0, 0, 0xfffffff0u, 1000, 400);
+    open(0, 1, 0xfffffff0u, 1000, 400);
+  }
+  uint64_t headOf(uint32_t unit) const {
+    return table.units() * table.stamps * sizeof(Stamp) +
+           unit * sizeof(StampHead);
+  }
+  template <typename T>
+  void put(uint64_t at, const T &value) {
+    std::memcpy(&variable[at], &value, sizeof(value));
+  }
+  /// A role that begins 10 cycles behind its kernel and lasts `cycles`.
+  void open(uint32_t cta, uint32_t role, uint32_t clock, uint64_t time,
+            uint32_t cycles) {
+    StampHead head = {};
+    head.beginTime = time;
+    head.kernelClock = clock - 10;
+    head.beginClock = clock;
+    head.multiprocessor = 7;
+    head.sharedMemory = kShared;
+    head.endTime = time + cycles / 2;
+    head.endClock = clock + cycles;
+    uint32_t unit = cta * 2 + role;
+    head.place = unit * sizeof(Stamp);
+    put(headOf(unit), head);
+  }
+  /// A stamp so many cycles behind the begin of the role.
+  void stamp(uint32_t cta, uint32_t role, uint32_t cycles, uint32_t offset,
+             Stamp::Event event) {
+    uint32_t unit = cta * 2 + role;
+    StampHead head;
+    std::memcpy(&head, &variable[headOf(unit)], sizeof(head));
+    if (head.place < table.units() * table.stamps * sizeof(Stamp))
+      put(head.place, Stamp{head.beginClock + cycles, kShared + offset + event});
+    head.place += uint32_t(table.units() * sizeof(Stamp));
+    put(headOf(unit), head);
+  }
+  Timeline read() const {
+    auto timeline = readTimeline(table, variable);
+    EXPECT_TRUE(timeline) << timeline.error();
+    return *timeline;
+  }
+
+  ProfileTable table;
+  std::vector<uint8_t> variable;
+};
+using Slice = Timeline::Slice;
+} // namespace
+
+TEST_F(Stamps, BecomeSlicesWithoutGaps) {
+  stamp(0, 1, 20, kFull + 16, Stamp::Waits);
+  stamp(0, 1, 120, kFull + 16, Stamp::Waited);
+  stamp(0, 1, 220, kEmpty + 16, Stamp::HandsOver);
+  Timeline timeline = read();
+  EXPECT_DOUBLE_EQ(timeline.gigahertz, 2);
+  EXPECT_DOUBLE_EQ(timeline.duration, 205);
+  ASSERT_EQ(timeline.tracks.size(), 2u);
+  const Timeline::Track &mma = timeline.tracks[1];
+  EXPECT_EQ(mma.role, 1u);
+  EXPECT_EQ(mma.multiprocessor, 7u);
+  ASSERT_EQ(mma.slices.size(), 4u);
+  const Slice::Kind kinds[] = {Slice::Start, Slice::Work, Slice::Wait,
+                               Slice::Work};
+  const double ends[] = {5, 15, 65, 205};
+  for (size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(mma.slices[i].kind, kinds[i]);
+    EXPECT_DOUBLE_EQ(mma.slices[i].begin, i ? ends[i - 1] : 0);
+    EXPECT_DOUBLE_EQ(mma.slices[i].end, ends[i]);
+  }
+  EXPECT_EQ(mma.slices[2].barrier, 0u);
+  EXPECT_EQ(mma.slices[2].stage, 2u);
+  ASSERT_EQ(mma.handOvers.size(), 1u);
+  EXPECT_DOUBLE_EQ(mma.handOvers[0].time, 115);
+  EXPECT_EQ(mma.handOvers[0].barrier, 1u);
+}
+
+TEST_F(Stamps, MapMultiprocessorsToOneTime) {
+  // Another clock, 100 ns later.
+  open(1, 0, 77, 1100, 400);
+  open(1, 1, 77, 1100, 400);
+  Timeline timeline = read();
+  ASSERT_EQ(timeline.tracks.size(), 4u);
+  EXPECT_DOUBLE_EQ(timeline.tracks[2].slices.front().begin, 100);
+  EXPECT_DOUBLE_EQ(timeline.duration, 305);
+}
+
+TEST_F(Stamps, CountWhatFoundNoRoom) {
+  for (uint32_t i = 0; i < 6; ++i)
+    stamp(0, 0, 10 * (i + 1), kEmpty, i % 2 ? Stamp::Waited : Stamp::Waits);
+  Timeline timeline = read();
+  EXPECT_EQ(timeline.tracks[0].lost, 2u);
+  const Slice &last = timeline.tracks[0].slices.back();
+  EXPECT_EQ(last.kind, Slice::Unrecorded);
+  EXPECT_DOUBLE_EQ(last.begin, 25);
+  EXPECT_DOUBLE_EQ(last.end, 205);
+}
+
+TEST_F(Stamps, CountSlotsInUse) {
+  stamp(0, 0, 0, kEmpty, Stamp::Waits);
+  stamp(0, 0, 10, kEmpty, Stamp::Waited);
+  // Behind the last slot that is used: the producer waits until all are back.
+  stamp(0, 0, 10, kEmpty + 8, Stamp::Waits);
+  stamp(0, 0, 300, kEmpty + 8, Stamp::Waited);
+  stamp(0, 1, 0, kFull, Stamp::Waits);
+  stamp(0, 1, 100, kFull, Stamp::Waited);
+  stamp(0, 1, 200, kEmpty, Stamp::HandsOver);
+  std::vector<Occupancy> rings = findOccupancy(read());
+  ASSERT_EQ(rings.size(), 1u);
+  EXPECT_EQ(rings[0].ring, "pipeline a, b");
+  EXPECT_EQ(rings[0].slots, 3u);
+  using Changes = std::vector<std::pair<double, uint32_t>>;
+  EXPECT_EQ(rings[0].changes, (Changes{{10, 1}, {105, 0}}));
+}
+
+TEST_F(Stamps, MakeATrace) {
+  stamp(0, 1, 20, kFull + 8, Stamp::Waits);
+  stamp(0, 1, 120, kFull + 8, Stamp::Waited);
+  auto trace = nlohmann::json::parse(writeTrace(read(), "k"));
+  EXPECT_EQ(trace["otherData"]["kernel"], "k");
+  std::vector<std::string> names;
+  for (const auto &event : trace["traceEvents"]) {
+    if (event["ph"] == "M")
+      names.push_back(event["args"]["name"]);
+    if (event["name"] != "wait for full of pipeline a, b")
+      continue;
+    EXPECT_EQ(event["args"]["stage"], 1);
+    EXPECT_DOUBLE_EQ(event["ts"], 0.015); // us
+    EXPECT_DOUBLE_EQ(event["dur"], 0.05);
+  }
+  EXPECT_EQ(names,
+            (std::vector<std::string>{"CTA 0 on SM 7", "load", "mma"}));
+}
+
+TEST_F(Stamps, NameTheRoleThatWaitsLeast) {
+  stamp(0, 0, 0, kEmpty, Stamp::Waits);
+  stamp(0, 0, 380, kEmpty, Stamp::Waited);
+  stamp(0, 1, 0, kFull, Stamp::Waits);
+  stamp(0, 1, 40, kFull, Stamp::Waited);
+  EXPECT_EQ(summarise(read()).back(),
+            "bottleneck: role 'mma' waits least, 9.8 % of the time, and 'load' "
+            "waits 92.7 % for it; it sets the pace: make its work on a stage "
+            "shorter, or let more warps or CTAs share it");
+}
+
+TEST_F(Stamps, NameTheRingThatIsTooShort) {
+  stamp(0, 0, 0, kEmpty, Stamp::Waits);
+  stamp(0, 0, 380, kEmpty, Stamp::Waited);
+  stamp(0, 1, 0, kFull, Stamp::Waits);
+  stamp(0, 1, 240, kFull, Stamp::Waited);
+  EXPECT_EQ(summarise(read()).back(),
+            "bottleneck: ring 'pipeline a, b' with 3 slots: role 'mma' waits "
+            "58.5 % for full, 'load' itself waits 92.7 %; a slot is refilled "
+            "too late: raise `stages`, and where shared memory is full, bring "
+            "fewer bytes or use more CTAs");
+}
+
+TEST_F(Stamps, RefuseWhatIsNoVariable) {
+  variable.pop_back();
+  auto timeline = readTimeline(table, variable);
+  ASSERT_FALSE(timeline);
+  EXPECT_EQ(timeline.error(),
+            "the stamps in 'fp8_profile' have 383 bytes instead of 384; use the "
+            "manifest that was written with the PTX");
+  variable.assign(384, 0);
+  auto none = readTimeline(table, variable);
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error(), "no role has written stamps to 'fp8_profile'; read "
+                          "them after the kernel has ended");
+}

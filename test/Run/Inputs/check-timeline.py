@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Checks a trace that fp8-run --timeline wrote: its form, and that each role's slices follow one another from the CTA's begin to its end.
+
+usage: check-timeline.py MANIFEST TRACE [--lost]
+"""
+
+import collections
+import json
+import sys
+
+with open(sys.argv[1], encoding="utf-8") as file:
+    profile = json.load(file)["profile"]
+with open(sys.argv[2], encoding="utf-8") as file:
+    trace = json.load(file)
+lost = "--lost" in sys.argv
+
+tracks, names, counters = collections.defaultdict(list), {}, []
+for event in trace["traceEvents"]:
+    if event["ph"] == "X":
+        tracks[event["pid"], event["tid"]].append(event)
+    elif event["ph"] == "C":
+        counters.append(event)
+    elif event["name"] == "thread_name":
+        names[event["pid"], event["tid"]] = event["args"]["name"]
+roles = [role["name"] for role in profile["roles"]]
+for cta in {cta for cta, _ in tracks}:
+    assert [names[cta, role] for role in range(len(roles))] == roles, names
+    ends = set()
+    for role in range(len(roles)):
+        slices = tracks[cta, role]
+        for before, after in zip(slices, slices[1:]):
+            assert abs(before["ts"] + before["dur"] - after["ts"]) < 1e-6, (before, after)
+        ends.add(round(slices[-1]["ts"] + slices[-1]["dur"], 6))
+        assert any(piece["cat"] == "work" for piece in slices), names[cta, role]
+        assert lost == any(piece["cat"] == "not recorded" for piece in slices)
+    assert len(ends) == 1, f"the roles of CTA {cta} end at {ends}"
+depths = {"slots of " + barrier["ring"]: barrier["depth"] for barrier in profile["barriers"] if barrier["name"] == "full"}
+for counter in counters:
+    assert 0 <= counter["args"]["in use"] <= depths[counter["name"]], counter
+last = {(counter["pid"], counter["name"]): counter["args"]["in use"] for counter in counters}
+assert lost or not any(slots for (_, name), slots in last.items() if name.startswith("slots of pipeline")), last
+waits = sum(piece["cat"] == "wait" for slices in tracks.values() for piece in slices)
+print(f"roles without gaps, {waits} waits, {len(counters)} counts of slots")
