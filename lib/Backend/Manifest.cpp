@@ -311,8 +311,7 @@ FailureOr<std::string> mlir::fp8::emitManifest(gpu::LaunchFuncOp launch,
     manifest["version"] = manifestVersionWithWaits;
     manifest["debug_waits"] = toJSON(waits);
   }
-  if (Attribute profile =
-          function->getAttr(kProfileTableAttrName)) {
+  if (Attribute profile = function->getAttr(kProfileTableAttrName)) {
     manifest["version"] = manifestVersionWithProfile;
     manifest["profile"] = toJSON(profile);
   }

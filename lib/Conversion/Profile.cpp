@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Asks for kernels that write down what their roles wait for.
 
+#include "fp8/IR/Profile.h"
 #include "WaitRecords.h"
 #include "fp8/Conversion/Passes.h"
-#include "fp8/IR/Profile.h"
 
 namespace mlir::fp8 {
 #define GEN_PASS_DEF_FP8PROFILE
@@ -34,8 +34,7 @@ struct ProfilePass : public mlir::fp8::impl::Fp8ProfileBase<ProfilePass> {
     }
     if (failed(checkNotLowered(module, "stamps", "--fp8-profile")))
       return signalPassFailure();
-    module->setAttr(kProfileAttrName,
-                    size.getDictionary(&getContext()));
+    module->setAttr(kProfileAttrName, size.getDictionary(&getContext()));
   }
 };
 

@@ -5,9 +5,9 @@
 #include "Fp8Bytecode.h"
 
 #include "fp8/IR/ComputedGemm.h"
-#include "fp8/IR/Profile.h"
 #include "fp8/IR/KernelCertificate.h"
 #include "fp8/IR/Linearity.h"
+#include "fp8/IR/Profile.h"
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Transforms/InliningUtils.h"

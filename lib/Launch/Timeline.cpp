@@ -34,7 +34,8 @@ std::vector<Unit> readUnits(const ProfileTable &table,
   for (uint32_t unit = 0; unit < count; ++unit) {
     const uint32_t roles = uint32_t(table.roles.size());
     Unit read{unit / roles, unit % roles, {}, {}};
-    std::memcpy(&read.head, heads + unit * sizeof(StampHead), sizeof(StampHead));
+    std::memcpy(&read.head, heads + unit * sizeof(StampHead),
+                sizeof(StampHead));
     if (!read.head.endTime)
       continue;
     uint64_t written = (read.head.place - unit * sizeof(Stamp)) / stride;
@@ -108,9 +109,9 @@ std::map<uint32_t, ClockMap> mapClocks(const std::vector<Unit> &units) {
 class TrackReader {
 public:
   TrackReader(const ProfileTable &table, const Unit &unit, const ClockMap &map)
-      : table(table), unit(unit), map(map),
-        track{unit.cta, unit.head.multiprocessor, unit.role, {}, {}, unit.lost} {
-  }
+      : table(table), unit(unit),
+        map(map), track{unit.cta, unit.head.multiprocessor, unit.role, {}, {},
+                        unit.lost} {}
 
   /// `end`: of the CTA.
   Timeline::Track read(double end) {
@@ -118,7 +119,7 @@ public:
     close(Timeline::Slice::Start, map(unit.head.beginClock));
     for (const Stamp &stamp : unit.stamps)
       take(stamp);
-    close(unit.lost  ? Timeline::Slice::Unrecorded
+    close(unit.lost   ? Timeline::Slice::Unrecorded
           : isWaiting ? Timeline::Slice::Wait
                       : Timeline::Slice::Work,
           map(unit.head.endClock));

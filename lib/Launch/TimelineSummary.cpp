@@ -108,8 +108,9 @@ private:
       ctas.insert(track.cta);
     char clock[32];
     std::snprintf(clock, sizeof(clock), "%.3g", timeline.gigahertz);
-    return std::to_string(ctas.size()) + " CTA" + (ctas.size() == 1 ? "" : "s") +
-           " in " + microseconds(timeline.duration) + ", at " + clock +
+    return std::to_string(ctas.size()) + " CTA" +
+           (ctas.size() == 1 ? "" : "s") + " in " +
+           microseconds(timeline.duration) + ", at " + clock +
            " cycles a ns; stamps take " +
            std::to_string((timeline.table.bytesPerCta() + 1023) / 1024) +
            " KiB a CTA";
@@ -138,8 +139,9 @@ private:
               std::to_string(role.longestCta) + " at " +
               microseconds(role.longest->begin);
     if (role.lost)
-      text += "; " + std::to_string(role.lost) +
-              " stamps found no room: profile with more (--fp8-profile=stamps=N)";
+      text +=
+          "; " + std::to_string(role.lost) +
+          " stamps found no room: profile with more (--fp8-profile=stamps=N)";
     return text;
   }
 
@@ -189,12 +191,11 @@ private:
   /// waits for is too short, or what fills it too slow.
   std::string explainRing(size_t role, uint32_t barrier) const {
     const WaitTable::Barrier &found = timeline.table.barriers[barrier];
-    std::string text = "ring '" + found.ring + "' with " +
-                       std::to_string(found.depth) + " slot" +
-                       (found.depth == 1 ? "" : "s") + ": role '" +
-                       nameOfRole(role) + "' waits " +
-                       percent(roles[role].waitingFor(barrier)) + " for " +
-                       found.name;
+    std::string text =
+        "ring '" + found.ring + "' with " + std::to_string(found.depth) +
+        " slot" + (found.depth == 1 ? "" : "s") + ": role '" +
+        nameOfRole(role) + "' waits " +
+        percent(roles[role].waitingFor(barrier)) + " for " + found.name;
     for (size_t other = 0; other < roles.size(); ++other)
       if (other != role && arrivesAt(other, barrier))
         text += ", '" + nameOfRole(other) + "' itself waits " +

@@ -70,8 +70,10 @@ const char *nameOf(Slice::Kind kind) {
 Json describe(const Timeline &timeline, const Timeline::Track &track,
               const Slice &slice) {
   const char *kind = nameOf(slice.kind);
-  Json event{{"ph", "X"},           {"pid", track.cta},
-             {"tid", track.role},   {"ts", slice.begin / 1000},
+  Json event{{"ph", "X"},
+             {"pid", track.cta},
+             {"tid", track.role},
+             {"ts", slice.begin / 1000},
              {"dur", (slice.end - slice.begin) / 1000}};
   event["cat"] = kind;
   if (slice.barrier == Timeline::kNone) {
@@ -92,17 +94,19 @@ void addNames(const Timeline &timeline, const Timeline::Track &track,
               Json &events) {
   if (track.role == 0 || events.empty() ||
       events.back().value("pid", Timeline::kNone) != track.cta)
-    events.push_back({{"ph", "M"},
-                      {"pid", track.cta},
-                      {"name", "process_name"},
-                      {"args",
-                       {{"name", "CTA " + std::to_string(track.cta) + " on SM " +
-                                     std::to_string(track.multiprocessor)}}}});
-  events.push_back({{"ph", "M"},
-                    {"pid", track.cta},
-                    {"tid", track.role},
-                    {"name", "thread_name"},
-                    {"args", {{"name", timeline.table.roles[track.role].name}}}});
+    events.push_back(
+        {{"ph", "M"},
+         {"pid", track.cta},
+         {"name", "process_name"},
+         {"args",
+          {{"name", "CTA " + std::to_string(track.cta) + " on SM " +
+                        std::to_string(track.multiprocessor)}}}});
+  events.push_back(
+      {{"ph", "M"},
+       {"pid", track.cta},
+       {"tid", track.role},
+       {"name", "thread_name"},
+       {"args", {{"name", timeline.table.roles[track.role].name}}}});
 }
 } // namespace
 

@@ -130,9 +130,9 @@ launch::Expected<Outcome> Kernel::run(sim::Device &device,
       return placed.takeError();
     records = *placed;
   }
-  Outcome outcome =
-      launch(device, manifest.kernel, kernelArguments(plan.parameters), config,
-             options, variables, manifest.profile ? &*manifest.profile : nullptr);
+  Outcome outcome = launch(
+      device, manifest.kernel, kernelArguments(plan.parameters), config,
+      options, variables, manifest.profile ? &*manifest.profile : nullptr);
   // Another cluster may be stuck for good before the first to give up traps.
   for (size_t i = 0; records && i < outcome.errors.size(); ++i) {
     sim::ErrorKind kind = outcome.report.errors[i].kind;

@@ -12,7 +12,8 @@ using namespace fp8::launch;
 
 namespace {
 /// Two roles, of which up to four stamps in each of two CTAs: load fills a ring
-/// of three slots, mma empties it. CTA 1 stays unwritten unless a test fills it.
+/// of three slots, mma empties it. CTA 1 stays unwritten unless a test fills
+/// it.
 class Stamps : public testing::Test {
 protected:
   static constexpr uint32_t kShared = 4096, kFull = 1024, kEmpty = 1048;
@@ -58,7 +59,8 @@ protected:
     StampHead head;
     std::memcpy(&head, &variable[headOf(unit)], sizeof(head));
     if (head.place < table.units() * table.stamps * sizeof(Stamp))
-      put(head.place, Stamp{head.beginClock + cycles, kShared + offset + event});
+      put(head.place,
+          Stamp{head.beginClock + cycles, kShared + offset + event});
     head.place += uint32_t(table.units() * sizeof(Stamp));
     put(headOf(unit), head);
   }
@@ -154,8 +156,7 @@ TEST_F(Stamps, MakeATrace) {
     EXPECT_DOUBLE_EQ(event["ts"], 0.015); // us
     EXPECT_DOUBLE_EQ(event["dur"], 0.05);
   }
-  EXPECT_EQ(names,
-            (std::vector<std::string>{"CTA 0 on SM 7", "load", "mma"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"CTA 0 on SM 7", "load", "mma"}));
 }
 
 TEST_F(Stamps, NameTheRoleThatWaitsLeast) {
@@ -185,9 +186,10 @@ TEST_F(Stamps, RefuseWhatIsNoVariable) {
   variable.pop_back();
   auto timeline = readTimeline(table, variable);
   ASSERT_FALSE(timeline);
-  EXPECT_EQ(timeline.error(),
-            "the stamps in 'fp8_profile' have 383 bytes instead of 384; use the "
-            "manifest that was written with the PTX");
+  EXPECT_EQ(
+      timeline.error(),
+      "the stamps in 'fp8_profile' have 383 bytes instead of 384; use the "
+      "manifest that was written with the PTX");
   variable.assign(384, 0);
   auto none = readTimeline(table, variable);
   ASSERT_FALSE(none);

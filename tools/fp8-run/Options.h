@@ -28,7 +28,7 @@ struct Options {
   reference::Elementwise elementwise = reference::Elementwise::None;
   uint64_t memoryLimit = uint64_t(8) << 30; ///< bytes of all buffers
   std::string timelinePath; ///< for a trace of the stamps; empty: none
-  std::string dumpPath; ///< for what the kernel wrote; empty: not kept
+  std::string dumpPath;     ///< for what the kernel wrote; empty: not kept
   bool verbose = false;
 
   // A GPU's.

@@ -42,12 +42,12 @@ static_assert(sizeof(Stamp) == 8, "as kernels write it");
 
 /// The head of a unit, as kernels write it.
 struct StampHead {
-  uint64_t beginTime;            ///< %globaltimer where the role begins, ns
-  uint32_t beginClock, unused0;  ///< %clock there
-  uint32_t kernelClock, unused1; ///< %clock where the kernel began
+  uint64_t beginTime;               ///< %globaltimer where the role begins, ns
+  uint32_t beginClock, unused0;     ///< %clock there
+  uint32_t kernelClock, unused1;    ///< %clock where the kernel began
   uint32_t multiprocessor, unused2; ///< %smid
   uint32_t sharedMemory, unused3;   ///< the address of what is dynamic
-  uint64_t endTime; ///< 0 as long as the role has not ended
+  uint64_t endTime;                 ///< 0 as long as the role has not ended
   uint32_t endClock, unused4;
   uint32_t place, unused5; ///< of the next stamp, in bytes of the variable
 };

@@ -28,9 +28,9 @@ static constexpr int64_t kLastPlace = 0xf0000000;
 
 std::optional<StampLayout>
 mlir::fp8::getStampLayout(FunctionOpInterface kernel) {
-  auto table = kernel ? kernel->getAttrOfType<DictionaryAttr>(
-                            kProfileTableAttrName)
-                      : DictionaryAttr();
+  auto table =
+      kernel ? kernel->getAttrOfType<DictionaryAttr>(kProfileTableAttrName)
+             : DictionaryAttr();
   if (!table)
     return std::nullopt;
   auto get = [&](StringRef name) {
@@ -117,8 +117,7 @@ private:
 Value StampInstructions::addressOf(Value place) {
   auto type = LLVM::LLVMPointerType::get(builder.getContext(), kGlobal);
   Value base = LLVM::AddressOfOp::create(builder, loc, type, kStampsName);
-  Value bytes =
-      LLVM::ZExtOp::create(builder, loc, builder.getI64Type(), place);
+  Value bytes = LLVM::ZExtOp::create(builder, loc, builder.getI64Type(), place);
   return LLVM::GEPOp::create(builder, loc, type, builder.getI8Type(), base,
                              ArrayRef<LLVM::GEPArg>{bytes});
 }
@@ -147,8 +146,8 @@ StampInstructions::Unit StampInstructions::findUnit(Value leader, Value warp,
 
 void StampInstructions::writeHead(Value unit, int64_t at,
                                   ArrayRef<Value> values) {
-  Value head = add(mul(unit, StampLayout::kHeadBytes),
-                   layout.getStampsBytes() + at);
+  Value head =
+      add(mul(unit, StampLayout::kHeadBytes), layout.getStampsBytes() + at);
   for (auto [i, value] : llvm::enumerate(values))
     LLVM::StoreOp::create(builder, loc, value,
                           addressOf(add(head, 8 * int64_t(i))),
@@ -163,8 +162,9 @@ void StampInstructions::begin(Value cursor, Value since, Value leader,
                        i32(layout.getStampsBytes()));
   memref::StoreOp::create(builder, loc, place, cursor, ValueRange());
   ifThen(unit.writes, [&](Instructions &) {
-    writeHead(unit.number, 0, {readTimer(), readSpecial("clock"), since,
-                               readSpecial("smid"), sharedMemory()});
+    writeHead(unit.number, 0,
+              {readTimer(), readSpecial("clock"), since, readSpecial("smid"),
+               sharedMemory()});
   });
 }
 
