@@ -89,7 +89,7 @@ class Arrival(TypedDict):
 
 
 class DebugBarrier(TypedDict):
-    """The mbarriers of one kind of a ring, as a launcher that explains a hang needs them."""
+    """The mbarriers of one kind of a ring, as a launcher that explains waits needs them."""
 
     ring: str
     name: str
@@ -104,6 +104,16 @@ class DebugWaits(TypedDict):
 
     variable: str
     limit_ms: int
+    roles: list[Role]
+    barriers: list[DebugBarrier]
+
+
+class Profile(TypedDict):
+    """Where a kernel that was compiled with `--fp8-profile` leaves its stamps, and what they are about."""
+
+    variable: str
+    ctas: int
+    stamps: int
     roles: list[Role]
     barriers: list[DebugBarrier]
 
@@ -125,6 +135,7 @@ class Manifest(_ManifestOfAll, total=False):
     problem: str
     problem_options: dict[str, int]
     debug_waits: DebugWaits
+    profile: Profile
 
 
 class Barrier(TypedDict):

@@ -261,10 +261,10 @@ def test_manifests_and_reports_are_of_their_types(chip, spec, debug_waits):
 def test_the_types_of_manifests_are_those_of_the_schema():
     schema = json.loads((ROOT / "docs" / "manifest.schema.json").read_text())
     defined = schema["$defs"]
-    barrier = defined["debugWaits"]["properties"]["barriers"]["items"]
+    barrier = defined["barriers"]["items"]
     for type, described in {
         _reports.Manifest: schema, _reports.Argument: defined["argument"], _reports.Constraint: defined["constraint"], _reports.Launch: defined["launch"],
         _reports.TensorMap: defined["tensorMap"], _reports.Pointer: defined["pointer"], _reports.Scalar: defined["scalar"],
-        _reports.DebugWaits: defined["debugWaits"], _reports.DebugBarrier: barrier,
+        _reports.DebugWaits: defined["debugWaits"], _reports.DebugBarrier: barrier, _reports.Profile: defined["profile"],
     }.items():
         assert set(typing.get_type_hints(type)) == set(described["properties"]) and type.__required_keys__ == set(described["required"]), type
