@@ -271,7 +271,7 @@ FAKE cuMemAlloc_v2(DevicePointer *pointer, size_t bytes) {
   NEEDS_CONTEXT();
   note("cuMemAlloc_v2 %zu", bytes);
   void *memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
-  // Kernels do nothing here: what they should write must never look written.
+  // NaN as a float: zeros would look like the product of a GEMM with K = 0.
   if (memory)
     std::memset(memory, 0xff, bytes);
   *pointer = reinterpret_cast<DevicePointer>(memory);
