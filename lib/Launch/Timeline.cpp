@@ -110,8 +110,10 @@ class TrackReader {
 public:
   TrackReader(const ProfileTable &table, const Unit &unit, const ClockMap &map)
       : table(table), unit(unit),
-        map(map), track{unit.cta, unit.head.multiprocessor, unit.role, {}, {},
-                        unit.lost} {}
+        map(map), track{unit.cta,   unit.head.multiprocessor,
+                        unit.role,  {},
+                        {},         unit.lost,
+                        unit.span()} {}
 
   /// `end`: of the CTA.
   Timeline::Track read(double end) {
@@ -179,6 +181,25 @@ private:
 
 uint64_t ProfileTable::bytes() const {
   return units() * (uint64_t(stamps) * sizeof(Stamp) + sizeof(StampHead));
+}
+
+double Timeline::Track::sum() const {
+  double sum = 0;
+  for (const Slice &slice : slices)
+    if (slice.kind != Slice::Start && slice.kind != Slice::Ended)
+      sum += slice.end - slice.begin;
+  return sum;
+}
+
+double Timeline::Track::accuracy() const {
+  return timed > 0 ? sum() / timed : 1;
+}
+
+uint64_t Timeline::lost() const {
+  uint64_t all = 0;
+  for (const Track &track : tracks)
+    all += track.lost;
+  return all;
 }
 
 Expected<Timeline> readTimeline(const ProfileTable &table,

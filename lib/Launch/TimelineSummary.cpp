@@ -35,7 +35,6 @@ struct RoleTime {
   std::map<uint32_t, double> waits; ///< by barrier
   const Slice *longest = nullptr;
   uint32_t longestCta = 0;
-  uint64_t lost = 0;
 
   double share(double time) const { return total > 0 ? time / total : 0; }
   double waiting() const { return share(kinds[Slice::Wait]); }
@@ -69,6 +68,9 @@ public:
     for (size_t i = 0; i < roles.size(); ++i)
       if (roles[i].total > 0)
         all.push_back(describe(i));
+    all.push_back(compareTimer());
+    if (timeline.lost())
+      all.push_back(countLost());
     if (std::string verdict = judge(); !verdict.empty())
       all.push_back("bottleneck: " + verdict);
     return all;
@@ -77,7 +79,6 @@ public:
 private:
   void add(const Timeline::Track &track) {
     RoleTime &role = roles[track.role];
-    role.lost += track.lost;
     for (const Slice &slice : track.slices) {
       double time = slice.end - slice.begin;
       role.total += time;
@@ -138,11 +139,27 @@ private:
               std::to_string(role.longest->stage) + ", in CTA " +
               std::to_string(role.longestCta) + " at " +
               microseconds(role.longest->begin);
-    if (role.lost)
-      text +=
-          "; " + std::to_string(role.lost) +
-          " stamps found no room: profile with more (--fp8-profile=stamps=N)";
     return text;
+  }
+
+  /// How well the slices, which clocks measure, fit the timer.
+  std::string compareTimer() const {
+    double least = 1, most = 1;
+    for (const Timeline::Track &track : timeline.tracks) {
+      least = std::min(least, track.accuracy());
+      most = std::max(most, track.accuracy());
+    }
+    return "the slices of each role add up to " + percent(least) + " to " +
+           percent(most) + " of its time by the timer";
+  }
+
+  std::string countLost() const {
+    uint64_t most = 0;
+    for (const Timeline::Track &track : timeline.tracks)
+      most = std::max(most, track.lost);
+    return std::to_string(timeline.lost()) +
+           " stamps dropped: profile with room for all (--fp8-profile=stamps=" +
+           std::to_string(timeline.table.stamps + most) + ")";
   }
 
   /// Whether the role is one of those that complete the barrier's phases.

@@ -76,6 +76,10 @@ Json describe(const Timeline &timeline, const Timeline::Track &track,
              {"ts", slice.begin / 1000},
              {"dur", (slice.end - slice.begin) / 1000}};
   event["cat"] = kind;
+  if (slice.kind == Slice::Unrecorded) {
+    event["name"] = std::to_string(track.lost) + " stamps dropped";
+    return event;
+  }
   if (slice.barrier == Timeline::kNone) {
     event["name"] = kind;
     return event;
@@ -101,12 +105,13 @@ void addNames(const Timeline &timeline, const Timeline::Track &track,
          {"args",
           {{"name", "CTA " + std::to_string(track.cta) + " on SM " +
                         std::to_string(track.multiprocessor)}}}});
-  events.push_back(
-      {{"ph", "M"},
-       {"pid", track.cta},
-       {"tid", track.role},
-       {"name", "thread_name"},
-       {"args", {{"name", timeline.table.roles[track.role].name}}}});
+  events.push_back({{"ph", "M"},
+                    {"pid", track.cta},
+                    {"tid", track.role},
+                    {"name", "thread_name"},
+                    {"args",
+                     {{"name", timeline.table.roles[track.role].name},
+                      {"timed_us", track.timed / 1000}}}});
 }
 } // namespace
 
@@ -165,7 +170,8 @@ std::string writeTrace(const Timeline &timeline, const std::string &kernel) {
   std::string text = "{\"displayTimeUnit\": \"ns\",\n \"otherData\": ";
   text += Json{{"kernel", kernel},
                {"duration_us", timeline.duration / 1000},
-               {"clock_ghz", timeline.gigahertz}}
+               {"clock_ghz", timeline.gigahertz},
+               {"stamps_dropped", timeline.lost()}}
               .dump();
   text += ",\n \"traceEvents\": [";
   const char *separator = "\n";

@@ -5,7 +5,7 @@
 
 !ring = !fp8.pipeline<2, s: !fp8.tile<1x128xf32>>
 
-// CHECK: module attributes {fp8.profile = {ctas = 8 : i64, stamps = 4096 : i64}}
+// CHECK: module attributes {fp8.profile = {ctas = 8 : i64, stamps = 512 : i64}}
 // STAMPS: fp8.profile_table = {barriers = [
 // STAMPS-SAME: ctas = 2 : i64, roles = [{first_warp = 0 : i64, name = "read", warps = 4 : i64}, {first_warp = 4 : i64, name = "load", warps = 1 : i64}], stamps = 64 : i64, variable = "fp8_profile"}
 // Two CTAs of two roles: 4 * 64 stamps of 8 bytes, and 4 heads of 64 bytes.

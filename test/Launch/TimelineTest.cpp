@@ -122,6 +122,34 @@ TEST_F(Stamps, CountWhatFoundNoRoom) {
   EXPECT_EQ(last.kind, Slice::Unrecorded);
   EXPECT_DOUBLE_EQ(last.begin, 25);
   EXPECT_DOUBLE_EQ(last.end, 205);
+  EXPECT_EQ(timeline.lost(), 2u);
+  EXPECT_EQ(summarise(timeline)[4], "2 stamps dropped: profile with room for "
+                                    "all (--fp8-profile=stamps=6)");
+  auto trace = nlohmann::json::parse(writeTrace(timeline, "k"));
+  EXPECT_EQ(trace["otherData"]["stamps_dropped"], 2);
+  EXPECT_NE(trace.dump().find("\"2 stamps dropped\""), std::string::npos);
+}
+
+TEST_F(Stamps, AddUpToTheTimer) {
+  stamp(0, 1, 20, kFull, Stamp::Waits);
+  stamp(0, 1, 120, kFull, Stamp::Waited);
+  Timeline timeline = read();
+  for (const Timeline::Track &track : timeline.tracks) {
+    EXPECT_DOUBLE_EQ(track.timed, 200);
+    EXPECT_DOUBLE_EQ(track.sum(), 200); // not the 5 ns before it began
+  }
+  EXPECT_EQ(summarise(timeline)[3], "the slices of each role add up to 100.0 % "
+                                    "to 100.0 % of its time by the timer");
+  // A role of the same cycles that lasts longer by the timer sets the rate.
+  StampHead head;
+  std::memcpy(&head, &variable[headOf(0)], sizeof(head));
+  head.endTime += 50;
+  put(headOf(0), head);
+  timeline = read();
+  EXPECT_DOUBLE_EQ(timeline.tracks[0].accuracy(), 1);
+  EXPECT_DOUBLE_EQ(timeline.tracks[1].accuracy(), 1.25);
+  EXPECT_EQ(summarise(timeline)[3], "the slices of each role add up to 100.0 % "
+                                    "to 125.0 % of its time by the timer");
 }
 
 TEST_F(Stamps, CountSlotsInUse) {

@@ -257,13 +257,13 @@ def Fp8Profile : Pass<"fp8-profile", "::mlir::ModuleOp"> {
     After:
 
     ```mlir
-    module attributes {fp8.profile = {ctas = 8 : i64, stamps = 4096 : i64}} {
+    module attributes {fp8.profile = {ctas = 8 : i64, stamps = 512 : i64}} {
       func.func @after() { return }
     }
     ```
   }];
   let options = [Option<"ctas", "ctas", "int64_t", "8", "how many CTAs write stamps, the first of the grid">,
-                 Option<"stamps", "stamps", "int64_t", "4096", "how many stamps each role of such a CTA may write">];
+                 Option<"stamps", "stamps", "int64_t", "512", "how many stamps each role of such a CTA may write">];
 }
 
 def Fp8AttachChip : Pass<"fp8-attach-chip", "::mlir::ModuleOp"> {

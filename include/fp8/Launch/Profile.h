@@ -76,12 +76,21 @@ struct Timeline {
     std::vector<Slice> slices;
     std::vector<HandOver> handOvers;
     uint64_t lost = 0; ///< stamps that there was no room for
+    /// ns from the role's begin to its end by the timer; slices are of clocks.
+    double timed = 0;
+
+    /// What the slices between the role's begin and its end add up to, ns.
+    double sum() const;
+    /// That sum as a share of `timed`; 1 if the timer has not moved.
+    double accuracy() const;
   };
 
   ProfileTable table;
   std::vector<Track> tracks; ///< by CTA, then by role
   double duration = 0;       ///< of the sampled CTAs together, ns
   double gigahertz = 0;      ///< of the clock, measured by the timer
+
+  uint64_t lost() const; ///< stamps of all tracks that there was no room for
 };
 
 /// Reads the variable after the kernel has ended. CTAs that the grid does not
