@@ -20,9 +20,9 @@ struct Unit {
   std::vector<Stamp> stamps;
   uint64_t lost = 0;
 
-  /// Cycles from the begin of the role to its end.
-  uint32_t cycles() const { return head.endClock - head.beginClock; }
-  double span() const { return double(head.endTime - head.beginTime); }
+  /// Cycles from the begin of the kernel to the role's end.
+  uint32_t cycles() const { return head.endClock - head.kernelClock; }
+  double span() const { return double(head.endTime - head.kernelTime); }
 };
 
 /// The units that have ended.
@@ -30,20 +30,20 @@ std::vector<Unit> readUnits(const ProfileTable &table,
                             const std::vector<uint8_t> &variable) {
   std::vector<Unit> units;
   const uint64_t count = table.units(), stride = count * sizeof(Stamp);
-  const uint8_t *heads = variable.data() + stride * table.stamps;
+  const uint8_t *stamps = variable.data() + table.headsBytes();
   for (uint32_t unit = 0; unit < count; ++unit) {
     const uint32_t roles = uint32_t(table.roles.size());
     Unit read{unit / roles, unit % roles, {}, {}};
-    std::memcpy(&read.head, heads + unit * sizeof(StampHead),
+    std::memcpy(&read.head, variable.data() + unit * sizeof(StampHead),
                 sizeof(StampHead));
     if (!read.head.endTime)
       continue;
-    uint64_t written = (read.head.place - unit * sizeof(Stamp)) / stride;
+    uint64_t first = table.headsBytes() + unit * sizeof(Stamp),
+             written = (read.head.place - first) / stride;
     read.stamps.resize(std::min<uint64_t>(written, table.stamps));
     read.lost = written - read.stamps.size();
     for (size_t i = 0; i < read.stamps.size(); ++i)
-      std::memcpy(&read.stamps[i],
-                  variable.data() + i * stride + unit * sizeof(Stamp),
+      std::memcpy(&read.stamps[i], stamps + i * stride + unit * sizeof(Stamp),
                   sizeof(Stamp));
     units.push_back(std::move(read));
   }
@@ -54,6 +54,7 @@ std::vector<Unit> readUnits(const ProfileTable &table,
 /// ticks more coarsely than the clock, so all its readings count together.
 struct ClockMap {
   uint32_t origin = 0; ///< the clock where the CTA began
+  uint64_t timer = 0;  ///< what the timer said
   double time = 0;     ///< ns then
   double rate = 1;     ///< ns a cycle
 
@@ -78,16 +79,17 @@ std::map<uint32_t, ClockMap> mapClocks(const std::vector<Unit> &units) {
   std::map<uint32_t, std::vector<double>> offsets;
   const double rate = findRate(units);
   for (const Unit &unit : units) {
-    auto [found, isNew] =
-        maps.insert({unit.cta, {unit.head.kernelClock, 0, rate}});
+    auto [found, isNew] = maps.insert(
+        {unit.cta, {unit.head.kernelClock, unit.head.kernelTime, 0, rate}});
     // Warps begin a few cycles apart.
     if (!isNew && int32_t(unit.head.kernelClock - found->second.origin) < 0)
       found->second.origin = unit.head.kernelClock;
+    found->second.timer = std::min(found->second.timer, unit.head.kernelTime);
   }
   for (const Unit &unit : units) {
     const ClockMap &map = maps[unit.cta];
-    offsets[unit.cta].push_back(double(unit.head.beginTime) -
-                                map(unit.head.beginClock));
+    offsets[unit.cta].push_back(double(unit.head.kernelTime) -
+                                map(unit.head.kernelClock));
     offsets[unit.cta].push_back(double(unit.head.endTime) -
                                 map(unit.head.endClock));
   }
@@ -110,10 +112,13 @@ class TrackReader {
 public:
   TrackReader(const ProfileTable &table, const Unit &unit, const ClockMap &map)
       : table(table), unit(unit),
-        map(map), track{unit.cta,   unit.head.multiprocessor,
-                        unit.role,  {},
-                        {},         unit.lost,
-                        unit.span()} {}
+        map(map), track{unit.cta,
+                        unit.head.multiprocessor,
+                        unit.role,
+                        {},
+                        {},
+                        unit.lost,
+                        double(unit.head.endTime - map.timer)} {}
 
   /// `end`: of the CTA.
   Timeline::Track read(double end) {
@@ -179,14 +184,18 @@ private:
 };
 } // namespace
 
+uint64_t ProfileTable::headsBytes() const {
+  return units() * sizeof(StampHead);
+}
+
 uint64_t ProfileTable::bytes() const {
-  return units() * (uint64_t(stamps) * sizeof(Stamp) + sizeof(StampHead));
+  return headsBytes() + units() * uint64_t(stamps) * sizeof(Stamp);
 }
 
 double Timeline::Track::sum() const {
   double sum = 0;
   for (const Slice &slice : slices)
-    if (slice.kind != Slice::Start && slice.kind != Slice::Ended)
+    if (slice.kind != Slice::Ended)
       sum += slice.end - slice.begin;
   return sum;
 }

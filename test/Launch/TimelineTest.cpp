@@ -29,19 +29,17 @@ protected:
     open(0, 0, 0xfffffff0u, 1000, 400);
     open(0, 1, 0xfffffff0u, 1000, 400);
   }
-  uint64_t headOf(uint32_t unit) const {
-    return table.units() * table.stamps * sizeof(Stamp) +
-           unit * sizeof(StampHead);
-  }
+  uint64_t headOf(uint32_t unit) const { return unit * sizeof(StampHead); }
   template <typename T>
   void put(uint64_t at, const T &value) {
     std::memcpy(&variable[at], &value, sizeof(value));
   }
-  /// A role that begins 10 cycles behind its kernel and lasts `cycles`.
+  /// A role that begins 10 cycles behind its kernel, 5 ns before `time`, and
+  /// lasts `cycles`.
   void open(uint32_t cta, uint32_t role, uint32_t clock, uint64_t time,
             uint32_t cycles) {
     StampHead head = {};
-    head.beginTime = time;
+    head.kernelTime = time - 5;
     head.kernelClock = clock - 10;
     head.beginClock = clock;
     head.multiprocessor = 7;
@@ -49,7 +47,7 @@ protected:
     head.endTime = time + cycles / 2;
     head.endClock = clock + cycles;
     uint32_t unit = cta * 2 + role;
-    head.place = unit * sizeof(Stamp);
+    head.place = uint32_t(table.headsBytes() + unit * sizeof(Stamp));
     put(headOf(unit), head);
   }
   /// A stamp so many cycles behind the begin of the role.
@@ -58,7 +56,7 @@ protected:
     uint32_t unit = cta * 2 + role;
     StampHead head;
     std::memcpy(&head, &variable[headOf(unit)], sizeof(head));
-    if (head.place < table.units() * table.stamps * sizeof(Stamp))
+    if (head.place < table.bytes())
       put(head.place,
           Stamp{head.beginClock + cycles, kShared + offset + event});
     head.place += uint32_t(table.units() * sizeof(Stamp));
@@ -135,21 +133,21 @@ TEST_F(Stamps, AddUpToTheTimer) {
   stamp(0, 1, 120, kFull, Stamp::Waited);
   Timeline timeline = read();
   for (const Timeline::Track &track : timeline.tracks) {
-    EXPECT_DOUBLE_EQ(track.timed, 200);
-    EXPECT_DOUBLE_EQ(track.sum(), 200); // not the 5 ns before it began
+    EXPECT_DOUBLE_EQ(track.timed, 205);
+    EXPECT_DOUBLE_EQ(track.sum(), 205);
   }
   EXPECT_EQ(summarise(timeline)[3], "the slices of each role add up to 100.0 % "
                                     "to 100.0 % of its time by the timer");
   // A role of the same cycles that lasts longer by the timer sets the rate.
   StampHead head;
   std::memcpy(&head, &variable[headOf(0)], sizeof(head));
-  head.endTime += 50;
+  head.endTime += 41;
   put(headOf(0), head);
   timeline = read();
   EXPECT_DOUBLE_EQ(timeline.tracks[0].accuracy(), 1);
-  EXPECT_DOUBLE_EQ(timeline.tracks[1].accuracy(), 1.25);
+  EXPECT_DOUBLE_EQ(timeline.tracks[1].accuracy(), 1.2);
   EXPECT_EQ(summarise(timeline)[3], "the slices of each role add up to 100.0 % "
-                                    "to 125.0 % of its time by the timer");
+                                    "to 120.0 % of its time by the timer");
 }
 
 TEST_F(Stamps, CountSlotsInUse) {
@@ -216,9 +214,9 @@ TEST_F(Stamps, RefuseWhatIsNoVariable) {
   ASSERT_FALSE(timeline);
   EXPECT_EQ(
       timeline.error(),
-      "the stamps in 'fp8_profile' have 383 bytes instead of 384; use the "
+      "the stamps in 'fp8_profile' have 319 bytes instead of 320; use the "
       "manifest that was written with the PTX");
-  variable.assign(384, 0);
+  variable.assign(320, 0);
   auto none = readTimeline(table, variable);
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error(), "no role has written stamps to 'fp8_profile'; read "

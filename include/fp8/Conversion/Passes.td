@@ -238,7 +238,7 @@ def Fp8Profile : Pass<"fp8-profile", "::mlir::ModuleOp"> {
     Shows where a kernel's time goes. The pass sets `fp8.profile` on the module. `--convert-fp8-rings-to-barriers` then surrounds every wait for an mbarrier with stamps, puts one in front of
     every arrival, and opens and closes each role with the time. A stamp is a clock and an event: one thread of each role writes its 8 bytes to a variable of the module.
 
-    The first `ctas` CTAs of the grid write up to `stamps` stamps for each role; later stamps are counted and not kept. The variable has 8 bytes a stamp and 64 a role for each of these
+    The first `ctas` CTAs of the grid write up to `stamps` stamps for each role; later stamps are counted and not kept. The variable has 8 bytes a stamp and 48 a role for each of these
     CTAs; `fp8-run` prints its size. The launch manifest then has `profile`: the variable, its layout, and the names of roles, rings and barriers. `fp8-run --timeline=FILE` reads the
     stamps back and makes a trace and a summary of them (docs/Timeline.md).
 

@@ -27,23 +27,56 @@ def Fp8_StampClockOp : Fp8_BarrierOp<"stamp_clock", [Fp8_NamesResult<"clock">]> 
   let assemblyFormat = "attr-dict";
 }
 
+def Fp8_StampPlaceOp : Fp8_BarrierOp<"stamp_place", [Fp8_NamesResult<"place">]> {
+  let summary = "finds where the CTA's stamps go";
+  let description = [{
+    The place of the CTA's first stamp among the first stamps of all roles, in bytes; of a CTA that is not sampled, one behind all room. It is found once, where the kernel begins.
+
+    ```mlir
+    func.func @kernel() -> i32 {
+      %place = fp8.stamp_place
+      return %place : i32
+    }
+    ```
+  }];
+  let results = (outs I32:$place);
+  let assemblyFormat = "attr-dict";
+}
+
+def Fp8_StampTimeOp : Fp8_BarrierOp<"stamp_time", [Fp8_NamesResult<"time">]> {
+  let summary = "reads the GPU's timer";
+  let description = [{
+    Nanoseconds (PTX ISA, `%globaltimer`). CTAs that are not sampled, as their place says, read nothing.
+
+    ```mlir
+    func.func @now(%place: i32) -> i64 {
+      %time = fp8.stamp_time %place
+      return %time : i64
+    }
+    ```
+  }];
+  let arguments = (ins I32:$place);
+  let results = (outs I64:$time);
+  let assemblyFormat = "$place attr-dict";
+}
+
 def Fp8_StampBeginOp : Fp8_BarrierOp<"stamp_begin"> {
   let summary = "opens a role's stamps";
   let description = [{
-    One thread of the role, the leader of its first warp, writes stamps from here on, if the CTA is one of those that are sampled. It writes the head of the role's stamps: the time, the
-    clock, and the clock `since` when the kernel began. The other threads' cursors are set to write nothing.
+    One thread of the role, the leader of its first warp, writes stamps from here on, if the CTA is one of those that are sampled. It writes the head of the role's stamps: the `time` and
+    the clock `since` when the kernel began, and the clock now. The other threads' cursors are set to write nothing.
 
-    `role` is the number of the role in the kernel's `fp8.profile_table`.
+    `place` is the CTA's (`fp8.stamp_place`), `role` the number of the role in the kernel's `fp8.profile_table`.
 
     ```mlir
-    func.func @kernel(%cursor: memref<i32>, %since: i32, %leader: i1, %warp: i32) {
-      fp8.stamp_begin %cursor, %since by %leader, %warp role 0 : memref<i32>
+    func.func @kernel(%cursor: memref<i32>, %place: i32, %time: i64, %since: i32, %leader: i1, %warp: i32) {
+      fp8.stamp_begin %cursor at %place, %time, %since by %leader, %warp role 0 : memref<i32>
       return
     }
     ```
   }];
-  let arguments = (ins Fp8_StampCursor:$cursor, I32:$since, I1:$leader, I32:$warp, ConfinedAttr<I64Attr, [IntNonNegative]>:$role);
-  let assemblyFormat = "$cursor `,` $since `by` $leader `,` $warp `role` $role attr-dict `:` type($cursor)";
+  let arguments = (ins Fp8_StampCursor:$cursor, I32:$place, I64:$time, I32:$since, I1:$leader, I32:$warp, ConfinedAttr<I64Attr, [IntNonNegative]>:$role);
+  let assemblyFormat = "$cursor `at` $place `,` $time `,` $since `by` $leader `,` $warp `role` $role attr-dict `:` type($cursor)";
 }
 
 def Fp8_StampOp : Fp8_BarrierOp<"stamp"> {
@@ -70,14 +103,14 @@ def Fp8_StampEndOp : Fp8_BarrierOp<"stamp_end"> {
     Writes the time, the clock and how many stamps there were into the head. Operands are those of `fp8.stamp_begin`.
 
     ```mlir
-    func.func @kernel(%cursor: memref<i32>, %leader: i1, %warp: i32) {
-      fp8.stamp_end %cursor by %leader, %warp role 0 : memref<i32>
+    func.func @kernel(%cursor: memref<i32>, %place: i32, %leader: i1, %warp: i32) {
+      fp8.stamp_end %cursor at %place by %leader, %warp role 0 : memref<i32>
       return
     }
     ```
   }];
-  let arguments = (ins Fp8_StampCursor:$cursor, I1:$leader, I32:$warp, ConfinedAttr<I64Attr, [IntNonNegative]>:$role);
-  let assemblyFormat = "$cursor `by` $leader `,` $warp `role` $role attr-dict `:` type($cursor)";
+  let arguments = (ins Fp8_StampCursor:$cursor, I32:$place, I1:$leader, I32:$warp, ConfinedAttr<I64Attr, [IntNonNegative]>:$role);
+  let assemblyFormat = "$cursor `at` $place `by` $leader `,` $warp `role` $role attr-dict `:` type($cursor)";
 }
 
 #endif // FP8_IR_PROFILE

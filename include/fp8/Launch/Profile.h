@@ -5,9 +5,9 @@
 // lib/Conversion/Fp8ToNVVM/Stamps.cpp writes the stamps.
 //
 // A variable of the kernel's module holds them. A unit is a role of a sampled
-// CTA, number cta * roles + role. The variable has `stamps` times all units a
-// stamp of 8 bytes: u32 clock, u32 address of the barrier plus the event. Then,
-// of each unit, a head of 64 bytes.
+// CTA, number cta * roles + role. The variable has, of each unit, a head of 48
+// bytes. Then it has `stamps` times all units a stamp of 8 bytes: u32 clock,
+// u32 address of the barrier plus the event.
 #ifndef FP8_LAUNCH_PROFILE_H
 #define FP8_LAUNCH_PROFILE_H
 
@@ -26,6 +26,7 @@ struct ProfileTable {
   std::vector<WaitTable::Barrier> barriers;
 
   uint64_t units() const { return uint64_t(ctas) * roles.size(); }
+  uint64_t headsBytes() const;
   /// The size of the variable.
   uint64_t bytes() const;
   /// What one sampled CTA costs.
@@ -42,16 +43,17 @@ static_assert(sizeof(Stamp) == 8, "as kernels write it");
 
 /// The head of a unit, as kernels write it.
 struct StampHead {
-  uint64_t beginTime;               ///< %globaltimer where the role begins, ns
-  uint32_t beginClock, unused0;     ///< %clock there
-  uint32_t kernelClock, unused1;    ///< %clock where the kernel began
-  uint32_t multiprocessor, unused2; ///< %smid
-  uint32_t sharedMemory, unused3;   ///< the address of what is dynamic
-  uint64_t endTime;                 ///< 0 as long as the role has not ended
-  uint32_t endClock, unused4;
-  uint32_t place, unused5; ///< of the next stamp, in bytes of the variable
+  uint64_t kernelTime;     ///< %globaltimer where the kernel began, ns
+  uint32_t kernelClock;    ///< %clock there
+  uint32_t beginClock;     ///< %clock where the role began
+  uint32_t multiprocessor; ///< %smid
+  uint32_t sharedMemory;   ///< the address of what is dynamic
+  uint64_t unused;
+  uint64_t endTime; ///< 0 as long as the role has not ended
+  uint32_t endClock;
+  uint32_t place; ///< of the next stamp, in bytes of the variable
 };
-static_assert(sizeof(StampHead) == 64, "as kernels write it");
+static_assert(sizeof(StampHead) == 48, "as kernels write it");
 
 /// What roles did, in ns since the first CTA began.
 struct Timeline {
@@ -76,10 +78,11 @@ struct Timeline {
     std::vector<Slice> slices;
     std::vector<HandOver> handOvers;
     uint64_t lost = 0; ///< stamps that there was no room for
-    /// ns from the role's begin to its end by the timer; slices are of clocks.
+    /// ns from the CTA's begin to the role's end by the timer; slices are of
+    /// clocks.
     double timed = 0;
 
-    /// What the slices between the role's begin and its end add up to, ns.
+    /// What the slices until the role's end add up to, ns.
     double sum() const;
     /// That sum as a share of `timed`; 1 if the timer has not moved.
     double accuracy() const;

@@ -258,7 +258,8 @@ static StringRef getMissing(Operation *op) {
       !op->getParentOfType<gpu::GPUFuncOp>()->hasAttr(
           Fp8Dialect::kWaitTableAttrName))
     return "the kernel's wait table, since it has a limit,";
-  if (isa<StampBeginOp, StampOp, StampEndOp>(op) && !getStampLayout(op->getParentOfType<FunctionOpInterface>()))
+  if (isa<StampPlaceOp, StampTimeOp, StampBeginOp, StampOp, StampEndOp>(op) &&
+      !getStampLayout(op->getParentOfType<FunctionOpInterface>()))
     return "the kernel's profile table";
   if (isa<WaitMmaOp>(op) && !hasPlan(WaitPlanAttr()))
     return "a #fp8.wait_plan";
@@ -282,10 +283,9 @@ static LogicalResult checkWarps(gpu::GPUFuncOp kernel) {
     int64_t first = getPlan<RolePlanAttr>(role).firstWarp,
             last = first + role.getWarps();
     if (first < 0 || last > warps)
-      return role.emitOpError()
-             << "has warps " << first << " to " << last - 1
-             << ", but a launch starts " << warps
-             << "; plan the kernel again from phase 2";
+      return role.emitOpError() << "has warps " << first << " to " << last - 1
+                                << ", but a launch starts " << warps
+                                << "; plan the kernel again from phase 2";
     for (RoleOp &owner : MutableArrayRef(owners).slice(first, last - first)) {
       if (owner) {
         InFlightDiagnostic diagnostic =
@@ -326,8 +326,8 @@ static LogicalResult checkBarriers(gpu::GPUFuncOp kernel) {
   });
   if (result.wasInterrupted() || failed(checkWarps(kernel)))
     return failure();
-  bool givesRegisters = llvm::any_of(
-      kernel.getBody().front().getOps<RoleOp>(), [](RoleOp role) {
+  bool givesRegisters =
+      llvm::any_of(kernel.getBody().front().getOps<RoleOp>(), [](RoleOp role) {
         return !getPlan<RolePlanAttr>(role).takes;
       });
   if (getPlan<CtaPlanAttr>(kernel).idleRegisters && !givesRegisters)
@@ -338,16 +338,14 @@ static LogicalResult checkBarriers(gpu::GPUFuncOp kernel) {
 static LogicalResult lowerKernel(ModuleOp module, gpu::GPUFuncOp kernel,
                                  PopulatePatternsFn populateMore,
                                  OrderOpsFn order) {
-  if (hasRings(kernel) &&
-      failed(convertRingsToBarriers(kernel, populateMore)))
+  if (hasRings(kernel) && failed(convertRingsToBarriers(kernel, populateMore)))
     return failure();
   if (failed(checkBarriers(kernel)) || failed(updateLaunches(module, kernel)))
     return failure();
   declareSharedMemory(kernel->getParentOp(), kernel.getLoc());
   if (kernel->hasAttr(Fp8Dialect::kWaitTableAttrName))
     declareWaitRecords(kernel->getParentOp(), kernel.getLoc());
-  if (kernel->hasAttr(kProfileTableAttrName) &&
-      failed(declareStamps(kernel)))
+  if (kernel->hasAttr(kProfileTableAttrName) && failed(declareStamps(kernel)))
     return failure();
   annotateKernel(kernel);
   separateScaleViews(kernel);

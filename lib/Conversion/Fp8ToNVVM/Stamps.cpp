@@ -2,11 +2,14 @@
 // Stamps: what a role writes down, and where.
 //
 // All stamps of a kernel lie in one variable of its module, so that nobody
-// allocates. A unit is a role of a sampled CTA. The i-th stamps of all units
-// follow one another: the place of a unit's next stamp is one number, which
-// grows by a constant, and one comparison with another constant says whether
-// there is room. Threads that write nothing begin where there is none. Heads
-// of units follow the stamps.
+// allocates. A unit is a role of a sampled CTA. Heads of the units come first.
+// The i-th stamps of all units follow one another: the place of a unit's next
+// stamp is one number, which grows by a constant, and one comparison with
+// another constant says whether there is room. Threads that write nothing begin
+// where there is none. The kernel finds its CTA's place once, at its entry.
+//
+// Nothing branches, and nothing is read that is not written: a role that waits
+// for the timer or for a special register waits before its first work.
 //
 // fp8/Launch/Profile.h describes the variable to those who read it.
 
@@ -89,37 +92,60 @@ public:
   StampInstructions(OpBuilder &builder, Location loc, const StampLayout &layout)
       : Instructions(builder, loc), layout(layout) {}
 
-  /// A special register of 32 bits, read here.
-  Value readSpecial(StringRef name);
-  void begin(Value cursor, Value since, Value leader, Value warp, int64_t role);
+  Value readClock() { return readSpecial("clock"); }
+  /// The timer, in CTAs that are sampled.
+  Value readTimer(Value place);
+  /// The place of the CTA's first stamp behind the heads, and one behind all
+  /// room if it is not sampled.
+  Value findPlace();
+  void begin(Value cursor, Value place, Value time, Value since, Value leader,
+             Value warp, int64_t role);
   /// Writes the clock and a word.
   void stamp(Value cursor, Value word);
-  void end(Value cursor, Value leader, Value warp, int64_t role);
+  void end(Value cursor, Value place, Value leader, Value warp, int64_t role);
 
 private:
-  /// Whether this thread writes stamps, and of which unit.
-  struct Unit {
-    Value writes, number;
-  };
-  Unit findUnit(Value leader, Value warp, int64_t role);
+  /// A special register of 32 bits, read here.
+  Value readSpecial(StringRef name);
+  /// The place of the unit's first stamp behind the heads, if this thread
+  /// writes.
+  Value findUnit(Value place, Value leader, Value warp, int64_t role);
   /// The address in the variable.
   Value addressOf(Value place);
-  /// Writes values, 8 bytes apart, to a unit's head from byte `at` on.
-  void writeHead(Value unit, int64_t at, ArrayRef<Value> values);
-  Value readTimer() {
-    return NVVM::GlobalTimerOp::create(builder, loc, builder.getI64Type());
+  Value addressOfHead(Value unit) {
+    return addressOf(
+        mul(unit, StampLayout::kHeadBytes / StampLayout::kStampBytes));
   }
+  /// PTX with a predicate p: the first operand is less than `limit`. ptxas
+  /// would set up a meeting of the warp behind a branch.
+  Value runBelow(int64_t limit, const Twine &text, StringRef constraints,
+                 ValueRange operands, Type result = {});
 
   const StampLayout &layout;
 };
 } // namespace
 
+Value StampInstructions::runBelow(int64_t limit, const Twine &text,
+                                  StringRef constraints, ValueRange operands,
+                                  Type result) {
+  std::string all =
+      (Twine("{ .reg .pred p; setp.lt.u32 p, $") + (result ? "1" : "0") + ", " +
+       Twine(limit) + "; " + text + " }")
+          .str();
+  auto made = LLVM::InlineAsmOp::create(
+      builder, loc, result ? TypeRange(result) : TypeRange(), operands, all,
+      constraints, /*has_side_effects=*/true, /*is_align_stack=*/false,
+      LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
+  return result ? made.getResult(0) : Value();
+}
+
 Value StampInstructions::addressOf(Value place) {
   auto type = LLVM::LLVMPointerType::get(builder.getContext(), kGlobal);
   Value base = LLVM::AddressOfOp::create(builder, loc, type, kStampsName);
   Value bytes = LLVM::ZExtOp::create(builder, loc, builder.getI64Type(), place);
-  return LLVM::GEPOp::create(builder, loc, type, builder.getI8Type(), base,
-                             ArrayRef<LLVM::GEPArg>{bytes});
+  Value address = LLVM::GEPOp::create(builder, loc, type, builder.getI8Type(),
+                                      base, ArrayRef<LLVM::GEPArg>{bytes});
+  return LLVM::PtrToIntOp::create(builder, loc, builder.getI64Type(), address);
 }
 
 Value StampInstructions::readSpecial(StringRef name) {
@@ -131,69 +157,67 @@ Value StampInstructions::readSpecial(StringRef name) {
       .getResult(0);
 }
 
-StampInstructions::Unit StampInstructions::findUnit(Value leader, Value warp,
-                                                    int64_t role) {
+Value StampInstructions::readTimer(Value place) {
+  return runBelow(layout.getRowBytes(),
+                  "mov.b64 $0, 0; @p mov.u64 $0, %globaltimer;", "=&l,r", place,
+                  builder.getI64Type());
+}
+
+Value StampInstructions::findPlace() {
   auto times = [&](Value lhs, Value rhs) {
     return arith::MulIOp::create(builder, loc, lhs, rhs);
   };
   Value row = add(times(readSpecial("ctaid.z"), readSpecial("nctaid.y")),
                   readSpecial("ctaid.y")),
         cta = add(times(row, readSpecial("nctaid.x")), readSpecial("ctaid.x"));
-  Value isTeller = bitAnd(leader, equal(warp, 0));
-  return {bitAnd(isTeller, below(cta, layout.ctas)),
-          add(mul(cta, layout.roles), role)};
+  return select(below(cta, layout.ctas),
+                mul(cta, layout.roles * StampLayout::kStampBytes),
+                i32(layout.getBytes()));
 }
 
-void StampInstructions::writeHead(Value unit, int64_t at,
-                                  ArrayRef<Value> values) {
-  Value head =
-      add(mul(unit, StampLayout::kHeadBytes), layout.getStampsBytes() + at);
-  for (auto [i, value] : llvm::enumerate(values))
-    LLVM::StoreOp::create(builder, loc, value,
-                          addressOf(add(head, 8 * int64_t(i))),
-                          value.getType().isInteger(64) ? 8 : 4,
-                          /*isVolatile=*/true);
+Value StampInstructions::findUnit(Value place, Value leader, Value warp,
+                                  int64_t role) {
+  return select(bitAnd(leader, equal(warp, 0)),
+                add(place, role * StampLayout::kStampBytes),
+                i32(layout.getBytes()));
 }
 
-void StampInstructions::begin(Value cursor, Value since, Value leader,
-                              Value warp, int64_t role) {
-  Unit unit = findUnit(leader, warp, role);
-  Value place = select(unit.writes, mul(unit.number, StampLayout::kStampBytes),
-                       i32(layout.getStampsBytes()));
-  memref::StoreOp::create(builder, loc, place, cursor, ValueRange());
-  ifThen(unit.writes, [&](Instructions &) {
-    writeHead(unit.number, 0,
-              {readTimer(), readSpecial("clock"), since, readSpecial("smid"),
-               sharedMemory()});
-  });
+void StampInstructions::begin(Value cursor, Value place, Value time,
+                              Value since, Value leader, Value warp,
+                              int64_t role) {
+  Value unit = findUnit(place, leader, warp, role);
+  memref::StoreOp::create(builder, loc, add(unit, layout.getHeadsBytes()),
+                          cursor, ValueRange());
+  runBelow(layout.getRowBytes(),
+           ".reg .b32 low, high, c; mov.b64 {low, high}, $2; "
+           "@p mov.u32 c, %clock; "
+           "@p st.global.v4.b32 [$1], {low, high, $3, c};",
+           "r,l,l,r", ValueRange{unit, addressOfHead(unit), time, since});
 }
 
 void StampInstructions::stamp(Value cursor, Value word) {
   Value place = memref::LoadOp::create(builder, loc, cursor, ValueRange());
-  Value address = LLVM::PtrToIntOp::create(builder, loc, builder.getI64Type(),
-                                           addressOf(place));
-  // A predicate: ptxas would set up a meeting of the warp behind a branch.
-  std::string text =
-      "{ .reg .pred p; .reg .b32 c; setp.lt.u32 p, $0, " +
-      std::to_string(layout.getStampsBytes()) +
-      "; mov.u32 c, %clock; @p st.global.v2.b32 [$1], {c, $2}; }";
-  LLVM::InlineAsmOp::create(builder, loc, TypeRange(),
-                            ValueRange{place, address, word}, text, "r,l,r",
-                            /*has_side_effects=*/true, /*is_align_stack=*/false,
-                            LLVM::TailCallKind::None, LLVM::AsmDialectAttr(),
-                            ArrayAttr());
-  Value next = add(place, layout.getUnits() * StampLayout::kStampBytes);
+  runBelow(layout.getBytes(),
+           ".reg .b32 c; @p mov.u32 c, %clock; "
+           "@p st.global.v2.b32 [$1], {c, $2};",
+           "r,l,r", ValueRange{place, addressOf(place), word});
+  Value next = add(place, layout.getRowBytes());
   next = arith::MinUIOp::create(builder, loc, next, i32(kLastPlace));
   memref::StoreOp::create(builder, loc, next, cursor, ValueRange());
 }
 
-void StampInstructions::end(Value cursor, Value leader, Value warp,
+void StampInstructions::end(Value cursor, Value place, Value leader, Value warp,
                             int64_t role) {
-  Unit unit = findUnit(leader, warp, role);
-  Value place = memref::LoadOp::create(builder, loc, cursor, ValueRange());
-  ifThen(unit.writes, [&](Instructions &) {
-    writeHead(unit.number, 40, {readTimer(), readSpecial("clock"), place});
-  });
+  Value unit = findUnit(place, leader, warp, role);
+  Value next = memref::LoadOp::create(builder, loc, cursor, ValueRange());
+  runBelow(layout.getRowBytes(),
+           ".reg .b64 t; .reg .b32 low, high, c, m; "
+           "@p mov.u32 m, %smid; @p mov.u64 t, %globaltimer; "
+           "@p mov.u32 c, %clock; @p mov.b64 {low, high}, t; "
+           "@p st.global.v2.b32 [$1+16], {m, $3}; "
+           "@p st.global.v4.b32 [$1+32], {low, high, c, $2};",
+           "r,l,r,r",
+           ValueRange{unit, addressOfHead(unit), next, sharedMemory()});
 }
 
 //===----------------------------------------------------------------------===//
@@ -201,14 +225,13 @@ void StampInstructions::end(Value cursor, Value leader, Value warp,
 //===----------------------------------------------------------------------===//
 
 /// Adds a pattern for an op of a kernel with a profile table.
-template <typename OpT>
-static void add(SpellingPatterns &patterns,
-                void (*spell)(OpT, Operands<OpT>, StampInstructions &)) {
+template <typename OpT, typename Fn>
+static void add(SpellingPatterns &patterns, Fn spell) {
   patterns.add<OpT>([spell](OpT op, auto operands, Instructions &to) {
     StampLayout layout =
         *getStampLayout(op->template getParentOfType<FunctionOpInterface>());
     StampInstructions stamps(to.getBuilder(), op.getLoc(), layout);
-    spell(op, operands, stamps);
+    return spell(op, operands, stamps);
   });
 }
 
@@ -216,13 +239,21 @@ void mlir::fp8::populateStampPatterns(const TypeConverter &converter,
                                       RewritePatternSet &all) {
   SpellingPatterns patterns{converter, all};
   patterns.add<StampClockOp>([](StampClockOp op, auto, Instructions &to) {
-    return StampInstructions(to.getBuilder(), op.getLoc(), {})
-        .readSpecial("clock");
+    return StampInstructions(to.getBuilder(), op.getLoc(), {}).readClock();
   });
+  ::add<StampPlaceOp>(patterns,
+                      [](StampPlaceOp op, Operands<StampPlaceOp>,
+                         StampInstructions &to) { return to.findPlace(); });
+  ::add<StampTimeOp>(patterns,
+                     [](StampTimeOp op, Operands<StampTimeOp> operands,
+                        StampInstructions &to) {
+                       return to.readTimer(operands.getPlace()[0]);
+                     });
   ::add<StampBeginOp>(patterns, [](StampBeginOp op,
                                    Operands<StampBeginOp> operands,
                                    StampInstructions &to) {
-    to.begin(operands.getCursor()[0], operands.getSince()[0],
+    to.begin(operands.getCursor()[0], operands.getPlace()[0],
+             operands.getTime()[0], operands.getSince()[0],
              operands.getLeader()[0], operands.getWarp()[0], op.getRole());
   });
   ::add<StampOp>(patterns, [](StampOp op, Operands<StampOp> operands,
@@ -232,7 +263,7 @@ void mlir::fp8::populateStampPatterns(const TypeConverter &converter,
   });
   ::add<StampEndOp>(patterns, [](StampEndOp op, Operands<StampEndOp> operands,
                                  StampInstructions &to) {
-    to.end(operands.getCursor()[0], operands.getLeader()[0],
-           operands.getWarp()[0], op.getRole());
+    to.end(operands.getCursor()[0], operands.getPlace()[0],
+           operands.getLeader()[0], operands.getWarp()[0], op.getRole());
   });
 }

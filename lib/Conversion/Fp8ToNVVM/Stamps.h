@@ -11,18 +11,18 @@
 
 namespace mlir::fp8 {
 
-/// Where a kernel's stamps lie: those of the units, which are the roles of the
-/// sampled CTAs, one of each unit after the other; then the units' heads.
+/// Where a kernel's stamps lie: the heads of the units, which are the roles of
+/// the sampled CTAs; then the units' stamps, one of each unit after the other.
 struct StampLayout {
-  static constexpr int64_t kStampBytes = 8, kHeadBytes = 64;
+  static constexpr int64_t kStampBytes = 8, kHeadBytes = 48;
 
   int64_t ctas, roles, stamps;
 
   int64_t getUnits() const { return ctas * roles; }
-  int64_t getStampsBytes() const { return getUnits() * stamps * kStampBytes; }
-  int64_t getBytes() const {
-    return getStampsBytes() + getUnits() * kHeadBytes;
-  }
+  /// Of the first stamps of all units.
+  int64_t getRowBytes() const { return getUnits() * kStampBytes; }
+  int64_t getHeadsBytes() const { return getUnits() * kHeadBytes; }
+  int64_t getBytes() const { return getHeadsBytes() + getRowBytes() * stamps; }
 };
 
 /// By the profile table of the kernel; nothing if it has none.

@@ -76,15 +76,17 @@ void mlir::fp8::insertStamps(FunctionOpInterface kernel) {
   // LLVM makes a register of it.
   Value cursor = memref::AllocaOp::create(
       builder, loc, MemRefType::get({}, builder.getI32Type()));
+  Value place = StampPlaceOp::create(builder, loc);
+  Value time = StampTimeOp::create(builder, loc, place);
   Value since = StampClockOp::create(builder, loc);
   for (auto [index, role] : llvm::enumerate(entry.getOps<RoleOp>())) {
     ::insertStamps(role, cursor);
     RoleThreadOp thread = role.getThread();
     builder.setInsertionPointAfter(thread);
-    StampBeginOp::create(builder, role.getLoc(), cursor, since,
+    StampBeginOp::create(builder, role.getLoc(), cursor, place, time, since,
                          thread.getLeader(), thread.getWarp(), index);
     builder.setInsertionPoint(role.getBody().front().getTerminator());
-    StampEndOp::create(builder, role.getLoc(), cursor, thread.getLeader(),
-                       thread.getWarp(), index);
+    StampEndOp::create(builder, role.getLoc(), cursor, place,
+                       thread.getLeader(), thread.getWarp(), index);
   }
 }
