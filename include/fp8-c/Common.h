@@ -40,6 +40,12 @@ const char *fp8TextData(const Fp8Text *text);
 size_t fp8TextSize(const Fp8Text *text);
 void fp8TextFree(Fp8Text *text);
 
+/* What a profiled kernel's roles did (docs/Timeline.md): `summary`, lines of
+ * text, and `trace`, which Perfetto opens. Free both with fp8TextFree. */
+typedef struct Fp8Timeline {
+  Fp8Text *summary, *trace;
+} Fp8Timeline;
+
 /* An argument of a launch manifest: a strided array. */
 typedef struct Fp8Argument {
   const char *dtype; /* as MLIR spells it: "f8E4M3FN" */

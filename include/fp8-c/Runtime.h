@@ -86,6 +86,11 @@ Fp8Status fp8LaunchEnqueue(const Fp8Launch *launch, void *stream);
 Fp8Status fp8LaunchEnqueueAt(const Fp8Launch *launch, const uint64_t *addresses,
                              size_t count, void *stream);
 
+/* Launches a kernel that was compiled with --fp8-profile, some times before,
+ * and waits for the end. An error: the kernel writes no stamps, or the grid is
+ * empty. No other thread may launch the kernel meanwhile. */
+Fp8Status fp8LaunchProfile(const Fp8Launch *launch, Fp8Timeline *timeline);
+
 typedef struct Fp8Timing {
   double medianMicroseconds, fastestMicroseconds, slowestMicroseconds;
   uint32_t replays, launchesPerReplay;

@@ -23,7 +23,7 @@ typedef struct Fp8SimulatorOptions {
   uint32_t threads;          /* of the host; 0: one for each of its cores */
   int strict; /* not 0: warnings are errors; the default, for what a manifest
                * launches should keep the letter of the PTX ISA */
-  uint64_t memoryLimit;      /* bytes of all arguments together */
+  uint64_t memoryLimit; /* bytes of all arguments together */
   /* Called up to 50 times a second, and at the end, with the number of CTAs
    * that have ended and of all CTAs. If it does not return 0, the run ends with
    * an error. NULL: no calls. */
@@ -55,6 +55,14 @@ Fp8Status fp8Simulate(const char *ptx, size_t bytes, const char *name,
                       const char *manifest, const Fp8Argument *arguments,
                       size_t count, const Fp8SimulatorOptions *options,
                       Fp8SimulatorStatistics *statistics);
+
+/* The same of a kernel that was compiled with --fp8-profile. Times are steps of
+ * the simulator. An error, too: the kernel writes no stamps. */
+Fp8Status fp8SimulateProfile(const char *ptx, size_t bytes, const char *name,
+                             const char *manifest, const Fp8Argument *arguments,
+                             size_t count, const Fp8SimulatorOptions *options,
+                             Fp8SimulatorStatistics *statistics,
+                             Fp8Timeline *timeline);
 
 /* An array in the memory of this process for a buffer of a launch description.
  */

@@ -48,6 +48,26 @@ launch::Expected<std::string_view> capi::bytesOf(const void *data, size_t bytes,
   return std::string_view(static_cast<const char *>(data), bytes);
 }
 
+launch::Expected<Fp8Timeline>
+capi::timelineOf(const launch::ProfileTable &table,
+                 const std::vector<uint8_t> &stamps,
+                 const std::string &kernel) {
+  auto timeline = launch::readTimeline(table, stamps);
+  if (!timeline)
+    return timeline.takeError();
+  std::string summary;
+  for (const std::string &line : launch::summarise(*timeline))
+    summary += line + "\n";
+  return Fp8Timeline{new Fp8Text{std::move(summary)},
+                     new Fp8Text{launch::writeTrace(*timeline, kernel)}};
+}
+
+launch::Error capi::noStamps(const std::string &kernel) {
+  return {"kernel '" + kernel +
+          "' writes no stamps; compile it with --fp8-profile, or "
+          "fp8-gemm-to-ptx=profile"};
+}
+
 const char *fp8TextData(const Fp8Text *text) { return text->text.c_str(); }
 size_t fp8TextSize(const Fp8Text *text) { return text->text.size(); }
 void fp8TextFree(Fp8Text *text) { delete text; }

@@ -7,6 +7,7 @@
 #include "fp8-c/Common.h"
 
 #include "fp8/Launch/Expression.h"
+#include "fp8/Launch/Profile.h"
 
 #include <optional>
 #include <string>
@@ -33,6 +34,13 @@ argumentsOf(const Fp8Argument *arguments, size_t count);
 /// place.
 launch::Expected<std::string_view> bytesOf(const void *data, size_t bytes,
                                            const std::string &what);
+
+/// Makes both texts of the stamps of a kernel.
+launch::Expected<Fp8Timeline> timelineOf(const launch::ProfileTable &table,
+                                         const std::vector<uint8_t> &stamps,
+                                         const std::string &kernel);
+/// The error of a kernel that was not compiled with --fp8-profile.
+launch::Error noStamps(const std::string &kernel);
 
 } // namespace fp8::capi
 

@@ -4,6 +4,7 @@
 #include "fp8-c/Runtime.h"
 
 #include "Guarded.h"
+#include "fp8/Runtime/Stamps.h"
 #include "fp8/Runtime/Timer.h"
 
 using namespace fp8;
@@ -24,6 +25,7 @@ struct Fp8Launch {
   std::shared_ptr<runtime::Device> device;
   size_t argumentCount = 0;
   std::optional<runtime::PreparedLaunch> prepared; ///< none: an empty grid
+  std::optional<launch::ProfileTable> profile;
 };
 
 namespace {
@@ -198,6 +200,7 @@ Fp8Status fp8LaunchPrepare(const Fp8Kernel *kernel,
     auto made = std::make_unique<Fp8Launch>();
     made->device = device;
     made->argumentCount = count;
+    made->profile = kernel->manifest.profile;
     if (!plan->nothingToLaunch()) {
       runtime::LaunchOptions options;
       options.programmaticSerialization = programmatic != 0;
@@ -243,6 +246,34 @@ Fp8Status fp8LaunchEnqueueAt(const Fp8Launch *launch, const uint64_t *addresses,
                ? statusOf(launch->prepared->enqueueAt(
                      static_cast<runtime::cu::Stream>(stream), addresses))
                : FP8_OK;
+  });
+}
+
+Fp8Status fp8LaunchProfile(const Fp8Launch *launch, Fp8Timeline *timeline) {
+  *timeline = {};
+  return guarded(*launch->device, [&] {
+    if (!launch->prepared)
+      return fail("the grid is empty: there is nothing to profile");
+    const runtime::Kernel &kernel = launch->prepared->kernel();
+    if (!launch->profile)
+      return fail(capi::noStamps(kernel.name()).message);
+    std::optional<launch::Error> error;
+    for (int i = 0; !error && i < runtime::kLaunchesBeforeProfile; ++i)
+      error = launch->prepared->run();
+    if (!error)
+      error = runtime::clearStamps(kernel, *launch->profile);
+    if (!error)
+      error = launch->prepared->run();
+    if (error)
+      return statusOf(error);
+    auto stamps = runtime::readStamps(kernel, *launch->profile);
+    if (!stamps)
+      return fail(stamps.error());
+    auto made = capi::timelineOf(*launch->profile, *stamps, kernel.name());
+    if (!made)
+      return fail(made.error());
+    *timeline = *made;
+    return FP8_OK;
   });
 }
 

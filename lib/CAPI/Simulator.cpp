@@ -78,10 +78,12 @@ static std::string join(const std::vector<std::string> &lines) {
   return text;
 }
 
-Fp8Status fp8Simulate(const char *ptx, size_t bytes, const char *name,
-                      const char *manifest, const Fp8Argument *arguments,
-                      size_t count, const Fp8SimulatorOptions *options,
-                      Fp8SimulatorStatistics *statistics) {
+/// With a `timeline`, if that is not null.
+static Fp8Status simulate(const char *ptx, size_t bytes, const char *name,
+                          const char *manifest, const Fp8Argument *arguments,
+                          size_t count, const Fp8SimulatorOptions *options,
+                          Fp8SimulatorStatistics *statistics,
+                          Fp8Timeline *timeline) {
   return guarded([&] {
     Fp8SimulatorOptions chosen;
     fp8SimulatorOptionsInit(&chosen);
@@ -90,6 +92,8 @@ Fp8Status fp8Simulate(const char *ptx, size_t bytes, const char *name,
     auto parsed = launch::parseManifest(textOf(manifest));
     if (!parsed)
       return fail("launch manifest: " + parsed.error());
+    if (timeline && !parsed->profile)
+      return fail(noStamps(parsed->kernel).message);
     auto text = bytesOf(ptx, bytes, "the PTX");
     if (!text)
       return fail(text.error());
@@ -106,8 +110,34 @@ Fp8Status fp8Simulate(const char *ptx, size_t bytes, const char *name,
       return fail(outcome.error());
     if (statistics)
       copy(outcome->report, *statistics);
-    return outcome->ok() ? FP8_OK : fail(join(outcome->errors));
+    if (!outcome->ok())
+      return fail(join(outcome->errors));
+    if (!timeline)
+      return FP8_OK;
+    auto made = timelineOf(*parsed->profile, outcome->stamps, parsed->kernel);
+    if (!made)
+      return fail(made.error());
+    *timeline = *made;
+    return FP8_OK;
   });
+}
+
+Fp8Status fp8Simulate(const char *ptx, size_t bytes, const char *name,
+                      const char *manifest, const Fp8Argument *arguments,
+                      size_t count, const Fp8SimulatorOptions *options,
+                      Fp8SimulatorStatistics *statistics) {
+  return simulate(ptx, bytes, name, manifest, arguments, count, options,
+                  statistics, nullptr);
+}
+
+Fp8Status fp8SimulateProfile(const char *ptx, size_t bytes, const char *name,
+                             const char *manifest, const Fp8Argument *arguments,
+                             size_t count, const Fp8SimulatorOptions *options,
+                             Fp8SimulatorStatistics *statistics,
+                             Fp8Timeline *timeline) {
+  *timeline = {};
+  return simulate(ptx, bytes, name, manifest, arguments, count, options,
+                  statistics, timeline);
 }
 
 static nlohmann::ordered_json

@@ -27,6 +27,7 @@ from ._kernel import PHASES, Kernel
 from ._library import chips, version
 from ._simulator import SimulationStatistics
 from ._spec import GemmSpec
+from ._timeline import Timeline
 
 if TYPE_CHECKING:
     from . import builder, quantize, reference, testing, tuning
@@ -55,6 +56,7 @@ __all__ = [
     "SimulationStatistics",
     "Struct",
     "TensorMap",
+    "Timeline",
     "__version__",
     "builder",
     "cache_directory",

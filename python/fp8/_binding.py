@@ -115,6 +115,12 @@ class GivenArray(ctypes.Structure):
     _fields_ = [("name", ctypes.c_char_p), ("data", ctypes.c_void_p), ("bytes", ctypes.c_uint64), ("read_only", ctypes.c_int)]
 
 
+class CTimeline(ctypes.Structure):
+    """Fp8Timeline"""
+
+    _fields_ = [("summary", ctypes.c_void_p), ("trace", ctypes.c_void_p)]
+
+
 class Timing(ctypes.Structure):
     """Fp8Timing"""
 
@@ -137,6 +143,7 @@ RUNTIME: _Signatures = {
     "fp8KernelLoad": [Handle, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p, POINTER(Handle)],
     "fp8LaunchPrepare": [Handle, POINTER(Argument), ctypes.c_size_t, ctypes.c_int, POINTER(Handle)],
     "fp8LaunchRun": [Handle],
+    "fp8LaunchProfile": [Handle, POINTER(CTimeline)],
     "fp8LaunchTime": [POINTER(Handle), ctypes.c_size_t, ctypes.c_uint32, ctypes.c_int, POINTER(Timing)],
     "fp8LaunchEnqueue": [Handle, ctypes.c_void_p],
     "fp8LaunchEnqueueAt": [Handle, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_void_p],
@@ -151,6 +158,17 @@ SIMULATOR: _Signatures = {
         ctypes.c_size_t,
         POINTER(SimulatorOptions),
         POINTER(SimulatorStatistics),
+    ],
+    "fp8SimulateProfile": [
+        ctypes.c_char_p,
+        ctypes.c_size_t,
+        ctypes.c_char_p,
+        ctypes.c_char_p,
+        POINTER(Argument),
+        ctypes.c_size_t,
+        POINTER(SimulatorOptions),
+        POINTER(SimulatorStatistics),
+        POINTER(CTimeline),
     ],
     "fp8SimulateLaunch": [
         ctypes.c_char_p,

@@ -13,6 +13,7 @@ from typing import Callable, Iterable
 from . import _binding, _library
 from ._arrays import Array
 from ._errors import DeviceError
+from ._timeline import Timeline
 
 
 _DEFAULT = 1  # another name of the default stream, 0 (CUDA Driver API, CU_STREAM_LEGACY)
@@ -183,6 +184,18 @@ class Launch:
             DeviceError: the driver refuses it.
         """
         _library.check(self.call(self.handle, self.pack(*addresses), self.count, stream))
+
+
+def profile_launch(launch: Launch) -> Timeline:
+    """Launches a profiled kernel, some times before, and waits for the end.
+
+    Raises:
+        DeviceError: the kernel writes no stamps, or the driver refuses it.
+        HangError: it does not end.
+    """
+    timeline = _binding.CTimeline()
+    _library.call("fp8LaunchProfile", launch.handle, ctypes.byref(timeline))
+    return Timeline.take(timeline)
 
 
 def time_launches(launches: list[Launch], replays: int = 30) -> float:

@@ -11,11 +11,12 @@ from . import _binding, _library, _simulator
 from ._annotations import Operand, Stream
 from ._arrays import CPU, CUDA, Array, describe, spelt, stands_for
 from ._compiler import KernelObject, Module, Resources, run_pipeline
-from ._device import LoadedKernel, as_arguments, get_device
+from ._device import Launch, LoadedKernel, as_arguments, get_device, profile_launch
 from ._errors import SimulationError
 from ._packages import current_stream, stream_address
 from ._reports import Manifest, Proof, Report
 from ._simulator import SimulationStatistics
+from ._timeline import Timeline
 
 PHASES = ("op", "structured", "linear", "barriers", "instructions", "llvm")
 # The phases at whose ends the numbers 0 to 4 stand.
@@ -150,21 +151,28 @@ class Kernel:
             SimulationError: the kernel breaks a rule; nothing is written.
             TypeError, ValueError: the arrays do not fit.
         """
-        bound = self._bind(arrays)
-        for name, array in zip(self.arguments, bound):
-            if array.device != CPU:
-                raise ValueError(f"{name} is on {array.place}, and the simulator works on the host's memory: copy it there")
         options = _simulator.default_options()
         options.schedule_seed = schedule_seed
         options.multiprocessors = multiprocessors or options.multiprocessors
         statistics = _binding.SimulatorStatistics()
-        _simulator.run(self.name, progress, options, lambda: self._simulate(bound, options, statistics))
+        bound = self._bind_host(arrays)
+        _simulator.run(self.name, progress, options, lambda: self._simulate("fp8Simulate", bound, options, statistics))
         return SimulationStatistics.of(statistics)
 
-    def _simulate(self, bound: tuple[Array, ...], options: _binding.SimulatorOptions, statistics: _binding.SimulatorStatistics) -> None:
+    def _bind_host(self, arrays: tuple[Operand | Array, ...]) -> tuple[Array, ...]:
+        """Describes arrays for the simulator."""
+        bound = self._bind(arrays)
+        for name, array in zip(self.arguments, bound):
+            if array.device != CPU:
+                raise ValueError(f"{name} is on {array.place}, and the simulator works on the host's memory: copy it there")
+        return bound
+
+    def _simulate(
+        self, function: str, bound: tuple[Array, ...], options: _binding.SimulatorOptions, *results: _binding.SimulatorStatistics | _binding.CTimeline
+    ) -> None:
         ptx = self.ptx.encode()
         _library.call(
-            "fp8Simulate",
+            function,
             ptx,
             len(ptx),
             f"{self.name}.ptx".encode(),
@@ -172,7 +180,7 @@ class Kernel:
             as_arguments(bound),
             len(bound),
             ctypes.byref(options),
-            ctypes.byref(statistics),
+            *(ctypes.byref(result) for result in results),
             error=SimulationError,
         )
 
@@ -188,6 +196,33 @@ class Kernel:
                 self._loaded[ordinal] = LoadedKernel(device, image, self._object.manifest)
             return self._loaded[ordinal]
 
+    def profile(self, *arrays: Operand | Array, progress: bool | None = None) -> Timeline:
+        """Runs on the GPU that has the arrays, or for arrays in the host's memory on the simulator, and tells what each role did (docs/Timeline.md).
+
+        The kernel must have been compiled with `profile=True`. On a GPU it runs several times, and waits for all work of the arrays' streams first.
+        The simulator's times are its steps.
+
+        Args:
+            arrays: as `arguments` names them.
+            progress: shows a bar on the simulator; None: if it takes long and standard error is a terminal.
+
+        Raises:
+            DeviceError: the GPU or its driver cannot.
+            SimulationError: the kernel breaks a rule.
+            TypeError, ValueError: the arrays do not fit, or the kernel was not compiled with `profile=True`.
+        """
+        if "profile" not in self.manifest:
+            raise ValueError(f"kernel '{self.name}' writes no stamps: compile it with profile=True")
+        if arrays and describe(arrays[0], "the first array").device == CUDA:
+            launch, stream, bound = self._prepare(arrays, None)
+            get_device(bound[0].index).await_stream(stream)
+            return profile_launch(launch)
+        options, timeline = _simulator.default_options(), _binding.CTimeline()
+        bound = self._bind_host(arrays)
+        statistics = _binding.SimulatorStatistics()
+        _simulator.run(self.name, progress, options, lambda: self._simulate("fp8SimulateProfile", bound, options, statistics, timeline))
+        return Timeline.take(timeline)
+
     def launch(self, *arrays: Operand | Array, stream: Stream | None = None) -> None:
         """Enqueues the kernel on a GPU.
 
@@ -199,6 +234,11 @@ class Kernel:
             DeviceError: the GPU or its driver cannot.
             TypeError, ValueError: the arrays do not fit.
         """
+        launch, wanted, bound = self._prepare(arrays, stream)
+        launch.enqueue(wanted, *(array.address for array in bound))
+
+    def _prepare(self, arrays: tuple[Operand | Array, ...], stream: Stream | None) -> tuple[Launch, int, tuple[Array, ...]]:
+        """A launch on the arrays, the stream for it, which waits for those who write to them, and the arrays."""
         wanted = stream_address(stream) if stream is not None else _current_stream(arrays)
         bound = self._bind(arrays, wanted)
         places = {array.place for array in bound}
@@ -206,8 +246,7 @@ class Kernel:
             raise ValueError(f"the arrays are on {', '.join(sorted(places))}; they must be on one cuda device")
         index = bound[0].index
         get_device(index).await_producers(bound, wanted)
-        launch = self.loaded(index).prepare(bound)
-        launch.enqueue(wanted, *(array.address for array in bound))
+        return self.loaded(index).prepare(bound), wanted, bound
 
     def __repr__(self) -> str:
         resources = self.resources

@@ -205,6 +205,16 @@ TEST_F(CRuntime, EnqueuesOnOtherArrays) {
   EXPECT_EQ(count(launched + "0x1000"), 1u) << "the launch itself has changed";
 }
 
+TEST_F(CRuntime, ProfilesWhatWritesStampsOnly) {
+  ASSERT_EQ(load(naive), FP8_OK) << fp8LastError();
+  ASSERT_EQ(prepare(), FP8_OK) << fp8LastError();
+  Fp8Timeline timeline;
+  EXPECT_EQ(fp8LaunchProfile(launch, &timeline), FP8_ERROR);
+  EXPECT_THAT(fp8LastError(), HasSubstr("writes no stamps; compile it with"));
+  EXPECT_EQ(timeline.summary, nullptr);
+  EXPECT_EQ(timeline.trace, nullptr);
+}
+
 TEST_F(CRuntime, AnEmptyGridIsSuccess) {
   ASSERT_EQ(load(naive), FP8_OK);
   ASSERT_EQ(prepare(0), FP8_OK) << fp8LastError();

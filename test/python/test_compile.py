@@ -83,6 +83,24 @@ def test_simulates():
     assert other.schedule_hash != first.schedule_hash
 
 
+def test_profiles(tmp_path):
+    p = Problem(40, 72, 160)
+    d = np.full((40, 72), np.nan, np.float32)
+    arrays = p.a, np.ascontiguousarray(p.a_scale.T), p.b, p.b_scale, d
+    kernel = fp8.compile(fp8.GemmSpec(d_dtype="f32"), chip="sm_100a", profile=True)
+    assert kernel.key != fp8.compile(fp8.GemmSpec(d_dtype="f32"), chip="sm_100a").key
+    timeline = kernel.profile(*arrays)
+    p.check(d)
+    timeline.save(tmp_path / "trace.json")
+    events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    tracks = {event["args"]["name"] for event in events if event["name"] == "thread_name"}
+    assert tracks == {role["name"] for role in kernel.manifest["profile"]["roles"]}
+    assert all(any(line.startswith(f"role '{track}': works") for line in timeline.summary) for track in tracks)
+    assert str(timeline).splitlines() == list(timeline.summary)
+    with pytest.raises(ValueError, match="kernel 'gemm_kernel' writes no stamps: compile it with profile=True"):
+        fp8.compile(fp8.GemmSpec(d_dtype="f32"), chip="sm_100a").profile(*arrays)
+
+
 def test_simulation_errors_are_the_rules():
     p = Problem(16, 32, 128)
     kernel = fp8.compile(fp8.GemmSpec(d_dtype="f32"), chip="sm_90a")

@@ -7,6 +7,7 @@
 
 #include "fp8/Chip/Chip.h"
 #include "fp8/Launch/KernelCheck.h"
+#include "fp8/Runtime/Stamps.h"
 #include "fp8/Runtime/Timer.h"
 
 #include <algorithm>
@@ -63,9 +64,6 @@ public:
        const std::vector<launch::LaunchPlan> &plans) override;
 
 private:
-  /// Reads what the kernel has written since it was loaded.
-  launch::Expected<std::vector<uint8_t>>
-  readStamps(const launch::ProfileTable &table) const;
   launch::Expected<double> runOnce(const launch::Manifest &manifest,
                                    const launch::LaunchPlan &plan);
   std::optional<std::string> changedGuard(const Slot &slot) const;
@@ -130,31 +128,12 @@ launch::Expected<double> CudaBackend::runOnce(const launch::Manifest &manifest,
   return end->microsecondsSince(*start);
 }
 
-launch::Expected<std::vector<uint8_t>>
-CudaBackend::readStamps(const launch::ProfileTable &table) const {
-  const runtime::Driver &driver = gpu->driver();
-  const std::string what = "cannot read the stamps in '" + table.variable + "'";
-  runtime::cu::DevicePointer variable = 0;
-  size_t size = 0;
-  if (auto error = driver.call(driver.moduleGetGlobal, what, &variable, &size,
-                               kernel.module(), table.variable.c_str()))
-    return *error;
-  std::vector<uint8_t> bytes(size);
-  void *to = bytes.data();
-  if (auto error = driver.call(driver.memcpyDtoH, what, to, variable, size))
-    return *error;
-  return bytes;
-}
-
 Outcome CudaBackend::launch(const launch::Manifest &manifest,
                             const launch::LaunchPlan &plan, unsigned) {
   Outcome outcome;
   auto time = runOnce(manifest, plan);
-  // The first launches load code and wake the clocks: a timeline is of a later
-  // one.
-  constexpr int warmUps = 10;
   if (!options.timelinePath.empty())
-    for (int i = 0; time && i < warmUps; ++i)
+    for (int i = 0; time && i < runtime::kLaunchesBeforeProfile; ++i)
       time = runOnce(manifest, plan);
   if (!time) {
     outcome.failure = time.error();
@@ -162,7 +141,7 @@ Outcome CudaBackend::launch(const launch::Manifest &manifest,
   }
   outcome.microseconds = *time;
   if (manifest.profile && !options.timelinePath.empty()) {
-    auto stamps = readStamps(*manifest.profile);
+    auto stamps = runtime::readStamps(kernel, *manifest.profile);
     if (!stamps) {
       outcome.failure = stamps.error();
       return outcome;
