@@ -5,6 +5,7 @@
 #include "ISA/Families.h"
 #include "Machine/Machine.h"
 #include "Program/Decoder.h"
+#include "Timing/Replay.h"
 #include "fp8/Simulator/LoadedModule.h"
 
 #include <algorithm>
@@ -56,7 +57,8 @@ private:
 
   /// Callers that follow each access follow one thread.
   unsigned threads() const {
-    if (options.onBarrierAccess || options.completion == Completion::AtIssue)
+    if (options.onBarrierAccess || options.timing ||
+        options.completion == Completion::AtIssue)
       return 1;
     return options.threads ? options.threads
                            : std::max(1u, std::thread::hardware_concurrency());
@@ -69,12 +71,41 @@ private:
     if (!passArguments(grid))
       return true;
     grid.run();
-    if (!grid.isAbandoned())
+    if (!grid.isAbandoned()) {
+      if (options.timing && report.ok())
+        predict(grid.trace);
       return true;
+    }
     grid.undo();
     printed = grid.printedTexts();
     report = {};
     return false;
+  }
+
+  const fp8::chip::Timing *timing() const {
+    return fp8::chip::lookupTiming(module.target.c_str());
+  }
+
+  void predict(const Trace &trace) {
+    auto volume = [](const std::array<uint32_t, 3> &extents) {
+      return uint64_t(extents[0]) * extents[1] * extents[2];
+    };
+    TracedLaunch launch;
+    launch.ctas = volume(config.grid);
+    launch.clusterCtas = volume(config.cluster);
+    launch.programmatic = config.programmatic;
+    report.time = replay(trace, Costs(program, *timing()), *timing(), launch);
+    if (!report.time)
+      fail("--timing: a wait of the first cluster never ends in the model, "
+           "which does not know what it waits for (docs/Timing.md)",
+           ErrorKind::LimitExceeded);
+  }
+
+  bool checkTiming() {
+    return !options.timing || timing() ||
+           fail("--timing has no constants for " + module.target +
+                    "; it supports sm_90a",
+                ErrorKind::LimitExceeded);
   }
 
   bool fail(std::string message, ErrorKind kind = ErrorKind::InvalidLaunch) {
@@ -90,7 +121,7 @@ private:
       return fail("the module has no kernel '" + std::string(name) + "'");
     kernel.emplace(module, *function);
     // What the simulator does not know comes before all else.
-    return decode() && checkConfig() && checkMemory();
+    return checkTiming() && decode() && checkConfig() && checkMemory();
   }
 
   bool checkConfig() {

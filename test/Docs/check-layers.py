@@ -54,7 +54,7 @@ OURS = re.compile(r"fp8(-c)?/(\w+)")
 # the library's own folder uses all of them, and none of them uses it.
 STACKS = {
     "Simulator": (
-        ("Numerics",), ("PTX",), ("Program",), ("Memory",), ("Machine",),
+        ("Numerics",), ("PTX",), ("Program",), ("Timing",), ("Memory",), ("Machine",),
         ("ISA",), ("ISA/Alu",), ("ISA/Copy",), ("ISA/Access",), ("ISA/Control", "ISA/Sync", "ISA/TensorCore"),
     ),
 }

@@ -6,6 +6,7 @@
 
 #include "fp8/Launch/LaunchPlan.h"
 #include "fp8/Runtime/Timer.h"
+#include "fp8/Simulator/Report.h"
 
 #include <memory>
 
@@ -23,7 +24,8 @@ struct Outcome {
   uint64_t scheduleHash = 0; ///< tells orders of barrier events apart
   std::string summary;       ///< a few words for a person
   std::string barriers; ///< JSON: what mbarriers saw; empty unless asked for
-  std::vector<uint8_t> stamps; ///< of a profiled kernel; else empty
+  std::vector<uint8_t> stamps;         ///< of a profiled kernel; else empty
+  std::optional<sim::KernelTime> time; ///< predicted, if that was asked for
 };
 
 /// A device with its memory. Accesses outside a buffer, and stores to one that

@@ -129,6 +129,15 @@ void addSimulatorOptions(CLI::App &app, Options &options) {
                  "nothing but the time")
       ->check(CLI::Range(0u, 1024u))
       ->group(group);
+  app.add_flag("--timing", options.simulation.timing,
+               "Predict the kernel's time on the GPU of its chip instead of "
+               "computing: one cluster runs, without values, and nothing is "
+               "judged (docs/Timing.md)")
+      ->group(group)
+      ->excludes("--multiprocessors")
+      ->excludes("--dump")
+      ->excludes("--timeline")
+      ->excludes("--launch");
   app.add_option("--step-limit", options.simulation.stepLimit,
                  "Limit for the warp instructions of a run")
       ->group(group);
@@ -203,6 +212,8 @@ std::optional<Options> parseCommandLine(int argc, const char *const *argv,
     app.parse(argc, argv);
     if (options.ptxPath.empty() && !options.listDevices)
       throw CLI::RequiredError("ptx");
+    if (options.simulation.timing && options.backend != BackendKind::Simulator)
+      throw CLI::ValidationError("--timing needs --backend=sim");
     if (!options.launchPath.empty() && !app.count("--strict"))
       options.simulation.strict = false;
   } catch (const CLI::ParseError &error) {

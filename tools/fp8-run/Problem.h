@@ -51,6 +51,9 @@ public:
 
   /// The operands and the reference, which take time: once per problem.
   void prepare();
+  /// Operands of zeros instead, and no reference: nothing can be judged.
+  void prepareZeros();
+  bool hasReference() const { return isPrepared; }
   /// D comes from a GPU, whose approximate instructions err; the simulator's
   /// hardly do.
   void setHardware(bool on) { hardware = on; }
@@ -81,6 +84,7 @@ private:
   reference::OperandTypes operandTypes;
   reference::KernelSums sums;
   bool hardware = false;
+  bool isPrepared = false; ///< prepare() was called
   unsigned output = 0;
   std::vector<PreparedArgument> prepared;
   std::vector<reference::BlockwiseData> data; ///< of each product

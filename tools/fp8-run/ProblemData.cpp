@@ -99,7 +99,14 @@ reference::Epilogue BlockwiseGemm::prepareEpilogue(int64_t matrix) {
   return epilogue;
 }
 
+void BlockwiseGemm::prepareZeros() {
+  for (PreparedArgument &argument : prepared)
+    argument.bytes.assign(
+        argument.elements * tensor::byteSize(argument.value.dtype), 0);
+}
+
 void BlockwiseGemm::prepare() {
+  isPrepared = true;
   // The padding is 0xff, a NaN of every type.
   for (PreparedArgument &argument : prepared)
     argument.bytes.assign(

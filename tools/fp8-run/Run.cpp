@@ -130,6 +130,10 @@ private:
     summary.account(outcome, log);
     if (!outcome.failure.empty())
       return refuse(outcome.failure);
+    if (outcome.time)
+      describe(*outcome.time);
+    if (!problem.hasReference())
+      return outcome.errors.empty();
 
     unsigned output = problem.outputIndex();
     uint64_t size = problem.arguments()[output].bytes.size();
@@ -144,6 +148,19 @@ private:
         verdict.result.maxBoundRatio >= summary.verdict->result.maxBoundRatio)
       summary.verdict = verdict;
     return verdict.ok() && outcome.errors.empty();
+  }
+
+  /// The prediction, and the engine that works most.
+  void describe(const sim::KernelTime &time) {
+    auto most = std::max_element(
+        time.engines.begin(), time.engines.end(),
+        [](const auto &a, const auto &b) { return a.second < b.second; });
+    log << prefix << "timing: " << microseconds(time.microseconds)
+        << " us predicted, " << microseconds(time.launchUs)
+        << " of them the launch; " << static_cast<int64_t>(time.cycles)
+        << " cycles at " << microseconds(time.gigahertz) << " GHz; engine '"
+        << most->first << "' works for " << static_cast<int>(100 * most->second)
+        << " % of them\n";
   }
 
   void report(unsigned schedule, const Outcome &outcome,
@@ -210,7 +227,10 @@ Summary runProblem(const Options &options, const launch::Manifest &manifest,
       << ", operands of seed " << options.seed << " and their reference\n";
   if (options.verbose)
     describe(*problem, *plan, log);
-  problem->prepare();
+  if (options.simulation.timing)
+    problem->prepareZeros();
+  else
+    problem->prepare();
   problem->setHardware(!summary.device.empty());
   ScheduleRuns runs(manifest, *problem, backend, !options.dumpPath.empty(),
                     summary, log);

@@ -29,6 +29,7 @@ struct Summary {
   double microseconds = 0; ///< of the fastest run, of the simulator the host's
   std::optional<runtime::Timing> timing; ///< if it was asked for
   unsigned operandSets = 0;              ///< that the timed launches ran over
+  std::optional<sim::KernelTime> time;   ///< predicted, of the last run
   std::string barriers; ///< JSON, of the last run; empty unless asked for
   std::vector<uint8_t> stamps; ///< of the last run; empty without a profile
   /// Prints what the backend found in a run, and counts it.

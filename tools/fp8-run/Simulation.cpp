@@ -75,6 +75,7 @@ Outcome simulate(const Options &options, unsigned schedule,
   outcome.errors = std::move(ran->errors);
   outcome.warnings = std::move(ran->warnings);
   outcome.stamps = std::move(ran->stamps);
+  outcome.time = report.time;
   // The schedules print much the same: once, and where it may tell why.
   if (schedule == 0 || !outcome.errors.empty())
     for (const sim::PrintedText &printed : report.printed)

@@ -4,6 +4,7 @@
 #include "SimulatorBackend.h"
 
 #include "Simulation.h"
+#include "fp8/Chip/Timing.h"
 
 #include <cstring>
 #include <nlohmann/json.hpp>
@@ -28,7 +29,13 @@ class SimulatorBackend : public Backend {
 public:
   SimulatorBackend(const Options &options, simulated::Kernel kernel)
       : options(options), kernel(std::move(kernel)),
-        device(options.memoryLimit) {}
+        device(options.memoryLimit) {
+    if (const chip::Timing *timing =
+            chip::lookupTiming(this->kernel.module().target().c_str());
+        timing && options.simulation.timing)
+      this->options.simulation.multiprocessorCount =
+          static_cast<unsigned>(timing->multiprocessors);
+  }
 
   std::string name() const override { return "sim"; }
 

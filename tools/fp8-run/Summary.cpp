@@ -11,6 +11,7 @@ namespace fp8::run {
 void Summary::account(const Outcome &outcome, std::ostream &log) {
   log << outcome.printed;
   stamps = outcome.stamps;
+  time = outcome.time;
   backendErrors += outcome.errors.size();
   backendWarnings += outcome.warnings.size();
   for (const auto *found : {&outcome.warnings, &outcome.errors})
@@ -57,6 +58,14 @@ std::string Summary::json() const {
       line["replays"] = timing->replays;
       line["launches_per_replay"] = timing->launchesPerReplay;
       line["operand_sets"] = operandSets;
+    }
+    if (time) {
+      line["predicted_us"] = time->microseconds;
+      line["predicted_launch_us"] = time->launchUs;
+      line["predicted_cycles"] = time->cycles;
+      line["predicted_ghz"] = time->gigahertz;
+      for (const auto &[engine, share] : time->engines)
+        line["engines"][std::string(engine)] = share;
     }
     line["schedules"] = schedules;
     line["distinct_schedules"] = distinctSchedules;

@@ -8,8 +8,10 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace fp8::sim {
@@ -154,6 +156,16 @@ struct PrintedText {
   std::string str() const;
 };
 
+/// What the timing model says of a launch (docs/Timing.md).
+struct KernelTime {
+  double microseconds = 0;
+  double cycles = 0;    ///< of the SM, without the launch
+  double gigahertz = 0; ///< the clock, which falls with the load
+  double launchUs = 0;
+  /// The share of the cycles in which each engine of the first CTA's SM works.
+  std::vector<std::pair<std::string_view, double>> engines;
+};
+
 struct Report {
   std::vector<SimulationError> errors;
   std::vector<SimulationError> warnings; ///< one a rule and instruction
@@ -166,7 +178,8 @@ struct Report {
   uint64_t barrierEventCount = 0;
   /// In the order of the schedule, as much as CUDA keeps by default: 1 MiB.
   std::vector<PrintedText> printed;
-  uint64_t printedBytes = 0; ///< of all text, also of what is dropped
+  uint64_t printedBytes = 0;      ///< of all text, also of what is dropped
+  std::optional<KernelTime> time; ///< where Options::timing asks for it
 
   bool ok() const { return errors.empty(); }
   /// Whether the rule is reported at this line; a message without a line is

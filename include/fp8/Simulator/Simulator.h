@@ -102,6 +102,10 @@ struct Options {
   /// Adds up products exactly and rounds to nearest, as no chip does
   /// (docs/Numerics.md).
   bool exactAccumulation = false;
+  /// Predicts the time of the launch (Report::time). Runs the first cluster
+  /// alone, on one thread, and computes no matrix products, so the results are
+  /// meaningless. An error for chips without constants (fp8/Chip/Timing.h).
+  bool timing = false;
   /// Threads of the host that run clusters; 0: one for each of its cores. They
   /// change the time that a launch takes, and nothing else.
   unsigned threads = 0;

@@ -46,6 +46,9 @@ void Grid::listClusters() {
     for (uint32_t y = 0; y < grid[1]; y += cluster[1])
       for (uint32_t x = 0; x < grid[0]; x += cluster[0])
         pending.push_back({x, y, z});
+  // The first stands for all.
+  if (options.timing)
+    pending.resize(1);
   std::reverse(pending.begin(), pending.end());
 }
 
@@ -83,11 +86,10 @@ std::vector<Grid::Turn> Grid::chooseTurns() {
   std::vector<Turn> able, chosen;
   for (size_t i = 0; i < resident.size(); ++i)
     if (!resident[i].machine || !resident[i].machine->isStuck())
-      able.push_back(
-          {i, resident.size() > 1
-                  ? kLeastTurns +
-                        unsigned(random.below(kMostTurns - kLeastTurns + 1))
-                  : kTurnsAlone});
+      able.push_back({i, resident.size() > 1
+                             ? kLeastTurns + unsigned(random.below(
+                                                 kMostTurns - kLeastTurns + 1))
+                             : kTurnsAlone});
   for (const Turn &turn : able)
     if (able.size() == 1 || random.below(kSitsOut))
       chosen.push_back(turn);

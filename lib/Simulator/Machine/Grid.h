@@ -11,6 +11,7 @@
 #include "Memory/Async.h"
 #include "Memory/GlobalMemory.h"
 #include "Program/Program.h"
+#include "Timing/Trace.h"
 #include "fp8/Simulator/Simulator.h"
 
 #include <array>
@@ -70,6 +71,7 @@ public:
   std::vector<uint8_t> parameters;
   TensorMaps tensorMaps;
   GlobalMemory memory;
+  Trace trace; ///< of the first cluster, where Options::timing is on
   /// Clusters run on several threads.
   const bool concurrent;
   /// Now and then a request for a cluster fails although there are more, as it

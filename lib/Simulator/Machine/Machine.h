@@ -8,6 +8,7 @@
 
 #include "Machine/Cta.h"
 #include "Machine/Grid.h"
+#include "Machine/TimingHooks.h"
 #include "Machine/Warp.h"
 #include "Memory/ClusterContext.h"
 #include "fp8/Simulator/Simulator.h"
@@ -53,6 +54,7 @@ public:
   const std::vector<uint8_t> &parameters;
   std::vector<std::unique_ptr<Cta>> ctas; ///< by rank
   ClusterBarrier clusterBarrier;
+  std::unique_ptr<TimingHooks> timing; ///< null where Options::timing is off
 
   /// Virtual time, in instructions.
   uint64_t time() const { return now; }
@@ -134,6 +136,10 @@ public:
   }
   void tryCompleteCluster();
 
+  /// The buffer that the address lies in, or null.
+  const Buffer *findBuffer(uint64_t address) const {
+    return device.find(address, 1);
+  }
   /// Global memory, without an access to it; null after an error (bounds).
   uint8_t *global(Warp &warp, const Inst &inst, int lane, uint64_t address,
                   uint64_t count, bool write);

@@ -246,6 +246,8 @@ bool Machine::arrive(Mbarrier &barrier, uint32_t count, Warp &warp,
     warp.releaseRelaxed(barrier.arriving);
   else
     warp.release(barrier.arriving);
+  if (timing)
+    timing->arrived(warp, barrier);
   barrier.pending -= count;
   if (!barrier.pending && barrier.transactions < 0) {
     reportOverrun(barrier, " (no arrivals are pending)", warp, inst, lane);
@@ -341,6 +343,8 @@ void Machine::waitSucceeded(Mbarrier &barrier, Warp &warp, const Inst &inst,
     warp.acquireRelaxed(barrier.done);
   else
     warp.acquire(barrier.done);
+  if (timing)
+    timing->waited(warp, barrier);
   uint32_t number = warp.countWait();
   if (!parity)
     return;

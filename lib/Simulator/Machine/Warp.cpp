@@ -263,6 +263,8 @@ inline Warp::Step Warp::step(const Inst &inst, uint32_t mask) {
   current.arrived = current.timedOut = false;
   if (machine.stopped)
     return Step::Stop;
+  if (machine.timing)
+    machine.timing->executed(*this, inst);
   if (flow == Flow::Next) {
     markReady(inst, mask);
     ++current.pc;

@@ -70,6 +70,7 @@ public:
 
   // For handlers.
   LaneGroup &group() { return current; }
+  const LaneGroup &executing() const { return current; }
   Flow waitFor(WaitKind kind) {
     current.wait = kind;
     return Flow::Wait;

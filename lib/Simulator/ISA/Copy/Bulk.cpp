@@ -77,6 +77,8 @@ Flow bulkLoad(Warp &w, const Inst &i, uint32_t mask) {
     Warp *warp = &w;
     BulkLoad load = loadOf(w, i, l, o);
     load.readsGlobal = true;
+    load.global = o.source;
+    load.inside.bytes = o.bytes;
     issueLoad(
         w, i, l, load,
         [warp, &i, l, o](const SharedPlace &to, const GlobalActor &actor) {
@@ -140,7 +142,7 @@ Flow fp8::sim::bulkStore(Warp &w, const Inst &i, uint32_t mask) {
         !w.machine.global(w, i, l, o.target, o.bytes, true))
       return;
     Warp *warp = &w;
-    issueStore(w, i, l, o.source, o.bytes, reduces,
+    issueStore(w, i, l, o.source, o.bytes, {o.target, o.bytes}, reduces,
                [warp, &i, &copy, l, o, reduces](const uint8_t *bytes,
                                                 const GlobalActor &actor) {
                  if (uint8_t *to = warp->machine.accessGlobal(

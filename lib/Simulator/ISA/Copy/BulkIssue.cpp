@@ -67,6 +67,13 @@ static bool issuePart(Warp &w, const Inst &i, int lane, const BulkLoad &load,
     ++m.report.statistics.tmaLoads;
     m.report.statistics.tmaLoadBytes += load.bytes - load.padding;
   }
+  if (m.timing) {
+    TimingHooks::Copy copy{load.global, load.bytes, load.inside.bytes,
+                           load.inside.rowsBeyond};
+    if (load.multicast)
+      copy.targets = uint32_t(__builtin_popcount(load.ctaMask));
+    m.timing->copied(w, *barrier, copy);
+  }
   auto op = std::make_unique<AsyncOp>(i, w, lane, load.engine);
   op->pipe = pipe;
   op->shared.push_back(run);
@@ -118,7 +125,7 @@ void fp8::sim::issueLoad(Warp &w, const Inst &i, int lane, const BulkLoad &load,
 
 void fp8::sim::issueStore(
     Warp &w, const Inst &i, int lane, uint64_t source, uint32_t bytes,
-    bool reduces,
+    const StoreTarget &target, bool reduces,
     std::function<void(const uint8_t *, const GlobalActor &)> write) {
   Machine &m = w.machine;
   Cta *cta;
@@ -133,6 +140,8 @@ void fp8::sim::issueStore(
     return;
   ++m.report.statistics.tmaStores;
   m.report.statistics.tmaStoreBytes += bytes;
+  if (m.timing)
+    m.timing->stored(w, lane, target.address, target.bytes);
   CopyGroups &groups = w.bulk[size_t(lane)];
   CopyGroups::Pending &pending = groups.current(i);
   ++pending.reads;

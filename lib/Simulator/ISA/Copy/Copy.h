@@ -30,6 +30,18 @@ struct GroupWait {
   bool readOnly;    ///< .read
 };
 
+/// The part of a box that lies in its tensor.
+struct BoxInside {
+  uint32_t bytes = 0;
+  uint32_t rowsBeyond = 0; ///< of a matrix, that do not
+};
+
+/// What a store writes: an address in the buffer, and how many bytes of it.
+struct StoreTarget {
+  uint64_t address;
+  uint32_t bytes;
+};
+
 /// A copy to shared memory that completes on an mbarrier.
 struct BulkLoad {
   uint64_t target = 0;    ///< shared::cluster address
@@ -43,7 +55,9 @@ struct BulkLoad {
   Proxy proxy = Proxy::Async;
   SharedRun source{0, 0, 0, false}; ///< shared memory that it reads, if any
   bool readsGlobal = false;         ///< `read` is given a whole actor
-  bool combines = false;            ///< SharedRun::combines, of its writes
+  BoxInside inside;
+  uint64_t global = 0;   ///< an address in the buffer that it reads, if it does
+  bool combines = false; ///< SharedRun::combines, of its writes
 };
 
 /// Issues the copy. `read` fills the bytes at completion, as the actor that it
@@ -57,7 +71,7 @@ void issueLoad(Warp &warp, const Inst &inst, int lane, const BulkLoad &load,
 /// them; `reduces`: by a reduction, whose accesses are strong.
 void issueStore(
     Warp &warp, const Inst &inst, int lane, uint64_t source, uint32_t bytes,
-    bool reduces,
+    const StoreTarget &target, bool reduces,
     std::function<void(const uint8_t *, const GlobalActor &)> write);
 
 /// cp.async.bulk of all kinds.

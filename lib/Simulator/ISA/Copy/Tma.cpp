@@ -4,6 +4,7 @@
 
 #include "ISA/Copy/TensorCopy.h"
 
+#include <algorithm>
 #include <cstring>
 
 using namespace fp8::sim;
@@ -158,6 +159,27 @@ struct Box {
   }
 };
 
+/// How many of the box's elements lie in the tensor along one dimension.
+uint32_t extentInside(const Box &box, unsigned n) {
+  int64_t first = box.place.coordinates[n], extent = box.map->box[n];
+  int64_t end = std::min<int64_t>(first + extent, int64_t(box.map->dims[n]));
+  return uint32_t(std::max<int64_t>(end - std::max<int64_t>(first, 0), 0));
+}
+
+/// What the timing model asks of a box: its bytes in the tensor, and how many
+/// of a matrix's rows are not.
+BoxInside insideOf(const Box &box) {
+  BoxInside inside{box.bytes(), 0};
+  if (box.place.mode != BoxMode::Tile)
+    return inside;
+  for (unsigned n = 0; n < box.map->rank; ++n)
+    inside.bytes = uint32_t(uint64_t(inside.bytes) * extentInside(box, n) /
+                            box.map->box[n]);
+  if (box.map->rank > 1)
+    inside.rowsBeyond = box.map->box[1] - extentInside(box, 1);
+  return inside;
+}
+
 /// False after an error.
 bool boxOf(Warp &w, const Inst &i, int lane, Direction direction, Box &box) {
   if (w.machine.stopped)
@@ -199,6 +221,8 @@ Flow fp8::sim::loadTensor(Warp &w, const Inst &i, uint32_t mask) {
       load.ctaMask = uint32_t(w.row(i.s[3])[l]) & 0xffff;
     load.pair = copy.pair;
     load.readsGlobal = true;
+    load.global = box.map->globalAddress;
+    load.inside = insideOf(box);
     Warp *warp = &w;
     // The box must lie in global memory wherever it is inside the tensor; say
     // so at issue.
@@ -258,7 +282,8 @@ Flow fp8::sim::storeTensor(Warp &w, const Inst &i, uint32_t mask) {
       return;
     }
     Warp *warp = &w;
-    issueStore(w, i, l, box.shared, box.bytes(), reduces,
+    issueStore(w, i, l, box.shared, box.bytes(),
+               {box.map->globalAddress, insideOf(box).bytes}, reduces,
                [warp, &i, l, box, map = withWholeUnits(*box.map), reduction,
                 reduces](const uint8_t *bytes, const GlobalActor &actor) {
                  walkBox(

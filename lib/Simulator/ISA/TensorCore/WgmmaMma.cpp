@@ -242,8 +242,11 @@ private:
     op->shared = step.shared;
     Warpgroup *group = &w.cta.warpgroups[w.id / kWarpgroup];
     operation.registerA = form.registerA;
-    op->complete = [operation = operation, group] {
-      operation.run();
+    // The time of a product does not depend on its values.
+    const bool computes = !m.options.timing;
+    op->complete = [operation = operation, group, computes] {
+      if (computes)
+        operation.run();
       ++group->complete;
       for (Warp *warp : operation.warps)
         warp->wake(WaitKind::Wgmma);

@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Holds the timing model of fp8-run --timing to what was measured on a GPU, without one (docs/Timing.md):
+
+    python3 benchmark/timing.py benchmark/results/2026-11-22-h200-tune.csv --rows 40 --half held
+
+The rows are shuffled by a fixed seed. The model was fitted to those in even places; "held" takes the others.
+"""
+
+import argparse
+import csv
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+
+KERNEL = """
+func.func @gemm(%a: memref<?x?xf8E4M3FN> {fp8.name = "a", fp8.access = "read"},
+                %a_scale: memref<?x?xf32, strided<[?, 1]>> {fp8.name = "a_scale", fp8.access = "read"},
+                %b: memref<?x?xf8E4M3FN> {fp8.name = "b", fp8.access = "read"},
+                %b_scale: memref<?x?xf32> {fp8.name = "b_scale", fp8.access = "read"},
+                %d: memref<?x?xbf16> {fp8.name = "d", fp8.access = "write"}) attributes {fp8.problem = "blockwise_gemm"} {
+  fp8.blockwise_gemm ins(%a, %a_scale, %b, %b_scale
+      : memref<?x?xf8E4M3FN>, memref<?x?xf32, strided<[?, 1]>>, memref<?x?xf8E4M3FN>, memref<?x?xf32>)
+    outs(%d : memref<?x?xbf16>) {config = #fp8.gemm_config<CONFIG>}
+  return
+}
+"""
+NAME = re.compile(r"(\d+)x(\d+)(?:-k(\d+))?(?:-(\d+)x(\d+))?(-early)?$")
+SEED = 7
+
+
+def config_of(name):
+    """The configuration that a row names, as the op's attribute has it, or None."""
+    match = NAME.match(name)
+    if not match:
+        return None
+    m, n, k, rows, columns, early = match.groups()
+    return (f"tile = {m} x {n} x 128" + (f", cluster = {rows} x {columns}" if rows else "") + (f", split_k = {k}" if k else "")
+            + (", launch = programmatic" if early else ""))
+
+
+def read_rows(path):
+    """(m, n, k, name, us) of each row of ours that was right, in the order of the seed."""
+    with open(path, newline="", encoding="utf-8") as file:
+        rows = [(int(row["m"]), int(row["n"]), int(row["k"]), row["configuration"], float(row["us"]))
+                for row in csv.DictReader(file)
+                if row["peer"] == "fp8" and row["right"] == "True" and row["us"] and config_of(row["configuration"])]
+    random.Random(SEED).shuffle(rows)
+    return rows
+
+
+def run(command, text=None):
+    done = subprocess.run(command, input=text, text=True, capture_output=True, check=False)
+    if done.returncode:
+        sys.exit(f"timing.py: error: {' '.join(command)}: {done.stderr.strip()}")
+    return done.stdout
+
+
+def predict(options, row, folder):
+    """Microseconds."""
+    m, n, k, name, _ = row
+    ptx = os.path.join(folder, "kernel.ptx")
+    run([options.fp8_opt, "-", f"--fp8-gemm-to-ptx=chip=sm_90a problem={m}x{n}x{k}", "--emit=ptx", "-o", ptx],
+        KERNEL.replace("CONFIG", config_of(name)))
+    line = run([options.fp8_run, ptx, "--backend=sim", "--timing", f"--m={m}", f"--n={n}", f"--k={k}"]).splitlines()[-1]
+    return json.loads(line)["predicted_us"]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("results", help="a CSV file of benchmark/results")
+    parser.add_argument("--half", choices=("fitted", "held", "all"), default="held")
+    parser.add_argument("--rows", type=int, default=None, help="so many of them; all by default")
+    parser.add_argument("--limit", type=float, help="fail where the median error is larger, in percent")
+    parser.add_argument("--fp8-opt", default="fp8-opt")
+    parser.add_argument("--fp8-run", default="fp8-run")
+    options = parser.parse_args()
+    rows = read_rows(options.results)
+    rows = {"fitted": rows[::2], "held": rows[1::2], "all": rows}[options.half][:options.rows]
+    errors = []
+    print("| M | N | K | configuration | measured us | predicted us | error |\n|--:|--:|--:|--|--:|--:|--:|")
+    with tempfile.TemporaryDirectory() as folder:
+        for row in sorted(rows):
+            us = predict(options, row, folder)
+            errors.append(100 * (us / row[4] - 1))
+            print("| %d | %d | %d | %s | %.2f | %.2f | %+.1f %% |" % (row + (us, errors[-1])), flush=True)
+    size = sorted(abs(error) for error in errors)
+    median = size[len(size) // 2]
+    print("\n%d rows (%s): median error %.1f %%, 90 %% within %.1f %%, largest %.1f %%; within 15 %%: %.0f %%; mean %+.1f %%" % (
+        len(size), options.half, median, size[len(size) * 9 // 10], size[-1], 100 * sum(one <= 15 for one in size) / len(size),
+        sum(errors) / len(errors)))
+    if options.limit and median > options.limit:
+        sys.exit(f"timing.py: error: the median error exceeds {options.limit} %")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// From what a warp does to the events of the trace.
+
+#include "Machine/TimingHooks.h"
+
+#include "Machine/Machine.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+using namespace fp8::sim;
+
+namespace {
+/// Places of barriers that are no mbarriers, behind all shared memory.
+constexpr uint64_t kNamedPlaces = uint64_t(1) << 40, kClusterPlace = uint64_t(1)
+                                                                     << 41;
+
+bool has(const ast::Instruction &text, std::string_view qualifier) {
+  return std::find(text.qualifiers.begin(), text.qualifiers.end(), qualifier) !=
+         text.qualifiers.end();
+}
+
+/// The immediate that an instruction ends with.
+uint32_t lastImmediate(const Inst &inst) {
+  return inst.text->operands.empty()
+             ? 0
+             : uint32_t(inst.text->operands.back().value);
+}
+} // namespace
+
+TimingHooks::TimingHooks(const Machine &machine, Trace &trace)
+    : machine(machine), trace(trace) {
+  for (const Inst &inst : machine.program.code)
+    actions.push_back(inst.text ? actionOf(inst) : nullptr);
+  for (const auto &cta : machine.ctas)
+    for (const auto &warp : cta->warps)
+      trace.warps.push_back({cta->rank, warp->id, {}});
+  stores.resize(trace.warps.size());
+}
+
+TimingHooks::Action TimingHooks::actionOf(const Inst &inst) {
+  const ast::Instruction &text = *inst.text;
+  if (text.opcode == "barrier" && has(text, "cluster"))
+    return &TimingHooks::meetCluster;
+  if ((text.opcode == "bar" && !has(text, "warp")) || text.opcode == "barrier")
+    return &TimingHooks::meetNamed;
+  if (text.opcode == "wgmma" && has(text, "mma_async"))
+    return &TimingHooks::startProduct;
+  if (text.opcode == "wgmma" && has(text, "wait_group"))
+    return &TimingHooks::waitForProducts;
+  if (text.opcode == "cp" && has(text, "bulk") && has(text, "wait_group"))
+    return &TimingHooks::waitForStores;
+  return nullptr;
+}
+
+void TimingHooks::executed(const Warp &warp, const Inst &inst) {
+  if (Action action = actions[inst.index])
+    (this->*action)(warp, inst);
+  trace.addInstruction(warp.globalIndex, inst.index);
+}
+
+uint32_t TimingHooks::phaseOf(const Mbarrier &barrier, uint32_t time) {
+  return trace.phase(uint64_t(barrier.cta->rank) << 32 | barrier.offset, time);
+}
+
+uint32_t TimingHooks::bufferAt(uint64_t address) {
+  const Buffer *buffer = machine.findBuffer(address);
+  return buffer ? trace.buffer(buffer->address, buffer->size)
+                : trace.buffer(address, 0);
+}
+
+void TimingHooks::waited(const Warp &warp, const Mbarrier &barrier) {
+  // Nobody arrives in the phase before the first.
+  if (!barrier.phase)
+    return;
+  TraceEvent event;
+  event.kind = TraceEvent::Kind::Wait;
+  event.phase = phaseOf(barrier, barrier.time() - 1);
+  trace.add(warp.globalIndex, event);
+}
+
+void TimingHooks::arrived(const Warp &warp, const Mbarrier &barrier) {
+  TraceEvent event;
+  event.kind = TraceEvent::Kind::Arrive;
+  event.isRemote = barrier.cta != &warp.cta;
+  event.phase = phaseOf(barrier, barrier.time());
+  trace.add(warp.globalIndex, event);
+}
+
+void TimingHooks::copied(const Warp &warp, const Mbarrier &barrier,
+                         const Copy &copy) {
+  TraceEvent event;
+  event.kind = copy.address ? TraceEvent::Kind::Load : TraceEvent::Kind::Remote;
+  event.phase = phaseOf(barrier, barrier.time());
+  event.bytes = copy.bytes / copy.targets;
+  event.inside = copy.inside / copy.targets;
+  event.beyond = uint16_t(copy.rowsBeyond);
+  if (copy.address) {
+    event.buffer = bufferAt(copy.address);
+    trace.buffers[event.buffer].loaded += event.inside;
+  }
+  trace.add(warp.globalIndex, event);
+}
+
+void TimingHooks::stored(const Warp &warp, int lane, uint64_t address,
+                         uint32_t bytes) {
+  TraceEvent event;
+  event.kind = TraceEvent::Kind::Store;
+  event.buffer = bufferAt(address);
+  event.bytes = bytes;
+  trace.buffers[event.buffer].stored += bytes;
+  trace.add(warp.globalIndex, event);
+  stores[warp.globalIndex].push_back(warp.bulk[size_t(lane)].open);
+}
+
+/// One lane issues a warp's stores.
+void TimingHooks::waitForStores(const Warp &warp, const Inst &inst) {
+  uint32_t open = 0;
+  for (const CopyGroups &groups : warp.bulk)
+    open = std::max(open, groups.open);
+  const std::vector<uint32_t> &mine = stores[warp.globalIndex];
+  TraceEvent event;
+  event.kind = TraceEvent::Kind::StoreWait;
+  event.readOnly = has(*inst.text, "read");
+  uint32_t pending = lastImmediate(inst);
+  event.count =
+      uint32_t(std::count_if(mine.begin(), mine.end(), [&](uint32_t group) {
+        return group < open && open - group > pending;
+      }));
+  trace.add(warp.globalIndex, event);
+}
+
+void TimingHooks::meetNamed(const Warp &warp, const Inst &inst) {
+  const LaneGroup &group = warp.executing();
+  TraceEvent event;
+  event.kind = TraceEvent::Kind::Arrive;
+  event.phase = trace.phase(
+      kNamedPlaces | uint64_t(warp.cta.rank) << 8 | group.id, group.ticket);
+  trace.add(warp.globalIndex, event);
+  if (has(*inst.text, "arrive"))
+    return;
+  event.kind = TraceEvent::Kind::Wait;
+  trace.add(warp.globalIndex, event);
+}
+
+void TimingHooks::meetCluster(const Warp &warp, const Inst &inst) {
+  TraceEvent event;
+  event.kind = has(*inst.text, "arrive") ? TraceEvent::Kind::Arrive
+                                         : TraceEvent::Kind::Wait;
+  event.isRemote = true;
+  event.phase = trace.phase(kClusterPlace, warp.clusterTicket);
+  trace.add(warp.globalIndex, event);
+}
+
+void TimingHooks::startProduct(const Warp &warp, const Inst &inst) {
+  TraceEvent event;
+  event.kind = TraceEvent::Kind::Mma;
+  event.count = warp.wgmma.issued;
+  for (const std::string &qualifier : inst.text->qualifiers)
+    if (qualifier.rfind("m64n", 0) == 0)
+      event.columns = uint16_t(std::atoi(qualifier.c_str() + 4));
+  // A in registers takes no shared memory.
+  bool fromRegisters =
+      inst.text->operands.size() > 1 &&
+      inst.text->operands[1].kind == ast::Operand::Kind::Vector;
+  event.depthBytes = fromRegisters ? 0 : 32;
+  trace.add(warp.globalIndex, event);
+}
+
+void TimingHooks::waitForProducts(const Warp &warp, const Inst &inst) {
+  const std::vector<uint32_t> &commits = warp.wgmma.commits;
+  size_t pending = lastImmediate(inst);
+  TraceEvent event;
+  event.kind = TraceEvent::Kind::MmaWait;
+  event.count =
+      commits.size() > pending ? commits[commits.size() - 1 - pending] : 0;
+  trace.add(warp.globalIndex, event);
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The classes of instructions, by opcode, and their registers.
+
+#include "Timing/Costs.h"
+
+#include <algorithm>
+#include <string_view>
+
+using namespace fp8::sim;
+using fp8::chip::IssueClass;
+
+namespace {
+struct Row {
+  std::string_view opcode;
+  std::string_view qualifier; ///< that it must have; empty: any
+  IssueClass kind;
+};
+
+/// The first row that fits holds; what fits none is arithmetic.
+constexpr Row kRows[] = {
+    {"mov", "", IssueClass::Free},
+    {"cvta", "", IssueClass::Free},
+    {"ld", "param", IssueClass::Free},
+    {"cvt", "u64", IssueClass::Free},
+    {"not", "pred", IssueClass::Free},
+    {"cvt", "", IssueClass::Convert},
+    {"div", "", IssueClass::Divide},
+    {"rem", "", IssueClass::Divide},
+    {"rcp", "", IssueClass::Divide},
+    {"sqrt", "", IssueClass::Divide},
+    {"ex2", "", IssueClass::Convert},
+    {"lg2", "", IssueClass::Convert},
+    {"shfl", "", IssueClass::Shuffle},
+    {"vote", "", IssueClass::Shuffle},
+    {"elect", "", IssueClass::Shuffle},
+    {"ld", "shared", IssueClass::SharedLoad},
+    {"ld", "shared::cta", IssueClass::SharedLoad},
+    {"ldmatrix", "", IssueClass::SharedLoad},
+    {"ld", "", IssueClass::GlobalLoad},
+    {"st", "shared", IssueClass::SharedStore},
+    {"st", "shared::cta", IssueClass::SharedStore},
+    {"st", "shared::cluster", IssueClass::SharedStore},
+    {"st", "async", IssueClass::SharedStore},
+    {"stmatrix", "", IssueClass::SharedStore},
+    {"st", "", IssueClass::GlobalStore},
+    {"red", "", IssueClass::GlobalStore},
+    {"atom", "", IssueClass::GlobalLoad},
+    {"mbarrier", "", IssueClass::Synchronise},
+    {"bar", "", IssueClass::Synchronise},
+    {"barrier", "", IssueClass::Synchronise},
+    {"fence", "", IssueClass::Synchronise},
+    {"membar", "", IssueClass::Synchronise},
+    {"griddepcontrol", "", IssueClass::Synchronise},
+    {"setmaxnreg", "", IssueClass::Synchronise},
+    {"wgmma", "", IssueClass::Tensor},
+    {"cp", "", IssueClass::Copy},
+    {"prefetch", "", IssueClass::Copy},
+};
+} // namespace
+
+IssueClass fp8::sim::classify(const ast::Instruction &text) {
+  const std::vector<std::string> &q = text.qualifiers;
+  for (const Row &row : kRows)
+    if (text.opcode == row.opcode &&
+        (row.qualifier.empty() ||
+         std::find(q.begin(), q.end(), row.qualifier) != q.end()))
+      return row.kind;
+  return IssueClass::Arithmetic;
+}
+
+Costs::Costs(const Program &program, const chip::Timing &timing)
+    : count(program.registers + program.predicates) {
+  // Constant rows are always ready, and so are the sums of wgmma, for which
+  // MmaWait waits.
+  auto add = [&](uint32_t row) {
+    if (row < program.registers)
+      rows.push_back(row);
+  };
+  auto addList = [&](uint32_t first, uint32_t number) {
+    for (uint32_t n = 0; n < number; ++n)
+      add(program.lists[first + n]);
+  };
+  auto addPredicate = [&](int64_t index) {
+    if (index >= 0)
+      rows.push_back(program.registers + uint32_t(index));
+  };
+  for (const sim::Inst &inst : program.code) {
+    Inst one{};
+    if (inst.text)
+      one.cost = timing.issue[size_t(classify(*inst.text))];
+    one.reads = uint32_t(rows.size());
+    addPredicate(inst.guard);
+    for (unsigned n = 0; n < inst.sources; ++n)
+      add(inst.s[n]);
+    for (unsigned n = 0; n < inst.predicateSources; ++n)
+      addPredicate(inst.p[n]);
+    addList(inst.sourceList, inst.sourceListCount);
+    if (!inst.wgmma && !inst.listIsDestination)
+      addList(inst.list, inst.listCount);
+    one.writes = uint32_t(rows.size());
+    for (unsigned n = 0; n < inst.destinations; ++n)
+      add(inst.d[n]);
+    for (unsigned n = 0; n < inst.predicateDestinations; ++n)
+      addPredicate(inst.pd[n]);
+    if (!inst.wgmma && inst.listIsDestination)
+      addList(inst.list, inst.listCount);
+    one.end = uint32_t(rows.size());
+    insts.push_back(one);
+  }
+}
