@@ -168,7 +168,16 @@ LogicalResult ParameterEmitter::addTensorMap(Value operand) {
       return stride;
     return Object{{"mul", Array{std::move(stride), elementBytes}}};
   };
+  std::optional<llvm::json::Value> rows;
+  if (Value given = map.getRows()) {
+    FailureOr<llvm::json::Value> value = expressions.getExpression(given, map);
+    if (failed(value))
+      return failure();
+    rows = std::move(*value);
+  }
   auto getExtent = [&](int64_t axis) -> llvm::json::Value {
+    if (rows && axis + 2 == mapType.getRank())
+      return *rows;
     llvm::json::Value dim = expressions.getDim(*argument, axis);
     if (!map.getWholeUnits() || axis + 1 < mapType.getRank())
       return dim;

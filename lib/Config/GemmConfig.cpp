@@ -115,6 +115,12 @@ static std::vector<Field> makeFields() {
           "launch", {"serial", "programmatic"},
           "`programmatic`: the kernel may start before the preceding kernel in "
           "its stream has ended"),
+      makeField<&GemmConfig::edgeFirst>(
+          "edge", {"last", "first"},
+          "the row of tiles that is not full where tile M does not divide M; "
+          "with `first` copies of A reach less than eight rows beyond M, but "
+          "for an M "
+          "below tile M"),
   };
 }
 

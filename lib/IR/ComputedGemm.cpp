@@ -10,8 +10,11 @@ using namespace mlir;
 using namespace mlir::fp8;
 
 static constexpr StringLiteral kBBlock = "b_block", kBlocks = "blocks",
-                               kBatchTiles = "batch_tiles",
-                               kKGroup = "k_group", kRest = "d_rest";
+                               kBatchTiles = "batch_tiles", kKGroup = "k_group",
+                               kRest = "d_rest";
+
+/// What follows the operand's name in that of its map of the first tiles.
+static constexpr StringLiteral kFirst = "_first";
 
 static std::optional<gemm::Operand> findOperand(StringRef name) {
   if (name == kRest)
@@ -37,8 +40,10 @@ std::optional<ComputedGemm> ComputedGemm::get(Operation *kernel) {
       gemm.blocks = value;
     else if (entry.getName() == kBatchTiles)
       gemm.batchTiles = value;
+    else if (StringRef name = entry.getName(); name.consume_back(kFirst))
+      gemm.firsts.push_back({value, *findOperand(name)});
     else
-      gemm.operands.push_back({value, *findOperand(entry.getName())});
+      gemm.operands.push_back({value, *findOperand(name)});
   }
   return gemm;
 }
@@ -54,6 +59,8 @@ DictionaryAttr ComputedGemm::toAttribute(MLIRContext *context) const {
     add(entries.get(StringRef(name)) ? StringRef(kRest) : StringRef(name),
         argument);
   }
+  for (auto [argument, operand] : firsts)
+    add((StringRef(gemm::getOperand(operand).name) + kFirst).str(), argument);
   add(kBlocks, blocks);
   if (batchTiles >= 0)
     add(kBatchTiles, batchTiles);
@@ -65,10 +72,19 @@ DictionaryAttr ComputedGemm::toAttribute(MLIRContext *context) const {
 
 std::optional<gemm::OperandInfo>
 ComputedGemm::getOperand(int64_t argument) const {
-  for (auto [number, operand] : operands)
+  for (auto [number, operand] :
+       llvm::concat<const std::pair<int64_t, gemm::Operand>>(operands, firsts))
     if (number == argument)
       return gemm::getOperand(operand, bBlock);
   return std::nullopt;
+}
+
+bool ComputedGemm::isFirst(int64_t argument) const {
+  return llvm::is_contained(llvm::make_first_range(firsts), argument);
+}
+
+bool ComputedGemm::hasFirst(gemm::Operand operand) const {
+  return llvm::is_contained(llvm::make_second_range(firsts), operand);
 }
 
 bool ComputedGemm::has(gemm::Operand operand) const {
@@ -87,28 +103,30 @@ LogicalResult mlir::fp8::verifyComputedGemm(Operation *op, Attribute value) {
     StringRef name = entry.getName();
     auto number = dyn_cast<IntegerAttr>(entry.getValue());
     if (!number || !number.getType().isSignlessIntOrIndex())
-      return op->emitOpError() << "'" << name << "' of attribute '"
-                               << ComputedGemm::kAttrName
-                               << "' must be an integer";
+      return op->emitOpError()
+             << "'" << name << "' of attribute '" << ComputedGemm::kAttrName
+             << "' must be an integer";
     int64_t value = number.getValue().getSExtValue();
     if (name == kBBlock) {
       if (llvm::is_contained(gemm::kBBlocks, value))
         continue;
-      InFlightDiagnostic diagnostic = op->emitOpError()
-                                      << "'" << name << "' of attribute '"
-                                      << ComputedGemm::kAttrName
-                                      << "' must be one of ";
+      InFlightDiagnostic diagnostic =
+          op->emitOpError() << "'" << name << "' of attribute '"
+                            << ComputedGemm::kAttrName << "' must be one of ";
       llvm::interleaveComma(gemm::kBBlocks, diagnostic);
       return diagnostic;
     }
     if (name == kKGroup) {
       if (value > 0)
         continue;
-      return op->emitOpError() << "'" << name << "' of attribute '"
-                               << ComputedGemm::kAttrName
-                               << "' must be positive";
+      return op->emitOpError()
+             << "'" << name << "' of attribute '" << ComputedGemm::kAttrName
+             << "' must be positive";
     }
-    if (name != kBlocks && name != kBatchTiles && !findOperand(name))
+    StringRef operand = name;
+    if (operand.consume_back(kFirst) && operand != "c" && operand != "d")
+      operand = "";
+    if (name != kBlocks && name != kBatchTiles && !findOperand(operand))
       return op->emitOpError() << "attribute '" << ComputedGemm::kAttrName
                                << "' has an unknown entry '" << name << "'";
     if (value < 0 || value >= function.getNumArguments())
@@ -119,8 +137,8 @@ LogicalResult mlir::fp8::verifyComputedGemm(Operation *op, Attribute value) {
   }
   for (StringRef name : {"a", "a_scale", "b", "b_scale", "d", "blocks"})
     if (!dictionary.get(name))
-      return op->emitOpError() << "attribute '" << ComputedGemm::kAttrName
-                               << "' must say which argument '" << name
-                               << "' is";
+      return op->emitOpError()
+             << "attribute '" << ComputedGemm::kAttrName
+             << "' must say which argument '" << name << "' is";
   return success();
 }

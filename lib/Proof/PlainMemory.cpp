@@ -44,29 +44,37 @@ static std::optional<unsigned> getArgument(Value value) {
 void PlainMemory::collect() {
   kernel->walk([&](Operation *op) {
     for (Value operand : op->getOperands()) {
-      if (!isa<MemRefType, TensorMapType>(operand.getType()) ||
-          isa<memref::DimOp>(op))
-        continue;
-      std::optional<unsigned> argument = getArgument(operand);
-      if (!argument) {
-        undecided.push_back(
-            {op, "it works on an array that is no argument of the kernel"});
-        continue;
-      }
-      ArrayUse &its = uses[*argument];
-      if (isa<memref::StoreOp>(op))
-        its.writes.push_back(op);
-      else if (isa<StoreOp>(op))
-        its.stores.push_back(op);
-      else if (isa<memref::LoadOp, LoadElementOp, TmaLoadOp, TmaCopyOp,
-                   TmaPrefetchOp>(op))
-        its.reads.push_back(op);
-      else
-        undecided.push_back({op, "it may change argument " +
-                                     std::to_string(*argument) +
-                                     " in a way that is not followed"});
+      // The user of what a select chooses uses either.
+      if (isa<MemRefType, TensorMapType>(operand.getType()) &&
+          !isa<memref::DimOp, arith::SelectOp>(op))
+        collect(op, operand);
     }
   });
+}
+
+void PlainMemory::collect(Operation *op, Value operand) {
+  if (auto select = operand.getDefiningOp<arith::SelectOp>()) {
+    collect(op, select.getTrueValue());
+    return collect(op, select.getFalseValue());
+  }
+  std::optional<unsigned> argument = getArgument(operand);
+  if (!argument) {
+    undecided.push_back(
+        {op, "it works on an array that is no argument of the kernel"});
+    return;
+  }
+  ArrayUse &its = uses[*argument];
+  if (isa<memref::StoreOp>(op))
+    its.writes.push_back(op);
+  else if (isa<StoreOp>(op))
+    its.stores.push_back(op);
+  else if (isa<memref::LoadOp, LoadElementOp, TmaLoadOp, TmaCopyOp,
+               TmaPrefetchOp>(op))
+    its.reads.push_back(op);
+  else
+    undecided.push_back({op, "it may change argument " +
+                                 std::to_string(*argument) +
+                                 " in a way that is not followed"});
 }
 
 /// The roles of the ops; null stands for what is outside of roles.

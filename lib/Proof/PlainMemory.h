@@ -44,6 +44,8 @@ public:
 
 private:
   void collect();
+  /// The use of an operand of the op.
+  void collect(Operation *op, Value operand);
   void decide(unsigned argument, const ArrayUse &use);
   void decideStores(unsigned argument, const ArrayUse &use);
   /// True if the two boxes never have an element in common: along some axis

@@ -88,8 +88,19 @@ bool Provenance::follows(Operation *op) const {
          isa<gpu::ShuffleOp>(op);
 }
 
+/// The select that chooses a map; null if the map is none's choice.
+static arith::SelectOp getChoice(Value map) {
+  return isa<TensorMapType>(map.getType())
+             ? map.getDefiningOp<arith::SelectOp>()
+             : arith::SelectOp();
+}
+
 SmallVector<Value> Provenance::getIntegers(Operation *op) const {
   SmallVector<Value> integers;
+  if (follows(op))
+    for (Value operand : op->getOperands())
+      if (arith::SelectOp choice = getChoice(operand))
+        integers.push_back(choice.getCondition());
   auto select = dyn_cast<arith::SelectOp>(op);
   if (follows(op) || isa<memref::LoadOp>(op) ||
       (select && getSize(select.getType())))
@@ -180,8 +191,8 @@ void Provenance::tieExtents(FunctionOpInterface function) {
     gemm::OperandInfo info = *gemm.getOperand(argument);
     int64_t axis = type.getRank() - 2;
     for (gemm::Extent extent : {info.rows, info.columns}) {
-      bool isBlocks = extent.axis == gemm::Axis::K &&
-                      extent.block == gemm::kScaleBlock;
+      bool isBlocks =
+          extent.axis == gemm::Axis::K && extent.block == gemm::kScaleBlock;
       if (isBlocks)
         expressions.setExtent(argument, axis,
                               expressions.getArgument(gemm.blocks));
@@ -208,6 +219,13 @@ ExprId Provenance::unlimit(ExprId index, int64_t argument, int64_t axis) {
 
 Provenance::Label Provenance::getBox(Value source, ValueRange indices) {
   Label label(box::Size, constant(0));
+  if (arith::SelectOp choice = getChoice(source)) {
+    // The maps differ in where they end, but not in what they are of.
+    label = getBox(choice.getTrueValue(), indices);
+    return label == getBox(choice.getFalseValue(), indices)
+               ? label
+               : getUnknown(box::Size);
+  }
   std::optional<int64_t> argument = getArgument(source);
   std::optional<gemm::OperandInfo> info;
   if (argument)
@@ -229,6 +247,19 @@ Provenance::Label Provenance::getBox(Value source, ValueRange indices) {
     label[place] = scale(index, extent.block);
   }
   return label;
+}
+
+ExprId Provenance::isOfFirstTiles(Value map) {
+  if (arith::SelectOp choice = getChoice(map)) {
+    ExprId first = isOfFirstTiles(choice.getTrueValue()),
+           second = isOfFirstTiles(choice.getFalseValue()),
+           condition = expressions.get(choice.getCondition());
+    if (first == constant(1) && second == constant(0))
+      return condition;
+    return table.get(Expr::Select, {condition, first, second});
+  }
+  std::optional<int64_t> argument = getArgument(map);
+  return constant(argument && gemm.isFirst(*argument));
 }
 
 /// Whether the expression is a sum with the number of the lane; takes it off.

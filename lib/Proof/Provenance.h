@@ -98,8 +98,13 @@ private:
   void place(Label &sum, std::optional<ExprId> batch, std::optional<ExprId> m,
              ExprId n, const Twine &what);
   /// The label of a box of an argument of the kernel, whose first element has
-  /// these indices.
+  /// these indices. A select of the two maps of an operand is a map, too.
   Label getBox(Value argument, ValueRange indices);
+  /// Requires that a box of an operand that has a map for the rows of the first
+  /// tiles is copied by it there, and there alone. The box has so many rows.
+  void requireMapOfTile(Value map, const Label &box, int64_t rows);
+  /// Whether the map is that of the rows of the first tiles.
+  ExprId isOfFirstTiles(Value map);
   /// The label of a value that is not followed.
   Label getUnknown(unsigned size) {
     return Label(size, table.getOpaque("a value that is not followed", {},

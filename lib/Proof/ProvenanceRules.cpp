@@ -44,6 +44,7 @@ void Provenance::walkCopy(Operation *op) {
   llvm::TypeSwitch<Operation *>(op)
       .Case([&](TmaLoadOp load) {
         Label label = getBox(load.getMap(), load.getCoordinates());
+        requireMapOfTile(load.getMap(), label, load.getTile().getShape()[0]);
         if (load.getMulticast())
           requireMulticast(label, *load.getMulticast());
         fill(load.getStage(), load.getName(), 0, label);
@@ -52,6 +53,24 @@ void Provenance::walkCopy(Operation *op) {
         fill(load.getStage(), load.getName(), load.getColumn(),
              getBox(load.getSource(), load.getIndices()));
       });
+}
+
+void Provenance::requireMapOfTile(Value map, const Label &box, int64_t rows) {
+  const ::fp8::proof::Expr operand = table[box[box::Operand]];
+  if (operand.kind != Expr::Constant || operand.value == kNothing ||
+      !gemm.hasFirst(static_cast<Operand>(operand.value)))
+    return;
+  ExprId m = box[box::M];
+  if (cluster.k > 1) {
+    // A CTA that divides K may have a share of the tile's rows.
+    ExprId byRank = scale(expressions.getRank(), rows);
+    const ::fp8::proof::Expr sum = table[m];
+    if (sum.kind == Expr::Add && llvm::is_contained(sum.operands, byRank))
+      m = sum.operands[sum.operands[0] == byRank];
+  }
+  requireEqual(isOfFirstTiles(map), equal(m, constant(0)),
+               "the rows of the first tiles, and no others, must be copied by "
+               "the map of these rows");
 }
 
 void Provenance::requireMulticast(const Label &box, ClusterAxis axis) {
@@ -315,6 +334,7 @@ void Provenance::walkStore(StoreOp store) {
   place(label, its[box::Batch], its[box::M], its[box::N],
         "a sum and the box that it is stored to must have");
   auto type = store.getFragment().getType();
+  requireMapOfTile(store.getMap(), its, type.getShape()[0]);
   if (cluster.k > 1)
     requireShares(type, its);
   ExprId k = scale(getBlocks(), gemm::kScaleBlock);

@@ -85,6 +85,8 @@ private:
   Value getArgument(GemmParameter parameter);
   Value getArgument(gemm::Operand operand);
   Value getArgument(GemmExtra extra);
+  /// The map of the rows of C or D that the first row of tiles stores.
+  Value getMapOfFirst(gemm::Operand operand);
 
   OpBuilder &builder;
   Location loc;
@@ -255,7 +257,20 @@ Value LaunchBuilder::getArgument(gemm::Operand operand) {
     return builder.createOrFold<memref::CastOp>(loc, type, memref);
   bool wholeUnits =
       operand == gemm::Operand::D && schedule.problem.getRestType();
-  return TensorMapOp::create(builder, loc, type, memref, wholeUnits);
+  return TensorMapOp::create(builder, loc, type, memref, /*rows=*/Value(),
+                             wholeUnits);
+}
+
+Value LaunchBuilder::getMapOfFirst(gemm::Operand operand) {
+  // Rows that the next tile has, too, are stored by that one.
+  Value rows =
+      arith::SubIOp::create(builder, loc, constant(schedule.getCtaRows()),
+                            getArgument(GemmExtra::Overlap));
+  // An empty D has no tile.
+  rows = arith::MinUIOp::create(builder, loc, dim(op.getA(), 0), rows);
+  return TensorMapOp::create(builder, loc, schedule.getParameterType(operand),
+                             getOperand(op, operand), rows,
+                             /*wholeUnits=*/false);
 }
 
 Value LaunchBuilder::getArgument(GemmExtra extra) {
@@ -281,12 +296,28 @@ Value LaunchBuilder::getArgument(GemmExtra extra) {
   case GemmExtra::DRest:
     return builder.createOrFold<memref::CastOp>(
         loc, schedule.getParameterType(extra), op.getD());
+  case GemmExtra::Overlap: {
+    Value m = dim(op.getA(), 0), tiles = ceilDiv(m, schedule.getCtaRows());
+    Value rows = arith::MulIOp::create(builder, loc, tiles,
+                                       constant(schedule.getCtaRows()));
+    Value beyond = arith::SubIOp::create(builder, loc, rows, m);
+    // TMA copies A's scales from whole 16 bytes on: the last rows of tiles may
+    // end a few rows beyond M.
+    Type scale = schedule.problem.getElementType(gemm::Operand::AScale);
+    Value rest = arith::RemUIOp::create(
+        builder, loc, beyond, constant(128 / scale.getIntOrFloatBitWidth()));
+    return arith::SubIOp::create(builder, loc, beyond, rest);
+  }
+  case GemmExtra::DFirst:
+    return getMapOfFirst(gemm::Operand::D);
+  case GemmExtra::CFirst:
+    return getMapOfFirst(gemm::Operand::C);
   }
   llvm_unreachable("no other parameter");
 }
 
 void LaunchBuilder::launch(gpu::GPUFuncOp kernel) {
-  SmallVector<GemmParameter> parameters = schedule.problem.getParameters();
+  SmallVector<GemmParameter> parameters = schedule.getParameters();
   SmallVector<Value> arguments;
   for (GemmParameter parameter : parameters)
     arguments.push_back(getArgument(parameter));

@@ -49,6 +49,9 @@ struct GemmConfig {
   int64_t band = 0;
   /// The kernel may start while the preceding kernel ends.
   bool programmatic = false;
+  /// Rows of tiles are counted from the end of M, so that the first row of
+  /// tiles is the one that is not full, not the last.
+  bool edgeFirst = false;
 
   /// The rows of D that one CTA computes, and the rows of B that it holds.
   int64_t getCtaRows() const { return tileM / ctaGroup; }

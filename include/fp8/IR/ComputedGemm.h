@@ -15,7 +15,8 @@ namespace mlir::fp8 {
 /// The GEMM that a kernel computes from its arguments. The attribute
 /// `fp8.computes` of a kernel says it: a dictionary with the numbers of the
 /// arguments by the names of the op's operands, as
-/// `{a = 0, a_scale = 1, b = 2, d = 3, b_scale = 4, blocks = 7, b_block = 128}`.
+/// `{a = 0, a_scale = 1, b = 2, d = 3, b_scale = 4, blocks = 7, b_block =
+/// 128}`.
 struct ComputedGemm {
   static constexpr llvm::StringLiteral kAttrName = "fp8.computes";
 
@@ -24,6 +25,9 @@ struct ComputedGemm {
   /// The numbers of the arguments for the operands that the kernel takes, as a
   /// tensor map or as a memref. D may be both.
   SmallVector<std::pair<int64_t, gemm::Operand>> operands;
+  /// Where the first row of tiles shares rows with the next: the maps of the
+  /// rows of C and D that the first row of tiles reads and stores.
+  SmallVector<std::pair<int64_t, gemm::Operand>> firsts;
   /// The argument that says how many blocks of `gemm::kScaleBlock` K has.
   int64_t blocks = -1;
   /// In a batch, the argument that says how many tiles the rows of one matrix
@@ -40,6 +44,10 @@ struct ComputedGemm {
   /// The operand that the argument is of.
   std::optional<gemm::OperandInfo> getOperand(int64_t argument) const;
   bool has(gemm::Operand operand) const;
+  /// True if the argument is the map of the rows of the first row of tiles.
+  bool isFirst(int64_t argument) const;
+  /// True if the operand has such a map.
+  bool hasFirst(gemm::Operand operand) const;
 };
 
 /// Verifies the attribute `fp8.computes` of an op.

@@ -17,6 +17,8 @@ def Fp8_TensorMapOp : Fp8_Op<"tensor_map", [Pure]> {
     With `whole_units` the map leaves out the elements after the last whole 16 bytes of a row, because TMA would store past the end of the
     row (`fp8.store`). A row of less than 16 bytes is encoded as 16 bytes, and no copy may then touch the tensor.
 
+    With `rows` the map has as many rows of each matrix: copies of those after them move nothing. They are at most the rows of the source.
+
     ```mlir
     func.func @map(%a: memref<?x?xf8E4M3FN>) {
       %map = fp8.tensor_map %a : memref<?x?xf8E4M3FN> -> !fp8.tensor_map<!fp8.tile<128x128xf8E4M3FN, swizzle_128b>>
@@ -24,9 +26,9 @@ def Fp8_TensorMapOp : Fp8_Op<"tensor_map", [Pure]> {
     }
     ```
   }];
-  let arguments = (ins AnyMemRef:$source, UnitAttr:$whole_units);
+  let arguments = (ins AnyMemRef:$source, Optional<Index>:$rows, UnitAttr:$whole_units);
   let results = (outs Fp8_TensorMapType:$map);
-  let assemblyFormat = "$source (`whole_units` $whole_units^)? attr-dict `:` type($source) `->` qualified(type($map))";
+  let assemblyFormat = "$source (`rows` `(` $rows^ `)`)? (`whole_units` $whole_units^)? attr-dict `:` type($source) `->` qualified(type($map))";
   let hasVerifier = 1;
 }
 

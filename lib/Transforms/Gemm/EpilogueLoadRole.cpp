@@ -21,18 +21,19 @@ public:
   void build(ValueRange ends);
 
 private:
-  /// Fills a slot with the operand's box at `coordinates`. Returns the end.
-  Value load(Value end, gemm::Operand operand, ValueRange coordinates);
+  /// Fills a slot with the box at `coordinates` of the operand's map. Returns
+  /// the end.
+  Value load(Value end, gemm::Operand operand, Value map,
+             ValueRange coordinates);
 };
 
 } // namespace
 
-Value EpilogueLoadRole::load(Value end, gemm::Operand operand,
+Value EpilogueLoadRole::load(Value end, gemm::Operand operand, Value map,
                              ValueRange coordinates) {
   Carried next =
       stageScope<ProduceOp>(end, {}, [&](ValueRange stages) -> Carried {
-        TmaLoadOp::create(builder, loc, argument(operand), coordinates,
-                          stages[0],
+        TmaLoadOp::create(builder, loc, map, coordinates, stages[0],
                           builder.getStringAttr(schedule.getTileName(operand)),
                           ClusterAxisAttr());
         return {};
@@ -44,25 +45,27 @@ void EpilogueLoadRole::build(ValueRange inits) {
   role("epilogue_load", 1, inits, [&](ValueRange ends) {
     Value beta = loadNumber(gemm::Operand::Beta);
     return forEachTile(ends, [&](Value row, Value column, ValueRange carried) {
-      Value m, n;
-      std::tie(m, n) = getStoredPlace(row, column);
+      Value first = getTileRow(row), m, n;
+      std::tie(m, n) = getStoredPlace(first, column);
       // In the order in which the epilogue takes them.
       Carried next;
       if (schedule.problem.has(gemm::Operand::Bias))
-        next.push_back(load(carried[0], gemm::Operand::Bias, {constant(0), n}));
+        next.push_back(load(carried[0], gemm::Operand::Bias,
+                            argument(gemm::Operand::Bias), {constant(0), n}));
       if (!schedule.problem.has(gemm::Operand::C))
         return next;
+      Value map = getMapOfTile(gemm::Operand::C, first);
       next.append(
           unlessZero(beta, carried.back(), [&](ValueRange inner) -> Carried {
             Value end = inner[0];
             int64_t width = schedule.getResidualTile().getColumns();
-            for (int64_t first = 0; first < schedule.getStoredColumns();
-                 first += width) {
-              Value at = first ? arith::AddIOp::create(builder, loc, n,
-                                                       constant(first))
-                                     .getResult()
-                               : n;
-              end = load(end, gemm::Operand::C, place(m, at));
+            for (int64_t offset = 0; offset < schedule.getStoredColumns();
+                 offset += width) {
+              Value at = offset ? arith::AddIOp::create(builder, loc, n,
+                                                        constant(offset))
+                                      .getResult()
+                                : n;
+              end = load(end, gemm::Operand::C, map, place(m, at));
             }
             return {end};
           }));

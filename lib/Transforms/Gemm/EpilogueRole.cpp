@@ -44,8 +44,7 @@ void EpilogueRole::build(ValueRange inits) {
           return forEachTile(
               handles,
               [&](Value row, Value column, ValueRange carried) -> Carried {
-                Value m = scaled(row, schedule.getCtaRows()),
-                      n = scaled(column, schedule.tileN);
+                Value m = getTileRow(row), n = scaled(column, schedule.tileN);
                 Value zero = ZeroOp::create(builder, loc, fragmentType);
                 Carried results = BScales(*this, n).forEachGroup(
                     {carried[0], carried[1], zero},
@@ -55,7 +54,8 @@ void EpilogueRole::build(ValueRange inits) {
                     });
                 Value sums = results.pop_back_val();
                 llvm::append_range(results, carried.drop_front(2));
-                buildEpilogueTail(*this, sums, place(m, n),
+                Value map = getMapOfTile(gemm::Operand::D, m);
+                buildEpilogueTail(*this, sums, map, place(m, n),
                                   MutableArrayRef(results).drop_front(2));
                 return results;
               });

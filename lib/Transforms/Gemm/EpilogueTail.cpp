@@ -16,18 +16,19 @@ class EpilogueTail : public KernelBuilder {
 public:
   explicit EpilogueTail(const KernelBuilder &base) : KernelBuilder(base) {}
 
-  void build(Value sums, ArrayRef<Value> place, MutableArrayRef<Value> ends);
+  void build(Value sums, Value map, ArrayRef<Value> place,
+             MutableArrayRef<Value> ends);
 
 private:
   Value addBias(Value sums, Value &end);
   Value addResidual(Value sums, Value beta, Value &end);
   /// The function and the output scale, in one pass over the elements.
-  Value map(Value sums, Value scale);
+  Value apply(Value sums, Value scale);
 };
 
 } // namespace
 
-void EpilogueTail::build(Value sums, ArrayRef<Value> place,
+void EpilogueTail::build(Value sums, Value map, ArrayRef<Value> place,
                          MutableArrayRef<Value> ends) {
   // Loaded here, for each tile, rather than kept in registers beside the sums
   // through the loop over K.
@@ -38,11 +39,10 @@ void EpilogueTail::build(Value sums, ArrayRef<Value> place,
   if (schedule.problem.has(gemm::Operand::C))
     sums = addResidual(sums, beta, ends.back());
   if (schedule.problem.function || scale)
-    sums = map(sums, scale);
+    sums = apply(sums, scale);
   Value &queue = ends.front();
   queue = StoreOp::create(
-      builder, loc, queue.getType(), sums, argument(gemm::Operand::D), queue,
-      place,
+      builder, loc, queue.getType(), sums, map, queue, place,
       schedule.problem.getRestType() ? argument(GemmExtra::DRest) : Value());
 }
 
@@ -78,7 +78,7 @@ Value EpilogueTail::addResidual(Value sums, Value beta, Value &end) {
   return results[1];
 }
 
-Value EpilogueTail::map(Value sums, Value scale) {
+Value EpilogueTail::apply(Value sums, Value scale) {
   IRMapping mapping;
   Block *function = schedule.problem.function;
   // The constants that the function uses from around it.
@@ -103,7 +103,7 @@ Value EpilogueTail::map(Value sums, Value scale) {
 }
 
 void mlir::fp8::buildEpilogueTail(const KernelBuilder &base, Value sums,
-                                  ArrayRef<Value> place,
+                                  Value map, ArrayRef<Value> place,
                                   MutableArrayRef<Value> ends) {
-  EpilogueTail(base).build(sums, place, ends);
+  EpilogueTail(base).build(sums, map, place, ends);
 }

@@ -48,20 +48,34 @@ MemRefType GemmProblem::getRestType() const {
   return withDynamicExtents(d);
 }
 
-SmallVector<GemmParameter> GemmProblem::getParameters() const {
+SmallVector<GemmParameter> GemmProblem::getParameters(bool edgeFirst) const {
   using gemm::Operand;
   static constexpr GemmParameter kOrder[] = {
       Operand::A,        Operand::AScale,   Operand::B,
       Operand::D,        Operand::BScale,   GemmExtra::TilesM,
       GemmExtra::TilesN, GemmExtra::Blocks, GemmExtra::BatchTilesM,
       Operand::C,        Operand::Bias,     Operand::Beta,
-      Operand::DScale,   GemmExtra::DRest};
+      Operand::DScale,   GemmExtra::DRest,  GemmExtra::Overlap,
+      GemmExtra::DFirst, GemmExtra::CFirst};
   auto takes = [&](const GemmParameter &parameter) {
     if (auto *operand = std::get_if<Operand>(&parameter))
       return has(*operand);
-    if (parameter == GemmParameter(GemmExtra::BatchTilesM))
+    switch (std::get<GemmExtra>(parameter)) {
+    case GemmExtra::BatchTilesM:
       return isBatch;
-    return parameter != GemmParameter(GemmExtra::DRest) || getRestType();
+    case GemmExtra::DRest:
+      return bool(getRestType());
+    case GemmExtra::Overlap:
+    case GemmExtra::DFirst:
+      return edgeFirst;
+    case GemmExtra::CFirst:
+      return edgeFirst && has(Operand::C);
+    case GemmExtra::TilesM:
+    case GemmExtra::TilesN:
+    case GemmExtra::Blocks:
+      return true;
+    }
+    llvm_unreachable("no other parameter");
   };
   SmallVector<GemmParameter> parameters;
   llvm::copy_if(kOrder, std::back_inserter(parameters), takes);

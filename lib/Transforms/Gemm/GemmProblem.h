@@ -17,6 +17,9 @@ enum class GemmExtra {
   Blocks,      ///< K blocks
   BatchTilesM, ///< of a batch, the rows of the grid that one product takes
   DRest,       ///< D as a memref, where its rows may end within 16 bytes
+  Overlap,     ///< rows that the first two rows of tiles share; the edge first
+  DFirst,      ///< the map of the rows of D that the first row of tiles stores
+  CFirst,      ///< the map of these rows of C
 };
 
 /// A parameter of the kernel. The table of operands says which of them the
@@ -67,8 +70,9 @@ public:
   // Parameters of the kernel
   //===--------------------------------------------------------------------===//
 
-  /// What the kernel takes, in order.
-  SmallVector<GemmParameter> getParameters() const;
+  /// What the kernel takes, in order. `edgeFirst`: the first row of tiles is
+  /// the one that is not full.
+  SmallVector<GemmParameter> getParameters(bool edgeFirst) const;
   /// The type of an operand that the kernel takes as a memref.
   MemRefType getMemrefParameter(gemm::Operand operand) const;
   /// The type of `DRest`; null if rows of D are known to end with 16 bytes,

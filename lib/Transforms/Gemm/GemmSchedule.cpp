@@ -77,7 +77,7 @@ GemmSchedule::choose(BlockwiseGemmOp op, const GemmConfig &config,
     return emitNoKernel(op, chip)
            << "scheduler = clc requires cluster launch control, which the chip "
               "lacks; set scheduler = persistent";
-  if (failed(schedule->fit(op, chip)))
+  if (failed(schedule->checkEdge(op)) || failed(schedule->fit(op, chip)))
     return failure();
   // The tiles of a grid that is launched at once need no order.
   if (!schedule->band && schedule->scheduler != SchedulerKind::OneTile)
@@ -207,6 +207,24 @@ LogicalResult GemmSchedule::checkRows(BlockwiseGemmOp op) const {
                            << 16 * 8 / bits;
 }
 
+LogicalResult GemmSchedule::checkEdge(BlockwiseGemmOp op) const {
+  // Threads store the rest of a row wherever D has the row.
+  if (!edgeFirst)
+    return success();
+  // The proof does not follow the places of CTAs that share copies of B.
+  if (cluster.m > 1)
+    return op->emitOpError()
+           << "with edge = first cannot have clusters of " << cluster.m
+           << " CTAs along M; set cluster M to 1, or edge = last";
+  if (!problem.getRestType())
+    return success();
+  return op->emitOpError()
+         << "with edge = first stores the rows of the first tiles through a "
+            "tensor map alone, but TMA cannot store rows of D that may end "
+            "within 16 bytes; make D's rows contiguous or a known multiple of "
+            "16 bytes, or set edge = last";
+}
+
 //===----------------------------------------------------------------------===//
 // Parameters
 //===----------------------------------------------------------------------===//
@@ -237,9 +255,16 @@ TileType GemmSchedule::getBox(gemm::Operand operand) const {
 Type GemmSchedule::getParameterType(GemmParameter parameter) const {
   auto *operand = std::get_if<gemm::Operand>(&parameter);
   if (!operand)
-    return parameter == GemmParameter(GemmExtra::DRest)
-               ? Type(problem.getRestType())
-               : IndexType::get(getContext());
+    switch (std::get<GemmExtra>(parameter)) {
+    case GemmExtra::DRest:
+      return problem.getRestType();
+    case GemmExtra::DFirst:
+      return getParameterType(gemm::Operand::D);
+    case GemmExtra::CFirst:
+      return getParameterType(gemm::Operand::C);
+    default:
+      return IndexType::get(getContext());
+    }
   gemm::OperandInfo info = problem.getInfo(*operand);
   if (!info.byTma)
     return problem.getMemrefParameter(*operand);

@@ -53,6 +53,10 @@ public:
   static SmallVector<GemmConfig> getCandidates(const chip::Chip &chip,
                                                const GemmExtents &extents);
 
+  /// What the kernel takes, in order.
+  SmallVector<GemmParameter> getParameters() const {
+    return problem.getParameters(edgeFirst);
+  }
   Type getParameterType(GemmParameter parameter) const;
 
   //===--------------------------------------------------------------------===//
@@ -173,6 +177,8 @@ protected:
   static SmallVector<int64_t> getTileNs();
   /// Checks that TMA can copy rows of a tile of D.
   LogicalResult checkRows(BlockwiseGemmOp op) const;
+  /// Checks that the first row of tiles can be the one that is not full.
+  LogicalResult checkEdge(BlockwiseGemmOp op) const;
   /// The bytes of shared memory that do not grow with the number of stages:
   /// the store queue, the rings of addends, barriers and alignment.
   int64_t getFixedSpace() const;

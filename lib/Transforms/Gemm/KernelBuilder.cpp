@@ -25,7 +25,7 @@ SmallVector<Value> KernelBuilder::place(Value row, Value column) {
 }
 
 Value KernelBuilder::argument(GemmParameter parameter) {
-  SmallVector<GemmParameter> parameters = schedule.problem.getParameters();
+  SmallVector<GemmParameter> parameters = schedule.getParameters();
   auto *place = llvm::find(parameters, parameter);
   assert(place != parameters.end() && "the problem has no such parameter");
   return kernel.getArgument(place - parameters.begin());
@@ -50,9 +50,31 @@ std::pair<Value, Value> KernelBuilder::getBlocks() {
   return {first, arith::MinUIOp::create(builder, loc, share, left)};
 }
 
-std::pair<Value, Value> KernelBuilder::getStoredPlace(Value row, Value column) {
-  Value m = scaled(row, schedule.getCtaRows()),
-        n = scaled(column, schedule.tileN);
+Value KernelBuilder::getTileRow(Value row) {
+  Value m = scaled(row, schedule.getCtaRows());
+  if (!schedule.edgeFirst)
+    return m;
+  Value isFirst = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
+                                        row, constant(0));
+  Value shifted =
+      arith::SubIOp::create(builder, loc, m, argument(GemmExtra::Overlap));
+  return arith::SelectOp::create(builder, loc, isFirst, constant(0), shifted);
+}
+
+Value KernelBuilder::getMapOfTile(gemm::Operand operand, Value m) {
+  Value all = argument(operand);
+  if (!schedule.edgeFirst)
+    return all;
+  Value first = argument(operand == gemm::Operand::C ? GemmExtra::CFirst
+                                                     : GemmExtra::DFirst);
+  // No tile but the first begins in row 0.
+  Value isFirst = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
+                                        m, constant(0));
+  return arith::SelectOp::create(builder, loc, isFirst, first, all);
+}
+
+std::pair<Value, Value> KernelBuilder::getStoredPlace(Value m, Value column) {
+  Value n = scaled(column, schedule.tileN);
   if (schedule.cluster.k == 1)
     return {m, n};
   auto addShare = [&](Value &first, int64_t extent) {

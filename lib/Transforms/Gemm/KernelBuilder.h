@@ -40,6 +40,11 @@ protected:
   /// The place of a row and a column in an operand: with that of the tile's
   /// matrix before them, in a batch.
   SmallVector<Value> place(Value row, Value column);
+  /// The first row of A, and of D, of the tile in a row of the grid.
+  Value getTileRow(Value row);
+  /// The map of C or D for the tile that begins in row `m`: the rows that the
+  /// first tile shares with the next are the next one's.
+  Value getMapOfTile(gemm::Operand operand, Value m);
   /// The kernel's argument for a parameter that the problem has.
   Value argument(GemmParameter parameter);
 
@@ -47,9 +52,9 @@ protected:
   /// but where several CTAs divide K, in whole slots.
   std::pair<Value, Value> getBlocks();
   Value getNumBlocks() { return getBlocks().second; }
-  /// The first row and column of D that this CTA stores of the tile in a row
-  /// and a column of the grid.
-  std::pair<Value, Value> getStoredPlace(Value row, Value column);
+  /// The first row and column of D that this CTA stores of the tile that begins
+  /// in row `m`, in a column of the grid.
+  std::pair<Value, Value> getStoredPlace(Value m, Value column);
 
   void role(StringRef name, int64_t warps, ValueRange inits, Body body);
   /// The kernel's loop over output tiles, in clusters and bands as planned. The
@@ -114,10 +119,10 @@ void buildMultiplyRole(const KernelBuilder &base,
 void buildSchedulerRole(const KernelBuilder &base, ValueRange ends);
 void buildEpilogueLoadRole(const KernelBuilder &base, ValueRange ends);
 
-/// Stores a tile's sums at `place` of D, after what else the op does with them.
-/// Takes and advances the store queue and the ends of the rings that the
-/// epilogue load role fills.
-void buildEpilogueTail(const KernelBuilder &base, Value sums,
+/// Stores a tile's sums at `place` of D, by its map, after what else the op
+/// does with them. Takes and advances the store queue and the ends of the rings
+/// that the epilogue load role fills.
+void buildEpilogueTail(const KernelBuilder &base, Value sums, Value map,
                        ArrayRef<Value> place, MutableArrayRef<Value> ends);
 
 } // namespace mlir::fp8

@@ -107,7 +107,7 @@ Value LoadRole::getBRow(Value row, Value column) {
 void LoadRole::build(ValueRange producers) {
   role("load", 1, producers, [&](ValueRange ends) {
     return forEachTile(ends, [&](Value row, Value column, ValueRange carried) {
-      Value m = scaled(row, schedule.getCtaRows()), n = getBRow(row, column);
+      Value m = getTileRow(row), n = getBRow(row, column);
       if (schedule.bringsBScales())
         bScaleRows = BScales(*this, scaled(column, schedule.tileN)).getRows();
       Carried throttle;

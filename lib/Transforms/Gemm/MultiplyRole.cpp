@@ -84,8 +84,10 @@ void MultiplyRole::build(ValueRange inits) {
             sums = reduce.getShare();
             exchange = reduce.getNext();
           }
-          auto [m, n] = getStoredPlace(row, column);
-          buildEpilogueTail(*this, sums, place(m, n),
+          Value first = getTileRow(row);
+          auto [m, n] = getStoredPlace(first, column);
+          Value map = getMapOfTile(gemm::Operand::D, first);
+          buildEpilogueTail(*this, sums, map, place(m, n),
                             MutableArrayRef(results).drop_front());
           if (exchange)
             results.push_back(exchange);

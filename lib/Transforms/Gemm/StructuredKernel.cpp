@@ -16,7 +16,7 @@ static ComputedGemm getComputed(const GemmSchedule &schedule) {
   if (schedule.cluster.k > 1)
     gemm.kGroup = schedule.kGroup;
   gemm.bBlock = problem.bBlock;
-  for (auto [number, parameter] : llvm::enumerate(problem.getParameters()))
+  for (auto [number, parameter] : llvm::enumerate(schedule.getParameters()))
     if (auto *operand = std::get_if<gemm::Operand>(&parameter))
       gemm.operands.push_back({number, *operand});
     else if (parameter == GemmParameter(GemmExtra::Blocks))
@@ -25,6 +25,10 @@ static ComputedGemm getComputed(const GemmSchedule &schedule) {
       gemm.batchTiles = number;
     else if (parameter == GemmParameter(GemmExtra::DRest))
       gemm.operands.push_back({number, gemm::Operand::D});
+    else if (parameter == GemmParameter(GemmExtra::DFirst))
+      gemm.firsts.push_back({number, gemm::Operand::D});
+    else if (parameter == GemmParameter(GemmExtra::CFirst))
+      gemm.firsts.push_back({number, gemm::Operand::C});
   return gemm;
 }
 
@@ -36,7 +40,7 @@ gpu::GPUFuncOp mlir::fp8::buildStructuredKernel(OpBuilder &builder,
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToEnd(module.getBody());
   SmallVector<Type> types;
-  for (GemmParameter parameter : schedule.problem.getParameters())
+  for (GemmParameter parameter : schedule.getParameters())
     types.push_back(schedule.getParameterType(parameter));
   auto kernel = gpu::GPUFuncOp::create(builder, loc, name,
                                        builder.getFunctionType(types, {}));
