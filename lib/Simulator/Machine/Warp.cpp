@@ -122,9 +122,10 @@ void Warp::storeCurrent() {
 }
 
 const Inst *Warp::owner(uint32_t row, bool write) const {
-  for (const RowInFlight &flight : rowsInFlight)
-    if (flight.row == row && (write || !flight.landed))
-      return flight.inst;
+  if (rowsInFlight.holds(row))
+    for (const RowInFlight &flight : rowsInFlight)
+      if (flight.row == row && (write || !flight.landed))
+        return flight.inst;
   return wgmmaOwner(*this, row);
 }
 
@@ -143,14 +144,18 @@ static bool anySource(const Program &program, const Inst &inst, F &&predicate) {
 /// hardware lets it wait (PTX ISA 9.7.16.6.4.5).
 bool Warp::readsWhatIsLoading(const Inst &inst) const {
   return anySource(machine.program, inst, [&](uint32_t row) {
-    return std::any_of(
-        rowsInFlight.begin(), rowsInFlight.end(),
-        [&](const RowInFlight &f) { return f.row == row && !f.landed; });
+    return rowsInFlight.holds(row) &&
+           std::any_of(
+               rowsInFlight.begin(), rowsInFlight.end(),
+               [&](const RowInFlight &f) { return f.row == row && !f.landed; });
   });
 }
 
 /// The instruction reads these of the registers that tcgen05.ld has loaded.
 void Warp::readLoaded(const Inst &inst) {
+  if (!anySource(machine.program, inst,
+                 [&](uint32_t row) { return rowsInFlight.holds(row); }))
+    return;
   bool any = false;
   uint32_t over = tensorLoadTime;
   for (RowInFlight &flight : rowsInFlight) {

@@ -9,6 +9,7 @@
 #include "Machine/CallStack.h"
 #include "Machine/CopyGroups.h"
 #include "Machine/LaneGroup.h"
+#include "Machine/RowsInFlight.h"
 #include "Machine/UndefinedRegisters.h"
 #include "Machine/Warpgroup.h"
 #include "Machine/ZeroedAllocator.h"
@@ -144,17 +145,7 @@ public:
   uint32_t bulkTime = 0, copyTime = 0, mmaTime = 0;
   uint32_t tensorLoadTime = 0, tensorStoreTime = 0;
   uint32_t tensorLoadsPending = 0, tensorStoresPending = 0;
-  struct RowInFlight {
-    uint32_t row;
-    uint32_t lanes; ///< that it defines
-    const Inst *inst;
-    uint32_t time; ///< of the load (tensorLoadTime)
-    bool landed = false, read = false;
-  };
-  /// Destinations of tcgen05.ld that no tcgen05.wait::ld has covered. A read of
-  /// one waits until it has landed, and is an error where warnings are; a write
-  /// is an error even then, and a warning behind a read.
-  std::vector<RowInFlight> rowsInFlight;
+  RowsInFlight rowsInFlight;
   WgmmaState wgmma;
   uint32_t registers = 0; ///< that a thread has; 0: unknown (RegisterPool.cpp)
   bool registersKnown = false; ///< else it may have fewer

@@ -66,12 +66,25 @@ void extractBits(uint64_t *__restrict to, const uint64_t *__restrict from,
     to[l] = from[l] >> shift & keep;
 }
 
+/// Two elements, of all lanes.
+FP8_VECTORISED
+void joinBits(uint64_t *to, const uint64_t *low, const uint64_t *high,
+              uint64_t keep, unsigned shift) {
+  FP8_INDEPENDENT
+  for (int l = 0; l < 32; ++l)
+    to[l] = (low[l] & keep) | (high[l] & keep) << shift;
+}
+
 /// mov.b64 d, {a, b}.
 Flow pack(Warp &w, const Inst &i, uint32_t mask) {
   const uint32_t *rows = &w.machine.program.lists[i.list];
   unsigned bits = i.get<Elements>().bits;
   uint64_t keep = lowBits(bits);
   uint64_t *d = w.row(i.d[0]), *high = w.row(i.d[0] + 1);
+  if (i.listCount == 2 && bits <= 32 && mask == ~0u) {
+    joinBits(d, w.row(rows[0]), w.row(rows[1]), keep, bits);
+    return Flow::Next;
+  }
   if (bits * i.listCount <= 64) {
     uint64_t values[32] = {};
     for (uint32_t n = 0; n < i.listCount; ++n)

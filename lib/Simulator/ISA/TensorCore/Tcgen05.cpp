@@ -50,7 +50,7 @@ Flow waitLoads(Warp &w, const Inst &, uint32_t) {
     w.group().arrived = true;
     return w.waitFor(WaitKind::TensorLoads);
   }
-  for (const Warp::RowInFlight &flight : w.rowsInFlight)
+  for (const RowInFlight &flight : w.rowsInFlight)
     w.ready[flight.row] = flight.lanes;
   w.rowsInFlight.clear();
   w.learnTensorLoads(w.tensorLoadTime);

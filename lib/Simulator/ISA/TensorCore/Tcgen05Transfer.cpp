@@ -237,7 +237,7 @@ Flow tensorLoad(Warp &w, const Inst &i, uint32_t mask) {
   for (uint32_t n = 0; n < i.listCount; ++n) {
     w.ready[rows[n]] &= ~mask;
     if (m.checksOrder)
-      w.rowsInFlight.push_back({rows[n], defined[n], &i, w.tensorLoadTime});
+      w.rowsInFlight.add({rows[n], defined[n], &i, w.tensorLoadTime});
     else
       w.ready[rows[n]] |= defined[n];
   }
@@ -247,7 +247,7 @@ Flow tensorLoad(Warp &w, const Inst &i, uint32_t mask) {
                   defined = std::move(defined)] {
     // By the letter only tcgen05.wait::ld says that they have landed.
     bool mayRead = !warp->machine.options.strict;
-    for (Warp::RowInFlight &flight : warp->rowsInFlight)
+    for (RowInFlight &flight : warp->rowsInFlight)
       flight.landed |= mayRead && flight.time == time;
     if (mayRead)
       for (uint32_t n = 0; n < i.listCount; ++n)
