@@ -164,7 +164,7 @@ static double getFillUs(const Machine &machine, const Problem &problem,
   constexpr int64_t kFew = 16;
   int64_t rows = kernel.config.tileM,
           beyond = ceilDiv(problem.m, rows) * rows - problem.m;
-  if (beyond < kFew)
+  if (beyond < kFew || (kernel.config.edgeFirst && problem.m >= rows))
     return 0;
   // All CTAs of a launch that divides K run at once.
   constexpr double kTogether = 3;

@@ -61,7 +61,7 @@ func.func @pinned(%a: memref<?x?xf8E4M3FN>, %as: memref<?x?xf32>, %b: memref<?x?
 // CHECK-LABEL: func.func @dynamic
 // CHECK: outs({{.*}} : memref<?x?xbf16>){{$}}
 // HINT-LABEL: func.func @dynamic
-// HINT: outs({{.*}}) config <tile = 256 x 128 x 128>
+// HINT: outs({{.*}}) config <tile = 256 x 128 x 128, edge = first>
 // ALL-LABEL: func.func @dynamic
 // ALL: outs({{.*}}) config <tile = 64 x 64 x 128, launch = programmatic>
 // TUNED-LABEL: func.func @dynamic
@@ -76,9 +76,9 @@ func.func @dynamic(%a: memref<?x?xf8E4M3FN>, %as: memref<?x?xf32>, %b: memref<?x
 
 // Any operand may know: M comes from A's scales, N from B, K from A; the tiles of all of a batch count.
 // CHECK-LABEL: func.func @partly
-// CHECK: outs({{.*}}) config <tile = 128 x 192 x 128>
+// CHECK: outs({{.*}}) config <tile = 128 x 192 x 128, edge = first>
 // TUNED-LABEL: func.func @partly
-// TUNED: outs({{.*}}) config <tile = 128 x 192 x 128>
+// TUNED: outs({{.*}}) config <tile = 128 x 192 x 128, edge = first>
 func.func @partly(%a: memref<64x?x7168xf8E4M3FN>, %as: memref<?x56x256xf32>, %b: memref<?x2112x?xf8E4M3FN>, %bs: memref<?x17x?xf32>, %d: memref<?x?x?xbf16>) {
   fp8.blockwise_gemm ins(%a, %as, %b, %bs : memref<64x?x7168xf8E4M3FN>, memref<?x56x256xf32>, memref<?x2112x?xf8E4M3FN>, memref<?x17x?xf32>)
     outs(%d : memref<?x?x?xbf16>)

@@ -13,7 +13,7 @@
 // RUN: %{choose}=EARLY
 // REDEFINE: %{chip} = sm_100a
 // RUN: %{choose}=EARLY
-// EARLY: config <tile = {{.*}}, launch = programmatic>
+// EARLY: config <tile = {{.*}}, launch = programmatic{{(, edge = first)?}}>
 // REDEFINE: %{options} = problem=4096x7168x2048
 // RUN: %{choose}=SERIAL
 // REDEFINE: %{chip} = sm_90a
@@ -21,7 +21,7 @@
 // An M that nobody knows may be large.
 // REDEFINE: %{options} = problem=?x7168x2048
 // RUN: %{choose}=SERIAL
-// SERIAL: config <tile = {{[0-9x ]+(, (cta_group|cluster|split_k) = [0-9x ]+)*}}>
+// SERIAL: config <tile = {{[0-9x ]+(, (cta_group|cluster|split_k) = [0-9x ]+)*(, edge = first)?}}>
 
 // Who says how gets it, also for a tile that has no other reason to be pinned.
 // REDEFINE: %{options} = problem=64x7168x2048 launch=serial

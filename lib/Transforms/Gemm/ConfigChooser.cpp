@@ -100,6 +100,17 @@ const CandidateShape &ConfigChooser::getShape(BlockwiseGemmOp op,
   return found->second;
 }
 
+GemmConfig ConfigChooser::placeEdge(BlockwiseGemmOp op, GemmConfig config,
+                                    int64_t m) const {
+  bool known = !ShapedType::isDynamic(
+      cast<MemRefType>(op.getD().getType()).getDimSize(op.getBatchAxes()));
+  if (m <= config.tileM || (known && m % config.tileM == 0))
+    return config;
+  const GemmConfig last = config;
+  config.edgeFirst = true;
+  return getShape(op, config) ? config : last;
+}
+
 SmallVector<RankedConfig, 0>
 ConfigChooser::predictAll(BlockwiseGemmOp op,
                           const GemmExtents &extents) const {
@@ -107,9 +118,11 @@ ConfigChooser::predictAll(BlockwiseGemmOp op,
   tuning::Problem problem = describe(op, extents);
   SmallVector<GemmConfig> configs = GemmSchedule::getCandidates(*chip, extents);
   all.reserve(configs.size());
-  for (const GemmConfig &config : configs)
-    if (const CandidateShape &shape = getShape(op, config))
-      all.push_back(predict(config, *shape, getMachine(), problem, launch));
+  for (const GemmConfig &config : configs) {
+    GemmConfig placed = placeEdge(op, config, extents.m);
+    if (const CandidateShape &shape = getShape(op, placed))
+      all.push_back(predict(placed, *shape, getMachine(), problem, launch));
+  }
   return all;
 }
 
@@ -240,10 +253,10 @@ ConfigChooser::lookup(BlockwiseGemmOp op, const GemmExtents &extents) const {
   if (rows != int64_t(llvm::divideCeil(entry->m, tileM)) ||
       rows * tileM - extents.m >= std::max<int64_t>(tileM / 4, 8))
     return std::nullopt;
+  GemmConfig config = placeEdge(op, entry->config, extents.m);
   if (launch == LaunchChoice::Fastest)
-    return entry->config;
-  return predict(entry->config, *shape, getMachine(), describe(op, extents),
-                 launch)
+    return config;
+  return predict(config, *shape, getMachine(), describe(op, extents), launch)
       .config;
 }
 

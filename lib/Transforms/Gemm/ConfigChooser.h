@@ -91,6 +91,11 @@ private:
   /// if all of M, N and K would be guessed.
   std::optional<GemmExtents> getExtents(BlockwiseGemmOp op) const;
 
+  /// The configuration, for M of about `m`: with the edge of M first, where
+  /// there is one and that is a kernel. Then no copy of A reaches far beyond M,
+  /// which costs time. One kernel serves M of whole tiles and others.
+  GemmConfig placeEdge(BlockwiseGemmOp op, GemmConfig config, int64_t m) const;
+
   /// The candidates for the extents that can be kernels, in no order.
   SmallVector<RankedConfig, 0> predictAll(BlockwiseGemmOp op,
                                           const GemmExtents &extents) const;
