@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The table of timing constants, with the source of each.
+
 #include "fp8/Chip/Timing.h"
 
 #include <cstring>
@@ -73,6 +74,13 @@ const Timing *lookupTiming(const char *name) {
     if (!std::strcmp(row.chip, name))
       return row.timing;
   return nullptr;
+}
+
+std::string getTimedChips() {
+  std::string names;
+  for (const Row &row : kRows)
+    names += (names.empty() ? "" : ", ") + std::string(row.chip);
+  return names;
 }
 
 } // namespace fp8::chip

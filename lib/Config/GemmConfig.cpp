@@ -118,9 +118,8 @@ static std::vector<Field> makeFields() {
       makeField<&GemmConfig::edgeFirst>(
           "edge", {"last", "first"},
           "the row of tiles that is not full where tile M does not divide M; "
-          "with `first` copies of A reach less than eight rows beyond M, but "
-          "for an M "
-          "below tile M"),
+          "with `first`, and M of a tile's rows or more, copies of A reach "
+          "seven rows beyond M at most"),
   };
 }
 

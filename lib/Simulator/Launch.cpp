@@ -104,7 +104,7 @@ private:
   bool checkTiming() {
     return !options.timing || timing() ||
            fail("--timing has no constants for " + module.target +
-                    "; it supports sm_90a",
+                    "; it supports " + fp8::chip::getTimedChips(),
                 ErrorKind::LimitExceeded);
   }
 

@@ -266,7 +266,7 @@ Value LaunchBuilder::getMapOfFirst(gemm::Operand operand) {
   Value rows =
       arith::SubIOp::create(builder, loc, constant(schedule.getCtaRows()),
                             getArgument(GemmExtra::Overlap));
-  // An empty D has no tile.
+  // A tile alone, or none, has the rows of D.
   rows = arith::MinUIOp::create(builder, loc, dim(op.getA(), 0), rows);
   return TensorMapOp::create(builder, loc, schedule.getParameterType(operand),
                              getOperand(op, operand), rows,

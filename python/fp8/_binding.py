@@ -148,28 +148,19 @@ RUNTIME: _Signatures = {
     "fp8LaunchEnqueue": [Handle, ctypes.c_void_p],
     "fp8LaunchEnqueueAt": [Handle, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_void_p],
 }
+_SIMULATE: Sequence[object] = [
+    ctypes.c_char_p,
+    ctypes.c_size_t,
+    ctypes.c_char_p,
+    ctypes.c_char_p,
+    POINTER(Argument),
+    ctypes.c_size_t,
+    POINTER(SimulatorOptions),
+    POINTER(SimulatorStatistics),
+]
 SIMULATOR: _Signatures = {
-    "fp8Simulate": [
-        ctypes.c_char_p,
-        ctypes.c_size_t,
-        ctypes.c_char_p,
-        ctypes.c_char_p,
-        POINTER(Argument),
-        ctypes.c_size_t,
-        POINTER(SimulatorOptions),
-        POINTER(SimulatorStatistics),
-    ],
-    "fp8SimulateProfile": [
-        ctypes.c_char_p,
-        ctypes.c_size_t,
-        ctypes.c_char_p,
-        ctypes.c_char_p,
-        POINTER(Argument),
-        ctypes.c_size_t,
-        POINTER(SimulatorOptions),
-        POINTER(SimulatorStatistics),
-        POINTER(CTimeline),
-    ],
+    "fp8Simulate": _SIMULATE,
+    "fp8SimulateProfile": [*_SIMULATE, POINTER(CTimeline)],
     "fp8SimulateLaunch": [
         ctypes.c_char_p,
         ctypes.c_size_t,

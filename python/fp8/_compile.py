@@ -97,8 +97,7 @@ def compile(
         problem: M, N and K to choose a configuration for, where the types leave them open; None: not known.
         tuned: a table of measured configurations from ./dev bench --tune, which is asked first.
         debug_waits: milliseconds after which a wait gives up and says what it waited for; 0: never.
-        profile: the kernel writes down what its roles wait for, as `Kernel.profile` needs it (docs/Timeline.md); it is slower by less than a
-            microsecond at most sizes.
+        profile: the kernel writes down what its roles wait for, as `Kernel.profile` needs it; docs/Timeline.md has what that costs.
         prove: that the kernel ends for every launch (docs/Proof.md), if it is in phase 0, 1 or 2; a refuted kernel is a CompileError, and one of which it
             is not known a ProofWarning. A kernel from the cache was proved when it was compiled, and warns no more.
         require_proof: a kernel of which it is not known is a CompileError, too.

@@ -35,6 +35,14 @@ func.func @unknown(%a: index) attributes {fp8.computes = {e = 0 : i64}} {
 
 // -----
 
+// Only C and D have a map of the first tiles.
+// expected-error@+1 {{attribute 'fp8.computes' has an unknown entry 'a_first'}}
+func.func @first(%a: index) attributes {fp8.computes = {a_first = 0 : i64}} {
+  return
+}
+
+// -----
+
 // expected-error@+1 {{attribute 'fp8.computes' must say which argument 'blocks' is}}
 func.func @incomplete(%a: index) attributes {fp8.computes = {a = 0 : i64, a_scale = 0 : i64, b = 0 : i64, b_scale = 0 : i64, d = 0 : i64}} {
   return

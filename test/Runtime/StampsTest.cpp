@@ -38,8 +38,10 @@ TEST_F(RuntimeStamps, OfAnotherManifestAreRefused) {
   table.stamps = 2;
   const std::string why = ": the variable has 56 bytes instead of 64; use the "
                           "manifest that was written with the PTX";
-  EXPECT_EQ(clearStamps(*kernel, table)->message,
-            "cannot clear the stamps in 'stamps'" + why);
-  EXPECT_EQ(readStamps(*kernel, table).error(),
-            "cannot read the stamps in 'stamps'" + why);
+  auto error = clearStamps(*kernel, table);
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->message, "cannot clear the stamps in 'stamps'" + why);
+  auto stamps = readStamps(*kernel, table);
+  ASSERT_FALSE(stamps);
+  EXPECT_EQ(stamps.error(), "cannot read the stamps in 'stamps'" + why);
 }

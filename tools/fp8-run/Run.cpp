@@ -224,7 +224,11 @@ Summary runProblem(const Options &options, const launch::Manifest &manifest,
       << (sizes.batch ? "batch=" + std::to_string(*sizes.batch) + " " : "")
       << "m=" << sizes.m << " n=" << sizes.n << " k=" << sizes.k << ", grid "
       << plan->grid[0] << "x" << plan->grid[1] << "x" << plan->grid[2]
-      << ", operands of seed " << options.seed << " and their reference\n";
+      << (options.simulation.timing
+              ? ", operands of zeros"
+              : ", operands of seed " + std::to_string(options.seed) +
+                    " and their reference")
+      << "\n";
   if (options.verbose)
     describe(*problem, *plan, log);
   if (options.simulation.timing)

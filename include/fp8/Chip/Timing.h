@@ -2,12 +2,14 @@
 //
 // The constants of a GPU in the simulator's timing model: the rates and the
 // latencies of its engines. docs/Timing.md describes the model.
+
 #ifndef FP8_CHIP_TIMING_H
 #define FP8_CHIP_TIMING_H
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 namespace fp8::chip {
 
@@ -72,6 +74,9 @@ struct Timing {
 
 /// The constants for the chip called `name`; null if it has none.
 const Timing *lookupTiming(const char *name);
+
+/// The names of the chips that have constants, with commas between them.
+std::string getTimedChips();
 
 } // namespace fp8::chip
 

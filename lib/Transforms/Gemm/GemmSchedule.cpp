@@ -208,7 +208,6 @@ LogicalResult GemmSchedule::checkRows(BlockwiseGemmOp op) const {
 }
 
 LogicalResult GemmSchedule::checkEdge(BlockwiseGemmOp op) const {
-  // Threads store the rest of a row wherever D has the row.
   if (!edgeFirst)
     return success();
   // The proof does not follow the places of CTAs that share copies of B.
@@ -216,6 +215,7 @@ LogicalResult GemmSchedule::checkEdge(BlockwiseGemmOp op) const {
     return op->emitOpError()
            << "with edge = first cannot have clusters of " << cluster.m
            << " CTAs along M; set cluster M to 1, or edge = last";
+  // Threads store the rest of a row wherever D has the row.
   if (!problem.getRestType())
     return success();
   return op->emitOpError()

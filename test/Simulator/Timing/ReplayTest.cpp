@@ -60,6 +60,12 @@ protected:
     trace.buffers[e.buffer].loaded += bytes;
     return e;
   }
+  /// One warp copies so many bytes, and another waits for them.
+  void waitForCopy(uint32_t bytes) {
+    TraceEvent copy = load(bytes);
+    trace.add(0, copy);
+    trace.add(1, event(TraceEvent::Kind::Wait, copy.phase));
+  }
   double cycles() {
     std::optional<KernelTime> time =
         replay(trace, additions.costs(), h200(), launch);
@@ -92,9 +98,7 @@ TEST_F(ReplayTest, WarpsOfOnePartitionShareItsSlots) {
 
 TEST_F(ReplayTest, AWaitEndsWithTheCopy) {
   addWarps(2);
-  TraceEvent copy = load(1 << 14);
-  trace.add(0, copy);
-  trace.add(1, event(TraceEvent::Kind::Wait, copy.phase));
+  waitForCopy(1 << 14);
   double first = cycles();
   EXPECT_GT(first, h200().dramLatencyCycles);
   // A second copy of the same size takes the engines' time, and no latency.
@@ -106,9 +110,7 @@ TEST_F(ReplayTest, AWaitEndsWithTheCopy) {
 
 TEST_F(ReplayTest, MemoryIsSharedByAllCtas) {
   addWarps(2);
-  TraceEvent copy = load(1 << 16);
-  trace.add(0, copy);
-  trace.add(1, event(TraceEvent::Kind::Wait, copy.phase));
+  waitForCopy(1 << 16);
   double alone = cycles();
   launch.ctas = uint64_t(h200().multiprocessors);
   trace.buffers[0].bytes *= launch.ctas;
