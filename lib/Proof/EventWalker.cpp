@@ -133,6 +133,11 @@ void EventWalker::walkLeading(Operation *op, Block &out) {
 }
 
 void EventWalker::walk(Operation *op, Block &out) {
+  if (op == gridWait.before) {
+    add("wait for earlier grids", role, Doers{}, {}, out);
+    if (gridWait.startsNext)
+      add("start next grid", role, Doers{}, {}, out);
+  }
   forward(op, out);
   llvm::TypeSwitch<Operation *>(op)
       .Case<scf::ForOp>([&](auto) { walkRegions(op, Node::Kind::Repeat, out); })

@@ -5,6 +5,7 @@
 #define FP8_LIB_PROOF_EVENTWALKER_H
 
 #include "ClusterRanks.h"
+#include "fp8/Analysis/GridWait.h"
 #include "fp8/Proof/ExtractEvents.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -26,9 +27,10 @@ public:
   using Fields = std::vector<std::pair<std::string, Quantity>>;
 
   EventWalker(ExtractedEvents &kernel, const HandleFlow &flow,
-              ClusterRanks ranks, RoleOp role, bool startsNextAtAllocation)
+              ClusterRanks ranks, RoleOp role, bool startsNextAtAllocation,
+              GridWait gridWait)
       : kernel(kernel), flow(flow), ranks(ranks), role(role),
-        startsNextAtAllocation(startsNextAtAllocation) {}
+        startsNextAtAllocation(startsNextAtAllocation), gridWait(gridWait) {}
 
   ::fp8::proof::RoleEvents walk();
 
@@ -128,6 +130,7 @@ private:
   RoleOp role;
   /// The next kernel may start once tensor memory is allocated.
   bool startsNextAtAllocation;
+  GridWait gridWait;
   ::fp8::proof::RoleEvents result;
   /// By the number of the end.
   llvm::DenseMap<unsigned, unsigned> cursors;

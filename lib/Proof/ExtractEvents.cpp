@@ -3,6 +3,7 @@
 
 #include "EventWalker.h"
 #include "SlotContents.h"
+#include "fp8/Analysis/GridWait.h"
 
 using namespace mlir;
 using namespace mlir::fp8;
@@ -94,14 +95,13 @@ void KernelExtractor::addStart() {
   } else {
     add("sync", kernel, kAll, {{"id", {0}}}, start);
   }
-  if (!kernel->hasAttr(Fp8Dialect::kProgrammaticAttrName))
+  if (!kernel->hasAttr(Fp8Dialect::kProgrammaticAttrName) ||
+      !waitsBeforeRoles(kernel))
     return;
   add("wait for earlier grids", kernel, kAll, {}, start);
   unsigned allocations = 0;
   kernel->walk([&](CreateMmaWarpOp) { ++allocations; });
   startsNextAtAllocation = allocations == 1;
-  if (!allocations)
-    add("start next grid", kernel, kAll, {}, start);
 }
 
 void KernelExtractor::dealRegisters() {
@@ -131,9 +131,10 @@ ExtractedEvents KernelExtractor::extract() {
   events.clusterSize = cluster.getSize();
   events.warps = getPlan<CtaPlanAttr>(kernel).warps;
   addStart();
-  for (auto role : kernel.getFunctionBody().front().getOps<RoleOp>())
+  auto roles = kernel.getFunctionBody().front().getOps<RoleOp>();
+  for (auto [role, wait] : llvm::zip_equal(roles, getGridWaits(kernel)))
     events.roles.push_back(EventWalker(result, flow, ClusterRanks(cluster),
-                                       role, startsNextAtAllocation)
+                                       role, startsNextAtAllocation, wait)
                                .walk());
   dealRegisters();
   // CTAs that divide K wait for one another where they close the exchange.

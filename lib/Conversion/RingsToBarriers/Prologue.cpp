@@ -3,6 +3,7 @@
 // initialisation, and the thread of each role; and its end.
 
 #include "RingLowering.h"
+#include "fp8/Analysis/GridWait.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 
@@ -48,14 +49,14 @@ static void initExchange(ExchangeOp op, Value sharedMemory,
 /// another may hold. Tensor memory is such a thing: the CTA of another kernel
 /// may take it and keep it while it waits for this kernel to end (PTX ISA,
 /// tcgen05.alloc, griddepcontrol).
-static void startNextKernel(FunctionOpInterface kernel, OpBuilder builder) {
+static void startNextBehindAllocation(FunctionOpInterface kernel,
+                                      OpBuilder builder) {
   SmallVector<CreateMmaWarpOp> allocations;
   kernel->walk([&](CreateMmaWarpOp op) { allocations.push_back(op); });
   // The first of several signals would count: the end of the kernel is one.
   if (allocations.size() > 1)
     return;
-  if (!allocations.empty())
-    builder.setInsertionPointAfter(allocations.front());
+  builder.setInsertionPointAfter(allocations.front());
   GridDependencyOp::create(builder, kernel.getLoc(), GridDependency::StartNext);
 }
 
@@ -87,19 +88,26 @@ KernelStart mlir::fp8::buildPrologue(FunctionOpInterface kernel) {
           first.make<PrefetchMapOp>(argument);
   });
   barriers.make<SyncOp>(isCluster ? SyncScope::ClusterStart : SyncScope::Cta);
-  // All that went before touched this CTA's own memory alone. Every thread
-  // waits, so that the kernel ends behind all that were in front of it.
-  if (startsEarly) {
+  // All that went before touched this CTA's own memory alone.
+  if (startsEarly && waitsBeforeRoles(kernel)) {
     barriers.make<GridDependencyOp>(GridDependency::Wait);
-    startNextKernel(kernel, builder);
+    startNextBehindAllocation(kernel, builder);
   }
 
-  for (RoleOp role : entry.getOps<RoleOp>()) {
+  for (auto [role, wait] :
+       llvm::zip_equal(entry.getOps<RoleOp>(), getGridWaits(kernel))) {
     bool promotes =
         role->walk([](PromoteOp) { return WalkResult::interrupt(); })
             .wasInterrupted();
     builder.setInsertionPointToStart(&role.getBody().front());
     RoleThreadOp::create(builder, role.getLoc(), start.warpId, promotes);
+    if (!wait.before)
+      continue;
+    builder.setInsertionPoint(wait.before);
+    GridDependencyOp::create(builder, role.getLoc(), GridDependency::Wait);
+    if (wait.startsNext)
+      GridDependencyOp::create(builder, role.getLoc(),
+                               GridDependency::StartNext);
   }
   // Those that divide K wait for one another where they close the exchange.
   if (isCluster && cluster.k == 1)

@@ -4,7 +4,7 @@
 // family: programmatic launches
 // kind: right
 // passes: t=0; t=1; t=5
-// why: each role reads its bound behind the wait for the kernel in front, which the lowering puts before all roles
+// why: each role reads its bound behind the wait for the kernel in front, which the lowering puts in front of what it reads
 
 !x = !fp8.pipeline<2>
 

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Where a programmatic kernel waits for the kernels in front of it.
+
+#ifndef FP8_ANALYSIS_GRIDWAIT_H
+#define FP8_ANALYSIS_GRIDWAIT_H
+
+#include "fp8/IR/Fp8.h"
+
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+namespace mlir::fp8 {
+
+/// What a caller does with an argument, on the argument: `read`, `write`,
+/// `readwrite`; or `constant`: read, and written by no kernel that may run
+/// while this one does.
+inline constexpr StringLiteral kAccessAttrName = "fp8.access";
+inline constexpr StringLiteral kConstantAccess = "constant";
+
+/// True if the argument is read alone, and no kernel in front writes it.
+bool isConstant(FunctionOpInterface function, unsigned argument);
+
+/// True if all threads of a programmatic kernel wait where its roles begin,
+/// since it takes tensor memory: what another kernel holds while it waits it
+/// may wait for (PTX ISA, tcgen05.alloc). Else each role waits for itself.
+bool waitsBeforeRoles(FunctionOpInterface kernel);
+
+/// How a role waits for the kernels in front.
+struct GridWait {
+  /// The op in front of which it waits; null if it need not.
+  Operation *before = nullptr;
+  /// Then it lets the kernel behind start.
+  bool startsNext = false;
+};
+
+/// The waits of the roles, in the order of the text; none if the kernel is not
+/// programmatic. A role that only fills rings waits at the beginning of the
+/// innermost block around its copies of what is not constant; others where they
+/// begin, so that the kernel ends behind those in front.
+SmallVector<GridWait> getGridWaits(FunctionOpInterface kernel);
+
+} // namespace mlir::fp8
+
+#endif // FP8_ANALYSIS_GRIDWAIT_H

@@ -1,0 +1,79 @@
+// Where the roles of a programmatic kernel wait for the kernels in front.
+// RUN: fp8-opt %s --pass-pipeline='builtin.module(gpu.module(convert-fp8-rings-to-barriers,canonicalize,cse))' | FileCheck %s
+// The proof expects the waits there.
+// RUN: fp8-opt %s --fp8-prove='chip=sm_90a json=%t.json' -o /dev/null
+// RUN: FileCheck %s --check-prefix=EVENTS < %t.json
+
+!tile = !fp8.tile<1x128xf32>
+!ring = !fp8.pipeline<2, a: !tile, b: !tile>
+
+// CHECK-LABEL: gpu.func @kernel
+// CHECK: fp8.sync cta
+// CHECK-NOT: fp8.grid_dependency
+gpu.module @kernels {
+  gpu.func @kernel(%a: !fp8.tensor_map<!tile>, %b: !fp8.tensor_map<!tile> {fp8.access = "constant"}, %d: memref<?xf32>, %tiles: index, %n: index)
+      kernel attributes {fp8.linear, fp8.programmatic} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %pa, %pb, %c = fp8.pipeline : !fp8.producer<!ring>, !fp8.producer<!ring>, !fp8.consumer<!ring>
+    // What stores waits where it begins.
+    // CHECK: fp8.role "read" warps(4)
+    // CHECK: fp8.role_thread
+    // CHECK-NEXT: fp8.grid_dependency wait
+    // CHECK-NEXT: fp8.grid_dependency start_next
+    fp8.role "read" warps(4) (%end = %c) : !fp8.consumer<!ring> {
+      %last = scf.for %tile = %c0 to %tiles step %c1 iter_args(%e = %end) -> (!fp8.consumer<!ring>) {
+        %l = scf.for %i = %c0 to %n step %c1 iter_args(%f = %e) -> (!fp8.consumer<!ring>) {
+          %stage = fp8.acquire %f : !fp8.consumer<!ring>
+          %view = fp8.tile %stage["a"] : !fp8.consumer_stage<!ring>
+          %x = fp8.read_element %view[0] : !tile
+          memref.store %x, %d[%i] : memref<?xf32>
+          %next = fp8.release %stage : !fp8.consumer_stage<!ring>
+          scf.yield %next : !fp8.consumer<!ring>
+        }
+        scf.yield %l : !fp8.consumer<!ring>
+      }
+      fp8.close %last : !fp8.consumer<!ring>
+    }
+    // What only loads waits where each turn of the loop of its loads begins.
+    // CHECK: fp8.role "load" warps(1)
+    // CHECK-NOT: fp8.grid_dependency
+    // CHECK: scf.for
+    // CHECK: scf.for
+    // CHECK-NEXT: fp8.grid_dependency wait
+    // CHECK-NOT: fp8.grid_dependency
+    // CHECK: fp8.copy_tile
+    // CHECK-NOT: fp8.grid_dependency
+    fp8.role "load" warps(1) (%end = %pa) : !fp8.producer<!ring> {
+      %last = scf.for %tile = %c0 to %tiles step %c1 iter_args(%e = %end) -> (!fp8.producer<!ring>) {
+        %row = arith.muli %tile, %n : index
+        %l = scf.for %i = %c0 to %n step %c1 iter_args(%f = %e) -> (!fp8.producer<!ring>) {
+          %stage = fp8.acquire %f : !fp8.producer<!ring>
+          fp8.tma_load %a[%row, %i], %stage["a"] : !fp8.tensor_map<!tile>, !fp8.producer_stage<!ring>
+          %next = fp8.release %stage : !fp8.producer_stage<!ring>
+          scf.yield %next : !fp8.producer<!ring>
+        }
+        scf.yield %l : !fp8.producer<!ring>
+      }
+      fp8.close %last : !fp8.producer<!ring>
+    }
+    // What loads constants alone does not.
+    // CHECK: fp8.role "load_b" warps(1)
+    // CHECK-NOT: fp8.grid_dependency
+    fp8.role "load_b" warps(1) (%end = %pb) : !fp8.producer<!ring> {
+      %last = scf.for %tile = %c0 to %tiles step %c1 iter_args(%e = %end) -> (!fp8.producer<!ring>) {
+        %l = scf.for %i = %c0 to %n step %c1 iter_args(%f = %e) -> (!fp8.producer<!ring>) {
+          %stage = fp8.acquire %f : !fp8.producer<!ring>
+          fp8.tma_load %b[%tile, %i], %stage["b"] : !fp8.tensor_map<!tile>, !fp8.producer_stage<!ring>
+          %next = fp8.release %stage : !fp8.producer_stage<!ring>
+          scf.yield %next : !fp8.producer<!ring>
+        }
+        scf.yield %l : !fp8.producer<!ring>
+      }
+      fp8.close %last : !fp8.producer<!ring>
+    }
+    gpu.return
+  }
+}
+// EVENTS-COUNT-2: wait for earlier grids
+// EVENTS-NOT: wait for earlier grids
