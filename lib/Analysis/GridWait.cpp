@@ -3,17 +3,12 @@
 // griddepcontrol).
 
 #include "fp8/Analysis/GridWait.h"
+#include "fp8/IR/ArgumentAccess.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
 using namespace mlir::fp8;
-
-bool mlir::fp8::isConstant(FunctionOpInterface function, unsigned argument) {
-  auto access =
-      function.getArgAttrOfType<StringAttr>(argument, kAccessAttrName);
-  return access && access.getValue() == kConstantAccess;
-}
 
 bool mlir::fp8::waitsBeforeRoles(FunctionOpInterface kernel) {
   return kernel->walk([](CreateMmaWarpOp) { return WalkResult::interrupt(); })

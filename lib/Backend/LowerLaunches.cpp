@@ -5,6 +5,7 @@
 // these functions are rewritten, and the kernels erased. The structs are those
 // of fp8-c/Host.h.
 
+#include "fp8/IR/ArgumentAccess.h"
 #include "fp8/IR/Profile.h"
 #include "fp8/Backend/KernelObject.h"
 #include "fp8/Backend/Manifest.h"
@@ -28,7 +29,6 @@ using namespace mlir;
 using namespace mlir::fp8;
 
 static constexpr StringLiteral launchFunctionName = "fp8HostLaunch";
-static constexpr StringLiteral accessName = "fp8.access";
 
 namespace {
 /// A launch, and what of its kernel the program is to hold.
@@ -267,7 +267,7 @@ LogicalResult LaunchLowering::eraseExported(func::FuncOp host) {
   }
   host->removeAttr(Fp8Dialect::kProblemAttrName);
   for (unsigned index = 0; index < host.getNumArguments(); ++index)
-    for (StringRef name : {Fp8Dialect::kNameAttrName, accessName})
+    for (StringRef name : {Fp8Dialect::kNameAttrName, kAccessAttrName})
       host.removeArgAttr(index, name);
   return success();
 }

@@ -3,6 +3,7 @@
 
 #include "fp8/Backend/Manifest.h"
 #include "ManifestParameters.h"
+#include "fp8/IR/ArgumentAccess.h"
 #include "fp8/IR/Profile.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -14,12 +15,13 @@ using llvm::json::Array;
 using llvm::json::Object;
 
 /// The version of files without problem options or a programmatic launch, with
-/// those, and with what waits that give up mean: earlier versions' readers know
-/// no such keys.
+/// those, with what waits that give up mean, with profiles, and with constant
+/// arguments: earlier versions' readers know no such keys.
 static constexpr int64_t manifestVersion = 1;
 static constexpr int64_t manifestVersionWithOptions = 2;
 static constexpr int64_t manifestVersionWithWaits = 3;
 static constexpr int64_t manifestVersionWithProfile = 4;
+static constexpr int64_t manifestVersionWithConstants = 5;
 static constexpr StringLiteral producer = "fp8 " FP8_VERSION;
 /// A cluster of more CTAs than this needs the launcher's consent
 /// (CUDA driver API, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED).
@@ -116,12 +118,14 @@ static FailureOr<Array> emitArguments(func::FuncOp host,
     auto type = cast<MemRefType>(argument->getType());
     std::string element;
     llvm::raw_string_ostream(element) << type.getElementType();
-    auto access = host.getArgAttrOfType<StringAttr>(index, "fp8.access");
+    auto access = host.getArgAttrOfType<StringAttr>(index, kAccessAttrName);
     StringRef accessName = access ? access.getValue() : "readwrite";
-    if (!llvm::is_contained({"read", "write", "readwrite"}, accessName))
+    if (!llvm::is_contained({"read", "write", "readwrite", "constant"},
+                            accessName))
       return host.emitOpError("argument ")
              << index << " has fp8.access = \"" << accessName
-             << "\", which must be \"read\", \"write\" or \"readwrite\"";
+             << "\", which must be \"read\", \"write\", \"readwrite\" or "
+                "\"constant\"";
     arguments.push_back(
         Object{{"name", name},
                {"dtype", element},
@@ -315,6 +319,9 @@ FailureOr<std::string> mlir::fp8::emitManifest(gpu::LaunchFuncOp launch,
     manifest["version"] = manifestVersionWithProfile;
     manifest["profile"] = toJSON(profile);
   }
+  for (unsigned index = 0; index < host->getNumArguments(); ++index)
+    if (isConstant(*host, index))
+      manifest["version"] = manifestVersionWithConstants;
   std::string text;
   llvm::raw_string_ostream(text)
       << llvm::formatv("{0:2}", llvm::json::Value(std::move(manifest))) << "\n";

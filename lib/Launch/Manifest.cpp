@@ -37,7 +37,8 @@ std::vector<std::optional<int64_t>> readStaticSizes(const JsonValue &json,
   return sizes;
 }
 
-ArgumentSpec readArgument(const JsonValue &json, const Manifest &manifest) {
+ArgumentSpec readArgument(const JsonValue &json, int64_t version,
+                          const Manifest &manifest) {
   json.expectObject({"name", "dtype", "shape", "strides", "access"}, {});
   ArgumentSpec argument;
   argument.name = json["name"].nonEmptyString();
@@ -60,7 +61,12 @@ ArgumentSpec readArgument(const JsonValue &json, const Manifest &manifest) {
   argument.access =
       json["access"].oneOf<Access>({{"read", Access::Read},
                                     {"write", Access::Write},
-                                    {"readwrite", Access::ReadWrite}});
+                                    {"readwrite", Access::ReadWrite},
+                                    {"constant", Access::Constant}});
+  if (argument.access == Access::Constant && version < 5)
+    json["access"].fail(
+        "\"constant\" needs version 5, but the file has version " +
+        std::to_string(version));
   return argument;
 }
 
@@ -295,7 +301,7 @@ Manifest readManifest(const JsonValue &json) {
   manifest.kernel = json["kernel"].nonEmptyString();
   readProblem(json, version, manifest);
   for (const JsonValue &argument : json["arguments"].array())
-    manifest.arguments.push_back(readArgument(argument, manifest));
+    manifest.arguments.push_back(readArgument(argument, version, manifest));
   for (const JsonValue &constraint : json["constraints"].array())
     manifest.constraints.push_back(readConstraint(constraint, manifest));
   manifest.launch = readLaunch(json["launch"], version, manifest);

@@ -104,7 +104,7 @@ std::optional<Error> runOnHost(const Kernel &kernel,
   if (auto error = launch->run())
     return error;
   for (const Copy &copy : copies)
-    if (manifest.arguments[copy.index].access != launch::Access::Read)
+    if (writes(manifest.arguments[copy.index].access))
       if (auto error = download(copy, arguments[copy.index]))
         return error;
   return std::nullopt;

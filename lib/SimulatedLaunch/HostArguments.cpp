@@ -20,7 +20,7 @@ launch::Expected<uint64_t> upload(sim::Device &device,
                                   const ArgumentValue &argument,
                                   uint64_t bytes) {
   sim::BufferOptions options;
-  options.readOnly = spec.access == launch::Access::Read;
+  options.readOnly = !writes(spec.access);
   options.uninitialised = spec.access == launch::Access::Write;
   auto address = device.allocate(spec.name, bytes, options);
   if (!address)
@@ -66,7 +66,7 @@ Kernel::runOnHost(const launch::Manifest &manifest,
   if (!outcome || !outcome->ok())
     return outcome;
   for (size_t i = 0; i < arguments.size(); ++i)
-    if (manifest.arguments[i].access != launch::Access::Read && sizes[i])
+    if (writes(manifest.arguments[i].access) && sizes[i])
       copyElements(arguments[i], hostBytes(arguments[i]),
                    device.data(onDevice[i].address));
   return outcome;

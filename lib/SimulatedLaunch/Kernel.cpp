@@ -8,6 +8,7 @@
 #include "fp8/SimulatedLaunch/ErrorText.h"
 #include "fp8/Simulator/LoadedModule.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace fp8::simulated {
@@ -121,7 +122,13 @@ launch::Expected<Outcome> Kernel::run(sim::Device &device,
   config.block = plan.block;
   config.cluster = plan.cluster;
   config.dynamicSharedBytes = plan.sharedMemoryBytes;
-  config.programmatic = plan.programmatic;
+  // What is constant may be read early, and the check does not tell it apart.
+  config.programmatic =
+      plan.programmatic &&
+      std::none_of(manifest.arguments.begin(), manifest.arguments.end(),
+                   [](const launch::ArgumentSpec &argument) {
+                     return argument.access == launch::Access::Constant;
+                   });
   std::optional<uint64_t> records;
   sim::Variables variables;
   if (manifest.debugWaits) {

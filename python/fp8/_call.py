@@ -46,6 +46,7 @@ class Call(NamedTuple):
     b_block: int = BLOCK
     stream: int | None = None
     programmatic: bool | None = None
+    constant_b: bool = False
 
     def operands(self) -> tuple[Number | None, ...]:
         """Returns what was passed for each operand, in the order of `parameters`; None where nothing was."""

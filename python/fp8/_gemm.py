@@ -40,6 +40,7 @@ def gemm(
     b_block: int = 128,
     stream: Stream | None = None,
     programmatic: bool | None = None,
+    constant_b: bool = False,
     simulate: bool = False,
     chip: str | None = None,
     out_dtype: DType | None = None,
@@ -72,6 +73,8 @@ def gemm(
         stream: a CUDA stream of torch or cupy, or its address; None: the current one.
         programmatic: whether the kernel may start while the one in front of it in the stream ends. It waits for that one, and for all before,
             before it touches an operand. None: where that is expected to be faster.
+        constant_b: the promise that no kernel which may still run at the call writes `b` or `b_scale`, as none writes weights. A kernel
+            that starts early then loads them while the one in front ends. A broken promise makes D wrong.
         simulate: run on the simulator, on arrays in the host's memory.
         chip: with `simulate`, the chip to compile for: "sm_90a" if None.
         out_dtype: another keyword of `d_dtype`.
@@ -93,7 +96,7 @@ def gemm(
         d_scale = merge("d_scale", d_scale, "out_scale", out_scale)
         d = merge("d", d, "out", out)
     address = None if stream is None else stream_address(stream)
-    call = Call(a, a_scale, b, b_scale, d_dtype, bias, c, beta, d_scale, d, scale_layout, b_block, address, programmatic)
+    call = Call(a, a_scale, b, b_scale, d_dtype, bias, c, beta, d_scale, d, scale_layout, b_block, address, programmatic, constant_b)
     on_gpu = not simulate and chip is None
     made_by_torch = is_torch(a) and (on_gpu and getattr(a, "is_cuda") or torch_is_compiling())
     runner = (_run_on_torch or _import_run_on_torch()) if made_by_torch else run

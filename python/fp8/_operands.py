@@ -105,6 +105,7 @@ class Operands:
             d_scale="d_scale" in self.numbers,
             batch=bool(self.batch),
             programmatic=self.call.programmatic,
+            constant_b=self.call.constant_b,
         )
 
     def _output_type(self) -> str:
@@ -203,6 +204,11 @@ class Operands:
                 taken[name] = in_rows(parameter.name, self.matrices[name], name in by_tma)
             elif name in self.numbers:
                 taken[name] = self._in_memory(self.numbers[name])
+        if self.spec.constant_b:
+            for name in ("b", "b_scale"):
+                if taken[name].address != self.matrices[name].address:
+                    raise ValueError(f"with constant_b, {name} is read before what is in front has ended, but it does not lie as the kernel reads it and would be "
+                                     f"copied: keep a copy whose rows are contiguous and a multiple of 16 bytes apart, or leave constant_b out")
         return tuple(taken[name] for name in self.spec.arguments)
 
     def given(self) -> list[Array]:

@@ -45,13 +45,14 @@ def _key_of_number(value: Number) -> Key:
 def key_of(call: Call) -> Key | None:
     """Returns what calls that differ in M alone have in common; None where an extent of 1, or a batch, lets strides mean something else."""
     fields: tuple[torch.Tensor, ...] = call
-    a, a_scale, b, b_scale, d_dtype, bias, c, _, _, d, scale_layout, b_block, _, programmatic = fields
+    a, a_scale, b, b_scale, d_dtype, bias, c, _, _, d, scale_layout, b_block, _, programmatic, constant_b = fields
     if not len(a.shape) == len(a_scale.shape) == len(b.shape) == 2 or a.shape[0] == 1 or b.shape[0] == 1 or a.shape[1] <= BLOCK:
         return None
     m, numbers = a.shape[0], key_of_numbers(call)
     if numbers is None:
         return None
-    key: Key = (a.shape[1], a.stride(), a.dtype, a.get_device(), a_scale.dtype, a_scale.get_device(), d_dtype, scale_layout, b_block, programmatic)
+    key: Key = (a.shape[1], a.stride(), a.dtype, a.get_device(), a_scale.dtype, a_scale.get_device(), d_dtype, scale_layout, b_block, programmatic,
+                constant_b)
     for tensor in (b, b_scale, bias):
         key += (None,) if tensor is None else (tensor.shape, tensor.stride(), tensor.dtype, tensor.get_device())
     for tensor in (c, d):

@@ -41,6 +41,8 @@ class GemmSpec:
         config: pins the tile and so on: "tile = 128 x 128 x 128, stages = 4"; None: the compiler chooses.
         programmatic: whether the kernel may start while the one in front of it in its stream ends, for which it waits; None: where the
             compiler expects a gain. A config says so itself, by "launch = programmatic".
+        constant_b: whether no kernel that may run when this one is launched writes B or its scales. A kernel that starts early then loads
+            them before the one in front of it has ended.
 
     Raises:
         TypeError, ValueError: a type or b_block is none that there is, beta has no C, or programmatic stands beside a config.
@@ -57,6 +59,7 @@ class GemmSpec:
     batch: bool = False
     config: str | None = None
     programmatic: bool | None = None
+    constant_b: bool = False
 
     def __init__(
         self,
@@ -71,6 +74,7 @@ class GemmSpec:
         batch: bool = False,
         config: str | None = None,
         programmatic: bool | None = None,
+        constant_b: bool = False,
         *,
         out_dtype: DType | None = None,
         residual_dtype: DType | None = None,
@@ -79,7 +83,7 @@ class GemmSpec:
         d_dtype = merge("d_dtype", d_dtype, "out_dtype", out_dtype)
         c_dtype = merge("c_dtype", c_dtype, "residual_dtype", residual_dtype)
         d_scale = merge("d_scale", d_scale, "out_scale", out_scale)
-        values = (d_dtype or "bf16", a_scale_dtype, b_scale_dtype, b_block, bias_dtype, c_dtype, beta, bool(d_scale), batch, config, programmatic)
+        values = (d_dtype or "bf16", a_scale_dtype, b_scale_dtype, b_block, bias_dtype, c_dtype, beta, bool(d_scale), batch, config, programmatic, constant_b)
         for field, value in zip(fields(self), values):
             object.__setattr__(self, field.name, value)
         self._check()
@@ -95,6 +99,8 @@ class GemmSpec:
             raise ValueError("beta is the factor of C, and there is none: set c_dtype")
         if self.programmatic is not None and not isinstance(self.programmatic, bool):
             raise TypeError(f"programmatic is {self.programmatic!r}; it must be True, False or None")
+        if not isinstance(self.constant_b, bool):
+            raise TypeError(f"constant_b is {self.constant_b!r}; it must be True or False")
         if self.programmatic is not None and self.config:
             raise ValueError("the config pins the launch, too: leave programmatic out, and add 'launch = programmatic' to the config if it is wanted")
 
@@ -150,6 +156,8 @@ class GemmSpec:
         """The module of phase 0."""
         types = {parameter.name: self._type_of(parameter) for parameter in self.parameters}
         access = {parameter.name: "write" if parameter.written else "read" for parameter in self.parameters}
+        if self.constant_b:
+            access.update(b="constant", b_scale="constant")
         arguments = ", ".join(f'%{name}: {type} {{fp8.name = "{name}", fp8.access = "{access[name]}"}}' for name, type in types.items())
         inputs = ("a", "a_scale", "b", "b_scale")
         op = f"fp8.blockwise_gemm ins({', '.join('%' + i for i in inputs)} : {', '.join(types[i] for i in inputs)})"

@@ -78,7 +78,7 @@ _rows: _choice.Remembered[_Key, tuple[Rows, _Plan]] = _choice.Remembered()
 def _key(call: Call) -> _Key | None:
     """Returns what calls of one plan have in common; None if only `launch` can tell whether the call is right."""
     fields: tuple[torch.Tensor, ...] = call
-    a, a_scale, b, b_scale, d_dtype, bias, c, beta, d_scale, d, scale_layout, b_block, _, programmatic = fields
+    a, a_scale, b, b_scale, d_dtype, bias, c, beta, d_scale, d, scale_layout, b_block, _, programmatic, constant_b = fields
     if torch.is_grad_enabled() and (
         a.requires_grad or a_scale.requires_grad or b.requires_grad or b_scale.requires_grad  # one by one, which is the quickest
         or requires_gradient(bias, c, beta, d_scale, d)
@@ -105,6 +105,7 @@ def _key(call: Call) -> _Key | None:
         scale_layout,
         b_block,
         programmatic,
+        constant_b,
     )
     for tensor in (bias, c, d):
         if tensor is not None:
@@ -207,7 +208,8 @@ _NUMBERS = tuple(parameter.name for parameter in parameters() if parameter.is_nu
 _D_FORMATS = find_parameter("d").formats
 _OPTIONS = tuple(name for name in Call._fields if name in Call._field_defaults and name not in ("d", "stream"))
 """The options of a `Call` that the operator takes; D is another operator's."""
-_SCHEMA_TYPES = {"d_dtype": "ScalarType?", "beta": "float", "d_scale": "float?", "scale_layout": "str?", "b_block": "int", "programmatic": "bool?"}
+_SCHEMA_TYPES = {"d_dtype": "ScalarType?", "beta": "float", "d_scale": "float?", "scale_layout": "str?", "b_block": "int", "programmatic": "bool?",
+                 "constant_b": "bool"}
 """Their types as torch's schemas spell them; operands that are not here are "Tensor?"."""
 
 

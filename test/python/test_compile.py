@@ -71,6 +71,24 @@ def test_launches_are_programmatic_where_that_gains(chip):
     assert is_programmatic(unknown) and "launch = programmatic" in unknown.mlir()
 
 
+def test_a_constant_b_is_loaded_before_the_wait():
+    def make(constant):
+        return fp8.compile(fp8.GemmSpec(d_dtype="f32", programmatic=True, constant_b=constant), chip="sm_90a", problem=(16, 7168, 2048), assemble=False)
+
+    kernels = [make(False), make(True)]
+    accesses = [{argument["name"]: argument["access"] for argument in kernel.manifest["arguments"]} for kernel in kernels]
+    assert accesses[0] == {"a": "read", "a_scale": "read", "b": "read", "b_scale": "read", "d": "write"}
+    assert accesses[1] == accesses[0] | {"b": "constant", "b_scale": "constant"}
+    # The role of B is one warp more, and has no wait.
+    assert [kernel.ptx.count("griddepcontrol.wait") for kernel in kernels] == [2, 2]
+    threads = [kernel.manifest["launch"]["block"][0] for kernel in kernels]
+    assert threads[1] == threads[0] + 32
+    p = Problem(16, 72, 640)
+    d = np.full((16, 72), np.nan, np.float32)
+    kernels[1].simulate(p.a, np.ascontiguousarray(p.a_scale.T), p.b, p.b_scale, d)
+    p.check(d)
+
+
 def test_simulates():
     p = Problem(40, 72, 160)
     kernel = fp8.compile(fp8.GemmSpec(d_dtype="f32"), chip="sm_100a")

@@ -204,6 +204,9 @@ def without(problem, **changed):
 
 WRONG = {
     "programmatic": (lambda p: {"programmatic": 1}, TypeError, "programmatic is 1; it must be True, False or None"),
+    "constant_b": (lambda p: {"constant_b": 1}, TypeError, "constant_b is 1; it must be True or False"),
+    "a constant b that is copied": (lambda p: {"constant_b": True, "b": p.b[::2, ::2][:, :128], "a": p.a[:, :128], "a_scale": p.a_scale[:, :1], "b_scale": p.b_scale[:, :1]},
+                                    ValueError, "with constant_b, b is read before what is in front has ended, but it does not lie as the kernel reads it"),
     "type of a": (lambda p: {"a": p.a.astype(np.float32)}, TypeError,
                   "a is of float32; it must be of float8_e4m3fn: fp8.quantize_blockwise makes a and its scales of numbers"),
     "type of b": (lambda p: {"b": p.b.astype(ml_dtypes.bfloat16)}, TypeError, "b is of bfloat16; it must be of float8_e4m3fn: fp8.quantize_blockwise makes b"),
@@ -275,7 +278,7 @@ def test_one_list_of_operands():
     given = {name: parameter.default for name, parameter in inspect.signature(fp8.gemm).parameters.items()}
     others = {"simulate": False, "chip": None} | dict.fromkeys(ALIASES)
     assert given == {name: Call._field_defaults.get(name, inspect.Parameter.empty) for name in Call._fields} | others
-    options = ("d_dtype", "scale_layout", "b_block", "stream", "programmatic")
+    options = ("d_dtype", "scale_layout", "b_block", "stream", "programmatic", "constant_b")
     assert {parameter.name for parameter in parameters()} == set(Call._fields) - set(options)
 
 

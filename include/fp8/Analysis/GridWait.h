@@ -10,15 +10,6 @@
 
 namespace mlir::fp8 {
 
-/// What a caller does with an argument, on the argument: `read`, `write`,
-/// `readwrite`; or `constant`: read, and written by no kernel that may run
-/// while this one does.
-inline constexpr StringLiteral kAccessAttrName = "fp8.access";
-inline constexpr StringLiteral kConstantAccess = "constant";
-
-/// True if the argument is read alone, and no kernel in front writes it.
-bool isConstant(FunctionOpInterface function, unsigned argument);
-
 /// True if all threads of a programmatic kernel wait where its roles begin,
 /// since it takes tensor memory: what another kernel holds while it waits it
 /// may wait for (PTX ISA, tcgen05.alloc). Else each role waits for itself.

@@ -21,8 +21,8 @@ namespace mlir::fp8 {
 /// an error at the op.
 ///
 /// Attributes read: on the function `fp8.problem` (string); on its arguments
-/// `fp8.name` (string, default "arg0", ...) and `fp8.access` ("read", "write"
-/// or "readwrite", the default).
+/// `fp8.name` (string, default "arg0", ...) and `fp8.access` ("read", "write",
+/// "readwrite", the default, or "constant").
 FailureOr<std::string> emitManifest(gpu::LaunchFuncOp launch,
                                     const KernelModule &kernel);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The launch manifest, versions 1 to 3: the JSON file beside a PTX file with
+// The launch manifest, versions 1 to 5: the JSON file beside a PTX file with
 // everything that a launcher needs. docs/manifest.schema.json is its schema.
 #ifndef FP8_LAUNCH_MANIFEST_H
 #define FP8_LAUNCH_MANIFEST_H
@@ -17,7 +17,12 @@
 
 namespace fp8::launch {
 
-enum class Access { Read, Write, ReadWrite };
+/// What the kernel does with an argument. Constant: it reads it, and may do so
+/// before the kernels in front of it have ended, since none of them writes it.
+enum class Access { Read, Write, ReadWrite, Constant };
+inline bool writes(Access access) {
+  return access == Access::Write || access == Access::ReadWrite;
+}
 
 /// An argument of the call: a strided array. A missing extent or stride is
 /// known only at the launch; strides count elements.
@@ -77,8 +82,9 @@ using ParameterSpec = std::variant<TensorMapSpec, PointerSpec, ScalarSpec>;
 
 struct Manifest {
   /// The latest version; earlier versions can be read too. Version 2 added
-  /// `problem_options`, version 3 `debug_waits`, version 4 `profile`.
-  static constexpr int64_t supportedVersion = 4;
+  /// `problem_options`, version 3 `debug_waits`, version 4 `profile`, version 5
+  /// constant arguments.
+  static constexpr int64_t supportedVersion = 5;
 
   std::string producer;
   std::string chip;

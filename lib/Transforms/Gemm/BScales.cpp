@@ -68,7 +68,7 @@ SmallVector<Value> BScales::loadGroup(Value first) {
   Value block = arith::AddIOp::create(builder, loc, first, lane);
   SmallVector<Value> scales =
       load(arith::MinUIOp::create(builder, loc, block, last));
-  if (schedule.kGroup == 1)
+  if (schedule.getStep() == 1)
     return scales;
   // Blocks past the last are computed, of zeros: an infinite scale would make
   // them NaN.

@@ -2,18 +2,32 @@
 // What a GEMM op asks for.
 
 #include "GemmProblem.h"
+#include "fp8/IR/ArgumentAccess.h"
 
 using namespace mlir;
 using namespace mlir::fp8;
+
+static bool isConstantArgument(Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  auto function =
+      argument
+          ? dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp())
+          : FunctionOpInterface();
+  return function && mlir::fp8::isConstant(function, argument.getArgNumber());
+}
 
 GemmProblem::GemmProblem(BlockwiseGemmOp op)
     : bBlock(static_cast<int64_t>(op.getBBlock())),
       isBatch(op.getBatchAxes() != 0),
       function(op.getBody().empty() ? nullptr : &op.getBody().front()) {
-  for (const gemm::OperandInfo &info : gemm::getOperands(bBlock))
-    if (Value value = getOperand(op, info.operand))
-      types[static_cast<size_t>(info.operand)] =
-          cast<MemRefType>(value.getType());
+  for (const gemm::OperandInfo &info : gemm::getOperands(bBlock)) {
+    Value value = getOperand(op, info.operand);
+    if (!value)
+      continue;
+    auto number = static_cast<size_t>(info.operand);
+    types[number] = cast<MemRefType>(value.getType());
+    constants[number] = isConstantArgument(value);
+  }
 }
 
 Type GemmProblem::getElementType(gemm::Operand operand) const {

@@ -53,6 +53,10 @@ public:
   /// The type of the operand's elements; null if the op leaves it out.
   Type getElementType(gemm::Operand operand) const;
   bool has(gemm::Operand operand) const { return bool(getType(operand)); }
+  /// True if no kernel that may run beside this one writes the operand.
+  bool isConstant(gemm::Operand operand) const {
+    return constants[static_cast<size_t>(operand)];
+  }
   /// True if there is something to load for each tile of D.
   bool hasAddends() const {
     return has(gemm::Operand::C) || has(gemm::Operand::Bias);
@@ -81,6 +85,7 @@ public:
 
 private:
   std::array<MemRefType, gemm::kOperands> types;
+  std::array<bool, gemm::kOperands> constants{};
 };
 
 } // namespace mlir::fp8

@@ -322,7 +322,7 @@ tuning::KernelShape GemmSchedule::getShape() const {
   shape.config = *this;
   shape.sharesA = multicastsA();
   shape.sharesB = multicastsB();
-  shape.blocksPerStage = kGroup;
+  shape.blocksPerStage = getStep();
   shape.scaleParts = getScaleParts(*this);
   describe(shape);
   return shape;

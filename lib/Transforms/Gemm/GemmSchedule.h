@@ -33,8 +33,11 @@ public:
 
   const GemmProblem problem;
   const GemmConfig pinned; ///< the configuration that the schedule is made of
-  /// The K blocks of a slot of the input ring.
+  /// The K blocks of a slot of an input ring.
   int64_t kGroup = 1;
+  /// The input rings, of one type. The K blocks of a step are in a slot of
+  /// each.
+  int64_t inputRings = 1;
 
   GemmSchedule(const GemmProblem &problem, const GemmConfig &pinned)
       : GemmConfig(pinned), problem(problem), pinned(pinned) {
@@ -93,8 +96,10 @@ public:
   /// any multiple of tile N, so up to b_block - gcd(tile N, b_block) columns
   /// into the first.
   int64_t getNumBScales() const;
-  /// The ring of A and B.
+  /// A ring of A and B.
   virtual PipelineType getInputRing() const = 0;
+  /// The K blocks that the roles take at a time.
+  int64_t getStep() const { return kGroup * inputRings; }
   /// The name of an operand's tile in a ring.
   StringRef getTileName(gemm::Operand operand) const {
     return problem.getInfo(operand).name;
@@ -139,7 +144,7 @@ public:
   /// True if neighbouring clusters share rows of A, else columns of B.
   virtual bool hasBandsOfColumns() const { return false; }
   /// Clusters' tiles, across the neighbours, that are computed together where
-  /// the configuration leaves it open.
+  /// the configuration leaves it open; 0 for no bands.
   virtual int64_t getBand() const { return kBand; }
 
   //===--------------------------------------------------------------------===//

@@ -41,8 +41,8 @@ std::pair<Value, Value> KernelBuilder::getBlocks() {
   if (schedule.cluster.k == 1)
     return {constant(0), all};
   Value slots = arith::CeilDivUIOp::create(
-      builder, loc, all, constant(schedule.kGroup * schedule.cluster.k));
-  Value share = scaled(slots, schedule.kGroup);
+      builder, loc, all, constant(schedule.getStep() * schedule.cluster.k));
+  Value share = scaled(slots, schedule.getStep());
   Value first = arith::MinUIOp::create(
       builder, loc,
       arith::MulIOp::create(builder, loc, getRank(builder, loc), share), all);
@@ -88,9 +88,10 @@ std::pair<Value, Value> KernelBuilder::getStoredPlace(Value m, Value column) {
   return {m, n};
 }
 
-ResultRange KernelBuilder::makeRing(PipelineType ring, int64_t consumers) {
+ResultRange KernelBuilder::makeRing(PipelineType ring, int64_t consumers,
+                                    int64_t producers) {
   MLIRContext *context = builder.getContext();
-  SmallVector<Type> ends{ProducerType::get(context, ring)};
+  SmallVector<Type> ends(producers, ProducerType::get(context, ring));
   ends.append(consumers, ConsumerType::get(context, ring));
   return PipelineOp::create(builder, loc, ends, nullptr, nullptr).getEnds();
 }

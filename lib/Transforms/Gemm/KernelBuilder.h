@@ -29,8 +29,9 @@ public:
       : builder(builder), loc(loc), schedule(schedule), kernel(kernel) {}
 
 protected:
-  /// The producer end, then the consumer ends.
-  ResultRange makeRing(PipelineType ring, int64_t consumers);
+  /// The producer ends, then the consumer ends.
+  ResultRange makeRing(PipelineType ring, int64_t consumers,
+                       int64_t producers = 1);
   /// The rings with the bias and the residual: their producer ends, and adds
   /// the consumer ends to `epilogue`.
   SmallVector<Value> makeAddendRings(SmallVectorImpl<Value> &epilogue);
@@ -110,8 +111,12 @@ private:
   static SmallVector<Type> getStageTypes(ValueRange ends);
 };
 
+/// What a load role brings, with the scales that share their rings.
+enum class Factors { Both, A, B };
+
 /// Ends are passed in the order that is listed at the top of each role's file.
-void buildLoadRole(const KernelBuilder &base, ValueRange ends);
+void buildLoadRole(const KernelBuilder &base, ValueRange ends,
+                   Factors factors = Factors::Both);
 void buildMmaRole(const KernelBuilder &base, ValueRange ends);
 void buildEpilogueRole(const KernelBuilder &base, ValueRange ends);
 void buildMultiplyRole(const KernelBuilder &base,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The load role of a GEMM: fills the input ring with A and B, and another with
 // A's scales, those of several K blocks at a time, and with B's where each
-// column has its own. Where warpgroups multiply, one ring has both.
+// column has its own. Where warpgroups multiply, one ring has both; and where B
+// is constant, a role of its own loads it, before kernels in front have ended.
 //
 // Ends: the input ring's; that of the ring of scales, the throttle's and the
 // work queue's, if there are such.
@@ -17,7 +18,9 @@ namespace {
 
 class LoadRole : public KernelBuilder {
 public:
-  explicit LoadRole(const KernelBuilder &base) : KernelBuilder(base) {}
+  LoadRole(const KernelBuilder &base, Factors factors)
+      : KernelBuilder(base), bringsA(factors != Factors::B),
+        bringsB(factors != Factors::A) {}
 
   void build(ValueRange ends);
 
@@ -26,9 +29,13 @@ private:
   /// slot.
   void load(gemm::Operand operand, ValueRange coordinates, Value stage,
             int64_t index, std::optional<ClusterAxis> multicast = {});
-  /// The slot of K block `block` and those that share it, of A from row `m` on
-  /// and of B from row `n` on; with their scales where these share the ring.
-  Carried loadBlocks(Value end, Value block, Value m, Value n, Value column);
+  /// A slot of each ring, with K block `block` and those behind it, of A from
+  /// row `m` on and of B from row `n` on; with their scales where these share
+  /// the ring.
+  Carried loadBlocks(ValueRange ends, Value block, Value m, Value n,
+                     Value column);
+  void loadBlock(Value stage, Value block, Value m, Value n, Value column,
+                 int64_t index);
   /// The scales of K blocks from `first` on, for the `index`th of a slot.
   void loadScales(Value stage, Value first, Value m, Value column,
                   int64_t index);
@@ -37,6 +44,7 @@ private:
   /// The first row of B that this CTA loads for the tile.
   Value getBRow(Value row, Value column);
 
+  bool bringsA, bringsB; ///< with their scales
   /// The rows of the tile's B scales, where the ring brings these.
   SmallVector<Value> bScaleRows;
 };
@@ -52,31 +60,46 @@ void LoadRole::load(gemm::Operand operand, ValueRange coordinates, Value stage,
                     builder.getStringAttr(name), axis);
 }
 
-KernelBuilder::Carried LoadRole::loadBlocks(Value end, Value block, Value m,
-                                            Value n, Value column) {
+KernelBuilder::Carried LoadRole::loadBlocks(ValueRange ends, Value block,
+                                            Value m, Value n, Value column) {
+  Carried next;
+  for (Value end : ends) {
+    auto fill = [&](ValueRange stages) -> Carried {
+      for (int64_t i = 0; i < schedule.kGroup; ++i) {
+        int64_t number = next.size() * schedule.kGroup + i;
+        Value at = number ? arith::AddIOp::create(builder, loc, block,
+                                                  constant(number))
+                          : block;
+        loadBlock(stages[0], at, m, n, column, i);
+      }
+      return {};
+    };
+    next.append(stageScope<ProduceOp>(end, {}, fill));
+  }
+  return next;
+}
+
+void LoadRole::loadBlock(Value stage, Value block, Value m, Value n,
+                         Value column, int64_t index) {
   using Axis = std::optional<ClusterAxis>;
   Axis aAxis = schedule.multicastsA() ? Axis(ClusterAxis::N) : std::nullopt,
        bAxis = schedule.multicastsB() ? Axis(ClusterAxis::M) : std::nullopt;
-  return stageScope<ProduceOp>(end, {}, [&](ValueRange stages) -> Carried {
-    for (int64_t i = 0; i < schedule.kGroup; ++i) {
-      if (i > 0)
-        block = arith::AddIOp::create(builder, loc, block, constant(1));
-      Value k = scaled(block, schedule.tileK);
-      if (schedule.bringsBScales())
-        loadBScales(stages[0], block, i);
-      load(gemm::Operand::A, place(m, k), stages[0], i, aAxis);
-      load(gemm::Operand::B, place(n, k), stages[0], i, bAxis);
-      if (!schedule.hasScaleRing())
-        loadScales(stages[0], block, m, column, i);
-    }
-    return {};
-  });
+  Value k = scaled(block, schedule.tileK);
+  if (bringsB && schedule.bringsBScales())
+    loadBScales(stage, block, index);
+  if (bringsA)
+    load(gemm::Operand::A, place(m, k), stage, index, aAxis);
+  if (bringsB)
+    load(gemm::Operand::B, place(n, k), stage, index, bAxis);
+  if (!schedule.hasScaleRing())
+    loadScales(stage, block, m, column, index);
 }
 
 void LoadRole::loadScales(Value stage, Value first, Value m, Value column,
                           int64_t index) {
-  load(gemm::Operand::AScale, place(first, m), stage, index);
-  if (schedule.problem.hasColumnScales())
+  if (bringsA)
+    load(gemm::Operand::AScale, place(first, m), stage, index);
+  if (bringsB && schedule.problem.hasColumnScales())
     load(gemm::Operand::BScale, place(first, scaled(column, schedule.tileN)),
          stage, index);
 }
@@ -85,7 +108,7 @@ void LoadRole::loadBScales(Value stage, Value block, int64_t index) {
   // Blocks past the last are computed, of zeros: an infinite scale would make
   // them NaN.
   Value exists;
-  if (schedule.kGroup > 1)
+  if (schedule.getStep() > 1)
     exists = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult,
                                    block, argument(GemmExtra::Blocks));
   for (auto [column, row] : llvm::enumerate(bScaleRows))
@@ -105,10 +128,10 @@ Value LoadRole::getBRow(Value row, Value column) {
 }
 
 void LoadRole::build(ValueRange producers) {
-  role("load", 1, producers, [&](ValueRange ends) {
+  role(bringsA ? "load" : "load_b", 1, producers, [&](ValueRange ends) {
     return forEachTile(ends, [&](Value row, Value column, ValueRange carried) {
       Value m = getTileRow(row), n = getBRow(row, column);
-      if (schedule.bringsBScales())
+      if (bringsB && schedule.bringsBScales())
         bScaleRows = BScales(*this, scaled(column, schedule.tileN)).getRows();
       Carried throttle;
       if (schedule.isDynamic()) {
@@ -122,12 +145,12 @@ void LoadRole::build(ValueRange producers) {
       }
       if (!schedule.hasScaleRing())
         // Past the last block TMA fills with zeros.
-        return forEach(constant(0), getNumBlocks(), schedule.kGroup, carried,
-                       [&](Value block, ValueRange end) {
+        return forEach(constant(0), getNumBlocks(), schedule.getStep(), carried,
+                       [&](Value block, ValueRange ends) {
                          if (schedule.cluster.k > 1)
                            block = arith::AddIOp::create(builder, loc, block,
                                                          getBlocks().first);
-                         return loadBlocks(end[0], block, m, n, column);
+                         return loadBlocks(ends, block, m, n, column);
                        });
       auto loadGroup = [&](Value first, Value count, ValueRange inner) {
         Carried scales = stageScope<ProduceOp>(
@@ -149,6 +172,7 @@ void LoadRole::build(ValueRange producers) {
   });
 }
 
-void mlir::fp8::buildLoadRole(const KernelBuilder &base, ValueRange ends) {
-  LoadRole(base).build(ends);
+void mlir::fp8::buildLoadRole(const KernelBuilder &base, ValueRange ends,
+                              Factors factors) {
+  LoadRole(base, factors).build(ends);
 }

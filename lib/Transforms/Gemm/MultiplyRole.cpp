@@ -3,7 +3,7 @@
 // into registers, add each K block's product, scaled, to the tile that they
 // keep there, and store the tile after the last.
 //
-// Ends: the input ring's, the store queue, those that the epilogue load role
+// Ends: the input rings', the store queue, those that the epilogue load role
 // fills; the exchange, if CTAs divide K.
 
 #include "BScales.h"
@@ -25,38 +25,54 @@ public:
   void build(ValueRange ends);
 
 private:
-  /// The B scales of the `index`th K block of a slot.
+  /// A K block while it is multiplied.
+  struct Block {
+    Value stage;
+    int64_t index; ///< of its slot's
+    Value aScales, bRow;
+  };
+
+  /// The B scales of the `index`th K block of a step.
   using ScalesOf = function_ref<SmallVector<Value>(Value stage, int64_t index)>;
 
-  using SlotScalesOf =
-      function_ref<SmallVector<Value>(Value stage, Value slot, int64_t index)>;
+  using StepScalesOf =
+      function_ref<SmallVector<Value>(Value stage, Value step, int64_t index)>;
 
   /// True if a slot is waited for where the one before it has been promoted:
   /// in one stretch with the promotion, in front of which ptxas then asks for
   /// it. That takes another copy of the body for the last slot; a warpgroup
   /// that is alone mostly has one tile, and loses more by fetching that.
   bool waitsAhead() const { return schedule.getEpilogueWarps() > 4; }
-  /// What the loop over slots carries: the end or, ahead, the next stage.
-  Value begin(Value end) {
-    return waitsAhead() ? AcquireOp::create(builder, loc, end).getStage() : end;
+  Value acquire(Value end) {
+    return AcquireOp::create(builder, loc, end).getStage();
   }
-  /// The K blocks of a tile that has some, over the end and the sums.
-  Carried multiplyTile(Value end, Value sums, Value firstColumn);
+  /// What the loop over steps carries beside the sums: the ends or, ahead, the
+  /// next stages.
+  Carried begin(ValueRange ends) {
+    return waitsAhead() ? llvm::map_to_vector(
+                              ends, [&](Value end) { return acquire(end); })
+                        : Carried(ends);
+  }
+  /// The K blocks of a tile that has some, over the ends and the sums.
+  Carried multiplyTile(ValueRange ends, Value sums, Value firstColumn);
   /// The same where no ring brings the B scales.
-  Carried multiplyGroups(Value end, Value sums, BScales scales);
-  /// Those of a slot: the end, advanced, and the sums.
-  Carried multiplySlot(Value stage, Value sums, ScalesOf bScalesOf);
-  /// `count` slots, after which comes another if slots are waited for ahead.
-  Carried multiplySlots(ValueRange state, Value count, SlotScalesOf bScalesOf);
-  /// The last slot, if it is left; the end and the sums.
+  Carried multiplyGroups(ValueRange ends, Value sums, BScales scales);
+  /// Those of a step, of a slot of each ring: the ends, advanced, and the sums.
+  Carried multiplyStep(ValueRange state, ScalesOf bScalesOf);
+  /// `count` steps, after which comes another if slots are waited for ahead.
+  Carried multiplySteps(ValueRange state, Value count, StepScalesOf bScalesOf);
+  /// The last step, if it is left; the ends and the sums.
   Carried finish(ValueRange state, ScalesOf bScalesOf) {
-    return waitsAhead() ? multiplySlot(state[0], state[1], bScalesOf)
-                        : Carried(state);
+    return waitsAhead() ? multiplyStep(state, bScalesOf) : Carried(state);
   }
-  /// The slots of a tile's K blocks, without one that is left to finish.
-  Value getNumSlots();
+  /// The steps of a tile's K blocks, without one that is left to finish.
+  Value getNumSteps();
   /// The B scales that the ring brings.
   SmallVector<Value> readScales(Value stage, int64_t index, BScales &scales);
+  Value getTile(const Block &block, gemm::Operand operand) {
+    return TileOp::create(builder, loc, block.stage,
+                          schedule.getTileName(operand, block.index));
+  }
 
   const WarpgroupSchedule &warpgroupSchedule;
 };
@@ -71,13 +87,14 @@ void MultiplyRole::build(ValueRange inits) {
           Value hasBlocks =
               arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne,
                                     getNumBlocks(), constant(0));
-          Carried results =
-              ifThen(hasBlocks, {carried[0], zero}, [&](ValueRange state) {
-                return multiplyTile(state[0], state[1],
-                                    scaled(column, schedule.tileN));
-              });
+          Carried inputs(carried.take_front(schedule.inputRings));
+          inputs.push_back(zero);
+          Carried results = ifThen(hasBlocks, inputs, [&](ValueRange state) {
+            return multiplyTile(state.drop_back(), state.back(),
+                                scaled(column, schedule.tileN));
+          });
           Value sums = results.pop_back_val(), exchange;
-          llvm::append_range(results, carried.drop_front());
+          llvm::append_range(results, carried.drop_front(schedule.inputRings));
           if (schedule.cluster.k > 1) {
             auto reduce = ReduceScatterOp::create(builder, loc, sums,
                                                   results.pop_back_val());
@@ -87,8 +104,9 @@ void MultiplyRole::build(ValueRange inits) {
           Value first = getTileRow(row);
           auto [m, n] = getStoredPlace(first, column);
           Value map = getMapOfTile(gemm::Operand::D, first);
-          buildEpilogueTail(*this, sums, map, place(m, n),
-                            MutableArrayRef(results).drop_front());
+          buildEpilogueTail(
+              *this, sums, map, place(m, n),
+              MutableArrayRef(results).drop_front(schedule.inputRings));
           if (exchange)
             results.push_back(exchange);
           return results;
@@ -96,18 +114,21 @@ void MultiplyRole::build(ValueRange inits) {
   });
 }
 
-KernelBuilder::Carried MultiplyRole::multiplyTile(Value end, Value sums,
+KernelBuilder::Carried MultiplyRole::multiplyTile(ValueRange ends, Value sums,
                                                   Value firstColumn) {
   BScales scales(*this, firstColumn);
   if (!schedule.bringsBScales() && !schedule.problem.hasColumnScales())
-    return multiplyGroups(end, sums, scales);
-  Carried state = multiplySlots({begin(end), sums}, getNumSlots(),
-                                [&](Value stage, Value, int64_t index) {
-                                  return readScales(stage, index, scales);
-                                });
-  return finish(state, [&](Value stage, int64_t index) {
-    return readScales(stage, index, scales);
-  });
+    return multiplyGroups(ends, sums, scales);
+  auto scalesOf = [&](Value stage, int64_t index) {
+    return readScales(stage, index % schedule.kGroup, scales);
+  };
+  Carried state = begin(ends);
+  state.push_back(sums);
+  state = multiplySteps(state, getNumSteps(),
+                        [&](Value stage, Value, int64_t index) {
+                          return scalesOf(stage, index);
+                        });
+  return finish(state, scalesOf);
 }
 
 SmallVector<Value> MultiplyRole::readScales(Value stage, int64_t index,
@@ -122,38 +143,40 @@ SmallVector<Value> MultiplyRole::readScales(Value stage, int64_t index,
   return scales.spread(ofRows);
 }
 
-Value MultiplyRole::getNumSlots() {
+Value MultiplyRole::getNumSteps() {
   Value lastBlock =
       arith::SubIOp::create(builder, loc, getNumBlocks(), constant(1));
   Value last = arith::DivUIOp::create(builder, loc, lastBlock,
-                                      constant(schedule.kGroup));
+                                      constant(schedule.getStep()));
   return waitsAhead()
              ? last
              : Value(arith::AddIOp::create(builder, loc, last, constant(1)));
 }
 
-KernelBuilder::Carried MultiplyRole::multiplyGroups(Value end, Value sums,
+KernelBuilder::Carried MultiplyRole::multiplyGroups(ValueRange ends, Value sums,
                                                     BScales scales) {
-  // A slot that is left to finish is one more of the rest.
-  int64_t size = schedule.getScaleGroup() / schedule.kGroup;
-  Value slots = getNumSlots();
-  Value rest = arith::RemUIOp::create(builder, loc, slots, constant(size)),
-        whole = arith::SubIOp::create(builder, loc, slots, rest);
-  auto blockOf = [&](Value slot, int64_t index) -> Value {
-    Value block = scaled(slot, schedule.kGroup);
+  // A step that is left to finish is one more of the rest.
+  int64_t size = schedule.getScaleGroup() / schedule.getStep();
+  Value steps = getNumSteps();
+  Value rest = arith::RemUIOp::create(builder, loc, steps, constant(size)),
+        whole = arith::SubIOp::create(builder, loc, steps, rest);
+  auto blockOf = [&](Value step, int64_t index) -> Value {
+    Value block = scaled(step, schedule.getStep());
     return index ? arith::AddIOp::create(builder, loc, block, constant(index))
                  : block;
   };
+  size_t own = ends.size() + 1; // and the sums
   auto multiply = [&](ValueRange state, Value count) {
-    ValueRange ofLanes = state.drop_front(2);
-    return multiplySlots(state.take_front(2), count,
-                         [&](Value, Value slot, int64_t index) {
-                           return scales.get(ofLanes, blockOf(slot, index));
+    ValueRange ofLanes = state.drop_front(own);
+    return multiplySteps(state.take_front(own), count,
+                         [&](Value, Value step, int64_t index) {
+                           return scales.get(ofLanes, blockOf(step, index));
                          });
   };
   // Loaded while the first slot is waited for.
   SmallVector<Value> first = scales.loadGroup(constant(0));
-  Carried carried{begin(end), sums};
+  Carried carried = begin(ends);
+  carried.push_back(sums);
   llvm::append_range(carried, first);
   carried =
       forEach(constant(0), whole, size, carried,
@@ -165,69 +188,80 @@ KernelBuilder::Carried MultiplyRole::multiplyGroups(Value end, Value sums,
                 llvm::append_range(results, loaded);
                 return results;
               });
-  SmallVector<Value> ofLanes(llvm::drop_begin(carried, 2));
+  SmallVector<Value> ofLanes(llvm::drop_begin(carried, own));
   return finish(multiply(carried, rest), [&](Value, int64_t index) {
     return scales.get(ofLanes, blockOf(rest, index));
   });
 }
 
-KernelBuilder::Carried MultiplyRole::multiplySlots(ValueRange state,
+KernelBuilder::Carried MultiplyRole::multiplySteps(ValueRange state,
                                                    Value count,
-                                                   SlotScalesOf bScalesOf) {
-  return forEach(
-      constant(0), count, 1, state,
-      [&](Value slot, ValueRange inner) -> Carried {
-        Value stage =
-            waitsAhead() ? inner[0] : AcquireOp::create(builder, loc, inner[0]);
-        Carried results =
-            multiplySlot(stage, inner[1], [&](Value of, int64_t index) {
-              return bScalesOf(of, slot, index);
-            });
-        results[0] = begin(results[0]);
-        return results;
-      });
+                                                   StepScalesOf bScalesOf) {
+  return forEach(constant(0), count, 1, state,
+                 [&](Value step, ValueRange inner) -> Carried {
+                   Carried results =
+                       multiplyStep(inner, [&](Value stage, int64_t index) {
+                         return bScalesOf(stage, step, index);
+                       });
+                   Value sums = results.pop_back_val();
+                   results = begin(results);
+                   results.push_back(sums);
+                   return results;
+                 });
 }
 
-KernelBuilder::Carried MultiplyRole::multiplySlot(Value stage, Value sums,
+KernelBuilder::Carried MultiplyRole::multiplyStep(ValueRange state,
                                                   ScalesOf bScalesOf) {
   FragmentType fragment = schedule.getFragment();
   Type pendingType =
       PendingType::get(builder.getContext(), warpgroupSchedule.getProduct());
-  int64_t parts = fragment.getNumParts(), count = parts * schedule.kGroup;
-  SmallVector<SmallVector<Value>> bScales;
-  for (int64_t i = 0; i < schedule.kGroup; ++i)
-    bScales.push_back(bScalesOf(stage, i));
-  auto tile = [&](gemm::Operand operand, int64_t product) -> Value {
-    return TileOp::create(builder, loc, stage,
-                          schedule.getTileName(operand, product / parts));
-  };
+  int64_t parts = fragment.getNumParts(), blocks = schedule.getStep(),
+          count = parts * blocks;
+  Value sums = state.back();
   // Parts of a block, one block after another.
-  SmallVector<Value> aScales, bRows;
+  SmallVector<Block> taken;
+  SmallVector<SmallVector<Value>> bScales;
+  auto takeSlot = [&](Value slot) {
+    Value stage = waitsAhead() ? slot : acquire(slot);
+    for (int64_t i = 0; i < schedule.kGroup; ++i) {
+      bScales.push_back(bScalesOf(stage, bScales.size()));
+      Block block{stage, i, {}, {}};
+      block.aScales = getTile(block, gemm::Operand::AScale);
+      if (schedule.problem.hasColumnScales())
+        block.bRow = getTile(block, gemm::Operand::BScale);
+      taken.push_back(block);
+    }
+  };
   auto start = [&](int64_t product) -> Value {
-    Value a = tile(gemm::Operand::A, product),
-          b = tile(gemm::Operand::B, product);
-    aScales.push_back(tile(gemm::Operand::AScale, product));
-    bRows.push_back(schedule.problem.hasColumnScales()
-                        ? tile(gemm::Operand::BScale, product)
-                        : Value());
-    return WarpgroupMmaOp::create(builder, loc, pendingType, a, b,
+    if (product % (parts * schedule.kGroup) == 0)
+      takeSlot(state[product / (parts * schedule.kGroup)]);
+    const Block &block = taken[product / parts];
+    return WarpgroupMmaOp::create(builder, loc, pendingType,
+                                  getTile(block, gemm::Operand::A),
+                                  getTile(block, gemm::Operand::B),
                                   /*accumulator=*/Value(), product % parts);
   };
+  Carried results;
   Value pending = start(0), next;
   for (int64_t product = 0; product < count; ++product) {
     bool hasNext = product + 1 < count;
     if (hasNext && warpgroupSchedule.holdsTwoProducts())
       next = start(product + 1);
+    Block block = taken[product / parts];
     Value computed = WaitMmaOp::create(builder, loc, pending);
-    sums = PromoteOp::create(builder, loc, fragment, sums, computed,
-                             aScales[product], /*block=*/Value(),
-                             bScales[product / parts], bRows[product],
-                             product % parts);
+    sums =
+        PromoteOp::create(builder, loc, fragment, sums, computed, block.aScales,
+                          /*block=*/Value(), bScales[product / parts],
+                          block.bRow, product % parts);
     if (hasNext && !warpgroupSchedule.holdsTwoProducts())
       next = start(product + 1);
+    bool isLast = product % parts == parts - 1;
+    if (isLast && block.index == schedule.kGroup - 1)
+      results.push_back(ReleaseOp::create(builder, loc, block.stage));
     pending = next;
   }
-  return {ReleaseOp::create(builder, loc, stage), sums};
+  results.push_back(sums);
+  return results;
 }
 
 void mlir::fp8::buildMultiplyRole(const KernelBuilder &base,

@@ -4,6 +4,7 @@
 
 #include "StructuredKernel.h"
 #include "KernelBuilder.h"
+#include "fp8/IR/ArgumentAccess.h"
 #include "fp8/IR/ComputedGemm.h"
 
 using namespace mlir;
@@ -14,7 +15,7 @@ static ComputedGemm getComputed(const GemmSchedule &schedule) {
   const GemmProblem &problem = schedule.problem;
   ComputedGemm gemm;
   if (schedule.cluster.k > 1)
-    gemm.kGroup = schedule.kGroup;
+    gemm.kGroup = schedule.getStep();
   gemm.bBlock = problem.bBlock;
   for (auto [number, parameter] : llvm::enumerate(schedule.getParameters()))
     if (auto *operand = std::get_if<gemm::Operand>(&parameter))
@@ -57,6 +58,11 @@ gpu::GPUFuncOp mlir::fp8::buildStructuredKernel(OpBuilder &builder,
                     builder.getDenseI64ArrayAttr(shape));
   if (schedule.programmatic)
     kernel->setAttr(Fp8Dialect::kProgrammaticAttrName, builder.getUnitAttr());
+  for (auto [number, parameter] : llvm::enumerate(schedule.getParameters()))
+    if (auto *operand = std::get_if<gemm::Operand>(&parameter))
+      if (schedule.problem.isConstant(*operand))
+        kernel.setArgAttr(number, kAccessAttrName,
+                          builder.getStringAttr(kConstantAccess));
   builder.setInsertionPointToStart(&kernel.getBody().front());
   schedule.buildRoles(KernelBuilder(builder, loc, schedule, kernel));
   gpu::ReturnOp::create(builder, loc);

@@ -82,7 +82,7 @@ int64_t WarpgroupSchedule::getEpilogueWarps() const {
   return isShared ? 8 : 4;
 }
 int64_t WarpgroupSchedule::getNumWarps() const {
-  int64_t load = 1;
+  int64_t load = 1 + loadsBEarly();
   int64_t warps = getEpilogueWarps() + load + problem.hasAddends();
   // Three warpgroups deal registers out, and so are whole.
   return warps > 8 ? llvm::alignTo(warps, 4) : warps;
@@ -122,6 +122,10 @@ void WarpgroupSchedule::describe(tuning::KernelShape &shape) const {
 // Rings
 //===----------------------------------------------------------------------===//
 
+bool WarpgroupSchedule::loadsBEarly() const {
+  return programmatic && problem.isConstant(gemm::Operand::B) &&
+         problem.isConstant(gemm::Operand::BScale);
+}
 bool WarpgroupSchedule::bringsBScales() const {
   return !problem.hasColumnScales() &&
          problem.getElementType(gemm::Operand::BScale).isF32() &&
@@ -165,7 +169,8 @@ std::pair<int64_t, int64_t> WarpgroupSchedule::getRingSpace() const {
   if (cluster.k > 1)
     fixed += llvm::alignTo(KernelPlan::getExchangeBytes(getExchange()),
                            KernelPlan::kPayloadAlignment);
-  return {fixed, KernelPlan::getPayloadBytes(getInputRing()) / stages};
+  return {fixed,
+          inputRings * KernelPlan::getPayloadBytes(getInputRing()) / stages};
 }
 
 //===----------------------------------------------------------------------===//
@@ -199,6 +204,9 @@ int64_t WarpgroupSchedule::getStoreDepth() const {
 int64_t WarpgroupSchedule::getBand() const {
   // Columns of D, where neighbours share rows of A.
   constexpr int64_t kBandColumns = 2048;
+  // Few rows of tiles need none, and B's first copy waits for its divisions.
+  if (loadsBEarly())
+    return 0;
   if (!hasBandsOfColumns())
     return kBand;
   return std::max<int64_t>(kBandColumns / (tileN * cluster.n), 1);
@@ -237,7 +245,8 @@ void WarpgroupSchedule::chooseKGroup(const chip::Chip &chip) {
     return;
   int64_t least = pinned.stages ? pinned.stages : kLeastStages;
   for (int64_t blocks : {4, 2, 1}) {
-    kGroup = blocks;
+    // What comes behind A's first block must not wait for its fourth.
+    (loadsBEarly() ? inputRings : kGroup) = blocks;
     auto [fixed, perStage] = getRingSpace();
     if (fixed + least * perStage <= chip.sharedMemoryPerCta)
       return;
